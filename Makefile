@@ -1,0 +1,155 @@
+# Heed: make demo | make deps test | make help
+
+# Everything that is made lies here; BUILD=build/other keeps variants apart.
+BUILD   ?= build
+CC      ?= cc
+PREFIX  ?= /usr/local
+VERSION := 0.1.0
+
+# WERROR= builds on with warnings; EXTRA adds flags (sanitizers, say).
+WARNINGS := -Wall -Wextra -Wpedantic -Wshadow -Wstrict-prototypes -Wmissing-prototypes -Wvla \
+            -Wdouble-promotion
+WERROR   ?= -Werror
+EXTRA    ?=
+OPTIMISE ?= -O2
+BASE     := -std=c11 -D_POSIX_C_SOURCE=200809L -Isrc -g -pthread $(WARNINGS) $(WERROR) -MMD -MP
+CFLAGS_  := $(BASE) $(OPTIMISE) -ffp-contract=off $(EXTRA) $(CFLAGS)
+LDLIBS_  := -lm -pthread $(LDLIBS)
+
+# V=1 shows the commands.
+V ?= 0
+ifeq ($(V),0)
+.SILENT:
+say = @echo "  $(1)  $@"
+endif
+
+# ---- the kernels: once for each instruction set and dtype ----
+
+KERNEL_FLAGS := $(BASE) $(subst -O2,-O3,$(OPTIMISE)) -ffp-contract=fast -fno-math-errno \
+                -fno-trapping-math -fwrapv $(EXTRA) $(CFLAGS)
+DTYPES := F32 F64 I64 BOOL
+ISAS   := baseline
+ifneq (,$(findstring x86_64,$(shell $(CC) -dumpmachine)))
+ISAS   += v3 v4
+endif
+FLAGS_baseline :=
+FLAGS_v3 := -mavx2 -mfma -mbmi2
+FLAGS_v4 := $(FLAGS_v3) -mavx512f -mavx512bw -mavx512cd -mavx512dq -mavx512vl
+lower = $(subst F32,f32,$(subst F64,f64,$(subst I64,i64,$(subst BOOL,bool,$(1)))))
+
+KERNELS := $(foreach i,$(ISAS),$(foreach d,$(DTYPES),$(BUILD)/kernels/$(i)/$(d)/kernels.o)) \
+           $(foreach i,$(ISAS),$(foreach d,F32 F64 I64,$(BUILD)/kernels/$(i)/$(d)/gemm.o))
+
+# ---- the library ----
+
+SOURCES := $(filter-out src/tensor/kernels.c src/tensor/gemm.c,$(wildcard src/*/*.c))
+HEADERS := $(wildcard src/*.h src/*/*.h)
+OBJECTS := $(SOURCES:%.c=$(BUILD)/%.o) $(KERNELS)
+LIBRARY := $(BUILD)/libheed.a
+
+# Programs of one file in examples/ have a main; the others are shared by programs and tests.
+EXAMPLE_PARTS := $(wildcard examples/toy_*.c)
+EXAMPLES      := $(patsubst examples/%.c,$(BUILD)/%,$(filter-out $(EXAMPLE_PARTS),$(wildcard examples/*.c)))
+PART_OBJECTS  := $(EXAMPLE_PARTS:%.c=$(BUILD)/%.o)
+
+TEST_OBJECTS := $(patsubst %.c,$(BUILD)/%.o,$(wildcard tests/*.c))
+
+.PHONY: all demo test test-isas deps deps-dev layers format check-format lint install clean help
+
+all: $(LIBRARY) $(EXAMPLES)
+
+help:
+	@echo "make demo          train the toy model and look at its attention"
+	@echo "make deps test     install Check if it is missing, and run every test"
+	@echo "make all           the library and the examples, in $(BUILD)/"
+	@echo "make bench         ns per node, us per step of the toy"
+	@echo "make test-isas     the tests under each HEED_ISA that this machine has"
+	@echo "make layers        do includes point one way: nn -> autograd -> tensor?"
+	@echo "make format        clang-format everything; check-format only looks"
+	@echo "make lint          cppcheck and clang-tidy"
+	@echo "make install       header, library and heed.pc under PREFIX=$(PREFIX)"
+
+demo: $(BUILD)/next_token
+	$(BUILD)/next_token
+
+$(LIBRARY): $(OBJECTS)
+	@rm -f $@
+	$(AR) rcs $@ $^
+
+$(BUILD)/%.o: %.c
+	@mkdir -p $(@D)
+	$(call say,cc)
+	$(CC) $(CFLAGS_) $(CHECK_CFLAGS) -c $< -o $@
+
+$(BUILD)/%: $(BUILD)/examples/%.o $(PART_OBJECTS) $(LIBRARY)
+	$(CC) $(CFLAGS_) $^ -o $@ $(LDLIBS_)
+
+# A kernel object's folder says what it is: kernels/<isa>/<dtype>/<file>.o
+define kernel_rule
+$(BUILD)/kernels/$(1)/$(2)/%.o: src/tensor/%.c
+	@mkdir -p $$(@D)
+	$$(call say,cc)
+	$$(CC) $$(KERNEL_FLAGS) $$(FLAGS_$(1)) -DT_IS_$(2) \
+	    -DKERNELS=heed_kernels_$(1)_$(call lower,$(2)) -c $$< -o $$@
+endef
+$(foreach i,$(ISAS),$(foreach d,$(DTYPES),$(eval $(call kernel_rule,$(i),$(d)))))
+
+# ---- tests: linked with the objects, so that every operation is in the registry ----
+
+$(BUILD)/tests/%.o: CHECK_CFLAGS = -I. $(shell pkg-config --cflags check)
+
+$(BUILD)/test_heed: $(TEST_OBJECTS) $(PART_OBJECTS) $(OBJECTS)
+	$(CC) $(CFLAGS_) $^ -o $@ $(shell pkg-config --libs check) $(LDLIBS_)
+
+test: $(BUILD)/test_heed
+	$(BUILD)/test_heed
+
+test-isas: $(BUILD)/test_heed
+	@for isa in $(ISAS); do \
+	    if HEED_ISA=$$isa $(BUILD)/test_heed --has-isa; then \
+	        echo "== HEED_ISA=$$isa"; HEED_ISA=$$isa $(BUILD)/test_heed || exit 1; \
+	    else echo "== HEED_ISA=$$isa: this machine has it not"; fi; done
+
+$(BUILD)/bench_nodes: $(BUILD)/bench/nodes.o $(PART_OBJECTS) $(LIBRARY)
+	$(CC) $(CFLAGS_) $^ -o $@ $(LDLIBS_)
+
+.PHONY: bench
+bench: $(BUILD)/bench_nodes
+	$(BUILD)/bench_nodes
+
+# ---- what is needed beyond a compiler ----
+
+deps:
+	@sh tests/install.sh check
+
+deps-dev:
+	@sh tests/install.sh check dev
+
+# ---- the shape of the house ----
+
+layers:
+	@sh tests/layers.sh
+
+FORMATTED = $(filter-out src/tensor/kernels.c,$(wildcard src/*.h src/*/*.[ch] examples/*.[ch] tests/*.[ch] bench/*.[ch]))
+
+format:
+	clang-format -i $(FORMATTED)
+
+check-format:
+	clang-format --dry-run -Werror $(FORMATTED)
+
+lint:
+	cppcheck --std=c11 --enable=warning,performance,portability --inline-suppr --error-exitcode=1 \
+	    --quiet -Isrc -D__x86_64__ $(SOURCES)
+
+install: $(LIBRARY)
+	install -d $(DESTDIR)$(PREFIX)/lib/pkgconfig
+	for h in $(HEADERS:src/%=%); do install -D -m 644 src/$$h $(DESTDIR)$(PREFIX)/include/heed/$$h; done
+	install -m 644 $(LIBRARY) $(DESTDIR)$(PREFIX)/lib/
+	printf 'Name: heed\nDescription: tiny autograd framework that trains self-attention\nVersion: %s\nCflags: -I%s\nLibs: -L%s -lheed -lm -pthread\n' \
+	    $(VERSION) $(PREFIX)/include/heed $(PREFIX)/lib > $(DESTDIR)$(PREFIX)/lib/pkgconfig/heed.pc
+
+clean:
+	rm -rf $(BUILD)
+
+-include $(shell find $(BUILD) -name '*.d' 2>/dev/null)

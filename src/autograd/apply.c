@@ -1,0 +1,200 @@
+/* Applies an operation: the one place where results are made and graphs recorded. */
+#include <stdio.h>
+#include <string.h>
+
+#include "autograd/op.h"
+#include "tensor/alloc.h"
+#include "tensor/core.h"
+#include "tensor/scope.h"
+
+/* ---- the registry ---- */
+
+static heed_op *registry; /* filled before main, by constructors */
+
+void heed_register(heed_op *op)
+{
+    op->next = registry;
+    registry = op;
+}
+
+const heed_op *heed_first_operation(void)
+{
+    return registry;
+}
+
+const heed_op *heed_find_operation(const char *name)
+{
+    const heed_op *op = registry;
+    while (op != NULL && strcmp(op->name, name) != 0) {
+        op = op->next;
+    }
+    return op;
+}
+
+/* ---- checks that rules share ---- */
+
+heed_status heed_expect_dtype(const heed_call *call, int i, heed_dtype dtype)
+{
+    if (call->inputs[i]->dtype != dtype) {
+        return heed_fail(HEED_ERR_DTYPE, "%s: input %d is %s, not %s; heed_to casts",
+                         call->op->name, i, heed_dtype_name(call->inputs[i]->dtype),
+                         heed_dtype_name(dtype));
+    }
+    return HEED_OK;
+}
+
+heed_status heed_expect_float(const heed_call *call, int i)
+{
+    if (!heed_is_float(call->inputs[i]->dtype)) {
+        return heed_fail(HEED_ERR_DTYPE, "%s: input %d is %s, not a float; heed_to(x, HEED_F32)",
+                         call->op->name, i, heed_dtype_name(call->inputs[i]->dtype));
+    }
+    return HEED_OK;
+}
+
+static heed_status check_call(const heed_call *call)
+{
+    const heed_op *op = call->op;
+    if (heed_self.depth == 0) {
+        return heed_fail(HEED_ERR_SCOPE,
+                         "%s: no scope is open to own the result; heed_scope_begin first",
+                         op->name);
+    }
+    if (call->inputs == NULL || call->count < 1 || call->count > UINT16_MAX ||
+        (op->inputs != HEED_ANY_COUNT && op->inputs != call->count)) {
+        return heed_fail(HEED_ERR_VALUE, "%s: cannot take %d tensors", op->name, call->count);
+    }
+    for (int i = 0; i < call->count; i++) {
+        char argument[32];
+        if (call->inputs[i] == NULL || call->inputs[i]->storage == NULL) {
+            snprintf(argument, sizeof argument, "input %d", i);
+            return heed_check_tensor(op->name, argument, call->inputs[i]);
+        }
+    }
+    return HEED_OK;
+}
+
+/* ---- recording ---- */
+
+static bool needs_node(const heed_call *call, const heed_tensor *y)
+{
+    if (heed_self.grad_disabled || call->op->backward == NULL || !heed_is_float(y->dtype)) {
+        return false;
+    }
+    for (int i = 0; i < call->count; i++) {
+        if (call->inputs[i]->requires_grad) {
+            return true;
+        }
+    }
+    return false;
+}
+
+/* Whose values the derivatives of the inputs that need one will read. */
+static unsigned saved_values(const heed_call *call)
+{
+    unsigned saved = 0;
+    for (int i = 0; i < call->count && i < HEED_SAVES; i++) {
+        if (call->inputs[i]->requires_grad) {
+            saved |= call->op->saves[i];
+        }
+    }
+    return saved;
+}
+
+/* Copies the arguments and makes room for the edges. Whatever fails, y can be let go. */
+static heed_status make_room(const heed_call *call, size_t args_size, heed_tensor *y)
+{
+    if (args_size > sizeof y->small_args) {
+        void *args = heed_alloc(args_size);
+        if (args == NULL) {
+            return heed_self.error;
+        }
+        y->args = args;
+        y->args_size = (uint16_t)args_size;
+    }
+    if (args_size > 0) {
+        memcpy((void *)y->args, call->args, args_size);
+    }
+    if (call->count > 2) {
+        heed_tensor **inputs = heed_alloc((size_t)call->count * sizeof *inputs);
+        if (inputs == NULL) {
+            return heed_self.error;
+        }
+        y->inputs = inputs;
+    }
+    return HEED_OK;
+}
+
+static heed_status record(const heed_call *call, size_t args_size, heed_tensor *y)
+{
+    if (make_room(call, args_size, y) != HEED_OK) {
+        return heed_self.error;
+    }
+    y->op = call->op;
+    y->requires_grad = true;
+    y->saved = (uint8_t)saved_values(call);
+    y->input_count = (uint16_t)call->count;
+    for (int i = 0; i < call->count; i++) {
+        heed_tensor *input = call->inputs[i];
+        y->inputs[i] = input;
+        heed_add_reference(input);
+        if (i < 7 && y->saved >> i & 1) {
+            heed_add_use(input);
+            y->saved_version += input->storage->version;
+        }
+    }
+    if (y->saved & HEED_SAVED_OUTPUT) {
+        heed_add_use(y);
+        y->saved_version += y->storage->version;
+    }
+    return HEED_OK;
+}
+
+/* ---- applying ---- */
+
+static heed_tensor *make_result(const heed_call *call, const heed_result *result)
+{
+    const char *name = call->op->name;
+    const heed_shape *shape = &result->shape;
+    if (result->is_view) {
+        return heed_tensor_view(name, call->inputs[0], shape->ndim, shape->size, result->strides,
+                                result->offset);
+    }
+    return heed_tensor_new(name, shape->ndim, shape->size, result->dtype);
+}
+
+static heed_status run_forward(const heed_call *call, heed_tensor *y)
+{
+    heed_scope scope;
+    heed_scope_begin_no_grad(&scope);
+    call->op->forward(call, y);
+    return heed_scope_end(&scope);
+}
+
+heed_tensor *heed_apply(const heed_op *op, heed_tensor *const *inputs, int count, const void *args,
+                        size_t args_size)
+{
+    heed_call call = {op, inputs, count, args};
+    if (heed_blocked() || check_call(&call) != HEED_OK) {
+        return NULL;
+    }
+    heed_result result = {.dtype = inputs[0]->dtype, .shape = heed_shape_of_tensor(inputs[0])};
+    if (op->rule(&call, &result) != HEED_OK || heed_blocked()) {
+        return NULL;
+    }
+    heed_tensor *y = make_result(&call, &result);
+    if (y == NULL) {
+        return NULL;
+    }
+    if ((!result.is_view && run_forward(&call, y) != HEED_OK) ||
+        (needs_node(&call, y) && record(&call, args_size, y) != HEED_OK)) {
+        heed_unref(y);
+        return NULL;
+    }
+    return heed_join_scope(op->name, y);
+}
+
+bool heed_wants_grad(const heed_vjp *vjp, int i)
+{
+    return vjp->inputs[i]->requires_grad;
+}

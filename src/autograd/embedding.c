@@ -1,0 +1,122 @@
+/* Embedding: copies rows of a table, and adds gradients up into them. */
+#include "autograd/embedding.h"
+
+#include <string.h>
+
+#include "autograd/op.h"
+#include "autograd/shape.h"
+#include "tensor/iterate.h"
+
+/* Contiguous ids, all inside [0, rows); NULL with an error otherwise. */
+static const int64_t *check_ids(const char *function, heed_tensor *ids, int64_t rows)
+{
+    const int64_t *id = heed_const_data_i64(heed_contiguous(ids));
+    for (int64_t i = 0; id != NULL && i < ids->numel; i++) {
+        if (id[i] < 0 || id[i] >= rows) {
+            heed_fail(HEED_ERR_INDEX, "%s: id %lld at place %lld is outside a table of %lld rows",
+                      function, (long long)id[i], (long long)i, (long long)rows);
+            return NULL;
+        }
+    }
+    return id;
+}
+
+/* ---- embedding: inputs are ids, weight ---- */
+
+static heed_status embedding_rule(const heed_call *call, heed_result *result)
+{
+    const heed_tensor *weight = call->inputs[1];
+    if (heed_expect_dtype(call, 0, HEED_I64) != HEED_OK || heed_expect_float(call, 1) != HEED_OK) {
+        return heed_self.error;
+    }
+    if (weight->ndim != 2 || result->shape.ndim == HEED_MAX_DIMS) {
+        return heed_fail(HEED_ERR_SHAPE,
+                         "embedding: ids %s in weight %s; weight has 2 dims, ids at most %d",
+                         HEED_TEXT(call->inputs[0]), HEED_TEXT(weight), HEED_MAX_DIMS - 1);
+    }
+    result->dtype = weight->dtype;
+    result->shape.size[result->shape.ndim++] = weight->shape[1];
+    return HEED_OK;
+}
+
+static heed_status embedding_forward(const heed_call *call, heed_tensor *y)
+{
+    heed_tensor *weight = heed_contiguous(call->inputs[1]);
+    if (weight == NULL) {
+        return heed_self.error;
+    }
+    const int64_t *ids = check_ids("embedding", call->inputs[0], weight->shape[0]);
+    const size_t row = (size_t)weight->shape[1] * heed_dtype_size(weight->dtype);
+    char *to = y->data;
+    for (int64_t i = 0; ids != NULL && i < call->inputs[0]->numel; i++, to += row) {
+        memcpy(to, (const char *)weight->data + (size_t)ids[i] * row, row);
+    }
+    return heed_self.error;
+}
+
+static void embedding_backward(const heed_vjp *v)
+{
+    v->grads[1] = heed_embedding_dense_backward(v->g, v->inputs[0], heed_size(v->inputs[1], 0));
+}
+
+HEED_OPERATION(embedding) = {.name = "embedding",
+                             .inputs = 2,
+                             .rule = embedding_rule,
+                             .forward = embedding_forward,
+                             .backward = embedding_backward,
+                             .saves = {0, HEED_SAVES_INPUT(0)}};
+
+heed_tensor *heed_embedding(heed_tensor *ids, heed_tensor *weight)
+{
+    return heed_apply(&op_embedding, (heed_tensor *[]){ids, weight}, 2, NULL, 0);
+}
+
+/* ---- embedding_dense_backward: inputs are g, ids ---- */
+
+static heed_status dense_backward_rule(const heed_call *call, heed_result *result)
+{
+    const heed_tensor *g = call->inputs[0], *ids = call->inputs[1];
+    if (heed_expect_float(call, 0) != HEED_OK || heed_expect_dtype(call, 1, HEED_I64) != HEED_OK) {
+        return heed_self.error;
+    }
+    if (g->ndim != ids->ndim + 1 ||
+        memcmp(g->shape, ids->shape, sizeof *ids->shape * ids->ndim) != 0) {
+        return heed_fail(HEED_ERR_SHAPE,
+                         "embedding_dense_backward: g %s for ids %s; g has their shape and one "
+                         "dim more",
+                         HEED_TEXT(g), HEED_TEXT(ids));
+    }
+    result->shape = HEED_SHAPE(*(const int64_t *)call->args, g->shape[g->ndim - 1]);
+    return HEED_OK;
+}
+
+static heed_status dense_backward_forward(const heed_call *call, heed_tensor *y)
+{
+    heed_tensor *g = heed_contiguous(call->inputs[0]);
+    const int64_t *ids = check_ids("embedding_dense_backward", call->inputs[1], y->shape[0]);
+    const size_t row = (size_t)y->shape[1] * heed_dtype_size(y->dtype);
+    heed_fill_elements(y, 0);
+    for (int64_t i = 0; g != NULL && ids != NULL && i < call->inputs[1]->numel; i++) {
+        heed_kernels_for(y->dtype)->add_into(y->shape[1], (const char *)g->data + (size_t)i * row,
+                                             (char *)y->data + (size_t)ids[i] * row);
+    }
+    return heed_self.error;
+}
+
+static void dense_backward_backward(const heed_vjp *v)
+{
+    v->grads[0] = heed_embedding(v->inputs[1], v->g);
+}
+
+HEED_OPERATION(embedding_dense_backward) = {.name = "embedding_dense_backward",
+                                            .inputs = 2,
+                                            .rule = dense_backward_rule,
+                                            .forward = dense_backward_forward,
+                                            .backward = dense_backward_backward,
+                                            .saves = {HEED_SAVES_INPUT(1)}};
+
+heed_tensor *heed_embedding_dense_backward(heed_tensor *g, heed_tensor *ids, int64_t num_embeddings)
+{
+    return heed_apply(&op_embedding_dense_backward, (heed_tensor *[]){g, ids}, 2, &num_embeddings,
+                      sizeof num_embeddings);
+}

@@ -1,0 +1,109 @@
+/* The public forms of the backward pass, and what leaves say about their gradients. The pass itself
+ * is pass.c's. */
+#include "autograd/engine.h"
+
+#include "autograd/op.h"
+#include "autograd/pass.h"
+#include "tensor/core.h"
+#include "tensor/scope.h"
+
+static heed_status check_root(const char *function, const heed_tensor *y)
+{
+    if (heed_blocked() || heed_check_tensor(function, "y", y) != HEED_OK) {
+        return heed_self.error;
+    }
+    if (!y->requires_grad) {
+        return heed_fail(HEED_ERR_GRAPH,
+                         "%s: y %s has no graph: nothing it was made of requires a gradient, or "
+                         "grad mode was off",
+                         function, HEED_TEXT(y));
+    }
+    if (y->numel != 1) {
+        return heed_fail(HEED_ERR_SHAPE, "%s: y %s is not one number; heed_sum or heed_mean it",
+                         function, HEED_TEXT(y));
+    }
+    return HEED_OK;
+}
+
+heed_status heed_backward(heed_tensor *y)
+{
+    const heed_pass pass = {.y = y};
+    heed_status status = check_root("backward", y);
+    return status == HEED_OK ? heed_run_pass("backward", &pass) : status;
+}
+
+heed_status heed_backward_retain(heed_tensor *y)
+{
+    const heed_pass pass = {.y = y, .retain_graph = true};
+    heed_status status = check_root("backward_retain", y);
+    return status == HEED_OK ? heed_run_pass("backward_retain", &pass) : status;
+}
+
+heed_status heed_grad(heed_tensor *y, heed_tensor *const *xs, int count, heed_tensor **grads,
+                      bool create_graph)
+{
+    for (int i = 0; grads != NULL && i < count; i++) {
+        grads[i] = NULL;
+    }
+    if (check_root("grad", y) != HEED_OK) {
+        return heed_self.error;
+    }
+    if (xs == NULL || grads == NULL || count < 1) {
+        return heed_fail(HEED_ERR_NULL, "grad: no tensors to differentiate by");
+    }
+    for (int i = 0; i < count; i++) {
+        if (heed_check_tensor("grad", "an x", xs[i]) != HEED_OK) {
+            return heed_self.error;
+        }
+        if (!xs[i]->requires_grad) {
+            return heed_fail(HEED_ERR_GRAPH, "grad: x %d %s does not require a gradient", i,
+                             HEED_TEXT(xs[i]));
+        }
+    }
+    const heed_pass pass = {
+        .y = y, .xs = xs, .count = count, .grads = grads, .create_graph = create_graph};
+    return heed_run_pass("grad", &pass);
+}
+
+/* ---- leaves ---- */
+
+heed_tensor *heed_set_requires_grad(heed_tensor *x, bool requires_grad)
+{
+    if (heed_blocked() || heed_check_tensor("set_requires_grad", "x", x) != HEED_OK) {
+        return NULL;
+    }
+    if (x->op != NULL) {
+        heed_fail(HEED_ERR_GRAPH, "set_requires_grad: x %s is a result of %s; heed_detach it first",
+                  HEED_TEXT(x), x->op->name);
+        return NULL;
+    }
+    if (!heed_is_float(x->dtype) && requires_grad) {
+        heed_fail(HEED_ERR_DTYPE, "set_requires_grad: %s has no gradient; heed_to(x, HEED_F32)",
+                  heed_dtype_name(x->dtype));
+        return NULL;
+    }
+    x->requires_grad = requires_grad;
+    return x;
+}
+
+heed_tensor *heed_retain_grad(heed_tensor *x)
+{
+    if (heed_blocked() || heed_check_tensor("retain_grad", "x", x) != HEED_OK) {
+        return NULL;
+    }
+    if (!x->requires_grad) {
+        heed_fail(HEED_ERR_GRAPH, "retain_grad: x %s does not require a gradient", HEED_TEXT(x));
+        return NULL;
+    }
+    x->retain_grad = true;
+    return x;
+}
+
+heed_status heed_clear_grad(heed_tensor *x)
+{
+    if (x == NULL) {
+        return heed_fail(HEED_ERR_NULL, "clear_grad: x is NULL");
+    }
+    heed_set_grad(x, NULL);
+    return heed_self.error;
+}

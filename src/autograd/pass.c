@@ -1,0 +1,425 @@
+/* The backward pass: orders the graph, then runs each node's derivative once.
+ *
+ * 1. Discover every node behind y and count its consumers among them.
+ * 2. Put them in order, each behind all of its consumers (Kahn, 1962).
+ * 3. Where only some gradients are wanted, mark the nodes that lead to one.
+ * 4. Walk the order. A node's gradient is complete when its turn comes: run its derivative, and
+ *    hand the results to its inputs: nodes sum them up, leaves and wanted tensors keep them.
+ *
+ * Each derivative runs in a scope of its own, so what it computes on the way is gone behind it. */
+#include <pthread.h>
+#include <string.h>
+
+#include "autograd/elementwise.h"
+#include "autograd/op.h"
+#include "autograd/pass.h"
+#include "autograd/reduce.h"
+#include "autograd/shape.h"
+#include "tensor/alloc.h"
+#include "tensor/create.h"
+#include "tensor/iterate.h"
+#include "tensor/scope.h"
+
+typedef struct run {
+    const char *function;
+    const heed_pass *pass;
+    heed_tensor **nodes; /* first as they are discovered, then in order */
+    int64_t count, capacity;
+} run;
+
+static bool is_node(const heed_tensor *t)
+{
+    return t->op != NULL && t->requires_grad;
+}
+
+/* The place of t among the tensors whose gradients are wanted, from `from` on; -1: it is none. */
+static int find_wanted(const heed_pass *pass, const heed_tensor *t, int from)
+{
+    for (int i = from; i < pass->count; i++) {
+        if (pass->xs[i] == t) {
+            return i;
+        }
+    }
+    return -1;
+}
+
+/* ---- 1, 2: the order ---- */
+
+static heed_status append(run *r, heed_tensor *node)
+{
+    if (r->count == r->capacity) {
+        int64_t larger = r->capacity > 0 ? 2 * r->capacity : 64;
+        heed_tensor **nodes = heed_grow(r->nodes, (size_t)r->capacity * sizeof *nodes,
+                                        (size_t)larger * sizeof *nodes);
+        if (nodes == NULL) {
+            return heed_self.error;
+        }
+        r->nodes = nodes;
+        r->capacity = larger;
+    }
+    r->nodes[r->count++] = node;
+    return HEED_OK;
+}
+
+static heed_status check_usable(const run *r, const heed_tensor *node)
+{
+    if (node->used_up) {
+        return heed_fail(HEED_ERR_GRAPH,
+                         "%s: the graph through %s %s was used up by an earlier backward; call "
+                         "heed_backward_retain the first time",
+                         r->function, node->op->name, HEED_TEXT(node));
+    }
+    return HEED_OK;
+}
+
+static heed_status discover(run *r, heed_tensor *y)
+{
+    heed_status status = check_usable(r, y) == HEED_OK ? append(r, y) : heed_self.error;
+    for (int64_t i = 0; status == HEED_OK && i < r->count; i++) {
+        const heed_tensor *node = r->nodes[i];
+        for (int j = 0; status == HEED_OK && j < node->input_count; j++) {
+            heed_tensor *input = node->inputs[j];
+            if (!is_node(input) || input->waiting++ > 0) {
+                continue;
+            }
+            status = append(r, input);
+            if (status != HEED_OK) {
+                input->waiting = 0; /* it is on no list that would reset it */
+            } else {
+                status = check_usable(r, input);
+            }
+        }
+    }
+    for (int64_t i = 0; status != HEED_OK && i < r->count; i++) {
+        r->nodes[i]->waiting = 0;
+    }
+    return status;
+}
+
+static void put_in_order(run *r)
+{
+    int64_t placed = 1; /* y is first, and stays */
+    for (int64_t i = 0; i < placed; i++) {
+        const heed_tensor *node = r->nodes[i];
+        for (int j = 0; j < node->input_count; j++) {
+            heed_tensor *input = node->inputs[j];
+            if (is_node(input) && --input->waiting == 0) {
+                r->nodes[placed++] = input;
+            }
+        }
+    }
+}
+
+/* ---- 3: what leads to a wanted tensor; `waiting` is free to hold it ---- */
+
+static void mark_needed(run *r)
+{
+    for (int64_t i = r->count - 1; i >= 0; i--) {
+        heed_tensor *node = r->nodes[i];
+        node->waiting = r->pass->xs == NULL;
+        for (int j = 0; j < node->input_count && node->waiting == 0; j++) {
+            const heed_tensor *input = node->inputs[j];
+            node->waiting =
+                (is_node(input) && input->waiting > 0) || find_wanted(r->pass, input, 0) >= 0;
+        }
+    }
+}
+
+/* ---- 4: gradients on their way ---- */
+
+/* Is there nobody else who could see a change of t? */
+static bool is_ours_alone(const heed_tensor *t)
+{
+    return t->references == 1 && t->storage->references == 1 && t->op == NULL &&
+           heed_is_contiguous(t);
+}
+
+static heed_tensor *own_copy(const heed_tensor *g)
+{
+    heed_tensor *copy = heed_tensor_new("backward", g->ndim, g->shape, g->dtype);
+    if (copy != NULL) {
+        heed_copy_elements(g, copy);
+    }
+    return copy;
+}
+
+/* *sum += g, taking g over; the first is moved, not added. */
+static heed_status add_gradient(const run *r, heed_tensor **sum, heed_tensor *g)
+{
+    if (*sum == NULL) {
+        *sum = g;
+        return HEED_OK;
+    }
+    if (!r->pass->create_graph && is_ours_alone(*sum)) {
+        heed_add_elements(g, *sum);
+        heed_unref(g);
+        return HEED_OK;
+    }
+    heed_scope scope;
+    heed_scope_begin(&scope);
+    heed_tensor *both = heed_add(*sum, g);
+    if (both != NULL) {
+        heed_ref(both);
+        heed_unref(*sum);
+        *sum = both;
+    }
+    heed_unref(g);
+    return heed_scope_end(&scope);
+}
+
+/* t->grad += g, taking g over. Several threads may train one model, so shared leaves are locked. */
+static heed_status add_to_grad(heed_tensor *t, heed_tensor *g)
+{
+    static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+    if (t->shared) {
+        pthread_mutex_lock(&lock);
+    }
+    heed_status status = HEED_OK;
+    if (t->grad != NULL) {
+        heed_add_elements(g, t->grad);
+        heed_raise_version(t->grad);
+    } else if (is_ours_alone(g)) {
+        heed_ref(g);
+        heed_set_grad(t, g);
+    } else {
+        heed_tensor *copy = own_copy(g);
+        status = copy != NULL ? HEED_OK : heed_self.error;
+        heed_set_grad(t, copy);
+    }
+    if (t->shared) {
+        pthread_mutex_unlock(&lock);
+    }
+    heed_unref(g);
+    return status;
+}
+
+/* Hands dL/dt to t, taking g over. */
+static heed_status deliver(const run *r, heed_tensor *t, heed_tensor *g)
+{
+    const heed_pass *pass = r->pass;
+    if (is_node(t) && t->waiting > 0) {
+        return add_gradient(r, &t->gradient_in_flight, g);
+    }
+    int wanted = pass->xs != NULL ? find_wanted(pass, t, 0) : -1;
+    if (wanted >= 0) {
+        heed_tensor **slot = is_node(t) ? &t->gradient_in_flight : &pass->grads[wanted];
+        return add_gradient(r, slot, g);
+    }
+    if (pass->xs == NULL && t->requires_grad) {
+        return add_to_grad(t, g);
+    }
+    heed_unref(g);
+    return HEED_OK;
+}
+
+/* ---- 4: nodes ---- */
+
+static uint32_t version_sum(const heed_tensor *node)
+{
+    uint32_t sum = node->saved & HEED_SAVED_OUTPUT ? node->storage->version : 0;
+    for (int j = 0; j < node->input_count && j < 7; j++) {
+        sum += node->saved >> j & 1 ? node->inputs[j]->storage->version : 0;
+    }
+    return sum;
+}
+
+static heed_status check_version(const run *r, const heed_tensor *node)
+{
+    if (version_sum(node) != node->saved_version) {
+        const heed_tensor *last = node->inputs[node->input_count - 1];
+        return heed_fail(
+            HEED_ERR_VERSION,
+            "%s: a value that the derivative of %s reads (of %s, %s -> %s) was changed "
+            "in place since; change a heed_clone of it, or after the backward",
+            r->function, node->op->name, HEED_TEXT(node->inputs[0]), HEED_TEXT(last),
+            HEED_TEXT(node));
+    }
+    return HEED_OK;
+}
+
+/* Ends the uses of the values that the derivative has read. */
+static void use_up(heed_tensor *node)
+{
+    unsigned saved = node->saved;
+    node->used_up = true;
+    node->saved = 0;
+    for (int j = 0; j < node->input_count && j < 7; j++) {
+        if (saved >> j & 1) {
+            heed_drop_use(node->inputs[j]);
+        }
+    }
+    if (saved & HEED_SAVED_OUTPUT) {
+        heed_drop_use(node);
+    }
+}
+
+/* Brings the gradient that a derivative gave to the shape of its input, and checks it. */
+static heed_tensor *fit_gradient(const heed_tensor *node, const heed_tensor *input, heed_tensor *g)
+{
+    heed_tensor *fitted = heed_sum_to(g, heed_shape_of_tensor(input));
+    if (fitted != NULL && fitted->dtype != input->dtype) {
+        heed_fail(HEED_ERR_DTYPE, "%s: its derivative gave %s for an input of %s", node->op->name,
+                  heed_dtype_name(fitted->dtype), heed_dtype_name(input->dtype));
+        return NULL;
+    }
+    return fitted;
+}
+
+/* Runs the derivative of a node; grads[j] is then held for each input that has one. */
+static heed_status differentiate(heed_tensor *node, heed_tensor *g, heed_tensor **grads)
+{
+    heed_scope scope;
+    heed_scope_begin(&scope);
+    const heed_vjp vjp = {node, g, node->inputs, node->args, grads};
+    node->op->backward(&vjp);
+    for (int j = 0; j < node->input_count; j++) {
+        if (grads[j] == NULL || !node->inputs[j]->requires_grad || heed_blocked()) {
+            grads[j] = NULL;
+            continue;
+        }
+        grads[j] = fit_gradient(node, node->inputs[j], grads[j]);
+        if (grads[j] != NULL) {
+            heed_ref(grads[j]);
+        }
+    }
+    return heed_scope_end(&scope);
+}
+
+static heed_status run_node(const run *r, heed_tensor *node, heed_tensor *g)
+{
+    heed_tensor *few[4] = {NULL}, **grads = few;
+    const size_t size = node->input_count * sizeof *grads;
+    if (check_version(r, node) != HEED_OK) {
+        return heed_self.error;
+    }
+    if (node->input_count > 4) {
+        grads = heed_alloc_zeroed(size);
+        if (grads == NULL) {
+            return heed_self.error;
+        }
+    }
+    heed_status status = differentiate(node, g, grads);
+    for (int j = 0; j < node->input_count; j++) {
+        if (grads[j] != NULL && status == HEED_OK) {
+            status = deliver(r, node->inputs[j], grads[j]);
+        } else if (grads[j] != NULL) {
+            heed_unref(grads[j]);
+        }
+    }
+    if (grads != few) {
+        heed_free(grads, size);
+    }
+    return status;
+}
+
+/* A node's turn: its gradient is complete. After a failure the rest is only tidied up. */
+static heed_status take_turn(const run *r, heed_tensor *node, heed_status status)
+{
+    const heed_pass *pass = r->pass;
+    heed_tensor *g = node->gradient_in_flight;
+    const bool needed = node->waiting > 0;
+    node->gradient_in_flight = NULL;
+    node->waiting = 0;
+    if (status == HEED_OK && g != NULL) {
+        int wanted = pass->xs != NULL ? find_wanted(pass, node, 0) : -1;
+        if (wanted >= 0) {
+            heed_ref(g);
+            pass->grads[wanted] = g;
+        } else if (pass->xs == NULL && node->retain_grad) {
+            heed_ref(g);
+            status = add_to_grad(node, g);
+        }
+        if (needed && status == HEED_OK) {
+            status = run_node(r, node, g);
+        }
+    }
+    if (g != NULL) {
+        heed_unref(g);
+    }
+    if (needed && !pass->retain_graph && !pass->create_graph) {
+        use_up(node);
+    }
+    return status;
+}
+
+/* ---- the pass ---- */
+
+static heed_tensor *seed_of(const heed_pass *pass)
+{
+    const heed_tensor *y = pass->y;
+    heed_tensor *seed = heed_tensor_new("backward", y->ndim, y->shape, y->dtype);
+    if (seed != NULL && pass->upstream != NULL) {
+        heed_copy_elements(pass->upstream, seed);
+    } else if (seed != NULL) {
+        heed_fill_elements(seed, 1);
+    }
+    return seed;
+}
+
+static heed_status run_order(run *r)
+{
+    heed_tensor *y = r->pass->y, *seed = seed_of(r->pass);
+    if (seed == NULL) {
+        return heed_self.error;
+    }
+    if (!is_node(y)) { /* a leaf is its own gradient's end */
+        return deliver(r, y, seed);
+    }
+    heed_status status = discover(r, y);
+    if (status != HEED_OK) {
+        heed_unref(seed);
+        return status;
+    }
+    put_in_order(r);
+    mark_needed(r);
+    y->gradient_in_flight = seed;
+    for (int64_t i = 0; i < r->count; i++) {
+        status = take_turn(r, r->nodes[i], status);
+    }
+    return status;
+}
+
+/* Gives the gradients to the innermost scope: zeros where nothing came, one handle for each. */
+static heed_status hand_out(const heed_pass *pass)
+{
+    for (int i = 0; i < pass->count; i++) {
+        heed_tensor *g = pass->grads[i];
+        const int first = find_wanted(pass, pass->xs[i], 0);
+        if (first < i) { /* asked for twice */
+            pass->grads[i] = pass->grads[first];
+        } else if (g == NULL) {
+            pass->grads[i] = heed_zeros(heed_shape_of_tensor(pass->xs[i]), pass->xs[i]->dtype);
+        } else if (g->references == 1) {
+            pass->grads[i] = heed_join_scope("grad", g);
+        } else { /* somebody else holds it, a scope perhaps */
+            pass->grads[i] =
+                pass->create_graph ? heed_reshape(g, heed_shape_of_tensor(g)) : heed_detach(g);
+            heed_unref(g);
+        }
+    }
+    if (heed_blocked()) {
+        memset(pass->grads, 0, (size_t)pass->count * sizeof *pass->grads);
+    }
+    return heed_self.error;
+}
+
+heed_status heed_run_pass(const char *function, const heed_pass *pass)
+{
+    run r = {.function = function, .pass = pass};
+    if (pass->count > 0) {
+        memset(pass->grads, 0, (size_t)pass->count * sizeof *pass->grads);
+    }
+    heed_scope scope;
+    heed_scope_begin(&scope);
+    heed_set_grad_enabled(pass->create_graph);
+    heed_status status = run_order(&r);
+    heed_free(r.nodes, (size_t)r.capacity * sizeof *r.nodes);
+    heed_scope_end(&scope);
+    for (int i = 0; i < pass->count && status != HEED_OK; i++) {
+        if (pass->grads[i] != NULL) {
+            heed_unref(pass->grads[i]);
+            pass->grads[i] = NULL;
+        }
+    }
+    return status == HEED_OK ? hand_out(pass) : status;
+}

@@ -1,0 +1,158 @@
+/* Choosing elements by a mask or by their place: where, masked_fill, tril. */
+#include <string.h>
+
+#include "autograd/elementwise.h"
+#include "autograd/op.h"
+#include "autograd/promote.h"
+#include "tensor/create.h"
+#include "tensor/iterate.h"
+
+/* ---- where ---- */
+
+static heed_status where_rule(const heed_call *call, heed_result *result)
+{
+    const heed_tensor *a = call->inputs[1], *b = call->inputs[2];
+    heed_shape c = result->shape, shape_a = heed_shape_of_tensor(a);
+    heed_shape shape_b = heed_shape_of_tensor(b), both;
+    if (heed_expect_dtype(call, 0, HEED_BOOL) != HEED_OK ||
+        heed_promote("where", a->dtype, b->dtype, &result->dtype) != HEED_OK ||
+        heed_broadcast("where", &shape_a, &shape_b, &both) != HEED_OK) {
+        return heed_self.error;
+    }
+    return heed_broadcast("where", &c, &both, &result->shape);
+}
+
+static heed_status where_forward(const heed_call *call, heed_tensor *y)
+{
+    heed_operand in[3];
+    for (int i = 0; i < 3; i++) {
+        heed_dtype as = i == 0 ? HEED_BOOL : y->dtype;
+        in[i] = heed_operand_of(call->inputs[i], y->ndim, y->shape, as);
+    }
+    heed_map(heed_kernels_for(y->dtype)->where, in, 3, y);
+    return HEED_OK;
+}
+
+static void where_backward(const heed_vjp *v)
+{
+    heed_tensor *condition = v->inputs[0], *zero = heed_scalar(0, v->g->dtype);
+    if (heed_wants_grad(v, 1)) {
+        v->grads[1] = heed_where(condition, v->g, zero);
+    }
+    if (heed_wants_grad(v, 2)) {
+        v->grads[2] = heed_where(condition, zero, v->g);
+    }
+}
+
+HEED_OPERATION(where) = {.name = "where",
+                         .inputs = 3,
+                         .rule = where_rule,
+                         .forward = where_forward,
+                         .backward = where_backward,
+                         .saves = {0, HEED_SAVES_INPUT(0), HEED_SAVES_INPUT(0)}};
+
+heed_tensor *heed_where(heed_tensor *condition, heed_tensor *a, heed_tensor *b)
+{
+    return heed_apply(&op_where, (heed_tensor *[]){condition, a, b}, 3, NULL, 0);
+}
+
+/* ---- masked_fill ---- */
+
+static heed_status masked_fill_rule(const heed_call *call, heed_result *result)
+{
+    const heed_tensor *mask = call->inputs[1];
+    const double value = *(const double *)call->args;
+    heed_shape shape_mask = heed_shape_of_tensor(mask), common;
+    if (heed_expect_dtype(call, 1, HEED_BOOL) != HEED_OK ||
+        heed_broadcast("masked_fill", &result->shape, &shape_mask, &common) != HEED_OK) {
+        return heed_self.error;
+    }
+    int64_t numel = 0;
+    if (heed_count_elements("masked_fill", common.ndim, common.size, HEED_F32, &numel) != HEED_OK) {
+        return heed_self.error;
+    }
+    if (common.ndim != result->shape.ndim || numel != call->inputs[0]->numel) {
+        return heed_fail(HEED_ERR_SHAPE, "masked_fill: mask %s does not broadcast to x %s",
+                         HEED_TEXT(mask), HEED_TEXT(call->inputs[0]));
+    }
+    return heed_check_value("masked_fill", value, result->dtype);
+}
+
+static heed_status masked_fill_forward(const heed_call *call, heed_tensor *y)
+{
+    heed_tensor *value = heed_full(HEED_SCALAR, *(const double *)call->args, y->dtype);
+    if (value == NULL) {
+        return heed_self.error;
+    }
+    const heed_operand in[] = {
+        heed_operand_of(call->inputs[1], y->ndim, y->shape, HEED_BOOL),
+        heed_operand_of(value, y->ndim, y->shape, y->dtype),
+        heed_operand_of(call->inputs[0], y->ndim, y->shape, y->dtype),
+    };
+    heed_map(heed_kernels_for(y->dtype)->where, in, 3, y);
+    return HEED_OK;
+}
+
+static void masked_fill_backward(const heed_vjp *v)
+{
+    v->grads[0] = heed_masked_fill(v->g, v->inputs[1], 0);
+}
+
+HEED_OPERATION(masked_fill) = {.name = "masked_fill",
+                               .inputs = 2,
+                               .rule = masked_fill_rule,
+                               .forward = masked_fill_forward,
+                               .backward = masked_fill_backward,
+                               .saves = {HEED_SAVES_INPUT(1)}};
+
+heed_tensor *heed_masked_fill(heed_tensor *x, heed_tensor *mask, double value)
+{
+    return heed_apply(&op_masked_fill, (heed_tensor *[]){x, mask}, 2, &value, sizeof value);
+}
+
+/* ---- tril ---- */
+
+static heed_status tril_rule(const heed_call *call, heed_result *result)
+{
+    if (result->shape.ndim < 2) {
+        return heed_fail(HEED_ERR_SHAPE,
+                         "tril: a tensor %s has no rows and columns; 2 dims or more",
+                         HEED_TEXT(call->inputs[0]));
+    }
+    return HEED_OK;
+}
+
+/* Copies x, and clears what lies right of the diagonal. */
+static heed_status tril_forward(const heed_call *call, heed_tensor *y)
+{
+    const int64_t rows = y->shape[y->ndim - 2], columns = y->shape[y->ndim - 1];
+    const int64_t diagonal = *(const int64_t *)call->args;
+    const size_t size = heed_dtype_size(y->dtype);
+    heed_copy_elements(call->inputs[0], y);
+    char *row = y->data;
+    for (int64_t i = 0; i < y->numel / (columns > 0 ? columns : 1); i++) {
+        int64_t kept = diagonal < -rows     ? 0
+                       : diagonal > columns ? columns
+                                            : i % rows + diagonal + 1;
+        kept = kept < 0 ? 0 : kept > columns ? columns : kept;
+        memset(row + (size_t)kept * size, 0, (size_t)(columns - kept) * size);
+        row += (size_t)columns * size;
+    }
+    return HEED_OK;
+}
+
+static void tril_backward(const heed_vjp *v)
+{
+    v->grads[0] = heed_tril(v->g, *(const int64_t *)v->args);
+}
+
+HEED_OPERATION(tril) = {.name = "tril",
+                        .inputs = 1,
+                        .rule = tril_rule,
+                        .forward = tril_forward,
+                        .backward = tril_backward};
+
+heed_tensor *heed_tril(heed_tensor *x, int64_t diagonal)
+{
+    return heed_apply(&op_tril, &x, 1, &diagonal, sizeof diagonal);
+}

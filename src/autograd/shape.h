@@ -1,0 +1,75 @@
+/* Operations that change the shape, or how the elements lie. Views share storage with their input;
+ * the gradient flows through them.
+ *
+ * HEED_ERR_DIM: a dim outside [-ndim, ndim).
+ */
+#ifndef HEED_AUTOGRAD_SHAPE_H
+#define HEED_AUTOGRAD_SHAPE_H
+
+#include "tensor/tensor.h"
+
+HEED_BEGIN_DECLS
+
+/* ---- views ---- */
+
+/* heed_transpose: as torch.transpose(x, dim0, dim1): the two dims change places.
+ *
+ *   x (..., m, ..., n, ...)   ->   y (..., n, ..., m, ...), a view       dx = transpose(g) */
+heed_tensor *heed_transpose(heed_tensor *x, int dim0, int dim1);
+
+/* heed_reshape: as torch.reshape(x, shape): the same elements in row-major order; one size may be
+ * -1 and is found. A view where the strides allow it, else a copy.      dx = reshape(g)
+ *
+ * HEED_ERR_SHAPE: another number of elements, or more than one -1. */
+heed_tensor *heed_reshape(heed_tensor *x, heed_shape shape);
+
+/* heed_expand: as torch's x.expand(shape): dims of size 1, and new ones in front, repeated without
+ * a copy; -1 keeps a size.                         dx = the sum of g over what was repeated
+ *
+ * HEED_ERR_SHAPE: a size that is not 1 would change. */
+heed_tensor *heed_expand(heed_tensor *x, heed_shape shape);
+
+/* heed_squeeze: as torch.squeeze(x, dim): without that dim if its size is 1, else x as it is.
+ * heed_unsqueeze: as torch.unsqueeze(x, dim): with a new dim of size 1 at `dim`, in
+ * [-ndim - 1, ndim + 1).                                                dx = reshape(g) */
+heed_tensor *heed_squeeze(heed_tensor *x, int dim);
+heed_tensor *heed_unsqueeze(heed_tensor *x, int dim);
+
+/* heed_slice: as torch's x[..., start:end:step, ...] in dim `dim`: negative places count from the
+ * end, places outside are cut; INT64_MAX as end is the end. A view.
+ *
+ *   dx = g in the places that were taken, else 0
+ *
+ * HEED_ERR_VALUE: step below 1. */
+heed_tensor *heed_slice(heed_tensor *x, int dim, int64_t start, int64_t end, int64_t step);
+
+/* heed_slice_backward: as torch's slice_backward: zeros of `shape` with g in the slice. The
+ * derivative of heed_slice; its own is the slice of its gradient.
+ *
+ * HEED_ERR_SHAPE: g does not have the shape of the slice. */
+heed_tensor *heed_slice_backward(heed_tensor *g, heed_shape shape, int dim, int64_t start,
+                                 int64_t end, int64_t step);
+
+/* heed_detach: as torch's x.detach(): the same values without the graph. */
+heed_tensor *heed_detach(heed_tensor *x);
+
+/* ---- copies ---- */
+
+/* heed_cat: as torch.cat(tensors, dim): joined along a dim; all other sizes equal.
+ *
+ *   tensors: count of (..., n_i, ...)   ->   y (..., sum of n_i, ...)     each its slice of g
+ *
+ * HEED_ERR_SHAPE: other sizes differ, or no tensor has dims. HEED_ERR_DTYPE: f32 with f64. */
+heed_tensor *heed_cat(heed_tensor *const *tensors, int count, int dim);
+
+/* heed_clone: a copy of its own, contiguous; heed_contiguous: x itself if it is contiguous, else
+ * the copy. As torch's.                                                  dx = g */
+heed_tensor *heed_clone(heed_tensor *x);
+heed_tensor *heed_contiguous(heed_tensor *x);
+
+/* heed_to: as torch's x.to(dtype): x itself if it is of that dtype, else a cast copy. Floats are
+ * cut towards 0 to i64; to bool, everything but 0 is true.  dx = g cast back, between floats */
+heed_tensor *heed_to(heed_tensor *x, heed_dtype dtype);
+
+HEED_END_DECLS
+#endif

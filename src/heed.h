@@ -1,0 +1,64 @@
+/* Heed: a tiny autograd framework that trains self-attention. The one header to include.
+ *
+ * In reading order:
+ *
+ *   tensor/error.h          one pending error per thread, and what holds while it is pending
+ *   tensor/tensor.h         the tensor: dtype, shape, strides, storage, node; reading it
+ *   tensor/scope.h          who owns what a function returns; retain, grad mode, counters
+ *   tensor/create.h         zeros, ones, full, arange, from_*; copying in and out
+ *   tensor/random.h         PyTorch's CPU generator: manual_seed, rand, randn, randint, ...
+ *   tensor/print.h          tensors as torch prints them
+ *   tensor/update.h         the update of one parameter by an optimiser, fused
+ *   tensor/isa.h            which instruction set computes
+ *   autograd/elementwise.h  add ... where, with numbers and comparisons
+ *   autograd/shape.h        views and copies: transpose, reshape, slice, cat, to, ...
+ *   autograd/reduce.h       sum, mean, softmax, log_softmax
+ *   autograd/matmul.h       matrix products
+ *   autograd/embedding.h    rows of a table
+ *   autograd/loss.h         cross_entropy, mse_loss
+ *   autograd/engine.h       backward, grad
+ *   autograd/gradcheck.h    derivatives against finite differences
+ *   autograd/op.h           how an operation is made; operations of one's own
+ *   nn/...                  modules, optimisers, pictures
+ *
+ * What holds everywhere:
+ *
+ * - Every tensor that a function returns belongs to the innermost open scope; never free it. To
+ *   keep one longer, heed_retain it, and later heed_release it.
+ * - What returns a tensor returns NULL on error; while an error is pending nothing computes. NULL
+ *   where a tensor is required is HEED_ERR_NULL; for an optional tensor it means "none".
+ * - Names, argument order and meaning are PyTorch's; `_scalar`, `_dim` and `_dims` mark the forms
+ *   with a number, a dim or several. Negative dims count from the end.
+ * - In comments shapes stand in parentheses, g is dL/dy, and dx is dL/dx. No operation changes a
+ *   tensor; functions that do end in `_into`, or are heed_data_*, initialisers and optimisers.
+ */
+#ifndef HEED_H
+#define HEED_H
+
+#include "tensor/error.h"
+
+#include "tensor/tensor.h"
+
+#include "tensor/scope.h"
+
+#include "tensor/create.h"
+#include "tensor/random.h"
+
+#include "tensor/isa.h"
+#include "tensor/print.h"
+#include "tensor/update.h"
+
+#include "autograd/elementwise.h"
+#include "autograd/embedding.h"
+#include "autograd/loss.h"
+#include "autograd/matmul.h"
+#include "autograd/reduce.h"
+#include "autograd/shape.h"
+
+#include "autograd/engine.h"
+#include "autograd/gradcheck.h"
+#include "autograd/op.h"
+
+#include "nn/nn.h"
+
+#endif

@@ -1,0 +1,92 @@
+/* What the layers above build tensors with (internal): making and letting go of handles, counts,
+ * and the shape arithmetic that several operations share.
+ */
+#ifndef HEED_TENSOR_CORE_H
+#define HEED_TENSOR_CORE_H
+
+#include "tensor/tensor.h"
+#include "tensor/thread.h"
+
+/* ---- a thread that may compute ---- */
+
+/* heed_blocked: true while an error is pending: then nothing computes. */
+static inline bool heed_blocked(void)
+{
+    return heed_self.error != HEED_OK;
+}
+
+/* heed_check_tensor: a tensor that is there and still has its value; else an error that names the
+ * function and which of its arguments. */
+heed_status heed_check_tensor(const char *function, const char *argument, const heed_tensor *t);
+
+/* heed_check_value: can an element of `dtype` be this number? Floats round, bool takes anything. */
+heed_status heed_check_value(const char *function, double value, heed_dtype dtype);
+
+/* ---- making tensors (tensor.c) ---- */
+
+/* heed_tensor_new: a contiguous tensor with memory of its own, elements of any value.
+ * heed_tensor_view: a tensor on t's storage. `offset` counts elements from t->data.
+ * Neither is in a scope yet: the caller holds one reference and one use, and passes them on with
+ * heed_join_scope or ends them with heed_unref. `function` names the caller in errors. */
+heed_tensor *heed_tensor_new(const char *function, int ndim, const int64_t *shape,
+                             heed_dtype dtype);
+heed_tensor *heed_tensor_view(const char *function, const heed_tensor *t, int ndim,
+                              const int64_t *shape, const int64_t *strides, int64_t offset);
+
+/* heed_join_scope: hands the caller's reference and use to the innermost open scope; returns t, or
+ * NULL with t let go where none is open. */
+heed_tensor *heed_join_scope(const char *function, heed_tensor *t);
+
+/* ---- counts ---- */
+
+/* A reference holds the handle, a use the value; heed_ref and heed_unref count both. */
+void heed_add_reference(heed_tensor *t);
+void heed_drop_reference(heed_tensor *t);
+void heed_add_use(heed_tensor *t);
+void heed_drop_use(heed_tensor *t);
+void heed_ref(heed_tensor *t);
+void heed_unref(heed_tensor *t);
+
+/* heed_raise_version: the value was changed in place. */
+void heed_raise_version(heed_tensor *t);
+
+/* heed_set_grad: t->grad becomes `grad` (NULL: none), whose reference and use it takes over. */
+void heed_set_grad(heed_tensor *t, heed_tensor *grad);
+
+/* ---- shapes (shape.c) ---- */
+
+/* A shape as text, for messages: heed_shape_text(t->ndim, t->shape).text is "(2, 3)". */
+typedef struct heed_text {
+    char text[160];
+} heed_text;
+heed_text heed_shape_text(int ndim, const int64_t *shape);
+#define HEED_TEXT(t) (heed_shape_text((t)->ndim, (t)->shape).text)
+
+/* heed_count_elements: the product of the sizes; an error for a negative size, too many dims or a
+ * product (of bytes) past what memory can address. */
+heed_status heed_count_elements(const char *function, int ndim, const int64_t *shape,
+                                heed_dtype dtype, int64_t *numel);
+
+/* heed_wrap_dim: turns a dim in [-ndim, ndim) into [0, ndim); a scalar takes 0 and -1 as torch's
+ * does. heed_wrap_dims: the same for a list, as a bit set; a dim given twice is an error. */
+heed_status heed_wrap_dim(const char *function, int dim, int ndim, int *wrapped);
+heed_status heed_wrap_dims(const char *function, heed_dims dims, int ndim, unsigned *set);
+
+/* heed_row_major: the strides of a contiguous tensor. */
+void heed_row_major(int ndim, const int64_t *shape, int64_t *strides);
+
+/* heed_broadcast: the common shape of two, or an error with both and a hint. */
+heed_status heed_broadcast(const char *function, const heed_shape *a, const heed_shape *b,
+                           heed_shape *out);
+
+/* heed_broadcast_strides: t's strides seen in a larger shape: 0 where a dim is repeated. */
+void heed_broadcast_strides(const heed_tensor *t, int ndim, const int64_t *shape, int64_t *strides);
+
+bool heed_same_shape(const heed_tensor *a, const heed_tensor *b);
+
+static inline bool heed_is_float(heed_dtype dtype)
+{
+    return dtype == HEED_F32 || dtype == HEED_F64;
+}
+
+#endif

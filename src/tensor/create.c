@@ -1,0 +1,219 @@
+/* New tensors, and values in and out of them. */
+#include "tensor/create.h"
+
+#include <math.h>
+#include <string.h>
+
+#include "tensor/core.h"
+#include "tensor/iterate.h"
+
+static heed_tensor *create(const char *function, heed_shape shape, heed_dtype dtype)
+{
+    if (heed_blocked()) {
+        return NULL;
+    }
+    heed_tensor *t = heed_tensor_new(function, shape.ndim, shape.size, dtype);
+    return t != NULL ? heed_join_scope(function, t) : NULL;
+}
+
+static heed_tensor *filled(const char *function, heed_shape shape, double value, heed_dtype dtype)
+{
+    heed_tensor *t = create(function, shape, dtype);
+    if (t == NULL || heed_check_value(function, value, dtype) != HEED_OK) {
+        return NULL;
+    }
+    heed_fill_elements(t, value);
+    return t;
+}
+
+heed_tensor *heed_empty(heed_shape shape, heed_dtype dtype)
+{
+    return create("empty", shape, dtype);
+}
+
+heed_tensor *heed_zeros(heed_shape shape, heed_dtype dtype)
+{
+    return filled("zeros", shape, 0, dtype);
+}
+
+heed_tensor *heed_ones(heed_shape shape, heed_dtype dtype)
+{
+    return filled("ones", shape, 1, dtype);
+}
+
+heed_tensor *heed_full(heed_shape shape, double value, heed_dtype dtype)
+{
+    return filled("full", shape, value, dtype);
+}
+
+heed_tensor *heed_scalar(double value, heed_dtype dtype)
+{
+    return filled("scalar", HEED_SCALAR, value, dtype);
+}
+
+heed_tensor *heed_arange(double start, double end, double step, heed_dtype dtype)
+{
+    if (heed_blocked()) {
+        return NULL;
+    }
+    double count = ceil((end - start) / step);
+    if (dtype == HEED_BOOL) {
+        heed_fail(HEED_ERR_DTYPE, "arange: bool cannot count; take i64 or a float");
+        return NULL;
+    }
+    if (dtype == HEED_I64 && (start != floor(start) || step != floor(step))) {
+        heed_fail(HEED_ERR_VALUE, "arange: i64 counts in whole numbers, not from %g in steps of %g",
+                  start, step);
+        return NULL;
+    }
+    if (step == 0 || !(count >= 0 && count < 0x1p62)) {
+        heed_fail(HEED_ERR_VALUE, "arange: from %g in steps of %g never reaches %g", start, step,
+                  end);
+        return NULL;
+    }
+    heed_tensor *t = create("arange", HEED_SHAPE((int64_t)count), dtype);
+    if (t == NULL || heed_check_value("arange", start, dtype) != HEED_OK ||
+        heed_check_value("arange", end, dtype) != HEED_OK) {
+        return NULL;
+    }
+    for (int64_t i = 0; i < t->numel; i++) {
+        double value = start + (double)i * step;
+        if (dtype == HEED_F32) {
+            ((float *)t->data)[i] = (float)value;
+        } else if (dtype == HEED_F64) {
+            ((double *)t->data)[i] = value;
+        } else {
+            ((int64_t *)t->data)[i] = (int64_t)start + i * (int64_t)step;
+        }
+    }
+    return t;
+}
+
+/* ---- in ---- */
+
+static heed_tensor *from(const char *function, const void *values, heed_shape shape,
+                         heed_dtype dtype)
+{
+    heed_tensor *t = create(function, shape, dtype);
+    if (t == NULL) {
+        return NULL;
+    }
+    if (values == NULL && t->numel > 0) {
+        heed_fail(HEED_ERR_NULL, "%s: no values for a tensor %s", function, HEED_TEXT(t));
+        return NULL;
+    }
+    if (t->numel > 0) {
+        memcpy(t->data, values, (size_t)t->numel * heed_dtype_size(dtype));
+    }
+    return t;
+}
+
+heed_tensor *heed_from_f32(const float *values, heed_shape shape)
+{
+    return from("from_f32", values, shape, HEED_F32);
+}
+
+heed_tensor *heed_from_f64(const double *values, heed_shape shape)
+{
+    return from("from_f64", values, shape, HEED_F64);
+}
+
+heed_tensor *heed_from_i64(const int64_t *values, heed_shape shape)
+{
+    return from("from_i64", values, shape, HEED_I64);
+}
+
+heed_tensor *heed_from_bool(const bool *values, heed_shape shape)
+{
+    return from("from_bool", values, shape, HEED_BOOL);
+}
+
+static bool overlaps_itself(const heed_tensor *t)
+{
+    for (int i = 0; i < t->ndim; i++) {
+        if (t->shape[i] > 1 && t->strides[i] == 0) {
+            return true;
+        }
+    }
+    return false;
+}
+
+static heed_status check_target(const char *function, const heed_tensor *target)
+{
+    if (heed_check_tensor(function, "target", target) != HEED_OK) {
+        return heed_self.error;
+    }
+    if (overlaps_itself(target)) {
+        return heed_fail(HEED_ERR_SHAPE, "%s: the target %s is expanded: its elements share memory",
+                         function, HEED_TEXT(target));
+    }
+    return HEED_OK;
+}
+
+/* A copy of x that shares no memory with it, not in any scope. */
+static heed_tensor *snapshot(const heed_tensor *x)
+{
+    heed_tensor *copy = heed_tensor_new("copy_into", x->ndim, x->shape, x->dtype);
+    if (copy != NULL) {
+        heed_copy_elements(x, copy);
+    }
+    return copy;
+}
+
+heed_status heed_copy_into(heed_tensor *target, const heed_tensor *source)
+{
+    if (heed_blocked() || check_target("copy_into", target) != HEED_OK ||
+        heed_check_tensor("copy_into", "source", source) != HEED_OK) {
+        return heed_self.error;
+    }
+    heed_shape to = heed_shape_of_tensor(target), of = heed_shape_of_tensor(source), common;
+    if (heed_broadcast("copy_into", &to, &of, &common) != HEED_OK) {
+        return heed_self.error;
+    }
+    if (common.ndim != to.ndim || memcmp(common.size, to.size, sizeof *to.size * (size_t)to.ndim)) {
+        return heed_fail(HEED_ERR_SHAPE, "copy_into: source %s does not broadcast to target %s",
+                         HEED_TEXT(source), HEED_TEXT(target));
+    }
+    heed_tensor *copy = source->storage == target->storage ? snapshot(source) : NULL;
+    if (copy == NULL && source->storage == target->storage) {
+        return heed_self.error;
+    }
+    heed_copy_elements(copy != NULL ? copy : source, target);
+    if (copy != NULL) {
+        heed_unref(copy);
+    }
+    heed_raise_version(target);
+    return HEED_OK;
+}
+
+heed_status heed_fill_into(heed_tensor *target, double value)
+{
+    if (heed_blocked() || check_target("fill_into", target) != HEED_OK ||
+        heed_check_value("fill_into", value, target->dtype) != HEED_OK) {
+        return heed_self.error;
+    }
+    heed_fill_elements(target, value);
+    heed_raise_version(target);
+    return HEED_OK;
+}
+
+/* ---- out ---- */
+
+heed_status heed_copy_out(const heed_tensor *t, void *values, int64_t count)
+{
+    if (heed_blocked() || heed_check_tensor("copy_out", "t", t) != HEED_OK) {
+        return heed_self.error;
+    }
+    if (count != t->numel || (values == NULL && count > 0)) {
+        return heed_fail(values == NULL ? HEED_ERR_NULL : HEED_ERR_SHAPE,
+                         "copy_out: room for %lld elements, a tensor %s has %lld",
+                         (long long)(values != NULL ? count : 0), HEED_TEXT(t),
+                         (long long)t->numel);
+    }
+    heed_tensor to = {.data = values, .ndim = t->ndim, .dtype = t->dtype, .shape = t->shape};
+    int64_t strides[HEED_MAX_DIMS];
+    to.strides = strides;
+    heed_row_major(t->ndim, t->shape, strides);
+    heed_copy_elements(t, &to);
+    return HEED_OK;
+}

@@ -1,0 +1,92 @@
+/* The pending error of a thread: set by the first failure, read and cleared by the caller.
+ *
+ * The library itself never prints and never ends the program; heed_die is a handler that a program
+ * may choose. */
+#include "tensor/error.h"
+
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "tensor/thread.h"
+
+static heed_error_handler *on_error; /* of the whole process; read and set atomically */
+
+bool heed_error_pending(void)
+{
+    return heed_self.error != HEED_OK;
+}
+
+heed_status heed_error(void)
+{
+    heed_status status = heed_self.error;
+    heed_self.error = HEED_OK;
+    return status;
+}
+
+const char *heed_error_message(void)
+{
+    return heed_self.message;
+}
+
+heed_status heed_fail(heed_status status, const char *format, ...)
+{
+    heed_thread *self = &heed_self;
+    if (self->error != HEED_OK) {
+        return self->error; /* the first one tells the cause, later ones only follow from it */
+    }
+    va_list arguments;
+    va_start(arguments, format);
+    vsnprintf(self->message, sizeof self->message, format, arguments);
+    va_end(arguments);
+    self->error = status;
+    heed_error_handler *handler = __atomic_load_n(&on_error, __ATOMIC_ACQUIRE);
+    if (handler != NULL) {
+        handler(status, self->message);
+    }
+    return self->error;
+}
+
+void heed_on_error(heed_error_handler *handler)
+{
+    __atomic_store_n(&on_error, handler, __ATOMIC_RELEASE);
+}
+
+void heed_die(heed_status status, const char *message)
+{
+    fprintf(stderr, "%s: %s\n", heed_status_name(status), message);
+    exit(EXIT_FAILURE);
+}
+
+const char *heed_status_name(heed_status status)
+{
+    switch (status) {
+    case HEED_OK:
+        return "HEED_OK";
+    case HEED_ERR_NULL:
+        return "HEED_ERR_NULL";
+    case HEED_ERR_SHAPE:
+        return "HEED_ERR_SHAPE";
+    case HEED_ERR_DTYPE:
+        return "HEED_ERR_DTYPE";
+    case HEED_ERR_DIM:
+        return "HEED_ERR_DIM";
+    case HEED_ERR_INDEX:
+        return "HEED_ERR_INDEX";
+    case HEED_ERR_VALUE:
+        return "HEED_ERR_VALUE";
+    case HEED_ERR_OVERFLOW:
+        return "HEED_ERR_OVERFLOW";
+    case HEED_ERR_MEMORY:
+        return "HEED_ERR_MEMORY";
+    case HEED_ERR_SCOPE:
+        return "HEED_ERR_SCOPE";
+    case HEED_ERR_GRAPH:
+        return "HEED_ERR_GRAPH";
+    case HEED_ERR_VERSION:
+        return "HEED_ERR_VERSION";
+    case HEED_ERR_GRADCHECK:
+        return "HEED_ERR_GRADCHECK";
+    }
+    return "unknown status";
+}

@@ -1,0 +1,76 @@
+/* Errors: one pending error per thread, read when the caller likes.
+ *
+ * The first call that fails leaves its code and a sentence pending in its thread. Until that error
+ * is read nothing computes: tensors come back NULL, statuses as the error, numbers as NaN (sizes
+ * as 0), flags as false. So expressions nest unchecked, and one test at the end is enough:
+ *
+ *     heed_tensor *y = heed_softmax(heed_matmul(a, b), -1);
+ *     if (heed_error_pending()) { fputs(heed_error_message(), stderr); heed_error(); }
+ *
+ * Only ending, releasing, freeing and reading the error work while one is pending.
+ */
+#ifndef HEED_TENSOR_ERROR_H
+#define HEED_TENSOR_ERROR_H
+
+#include <stdbool.h>
+
+#ifdef __cplusplus
+#define HEED_BEGIN_DECLS extern "C" {
+#define HEED_END_DECLS   }
+#else
+#define HEED_BEGIN_DECLS
+#define HEED_END_DECLS
+#endif
+
+#if defined __GNUC__
+#define HEED_PRINTF(text, first) __attribute__((format(printf, text, first)))
+#else
+#define HEED_PRINTF(text, first)
+#endif
+
+HEED_BEGIN_DECLS
+
+typedef enum heed_status {
+    HEED_OK = 0,
+    HEED_ERR_NULL,      /* NULL where something is required */
+    HEED_ERR_SHAPE,     /* shapes that do not fit, or too many dims */
+    HEED_ERR_DTYPE,     /* an operation that has no meaning for these dtypes */
+    HEED_ERR_DIM,       /* a dim outside [-ndim, ndim), or given twice */
+    HEED_ERR_INDEX,     /* an index, token id or class outside its range */
+    HEED_ERR_VALUE,     /* another argument outside its range */
+    HEED_ERR_OVERFLOW,  /* sizes whose product no machine can hold */
+    HEED_ERR_MEMORY,    /* the system gave no memory */
+    HEED_ERR_SCOPE,     /* no open scope, one ended out of order, a release without a retain */
+    HEED_ERR_GRAPH,     /* backward without a graph, or through one that is used up */
+    HEED_ERR_VERSION,   /* a value that backward needs was changed in place */
+    HEED_ERR_GRADCHECK, /* an analytic gradient that differs from the numeric one */
+} heed_status;
+
+/* heed_error_pending: is an error waiting to be read in this thread? */
+bool heed_error_pending(void);
+
+/* heed_error: reads and clears the pending error; HEED_OK where there is none. */
+heed_status heed_error(void);
+
+/* heed_error_message: the sentence of this thread's last error, "" before the first. It names the
+ * operation, the shapes and a way out, and stays readable after heed_error() until the next one. */
+const char *heed_error_message(void);
+
+/* heed_status_name: "HEED_ERR_SHAPE" for HEED_ERR_SHAPE. */
+const char *heed_status_name(heed_status status);
+
+/* heed_on_error: calls `handler` at the moment an error becomes pending, in any thread; NULL takes
+ * it away. If the handler returns, the error is pending as always. */
+typedef void heed_error_handler(heed_status status, const char *message);
+void heed_on_error(heed_error_handler *handler);
+
+/* heed_die: a handler for programs that want to end on the first error: the message on stderr,
+ * exit status 1.   heed_on_error(heed_die); */
+void heed_die(heed_status status, const char *message);
+
+/* heed_fail: makes an error pending, for operations and modules written outside the library. The
+ * first one pending wins; returns the pending status. */
+heed_status heed_fail(heed_status status, const char *format, ...) HEED_PRINTF(2, 3);
+
+HEED_END_DECLS
+#endif

@@ -1,0 +1,192 @@
+/* The Mersenne twister MT19937, its uniform and Bernoulli numbers, and each thread's generator.
+ *
+ * The twister is Makoto Matsumoto's and Takuji Nishimura's (ACM TOMACS 8, 1998). What is made of
+ * its words follows PyTorch's CPU generator to the bit, so the order of the draws, the masks and
+ * which sums round once are not free. Normal numbers are in normal.c. */
+#include "tensor/generator.h"
+
+#include <math.h>
+
+#include "tensor/core.h"
+
+enum { WORDS = 624, MIDDLE = 397 };
+
+static const uint64_t default_seed = 67280421310721; /* of a torch.Generator() */
+
+/* ---- words ---- */
+
+static void seed_words(heed_generator *g, uint64_t seed)
+{
+    g->state[0] = (uint32_t)seed; /* torch drops the upper half too */
+    for (uint32_t i = 1; i < WORDS; i++) {
+        uint32_t last = g->state[i - 1];
+        g->state[i] = 1812433253u * (last ^ last >> 30) + i;
+    }
+    g->next = WORDS;
+    g->has_normal = false;
+    g->seeded = true;
+}
+
+static inline uint32_t mix(uint32_t upper, uint32_t lower, uint32_t far)
+{
+    uint32_t joined = (upper & 0x80000000u) | (lower & 0x7fffffffu);
+    return far ^ joined >> 1 ^ (0x9908b0dfu & (0u - (lower & 1u)));
+}
+
+/* Replaces all words by the next ones. */
+static void twist(heed_generator *g)
+{
+    uint32_t *s = g->state;
+    int i = 0;
+    for (; i < WORDS - MIDDLE; i++) {
+        s[i] = mix(s[i], s[i + 1], s[i + MIDDLE]);
+    }
+    for (; i < WORDS - 1; i++) {
+        s[i] = mix(s[i], s[i + 1], s[i + MIDDLE - WORDS]);
+    }
+    s[i] = mix(s[i], s[0], s[MIDDLE - 1]);
+    g->next = 0;
+}
+
+static inline uint32_t draw_word(heed_generator *g)
+{
+    if (g->next == WORDS) {
+        twist(g);
+    }
+    uint32_t word = g->state[g->next++];
+    word ^= word >> 11;
+    word ^= word << 7 & 0x9d2c5680u;
+    word ^= word << 15 & 0xefc60000u;
+    return word ^ word >> 18;
+}
+
+static inline uint64_t draw_two_words(heed_generator *g)
+{
+    uint64_t upper = draw_word(g);
+    return upper << 32 | draw_word(g);
+}
+
+/* As many low bits of the draw as the type has digits, as a fraction. */
+static inline float draw_float(heed_generator *g)
+{
+    return (float)(draw_word(g) & 0xffffffu) * 0x1p-24f;
+}
+
+static inline double draw_double(heed_generator *g)
+{
+    return (double)(draw_two_words(g) & 0x1fffffffffffffu) * 0x1p-53;
+}
+
+uint32_t heed_draw_u32(heed_generator *g)
+{
+    return draw_word(g);
+}
+
+uint64_t heed_draw_u64(heed_generator *g)
+{
+    return draw_two_words(g);
+}
+
+float heed_draw_f32(heed_generator *g)
+{
+    return draw_float(g);
+}
+
+double heed_draw_f64(heed_generator *g)
+{
+    return draw_double(g);
+}
+
+/* ---- fills ---- */
+
+/* torch's compiler makes x * span + low one fused operation where the machine has it. With low 0
+ * both round the same, and rand need not pay for a call of fma. */
+void heed_fill_uniform_f32(heed_generator *g, void *out, int64_t count, int64_t step, double a,
+                           double b)
+{
+    float *to = out, low = (float)a, span = (float)b - low;
+    bool fused = heed_random_fused(g) && low != 0.0f;
+    for (int64_t i = 0; i < count; i++) {
+        float x = draw_float(g);
+        to[i * step] = fused ? fmaf(x, span, low) : x * span + low;
+    }
+}
+
+void heed_fill_uniform_f64(heed_generator *g, void *out, int64_t count, int64_t step, double a,
+                           double b)
+{
+    double *to = out, span = b - a;
+    bool fused = heed_random_fused(g) && a != 0.0;
+    for (int64_t i = 0; i < count; i++) {
+        double x = draw_double(g);
+        to[i * step] = fused ? fma(x, span, a) : x * span + a;
+    }
+}
+
+#define BERNOULLI(dtype, type)                                                                     \
+    void heed_fill_bernoulli_##dtype(heed_generator *g, void *out, int64_t count, int64_t step,    \
+                                     double a, double b)                                           \
+    {                                                                                              \
+        type *to = out;                                                                            \
+        (void)b;                                                                                   \
+        for (int64_t i = 0; i < count; i++) {                                                      \
+            to[i * step] = (type)(draw_double(g) < a);                                             \
+        }                                                                                          \
+    }
+
+BERNOULLI(f32, float)
+BERNOULLI(f64, double)
+BERNOULLI(i64, int64_t)
+BERNOULLI(bool, bool)
+
+/* ---- the generator of a thread ---- */
+
+heed_generator *heed_generator_of_thread(void)
+{
+    heed_generator *g = &heed_self.generator;
+    if (!g->seeded) {
+        seed_words(g, default_seed);
+    }
+    return g;
+}
+
+void heed_manual_seed(uint64_t seed)
+{
+    seed_words(&heed_self.generator, seed);
+}
+
+heed_generator heed_get_generator(void)
+{
+    return *heed_generator_of_thread();
+}
+
+static bool known_flavor(heed_random_flavor flavor)
+{
+    return (unsigned)flavor <= HEED_RANDOM_TORCH_2_PLAIN;
+}
+
+heed_status heed_set_generator(const heed_generator *generator)
+{
+    if (generator == NULL) {
+        return heed_fail(HEED_ERR_NULL, "set_generator: generator is NULL");
+    }
+    if (generator->seeded &&
+        (generator->next < 0 || generator->next > WORDS || !known_flavor(generator->flavor))) {
+        return heed_fail(HEED_ERR_VALUE,
+                         "set_generator: next is %d and flavor %d, which no generator has; give "
+                         "what heed_get_generator returned",
+                         generator->next, (int)generator->flavor);
+    }
+    heed_self.generator = *generator;
+    return heed_self.error;
+}
+
+heed_status heed_set_random_flavor(heed_random_flavor flavor)
+{
+    if (!known_flavor(flavor)) {
+        return heed_fail(HEED_ERR_VALUE, "set_random_flavor: %d is no flavor; see random.h",
+                         (int)flavor);
+    }
+    heed_self.generator.flavor = flavor;
+    return heed_self.error;
+}

@@ -1,0 +1,85 @@
+/* The kernels: arithmetic on raw memory, behind one table per instruction set and dtype (internal).
+ *
+ * A kernel sees pointers to contiguous elements and counts, never a tensor; strides, casts and
+ * broadcasting are iterate.c's. gemm alone takes strides, because it packs.
+ */
+#ifndef HEED_TENSOR_KERNELS_H
+#define HEED_TENSOR_KERNELS_H
+
+#include "tensor/tensor.h"
+#include "tensor/update.h"
+
+/* One number for each line of ops.def. */
+enum heed_elementwise {
+#define UNARY(name, kind, f, dx)      HEED_##name,
+#define BINARY(name, kind, f, da, db) HEED_##name,
+#define COMPARE(name, f)
+#include "tensor/ops.def"
+    HEED_ELEMENTWISE_COUNT
+};
+enum heed_comparison {
+#define UNARY(name, kind, f, dx)
+#define BINARY(name, kind, f, da, db)
+#define COMPARE(name, f) HEED_##name,
+#include "tensor/ops.def"
+    HEED_COMPARISON_COUNT
+};
+
+/* out[i] = f(in[0][i], in[1][i], ...). The operands of a gradient are g, x, y or g, a, b, y. */
+typedef void heed_kernel(int64_t n, const void *const *in, void *out);
+
+/* out = f(x) over one line of n elements, as softmax. */
+typedef void heed_line_kernel(int64_t n, const void *x, void *out);
+
+/* A sum on its way: floats are summed in double, integers in i64. */
+typedef union heed_total {
+    double of_floats;
+    int64_t of_integers;
+} heed_total;
+
+/* c (m, n, row stride rc) = a (m, k) b (k, n), or += where accumulate. */
+typedef struct heed_gemm {
+    int64_t m, n, k;
+    const void *a, *b;
+    int64_t a_row, a_col, b_row, b_col, c_row; /* strides in elements; c's columns are adjacent */
+    void *c;
+    bool accumulate;
+} heed_gemm;
+
+/* All kernels of one dtype. NULL where an operation does not exist for it. */
+typedef struct heed_kernels {
+    struct {
+        heed_kernel *forward, *gradient[2];
+    } elementwise[HEED_ELEMENTWISE_COUNT];
+    heed_kernel *compare[HEED_COMPARISON_COUNT];
+    heed_kernel *where; /* bool, T, T -> T */
+
+    /* n elements of another dtype, `stride` apart, cast; and elements to places `stride` apart */
+    void (*gather[HEED_DTYPES])(int64_t n, const void *from, int64_t stride, void *to);
+    void (*scatter)(int64_t n, const void *from, void *to, int64_t stride);
+    void (*add_into)(int64_t n, const void *x, void *y); /* y += x */
+
+    void (*sum)(int64_t n, const void *x, heed_total *total);          /* adds all to one total */
+    void (*sum_columns)(int64_t n, const void *x, heed_total *totals); /* adds each to its own */
+    void (*from_totals)(int64_t n, const heed_total *totals, double divisor, void *y);
+
+    heed_line_kernel *softmax, *log_softmax;
+    void (*gemm)(const heed_gemm *call);
+    void (*sgd)(int64_t n, void *p, const void *g, void *momentum, const heed_sgd_step *step);
+    void (*adam)(int64_t n, void *p, const void *g, void *m, void *v, const heed_adam_step *step);
+} heed_kernels;
+
+/* ---- choosing (isa.c) ---- */
+
+/* heed_choose_isa: at the first tensor: the best instruction set that the machine has, or the one
+ * that HEED_ISA names. HEED_ERR_VALUE: that one does not exist here. */
+heed_status heed_choose_isa(void);
+
+extern const heed_kernels *const *heed_chosen_kernels; /* per dtype; NULL until chosen */
+
+static inline const heed_kernels *heed_kernels_for(heed_dtype dtype)
+{
+    return heed_chosen_kernels[dtype];
+}
+
+#endif

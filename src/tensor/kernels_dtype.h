@@ -1,0 +1,41 @@
+/* What one compilation of kernels.c and gemm.c works on: the element type T (internal). */
+#ifndef HEED_TENSOR_KERNELS_DTYPE_H
+#define HEED_TENSOR_KERNELS_DTYPE_H
+
+#include "tensor/kernels.h"
+
+#if defined T_IS_F32
+typedef float T;
+#elif defined T_IS_F64
+typedef double T;
+#elif defined T_IS_I64
+typedef int64_t T;
+#elif defined T_IS_BOOL
+typedef bool T;
+#else
+#error "compile with one of T_IS_F32, T_IS_F64, T_IS_I64, T_IS_BOOL"
+#endif
+
+/* VALUE is what formulas compute with. To bool, + is or, * is and. */
+#ifdef T_IS_BOOL
+typedef int VALUE;
+#define RESULT(x) ((x) != 0)
+#else
+typedef T VALUE;
+#define RESULT(x) ((T)(x))
+#endif
+
+#if defined T_IS_F32 || defined T_IS_F64
+typedef double TOTAL; /* what sums are kept in */
+#define OF_TOTAL of_floats
+#else
+typedef int64_t TOTAL;
+#define OF_TOTAL of_integers
+#endif
+
+#define PASTE(a, b)  a##b
+#define PASTED(a, b) PASTE(a, b)
+#define KERNELS_GEMM PASTED(KERNELS, _gemm)
+void KERNELS_GEMM(const heed_gemm *call);
+
+#endif

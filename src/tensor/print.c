@@ -1,0 +1,412 @@
+/* Tensors as text, character for character what torch's repr gives; torch/_tensor_str.py is the
+ * reference for the behaviour.
+ *
+ * A first walk over the elements that will be shown finds the notation and the width they share, a
+ * second one writes them through a sink, so nothing is allocated and the cost is linear in what is
+ * shown. Reads the tensor only: no value, no graph and no counter is touched. */
+#include "tensor/print.h"
+
+#include <math.h>
+#include <string.h>
+
+#include "tensor/core.h"
+
+enum { PREFIX_LENGTH = sizeof "tensor(" - 1, ELEMENT_SIZE = 64, MAX_PRECISION = 17 };
+
+/* ---- the sink: a stream, or a buffer, or with neither only a measure ---- */
+
+typedef struct sink {
+    FILE *stream;
+    char *buffer; /* the bytes from `length` on are cut off at `size`, which leaves room for a 0 */
+    size_t size;
+    size_t length; /* of all text so far, written or cut off */
+    size_t column; /* of its last line */
+} sink;
+
+static void put_bytes(sink *out, const char *text, size_t count)
+{
+    if (out->stream != NULL) {
+        fwrite(text, 1, count, out->stream);
+    } else if (out->length < out->size) {
+        size_t room = out->size - out->length;
+        memcpy(out->buffer + out->length, text, count < room ? count : room);
+    }
+    out->length += count;
+    out->column += count;
+}
+
+static void put(sink *out, const char *text)
+{
+    put_bytes(out, text, strlen(text));
+}
+
+static void put_spaces(sink *out, int count)
+{
+    for (int i = 0; i < count; i++) {
+        put_bytes(out, " ", 1);
+    }
+}
+
+static void put_new_lines(sink *out, int count, int indent)
+{
+    for (int i = 0; i < count; i++) {
+        put_bytes(out, "\n", 1);
+    }
+    out->column = 0;
+    put_spaces(out, indent);
+}
+
+/* ---- what is shown of a tensor, and how ---- */
+
+typedef enum notation {
+    WHOLE,      /* "3." or an i64: no digits behind the point */
+    FIXED,      /* "3.1400" */
+    SCIENTIFIC, /* "3.1400e+00" */
+} notation;
+
+typedef struct printer {
+    sink *out;
+    const heed_tensor *t;
+    heed_print_options options;
+    bool summarised;
+    notation notation;
+    int width; /* to which shorter elements are padded; longer ones may exist */
+} printer;
+
+/* Is a dim of this size cut down to edgeitems at each end? */
+static bool cut(const printer *p, int64_t size)
+{
+    return p->summarised && size > 2LL * p->options.edgeitems;
+}
+
+/* The index that is shown after `i` in a dim of this size. */
+static int64_t next_shown(const printer *p, int64_t size, int64_t i)
+{
+    return cut(p, size) && i + 1 == p->options.edgeitems ? size - p->options.edgeitems : i + 1;
+}
+
+static double float_at(const heed_tensor *t, int64_t offset)
+{
+    return t->dtype == HEED_F32 ? (double)((const float *)t->data)[offset]
+                                : ((const double *)t->data)[offset];
+}
+
+/* The decimal point is that of the locale, in any number of bytes; torch's is always ".". */
+static void use_point(char *number)
+{
+    char *point = number + strspn(number, "-0123456789");
+    size_t length = strcspn(point, "0123456789");
+    if (length > 0) {
+        memmove(point + 1, point + length, strlen(point + length) + 1);
+        *point = '.';
+    }
+}
+
+static void write_float(char *text, const printer *p, double value)
+{
+    if (isnan(value)) { /* C would print its sign */
+        strcpy(text, "nan");
+    } else if (isinf(value)) {
+        strcpy(text, value < 0 ? "-inf" : "inf");
+    } else if (p->notation == WHOLE) {
+        snprintf(text, ELEMENT_SIZE, "%.0f.", value);
+    } else {
+        const char *format = p->notation == FIXED ? "%.*f" : "%.*e";
+        snprintf(text, ELEMENT_SIZE, format, p->options.precision, value);
+        use_point(text);
+    }
+}
+
+static void write_element(char *text, const printer *p, int64_t offset)
+{
+    switch (p->t->dtype) {
+    case HEED_I64:
+        snprintf(text, ELEMENT_SIZE, "%lld", (long long)((const int64_t *)p->t->data)[offset]);
+        break;
+    case HEED_BOOL:
+        strcpy(text, ((const bool *)p->t->data)[offset] ? "True" : "False");
+        break;
+    default:
+        write_float(text, p, float_at(p->t, offset));
+    }
+}
+
+/* ---- the first walk: notation and width ---- */
+
+/* The finite elements but zeros, seen from afar. Of one sign and in one notation the longest text
+ * belongs to the largest or the smallest magnitude (a small one may have a longer exponent), so
+ * these four, and not every element, decide the width. Index 1 is for negative elements. */
+typedef struct extent {
+    double largest[2], smallest[2]; /* magnitudes; 0 where there are none */
+    bool fractions;
+} extent;
+
+static void note_float(extent *seen, double value)
+{
+    if (!isfinite(value) || value == 0) {
+        return;
+    }
+    int sign = value < 0;
+    double magnitude = fabs(value);
+    if (magnitude > seen->largest[sign]) {
+        seen->largest[sign] = magnitude;
+    }
+    if (seen->smallest[sign] == 0 || magnitude < seen->smallest[sign]) {
+        seen->smallest[sign] = magnitude;
+    }
+    seen->fractions = seen->fractions || value != ceil(value);
+}
+
+static void note_width(printer *p, const char *text)
+{
+    int length = (int)strlen(text);
+    p->width = length > p->width ? length : p->width;
+}
+
+/* Visits what is shown of the dims from `dim` on. At most HEED_MAX_DIMS calls deep. */
+static void survey(printer *p, extent *seen, int dim, int64_t offset)
+{
+    char text[ELEMENT_SIZE];
+    if (dim < p->t->ndim) {
+        int64_t size = p->t->shape[dim];
+        for (int64_t i = 0; i < size; i = next_shown(p, size, i)) {
+            survey(p, seen, dim + 1, offset + i * p->t->strides[dim]);
+        }
+    } else if (heed_is_float(p->t->dtype)) {
+        note_float(seen, float_at(p->t, offset));
+    } else {
+        write_element(text, p, offset);
+        note_width(p, text);
+    }
+}
+
+/* Scientific where the range is wide, or the numbers are large, or so small that fixed digits
+ * would show nothing of them. Zeros, NaN and infinities have no say, not in the width either. */
+static notation choose_notation(const extent *seen)
+{
+    double largest = fmax(seen->largest[0], seen->largest[1]);
+    double smallest = seen->smallest[0];
+    if (smallest == 0 || (seen->smallest[1] != 0 && seen->smallest[1] < smallest)) {
+        smallest = seen->smallest[1];
+    }
+    if (largest == 0) {
+        return WHOLE;
+    }
+    if (largest / smallest > 1000.0 || largest > 1.0e8 || smallest < 1.0e-4) {
+        return SCIENTIFIC;
+    }
+    return seen->fractions ? FIXED : WHOLE;
+}
+
+static void choose_format(printer *p)
+{
+    char text[ELEMENT_SIZE];
+    extent seen = {{0}, {0}, false};
+    p->width = 1;
+    survey(p, &seen, 0, 0);
+    p->notation = choose_notation(&seen);
+    for (int sign = 0; sign < 2; sign++) {
+        double ends[2] = {seen.smallest[sign], seen.largest[sign]};
+        for (int i = 0; i < 2 && ends[i] != 0; i++) {
+            write_float(text, p, sign ? -ends[i] : ends[i]);
+            note_width(p, text);
+        }
+    }
+}
+
+/* ---- the second walk: the text ---- */
+
+/* Between two items of a dim; `count` have been written. Rows stand on lines of their own, matrices
+ * are a line apart, and so on; the elements of a row are as many to a line as the width allows,
+ * reckoned as torch does: a longer element than p->width runs over. */
+static void separate(printer *p, int dim, int64_t count)
+{
+    int indent = PREFIX_LENGTH + dim;
+    int dims_inside = p->t->ndim - 1 - dim;
+    int64_t per_line = (p->options.linewidth - indent) / (p->width + 2);
+    if (count == 0) {
+        return;
+    }
+    if (dims_inside > 0) {
+        put(p->out, ",");
+        put_new_lines(p->out, dims_inside, indent + 1);
+    } else if (per_line <= 1 || count % per_line == 0) {
+        put(p->out, ",");
+        put_new_lines(p->out, 1, indent + 1);
+    } else {
+        put(p->out, ", ");
+    }
+}
+
+static void put_element(printer *p, int64_t offset)
+{
+    char text[ELEMENT_SIZE];
+    write_element(text, p, offset);
+    size_t length = strlen(text);
+    put_spaces(p->out, p->width - (int)length);
+    put_bytes(p->out, text, length);
+}
+
+/* Writes what is shown of the dims from `dim` on. At most HEED_MAX_DIMS calls deep. */
+static void put_items(printer *p, int dim, int64_t offset)
+{
+    if (dim == p->t->ndim) {
+        put_element(p, offset);
+        return;
+    }
+    int64_t size = p->t->shape[dim], count = 0, before = -1;
+    put(p->out, "[");
+    for (int64_t i = 0; i < size; before = i, i = next_shown(p, size, i)) {
+        if (i != before + 1) {
+            separate(p, dim, count++);
+            put(p->out, dim == p->t->ndim - 1 ? " ..." : "...");
+        }
+        separate(p, dim, count++);
+        put_items(p, dim + 1, offset + i * p->t->strides[dim]);
+    }
+    put(p->out, "]");
+}
+
+/* ---- what follows the elements ---- */
+
+static void put_size(sink *out, const heed_tensor *t)
+{
+    put(out, "size=");
+    put(out, HEED_TEXT(t));
+}
+
+static void put_dtype(sink *out, const heed_tensor *t)
+{
+    static const char *const names[] = {"float32", "float64", "int64", "bool"};
+    put(out, "dtype=torch.");
+    put(out, names[t->dtype]);
+}
+
+/* struct heed_op belongs to the layer above, which promises that the name is its first member. */
+static const char *op_name(const heed_tensor *t)
+{
+    return *(const char *const *)t->op;
+}
+
+/* log_softmax is LogSoftmaxBackward0, and log1p is Log1PBackward0: a letter that follows none is a
+ * capital, an underscore goes. */
+static void put_graph(sink *out, const heed_tensor *t)
+{
+    bool in_word = false;
+    put(out, t->op != NULL ? "grad_fn=<" : "requires_grad=True");
+    for (const char *c = t->op != NULL ? op_name(t) : ""; *c != '\0'; c++) {
+        bool letter = *c >= 'a' && *c <= 'z';
+        char shown = letter && !in_word ? (char)(*c - 'a' + 'A') : *c;
+        put_bytes(out, &shown, *c == '_' ? 0 : 1);
+        in_word = letter;
+    }
+    put(out, t->op != NULL ? "Backward0>" : "");
+}
+
+/* On this line if there is room, else on the next. `slack` is 2 until the first new line: torch
+ * reckons the line of the elements that much longer than it is. */
+static void put_suffix(printer *p, void (*write)(sink *, const heed_tensor *), size_t *slack)
+{
+    sink measure = {0};
+    write(&measure, p->t);
+    if (p->out->column + *slack + measure.length + 2 > (size_t)p->options.linewidth) {
+        put(p->out, ",");
+        put_new_lines(p->out, 1, PREFIX_LENGTH);
+        *slack = 0;
+    } else {
+        put(p->out, ", ");
+    }
+    write(p->out, p->t);
+}
+
+static void put_suffixes(printer *p)
+{
+    size_t slack = 2;
+    const heed_tensor *t = p->t;
+    if (t->numel == 0 && t->ndim != 1) {
+        put_suffix(p, put_size, &slack);
+    }
+    if (t->dtype == HEED_F64 || (t->numel == 0 && t->dtype != HEED_F32)) {
+        put_suffix(p, put_dtype, &slack);
+    }
+    if (t->op != NULL || t->requires_grad) {
+        put_suffix(p, put_graph, &slack);
+    }
+}
+
+/* ---- the public functions ---- */
+
+static heed_status check(const char *function, const heed_tensor *t, heed_print_options *options)
+{
+    if (heed_blocked() || heed_check_tensor(function, "t", t) != HEED_OK) {
+        return heed_self.error;
+    }
+    if (options->precision < 0 || options->precision > MAX_PRECISION || options->threshold < 0 ||
+        options->edgeitems < 0 || options->linewidth < 0) {
+        return heed_fail(HEED_ERR_VALUE,
+                         "%s: precision %d, threshold %d, edgeitems %d, linewidth %d; none may be "
+                         "negative, and precision is at most %d",
+                         function, options->precision, options->threshold, options->edgeitems,
+                         options->linewidth, MAX_PRECISION);
+    }
+    options->precision = options->precision != 0 ? options->precision : 4;
+    options->threshold = options->threshold != 0 ? options->threshold : 1000;
+    options->edgeitems = options->edgeitems != 0 ? options->edgeitems : 3;
+    options->linewidth = options->linewidth != 0 ? options->linewidth : 80;
+    return HEED_OK;
+}
+
+static void print_into(sink *out, const heed_tensor *t, heed_print_options options)
+{
+    printer p = {.out = out, .t = t, .options = options};
+    p.summarised = t->numel > options.threshold;
+    put(out, "tensor(");
+    if (t->numel == 0) {
+        put(out, "[]");
+    } else {
+        choose_format(&p);
+        put_items(&p, 0, 0);
+    }
+    put_suffixes(&p);
+    put(out, ")");
+}
+
+/* The stream is locked, so that the tensors of several threads do not mix. */
+static heed_status print_to(const char *function, FILE *stream, const heed_tensor *t,
+                            heed_print_options options, const char *end)
+{
+    if (check(function, t, &options) != HEED_OK) {
+        return heed_self.error;
+    }
+    if (stream == NULL) {
+        return heed_fail(HEED_ERR_NULL, "%s: stream is NULL", function);
+    }
+    sink out = {.stream = stream};
+    flockfile(stream);
+    print_into(&out, t, options);
+    put(&out, end);
+    funlockfile(stream);
+    return HEED_OK;
+}
+
+heed_status heed_print(const heed_tensor *t)
+{
+    return print_to("print", stdout, t, (heed_print_options){0}, "\n");
+}
+
+heed_status heed_fprint(FILE *stream, const heed_tensor *t, heed_print_options options)
+{
+    return print_to("fprint", stream, t, options, "");
+}
+
+size_t heed_snprint(char *buffer, size_t size, const heed_tensor *t, heed_print_options options)
+{
+    sink out = {.buffer = buffer, .size = buffer != NULL && size > 0 ? size - 1 : 0};
+    if (check("snprint", t, &options) == HEED_OK) {
+        print_into(&out, t, options);
+    }
+    if (buffer != NULL && size > 0) {
+        buffer[out.length < out.size ? out.length : out.size] = '\0';
+    }
+    return out.length;
+}

@@ -1,0 +1,201 @@
+/* Reading a tensor: its sizes, single elements, and the doors to its memory.
+ *
+ * Every function says by name what is wrong with its argument, and computes nothing while an error
+ * is pending. */
+#include <math.h>
+#include <string.h>
+
+#include "tensor/core.h"
+
+heed_status heed_check_tensor(const char *function, const char *argument, const heed_tensor *t)
+{
+    if (t == NULL) {
+        return heed_fail(HEED_ERR_NULL, "%s: %s is NULL", function, argument);
+    }
+    if (t->storage == NULL) {
+        return heed_fail(HEED_ERR_SCOPE,
+                         "%s: the value of %s %s has been let go; heed_retain it in its scope",
+                         function, argument, HEED_TEXT(t));
+    }
+    return HEED_OK;
+}
+
+heed_status heed_check_value(const char *function, double value, heed_dtype dtype)
+{
+    if (dtype == HEED_I64 && !(value >= -0x1p63 && value < 0x1p63)) {
+        return heed_fail(HEED_ERR_VALUE, "%s: i64 cannot hold %g", function, value);
+    }
+    return HEED_OK;
+}
+
+static bool readable(const char *function, const heed_tensor *t)
+{
+    return !heed_blocked() && heed_check_tensor(function, "t", t) == HEED_OK;
+}
+
+int64_t heed_size(const heed_tensor *t, int dim)
+{
+    int wrapped = 0;
+    if (heed_blocked()) {
+        return 0;
+    }
+    if (t == NULL || t->ndim == 0) {
+        heed_fail(t == NULL ? HEED_ERR_NULL : HEED_ERR_DIM,
+                  t == NULL ? "size: t is NULL" : "size: a tensor without dims has no sizes");
+        return 0;
+    }
+    return heed_wrap_dim("size", dim, t->ndim, &wrapped) == HEED_OK ? t->shape[wrapped] : 0;
+}
+
+heed_shape heed_shape_of_tensor(const heed_tensor *t)
+{
+    heed_shape shape = {0};
+    if (heed_blocked()) {
+        return shape;
+    }
+    if (t == NULL) {
+        heed_fail(HEED_ERR_NULL, "shape_of_tensor: t is NULL");
+        return shape;
+    }
+    shape.ndim = t->ndim;
+    memcpy(shape.size, t->shape, sizeof *t->shape * t->ndim);
+    return shape;
+}
+
+bool heed_is_contiguous(const heed_tensor *t)
+{
+    if (heed_blocked()) {
+        return false;
+    }
+    if (t == NULL) {
+        heed_fail(HEED_ERR_NULL, "is_contiguous: t is NULL");
+        return false;
+    }
+    int64_t stride = 1;
+    for (int i = t->ndim - 1; i >= 0; i--) {
+        if (t->shape[i] != 1 && t->strides[i] != stride && t->numel > 0) {
+            return false;
+        }
+        stride *= t->shape[i];
+    }
+    return true;
+}
+
+static double read_number(const heed_tensor *t, int64_t offset)
+{
+    switch (t->dtype) {
+    case HEED_F32:
+        return (double)((const float *)t->data)[offset];
+    case HEED_F64:
+        return ((const double *)t->data)[offset];
+    case HEED_I64:
+        return (double)((const int64_t *)t->data)[offset];
+    default:
+        return ((const bool *)t->data)[offset];
+    }
+}
+
+static bool one_element(const char *function, const heed_tensor *t)
+{
+    if (!readable(function, t)) {
+        return false;
+    }
+    if (t->numel != 1) {
+        heed_fail(HEED_ERR_SHAPE, "%s: %s has %lld elements, not one; heed_at reads one of several",
+                  function, HEED_TEXT(t), (long long)t->numel);
+        return false;
+    }
+    return true;
+}
+
+double heed_item(const heed_tensor *t)
+{
+    return one_element("item", t) ? read_number(t, 0) : (double)NAN;
+}
+
+int64_t heed_item_i64(const heed_tensor *t)
+{
+    if (!one_element("item_i64", t)) {
+        return 0;
+    }
+    if (heed_is_float(t->dtype)) {
+        heed_fail(HEED_ERR_DTYPE, "item_i64: a tensor of %s; use heed_item",
+                  heed_dtype_name(t->dtype));
+        return 0;
+    }
+    return t->dtype == HEED_I64 ? *(const int64_t *)t->data : *(const bool *)t->data;
+}
+
+double heed_at(const heed_tensor *t, heed_shape index)
+{
+    if (!readable("at", t)) {
+        return (double)NAN;
+    }
+    if (index.ndim != t->ndim) {
+        heed_fail(HEED_ERR_SHAPE, "at: %d indices for a tensor %s", index.ndim, HEED_TEXT(t));
+        return (double)NAN;
+    }
+    int64_t offset = 0;
+    for (int i = 0; i < t->ndim; i++) {
+        int64_t at = index.size[i] < 0 ? index.size[i] + t->shape[i] : index.size[i];
+        if (at < 0 || at >= t->shape[i]) {
+            heed_fail(HEED_ERR_INDEX, "at: index %lld in dim %d is outside a tensor %s",
+                      (long long)index.size[i], i, HEED_TEXT(t));
+            return (double)NAN;
+        }
+        offset += at * t->strides[i];
+    }
+    return read_number(t, offset);
+}
+
+const char *heed_dtype_name(heed_dtype dtype)
+{
+    static const char *const names[] = {"f32", "f64", "i64", "bool"};
+    return (unsigned)dtype < HEED_DTYPES ? names[dtype] : "no dtype";
+}
+
+size_t heed_dtype_size(heed_dtype dtype)
+{
+    static const size_t sizes[] = {sizeof(float), sizeof(double), sizeof(int64_t), sizeof(bool)};
+    return (unsigned)dtype < HEED_DTYPES ? sizes[dtype] : 0;
+}
+
+/* ---- the writable door, and its reading twin ---- */
+
+static void *data_of(const char *function, const heed_tensor *t, heed_dtype dtype)
+{
+    if (!readable(function, t)) {
+        return NULL;
+    }
+    if (t->dtype != dtype) {
+        heed_fail(HEED_ERR_DTYPE, "%s: a tensor of %s; heed_to casts", function,
+                  heed_dtype_name(t->dtype));
+        return NULL;
+    }
+    if (!heed_is_contiguous(t)) {
+        heed_fail(HEED_ERR_SHAPE,
+                  "%s: a view %s that is not contiguous; heed_contiguous copies it, heed_copy_into "
+                  "writes through it",
+                  function, HEED_TEXT(t));
+        return NULL;
+    }
+    return t->data;
+}
+
+#define DATA_DOORS(name, type, dtype)                                                              \
+    type *heed_data_##name(heed_tensor *t)                                                         \
+    {                                                                                              \
+        type *data = data_of("data_" #name, t, dtype);                                             \
+        if (data != NULL) {                                                                        \
+            heed_raise_version(t);                                                                 \
+        }                                                                                          \
+        return data;                                                                               \
+    }                                                                                              \
+    const type *heed_const_data_##name(const heed_tensor *t)                                       \
+    {                                                                                              \
+        return data_of("const_data_" #name, t, dtype);                                             \
+    }
+DATA_DOORS(f32, float, HEED_F32)
+DATA_DOORS(f64, double, HEED_F64)
+DATA_DOORS(i64, int64_t, HEED_I64)
+DATA_DOORS(bool, bool, HEED_BOOL)

@@ -1,0 +1,172 @@
+/* Scopes: who owns the tensors that functions return.
+ *
+ * The thread keeps one list of tensors, the innermost scope's first; each tensor bears the depth
+ * of its scope, so depths never rise along the list and the end of a scope is a prefix of it. All
+ * else that a scope needs lies in the caller's struct, and only the one that is being ended is
+ * read: scopes left open by functions that have returned lie in dead stack frames. */
+#include "tensor/scope.h"
+
+#include "tensor/core.h"
+
+static void begin(heed_scope *scope, bool grad_disabled)
+{
+    heed_thread *self = &heed_self;
+    if (scope == NULL) {
+        heed_fail(HEED_ERR_NULL, "scope_begin: scope is NULL");
+        return;
+    }
+    scope->self = scope;
+    scope->thread = self;
+    scope->depth = ++self->depth;
+    scope->grad_mode = !self->grad_disabled;
+    self->grad_disabled = self->grad_disabled || grad_disabled;
+}
+
+void heed_scope_begin(heed_scope *scope)
+{
+    begin(scope, false);
+}
+
+void heed_scope_begin_no_grad(heed_scope *scope)
+{
+    begin(scope, true);
+}
+
+static heed_status check_open(const char *function, const heed_scope *scope)
+{
+    if (scope == NULL) {
+        return heed_fail(HEED_ERR_NULL, "%s: scope is NULL", function);
+    }
+    if (scope->self != scope || scope->thread != &heed_self || scope->depth > heed_self.depth) {
+        return heed_fail(HEED_ERR_SCOPE,
+                         "%s: this scope is not open in this thread; each is begun and ended once",
+                         function);
+    }
+    return HEED_OK;
+}
+
+/* Ends all scopes of this depth and deeper. */
+static heed_status end_scope(heed_scope *scope)
+{
+    heed_thread *self = &heed_self;
+    while (self->tensors != NULL && self->tensors->scope_depth >= scope->depth) {
+        heed_tensor *t = self->tensors;
+        self->tensors = t->next;
+        t->scope_depth = 0;
+        t->next = NULL;
+        heed_unref(t);
+    }
+    int left_open = self->depth - scope->depth;
+    self->depth = scope->depth - 1;
+    self->grad_disabled = !scope->grad_mode;
+    scope->self = NULL;
+    if (left_open > 0) {
+        return heed_fail(HEED_ERR_SCOPE, "scope_end: %d scope(s) inside this one were still open",
+                         left_open);
+    }
+    return self->error;
+}
+
+heed_status heed_scope_end(heed_scope *scope)
+{
+    heed_status status = check_open("scope_end", scope);
+    return status == HEED_OK ? end_scope(scope) : status;
+}
+
+/* The place in the list behind the last tensor of this depth or deeper. */
+static heed_tensor **outside(int depth)
+{
+    heed_tensor **link = &heed_self.tensors;
+    while (*link != NULL && (*link)->scope_depth >= depth) {
+        link = &(*link)->next;
+    }
+    return link;
+}
+
+heed_tensor *heed_scope_keep(heed_scope *scope, heed_tensor *t)
+{
+    if (heed_blocked() || check_open("scope_keep", scope) != HEED_OK ||
+        heed_check_tensor("scope_keep", "t", t) != HEED_OK) {
+        return NULL;
+    }
+    if (t->scope_depth < scope->depth) {
+        return t; /* a parameter, or a tensor from outside */
+    }
+    if (scope->depth == 1) {
+        heed_fail(HEED_ERR_SCOPE,
+                  "scope_keep: no scope is open outside this one; heed_retain keeps a tensor "
+                  "beyond all scopes");
+        return NULL;
+    }
+    heed_tensor **from = &heed_self.tensors;
+    while (*from != t) {
+        if (*from == NULL) {
+            return t; /* of a scope of another thread */
+        }
+        from = &(*from)->next;
+    }
+    *from = t->next;
+    heed_tensor **to = outside(scope->depth);
+    t->next = *to;
+    *to = t;
+    t->scope_depth = scope->depth - 1;
+    return t;
+}
+
+heed_tensor *heed_scope_end_with(heed_scope *scope, heed_tensor *t)
+{
+    heed_tensor *kept = heed_scope_keep(scope, t);
+    return heed_scope_end(scope) == HEED_OK ? kept : NULL;
+}
+
+heed_tensor *heed_join_scope(const char *function, heed_tensor *t)
+{
+    heed_thread *self = &heed_self;
+    if (self->depth == 0) {
+        heed_unref(t);
+        heed_fail(HEED_ERR_SCOPE, "%s: no scope is open to own the result; heed_scope_begin first",
+                  function);
+        return NULL;
+    }
+    t->scope_depth = self->depth;
+    t->next = self->tensors;
+    self->tensors = t;
+    return t;
+}
+
+heed_tensor *heed_retain(heed_tensor *t)
+{
+    if (heed_blocked() || heed_check_tensor("retain", "t", t) != HEED_OK) {
+        return NULL;
+    }
+    heed_ref(t);
+    __atomic_add_fetch(&t->retains, 1, __ATOMIC_RELAXED);
+    return t;
+}
+
+heed_status heed_release(heed_tensor *t)
+{
+    if (t == NULL) {
+        return heed_self.error;
+    }
+    if (__atomic_load_n(&t->retains, __ATOMIC_RELAXED) <= 0) {
+        return heed_fail(HEED_ERR_SCOPE,
+                         "release: a tensor %s that was not retained; its scope lets it go",
+                         HEED_TEXT(t));
+    }
+    __atomic_sub_fetch(&t->retains, 1, __ATOMIC_RELAXED);
+    heed_unref(t);
+    return heed_self.error;
+}
+
+bool heed_set_grad_enabled(bool enabled)
+{
+    bool was = !heed_self.grad_disabled;
+    heed_self.grad_disabled = !enabled;
+    return was;
+}
+
+bool heed_grad_enabled(void)
+{
+    return !heed_self.grad_disabled;
+}

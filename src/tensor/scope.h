@@ -1,0 +1,76 @@
+/* Ownership: every tensor that a function returns belongs to the innermost open scope; never free
+ * it. To keep one longer, heed_retain it, and later heed_release it.
+ *
+ *     heed_scope step;
+ *     heed_scope_begin(&step);
+ *         heed_tensor *loss = heed_cross_entropy(logits, targets);
+ *         heed_backward(loss);
+ *         heed_optimizer_step(adam);
+ *     heed_scope_end(&step);        // the graph and the activations are gone, parameters stay
+ *
+ * A scope is a mark in its thread's one list of tensors, which is linked through the tensors
+ * themselves: beginning a scope, ending one and joining one cannot fail for want of memory.
+ *
+ * A tensor counts references to its handle (scope, retains, graph edges) and uses of its value
+ * (scope, retains, derivatives that will read it). At zero uses the memory of the value goes and
+ * the handle stays as a link of the graph; at zero references the handle goes too.
+ */
+#ifndef HEED_TENSOR_SCOPE_H
+#define HEED_TENSOR_SCOPE_H
+
+#include "tensor/tensor.h"
+
+HEED_BEGIN_DECLS
+
+typedef struct heed_scope {
+    struct heed_scope *self; /* tells a scope that was begun from one that was not */
+    const void *thread;
+    int depth;
+    bool grad_mode; /* to restore */
+} heed_scope;
+
+/* heed_scope_begin: opens a scope inside the innermost open one.
+ * heed_scope_begin_no_grad: one in which no graph is recorded, as torch.no_grad(). */
+void heed_scope_begin(heed_scope *scope);
+void heed_scope_begin_no_grad(heed_scope *scope);
+
+/* heed_scope_end: lets go of every tensor that belongs to the scope, and restores the grad mode.
+ * Scopes that are still open inside are ended first.
+ *
+ * HEED_ERR_SCOPE: some were, or this scope is not open (in this thread). */
+heed_status heed_scope_end(heed_scope *scope);
+
+/* heed_scope_keep: hands `t` over to the scope outside this one and returns it; a tensor that is
+ * not of this scope is returned unchanged. heed_scope_end_with: the same, then ends the scope.
+ *
+ *     return heed_scope_end_with(&scope, result);
+ *
+ * HEED_ERR_SCOPE: no scope is open outside, or this one is not open. NULL on error. */
+heed_tensor *heed_scope_keep(heed_scope *scope, heed_tensor *t);
+heed_tensor *heed_scope_end_with(heed_scope *scope, heed_tensor *t);
+
+/* heed_retain: keeps `t` beyond its scope; returns it. heed_release: ends one retain (NULL is
+ * fine). HEED_ERR_SCOPE: released more often than retained. */
+heed_tensor *heed_retain(heed_tensor *t);
+heed_status heed_release(heed_tensor *t);
+
+/* heed_share: lets several threads hold `t`: from now on it is counted atomically. Call it before
+ * another thread sees the tensor. Parameters of modules are shared from the start. */
+heed_tensor *heed_share(heed_tensor *t);
+
+/* heed_set_grad_enabled: records graphs from now on, or not, as torch.set_grad_enabled; returns
+ * what it was. The end of a scope restores what held at its beginning. */
+bool heed_set_grad_enabled(bool enabled);
+bool heed_grad_enabled(void);
+
+/* heed_live_tensors, heed_live_bytes: handles that exist, and the bytes requested for them and
+ * their values, over all threads. Exact when no other thread is at work. */
+int64_t heed_live_tensors(void);
+int64_t heed_live_bytes(void);
+
+/* heed_empty_cache: gives the memory that this thread keeps for reuse back to the system, as
+ * torch.cuda.empty_cache(). */
+void heed_empty_cache(void);
+
+HEED_END_DECLS
+#endif

@@ -1,0 +1,127 @@
+/* Shape arithmetic: sizes, dims, strides and broadcasting, with the errors that name both shapes.
+ *
+ * Knows shapes and strides only; no function here reads or writes an element. */
+#include <limits.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "tensor/core.h"
+
+heed_text heed_shape_text(int ndim, const int64_t *shape)
+{
+    heed_text text = {"("};
+    size_t at = 1;
+    for (int i = 0; i < ndim && i < HEED_MAX_DIMS && at < sizeof text.text; i++) {
+        const char *separator = i + 1 < ndim ? ", " : "";
+        at += (size_t)snprintf(text.text + at, sizeof text.text - at, "%lld%s", (long long)shape[i],
+                               separator);
+    }
+    if (at + 1 < sizeof text.text) {
+        strcpy(text.text + at, ")");
+    }
+    return text;
+}
+
+heed_status heed_count_elements(const char *function, int ndim, const int64_t *shape,
+                                heed_dtype dtype, int64_t *numel)
+{
+    if (ndim < 0 || ndim > HEED_MAX_DIMS) {
+        return heed_fail(HEED_ERR_SHAPE, "%s: %d dims; a tensor has 0 to %d", function, ndim,
+                         HEED_MAX_DIMS);
+    }
+    if ((unsigned)dtype >= HEED_DTYPES) {
+        return heed_fail(HEED_ERR_DTYPE, "%s: %d is no dtype", function, (int)dtype);
+    }
+    int64_t product = 1, reach = 1; /* reach leaves zeros out: strides must not overflow either */
+    for (int i = 0; i < ndim; i++) {
+        if (shape[i] < 0) {
+            return heed_fail(HEED_ERR_SHAPE, "%s: negative size in %s", function,
+                             heed_shape_text(ndim, shape).text);
+        }
+        product *= shape[i] != 0;
+        if (shape[i] != 0 && __builtin_mul_overflow(reach, shape[i], &reach)) {
+            reach = INT64_MAX;
+            break;
+        }
+    }
+    if (reach > (PTRDIFF_MAX / 4) / (int64_t)heed_dtype_size(dtype)) {
+        return heed_fail(HEED_ERR_OVERFLOW, "%s: %s has more elements than memory can address",
+                         function, heed_shape_text(ndim, shape).text);
+    }
+    *numel = product == 0 ? 0 : reach;
+    return HEED_OK;
+}
+
+heed_status heed_wrap_dim(const char *function, int dim, int ndim, int *wrapped)
+{
+    int count = ndim == 0 ? 1 : ndim; /* a scalar takes 0 and -1 */
+    if (dim < -count || dim >= count) {
+        return heed_fail(HEED_ERR_DIM, "%s: dim %d is outside [%d, %d) of a tensor with %d dims",
+                         function, dim, -count, count, ndim);
+    }
+    *wrapped = dim < 0 ? dim + count : dim;
+    return HEED_OK;
+}
+
+heed_status heed_wrap_dims(const char *function, heed_dims dims, int ndim, unsigned *set)
+{
+    *set = 0;
+    if (dims.count < 0 || dims.count > HEED_MAX_DIMS) {
+        return heed_fail(HEED_ERR_DIM, "%s: a list of %d dims", function, dims.count);
+    }
+    for (int i = 0; i < dims.count; i++) {
+        int dim = 0;
+        if (heed_wrap_dim(function, dims.dim[i], ndim, &dim) != HEED_OK) {
+            return heed_self.error;
+        }
+        if (*set & 1u << dim) {
+            return heed_fail(HEED_ERR_DIM, "%s: dim %d is given twice", function, dim);
+        }
+        *set |= 1u << dim;
+    }
+    return HEED_OK;
+}
+
+void heed_row_major(int ndim, const int64_t *shape, int64_t *strides)
+{
+    int64_t stride = 1;
+    for (int i = ndim - 1; i >= 0; i--) {
+        strides[i] = stride;
+        stride *= shape[i] > 1 ? shape[i] : 1;
+    }
+}
+
+heed_status heed_broadcast(const char *function, const heed_shape *a, const heed_shape *b,
+                           heed_shape *out)
+{
+    int ndim = a->ndim > b->ndim ? a->ndim : b->ndim;
+    out->ndim = ndim;
+    for (int i = 0; i < ndim; i++) { /* counted from the last dim */
+        int64_t size_a = i < a->ndim ? a->size[a->ndim - 1 - i] : 1;
+        int64_t size_b = i < b->ndim ? b->size[b->ndim - 1 - i] : 1;
+        if (size_a != size_b && size_a != 1 && size_b != 1) {
+            return heed_fail(HEED_ERR_SHAPE,
+                             "%s: shapes %s and %s do not broadcast: sizes %lld and %lld in dim %d "
+                             "from the end; make them equal, or one of them 1",
+                             function, heed_shape_text(a->ndim, a->size).text,
+                             heed_shape_text(b->ndim, b->size).text, (long long)size_a,
+                             (long long)size_b, i + 1);
+        }
+        out->size[ndim - 1 - i] = size_a == 1 ? size_b : size_a;
+    }
+    return HEED_OK;
+}
+
+void heed_broadcast_strides(const heed_tensor *t, int ndim, const int64_t *shape, int64_t *strides)
+{
+    int added = ndim - t->ndim;
+    for (int i = 0; i < ndim; i++) {
+        bool repeated = i < added || (t->shape[i - added] == 1 && shape[i] != 1);
+        strides[i] = repeated ? 0 : t->strides[i - added];
+    }
+}
+
+bool heed_same_shape(const heed_tensor *a, const heed_tensor *b)
+{
+    return a->ndim == b->ndim && memcmp(a->shape, b->shape, sizeof(int64_t) * a->ndim) == 0;
+}

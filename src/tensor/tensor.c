@@ -1,0 +1,234 @@
+/* Handles and storages: how they are made, counted and let go.
+ *
+ * Letting go is a loop over a work list that runs through the tensors themselves, never a
+ * recursion: the end of a chain of a million operations needs no stack. */
+#include "tensor/tensor.h"
+
+#include <string.h>
+
+#include "tensor/alloc.h"
+#include "tensor/core.h"
+#include "tensor/kernels.h"
+#include "tensor/scope.h"
+
+_Static_assert(sizeof(heed_tensor) <= 224, "a node and a small value must stay under 300 bytes");
+_Static_assert(sizeof(heed_storage) <= 64, "a storage takes the smallest block");
+
+/* ---- counting ---- */
+
+/* Only what several threads hold is counted atomically: it costs as much as the rest of a node. */
+static int add_count(int *count, int by, bool shared)
+{
+    if (shared) {
+        return __atomic_add_fetch(count, by, __ATOMIC_ACQ_REL);
+    }
+    return *count += by;
+}
+
+static void release_storage(heed_storage *storage)
+{
+    if (add_count(&storage->references, -1, storage->shared) > 0) {
+        return;
+    }
+    if (storage->data != storage->small.bytes) {
+        heed_free(storage->data, storage->bytes);
+    }
+    heed_free(storage, sizeof *storage);
+}
+
+static void let_value_go(heed_tensor *t)
+{
+    heed_storage *storage = t->storage;
+    if (storage != NULL) {
+        t->storage = NULL;
+        t->data = NULL;
+        release_storage(storage);
+    }
+}
+
+void heed_add_use(heed_tensor *t)
+{
+    add_count(&t->uses, 1, t->shared);
+}
+
+void heed_drop_use(heed_tensor *t)
+{
+    if (add_count(&t->uses, -1, t->shared) == 0) {
+        let_value_go(t);
+    }
+}
+
+void heed_add_reference(heed_tensor *t)
+{
+    add_count(&t->references, 1, t->shared);
+}
+
+/* Frees the handle `t`, and puts inputs that nobody else holds on the work list. */
+static heed_tensor *free_handle(heed_tensor *t, heed_tensor *work)
+{
+    for (int i = 0; i < t->input_count; i++) {
+        heed_tensor *input = t->inputs[i];
+        if (t->saved & 1u << i && i < 7) {
+            heed_drop_use(input);
+        }
+        if (add_count(&input->references, -1, input->shared) == 0) {
+            input->next = work;
+            work = input;
+        }
+    }
+    if (t->grad != NULL && add_count(&t->grad->references, -1, t->grad->shared) == 0) {
+        t->grad->next = work;
+        work = t->grad;
+    }
+    let_value_go(t);
+    if (t->inputs != t->two) {
+        heed_free(t->inputs, t->input_count * sizeof *t->inputs);
+    }
+    if (t->args != t->small_args) {
+        heed_free((void *)t->args, t->args_size);
+    }
+    if (t->shape != t->few) {
+        heed_free(t->shape, 2 * HEED_MAX_DIMS * sizeof *t->shape);
+    }
+    heed_free(t, sizeof *t);
+    heed_count_live(-1, 0);
+    return work;
+}
+
+void heed_drop_reference(heed_tensor *t)
+{
+    if (add_count(&t->references, -1, t->shared) > 0) {
+        return;
+    }
+    t->next = NULL;
+    for (heed_tensor *work = t; work != NULL;) {
+        heed_tensor *dead = work;
+        work = free_handle(dead, work->next);
+    }
+}
+
+void heed_ref(heed_tensor *t)
+{
+    heed_add_reference(t);
+    heed_add_use(t);
+}
+
+void heed_unref(heed_tensor *t)
+{
+    heed_drop_use(t);
+    heed_drop_reference(t);
+}
+
+void heed_raise_version(heed_tensor *t)
+{
+    __atomic_add_fetch(&t->storage->version, 1, __ATOMIC_RELAXED);
+}
+
+void heed_set_grad(heed_tensor *t, heed_tensor *grad)
+{
+    heed_tensor *old = t->grad;
+    t->grad = grad;
+    if (old != NULL) {
+        heed_unref(old);
+    }
+}
+
+heed_tensor *heed_share(heed_tensor *t)
+{
+    if (heed_blocked() || heed_check_tensor("share", "t", t) != HEED_OK) {
+        return NULL;
+    }
+    t->shared = true;
+    t->storage->shared = true;
+    return t;
+}
+
+/* ---- making ---- */
+
+static heed_tensor *new_handle(int ndim, const int64_t *shape, int64_t numel, heed_dtype dtype)
+{
+    if (heed_chosen_kernels == NULL && heed_choose_isa() != HEED_OK) {
+        return NULL;
+    }
+    heed_tensor *t = heed_alloc_zeroed(sizeof *t);
+    if (t == NULL) {
+        return NULL;
+    }
+    t->shape = t->few;
+    if (ndim > HEED_FEW_DIMS) {
+        t->shape = heed_alloc(2 * HEED_MAX_DIMS * sizeof *t->shape);
+        if (t->shape == NULL) {
+            heed_free(t, sizeof *t);
+            return NULL;
+        }
+    }
+    t->strides = t->shape + (ndim > HEED_FEW_DIMS ? HEED_MAX_DIMS : HEED_FEW_DIMS);
+    memcpy(t->shape, shape, sizeof *shape * (size_t)ndim);
+    t->ndim = (uint8_t)ndim;
+    t->numel = numel;
+    t->dtype = dtype;
+    t->inputs = t->two;
+    t->args = t->small_args;
+    t->references = t->uses = 1;
+    heed_count_live(1, 0);
+    return t;
+}
+
+static heed_storage *new_storage(size_t bytes)
+{
+    heed_storage *storage = heed_alloc(sizeof *storage);
+    if (storage == NULL) {
+        return NULL;
+    }
+    storage->data = storage->small.bytes;
+    storage->bytes = bytes;
+    storage->references = 1;
+    storage->version = 0;
+    storage->shared = false;
+    if (bytes > sizeof storage->small) {
+        storage->data = heed_alloc(bytes);
+        if (storage->data == NULL) {
+            heed_free(storage, sizeof *storage);
+            return NULL;
+        }
+    }
+    return storage;
+}
+
+heed_tensor *heed_tensor_new(const char *function, int ndim, const int64_t *shape, heed_dtype dtype)
+{
+    int64_t numel = 0;
+    if (heed_count_elements(function, ndim, shape, dtype, &numel) != HEED_OK) {
+        return NULL;
+    }
+    heed_tensor *t = new_handle(ndim, shape, numel, dtype);
+    if (t == NULL) {
+        return NULL;
+    }
+    heed_row_major(ndim, t->shape, t->strides);
+    t->storage = new_storage((size_t)numel * heed_dtype_size(dtype));
+    if (t->storage == NULL) {
+        heed_unref(t);
+        return NULL;
+    }
+    t->data = t->storage->data;
+    return t;
+}
+
+heed_tensor *heed_tensor_view(const char *function, const heed_tensor *t, int ndim,
+                              const int64_t *shape, const int64_t *strides, int64_t offset)
+{
+    int64_t numel = 0;
+    if (heed_count_elements(function, ndim, shape, t->dtype, &numel) != HEED_OK) {
+        return NULL;
+    }
+    heed_tensor *view = new_handle(ndim, shape, numel, t->dtype);
+    if (view == NULL) {
+        return NULL;
+    }
+    memcpy(view->strides, strides, sizeof *strides * (size_t)ndim);
+    add_count(&t->storage->references, 1, t->storage->shared);
+    view->storage = t->storage;
+    view->data = (char *)t->data + (numel > 0 ? offset * (int64_t)heed_dtype_size(t->dtype) : 0);
+    return view;
+}

@@ -1,0 +1,53 @@
+/* What belongs to a thread: its pending error, scopes, grad mode, generator, free lists and
+ * counters (internal). A graph belongs to the thread that built it.
+ */
+#ifndef HEED_TENSOR_THREAD_H
+#define HEED_TENSOR_THREAD_H
+
+#include "tensor/random.h"
+#include "tensor/tensor.h"
+
+enum { HEED_MESSAGE_SIZE = 512, HEED_SIZE_CLASSES = 4 * 42 };
+
+typedef struct heed_block heed_block; /* a free block: see alloc.c */
+
+typedef struct heed_thread {
+    heed_status error;
+    char message[HEED_MESSAGE_SIZE];
+
+    heed_tensor *tensors; /* of all open scopes, the innermost scope's first */
+    int depth;            /* of the innermost open scope; 0: none is open */
+    bool grad_disabled;
+
+    heed_generator generator;
+
+    heed_block *free[HEED_SIZE_CLASSES];
+    char *slab, *slab_end;  /* small blocks are cut from here */
+    int64_t fail_countdown; /* requests until one fails; 0: none will */
+    int64_t system_requests;
+
+    bool registered; /* known to the counters below, and to be tidied up at its end */
+    int64_t live_tensors, live_bytes; /* written by this thread, read by all */
+    struct heed_thread *next;
+} heed_thread;
+
+extern _Thread_local heed_thread heed_self;
+
+/* heed_register_thread: called on the thread's first request of memory. */
+void heed_register_thread(void);
+
+/* heed_hand_back_memory: hands the calling thread's free lists over to those who come after it, when
+ * it ends (alloc.c). */
+void heed_hand_back_memory(void);
+
+/* heed_generator_of_thread: this thread's generator, seeded as torch's if nobody has seeded it. */
+heed_generator *heed_generator_of_thread(void);
+
+static inline void heed_count_live(int64_t tensors, int64_t bytes)
+{
+    heed_thread *self = &heed_self;
+    __atomic_store_n(&self->live_tensors, self->live_tensors + tensors, __ATOMIC_RELAXED);
+    __atomic_store_n(&self->live_bytes, self->live_bytes + bytes, __ATOMIC_RELAXED);
+}
+
+#endif

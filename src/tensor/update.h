@@ -1,0 +1,51 @@
+/* The update of one parameter by an optimiser: one fused pass over its memory. What the optimisers
+ * of nn/ are made of, and for optimisers of one's own.
+ *
+ * All tensors are contiguous and of one shape and dtype, f32 or f64. p and the state change in
+ * place; these are doors, and raise the version.
+ *
+ * HEED_ERR_SHAPE, HEED_ERR_DTYPE: they differ, or are not contiguous, or not floats.
+ */
+#ifndef HEED_TENSOR_UPDATE_H
+#define HEED_TENSOR_UPDATE_H
+
+#include "tensor/tensor.h"
+
+HEED_BEGIN_DECLS
+
+/* heed_sgd_update: as torch.optim.SGD
+ *
+ *   d = g + weight_decay p
+ *   with momentum:  b = d at the first step, then momentum b + (1 - dampening) d;
+ *                   d = b, or d + momentum b with nesterov
+ *   p = p - lr d
+ */
+typedef struct heed_sgd_step {
+    double lr, momentum, dampening, weight_decay;
+    bool nesterov;
+    bool first; /* b holds nothing yet */
+} heed_sgd_step;
+
+/* `b` is NULL where there is no momentum. */
+heed_status heed_sgd_update(heed_tensor *p, const heed_tensor *g, heed_tensor *b,
+                            const heed_sgd_step *step);
+
+/* heed_adam_update: as torch.optim.Adam (Kingma and Ba, 2015), and AdamW (Loshchilov and Hutter,
+ * 2019) with decoupled
+ *
+ *   decoupled:  p = (1 - lr weight_decay) p          else:  g = g + weight_decay p
+ *   m = beta1 m + (1 - beta1) g
+ *   v = beta2 v + (1 - beta2) g^2
+ *   p = p - lr / (1 - beta1^t) m / (sqrt(v) / sqrt(1 - beta2^t) + eps)
+ */
+typedef struct heed_adam_step {
+    double lr, beta1, beta2, eps, weight_decay;
+    bool decoupled;
+    int64_t t; /* 1 at the first step */
+} heed_adam_step;
+
+heed_status heed_adam_update(heed_tensor *p, const heed_tensor *g, heed_tensor *m, heed_tensor *v,
+                             const heed_adam_step *step);
+
+HEED_END_DECLS
+#endif

@@ -1,0 +1,58 @@
+/* Several tensors in step through one shape (internal to the files that call kernels).
+ *
+ * Dims that lie one behind the other in every lane are merged, so that contiguous tensors of any
+ * shape are one run; a repeated (broadcast) dim is a stride of 0.
+ */
+#ifndef HEED_TENSOR_WALK_H
+#define HEED_TENSOR_WALK_H
+
+#include "tensor/iterate.h"
+
+enum { CHUNK = 256, LANES = HEED_MAX_OPERANDS + 1 };
+
+/* One operand of a walk: where it stands, and its strides in bytes. */
+typedef struct lane {
+    char *at;
+    int64_t stride[HEED_MAX_DIMS];
+} lane;
+
+/* The last dim is the run that a kernel takes; the others are stepped through. */
+typedef struct walk {
+    int ndim, lanes;
+    int64_t size[HEED_MAX_DIMS], index[HEED_MAX_DIMS];
+    lane lane[LANES];
+} walk;
+
+/* Room for a chunk of elements of any dtype. */
+typedef union buffer {
+    double f64[CHUNK];
+    int64_t i64[CHUNK];
+} buffer;
+
+/* heed_walk_lane: adds an operand; first of all, onto a walk that is zero. */
+void heed_walk_lane(walk *w, const void *data, const int64_t *strides, heed_dtype dtype, int ndim);
+
+/* heed_walk_begin: sets the shape, without dims of size 1 and with neighbours merged; at least one
+ * dim stays. False where there is nothing to walk. */
+bool heed_walk_begin(walk *w, int ndim, const int64_t *shape);
+
+/* heed_walk_next: steps all lanes to the next run; false after the last. */
+bool heed_walk_next(walk *w);
+
+/* The stride of a lane along the run, in bytes. */
+static inline int64_t run_stride(const walk *w, int lane_number)
+{
+    return w->lane[lane_number].stride[w->ndim - 1];
+}
+
+static inline int64_t run_length(const walk *w)
+{
+    return w->size[w->ndim - 1];
+}
+
+/* heed_walk_elements: n elements from `at`, `stride` bytes apart: where they lie if they are
+ * contiguous and of the dtype that is wanted, else gathered and cast into `room`. */
+const void *heed_walk_elements(const char *at, int64_t stride, int64_t n, heed_dtype dtype,
+                               heed_dtype as, buffer *room);
+
+#endif
