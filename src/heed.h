@@ -5,6 +5,7 @@
  *   tensor/error.h          one pending error per thread, and what holds while it is pending
  *   tensor/tensor.h         the tensor: dtype, shape, strides, storage, node; reading it
  *   tensor/scope.h          who owns what a function returns; retain, grad mode, counters
+ *   tensor/alloc.h          memory, for modules and operations of one's own
  *   tensor/create.h         zeros, ones, full, arange, from_*; copying in and out
  *   tensor/random.h         PyTorch's CPU generator: manual_seed, rand, randn, randint, ...
  *   tensor/print.h          tensors as torch prints them
@@ -40,6 +41,8 @@
 #include "tensor/tensor.h"
 
 #include "tensor/scope.h"
+
+#include "tensor/alloc.h"
 
 #include "tensor/create.h"
 #include "tensor/random.h"

@@ -55,6 +55,20 @@ START_TEST(numbers_stay_in_their_range)
 }
 END_TEST
 
+START_TEST(a_draw_that_equals_its_probability_is_0)
+{
+    for (int dtype = HEED_F32; dtype <= HEED_F64; dtype++) {
+        heed_manual_seed(8);
+        heed_tensor *p = heed_rand(HEED_SHAPE(50), (heed_dtype)dtype);
+        heed_manual_seed(8);
+        heed_tensor *drawn = heed_bernoulli(p);
+        for (int i = 0; i < 50; i++) {
+            ck_assert_double_eq(heed_at(drawn, HEED_INDEX(i)), 0.0);
+        }
+    }
+}
+END_TEST
+
 START_TEST(moments_are_those_of_the_distribution)
 {
     enum { N = 20000 };
@@ -223,6 +237,7 @@ Suite *random_misuse_suite(void)
     tcase_add_checked_fixture(tests, setup, teardown);
     tcase_add_test(tests, nothing_is_drawn_for_an_empty_tensor);
     tcase_add_test(tests, numbers_stay_in_their_range);
+    tcase_add_test(tests, a_draw_that_equals_its_probability_is_0);
     tcase_add_test(tests, moments_are_those_of_the_distribution);
     tcase_add_test(tests, a_view_is_filled_and_nothing_beside_it);
     tcase_add_test(tests, filling_raises_the_version_and_may_meet_a_leaf);

@@ -25,7 +25,7 @@ const heed_op *heed_first_operation(void)
 const heed_op *heed_find_operation(const char *name)
 {
     const heed_op *op = registry;
-    while (op != NULL && strcmp(op->name, name) != 0) {
+    while (op != NULL && (name == NULL || strcmp(op->name, name) != 0)) {
         op = op->next;
     }
     return op;
@@ -60,7 +60,10 @@ static heed_status check_call(const heed_call *call)
                          "%s: no scope is open to own the result; heed_scope_begin first",
                          op->name);
     }
-    if (call->inputs == NULL || call->count < 1 || call->count > UINT16_MAX ||
+    if (call->inputs == NULL) {
+        return heed_fail(HEED_ERR_NULL, "%s: the list of tensors is NULL", op->name);
+    }
+    if (call->count < 1 || call->count > UINT16_MAX ||
         (op->inputs != HEED_ANY_COUNT && op->inputs != call->count)) {
         return heed_fail(HEED_ERR_VALUE, "%s: cannot take %d tensors", op->name, call->count);
     }
@@ -175,6 +178,10 @@ heed_tensor *heed_apply(const heed_op *op, heed_tensor *const *inputs, int count
                         size_t args_size)
 {
     heed_call call = {op, inputs, count, args};
+    if (op == NULL) {
+        heed_fail(HEED_ERR_NULL, "apply: op is NULL");
+        return NULL;
+    }
     if (heed_blocked() || check_call(&call) != HEED_OK) {
         return NULL;
     }

@@ -24,30 +24,56 @@ typedef struct check {
     heed_tensor *const *inputs;
     int count;
     heed_gradcheck_options options;
+    const char *operation;    /* the last one of the function under test */
     heed_generator generator; /* as it was, so that each call draws the same */
 } check;
 
 /* ---- calling the function ---- */
 
-/* f of fresh aliases of the inputs, from a scope of its own: only what derivatives have declared to
- * read is still there when they run. */
+/* f of fresh aliases of the inputs. */
 static heed_tensor *call(const check *c, heed_tensor **aliases)
 {
     heed_set_generator(&c->generator);
     for (int i = 0; i < c->count; i++) {
         aliases[i] = heed_expand(c->inputs[i], heed_shape_of_tensor(c->inputs[i]));
     }
-    heed_scope scope;
-    heed_scope_begin(&scope);
-    heed_tensor *y = c->f(aliases, c->context);
-    if (!heed_blocked() && y == NULL) {
-        heed_fail(HEED_ERR_NULL, "%s: the function returned NULL", c->name);
+    heed_tensor *y = heed_blocked() ? NULL : c->f(aliases, c->context);
+    if (heed_blocked()) {
+        return NULL;
     }
-    if (y != NULL && y->dtype != HEED_F64) {
+    if (y == NULL) {
+        heed_fail(HEED_ERR_NULL, "%s: the function returned NULL", c->name);
+    } else if (y->dtype != HEED_F64) {
         heed_fail(HEED_ERR_DTYPE, "%s: the function returned %s, not f64", c->name,
                   heed_dtype_name(y->dtype));
     }
-    return heed_scope_end_with(&scope, y);
+    return heed_blocked() ? NULL : y;
+}
+
+static const char *last_operation(const heed_tensor *y)
+{
+    return y != NULL && y->op != NULL ? y->op->name : "nothing";
+}
+
+/* The graph of f: y and the alias of input `number` as mere handles, which the caller drops. Of all
+ * values only those are left that derivatives have declared to read. NULL on error. */
+static heed_tensor *record(const check *c, int number, heed_tensor **alias)
+{
+    heed_tensor *aliases[MAX_INPUTS];
+    heed_scope scope;
+    heed_scope_begin(&scope);
+    heed_tensor *y = call(c, aliases);
+    if (y != NULL) {
+        *alias = aliases[number];
+        heed_add_reference(y);
+        heed_add_reference(*alias);
+    }
+    if (heed_scope_end(&scope) != HEED_OK && y != NULL) {
+        heed_drop_reference(y);
+        heed_drop_reference(*alias);
+        y = NULL;
+    }
+    return y;
 }
 
 /* Numbers in +-[0.5, 1.5] from a small generator of our own (Lehmer's, 48271 mod 2^31 - 1). */
@@ -155,8 +181,7 @@ static heed_status report(const check *c, int input, const heed_tensor *y, int64
     return heed_fail(HEED_ERR_GRADCHECK,
                      "%s: the gradient through %s by input %d %s at %s, of output %s: analytic "
                      "%.10g, numeric %.10g, off by %.3g",
-                     c->name, y->op != NULL ? y->op->name : "nothing", input, HEED_TEXT(x),
-                     heed_shape_text(x->ndim, at).text,
+                     c->name, c->operation, input, HEED_TEXT(x), heed_shape_text(x->ndim, at).text,
                      output < 0 ? "(random upstream)" : heed_shape_text(y->ndim, to).text, analytic,
                      numeric, fabs(analytic - numeric));
 }
@@ -222,21 +247,22 @@ static heed_status check_upstream(const check *c, int input, heed_tensor *y, hee
 
 static heed_status check_rows(const check *c, int input, jacobian *j)
 {
-    heed_tensor *aliases[MAX_INPUTS];
-    heed_tensor *y = call(c, aliases);
+    heed_tensor *alias, *y = record(c, input, &alias);
     if (y == NULL) {
         return heed_self.error;
     }
     heed_tensor *one = heed_zeros(heed_shape_of_tensor(y), HEED_F64);
     for (int64_t k = 0; one != NULL && k < j->outputs && y->requires_grad; k++) {
         ((double *)one->data)[k] = 1;
-        pull_back(c, y, one, aliases[input], j->elements, j->analytic + k * j->elements);
+        pull_back(c, y, one, alias, j->elements, j->analytic + k * j->elements);
         ((double *)one->data)[k] = 0;
     }
-    if (heed_blocked() || compare(c, input, y, j) != HEED_OK || !y->requires_grad) {
-        return heed_self.error;
+    if (!heed_blocked() && compare(c, input, y, j) == HEED_OK && y->requires_grad) {
+        check_upstream(c, input, y, alias, j);
     }
-    return check_upstream(c, input, y, aliases[input], j);
+    heed_drop_reference(y);
+    heed_drop_reference(alias);
+    return heed_self.error;
 }
 
 static heed_status check_input(const check *c, int input, int64_t outputs)
@@ -306,11 +332,13 @@ static heed_status run_check(check *c)
     heed_set_grad_enabled(true);
     heed_tensor *y = call(c, aliases);
     int64_t outputs = y != NULL ? y->numel : 0;
+    c->operation = c->operation != NULL ? c->operation : last_operation(y);
     for (int i = 0; y != NULL && i < c->count && !heed_blocked(); i++) {
         if (c->inputs[i]->requires_grad) {
             check_input(c, i, outputs);
         }
     }
+    heed_set_generator(&c->generator);
     return heed_scope_end(&scope);
 }
 
@@ -384,8 +412,10 @@ heed_status heed_gradgradcheck(heed_function *f, void *context, heed_tensor *con
                         .context = &of,
                         .inputs = all,
                         .count = count + 1,
+                        .operation = last_operation(y),
                         .options = options};
         run_check(&second);
     }
+    heed_set_generator(&c.generator);
     return heed_scope_end(&scope);
 }

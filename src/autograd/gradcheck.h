@@ -21,7 +21,7 @@
 HEED_BEGIN_DECLS
 
 /* A function of `inputs`, which it must not keep. What it draws at random is the same at each call:
- * the generator is set back. */
+ * the generator is set back, and is left as it was. */
 typedef heed_tensor *heed_function(heed_tensor *const *inputs, void *context);
 
 typedef struct heed_gradcheck_options {

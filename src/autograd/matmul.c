@@ -126,7 +126,7 @@ static void matmul_backward(const heed_vjp *v)
     }
     if (heed_wants_grad(v, 1)) {
         /* One matrix b for a whole batch: one product over all rows, not one to sum for each. */
-        bool one = b->ndim == 2 && a->ndim > 2 && v->g->numel > 0;
+        bool one = b->ndim == 2 && a->ndim > 2 && a->numel > 0 && v->g->numel > 0;
         heed_tensor *rows = one ? tall(a) : a, *g = one ? tall(v->g) : v->g;
         v->grads[1] = heed_matmul(heed_transpose(rows, -2, -1), g);
     }

@@ -61,20 +61,9 @@ static heed_status append(run *r, heed_tensor *node)
     return HEED_OK;
 }
 
-static heed_status check_usable(const run *r, const heed_tensor *node)
-{
-    if (node->used_up) {
-        return heed_fail(HEED_ERR_GRAPH,
-                         "%s: the graph through %s %s was used up by an earlier backward; call "
-                         "heed_backward_retain the first time",
-                         r->function, node->op->name, HEED_TEXT(node));
-    }
-    return HEED_OK;
-}
-
 static heed_status discover(run *r, heed_tensor *y)
 {
-    heed_status status = check_usable(r, y) == HEED_OK ? append(r, y) : heed_self.error;
+    heed_status status = append(r, y);
     for (int64_t i = 0; status == HEED_OK && i < r->count; i++) {
         const heed_tensor *node = r->nodes[i];
         for (int j = 0; status == HEED_OK && j < node->input_count; j++) {
@@ -85,8 +74,6 @@ static heed_status discover(run *r, heed_tensor *y)
             status = append(r, input);
             if (status != HEED_OK) {
                 input->waiting = 0; /* it is on no list that would reset it */
-            } else {
-                status = check_usable(r, input);
             }
         }
     }
@@ -123,6 +110,20 @@ static void mark_needed(run *r)
                 (is_node(input) && input->waiting > 0) || find_wanted(r->pass, input, 0) >= 0;
         }
     }
+}
+
+static heed_status check_usable(const run *r)
+{
+    for (int64_t i = 0; i < r->count; i++) {
+        const heed_tensor *node = r->nodes[i];
+        if (node->used_up && node->waiting > 0) {
+            return heed_fail(HEED_ERR_GRAPH,
+                             "%s: the graph through %s %s was used up by an earlier backward; call "
+                             "heed_backward_retain the first time",
+                             r->function, node->op->name, HEED_TEXT(node));
+        }
+    }
+    return HEED_OK;
 }
 
 /* ---- 4: gradients on their way ---- */
@@ -237,6 +238,21 @@ static heed_status check_version(const run *r, const heed_tensor *node)
     return HEED_OK;
 }
 
+/* Does the node still have what the derivative of each input reads? Not of one that began to
+ * require a gradient after the node was made. */
+static heed_status check_kept(const run *r, const heed_tensor *node)
+{
+    for (int j = 0; j < node->input_count && j < HEED_SAVES; j++) {
+        if (node->inputs[j]->requires_grad && (node->op->saves[j] & ~node->saved) != 0) {
+            return heed_fail(HEED_ERR_GRAPH,
+                             "%s: input %d %s of %s began to require a gradient after it was used; "
+                             "heed_set_requires_grad comes first",
+                             r->function, j, HEED_TEXT(node->inputs[j]), node->op->name);
+        }
+    }
+    return HEED_OK;
+}
+
 /* Ends the uses of the values that the derivative has read. */
 static void use_up(heed_tensor *node)
 {
@@ -289,7 +305,7 @@ static heed_status run_node(const run *r, heed_tensor *node, heed_tensor *g)
 {
     heed_tensor *few[4] = {NULL}, **grads = few;
     const size_t size = node->input_count * sizeof *grads;
-    if (check_version(r, node) != HEED_OK) {
+    if (check_kept(r, node) != HEED_OK || check_version(r, node) != HEED_OK) {
         return heed_self.error;
     }
     if (node->input_count > 4) {
@@ -317,7 +333,7 @@ static heed_status take_turn(const run *r, heed_tensor *node, heed_status status
 {
     const heed_pass *pass = r->pass;
     heed_tensor *g = node->gradient_in_flight;
-    const bool needed = node->waiting > 0;
+    const bool needed = node->waiting > 0 && status == HEED_OK;
     node->gradient_in_flight = NULL;
     node->waiting = 0;
     if (status == HEED_OK && g != NULL) {
@@ -372,6 +388,7 @@ static heed_status run_order(run *r)
     }
     put_in_order(r);
     mark_needed(r);
+    status = check_usable(r);
     y->gradient_in_flight = seed;
     for (int64_t i = 0; i < r->count; i++) {
         status = take_turn(r, r->nodes[i], status);

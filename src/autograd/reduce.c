@@ -157,7 +157,7 @@ heed_tensor *heed_sum_to(heed_tensor *x, heed_shape shape)
     }
     heed_dims repeated = {0, {0}};
     const int added = x->ndim - shape.ndim;
-    bool fits = added >= 0;
+    bool fits = added >= 0 && shape.ndim >= 0;
     for (int i = 0; fits && i < x->ndim; i++) {
         bool repeats = i < added || (shape.size[i - added] == 1 && x->shape[i] != 1);
         fits = repeats || shape.size[i - added] == x->shape[i];

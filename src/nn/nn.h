@@ -1,0 +1,22 @@
+/* Modules, optimisers and pictures, as torch.nn and torch.optim. They use only the public API of
+ * the layers below, so everything here could be written by a user.
+ */
+#ifndef HEED_NN_NN_H
+#define HEED_NN_NN_H
+
+#include "nn/module.h"
+
+#include "nn/init.h"
+
+#include "nn/embedding.h"
+#include "nn/linear.h"
+#include "nn/mask.h"
+#include "nn/multi_head.h"
+#include "nn/position_encoding.h"
+#include "nn/self_attention.h"
+
+#include "nn/optim.h"
+
+#include "nn/picture.h"
+
+#endif

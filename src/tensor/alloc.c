@@ -99,7 +99,6 @@ static heed_block *take_left_behind(heed_thread *self, int class)
     left_behind[class] = NULL;
     pthread_mutex_unlock(&lock);
     if (list != NULL) {
-        UNPOISON(list, sizeof *list);
         self->free[class] = list->next;
     }
     return list;
@@ -136,13 +135,12 @@ void *heed_alloc(size_t size)
     if (self->fail_countdown != 0 && --self->fail_countdown == 0) {
         return out_of_memory(size);
     }
-    if (size > (size_t)PTRDIFF_MAX / 2) {
-        return out_of_memory(size);
-    }
     int class = class_of(size);
+    if (class >= HEED_SIZE_CLASSES) {
+        return out_of_memory(size); /* more than any machine has */
+    }
     void *block = self->free[class];
     if (block != NULL) {
-        UNPOISON(block, sizeof(heed_block));
         self->free[class] = ((heed_block *)block)->next;
     } else {
         block = refill(self, class);
@@ -173,7 +171,7 @@ void heed_free(void *block, size_t size)
     int class = class_of(size);
     ((heed_block *)block)->next = self->free[class];
     self->free[class] = block;
-    POISON(block, size_of_class(class));
+    POISON((heed_block *)block + 1, size_of_class(class) - sizeof(heed_block)); /* not the link */
     heed_count_live(0, -(int64_t)size);
 }
 
@@ -215,10 +213,8 @@ void heed_hand_back_memory(void)
             continue;
         }
         heed_block *last = list;
-        UNPOISON(last, sizeof *last);
         while (last->next != NULL) {
             last = last->next;
-            UNPOISON(last, sizeof *last);
         }
         last->next = left_behind[class];
         left_behind[class] = list;

@@ -1,4 +1,5 @@
-/* The one allocator: all memory of the library goes through it (internal).
+/* The one allocator: all memory of the library goes through it, and that of modules and operations
+ * written outside may.
  *
  * Blocks come from free lists per thread, in size classes a quarter power of two apart; a class
  * that is empty is filled from the system. Callers say the size again when they free, so a block
@@ -9,6 +10,10 @@
 
 #include <stddef.h>
 #include <stdint.h>
+
+#include "tensor/error.h"
+
+HEED_BEGIN_DECLS
 
 /* heed_alloc: `size` bytes of any content; on failure NULL, with HEED_ERR_MEMORY pending.
  * heed_alloc_zeroed: the same, filled with zeros. */
@@ -27,4 +32,5 @@ void *heed_grow(void *block, size_t old_size, size_t new_size);
 void heed_fail_allocation(int64_t n);
 int64_t heed_system_requests(void);
 
+HEED_END_DECLS
 #endif

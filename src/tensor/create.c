@@ -73,7 +73,8 @@ heed_tensor *heed_arange(double start, double end, double step, heed_dtype dtype
     }
     heed_tensor *t = create("arange", HEED_SHAPE((int64_t)count), dtype);
     if (t == NULL || heed_check_value("arange", start, dtype) != HEED_OK ||
-        heed_check_value("arange", end, dtype) != HEED_OK) {
+        heed_check_value("arange", end, dtype) != HEED_OK ||
+        heed_check_value("arange", step, dtype) != HEED_OK) {
         return NULL;
     }
     for (int64_t i = 0; i < t->numel; i++) {

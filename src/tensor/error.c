@@ -12,9 +12,9 @@
 
 static heed_error_handler *on_error; /* of the whole process; read and set atomically */
 
-bool heed_error_pending(void)
+heed_status heed_error_pending(void)
 {
-    return heed_self.error != HEED_OK;
+    return heed_self.error;
 }
 
 heed_status heed_error(void)
@@ -43,8 +43,9 @@ heed_status heed_fail(heed_status status, const char *format, ...)
     heed_error_handler *handler = __atomic_load_n(&on_error, __ATOMIC_ACQUIRE);
     if (handler != NULL) {
         handler(status, self->message);
+        self->error = status; /* pending, even if the handler has read it */
     }
-    return self->error;
+    return status;
 }
 
 void heed_on_error(heed_error_handler *handler)

@@ -46,8 +46,9 @@ typedef enum heed_status {
     HEED_ERR_GRADCHECK, /* an analytic gradient that differs from the numeric one */
 } heed_status;
 
-/* heed_error_pending: is an error waiting to be read in this thread? */
-bool heed_error_pending(void);
+/* heed_error_pending: the error that is waiting to be read in this thread; HEED_OK, which is 0, where
+ * there is none. It stays pending. */
+heed_status heed_error_pending(void);
 
 /* heed_error: reads and clears the pending error; HEED_OK where there is none. */
 heed_status heed_error(void);

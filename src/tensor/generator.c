@@ -7,7 +7,7 @@
 
 #include <math.h>
 
-#include "tensor/core.h"
+#include "tensor/thread.h"
 
 enum { WORDS = 624, MIDDLE = 397 };
 

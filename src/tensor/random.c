@@ -33,24 +33,19 @@ enum { BLOCK = 16 }; /* as many contiguous normal numbers are made in blocks */
 static void fill_view(const heed_tensor *t, heed_random_fill *fill, double a, double b)
 {
     int64_t size[HEED_MAX_DIMS], stride[HEED_MAX_DIMS];
-    int ndim = 0;
     for (int i = 0; i < t->ndim; i++) {
-        int at = ndim;
-        if (t->shape[i] == 1) {
-            continue; /* its stride means nothing */
-        }
+        int at = i;
         for (; at > 0 && stride[at - 1] < t->strides[i]; at--) {
             size[at] = size[at - 1];
             stride[at] = stride[at - 1];
         }
         size[at] = t->shape[i];
         stride[at] = t->strides[i];
-        ndim++;
     }
     heed_generator *g = heed_generator_of_thread();
     walk w = {0};
-    heed_walk_lane(&w, t->data, stride, t->dtype, ndim);
-    if (!heed_walk_begin(&w, ndim, size)) {
+    heed_walk_lane(&w, t->data, stride, t->dtype, t->ndim);
+    if (!heed_walk_begin(&w, t->ndim, size)) {
         return;
     }
     int64_t step = run_stride(&w, 0) / (int64_t)heed_dtype_size(t->dtype);

@@ -68,7 +68,7 @@ static heed_tensor *free_handle(heed_tensor *t, heed_tensor *work)
 {
     for (int i = 0; i < t->input_count; i++) {
         heed_tensor *input = t->inputs[i];
-        if (t->saved & 1u << i && i < 7) {
+        if (i < 7 && t->saved >> i & 1) {
             heed_drop_use(input);
         }
         if (add_count(&input->references, -1, input->shared) == 0) {
@@ -147,7 +147,8 @@ heed_tensor *heed_share(heed_tensor *t)
 
 static heed_tensor *new_handle(int ndim, const int64_t *shape, int64_t numel, heed_dtype dtype)
 {
-    if (heed_chosen_kernels == NULL && heed_choose_isa() != HEED_OK) {
+    if (__atomic_load_n(&heed_chosen_kernels, __ATOMIC_ACQUIRE) == NULL &&
+        heed_choose_isa() != HEED_OK) {
         return NULL;
     }
     heed_tensor *t = heed_alloc_zeroed(sizeof *t);

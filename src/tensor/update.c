@@ -31,6 +31,10 @@ heed_status heed_sgd_update(heed_tensor *p, const heed_tensor *g, heed_tensor *b
         (b != NULL && check_state(name, "b", p, b) != HEED_OK)) {
         return heed_self.error;
     }
+    if (step == NULL || (b == NULL && step->momentum != 0)) {
+        return heed_fail(HEED_ERR_NULL, "%s: %s is NULL", name,
+                         step == NULL ? "step" : "b, which momentum needs,");
+    }
     heed_kernels_for(p->dtype)->sgd(p->numel, p->data, g->data, b != NULL ? b->data : NULL, step);
     heed_raise_version(p);
     if (b != NULL) {
@@ -47,6 +51,13 @@ heed_status heed_adam_update(heed_tensor *p, const heed_tensor *g, heed_tensor *
         check_state(name, "g", p, g) != HEED_OK || check_state(name, "m", p, m) != HEED_OK ||
         check_state(name, "v", p, v) != HEED_OK) {
         return heed_self.error;
+    }
+    if (step == NULL) {
+        return heed_fail(HEED_ERR_NULL, "%s: step is NULL", name);
+    }
+    if (step->t < 1) {
+        return heed_fail(HEED_ERR_VALUE, "%s: t is %lld; it is 1 at the first step", name,
+                         (long long)step->t);
     }
     heed_kernels_for(p->dtype)->adam(p->numel, p->data, g->data, m->data, v->data, step);
     heed_raise_version(p);

@@ -1,0 +1,68 @@
+/* The linear layer: y = x weight^T + bias. */
+#include "nn/linear.h"
+
+#include <math.h>
+
+#include "autograd/elementwise.h"
+#include "autograd/matmul.h"
+#include "autograd/shape.h"
+#include "nn/init.h"
+#include "tensor/create.h"
+#include "tensor/random.h"
+
+static void describe(const void *module, char *text, size_t size)
+{
+    const struct heed_linear *m = module;
+    snprintf(text, size, "in_features=%lld, out_features=%lld, bias=%s", (long long)m->in_features,
+             (long long)m->out_features, m->bias != NULL ? "True" : "False");
+}
+
+static const heed_module_kind kind = {
+    .name = "Linear", .size = sizeof(struct heed_linear), .describe = describe};
+
+struct heed_linear *heed_linear_new(int64_t in_features, int64_t out_features,
+                                    heed_linear_options options)
+{
+    if (in_features < 0 || out_features < 0) {
+        heed_fail(HEED_ERR_VALUE, "linear: %lld features to %lld; neither can be negative",
+                  (long long)in_features, (long long)out_features);
+        return NULL;
+    }
+    struct heed_linear *m = heed_module_new(&kind);
+    if (m == NULL) {
+        return NULL;
+    }
+    m->in_features = in_features;
+    m->out_features = out_features;
+    heed_tensor *weight = heed_empty(HEED_SHAPE(out_features, in_features), HEED_F32);
+    heed_kaiming_uniform_into(weight, sqrt(5));
+    heed_add_parameter(m, "weight", &m->weight, weight);
+    if (!options.no_bias) {
+        heed_tensor *bias = heed_zeros(HEED_SHAPE(out_features), HEED_F32);
+        if (in_features > 0) {
+            const double bound = 1 / sqrt((double)in_features);
+            heed_uniform_into(bias, -bound, bound);
+        }
+        heed_add_parameter(m, "bias", &m->bias, bias);
+    }
+    return heed_module_ready(m);
+}
+
+heed_tensor *heed_linear_forward(struct heed_linear *m, heed_tensor *x)
+{
+    if (heed_module_check("linear_forward", m) != HEED_OK) {
+        return NULL;
+    }
+    heed_scope scope;
+    heed_scope_begin(&scope);
+    heed_tensor *y = heed_matmul(x, heed_transpose(m->weight, 0, 1));
+    if (m->bias != NULL) {
+        y = heed_add(y, m->bias);
+    }
+    return heed_scope_end_with(&scope, y);
+}
+
+void heed_linear_free(struct heed_linear *m)
+{
+    heed_module_free(m);
+}

@@ -1,0 +1,255 @@
+/* Modules: what they hold, how they are made and freed. Their lists of tensors are
+ * module_lists.c's. */
+#include "nn/module.h"
+
+#include <string.h>
+
+#include "autograd/engine.h"
+#include "autograd/shape.h"
+#include "nn/module_entries.h"
+#include "tensor/alloc.h"
+
+/* ---- making ---- */
+
+void *heed_module_new(const heed_module_kind *kind)
+{
+    if (heed_error_pending()) {
+        return NULL;
+    }
+    heed_module *module = heed_alloc_zeroed(kind->size);
+    if (module != NULL) {
+        module->kind = kind;
+        module->training = true;
+        heed_scope_begin_no_grad(&module->scope);
+    }
+    return module;
+}
+
+void *heed_module_ready(void *module)
+{
+    heed_module *m = module;
+    if (m == NULL) {
+        return NULL;
+    }
+    if (heed_scope_end(&m->scope) != HEED_OK) {
+        heed_module_free(m);
+        return NULL;
+    }
+    return m;
+}
+
+static heed_status check_name(const heed_module *module, const char *name)
+{
+    if (module == NULL || name == NULL || *name == '\0') {
+        return heed_fail(HEED_ERR_NULL, "module: an entry needs a module and a name");
+    }
+    if (strchr(name, '.') != NULL) {
+        return heed_fail(HEED_ERR_VALUE, "%s: the name '%s' holds a '.', which joins names",
+                         module->kind->name, name);
+    }
+    for (int i = 0; i < module->count; i++) {
+        if (strcmp(module->entries[i].name, name) == 0) {
+            return heed_fail(HEED_ERR_VALUE, "%s: the name '%s' is taken", module->kind->name,
+                             name);
+        }
+    }
+    return HEED_OK;
+}
+
+/* A new entry at the end, with its name; NULL on error. */
+static heed_module_entry *append(heed_module *m, const char *name)
+{
+    if (heed_error_pending() || check_name(m, name) != HEED_OK) {
+        return NULL;
+    }
+    if (m->count == m->capacity) {
+        int larger = m->capacity > 0 ? 2 * m->capacity : 4;
+        heed_module_entry *grown = heed_grow(m->entries, (size_t)m->capacity * sizeof *grown,
+                                             (size_t)larger * sizeof *grown);
+        if (grown == NULL) {
+            return NULL;
+        }
+        m->entries = grown;
+        m->capacity = larger;
+    }
+    const size_t size = strlen(name) + 1;
+    char *copy = heed_alloc(size);
+    if (copy == NULL) {
+        return NULL;
+    }
+    heed_module_entry *entry = &m->entries[m->count++];
+    *entry = (heed_module_entry){.name = memcpy(copy, name, size)};
+    m->changes++;
+    return entry;
+}
+
+static heed_status add_tensor(heed_module *m, const char *name, heed_tensor **field,
+                              heed_tensor *value, heed_entry_kind kind)
+{
+    *field = NULL;
+    if (heed_share(value) == NULL ||
+        (kind == HEED_PARAMETER && heed_set_requires_grad(value, true) == NULL) ||
+        heed_retain(value) == NULL) {
+        return heed_error_pending();
+    }
+    heed_module_entry *entry = append(m, name);
+    if (entry == NULL) {
+        heed_release(value);
+        return heed_error_pending();
+    }
+    entry->kind = kind;
+    entry->tensor = value;
+    entry->field = field;
+    *field = value;
+    return HEED_OK;
+}
+
+heed_status heed_add_parameter(void *module, const char *name, heed_tensor **field,
+                               heed_tensor *value)
+{
+    return add_tensor(module, name, field, value, HEED_PARAMETER);
+}
+
+heed_status heed_add_buffer(void *module, const char *name, heed_tensor **field, heed_tensor *value)
+{
+    return add_tensor(module, name, field, value, HEED_BUFFER);
+}
+
+heed_status heed_add_child(void *module, const char *name, void *field, void *child)
+{
+    heed_module_entry *entry = child != NULL ? append(module, name) : NULL;
+    void *kept = entry != NULL ? child : NULL;
+    if (field != NULL) {
+        memcpy(field, &kept, sizeof kept); /* a pointer to a pointer to some module */
+    }
+    if (entry == NULL) {
+        heed_module_free(child);
+        return heed_fail(HEED_ERR_NULL, "module: no child for '%s'", name != NULL ? name : "");
+    }
+    entry->kind = HEED_CHILD;
+    entry->child = child;
+    return HEED_OK;
+}
+
+/* ---- freeing ---- */
+
+void heed_module_free(void *module)
+{
+    heed_module *m = module;
+    if (m == NULL) {
+        return;
+    }
+    if (m->kind->destroy != NULL) {
+        m->kind->destroy(m);
+    }
+    heed_forget_lists(m);
+    for (int i = 0; i < m->count; i++) {
+        heed_module_entry *entry = &m->entries[i];
+        if (entry->kind == HEED_CHILD) {
+            heed_module_free(entry->child);
+        } else {
+            heed_release(entry->tensor);
+        }
+        heed_free(entry->name, strlen(entry->name) + 1);
+    }
+    heed_free(m->entries, (size_t)m->capacity * sizeof *m->entries);
+    heed_free(m, m->kind->size);
+}
+
+/* ---- for users ---- */
+
+heed_status heed_module_check(const char *function, const void *module)
+{
+    if (!heed_error_pending() && module == NULL) {
+        return heed_fail(HEED_ERR_NULL, "%s: the module is NULL", function);
+    }
+    return heed_error_pending();
+}
+
+heed_status heed_zero_grad(void *module)
+{
+    heed_tensor_list list = heed_parameters(module);
+    for (int i = 0; i < list.count; i++) {
+        heed_clear_grad(list.tensors[i]);
+    }
+    return heed_module_check("zero_grad", module);
+}
+
+static void set_training(heed_module *m, bool training)
+{
+    m->training = training;
+    for (int i = 0; i < m->count; i++) {
+        if (m->entries[i].kind == HEED_CHILD) {
+            set_training(m->entries[i].child, training);
+        }
+    }
+}
+
+heed_status heed_train(void *module)
+{
+    heed_status status = heed_module_check("train", module);
+    if (status == HEED_OK) {
+        set_training(module, true);
+    }
+    return status;
+}
+
+heed_status heed_eval(void *module)
+{
+    heed_status status = heed_module_check("eval", module);
+    if (status == HEED_OK) {
+        set_training(module, false);
+    }
+    return status;
+}
+
+/* ---- casting ---- */
+
+static bool is_float(const heed_tensor *t)
+{
+    return t->dtype == HEED_F32 || t->dtype == HEED_F64;
+}
+
+static heed_status cast_entry(heed_module_entry *entry, heed_dtype dtype)
+{
+    if (!is_float(entry->tensor) || entry->tensor->dtype == dtype) {
+        return HEED_OK;
+    }
+    heed_tensor *cast = heed_share(heed_to(entry->tensor, dtype));
+    if (cast == NULL || heed_retain(cast) == NULL) {
+        return heed_error_pending();
+    }
+    heed_set_requires_grad(cast, entry->tensor->requires_grad);
+    heed_release(entry->tensor);
+    entry->tensor = cast;
+    *entry->field = cast;
+    return HEED_OK;
+}
+
+static heed_status cast_module(heed_module *m, heed_dtype dtype)
+{
+    heed_status status = HEED_OK;
+    m->changes++;
+    for (int i = 0; i < m->count && status == HEED_OK; i++) {
+        heed_module_entry *entry = &m->entries[i];
+        status =
+            entry->kind == HEED_CHILD ? cast_module(entry->child, dtype) : cast_entry(entry, dtype);
+    }
+    return status;
+}
+
+heed_status heed_module_to(void *module, heed_dtype dtype)
+{
+    heed_status status = heed_module_check("module_to", module);
+    if (status != HEED_OK) {
+        return status;
+    }
+    if (dtype != HEED_F32 && dtype != HEED_F64) {
+        return heed_fail(HEED_ERR_DTYPE, "module_to: parameters are f32 or f64, not %s",
+                         heed_dtype_name(dtype));
+    }
+    heed_scope scope;
+    heed_scope_begin_no_grad(&scope);
+    cast_module(module, dtype);
+    return heed_scope_end(&scope);
+}

@@ -1,0 +1,131 @@
+/* The module: parameters, buffers and children by name, as torch.nn.Module.
+ *
+ * A module is a struct whose first member is heed_module. Its constructor makes the struct,
+ * registers what it holds, and is ready:
+ *
+ *     struct gate {
+ *         heed_module module;
+ *         heed_tensor *scale;
+ *         struct heed_linear *project;
+ *     };
+ *     static const heed_module_kind gate_kind = {.name = "Gate", .size = sizeof(struct gate)};
+ *
+ *     struct gate *gate_new(int64_t d)
+ *     {
+ *         struct gate *m = heed_module_new(&gate_kind);
+ *         if (m == NULL) {
+ *             return NULL;
+ *         }
+ *         heed_add_parameter(m, "scale", &m->scale, heed_ones(HEED_SHAPE(d), HEED_F32));
+ *         heed_add_child(m, "project", &m->project, heed_linear_new(d, d, ...));
+ *         return heed_module_ready(m);
+ *     }
+ *
+ * From that come the parameters with torch's names ("project.weight"), training and evaluation
+ * mode, casting, printing and freeing. Constructors need no open scope. Modules are structs without
+ * a typedef, because functions bear the plain names: `struct heed_linear`, heed_linear_new.
+ */
+#ifndef HEED_NN_MODULE_H
+#define HEED_NN_MODULE_H
+
+#include <stdio.h>
+
+#include "tensor/scope.h"
+#include "tensor/tensor.h"
+
+HEED_BEGIN_DECLS
+
+typedef struct heed_module_kind {
+    const char *name; /* "Linear" */
+    size_t size;      /* of the whole struct */
+    /* Writes what stands between the parentheses of a printed module; NULL: nothing. */
+    void (*describe)(const void *module, char *text, size_t size);
+    /* Lets go of what is neither parameter, buffer nor child; NULL: nothing. */
+    void (*destroy)(void *module);
+} heed_module_kind;
+
+typedef struct heed_module {
+    const heed_module_kind *kind;
+    bool training;                     /* true at first, as in torch */
+    struct heed_module_entry *entries; /* what was registered, in order */
+    int count, capacity;
+    int64_t changes;                    /* how often something was added */
+    struct heed_module_names *lists[2]; /* of heed_parameters and heed_state_dict */
+    heed_scope scope;                   /* open while the constructor runs */
+} heed_module;
+
+/* Tensors with their names; the lists belong to the module, and hold until it changes or goes. */
+typedef struct heed_tensor_list {
+    int count;
+    heed_tensor *const *tensors;
+    const char *const *names;
+} heed_tensor_list;
+
+/* ---- for constructors; `module` is a pointer to any module ---- */
+
+/* heed_module_new: a struct of the kind's size, zero but for its module; NULL on error. Opens a
+ * scope, so that tensors can be made; heed_module_ready ends it and returns the module, or NULL
+ * with all that was registered let go if an error is pending. */
+void *heed_module_new(const heed_module_kind *kind);
+void *heed_module_ready(void *module);
+
+/* heed_add_parameter: registers a tensor to train: retains it, has gradients collected for it,
+ * shares it between threads, and sets *field. heed_add_buffer: one that is saved but not trained.
+ * heed_add_child: takes a module over and sets *field, which is any pointer to a module. Each may
+ * be called with NULL for an error that is pending; then *field becomes NULL.
+ *
+ * HEED_ERR_NULL: no module, name or value. HEED_ERR_VALUE: a name that is taken, or holds a '.'. */
+heed_status heed_add_parameter(void *module, const char *name, heed_tensor **field,
+                               heed_tensor *value);
+heed_status heed_add_buffer(void *module, const char *name, heed_tensor **field,
+                            heed_tensor *value);
+heed_status heed_add_child(void *module, const char *name, void *field, void *child);
+
+/* heed_module_free: lets go of a module and all that it holds; NULL is fine. */
+void heed_module_free(void *module);
+
+/* heed_module_check: HEED_ERR_NULL where the module of a forward is NULL; for the first line of a
+ * public function. */
+heed_status heed_module_check(const char *function, const void *module);
+
+/* ---- for users ---- */
+
+/* heed_parameters: all parameters, each once, own ones before the children's, as torch's
+ * named_parameters(). heed_state_dict: parameters and buffers under every name they have, as
+ * torch's state_dict(). Empty on error. */
+heed_tensor_list heed_parameters(void *module);
+heed_tensor_list heed_state_dict(void *module);
+
+/* heed_state: the parameter or buffer of that name, as state_dict()[name].
+ * HEED_ERR_VALUE: there is none. */
+heed_tensor *heed_state(void *module, const char *name);
+
+/* heed_zero_grad: forgets all gradients, as torch's zero_grad(set_to_none=True). */
+heed_status heed_zero_grad(void *module);
+
+/* heed_train, heed_eval: set the training flag here and in all children. */
+heed_status heed_train(void *module);
+heed_status heed_eval(void *module);
+
+/* heed_module_to: casts all floating-point parameters and buffers, as torch's module.to(dtype). The
+ * tensors are new ones: make optimisers afterwards.
+ * HEED_ERR_DTYPE: neither f32 nor f64. */
+heed_status heed_module_to(void *module, heed_dtype dtype);
+
+/* heed_module_print: the tree, as torch prints it. */
+heed_status heed_module_print(FILE *stream, void *module);
+
+/* ---- a list of modules, as torch.nn.ModuleList: its children are named 0, 1, 2, ... ---- */
+
+struct heed_module_list {
+    heed_module module;
+};
+struct heed_module_list *heed_module_list_new(void);
+heed_status heed_module_list_append(struct heed_module_list *list, void *child);
+int heed_module_list_count(const struct heed_module_list *list);
+
+/* heed_module_list_at: HEED_ERR_INDEX outside [0, count). */
+void *heed_module_list_at(const struct heed_module_list *list, int i);
+
+HEED_END_DECLS
+#endif

@@ -1,0 +1,20 @@
+/* What a module holds, for the files that make up the module (internal to nn). */
+#ifndef HEED_NN_MODULE_ENTRIES_H
+#define HEED_NN_MODULE_ENTRIES_H
+
+#include "nn/module.h"
+
+typedef enum heed_entry_kind { HEED_PARAMETER, HEED_BUFFER, HEED_CHILD } heed_entry_kind;
+
+typedef struct heed_module_entry {
+    heed_entry_kind kind;
+    char *name;
+    heed_tensor *tensor; /* of a parameter or buffer, retained */
+    heed_tensor **field; /* where the module's struct keeps it */
+    heed_module *child;
+} heed_module_entry;
+
+/* heed_forget_lists: frees what heed_parameters and heed_state_dict have built. */
+void heed_forget_lists(heed_module *module);
+
+#endif

@@ -1,0 +1,144 @@
+/* Heat maps in text: labels down the columns, percent in the cells, shade or color behind them. */
+#include "nn/picture.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+enum { CELL = 4, MOST_LABEL = 16 };
+
+/* ---- UTF-8: a character is a byte that does not continue one ---- */
+
+static bool starts_character(char c)
+{
+    return ((unsigned char)c & 0xC0) != 0x80;
+}
+
+static int count_characters(const char *text)
+{
+    int count = 0;
+    for (; text != NULL && *text != '\0'; text++) {
+        count += starts_character(*text);
+    }
+    return count < MOST_LABEL ? count : MOST_LABEL;
+}
+
+/* The character at place `i` and how many bytes it has; a blank past the end. */
+static const char *character_at(const char *text, int i, int *bytes)
+{
+    *bytes = 1;
+    for (; text != NULL && *text != '\0'; text++) {
+        if (starts_character(*text) && i-- == 0) {
+            while (text[*bytes] != '\0' && !starts_character(text[*bytes])) {
+                ++*bytes;
+            }
+            return text;
+        }
+    }
+    return " ";
+}
+
+static int longest(const char *const *labels, int64_t count)
+{
+    int most = 0;
+    for (int64_t i = 0; labels != NULL && i < count; i++) {
+        int length = count_characters(labels[i]);
+        most = length > most ? length : most;
+    }
+    return most;
+}
+
+/* ---- the parts of the picture ---- */
+
+static void print_row_label(FILE *stream, const char *label, int width)
+{
+    int length = count_characters(label);
+    fprintf(stream, "%*s", width - length, "");
+    for (int i = 0; i < length; i++) {
+        int bytes;
+        const char *character = character_at(label, i, &bytes);
+        fwrite(character, 1, (size_t)bytes, stream);
+    }
+}
+
+/* Column labels stand upright, their last characters next to the cells. */
+static void print_column_labels(FILE *stream, const char *const *labels, int64_t count, int margin)
+{
+    const int height = longest(labels, count);
+    for (int line = 0; line < height; line++) {
+        fprintf(stream, "%*s", margin, "");
+        for (int64_t i = 0; i < count; i++) {
+            int bytes, skipped = height - count_characters(labels[i]);
+            const char *character =
+                line < skipped ? (bytes = 1, " ") : character_at(labels[i], line - skipped, &bytes);
+            fprintf(stream, "%*s", CELL - 1, "");
+            fwrite(character, 1, (size_t)bytes, stream);
+        }
+        fputc('\n', stream);
+    }
+}
+
+/* A percentage in a cell: on a background from black to warm white, or behind a shade. */
+static void print_cell(FILE *stream, double weight, bool color)
+{
+    static const char *const shades[] = {" ", "░", "▒", "▓", "█"};
+    /* xterm's 256 colors: grey, then from dark red to yellow */
+    static const int backgrounds[] = {233, 52, 88, 124, 160, 202, 208, 214, 220, 226};
+    const double percent = 100 * weight;
+    if (isnan(percent)) {
+        fputs(" NaN", stream);
+        return;
+    }
+    const double share = weight < 0 ? 0 : weight > 1 ? 1 : weight;
+    if (color) {
+        int step = (int)(share * 9.999);
+        fprintf(stream, "\033[48;5;%dm\033[38;5;%dm%*.0f\033[0m", backgrounds[step],
+                step > 4 ? 16 : 252, CELL, percent);
+    } else if (percent < 0.5) {
+        fprintf(stream, "%*s·", CELL - 1, "");
+    } else {
+        fprintf(stream, "%s%*.0f", shades[(int)(share * 4.999)], CELL - 1, percent);
+    }
+}
+
+static bool wants_color(FILE *stream, heed_color color)
+{
+    const char *term = getenv("TERM"), *no_color = getenv("NO_COLOR");
+    if (color != HEED_COLOR_AUTO) {
+        return color == HEED_COLOR_ALWAYS;
+    }
+    return isatty(fileno(stream)) && (no_color == NULL || *no_color == '\0') && term != NULL &&
+           strcmp(term, "dumb") != 0;
+}
+
+heed_status heed_heat_map(FILE *stream, heed_tensor *weights, const char *const *row_labels,
+                          const char *const *column_labels, heed_color color)
+{
+    if (heed_error_pending() || stream == NULL || weights == NULL) {
+        return heed_fail(HEED_ERR_NULL, "heat_map: stream or weights is NULL");
+    }
+    if (weights->ndim != 2) {
+        return heed_fail(HEED_ERR_SHAPE,
+                         "heat_map: weights have %d dims; a picture has rows and "
+                         "columns",
+                         weights->ndim);
+    }
+    if (weights->dtype != HEED_F32 && weights->dtype != HEED_F64) {
+        return heed_fail(HEED_ERR_DTYPE, "heat_map: weights are %s, not a float",
+                         heed_dtype_name(weights->dtype));
+    }
+    const int64_t rows = heed_size(weights, 0), columns = heed_size(weights, 1);
+    const int margin = longest(row_labels, rows) + 1;
+    const bool colored = wants_color(stream, color);
+    print_column_labels(stream, column_labels, column_labels != NULL ? columns : 0, margin);
+    for (int64_t i = 0; i < rows; i++) {
+        print_row_label(stream, row_labels != NULL ? row_labels[i] : "", margin - 1);
+        fputc(' ', stream);
+        for (int64_t j = 0; j < columns; j++) {
+            print_cell(stream, heed_at(weights, HEED_INDEX(i, j)), colored);
+        }
+        fputc('\n', stream);
+    }
+    return heed_error_pending();
+}

@@ -1,0 +1,118 @@
+/* Self-attention: softmax(q k^T / sqrt(d_k)) v (Vaswani et al., 2017, section 3.2.1). */
+#include "nn/self_attention.h"
+
+#include <math.h>
+
+#include "autograd/elementwise.h"
+#include "autograd/matmul.h"
+#include "autograd/reduce.h"
+#include "autograd/shape.h"
+
+static void forget_weights(void *module)
+{
+    struct heed_self_attention *m = module;
+    heed_release(m->attention_percent);
+    m->attention_percent = NULL;
+}
+
+static const heed_module_kind kind = {
+    .name = "SelfAttention", .size = sizeof(struct heed_self_attention), .destroy = forget_weights};
+
+struct heed_self_attention *heed_self_attention_new_with(int64_t d_model, int row_dim, int col_dim,
+                                                         heed_self_attention_options options)
+{
+    const int64_t head_dim = options.head_dim != 0 ? options.head_dim : d_model;
+    if (d_model < 1 || head_dim < 1) {
+        heed_fail(HEED_ERR_VALUE, "self_attention: d_model %lld, head_dim %lld; 1 or more",
+                  (long long)d_model, (long long)head_dim);
+        return NULL;
+    }
+    struct heed_self_attention *m = heed_module_new(&kind);
+    if (m == NULL) {
+        return NULL;
+    }
+    const heed_linear_options no_bias = {.no_bias = true};
+    heed_add_child(m, "W_q", &m->W_q, heed_linear_new(d_model, head_dim, no_bias));
+    heed_add_child(m, "W_k", &m->W_k, heed_linear_new(d_model, head_dim, no_bias));
+    heed_add_child(m, "W_v", &m->W_v, heed_linear_new(d_model, head_dim, no_bias));
+    m->row_dim = row_dim;
+    m->col_dim = col_dim;
+    return heed_module_ready(m);
+}
+
+struct heed_self_attention *heed_self_attention_new(int64_t d_model, int row_dim, int col_dim)
+{
+    return heed_self_attention_new_with(d_model, row_dim, col_dim,
+                                        (heed_self_attention_options){0});
+}
+
+/* The tutorial's forward, line for line. */
+static heed_tensor *attend(struct heed_self_attention *m, heed_tensor *token_encodings,
+                           heed_tensor *block_mask, heed_tensor **weights)
+{
+    heed_tensor *q = heed_linear_forward(m->W_q, token_encodings);
+    heed_tensor *k = heed_linear_forward(m->W_k, token_encodings);
+    heed_tensor *v = heed_linear_forward(m->W_v, token_encodings);
+
+    heed_tensor *sims = heed_matmul(q, heed_transpose(k, m->row_dim, m->col_dim));
+    heed_tensor *scaled_sims = heed_div_scalar(sims, sqrt((double)heed_size(k, m->col_dim)));
+    if (block_mask != NULL) {
+        scaled_sims = heed_masked_fill(scaled_sims, block_mask, -1e9);
+    }
+    heed_tensor *attention_percent = heed_softmax(scaled_sims, m->col_dim);
+    *weights = attention_percent;
+    return heed_matmul(attention_percent, v);
+}
+
+/* The class works silently wrong where its dims are not those of the tokens: on (B, T, d) with 0
+ * and 1 it would mix the batch with the tokens. */
+static heed_status check_dims(const struct heed_self_attention *m, const heed_tensor *x)
+{
+    if (heed_module_check("self_attention_forward", m) != HEED_OK || x == NULL) {
+        return heed_fail(HEED_ERR_NULL, "self_attention_forward: token_encodings is NULL");
+    }
+    const int row = m->row_dim < 0 ? m->row_dim + x->ndim : m->row_dim;
+    const int column = m->col_dim < 0 ? m->col_dim + x->ndim : m->col_dim;
+    if (x->ndim < 2 || row != x->ndim - 2 || column != x->ndim - 1) {
+        return heed_fail(HEED_ERR_DIM,
+                         "self_attention_forward: row_dim %d and col_dim %d are not the last two "
+                         "of %d dims; make it with -2 and -1",
+                         m->row_dim, m->col_dim, x->ndim);
+    }
+    return HEED_OK;
+}
+
+heed_tensor *heed_self_attention_forward_weights(struct heed_self_attention *m,
+                                                 heed_tensor *token_encodings,
+                                                 heed_tensor *block_mask, heed_tensor **weights)
+{
+    heed_tensor *percent = NULL;
+    if (weights != NULL) {
+        *weights = NULL;
+    }
+    if (check_dims(m, token_encodings) != HEED_OK) {
+        return NULL;
+    }
+    heed_scope scope;
+    heed_scope_begin(&scope);
+    heed_tensor *output = attend(m, token_encodings, block_mask, &percent);
+    if (m->keep_weights) {
+        forget_weights(m);
+        m->attention_percent = heed_retain(heed_clone(heed_detach(percent)));
+    }
+    if (weights != NULL) {
+        *weights = heed_scope_keep(&scope, percent);
+    }
+    return heed_scope_end_with(&scope, output);
+}
+
+heed_tensor *heed_self_attention_forward(struct heed_self_attention *m,
+                                         heed_tensor *token_encodings, heed_tensor *block_mask)
+{
+    return heed_self_attention_forward_weights(m, token_encodings, block_mask, NULL);
+}
+
+void heed_self_attention_free(struct heed_self_attention *m)
+{
+    heed_module_free(m);
+}

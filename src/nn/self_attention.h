@@ -1,0 +1,54 @@
+/* Self-attention with one head, as the class of the PyTorch tutorial. */
+#ifndef HEED_NN_SELF_ATTENTION_H
+#define HEED_NN_SELF_ATTENTION_H
+
+#include "nn/linear.h"
+
+HEED_BEGIN_DECLS
+
+struct heed_self_attention {
+    heed_module module;
+    struct heed_linear *W_q, *W_k, *W_v; /* each (head_dim, d_model), without bias */
+    int row_dim, col_dim;                /* of the queries and of the keys */
+    bool keep_weights;                   /* store attention_percent below at each forward */
+    heed_tensor *attention_percent;      /* a detached copy, of the last forward; or NULL */
+};
+
+typedef struct heed_self_attention_options {
+    int64_t head_dim; /* of queries, keys and values; 0: d_model */
+} heed_self_attention_options;
+
+/* heed_self_attention_new: as SelfAttention(d_model, row_dim, col_dim)
+ *
+ * row_dim and col_dim are the dims of tokens and features: 0 and 1 for (T, d_model), 1 and 2 for
+ * (B, T, d_model), -2 and -1 for both. W_q, W_k and W_v are drawn in that order.
+ *
+ * HEED_ERR_VALUE: d_model below 1, or head_dim below 0. */
+struct heed_self_attention *heed_self_attention_new(int64_t d_model, int row_dim, int col_dim);
+struct heed_self_attention *heed_self_attention_new_with(int64_t d_model, int row_dim, int col_dim,
+                                                         heed_self_attention_options options);
+
+/* heed_self_attention_forward
+ *
+ *   token_encodings (..., T, d_model)   block_mask bool, broadcasts to (..., T, T), or NULL
+ *   ->   (..., T, head_dim)
+ *
+ *   q = x W_q^T   k = x W_k^T   v = x W_v^T
+ *   attention = softmax(q k^T / sqrt(head_dim), -1e9 where block_mask) v
+ *
+ * True in the mask blocks. A row that is blocked everywhere gives equal weights to all tokens, as
+ * the tutorial's class does.
+ * heed_self_attention_forward_weights: the same, and *weights is softmax(...), (..., T, T).
+ *
+ * HEED_ERR_DIM: row_dim and col_dim are not the last two dims of token_encodings.
+ * HEED_ERR_SHAPE: the last size is not d_model, or the mask does not fit. */
+heed_tensor *heed_self_attention_forward(struct heed_self_attention *m,
+                                         heed_tensor *token_encodings, heed_tensor *block_mask);
+heed_tensor *heed_self_attention_forward_weights(struct heed_self_attention *m,
+                                                 heed_tensor *token_encodings,
+                                                 heed_tensor *block_mask, heed_tensor **weights);
+
+void heed_self_attention_free(struct heed_self_attention *m);
+
+HEED_END_DECLS
+#endif

@@ -1,0 +1,86 @@
+#!/bin/sh
+# Installs what is missing, with the system's package manager; does nothing where all is there.
+#   tests/install.sh check        Check and pkg-config, for `make test`
+#   tests/install.sh check dev    also the second compiler, sanitizers, formatter and checkers
+set -eu
+
+missing=""
+
+# want PROGRAM-OR-TEST  apt  dnf  apk  pacman  brew
+want() {
+    test_=$1
+    shift
+    if ! sh -c "$test_" >/dev/null 2>&1; then
+        missing="$missing $(pick "$@")"
+    fi
+}
+
+manager=""
+for m in apt-get dnf apk pacman brew; do
+    if command -v "$m" >/dev/null 2>&1; then
+        manager=$m
+        break
+    fi
+done
+
+pick() {
+    case $manager in
+    apt-get) echo "$1" ;;
+    dnf) echo "$2" ;;
+    apk) echo "$3" ;;
+    pacman) echo "$4" ;;
+    brew) echo "$5" ;;
+    *) echo "$1" ;;
+    esac
+}
+
+for group in "$@"; do
+    case $group in
+    check)
+        want "command -v pkg-config" pkg-config pkgconf-pkg-config pkgconf pkgconf pkg-config
+        want "pkg-config --exists check" check check-devel check-dev check check
+        ;;
+    dev)
+        want "command -v gcc" gcc gcc gcc gcc gcc
+        want "command -v g++" g++ gcc-c++ g++ gcc gcc
+        want "command -v clang" clang clang clang clang llvm
+        want 'echo "int main(void){return 0;}" | clang -fsanitize=address,undefined -x c - -o /dev/null' \
+            libclang-rt-dev compiler-rt compiler-rt compiler-rt llvm
+        want "command -v clang-format" clang-format clang-tools-extra clang-extra-tools clang clang-format
+        want "command -v cppcheck" cppcheck cppcheck cppcheck cppcheck cppcheck
+        want "command -v valgrind" valgrind valgrind valgrind valgrind valgrind
+        ;;
+    esac
+done
+
+# shellcheck disable=SC2086
+missing=$(echo $missing)
+[ -n "$missing" ] || exit 0
+if [ -z "$manager" ]; then
+    echo "no package manager found; please install: $missing" >&2
+    exit 1
+fi
+
+as_root=""
+if [ "$(id -u)" -ne 0 ] && [ "$manager" != brew ]; then
+    as_root="sudo"
+fi
+echo "installing: $missing"
+# Debian names this package by its compiler's version.
+case $missing in
+*libclang-rt-dev*)
+    version=$(clang -dumpversion 2>/dev/null | cut -d. -f1 || true)
+    missing=$(echo "$missing" | sed "s/libclang-rt-dev/libclang-rt-${version:-14}-dev/")
+    ;;
+esac
+case $manager in
+apt-get)
+    $as_root apt-get update -qq
+    # shellcheck disable=SC2086
+    $as_root env DEBIAN_FRONTEND=noninteractive apt-get install -y -qq --no-install-recommends $missing
+    ;;
+dnf) $as_root dnf install -y $missing ;;
+apk) $as_root apk add $missing ;;
+pacman) $as_root pacman -S --noconfirm --needed $missing ;;
+brew) brew install $missing ;;
+esac

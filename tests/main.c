@@ -1,0 +1,48 @@
+/* Runs every suite: build/test_heed [SUITE ...], or --has-isa to ask whether this machine has the
+ * instruction set that HEED_ISA names. */
+#include <check.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "heed.h"
+
+#define SUITES(X)                                                                                  \
+    X(tensor)                                                                                      \
+    X(scope) X(memory) X(print) X(random) X(ops) X(gradients) X(engine) X(misuse) X(nn) X(golden)  \
+        X(toy)
+#define DECLARE(name) Suite *name##_suite(void);
+SUITES(DECLARE)
+
+static bool wanted(const char *name, int argc, char **argv)
+{
+    for (int i = 1; i < argc; i++) {
+        if (strcmp(argv[i], name) == 0) {
+            return true;
+        }
+    }
+    return argc < 2;
+}
+
+int main(int argc, char **argv)
+{
+    if (argc == 2 && strcmp(argv[1], "--has-isa") == 0) {
+        return *heed_isa() != '\0' ? EXIT_SUCCESS : EXIT_FAILURE;
+    }
+    SRunner *runner = srunner_create(NULL);
+    int added = 0;
+#define ADD(name)                                                                                  \
+    if (wanted(#name, argc, argv)) {                                                               \
+        srunner_add_suite(runner, name##_suite());                                                 \
+        added++;                                                                                   \
+    }
+    SUITES(ADD)
+    if (added == 0) {
+        fprintf(stderr, "no such suite\n");
+        return 2;
+    }
+    srunner_run_all(runner, CK_NORMAL);
+    int failed = srunner_ntests_failed(runner);
+    srunner_free(runner);
+    return failed == 0 ? EXIT_SUCCESS : EXIT_FAILURE;
+}

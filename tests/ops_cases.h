@@ -1,0 +1,17 @@
+/* The parts of the suites `tensor` and `ops`, one per file; each adds its cases. */
+#ifndef HEED_TESTS_OPS_CASES_H
+#define HEED_TESTS_OPS_CASES_H
+
+#include "tests/reference.h"
+
+void add_tensor_copy_cases(Suite *suite);
+void add_tensor_view_cases(Suite *suite);
+
+void add_special_cases(Suite *suite);
+void add_select_cases(Suite *suite);
+void add_join_cases(Suite *suite);
+void add_reduce_cases(Suite *suite);
+void add_matmul_cases(Suite *suite);
+void add_loss_cases(Suite *suite);
+
+#endif

@@ -1,0 +1,92 @@
+#include "tests/test_util.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+static int64_t tensors_before, bytes_before;
+static heed_scope test_scope;
+
+static void begin(void)
+{
+    tensors_before = heed_live_tensors();
+    bytes_before = heed_live_bytes();
+    heed_scope_begin(&test_scope);
+}
+
+static void end(void)
+{
+    expect_no_error();
+    heed_scope_end(&test_scope);
+    expect_no_error();
+    ck_assert_int_eq(heed_live_tensors(), tensors_before);
+    ck_assert_int_eq(heed_live_bytes(), bytes_before);
+}
+
+TCase *heed_case(Suite *suite, const char *name)
+{
+    TCase *test_case = tcase_create(name);
+    tcase_add_checked_fixture(test_case, begin, end);
+    tcase_set_timeout(test_case, 120);
+    suite_add_tcase(suite, test_case);
+    return test_case;
+}
+
+void expect_error(heed_status status, const char *words)
+{
+    heed_status found = heed_error();
+    ck_assert_msg(found == status, "%s instead of %s: %s", heed_status_name(found),
+                  heed_status_name(status), heed_error_message());
+    ck_assert_msg(strstr(heed_error_message(), words) != NULL, "\"%s\" does not say \"%s\"",
+                  heed_error_message(), words);
+}
+
+void expect_no_error(void)
+{
+    heed_status found = heed_error();
+    ck_assert_msg(found == HEED_OK, "%s: %s", heed_status_name(found), heed_error_message());
+}
+
+/* All elements as doubles, to be freed. */
+static double *elements_of(heed_tensor *x)
+{
+    double *values = calloc((size_t)x->numel + 1, sizeof *values);
+    heed_scope scope;
+    heed_scope_begin_no_grad(&scope);
+    heed_copy_out(heed_to(x, HEED_F64), values, x->numel);
+    heed_scope_end(&scope);
+    return values;
+}
+
+static bool close_to(double a, double b, double tolerance)
+{
+    return (isnan(a) && isnan(b)) || a == b || fabs(a - b) <= tolerance;
+}
+
+void expect_values(heed_tensor *x, const double *values, int64_t count, double tolerance)
+{
+    expect_no_error();
+    ck_assert_ptr_nonnull(x);
+    ck_assert_int_eq(x->numel, count);
+    double *found = elements_of(x);
+    expect_no_error();
+    for (int64_t i = 0; i < count; i++) {
+        ck_assert_msg(close_to(found[i], values[i], tolerance), "element %lld is %.10g, not %.10g",
+                      (long long)i, found[i], values[i]);
+    }
+    free(found);
+}
+
+void expect_close(heed_tensor *a, heed_tensor *b, double tolerance)
+{
+    expect_no_error();
+    ck_assert_ptr_nonnull(a);
+    ck_assert_ptr_nonnull(b);
+    ck_assert_int_eq(a->ndim, b->ndim);
+    for (int i = 0; i < a->ndim; i++) {
+        ck_assert_int_eq(a->shape[i], b->shape[i]);
+    }
+    double *values = elements_of(b);
+    expect_values(a, values, b->numel, tolerance);
+    free(values);
+}
