@@ -12,7 +12,7 @@ WARNINGS := -Wall -Wextra -Wpedantic -Wshadow -Wstrict-prototypes -Wmissing-prot
 WERROR   ?= -Werror
 EXTRA    ?=
 OPTIMISE ?= -O2
-BASE     := -std=c11 -D_POSIX_C_SOURCE=200809L -Isrc -g -pthread $(WARNINGS) $(WERROR) -MMD -MP
+BASE     := -std=c11 -D_POSIX_C_SOURCE=200809L -Isrc -I. -g -pthread $(WARNINGS) $(WERROR) -MMD -MP
 CFLAGS_  := $(BASE) $(OPTIMISE) -ffp-contract=off $(EXTRA) $(CFLAGS)
 LDLIBS_  := -lm -pthread $(LDLIBS)
 
@@ -96,7 +96,7 @@ $(foreach i,$(ISAS),$(foreach d,$(DTYPES),$(eval $(call kernel_rule,$(i),$(d))))
 
 # ---- tests: linked with the objects, so that every operation is in the registry ----
 
-$(BUILD)/tests/%.o: CHECK_CFLAGS = -I. $(shell pkg-config --cflags check)
+$(BUILD)/tests/%.o: CHECK_CFLAGS = $(shell pkg-config --cflags check)
 
 $(BUILD)/test_heed: $(TEST_OBJECTS) $(PART_OBJECTS) $(OBJECTS)
 	$(CC) $(CFLAGS_) $^ -o $@ $(shell pkg-config --libs check) $(LDLIBS_)
@@ -110,17 +110,24 @@ test-isas: $(BUILD)/test_heed
 	        echo "== HEED_ISA=$$isa"; HEED_ISA=$$isa $(BUILD)/test_heed || exit 1; \
 	    else echo "== HEED_ISA=$$isa: this machine has it not"; fi; done
 
-$(BUILD)/bench_nodes: $(BUILD)/bench/nodes.o $(PART_OBJECTS) $(LIBRARY)
+# ---- benchmarks ----
+
+$(BUILD)/bench_%: $(BUILD)/bench/%.o $(LIBRARY)
 	$(CC) $(CFLAGS_) $^ -o $@ $(LDLIBS_)
 
 .PHONY: bench
-bench: $(BUILD)/bench_nodes
-	$(BUILD)/bench_nodes
+bench: $(BUILD)/bench_spine
+	$(BUILD)/bench_spine
 
 # ---- what is needed beyond a compiler ----
 
 deps:
 	@sh tests/install.sh check
+
+# With `make deps test` nothing of the tests is built before the packages are there.
+ifneq (,$(filter deps,$(MAKECMDGOALS)))
+$(TEST_OBJECTS) $(BUILD)/test_heed: | deps
+endif
 
 deps-dev:
 	@sh tests/install.sh check dev

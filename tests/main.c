@@ -7,10 +7,12 @@
 
 #include "heed.h"
 
+/* clang-format off */
 #define SUITES(X)                                                                                  \
-    X(tensor)                                                                                      \
-    X(scope) X(memory) X(print) X(random) X(ops) X(gradients) X(engine) X(misuse) X(nn) X(golden)  \
-        X(toy)
+    X(error) X(tensor) X(scope) X(threads) X(memory) X(print) X(random) X(random_misuse)           \
+    X(ops) X(gradients) X(engine) X(misuse)                                                        \
+    X(nn) X(attention) X(optim) X(golden) X(toy)
+/* clang-format on */
 #define DECLARE(name) Suite *name##_suite(void);
 SUITES(DECLARE)
 

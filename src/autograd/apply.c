@@ -13,6 +13,10 @@ static heed_op *registry; /* filled before main, by constructors */
 
 void heed_register(heed_op *op)
 {
+    if (op == NULL) {
+        heed_fail(HEED_ERR_NULL, "register: op is NULL");
+        return;
+    }
     op->next = registry;
     registry = op;
 }

@@ -1,10 +1,10 @@
 /* Copies: clone, contiguous, to. */
-#include "autograd/copy.h"
+#include "autograd/op.h"
 
 #include "autograd/shape.h"
 #include "tensor/iterate.h"
 
-heed_status heed_copy_forward(const heed_call *call, heed_tensor *y)
+static heed_status copy_forward(const heed_call *call, heed_tensor *y)
 {
     heed_copy_elements(call->inputs[0], y);
     return HEED_OK;
@@ -26,7 +26,7 @@ static void clone_backward(const heed_vjp *v)
 HEED_OPERATION(clone) = {.name = "clone",
                          .inputs = 1,
                          .rule = clone_rule,
-                         .forward = heed_copy_forward,
+                         .forward = copy_forward,
                          .backward = clone_backward};
 
 heed_tensor *heed_clone(heed_tensor *x)
@@ -52,11 +52,8 @@ static void to_backward(const heed_vjp *v)
     v->grads[0] = heed_to(v->g, v->inputs[0]->dtype);
 }
 
-HEED_OPERATION(to) = {.name = "to",
-                      .inputs = 1,
-                      .rule = to_rule,
-                      .forward = heed_copy_forward,
-                      .backward = to_backward};
+HEED_OPERATION(to) = {
+    .name = "to", .inputs = 1, .rule = to_rule, .forward = copy_forward, .backward = to_backward};
 
 heed_tensor *heed_to(heed_tensor *x, heed_dtype dtype)
 {

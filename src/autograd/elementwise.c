@@ -34,10 +34,15 @@ typedef struct comparison {
 
 /* ---- rules ---- */
 
-/* Can i64 (or bool) take this number? */
+/* Can i64 be this number? */
+static bool is_whole(double number)
+{
+    return number == floor(number) && fabs(number) < 0x1p63;
+}
+
 static heed_status check_whole(const heed_call *call, double number)
 {
-    if (number != floor(number) || !(fabs(number) < 0x1p63)) {
+    if (!is_whole(number)) {
         return heed_fail(HEED_ERR_VALUE,
                          "%s: an i64 tensor %s takes a whole number, not %g; heed_to(x, HEED_F32)",
                          call->op->name, HEED_TEXT(call->inputs[0]), number);
@@ -210,7 +215,7 @@ static heed_status comparison_forward(const heed_call *call, heed_tensor *y)
         return heed_self.error;
     }
     if (c->scalar && !heed_is_float(as)) {
-        as = HEED_F64; /* the number may have a fraction */
+        as = is_whole(*(const double *)call->args) ? HEED_I64 : HEED_F64;
     }
     map_inputs(heed_kernels_for(as)->compare[c->kernel], call, c->scalar, as, y);
     return HEED_OK;

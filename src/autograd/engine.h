@@ -35,7 +35,8 @@ heed_status heed_backward_retain(heed_tensor *y);
 
 /* heed_grad: grads[i] = dy/dxs[i] for `count` tensors, leaves or not, as torch.autograd.grad; .grad
  * stays as it is. An x that y does not reach gets zeros. With create_graph the gradients have a
- * graph of their own and can be differentiated again, and y's graph can be used again.
+ * graph of their own and can be differentiated again, and y's graph can be used again. Results may
+ * share memory, as in torch: heed_clone one before changing it in place.
  *
  *     heed_tensor *dx[1], *ddx[1];
  *     heed_grad(y, &x, 1, dx, true);

@@ -9,9 +9,10 @@
  *     heed_gradcheck(f, NULL, inputs, 2, (heed_gradcheck_options){0});
  *
  * As torch.autograd.gradcheck, and stricter: every element of the Jacobian is compared, with its
- * sign; then the gradient for a random upstream (one of ones would hide a wrong softmax); NaN never
- * passes; a numeric gradient that is zero everywhere fails unless it is declared. The function sees
- * only what a derivative has kept: a derivative that reads a value it did not declare fails.
+ * sign; then the gradient for a random upstream (one of ones would hide a wrong softmax), as
+ * backward computes it and as create_graph does. NaN never passes; a numeric gradient that is zero
+ * everywhere fails unless it is declared. The derivatives find only the values that they have
+ * declared to read: one that reads another fails.
  */
 #ifndef HEED_AUTOGRAD_GRADCHECK_H
 #define HEED_AUTOGRAD_GRADCHECK_H

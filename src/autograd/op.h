@@ -62,7 +62,9 @@ struct heed_op {
     void (*backward)(const heed_vjp *vjp);
 
     /* saves[i]: whose values the gradient of input i reads: HEED_SAVES_INPUT(j) of input j,
-     * HEED_SAVED_OUTPUT of y. All other values may be gone by then; shapes always stay. */
+     * HEED_SAVED_OUTPUT of y. All other values may be gone by then; shapes always stay. The values
+     * of the first 7 inputs can be read, for the gradients of the first 4; those of more inputs, as
+     * of cat, read none. */
     uint8_t saves[HEED_SAVES];
 
     heed_op *next; /* in the registry */

@@ -1,9 +1,8 @@
-/* The backward pass: orders the graph, then runs each node's derivative once.
+/* The backward pass: runs the derivative of each node behind y once.
  *
- * 1. Discover every node behind y and count its consumers among them.
- * 2. Put them in order, each behind all of its consumers (Kahn, 1962).
- * 3. Where only some gradients are wanted, mark the nodes that lead to one.
- * 4. Walk the order. A node's gradient is complete when its turn comes: run its derivative, and
+ * 1. Put the nodes in order, each behind all of its consumers (order.c).
+ * 2. Where only some gradients are wanted, mark the nodes that lead to one.
+ * 3. Walk the order. A node's gradient is complete when its turn comes: run its derivative, and
  *    hand the results to its inputs: nodes sum them up, leaves and wanted tensors keep them.
  *
  * Each derivative runs in a scope of its own, so what it computes on the way is gone behind it. */
@@ -12,6 +11,7 @@
 
 #include "autograd/elementwise.h"
 #include "autograd/op.h"
+#include "autograd/order.h"
 #include "autograd/pass.h"
 #include "autograd/reduce.h"
 #include "autograd/shape.h"
@@ -23,19 +23,13 @@
 typedef struct run {
     const char *function;
     const heed_pass *pass;
-    heed_tensor **nodes; /* first as they are discovered, then in order */
-    int64_t count, capacity;
+    heed_order order;
 } run;
 
-static bool is_node(const heed_tensor *t)
+/* The place of t among the tensors whose gradients are wanted; -1: it is none. */
+static int find_wanted(const heed_pass *pass, const heed_tensor *t)
 {
-    return t->op != NULL && t->requires_grad;
-}
-
-/* The place of t among the tensors whose gradients are wanted, from `from` on; -1: it is none. */
-static int find_wanted(const heed_pass *pass, const heed_tensor *t, int from)
-{
-    for (int i = from; i < pass->count; i++) {
+    for (int i = 0; i < pass->count; i++) {
         if (pass->xs[i] == t) {
             return i;
         }
@@ -43,80 +37,26 @@ static int find_wanted(const heed_pass *pass, const heed_tensor *t, int from)
     return -1;
 }
 
-/* ---- 1, 2: the order ---- */
-
-static heed_status append(run *r, heed_tensor *node)
-{
-    if (r->count == r->capacity) {
-        int64_t larger = r->capacity > 0 ? 2 * r->capacity : 64;
-        heed_tensor **nodes = heed_grow(r->nodes, (size_t)r->capacity * sizeof *nodes,
-                                        (size_t)larger * sizeof *nodes);
-        if (nodes == NULL) {
-            return heed_self.error;
-        }
-        r->nodes = nodes;
-        r->capacity = larger;
-    }
-    r->nodes[r->count++] = node;
-    return HEED_OK;
-}
-
-static heed_status discover(run *r, heed_tensor *y)
-{
-    heed_status status = append(r, y);
-    for (int64_t i = 0; status == HEED_OK && i < r->count; i++) {
-        const heed_tensor *node = r->nodes[i];
-        for (int j = 0; status == HEED_OK && j < node->input_count; j++) {
-            heed_tensor *input = node->inputs[j];
-            if (!is_node(input) || input->waiting++ > 0) {
-                continue;
-            }
-            status = append(r, input);
-            if (status != HEED_OK) {
-                input->waiting = 0; /* it is on no list that would reset it */
-            }
-        }
-    }
-    for (int64_t i = 0; status != HEED_OK && i < r->count; i++) {
-        r->nodes[i]->waiting = 0;
-    }
-    return status;
-}
-
-static void put_in_order(run *r)
-{
-    int64_t placed = 1; /* y is first, and stays */
-    for (int64_t i = 0; i < placed; i++) {
-        const heed_tensor *node = r->nodes[i];
-        for (int j = 0; j < node->input_count; j++) {
-            heed_tensor *input = node->inputs[j];
-            if (is_node(input) && --input->waiting == 0) {
-                r->nodes[placed++] = input;
-            }
-        }
-    }
-}
-
-/* ---- 3: what leads to a wanted tensor; `waiting` is free to hold it ---- */
+/* ---- 2: what leads to a wanted tensor ---- */
 
 static void mark_needed(run *r)
 {
-    for (int64_t i = r->count - 1; i >= 0; i--) {
-        heed_tensor *node = r->nodes[i];
-        node->waiting = r->pass->xs == NULL;
-        for (int j = 0; j < node->input_count && node->waiting == 0; j++) {
+    for (int64_t i = r->order.count - 1; i >= 0; i--) {
+        heed_tensor *node = r->order.nodes[i];
+        node->engine_mark = r->pass->xs == NULL;
+        for (int j = 0; j < node->input_count && node->engine_mark == 0; j++) {
             const heed_tensor *input = node->inputs[j];
-            node->waiting =
-                (is_node(input) && input->waiting > 0) || find_wanted(r->pass, input, 0) >= 0;
+            node->engine_mark =
+                (heed_is_node(input) && input->engine_mark > 0) || find_wanted(r->pass, input) >= 0;
         }
     }
 }
 
 static heed_status check_usable(const run *r)
 {
-    for (int64_t i = 0; i < r->count; i++) {
-        const heed_tensor *node = r->nodes[i];
-        if (node->used_up && node->waiting > 0) {
+    for (int64_t i = 0; i < r->order.count; i++) {
+        const heed_tensor *node = r->order.nodes[i];
+        if (node->used_up && node->engine_mark > 0) {
             return heed_fail(HEED_ERR_GRAPH,
                              "%s: the graph through %s %s was used up by an earlier backward; call "
                              "heed_backward_retain the first time",
@@ -126,7 +66,7 @@ static heed_status check_usable(const run *r)
     return HEED_OK;
 }
 
-/* ---- 4: gradients on their way ---- */
+/* ---- 3: gradients on their way ---- */
 
 /* Is there nobody else who could see a change of t? */
 static bool is_ours_alone(const heed_tensor *t)
@@ -198,12 +138,12 @@ static heed_status add_to_grad(heed_tensor *t, heed_tensor *g)
 static heed_status deliver(const run *r, heed_tensor *t, heed_tensor *g)
 {
     const heed_pass *pass = r->pass;
-    if (is_node(t) && t->waiting > 0) {
+    if (heed_is_node(t) && t->engine_mark > 0) {
         return add_gradient(r, &t->gradient_in_flight, g);
     }
-    int wanted = pass->xs != NULL ? find_wanted(pass, t, 0) : -1;
+    int wanted = pass->xs != NULL ? find_wanted(pass, t) : -1;
     if (wanted >= 0) {
-        heed_tensor **slot = is_node(t) ? &t->gradient_in_flight : &pass->grads[wanted];
+        heed_tensor **slot = heed_is_node(t) ? &t->gradient_in_flight : &pass->grads[wanted];
         return add_gradient(r, slot, g);
     }
     if (pass->xs == NULL && t->requires_grad) {
@@ -213,7 +153,7 @@ static heed_status deliver(const run *r, heed_tensor *t, heed_tensor *g)
     return HEED_OK;
 }
 
-/* ---- 4: nodes ---- */
+/* ---- 3: nodes ---- */
 
 static uint32_t version_sum(const heed_tensor *node)
 {
@@ -333,11 +273,11 @@ static heed_status take_turn(const run *r, heed_tensor *node, heed_status status
 {
     const heed_pass *pass = r->pass;
     heed_tensor *g = node->gradient_in_flight;
-    const bool needed = node->waiting > 0 && status == HEED_OK;
+    const bool needed = node->engine_mark > 0 && status == HEED_OK;
     node->gradient_in_flight = NULL;
-    node->waiting = 0;
+    node->engine_mark = 0;
     if (status == HEED_OK && g != NULL) {
-        int wanted = pass->xs != NULL ? find_wanted(pass, node, 0) : -1;
+        int wanted = pass->xs != NULL ? find_wanted(pass, node) : -1;
         if (wanted >= 0) {
             heed_ref(g);
             pass->grads[wanted] = g;
@@ -378,20 +318,19 @@ static heed_status run_order(run *r)
     if (seed == NULL) {
         return heed_self.error;
     }
-    if (!is_node(y)) { /* a leaf is its own gradient's end */
+    if (!heed_is_node(y)) { /* a leaf is its own gradient's end */
         return deliver(r, y, seed);
     }
-    heed_status status = discover(r, y);
+    heed_status status = heed_order_nodes(&r->order, y);
     if (status != HEED_OK) {
         heed_unref(seed);
         return status;
     }
-    put_in_order(r);
     mark_needed(r);
     status = check_usable(r);
     y->gradient_in_flight = seed;
-    for (int64_t i = 0; i < r->count; i++) {
-        status = take_turn(r, r->nodes[i], status);
+    for (int64_t i = 0; i < r->order.count; i++) {
+        status = take_turn(r, r->order.nodes[i], status);
     }
     return status;
 }
@@ -401,7 +340,7 @@ static heed_status hand_out(const heed_pass *pass)
 {
     for (int i = 0; i < pass->count; i++) {
         heed_tensor *g = pass->grads[i];
-        const int first = find_wanted(pass, pass->xs[i], 0);
+        const int first = find_wanted(pass, pass->xs[i]);
         if (first < i) { /* asked for twice */
             pass->grads[i] = pass->grads[first];
         } else if (g == NULL) {
@@ -430,7 +369,7 @@ heed_status heed_run_pass(const char *function, const heed_pass *pass)
     heed_scope_begin(&scope);
     heed_set_grad_enabled(pass->create_graph);
     heed_status status = run_order(&r);
-    heed_free(r.nodes, (size_t)r.capacity * sizeof *r.nodes);
+    heed_free(r.order.nodes, (size_t)r.order.capacity * sizeof *r.order.nodes);
     heed_scope_end(&scope);
     for (int i = 0; i < pass->count && status != HEED_OK; i++) {
         if (pass->grads[i] != NULL) {

@@ -2,7 +2,7 @@
  * reshape copies. */
 #include <string.h>
 
-#include "autograd/copy.h"
+#include "autograd/op.h"
 #include "autograd/shape.h"
 #include "tensor/iterate.h"
 
@@ -135,10 +135,25 @@ static heed_status reshape_rule(const heed_call *call, heed_result *result)
     return HEED_OK;
 }
 
+/* Copies into y seen in x's shape. */
+static heed_status reshape_forward(const heed_call *call, heed_tensor *y)
+{
+    const heed_tensor *x = call->inputs[0];
+    int64_t strides[HEED_MAX_DIMS];
+    heed_row_major(x->ndim, x->shape, strides);
+    heed_tensor *as_x = heed_tensor_view("reshape", y, x->ndim, x->shape, strides, 0);
+    if (as_x == NULL) {
+        return heed_self.error;
+    }
+    heed_copy_elements(x, as_x);
+    heed_unref(as_x);
+    return HEED_OK;
+}
+
 HEED_OPERATION(reshape) = {.name = "reshape",
                            .inputs = 1,
                            .rule = reshape_rule,
-                           .forward = heed_copy_forward,
+                           .forward = reshape_forward,
                            .backward = reshape_backward};
 
 heed_tensor *heed_reshape(heed_tensor *x, heed_shape shape)

@@ -169,6 +169,7 @@ void heed_free(void *block, size_t size)
         heed_register_thread(); /* it frees what another thread made */
     }
     int class = class_of(size);
+    UNPOISON(block, sizeof(heed_block)); /* of a block smaller than its link */
     ((heed_block *)block)->next = self->free[class];
     self->free[class] = block;
     POISON((heed_block *)block + 1, size_of_class(class) - sizeof(heed_block)); /* not the link */

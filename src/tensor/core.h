@@ -72,8 +72,10 @@ heed_status heed_count_elements(const char *function, int ndim, const int64_t *s
 heed_status heed_wrap_dim(const char *function, int dim, int ndim, int *wrapped);
 heed_status heed_wrap_dims(const char *function, heed_dims dims, int ndim, unsigned *set);
 
-/* heed_row_major: the strides of a contiguous tensor. */
+/* heed_row_major: the strides of a contiguous tensor. heed_is_row_major: is t one? (As the public
+ * heed_is_contiguous, without its checks.) */
 void heed_row_major(int ndim, const int64_t *shape, int64_t *strides);
+bool heed_is_row_major(const heed_tensor *t);
 
 /* heed_broadcast: the common shape of two, or an error with both and a hint. */
 heed_status heed_broadcast(const char *function, const heed_shape *a, const heed_shape *b,

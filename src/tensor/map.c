@@ -1,6 +1,8 @@
 /* Element-wise work and copies: hands contiguous runs of tensors on any strides to the kernels.
  *
  * What does not lie ready (strided, repeated, of another dtype) is gathered a chunk at a time. */
+#include <string.h>
+
 #include "tensor/walk.h"
 
 /* ---- operands ---- */
@@ -49,8 +51,28 @@ static void map_run(heed_kernel *kernel, const heed_operand *in, int count, cons
     }
 }
 
+/* Does every operand lie as `out` does, without gaps and casts? Then there is nothing to walk. */
+static bool lie_alike(const heed_operand *in, int count, const heed_tensor *out)
+{
+    bool alike = heed_is_row_major(out);
+    for (int k = 0; alike && k < count; k++) {
+        alike = in[k].dtype == in[k].as &&
+                (out->numel == 1 ||
+                 memcmp(in[k].strides, out->strides, sizeof *out->strides * out->ndim) == 0);
+    }
+    return alike;
+}
+
 void heed_map(heed_kernel *kernel, const heed_operand *in, int count, heed_tensor *out)
 {
+    if (lie_alike(in, count, out)) {
+        const void *from[HEED_MAX_OPERANDS];
+        for (int k = 0; k < count; k++) {
+            from[k] = in[k].data;
+        }
+        kernel(out->numel, from, out->data);
+        return;
+    }
     walk w = {0};
     for (int k = 0; k < count; k++) {
         heed_walk_lane(&w, in[k].data, in[k].strides, in[k].dtype, out->ndim);

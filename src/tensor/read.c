@@ -71,14 +71,7 @@ bool heed_is_contiguous(const heed_tensor *t)
         heed_fail(HEED_ERR_NULL, "is_contiguous: t is NULL");
         return false;
     }
-    int64_t stride = 1;
-    for (int i = t->ndim - 1; i >= 0; i--) {
-        if (t->shape[i] != 1 && t->strides[i] != stride && t->numel > 0) {
-            return false;
-        }
-        stride *= t->shape[i];
-    }
-    return true;
+    return heed_is_row_major(t);
 }
 
 static double read_number(const heed_tensor *t, int64_t offset)

@@ -82,6 +82,18 @@ heed_status heed_wrap_dims(const char *function, heed_dims dims, int ndim, unsig
     return HEED_OK;
 }
 
+bool heed_is_row_major(const heed_tensor *t)
+{
+    int64_t stride = 1;
+    for (int i = t->ndim - 1; i >= 0; i--) {
+        if (t->shape[i] != 1 && t->strides[i] != stride && t->numel > 0) {
+            return false;
+        }
+        stride *= t->shape[i];
+    }
+    return true;
+}
+
 void heed_row_major(int ndim, const int64_t *shape, int64_t *strides)
 {
     int64_t stride = 1;

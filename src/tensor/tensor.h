@@ -99,7 +99,7 @@ struct heed_tensor {
     int retains;
     int scope_depth;        /* the scope whose list it is on; 0 when that scope has ended */
     heed_tensor *next;      /* on that list, or on the engine's */
-    int waiting;            /* the engine's: consumers whose gradient has not arrived */
+    int engine_mark;        /* the engine's: consumers to come, then whether it is needed */
     uint32_t saved_version; /* sum of the versions of the values that backward will read */
 
     heed_dtype dtype;

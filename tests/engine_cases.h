@@ -1,0 +1,23 @@
+/* What the files of the engine suite share. */
+#ifndef HEED_TESTS_ENGINE_CASES_H
+#define HEED_TESTS_ENGINE_CASES_H
+
+#include "tests/test_util.h"
+
+void add_use_cases(Suite *suite);
+void add_grad_cases(Suite *suite);
+void add_higher_cases(Suite *suite);
+void add_custom_cases(Suite *suite);
+void add_random_graph_cases(Suite *suite);
+
+/* leaf_of: f64 that requires a gradient; LEAF(1, 2, 3) is (3), and LEAF1(2) has no dims. */
+static inline heed_tensor *leaf_of(const double *values, heed_shape shape)
+{
+    return heed_set_requires_grad(heed_from_f64(values, shape), true);
+}
+#define LEAF(...)                                                                                  \
+    leaf_of((const double[]){__VA_ARGS__},                                                         \
+            HEED_SHAPE((int64_t)(sizeof((double[]){__VA_ARGS__}) / sizeof(double))))
+#define LEAF1(value) leaf_of((const double[]){value}, HEED_SCALAR)
+
+#endif

@@ -1,0 +1,42 @@
+/* What PyTorch 2.15.0 says; made by ops_golden.py. */
+/* clang-format off */
+#define INF HUGE_VAL
+#define NaN (double)NAN
+
+static const double softmax_lines[][3][4] = {
+    {{0, 1, 2, 3}, {0x1.069fc39496c2ap-5, 0x1.64f170f077b9ap-4, 0x1.e522d1a571a03p-3,
+     0x1.49af213f4b34ap-1}, {-0x1.b85822d3ad9f9p+1, -0x1.385822d3ad9f9p+1,
+     -0x1.70b045a75b3f2p+0, -0x1.c2c1169d6cfc9p-2}},
+    {{-1, -1, -1, -1}, {0.25, 0.25, 0.25, 0.25}, {-0x1.62e42fefa39efp+0,
+     -0x1.62e42fefa39efp+0, -0x1.62e42fefa39efp+0, -0x1.62e42fefa39efp+0}},
+    {{1000, 1001, 999, 0}, {0x1.f534335ca4bcep-3, 0x1.549a766a0679p-1, 0x1.70c3e5f682bd9p-4,
+     0}, {-0x1.6858dd4ef1727p+0, -0x1.a163753bc5c9dp-2, -0x1.342c6ea778b94p+1,
+     -0x1.f4b42c6ea778cp+9}},
+    {{-1000, -1001, -999, -2000}, {0x1.f534335ca4bcep-3, 0x1.70c3e5f682bd9p-4,
+     0x1.549a766a0679p-1, 0}, {-0x1.6858dd4ef1727p+0, -0x1.342c6ea778b94p+1,
+     -0x1.a163753bc5c9dp-2, -0x1.f4b42c6ea778cp+9}},
+    {{-INF, 0, 1, -INF}, {0, 0x1.136561454ba87p-2, 0x1.764d4f5d5a2bdp-1, 0}, {-INF,
+     -0x1.5031eafefb049p+0, -0x1.40c7abfbec125p-2, -INF}},
+    {{-INF, -INF, -INF, -INF}, {NaN, NaN, NaN, NaN}, {NaN, NaN, NaN, NaN}},
+    {{INF, 0, 1, 2}, {NaN, NaN, NaN, NaN}, {NaN, NaN, NaN, NaN}},
+    {{INF, INF, 0, -INF}, {NaN, NaN, NaN, NaN}, {NaN, NaN, NaN, NaN}},
+    {{NaN, 0, 1, 2}, {NaN, NaN, NaN, NaN}, {NaN, NaN, NaN, NaN}},
+    {{0, 1, 2, NaN}, {NaN, NaN, NaN, NaN}, {NaN, NaN, NaN, NaN}},
+    {{-INF, NaN, -INF, 0}, {NaN, NaN, NaN, NaN}, {NaN, NaN, NaN, NaN}},
+    {{3e+38, -3e+38, 3e+38, 0}, {0.5, 0, 0.5, 0}, {-0x1.62e42fefa39efp-1, -6e+38,
+     -0x1.62e42fefa39efp-1, -3e+38}},
+    {{0, 0, 0, -INF}, {0x1.5555555555555p-2, 0x1.5555555555555p-2, 0x1.5555555555555p-2, 0},
+     {-0x1.193ea7aad030bp+0, -0x1.193ea7aad030bp+0, -0x1.193ea7aad030bp+0, -INF}},
+    {{0, -200, -700, -800}, {1, 0x1.6061812054cfap-289, 0x1.14f2b0fb9307fp-1010, 0}, {0,
+     -200, -700, -800}},
+    {{-INF, -INF, -INF, 5}, {0, 0, 0, 1}, {-INF, -INF, -INF, 0}},
+    {{1e-30, 0, -1e-30, 0.001}, {0x1.ffdf394b86a04p-3, 0x1.ffdf394b86a04p-3,
+     0x1.ffdf394b86a04p-3, 0x1.00312a0eb60f9p-2}, {-0x1.62f493d02ef57p+0,
+     -0x1.62f493d02ef57p+0, -0x1.62f493d02ef57p+0, -0x1.62b30a98e32edp+0}},
+    {{-20000, -20001, -19999, -30000}, {0x1.f534335ca4bcep-3, 0x1.70c3e5f682bd9p-4,
+     0x1.549a766a0679p-1, 0}, {-0x1.6858dd4ef1727p+0, -0x1.342c6ea778b94p+1,
+     -0x1.a163753bc5c9dp-2, -0x1.388b42c6ea779p+13}},
+    {{-3e+38, -3e+38, -INF, -3e+38}, {0x1.5555555555555p-2, 0x1.5555555555555p-2, 0,
+     0x1.5555555555555p-2}, {-0x1.193ea7aad030bp+0, -0x1.193ea7aad030bp+0, -INF,
+     -0x1.193ea7aad030bp+0}},
+};

@@ -1,0 +1,192 @@
+/* Turns the rows of gradients.def into functions, and their inputs into tensors. */
+#include "tests/gradients_table.h"
+
+#include <math.h>
+#include <string.h>
+
+/* ---- what the rows' expressions call, besides Heed ---- */
+
+static heed_tensor *cat(heed_tensor *a, heed_tensor *b, heed_tensor *c, int dim)
+{
+    return heed_cat((heed_tensor *[]){a, b, c}, c == NULL ? 2 : 3, dim);
+}
+
+/* bool (3, 3), true above the diagonal. */
+static heed_tensor *above_diagonal(void)
+{
+    const bool mask[] = {false, true, true, false, false, true, false, false, false};
+    return heed_from_bool(mask, HEED_SHAPE(3, 3));
+}
+
+static heed_tensor *causal(heed_tensor *x)
+{
+    return heed_masked_fill(x, above_diagonal(), -HUGE_VAL);
+}
+
+static heed_tensor *attention(heed_tensor *q, heed_tensor *k, heed_tensor *v)
+{
+    heed_tensor *sims = heed_matmul(q, heed_transpose(k, -2, -1));
+    heed_tensor *scaled = heed_div_scalar(sims, sqrt((double)heed_size(k, -1)));
+    return heed_matmul(heed_softmax(scaled, -1), v);
+}
+
+/* This operation has no public function. */
+static heed_tensor *nll_weights(heed_tensor *log_probs, heed_tensor *targets)
+{
+    const int64_t ignore_index = -100;
+    heed_tensor *inputs[] = {log_probs, targets};
+    return heed_apply(heed_find_operation("nll_weights"), inputs, 2, &ignore_index,
+                      sizeof ignore_index);
+}
+
+static heed_tensor *by_f32(heed_tensor *x)
+{
+    return heed_to(heed_to(x, HEED_F32), HEED_F64);
+}
+
+bool is_composite(const char *name)
+{
+    static const char *const names[] = {"contiguous", "sum_to", "cross_entropy", "mse_loss"};
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
+        if (strcmp(name, names[i]) == 0) {
+            return true;
+        }
+    }
+    return false;
+}
+
+/* ---- each row a function ---- */
+
+#define A in[0]
+#define B in[1]
+#define C in[2]
+#define ROW(operation, form, kind, expression, ...)                                                \
+    static heed_tensor *operation##__##form(heed_tensor *const *in, void *context)                 \
+    {                                                                                              \
+        (void)context;                                                                             \
+        return expression;                                                                         \
+    }
+#include "tests/gradients.def"
+
+/* ---- each row a line of the table ---- */
+
+#define INPUT(values, ...)                                                                         \
+    {                                                                                              \
+        values, (int)(sizeof((int64_t[]){0, __VA_ARGS__}) / sizeof(int64_t)) - 1,                  \
+        {                                                                                          \
+            0, __VA_ARGS__                                                                         \
+        }                                                                                          \
+    }
+#define ANY(...)     INPUT(ANY, __VA_ARGS__)
+#define POS(...)     INPUT(POS, __VA_ARGS__)
+#define NEG(...)     INPUT(NEG, __VA_ARGS__)
+#define STRIDED(...) INPUT(STRIDED, __VA_ARGS__)
+#define SPOS(...)    INPUT(SPOS, __VA_ARGS__)
+#define HOLED(...)   INPUT(HOLED, __VA_ARGS__)
+#define CONST(...)   INPUT(CONST, __VA_ARGS__)
+#define ZEROS(...)   INPUT(ZEROS, __VA_ARGS__)
+#define MASK(...)    INPUT(MASK, __VA_ARGS__)
+#define IDS(...)     INPUT(IDS, __VA_ARGS__)
+#define GAPS(...)    INPUT(GAPS, __VA_ARGS__)
+#define ROW(operation, form, kind, expression, ...)                                                \
+    {#operation, #form, kind, operation##__##form, {__VA_ARGS__}},
+
+const gradient_row gradient_rows[] = {
+#include "tests/gradients.def"
+};
+const int gradient_row_count = (int)(sizeof gradient_rows / sizeof *gradient_rows);
+
+/* ---- inputs ---- */
+
+/* The i-th of a sequence in (0, 1) whose members lie apart: the fractions of i times the golden
+ * ratio. */
+static double spread(int64_t i)
+{
+    double x = 0.6180339887498949 * (double)(i + 1);
+    return x - floor(x);
+}
+
+static double value_of(enum values values, int number, int64_t i)
+{
+    const double x = spread(i + 7 * number);
+    switch (values) {
+    case POS:
+    case SPOS:
+    case CONST:
+        return 0.4 + 1.2 * x;
+    case NEG:
+        return -0.4 - 1.2 * x;
+    case ZEROS:
+        return i % 2 == 0 ? 0 : 0.4 + 1.2 * x;
+    case HOLED:
+        return i % 2 == 0 ? 0 : i % 4 == 1 ? 0.4 + x : -0.4 - x;
+    default:
+        return spread(3 * i + number) < 0.5 ? -0.3 - 1.2 * x : 0.3 + 1.2 * x;
+    }
+}
+
+static heed_tensor *numbers(const row_input *input, int number, heed_shape shape)
+{
+    heed_tensor *x = heed_empty(shape, HEED_F64);
+    double *data = heed_data_f64(x);
+    for (int64_t i = 0; data != NULL && i < x->numel; i++) {
+        data[i] = value_of(input->values, number, i);
+    }
+    return x;
+}
+
+/* The same shape by way of one that is reversed and twice as long. */
+static heed_tensor *strided_numbers(const row_input *input, int number, heed_shape shape)
+{
+    heed_shape reversed = shape;
+    for (int i = 0; i < shape.ndim; i++) {
+        reversed.size[i] = shape.size[shape.ndim - 1 - i];
+    }
+    reversed.size[0] *= 2;
+    heed_tensor *x = numbers(input, number, reversed);
+    x = heed_slice(x, 0, 1, INT64_MAX, 2);
+    for (int i = 0; i < shape.ndim / 2; i++) {
+        x = heed_transpose(x, i, shape.ndim - 1 - i);
+    }
+    return x;
+}
+
+static heed_tensor *whole_numbers(const row_input *input, heed_shape shape)
+{
+    heed_tensor *ids = heed_empty(shape, HEED_I64);
+    int64_t *id = heed_data_i64(ids);
+    for (int64_t i = 0; id != NULL && i < ids->numel; i++) {
+        id[i] = input->values == GAPS && i % 2 == 1 ? -100 : 2 * i % 3;
+    }
+    return input->values == MASK ? heed_eq_scalar(ids, 0) : ids;
+}
+
+static heed_tensor *make_input(const row_input *input, int number)
+{
+    heed_shape shape = {.ndim = input->ndim};
+    memcpy(shape.size, input->size + 1, sizeof shape.size);
+    switch (input->values) {
+    case MASK:
+    case IDS:
+    case GAPS:
+        return whole_numbers(input, shape);
+    case CONST:
+    case ZEROS:
+        return numbers(input, number, shape);
+    case STRIDED:
+    case SPOS:
+        return heed_set_requires_grad(strided_numbers(input, number, shape), true);
+    default:
+        return heed_set_requires_grad(numbers(input, number, shape), true);
+    }
+}
+
+int row_inputs(const gradient_row *row, heed_tensor **inputs)
+{
+    int count = 0;
+    while (count < ROW_INPUTS && row->inputs[count].values != NONE) {
+        inputs[count] = make_input(&row->inputs[count], count);
+        count++;
+    }
+    return count;
+}

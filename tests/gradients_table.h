@@ -1,0 +1,39 @@
+/* The gradcheck table as data: gradients.def, expanded. */
+#ifndef HEED_TESTS_GRADIENTS_TABLE_H
+#define HEED_TESTS_GRADIENTS_TABLE_H
+
+#include <check.h>
+
+#include "heed.h"
+
+enum { ROW_INPUTS = 3 };
+
+typedef enum row_kind { CURVED, LINEAR, ZERO, COARSE, FLAT } row_kind;
+
+typedef struct row_input {
+    enum values { NONE, ANY, POS, NEG, STRIDED, SPOS, HOLED, CONST, ZEROS, MASK, IDS, GAPS } values;
+    int ndim;
+    int64_t size[1 + HEED_MAX_DIMS]; /* from the second on: the first is no size */
+} row_input;
+
+typedef struct gradient_row {
+    const char *operation, *form;
+    row_kind kind;
+    heed_function *f;
+    row_input inputs[ROW_INPUTS + 1]; /* up to the first that is NONE */
+} gradient_row;
+
+extern const gradient_row gradient_rows[];
+extern const int gradient_row_count;
+
+/* row_inputs: makes the inputs of a row; returns how many. */
+int row_inputs(const gradient_row *row, heed_tensor **inputs);
+
+/* is_composite: is this a row's name that is no operation of the registry, but made of several? */
+bool is_composite(const char *name);
+
+/* What test_gradients.c takes from the other files of the suite. */
+void add_broken_cases(Suite *suite);
+void add_gradcheck_cases(Suite *suite);
+
+#endif

@@ -1,0 +1,221 @@
+/* Self-attention and multi-head attention: shapes, masks, dims, weights, and their derivatives. */
+#include <math.h>
+
+#include "tests/test_util.h"
+
+Suite *attention_suite(void);
+
+static heed_tensor *encodings(int64_t batch, int64_t length, int64_t d_model)
+{
+    return heed_randn(HEED_SHAPE(batch, length, d_model), HEED_F32);
+}
+
+static heed_tensor *row_of(heed_tensor *x, int64_t b)
+{
+    return heed_squeeze(heed_slice(x, 0, b, b + 1, 1), 0);
+}
+
+/* A batch gives what its rows give one by one, whichever way the dims are said. */
+START_TEST(test_batches)
+{
+    static const int dims[][2] = {{1, 2}, {-2, -1}};
+    heed_manual_seed(1);
+    struct heed_self_attention *single = heed_self_attention_new(6, 0, 1);
+    heed_manual_seed(1);
+    struct heed_self_attention *batched = heed_self_attention_new(6, dims[_i][0], dims[_i][1]);
+    heed_tensor *x = encodings(3, 5, 6), *mask = heed_causal_block_mask(5);
+    heed_tensor *y = heed_self_attention_forward(batched, x, NULL);
+    heed_tensor *masked = heed_self_attention_forward(batched, x, mask);
+    for (int64_t b = 0; b < 3; b++) {
+        expect_close(row_of(y, b), heed_self_attention_forward(single, row_of(x, b), NULL), 1e-6);
+        expect_close(row_of(masked, b), heed_self_attention_forward(single, row_of(x, b), mask),
+                     1e-6);
+    }
+    heed_self_attention_free(single);
+    heed_self_attention_free(batched);
+}
+END_TEST
+
+/* With the dims of (T, d) the class would mix a batch's sentences, silently. */
+START_TEST(test_dims_that_are_not_the_last)
+{
+    struct heed_self_attention *m = heed_self_attention_new(4, 0, 1);
+    ck_assert_ptr_null(heed_self_attention_forward(m, encodings(2, 3, 4), NULL));
+    expect_error(HEED_ERR_DIM, "row_dim 0 and col_dim 1");
+    ck_assert_ptr_null(heed_self_attention_forward(m, heed_ones(HEED_SHAPE(4), HEED_F32), NULL));
+    expect_error(HEED_ERR_DIM, "1 dims");
+    ck_assert_ptr_null(heed_self_attention_forward(m, NULL, NULL));
+    expect_error(HEED_ERR_NULL, "token_encodings");
+    ck_assert_ptr_null(heed_self_attention_forward(NULL, encodings(2, 3, 4), NULL));
+    expect_error(HEED_ERR_NULL, "self_attention_forward");
+    heed_tensor *x = heed_ones(HEED_SHAPE(3, 5), HEED_F32);
+    ck_assert_ptr_null(heed_self_attention_forward(m, x, NULL));
+    expect_error(HEED_ERR_SHAPE, "matmul: inner sizes differ: (3, 5) x (4, 4)");
+    x = heed_ones(HEED_SHAPE(3, 4), HEED_F32);
+    ck_assert_ptr_null(heed_self_attention_forward(m, x, heed_causal_block_mask(2)));
+    expect_error(HEED_ERR_SHAPE, "masked_fill");
+    heed_self_attention_free(m);
+}
+END_TEST
+
+START_TEST(test_causal_block_mask)
+{
+    EXPECT_VALUES(heed_causal_block_mask(3), 0, 0, 1, 1, 0, 0, 1, 0, 0, 0);
+    ck_assert_int_eq(heed_causal_block_mask(0)->numel, 0);
+    ck_assert_int_eq(heed_causal_block_mask(2)->dtype, HEED_BOOL);
+    ck_assert_ptr_null(heed_causal_block_mask(-1));
+    expect_error(HEED_ERR_SHAPE, "-1");
+}
+END_TEST
+
+/* What is blocked has no weight and no influence; each row of weights sums to 1. */
+START_TEST(test_masked_weights)
+{
+    struct heed_self_attention *m = heed_self_attention_new(4, -2, -1);
+    heed_tensor *x = encodings(2, 5, 4), *weights;
+    heed_tensor *y = heed_self_attention_forward_weights(m, x, heed_causal_block_mask(5), &weights);
+    heed_tensor *sums = heed_sum_dim(weights, -1, false);
+    expect_close(sums, heed_ones(HEED_SHAPE(2, 5), HEED_F32), 1e-6);
+    expect_close(heed_tril(weights, 0), weights, 0);
+    heed_tensor *other = heed_clone(x);
+    heed_fill_into(heed_slice(other, 1, 3, 5, 1), 100); /* the future */
+    heed_tensor *same = heed_self_attention_forward(m, other, heed_causal_block_mask(5));
+    expect_close(heed_slice(y, 1, 0, 3, 1), heed_slice(same, 1, 0, 3, 1), 0);
+    heed_self_attention_free(m);
+}
+END_TEST
+
+/* A row that is blocked everywhere looks at all tokens alike, as the tutorial's class does. */
+START_TEST(test_row_blocked_everywhere)
+{
+    struct heed_self_attention *m = heed_self_attention_new(4, -2, -1);
+    heed_tensor *mask = heed_ones(HEED_SHAPE(3, 3), HEED_BOOL), *weights;
+    heed_self_attention_forward_weights(m, encodings(1, 3, 4), mask, &weights);
+    expect_close(weights, heed_full(HEED_SHAPE(1, 3, 3), 1.0 / 3, HEED_F32), 1e-7);
+    heed_self_attention_free(m);
+}
+END_TEST
+
+START_TEST(test_kept_weights)
+{
+    struct heed_self_attention *m = heed_self_attention_new(4, -2, -1);
+    heed_tensor *x = encodings(1, 3, 4), *weights;
+    heed_self_attention_forward(m, x, NULL);
+    ck_assert_ptr_null(m->attention_percent);
+    m->keep_weights = true;
+    heed_self_attention_forward_weights(m, x, NULL, &weights);
+    heed_self_attention_forward_weights(m, x, NULL, &weights); /* the first copy is let go */
+    expect_close(m->attention_percent, weights, 0);
+    ck_assert(m->attention_percent->op == NULL && !m->attention_percent->requires_grad);
+    heed_self_attention_free(m);
+}
+END_TEST
+
+START_TEST(test_multi_head)
+{
+    const int64_t head_dim = _i == 0 ? 0 : 3, width = _i == 0 ? 4 : 3;
+    struct heed_multi_head *m =
+        heed_multi_head_new(4, 2, -2, -1, (heed_multi_head_options){.head_dim = head_dim});
+    static const char *const names[] = {
+        "heads.0.W_q.weight", "heads.0.W_k.weight", "heads.0.W_v.weight", "heads.1.W_q.weight",
+        "heads.1.W_k.weight", "heads.1.W_v.weight", "W_o.weight"};
+    heed_tensor_list list = heed_parameters(m);
+    ck_assert_int_eq(list.count, 7);
+    for (int i = 0; i < 7; i++) {
+        ck_assert_str_eq(list.names[i], names[i]);
+    }
+    ck_assert_int_eq(heed_size(m->W_o->weight, 0), 4);
+    ck_assert_int_eq(heed_size(m->W_o->weight, 1), 2 * width);
+    heed_tensor *x = encodings(2, 5, 4), *mask = heed_causal_block_mask(5), *heads[2];
+    for (int i = 0; i < 2; i++) {
+        heads[i] = heed_self_attention_forward(heed_multi_head_head(m, i), x, mask);
+    }
+    expect_close(heed_multi_head_forward(m, x, mask),
+                 heed_matmul(heed_cat(heads, 2, -1), heed_transpose(m->W_o->weight, 0, 1)), 1e-6);
+    ck_assert_ptr_null(heed_multi_head_head(m, 2));
+    expect_error(HEED_ERR_INDEX, "2 is outside");
+    heed_multi_head_free(m);
+}
+END_TEST
+
+/* ---- derivatives of whole modules, by their input and all parameters ---- */
+
+typedef struct model {
+    struct heed_self_attention *one;
+    struct heed_multi_head *several;
+    heed_tensor *mask;
+} model;
+
+/* The parameters are inputs, so the module reads the aliases that the check hands in. */
+static heed_tensor *forward(heed_tensor *const *inputs, void *context)
+{
+    model *m = context;
+    return m->one != NULL ? heed_self_attention_forward(m->one, inputs[0], m->mask)
+                          : heed_multi_head_forward(m->several, inputs[0], m->mask);
+}
+
+/* Checks by the input and by each parameter in place: differences change the very tensors that the
+ * module holds. */
+static void check_module(void *module, model *m)
+{
+    heed_module_to(module, HEED_F64);
+    heed_tensor_list list = heed_parameters(module);
+    heed_tensor *inputs[16];
+    inputs[0] = heed_set_requires_grad(heed_randn(HEED_SHAPE(2, 3, 4), HEED_F64), true);
+    const heed_gradcheck_options options = {0};
+    heed_gradcheck(forward, m, inputs, 1, options);
+    expect_no_error();
+    heed_gradgradcheck(forward, m, inputs, 1, options);
+    expect_no_error();
+    heed_tensor *y = forward(inputs, m);
+    heed_tensor *u = heed_randn(heed_shape_of_tensor(y), HEED_F64);
+    heed_backward(heed_sum(heed_mul(y, u)));
+    for (int i = 0; i < list.count; i++) {
+        double *values = heed_data_f64(list.tensors[i]);
+        for (int64_t j = 0; j < list.tensors[i]->numel; j += 3) {
+            const double was = values[j];
+            values[j] = was + 1e-6;
+            double above = heed_item(heed_sum(heed_mul(forward(inputs, m), u)));
+            values[j] = was - 1e-6;
+            double below = heed_item(heed_sum(heed_mul(forward(inputs, m), u)));
+            values[j] = was;
+            double numeric = (above - below) / 2e-6;
+            double analytic = heed_const_data_f64(list.tensors[i]->grad)[j];
+            ck_assert_msg(fabs(numeric - analytic) < 1e-7, "%s[%lld]: %g, not %g", list.names[i],
+                          (long long)j, analytic, numeric);
+        }
+    }
+}
+
+START_TEST(test_derivatives)
+{
+    heed_manual_seed(3);
+    model m = {.mask = _i % 2 == 0 ? NULL : heed_causal_block_mask(3)};
+    if (_i < 2) {
+        m.one = heed_self_attention_new(4, -2, -1);
+        check_module(m.one, &m);
+    } else {
+        m.several = heed_multi_head_new(4, 2, -2, -1, (heed_multi_head_options){.head_dim = 3});
+        check_module(m.several, &m);
+    }
+    heed_module_free(m.one);
+    heed_module_free(m.several);
+}
+END_TEST
+
+Suite *attention_suite(void)
+{
+    Suite *suite = suite_create("attention");
+    TCase *one = heed_case(suite, "SelfAttention");
+    tcase_add_loop_test(one, test_batches, 0, 2);
+    tcase_add_test(one, test_dims_that_are_not_the_last);
+    tcase_add_test(one, test_causal_block_mask);
+    tcase_add_test(one, test_masked_weights);
+    tcase_add_test(one, test_row_blocked_everywhere);
+    tcase_add_test(one, test_kept_weights);
+    TCase *several = heed_case(suite, "MultiHead");
+    tcase_add_loop_test(several, test_multi_head, 0, 2);
+    TCase *derivatives = heed_case(suite, "derivatives");
+    tcase_add_loop_test(derivatives, test_derivatives, 0, 4);
+    return suite;
+}

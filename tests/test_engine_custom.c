@@ -1,0 +1,307 @@
+/* Operations of one's own, of any number of inputs, and derivatives that fail. */
+#include "tests/engine_cases.h"
+
+/* ---- a weighted sum of any number of tensors ---- */
+
+static heed_status first_rule(const heed_call *call, heed_result *result)
+{
+    (void)result;
+    return heed_expect_float(call, 0);
+}
+
+static heed_status weighted_forward(const heed_call *call, heed_tensor *y)
+{
+    heed_tensor *sum = heed_mul_scalar(call->inputs[0], 1);
+    for (int i = 1; i < call->count; i++) {
+        sum = heed_add(sum, heed_mul_scalar(call->inputs[i], i + 1));
+    }
+    return heed_copy_into(y, sum);
+}
+
+static void weighted_backward(const heed_vjp *v)
+{
+    for (int i = 0; i < v->y->input_count; i++) {
+        v->grads[i] = heed_mul_scalar(v->g, i + 1);
+    }
+}
+
+static const heed_op weighted = {.name = "weighted",
+                                 .inputs = HEED_ANY_COUNT,
+                                 .rule = first_rule,
+                                 .forward = weighted_forward,
+                                 .backward = weighted_backward};
+
+static heed_tensor *weighted_sum(heed_tensor *const *inputs, void *context)
+{
+    return heed_apply(&weighted, inputs, *(const int *)context, NULL, 0);
+}
+
+START_TEST(operations_of_many_inputs)
+{
+    enum { MOST = 40 };
+    heed_tensor *inputs[MOST];
+    for (int count = 1; count <= MOST; count++) {
+        for (int i = 0; i < count; i++) {
+            inputs[i] = LEAF(i, 1);
+        }
+        heed_backward(heed_sum(weighted_sum(inputs, &count)));
+        for (int i = 0; i < count; i++) {
+            EXPECT_VALUES(inputs[i]->grad, 0, i + 1, i + 1);
+        }
+        for (int i = 0; i < count; i++) {
+            inputs[i] = inputs[0]; /* all the same one */
+        }
+        heed_clear_grad(inputs[0]);
+        heed_backward(heed_sum(weighted_sum(inputs, &count)));
+        EXPECT_VALUES(inputs[0]->grad, 0, count * (count + 1) / 2.0, count * (count + 1) / 2.0);
+    }
+}
+END_TEST
+
+START_TEST(operations_of_many_inputs_are_checked)
+{
+    heed_tensor *inputs[10];
+    const int counts[] = {3, 5, 8, 10};
+    for (int i = 0; i < 10; i++) {
+        inputs[i] = LEAF(i, 1);
+    }
+    for (int i = 0; i < 4; i++) {
+        int count = counts[i];
+        const heed_gradcheck_options options = {.allow_zero = true};
+        heed_gradcheck(weighted_sum, &count, inputs, count, (heed_gradcheck_options){0});
+        heed_gradgradcheck(weighted_sum, &count, inputs, count, options);
+        expect_no_error();
+    }
+}
+END_TEST
+
+/* ---- a b + c, which reads what it declares ---- */
+
+static heed_status fma_forward(const heed_call *call, heed_tensor *y)
+{
+    heed_tensor *product = heed_mul(call->inputs[0], call->inputs[1]);
+    return heed_copy_into(y, heed_add(product, call->inputs[2]));
+}
+
+static void fma_backward(const heed_vjp *v)
+{
+    if (heed_wants_grad(v, 0)) {
+        v->grads[0] = heed_mul(v->g, v->inputs[1]);
+    }
+    if (heed_wants_grad(v, 1)) {
+        v->grads[1] = heed_mul(v->g, v->inputs[0]);
+    }
+    v->grads[2] = v->g;
+}
+
+static const heed_op multiply_add = {.name = "multiply_add",
+                                     .inputs = 3,
+                                     .rule = first_rule,
+                                     .forward = fma_forward,
+                                     .backward = fma_backward,
+                                     .saves = {HEED_SAVES_INPUT(1), HEED_SAVES_INPUT(0)}};
+
+START_TEST(three_inputs)
+{
+    for (int wanted = 1; wanted < 8; wanted++) {
+        heed_tensor *in[] = {LEAF(1, 2), LEAF(3, 4), LEAF(5, 6)};
+        for (int i = 0; i < 3; i++) {
+            heed_set_requires_grad(in[i], wanted >> i & 1);
+        }
+        heed_backward(heed_sum(heed_apply(&multiply_add, in, 3, NULL, 0)));
+        const double expected[3][2] = {{3, 4}, {1, 2}, {1, 1}};
+        for (int i = 0; i < 3; i++) {
+            if (wanted >> i & 1) {
+                expect_values(in[i]->grad, expected[i], 2, 0);
+            } else {
+                ck_assert_ptr_null(in[i]->grad);
+            }
+        }
+    }
+}
+END_TEST
+
+/* ---- derivatives that misbehave ---- */
+
+static heed_status copy_forward(const heed_call *call, heed_tensor *y)
+{
+    return heed_copy_into(y, call->inputs[0]);
+}
+
+static void failing(const heed_vjp *v)
+{
+    v->grads[0] = heed_clone(v->g);
+    heed_fail(HEED_ERR_VALUE, "failing: not today");
+}
+
+static void failing_within(const heed_vjp *v)
+{
+    v->grads[0] = heed_matmul(v->g, heed_matmul(v->g, v->g));
+}
+
+static void leaving_a_scope_open(const heed_vjp *v)
+{
+    static heed_scope forgotten;
+    v->grads[0] = heed_clone(v->g);
+    heed_scope_begin(&forgotten);
+}
+
+static void of_a_wrong_shape(const heed_vjp *v)
+{
+    v->grads[0] = heed_zeros(HEED_SHAPE(7), v->g->dtype);
+}
+
+typedef struct misbehaviour {
+    const char *name;
+    void (*backward)(const heed_vjp *v);
+    heed_status status;
+    const char *words;
+} misbehaviour;
+
+static const misbehaviour misbehaviours[] = {
+    {"failing", failing, HEED_ERR_VALUE, "not today"},
+    {"failing_within", failing_within, HEED_ERR_SHAPE, "matmul"},
+    {"leaving_open", leaving_a_scope_open, HEED_ERR_SCOPE, "still open"},
+    {"wrong_shape", of_a_wrong_shape, HEED_ERR_SHAPE, "(3)"},
+};
+
+/* Around the bad node gradients are on their way to others; all of it must be tidied up. */
+static heed_tensor *graph_around(const heed_op *op, heed_tensor *x, heed_tensor *h)
+{
+    heed_tensor *bad = heed_apply(op, &h, 1, NULL, 0);
+    heed_tensor *both = heed_add(heed_mul(bad, h), heed_mul(h, heed_tanh(bad)));
+    return heed_sum(heed_add(heed_mul(both, x), heed_exp(h)));
+}
+
+START_TEST(an_error_inside_a_derivative)
+{
+    const misbehaviour *m = &misbehaviours[_i];
+    const heed_op op = {.name = m->name,
+                        .inputs = 1,
+                        .rule = first_rule,
+                        .forward = copy_forward,
+                        .backward = m->backward};
+    heed_tensor *x = LEAF(1, 2, 3), *h = heed_mul(x, x), *dx[2];
+    const int64_t tensors = heed_live_tensors(), bytes = heed_live_bytes();
+    for (int way = 0; way < 3; way++) {
+        heed_scope scope;
+        heed_scope_begin(&scope);
+        heed_tensor *y = graph_around(&op, x, h);
+        if (way == 0) {
+            heed_backward_retain(y);
+        } else {
+            heed_grad(y, (heed_tensor *[]){x, h}, 2, dx, way == 2);
+            ck_assert(dx[0] == NULL && dx[1] == NULL);
+        }
+        expect_error(m->status, m->words);
+        ck_assert_ptr_null(h->gradient_in_flight);
+        ck_assert_int_eq(h->engine_mark, 0);
+        ck_assert_int_eq(heed_scope_end(&scope), HEED_OK);
+        heed_clear_grad(x); /* what had arrived before */
+        ck_assert_int_eq(heed_live_tensors(), tensors);
+        ck_assert_int_eq(heed_live_bytes(), bytes);
+    }
+    heed_backward(heed_sum(h)); /* the part that was not reached is as it was */
+    EXPECT_VALUES(x->grad, 0, 2, 4, 6);
+}
+END_TEST
+
+static void own_input(const heed_vjp *v)
+{
+    v->grads[0] = v->inputs[0];
+}
+
+static heed_tensor *kept;
+
+static void a_tensor_of_the_users(const heed_vjp *v)
+{
+    (void)v;
+    v->grads[0] = kept;
+}
+
+static void nothing(const heed_vjp *v)
+{
+    (void)v;
+}
+
+/* A gradient that belongs to somebody else is copied, never taken. */
+START_TEST(borrowed_gradients)
+{
+    void (*const backwards[])(const heed_vjp *v) = {own_input, a_tensor_of_the_users};
+    kept = heed_from_f64((double[]){1, 2}, HEED_SHAPE(2));
+    for (int i = 0; i < 2; i++) {
+        const heed_op op = {.name = "borrowing",
+                            .inputs = 1,
+                            .rule = first_rule,
+                            .forward = copy_forward,
+                            .backward = backwards[i],
+                            .saves = {HEED_SAVES_INPUT(0)}};
+        heed_tensor *x = LEAF(1, 2);
+        for (int times = 1; times <= 2; times++) {
+            heed_tensor *y = heed_apply(&op, &x, 1, NULL, 0);
+            heed_backward(heed_sum(y));
+            ck_assert(x->grad->storage != x->storage && x->grad->storage != kept->storage);
+            EXPECT_VALUES(x->grad, 0, times, 2 * times);
+        }
+        EXPECT_VALUES(x, 0, 1, 2);
+        EXPECT_VALUES(kept, 0, 1, 2);
+    }
+}
+END_TEST
+
+START_TEST(a_derivative_that_gives_nothing)
+{
+    const heed_op op = {.name = "nothing",
+                        .inputs = 1,
+                        .rule = first_rule,
+                        .forward = copy_forward,
+                        .backward = nothing};
+    heed_tensor *x = LEAF(1, 2), *h = heed_mul(x, x), *dx;
+    heed_tensor *y = heed_sum(heed_apply(&op, &h, 1, NULL, 0));
+    heed_backward_retain(y);
+    expect_no_error();
+    ck_assert_ptr_null(x->grad);
+    heed_grad(y, &x, 1, &dx, false);
+    EXPECT_VALUES(dx, 0, 0, 0);
+}
+END_TEST
+
+static bool mode_in_backward;
+
+static void looking_at_the_mode(const heed_vjp *v)
+{
+    mode_in_backward = heed_grad_enabled();
+    heed_set_grad_enabled(!mode_in_backward); /* ends with the derivative */
+    v->grads[0] = heed_detach(v->g);
+}
+
+START_TEST(grad_mode_inside_a_derivative)
+{
+    const heed_op op = {.name = "looking",
+                        .inputs = 1,
+                        .rule = first_rule,
+                        .forward = copy_forward,
+                        .backward = looking_at_the_mode};
+    heed_tensor *x = LEAF(1, 2), *dx;
+    heed_tensor *y = heed_sum(heed_apply(&op, &x, 1, NULL, 0));
+    heed_backward_retain(y);
+    ck_assert(!mode_in_backward && heed_grad_enabled());
+    heed_grad(y, &x, 1, &dx, true);
+    ck_assert(mode_in_backward && heed_grad_enabled());
+    heed_grad(y, &x, 1, &dx, false);
+    ck_assert(!mode_in_backward && heed_grad_enabled());
+}
+END_TEST
+
+void add_custom_cases(Suite *suite)
+{
+    TCase *custom = heed_case(suite, "custom");
+    tcase_add_test(custom, operations_of_many_inputs);
+    tcase_add_test(custom, operations_of_many_inputs_are_checked);
+    tcase_add_test(custom, three_inputs);
+    tcase_add_loop_test(custom, an_error_inside_a_derivative, 0,
+                        (int)(sizeof misbehaviours / sizeof *misbehaviours));
+    tcase_add_test(custom, borrowed_gradients);
+    tcase_add_test(custom, a_derivative_that_gives_nothing);
+    tcase_add_test(custom, grad_mode_inside_a_derivative);
+}

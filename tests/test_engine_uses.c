@@ -1,0 +1,175 @@
+/* What a graph allows: a second backward, kept gradients, values changed in place. */
+#include "tests/engine_cases.h"
+
+static heed_tensor *sum_of_squares(heed_tensor *x)
+{
+    return heed_sum(heed_mul(x, x));
+}
+
+/* ---- keeping and using up ---- */
+
+START_TEST(retained_gradients)
+{
+    heed_tensor *x = LEAF(1, 2);
+    heed_tensor *h = heed_mul(x, x), *plain = heed_mul_scalar(h, 3);
+    ck_assert_ptr_eq(heed_retain_grad(h), h);
+    heed_tensor *y = heed_sum(plain);
+    heed_backward_retain(y);
+    EXPECT_VALUES(h->grad, 0, 3, 3);
+    ck_assert_ptr_null(plain->grad);
+    heed_backward(y);
+    EXPECT_VALUES(h->grad, 0, 6, 6);
+    EXPECT_VALUES(x->grad, 0, 12, 24);
+    heed_retain_grad(x); /* a leaf keeps it anyway, once */
+    heed_clear_grad(x);
+    heed_backward(sum_of_squares(x));
+    EXPECT_VALUES(x->grad, 0, 2, 4);
+    heed_retain_grad(heed_detach(x));
+    expect_error(HEED_ERR_GRAPH, "does not require a gradient");
+}
+END_TEST
+
+START_TEST(a_graph_is_used_up)
+{
+    heed_tensor *x = LEAF(1, 2), *y = sum_of_squares(x);
+    heed_backward_retain(y);
+    heed_backward_retain(y);
+    heed_backward(y);
+    EXPECT_VALUES(x->grad, 0, 6, 12);
+    heed_backward(y);
+    expect_error(HEED_ERR_GRAPH, "backward: the graph through sum () was used up");
+    heed_backward_retain(y);
+    expect_error(HEED_ERR_GRAPH, "heed_backward_retain the first time");
+    EXPECT_VALUES(x->grad, 0, 6, 12);
+}
+END_TEST
+
+START_TEST(a_partly_used_up_graph)
+{
+    heed_tensor *x = LEAF(1, 2), *z = LEAF(3, 4);
+    heed_tensor *h = heed_exp(x);
+    heed_backward(heed_sum(h));
+    heed_tensor *fresh = heed_mul(z, z), *both = heed_sum(heed_mul(fresh, h)), *dh;
+    heed_backward(both);
+    expect_error(HEED_ERR_GRAPH, "exp (2) was used up");
+    ck_assert_ptr_null(z->grad);
+    heed_backward_retain(heed_sum(fresh)); /* the fresh part is as it was */
+    EXPECT_VALUES(z->grad, 0, 6, 8);
+    heed_grad(both, &h, 1, &dh, false); /* what lies behind h is not asked for */
+    EXPECT_VALUES(dh, 0, 9, 16);
+}
+END_TEST
+
+START_TEST(backward_lets_values_go)
+{
+    heed_tensor *x = heed_set_requires_grad(heed_ones(HEED_SHAPE(1000), HEED_F64), true);
+    const int64_t before = heed_live_bytes();
+    heed_scope inner;
+    heed_scope_begin(&inner);
+    heed_tensor *y = heed_scope_end_with(&inner, heed_sum(heed_exp(heed_exp(heed_neg(x)))));
+    ck_assert_int_lt(heed_live_bytes() - before, 2 * 8000 + 4000); /* two exps, not the neg */
+    ck_assert_int_gt(heed_live_bytes() - before, 2 * 8000);
+    heed_backward(y);
+    ck_assert_int_lt(heed_live_bytes() - before, 8000 + 4000); /* only the gradient */
+}
+END_TEST
+
+/* ---- versions ---- */
+
+static void expect_moved(heed_tensor *y, const char *operation)
+{
+    ck_assert_int_eq(heed_backward(y), HEED_ERR_VERSION);
+    expect_error(HEED_ERR_VERSION, operation);
+}
+
+START_TEST(a_saved_value_must_not_change)
+{
+    heed_tensor *x = LEAF(1, 2), *w = LEAF(3, 4), *y = heed_sum(heed_mul(x, w));
+    heed_data_f64(w)[0] = 5;
+    expect_moved(y, "derivative of mul");
+    ck_assert(x->grad == NULL && w->grad == NULL);
+    y = heed_sum(heed_mul(x, w));
+    heed_fill_into(x, 1);
+    expect_moved(y, "(2)");
+    y = heed_sum(heed_exp(x));
+    heed_uniform_into(x, 0, 1); /* exp reads its result, not x */
+    ck_assert_int_eq(heed_backward(y), HEED_OK);
+    heed_tensor *h = heed_exp(x);
+    y = heed_sum(h);
+    heed_copy_into(h, w);
+    expect_moved(y, "derivative of exp");
+    heed_backward(heed_sum(heed_mul(x, w)));
+    expect_no_error();
+}
+END_TEST
+
+START_TEST(other_values_may_change)
+{
+    heed_tensor *x = LEAF(1, 2), *c = heed_ones(HEED_SHAPE(2), HEED_F64);
+    heed_tensor *sum = heed_add(x, c), *y = heed_sum(heed_neg(sum));
+    heed_fill_into(x, 7);
+    heed_fill_into(c, 7);
+    heed_fill_into(sum, 7);
+    ck_assert_int_eq(heed_backward(y), HEED_OK);
+    EXPECT_VALUES(x->grad, 0, -1, -1);
+    y = heed_sum(heed_mul(x, c)); /* c's gradient is not wanted, so x is not read */
+    heed_fill_into(x, 8);
+    ck_assert_int_eq(heed_backward_retain(y), HEED_OK);
+    heed_fill_into(x, 9); /* and after a backward anything may change */
+    ck_assert_int_eq(heed_backward_retain(y), HEED_OK);
+    heed_fill_into(c, 9);
+    expect_moved(y, "derivative of mul");
+    const double read = heed_const_data_f64(x)[0] + heed_item(heed_sum(x));
+    ck_assert_double_eq(read, 9 + 18);
+}
+END_TEST
+
+START_TEST(changes_through_views_count)
+{
+    heed_tensor *x = LEAF(1, 2, 3, 4), *part = heed_slice(x, 0, 0, 2, 1);
+    heed_tensor *y = heed_sum(heed_mul(part, part));
+    heed_fill_into(x, 7); /* the view was saved, the base changes */
+    expect_moved(y, "derivative of mul reads (of (2), (2) -> (2))");
+    y = heed_sum(heed_mul(x, x));
+    heed_fill_into(heed_slice(heed_detach(x), 0, 3, 4, 1), 7); /* the other way round */
+    expect_moved(y, "changed in place");
+    y = heed_sum(heed_mul(heed_clone(x), heed_clone(x)));
+    heed_fill_into(x, 7);
+    ck_assert_int_eq(heed_backward(y), HEED_OK);
+    heed_tensor *ids = heed_from_i64((int64_t[]){0, 1}, HEED_SHAPE(2));
+    y = heed_sum(heed_embedding(ids, heed_reshape(x, HEED_SHAPE(2, 2))));
+    heed_fill_into(x, 1); /* only the ids are read */
+    ck_assert_int_eq(heed_backward_retain(y), HEED_OK);
+    heed_data_i64(ids)[0] = 1;
+    expect_moved(y, "derivative of embedding");
+}
+END_TEST
+
+START_TEST(a_moved_version_stops_grad)
+{
+    heed_tensor *x = LEAF(1, 2), *dx = x, *h = heed_mul(x, x), *y = heed_sum(heed_mul(h, h));
+    heed_fill_into(h, 1);
+    heed_grad(y, &x, 1, &dx, true);
+    expect_error(HEED_ERR_VERSION, "grad: a value that the derivative of mul");
+    ck_assert_ptr_null(dx);
+    heed_grad(y = heed_sum(heed_mul(x, x)), &x, 1, &dx, true);
+    heed_fill_into(x, 3);
+    heed_backward(heed_sum(heed_mul(dx, dx))); /* the gradient's graph reads x as well */
+    expect_no_error();
+    EXPECT_VALUES(x->grad, 0, 8, 16);
+}
+END_TEST
+
+void add_use_cases(Suite *suite)
+{
+    TCase *uses = heed_case(suite, "using up");
+    tcase_add_test(uses, retained_gradients);
+    tcase_add_test(uses, a_graph_is_used_up);
+    tcase_add_test(uses, a_partly_used_up_graph);
+    tcase_add_test(uses, backward_lets_values_go);
+    TCase *versions = heed_case(suite, "versions");
+    tcase_add_test(versions, a_saved_value_must_not_change);
+    tcase_add_test(versions, other_values_may_change);
+    tcase_add_test(versions, changes_through_views_count);
+    tcase_add_test(versions, a_moved_version_stops_grad);
+}

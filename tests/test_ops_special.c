@@ -1,0 +1,191 @@
+/* What operations make of NaN, infinities, signed zeros and the ends of the range, as torch says it
+ * (golden_special.h). */
+#include <math.h>
+
+#include "tests/ops_cases.h"
+
+enum { INPUTS = 24, OPERANDS = 10, GRID = OPERANDS * OPERANDS };
+
+struct special_unary {
+    const char *name;
+    heed_tensor *(*apply)(heed_tensor *x);
+    double f64[INPUTS], f32[INPUTS];
+};
+
+struct special_binary {
+    const char *name;
+    heed_tensor *(*apply)(heed_tensor *a, heed_tensor *b);
+    double y[GRID];
+};
+
+struct special_compare {
+    const char *name;
+    heed_tensor *(*apply)(heed_tensor *a, heed_tensor *b);
+    bool y[GRID];
+};
+
+#include "tests/golden_special.h"
+
+_Static_assert(sizeof inputs == INPUTS * sizeof *inputs, "one result for each input");
+_Static_assert(sizeof operands == OPERANDS * sizeof *operands, "one result for each pair");
+enum {
+    UNARIES = sizeof special_unary / sizeof *special_unary,
+    BINARIES = sizeof special_binary / sizeof *special_binary,
+    COMPARISONS = sizeof special_compare / sizeof *special_compare,
+    POWERS = sizeof whole_powers / sizeof *whole_powers
+};
+
+/* The number i elements into a line, for a run of any length: vectors and their tails. */
+static heed_tensor *repeated(const double *values, int64_t count, heed_dtype dtype)
+{
+    enum { TIMES = 5 };
+    double all[GRID * TIMES];
+    for (int64_t i = 0; i < count * TIMES; i++) {
+        all[i] = values[i % count];
+    }
+    return lay_out(all, HEED_SHAPE(count * TIMES), dtype, ROWS);
+}
+
+/* y repeats `goal`, down to the sign of zeros if `signs`. */
+static void expect_repeated(const char *name, heed_tensor *y, const double *goal, int64_t count,
+                            double ulps, bool signs)
+{
+    EXPECT(y != NULL, "%s", heed_error_message());
+    for (int64_t i = 0; i < y->numel; i++) {
+        double found = element(y, HEED_INDEX(i)), expected = goal[i % count];
+        bool sign_differs = signs && expected == 0 && !signbit(found) != !signbit(expected);
+        EXPECT(within_ulps(found, expected, ulps, y->dtype) && !sign_differs,
+               "%s: place %d: %.17g, not %.17g", name, (int)(i % count), found, expected);
+    }
+}
+
+START_TEST(unary_of_special_values)
+{
+    const struct special_unary *u = &special_unary[_i];
+    double ulps = u->apply == heed_neg || u->apply == heed_relu ? 0 : 2;
+    expect_repeated(u->name, u->apply(repeated(inputs, INPUTS, HEED_F64)), u->f64, INPUTS, ulps,
+                    true);
+    expect_repeated(u->name, u->apply(repeated(inputs, INPUTS, HEED_F32)), u->f32, INPUTS, ulps,
+                    true);
+}
+END_TEST
+
+static void grid(double *a, double *b)
+{
+    for (int i = 0; i < GRID; i++) {
+        a[i] = operands[i / OPERANDS];
+        b[i] = operands[i % OPERANDS];
+    }
+}
+
+START_TEST(binary_of_special_values)
+{
+    const struct special_binary *op = &special_binary[_i];
+    /* Which of two zeros is the larger one depends on the vector in torch. */
+    const bool signs = op->apply != heed_maximum;
+    double a[GRID], b[GRID];
+    grid(a, b);
+    for (heed_dtype dtype = HEED_F32; dtype <= HEED_F64; dtype++) {
+        heed_tensor *y = op->apply(repeated(a, GRID, dtype), repeated(b, GRID, dtype));
+        expect_repeated(op->name, y, op->y, GRID, 1, signs);
+    }
+}
+END_TEST
+
+START_TEST(comparison_of_special_values)
+{
+    const struct special_compare *op = &special_compare[_i];
+    double a[GRID], b[GRID], goal[GRID];
+    grid(a, b);
+    for (int i = 0; i < GRID; i++) {
+        goal[i] = op->y[i];
+    }
+    for (heed_dtype dtype = HEED_F32; dtype <= HEED_F64; dtype++) {
+        heed_tensor *y = op->apply(repeated(a, GRID, dtype), repeated(b, GRID, dtype));
+        expect_repeated(op->name, y, goal, GRID, 0, false);
+    }
+}
+END_TEST
+
+START_TEST(whole_numbers_wrap)
+{
+    for (int i = 0; i < POWERS; i++) {
+        const int64_t *row = whole_powers[i];
+        heed_tensor *a = heed_from_i64(&row[0], HEED_SCALAR);
+        heed_tensor *b = heed_from_i64(&row[1], HEED_SCALAR);
+        EXPECT(heed_item_i64(heed_pow(a, b)) == row[2], "%lld to the power %lld", (long long)row[0],
+               (long long)row[1]);
+    }
+    heed_tensor *min = heed_from_i64((int64_t[]){INT64_MIN}, HEED_SCALAR);
+    heed_tensor *max = heed_from_i64((int64_t[]){INT64_MAX}, HEED_SCALAR);
+    ck_assert_int_eq(heed_item_i64(heed_neg(min)), INT64_MIN);
+    ck_assert_int_eq(heed_item_i64(heed_add_scalar(max, 1)), INT64_MIN);
+    ck_assert_int_eq(heed_item_i64(heed_sub(min, max)), 1);
+    ck_assert_int_eq(heed_item_i64(heed_mul(max, max)), 1);
+    ck_assert_int_eq(heed_item_i64(heed_maximum(max, min)), INT64_MAX);
+    ck_assert_int_eq(heed_item_i64(heed_relu(min)), 0);
+    ck_assert_int_eq(heed_item_i64(heed_add(heed_sub_scalar(max, 7), heed_scalar(7, HEED_I64))),
+                     INT64_MAX);
+}
+END_TEST
+
+/* Whole numbers above 2^53, which doubles cannot tell apart, are compared as they are. */
+START_TEST(large_whole_numbers_are_compared_exactly)
+{
+    const int64_t two53 = INT64_C(1) << 53;
+    heed_tensor *a = heed_from_i64((int64_t[]){two53 - 1, two53, two53 + 1}, HEED_SHAPE(3));
+    heed_tensor *b = heed_from_i64((int64_t[]){two53}, HEED_SHAPE(1));
+    EXPECT_VALUES(heed_eq(a, b), 0, 0, 1, 0);
+    EXPECT_VALUES(heed_gt(a, b), 0, 0, 0, 1);
+    EXPECT_VALUES(heed_eq_scalar(a, 0x1p53), 0, 0, 1, 0);
+    EXPECT_VALUES(heed_gt_scalar(a, 0x1p53), 0, 0, 0, 1);
+    EXPECT_VALUES(heed_le_scalar(a, 0x1p53), 0, 1, 1, 0);
+    /* What i64 cannot be is compared all the same. */
+    EXPECT_VALUES(heed_lt_scalar(a, 0.5), 0, 0, 0, 0);
+    EXPECT_VALUES(heed_lt_scalar(a, 1e30), 0, 1, 1, 1);
+    EXPECT_VALUES(heed_gt_scalar(a, -INF), 0, 1, 1, 1);
+    EXPECT_VALUES(heed_ne_scalar(a, NaN), 0, 1, 1, 1);
+    EXPECT_VALUES(heed_ge_scalar(a, NaN), 0, 0, 0, 0);
+}
+END_TEST
+
+START_TEST(numbers_that_i64_cannot_take)
+{
+    static const double numbers[] = {INF, -INF, NaN, 0x1p63, 1e300, 0.25};
+    heed_tensor *x = heed_ones(HEED_SHAPE(2), HEED_I64), *b = heed_ones(HEED_SHAPE(2), HEED_BOOL);
+    for (int i = 0; i < 6; i++) {
+        ck_assert_ptr_null(heed_add_scalar(x, numbers[i]));
+        expect_error(HEED_ERR_VALUE, "add_scalar");
+        ck_assert_ptr_null(heed_maximum_scalar(b, numbers[i]));
+        expect_error(HEED_ERR_VALUE, "maximum_scalar");
+        expect_kind(heed_div_scalar(x, numbers[i]), HEED_F32, HEED_SHAPE(2));
+    }
+}
+END_TEST
+
+/* Bools are logic: + is or, * is and; with a number they count as i64. */
+START_TEST(bools_are_logic)
+{
+    heed_tensor *a = heed_from_bool((bool[]){0, 0, 1, 1}, HEED_SHAPE(4));
+    heed_tensor *b = heed_from_bool((bool[]){0, 1, 0, 1}, HEED_SHAPE(4));
+    EXPECT_VALUES(heed_add(a, b), 0, 0, 1, 1, 1);
+    EXPECT_VALUES(heed_mul(a, b), 0, 0, 0, 0, 1);
+    EXPECT_VALUES(heed_maximum(a, b), 0, 0, 1, 1, 1);
+    EXPECT_VALUES(heed_lt(a, b), 0, 0, 1, 0, 0);
+    EXPECT_VALUES(heed_div(a, b), 0, NaN, 0, INF, 1);
+    EXPECT_VALUES(heed_add_scalar(a, 2), 0, 2, 2, 3, 3);
+    EXPECT_VALUES(heed_eq_scalar(a, 1), 0, 0, 0, 1, 1);
+}
+END_TEST
+
+void add_special_cases(Suite *suite)
+{
+    TCase *special = heed_case(suite, "special");
+    tcase_add_loop_test(special, unary_of_special_values, 0, UNARIES);
+    tcase_add_loop_test(special, binary_of_special_values, 0, BINARIES);
+    tcase_add_loop_test(special, comparison_of_special_values, 0, COMPARISONS);
+    tcase_add_test(special, whole_numbers_wrap);
+    tcase_add_test(special, large_whole_numbers_are_compared_exactly);
+    tcase_add_test(special, numbers_that_i64_cannot_take);
+    tcase_add_test(special, bools_are_logic);
+}

@@ -1,0 +1,172 @@
+/* Optimisers: 50 steps in f64 against PyTorch, and what a user does with them. */
+#include <math.h>
+#include <string.h>
+
+#include "tests/test_util.h"
+
+Suite *optim_suite(void);
+
+static const struct row {
+    const char *name;
+    struct {
+        double lr, first, second, eps, weight_decay; /* momentum and dampening, or both betas */
+        bool nesterov;
+    } options;
+    double expected[4];
+} rows[] = {
+#include "tests/optim_golden.h"
+};
+
+static heed_tensor *parameter(void)
+{
+    return heed_set_requires_grad(heed_from_f64((double[]){1, -0.5, 0.25, 2}, HEED_SHAPE(4)), true);
+}
+
+static heed_optimizer *optimizer_of(const struct row *row, heed_tensor_list list)
+{
+    const double betas[] = {row->options.first, row->options.second};
+    heed_adam_options adam = {.betas = betas, .eps = row->options.eps};
+    if (strcmp(row->name, "SGD") == 0) {
+        return heed_sgd_new(list, row->options.lr,
+                            (heed_sgd_options){.momentum = row->options.first,
+                                               .dampening = row->options.second,
+                                               .weight_decay = row->options.weight_decay,
+                                               .nesterov = row->options.nesterov});
+    }
+    if (strcmp(row->name, "AdamW") == 0) {
+        return heed_adamw_new(list, row->options.lr, row->options.weight_decay, adam);
+    }
+    adam.weight_decay = row->options.weight_decay;
+    return heed_adam_new(list, row->options.lr, adam);
+}
+
+/* p.grad = cos(0.7 i + 0.3 t) + 0.1 p, by the backward of a function that has this gradient. */
+static void gradient_at(heed_tensor *p, int t)
+{
+    double linear[4];
+    for (int i = 0; i < 4; i++) {
+        linear[i] = cos(0.7 * i + 0.3 * t);
+    }
+    heed_tensor *loss = heed_add(heed_mul(p, heed_from_f64(linear, HEED_SHAPE(4))),
+                                 heed_mul_scalar(heed_mul(p, p), 0.05));
+    heed_backward(heed_sum(loss));
+}
+
+START_TEST(test_fifty_steps)
+{
+    const struct row *row = &rows[_i];
+    heed_tensor *p = parameter();
+    heed_optimizer *optimizer = optimizer_of(row, (heed_tensor_list){1, &p, NULL});
+    ck_assert_str_eq(optimizer->name, row->name);
+    for (int t = 0; t < 50; t++) {
+        heed_scope step;
+        heed_scope_begin(&step);
+        heed_optimizer_zero_grad(optimizer);
+        gradient_at(p, t);
+        heed_optimizer_step(optimizer);
+        heed_scope_end(&step);
+    }
+    ck_assert_int_eq(optimizer->steps, 50);
+    expect_values(p, row->expected, 4, 1e-12);
+    heed_optimizer_free(optimizer);
+}
+END_TEST
+
+/* A parameter that got no gradient is left alone, and its own steps do not count. */
+START_TEST(test_without_gradient)
+{
+    heed_tensor *both[] = {parameter(), parameter()};
+    heed_optimizer *adam =
+        heed_adam_new((heed_tensor_list){2, both, NULL}, 0.1, (heed_adam_options){0});
+    heed_backward(heed_sum(both[0]));
+    heed_optimizer_step(adam);
+    EXPECT_VALUES(both[0], 1e-7, 0.9, -0.6, 0.15, 1.9);
+    EXPECT_VALUES(both[1], 0, 1, -0.5, 0.25, 2);
+    heed_optimizer_zero_grad(adam);
+    ck_assert_ptr_null(both[0]->grad);
+    heed_backward(heed_sum(both[1]));
+    heed_optimizer_step(adam);
+    EXPECT_VALUES(both[1], 1e-7, 0.9, -0.6, 0.15, 1.9);
+    heed_optimizer_free(adam);
+}
+END_TEST
+
+START_TEST(test_no_step_after_an_error)
+{
+    heed_tensor *p = parameter();
+    heed_optimizer *sgd = heed_sgd_new((heed_tensor_list){1, &p, NULL}, 1, (heed_sgd_options){0});
+    heed_backward(heed_sum(p));
+    heed_matmul(p, heed_ones(HEED_SHAPE(5), HEED_F64));
+    ck_assert_int_eq(heed_optimizer_step(sgd), HEED_ERR_SHAPE);
+    expect_error(HEED_ERR_SHAPE, "matmul");
+    EXPECT_VALUES(p, 0, 1, -0.5, 0.25, 2);
+    heed_optimizer_step(sgd);
+    EXPECT_VALUES(p, 0, 0, -1.5, -0.75, 1);
+    heed_optimizer_free(sgd);
+}
+END_TEST
+
+START_TEST(test_learning_rate_may_change)
+{
+    heed_tensor *p = parameter();
+    heed_optimizer *sgd = heed_sgd_new((heed_tensor_list){1, &p, NULL}, 1, (heed_sgd_options){0});
+    heed_backward(heed_sum(p));
+    sgd->lr = 0.5;
+    heed_optimizer_step(sgd);
+    EXPECT_VALUES(p, 0, 0.5, -1, -0.25, 1.5);
+    heed_optimizer_free(sgd);
+}
+END_TEST
+
+/* A step changes a value in place: a backward that still needs the old one says so. */
+START_TEST(test_step_raises_the_version)
+{
+    heed_tensor *p = parameter();
+    heed_optimizer *sgd = heed_sgd_new((heed_tensor_list){1, &p, NULL}, 1, (heed_sgd_options){0});
+    heed_tensor *loss = heed_sum(heed_mul(p, p));
+    heed_backward_retain(loss);
+    heed_optimizer_step(sgd);
+    ck_assert_int_eq(heed_backward(loss), HEED_ERR_VERSION);
+    expect_error(HEED_ERR_VERSION, "mul");
+    heed_optimizer_free(sgd);
+}
+END_TEST
+
+START_TEST(test_bad_options)
+{
+    heed_tensor *p = parameter(), *constant = heed_ones(HEED_SHAPE(2), HEED_F32);
+    const heed_tensor_list list = {1, &p, NULL};
+    const heed_adam_options none = {0};
+    ck_assert_ptr_null(heed_adam_new(list, -1, none));
+    expect_error(HEED_ERR_VALUE, "Adam: lr is -1");
+    ck_assert_ptr_null(heed_adam_new(list, (double)NAN, none));
+    expect_error(HEED_ERR_VALUE, "lr");
+    ck_assert_ptr_null(heed_adam_new(list, 1, (heed_adam_options){.betas = (double[]){1, 0.9}}));
+    expect_error(HEED_ERR_VALUE, "betas 1 and 0.9");
+    ck_assert_ptr_null(heed_adamw_new(list, 1, 0.1, (heed_adam_options){.weight_decay = 0.1}));
+    expect_error(HEED_ERR_VALUE, "weight_decay");
+    ck_assert_ptr_null(heed_sgd_new(list, 1, (heed_sgd_options){.nesterov = true}));
+    expect_error(HEED_ERR_VALUE, "nesterov");
+    ck_assert_ptr_null(heed_sgd_new((heed_tensor_list){0, NULL, NULL}, 1, (heed_sgd_options){0}));
+    expect_error(HEED_ERR_VALUE, "no parameters");
+    ck_assert_ptr_null(heed_adam_new((heed_tensor_list){1, &constant, NULL}, 1, none));
+    expect_error(HEED_ERR_GRAPH, "parameter 0");
+    heed_optimizer_step(NULL);
+    expect_error(HEED_ERR_NULL, "optimizer_step");
+    heed_optimizer_free(NULL);
+}
+END_TEST
+
+Suite *optim_suite(void)
+{
+    Suite *suite = suite_create("optim");
+    TCase *parity = heed_case(suite, "as torch");
+    tcase_add_loop_test(parity, test_fifty_steps, 0, sizeof rows / sizeof *rows);
+    TCase *use = heed_case(suite, "use");
+    tcase_add_test(use, test_without_gradient);
+    tcase_add_test(use, test_no_step_after_an_error);
+    tcase_add_test(use, test_learning_rate_may_change);
+    tcase_add_test(use, test_step_raises_the_version);
+    tcase_add_test(use, test_bad_options);
+    return suite;
+}

@@ -1,0 +1,309 @@
+/* Threads: small stacks, shared parameters, and what a thread leaves behind at its end.
+ *
+ * Check's assertions end a test from the main thread only, so threads note what they saw. */
+#include <limits.h>
+#include <pthread.h>
+#include <stdlib.h>
+#include <unistd.h>
+
+#include "tensor/alloc.h"
+#include "tests/test_util.h"
+
+Suite *threads_suite(void);
+
+enum { THREADS = 4 };
+
+static void run_in_threads(int count, void *(*work)(void *), void *argument)
+{
+    pthread_t threads[THREADS];
+    for (int i = 0; i < count; i++) {
+        ck_assert_int_eq(pthread_create(&threads[i], NULL, work, argument), 0);
+    }
+    for (int i = 0; i < count; i++) {
+        ck_assert_int_eq(pthread_join(threads[i], NULL), 0);
+    }
+}
+
+/* ---- a small stack ---- */
+
+enum { CHAIN = 1000000 };
+
+typedef struct chain {
+    double y, dx;
+    int64_t nodes;
+    heed_status status;
+} chain;
+
+/* x + 1 + 1 ..., each value dropped as soon as the next is there, so that only links remain. */
+static void *run_chain(void *argument)
+{
+    chain *c = argument;
+    heed_scope scope, inner;
+    heed_scope_begin(&scope);
+    heed_tensor *x = heed_set_requires_grad(heed_scalar(1, HEED_F64), true), *y = x;
+    const int64_t before = heed_live_tensors();
+    for (int i = 0; i < CHAIN; i++) {
+        heed_scope_begin(&inner);
+        heed_tensor *next = i % 2 ? heed_add_scalar(y, 1) : heed_neg(y);
+        y = heed_retain(next);
+        heed_scope_end(&inner);
+        if (i > 0) {
+            heed_release(next->inputs[0]);
+        }
+    }
+    c->nodes = heed_live_tensors() - before;
+    c->y = heed_item(y);
+    heed_backward(y);
+    c->dx = heed_item(x->grad);
+    heed_release(y);
+    c->status = heed_scope_end(&scope);
+    return NULL;
+}
+
+START_TEST(a_million_operations_need_no_stack)
+{
+    pthread_attr_t attributes;
+    pthread_t thread;
+    chain c = {0};
+    const long least = sysconf(_SC_THREAD_STACK_MIN);
+    const size_t stack = least > 128 * 1024 ? (size_t)least : 128 * 1024;
+    ck_assert_int_eq(pthread_attr_init(&attributes), 0);
+    ck_assert_int_eq(pthread_attr_setstacksize(&attributes, stack), 0);
+    ck_assert_int_eq(pthread_create(&thread, &attributes, run_chain, &c), 0);
+    ck_assert_int_eq(pthread_join(thread, NULL), 0);
+    pthread_attr_destroy(&attributes);
+    ck_assert_int_eq(c.status, HEED_OK);
+    ck_assert_int_eq(c.nodes, CHAIN);
+    ck_assert_double_eq(c.y, 1.0); /* -x + 1 twice is x */
+    ck_assert_double_eq(c.dx, 1.0);
+}
+END_TEST
+
+/* 2 x - x, over and over: a walk that forgot where it has been would take 2^100000 steps. */
+static void *run_comb(void *argument)
+{
+    chain *c = argument;
+    heed_scope scope;
+    heed_scope_begin(&scope);
+    heed_tensor *x = heed_set_requires_grad(heed_scalar(1, HEED_F64), true), *y = x;
+    for (int i = 0; i < CHAIN / 10; i++) {
+        y = heed_sub(heed_mul_scalar(y, 2), y);
+    }
+    c->y = heed_item(y);
+    heed_backward(y);
+    c->dx = heed_item(x->grad);
+    c->status = heed_scope_end(&scope);
+    return NULL;
+}
+
+START_TEST(reused_nodes_are_counted_once)
+{
+    chain c = {0};
+    run_in_threads(1, run_comb, &c);
+    ck_assert_int_eq(c.status, HEED_OK);
+    ck_assert_double_eq(c.y, 1.0);
+    ck_assert_double_eq(c.dx, 1.0);
+}
+END_TEST
+
+/* ---- shared parameters ---- */
+
+enum { STEPS = 50 };
+
+typedef struct model {
+    heed_tensor *w, *b, *table; /* (3, 4), (4), (5, 3) */
+    int failures;
+} model;
+
+/* loss = sum((table[ids] w + b)) of whole numbers, so that sums are exact in any order. */
+static void *train(void *argument)
+{
+    model *m = argument;
+    for (int i = 0; i < STEPS; i++) {
+        heed_scope scope;
+        heed_scope_begin(&scope);
+        heed_tensor *ids = heed_from_i64((int64_t[]){0, 2, 2, 4}, HEED_SHAPE(4));
+        heed_tensor *h = heed_matmul(heed_embedding(ids, m->table), m->w);
+        heed_tensor *y = heed_add(h, heed_expand(m->b, HEED_SHAPE(4, 4)));
+        heed_tensor *view = heed_transpose(m->w, 0, 1);
+        heed_backward(heed_add(heed_sum(y), heed_sum(heed_mul(view, view))));
+        heed_release(heed_retain(m->w));
+        if (heed_scope_end(&scope) != HEED_OK) {
+            __atomic_add_fetch(&m->failures, 1, __ATOMIC_RELAXED);
+        }
+    }
+    return NULL;
+}
+
+static heed_tensor *parameter(heed_shape shape, double value)
+{
+    heed_tensor *t = heed_full(shape, value, HEED_F32);
+    return heed_share(heed_retain(heed_set_requires_grad(t, true)));
+}
+
+START_TEST(threads_train_one_model)
+{
+    heed_scope scope;
+    heed_scope_begin(&scope);
+    model m = {.w = parameter(HEED_SHAPE(3, 4), 2),
+               .b = parameter(HEED_SHAPE(4), 1),
+               .table = parameter(HEED_SHAPE(5, 3), 3)};
+    heed_scope_end(&scope);
+    run_in_threads(THREADS, train, &m);
+    ck_assert_int_eq(m.failures, 0);
+    const double n = THREADS * STEPS, dw = n * (4 * 3 + 2 * 2), db = n * 4, dt = n * 4 * 2;
+    EXPECT_VALUES(m.w->grad, 0, dw, dw, dw, dw, dw, dw, dw, dw, dw, dw, dw, dw);
+    EXPECT_VALUES(m.b->grad, 0, db, db, db, db);
+    EXPECT_VALUES(m.table->grad, 0, dt, dt, dt, 0, 0, 0, 2 * dt, 2 * dt, 2 * dt, 0, 0, 0, dt, dt,
+                  dt);
+    heed_tensor *all[] = {m.w, m.b, m.table};
+    for (int i = 0; i < 3; i++) {
+        ck_assert_int_eq(all[i]->references, 1);
+        ck_assert_int_eq(all[i]->uses, 1);
+        ck_assert_int_eq(all[i]->storage->references, 1);
+        heed_release(all[i]);
+    }
+}
+END_TEST
+
+/* ---- what is a thread's own ---- */
+
+typedef struct scope_of_another {
+    heed_scope *scope;
+    heed_tensor *x, *kept;
+    heed_status ended, keep;
+    int64_t tensors;
+    bool grad_enabled;
+} scope_of_another;
+
+static void *meddle(void *argument)
+{
+    scope_of_another *s = argument;
+    s->grad_enabled = heed_grad_enabled();
+    s->ended = heed_scope_end(s->scope);
+    heed_error();
+    heed_scope_keep(s->scope, s->x);
+    s->keep = heed_error();
+    heed_scope mine, inner;
+    heed_scope_begin(&mine);
+    heed_scope_begin(&inner);
+    s->kept = heed_scope_keep(&inner, s->x); /* not of this scope: returned unchanged */
+    heed_scope_end(&inner);
+    heed_scope_end(&mine);
+    s->tensors = heed_live_tensors();
+    return NULL;
+}
+
+START_TEST(a_scope_belongs_to_its_thread)
+{
+    heed_scope scope;
+    heed_scope_begin_no_grad(&scope); /* of this thread alone */
+    heed_tensor *x = heed_share(heed_scalar(5, HEED_F32));
+    scope_of_another s = {.scope = &scope, .x = x};
+    run_in_threads(1, meddle, &s);
+    ck_assert(s.grad_enabled);
+    ck_assert_int_eq(s.ended, HEED_ERR_SCOPE);
+    ck_assert_int_eq(s.keep, HEED_ERR_SCOPE);
+    ck_assert_ptr_eq(s.kept, x);
+    ck_assert_int_eq(s.tensors, heed_live_tensors()); /* it sees this thread's */
+    EXPECT_VALUES(x, 0, 5);
+    ck_assert_int_eq(heed_scope_end(&scope), HEED_OK);
+}
+END_TEST
+
+/* ---- what a thread leaves behind ---- */
+
+enum { BIG = 777777 };
+
+static void *use_memory(void *result)
+{
+    heed_scope scope;
+    heed_scope_begin(&scope);
+    heed_tensor *x = heed_zeros(HEED_SHAPE(BIG), HEED_F32);
+    if (result != NULL) {
+        *(heed_tensor **)result = heed_share(heed_retain(heed_mul_scalar(heed_add(x, x), 1)));
+    }
+    heed_scope_end(&scope);
+    return NULL;
+}
+
+START_TEST(a_thread_hands_its_memory_to_those_who_come_after_it)
+{
+    heed_tensor *small = heed_ones(HEED_SHAPE(1), HEED_F32); /* this thread has a slab */
+    run_in_threads(1, use_memory, NULL);
+    const int64_t requests = heed_system_requests();
+    heed_tensor *x = heed_zeros(HEED_SHAPE(BIG), HEED_F32);
+    ck_assert_int_eq(heed_system_requests(), requests);
+    heed_zeros(HEED_SHAPE(BIG), HEED_F32); /* there was one such block */
+    ck_assert_int_eq(heed_system_requests(), requests + 1);
+    EXPECT_VALUES(heed_slice(x, 0, BIG - 2, BIG, 1), 0, 0, 0);
+    EXPECT_VALUES(small, 0, 1);
+}
+END_TEST
+
+START_TEST(counters_stay_right_when_threads_end)
+{
+    const int64_t tensors = heed_live_tensors(), bytes = heed_live_bytes();
+    heed_tensor *made[THREADS];
+    for (int i = 0; i < THREADS; i++) {
+        run_in_threads(1, use_memory, &made[i]);
+        ck_assert_int_eq(heed_live_tensors(), tensors + i + 1);
+        ck_assert_int_gt(heed_live_bytes(), bytes + (i + 1) * 4 * BIG);
+        ck_assert_int_lt(heed_live_bytes(), bytes + (i + 1) * (4 * BIG + 300));
+    }
+    for (int i = 0; i < THREADS; i++) {
+        ck_assert_double_eq(heed_at(made[i], HEED_INDEX(-1)), 0.0);
+        ck_assert_int_eq(heed_release(made[i]), HEED_OK);
+    }
+    ck_assert_int_eq(heed_live_tensors(), tensors);
+    ck_assert_int_eq(heed_live_bytes(), bytes);
+}
+END_TEST
+
+/* ---- one tensor, held and let go by many ---- */
+
+static void *hold(void *argument)
+{
+    heed_tensor *t = argument;
+    for (int i = 0; i < 2000; i++) {
+        heed_scope scope;
+        heed_scope_begin(&scope);
+        heed_retain(t);
+        heed_reshape(t, HEED_SHAPE(2, 3));
+        heed_release(t);
+        heed_scope_end(&scope);
+    }
+    heed_release(t);
+    return NULL;
+}
+
+START_TEST(the_last_thread_lets_a_shared_tensor_go)
+{
+    const int64_t tensors = heed_live_tensors(), bytes = heed_live_bytes();
+    heed_scope scope;
+    heed_scope_begin(&scope);
+    heed_tensor *t = heed_share(heed_ones(HEED_SHAPE(6), HEED_F64));
+    for (int i = 0; i < THREADS; i++) {
+        heed_retain(t); /* one for each thread */
+    }
+    heed_scope_end(&scope);
+    ck_assert_int_eq(heed_live_tensors(), tensors + 1);
+    run_in_threads(THREADS, hold, t);
+    ck_assert_int_eq(heed_live_tensors(), tensors);
+    ck_assert_int_eq(heed_live_bytes(), bytes);
+}
+END_TEST
+
+Suite *threads_suite(void)
+{
+    Suite *suite = suite_create("threads");
+    TCase *tests = heed_case(suite, "threads");
+    tcase_add_test(tests, a_million_operations_need_no_stack);
+    tcase_add_test(tests, reused_nodes_are_counted_once);
+    tcase_add_test(tests, threads_train_one_model);
+    tcase_add_test(tests, a_scope_belongs_to_its_thread);
+    tcase_add_test(tests, a_thread_hands_its_memory_to_those_who_come_after_it);
+    tcase_add_test(tests, counters_stay_right_when_threads_end);
+    tcase_add_test(tests, the_last_thread_lets_a_shared_tensor_go);
+    return suite;
+}

@@ -1,0 +1,129 @@
+/* The toy next-token task: attention must learn to look from *it* back at its subject. */
+#include <math.h>
+
+#include "examples/toy_model.h"
+#include "tests/test_util.h"
+
+Suite *toy_suite(void);
+
+static toy_language language; /* too large for a stack */
+
+/* ---- the language ---- */
+
+START_TEST(test_sentences)
+{
+    toy_language_make(&language, 0);
+    ck_assert_int_eq(language.word_count, 93);
+    ck_assert_int_eq(language.train_count, 465);
+    ck_assert_int_eq(language.held_out_count, 93);
+    static const char *const pizza[TOY_LENGTH] = {
+        "the", "pizza", "came", "out", "of", "the", "oven", "and", "it", "tasted", "good", "<eos>"};
+    for (int i = 0; i < TOY_LENGTH; i++) {
+        ck_assert_str_eq(language.words[language.held_out[0].token[i]], pizza[i]);
+    }
+}
+END_TEST
+
+/* Every subject and every place is held out, whatever the seed, and no sentence is in both parts. */
+START_TEST(test_held_out)
+{
+    toy_language_make(&language, (uint64_t)_i);
+    int subjects[TOY_MOST_WORDS] = {0}, places[TOY_MOST_WORDS] = {0};
+    for (int i = 0; i < language.held_out_count; i++) {
+        subjects[language.held_out[i].token[TOY_AT_SUBJECT]]++;
+        places[language.held_out[i].token[TOY_AT_IT - 2]]++;
+        for (int j = 0; j < language.train_count; j++) {
+            bool same = true;
+            for (int k = 0; k < TOY_LENGTH; k++) {
+                same = same && language.held_out[i].token[k] == language.train[j].token[k];
+            }
+            ck_assert(!same);
+        }
+    }
+    int held_subjects = 0, held_places = 0;
+    for (int i = 0; i < TOY_MOST_WORDS; i++) {
+        held_subjects += subjects[i] > 0;
+        held_places += places[i] > 0;
+    }
+    ck_assert_int_eq(held_subjects, TOY_SUBJECTS);
+    ck_assert_int_eq(held_places, TOY_PLACES);
+}
+END_TEST
+
+/* ---- training ---- */
+
+static void expect_learned(uint64_t seed, int heads)
+{
+    toy_language_make(&language, seed);
+    toy_options options = toy_defaults(seed, heads);
+    heed_manual_seed(seed);
+    struct toy_model *m = toy_model_new(&options, language.word_count);
+    toy_score before = toy_evaluate(m, language.held_out, language.held_out_count);
+    toy_train(m, &language, &options, NULL, NULL);
+    toy_score after = toy_evaluate(m, language.held_out, language.held_out_count);
+    heed_module_free(m);
+    expect_no_error();
+    ck_assert_msg(before.attention < 0.2, "attention before training is %.3f", before.attention);
+    ck_assert_msg(after.accuracy == 1, "accuracy is %.3f", after.accuracy);
+    ck_assert_msg(after.attention >= 0.9, "attention is %.3f", after.attention);
+}
+
+START_TEST(test_one_head)
+{
+    expect_learned((uint64_t)_i, 1);
+}
+END_TEST
+
+START_TEST(test_two_heads_of_d_model)
+{
+    expect_learned((uint64_t)_i, 2);
+}
+END_TEST
+
+START_TEST(test_four_heads_that_share_it)
+{
+    expect_learned((uint64_t)_i, 4);
+}
+END_TEST
+
+/* The same seed, weights, batches and optimiser as the PyTorch twin. */
+enum { STEPS = 20 };
+static const double losses_of_pytorch[3][STEPS] = {
+#include "tests/toy_golden.h"
+};
+
+static bool compare_loss(void *context, struct toy_model *m, int step, double loss)
+{
+    const double *expected = context;
+    (void)m;
+    ck_assert_msg(fabs(loss - expected[step]) <= 5e-6, "step %d: loss %.7f, not %.7f", step, loss,
+                  expected[step]);
+    return step + 1 < STEPS;
+}
+
+START_TEST(test_losses_are_those_of_pytorch)
+{
+    static const int heads[] = {1, 2, 4};
+    toy_language_make(&language, 0);
+    toy_options options = toy_defaults(0, heads[_i]);
+    heed_manual_seed(0);
+    struct toy_model *m = toy_model_new(&options, language.word_count);
+    toy_train(m, &language, &options, compare_loss, (void *)losses_of_pytorch[_i]);
+    heed_module_free(m);
+}
+END_TEST
+
+Suite *toy_suite(void)
+{
+    Suite *suite = suite_create("toy");
+    TCase *sentences = heed_case(suite, "language");
+    tcase_add_test(sentences, test_sentences);
+    tcase_add_loop_test(sentences, test_held_out, 0, 6);
+    TCase *training = heed_case(suite, "training");
+    tcase_set_timeout(training, 600); /* of sanitizer builds */
+    tcase_add_loop_test(training, test_losses_are_those_of_pytorch, 0, 3);
+    tcase_add_loop_test(training, test_one_head, 0, 3);
+    tcase_add_loop_test(training, test_two_heads_of_d_model, 0, 3);
+    tcase_add_loop_test(training, test_four_heads_that_share_it, 0, 3);
+    return suite;
+}
