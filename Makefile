@@ -137,7 +137,7 @@ deps-dev:
 layers:
 	@sh tests/layers.sh
 
-FORMATTED = $(filter-out src/tensor/kernels.c,$(wildcard src/*.h src/*/*.[ch] examples/*.[ch] tests/*.[ch] bench/*.[ch]))
+FORMATTED = $(wildcard src/*.h src/*/*.[ch] examples/*.[ch] tests/*.[ch] bench/*.[ch])
 
 format:
 	clang-format -i $(FORMATTED)

@@ -124,7 +124,7 @@ START_TEST(test_bad_registration)
     ck_assert_ptr_null(heed_position_encoding_new(2, 0));
     expect_error(HEED_ERR_VALUE, "max_len 0");
     ck_assert_ptr_null(heed_embedding_new(-1, 2));
-    expect_error(HEED_ERR_SHAPE, "-1");
+    expect_error(HEED_ERR_VALUE, "-1 rows");
 }
 END_TEST
 

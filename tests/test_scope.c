@@ -175,6 +175,12 @@ START_TEST(a_scope_ends_once)
     ck_assert_ptr_null(heed_scope_keep(&never, x));
     expect_error(HEED_ERR_SCOPE, "scope_keep: this scope is not open");
     EXPECT_VALUES(x, 0, 7); /* none of that ended anything */
+    heed_scope_begin(&never);
+    heed_scope_end(&never);
+    heed_scope_begin(&copy); /* as deep as the one that has ended */
+    ck_assert_int_eq(heed_scope_end(&never), HEED_ERR_SCOPE);
+    expect_error(HEED_ERR_SCOPE, "scope_end: this scope is not open");
+    ck_assert_int_eq(heed_scope_end(&copy), HEED_OK);
     heed_scope_end(&outer);
     expect_error(HEED_ERR_SCOPE, "1 scope(s)");
     ck_assert_int_eq(heed_scope_end(&inner), HEED_ERR_SCOPE); /* the outer one ended it */

@@ -179,14 +179,14 @@ typedef struct scope_of_another {
 static void *meddle(void *argument)
 {
     scope_of_another *s = argument;
+    heed_scope mine, inner;
     s->grad_enabled = heed_grad_enabled();
+    heed_scope_begin(&mine);
+    heed_scope_begin(&inner); /* as deep as the other's */
     s->ended = heed_scope_end(s->scope);
     heed_error();
     heed_scope_keep(s->scope, s->x);
     s->keep = heed_error();
-    heed_scope mine, inner;
-    heed_scope_begin(&mine);
-    heed_scope_begin(&inner);
     s->kept = heed_scope_keep(&inner, s->x); /* not of this scope: returned unchanged */
     heed_scope_end(&inner);
     heed_scope_end(&mine);

@@ -17,6 +17,11 @@ void heed_register(heed_op *op)
         heed_fail(HEED_ERR_NULL, "register: op is NULL");
         return;
     }
+    for (const heed_op *known = registry; known != NULL; known = known->next) {
+        if (known == op) {
+            return;
+        }
+    }
     op->next = registry;
     registry = op;
 }
@@ -178,10 +183,29 @@ static heed_status run_forward(const heed_call *call, heed_tensor *y)
     return heed_scope_end(&scope);
 }
 
+static heed_tensor *compute(const heed_call *call, size_t args_size)
+{
+    const heed_tensor *first = call->inputs[0];
+    heed_result result = {.dtype = first->dtype, .shape = heed_shape_of_tensor(first)};
+    if (call->op->rule(call, &result) != HEED_OK || heed_blocked()) {
+        return NULL;
+    }
+    heed_tensor *y = make_result(call, &result);
+    if (y == NULL) {
+        return NULL;
+    }
+    if ((!result.is_view && run_forward(call, y) != HEED_OK) ||
+        (needs_node(call, y) && record(call, args_size, y) != HEED_OK)) {
+        heed_unref(y);
+        return NULL;
+    }
+    return heed_join_scope(call->op->name, y);
+}
+
 heed_tensor *heed_apply(const heed_op *op, heed_tensor *const *inputs, int count, const void *args,
                         size_t args_size)
 {
-    heed_call call = {op, inputs, count, args};
+    const heed_call call = {op, inputs, count, args};
     if (op == NULL) {
         heed_fail(HEED_ERR_NULL, "apply: op is NULL");
         return NULL;
@@ -189,20 +213,11 @@ heed_tensor *heed_apply(const heed_op *op, heed_tensor *const *inputs, int count
     if (heed_blocked() || check_call(&call) != HEED_OK) {
         return NULL;
     }
-    heed_result result = {.dtype = inputs[0]->dtype, .shape = heed_shape_of_tensor(inputs[0])};
-    if (op->rule(&call, &result) != HEED_OK || heed_blocked()) {
-        return NULL;
-    }
-    heed_tensor *y = make_result(&call, &result);
-    if (y == NULL) {
-        return NULL;
-    }
-    if ((!result.is_view && run_forward(&call, y) != HEED_OK) ||
-        (needs_node(&call, y) && record(&call, args_size, y) != HEED_OK)) {
-        heed_unref(y);
-        return NULL;
-    }
-    return heed_join_scope(op->name, y);
+    const char *outer = heed_self.operation;
+    heed_self.operation = op->name;
+    heed_tensor *y = compute(&call, args_size);
+    heed_self.operation = outer;
+    return y;
 }
 
 bool heed_wants_grad(const heed_vjp *vjp, int i)

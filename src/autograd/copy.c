@@ -36,7 +36,10 @@ heed_tensor *heed_clone(heed_tensor *x)
 
 heed_tensor *heed_contiguous(heed_tensor *x)
 {
-    return x != NULL && heed_is_contiguous(x) && x->storage != NULL ? x : heed_clone(x);
+    if (heed_blocked() || heed_check_tensor("contiguous", "x", x) != HEED_OK) {
+        return NULL;
+    }
+    return heed_is_row_major(x) ? x : heed_clone(x);
 }
 
 /* ---- to ---- */

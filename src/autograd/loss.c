@@ -48,20 +48,25 @@ static int64_t place_of(const classes *c, int64_t i, int64_t t)
     return (i / c->inner * c->count + t) * c->inner + i % c->inner;
 }
 
+/* What a target must not be counted for, and who asks: cross_entropy or nll_loss. */
+typedef struct nll_args {
+    int64_t ignore_index;
+    const char *function;
+} nll_args;
+
 /* The targets, contiguous, all inside [0, C) or ignored, and how many count. NULL on error. */
 static const int64_t *check_targets(const heed_call *call, const classes *c, int64_t *counted)
 {
-    const char *name = call->op->name;
-    const int64_t ignore_index = *(const int64_t *)call->args;
+    const nll_args *args = call->args;
     const int64_t *targets = heed_const_data_i64(heed_contiguous(call->inputs[1]));
     *counted = 0;
     for (int64_t i = 0; targets != NULL && i < call->inputs[1]->numel; i++) {
-        if (targets[i] == ignore_index) {
+        if (targets[i] == args->ignore_index) {
             continue;
         }
         if (targets[i] < 0 || targets[i] >= c->count) {
-            heed_fail(HEED_ERR_INDEX, "%s: target %lld at place %lld is outside [0, %lld)", name,
-                      (long long)targets[i], (long long)i, (long long)c->count);
+            heed_fail(HEED_ERR_INDEX, "%s: target %lld at place %lld is outside [0, %lld)",
+                      args->function, (long long)targets[i], (long long)i, (long long)c->count);
             return NULL;
         }
         ++*counted;
@@ -71,10 +76,14 @@ static const int64_t *check_targets(const heed_call *call, const classes *c, int
 
 static heed_status check_nll(const heed_call *call)
 {
-    if (heed_expect_float(call, 0) != HEED_OK || heed_expect_dtype(call, 1, HEED_I64) != HEED_OK) {
-        return heed_self.error;
+    const nll_args *args = call->args;
+    const heed_tensor *x = call->inputs[0], *targets = call->inputs[1];
+    if (!heed_is_float(x->dtype) || targets->dtype != HEED_I64) {
+        return heed_fail(HEED_ERR_DTYPE, "%s: %s with targets of %s; a float with targets of i64",
+                         args->function, heed_dtype_name(x->dtype),
+                         heed_dtype_name(targets->dtype));
     }
-    return check_shapes(call->op->name, call->inputs[0], call->inputs[1]);
+    return check_shapes(args->function, x, targets);
 }
 
 /* ---- nll_weights: -1 / count where a target chooses, else 0. nll_loss is the sum of log_probs
@@ -88,7 +97,7 @@ static heed_status nll_weights_rule(const heed_call *call, heed_result *result)
 
 static heed_status nll_weights_forward(const heed_call *call, heed_tensor *y)
 {
-    const int64_t ignore_index = *(const int64_t *)call->args;
+    const int64_t ignore_index = ((const nll_args *)call->args)->ignore_index;
     const classes c = classes_of(y);
     int64_t counted;
     const int64_t *targets = check_targets(call, &c, &counted);
@@ -120,7 +129,7 @@ static heed_status nll_loss_rule(const heed_call *call, heed_result *result)
 
 static heed_status nll_loss_forward(const heed_call *call, heed_tensor *y)
 {
-    const int64_t ignore_index = *(const int64_t *)call->args;
+    const int64_t ignore_index = ((const nll_args *)call->args)->ignore_index;
     heed_tensor *log_probs = heed_contiguous(call->inputs[0]);
     if (log_probs == NULL) {
         return heed_self.error;
@@ -142,7 +151,7 @@ static heed_status nll_loss_forward(const heed_call *call, heed_tensor *y)
 
 static void nll_loss_backward(const heed_vjp *v)
 {
-    heed_tensor *weights = heed_apply(&op_nll_weights, v->inputs, 2, v->args, sizeof(int64_t));
+    heed_tensor *weights = heed_apply(&op_nll_weights, v->inputs, 2, v->args, sizeof(nll_args));
     v->grads[0] = heed_mul(v->g, weights);
 }
 
@@ -153,10 +162,14 @@ HEED_OPERATION(nll_loss) = {.name = "nll_loss",
                             .backward = nll_loss_backward,
                             .saves = {HEED_SAVES_INPUT(0) | HEED_SAVES_INPUT(1)}};
 
+static heed_tensor *nll_loss(heed_tensor *log_probs, heed_tensor *targets, const nll_args *args)
+{
+    return heed_apply(&op_nll_loss, (heed_tensor *[]){log_probs, targets}, 2, args, sizeof *args);
+}
+
 heed_tensor *heed_nll_loss(heed_tensor *log_probs, heed_tensor *targets, int64_t ignore_index)
 {
-    heed_tensor *inputs[] = {log_probs, targets};
-    return heed_apply(&op_nll_loss, inputs, 2, &ignore_index, sizeof ignore_index);
+    return nll_loss(log_probs, targets, &(nll_args){ignore_index, "nll_loss"});
 }
 
 /* ---- the losses made of others ---- */
@@ -169,8 +182,11 @@ heed_tensor *heed_cross_entropy_ignore(heed_tensor *logits, heed_tensor *targets
         check_shapes("cross_entropy", logits, targets) != HEED_OK) {
         return NULL;
     }
-    heed_tensor *log_probs = heed_log_softmax(logits, logits->ndim > 1);
-    return heed_nll_loss(log_probs, targets, ignore_index);
+    const nll_args args = {ignore_index, "cross_entropy"};
+    heed_tensor *scores = heed_is_float(logits->dtype) /* else nll_loss says what is wrong */
+                              ? heed_log_softmax(logits, logits->ndim > 1)
+                              : logits;
+    return nll_loss(scores, targets, &args);
 }
 
 heed_tensor *heed_cross_entropy(heed_tensor *logits, heed_tensor *targets)
@@ -182,6 +198,11 @@ heed_tensor *heed_mse_loss(heed_tensor *input, heed_tensor *target)
 {
     if (heed_blocked() || heed_check_tensor("mse_loss", "input", input) != HEED_OK ||
         heed_check_tensor("mse_loss", "target", target) != HEED_OK) {
+        return NULL;
+    }
+    if (!heed_is_float(input->dtype) && !heed_is_float(target->dtype)) {
+        heed_fail(HEED_ERR_DTYPE, "mse_loss: %s and %s; one of them must be a float",
+                  heed_dtype_name(input->dtype), heed_dtype_name(target->dtype));
         return NULL;
     }
     if (!heed_same_shape(input, target)) {

@@ -108,30 +108,33 @@ static heed_status add_gradient(const run *r, heed_tensor **sum, heed_tensor *g)
     return heed_scope_end(&scope);
 }
 
-/* t->grad += g, taking g over. Several threads may train one model, so shared leaves are locked. */
+/* t->grad += g, taking g over. Several threads may train one model, so shared leaves are locked;
+ * nothing that can fail runs under the lock. */
 static heed_status add_to_grad(heed_tensor *t, heed_tensor *g)
 {
     static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+    if (!is_ours_alone(g)) {
+        heed_tensor *copy = own_copy(g);
+        heed_unref(g);
+        if (copy == NULL) {
+            return heed_self.error;
+        }
+        g = copy;
+    }
     if (t->shared) {
         pthread_mutex_lock(&lock);
     }
-    heed_status status = HEED_OK;
-    if (t->grad != NULL) {
+    if (t->grad == NULL) {
+        t->grad = g;
+    } else {
         heed_add_elements(g, t->grad);
         heed_raise_version(t->grad);
-    } else if (is_ours_alone(g)) {
-        heed_ref(g);
-        heed_set_grad(t, g);
-    } else {
-        heed_tensor *copy = own_copy(g);
-        status = copy != NULL ? HEED_OK : heed_self.error;
-        heed_set_grad(t, copy);
+        heed_unref(g);
     }
     if (t->shared) {
         pthread_mutex_unlock(&lock);
     }
-    heed_unref(g);
-    return status;
+    return HEED_OK;
 }
 
 /* Hands dL/dt to t, taking g over. */
@@ -365,10 +368,13 @@ heed_status heed_run_pass(const char *function, const heed_pass *pass)
     if (pass->count > 0) {
         memset(pass->grads, 0, (size_t)pass->count * sizeof *pass->grads);
     }
+    const char *outer = heed_self.operation;
+    heed_self.operation = function;
     heed_scope scope;
     heed_scope_begin(&scope);
     heed_set_grad_enabled(pass->create_graph);
     heed_status status = run_order(&r);
+    heed_self.operation = outer;
     heed_free(r.order.nodes, (size_t)r.order.capacity * sizeof *r.order.nodes);
     heed_scope_end(&scope);
     for (int i = 0; i < pass->count && status != HEED_OK; i++) {

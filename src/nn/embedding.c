@@ -15,6 +15,11 @@ static const heed_module_kind kind = {
 
 struct heed_embedding *heed_embedding_new(int64_t num_embeddings, int64_t embedding_dim)
 {
+    if (num_embeddings < 0 || embedding_dim < 0) {
+        heed_fail(HEED_ERR_VALUE, "embedding: %lld rows of %lld; neither can be negative",
+                  (long long)num_embeddings, (long long)embedding_dim);
+        return NULL;
+    }
     struct heed_embedding *m = heed_module_new(&kind);
     if (m == NULL) {
         return NULL;

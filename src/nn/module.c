@@ -86,7 +86,9 @@ static heed_module_entry *append(heed_module *m, const char *name)
 static heed_status add_tensor(heed_module *m, const char *name, heed_tensor **field,
                               heed_tensor *value, heed_entry_kind kind)
 {
-    *field = NULL;
+    if (field != NULL) {
+        *field = NULL;
+    }
     if (heed_share(value) == NULL ||
         (kind == HEED_PARAMETER && heed_set_requires_grad(value, true) == NULL) ||
         heed_retain(value) == NULL) {
@@ -100,7 +102,9 @@ static heed_status add_tensor(heed_module *m, const char *name, heed_tensor **fi
     entry->kind = kind;
     entry->tensor = value;
     entry->field = field;
-    *field = value;
+    if (field != NULL) {
+        *field = value;
+    }
     return HEED_OK;
 }
 
@@ -117,17 +121,22 @@ heed_status heed_add_buffer(void *module, const char *name, heed_tensor **field,
 
 heed_status heed_add_child(void *module, const char *name, void *field, void *child)
 {
-    heed_module_entry *entry = child != NULL ? append(module, name) : NULL;
-    void *kept = entry != NULL ? child : NULL;
+    heed_module *m = child;
+    if (m != NULL && m->has_owner) {
+        return heed_fail(HEED_ERR_VALUE, "%s: it is the child of a module already", m->kind->name);
+    }
+    heed_module_entry *entry = m != NULL ? append(module, name) : NULL;
+    void *kept = entry != NULL ? m : NULL;
     if (field != NULL) {
         memcpy(field, &kept, sizeof kept); /* a pointer to a pointer to some module */
     }
     if (entry == NULL) {
-        heed_module_free(child);
+        heed_module_free(m);
         return heed_fail(HEED_ERR_NULL, "module: no child for '%s'", name != NULL ? name : "");
     }
     entry->kind = HEED_CHILD;
-    entry->child = child;
+    entry->child = m;
+    m->has_owner = true;
     return HEED_OK;
 }
 
@@ -222,7 +231,9 @@ static heed_status cast_entry(heed_module_entry *entry, heed_dtype dtype)
     heed_set_requires_grad(cast, entry->tensor->requires_grad);
     heed_release(entry->tensor);
     entry->tensor = cast;
-    *entry->field = cast;
+    if (entry->field != NULL) {
+        *entry->field = cast;
+    }
     return HEED_OK;
 }
 

@@ -47,6 +47,7 @@ typedef struct heed_module_kind {
 typedef struct heed_module {
     const heed_module_kind *kind;
     bool training;                     /* true at first, as in torch */
+    bool has_owner;                    /* it is a child */
     struct heed_module_entry *entries; /* what was registered, in order */
     int count, capacity;
     int64_t changes;                    /* how often something was added */
@@ -72,9 +73,10 @@ void *heed_module_ready(void *module);
 /* heed_add_parameter: registers a tensor to train: retains it, has gradients collected for it,
  * shares it between threads, and sets *field. heed_add_buffer: one that is saved but not trained.
  * heed_add_child: takes a module over and sets *field, which is any pointer to a module. Each may
- * be called with NULL for an error that is pending; then *field becomes NULL.
+ * be called with NULL for an error that is pending; then *field becomes NULL. No field: NULL.
  *
- * HEED_ERR_NULL: no module, name or value. HEED_ERR_VALUE: a name that is taken, or holds a '.'. */
+ * HEED_ERR_NULL: no module, name or value. HEED_ERR_VALUE: a name that is taken, or holds a '.', or
+ * a child that has an owner. */
 heed_status heed_add_parameter(void *module, const char *name, heed_tensor **field,
                                heed_tensor *value);
 heed_status heed_add_buffer(void *module, const char *name, heed_tensor **field,

@@ -172,6 +172,10 @@ heed_tensor_list heed_state_dict(void *module)
 heed_tensor *heed_state(void *module, const char *name)
 {
     heed_tensor_list list = heed_state_dict(module);
+    if (!heed_error_pending() && name == NULL) {
+        heed_fail(HEED_ERR_NULL, "state: name is NULL");
+        return NULL;
+    }
     for (int i = 0; i < list.count; i++) {
         if (strcmp(list.names[i], name) == 0) {
             return list.tensors[i];
@@ -208,6 +212,9 @@ static void print_module(FILE *stream, const heed_module *m, int depth)
 heed_status heed_module_print(FILE *stream, void *module)
 {
     heed_status status = heed_module_check("module_print", module);
+    if (status == HEED_OK && stream == NULL) {
+        return heed_fail(HEED_ERR_NULL, "module_print: stream is NULL");
+    }
     if (status == HEED_OK) {
         print_module(stream, module, 0);
         fputc('\n', stream);

@@ -121,11 +121,12 @@ static void *refill(heed_thread *self, int class)
 
 static void *out_of_memory(size_t size)
 {
-    heed_fail(
-        HEED_ERR_MEMORY,
-        "out of memory: %zu bytes requested, %lld in use; smaller sizes, or a scope that ends "
-        "earlier, would help",
-        size, (long long)heed_live_bytes());
+    const char *operation = heed_self.operation;
+    heed_fail(HEED_ERR_MEMORY,
+              "%s%sout of memory: %zu bytes requested, %lld in use; smaller sizes, or a scope that "
+              "ends earlier, would help",
+              operation != NULL ? operation : "", operation != NULL ? ": " : "", size,
+              (long long)heed_live_bytes());
     return NULL;
 }
 

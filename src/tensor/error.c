@@ -32,7 +32,7 @@ const char *heed_error_message(void)
 heed_status heed_fail(heed_status status, const char *format, ...)
 {
     heed_thread *self = &heed_self;
-    if (self->error != HEED_OK) {
+    if (self->error != HEED_OK || status == HEED_OK) {
         return self->error; /* the first one tells the cause, later ones only follow from it */
     }
     va_list arguments;

@@ -21,7 +21,7 @@ typedef struct heed_operand {
 heed_operand heed_operand_of(const heed_tensor *t, int ndim, const int64_t *shape, heed_dtype as);
 heed_operand heed_constant_operand(const void *value, heed_dtype as);
 
-/* heed_map: out = kernel(in...), element by element over out's shape; `out` may be a view. */
+/* heed_map: out = kernel(in...), element by element over out's shape; `out` is contiguous. */
 void heed_map(heed_kernel *kernel, const heed_operand *in, int count, heed_tensor *out);
 
 /* heed_copy_elements: out = x, broadcast and cast. */

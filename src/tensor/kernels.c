@@ -209,15 +209,13 @@ static void from_totals(int64_t n, const heed_total *totals, double divisor, voi
 /* ---- lines, optimisers and the products: floats only ---- */
 
 #if defined T_IS_F32 || defined T_IS_F64
-/* The largest element, NaN if there is one, so that a NaN spreads over the line as in torch. */
+/* The largest element. NaN is passed over here: it comes back through exp, and spreads over the
+ * line as in torch. */
 static T largest(int64_t n, const T *x)
 {
     T max = -(T)INFINITY;
     for (int64_t i = 0; i < n; i++) {
-        max = x[i] > max || x[i] != x[i] ? x[i] : max;
-        if (max != max) {
-            break;
-        }
+        max = x[i] > max ? x[i] : max;
     }
     return max;
 }

@@ -21,15 +21,12 @@ heed_operand heed_constant_operand(const void *value, heed_dtype as)
 
 /* ---- element by element ---- */
 
-/* One run: in one go where everything lies contiguous, else a buffer at a time. */
-static void map_run(heed_kernel *kernel, const heed_operand *in, int count, const heed_tensor *out,
-                    const walk *w)
+/* One run: in one go where everything lies ready, else a buffer at a time. */
+static void map_run(heed_kernel *kernel, const heed_operand *in, int count, const walk *w)
 {
-    buffer room[LANES];
-    const int64_t n = run_length(w), out_size = (int64_t)heed_dtype_size(out->dtype);
-    const int64_t out_stride = run_stride(w, count);
-    const bool direct = out_stride == out_size || n == 1;
-    int64_t step = direct ? n : CHUNK;
+    buffer room[HEED_MAX_OPERANDS];
+    const int64_t n = run_length(w);
+    int64_t step = n;
     for (int k = 0; k < count; k++) {
         bool lies_ready =
             in[k].dtype == in[k].as && run_stride(w, k) == (int64_t)heed_dtype_size(in[k].dtype);
@@ -43,18 +40,14 @@ static void map_run(heed_kernel *kernel, const heed_operand *in, int count, cons
             from[k] = heed_walk_elements(w->lane[k].at + start * stride, stride, part, in[k].dtype,
                                          in[k].as, &room[k]);
         }
-        char *at = w->lane[count].at + start * out_stride;
-        kernel(part, from, direct ? (void *)at : (void *)&room[count]);
-        if (!direct) {
-            heed_kernels_for(out->dtype)->scatter(part, &room[count], at, out_stride / out_size);
-        }
+        kernel(part, from, w->lane[count].at + start * run_stride(w, count));
     }
 }
 
 /* Does every operand lie as `out` does, without gaps and casts? Then there is nothing to walk. */
 static bool lie_alike(const heed_operand *in, int count, const heed_tensor *out)
 {
-    bool alike = heed_is_row_major(out);
+    bool alike = true;
     for (int k = 0; alike && k < count; k++) {
         alike = in[k].dtype == in[k].as &&
                 (out->numel == 1 ||
@@ -82,7 +75,7 @@ void heed_map(heed_kernel *kernel, const heed_operand *in, int count, heed_tenso
         return;
     }
     do {
-        map_run(kernel, in, count, out, &w);
+        map_run(kernel, in, count, &w);
     } while (heed_walk_next(&w));
 }
 

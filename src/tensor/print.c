@@ -289,12 +289,13 @@ static const char *op_name(const heed_tensor *t)
 }
 
 /* log_softmax is LogSoftmaxBackward0, and log1p is Log1PBackward0: a letter that follows none is a
- * capital, an underscore goes. */
+ * capital, an underscore goes. mul_scalar is MulBackward0, because torch has one name for both. */
 static void put_graph(sink *out, const heed_tensor *t)
 {
     bool in_word = false;
     put(out, t->op != NULL ? "grad_fn=<" : "requires_grad=True");
-    for (const char *c = t->op != NULL ? op_name(t) : ""; *c != '\0'; c++) {
+    for (const char *c = t->op != NULL ? op_name(t) : ""; *c != '\0' && strcmp(c, "_scalar") != 0;
+         c++) {
         bool letter = *c >= 'a' && *c <= 'z';
         char shown = letter && !in_word ? (char)(*c - 'a' + 'A') : *c;
         put_bytes(out, &shown, *c == '_' ? 0 : 1);

@@ -45,17 +45,29 @@ static heed_status check_open(const char *function, const heed_scope *scope)
     return HEED_OK;
 }
 
-/* Ends all scopes of this depth and deeper. */
-static heed_status end_scope(heed_scope *scope)
+/* Lets go of the tensors of all scopes of this depth and deeper. */
+static void let_go(int depth)
 {
     heed_thread *self = &heed_self;
-    while (self->tensors != NULL && self->tensors->scope_depth >= scope->depth) {
+    while (self->tensors != NULL && self->tensors->scope_depth >= depth) {
         heed_tensor *t = self->tensors;
         self->tensors = t->next;
         t->scope_depth = 0;
         t->next = NULL;
         heed_unref(t);
     }
+}
+
+void heed_end_all_scopes(void)
+{
+    let_go(1);
+    heed_self.depth = 0;
+}
+
+static heed_status end_scope(heed_scope *scope)
+{
+    heed_thread *self = &heed_self;
+    let_go(scope->depth);
     int left_open = self->depth - scope->depth;
     self->depth = scope->depth - 1;
     self->grad_disabled = !scope->grad_mode;

@@ -19,6 +19,7 @@ static int64_t ended_tensors, ended_bytes; /* the counts of threads that have en
 static void unregister_thread(void *thread)
 {
     heed_thread *self = thread;
+    heed_end_all_scopes();
     heed_hand_back_memory();
     pthread_mutex_lock(&lock);
     for (heed_thread **link = &threads; *link != NULL; link = &(*link)->next) {

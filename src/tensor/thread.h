@@ -14,6 +14,7 @@ typedef struct heed_block heed_block; /* a free block: see alloc.c */
 typedef struct heed_thread {
     heed_status error;
     char message[HEED_MESSAGE_SIZE];
+    const char *operation; /* being applied, for errors from below that do not know it */
 
     heed_tensor *tensors; /* of all open scopes, the innermost scope's first */
     int depth;            /* of the innermost open scope; 0: none is open */
@@ -35,6 +36,10 @@ extern _Thread_local heed_thread heed_self;
 
 /* heed_register_thread: called on the thread's first request of memory. */
 void heed_register_thread(void);
+
+/* heed_end_all_scopes: lets go of all tensors of the calling thread's open scopes, when it ends
+ * (scope.c). */
+void heed_end_all_scopes(void);
 
 /* heed_hand_back_memory: hands the calling thread's free lists over to those who come after it, when
  * it ends (alloc.c). */
