@@ -16,7 +16,7 @@ struct close {
     bool equal_nan, is_close;
 };
 
-#include "tests/golden_loss.h"
+#include "tests/fixtures/ops_loss.h"
 
 enum { LOSSES = sizeof losses / sizeof *losses, CLOSES = sizeof closes / sizeof *closes };
 
@@ -96,7 +96,7 @@ END_TEST
 
 /* ---- cross_entropy, nll_loss ---- */
 
-/* As ops_golden.py makes them. */
+/* As make_ops.py makes them. */
 static heed_tensor *loss_logits(const struct loss *loss, heed_dtype dtype, enum layout layout)
 {
     const int64_t count = count_of(loss->logits);

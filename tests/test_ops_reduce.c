@@ -4,7 +4,7 @@
 
 #include "tests/ops_cases.h"
 
-#include "tests/golden_softmax.h"
+#include "tests/fixtures/ops_softmax.h"
 
 enum { SOFTMAX_LINES = sizeof softmax_lines / sizeof *softmax_lines };
 

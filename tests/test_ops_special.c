@@ -1,5 +1,5 @@
 /* What operations make of NaN, infinities, signed zeros and the ends of the range, as torch says it
- * (golden_special.h). */
+ * (fixtures/ops_special.h). */
 #include <math.h>
 
 #include "tests/ops_cases.h"
@@ -24,7 +24,7 @@ struct special_compare {
     bool y[GRID];
 };
 
-#include "tests/golden_special.h"
+#include "tests/fixtures/ops_special.h"
 
 _Static_assert(sizeof inputs == INPUTS * sizeof *inputs, "one result for each input");
 _Static_assert(sizeof operands == OPERANDS * sizeof *operands, "one result for each pair");

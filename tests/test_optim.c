@@ -14,7 +14,7 @@ static const struct row {
     } options;
     double expected[4];
 } rows[] = {
-#include "tests/optim_golden.h"
+#include "tests/fixtures/optim.h"
 };
 
 static heed_tensor *parameter(void)

@@ -1,5 +1,5 @@
-/* Random numbers: bit for bit those of PyTorch 1.13.1 and 2.15.0 (random_golden.h, which
- * random_golden.py made), and the generator behind them. */
+/* Random numbers: bit for bit those of PyTorch 1.13.1 and 2.15.0 (random.h, which
+ * make_random.py made), and the generator behind them. */
 #include "tensor/random.h"
 
 #include <check.h>
@@ -33,7 +33,7 @@ static const struct golden {
     double a, b, first, last;
     uint64_t sum[FLAVORS];
 } goldens[] = {
-#include "random_golden.h"
+#include "tests/fixtures/random.h"
 };
 static const uint64_t seeds[] = {SEEDS};
 

@@ -17,7 +17,7 @@ struct whole_cast {
     bool to_bool;
 };
 
-#include "tests/golden_cast.h"
+#include "tests/fixtures/ops_cast.h"
 
 enum { CASTS = sizeof casts / sizeof *casts, WHOLES = sizeof whole_casts / sizeof *whole_casts };
 

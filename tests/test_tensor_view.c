@@ -9,7 +9,7 @@ struct reshape {
     int64_t shape[4], strides[4], to_shape[4], to_strides[4];
 };
 
-#include "tests/golden_reshape.h"
+#include "tests/fixtures/ops_reshape.h"
 
 enum { RESHAPES = sizeof reshapes / sizeof *reshapes };
 

@@ -101,7 +101,7 @@ END_TEST
 /* The same seed, weights, batches and optimiser as the PyTorch twin. */
 enum { STEPS = 20 };
 static const double losses_of_pytorch[3][STEPS] = {
-#include "tests/toy_golden.h"
+#include "tests/fixtures/toy.h"
 };
 
 static bool compare_loss(void *context, struct toy_model *m, int step, double loss)

@@ -102,7 +102,7 @@ heed_status heed_check_differ(const heed_check *c, const heed_tensor *x, heed_ja
 heed_status heed_check_pull_back(const heed_check *c, heed_tensor *y, const heed_tensor *u,
                                  heed_tensor *alias, bool create_graph, double *to)
 {
-    heed_tensor *g;
+    heed_tensor *g = NULL;
     heed_scope scope;
     heed_scope_begin(&scope);
     const heed_pass pass = {.y = y,

@@ -38,26 +38,28 @@ static void fill_upstream(heed_tensor *u)
 
 /* ---- comparing ---- */
 
-/* Names the input, its element and the value that differ most; `outputs` is NULL for a sum over
- * them. */
+/* The indices of the i-th element, as text. */
+static heed_text index_text(const heed_tensor *t, int64_t i)
+{
+    int64_t at[HEED_MAX_DIMS] = {0};
+    for (int d = t->ndim - 1; d >= 0 && t->numel > 0; d--) {
+        at[d] = i % t->shape[d];
+        i /= t->shape[d];
+    }
+    return heed_shape_text(t->ndim, at);
+}
+
+/* Names the element and both values where they differ most; output -1 is the sum of all, with a
+ * random upstream. */
 static heed_status report(const heed_check *c, int input, const heed_tensor *y, int64_t output,
                           int64_t element, double analytic, double numeric)
 {
     const heed_tensor *x = c->inputs[input];
-    int64_t at[HEED_MAX_DIMS], to[HEED_MAX_DIMS];
-    for (int d = x->ndim - 1; d >= 0; d--) {
-        at[d] = element % x->shape[d];
-        element /= x->shape[d];
-    }
-    for (int d = y->ndim - 1; d >= 0 && output >= 0; d--) {
-        to[d] = output % y->shape[d];
-        output /= y->shape[d];
-    }
     return heed_fail(HEED_ERR_GRADCHECK,
                      "%s: the gradient through %s by input %d %s at %s, of output %s: analytic "
                      "%.10g, numeric %.10g, off by %.3g",
-                     c->name, c->operation, input, HEED_TEXT(x), heed_shape_text(x->ndim, at).text,
-                     output < 0 ? "(random upstream)" : heed_shape_text(y->ndim, to).text, analytic,
+                     c->name, c->operation, input, HEED_TEXT(x), index_text(x, element).text,
+                     output < 0 ? "(random upstream)" : index_text(y, output).text, analytic,
                      numeric, fabs(analytic - numeric));
 }
 
