@@ -22,7 +22,8 @@ heed_status heed_check_tensor(const char *function, const char *argument, const 
 
 heed_status heed_check_value(const char *function, double value, heed_dtype dtype)
 {
-    if (dtype == HEED_I64 && (value < -0x1p63 || !(value < 0x1p63))) {
+    const double limit = 9223372036854775808.0; /* 2^63 */
+    if (dtype == HEED_I64 && !(value >= -limit && value < limit)) {
         return heed_fail(HEED_ERR_VALUE, "%s: i64 cannot hold %g", function, value);
     }
     return HEED_OK;
