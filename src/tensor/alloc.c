@@ -40,6 +40,7 @@ struct heed_block {
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static heed_block *left_behind[HEED_SIZE_CLASSES];
 static bool anything_left; /* read without the lock, as a hint */
+static heed_block *slabs;  /* those of all threads */
 
 /* ---- size classes: 64, then 80 96 112 128, 160 192 224 256, 320 ... ---- */
 
@@ -70,6 +71,20 @@ static void *from_system(heed_thread *self, size_t size)
     return aligned_alloc(ALIGNMENT, size);
 }
 
+/* A slab for small blocks. All of them are on one list, by which leak checkers find them. */
+static char *new_slab(heed_thread *self)
+{
+    heed_block *slab = from_system(self, SLAB);
+    if (slab != NULL) {
+        pthread_mutex_lock(&lock);
+        slab->next = slabs;
+        slabs = slab;
+        pthread_mutex_unlock(&lock);
+        POISON((char *)slab + ALIGNMENT, SLAB - ALIGNMENT);
+    }
+    return (char *)slab;
+}
+
 /* Cuts a small block off the slab. What is left of a slab too short for it is dropped: at most a
  * kilobyte in 64. */
 static void *from_slab(heed_thread *self, size_t size)
@@ -77,13 +92,12 @@ static void *from_slab(heed_thread *self, size_t size)
     size_t alignment = size >= ALIGNED ? ALIGNMENT : 16;
     uintptr_t at = ((uintptr_t)self->slab + alignment - 1) & ~(uintptr_t)(alignment - 1);
     if (self->slab == NULL || at + size > (uintptr_t)self->slab_end) {
-        char *slab = from_system(self, SLAB);
+        char *slab = new_slab(self);
         if (slab == NULL) {
             return NULL;
         }
-        POISON(slab, SLAB);
         self->slab_end = slab + SLAB;
-        at = (uintptr_t)slab;
+        at = (uintptr_t)slab + ALIGNMENT; /* behind the link */
     }
     self->slab = (char *)(at + size);
     return (void *)at;
