@@ -43,7 +43,7 @@ KERNELS := $(foreach i,$(ISAS),$(foreach d,$(DTYPES),$(BUILD)/kernels/$(i)/$(d)/
 # ---- the library ----
 
 SOURCES := $(filter-out src/tensor/kernels.c src/tensor/gemm.c,$(wildcard src/*/*.c))
-HEADERS := $(wildcard src/*.h src/*/*.h)
+PUBLIC   = $(shell sed -n 's/^\#include "\(.*\)"/\1/p' src/heed.h src/nn/nn.h)
 OBJECTS := $(SOURCES:%.c=$(BUILD)/%.o) $(KERNELS)
 LIBRARY := $(BUILD)/libheed.a
 
@@ -66,7 +66,7 @@ help:
 	@echo "make test-isas     the tests under each HEED_ISA that this machine has"
 	@echo "make layers        do includes point one way: nn -> autograd -> tensor?"
 	@echo "make format        clang-format everything; check-format only looks"
-	@echo "make lint          cppcheck and clang-tidy"
+	@echo "make lint          cppcheck"
 	@echo "make install       header, library and heed.pc under PREFIX=$(PREFIX)"
 
 demo: $(BUILD)/next_token
@@ -151,7 +151,7 @@ lint:
 
 install: $(LIBRARY)
 	install -d $(DESTDIR)$(PREFIX)/lib/pkgconfig
-	for h in $(HEADERS:src/%=%); do install -D -m 644 src/$$h $(DESTDIR)$(PREFIX)/include/heed/$$h; done
+	for h in heed.h nn/nn.h $(PUBLIC); do install -D -m 644 src/$$h $(DESTDIR)$(PREFIX)/include/heed/$$h; done
 	install -m 644 $(LIBRARY) $(DESTDIR)$(PREFIX)/lib/
 	printf 'Name: heed\nDescription: tiny autograd framework that trains self-attention\nVersion: %s\nCflags: -I%s\nLibs: -L%s -lheed -lm -pthread\n' \
 	    $(VERSION) $(PREFIX)/include/heed $(PREFIX)/lib > $(DESTDIR)$(PREFIX)/lib/pkgconfig/heed.pc

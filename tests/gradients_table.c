@@ -33,10 +33,12 @@ static heed_tensor *attention(heed_tensor *q, heed_tensor *k, heed_tensor *v)
 /* This operation has no public function. */
 static heed_tensor *nll_weights(heed_tensor *log_probs, heed_tensor *targets)
 {
-    const int64_t ignore_index = -100;
+    const struct {
+        int64_t ignore_index;
+        const char *function;
+    } args = {-100, "nll_weights"};
     heed_tensor *inputs[] = {log_probs, targets};
-    return heed_apply(heed_find_operation("nll_weights"), inputs, 2, &ignore_index,
-                      sizeof ignore_index);
+    return heed_apply(heed_find_operation("nll_weights"), inputs, 2, &args, sizeof args);
 }
 
 static heed_tensor *by_f32(heed_tensor *x)

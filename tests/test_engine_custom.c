@@ -293,12 +293,53 @@ START_TEST(grad_mode_inside_a_derivative)
 }
 END_TEST
 
+static heed_status silent_forward(const heed_call *call, heed_tensor *y)
+{
+    (void)call, (void)y;
+    return HEED_ERR_VALUE;
+}
+
+static heed_status silent_rule(const heed_call *call, heed_result *result)
+{
+    (void)call, (void)result;
+    return HEED_ERR_INDEX;
+}
+
+/* An operation that fails without a word, or lacks a part, is an error and never a result. */
+START_TEST(incomplete_operations)
+{
+    heed_tensor *x = LEAF(1, 2);
+    const heed_op mute = {
+        .name = "mute", .inputs = 1, .rule = first_rule, .forward = silent_forward};
+    ck_assert_ptr_null(heed_apply(&mute, &x, 1, NULL, 0));
+    expect_error(HEED_ERR_VALUE, "mute: its forward failed");
+    const heed_op unruly = {
+        .name = "unruly", .inputs = 1, .rule = silent_rule, .forward = copy_forward};
+    ck_assert_ptr_null(heed_apply(&unruly, &x, 1, NULL, 0));
+    expect_error(HEED_ERR_INDEX, "unruly: its rule failed");
+    const heed_op no_rule = {.name = "no_rule", .inputs = 1, .forward = copy_forward};
+    ck_assert_ptr_null(heed_apply(&no_rule, &x, 1, NULL, 0));
+    expect_error(HEED_ERR_NULL, "no_rule");
+    const heed_op no_forward = {.name = "no_forward", .inputs = 1, .rule = first_rule};
+    ck_assert_ptr_null(heed_apply(&no_forward, &x, 1, NULL, 0));
+    expect_error(HEED_ERR_NULL, "no_forward");
+    const heed_op fine = {.name = "fine", .inputs = 1, .rule = first_rule, .forward = copy_forward};
+    ck_assert_ptr_null(heed_apply(&fine, &x, 1, NULL, 8));
+    expect_error(HEED_ERR_VALUE, "8 bytes");
+    char large[70000] = "";
+    ck_assert_ptr_null(heed_apply(&fine, &x, 1, large, sizeof large));
+    expect_error(HEED_ERR_VALUE, "70000 bytes");
+    ck_assert_ptr_nonnull(heed_apply(&fine, &x, 1, NULL, 0));
+}
+END_TEST
+
 void add_custom_cases(Suite *suite)
 {
     TCase *custom = heed_case(suite, "custom");
     tcase_add_test(custom, operations_of_many_inputs);
     tcase_add_test(custom, operations_of_many_inputs_are_checked);
     tcase_add_test(custom, three_inputs);
+    tcase_add_test(custom, incomplete_operations);
     tcase_add_loop_test(custom, an_error_inside_a_derivative, 0,
                         (int)(sizeof misbehaviours / sizeof *misbehaviours));
     tcase_add_test(custom, borrowed_gradients);

@@ -122,9 +122,22 @@ START_TEST(grow_keeps_the_content)
 }
 END_TEST
 
+START_TEST(grow_may_shrink)
+{
+    char *block = heed_alloc(1000);
+    memset(block, 7, 1000);
+    char *smaller = heed_grow(block, 1000, 100);
+    ck_assert_int_eq(smaller[0] + smaller[99], 14);
+    heed_free(smaller, 100);
+}
+END_TEST
+
 START_TEST(empty_cache_gives_large_blocks_back)
 {
     enum { SIZE = 3000000 };
+    if (!heed_allocator_keeps_blocks()) {
+        return;
+    }
     heed_free(heed_alloc(SIZE), SIZE);
     const int64_t requests = heed_system_requests();
     heed_free(heed_alloc(SIZE), SIZE);
@@ -309,7 +322,7 @@ START_TEST(in_a_steady_state_the_system_is_not_asked)
     const int64_t requests = heed_system_requests();
     for (int t = 4; t < 24; t++) {
         last = step(&m, t);
-        ck_assert_int_eq(heed_system_requests(), requests);
+        ck_assert(heed_system_requests() == requests || !heed_allocator_keeps_blocks());
     }
     ck_assert_int_gt(requests, 0);
     ck_assert_double_lt(last, first); /* it did train */
@@ -340,6 +353,7 @@ Suite *memory_suite(void)
     tcase_add_test(tests, live_bytes_are_the_requested_bytes);
     tcase_add_test(tests, a_tensor_costs_its_handle_its_storage_and_its_elements);
     tcase_add_test(tests, grow_keeps_the_content);
+    tcase_add_test(tests, grow_may_shrink);
     tcase_add_test(tests, empty_cache_gives_large_blocks_back);
     tcase_add_test(tests, tensors_without_elements_are_tensors);
     tcase_add_test(tests, sizes_beyond_the_machine_are_errors);

@@ -128,6 +128,65 @@ START_TEST(test_bad_registration)
 }
 END_TEST
 
+/* A child has one owner, which frees it, and is not its own. */
+START_TEST(test_ownership)
+{
+    int freed = 0;
+    struct gate *m = gate_new(2, &freed), *other = gate_new(2, &freed);
+    heed_add_child(other, "taken", NULL, m->project);
+    expect_error(HEED_ERR_VALUE, "Linear 'taken': it has an owner");
+    heed_add_child(m, "self", NULL, m);
+    expect_error(HEED_ERR_VALUE, "Gate 'self'");
+    heed_add_child(m->project, "above", NULL, m);
+    expect_error(HEED_ERR_VALUE, "Gate 'above'");
+    heed_linear_free(m->project);
+    expect_error(HEED_ERR_VALUE, "child of a Gate");
+    heed_add_child(m, "other", NULL, other);
+    heed_module_free(m);
+    ck_assert_int_eq(freed, 2);
+    ck_assert_ptr_null(heed_module_new(NULL));
+    expect_error(HEED_ERR_VALUE, "module_new");
+}
+END_TEST
+
+/* Casting keeps the tensors themselves, so tied parameters stay tied and optimisers hold. */
+START_TEST(test_cast_keeps_ties)
+{
+    int freed = 0;
+    struct gate *m = gate_new(2, &freed);
+    heed_tensor *scale = m->scale;
+    heed_add_parameter(m->project, "tied", NULL, scale);
+    heed_optimizer *sgd = heed_sgd_new(heed_parameters(m), 1, (heed_sgd_options){0});
+    ck_assert_int_eq(heed_parameters(m).count, 3);
+    heed_module_to(m, HEED_F64);
+    ck_assert_int_eq(heed_parameters(m).count, 3);
+    ck_assert_ptr_eq(heed_state(m, "project.tied"), scale);
+    ck_assert_int_eq(scale->dtype, HEED_F64);
+    heed_backward(heed_sum(gate_forward(m, heed_ones(HEED_SHAPE(2), HEED_F64))));
+    heed_optimizer_step(sgd);
+    ck_assert_double_lt(heed_at(scale, HEED_INDEX(0)), 1);
+    heed_optimizer_free(sgd);
+    heed_module_free(m);
+}
+END_TEST
+
+/* What was saved for a backward is not silently another value after a cast. */
+START_TEST(test_cast_before_backward)
+{
+    heed_tensor *x = heed_set_requires_grad(heed_ones(HEED_SHAPE(2), HEED_F32), true);
+    heed_tensor *loss = heed_sum(heed_mul(x, x));
+    heed_set_data(x, heed_full(HEED_SHAPE(2), 5, HEED_F32));
+    ck_assert_int_eq(heed_backward(loss), HEED_ERR_VERSION);
+    expect_error(HEED_ERR_VERSION, "mul");
+    heed_set_data(x, heed_ones(HEED_SHAPE(3), HEED_F32));
+    expect_error(HEED_ERR_SHAPE, "set_data: target (2) and value (3)");
+    heed_set_data(x, heed_ones(HEED_SHAPE(2), HEED_I64));
+    expect_error(HEED_ERR_DTYPE, "i64");
+    heed_set_data(loss, heed_ones(HEED_SCALAR, HEED_F32));
+    expect_error(HEED_ERR_GRAPH, "result of an operation");
+}
+END_TEST
+
 /* Every allocation of a constructor fails once; nothing is lost, and the next call works. */
 START_TEST(test_constructors_without_memory)
 {
@@ -295,7 +354,10 @@ Suite *nn_suite(void)
     tcase_add_test(modules, test_lists_follow_the_tree);
     tcase_add_test(modules, test_bad_registration);
     tcase_add_test(modules, test_constructors_without_memory);
+    tcase_add_test(modules, test_ownership);
     tcase_add_test(modules, test_cast);
+    tcase_add_test(modules, test_cast_keeps_ties);
+    tcase_add_test(modules, test_cast_before_backward);
     tcase_add_test(modules, test_tree_as_torch_prints_it);
     TCase *layers = heed_case(suite, "layers");
     tcase_add_test(layers, test_initialisation);

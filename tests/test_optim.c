@@ -106,6 +106,32 @@ START_TEST(test_no_step_after_an_error)
 }
 END_TEST
 
+/* A step for which there was no memory can be taken again. */
+START_TEST(test_step_without_memory)
+{
+    for (int n = 0;; n++) {
+        heed_tensor *p = parameter();
+        heed_optimizer *adam =
+            heed_adam_new((heed_tensor_list){1, &p, NULL}, 0.1, (heed_adam_options){0});
+        heed_backward(heed_sum(p));
+        heed_fail_allocation(n);
+        heed_status status = heed_optimizer_step(adam);
+        heed_fail_allocation(-1);
+        if (status != HEED_OK) {
+            expect_error(HEED_ERR_MEMORY, "out of memory");
+            EXPECT_VALUES(p, 0, 1, -0.5, 0.25, 2);
+            heed_optimizer_step(adam);
+        }
+        EXPECT_VALUES(p, 1e-7, 0.9, -0.6, 0.15, 1.9);
+        heed_optimizer_free(adam);
+        if (status == HEED_OK) {
+            ck_assert_int_gt(n, 3);
+            break;
+        }
+    }
+}
+END_TEST
+
 START_TEST(test_learning_rate_may_change)
 {
     heed_tensor *p = parameter();
@@ -165,6 +191,7 @@ Suite *optim_suite(void)
     TCase *use = heed_case(suite, "use");
     tcase_add_test(use, test_without_gradient);
     tcase_add_test(use, test_no_step_after_an_error);
+    tcase_add_test(use, test_step_without_memory);
     tcase_add_test(use, test_learning_rate_may_change);
     tcase_add_test(use, test_step_raises_the_version);
     tcase_add_test(use, test_bad_options);

@@ -116,7 +116,7 @@ START_TEST(end_with_ends_the_scope_after_an_error_too)
     expect_error(HEED_ERR_SHAPE, "matmul: (2) x ()");
     heed_scope_begin(&scope);
     ck_assert_ptr_null(heed_scope_end_with(&scope, NULL));
-    expect_error(HEED_ERR_NULL, "scope_keep: t is NULL");
+    expect_error(HEED_ERR_NULL, "scope_end_with: t is NULL");
     ck_assert_int_eq(heed_scope_end(&scope), HEED_ERR_SCOPE); /* it has ended */
     expect_error(HEED_ERR_SCOPE, "scope_end: this scope is not open");
 }
@@ -364,6 +364,34 @@ START_TEST(without_a_scope_results_have_no_owner)
 }
 END_TEST
 
+/* A scope that was ended from outside is not mistaken for a later one at its depth. */
+START_TEST(a_stale_scope_ends_nobody_elses)
+{
+    heed_scope outer, stale, again, inner;
+    heed_scope_begin(&outer);
+    heed_scope_begin(&stale);
+    heed_scope_end(&outer);
+    expect_error(HEED_ERR_SCOPE, "still open");
+    heed_scope_begin(&again);
+    heed_scope_begin(&inner);
+    heed_tensor *x = heed_ones(HEED_SHAPE(2), HEED_F32);
+    ck_assert_int_eq(heed_scope_end(&stale), HEED_ERR_SCOPE);
+    expect_error(HEED_ERR_SCOPE, "not open");
+    EXPECT_VALUES(x, 0, 1, 1);
+    ck_assert_int_eq(heed_scope_end(&inner), HEED_OK);
+    ck_assert_int_eq(heed_scope_end(&again), HEED_OK);
+}
+END_TEST
+
+START_TEST(a_result_with_a_graph_is_not_shared)
+{
+    heed_tensor *x = heed_set_requires_grad(heed_ones(HEED_SHAPE(2), HEED_F32), true);
+    ck_assert_ptr_null(heed_share(heed_exp(x)));
+    expect_error(HEED_ERR_GRAPH, "share: t (2) has a graph");
+    ck_assert(heed_share(heed_detach(heed_exp(x)))->shared);
+}
+END_TEST
+
 Suite *scope_suite(void)
 {
     Suite *suite = suite_create("scope");
@@ -385,5 +413,7 @@ Suite *scope_suite(void)
     tcase_add_test(tests, the_end_of_a_scope_restores_the_grad_mode);
     tcase_add_test(bare, without_a_scope_results_have_no_owner);
     suite_add_tcase(suite, bare);
+    tcase_add_test(tests, a_stale_scope_ends_nobody_elses);
+    tcase_add_test(tests, a_result_with_a_graph_is_not_shared);
     return suite;
 }

@@ -69,6 +69,9 @@ static heed_status check_call(const heed_call *call)
                          "%s: no scope is open to own the result; heed_scope_begin first",
                          op->name);
     }
+    if (op->rule == NULL) {
+        return heed_fail(HEED_ERR_NULL, "%s: the operation has no rule", op->name);
+    }
     if (call->inputs == NULL) {
         return heed_fail(HEED_ERR_NULL, "%s: the list of tensors is NULL", op->name);
     }
@@ -179,7 +182,10 @@ static heed_status run_forward(const heed_call *call, heed_tensor *y)
 {
     heed_scope scope;
     heed_scope_begin_no_grad(&scope);
-    call->op->forward(call, y);
+    heed_status status = call->op->forward(call, y);
+    if (status != HEED_OK) {
+        heed_fail(status, "%s: its forward failed", call->op->name); /* and did not say why */
+    }
     return heed_scope_end(&scope);
 }
 
@@ -187,7 +193,12 @@ static heed_tensor *compute(const heed_call *call, size_t args_size)
 {
     const heed_tensor *first = call->inputs[0];
     heed_result result = {.dtype = first->dtype, .shape = heed_shape_of_tensor(first)};
-    if (call->op->rule(call, &result) != HEED_OK || heed_blocked()) {
+    heed_status status = call->op->rule(call, &result);
+    if (status == HEED_OK && !result.is_view && call->op->forward == NULL) {
+        status = HEED_ERR_NULL;
+    }
+    if (status != HEED_OK || heed_blocked()) {
+        heed_fail(status, "%s: its rule failed, or it has no forward", call->op->name);
         return NULL;
     }
     heed_tensor *y = make_result(call, &result);
@@ -213,6 +224,11 @@ heed_tensor *heed_apply(const heed_op *op, heed_tensor *const *inputs, int count
     if (heed_blocked() || check_call(&call) != HEED_OK) {
         return NULL;
     }
+    if (args_size > UINT16_MAX || (args == NULL && args_size > 0)) {
+        heed_fail(HEED_ERR_VALUE, "%s: %zu bytes of arguments; at most %d, and not NULL", op->name,
+                  args_size, UINT16_MAX);
+        return NULL;
+    }
     const char *outer = heed_self.operation;
     heed_self.operation = op->name;
     heed_tensor *y = compute(&call, args_size);
@@ -222,5 +238,5 @@ heed_tensor *heed_apply(const heed_op *op, heed_tensor *const *inputs, int count
 
 bool heed_wants_grad(const heed_vjp *vjp, int i)
 {
-    return vjp->inputs[i]->requires_grad;
+    return vjp->wanted[i];
 }

@@ -41,6 +41,7 @@ typedef struct heed_vjp {
     heed_tensor *y, *g; /* the result and its gradient g = dL/dy */
     heed_tensor *const *inputs;
     const void *args;
+    const bool *wanted;  /* of which inputs; ask heed_wants_grad */
     heed_tensor **grads; /* to be set: the gradient of each input, in y's broadcast shape or the
                             input's own; NULL where there is none */
 } heed_vjp;
@@ -84,7 +85,7 @@ bool heed_wants_grad(const heed_vjp *vjp, int i);
 heed_status heed_expect_dtype(const heed_call *call, int i, heed_dtype dtype);
 heed_status heed_expect_float(const heed_call *call, int i);
 
-/* ---- the registry: every operation of the library ---- */
+/* ---- the registry: every operation that is linked (of a static library: those that are used) ---- */
 
 /* heed_first_operation: the head of the list that heed_op.next continues.
  * heed_find_operation: the one of that name, or NULL. */

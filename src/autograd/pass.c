@@ -224,21 +224,49 @@ static heed_tensor *fit_gradient(const heed_tensor *node, const heed_tensor *inp
     return fitted;
 }
 
-/* Runs the derivative of a node; grads[j] is then held for each input that has one. */
-static heed_status differentiate(heed_tensor *node, heed_tensor *g, heed_tensor **grads)
+/* The gradients of a node's inputs, on their way from its derivative. */
+typedef struct input_gradients {
+    heed_tensor *grads[4], **at; /* room for few; else of heed_alloc */
+    bool few_wanted[4], *wanted;
+} input_gradients;
+
+/* Does the pass go on to this input? */
+static bool is_wanted(const heed_pass *pass, const heed_tensor *input)
+{
+    return input->requires_grad &&
+           (pass->xs == NULL || input->engine_mark > 0 || find_wanted(pass, input) >= 0);
+}
+
+static heed_status make_room(const run *r, const heed_tensor *node, input_gradients *g)
+{
+    const size_t count = node->input_count;
+    *g = (input_gradients){.at = g->grads, .wanted = g->few_wanted};
+    if (count > 4) {
+        g->at = heed_alloc_zeroed(count * (sizeof *g->at + sizeof *g->wanted));
+        if (g->at == NULL) {
+            return heed_self.error;
+        }
+        g->wanted = (bool *)(g->at + count);
+    }
+    for (size_t j = 0; j < count; j++) {
+        g->wanted[j] = is_wanted(r->pass, node->inputs[j]);
+    }
+    return HEED_OK;
+}
+
+/* Runs the derivative of a node; at[j] is then held for each input that is wanted and has one. */
+static heed_status differentiate(heed_tensor *node, heed_tensor *g, const input_gradients *to)
 {
     heed_scope scope;
     heed_scope_begin(&scope);
-    const heed_vjp vjp = {node, g, node->inputs, node->args, grads};
+    const heed_vjp vjp = {node, g, node->inputs, node->args, to->wanted, to->at};
     node->op->backward(&vjp);
     for (int j = 0; j < node->input_count; j++) {
-        if (grads[j] == NULL || !node->inputs[j]->requires_grad || heed_blocked()) {
-            grads[j] = NULL;
-            continue;
-        }
-        grads[j] = fit_gradient(node, node->inputs[j], grads[j]);
-        if (grads[j] != NULL) {
-            heed_ref(grads[j]);
+        heed_tensor **grad = &to->at[j];
+        const bool given = *grad != NULL && to->wanted[j] && !heed_blocked();
+        *grad = given ? fit_gradient(node, node->inputs[j], *grad) : NULL;
+        if (*grad != NULL) {
+            heed_ref(*grad);
         }
     }
     return heed_scope_end(&scope);
@@ -246,27 +274,21 @@ static heed_status differentiate(heed_tensor *node, heed_tensor *g, heed_tensor 
 
 static heed_status run_node(const run *r, heed_tensor *node, heed_tensor *g)
 {
-    heed_tensor *few[4] = {NULL}, **grads = few;
-    const size_t size = node->input_count * sizeof *grads;
-    if (check_kept(r, node) != HEED_OK || check_version(r, node) != HEED_OK) {
+    input_gradients to;
+    if (check_kept(r, node) != HEED_OK || check_version(r, node) != HEED_OK ||
+        make_room(r, node, &to) != HEED_OK) {
         return heed_self.error;
     }
-    if (node->input_count > 4) {
-        grads = heed_alloc_zeroed(size);
-        if (grads == NULL) {
-            return heed_self.error;
-        }
-    }
-    heed_status status = differentiate(node, g, grads);
+    heed_status status = differentiate(node, g, &to);
     for (int j = 0; j < node->input_count; j++) {
-        if (grads[j] != NULL && status == HEED_OK) {
-            status = deliver(r, node->inputs[j], grads[j]);
-        } else if (grads[j] != NULL) {
-            heed_unref(grads[j]);
+        if (to.at[j] != NULL && status == HEED_OK) {
+            status = deliver(r, node->inputs[j], to.at[j]);
+        } else if (to.at[j] != NULL) {
+            heed_unref(to.at[j]);
         }
     }
-    if (grads != few) {
-        heed_free(grads, size);
+    if (to.at != to.grads) {
+        heed_free(to.at, node->input_count * (sizeof *to.at + sizeof *to.wanted));
     }
     return status;
 }

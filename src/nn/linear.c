@@ -53,6 +53,11 @@ heed_tensor *heed_linear_forward(struct heed_linear *m, heed_tensor *x)
     if (heed_module_check("linear_forward", m) != HEED_OK) {
         return NULL;
     }
+    if (x != NULL && (x->ndim == 0 || x->shape[x->ndim - 1] != m->in_features)) {
+        heed_fail(HEED_ERR_SHAPE, "linear_forward: x %s must end in in_features, %lld",
+                  heed_shape_text(x->ndim, x->shape).text, (long long)m->in_features);
+        return NULL;
+    }
     heed_scope scope;
     heed_scope_begin(&scope);
     heed_tensor *y = heed_matmul(x, heed_transpose(m->weight, 0, 1));

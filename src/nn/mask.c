@@ -7,6 +7,10 @@
 
 heed_tensor *heed_causal_block_mask(int64_t length)
 {
+    if (length < 0) {
+        heed_fail(HEED_ERR_SHAPE, "causal_block_mask: length %lld; 0 or more", (long long)length);
+        return NULL;
+    }
     heed_scope scope;
     heed_scope_begin(&scope);
     heed_tensor *ones = heed_ones(HEED_SHAPE(length, length), HEED_F32);

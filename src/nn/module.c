@@ -8,12 +8,17 @@
 #include "autograd/shape.h"
 #include "nn/module_entries.h"
 #include "tensor/alloc.h"
+#include "tensor/create.h"
 
 /* ---- making ---- */
 
 void *heed_module_new(const heed_module_kind *kind)
 {
     if (heed_error_pending()) {
+        return NULL;
+    }
+    if (kind == NULL || kind->size < sizeof(heed_module)) {
+        heed_fail(HEED_ERR_VALUE, "module_new: its kind has no size for a heed_module");
         return NULL;
     }
     heed_module *module = heed_alloc_zeroed(kind->size);
@@ -101,7 +106,6 @@ static heed_status add_tensor(heed_module *m, const char *name, heed_tensor **fi
     }
     entry->kind = kind;
     entry->tensor = value;
-    entry->field = field;
     if (field != NULL) {
         *field = value;
     }
@@ -119,34 +123,50 @@ heed_status heed_add_buffer(void *module, const char *name, heed_tensor **field,
     return add_tensor(module, name, field, value, HEED_BUFFER);
 }
 
+/* Is `m` the module `outer`, or somewhere inside it? */
+static bool is_inside(const heed_module *m, const heed_module *outer)
+{
+    while (m != NULL && m != outer) {
+        m = m->owner;
+    }
+    return m != NULL;
+}
+
 heed_status heed_add_child(void *module, const char *name, void *field, void *child)
 {
-    heed_module *m = child;
-    if (m != NULL && m->has_owner) {
-        return heed_fail(HEED_ERR_VALUE, "%s: it is the child of a module already", m->kind->name);
-    }
-    heed_module_entry *entry = m != NULL ? append(module, name) : NULL;
-    void *kept = entry != NULL ? m : NULL;
+    heed_module *m = child, *kept = NULL;
     if (field != NULL) {
         memcpy(field, &kept, sizeof kept); /* a pointer to a pointer to some module */
     }
+    if (m != NULL && (m->owner != NULL || is_inside(module, m))) {
+        return heed_fail(HEED_ERR_VALUE, "%s '%s': it has an owner already, or holds this module",
+                         m->kind->name, name != NULL ? name : "");
+    }
+    heed_module_entry *entry = m != NULL ? append(module, name) : NULL;
     if (entry == NULL) {
         heed_module_free(m);
         return heed_fail(HEED_ERR_NULL, "module: no child for '%s'", name != NULL ? name : "");
     }
     entry->kind = HEED_CHILD;
     entry->child = m;
-    m->has_owner = true;
+    m->owner = module;
+    if (field != NULL) {
+        memcpy(field, &m, sizeof m);
+    }
     return HEED_OK;
 }
 
 /* ---- freeing ---- */
 
-void heed_module_free(void *module)
+heed_status heed_module_free(void *module)
 {
     heed_module *m = module;
     if (m == NULL) {
-        return;
+        return heed_error_pending();
+    }
+    if (m->owner != NULL) {
+        return heed_fail(HEED_ERR_VALUE, "module_free: this %s is a child of a %s, which frees it",
+                         m->kind->name, m->owner->kind->name);
     }
     if (m->kind->destroy != NULL) {
         m->kind->destroy(m);
@@ -155,6 +175,7 @@ void heed_module_free(void *module)
     for (int i = 0; i < m->count; i++) {
         heed_module_entry *entry = &m->entries[i];
         if (entry->kind == HEED_CHILD) {
+            entry->child->owner = NULL;
             heed_module_free(entry->child);
         } else {
             heed_release(entry->tensor);
@@ -163,6 +184,7 @@ void heed_module_free(void *module)
     }
     heed_free(m->entries, (size_t)m->capacity * sizeof *m->entries);
     heed_free(m, m->kind->size);
+    return heed_error_pending();
 }
 
 /* ---- for users ---- */
@@ -177,11 +199,12 @@ heed_status heed_module_check(const char *function, const void *module)
 
 heed_status heed_zero_grad(void *module)
 {
+    heed_status status = heed_module_check("zero_grad", module);
     heed_tensor_list list = heed_parameters(module);
-    for (int i = 0; i < list.count; i++) {
-        heed_clear_grad(list.tensors[i]);
+    for (int i = 0; i < list.count && status == HEED_OK; i++) {
+        status = heed_clear_grad(list.tensors[i]);
     }
-    return heed_module_check("zero_grad", module);
+    return status;
 }
 
 static void set_training(heed_module *m, bool training)
@@ -219,28 +242,18 @@ static bool is_float(const heed_tensor *t)
     return t->dtype == HEED_F32 || t->dtype == HEED_F64;
 }
 
+/* Casts a tensor in place: it stays the same tensor for whoever holds it. */
 static heed_status cast_entry(heed_module_entry *entry, heed_dtype dtype)
 {
     if (!is_float(entry->tensor) || entry->tensor->dtype == dtype) {
         return HEED_OK;
     }
-    heed_tensor *cast = heed_share(heed_to(entry->tensor, dtype));
-    if (cast == NULL || heed_retain(cast) == NULL) {
-        return heed_error_pending();
-    }
-    heed_set_requires_grad(cast, entry->tensor->requires_grad);
-    heed_release(entry->tensor);
-    entry->tensor = cast;
-    if (entry->field != NULL) {
-        *entry->field = cast;
-    }
-    return HEED_OK;
+    return heed_set_data(entry->tensor, heed_to(entry->tensor, dtype));
 }
 
 static heed_status cast_module(heed_module *m, heed_dtype dtype)
 {
     heed_status status = HEED_OK;
-    m->changes++;
     for (int i = 0; i < m->count && status == HEED_OK; i++) {
         heed_module_entry *entry = &m->entries[i];
         status =

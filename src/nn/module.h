@@ -22,7 +22,8 @@
  *     }
  *
  * From that come the parameters with torch's names ("project.weight"), training and evaluation
- * mode, casting, printing and freeing. Constructors need no open scope. Modules are structs without
+ * mode, casting, printing and freeing. Constructors need no open scope. Several threads may use one
+ * module at once, but for keep_weights and whatever changes it. Modules are structs without
  * a typedef, because functions bear the plain names: `struct heed_linear`, heed_linear_new.
  */
 #ifndef HEED_NN_MODULE_H
@@ -47,7 +48,7 @@ typedef struct heed_module_kind {
 typedef struct heed_module {
     const heed_module_kind *kind;
     bool training;                     /* true at first, as in torch */
-    bool has_owner;                    /* it is a child */
+    struct heed_module *owner;         /* of a child: the module that frees it */
     struct heed_module_entry *entries; /* what was registered, in order */
     int count, capacity;
     int64_t changes;                    /* how often something was added */
@@ -76,15 +77,16 @@ void *heed_module_ready(void *module);
  * be called with NULL for an error that is pending; then *field becomes NULL. No field: NULL.
  *
  * HEED_ERR_NULL: no module, name or value. HEED_ERR_VALUE: a name that is taken, or holds a '.', or
- * a child that has an owner. */
+ * a child that has an owner or holds this module. */
 heed_status heed_add_parameter(void *module, const char *name, heed_tensor **field,
                                heed_tensor *value);
 heed_status heed_add_buffer(void *module, const char *name, heed_tensor **field,
                             heed_tensor *value);
 heed_status heed_add_child(void *module, const char *name, void *field, void *child);
 
-/* heed_module_free: lets go of a module and all that it holds; NULL is fine. */
-void heed_module_free(void *module);
+/* heed_module_free: lets go of a module and all that it holds; NULL is fine.
+ * HEED_ERR_VALUE: a child, which its owner frees. */
+heed_status heed_module_free(void *module);
 
 /* heed_module_check: HEED_ERR_NULL where the module of a forward is NULL; for the first line of a
  * public function. */
@@ -109,8 +111,8 @@ heed_status heed_zero_grad(void *module);
 heed_status heed_train(void *module);
 heed_status heed_eval(void *module);
 
-/* heed_module_to: casts all floating-point parameters and buffers, as torch's module.to(dtype). The
- * tensors are new ones: make optimisers afterwards.
+/* heed_module_to: casts all floating-point parameters and buffers, as torch's module.to(dtype): the
+ * tensors stay the same ones, so optimisers and tied parameters hold; gradients are forgotten.
  * HEED_ERR_DTYPE: neither f32 nor f64. */
 heed_status heed_module_to(void *module, heed_dtype dtype);
 

@@ -10,7 +10,6 @@ typedef struct heed_module_entry {
     heed_entry_kind kind;
     char *name;
     heed_tensor *tensor; /* of a parameter or buffer, retained */
-    heed_tensor **field; /* where the module's struct keeps it */
     heed_module *child;
 } heed_module_entry;
 

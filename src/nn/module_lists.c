@@ -1,5 +1,6 @@
 /* The tensors of a module by name: heed_parameters, heed_state_dict, heed_state; and the tree as
  * text. */
+#include <pthread.h>
 #include <string.h>
 
 #include "nn/module.h"
@@ -146,17 +147,19 @@ static heed_tensor_list list_of(const char *function, heed_module *m, int which)
     if (heed_module_check(function, m) != HEED_OK) {
         return none;
     }
+    static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER; /* several threads may use a model */
+    pthread_mutex_lock(&lock);
     int64_t changes = changes_of(m);
     heed_module_names *names = m->lists[which];
     if (names == NULL || names->changes != changes) {
         names = make_names(m, which, changes);
-        if (names == NULL) {
-            return none;
+        if (names != NULL) {
+            free_names(m->lists[which]);
+            m->lists[which] = names;
         }
-        free_names(m->lists[which]);
-        m->lists[which] = names;
     }
-    return names->list;
+    pthread_mutex_unlock(&lock);
+    return names != NULL ? names->list : none;
 }
 
 heed_tensor_list heed_parameters(void *module)

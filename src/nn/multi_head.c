@@ -10,9 +10,15 @@ struct heed_multi_head *heed_multi_head_new(int64_t d_model, int heads, int row_
                                             heed_multi_head_options options)
 {
     const int64_t head_dim = options.head_dim != 0 ? options.head_dim : d_model;
+    int64_t width = 0;
     if (d_model < 1 || heads < 1 || head_dim < 1) {
         heed_fail(HEED_ERR_VALUE, "multi_head: d_model %lld, %d heads, head_dim %lld; 1 or more",
                   (long long)d_model, heads, (long long)head_dim);
+        return NULL;
+    }
+    if (__builtin_mul_overflow(heads, head_dim, &width)) {
+        heed_fail(HEED_ERR_OVERFLOW, "multi_head: %d heads of %lld are too wide", heads,
+                  (long long)head_dim);
         return NULL;
     }
     struct heed_multi_head *m = heed_module_new(&kind);
@@ -25,9 +31,8 @@ struct heed_multi_head *heed_multi_head_new(int64_t d_model, int heads, int row_
         heed_module_list_append(m->heads,
                                 heed_self_attention_new_with(d_model, row_dim, col_dim, head));
     }
-    heed_add_child(
-        m, "W_o", &m->W_o,
-        heed_linear_new(heads * head_dim, d_model, (heed_linear_options){.no_bias = true}));
+    heed_add_child(m, "W_o", &m->W_o,
+                   heed_linear_new(width, d_model, (heed_linear_options){.no_bias = true}));
     m->row_dim = row_dim;
     m->col_dim = col_dim;
     return heed_module_ready(m);

@@ -74,6 +74,7 @@ heed_optimizer *heed_sgd_new(heed_tensor_list parameters, double lr, heed_sgd_op
     }
     heed_optimizer *optimizer = new_optimizer("SGD", parameters, lr);
     if (optimizer != NULL) {
+        optimizer->is_sgd = true;
         optimizer->sgd = (heed_sgd_step){.momentum = options.momentum,
                                          .dampening = options.dampening,
                                          .weight_decay = options.weight_decay,
@@ -128,14 +129,24 @@ heed_optimizer *heed_adamw_new(heed_tensor_list parameters, double lr, double we
 
 /* ---- stepping ---- */
 
+static heed_status check_optimizer(const char *function, const heed_optimizer *optimizer)
+{
+    if (!heed_error_pending() && optimizer == NULL) {
+        return heed_fail(HEED_ERR_NULL, "%s: the optimiser is NULL", function);
+    }
+    return heed_error_pending();
+}
+
 /* State of zeros in the parameter's shape, kept beyond all scopes. */
 static heed_status make_state(heed_optimizer_slot *slot, int count)
 {
     heed_scope scope;
     heed_scope_begin_no_grad(&scope);
-    for (int i = 0; i < count && slot->state[i] == NULL; i++) {
+    for (int i = 0; i < count; i++) {
         const heed_tensor *p = slot->parameter;
-        slot->state[i] = heed_retain(heed_zeros(heed_shape_of_tensor(p), p->dtype));
+        if (slot->state[i] == NULL) {
+            slot->state[i] = heed_retain(heed_zeros(heed_shape_of_tensor(p), p->dtype));
+        }
     }
     return heed_scope_end(&scope);
 }
@@ -165,17 +176,16 @@ static heed_status step_adam(heed_optimizer *optimizer, heed_optimizer_slot *slo
 
 heed_status heed_optimizer_step(heed_optimizer *optimizer)
 {
-    heed_status status = heed_module_check("optimizer_step", optimizer);
+    heed_status status = check_optimizer("optimizer_step", optimizer);
     if (status != HEED_OK) {
         return status;
     }
-    const bool is_sgd = optimizer->adam.eps == 0;
     for (int i = 0; i < optimizer->count && status == HEED_OK; i++) {
         heed_optimizer_slot *slot = &optimizer->slots[i];
         if (slot->parameter->grad == NULL) {
             continue;
         }
-        status = is_sgd ? step_sgd(optimizer, slot) : step_adam(optimizer, slot);
+        status = optimizer->is_sgd ? step_sgd(optimizer, slot) : step_adam(optimizer, slot);
         slot->steps += status == HEED_OK;
     }
     optimizer->steps += status == HEED_OK;
@@ -184,7 +194,7 @@ heed_status heed_optimizer_step(heed_optimizer *optimizer)
 
 heed_status heed_optimizer_zero_grad(heed_optimizer *optimizer)
 {
-    heed_status status = heed_module_check("optimizer_zero_grad", optimizer);
+    heed_status status = check_optimizer("optimizer_zero_grad", optimizer);
     for (int i = 0; optimizer != NULL && i < optimizer->count; i++) {
         heed_clear_grad(optimizer->slots[i].parameter);
     }

@@ -21,6 +21,7 @@ typedef struct heed_optimizer {
     const char *name; /* "SGD", "Adam", "AdamW" */
     int64_t steps;    /* taken so far */
     /* the rest belongs to optim.c */
+    bool is_sgd;
     heed_sgd_step sgd;
     heed_adam_step adam;
     int count;

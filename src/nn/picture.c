@@ -39,6 +39,17 @@ static const char *character_at(const char *text, int i, int *bytes)
     return " ";
 }
 
+/* Control characters would break the picture, or command the terminal. */
+static void print_character(FILE *stream, const char *character, int bytes)
+{
+    const unsigned char first = (unsigned char)*character;
+    if (first < 0x20 || first == 0x7f) {
+        fputc('?', stream);
+    } else {
+        fwrite(character, 1, (size_t)bytes, stream);
+    }
+}
+
 static int longest(const char *const *labels, int64_t count)
 {
     int most = 0;
@@ -58,7 +69,7 @@ static void print_row_label(FILE *stream, const char *label, int width)
     for (int i = 0; i < length; i++) {
         int bytes;
         const char *character = character_at(label, i, &bytes);
-        fwrite(character, 1, (size_t)bytes, stream);
+        print_character(stream, character, bytes);
     }
 }
 
@@ -73,7 +84,7 @@ static void print_column_labels(FILE *stream, const char *const *labels, int64_t
             const char *character =
                 line < skipped ? (bytes = 1, " ") : character_at(labels[i], line - skipped, &bytes);
             fprintf(stream, "%*s", CELL - 1, "");
-            fwrite(character, 1, (size_t)bytes, stream);
+            print_character(stream, character, bytes);
         }
         fputc('\n', stream);
     }
@@ -127,6 +138,9 @@ heed_status heed_heat_map(FILE *stream, heed_tensor *weights, const char *const 
     if (weights->dtype != HEED_F32 && weights->dtype != HEED_F64) {
         return heed_fail(HEED_ERR_DTYPE, "heat_map: weights are %s, not a float",
                          heed_dtype_name(weights->dtype));
+    }
+    if (weights->storage == NULL) {
+        return heed_fail(HEED_ERR_SCOPE, "heat_map: the value of weights has been let go");
     }
     const int64_t rows = heed_size(weights, 0), columns = heed_size(weights, 1);
     const int margin = longest(row_labels, rows) + 1;

@@ -54,6 +54,12 @@ heed_tensor *heed_position_encoding_forward(struct heed_position_encoding *m, he
     if (heed_module_check("position_encoding_forward", m) != HEED_OK) {
         return NULL;
     }
+    if (x == NULL || x->ndim < 2) {
+        heed_fail(x == NULL ? HEED_ERR_NULL : HEED_ERR_SHAPE,
+                  "position_encoding: x %s; it must be (..., T, d_model)",
+                  x == NULL ? "is NULL" : "has fewer than 2 dims");
+        return NULL;
+    }
     const int64_t length = heed_size(x, -2), max_len = heed_size(m->pe, 0);
     if (length > max_len) {
         heed_fail(HEED_ERR_SHAPE, "position_encoding: %lld tokens, but max_len is %lld",

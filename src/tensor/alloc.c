@@ -2,8 +2,12 @@
  *
  * Relies on callers that say the right size when they free. Small classes (up to a kilobyte) are
  * cut from slabs of 64 KiB that stay with the process; larger blocks are requested one by one, and
- * heed_empty_cache gives those back. In sanitizer builds free blocks are poisoned, so that a use
- * after free is caught as if malloc had been called. */
+ * heed_empty_cache gives those back. A thread keeps a list up to a limit; what is more, and what it
+ * has when it ends, goes to a common list, from which every thread takes before it asks the system:
+ * so memory that one thread takes and another frees goes round.
+ *
+ * In AddressSanitizer builds, and with -DHEED_SYSTEM_ALLOCATOR (for valgrind), every block comes
+ * from the system and goes back at once, so that these tools see each one. */
 #include "tensor/alloc.h"
 
 #include <pthread.h>
@@ -15,32 +19,23 @@
 
 #if defined __has_feature
 #if __has_feature(address_sanitizer)
-#define HAVE_ASAN 1
+#define HEED_SYSTEM_ALLOCATOR 1
 #endif
 #elif defined __SANITIZE_ADDRESS__
-#define HAVE_ASAN 1
-#endif
-
-#ifdef HAVE_ASAN
-#include <sanitizer/asan_interface.h>
-#define POISON(block, size)   ASAN_POISON_MEMORY_REGION(block, size)
-#define UNPOISON(block, size) ASAN_UNPOISON_MEMORY_REGION(block, size)
-#else
-#define POISON(block, size)   ((void)(size))
-#define UNPOISON(block, size) ((void)(size))
+#define HEED_SYSTEM_ALLOCATOR 1
 #endif
 
 enum { SMALLEST = 64, SMALL = 1024, ALIGNED = 256, ALIGNMENT = 64, SLAB = 65536 };
+enum { LIMIT = 16 << 20 }; /* bytes of one class that a thread keeps for itself */
 
 struct heed_block {
     heed_block *next;
 };
 
-/* What ended threads left, for the next thread that finds a list empty. */
+/* The common lists, for threads that find their own empty. */
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
-static heed_block *left_behind[HEED_SIZE_CLASSES];
-static bool anything_left; /* read without the lock, as a hint */
-static heed_block *slabs;  /* those of all threads */
+static heed_free_list common[HEED_SIZE_CLASSES];
+static bool anything_common; /* read without the lock, as a hint */
 
 /* ---- size classes: 64, then 80 96 112 128, 160 192 224 256, 320 ... ---- */
 
@@ -63,73 +58,111 @@ static size_t size_of_class(int class)
     return (size_t)(quarter + 5) << (octave - 2);
 }
 
+/* ---- the common lists ---- */
+
+/* Moves the calling thread's list of a class to the common one; called with the lock held. */
+static void hand_over(heed_thread *self, int class)
+{
+    heed_block *last = self->free[class].first;
+    if (last == NULL) {
+        return;
+    }
+    while (last->next != NULL) {
+        last = last->next;
+    }
+    last->next = common[class].first;
+    common[class].first = self->free[class].first;
+    common[class].bytes += self->free[class].bytes;
+    self->free[class].first = NULL;
+    self->free[class].bytes = 0;
+    __atomic_store_n(&anything_common, true, __ATOMIC_RELEASE);
+}
+
 /* ---- the system below ---- */
 
 static void *from_system(heed_thread *self, size_t size)
 {
+    void *block = NULL;
     self->system_requests++;
-    return aligned_alloc(ALIGNMENT, size);
+    return posix_memalign(&block, ALIGNMENT, size > 0 ? size : 1) == 0 ? block : NULL;
 }
 
-/* A slab for small blocks. All of them are on one list, by which leak checkers find them. */
-static char *new_slab(heed_thread *self)
+#ifdef HEED_SYSTEM_ALLOCATOR
+static void *get_block(heed_thread *self, size_t size, int class)
 {
-    heed_block *slab = from_system(self, SLAB);
-    if (slab != NULL) {
+    (void)class;
+    return from_system(self, size);
+}
+
+static void put_block(heed_thread *self, heed_block *block, int class)
+{
+    (void)self, (void)class;
+    free(block);
+}
+#else
+static void take_common(heed_thread *self, int class)
+{
+    if (__atomic_load_n(&anything_common, __ATOMIC_ACQUIRE)) {
+        pthread_mutex_lock(&lock);
+        self->free[class].first = common[class].first;
+        self->free[class].bytes = common[class].bytes;
+        common[class].first = NULL;
+        common[class].bytes = 0;
+        pthread_mutex_unlock(&lock);
+    }
+}
+
+/* Cuts a small block off the slab. What is left of a slab too short for it is dropped: at most a
+ * kilobyte in 64. All slabs are on one list, by which leak checkers find them. */
+static void *from_slab(heed_thread *self, size_t size)
+{
+    static heed_block *slabs;
+    size_t alignment = size >= ALIGNED ? ALIGNMENT : 16;
+    uintptr_t at = ((uintptr_t)self->slab + alignment - 1) & ~(uintptr_t)(alignment - 1);
+    if (self->slab == NULL || at + size > (uintptr_t)self->slab_end) {
+        heed_block *slab = from_system(self, SLAB);
+        if (slab == NULL) {
+            return NULL;
+        }
         pthread_mutex_lock(&lock);
         slab->next = slabs;
         slabs = slab;
         pthread_mutex_unlock(&lock);
-        POISON((char *)slab + ALIGNMENT, SLAB - ALIGNMENT);
-    }
-    return (char *)slab;
-}
-
-/* Cuts a small block off the slab. What is left of a slab too short for it is dropped: at most a
- * kilobyte in 64. */
-static void *from_slab(heed_thread *self, size_t size)
-{
-    size_t alignment = size >= ALIGNED ? ALIGNMENT : 16;
-    uintptr_t at = ((uintptr_t)self->slab + alignment - 1) & ~(uintptr_t)(alignment - 1);
-    if (self->slab == NULL || at + size > (uintptr_t)self->slab_end) {
-        char *slab = new_slab(self);
-        if (slab == NULL) {
-            return NULL;
-        }
-        self->slab_end = slab + SLAB;
+        self->slab_end = (char *)slab + SLAB;
         at = (uintptr_t)slab + ALIGNMENT; /* behind the link */
     }
     self->slab = (char *)(at + size);
     return (void *)at;
 }
 
-static heed_block *take_left_behind(heed_thread *self, int class)
+static void *get_block(heed_thread *self, size_t size, int class)
 {
-    if (!__atomic_load_n(&anything_left, __ATOMIC_ACQUIRE)) {
-        return NULL;
+    (void)size;
+    if (self->free[class].first == NULL) {
+        take_common(self, class);
     }
-    pthread_mutex_lock(&lock);
-    heed_block *list = left_behind[class];
-    left_behind[class] = NULL;
-    pthread_mutex_unlock(&lock);
-    if (list != NULL) {
-        self->free[class] = list->next;
+    heed_block *block = self->free[class].first;
+    size = size_of_class(class);
+    if (block == NULL) {
+        return size <= SMALL ? from_slab(self, size) : from_system(self, size);
     }
-    return list;
+    self->free[class].first = block->next;
+    self->free[class].bytes -= size;
+    return block;
 }
 
-static void *refill(heed_thread *self, int class)
+static void put_block(heed_thread *self, heed_block *block, int class)
 {
-    if (!self->registered) {
-        heed_register_thread();
+    block->next = self->free[class].first;
+    self->free[class].first = block;
+    self->free[class].bytes += size_of_class(class);
+    if (self->free[class].bytes > LIMIT) {
+        pthread_mutex_lock(&lock);
+        hand_over(self, class);
+        pthread_mutex_unlock(&lock);
     }
-    void *block = take_left_behind(self, class);
-    if (block != NULL) {
-        return block;
-    }
-    size_t size = size_of_class(class);
-    return size <= SMALL ? from_slab(self, size) : from_system(self, size);
 }
+#endif
 
 /* ---- the interface ---- */
 
@@ -150,20 +183,14 @@ void *heed_alloc(size_t size)
     if (self->fail_countdown != 0 && --self->fail_countdown == 0) {
         return out_of_memory(size);
     }
-    int class = class_of(size);
-    if (class >= HEED_SIZE_CLASSES) {
-        return out_of_memory(size); /* more than any machine has */
+    if (!self->registered) {
+        heed_register_thread();
     }
-    void *block = self->free[class];
-    if (block != NULL) {
-        self->free[class] = ((heed_block *)block)->next;
-    } else {
-        block = refill(self, class);
-        if (block == NULL) {
-            return out_of_memory(size);
-        }
+    const int class = class_of(size);
+    void *block = class < HEED_SIZE_CLASSES ? get_block(self, size, class) : NULL;
+    if (block == NULL) {
+        return out_of_memory(size);
     }
-    UNPOISON(block, size);
     heed_count_live(0, (int64_t)size);
     return block;
 }
@@ -183,11 +210,7 @@ void heed_free(void *block, size_t size)
     if (!self->registered) {
         heed_register_thread(); /* it frees what another thread made */
     }
-    int class = class_of(size);
-    UNPOISON(block, sizeof(heed_block)); /* of a block smaller than its link */
-    ((heed_block *)block)->next = self->free[class];
-    self->free[class] = block;
-    POISON((heed_block *)block + 1, size_of_class(class) - sizeof(heed_block)); /* not the link */
+    put_block(self, block, class_of(size));
     heed_count_live(0, -(int64_t)size);
 }
 
@@ -195,27 +218,32 @@ void *heed_grow(void *block, size_t old_size, size_t new_size)
 {
     void *grown = heed_alloc(new_size);
     if (grown != NULL && block != NULL) {
-        memcpy(grown, block, old_size);
+        memcpy(grown, block, old_size < new_size ? old_size : new_size);
         heed_free(block, old_size);
     }
     return grown;
 }
 
+static void free_list(heed_free_list *list)
+{
+    while (list->first != NULL) {
+        heed_block *next = list->first->next;
+        free(list->first);
+        list->first = next;
+    }
+    list->bytes = 0;
+}
+
 void heed_empty_cache(void)
 {
     for (int class = 0; class < HEED_SIZE_CLASSES; class ++) {
-        size_t size = size_of_class(class);
-        if (size <= SMALL) {
+        if (size_of_class(class) <= SMALL) {
             continue; /* cut from a slab */
         }
-        heed_block *block = heed_self.free[class];
-        heed_self.free[class] = NULL;
-        while (block != NULL) {
-            UNPOISON(block, size);
-            heed_block *next = block->next;
-            free(block);
-            block = next;
-        }
+        free_list(&heed_self.free[class]);
+        pthread_mutex_lock(&lock);
+        free_list(&common[class]);
+        pthread_mutex_unlock(&lock);
     }
 }
 
@@ -224,21 +252,19 @@ void heed_hand_back_memory(void)
     heed_thread *self = &heed_self;
     pthread_mutex_lock(&lock);
     for (int class = 0; class < HEED_SIZE_CLASSES; class ++) {
-        heed_block *list = self->free[class];
-        if (list == NULL) {
-            continue;
-        }
-        heed_block *last = list;
-        while (last->next != NULL) {
-            last = last->next;
-        }
-        last->next = left_behind[class];
-        left_behind[class] = list;
-        self->free[class] = NULL;
+        hand_over(self, class);
     }
-    __atomic_store_n(&anything_left, true, __ATOMIC_RELEASE);
     pthread_mutex_unlock(&lock);
     self->slab = self->slab_end = NULL; /* the rest of a slab is not worth handing on */
+}
+
+bool heed_allocator_keeps_blocks(void)
+{
+#ifdef HEED_SYSTEM_ALLOCATOR
+    return false;
+#else
+    return true;
+#endif
 }
 
 void heed_fail_allocation(int64_t n)

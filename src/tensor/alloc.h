@@ -27,10 +27,12 @@ void heed_free(void *block, size_t size);
  * one untouched on failure. */
 void *heed_grow(void *block, size_t old_size, size_t new_size);
 
-/* For tests. heed_fail_allocation: the n-th request from now on (0: the next) fails, in this
+/* For tests. heed_allocator_keeps_blocks: false where every block comes from the system at once, as
+ * in sanitizer builds. heed_fail_allocation: the n-th request from now on (0: the next) fails, in this
  * thread, once; -1 takes that back. heed_system_requests: how often this thread asked the system. */
 void heed_fail_allocation(int64_t n);
 int64_t heed_system_requests(void);
+bool heed_allocator_keeps_blocks(void);
 
 HEED_END_DECLS
 #endif

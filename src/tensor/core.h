@@ -55,11 +55,7 @@ void heed_set_grad(heed_tensor *t, heed_tensor *grad);
 
 /* ---- shapes (shape.c) ---- */
 
-/* A shape as text, for messages: heed_shape_text(t->ndim, t->shape).text is "(2, 3)". */
-typedef struct heed_text {
-    char text[160];
-} heed_text;
-heed_text heed_shape_text(int ndim, const int64_t *shape);
+/* heed_shape_text of a tensor, for messages. */
 #define HEED_TEXT(t) (heed_shape_text((t)->ndim, (t)->shape).text)
 
 /* heed_count_elements: the product of the sizes; an error for a negative size, too many dims or a

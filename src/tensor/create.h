@@ -41,6 +41,13 @@ heed_tensor *heed_from_bool(const bool *values, heed_shape shape);
  * HEED_ERR_SHAPE: count is not the number of elements. */
 heed_status heed_copy_out(const heed_tensor *t, void *values, int64_t count);
 
+/* heed_set_data: makes the leaf `target` hold the elements of `value`, of one shape but perhaps of
+ * another dtype, as torch's target.data = value: the two then share memory. target->grad is
+ * forgotten. One of the doors.
+ * HEED_ERR_SHAPE: the shapes differ. HEED_ERR_GRAPH: target is a result of an operation.
+ * HEED_ERR_DTYPE: target requires a gradient, and value is no float. */
+heed_status heed_set_data(heed_tensor *target, const heed_tensor *value);
+
 /* heed_copy_into: overwrites `target`, which may be a view, with `source`, broadcast and cast, as
  * torch's copy_ on a leaf under no_grad: no gradient passes. One of the doors.
  * HEED_ERR_SHAPE: source does not broadcast to target's shape, or target overlaps itself.

@@ -18,6 +18,10 @@ static void begin(heed_scope *scope, bool grad_disabled)
     scope->self = scope;
     scope->thread = self;
     scope->depth = ++self->depth;
+    scope->serial = ++self->scopes_begun;
+    if (scope->depth < HEED_TRACKED_SCOPES) {
+        self->serials[scope->depth] = scope->serial;
+    }
     scope->grad_mode = !self->grad_disabled;
     self->grad_disabled = self->grad_disabled || grad_disabled;
 }
@@ -32,12 +36,19 @@ void heed_scope_begin_no_grad(heed_scope *scope)
     begin(scope, true);
 }
 
+/* Was this very scope the last to begin at its depth? Of those nested too deep to tell, yes. */
+static bool is_current(const heed_scope *scope)
+{
+    return scope->depth >= HEED_TRACKED_SCOPES || heed_self.serials[scope->depth] == scope->serial;
+}
+
 static heed_status check_open(const char *function, const heed_scope *scope)
 {
     if (scope == NULL) {
         return heed_fail(HEED_ERR_NULL, "%s: scope is NULL", function);
     }
-    if (scope->self != scope || scope->thread != &heed_self || scope->depth > heed_self.depth) {
+    if (scope->self != scope || scope->thread != &heed_self || scope->depth > heed_self.depth ||
+        !is_current(scope)) {
         return heed_fail(HEED_ERR_SCOPE,
                          "%s: this scope is not open in this thread; each is begun and ended once",
                          function);
@@ -95,10 +106,10 @@ static heed_tensor **outside(int depth)
     return link;
 }
 
-heed_tensor *heed_scope_keep(heed_scope *scope, heed_tensor *t)
+static heed_tensor *keep(const char *function, heed_scope *scope, heed_tensor *t)
 {
-    if (heed_blocked() || check_open("scope_keep", scope) != HEED_OK ||
-        heed_check_tensor("scope_keep", "t", t) != HEED_OK) {
+    if (heed_blocked() || check_open(function, scope) != HEED_OK ||
+        heed_check_tensor(function, "t", t) != HEED_OK) {
         return NULL;
     }
     if (t->scope_depth < scope->depth) {
@@ -106,8 +117,9 @@ heed_tensor *heed_scope_keep(heed_scope *scope, heed_tensor *t)
     }
     if (scope->depth == 1) {
         heed_fail(HEED_ERR_SCOPE,
-                  "scope_keep: no scope is open outside this one; heed_retain keeps a tensor "
-                  "beyond all scopes");
+                  "%s: no scope is open outside this one; heed_retain keeps a tensor beyond all "
+                  "scopes",
+                  function);
         return NULL;
     }
     heed_tensor **from = &heed_self.tensors;
@@ -125,9 +137,14 @@ heed_tensor *heed_scope_keep(heed_scope *scope, heed_tensor *t)
     return t;
 }
 
+heed_tensor *heed_scope_keep(heed_scope *scope, heed_tensor *t)
+{
+    return keep("scope_keep", scope, t);
+}
+
 heed_tensor *heed_scope_end_with(heed_scope *scope, heed_tensor *t)
 {
-    heed_tensor *kept = heed_scope_keep(scope, t);
+    heed_tensor *kept = keep("scope_end_with", scope, t);
     return heed_scope_end(scope) == HEED_OK ? kept : NULL;
 }
 

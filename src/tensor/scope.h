@@ -26,6 +26,7 @@ typedef struct heed_scope {
     struct heed_scope *self; /* tells a scope that was begun from one that was not */
     const void *thread;
     int depth;
+    int64_t serial; /* tells this scope from others that were open at its depth */
     bool grad_mode; /* to restore */
 } heed_scope;
 
@@ -55,7 +56,8 @@ heed_tensor *heed_retain(heed_tensor *t);
 heed_status heed_release(heed_tensor *t);
 
 /* heed_share: lets several threads hold `t`: from now on it is counted atomically. Call it before
- * another thread sees the tensor. Parameters of modules are shared from the start. */
+ * another thread sees the tensor. Parameters of modules are shared from the start.
+ * HEED_ERR_GRAPH: a result with a graph, which belongs to one thread; heed_detach it first. */
 heed_tensor *heed_share(heed_tensor *t);
 
 /* heed_set_grad_enabled: records graphs from now on, or not, as torch.set_grad_enabled; returns

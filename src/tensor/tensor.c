@@ -8,6 +8,7 @@
 
 #include "tensor/alloc.h"
 #include "tensor/core.h"
+#include "tensor/create.h"
 #include "tensor/kernels.h"
 #include "tensor/scope.h"
 
@@ -138,6 +139,12 @@ heed_tensor *heed_share(heed_tensor *t)
     if (heed_blocked() || heed_check_tensor("share", "t", t) != HEED_OK) {
         return NULL;
     }
+    if (t->op != NULL) {
+        heed_fail(HEED_ERR_GRAPH,
+                  "share: t %s has a graph, which belongs to this thread; heed_detach it first",
+                  HEED_TEXT(t));
+        return NULL;
+    }
     t->shared = true;
     t->storage->shared = true;
     return t;
@@ -232,4 +239,45 @@ heed_tensor *heed_tensor_view(const char *function, const heed_tensor *t, int nd
     view->storage = t->storage;
     view->data = (char *)t->data + (numel > 0 ? offset * (int64_t)heed_dtype_size(t->dtype) : 0);
     return view;
+}
+
+/* ---- changing what a leaf holds ---- */
+
+static heed_status check_set_data(const heed_tensor *target, const heed_tensor *value)
+{
+    if (heed_check_tensor("set_data", "target", target) != HEED_OK ||
+        heed_check_tensor("set_data", "value", value) != HEED_OK) {
+        return heed_self.error;
+    }
+    if (!heed_same_shape(target, value)) {
+        return heed_fail(HEED_ERR_SHAPE, "set_data: target %s and value %s; one shape is needed",
+                         HEED_TEXT(target), HEED_TEXT(value));
+    }
+    if (target->op != NULL) {
+        return heed_fail(HEED_ERR_GRAPH, "set_data: target %s is a result of an operation",
+                         HEED_TEXT(target));
+    }
+    if (target->requires_grad && !heed_is_float(value->dtype)) {
+        return heed_fail(HEED_ERR_DTYPE, "set_data: target requires a gradient, %s has none",
+                         heed_dtype_name(value->dtype));
+    }
+    return HEED_OK;
+}
+
+heed_status heed_set_data(heed_tensor *target, const heed_tensor *value)
+{
+    if (heed_blocked() || check_set_data(target, value) != HEED_OK) {
+        return heed_self.error;
+    }
+    heed_storage *old = target->storage, *new = value->storage;
+    new->shared = new->shared || target->shared;
+    add_count(&new->references, 1, new->shared);
+    new->version += old->version + 1; /* a backward that saved the old elements must say so */
+    target->storage = new;
+    target->data = value->data;
+    target->dtype = value->dtype;
+    memcpy(target->strides, value->strides, sizeof *value->strides * value->ndim);
+    release_storage(old);
+    heed_set_grad(target, NULL);
+    return HEED_OK;
 }

@@ -123,6 +123,14 @@ int64_t heed_size(const heed_tensor *t, int dim);
 /* heed_shape_of_tensor: the whole shape, to make another tensor with, as torch's t.shape. */
 heed_shape heed_shape_of_tensor(const heed_tensor *t);
 
+/* heed_shape_text: a shape as text, for the messages of modules and operations of one's own:
+ *
+ *     heed_fail(HEED_ERR_SHAPE, "mine: x is %s", heed_shape_text(x->ndim, x->shape).text); */
+typedef struct heed_text {
+    char text[160];
+} heed_text;
+heed_text heed_shape_text(int ndim, const int64_t *shape);
+
 /* heed_is_contiguous: do the elements lie in row-major order without gaps? */
 bool heed_is_contiguous(const heed_tensor *t);
 

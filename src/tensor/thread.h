@@ -7,9 +7,13 @@
 #include "tensor/random.h"
 #include "tensor/tensor.h"
 
-enum { HEED_MESSAGE_SIZE = 512, HEED_SIZE_CLASSES = 4 * 42 };
+enum { HEED_MESSAGE_SIZE = 512, HEED_SIZE_CLASSES = 4 * 42, HEED_TRACKED_SCOPES = 64 };
 
 typedef struct heed_block heed_block; /* a free block: see alloc.c */
+typedef struct heed_free_list {
+    heed_block *first;
+    size_t bytes;
+} heed_free_list;
 
 typedef struct heed_thread {
     heed_status error;
@@ -18,11 +22,13 @@ typedef struct heed_thread {
 
     heed_tensor *tensors; /* of all open scopes, the innermost scope's first */
     int depth;            /* of the innermost open scope; 0: none is open */
+    int64_t scopes_begun;
+    int64_t serials[HEED_TRACKED_SCOPES]; /* of the open scopes, by depth */
     bool grad_disabled;
 
     heed_generator generator;
 
-    heed_block *free[HEED_SIZE_CLASSES];
+    heed_free_list free[HEED_SIZE_CLASSES];
     char *slab, *slab_end;  /* small blocks are cut from here */
     int64_t fail_countdown; /* requests until one fails; 0: none will */
     int64_t system_requests;
