@@ -6,18 +6,6 @@
 
 Suite *toy_suite(void);
 
-/* Training is slow under AddressSanitizer; one run of one head passes through all of the code. */
-#if defined __has_feature
-#if __has_feature(address_sanitizer)
-#define SANITIZED 1
-#endif
-#endif
-#if defined __SANITIZE_ADDRESS__ || defined SANITIZED
-enum { SEEDS = 1, SEEDS_OF_SEVERAL = 0 };
-#else
-enum { SEEDS = 3, SEEDS_OF_SEVERAL = 3 };
-#endif
-
 static toy_language language; /* too large for a stack */
 
 /* ---- the language ---- */
@@ -131,11 +119,14 @@ Suite *toy_suite(void)
     TCase *sentences = heed_case(suite, "language");
     tcase_add_test(sentences, test_sentences);
     tcase_add_loop_test(sentences, test_held_out, 0, 6);
+    /* Training is slow under sanitizers; one run of one head passes through all of the code. */
+    const bool fast = heed_allocator_keeps_blocks();
+    const int seeds = fast ? 3 : 1, seeds_of_several = fast ? 3 : 0;
     TCase *training = heed_case(suite, "training");
     tcase_set_timeout(training, 600); /* of sanitizer builds */
     tcase_add_loop_test(training, test_losses_are_those_of_pytorch, 0, 3);
-    tcase_add_loop_test(training, test_one_head, 0, SEEDS);
-    tcase_add_loop_test(training, test_two_heads_of_d_model, 0, SEEDS_OF_SEVERAL);
-    tcase_add_loop_test(training, test_four_heads_that_share_it, 0, SEEDS_OF_SEVERAL);
+    tcase_add_loop_test(training, test_one_head, 0, seeds);
+    tcase_add_loop_test(training, test_two_heads_of_d_model, 0, seeds_of_several);
+    tcase_add_loop_test(training, test_four_heads_that_share_it, 0, seeds_of_several);
     return suite;
 }
