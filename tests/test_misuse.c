@@ -1,4 +1,4 @@
-/* Everything that can be done wrong, one row of misuse_*.def at a time: each gives its error with a
+/* Everything that can be done wrong, one row of misuse.def at a time: each gives its error with a
  * sentence that says what happened, leaks nothing, blocks until it is read, and harms nothing. */
 #include <math.h>
 #include <string.h>
@@ -152,32 +152,28 @@ typedef struct row {
         (void)w;                                                                                   \
         (void)(call);                                                                              \
     }
-#define MISUSE(name, call, status, words) FUNCTION(name, call)
-#define UNSCOPED(name, call)              FUNCTION(unscoped_##name, call)
-#include "tests/misuse_nn.def"
-#include "tests/misuse_ops.def"
-#include "tests/misuse_tensor.def"
-#undef MISUSE
-#undef UNSCOPED
+#define MISUSE(name, call, status, words)           FUNCTION(name, call)
+#define MISUSE_OF_MODULE(name, call, status, words) FUNCTION(name, call)
+#define UNSCOPED(name, call)                        FUNCTION(unscoped_##name, call)
+#include "tests/misuse.def"
 
+#define LINE(name, status, words)         {#name, misuse_##name, HEED_ERR_##status, words},
 #define MISUSE(name, call, status, words) {#name, misuse_##name, HEED_ERR_##status, words},
-#define UNSCOPED(name, call)
 static const row rows[] = {
-#include "tests/misuse_ops.def"
-#include "tests/misuse_tensor.def"
+#include "tests/misuse.def"
 };
-static const row rows_of_nn[] = {
-#include "tests/misuse_nn.def"
-};
-#undef MISUSE
-#undef UNSCOPED
 
-#define MISUSE(name, call, status, words)
+#define MISUSE_OF_MODULE(name, call, status, words)                                                \
+    {#name, misuse_##name, HEED_ERR_##status, words},
+static const row rows_of_nn[] = {
+#include "tests/misuse.def"
+};
+
 #define UNSCOPED(name, call)                                                                       \
     {#name, misuse_unscoped_##name, HEED_ERR_SCOPE,                                                \
      #name ": no scope is open to own the result; heed_scope_begin first"},
 static const row unscoped[] = {
-#include "tests/misuse_ops.def"
+#include "tests/misuse.def"
 };
 
 /* ---- what each must do ---- */
