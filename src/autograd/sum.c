@@ -1,4 +1,4 @@
-/* sum, mean and the softmaxes. */
+/* sum, mean, and the sum that undoes broadcasting. */
 #include "autograd/reduce.h"
 
 #include "autograd/elementwise.h"
@@ -171,70 +171,4 @@ heed_tensor *heed_sum_to(heed_tensor *x, heed_shape shape)
         return NULL;
     }
     return repeated.count > 0 ? heed_reshape(heed_sum_dims(x, repeated, false), shape) : x;
-}
-
-/* ---- softmax, log_softmax ---- */
-
-static heed_status softmax_rule(const heed_call *call, heed_result *result)
-{
-    int dim;
-    if (heed_expect_float(call, 0) != HEED_OK) {
-        return heed_self.error;
-    }
-    return heed_wrap_dim(call->op->name, *(const int *)call->args, result->shape.ndim, &dim);
-}
-
-static heed_status map_lines(const heed_call *call, heed_line_kernel *kernel, heed_tensor *y)
-{
-    int dim;
-    heed_status status = heed_wrap_dim(call->op->name, *(const int *)call->args, y->ndim, &dim);
-    return status == HEED_OK ? heed_map_lines(kernel, call->inputs[0], dim, y) : status;
-}
-
-static heed_status softmax_forward(const heed_call *call, heed_tensor *y)
-{
-    return map_lines(call, heed_kernels_for(y->dtype)->softmax, y);
-}
-
-static heed_status log_softmax_forward(const heed_call *call, heed_tensor *y)
-{
-    return map_lines(call, heed_kernels_for(y->dtype)->log_softmax, y);
-}
-
-static void softmax_backward(const heed_vjp *v)
-{
-    const int dim = *(const int *)v->args;
-    heed_tensor *along = heed_sum_dim(heed_mul(v->g, v->y), dim, v->y->ndim > 0);
-    v->grads[0] = heed_mul(v->y, heed_sub(v->g, along));
-}
-
-static void log_softmax_backward(const heed_vjp *v)
-{
-    const int dim = *(const int *)v->args;
-    heed_tensor *along = heed_sum_dim(v->g, dim, v->y->ndim > 0);
-    v->grads[0] = heed_sub(v->g, heed_mul(heed_exp(v->y), along));
-}
-
-HEED_OPERATION(softmax) = {.name = "softmax",
-                           .inputs = 1,
-                           .rule = softmax_rule,
-                           .forward = softmax_forward,
-                           .backward = softmax_backward,
-                           .saves = {HEED_SAVED_OUTPUT}};
-
-HEED_OPERATION(log_softmax) = {.name = "log_softmax",
-                               .inputs = 1,
-                               .rule = softmax_rule,
-                               .forward = log_softmax_forward,
-                               .backward = log_softmax_backward,
-                               .saves = {HEED_SAVED_OUTPUT}};
-
-heed_tensor *heed_softmax(heed_tensor *x, int dim)
-{
-    return heed_apply(&op_softmax, &x, 1, &dim, sizeof dim);
-}
-
-heed_tensor *heed_log_softmax(heed_tensor *x, int dim)
-{
-    return heed_apply(&op_log_softmax, &x, 1, &dim, sizeof dim);
 }
