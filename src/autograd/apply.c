@@ -69,9 +69,6 @@ static heed_status check_call(const heed_call *call)
                          "%s: no scope is open to own the result; heed_scope_begin first",
                          op->name);
     }
-    if (op->rule == NULL) {
-        return heed_fail(HEED_ERR_NULL, "%s: the operation has no rule", op->name);
-    }
     if (call->inputs == NULL) {
         return heed_fail(HEED_ERR_NULL, "%s: the list of tensors is NULL", op->name);
     }
@@ -193,7 +190,7 @@ static heed_tensor *compute(const heed_call *call, size_t args_size)
 {
     const heed_tensor *first = call->inputs[0];
     heed_result result = {.dtype = first->dtype, .shape = heed_shape_of_tensor(first)};
-    heed_status status = call->op->rule(call, &result);
+    heed_status status = call->op->rule != NULL ? call->op->rule(call, &result) : HEED_OK;
     if (status == HEED_OK && !result.is_view && call->op->forward == NULL) {
         status = HEED_ERR_NULL;
     }
