@@ -260,25 +260,38 @@ heed_tensor *heed_repeat_interleave_dim(heed_tensor *x, int64_t repeats, int dim
     return heed_scope_end_with(&scope, interleave(x, repeats, dim));
 }
 
-/* The places of a dim of n, each as often as `repeats` say. */
-static heed_tensor *repeated_places(heed_tensor *repeats, int64_t n)
+/* How long a dim of x becomes with its places as often as `times` say, `step` apart. */
+static heed_status count_repeats(const heed_tensor *x, int dim, const int64_t *times, int64_t step,
+                                 int64_t *total)
+{
+    heed_shape shape = heed_shape_of_tensor(x);
+    int64_t numel;
+    *total = 0;
+    for (int64_t i = 0; i < x->shape[dim]; i++) {
+        int64_t one = 1;
+        if (multiply("repeat_interleave", times[i * step], &one) != HEED_OK) {
+            return heed_self.error;
+        }
+        if (__builtin_add_overflow(*total, one, total)) {
+            return heed_fail(HEED_ERR_OVERFLOW, "repeat_interleave: the sum of repeats overflows");
+        }
+    }
+    shape.size[dim] = *total;
+    return heed_count_elements("repeat_interleave", shape.ndim, shape.size, x->dtype, &numel);
+}
+
+/* The places of that dim, each as often as `repeats` say. */
+static heed_tensor *repeated_places(const heed_tensor *x, int dim, heed_tensor *repeats)
 {
     const int64_t *times = heed_const_data_i64(heed_contiguous(repeats));
     const int64_t step = repeats->numel > 1; /* 0: the same for all */
-    int64_t total = 0;
-    for (int64_t i = 0; times != NULL && i < n; i++) {
-        int64_t one = 1;
-        if (multiply("repeat_interleave", times[i * step], &one) != HEED_OK) {
-            return NULL;
-        }
-        if (__builtin_add_overflow(total, one, &total)) {
-            heed_fail(HEED_ERR_OVERFLOW, "repeat_interleave: the sum of repeats overflows");
-            return NULL;
-        }
+    int64_t total;
+    if (times == NULL || count_repeats(x, dim, times, step, &total) != HEED_OK) {
+        return NULL;
     }
     heed_tensor *places = heed_empty(HEED_SHAPE(total), HEED_I64);
     int64_t *place = heed_data_i64(places);
-    for (int64_t i = 0; place != NULL && i < n; i++) {
+    for (int64_t i = 0; place != NULL && i < x->shape[dim]; i++) {
         for (int64_t j = 0; j < times[i * step]; j++) {
             *place++ = i;
         }
@@ -307,6 +320,6 @@ heed_tensor *heed_repeat_interleave_each(heed_tensor *x, heed_tensor *repeats, i
     }
     heed_scope scope;
     heed_scope_begin(&scope);
-    heed_tensor *places = repeated_places(repeats, n);
+    heed_tensor *places = repeated_places(x, dim, repeats);
     return heed_scope_end_with(&scope, heed_index_select(x, dim, places));
 }
