@@ -49,13 +49,22 @@ static uint64_t key_of(const void *line, int64_t i, heed_dtype dtype)
 
 /* ---- merging ---- */
 
-/* Merges from[0, middle) and from[middle, end), each in order; of equal ones the first comes first. */
+/* Merges from[0, middle) and from[middle, end), each in order; of equal ones the first comes first.
+ * Which is next is computed rather than branched on: it is anybody's guess. */
 static void merge(const item *from, int64_t middle, int64_t end, item *to)
 {
     int64_t a = 0, b = middle;
-    for (int64_t i = 0; i < end; i++) {
-        const bool takes_a = b == end || (a < middle && from[a].key <= from[b].key);
-        to[i] = takes_a ? from[a++] : from[b++];
+    while (a < middle && b < end) {
+        const bool takes_b = from[b].key < from[a].key;
+        *to++ = from[takes_b ? b : a];
+        a += !takes_b;
+        b += takes_b;
+    }
+    while (a < middle) {
+        *to++ = from[a++];
+    }
+    while (b < end) {
+        *to++ = from[b++];
     }
 }
 
