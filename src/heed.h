@@ -16,6 +16,8 @@
  *   autograd/reduce.h       sum, mean, softmax, log_softmax
  *   autograd/matmul.h       matrix products
  *   autograd/embedding.h    rows of a table
+ *   autograd/index.h        elements looked up by index: index_select, gather, ...
+ *   autograd/sort.h         argsort, sort, topk
  *   autograd/loss.h         cross_entropy, mse_loss
  *   autograd/engine.h       backward, grad
  *   autograd/gradcheck.h    derivatives against finite differences
@@ -53,10 +55,12 @@
 
 #include "autograd/elementwise.h"
 #include "autograd/embedding.h"
+#include "autograd/index.h"
 #include "autograd/loss.h"
 #include "autograd/matmul.h"
 #include "autograd/reduce.h"
 #include "autograd/shape.h"
+#include "autograd/sort.h"
 
 #include "autograd/engine.h"
 #include "autograd/gradcheck.h"

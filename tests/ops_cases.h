@@ -12,6 +12,9 @@ void add_select_cases(Suite *suite);
 void add_join_cases(Suite *suite);
 void add_reduce_cases(Suite *suite);
 void add_matmul_cases(Suite *suite);
+void add_index_cases(Suite *suite);
+void add_sort_cases(Suite *suite);
+void add_rearrange_cases(Suite *suite);
 void add_loss_cases(Suite *suite);
 
 #endif

@@ -335,6 +335,9 @@ Suite *ops_suite(void)
     add_join_cases(suite);
     add_reduce_cases(suite);
     add_matmul_cases(suite);
+    add_index_cases(suite);
+    add_sort_cases(suite);
+    add_rearrange_cases(suite);
     add_loss_cases(suite);
     return suite;
 }
