@@ -19,6 +19,13 @@ static inline bool heed_blocked(void)
  * function and which of its arguments. */
 heed_status heed_check_tensor(const char *function, const char *argument, const heed_tensor *t);
 
+/* heed_check_operand: the same for functions made of several operations, which look at x before the
+ * first of them does: no error is pending, x is there, and a scope is open to own the result. */
+heed_status heed_check_operand(const char *function, const char *argument, const heed_tensor *x);
+
+/* heed_check_scope: is one open? */
+heed_status heed_check_scope(const char *function);
+
 /* heed_check_value: can an element of `dtype` be this number? Floats round, bool takes anything. */
 heed_status heed_check_value(const char *function, double value, heed_dtype dtype);
 
@@ -36,6 +43,10 @@ heed_tensor *heed_tensor_view(const char *function, const heed_tensor *t, int nd
 /* heed_join_scope: hands the caller's reference and use to the innermost open scope; returns t, or
  * NULL with t let go where none is open. */
 heed_tensor *heed_join_scope(const char *function, heed_tensor *t);
+
+/* heed_tensor_create: heed_tensor_new for a public function: NULL while an error is pending, and the
+ * tensor is in the innermost scope. */
+heed_tensor *heed_tensor_create(const char *function, heed_shape shape, heed_dtype dtype);
 
 /* ---- counts ---- */
 
