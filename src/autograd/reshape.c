@@ -158,7 +158,7 @@ static heed_status check_unflatten(const heed_tensor *x, int dim, const heed_sha
     if (x->ndim == 0) {
         return heed_fail(HEED_ERR_DIM, "unflatten: a tensor without dims has none to unflatten");
     }
-    if (sizes->ndim < 1 || x->ndim - 1 + sizes->ndim > HEED_MAX_DIMS) {
+    if (sizes->ndim < 1 || sizes->ndim > HEED_MAX_DIMS + 1 - x->ndim) {
         return heed_fail(HEED_ERR_SHAPE,
                          "unflatten: %d sizes for dim %d of %s; at least one, and at most %d dims "
                          "in all",
