@@ -61,9 +61,9 @@ static heed_tensor *target(enum layout layout, heed_dtype dtype, int64_t n)
     case STEPPED:
         return view(heed_empty(HEED_SHAPE(2 * n, 10), dtype), HEED_SHAPE(5, n), HEED_SHAPE(2, 20));
     case EXPANDED:
-        return view(heed_empty(HEED_SHAPE(n), dtype), HEED_SHAPE(5, n), HEED_SHAPE(0, 1));
+        return view(heed_empty(HEED_SHAPE(3 * n), dtype), HEED_SHAPE(n, 5, 3), HEED_SHAPE(1, 0, n));
     case TIED:
-        return view(heed_empty(HEED_SHAPE(n + 2), dtype), HEED_SHAPE(n, 3), HEED_SHAPE(1, 1));
+        return view(heed_empty(HEED_SHAPE(n + 2), dtype), HEED_SHAPE(3, n), HEED_SHAPE(1, 1));
     }
     return NULL;
 }
