@@ -6,7 +6,7 @@
  *   tensor/tensor.h         the tensor: dtype, shape, strides, storage, node; reading it
  *   tensor/scope.h          who owns what a function returns; retain, grad mode, counters
  *   tensor/alloc.h          memory, for modules and operations of one's own
- *   tensor/create.h         zeros, ones, full, arange, from_*; copying in and out
+ *   tensor/create.h         zeros, ones, full, eye, arange, linspace, from_*; copying in and out
  *   tensor/random.h         PyTorch's CPU generator: manual_seed, rand, randn, randint, ...
  *   tensor/print.h          tensors as torch prints them
  *   tensor/update.h         the update of one parameter by an optimiser, fused

@@ -19,7 +19,7 @@ Suite *misuse_suite(void);
 #define INFINITE     ((double)INFINITY)
 
 static double room[4];
-static heed_tensor *no_grads[1];
+static heed_tensor *no_grads[1], *parts[4];
 static const heed_sgd_step sgd = {.lr = 0.1};
 static const heed_adam_step adam = {.lr = 0.1, .beta1 = 0.9, .beta2 = 0.9, .t = 1};
 
@@ -40,11 +40,20 @@ static heed_tensor *leaf(heed_tensor *x)
 
 static void cat_too_much(void)
 {
-    heed_tensor *parts[64], *huge = heed_expand(F32(1), HEED_SHAPE(HUGE_SIZE / 8));
+    heed_tensor *list[64], *huge = heed_expand(F32(1), HEED_SHAPE(HUGE_SIZE / 8));
     for (int i = 0; i < 64; i++) {
-        parts[i] = huge;
+        list[i] = huge;
     }
-    heed_cat(parts, 64, 0);
+    heed_cat(list, 64, 0);
+}
+
+static void stack_too_much(void)
+{
+    heed_tensor *list[64], *huge = heed_expand(F32(1), HEED_SHAPE(INT64_MAX / 32));
+    for (int i = 0; i < 64; i++) {
+        list[i] = huge;
+    }
+    heed_stack(list, 64, 0);
 }
 
 static void backward_of_no_grad(void)

@@ -333,6 +333,7 @@ Suite *ops_suite(void)
     add_special_cases(suite);
     add_select_cases(suite);
     add_join_cases(suite);
+    add_shape_cases(suite);
     add_reduce_cases(suite);
     add_matmul_cases(suite);
     add_index_cases(suite);
