@@ -245,9 +245,8 @@ START_TEST(hundreds_that_do_not_fit_are_cut)
     heed_tensor *tensors[] = {m->bias, heed_zeros(HEED_SHAPE(1000007, 0, 1000000009), HEED_F32)};
     heed_save_file(in_folder("a"), (heed_tensor_list){2, tensors, names}, NULL);
     ck_assert_int_eq(load(m), HEED_ERR_VALUE);
-    expect_error(HEED_ERR_VALUE,
-                 "1 of another shape or dtype: weight is (1000007, 0, 1000000009) "
-                 "there, (2, 3) here; 1 missing: bias; 1 unexpected: nnnnn");
+    expect_error(HEED_ERR_VALUE, "1 of another shape or dtype: weight is (1000007, 0, 1000000009) "
+                                 "there, (2, 3) here; 1 missing: bias; 1 unexpected: nnnnn");
     ck_assert_ptr_nonnull(strstr(heed_error_message(), "nnn..."));
     heed_linear_free(m);
     heed_module_free(list);

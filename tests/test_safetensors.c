@@ -200,6 +200,21 @@ START_TEST(metadata_may_be_megabytes)
 }
 END_TEST
 
+START_TEST(headers_have_an_end)
+{
+    enum { SIZE = 16700000 }; /* six characters for each */
+    char *text = malloc(SIZE + 1);
+    memset(text, 1, SIZE);
+    text[SIZE] = '\0';
+    const heed_metadata about[] = {{"long", text}, {NULL, NULL}};
+    ck_assert_int_eq(heed_save_file(in_folder("a"), (heed_tensor_list){0}, about), HEED_ERR_VALUE);
+    expect_error(HEED_ERR_VALUE, "make a header of 100200032 bytes; 100 MB are allowed");
+    ck_assert_int_eq(files_in_folder(), 0);
+    free(text);
+    heed_empty_cache();
+}
+END_TEST
+
 /* Forms that other writers may choose. */
 START_TEST(escapes_are_read)
 {
@@ -243,7 +258,8 @@ START_TEST(values_are_the_references)
 {
     heed_safetensors *file = heed_safetensors_open(FIXTURE("plain"));
     heed_tensor *f32 = heed_safetensors_tensor(file, "f32");
-    EXPECT_VALUES(f32, 0, 1.5, 0, INFINITY, -INFINITY, 0x1p-149, 0x1.fffffep127);
+    const double inf = (double)INFINITY;
+    EXPECT_VALUES(f32, 0, 1.5, 0, inf, -inf, 0x1p-149, 0x1.fffffep127);
     ck_assert(signbit(heed_at(f32, HEED_INDEX(0, 1))) && f32->shape[0] == 2);
     EXPECT_VALUES(heed_safetensors_tensor(file, "f64"), 0, 0.1, -1e300);
     heed_tensor *i64 = heed_safetensors_tensor(file, "i64");
@@ -477,6 +493,7 @@ Suite *files_suite(void)
     tcase_add_test(tests, saving_needs_no_scope);
     tcase_add_test(tests, metadata_comes_back);
     tcase_add_test(tests, metadata_may_be_megabytes);
+    tcase_add_test(tests, headers_have_an_end);
     tcase_add_test(tests, escapes_are_read);
     tcase_add_test(tests, files_are_the_same_bytes_as_the_references);
     tcase_add_test(tests, values_are_the_references);

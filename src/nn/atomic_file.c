@@ -114,8 +114,8 @@ heed_status heed_atomic_write(heed_atomic_file *file, const void *data, size_t s
 {
     while (size > 0 && !heed_error_pending()) {
         const ssize_t written = write(file->fd, data, size < MOST_AT_ONCE ? size : MOST_AT_ONCE);
-        if (written < 0 && errno != EINTR) {
-            return fail(file, "write it", errno);
+        if (written == 0 || (written < 0 && errno != EINTR)) {
+            return fail(file, "write it", written == 0 ? EIO : errno);
         }
         if (written > 0) {
             data = (const char *)data + written;
