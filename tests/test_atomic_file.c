@@ -179,6 +179,23 @@ START_TEST(permissions_hold)
 }
 END_TEST
 
+/* In a folder for everybody one may write into another's file, but not put a new one in its place. */
+START_TEST(the_last_step_may_be_refused)
+{
+    if (geteuid() != 0) {
+        return; /* it takes two users */
+    }
+    save_one(in_folder("a"), filled_with(1));
+    chmod(in_folder("a"), 0666);
+    chmod(in_folder(""), 01777);
+    ck_assert_int_eq(seteuid(65534), 0);
+    ck_assert_int_eq(save(in_folder("a"), filled_with(2)), HEED_ERR_FILE);
+    ck_assert_int_eq(seteuid(0), 0);
+    expect_error(HEED_ERR_FILE, "/a: cannot replace it: Operation not permitted");
+    expect_file("a", 1);
+}
+END_TEST
+
 static int mode_of(const char *path)
 {
     struct stat about;
@@ -297,6 +314,7 @@ void add_atomic_file_cases(Suite *suite)
     tcase_add_test(tests, a_program_that_ends_with_the_error_leaves_the_old_file);
     tcase_add_test(tests, some_places_cannot_be_written);
     tcase_add_test(tests, permissions_hold);
+    tcase_add_test(tests, the_last_step_may_be_refused);
     tcase_add_test(tests, permissions_are_kept);
     tcase_add_test(tests, links_are_followed);
     tcase_add_test(tests, a_path_may_have_no_folder);
