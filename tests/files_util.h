@@ -8,6 +8,7 @@
 /* files_case: a heed_case whose tests have a folder of their own, and leave no file open. */
 TCase *files_case(Suite *suite, const char *name);
 
+void add_reference_cases(Suite *suite);
 void add_malformed_cases(Suite *suite);
 void add_checkpoint_cases(Suite *suite);
 void add_atomic_file_cases(Suite *suite);
