@@ -22,7 +22,7 @@
  *   autograd/engine.h       backward, grad
  *   autograd/gradcheck.h    derivatives against finite differences
  *   autograd/op.h           how an operation is made; operations of one's own
- *   nn/...                  modules, optimisers, pictures
+ *   nn/...                  modules, optimisers, files, pictures
  *
  * What holds everywhere:
  *
