@@ -7,7 +7,7 @@
 #include "tensor/core.h"
 #include "tensor/kernels.h"
 
-enum { HEED_MAX_OPERANDS = 4 };
+enum { HEED_MAX_OPERANDS = 5 };
 
 /* What a kernel reads: elements of `dtype` on strides, cast to `as` on the way. */
 typedef struct heed_operand {

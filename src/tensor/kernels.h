@@ -11,21 +11,23 @@
 
 /* One number for each line of ops.def. */
 enum heed_elementwise {
-#define UNARY(name, kind, f, dx)      HEED_##name,
-#define BINARY(name, kind, f, da, db) HEED_##name,
-#define COMPARE(name, f)
+#define UNARY(name, kind, f, dx)           HEED_##name,
+#define BINARY(name, kind, f, da, db)      HEED_##name,
+#define TERNARY(name, kind, f, da, db, dc) HEED_##name,
+#define BOUNDS(name, kind, f, da)          HEED_##name,
 #include "tensor/ops.def"
     HEED_ELEMENTWISE_COUNT
 };
 enum heed_comparison {
-#define UNARY(name, kind, f, dx)
-#define BINARY(name, kind, f, da, db)
-#define COMPARE(name, f) HEED_##name,
+#define COMPARE(name, f)   HEED_##name,
+#define LOGICAL(name, f)   HEED_##name,
+#define PREDICATE(name, f) HEED_##name,
 #include "tensor/ops.def"
     HEED_COMPARISON_COUNT
 };
 
-/* out[i] = f(in[0][i], in[1][i], ...). The operands of a gradient are g, x, y or g, a, b, y. */
+/* out[i] = f(in[0][i], in[1][i], ...). The operands of a gradient are g, those of the line
+ * (x, or a, b, c), and y. */
 typedef void heed_kernel(int64_t n, const void *const *in, void *out);
 
 /* out = f(x) over one line of n elements, as softmax. */
@@ -62,7 +64,7 @@ typedef struct heed_gemm {
 /* All kernels of one dtype. NULL where an operation does not exist for it. */
 typedef struct heed_kernels {
     struct {
-        heed_kernel *forward, *gradient[2];
+        heed_kernel *forward, *gradient[3];
     } elementwise[HEED_ELEMENTWISE_COUNT];
     heed_kernel *compare[HEED_COMPARISON_COUNT];
     heed_kernel *where; /* bool, T, T -> T */
