@@ -13,7 +13,7 @@
  *   tensor/isa.h            which instruction set computes
  *   autograd/elementwise.h  add ... where, with numbers and comparisons
  *   autograd/shape.h        views and copies: transpose, reshape, slice, cat, to, ...
- *   autograd/reduce.h       sum, mean, softmax, log_softmax
+ *   autograd/reduce.h       sum, mean, max, argmax, var, norm, any, softmax, ...
  *   autograd/matmul.h       matrix products
  *   autograd/embedding.h    rows of a table
  *   autograd/loss.h         cross_entropy, mse_loss
