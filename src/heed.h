@@ -16,6 +16,7 @@
  *   autograd/reduce.h       sum, mean, max, argmax, var, norm, any, softmax, ...
  *   autograd/matmul.h       matrix products
  *   autograd/embedding.h    rows of a table
+ *   autograd/index.h        elements looked up by index: index_select, gather, ...
  *   autograd/loss.h         cross_entropy, mse_loss
  *   autograd/engine.h       backward, grad
  *   autograd/gradcheck.h    derivatives against finite differences
@@ -53,6 +54,7 @@
 
 #include "autograd/elementwise.h"
 #include "autograd/embedding.h"
+#include "autograd/index.h"
 #include "autograd/loss.h"
 #include "autograd/matmul.h"
 #include "autograd/reduce.h"

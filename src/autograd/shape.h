@@ -71,5 +71,16 @@ heed_tensor *heed_contiguous(heed_tensor *x);
  * cut towards 0 to i64; to bool, everything but 0 is true.  dx = g cast back, between floats */
 heed_tensor *heed_to(heed_tensor *x, heed_dtype dtype);
 
+/* ---- rearranging: copies with the elements in another order, or several times (rearrange.c) ---- */
+
+/* heed_flip: as torch.flip(x, [dim]): the places of a dim in reverse order; heed_flip_dims: of
+ * several, of none with an empty list.
+ *
+ *   y[..., i, ...] = x[..., n - 1 - i, ...]                               dx = flip(g)
+ *
+ * HEED_ERR_DIM: a dim is given twice. */
+heed_tensor *heed_flip(heed_tensor *x, int dim);
+heed_tensor *heed_flip_dims(heed_tensor *x, heed_dims dims);
+
 HEED_END_DECLS
 #endif

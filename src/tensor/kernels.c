@@ -189,6 +189,27 @@ static void add_into(int64_t n, const void *x, void *y)
     }
 }
 
+static void look_up(int64_t n, const int64_t *index, int64_t index_step, const void *x,
+                    int64_t step, int64_t along, void *y)
+{
+    const T *from = x;
+    T *restrict to = y;
+    for (int64_t i = 0; i < n; i++) {
+        to[i] = from[i * step + index[i * index_step] * along];
+    }
+}
+
+static void add_at(int64_t n, const int64_t *index, int64_t index_step, const void *x, void *y,
+                   int64_t step, int64_t along)
+{
+    const T *from = x;
+    T *to = y;
+    for (int64_t i = 0; i < n; i++) {
+        T *place = to + (i * step + index[i * index_step] * along);
+        *place = (T)(*place + from[i]);
+    }
+}
+
 /* ---- sums ---- */
 
 static void sum(int64_t n, const void *x, heed_total *total)
@@ -311,6 +332,8 @@ const heed_kernels KERNELS = {
                [HEED_BOOL] = gather_bool},
     .scatter = scatter,
     .add_into = add_into,
+    .look_up = look_up,
+    .add_at = add_at,
     .sum = sum,
     .sum_columns = sum_columns,
     .from_totals = from_totals,

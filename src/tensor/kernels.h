@@ -74,6 +74,12 @@ typedef struct heed_kernels {
     void (*scatter)(int64_t n, const void *from, void *to, int64_t stride);
     void (*add_into)(int64_t n, const void *x, void *y); /* y += x */
 
+    /* y[i] = x[i * step + index[i * index_step] * along]; the same places of y += x[i], in order */
+    void (*look_up)(int64_t n, const int64_t *index, int64_t index_step, const void *x,
+                    int64_t step, int64_t along, void *y);
+    void (*add_at)(int64_t n, const int64_t *index, int64_t index_step, const void *x, void *y,
+                   int64_t step, int64_t along);
+
     void (*sum)(int64_t n, const void *x, heed_total *total);          /* adds all to one total */
     void (*sum_columns)(int64_t n, const void *x, heed_total *totals); /* adds each to its own */
     void (*from_totals)(int64_t n, const heed_total *totals, double divisor, void *y);
