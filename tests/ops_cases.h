@@ -11,6 +11,8 @@ void add_special_cases(Suite *suite);
 void add_select_cases(Suite *suite);
 void add_join_cases(Suite *suite);
 void add_reduce_cases(Suite *suite);
+void add_extremes_cases(Suite *suite);
+void add_spread_cases(Suite *suite);
 void add_matmul_cases(Suite *suite);
 void add_loss_cases(Suite *suite);
 

@@ -349,6 +349,8 @@ Suite *ops_suite(void)
     add_select_cases(suite);
     add_join_cases(suite);
     add_reduce_cases(suite);
+    add_extremes_cases(suite);
+    add_spread_cases(suite);
     add_matmul_cases(suite);
     add_loss_cases(suite);
     return suite;

@@ -9,10 +9,20 @@
 #define log(x) logf(x)
 #endif
 
+/* What every element is at least, and at most; and is it NaN? */
 #if defined T_IS_F32 || defined T_IS_F64
+#define LOWEST    (-(T)INFINITY)
+#define HIGHEST   ((T)INFINITY)
 #define IS_NAN(x) ((x) != (x))
 #else
 #define IS_NAN(x) false
+#endif
+#if defined T_IS_I64
+#define LOWEST  INT64_MIN
+#define HIGHEST INT64_MAX
+#elif defined T_IS_BOOL
+#define LOWEST  false
+#define HIGHEST true
 #endif
 
 /* Defines a function that folds a line, from `start` on, in lanes of their own, so that vectors
@@ -21,7 +31,7 @@
 #define FOLD(name, type, start, f, join)                                                           \
     static type name(int64_t n, const T *line, double at)                                          \
     {                                                                                              \
-        enum { LANES = 16 };                                                                       \
+        enum { LANES = 32 };                                                                       \
         type lane[LANES];                                                                          \
         (void)at;                                                                                  \
         for (int j = 0; j < LANES; j++) {                                                          \
@@ -40,7 +50,7 @@
             const type all = lane[0];                                                              \
             lane[0] = f;                                                                           \
         }                                                                                          \
-        for (int j = 1; j < LANES; j++) {                                                          \
+        for (int j = 1; j < LANES && j < n; j++) {                                                 \
             const type x = lane[j];                                                                \
             const type all = lane[0];                                                              \
             lane[0] = join;                                                                        \
@@ -48,31 +58,45 @@
         return lane[0];                                                                            \
     }
 
-/* ---- extremes: NaN is larger and smaller than all ---- */
+/* ---- extremes ---- */
 
-#define LARGER  (x <= all || IS_NAN(all) ? all : x)
-#define SMALLER (x >= all || IS_NAN(all) ? all : x)
-FOLD(largest, T, line[0], LARGER, LARGER)
-FOLD(smallest, T, line[0], SMALLER, SMALLER)
+/* NaN is passed over here: no comparison with it holds. */
+FOLD(largest, T, LOWEST, x > all ? x : all, x > all ? x : all)
+FOLD(smallest, T, HIGHEST, x < all ? x : all, x < all ? x : all)
+
+/* But it is larger, and smaller, than all. */
+static T with_nan(int64_t n, const T *line, T extreme)
+{
+#if defined T_IS_F32 || defined T_IS_F64
+    int found = 0;
+    for (int64_t i = 0; i < n; i++) {
+        found |= IS_NAN(line[i]);
+    }
+    return found ? (T)NAN : extreme;
+#else
+    (void)n, (void)line;
+    return extreme;
+#endif
+}
 
 void LINES(amax)(int64_t n, const void *x, const void *args, void *y)
 {
     (void)args;
-    *(T *)y = largest(n, x, 0);
+    *(T *)y = with_nan(n, x, largest(n, x, 0));
 }
 
 void LINES(amin)(int64_t n, const void *x, const void *args, void *y)
 {
     (void)args;
-    *(T *)y = smallest(n, x, 0);
+    *(T *)y = with_nan(n, x, smallest(n, x, 0));
 }
 
 #ifndef T_IS_BOOL
-/* The first place of a value, which is there; NaN is found as well. */
-static int64_t place_of(T value, const T *line)
+/* The first place of the extreme of a line, which may be NaN. */
+static int64_t place_of(T extreme, const T *line)
 {
     int64_t i = 0;
-    while (line[i] != value && !(IS_NAN(line[i]) && IS_NAN(value))) {
+    while (line[i] != extreme && !(IS_NAN(extreme) && IS_NAN(line[i]))) {
         i++;
     }
     return i;
@@ -81,38 +105,43 @@ static int64_t place_of(T value, const T *line)
 void LINES(argmax)(int64_t n, const void *x, const void *args, void *y)
 {
     (void)args;
-    *(int64_t *)y = place_of(largest(n, x, 0), x);
+    *(int64_t *)y = place_of(with_nan(n, x, largest(n, x, 0)), x);
 }
 
 void LINES(argmin)(int64_t n, const void *x, const void *args, void *y)
 {
     (void)args;
-    *(int64_t *)y = place_of(smallest(n, x, 0), x);
+    *(int64_t *)y = place_of(with_nan(n, x, smallest(n, x, 0)), x);
 }
 #endif
 
 /* ---- truth ---- */
 
+/* Is there an element that is true, or one that is not? Looks at so many at a time that vectors
+ * work, and no further than the first of these. */
+static bool has(bool truth, int64_t n, const T *line)
+{
+    enum { BLOCK = 128 };
+    bool found = false;
+    for (int64_t i = 0; i < n && !found; i += BLOCK) {
+        const int64_t end = n - i < BLOCK ? n : i + BLOCK;
+        for (int64_t j = i; j < end; j++) {
+            found |= (line[j] != 0) == truth;
+        }
+    }
+    return found;
+}
+
 void LINES(any)(int64_t n, const void *x, const void *args, void *y)
 {
-    const T *line = x;
-    bool found = false;
     (void)args;
-    for (int64_t i = 0; i < n && !found; i++) {
-        found = line[i] != 0;
-    }
-    *(bool *)y = found;
+    *(bool *)y = has(true, n, x);
 }
 
 void LINES(all)(int64_t n, const void *x, const void *args, void *y)
 {
-    const T *line = x;
-    bool missed = false;
     (void)args;
-    for (int64_t i = 0; i < n && !missed; i++) {
-        missed = line[i] == 0;
-    }
-    *(bool *)y = !missed;
+    *(bool *)y = !has(false, n, x);
 }
 
 /* ---- sums on the way ---- */
@@ -133,22 +162,11 @@ void LINES(cumsum)(int64_t n, const void *x, void *out)
 #if defined T_IS_F32 || defined T_IS_F64
 /* ---- exponentials ---- */
 
-/* The largest element. NaN is passed over here: it comes back through exp, and spreads over the
- * line as in torch. */
-static T largest_number(int64_t n, const T *x)
-{
-    T max = -(T)INFINITY;
-    for (int64_t i = 0; i < n; i++) {
-        max = x[i] > max ? x[i] : max;
-    }
-    return max;
-}
-
 void LINES(softmax)(int64_t n, const void *x, void *out)
 {
     const T *from = x;
     T *to = out;
-    const T max = largest_number(n, from);
+    const T max = largest(n, from, 0); /* NaN comes back through exp */
     double total = 0;
     for (int64_t i = 0; i < n; i++) {
         to[i] = exp(from[i] - max);
@@ -163,7 +181,7 @@ void LINES(log_softmax)(int64_t n, const void *x, void *out)
 {
     const T *from = x;
     T *to = out;
-    const T max = largest_number(n, from);
+    const T max = largest(n, from, 0);
     double total = 0;
     for (int64_t i = 0; i < n; i++) {
         total += (double)exp(from[i] - max);
@@ -177,7 +195,7 @@ void LINES(log_softmax)(int64_t n, const void *x, void *out)
 void LINES(logsumexp)(int64_t n, const void *x, const void *args, void *y)
 {
     const T *line = x;
-    const T max = largest_number(n, line);
+    const T max = largest(n, line, 0);
     const T shift = isinf(max) ? 0 : max; /* inf - inf would be NaN */
     double total = 0;
     (void)args;
@@ -193,9 +211,9 @@ FOLD(sum, double, 0, all + (double)x, all + x)
 FOLD(sum_of_squares, double, 0, all + ((double)x - at) * ((double)x - at), all + x)
 FOLD(sum_of_sizes, double, 0, all + fabs((double)x), all + x)
 FOLD(count_of_others, double, 0, x != 0 ? all + 1 : all, all + x)
-#define SIZE fabs((double)x)
-FOLD(largest_size, double, fabs((double)line[0]), SIZE <= all || IS_NAN(all) ? all : SIZE, LARGER)
-FOLD(smallest_size, double, fabs((double)line[0]), SIZE >= all || IS_NAN(all) ? all : SIZE, SMALLER)
+FOLD(largest_size, double, 0, fabs((double)x) > all ? fabs((double)x) : all, x > all ? x : all)
+FOLD(smallest_size, double, (double)INFINITY, fabs((double)x) < all ? fabs((double)x) : all,
+     x < all ? x : all)
 
 /* In two passes: first the mean, so that a large one does not swallow what lies around it. */
 void LINES(var)(int64_t n, const void *x, const void *args, void *y)
@@ -206,24 +224,27 @@ void LINES(var)(int64_t n, const void *x, const void *args, void *y)
     *(T *)y = (T)(a->root ? (sqrt)(var) : var);
 }
 
-static double norm_of_power(int64_t n, const T *line, double p)
+static double sum_of_powers(int64_t n, const T *line, double p)
 {
     double total = 0;
     for (int64_t i = 0; i < n; i++) {
         total += (pow)(fabs((double)line[i]), p);
     }
-    return (pow)(total, 1 / p);
+    return total;
 }
 
 void LINES(norm)(int64_t n, const void *x, const void *args, void *y)
 {
     const double p = ((const heed_norm_args *)args)->p;
-    *(T *)y = (T)(n == 0                   ? 0
-                  : p == 2                 ? (sqrt)(sum_of_squares(n, x, 0))
-                  : p == 1                 ? sum_of_sizes(n, x, 0)
-                  : p == 0                 ? count_of_others(n, x, 0)
-                  : p == (double)INFINITY  ? largest_size(n, x, 0)
-                  : p == -(double)INFINITY ? smallest_size(n, x, 0)
-                                           : norm_of_power(n, x, p));
+    if (isinf(p)) {
+        const double size = p > 0 ? largest_size(n, x, 0) : smallest_size(n, x, 0);
+        *(T *)y = with_nan(n, x, (T)size);
+        return;
+    }
+    *(T *)y = (T)(n == 0   ? 0
+                  : p == 2 ? (sqrt)(sum_of_squares(n, x, 0))
+                  : p == 1 ? sum_of_sizes(n, x, 0)
+                  : p == 0 ? count_of_others(n, x, 0)
+                           : (pow)(sum_of_powers(n, x, p), 1 / p));
 }
 #endif
