@@ -13,6 +13,7 @@ void add_join_cases(Suite *suite);
 void add_reduce_cases(Suite *suite);
 void add_extremes_cases(Suite *suite);
 void add_spread_cases(Suite *suite);
+void add_product_cases(Suite *suite);
 void add_matmul_cases(Suite *suite);
 void add_loss_cases(Suite *suite);
 

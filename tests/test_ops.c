@@ -351,6 +351,7 @@ Suite *ops_suite(void)
     add_reduce_cases(suite);
     add_extremes_cases(suite);
     add_spread_cases(suite);
+    add_product_cases(suite);
     add_matmul_cases(suite);
     add_loss_cases(suite);
     return suite;

@@ -26,14 +26,12 @@
 #endif
 
 /* Defines a function that folds a line, from `start` on, in lanes of their own, so that vectors
- * work: f tells what `all` so far becomes with the element x, `join` what two of them become.
- * `at` is at hand for f to measure from. */
-#define FOLD(name, type, start, f, join)                                                           \
-    static type name(int64_t n, const T *line, double at)                                          \
+ * work: f tells what `all` so far becomes with the element x, `join` what two of them become. */
+#define FOLD(type, name, parameters, start, f, join)                                               \
+    static type name parameters                                                                    \
     {                                                                                              \
         enum { LANES = 32 };                                                                       \
         type lane[LANES];                                                                          \
-        (void)at;                                                                                  \
         for (int j = 0; j < LANES; j++) {                                                          \
             lane[j] = start;                                                                       \
         }                                                                                          \
@@ -58,11 +56,13 @@
         return lane[0];                                                                            \
     }
 
+#define LINE (int64_t n, const T *line)
+
 /* ---- extremes ---- */
 
 /* NaN is passed over here: no comparison with it holds. */
-FOLD(largest, T, LOWEST, x > all ? x : all, x > all ? x : all)
-FOLD(smallest, T, HIGHEST, x < all ? x : all, x < all ? x : all)
+FOLD(T, largest, LINE, LOWEST, x > all ? x : all, x > all ? x : all)
+FOLD(T, smallest, LINE, HIGHEST, x < all ? x : all, x < all ? x : all)
 
 /* But it is larger, and smaller, than all. */
 static T with_nan(int64_t n, const T *line, T extreme)
@@ -82,13 +82,13 @@ static T with_nan(int64_t n, const T *line, T extreme)
 void LINES(amax)(int64_t n, const void *x, const void *args, void *y)
 {
     (void)args;
-    *(T *)y = with_nan(n, x, largest(n, x, 0));
+    *(T *)y = with_nan(n, x, largest(n, x));
 }
 
 void LINES(amin)(int64_t n, const void *x, const void *args, void *y)
 {
     (void)args;
-    *(T *)y = with_nan(n, x, smallest(n, x, 0));
+    *(T *)y = with_nan(n, x, smallest(n, x));
 }
 
 #ifndef T_IS_BOOL
@@ -105,13 +105,13 @@ static int64_t place_of(T extreme, const T *line)
 void LINES(argmax)(int64_t n, const void *x, const void *args, void *y)
 {
     (void)args;
-    *(int64_t *)y = place_of(with_nan(n, x, largest(n, x, 0)), x);
+    *(int64_t *)y = place_of(with_nan(n, x, largest(n, x)), x);
 }
 
 void LINES(argmin)(int64_t n, const void *x, const void *args, void *y)
 {
     (void)args;
-    *(int64_t *)y = place_of(with_nan(n, x, smallest(n, x, 0)), x);
+    *(int64_t *)y = place_of(with_nan(n, x, smallest(n, x)), x);
 }
 #endif
 
@@ -166,7 +166,7 @@ void LINES(softmax)(int64_t n, const void *x, void *out)
 {
     const T *from = x;
     T *to = out;
-    const T max = largest(n, from, 0); /* NaN comes back through exp */
+    const T max = largest(n, from); /* NaN comes back through exp */
     double total = 0;
     for (int64_t i = 0; i < n; i++) {
         to[i] = exp(from[i] - max);
@@ -181,7 +181,7 @@ void LINES(log_softmax)(int64_t n, const void *x, void *out)
 {
     const T *from = x;
     T *to = out;
-    const T max = largest(n, from, 0);
+    const T max = largest(n, from);
     double total = 0;
     for (int64_t i = 0; i < n; i++) {
         total += (double)exp(from[i] - max);
@@ -195,7 +195,7 @@ void LINES(log_softmax)(int64_t n, const void *x, void *out)
 void LINES(logsumexp)(int64_t n, const void *x, const void *args, void *y)
 {
     const T *line = x;
-    const T max = largest(n, line, 0);
+    const T max = largest(n, line);
     const T shift = isinf(max) ? 0 : max; /* inf - inf would be NaN */
     double total = 0;
     (void)args;
@@ -207,19 +207,21 @@ void LINES(logsumexp)(int64_t n, const void *x, const void *args, void *y)
 
 /* ---- distances: in double, so that squares of f32 neither overflow nor vanish ---- */
 
-FOLD(sum, double, 0, all + (double)x, all + x)
-FOLD(sum_of_squares, double, 0, all + ((double)x - at) * ((double)x - at), all + x)
-FOLD(sum_of_sizes, double, 0, all + fabs((double)x), all + x)
-FOLD(count_of_others, double, 0, x != 0 ? all + 1 : all, all + x)
-FOLD(largest_size, double, 0, fabs((double)x) > all ? fabs((double)x) : all, x > all ? x : all)
-FOLD(smallest_size, double, (double)INFINITY, fabs((double)x) < all ? fabs((double)x) : all,
+FOLD(double, sum, LINE, 0, all + (double)x, all + x)
+FOLD(double, sum_of_squares, (int64_t n, const T *line, double at), 0,
+     all + ((double)x - at) * ((double)x - at), all + x)
+FOLD(double, sum_of_sizes, LINE, 0, all + fabs((double)x), all + x)
+FOLD(double, count_of_others, LINE, 0, x != 0 ? all + 1 : all, all + x)
+FOLD(double, largest_size, LINE, 0, fabs((double)x) > all ? fabs((double)x) : all,
+     x > all ? x : all)
+FOLD(double, smallest_size, LINE, (double)INFINITY, fabs((double)x) < all ? fabs((double)x) : all,
      x < all ? x : all)
 
 /* In two passes: first the mean, so that a large one does not swallow what lies around it. */
 void LINES(var)(int64_t n, const void *x, const void *args, void *y)
 {
     const heed_var_args *a = args;
-    const double mean = sum(n, x, 0) / (double)n;
+    const double mean = sum(n, x) / (double)n;
     const double var = sum_of_squares(n, x, mean) / a->divisor;
     *(T *)y = (T)(a->root ? (sqrt)(var) : var);
 }
@@ -237,14 +239,14 @@ void LINES(norm)(int64_t n, const void *x, const void *args, void *y)
 {
     const double p = ((const heed_norm_args *)args)->p;
     if (isinf(p)) {
-        const double size = p > 0 ? largest_size(n, x, 0) : smallest_size(n, x, 0);
+        const double size = p > 0 ? largest_size(n, x) : smallest_size(n, x);
         *(T *)y = with_nan(n, x, (T)size);
         return;
     }
     *(T *)y = (T)(n == 0   ? 0
                   : p == 2 ? (sqrt)(sum_of_squares(n, x, 0))
-                  : p == 1 ? sum_of_sizes(n, x, 0)
-                  : p == 0 ? count_of_others(n, x, 0)
+                  : p == 1 ? sum_of_sizes(n, x)
+                  : p == 0 ? count_of_others(n, x)
                            : (pow)(sum_of_powers(n, x, p), 1 / p));
 }
 #endif
