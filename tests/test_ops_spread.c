@@ -252,6 +252,26 @@ START_TEST(gradients_at_kinks_and_ends)
 }
 END_TEST
 
+/* Where std is 0 torch takes its slope for 0 and goes on from there; for norms, which torch gives NaN,
+ * the same is done. */
+START_TEST(second_derivatives_at_kinks_are_0)
+{
+    static const struct {
+        heed_tensor *(*apply)(heed_tensor *x, double argument);
+        double argument, x;
+    } of[] = {{apply_std, 1, 2}, {heed_norm, 2, 0}, {heed_norm, 1.5, 0}, {heed_norm, 0.5, 0}};
+    for (int k = 0; k < 4; k++) {
+        heed_tensor *x = heed_full(HEED_SHAPE(2), of[k].x, HEED_F64), *dx, *ddx;
+        heed_set_requires_grad(x, true);
+        heed_grad(of[k].apply(x, of[k].argument), &x, 1, &dx, true);
+        EXPECT_VALUES(dx, 0, 0, 0);
+        heed_tensor *weights = heed_from_f64((double[]){1, 2}, HEED_SHAPE(2));
+        heed_grad(heed_sum(heed_mul(dx, weights)), &x, 1, &ddx, false);
+        EXPECT_VALUES(ddx, 0, 0, 0);
+    }
+}
+END_TEST
+
 void add_spread_cases(Suite *suite)
 {
     TCase *spread = heed_case(suite, "spread");
@@ -261,4 +281,5 @@ void add_spread_cases(Suite *suite)
     tcase_add_test(spread, norms_of_special_values);
     tcase_add_test(spread, logsumexp_of_special_values);
     tcase_add_loop_test(spread, gradients_at_kinks_and_ends, 0, GRADIENTS);
+    tcase_add_test(spread, second_derivatives_at_kinks_are_0);
 }
