@@ -65,6 +65,7 @@ help:
 	@echo "make all           the library and the examples, in $(BUILD)/"
 	@echo "make bench         ns per node, us per step of the toy"
 	@echo "make test-isas     the tests under each HEED_ISA that this machine has"
+	@echo "make test-cpp      the toy, trained from C++17"
 	@echo "make layers        do includes point one way: nn -> autograd -> tensor?"
 	@echo "make format        clang-format everything; check-format only looks"
 	@echo "make lint          cppcheck"
@@ -102,14 +103,26 @@ $(BUILD)/tests/%.o: CHECK_CFLAGS = $(shell pkg-config --cflags check)
 $(BUILD)/test_heed: $(TEST_OBJECTS) $(PART_OBJECTS) $(OBJECTS)
 	$(CC) $(CFLAGS_) $^ -o $@ $(shell pkg-config --libs check) $(LDLIBS_)
 
-test: $(BUILD)/test_heed
+# The programs that show how to extend Heed check themselves.
+test: $(BUILD)/test_heed $(BUILD)/custom_op $(BUILD)/custom_module
 	$(BUILD)/test_heed
+	$(BUILD)/custom_op > /dev/null
+	$(BUILD)/custom_module > /dev/null
 
 test-isas: $(BUILD)/test_heed
 	@for isa in $(ISAS); do \
 	    if HEED_ISA=$$isa $(BUILD)/test_heed --has-isa; then \
 	        echo "== HEED_ISA=$$isa"; HEED_ISA=$$isa $(BUILD)/test_heed || exit 1; \
 	    else echo "== HEED_ISA=$$isa: this machine has it not"; fi; done
+
+# From C++17 the header is included, and the toy trained.
+$(BUILD)/toy_cpp: tests/toy.cpp $(PART_OBJECTS) $(LIBRARY)
+	$(call say,c++)
+	$(CXX) -std=c++17 -Isrc -I. -O2 -g -Wall -Wextra -Wpedantic -Wshadow $(WERROR) $(EXTRA) $^ -o $@ $(LDLIBS_)
+
+.PHONY: test-cpp
+test-cpp: $(BUILD)/toy_cpp
+	$(BUILD)/toy_cpp
 
 # ---- benchmarks ----
 

@@ -17,6 +17,7 @@
  *   autograd/matmul.h       matrix products
  *   autograd/embedding.h    rows of a table
  *   autograd/index.h        elements looked up by index: index_select, gather, ...
+ *   autograd/sort.h         argsort, sort, topk
  *   autograd/loss.h         cross_entropy, mse_loss
  *   autograd/engine.h       backward, grad
  *   autograd/gradcheck.h    derivatives against finite differences
@@ -59,6 +60,7 @@
 #include "autograd/matmul.h"
 #include "autograd/reduce.h"
 #include "autograd/shape.h"
+#include "autograd/sort.h"
 
 #include "autograd/engine.h"
 #include "autograd/gradcheck.h"

@@ -15,6 +15,9 @@ void add_extremes_cases(Suite *suite);
 void add_spread_cases(Suite *suite);
 void add_product_cases(Suite *suite);
 void add_matmul_cases(Suite *suite);
+void add_index_cases(Suite *suite);
+void add_sort_cases(Suite *suite);
+void add_rearrange_cases(Suite *suite);
 void add_loss_cases(Suite *suite);
 
 #endif

@@ -64,13 +64,8 @@ heed_status heed_expect_float(const heed_call *call, int i)
 static heed_status check_call(const heed_call *call)
 {
     const heed_op *op = call->op;
-    if (heed_self.depth == 0) {
-        return heed_fail(HEED_ERR_SCOPE,
-                         "%s: no scope is open to own the result; heed_scope_begin first",
-                         op->name);
-    }
-    if (op->rule == NULL) {
-        return heed_fail(HEED_ERR_NULL, "%s: the operation has no rule", op->name);
+    if (heed_check_scope(op->name) != HEED_OK) {
+        return heed_self.error;
     }
     if (call->inputs == NULL) {
         return heed_fail(HEED_ERR_NULL, "%s: the list of tensors is NULL", op->name);
@@ -193,7 +188,7 @@ static heed_tensor *compute(const heed_call *call, size_t args_size)
 {
     const heed_tensor *first = call->inputs[0];
     heed_result result = {.dtype = first->dtype, .shape = heed_shape_of_tensor(first)};
-    heed_status status = call->op->rule(call, &result);
+    heed_status status = call->op->rule != NULL ? call->op->rule(call, &result) : HEED_OK;
     if (status == HEED_OK && !result.is_view && call->op->forward == NULL) {
         status = HEED_ERR_NULL;
     }

@@ -1,4 +1,5 @@
-/* index_select and index_add: rows looked up by their index, and added up into. */
+/* Rows looked up by their index, and added up into: index_select, index_add; masked_select, which
+ * finds the indices itself; one_hot. */
 #include "autograd/index.h"
 
 #include <string.h>
@@ -8,6 +9,7 @@
 #include "autograd/shape.h"
 #include "tensor/create.h"
 #include "tensor/iterate.h"
+#include "tensor/scope.h"
 
 /* x and an index that chooses along dim: wraps the dim; gives x's shape with one place for each
  * index. */
@@ -140,4 +142,116 @@ HEED_OPERATION(index_add) = {.name = "index_add",
 heed_tensor *heed_index_add(heed_tensor *x, int dim, heed_tensor *index, heed_tensor *source)
 {
     return heed_apply(&op_index_add, (heed_tensor *[]){x, index, source}, 3, &dim, sizeof dim);
+}
+
+/* ---- masked_select: index_select of what lies under the mask ---- */
+
+/* The places of the true elements, row by row: i64 (n). */
+static heed_tensor *true_places(heed_tensor *mask)
+{
+    const bool *is_true = heed_const_data_bool(heed_contiguous(mask));
+    int64_t count = 0;
+    for (int64_t i = 0; is_true != NULL && i < mask->numel; i++) {
+        count += is_true[i];
+    }
+    heed_tensor *places = heed_empty(HEED_SHAPE(count), HEED_I64);
+    int64_t *place = heed_data_i64(places);
+    for (int64_t i = 0; place != NULL && i < mask->numel; i++) {
+        if (is_true[i]) {
+            *place++ = i;
+        }
+    }
+    return places;
+}
+
+/* The shape in which x and the mask meet. */
+static heed_status meet(heed_tensor *x, heed_tensor *mask, heed_shape *shape, int64_t *numel)
+{
+    if (heed_check_operand("masked_select", "x", x) != HEED_OK ||
+        heed_check_tensor("masked_select", "mask", mask) != HEED_OK) {
+        return heed_self.error;
+    }
+    if (mask->dtype != HEED_BOOL) {
+        return heed_fail(HEED_ERR_DTYPE,
+                         "masked_select: mask is %s, not bool; a comparison gives one",
+                         heed_dtype_name(mask->dtype));
+    }
+    const heed_shape a = heed_shape_of_tensor(x), b = heed_shape_of_tensor(mask);
+    if (heed_broadcast("masked_select", &a, &b, shape) != HEED_OK) {
+        return heed_self.error;
+    }
+    return heed_count_elements("masked_select", shape->ndim, shape->size, x->dtype, numel);
+}
+
+heed_tensor *heed_masked_select(heed_tensor *x, heed_tensor *mask)
+{
+    heed_shape shape;
+    int64_t numel;
+    if (meet(x, mask, &shape, &numel) != HEED_OK) {
+        return NULL;
+    }
+    heed_scope scope;
+    heed_scope_begin(&scope);
+    heed_tensor *places = true_places(heed_expand(mask, shape));
+    heed_tensor *flat = heed_reshape(heed_expand(x, shape), HEED_SHAPE(numel));
+    return heed_scope_end_with(&scope, heed_index_select(flat, 0, places));
+}
+
+/* ---- one_hot ---- */
+
+/* The ids, all inside [0, *num_classes), which becomes the largest id + 1 if it is -1. NULL on
+ * error. */
+static const int64_t *check_classes(heed_tensor *ids, int64_t *num_classes)
+{
+    const bool finds = *num_classes == -1;
+    if (*num_classes < -1 || (*num_classes <= 0 && ids->numel == 0)) {
+        heed_fail(HEED_ERR_VALUE,
+                  "one_hot: %lld classes for ids %s; 1 or more, or -1 for the largest id + 1",
+                  (long long)*num_classes, HEED_TEXT(ids));
+        return NULL;
+    }
+    const int64_t *id = heed_checked_ids("one_hot", "id", ids, finds ? INT64_MAX : *num_classes);
+    for (int64_t i = 0; id != NULL && finds && i < ids->numel; i++) {
+        *num_classes = id[i] >= *num_classes ? id[i] + 1 : *num_classes;
+    }
+    return id;
+}
+
+static heed_tensor *make_one_hot(heed_tensor *ids, int64_t num_classes)
+{
+    heed_shape shape = heed_shape_of_tensor(ids);
+    const int64_t *id = check_classes(ids, &num_classes);
+    if (id == NULL) {
+        return NULL;
+    }
+    if (shape.ndim == HEED_MAX_DIMS) {
+        heed_fail(HEED_ERR_SHAPE, "one_hot: ids %s have %d dims already, the most there are",
+                  HEED_TEXT(ids), HEED_MAX_DIMS);
+        return NULL;
+    }
+    shape.size[shape.ndim++] = num_classes;
+    heed_tensor *y = heed_tensor_new("one_hot", shape.ndim, shape.size, HEED_I64);
+    if (y != NULL) {
+        heed_fill_elements(y, 0);
+        for (int64_t i = 0; i < ids->numel; i++) {
+            ((int64_t *)y->data)[i * num_classes + id[i]] = 1;
+        }
+        y = heed_join_scope("one_hot", y);
+    }
+    return y;
+}
+
+heed_tensor *heed_one_hot(heed_tensor *ids, int64_t num_classes)
+{
+    if (heed_check_operand("one_hot", "ids", ids) != HEED_OK) {
+        return NULL;
+    }
+    if (ids->dtype != HEED_I64) {
+        heed_fail(HEED_ERR_DTYPE, "one_hot: ids are %s, not i64; heed_to casts",
+                  heed_dtype_name(ids->dtype));
+        return NULL;
+    }
+    heed_scope scope; /* for a copy of ids that do not lie row by row */
+    heed_scope_begin(&scope);
+    return heed_scope_end_with(&scope, make_one_hot(ids, num_classes));
 }

@@ -33,6 +33,24 @@ heed_tensor *heed_index_select(heed_tensor *x, int dim, heed_tensor *index);
  * HEED_ERR_SHAPE: source is not of x's shape with n in dim. HEED_ERR_DTYPE: x and source differ. */
 heed_tensor *heed_index_add(heed_tensor *x, int dim, heed_tensor *index, heed_tensor *source);
 
+/* heed_masked_select: as torch.masked_select(x, mask): the elements where the mask is true, row by
+ * row
+ *
+ *   x (...)   mask (...) bool   ->   y (n), for n true ones; the shapes broadcast
+ *   dx = g where it was taken from, else 0
+ *
+ * HEED_ERR_SHAPE: the shapes do not broadcast. HEED_ERR_DTYPE: mask is not bool. */
+heed_tensor *heed_masked_select(heed_tensor *x, heed_tensor *mask);
+
+/* heed_one_hot: as torch.nn.functional.one_hot(ids, num_classes)
+ *
+ *   ids (...) i64   ->   y (..., num_classes) i64, without gradient
+ *   y[..., c] = 1 where ids = c, else 0          num_classes -1: the largest id + 1
+ *
+ * HEED_ERR_INDEX: an id outside [0, num_classes). HEED_ERR_VALUE: num_classes below -1; or not known,
+ * because there are no ids. HEED_ERR_SHAPE: ids have 8 dims. */
+heed_tensor *heed_one_hot(heed_tensor *ids, int64_t num_classes);
+
 /* ---- single elements (gather.c) ---- */
 
 /* heed_gather: as torch.gather(x, dim, index)
