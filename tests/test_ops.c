@@ -335,6 +335,9 @@ Suite *ops_suite(void)
     add_join_cases(suite);
     add_shape_cases(suite);
     add_reduce_cases(suite);
+    add_extremes_cases(suite);
+    add_spread_cases(suite);
+    add_product_cases(suite);
     add_matmul_cases(suite);
     add_index_cases(suite);
     add_sort_cases(suite);

@@ -59,4 +59,10 @@ void heed_add_at(const heed_places *places, const heed_operand *x, heed_tensor *
 heed_status heed_map_lines(heed_line_kernel *kernel, const heed_tensor *x, int dim,
                            heed_tensor *out);
 
+/* heed_fold: each element of out = kernel(the elements of x over the dims in `set`, row by row, as
+ * elements of `as`); out is contiguous and has a slot for each element of the dims that stay.
+ * HEED_ERR_MEMORY: no room for the lines that must be gathered. */
+heed_status heed_fold(heed_fold_kernel *kernel, const void *args, heed_dtype as,
+                      const heed_tensor *x, unsigned set, heed_tensor *out);
+
 #endif
