@@ -15,6 +15,7 @@
  *   autograd/shape.h        views and copies: transpose, reshape, slice, cat, to, ...
  *   autograd/reduce.h       sum, mean, softmax, log_softmax
  *   autograd/matmul.h       matrix products
+ *   autograd/einsum.h       any product of two, as a line of letters
  *   autograd/embedding.h    rows of a table
  *   autograd/loss.h         cross_entropy, mse_loss
  *   autograd/engine.h       backward, grad
@@ -51,6 +52,7 @@
 #include "tensor/print.h"
 #include "tensor/update.h"
 
+#include "autograd/einsum.h"
 #include "autograd/elementwise.h"
 #include "autograd/embedding.h"
 #include "autograd/loss.h"

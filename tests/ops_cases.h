@@ -12,6 +12,7 @@ void add_select_cases(Suite *suite);
 void add_join_cases(Suite *suite);
 void add_reduce_cases(Suite *suite);
 void add_matmul_cases(Suite *suite);
+void add_einsum_cases(Suite *suite);
 void add_loss_cases(Suite *suite);
 
 #endif

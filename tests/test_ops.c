@@ -350,6 +350,7 @@ Suite *ops_suite(void)
     add_join_cases(suite);
     add_reduce_cases(suite);
     add_matmul_cases(suite);
+    add_einsum_cases(suite);
     add_loss_cases(suite);
     return suite;
 }
