@@ -235,6 +235,24 @@ static void softmax(int64_t n, const void *x, void *out)
     }
 }
 
+/* Zeros for a line of nothing but -inf. */
+static void safe_softmax(int64_t n, const void *x, void *out)
+{
+    const T *from = x;
+    T *to = out;
+    int64_t blocked = 0;
+    while (blocked < n && from[blocked] == -(T)INFINITY) {
+        blocked++;
+    }
+    if (blocked < n) {
+        softmax(n, x, out);
+        return;
+    }
+    for (int64_t i = 0; i < n; i++) {
+        to[i] = 0;
+    }
+}
+
 static void log_softmax(int64_t n, const void *x, void *out)
 {
     const T *from = x;
@@ -338,6 +356,7 @@ const heed_kernels KERNELS = {
     .from_totals = from_totals,
 #if defined T_IS_F32 || defined T_IS_F64
     .softmax = softmax,
+    .safe_softmax = safe_softmax,
     .log_softmax = log_softmax,
     .sgd = sgd,
     .adam = adam,

@@ -63,7 +63,7 @@ typedef struct heed_kernels {
     void (*sum_columns)(int64_t n, const void *x, heed_total *totals); /* adds each to its own */
     void (*from_totals)(int64_t n, const heed_total *totals, double divisor, void *y);
 
-    heed_line_kernel *softmax, *log_softmax;
+    heed_line_kernel *softmax, *safe_softmax, *log_softmax;
     void (*gemm)(const heed_gemm *call);
     void (*sgd)(int64_t n, void *p, const void *g, void *momentum, const heed_sgd_step *step);
     void (*adam)(int64_t n, void *p, const void *g, void *m, void *v, const heed_adam_step *step);
