@@ -6,22 +6,24 @@
  *   tensor/tensor.h         the tensor: dtype, shape, strides, storage, node; reading it
  *   tensor/scope.h          who owns what a function returns; retain, grad mode, counters
  *   tensor/alloc.h          memory, for modules and operations of one's own
- *   tensor/create.h         zeros, ones, full, arange, from_*; copying in and out
+ *   tensor/create.h         zeros, ones, full, eye, arange, linspace, from_*; copying in and out
  *   tensor/random.h         PyTorch's CPU generator: manual_seed, rand, randn, randint, ...
  *   tensor/print.h          tensors as torch prints them
  *   tensor/update.h         the update of one parameter by an optimiser, fused
  *   tensor/isa.h            which instruction set computes
  *   autograd/elementwise.h  add ... where, with numbers and comparisons
  *   autograd/shape.h        views and copies: transpose, reshape, slice, cat, to, ...
- *   autograd/reduce.h       sum, mean, softmax, log_softmax
+ *   autograd/reduce.h       sum, mean, max, argmax, var, norm, any, softmax, ...
  *   autograd/matmul.h       matrix products
  *   autograd/einsum.h       any product of two, as a line of letters
  *   autograd/embedding.h    rows of a table
+ *   autograd/index.h        elements looked up by index: index_select, gather, ...
+ *   autograd/sort.h         argsort, sort, topk
  *   autograd/loss.h         cross_entropy, mse_loss
  *   autograd/engine.h       backward, grad
  *   autograd/gradcheck.h    derivatives against finite differences
  *   autograd/op.h           how an operation is made; operations of one's own
- *   nn/...                  modules, optimisers, pictures
+ *   nn/...                  modules, optimisers, files, pictures
  *
  * What holds everywhere:
  *
@@ -55,10 +57,12 @@
 #include "autograd/einsum.h"
 #include "autograd/elementwise.h"
 #include "autograd/embedding.h"
+#include "autograd/index.h"
 #include "autograd/loss.h"
 #include "autograd/matmul.h"
 #include "autograd/reduce.h"
 #include "autograd/shape.h"
+#include "autograd/sort.h"
 
 #include "autograd/engine.h"
 #include "autograd/gradcheck.h"

@@ -4,12 +4,9 @@
 #include <math.h>
 #include <string.h>
 
-/* ---- what the rows' expressions call, besides Heed ---- */
+#include "tests/gradients/shape.h"
 
-static heed_tensor *cat(heed_tensor *a, heed_tensor *b, heed_tensor *c, int dim)
-{
-    return heed_cat((heed_tensor *[]){a, b, c}, c == NULL ? 2 : 3, dim);
-}
+/* ---- what the rows' expressions call, besides Heed ---- */
 
 /* bool (3, 3), true above the diagonal. */
 static heed_tensor *above_diagonal(void)
@@ -39,11 +36,6 @@ static heed_tensor *nll_weights(heed_tensor *log_probs, heed_tensor *targets)
     } args = {-100, "nll_weights"};
     heed_tensor *inputs[] = {log_probs, targets};
     return heed_apply(heed_find_operation("nll_weights"), inputs, 2, &args, sizeof args);
-}
-
-static heed_tensor *by_f32(heed_tensor *x)
-{
-    return heed_to(heed_to(x, HEED_F32), HEED_F64);
 }
 
 #define COMPOSITE(name) #name,

@@ -17,19 +17,21 @@
 
 typedef enum kind { FLOAT, NUMBER, ANY } kind;
 
-/* A line of ops.def; with `scalar` its form with a number for b. */
+enum { MOST = 3 }; /* operands of a line */
+
+/* A line of ops.def, in its form with tensors for all operands or numbers for the last ones. */
 typedef struct line {
     heed_op op; /* first, so that a call's op leads back here */
     enum heed_elementwise kernel;
     kind kind;
-    bool scalar;
-    const char *gradient[2];
+    int numbers;
+    const char *gradient[MOST];
 } line;
 
 typedef struct comparison {
     heed_op op;
     enum heed_comparison kernel;
-    bool scalar;
+    int numbers;
 } comparison;
 
 /* ---- rules ---- */
@@ -50,21 +52,43 @@ static heed_status check_whole(const heed_call *call, double number)
     return HEED_OK;
 }
 
+static heed_status check_numbers(const heed_call *call, const line *l, heed_dtype dtype)
+{
+    const double *number = call->args;
+    if (l->kernel == HEED_clamp && (isnan(number[0]) || isnan(number[1]))) {
+        return heed_fail(HEED_ERR_VALUE,
+                         "clamp: bounds %g and %g; for none take -INFINITY, INFINITY", number[0],
+                         number[1]);
+    }
+    if (dtype != HEED_I64) {
+        return HEED_OK;
+    }
+    if (l->kernel == HEED_pow && l->numbers > 0 && *number < 0) {
+        return heed_fail(HEED_ERR_VALUE, "%s: i64 to a negative power %g; heed_to(x, HEED_F32)",
+                         call->op->name, *number);
+    }
+    for (int i = 0; i < l->numbers; i++) {
+        bool unbounded = l->kernel == HEED_clamp && isinf(number[i]);
+        if (!unbounded && check_whole(call, number[i]) != HEED_OK) {
+            return heed_self.error;
+        }
+    }
+    return HEED_OK;
+}
+
 /* The dtype that inputs compute in, and their broadcast shape. */
 static heed_status meet(const heed_call *call, heed_dtype *dtype, heed_shape *shape)
 {
-    const heed_tensor *a = call->inputs[0];
-    *dtype = a->dtype;
-    *shape = heed_shape_of_tensor(a);
-    if (call->count == 1) {
-        return HEED_OK;
+    *dtype = call->inputs[0]->dtype;
+    *shape = heed_shape_of_tensor(call->inputs[0]);
+    for (int i = 1; i < call->count; i++) {
+        const heed_shape before = *shape, other = heed_shape_of_tensor(call->inputs[i]);
+        if (heed_promote(call->op->name, *dtype, call->inputs[i]->dtype, dtype) != HEED_OK ||
+            heed_broadcast(call->op->name, &before, &other, shape) != HEED_OK) {
+            return heed_self.error;
+        }
     }
-    const heed_tensor *b = call->inputs[1];
-    heed_shape shape_a = *shape, shape_b = heed_shape_of_tensor(b);
-    if (heed_promote(call->op->name, a->dtype, b->dtype, dtype) != HEED_OK) {
-        return heed_self.error;
-    }
-    return heed_broadcast(call->op->name, &shape_a, &shape_b, shape);
+    return HEED_OK;
 }
 
 static heed_status line_rule(const heed_call *call, heed_result *result)
@@ -76,27 +100,19 @@ static heed_status line_rule(const heed_call *call, heed_result *result)
     if (!heed_is_float(result->dtype) && l->kind == FLOAT) {
         result->dtype = HEED_F32;
     }
-    if (l->scalar && result->dtype == HEED_BOOL) {
+    if (l->numbers > 0 && result->dtype == HEED_BOOL) {
         result->dtype = HEED_I64;
     }
     if (result->dtype == HEED_BOOL && l->kind == NUMBER) {
         return heed_fail(HEED_ERR_DTYPE, "%s: bool has no such operation; heed_to(x, HEED_I64)",
                          call->op->name);
     }
-    if (l->scalar && result->dtype == HEED_I64) {
-        const double number = *(const double *)call->args;
-        if (l->kernel == HEED_pow && number < 0) {
-            return heed_fail(HEED_ERR_VALUE, "%s: i64 to a negative power %g; heed_to(x, HEED_F32)",
-                             call->op->name, number);
-        }
-        return check_whole(call, number);
-    }
-    return HEED_OK;
+    return check_numbers(call, l, result->dtype);
 }
 
 /* ---- computing ---- */
 
-/* The number of a scalar operation, as an element of `dtype`. */
+/* A number of a line, as an element of `dtype`. */
 typedef union element {
     float f32;
     double f64;
@@ -109,75 +125,88 @@ static element element_of(double number, heed_dtype dtype)
     if (dtype == HEED_F32) {
         e.f32 = (float)number;
     } else if (dtype == HEED_I64) {
-        e.i64 = (int64_t)number;
+        e.i64 = isinf(number) ? (number < 0 ? INT64_MIN : INT64_MAX) : (int64_t)number;
     }
     return e;
 }
 
-/* Runs `kernel` on the inputs (and the number) of a call, as elements of `as`. */
-static void map_inputs(heed_kernel *kernel, const heed_call *call, bool scalar, heed_dtype as,
+/* The operands of a line: the tensors, then the numbers, which are kept in `room`. Returns how
+ * many. Tensors that `read` leaves out may be gone: `instead` stands in for them. */
+static int gather_operands(const heed_call *call, int numbers, unsigned read,
+                           const heed_operand *instead, const heed_tensor *y, heed_dtype as,
+                           element *room, heed_operand *in)
+{
+    int count = 0;
+    for (int i = 0; i < call->count; i++) {
+        bool is_read = read >> i & 1;
+        in[count++] = is_read ? heed_operand_of(call->inputs[i], y->ndim, y->shape, as) : *instead;
+    }
+    for (int i = 0; i < numbers; i++) {
+        room[i] = element_of(((const double *)call->args)[i], as);
+        in[count++] = heed_constant_operand(&room[i], as);
+    }
+    return count;
+}
+
+/* Runs `kernel` on the inputs and the numbers of a call, as elements of `as`. */
+static void map_inputs(heed_kernel *kernel, const heed_call *call, int numbers, heed_dtype as,
                        heed_tensor *y)
 {
-    heed_operand in[2];
-    element number;
-    for (int i = 0; i < call->count; i++) {
-        in[i] = heed_operand_of(call->inputs[i], y->ndim, y->shape, as);
-    }
-    if (scalar) {
-        number = element_of(*(const double *)call->args, as);
-        in[1] = heed_constant_operand(&number, as);
-    }
-    heed_map(kernel, in, call->count + scalar, y);
+    heed_operand in[HEED_MAX_OPERANDS];
+    element room[MOST];
+    const int count = gather_operands(call, numbers, ~0u, NULL, y, as, room, in);
+    heed_map(kernel, in, count, y);
 }
 
 static heed_status line_forward(const heed_call *call, heed_tensor *y)
 {
     const line *l = (const line *)call->op;
-    map_inputs(heed_kernels_for(y->dtype)->elementwise[l->kernel].forward, call, l->scalar,
+    map_inputs(heed_kernels_for(y->dtype)->elementwise[l->kernel].forward, call, l->numbers,
                y->dtype, y);
     return HEED_OK;
 }
 
 /* ---- gradients ---- */
 
-/* dL/dinput i by the compiled loop. Operands that the line does not read may be gone by now: g
- * stands in for them. */
+/* dL/dinput i by the compiled loop. */
 static heed_tensor *gradient_by_kernel(const line *l, const heed_vjp *v, int i)
 {
     const heed_tensor *y = v->y;
+    const unsigned saves = l->op.saves[i];
     heed_tensor *result = heed_empty(heed_shape_of_tensor(y), y->dtype);
     if (result == NULL) {
         return NULL;
     }
+    const heed_call call = {&l->op, v->inputs, l->op.inputs, v->args};
     heed_operand in[HEED_MAX_OPERANDS];
-    const heed_operand g = heed_operand_of(v->g, y->ndim, y->shape, y->dtype);
-    element number;
-    int count = 0;
-    in[count++] = g;
-    for (int j = 0; j < l->op.inputs; j++) {
-        bool read = l->op.saves[i] & HEED_SAVES_INPUT(j);
-        in[count++] = read ? heed_operand_of(v->inputs[j], y->ndim, y->shape, y->dtype) : g;
-    }
-    if (l->scalar) {
-        number = element_of(*(const double *)v->args, y->dtype);
-        in[count++] = heed_constant_operand(&number, y->dtype);
-    }
-    bool read = l->op.saves[i] & HEED_SAVED_OUTPUT;
-    in[count++] = read ? heed_operand_of(y, y->ndim, y->shape, y->dtype) : g;
+    element room[MOST];
+    in[0] = heed_operand_of(v->g, y->ndim, y->shape, y->dtype);
+    int count = 1 + gather_operands(&call, l->numbers, saves, &in[0], y, y->dtype, room, in + 1);
+    in[count++] =
+        saves & HEED_SAVED_OUTPUT ? heed_operand_of(y, y->ndim, y->shape, y->dtype) : in[0];
     heed_map(heed_kernels_for(y->dtype)->elementwise[l->kernel].gradient[i], in, count, result);
     return result;
+}
+
+/* The name of an operand of a line in its text. */
+static char operand_name(const line *l, int i)
+{
+    return l->op.inputs + l->numbers == 1 ? 'x' : (char)('a' + i);
 }
 
 /* dL/dinput i by the text, in operations that record their own graph. */
 static heed_tensor *gradient_by_text(const line *l, const heed_vjp *v, int i)
 {
-    const bool unary = l->op.inputs == 1 && !l->scalar;
-    heed_tensor *b = unary       ? NULL
-                     : l->scalar ? heed_scalar(*(const double *)v->args, v->y->dtype)
-                                 : v->inputs[1];
-    const heed_binding bindings[] = {
-        {'g', v->g}, {'y', v->y}, {unary ? 'x' : 'a', v->inputs[0]}, {'b', b}};
-    return heed_evaluate(l->gradient[i], bindings, 4, v->y->dtype);
+    heed_binding bindings[2 + MOST] = {{'g', v->g}, {'y', v->y}};
+    int count = 2;
+    for (int j = 0; j < l->op.inputs + l->numbers; j++) {
+        heed_tensor *operand =
+            j < l->op.inputs
+                ? v->inputs[j]
+                : heed_scalar(((const double *)v->args)[j - l->op.inputs], v->y->dtype);
+        bindings[count++] = (heed_binding){operand_name(l, j), operand};
+    }
+    return heed_evaluate(l->gradient[i], bindings, count, v->y->dtype);
 }
 
 static void line_backward(const heed_vjp *v)
@@ -189,6 +218,8 @@ static void line_backward(const heed_vjp *v)
         }
         if (strcmp(l->gradient[i], "g") == 0) {
             v->grads[i] = v->g;
+        } else if (strcmp(l->gradient[i], "0") == 0) {
+            v->grads[i] = heed_zeros(heed_shape_of_tensor(v->y), v->y->dtype);
         } else if (heed_grad_enabled()) {
             v->grads[i] = gradient_by_text(l, v, i);
         } else {
@@ -197,7 +228,7 @@ static void line_backward(const heed_vjp *v)
     }
 }
 
-/* ---- comparisons ---- */
+/* ---- what is true ---- */
 
 static heed_status comparison_rule(const heed_call *call, heed_result *result)
 {
@@ -214,16 +245,16 @@ static heed_status comparison_forward(const heed_call *call, heed_tensor *y)
     if (meet(call, &as, &shape) != HEED_OK) {
         return heed_self.error;
     }
-    if (c->scalar && !heed_is_float(as)) {
+    if (c->numbers > 0 && !heed_is_float(as)) {
         as = is_whole(*(const double *)call->args) ? HEED_I64 : HEED_F64;
     }
-    map_inputs(heed_kernels_for(as)->compare[c->kernel], call, c->scalar, as, y);
+    map_inputs(heed_kernels_for(as)->compare[c->kernel], call, c->numbers, as, y);
     return HEED_OK;
 }
 
-/* ---- the table ---- */
+/* ---- the tables ---- */
 
-#define LINE(text, count, id, kind, is_scalar, da, db)                                             \
+#define LINE(text, count, id, kind, numbers, ...)                                                  \
     {{.name = text,                                                                                \
       .inputs = count,                                                                             \
       .rule = line_rule,                                                                           \
@@ -231,51 +262,56 @@ static heed_status comparison_forward(const heed_call *call, heed_tensor *y)
       .backward = line_backward},                                                                  \
      HEED_##id,                                                                                    \
      kind,                                                                                         \
-     is_scalar,                                                                                    \
-     {da, db}},
+     numbers,                                                                                      \
+     {__VA_ARGS__}},
 static line lines[] = {
-#define UNARY(name, kind, f, dx) LINE(#name, 1, name, kind, false, #dx, NULL)
+#define UNARY(name, kind, f, dx) LINE(#name, 1, name, kind, 0, #dx)
 #define BINARY(name, kind, f, da, db)                                                              \
-    LINE(#name, 2, name, kind, false, #da, #db)                                                    \
-    LINE(#name "_scalar", 1, name, kind, true, #da, NULL)
-#define COMPARE(name, f)
+    LINE(#name, 2, name, kind, 0, #da, #db)                                                        \
+    LINE(#name "_scalar", 1, name, kind, 1, #da)
+#define TERNARY(name, kind, f, da, db, dc)                                                         \
+    LINE(#name, 3, name, kind, 0, #da, #db, #dc)                                                   \
+    LINE(#name "_scalar", 2, name, kind, 1, #da, #db)
+#define BOUNDS(name, kind, f, da) LINE(#name, 1, name, kind, 2, #da)
 #include "tensor/ops.def"
 };
 
-#define COMPARISON(text, count, id, is_scalar)                                                     \
+#define COMPARISON(text, count, id, numbers)                                                       \
     {{.name = text, .inputs = count, .rule = comparison_rule, .forward = comparison_forward},      \
      HEED_##id,                                                                                    \
-     is_scalar},
+     numbers},
 static comparison comparisons[] = {
-#define UNARY(name, kind, f, dx)
-#define BINARY(name, kind, f, da, db)
 #define COMPARE(name, f)                                                                           \
-    COMPARISON(#name, 2, name, false)                                                              \
-    COMPARISON(#name "_scalar", 1, name, true)
+    COMPARISON(#name, 2, name, 0)                                                                  \
+    COMPARISON(#name "_scalar", 1, name, 1)
+#define LOGICAL(name, f)   COMPARISON(#name, 2, name, 0)
+#define PREDICATE(name, f) COMPARISON(#name, 1, name, 0)
 #include "tensor/ops.def"
 };
 
 /* The places of the lines in the tables. */
 enum {
-#define UNARY(name, kind, f, dx)      LINE_##name,
-#define BINARY(name, kind, f, da, db) LINE_##name, LINE_##name##_scalar,
-#define COMPARE(name, f)
+#define UNARY(name, kind, f, dx)           LINE_##name,
+#define BINARY(name, kind, f, da, db)      LINE_##name, LINE_##name##_scalar,
+#define TERNARY(name, kind, f, da, db, dc) LINE_##name, LINE_##name##_scalar,
+#define BOUNDS(name, kind, f, da)          LINE_##name,
 #include "tensor/ops.def"
 };
 enum {
-#define UNARY(name, kind, f, dx)
-#define BINARY(name, kind, f, da, db)
-#define COMPARE(name, f) COMPARISON_##name, COMPARISON_##name##_scalar,
+#define COMPARE(name, f)   COMPARISON_##name, COMPARISON_##name##_scalar,
+#define LOGICAL(name, f)   COMPARISON_##name,
+#define PREDICATE(name, f) COMPARISON_##name,
 #include "tensor/ops.def"
 };
 
 /* What a gradient must keep is read off its line. */
 static uint8_t saves_of(const line *l, const char *text)
 {
-    bool first = heed_mentions(text, 'x') || heed_mentions(text, 'a');
-    bool second = heed_mentions(text, 'b') && !l->scalar;
-    return (uint8_t)((first ? HEED_SAVES_INPUT(0) : 0) | (second ? HEED_SAVES_INPUT(1) : 0) |
-                     (heed_mentions(text, 'y') ? HEED_SAVED_OUTPUT : 0));
+    unsigned saves = heed_mentions(text, 'y') ? HEED_SAVED_OUTPUT : 0;
+    for (int i = 0; i < l->op.inputs; i++) {
+        saves |= heed_mentions(text, operand_name(l, i)) ? HEED_SAVES_INPUT(i) : 0;
+    }
+    return (uint8_t)saves;
 }
 
 __attribute__((constructor)) static void register_lines(void)
@@ -312,7 +348,24 @@ __attribute__((constructor)) static void register_lines(void)
 #define BINARY(name, kind, f, da, db)                                                              \
     FUNCTION2(name, &lines[LINE_##name].op)                                                        \
     FUNCTION_SCALAR(name##_scalar, &lines[LINE_##name##_scalar].op)
+#define TERNARY(name, kind, f, da, db, dc)                                                         \
+    heed_tensor *heed_##name(heed_tensor *a, heed_tensor *b, heed_tensor *c)                       \
+    {                                                                                              \
+        return heed_apply(&lines[LINE_##name].op, (heed_tensor *[]){a, b, c}, 3, NULL, 0);         \
+    }                                                                                              \
+    heed_tensor *heed_##name##_scalar(heed_tensor *a, heed_tensor *b, double c)                    \
+    {                                                                                              \
+        return heed_apply(&lines[LINE_##name##_scalar].op, (heed_tensor *[]){a, b}, 2, &c,         \
+                          sizeof c);                                                               \
+    }
+#define BOUNDS(name, kind, f, da)                                                                  \
+    heed_tensor *heed_##name(heed_tensor *a, double b, double c)                                   \
+    {                                                                                              \
+        return heed_apply(&lines[LINE_##name].op, &a, 1, (double[]){b, c}, 2 * sizeof b);          \
+    }
 #define COMPARE(name, f)                                                                           \
     FUNCTION2(name, &comparisons[COMPARISON_##name].op)                                            \
     FUNCTION_SCALAR(name##_scalar, &comparisons[COMPARISON_##name##_scalar].op)
+#define LOGICAL(name, f)   FUNCTION2(name, &comparisons[COMPARISON_##name].op)
+#define PREDICATE(name, f) FUNCTION1(name, &comparisons[COMPARISON_##name].op)
 #include "tensor/ops.def"

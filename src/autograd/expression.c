@@ -68,6 +68,9 @@ static heed_tensor *read_name(reader *r)
         }
         return apply(name, arguments, count);
     }
+    if (strcmp(name, "pi") == 0) {
+        return heed_scalar(3.14159265358979323846, r->dtype);
+    }
     for (int i = 0; i < r->count; i++) {
         if (r->bindings[i].name == name[0]) {
             return r->bindings[i].tensor;

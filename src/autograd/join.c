@@ -85,10 +85,10 @@ heed_tensor *heed_cat(heed_tensor *const *tensors, int count, int dim)
 /* Is tensor i there, of the shape of the first, and does its dtype meet that of those before? */
 static heed_status check_tensor_of_stack(heed_tensor *const *tensors, int i, heed_dtype *common)
 {
-    char argument[32];
-    snprintf(argument, sizeof argument, "input %d", i);
-    if (heed_check_tensor("stack", argument, tensors[i]) != HEED_OK) {
-        return heed_self.error;
+    if (tensors[i] == NULL || tensors[i]->storage == NULL) {
+        char argument[32];
+        snprintf(argument, sizeof argument, "input %d", i);
+        return heed_check_tensor("stack", argument, tensors[i]);
     }
     if (!heed_same_shape(tensors[i], tensors[0])) {
         return heed_fail(HEED_ERR_SHAPE,

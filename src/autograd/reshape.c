@@ -8,9 +8,9 @@
 
 /* ---- reshape ---- */
 
-/* Fills in the size that is -1, and checks that the sizes hold `numel` elements: those of `what`. */
-static heed_status find_sizes(const char *function, const char *what, int64_t numel,
-                              const heed_shape *asked, heed_shape *shape)
+/* Fills in the size that is -1. False where the sizes do not hold `numel` elements, or more than one
+ * is -1, or one is less. */
+static bool find_sizes(int64_t numel, const heed_shape *asked, heed_shape *shape)
 {
     int unknown = -1;
     int64_t known = 1;
@@ -20,23 +20,38 @@ static heed_status find_sizes(const char *function, const char *what, int64_t nu
         if (asked->size[i] == -1 && unknown < 0) {
             unknown = i;
         } else if (asked->size[i] < 0) {
-            return heed_fail(HEED_ERR_SHAPE, "%s: sizes %s: one may be -1, none less", function,
-                             heed_shape_text(asked->ndim, asked->size).text);
+            return false;
         } else {
             overflow = __builtin_mul_overflow(known, asked->size[i], &known) || overflow;
         }
     }
-    if (unknown >= 0 && known > 0 && numel % known == 0) {
-        shape->size[unknown] = numel / known;
-        known = numel;
-    } else if (unknown >= 0) {
-        known = -1;
+    if (overflow || unknown < 0) {
+        return !overflow && known == numel;
     }
-    if (overflow || known != numel) {
-        return heed_fail(HEED_ERR_SHAPE, "%s: %s has %lld elements, which do not fill %s", function,
-                         what, (long long)numel, heed_shape_text(asked->ndim, asked->size).text);
+    if (known == 0 || numel % known != 0) {
+        return false;
     }
-    return HEED_OK;
+    shape->size[unknown] = numel / known;
+    return true;
+}
+
+/* Says what is wrong with the sizes for `what`. */
+static heed_status refuse_sizes(const char *function, const char *what, int64_t numel,
+                                const heed_shape *asked)
+{
+    const heed_text sizes = heed_shape_text(asked->ndim, asked->size);
+    int unknown = 0;
+    bool less = false;
+    for (int i = 0; i < asked->ndim; i++) {
+        unknown += asked->size[i] == -1;
+        less = less || asked->size[i] < -1;
+    }
+    if (unknown > 1 || less) {
+        return heed_fail(HEED_ERR_SHAPE, "%s: sizes %s: one may be -1, none less", function,
+                         sizes.text);
+    }
+    return heed_fail(HEED_ERR_SHAPE, "%s: %s has %lld elements, which do not fill %s", function,
+                     what, (long long)numel, sizes.text);
 }
 
 /* The strides with which x is seen in another shape, dim by dim: each group of x's dims that lie
@@ -82,8 +97,8 @@ static heed_status reshape_rule(const heed_call *call, heed_result *result)
     if (asked->ndim < 0 || asked->ndim > HEED_MAX_DIMS) {
         return heed_count_elements("reshape", asked->ndim, asked->size, HEED_F32, &numel);
     }
-    if (find_sizes("reshape", HEED_TEXT(x), x->numel, asked, &result->shape) != HEED_OK) {
-        return heed_self.error;
+    if (!find_sizes(x->numel, asked, &result->shape)) {
+        return refuse_sizes("reshape", HEED_TEXT(x), x->numel, asked);
     }
     result->is_view = view_strides(x, &result->shape, result->strides);
     return HEED_OK;
@@ -158,7 +173,7 @@ static heed_status check_unflatten(const heed_tensor *x, int dim, const heed_sha
     if (x->ndim == 0) {
         return heed_fail(HEED_ERR_DIM, "unflatten: a tensor without dims has none to unflatten");
     }
-    if (sizes->ndim < 1 || x->ndim - 1 + sizes->ndim > HEED_MAX_DIMS) {
+    if (sizes->ndim < 1 || sizes->ndim > HEED_MAX_DIMS + 1 - x->ndim) {
         return heed_fail(HEED_ERR_SHAPE,
                          "unflatten: %d sizes for dim %d of %s; at least one, and at most %d dims "
                          "in all",
@@ -176,9 +191,10 @@ heed_tensor *heed_unflatten(heed_tensor *x, int dim, heed_shape sizes)
         check_unflatten(x, dim, &sizes, &place) != HEED_OK) {
         return NULL;
     }
-    char what[192];
-    snprintf(what, sizeof what, "dim %d of %s", dim, HEED_TEXT(x));
-    if (find_sizes("unflatten", what, x->shape[place], &sizes, &found) != HEED_OK) {
+    if (!find_sizes(x->shape[place], &sizes, &found)) {
+        char what[192];
+        snprintf(what, sizeof what, "dim %d of %s", dim, HEED_TEXT(x));
+        refuse_sizes("unflatten", what, x->shape[place], &sizes);
         return NULL;
     }
     for (int i = 0; i < x->ndim; i++) {

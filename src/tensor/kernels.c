@@ -17,13 +17,42 @@
 
 /* The vocabulary of ops.def, for this dtype. */
 #define where(condition, then, otherwise) ((condition) ? (then) : (otherwise))
+#define sign(x)                           where((x) > 0, 1, where((x) < 0, -1, 0))
+#define sigmoid(x)                        (1 / (1 + exp(-(x))))
+#define pi                                ((T)3.14159265358979323846)
 #if defined T_IS_F32
 #define exp(x)    expf(x)
+#define expm1(x)  expm1f(x)
 #define log(x)    logf(x)
+#define log1p(x)  log1pf(x)
 #define sqrt(x)   sqrtf(x)
+#define sin(x)    sinf(x)
+#define cos(x)    cosf(x)
 #define tanh(x)   tanhf(x)
+#define erf(x)    erff(x)
 #define pow(a, b) powf(a, b)
-#elif defined T_IS_I64
+#define abs(x)    fabsf(x)
+#define floor(x)  floorf(x)
+#define ceil(x)   ceilf(x)
+#define trunc(x)  truncf(x)
+#define round(x)  rintf(x) /* halves to even */
+#elif defined T_IS_F64
+#define abs(x)   fabs(x)
+#define round(x) rint(x)
+#else
+#define abs(x)   where((x) < 0, -(x), x)
+#define floor(x) (x)
+#define ceil(x)  (x)
+#define trunc(x) (x)
+#define round(x) (x)
+#undef isnan
+#undef isinf
+#undef isfinite
+#define isnan(x)    false
+#define isinf(x)    false
+#define isfinite(x) true
+#endif
+#ifdef T_IS_I64
 #define pow(a, b) integer_power(a, b)
 /* a^b modulo 2^64; of a negative power what is left of 1 / a^-b when cut to an integer. */
 static T integer_power(T a, T b)
@@ -46,64 +75,61 @@ static T integer_power(T a, T b)
     {                                                                                              \
         T *restrict result = out;                                                                  \
         for (int64_t i = 0; i < n; i++) {                                                          \
-            operands;                                                                              \
-            result[i] = RESULT(formula);                                                           \
+            operands result[i] = RESULT(formula);                                                  \
         }                                                                                          \
     }
-#define OPERAND(name, place) const VALUE name = ((const T *)in[place])[i]
 /* A line rarely reads all of its operands. */
-#define READ_X                                                                                     \
-    OPERAND(x, 0);                                                                                 \
-    (void)x
-#define READ_AB                                                                                    \
-    OPERAND(a, 0);                                                                                 \
-    OPERAND(b, 1);                                                                                 \
-    (void)a, (void)b
-#define READ_GXY                                                                                   \
-    OPERAND(g, 0);                                                                                 \
-    OPERAND(x, 1);                                                                                 \
-    OPERAND(y, 2);                                                                                 \
-    (void)g, (void)x, (void)y
-#define READ_GABY                                                                                  \
-    OPERAND(g, 0);                                                                                 \
-    OPERAND(a, 1);                                                                                 \
-    OPERAND(b, 2);                                                                                 \
-    OPERAND(y, 3);                                                                                 \
-    (void)g, (void)a, (void)b, (void)y
+#define OPERAND(name, place)                                                                       \
+    const VALUE name = ((const T *)in[place])[i];                                                  \
+    (void)name;
+#define READ_X     OPERAND(x, 0)
+#define READ_AB    OPERAND(a, 0) OPERAND(b, 1)
+#define READ_ABC   READ_AB OPERAND(c, 2)
+#define READ_GXY   OPERAND(g, 0) OPERAND(x, 1) OPERAND(y, 2)
+#define READ_GABY  OPERAND(g, 0) OPERAND(a, 1) OPERAND(b, 2) OPERAND(y, 3)
+#define READ_GABCY OPERAND(g, 0) OPERAND(a, 1) OPERAND(b, 2) OPERAND(c, 3) OPERAND(y, 4)
 
 /* Floats have every line and its gradients; integers the lines that keep them, without. */
 #if defined T_IS_F32 || defined T_IS_F64
-#define UNARY(name, kind, f, dx)                                                                   \
-    LOOP(name##_forward, READ_X, f)                                                                \
-    LOOP(name##_dx, READ_GXY, dx)
-#define BINARY(name, kind, f, da, db)                                                              \
-    LOOP(name##_forward, READ_AB, f)                                                               \
-    LOOP(name##_da, READ_GABY, da)                                                                 \
-    LOOP(name##_db, READ_GABY, db)
+#define FORWARD(name, kind, read, f) LOOP(name##_forward, read, f)
+#define GRADIENT                     LOOP
 #else
-#define UNARY(name, kind, f, dx)      UNARY_##kind(name, f)
-#define BINARY(name, kind, f, da, db) BINARY_##kind(name, f)
-#define UNARY_FLOAT(name, f)
-#define BINARY_FLOAT(name, f)
-#define UNARY_ANY(name, f)  LOOP(name##_forward, READ_X, f)
-#define BINARY_ANY(name, f) LOOP(name##_forward, READ_AB, f)
+#define FORWARD(name, kind, read, f) FORWARD_##kind(name, read, f)
+#define FORWARD_ANY(name, read, f)   LOOP(name##_forward, read, f)
+#define FORWARD_FLOAT(name, read, f)
+#define GRADIENT(name, read, d)
 #ifdef T_IS_I64
-#define UNARY_NUMBER  UNARY_ANY
-#define BINARY_NUMBER BINARY_ANY
+#define FORWARD_NUMBER FORWARD_ANY
 #else
-#define UNARY_NUMBER(name, f)
-#define BINARY_NUMBER(name, f)
+#define FORWARD_NUMBER FORWARD_FLOAT
 #endif
 #endif
-#define COMPARE(name, f)                                                                           \
-    static void name##_compare(int64_t n, const void *const *in, void *out)                        \
+#define UNARY(name, kind, f, dx)                                                                   \
+    FORWARD(name, kind, READ_X, f)                                                                 \
+    GRADIENT(name##_dx, READ_GXY, dx)
+#define BINARY(name, kind, f, da, db)                                                              \
+    FORWARD(name, kind, READ_AB, f)                                                                \
+    GRADIENT(name##_da, READ_GABY, da)                                                             \
+    GRADIENT(name##_db, READ_GABY, db)
+#define TERNARY(name, kind, f, da, db, dc)                                                         \
+    FORWARD(name, kind, READ_ABC, f)                                                               \
+    GRADIENT(name##_da, READ_GABCY, da)                                                            \
+    GRADIENT(name##_db, READ_GABCY, db)                                                            \
+    GRADIENT(name##_dc, READ_GABCY, dc)
+#define BOUNDS(name, kind, f, da)                                                                  \
+    FORWARD(name, kind, READ_ABC, f)                                                               \
+    GRADIENT(name##_da, READ_GABCY, da)
+#define TRUTH(name, read, f)                                                                       \
+    static void name##_truth(int64_t n, const void *const *in, void *out)                          \
     {                                                                                              \
         bool *restrict result = out;                                                               \
         for (int64_t i = 0; i < n; i++) {                                                          \
-            READ_AB;                                                                               \
-            result[i] = f;                                                                         \
+            read result[i] = f;                                                                    \
         }                                                                                          \
     }
+#define COMPARE(name, f)   TRUTH(name, READ_AB, f)
+#define LOGICAL(name, f)   TRUTH(name, READ_AB, f)
+#define PREDICATE(name, f) TRUTH(name, READ_X, f)
 #include "tensor/ops.def"
 
 static void choose_where(int64_t n, const void *const *in, void *out)
@@ -163,6 +189,27 @@ static void add_into(int64_t n, const void *x, void *y)
     }
 }
 
+static void look_up(int64_t n, const int64_t *index, int64_t index_step, const void *x,
+                    int64_t step, int64_t along, void *y)
+{
+    const T *from = x;
+    T *restrict to = y;
+    for (int64_t i = 0; i < n; i++) {
+        to[i] = from[i * step + index[i * index_step] * along];
+    }
+}
+
+static void add_at(int64_t n, const int64_t *index, int64_t index_step, const void *x, void *y,
+                   int64_t step, int64_t along)
+{
+    const T *from = x;
+    T *to = y;
+    for (int64_t i = 0; i < n; i++) {
+        T *place = to + (i * step + index[i * index_step] * along);
+        *place = (T)(*place + from[i]);
+    }
+}
+
 /* ---- sums ---- */
 
 static void sum(int64_t n, const void *x, heed_total *total)
@@ -206,68 +253,9 @@ static void from_totals(int64_t n, const heed_total *totals, double divisor, voi
     }
 }
 
-/* ---- lines, optimisers and the products: floats only ---- */
+/* ---- optimisers: floats only ---- */
 
 #if defined T_IS_F32 || defined T_IS_F64
-/* The largest element. NaN is passed over here: it comes back through exp, and spreads over the
- * line as in torch. */
-static T largest(int64_t n, const T *x)
-{
-    T max = -(T)INFINITY;
-    for (int64_t i = 0; i < n; i++) {
-        max = x[i] > max ? x[i] : max;
-    }
-    return max;
-}
-
-static void softmax(int64_t n, const void *x, void *out)
-{
-    const T *from = x;
-    T *to = out;
-    const T max = largest(n, from);
-    double total = 0;
-    for (int64_t i = 0; i < n; i++) {
-        to[i] = exp(from[i] - max);
-        total += (double)to[i];
-    }
-    for (int64_t i = 0; i < n; i++) {
-        to[i] /= (T)total;
-    }
-}
-
-/* Zeros for a line of nothing but -inf. */
-static void safe_softmax(int64_t n, const void *x, void *out)
-{
-    const T *from = x;
-    T *to = out;
-    int64_t blocked = 0;
-    while (blocked < n && from[blocked] == -(T)INFINITY) {
-        blocked++;
-    }
-    if (blocked < n) {
-        softmax(n, x, out);
-        return;
-    }
-    for (int64_t i = 0; i < n; i++) {
-        to[i] = 0;
-    }
-}
-
-static void log_softmax(int64_t n, const void *x, void *out)
-{
-    const T *from = x;
-    T *to = out;
-    const T max = largest(n, from);
-    double total = 0;
-    for (int64_t i = 0; i < n; i++) {
-        total += (double)exp(from[i] - max);
-    }
-    const T shift = log((T)total);
-    for (int64_t i = 0; i < n; i++) {
-        to[i] = from[i] - max - shift;
-    }
-}
-
 static void sgd(int64_t n, void *parameter, const void *gradient, void *momentum,
                 const heed_sgd_step *step)
 {
@@ -308,40 +296,33 @@ static void adam(int64_t n, void *parameter, const void *gradient, void *first, 
 
 /* ---- the table ---- */
 
+#if defined T_IS_F32 || defined T_IS_F64
+#define ENTRY(name, kind, ...) [HEED_##name] = {name##_forward, {__VA_ARGS__}},
+#else
+#define ENTRY(name, kind, ...) ENTRY_##kind(name)
+#define ENTRY_ANY(name)        [HEED_##name] = {name##_forward, {NULL}},
+#define ENTRY_FLOAT(name)
+#ifdef T_IS_I64
+#define ENTRY_NUMBER ENTRY_ANY
+#else
+#define ENTRY_NUMBER ENTRY_FLOAT
+#endif
+#endif
+
 const heed_kernels KERNELS = {
     .elementwise =
         {
-#undef UNARY_FLOAT
-#undef UNARY_ANY
-#undef BINARY_FLOAT
-#undef BINARY_ANY
-#undef UNARY
-#undef BINARY
-#if defined T_IS_F32 || defined T_IS_F64
-#define UNARY(name, kind, f, dx)      [HEED_##name] = {name##_forward, {name##_dx, NULL}},
-#define BINARY(name, kind, f, da, db) [HEED_##name] = {name##_forward, {name##_da, name##_db}},
-#else
-#define UNARY(name, kind, f, dx)      UNARY_##kind(name)
-#define BINARY(name, kind, f, da, db) BINARY_##kind(name)
-#define UNARY_FLOAT(name)
-#define BINARY_FLOAT(name)
-#define UNARY_ANY(name) [HEED_##name] = {name##_forward, {NULL, NULL}},
-#define BINARY_ANY      UNARY_ANY
-#ifndef T_IS_I64
-#undef UNARY_NUMBER
-#undef BINARY_NUMBER
-#define UNARY_NUMBER(name)
-#define BINARY_NUMBER(name)
-#endif
-#endif
-#define COMPARE(name, f)
+#define UNARY(name, kind, f, dx)           ENTRY(name, kind, name##_dx)
+#define BINARY(name, kind, f, da, db)      ENTRY(name, kind, name##_da, name##_db)
+#define TERNARY(name, kind, f, da, db, dc) ENTRY(name, kind, name##_da, name##_db, name##_dc)
+#define BOUNDS(name, kind, f, da)          ENTRY(name, kind, name##_da)
 #include "tensor/ops.def"
         },
     .compare =
         {
-#define UNARY(name, kind, f, dx)
-#define BINARY(name, kind, f, da, db)
-#define COMPARE(name, f) [HEED_##name] = name##_compare,
+#define COMPARE(name, f)   [HEED_##name] = name##_truth,
+#define LOGICAL(name, f)   [HEED_##name] = name##_truth,
+#define PREDICATE(name, f) [HEED_##name] = name##_truth,
 #include "tensor/ops.def"
         },
     .where = choose_where,
@@ -351,13 +332,27 @@ const heed_kernels KERNELS = {
                [HEED_BOOL] = gather_bool},
     .scatter = scatter,
     .add_into = add_into,
+    .look_up = look_up,
+    .add_at = add_at,
     .sum = sum,
     .sum_columns = sum_columns,
     .from_totals = from_totals,
+    .amax = LINES(amax),
+    .amin = LINES(amin),
+    .any = LINES(any),
+    .all = LINES(all),
+#ifndef T_IS_BOOL
+    .argmax = LINES(argmax),
+    .argmin = LINES(argmin),
+    .cumsum = LINES(cumsum),
+#endif
 #if defined T_IS_F32 || defined T_IS_F64
-    .softmax = softmax,
-    .safe_softmax = safe_softmax,
-    .log_softmax = log_softmax,
+    .softmax = LINES(softmax),
+    .safe_softmax = LINES(safe_softmax),
+    .log_softmax = LINES(log_softmax),
+    .logsumexp = LINES(logsumexp),
+    .var = LINES(var),
+    .norm = LINES(norm),
     .sgd = sgd,
     .adam = adam,
 #endif

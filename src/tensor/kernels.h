@@ -11,25 +11,40 @@
 
 /* One number for each line of ops.def. */
 enum heed_elementwise {
-#define UNARY(name, kind, f, dx)      HEED_##name,
-#define BINARY(name, kind, f, da, db) HEED_##name,
-#define COMPARE(name, f)
+#define UNARY(name, kind, f, dx)           HEED_##name,
+#define BINARY(name, kind, f, da, db)      HEED_##name,
+#define TERNARY(name, kind, f, da, db, dc) HEED_##name,
+#define BOUNDS(name, kind, f, da)          HEED_##name,
 #include "tensor/ops.def"
     HEED_ELEMENTWISE_COUNT
 };
 enum heed_comparison {
-#define UNARY(name, kind, f, dx)
-#define BINARY(name, kind, f, da, db)
-#define COMPARE(name, f) HEED_##name,
+#define COMPARE(name, f)   HEED_##name,
+#define LOGICAL(name, f)   HEED_##name,
+#define PREDICATE(name, f) HEED_##name,
 #include "tensor/ops.def"
     HEED_COMPARISON_COUNT
 };
 
-/* out[i] = f(in[0][i], in[1][i], ...). The operands of a gradient are g, x, y or g, a, b, y. */
+/* out[i] = f(in[0][i], in[1][i], ...). The operands of a gradient are g, those of the line
+ * (x, or a, b, c), and y. */
 typedef void heed_kernel(int64_t n, const void *const *in, void *out);
 
 /* out = f(x) over one line of n elements, as softmax. */
 typedef void heed_line_kernel(int64_t n, const void *x, void *out);
+
+/* y = one element, made of a line of n (perhaps none, but where that has no answer); args are the
+ * kernel's own. */
+typedef void heed_fold_kernel(int64_t n, const void *x, const void *args, void *y);
+
+/* The args of var, which gives the root of it as well, and of norm. */
+typedef struct heed_var_args {
+    double divisor;
+    bool root;
+} heed_var_args;
+typedef struct heed_norm_args {
+    double p;
+} heed_norm_args;
 
 /* A sum on its way: floats are summed in double, integers in i64. */
 typedef union heed_total {
@@ -49,7 +64,7 @@ typedef struct heed_gemm {
 /* All kernels of one dtype. NULL where an operation does not exist for it. */
 typedef struct heed_kernels {
     struct {
-        heed_kernel *forward, *gradient[2];
+        heed_kernel *forward, *gradient[3];
     } elementwise[HEED_ELEMENTWISE_COUNT];
     heed_kernel *compare[HEED_COMPARISON_COUNT];
     heed_kernel *where; /* bool, T, T -> T */
@@ -59,11 +74,21 @@ typedef struct heed_kernels {
     void (*scatter)(int64_t n, const void *from, void *to, int64_t stride);
     void (*add_into)(int64_t n, const void *x, void *y); /* y += x */
 
+    /* y[i] = x[i * step + index[i * index_step] * along]; the same places of y += x[i], in order */
+    void (*look_up)(int64_t n, const int64_t *index, int64_t index_step, const void *x,
+                    int64_t step, int64_t along, void *y);
+    void (*add_at)(int64_t n, const int64_t *index, int64_t index_step, const void *x, void *y,
+                   int64_t step, int64_t along);
+
     void (*sum)(int64_t n, const void *x, heed_total *total);          /* adds all to one total */
     void (*sum_columns)(int64_t n, const void *x, heed_total *totals); /* adds each to its own */
     void (*from_totals)(int64_t n, const heed_total *totals, double divisor, void *y);
 
-    heed_line_kernel *softmax, *safe_softmax, *log_softmax;
+    heed_line_kernel *softmax, *safe_softmax, *log_softmax, *cumsum;
+    heed_fold_kernel *amax, *amin;     /* n > 0 */
+    heed_fold_kernel *argmax, *argmin; /* n > 0; y is i64 */
+    heed_fold_kernel *any, *all;       /* y is bool */
+    heed_fold_kernel *logsumexp, *var, *norm;
     void (*gemm)(const heed_gemm *call);
     void (*sgd)(int64_t n, void *p, const void *g, void *momentum, const heed_sgd_step *step);
     void (*adam)(int64_t n, void *p, const void *g, void *m, void *v, const heed_adam_step *step);
