@@ -9,11 +9,11 @@
  *   bias_mask   float  added to the score: 0, or  attn_mask of float, in all of these
  *                      -inf: may not attend
  *
- * Outside attention bool masks have one meaning each in torch and here:
+ * Outside attention bool masks have one meaning each, in torch and here:
  *
- *   replace_mask  true is replaced   torch.masked_fill: heed_masked_fill, which takes a block_mask
- *   condition     true is taken      torch.where: heed_where(condition, if true, if false)
- *   mask          true is selected   torch.masked_select
+ *   replace_mask  true is replaced  heed_masked_fill, as torch.masked_fill: takes a block_mask
+ *   keep_mask     true is taken     heed_masked_select, as torch.masked_select
+ *   condition     true takes a      heed_where(condition, a, b), as torch.where
  *
  * heed_self_attention_forward, heed_self_attention_forward_weights and heed_multi_head_forward take a
  * block_mask; scores of one's own take a bias_mask with heed_add. The functions below make masks of
