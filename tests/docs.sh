@@ -1,0 +1,46 @@
+#!/bin/sh
+# Are the pages true? Every heed_ name in them is one that a public header has, every link leads to a
+# file, and docs/pytorch.md has every operation that the headers declare.
+set -eu
+cd "$(dirname "$0")/.."
+status=0
+headers=$(grep -ohE '#include "[^"]+"' src/heed.h src/nn/nn.h | cut -d'"' -f2 | sort -u | sed 's#^#src/#')
+pages="README.md CONTRIBUTING.md docs/*.md"
+
+# Names in macros of ops.def are written out in elementwise.h, so that a grep finds all.
+# shellcheck disable=SC2086
+known=$(grep -ohE '\bheed_[a-zA-Z0-9_]+' $headers | sort -u)
+# CONTRIBUTING.md shows how an operation would be added.
+for name in $(grep -ohE '\bheed_[a-zA-Z0-9_]+' $pages | sort -u); do
+    if [ "$name" != heed_cube ] && ! echo "$known" | grep -qx "$name"; then
+        grep -nE "\b$name\b" $pages
+        echo "^ no public header has $name"
+        status=1
+    fi
+done
+
+for page in $pages; do
+    for link in $(grep -oE '\]\([^)#:]+\)' "$page" | sed 's/^](//; s/)$//'); do
+        if [ ! -e "$(dirname "$page")/$link" ]; then
+            echo "$page: $link is not there"
+            status=1
+        fi
+    done
+done
+
+# An operation stands in the table by its name or, with _dim, _dims or _with, by its plain form's.
+# shellcheck disable=SC2046
+for name in $(grep -ohE '^(heed_tensor \*|heed_status |int |bool )heed_[a-z0-9_]+\(' \
+    $(echo "$headers" | grep autograd/ | grep -vE '/(op|engine|gradcheck)\.h') |
+    sed -E 's/.*(heed_[a-z0-9_]+)\(/\1/'); do
+    plain=$(echo "$name" | sed -E 's/_(dim|dims|with)$//')
+    case $name in
+    *_backward) continue ;; # derivatives with a public name
+    esac
+    if ! grep -qE "\b($name|$plain)\b" docs/pytorch.md; then
+        echo "docs/pytorch.md does not have $name"
+        status=1
+    fi
+done
+[ $status -ne 0 ] || echo "docs: names and links are there"
+exit $status
