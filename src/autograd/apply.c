@@ -64,10 +64,8 @@ heed_status heed_expect_float(const heed_call *call, int i)
 static heed_status check_call(const heed_call *call)
 {
     const heed_op *op = call->op;
-    if (heed_self.depth == 0) {
-        return heed_fail(HEED_ERR_SCOPE,
-                         "%s: no scope is open to own the result; heed_scope_begin first",
-                         op->name);
+    if (heed_check_scope(op->name) != HEED_OK) {
+        return heed_self.error;
     }
     if (op->rule == NULL) {
         return heed_fail(HEED_ERR_NULL, "%s: the operation has no rule", op->name);

@@ -20,6 +20,14 @@ heed_status heed_check_tensor(const char *function, const char *argument, const 
     return HEED_OK;
 }
 
+heed_status heed_check_operand(const char *function, const char *argument, const heed_tensor *x)
+{
+    if (heed_blocked() || heed_check_tensor(function, argument, x) != HEED_OK) {
+        return heed_self.error;
+    }
+    return heed_check_scope(function);
+}
+
 heed_status heed_check_value(const char *function, double value, heed_dtype dtype)
 {
     const double limit = 9223372036854775808.0; /* 2^63 */

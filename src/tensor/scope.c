@@ -148,13 +148,21 @@ heed_tensor *heed_scope_end_with(heed_scope *scope, heed_tensor *t)
     return heed_scope_end(scope) == HEED_OK ? kept : NULL;
 }
 
+heed_status heed_check_scope(const char *function)
+{
+    if (heed_self.depth == 0) {
+        return heed_fail(HEED_ERR_SCOPE,
+                         "%s: no scope is open to own the result; heed_scope_begin first",
+                         function);
+    }
+    return HEED_OK;
+}
+
 heed_tensor *heed_join_scope(const char *function, heed_tensor *t)
 {
     heed_thread *self = &heed_self;
-    if (self->depth == 0) {
+    if (heed_check_scope(function) != HEED_OK) {
         heed_unref(t);
-        heed_fail(HEED_ERR_SCOPE, "%s: no scope is open to own the result; heed_scope_begin first",
-                  function);
         return NULL;
     }
     t->scope_depth = self->depth;
