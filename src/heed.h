@@ -16,7 +16,9 @@
  *   autograd/reduce.h       sum, mean, softmax, log_softmax
  *   autograd/matmul.h       matrix products
  *   autograd/embedding.h    rows of a table
- *   autograd/loss.h         cross_entropy, mse_loss
+ *   autograd/normalize.h    layer_norm, rms_norm
+ *   autograd/dropout.h      dropout
+ *   autograd/loss.h         cross_entropy, mse_loss, ... kl_div
  *   autograd/engine.h       backward, grad
  *   autograd/gradcheck.h    derivatives against finite differences
  *   autograd/op.h           how an operation is made; operations of one's own
@@ -51,10 +53,12 @@
 #include "tensor/print.h"
 #include "tensor/update.h"
 
+#include "autograd/dropout.h"
 #include "autograd/elementwise.h"
 #include "autograd/embedding.h"
 #include "autograd/loss.h"
 #include "autograd/matmul.h"
+#include "autograd/normalize.h"
 #include "autograd/reduce.h"
 #include "autograd/shape.h"
 

@@ -13,5 +13,8 @@ void add_join_cases(Suite *suite);
 void add_reduce_cases(Suite *suite);
 void add_matmul_cases(Suite *suite);
 void add_loss_cases(Suite *suite);
+void add_class_loss_cases(Suite *suite);
+void add_pair_loss_cases(Suite *suite);
+void add_normalize_cases(Suite *suite);
 
 #endif

@@ -351,5 +351,8 @@ Suite *ops_suite(void)
     add_reduce_cases(suite);
     add_matmul_cases(suite);
     add_loss_cases(suite);
+    add_class_loss_cases(suite);
+    add_pair_loss_cases(suite);
+    add_normalize_cases(suite);
     return suite;
 }
