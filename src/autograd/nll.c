@@ -158,8 +158,11 @@ static bool chosen_by(const choice *c, int64_t i, chosen *by)
 {
     const int64_t t = c->targets[i];
     const bool all = c->args->label_smoothing > 0;
+    if (t == c->args->ignore_index) { /* which may be any number */
+        return false;
+    }
     *by = (chosen){t, all ? 0 : t, all ? c->classes : t + 1};
-    return t != c->args->ignore_index;
+    return true;
 }
 
 static int64_t place_of(const choice *c, int64_t i, int64_t class)
