@@ -37,12 +37,13 @@ FLAGS_v3 := -mavx2 -mfma -mbmi2
 FLAGS_v4 := $(FLAGS_v3) -mavx512f -mavx512bw -mavx512cd -mavx512dq -mavx512vl
 lower = $(subst F32,f32,$(subst F64,f64,$(subst I64,i64,$(subst BOOL,bool,$(1)))))
 
-KERNELS := $(foreach i,$(ISAS),$(foreach d,$(DTYPES),$(BUILD)/kernels/$(i)/$(d)/kernels.o)) \
+KERNELS := $(foreach i,$(ISAS),$(foreach d,$(DTYPES),$(BUILD)/kernels/$(i)/$(d)/kernels.o \
+                                                     $(BUILD)/kernels/$(i)/$(d)/lines.o)) \
            $(foreach i,$(ISAS),$(foreach d,F32 F64 I64,$(BUILD)/kernels/$(i)/$(d)/gemm.o))
 
 # ---- the library ----
 
-SOURCES := $(filter-out src/tensor/kernels.c src/tensor/gemm.c,$(wildcard src/*/*.c))
+SOURCES := $(filter-out src/tensor/kernels.c src/tensor/lines.c src/tensor/gemm.c,$(wildcard src/*/*.c))
 PUBLIC   = $(shell sed -n 's/^\#include "\(.*\)"/\1/p' src/heed.h src/nn/nn.h)
 OBJECTS := $(SOURCES:%.c=$(BUILD)/%.o) $(KERNELS)
 LIBRARY := $(BUILD)/libheed.a
@@ -64,6 +65,7 @@ help:
 	@echo "make all           the library and the examples, in $(BUILD)/"
 	@echo "make bench         ns per node, us per step of the toy"
 	@echo "make test-isas     the tests under each HEED_ISA that this machine has"
+	@echo "make test-cpp      the toy, trained from C++17"
 	@echo "make layers        do includes point one way: nn -> autograd -> tensor?"
 	@echo "make format        clang-format everything; check-format only looks"
 	@echo "make lint          cppcheck"
@@ -101,14 +103,26 @@ $(BUILD)/tests/%.o: CHECK_CFLAGS = $(shell pkg-config --cflags check)
 $(BUILD)/test_heed: $(TEST_OBJECTS) $(PART_OBJECTS) $(OBJECTS)
 	$(CC) $(CFLAGS_) $^ -o $@ $(shell pkg-config --libs check) $(LDLIBS_)
 
-test: $(BUILD)/test_heed
+# The programs that show how to extend Heed check themselves.
+test: $(BUILD)/test_heed $(BUILD)/custom_op $(BUILD)/custom_module
 	$(BUILD)/test_heed
+	$(BUILD)/custom_op > /dev/null
+	$(BUILD)/custom_module > /dev/null
 
 test-isas: $(BUILD)/test_heed
 	@for isa in $(ISAS); do \
 	    if HEED_ISA=$$isa $(BUILD)/test_heed --has-isa; then \
 	        echo "== HEED_ISA=$$isa"; HEED_ISA=$$isa $(BUILD)/test_heed || exit 1; \
 	    else echo "== HEED_ISA=$$isa: this machine has it not"; fi; done
+
+# From C++17 the header is included, and the toy trained.
+$(BUILD)/toy_cpp: tests/toy.cpp $(PART_OBJECTS) $(LIBRARY)
+	$(call say,c++)
+	$(CXX) -std=c++17 -Isrc -I. -O2 -g -Wall -Wextra -Wpedantic -Wshadow $(WERROR) $(EXTRA) $^ -o $@ $(LDLIBS_)
+
+.PHONY: test-cpp
+test-cpp: $(BUILD)/toy_cpp
+	$(BUILD)/toy_cpp
 
 # ---- benchmarks ----
 

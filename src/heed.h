@@ -6,23 +6,25 @@
  *   tensor/tensor.h         the tensor: dtype, shape, strides, storage, node; reading it
  *   tensor/scope.h          who owns what a function returns; retain, grad mode, counters
  *   tensor/alloc.h          memory, for modules and operations of one's own
- *   tensor/create.h         zeros, ones, full, arange, from_*; copying in and out
+ *   tensor/create.h         zeros, ones, full, eye, arange, linspace, from_*; copying in and out
  *   tensor/random.h         PyTorch's CPU generator: manual_seed, rand, randn, randint, ...
  *   tensor/print.h          tensors as torch prints them
  *   tensor/update.h         the update of one parameter by an optimiser, fused
  *   tensor/isa.h            which instruction set computes
  *   autograd/elementwise.h  add ... where, with numbers and comparisons
  *   autograd/shape.h        views and copies: transpose, reshape, slice, cat, to, ...
- *   autograd/reduce.h       sum, mean, softmax, log_softmax
+ *   autograd/reduce.h       sum, mean, max, argmax, var, norm, any, softmax, ...
  *   autograd/matmul.h       matrix products
  *   autograd/embedding.h    rows of a table
+ *   autograd/index.h        elements looked up by index: index_select, gather, ...
+ *   autograd/sort.h         argsort, sort, topk
  *   autograd/normalize.h    layer_norm, rms_norm
  *   autograd/dropout.h      dropout
  *   autograd/loss.h         cross_entropy, mse_loss, ... kl_div
  *   autograd/engine.h       backward, grad
  *   autograd/gradcheck.h    derivatives against finite differences
  *   autograd/op.h           how an operation is made; operations of one's own
- *   nn/...                  modules, optimisers, pictures
+ *   nn/...                  modules, optimisers, files, pictures
  *
  * What holds everywhere:
  *
@@ -56,11 +58,13 @@
 #include "autograd/dropout.h"
 #include "autograd/elementwise.h"
 #include "autograd/embedding.h"
+#include "autograd/index.h"
 #include "autograd/loss.h"
 #include "autograd/matmul.h"
 #include "autograd/normalize.h"
 #include "autograd/reduce.h"
 #include "autograd/shape.h"
+#include "autograd/sort.h"
 
 #include "autograd/engine.h"
 #include "autograd/gradcheck.h"

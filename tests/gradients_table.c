@@ -5,13 +5,9 @@
 #include <string.h>
 
 #include "tests/gradients/loss.h"
+#include "tests/gradients/shape.h"
 
 /* ---- what the rows' expressions call, besides Heed ---- */
-
-static heed_tensor *cat(heed_tensor *a, heed_tensor *b, heed_tensor *c, int dim)
-{
-    return heed_cat((heed_tensor *[]){a, b, c}, c == NULL ? 2 : 3, dim);
-}
 
 /* bool (3, 3), true above the diagonal. */
 static heed_tensor *above_diagonal(void)
@@ -30,11 +26,6 @@ static heed_tensor *attention(heed_tensor *q, heed_tensor *k, heed_tensor *v)
     heed_tensor *sims = heed_matmul(q, heed_transpose(k, -2, -1));
     heed_tensor *scaled = heed_div_scalar(sims, sqrt((double)heed_size(k, -1)));
     return heed_matmul(heed_softmax(scaled, -1), v);
-}
-
-static heed_tensor *by_f32(heed_tensor *x)
-{
-    return heed_to(heed_to(x, HEED_F32), HEED_F64);
 }
 
 #define COMPOSITE(name) #name,

@@ -4,14 +4,22 @@
 
 #include "tests/reference.h"
 
+void add_create_cases(Suite *suite);
 void add_tensor_copy_cases(Suite *suite);
 void add_tensor_view_cases(Suite *suite);
 
 void add_special_cases(Suite *suite);
 void add_select_cases(Suite *suite);
 void add_join_cases(Suite *suite);
+void add_shape_cases(Suite *suite);
 void add_reduce_cases(Suite *suite);
+void add_extremes_cases(Suite *suite);
+void add_spread_cases(Suite *suite);
+void add_product_cases(Suite *suite);
 void add_matmul_cases(Suite *suite);
+void add_index_cases(Suite *suite);
+void add_sort_cases(Suite *suite);
+void add_rearrange_cases(Suite *suite);
 void add_loss_cases(Suite *suite);
 void add_class_loss_cases(Suite *suite);
 void add_pair_loss_cases(Suite *suite);

@@ -280,13 +280,15 @@ START_TEST(every_status_has_a_name)
     ck_assert_str_eq(heed_status_name(HEED_OK), "HEED_OK");
     ck_assert_str_eq(heed_status_name(HEED_ERR_NULL), "HEED_ERR_NULL");
     ck_assert_str_eq(heed_status_name(HEED_ERR_GRADCHECK), "HEED_ERR_GRADCHECK");
-    for (int i = HEED_OK + 1; i <= HEED_ERR_GRADCHECK; i++) {
+    ck_assert_str_eq(heed_status_name(HEED_ERR_FILE), "HEED_ERR_FILE");
+    ck_assert_str_eq(heed_status_name(HEED_ERR_FORMAT), "HEED_ERR_FORMAT");
+    for (int i = HEED_OK + 1; i <= HEED_ERR_FORMAT; i++) {
         ck_assert_int_eq(strncmp(heed_status_name((heed_status)i), "HEED_ERR_", 9), 0);
         for (int j = HEED_OK; j < i; j++) {
             ck_assert_str_ne(heed_status_name((heed_status)i), heed_status_name((heed_status)j));
         }
     }
-    ck_assert_ptr_nonnull(heed_status_name((heed_status)(HEED_ERR_GRADCHECK + 1)));
+    ck_assert_ptr_nonnull(heed_status_name((heed_status)(HEED_ERR_FORMAT + 1)));
     ck_assert_ptr_nonnull(heed_status_name((heed_status)-1));
 }
 END_TEST

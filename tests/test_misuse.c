@@ -19,7 +19,7 @@ Suite *misuse_suite(void);
 #define INFINITE     ((double)INFINITY)
 
 static double room[4];
-static heed_tensor *no_grads[1];
+static heed_tensor *no_grads[1], *parts[4];
 static const int64_t some_class = 1;
 static const heed_sgd_step sgd = {.lr = 0.1};
 static const heed_adam_step adam = {.lr = 0.1, .beta1 = 0.9, .beta2 = 0.9, .t = 1};
@@ -41,11 +41,20 @@ static heed_tensor *leaf(heed_tensor *x)
 
 static void cat_too_much(void)
 {
-    heed_tensor *parts[64], *huge = heed_expand(F32(1), HEED_SHAPE(HUGE_SIZE / 8));
+    heed_tensor *list[64], *huge = heed_expand(F32(1), HEED_SHAPE(HUGE_SIZE / 8));
     for (int i = 0; i < 64; i++) {
-        parts[i] = huge;
+        list[i] = huge;
     }
-    heed_cat(parts, 64, 0);
+    heed_cat(list, 64, 0);
+}
+
+static void stack_too_much(void)
+{
+    heed_tensor *list[64], *huge = heed_expand(F32(1), HEED_SHAPE(INT64_MAX / 32));
+    for (int i = 0; i < 64; i++) {
+        list[i] = huge;
+    }
+    heed_stack(list, 64, 0);
 }
 
 static void backward_of_no_grad(void)
@@ -135,6 +144,46 @@ static heed_tensor *without_value(void)
     heed_scope_begin(&scope);
     heed_tensor *sum = heed_sum(heed_add_scalar(leaf(F32(2)), 1));
     return heed_scope_end_with(&scope, sum)->inputs[0];
+}
+
+/* Saves one tensor, and the same again under another name if there is one. Such a folder is not. */
+static void save_in(const char *name, const char *other, heed_tensor *x, const heed_metadata *about)
+{
+    const char *const names[] = {name, other};
+    heed_save_file("/heed-none/file", (heed_tensor_list){1 + (other != NULL), LIST(x, x), names},
+                   about);
+}
+
+/* Saves a bit of metadata and nothing else. */
+static void save_about(const char *key, const char *value, const char *other)
+{
+    save_in("x", NULL, F32(2), (heed_metadata[]){{key, value}, {other, ""}, {NULL, NULL}});
+}
+
+static heed_safetensors *of_pytorch(void)
+{
+    return heed_safetensors_open("tests/fixtures/attention.safetensors");
+}
+
+static void read_tensor(const char *name)
+{
+    heed_safetensors *file = of_pytorch();
+    heed_safetensors_tensor(file, name);
+    heed_safetensors_close(file);
+}
+
+static void read_name(int i)
+{
+    heed_safetensors *file = of_pytorch();
+    heed_safetensors_name(file, i);
+    heed_safetensors_close(file);
+}
+
+static void read_metadata(const char *key)
+{
+    heed_safetensors *file = of_pytorch();
+    heed_safetensors_metadata(file, key);
+    heed_safetensors_close(file);
 }
 
 /* ---- the rows ---- */
@@ -255,6 +304,7 @@ START_TEST(is_refused_by_modules)
     nn.heads = heed_multi_head_new(4, 2, 0, 1, (heed_multi_head_options){0});
     heed_parameters(nn.linear); /* these lists are made once, and kept */
     heed_state_dict(nn.linear);
+    heed_state_dict(nn.attention);
     try_row(&rows_of_nn[_i]);
     EXPECT_VALUES(heed_sum(heed_mul_scalar(heed_linear_forward(nn.linear, F32(2, 3)), 0)), 0, 0);
     heed_linear_free(nn.linear);

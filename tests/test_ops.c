@@ -33,20 +33,21 @@ static heed_dtype result_of(enum kind kind, heed_dtype common)
 
 /* ---- one operand ---- */
 
-static double neg_of(double x)
-{
-    return -x;
-}
-
-static double sigmoid_of(double x)
-{
-    return 1 / (1 + exp(-x));
-}
-
-static double relu_of(double x)
-{
-    return x < 0 ? 0 : x;
-}
+#define OF_ONE(name, formula)                                                                      \
+    static double name##_of(double x)                                                              \
+    {                                                                                              \
+        return formula;                                                                            \
+    }
+OF_ONE(neg, -x)
+OF_ONE(sigmoid, 1 / (1 + exp(-x)))
+OF_ONE(relu, x < 0 ? 0 : x)
+OF_ONE(sign, (x > 0) - (x < 0))
+OF_ONE(reciprocal, 1 / x)
+OF_ONE(rsqrt, 1 / sqrt(x))
+OF_ONE(square, x *x)
+OF_ONE(silu, x / (1 + exp(-x)))
+OF_ONE(softplus, x > 20 ? x : log1p(exp(x)))
+OF_ONE(logsigmoid, x < 0 ? x - log1p(exp(x)) : -log1p(exp(-x)))
 
 static const struct unary {
     const char *name;
@@ -55,10 +56,30 @@ static const struct unary {
     enum kind kind;
     double ulps;
 } unaries[] = {
-    {"neg", heed_neg, neg_of, NUMBER, 0},    {"exp", heed_exp, exp, FLOAT, 2},
-    {"log", heed_log, log, FLOAT, 2},        {"sqrt", heed_sqrt, sqrt, FLOAT, ROUNDED_ONCE},
-    {"tanh", heed_tanh, tanh, FLOAT, 2},     {"sigmoid", heed_sigmoid, sigmoid_of, FLOAT, 4},
+    {"neg", heed_neg, neg_of, NUMBER, 0},
+    {"exp", heed_exp, exp, FLOAT, 2},
+    {"log", heed_log, log, FLOAT, 2},
+    {"sqrt", heed_sqrt, sqrt, FLOAT, ROUNDED_ONCE},
+    {"tanh", heed_tanh, tanh, FLOAT, 2},
+    {"sigmoid", heed_sigmoid, sigmoid_of, FLOAT, 4},
     {"relu", heed_relu, relu_of, NUMBER, 0},
+    {"abs", heed_abs, fabs, NUMBER, 0},
+    {"sign", heed_sign, sign_of, ANY, 0},
+    {"floor", heed_floor, floor, NUMBER, 0},
+    {"ceil", heed_ceil, ceil, NUMBER, 0},
+    {"trunc", heed_trunc, trunc, NUMBER, 0},
+    {"round", heed_round, rint, NUMBER, 0},
+    {"reciprocal", heed_reciprocal, reciprocal_of, FLOAT, ROUNDED_ONCE},
+    {"rsqrt", heed_rsqrt, rsqrt_of, FLOAT, 2},
+    {"square", heed_square, square_of, NUMBER, ROUNDED_ONCE},
+    {"sin", heed_sin, sin, FLOAT, 2},
+    {"cos", heed_cos, cos, FLOAT, 2},
+    {"erf", heed_erf, erf, FLOAT, 2},
+    {"log1p", heed_log1p, log1p, FLOAT, 2},
+    {"expm1", heed_expm1, expm1, FLOAT, 2},
+    {"silu", heed_silu, silu_of, FLOAT, 4},
+    {"softplus", heed_softplus, softplus_of, FLOAT, 4},
+    {"logsigmoid", heed_logsigmoid, logsigmoid_of, FLOAT, 4},
 };
 enum { UNARIES = sizeof unaries / sizeof *unaries };
 
@@ -107,9 +128,9 @@ START_TEST(unary_is_accurate_everywhere)
 {
     enum { COUNT = 40000 };
     const struct unary *u = &unaries[_i];
-    bool roots = u->apply == heed_log || u->apply == heed_sqrt;
+    bool roots = u->apply == heed_log || u->apply == heed_sqrt || u->apply == heed_rsqrt;
     /* Below -88 the e^-x of torch's sigmoid overflows, and ours with it. */
-    const float range = u->apply == heed_sigmoid ? 176 : 210;
+    const float range = u->apply == heed_sigmoid || u->apply == heed_silu ? 176 : 210;
     heed_tensor *x = heed_empty(HEED_SHAPE(COUNT), HEED_F32);
     float *values = heed_data_f32(x);
     for (int i = 0; i < COUNT; i++) {
@@ -127,60 +148,23 @@ END_TEST
 
 /* ---- two operands ---- */
 
-static double add_of(double a, double b)
-{
-    return a + b;
-}
-
-static double sub_of(double a, double b)
-{
-    return a - b;
-}
-
-static double mul_of(double a, double b)
-{
-    return a * b;
-}
-
-static double div_of(double a, double b)
-{
-    return a / b;
-}
-
-static double maximum_of(double a, double b)
-{
-    return isnan(a) ? a : isnan(b) || b > a ? b : a;
-}
-
-static double eq_of(double a, double b)
-{
-    return a == b;
-}
-
-static double ne_of(double a, double b)
-{
-    return a != b;
-}
-
-static double lt_of(double a, double b)
-{
-    return a < b;
-}
-
-static double le_of(double a, double b)
-{
-    return a <= b;
-}
-
-static double gt_of(double a, double b)
-{
-    return a > b;
-}
-
-static double ge_of(double a, double b)
-{
-    return a >= b;
-}
+#define OF_TWO(name, formula)                                                                      \
+    static double name##_of(double a, double b)                                                    \
+    {                                                                                              \
+        return formula;                                                                            \
+    }
+OF_TWO(add, a + b)
+OF_TWO(sub, a - b)
+OF_TWO(mul, a *b)
+OF_TWO(div, a / b)
+OF_TWO(maximum, isnan(a) ? a : isnan(b) || b > a ? b : a)
+OF_TWO(minimum, -maximum_of(-a, -b))
+OF_TWO(eq, a == b)
+OF_TWO(ne, a != b)
+OF_TWO(lt, a < b)
+OF_TWO(le, a <= b)
+OF_TWO(gt, a > b)
+OF_TWO(ge, a >= b)
 
 static const struct binary {
     const char *name;
@@ -197,6 +181,7 @@ static const struct binary {
     {"div", heed_div, heed_div_scalar, div_of, FLOAT, ROUNDED_ONCE, false},
     {"pow", heed_pow, heed_pow_scalar, pow, NUMBER, 2, false},
     {"maximum", heed_maximum, heed_maximum_scalar, maximum_of, ANY, 0, false},
+    {"minimum", heed_minimum, heed_minimum_scalar, minimum_of, ANY, 0, false},
     {"eq", heed_eq, heed_eq_scalar, eq_of, ANY, 0, true},
     {"ne", heed_ne, heed_ne_scalar, ne_of, ANY, 0, true},
     {"lt", heed_lt, heed_lt_scalar, lt_of, ANY, 0, true},
@@ -348,8 +333,15 @@ Suite *ops_suite(void)
     add_special_cases(suite);
     add_select_cases(suite);
     add_join_cases(suite);
+    add_shape_cases(suite);
     add_reduce_cases(suite);
+    add_extremes_cases(suite);
+    add_spread_cases(suite);
+    add_product_cases(suite);
     add_matmul_cases(suite);
+    add_index_cases(suite);
+    add_sort_cases(suite);
+    add_rearrange_cases(suite);
     add_loss_cases(suite);
     add_class_loss_cases(suite);
     add_pair_loss_cases(suite);

@@ -1,4 +1,4 @@
-/* cat, slice and its backward by plain loops, and the other ways to see a tensor in another shape. */
+/* cat, stack, slice and its backward by plain loops, and the other ways to see a tensor in another shape. */
 #include <math.h>
 
 #include "tests/ops_cases.h"
@@ -167,6 +167,73 @@ START_TEST(cat_refuses)
 }
 END_TEST
 
+/* ---- stack ---- */
+
+static void check_stack(heed_shape shape, int count, int dim, const heed_dtype *dtypes,
+                        enum layout layout)
+{
+    heed_tensor *tensors[3];
+    heed_dtype expected = dtypes[0];
+    for (int i = 0; i < count; i++) {
+        tensors[i] = noise(shape, dtypes[i], (layout + (enum layout)i) % LAYOUTS, (uint64_t)i);
+        expected = dtypes[i] < expected ? dtypes[i] : expected;
+    }
+    heed_tensor *y = heed_stack(tensors, count, dim % 2 == 0 ? dim : dim - shape.ndim - 1);
+    heed_shape whole = {shape.ndim + 1, {0}};
+    for (int i = 0; i < whole.ndim; i++) {
+        whole.size[i] = i == dim ? count : shape.size[i - (i > dim)];
+    }
+    expect_kind(y, expected, whole);
+    EXPECT(heed_is_contiguous(y), "stack: not contiguous");
+    for (heed_shape at = first_index(whole); at.ndim >= 0; next_index(whole, &at)) {
+        heed_shape from = {shape.ndim, {0}};
+        for (int i = 0; i < shape.ndim; i++) {
+            from.size[i] = at.size[i + (i >= dim)];
+        }
+        expect_element("stack", element(y, at), element(tensors[at.size[dim]], from), 0, expected);
+    }
+}
+
+START_TEST(stack_joins_along_a_new_dim)
+{
+    static const heed_shape shapes[] = {{0, {0}},    {1, {3}},         {2, {2, 3}},
+                                        {2, {2, 0}}, {3, {2, 1, 300}}, {7, {1, 2, 1, 2, 1, 2, 3}}};
+    static const heed_dtype dtypes[][3] = {
+        {HEED_F32, HEED_F32, HEED_F32},  {HEED_F64, HEED_F64, HEED_F64},
+        {HEED_I64, HEED_I64, HEED_I64},  {HEED_BOOL, HEED_BOOL, HEED_BOOL},
+        {HEED_BOOL, HEED_I64, HEED_F32}, {HEED_F64, HEED_BOOL, HEED_I64},
+        {HEED_BOOL, HEED_I64, HEED_BOOL}};
+    for (int i = 0; i < 7; i++) {
+        for (int dim = 0; dim <= shapes[_i].ndim; dim++) {
+            check_stack(shapes[_i], 1 + (i + dim) % 3, dim, dtypes[i],
+                        (enum layout)(dim % LAYOUTS));
+        }
+    }
+}
+END_TEST
+
+START_TEST(stack_of_many_and_of_one_twice)
+{
+    heed_tensor *parts[300];
+    for (int i = 0; i < 300; i++) {
+        parts[i] = heed_full(HEED_SCALAR, i, HEED_I64);
+    }
+    ck_assert(heed_equal(heed_stack(parts, 300, -1), heed_arange(0, 300, 1, HEED_I64)));
+    parts[0] = parts[1] = heed_arange(0, 2, 1, HEED_F32);
+    heed_tensor *y = heed_stack(parts, 2, 1);
+    EXPECT_VALUES(y, 0, 0, 0, 1, 1);
+    heed_fill_into(y, 5); /* a copy, even of one */
+    heed_fill_into(heed_stack(parts, 1, 0), 5);
+    EXPECT_VALUES(parts[0], 0, 0, 1);
+    for (int n = 0; n < 7; n++) {
+        heed_fail_allocation(n);
+        ck_assert_ptr_null(heed_stack(parts, 2, 0));
+        expect_error(HEED_ERR_MEMORY, "out of memory");
+    }
+    heed_fail_allocation(-1);
+}
+END_TEST
+
 /* ---- transpose, expand, squeeze, unsqueeze ---- */
 
 static void check_transpose(heed_tensor *x, int i, int j)
@@ -274,6 +341,8 @@ void add_join_cases(Suite *suite)
     tcase_add_loop_test(join, cat_joins, 0, JOINS);
     tcase_add_test(join, cat_of_many_and_of_one_twice);
     tcase_add_test(join, cat_refuses);
+    tcase_add_loop_test(join, stack_joins_along_a_new_dim, 0, 6);
+    tcase_add_test(join, stack_of_many_and_of_one_twice);
     tcase_add_test(join, transpose_exchanges_any_two);
     tcase_add_test(join, expand_repeats);
     tcase_add_test(join, squeeze_and_unsqueeze);

@@ -1,4 +1,4 @@
-/* where, masked_fill and tril, by plain loops. */
+/* where, masked_fill, tril and triu, by plain loops. */
 #include <math.h>
 
 #include "tests/ops_cases.h"
@@ -118,42 +118,56 @@ START_TEST(masked_fill_refuses)
 }
 END_TEST
 
-/* ---- tril ---- */
+/* ---- tril, triu ---- */
 
-static void check_tril(heed_shape shape, heed_dtype dtype, enum layout layout, int64_t diagonal)
+/* Compared without a sum that could overflow. */
+static bool is_kept(int64_t row, int64_t column, int64_t diagonal, bool upper)
 {
-    heed_tensor *x = noise(shape, dtype, layout, 6), *y = heed_tril(x, diagonal);
+    return upper ? diagonal <= column - row : diagonal >= column - row;
+}
+
+static void check_triangle(heed_shape shape, heed_dtype dtype, enum layout layout, int64_t diagonal,
+                           bool upper)
+{
+    heed_tensor *x = noise(shape, dtype, layout, 6);
+    heed_tensor *y = upper ? heed_triu(x, diagonal) : heed_tril(x, diagonal);
     expect_kind(y, dtype, shape);
     for (heed_shape at = first_index(shape); at.ndim >= 0; next_index(shape, &at)) {
-        int64_t row = at.size[shape.ndim - 2], column = at.size[shape.ndim - 1];
-        bool kept = diagonal > 100 || (diagonal > -100 && column <= row + diagonal);
-        expect_element("tril", element(y, at), kept ? element(x, at) : 0, 0, dtype);
+        bool kept = is_kept(at.size[shape.ndim - 2], at.size[shape.ndim - 1], diagonal, upper);
+        expect_element(upper ? "triu" : "tril", element(y, at), kept ? element(x, at) : 0, 0,
+                       dtype);
     }
 }
 
-START_TEST(tril_keeps_what_is_below)
+START_TEST(triangles_are_kept)
 {
     static const heed_shape shapes[] = {
         {2, {4, 4}}, {2, {3, 7}}, {2, {7, 3}},    {2, {1, 1}},    {2, {0, 4}},
         {2, {4, 0}}, {2, {1, 6}}, {3, {3, 5, 4}}, {3, {0, 2, 2}}, {4, {2, 3, 4, 5}}};
-    for (int i = 0; i < 10; i++) {
+    for (int i = 0; i < 20; i++) {
+        const bool upper = i >= 10;
         for (int64_t diagonal = -8; diagonal <= 8; diagonal++) {
-            check_tril(shapes[i], (heed_dtype)_i, (enum layout)(diagonal & 3), diagonal);
+            check_triangle(shapes[i % 10], (heed_dtype)_i, (enum layout)(diagonal & 3), diagonal,
+                           upper);
         }
-        check_tril(shapes[i], (heed_dtype)_i, ROWS, INT64_MAX);
-        check_tril(shapes[i], (heed_dtype)_i, ROWS, INT64_MIN);
+        check_triangle(shapes[i % 10], (heed_dtype)_i, ROWS, INT64_MAX, upper);
+        check_triangle(shapes[i % 10], (heed_dtype)_i, ROWS, INT64_MIN, upper);
     }
 }
 END_TEST
 
-START_TEST(tril_clears_nan_and_infinity)
+START_TEST(triangles_clear_nan_and_infinity)
 {
-    heed_tensor *x = heed_full(HEED_SHAPE(2, 2), (double)NAN, HEED_F32);
-    EXPECT_VALUES(heed_tril(x, 0), 0, (double)NAN, 0, (double)NAN, (double)NAN);
-    EXPECT_VALUES(heed_tril(heed_full(HEED_SHAPE(2, 2), -HUGE_VAL, HEED_F64), -1), 0, 0, 0,
-                  -HUGE_VAL, 0);
+    const double nan = (double)NAN, inf = HUGE_VAL;
+    heed_tensor *x = heed_full(HEED_SHAPE(2, 2), nan, HEED_F32);
+    EXPECT_VALUES(heed_tril(x, 0), 0, nan, 0, nan, nan);
+    EXPECT_VALUES(heed_triu(x, 0), 0, nan, nan, 0, nan);
+    EXPECT_VALUES(heed_tril(heed_full(HEED_SHAPE(2, 2), -inf, HEED_F64), -1), 0, 0, 0, -inf, 0);
+    EXPECT_VALUES(heed_triu(heed_full(HEED_SHAPE(2, 2), -inf, HEED_F64), 1), 0, 0, -inf, 0, 0);
     ck_assert_ptr_null(heed_tril(heed_zeros(HEED_SHAPE(3), HEED_F32), 0));
     expect_error(HEED_ERR_SHAPE, "tril: a tensor (3)");
+    ck_assert_ptr_null(heed_triu(heed_zeros(HEED_SHAPE(3), HEED_F32), 0));
+    expect_error(HEED_ERR_SHAPE, "triu: a tensor (3)");
 }
 END_TEST
 
@@ -164,6 +178,6 @@ void add_select_cases(Suite *suite)
     tcase_add_test(select, where_passes_no_nan_of_the_other_side);
     tcase_add_loop_test(select, masked_fill_replaces_where_true, 0, HEED_DTYPES);
     tcase_add_test(select, masked_fill_refuses);
-    tcase_add_loop_test(select, tril_keeps_what_is_below, 0, HEED_DTYPES);
-    tcase_add_test(select, tril_clears_nan_and_infinity);
+    tcase_add_loop_test(select, triangles_are_kept, 0, HEED_DTYPES);
+    tcase_add_test(select, triangles_clear_nan_and_infinity);
 }

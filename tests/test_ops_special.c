@@ -9,7 +9,7 @@ enum { INPUTS = 24, OPERANDS = 10, GRID = OPERANDS * OPERANDS };
 struct special_unary {
     const char *name;
     heed_tensor *(*apply)(heed_tensor *x);
-    double f64[INPUTS], f32[INPUTS];
+    double f64[INPUTS], f32[INPUTS], dx[INPUTS]; /* dx: of f64, upstream 1 */
 };
 
 struct special_binary {
@@ -59,14 +59,50 @@ static void expect_repeated(const char *name, heed_tensor *y, const double *goal
     }
 }
 
+/* The same for what is made of several roundings, in torch too: close to the size of the input. */
+static void expect_near(const char *name, heed_tensor *y, const double *goal, double epsilon)
+{
+    EXPECT(y != NULL, "%s", heed_error_message());
+    for (int64_t i = 0; i < y->numel; i++) {
+        double found = element(y, HEED_INDEX(i)), expected = goal[i % INPUTS];
+        double room = epsilon * (1 + fabs(expected));
+        bool near = found == expected || (isnan(found) && isnan(expected)) ||
+                    fabs(found - expected) <= room;
+        EXPECT(near, "%s(%.9g) is %.17g, not %.17g", name, inputs[i % INPUTS], found, expected);
+    }
+}
+
+static bool has_several_roundings(const struct special_unary *u)
+{
+    return u->apply == heed_silu || u->apply == heed_softplus || u->apply == heed_logsigmoid ||
+           u->apply == heed_gelu || u->apply == heed_gelu_tanh;
+}
+
 START_TEST(unary_of_special_values)
 {
     const struct special_unary *u = &special_unary[_i];
-    double ulps = u->apply == heed_neg || u->apply == heed_relu ? 0 : 2;
-    expect_repeated(u->name, u->apply(repeated(inputs, INPUTS, HEED_F64)), u->f64, INPUTS, ulps,
-                    true);
-    expect_repeated(u->name, u->apply(repeated(inputs, INPUTS, HEED_F32)), u->f32, INPUTS, ulps,
-                    true);
+    heed_tensor *in64 = repeated(inputs, INPUTS, HEED_F64);
+    heed_tensor *y64 = u->apply(in64), *y32 = u->apply(repeated(inputs, INPUTS, HEED_F32));
+    if (has_several_roundings(u)) {
+        expect_near(u->name, y64, u->f64, 1e-14);
+        expect_near(u->name, y32, u->f32, 1e-6);
+    } else {
+        double ulps = u->apply == heed_neg || u->apply == heed_relu ? 0 : 2;
+        expect_repeated(u->name, y64, u->f64, INPUTS, ulps, true);
+        expect_repeated(u->name, y32, u->f32, INPUTS, ulps, true);
+    }
+}
+END_TEST
+
+/* Kinks, poles, flat ends and NaN: both forms of each derivative. */
+START_TEST(unary_gradients_at_special_values)
+{
+    const struct special_unary *u = &special_unary[_i];
+    heed_tensor *x = heed_set_requires_grad(repeated(inputs, INPUTS, HEED_F64), true), *dx;
+    for (int create_graph = 0; create_graph < 2; create_graph++) {
+        heed_grad(heed_sum(u->apply(x)), &x, 1, &dx, create_graph);
+        expect_near(u->name, dx, u->dx, 1e-14);
+    }
 }
 END_TEST
 
@@ -82,7 +118,7 @@ START_TEST(binary_of_special_values)
 {
     const struct special_binary *op = &special_binary[_i];
     /* Which of two zeros is the larger one depends on the vector in torch. */
-    const bool signs = op->apply != heed_maximum;
+    const bool signs = op->apply != heed_maximum && op->apply != heed_minimum;
     double a[GRID], b[GRID];
     grid(a, b);
     for (heed_dtype dtype = HEED_F32; dtype <= HEED_F64; dtype++) {
@@ -123,7 +159,14 @@ START_TEST(whole_numbers_wrap)
     ck_assert_int_eq(heed_item_i64(heed_sub(min, max)), 1);
     ck_assert_int_eq(heed_item_i64(heed_mul(max, max)), 1);
     ck_assert_int_eq(heed_item_i64(heed_maximum(max, min)), INT64_MAX);
+    ck_assert_int_eq(heed_item_i64(heed_minimum(max, min)), INT64_MIN);
     ck_assert_int_eq(heed_item_i64(heed_relu(min)), 0);
+    ck_assert_int_eq(heed_item_i64(heed_abs(min)), INT64_MIN);
+    ck_assert_int_eq(heed_item_i64(heed_abs(heed_add_scalar(min, 1))), INT64_MAX);
+    ck_assert_int_eq(heed_item_i64(heed_floor(max)), INT64_MAX); /* no way by way of doubles */
+    ck_assert_int_eq(heed_item_i64(heed_square(heed_scalar(-3, HEED_I64))), 9);
+    ck_assert_int_eq(heed_item_i64(heed_clamp(min, -INF, INF)), INT64_MIN);
+    ck_assert_int_eq(heed_item_i64(heed_clamp(min, -5, INF)), -5);
     ck_assert_int_eq(heed_item_i64(heed_add(heed_sub_scalar(max, 7), heed_scalar(7, HEED_I64))),
                      INT64_MAX);
 }
@@ -171,10 +214,70 @@ START_TEST(bools_are_logic)
     EXPECT_VALUES(heed_add(a, b), 0, 0, 1, 1, 1);
     EXPECT_VALUES(heed_mul(a, b), 0, 0, 0, 0, 1);
     EXPECT_VALUES(heed_maximum(a, b), 0, 0, 1, 1, 1);
+    EXPECT_VALUES(heed_minimum(a, b), 0, 0, 0, 0, 1);
     EXPECT_VALUES(heed_lt(a, b), 0, 0, 1, 0, 0);
+    EXPECT_VALUES(heed_sign(a), 0, 0, 0, 1, 1);
+    expect_kind(heed_sign(a), HEED_BOOL, HEED_SHAPE(4));
+    expect_kind(heed_clamp(a, 0, 1), HEED_I64, HEED_SHAPE(4));
     EXPECT_VALUES(heed_div(a, b), 0, NaN, 0, INF, 1);
     EXPECT_VALUES(heed_add_scalar(a, 2), 0, 2, 2, 3, 3);
     EXPECT_VALUES(heed_eq_scalar(a, 1), 0, 0, 0, 1, 1);
+}
+END_TEST
+
+START_TEST(truth_of_any_dtype)
+{
+    heed_tensor *x =
+        heed_from_f32((float[]){0, -0.0f, 2, NAN, INFINITY, -INFINITY, 0x1p-149f}, HEED_SHAPE(7));
+    EXPECT_VALUES(heed_isnan(x), 0, 0, 0, 0, 1, 0, 0, 0);
+    EXPECT_VALUES(heed_isinf(x), 0, 0, 0, 0, 0, 1, 1, 0);
+    EXPECT_VALUES(heed_isfinite(x), 0, 1, 1, 1, 0, 0, 0, 1);
+    EXPECT_VALUES(heed_logical_not(x), 0, 1, 1, 0, 0, 0, 0, 0);
+    expect_kind(heed_isnan(x), HEED_BOOL, HEED_SHAPE(7));
+    for (heed_dtype dtype = HEED_I64; dtype <= HEED_BOOL; dtype++) {
+        heed_tensor *whole = heed_to(heed_from_i64((int64_t[]){0, 3}, HEED_SHAPE(2)), dtype);
+        EXPECT_VALUES(heed_isnan(whole), 0, 0, 0);
+        EXPECT_VALUES(heed_isinf(whole), 0, 0, 0);
+        EXPECT_VALUES(heed_isfinite(whole), 0, 1, 1);
+        EXPECT_VALUES(heed_logical_not(whole), 0, 1, 0);
+        EXPECT_VALUES(heed_logical_xor(whole, heed_full(HEED_SHAPE(1), 0.5, HEED_F32)), 0, 1, 0);
+    }
+    ck_assert_ptr_null(heed_logical_and(x, heed_ones(HEED_SHAPE(1), HEED_F64)));
+    expect_error(HEED_ERR_DTYPE, "logical_and");
+}
+END_TEST
+
+/* Inside a bound and on it the gradient passes, as in torch up to 1.13 (2.15 stops it on a bound). */
+START_TEST(clamp_of_special_values)
+{
+    static const double values[] = {-INF, -1, -0.5, 0, 1, 3, INF, NaN};
+    for (heed_dtype dtype = HEED_F32; dtype <= HEED_F64; dtype++) {
+        heed_tensor *x =
+            heed_set_requires_grad(lay_out(values, HEED_SHAPE(8), dtype, STEPPED), true);
+        heed_tensor *y = heed_clamp(x, -1, 1), *dx;
+        EXPECT_VALUES(y, 0, -1, -1, -0.5, 0, 1, 1, 1, NaN);
+        for (int create_graph = 0; create_graph < 2; create_graph++) {
+            heed_tensor *again = heed_clamp(x, -1, 1);
+            heed_grad(heed_sum(again), &x, 1, &dx, create_graph);
+            EXPECT_VALUES(dx, 0, 0, 1, 1, 1, 1, 0, 0, 0);
+        }
+        EXPECT_VALUES(heed_clamp(x, 0, INF), 0, 0, 0, 0, 0, 1, 3, INF, NaN);
+        EXPECT_VALUES(heed_clamp(x, -INF, 0), 0, -INF, -1, -0.5, 0, 0, 0, 0, NaN);
+        EXPECT_VALUES(heed_clamp(x, 2, 1), 0, 1, 1, 1, 1, 1, 1, 1, NaN);
+    }
+}
+END_TEST
+
+/* The ends are met exactly, and the numbers are those that torch.lerp gives. */
+START_TEST(lerp_meets_both_ends)
+{
+    heed_tensor *a = heed_full(HEED_SHAPE(7), 1e8, HEED_F32), *b = heed_ones(HEED_SCALAR, HEED_F32);
+    heed_tensor *w = heed_from_f32((float[]){-1, 0, 0.3f, 0.5f, 0.7f, 1, 2}, HEED_SHAPE(7));
+    EXPECT_VALUES(heed_lerp(a, b, w), 8, 2e8, 1e8, 7e7, 5e7, 3e7, 1, -1e8);
+    ck_assert_double_eq(heed_at(heed_lerp(a, b, w), HEED_INDEX(5)), 1);
+    EXPECT_VALUES(heed_lerp_scalar(a, b, 1), 0, 1, 1, 1, 1, 1, 1, 1);
+    expect_kind(heed_lerp_scalar(heed_ones(HEED_SHAPE(1), HEED_I64), w, 0.5), HEED_F32,
+                HEED_SHAPE(7));
 }
 END_TEST
 
@@ -182,10 +285,14 @@ void add_special_cases(Suite *suite)
 {
     TCase *special = heed_case(suite, "special");
     tcase_add_loop_test(special, unary_of_special_values, 0, UNARIES);
+    tcase_add_loop_test(special, unary_gradients_at_special_values, 0, UNARIES);
     tcase_add_loop_test(special, binary_of_special_values, 0, BINARIES);
     tcase_add_loop_test(special, comparison_of_special_values, 0, COMPARISONS);
     tcase_add_test(special, whole_numbers_wrap);
     tcase_add_test(special, large_whole_numbers_are_compared_exactly);
     tcase_add_test(special, numbers_that_i64_cannot_take);
     tcase_add_test(special, bools_are_logic);
+    tcase_add_test(special, truth_of_any_dtype);
+    tcase_add_test(special, clamp_of_special_values);
+    tcase_add_test(special, lerp_meets_both_ends);
 }

@@ -13,8 +13,13 @@ Suite *random_suite(void);
 
 /* ---- the table ---- */
 
-enum method { RAND, RANDN, MIXED, UNIFORM, NORMAL, BERNOULLI_INTO, BERNOULLI, RANDINT, RANDPERM };
-enum layout { SCALAR, FLAT, TRANSPOSED, COLUMN, PERMUTED };
+/* clang-format off */
+enum method {
+    RAND, RANDN, MIXED, RAND_LIKE, RANDN_LIKE, UNIFORM, NORMAL, BERNOULLI_INTO, BERNOULLI, RANDINT,
+    RANDPERM
+};
+/* clang-format on */
+enum layout { SCALAR, FLAT, TRANSPOSED, COLUMN, PERMUTED, STEPPED, EXPANDED, TIED };
 enum { FLAVORS = 4, MOST = 2048 };
 
 #define ALIKE(method, layout, dtype, n, a, b, first, last, sum)                                    \
@@ -53,6 +58,12 @@ static heed_tensor *target(enum layout layout, heed_dtype dtype, int64_t n)
     case PERMUTED:
         return view(heed_empty(HEED_SHAPE(2, 3, n), dtype), HEED_SHAPE(n, 2, 3),
                     HEED_SHAPE(1, 3 * n, n));
+    case STEPPED:
+        return view(heed_empty(HEED_SHAPE(2 * n, 10), dtype), HEED_SHAPE(5, n), HEED_SHAPE(2, 20));
+    case EXPANDED:
+        return view(heed_empty(HEED_SHAPE(3 * n), dtype), HEED_SHAPE(n, 5, 3), HEED_SHAPE(1, 0, n));
+    case TIED:
+        return view(heed_empty(HEED_SHAPE(n + 2), dtype), HEED_SHAPE(3, n), HEED_SHAPE(1, 1));
     }
     return NULL;
 }
@@ -73,6 +84,10 @@ static heed_tensor *draw(const struct golden *row)
     case RANDN:
     case MIXED:
         return heed_randn(shape, row->dtype);
+    case RAND_LIKE:
+        return heed_rand_like(target(row->layout, row->dtype, row->n));
+    case RANDN_LIKE:
+        return heed_randn_like(target(row->layout, row->dtype, row->n));
     case UNIFORM:
         t = target(row->layout, row->dtype, row->n);
         ck_assert_int_eq(heed_uniform_into(t, row->a, row->b), HEED_OK);

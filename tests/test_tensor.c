@@ -1,5 +1,5 @@
-/* Tensors: making them, and reading their shapes and elements. Casts and copies are in
- * test_tensor_copy.c, views in test_tensor_view.c. */
+/* Tensors: making them, and reading their shapes and elements. Ranges, eye and the *_like functions
+ * are in test_create.c, casts and copies in test_tensor_copy.c, views in test_tensor_view.c. */
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -280,6 +280,7 @@ Suite *tensor_suite(void)
     tcase_add_test(read, item_reads_the_one_element);
     tcase_add_test(read, dtypes_have_names_and_sizes);
     tcase_add_test(read, isa_is_the_one_that_was_asked_for);
+    add_create_cases(suite);
     add_tensor_copy_cases(suite);
     add_tensor_view_cases(suite);
     return suite;

@@ -138,6 +138,88 @@ START_TEST(views_share_memory_and_versions)
 }
 END_TEST
 
+/* Ways to see a tensor (4, 4), each with the element of it that the view shows first. */
+enum { VIEWS = 12 };
+static heed_tensor *nth_view(heed_tensor *x, int way, heed_shape *first)
+{
+    static const heed_shape firsts[VIEWS] = {{2, {0, 0}}, {2, {0, 0}}, {2, {0, 0}}, {2, {2, 0}},
+                                             {2, {0, 3}}, {2, {2, 0}}, {2, {0, 1}}, {2, {1, 0}},
+                                             {2, {0, 2}}, {2, {2, 0}}, {2, {0, 1}}, {2, {1, 0}}};
+    static const int64_t sizes[] = {1, 3};
+    heed_tensor *parts[4];
+    *first = firsts[way];
+    switch (way) {
+    case 0:
+        return heed_permute(x, HEED_DIMS(1, 0));
+    case 1:
+        return heed_flatten(x, 0, 1);
+    case 2:
+        return heed_unflatten(x, 0, HEED_SHAPE(2, -1));
+    case 3:
+        return heed_select(x, 0, 2);
+    case 4:
+        return heed_select(x, 1, -1);
+    case 5:
+        return heed_narrow(x, 0, -2, 2);
+    case 6:
+        return heed_split_sizes(x, sizes, 2, 1, parts) == 2 ? parts[1] : NULL;
+    case 7:
+        return heed_split(x, 1, 0, parts, 4) == 4 ? parts[1] : NULL;
+    case 8:
+        return heed_chunk(x, 2, -1, parts) == 2 ? parts[1] : NULL;
+    case 9:
+        return heed_diagonal(x, -2, 0, 1);
+    case 10:
+        return heed_diagonal(x, -1, 1, 0);
+    default:
+        return heed_select(heed_flatten(heed_narrow(x, 0, 1, 2), 0, -1), 0, 0);
+    }
+}
+
+/* What is copied into a view is in x where the view looks, and nowhere else; what is copied into x
+ * is in the view. Both count the changes of one version. */
+START_TEST(changes_pass_through_views_both_ways)
+{
+    heed_shape first;
+    heed_tensor *x = heed_zeros(HEED_SHAPE(4, 4), HEED_F32), *view = nth_view(x, _i, &first);
+    ck_assert(view != NULL && view->storage == x->storage);
+    heed_tensor *new = heed_add_scalar(
+        heed_reshape(heed_arange(0, (double)view->numel, 1, HEED_F32), heed_shape_of_tensor(view)),
+        1);
+    ck_assert_int_eq(heed_copy_into(view, new), HEED_OK);
+    ck_assert(heed_equal(view, new) && x->storage->version == 1);
+    ck_assert_double_eq(heed_at(x, first), 1);
+    const double n = (double)view->numel;
+    EXPECT_VALUES(heed_sum(x), 0, n * (n + 1) / 2);
+    ck_assert_int_eq(heed_copy_into(x, heed_full(HEED_SHAPE(4, 4), 7, HEED_F64)), HEED_OK);
+    ck_assert(heed_equal(view, heed_full_like(view, 7)) && view->storage->version == 2);
+}
+END_TEST
+
+/* A derivative that would read an element which was changed through a view says so. */
+START_TEST(versions_hold_through_views)
+{
+    heed_shape first;
+    for (int change = 0; change < 2; change++) {
+        heed_tensor *x = heed_set_requires_grad(heed_ones(HEED_SHAPE(4, 4), HEED_F64), true);
+        heed_tensor *c = heed_ones(HEED_SHAPE(4, 4), HEED_F64), *view = nth_view(c, _i, &first);
+        heed_tensor *y = heed_sum(heed_mul(x, c));
+        heed_tensor *z = heed_sum(heed_mul(nth_view(x, _i, &first), view));
+        if (change) {
+            ck_assert_int_eq(heed_fill_into(view, 3), HEED_OK);
+            ck_assert_int_eq(heed_backward(y), HEED_ERR_VERSION);
+            expect_error(HEED_ERR_VERSION, "mul");
+            ck_assert_int_eq(heed_backward(z), HEED_ERR_VERSION);
+            expect_error(HEED_ERR_VERSION, "mul");
+        } else {
+            ck_assert_int_eq(heed_backward(z), HEED_OK);
+            EXPECT_VALUES(heed_sum(x->grad), 0, (double)view->numel);
+            ck_assert_double_eq(heed_at(x->grad, first), 1);
+        }
+    }
+}
+END_TEST
+
 /* A view holds its memory when the tensor that it was made from is gone. */
 START_TEST(views_outlive_their_origin)
 {
@@ -206,6 +288,8 @@ void add_tensor_view_cases(Suite *suite)
     tcase_add_test(view, reshape_to_and_from_scalars);
     tcase_add_test(view, reshape_refuses);
     tcase_add_test(view, views_share_memory_and_versions);
+    tcase_add_loop_test(view, changes_pass_through_views_both_ways, 0, VIEWS);
+    tcase_add_loop_test(view, versions_hold_through_views, 0, VIEWS);
     tcase_add_test(view, views_outlive_their_origin);
     tcase_add_test(view, copies_share_nothing);
     tcase_add_test(view, contiguity_forgives_sizes_0_and_1);

@@ -12,22 +12,13 @@ static heed_status copy_forward(const heed_call *call, heed_tensor *y)
 
 /* ---- clone ---- */
 
-static heed_status clone_rule(const heed_call *call, heed_result *result)
-{
-    (void)call, (void)result;
-    return HEED_OK;
-}
-
 static void clone_backward(const heed_vjp *v)
 {
     v->grads[0] = v->g;
 }
 
-HEED_OPERATION(clone) = {.name = "clone",
-                         .inputs = 1,
-                         .rule = clone_rule,
-                         .forward = copy_forward,
-                         .backward = clone_backward};
+HEED_OPERATION(clone) = {
+    .name = "clone", .inputs = 1, .forward = copy_forward, .backward = clone_backward};
 
 heed_tensor *heed_clone(heed_tensor *x)
 {

@@ -152,13 +152,15 @@ heed_tensor *heed_where(heed_tensor *condition, heed_tensor *a, heed_tensor *b);
  * value that x's dtype cannot hold. */
 heed_tensor *heed_masked_fill(heed_tensor *x, heed_tensor *mask, double value);
 
-/* heed_tril: as torch.tril(x, diagonal)
+/* heed_tril, heed_triu: the lower and the upper triangle, as torch.tril(x, diagonal) and torch.triu
  *
  *   x (..., m, n)   ->   y (..., m, n)
- *   y[i, j] = x[i, j] where j <= i + diagonal, else 0      dx = the same of g
+ *   tril: y[i, j] = x[i, j] where j <= i + diagonal, else 0      dx = the same of g
+ *   triu: y[i, j] = x[i, j] where j >= i + diagonal, else 0      dx = the same of g
  *
  * HEED_ERR_SHAPE: fewer than 2 dims. */
 heed_tensor *heed_tril(heed_tensor *x, int64_t diagonal);
+heed_tensor *heed_triu(heed_tensor *x, int64_t diagonal);
 
 HEED_END_DECLS
 #endif

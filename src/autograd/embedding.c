@@ -3,23 +3,10 @@
 
 #include <string.h>
 
+#include "autograd/ids.h"
 #include "autograd/op.h"
 #include "autograd/shape.h"
 #include "tensor/iterate.h"
-
-/* Contiguous ids, all inside [0, rows); NULL with an error otherwise. */
-static const int64_t *check_ids(const char *function, heed_tensor *ids, int64_t rows)
-{
-    const int64_t *id = heed_const_data_i64(heed_contiguous(ids));
-    for (int64_t i = 0; id != NULL && i < ids->numel; i++) {
-        if (id[i] < 0 || id[i] >= rows) {
-            heed_fail(HEED_ERR_INDEX, "%s: id %lld at place %lld is outside a table of %lld rows",
-                      function, (long long)id[i], (long long)i, (long long)rows);
-            return NULL;
-        }
-    }
-    return id;
-}
 
 /* ---- embedding: inputs are ids, weight ---- */
 
@@ -45,7 +32,7 @@ static heed_status embedding_forward(const heed_call *call, heed_tensor *y)
     if (weight == NULL) {
         return heed_self.error;
     }
-    const int64_t *ids = check_ids("embedding", call->inputs[0], weight->shape[0]);
+    const int64_t *ids = heed_checked_ids("embedding", "id", call->inputs[0], weight->shape[0]);
     const size_t row = (size_t)weight->shape[1] * heed_dtype_size(weight->dtype);
     char *to = y->data;
     for (int64_t i = 0; ids != NULL && i < call->inputs[0]->numel; i++, to += row) {
@@ -93,7 +80,8 @@ static heed_status dense_backward_rule(const heed_call *call, heed_result *resul
 static heed_status dense_backward_forward(const heed_call *call, heed_tensor *y)
 {
     heed_tensor *g = heed_contiguous(call->inputs[0]);
-    const int64_t *ids = check_ids("embedding_dense_backward", call->inputs[1], y->shape[0]);
+    const int64_t *ids =
+        heed_checked_ids("embedding_dense_backward", "id", call->inputs[1], y->shape[0]);
     const size_t row = (size_t)y->shape[1] * heed_dtype_size(y->dtype);
     heed_fill_elements(y, 0);
     for (int64_t i = 0; g != NULL && ids != NULL && i < call->inputs[1]->numel; i++) {

@@ -5,9 +5,11 @@
  * checks the inputs, allocates the result, runs forward, records the node if grad mode is on and an
  * input needs it, and joins the scope. Operations outside the library are made the same way:
  *
- *     static heed_status cube_rule(const heed_call *call, heed_result *y) ...
- *     static heed_op cube = {.name = "cube", .inputs = 1, .rule = cube_rule, ...};
- *     heed_tensor *my_cube(heed_tensor *x) { return heed_apply(&cube, &x, 1, NULL, 0); }
+ *     static heed_status cube_forward(const heed_call *call, heed_tensor *y) ...
+ *     HEED_OPERATION(cube) = {.name = "cube", .inputs = 1, .forward = cube_forward, ...};
+ *     heed_tensor *my_cube(heed_tensor *x) { return heed_apply(&op_cube, &x, 1, NULL, 0); }
+ *
+ * (examples/custom_op.c is a whole one.)
  */
 #ifndef HEED_AUTOGRAD_OP_H
 #define HEED_AUTOGRAD_OP_H
@@ -51,7 +53,7 @@ struct heed_op {
     int inputs; /* how many, or HEED_ANY_COUNT */
 
     /* Checks what it takes and says what it gives: the result starts with the dtype and shape of
-     * the first input. */
+     * the first input. NULL: takes anything, and gives that. */
     heed_status (*rule)(const heed_call *call, heed_result *result);
 
     /* Computes y, which is contiguous. Runs without grad mode in a scope of its own. NULL: the

@@ -1,4 +1,4 @@
-/* Choosing elements by a mask or by their place: where, masked_fill, tril. */
+/* Choosing elements by a mask or by their place: where, masked_fill, tril, triu. */
 #include <string.h>
 
 #include "autograd/elementwise.h"
@@ -107,49 +107,70 @@ heed_tensor *heed_masked_fill(heed_tensor *x, heed_tensor *mask, double value)
     return heed_apply(&op_masked_fill, (heed_tensor *[]){x, mask}, 2, &value, sizeof value);
 }
 
-/* ---- tril ---- */
+/* ---- tril, triu ---- */
 
-static heed_status tril_rule(const heed_call *call, heed_result *result)
+typedef struct triangle_args {
+    int64_t diagonal;
+    bool upper;
+} triangle_args;
+
+static heed_status triangle_rule(const heed_call *call, heed_result *result)
 {
     if (result->shape.ndim < 2) {
-        return heed_fail(HEED_ERR_SHAPE,
-                         "tril: a tensor %s has no rows and columns; 2 dims or more",
-                         HEED_TEXT(call->inputs[0]));
+        return heed_fail(HEED_ERR_SHAPE, "%s: a tensor %s has no rows and columns; 2 dims or more",
+                         call->op->name, HEED_TEXT(call->inputs[0]));
     }
     return HEED_OK;
 }
 
-/* Copies x, and clears what lies right of the diagonal. */
-static heed_status tril_forward(const heed_call *call, heed_tensor *y)
+/* Copies x, and clears each row on the far side of the diagonal: tril from the edge on, triu up to
+ * it. */
+static heed_status triangle_forward(const heed_call *call, heed_tensor *y)
 {
+    const triangle_args *args = call->args;
     const int64_t rows = y->shape[y->ndim - 2], columns = y->shape[y->ndim - 1];
-    const int64_t diagonal = *(const int64_t *)call->args;
+    const int64_t diagonal = args->diagonal < -rows     ? -rows
+                             : args->diagonal > columns ? columns
+                                                        : args->diagonal;
     const size_t size = heed_dtype_size(y->dtype);
     heed_copy_elements(call->inputs[0], y);
     char *row = y->data;
     for (int64_t i = 0; i < y->numel / (columns > 0 ? columns : 1); i++) {
-        int64_t kept = diagonal < -rows     ? 0
-                       : diagonal > columns ? columns
-                                            : i % rows + diagonal + 1;
-        kept = kept < 0 ? 0 : kept > columns ? columns : kept;
-        memset(row + (size_t)kept * size, 0, (size_t)(columns - kept) * size);
+        int64_t edge = i % rows + diagonal + (args->upper ? 0 : 1);
+        edge = edge < 0 ? 0 : edge > columns ? columns : edge;
+        const int64_t from = args->upper ? 0 : edge, to = args->upper ? edge : columns;
+        memset(row + (size_t)from * size, 0, (size_t)(to - from) * size);
         row += (size_t)columns * size;
     }
     return HEED_OK;
 }
 
-static void tril_backward(const heed_vjp *v)
+/* The same of g. */
+static void triangle_backward(const heed_vjp *v)
 {
-    v->grads[0] = heed_tril(v->g, *(const int64_t *)v->args);
+    v->grads[0] = heed_apply(v->y->op, &v->g, 1, v->args, sizeof(triangle_args));
 }
 
 HEED_OPERATION(tril) = {.name = "tril",
                         .inputs = 1,
-                        .rule = tril_rule,
-                        .forward = tril_forward,
-                        .backward = tril_backward};
+                        .rule = triangle_rule,
+                        .forward = triangle_forward,
+                        .backward = triangle_backward};
+
+HEED_OPERATION(triu) = {.name = "triu",
+                        .inputs = 1,
+                        .rule = triangle_rule,
+                        .forward = triangle_forward,
+                        .backward = triangle_backward};
 
 heed_tensor *heed_tril(heed_tensor *x, int64_t diagonal)
 {
-    return heed_apply(&op_tril, &x, 1, &diagonal, sizeof diagonal);
+    const triangle_args args = {diagonal, false};
+    return heed_apply(&op_tril, &x, 1, &args, sizeof args);
+}
+
+heed_tensor *heed_triu(heed_tensor *x, int64_t diagonal)
+{
+    const triangle_args args = {diagonal, true};
+    return heed_apply(&op_triu, &x, 1, &args, sizeof args);
 }

@@ -1,10 +1,11 @@
-/* Parts and wholes: slice, its backward, and cat. */
+/* Parts along one dim: slice and its backward, and what is made of slices: select, narrow, split,
+ * chunk. */
 #include <string.h>
 
 #include "autograd/op.h"
-#include "autograd/promote.h"
 #include "autograd/shape.h"
 #include "tensor/iterate.h"
+#include "tensor/scope.h"
 
 /* ---- slice ---- */
 
@@ -97,21 +98,16 @@ static heed_status slice_backward_rule(const heed_call *call, heed_result *resul
     return HEED_OK;
 }
 
-/* The part of y that a slice takes, filled from x; the rest of y is left as it is. */
-static heed_status fill_slice(const slice_args *args, const heed_tensor *x, heed_tensor *y)
+static heed_status slice_backward_forward(const heed_call *call, heed_tensor *y)
 {
+    const slice_args *args = call->args;
+    heed_fill_elements(y, 0);
     heed_tensor *part = heed_slice(y, args->dim, args->start, args->end, args->step);
     if (part == NULL) {
         return heed_self.error;
     }
-    heed_copy_elements(x, part);
+    heed_copy_elements(call->inputs[0], part);
     return HEED_OK;
-}
-
-static heed_status slice_backward_forward(const heed_call *call, heed_tensor *y)
-{
-    heed_fill_elements(y, 0);
-    return fill_slice(call->args, call->inputs[0], y);
 }
 
 static void slice_backward_backward(const heed_vjp *v)
@@ -133,72 +129,167 @@ heed_tensor *heed_slice_backward(heed_tensor *g, heed_shape shape, int dim, int6
     return heed_apply(&op_slice_backward, &g, 1, &args, sizeof args);
 }
 
-/* ---- cat ---- */
+/* ---- select, narrow ---- */
 
-static heed_status cat_rule(const heed_call *call, heed_result *result)
+/* The size of a dim that is to be cut. */
+static heed_status find_size(const char *function, const heed_tensor *x, int dim, int *place,
+                             int64_t *size)
 {
-    const heed_tensor *first = call->inputs[0];
-    int dim;
-    if (heed_wrap_dim("cat", *(const int *)call->args, first->ndim, &dim) != HEED_OK) {
+    if (heed_check_operand(function, "x", x) != HEED_OK ||
+        heed_wrap_dim(function, dim, x->ndim, place) != HEED_OK) {
         return heed_self.error;
     }
-    for (int i = 0; i < call->count; i++) {
-        const heed_tensor *x = call->inputs[i];
-        bool fits = x->ndim == first->ndim && x->ndim > 0;
-        for (int j = 0; fits && j < x->ndim; j++) {
-            fits = j == dim || x->shape[j] == first->shape[j];
-        }
-        if (!fits) {
-            return heed_fail(HEED_ERR_SHAPE,
-                             "cat: tensor %d %s does not join %s in dim %d; all other sizes must "
-                             "be equal",
-                             i, HEED_TEXT(x), HEED_TEXT(first), dim);
-        }
-        if (heed_promote("cat", x->dtype, result->dtype, &result->dtype) != HEED_OK) {
-            return heed_self.error;
-        }
-        if (i > 0 && __builtin_add_overflow(result->shape.size[dim], x->shape[dim],
-                                            &result->shape.size[dim])) {
-            return heed_fail(HEED_ERR_OVERFLOW, "cat: sizes in dim %d overflow", dim);
-        }
+    if (x->ndim == 0) {
+        return heed_fail(HEED_ERR_DIM, "%s: a tensor without dims has no parts", function);
     }
+    *size = x->shape[*place];
     return HEED_OK;
 }
 
-static heed_status cat_forward(const heed_call *call, heed_tensor *y)
+heed_tensor *heed_select(heed_tensor *x, int dim, int64_t index)
 {
-    slice_args args = {.dim = *(const int *)call->args, .step = 1};
-    for (int i = 0; i < call->count; i++) {
-        const int64_t size = heed_size(call->inputs[i], args.dim);
-        args.end = args.start + size;
-        if (fill_slice(&args, call->inputs[i], y) != HEED_OK) {
-            return heed_self.error;
-        }
-        args.start += size;
+    int place;
+    int64_t size;
+    if (find_size("select", x, dim, &place, &size) != HEED_OK) {
+        return NULL;
     }
-    return HEED_OK;
+    if (index < -size || index >= size) {
+        heed_fail(HEED_ERR_INDEX, "select: index %lld is outside dim %d of %s", (long long)index,
+                  place, HEED_TEXT(x));
+        return NULL;
+    }
+    const int64_t at = index < 0 ? index + size : index;
+    heed_scope scope;
+    heed_scope_begin(&scope);
+    heed_tensor *y = heed_squeeze(heed_slice(x, place, at, at + 1, 1), place);
+    return heed_scope_end_with(&scope, y);
 }
 
-static void cat_backward(const heed_vjp *v)
+heed_tensor *heed_narrow(heed_tensor *x, int dim, int64_t start, int64_t length)
 {
-    const int dim = *(const int *)v->args;
+    int place;
+    int64_t size;
+    if (find_size("narrow", x, dim, &place, &size) != HEED_OK) {
+        return NULL;
+    }
+    if (length < 0) {
+        heed_fail(HEED_ERR_VALUE, "narrow: length %lld; it must be 0 or more", (long long)length);
+        return NULL;
+    }
+    const int64_t first = start < 0 ? start + size : start;
+    if (first < 0 || first > size || length > size - first) {
+        heed_fail(HEED_ERR_INDEX,
+                  "narrow: %lld places from %lld on are not all inside dim %d of %s; heed_slice "
+                  "cuts them off",
+                  (long long)length, (long long)start, place, HEED_TEXT(x));
+        return NULL;
+    }
+    return heed_slice(x, place, first, first + length, 1);
+}
+
+/* ---- split, chunk ---- */
+
+/* How a dim is cut: into parts of `sizes`, or where that is NULL of `size` each, the last one of
+ * what is left. */
+typedef struct cuts {
+    int place;
+    const int64_t *sizes;
+    int64_t size;
+} cuts;
+
+static void forget(heed_tensor **parts, int64_t count)
+{
+    for (int64_t i = 0; i < count; i++) {
+        parts[i] = NULL;
+    }
+}
+
+static int cut(heed_tensor *x, const cuts *c, int count, heed_tensor **parts)
+{
     int64_t start = 0;
-    for (int i = 0; i < v->y->input_count; i++) {
-        const int64_t size = heed_size(v->inputs[i], dim);
-        if (heed_wants_grad(v, i)) {
-            v->grads[i] = heed_slice(v->g, dim, start, start + size, 1);
+    for (int i = 0; i < count; i++) {
+        const int64_t end = start + (c->sizes != NULL ? c->sizes[i] : c->size);
+        parts[i] = heed_slice(x, c->place, start, end, 1);
+        if (parts[i] == NULL) {
+            forget(parts, i);
+            return 0;
         }
-        start += size;
+        start = end;
     }
+    return count;
 }
 
-HEED_OPERATION(cat) = {.name = "cat",
-                       .inputs = HEED_ANY_COUNT,
-                       .rule = cat_rule,
-                       .forward = cat_forward,
-                       .backward = cat_backward};
-
-heed_tensor *heed_cat(heed_tensor *const *tensors, int count, int dim)
+/* Room for the parts, which are NULL until all has gone well. */
+static heed_status check_parts(const char *function, heed_tensor **parts, int room)
 {
-    return heed_apply(&op_cat, tensors, count, &dim, sizeof dim);
+    if (parts == NULL) {
+        return heed_fail(HEED_ERR_NULL, "%s: parts is NULL", function);
+    }
+    forget(parts, room);
+    return HEED_OK;
+}
+
+int heed_split(heed_tensor *x, int64_t split_size, int dim, heed_tensor **parts, int most)
+{
+    cuts c = {.size = split_size};
+    int64_t size;
+    if (check_parts("split", parts, most) != HEED_OK ||
+        find_size("split", x, dim, &c.place, &size) != HEED_OK) {
+        return 0;
+    }
+    if (split_size < 0 || (split_size == 0 && size > 0)) {
+        heed_fail(HEED_ERR_VALUE, "split: parts of size %lld of dim %d of %s; 1 or more",
+                  (long long)split_size, c.place, HEED_TEXT(x));
+        return 0;
+    }
+    const int64_t count = size == 0 ? 1 : (size - 1) / split_size + 1;
+    if (count > most) {
+        heed_fail(HEED_ERR_VALUE, "split: dim %d of %s gives %lld parts of size %lld; room for %d",
+                  c.place, HEED_TEXT(x), (long long)count, (long long)split_size, most);
+        return 0;
+    }
+    return cut(x, &c, (int)count, parts);
+}
+
+int heed_split_sizes(heed_tensor *x, const int64_t *sizes, int count, int dim, heed_tensor **parts)
+{
+    cuts c = {.sizes = sizes};
+    int64_t size, sum = 0;
+    if (check_parts("split_sizes", parts, count) != HEED_OK ||
+        find_size("split_sizes", x, dim, &c.place, &size) != HEED_OK) {
+        return 0;
+    }
+    if (sizes == NULL && count > 0) {
+        heed_fail(HEED_ERR_NULL, "split_sizes: sizes is NULL");
+        return 0;
+    }
+    bool fits = count >= 0;
+    for (int i = 0; fits && i < count; i++) {
+        fits = sizes[i] >= 0 && sizes[i] <= size - sum;
+        sum += fits ? sizes[i] : 0;
+    }
+    if (!fits || sum != size) {
+        heed_fail(HEED_ERR_VALUE,
+                  "split_sizes: %d sizes do not sum to %lld, which dim %d of %s has, or one is "
+                  "negative",
+                  count, (long long)size, c.place, HEED_TEXT(x));
+        return 0;
+    }
+    return cut(x, &c, count, parts);
+}
+
+int heed_chunk(heed_tensor *x, int chunks, int dim, heed_tensor **parts)
+{
+    cuts c = {0};
+    int64_t size;
+    if (check_parts("chunk", parts, chunks) != HEED_OK ||
+        find_size("chunk", x, dim, &c.place, &size) != HEED_OK) {
+        return 0;
+    }
+    if (chunks < 1) {
+        heed_fail(HEED_ERR_VALUE, "chunk: %d chunks; 1 or more", chunks);
+        return 0;
+    }
+    c.size = size == 0 ? 0 : (size - 1) / chunks + 1;
+    return cut(x, &c, size == 0 ? chunks : (int)((size - 1) / c.size + 1), parts);
 }

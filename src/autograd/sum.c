@@ -2,47 +2,16 @@
 #include "autograd/reduce.h"
 
 #include "autograd/elementwise.h"
-#include "autograd/op.h"
+#include "autograd/reduction.h"
 #include "autograd/shape.h"
 #include "tensor/iterate.h"
 
 /* ---- sum, mean ---- */
 
-typedef struct sum_args {
-    heed_dims dims; /* none: all */
-    bool keepdim;
-} sum_args;
-
-static heed_status summed_dims(const heed_call *call, unsigned *set)
-{
-    const sum_args *args = call->args;
-    const heed_tensor *x = call->inputs[0];
-    if (heed_wrap_dims(call->op->name, args->dims, x->ndim, set) != HEED_OK) {
-        return heed_self.error;
-    }
-    if (args->dims.count == 0) {
-        *set = (1u << x->ndim) - 1;
-    }
-    return HEED_OK;
-}
-
 static heed_status sum_rule(const heed_call *call, heed_result *result)
 {
-    const sum_args *args = call->args;
-    const heed_tensor *x = call->inputs[0];
-    unsigned set;
-    if (summed_dims(call, &set) != HEED_OK) {
-        return heed_self.error;
-    }
-    result->dtype = heed_is_float(x->dtype) ? x->dtype : HEED_I64;
-    result->shape.ndim = 0;
-    for (int i = 0; i < x->ndim; i++) {
-        bool summed = set >> i & 1;
-        if (!summed || args->keepdim) {
-            result->shape.size[result->shape.ndim++] = summed ? 1 : x->shape[i];
-        }
-    }
-    return HEED_OK;
+    result->dtype = heed_is_float(result->dtype) ? result->dtype : HEED_I64;
+    return heed_reduction_rule(call, result);
 }
 
 static heed_status mean_rule(const heed_call *call, heed_result *result)
@@ -50,63 +19,36 @@ static heed_status mean_rule(const heed_call *call, heed_result *result)
     if (heed_expect_float(call, 0) != HEED_OK) {
         return heed_self.error;
     }
-    return sum_rule(call, result);
-}
-
-/* How many elements of x go into one sum. */
-static double count_summed(const heed_tensor *x, unsigned set)
-{
-    double count = 1;
-    for (int i = 0; i < x->ndim; i++) {
-        count *= set >> i & 1 ? (double)x->shape[i] : 1;
-    }
-    return count;
+    return heed_reduction_rule(call, result);
 }
 
 static heed_status sum_forward(const heed_call *call, heed_tensor *y)
 {
     unsigned set;
-    heed_status status = summed_dims(call, &set);
-    heed_sum_elements(call->inputs[0], set, 1, y);
-    return status;
+    if (heed_reduced_dims(call, &set) == HEED_OK) {
+        heed_sum_elements(call->inputs[0], set, 1, y);
+    }
+    return heed_self.error;
 }
 
 static heed_status mean_forward(const heed_call *call, heed_tensor *y)
 {
+    const heed_tensor *x = call->inputs[0];
     unsigned set;
-    heed_status status = summed_dims(call, &set);
-    heed_sum_elements(call->inputs[0], set, count_summed(call->inputs[0], set), y);
-    return status;
-}
-
-/* g in the shape of the input: the summed dims come back with size 1, then they repeat. */
-static heed_tensor *spread(const heed_vjp *v, double *count)
-{
-    const heed_tensor *x = v->inputs[0];
-    const heed_call call = {v->y->op, v->inputs, 1, v->args};
-    heed_shape shape = heed_shape_of_tensor(x), kept = shape;
-    unsigned set;
-    if (summed_dims(&call, &set) != HEED_OK) {
-        return NULL;
+    if (heed_reduced_dims(call, &set) == HEED_OK) {
+        heed_sum_elements(x, set, heed_count_reduced(x, set), y);
     }
-    for (int i = 0; i < x->ndim; i++) {
-        kept.size[i] = set >> i & 1 ? 1 : kept.size[i];
-    }
-    *count = count_summed(x, set);
-    return heed_expand(heed_reshape(v->g, kept), shape);
+    return heed_self.error;
 }
 
 static void sum_backward(const heed_vjp *v)
 {
-    double count;
-    v->grads[0] = spread(v, &count);
+    v->grads[0] = heed_spread(v, v->g);
 }
 
 static void mean_backward(const heed_vjp *v)
 {
-    double count;
-    heed_tensor *g = spread(v, &count);
-    v->grads[0] = heed_div_scalar(g, count);
+    v->grads[0] = heed_spread(v, heed_div_scalar(v->g, heed_count_of_node(v)));
 }
 
 HEED_OPERATION(sum) = {
@@ -118,37 +60,10 @@ HEED_OPERATION(mean) = {.name = "mean",
                         .forward = mean_forward,
                         .backward = mean_backward};
 
-heed_tensor *heed_sum_dims(heed_tensor *x, heed_dims dims, bool keepdim)
-{
-    const sum_args args = {dims, keepdim};
-    return heed_apply(&op_sum, &x, 1, &args, sizeof args);
-}
+HEED_REDUCTION_FORMS(sum)
+HEED_REDUCTION_FORMS(mean)
 
-heed_tensor *heed_sum_dim(heed_tensor *x, int dim, bool keepdim)
-{
-    return heed_sum_dims(x, HEED_DIMS(dim), keepdim);
-}
-
-heed_tensor *heed_sum(heed_tensor *x)
-{
-    return heed_sum_dims(x, (heed_dims){0, {0}}, false);
-}
-
-heed_tensor *heed_mean_dims(heed_tensor *x, heed_dims dims, bool keepdim)
-{
-    const sum_args args = {dims, keepdim};
-    return heed_apply(&op_mean, &x, 1, &args, sizeof args);
-}
-
-heed_tensor *heed_mean_dim(heed_tensor *x, int dim, bool keepdim)
-{
-    return heed_mean_dims(x, HEED_DIMS(dim), keepdim);
-}
-
-heed_tensor *heed_mean(heed_tensor *x)
-{
-    return heed_mean_dims(x, (heed_dims){0, {0}}, false);
-}
+/* ---- sum_to ---- */
 
 heed_tensor *heed_sum_to(heed_tensor *x, heed_shape shape)
 {

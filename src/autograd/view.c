@@ -1,12 +1,12 @@
-/* Views: transpose, reshape, expand, squeeze, unsqueeze, detach. Where a view cannot be had,
- * reshape copies. */
+/* Views that move or repeat dims: transpose, permute, expand, broadcast_to, squeeze, unsqueeze,
+ * detach. */
 #include <string.h>
 
 #include "autograd/op.h"
 #include "autograd/shape.h"
 #include "tensor/iterate.h"
 
-/* Several views have the same gradient: g in the shape of the input. */
+/* squeeze and unsqueeze have the same gradient: g in the shape of the input. */
 static void reshape_backward(const heed_vjp *v)
 {
     v->grads[0] = heed_reshape(v->g, heed_shape_of_tensor(v->inputs[0]));
@@ -53,139 +53,83 @@ heed_tensor *heed_transpose(heed_tensor *x, int dim0, int dim1)
     return heed_apply(&op_transpose, &x, 1, &args, sizeof args);
 }
 
-/* ---- reshape ---- */
+/* ---- permute ---- */
 
-/* Fills in the size that is -1, and checks the number of elements. */
-static heed_status find_sizes(const heed_tensor *x, const heed_shape *asked, heed_shape *shape)
+static heed_status permute_rule(const heed_call *call, heed_result *result)
 {
-    int unknown = -1;
-    int64_t known = 1;
-    bool overflow = false;
+    const heed_dims *dims = call->args;
+    const heed_tensor *x = call->inputs[0];
+    unsigned set;
+    if (dims->count != x->ndim) {
+        return heed_fail(HEED_ERR_DIM, "permute: %d dims for a tensor %s; name each of its %d once",
+                         dims->count, HEED_TEXT(x), x->ndim);
+    }
+    if (heed_wrap_dims("permute", *dims, x->ndim, &set) != HEED_OK) {
+        return heed_self.error;
+    }
+    result->is_view = true;
+    for (int i = 0; i < x->ndim; i++) {
+        const int from = dims->dim[i] < 0 ? dims->dim[i] + x->ndim : dims->dim[i];
+        result->shape.size[i] = x->shape[from];
+        result->strides[i] = x->strides[from];
+    }
+    return HEED_OK;
+}
+
+/* Each dim goes back to where it came from. */
+static void permute_backward(const heed_vjp *v)
+{
+    const heed_dims *dims = v->args;
+    heed_dims back = {.count = dims->count};
+    for (int i = 0; i < dims->count; i++) {
+        back.dim[dims->dim[i] < 0 ? dims->dim[i] + dims->count : dims->dim[i]] = i;
+    }
+    v->grads[0] = heed_permute(v->g, back);
+}
+
+HEED_OPERATION(permute) = {
+    .name = "permute", .inputs = 1, .rule = permute_rule, .backward = permute_backward};
+
+heed_tensor *heed_permute(heed_tensor *x, heed_dims dims)
+{
+    return heed_apply(&op_permute, &x, 1, &dims, sizeof dims);
+}
+
+/* ---- expand, broadcast_to ---- */
+
+/* The shape that x is asked to expand to: -1 keeps a size. */
+static heed_status expanded_shape(const char *function, const heed_tensor *x,
+                                  const heed_shape *asked, heed_shape *shape)
+{
+    const int added = asked->ndim - x->ndim;
+    int64_t numel;
+    if (asked->ndim > HEED_MAX_DIMS || added < 0) {
+        return heed_fail(HEED_ERR_SHAPE, "%s: %s to %d dims; at least its own, at most %d",
+                         function, HEED_TEXT(x), asked->ndim, HEED_MAX_DIMS);
+    }
     *shape = *asked;
     for (int i = 0; i < asked->ndim; i++) {
-        if (asked->size[i] == -1 && unknown < 0) {
-            unknown = i;
-        } else if (asked->size[i] < 0) {
-            return heed_fail(HEED_ERR_SHAPE, "reshape: sizes %s: one may be -1, none less",
-                             heed_shape_text(asked->ndim, asked->size).text);
-        } else {
-            overflow = __builtin_mul_overflow(known, asked->size[i], &known) || overflow;
-        }
-    }
-    if (unknown >= 0 && known > 0 && x->numel % known == 0) {
-        shape->size[unknown] = x->numel / known;
-        known = x->numel;
-    } else if (unknown >= 0) {
-        known = -1;
-    }
-    if (overflow || known != x->numel) {
-        return heed_fail(HEED_ERR_SHAPE, "reshape: %s has %lld elements, which do not fill %s",
-                         HEED_TEXT(x), (long long)x->numel,
-                         heed_shape_text(asked->ndim, asked->size).text);
-    }
-    return HEED_OK;
-}
-
-/* The strides with which x is seen in another shape, dim by dim: each group of x's dims that lie
- * one behind the other may be cut anew. False where a copy is needed. */
-static bool view_strides(const heed_tensor *x, const heed_shape *shape, int64_t *strides)
-{
-    if (x->numel == 0) {
-        heed_row_major(shape->ndim, shape->size, strides);
-        return true;
-    }
-    int to = shape->ndim - 1;
-    int64_t group = 1, cut = 1; /* elements of the group so far, in x and in the new shape */
-    int64_t step = x->ndim > 0 ? x->strides[x->ndim - 1] : 1;
-    for (int from = x->ndim - 1; from >= 0; from--) {
-        group *= x->shape[from];
-        bool ends = from == 0 || (x->shape[from - 1] != 1 && x->strides[from - 1] != group * step);
-        if (!ends) {
-            continue;
-        }
-        while (to >= 0 && (cut < group || shape->size[to] == 1)) {
-            strides[to] = cut * step;
-            cut *= shape->size[to--];
-        }
-        if (cut != group) {
-            return false;
-        }
-        if (from > 0) {
-            step = x->strides[from - 1];
-            group = cut = 1;
-        }
-    }
-    for (; to >= 0; to--) {
-        strides[to] = cut * step;
-    }
-    return true;
-}
-
-static heed_status reshape_rule(const heed_call *call, heed_result *result)
-{
-    const heed_shape *asked = call->args;
-    int64_t numel = 0;
-    if (asked->ndim < 0 || asked->ndim > HEED_MAX_DIMS) {
-        return heed_count_elements("reshape", asked->ndim, asked->size, HEED_F32, &numel);
-    }
-    if (find_sizes(call->inputs[0], asked, &result->shape) != HEED_OK) {
-        return heed_self.error;
-    }
-    result->is_view = view_strides(call->inputs[0], &result->shape, result->strides);
-    return HEED_OK;
-}
-
-/* Copies into y seen in x's shape. */
-static heed_status reshape_forward(const heed_call *call, heed_tensor *y)
-{
-    const heed_tensor *x = call->inputs[0];
-    int64_t strides[HEED_MAX_DIMS];
-    heed_row_major(x->ndim, x->shape, strides);
-    heed_tensor *as_x = heed_tensor_view("reshape", y, x->ndim, x->shape, strides, 0);
-    if (as_x == NULL) {
-        return heed_self.error;
-    }
-    heed_copy_elements(x, as_x);
-    heed_unref(as_x);
-    return HEED_OK;
-}
-
-HEED_OPERATION(reshape) = {.name = "reshape",
-                           .inputs = 1,
-                           .rule = reshape_rule,
-                           .forward = reshape_forward,
-                           .backward = reshape_backward};
-
-heed_tensor *heed_reshape(heed_tensor *x, heed_shape shape)
-{
-    return heed_apply(&op_reshape, &x, 1, &shape, sizeof shape);
-}
-
-/* ---- expand ---- */
-
-static heed_status expand_rule(const heed_call *call, heed_result *result)
-{
-    const heed_shape *asked = call->args;
-    const heed_tensor *x = call->inputs[0];
-    const int added = asked->ndim - x->ndim;
-    if (asked->ndim > HEED_MAX_DIMS || added < 0) {
-        return heed_fail(HEED_ERR_SHAPE, "expand: %s to %d dims; at least its own, at most %d",
-                         HEED_TEXT(x), asked->ndim, HEED_MAX_DIMS);
-    }
-    result->shape = *asked;
-    for (int i = 0; i < asked->ndim; i++) {
-        int64_t *size = &result->shape.size[i];
+        int64_t *size = &shape->size[i];
         if (*size == -1 && i >= added) {
             *size = x->shape[i - added];
         }
         if (*size < 0 || (i >= added && x->shape[i - added] != 1 && x->shape[i - added] != *size)) {
             return heed_fail(HEED_ERR_SHAPE,
-                             "expand: %s does not expand to %s: only dims of size 1 repeat",
+                             "%s: %s does not expand to %s: only dims of size 1 repeat", function,
                              HEED_TEXT(x), heed_shape_text(asked->ndim, asked->size).text);
         }
     }
+    return heed_count_elements(function, shape->ndim, shape->size, x->dtype, &numel);
+}
+
+static heed_status expand_rule(const heed_call *call, heed_result *result)
+{
+    const heed_tensor *x = call->inputs[0];
+    if (expanded_shape("expand", x, call->args, &result->shape) != HEED_OK) {
+        return heed_self.error;
+    }
     result->is_view = true;
-    heed_broadcast_strides(x, asked->ndim, result->shape.size, result->strides);
+    heed_broadcast_strides(x, result->shape.ndim, result->shape.size, result->strides);
     return HEED_OK;
 }
 
@@ -201,6 +145,16 @@ HEED_OPERATION(expand) = {
 heed_tensor *heed_expand(heed_tensor *x, heed_shape shape)
 {
     return heed_apply(&op_expand, &x, 1, &shape, sizeof shape);
+}
+
+heed_tensor *heed_broadcast_to(heed_tensor *x, heed_shape shape)
+{
+    heed_shape found;
+    if (heed_check_operand("broadcast_to", "x", x) != HEED_OK ||
+        expanded_shape("broadcast_to", x, &shape, &found) != HEED_OK) {
+        return NULL;
+    }
+    return heed_expand(x, found);
 }
 
 /* ---- squeeze, unsqueeze ---- */

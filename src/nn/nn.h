@@ -1,4 +1,4 @@
-/* Modules, optimisers and pictures, as torch.nn and torch.optim. They use only the public API of
+/* Modules, optimisers, files and pictures, as torch.nn and torch.optim. They use only the public API of
  * the layers below, so everything here could be written by a user.
  */
 #ifndef HEED_NN_NN_H
@@ -16,6 +16,9 @@
 #include "nn/self_attention.h"
 
 #include "nn/optim.h"
+
+#include "nn/checkpoint.h"
+#include "nn/safetensors.h"
 
 #include "nn/picture.h"
 

@@ -44,6 +44,10 @@ heed_tensor *heed_tensor_view(const char *function, const heed_tensor *t, int nd
  * NULL with t let go where none is open. */
 heed_tensor *heed_join_scope(const char *function, heed_tensor *t);
 
+/* heed_tensor_create: heed_tensor_new for a public function: NULL while an error is pending, and the
+ * tensor is in the innermost scope. */
+heed_tensor *heed_tensor_create(const char *function, heed_shape shape, heed_dtype dtype);
+
 /* ---- counts ---- */
 
 /* A reference holds the handle, a use the value; heed_ref and heed_unref count both. */

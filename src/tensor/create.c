@@ -1,24 +1,14 @@
-/* New tensors, and values in and out of them. */
+/* New tensors, and values in and out of them. arange and linspace are in range.c. */
 #include "tensor/create.h"
 
-#include <math.h>
 #include <string.h>
 
 #include "tensor/core.h"
 #include "tensor/iterate.h"
 
-static heed_tensor *create(const char *function, heed_shape shape, heed_dtype dtype)
-{
-    if (heed_blocked()) {
-        return NULL;
-    }
-    heed_tensor *t = heed_tensor_new(function, shape.ndim, shape.size, dtype);
-    return t != NULL ? heed_join_scope(function, t) : NULL;
-}
-
 static heed_tensor *filled(const char *function, heed_shape shape, double value, heed_dtype dtype)
 {
-    heed_tensor *t = create(function, shape, dtype);
+    heed_tensor *t = heed_tensor_create(function, shape, dtype);
     if (t == NULL || heed_check_value(function, value, dtype) != HEED_OK) {
         return NULL;
     }
@@ -28,7 +18,7 @@ static heed_tensor *filled(const char *function, heed_shape shape, double value,
 
 heed_tensor *heed_empty(heed_shape shape, heed_dtype dtype)
 {
-    return create("empty", shape, dtype);
+    return heed_tensor_create("empty", shape, dtype);
 }
 
 heed_tensor *heed_zeros(heed_shape shape, heed_dtype dtype)
@@ -51,43 +41,53 @@ heed_tensor *heed_scalar(double value, heed_dtype dtype)
     return filled("scalar", HEED_SCALAR, value, dtype);
 }
 
-heed_tensor *heed_arange(double start, double end, double step, heed_dtype dtype)
+heed_tensor *heed_eye(int64_t n, int64_t m, heed_dtype dtype)
 {
-    if (heed_blocked()) {
+    heed_tensor *t = filled("eye", HEED_SHAPE(n, m), 0, dtype);
+    if (t == NULL) {
         return NULL;
     }
-    double count = ceil((end - start) / step);
-    if (dtype == HEED_BOOL) {
-        heed_fail(HEED_ERR_DTYPE, "arange: bool cannot count; take i64 or a float");
-        return NULL;
-    }
-    if (dtype == HEED_I64 && (start != floor(start) || step != floor(step))) {
-        heed_fail(HEED_ERR_VALUE, "arange: i64 counts in whole numbers, not from %g in steps of %g",
-                  start, step);
-        return NULL;
-    }
-    if (step == 0 || !(count >= 0 && count < 0x1p62)) {
-        heed_fail(HEED_ERR_VALUE, "arange: from %g in steps of %g never reaches %g", start, step,
-                  end);
-        return NULL;
-    }
-    heed_tensor *t = create("arange", HEED_SHAPE((int64_t)count), dtype);
-    if (t == NULL || heed_check_value("arange", start, dtype) != HEED_OK ||
-        heed_check_value("arange", end, dtype) != HEED_OK ||
-        heed_check_value("arange", step, dtype) != HEED_OK) {
-        return NULL;
-    }
-    for (int64_t i = 0; i < t->numel; i++) {
-        double value = start + (double)i * step;
-        if (dtype == HEED_F32) {
-            ((float *)t->data)[i] = (float)value;
-        } else if (dtype == HEED_F64) {
-            ((double *)t->data)[i] = value;
-        } else {
-            ((int64_t *)t->data)[i] = (int64_t)start + i * (int64_t)step;
-        }
-    }
+    int64_t count = n < m ? n : m, step = m + 1;
+    heed_tensor diagonal = {
+        .data = t->data, .ndim = 1, .dtype = dtype, .shape = &count, .strides = &step};
+    heed_fill_elements(&diagonal, 1);
     return t;
+}
+
+/* ---- like another tensor ---- */
+
+/* Of x only shape and dtype are read: its value may have been let go. */
+static heed_tensor *filled_like(const char *function, const heed_tensor *x, double value)
+{
+    if (x == NULL) {
+        heed_fail(HEED_ERR_NULL, "%s: x is NULL", function);
+        return NULL;
+    }
+    return filled(function, heed_shape_of_tensor(x), value, x->dtype);
+}
+
+heed_tensor *heed_empty_like(const heed_tensor *x)
+{
+    if (x == NULL) {
+        heed_fail(HEED_ERR_NULL, "empty_like: x is NULL");
+        return NULL;
+    }
+    return heed_tensor_create("empty_like", heed_shape_of_tensor(x), x->dtype);
+}
+
+heed_tensor *heed_zeros_like(const heed_tensor *x)
+{
+    return filled_like("zeros_like", x, 0);
+}
+
+heed_tensor *heed_ones_like(const heed_tensor *x)
+{
+    return filled_like("ones_like", x, 1);
+}
+
+heed_tensor *heed_full_like(const heed_tensor *x, double value)
+{
+    return filled_like("full_like", x, value);
 }
 
 /* ---- in ---- */
@@ -95,7 +95,7 @@ heed_tensor *heed_arange(double start, double end, double step, heed_dtype dtype
 static heed_tensor *from(const char *function, const void *values, heed_shape shape,
                          heed_dtype dtype)
 {
-    heed_tensor *t = create(function, shape, dtype);
+    heed_tensor *t = heed_tensor_create(function, shape, dtype);
     if (t == NULL) {
         return NULL;
     }

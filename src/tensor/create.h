@@ -22,9 +22,28 @@ heed_tensor *heed_full(heed_shape shape, double value, heed_dtype dtype);
 /* heed_scalar: a tensor without dims. */
 heed_tensor *heed_scalar(double value, heed_dtype dtype);
 
-/* heed_arange: start, start + step, ... while before end, as torch.arange.
- * HEED_ERR_VALUE: step is 0 or leads away from end. HEED_ERR_DTYPE: bool. */
+/* heed_eye: ones on the diagonal, zeros elsewhere, as torch.eye(n, m):   (n, m) */
+heed_tensor *heed_eye(int64_t n, int64_t m, heed_dtype dtype);
+
+/* heed_empty_like, heed_zeros_like, heed_ones_like, heed_full_like: of x's shape and dtype, as
+ * torch's functions of these names; contiguous, however x lies in memory.
+ * HEED_ERR_VALUE: a value that i64 cannot hold. */
+heed_tensor *heed_empty_like(const heed_tensor *x);
+heed_tensor *heed_zeros_like(const heed_tensor *x);
+heed_tensor *heed_ones_like(const heed_tensor *x);
+heed_tensor *heed_full_like(const heed_tensor *x, double value);
+
+/* heed_arange: start, start + step, ... while before end, as torch.arange.   (n)
+ * heed_linspace: `steps` numbers from start to end, both included, as torch.linspace.   (steps)
+ *
+ * Floats are torch's to the bit: those of torch 2 on x86 with AVX2 or AVX-512 (of arange over more
+ * than 32768 numbers, those of one thread; torch's own depend on how many there are). Whole numbers
+ * from linspace are cut towards 0.
+ *
+ * HEED_ERR_VALUE: step is 0, not finite or leads away from end; steps is negative; a number that
+ * i64 cannot hold, or that arange of i64 would have to cut. HEED_ERR_DTYPE: bool. */
 heed_tensor *heed_arange(double start, double end, double step, heed_dtype dtype);
+heed_tensor *heed_linspace(double start, double end, int64_t steps, heed_dtype dtype);
 
 /* heed_from_*: a copy of the elements at `values`, row by row.
  *

@@ -88,6 +88,10 @@ const char *heed_status_name(heed_status status)
         return "HEED_ERR_VERSION";
     case HEED_ERR_GRADCHECK:
         return "HEED_ERR_GRADCHECK";
+    case HEED_ERR_FILE:
+        return "HEED_ERR_FILE";
+    case HEED_ERR_FORMAT:
+        return "HEED_ERR_FORMAT";
     }
     return "unknown status";
 }

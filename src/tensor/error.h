@@ -44,6 +44,8 @@ typedef enum heed_status {
     HEED_ERR_GRAPH,     /* backward without a graph, or through one that is used up */
     HEED_ERR_VERSION,   /* a value that backward needs was changed in place */
     HEED_ERR_GRADCHECK, /* an analytic gradient that differs from the numeric one */
+    HEED_ERR_FILE,      /* the system refuses to read or write a file */
+    HEED_ERR_FORMAT,    /* a file that is not what it should be */
 } heed_status;
 
 /* heed_error_pending: the error that is waiting to be read in this thread; HEED_OK, which is 0, where

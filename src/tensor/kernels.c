@@ -189,6 +189,27 @@ static void add_into(int64_t n, const void *x, void *y)
     }
 }
 
+static void look_up(int64_t n, const int64_t *index, int64_t index_step, const void *x,
+                    int64_t step, int64_t along, void *y)
+{
+    const T *from = x;
+    T *restrict to = y;
+    for (int64_t i = 0; i < n; i++) {
+        to[i] = from[i * step + index[i * index_step] * along];
+    }
+}
+
+static void add_at(int64_t n, const int64_t *index, int64_t index_step, const void *x, void *y,
+                   int64_t step, int64_t along)
+{
+    const T *from = x;
+    T *to = y;
+    for (int64_t i = 0; i < n; i++) {
+        T *place = to + (i * step + index[i * index_step] * along);
+        *place = (T)(*place + from[i]);
+    }
+}
+
 /* ---- sums ---- */
 
 static void sum(int64_t n, const void *x, heed_total *total)
@@ -232,50 +253,9 @@ static void from_totals(int64_t n, const heed_total *totals, double divisor, voi
     }
 }
 
-/* ---- lines, optimisers and the products: floats only ---- */
+/* ---- optimisers: floats only ---- */
 
 #if defined T_IS_F32 || defined T_IS_F64
-/* The largest element. NaN is passed over here: it comes back through exp, and spreads over the
- * line as in torch. */
-static T largest(int64_t n, const T *x)
-{
-    T max = -(T)INFINITY;
-    for (int64_t i = 0; i < n; i++) {
-        max = x[i] > max ? x[i] : max;
-    }
-    return max;
-}
-
-static void softmax(int64_t n, const void *x, void *out)
-{
-    const T *from = x;
-    T *to = out;
-    const T max = largest(n, from);
-    double total = 0;
-    for (int64_t i = 0; i < n; i++) {
-        to[i] = exp(from[i] - max);
-        total += (double)to[i];
-    }
-    for (int64_t i = 0; i < n; i++) {
-        to[i] /= (T)total;
-    }
-}
-
-static void log_softmax(int64_t n, const void *x, void *out)
-{
-    const T *from = x;
-    T *to = out;
-    const T max = largest(n, from);
-    double total = 0;
-    for (int64_t i = 0; i < n; i++) {
-        total += (double)exp(from[i] - max);
-    }
-    const T shift = log((T)total);
-    for (int64_t i = 0; i < n; i++) {
-        to[i] = from[i] - max - shift;
-    }
-}
-
 static void sgd(int64_t n, void *parameter, const void *gradient, void *momentum,
                 const heed_sgd_step *step)
 {
@@ -352,12 +332,26 @@ const heed_kernels KERNELS = {
                [HEED_BOOL] = gather_bool},
     .scatter = scatter,
     .add_into = add_into,
+    .look_up = look_up,
+    .add_at = add_at,
     .sum = sum,
     .sum_columns = sum_columns,
     .from_totals = from_totals,
+    .amax = LINES(amax),
+    .amin = LINES(amin),
+    .any = LINES(any),
+    .all = LINES(all),
+#ifndef T_IS_BOOL
+    .argmax = LINES(argmax),
+    .argmin = LINES(argmin),
+    .cumsum = LINES(cumsum),
+#endif
 #if defined T_IS_F32 || defined T_IS_F64
-    .softmax = softmax,
-    .log_softmax = log_softmax,
+    .softmax = LINES(softmax),
+    .log_softmax = LINES(log_softmax),
+    .logsumexp = LINES(logsumexp),
+    .var = LINES(var),
+    .norm = LINES(norm),
     .sgd = sgd,
     .adam = adam,
 #endif

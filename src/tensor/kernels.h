@@ -33,6 +33,19 @@ typedef void heed_kernel(int64_t n, const void *const *in, void *out);
 /* out = f(x) over one line of n elements, as softmax. */
 typedef void heed_line_kernel(int64_t n, const void *x, void *out);
 
+/* y = one element, made of a line of n (perhaps none, but where that has no answer); args are the
+ * kernel's own. */
+typedef void heed_fold_kernel(int64_t n, const void *x, const void *args, void *y);
+
+/* The args of var, which gives the root of it as well, and of norm. */
+typedef struct heed_var_args {
+    double divisor;
+    bool root;
+} heed_var_args;
+typedef struct heed_norm_args {
+    double p;
+} heed_norm_args;
+
 /* A sum on its way: floats are summed in double, integers in i64. */
 typedef union heed_total {
     double of_floats;
@@ -61,11 +74,21 @@ typedef struct heed_kernels {
     void (*scatter)(int64_t n, const void *from, void *to, int64_t stride);
     void (*add_into)(int64_t n, const void *x, void *y); /* y += x */
 
+    /* y[i] = x[i * step + index[i * index_step] * along]; the same places of y += x[i], in order */
+    void (*look_up)(int64_t n, const int64_t *index, int64_t index_step, const void *x,
+                    int64_t step, int64_t along, void *y);
+    void (*add_at)(int64_t n, const int64_t *index, int64_t index_step, const void *x, void *y,
+                   int64_t step, int64_t along);
+
     void (*sum)(int64_t n, const void *x, heed_total *total);          /* adds all to one total */
     void (*sum_columns)(int64_t n, const void *x, heed_total *totals); /* adds each to its own */
     void (*from_totals)(int64_t n, const heed_total *totals, double divisor, void *y);
 
-    heed_line_kernel *softmax, *log_softmax;
+    heed_line_kernel *softmax, *log_softmax, *cumsum;
+    heed_fold_kernel *amax, *amin;     /* n > 0 */
+    heed_fold_kernel *argmax, *argmin; /* n > 0; y is i64 */
+    heed_fold_kernel *any, *all;       /* y is bool */
+    heed_fold_kernel *logsumexp, *var, *norm;
     void (*gemm)(const heed_gemm *call);
     void (*sgd)(int64_t n, void *p, const void *g, void *momentum, const heed_sgd_step *step);
     void (*adam)(int64_t n, void *p, const void *g, void *m, void *v, const heed_adam_step *step);

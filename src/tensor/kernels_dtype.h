@@ -1,4 +1,4 @@
-/* What one compilation of kernels.c and gemm.c works on: the element type T (internal). */
+/* What one compilation of kernels.c, lines.c and gemm.c works on: the element type T (internal). */
 #ifndef HEED_TENSOR_KERNELS_DTYPE_H
 #define HEED_TENSOR_KERNELS_DTYPE_H
 
@@ -37,5 +37,11 @@ typedef int64_t TOTAL;
 #define PASTED(a, b) PASTE(a, b)
 #define KERNELS_GEMM PASTED(KERNELS, _gemm)
 void KERNELS_GEMM(const heed_gemm *call);
+
+/* The kernels of lines.c. */
+#define LINES(name) PASTED(KERNELS, _##name)
+heed_line_kernel LINES(softmax), LINES(log_softmax), LINES(cumsum);
+heed_fold_kernel LINES(amax), LINES(amin), LINES(argmax), LINES(argmin), LINES(any), LINES(all);
+heed_fold_kernel LINES(logsumexp), LINES(var), LINES(norm);
 
 #endif

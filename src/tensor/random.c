@@ -69,17 +69,7 @@ static void fill_normal(const heed_tensor *t, double mean, double std)
     fill_tensor(t, (blocks ? normal_block : normal)[t->dtype], mean, std);
 }
 
-/* ---- new tensors ---- */
-
-/* In its scope before it is filled: without a scope nothing is drawn. */
-static heed_tensor *new_result(const char *function, heed_shape shape, heed_dtype dtype)
-{
-    if (heed_blocked()) {
-        return NULL;
-    }
-    heed_tensor *t = heed_tensor_new(function, shape.ndim, shape.size, dtype);
-    return t != NULL ? heed_join_scope(function, t) : NULL;
-}
+/* ---- new tensors: in their scope before they are filled; without a scope nothing is drawn ---- */
 
 static heed_status check_float(const char *function, heed_dtype dtype)
 {
@@ -96,7 +86,7 @@ heed_tensor *heed_rand(heed_shape shape, heed_dtype dtype)
     if (heed_blocked() || check_float("rand", dtype) != HEED_OK) {
         return NULL;
     }
-    heed_tensor *t = new_result("rand", shape, dtype);
+    heed_tensor *t = heed_tensor_create("rand", shape, dtype);
     if (t != NULL) {
         fill_tensor(t, uniform[dtype], 0.0, 1.0);
     }
@@ -108,7 +98,7 @@ heed_tensor *heed_randn(heed_shape shape, heed_dtype dtype)
     if (heed_blocked() || check_float("randn", dtype) != HEED_OK) {
         return NULL;
     }
-    heed_tensor *t = new_result("randn", shape, dtype);
+    heed_tensor *t = heed_tensor_create("randn", shape, dtype);
     if (t != NULL) {
         fill_normal(t, 0.0, 1.0);
     }
@@ -132,7 +122,7 @@ heed_tensor *heed_randint(int64_t low, int64_t high, heed_shape shape)
                   (long long)low, (long long)high);
         return NULL;
     }
-    heed_tensor *t = new_result("randint", shape, HEED_I64);
+    heed_tensor *t = heed_tensor_create("randint", shape, HEED_I64);
     if (t == NULL) {
         return NULL;
     }
@@ -155,7 +145,7 @@ heed_tensor *heed_randperm(int64_t n)
                   (long long)n);
         return NULL;
     }
-    heed_tensor *t = new_result("randperm", HEED_SHAPE(n), HEED_I64);
+    heed_tensor *t = heed_tensor_create("randperm", HEED_SHAPE(n), HEED_I64);
     if (t == NULL) {
         return NULL;
     }
@@ -220,7 +210,7 @@ heed_tensor *heed_bernoulli(const heed_tensor *p)
         check_float("bernoulli", p->dtype) != HEED_OK) {
         return NULL;
     }
-    heed_tensor *t = new_result("bernoulli", heed_shape_of_tensor(p), p->dtype);
+    heed_tensor *t = heed_tensor_create("bernoulli", heed_shape_of_tensor(p), p->dtype);
     if (t == NULL) {
         return NULL;
     }

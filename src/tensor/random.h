@@ -53,6 +53,13 @@ heed_status heed_set_random_flavor(heed_random_flavor flavor);
 heed_tensor *heed_rand(heed_shape shape, heed_dtype dtype);
 heed_tensor *heed_randn(heed_shape shape, heed_dtype dtype);
 
+/* heed_rand_like, heed_randn_like: the same of x's shape and dtype, contiguous. The numbers are
+ * torch's for an x of these strides: of a transposed x they are those of x before it was transposed,
+ * each in its place.
+ * HEED_ERR_DTYPE: x is neither f32 nor f64. */
+heed_tensor *heed_rand_like(const heed_tensor *x);
+heed_tensor *heed_randn_like(const heed_tensor *x);
+
 /* heed_randint: i64 in [low, high), as torch.randint(low, high, shape).
  * HEED_ERR_VALUE: low is not below high. */
 heed_tensor *heed_randint(int64_t low, int64_t high, heed_shape shape);

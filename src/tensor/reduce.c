@@ -1,4 +1,4 @@
-/* Sums over any dims, and kernels that take one line of a dim at a time. */
+/* Sums and folds over any dims, and kernels that take one line of a dim at a time. */
 #include <string.h>
 
 #include "tensor/alloc.h"
@@ -81,6 +81,68 @@ void heed_sum_elements(const heed_tensor *x, unsigned set, double divisor, heed_
             to += part * (int64_t)heed_dtype_size(out->dtype);
         }
     } while (heed_walk_next(&stay));
+}
+
+/* ---- folds ---- */
+
+/* Where lines are gathered from: as many as share a cache line lie side by side, so that each is
+ * fetched once. Together they are no larger than x. */
+enum { LINES_AT_ONCE = 16 };
+
+/* Gathers lines of n elements, whose beginnings are `step` bytes apart, one behind the other into
+ * room: the walk passes the elements of the first. */
+static void gather_lines(walk w, int64_t lines, int64_t step, heed_dtype from, heed_dtype as,
+                         int64_t n, char *room)
+{
+    const int64_t size = (int64_t)heed_dtype_size(as), stride = run_stride(&w, 0);
+    int64_t done = 0;
+    do {
+        for (int64_t start = 0; start < run_length(&w); start += CHUNK) {
+            const int64_t left = run_length(&w) - start, part = left < CHUNK ? left : CHUNK;
+            for (int64_t j = 0; j < lines; j++) {
+                heed_kernels_for(as)->gather[from](part, w.lane[0].at + start * stride + j * step,
+                                                   stride / (int64_t)heed_dtype_size(from),
+                                                   room + (j * n + done) * size);
+            }
+            done += part;
+        }
+    } while (heed_walk_next(&w));
+}
+
+heed_status heed_fold(heed_fold_kernel *kernel, const void *args, heed_dtype as,
+                      const heed_tensor *x, unsigned set, heed_tensor *out)
+{
+    walk stay = {0}, folded = {0};
+    const bool empty = !walk_dims(x, set, true, &folded);
+    if (!walk_dims(x, set, false, &stay)) {
+        return HEED_OK;
+    }
+    const int64_t size = (int64_t)heed_dtype_size(as), columns = run_length(&stay);
+    const int64_t n = empty ? 0 : x->numel / out->numel;
+    const bool ready =
+        empty || (x->dtype == as && folded.ndim == 1 && (n == 1 || run_stride(&folded, 0) == size));
+    const int64_t width = ready ? 1 : columns < LINES_AT_ONCE ? columns : LINES_AT_ONCE;
+    const size_t room_size = ready ? 0 : (size_t)(width * n) * (size_t)size;
+    char *room = ready ? NULL : heed_alloc(room_size), *to = out->data;
+    if (!ready && room == NULL) {
+        return heed_self.error;
+    }
+    do {
+        for (int64_t start = 0; start < columns; start += width) {
+            const int64_t left = columns - start, part = left < width ? left : width;
+            const char *from = stay.lane[0].at + start * run_stride(&stay, 0);
+            if (!ready) {
+                folded.lane[0].at = (char *)from;
+                gather_lines(folded, part, run_stride(&stay, 0), x->dtype, as, n, room);
+                from = room;
+            }
+            for (int64_t j = 0; j < part; j++, to += heed_dtype_size(out->dtype)) {
+                kernel(n, ready ? from : room + j * n * size, args, to);
+            }
+        }
+    } while (heed_walk_next(&stay));
+    heed_free(room, room_size);
+    return HEED_OK;
 }
 
 /* ---- lines ---- */

@@ -223,6 +223,15 @@ heed_tensor *heed_tensor_new(const char *function, int ndim, const int64_t *shap
     return t;
 }
 
+heed_tensor *heed_tensor_create(const char *function, heed_shape shape, heed_dtype dtype)
+{
+    if (heed_blocked()) {
+        return NULL;
+    }
+    heed_tensor *t = heed_tensor_new(function, shape.ndim, shape.size, dtype);
+    return t != NULL ? heed_join_scope(function, t) : NULL;
+}
+
 heed_tensor *heed_tensor_view(const char *function, const heed_tensor *t, int ndim,
                               const int64_t *shape, const int64_t *strides, int64_t offset)
 {

@@ -1,0 +1,71 @@
+/* A module of one's own: the gated linear unit (Dauphin et al., 2017), y = W x * sigmoid(V x),
+ * written as in Python: a struct with a heed_module first, a constructor that registers what it
+ * holds, a forward. Its parameters, their names, printing and freeing come from that. It learns to
+ * pass its first number through where the second one is positive. */
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "heed.h"
+
+struct gated {
+    heed_module module;
+    struct heed_linear *W, *V;
+};
+
+static const heed_module_kind gated_kind = {.name = "Gated", .size = sizeof(struct gated)};
+
+static struct gated *gated_new(int64_t in_features, int64_t out_features)
+{
+    struct gated *m = heed_module_new(&gated_kind);
+    if (m == NULL) {
+        return NULL;
+    }
+    const heed_linear_options options = {0};
+    heed_add_child(m, "W", &m->W, heed_linear_new(in_features, out_features, options));
+    heed_add_child(m, "V", &m->V, heed_linear_new(in_features, out_features, options));
+    return heed_module_ready(m);
+}
+
+static heed_tensor *gated_forward(struct gated *m, heed_tensor *x)
+{
+    return heed_mul(heed_linear_forward(m->W, x), heed_sigmoid(heed_linear_forward(m->V, x)));
+}
+
+/* The loss of one step on 64 random pairs. */
+static double take_step(struct gated *m, heed_optimizer *adam)
+{
+    heed_scope scope;
+    heed_scope_begin(&scope);
+    heed_tensor *x = heed_randn(HEED_SHAPE(64, 2), HEED_F32);
+    heed_tensor *first = heed_slice(x, 1, 0, 1, 1), *second = heed_slice(x, 1, 1, 2, 1);
+    heed_tensor *target = heed_mul(first, heed_gt_scalar(second, 0));
+    heed_tensor *loss = heed_mse_loss(gated_forward(m, x), target);
+    heed_optimizer_zero_grad(adam);
+    heed_backward(loss);
+    heed_optimizer_step(adam);
+    const double value = heed_item(loss);
+    heed_scope_end(&scope);
+    return value;
+}
+
+int main(void)
+{
+    heed_on_error(heed_die);
+    heed_manual_seed(0);
+    struct gated *m = gated_new(2, 1);
+    heed_module_print(stdout, m);
+    heed_optimizer *adam = heed_adam_new(heed_parameters(m), 1e-2, (heed_adam_options){0});
+    double before = 0, after = 0;
+    enum { STEPS = 2000, LAST = 20 };
+    for (int step = 0; step < STEPS; step++) {
+        const double loss = take_step(m, adam);
+        before += step < LAST ? loss / LAST : 0;
+        after += step >= STEPS - LAST ? loss / LAST : 0;
+    }
+    printf("loss %.3f before, %.3f after %d steps\n", before, after, STEPS);
+    printf("V.weight, the gate:\n");
+    heed_print(heed_state(m, "V.weight"));
+    heed_optimizer_free(adam);
+    heed_module_free(m);
+    return after < before / 10 ? EXIT_SUCCESS : EXIT_FAILURE;
+}

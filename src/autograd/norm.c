@@ -1,0 +1,95 @@
+/* Vector norms: the length of lines, as the sum of powers measures it. */
+#include <math.h>
+
+#include "autograd/elementwise.h"
+#include "autograd/reduce.h"
+#include "autograd/reduction.h"
+#include "tensor/iterate.h"
+
+typedef struct norm_args {
+    heed_reduction reduction;
+    double p;
+} norm_args;
+
+/* The norm of nothing is 0; but the largest size, or a power below 0, of nothing is none. */
+static heed_status norm_rule(const heed_call *call, heed_result *result)
+{
+    const double p = ((const norm_args *)call->args)->p;
+    if (heed_expect_float(call, 0) != HEED_OK) {
+        return heed_self.error;
+    }
+    return p < 0 || isinf(p) ? heed_refuse_nothing(call, result)
+                             : heed_reduction_rule(call, result);
+}
+
+static heed_status norm_forward(const heed_call *call, heed_tensor *y)
+{
+    const heed_tensor *x = call->inputs[0];
+    const heed_norm_args args = {((const norm_args *)call->args)->p};
+    unsigned set;
+    if (heed_reduced_dims(call, &set) != HEED_OK) {
+        return heed_self.error;
+    }
+    return heed_fold(heed_kernels_for(x->dtype)->norm, &args, x->dtype, x, set, y);
+}
+
+/* p = inf, -inf: the elements whose size is the norm share the gradient, and NaN do. */
+static heed_tensor *gradient_of_extreme(const heed_vjp *v)
+{
+    const heed_reduction *args = v->args;
+    heed_tensor *x = v->inputs[0];
+    heed_tensor *chosen =
+        heed_logical_or(heed_eq(heed_abs(x), heed_keep_dims(v, v->y)), heed_isnan(x));
+    heed_tensor *share = heed_div(v->g, heed_sum_dims(chosen, args->dims, args->keepdim));
+    return heed_mul(heed_sign(x), heed_mul(heed_keep_dims(v, share), chosen));
+}
+
+/* dx = g sign(x) (|x| / y)^(p - 1): 0 where x is 0, and where y is. What is raised to a power is
+ * kept from 0, or the second derivative would meet 0 * inf. */
+static heed_tensor *gradient_of_power(const heed_vjp *v, double p)
+{
+    heed_tensor *x = v->inputs[0];
+    heed_tensor *flat = heed_eq_scalar(v->y, 0);
+    heed_tensor *g = heed_keep_dims(v, heed_masked_fill(v->g, flat, 0));
+    heed_tensor *part = heed_div(x, heed_keep_dims(v, heed_masked_fill(v->y, flat, 1)));
+    if (p == 2) {
+        return heed_mul(g, part);
+    }
+    heed_tensor *size = heed_abs(heed_masked_fill(part, heed_eq_scalar(x, 0), 1));
+    return heed_mul(g, heed_mul(heed_sign(x), heed_pow_scalar(size, p - 1)));
+}
+
+static void norm_backward(const heed_vjp *v)
+{
+    const double p = ((const norm_args *)v->args)->p;
+    if (p == 1) {
+        v->grads[0] = heed_mul(heed_keep_dims(v, v->g), heed_sign(v->inputs[0]));
+    } else if (isinf(p)) {
+        v->grads[0] = gradient_of_extreme(v);
+    } else if (p != 0) { /* a count is flat */
+        v->grads[0] = gradient_of_power(v, p);
+    }
+}
+
+HEED_OPERATION(norm) = {.name = "norm",
+                        .inputs = 1,
+                        .rule = norm_rule,
+                        .forward = norm_forward,
+                        .backward = norm_backward,
+                        .saves = {HEED_SAVES_INPUT(0) | HEED_SAVED_OUTPUT}};
+
+heed_tensor *heed_norm_dims(heed_tensor *x, double p, heed_dims dims, bool keepdim)
+{
+    const norm_args args = {{dims, keepdim}, p};
+    return heed_apply(&op_norm, &x, 1, &args, sizeof args);
+}
+
+heed_tensor *heed_norm_dim(heed_tensor *x, double p, int dim, bool keepdim)
+{
+    return heed_norm_dims(x, p, HEED_DIMS(dim), keepdim);
+}
+
+heed_tensor *heed_norm(heed_tensor *x, double p)
+{
+    return heed_norm_dims(x, p, HEED_ALL_DIMS, false);
+}

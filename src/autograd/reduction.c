@@ -1,0 +1,111 @@
+/* The dims that reductions take away and bring back. */
+#include "autograd/reduction.h"
+
+#include "autograd/shape.h"
+
+/* ---- rules ---- */
+
+heed_status heed_reduced_dims(const heed_call *call, unsigned *set)
+{
+    const heed_reduction *args = call->args;
+    const heed_tensor *x = call->inputs[0];
+    if (heed_wrap_dims(call->op->name, args->dims, x->ndim, set) != HEED_OK) {
+        return heed_self.error;
+    }
+    if (args->dims.count == 0) {
+        *set = (1u << x->ndim) - 1;
+    }
+    return HEED_OK;
+}
+
+heed_status heed_reduction_rule(const heed_call *call, heed_result *result)
+{
+    const heed_reduction *args = call->args;
+    const heed_tensor *x = call->inputs[0];
+    unsigned set;
+    if (heed_reduced_dims(call, &set) != HEED_OK) {
+        return heed_self.error;
+    }
+    result->shape.ndim = 0;
+    for (int i = 0; i < x->ndim; i++) {
+        bool reduced = set >> i & 1;
+        if (!reduced || args->keepdim) {
+            result->shape.size[result->shape.ndim++] = reduced ? 1 : x->shape[i];
+        }
+    }
+    return HEED_OK;
+}
+
+heed_status heed_refuse_nothing(const heed_call *call, heed_result *result)
+{
+    const heed_tensor *x = call->inputs[0];
+    unsigned set;
+    if (heed_reduced_dims(call, &set) != HEED_OK) {
+        return heed_self.error;
+    }
+    for (int i = 0; i < x->ndim; i++) {
+        if (set >> i & 1 && x->shape[i] == 0) {
+            return heed_fail(HEED_ERR_SHAPE,
+                             "%s: dim %d of x %s has no elements to choose from; take a dim that "
+                             "has some",
+                             call->op->name, i, HEED_TEXT(x));
+        }
+    }
+    return heed_reduction_rule(call, result);
+}
+
+double heed_count_reduced(const heed_tensor *x, unsigned set)
+{
+    double count = 1;
+    for (int i = 0; i < x->ndim; i++) {
+        count *= set >> i & 1 ? (double)x->shape[i] : 1;
+    }
+    return count;
+}
+
+/* ---- the way back ---- */
+
+/* The dims were checked when the node was made. */
+static unsigned dims_of_node(const heed_vjp *v)
+{
+    const heed_call call = {v->y->op, v->inputs, 1, v->args};
+    unsigned set = 0;
+    heed_reduced_dims(&call, &set);
+    return set;
+}
+
+heed_tensor *heed_keep_dims(const heed_vjp *v, heed_tensor *t)
+{
+    const unsigned set = dims_of_node(v);
+    heed_shape kept = heed_shape_of_tensor(v->inputs[0]);
+    for (int i = 0; i < kept.ndim; i++) {
+        kept.size[i] = set >> i & 1 ? 1 : kept.size[i];
+    }
+    return ((const heed_reduction *)v->args)->keepdim ? t : heed_reshape(t, kept);
+}
+
+heed_tensor *heed_spread(const heed_vjp *v, heed_tensor *t)
+{
+    return heed_expand(heed_keep_dims(v, t), heed_shape_of_tensor(v->inputs[0]));
+}
+
+double heed_count_of_node(const heed_vjp *v)
+{
+    return heed_count_reduced(v->inputs[0], dims_of_node(v));
+}
+
+/* ---- composites ---- */
+
+heed_status heed_begin_reduction(const char *function, const heed_tensor *x, heed_scope *scope)
+{
+    if (heed_blocked() || heed_check_tensor(function, "x", x) != HEED_OK) {
+        return heed_self.error;
+    }
+    if (heed_self.depth == 0) {
+        return heed_fail(HEED_ERR_SCOPE,
+                         "%s: no scope is open to own the result; heed_scope_begin first",
+                         function);
+    }
+    heed_scope_begin(scope);
+    return HEED_OK;
+}

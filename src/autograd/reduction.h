@@ -1,0 +1,63 @@
+/* What all reductions share (internal): which dims they take away, the shape of what is left, and
+ * the way back from the result's shape to the input's.
+ */
+#ifndef HEED_AUTOGRAD_REDUCTION_H
+#define HEED_AUTOGRAD_REDUCTION_H
+
+#include "autograd/op.h"
+#include "tensor/core.h"
+#include "tensor/scope.h"
+
+/* The arguments of a reduction, or the first member of its arguments. */
+typedef struct heed_reduction {
+    heed_dims dims; /* none: all */
+    bool keepdim;
+} heed_reduction;
+
+#define HEED_ALL_DIMS ((heed_dims){0, {0}})
+
+/* heed_reduced_dims: the dims that a call reduces, as a bit set. */
+heed_status heed_reduced_dims(const heed_call *call, unsigned *set);
+
+/* heed_reduction_rule: the result's shape; its dtype is left as it is. heed_refuse_nothing: the
+ * same for reductions that have no answer over no elements. */
+heed_status heed_reduction_rule(const heed_call *call, heed_result *result);
+heed_status heed_refuse_nothing(const heed_call *call, heed_result *result);
+
+/* heed_count_reduced: how many elements of x go into one of the result. */
+double heed_count_reduced(const heed_tensor *x, unsigned set);
+
+/* ---- for derivatives ---- */
+
+/* heed_keep_dims: t, of the result's shape, with the reduced dims as size 1: it broadcasts against
+ * the input. heed_spread: t in the shape of the input, repeated along the reduced dims without a copy. */
+heed_tensor *heed_keep_dims(const heed_vjp *v, heed_tensor *t);
+heed_tensor *heed_spread(const heed_vjp *v, heed_tensor *t);
+
+/* heed_count_of_node: how many elements of the input went into one of the result. */
+double heed_count_of_node(const heed_vjp *v);
+
+/* ---- public functions ---- */
+
+/* Defines heed_name, heed_name_dim and heed_name_dims of the operation op_name, which takes no
+ * other arguments. */
+#define HEED_REDUCTION_FORMS(name)                                                                 \
+    heed_tensor *heed_##name##_dims(heed_tensor *x, heed_dims dims, bool keepdim)                  \
+    {                                                                                              \
+        const heed_reduction args = {dims, keepdim};                                               \
+        return heed_apply(&op_##name, &x, 1, &args, sizeof args);                                  \
+    }                                                                                              \
+    heed_tensor *heed_##name##_dim(heed_tensor *x, int dim, bool keepdim)                          \
+    {                                                                                              \
+        return heed_##name##_dims(x, HEED_DIMS(dim), keepdim);                                     \
+    }                                                                                              \
+    heed_tensor *heed_##name(heed_tensor *x)                                                       \
+    {                                                                                              \
+        return heed_##name##_dims(x, HEED_ALL_DIMS, false);                                        \
+    }
+
+/* heed_begin_reduction: opens the scope in which a reduction that is made of other operations
+ * computes; the error, if x is missing or no scope is open outside, names `function`. */
+heed_status heed_begin_reduction(const char *function, const heed_tensor *x, heed_scope *scope);
+
+#endif
