@@ -8,50 +8,6 @@
 #include "tensor/random.h"
 #include "tensor/scope.h"
 
-/* Does dim a lie inside dim b? As torch asks: a dim that repeats (stride 0) can be compared with
- * none, and stays where it is; of two with one stride the smaller is inside. */
-enum order { INSIDE, EITHER, OUTSIDE };
-
-static enum order compare(const heed_tensor *x, int a, int b)
-{
-    const int64_t stride_a = x->strides[a], stride_b = x->strides[b];
-    if (stride_a == 0 || stride_b == 0) {
-        return EITHER;
-    }
-    if (stride_a != stride_b) {
-        return stride_a < stride_b ? INSIDE : OUTSIDE;
-    }
-    return x->shape[a] > x->shape[b] ? OUTSIDE : EITHER;
-}
-
-/* The strides of a tensor without gaps whose dims lie in the order of x's, as torch.empty_like
- * gives it: dims are sorted from the inside out, starting from row-major order. */
-static void dense_strides(const heed_tensor *x, int64_t *strides)
-{
-    int dims[HEED_MAX_DIMS];
-    for (int i = 0; i < x->ndim; i++) {
-        int at = i;
-        dims[i] = x->ndim - 1 - i;
-        for (int j = i - 1; j >= 0; j--) { /* passes over dims that cannot be compared */
-            enum order order = compare(x, dims[j], dims[at]);
-            if (order == INSIDE) {
-                break;
-            }
-            if (order == OUTSIDE) {
-                int moved = dims[at];
-                dims[at] = dims[j];
-                dims[j] = moved;
-                at = j;
-            }
-        }
-    }
-    int64_t stride = 1;
-    for (int i = 0; i < x->ndim; i++) {
-        strides[dims[i]] = stride;
-        stride *= x->shape[dims[i]];
-    }
-}
-
 /* Ones with probability `kept`, else zeros, like x. */
 static heed_tensor *draw_noise(const heed_tensor *x, double kept)
 {
@@ -61,7 +17,7 @@ static heed_tensor *draw_noise(const heed_tensor *x, double kept)
         return noise;
     }
     int64_t strides[HEED_MAX_DIMS];
-    dense_strides(x, strides);
+    heed_dense_strides(x, strides);
     heed_tensor *view = heed_tensor_view("dropout", noise, x->ndim, x->shape, strides, 0);
     return view != NULL ? heed_join_scope("dropout", view) : NULL;
 }
