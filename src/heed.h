@@ -15,6 +15,7 @@
  *   autograd/shape.h        views and copies: transpose, reshape, slice, cat, to, ...
  *   autograd/reduce.h       sum, mean, max, argmax, var, norm, any, softmax, ...
  *   autograd/matmul.h       matrix products
+ *   autograd/einsum.h       any product of two, as a line of letters
  *   autograd/embedding.h    rows of a table
  *   autograd/index.h        elements looked up by index: index_select, gather, ...
  *   autograd/sort.h         argsort, sort, topk
@@ -56,6 +57,7 @@
 #include "tensor/update.h"
 
 #include "autograd/dropout.h"
+#include "autograd/einsum.h"
 #include "autograd/elementwise.h"
 #include "autograd/embedding.h"
 #include "autograd/index.h"

@@ -339,6 +339,8 @@ Suite *ops_suite(void)
     add_spread_cases(suite);
     add_product_cases(suite);
     add_matmul_cases(suite);
+    add_einsum_cases(suite);
+    add_equation_cases(suite);
     add_index_cases(suite);
     add_sort_cases(suite);
     add_rearrange_cases(suite);

@@ -1,4 +1,4 @@
-/* matmul against three plain loops: shapes, strides, the edges of tiles, NaN. */
+/* matmul against plain loops: shapes, strides, the edges of tiles, NaN; bmm, outer and addmm. */
 #include <math.h>
 #include <stdlib.h>
 
@@ -114,6 +114,29 @@ START_TEST(matmul_of_expanded_operands)
 }
 END_TEST
 
+/* Dims of size 1 whatever their stride, and batches in step or not, by one matrix or several. */
+START_TEST(matmul_of_rows_with_gaps)
+{
+    for (heed_dtype dtype = HEED_F32; dtype <= HEED_I64; dtype++) {
+        heed_tensor *a = whole_noise(HEED_SHAPE(5, 7, 3), dtype, ROWS, 11);
+        heed_tensor *b = whole_noise(HEED_SHAPE(1, 3, 4), dtype, COLUMNS, 12);
+        heed_tensor *matrix = heed_squeeze(b, 0), *many = heed_unsqueeze(b, 0);
+        heed_tensor *second = heed_slice(a, 1, 2, 3, 1); /* (5, 1, 3): in steps of 21 */
+        check_product(second, matrix, HEED_SHAPE(5, 1, 4));
+        check_product(second, b, HEED_SHAPE(5, 1, 4));
+        check_product(second, many, HEED_SHAPE(1, 5, 1, 4));
+        check_product(heed_transpose(second, 0, 1), b, HEED_SHAPE(1, 5, 4));
+        check_product(heed_slice(a, 0, 3, 4, 1), b, HEED_SHAPE(1, 7, 4));
+        check_product(heed_slice(a, 1, 0, 7, 2), b, HEED_SHAPE(5, 4, 4));
+        check_product(heed_slice(a, 0, 0, 5, 2), b, HEED_SHAPE(3, 7, 4));
+        check_product(heed_unsqueeze(a, 1), many, HEED_SHAPE(5, 1, 7, 4));
+        check_product(heed_transpose(heed_unsqueeze(a, 1), 0, 2), b, HEED_SHAPE(7, 1, 5, 4));
+        check_product(heed_expand(heed_slice(a, 1, 2, 3, 1), HEED_SHAPE(5, 6, 3)), matrix,
+                      HEED_SHAPE(5, 6, 4));
+    }
+}
+END_TEST
+
 /* ---- sizes around the edges of tiles, panels and blocks ---- */
 
 static void check_sizes(int64_t m, int64_t n, int64_t k, heed_dtype dtype, int layouts)
@@ -220,6 +243,102 @@ START_TEST(matmul_of_infinities)
 }
 END_TEST
 
+/* ---- bmm, outer, addmm ---- */
+
+START_TEST(bmm_is_matmul_of_3_dims)
+{
+    static const struct product batches[] = {{{3, {5, 2, 3}}, {3, {5, 3, 4}}, {3, {5, 2, 4}}},
+                                             {{3, {1, 1, 1}}, {3, {1, 1, 1}}, {3, {1, 1, 1}}},
+                                             {{3, {0, 2, 3}}, {3, {0, 3, 4}}, {3, {0, 2, 4}}},
+                                             {{3, {2, 2, 0}}, {3, {2, 0, 3}}, {3, {2, 2, 3}}}};
+    for (heed_dtype dtype = HEED_F32; dtype <= HEED_I64; dtype++) {
+        for (int i = 0; i < 4; i++) {
+            heed_tensor *a = whole_noise(batches[i].a, dtype, STEPPED, 13);
+            heed_tensor *b = whole_noise(batches[i].b, dtype, ROTATED, 14), *y = heed_bmm(a, b);
+            expect_kind(y, dtype, batches[i].y);
+            expect_close(y, heed_matmul(a, b), 0);
+        }
+    }
+}
+END_TEST
+
+/* As torch.outer, with the dtypes of torch.mul. */
+START_TEST(outer_of_vectors)
+{
+    for (heed_dtype da = 0; da < HEED_DTYPES; da++) {
+        for (heed_dtype db = 0; db < HEED_DTYPES; db++) {
+            heed_tensor *a = noise(HEED_SHAPE(3), da, STEPPED, 15);
+            heed_tensor *b = noise(HEED_SHAPE(4), db, ROWS, 16), *y = heed_outer(a, b);
+            if (da + db == HEED_F32 + HEED_F64 && da != db) {
+                ck_assert_ptr_null(y);
+                expect_error(HEED_ERR_DTYPE, "outer: f");
+                continue;
+            }
+            expect_kind(y, da < db ? da : db, HEED_SHAPE(3, 4));
+            for (heed_shape at = HEED_INDEX(0, 0); at.ndim >= 0;
+                 next_index(HEED_SHAPE(3, 4), &at)) {
+                double goal =
+                    element(a, HEED_INDEX(at.size[0])) * element(b, HEED_INDEX(at.size[1]));
+                expect_element("outer", element(y, at), goal, ROUNDED_ONCE, y->dtype);
+            }
+        }
+    }
+    heed_tensor *none = heed_zeros(HEED_SHAPE(0), HEED_F32);
+    expect_kind(heed_outer(heed_ones(HEED_SHAPE(2), HEED_F32), none), HEED_F32, HEED_SHAPE(2, 0));
+    const double nan = (double)NAN;
+    heed_tensor *x = heed_from_f32((float[]){HUGE_VALF, 0, 2}, HEED_SHAPE(3));
+    EXPECT_VALUES(heed_outer(x, x), 0, HUGE_VAL, nan, HUGE_VAL, nan, 0, 0, HUGE_VAL, 0, 4);
+}
+END_TEST
+
+START_TEST(addmm_adds)
+{
+    static const heed_shape inputs[] = {{2, {3, 4}}, {2, {3, 1}}, {2, {1, 4}}, {1, {4}},
+                                        {1, {1}},    {0, {0}},    {2, {1, 1}}};
+    static const double factors[][2] = {{1, 1}, {2, -3}, {0, 1}, {1, 0}, {0, 0}, {-1, 2}};
+    const heed_shape shape = HEED_SHAPE(3, 4);
+    for (int i = 0; i < 7 * 6 * 3; i++) {
+        const heed_dtype dtype = (heed_dtype)(i / 42);
+        const double beta = factors[i % 6][0], alpha = factors[i % 6][1];
+        heed_tensor *input = whole_noise(inputs[i / 6 % 7], dtype, STEPPED, 17);
+        heed_tensor *a = whole_noise(HEED_SHAPE(3, 2), dtype, COLUMNS, 18);
+        heed_tensor *b = whole_noise(HEED_SHAPE(2, 4), dtype, ROWS, 19);
+        heed_tensor *y = heed_addmm(input, a, b, beta, alpha);
+        expect_kind(y, dtype, shape);
+        for (heed_shape at = first_index(shape); at.ndim >= 0; next_index(shape, &at)) {
+            double goal = beta * element(input, at) + alpha * dot(a, b, at);
+            expect_element("addmm", element(y, at), goal, 0, dtype);
+        }
+    }
+}
+END_TEST
+
+/* What has no weight is not read. torch.addmm(tensor([[1.], [2]]), ones(2, 0), ones(0, 3), beta=2)
+ * is beta times the input. */
+START_TEST(addmm_ignores_what_has_no_weight)
+{
+    const double nan = (double)NAN;
+    heed_tensor *x = heed_full(HEED_SHAPE(2), nan, HEED_F32),
+                *one = heed_ones(HEED_SHAPE(2), HEED_F32);
+    heed_tensor *a = heed_from_f32((float[]){1, 2, 3, 4, 5, 6}, HEED_SHAPE(2, 3));
+    heed_tensor *b = heed_reshape(a, HEED_SHAPE(3, 2));
+    heed_tensor *nans = heed_full(HEED_SHAPE(2, 3), HUGE_VAL, HEED_F32);
+    EXPECT_VALUES(heed_addmm(x, a, b, 0, 1), 0, 22, 28, 49, 64);
+    EXPECT_VALUES(heed_addmm(x, a, b, 1, 1), 0, nan, nan, nan, nan);
+    EXPECT_VALUES(heed_addmm(one, nans, b, 1, 0), 0, 1, 1, 1, 1);
+    EXPECT_VALUES(heed_addmm(x, nans, b, 0, 0), 0, 0, 0, 0, 0);
+    heed_tensor *column = heed_from_f32((float[]){1, 2}, HEED_SHAPE(2, 1));
+    EXPECT_VALUES(heed_addmm(column, heed_zeros(HEED_SHAPE(2, 0), HEED_F32),
+                             heed_zeros(HEED_SHAPE(0, 3), HEED_F32), 2, 1),
+                  0, 2, 2, 2, 4, 4, 4);
+    heed_set_requires_grad(x, true);
+    heed_set_requires_grad(nans, true);
+    heed_backward(heed_sum(heed_addmm(x, nans, b, 0, 0)));
+    EXPECT_VALUES(x->grad, 0, 0, 0);
+    EXPECT_VALUES(nans->grad, 0, 0, 0, 0, 0, 0, 0);
+}
+END_TEST
+
 START_TEST(matmul_refuses)
 {
     heed_tensor *a = heed_ones(HEED_SHAPE(3, 2), HEED_F32), *v = heed_ones(HEED_SHAPE(4), HEED_F32);
@@ -233,7 +352,7 @@ START_TEST(matmul_refuses)
     expect_error(HEED_ERR_SHAPE, "matmul: (3, 2) x ()");
     ck_assert_ptr_null(heed_matmul(heed_ones(HEED_SHAPE(2, 1, 1), HEED_F32),
                                    heed_ones(HEED_SHAPE(3, 1, 1), HEED_F32)));
-    expect_error(HEED_ERR_SHAPE, "matmul: shapes (2) and (3) do not broadcast");
+    expect_error(HEED_ERR_SHAPE, "matmul: the batches (2) and (3) of (2, 1, 1) x (3, 1, 1) do not");
     ck_assert_ptr_null(heed_matmul(a, heed_ones(HEED_SHAPE(2, 2), HEED_I64)));
     expect_error(HEED_ERR_DTYPE, "matmul: f32 x i64");
     heed_tensor *mask = heed_ones(HEED_SHAPE(2, 2), HEED_BOOL);
@@ -247,10 +366,15 @@ void add_matmul_cases(Suite *suite)
     TCase *matmul = heed_case(suite, "matmul");
     tcase_add_loop_test(matmul, matmul_of_all_shapes, 0, PRODUCTS);
     tcase_add_test(matmul, matmul_of_expanded_operands);
+    tcase_add_test(matmul, matmul_of_rows_with_gaps);
     tcase_add_loop_test(matmul, matmul_of_all_sizes, 0, HEED_BOOL);
     tcase_add_loop_test(matmul, matmul_rounds_little, 0, 2);
     tcase_add_test(matmul, whole_products_wrap);
     tcase_add_loop_test(matmul, matmul_passes_nan_to_its_column_alone, 0, 2);
     tcase_add_test(matmul, matmul_of_infinities);
+    tcase_add_test(matmul, bmm_is_matmul_of_3_dims);
+    tcase_add_test(matmul, outer_of_vectors);
+    tcase_add_test(matmul, addmm_adds);
+    tcase_add_test(matmul, addmm_ignores_what_has_no_weight);
     tcase_add_test(matmul, matmul_refuses);
 }

@@ -154,7 +154,8 @@ static void map_inputs(heed_kernel *kernel, const heed_call *call, int numbers, 
 {
     heed_operand in[HEED_MAX_OPERANDS];
     element room[MOST];
-    const int count = gather_operands(call, numbers, ~0u, NULL, y, as, room, in);
+    const heed_operand none = {.data = NULL};
+    const int count = gather_operands(call, numbers, ~0u, &none, y, as, room, in);
     heed_map(kernel, in, count, y);
 }
 

@@ -143,14 +143,15 @@ bool heed_equal(heed_tensor *a, heed_tensor *b);
  * HEED_ERR_DTYPE: condition is not bool. */
 heed_tensor *heed_where(heed_tensor *condition, heed_tensor *a, heed_tensor *b);
 
-/* heed_masked_fill: as torch.masked_fill(x, mask, value): true in the mask means "replace".
+/* heed_masked_fill: as torch.masked_fill(x, mask, value): what is true is replaced. A block mask of
+ * attention is such a mask (nn/mask.h).
  *
- *   x (...)   mask (...) bool, broadcasts to x   ->   y (as x)
- *   y = value where mask, else x                 dx = 0 where mask, else g
+ *   x (...)   replace_mask (...) bool, broadcasts to x   ->   y (as x)
+ *   y = value where replace_mask, else x                 dx = 0 where replace_mask, else g
  *
- * HEED_ERR_DTYPE: mask is not bool. HEED_ERR_SHAPE: mask does not broadcast to x. HEED_ERR_VALUE: a
+ * HEED_ERR_DTYPE: the mask is not bool. HEED_ERR_SHAPE: it does not broadcast to x. HEED_ERR_VALUE: a
  * value that x's dtype cannot hold. */
-heed_tensor *heed_masked_fill(heed_tensor *x, heed_tensor *mask, double value);
+heed_tensor *heed_masked_fill(heed_tensor *x, heed_tensor *replace_mask, double value);
 
 /* heed_tril, heed_triu: the lower and the upper triangle, as torch.tril(x, diagonal) and torch.triu
  *

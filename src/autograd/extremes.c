@@ -5,26 +5,16 @@
 #include "autograd/reduction.h"
 #include "autograd/shape.h"
 #include "tensor/create.h"
-#include "tensor/iterate.h"
-
-static heed_status fold(const heed_call *call, heed_fold_kernel *kernel, heed_tensor *y)
-{
-    const heed_tensor *x = call->inputs[0];
-    unsigned set;
-    if (heed_reduced_dims(call, &set) != HEED_OK) {
-        return heed_self.error;
-    }
-    return heed_fold(kernel, NULL, x->dtype, x, set, y);
-}
+#include "tensor/scope.h"
 
 static heed_status largest_forward(const heed_call *call, heed_tensor *y)
 {
-    return fold(call, heed_kernels_for(y->dtype)->amax, y);
+    return heed_fold_reduced(call, heed_kernels_for(y->dtype)->amax, NULL, y->dtype, y);
 }
 
 static heed_status smallest_forward(const heed_call *call, heed_tensor *y)
 {
-    return fold(call, heed_kernels_for(y->dtype)->amin, y);
+    return heed_fold_reduced(call, heed_kernels_for(y->dtype)->amin, NULL, y->dtype, y);
 }
 
 /* ---- amax, amin ---- */
@@ -32,7 +22,7 @@ static heed_status smallest_forward(const heed_call *call, heed_tensor *y)
 /* Ties share the gradient. No element equals NaN, so that 0 / 0 makes the whole line NaN. */
 static void amax_backward(const heed_vjp *v)
 {
-    const heed_reduction *args = v->args;
+    const heed_reduce_args *args = v->args;
     heed_tensor *chosen = heed_eq(v->inputs[0], heed_keep_dims(v, v->y));
     heed_tensor *share = heed_div(v->g, heed_sum_dims(chosen, args->dims, args->keepdim));
     v->grads[0] = heed_mul(heed_keep_dims(v, share), chosen);
@@ -80,7 +70,7 @@ HEED_OPERATION(min) = {.name = "min",
                        .backward = max_backward,
                        .saves = {HEED_SAVES_INPUT(0) | HEED_SAVED_OUTPUT}};
 
-static const heed_reduction everything = {{0, {0}}, false};
+static const heed_reduce_args everything = {{0, {0}}, false};
 
 heed_tensor *heed_max(heed_tensor *x)
 {
@@ -106,12 +96,14 @@ static heed_status argmax_rule(const heed_call *call, heed_result *result)
 
 static heed_status argmax_forward(const heed_call *call, heed_tensor *y)
 {
-    return fold(call, heed_kernels_for(call->inputs[0]->dtype)->argmax, y);
+    return heed_fold_reduced(call, heed_kernels_for(call->inputs[0]->dtype)->argmax, NULL,
+                             call->inputs[0]->dtype, y);
 }
 
 static heed_status argmin_forward(const heed_call *call, heed_tensor *y)
 {
-    return fold(call, heed_kernels_for(call->inputs[0]->dtype)->argmin, y);
+    return heed_fold_reduced(call, heed_kernels_for(call->inputs[0]->dtype)->argmin, NULL,
+                             call->inputs[0]->dtype, y);
 }
 
 HEED_OPERATION(argmax) = {
@@ -122,13 +114,13 @@ HEED_OPERATION(argmin) = {
 
 heed_tensor *heed_argmax_dim(heed_tensor *x, int dim, bool keepdim)
 {
-    const heed_reduction args = {HEED_DIMS(dim), keepdim};
+    const heed_reduce_args args = {HEED_DIMS(dim), keepdim};
     return heed_apply(&op_argmax, &x, 1, &args, sizeof args);
 }
 
 heed_tensor *heed_argmin_dim(heed_tensor *x, int dim, bool keepdim)
 {
-    const heed_reduction args = {HEED_DIMS(dim), keepdim};
+    const heed_reduce_args args = {HEED_DIMS(dim), keepdim};
     return heed_apply(&op_argmin, &x, 1, &args, sizeof args);
 }
 
@@ -151,10 +143,11 @@ static heed_tensor *take_extremes(const heed_op *op, const heed_op *places_op, h
     if (indices != NULL) {
         *indices = NULL;
     }
-    if (heed_begin_reduction(op->name, x, &scope) != HEED_OK) {
+    if (heed_check_operand(op->name, "x", x) != HEED_OK) {
         return NULL;
     }
-    const heed_reduction args = {HEED_DIMS(dim), true};
+    heed_scope_begin(&scope);
+    const heed_reduce_args args = {HEED_DIMS(dim), true};
     const heed_call call = {op, &x, 1, &args};
     heed_tensor *y = NULL, *places = NULL;
     if (heed_refuse_nothing(&call, &(heed_result){0}) == HEED_OK) {

@@ -168,12 +168,12 @@ static heed_tensor *true_places(heed_tensor *mask)
 static heed_status meet(heed_tensor *x, heed_tensor *mask, heed_shape *shape, int64_t *numel)
 {
     if (heed_check_operand("masked_select", "x", x) != HEED_OK ||
-        heed_check_tensor("masked_select", "mask", mask) != HEED_OK) {
+        heed_check_tensor("masked_select", "keep_mask", mask) != HEED_OK) {
         return heed_self.error;
     }
     if (mask->dtype != HEED_BOOL) {
         return heed_fail(HEED_ERR_DTYPE,
-                         "masked_select: mask is %s, not bool; a comparison gives one",
+                         "masked_select: keep_mask is %s, not bool; a comparison gives one",
                          heed_dtype_name(mask->dtype));
     }
     const heed_shape a = heed_shape_of_tensor(x), b = heed_shape_of_tensor(mask);
@@ -183,16 +183,16 @@ static heed_status meet(heed_tensor *x, heed_tensor *mask, heed_shape *shape, in
     return heed_count_elements("masked_select", shape->ndim, shape->size, x->dtype, numel);
 }
 
-heed_tensor *heed_masked_select(heed_tensor *x, heed_tensor *mask)
+heed_tensor *heed_masked_select(heed_tensor *x, heed_tensor *keep_mask)
 {
     heed_shape shape;
     int64_t numel;
-    if (meet(x, mask, &shape, &numel) != HEED_OK) {
+    if (meet(x, keep_mask, &shape, &numel) != HEED_OK) {
         return NULL;
     }
     heed_scope scope;
     heed_scope_begin(&scope);
-    heed_tensor *places = true_places(heed_expand(mask, shape));
+    heed_tensor *places = true_places(heed_expand(keep_mask, shape));
     heed_tensor *flat = heed_reshape(heed_expand(x, shape), HEED_SHAPE(numel));
     return heed_scope_end_with(&scope, heed_index_select(flat, 0, places));
 }

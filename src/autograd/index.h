@@ -36,11 +36,11 @@ heed_tensor *heed_index_add(heed_tensor *x, int dim, heed_tensor *index, heed_te
 /* heed_masked_select: as torch.masked_select(x, mask): the elements where the mask is true, row by
  * row
  *
- *   x (...)   mask (...) bool   ->   y (n), for n true ones; the shapes broadcast
+ *   x (...)   keep_mask (...) bool   ->   y (n), for n true ones; the shapes broadcast
  *   dx = g where it was taken from, else 0
  *
- * HEED_ERR_SHAPE: the shapes do not broadcast. HEED_ERR_DTYPE: mask is not bool. */
-heed_tensor *heed_masked_select(heed_tensor *x, heed_tensor *mask);
+ * HEED_ERR_SHAPE: the shapes do not broadcast. HEED_ERR_DTYPE: keep_mask is not bool. */
+heed_tensor *heed_masked_select(heed_tensor *x, heed_tensor *keep_mask);
 
 /* heed_one_hot: as torch.nn.functional.one_hot(ids, num_classes)
  *

@@ -2,7 +2,6 @@
 #include "autograd/elementwise.h"
 #include "autograd/reduce.h"
 #include "autograd/reduction.h"
-#include "tensor/iterate.h"
 
 static heed_status logsumexp_rule(const heed_call *call, heed_result *result)
 {
@@ -12,12 +11,7 @@ static heed_status logsumexp_rule(const heed_call *call, heed_result *result)
 
 static heed_status logsumexp_forward(const heed_call *call, heed_tensor *y)
 {
-    unsigned set;
-    if (heed_reduced_dims(call, &set) != HEED_OK) {
-        return heed_self.error;
-    }
-    return heed_fold(heed_kernels_for(y->dtype)->logsumexp, NULL, y->dtype, call->inputs[0], set,
-                     y);
+    return heed_fold_reduced(call, heed_kernels_for(y->dtype)->logsumexp, NULL, y->dtype, y);
 }
 
 static void logsumexp_backward(const heed_vjp *v)

@@ -15,13 +15,44 @@ static heed_shape batch_of(const heed_tensor *t)
     return batch;
 }
 
+/* Is t one matrix, though it may have dims of size 1 in front? */
+static bool is_one_matrix(const heed_tensor *t)
+{
+    for (int i = 0; i < t->ndim - 2; i++) {
+        if (t->shape[i] != 1) {
+            return false;
+        }
+    }
+    return true;
+}
+
+/* The inner size of b: its rows, or the elements of a vector. */
+static int64_t rows_of(const heed_tensor *b)
+{
+    return b->shape[b->ndim > 1 ? b->ndim - 2 : 0];
+}
+
 static heed_status inner_sizes_differ(const heed_tensor *a, const heed_tensor *b)
 {
-    bool transposed = a->shape[a->ndim - 1] == b->shape[b->ndim - 1];
-    return heed_fail(HEED_ERR_SHAPE, "matmul: inner sizes differ: %s x %s%s", HEED_TEXT(a),
-                     HEED_TEXT(b),
-                     transposed ? "; did you mean heed_transpose(b, -2, -1)?"
-                                : "; a's last must be b's last but one");
+    const char *hint = b->ndim > 1 ? "a's last must be b's last but one" : "a's last must be b's";
+    if (b->ndim > 1 && a->shape[a->ndim - 1] == b->shape[b->ndim - 1]) {
+        hint = "did you mean heed_transpose(b, -2, -1)?";
+    } else if (a->ndim > 1 && a->shape[a->ndim - 2] == rows_of(b)) {
+        hint = "did you mean heed_transpose(a, -2, -1)?";
+    }
+    return heed_fail(HEED_ERR_SHAPE, "matmul: inner sizes differ: %s x %s; %s", HEED_TEXT(a),
+                     HEED_TEXT(b), hint);
+}
+
+static bool batches_broadcast(const heed_shape *a, const heed_shape *b)
+{
+    for (int i = 1; i <= a->ndim && i <= b->ndim; i++) {
+        const int64_t of_a = a->size[a->ndim - i], of_b = b->size[b->ndim - i];
+        if (of_a != of_b && of_a != 1 && of_b != 1) {
+            return false;
+        }
+    }
+    return true;
 }
 
 static heed_status matmul_rule(const heed_call *call, heed_result *result)
@@ -31,10 +62,18 @@ static heed_status matmul_rule(const heed_call *call, heed_result *result)
         return heed_fail(HEED_ERR_DTYPE, "matmul: %s x %s; heed_to casts to one dtype, not bool",
                          heed_dtype_name(a->dtype), heed_dtype_name(b->dtype));
     }
-    if (a->shape[a->ndim - 1] != b->shape[b->ndim - 2]) {
+    if (a->shape[a->ndim - 1] != rows_of(b)) {
         return inner_sizes_differ(a, b);
     }
     heed_shape batch_a = batch_of(a), batch_b = batch_of(b);
+    if (!batches_broadcast(&batch_a, &batch_b)) {
+        return heed_fail(HEED_ERR_SHAPE,
+                         "matmul: the batches %s and %s of %s x %s do not broadcast; make sizes "
+                         "equal, or one of them 1",
+                         heed_shape_text(batch_a.ndim, batch_a.size).text,
+                         heed_shape_text(batch_b.ndim, batch_b.size).text, HEED_TEXT(a),
+                         HEED_TEXT(b));
+    }
     if (heed_broadcast("matmul", &batch_a, &batch_b, &result->shape) != HEED_OK) {
         return heed_self.error;
     }
@@ -43,30 +82,63 @@ static heed_status matmul_rule(const heed_call *call, heed_result *result)
     return HEED_OK;
 }
 
-/* Can the rows of all of a's matrices be seen as those of one tall matrix? */
-static bool is_one_tall_matrix(const heed_tensor *a)
+/* Do the rows of all of a's matrices lie evenly, as those of one tall matrix? `step` is then the
+ * way from one to the next. Dims of size 1 are never stepped through. */
+static bool is_one_tall_matrix(const heed_tensor *a, int64_t *step)
 {
-    for (int i = a->ndim - 2; i > 0; i--) {
-        if (a->strides[i - 1] != a->strides[i] * a->shape[i]) {
+    int64_t rows = 1; /* of the dims so far, from the inside */
+    *step = a->strides[a->ndim - 2];
+    for (int i = a->ndim - 2; i >= 0; i--) {
+        if (a->shape[i] == 1) {
+            continue;
+        }
+        if (rows == 1) {
+            *step = a->strides[i];
+        } else if (a->strides[i] != *step * rows) {
             return false;
         }
+        rows *= a->shape[i];
     }
     return true;
 }
 
-/* Steps `index` through the batch, and two offsets with it; false after the last. */
-static bool next_matrix(int ndim, const int64_t *shape, int64_t *index, const int64_t *strides_a,
-                        const int64_t *strides_b, int64_t *offset_a, int64_t *offset_b)
+/* The way through the batch of a product: where in a and b the next matrices lie. */
+typedef struct batch {
+    int ndim;
+    int64_t size[HEED_MAX_DIMS], index[HEED_MAX_DIMS];
+    int64_t strides_a[HEED_MAX_DIMS], strides_b[HEED_MAX_DIMS], offset_a, offset_b;
+} batch;
+
+/* t's strides through the dims of y, as if its matrices were elements. */
+static void strides_to(const heed_tensor *t, const heed_tensor *y, int64_t *strides)
 {
-    for (int i = ndim - 1; i >= 0; i--) {
-        *offset_a += strides_a[i];
-        *offset_b += strides_b[i];
-        if (++index[i] < shape[i]) {
+    int64_t shape[HEED_MAX_DIMS];
+    memcpy(shape, y->shape, sizeof *shape * y->ndim);
+    memcpy(shape + y->ndim - 2, t->shape + t->ndim - 2, 2 * sizeof *shape);
+    heed_broadcast_strides(t, y->ndim, shape, strides);
+}
+
+static batch first_matrix(const heed_tensor *a, const heed_tensor *b, const heed_tensor *y)
+{
+    batch w = {.ndim = y->ndim - 2};
+    memcpy(w.size, y->shape, sizeof *w.size * y->ndim);
+    strides_to(a, y, w.strides_a);
+    strides_to(b, y, w.strides_b);
+    return w;
+}
+
+/* Steps on; false after the last. */
+static bool next_matrix(batch *w)
+{
+    for (int i = w->ndim - 1; i >= 0; i--) {
+        w->offset_a += w->strides_a[i];
+        w->offset_b += w->strides_b[i];
+        if (++w->index[i] < w->size[i]) {
             return true;
         }
-        *offset_a -= strides_a[i] * shape[i];
-        *offset_b -= strides_b[i] * shape[i];
-        index[i] = 0;
+        w->offset_a -= w->strides_a[i] * w->size[i];
+        w->offset_b -= w->strides_b[i] * w->size[i];
+        w->index[i] = 0;
     }
     return false;
 }
@@ -74,41 +146,33 @@ static bool next_matrix(int ndim, const int64_t *shape, int64_t *index, const in
 static heed_status matmul_forward(const heed_call *call, heed_tensor *y)
 {
     const heed_tensor *a = call->inputs[0], *b = call->inputs[1];
-    const int last = y->ndim - 1;
     const int64_t size = (int64_t)heed_dtype_size(y->dtype);
-    void (*gemm)(const heed_gemm *) = heed_kernels_for(y->dtype)->gemm;
-    int64_t strides_a[HEED_MAX_DIMS], strides_b[HEED_MAX_DIMS], shape[HEED_MAX_DIMS];
-    heed_gemm product = {.m = y->shape[last - 1], .n = y->shape[last], .k = a->shape[a->ndim - 1]};
-    product.a_row = a->strides[a->ndim - 2];
-    product.a_col = a->strides[a->ndim - 1];
-    product.b_row = b->strides[b->ndim - 2];
-    product.b_col = b->strides[b->ndim - 1];
-    product.c_row = product.n;
+    heed_gemm product = {.m = y->shape[y->ndim - 2],
+                         .n = y->shape[y->ndim - 1],
+                         .k = a->shape[a->ndim - 1],
+                         .a_row = a->strides[a->ndim - 2],
+                         .a_col = a->strides[a->ndim - 1],
+                         .b_row = b->strides[b->ndim - 2],
+                         .b_col = b->strides[b->ndim - 1],
+                         .c_row = y->shape[y->ndim - 1]};
+    int64_t step;
     if (y->numel == 0) {
         return HEED_OK;
     }
-    int batch = y->ndim - 2;
-    if (b->ndim == 2 && is_one_tall_matrix(a)) {
+    batch w = first_matrix(a, b, y);
+    if (is_one_matrix(b) && is_one_tall_matrix(a, &step)) {
         product.m = y->numel / product.n;
-        batch = 0;
+        product.a_row = step;
+        w.ndim = 0;
     }
-    /* The strides with which a and b go through the batch: as if their matrices were elements. */
-    memcpy(shape, y->shape, sizeof *shape * y->ndim);
-    shape[last - 1] = a->shape[a->ndim - 2];
-    shape[last] = a->shape[a->ndim - 1];
-    heed_broadcast_strides(a, y->ndim, shape, strides_a);
-    shape[last - 1] = b->shape[b->ndim - 2];
-    shape[last] = b->shape[b->ndim - 1];
-    heed_broadcast_strides(b, y->ndim, shape, strides_b);
-    int64_t index[HEED_MAX_DIMS] = {0}, offset_a = 0, offset_b = 0;
     char *c = y->data;
     do {
-        product.a = (const char *)a->data + offset_a * size;
-        product.b = (const char *)b->data + offset_b * size;
+        product.a = (const char *)a->data + w.offset_a * size;
+        product.b = (const char *)b->data + w.offset_b * size;
         product.c = c;
-        gemm(&product);
+        heed_kernels_for(y->dtype)->gemm(&product);
         c += product.m * product.n * size;
-    } while (next_matrix(batch, y->shape, index, strides_a, strides_b, &offset_a, &offset_b));
+    } while (next_matrix(&w));
     return HEED_OK;
 }
 
@@ -118,6 +182,14 @@ static heed_tensor *tall(heed_tensor *x)
     return heed_reshape(x, HEED_SHAPE(-1, heed_size(x, -1)));
 }
 
+/* db = a^T g for one matrix b and a whole batch: one product over all rows, not one to sum for each
+ * matrix. */
+static heed_tensor *gradient_of_one(heed_tensor *a, heed_tensor *b, heed_tensor *g)
+{
+    heed_tensor *db = heed_matmul(heed_transpose(tall(a), 0, 1), tall(g));
+    return b->ndim == 2 ? db : heed_reshape(db, heed_shape_of_tensor(b));
+}
+
 static void matmul_backward(const heed_vjp *v)
 {
     heed_tensor *a = v->inputs[0], *b = v->inputs[1];
@@ -125,10 +197,9 @@ static void matmul_backward(const heed_vjp *v)
         v->grads[0] = heed_matmul(v->g, heed_transpose(b, -2, -1));
     }
     if (heed_wants_grad(v, 1)) {
-        /* One matrix b for a whole batch: one product over all rows, not one to sum for each. */
-        bool one = b->ndim == 2 && a->ndim > 2 && a->numel > 0 && v->g->numel > 0;
-        heed_tensor *rows = one ? tall(a) : a, *g = one ? tall(v->g) : v->g;
-        v->grads[1] = heed_matmul(heed_transpose(rows, -2, -1), g);
+        const bool once = is_one_matrix(b) && a->ndim > 2 && a->numel > 0 && v->g->numel > 0;
+        v->grads[1] =
+            once ? gradient_of_one(a, b, v->g) : heed_matmul(heed_transpose(a, -2, -1), v->g);
     }
 }
 
@@ -141,8 +212,8 @@ HEED_OPERATION(matmul) = {.name = "matmul",
 
 heed_tensor *heed_matmul(heed_tensor *a, heed_tensor *b)
 {
-    if (heed_blocked() || heed_check_tensor("matmul", "a", a) != HEED_OK ||
-        heed_check_tensor("matmul", "b", b) != HEED_OK) {
+    if (heed_check_operand("matmul", "a", a) != HEED_OK ||
+        heed_check_operand("matmul", "b", b) != HEED_OK) {
         return NULL;
     }
     if (a->ndim == 0 || b->ndim == 0) {
@@ -151,9 +222,8 @@ heed_tensor *heed_matmul(heed_tensor *a, heed_tensor *b)
         return NULL;
     }
     const bool row = a->ndim == 1, column = b->ndim == 1;
-    if ((row || column) && a->shape[a->ndim - 1] != b->shape[column ? 0 : b->ndim - 2]) {
-        heed_fail(HEED_ERR_SHAPE, "matmul: inner sizes differ: %s x %s", HEED_TEXT(a),
-                  HEED_TEXT(b));
+    if ((row || column) && a->shape[a->ndim - 1] != rows_of(b)) {
+        inner_sizes_differ(a, b); /* before they become matrices, whose shapes nobody asked for */
         return NULL;
     }
     heed_tensor *matrices[] = {row ? heed_unsqueeze(a, 0) : a, column ? heed_unsqueeze(b, 1) : b};

@@ -4,10 +4,10 @@
 #include "autograd/elementwise.h"
 #include "autograd/reduce.h"
 #include "autograd/reduction.h"
-#include "tensor/iterate.h"
+#include "tensor/create.h"
 
 typedef struct norm_args {
-    heed_reduction reduction;
+    heed_reduce_args reduction;
     double p;
 } norm_args;
 
@@ -24,19 +24,14 @@ static heed_status norm_rule(const heed_call *call, heed_result *result)
 
 static heed_status norm_forward(const heed_call *call, heed_tensor *y)
 {
-    const heed_tensor *x = call->inputs[0];
     const heed_norm_args args = {((const norm_args *)call->args)->p};
-    unsigned set;
-    if (heed_reduced_dims(call, &set) != HEED_OK) {
-        return heed_self.error;
-    }
-    return heed_fold(heed_kernels_for(x->dtype)->norm, &args, x->dtype, x, set, y);
+    return heed_fold_reduced(call, heed_kernels_for(y->dtype)->norm, &args, y->dtype, y);
 }
 
 /* p = inf, -inf: the elements whose size is the norm share the gradient, and NaN do. */
 static heed_tensor *gradient_of_extreme(const heed_vjp *v)
 {
-    const heed_reduction *args = v->args;
+    const heed_reduce_args *args = v->args;
     heed_tensor *x = v->inputs[0];
     heed_tensor *chosen =
         heed_logical_or(heed_eq(heed_abs(x), heed_keep_dims(v, v->y)), heed_isnan(x));
@@ -66,7 +61,9 @@ static void norm_backward(const heed_vjp *v)
         v->grads[0] = heed_mul(heed_keep_dims(v, v->g), heed_sign(v->inputs[0]));
     } else if (isinf(p)) {
         v->grads[0] = gradient_of_extreme(v);
-    } else if (p != 0) { /* a count is flat */
+    } else if (p == 0) { /* a count is flat */
+        v->grads[0] = heed_zeros(heed_shape_of_tensor(v->inputs[0]), v->g->dtype);
+    } else {
         v->grads[0] = gradient_of_power(v, p);
     }
 }

@@ -4,6 +4,7 @@
 #include "autograd/reduce.h"
 #include "autograd/reduction.h"
 #include "autograd/shape.h"
+#include "tensor/scope.h"
 
 /* x (..., n, ...) -> (..., 1, ...) */
 static heed_tensor *multiply_along(heed_tensor *x, int dim)
@@ -39,11 +40,12 @@ static heed_tensor *product(heed_tensor *x, unsigned set, const heed_shape *shap
 heed_tensor *heed_prod_dims(heed_tensor *x, heed_dims dims, bool keepdim)
 {
     heed_scope scope;
-    if (heed_begin_reduction("prod", x, &scope) != HEED_OK) {
+    if (heed_check_operand("prod", "x", x) != HEED_OK) {
         return NULL;
     }
+    heed_scope_begin(&scope);
     static const heed_op named = {.name = "prod", .inputs = 1};
-    const heed_reduction args = {dims, keepdim};
+    const heed_reduce_args args = {dims, keepdim};
     const heed_call call = {&named, &x, 1, &args};
     heed_result result;
     unsigned set;

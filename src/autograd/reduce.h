@@ -155,9 +155,18 @@ heed_tensor *heed_logsumexp_dims(heed_tensor *x, heed_dims dims, bool keepdim);
  *   y_i = e^x_i / sum over j of e^x_j along dim       dx = y (g - sum(g y, dim))
  *
  * The largest x is subtracted first, so large ones do not overflow. -inf gives 0 with gradient 0; a
- * line of nothing but -inf gives NaN, as in torch.
+ * line of nothing but -inf gives NaN, as in torch; heed_safe_softmax gives zeros there.
  * HEED_ERR_DTYPE: i64 or bool. */
 heed_tensor *heed_softmax(heed_tensor *x, int dim);
+
+/* heed_safe_softmax: as torch._safe_softmax(x, dim) of PyTorch 2.5 and later: softmax, but a line of
+ * nothing but -inf, such as a token that may attend to none, gives zeros with gradient 0
+ *
+ *   x (..., n, ...) float   ->   y (..., n, ...)
+ *   y = 0 where all of the line is -inf, else softmax(x, dim)     dx = y (g - sum(g y, dim))
+ *
+ * A line with a NaN is NaN. HEED_ERR_DTYPE: i64 or bool. */
+heed_tensor *heed_safe_softmax(heed_tensor *x, int dim);
 
 /* heed_log_softmax: as torch.log_softmax(x, dim): ln softmax, without its underflow
  *

@@ -7,7 +7,7 @@
 
 heed_status heed_reduced_dims(const heed_call *call, unsigned *set)
 {
-    const heed_reduction *args = call->args;
+    const heed_reduce_args *args = call->args;
     const heed_tensor *x = call->inputs[0];
     if (heed_wrap_dims(call->op->name, args->dims, x->ndim, set) != HEED_OK) {
         return heed_self.error;
@@ -20,7 +20,7 @@ heed_status heed_reduced_dims(const heed_call *call, unsigned *set)
 
 heed_status heed_reduction_rule(const heed_call *call, heed_result *result)
 {
-    const heed_reduction *args = call->args;
+    const heed_reduce_args *args = call->args;
     const heed_tensor *x = call->inputs[0];
     unsigned set;
     if (heed_reduced_dims(call, &set) != HEED_OK) {
@@ -63,6 +63,16 @@ double heed_count_reduced(const heed_tensor *x, unsigned set)
     return count;
 }
 
+heed_status heed_fold_reduced(const heed_call *call, heed_fold_kernel *kernel, const void *args,
+                              heed_dtype as, heed_tensor *y)
+{
+    unsigned set;
+    if (heed_reduced_dims(call, &set) != HEED_OK) {
+        return heed_self.error;
+    }
+    return heed_fold(kernel, args, as, call->inputs[0], set, y);
+}
+
 /* ---- the way back ---- */
 
 /* The dims were checked when the node was made. */
@@ -81,7 +91,7 @@ heed_tensor *heed_keep_dims(const heed_vjp *v, heed_tensor *t)
     for (int i = 0; i < kept.ndim; i++) {
         kept.size[i] = set >> i & 1 ? 1 : kept.size[i];
     }
-    return ((const heed_reduction *)v->args)->keepdim ? t : heed_reshape(t, kept);
+    return ((const heed_reduce_args *)v->args)->keepdim ? t : heed_reshape(t, kept);
 }
 
 heed_tensor *heed_spread(const heed_vjp *v, heed_tensor *t)
@@ -92,20 +102,4 @@ heed_tensor *heed_spread(const heed_vjp *v, heed_tensor *t)
 double heed_count_of_node(const heed_vjp *v)
 {
     return heed_count_reduced(v->inputs[0], dims_of_node(v));
-}
-
-/* ---- composites ---- */
-
-heed_status heed_begin_reduction(const char *function, const heed_tensor *x, heed_scope *scope)
-{
-    if (heed_blocked() || heed_check_tensor(function, "x", x) != HEED_OK) {
-        return heed_self.error;
-    }
-    if (heed_self.depth == 0) {
-        return heed_fail(HEED_ERR_SCOPE,
-                         "%s: no scope is open to own the result; heed_scope_begin first",
-                         function);
-    }
-    heed_scope_begin(scope);
-    return HEED_OK;
 }

@@ -5,14 +5,13 @@
 #define HEED_AUTOGRAD_REDUCTION_H
 
 #include "autograd/op.h"
-#include "tensor/core.h"
-#include "tensor/scope.h"
+#include "tensor/iterate.h"
 
 /* The arguments of a reduction, or the first member of its arguments. */
-typedef struct heed_reduction {
+typedef struct heed_reduce_args {
     heed_dims dims; /* none: all */
     bool keepdim;
-} heed_reduction;
+} heed_reduce_args;
 
 #define HEED_ALL_DIMS ((heed_dims){0, {0}})
 
@@ -26,6 +25,10 @@ heed_status heed_refuse_nothing(const heed_call *call, heed_result *result);
 
 /* heed_count_reduced: how many elements of x go into one of the result. */
 double heed_count_reduced(const heed_tensor *x, unsigned set);
+
+/* heed_fold_reduced: y = kernel(x) over the dims that a call reduces, x's elements cast to `as`. */
+heed_status heed_fold_reduced(const heed_call *call, heed_fold_kernel *kernel, const void *args,
+                              heed_dtype as, heed_tensor *y);
 
 /* ---- for derivatives ---- */
 
@@ -44,7 +47,7 @@ double heed_count_of_node(const heed_vjp *v);
 #define HEED_REDUCTION_FORMS(name)                                                                 \
     heed_tensor *heed_##name##_dims(heed_tensor *x, heed_dims dims, bool keepdim)                  \
     {                                                                                              \
-        const heed_reduction args = {dims, keepdim};                                               \
+        const heed_reduce_args args = {dims, keepdim};                                             \
         return heed_apply(&op_##name, &x, 1, &args, sizeof args);                                  \
     }                                                                                              \
     heed_tensor *heed_##name##_dim(heed_tensor *x, int dim, bool keepdim)                          \
@@ -55,9 +58,5 @@ double heed_count_of_node(const heed_vjp *v);
     {                                                                                              \
         return heed_##name##_dims(x, HEED_ALL_DIMS, false);                                        \
     }
-
-/* heed_begin_reduction: opens the scope in which a reduction that is made of other operations
- * computes; the error, if x is missing or no scope is open outside, names `function`. */
-heed_status heed_begin_reduction(const char *function, const heed_tensor *x, heed_scope *scope);
 
 #endif

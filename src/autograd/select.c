@@ -102,9 +102,9 @@ HEED_OPERATION(masked_fill) = {.name = "masked_fill",
                                .backward = masked_fill_backward,
                                .saves = {HEED_SAVES_INPUT(1)}};
 
-heed_tensor *heed_masked_fill(heed_tensor *x, heed_tensor *mask, double value)
+heed_tensor *heed_masked_fill(heed_tensor *x, heed_tensor *replace_mask, double value)
 {
-    return heed_apply(&op_masked_fill, (heed_tensor *[]){x, mask}, 2, &value, sizeof value);
+    return heed_apply(&op_masked_fill, (heed_tensor *[]){x, replace_mask}, 2, &value, sizeof value);
 }
 
 /* ---- tril, triu ---- */

@@ -1,4 +1,4 @@
-/* softmax and log_softmax, line by line. */
+/* softmax, safe_softmax and log_softmax, line by line. */
 #include "autograd/reduce.h"
 
 #include "autograd/elementwise.h"
@@ -26,11 +26,17 @@ static heed_status softmax_forward(const heed_call *call, heed_tensor *y)
     return map_lines(call, heed_kernels_for(y->dtype)->softmax, y);
 }
 
+static heed_status safe_softmax_forward(const heed_call *call, heed_tensor *y)
+{
+    return map_lines(call, heed_kernels_for(y->dtype)->safe_softmax, y);
+}
+
 static heed_status log_softmax_forward(const heed_call *call, heed_tensor *y)
 {
     return map_lines(call, heed_kernels_for(y->dtype)->log_softmax, y);
 }
 
+/* Of a line of zeros, which safe_softmax may give, it is 0. */
 static void softmax_backward(const heed_vjp *v)
 {
     const int dim = *(const int *)v->args;
@@ -52,6 +58,13 @@ HEED_OPERATION(softmax) = {.name = "softmax",
                            .backward = softmax_backward,
                            .saves = {HEED_SAVED_OUTPUT}};
 
+HEED_OPERATION(safe_softmax) = {.name = "safe_softmax",
+                                .inputs = 1,
+                                .rule = softmax_rule,
+                                .forward = safe_softmax_forward,
+                                .backward = softmax_backward,
+                                .saves = {HEED_SAVED_OUTPUT}};
+
 HEED_OPERATION(log_softmax) = {.name = "log_softmax",
                                .inputs = 1,
                                .rule = softmax_rule,
@@ -62,6 +75,11 @@ HEED_OPERATION(log_softmax) = {.name = "log_softmax",
 heed_tensor *heed_softmax(heed_tensor *x, int dim)
 {
     return heed_apply(&op_softmax, &x, 1, &dim, sizeof dim);
+}
+
+heed_tensor *heed_safe_softmax(heed_tensor *x, int dim)
+{
+    return heed_apply(&op_safe_softmax, &x, 1, &dim, sizeof dim);
 }
 
 heed_tensor *heed_log_softmax(heed_tensor *x, int dim)

@@ -5,7 +5,7 @@
 #include "tensor/iterate.h"
 
 typedef struct var_args {
-    heed_reduction reduction;
+    heed_reduce_args reduction;
     int correction;
 } var_args;
 

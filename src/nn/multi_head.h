@@ -29,7 +29,7 @@ struct heed_multi_head *heed_multi_head_new(int64_t d_model, int heads, int row_
  *   token_encodings (..., T, d_model)   block_mask bool, broadcasts to (..., T, T), or NULL
  *   ->   (..., T, d_model)
  *
- *   y = cat(head_0(x), head_1(x), ...) W_o^T
+ *   y = cat(head_0(x), head_1(x), ...) W_o^T        zeros where block_mask blocks a whole row
  *
  * heed_multi_head_head: one head, to look at its weights (keep_weights).
  * Errors as SelfAttention's; HEED_ERR_INDEX for a head outside [0, heads). */

@@ -46,7 +46,9 @@ struct heed_self_attention *heed_self_attention_new(int64_t d_model, int row_dim
                                         (heed_self_attention_options){0});
 }
 
-/* The tutorial's forward, line for line. */
+/* The tutorial's forward, line for line, but that it fills with -1e9. To softmax that is -inf, with
+ * the same weights to the bit, until a row is blocked everywhere: then it gives equal weights to all
+ * that may not be looked at, where safe_softmax gives none. */
 static heed_tensor *attend(struct heed_self_attention *m, heed_tensor *token_encodings,
                            heed_tensor *block_mask, heed_tensor **weights)
 {
@@ -57,9 +59,9 @@ static heed_tensor *attend(struct heed_self_attention *m, heed_tensor *token_enc
     heed_tensor *sims = heed_matmul(q, heed_transpose(k, m->row_dim, m->col_dim));
     heed_tensor *scaled_sims = heed_div_scalar(sims, sqrt((double)heed_size(k, m->col_dim)));
     if (block_mask != NULL) {
-        scaled_sims = heed_masked_fill(scaled_sims, block_mask, -1e9);
+        scaled_sims = heed_masked_fill(scaled_sims, block_mask, -HUGE_VAL);
     }
-    heed_tensor *attention_percent = heed_softmax(scaled_sims, m->col_dim);
+    heed_tensor *attention_percent = heed_safe_softmax(scaled_sims, m->col_dim);
     *weights = attention_percent;
     return heed_matmul(attention_percent, v);
 }
@@ -82,6 +84,32 @@ static heed_status check_dims(const struct heed_self_attention *m, const heed_te
     return HEED_OK;
 }
 
+/* A mask of another kind or shape is told apart here, where its name is known. */
+static heed_status check_mask(const heed_tensor *x, const heed_tensor *block_mask)
+{
+    heed_shape sims = heed_shape_of_tensor(x); /* (..., T, T) */
+    sims.size[x->ndim - 1] = sims.size[x->ndim - 2];
+    if (block_mask->dtype != HEED_BOOL) {
+        return heed_fail(HEED_ERR_DTYPE,
+                         "self_attention_forward: block_mask is %s, not bool, where true blocks; "
+                         "nn/mask.h turns other masks into one",
+                         heed_dtype_name(block_mask->dtype));
+    }
+    bool fits = block_mask->ndim <= sims.ndim;
+    for (int i = 1; fits && i <= block_mask->ndim; i++) {
+        const int64_t size = block_mask->shape[block_mask->ndim - i];
+        fits = size == 1 || size == sims.size[sims.ndim - i];
+    }
+    return fits
+               ? HEED_OK
+               : heed_fail(HEED_ERR_SHAPE,
+                           "self_attention_forward: block_mask %s does not broadcast to the scores "
+                           "%s of token_encodings %s",
+                           heed_shape_text(block_mask->ndim, block_mask->shape).text,
+                           heed_shape_text(sims.ndim, sims.size).text,
+                           heed_shape_text(x->ndim, x->shape).text);
+}
+
 heed_tensor *heed_self_attention_forward_weights(struct heed_self_attention *m,
                                                  heed_tensor *token_encodings,
                                                  heed_tensor *block_mask, heed_tensor **weights)
@@ -90,7 +118,8 @@ heed_tensor *heed_self_attention_forward_weights(struct heed_self_attention *m,
     if (weights != NULL) {
         *weights = NULL;
     }
-    if (check_dims(m, token_encodings) != HEED_OK) {
+    if (check_dims(m, token_encodings) != HEED_OK ||
+        (block_mask != NULL && check_mask(token_encodings, block_mask) != HEED_OK)) {
         return NULL;
     }
     heed_scope scope;

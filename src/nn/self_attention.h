@@ -34,14 +34,17 @@ struct heed_self_attention *heed_self_attention_new_with(int64_t d_model, int ro
  *   ->   (..., T, head_dim)
  *
  *   q = x W_q^T   k = x W_k^T   v = x W_v^T
- *   attention = softmax(q k^T / sqrt(head_dim), -1e9 where block_mask) v
+ *   attention = softmax(q k^T / sqrt(head_dim), -inf where block_mask) v
  *
- * True in the mask blocks. A row that is blocked everywhere gives equal weights to all tokens, as
- * the tutorial's class does.
+ * True in the mask blocks; nn/mask.h makes masks and turns other kinds into this one. A row that is
+ * blocked everywhere gives zeros, and nothing is learned from it: zero gradients. (The tutorial's
+ * class, which fills with -1e9, gives it equal weights to all tokens; PyTorch's softmax with -inf
+ * gives NaN.)
  * heed_self_attention_forward_weights: the same, and *weights is softmax(...), (..., T, T).
  *
  * HEED_ERR_DIM: row_dim and col_dim are not the last two dims of token_encodings.
- * HEED_ERR_SHAPE: the last size is not d_model, or the mask does not fit. */
+ * HEED_ERR_SHAPE: the last size is not d_model, or the mask does not fit. HEED_ERR_DTYPE: the mask
+ * is not bool. */
 heed_tensor *heed_self_attention_forward(struct heed_self_attention *m,
                                          heed_tensor *token_encodings, heed_tensor *block_mask);
 heed_tensor *heed_self_attention_forward_weights(struct heed_self_attention *m,

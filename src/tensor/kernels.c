@@ -348,6 +348,7 @@ const heed_kernels KERNELS = {
 #endif
 #if defined T_IS_F32 || defined T_IS_F64
     .softmax = LINES(softmax),
+    .safe_softmax = LINES(safe_softmax),
     .log_softmax = LINES(log_softmax),
     .logsumexp = LINES(logsumexp),
     .var = LINES(var),

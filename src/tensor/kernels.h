@@ -84,7 +84,7 @@ typedef struct heed_kernels {
     void (*sum_columns)(int64_t n, const void *x, heed_total *totals); /* adds each to its own */
     void (*from_totals)(int64_t n, const heed_total *totals, double divisor, void *y);
 
-    heed_line_kernel *softmax, *log_softmax, *cumsum;
+    heed_line_kernel *softmax, *safe_softmax, *log_softmax, *cumsum;
     heed_fold_kernel *amax, *amin;     /* n > 0 */
     heed_fold_kernel *argmax, *argmin; /* n > 0; y is i64 */
     heed_fold_kernel *any, *all;       /* y is bool */

@@ -40,7 +40,7 @@ void KERNELS_GEMM(const heed_gemm *call);
 
 /* The kernels of lines.c. */
 #define LINES(name) PASTED(KERNELS, _##name)
-heed_line_kernel LINES(softmax), LINES(log_softmax), LINES(cumsum);
+heed_line_kernel LINES(softmax), LINES(safe_softmax), LINES(log_softmax), LINES(cumsum);
 heed_fold_kernel LINES(amax), LINES(amin), LINES(argmax), LINES(argmin), LINES(any), LINES(all);
 heed_fold_kernel LINES(logsumexp), LINES(var), LINES(norm);
 

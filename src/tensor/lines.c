@@ -177,6 +177,24 @@ void LINES(softmax)(int64_t n, const void *x, void *out)
     }
 }
 
+/* Zeros for a line of nothing but -inf. */
+void LINES(safe_softmax)(int64_t n, const void *x, void *out)
+{
+    const T *from = x;
+    T *to = out;
+    int64_t blocked = 0;
+    while (blocked < n && from[blocked] == -(T)INFINITY) {
+        blocked++;
+    }
+    if (blocked < n) {
+        LINES(softmax)(n, x, out);
+        return;
+    }
+    for (int64_t i = 0; i < n; i++) {
+        to[i] = 0;
+    }
+}
+
 void LINES(log_softmax)(int64_t n, const void *x, void *out)
 {
     const T *from = x;
