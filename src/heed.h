@@ -19,7 +19,9 @@
  *   autograd/embedding.h    rows of a table
  *   autograd/index.h        elements looked up by index: index_select, gather, ...
  *   autograd/sort.h         argsort, sort, topk
- *   autograd/loss.h         cross_entropy, mse_loss
+ *   autograd/normalize.h    layer_norm, rms_norm
+ *   autograd/dropout.h      dropout
+ *   autograd/loss.h         cross_entropy, mse_loss, ... kl_div
  *   autograd/engine.h       backward, grad
  *   autograd/gradcheck.h    derivatives against finite differences
  *   autograd/op.h           how an operation is made; operations of one's own
@@ -54,12 +56,14 @@
 #include "tensor/print.h"
 #include "tensor/update.h"
 
+#include "autograd/dropout.h"
 #include "autograd/einsum.h"
 #include "autograd/elementwise.h"
 #include "autograd/embedding.h"
 #include "autograd/index.h"
 #include "autograd/loss.h"
 #include "autograd/matmul.h"
+#include "autograd/normalize.h"
 #include "autograd/reduce.h"
 #include "autograd/shape.h"
 #include "autograd/sort.h"

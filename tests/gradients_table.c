@@ -4,6 +4,7 @@
 #include <math.h>
 #include <string.h>
 
+#include "tests/gradients/loss.h"
 #include "tests/gradients/shape.h"
 
 /* ---- what the rows' expressions call, besides Heed ---- */
@@ -25,17 +26,6 @@ static heed_tensor *attention(heed_tensor *q, heed_tensor *k, heed_tensor *v)
     heed_tensor *sims = heed_matmul(q, heed_transpose(k, -2, -1));
     heed_tensor *scaled = heed_div_scalar(sims, sqrt((double)heed_size(k, -1)));
     return heed_matmul(heed_softmax(scaled, -1), v);
-}
-
-/* This operation has no public function. */
-static heed_tensor *nll_weights(heed_tensor *log_probs, heed_tensor *targets)
-{
-    const struct {
-        int64_t ignore_index;
-        const char *function;
-    } args = {-100, "nll_weights"};
-    heed_tensor *inputs[] = {log_probs, targets};
-    return heed_apply(heed_find_operation("nll_weights"), inputs, 2, &args, sizeof args);
 }
 
 #define COMPOSITE(name) #name,

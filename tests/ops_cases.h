@@ -23,5 +23,8 @@ void add_index_cases(Suite *suite);
 void add_sort_cases(Suite *suite);
 void add_rearrange_cases(Suite *suite);
 void add_loss_cases(Suite *suite);
+void add_class_loss_cases(Suite *suite);
+void add_pair_loss_cases(Suite *suite);
+void add_normalize_cases(Suite *suite);
 
 #endif

@@ -20,6 +20,7 @@ Suite *misuse_suite(void);
 
 static double room[4];
 static heed_tensor *no_grads[1], *parts[4];
+static const int64_t some_class = 1;
 static const heed_sgd_step sgd = {.lr = 0.1};
 static const heed_adam_step adam = {.lr = 0.1, .beta1 = 0.9, .beta2 = 0.9, .t = 1};
 

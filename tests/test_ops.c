@@ -345,5 +345,8 @@ Suite *ops_suite(void)
     add_sort_cases(suite);
     add_rearrange_cases(suite);
     add_loss_cases(suite);
+    add_class_loss_cases(suite);
+    add_pair_loss_cases(suite);
+    add_normalize_cases(suite);
     return suite;
 }

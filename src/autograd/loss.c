@@ -1,215 +1,211 @@
-/* Losses. cross_entropy is log_softmax and nll_loss; mse_loss is a mean of squares. */
-#include "autograd/loss.h"
+/* Losses that compare two tensors element by element: mse, l1, huber, bce_with_logits, kl_div. Each
+ * is a line or two of formula; what they check, and how they reduce, they share. */
+#include <string.h>
 
 #include "autograd/elementwise.h"
-#include "autograd/op.h"
+#include "autograd/loss_parts.h"
+#include "autograd/promote.h"
 #include "autograd/reduce.h"
 #include "autograd/shape.h"
-#include "tensor/iterate.h"
+#include "tensor/scope.h"
 
-/* ---- the places that targets choose ---- */
+/* ---- reductions ---- */
 
-/* How log_probs (N, C, d...) is walked: `outer` times C lines of `inner`; one line where it has one
- * dim. */
-typedef struct classes {
-    int64_t outer, count, inner;
-} classes;
-
-static classes classes_of(const heed_tensor *log_probs)
+heed_status heed_check_reduction(const char *function, heed_reduction reduction)
 {
-    classes c = {1, log_probs->shape[log_probs->ndim > 1], 1};
-    for (int i = 2; i < log_probs->ndim; i++) {
-        c.inner *= log_probs->shape[i];
+    if (reduction == HEED_BATCHMEAN) {
+        return heed_fail(HEED_ERR_VALUE,
+                         "%s: HEED_BATCHMEAN is for kl_div; HEED_MEAN, HEED_SUM or HEED_NONE",
+                         function);
     }
-    c.outer = log_probs->ndim > 1 ? log_probs->shape[0] : 1;
-    return c;
-}
-
-static heed_status check_shapes(const char *function, const heed_tensor *x,
-                                const heed_tensor *targets)
-{
-    bool fits = x->ndim >= 1 && targets->ndim == x->ndim - 1;
-    for (int i = 0; fits && i < targets->ndim; i++) {
-        fits = targets->shape[i] == x->shape[i == 0 ? 0 : i + 1];
+    if ((unsigned)reduction > HEED_BATCHMEAN) {
+        return heed_fail(HEED_ERR_VALUE, "%s: reduction %d; HEED_MEAN, HEED_SUM or HEED_NONE",
+                         function, (int)reduction);
     }
-    if (fits) {
-        return HEED_OK;
+    return HEED_OK;
+}
+
+heed_tensor *heed_reduce_losses(heed_tensor *losses, heed_reduction reduction)
+{
+    switch (reduction) {
+    case HEED_MEAN:
+        return heed_mean(losses);
+    case HEED_NONE:
+        return losses;
+    default:
+        return heed_sum(losses);
     }
-    bool last = x->ndim == 3 && targets->ndim == 2 && targets->shape[0] == x->shape[0] &&
-                targets->shape[1] == x->shape[1];
-    return heed_fail(HEED_ERR_SHAPE, "%s: targets %s do not fit %s, whose classes are dim %d%s",
-                     function, HEED_TEXT(targets), HEED_TEXT(x), x->ndim > 1,
-                     last ? "; are they the last? heed_reshape both to (-1, C) and (-1)" : "");
 }
 
-/* The place in log_probs of the i-th target, t. */
-static int64_t place_of(const classes *c, int64_t i, int64_t t)
+/* ---- what all share ---- */
+
+static heed_status check_pair(const char *function, const heed_tensor *input,
+                              const heed_tensor *target, heed_dtype *dtype)
 {
-    return (i / c->inner * c->count + t) * c->inner + i % c->inner;
-}
-
-/* What a target must not be counted for, and who asks: cross_entropy or nll_loss. */
-typedef struct nll_args {
-    int64_t ignore_index;
-    const char *function;
-} nll_args;
-
-/* The targets, contiguous, all inside [0, C) or ignored, and how many count. NULL on error. */
-static const int64_t *check_targets(const heed_call *call, const classes *c, int64_t *counted)
-{
-    const nll_args *args = call->args;
-    const int64_t *targets = heed_const_data_i64(heed_contiguous(call->inputs[1]));
-    *counted = 0;
-    for (int64_t i = 0; targets != NULL && i < call->inputs[1]->numel; i++) {
-        if (targets[i] == args->ignore_index) {
-            continue;
-        }
-        if (targets[i] < 0 || targets[i] >= c->count) {
-            heed_fail(HEED_ERR_INDEX, "%s: target %lld at place %lld is outside [0, %lld)",
-                      args->function, (long long)targets[i], (long long)i, (long long)c->count);
-            return NULL;
-        }
-        ++*counted;
-    }
-    return targets;
-}
-
-static heed_status check_nll(const heed_call *call)
-{
-    const nll_args *args = call->args;
-    const heed_tensor *x = call->inputs[0], *targets = call->inputs[1];
-    if (!heed_is_float(x->dtype) || targets->dtype != HEED_I64) {
-        return heed_fail(HEED_ERR_DTYPE, "%s: %s with targets of %s; a float with targets of i64",
-                         args->function, heed_dtype_name(x->dtype),
-                         heed_dtype_name(targets->dtype));
-    }
-    return check_shapes(args->function, x, targets);
-}
-
-/* ---- nll_weights: -1 / count where a target chooses, else 0. nll_loss is the sum of log_probs
- *      times these, so they are its derivative; they do not depend on log_probs themselves. ---- */
-
-static heed_status nll_weights_rule(const heed_call *call, heed_result *result)
-{
-    (void)result;
-    return check_nll(call);
-}
-
-static heed_status nll_weights_forward(const heed_call *call, heed_tensor *y)
-{
-    const int64_t ignore_index = ((const nll_args *)call->args)->ignore_index;
-    const classes c = classes_of(y);
-    int64_t counted;
-    const int64_t *targets = check_targets(call, &c, &counted);
-    heed_fill_elements(y, 0);
-    for (int64_t i = 0; targets != NULL && i < c.outer * c.inner; i++) {
-        if (targets[i] == ignore_index) {
-            continue;
-        }
-        const int64_t place = place_of(&c, i, targets[i]);
-        if (y->dtype == HEED_F32) {
-            ((float *)y->data)[place] = -1.0f / (float)counted;
-        } else {
-            ((double *)y->data)[place] = -1.0 / (double)counted;
-        }
-    }
-    return heed_self.error;
-}
-
-HEED_OPERATION(nll_weights) = {
-    .name = "nll_weights", .inputs = 2, .rule = nll_weights_rule, .forward = nll_weights_forward};
-
-/* ---- nll_loss ---- */
-
-static heed_status nll_loss_rule(const heed_call *call, heed_result *result)
-{
-    result->shape.ndim = 0;
-    return check_nll(call);
-}
-
-static heed_status nll_loss_forward(const heed_call *call, heed_tensor *y)
-{
-    const int64_t ignore_index = ((const nll_args *)call->args)->ignore_index;
-    heed_tensor *log_probs = heed_contiguous(call->inputs[0]);
-    if (log_probs == NULL) {
+    if (heed_check_operand(function, "input", input) != HEED_OK ||
+        heed_check_tensor(function, "target", target) != HEED_OK) {
         return heed_self.error;
     }
-    const classes c = classes_of(log_probs);
-    int64_t counted;
-    const int64_t *targets = check_targets(call, &c, &counted);
-    double total = 0;
-    for (int64_t i = 0; targets != NULL && i < c.outer * c.inner; i++) {
-        if (targets[i] != ignore_index) {
-            const int64_t place = place_of(&c, i, targets[i]);
-            total -= y->dtype == HEED_F32 ? (double)((const float *)log_probs->data)[place]
-                                          : ((const double *)log_probs->data)[place];
-        }
+    if (!heed_same_shape(input, target)) {
+        return heed_fail(HEED_ERR_SHAPE,
+                         "%s: input %s and target %s; their shapes must be equal: heed_expand or "
+                         "heed_reshape one of them",
+                         function, HEED_TEXT(input), HEED_TEXT(target));
     }
-    heed_fill_elements(y, total / (double)counted); /* 0 / 0 is NaN, as in torch */
-    return heed_self.error;
+    if (!heed_is_float(input->dtype) && !heed_is_float(target->dtype)) {
+        return heed_fail(HEED_ERR_DTYPE, "%s: %s and %s; one of them must be a float", function,
+                         heed_dtype_name(input->dtype), heed_dtype_name(target->dtype));
+    }
+    return heed_promote(function, input->dtype, target->dtype, dtype);
 }
 
-static void nll_loss_backward(const heed_vjp *v)
+/* Checks the arguments, brings the two to one dtype, and opens a scope for what is computed on the
+ * way. False with an error, and without a scope, where something is wrong. */
+static bool begin(const char *function, heed_tensor **input, heed_tensor **target,
+                  heed_reduction reduction, heed_scope *scope)
 {
-    heed_tensor *weights = heed_apply(&op_nll_weights, v->inputs, 2, v->args, sizeof(nll_args));
-    v->grads[0] = heed_mul(v->g, weights);
+    heed_dtype dtype;
+    if (check_pair(function, *input, *target, &dtype) != HEED_OK ||
+        heed_check_reduction(function, reduction) != HEED_OK) {
+        return false;
+    }
+    heed_scope_begin(scope);
+    *input = heed_to(*input, dtype);
+    *target = heed_to(*target, dtype);
+    return true;
 }
 
-HEED_OPERATION(nll_loss) = {.name = "nll_loss",
-                            .inputs = 2,
-                            .rule = nll_loss_rule,
-                            .forward = nll_loss_forward,
-                            .backward = nll_loss_backward,
-                            .saves = {HEED_SAVES_INPUT(0) | HEED_SAVES_INPUT(1)}};
+/* ---- distances ---- */
 
-static heed_tensor *nll_loss(heed_tensor *log_probs, heed_tensor *targets, const nll_args *args)
+heed_tensor *heed_mse_loss_with(heed_tensor *input, heed_tensor *target, heed_loss_options options)
 {
-    return heed_apply(&op_nll_loss, (heed_tensor *[]){log_probs, targets}, 2, args, sizeof *args);
-}
-
-heed_tensor *heed_nll_loss(heed_tensor *log_probs, heed_tensor *targets, int64_t ignore_index)
-{
-    return nll_loss(log_probs, targets, &(nll_args){ignore_index, "nll_loss"});
-}
-
-/* ---- the losses made of others ---- */
-
-heed_tensor *heed_cross_entropy_ignore(heed_tensor *logits, heed_tensor *targets,
-                                       int64_t ignore_index)
-{
-    if (heed_blocked() || heed_check_tensor("cross_entropy", "logits", logits) != HEED_OK ||
-        heed_check_tensor("cross_entropy", "targets", targets) != HEED_OK ||
-        check_shapes("cross_entropy", logits, targets) != HEED_OK) {
+    heed_scope scope;
+    if (!begin("mse_loss", &input, &target, options.reduction, &scope)) {
         return NULL;
     }
-    const nll_args args = {ignore_index, "cross_entropy"};
-    heed_tensor *scores = heed_is_float(logits->dtype) /* else nll_loss says what is wrong */
-                              ? heed_log_softmax(logits, logits->ndim > 1)
-                              : logits;
-    return nll_loss(scores, targets, &args);
-}
-
-heed_tensor *heed_cross_entropy(heed_tensor *logits, heed_tensor *targets)
-{
-    return heed_cross_entropy_ignore(logits, targets, -100);
+    heed_tensor *losses = heed_square(heed_sub(input, target));
+    return heed_scope_end_with(&scope, heed_reduce_losses(losses, options.reduction));
 }
 
 heed_tensor *heed_mse_loss(heed_tensor *input, heed_tensor *target)
 {
-    if (heed_blocked() || heed_check_tensor("mse_loss", "input", input) != HEED_OK ||
-        heed_check_tensor("mse_loss", "target", target) != HEED_OK) {
+    return heed_mse_loss_with(input, target, (heed_loss_options){0});
+}
+
+heed_tensor *heed_l1_loss_with(heed_tensor *input, heed_tensor *target, heed_loss_options options)
+{
+    heed_scope scope;
+    if (!begin("l1_loss", &input, &target, options.reduction, &scope)) {
         return NULL;
     }
-    if (!heed_is_float(input->dtype) && !heed_is_float(target->dtype)) {
-        heed_fail(HEED_ERR_DTYPE, "mse_loss: %s and %s; one of them must be a float",
-                  heed_dtype_name(input->dtype), heed_dtype_name(target->dtype));
+    heed_tensor *losses = heed_abs(heed_sub(input, target));
+    return heed_scope_end_with(&scope, heed_reduce_losses(losses, options.reduction));
+}
+
+heed_tensor *heed_l1_loss(heed_tensor *input, heed_tensor *target)
+{
+    return heed_l1_loss_with(input, target, (heed_loss_options){0});
+}
+
+/* With c the difference d, cut at +-delta, both branches are one: c (d - c / 2). So an infinite d
+ * meets no square, and has a gradient. */
+heed_tensor *heed_huber_loss_with(heed_tensor *input, heed_tensor *target,
+                                  heed_huber_options options)
+{
+    const double delta = options.delta != 0 ? options.delta : 1;
+    heed_scope scope;
+    if (!begin("huber_loss", &input, &target, options.reduction, &scope)) {
         return NULL;
     }
-    if (!heed_same_shape(input, target)) {
-        heed_fail(HEED_ERR_SHAPE, "mse_loss: input %s and target %s; their shapes must be equal",
-                  HEED_TEXT(input), HEED_TEXT(target));
-        return NULL;
+    if (!(delta > 0)) {
+        heed_fail(HEED_ERR_VALUE, "huber_loss: delta %g is not above 0", delta);
     }
     heed_tensor *difference = heed_sub(input, target);
-    return heed_mean(heed_mul(difference, difference));
+    heed_tensor *cut = heed_clamp(difference, -delta, delta);
+    heed_tensor *losses = heed_mul(cut, heed_sub(difference, heed_div_scalar(cut, 2)));
+    return heed_scope_end_with(&scope, heed_reduce_losses(losses, options.reduction));
+}
+
+heed_tensor *heed_huber_loss(heed_tensor *input, heed_tensor *target)
+{
+    return heed_huber_loss_with(input, target, (heed_huber_options){0});
+}
+
+/* ---- probabilities ---- */
+
+/* A weight may be NULL, and must not make the losses larger than x. */
+static heed_status check_factor(const char *function, const char *argument,
+                                const heed_tensor *weight, const heed_tensor *x)
+{
+    heed_dtype dtype;
+    if (weight == NULL) {
+        return HEED_OK;
+    }
+    if (heed_check_tensor(function, argument, weight) != HEED_OK) {
+        return heed_self.error;
+    }
+    heed_shape shape = heed_shape_of_tensor(x), of_weight = heed_shape_of_tensor(weight), both;
+    if (heed_promote(function, x->dtype, weight->dtype, &dtype) != HEED_OK ||
+        heed_broadcast(function, &shape, &of_weight, &both) != HEED_OK) {
+        return heed_self.error;
+    }
+    if (both.ndim != shape.ndim ||
+        memcmp(both.size, shape.size, sizeof *both.size * (size_t)both.ndim) != 0) {
+        return heed_fail(HEED_ERR_SHAPE, "%s: %s %s does not broadcast to input %s", function,
+                         argument, HEED_TEXT(weight), HEED_TEXT(x));
+    }
+    return HEED_OK;
+}
+
+heed_tensor *heed_bce_with_logits_with(heed_tensor *input, heed_tensor *target,
+                                       heed_bce_options options)
+{
+    static const char name[] = "bce_with_logits";
+    heed_scope scope;
+    if (!begin(name, &input, &target, options.reduction, &scope)) {
+        return NULL;
+    }
+    check_factor(name, "weight", options.weight, input);
+    check_factor(name, "pos_weight", options.pos_weight, input);
+    heed_tensor *on = heed_mul(target, heed_logsigmoid(input));
+    if (options.pos_weight != NULL) {
+        on = heed_mul(on, options.pos_weight);
+    }
+    heed_tensor *off =
+        heed_mul(heed_add_scalar(heed_neg(target), 1), heed_logsigmoid(heed_neg(input)));
+    heed_tensor *losses = heed_neg(heed_add(on, off));
+    if (options.weight != NULL) {
+        losses = heed_mul(losses, options.weight);
+    }
+    return heed_scope_end_with(&scope, heed_reduce_losses(losses, options.reduction));
+}
+
+heed_tensor *heed_bce_with_logits(heed_tensor *input, heed_tensor *target)
+{
+    return heed_bce_with_logits_with(input, target, (heed_bce_options){0});
+}
+
+heed_tensor *heed_kl_div_with(heed_tensor *input, heed_tensor *target, heed_kl_div_options options)
+{
+    const bool batchmean = options.reduction == HEED_BATCHMEAN;
+    const heed_reduction reduction = batchmean ? HEED_SUM : options.reduction;
+    heed_scope scope;
+    if (!begin("kl_div", &input, &target, reduction, &scope)) {
+        return NULL;
+    }
+    heed_tensor *p = options.log_target ? heed_exp(target) : target;
+    heed_tensor *log_p = target;
+    if (!options.log_target) { /* p ln p is 0 at 0: guarded, its gradient is finite as well */
+        log_p = heed_log(heed_masked_fill(p, heed_eq_scalar(p, 0), 1));
+    }
+    heed_tensor *y = heed_reduce_losses(heed_mul(p, heed_sub(log_p, input)), reduction);
+    if (batchmean && input != NULL && input->ndim > 0) {
+        y = heed_div_scalar(y, (double)input->shape[0]);
+    }
+    return heed_scope_end_with(&scope, y);
+}
+
+heed_tensor *heed_kl_div(heed_tensor *input, heed_tensor *target)
+{
+    return heed_kl_div_with(input, target, (heed_kl_div_options){0});
 }

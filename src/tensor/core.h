@@ -84,6 +84,10 @@ heed_status heed_wrap_dims(const char *function, heed_dims dims, int ndim, unsig
 void heed_row_major(int ndim, const int64_t *shape, int64_t *strides);
 bool heed_is_row_major(const heed_tensor *t);
 
+/* heed_dense_strides: those that torch gives a tensor made like x: without gaps, its dims in the
+ * order in which those of x lie. */
+void heed_dense_strides(const heed_tensor *x, int64_t *strides);
+
 /* heed_broadcast: the common shape of two, or an error with both and a hint. */
 heed_status heed_broadcast(const char *function, const heed_shape *a, const heed_shape *b,
                            heed_shape *out);

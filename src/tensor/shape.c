@@ -103,6 +103,45 @@ void heed_row_major(int ndim, const int64_t *shape, int64_t *strides)
     }
 }
 
+/* Above 0 where dim a of x comes after dim b, counted from the innermost: its stride is larger, or
+ * as large and it has more elements. A stride of 0 says nothing. */
+static int compare_dims(const heed_tensor *x, int a, int b)
+{
+    if (x->strides[a] == 0 || x->strides[b] == 0) {
+        return 0;
+    }
+    if (x->strides[a] != x->strides[b]) {
+        return x->strides[a] > x->strides[b] ? 1 : -1;
+    }
+    return x->shape[a] > x->shape[b];
+}
+
+/* As torch sorts them: a dim that says nothing is passed over. */
+void heed_dense_strides(const heed_tensor *x, int64_t *strides)
+{
+    int dims[HEED_MAX_DIMS]; /* the innermost first */
+    for (int i = 0; i < x->ndim; i++) {
+        dims[i] = x->ndim - 1 - i;
+        for (int moved = i, at = i - 1; at >= 0; at--) {
+            const int order = compare_dims(x, dims[at], dims[moved]);
+            if (order < 0) {
+                break;
+            }
+            if (order > 0) {
+                const int dim = dims[moved];
+                dims[moved] = dims[at];
+                dims[at] = dim;
+                moved = at;
+            }
+        }
+    }
+    int64_t stride = 1;
+    for (int i = 0; i < x->ndim; i++) {
+        strides[dims[i]] = stride;
+        stride *= x->shape[dims[i]] > 1 ? x->shape[dims[i]] : 1;
+    }
+}
+
 heed_status heed_broadcast(const char *function, const heed_shape *a, const heed_shape *b,
                            heed_shape *out)
 {

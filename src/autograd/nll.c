@@ -1,0 +1,297 @@
+/* nll_loss and its derivative, nll_weights.
+ *
+ * The targets choose a weight for each place of log_probs: w_t at the class t that a target names,
+ * 0 elsewhere. The loss is the sum of log_probs times these, divided by the sum of all w_t for the
+ * mean, with a minus before it. So the weights are also its derivative, and do not depend on
+ * log_probs. Label smoothing (cross_entropy's) shares a part of each weight among all classes. */
+#include "autograd/elementwise.h"
+#include "autograd/loss_parts.h"
+#include "autograd/op.h"
+#include "autograd/shape.h"
+#include "tensor/iterate.h"
+
+/* ---- checks ---- */
+
+static heed_status check_shapes(const char *function, const heed_tensor *x,
+                                const heed_tensor *targets)
+{
+    bool fits = x->ndim >= 1 && targets->ndim == x->ndim - 1;
+    for (int i = 0; fits && i < targets->ndim; i++) {
+        fits = targets->shape[i] == x->shape[i == 0 ? 0 : i + 1];
+    }
+    if (fits) {
+        return HEED_OK;
+    }
+    bool last = x->ndim == 3 && targets->ndim == 2 && targets->shape[0] == x->shape[0] &&
+                targets->shape[1] == x->shape[1];
+    return heed_fail(HEED_ERR_SHAPE, "%s: targets %s do not fit %s, whose classes are dim %d%s",
+                     function, HEED_TEXT(targets), HEED_TEXT(x), heed_class_dim(x),
+                     last ? "; are they the last? heed_reshape both to (-1, C) and (-1)" : "");
+}
+
+heed_status heed_check_weight(const char *function, const heed_tensor *weight, const heed_tensor *x)
+{
+    const int64_t classes = x->shape[heed_class_dim(x)];
+    if (weight == NULL) {
+        return HEED_OK;
+    }
+    if (heed_check_tensor(function, "weight", weight) != HEED_OK) {
+        return heed_self.error;
+    }
+    if (weight->ndim != 1 || weight->shape[0] != classes) {
+        return heed_fail(HEED_ERR_SHAPE,
+                         "%s: weight %s for %s; it has one number per class, (%lld)", function,
+                         HEED_TEXT(weight), HEED_TEXT(x), (long long)classes);
+    }
+    if (weight->dtype != x->dtype) {
+        return heed_fail(HEED_ERR_DTYPE, "%s: weight is %s for %s; heed_to casts it", function,
+                         heed_dtype_name(weight->dtype), heed_dtype_name(x->dtype));
+    }
+    return HEED_OK;
+}
+
+heed_status heed_check_nll(const heed_nll_args *args, const heed_tensor *log_probs,
+                           const heed_tensor *targets, const heed_tensor *weight)
+{
+    const char *function = args->function;
+    if (!heed_is_float(log_probs->dtype) || targets->dtype != HEED_I64) {
+        return heed_fail(HEED_ERR_DTYPE, "%s: %s with targets of %s; a float with targets of i64",
+                         function, heed_dtype_name(log_probs->dtype),
+                         heed_dtype_name(targets->dtype));
+    }
+    if (check_shapes(function, log_probs, targets) != HEED_OK ||
+        heed_check_weight(function, weight, log_probs) != HEED_OK) {
+        return heed_self.error;
+    }
+    if (weight != NULL && weight->requires_grad && !heed_self.grad_disabled) {
+        return heed_fail(HEED_ERR_GRAPH,
+                         "%s: weight %s requires a gradient, and there is none by the weights of "
+                         "classes; heed_detach it",
+                         function, HEED_TEXT(weight));
+    }
+    return heed_check_reduction(function, args->reduction);
+}
+
+static heed_status check_call(const heed_call *call)
+{
+    if (call->count < 2 || call->count > 3) {
+        return heed_fail(HEED_ERR_VALUE,
+                         "%s: %d tensors; it takes log_probs, targets and perhaps weight",
+                         call->op->name, call->count);
+    }
+    return heed_check_nll(call->args, call->inputs[0], call->inputs[1],
+                          call->count == 3 ? call->inputs[2] : NULL);
+}
+
+/* ---- what the targets choose ---- */
+
+/* In log_probs (N, C, d...) the classes lie `inner` apart, the product of d...; (C) is one line. */
+typedef struct choice {
+    const heed_nll_args *args;
+    int64_t count, classes, inner;
+    const int64_t *targets;    /* `count` of them, all in [0, C) or ignored */
+    const heed_tensor *weight; /* contiguous, or NULL: ones */
+    double divisor;
+} choice;
+
+/* Elements of contiguous floats. */
+static double element(const heed_tensor *t, int64_t i)
+{
+    return t->dtype == HEED_F32 ? (double)((const float *)t->data)[i]
+                                : ((const double *)t->data)[i];
+}
+
+static void set_element(heed_tensor *t, int64_t i, double value)
+{
+    if (t->dtype == HEED_F32) {
+        ((float *)t->data)[i] = (float)value;
+    } else {
+        ((double *)t->data)[i] = value;
+    }
+}
+
+static double weight_of(const choice *c, int64_t class)
+{
+    return c->weight != NULL ? element(c->weight, class) : 1;
+}
+
+/* Checks each target, and adds up the weights of those that count. */
+static heed_status look_at_targets(choice *c)
+{
+    double total = 0;
+    for (int64_t i = 0; i < c->count; i++) {
+        const int64_t t = c->targets[i];
+        if (t == c->args->ignore_index) {
+            continue;
+        }
+        if (t < 0 || t >= c->classes) {
+            return heed_fail(HEED_ERR_INDEX, "%s: target %lld at place %lld is outside [0, %lld)",
+                             c->args->function, (long long)t, (long long)i, (long long)c->classes);
+        }
+        total += weight_of(c, t);
+    }
+    c->divisor = c->args->reduction == HEED_MEAN ? total : 1;
+    return HEED_OK;
+}
+
+static heed_status choose(const heed_call *call, choice *c)
+{
+    const heed_tensor *x = call->inputs[0];
+    *c = (choice){.args = call->args,
+                  .count = call->inputs[1]->numel,
+                  .classes = x->shape[heed_class_dim(x)],
+                  .inner = 1};
+    for (int i = 2; i < x->ndim && c->count > 0; i++) { /* of nothing, d... may be anything */
+        c->inner *= x->shape[i];
+    }
+    c->targets = heed_const_data_i64(heed_contiguous(call->inputs[1]));
+    c->weight = call->count == 3 ? heed_contiguous(call->inputs[2]) : NULL;
+    return heed_blocked() ? heed_self.error : look_at_targets(c);
+}
+
+/* The i-th target t, and the classes in [first, end) that count for it. False: it is ignored. */
+typedef struct chosen {
+    int64_t t, first, end;
+} chosen;
+
+static bool chosen_by(const choice *c, int64_t i, chosen *by)
+{
+    const int64_t t = c->targets[i];
+    const bool all = c->args->label_smoothing > 0;
+    if (t == c->args->ignore_index) { /* which may be any number */
+        return false;
+    }
+    *by = (chosen){t, all ? 0 : t, all ? c->classes : t + 1};
+    return true;
+}
+
+static int64_t place_of(const choice *c, int64_t i, int64_t class)
+{
+    return (i / c->inner * c->classes + class) * c->inner + i % c->inner;
+}
+
+/* What a class counts for where the target is t. */
+static double weight_chosen(const choice *c, int64_t t, int64_t class)
+{
+    const double smoothing = c->args->label_smoothing;
+    const double shared = smoothing / (double)c->classes + (class == t ? 1 - smoothing : 0);
+    return shared * weight_of(c, class);
+}
+
+/* ---- nll_weights: dloss / dlog_probs; of NONE, that of each target's own loss ---- */
+
+static heed_status nll_weights_rule(const heed_call *call, heed_result *result)
+{
+    (void)result;
+    return check_call(call);
+}
+
+static heed_status nll_weights_forward(const heed_call *call, heed_tensor *y)
+{
+    choice c;
+    if (choose(call, &c) != HEED_OK) {
+        return heed_self.error;
+    }
+    heed_fill_elements(y, 0);
+    for (int64_t i = 0; i < c.count; i++) {
+        chosen by;
+        if (!chosen_by(&c, i, &by)) {
+            continue;
+        }
+        for (int64_t k = by.first; k < by.end; k++) {
+            set_element(y, place_of(&c, i, k), -weight_chosen(&c, by.t, k) / c.divisor);
+        }
+    }
+    return HEED_OK;
+}
+
+HEED_OPERATION(nll_weights) = {.name = "nll_weights",
+                               .inputs = HEED_ANY_COUNT,
+                               .rule = nll_weights_rule,
+                               .forward = nll_weights_forward};
+
+/* ---- nll_loss ---- */
+
+static heed_status nll_loss_rule(const heed_call *call, heed_result *result)
+{
+    if (check_call(call) != HEED_OK) {
+        return heed_self.error;
+    }
+    const bool each = ((const heed_nll_args *)call->args)->reduction == HEED_NONE;
+    result->shape = each ? heed_shape_of_tensor(call->inputs[1]) : HEED_SCALAR;
+    return HEED_OK;
+}
+
+static double loss_of(const choice *c, const heed_tensor *log_probs, int64_t i)
+{
+    double loss = 0;
+    chosen by;
+    if (chosen_by(c, i, &by)) {
+        for (int64_t k = by.first; k < by.end; k++) {
+            loss -= weight_chosen(c, by.t, k) * element(log_probs, place_of(c, i, k));
+        }
+    }
+    return loss;
+}
+
+static heed_status nll_loss_forward(const heed_call *call, heed_tensor *y)
+{
+    choice c;
+    heed_tensor *log_probs = heed_contiguous(call->inputs[0]);
+    if (log_probs == NULL || choose(call, &c) != HEED_OK) {
+        return heed_self.error;
+    }
+    double total = 0;
+    for (int64_t i = 0; i < c.count; i++) {
+        const double loss = loss_of(&c, log_probs, i);
+        if (c.args->reduction == HEED_NONE) {
+            set_element(y, i, loss);
+        }
+        total += loss;
+    }
+    if (c.args->reduction != HEED_NONE) {
+        set_element(y, 0, total / c.divisor); /* 0 / 0 is NaN, as in torch */
+    }
+    return HEED_OK;
+}
+
+static void nll_loss_backward(const heed_vjp *v)
+{
+    const heed_nll_args *args = v->args;
+    heed_tensor *weights =
+        heed_apply(&op_nll_weights, v->inputs, v->y->input_count, args, sizeof *args);
+    heed_tensor *g =
+        args->reduction != HEED_NONE ? v->g : heed_unsqueeze(v->g, heed_class_dim(v->inputs[0]));
+    v->grads[0] = heed_mul(g, weights);
+}
+
+HEED_OPERATION(nll_loss) = {
+    .name = "nll_loss",
+    .inputs = HEED_ANY_COUNT,
+    .rule = nll_loss_rule,
+    .forward = nll_loss_forward,
+    .backward = nll_loss_backward,
+    .saves = {HEED_SAVES_INPUT(0) | HEED_SAVES_INPUT(1) | HEED_SAVES_INPUT(2)}};
+
+heed_tensor *heed_nll(heed_tensor *log_probs, heed_tensor *targets, heed_tensor *weight,
+                      const heed_nll_args *args)
+{
+    heed_tensor *inputs[] = {log_probs, targets, weight};
+    return heed_apply(&op_nll_loss, inputs, weight != NULL ? 3 : 2, args, sizeof *args);
+}
+
+heed_tensor *heed_nll_loss_with(heed_tensor *log_probs, heed_tensor *targets,
+                                heed_nll_options options)
+{
+    const heed_nll_args args = {
+        .ignore_index = options.ignore_index != NULL ? *options.ignore_index : -100,
+        .function = "nll_loss",
+        .reduction = options.reduction,
+    };
+    return heed_nll(log_probs, targets, options.weight, &args);
+}
+
+heed_tensor *heed_nll_loss(heed_tensor *log_probs, heed_tensor *targets)
+{
+    return heed_nll_loss_with(log_probs, targets, (heed_nll_options){0});
+}

@@ -1,0 +1,314 @@
+/* cross_entropy and nll_loss with options: PyTorch's values and gradients, what is special about
+ * ignored targets, weights, smoothing and probabilities, and what is refused. */
+#include "tests/losses_util.h"
+
+struct class_loss {
+    heed_shape logits, targets;
+    bool probabilities, weighted;
+    int64_t ignored;
+    double smoothing;
+    heed_reduction reduction;
+    double y[12], dlogits[12], dtargets[12];
+};
+
+#include "tests/fixtures/class_losses.h"
+
+enum { LOSSES = sizeof class_losses / sizeof *class_losses };
+
+/* ---- every option with every other ---- */
+
+static heed_tensor *ids_of(heed_shape shape, enum layout layout)
+{
+    double values[12];
+    for (int64_t i = 0; i < count_of(shape); i++) {
+        values[i] = (double)(5 * i % 3);
+    }
+    return lay_out(values, shape, HEED_I64, layout);
+}
+
+static void expect_shape(const heed_tensor *y, heed_dtype dtype, heed_shape shape)
+{
+    expect_kind(heed_detach((heed_tensor *)y), dtype, shape);
+}
+
+static heed_shape shape_of_losses(const struct class_loss *r)
+{
+    heed_shape shape = r->targets;
+    if (r->reduction != HEED_NONE) {
+        return HEED_SCALAR;
+    }
+    if (r->probabilities) { /* without the classes */
+        shape = r->logits.ndim == 1   ? HEED_SCALAR
+                : r->logits.ndim == 2 ? HEED_SHAPE(r->logits.size[0])
+                                      : HEED_SHAPE(r->logits.size[0], r->logits.size[2]);
+    }
+    return shape;
+}
+
+static void check_class_loss(const struct class_loss *r, heed_dtype dtype, enum layout layout)
+{
+    heed_tensor *x = wanted(made(SCORES, 1, r->logits, dtype, layout));
+    heed_tensor *t = r->probabilities
+                         ? wanted(made(PROBS, 1, r->targets, dtype, (layout + 1) % LAYOUTS))
+                         : ids_of(r->targets, (layout + 1) % LAYOUTS);
+    const heed_cross_entropy_options options = {
+        .weight = r->weighted ? made(WEIGHTS, 1, HEED_SHAPE(3), dtype, layout) : NULL,
+        .ignore_index = r->ignored == -100 ? NULL : &r->ignored,
+        .reduction = r->reduction,
+        .label_smoothing = r->smoothing,
+    };
+    heed_tensor *inputs[] = {x, t}, *grads[2] = {NULL};
+    heed_tensor *y = heed_cross_entropy_with(x, t, options);
+    expect_shape(y, dtype, shape_of_losses(r));
+    derive(y, inputs, r->probabilities ? 2 : 1, grads);
+    expect_printed("cross_entropy", y, r->y);
+    expect_printed("dlogits", grads[0], r->dlogits);
+    if (r->probabilities) {
+        expect_printed("dtargets", grads[1], r->dtargets);
+    }
+}
+
+START_TEST(cross_entropy_is_torchs)
+{
+    for (enum layout layout = 0; layout < LAYOUTS; layout++) {
+        check_class_loss(&class_losses[_i], HEED_F32, layout);
+        check_class_loss(&class_losses[_i], HEED_F64, layout);
+    }
+}
+END_TEST
+
+/* nll_loss of the logits' log_softmax is cross_entropy. */
+START_TEST(nll_loss_is_its_second_half)
+{
+    const struct class_loss *r = &class_losses[_i];
+    if (r->probabilities || r->smoothing > 0) {
+        return;
+    }
+    heed_tensor *x = wanted(made(SCORES, 1, r->logits, HEED_F64, STEPPED)), *dx;
+    const heed_nll_options options = {
+        .weight = r->weighted ? made(WEIGHTS, 1, HEED_SHAPE(3), HEED_F64, STEPPED) : NULL,
+        .ignore_index = &r->ignored,
+        .reduction = r->reduction,
+    };
+    heed_tensor *log_probs = heed_log_softmax(x, r->logits.ndim > 1);
+    heed_tensor *y = heed_nll_loss_with(log_probs, ids_of(r->targets, COLUMNS), options);
+    derive(y, &x, 1, &dx);
+    expect_printed("nll_loss", y, r->y);
+    expect_printed("dlogits", dx, r->dlogits);
+}
+END_TEST
+
+/* ---- nothing counts ---- */
+
+static heed_tensor *logits_43(void)
+{
+    return wanted(made(SCORES, 1, HEED_SHAPE(4, 3), HEED_F64, ROWS));
+}
+
+static heed_tensor *gradient(heed_tensor *y, heed_tensor *x)
+{
+    heed_tensor *dx = NULL;
+    heed_grad(y, &x, 1, &dx, false);
+    expect_no_error();
+    return dx;
+}
+
+#define CROSS_ENTROPY(x, t, ...)                                                                   \
+    heed_cross_entropy_with(x, t, (heed_cross_entropy_options){__VA_ARGS__})
+
+START_TEST(all_targets_ignored)
+{
+    heed_tensor *ignored = heed_full(HEED_SHAPE(4), -100, HEED_I64);
+    for (int smooth = 0; smooth < 2; smooth++) {
+        heed_tensor *x = logits_43();
+        const double smoothing = 0.1 * smooth;
+        heed_tensor *mean = CROSS_ENTROPY(x, ignored, .label_smoothing = smoothing);
+        EXPECT_VALUES(mean, 0, NaN);
+        EXPECT_VALUES(gradient(mean, x), 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0);
+        heed_tensor *sum =
+            CROSS_ENTROPY(x, ignored, .reduction = HEED_SUM, .label_smoothing = smoothing);
+        EXPECT_VALUES(sum, 0, 0);
+        EXPECT_VALUES(CROSS_ENTROPY(x, ignored, .reduction = HEED_NONE), 0, 0, 0, 0, 0);
+    }
+}
+END_TEST
+
+START_TEST(all_weights_zero)
+{
+    heed_tensor *weight = heed_zeros(HEED_SHAPE(3), HEED_F64), *x = logits_43();
+    heed_tensor *t = heed_from_i64((int64_t[]){0, 2, 1, 0}, HEED_SHAPE(4));
+    heed_tensor *y = heed_nll_loss_with(x, t, (heed_nll_options){.weight = weight});
+    EXPECT_VALUES(y, 0, NaN);
+    EXPECT_VALUES(gradient(y, x), 0, NaN, 0, 0, 0, 0, NaN, 0, NaN, 0, NaN, 0, 0);
+    y = CROSS_ENTROPY(x, t, .weight = weight, .label_smoothing = 0.1);
+    EXPECT_VALUES(y, 0, NaN);
+    EXPECT_VALUES(gradient(y, x), 0, NaN, NaN, NaN, NaN, NaN, NaN, NaN, NaN, NaN, NaN, NaN, NaN);
+    EXPECT_VALUES(CROSS_ENTROPY(x, t, .weight = weight, .reduction = HEED_SUM), 0, 0);
+}
+END_TEST
+
+START_TEST(no_targets_at_all)
+{
+    heed_tensor *none = heed_zeros(HEED_SHAPE(0), HEED_I64),
+                *rows = heed_zeros(HEED_SHAPE(0, 3), HEED_F64);
+    EXPECT_VALUES(CROSS_ENTROPY(rows, none, .label_smoothing = 0.1), 0, NaN);
+    EXPECT_VALUES(CROSS_ENTROPY(rows, none, .reduction = HEED_SUM), 0, 0);
+    expect_kind(CROSS_ENTROPY(rows, none, .reduction = HEED_NONE), HEED_F64, HEED_SHAPE(0));
+    EXPECT_VALUES(heed_cross_entropy(rows, rows), 0, NaN);
+    EXPECT_VALUES(CROSS_ENTROPY(rows, rows, .reduction = HEED_SUM), 0, 0);
+    expect_kind(CROSS_ENTROPY(rows, rows, .reduction = HEED_NONE), HEED_F64, HEED_SHAPE(0));
+    heed_tensor *no_classes = heed_zeros(HEED_SHAPE(2, 0), HEED_F64);
+    heed_tensor *ignored = heed_full(HEED_SHAPE(2), -100, HEED_I64);
+    EXPECT_VALUES(heed_cross_entropy(no_classes, ignored), 0, NaN);
+    EXPECT_VALUES(CROSS_ENTROPY(no_classes, ignored, .reduction = HEED_NONE), 0, 0, 0);
+    EXPECT_VALUES(CROSS_ENTROPY(no_classes, no_classes, .reduction = HEED_NONE), 0, 0, 0);
+}
+END_TEST
+
+/* ---- infinite and missing logits ---- */
+
+START_TEST(smoothing_of_masked_classes)
+{
+    heed_tensor *x = wanted(heed_from_f64((double[]){0, -INF, 1}, HEED_SHAPE(3)));
+    heed_tensor *y = CROSS_ENTROPY(x, heed_scalar(0, HEED_I64), .label_smoothing = 0.1);
+    EXPECT_VALUES(y, 0, INF); /* a part of the target is there */
+    EXPECT_VALUES(gradient(y, x), 1e-7, -0.6643918753, -0.0333333333, 0.6977252453);
+    heed_tensor *p = wanted(heed_from_f64((double[]){0.5, 0, 0.5}, HEED_SHAPE(3)));
+    y = heed_cross_entropy(x, p);
+    EXPECT_VALUES(y, 0, NaN); /* 0 * -inf, as in torch */
+    heed_tensor *inputs[] = {x, p}, *grads[2];
+    heed_grad(y, inputs, 2, grads, false);
+    EXPECT_VALUES(grads[0], 1e-7, -0.2310585786, 0, 0.2310585786);
+    EXPECT_VALUES(grads[1], 1e-7, 1.3132616875, INF, 0.3132616875);
+}
+END_TEST
+
+START_TEST(ignored_rows_may_hold_anything)
+{
+    const double lost[] = {0, 1, 2, NaN, INF, -INF};
+    heed_tensor *x = wanted(heed_from_f64(lost, HEED_SHAPE(2, 3)));
+    heed_tensor *t = heed_from_i64((int64_t[]){2, -100}, HEED_SHAPE(2));
+    const double loss = log(1 + exp(-1) + exp(-2)), smooth = loss + 0.1;
+    EXPECT_VALUES(CROSS_ENTROPY(x, t, .reduction = HEED_NONE), 1e-12, loss, 0);
+    EXPECT_VALUES(CROSS_ENTROPY(x, t, .reduction = HEED_SUM), 1e-12, loss);
+    EXPECT_VALUES(CROSS_ENTROPY(x, t, .label_smoothing = 0.1), 1e-12, smooth);
+    heed_tensor *log_probs = wanted(heed_from_f64(lost, HEED_SHAPE(2, 3)));
+    EXPECT_VALUES(gradient(heed_nll_loss(log_probs, t), log_probs), 0, 0, 0, -1, 0, 0, 0);
+}
+END_TEST
+
+/* ---- weights with and without gradients ---- */
+
+START_TEST(weights_and_gradients)
+{
+    heed_tensor *weight = wanted(heed_ones(HEED_SHAPE(3), HEED_F64)), *x = logits_43();
+    heed_tensor *t = heed_zeros(HEED_SHAPE(4), HEED_I64);
+    ck_assert_ptr_null(CROSS_ENTROPY(x, t, .weight = weight));
+    expect_error(HEED_ERR_GRAPH, "cross_entropy: weight (3) requires a gradient");
+    ck_assert_ptr_null(heed_nll_loss_with(x, t, (heed_nll_options){.weight = weight}));
+    expect_error(HEED_ERR_GRAPH, "nll_loss: weight (3) requires a gradient");
+    expect_shape(CROSS_ENTROPY(x, t, .weight = heed_detach(weight)), HEED_F64, HEED_SCALAR);
+    heed_scope scope;
+    heed_scope_begin_no_grad(&scope);
+    expect_shape(CROSS_ENTROPY(x, t, .weight = weight), HEED_F64, HEED_SCALAR);
+    heed_scope_end(&scope);
+}
+END_TEST
+
+/* The values that backward will read must not move: of the weight as well. */
+START_TEST(a_weight_that_moves_is_noticed)
+{
+    heed_tensor *weight = heed_ones(HEED_SHAPE(3), HEED_F64);
+    heed_tensor *y =
+        CROSS_ENTROPY(logits_43(), heed_zeros(HEED_SHAPE(4), HEED_I64), .weight = weight);
+    heed_fill_into(weight, 2);
+    ck_assert_int_eq(heed_backward(y), HEED_ERR_VERSION);
+    expect_error(HEED_ERR_VERSION, "nll_loss");
+}
+END_TEST
+
+/* ---- refusals ---- */
+
+START_TEST(options_are_checked)
+{
+    heed_tensor *x = heed_zeros(HEED_SHAPE(2, 3), HEED_F32);
+    heed_tensor *t = heed_zeros(HEED_SHAPE(2), HEED_I64),
+                *none = heed_zeros(HEED_SHAPE(0), HEED_F32);
+    static const double smoothings[] = {-0.1, 1.1, (double)NAN, (double)INFINITY};
+    for (int i = 0; i < 4; i++) {
+        ck_assert_ptr_null(CROSS_ENTROPY(x, t, .label_smoothing = smoothings[i]));
+        expect_error(HEED_ERR_VALUE, "cross_entropy: label_smoothing");
+    }
+    static const heed_shape shapes[] = {{0, {0}}, {1, {2}}, {1, {4}}, {2, {1, 3}}, {1, {0}}};
+    for (int i = 0; i < 5; i++) {
+        heed_tensor *weight = heed_ones(shapes[i], HEED_F32);
+        ck_assert_ptr_null(CROSS_ENTROPY(x, t, .weight = weight));
+        expect_error(HEED_ERR_SHAPE, "it has one number per class, (3)");
+        ck_assert_ptr_null(CROSS_ENTROPY(x, x, .weight = weight));
+        expect_error(HEED_ERR_SHAPE, "it has one number per class, (3)");
+    }
+    for (heed_dtype dtype = HEED_F64; dtype < HEED_DTYPES; dtype++) {
+        heed_tensor *weight = heed_ones(HEED_SHAPE(3), dtype);
+        ck_assert_ptr_null(CROSS_ENTROPY(x, t, .weight = weight));
+        expect_error(HEED_ERR_DTYPE, "for f32; heed_to casts it");
+        ck_assert_ptr_null(CROSS_ENTROPY(x, x, .weight = weight));
+        expect_error(HEED_ERR_DTYPE, "for f32; heed_to casts it");
+    }
+    expect_kind(CROSS_ENTROPY(none, none, .reduction = HEED_SUM), HEED_F32, HEED_SCALAR);
+}
+END_TEST
+
+START_TEST(ids_and_probabilities_are_told_apart)
+{
+    heed_tensor *x = heed_zeros(HEED_SHAPE(2, 3), HEED_F32);
+    ck_assert_ptr_null(heed_cross_entropy(x, heed_zeros(HEED_SHAPE(2), HEED_F32)));
+    expect_error(HEED_ERR_SHAPE, "class ids are i64: heed_to(targets, HEED_I64)");
+    ck_assert_ptr_null(heed_cross_entropy(x, heed_zeros(HEED_SHAPE(2, 3), HEED_I64)));
+    expect_error(HEED_ERR_SHAPE, "cross_entropy: targets (2, 3) do not fit (2, 3)");
+    ck_assert_ptr_null(heed_cross_entropy(x, heed_zeros(HEED_SHAPE(2, 3), HEED_F64)));
+    expect_error(HEED_ERR_DTYPE, "cross_entropy: f32 with targets of f64");
+    ck_assert_ptr_null(heed_cross_entropy(heed_to(x, HEED_I64), x));
+    expect_error(HEED_ERR_DTYPE, "cross_entropy: i64 with targets of f32");
+    ck_assert_ptr_null(heed_cross_entropy(heed_scalar(0, HEED_F32), heed_scalar(0, HEED_F32)));
+    expect_error(HEED_ERR_SHAPE, "cross_entropy: targets () of f32 for logits ()");
+    const int64_t ignored[] = {0, 7, -1};
+    for (int i = 0; i < 2; i++) {
+        ck_assert_ptr_null(CROSS_ENTROPY(x, x, .ignore_index = &ignored[i]));
+        expect_error(HEED_ERR_VALUE, "cross_entropy: ignore_index");
+    }
+    expect_kind(CROSS_ENTROPY(x, x, .ignore_index = &ignored[2]), HEED_F32, HEED_SCALAR);
+}
+END_TEST
+
+START_TEST(nll_loss_takes_two_or_three_tensors)
+{
+    heed_tensor *x = heed_zeros(HEED_SHAPE(2, 3), HEED_F32),
+                *t = heed_zeros(HEED_SHAPE(2), HEED_I64);
+    heed_tensor *inputs[] = {x, t, heed_ones(HEED_SHAPE(3), HEED_F32), x};
+    const char *names[] = {"nll_loss", "nll_weights"};
+    for (int i = 0; i < 2; i++) {
+        const heed_op *op = heed_find_operation(names[i]);
+        ck_assert_ptr_null(heed_apply(op, inputs, 1, NULL, 0));
+        expect_error(HEED_ERR_VALUE, "1 tensors; it takes log_probs, targets and perhaps weight");
+        ck_assert_ptr_null(heed_apply(op, inputs, 4, NULL, 0));
+        expect_error(HEED_ERR_VALUE, names[i]);
+    }
+}
+END_TEST
+
+void add_class_loss_cases(Suite *suite)
+{
+    TCase *loss = heed_case(suite, "class_loss");
+    tcase_add_loop_test(loss, cross_entropy_is_torchs, 0, LOSSES);
+    tcase_add_loop_test(loss, nll_loss_is_its_second_half, 0, LOSSES);
+    tcase_add_test(loss, all_targets_ignored);
+    tcase_add_test(loss, all_weights_zero);
+    tcase_add_test(loss, no_targets_at_all);
+    tcase_add_test(loss, smoothing_of_masked_classes);
+    tcase_add_test(loss, ignored_rows_may_hold_anything);
+    tcase_add_test(loss, weights_and_gradients);
+    tcase_add_test(loss, a_weight_that_moves_is_noticed);
+    tcase_add_test(loss, options_are_checked);
+    tcase_add_test(loss, ids_and_probabilities_are_told_apart);
+    tcase_add_test(loss, nll_loss_takes_two_or_three_tensors);
+}

@@ -1,0 +1,273 @@
+/* layer_norm, rms_norm and dropout: PyTorch's values, gradients and choices, accuracy where the mean
+ * is large, and what is refused. */
+#include <string.h>
+
+#include "tensor/alloc.h"
+#include "tensor/core.h"
+#include "tests/losses_util.h"
+
+struct normalized {
+    const char *name;
+    int dims;
+    bool weighted, biased;
+    double eps;
+    double y[24], grads[3][24];
+};
+
+struct dropped {
+    uint64_t seed;
+    double p;
+    heed_shape shape;
+    int64_t strides[HEED_MAX_DIMS];
+    float scale;
+    const char *kept[2];
+};
+
+#include "tests/fixtures/dropout.h"
+#include "tests/fixtures/normalize.h"
+
+enum {
+    NORMALIZED = sizeof normalized / sizeof *normalized,
+    DROPPED = sizeof dropped / sizeof *dropped
+};
+
+/* ---- layer_norm, rms_norm ---- */
+
+static heed_tensor *normalize(const struct normalized *r, heed_tensor *x, heed_shape shape,
+                              heed_tensor *weight, heed_tensor *bias)
+{
+    return strcmp(r->name, "rms_norm") == 0 ? heed_rms_norm(x, shape, weight, r->eps)
+                                            : heed_layer_norm(x, shape, weight, bias, r->eps);
+}
+
+static void check_normalized(const struct normalized *r, heed_dtype dtype, enum layout layout)
+{
+    const heed_shape whole = HEED_SHAPE(2, 3, 4);
+    const heed_shape shape = r->dims == 1 ? HEED_SHAPE(4) : HEED_SHAPE(3, 4);
+    const double factor = r->eps == 0 ? 1e-8 : 1; /* so that the default epsilon shows */
+    heed_tensor *x = wanted(made(SCORES, factor, whole, dtype, layout));
+    heed_tensor *inputs[3] = {x}, *grads[3], *weight = NULL, *bias = NULL;
+    int count = 1;
+    if (r->weighted) {
+        weight = inputs[count++] = wanted(made(WEIGHTS, 1, shape, dtype, (layout + 1) % LAYOUTS));
+    }
+    if (r->biased) {
+        bias = inputs[count++] = wanted(made(PROBS, 1, shape, dtype, (layout + 2) % LAYOUTS));
+    }
+    heed_tensor *y = normalize(r, x, shape, weight, bias);
+    derive(y, inputs, count, grads);
+    expect_kind(heed_detach(y), dtype, whole);
+    expect_printed(r->name, y, r->y);
+    for (int i = 0; i < count; i++) {
+        expect_printed(r->name, grads[i], r->grads[i]);
+    }
+}
+
+START_TEST(normalized_as_torch_does)
+{
+    const struct normalized *r = &normalized[_i];
+    for (enum layout layout = 0; layout < LAYOUTS; layout++) {
+        check_normalized(r, HEED_F64, layout);
+        if (r->eps != 0) { /* the default is another in f32 */
+            check_normalized(r, HEED_F32, layout);
+        }
+    }
+}
+END_TEST
+
+/* Against f64 loops over the very same floats: torch's own error is 4e-7 at a mean of 0, 1e-3 at 1e4
+ * and 0.1 at 1e6. */
+START_TEST(layer_norm_is_accurate_far_from_0)
+{
+    enum { N = 256 };
+    static const float means[] = {0, 100, -1e4f, 1e6f};
+    for (int m = 0; m < 4; m++) {
+        float values[N];
+        double mean = 0, square = 0;
+        heed_tensor *small = noise(HEED_SHAPE(N), HEED_F64, ROWS, 11);
+        for (int i = 0; i < N; i++) {
+            values[i] = means[m] + (float)heed_at(small, HEED_INDEX(i));
+            mean += (double)values[i] / N;
+        }
+        for (int i = 0; i < N; i++) {
+            square += pow((double)values[i] - mean, 2) / N;
+        }
+        heed_tensor *x = heed_from_f32(values, HEED_SHAPE(N));
+        heed_tensor *y = heed_layer_norm(x, HEED_SHAPE(N), NULL, NULL, 1e-5);
+        for (int i = 0; i < N; i++) {
+            const double goal = ((double)values[i] - mean) / sqrt(square + 1e-5);
+            const double found = heed_at(y, HEED_INDEX(i));
+            EXPECT(fabs(found - goal) < 6e-7, "mean %g: %g off", (double)means[m], found - goal);
+        }
+    }
+}
+END_TEST
+
+START_TEST(lines_of_one_value_of_infinity_and_of_nothing)
+{
+    const heed_shape three = HEED_SHAPE(3), none = HEED_SHAPE(0);
+    heed_tensor *same = heed_full(HEED_SHAPE(2, 3), 7, HEED_F32);
+    heed_tensor *half = heed_full(three, 0.5, HEED_F32);
+    EXPECT_VALUES(heed_layer_norm(same, three, NULL, NULL, 1e-5), 0, 0, 0, 0, 0, 0, 0);
+    EXPECT_VALUES(heed_layer_norm(same, three, half, half, 1e-5), 0, .5, .5, .5, .5, .5, .5);
+    EXPECT_VALUES(heed_layer_norm(same, three, NULL, NULL, 0), 0, NaN, NaN, NaN, NaN, NaN, NaN);
+    heed_tensor *infinite = heed_from_f32((float[]){INFINITY, 1, 2}, three);
+    EXPECT_VALUES(heed_layer_norm(infinite, three, NULL, NULL, 1e-5), 0, NaN, NaN, NaN);
+    EXPECT_VALUES(heed_rms_norm(infinite, three, NULL, 0), 0, NaN, 0, 0);
+    heed_tensor *small = heed_from_f32((float[]){1e-4f, 1e-30f, 0}, three); /* as torch.rms_norm */
+    EXPECT_VALUES(heed_rms_norm(small, three, NULL, 0), 5e-6, 0.28566, 0, 0);
+    EXPECT_VALUES(heed_rms_norm(heed_to(small, HEED_F64), three, NULL, 0), 1e-7, 1.732050750, 0, 0);
+    EXPECT_VALUES(heed_rms_norm(heed_zeros(three, HEED_F32), three, NULL, 0), 0, 0, 0, 0);
+    heed_tensor *no_rows = heed_ones(HEED_SHAPE(0, 3), HEED_F32);
+    expect_kind(heed_layer_norm(no_rows, three, half, half, 1e-5), HEED_F32, HEED_SHAPE(0, 3));
+    expect_kind(heed_rms_norm(no_rows, three, half, 0), HEED_F32, HEED_SHAPE(0, 3));
+    heed_tensor *empty = heed_ones(HEED_SHAPE(2, 0), HEED_F32),
+                *nothing = heed_ones(none, HEED_F32);
+    expect_kind(heed_layer_norm(empty, none, nothing, nothing, 1e-5), HEED_F32, HEED_SHAPE(2, 0));
+    expect_kind(heed_rms_norm(empty, none, nothing, 0), HEED_F32, HEED_SHAPE(2, 0));
+}
+END_TEST
+
+START_TEST(normalized_shapes_are_checked)
+{
+    static const heed_shape wrong[] = {{0, {0}},       {1, {2}},  {1, {1}}, {2, {2, 3}},
+                                       {3, {1, 2, 3}}, {-1, {0}}, {9, {0}}, {1, {INT64_MAX}}};
+    heed_tensor *x = heed_ones(HEED_SHAPE(3, 3), HEED_F32), *scalar = heed_scalar(1, HEED_F32);
+    for (int i = 0; i < 8; i++) {
+        ck_assert_ptr_null(heed_layer_norm(x, wrong[i], NULL, NULL, 1e-5));
+        expect_error(HEED_ERR_SHAPE, "layer_norm: x (3, 3) does not end in the normalized shape");
+        ck_assert_ptr_null(heed_rms_norm(x, wrong[i], NULL, 0));
+        expect_error(HEED_ERR_SHAPE, "rms_norm: x (3, 3) does not end in the normalized shape");
+    }
+    ck_assert_ptr_null(heed_layer_norm(scalar, HEED_SHAPE(1), NULL, NULL, 1e-5));
+    expect_error(HEED_ERR_SHAPE, "layer_norm: x () does not end in");
+    heed_tensor *parameters[] = {heed_ones(HEED_SHAPE(1, 3), HEED_F32), scalar,
+                                 heed_ones(HEED_SHAPE(2), HEED_F32)};
+    for (int i = 0; i < 3; i++) {
+        ck_assert_ptr_null(heed_layer_norm(x, HEED_SHAPE(3), parameters[i], NULL, 1e-5));
+        expect_error(HEED_ERR_SHAPE, "it has the normalized shape, (3)");
+        ck_assert_ptr_null(heed_layer_norm(x, HEED_SHAPE(3), NULL, parameters[i], 1e-5));
+        expect_error(HEED_ERR_SHAPE, "layer_norm: bias");
+        ck_assert_ptr_null(heed_rms_norm(x, HEED_SHAPE(3), parameters[i], 0));
+        expect_error(HEED_ERR_SHAPE, "rms_norm: weight");
+    }
+}
+END_TEST
+
+/* ---- dropout ---- */
+
+static heed_tensor *view_of(const heed_tensor *t, heed_shape shape, const int64_t *strides)
+{
+    heed_tensor *view = heed_tensor_view("view", t, shape.ndim, shape.size, strides, 0);
+    return heed_join_scope("view", view);
+}
+
+static void check_dropped(const struct dropped *r, heed_dtype dtype, heed_random_flavor flavor)
+{
+    heed_tensor *memory = noise(HEED_SHAPE(400), dtype, ROWS, r->seed);
+    heed_tensor *x = wanted(view_of(memory, r->shape, r->strides)), *dx;
+    heed_set_random_flavor(flavor);
+    heed_manual_seed(r->seed);
+    heed_tensor *y = heed_dropout(x, r->p, true);
+    expect_kind(heed_detach(y), dtype, r->shape);
+    heed_grad(heed_sum(y), &x, 1, &dx, false);
+    const char *kept =
+        r->kept[flavor == HEED_RANDOM_TORCH_2 || flavor == HEED_RANDOM_TORCH_2_PLAIN];
+    const double scale = dtype == HEED_F32 ? (double)r->scale : 1 / (1 - r->p);
+    for (heed_shape at = first_index(r->shape); at.ndim >= 0; next_index(r->shape, &at)) {
+        const int64_t i = rank(r->shape, at);
+        const double factor = kept[i] == '1' ? scale : 0;
+        expect_element("dropout", element(y, at), factor * element(x, at), ROUNDED_ONCE, dtype);
+        expect_element("ddropout", element(dx, at), factor, 0, dtype);
+    }
+}
+
+START_TEST(dropped_as_torch_does)
+{
+    for (heed_random_flavor flavor = 0; flavor <= HEED_RANDOM_TORCH_2_PLAIN; flavor++) {
+        check_dropped(&dropped[_i], HEED_F32, flavor);
+        check_dropped(&dropped[_i], HEED_F64, flavor);
+    }
+}
+END_TEST
+
+static bool same_state(const heed_generator *a)
+{
+    const heed_generator b = heed_get_generator();
+    return a->next == b.next && memcmp(a->state, b.state, sizeof b.state) == 0;
+}
+
+START_TEST(nothing_is_drawn_where_nothing_is_left_to_chance)
+{
+    heed_manual_seed(1);
+    const heed_generator before = heed_get_generator();
+    for (heed_dtype dtype = 0; dtype < HEED_DTYPES; dtype++) {
+        heed_tensor *x = heed_ones(HEED_SHAPE(2, 3), dtype),
+                    *none = heed_ones(HEED_SHAPE(0), dtype);
+        ck_assert_ptr_eq(heed_dropout(x, 0, true), x);
+        ck_assert_ptr_eq(heed_dropout(x, 0.5, false), x);
+        ck_assert_ptr_eq(heed_dropout(x, 1, false), x);
+        ck_assert_ptr_eq(heed_dropout(none, 0.5, true), none);
+    }
+    const heed_shape four = HEED_SHAPE(4);
+    heed_tensor *x = wanted(heed_from_f32((float[]){1, INFINITY, NAN, -2}, four)), *dx;
+    heed_tensor *upstream = heed_from_f32((float[]){1, 1, 1, INFINITY}, four);
+    heed_tensor *y = heed_dropout(x, 1, true);
+    EXPECT_VALUES(y, 0, 0, NaN, NaN, 0); /* x times 0, as in torch */
+    heed_grad(heed_sum(heed_mul(y, upstream)), &x, 1, &dx, false);
+    EXPECT_VALUES(dx, 0, 0, 0, 0, NaN);
+    ck_assert(same_state(&before));
+}
+END_TEST
+
+START_TEST(each_call_draws_anew)
+{
+    heed_manual_seed(3);
+    heed_tensor *x = heed_ones(HEED_SHAPE(64), HEED_F32);
+    heed_tensor *first = heed_dropout(x, 0.5, true), *second = heed_dropout(x, 0.5, true);
+    ck_assert(!heed_equal(first, second));
+    heed_manual_seed(3);
+    ck_assert(heed_equal(heed_dropout(x, 0.5, true), first));
+}
+END_TEST
+
+START_TEST(dropout_refuses_and_draws_nothing)
+{
+    heed_tensor *x = heed_ones(HEED_SHAPE(2, 3), HEED_F32);
+    static const double outside[] = {-0.1, 1.1, (double)NAN, HUGE_VAL};
+    const heed_generator before = heed_get_generator();
+    for (int i = 0; i < 4; i++) {
+        ck_assert_ptr_null(heed_dropout(x, outside[i], i % 2 == 0));
+        expect_error(HEED_ERR_VALUE, "dropout: p is");
+    }
+    for (heed_dtype dtype = HEED_I64; dtype < HEED_DTYPES; dtype++) {
+        ck_assert_ptr_null(heed_dropout(heed_to(x, dtype), 0.5, true));
+        expect_error(HEED_ERR_DTYPE, "not a float; heed_to(x, HEED_F32)");
+    }
+    ck_assert(same_state(&before));
+    heed_set_random_flavor(HEED_RANDOM_TORCH_2);
+    heed_tensor *t = heed_transpose(x, 0, 1), *y = NULL;
+    int failures = 0;
+    for (; y == NULL; failures++) {
+        heed_fail_allocation(failures);
+        y = heed_dropout(t, 0.5, true);
+        heed_fail_allocation(-1);
+        ck_assert(y != NULL || (heed_error() == HEED_ERR_MEMORY && same_state(&before)));
+    }
+    ck_assert_int_gt(failures, 3);
+    ck_assert(!same_state(&before));
+}
+END_TEST
+
+void add_normalize_cases(Suite *suite)
+{
+    TCase *tests = heed_case(suite, "normalize");
+    tcase_add_loop_test(tests, normalized_as_torch_does, 0, NORMALIZED);
+    tcase_add_test(tests, layer_norm_is_accurate_far_from_0);
+    tcase_add_test(tests, lines_of_one_value_of_infinity_and_of_nothing);
+    tcase_add_test(tests, normalized_shapes_are_checked);
+    tcase_add_loop_test(tests, dropped_as_torch_does, 0, DROPPED);
+    tcase_add_test(tests, nothing_is_drawn_where_nothing_is_left_to_chance);
+    tcase_add_test(tests, each_call_draws_anew);
+    tcase_add_test(tests, dropout_refuses_and_draws_nothing);
+}
