@@ -1,181 +1,239 @@
-/* Trains the toy next-token model and shows what its attention has learned: to foresee the word
- * after *it*, look back at what *it* is. This is what `make demo` runs.
+/* Trains a next-token model, on the toy or on a text of one's own, and shows what it has learned.
+ * `make demo` runs it on the toy: to foresee the word after *it*, look back at what *it* is.
  *
- *     build/next_token [--seed N] [--heads N] [--steps N]
+ *     build/next_token [--text FILE] [--FLAG VALUE] ...        build/next_token --help
  */
 #include <errno.h>
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
-#include "examples/toy_model.h"
+#include "examples/next_token/interrupt.h"
+#include "examples/next_token/job.h"
+#include "examples/next_token/plot.h"
+#include "examples/next_token/progress.h"
+#include "examples/next_token/saved.h"
+#include "examples/next_token/write.h"
 
-static const char usage[] =
-    "usage: next_token [--seed N] [--heads N] [--steps N]\n"
-    "\n"
-    "Trains a model with one self-attention on sentences such as \"the pizza came out of the\n"
-    "oven and it tasted good\", and shows the attention of a sentence before and after.\n"
-    "\n"
-    "  --seed N    of the weights, the batches and the held-out sentences (0)\n"
-    "  --heads N   1: SelfAttention; 2 to 16: MultiHead with W_o (1)\n"
-    "  --steps N   of training, 10 to 1000000 (2000)\n"
-    "  --help      this text\n";
+/* ---- while it trains ---- */
 
-/* ---- the command line ---- */
-
-static int complain(const char *what, const char *argument)
-{
-    fprintf(stderr, "next_token: %s%s; try --help\n", what, argument);
-    return 2;
-}
-
-/* A whole number in [low, high]. */
-static bool read_number(const char *text, long long low, long long high, long long *number)
-{
-    char *end;
-    errno = 0;
-    *number = strtoll(text, &end, 10);
-    return errno == 0 && end != text && *end == '\0' && *number >= low && *number <= high;
-}
-
-/* 0: go on; 1: --help was asked for; 2: something is wrong, and has been said. */
-static int read_options(int argc, char **argv, toy_options *options)
-{
-    for (int i = 1; i < argc; i++) {
-        long long number = 0;
-        if (strcmp(argv[i], "--help") == 0) {
-            return 1;
-        }
-        if (strcmp(argv[i], "--seed") != 0 && strcmp(argv[i], "--heads") != 0 &&
-            strcmp(argv[i], "--steps") != 0) {
-            return complain("unknown argument ", argv[i]);
-        }
-        if (i + 1 == argc) {
-            return complain("no number after ", argv[i]);
-        }
-        const char *flag = argv[i++];
-        if (strcmp(flag, "--seed") == 0 && read_number(argv[i], 0, INT64_MAX, &number)) {
-            options->seed = (uint64_t)number;
-        } else if (strcmp(flag, "--heads") == 0 && read_number(argv[i], 1, 16, &number)) {
-            toy_options with_heads = toy_defaults(options->seed, (int)number);
-            with_heads.steps = options->steps;
-            *options = with_heads;
-        } else if (strcmp(flag, "--steps") == 0 && read_number(argv[i], 10, 1000000, &number)) {
-            options->steps = (int)number;
-        } else {
-            return complain("not a number that fits: ", argv[i]);
-        }
-    }
-    return 0;
-}
-
-/* ---- what is shown ---- */
-
-typedef struct progress {
+typedef struct watcher {
+    const job *job;
     const toy_language *language;
-    int steps;
-    bool terminal;
-} progress;
+    progress progress;
+    curve learnt, held_out;
+    int64_t steps_done;
+    double last_held_out;
+    char more[80], brief[60];
+} watcher;
 
-/* One line that renews itself on a terminal, one line every so often elsewhere. */
-static bool show_progress(void *context, struct toy_model *m, int step, double loss)
+static void look_at_toy(watcher *w, struct token_model *m)
 {
-    const progress *p = context;
-    const int every = p->terminal ? p->steps / 40 : p->steps / 10;
-    if ((step + 1) % (every > 0 ? every : 1) != 0 && step + 1 != p->steps) {
-        return true;
-    }
-    toy_score score = toy_evaluate(m, p->language->held_out, p->language->held_out_count);
-    printf("%sstep %5d/%d   loss %.3f   after *it*: %5.1f %% right   attention on the subject: "
-           "%5.1f %%%s",
-           p->terminal ? "\r" : "", step + 1, p->steps, loss, 100 * score.accuracy,
-           100 * score.attention, !p->terminal || step + 1 == p->steps ? "\n" : "");
-    return fflush(stdout) == 0; /* a closed pipe ends the training */
+    toy_score score = toy_evaluate(m, w->language->held_out, w->language->held_out_count);
+    snprintf(w->more, sizeof w->more,
+             "after *it*: %5.1f %% right   attention on the subject: "
+             "%5.1f %%",
+             100 * score.accuracy, 100 * score.attention);
+    snprintf(w->brief, sizeof w->brief, "*it*: %.0f %% right, attention %.0f %%",
+             100 * score.accuracy, 100 * score.attention);
 }
 
-/* The head whose *it* looks most at the subject, as a picture. */
-static void show_attention(struct toy_model *m, const toy_language *language,
-                           const toy_sentence *sentence, const char *title)
+static bool watch(void *context, struct token_model *m, const train_state *now)
 {
-    enum { SHOWN = TOY_LENGTH - 1 };
-    const char *words[SHOWN];
-    heed_scope scope;
-    heed_scope_begin(&scope);
-    for (int i = 0; i < SHOWN; i++) {
-        words[i] = language->words[sentence->token[i]];
-    }
-    heed_tensor *weights = toy_attention(m, sentence->token, SHOWN);
-    const int64_t heads = heed_size(weights, 0);
-    int64_t best = 0;
-    for (int64_t head = 1; head < heads; head++) {
-        if (heed_at(weights, HEED_INDEX(head, TOY_AT_IT, TOY_AT_SUBJECT)) >
-            heed_at(weights, HEED_INDEX(best, TOY_AT_IT, TOY_AT_SUBJECT))) {
-            best = head;
+    watcher *w = context;
+    const options *o = &w->job->options;
+    const bool toy = w->job->task == TASK_TOY;
+    w->steps_done = now->step;
+    curve_add(&w->learnt, now->step, now->loss);
+    if (now->measured) {
+        w->last_held_out = now->held_out;
+        if (!isnan(now->held_out)) {
+            curve_add(&w->held_out, now->step, now->held_out);
+        }
+        if (toy) {
+            look_at_toy(w, m);
         }
     }
-    printf("\n%s", title);
-    if (heads > 1) {
-        printf(", head %lld of %lld", (long long)best + 1, (long long)heads);
+    progress_facts facts = {.step = now->step,
+                            .steps = o->steps,
+                            .loss = now->loss,
+                            .held_out = toy ? (double)NAN : w->last_held_out,
+                            .tokens = (double)now->step * (double)o->batch *
+                                      (double)(w->job->learnt.length - 1),
+                            .more = w->more,
+                            .brief = w->brief};
+    return progress_show(&w->progress, facts, now->measured) && !interrupted();
+}
+
+static void learn(watcher *w)
+{
+    const job *j = w->job;
+    const train_options training = {j->options.steps, j->options.batch, j->options.lr};
+    fflush(stdout);
+    w->progress = progress_begin(stderr);
+    w->last_held_out = (double)NAN;
+    w->learnt = curve_begin(training.steps);
+    w->held_out = curve_begin(TRAIN_MEASUREMENTS);
+    train(j->model, &j->learnt, &j->held_out, &training, watch, w);
+    progress_end(&w->progress);
+}
+
+/* ---- what comes of it ---- */
+
+static void draw(const watcher *w)
+{
+    const job *j = w->job;
+    char title[160];
+    const char *names[PLOT_TOKENS];
+    int64_t count = 0;
+    const int64_t *tokens = job_sample(j, PLOT_TOKENS, &count);
+    for (int64_t i = 0; i < count; i++) {
+        names[i] = vocabulary_token(&j->vocabulary, tokens[i]);
     }
-    printf(" (rows look at columns, in percent)\n\n");
-    heed_tensor *picture = heed_squeeze(heed_slice(weights, 0, best, best + 1, 1), 0);
-    heed_heat_map(stdout, picture, words, words, HEED_COLOR_AUTO);
+    const char *of = j->options.text != NULL ? j->options.text
+                     : j->task == TASK_TOY   ? "the toy"
+                                             : j->options.load;
+    const char *slash = strrchr(of, '/');
+    snprintf(title, sizeof title, "next_token: %.100s, %lld steps", slash != NULL ? slash + 1 : of,
+             (long long)w->steps_done);
+    heed_scope scope;
+    heed_scope_begin_no_grad(&scope);
+    plot_write(j->options.plot, title, &w->learnt, &w->held_out,
+               model_attention(j->model, tokens, count), names);
     heed_scope_end(&scope);
 }
 
-/* Lets the model write on, one likeliest word at a time, after *it*. */
-static void show_continuation(struct toy_model *m, const toy_language *language,
-                              const toy_sentence *sentence)
+/* The prompt, or else the beginning of what is held out; and what the model adds to it. */
+static void write_text(const job *j)
 {
-    toy_sentence text = *sentence;
-    for (int i = 0; i <= TOY_AT_IT; i++) {
-        printf("%s ", language->words[text.token[i]]);
+    const options *o = &j->options;
+    const write_options writing = {o->length, o->temperature,
+                                   j->task == TASK_TOY ? 0 /* <eos> */ : VOCABULARY_NONE};
+    token_list tokens = {.count = 0};
+    int64_t count = j->prompt.count;
+    const int64_t *start = count > 0 ? j->prompt.id : job_sample(j, INT64_MAX, &count);
+    for (int64_t i = 0; i < count; i++) {
+        token_list_add(&tokens, start[i]);
     }
-    printf("->");
-    for (int length = TOY_AT_IT + 1; length < TOY_LENGTH; length++) {
-        text.token[length] = toy_next_word(m, text.token, length);
-        if (text.token[length] == 0) {
-            break; /* <eos> */
-        }
-        printf(" %s", language->words[text.token[length]]);
+    if (!heed_error_pending()) {
+        heed_manual_seed((uint64_t)o->seed); /* the same words, however the model came about */
+        text_joint joint = write_start(stdout, &j->vocabulary, &tokens, o->prompt);
+        write_on(stdout, j->model, &j->vocabulary, &tokens, joint, writing);
+        fputc('\n', stdout);
     }
+    token_list_free(&tokens);
+}
+
+static void show_before(const job *j, const toy_language *language)
+{
+    printf("%d sentences to learn from, %d held out; %d words\n", language->train_count,
+           language->held_out_count, language->word_count);
+    toy_show_attention(stdout, j->model, language, &language->held_out[0],
+                       j->options.steps > 0 ? "Before training" : "Attention");
     printf("\n");
 }
 
-static heed_status run(const toy_options *options)
+static void show_after(const job *j, const toy_language *language)
 {
-    static toy_language language;
-    toy_language_make(&language, options->seed);
-    const toy_sentence *sentence = &language.held_out[0];
-    heed_manual_seed(options->seed);
-    struct toy_model *m = toy_model_new(options, language.word_count);
-    progress p = {&language, options->steps, isatty(STDOUT_FILENO) != 0};
-    printf("%d sentences to learn from, %d held out; %d words\n", language.train_count,
-           language.held_out_count, language.word_count);
-    show_attention(m, &language, sentence, "Before training");
-    printf("\n");
-    toy_train(m, &language, options, show_progress, &p);
-    show_attention(m, &language, sentence, "After training");
-    printf("\nWhat the model writes after *it*, in sentences that it has never seen:\n\n");
-    for (int i = 0; i < language.held_out_count; i += language.held_out_count / 6) {
-        show_continuation(m, &language, &language.held_out[i]);
+    if (j->options.steps > 0) {
+        toy_show_attention(stdout, j->model, language, &language->held_out[0], "After training");
     }
-    heed_module_free(m);
+    toy_show_writing(stdout, j->model, language, &j->vocabulary, j->options.temperature);
+    if (j->options.prompt != NULL) {
+        printf("\n");
+    }
+}
+
+/* The model is safe before anything is shown of it. */
+static heed_status keep(const watcher *w)
+{
+    const job *j = w->job;
+    if (j->options.save != NULL) {
+        saved_write(j->options.save, j->model, j->task, &j->vocabulary);
+    }
+    if (j->options.plot != NULL) {
+        draw(w);
+    }
+    if (interrupted() && !heed_error_pending()) {
+        fprintf(stderr, "next_token: interrupted after step %lld of %lld%s%s\n",
+                (long long)w->steps_done, (long long)j->options.steps,
+                j->options.save != NULL ? "; the model is in " : "",
+                j->options.save != NULL ? j->options.save : "");
+    }
     return heed_error_pending();
+}
+
+static heed_status run(const job *j, const toy_language *language)
+{
+    watcher w = {.job = j, .language = language};
+    const bool toy = j->task == TASK_TOY;
+    interrupt_catch();
+    if (toy) {
+        show_before(j, language);
+    }
+    if (j->options.steps > 0) {
+        learn(&w);
+    } else if (!toy && j->held_out.count > 0) {
+        fprintf(stderr, "held-out loss %.3f nats per token\n",
+                pieces_loss(j->model, &j->held_out, j->options.batch));
+    }
+    if (keep(&w) != HEED_OK || interrupted()) {
+        return heed_error_pending();
+    }
+    if (toy) {
+        show_after(j, language);
+    }
+    if (!toy || j->options.prompt != NULL) {
+        write_text(j);
+    }
+    return heed_error_pending();
+}
+
+/* ---- the ends ---- */
+
+/* The pending error in one line, whatever stands in the names of files. */
+static int complain(int status)
+{
+    heed_error();
+    fputs("next_token: ", stderr);
+    for (const char *c = heed_error_message(); *c != '\0'; c++) {
+        fputc((unsigned char)*c < ' ' || *c == 0x7F ? '?' : *c, stderr);
+    }
+    fputs(status == 2 ? "; try --help\n" : "\n", stderr);
+    return status;
+}
+
+/* All that was written must have arrived; a reader who has gone away knows why. */
+static int finish(void)
+{
+    if (fflush(stdout) == 0 && !ferror(stdout)) {
+        return EXIT_SUCCESS;
+    }
+    if (errno != EPIPE) {
+        fprintf(stderr, "next_token: standard output: %s\n", strerror(errno));
+    }
+    return EXIT_FAILURE;
 }
 
 int main(int argc, char **argv)
 {
-    toy_options options = toy_defaults(0, 1);
-    int status = read_options(argc, argv, &options);
-    if (status == 1) {
-        fputs(usage, stdout);
-        return EXIT_SUCCESS;
+    static toy_language language; /* too large for a stack */
+    job j = {.task = TASK_TOY};
+    if (*heed_isa() == '\0') {
+        return complain(1); /* HEED_ISA asks for what there is not */
     }
-    if (status == 2) {
-        return status;
+    const options o = options_read(argc, argv);
+    if (o.help) {
+        options_help(stdout);
+        return finish();
     }
-    heed_on_error(heed_die);
-    return run(&options) == HEED_OK && !ferror(stdout) ? EXIT_SUCCESS : EXIT_FAILURE;
+    if (heed_error_pending() || job_prepare(&j, &o, &language) != HEED_OK) {
+        return complain(heed_error_pending() == HEED_ERR_MEMORY ? 1 : 2);
+    }
+    if (run(&j, &language) != HEED_OK) {
+        return complain(1);
+    }
+    job_free(&j);
+    return finish();
 }

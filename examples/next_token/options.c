@@ -20,8 +20,15 @@ typedef struct flag {
 } flag;
 
 #define ROW(kind, field, value, low, high, toy, by_char, by_word, help)                            \
-    {kind, #field,                  value,          (double)(low),                                 \
-     (double)(high), {toy, by_char, by_word}, help, offsetof(options, field), offsetof(options, given.field)},
+    {kind,                                                                                         \
+     #field,                                                                                       \
+     value,                                                                                        \
+     (double)(low),                                                                                \
+     (double)(high),                                                                               \
+     {toy, by_char, by_word},                                                                      \
+     help,                                                                                         \
+     offsetof(options, field),                                                                     \
+     offsetof(options, given.field)},
 static const flag flags[] = {OPTIONS(ROW)};
 enum { FLAGS = sizeof flags / sizeof *flags };
 
@@ -198,11 +205,14 @@ static const char introduction[] =
 static const char conclusion[] =
     "\n"
     "What the model writes goes to stdout, progress to stderr. The last tenth of a text is held\n"
-    "out; losses are in nats per token. The same seed gives the same output. A loaded model brings\n"
-    "its level, vocabulary, d-model, heads and context. Ctrl-C ends the training after the step at\n"
+    "out; losses are in nats per token. The same seed gives the same output. A loaded model "
+    "brings\n"
+    "its level, vocabulary, d-model, heads and context. Ctrl-C ends the training after the step "
+    "at\n"
     "work, saves and draws; a second one ends at once. NO_COLOR and TERM=dumb are respected.\n"
     "\n"
-    "Exit status: 0 done, or ended by Ctrl-C; 2 something is wrong with the flags or the files they\n"
+    "Exit status: 0 done, or ended by Ctrl-C; 2 something is wrong with the flags or the files "
+    "they\n"
     "name; 1 anything else.\n"
     "\n"
     "  next_token --text book.txt --save book.safetensors --plot book.svg\n"

@@ -22,7 +22,7 @@ const char *text_token_name(text_level level)
 /* ---- bytes that grow ---- */
 
 /* Makes room for `more` bytes after the length. */
-static bool reserve(text *t, size_t more)
+static bool reserve(text_buffer *t, size_t more)
 {
     size_t capacity = t->capacity > 0 ? t->capacity : 256;
     while (capacity - t->length < more) {
@@ -40,7 +40,7 @@ static bool reserve(text *t, size_t more)
     return true;
 }
 
-void text_append(text *to, const char *bytes, size_t length)
+void text_append(text_buffer *to, const char *bytes, size_t length)
 {
     if (length > 0 && reserve(to, length)) {
         memcpy(to->bytes + to->length, bytes, length);
@@ -48,10 +48,10 @@ void text_append(text *to, const char *bytes, size_t length)
     }
 }
 
-void text_free(text *t)
+void text_free(text_buffer *t)
 {
     heed_free(t->bytes, t->capacity);
-    *t = (text){.length = 0};
+    *t = (text_buffer){.length = 0};
 }
 
 /* ---- UTF-8 ---- */
@@ -60,7 +60,7 @@ int utf8_length(const char *bytes, size_t left, uint32_t *code)
 {
     static const uint32_t least[] = {0, 0, 0x80, 0x800, 0x10000}; /* that needs so many bytes */
     const unsigned char first = left > 0 ? (unsigned char)bytes[0] : 0xFF;
-    const int length = first < 0x80                ? 1
+    const int length = first < 0x80             ? 1
                        : (first & 0xE0) == 0xC0 ? 2
                        : (first & 0xF0) == 0xE0 ? 3
                        : (first & 0xF8) == 0xF0 ? 4
@@ -103,7 +103,7 @@ bool text_check(const char *name, const char *bytes, size_t length)
 
 /* ---- files ---- */
 
-static void read_bytes(text *t, const char *path)
+static void read_bytes(text_buffer *t, const char *path)
 {
     FILE *file = fopen(path, "rb");
     size_t count = file != NULL;
@@ -121,10 +121,10 @@ static void read_bytes(text *t, const char *path)
     }
 }
 
-text text_read(const char *path)
+text_buffer text_read(const char *path)
 {
     static const char mark[] = "\xEF\xBB\xBF";
-    text t = {.length = 0};
+    text_buffer t = {.length = 0};
     read_bytes(&t, path);
     if (heed_error_pending() || !text_check(path, t.bytes, t.length)) {
         text_free(&t);

@@ -17,20 +17,20 @@ const char *text_level_name(text_level level);
 const char *text_token_name(text_level level);
 
 /* Bytes that grow. They belong to the one who holds the struct; zero is empty. */
-typedef struct text {
+typedef struct text_buffer {
     char *bytes;
     size_t length, capacity;
-} text;
+} text_buffer;
 
 /* text_append: HEED_ERR_MEMORY is pending afterwards if there is none. */
-void text_append(text *to, const char *bytes, size_t length);
-void text_free(text *t);
+void text_append(text_buffer *to, const char *bytes, size_t length);
+void text_free(text_buffer *t);
 
 /* text_read: the whole of a file. A byte order mark is dropped, and the two characters that end a
  * line in some systems become one.
  *
  * HEED_ERR_VALUE: a file that cannot be read, is empty or larger than 1 GiB, or is no text. */
-text text_read(const char *path);
+text_buffer text_read(const char *path);
 
 /* utf8_length: how many bytes the character at `bytes` has, 1 to 4, and which it is; 0: `left` bytes
  * do not begin with UTF-8. */
@@ -47,12 +47,12 @@ size_t text_next_token(text_level level, const char *bytes, size_t length, size_
 
 /* What joining has to remember of the tokens before. */
 typedef struct text_joint {
-    bool tight;       /* no blank after the last token */
-    unsigned quotes;  /* which kinds of quotation marks are open */
+    bool tight;      /* no blank after the last token */
+    unsigned quotes; /* which kinds of quotation marks are open */
 } text_joint;
 
 /* text_join: appends a token to `to`, with a blank before it if the level and the tokens ask for
  * one. Begin with the joint {.tight = true}. */
-void text_join(text *to, text_level level, text_joint *joint, const char *token);
+void text_join(text_buffer *to, text_level level, text_joint *joint, const char *token);
 
 #endif

@@ -14,12 +14,14 @@ typedef struct range {
 
 /* Outside ASCII all are letters but these. */
 static const range others[] = {
-    {0x80, 0xA0, BLANK},     {0xA1, 0xA9, MARK},      {0xAB, 0xB1, MARK},     {0xB4, 0xB4, MARK},
-    {0xB6, 0xB8, MARK},      {0xBB, 0xBB, MARK},      {0xBF, 0xBF, MARK},     {0xD7, 0xD7, MARK},
-    {0xF7, 0xF7, MARK},      {0x1680, 0x1680, BLANK}, {0x2000, 0x200B, BLANK}, {0x2010, 0x2027, MARK},
-    {0x2028, 0x202F, BLANK}, {0x2030, 0x205E, MARK},  {0x205F, 0x2064, BLANK}, {0x20A0, 0x20CF, MARK},
-    {0x2190, 0x2BFF, MARK},  {0x3000, 0x3000, BLANK}, {0x3001, 0x3003, MARK}, {0x3008, 0x3020, MARK},
-    {0x30FB, 0x30FB, MARK},  {0xFEFF, 0xFEFF, BLANK}, {0xFF01, 0xFF0F, MARK}, {0xFF1A, 0xFF20, MARK},
+    {0x80, 0xA0, BLANK},     {0xA1, 0xA9, MARK},      {0xAB, 0xB1, MARK},
+    {0xB4, 0xB4, MARK},      {0xB6, 0xB8, MARK},      {0xBB, 0xBB, MARK},
+    {0xBF, 0xBF, MARK},      {0xD7, 0xD7, MARK},      {0xF7, 0xF7, MARK},
+    {0x1680, 0x1680, BLANK}, {0x2000, 0x200B, BLANK}, {0x2010, 0x2027, MARK},
+    {0x2028, 0x202F, BLANK}, {0x2030, 0x205E, MARK},  {0x205F, 0x2064, BLANK},
+    {0x20A0, 0x20CF, MARK},  {0x2190, 0x2BFF, MARK},  {0x3000, 0x3000, BLANK},
+    {0x3001, 0x3003, MARK},  {0x3008, 0x3020, MARK},  {0x30FB, 0x30FB, MARK},
+    {0xFEFF, 0xFEFF, BLANK}, {0xFF01, 0xFF0F, MARK},  {0xFF1A, 0xFF20, MARK},
     {0xFF3B, 0xFF40, MARK},  {0xFF5B, 0xFF65, MARK},  {0x1F000, 0x1FAFF, MARK},
 };
 
@@ -32,11 +34,11 @@ static kind kind_of(uint32_t code)
 {
     if (code < 0x80) {
         const char c = (char)code;
-        return c == '\n'                   ? LINE_END
-               : c <= ' ' || c == 0x7F     ? BLANK
-               : is_digit(c) || c == '_'   ? LETTER
+        return c == '\n'                                ? LINE_END
+               : c <= ' ' || c == 0x7F                  ? BLANK
+               : is_digit(c) || c == '_'                ? LETTER
                : (c | 0x20) >= 'a' && (c | 0x20) <= 'z' ? LETTER
-                                           : MARK;
+                                                        : MARK;
     }
     for (size_t i = 0; i < sizeof others / sizeof *others; i++) {
         if (code >= others[i].first && code <= others[i].last) {
@@ -67,13 +69,13 @@ static size_t link_at(const char *bytes, size_t length, size_t at)
     if (bytes[at] == '.' || bytes[at] == ',') {
         return is_digit(bytes[at - 1]) && at + 1 < length && is_digit(bytes[at + 1]);
     }
-    const size_t link = bytes[at] == '\'' ? 1
-                        : length - at >= 3 && memcmp(bytes + at, curly, 3) == 0 ? 3 : 0;
+    const size_t link = bytes[at] == '\''                                       ? 1
+                        : length - at >= 3 && memcmp(bytes + at, curly, 3) == 0 ? 3
+                                                                                : 0;
     return link > 0 && kind_at(bytes, length, at + link, &step) == LETTER ? link : 0;
 }
 
-size_t text_next_token(text_level level, const char *bytes, size_t length, size_t at,
-                       size_t *start)
+size_t text_next_token(text_level level, const char *bytes, size_t length, size_t at, size_t *start)
 {
     size_t step = 0;
     kind first = kind_at(bytes, length, at, &step);
@@ -96,8 +98,10 @@ size_t text_next_token(text_level level, const char *bytes, size_t length, size_
 
 /* Marks that stand close to the token before them, after them, or both; each after a blank, so that
  * a search finds whole marks alone. */
-static const char close_before[] = " . , ; : ! ? ) ] } % … ’ ” » ‰ ° - / \\ – — ‑ @ ^ 、 。 ， ！ ？ ； ： ） 」 』 》 〉";
-static const char close_after[] = " ( [ { $ £ € # “ ‘ „ « ¿ ¡ - / \\ – — ‑ @ ^ 、 。 ， ！ ？ ； ： （ 「 『 《 〈";
+static const char close_before[] =
+    " . , ; : ! ? ) ] } % … ’ ” » ‰ ° - / \\ – — ‑ @ ^ 、 。 ， ！ ？ ； ： ） 」 』 》 〉";
+static const char close_after[] =
+    " ( [ { $ £ € # “ ‘ „ « ¿ ¡ - / \\ – — ‑ @ ^ 、 。 ， ！ ？ ； ： （ 「 『 《 〈";
 static const char quotes[] = "\"'`"; /* which open and close by turns */
 
 static bool is_among(const char *marks, const char *mark, size_t length)
@@ -110,7 +114,7 @@ static bool is_among(const char *marks, const char *mark, size_t length)
     return false;
 }
 
-void text_join(text *to, text_level level, text_joint *joint, const char *token)
+void text_join(text_buffer *to, text_level level, text_joint *joint, const char *token)
 {
     const size_t length = strlen(token);
     size_t step;

@@ -4,7 +4,7 @@
 #include <math.h>
 #include <string.h>
 
-enum { MEASUREMENTS = 40 };
+#include "examples/next_token/progress.h"
 
 /* The settings that need no flag: they train the toy's 1, 2 and 4 heads alike, and texts too. */
 static const double eps = 1e-4, weight_decay = 0.1;
@@ -43,13 +43,12 @@ double pieces_loss(struct token_model *m, const pieces *p, int64_t batch)
         const int64_t count = p->count - first < batch ? p->count - first : batch;
         heed_scope scope;
         heed_scope_begin_no_grad(&scope);
-        heed_tensor *which =
-            heed_arange((double)first, (double)(first + count), 1, HEED_I64);
+        heed_tensor *which = heed_arange((double)first, (double)(first + count), 1, HEED_I64);
         heed_tensor *loss = model_loss(m, rows_of(p, heed_data_i64(which), count));
         sum += (double)count * heed_item(loss);
         heed_scope_end(&scope);
     }
-    return p->count > 0 ? sum / (double)p->count : NAN;
+    return p->count > 0 ? sum / (double)p->count : (double)NAN;
 }
 
 /* ---- steps ---- */
@@ -78,11 +77,6 @@ static double take_step(struct token_model *m, const pieces *p, int64_t batch,
     return value;
 }
 
-static bool measures_at(int64_t step, int64_t steps)
-{
-    return step == steps || step % (steps > MEASUREMENTS ? steps / MEASUREMENTS : 1) == 0;
-}
-
 heed_status train(struct token_model *m, const pieces *learnt, const pieces *held_out,
                   const train_options *options, train_watch *watch, void *context)
 {
@@ -91,8 +85,14 @@ heed_status train(struct token_model *m, const pieces *learnt, const pieces *hel
     bool more = adamw != NULL;
     for (int64_t step = 1; step <= options->steps && more; step++) {
         adamw->lr = learning_rate(options, step - 1);
-        train_state now = {step, take_step(m, learnt, options->batch, adamw), NAN};
-        if (measures_at(step, options->steps)) {
+        train_state now = {.step = step, .held_out = (double)NAN};
+        now.loss = take_step(m, learnt, options->batch, adamw);
+        if (!isfinite(now.loss) && !heed_error_pending()) {
+            heed_fail(HEED_ERR_VALUE, "the loss is %f at step %lld; try a lower learning rate",
+                      now.loss, (long long)step);
+        }
+        now.measured = progress_turn(step, options->steps, TRAIN_MEASUREMENTS);
+        if (now.measured) {
             now.held_out = pieces_loss(m, held_out, options->batch);
         }
         more = !heed_error_pending() && (watch == NULL || watch(context, m, &now));

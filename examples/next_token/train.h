@@ -19,6 +19,8 @@ pieces pieces_in_turn(const int64_t *tokens, int64_t count, int64_t context, int
 /* pieces_loss: the mean loss over all pieces, `batch` at a time; NaN if there are none. */
 double pieces_loss(struct token_model *m, const pieces *p, int64_t batch);
 
+enum { TRAIN_MEASUREMENTS = 40 };
+
 typedef struct train_options {
     int64_t steps, batch;
     double lr;
@@ -27,11 +29,13 @@ typedef struct train_options {
 typedef struct train_state {
     int64_t step;    /* that has just been taken; the first is 1 */
     double loss;     /* of its batch, nats per token */
-    double held_out; /* NaN, but about 40 times in a training */
+    bool measured;   /* about TRAIN_MEASUREMENTS times, and after the last step */
+    double held_out; /* then: the loss of what is held out; NaN if nothing is */
 } train_state;
 
 /* train: takes options->steps steps, and calls `watch` (or none) after each, until it returns false.
- * Random numbers go on from where drawing the model left them. */
+ * Random numbers go on from where drawing the model left them.
+ * HEED_ERR_VALUE: the loss has become infinite or NaN. */
 typedef bool train_watch(void *context, struct token_model *m, const train_state *now);
 heed_status train(struct token_model *m, const pieces *learnt, const pieces *held_out,
                   const train_options *options, train_watch *watch, void *context);

@@ -127,7 +127,7 @@ static int by_uses(const void *left, const void *right)
     return a->start < b->start ? -1 : a->start > b->start;
 }
 
-vocabulary vocabulary_of_text(text_level level, const text *t, int64_t limit)
+vocabulary vocabulary_of_text(text_level level, const text_buffer *t, int64_t limit)
 {
     vocabulary v = start(level, true);
     size_t at = 0, token = 0, length;
@@ -151,8 +151,8 @@ vocabulary vocabulary_of_list(text_level level, bool with_unknown, const char *l
     vocabulary v = start(level, with_unknown);
     uint32_t code;
     while (*list != '\0' && !heed_error_pending()) {
-        const size_t length =
-            level == TEXT_WORD ? strcspn(list, " ") : (size_t)utf8_length(list, strlen(list), &code);
+        const size_t length = level == TEXT_WORD ? strcspn(list, " ")
+                                                 : (size_t)utf8_length(list, strlen(list), &code);
         const int64_t count = v.count;
         if (length > 0) {
             count_token(&v, list, length);
@@ -169,9 +169,9 @@ vocabulary vocabulary_of_list(text_level level, bool with_unknown, const char *l
     return v;
 }
 
-text vocabulary_list(const vocabulary *v)
+text_buffer vocabulary_list(const vocabulary *v)
 {
-    text list = {.length = 0};
+    text_buffer list = {.length = 0};
     const int64_t first = v->unknown == 0;
     for (int64_t id = first; id < v->count; id++) {
         text_append(&list, " ", v->level == TEXT_WORD && id > first);

@@ -24,7 +24,7 @@ typedef struct vocabulary {
     text_level level;
     int64_t unknown; /* the number of <unknown>, which stands for all others; or VOCABULARY_NONE */
     int64_t count;
-    text spelling; /* of the tokens, each ended by a NUL */
+    text_buffer spelling;             /* of the tokens, each ended by a NUL */
     vocabulary_entry *entries; /* by number */
     int32_t *slots;            /* of a hash table: number + 1, or 0 */
     int64_t capacity, slot_count;
@@ -32,7 +32,7 @@ typedef struct vocabulary {
 
 /* vocabulary_of_text: <unknown>, and the tokens of a text, the most frequent first; if they are more
  * than `limit` with it, the others are left out. */
-vocabulary vocabulary_of_text(text_level level, const text *t, int64_t limit);
+vocabulary vocabulary_of_text(text_level level, const text_buffer *t, int64_t limit);
 
 /* vocabulary_of_list: the tokens of a list as vocabulary_list writes it, in that order, with
  * <unknown> before them if there is one.
@@ -41,7 +41,7 @@ vocabulary vocabulary_of_list(text_level level, bool with_unknown, const char *l
 
 /* vocabulary_list: the tokens as one text: words with blanks between, characters without. <unknown>
  * is not among them. Ends with a NUL. */
-text vocabulary_list(const vocabulary *v);
+text_buffer vocabulary_list(const vocabulary *v);
 
 void vocabulary_free(vocabulary *v);
 
