@@ -5,7 +5,7 @@
 #include <stdbool.h>
 
 /* interrupt_catch: from now on SIGINT and SIGTERM only make interrupted() true; the second time
- * each does what it did before. */
+ * each ends the program. */
 void interrupt_catch(void);
 bool interrupted(void);
 

@@ -128,7 +128,8 @@ static void take_prompt(job *j)
     if (unknown.bytes != NULL) {
         heed_fail(HEED_ERR_VALUE, "--prompt: '%.*s' is none of the model's %lld %ss",
                   unknown.length < 80 ? (int)unknown.length : 80, unknown.bytes,
-                  (long long)j->vocabulary.count, text_token_name(j->vocabulary.level));
+                  (long long)(j->vocabulary.count - (j->vocabulary.unknown == 0)),
+                  text_token_name(j->vocabulary.level));
     } else if (j->prompt.count == 0) {
         heed_fail(HEED_ERR_VALUE, "--prompt: empty; the model needs something to go on from");
     }

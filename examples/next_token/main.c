@@ -35,8 +35,8 @@ static void look_at_toy(watcher *w, struct token_model *m)
              "after *it*: %5.1f %% right   attention on the subject: "
              "%5.1f %%",
              100 * score.accuracy, 100 * score.attention);
-    snprintf(w->brief, sizeof w->brief, "*it*: %.0f %% right, attention %.0f %%",
-             100 * score.accuracy, 100 * score.attention);
+    snprintf(w->brief, sizeof w->brief, "right %3.0f %%  attention %3.0f %%", 100 * score.accuracy,
+             100 * score.attention);
 }
 
 static bool watch(void *context, struct token_model *m, const train_state *now)
@@ -63,14 +63,14 @@ static bool watch(void *context, struct token_model *m, const train_state *now)
                                       (double)(w->job->learnt.length - 1),
                             .more = w->more,
                             .brief = w->brief};
-    return progress_show(&w->progress, facts, now->measured) && !interrupted();
+    progress_show(&w->progress, facts, now->measured);
+    return !interrupted();
 }
 
 static void learn(watcher *w)
 {
     const job *j = w->job;
     const train_options training = {j->options.steps, j->options.batch, j->options.lr};
-    fflush(stdout);
     w->progress = progress_begin(stderr);
     w->last_held_out = (double)NAN;
     w->learnt = curve_begin(training.steps);
@@ -164,6 +164,19 @@ static heed_status keep(const watcher *w)
     return heed_error_pending();
 }
 
+/* ---- standard output ---- */
+
+static int output_error; /* errno of the first write that failed */
+
+static bool flush_output(void)
+{
+    errno = 0;
+    if (output_error == 0 && (fflush(stdout) != 0 || ferror(stdout))) {
+        output_error = errno != 0 ? errno : EIO;
+    }
+    return output_error == 0;
+}
+
 static heed_status run(const job *j, const toy_language *language)
 {
     watcher w = {.job = j, .language = language};
@@ -171,6 +184,9 @@ static heed_status run(const job *j, const toy_language *language)
     interrupt_catch();
     if (toy) {
         show_before(j, language);
+    }
+    if (!flush_output()) {
+        return HEED_OK; /* nobody is there to see the rest */
     }
     if (j->options.steps > 0) {
         learn(&w);
@@ -207,13 +223,10 @@ static int complain(int status)
 /* All that was written must have arrived; a reader who has gone away knows why. */
 static int finish(void)
 {
-    if (fflush(stdout) == 0 && !ferror(stdout)) {
-        return EXIT_SUCCESS;
+    if (!flush_output() && output_error != EPIPE) {
+        fprintf(stderr, "next_token: standard output: %s\n", strerror(output_error));
     }
-    if (errno != EPIPE) {
-        fprintf(stderr, "next_token: standard output: %s\n", strerror(errno));
-    }
-    return EXIT_FAILURE;
+    return output_error == 0 ? EXIT_SUCCESS : EXIT_FAILURE;
 }
 
 int main(int argc, char **argv)

@@ -71,28 +71,39 @@ static void draw_bar(char *bar, int64_t step, int64_t steps, int inside)
     strcpy(bar + 1 + inside, "]");
 }
 
-void progress_bar(char line[PROGRESS_LINE], const progress_facts *f, int columns)
+/* The facts in words, in the order of reading; what does not fit gives way: what stands further
+ * right first, and the bar before the losses, but the time last. */
+static void put_words(char line[PROGRESS_LINE], const progress_facts *f, int width, bool ended)
 {
-    char step[48], loss[40], held_out[40] = "", speed[40], left[40], time[24];
-    char bar[LONGEST_BAR + 3] = "", words[PROGRESS_LINE] = "";
-    const int width = columns < PROGRESS_MOST_COLUMNS ? columns - 1 : PROGRESS_MOST_COLUMNS - 1;
-    describe_time(time, sizeof time, f->seconds * ((double)f->steps / (double)f->step - 1));
-    snprintf(step, sizeof step, "step %lld/%lld", (long long)f->step, (long long)f->steps);
+    char step[64], loss[40], held_out[40] = "", speed[40], left[40] = "", time[24];
+    const int digits = snprintf(NULL, 0, "%lld", (long long)f->steps);
+    snprintf(step, sizeof step, "%s%*lld/%lld", ended ? "step " : "", digits, (long long)f->step,
+             (long long)f->steps);
     snprintf(loss, sizeof loss, "loss %.3f", f->loss);
-    snprintf(left, sizeof left, "%s left", time);
-    snprintf(speed, sizeof speed, "%.0f tokens/s", rate(f));
+    snprintf(speed, sizeof speed, "%.1fk tokens/s", rate(f) / 1000);
     if (!isnan(f->held_out)) {
         snprintf(held_out, sizeof held_out, "held-out %.3f", f->held_out);
     }
-    /* In the order of reading; what matters least gives way first. */
-    const char *const parts[] = {step, loss, held_out, f->brief, speed, left};
-    int room = width - (int)strlen(left) - 2;
-    for (int i = 0; i < 5; i++) {
-        append(words, room, parts[i]);
+    if (!ended) {
+        describe_time(time, sizeof time, f->seconds * ((double)f->steps / (double)f->step - 1));
+        snprintf(left, sizeof left, "%s left", time);
     }
-    append(words, width, left);
-    room = width - (int)strlen(words) - 4;
-    if (room >= SHORTEST_BAR) {
+    const int room = width - (int)strlen(left) - (ended ? 0 : 2);
+    const char *const parts[] = {step, loss, held_out, f->brief, speed};
+    *line = '\0';
+    for (int i = 0; i < 5; i++) {
+        append(line, i < 3 || ended ? room : room - SHORTEST_BAR - 4, parts[i]);
+    }
+    append(line, width, left);
+}
+
+void progress_bar(char line[PROGRESS_LINE], const progress_facts *f, int columns, bool ended)
+{
+    char bar[LONGEST_BAR + 3] = "", words[PROGRESS_LINE];
+    const int width = columns < PROGRESS_LINE ? columns - 1 : PROGRESS_LINE - 1;
+    put_words(words, f, width, ended);
+    const int room = width - (int)strlen(words) - 4;
+    if (room >= SHORTEST_BAR && !ended) {
         draw_bar(bar, f->step, f->steps, room < LONGEST_BAR ? room : LONGEST_BAR);
     }
     *line = '\0';
@@ -124,7 +135,7 @@ progress progress_begin(FILE *stream)
     };
 }
 
-bool progress_show(progress *p, progress_facts facts, bool always)
+void progress_show(progress *p, progress_facts facts, bool always)
 {
     const double now = clock_seconds();
     char line[PROGRESS_LINE];
@@ -133,23 +144,18 @@ bool progress_show(progress *p, progress_facts facts, bool always)
         progress_plain(line, &facts);
         fprintf(p->stream, "%s\n", line);
     } else if (p->terminal && (always || now - p->shown >= between)) {
-        progress_bar(line, &facts, p->columns);
+        progress_bar(line, &facts, p->columns, false);
         fprintf(p->stream, "\r%s\033[K", line);
+        progress_bar(p->last, &facts, p->columns, true);
         p->shown = now;
     }
-    if (always) {
-        progress_plain(p->last, &facts);
-    }
-    return fflush(p->stream) == 0;
+    fflush(p->stream);
 }
 
-bool progress_end(progress *p)
+void progress_end(progress *p)
 {
     if (p->terminal && p->shown > 0) {
-        fprintf(p->stream, "\r\033[K");
+        fprintf(p->stream, "\r\033[K%s\n", p->last);
     }
-    if (p->terminal && *p->last != '\0') {
-        fprintf(p->stream, "%s\n", p->last);
-    }
-    return fflush(p->stream) == 0;
+    fflush(p->stream);
 }

@@ -18,8 +18,9 @@ typedef struct progress_facts {
     const char *more, *brief; /* what the task adds in a plain line, and in a bar; or "" */
 } progress_facts;
 
-/* progress_bar: the line for a terminal, narrower than `columns`; progress_plain: the other. */
-void progress_bar(char line[PROGRESS_LINE], const progress_facts *facts, int columns);
+/* progress_bar: the line for a terminal, narrower than `columns`; without the bar when the training
+ * has ended. progress_plain: the line for all else. */
+void progress_bar(char line[PROGRESS_LINE], const progress_facts *facts, int columns, bool ended);
 void progress_plain(char line[PROGRESS_LINE], const progress_facts *facts);
 
 /* progress_turn: is `step` one of about `times` steps that divide all `steps` evenly? The last is. */
@@ -30,16 +31,16 @@ typedef struct progress {
     bool terminal;
     int columns;
     double began, shown;      /* seconds of the clock */
-    char last[PROGRESS_LINE]; /* what stays when the bar goes */
+    char last[PROGRESS_LINE]; /* numbers, which stay when the bar goes */
 } progress;
 
 /* progress_begin: looks at the stream, TERM and COLUMNS. */
 progress progress_begin(FILE *stream);
 
 /* progress_show: shows the facts if it is time to; `seconds` need not be set. `always` is for facts
- * that are new.  progress_end: clears the bar; its last numbers stay.
- * False if the stream takes nothing any more. */
-bool progress_show(progress *p, progress_facts facts, bool always);
-bool progress_end(progress *p);
+ * that are new. progress_end: clears the bar; its last numbers stay. A stream that takes nothing any
+ * more does not stop a training. */
+void progress_show(progress *p, progress_facts facts, bool always);
+void progress_end(progress *p);
 
 #endif

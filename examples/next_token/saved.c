@@ -51,7 +51,7 @@ static void read_about(saved_model *saved, const heed_safetensors *file, const c
     if (heed_error_pending()) {
         return;
     }
-    if (is == NULL || strcmp(is, format) != 0 || words == NULL || i == TASKS ||
+    if (is == NULL || strcmp(is, format) != 0 || words == NULL || *words == '\0' || i == TASKS ||
         saved->sizes.context == 0 || saved->sizes.d_model == 0 || saved->sizes.heads == 0) {
         heed_fail(HEED_ERR_VALUE, "--load: %s: no model that --save has written", path);
     } else if (text_check("--load: the vocabulary", words, strlen(words))) {

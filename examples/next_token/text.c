@@ -112,7 +112,7 @@ static void read_bytes(text_buffer *t, const char *path)
         t->length += count;
     }
     if (file == NULL || ferror(file)) {
-        heed_fail(HEED_ERR_VALUE, "%s: %s", path, strerror(errno));
+        heed_fail(HEED_ERR_VALUE, "cannot read %s: %s", path, strerror(errno));
     } else if (t->length > most_bytes) {
         heed_fail(HEED_ERR_VALUE, "%s: larger than 1 GiB", path);
     }

@@ -24,7 +24,7 @@ typedef struct vocabulary {
     text_level level;
     int64_t unknown; /* the number of <unknown>, which stands for all others; or VOCABULARY_NONE */
     int64_t count;
-    text_buffer spelling;             /* of the tokens, each ended by a NUL */
+    text_buffer spelling;      /* of the tokens, each ended by a NUL */
     vocabulary_entry *entries; /* by number */
     int32_t *slots;            /* of a hash table: number + 1, or 0 */
     int64_t capacity, slot_count;
