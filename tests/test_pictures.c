@@ -29,9 +29,8 @@ START_TEST(test_progress_fits)
     }
     char line[PROGRESS_LINE];
     progress_bar(line, &facts, 100, false);
-    ck_assert_str_eq(line,
-                     "[=>                  ]   123/2000  loss 2.500  held-out 2.750  in brief  "
-                     "12.3k tokens/s  15:31 left");
+    ck_assert_str_eq(line, "[=>                ]   123/2000  loss 2.500  held-out 2.750  in brief  "
+                           "12.3k tokens/s  15:31 left");
     progress_bar(line, &facts, 60, false);
     ck_assert_str_eq(line, " 123/2000  loss 2.500  held-out 2.750  15:31 left");
     progress_bar(line, &facts, 100, true);

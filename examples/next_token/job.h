@@ -17,8 +17,8 @@ typedef struct job {
     struct token_model *model;
 } job;
 
-/* job_prepare: reads the files, makes or loads the model and checks that the outputs can be written.
- * The caller holds the toy's language.
+/* job_prepare: reads the files, makes or loads the model, and checks that the outputs can be
+ * written. The caller holds the toy's language.
  * HEED_ERR_VALUE: something is wrong with what was asked for, and the sentence says what. */
 heed_status job_prepare(job *j, const options *given, toy_language *language);
 void job_free(job *j);

@@ -241,12 +241,15 @@ int main(int argc, char **argv)
         options_help(stdout);
         return finish();
     }
-    if (heed_error_pending() || job_prepare(&j, &o, &language) != HEED_OK) {
-        return complain(heed_error_pending() == HEED_ERR_MEMORY ? 1 : 2);
+    /* Until the training begins, what is wrong is wrong with what was asked for. */
+    const bool ready = !heed_error_pending() && job_prepare(&j, &o, &language) == HEED_OK;
+    if (ready) {
+        run(&j, &language);
     }
-    if (run(&j, &language) != HEED_OK) {
-        return complain(1);
-    }
+    const heed_status error = heed_error_pending();
     job_free(&j);
+    if (error != HEED_OK) {
+        return complain(ready || error == HEED_ERR_MEMORY ? 1 : 2);
+    }
     return finish();
 }

@@ -19,16 +19,11 @@ typedef struct flag {
     size_t offset, given; /* in the struct of options */
 } flag;
 
+/* clang-format off */
 #define ROW(kind, field, value, low, high, toy, by_char, by_word, help)                            \
-    {kind,                                                                                         \
-     #field,                                                                                       \
-     value,                                                                                        \
-     (double)(low),                                                                                \
-     (double)(high),                                                                               \
-     {toy, by_char, by_word},                                                                      \
-     help,                                                                                         \
-     offsetof(options, field),                                                                     \
-     offsetof(options, given.field)},
+    {kind, #field, value, (double)(low), (double)(high), {toy, by_char, by_word}, help,            \
+     offsetof(options, field), offsetof(options, given.field)},
+/* clang-format on */
 static const flag flags[] = {OPTIONS(ROW)};
 enum { FLAGS = sizeof flags / sizeof *flags };
 
@@ -49,7 +44,8 @@ static typed_name name_of(const flag *f)
     return name;
 }
 
-/* The flag that `argument` is, alone or before a '='; NULL: none. *value is what follows the '='. */
+/* The flag that `argument` is, alone or before a '='; NULL: none. *value is what
+ * follows the '='. */
 static const flag *find(const char *argument, const char **value)
 {
     const size_t length = strcspn(argument, "=");
@@ -197,43 +193,41 @@ void options_complete(options *o, options_task task)
 static const char introduction[] =
     "usage: next_token [--text FILE] [--FLAG VALUE | --FLAG=VALUE] ...\n"
     "\n"
-    "Trains a model with one self-attention to foresee the next token: of your own text, or,\n"
-    "without --text, of the toy: sentences such as \"the pizza came out of the oven and it tasted\n"
-    "good\", whose attention is shown before and after.\n"
+    "Trains a model with one self-attention to foresee the next token of a text of yours. Without\n"
+    "--text it learns the toy: sentences such as \"the pizza came out of the oven and it tasted\n"
+    "good\", and its attention is shown before and after.\n"
     "\n";
 
 static const char conclusion[] =
     "\n"
-    "What the model writes goes to stdout, progress to stderr. The last tenth of a text is held\n"
-    "out; losses are in nats per token. The same seed gives the same output. A loaded model "
-    "brings\n"
-    "its level, vocabulary, d-model, heads and context. Ctrl-C ends the training after the step "
-    "at\n"
-    "work, saves and draws; a second one ends at once. NO_COLOR and TERM=dumb are respected.\n"
+    "The last tenth of a text is held out; without --prompt the model writes on after the "
+    "beginning\n"
+    "of it. Losses are in nats per token. A loaded model brings its level, vocabulary, d-model,\n"
+    "heads and context; without --text it only writes. The same flags and files give the same\n"
+    "output, word for word.\n"
     "\n"
-    "Exit status: 0 done, or ended by Ctrl-C; 2 something is wrong with the flags or the files "
-    "they\n"
-    "name; 1 anything else.\n"
+    "What is shown goes to stdout, progress to stderr: a bar on a terminal (as wide as COLUMNS),\n"
+    "lines elsewhere and where TERM is dumb; NO_COLOR takes the colors away. Ctrl-C ends a "
+    "training\n"
+    "after the step at work, saves and draws; a second one ends the program at once.\n"
+    "\n"
+    "Exit status: 0, also after Ctrl-C; 2 if flags, or the files they name, are not as they "
+    "should\n"
+    "be; 1 for all else that fails.\n"
     "\n"
     "  next_token --text book.txt --save book.safetensors --plot book.svg\n"
-    "  next_token --load book.safetensors --steps 0 --prompt \"It was\"\n"
+    "  next_token --load book.safetensors --prompt \"It was\"\n"
     "  next_token --prompt \"the dragon was found near the castle and it\" --heads 2\n";
 
-/* "(toy 2000, char 3000, word 1000)", or one number if all are equal. */
-static void describe_default(const flag *f, char *text, size_t size)
+/* "; toy 2000, char 3000, word 1000", or "; 32" if all are equal: what holds without the flag. */
+static void put_defaults(FILE *stream, const double of[TASKS])
 {
-    static const char *const names[TASKS] = {"toy", "char", "word"};
-    const double *of = f->defaults;
-    if (of[TASK_TOY] == of[TASK_CHAR] && of[TASK_CHAR] == of[TASK_WORD]) {
-        snprintf(text, size, "(%g)", of[TASK_TOY]);
-        return;
+    static const char *const names[TASKS] = {"toy ", "char ", "word "};
+    const bool equal = of[TASK_TOY] == of[TASK_CHAR] && of[TASK_CHAR] == of[TASK_WORD];
+    for (int task = 0; task < (equal ? 1 : TASKS); task++) {
+        fprintf(stream, "%s%s%g", task > 0 ? ", " : "; default: ", equal ? "" : names[task],
+                of[task]);
     }
-    int length = 0;
-    for (int task = 0; task < TASKS; task++) {
-        length += snprintf(text + length, size - (size_t)length, "%s%s %g", task == 0 ? "(" : ", ",
-                           names[task], of[task]);
-    }
-    snprintf(text + length, size - (size_t)length, ")");
 }
 
 void options_help(FILE *stream)
@@ -241,13 +235,14 @@ void options_help(FILE *stream)
     fputs(introduction, stream);
     for (int i = 0; i < FLAGS; i++) {
         const flag *f = &flags[i];
-        char left[48], range[96], preset[96];
+        char left[48], range[96];
         snprintf(left, sizeof left, "%s %s", name_of(f).text, f->value);
         fprintf(stream, "  %-18s %s\n", left, f->help);
         if (f->kind != STRING && f->kind != CHOICE) {
             describe_range(f, range, sizeof range);
-            describe_default(f, preset, sizeof preset);
-            fprintf(stream, "  %-18s %s %s\n", "", range, preset);
+            fprintf(stream, "  %-18s   %s", "", range);
+            put_defaults(stream, f->defaults);
+            fputc('\n', stream);
         }
     }
     fprintf(stream, "  %-18s this text\n", "--help");

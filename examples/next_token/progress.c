@@ -100,7 +100,8 @@ static void put_words(char line[PROGRESS_LINE], const progress_facts *f, int wid
 void progress_bar(char line[PROGRESS_LINE], const progress_facts *f, int columns, bool ended)
 {
     char bar[LONGEST_BAR + 3] = "", words[PROGRESS_LINE];
-    const int width = columns < PROGRESS_LINE ? columns - 1 : PROGRESS_LINE - 1;
+    const int most = columns < PROGRESS_LINE ? columns : PROGRESS_LINE;
+    const int width = most - (most > 20 ? 3 : 1); /* a terminal adds ^C when it is typed */
     put_words(words, f, width, ended);
     const int room = width - (int)strlen(words) - 4;
     if (room >= SHORTEST_BAR && !ended) {

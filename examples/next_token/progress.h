@@ -23,7 +23,7 @@ typedef struct progress_facts {
 void progress_bar(char line[PROGRESS_LINE], const progress_facts *facts, int columns, bool ended);
 void progress_plain(char line[PROGRESS_LINE], const progress_facts *facts);
 
-/* progress_turn: is `step` one of about `times` steps that divide all `steps` evenly? The last is. */
+/* progress_turn: is `step` one of about `times` that divide all `steps` evenly? The last is. */
 bool progress_turn(int64_t step, int64_t steps, int64_t times);
 
 typedef struct progress {
@@ -38,8 +38,8 @@ typedef struct progress {
 progress progress_begin(FILE *stream);
 
 /* progress_show: shows the facts if it is time to; `seconds` need not be set. `always` is for facts
- * that are new. progress_end: clears the bar; its last numbers stay. A stream that takes nothing any
- * more does not stop a training. */
+ * that are new. progress_end: clears the bar; its last numbers stay. A stream that takes nothing
+ * any more does not stop a training. */
 void progress_show(progress *p, progress_facts facts, bool always);
 void progress_end(progress *p);
 

@@ -32,16 +32,16 @@ void text_free(text_buffer *t);
  * HEED_ERR_VALUE: a file that cannot be read, is empty or larger than 1 GiB, or is no text. */
 text_buffer text_read(const char *path);
 
-/* utf8_length: how many bytes the character at `bytes` has, 1 to 4, and which it is; 0: `left` bytes
- * do not begin with UTF-8. */
+/* utf8_length: how many bytes the character at `bytes` has, 1 to 4, and which it is; 0: the `left`
+ * bytes do not begin with UTF-8. */
 int utf8_length(const char *bytes, size_t left, uint32_t *code);
 
 /* text_check: are these bytes UTF-8 without a NUL? `name` is what the message calls them.
  * HEED_ERR_VALUE: no, and the offset of the first that is not. */
 bool text_check(const char *name, const char *bytes, size_t length);
 
-/* text_next_token: finds the first token at or after `at` in a checked text; returns its length, and
- * *start is where it begins. 0: there is no more. */
+/* text_next_token: finds the first token at or after `at` in a checked text; returns its length,
+ * and *start is where it begins. 0: there is no more. */
 size_t text_next_token(text_level level, const char *bytes, size_t length, size_t at,
                        size_t *start);
 

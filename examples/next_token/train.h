@@ -33,8 +33,8 @@ typedef struct train_state {
     double held_out; /* then: the loss of what is held out; NaN if nothing is */
 } train_state;
 
-/* train: takes options->steps steps, and calls `watch` (or none) after each, until it returns false.
- * Random numbers go on from where drawing the model left them.
+/* train: takes options->steps steps, and calls `watch` (or none) after each, until that returns
+ * false. Random numbers go on from where drawing the model left them.
  * HEED_ERR_VALUE: the loss has become infinite or NaN. */
 typedef bool train_watch(void *context, struct token_model *m, const train_state *now);
 heed_status train(struct token_model *m, const pieces *learnt, const pieces *held_out,

@@ -30,8 +30,8 @@ typedef struct vocabulary {
     int64_t capacity, slot_count;
 } vocabulary;
 
-/* vocabulary_of_text: <unknown>, and the tokens of a text, the most frequent first; if they are more
- * than `limit` with it, the others are left out. */
+/* vocabulary_of_text: <unknown>, and the tokens of a text, the most frequent first; if they are
+ * more than `limit` with it, the others are left out. */
 vocabulary vocabulary_of_text(text_level level, const text_buffer *t, int64_t limit);
 
 /* vocabulary_of_list: the tokens of a list as vocabulary_list writes it, in that order, with
@@ -50,10 +50,10 @@ const char *vocabulary_token(const vocabulary *v, int64_t id);
 /* vocabulary_id: the number of a token, v->unknown if it has none. */
 int64_t vocabulary_id(const vocabulary *v, const char *token, size_t length);
 
-/* vocabulary_encode: the numbers of all tokens of a checked text. *first_unknown (or NULL) is the first token without
- * a number of its own. */
+/* vocabulary_encode: the numbers of all tokens of a checked text. *first_unknown (or NULL) is where
+ * the first token without a number of its own stands. */
 typedef struct token_span {
-    const char *bytes; /* NULL: none */
+    const char *bytes; /* NULL: there is none */
     size_t length;
 } token_span;
 token_list vocabulary_encode(const vocabulary *v, const char *bytes, size_t length,
