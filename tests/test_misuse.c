@@ -136,6 +136,46 @@ static heed_tensor *without_value(void)
     return heed_scope_end_with(&scope, sum)->inputs[0];
 }
 
+/* Saves one tensor, and the same again under another name if there is one. Such a folder is not. */
+static void save_in(const char *name, const char *other, heed_tensor *x, const heed_metadata *about)
+{
+    const char *const names[] = {name, other};
+    heed_save_file("/heed-none/file", (heed_tensor_list){1 + (other != NULL), LIST(x, x), names},
+                   about);
+}
+
+/* Saves a bit of metadata and nothing else. */
+static void save_about(const char *key, const char *value, const char *other)
+{
+    save_in("x", NULL, F32(2), (heed_metadata[]){{key, value}, {other, ""}, {NULL, NULL}});
+}
+
+static heed_safetensors *of_pytorch(void)
+{
+    return heed_safetensors_open("tests/fixtures/attention.safetensors");
+}
+
+static void read_tensor(const char *name)
+{
+    heed_safetensors *file = of_pytorch();
+    heed_safetensors_tensor(file, name);
+    heed_safetensors_close(file);
+}
+
+static void read_name(int i)
+{
+    heed_safetensors *file = of_pytorch();
+    heed_safetensors_name(file, i);
+    heed_safetensors_close(file);
+}
+
+static void read_metadata(const char *key)
+{
+    heed_safetensors *file = of_pytorch();
+    heed_safetensors_metadata(file, key);
+    heed_safetensors_close(file);
+}
+
 /* ---- the rows ---- */
 
 typedef struct row {
@@ -254,6 +294,7 @@ START_TEST(is_refused_by_modules)
     nn.heads = heed_multi_head_new(4, 2, 0, 1, (heed_multi_head_options){0});
     heed_parameters(nn.linear); /* these lists are made once, and kept */
     heed_state_dict(nn.linear);
+    heed_state_dict(nn.attention);
     try_row(&rows_of_nn[_i]);
     EXPECT_VALUES(heed_sum(heed_mul_scalar(heed_linear_forward(nn.linear, F32(2, 3)), 0)), 0, 0);
     heed_linear_free(nn.linear);

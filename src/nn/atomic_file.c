@@ -10,10 +10,25 @@
 
 #include "nn/file_error.h"
 
-enum { MOST_LINKS = 40, TRIES = 1000 };
+enum { NO_OLD_FILE = -1, MOST_LINKS = 40, TRIES = 1000, MOST_AT_ONCE = 1 << 30 };
 
-static heed_status fail(const heed_atomic_file *file, const char *what, int error)
+/* Takes away what was begun. */
+static void discard(heed_atomic_file *file)
 {
+    if (file->fd >= 0) {
+        close(file->fd);
+        file->fd = -1;
+    }
+    if (*file->temporary != '\0') {
+        unlink(file->temporary);
+        *file->temporary = '\0';
+    }
+}
+
+/* Discards first: a handler of errors may end the program. */
+static heed_status fail(heed_atomic_file *file, const char *what, int error)
+{
+    discard(file);
     return heed_fail_file(file->function, file->path, what, error);
 }
 
@@ -43,10 +58,10 @@ static heed_status find_target(heed_atomic_file *file)
 
 /* The permissions that the new file gets: those of an old one, which must be a file that may be
  * written; renaming would not ask. */
-static heed_status check_old(heed_atomic_file *file, mode_t *mode)
+static heed_status check_old(heed_atomic_file *file, int *mode)
 {
     struct stat old;
-    *mode = 0;
+    *mode = NO_OLD_FILE;
     if (stat(file->target, &old) != 0) {
         return errno == ENOENT ? HEED_OK : fail(file, "look at it", errno);
     }
@@ -58,11 +73,11 @@ static heed_status check_old(heed_atomic_file *file, mode_t *mode)
     if (access(file->target, W_OK) != 0) {
         return fail(file, "write it", errno);
     }
-    *mode = old.st_mode & 0777;
+    *mode = (int)(old.st_mode & 0777);
     return HEED_OK;
 }
 
-static heed_status create(heed_atomic_file *file, mode_t mode)
+static heed_status create(heed_atomic_file *file, int mode)
 {
     for (int i = 0; i < TRIES && file->fd < 0; i++) {
         snprintf(file->temporary, sizeof file->temporary, "%s.tmp-%ld-%d", file->target,
@@ -73,18 +88,22 @@ static heed_status create(heed_atomic_file *file, mode_t mode)
         }
     }
     if (file->fd < 0) {
-        return fail(file, "make a file beside it", errno);
+        const int error = errno;
+        *file->temporary = '\0'; /* it is not ours */
+        return fail(file, "make a file beside it", error);
     }
-    return mode != 0 && fchmod(file->fd, mode) != 0 ? fail(file, "set its permissions", errno)
-                                                    : HEED_OK;
+    return mode != NO_OLD_FILE && fchmod(file->fd, (mode_t)mode) != 0
+               ? fail(file, "set its permissions", errno)
+               : HEED_OK;
 }
 
 heed_status heed_atomic_begin(heed_atomic_file *file, const char *function, const char *path)
 {
-    mode_t mode;
+    int mode;
     file->function = function;
     file->path = path;
     file->fd = -1;
+    *file->temporary = '\0';
     if (heed_error_pending() || find_target(file) != HEED_OK || check_old(file, &mode) != HEED_OK) {
         return heed_error_pending();
     }
@@ -94,9 +113,9 @@ heed_status heed_atomic_begin(heed_atomic_file *file, const char *function, cons
 heed_status heed_atomic_write(heed_atomic_file *file, const void *data, size_t size)
 {
     while (size > 0 && !heed_error_pending()) {
-        const ssize_t written = write(file->fd, data, size);
-        if (written < 0 && errno != EINTR) {
-            return fail(file, "write it", errno);
+        const ssize_t written = write(file->fd, data, size < MOST_AT_ONCE ? size : MOST_AT_ONCE);
+        if (written == 0 || (written < 0 && errno != EINTR)) {
+            return fail(file, "write it", written == 0 ? EIO : errno);
         }
         if (written > 0) {
             data = (const char *)data + written;
@@ -144,15 +163,9 @@ static heed_status commit(heed_atomic_file *file)
 
 heed_status heed_atomic_end(heed_atomic_file *file)
 {
-    const bool created = file->fd >= 0;
-    if (created && !heed_error_pending()) {
+    if (file->fd >= 0 && !heed_error_pending()) {
         commit(file);
     }
-    if (file->fd >= 0) {
-        close(file->fd);
-    }
-    if (created && *file->temporary != '\0') {
-        unlink(file->temporary);
-    }
+    discard(file);
     return heed_error_pending();
 }

@@ -126,6 +126,18 @@ static void compare(report *r, const char *name, const heed_tensor *here,
     }
 }
 
+/* Does a name that the file lacks belong to a tensor that it has under another one? */
+static bool has_other_name(int i, heed_tensor_list state, const heed_file_header *header)
+{
+    for (int j = 0; j < state.count; j++) {
+        if (state.tensors[j] == state.tensors[i] &&
+            heed_file_tensor_find(header, state.names[j]) != NULL) {
+            return true;
+        }
+    }
+    return false;
+}
+
 /* Finds the tensor of the file for each of the module's; NULL where there is none. */
 static heed_status find_tensors(const heed_safetensors *file, const heed_module *module,
                                 heed_tensor_list state, bool strict, const heed_file_tensor **found)
@@ -141,7 +153,7 @@ static heed_status find_tensors(const heed_safetensors *file, const heed_module 
         if (found[i] != NULL) {
             used[found[i] - header->tensors] = true;
             compare(&r, state.names[i], state.tensors[i], found[i]);
-        } else if (strict) {
+        } else if (strict && !has_other_name(i, state, header)) {
             mention(&r.missing, "%s", heed_show_name(state.names[i]).text);
         }
     }

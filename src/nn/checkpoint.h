@@ -28,7 +28,8 @@ typedef struct heed_load_options {
 /* heed_load_state_dict: copies the tensors of a file into the parameters and buffers of their
  * names, as torch's load_state_dict. Floats are cast to the dtype that the module has. The tensors
  * stay the same ones, so optimisers and tied parameters hold; the whole file is read before the
- * first one changes, so on an error none has.
+ * first one changes, so on an error none has. Of a tensor with several names the file need have only
+ * one, as for safetensors.torch.load_model.
  *
  * HEED_ERR_VALUE: names that are missing or unexpected, and shapes or dtypes that differ: one
  * sentence tells all. */

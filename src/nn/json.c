@@ -65,7 +65,9 @@ bool heed_json_more(heed_json *json, char close, bool *first)
 
 bool heed_json_end(heed_json *json)
 {
-    skip_space(json);
+    if (json->wrong == NULL) {
+        skip_space(json);
+    }
     return json->wrong == NULL &&
            (json->at == json->end || fail(json, "something follows the closing '}'"));
 }
@@ -236,12 +238,6 @@ const char *heed_json_string(heed_json *json)
     json->at++;
     *to = '\0';
     return text;
-}
-
-const char *heed_json_key(heed_json *json)
-{
-    const char *key = heed_json_string(json);
-    return heed_json_take(json, ':') ? key : NULL;
 }
 
 const char *heed_json_escape(char c, char *room)

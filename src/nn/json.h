@@ -27,9 +27,7 @@ bool heed_json_take(heed_json *json, char c);
  *     for (bool first = true; heed_json_more(json, ']', &first);) ... */
 bool heed_json_more(heed_json *json, char close, bool *first);
 
-/* heed_json_key: the name of a member and the colon behind it. heed_json_string: a string. Both
- * valid UTF-8 without zeros; NULL where it is not. */
-const char *heed_json_key(heed_json *json);
+/* heed_json_string: a string, valid UTF-8 without zeros; NULL where it is not. */
 const char *heed_json_string(heed_json *json);
 
 /* heed_json_number: a whole number from 0 to INT64_MAX; -1 where it is not. */

@@ -22,9 +22,10 @@
  *     }
  *
  * From that come the parameters with torch's names ("project.weight"), training and evaluation
- * mode, casting, printing and freeing. Constructors need no open scope. Several threads may use one
- * module at once, but for keep_weights and whatever changes it. Modules are structs without
- * a typedef, because functions bear the plain names: `struct heed_linear`, heed_linear_new.
+ * mode, casting, files (nn/checkpoint.h), printing and freeing. Constructors need no open scope.
+ * Several threads may use one module at once, but for keep_weights and whatever changes it. Modules
+ * are structs without a typedef, because functions bear the plain names: `struct heed_linear`,
+ * heed_linear_new.
  */
 #ifndef HEED_NN_MODULE_H
 #define HEED_NN_MODULE_H

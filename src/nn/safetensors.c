@@ -20,13 +20,14 @@
 #error "safetensors files are little-endian, and so must the machine be"
 #endif
 
-enum { LENGTH = 8 }; /* bytes that say how long the header is */
+enum { LENGTH = 8, MOST_AT_ONCE = 1 << 30 }; /* LENGTH bytes say how long the header is */
 
 static heed_status read_at(const char *function, const heed_safetensors *file, void *to,
                            int64_t size, int64_t at)
 {
     while (size > 0) {
-        const ssize_t got = pread(file->fd, to, (size_t)size, (off_t)at);
+        const ssize_t got =
+            pread(file->fd, to, (size_t)(size < MOST_AT_ONCE ? size : MOST_AT_ONCE), (off_t)at);
         if (got < 0 && errno == EINTR) {
             continue;
         }
@@ -287,23 +288,37 @@ heed_tensor *heed_file_read(const char *function, const heed_safetensors *file,
     return heed_error_pending() ? NULL : t;
 }
 
+/* A scope of its own is the first of all where none is open. */
+static heed_status check_scope(const char *function)
+{
+    heed_scope probe;
+    heed_scope_begin(&probe);
+    const bool first = probe.depth == 1;
+    heed_scope_end(&probe);
+    return !first ? HEED_OK
+                  : heed_fail(HEED_ERR_SCOPE,
+                              "%s: no scope is open to own the result; heed_scope_begin first",
+                              function);
+}
+
 heed_tensor *heed_safetensors_tensor(const heed_safetensors *file, const char *name)
 {
-    if (check_file("safetensors_tensor", file) != HEED_OK) {
+    static const char function[] = "safetensors_tensor";
+    if (check_file(function, file) != HEED_OK || check_scope(function) != HEED_OK) {
         return NULL;
     }
     if (name == NULL) {
-        heed_fail(HEED_ERR_NULL, "safetensors_tensor: the name is NULL");
+        heed_fail(HEED_ERR_NULL, "%s: the name is NULL", function);
         return NULL;
     }
     const heed_file_tensor *tensor = heed_file_tensor_find(&file->header, name);
     if (tensor == NULL) {
-        heed_fail(HEED_ERR_VALUE, "safetensors_tensor: %s: no tensor '%s'%s%s%s",
+        const bool any = file->header.count > 0;
+        heed_fail(HEED_ERR_VALUE, "%s: %s: no tensor '%s'%s%s%s", function,
                   heed_show_path(file->path).text, heed_show_name(name).text,
-                  file->header.count > 0 ? "; the first is '" : "",
-                  file->header.count > 0 ? heed_show_name(file->header.tensors[0].name).text : "",
-                  file->header.count > 0 ? "'" : "");
+                  any ? "; the first is '" : "",
+                  any ? heed_show_name(file->header.tensors[0].name).text : "", any ? "'" : "");
         return NULL;
     }
-    return heed_file_read("safetensors_tensor", file, tensor);
+    return heed_file_read(function, file, tensor);
 }

@@ -23,7 +23,8 @@
 HEED_BEGIN_DECLS
 
 /* What a file says besides its tensors: pairs of texts, ended by {NULL, NULL}. For the options of a
- * model, its vocabulary and the like; a value may be megabytes long.
+ * model, its vocabulary and the like; a value may be megabytes long. (Hugging Face's transformers
+ * look for {"format", "pt"}.)
  *
  *     const heed_metadata about[] = {{"level", "char"}, {"heads", "4"}, {NULL, NULL}};
  */
@@ -38,10 +39,11 @@ typedef struct heed_metadata {
  *
  * The file at `path` is replaced at once and as a whole: it is written beside it (as
  * path.tmp-...), synced and renamed. On any error, and if the program or the machine dies, the old
- * one stays as it was. A link is followed; the permissions of the old file are kept.
+ * one stays as it was; what a program that was killed leaves beside it can be deleted. A link is
+ * followed, and the permissions of the old file are kept.
  *
  * HEED_ERR_VALUE: a name or key that is there twice, is "__metadata__" or no UTF-8; a header over
- * 100 MB. */
+ * 100 MB. HEED_ERR_SCOPE: a tensor whose value has been let go. */
 heed_status heed_save_file(const char *path, heed_tensor_list tensors,
                            const heed_metadata *metadata);
 

@@ -25,8 +25,8 @@ static const heed_file_dtype dtypes[] = {
     {"C64", 64, HEED_DTYPES},
 };
 
-/* So many elements, of any dtype here or there, have less than 2^62 bytes. */
-static const int64_t MOST_ELEMENTS = INT64_C(1) << 57;
+/* No file or memory holds more, and their bits can be counted. */
+static const int64_t most_elements = INT64_C(1) << 56;
 
 /* One reading. */
 typedef struct reader {
@@ -88,13 +88,13 @@ static bool read_shape(reader *r, heed_file_tensor *t)
         if (size > 0 && __builtin_mul_overflow(reach, size, &reach)) {
             reach = INT64_MAX;
         }
-        t->numel = size > 0 ? reach : 0;
+        t->numel = t->numel > 0 && size > 0 ? reach : 0;
         if (t->ndim < HEED_MAX_DIMS) {
             t->shape[t->ndim] = size;
         }
     }
     return r->json.wrong == NULL &&
-           (reach <= MOST_ELEMENTS || fail(r, "its shape has more elements than a file can hold"));
+           (reach <= most_elements || fail(r, "its shape has more elements than a file can hold"));
 }
 
 static bool read_offsets(reader *r, heed_file_tensor *t)
@@ -136,12 +136,12 @@ static bool read_tensor(reader *r, heed_file_tensor *t)
     bool seen[3] = {false, false, false};
     heed_json_take(&r->json, '{');
     for (bool first = true; heed_json_more(&r->json, '}', &first);) {
-        const char *key = heed_json_key(&r->json);
+        const char *key = heed_json_string(&r->json);
         int i = 0;
         while (key != NULL && i < 3 && strcmp(members[i], key) != 0) {
             i++;
         }
-        if (key == NULL) {
+        if (!heed_json_take(&r->json, ':')) {
             return false;
         }
         if (i == 3 || seen[i]) {
@@ -182,7 +182,8 @@ static bool read_metadata(reader *r)
         *list = (heed_metadata){NULL, NULL}; /* the end, unless one more follows */
         more = heed_json_more(&r->json, '}', &first);
         if (more) {
-            list->key = heed_json_key(&r->json);
+            list->key = heed_json_string(&r->json);
+            heed_json_take(&r->json, ':');
             list->value = heed_json_string(&r->json);
             header->pairs++;
         }
@@ -193,9 +194,8 @@ static bool read_metadata(reader *r)
 static bool read_member(reader *r)
 {
     heed_file_header *header = r->header;
-    r->name = NULL;
-    const char *key = r->name = heed_json_key(&r->json);
-    if (key == NULL) {
+    const char *key = r->name = heed_json_string(&r->json);
+    if (!heed_json_take(&r->json, ':')) {
         return false;
     }
     if (strcmp(key, "__metadata__") == 0) {
@@ -221,13 +221,10 @@ static bool read_all(reader *r)
         if (!read_member(r)) {
             break;
         }
-    }
-    if (!heed_error_pending() && r->json.wrong == NULL) {
         r->name = NULL;
-        heed_json_end(&r->json);
     }
-    return !heed_error_pending() &&
-           (r->json.wrong == NULL || fail(r, "at byte %lld of the header: %s",
+    return !heed_error_pending() && (heed_json_end(&r->json) ||
+                                     fail(r, "at byte %lld of the header: %s",
                                           (long long)(r->json.at - r->json.start), r->json.wrong));
 }
 

@@ -5,13 +5,13 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "autograd/shape.h"
 #include "nn/atomic_file.h"
 #include "nn/file_error.h"
 #include "nn/json.h"
 #include "nn/safetensors.h"
 #include "nn/safetensors_header.h"
 #include "tensor/alloc.h"
+#include "tensor/create.h"
 
 /* ---- text that grows ---- */
 
@@ -72,7 +72,7 @@ static void add_string(text *t, const char *string)
 
 typedef struct entry {
     const char *name;
-    heed_tensor *tensor;
+    const heed_tensor *tensor;
 } entry;
 
 /* One call of heed_file_save. */
@@ -81,6 +81,8 @@ typedef struct saving {
     entry *entries;
     size_t count;
     text header; /* with its length before it */
+    void *room;  /* for the elements of a view */
+    size_t room_size;
 } saving;
 
 /* Tensors lie in the order i64, f64, f32, bool. */
@@ -132,8 +134,8 @@ static heed_status check_entry(const saving *s, const entry *e)
         return fail(s, HEED_ERR_NULL, "tensor", e->name, "is NULL");
     }
     if (e->tensor->storage == NULL) {
-        return fail(s, HEED_ERR_GRAPH, "tensor", e->name,
-                    "has no value any more; heed_retain keeps one");
+        return fail(s, HEED_ERR_SCOPE, "the value of tensor", e->name,
+                    "has been let go; heed_retain it in its scope");
     }
     if (strcmp(e->name, "__metadata__") == 0) {
         return fail(s, HEED_ERR_VALUE, "name", e->name, "means something else in such files");
@@ -258,15 +260,28 @@ static heed_status make_header(saving *s, const heed_metadata *metadata)
 
 /* ---- the file ---- */
 
-static void write_tensor(heed_atomic_file *file, heed_tensor *tensor)
+/* Room for the largest view is found before the file is begun: from there on only the system can
+ * fail. */
+static heed_status make_room(saving *s)
 {
-    heed_scope scope;
-    heed_scope_begin_no_grad(&scope);
-    const heed_tensor *dense = heed_contiguous(tensor);
-    if (dense != NULL) {
-        heed_atomic_write(file, dense->data, (size_t)bytes_of(dense));
+    for (size_t i = 0; i < s->count; i++) {
+        const size_t size = (size_t)bytes_of(s->entries[i].tensor);
+        if (!heed_is_contiguous(s->entries[i].tensor) && size > s->room_size) {
+            s->room_size = size;
+        }
     }
-    heed_scope_end(&scope);
+    s->room = heed_alloc(s->room_size);
+    return heed_error_pending();
+}
+
+static void write_tensor(const saving *s, heed_atomic_file *file, const heed_tensor *t)
+{
+    const void *data = t->data;
+    if (!heed_is_contiguous(t)) {
+        heed_copy_out(t, s->room, t->numel);
+        data = s->room;
+    }
+    heed_atomic_write(file, data, (size_t)bytes_of(t));
 }
 
 static void write_file(const saving *s)
@@ -275,7 +290,7 @@ static void write_file(const saving *s)
     heed_atomic_begin(&file, s->function, s->path);
     heed_atomic_write(&file, s->header.data, s->header.size);
     for (size_t i = 0; i < s->count && !heed_error_pending(); i++) {
-        write_tensor(&file, s->entries[i].tensor);
+        write_tensor(s, &file, s->entries[i].tensor);
     }
     heed_atomic_end(&file);
 }
@@ -293,11 +308,13 @@ heed_status heed_file_save(const char *function, const char *path, heed_tensor_l
                          path == NULL ? "the path is NULL" : "the list has no tensors or no names");
     }
     saving s = {.function = function, .path = path, .count = (size_t)count};
-    if (list_entries(&s, tensors) == HEED_OK && make_header(&s, metadata) == HEED_OK) {
+    if (list_entries(&s, tensors) == HEED_OK && make_header(&s, metadata) == HEED_OK &&
+        make_room(&s) == HEED_OK) {
         write_file(&s);
     }
     heed_free(s.entries, s.count * sizeof *s.entries);
     heed_free(s.header.data, s.header.room);
+    heed_free(s.room, s.room_size);
     return heed_error_pending();
 }
 

@@ -1,0 +1,323 @@
+/* Whatever happens while a file is written, the old one stays whole and nothing lies beside it. */
+#include <pthread.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/resource.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "tests/files_util.h"
+
+enum { ELEMENTS = 2000 };
+
+static heed_tensor *filled_with(double value)
+{
+    return heed_full(HEED_SHAPE(ELEMENTS), value, HEED_F64);
+}
+
+static heed_status save(const char *path, heed_tensor *x)
+{
+    const char *name = "x";
+    return heed_save_file(path, (heed_tensor_list){1, &x, &name}, NULL);
+}
+
+/* The file holds the value everywhere, and is alone in its folder. */
+static void expect_file(const char *name, double value)
+{
+    expect_same_bits(load_one(in_folder(name), "x"), filled_with(value));
+    ck_assert_int_eq(files_in_folder(), 1);
+}
+
+/* From now on no file of this process grows beyond `bytes`; the signal that comes with it ends the
+ * process, or not. No check comes in between: Check writes to a file of its own. */
+static void limit_files(rlim_t bytes, bool deadly)
+{
+    struct rlimit limit = {0};
+    signal(SIGXFSZ, deadly ? SIG_DFL : SIG_IGN);
+    getrlimit(RLIMIT_FSIZE, &limit);
+    limit.rlim_cur = bytes;
+    setrlimit(RLIMIT_FSIZE, &limit);
+}
+
+static void unlimit_files(void)
+{
+    struct rlimit limit = {0};
+    getrlimit(RLIMIT_FSIZE, &limit);
+    limit.rlim_cur = limit.rlim_max;
+    setrlimit(RLIMIT_FSIZE, &limit);
+}
+
+START_TEST(a_write_that_fails_leaves_the_old_file)
+{
+    heed_tensor *two = filled_with(2);
+    save_one(in_folder("a"), filled_with(1));
+    struct stat about;
+    ck_assert_int_eq(stat(in_folder("a"), &about), 0);
+    for (off_t limit = 0; limit < about.st_size; limit += limit < 100 ? 1 : 997) {
+        limit_files((rlim_t)limit, false);
+        const heed_status status = save(in_folder("a"), two);
+        unlimit_files();
+        ck_assert_int_eq(status, HEED_ERR_FILE);
+        expect_error(HEED_ERR_FILE, "/a: cannot write it: File too large");
+        expect_file("a", 1);
+    }
+    limit_files((rlim_t)about.st_size, false);
+    const heed_status status = save(in_folder("a"), two);
+    unlimit_files();
+    ck_assert_int_eq(status, HEED_OK);
+    expect_file("a", 2);
+}
+END_TEST
+
+START_TEST(a_first_write_that_fails_leaves_nothing)
+{
+    heed_tensor *one = filled_with(1);
+    limit_files(1000, false);
+    save(in_folder("a"), one);
+    unlimit_files();
+    expect_error(HEED_ERR_FILE, "File too large");
+    ck_assert_int_eq(files_in_folder(), 0);
+}
+END_TEST
+
+/* Runs `work` in a child; how that ends. */
+static int in_a_child(void (*work)(void))
+{
+    int status = 0;
+    pid_t child = fork();
+    if (child == 0) {
+        const struct rlimit no_core = {0, 0};
+        setrlimit(RLIMIT_CORE, &no_core);
+        work();
+        _exit(77);
+    }
+    ck_assert_int_eq(waitpid(child, &status, 0), child);
+    return status;
+}
+
+static void die_by_the_signal(void)
+{
+    limit_files(5000, true);
+    save(in_folder("a"), filled_with(2));
+}
+
+START_TEST(a_program_that_is_killed_leaves_the_old_file)
+{
+    save_one(in_folder("a"), filled_with(1));
+    const int status = in_a_child(die_by_the_signal);
+    ck_assert(WIFSIGNALED(status) && WTERMSIG(status) == SIGXFSZ);
+    expect_same_bits(load_one(in_folder("a"), "x"), filled_with(1));
+    ck_assert_int_le(files_in_folder(), 2); /* what it had begun stays */
+    ck_assert_int_eq(save(in_folder("a"), filled_with(2)), HEED_OK);
+    expect_same_bits(load_one(in_folder("a"), "x"), filled_with(2));
+}
+END_TEST
+
+static void die_by_the_handler(void)
+{
+    fclose(stderr);
+    heed_on_error(heed_die);
+    limit_files(5000, false);
+    save(in_folder("a"), filled_with(2));
+}
+
+START_TEST(a_program_that_ends_with_the_error_leaves_the_old_file)
+{
+    save_one(in_folder("a"), filled_with(1));
+    const int status = in_a_child(die_by_the_handler);
+    ck_assert(WIFEXITED(status) && WEXITSTATUS(status) == EXIT_FAILURE);
+    expect_file("a", 1);
+}
+END_TEST
+
+/* ---- places that cannot be written ---- */
+
+START_TEST(some_places_cannot_be_written)
+{
+    static const struct {
+        const char *path, *words;
+    } rows[] = {
+        {"/tmp/heed-none/of/these", "cannot make a file beside it: No such file or directory"},
+        {"", "save_file: : cannot"},
+        {"/tmp", "save_file: /tmp: it is a directory"},
+        {"/tmp/", "save_file: /tmp/: it is a directory"},
+        {"/dev/full", "save_file: /dev/full: it is no regular file"},
+        {"/dev/null", "save_file: /dev/null: it is no regular file"},
+        {"/dev/null/x", "cannot find it: Not a directory"},
+    };
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        ck_assert_int_eq(save(rows[i].path, filled_with(1)), HEED_ERR_FILE);
+        expect_error(HEED_ERR_FILE, rows[i].words);
+    }
+    char path[5000] = "";
+    memset(path, '/', sizeof path - 1);
+    ck_assert_int_eq(save(path, filled_with(1)), HEED_ERR_FILE);
+    expect_error(HEED_ERR_FILE, "////: cannot find it: File name too long");
+    memset(path, 'a', 300);
+    path[300] = '\0';
+    ck_assert_int_eq(save(in_folder(path), filled_with(1)), HEED_ERR_FILE);
+    expect_error(HEED_ERR_FILE, "aaa: cannot find it: File name too long");
+    ck_assert_int_eq(files_in_folder(), 0);
+}
+END_TEST
+
+START_TEST(permissions_hold)
+{
+    save_one(in_folder("a"), filled_with(1));
+    chmod(in_folder("a"), 0444);
+    become_nobody();
+    ck_assert_int_eq(save(in_folder("a"), filled_with(2)), HEED_ERR_FILE);
+    expect_error(HEED_ERR_FILE, "/a: cannot write it: Permission denied");
+    chmod(in_folder(""), 0555);
+    ck_assert_int_eq(save(in_folder("b"), filled_with(2)), HEED_ERR_FILE);
+    expect_error(HEED_ERR_FILE, "/b: cannot make a file beside it: Permission denied");
+    chmod(in_folder(""), 0755);
+    expect_file("a", 1);
+}
+END_TEST
+
+/* In a folder for everybody one may write into another's file, but not put a new one in its place. */
+START_TEST(the_last_step_may_be_refused)
+{
+    if (geteuid() != 0) {
+        return; /* it takes two users */
+    }
+    save_one(in_folder("a"), filled_with(1));
+    chmod(in_folder("a"), 0666);
+    chmod(in_folder(""), 01777);
+    ck_assert_int_eq(seteuid(65534), 0);
+    ck_assert_int_eq(save(in_folder("a"), filled_with(2)), HEED_ERR_FILE);
+    ck_assert_int_eq(seteuid(0), 0);
+    expect_error(HEED_ERR_FILE, "/a: cannot replace it: Operation not permitted");
+    expect_file("a", 1);
+}
+END_TEST
+
+static int mode_of(const char *path)
+{
+    struct stat about;
+    ck_assert_int_eq(stat(path, &about), 0);
+    return (int)(about.st_mode & 0777);
+}
+
+START_TEST(permissions_are_kept)
+{
+    umask(027);
+    save_one(in_folder("a"), filled_with(1));
+    ck_assert_int_eq(mode_of(in_folder("a")), 0640); /* as any new file */
+    static const mode_t modes[] = {0600, 0666, 0755, 0200};
+    for (size_t i = 0; i < sizeof modes / sizeof *modes; i++) {
+        chmod(in_folder("a"), modes[i]);
+        save_one(in_folder("a"), filled_with(2));
+        ck_assert_int_eq(mode_of(in_folder("a")), (int)modes[i]);
+    }
+}
+END_TEST
+
+/* ---- links ---- */
+
+START_TEST(links_are_followed)
+{
+    char text[8] = "";
+    ck_assert_int_eq(symlink("a", in_folder("relative")), 0);
+    ck_assert_int_eq(symlink(in_folder("relative"), in_folder("absolute")), 0);
+    save_one(in_folder("absolute"),
+             filled_with(1)); /* which makes the file that is not there yet */
+    expect_same_bits(load_one(in_folder("a"), "x"), filled_with(1));
+    save_one(in_folder("relative"), filled_with(2));
+    expect_same_bits(load_one(in_folder("absolute"), "x"), filled_with(2));
+    ck_assert_int_eq(readlink(in_folder("relative"), text, sizeof text), 1);
+    ck_assert_str_eq(text, "a");
+    ck_assert_int_eq(files_in_folder(), 3);
+    ck_assert_int_eq(symlink("loop", in_folder("loop")), 0);
+    ck_assert_int_eq(save(in_folder("loop"), filled_with(3)), HEED_ERR_FILE);
+    expect_error(HEED_ERR_FILE, "/loop: cannot find it: Too many levels of symbolic links");
+}
+END_TEST
+
+START_TEST(a_path_may_have_no_folder)
+{
+    ck_assert_int_eq(chdir(in_folder("")), 0);
+    save_one("a", filled_with(1));
+    save_one("./a", filled_with(2));
+    expect_file("a", 2);
+}
+END_TEST
+
+/* ---- several at once ---- */
+
+/* What others have begun, or left, is not touched. */
+START_TEST(names_that_are_taken_are_passed_over)
+{
+    char name[64];
+    for (int i = 0; i < 3; i++) {
+        snprintf(name, sizeof name, "a.tmp-%ld-%d", (long)getpid(), i);
+        write_bytes(in_folder(name), name, 5);
+    }
+    save_one(in_folder("a"), filled_with(1));
+    ck_assert_int_eq(files_in_folder(), 4);
+    size_t size;
+    free(read_bytes(in_folder(name), &size));
+    ck_assert_uint_eq(size, 5);
+    expect_same_bits(load_one(in_folder("a"), "x"), filled_with(1));
+}
+END_TEST
+
+static char shared_path[512];
+static bool stop;
+
+static void *save_again_and_again(void *value)
+{
+    intptr_t wrong = 0;
+    while (!__atomic_load_n(&stop, __ATOMIC_ACQUIRE)) {
+        heed_scope scope;
+        heed_scope_begin(&scope);
+        wrong += save(shared_path, filled_with(*(double *)value)) != HEED_OK;
+        heed_scope_end(&scope);
+    }
+    return (void *)wrong; /* NOLINT */
+}
+
+START_TEST(a_reader_sees_whole_files)
+{
+    double values[] = {1, 2};
+    pthread_t threads[2];
+    strcpy(shared_path, in_folder("a"));
+    save_one(shared_path, filled_with(1));
+    for (int i = 0; i < 2; i++) {
+        ck_assert_int_eq(pthread_create(&threads[i], NULL, save_again_and_again, &values[i]), 0);
+    }
+    for (int i = 0; i < 200; i++) {
+        heed_tensor *x = load_one(shared_path, "x");
+        expect_no_error();
+        ck_assert(heed_equal(x, filled_with(1)) || heed_equal(x, filled_with(2)));
+    }
+    __atomic_store_n(&stop, true, __ATOMIC_RELEASE);
+    for (int i = 0; i < 2; i++) {
+        void *wrong = &stop;
+        pthread_join(threads[i], &wrong);
+        ck_assert_ptr_null(wrong);
+    }
+    ck_assert_int_eq(files_in_folder(), 1);
+}
+END_TEST
+
+void add_atomic_file_cases(Suite *suite)
+{
+    TCase *tests = files_case(suite, "atomic files");
+    tcase_add_test(tests, a_write_that_fails_leaves_the_old_file);
+    tcase_add_test(tests, a_first_write_that_fails_leaves_nothing);
+    tcase_add_test(tests, a_program_that_is_killed_leaves_the_old_file);
+    tcase_add_test(tests, a_program_that_ends_with_the_error_leaves_the_old_file);
+    tcase_add_test(tests, some_places_cannot_be_written);
+    tcase_add_test(tests, permissions_hold);
+    tcase_add_test(tests, the_last_step_may_be_refused);
+    tcase_add_test(tests, permissions_are_kept);
+    tcase_add_test(tests, links_are_followed);
+    tcase_add_test(tests, a_path_may_have_no_folder);
+    tcase_add_test(tests, names_that_are_taken_are_passed_over);
+    tcase_add_test(tests, a_reader_sees_whole_files);
+}

@@ -1,0 +1,363 @@
+/* Files that are not what they should be: each is refused with a sentence that names the file and
+ * what is wrong; nothing that stands in a file does harm. */
+#include <fcntl.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "tests/files_util.h"
+
+/* ---- headers ---- */
+
+#define X(rest)           "{\"x\":{" rest "}}"
+#define DTYPE             "\"dtype\":\"F32\""
+#define SHAPE             "\"shape\":[2]"
+#define OFFSETS           "\"data_offsets\":[0,8]"
+#define GOOD              "{" DTYPE "," SHAPE "," OFFSETS "}"
+#define AT(from, to)      "{" DTYPE "," SHAPE ",\"data_offsets\":[" #from "," #to "]}"
+#define OF(shape, offset) X(DTYPE ",\"shape\":[" shape "],\"data_offsets\":[0," offset "]")
+
+typedef struct row {
+    const char *header;
+    size_t data; /* bytes behind it */
+    const char *words;
+} row;
+
+/* clang-format off */
+static const row rows[] = {
+    /* not an object */
+    {"", 0, "file: its header does not begin with '{'; is it a safetensors file?"},
+    {"[]", 0, "does not begin with '{'"},
+    {" {}", 0, "does not begin with '{'"},
+    {"\xef\xbb\xbf{}", 0, "does not begin with '{'"},
+    {"{", 0, "at byte 1 of the header: a string is expected"},
+    {"{}}", 0, "at byte 2 of the header: something follows the closing '}'"},
+    {"{}\f", 0, "something follows"},
+    {"{}{\"x\":" GOOD "}", 8, "something follows"},
+    {"{1:2}", 0, "a string is expected"},
+    {"{'x':1}", 0, "a string is expected"},
+    {"{/**/}", 0, "a string is expected"},
+    {"{,}", 0, "a string is expected"},
+    {"{\"x\"}", 0, "'x': at byte 4 of the header: ':' is expected"},
+    {"{\"x\":" GOOD ",}", 8, "a string is expected"},
+    {"{\"x\":" GOOD, 8, "file: at byte 53 of the header: ',' or '}' is expected"},
+    {"{\"x\":" GOOD " \"y\":" GOOD "}", 8, "',' or '}' is expected"},
+    /* strings */
+    {"{\"x", 0, "the text ends inside a string"},
+    {"{\"x\\", 0, "an escape that JSON does not have"},
+    {"{\"x\\\"", 0, "the text ends inside a string"},
+    {"{\"x\n\":1}", 0, "a control character inside a string"},
+    {"{\"x\t\":1}", 0, "a control character"},
+    {"{\"\\x41\":1}", 0, "an escape that JSON does not have"},
+    {"{\"\\a\":1}", 0, "an escape that JSON does not have"},
+    {"{\"\\u12g4\":1}", 0, "\\u needs four hexadecimal digits"},
+    {"{\"\\u12\":1}", 0, "\\u needs four hexadecimal digits"},
+    {"{\"\\u+123\":1}", 0, "\\u needs four hexadecimal digits"},
+    {"{\"\\u", 0, "\\u needs four hexadecimal digits"},
+    {"{\"\\u0000\":1}", 0, "\\u0000, which no text here can hold"},
+    {"{\"\\ud800\":1}", 0, "half a surrogate pair"},
+    {"{\"\\udc00\":1}", 0, "half a surrogate pair"},
+    {"{\"\\ud800\\ud800\":1}", 0, "half a surrogate pair"},
+    {"{\"\\ud800\\u0041\":1}", 0, "half a surrogate pair"},
+    {"{\"\\ud800\\n\":1}", 0, "half a surrogate pair"},
+    {"{\"\xff\":1}", 0, "a byte that is not UTF-8"},
+    {"{\"\x80\":1}", 0, "a byte that is not UTF-8"},
+    {"{\"\xc0\x80\":1}", 0, "a byte that is not UTF-8"},
+    {"{\"\xc1\xbf\":1}", 0, "a byte that is not UTF-8"},
+    {"{\"\xc3\":1}", 0, "a byte that is not UTF-8"},
+    {"{\"\xe0\x9f\xbf\":1}", 0, "a byte that is not UTF-8"},
+    {"{\"\xe4\xb8\":1}", 0, "a byte that is not UTF-8"},
+    {"{\"\xed\xa0\x80\":1}", 0, "a byte that is not UTF-8"},
+    {"{\"\xf0\x8f\xbf\xbf\":1}", 0, "a byte that is not UTF-8"},
+    {"{\"\xf4\x90\x80\x80\":1}", 0, "a byte that is not UTF-8"},
+    {"{\"\xf5\x80\x80\x80\":1}", 0, "a byte that is not UTF-8"},
+    {"{\"\xf0\x9f\x98", 0, "a byte that is not UTF-8"},
+    {"{\"x\":" GOOD "\xc3\xa9}", 8, "',' or '}' is expected"},
+    /* members of a tensor */
+    {"{\"x\":1}", 0, "'x': at byte 5 of the header: an object is expected"},
+    {"{\"x\":null}", 0, "'x': at byte 5 of the header: an object is expected"},
+    {"{\"x\":[\"F32\",[2],[0,8]]}", 8, "'x': at byte 5 of the header: an object is expected"},
+    {X(""), 0, "'x': it has no dtype"},
+    {X(SHAPE "," OFFSETS), 8, "'x': it has no dtype"},
+    {X(DTYPE "," OFFSETS), 8, "'x': it has no shape"},
+    {X(DTYPE "," SHAPE), 8, "'x': it has no data_offsets"},
+    {X(DTYPE "," SHAPE "," OFFSETS ","), 8, "'x': at byte 53 of the header: a string is expected"},
+    {X(DTYPE "," DTYPE "," SHAPE "," OFFSETS), 8, "'x': 'dtype' is there twice"},
+    {X(DTYPE "," SHAPE "," SHAPE "," OFFSETS), 8, "'x': 'shape' is there twice"},
+    {X(DTYPE "," SHAPE "," OFFSETS "," OFFSETS), 8, "'x': 'data_offsets' is there twice"},
+    {X(DTYPE "," SHAPE "," OFFSETS ",\"strides\":[1]"), 8, "'x': unknown member 'strides'"},
+    {X("\"Dtype\":\"F32\""), 8, "'x': unknown member 'Dtype'"},
+    {X("\"dtype\":\"F128\"," SHAPE "," OFFSETS), 8, "'x': unknown dtype 'F128'"},
+    {X("\"dtype\":\"f32\"," SHAPE "," OFFSETS), 8, "'x': unknown dtype 'f32'"},
+    {X("\"dtype\":\"\"," SHAPE "," OFFSETS), 8, "'x': unknown dtype ''"},
+    {X("\"dtype\":32," SHAPE "," OFFSETS), 8, "'x': at byte 14 of the header: a string is expected"},
+    /* numbers */
+    {OF("-2", "8"), 8, "'x': at byte 29 of the header: a whole number, 0 or more, is expected"},
+    {OF("-0", "0"), 0, "a whole number"},
+    {OF("+2", "8"), 8, "a whole number"},
+    {OF("2.0", "8"), 8, "a whole number"},
+    {OF("2e0", "8"), 8, "a whole number"},
+    {OF("2E0", "8"), 8, "a whole number"},
+    {OF("02", "8"), 8, "a whole number"},
+    {OF("00", "0"), 0, "a whole number"},
+    {OF("0x2", "8"), 8, "',' or ']' is expected"},
+    {OF("\"2\"", "8"), 8, "a whole number"},
+    {OF("null", "8"), 8, "a whole number"},
+    {OF("2,", "8"), 8, "a whole number"},
+    {OF("2 2", "8"), 8, "',' or ']' is expected"},
+    {OF("[2]", "8"), 8, "a whole number"},
+    {OF("9223372036854775808", "8"), 8, "a number is larger than 2^63 - 1"},
+    {OF("2", "99999999999999999999999999"), 8, "a number is larger than 2^63 - 1"},
+    {X(DTYPE ",\"shape\":2," OFFSETS), 8, "'x': at byte 28 of the header: an array is expected"},
+    {X(DTYPE ",\"shape\":{}," OFFSETS), 8, "an array is expected"},
+    {X(DTYPE "," SHAPE ",\"data_offsets\":8"), 8, "an array is expected"},
+    {X(DTYPE "," SHAPE ",\"data_offsets\":[]"), 8, "'x': data_offsets are begin and end, not 0"},
+    {X(DTYPE "," SHAPE ",\"data_offsets\":[8]"), 8, "begin and end, not 1 numbers"},
+    {X(DTYPE "," SHAPE ",\"data_offsets\":[0,8,8]"), 8, "begin and end, not 3 numbers"},
+    {X(DTYPE "," SHAPE ",\"data_offsets\":[0,-8]"), 8, "a whole number"},
+    /* sizes */
+    {OF("3", "8"), 8, "'x': data_offsets [0, 8] are not the 12 bytes of 3 elements of F32"},
+    {OF("", "8"), 8, "data_offsets [0, 8] are not the 4 bytes of 1 elements"},
+    {OF("2,0", "8"), 8, "data_offsets [0, 8] are not the 0 bytes of 0 elements"},
+    {X(DTYPE "," SHAPE ",\"data_offsets\":[8,0]"), 8, "data_offsets [8, 0] are not the 8 bytes"},
+    {X(DTYPE "," SHAPE ",\"data_offsets\":[9223372036854775807,0]"), 8, "are not the 8 bytes"},
+    {OF("4294967296,4294967296", "0"), 0, "'x': its shape has more elements than a file can hold"},
+    {OF("9223372036854775807,4", "8"), 8, "more elements than a file can hold"},
+    {OF("9223372036854775807,4,0", "0"), 0, "more elements than a file can hold"},
+    {OF("0,9223372036854775807,4", "0"), 0, "more elements than a file can hold"},
+    {OF("3,6148914691236517206", "8"), 8, "more elements than a file can hold"},
+    {OF("1,1,1,1,1,1,1,1,1,9223372036854775807", "8"), 8, "more elements than a file can hold"},
+    {X("\"dtype\":\"F4\",\"shape\":[3],\"data_offsets\":[0,1]"), 1, "3 elements of F4 end inside a byte"},
+    {X("\"dtype\":\"F6_E2M3\",\"shape\":[5],\"data_offsets\":[0,4]"), 4, "end inside a byte"},
+    {OF("288230376151711744", "1152921504606846976"), 8, "more elements than a file can hold"},
+    {OF("72057594037927936", "288230376151711744"), 8,
+     "its tensors have 288230376151711744 bytes, but 8 follow the header"},
+    /* all of them together */
+    {"{\"x\":" GOOD "}", 7, "file: its tensors have 8 bytes, but 7 follow the header"},
+    {"{\"x\":" GOOD "}", 9, "file: its tensors have 8 bytes, but 9 follow the header"},
+    {"{}", 1, "its tensors have 0 bytes, but 1 follow"},
+    {"{\"x\":" AT(4, 12) "}", 12, "'x': it begins at byte 4 of the data, the one before it ends at 0: there is a hole"},
+    {"{\"x\":" GOOD ",\"y\":" AT(9, 17) "}", 17, "'y': it begins at byte 9 of the data, the one before it ends at 8: there is a hole"},
+    {"{\"x\":" GOOD ",\"y\":" AT(4, 12) "}", 12, "'y': it begins at byte 4 of the data, the one before it ends at 8: they overlap"},
+    {"{\"y\":" AT(8, 16) ",\"z\":" AT(15, 23) ",\"x\":" GOOD "}", 23, "'z': it begins at byte 15 of the data, the one before it ends at 16: they overlap"},
+    {"{\"x\":" GOOD ",\"y\":" GOOD "}", 8, "'y': it begins at byte 0 of the data, the one before it ends at 8: they overlap"},
+    {"{\"x\":" GOOD ",\"y\":{" DTYPE ",\"shape\":[0],\"data_offsets\":[4,4]}}", 8, "'y': it begins at byte 4 of the data, the one before it ends at 8: they overlap"},
+    {"{\"x\":" GOOD ",\"y\":{" DTYPE ",\"shape\":[0],\"data_offsets\":[9,9]}}", 8, "'y': it begins at byte 9"},
+    {"{\"x\":" GOOD ",\"x\":" GOOD "}", 8, "'x': the name is there twice"},
+    {"{\"x\":" GOOD ",\"x\":" AT(8, 16) "}", 16, "'x': the name is there twice"},
+    {"{\"x\":" GOOD ",\"y\":" AT(8, 16) ",\"\\u0078\":" AT(16, 24) "}", 24, "'x': the name is there twice"},
+    /* metadata */
+    {"{\"__metadata__\":\"x\"}", 0, "'__metadata__': at byte 16 of the header: an object is expected"},
+    {"{\"__metadata__\":null}", 0, "'__metadata__': at byte 16 of the header: an object is expected"},
+    {"{\"__metadata__\":{\"a\":1}}", 0, "'__metadata__': at byte 21 of the header: a string is expected"},
+    {"{\"__metadata__\":{\"a\":null}}", 0, "a string is expected"},
+    {"{\"__metadata__\":{\"a\":{\"b\":\"c\"}}}", 0, "a string is expected"},
+    {"{\"__metadata__\":{\"a\"}}", 0, "':' is expected"},
+    {"{\"__metadata__\":{\"a\":\"b\",}}", 0, "a string is expected"},
+    {"{\"__metadata__\":{\"a\":\"b\"", 0, "',' or '}' is expected"},
+    {"{\"__metadata__\":{\"a\":\"\\u0000\"}}", 0, "\\u0000, which no text here can hold"},
+    {"{\"__metadata__\":" GOOD "}", 8, "'__metadata__': at byte 39 of the header: a string is expected"},
+    {"{\"__metadata__\":{\"a\":\"b\",\"c\":\"d\",\"a\":\"b\"}}", 0, "'a': the key is there twice in __metadata__"},
+    {"{\"__metadata__\":{},\"__metadata__\":{}}", 0, "'__metadata__': it is there twice"},
+};
+/* clang-format on */
+
+static void expect_refusal(const char *words)
+{
+    heed_safetensors *file = heed_safetensors_open(in_folder("file"));
+    ck_assert_msg(file == NULL, "this was taken, instead of: %s", words);
+    expect_error(HEED_ERR_FORMAT, words);
+    ck_assert_ptr_nonnull(strstr(heed_error_message(), "safetensors_open: /tmp/heed-test-"));
+    ck_assert_ptr_nonnull(strstr(heed_error_message(), "/file: "));
+}
+
+START_TEST(is_refused)
+{
+    const row *r = &rows[_i];
+    const int64_t bytes = heed_live_bytes();
+    write_header(in_folder("file"), r->header, strlen(r->header), r->data);
+    expect_refusal(r->words);
+    ck_assert_int_eq(heed_live_bytes(), bytes);
+}
+END_TEST
+
+/* Zeros, which no C string can hold. */
+START_TEST(zeros_are_refused)
+{
+    write_header(in_folder("file"), "{}\0\0", 4, 0);
+    expect_refusal("at byte 2 of the header: something follows");
+    write_header(in_folder("file"), "\0{}", 3, 0);
+    expect_refusal("does not begin with '{'");
+    write_header(in_folder("file"), "{\"a\0b\":1}", 9, 0);
+    expect_refusal("a control character inside a string");
+    write_header(in_folder("file"), "{\"\\\0\":1}", 8, 0);
+    expect_refusal("an escape that JSON does not have");
+    write_header(in_folder("file"), "{\"\\u00\0\0\":1}", 12, 0);
+    expect_refusal("\\u needs four hexadecimal digits");
+    write_header(in_folder("file"), "{\"\\ud800\0udc00\":1}", 18, 0);
+    expect_refusal("half a surrogate pair");
+}
+END_TEST
+
+/* ---- the length before the header ---- */
+
+START_TEST(lengths_are_refused)
+{
+    static const struct {
+        uint64_t length;
+        const char *words;
+    } lengths[] = {
+        {3, "its header would have 3 bytes, more than the file"},
+        {100000000, "its header would have 100000000 bytes, more than the file"},
+        {100000001, "its header would have 100000001 bytes, more than the 100 MB that are allowed"},
+        {UINT64_C(1) << 32, "4294967296 bytes, more than the 100 MB"},
+        {INT64_MAX, "9223372036854775807 bytes, more than the 100 MB"},
+        {UINT64_MAX - 7, "18446744073709551608 bytes, more than the 100 MB"},
+        {UINT64_MAX, "18446744073709551615 bytes, more than the 100 MB"},
+    };
+    for (size_t i = 0; i < sizeof lengths / sizeof *lengths; i++) {
+        char bytes[10] = "........{}";
+        for (int j = 0; j < 8; j++) {
+            bytes[j] = (char)(lengths[i].length >> 8 * j & 255);
+        }
+        write_bytes(in_folder("file"), bytes, sizeof bytes);
+        expect_refusal(lengths[i].words);
+    }
+    for (size_t size = 0; size < 8; size++) {
+        write_bytes(in_folder("file"), "\2\0\0\0\0\0\0\0{}", size);
+        expect_refusal("bytes are too short for a safetensors file");
+    }
+}
+END_TEST
+
+/* A file may claim 100 MB without having them: what is not written of it is a hole on the disk. */
+START_TEST(the_longest_header_is_read)
+{
+    static const uint64_t longest = 100000000;
+    write_bytes(in_folder("file"), &longest, sizeof longest);
+    ck_assert_int_eq(truncate(in_folder("file"), 8 + 100000000), 0);
+    expect_refusal("does not begin with '{'");
+}
+END_TEST
+
+/* ---- bombs ---- */
+
+static void repeat(const char *piece, size_t count)
+{
+    const size_t size = strlen(piece);
+    char *header = malloc(count * size + 1);
+    for (size_t i = 0; i < count; i++) {
+        memcpy(header + i * size, piece, size);
+    }
+    write_header(in_folder("file"), header, count * size, 0);
+    free(header);
+}
+
+START_TEST(bombs_are_refused)
+{
+    repeat("{\"a\":", 1000000);
+    expect_refusal("unknown member 'a'");
+    repeat("{\"shape\":[", 1000000);
+    expect_refusal("'shape': at byte 9 of the header: an object is expected");
+    char *header = malloc(1000000);
+    memset(header, '[', 1000000);
+    memcpy(header, "{\"x\":{\"shape\":", 14);
+    write_header(in_folder("file"), header, 1000000, 0);
+    expect_refusal("'x': at byte 15 of the header: a whole number");
+    memset(header + 14, '1', 1000000 - 14);
+    header[14] = '[';
+    write_header(in_folder("file"), header, 1000000, 0);
+    expect_refusal("a number is larger than 2^63 - 1");
+    for (int i = 15; i < 1000000 - 1; i += 2) {
+        memcpy(header + i, "1,", 2);
+    }
+    write_header(in_folder("file"), header, 1000000, 0);
+    expect_refusal("'x': at byte 1000000 of the header: ',' or ']' is expected");
+    free(header);
+    repeat("{\"\\u0061", 1);
+    expect_refusal("the text ends inside a string");
+}
+END_TEST
+
+/* ---- a valid file, cut and damaged ---- */
+
+static void make_valid(void)
+{
+    heed_tensor *tensors[] = {heed_arange(0, 6, 1, HEED_F32),
+                              heed_ones(HEED_SHAPE(2, 1), HEED_BOOL), heed_scalar(3, HEED_I64)};
+    const char *names[] = {"W", "\xc3\xa9\n", "n"};
+    const heed_metadata about[] = {{"k", "v\""}, {NULL, NULL}};
+    heed_save_file(in_folder("file"), (heed_tensor_list){3, tensors, names}, about);
+    expect_no_error();
+}
+
+START_TEST(every_prefix_is_refused)
+{
+    size_t size;
+    make_valid();
+    free(read_bytes(in_folder("file"), &size));
+    while (size > 0) {
+        size--;
+        ck_assert_int_eq(truncate(in_folder("file"), (off_t)size), 0);
+        expect_refusal("");
+    }
+}
+END_TEST
+
+/* Opens it and reads everything: that gives an error of the file or tensors, and no harm. */
+static bool try_file(void)
+{
+    heed_scope scope;
+    heed_scope_begin(&scope);
+    heed_safetensors *file = heed_safetensors_open(in_folder("file"));
+    const int count = heed_safetensors_count(file);
+    for (int i = 0; i < count; i++) {
+        const char *name = heed_safetensors_name(file, i);
+        if (heed_safetensors_tensor(file, name) == NULL) {
+            const heed_status status = heed_error();
+            ck_assert(status == HEED_ERR_DTYPE || status == HEED_ERR_SHAPE);
+        }
+    }
+    heed_safetensors_close(file);
+    const heed_status status = heed_error();
+    ck_assert(status == (file != NULL ? HEED_OK : HEED_ERR_FORMAT));
+    heed_scope_end(&scope);
+    return status == HEED_OK;
+}
+
+START_TEST(every_damaged_byte_is_an_error_or_a_tensor)
+{
+    size_t size;
+    int taken = 0, refused = 0;
+    make_valid();
+    char *bytes = read_bytes(in_folder("file"), &size);
+    int fd = open(in_folder("file"), O_WRONLY);
+    for (size_t i = 0; i < size; i++) {
+        for (int change = 1; change < 256; change++) {
+            const char damaged = (char)(bytes[i] ^ change);
+            ck_assert_int_eq(pwrite(fd, &damaged, 1, (off_t)i), 1);
+            const bool ok = try_file();
+            taken += ok;
+            refused += !ok;
+        }
+        ck_assert_int_eq(pwrite(fd, &bytes[i], 1, (off_t)i), 1);
+    }
+    close(fd);
+    ck_assert(try_file());
+    ck_assert_int_gt(taken, 34 * 255); /* all of the data, and letters of names */
+    ck_assert_int_gt(refused, 100 * 255);
+    free(bytes);
+}
+END_TEST
+
+void add_malformed_cases(Suite *suite)
+{
+    TCase *tests = files_case(suite, "malformed");
+    tcase_add_loop_test(tests, is_refused, 0, (int)(sizeof rows / sizeof *rows));
+    tcase_add_test(tests, zeros_are_refused);
+    tcase_add_test(tests, lengths_are_refused);
+    tcase_add_test(tests, the_longest_header_is_read);
+    tcase_add_test(tests, bombs_are_refused);
+    tcase_add_test(tests, every_prefix_is_refused);
+    tcase_add_test(tests, every_damaged_byte_is_an_error_or_a_tensor);
+}
