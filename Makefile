@@ -48,10 +48,12 @@ PUBLIC   = $(shell sed -n 's/^\#include "\(.*\)"/\1/p' src/heed.h src/nn/nn.h)
 OBJECTS := $(SOURCES:%.c=$(BUILD)/%.o) $(KERNELS)
 LIBRARY := $(BUILD)/libheed.a
 
-# Programs of one file in examples/ have a main; the others are shared by programs and tests.
-EXAMPLE_PARTS := $(wildcard examples/toy_*.c)
-EXAMPLES      := $(patsubst examples/%.c,$(BUILD)/%,$(filter-out $(EXAMPLE_PARTS),$(wildcard examples/*.c)))
-PART_OBJECTS  := $(EXAMPLE_PARTS:%.c=$(BUILD)/%.o)
+# In examples/ a file is a program, and so is a folder with a main.c; its other files are its parts,
+# which the tests are linked with too.
+FOLDERS      := $(patsubst examples/%/main.c,%,$(wildcard examples/*/main.c))
+EXAMPLES     := $(patsubst examples/%.c,$(BUILD)/%,$(wildcard examples/*.c)) $(FOLDERS:%=$(BUILD)/%)
+parts         = $(patsubst %.c,$(BUILD)/%.o,$(filter-out %/main.c,$(wildcard examples/$(1)/*.c)))
+PART_OBJECTS := $(foreach f,$(FOLDERS),$(call parts,$(f)))
 
 TEST_OBJECTS := $(patsubst %.c,$(BUILD)/%.o,$(wildcard tests/*.c))
 
@@ -83,8 +85,14 @@ $(BUILD)/%.o: %.c
 	$(call say,cc)
 	$(CC) $(CFLAGS_) $(CHECK_CFLAGS) -c $< -o $@
 
-$(BUILD)/%: $(BUILD)/examples/%.o $(PART_OBJECTS) $(LIBRARY)
+$(BUILD)/%: $(BUILD)/examples/%.o $(LIBRARY)
 	$(CC) $(CFLAGS_) $^ -o $@ $(LDLIBS_)
+
+define folder_rule
+$(BUILD)/$(1): $(BUILD)/examples/$(1)/main.o $(call parts,$(1)) $(LIBRARY)
+	$$(CC) $$(CFLAGS_) $$^ -o $$@ $$(LDLIBS_)
+endef
+$(foreach f,$(FOLDERS),$(eval $(call folder_rule,$(f))))
 
 # A kernel object's folder says what it is: kernels/<isa>/<dtype>/<file>.o
 define kernel_rule
@@ -151,7 +159,7 @@ deps-dev:
 layers:
 	@sh tests/layers.sh
 
-FORMATTED = $(wildcard src/*.h src/*/*.[ch] examples/*.[ch] tests/*.[ch] bench/*.[ch])
+FORMATTED = $(wildcard src/*.h src/*/*.[ch] examples/*.[ch] examples/*/*.[ch] tests/*.[ch] bench/*.[ch])
 
 format:
 	clang-format -i $(FORMATTED)

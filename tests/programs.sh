@@ -19,29 +19,166 @@ expect() {
     fi
 }
 
+# check COMMAND...: it succeeds.  has, lacks PATTERN FILE: a line like this is there, or none is
+check() {
+    "$@" || { echo "not so: $*"; exit 1; }
+}
+has() {
+    grep -q -e "$1" "$2" || { cat "$2"; echo "$2: no '$1'"; exit 1; }
+}
+lacks() {
+    if LC_ALL=C grep -e "$1" "$2"; then
+        echo "$2: there is '$1'"
+        exit 1
+    fi
+}
+
+# ---- next_token on the toy ----
+
 token=build/next_token
 expect 0 "it -> tasted good" $token
 expect 0 "head . of 2" $token --heads 2 --steps 20
+expect 0 "and it breathed fire" $token --prompt "the dragon was found near the castle and it" --steps=400
 expect 0 "usage:" $token --help
-expect 2 "unknown argument --nope" $token --nope
-expect 2 "no number after --seed" $token --seed
-expect 2 "not a number that fits: -1" $token --seed -1
-expect 2 "not a number that fits: 9x" $token --heads 9x
-expect 2 "not a number that fits: 99999999999999999999" $token --steps 99999999999999999999
 expect 1 "HEED_ISA=v9" env HEED_ISA=v9 $token
 
-# A reader that goes away, and a full disk.
-$token | head -1 > /dev/null
-if [ -e /dev/full ] && $token --steps 20 > /dev/full 2>&1; then
-    echo "next_token does not notice a full disk"
-    exit 1
-fi
+# ---- next_token on a text of the user's ----
 
-# In a terminal the progress line renews itself, and the heat map has colors.
+text=$scratch/text
+i=0
+while [ $i -lt 60 ]; do
+    echo "The pizza came out of the oven, and it tasted good."
+    echo "\"Is it $i o'clock?\" asked the dragon; it didn't wait."
+    i=$((i + 1))
+done > "$text"
+model=$scratch/model
+
+# refuse WORDS ARGUMENT...: one line on stderr that holds the words, nothing on stdout, status 2
+refuse() {
+    words=$1
+    shift
+    status=0
+    $token "$@" > "$scratch/out" 2> "$scratch/err" < /dev/null || status=$?
+    if [ "$status" -ne 2 ] || [ -s "$scratch/out" ] || [ "$(wc -l < "$scratch/err")" -ne 1 ] ||
+        ! grep -q -e "^next_token: .*$words.*; try --help$" "$scratch/err"; then
+        cat "$scratch/out" "$scratch/err"
+        echo "next_token $*: status $status, or no line with '$words'"
+        exit 1
+    fi
+}
+
+: > "$scratch/empty"
+printf 'abc' > "$scratch/short"
+printf 'caf\351' > "$scratch/latin1"
+printf 'a\000b' > "$scratch/nul"
+refuse "cannot read $scratch/none: No such file" --text "$scratch/none"
+refuse "cannot read $scratch: Is a directory" --text "$scratch"
+refuse "empty: empty" --text "$scratch/empty"
+refuse "too short: it has 3 characters; --context 32 needs 34" --text "$scratch/short"
+refuse "it has 1 word; --context 9 needs 11" --text "$scratch/short" --level word --context 9
+refuse "not UTF-8: byte 0xE9 at offset 3" --text "$scratch/latin1"
+refuse "a NUL byte at offset 1" --text "$scratch/nul"
+refuse "unknown flag --nope" --nope
+refuse "unexpected argument 'stray'" stray
+refuse "unknown flag --" --
+refuse "no value after --seed" --seed
+refuse "no value after --save" --save --plot x
+refuse "'-1' is not a whole number" --seed -1
+refuse "'9x' is not a whole number" --heads 9x
+refuse "'99999999999999999999' is not" --steps 99999999999999999999
+refuse "'nan' is not a number above 0" --lr nan
+refuse "'line' is not one of char|word" --level line
+refuse "does not divide among --heads 3" --heads 3
+refuse "cannot write $scratch/no/where" --save "$scratch/no/where"
+refuse "cannot write $scratch/no/where" --plot "$scratch/no/where"
+refuse "cannot write $scratch: it is a directory" --save "$scratch"
+refuse "--save is --text" --text "$text" --save "$text"
+refuse "'x' is none of the model's" --text "$text" --prompt x
+refuse "'pasta' is none of the model's 93 words" --prompt "the pasta"
+refuse "would need about .* GB" --text "$text" --batch 4096 --context 4096 --d-model 4096
+refuse "name?of two lines" --text "name
+of two lines"
+check [ -s "$text" ]
+
+# What was saved says the same, and can be trained on.
+for level in char word; do
+    ask="--prompt The --length 30 --seed 3"
+    $token --text "$text" --level $level --steps 30 --save "$model" --plot "$scratch/svg" $ask \
+        > "$scratch/first" 2> "$scratch/progress"
+    $token --load "$model" --steps 0 $ask > "$scratch/second" 2> "$scratch/err"
+    check cmp "$scratch/first" "$scratch/second"
+    check [ ! -s "$scratch/err" ]
+    has "^The" "$scratch/first"
+    check [ "$(grep -c "^step .*loss .*held-out .*tokens/s$" "$scratch/progress")" -eq 10 ]
+    lacks '[^ -~]' "$scratch/progress" # no escapes
+    tail -1 "$scratch/svg" | grep -q "^</svg>$"
+    expect 0 "held-out loss" $token --load "$model" --steps 0 --text "$text" --length 5
+    expect 0 "step .*20/20" $token --load "$model" --steps 20 --text "$text" --save "$model"
+    if command -v xmllint > /dev/null 2>&1; then
+        xmllint --noout "$scratch/svg"
+    fi
+done
+refuse "no --text FILE to train on" --load "$model" --steps 5
+refuse "nothing to do" --load "$model"
+refuse "the model of --load has 4" --load "$model" --heads 8 --prompt The
+refuse "has learnt by word" --load "$model" --level char --prompt The
+refuse "'frobnicate' is none of the model's" --load "$model" --prompt "The frobnicate"
+refuse "prompt: empty" --load "$model" --prompt " "
+refuse "too short for a safetensors file" --load "$scratch/short"
+$token --steps 20 --save "$model" > /dev/null 2>&1
+expect 0 "^Attention" $token --load "$model" --steps 0
+refuse "has learnt the toy" --load "$model" --text "$text"
+
+# Ctrl-C saves and ends well; SIGTERM too.
+for signal in INT TERM; do
+    rm -f "$model" "$scratch/svg"
+    $token --text "$text" --steps 1000000000 --save "$model" --plot "$scratch/svg" --prompt The \
+        > "$scratch/out" 2> "$scratch/err" < /dev/null &
+    process=$!
+    sleep 2
+    kill -s $signal $process
+    wait $process
+    has "^next_token: interrupted after step [0-9]* of 1000000000; the model is in " "$scratch/err"
+    check [ ! -s "$scratch/out" ]
+    check [ -s "$scratch/svg" ]
+    expect 0 "^The" $token --load "$model" --prompt The --length 5
+done
+
+# A reader that goes away, a full disk for what is printed, and one for what is saved.
+$token --steps 20 2> "$scratch/err" | head -1 > /dev/null
+lacks "^[^s]" "$scratch/err"
+if [ -e /dev/full ]; then
+    for output in "--steps 20" "--help" "--text $text --steps 1"; do
+        status=0
+        $token $output > /dev/full 2> "$scratch/err" || status=$?
+        check [ $status -eq 1 ]
+        has "^next_token: standard output: No space left on device$" "$scratch/err"
+    done
+    expect 1 "plot: cannot write /dev/full: No space" $token --steps 1 --plot /dev/full
+    refuse "cannot write /dev/full: it is no file" --save /dev/full
+fi
+cp "$model" "$scratch/before"
+status=0
+(trap '' XFSZ && ulimit -f 8 && exec $token --text "$text" --steps 1 --save "$model") \
+    > "$scratch/out" 2> "$scratch/err" || status=$?
+check [ $status -eq 1 ]
+has "save: .*: File too large$" "$scratch/err"
+check cmp "$model" "$scratch/before"
+check [ "$(ls "$scratch" | grep -c tmp)" -eq 0 ]
+
+# In a terminal the progress line renews itself, and the heat map has colors; elsewhere, and where
+# the terminal is dumb, there are plain lines.
 if command -v script > /dev/null 2>&1; then
+    escape=$(printf '\033')
     TERM=xterm-256color script -qec "$token --steps 40" /dev/null > "$scratch/terminal" < /dev/null
-    grep -q "$(printf '\033')\[48;5;" "$scratch/terminal"
-    grep -q "$(printf '\r')step" "$scratch/terminal"
+    has "$escape\[48;5;" "$scratch/terminal"
+    has "$(printf '\r')\[=.*40/40.*left$escape\[K" "$scratch/terminal"
+    tr '\r' '\n' < "$scratch/terminal" | grep -q "^$escape\[Kstep 40/40  loss"
+    TERM=dumb script -qec "$token --steps 40" /dev/null > "$scratch/terminal" < /dev/null
+    has "^step    40/40   loss" "$scratch/terminal"
+    lacks "$escape" "$scratch/terminal"
+    TERM=xterm NO_COLOR=1 script -qec "$token --steps 40" /dev/null > "$scratch/terminal" < /dev/null
+    lacks "$escape\[[^K]" "$scratch/terminal"
 fi
 
 # Installed, the library is found by pkg-config, from C and from C++.

@@ -1,7 +1,8 @@
 /* The toy next-token task: attention must learn to look from *it* back at its subject. */
 #include <math.h>
 
-#include "examples/toy_model.h"
+#include "examples/next_token/options.h"
+#include "examples/next_token/toy.h"
 #include "tests/test_util.h"
 
 Suite *toy_suite(void);
@@ -52,14 +53,31 @@ END_TEST
 
 /* ---- training ---- */
 
+/* The model of the demo, and its training. */
+static struct token_model *make_model(uint64_t seed, int heads)
+{
+    options o = {.help = false};
+    options_complete(&o, TASK_TOY);
+    toy_language_make(&language, seed);
+    heed_manual_seed(seed);
+    return model_new((model_sizes){language.word_count, o.context, o.d_model, heads});
+}
+
+static void train_model(struct token_model *m, train_watch *watch, void *context)
+{
+    options o = {.help = false};
+    options_complete(&o, TASK_TOY);
+    const pieces learnt = toy_pieces(language.train, language.train_count);
+    const pieces held_out = toy_pieces(language.held_out, language.held_out_count);
+    const train_options training = {o.steps, o.batch, o.lr};
+    train(m, &learnt, &held_out, &training, watch, context);
+}
+
 static void expect_learned(uint64_t seed, int heads)
 {
-    toy_language_make(&language, seed);
-    toy_options options = toy_defaults(seed, heads);
-    heed_manual_seed(seed);
-    struct toy_model *m = toy_model_new(&options, language.word_count);
+    struct token_model *m = make_model(seed, heads);
     toy_score before = toy_evaluate(m, language.held_out, language.held_out_count);
-    toy_train(m, &language, &options, NULL, NULL);
+    train_model(m, NULL, NULL);
     toy_score after = toy_evaluate(m, language.held_out, language.held_out_count);
     heed_module_free(m);
     expect_no_error();
@@ -92,23 +110,20 @@ static const double losses_of_pytorch[3][STEPS] = {
 #include "tests/fixtures/toy.h"
 };
 
-static bool compare_loss(void *context, struct toy_model *m, int step, double loss)
+static bool compare_loss(void *context, struct token_model *m, const train_state *now)
 {
-    const double *expected = context;
+    const double expected = ((const double *)context)[now->step - 1];
     (void)m;
-    ck_assert_msg(fabs(loss - expected[step]) <= 5e-6, "step %d: loss %.7f, not %.7f", step, loss,
-                  expected[step]);
-    return step + 1 < STEPS;
+    ck_assert_msg(fabs(now->loss - expected) <= 5e-6, "step %d: loss %.7f, not %.7f",
+                  (int)now->step, now->loss, expected);
+    return now->step < STEPS;
 }
 
 START_TEST(test_losses_are_those_of_pytorch)
 {
     static const int heads[] = {1, 2, 4};
-    toy_language_make(&language, 0);
-    toy_options options = toy_defaults(0, heads[_i]);
-    heed_manual_seed(0);
-    struct toy_model *m = toy_model_new(&options, language.word_count);
-    toy_train(m, &language, &options, compare_loss, (void *)losses_of_pytorch[_i]);
+    struct token_model *m = make_model(0, heads[_i]);
+    train_model(m, compare_loss, (void *)losses_of_pytorch[_i]);
     heed_module_free(m);
 }
 END_TEST

@@ -5,7 +5,7 @@
 #include "heed.h"
 
 extern "C" {
-#include "examples/toy_language.h"
+#include "examples/next_token/toy_language.h"
 }
 
 namespace {

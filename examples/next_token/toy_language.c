@@ -1,5 +1,5 @@
 /* The sentences of the toy language, and its vocabulary. */
-#include "examples/toy_language.h"
+#include "examples/next_token/toy_language.h"
 
 #include <stdbool.h>
 #include <string.h>

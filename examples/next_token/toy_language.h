@@ -4,8 +4,8 @@
  *
  *     the SUBJECT VERB VERB VERB the PLACE and it WORD WORD <eos>
  */
-#ifndef HEED_EXAMPLES_TOY_LANGUAGE_H
-#define HEED_EXAMPLES_TOY_LANGUAGE_H
+#ifndef HEED_NEXT_TOKEN_TOY_LANGUAGE_H
+#define HEED_NEXT_TOKEN_TOY_LANGUAGE_H
 
 #include <stdint.h>
 

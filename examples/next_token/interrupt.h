@@ -1,0 +1,12 @@
+/* Ctrl-C: the first one asks the program to finish, a second one ends it. */
+#ifndef HEED_NEXT_TOKEN_INTERRUPT_H
+#define HEED_NEXT_TOKEN_INTERRUPT_H
+
+#include <stdbool.h>
+
+/* interrupt_catch: from now on SIGINT and SIGTERM only make interrupted() true; the second time
+ * each ends the program. */
+void interrupt_catch(void);
+bool interrupted(void);
+
+#endif

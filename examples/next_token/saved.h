@@ -1,0 +1,30 @@
+/* Models in files: safetensors whose metadata tell the task, the sizes and the vocabulary. */
+#ifndef HEED_NEXT_TOKEN_SAVED_H
+#define HEED_NEXT_TOKEN_SAVED_H
+
+#include "examples/next_token/model.h"
+#include "examples/next_token/options.h"
+#include "examples/next_token/vocabulary.h"
+
+/* All that makes a model but its parameters. */
+typedef struct saved_model {
+    options_task task;
+    model_sizes sizes;
+    vocabulary vocabulary;
+} saved_model;
+
+/* saved_read: what a file says of its model. saved_load: its parameters, into a model of those
+ * sizes. HEED_ERR_VALUE: no such file, or nothing that saved_write has written. */
+saved_model saved_read(const char *path);
+heed_status saved_load(const char *path, struct token_model *m);
+
+/* saved_write: a model into a file, which is replaced as a whole or not at all. */
+heed_status saved_write(const char *path, struct token_model *m, options_task task,
+                        const vocabulary *v);
+
+/* saved_check_path: could a file be written there? Found out before the training, by making one and
+ * taking it away. `device`: something that is no file is fine too. `flag` is for the message.
+ * HEED_ERR_VALUE: no. */
+heed_status saved_check_path(const char *flag, const char *path, bool device);
+
+#endif

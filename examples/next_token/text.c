@@ -1,0 +1,145 @@
+/* Texts: reading and checking a file. How a text is cut and joined stands in tokens.c. */
+#include "examples/next_token/text.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "heed.h"
+
+static const size_t most_bytes = (size_t)1 << 30;
+
+const char *text_level_name(text_level level)
+{
+    return level == TEXT_CHAR ? "char" : "word";
+}
+
+const char *text_token_name(text_level level)
+{
+    return level == TEXT_CHAR ? "character" : "word";
+}
+
+/* ---- bytes that grow ---- */
+
+/* Makes room for `more` bytes after the length. */
+static bool reserve(text_buffer *t, size_t more)
+{
+    size_t capacity = t->capacity > 0 ? t->capacity : 256;
+    while (capacity - t->length < more) {
+        capacity *= 2;
+    }
+    if (capacity == t->capacity) {
+        return true;
+    }
+    char *bytes = heed_grow(t->bytes, t->capacity, capacity);
+    if (bytes == NULL) {
+        return false;
+    }
+    t->bytes = bytes;
+    t->capacity = capacity;
+    return true;
+}
+
+void text_append(text_buffer *to, const char *bytes, size_t length)
+{
+    if (length > 0 && reserve(to, length)) {
+        memcpy(to->bytes + to->length, bytes, length);
+        to->length += length;
+    }
+}
+
+void text_free(text_buffer *t)
+{
+    heed_free(t->bytes, t->capacity);
+    *t = (text_buffer){.length = 0};
+}
+
+/* ---- UTF-8 ---- */
+
+int utf8_length(const char *bytes, size_t left, uint32_t *code)
+{
+    static const uint32_t least[] = {0, 0, 0x80, 0x800, 0x10000}; /* that needs so many bytes */
+    const unsigned char first = left > 0 ? (unsigned char)bytes[0] : 0xFF;
+    const int length = first < 0x80             ? 1
+                       : (first & 0xE0) == 0xC0 ? 2
+                       : (first & 0xF0) == 0xE0 ? 3
+                       : (first & 0xF8) == 0xF0 ? 4
+                                                : 0;
+    if (length == 0 || (size_t)length > left) {
+        return 0;
+    }
+    uint32_t value = length == 1 ? first : first & (0x7Fu >> length);
+    for (int i = 1; i < length; i++) {
+        if (((unsigned char)bytes[i] & 0xC0) != 0x80) {
+            return 0;
+        }
+        value = value << 6 | ((unsigned char)bytes[i] & 0x3F);
+    }
+    if (value < least[length] || value > 0x10FFFF || (value >= 0xD800 && value <= 0xDFFF)) {
+        return 0; /* spelt too long, too large, or half of a pair of UTF-16 */
+    }
+    *code = value;
+    return length;
+}
+
+bool text_check(const char *name, const char *bytes, size_t length)
+{
+    for (size_t at = 0; at < length;) {
+        uint32_t code = 0;
+        const int step = utf8_length(bytes + at, length - at, &code);
+        if (step == 0) {
+            heed_fail(HEED_ERR_VALUE, "%s: not UTF-8: byte 0x%02X at offset %zu", name,
+                      (unsigned char)bytes[at], at);
+            return false;
+        }
+        if (code == 0) {
+            heed_fail(HEED_ERR_VALUE, "%s: not a text: a NUL byte at offset %zu", name, at);
+            return false;
+        }
+        at += (size_t)step;
+    }
+    return true;
+}
+
+/* ---- files ---- */
+
+static void read_bytes(text_buffer *t, const char *path)
+{
+    FILE *file = fopen(path, "rb");
+    size_t count = file != NULL;
+    while (count > 0 && t->length <= most_bytes && reserve(t, 1 << 16)) {
+        count = fread(t->bytes + t->length, 1, t->capacity - t->length, file);
+        t->length += count;
+    }
+    if (file == NULL || ferror(file)) {
+        heed_fail(HEED_ERR_VALUE, "cannot read %s: %s", path, strerror(errno));
+    } else if (t->length > most_bytes) {
+        heed_fail(HEED_ERR_VALUE, "%s: larger than 1 GiB", path);
+    }
+    if (file != NULL) {
+        fclose(file);
+    }
+}
+
+text_buffer text_read(const char *path)
+{
+    static const char mark[] = "\xEF\xBB\xBF";
+    text_buffer t = {.length = 0};
+    read_bytes(&t, path);
+    if (heed_error_pending() || !text_check(path, t.bytes, t.length)) {
+        text_free(&t);
+        return t;
+    }
+    size_t to = 0;
+    for (size_t i = t.length >= 3 && memcmp(t.bytes, mark, 3) == 0 ? 3 : 0; i < t.length; i++) {
+        if (t.bytes[i] != '\r' || i + 1 == t.length || t.bytes[i + 1] != '\n') {
+            t.bytes[to++] = t.bytes[i];
+        }
+    }
+    t.length = to;
+    if (to == 0) {
+        heed_fail(HEED_ERR_VALUE, "%s: empty", path);
+        text_free(&t);
+    }
+    return t;
+}

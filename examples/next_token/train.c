@@ -1,0 +1,102 @@
+/* Training, and the loss of what is held out. */
+#include "examples/next_token/train.h"
+
+#include <math.h>
+#include <string.h>
+
+#include "examples/next_token/progress.h"
+
+/* The settings that need no flag: they train the toy's 1, 2 and 4 heads alike, and texts too. */
+static const double eps = 1e-4, weight_decay = 0.1;
+
+/* ---- pieces ---- */
+
+pieces pieces_of_text(const int64_t *tokens, int64_t count, int64_t context)
+{
+    const int64_t windows = count - context;
+    return (pieces){tokens, windows > 0 ? windows : 0, 1, context + 1};
+}
+
+pieces pieces_in_turn(const int64_t *tokens, int64_t count, int64_t context, int64_t most)
+{
+    const int64_t windows = count > 0 ? (count - 1) / context : 0;
+    const int64_t apart = windows > most ? windows / most : 1; /* spread over the whole */
+    return (pieces){tokens, windows > most ? most : windows, apart * context, context + 1};
+}
+
+/* Rows (count, length): the pieces with these numbers. */
+static heed_tensor *rows_of(const pieces *p, const int64_t *which, int64_t count)
+{
+    heed_tensor *rows = heed_empty(HEED_SHAPE(count, p->length), HEED_I64);
+    int64_t *to = heed_data_i64(rows);
+    for (int64_t i = 0; to != NULL && i < count; i++) {
+        memcpy(to + i * p->length, p->tokens + which[i] * p->stride,
+               (size_t)p->length * sizeof *to);
+    }
+    return rows;
+}
+
+double pieces_loss(struct token_model *m, const pieces *p, int64_t batch)
+{
+    double sum = 0;
+    for (int64_t first = 0; first < p->count; first += batch) {
+        const int64_t count = p->count - first < batch ? p->count - first : batch;
+        heed_scope scope;
+        heed_scope_begin_no_grad(&scope);
+        heed_tensor *which = heed_arange((double)first, (double)(first + count), 1, HEED_I64);
+        heed_tensor *loss = model_loss(m, rows_of(p, heed_data_i64(which), count));
+        sum += (double)count * heed_item(loss);
+        heed_scope_end(&scope);
+    }
+    return p->count > 0 ? sum / (double)p->count : (double)NAN;
+}
+
+/* ---- steps ---- */
+
+/* Up over the first tenth, down over the last three. */
+static double learning_rate(const train_options *options, int64_t step)
+{
+    const double up = (double)(step + 1) / (0.1 * (double)options->steps);
+    const double down = (double)(options->steps - step) / (0.3 * (double)options->steps);
+    return options->lr * fmin(1, fmin(up, down));
+}
+
+/* The loss of one step on a random batch. */
+static double take_step(struct token_model *m, const pieces *p, int64_t batch,
+                        heed_optimizer *adamw)
+{
+    heed_scope step;
+    heed_scope_begin(&step);
+    heed_tensor *which = heed_randint(0, p->count, HEED_SHAPE(batch));
+    heed_tensor *loss = model_loss(m, rows_of(p, heed_data_i64(which), batch));
+    heed_optimizer_zero_grad(adamw);
+    heed_backward(loss);
+    heed_optimizer_step(adamw);
+    double value = heed_item(loss);
+    heed_scope_end(&step);
+    return value;
+}
+
+heed_status train(struct token_model *m, const pieces *learnt, const pieces *held_out,
+                  const train_options *options, train_watch *watch, void *context)
+{
+    heed_optimizer *adamw = heed_adamw_new(heed_parameters(m), options->lr, weight_decay,
+                                           (heed_adam_options){.eps = eps});
+    bool more = adamw != NULL;
+    for (int64_t step = 1; step <= options->steps && more; step++) {
+        adamw->lr = learning_rate(options, step - 1);
+        train_state now = {.step = step, .held_out = (double)NAN};
+        now.loss = take_step(m, learnt, options->batch, adamw);
+        if (!isfinite(now.loss) && !heed_error_pending()) {
+            heed_fail(HEED_ERR_VALUE, "the loss is %f at step %lld; try a lower learning rate",
+                      now.loss, (long long)step);
+        }
+        now.measured = progress_turn(step, options->steps, TRAIN_MEASUREMENTS);
+        if (now.measured) {
+            now.held_out = pieces_loss(m, held_out, options->batch);
+        }
+        more = !heed_error_pending() && (watch == NULL || watch(context, m, &now));
+    }
+    heed_optimizer_free(adamw);
+    return heed_error_pending();
+}

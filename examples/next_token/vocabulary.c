@@ -1,0 +1,224 @@
+/* The vocabulary: entries in the order of their numbers, and a hash table that finds them. */
+#include "examples/next_token/vocabulary.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "heed.h"
+
+static const char unknown_token[] = "<unknown>";
+
+/* ---- lists of numbers ---- */
+
+void token_list_add(token_list *list, int64_t id)
+{
+    if (list->count == list->capacity) {
+        const int64_t capacity = list->capacity > 0 ? 2 * list->capacity : 64;
+        int64_t *grown = heed_grow(list->id, (size_t)list->capacity * sizeof *grown,
+                                   (size_t)capacity * sizeof *grown);
+        if (grown == NULL) {
+            return;
+        }
+        list->id = grown;
+        list->capacity = capacity;
+    }
+    list->id[list->count++] = id;
+}
+
+void token_list_free(token_list *list)
+{
+    heed_free(list->id, (size_t)list->capacity * sizeof *list->id);
+    *list = (token_list){.count = 0};
+}
+
+/* ---- the hash table ---- */
+
+/* The slot where a token is, or where it would go. FNV-1a; the table is at most half full. */
+static int64_t slot_of(const vocabulary *v, const char *token, size_t length)
+{
+    uint64_t hash = 0xCBF29CE484222325u;
+    for (size_t i = 0; i < length; i++) {
+        hash = (hash ^ (unsigned char)token[i]) * 0x100000001B3u;
+    }
+    int64_t slot = (int64_t)((hash ^ hash >> 32) & (uint64_t)(v->slot_count - 1));
+    for (; v->slots[slot] != 0; slot = (slot + 1) & (v->slot_count - 1)) {
+        const vocabulary_entry *entry = &v->entries[v->slots[slot] - 1];
+        if (entry->length == length &&
+            memcmp(v->spelling.bytes + entry->start, token, length) == 0) {
+            break;
+        }
+    }
+    return slot;
+}
+
+static const char *spelling_of(const vocabulary *v, int64_t id)
+{
+    return v->spelling.bytes + v->entries[id].start;
+}
+
+/* Files all entries anew in a table for `capacity` of them. */
+static void rehash(vocabulary *v, int64_t capacity)
+{
+    const int64_t slot_count = 2 * capacity;
+    int32_t *slots = heed_alloc_zeroed((size_t)slot_count * sizeof *slots);
+    if (slots == NULL) {
+        return;
+    }
+    heed_free(v->slots, (size_t)v->slot_count * sizeof *slots);
+    v->slots = slots;
+    v->slot_count = slot_count;
+    for (int64_t id = 0; id < v->count; id++) {
+        slots[slot_of(v, spelling_of(v, id), v->entries[id].length)] = (int32_t)id + 1;
+    }
+}
+
+static bool make_room(vocabulary *v)
+{
+    const int64_t capacity = v->capacity > 0 ? 2 * v->capacity : 128;
+    if (v->count < v->capacity) {
+        return true;
+    }
+    vocabulary_entry *entries = heed_grow(v->entries, (size_t)v->capacity * sizeof *entries,
+                                          (size_t)capacity * sizeof *entries);
+    if (entries == NULL) {
+        return false;
+    }
+    v->entries = entries;
+    v->capacity = capacity;
+    rehash(v, capacity);
+    return !heed_error_pending();
+}
+
+/* Counts a token, which is new or not. */
+static void count_token(vocabulary *v, const char *token, size_t length)
+{
+    if (!make_room(v)) {
+        return;
+    }
+    const int64_t slot = slot_of(v, token, length);
+    if (v->slots[slot] != 0) {
+        v->entries[v->slots[slot] - 1].uses++;
+        return;
+    }
+    v->entries[v->count] = (vocabulary_entry){v->spelling.length, length, 1};
+    text_append(&v->spelling, token, length);
+    text_append(&v->spelling, "", 1);
+    v->slots[slot] = (int32_t)++v->count;
+}
+
+/* ---- making one ---- */
+
+static vocabulary start(text_level level, bool with_unknown)
+{
+    vocabulary v = {.level = level, .unknown = with_unknown ? 0 : VOCABULARY_NONE};
+    if (with_unknown) {
+        count_token(&v, unknown_token, sizeof unknown_token - 1);
+    }
+    return v;
+}
+
+/* More uses first; of equally many, what came first. */
+static int by_uses(const void *left, const void *right)
+{
+    const vocabulary_entry *a = left, *b = right;
+    if (a->uses != b->uses) {
+        return a->uses > b->uses ? -1 : 1;
+    }
+    return a->start < b->start ? -1 : a->start > b->start;
+}
+
+vocabulary vocabulary_of_text(text_level level, const text_buffer *t, int64_t limit)
+{
+    vocabulary v = start(level, true);
+    size_t at = 0, token = 0, length;
+    while (!heed_error_pending() &&
+           (length = text_next_token(level, t->bytes, t->length, at, &token)) > 0) {
+        count_token(&v, t->bytes + token, length);
+        at = token + length;
+    }
+    if (heed_error_pending()) {
+        vocabulary_free(&v);
+        return v;
+    }
+    qsort(v.entries + 1, (size_t)v.count - 1, sizeof *v.entries, by_uses);
+    v.count = v.count < limit ? v.count : limit;
+    rehash(&v, v.capacity);
+    return v;
+}
+
+vocabulary vocabulary_of_list(text_level level, bool with_unknown, const char *list)
+{
+    vocabulary v = start(level, with_unknown);
+    uint32_t code;
+    while (*list != '\0' && !heed_error_pending()) {
+        const size_t length = level == TEXT_WORD ? strcspn(list, " ")
+                                                 : (size_t)utf8_length(list, strlen(list), &code);
+        const int64_t count = v.count;
+        if (length > 0) {
+            count_token(&v, list, length);
+        }
+        if (v.count == count) {
+            heed_fail(HEED_ERR_VALUE, "the vocabulary has an empty token, or one twice");
+        }
+        list += length;
+        list += level == TEXT_WORD && *list == ' ';
+    }
+    if (heed_error_pending()) {
+        vocabulary_free(&v);
+    }
+    return v;
+}
+
+text_buffer vocabulary_list(const vocabulary *v)
+{
+    text_buffer list = {.length = 0};
+    const int64_t first = v->unknown == 0;
+    for (int64_t id = first; id < v->count; id++) {
+        text_append(&list, " ", v->level == TEXT_WORD && id > first);
+        text_append(&list, spelling_of(v, id), v->entries[id].length);
+    }
+    text_append(&list, "", 1);
+    return list;
+}
+
+void vocabulary_free(vocabulary *v)
+{
+    text_free(&v->spelling);
+    heed_free(v->entries, (size_t)v->capacity * sizeof *v->entries);
+    heed_free(v->slots, (size_t)v->slot_count * sizeof *v->slots);
+    *v = (vocabulary){.level = v->level, .unknown = v->unknown};
+}
+
+/* ---- using it ---- */
+
+const char *vocabulary_token(const vocabulary *v, int64_t id)
+{
+    return id >= 0 && id < v->count ? spelling_of(v, id) : "";
+}
+
+int64_t vocabulary_id(const vocabulary *v, const char *token, size_t length)
+{
+    const int32_t found = v->count > 0 ? v->slots[slot_of(v, token, length)] : 0;
+    return found != 0 ? found - 1 : v->unknown;
+}
+
+token_list vocabulary_encode(const vocabulary *v, const char *bytes, size_t length,
+                             token_span *first_unknown)
+{
+    token_list list = {.count = 0};
+    token_span unknown = {NULL, 0};
+    size_t at = 0, start_of_token = 0, step;
+    while (!heed_error_pending() &&
+           (step = text_next_token(v->level, bytes, length, at, &start_of_token)) > 0) {
+        const int64_t id = vocabulary_id(v, bytes + start_of_token, step);
+        if (id == v->unknown && unknown.bytes == NULL) {
+            unknown = (token_span){bytes + start_of_token, step};
+        }
+        token_list_add(&list, id);
+        at = start_of_token + step;
+    }
+    if (first_unknown != NULL) {
+        *first_unknown = unknown;
+    }
+    return list;
+}
