@@ -295,7 +295,7 @@ START_TEST(is_refused)
 }
 END_TEST
 
-START_TEST(is_refused_by_modules)
+static void make_modules(void)
 {
     nn.linear = heed_linear_new(3, 4, (heed_linear_options){0});
     nn.embedding = heed_embedding_new(5, 3);
@@ -305,13 +305,23 @@ START_TEST(is_refused_by_modules)
     heed_parameters(nn.linear); /* these lists are made once, and kept */
     heed_state_dict(nn.linear);
     heed_state_dict(nn.attention);
-    try_row(&rows_of_nn[_i]);
-    EXPECT_VALUES(heed_sum(heed_mul_scalar(heed_linear_forward(nn.linear, F32(2, 3)), 0)), 0, 0);
+}
+
+static void free_modules(void)
+{
     heed_linear_free(nn.linear);
     heed_embedding_free(nn.embedding);
     heed_position_encoding_free(nn.position);
     heed_self_attention_free(nn.attention);
     heed_multi_head_free(nn.heads);
+}
+
+START_TEST(is_refused_by_modules)
+{
+    make_modules();
+    try_row(&rows_of_nn[_i]);
+    EXPECT_VALUES(heed_sum(heed_mul_scalar(heed_linear_forward(nn.linear, F32(2, 3)), 0)), 0, 0);
+    free_modules();
 }
 END_TEST
 
@@ -319,6 +329,7 @@ START_TEST(is_refused_without_a_scope)
 {
     const row *r = &unscoped[_i];
     heed_scope scope;
+    make_modules();
     heed_scope_begin(&scope);
     heed_tensor *w = heed_retain(leaf(F32(2)));
     heed_scope_end(&scope);
@@ -329,6 +340,7 @@ START_TEST(is_refused_without_a_scope)
     ck_assert_int_eq(heed_live_bytes(), bytes);
     expect_work();
     ck_assert_int_eq(heed_release(w), HEED_OK);
+    free_modules();
     ck_assert_int_eq(heed_live_tensors(), 0);
 }
 END_TEST

@@ -33,8 +33,8 @@ struct heed_embedding *heed_embedding_new(int64_t num_embeddings, int64_t embedd
 
 heed_tensor *heed_embedding_forward(struct heed_embedding *m, heed_tensor *ids)
 {
-    return heed_module_check("embedding_forward", m) == HEED_OK ? heed_embedding(ids, m->weight)
-                                                                : NULL;
+    return heed_forward_check("embedding_forward", m) == HEED_OK ? heed_embedding(ids, m->weight)
+                                                                 : NULL;
 }
 
 void heed_embedding_free(struct heed_embedding *m)

@@ -50,7 +50,7 @@ struct heed_linear *heed_linear_new(int64_t in_features, int64_t out_features,
 
 heed_tensor *heed_linear_forward(struct heed_linear *m, heed_tensor *x)
 {
-    if (heed_module_check("linear_forward", m) != HEED_OK) {
+    if (heed_forward_check("linear_forward", m) != HEED_OK) {
         return NULL;
     }
     if (x != NULL && (x->ndim == 0 || x->shape[x->ndim - 1] != m->in_features)) {

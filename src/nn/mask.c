@@ -15,7 +15,7 @@ static heed_status check_length(const char *function, int64_t length)
     if (length < 0) {
         return heed_fail(HEED_ERR_SHAPE, "%s: length %lld; 0 or more", function, (long long)length);
     }
-    return heed_error_pending();
+    return heed_check_scope(function);
 }
 
 static heed_status check_bias_dtype(const char *function, heed_dtype dtype)
@@ -39,7 +39,7 @@ static heed_status check_bool(const char *function, const char *argument, const 
         return heed_fail(HEED_ERR_DTYPE, "%s: %s is %s, not bool; heed_to(mask, HEED_BOOL)",
                          function, argument, heed_dtype_name(mask->dtype));
     }
-    return HEED_OK;
+    return heed_check_scope(function);
 }
 
 /* ---- turning one kind into another ---- */

@@ -197,6 +197,12 @@ heed_status heed_module_check(const char *function, const void *module)
     return heed_error_pending();
 }
 
+heed_status heed_forward_check(const char *function, const void *module)
+{
+    heed_status status = heed_module_check(function, module);
+    return status == HEED_OK ? heed_check_scope(function) : status;
+}
+
 heed_status heed_zero_grad(void *module)
 {
     heed_status status = heed_module_check("zero_grad", module);

@@ -89,8 +89,11 @@ heed_status heed_add_child(void *module, const char *name, void *field, void *ch
  * HEED_ERR_VALUE: a child, which its owner frees. */
 heed_status heed_module_free(void *module);
 
-/* heed_module_check: HEED_ERR_NULL where the module of a forward is NULL; for the first line of a
- * public function. */
+/* heed_forward_check: for the first line of a forward: the module is there, and a scope is open to
+ * own the result. heed_module_check: for other functions: the module is there. `function` is the
+ * name in the sentence.
+ * HEED_ERR_NULL: the module is NULL. HEED_ERR_SCOPE: no scope is open. */
+heed_status heed_forward_check(const char *function, const void *module);
 heed_status heed_module_check(const char *function, const void *module);
 
 /* ---- for users ---- */

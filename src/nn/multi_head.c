@@ -47,7 +47,7 @@ struct heed_self_attention *heed_multi_head_head(struct heed_multi_head *m, int 
 heed_tensor *heed_multi_head_forward(struct heed_multi_head *m, heed_tensor *token_encodings,
                                      heed_tensor *block_mask)
 {
-    if (heed_module_check("multi_head_forward", m) != HEED_OK) {
+    if (heed_forward_check("multi_head_forward", m) != HEED_OK) {
         return NULL;
     }
     const int heads = heed_module_list_count(m->heads);

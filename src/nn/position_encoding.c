@@ -51,7 +51,7 @@ struct heed_position_encoding *heed_position_encoding_new(int64_t d_model, int64
 
 heed_tensor *heed_position_encoding_forward(struct heed_position_encoding *m, heed_tensor *x)
 {
-    if (heed_module_check("position_encoding_forward", m) != HEED_OK) {
+    if (heed_forward_check("position_encoding_forward", m) != HEED_OK) {
         return NULL;
     }
     if (x == NULL || x->ndim < 2) {

@@ -288,23 +288,10 @@ heed_tensor *heed_file_read(const char *function, const heed_safetensors *file,
     return heed_error_pending() ? NULL : t;
 }
 
-/* A scope of its own is the first of all where none is open. */
-static heed_status check_scope(const char *function)
-{
-    heed_scope probe;
-    heed_scope_begin(&probe);
-    const bool first = probe.depth == 1;
-    heed_scope_end(&probe);
-    return !first ? HEED_OK
-                  : heed_fail(HEED_ERR_SCOPE,
-                              "%s: no scope is open to own the result; heed_scope_begin first",
-                              function);
-}
-
 heed_tensor *heed_safetensors_tensor(const heed_safetensors *file, const char *name)
 {
     static const char function[] = "safetensors_tensor";
-    if (check_file(function, file) != HEED_OK || check_scope(function) != HEED_OK) {
+    if (check_file(function, file) != HEED_OK || heed_check_scope(function) != HEED_OK) {
         return NULL;
     }
     if (name == NULL) {

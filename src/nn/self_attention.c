@@ -70,7 +70,7 @@ static heed_tensor *attend(struct heed_self_attention *m, heed_tensor *token_enc
  * and 1 it would mix the batch with the tokens. */
 static heed_status check_dims(const struct heed_self_attention *m, const heed_tensor *x)
 {
-    if (heed_module_check("self_attention_forward", m) != HEED_OK || x == NULL) {
+    if (heed_forward_check("self_attention_forward", m) != HEED_OK || x == NULL) {
         return heed_fail(HEED_ERR_NULL, "self_attention_forward: token_encodings is NULL");
     }
     const int row = m->row_dim < 0 ? m->row_dim + x->ndim : m->row_dim;

@@ -4,6 +4,7 @@
 #ifndef HEED_TENSOR_CORE_H
 #define HEED_TENSOR_CORE_H
 
+#include "tensor/scope.h"
 #include "tensor/tensor.h"
 #include "tensor/thread.h"
 
@@ -22,9 +23,6 @@ heed_status heed_check_tensor(const char *function, const char *argument, const 
 /* heed_check_operand: the same for functions made of several operations, which look at x before the
  * first of them does: no error is pending, x is there, and a scope is open to own the result. */
 heed_status heed_check_operand(const char *function, const char *argument, const heed_tensor *x);
-
-/* heed_check_scope: is one open? */
-heed_status heed_check_scope(const char *function);
 
 /* heed_check_value: can an element of `dtype` be this number? Floats round, bool takes anything. */
 heed_status heed_check_value(const char *function, double value, heed_dtype dtype);

@@ -150,12 +150,12 @@ heed_tensor *heed_scope_end_with(heed_scope *scope, heed_tensor *t)
 
 heed_status heed_check_scope(const char *function)
 {
-    if (heed_self.depth == 0) {
+    if (!heed_blocked() && heed_self.depth == 0) {
         return heed_fail(HEED_ERR_SCOPE,
                          "%s: no scope is open to own the result; heed_scope_begin first",
                          function);
     }
-    return HEED_OK;
+    return heed_self.error;
 }
 
 heed_tensor *heed_join_scope(const char *function, heed_tensor *t)

@@ -50,6 +50,11 @@ heed_status heed_scope_end(heed_scope *scope);
 heed_tensor *heed_scope_keep(heed_scope *scope, heed_tensor *t);
 heed_tensor *heed_scope_end_with(heed_scope *scope, heed_tensor *t);
 
+/* heed_check_scope: for functions of one's own that return tensors, before they begin a scope: is
+ * one open to own the result? heed_forward_check asks it for modules.
+ * HEED_ERR_SCOPE, with `function` as the name in the sentence: none is. */
+heed_status heed_check_scope(const char *function);
+
 /* heed_retain: keeps `t` beyond its scope; returns it. heed_release: ends one retain (NULL is
  * fine). HEED_ERR_SCOPE: released more often than retained. */
 heed_tensor *heed_retain(heed_tensor *t);
