@@ -29,13 +29,14 @@ static heed_tensor *attention(heed_tensor *q, heed_tensor *k, heed_tensor *v)
 }
 
 #define COMPOSITE(name) #name,
-static const char *const composites[] = {
+const char *const composites[] = {
 #include "tests/gradients.def"
 };
+const int composite_count = (int)(sizeof composites / sizeof *composites);
 
 bool is_composite(const char *name)
 {
-    for (size_t i = 0; i < sizeof composites / sizeof *composites; i++) {
+    for (int i = 0; i < composite_count; i++) {
         if (strcmp(name, composites[i]) == 0) {
             return true;
         }

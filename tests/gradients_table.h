@@ -29,7 +29,9 @@ extern const int gradient_row_count;
 /* row_inputs: makes the inputs of a row; returns how many. */
 int row_inputs(const gradient_row *row, heed_tensor **inputs);
 
-/* is_composite: is this a row's name that is no operation of the registry, but made of several? */
+/* The names of rows that are no operations of the registry, but functions made of several. */
+extern const char *const composites[];
+extern const int composite_count;
 bool is_composite(const char *name);
 
 /* What test_gradients.c takes from the other files of the suite. */

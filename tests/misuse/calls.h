@@ -1,0 +1,187 @@
+/* What the rows of misuse.def are written with: tensors, modules, and what takes several calls. */
+#ifndef HEED_TESTS_MISUSE_CALLS_H
+#define HEED_TESTS_MISUSE_CALLS_H
+
+#include <math.h>
+#include <string.h>
+
+#include "tests/test_util.h"
+
+#define F32(...)     heed_ones(HEED_SHAPE(__VA_ARGS__), HEED_F32)
+#define F64(...)     heed_ones(HEED_SHAPE(__VA_ARGS__), HEED_F64)
+#define I64(...)     heed_ones(HEED_SHAPE(__VA_ARGS__), HEED_I64)
+#define BOOL(...)    heed_ones(HEED_SHAPE(__VA_ARGS__), HEED_BOOL)
+#define LIST(...)    ((heed_tensor *[]){__VA_ARGS__})
+#define HUGE_SIZE    (INT64_C(1) << 60)
+#define NOT_A_NUMBER ((double)NAN)
+#define INFINITE     ((double)INFINITY)
+
+static double room[4];
+static heed_tensor *no_grads[1], *parts[4];
+static const int64_t some_class = 1;
+static const heed_sgd_step sgd = {.lr = 0.1};
+static const heed_adam_step adam = {.lr = 0.1, .beta1 = 0.9, .beta2 = 0.9, .t = 1};
+
+static const heed_adam_options no_options = {0};
+
+static struct {
+    struct heed_linear *linear;
+    struct heed_embedding *embedding;
+    struct heed_position_encoding *position;
+    struct heed_self_attention *attention;
+    struct heed_multi_head *heads;
+} nn;
+
+static heed_tensor *leaf(heed_tensor *x)
+{
+    return heed_set_requires_grad(x, true);
+}
+
+static void cat_too_much(void)
+{
+    heed_tensor *list[64], *huge = heed_expand(F32(1), HEED_SHAPE(HUGE_SIZE / 8));
+    for (int i = 0; i < 64; i++) {
+        list[i] = huge;
+    }
+    heed_cat(list, 64, 0);
+}
+
+static void stack_too_much(void)
+{
+    heed_tensor *list[64], *huge = heed_expand(F32(1), HEED_SHAPE(INT64_MAX / 32));
+    for (int i = 0; i < 64; i++) {
+        list[i] = huge;
+    }
+    heed_stack(list, 64, 0);
+}
+
+static void backward_of_no_grad(void)
+{
+    heed_scope scope;
+    heed_scope_begin_no_grad(&scope);
+    heed_backward(heed_sum(leaf(F32(2))));
+    heed_scope_end(&scope);
+}
+
+static void backward_twice(bool first_by_grad)
+{
+    heed_tensor *x = leaf(F32(2)), *y = heed_sum(heed_exp(x)), *dx;
+    if (first_by_grad) {
+        heed_grad(y, &x, 1, &dx, false);
+    } else {
+        heed_backward(y);
+    }
+    heed_backward(y);
+}
+
+/* Changes an operand, or the result, that a derivative will read. */
+static void move(bool output)
+{
+    heed_tensor *x = leaf(F32(2)), *c = F32(2);
+    heed_tensor *y = output ? heed_exp(x) : heed_mul(x, c);
+    heed_fill_into(output ? y : c, 3);
+    heed_backward(heed_sum(y));
+}
+
+static void require_late(void)
+{
+    heed_tensor *x = leaf(F32(2)), *b = F32(2), *y = heed_sum(heed_mul(x, b));
+    heed_set_requires_grad(b, true);
+    heed_backward(y);
+}
+
+static void grad_by(heed_tensor *x)
+{
+    heed_tensor *dx = x;
+    heed_grad(heed_sum(leaf(F32(2))), &x, 1, &dx, false);
+    ck_assert_ptr_null(dx);
+}
+
+static heed_tensor *square(heed_tensor *const *inputs, void *context)
+{
+    (void)context;
+    return heed_mul(inputs[0], inputs[0]);
+}
+
+static heed_tensor *gives_nothing(heed_tensor *const *inputs, void *context)
+{
+    (void)inputs, (void)context;
+    return NULL;
+}
+
+typedef heed_status checker(heed_function *f, void *context, heed_tensor *const *inputs, int count,
+                            heed_gradcheck_options options);
+
+static void check(checker *gradcheck, heed_tensor *x)
+{
+    gradcheck(square, NULL, &x, 1, (heed_gradcheck_options){0});
+}
+
+static void end_twice(void)
+{
+    heed_scope scope;
+    heed_scope_begin(&scope);
+    heed_scope_end(&scope);
+    heed_scope_end(&scope);
+}
+
+static void leave_open(void)
+{
+    heed_scope outer, inner, innermost;
+    heed_scope_begin(&outer);
+    heed_scope_begin_no_grad(&inner);
+    heed_scope_begin(&innermost);
+    F32(100);
+    heed_scope_end(&outer);
+}
+
+/* A link of a graph whose value nothing was going to read. */
+static heed_tensor *without_value(void)
+{
+    heed_scope scope;
+    heed_scope_begin(&scope);
+    heed_tensor *sum = heed_sum(heed_add_scalar(leaf(F32(2)), 1));
+    return heed_scope_end_with(&scope, sum)->inputs[0];
+}
+
+/* Saves one tensor, and the same again under another name if there is one. Such a folder is not. */
+static void save_in(const char *name, const char *other, heed_tensor *x, const heed_metadata *about)
+{
+    const char *const names[] = {name, other};
+    heed_save_file("/heed-none/file", (heed_tensor_list){1 + (other != NULL), LIST(x, x), names},
+                   about);
+}
+
+/* Saves a bit of metadata and nothing else. */
+static void save_about(const char *key, const char *value, const char *other)
+{
+    save_in("x", NULL, F32(2), (heed_metadata[]){{key, value}, {other, ""}, {NULL, NULL}});
+}
+
+static heed_safetensors *of_pytorch(void)
+{
+    return heed_safetensors_open("tests/fixtures/attention.safetensors");
+}
+
+static void read_tensor(const char *name)
+{
+    heed_safetensors *file = of_pytorch();
+    heed_safetensors_tensor(file, name);
+    heed_safetensors_close(file);
+}
+
+static void read_name(int i)
+{
+    heed_safetensors *file = of_pytorch();
+    heed_safetensors_name(file, i);
+    heed_safetensors_close(file);
+}
+
+static void read_metadata(const char *key)
+{
+    heed_safetensors *file = of_pytorch();
+    heed_safetensors_metadata(file, key);
+    heed_safetensors_close(file);
+}
+
+#endif
