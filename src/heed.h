@@ -33,8 +33,9 @@
  *   keep one longer, heed_retain it, and later heed_release it.
  * - What returns a tensor returns NULL on error; while an error is pending nothing computes. NULL
  *   where a tensor is required is HEED_ERR_NULL; for an optional tensor it means "none".
- * - Names, argument order and meaning are PyTorch's; `_scalar`, `_dim` and `_dims` mark the forms
- *   with a number, a dim or several. Negative dims count from the end.
+ * - Names, argument order and meaning are PyTorch's (docs/pytorch.md); `_scalar`, `_dim` and `_dims`
+ *   mark the forms with a number, a dim or several, `_with` those with a struct of options, of which
+ *   zero means torch's default. Negative dims count from the end.
  * - In comments shapes stand in parentheses, g is dL/dy, and dx is dL/dx. No operation changes a
  *   tensor; functions that do end in `_into`, or are heed_data_*, initialisers and optimisers.
  */
