@@ -79,11 +79,7 @@ static void append(heed_labels *list, const heed_labels *more, label_set set)
 
 static heed_tensor *reshaped(heed_tensor *x, heed_shape shape)
 {
-    bool same = x != NULL && x->ndim == shape.ndim;
-    for (int i = 0; same && i < shape.ndim; i++) {
-        same = x->shape[i] == shape.size[i];
-    }
-    return same ? x : heed_reshape(x, shape);
+    return x != NULL && heed_has_shape(x, &shape) ? x : heed_reshape(x, shape);
 }
 
 /* x with its dims in the order of the list, which may name others too; those that it leaves out

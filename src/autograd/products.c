@@ -84,18 +84,13 @@ static heed_status check_addmm(const heed_tensor *input, const heed_tensor *mat1
                          HEED_TEXT(mat1), HEED_TEXT(mat2));
     }
     int64_t numel;
-    const int64_t y[] = {mat1->shape[0], mat2->shape[1]};
-    bool fits = input->ndim <= 2;
-    for (int i = 1; fits && i <= input->ndim; i++) {
-        const int64_t size = input->shape[input->ndim - i];
-        fits = size == 1 || size == y[2 - i];
-    }
-    if (!fits) {
+    const heed_shape y = HEED_SHAPE(mat1->shape[0], mat2->shape[1]);
+    if (!heed_broadcasts_to(input, &y)) {
         return heed_fail(HEED_ERR_SHAPE, "addmm: input %s does not broadcast to mat1 x mat2, %s",
-                         HEED_TEXT(input), heed_shape_text(2, y).text);
+                         HEED_TEXT(input), heed_shape_text(y.ndim, y.size).text);
     }
     if (check_numbers("addmm", mat1, mat2) != HEED_OK ||
-        heed_count_elements("addmm", 2, y, mat1->dtype, &numel) != HEED_OK) {
+        heed_count_elements("addmm", y.ndim, y.size, mat1->dtype, &numel) != HEED_OK) {
         return heed_self.error;
     }
     return check_numbers("addmm", input, mat1);

@@ -176,3 +176,18 @@ bool heed_same_shape(const heed_tensor *a, const heed_tensor *b)
 {
     return a->ndim == b->ndim && memcmp(a->shape, b->shape, sizeof(int64_t) * a->ndim) == 0;
 }
+
+bool heed_has_shape(const heed_tensor *t, const heed_shape *shape)
+{
+    return t->ndim == shape->ndim && memcmp(t->shape, shape->size, sizeof *t->shape * t->ndim) == 0;
+}
+
+bool heed_broadcasts_to(const heed_tensor *t, const heed_shape *shape)
+{
+    const int added = shape->ndim - t->ndim;
+    bool fits = added >= 0;
+    for (int i = 0; fits && i < t->ndim; i++) {
+        fits = t->shape[i] == 1 || t->shape[i] == shape->size[added + i];
+    }
+    return fits;
+}
