@@ -230,9 +230,7 @@ static heed_tensor *unfolded(const groups *g, heed_tensor *product)
 
 static heed_tensor *by_matmul(const heed_equation *e, const operand *a, const operand *b)
 {
-    if (a->t->dtype != b->t->dtype || a->t->dtype == HEED_BOOL) {
-        heed_fail(HEED_ERR_DTYPE, "einsum: %s with %s; heed_to casts to one dtype, not bool",
-                  heed_dtype_name(a->t->dtype), heed_dtype_name(b->t->dtype));
+    if (heed_check_factors("einsum", a->t->dtype, b->t->dtype) != HEED_OK) {
         return NULL;
     }
     const groups g = group(e, a, b);
