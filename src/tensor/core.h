@@ -23,6 +23,10 @@ heed_status heed_check_tensor(const char *function, const char *argument, const 
  * first of them does: no error is pending, x is there, and a scope is open to own the result. */
 heed_status heed_check_operand(const char *function, const char *argument, const heed_tensor *x);
 
+/* heed_check_operands: the same for a list of them, as heed_apply takes it: 1 to UINT16_MAX tensors, all
+ * of which have their values. Errors call them input 0, input 1, ... */
+heed_status heed_check_operands(const char *function, heed_tensor *const *inputs, int count);
+
 /* heed_check_scope: is one open? */
 heed_status heed_check_scope(const char *function);
 

@@ -12,7 +12,7 @@ heed_text heed_shape_text(int ndim, const int64_t *shape)
     heed_text text = {"("};
     size_t at = 1;
     for (int i = 0; i < ndim && i < HEED_MAX_DIMS && at < sizeof text.text; i++) {
-        const char *separator = i + 1 < ndim ? ", " : "";
+        const char *separator = i + 1 >= ndim ? "" : i + 1 == HEED_MAX_DIMS ? ", ..." : ", ";
         at += (size_t)snprintf(text.text + at, sizeof text.text - at, "%lld%s", (long long)shape[i],
                                separator);
     }
