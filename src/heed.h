@@ -11,7 +11,7 @@
  *   tensor/print.h          tensors as torch prints them
  *   tensor/update.h         the update of one parameter by an optimiser, fused
  *   tensor/isa.h            which instruction set computes
- *   autograd/elementwise.h  add ... where, with numbers and comparisons
+ *   autograd/elementwise.h  add ... where, activations, comparisons, logic
  *   autograd/shape.h        views and copies: transpose, reshape, slice, cat, to, ...
  *   autograd/reduce.h       sum, mean, max, argmax, var, norm, any, softmax, ...
  *   autograd/matmul.h       matrix products
@@ -37,7 +37,8 @@
  *   mark the forms with a number, a dim or several, `_with` those with a struct of options, of which
  *   zero means torch's default. Negative dims count from the end.
  * - In comments shapes stand in parentheses, g is dL/dy, and dx is dL/dx. No operation changes a
- *   tensor; functions that do end in `_into`, or are heed_data_*, initialisers and optimisers.
+ *   tensor; functions that do end in `_into`, or are heed_data_*, heed_set_data, optimisers, and
+ *   what loads or casts a whole module.
  */
 #ifndef HEED_H
 #define HEED_H

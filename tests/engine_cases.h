@@ -20,4 +20,15 @@ static inline heed_tensor *leaf_of(const double *values, heed_shape shape)
             HEED_SHAPE((int64_t)(sizeof((double[]){__VA_ARGS__}) / sizeof(double))))
 #define LEAF1(value) leaf_of((const double[]){value}, HEED_SCALAR)
 
+static inline heed_tensor *sum_of_squares(heed_tensor *x)
+{
+    return heed_sum(heed_mul(x, x));
+}
+
+/* copy_forward: y = x, for operations whose derivative is what is looked at. */
+static inline heed_status copy_forward(const heed_call *call, heed_tensor *y)
+{
+    return heed_copy_into(y, call->inputs[0]);
+}
+
 #endif

@@ -167,6 +167,17 @@ void expect_element(const char *what, double found, double expected, double ulps
            expected, heed_dtype_name(dtype));
 }
 
+void expect_same_order(const char *what, heed_tensor *y, heed_tensor *x)
+{
+    const heed_shape to = heed_shape_of_tensor(y), of = heed_shape_of_tensor(x);
+    heed_shape from = first_index(of);
+    for (heed_shape at = first_index(to); at.ndim >= 0; next_index(to, &at)) {
+        expect_element(what, element(y, at), element(x, from), 0, x->dtype);
+        next_index(of, &from);
+    }
+    EXPECT(from.ndim < 0, "%s: elements are left over", what);
+}
+
 void expect_kind(const heed_tensor *y, heed_dtype dtype, heed_shape shape)
 {
     EXPECT(y != NULL && !heed_error_pending(), "%s", heed_error_message());

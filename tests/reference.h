@@ -54,6 +54,9 @@ void expect_kind(const heed_tensor *y, heed_dtype dtype, heed_shape shape);
 /* expect_element: found is expected, to so many ulps; else `what` and both are printed. */
 void expect_element(const char *what, double found, double expected, double ulps, heed_dtype dtype);
 
+/* expect_same_order: y holds the elements of x, row by row. */
+void expect_same_order(const char *what, heed_tensor *y, heed_tensor *x);
+
 /* Half a unit in the last place: what rounding once costs. */
 #define ROUNDED_ONCE 0.5000001
 

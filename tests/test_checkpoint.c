@@ -219,8 +219,9 @@ START_TEST(foreign_tensors_do_not_fit)
         "\"F16\",\"shape\":[1,1,1,1,1,1,1,2,3],\"data_offsets\":[3,15]}}";
     write_header(in_folder("a"), header, sizeof header - 1, 15);
     ck_assert_int_eq(load_what_fits(m), HEED_ERR_VALUE);
-    expect_error(HEED_ERR_VALUE, "2 of another shape or dtype: one is (1, 1, 1, 1, 1, 1, 1, 2)... "
-                                 "there, (2, 3) here, mask is U8 there, bool here");
+    expect_error(HEED_ERR_VALUE,
+                 "2 of another shape or dtype: one is (1, 1, 1, 1, 1, 1, 1, 2, ...) "
+                 "there, (2, 3) here, mask is U8 there, bool here");
     heed_module_free(m);
 }
 END_TEST

@@ -19,15 +19,6 @@ struct range {
 static const int64_t sizes[] = {SIZES};
 enum { RANGES = sizeof ranges / sizeof *ranges, SIZE_COUNT = sizeof sizes / sizeof *sizes };
 
-static uint64_t fnv(const void *data, size_t size, uint64_t sum)
-{
-    const unsigned char *bytes = data;
-    for (size_t i = 0; i < size; i++) {
-        sum = (sum ^ bytes[i]) * UINT64_C(0x100000001b3);
-    }
-    return sum;
-}
-
 static heed_tensor *make_range(const struct range *row, int64_t n)
 {
     if (row->function == LINSPACE) {

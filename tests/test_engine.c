@@ -6,11 +6,6 @@
 
 Suite *engine_suite(void);
 
-static heed_tensor *sum_of_squares(heed_tensor *x)
-{
-    return heed_sum(heed_mul(x, x));
-}
-
 /* ---- leaves ---- */
 
 START_TEST(gradients_add_up)

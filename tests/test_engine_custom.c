@@ -123,11 +123,6 @@ END_TEST
 
 /* ---- derivatives that misbehave ---- */
 
-static heed_status copy_forward(const heed_call *call, heed_tensor *y)
-{
-    return heed_copy_into(y, call->inputs[0]);
-}
-
 static void failing(const heed_vjp *v)
 {
     v->grads[0] = heed_clone(v->g);

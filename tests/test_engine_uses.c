@@ -1,11 +1,6 @@
 /* What a graph allows: a second backward, kept gradients, values changed in place. */
 #include "tests/engine_cases.h"
 
-static heed_tensor *sum_of_squares(heed_tensor *x)
-{
-    return heed_sum(heed_mul(x, x));
-}
-
 /* ---- keeping and using up ---- */
 
 START_TEST(retained_gradients)

@@ -354,10 +354,10 @@ START_TEST(matmul_refuses)
                                    heed_ones(HEED_SHAPE(3, 1, 1), HEED_F32)));
     expect_error(HEED_ERR_SHAPE, "matmul: the batches (2) and (3) of (2, 1, 1) x (3, 1, 1) do not");
     ck_assert_ptr_null(heed_matmul(a, heed_ones(HEED_SHAPE(2, 2), HEED_I64)));
-    expect_error(HEED_ERR_DTYPE, "matmul: f32 x i64");
+    expect_error(HEED_ERR_DTYPE, "matmul: f32 with i64");
     heed_tensor *mask = heed_ones(HEED_SHAPE(2, 2), HEED_BOOL);
     ck_assert_ptr_null(heed_matmul(mask, mask));
-    expect_error(HEED_ERR_DTYPE, "matmul: bool x bool");
+    expect_error(HEED_ERR_DTYPE, "matmul: bool with bool");
 }
 END_TEST
 

@@ -56,18 +56,6 @@ END_TEST
 
 /* ---- flatten, unflatten ---- */
 
-/* Both keep the order of the elements, row by row. */
-static void expect_same_order(const char *name, heed_tensor *y, heed_tensor *x)
-{
-    const heed_shape to = heed_shape_of_tensor(y), of = heed_shape_of_tensor(x);
-    heed_shape from = first_index(of);
-    for (heed_shape at = first_index(to); at.ndim >= 0; next_index(to, &at)) {
-        expect_same(name, y, at, x, from);
-        next_index(of, &from);
-    }
-    EXPECT(from.ndim < 0, "%s: elements are left over", name);
-}
-
 static bool lie_as_one(const heed_tensor *x, int start, int end)
 {
     bool so = true;

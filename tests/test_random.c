@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "random_util.h"
+#include "test_util.h"
 
 Suite *random_suite(void);
 
@@ -146,15 +147,6 @@ static double element(const elements *all, heed_dtype dtype, int64_t i)
            : dtype == HEED_F64 ? all->f64[i]
            : dtype == HEED_I64 ? (double)all->i64[i]
                                : (double)all->boolean[i];
-}
-
-static uint64_t fnv(const void *data, size_t size, uint64_t sum)
-{
-    const unsigned char *bytes = data;
-    for (size_t i = 0; i < size; i++) {
-        sum = (sum ^ bytes[i]) * UINT64_C(0x100000001b3);
-    }
-    return sum;
 }
 
 /* Do the last bits depend on libm's logarithm, sine and cosine? They are glibc's. */

@@ -90,3 +90,12 @@ void expect_close(heed_tensor *a, heed_tensor *b, double tolerance)
     expect_values(a, values, b->numel, tolerance);
     free(values);
 }
+
+uint64_t fnv(const void *data, size_t size, uint64_t sum)
+{
+    const unsigned char *bytes = data;
+    for (size_t i = 0; i < size; i++) {
+        sum = (sum ^ bytes[i]) * UINT64_C(0x100000001b3);
+    }
+    return sum;
+}

@@ -25,4 +25,7 @@ void expect_values(heed_tensor *x, const double *values, int64_t count, double t
     expect_values(x, (const double[]){__VA_ARGS__},                                                \
                   (int64_t)(sizeof((double[]){__VA_ARGS__}) / sizeof(double)), tolerance)
 
+/* fnv: the FNV-1a sum of bytes, going on from `sum`: how fixtures hold more numbers than are listed. */
+uint64_t fnv(const void *data, size_t size, uint64_t sum);
+
 #endif

@@ -1,5 +1,4 @@
 /* Applies an operation: the one place where results are made and graphs recorded. */
-#include <stdio.h>
 #include <string.h>
 
 #include "autograd/op.h"
@@ -57,29 +56,6 @@ heed_status heed_expect_float(const heed_call *call, int i)
     if (!heed_is_float(call->inputs[i]->dtype)) {
         return heed_fail(HEED_ERR_DTYPE, "%s: input %d is %s, not a float; heed_to(x, HEED_F32)",
                          call->op->name, i, heed_dtype_name(call->inputs[i]->dtype));
-    }
-    return HEED_OK;
-}
-
-static heed_status check_call(const heed_call *call)
-{
-    const heed_op *op = call->op;
-    if (heed_check_scope(op->name) != HEED_OK) {
-        return heed_self.error;
-    }
-    if (call->inputs == NULL) {
-        return heed_fail(HEED_ERR_NULL, "%s: the list of tensors is NULL", op->name);
-    }
-    if (call->count < 1 || call->count > UINT16_MAX ||
-        (op->inputs != HEED_ANY_COUNT && op->inputs != call->count)) {
-        return heed_fail(HEED_ERR_VALUE, "%s: cannot take %d tensors", op->name, call->count);
-    }
-    for (int i = 0; i < call->count; i++) {
-        char argument[32];
-        if (call->inputs[i] == NULL || call->inputs[i]->storage == NULL) {
-            snprintf(argument, sizeof argument, "input %d", i);
-            return heed_check_tensor(op->name, argument, call->inputs[i]);
-        }
     }
     return HEED_OK;
 }
@@ -216,7 +192,12 @@ heed_tensor *heed_apply(const heed_op *op, heed_tensor *const *inputs, int count
         heed_fail(HEED_ERR_NULL, "apply: op is NULL");
         return NULL;
     }
-    if (heed_blocked() || check_call(&call) != HEED_OK) {
+    if (heed_check_operands(op->name, inputs, count) != HEED_OK) {
+        return NULL;
+    }
+    if (op->inputs != HEED_ANY_COUNT && op->inputs != count) {
+        heed_fail(HEED_ERR_VALUE, "%s: cannot take %d tensors, but %d", op->name, count,
+                  op->inputs);
         return NULL;
     }
     if (args_size > UINT16_MAX || (args == NULL && args_size > 0)) {

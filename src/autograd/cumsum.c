@@ -1,8 +1,7 @@
 /* cumsum: sums on the way along a dim. */
-#include "autograd/op.h"
 #include "autograd/reduce.h"
+#include "autograd/reduction.h"
 #include "autograd/shape.h"
-#include "tensor/iterate.h"
 
 static heed_status cumsum_rule(const heed_call *call, heed_result *result)
 {
@@ -13,11 +12,7 @@ static heed_status cumsum_rule(const heed_call *call, heed_result *result)
 
 static heed_status cumsum_forward(const heed_call *call, heed_tensor *y)
 {
-    int dim;
-    heed_status status = heed_wrap_dim("cumsum", *(const int *)call->args, y->ndim, &dim);
-    return status == HEED_OK
-               ? heed_map_lines(heed_kernels_for(y->dtype)->cumsum, call->inputs[0], dim, y)
-               : status;
+    return heed_map_along(call, heed_kernels_for(y->dtype)->cumsum, y);
 }
 
 /* x_i counts in every sum from the i-th on: sums from the other end. */

@@ -90,7 +90,6 @@ static heed_status diagonal_backward_rule(const heed_call *call, heed_result *re
 {
     const diagonal_args *args = call->args;
     const heed_tensor *g = call->inputs[0];
-    const heed_shape given = result->shape;
     heed_shape part;
     int dim1, dim2;
     int64_t numel;
@@ -99,11 +98,7 @@ static heed_status diagonal_backward_rule(const heed_call *call, heed_result *re
         find_diagonal("diagonal_backward", args, &args->whole, &part, &dim1, &dim2) != HEED_OK) {
         return heed_self.error;
     }
-    bool fits = part.ndim == given.ndim;
-    for (int i = 0; fits && i < part.ndim; i++) {
-        fits = part.size[i] == given.size[i];
-    }
-    if (!fits) {
+    if (!heed_has_shape(g, &part)) {
         return heed_fail(HEED_ERR_SHAPE,
                          "diagonal_backward: g %s is not of the diagonal's shape %s", HEED_TEXT(g),
                          heed_shape_text(part.ndim, part.size).text);

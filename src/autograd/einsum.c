@@ -79,11 +79,7 @@ static void append(heed_labels *list, const heed_labels *more, label_set set)
 
 static heed_tensor *reshaped(heed_tensor *x, heed_shape shape)
 {
-    bool same = x != NULL && x->ndim == shape.ndim;
-    for (int i = 0; same && i < shape.ndim; i++) {
-        same = x->shape[i] == shape.size[i];
-    }
-    return same ? x : heed_reshape(x, shape);
+    return x != NULL && heed_has_shape(x, &shape) ? x : heed_reshape(x, shape);
 }
 
 /* x with its dims in the order of the list, which may name others too; those that it leaves out
@@ -234,9 +230,7 @@ static heed_tensor *unfolded(const groups *g, heed_tensor *product)
 
 static heed_tensor *by_matmul(const heed_equation *e, const operand *a, const operand *b)
 {
-    if (a->t->dtype != b->t->dtype || a->t->dtype == HEED_BOOL) {
-        heed_fail(HEED_ERR_DTYPE, "einsum: %s with %s; heed_to casts to one dtype, not bool",
-                  heed_dtype_name(a->t->dtype), heed_dtype_name(b->t->dtype));
+    if (heed_check_factors("einsum", a->t->dtype, b->t->dtype) != HEED_OK) {
         return NULL;
     }
     const groups g = group(e, a, b);

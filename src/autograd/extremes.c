@@ -19,13 +19,10 @@ static heed_status smallest_forward(const heed_call *call, heed_tensor *y)
 
 /* ---- amax, amin ---- */
 
-/* Ties share the gradient. No element equals NaN, so that 0 / 0 makes the whole line NaN. */
+/* Ties share the gradient. No element equals NaN, so that nothing is shared there: NaN. */
 static void amax_backward(const heed_vjp *v)
 {
-    const heed_reduce_args *args = v->args;
-    heed_tensor *chosen = heed_eq(v->inputs[0], heed_keep_dims(v, v->y));
-    heed_tensor *share = heed_div(v->g, heed_sum_dims(chosen, args->dims, args->keepdim));
-    v->grads[0] = heed_mul(heed_keep_dims(v, share), chosen);
+    v->grads[0] = heed_divide_among(v, heed_eq(v->inputs[0], heed_keep_dims(v, v->y)));
 }
 
 HEED_OPERATION(amax) = {.name = "amax",

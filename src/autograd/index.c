@@ -102,8 +102,7 @@ static heed_status index_add_rule(const heed_call *call, heed_result *result)
         heed_expect_dtype(call, 2, x->dtype) != HEED_OK) {
         return heed_self.error;
     }
-    if (source->ndim != x->ndim ||
-        memcmp(source->shape, shape.size, sizeof *source->shape * x->ndim) != 0) {
+    if (!heed_has_shape(source, &shape)) {
         return heed_fail(HEED_ERR_SHAPE,
                          "index_add: source %s for x %s and index %s in dim %d; it must be %s",
                          HEED_TEXT(source), HEED_TEXT(x), HEED_TEXT(call->inputs[1]), dim,

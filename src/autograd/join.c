@@ -1,6 +1,4 @@
 /* Several tensors become one: cat along a dim that they have, stack along a new one. */
-#include <stdio.h>
-
 #include "autograd/op.h"
 #include "autograd/promote.h"
 #include "autograd/shape.h"
@@ -82,14 +80,9 @@ heed_tensor *heed_cat(heed_tensor *const *tensors, int count, int dim)
 
 /* ---- stack ---- */
 
-/* Is tensor i there, of the shape of the first, and does its dtype meet that of those before? */
+/* Is tensor i of the shape of the first, and does its dtype meet that of those before? */
 static heed_status check_tensor_of_stack(heed_tensor *const *tensors, int i, heed_dtype *common)
 {
-    if (tensors[i] == NULL || tensors[i]->storage == NULL) {
-        char argument[32];
-        snprintf(argument, sizeof argument, "input %d", i);
-        return heed_check_tensor("stack", argument, tensors[i]);
-    }
     if (!heed_same_shape(tensors[i], tensors[0])) {
         return heed_fail(HEED_ERR_SHAPE,
                          "stack: tensor %d %s is not of the shape of tensor 0, %s; heed_cat joins "
@@ -101,14 +94,8 @@ static heed_status check_tensor_of_stack(heed_tensor *const *tensors, int i, hee
 
 static heed_status check_stack(heed_tensor *const *tensors, int count, int dim)
 {
-    if (heed_blocked() || heed_check_scope("stack") != HEED_OK) {
+    if (heed_check_operands("stack", tensors, count) != HEED_OK) {
         return heed_self.error;
-    }
-    if (tensors == NULL) {
-        return heed_fail(HEED_ERR_NULL, "stack: the list of tensors is NULL");
-    }
-    if (count < 1 || count > UINT16_MAX) {
-        return heed_fail(HEED_ERR_VALUE, "stack: cannot take %d tensors", count);
     }
     heed_dtype common = HEED_BOOL; /* which meets every other */
     for (int i = 0; i < count; i++) {

@@ -1,7 +1,5 @@
 /* Losses that compare two tensors element by element: mse, l1, huber, bce_with_logits, kl_div. Each
  * is a line or two of formula; what they check, and how they reduce, they share. */
-#include <string.h>
-
 #include "autograd/elementwise.h"
 #include "autograd/loss_parts.h"
 #include "autograd/promote.h"
@@ -144,13 +142,11 @@ static heed_status check_factor(const char *function, const char *argument,
     if (heed_check_tensor(function, argument, weight) != HEED_OK) {
         return heed_self.error;
     }
-    heed_shape shape = heed_shape_of_tensor(x), of_weight = heed_shape_of_tensor(weight), both;
-    if (heed_promote(function, x->dtype, weight->dtype, &dtype) != HEED_OK ||
-        heed_broadcast(function, &shape, &of_weight, &both) != HEED_OK) {
+    const heed_shape shape = heed_shape_of_tensor(x);
+    if (heed_promote(function, x->dtype, weight->dtype, &dtype) != HEED_OK) {
         return heed_self.error;
     }
-    if (both.ndim != shape.ndim ||
-        memcmp(both.size, shape.size, sizeof *both.size * (size_t)both.ndim) != 0) {
+    if (!heed_broadcasts_to(weight, &shape)) {
         return heed_fail(HEED_ERR_SHAPE, "%s: %s %s does not broadcast to input %s", function,
                          argument, HEED_TEXT(weight), HEED_TEXT(x));
     }

@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "autograd/op.h"
+#include "autograd/promote.h"
 #include "autograd/shape.h"
 #include "tensor/iterate.h"
 
@@ -58,9 +59,8 @@ static bool batches_broadcast(const heed_shape *a, const heed_shape *b)
 static heed_status matmul_rule(const heed_call *call, heed_result *result)
 {
     const heed_tensor *a = call->inputs[0], *b = call->inputs[1];
-    if (a->dtype != b->dtype || a->dtype == HEED_BOOL) {
-        return heed_fail(HEED_ERR_DTYPE, "matmul: %s x %s; heed_to casts to one dtype, not bool",
-                         heed_dtype_name(a->dtype), heed_dtype_name(b->dtype));
+    if (heed_check_factors("matmul", a->dtype, b->dtype) != HEED_OK) {
+        return heed_self.error;
     }
     if (a->shape[a->ndim - 1] != rows_of(b)) {
         return inner_sizes_differ(a, b);

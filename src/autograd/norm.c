@@ -31,12 +31,9 @@ static heed_status norm_forward(const heed_call *call, heed_tensor *y)
 /* p = inf, -inf: the elements whose size is the norm share the gradient, and NaN do. */
 static heed_tensor *gradient_of_extreme(const heed_vjp *v)
 {
-    const heed_reduce_args *args = v->args;
     heed_tensor *x = v->inputs[0];
-    heed_tensor *chosen =
-        heed_logical_or(heed_eq(heed_abs(x), heed_keep_dims(v, v->y)), heed_isnan(x));
-    heed_tensor *share = heed_div(v->g, heed_sum_dims(chosen, args->dims, args->keepdim));
-    return heed_mul(heed_sign(x), heed_mul(heed_keep_dims(v, share), chosen));
+    heed_tensor *extreme = heed_eq(heed_abs(x), heed_keep_dims(v, v->y));
+    return heed_mul(heed_sign(x), heed_divide_among(v, heed_logical_or(extreme, heed_isnan(x))));
 }
 
 /* dx = g sign(x) (|x| / y)^(p - 1): 0 where x is 0, and where y is. What is raised to a power is

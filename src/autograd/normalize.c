@@ -22,8 +22,7 @@ static heed_status check_parameter(const char *function, const char *argument,
     if (heed_check_tensor(function, argument, parameter) != HEED_OK) {
         return heed_self.error;
     }
-    if (parameter->ndim != shape->ndim ||
-        memcmp(parameter->shape, shape->size, sizeof *shape->size * parameter->ndim) != 0) {
+    if (!heed_has_shape(parameter, shape)) {
         return heed_fail(HEED_ERR_SHAPE, "%s: %s %s; it has the normalized shape, %s", function,
                          argument, HEED_TEXT(parameter),
                          heed_shape_text(shape->ndim, shape->size).text);

@@ -9,16 +9,6 @@
 #include "tensor/create.h"
 #include "tensor/scope.h"
 
-/* Two of one dtype, which may not be bool. */
-static heed_status check_numbers(const char *function, const heed_tensor *a, const heed_tensor *b)
-{
-    if (a->dtype != b->dtype || a->dtype == HEED_BOOL) {
-        return heed_fail(HEED_ERR_DTYPE, "%s: %s with %s; heed_to casts to one dtype, not bool",
-                         function, heed_dtype_name(a->dtype), heed_dtype_name(b->dtype));
-    }
-    return HEED_OK;
-}
-
 /* ---- outer ---- */
 
 heed_tensor *heed_outer(heed_tensor *a, heed_tensor *b)
@@ -67,7 +57,7 @@ heed_tensor *heed_bmm(heed_tensor *a, heed_tensor *b)
     }
     int64_t numel;
     const heed_shape shape = HEED_SHAPE(a->shape[0], a->shape[1], b->shape[2]);
-    if (check_numbers("bmm", a, b) != HEED_OK ||
+    if (heed_check_factors("bmm", a->dtype, b->dtype) != HEED_OK ||
         heed_count_elements("bmm", 3, shape.size, a->dtype, &numel) != HEED_OK) {
         return NULL;
     }
@@ -84,21 +74,16 @@ static heed_status check_addmm(const heed_tensor *input, const heed_tensor *mat1
                          HEED_TEXT(mat1), HEED_TEXT(mat2));
     }
     int64_t numel;
-    const int64_t y[] = {mat1->shape[0], mat2->shape[1]};
-    bool fits = input->ndim <= 2;
-    for (int i = 1; fits && i <= input->ndim; i++) {
-        const int64_t size = input->shape[input->ndim - i];
-        fits = size == 1 || size == y[2 - i];
-    }
-    if (!fits) {
+    const heed_shape y = HEED_SHAPE(mat1->shape[0], mat2->shape[1]);
+    if (!heed_broadcasts_to(input, &y)) {
         return heed_fail(HEED_ERR_SHAPE, "addmm: input %s does not broadcast to mat1 x mat2, %s",
-                         HEED_TEXT(input), heed_shape_text(2, y).text);
+                         HEED_TEXT(input), heed_shape_text(y.ndim, y.size).text);
     }
-    if (check_numbers("addmm", mat1, mat2) != HEED_OK ||
-        heed_count_elements("addmm", 2, y, mat1->dtype, &numel) != HEED_OK) {
+    if (heed_check_factors("addmm", mat1->dtype, mat2->dtype) != HEED_OK ||
+        heed_count_elements("addmm", y.ndim, y.size, mat1->dtype, &numel) != HEED_OK) {
         return heed_self.error;
     }
-    return check_numbers("addmm", input, mat1);
+    return heed_check_factors("addmm", input->dtype, mat1->dtype);
 }
 
 static heed_status check_factor(const char *name, double factor, heed_dtype dtype)

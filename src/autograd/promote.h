@@ -1,4 +1,4 @@
-/* Which dtype two tensors meet in (internal). */
+/* Which dtype two tensors meet in, and which of them meet (internal). */
 #ifndef HEED_AUTOGRAD_PROMOTE_H
 #define HEED_AUTOGRAD_PROMOTE_H
 
@@ -14,6 +14,16 @@ static inline heed_status heed_promote(const char *function, heed_dtype a, heed_
                          heed_dtype_name(a), heed_dtype_name(b));
     }
     *common = heed_is_float(a) || (a == HEED_I64 && !heed_is_float(b)) ? a : b;
+    return HEED_OK;
+}
+
+/* heed_check_factors: what a product of matrices takes: two of one dtype, which is not bool. */
+static inline heed_status heed_check_factors(const char *function, heed_dtype a, heed_dtype b)
+{
+    if (a != b || a == HEED_BOOL) {
+        return heed_fail(HEED_ERR_DTYPE, "%s: %s with %s; heed_to casts to one dtype, not bool",
+                         function, heed_dtype_name(a), heed_dtype_name(b));
+    }
     return HEED_OK;
 }
 

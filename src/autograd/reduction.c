@@ -1,6 +1,8 @@
 /* The dims that reductions take away and bring back. */
 #include "autograd/reduction.h"
 
+#include "autograd/elementwise.h"
+#include "autograd/reduce.h"
 #include "autograd/shape.h"
 
 /* ---- rules ---- */
@@ -34,6 +36,12 @@ heed_status heed_reduction_rule(const heed_call *call, heed_result *result)
         }
     }
     return HEED_OK;
+}
+
+heed_status heed_float_reduction_rule(const heed_call *call, heed_result *result)
+{
+    return heed_expect_float(call, 0) == HEED_OK ? heed_reduction_rule(call, result)
+                                                 : heed_self.error;
 }
 
 heed_status heed_refuse_nothing(const heed_call *call, heed_result *result)
@@ -73,6 +81,13 @@ heed_status heed_fold_reduced(const heed_call *call, heed_fold_kernel *kernel, c
     return heed_fold(kernel, args, as, call->inputs[0], set, y);
 }
 
+heed_status heed_map_along(const heed_call *call, heed_line_kernel *kernel, heed_tensor *y)
+{
+    int dim;
+    heed_status status = heed_wrap_dim(call->op->name, *(const int *)call->args, y->ndim, &dim);
+    return status == HEED_OK ? heed_map_lines(kernel, call->inputs[0], dim, y) : status;
+}
+
 /* ---- the way back ---- */
 
 /* The dims were checked when the node was made. */
@@ -97,6 +112,13 @@ heed_tensor *heed_keep_dims(const heed_vjp *v, heed_tensor *t)
 heed_tensor *heed_spread(const heed_vjp *v, heed_tensor *t)
 {
     return heed_expand(heed_keep_dims(v, t), heed_shape_of_tensor(v->inputs[0]));
+}
+
+heed_tensor *heed_divide_among(const heed_vjp *v, heed_tensor *chosen)
+{
+    const heed_reduce_args *args = v->args;
+    heed_tensor *part = heed_div(v->g, heed_sum_dims(chosen, args->dims, args->keepdim));
+    return heed_mul(heed_keep_dims(v, part), chosen);
 }
 
 double heed_count_of_node(const heed_vjp *v)

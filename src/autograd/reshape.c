@@ -1,5 +1,5 @@
-/* The same elements in another shape: reshape, and flatten and unflatten, which reshape some dims.
- * Where the strides allow it the result is a view, else a copy. */
+/* The same elements in another shape: reshape, and flatten and unflatten, which reshape some dims;
+ * where the strides allow it they give a view, else a copy. squeeze and unsqueeze always give one. */
 #include <stdio.h>
 
 #include "autograd/op.h"
@@ -119,6 +119,7 @@ static heed_status reshape_forward(const heed_call *call, heed_tensor *y)
     return HEED_OK;
 }
 
+/* squeeze and unsqueeze have the same one. */
 static void reshape_backward(const heed_vjp *v)
 {
     v->grads[0] = heed_reshape(v->g, heed_shape_of_tensor(v->inputs[0]));
@@ -133,6 +134,63 @@ HEED_OPERATION(reshape) = {.name = "reshape",
 heed_tensor *heed_reshape(heed_tensor *x, heed_shape shape)
 {
     return heed_apply(&op_reshape, &x, 1, &shape, sizeof shape);
+}
+
+/* ---- squeeze, unsqueeze ---- */
+
+static heed_status squeeze_rule(const heed_call *call, heed_result *result)
+{
+    const heed_tensor *x = call->inputs[0];
+    int dim;
+    if (heed_wrap_dim("squeeze", *(const int *)call->args, x->ndim, &dim) != HEED_OK) {
+        return heed_self.error;
+    }
+    result->is_view = true;
+    result->shape.ndim = 0;
+    for (int i = 0; i < x->ndim; i++) {
+        if (i != dim || x->shape[i] != 1) {
+            result->shape.size[result->shape.ndim] = x->shape[i];
+            result->strides[result->shape.ndim++] = x->strides[i];
+        }
+    }
+    return HEED_OK;
+}
+
+HEED_OPERATION(squeeze) = {
+    .name = "squeeze", .inputs = 1, .rule = squeeze_rule, .backward = reshape_backward};
+
+heed_tensor *heed_squeeze(heed_tensor *x, int dim)
+{
+    return heed_apply(&op_squeeze, &x, 1, &dim, sizeof dim);
+}
+
+static heed_status unsqueeze_rule(const heed_call *call, heed_result *result)
+{
+    const heed_tensor *x = call->inputs[0];
+    int dim;
+    if (x->ndim == HEED_MAX_DIMS) {
+        return heed_fail(HEED_ERR_SHAPE, "unsqueeze: %s has %d dims already, the most there are",
+                         HEED_TEXT(x), HEED_MAX_DIMS);
+    }
+    if (heed_wrap_dim("unsqueeze", *(const int *)call->args, x->ndim + 1, &dim) != HEED_OK) {
+        return heed_self.error;
+    }
+    result->is_view = true;
+    result->shape.ndim = x->ndim + 1;
+    for (int i = 0, from = 0; i <= x->ndim; i++) {
+        result->shape.size[i] = i == dim ? 1 : x->shape[from];
+        result->strides[i] = i == dim ? 1 : x->strides[from];
+        from += i != dim;
+    }
+    return HEED_OK;
+}
+
+HEED_OPERATION(unsqueeze) = {
+    .name = "unsqueeze", .inputs = 1, .rule = unsqueeze_rule, .backward = reshape_backward};
+
+heed_tensor *heed_unsqueeze(heed_tensor *x, int dim)
+{
+    return heed_apply(&op_unsqueeze, &x, 1, &dim, sizeof dim);
 }
 
 /* ---- flatten, unflatten ---- */

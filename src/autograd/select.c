@@ -62,14 +62,11 @@ static heed_status masked_fill_rule(const heed_call *call, heed_result *result)
 {
     const heed_tensor *mask = call->inputs[1];
     const double value = *(const double *)call->args;
-    heed_shape shape_mask = heed_shape_of_tensor(mask), common;
-    if (heed_expect_dtype(call, 1, HEED_BOOL) != HEED_OK ||
-        heed_broadcast("masked_fill", &result->shape, &shape_mask, &common) != HEED_OK) {
+    if (heed_expect_dtype(call, 1, HEED_BOOL) != HEED_OK) {
         return heed_self.error;
     }
-    if (common.ndim != result->shape.ndim ||
-        memcmp(common.size, result->shape.size, sizeof *common.size * (size_t)common.ndim) != 0) {
-        return heed_fail(HEED_ERR_SHAPE, "masked_fill: mask %s does not broadcast to x %s",
+    if (!heed_broadcasts_to(mask, &result->shape)) {
+        return heed_fail(HEED_ERR_SHAPE, "masked_fill: replace_mask %s does not broadcast to x %s",
                          HEED_TEXT(mask), HEED_TEXT(call->inputs[0]));
     }
     return heed_check_value("masked_fill", value, result->dtype);

@@ -90,7 +90,7 @@ static heed_status slice_backward_rule(const heed_call *call, heed_result *resul
     }
     heed_shape part = args->whole;
     part.size[dim] = count;
-    if (part.ndim != g->ndim || memcmp(part.size, g->shape, sizeof *g->shape * g->ndim) != 0) {
+    if (!heed_has_shape(g, &part)) {
         return heed_fail(HEED_ERR_SHAPE, "slice_backward: g %s is not of the slice's shape %s",
                          HEED_TEXT(g), heed_shape_text(part.ndim, part.size).text);
     }

@@ -2,8 +2,7 @@
 #include "autograd/reduce.h"
 
 #include "autograd/elementwise.h"
-#include "autograd/op.h"
-#include "tensor/iterate.h"
+#include "autograd/reduction.h"
 
 static heed_status softmax_rule(const heed_call *call, heed_result *result)
 {
@@ -14,26 +13,19 @@ static heed_status softmax_rule(const heed_call *call, heed_result *result)
     return heed_wrap_dim(call->op->name, *(const int *)call->args, result->shape.ndim, &dim);
 }
 
-static heed_status map_lines(const heed_call *call, heed_line_kernel *kernel, heed_tensor *y)
-{
-    int dim;
-    heed_status status = heed_wrap_dim(call->op->name, *(const int *)call->args, y->ndim, &dim);
-    return status == HEED_OK ? heed_map_lines(kernel, call->inputs[0], dim, y) : status;
-}
-
 static heed_status softmax_forward(const heed_call *call, heed_tensor *y)
 {
-    return map_lines(call, heed_kernels_for(y->dtype)->softmax, y);
+    return heed_map_along(call, heed_kernels_for(y->dtype)->softmax, y);
 }
 
 static heed_status safe_softmax_forward(const heed_call *call, heed_tensor *y)
 {
-    return map_lines(call, heed_kernels_for(y->dtype)->safe_softmax, y);
+    return heed_map_along(call, heed_kernels_for(y->dtype)->safe_softmax, y);
 }
 
 static heed_status log_softmax_forward(const heed_call *call, heed_tensor *y)
 {
-    return map_lines(call, heed_kernels_for(y->dtype)->log_softmax, y);
+    return heed_map_along(call, heed_kernels_for(y->dtype)->log_softmax, y);
 }
 
 /* Of a line of zeros, which safe_softmax may give, it is 0. */

@@ -14,14 +14,6 @@ static heed_status sum_rule(const heed_call *call, heed_result *result)
     return heed_reduction_rule(call, result);
 }
 
-static heed_status mean_rule(const heed_call *call, heed_result *result)
-{
-    if (heed_expect_float(call, 0) != HEED_OK) {
-        return heed_self.error;
-    }
-    return heed_reduction_rule(call, result);
-}
-
 static heed_status sum_forward(const heed_call *call, heed_tensor *y)
 {
     unsigned set;
@@ -56,7 +48,7 @@ HEED_OPERATION(sum) = {
 
 HEED_OPERATION(mean) = {.name = "mean",
                         .inputs = 1,
-                        .rule = mean_rule,
+                        .rule = heed_float_reduction_rule,
                         .forward = mean_forward,
                         .backward = mean_backward};
 

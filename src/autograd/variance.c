@@ -9,14 +9,6 @@ typedef struct var_args {
     int correction;
 } var_args;
 
-static heed_status var_rule(const heed_call *call, heed_result *result)
-{
-    if (heed_expect_float(call, 0) != HEED_OK) {
-        return heed_self.error;
-    }
-    return heed_reduction_rule(call, result);
-}
-
 /* torch divides by 0 where the correction leaves nothing, not by less. */
 static heed_status fold(const heed_call *call, bool root, heed_tensor *y)
 {
@@ -65,14 +57,14 @@ static void std_backward(const heed_vjp *v)
 
 HEED_OPERATION(var) = {.name = "var",
                        .inputs = 1,
-                       .rule = var_rule,
+                       .rule = heed_float_reduction_rule,
                        .forward = var_forward,
                        .backward = var_backward,
                        .saves = {HEED_SAVES_INPUT(0)}};
 
 HEED_OPERATION(std) = {.name = "std",
                        .inputs = 1,
-                       .rule = var_rule,
+                       .rule = heed_float_reduction_rule,
                        .forward = std_forward,
                        .backward = std_backward,
                        .saves = {HEED_SAVES_INPUT(0) | HEED_SAVED_OUTPUT}};

@@ -112,9 +112,8 @@ static void compare(report *r, const char *name, const heed_tensor *here,
 {
     const heed_text shown = heed_show_name(name);
     if (!same_shape(here, there)) {
-        const int dims = there->ndim < HEED_MAX_DIMS ? there->ndim : HEED_MAX_DIMS;
-        mention(&r->different, "%s is %s%s there, %s here", shown.text,
-                heed_shape_text(dims, there->shape).text, there->ndim > dims ? "..." : "",
+        mention(&r->different, "%s is %s there, %s here", shown.text,
+                heed_shape_text(there->ndim, there->shape).text,
                 heed_shape_text(here->ndim, here->shape).text);
     } else if (here->dtype != there->dtype->as &&
                !(is_float(here->dtype) && is_float(there->dtype->as))) {

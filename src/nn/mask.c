@@ -10,10 +10,19 @@
 
 /* ---- checks ---- */
 
-static heed_status check_length(const char *function, int64_t length)
+/* More than these no memory holds: tokens of a mask (T, T), and of one (..., 1, T). */
+static const int64_t most_square = INT64_C(1) << 28, most_row = INT64_C(1) << 53;
+
+/* Found out here, where the name of the function and of what is too large are known. */
+static heed_status check_length(const char *function, int64_t length, int64_t most)
 {
     if (length < 0) {
         return heed_fail(HEED_ERR_SHAPE, "%s: length %lld; 0 or more", function, (long long)length);
+    }
+    if (length > most) {
+        return heed_fail(HEED_ERR_OVERFLOW,
+                         "%s: a mask of length %lld has more elements than memory can address",
+                         function, (long long)length);
     }
     return heed_check_scope(function);
 }
@@ -94,12 +103,13 @@ static heed_tensor *causal_keep(int64_t length)
 
 heed_tensor *heed_causal_keep_mask(int64_t length)
 {
-    return check_length("causal_keep_mask", length) == HEED_OK ? causal_keep(length) : NULL;
+    return check_length("causal_keep_mask", length, most_square) == HEED_OK ? causal_keep(length)
+                                                                            : NULL;
 }
 
 heed_tensor *heed_causal_block_mask(int64_t length)
 {
-    if (check_length("causal_block_mask", length) != HEED_OK) {
+    if (check_length("causal_block_mask", length, most_square) != HEED_OK) {
         return NULL;
     }
     heed_scope scope;
@@ -109,7 +119,7 @@ heed_tensor *heed_causal_block_mask(int64_t length)
 
 heed_tensor *heed_causal_bias_mask(int64_t length, heed_dtype dtype)
 {
-    if (check_length("causal_bias_mask", length) != HEED_OK ||
+    if (check_length("causal_bias_mask", length, most_square) != HEED_OK ||
         check_bias_dtype("causal_bias_mask", dtype) != HEED_OK) {
         return NULL;
     }
@@ -147,7 +157,7 @@ static heed_status check_lengths(heed_tensor *lengths, int64_t max_length)
 
 heed_tensor *heed_padding_block_mask(heed_tensor *lengths, int64_t max_length)
 {
-    if (check_length("padding_block_mask", max_length) != HEED_OK) {
+    if (check_length("padding_block_mask", max_length, most_row) != HEED_OK) {
         return NULL;
     }
     heed_scope scope;

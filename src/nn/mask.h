@@ -40,7 +40,8 @@ HEED_BEGIN_DECLS
  * heed_causal_bias_mask: the same as a bias mask, as
  * nn.Transformer.generate_square_subsequent_mask(n).
  *
- * HEED_ERR_SHAPE: a negative length. HEED_ERR_DTYPE: a bias mask that is no float. */
+ * HEED_ERR_SHAPE: a negative length. HEED_ERR_DTYPE: a bias mask that is no float. HEED_ERR_OVERFLOW:
+ * more elements than memory can address. */
 heed_tensor *heed_causal_block_mask(int64_t length);
 heed_tensor *heed_causal_keep_mask(int64_t length);
 heed_tensor *heed_causal_bias_mask(int64_t length, heed_dtype dtype);
@@ -55,7 +56,8 @@ heed_tensor *heed_causal_bias_mask(int64_t length, heed_dtype dtype);
  * may attend to nothing, which gives zeros.
  *
  * HEED_ERR_DTYPE: lengths are not i64. HEED_ERR_VALUE: a length outside [0, max_length].
- * HEED_ERR_SHAPE: max_length is negative, or lengths have more than 6 dims. */
+ * HEED_ERR_SHAPE: max_length is negative, or lengths have more than 6 dims. HEED_ERR_OVERFLOW: more
+ * elements than memory can address. */
 heed_tensor *heed_padding_block_mask(heed_tensor *lengths, int64_t max_length);
 
 /* ---- turning one kind into another: same shape ---- */

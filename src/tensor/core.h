@@ -24,6 +24,10 @@ heed_status heed_check_tensor(const char *function, const char *argument, const 
  * first of them does: no error is pending, x is there, and a scope is open to own the result. */
 heed_status heed_check_operand(const char *function, const char *argument, const heed_tensor *x);
 
+/* heed_check_operands: the same for a list of them, as heed_apply takes it: 1 to UINT16_MAX tensors, all
+ * of which have their values. Errors call them input 0, input 1, ... */
+heed_status heed_check_operands(const char *function, heed_tensor *const *inputs, int count);
+
 /* heed_check_value: can an element of `dtype` be this number? Floats round, bool takes anything. */
 heed_status heed_check_value(const char *function, double value, heed_dtype dtype);
 
@@ -94,6 +98,10 @@ heed_status heed_broadcast(const char *function, const heed_shape *a, const heed
 void heed_broadcast_strides(const heed_tensor *t, int ndim, const int64_t *shape, int64_t *strides);
 
 bool heed_same_shape(const heed_tensor *a, const heed_tensor *b);
+
+/* heed_has_shape: is t of this shape? heed_broadcasts_to: does t, repeated, become of this shape? */
+bool heed_has_shape(const heed_tensor *t, const heed_shape *shape);
+bool heed_broadcasts_to(const heed_tensor *t, const heed_shape *shape);
 
 static inline bool heed_is_float(heed_dtype dtype)
 {

@@ -167,11 +167,8 @@ heed_status heed_copy_into(heed_tensor *target, const heed_tensor *source)
         heed_check_tensor("copy_into", "source", source) != HEED_OK) {
         return heed_self.error;
     }
-    heed_shape to = heed_shape_of_tensor(target), of = heed_shape_of_tensor(source), common;
-    if (heed_broadcast("copy_into", &to, &of, &common) != HEED_OK) {
-        return heed_self.error;
-    }
-    if (common.ndim != to.ndim || memcmp(common.size, to.size, sizeof *to.size * (size_t)to.ndim)) {
+    const heed_shape to = heed_shape_of_tensor(target);
+    if (!heed_broadcasts_to(source, &to)) {
         return heed_fail(HEED_ERR_SHAPE, "copy_into: source %s does not broadcast to target %s",
                          HEED_TEXT(source), HEED_TEXT(target));
     }

@@ -1,7 +1,8 @@
 /* The kernels: arithmetic on raw memory, behind one table per instruction set and dtype (internal).
  *
  * A kernel sees pointers to contiguous elements and counts, never a tensor; strides, casts and
- * broadcasting are iterate.c's. gemm alone takes strides, because it packs.
+ * broadcasting are iterate.h's. Strides are taken by gemm, because it packs, by those that gather and
+ * scatter, and by those that index.
  */
 #ifndef HEED_TENSOR_KERNELS_H
 #define HEED_TENSOR_KERNELS_H

@@ -3,6 +3,7 @@
  * Every function says by name what is wrong with its argument, and computes nothing while an error
  * is pending. */
 #include <math.h>
+#include <stdio.h>
 #include <string.h>
 
 #include "tensor/core.h"
@@ -26,6 +27,27 @@ heed_status heed_check_operand(const char *function, const char *argument, const
         return heed_self.error;
     }
     return heed_check_scope(function);
+}
+
+heed_status heed_check_operands(const char *function, heed_tensor *const *inputs, int count)
+{
+    if (heed_blocked() || heed_check_scope(function) != HEED_OK) {
+        return heed_self.error;
+    }
+    if (inputs == NULL) {
+        return heed_fail(HEED_ERR_NULL, "%s: the list of tensors is NULL", function);
+    }
+    if (count < 1 || count > UINT16_MAX) {
+        return heed_fail(HEED_ERR_VALUE, "%s: cannot take %d tensors", function, count);
+    }
+    for (int i = 0; i < count; i++) {
+        if (inputs[i] == NULL || inputs[i]->storage == NULL) {
+            char argument[32];
+            snprintf(argument, sizeof argument, "input %d", i);
+            return heed_check_tensor(function, argument, inputs[i]);
+        }
+    }
+    return HEED_OK;
 }
 
 heed_status heed_check_value(const char *function, double value, heed_dtype dtype)

@@ -12,7 +12,7 @@ heed_text heed_shape_text(int ndim, const int64_t *shape)
     heed_text text = {"("};
     size_t at = 1;
     for (int i = 0; i < ndim && i < HEED_MAX_DIMS && at < sizeof text.text; i++) {
-        const char *separator = i + 1 < ndim ? ", " : "";
+        const char *separator = i + 1 >= ndim ? "" : i + 1 == HEED_MAX_DIMS ? ", ..." : ", ";
         at += (size_t)snprintf(text.text + at, sizeof text.text - at, "%lld%s", (long long)shape[i],
                                separator);
     }
@@ -175,4 +175,19 @@ void heed_broadcast_strides(const heed_tensor *t, int ndim, const int64_t *shape
 bool heed_same_shape(const heed_tensor *a, const heed_tensor *b)
 {
     return a->ndim == b->ndim && memcmp(a->shape, b->shape, sizeof(int64_t) * a->ndim) == 0;
+}
+
+bool heed_has_shape(const heed_tensor *t, const heed_shape *shape)
+{
+    return t->ndim == shape->ndim && memcmp(t->shape, shape->size, sizeof *t->shape * t->ndim) == 0;
+}
+
+bool heed_broadcasts_to(const heed_tensor *t, const heed_shape *shape)
+{
+    const int added = shape->ndim - t->ndim;
+    bool fits = added >= 0;
+    for (int i = 0; fits && i < t->ndim; i++) {
+        fits = t->shape[i] == 1 || t->shape[i] == shape->size[added + i];
+    }
+    return fits;
 }
