@@ -6,6 +6,7 @@
 #include "autograd/elementwise.h"
 #include "autograd/matmul.h"
 #include "autograd/shape.h"
+#include "nn/checks.h"
 #include "nn/init.h"
 #include "tensor/create.h"
 #include "tensor/random.h"
@@ -50,12 +51,9 @@ struct heed_linear *heed_linear_new(int64_t in_features, int64_t out_features,
 
 heed_tensor *heed_linear_forward(struct heed_linear *m, heed_tensor *x)
 {
-    if (heed_forward_check("linear_forward", m) != HEED_OK) {
-        return NULL;
-    }
-    if (x != NULL && (x->ndim == 0 || x->shape[x->ndim - 1] != m->in_features)) {
-        heed_fail(HEED_ERR_SHAPE, "linear_forward: x %s must end in in_features, %lld",
-                  heed_shape_text(x->ndim, x->shape).text, (long long)m->in_features);
+    if (heed_forward_check("linear_forward", m) != HEED_OK ||
+        heed_check_features("linear_forward", "x", x, "in_features", m->in_features,
+                            m->weight->dtype) != HEED_OK) {
         return NULL;
     }
     heed_scope scope;

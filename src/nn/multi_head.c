@@ -2,6 +2,7 @@
 #include "nn/multi_head.h"
 
 #include "autograd/shape.h"
+#include "nn/checks.h"
 #include "tensor/alloc.h"
 
 static const heed_module_kind kind = {.name = "MultiHead", .size = sizeof(struct heed_multi_head)};
@@ -47,7 +48,9 @@ struct heed_self_attention *heed_multi_head_head(struct heed_multi_head *m, int 
 heed_tensor *heed_multi_head_forward(struct heed_multi_head *m, heed_tensor *token_encodings,
                                      heed_tensor *block_mask)
 {
-    if (heed_forward_check("multi_head_forward", m) != HEED_OK) {
+    if (heed_forward_check("multi_head_forward", m) != HEED_OK ||
+        heed_check_attention("multi_head_forward", heed_multi_head_head(m, 0), token_encodings,
+                             block_mask) != HEED_OK) {
         return NULL;
     }
     const int heads = heed_module_list_count(m->heads);

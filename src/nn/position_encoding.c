@@ -5,6 +5,7 @@
 
 #include "autograd/elementwise.h"
 #include "autograd/shape.h"
+#include "nn/checks.h"
 #include "tensor/create.h"
 
 static void describe(const void *module, char *text, size_t size)
@@ -51,18 +52,20 @@ struct heed_position_encoding *heed_position_encoding_new(int64_t d_model, int64
 
 heed_tensor *heed_position_encoding_forward(struct heed_position_encoding *m, heed_tensor *x)
 {
-    if (heed_forward_check("position_encoding_forward", m) != HEED_OK) {
+    static const char function[] = "position_encoding_forward";
+    if (heed_forward_check(function, m) != HEED_OK ||
+        heed_check_features(function, "x", x, "d_model", heed_size(m->pe, 1), m->pe->dtype) !=
+            HEED_OK) {
         return NULL;
     }
-    if (x == NULL || x->ndim < 2) {
-        heed_fail(x == NULL ? HEED_ERR_NULL : HEED_ERR_SHAPE,
-                  "position_encoding: x %s; it must be (..., T, d_model)",
-                  x == NULL ? "is NULL" : "has fewer than 2 dims");
+    if (x->ndim < 2) {
+        heed_fail(HEED_ERR_SHAPE, "%s: x %s; it must be (..., T, d_model)", function,
+                  heed_shape_text(x->ndim, x->shape).text);
         return NULL;
     }
     const int64_t length = heed_size(x, -2), max_len = heed_size(m->pe, 0);
     if (length > max_len) {
-        heed_fail(HEED_ERR_SHAPE, "position_encoding: %lld tokens, but max_len is %lld",
+        heed_fail(HEED_ERR_SHAPE, "%s: %lld tokens, but max_len is %lld", function,
                   (long long)length, (long long)max_len);
         return NULL;
     }

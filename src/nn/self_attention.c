@@ -7,6 +7,7 @@
 #include "autograd/matmul.h"
 #include "autograd/reduce.h"
 #include "autograd/shape.h"
+#include "nn/checks.h"
 
 static void forget_weights(void *module)
 {
@@ -68,46 +69,60 @@ static heed_tensor *attend(struct heed_self_attention *m, heed_tensor *token_enc
 
 /* The class works silently wrong where its dims are not those of the tokens: on (B, T, d) with 0
  * and 1 it would mix the batch with the tokens. */
-static heed_status check_dims(const struct heed_self_attention *m, const heed_tensor *x)
+static heed_status check_dims(const char *function, const struct heed_self_attention *m,
+                              const heed_tensor *x)
 {
-    if (heed_forward_check("self_attention_forward", m) != HEED_OK || x == NULL) {
-        return heed_fail(HEED_ERR_NULL, "self_attention_forward: token_encodings is NULL");
-    }
     const int row = m->row_dim < 0 ? m->row_dim + x->ndim : m->row_dim;
     const int column = m->col_dim < 0 ? m->col_dim + x->ndim : m->col_dim;
     if (x->ndim < 2 || row != x->ndim - 2 || column != x->ndim - 1) {
         return heed_fail(HEED_ERR_DIM,
-                         "self_attention_forward: row_dim %d and col_dim %d are not the last two "
-                         "of %d dims; make it with -2 and -1",
-                         m->row_dim, m->col_dim, x->ndim);
+                         "%s: row_dim %d and col_dim %d are not the last two of %d dims; make it "
+                         "with -2 and -1",
+                         function, m->row_dim, m->col_dim, x->ndim);
     }
     return HEED_OK;
 }
 
 /* A mask of another kind or shape is told apart here, where its name is known. */
-static heed_status check_mask(const heed_tensor *x, const heed_tensor *block_mask)
+static heed_status check_mask(const char *function, const heed_tensor *x,
+                              const heed_tensor *block_mask)
 {
     heed_shape sims = heed_shape_of_tensor(x); /* (..., T, T) */
     sims.size[x->ndim - 1] = sims.size[x->ndim - 2];
     if (block_mask->dtype != HEED_BOOL) {
         return heed_fail(HEED_ERR_DTYPE,
-                         "self_attention_forward: block_mask is %s, not bool, where true blocks; "
-                         "nn/mask.h turns other masks into one",
-                         heed_dtype_name(block_mask->dtype));
+                         "%s: block_mask is %s, not bool, where true blocks; nn/mask.h turns other "
+                         "masks into one",
+                         function, heed_dtype_name(block_mask->dtype));
     }
     bool fits = block_mask->ndim <= sims.ndim;
     for (int i = 1; fits && i <= block_mask->ndim; i++) {
         const int64_t size = block_mask->shape[block_mask->ndim - i];
         fits = size == 1 || size == sims.size[sims.ndim - i];
     }
-    return fits
-               ? HEED_OK
-               : heed_fail(HEED_ERR_SHAPE,
-                           "self_attention_forward: block_mask %s does not broadcast to the scores "
-                           "%s of token_encodings %s",
-                           heed_shape_text(block_mask->ndim, block_mask->shape).text,
-                           heed_shape_text(sims.ndim, sims.size).text,
-                           heed_shape_text(x->ndim, x->shape).text);
+    return fits ? HEED_OK
+                : heed_fail(HEED_ERR_SHAPE,
+                            "%s: block_mask %s does not broadcast to the scores %s of "
+                            "token_encodings %s",
+                            function, heed_shape_text(block_mask->ndim, block_mask->shape).text,
+                            heed_shape_text(sims.ndim, sims.size).text,
+                            heed_shape_text(x->ndim, x->shape).text);
+}
+
+heed_status heed_check_attention(const char *function, const struct heed_self_attention *m,
+                                 const heed_tensor *token_encodings, const heed_tensor *block_mask)
+{
+    static const char name[] = "token_encodings";
+    if (!heed_error_pending() && token_encodings == NULL) {
+        return heed_fail(HEED_ERR_NULL, "%s: %s is NULL", function, name);
+    }
+    if (heed_error_pending() || check_dims(function, m, token_encodings) != HEED_OK ||
+        heed_check_features(function, name, token_encodings, "d_model", m->W_q->in_features,
+                            m->W_q->weight->dtype) != HEED_OK ||
+        (block_mask != NULL && check_mask(function, token_encodings, block_mask) != HEED_OK)) {
+        return heed_error_pending();
+    }
+    return HEED_OK;
 }
 
 heed_tensor *heed_self_attention_forward_weights(struct heed_self_attention *m,
@@ -118,8 +133,8 @@ heed_tensor *heed_self_attention_forward_weights(struct heed_self_attention *m,
     if (weights != NULL) {
         *weights = NULL;
     }
-    if (check_dims(m, token_encodings) != HEED_OK ||
-        (block_mask != NULL && check_mask(token_encodings, block_mask) != HEED_OK)) {
+    if (heed_forward_check("self_attention_forward", m) != HEED_OK ||
+        heed_check_attention("self_attention_forward", m, token_encodings, block_mask) != HEED_OK) {
         return NULL;
     }
     heed_scope scope;

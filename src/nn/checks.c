@@ -1,0 +1,24 @@
+/* Checks that several forwards share. */
+#include "nn/checks.h"
+
+heed_status heed_check_features(const char *function, const char *argument, const heed_tensor *x,
+                                const char *size_name, int64_t size, heed_dtype dtype)
+{
+    if (heed_error_pending()) {
+        return heed_error_pending();
+    }
+    if (x == NULL) {
+        return heed_fail(HEED_ERR_NULL, "%s: %s is NULL", function, argument);
+    }
+    if (x->ndim == 0 || x->shape[x->ndim - 1] != size) {
+        return heed_fail(HEED_ERR_SHAPE, "%s: %s %s must end in %s, %lld", function, argument,
+                         heed_shape_text(x->ndim, x->shape).text, size_name, (long long)size);
+    }
+    if (x->dtype != dtype) {
+        return heed_fail(HEED_ERR_DTYPE,
+                         "%s: %s is %s, and the parameters are %s; heed_to casts the one, "
+                         "heed_module_to the others",
+                         function, argument, heed_dtype_name(x->dtype), heed_dtype_name(dtype));
+    }
+    return HEED_OK;
+}

@@ -1,0 +1,18 @@
+/* What forwards check before they compute, so that an error names the forward that was called, and no
+ * operation inside it (internal to nn).
+ */
+#ifndef HEED_NN_CHECKS_H
+#define HEED_NN_CHECKS_H
+
+#include "nn/self_attention.h"
+
+/* heed_check_features: is `x` there, does it end in as many features as the module has, and is it of
+ * the dtype of its parameters? `argument` is its name, `size_name` that of the module's size. */
+heed_status heed_check_features(const char *function, const char *argument, const heed_tensor *x,
+                                const char *size_name, int64_t size, heed_dtype dtype);
+
+/* heed_check_attention: can this head attend to these tokens under that mask? (self_attention.c) */
+heed_status heed_check_attention(const char *function, const struct heed_self_attention *m,
+                                 const heed_tensor *token_encodings, const heed_tensor *block_mask);
+
+#endif
