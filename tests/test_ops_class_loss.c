@@ -144,6 +144,10 @@ START_TEST(all_weights_zero)
     EXPECT_VALUES(y, 0, NaN);
     EXPECT_VALUES(gradient(y, x), 0, NaN, NaN, NaN, NaN, NaN, NaN, NaN, NaN, NaN, NaN, NaN, NaN);
     EXPECT_VALUES(CROSS_ENTROPY(x, t, .weight = weight, .reduction = HEED_SUM), 0, 0);
+    /* Smoothing gives classes of weight 1 a part; still the mean is one over weight 0. */
+    weight = heed_from_f64((double[]){0, 1, 0}, HEED_SHAPE(3));
+    t = heed_from_i64((int64_t[]){0, 2, 2, 0}, HEED_SHAPE(4));
+    EXPECT_VALUES(CROSS_ENTROPY(x, t, .weight = weight, .label_smoothing = 0.1), 0, NaN);
 }
 END_TEST
 
@@ -194,6 +198,12 @@ START_TEST(ignored_rows_may_hold_anything)
     EXPECT_VALUES(CROSS_ENTROPY(x, t, .label_smoothing = 0.1), 1e-12, smooth);
     heed_tensor *log_probs = wanted(heed_from_f64(lost, HEED_SHAPE(2, 3)));
     EXPECT_VALUES(gradient(heed_nll_loss(log_probs, t), log_probs), 0, 0, 0, -1, 0, 0, 0);
+    /* So may their upstream gradient. */
+    heed_tensor *g = heed_from_f64((double[]){1, NaN}, HEED_SHAPE(2));
+    heed_tensor *each =
+        heed_nll_loss_with(log_probs, t, (heed_nll_options){.reduction = HEED_NONE});
+    heed_tensor *y = heed_sum(heed_mul(each, g));
+    EXPECT_VALUES(gradient(y, log_probs), 0, 0, 0, -1, 0, 0, 0);
 }
 END_TEST
 

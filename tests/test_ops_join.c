@@ -95,6 +95,9 @@ static const struct parts {
     {-3, 2, {{3, {2, 3, 4}}, {3, {1, 3, 4}}}, {3, {3, 3, 4}}},
     {1, 2, {{2, {0, 3}}, {2, {0, 2}}}, {2, {0, 5}}},
     {3, 2, {{4, {2, 3, 1, 2}}, {4, {2, 3, 1, 300}}}, {4, {2, 3, 1, 302}}},
+    {1, 3, {{1, {0}}, {2, {2, 3}}, {2, {2, 1}}}, {2, {2, 4}}}, /* (0) is left out */
+    {-2, 3, {{3, {2, 3, 4}}, {1, {0}}, {3, {2, 1, 4}}}, {3, {2, 4, 4}}},
+    {0, 2, {{1, {0}}, {1, {0}}}, {1, {0}}},
     {7, 2, {{8, {1, 2, 1, 2, 1, 2, 1, 2}}, {8, {1, 2, 1, 2, 1, 2, 1, 1}}}, {8, {1, 2, 1, 2, 1, 2, 1, 3}}},
 };
 /* clang-format on */
@@ -114,8 +117,12 @@ static void check_cat(const struct parts *join, const heed_dtype *dtypes, enum l
     for (heed_shape at = first_index(join->y); at.ndim >= 0; next_index(join->y, &at)) {
         heed_shape from = at;
         int part = 0;
-        while (from.size[dim] >= parts[part]->shape[dim]) {
-            from.size[dim] -= parts[part++]->shape[dim];
+        for (;; part++) {
+            const int64_t size = parts[part]->numel > 0 ? parts[part]->shape[dim] : 0;
+            if (from.size[dim] < size) {
+                break;
+            }
+            from.size[dim] -= size;
         }
         expect_element("cat", element(y, at), element(parts[part], from), 0, expected);
     }

@@ -281,6 +281,31 @@ START_TEST(lerp_meets_both_ends)
 }
 END_TEST
 
+static double slope(heed_tensor *(*f)(heed_tensor *x), double at, double g, bool create_graph)
+{
+    heed_tensor *x = heed_set_requires_grad(heed_scalar(at, HEED_F32), true), *dx;
+    heed_grad(heed_mul_scalar(f(x), g), &x, 1, &dx, create_graph);
+    expect_no_error();
+    return heed_item(dx);
+}
+
+/* A result that f32 can hold does not overflow on the way. */
+START_TEST(no_overflow_on_the_way)
+{
+    EXPECT_VALUES(heed_gelu(heed_scalar(3e38, HEED_F32)), 1e32, 3e38);
+    EXPECT_VALUES(heed_gelu_tanh(heed_scalar(3e38, HEED_F32)), 1e32, 3e38);
+    for (int create_graph = 0; create_graph < 2; create_graph++) {
+        expect_element("erf", slope(heed_erf, 1, 3.2e38, create_graph), 1.3283439713e38, 4,
+                       HEED_F32);
+        for (double x = 10; x < 1e38; x *= 10) {
+            ck_assert_double_eq(slope(heed_gelu_tanh, x, 1, create_graph), 1);
+            expect_element("gelu_tanh", slope(heed_gelu_tanh, -x, 1, create_graph) + 1, 1, 0,
+                           HEED_F32);
+        }
+    }
+}
+END_TEST
+
 void add_special_cases(Suite *suite)
 {
     TCase *special = heed_case(suite, "special");
@@ -295,4 +320,5 @@ void add_special_cases(Suite *suite)
     tcase_add_test(special, truth_of_any_dtype);
     tcase_add_test(special, clamp_of_special_values);
     tcase_add_test(special, lerp_meets_both_ends);
+    tcase_add_test(special, no_overflow_on_the_way);
 }

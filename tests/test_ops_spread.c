@@ -129,6 +129,7 @@ START_TEST(variances_of_few)
     EXPECT_VALUES(heed_std(equal, 1), 0, 0);
     EXPECT_VALUES(heed_var(one, 1), 0, NaN);
     EXPECT_VALUES(heed_var_dim(one, 0, 0, true), 0, 0);
+    EXPECT_VALUES(heed_var_dim(heed_ones(HEED_SHAPE(1, 0), HEED_F64), 1, -1, false), 0, NaN);
     EXPECT_VALUES(heed_var(heed_from_f32((float[]){INFINITY, 1}, HEED_SHAPE(2)), 1), 0, NaN);
 }
 END_TEST
@@ -226,8 +227,11 @@ static const struct gradient {
     {"norm 3 of 0", heed_norm, 3, {0, 0, 0}, {0, 0, 0}},
     {"norm 1.5 of 0", heed_norm, 1.5, {0, 0, 0}, {0, 0, 0}},
     {"norm 1.5", heed_norm, 1.5, {0, -3, 3}, {0, -0.7937005259840998, 0.7937005259840998}},
+    {"norm 1.5 of NaN", heed_norm, 1.5, {0, -3, NaN}, {NaN, NaN, NaN}},
     {"norm 1/2", heed_norm, 0.5, {0, -3, 3}, {0, -2, 2}},
+    {"norm 1/2 of NaN", heed_norm, 0.5, {0, -3, NaN}, {NaN, NaN, NaN}},
     {"norm -1", heed_norm, -1, {0, -3, 3}, {0, 0, 0}},
+    {"norm 3 of NaN", heed_norm, 3, {0, -3, NaN}, {NaN, NaN, NaN}},
     {"norm -1 of inf", heed_norm, -1, {INF, INF, 1}, {0, 0, 1}},
     {"logsumexp", apply_logsumexp, 0, {-INF, 1, -INF}, {0, 1, 0}},
     {"logsumexp of -inf", apply_logsumexp, 0, {-INF, -INF, -INF}, {NaN, NaN, NaN}},
@@ -248,6 +252,22 @@ START_TEST(gradients_at_kinks_and_ends)
                 x->grad != NULL ? element(x->grad, HEED_INDEX(i)) : 0; /* norm 0 has none */
             expect_element(row->name, found, row->dx[i], 8, dtype);
         }
+    }
+}
+END_TEST
+
+/* Elements so far apart that f32 cannot hold their ratio, whose root it can. */
+START_TEST(norm_gradients_of_distant_elements)
+{
+    heed_tensor *x = heed_from_f32((float[]){1e30f, -1e-30f}, HEED_SHAPE(2)), *dx;
+    heed_set_requires_grad(x, true);
+    for (int create_graph = 0; create_graph < 2; create_graph++) {
+        heed_grad(heed_norm(x, 1.5), &x, 1, &dx, create_graph);
+        expect_element("norm 1.5", element(dx, HEED_INDEX(0)), 1, 4, HEED_F32);
+        expect_element("norm 1.5", element(dx, HEED_INDEX(1)), -1e-30, 4, HEED_F32);
+        heed_grad(heed_norm(x, 0.5), &x, 1, &dx, create_graph);
+        expect_element("norm 1/2", element(dx, HEED_INDEX(0)), 1, 4, HEED_F32);
+        expect_element("norm 1/2", element(dx, HEED_INDEX(1)), -1e30, 4, HEED_F32);
     }
 }
 END_TEST
@@ -281,5 +301,6 @@ void add_spread_cases(Suite *suite)
     tcase_add_test(spread, norms_of_special_values);
     tcase_add_test(spread, logsumexp_of_special_values);
     tcase_add_loop_test(spread, gradients_at_kinks_and_ends, 0, GRADIENTS);
+    tcase_add_test(spread, norm_gradients_of_distant_elements);
     tcase_add_test(spread, second_derivatives_at_kinks_are_0);
 }

@@ -3,17 +3,44 @@
 #include "autograd/promote.h"
 #include "autograd/shape.h"
 #include "tensor/alloc.h"
+#include "tensor/create.h"
 #include "tensor/iterate.h"
 #include "tensor/scope.h"
 
 /* ---- cat ---- */
 
+/* A tensor (0) joins any other, and adds nothing: a list to be filled may begin with one. */
+static bool is_nothing(const heed_tensor *x)
+{
+    return x->ndim == 1 && x->shape[0] == 0;
+}
+
+static int64_t size_in(const heed_tensor *x, int dim)
+{
+    return is_nothing(x) ? 0 : heed_size(x, dim);
+}
+
+/* The tensor that says what shape the others have. */
+static const heed_tensor *first_of_something(const heed_call *call)
+{
+    for (int i = 0; i < call->count; i++) {
+        if (!is_nothing(call->inputs[i])) {
+            return call->inputs[i];
+        }
+    }
+    return call->inputs[0];
+}
+
 static heed_status cat_rule(const heed_call *call, heed_result *result)
 {
-    const heed_tensor *first = call->inputs[0];
+    const heed_tensor *first = first_of_something(call);
     int dim;
     if (heed_wrap_dim("cat", *(const int *)call->args, first->ndim, &dim) != HEED_OK) {
         return heed_self.error;
+    }
+    result->shape = heed_shape_of_tensor(first);
+    if (first->ndim > 0) {
+        result->shape.size[dim] = 0;
     }
     for (int i = 0; i < call->count; i++) {
         const heed_tensor *x = call->inputs[i];
@@ -21,7 +48,7 @@ static heed_status cat_rule(const heed_call *call, heed_result *result)
         for (int j = 0; fits && j < x->ndim; j++) {
             fits = j == dim || x->shape[j] == first->shape[j];
         }
-        if (!fits) {
+        if (!fits && !is_nothing(x)) {
             return heed_fail(HEED_ERR_SHAPE,
                              "cat: tensor %d %s does not join %s in dim %d; all other sizes must "
                              "be equal",
@@ -30,8 +57,8 @@ static heed_status cat_rule(const heed_call *call, heed_result *result)
         if (heed_promote("cat", x->dtype, result->dtype, &result->dtype) != HEED_OK) {
             return heed_self.error;
         }
-        if (i > 0 && __builtin_add_overflow(result->shape.size[dim], x->shape[dim],
-                                            &result->shape.size[dim])) {
+        if (__builtin_add_overflow(result->shape.size[dim], size_in(x, dim),
+                                   &result->shape.size[dim])) {
             return heed_fail(HEED_ERR_OVERFLOW, "cat: sizes in dim %d overflow", dim);
         }
     }
@@ -43,7 +70,7 @@ static heed_status cat_forward(const heed_call *call, heed_tensor *y)
     const int dim = *(const int *)call->args;
     int64_t start = 0;
     for (int i = 0; i < call->count; i++) {
-        const int64_t end = start + heed_size(call->inputs[i], dim);
+        const int64_t end = start + size_in(call->inputs[i], dim);
         heed_tensor *part = heed_slice(y, dim, start, end, 1);
         if (part == NULL) {
             return heed_self.error;
@@ -59,9 +86,10 @@ static void cat_backward(const heed_vjp *v)
     const int dim = *(const int *)v->args;
     int64_t start = 0;
     for (int i = 0; i < v->y->input_count; i++) {
-        const int64_t size = heed_size(v->inputs[i], dim);
+        const int64_t size = size_in(v->inputs[i], dim);
         if (heed_wants_grad(v, i)) {
-            v->grads[i] = heed_slice(v->g, dim, start, start + size, 1);
+            v->grads[i] = is_nothing(v->inputs[i]) ? heed_zeros(HEED_SHAPE(0), v->g->dtype)
+                                                   : heed_slice(v->g, dim, start, start + size, 1);
         }
         start += size;
     }

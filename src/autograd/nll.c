@@ -4,10 +4,13 @@
  * 0 elsewhere. The loss is the sum of log_probs times these, divided by the sum of all w_t for the
  * mean, with a minus before it. So the weights are also its derivative, and do not depend on
  * log_probs. Label smoothing (cross_entropy's) shares a part of each weight among all classes. */
+#include <math.h>
+
 #include "autograd/elementwise.h"
 #include "autograd/loss_parts.h"
 #include "autograd/op.h"
 #include "autograd/shape.h"
+#include "tensor/create.h"
 #include "tensor/iterate.h"
 
 /* ---- checks ---- */
@@ -115,7 +118,7 @@ static double weight_of(const choice *c, int64_t class)
     return c->weight != NULL ? element(c->weight, class) : 1;
 }
 
-/* Checks each target, and adds up the weights of those that count. */
+/* Checks each target, and adds up the weights of those that count. A mean of weight 0 is NaN. */
 static heed_status look_at_targets(choice *c)
 {
     double total = 0;
@@ -130,7 +133,7 @@ static heed_status look_at_targets(choice *c)
         }
         total += weight_of(c, t);
     }
-    c->divisor = c->args->reduction == HEED_MEAN ? total : 1;
+    c->divisor = c->args->reduction != HEED_MEAN ? 1 : total != 0 ? total : (double)NAN;
     return HEED_OK;
 }
 
@@ -250,7 +253,7 @@ static heed_status nll_loss_forward(const heed_call *call, heed_tensor *y)
         total += loss;
     }
     if (c.args->reduction != HEED_NONE) {
-        set_element(y, 0, total / c.divisor); /* 0 / 0 is NaN, as in torch */
+        set_element(y, 0, total / c.divisor);
     }
     return HEED_OK;
 }
@@ -260,8 +263,12 @@ static void nll_loss_backward(const heed_vjp *v)
     const heed_nll_args *args = v->args;
     heed_tensor *weights =
         heed_apply(&op_nll_weights, v->inputs, v->y->input_count, args, sizeof *args);
-    heed_tensor *g =
-        args->reduction != HEED_NONE ? v->g : heed_unsqueeze(v->g, heed_class_dim(v->inputs[0]));
+    heed_tensor *g = v->g;
+    if (args->reduction == HEED_NONE) { /* what is ignored gets 0, whatever its g: NaN, say */
+        heed_tensor *ignored = heed_from_i64(&args->ignore_index, HEED_SCALAR);
+        ignored = heed_eq(v->inputs[1], ignored);
+        g = heed_unsqueeze(heed_masked_fill(g, ignored, 0), heed_class_dim(v->inputs[0]));
+    }
     v->grads[0] = heed_mul(g, weights);
 }
 

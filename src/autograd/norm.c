@@ -36,6 +36,16 @@ static heed_tensor *gradient_of_extreme(const heed_vjp *v)
     return heed_mul(heed_sign(x), heed_divide_among(v, heed_logical_or(extreme, heed_isnan(x))));
 }
 
+/* (|x| / y)^(p - 1). Between 0 and 2 the root of each is taken before they are divided: |x| / y may
+ * leave the range of floats, its root does not. */
+static heed_tensor *power_of_ratio(heed_tensor *size, heed_tensor *y, double p)
+{
+    if (p > 0 && p < 2) {
+        return heed_mul(heed_pow_scalar(size, p - 1), heed_pow_scalar(y, 1 - p));
+    }
+    return heed_pow_scalar(heed_div(size, y), p - 1);
+}
+
 /* dx = g sign(x) (|x| / y)^(p - 1): 0 where x is 0, and where y is. What is raised to a power is
  * kept from 0, or the second derivative would meet 0 * inf. */
 static heed_tensor *gradient_of_power(const heed_vjp *v, double p)
@@ -43,12 +53,12 @@ static heed_tensor *gradient_of_power(const heed_vjp *v, double p)
     heed_tensor *x = v->inputs[0];
     heed_tensor *flat = heed_eq_scalar(v->y, 0);
     heed_tensor *g = heed_keep_dims(v, heed_masked_fill(v->g, flat, 0));
-    heed_tensor *part = heed_div(x, heed_keep_dims(v, heed_masked_fill(v->y, flat, 1)));
+    heed_tensor *y = heed_keep_dims(v, heed_masked_fill(v->y, flat, 1));
     if (p == 2) {
-        return heed_mul(g, part);
+        return heed_mul(g, heed_div(x, y));
     }
-    heed_tensor *size = heed_abs(heed_masked_fill(part, heed_eq_scalar(x, 0), 1));
-    return heed_mul(g, heed_mul(heed_sign(x), heed_pow_scalar(size, p - 1)));
+    heed_tensor *size = heed_abs(heed_masked_fill(x, heed_eq_scalar(x, 0), 1));
+    return heed_mul(g, heed_mul(heed_sign(x), power_of_ratio(size, y, p)));
 }
 
 static void norm_backward(const heed_vjp *v)

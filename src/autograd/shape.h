@@ -130,7 +130,8 @@ heed_tensor *heed_detach(heed_tensor *x);
 
 /* ---- copies ---- */
 
-/* heed_cat: as torch.cat(tensors, dim): joined along a dim; all other sizes equal.
+/* heed_cat: as torch.cat(tensors, dim): joined along a dim; all other sizes equal. A tensor of
+ * shape (0) is left out, whatever shape the others have.
  *
  *   tensors: count of (..., n_i, ...)   ->   y (..., sum of n_i, ...)     each its slice of g
  *

@@ -9,7 +9,8 @@ typedef struct var_args {
     int correction;
 } var_args;
 
-/* torch divides by 0 where the correction leaves nothing, not by less. */
+/* torch divides by 0 where the correction leaves nothing, not by less; and the spread of nothing is
+ * NaN, whatever the correction. */
 static heed_status fold(const heed_call *call, bool root, heed_tensor *y)
 {
     const heed_tensor *x = call->inputs[0];
@@ -17,8 +18,9 @@ static heed_status fold(const heed_call *call, bool root, heed_tensor *y)
     if (heed_reduced_dims(call, &set) != HEED_OK) {
         return heed_self.error;
     }
-    const double left = heed_count_reduced(x, set) - ((const var_args *)call->args)->correction;
-    const heed_var_args args = {left > 0 ? left : 0, root};
+    const double count = heed_count_reduced(x, set);
+    const double left = count - ((const var_args *)call->args)->correction;
+    const heed_var_args args = {count > 0 && left > 0 ? left : 0, root};
     return heed_fold(heed_kernels_for(x->dtype)->var, &args, x->dtype, x, set, y);
 }
 
