@@ -92,6 +92,10 @@ refuse "does not divide among --heads 3" --heads 3
 refuse "cannot write $scratch/no/where" --save "$scratch/no/where"
 refuse "cannot write $scratch/no/where" --plot "$scratch/no/where"
 refuse "cannot write $scratch: it is a directory" --save "$scratch"
+ln -s "$scratch/no/where" "$scratch/link"
+refuse "cannot write $scratch/link: No such file" --save "$scratch/link"
+refuse "--plot is --save" --save "$scratch/both" --plot "$scratch/./both"
+refuse "--text: the name of the file is empty" --text=
 refuse "--save is --text" --text "$text" --save "$text"
 refuse "'x' is none of the model's" --text "$text" --prompt x
 refuse "'pasta' is none of the model's 93 words" --prompt "the pasta"
@@ -144,6 +148,10 @@ for signal in INT TERM; do
     expect 0 "^The" $token --load "$model" --prompt The --length 5
 done
 
+# What is learnt by heart is said to be.
+expect 0 "^next_token: learnt by heart: the held-out loss was lowest, .* after step" \
+    $token --text "$text" --level word --steps 150 --length 1
+
 # A reader that goes away, a full disk for what is printed, and one for what is saved.
 $token --steps 20 2> "$scratch/err" | head -1 > /dev/null
 lacks "^[^s]" "$scratch/err"
@@ -174,6 +182,14 @@ if command -v script > /dev/null 2>&1; then
     has "$escape\[48;5;" "$scratch/terminal"
     has "$(printf '\r')\[=.*40/40.*left$escape\[K" "$scratch/terminal"
     tr '\r' '\n' < "$scratch/terminal" | grep -q "^$escape\[Kstep 40/40  loss"
+    # as wide as the terminal, whoever tells
+    for width in "stty cols 40;" "export COLUMNS=40;"; do
+        TERM=xterm script -qec "$width $token --steps 40 > /dev/null" /dev/null \
+            > "$scratch/terminal" < /dev/null
+        tr '\r' '\n' < "$scratch/terminal" | sed "s/$escape.K//" > "$scratch/lines"
+        has "^ *[0-9]*/40  loss .*left" "$scratch/lines"
+        lacks "^.\{39\}" "$scratch/lines"
+    done
     TERM=dumb script -qec "$token --steps 40" /dev/null > "$scratch/terminal" < /dev/null
     has "^step    40/40   loss" "$scratch/terminal"
     lacks "$escape" "$scratch/terminal"

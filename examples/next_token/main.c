@@ -24,7 +24,8 @@ typedef struct watcher {
     progress progress;
     curve learnt, held_out;
     int64_t steps_done;
-    double last_held_out;
+    double last_held_out, lowest_held_out;
+    int64_t lowest_step;
     char more[80], brief[60];
 } watcher;
 
@@ -51,6 +52,10 @@ static bool watch(void *context, struct token_model *m, const train_state *now)
         if (!isnan(now->held_out)) {
             curve_add(&w->held_out, now->step, now->held_out);
         }
+        if (now->held_out < w->lowest_held_out) {
+            w->lowest_held_out = now->held_out;
+            w->lowest_step = now->step;
+        }
         if (toy) {
             look_at_toy(w, m);
         }
@@ -73,10 +78,17 @@ static void learn(watcher *w)
     const train_options training = {j->options.steps, j->options.batch, j->options.lr};
     w->progress = progress_begin(stderr);
     w->last_held_out = (double)NAN;
+    w->lowest_held_out = HUGE_VAL;
     w->learnt = curve_begin(training.steps);
     w->held_out = curve_begin(TRAIN_MEASUREMENTS);
     train(j->model, &j->learnt, &j->held_out, &training, watch, w);
     progress_end(&w->progress);
+    if (j->task != TASK_TOY && w->last_held_out > 1.02 * w->lowest_held_out) {
+        fprintf(stderr,
+                "next_token: learnt by heart: the held-out loss was lowest, %.3f, after step %lld; "
+                "fewer --steps or a longer text would do better\n",
+                w->lowest_held_out, (long long)w->lowest_step);
+    }
 }
 
 /* ---- what comes of it ---- */
