@@ -133,8 +133,8 @@ $token --steps 20 --save "$model" > /dev/null 2>&1
 expect 0 "^Attention" $token --load "$model" --steps 0
 refuse "has learnt the toy" --load "$model" --text "$text"
 
-# Ctrl-C saves and ends well; SIGTERM too.
-for signal in INT TERM; do
+# Ctrl-C saves and ends well; SIGTERM too, and a terminal that goes away, but for nohup.
+for signal in INT TERM HUP; do
     rm -f "$model" "$scratch/svg"
     $token --text "$text" --steps 1000000000 --save "$model" --plot "$scratch/svg" --prompt The \
         > "$scratch/out" 2> "$scratch/err" < /dev/null &
@@ -147,6 +147,29 @@ for signal in INT TERM; do
     check [ -s "$scratch/svg" ]
     expect 0 "^The" $token --load "$model" --prompt The --length 5
 done
+
+(trap '' HUP && exec $token --text "$text" --steps 1000000000) > "$scratch/out" 2> "$scratch/err" < /dev/null &
+process=$!
+sleep 1
+kill -s HUP $process
+sleep 0.5
+kill -s TERM $process
+wait $process
+has "^next_token: interrupted" "$scratch/err"
+
+# Without standard streams the model is still written, and nothing is written into it.
+rm -f "$model"
+status=0
+$token --steps 20 --save "$model" --plot "$scratch/svg" <&- >&- 2>&- || status=$?
+check [ $status -eq 1 ]
+expect 0 "^Attention" $token --load "$model" --steps 0
+tail -1 "$scratch/svg" | grep -q "^</svg>$"
+
+# A lack of memory is told to those who use the program, not to those who write one.
+status=0
+(ulimit -v 400000 && exec $token --text "$text" --batch 4096 --steps 1) > "$scratch/out" 2> "$scratch/err" || status=$?
+check [ $status -eq 1 ]
+has "^next_token: .*out of memory: .*in use; a smaller --batch, --context or --d-model needs less$" "$scratch/err"
 
 # What is learnt by heart is said to be.
 expect 0 "^next_token: learnt by heart: the held-out loss was lowest, .* after step" \

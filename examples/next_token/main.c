@@ -4,10 +4,12 @@
  *     build/next_token [--text FILE] [--FLAG VALUE] ...        build/next_token --help
  */
 #include <errno.h>
+#include <fcntl.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "examples/next_token/interrupt.h"
 #include "examples/next_token/job.h"
@@ -197,7 +199,7 @@ static heed_status run(const job *j, const toy_language *language)
     if (toy) {
         show_before(j, language);
     }
-    if (!flush_output()) {
+    if (!flush_output() && j->options.save == NULL && j->options.plot == NULL) {
         return HEED_OK; /* nobody is there to see the rest */
     }
     if (j->options.steps > 0) {
@@ -220,16 +222,30 @@ static heed_status run(const job *j, const toy_language *language)
 
 /* ---- the ends ---- */
 
-/* The pending error in one line, whatever stands in the names of files. */
+/* The pending error in one line, whatever stands in the names of files. The library's way out of a
+ * lack of memory is none for those who only use the program. */
 static int complain(int status)
 {
-    heed_error();
+    const bool memory = heed_error() == HEED_ERR_MEMORY;
+    const char *message = heed_error_message(), *way_out = memory ? strstr(message, "; ") : NULL;
     fputs("next_token: ", stderr);
-    for (const char *c = heed_error_message(); *c != '\0'; c++) {
+    for (const char *c = message; *c != '\0' && c != way_out; c++) {
         fputc((unsigned char)*c < ' ' || *c == 0x7F ? '?' : *c, stderr);
     }
+    fputs(memory ? "; a smaller --batch, --context or --d-model needs less" : "", stderr);
     fputs(status == 2 ? "; try --help\n" : "\n", stderr);
     return status;
+}
+
+/* A file of ours must not get the number of a standard stream that was closed, and what is printed
+ * with it. These are open the wrong way round, so that using them still fails. */
+static void hold_streams(void)
+{
+    for (int fd = 0; fd <= 2; fd++) {
+        if (fcntl(fd, F_GETFD) < 0) {
+            open("/dev/null", fd == 0 ? O_WRONLY : O_RDONLY); /* gets the lowest that is free */
+        }
+    }
 }
 
 /* All that was written must have arrived; a reader who has gone away knows why. */
@@ -245,6 +261,7 @@ int main(int argc, char **argv)
 {
     static toy_language language; /* too large for a stack */
     job j = {.task = TASK_TOY};
+    hold_streams();
     if (*heed_isa() == '\0') {
         return complain(1); /* HEED_ISA asks for what there is not */
     }
