@@ -175,6 +175,9 @@ has "^next_token: .*out of memory: .*in use; a smaller --batch, --context or --d
 expect 0 "^next_token: learnt by heart: the held-out loss was lowest, .* after step" \
     $token --text "$text" --level word --steps 150 --length 1
 
+$token --text "$text" --lr 10 --steps 5 --length 0 > "$scratch/out" 2> "$scratch/err"
+lacks "by heart" "$scratch/err" # it has learnt nothing
+
 # A reader that goes away, a full disk for what is printed, and one for what is saved.
 $token --steps 20 2> "$scratch/err" | head -1 > /dev/null
 lacks "^[^s]" "$scratch/err"

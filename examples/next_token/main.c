@@ -26,7 +26,7 @@ typedef struct watcher {
     progress progress;
     curve learnt, held_out;
     int64_t steps_done;
-    double last_held_out, lowest_held_out;
+    double last_loss, last_held_out, lowest_held_out;
     int64_t lowest_step;
     char more[80], brief[60];
 } watcher;
@@ -48,6 +48,7 @@ static bool watch(void *context, struct token_model *m, const train_state *now)
     const options *o = &w->job->options;
     const bool toy = w->job->task == TASK_TOY;
     w->steps_done = now->step;
+    w->last_loss = now->loss;
     curve_add(&w->learnt, now->step, now->loss);
     if (now->measured) {
         w->last_held_out = now->held_out;
@@ -85,7 +86,8 @@ static void learn(watcher *w)
     w->held_out = curve_begin(TRAIN_MEASUREMENTS);
     train(j->model, &j->learnt, &j->held_out, &training, watch, w);
     progress_end(&w->progress);
-    if (j->task != TASK_TOY && w->last_held_out > 1.02 * w->lowest_held_out) {
+    if (j->task != TASK_TOY && w->last_loss < w->lowest_held_out &&
+        w->last_held_out > 1.02 * w->lowest_held_out) {
         fprintf(stderr,
                 "next_token: learnt by heart: the held-out loss was lowest, %.3f, after step %lld; "
                 "fewer --steps or a longer text would do better\n",
