@@ -92,6 +92,10 @@ refuse "does not divide among --heads 3" --heads 3
 refuse "cannot write $scratch/no/where" --save "$scratch/no/where"
 refuse "cannot write $scratch/no/where" --plot "$scratch/no/where"
 refuse "cannot write $scratch: it is a directory" --save "$scratch"
+ln -s "$scratch/no/where" "$scratch/link"
+refuse "cannot write $scratch/link: No such file" --save "$scratch/link"
+refuse "--plot is --save" --save "$scratch/both" --plot "$scratch/./both"
+refuse "--text: the name of the file is empty" --text=
 refuse "--save is --text" --text "$text" --save "$text"
 refuse "'x' is none of the model's" --text "$text" --prompt x
 refuse "'pasta' is none of the model's 93 words" --prompt "the pasta"
@@ -129,8 +133,8 @@ $token --steps 20 --save "$model" > /dev/null 2>&1
 expect 0 "^Attention" $token --load "$model" --steps 0
 refuse "has learnt the toy" --load "$model" --text "$text"
 
-# Ctrl-C saves and ends well; SIGTERM too.
-for signal in INT TERM; do
+# Ctrl-C saves and ends well; SIGTERM too, and a terminal that goes away, but for nohup.
+for signal in INT TERM HUP; do
     rm -f "$model" "$scratch/svg"
     $token --text "$text" --steps 1000000000 --save "$model" --plot "$scratch/svg" --prompt The \
         > "$scratch/out" 2> "$scratch/err" < /dev/null &
@@ -143,6 +147,36 @@ for signal in INT TERM; do
     check [ -s "$scratch/svg" ]
     expect 0 "^The" $token --load "$model" --prompt The --length 5
 done
+
+(trap '' HUP && exec $token --text "$text" --steps 1000000000) > "$scratch/out" 2> "$scratch/err" < /dev/null &
+process=$!
+sleep 1
+kill -s HUP $process
+sleep 0.5
+kill -s TERM $process
+wait $process
+has "^next_token: interrupted" "$scratch/err"
+
+# Without standard streams the model is still written, and nothing is written into it.
+rm -f "$model"
+status=0
+$token --steps 20 --save "$model" --plot "$scratch/svg" <&- >&- 2>&- || status=$?
+check [ $status -eq 1 ]
+expect 0 "^Attention" $token --load "$model" --steps 0
+tail -1 "$scratch/svg" | grep -q "^</svg>$"
+
+# A lack of memory is told to those who use the program, not to those who write one.
+status=0
+(ulimit -v 400000 && exec $token --text "$text" --batch 4096 --steps 1) > "$scratch/out" 2> "$scratch/err" || status=$?
+check [ $status -eq 1 ]
+has "^next_token: .*out of memory: .*in use; a smaller --batch, --context or --d-model needs less$" "$scratch/err"
+
+# What is learnt by heart is said to be.
+expect 0 "^next_token: learnt by heart: the held-out loss was lowest, .* after step" \
+    $token --text "$text" --level word --steps 150 --length 1
+
+$token --text "$text" --lr 10 --steps 5 --length 0 > "$scratch/out" 2> "$scratch/err"
+lacks "by heart" "$scratch/err" # it has learnt nothing
 
 # A reader that goes away, a full disk for what is printed, and one for what is saved.
 $token --steps 20 2> "$scratch/err" | head -1 > /dev/null
@@ -174,6 +208,14 @@ if command -v script > /dev/null 2>&1; then
     has "$escape\[48;5;" "$scratch/terminal"
     has "$(printf '\r')\[=.*40/40.*left$escape\[K" "$scratch/terminal"
     tr '\r' '\n' < "$scratch/terminal" | grep -q "^$escape\[Kstep 40/40  loss"
+    # as wide as the terminal, whoever tells
+    for width in "stty cols 40;" "export COLUMNS=40;"; do
+        TERM=xterm script -qec "$width $token --steps 40 > /dev/null" /dev/null \
+            > "$scratch/terminal" < /dev/null
+        tr '\r' '\n' < "$scratch/terminal" | sed "s/$escape.K//" > "$scratch/lines"
+        has "^ *[0-9]*/40  loss .*left" "$scratch/lines"
+        lacks "^.\{39\}" "$scratch/lines"
+    done
     TERM=dumb script -qec "$token --steps 40" /dev/null > "$scratch/terminal" < /dev/null
     has "^step    40/40   loss" "$scratch/terminal"
     lacks "$escape" "$scratch/terminal"

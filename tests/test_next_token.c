@@ -292,6 +292,36 @@ START_TEST(test_paths)
 }
 END_TEST
 
+/* Links are followed to the place where the file would be; one place may have many names. */
+START_TEST(test_places)
+{
+    char link[600], folder[600], detour[1300];
+    snprintf(link, sizeof link, "%s.link", path_of_test);
+    snprintf(folder, sizeof folder, "%s", path_of_test);
+    *strrchr(folder, '/') = '\0';
+    snprintf(detour, sizeof detour, "%s/.%s", folder, path_of_test + strlen(folder));
+    for (int there = 1; there >= 0; there--) {
+        ck_assert(saved_same_path(path_of_test, detour));
+        ck_assert(!saved_same_path(path_of_test, link));
+        ck_assert_int_eq(symlink(strrchr(path_of_test, '/') + 1, link), 0);
+        saved_check_path("--save", link, false);
+        expect_no_error();
+        ck_assert(saved_same_path(detour, link) && saved_same_path(link, link));
+        ck_assert(!saved_same_path(link, NULL) && !saved_same_path(link, "/no/such/file"));
+        unlink(link);
+        unlink(path_of_test);
+    }
+    static const char *const lost[] = {"/no/such/file", "/dev/null/x", "heed-loop.link"};
+    for (int i = 0; i < 3; i++) {
+        snprintf(link, sizeof link, "%s/heed-loop.link", folder);
+        ck_assert_int_eq(symlink(lost[i], link), 0);
+        saved_check_path("--save", link, false);
+        expect_error(HEED_ERR_VALUE, "--save: cannot write ");
+        unlink(link);
+    }
+}
+END_TEST
+
 Suite *next_token_suite(void)
 {
     Suite *suite = suite_create("next_token");
@@ -307,5 +337,6 @@ Suite *next_token_suite(void)
     tcase_add_loop_test(files, test_saved_model_is_the_same, 1, 4);
     tcase_add_loop_test(files, test_strange_models, 0, sizeof strange_rows / sizeof *strange_rows);
     tcase_add_test(files, test_paths);
+    tcase_add_test(files, test_places);
     return suite;
 }

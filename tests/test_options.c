@@ -34,6 +34,9 @@ static const arguments option_rows[] = {
     {{"--steps"}, "no value after --steps"},
     {{"--save", "--steps", "5"}, "no value after --save"},
     {{"--save", "--steps=5"}, "no value after --save"},
+    {{"--load="}, "--load: the name of the file is empty"},
+    {{"--save", ""}, "--save: the name of the file is empty"},
+    {{"--prompt", ""}, NULL}, /* options_read does not mind */
     {{"--steps", ""}, "--steps: '' is not a whole number from 0 to 1000000000"},
     {{"--steps="}, "--steps: ''"},
     {{"--steps", "1000000001"}, "--steps: '1000000001'"},

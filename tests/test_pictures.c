@@ -49,6 +49,28 @@ START_TEST(test_progress_fits)
 }
 END_TEST
 
+/* The numbers that stay are those of the last step, though its picture came too soon to be shown. */
+START_TEST(test_progress_ends)
+{
+    char *shown = NULL;
+    size_t size = 0;
+    FILE *stream = tmpfile();
+    progress p = progress_begin(stream);
+    ck_assert(!p.terminal);
+    fclose(stream);
+    p.stream = open_memstream(&shown, &size);
+    p.terminal = true;
+    for (int step = 1; step <= 3; step++) {
+        progress_show(&p, (progress_facts){step, 9, 1, (double)NAN, 0, 0, "", ""}, false);
+    }
+    progress_end(&p);
+    fclose(p.stream);
+    ck_assert_ptr_null(strstr(shown, "2/9"));
+    ck_assert_ptr_nonnull(strstr(shown, "step 3/9  loss 1.000"));
+    free(shown);
+}
+END_TEST
+
 START_TEST(test_progress_turns)
 {
     for (int64_t steps = 1; steps < 130; steps++) {
@@ -148,6 +170,7 @@ Suite *pictures_suite(void)
     Suite *suite = suite_create("pictures");
     TCase *lines = heed_case(suite, "progress");
     tcase_add_test(lines, test_progress_fits);
+    tcase_add_test(lines, test_progress_ends);
     tcase_add_test(lines, test_progress_turns);
     TCase *pictures = path_case(suite, "plots");
     tcase_add_test(pictures, test_curve);

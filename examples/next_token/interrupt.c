@@ -17,6 +17,10 @@ void interrupt_catch(void)
     sigemptyset(&action.sa_mask);
     sigaction(SIGINT, &action, NULL);
     sigaction(SIGTERM, &action, NULL);
+    struct sigaction old;
+    if (sigaction(SIGHUP, NULL, &old) == 0 && old.sa_handler != SIG_IGN) { /* nohup ignores it */
+        sigaction(SIGHUP, &action, NULL);
+    }
 }
 
 bool interrupted(void)

@@ -4,8 +4,8 @@
 
 #include <stdbool.h>
 
-/* interrupt_catch: from now on SIGINT and SIGTERM only make interrupted() true; the second time
- * each ends the program. */
+/* interrupt_catch: from now on SIGINT, SIGTERM and (without nohup) SIGHUP only make interrupted()
+ * true; the second time each ends the program. */
 void interrupt_catch(void);
 bool interrupted(void);
 

@@ -3,7 +3,6 @@
 
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
 #include "examples/next_token/saved.h"
@@ -137,18 +136,6 @@ static void take_prompt(job *j)
 
 /* ---- outputs and memory ---- */
 
-static bool is_same_file(const char *a, const char *b)
-{
-    struct stat first, second;
-    if (a == NULL || b == NULL) {
-        return false;
-    }
-    if (stat(a, &first) != 0 || stat(b, &second) != 0) {
-        return strcmp(a, b) == 0;
-    }
-    return S_ISREG(first.st_mode) && first.st_dev == second.st_dev && first.st_ino == second.st_ino;
-}
-
 static void check_outputs(const options *o)
 {
     if (o->save != NULL) {
@@ -157,11 +144,11 @@ static void check_outputs(const options *o)
     if (o->plot != NULL) {
         saved_check_path("--plot", o->plot, true);
     }
-    const char *overwritten = is_same_file(o->save, o->text)   ? "--save is --text"
-                              : is_same_file(o->plot, o->text) ? "--plot is --text"
-                              : is_same_file(o->plot, o->load) ? "--plot is --load"
-                              : is_same_file(o->plot, o->save) ? "--plot is --save"
-                                                               : NULL;
+    const char *overwritten = saved_same_path(o->save, o->text)   ? "--save is --text"
+                              : saved_same_path(o->plot, o->text) ? "--plot is --text"
+                              : saved_same_path(o->plot, o->load) ? "--plot is --load"
+                              : saved_same_path(o->plot, o->save) ? "--plot is --save"
+                                                                  : NULL;
     if (overwritten != NULL) {
         heed_fail(HEED_ERR_VALUE, "%s: one file cannot be both", overwritten);
     }

@@ -4,10 +4,12 @@
  *     build/next_token [--text FILE] [--FLAG VALUE] ...        build/next_token --help
  */
 #include <errno.h>
+#include <fcntl.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "examples/next_token/interrupt.h"
 #include "examples/next_token/job.h"
@@ -24,7 +26,8 @@ typedef struct watcher {
     progress progress;
     curve learnt, held_out;
     int64_t steps_done;
-    double last_held_out;
+    double last_loss, last_held_out, lowest_held_out;
+    int64_t lowest_step;
     char more[80], brief[60];
 } watcher;
 
@@ -45,11 +48,16 @@ static bool watch(void *context, struct token_model *m, const train_state *now)
     const options *o = &w->job->options;
     const bool toy = w->job->task == TASK_TOY;
     w->steps_done = now->step;
+    w->last_loss = now->loss;
     curve_add(&w->learnt, now->step, now->loss);
     if (now->measured) {
         w->last_held_out = now->held_out;
         if (!isnan(now->held_out)) {
             curve_add(&w->held_out, now->step, now->held_out);
+        }
+        if (now->held_out < w->lowest_held_out) {
+            w->lowest_held_out = now->held_out;
+            w->lowest_step = now->step;
         }
         if (toy) {
             look_at_toy(w, m);
@@ -73,10 +81,18 @@ static void learn(watcher *w)
     const train_options training = {j->options.steps, j->options.batch, j->options.lr};
     w->progress = progress_begin(stderr);
     w->last_held_out = (double)NAN;
+    w->lowest_held_out = HUGE_VAL;
     w->learnt = curve_begin(training.steps);
     w->held_out = curve_begin(TRAIN_MEASUREMENTS);
     train(j->model, &j->learnt, &j->held_out, &training, watch, w);
     progress_end(&w->progress);
+    if (j->task != TASK_TOY && w->last_loss < w->lowest_held_out &&
+        w->last_held_out > 1.02 * w->lowest_held_out) {
+        fprintf(stderr,
+                "next_token: learnt by heart: the held-out loss was lowest, %.3f, after step %lld; "
+                "fewer --steps or a longer text would do better\n",
+                w->lowest_held_out, (long long)w->lowest_step);
+    }
 }
 
 /* ---- what comes of it ---- */
@@ -185,7 +201,7 @@ static heed_status run(const job *j, const toy_language *language)
     if (toy) {
         show_before(j, language);
     }
-    if (!flush_output()) {
+    if (!flush_output() && j->options.save == NULL && j->options.plot == NULL) {
         return HEED_OK; /* nobody is there to see the rest */
     }
     if (j->options.steps > 0) {
@@ -208,16 +224,30 @@ static heed_status run(const job *j, const toy_language *language)
 
 /* ---- the ends ---- */
 
-/* The pending error in one line, whatever stands in the names of files. */
+/* The pending error in one line, whatever stands in the names of files. The library's way out of a
+ * lack of memory is none for those who only use the program. */
 static int complain(int status)
 {
-    heed_error();
+    const bool memory = heed_error() == HEED_ERR_MEMORY;
+    const char *message = heed_error_message(), *way_out = memory ? strstr(message, "; ") : NULL;
     fputs("next_token: ", stderr);
-    for (const char *c = heed_error_message(); *c != '\0'; c++) {
+    for (const char *c = message; *c != '\0' && c != way_out; c++) {
         fputc((unsigned char)*c < ' ' || *c == 0x7F ? '?' : *c, stderr);
     }
+    fputs(memory ? "; a smaller --batch, --context or --d-model needs less" : "", stderr);
     fputs(status == 2 ? "; try --help\n" : "\n", stderr);
     return status;
+}
+
+/* A file of ours must not get the number of a standard stream that was closed, and what is printed
+ * with it. These are open the wrong way round, so that using them still fails. */
+static void hold_streams(void)
+{
+    for (int fd = 0; fd <= 2; fd++) {
+        if (fcntl(fd, F_GETFD) < 0) {
+            open("/dev/null", fd == 0 ? O_WRONLY : O_RDONLY); /* gets the lowest that is free */
+        }
+    }
 }
 
 /* All that was written must have arrived; a reader who has gone away knows why. */
@@ -233,6 +263,7 @@ int main(int argc, char **argv)
 {
     static toy_language language; /* too large for a stack */
     job j = {.task = TASK_TOY};
+    hold_streams();
     if (*heed_isa() == '\0') {
         return complain(1); /* HEED_ISA asks for what there is not */
     }

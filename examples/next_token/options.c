@@ -142,6 +142,10 @@ static void read_value(options *o, const flag *f, const char *text)
     } else if (f->kind != STRING) {
         fits = read_number(f, text, &whole, &real);
     }
+    if (*text == '\0' && strcmp(f->value, "FILE") == 0) {
+        heed_fail(HEED_ERR_VALUE, "%s: the name of the file is empty", name_of(f).text);
+        return;
+    }
     if (!fits) {
         char range[96];
         describe_range(f, range, sizeof range);
@@ -206,8 +210,8 @@ static const char conclusion[] =
     "heads and context; without --text it only writes. The same flags and files give the same\n"
     "output, word for word.\n"
     "\n"
-    "What is shown goes to stdout, progress to stderr: a bar on a terminal (as wide as COLUMNS),\n"
-    "lines elsewhere and where TERM is dumb; NO_COLOR takes the colors away. Ctrl-C ends a "
+    "What is shown goes to stdout, progress to stderr: a bar on a terminal, lines elsewhere\n"
+    "and where TERM is dumb; NO_COLOR takes the colors away. Ctrl-C ends a "
     "training\n"
     "after the step at work, saves and draws; a second one ends the program at once.\n"
     "\n"

@@ -19,9 +19,9 @@ typedef enum options_task { TASK_TOY, TASK_CHAR, TASK_WORD, TASKS } options_task
       "train on this text, UTF-8; without it on the toy's sentences")                              \
     X(CHOICE, level,       "char|word", 0, 1,         0,    0,    1,                               \
       "a token of the text is a character (default) or a word")                                    \
-    X(WHOLE,  steps,       "N",         0, 1e9,       2000, 2000, 500,                             \
+    X(WHOLE,  steps,       "N",         0, 1e9,       2000, 2000, 800,                             \
       "steps of training")                                                                         \
-    X(ABOVE,  lr,          "X",         0, 10,        2e-2, 5e-3, 5e-3,                            \
+    X(ABOVE,  lr,          "X",         0, 10,        2e-2, 5e-3, 1e-2,                            \
       "learning rate; it rises over the first tenth, falls over the last three")                   \
     X(WHOLE,  d_model,     "N",         1, 4096,      32,   128,  64,                              \
       "numbers that stand for a token")                                                            \
@@ -29,7 +29,7 @@ typedef enum options_task { TASK_TOY, TASK_CHAR, TASK_WORD, TASKS } options_task
       "1: SelfAttention; 2: MultiHead, each of d-model; more of them share d-model")               \
     X(WHOLE,  context,     "N",         1, 4096,      11,   32,   32,                              \
       "tokens that the model looks back at, at most")                                              \
-    X(WHOLE,  batch,       "N",         1, 4096,      32,   32,   32,                              \
+    X(WHOLE,  batch,       "N",         1, 4096,      32,   32,   4,                               \
       "pieces of text in a step")                                                                  \
     X(WHOLE,  seed,        "N",         0, INT64_MAX, 0,    0,    0,                               \
       "of weights, batches and what is written; which sentences the toy holds out")                \

@@ -5,6 +5,7 @@
 #include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/ioctl.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -121,17 +122,27 @@ static double clock_seconds(void)
     return (double)now.tv_sec + 1e-9 * (double)now.tv_nsec;
 }
 
+/* How wide the terminal is now: COLUMNS if somebody has set it, or what the terminal says. */
+static int count_columns(FILE *stream)
+{
+    const char *columns = getenv("COLUMNS");
+    long width = columns != NULL ? strtol(columns, NULL, 10) : 0;
+#ifdef TIOCGWINSZ
+    struct winsize window;
+    if (width <= 0 && ioctl(fileno(stream), TIOCGWINSZ, &window) == 0) {
+        width = window.ws_col;
+    }
+#endif
+    return width > PROGRESS_MOST_COLUMNS ? PROGRESS_MOST_COLUMNS : width > 0 ? (int)width : 80;
+}
+
 progress progress_begin(FILE *stream)
 {
-    const char *term = getenv("TERM"), *columns = getenv("COLUMNS");
+    const char *term = getenv("TERM");
     const bool smart = term != NULL && *term != '\0' && strcmp(term, "dumb") != 0;
-    const long width = columns != NULL ? strtol(columns, NULL, 10) : 0;
     return (progress){
         .stream = stream,
         .terminal = smart && isatty(fileno(stream)),
-        .columns = width > 0 && width < PROGRESS_MOST_COLUMNS ? (int)width
-                   : width > 0                                ? PROGRESS_MOST_COLUMNS
-                                                              : 80,
         .began = clock_seconds(),
     };
 }
@@ -145,10 +156,13 @@ void progress_show(progress *p, progress_facts facts, bool always)
         progress_plain(line, &facts);
         fprintf(p->stream, "%s\n", line);
     } else if (p->terminal && (always || now - p->shown >= between)) {
+        p->columns = count_columns(p->stream); /* it may have been resized */
         progress_bar(line, &facts, p->columns, false);
         fprintf(p->stream, "\r%s\033[K", line);
-        progress_bar(p->last, &facts, p->columns, true);
         p->shown = now;
+    }
+    if (p->terminal) {
+        progress_bar(p->last, &facts, p->columns, true);
     }
     fflush(p->stream);
 }

@@ -31,10 +31,11 @@ typedef struct progress {
     bool terminal;
     int columns;
     double began, shown;      /* seconds of the clock */
-    char last[PROGRESS_LINE]; /* numbers, which stay when the bar goes */
+    char last[PROGRESS_LINE]; /* numbers of the last step, which stay when the bar goes */
 } progress;
 
-/* progress_begin: looks at the stream, TERM and COLUMNS. */
+/* progress_begin: looks at the stream and TERM. How wide the terminal is, is looked up at each
+ * picture. */
 progress progress_begin(FILE *stream);
 
 /* progress_show: shows the facts if it is time to; `seconds` need not be set. `always` is for facts

@@ -27,4 +27,8 @@ heed_status saved_write(const char *path, struct token_model *m, options_task ta
  * HEED_ERR_VALUE: no. */
 heed_status saved_check_path(const char *flag, const char *path, bool device);
 
+/* saved_same_path: would both be one file? Links are followed, and neither need be there yet. NULL
+ * is no file. */
+bool saved_same_path(const char *a, const char *b);
+
 #endif
