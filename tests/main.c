@@ -1,4 +1,5 @@
-/* Runs every suite: build/test_heed [SUITE ...], or --has-isa to ask whether this machine has the
+/* Runs every suite: build/test_heed [SUITE ... | -SUITE ...], those that are named or all but those;
+ * or --has-isa to ask whether this machine has the
  * instruction set that HEED_ISA names. */
 #include <check.h>
 #include <stdio.h>
@@ -19,12 +20,15 @@ SUITES(DECLARE)
 
 static bool wanted(const char *name, int argc, char **argv)
 {
+    bool all = true; /* until one is asked for */
     for (int i = 1; i < argc; i++) {
-        if (strcmp(argv[i], name) == 0) {
-            return true;
+        const bool without = argv[i][0] == '-';
+        if (strcmp(argv[i] + without, name) == 0) {
+            return !without;
         }
+        all = all && without;
     }
-    return argc < 2;
+    return all;
 }
 
 int main(int argc, char **argv)
