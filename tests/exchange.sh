@@ -28,10 +28,10 @@ int main(int argc, char **argv)
                               heed_gt_scalar(x, 0), heed_scalar(0.5, HEED_F32), heed_zeros(HEED_SHAPE(0, 3), HEED_F32)};
     const char *names[] = {"x", "y", "xt \xc3\xa9", "i64", "bool", "scalar", "empty"};
     if (argc == 1) {
-        heed_save_state_dict("module.safetensors", m, NULL);
-        heed_save_file("tensors.safetensors", (heed_tensor_list){7, tensors, names}, about);
+        heed_save_state_dict(m, "module.safetensors", NULL);
+        heed_save_file((heed_tensor_list){7, tensors, names}, "tensors.safetensors", about);
     } else {
-        heed_load_state_dict("python.safetensors", m, (heed_load_options){0});
+        heed_load_state_dict(m, "python.safetensors", (heed_load_options){0});
         heed_safetensors *file = heed_safetensors_open("results.safetensors");
         if (!heed_allclose(heed_self_attention_forward(m, x, NULL), heed_safetensors_tensor(file, "y"), 1e-5, 1e-6, false)) {
             fputs("a module trained by PyTorch gives other results here\n", stderr);

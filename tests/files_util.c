@@ -120,7 +120,7 @@ void write_header(const char *path, const char *header, size_t size, size_t data
 void save_one(const char *path, heed_tensor *x)
 {
     const char *name = "x";
-    heed_save_file(path, (heed_tensor_list){1, &x, &name}, NULL);
+    heed_save_file((heed_tensor_list){1, &x, &name}, path, NULL);
     expect_no_error();
 }
 

@@ -21,7 +21,7 @@ static heed_tensor *filled_with(double value)
 static heed_status save(const char *path, heed_tensor *x)
 {
     const char *name = "x";
-    return heed_save_file(path, (heed_tensor_list){1, &x, &name}, NULL);
+    return heed_save_file((heed_tensor_list){1, &x, &name}, path, NULL);
 }
 
 /* The file holds the value everywhere, and is alone in its folder. */

@@ -23,12 +23,12 @@ static void expect_same_state(void *a, void *b)
 
 static heed_status load(void *module)
 {
-    return heed_load_state_dict(in_folder("a"), module, (heed_load_options){0});
+    return heed_load_state_dict(module, in_folder("a"), (heed_load_options){0});
 }
 
 static heed_status load_what_fits(void *module)
 {
-    return heed_load_state_dict(in_folder("a"), module, (heed_load_options){.not_strict = true});
+    return heed_load_state_dict(module, in_folder("a"), (heed_load_options){.not_strict = true});
 }
 
 /* ---- there and back ---- */
@@ -39,7 +39,7 @@ START_TEST(a_module_comes_back)
     struct heed_multi_head *a = heed_multi_head_new(4, 2, 0, 1, (heed_multi_head_options){0});
     struct heed_multi_head *b = heed_multi_head_new(4, 2, 0, 1, (heed_multi_head_options){0});
     const heed_metadata about[] = {{"heads", "2"}, {NULL, NULL}};
-    ck_assert_int_eq(heed_save_state_dict(in_folder("a"), a, about), HEED_OK);
+    ck_assert_int_eq(heed_save_state_dict(a, in_folder("a"), about), HEED_OK);
     ck_assert(
         !heed_equal(heed_state(b, "heads.0.W_q.weight"), heed_state(a, "heads.0.W_q.weight")));
     ck_assert_int_eq(load(b), HEED_OK);
@@ -60,10 +60,10 @@ START_TEST(a_module_of_pytorch_loads)
     struct heed_self_attention *expected = heed_self_attention_new(2, 0, 1);
     struct heed_self_attention *m = heed_self_attention_new(2, 0, 1);
     const char *path = "tests/fixtures/attention.safetensors";
-    ck_assert_int_eq(heed_load_state_dict(path, m, (heed_load_options){0}), HEED_OK);
+    ck_assert_int_eq(heed_load_state_dict(m, path, (heed_load_options){0}), HEED_OK);
     expect_same_state(m, expected);
     const heed_metadata about[] = {{"format", "pt"}, {NULL, NULL}};
-    ck_assert_int_eq(heed_save_state_dict(in_folder("a"), m, about), HEED_OK);
+    ck_assert_int_eq(heed_save_state_dict(m, in_folder("a"), about), HEED_OK);
     expect_same_files(in_folder("a"), path);
     heed_self_attention_free(m);
     heed_self_attention_free(expected);
@@ -76,7 +76,7 @@ START_TEST(the_tensors_stay_the_same_ones)
     heed_tensor *weight = b->weight, *x = heed_ones(HEED_SHAPE(1, 3), HEED_F32);
     const void *data = weight->data;
     heed_optimizer *sgd = heed_sgd_new(heed_parameters(b), 0.5, (heed_sgd_options){0});
-    heed_save_state_dict(in_folder("a"), a, NULL);
+    heed_save_state_dict(a, in_folder("a"), NULL);
     heed_tensor *before = heed_sum(heed_mul(weight, weight));
     ck_assert_int_eq(load(b), HEED_OK);
     ck_assert(b->weight == weight && weight->data == data && weight->requires_grad);
@@ -96,14 +96,14 @@ END_TEST
 START_TEST(floats_are_cast)
 {
     struct heed_linear *a = new_linear(1, 3, 2), *b = new_linear(2, 3, 2);
-    heed_save_state_dict(in_folder("a"), a, NULL);
+    heed_save_state_dict(a, in_folder("a"), NULL);
     ck_assert_int_eq(heed_module_to(b, HEED_F64), HEED_OK);
     ck_assert_int_eq(load(b), HEED_OK);
     ck_assert_int_eq(b->weight->dtype, HEED_F64);
     expect_same_bits(heed_detach(b->weight), heed_to(heed_detach(a->weight), HEED_F64));
     heed_tensor *thirds = heed_div_scalar(heed_ones(HEED_SHAPE(2), HEED_F64), 3);
     heed_copy_into(b->bias, thirds);
-    heed_save_state_dict(in_folder("a"), b, NULL);
+    heed_save_state_dict(b, in_folder("a"), NULL);
     ck_assert_int_eq(load(a), HEED_OK);
     ck_assert_int_eq(a->bias->dtype, HEED_F32);
     expect_same_bits(heed_detach(a->bias), heed_to(thirds, HEED_F32));
@@ -138,7 +138,7 @@ static struct odd *odd_new(double value)
 START_TEST(tied_parameters_are_saved_twice_and_stay_tied)
 {
     struct odd *a = odd_new(1), *b = odd_new(2);
-    heed_save_state_dict(in_folder("a"), a, NULL);
+    heed_save_state_dict(a, in_folder("a"), NULL);
     expect_same_bits(load_one(in_folder("a"), "one"), load_one(in_folder("a"), "other"));
     ck_assert_int_eq(load(b), HEED_OK);
     ck_assert_ptr_eq(b->one, b->other);
@@ -147,11 +147,11 @@ START_TEST(tied_parameters_are_saved_twice_and_stay_tied)
     struct odd *c = odd_new(3);
     heed_tensor *tensors[] = {a->other, a->mask, a->ids};
     const char *names[] = {"other", "mask", "ids"};
-    heed_save_file(in_folder("a"), (heed_tensor_list){3, tensors, names}, NULL);
+    heed_save_file((heed_tensor_list){3, tensors, names}, in_folder("a"), NULL);
     ck_assert_int_eq(load(c), HEED_OK);
     expect_same_state(a, c);
     tensors[0] = heed_ones(HEED_SHAPE(3, 2), HEED_F32); /* but it must fit */
-    heed_save_file(in_folder("a"), (heed_tensor_list){3, tensors, names}, NULL);
+    heed_save_file((heed_tensor_list){3, tensors, names}, in_folder("a"), NULL);
     ck_assert_int_eq(load(c), HEED_ERR_VALUE);
     expect_error(HEED_ERR_VALUE, "/a does not fit this Odd: 1 of another shape or dtype: other is "
                                  "(3, 2) there, (2, 3) here");
@@ -168,7 +168,7 @@ static void expect_misfit(int count, const char *const *names, heed_tensor *cons
                           bool strict, const char *words)
 {
     struct odd *m = odd_new(2), *same = odd_new(2);
-    heed_save_file(in_folder("a"), (heed_tensor_list){count, tensors, names}, NULL);
+    heed_save_file((heed_tensor_list){count, tensors, names}, in_folder("a"), NULL);
     expect_no_error();
     const uint32_t version = m->one->storage->version;
     ck_assert_int_eq(strict ? load(m) : load_what_fits(m), HEED_ERR_VALUE);
@@ -235,7 +235,7 @@ START_TEST(hundreds_that_do_not_fit_are_cut)
     for (int i = 0; i < 300; i++) {
         heed_module_list_append(list, new_linear(1, 2, 2));
     }
-    heed_save_state_dict(in_folder("a"), list, NULL);
+    heed_save_state_dict(list, in_folder("a"), NULL);
     ck_assert_int_eq(load(m), HEED_ERR_VALUE);
     expect_error(HEED_ERR_VALUE,
                  "fit this Linear: 2 missing: weight, bias; 600 unexpected: 0.bias, "
@@ -244,7 +244,7 @@ START_TEST(hundreds_that_do_not_fit_are_cut)
     ck_assert_uint_lt(strlen(heed_error_message()), 400);
     const char *names[] = {name, "weight"};
     heed_tensor *tensors[] = {m->bias, heed_zeros(HEED_SHAPE(1000007, 0, 1000000009), HEED_F32)};
-    heed_save_file(in_folder("a"), (heed_tensor_list){2, tensors, names}, NULL);
+    heed_save_file((heed_tensor_list){2, tensors, names}, in_folder("a"), NULL);
     ck_assert_int_eq(load(m), HEED_ERR_VALUE);
     expect_error(HEED_ERR_VALUE, "1 of another shape or dtype: weight is (1000007, 0, 1000000009) "
                                  "there, (2, 3) here; 1 missing: bias; 1 unexpected: nnnnn");
@@ -259,7 +259,7 @@ START_TEST(what_fits_loads_where_that_is_wanted)
     struct odd *a = odd_new(1), *b = odd_new(2);
     heed_tensor *tensors[] = {a->mask, a->ids};
     const char *names[] = {"mask", "more"};
-    heed_save_file(in_folder("a"), (heed_tensor_list){2, tensors, names}, NULL);
+    heed_save_file((heed_tensor_list){2, tensors, names}, in_folder("a"), NULL);
     ck_assert_int_eq(load_what_fits(b), HEED_OK);
     expect_same_bits(b->mask, a->mask);
     EXPECT_VALUES(b->ids, 0, 2, 2, 2, 2);
@@ -275,7 +275,7 @@ START_TEST(expanded_parameters_do_not_load)
     struct odd *m = odd_new(2);
     heed_tensor *wide = heed_expand(heed_ones(HEED_SHAPE(1), HEED_I64), HEED_SHAPE(4));
     heed_add_buffer(m, "wide", NULL, wide);
-    heed_save_state_dict(in_folder("a"), m, NULL);
+    heed_save_state_dict(m, in_folder("a"), NULL);
     const uint32_t version = m->one->storage->version;
     ck_assert_int_eq(load(m), HEED_ERR_VALUE);
     expect_error(HEED_ERR_VALUE, "wide is expanded here, so that its elements share memory");
@@ -290,7 +290,7 @@ START_TEST(a_damaged_file_changes_nothing)
 {
     struct heed_linear *a = new_linear(1, 3, 2), *b = new_linear(2, 3, 2), *c = new_linear(2, 3, 2);
     size_t size;
-    heed_save_state_dict(in_folder("a"), a, NULL);
+    heed_save_state_dict(a, in_folder("a"), NULL);
     char *bytes = read_bytes(in_folder("a"), &size);
     for (size_t i = 0; i < size; i++) {
         write_bytes(in_folder("a"), bytes, i);
@@ -312,8 +312,8 @@ START_TEST(every_allocation_may_fail)
 {
     struct odd *a = odd_new(1), *b = odd_new(2), *c = odd_new(2);
     const heed_metadata about[] = {{"k", "v"}, {NULL, NULL}};
-    ck_assert_int_eq(heed_save_state_dict(in_folder("a"), a, about), HEED_OK);
-    ck_assert_int_eq(heed_save_state_dict(in_folder("b"), a, about), HEED_OK);
+    ck_assert_int_eq(heed_save_state_dict(a, in_folder("a"), about), HEED_OK);
+    ck_assert_int_eq(heed_save_state_dict(a, in_folder("b"), about), HEED_OK);
     heed_state_dict(b); /* these lists are made once, and kept */
     heed_state_dict(c);
     const int64_t tensors = heed_live_tensors(), bytes = heed_live_bytes();
@@ -321,7 +321,7 @@ START_TEST(every_allocation_may_fail)
         int n = 0;
         for (heed_status status = HEED_ERR_MEMORY; status == HEED_ERR_MEMORY; n++) {
             heed_fail_allocation(n);
-            status = loading ? load(b) : heed_save_state_dict(in_folder("a"), a, about);
+            status = loading ? load(b) : heed_save_state_dict(a, in_folder("a"), about);
             heed_fail_allocation(-1);
             ck_assert_int_eq(heed_error(), status);
             ck_assert_int_eq(heed_live_tensors(), tensors);

@@ -261,7 +261,7 @@ START_TEST(test_strange_models)
             about[at++] = more[i];
         }
     }
-    heed_save_state_dict(path_of_test, m, about);
+    heed_save_state_dict(m, path_of_test, about);
     heed_module_free(m);
     static toy_language language;
     job j;

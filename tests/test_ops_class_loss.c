@@ -53,7 +53,7 @@ static void check_class_loss(const struct class_loss *r, heed_dtype dtype, enum 
                          : ids_of(r->targets, (layout + 1) % LAYOUTS);
     const heed_cross_entropy_options options = {
         .weight = r->weighted ? made(WEIGHTS, 1, HEED_SHAPE(3), dtype, layout) : NULL,
-        .ignore_index = r->ignored == -100 ? NULL : &r->ignored,
+        .ignored_target = r->ignored == -100 ? NULL : &r->ignored,
         .reduction = r->reduction,
         .label_smoothing = r->smoothing,
     };
@@ -87,7 +87,7 @@ START_TEST(nll_loss_is_its_second_half)
     heed_tensor *x = wanted(made(SCORES, 1, r->logits, HEED_F64, STEPPED)), *dx;
     const heed_nll_options options = {
         .weight = r->weighted ? made(WEIGHTS, 1, HEED_SHAPE(3), HEED_F64, STEPPED) : NULL,
-        .ignore_index = &r->ignored,
+        .ignored_target = &r->ignored,
         .reduction = r->reduction,
     };
     heed_tensor *log_probs = heed_log_softmax(x, r->logits.ndim > 1);
@@ -283,10 +283,10 @@ START_TEST(ids_and_probabilities_are_told_apart)
     expect_error(HEED_ERR_SHAPE, "cross_entropy: targets () of f32 for logits ()");
     const int64_t ignored[] = {0, 7, -1};
     for (int i = 0; i < 2; i++) {
-        ck_assert_ptr_null(CROSS_ENTROPY(x, x, .ignore_index = &ignored[i]));
-        expect_error(HEED_ERR_VALUE, "cross_entropy: ignore_index");
+        ck_assert_ptr_null(CROSS_ENTROPY(x, x, .ignored_target = &ignored[i]));
+        expect_error(HEED_ERR_VALUE, "cross_entropy: ignored_target");
     }
-    expect_kind(CROSS_ENTROPY(x, x, .ignore_index = &ignored[2]), HEED_F32, HEED_SCALAR);
+    expect_kind(CROSS_ENTROPY(x, x, .ignored_target = &ignored[2]), HEED_F32, HEED_SCALAR);
 }
 END_TEST
 

@@ -136,12 +136,12 @@ START_TEST(losses_are_torchs)
             expect_loss(
                 "cross_entropy",
                 heed_cross_entropy_with(
-                    x, targets, (heed_cross_entropy_options){.ignore_index = &loss->ignored}),
+                    x, targets, (heed_cross_entropy_options){.ignored_target = &loss->ignored}),
                 loss->cross_entropy, dtype);
-            expect_loss(
-                "nll_loss",
-                heed_nll_loss_with(x, targets, (heed_nll_options){.ignore_index = &loss->ignored}),
-                loss->nll_loss, dtype);
+            expect_loss("nll_loss",
+                        heed_nll_loss_with(x, targets,
+                                           (heed_nll_options){.ignored_target = &loss->ignored}),
+                        loss->nll_loss, dtype);
             if (loss->ignored == -100) {
                 expect_loss("cross_entropy", heed_cross_entropy(x, targets), loss->cross_entropy,
                             dtype);
@@ -179,7 +179,7 @@ START_TEST(losses_refuse)
         ck_assert_ptr_null(heed_cross_entropy(x, t));
         expect_error(HEED_ERR_INDEX, "at place 1 is outside [0, 3)");
         expect_kind(heed_cross_entropy_with(
-                        x, t, (heed_cross_entropy_options){.ignore_index = &outside[i]}),
+                        x, t, (heed_cross_entropy_options){.ignored_target = &outside[i]}),
                     HEED_F32, HEED_SCALAR);
     }
     heed_tensor *t = heed_zeros(HEED_SHAPE(3), HEED_I64);

@@ -87,7 +87,7 @@ START_TEST(many_tensors_keep_their_names)
         snprintf(text[i], sizeof *text, "layers.%d.weight", i * 77 % COUNT);
         names[i] = text[i];
     }
-    heed_save_file(in_folder("a"), (heed_tensor_list){COUNT, tensors, names}, NULL);
+    heed_save_file((heed_tensor_list){COUNT, tensors, names}, in_folder("a"), NULL);
     heed_safetensors *file = heed_safetensors_open(in_folder("a"));
     ck_assert_int_eq(heed_safetensors_count(file), COUNT);
     for (int i = 0; i < COUNT; i++) {
@@ -103,7 +103,7 @@ START_TEST(an_empty_list_is_a_file)
 {
     static const char bytes[16] = "\x08\0\0\0\0\0\0\0{}      "; /* as the reference writes it */
     write_bytes(in_folder("b"), bytes, sizeof bytes);
-    ck_assert_int_eq(heed_save_file(in_folder("a"), (heed_tensor_list){0}, NULL), HEED_OK);
+    ck_assert_int_eq(heed_save_file((heed_tensor_list){0}, in_folder("a"), NULL), HEED_OK);
     expect_same_files(in_folder("a"), in_folder("b"));
     heed_safetensors *file = heed_safetensors_open(in_folder("a"));
     ck_assert_int_eq(heed_safetensors_count(file), 0);
@@ -134,7 +134,7 @@ END_TEST
 
 static void expect_metadata(const heed_metadata *pairs)
 {
-    ck_assert_int_eq(heed_save_file(in_folder("a"), (heed_tensor_list){0}, pairs), HEED_OK);
+    ck_assert_int_eq(heed_save_file((heed_tensor_list){0}, in_folder("a"), pairs), HEED_OK);
     heed_safetensors *file = heed_safetensors_open(in_folder("a"));
     expect_no_error();
     int count = 0;
@@ -150,7 +150,7 @@ static void expect_metadata(const heed_metadata *pairs)
     }
     ck_assert(all[count].key == NULL && all[count].value == NULL);
     /* What was read can be written as it is, and is the same file. */
-    ck_assert_int_eq(heed_save_file(in_folder("b"), (heed_tensor_list){0}, all), HEED_OK);
+    ck_assert_int_eq(heed_save_file((heed_tensor_list){0}, in_folder("b"), all), HEED_OK);
     expect_same_files(in_folder("a"), in_folder("b"));
     heed_safetensors_close(file);
 }
@@ -203,7 +203,7 @@ START_TEST(headers_have_an_end)
     memset(text, 1, SIZE);
     text[SIZE] = '\0';
     const heed_metadata about[] = {{"long", text}, {NULL, NULL}};
-    ck_assert_int_eq(heed_save_file(in_folder("a"), (heed_tensor_list){0}, about), HEED_ERR_VALUE);
+    ck_assert_int_eq(heed_save_file((heed_tensor_list){0}, in_folder("a"), about), HEED_ERR_VALUE);
     expect_error(HEED_ERR_VALUE, "make a header of 100200032 bytes; 100 MB are allowed");
     ck_assert_int_eq(files_in_folder(), 0);
     free(text);
@@ -321,7 +321,7 @@ START_TEST(every_allocation_may_fail)
         heed_scope scope;
         heed_scope_begin(&scope);
         heed_fail_allocation(n);
-        heed_save_file(in_folder("x"), (heed_tensor_list){2, xs, names}, about);
+        heed_save_file((heed_tensor_list){2, xs, names}, in_folder("x"), about);
         heed_safetensors *file = heed_safetensors_open(in_folder("x"));
         heed_tensor *a = heed_safetensors_tensor(file, "a");
         heed_tensor *b = heed_safetensors_tensor(file, "b");

@@ -287,7 +287,7 @@ static void make_valid(void)
                               heed_ones(HEED_SHAPE(2, 1), HEED_BOOL), heed_scalar(3, HEED_I64)};
     const char *names[] = {"W", "\xc3\xa9\n", "n"};
     const heed_metadata about[] = {{"k", "v\""}, {NULL, NULL}};
-    heed_save_file(in_folder("file"), (heed_tensor_list){3, tensors, names}, about);
+    heed_save_file((heed_tensor_list){3, tensors, names}, in_folder("file"), about);
     expect_no_error();
 }
 

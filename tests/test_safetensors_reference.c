@@ -23,7 +23,7 @@ START_TEST(files_are_the_same_bytes_as_the_references)
         tensors[i] = heed_safetensors_tensor(file, names[i]);
     }
     const heed_tensor_list list = {count, tensors, names};
-    heed_save_file(in_folder("a"), list, heed_safetensors_all_metadata(file));
+    heed_save_file(list, in_folder("a"), heed_safetensors_all_metadata(file));
     expect_no_error();
     expect_same_files(in_folder("a"), FIXTURE("plain"));
     heed_safetensors_close(file);

@@ -76,7 +76,7 @@ saved_model saved_read(const char *path)
 
 heed_status saved_load(const char *path, struct token_model *m)
 {
-    heed_load_state_dict(path, m, (heed_load_options){0});
+    heed_load_state_dict(m, path, (heed_load_options){0});
     return name_flag("--load", HEED_ERR_VALUE);
 }
 
@@ -93,7 +93,7 @@ heed_status saved_write(const char *path, struct token_model *m, options_task ta
     const heed_metadata about[] = {
         {"format", format}, {"task", tasks[task]},       {"context", context}, {"d_model", d_model},
         {"heads", heads},   {"vocabulary", words.bytes}, {NULL, NULL}};
-    heed_save_state_dict(path, m, about);
+    heed_save_state_dict(m, path, about);
     text_free(&words);
     return name_flag("--save", HEED_ERR_FILE);
 }

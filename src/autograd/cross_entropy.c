@@ -24,7 +24,7 @@ static heed_tensor *of_ids(heed_tensor *logits, heed_tensor *targets,
                            const heed_cross_entropy_options *options)
 {
     const heed_nll_args args = {
-        .ignore_index = options->ignore_index != NULL ? *options->ignore_index : -100,
+        .ignore_index = options->ignored_target != NULL ? *options->ignored_target : -100,
         .label_smoothing = options->label_smoothing,
         .function = name,
         .reduction = options->reduction,
@@ -55,11 +55,12 @@ static heed_status check_probabilities(const heed_tensor *logits, const heed_ten
                          "or with class ids of i64",
                          name, heed_dtype_name(logits->dtype), heed_dtype_name(targets->dtype));
     }
-    if (options->ignore_index != NULL && *options->ignore_index >= 0) {
-        return heed_fail(HEED_ERR_VALUE,
-                         "%s: ignore_index %lld has no meaning where targets %s are probabilities "
-                         "of classes; give those rows zeros, or no ignore_index",
-                         name, (long long)*options->ignore_index, HEED_TEXT(targets));
+    if (options->ignored_target != NULL && *options->ignored_target >= 0) {
+        return heed_fail(
+            HEED_ERR_VALUE,
+            "%s: ignored_target %lld has no meaning where targets %s are probabilities "
+            "of classes; give those rows zeros, or no ignored_target",
+            name, (long long)*options->ignored_target, HEED_TEXT(targets));
     }
     return heed_check_weight(name, options->weight, logits);
 }

@@ -36,7 +36,8 @@ typedef enum heed_reduction {
  *
  *   weight (C)        each loss times w_t, and their mean divides by the sum of the w_t that count;
  *                     with probabilities each product times w_c, and the mean divides by the count
- *   ignore_index      targets equal to it do not count; not with probabilities
+ *   ignored_target    torch's ignore_index, by its address, because 0 is a class: &padding; targets
+ *                     equal to it do not count; not with probabilities
  *   label_smoothing   in [0, 1]: that part of the target is shared among all classes
  *
  * Where no target counts the mean is NaN, as in torch. Logits of (B, T, C) are flattened first, as
@@ -46,8 +47,8 @@ typedef enum heed_reduction {
  * dtype, logits no floats. HEED_ERR_INDEX: a target outside [0, C). HEED_ERR_VALUE: an option.
  * HEED_ERR_GRAPH: weight requires a gradient, which class ids do not give it. */
 typedef struct heed_cross_entropy_options {
-    heed_tensor *weight;         /* of the classes, in the logits' dtype; NULL: ones */
-    const int64_t *ignore_index; /* NULL: -100 */
+    heed_tensor *weight;           /* of the classes, in the logits' dtype; NULL: ones */
+    const int64_t *ignored_target; /* NULL: torch's -100 */
     heed_reduction reduction;
     double label_smoothing;
 } heed_cross_entropy_options;
@@ -62,7 +63,7 @@ heed_tensor *heed_cross_entropy_with(heed_tensor *logits, heed_tensor *targets,
  *   y = mean over the targets t of -log_probs[t]       dlog_probs = -g one_hot(t) / count */
 typedef struct heed_nll_options {
     heed_tensor *weight;
-    const int64_t *ignore_index;
+    const int64_t *ignored_target;
     heed_reduction reduction;
 } heed_nll_options;
 

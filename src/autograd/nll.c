@@ -291,7 +291,7 @@ heed_tensor *heed_nll_loss_with(heed_tensor *log_probs, heed_tensor *targets,
                                 heed_nll_options options)
 {
     const heed_nll_args args = {
-        .ignore_index = options.ignore_index != NULL ? *options.ignore_index : -100,
+        .ignore_index = options.ignored_target != NULL ? *options.ignored_target : -100,
         .function = "nll_loss",
         .reduction = options.reduction,
     };

@@ -93,7 +93,7 @@ heed_tensor *heed_layer_norm(heed_tensor *x, heed_shape normalized_shape, heed_t
     }
     heed_scope scope;
     heed_scope_begin(&scope);
-    heed_tensor *y = scaled_to_1(centred(x, dims), dims, eps);
+    heed_tensor *y = scaled_to_1(centred(x, dims), dims, eps != 0 ? eps : 1e-5);
     if (weight != NULL) {
         y = heed_mul(y, weight);
     }

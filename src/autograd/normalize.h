@@ -13,8 +13,8 @@
 
 HEED_BEGIN_DECLS
 
-/* heed_layer_norm: as torch.nn.functional.layer_norm(x, normalized_shape, weight, bias, eps); torch's
- * default for eps is 1e-5.
+/* heed_layer_norm: as torch.nn.functional.layer_norm(x, normalized_shape, weight, bias, eps); eps 0 is
+ * torch's default, 1e-5.
  *
  *   x (..., n) float   weight (n)   bias (n)   ->   y (..., n)
  *   z = (x - mean) / sqrt(var + eps), y = weight z + bias; mean and var (divided by n) over n

@@ -94,7 +94,7 @@ heed_tensor *heed_argmin_dim(heed_tensor *x, int dim, bool keepdim);
 
 /* ---- spread and size ---- */
 
-/* heed_var: as torch.var(x, dim, correction, keepdim); 1 is torch's default correction
+/* heed_var: as torch.var(x, dim, correction, keepdim); the plain form has torch's correction, 1
  *
  *   x (..., n, ...) float   ->   y (..., ...)
  *   y = the sum of (x - mean)^2 / (n - correction)      dx = g 2 (x - mean) / (n - correction)
@@ -103,10 +103,10 @@ heed_tensor *heed_argmin_dim(heed_tensor *x, int dim, bool keepdim);
  * heed_std: its root.                      dx = g (x - mean) / (y (n - correction)), 0 where y = 0
  *
  * HEED_ERR_DTYPE: i64 or bool. */
-heed_tensor *heed_var(heed_tensor *x, int correction);
+heed_tensor *heed_var(heed_tensor *x);
 heed_tensor *heed_var_dim(heed_tensor *x, int dim, int correction, bool keepdim);
 heed_tensor *heed_var_dims(heed_tensor *x, heed_dims dims, int correction, bool keepdim);
-heed_tensor *heed_std(heed_tensor *x, int correction);
+heed_tensor *heed_std(heed_tensor *x);
 heed_tensor *heed_std_dim(heed_tensor *x, int dim, int correction, bool keepdim);
 heed_tensor *heed_std_dims(heed_tensor *x, heed_dims dims, int correction, bool keepdim);
 

@@ -81,9 +81,9 @@ HEED_OPERATION(std) = {.name = "std",
     {                                                                                              \
         return heed_##name##_dims(x, HEED_DIMS(dim), correction, keepdim);                         \
     }                                                                                              \
-    heed_tensor *heed_##name(heed_tensor *x, int correction)                                       \
+    heed_tensor *heed_##name(heed_tensor *x)                                                       \
     {                                                                                              \
-        return heed_##name##_dims(x, HEED_ALL_DIMS, correction, false);                            \
+        return heed_##name##_dims(x, HEED_ALL_DIMS, 1, false);                                     \
     }
 FORMS(var)
 FORMS(std)

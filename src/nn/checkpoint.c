@@ -12,7 +12,7 @@
 
 static const char loading[] = "load_state_dict";
 
-heed_status heed_save_state_dict(const char *path, void *module, const heed_metadata *metadata)
+heed_status heed_save_state_dict(void *module, const char *path, const heed_metadata *metadata)
 {
     static const char saving[] = "save_state_dict";
     if (heed_module_check(saving, module) != HEED_OK) {
@@ -199,7 +199,7 @@ static void load_file(const heed_safetensors *file, heed_module *module, bool st
     heed_free(values, count * sizeof *values);
 }
 
-heed_status heed_load_state_dict(const char *path, void *module, heed_load_options options)
+heed_status heed_load_state_dict(void *module, const char *path, heed_load_options options)
 {
     if (heed_module_check(loading, module) != HEED_OK) {
         return heed_error_pending();

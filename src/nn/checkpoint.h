@@ -1,9 +1,9 @@
 /* Modules to files and back. The files are safetensors (nn/safetensors.h), with the names that
  * heed_state_dict has, which are torch's.
  *
- *     heed_save_state_dict("model.safetensors", model, NULL);
+ *     heed_save_state_dict(model, "model.safetensors", NULL);
  *     ...
- *     heed_load_state_dict("model.safetensors", model, (heed_load_options){0});
+ *     heed_load_state_dict(model, "model.safetensors", (heed_load_options){0});
  *
  * In PyTorch:
  *
@@ -19,7 +19,7 @@ HEED_BEGIN_DECLS
 
 /* heed_save_state_dict: writes all parameters and buffers, as heed_save_file. A tensor with several
  * names is written under each. */
-heed_status heed_save_state_dict(const char *path, void *module, const heed_metadata *metadata);
+heed_status heed_save_state_dict(void *module, const char *path, const heed_metadata *metadata);
 
 typedef struct heed_load_options {
     bool not_strict; /* pass over names that only the file has, or only the module */
@@ -33,7 +33,7 @@ typedef struct heed_load_options {
  *
  * HEED_ERR_VALUE: names that are missing or unexpected, and shapes or dtypes that differ: one
  * sentence tells all. */
-heed_status heed_load_state_dict(const char *path, void *module, heed_load_options options);
+heed_status heed_load_state_dict(void *module, const char *path, heed_load_options options);
 
 HEED_END_DECLS
 #endif

@@ -44,7 +44,7 @@ typedef struct heed_metadata {
  *
  * HEED_ERR_VALUE: a name or key that is there twice, is "__metadata__" or no UTF-8; a header over
  * 100 MB. HEED_ERR_SCOPE: a tensor whose value has been let go. */
-heed_status heed_save_file(const char *path, heed_tensor_list tensors,
+heed_status heed_save_file(heed_tensor_list tensors, const char *path,
                            const heed_metadata *metadata);
 
 /* ---- reading ---- */

@@ -318,7 +318,7 @@ heed_status heed_file_save(const char *function, const char *path, heed_tensor_l
     return heed_error_pending();
 }
 
-heed_status heed_save_file(const char *path, heed_tensor_list tensors,
+heed_status heed_save_file(heed_tensor_list tensors, const char *path,
                            const heed_metadata *metadata)
 {
     return heed_file_save("save_file", path, tensors, metadata);

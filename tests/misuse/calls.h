@@ -148,7 +148,7 @@ static heed_tensor *without_value(void)
 static void save_in(const char *name, const char *other, heed_tensor *x, const heed_metadata *about)
 {
     const char *const names[] = {name, other};
-    heed_save_file("/heed-none/file", (heed_tensor_list){1 + (other != NULL), LIST(x, x), names},
+    heed_save_file((heed_tensor_list){1 + (other != NULL), LIST(x, x), names}, "/heed-none/file",
                    about);
 }
 
