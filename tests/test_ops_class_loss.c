@@ -253,9 +253,9 @@ START_TEST(options_are_checked)
     for (int i = 0; i < 5; i++) {
         heed_tensor *weight = heed_ones(shapes[i], HEED_F32);
         ck_assert_ptr_null(CROSS_ENTROPY(x, t, .weight = weight));
-        expect_error(HEED_ERR_SHAPE, "it has one number per class, (3)");
+        expect_error(HEED_ERR_SHAPE, "it must have one number per class, (3)");
         ck_assert_ptr_null(CROSS_ENTROPY(x, x, .weight = weight));
-        expect_error(HEED_ERR_SHAPE, "it has one number per class, (3)");
+        expect_error(HEED_ERR_SHAPE, "it must have one number per class, (3)");
     }
     for (heed_dtype dtype = HEED_F64; dtype < HEED_DTYPES; dtype++) {
         heed_tensor *weight = heed_ones(HEED_SHAPE(3), dtype);

@@ -43,8 +43,8 @@ heed_status heed_check_weight(const char *function, const heed_tensor *weight, c
     }
     if (weight->ndim != 1 || weight->shape[0] != classes) {
         return heed_fail(HEED_ERR_SHAPE,
-                         "%s: weight %s for %s; it has one number per class, (%lld)", function,
-                         HEED_TEXT(weight), HEED_TEXT(x), (long long)classes);
+                         "%s: weight %s for %s; it must have one number per class, (%lld)",
+                         function, HEED_TEXT(weight), HEED_TEXT(x), (long long)classes);
     }
     if (weight->dtype != x->dtype) {
         return heed_fail(HEED_ERR_DTYPE, "%s: weight is %s for %s; heed_to casts it", function,

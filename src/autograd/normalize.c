@@ -23,8 +23,8 @@ static heed_status check_parameter(const char *function, const char *argument,
         return heed_self.error;
     }
     if (!heed_has_shape(parameter, shape)) {
-        return heed_fail(HEED_ERR_SHAPE, "%s: %s %s; it has the normalized shape, %s", function,
-                         argument, HEED_TEXT(parameter),
+        return heed_fail(HEED_ERR_SHAPE, "%s: %s %s; it must have the normalized shape, %s",
+                         function, argument, HEED_TEXT(parameter),
                          heed_shape_text(shape->ndim, shape->size).text);
     }
     if (parameter->dtype != x->dtype) {

@@ -173,9 +173,10 @@ static heed_status check_version(const run *r, const heed_tensor *node)
         const heed_tensor *last = node->inputs[node->input_count - 1];
         return heed_fail(
             HEED_ERR_VERSION,
-            "%s: a value that the derivative of %s reads (of %s, %s -> %s) was changed "
+            "%s: a value that the derivative of %s reads (of %s%s%s -> %s) was changed "
             "in place since; change a heed_clone of it, or after the backward",
-            r->function, node->op->name, HEED_TEXT(node->inputs[0]), HEED_TEXT(last),
+            r->function, node->op->name, HEED_TEXT(node->inputs[0]),
+            node->input_count > 1 ? ", " : "", node->input_count > 1 ? HEED_TEXT(last) : "",
             HEED_TEXT(node));
     }
     return HEED_OK;
