@@ -84,9 +84,9 @@ START_TEST(embedding_refuses)
     }
     heed_tensor *ids = heed_zeros(HEED_SHAPE(2), HEED_I64);
     ck_assert_ptr_null(heed_embedding(weight, weight));
-    expect_error(HEED_ERR_DTYPE, "embedding: input 0 is f32, not i64");
+    expect_error(HEED_ERR_DTYPE, "embedding: ids is f32, not i64");
     ck_assert_ptr_null(heed_embedding(ids, ids));
-    expect_error(HEED_ERR_DTYPE, "embedding: input 1 is i64, not a float");
+    expect_error(HEED_ERR_DTYPE, "embedding: weight is i64, not a float");
     ck_assert_ptr_null(heed_embedding(ids, heed_ones(HEED_SHAPE(3), HEED_F32)));
     expect_error(HEED_ERR_SHAPE, "embedding: ids (2) in weight (3)");
     ck_assert_ptr_null(heed_embedding_dense_backward(weight, ids, 3));

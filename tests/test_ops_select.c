@@ -57,7 +57,7 @@ START_TEST(where_passes_no_nan_of_the_other_side)
     heed_tensor *b = heed_from_f32((float[]){INFINITY, 2}, HEED_SHAPE(2));
     EXPECT_VALUES(heed_where(c, a, b), 0, 1, 2);
     ck_assert_ptr_null(heed_where(a, a, b));
-    expect_error(HEED_ERR_DTYPE, "where: input 0 is f32, not bool");
+    expect_error(HEED_ERR_DTYPE, "where: condition is f32, not bool");
     ck_assert_ptr_null(heed_where(c, heed_ones(HEED_SHAPE(3), HEED_F32), b));
     expect_error(HEED_ERR_SHAPE, "where");
 }
@@ -106,7 +106,7 @@ START_TEST(masked_fill_refuses)
     heed_tensor *x = heed_zeros(HEED_SHAPE(3), HEED_I64);
     heed_tensor *mask = heed_ones(HEED_SHAPE(3), HEED_BOOL);
     ck_assert_ptr_null(heed_masked_fill(x, x, 0));
-    expect_error(HEED_ERR_DTYPE, "masked_fill: input 1 is i64, not bool");
+    expect_error(HEED_ERR_DTYPE, "masked_fill: replace_mask is i64, not bool");
     ck_assert_ptr_null(heed_masked_fill(x, mask, -HUGE_VAL));
     expect_error(HEED_ERR_VALUE, "masked_fill: i64 cannot hold -inf");
     ck_assert_ptr_null(heed_masked_fill(x, heed_ones(HEED_SHAPE(2, 3), HEED_BOOL), 0));

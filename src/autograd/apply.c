@@ -1,4 +1,5 @@
 /* Applies an operation: the one place where results are made and graphs recorded. */
+#include <stdio.h>
 #include <string.h>
 
 #include "autograd/op.h"
@@ -41,11 +42,23 @@ const heed_op *heed_find_operation(const char *name)
 
 /* ---- checks that rules share ---- */
 
+/* What an error calls input i. */
+static heed_text name_of(const heed_call *call, int i)
+{
+    heed_text name;
+    if (call->op->names != NULL) {
+        snprintf(name.text, sizeof name.text, "%s", call->op->names[i]);
+    } else {
+        snprintf(name.text, sizeof name.text, "input %d", i);
+    }
+    return name;
+}
+
 heed_status heed_expect_dtype(const heed_call *call, int i, heed_dtype dtype)
 {
     if (call->inputs[i]->dtype != dtype) {
-        return heed_fail(HEED_ERR_DTYPE, "%s: input %d is %s, not %s; heed_to casts",
-                         call->op->name, i, heed_dtype_name(call->inputs[i]->dtype),
+        return heed_fail(HEED_ERR_DTYPE, "%s: %s is %s, not %s; heed_to casts", call->op->name,
+                         name_of(call, i).text, heed_dtype_name(call->inputs[i]->dtype),
                          heed_dtype_name(dtype));
     }
     return HEED_OK;
@@ -54,8 +67,9 @@ heed_status heed_expect_dtype(const heed_call *call, int i, heed_dtype dtype)
 heed_status heed_expect_float(const heed_call *call, int i)
 {
     if (!heed_is_float(call->inputs[i]->dtype)) {
-        return heed_fail(HEED_ERR_DTYPE, "%s: input %d is %s, not a float; heed_to(x, HEED_F32)",
-                         call->op->name, i, heed_dtype_name(call->inputs[i]->dtype));
+        return heed_fail(HEED_ERR_DTYPE, "%s: %s is %s, not a float; heed_to(x, HEED_F32)",
+                         call->op->name, name_of(call, i).text,
+                         heed_dtype_name(call->inputs[i]->dtype));
     }
     return HEED_OK;
 }
@@ -192,7 +206,7 @@ heed_tensor *heed_apply(const heed_op *op, heed_tensor *const *inputs, int count
         heed_fail(HEED_ERR_NULL, "apply: op is NULL");
         return NULL;
     }
-    if (heed_check_operands(op->name, inputs, count) != HEED_OK) {
+    if (heed_check_operands(op->name, op->names, inputs, count) != HEED_OK) {
         return NULL;
     }
     if (op->inputs != HEED_ANY_COUNT && op->inputs != count) {

@@ -48,6 +48,7 @@ static void embedding_backward(const heed_vjp *v)
 
 HEED_OPERATION(embedding) = {.name = "embedding",
                              .inputs = 2,
+                             .names = HEED_NAMES("ids", "weight"),
                              .rule = embedding_rule,
                              .forward = embedding_forward,
                              .backward = embedding_backward,
@@ -98,6 +99,7 @@ static void dense_backward_backward(const heed_vjp *v)
 
 HEED_OPERATION(embedding_dense_backward) = {.name = "embedding_dense_backward",
                                             .inputs = 2,
+                                            .names = HEED_NAMES("g", "ids"),
                                             .rule = dense_backward_rule,
                                             .forward = dense_backward_forward,
                                             .backward = dense_backward_backward,

@@ -90,6 +90,7 @@ static void gather_backward(const heed_vjp *v)
 
 HEED_OPERATION(gather) = {.name = "gather",
                           .inputs = 2,
+                          .names = HEED_NAMES("x", "index"),
                           .rule = gather_rule,
                           .forward = gather_forward,
                           .backward = gather_backward,
@@ -165,6 +166,7 @@ static void scatter_add_backward(const heed_vjp *v)
 
 HEED_OPERATION(scatter_add) = {.name = "scatter_add",
                                .inputs = 3,
+                               .names = HEED_NAMES("x", "index", "src"),
                                .rule = scatter_add_rule,
                                .forward = scatter_add_forward,
                                .backward = scatter_add_backward,

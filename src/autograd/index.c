@@ -80,6 +80,7 @@ static void index_select_backward(const heed_vjp *v)
 
 HEED_OPERATION(index_select) = {.name = "index_select",
                                 .inputs = 2,
+                                .names = HEED_NAMES("x", "index"),
                                 .rule = index_select_rule,
                                 .forward = index_select_forward,
                                 .backward = index_select_backward,
@@ -133,6 +134,7 @@ static void index_add_backward(const heed_vjp *v)
 
 HEED_OPERATION(index_add) = {.name = "index_add",
                              .inputs = 3,
+                             .names = HEED_NAMES("x", "index", "source"),
                              .rule = index_add_rule,
                              .forward = index_add_forward,
                              .backward = index_add_backward,

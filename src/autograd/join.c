@@ -122,7 +122,7 @@ static heed_status check_tensor_of_stack(heed_tensor *const *tensors, int i, hee
 
 static heed_status check_stack(heed_tensor *const *tensors, int count, int dim)
 {
-    if (heed_check_operands("stack", tensors, count) != HEED_OK) {
+    if (heed_check_operands("stack", NULL, tensors, count) != HEED_OK) {
         return heed_self.error;
     }
     heed_dtype common = HEED_BOOL; /* which meets every other */

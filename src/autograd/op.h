@@ -50,7 +50,8 @@ typedef struct heed_vjp {
 
 struct heed_op {
     const char *name;
-    int inputs; /* how many, or HEED_ANY_COUNT */
+    int inputs;               /* how many, or HEED_ANY_COUNT */
+    const char *const *names; /* of the inputs, for errors; NULL: "input 0", "input 1", ... */
 
     /* Checks what it takes and says what it gives: the result starts with the dtype and shape of
      * the first input. NULL: takes anything, and gives that. */
@@ -74,6 +75,7 @@ struct heed_op {
 };
 
 #define HEED_SAVES_INPUT(j) (1 << (j))
+#define HEED_NAMES(...)     ((const char *const[]){__VA_ARGS__})
 
 /* heed_apply: the result of an operation, or NULL. `args` (args_size bytes) are copied. */
 heed_tensor *heed_apply(const heed_op *op, heed_tensor *const *inputs, int count, const void *args,
@@ -83,7 +85,7 @@ heed_tensor *heed_apply(const heed_op *op, heed_tensor *const *inputs, int count
 bool heed_wants_grad(const heed_vjp *vjp, int i);
 
 /* heed_expect_dtype, heed_expect_float: rules' checks: the dtype of input i, or any float. The
- * error names the operation, the input and heed_to. */
+ * error names the operation, the input and heed_to. HEED_NAMES("x", "index"): names of inputs. */
 heed_status heed_expect_dtype(const heed_call *call, int i, heed_dtype dtype);
 heed_status heed_expect_float(const heed_call *call, int i);
 

@@ -46,6 +46,7 @@ static void where_backward(const heed_vjp *v)
 
 HEED_OPERATION(where) = {.name = "where",
                          .inputs = 3,
+                         .names = HEED_NAMES("condition", "a", "b"),
                          .rule = where_rule,
                          .forward = where_forward,
                          .backward = where_backward,
@@ -94,6 +95,7 @@ static void masked_fill_backward(const heed_vjp *v)
 
 HEED_OPERATION(masked_fill) = {.name = "masked_fill",
                                .inputs = 2,
+                               .names = HEED_NAMES("x", "replace_mask"),
                                .rule = masked_fill_rule,
                                .forward = masked_fill_forward,
                                .backward = masked_fill_backward,

@@ -25,8 +25,9 @@ heed_status heed_check_tensor(const char *function, const char *argument, const 
 heed_status heed_check_operand(const char *function, const char *argument, const heed_tensor *x);
 
 /* heed_check_operands: the same for a list of them, as heed_apply takes it: 1 to UINT16_MAX tensors, all
- * of which have their values. Errors call them input 0, input 1, ... */
-heed_status heed_check_operands(const char *function, heed_tensor *const *inputs, int count);
+ * of which have their values. Errors call them by their names; NULL: input 0, input 1, ... */
+heed_status heed_check_operands(const char *function, const char *const *names,
+                                heed_tensor *const *inputs, int count);
 
 /* heed_check_value: can an element of `dtype` be this number? Floats round, bool takes anything. */
 heed_status heed_check_value(const char *function, double value, heed_dtype dtype);

@@ -29,7 +29,8 @@ heed_status heed_check_operand(const char *function, const char *argument, const
     return heed_check_scope(function);
 }
 
-heed_status heed_check_operands(const char *function, heed_tensor *const *inputs, int count)
+heed_status heed_check_operands(const char *function, const char *const *names,
+                                heed_tensor *const *inputs, int count)
 {
     if (heed_blocked() || heed_check_scope(function) != HEED_OK) {
         return heed_self.error;
@@ -44,7 +45,7 @@ heed_status heed_check_operands(const char *function, heed_tensor *const *inputs
         if (inputs[i] == NULL || inputs[i]->storage == NULL) {
             char argument[32];
             snprintf(argument, sizeof argument, "input %d", i);
-            return heed_check_tensor(function, argument, inputs[i]);
+            return heed_check_tensor(function, names != NULL ? names[i] : argument, inputs[i]);
         }
     }
     return HEED_OK;
