@@ -24,7 +24,7 @@ static heed_tensor *of_ids(heed_tensor *logits, heed_tensor *targets,
                            const heed_cross_entropy_options *options)
 {
     const heed_nll_args args = {
-        .ignore_index = options->ignored_target != NULL ? *options->ignored_target : -100,
+        .ignore_index = heed_ignored_or_default(options->ignored_target),
         .label_smoothing = options->label_smoothing,
         .function = name,
         .reduction = options->reduction,

@@ -186,11 +186,9 @@ static heed_status check_inputs(const heed_check *c)
                              "heed_to(x, HEED_F64)",
                              c->name, i, heed_dtype_name(x->dtype));
         }
-        for (int d = 0; x->requires_grad && d < x->ndim; d++) {
-            if (x->strides[d] == 0 && x->shape[d] > 1) {
-                return heed_fail(HEED_ERR_SHAPE, "%s: input %d %s is expanded; expand it inside f",
-                                 c->name, i, HEED_TEXT(x));
-            }
+        if (x->requires_grad && heed_is_expanded(x)) {
+            return heed_fail(HEED_ERR_SHAPE, "%s: input %d %s is expanded; expand it inside f",
+                             c->name, i, HEED_TEXT(x));
         }
     }
     return any ? HEED_OK : heed_fail(HEED_ERR_GRAPH, "%s: no input requires a gradient", c->name);

@@ -4,6 +4,10 @@
 
 #include "tensor/tensor.h"
 
+/* heed_check_id: is the id, at that place of its tensor, inside [0, count)? */
+heed_status heed_check_id(const char *function, const char *what, int64_t id, int64_t place,
+                          int64_t count);
+
 /* heed_checked_ids: the ids of an i64 tensor, row by row, all inside [0, count): nothing is read or
  * written by an id that has not been here. `what` one of them is called, in errors. NULL on error;
  * what it has to copy joins the scope. */

@@ -27,6 +27,12 @@ static inline int heed_class_dim(const heed_tensor *x)
 heed_status heed_check_weight(const char *function, const heed_tensor *weight,
                               const heed_tensor *x);
 
+/* The target that an option names, or torch's default for ignore_index. */
+static inline int64_t heed_ignored_or_default(const int64_t *ignored_target)
+{
+    return ignored_target != NULL ? *ignored_target : -100;
+}
+
 /* The arguments of nll_loss that are no tensors. */
 typedef struct heed_nll_args {
     int64_t ignore_index;

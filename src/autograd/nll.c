@@ -7,6 +7,7 @@
 #include <math.h>
 
 #include "autograd/elementwise.h"
+#include "autograd/ids.h"
 #include "autograd/loss_parts.h"
 #include "autograd/op.h"
 #include "autograd/shape.h"
@@ -127,9 +128,8 @@ static heed_status look_at_targets(choice *c)
         if (t == c->args->ignore_index) {
             continue;
         }
-        if (t < 0 || t >= c->classes) {
-            return heed_fail(HEED_ERR_INDEX, "%s: target %lld at place %lld is outside [0, %lld)",
-                             c->args->function, (long long)t, (long long)i, (long long)c->classes);
+        if (heed_check_id(c->args->function, "target", t, i, c->classes) != HEED_OK) {
+            return heed_self.error;
         }
         total += weight_of(c, t);
     }
@@ -291,7 +291,7 @@ heed_tensor *heed_nll_loss_with(heed_tensor *log_probs, heed_tensor *targets,
                                 heed_nll_options options)
 {
     const heed_nll_args args = {
-        .ignore_index = options.ignored_target != NULL ? *options.ignored_target : -100,
+        .ignore_index = heed_ignored_or_default(options.ignored_target),
         .function = "nll_loss",
         .reduction = options.reduction,
     };

@@ -79,21 +79,6 @@ static heed_status fail(const report *r, const heed_safetensors *file, const hee
 
 /* ---- comparing ---- */
 
-static bool is_float(heed_dtype dtype)
-{
-    return dtype == HEED_F32 || dtype == HEED_F64;
-}
-
-static bool is_expanded(const heed_tensor *t)
-{
-    for (int i = 0; i < t->ndim; i++) {
-        if (t->shape[i] > 1 && t->strides[i] == 0) {
-            return true;
-        }
-    }
-    return false;
-}
-
 static bool same_shape(const heed_tensor *here, const heed_file_tensor *there)
 {
     if (here->ndim != there->ndim) {
@@ -116,10 +101,10 @@ static void compare(report *r, const char *name, const heed_tensor *here,
                 heed_shape_text(there->ndim, there->shape).text,
                 heed_shape_text(here->ndim, here->shape).text);
     } else if (here->dtype != there->dtype->as &&
-               !(is_float(here->dtype) && is_float(there->dtype->as))) {
+               !(heed_is_float(here->dtype) && heed_is_float(there->dtype->as))) {
         mention(&r->different, "%s is %s there, %s here", shown.text, there->dtype->name,
                 heed_dtype_name(here->dtype));
-    } else if (is_expanded(here)) {
+    } else if (heed_is_expanded(here)) {
         mention(&r->different, "%s is expanded here, so that its elements share memory",
                 shown.text);
     }

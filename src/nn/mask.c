@@ -29,7 +29,7 @@ static heed_status check_length(const char *function, int64_t length, int64_t mo
 
 static heed_status check_bias_dtype(const char *function, heed_dtype dtype)
 {
-    if (dtype != HEED_F32 && dtype != HEED_F64) {
+    if (!heed_is_float(dtype)) {
         return heed_fail(HEED_ERR_DTYPE, "%s: %s; a bias mask is added to scores: a float",
                          function, heed_dtype_name(dtype));
     }

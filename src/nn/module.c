@@ -243,15 +243,10 @@ heed_status heed_eval(void *module)
 
 /* ---- casting ---- */
 
-static bool is_float(const heed_tensor *t)
-{
-    return t->dtype == HEED_F32 || t->dtype == HEED_F64;
-}
-
 /* Casts a tensor in place: it stays the same tensor for whoever holds it. */
 static heed_status cast_entry(heed_module_entry *entry, heed_dtype dtype)
 {
-    if (!is_float(entry->tensor) || entry->tensor->dtype == dtype) {
+    if (!heed_is_float(entry->tensor->dtype) || entry->tensor->dtype == dtype) {
         return HEED_OK;
     }
     return heed_set_data(entry->tensor, heed_to(entry->tensor, dtype));
@@ -274,7 +269,7 @@ heed_status heed_module_to(void *module, heed_dtype dtype)
     if (status != HEED_OK) {
         return status;
     }
-    if (dtype != HEED_F32 && dtype != HEED_F64) {
+    if (!heed_is_float(dtype)) {
         return heed_fail(HEED_ERR_DTYPE, "module_to: parameters are f32 or f64, not %s",
                          heed_dtype_name(dtype));
     }

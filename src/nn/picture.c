@@ -135,7 +135,7 @@ heed_status heed_heat_map(FILE *stream, heed_tensor *weights, const char *const 
                          "columns",
                          weights->ndim);
     }
-    if (weights->dtype != HEED_F32 && weights->dtype != HEED_F64) {
+    if (!heed_is_float(weights->dtype)) {
         return heed_fail(HEED_ERR_DTYPE, "heat_map: weights are %s, not a float",
                          heed_dtype_name(weights->dtype));
     }

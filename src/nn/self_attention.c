@@ -95,18 +95,14 @@ static heed_status check_mask(const char *function, const heed_tensor *x,
                          "masks into one",
                          function, heed_dtype_name(block_mask->dtype));
     }
-    bool fits = block_mask->ndim <= sims.ndim;
-    for (int i = 1; fits && i <= block_mask->ndim; i++) {
-        const int64_t size = block_mask->shape[block_mask->ndim - i];
-        fits = size == 1 || size == sims.size[sims.ndim - i];
-    }
-    return fits ? HEED_OK
-                : heed_fail(HEED_ERR_SHAPE,
-                            "%s: block_mask %s does not broadcast to the scores %s of "
-                            "token_encodings %s",
-                            function, heed_shape_text(block_mask->ndim, block_mask->shape).text,
-                            heed_shape_text(sims.ndim, sims.size).text,
-                            heed_shape_text(x->ndim, x->shape).text);
+    return heed_broadcasts_to(block_mask, &sims)
+               ? HEED_OK
+               : heed_fail(HEED_ERR_SHAPE,
+                           "%s: block_mask %s does not broadcast to the scores %s of "
+                           "token_encodings %s",
+                           function, heed_shape_text(block_mask->ndim, block_mask->shape).text,
+                           heed_shape_text(sims.ndim, sims.size).text,
+                           heed_shape_text(x->ndim, x->shape).text);
 }
 
 heed_status heed_check_attention(const char *function, const struct heed_self_attention *m,

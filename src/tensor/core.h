@@ -100,13 +100,7 @@ void heed_broadcast_strides(const heed_tensor *t, int ndim, const int64_t *shape
 
 bool heed_same_shape(const heed_tensor *a, const heed_tensor *b);
 
-/* heed_has_shape: is t of this shape? heed_broadcasts_to: does t, repeated, become of this shape? */
+/* heed_has_shape: is t of this shape? */
 bool heed_has_shape(const heed_tensor *t, const heed_shape *shape);
-bool heed_broadcasts_to(const heed_tensor *t, const heed_shape *shape);
-
-static inline bool heed_is_float(heed_dtype dtype)
-{
-    return dtype == HEED_F32 || dtype == HEED_F64;
-}
 
 #endif

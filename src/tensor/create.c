@@ -129,22 +129,12 @@ heed_tensor *heed_from_bool(const bool *values, heed_shape shape)
     return from("from_bool", values, shape, HEED_BOOL);
 }
 
-static bool overlaps_itself(const heed_tensor *t)
-{
-    for (int i = 0; i < t->ndim; i++) {
-        if (t->shape[i] > 1 && t->strides[i] == 0) {
-            return true;
-        }
-    }
-    return false;
-}
-
 static heed_status check_target(const char *function, const heed_tensor *target)
 {
     if (heed_check_tensor(function, "target", target) != HEED_OK) {
         return heed_self.error;
     }
-    if (overlaps_itself(target)) {
+    if (heed_is_expanded(target)) {
         return heed_fail(HEED_ERR_SHAPE, "%s: the target %s is expanded: its elements share memory",
                          function, HEED_TEXT(target));
     }

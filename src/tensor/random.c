@@ -232,13 +232,11 @@ static heed_status check_target(const char *function, const heed_tensor *t, fill
     if (fill[t->dtype] == NULL) {
         return check_float(function, t->dtype);
     }
-    for (int i = 0; i < t->ndim; i++) {
-        if (t->shape[i] > 1 && t->strides[i] == 0) {
-            return heed_fail(HEED_ERR_SHAPE,
-                             "%s: t %s is expanded: its elements share memory; fill the tensor it "
-                             "is a view of, or a copy",
-                             function, HEED_TEXT(t));
-        }
+    if (heed_is_expanded(t)) {
+        return heed_fail(HEED_ERR_SHAPE,
+                         "%s: t %s is expanded: its elements share memory; fill the tensor it "
+                         "is a view of, or a copy",
+                         function, HEED_TEXT(t));
     }
     return HEED_OK;
 }

@@ -182,8 +182,26 @@ bool heed_has_shape(const heed_tensor *t, const heed_shape *shape)
     return t->ndim == shape->ndim && memcmp(t->shape, shape->size, sizeof *t->shape * t->ndim) == 0;
 }
 
+bool heed_is_expanded(const heed_tensor *t)
+{
+    if (t == NULL) {
+        heed_fail(HEED_ERR_NULL, "is_expanded: t is NULL");
+        return false;
+    }
+    for (int i = 0; i < t->ndim; i++) {
+        if (t->shape[i] > 1 && t->strides[i] == 0) {
+            return true;
+        }
+    }
+    return false;
+}
+
 bool heed_broadcasts_to(const heed_tensor *t, const heed_shape *shape)
 {
+    if (t == NULL || shape == NULL) {
+        heed_fail(HEED_ERR_NULL, "broadcasts_to: t or shape is NULL");
+        return false;
+    }
     const int added = shape->ndim - t->ndim;
     bool fits = added >= 0;
     for (int i = 0; fits && i < t->ndim; i++) {

@@ -134,6 +134,11 @@ heed_text heed_shape_text(int ndim, const int64_t *shape);
 /* heed_is_contiguous: do the elements lie in row-major order without gaps? */
 bool heed_is_contiguous(const heed_tensor *t);
 
+/* heed_is_expanded: do several places share an element, so that t cannot be overwritten?
+ * heed_broadcasts_to: does t, repeated, become of this shape? */
+bool heed_is_expanded(const heed_tensor *t);
+bool heed_broadcasts_to(const heed_tensor *t, const heed_shape *shape);
+
 /* heed_item: the one element of a tensor of any dtype, as torch's item().
  * HEED_ERR_SHAPE: not exactly one element. NaN on error. */
 double heed_item(const heed_tensor *t);
@@ -147,6 +152,11 @@ int64_t heed_item_i64(const heed_tensor *t);
  *
  * HEED_ERR_SHAPE: not one index per dim. HEED_ERR_INDEX: out of range. NaN on error. */
 double heed_at(const heed_tensor *t, heed_shape index);
+
+static inline bool heed_is_float(heed_dtype dtype)
+{
+    return dtype == HEED_F32 || dtype == HEED_F64;
+}
 
 /* heed_dtype_name: "f32"; heed_dtype_size: bytes of an element. */
 const char *heed_dtype_name(heed_dtype dtype);
