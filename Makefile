@@ -54,15 +54,17 @@ FOLDERS      := $(patsubst examples/%/main.c,%,$(wildcard examples/*/main.c))
 EXAMPLES     := $(patsubst examples/%.c,$(BUILD)/%,$(wildcard examples/*.c)) $(FOLDERS:%=$(BUILD)/%)
 parts         = $(patsubst %.c,$(BUILD)/%.o,$(filter-out %/main.c,$(wildcard examples/$(1)/*.c)))
 PART_OBJECTS := $(foreach f,$(FOLDERS),$(call parts,$(f)))
+LESSONS      := $(filter $(BUILD)/lesson%,$(EXAMPLES))
 
 TEST_OBJECTS := $(patsubst %.c,$(BUILD)/%.o,$(wildcard tests/*.c))
 
-.PHONY: all demo test test-isas deps deps-dev layers format check-format lint install clean help
+.PHONY: all demo lessons test test-isas deps deps-dev layers format check-format lint install clean help
 
 all: $(LIBRARY) $(EXAMPLES)
 
 help:
 	@echo "make demo          train the toy model and look at its attention"
+	@echo "make lessons       the course of examples/README.md: builds and runs every lesson"
 	@echo "make deps test     install Check if it is missing, and run every test"
 	@echo "make all           the library and the examples, in $(BUILD)/"
 	@echo "make bench         ns per node, us per step of the toy"
@@ -75,6 +77,9 @@ help:
 
 demo: $(BUILD)/next_token
 	$(BUILD)/next_token
+
+lessons: $(LESSONS)
+	@for lesson in $(LESSONS); do echo "== $$lesson"; $$lesson || exit 1; done
 
 $(LIBRARY): $(OBJECTS)
 	@rm -f $@
@@ -111,11 +116,12 @@ $(BUILD)/tests/%.o: CHECK_CFLAGS = $(shell pkg-config --cflags check)
 $(BUILD)/test_heed: $(TEST_OBJECTS) $(PART_OBJECTS) $(OBJECTS)
 	$(CC) $(CFLAGS_) $^ -o $@ $(shell pkg-config --libs check) $(LDLIBS_)
 
-# The programs that show how to extend Heed check themselves.
-test: $(BUILD)/test_heed $(BUILD)/custom_op $(BUILD)/custom_module
+# The programs that show how to extend Heed check themselves; what the others print is compared.
+test: $(BUILD)/test_heed $(EXAMPLES)
 	$(BUILD)/test_heed
 	$(BUILD)/custom_op > /dev/null
 	$(BUILD)/custom_module > /dev/null
+	sh tests/outputs.sh $(BUILD)
 
 test-isas: $(BUILD)/test_heed
 	@for isa in $(ISAS); do \

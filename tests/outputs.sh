@@ -1,0 +1,14 @@
+#!/bin/sh
+# Do the programs print what they always print? Each of fixtures/output/ against the program of its
+# name.
+#   tests/outputs.sh [BUILD]
+set -eu
+cd "$(dirname "$0")/.."
+build=${1:-build}
+printed=$(mktemp)
+trap 'rm -f "$printed"' EXIT
+for expected in tests/fixtures/output/*.txt; do
+    program=$(basename "$expected" .txt)
+    "$build/$program" > "$printed"
+    diff -u "$expected" "$printed" || { echo "$program prints something else"; exit 1; }
+done
