@@ -44,6 +44,19 @@ bool is_composite(const char *name)
     return false;
 }
 
+bool graph_holds(const heed_tensor *y, const char *operation)
+{
+    if (y->op != NULL && strcmp(y->op->name, operation) == 0) {
+        return true;
+    }
+    for (int i = 0; i < y->input_count; i++) {
+        if (graph_holds(y->inputs[i], operation)) {
+            return true;
+        }
+    }
+    return false;
+}
+
 /* ---- each row a function ---- */
 
 #define A in[0]

@@ -34,6 +34,9 @@ extern const char *const composites[];
 extern const int composite_count;
 bool is_composite(const char *name);
 
+/* graph_holds: is there a node of this operation in the graph of y? The rows' graphs are small. */
+bool graph_holds(const heed_tensor *y, const char *operation);
+
 /* What test_gradients.c takes from the other files of the suite. */
 void add_broken_cases(Suite *suite);
 void add_gradcheck_cases(Suite *suite);

@@ -93,20 +93,6 @@ START_TEST(an_operation_without_a_row_is_found)
 }
 END_TEST
 
-/* Is there a node of this operation in the graph of y? The rows' graphs are small. */
-static bool holds(const heed_tensor *y, const char *operation)
-{
-    if (y->op != NULL && strcmp(y->op->name, operation) == 0) {
-        return true;
-    }
-    for (int i = 0; i < y->input_count; i++) {
-        if (holds(y->inputs[i], operation)) {
-            return true;
-        }
-    }
-    return false;
-}
-
 START_TEST(every_row_checks_what_it_says)
 {
     for (int i = 0; i < gradient_row_count; i++) {
@@ -119,7 +105,8 @@ START_TEST(every_row_checks_what_it_says)
         expect_checked(row, heed_error());
         ck_assert_msg(heed_find_operation(row->operation) != NULL || is_composite(row->operation),
                       "%s is no operation", row->operation);
-        ck_assert_msg(row->kind == FLAT || is_composite(row->operation) || holds(y, row->operation),
+        ck_assert_msg(row->kind == FLAT || is_composite(row->operation) ||
+                          graph_holds(y, row->operation),
                       "%s, %s: its graph holds no %s", row->operation, row->form, row->operation);
         heed_scope_end(&scope);
     }
