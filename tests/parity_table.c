@@ -3,6 +3,8 @@
 
 #include "tests/parity.h"
 
+#include "tests/gradients/loss.h"
+
 #define A in[0]
 #define B in[1]
 #define C in[2]
