@@ -63,12 +63,12 @@ static void NAME(multiply)(const heed_gemm *call)
         for (int64_t j0 = 0; j0 < call->n; j0 += COLUMNS) {
             NAME(pack)(call, p0, kc, j0, panel);
             for (int64_t i0 = 0; i0 < call->m; i0 += MR) {
+                const T *a = (const T *)call->a + p0 * call->a_col;
                 int64_t row[MR];
                 for (int64_t i = 0; i < MR; i++) {
                     row[i] = (i0 + i < call->m ? i0 + i : call->m - 1) * call->a_row;
                 }
-                NAME(multiply_tile)((const T *)call->a + p0 * call->a_col, row, call->a_col, kc,
-                                    panel, tile);
+                NAME(multiply_tile)(a, row, call->a_col, kc, panel, tile);
                 NAME(store_tile)(call, i0, j0, call->accumulate || p0 > 0, tile);
             }
         }
