@@ -15,7 +15,7 @@ static void NAME(pack)(const heed_gemm *call, int64_t p0, int64_t kc, int64_t j0
     for (int64_t p = 0; p < kc; p++, b += call->b_row, panel += COLUMNS) {
         int64_t j = 0;
         for (; j < columns; j++) {
-            panel[j] = b[j * call->b_col];
+            panel[j] = (SUM)b[j * call->b_col];
         }
         for (; j < COLUMNS; j++) {
             panel[j] = 0;
