@@ -98,6 +98,16 @@ heed_status saved_write(const char *path, struct token_model *m, options_task ta
     return name_flag("--save", HEED_ERR_FILE);
 }
 
+heed_status saved_write_logits(const char *path, struct token_model *m, const int64_t *tokens,
+                               int64_t count)
+{
+    heed_scope scope;
+    heed_scope_begin_no_grad(&scope);
+    heed_save_npy(model_forward(m, heed_from_i64(tokens, HEED_SHAPE(count))), path);
+    heed_scope_end(&scope);
+    return name_flag("--logits", HEED_ERR_FILE);
+}
+
 /* ---- is there a way to write? ---- */
 
 enum { MOST_LINKS = 40, LONGEST_PATH = 4096 };
