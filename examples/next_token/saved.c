@@ -14,7 +14,7 @@ static const char *const tasks[TASKS] = {"toy", "char", "word"};
 /* Library functions name themselves in messages; a user knows only the flag. */
 static heed_status name_flag(const char *flag, heed_status status)
 {
-    char message[512];
+    char message[8192];
     if (heed_error_pending() != HEED_OK && status != HEED_ERR_MEMORY) {
         heed_error();
         snprintf(message, sizeof message, "%s", heed_error_message());
