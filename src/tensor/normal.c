@@ -5,8 +5,6 @@
  * Stephen Moshier's Cephes library, in the arrangement of Julien Pommier's sse_mathfun and Giovanni
  * Garberoglio's avx_mathfun, with the multiply-adds that its compiler fuses. They are written anew
  * here so that each rounding is the same; everything else relies on libm, as torch does. */
-#include <math.h>
-
 #include "tensor/generator.h"
 #include "tensor/isa.h"
 
@@ -25,7 +23,7 @@ static double draw_normal(heed_generator *g)
     }
     double angle = two_pi * heed_draw_f64(g);
     double u = heed_draw_f64(g);
-    double radius = sqrt(-2.0 * (heed_random_torch_2(g) ? log1p(-u) : log(1.0 - u)));
+    double radius = sqrt(-2.0 * heed_log_of_rest(g, u));
     g->normal = radius * sin(angle);
     g->has_normal = true;
     return radius * cos(angle);

@@ -24,6 +24,9 @@ static fills bernoulli = {[HEED_F32] = heed_fill_bernoulli_f32,
                           [HEED_I64] = heed_fill_bernoulli_i64,
                           [HEED_BOOL] = heed_fill_bernoulli_bool};
 
+static fills exponential = {
+    [HEED_F32] = heed_fill_exponential_f32, [HEED_F64] = heed_fill_exponential_f64};
+
 enum { BLOCK = 16 }; /* as many contiguous normal numbers are made in blocks */
 
 /* ---- walking ---- */
@@ -293,5 +296,19 @@ heed_status heed_bernoulli_into(heed_tensor *t, double p)
     }
     heed_raise_version(t);
     fill_tensor(t, bernoulli[t->dtype], p, 0.0);
+    return HEED_OK;
+}
+
+heed_status heed_exponential_into(heed_tensor *t, double rate)
+{
+    if (heed_blocked() || check_target("exponential_into", t, exponential) != HEED_OK) {
+        return heed_self.error;
+    }
+    if (!(rate > 0.0)) {
+        return heed_fail(HEED_ERR_VALUE,
+                         "exponential_into: the rate %g is not above 0; it is 1 / mean", rate);
+    }
+    heed_raise_version(t);
+    fill_tensor(t, exponential[t->dtype], rate, 0.0);
     return HEED_OK;
 }

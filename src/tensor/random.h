@@ -72,13 +72,29 @@ heed_tensor *heed_randperm(int64_t n);
  * HEED_ERR_DTYPE: p is neither f32 nor f64. HEED_ERR_VALUE: a probability outside [0, 1]. */
 heed_tensor *heed_bernoulli(const heed_tensor *p);
 
-/* heed_uniform_into, heed_normal_into, heed_bernoulli_into: overwrite `t`, a view as well, as torch's
- * uniform_(low, high), normal_(mean, std) and bernoulli_(p). Doors: the version is raised.
+/* heed_multinomial: which of the categories 0 ... n-1 are drawn, as torch.multinomial(p, num_samples,
+ * replacement)
+ *
+ *   p (n) or (rows, n), 0 or above, of any sum   ->   i64 (num_samples) or (rows, num_samples)
+ *
+ * A category is drawn with its part of the sum of its row; without replacement at most once, and
+ * then the order is that in which they were drawn.
+ *
+ * HEED_ERR_SHAPE: p has neither 1 nor 2 dims, no category, or more than 2^24. HEED_ERR_DTYPE: p is
+ * neither f32 nor f64. HEED_ERR_VALUE: num_samples below 1; a probability below 0 or not finite; a
+ * row with nothing, or without replacement fewer than num_samples, above 0 (torch draws the zeros
+ * then); with replacement a sum that is not finite. */
+heed_tensor *heed_multinomial(const heed_tensor *p, int64_t num_samples, bool replacement);
+
+/* heed_uniform_into, heed_normal_into, heed_bernoulli_into, heed_exponential_into: overwrite `t`, a
+ * view as well, as torch's uniform_(low, high), normal_(mean, std), bernoulli_(p) and
+ * exponential_(rate). Doors: the version is raised.
  * heed_bernoulli_into takes f32, f64, i64 or bool, the others f32 or f64.
- * HEED_ERR_VALUE: low above high, std below 0, p outside [0, 1], or not finite. */
+ * HEED_ERR_VALUE: low above high, std below 0, p outside [0, 1], or not finite; rate not above 0. */
 heed_status heed_uniform_into(heed_tensor *t, double low, double high);
 heed_status heed_normal_into(heed_tensor *t, double mean, double std);
 heed_status heed_bernoulli_into(heed_tensor *t, double p);
+heed_status heed_exponential_into(heed_tensor *t, double rate);
 
 HEED_END_DECLS
 #endif
