@@ -109,13 +109,29 @@ START_TEST(what_is_no_generator_is_refused)
 }
 END_TEST
 
-static void *draw_in_thread(void *out)
+enum { THREADS = 4, DRAWS = 700 };
+
+typedef struct drawer {
+    int number;
+    float numbers[DRAWS];
+} drawer;
+
+/* A bit of everything, with a seed and a flavor of one's own. */
+static void *draw_in_thread(void *argument)
 {
+    drawer *self = argument;
     heed_scope inner;
     heed_scope_begin(&inner);
-    heed_manual_seed(11);
-    for (int i = 0; i < 50; i++) {
-        heed_copy_out(heed_randn(HEED_SHAPE(20), HEED_F32), (float *)out + (ptrdiff_t)20 * i, 20);
+    heed_manual_seed((uint64_t)self->number);
+    heed_set_random_flavor((heed_random_flavor)(self->number % 4));
+    for (float *to = self->numbers; to < self->numbers + DRAWS; to += 35) {
+        heed_tensor *rest = heed_empty(HEED_SHAPE(9), HEED_F32);
+        heed_exponential_into(rest, 2);
+        heed_copy_out(heed_randn(HEED_SHAPE(21), HEED_F32), to, 21);
+        heed_copy_out(heed_randn(HEED_SHAPE(5), HEED_F32), to + 21, 5);
+        heed_copy_out(rest, to + 26, 9);
+        to[26] = (float)heed_item_i64(heed_multinomial(rest, 1, true));
+        to[27] = (float)heed_item_i64(heed_randint(0, 1 << 20, HEED_SCALAR));
     }
     heed_scope_end(&inner);
     return NULL;
@@ -123,21 +139,25 @@ static void *draw_in_thread(void *out)
 
 START_TEST(each_thread_has_a_generator_of_its_own)
 {
-    static float numbers[3][1000];
-    pthread_t threads[2];
+    static drawer together[THREADS], alone[THREADS];
+    pthread_t threads[THREADS];
     heed_manual_seed(5);
     heed_generator before = heed_get_generator();
-    for (int i = 0; i < 2; i++) {
-        ck_assert_int_eq(pthread_create(&threads[i], NULL, draw_in_thread, numbers[i]), 0);
+    for (int i = 0; i < THREADS; i++) {
+        together[i].number = i;
+        ck_assert_int_eq(pthread_create(&threads[i], NULL, draw_in_thread, &together[i]), 0);
     }
-    for (int i = 0; i < 2; i++) {
+    for (int i = 0; i < THREADS; i++) {
         ck_assert_int_eq(pthread_join(threads[i], NULL), 0);
     }
     heed_generator after = heed_get_generator();
     ck_assert(same_generator(&before, &after));
-    draw_in_thread(numbers[2]);
-    ck_assert_mem_eq(numbers[0], numbers[1], sizeof numbers[0]);
-    ck_assert_mem_eq(numbers[0], numbers[2], sizeof numbers[0]);
+    for (int i = 0; i < THREADS; i++) {
+        alone[i].number = i;
+        draw_in_thread(&alone[i]);
+        ck_assert_mem_eq(&alone[i], &together[i], sizeof alone[i]);
+        ck_assert(i == 0 || memcmp(alone[i].numbers, alone[0].numbers, 21 * sizeof(float)) != 0);
+    }
 }
 END_TEST
 
