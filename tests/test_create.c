@@ -181,7 +181,7 @@ END_TEST
 typedef heed_tensor *drawing(heed_shape shape, heed_dtype dtype);
 typedef heed_tensor *drawing_like(const heed_tensor *x);
 
-/* What test_random.c holds to torch's bits, said in Heed's words: like a transposed x the numbers
+/* What test_random_numbers.c holds to torch's bits, said in Heed's words: like a transposed x the numbers
  * are those of x, each in its place. */
 static void check_draws(drawing *draw, drawing_like *draw_like, heed_dtype dtype)
 {

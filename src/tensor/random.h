@@ -12,16 +12,20 @@
 
 HEED_BEGIN_DECLS
 
-/* Which PyTorch the numbers are those of. All draw the same words; what is made of them differs:
+/* Which PyTorch the numbers are those of; docs/pytorch.md has the versions that were compared. All
+ * draw the same words; what is made of them differs.
  * _PLAIN takes libm's logf, sinf and cosf for 16 and more normal floats, and rounds each product
- * before it adds, so that about every third float differs in its last bits. In 2 a heed_randint
- * over 2^28 or more numbers, in 1 over 2^32 or more, draws two words for each; and 2 differs in the
- * last bit of some f64 normal numbers. */
+ * before it adds (2_PLAIN not where these are scaled), so that about every third float differs in
+ * its last bits.
+ * In 2 a heed_randint over 2^28 or more numbers, in 1 over 2^32 or more, draws two words for each.
+ * 2 differs in the last bit of some f64 normal and exponential numbers; in heed_multinomial of one
+ * sample with replacement, in heed_randperm of 2^32 / 20 or more numbers, and in heed_dropout of a
+ * tensor that is not contiguous it differs altogether. */
 typedef enum heed_random_flavor {
     HEED_RANDOM_TORCH_1,       /* 1.13 on x86 with AVX2 or AVX-512: the default */
-    HEED_RANDOM_TORCH_2,       /* 2.15 there */
+    HEED_RANDOM_TORCH_2,       /* 2.7 to 2.15 there */
     HEED_RANDOM_TORCH_1_PLAIN, /* 1.13 with ATEN_CPU_CAPABILITY=default */
-    HEED_RANDOM_TORCH_2_PLAIN, /* 2.15 so; on ARM torch is close to this */
+    HEED_RANDOM_TORCH_2_PLAIN, /* 2.13 to 2.15 so; on ARM torch is close to this */
 } heed_random_flavor;
 
 /* The Mersenne twister MT19937 with the state that torch keeps beside it. */
