@@ -159,10 +159,16 @@ static void block_by_libm_f64(double *d, double mean, double std, bool fused)
     }
 }
 
+/* Without vectors 2 fuses this sum all the same; numbers one by one it does not. */
+static bool scales_fused(const heed_generator *g)
+{
+    return g->flavor != HEED_RANDOM_TORCH_1_PLAIN;
+}
+
 static void block_f32(const heed_generator *g, float *d, float mean, float std)
 {
     if (!heed_random_fused(g)) {
-        block_by_libm_f32(d, mean, std, heed_random_torch_2(g));
+        block_by_libm_f32(d, mean, std, scales_fused(g));
         return;
     }
 #if defined __x86_64__
@@ -176,7 +182,7 @@ static void block_f32(const heed_generator *g, float *d, float mean, float std)
 
 static void block_f64(const heed_generator *g, double *d, double mean, double std)
 {
-    block_by_libm_f64(d, mean, std, g->flavor != HEED_RANDOM_TORCH_1_PLAIN);
+    block_by_libm_f64(d, mean, std, scales_fused(g));
 }
 
 /* torch draws all uniform numbers first. Where 16 does not divide the count it then draws the last
