@@ -2,10 +2,10 @@
  *
  *     build/lesson1_attention_head
  *
- * Read it beside the notebook: the steps have its order, its names and the numbers of its cells, and
- * every number printed here is printed there, to the last digit. The sentence is "My name is Grant":
- * each word has a query (what it looks for), a key (what it can be found by) and a value (what it
- * has to say), and comes out as a mixture of the values of the words that it may look at. */
+ * Read it beside the notebook: cell by cell, with its names and its numbers, to the last digit. The
+ * sentence is "My name is Grant". Each word has a query (what it looks for), a key (what it can be
+ * found by) and a value (what it has to say), and comes out as a mixture of the values of the words
+ * that it may look at. */
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -15,9 +15,9 @@
 /* L words; queries and keys of d_k numbers, values of d_v. */
 enum { L = 4, d_k = 8, d_v = 8 };
 
-/* The notebook draws Q, K and V at random and prints 8 decimals of the 16 with which it goes on. Its
- * own numbers are lost, but these have the same 8 decimals, and two more that were chosen such that
- * everything that the notebook prints later follows from them. */
+/* The notebook draws Q, K and V at random and prints 8 decimals of the 16 with which it goes on.
+ * Its own are lost. These numbers have the same 8 decimals, and two more, chosen such that
+ * everything that it prints later follows from them. */
 static const double Q[L][d_k] = {
     {-1.8216575956, 1.5763030054, -0.2077850557, -0.7695629644, 0.8582931031, -0.1929343542,
      1.3647830855, -1.1637958089},
@@ -54,7 +54,7 @@ static const char *const words[L] = {"My", "name", "is", "Grant"};
 static void show(const char *name, const heed_tensor *t)
 {
     printf("\n%s\n", name);
-    heed_fprint(stdout, t, (heed_print_options){.precision = 8, .linewidth = 92});
+    heed_fprint(stdout, t, (heed_print_options){.precision = 8, .linewidth = 86});
     putchar('\n');
 }
 
