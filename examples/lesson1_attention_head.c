@@ -97,13 +97,13 @@ static heed_tensor *scores(heed_tensor *q, heed_tensor *k)
 {
     heed_tensor *products = heed_matmul(q, heed_transpose(k, 0, 1));
     show("[152] np.matmul(q, k.T)", products);
-    printf("\n[153] why the sqrt(d_k): the variance of the products is larger\n");
+    printf("\n[153] why the sqrt(d_k): the products vary more\n");
     show_var("q.var()", q);
     show_var("k.var()", k);
     show_var("np.matmul(q, k.T).var()", products);
 
     heed_tensor *scaled = heed_div_scalar(products, sqrt(d_k));
-    printf("\n[154] scaled = np.matmul(q, k.T) / math.sqrt(d_k): an eighth of it\n");
+    printf("\n[154] scaled = np.matmul(q, k.T) / math.sqrt(d_k): an eighth of that\n");
     show_var("q.var()", q);
     show_var("k.var()", k);
     show_var("scaled.var()", scaled);
@@ -135,11 +135,10 @@ int main(void)
     show("[160] New Values: new_v = np.matmul(attention, v)", new_v);
     show("[160] Old Values: v", v);
 
-    printf("\nThe attention, in percent. Word 0 can look at itself only: its new value is its old "
-           "one.\n");
+    printf("\nThe attention in percent: \"My\" sees only itself, and keeps its value.\n");
     heed_heat_map(stdout, attention, words, words, HEED_COLOR_AUTO);
     heed_tensor *in_one_line = heed_softmax(scaled, -1);
     printf("\nheed_softmax(scaled, -1) is the same in one line: %s\n",
-           heed_allclose(attention, in_one_line, 0, 1e-15, false) ? "yes" : "no");
+           heed_allclose(attention, in_one_line, 0, 1e-14, false) ? "yes" : "no");
     return heed_scope_end(&scope);
 }
