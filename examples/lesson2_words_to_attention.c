@@ -290,7 +290,7 @@ int main(int argc, char **argv)
     char **vocab = heed_alloc(room);
     const int seq_len = tokenizer(sentence, vocab);
     if (seq_len == 0) {
-        printf("There is no word in it.\n");
+        printf("There is no word in this sentence.\n");
     } else {
         heed_tensor *embeddings = embed(vocab, seq_len, argc < 2);
         const struct weights w = {

@@ -62,10 +62,11 @@ while [ -e "$scratch/$number.command" ]; do
             { echo "(example $number of $page)"; exit 1; }
         ${CC:-cc} -std=c11 -D_POSIX_C_SOURCE=200809L -O1 -Isrc -I. -Wall -Wextra "$scratch/$program.c" \
             "$build/libheed.a" -lm -pthread -o "$scratch/$program"
-        (cd "$scratch" && eval "./${command#build/}") > "$scratch/printed"
+        run=$scratch/${command#build/}
     else
-        eval "$build/${command#build/}" > "$scratch/printed"
+        run=$build/${command#build/}
     fi
+    eval "$run" > "$scratch/printed" || echo "exit status $?" >> "$scratch/printed"
     touch "$scratch/$number.lines"
     awk -v command="$command" '
     FILENAME == ARGV[1] { wanted[++count] = $0; next }
