@@ -2,6 +2,7 @@
 #include <math.h>
 
 #include "tests/parity.h"
+#include "tests/parity/rows.h"
 
 #define A in[0]
 #define B in[1]
