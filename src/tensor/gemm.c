@@ -8,7 +8,8 @@
  *      a  ____    _vv_                 of a at a time. a is read where it lies, whatever its
  *     MR |____|  |tile|                strides: each of its elements is used NR times.
  *
- * The order of the sums depends on the shape alone. */
+ * The order of the sums depends on the shape alone. A dot product has no tiles: it is summed like a
+ * line. */
 #include <string.h>
 
 #include "tensor/kernels_dtype.h"
@@ -68,8 +69,28 @@ static void store_tile(const heed_gemm *call, int64_t i0, int64_t j0, bool add, 
     }
 }
 
+/* A single result is the sum of one line of products, kept as all sums of lines are. */
+static void multiply_line(const heed_gemm *call)
+{
+    enum { PARTS = 8 };
+    const T *a = call->a, *b = call->b;
+    TOTAL part[PARTS] = {0}, sum = 0;
+    for (int64_t p = 0; p < call->k; p++, a += call->a_col, b += call->b_row) {
+        part[p % PARTS] += (TOTAL)*a * (TOTAL)*b;
+    }
+    for (int i = 0; i < PARTS; i++) {
+        sum += part[i];
+    }
+    T *c = call->c;
+    *c = (T)(call->accumulate ? (TOTAL)*c + sum : sum);
+}
+
 void KERNELS_GEMM(const heed_gemm *call)
 {
+    if (call->m == 1 && call->n == 1) {
+        multiply_line(call);
+        return;
+    }
     _Alignas(64) T panel[KC * NR];
     _Alignas(64) T tile[MR][NR];
     /* An empty sum is zero: with k = 0 one block without rows still writes c. */
