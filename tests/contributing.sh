@@ -47,6 +47,13 @@ if ! check; then
     exit 1
 fi
 echo "all three edits: built and checked"
+if (cd "$tree" && build/test_heed parity) > "$tree/log" 2>&1 ||
+    ! grep -q "cube has no row in tests/parity.def" "$tree/log"; then
+    tail -20 "$tree/log"
+    echo "nobody would notice that PyTorch was not asked"
+    exit 1
+fi
+echo "and without PyTorch's numbers: $(grep -m1 "cube has no row" "$tree/log" | cut -c1-150)"
 
 # expect LEFT_OUT WORDS WHAT
 expect() {
