@@ -57,12 +57,25 @@ TCase *files_case(Suite *suite, const char *name)
     return test_case;
 }
 
+static char paths[8][512];
+
+static char *next_path(void)
+{
+    static int next;
+    return paths[next++ % 8];
+}
+
 const char *in_folder(const char *name)
 {
-    static char paths[8][512];
-    static int next;
-    char *path = paths[next++ % 8];
+    char *path = next_path();
     snprintf(path, sizeof *paths, "%s/%s", folder, name);
+    return path;
+}
+
+const char *npy_fixture(const char *name, const char *variant)
+{
+    char *path = next_path();
+    snprintf(path, sizeof *paths, "tests/fixtures/npy/%s%s.npy", name, variant);
     return path;
 }
 
@@ -129,6 +142,25 @@ heed_tensor *load_one(const char *path, const char *name)
     heed_safetensors *file = heed_safetensors_open(path);
     heed_tensor *x = heed_safetensors_tensor(file, name);
     heed_safetensors_close(file);
+    return x;
+}
+
+heed_tensor *of_all_bits(heed_shape shape, heed_dtype dtype)
+{
+    heed_tensor *x = heed_empty(shape, dtype);
+    uint64_t state = 1;
+    for (int64_t i = 0; i < x->numel; i++) {
+        state = state * 6364136223846793005u + 1442695040888963407u;
+        const uint64_t bits = i % 5 == 0 ? UINT64_C(0x8000000080000000) >> i % 3 : state;
+        const uint32_t half = (uint32_t)(bits >> 32);
+        if (dtype == HEED_F32) {
+            memcpy((float *)x->data + i, &half, sizeof half);
+        } else if (dtype == HEED_BOOL) {
+            ((bool *)x->data)[i] = bits >> 40 & 1;
+        } else {
+            memcpy((int64_t *)x->data + i, &bits, sizeof bits);
+        }
+    }
     return x;
 }
 

@@ -12,6 +12,9 @@ void add_reference_cases(Suite *suite);
 void add_malformed_cases(Suite *suite);
 void add_checkpoint_cases(Suite *suite);
 void add_atomic_file_cases(Suite *suite);
+void add_npy_cases(Suite *suite);
+void add_malformed_npy_cases(Suite *suite);
+void add_fault_cases(Suite *suite);
 
 /* in_folder: the path of a file in that folder; the text lives until the 8th call after this.
  * files_in_folder: how many there are. */
@@ -32,6 +35,13 @@ void write_header(const char *path, const char *header, size_t size, size_t data
 /* save_one, load_one: one tensor, named "x". */
 void save_one(const char *path, heed_tensor *x);
 heed_tensor *load_one(const char *path, const char *name);
+
+/* of_all_bits: elements whose bits are of every kind, NaN and minus zero among them. */
+heed_tensor *of_all_bits(heed_shape shape, heed_dtype dtype);
+
+/* npy_fixture: the path of the file of that name and variant that numpy wrote; the text lives until
+ * the 8th call of in_folder or of this. */
+const char *npy_fixture(const char *name, const char *variant);
 
 /* expect_same_bits: a and b have one dtype and one shape and the same bits in their elements. */
 void expect_same_bits(heed_tensor *a, heed_tensor *b);

@@ -1,6 +1,6 @@
 #!/bin/sh
 # Do the programs print what they always print? Each of fixtures/output/ against the program of its
-# name.
+# name; and those that have a notebook against its numbers.
 #   tests/outputs.sh [BUILD]
 set -eu
 cd "$(dirname "$0")/.."
@@ -12,3 +12,4 @@ for expected in tests/fixtures/output/*.txt; do
     "$build/$program" > "$printed"
     diff -u "$expected" "$printed" || { echo "$program prints something else"; exit 1; }
 done
+sh tests/notebooks.sh

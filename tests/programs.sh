@@ -191,6 +191,9 @@ if [ -e /dev/full ]; then
     expect 1 "plot: cannot write /dev/full: No space" $token --steps 1 --plot /dev/full
     refuse "cannot write /dev/full: it is no file" --save /dev/full
 fi
+$token --steps 20 --logits "$scratch/logits.npy" > /dev/null 2>&1
+head -1 "$scratch/logits.npy" | grep -aq "'descr': '<f4', 'fortran_order': False, 'shape': (11, 93)" ||
+    { echo "--logits has not written the toy's logits"; exit 1; }
 cp "$model" "$scratch/before"
 status=0
 (trap '' XFSZ && ulimit -f 8 && exec $token --text "$text" --steps 1 --save "$model") \
@@ -199,6 +202,21 @@ check [ $status -eq 1 ]
 has "save: .*: File too large$" "$scratch/err"
 check cmp "$model" "$scratch/before"
 check [ "$(ls "$scratch" | grep -c tmp)" -eq 0 ]
+
+# A disk that is really full, where this user may make one.
+mkdir "$scratch/disk"
+if command -v unshare > /dev/null 2>&1 && unshare -rm true 2> /dev/null; then
+    # shellcheck disable=SC2016
+    expect 0 "^full: the old file is whole$" unshare -rm sh -c '
+        token=$1 text=$2 model=$3 disk=$4
+        mount -t tmpfs -o size=300k none "$disk" || { echo "full: the old file is whole"; exit 0; }
+        cp "$model" "$disk/model" && dd if=/dev/zero of="$disk/filler" 2> /dev/null
+        status=0
+        "$token" --text "$text" --steps 1 --save "$disk/model" > "$disk.out" 2>&1 || status=$?
+        grep "save: .*: No space left on device" "$disk.out" && [ $status -eq 1 ] || exit 1
+        cmp "$model" "$disk/model" && [ "$(ls "$disk" | wc -l)" -eq 2 ] && echo "full: the old file is whole"
+    ' sh $token "$text" "$model" "$scratch/disk"
+fi
 
 # In a terminal the progress line renews itself, and the heat map has colors; elsewhere, and where
 # the terminal is dumb, there are plain lines.

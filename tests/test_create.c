@@ -181,8 +181,8 @@ END_TEST
 typedef heed_tensor *drawing(heed_shape shape, heed_dtype dtype);
 typedef heed_tensor *drawing_like(const heed_tensor *x);
 
-/* What test_random.c holds to torch's bits, said in Heed's words: like a transposed x the numbers
- * are those of x, each in its place. */
+/* What test_random_numbers.c holds to torch's bits, said in Heed's words: like a transposed x the
+ * numbers are those of x, each in its place. */
 static void check_draws(drawing *draw, drawing_like *draw_like, heed_dtype dtype)
 {
     heed_tensor *x = heed_zeros(HEED_SHAPE(3, 5), dtype), *t = heed_transpose(x, 0, 1);

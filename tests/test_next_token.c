@@ -227,6 +227,24 @@ START_TEST(test_saved_model_is_the_same)
 }
 END_TEST
 
+/* A row of logits for each token, the last of which are those of the next. */
+START_TEST(test_logits)
+{
+    struct token_model *m = small_model(5, _i);
+    const int64_t tokens[] = {4, 0, 1, 2};
+    saved_write_logits(path_of_test, m, tokens, 4);
+    expect_no_error();
+    heed_tensor *logits = heed_load_npy(path_of_test);
+    ck_assert(logits->ndim == 2 && heed_size(logits, 0) == 4 && heed_size(logits, 1) == 5);
+    for (int64_t count = 1; count <= 4; count++) {
+        expect_close(heed_select(logits, 0, count - 1), model_next(m, tokens, count), 1e-6);
+    }
+    saved_write_logits("/heed-none/file", m, tokens, 4);
+    expect_error(HEED_ERR_FILE, "--logits: /heed-none/file: cannot make a file beside it");
+    heed_module_free(m);
+}
+END_TEST
+
 /* Files that are something else. Each row: metadata, and whether the sizes do not fit. */
 typedef struct strange_row {
     const char *format, *task, *heads, *words, *error;
@@ -335,6 +353,7 @@ Suite *next_token_suite(void)
     tcase_add_test(training, test_write_on);
     TCase *files = path_case(suite, "files");
     tcase_add_loop_test(files, test_saved_model_is_the_same, 1, 4);
+    tcase_add_loop_test(files, test_logits, 1, 4);
     tcase_add_loop_test(files, test_strange_models, 0, sizeof strange_rows / sizeof *strange_rows);
     tcase_add_test(files, test_paths);
     tcase_add_test(files, test_places);

@@ -250,6 +250,26 @@ START_TEST(test_linear)
 }
 END_TEST
 
+/* ---- embedding ---- */
+
+/* The row is zeros at first, stays what it is set to, and is never learned. */
+START_TEST(test_embedding_padding)
+{
+    const int64_t last = -1;
+    struct heed_embedding *m =
+        heed_embedding_new_with(3, 2, (heed_embedding_options){.padding_idx = &last});
+    ck_assert_int_eq(m->padding_idx, 2);
+    EXPECT_VALUES(heed_select(m->weight, 0, 2), 0, 0, 0);
+    heed_copy_into(m->weight, heed_from_f32((float[]){1, 2, 3, 4, 5, 6}, HEED_SHAPE(3, 2)));
+    heed_tensor *ids = heed_from_i64((int64_t[]){2, 0, 0, 2}, HEED_SHAPE(2, 2));
+    heed_tensor *y = heed_embedding_forward(m, ids);
+    EXPECT_VALUES(y, 0, 5, 6, 1, 2, 1, 2, 5, 6);
+    heed_backward(heed_sum(heed_mul(y, heed_add_scalar(y, 1))));
+    EXPECT_VALUES(m->weight->grad, 0, 6, 10, 0, 0, 0, 0); /* 2 ids of 2 y + 1 */
+    heed_embedding_free(m);
+}
+END_TEST
+
 /* ---- position encoding ---- */
 
 START_TEST(test_position_encoding)
@@ -322,6 +342,9 @@ START_TEST(test_tree_as_torch_prints_it)
     struct heed_embedding *e = heed_embedding_new(5, 2);
     expect_printed(e, "Embedding(5, 2)\n");
     heed_embedding_free(e);
+    e = heed_embedding_new_with(5, 2, (heed_embedding_options){.padding_idx = &(int64_t){0}});
+    expect_printed(e, "Embedding(5, 2, padding_idx=0)\n");
+    heed_embedding_free(e);
 }
 END_TEST
 
@@ -362,6 +385,7 @@ Suite *nn_suite(void)
     TCase *layers = heed_case(suite, "layers");
     tcase_add_test(layers, test_initialisation);
     tcase_add_test(layers, test_linear);
+    tcase_add_test(layers, test_embedding_padding);
     tcase_add_test(layers, test_position_encoding);
     tcase_add_test(layers, test_heat_map);
     return suite;

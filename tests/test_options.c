@@ -166,6 +166,10 @@ static const arguments job_rows[] = {
     {{"--text", "@", "--context", "4", "--plot", "@"}, "--plot is --text"},
     {{"--save", "/tmp/heed-none", "--plot", "/tmp/heed-none"}, "--plot is --save"},
     {{"--save", "/no/such/file"}, "--save: cannot write /no/such/file"},
+    {{"--text", "@", "--context", "4", "--logits", "@"}, "--logits is --text"},
+    {{"--logits", "/tmp/heed-none", "--save", "/tmp/heed-none"}, "--logits is --save"},
+    {{"--logits", "/tmp/heed-none", "--plot", "/tmp/heed-none"}, "--plot is --logits"},
+    {{"--logits", "/dev/null"}, "--logits: cannot write /dev/null: it is no file"},
     {{"--plot", "/no/such/file"}, "--plot: cannot write /no/such/file"},
     {{"--load", "/no/such/file"}, "--load: /no/such/file"},
     {{"--load", "@"}, "--load: "}, /* a text */

@@ -3,8 +3,10 @@
 
 #include <check.h>
 #include <math.h>
+#include <stdlib.h>
 #include <string.h>
 
+#include "autograd/shape.h"
 #include "random_util.h"
 #include "tensor/alloc.h"
 
@@ -26,6 +28,13 @@ START_TEST(nothing_is_drawn_for_an_empty_tensor)
     ck_assert_int_eq(heed_uniform_into(t, 0, 1), HEED_OK);
     ck_assert_int_eq(heed_normal_into(t, 0, 1), HEED_OK);
     ck_assert_int_eq(heed_bernoulli_into(t, 1), HEED_OK);
+    ck_assert_int_eq(heed_exponential_into(t, 1), HEED_OK);
+    heed_tensor *no_rows = heed_empty(HEED_SHAPE(0, 4), HEED_F32);
+    for (int replacement = 0; replacement < 2; replacement++) {
+        heed_tensor *drawn = heed_multinomial(no_rows, 2, replacement);
+        ck_assert_int_eq(heed_size(drawn, 0), 0);
+        ck_assert_int_eq(heed_size(drawn, 1), 2);
+    }
     heed_generator after = heed_get_generator();
     ck_assert(same_generator(&before, &after));
 }
@@ -85,6 +94,40 @@ START_TEST(moments_are_those_of_the_distribution)
 }
 END_TEST
 
+/* A single category, and more samples than it takes to see each: never one of probability 0. */
+START_TEST(what_has_no_probability_is_never_drawn)
+{
+    heed_tensor *p = heed_from_f64((double[]){0, 1, 0, 1e-300, 0, 5e299, 0, 0}, HEED_SHAPE(8));
+    for (int flavor = 0; flavor < 4; flavor++) {
+        heed_set_random_flavor((heed_random_flavor)flavor);
+        for (int i = 0; i < 100; i++) {
+            EXPECT_I64(heed_multinomial(p, 1, i % 2 == 0), 5);
+            const int64_t *all = heed_const_data_i64(heed_multinomial(p, 3, false));
+            ck_assert(all[0] == 5 && all[1] == 1 && all[2] == 3);
+        }
+    }
+}
+END_TEST
+
+START_TEST(categories_come_as_often_as_their_probability_says)
+{
+    enum { N = 4000 };
+    heed_tensor *p = heed_from_f32((float[]){10, 0, 30, 60}, HEED_SHAPE(4));
+    heed_tensor *rows = heed_expand(p, HEED_SHAPE(N, 4));
+    heed_manual_seed(2);
+    heed_tensor *drawn[] = {heed_multinomial(p, N, true), heed_multinomial(rows, 1, false)};
+    for (int i = 0; i < 2; i++) {
+        int count[4] = {0};
+        for (int n = 0; n < N; n++) {
+            count[heed_const_data_i64(drawn[i])[n]]++;
+        }
+        ck_assert_int_eq(count[1], 0);
+        ck_assert_int_lt(abs(count[0] - N / 10), N / 50);
+        ck_assert_int_lt(abs(count[2] - N * 3 / 10), N / 50);
+    }
+}
+END_TEST
+
 START_TEST(a_view_is_filled_and_nothing_beside_it)
 {
     heed_tensor *t = heed_zeros(HEED_SHAPE(4, 6), HEED_F32);
@@ -105,9 +148,12 @@ START_TEST(filling_raises_the_version_and_may_meet_a_leaf)
     heed_uniform_into(t, 0, 1);
     heed_normal_into(t, 0, 1);
     heed_bernoulli_into(t, 0.5);
-    ck_assert_uint_eq(t->storage->version, version + 3);
+    heed_exponential_into(t, 0.5);
+    ck_assert_uint_eq(t->storage->version, version + 4);
     ck_assert(!heed_rand(HEED_SHAPE(1), HEED_F32)->requires_grad);
+    heed_uniform_into(t, 0, 1);
     ck_assert(!heed_bernoulli(t)->requires_grad);
+    ck_assert(!heed_multinomial(t, 2, false)->requires_grad);
 }
 END_TEST
 
@@ -148,6 +194,9 @@ START_TEST(arguments_outside_their_range_are_refused)
     EXPECT_ERROR(heed_bernoulli_into(t, (double)NAN), HEED_ERR_VALUE, "p is nan");
     heed_tensor *p = heed_from_f32((float[]){0, 0.5f, NAN, 2}, HEED_SHAPE(2, 2));
     EXPECT_ERROR(heed_bernoulli(p), HEED_ERR_VALUE, "bernoulli: element 2 of p (2, 2) is nan");
+    EXPECT_ERROR(heed_multinomial(p, 1, false), HEED_ERR_VALUE, "category 0 in row 1 of p (2, 2)");
+    EXPECT_ERROR(heed_multinomial(t, 1, true), HEED_ERR_VALUE, "0 probabilities above 0");
+    EXPECT_ERROR(heed_exponential_into(t, -2), HEED_ERR_VALUE, "the rate -2 is not above 0");
     p = view(p, HEED_SHAPE(2), HEED_SHAPE(3));
     EXPECT_ERROR(heed_bernoulli(p), HEED_ERR_VALUE, "bernoulli: element 1 of p (2) is 2");
 }
@@ -185,6 +234,16 @@ START_TEST(shapes_and_memory_beyond_reach_are_refused)
         heed_fail_allocation(n);
         EXPECT_ERROR(heed_bernoulli(p), HEED_ERR_MEMORY, "memory");
     }
+    heed_tensor *ones = heed_ones(HEED_SHAPE(100), HEED_F32);
+    for (int n = 0; n < 7; n++) { /* the result, the runners, their times */
+        heed_fail_allocation(n);
+        EXPECT_ERROR(heed_multinomial(ones, 90, false), HEED_ERR_MEMORY, "memory");
+    }
+    for (int n = 0; n < 4; n++) { /* the result, the sums */
+        heed_fail_allocation(n);
+        EXPECT_ERROR(heed_multinomial(ones, 90, true), HEED_ERR_MEMORY, "memory");
+    }
+    heed_fail_allocation(-1);
     ck_assert_ptr_nonnull(heed_randn(HEED_SHAPE(100), HEED_F32));
 }
 END_TEST
@@ -198,6 +257,7 @@ START_TEST(without_a_scope_nothing_is_drawn)
     EXPECT_ERROR(heed_randint(0, 9, HEED_SHAPE(2)), HEED_ERR_SCOPE, "randint: no scope");
     EXPECT_ERROR(heed_randperm(9), HEED_ERR_SCOPE, "randperm: no scope");
     EXPECT_ERROR(heed_bernoulli(p), HEED_ERR_SCOPE, "bernoulli: no scope");
+    EXPECT_ERROR(heed_multinomial(p, 1, true), HEED_ERR_SCOPE, "multinomial: no scope");
     ck_assert_int_eq(heed_uniform_into(p, 0, 1), HEED_OK); /* a parameter needs none */
     heed_release(p);
     heed_scope_begin(&scope);
@@ -214,6 +274,8 @@ START_TEST(while_an_error_is_pending_nothing_is_drawn)
     ck_assert_ptr_null(heed_randint(1, 0, HEED_SHAPE(2)));
     ck_assert_ptr_null(heed_randperm(-5));
     ck_assert_ptr_null(heed_bernoulli(NULL));
+    ck_assert_ptr_null(heed_multinomial(NULL, 0, true));
+    ck_assert_int_eq(heed_exponential_into(t, -1), HEED_ERR_VALUE);
     ck_assert_int_eq(heed_uniform_into(t, 0, 1), HEED_ERR_VALUE);
     ck_assert_int_eq(heed_normal_into(NULL, 0, 1), HEED_ERR_VALUE);
     ck_assert_int_eq(heed_bernoulli_into(t, 7), HEED_ERR_VALUE);
@@ -239,6 +301,8 @@ Suite *random_misuse_suite(void)
     tcase_add_test(tests, numbers_stay_in_their_range);
     tcase_add_test(tests, a_draw_that_equals_its_probability_is_0);
     tcase_add_test(tests, moments_are_those_of_the_distribution);
+    tcase_add_test(tests, what_has_no_probability_is_never_drawn);
+    tcase_add_test(tests, categories_come_as_often_as_their_probability_says);
     tcase_add_test(tests, a_view_is_filled_and_nothing_beside_it);
     tcase_add_test(tests, filling_raises_the_version_and_may_meet_a_leaf);
     tcase_add_test(tests, dtypes_without_these_numbers_are_refused);

@@ -13,26 +13,6 @@ Suite *files_suite(void);
 
 /* ---- there and back ---- */
 
-/* Elements whose bits are of every kind, NaN and minus zero among them. */
-static heed_tensor *of_all_bits(heed_shape shape, heed_dtype dtype)
-{
-    heed_tensor *x = heed_empty(shape, dtype);
-    uint64_t state = 1;
-    for (int64_t i = 0; i < x->numel; i++) {
-        state = state * 6364136223846793005u + 1442695040888963407u;
-        const uint64_t bits = i % 5 == 0 ? UINT64_C(0x8000000080000000) >> i % 3 : state;
-        const uint32_t half = (uint32_t)(bits >> 32);
-        if (dtype == HEED_F32) {
-            memcpy((float *)x->data + i, &half, sizeof half);
-        } else if (dtype == HEED_BOOL) {
-            ((bool *)x->data)[i] = bits >> 40 & 1;
-        } else {
-            memcpy((int64_t *)x->data + i, &bits, sizeof bits);
-        }
-    }
-    return x;
-}
-
 static void there_and_back(heed_tensor *x)
 {
     const uint32_t version = x->storage->version;
@@ -363,5 +343,8 @@ Suite *files_suite(void)
     add_malformed_cases(suite);
     add_checkpoint_cases(suite);
     add_atomic_file_cases(suite);
+    add_npy_cases(suite);
+    add_malformed_npy_cases(suite);
+    add_fault_cases(suite);
     return suite;
 }

@@ -136,21 +136,28 @@ static void take_prompt(job *j)
 
 /* ---- outputs and memory ---- */
 
+/* One file cannot be both, but for a model that is loaded and saved. */
 static void check_outputs(const options *o)
 {
-    if (o->save != NULL) {
-        saved_check_path("--save", o->save, false);
-    }
-    if (o->plot != NULL) {
-        saved_check_path("--plot", o->plot, true);
-    }
-    const char *overwritten = saved_same_path(o->save, o->text)   ? "--save is --text"
-                              : saved_same_path(o->plot, o->text) ? "--plot is --text"
-                              : saved_same_path(o->plot, o->load) ? "--plot is --load"
-                              : saved_same_path(o->plot, o->save) ? "--plot is --save"
-                                                                  : NULL;
-    if (overwritten != NULL) {
-        heed_fail(HEED_ERR_VALUE, "%s: one file cannot be both", overwritten);
+    const struct {
+        const char *flag, *path;
+        bool written, device;
+    } files[] = {{"--text", o->text, false, false},
+                 {"--load", o->load, false, false},
+                 {"--save", o->save, true, false},
+                 {"--logits", o->logits, true, false},
+                 {"--plot", o->plot, true, true}};
+    for (int i = 0; i < 5; i++) {
+        if (files[i].written && files[i].path != NULL) {
+            saved_check_path(files[i].flag, files[i].path, files[i].device);
+        }
+        for (int j = 0; j < i && files[i].written; j++) {
+            if (saved_same_path(files[i].path, files[j].path) &&
+                !(files[i].path == o->save && files[j].path == o->load)) {
+                heed_fail(HEED_ERR_VALUE, "%s is %s: one file cannot be both", files[i].flag,
+                          files[j].flag);
+            }
+        }
     }
 }
 

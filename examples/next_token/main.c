@@ -168,6 +168,11 @@ static heed_status keep(const watcher *w)
     if (j->options.save != NULL) {
         saved_write(j->options.save, j->model, j->task, &j->vocabulary);
     }
+    if (j->options.logits != NULL) {
+        int64_t count = 0;
+        const int64_t *tokens = job_sample(j, INT64_MAX, &count);
+        saved_write_logits(j->options.logits, j->model, tokens, count);
+    }
     if (j->options.plot != NULL) {
         draw(w);
     }
@@ -201,7 +206,8 @@ static heed_status run(const job *j, const toy_language *language)
     if (toy) {
         show_before(j, language);
     }
-    if (!flush_output() && j->options.save == NULL && j->options.plot == NULL) {
+    if (!flush_output() && j->options.save == NULL && j->options.logits == NULL &&
+        j->options.plot == NULL) {
         return HEED_OK; /* nobody is there to see the rest */
     }
     if (j->options.steps > 0) {

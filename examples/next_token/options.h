@@ -43,6 +43,8 @@ typedef enum options_task { TASK_TOY, TASK_CHAR, TASK_WORD, TASKS } options_task
       "tokens that it writes, at most")                                                            \
     X(REAL,   temperature, "X",         0, 100,       0,    0.8,  0.8,                             \
       "0: the likeliest token; 1: drawn by its chances; between: drawn, but safer")                \
+    X(STRING, logits,      "FILE",      0, 0,         0,    0,    0,                               \
+      "write what it foresees at each token of the prompt there, as numpy's .npy")                 \
     X(STRING, plot,        "FILE",      0, 0,         0,    0,    0,                               \
       "draw the losses and the attention of each head there, as SVG")
 /* clang-format on */

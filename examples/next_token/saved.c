@@ -14,7 +14,7 @@ static const char *const tasks[TASKS] = {"toy", "char", "word"};
 /* Library functions name themselves in messages; a user knows only the flag. */
 static heed_status name_flag(const char *flag, heed_status status)
 {
-    char message[512];
+    char message[8192];
     if (heed_error_pending() != HEED_OK && status != HEED_ERR_MEMORY) {
         heed_error();
         snprintf(message, sizeof message, "%s", heed_error_message());
@@ -96,6 +96,16 @@ heed_status saved_write(const char *path, struct token_model *m, options_task ta
     heed_save_state_dict(m, path, about);
     text_free(&words);
     return name_flag("--save", HEED_ERR_FILE);
+}
+
+heed_status saved_write_logits(const char *path, struct token_model *m, const int64_t *tokens,
+                               int64_t count)
+{
+    heed_scope scope;
+    heed_scope_begin_no_grad(&scope);
+    heed_save_npy(model_forward(m, heed_from_i64(tokens, HEED_SHAPE(count))), path);
+    heed_scope_end(&scope);
+    return name_flag("--logits", HEED_ERR_FILE);
 }
 
 /* ---- is there a way to write? ---- */

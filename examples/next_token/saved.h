@@ -22,6 +22,11 @@ heed_status saved_load(const char *path, struct token_model *m);
 heed_status saved_write(const char *path, struct token_model *m, options_task task,
                         const vocabulary *v);
 
+/* saved_write_logits: the logits (count, words) of what follows each of `count` tokens, at most the
+ * model's context, as a .npy file. */
+heed_status saved_write_logits(const char *path, struct token_model *m, const int64_t *tokens,
+                               int64_t count);
+
 /* saved_check_path: could a file be written there? Found out before the training, by making one and
  * taking it away. `device`: something that is no file is fine too. `flag` is for the message.
  * HEED_ERR_VALUE: no. */

@@ -9,6 +9,7 @@
 #include <unistd.h>
 
 #include "nn/file_error.h"
+#include "tensor/create.h"
 
 enum { NO_OLD_FILE = -1, MOST_LINKS = 40, TRIES = 1000, MOST_AT_ONCE = 1 << 30 };
 
@@ -123,6 +124,21 @@ heed_status heed_atomic_write(heed_atomic_file *file, const void *data, size_t s
         }
     }
     return heed_error_pending();
+}
+
+size_t heed_room_to_write(const heed_tensor *t)
+{
+    return heed_is_contiguous(t) ? 0 : (size_t)t->numel * heed_dtype_size(t->dtype);
+}
+
+heed_status heed_atomic_write_tensor(heed_atomic_file *file, const heed_tensor *t, void *room)
+{
+    const void *data = t->data;
+    if (heed_room_to_write(t) > 0) {
+        heed_copy_out(t, room, t->numel);
+        data = room;
+    }
+    return heed_atomic_write(file, data, (size_t)t->numel * heed_dtype_size(t->dtype));
 }
 
 /* ---- the end ---- */

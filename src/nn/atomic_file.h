@@ -11,7 +11,7 @@
 #ifndef HEED_NN_ATOMIC_FILE_H
 #define HEED_NN_ATOMIC_FILE_H
 
-#include "tensor/error.h"
+#include "tensor/tensor.h"
 
 #include <stddef.h>
 
@@ -28,5 +28,11 @@ typedef struct heed_atomic_file {
 heed_status heed_atomic_begin(heed_atomic_file *file, const char *function, const char *path);
 heed_status heed_atomic_write(heed_atomic_file *file, const void *data, size_t size);
 heed_status heed_atomic_end(heed_atomic_file *file);
+
+/* heed_atomic_write_tensor: the elements of t row by row, whatever view it is. `room`, which is to be
+ * found before the file is begun, so that from there on only the system can fail, holds
+ * heed_room_to_write(t) bytes: none if the elements already lie so. */
+heed_status heed_atomic_write_tensor(heed_atomic_file *file, const heed_tensor *t, void *room);
+size_t heed_room_to_write(const heed_tensor *t);
 
 #endif

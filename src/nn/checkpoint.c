@@ -26,7 +26,7 @@ heed_status heed_save_state_dict(void *module, const char *path, const heed_meta
 
 typedef struct mentions {
     int count, shown;
-    char text[96];
+    char text[2400]; /* some eighty names; three such texts fit into a message */
 } mentions;
 
 /* Counts one, and names it while there is room. */
@@ -46,20 +46,18 @@ static void mention(mentions *m, const char *format, ...)
     m->count++;
 }
 
-/* "; 3 missing: a, b and 1 more" */
-static heed_text text_of(const mentions *m, const char *what, bool *first)
+/* Adds "; 3 missing: a, b and 1 more" to a text. */
+static void tell(char *text, size_t size, const mentions *m, const char *what)
 {
-    heed_text text = {""};
+    const size_t used = strlen(text);
     char more[32] = "";
     if (m->count > m->shown) {
         snprintf(more, sizeof more, " and %d more", m->count - m->shown);
     }
     if (m->count > 0) {
-        snprintf(text.text, sizeof text.text, "%s%d %s: %s%s", *first ? "" : "; ", m->count, what,
+        snprintf(text + used, size - used, "%s%d %s: %s%s", used > 0 ? "; " : "", m->count, what,
                  m->text, more);
-        *first = false;
     }
-    return text;
 }
 
 typedef struct report {
@@ -68,13 +66,12 @@ typedef struct report {
 
 static heed_status fail(const report *r, const heed_safetensors *file, const heed_module *module)
 {
-    bool first = true;
-    const heed_text different = text_of(&r->different, "of another shape or dtype", &first);
-    const heed_text missing = text_of(&r->missing, "missing", &first);
-    const heed_text unexpected = text_of(&r->unexpected, "unexpected", &first);
-    return heed_fail(HEED_ERR_VALUE, "%s: %s does not fit this %s: %s%s%s", loading,
-                     heed_show_path(file->path).text, module->kind->name, different.text,
-                     missing.text, unexpected.text);
+    char text[3 * sizeof r->missing.text + 300] = "";
+    tell(text, sizeof text, &r->different, "of another shape or dtype");
+    tell(text, sizeof text, &r->missing, "missing");
+    tell(text, sizeof text, &r->unexpected, "unexpected");
+    return heed_fail(HEED_ERR_VALUE, "%s: %s does not fit this %s: %s", loading,
+                     heed_show_path(file->path).text, module->kind->name, text);
 }
 
 /* ---- comparing ---- */

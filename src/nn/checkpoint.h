@@ -32,7 +32,7 @@ typedef struct heed_load_options {
  * one, as for safetensors.torch.load_model.
  *
  * HEED_ERR_VALUE: names that are missing or unexpected, and shapes or dtypes that differ: one
- * sentence tells all. */
+ * sentence tells all, of each kind the first 2400 characters and how many more there are. */
 heed_status heed_load_state_dict(void *module, const char *path, heed_load_options options);
 
 HEED_END_DECLS

@@ -1,11 +1,12 @@
-/* Initialisers. The bounds are computed in double, as torch does, and cast by the generator. */
+/* Initialisers. Bounds and deviations are computed in double, as torch does, and cast by the
+ * generator. */
 #include "nn/init.h"
 
 #include <math.h>
 
 #include "tensor/random.h"
 
-static heed_status check_matrix(const char *function, const heed_tensor *w)
+static heed_status check(const char *function, const heed_tensor *w, bool known, double factor)
 {
     if (heed_error_pending() || w == NULL) {
         return heed_fail(HEED_ERR_NULL, "%s: w is NULL", function);
@@ -14,34 +15,69 @@ static heed_status check_matrix(const char *function, const heed_tensor *w)
         return heed_fail(HEED_ERR_SHAPE, "%s: w has %d dims, not 2: (fan_out, fan_in)", function,
                          w->ndim);
     }
-    return HEED_OK;
+    if (!heed_is_float(w->dtype)) {
+        return heed_fail(HEED_ERR_DTYPE, "%s: w is %s, not a float", function,
+                         heed_dtype_name(w->dtype));
+    }
+    return known ? HEED_OK
+                 : heed_fail(HEED_ERR_VALUE, "%s: %g; the gain is 0 or above, a any finite number",
+                             function, factor);
+}
+
+static heed_status check_slope(const char *function, const heed_tensor *w, double a)
+{
+    return check(function, w, isfinite(a), a);
+}
+
+static heed_status check_gain(const char *function, const heed_tensor *w, double gain)
+{
+    return check(function, w, isfinite(gain) && gain >= 0, gain);
+}
+
+/* The standard deviations that the two papers ask for. */
+static double kaiming_std(const heed_tensor *w, double a)
+{
+    const double gain = sqrt(2 / (1 + a * a));
+    return gain / sqrt((double)w->shape[1]);
+}
+
+static double xavier_std(const heed_tensor *w, double gain)
+{
+    return gain * sqrt(2.0 / (double)(w->shape[0] + w->shape[1]));
+}
+
+/* Without elements there is nothing to draw, and the fans may be 0. */
+static heed_status fill_uniform(heed_tensor *w, double std)
+{
+    const double bound = sqrt(3) * std;
+    return w->numel == 0 ? HEED_OK : heed_uniform_into(w, -bound, bound);
+}
+
+static heed_status fill_normal(heed_tensor *w, double std)
+{
+    return w->numel == 0 ? HEED_OK : heed_normal_into(w, 0, std);
 }
 
 heed_status heed_kaiming_uniform_into(heed_tensor *w, double a)
 {
-    heed_status status = check_matrix("kaiming_uniform_into", w);
-    if (status != HEED_OK) {
-        return status;
-    }
-    if (w->numel == 0) {
-        return HEED_OK; /* nothing to draw, and fan_in may be 0 */
-    }
-    const double gain = sqrt(2 / (1 + a * a));
-    const double std = gain / sqrt((double)heed_size(w, 1));
-    const double bound = sqrt(3) * std;
-    return heed_uniform_into(w, -bound, bound);
+    const heed_status status = check_slope("kaiming_uniform_into", w, a);
+    return status == HEED_OK ? fill_uniform(w, kaiming_std(w, a)) : status;
+}
+
+heed_status heed_kaiming_normal_into(heed_tensor *w, double a)
+{
+    const heed_status status = check_slope("kaiming_normal_into", w, a);
+    return status == HEED_OK ? fill_normal(w, kaiming_std(w, a)) : status;
 }
 
 heed_status heed_xavier_uniform_into(heed_tensor *w, double gain)
 {
-    heed_status status = check_matrix("xavier_uniform_into", w);
-    if (status != HEED_OK) {
-        return status;
-    }
-    if (w->numel == 0) {
-        return HEED_OK;
-    }
-    const double std = gain * sqrt(2.0 / (double)(heed_size(w, 0) + heed_size(w, 1)));
-    const double bound = sqrt(3) * std;
-    return heed_uniform_into(w, -bound, bound);
+    const heed_status status = check_gain("xavier_uniform_into", w, gain);
+    return status == HEED_OK ? fill_uniform(w, xavier_std(w, gain)) : status;
+}
+
+heed_status heed_xavier_normal_into(heed_tensor *w, double gain)
+{
+    const heed_status status = check_gain("xavier_normal_into", w, gain);
+    return status == HEED_OK ? fill_normal(w, xavier_std(w, gain)) : status;
 }

@@ -8,19 +8,28 @@
 
 HEED_BEGIN_DECLS
 
-/* heed_kaiming_uniform_into: as torch.nn.init.kaiming_uniform_(w, a) (He et al., 2015)
+/* heed_kaiming_uniform_into, heed_kaiming_normal_into: as torch.nn.init.kaiming_uniform_(w, a) and
+ * kaiming_normal_ (He et al., 2015)
  *
- *   w (fan_out, fan_in)    uniform in +-sqrt(3) sqrt(2 / (1 + a^2)) / sqrt(fan_in)
+ *   w (fan_out, fan_in)    std = sqrt(2 / (1 + a^2)) / sqrt(fan_in)
+ *                          uniform in +-sqrt(3) std, or normal with mean 0
  *
- * HEED_ERR_SHAPE: w does not have 2 dims. HEED_ERR_DTYPE: no floats. */
+ * a is the slope of a leaky ReLU below 0; 0 is for a ReLU, sqrt(5) is what Linear takes.
+ *
+ * HEED_ERR_SHAPE: w does not have 2 dims. HEED_ERR_DTYPE: no floats. HEED_ERR_VALUE: a is not
+ * finite. */
 heed_status heed_kaiming_uniform_into(heed_tensor *w, double a);
+heed_status heed_kaiming_normal_into(heed_tensor *w, double a);
 
-/* heed_xavier_uniform_into: as torch.nn.init.xavier_uniform_(w, gain) (Glorot and Bengio, 2010)
+/* heed_xavier_uniform_into, heed_xavier_normal_into: as torch.nn.init.xavier_uniform_(w, gain) and
+ * xavier_normal_ (Glorot and Bengio, 2010)
  *
- *   w (fan_out, fan_in)    uniform in +-gain sqrt(6 / (fan_in + fan_out))
+ *   w (fan_out, fan_in)    std = gain sqrt(2 / (fan_in + fan_out))
+ *                          uniform in +-sqrt(3) std, or normal with mean 0
  *
- * Errors as above. */
+ * Errors as above; HEED_ERR_VALUE: a gain below 0 or not finite. */
 heed_status heed_xavier_uniform_into(heed_tensor *w, double gain);
+heed_status heed_xavier_normal_into(heed_tensor *w, double gain);
 
 HEED_END_DECLS
 #endif

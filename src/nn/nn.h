@@ -18,6 +18,7 @@
 #include "nn/optim.h"
 
 #include "nn/checkpoint.h"
+#include "nn/npy.h"
 #include "nn/safetensors.h"
 
 #include "nn/picture.h"

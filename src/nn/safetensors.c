@@ -1,82 +1,30 @@
 /* Reading safetensors files. The header is safetensors_header.c's, writing is safetensors_save.c's.
- *
- * The file stays open, and tensors are read at their place (pread), so that several threads can read
- * from one. */
+ * The file stays open, and each tensor is read when it is asked for. */
 #include "nn/safetensors.h"
 
-#include <errno.h>
-#include <fcntl.h>
-#include <math.h>
 #include <string.h>
-#include <sys/stat.h>
-#include <unistd.h>
 
 #include "nn/file_error.h"
 #include "nn/safetensors_header.h"
 #include "tensor/alloc.h"
 #include "tensor/create.h"
 
-#if __BYTE_ORDER__ != __ORDER_LITTLE_ENDIAN__
-#error "safetensors files are little-endian, and so must the machine be"
-#endif
-
-enum { LENGTH = 8, MOST_AT_ONCE = 1 << 30 }; /* LENGTH bytes say how long the header is */
-
-static heed_status read_at(const char *function, const heed_safetensors *file, void *to,
-                           int64_t size, int64_t at)
-{
-    while (size > 0) {
-        const ssize_t got =
-            pread(file->fd, to, (size_t)(size < MOST_AT_ONCE ? size : MOST_AT_ONCE), (off_t)at);
-        if (got < 0 && errno == EINTR) {
-            continue;
-        }
-        if (got < 0) {
-            return heed_fail_file(function, file->path, "read it", errno);
-        }
-        if (got == 0) {
-            return heed_fail(HEED_ERR_FILE, "%s: %s: it has become shorter: it ends at byte %lld",
-                             function, heed_show_path(file->path).text, (long long)at);
-        }
-        to = (char *)to + got;
-        size -= got;
-        at += got;
-    }
-    return HEED_OK;
-}
+enum { LENGTH = 8 }; /* bytes that say how long the header is */
 
 /* ---- opening ---- */
 
-static heed_status open_regular(const char *function, heed_safetensors *file, int64_t *size)
-{
-    struct stat about;
-    file->fd = open(file->path, O_RDONLY | O_CLOEXEC | O_NONBLOCK); /* a pipe must not block */
-    if (file->fd < 0) {
-        return heed_fail_file(function, file->path, "open it", errno);
-    }
-    if (fstat(file->fd, &about) != 0) {
-        return heed_fail_file(function, file->path, "look at it", errno);
-    }
-    if (!S_ISREG(about.st_mode)) {
-        return heed_fail(HEED_ERR_FILE, "%s: %s: it is %s", function,
-                         heed_show_path(file->path).text,
-                         S_ISDIR(about.st_mode) ? "a directory" : "no regular file");
-    }
-    *size = about.st_size;
-    return HEED_OK;
-}
-
-static heed_status read_header(const char *function, heed_safetensors *file, int64_t size)
+static heed_status read_header(const char *function, heed_safetensors *file)
 {
     heed_file_header *header = &file->header;
     const char *path = file->path;
+    const int64_t size = file->in.size;
     unsigned char bytes[LENGTH];
     uint64_t length = 0;
     if (size < LENGTH) {
         return heed_fail(HEED_ERR_FORMAT, "%s: %s: %lld bytes are too short for a safetensors file",
                          function, heed_show_path(path).text, (long long)size);
     }
-    if (read_at(function, file, bytes, LENGTH, 0) != HEED_OK) {
+    if (heed_input_read(&file->in, function, bytes, LENGTH, 0) != HEED_OK) {
         return heed_error_pending();
     }
     memcpy(&length, bytes, LENGTH);
@@ -94,7 +42,7 @@ static heed_status read_header(const char *function, heed_safetensors *file, int
     header->size = (size_t)length;
     header->text[length] = '\0';
     file->data = LENGTH + (int64_t)length;
-    if (read_at(function, file, header->text, (int64_t)length, LENGTH) != HEED_OK) {
+    if (heed_input_read(&file->in, function, header->text, (int64_t)length, LENGTH) != HEED_OK) {
         return heed_error_pending();
     }
     return heed_file_header_read(header, function, path, size - file->data);
@@ -102,7 +50,6 @@ static heed_status read_header(const char *function, heed_safetensors *file, int
 
 heed_safetensors *heed_file_open(const char *function, const char *path)
 {
-    int64_t size = 0;
     if (heed_error_pending()) {
         return NULL;
     }
@@ -114,12 +61,12 @@ heed_safetensors *heed_file_open(const char *function, const char *path)
     if (file == NULL) {
         return NULL;
     }
-    file->fd = -1;
+    file->in.fd = -1;
     file->path = heed_alloc(strlen(path) + 1);
     if (file->path != NULL) {
         strcpy(file->path, path);
-        if (open_regular(function, file, &size) == HEED_OK &&
-            read_header(function, file, size) == HEED_OK) {
+        if (heed_input_open(&file->in, function, file->path) == HEED_OK &&
+            read_header(function, file) == HEED_OK) {
             return file;
         }
     }
@@ -137,9 +84,7 @@ void heed_safetensors_close(heed_safetensors *file)
     if (file == NULL) {
         return;
     }
-    if (file->fd >= 0) {
-        close(file->fd);
-    }
+    heed_input_close(&file->in);
     if (file->path != NULL) {
         heed_free(file->path, strlen(file->path) + 1);
     }
@@ -203,59 +148,6 @@ const heed_metadata *heed_safetensors_all_metadata(const heed_safetensors *file)
 
 /* ---- tensors ---- */
 
-static float from_bits(uint32_t bits)
-{
-    float value;
-    memcpy(&value, &bits, sizeof value);
-    return value;
-}
-
-/* Half precision: a sign, 5 bits of exponent and 10 of fraction. */
-static float from_f16(uint16_t h)
-{
-    const uint32_t sign = (uint32_t)(h >> 15) << 31, exponent = h >> 10 & 31, fraction = h & 1023;
-    if (exponent == 0) {
-        const float value = ldexpf((float)fraction, -24); /* zero and what is below 2^-14 */
-        return sign != 0 ? -value : value;
-    }
-    if (exponent == 31) {
-        return from_bits(sign | 0x7f800000 | fraction << 13); /* inf and NaN */
-    }
-    return from_bits(sign | (exponent + 127 - 15) << 23 | fraction << 13);
-}
-
-/* bfloat16 is the upper half of a float. */
-static float from_bf16(uint16_t h)
-{
-    return from_bits((uint32_t)h << 16);
-}
-
-/* Reads 16-bit floats, a few hundred at a time. */
-static heed_status read_halves(const char *function, const heed_safetensors *file, float *to,
-                               const heed_file_tensor *tensor)
-{
-    const bool brain = tensor->dtype->name[0] == 'B';
-    uint16_t halves[512];
-    for (int64_t i = 0, n; i < tensor->numel; i += n) {
-        n = tensor->numel - i < 512 ? tensor->numel - i : 512;
-        if (read_at(function, file, halves, 2 * n, file->data + tensor->begin + 2 * i) != HEED_OK) {
-            return heed_error_pending();
-        }
-        for (int64_t j = 0; j < n; j++) {
-            to[i + j] = brain ? from_bf16(halves[j]) : from_f16(halves[j]);
-        }
-    }
-    return HEED_OK;
-}
-
-/* A bool is 0 or 1; a byte may be anything. */
-static void make_bools(unsigned char *bytes, int64_t count)
-{
-    for (int64_t i = 0; i < count; i++) {
-        bytes[i] = bytes[i] != 0;
-    }
-}
-
 heed_tensor *heed_file_read(const char *function, const heed_safetensors *file,
                             const heed_file_tensor *tensor)
 {
@@ -277,14 +169,7 @@ heed_tensor *heed_file_read(const char *function, const heed_safetensors *file,
     if (t == NULL) {
         return NULL;
     }
-    if (dtype->bits == 16) {
-        read_halves(function, file, t->data, tensor);
-    } else {
-        read_at(function, file, t->data, tensor->end - tensor->begin, file->data + tensor->begin);
-    }
-    if (dtype->as == HEED_BOOL) {
-        make_bools(t->data, t->numel);
-    }
+    heed_input_elements(&file->in, function, t, dtype, false, file->data + tensor->begin);
     return heed_error_pending() ? NULL : t;
 }
 

@@ -15,18 +15,33 @@
 #include "tensor/alloc.h"
 
 static const heed_file_dtype dtypes[] = {
-    {"F32", 32, HEED_F32},           {"F64", 64, HEED_F64},           {"I64", 64, HEED_I64},
-    {"BOOL", 8, HEED_BOOL},          {"F16", 16, HEED_F32},           {"BF16", 16, HEED_F32},
-    {"F4", 4, HEED_DTYPES},          {"F6_E2M3", 6, HEED_DTYPES},     {"F6_E3M2", 6, HEED_DTYPES},
-    {"F8_E5M2", 8, HEED_DTYPES},     {"F8_E4M3", 8, HEED_DTYPES},     {"F8_E8M0", 8, HEED_DTYPES},
-    {"F8_E4M3FNUZ", 8, HEED_DTYPES}, {"F8_E5M2FNUZ", 8, HEED_DTYPES}, {"I8", 8, HEED_DTYPES},
-    {"U8", 8, HEED_DTYPES},          {"I16", 16, HEED_DTYPES},        {"U16", 16, HEED_DTYPES},
-    {"I32", 32, HEED_DTYPES},        {"U32", 32, HEED_DTYPES},        {"U64", 64, HEED_DTYPES},
-    {"C64", 64, HEED_DTYPES},
+    {"F32", 32, HEED_F32, HEED_DECODE_COPY},
+    {"F64", 64, HEED_F64, HEED_DECODE_COPY},
+    {"I64", 64, HEED_I64, HEED_DECODE_COPY},
+    {"BOOL", 8, HEED_BOOL, HEED_DECODE_BOOL},
+    {"F16", 16, HEED_F32, HEED_DECODE_F16},
+    {"BF16", 16, HEED_F32, HEED_DECODE_BF16},
+#define NOT_IN_HEED(name, bits)                                                                    \
+    {                                                                                              \
+        name, bits, HEED_DTYPES, HEED_DECODE_COPY                                                  \
+    }
+    NOT_IN_HEED("F4", 4),
+    NOT_IN_HEED("F6_E2M3", 6),
+    NOT_IN_HEED("F6_E3M2", 6),
+    NOT_IN_HEED("F8_E5M2", 8),
+    NOT_IN_HEED("F8_E4M3", 8),
+    NOT_IN_HEED("F8_E8M0", 8),
+    NOT_IN_HEED("F8_E4M3FNUZ", 8),
+    NOT_IN_HEED("F8_E5M2FNUZ", 8),
+    NOT_IN_HEED("I8", 8),
+    NOT_IN_HEED("U8", 8),
+    NOT_IN_HEED("I16", 16),
+    NOT_IN_HEED("U16", 16),
+    NOT_IN_HEED("I32", 32),
+    NOT_IN_HEED("U32", 32),
+    NOT_IN_HEED("U64", 64),
+    NOT_IN_HEED("C64", 64),
 };
-
-/* No file or memory holds more, and their bits can be counted. */
-static const int64_t most_elements = INT64_C(1) << 56;
 
 /* One reading. */
 typedef struct reader {
@@ -80,21 +95,19 @@ static bool read_dtype(reader *r, heed_file_tensor *t)
 
 static bool read_shape(reader *r, heed_file_tensor *t)
 {
-    int64_t reach = 1; /* the product without zeros, which must not hide an overflow */
-    t->numel = 1;
+    heed_dim_count count = HEED_NO_DIMS;
+    bool fits = true;
     heed_json_take(&r->json, '[');
     for (bool first = true; heed_json_more(&r->json, ']', &first); t->ndim++) {
         const int64_t size = heed_json_number(&r->json);
-        if (size > 0 && __builtin_mul_overflow(reach, size, &reach)) {
-            reach = INT64_MAX;
-        }
-        t->numel = t->numel > 0 && size > 0 ? reach : 0;
+        fits = heed_count_dim(&count, size);
         if (t->ndim < HEED_MAX_DIMS) {
             t->shape[t->ndim] = size;
         }
     }
+    t->numel = count.numel;
     return r->json.wrong == NULL &&
-           (reach <= most_elements || fail(r, "its shape has more elements than a file can hold"));
+           (fits || fail(r, "its shape has more elements than a file can hold"));
 }
 
 static bool read_offsets(reader *r, heed_file_tensor *t)

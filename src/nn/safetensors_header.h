@@ -3,16 +3,10 @@
 #ifndef HEED_NN_SAFETENSORS_HEADER_H
 #define HEED_NN_SAFETENSORS_HEADER_H
 
+#include "nn/input.h"
 #include "nn/safetensors.h"
 
 enum { HEED_MOST_HEADER = 100000000 }; /* bytes, as the format has it */
-
-/* A dtype of the format. */
-typedef struct heed_file_dtype {
-    const char *name;
-    int bits;      /* of an element */
-    heed_dtype as; /* what it is read as; HEED_DTYPES: Heed has nothing for it */
-} heed_file_dtype;
 
 typedef struct heed_file_tensor {
     const char *name;
@@ -45,7 +39,7 @@ const heed_file_tensor *heed_file_tensor_find(const heed_file_header *header, co
 /* ---- what the files of this folder share ---- */
 
 struct heed_safetensors {
-    int fd;
+    heed_input in;
     char *path;
     int64_t data; /* where it begins */
     heed_file_header header;

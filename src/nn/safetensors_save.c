@@ -11,7 +11,6 @@
 #include "nn/safetensors.h"
 #include "nn/safetensors_header.h"
 #include "tensor/alloc.h"
-#include "tensor/create.h"
 
 /* ---- text that grows ---- */
 
@@ -81,7 +80,7 @@ typedef struct saving {
     entry *entries;
     size_t count;
     text header; /* with its length before it */
-    void *room;  /* for the elements of a view */
+    void *room;  /* for the elements of the largest view */
     size_t room_size;
 } saving;
 
@@ -260,28 +259,14 @@ static heed_status make_header(saving *s, const heed_metadata *metadata)
 
 /* ---- the file ---- */
 
-/* Room for the largest view is found before the file is begun: from there on only the system can
- * fail. */
 static heed_status make_room(saving *s)
 {
     for (size_t i = 0; i < s->count; i++) {
-        const size_t size = (size_t)bytes_of(s->entries[i].tensor);
-        if (!heed_is_contiguous(s->entries[i].tensor) && size > s->room_size) {
-            s->room_size = size;
-        }
+        const size_t size = heed_room_to_write(s->entries[i].tensor);
+        s->room_size = size > s->room_size ? size : s->room_size;
     }
     s->room = heed_alloc(s->room_size);
     return heed_error_pending();
-}
-
-static void write_tensor(const saving *s, heed_atomic_file *file, const heed_tensor *t)
-{
-    const void *data = t->data;
-    if (!heed_is_contiguous(t)) {
-        heed_copy_out(t, s->room, t->numel);
-        data = s->room;
-    }
-    heed_atomic_write(file, data, (size_t)bytes_of(t));
 }
 
 static void write_file(const saving *s)
@@ -290,7 +275,7 @@ static void write_file(const saving *s)
     heed_atomic_begin(&file, s->function, s->path);
     heed_atomic_write(&file, s->header.data, s->header.size);
     for (size_t i = 0; i < s->count && !heed_error_pending(); i++) {
-        write_tensor(s, &file, s->entries[i].tensor);
+        heed_atomic_write_tensor(&file, s->entries[i].tensor, s->room);
     }
     heed_atomic_end(&file);
 }

@@ -56,7 +56,8 @@ heed_status heed_error_pending(void);
 heed_status heed_error(void);
 
 /* heed_error_message: the sentence of this thread's last error, "" before the first. It names the
- * operation, the shapes and a way out, and stays readable after heed_error() until the next one. */
+ * operation, the shapes and a way out, and stays readable after heed_error() until the next one. What
+ * is longer than some 8,000 characters is cut. */
 const char *heed_error_message(void);
 
 /* heed_status_name: "HEED_ERR_SHAPE" for HEED_ERR_SHAPE. */

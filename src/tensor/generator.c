@@ -1,11 +1,9 @@
-/* The Mersenne twister MT19937, its uniform and Bernoulli numbers, and each thread's generator.
+/* The Mersenne twister MT19937, its uniform, Bernoulli and exponential numbers, and each thread's generator.
  *
  * The twister is Makoto Matsumoto's and Takuji Nishimura's (ACM TOMACS 8, 1998). What is made of
  * its words follows PyTorch's CPU generator to the bit, so the order of the draws, the masks and
  * which sums round once are not free. Normal numbers are in normal.c. */
 #include "tensor/generator.h"
-
-#include <math.h>
 
 #include "tensor/thread.h"
 
@@ -138,6 +136,21 @@ BERNOULLI(f32, float)
 BERNOULLI(f64, double)
 BERNOULLI(i64, int64_t)
 BERNOULLI(bool, bool)
+
+/* Also with a float target torch computes in double, and rounds at the end. */
+#define EXPONENTIAL(dtype, type)                                                                   \
+    void heed_fill_exponential_##dtype(heed_generator *g, void *out, int64_t count, int64_t step,  \
+                                       double a, double b)                                         \
+    {                                                                                              \
+        type *to = out;                                                                            \
+        (void)b;                                                                                   \
+        for (int64_t i = 0; i < count; i++) {                                                      \
+            to[i * step] = (type)(-1.0 / a * heed_log_of_rest(g, draw_double(g)));                 \
+        }                                                                                          \
+    }
+
+EXPONENTIAL(f32, float)
+EXPONENTIAL(f64, double)
 
 /* ---- the generator of a thread ---- */
 

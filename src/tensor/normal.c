@@ -5,8 +5,6 @@
  * Stephen Moshier's Cephes library, in the arrangement of Julien Pommier's sse_mathfun and Giovanni
  * Garberoglio's avx_mathfun, with the multiply-adds that its compiler fuses. They are written anew
  * here so that each rounding is the same; everything else relies on libm, as torch does. */
-#include <math.h>
-
 #include "tensor/generator.h"
 #include "tensor/isa.h"
 
@@ -25,7 +23,7 @@ static double draw_normal(heed_generator *g)
     }
     double angle = two_pi * heed_draw_f64(g);
     double u = heed_draw_f64(g);
-    double radius = sqrt(-2.0 * (heed_random_torch_2(g) ? log1p(-u) : log(1.0 - u)));
+    double radius = sqrt(-2.0 * heed_log_of_rest(g, u));
     g->normal = radius * sin(angle);
     g->has_normal = true;
     return radius * cos(angle);
@@ -161,10 +159,16 @@ static void block_by_libm_f64(double *d, double mean, double std, bool fused)
     }
 }
 
+/* Without vectors 2 fuses this sum all the same; numbers one by one it does not. */
+static bool scales_fused(const heed_generator *g)
+{
+    return g->flavor != HEED_RANDOM_TORCH_1_PLAIN;
+}
+
 static void block_f32(const heed_generator *g, float *d, float mean, float std)
 {
     if (!heed_random_fused(g)) {
-        block_by_libm_f32(d, mean, std, heed_random_torch_2(g));
+        block_by_libm_f32(d, mean, std, scales_fused(g));
         return;
     }
 #if defined __x86_64__
@@ -178,7 +182,7 @@ static void block_f32(const heed_generator *g, float *d, float mean, float std)
 
 static void block_f64(const heed_generator *g, double *d, double mean, double std)
 {
-    block_by_libm_f64(d, mean, std, g->flavor != HEED_RANDOM_TORCH_1_PLAIN);
+    block_by_libm_f64(d, mean, std, scales_fused(g));
 }
 
 /* torch draws all uniform numbers first. Where 16 does not divide the count it then draws the last

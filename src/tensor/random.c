@@ -24,6 +24,9 @@ static fills bernoulli = {[HEED_F32] = heed_fill_bernoulli_f32,
                           [HEED_I64] = heed_fill_bernoulli_i64,
                           [HEED_BOOL] = heed_fill_bernoulli_bool};
 
+static fills exponential = {
+    [HEED_F32] = heed_fill_exponential_f32, [HEED_F64] = heed_fill_exponential_f64};
+
 enum { BLOCK = 16 }; /* as many contiguous normal numbers are made in blocks */
 
 /* ---- walking ---- */
@@ -135,6 +138,30 @@ heed_tensor *heed_randint(int64_t low, int64_t high, heed_shape shape)
     return t;
 }
 
+/* One word for each number, even where there are more numbers than words. */
+static void permute(heed_generator *g, int64_t *to, int64_t n)
+{
+    for (int64_t i = 0; i < n; i++) {
+        to[i] = i;
+    }
+    for (int64_t i = 0; i < n - 1; i++) {
+        int64_t j = i + (int64_t)(heed_draw_u32(g) % (uint64_t)(n - i));
+        int64_t moved = to[i];
+        to[i] = to[j];
+        to[j] = moved;
+    }
+}
+
+/* Two words for each, and each number goes to a place among those before it. */
+static void permute_many(heed_generator *g, int64_t *to, int64_t n)
+{
+    for (int64_t i = 0; i < n; i++) {
+        int64_t j = (int64_t)(heed_draw_u64(g) % (uint64_t)(i + 1));
+        to[i] = to[j];
+        to[j] = i;
+    }
+}
+
 heed_tensor *heed_randperm(int64_t n)
 {
     if (heed_blocked()) {
@@ -150,16 +177,10 @@ heed_tensor *heed_randperm(int64_t n)
         return NULL;
     }
     heed_generator *g = heed_generator_of_thread();
-    int64_t *to = t->data;
-    for (int64_t i = 0; i < n; i++) {
-        to[i] = i;
-    }
-    /* One word even where n passes 2^32; torch 2 changes its method at n of 2^32 / 20. */
-    for (int64_t i = 0; i < n - 1; i++) {
-        int64_t j = i + (int64_t)(heed_draw_u32(g) % (uint64_t)(n - i));
-        int64_t moved = to[i];
-        to[i] = to[j];
-        to[j] = moved;
+    if (n >= UINT32_MAX / 20 && heed_random_torch_2(g)) {
+        permute_many(g, t->data, n);
+    } else {
+        permute(g, t->data, n);
     }
     return t;
 }
@@ -293,5 +314,19 @@ heed_status heed_bernoulli_into(heed_tensor *t, double p)
     }
     heed_raise_version(t);
     fill_tensor(t, bernoulli[t->dtype], p, 0.0);
+    return HEED_OK;
+}
+
+heed_status heed_exponential_into(heed_tensor *t, double rate)
+{
+    if (heed_blocked() || check_target("exponential_into", t, exponential) != HEED_OK) {
+        return heed_self.error;
+    }
+    if (!(rate > 0.0)) {
+        return heed_fail(HEED_ERR_VALUE,
+                         "exponential_into: the rate %g is not above 0; it is 1 / mean", rate);
+    }
+    heed_raise_version(t);
+    fill_tensor(t, exponential[t->dtype], rate, 0.0);
     return HEED_OK;
 }

@@ -12,16 +12,20 @@
 
 HEED_BEGIN_DECLS
 
-/* Which PyTorch the numbers are those of. All draw the same words; what is made of them differs:
+/* Which PyTorch the numbers are those of; docs/pytorch.md has the versions that were compared. All
+ * draw the same words; what is made of them differs.
  * _PLAIN takes libm's logf, sinf and cosf for 16 and more normal floats, and rounds each product
- * before it adds, so that about every third float differs in its last bits. In 2 a heed_randint
- * over 2^28 or more numbers, in 1 over 2^32 or more, draws two words for each; and 2 differs in the
- * last bit of some f64 normal numbers. */
+ * before it adds (2_PLAIN not where these are scaled), so that about every third float differs in
+ * its last bits.
+ * In 2 a heed_randint over 2^28 or more numbers, in 1 over 2^32 or more, draws two words for each.
+ * 2 differs in the last bit of some f64 normal and exponential numbers; in heed_multinomial of one
+ * sample with replacement, in heed_randperm of 2^32 / 20 or more numbers, and in heed_dropout of a
+ * tensor that is not contiguous it differs altogether. */
 typedef enum heed_random_flavor {
     HEED_RANDOM_TORCH_1,       /* 1.13 on x86 with AVX2 or AVX-512: the default */
-    HEED_RANDOM_TORCH_2,       /* 2.15 there */
+    HEED_RANDOM_TORCH_2,       /* 2.7 to 2.15 there */
     HEED_RANDOM_TORCH_1_PLAIN, /* 1.13 with ATEN_CPU_CAPABILITY=default */
-    HEED_RANDOM_TORCH_2_PLAIN, /* 2.15 so; on ARM torch is close to this */
+    HEED_RANDOM_TORCH_2_PLAIN, /* 2.13 to 2.15 so; on ARM torch is close to this */
 } heed_random_flavor;
 
 /* The Mersenne twister MT19937 with the state that torch keeps beside it. */
@@ -72,13 +76,29 @@ heed_tensor *heed_randperm(int64_t n);
  * HEED_ERR_DTYPE: p is neither f32 nor f64. HEED_ERR_VALUE: a probability outside [0, 1]. */
 heed_tensor *heed_bernoulli(const heed_tensor *p);
 
-/* heed_uniform_into, heed_normal_into, heed_bernoulli_into: overwrite `t`, a view as well, as torch's
- * uniform_(low, high), normal_(mean, std) and bernoulli_(p). Doors: the version is raised.
+/* heed_multinomial: which of the categories 0 ... n-1 are drawn, as torch.multinomial(p, num_samples,
+ * replacement)
+ *
+ *   p (n) or (rows, n), 0 or above, of any sum   ->   i64 (num_samples) or (rows, num_samples)
+ *
+ * A category is drawn with its part of the sum of its row; without replacement at most once, and
+ * then the order is that in which they were drawn.
+ *
+ * HEED_ERR_SHAPE: p has neither 1 nor 2 dims, no category, or more than 2^24. HEED_ERR_DTYPE: p is
+ * neither f32 nor f64. HEED_ERR_VALUE: num_samples below 1; a probability below 0 or not finite; a
+ * row with nothing, or without replacement fewer than num_samples, above 0 (torch draws the zeros
+ * then); with replacement a sum that is not finite. */
+heed_tensor *heed_multinomial(const heed_tensor *p, int64_t num_samples, bool replacement);
+
+/* heed_uniform_into, heed_normal_into, heed_bernoulli_into, heed_exponential_into: overwrite `t`, a
+ * view as well, as torch's uniform_(low, high), normal_(mean, std), bernoulli_(p) and
+ * exponential_(rate). Doors: the version is raised.
  * heed_bernoulli_into takes f32, f64, i64 or bool, the others f32 or f64.
- * HEED_ERR_VALUE: low above high, std below 0, p outside [0, 1], or not finite. */
+ * HEED_ERR_VALUE: low above high, std below 0, p outside [0, 1], or not finite; rate not above 0. */
 heed_status heed_uniform_into(heed_tensor *t, double low, double high);
 heed_status heed_normal_into(heed_tensor *t, double mean, double std);
 heed_status heed_bernoulli_into(heed_tensor *t, double p);
+heed_status heed_exponential_into(heed_tensor *t, double rate);
 
 HEED_END_DECLS
 #endif

@@ -7,7 +7,7 @@
 #include "tensor/random.h"
 #include "tensor/tensor.h"
 
-enum { HEED_MESSAGE_SIZE = 512, HEED_SIZE_CLASSES = 4 * 42, HEED_TRACKED_SCOPES = 64 };
+enum { HEED_MESSAGE_SIZE = 8192, HEED_SIZE_CLASSES = 4 * 42, HEED_TRACKED_SCOPES = 64 };
 
 typedef struct heed_block heed_block; /* a free block: see alloc.c */
 typedef struct heed_free_list {

@@ -1,0 +1,206 @@
+/* Lesson 4: the mathematical trick of self-attention, cell by cell of the notebook.
+ *
+ *     build/lesson4_math_trick
+ *
+ * A token that may look at itself and at all before it can take their mean. A loop does that, or
+ * one product with a triangular matrix, or a softmax over a row of zeros and -inf. The third way is
+ * the trick: put numbers that depend on the tokens where the zeros are, and the mean has become
+ * attention.
+ *
+ * Every number that the notebook shows is shown here, to the last digit, though it sets no seed and
+ * PyTorch then starts anywhere. Only 32 bits of a seed matter, so all of them were tried (two
+ * minutes of one core): one alone gives the first five numbers of x, and then all the others
+ * follow. */
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "heed.h"
+
+static const uint64_t notebooks_seed = 1679566660;
+
+static void show(const char *name, heed_tensor *t)
+{
+    printf("\n%s\n", name);
+    heed_print(t);
+}
+
+static const char *allclose(heed_tensor *a, heed_tensor *b)
+{
+    return heed_allclose(a, b, 1e-5, 1e-8, false) ? "True" : "False"; /* torch's tolerances */
+}
+
+/* ---- the mean of all tokens so far, in three ways: x (B, T, C) -> (B, T, C) ---- */
+
+/* [2] The loop that says what is meant. */
+static heed_tensor *mean_by_loop(heed_tensor *x)
+{
+    heed_tensor *xbow = heed_zeros_like(x);
+    for (int64_t batch = 0; batch < heed_size(x, 0); batch++) {
+        for (int64_t token = 0; token < heed_size(x, 1); token++) {
+            heed_tensor *token_sub_sequence =
+                heed_slice(heed_select(x, 0, batch), 0, 0, token + 1, 1);
+            heed_copy_into(heed_select(heed_select(xbow, 0, batch), 0, token),
+                           heed_mean_dim(token_sub_sequence, 0, false));
+        }
+    }
+    show("[2] xbow, by a loop", xbow);
+    return xbow;
+}
+
+/* [3], [4] Row t of the weights is 1 / (t + 1) up to the diagonal, and 0 behind it. One (T, T)
+ * serves all the (T, C) of the batch. */
+static heed_tensor *mean_by_matrix(heed_tensor *x)
+{
+    const int64_t T = heed_size(x, 1);
+    heed_tensor *weights = heed_tril(heed_ones(HEED_SHAPE(T, T), HEED_F32), 0);
+    weights = heed_div(weights, heed_sum_dim(weights, 1, true));
+    show("[3] weights = tril / sum(tril, 1)", weights);
+    heed_tensor *mean = heed_matmul(weights, x);
+    show("[4] weights @ x", mean);
+    return mean;
+}
+
+/* [6] e^0 is 1 and e^-inf is 0, so softmax makes the same weights out of zeros and -inf. The zeros
+ * say that no token interests another more than the next; attention will fill in what does. */
+static heed_tensor *mean_by_softmax(heed_tensor *x)
+{
+    const int64_t T = heed_size(x, 1);
+    heed_tensor *tril = heed_tril(heed_ones(HEED_SHAPE(T, T), HEED_F32), 0);
+    show("[6] tril", tril);
+    heed_tensor *weights = heed_zeros(HEED_SHAPE(T, T), HEED_F32);
+    weights = heed_masked_fill(weights, heed_eq_scalar(tril, 0), -(double)INFINITY);
+    show("[6] weights = masked_fill(zeros, tril == 0, -inf)", weights);
+    weights = heed_softmax(weights, -1);
+    show("[6] weights = softmax(weights, dim=-1)", weights);
+    heed_tensor *mean = heed_matmul(weights, x);
+    show("[6] softmaxBowWOW = weights @ x", mean);
+    return mean;
+}
+
+/* ---- a head ---- */
+
+enum { B = 4, T = 8, C = 32, HEAD_SIZE = 16 };
+
+struct head {
+    heed_tensor *x;                          /* (B, T, C) */
+    struct heed_linear *key, *query, *value; /* (..., C) -> (..., HEAD_SIZE) */
+};
+
+/* How well each query matches each key: (B, T, T). */
+static heed_tensor *scores(const struct head *h, double scale)
+{
+    heed_tensor *K = heed_linear_forward(h->key, h->x);   /* (B, T, HEAD_SIZE) */
+    heed_tensor *Q = heed_linear_forward(h->query, h->x); /* (B, T, HEAD_SIZE) */
+    return heed_mul_scalar(heed_matmul(Q, heed_transpose(K, -2, -1)), scale);
+}
+
+/* The trick of [6], with the scores in the place of the zeros. */
+static heed_tensor *attention(const struct head *h, double scale)
+{
+    heed_tensor *blocked = heed_causal_block_mask(T); /* tril == 0 */
+    return heed_softmax(heed_masked_fill(scores(h, scale), blocked, -(double)INFINITY), -1);
+}
+
+/* [21] The number says that this is the fifteenth run of the cell, after [7] to [20]. Each draws x,
+ * key and query anew, and what 14 runs draw is just what lies between the x of [1] and the one
+ * shown. */
+static struct head draw_head(void)
+{
+    const heed_linear_options no_bias = {.no_bias = true};
+    struct head h = {.x = NULL};
+    for (int run = 7; run <= 21; run++) {
+        heed_linear_free(h.key);
+        heed_linear_free(h.query);
+        h.x = heed_randn(HEED_SHAPE(B, T, C), HEED_F32);
+        h.key = heed_linear_new(C, HEAD_SIZE, no_bias);
+        h.query = heed_linear_new(C, HEAD_SIZE, no_bias);
+    }
+    h.value = heed_linear_new(C, HEAD_SIZE, no_bias);
+    return h;
+}
+
+static void show_head(const struct head *h, double scale)
+{
+    printf("\n[21] A single head: x %s, key, query and value Linear(%d, %d, bias=False).\n"
+           "The notebook shows weights @ x, of a run when the cell did not scale yet:\n",
+           heed_shape_text(h->x->ndim, h->x->shape).text, C, HEAD_SIZE);
+    show("[21] weights @ x, without head_size ** -0.5", heed_matmul(attention(h, 1), h->x));
+
+    heed_tensor *V = heed_linear_forward(h->value, h->x);
+    heed_tensor *out = heed_matmul(attention(h, scale), V);
+    printf("\nThe cell as it stands scales, and blends values: out = weights @ V is %s.\n",
+           heed_shape_text(out->ndim, out->shape).text);
+    show("out[0], the first two tokens", heed_slice(heed_select(out, 0, 0), 0, 0, 2, 1));
+}
+
+/* The attention of the first of the batch, in percent. */
+static void show_map(const char *title, heed_tensor *weights)
+{
+    static const char *const tokens[T] = {"0", "1", "2", "3", "4", "5", "6", "7"};
+    printf("\n%s\n", title);
+    heed_heat_map(stdout, heed_select(weights, 0, 0), tokens, tokens, HEED_COLOR_AUTO);
+}
+
+/* ---- why head_size ** -0.5 ---- */
+
+static double var(heed_tensor *x)
+{
+    return heed_item(heed_var(x));
+}
+
+/* The largest weight of a row, on average. */
+static double sharpness(heed_tensor *weights)
+{
+    return heed_item(heed_mean(heed_amax_dim(weights, -1, false)));
+}
+
+/* A score is a sum of head_size products. Of numbers with variance 1 each product has variance 1,
+ * and so the sum has head_size. The larger the scores, the more of the weight goes to one token:
+ * the softmax nears a choice of one, through which hardly any gradient passes. */
+static void show_variance(void)
+{
+    printf(
+        "\nWhy head_size ** -0.5: queries and keys with variance 1, each row of weights over 8\n\n"
+        "             variance of             largest weight of a row\n"
+        "  head_size  q @ k.T    scaled       of q @ k.T    scaled\n");
+    for (int64_t head_size = 4; head_size <= 256; head_size *= 4) {
+        heed_tensor *q = heed_randn(HEED_SHAPE(1024, T, head_size), HEED_F32);
+        heed_tensor *k = heed_randn(HEED_SHAPE(1024, T, head_size), HEED_F32);
+        heed_tensor *products = heed_matmul(q, heed_transpose(k, -2, -1));
+        heed_tensor *scaled = heed_mul_scalar(products, pow((double)head_size, -0.5));
+        printf("%11lld %8.1f %9.2f %16.2f %9.2f\n", (long long)head_size, var(products),
+               var(scaled), sharpness(heed_softmax(products, -1)),
+               sharpness(heed_softmax(scaled, -1)));
+    }
+}
+
+int main(void)
+{
+    heed_on_error(heed_die);
+    heed_scope scope;
+    heed_scope_begin(&scope);
+
+    heed_manual_seed(notebooks_seed);
+    heed_tensor *x = heed_rand(HEED_SHAPE(4, 8, 2), HEED_F32);
+    show("[1] x = torch.rand(B, T, C)", x);
+    heed_tensor *xbow = mean_by_loop(x), *by_matrix = mean_by_matrix(x);
+    printf("\n[5] allclose(xbow, weights @ x): %s\n", allclose(xbow, by_matrix));
+    heed_tensor *by_softmax = mean_by_softmax(x);
+    printf("\nallclose(xbow, softmaxBowWOW): %s\n", allclose(xbow, by_softmax));
+    printf("allclose(weights @ x, softmaxBowWOW): %s\n", allclose(by_matrix, by_softmax));
+
+    struct head h = draw_head();
+    const double scale = pow(HEAD_SIZE, -0.5);
+    show_head(&h, scale);
+    printf("\nThe variance of query @ key.T is %.2f, with the scale %.2f.\n", var(scores(&h, 1)),
+           var(scores(&h, scale)));
+    show_map("Without the scale (row: who looks, column: at whom, in percent)", attention(&h, 1));
+    show_map("With it: the rows are flatter", attention(&h, scale));
+    show_variance();
+
+    heed_linear_free(h.key);
+    heed_linear_free(h.query);
+    heed_linear_free(h.value);
+    return heed_scope_end(&scope);
+}

@@ -1,0 +1,196 @@
+/* Lesson 5: self-attention step by step, as the document builds it with numpy; and then what it
+ * leaves out: how the weights learn.
+ *
+ *     build/lesson5_step_by_step
+ *
+ * The document draws its weights with np.random.randn and shows no numbers, so any will do. Here
+ * they are those of torch.manual_seed(42) and torch.randn(d_model, d_k, dtype=torch.float64). */
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "heed.h"
+
+static void show(const char *name, heed_tensor *t)
+{
+    printf("%s\n", name);
+    heed_fprint(stdout, t, (heed_print_options){.precision = 8});
+    printf("\n\n");
+}
+
+static void show_shape(const char *name, heed_tensor *t)
+{
+    printf("%s shape: %s\n", name, heed_shape_text(t->ndim, t->shape).text);
+}
+
+/* ---- Parts 1 to 5 ---- */
+
+/* Input: 3 words, each with a 4-dimensional embedding. */
+static heed_tensor *make_embeddings(void)
+{
+    return heed_from_f64((double[]){1, 0, 1, 0,  /* word 1 */
+                                    0, 1, 0, 1,  /* word 2 */
+                                    1, 1, 0, 0}, /* word 3 */
+                         HEED_SHAPE(3, 4));
+}
+
+/* Part 4. The largest number of a row could overflow exp; heed_softmax subtracts it first. */
+static heed_tensor *softmax(heed_tensor *x)
+{
+    heed_tensor *e = heed_exp(x);
+    return heed_div(e, heed_sum_dim(e, -1, true));
+}
+
+static heed_tensor *step_by_step(heed_tensor *embeddings, int64_t d_k)
+{
+    const int64_t d_model = heed_size(embeddings, 1);
+    heed_tensor *W_Q = heed_randn(HEED_SHAPE(d_model, d_k), HEED_F64);
+    heed_tensor *W_K = heed_randn(HEED_SHAPE(d_model, d_k), HEED_F64);
+    heed_tensor *W_V = heed_randn(HEED_SHAPE(d_model, d_k), HEED_F64);
+    printf("--- Part 1: Setup and Initialization\n\n");
+    show_shape("Embeddings", embeddings);
+    show_shape("W_Q", W_Q);
+    show_shape("W_K", W_K);
+    show_shape("W_V", W_V);
+
+    heed_tensor *Q = heed_matmul(embeddings, W_Q);
+    heed_tensor *K = heed_matmul(embeddings, W_K);
+    heed_tensor *V = heed_matmul(embeddings, W_V);
+    printf("\n--- Part 2: Creating Q, K, and V. A row is the vector of a word\n\n");
+    show_shape("Q matrix", Q);
+    show_shape("K matrix", K);
+    show_shape("V matrix", V);
+
+    heed_tensor *scores = heed_matmul(Q, heed_transpose(K, 0, 1));
+    heed_tensor *scaled_scores = heed_div_scalar(scores, sqrt((double)d_k));
+    printf("\n--- Part 3: Calculating Attention Scores\n\n");
+    show_shape("Raw scores", scores);
+    show("Scaled scores:", scaled_scores);
+
+    heed_tensor *attention_weights = softmax(scaled_scores);
+    printf("--- Part 4: Applying Softmax\n\n");
+    show_shape("Attention weights", attention_weights);
+    show("Attention weights (each row sums to 1):", attention_weights);
+
+    heed_tensor *output = heed_matmul(attention_weights, V);
+    printf("--- Part 5: Producing the Output\n\n");
+    show_shape("Output", output);
+    show("Final output of the attention layer:", output);
+    return output;
+}
+
+/* ---- Putting It All Together ---- */
+
+/* The formula, of given weights {W_Q, W_K, W_V}; its type is that of functions that heed_gradcheck
+ * takes, with the embeddings X as what they do not depend on. */
+static heed_tensor *attend(heed_tensor *const *W, void *X)
+{
+    heed_tensor *Q = heed_matmul(X, W[0]), *K = heed_matmul(X, W[1]), *V = heed_matmul(X, W[2]);
+    heed_tensor *scores = heed_matmul(Q, heed_transpose(K, 0, 1));
+    heed_tensor *scaled_scores = heed_div_scalar(scores, sqrt((double)heed_size(K, 1)));
+    return heed_matmul(heed_softmax(scaled_scores, -1), V);
+}
+
+/* The document's function, which draws its own weights, and gives them back to learn. */
+static heed_tensor *self_attention(heed_tensor *embeddings, int64_t d_k, heed_tensor *W[3])
+{
+    const int64_t d_model = heed_size(embeddings, 1);
+    for (int i = 0; i < 3; i++) {
+        W[i] = heed_randn(HEED_SHAPE(d_model, d_k), HEED_F64);
+        heed_set_requires_grad(W[i], true);
+    }
+    return attend(W, embeddings);
+}
+
+/* ---- what is left out: gradients ---- */
+
+/* How far the output is from what we would rather have: here (1, 0, 0) for the first word, (0, 1,
+ * 0) for the second, (0, 0, 1) for the third. */
+static heed_tensor *loss_of(heed_tensor *output)
+{
+    return heed_mse_loss(output, heed_eye(3, 3, HEED_F64));
+}
+
+/* Every derivative of every element of the output, against differences: nudge a weight, and look. A
+ * derivative that is wrong in its sign or its sixth digit would end the program with its name. */
+static void check_gradients(heed_tensor *X, heed_tensor *W[3])
+{
+    const heed_gradcheck_options options = {.eps = 1e-6, .atol = 1e-8, .rtol = 1e-6};
+    heed_gradcheck(attend, X, W, 3, options);
+    const int64_t weights = W[0]->numel + W[1]->numel + W[2]->numel, outputs = 9;
+    printf("heed_gradcheck: %lld outputs by %lld weights, %lld derivatives; none differs by more\n"
+           "than %g + %g of itself.\n\n",
+           (long long)outputs, (long long)weights, (long long)(outputs * weights), options.atol,
+           options.rtol);
+}
+
+static const char *yes_if_close(heed_tensor *a, heed_tensor *b)
+{
+    return heed_allclose(a, b, 0, 1e-12, false) ? "yes" : "no";
+}
+
+/* What backward does, by hand, from the output back to the weights: the gradient of a product A B
+ * is dY B^T for A and A^T dY for B, where dY is that of the product. */
+static void derive_by_hand(heed_tensor *X, heed_tensor *W[3], heed_tensor *dY)
+{
+    const double scale = 1 / sqrt((double)heed_size(W[1], 1));
+    heed_tensor *Q = heed_matmul(X, W[0]), *K = heed_matmul(X, W[1]), *V = heed_matmul(X, W[2]);
+    heed_tensor *A =
+        heed_softmax(heed_mul_scalar(heed_matmul(Q, heed_transpose(K, 0, 1)), scale), -1);
+    heed_tensor *X_T = heed_transpose(X, 0, 1);
+
+    heed_tensor *dW_V = heed_matmul(heed_transpose(heed_matmul(A, X), 0, 1), dY);
+    /* Through softmax: what a weight gains, less what its row gains on average, times the
+     * weight. */
+    heed_tensor *dA = heed_matmul(dY, heed_transpose(V, 0, 1));
+    heed_tensor *average = heed_sum_dim(heed_mul(A, dA), -1, true);
+    heed_tensor *dS = heed_mul(A, heed_sub(dA, average));
+    heed_tensor *dQK = heed_mul_scalar(dS, scale); /* of Q K^T */
+    heed_tensor *dW_Q = heed_matmul(X_T, heed_matmul(dQK, K));
+    heed_tensor *dW_K = heed_matmul(X_T, heed_matmul(heed_transpose(dQK, 0, 1), Q));
+
+    printf("By hand, with A the attention weights and S the scaled scores:\n");
+    printf("  dW_V = (A X)^T dY                                as backward has it: %s\n",
+           yes_if_close(dW_V, W[2]->grad));
+    printf("  dA = dY V^T    dS = A * (dA - sum(A * dA))\n");
+    printf("  dW_Q = X^T dS K / sqrt(d_k)                      as backward has it: %s\n",
+           yes_if_close(dW_Q, W[0]->grad));
+    printf("  dW_K = X^T dS^T Q / sqrt(d_k)                    as backward has it: %s\n\n",
+           yes_if_close(dW_K, W[1]->grad));
+}
+
+int main(void)
+{
+    heed_on_error(heed_die);
+    heed_scope scope;
+    heed_scope_begin(&scope);
+    heed_tensor *embeddings = make_embeddings();
+
+    heed_manual_seed(42);
+    heed_tensor *output = step_by_step(embeddings, 3);
+
+    heed_tensor *W[3];
+    heed_manual_seed(42);
+    heed_tensor *final_output = self_attention(embeddings, 3, W);
+    printf("--- Putting It All Together\n\n");
+    printf("self_attention(embeddings, d_k=3) gives the same output: %s\n\n",
+           yes_if_close(output, final_output));
+
+    printf("--- What the document leaves out: gradients\n\n");
+    heed_retain_grad(final_output); /* as torch's retain_grad(), to have dY */
+    heed_tensor *loss = loss_of(final_output);
+    heed_backward(loss);
+    printf("loss %.8f\n\n", heed_item(loss));
+    show("W_Q.grad", W[0]->grad);
+    show("W_K.grad", W[1]->grad);
+    show("W_V.grad", W[2]->grad);
+    check_gradients(embeddings, W);
+    derive_by_hand(embeddings, W, final_output->grad);
+
+    for (int i = 0; i < 3; i++) {
+        W[i] = heed_sub(W[i], heed_mul_scalar(W[i]->grad, 0.1));
+    }
+    printf("A small step against the gradients, W - 0.1 W.grad: loss %.8f\n",
+           heed_item(loss_of(attend(W, embeddings))));
+    return heed_scope_end(&scope);
+}

@@ -1,0 +1,106 @@
+"""Goes on where next_token stopped: loads what --save wrote, compares logits, trains, saves for --load.
+
+    python continue.py MODEL --prompt TEXT --logits FILE.npy      are they those of next_token --logits?
+    python continue.py MODEL --text FILE --save FILE              trains on
+    torchrun --nproc_per_node 2 continue.py MODEL --text ...      the same, in two processes
+
+Loss, optimiser, schedule and batches are those of next_token with the same options. A text for a model of the
+toy is sentences, one in a line, each of as many words.
+"""
+import argparse
+import os
+import numpy
+import torch
+import torch.distributed as dist
+import torch.nn.functional as F
+import model as next_token
+
+TOLERANCE = 1e-5
+
+
+def options():
+    o = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    o.add_argument("model", help="what next_token --save wrote")
+    o.add_argument("--prompt", help="text whose logits are compared")
+    o.add_argument("--logits", help="what next_token --logits wrote for that prompt")
+    o.add_argument("--text", help="train on this")
+    o.add_argument("--steps", type=int, default=20)
+    o.add_argument("--lr", type=float, default=5e-3)
+    o.add_argument("--batch", type=int, default=32)
+    o.add_argument("--seed", type=int, default=0)
+    o.add_argument("--save", help="write the model there")
+    return o.parse_args()
+
+
+def compare(model, about, prompt, path):
+    """The largest difference, next to the largest logit (or 1, if they are small)."""
+    theirs = torch.from_numpy(numpy.load(path))
+    tokens = next_token.encode(about, prompt)[-int(about["context"]):]
+    with torch.no_grad():
+        ours = model(tokens)
+    difference = ((ours - theirs).abs().max() / max(1, ours.abs().max())).item()
+    print(f"{len(tokens)} x {ours.size(-1)} logits differ by at most {difference:.1e}")
+    if not difference <= TOLERANCE:
+        raise SystemExit(f"that is more than {TOLERANCE}")
+
+
+def pieces_of(about, path):
+    """Rows of tokens to learn from: every window of a text but its last tenth, as next_token has them."""
+    text, context = next_token.read_text(path), int(about["context"])
+    if about["task"] == "toy":
+        return torch.stack([next_token.encode(about, line + " <eos>") for line in text.splitlines()])
+    tokens = next_token.encode(about, text)
+    held_out = len(tokens) // 10 if len(tokens) // 10 > context else 0
+    return tokens[:len(tokens) - held_out].unfold(0, context + 1, 1)
+
+
+def loss_of(model, rows):
+    return F.cross_entropy(model(rows[:, :-1]).flatten(0, 1), rows[:, 1:].flatten())
+
+
+def measure(model, pieces):
+    """The loss of some pieces, spread over all."""
+    with torch.no_grad():
+        return loss_of(model, pieces[::max(1, len(pieces) // 64)]).item()
+
+
+def train(model, pieces, o, rank, ranks):
+    """Every process draws the same batch and takes its share; DistributedDataParallel takes the mean of the
+    gradients, which is that of the whole."""
+    adamw = torch.optim.AdamW(model.parameters(), lr=o.lr, weight_decay=0.1, eps=1e-4)
+    for step in range(o.steps):
+        up, down = (step + 1) / (0.1 * o.steps), (o.steps - step) / (0.3 * o.steps)
+        adamw.param_groups[0]["lr"] = o.lr * min(1, up, down)
+        rows = pieces[torch.randint(0, len(pieces), (o.batch,))]
+        loss = loss_of(model, rows[rank::ranks])
+        adamw.zero_grad()
+        loss.backward()
+        adamw.step()
+
+
+def main():
+    o = options()
+    rank, ranks = int(os.environ.get("RANK", 0)), int(os.environ.get("WORLD_SIZE", 1))
+    torch.manual_seed(o.seed)  # loading draws weights first, as next_token does; so batches are the same
+    model, about = next_token.load(o.model)
+    if o.prompt and o.logits:
+        compare(model, about, o.prompt, o.logits)
+    if o.text:
+        pieces = pieces_of(about, o.text)
+        before = measure(model, pieces)
+        if ranks > 1:
+            if o.batch % ranks != 0:
+                raise SystemExit(f"--batch {o.batch}: {ranks} processes cannot share it")
+            dist.init_process_group("gloo")
+            train(torch.nn.parallel.DistributedDataParallel(model), pieces, o, rank, ranks)
+            dist.destroy_process_group()
+        else:
+            train(model, pieces, o, rank, ranks)
+        if rank == 0:
+            print(f"loss {before:.6f} -> {measure(model, pieces):.6f} after {o.steps} steps, {ranks} at work")
+    if o.save and rank == 0:  # the model itself, not its wrapper: the names are Heed's
+        next_token.save(model, about, o.save)
+
+
+if __name__ == "__main__":
+    main()
