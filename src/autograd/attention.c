@@ -132,11 +132,14 @@ static heed_status check(const heed_tensor *q, const heed_tensor *k, const heed_
 
 /* ---- attention ---- */
 
-static heed_tensor *masked(heed_tensor *scores, heed_tensor *mask)
+/* scores may be NULL, on error; the mask may be NULL, for none. */
+static heed_tensor *masked(heed_tensor *scores, heed_tensor *mask, heed_dtype dtype)
 {
-    return mask->dtype == HEED_BOOL
-               ? heed_where(mask, scores, heed_scalar(-HUGE_VAL, scores->dtype))
-               : heed_add(scores, mask);
+    if (mask == NULL) {
+        return scores;
+    }
+    return mask->dtype == HEED_BOOL ? heed_where(mask, scores, heed_scalar(-HUGE_VAL, dtype))
+                                    : heed_add(scores, mask);
 }
 
 heed_tensor *heed_scaled_dot_product_attention_weights(heed_tensor *q, heed_tensor *k,
@@ -160,7 +163,7 @@ heed_tensor *heed_scaled_dot_product_attention_weights(heed_tensor *q, heed_tens
         scale = 1 / sqrt((double)features);
     }
     heed_tensor *scores = heed_matmul(heed_mul_scalar(q, scale), heed_transpose(k, -2, -1));
-    heed_tensor *p = heed_safe_softmax(mask != NULL ? masked(scores, mask) : scores, -1);
+    heed_tensor *p = heed_safe_softmax(masked(scores, mask, q->dtype), -1);
     p = heed_dropout(p, dropout_p, true);
     heed_tensor *y = heed_matmul(p, v);
     if (weights != NULL) {
