@@ -1,6 +1,7 @@
-/* nn.MultiheadAttention: its masks and weights, its derivatives by inputs and parameters, and what
- * happens when memory ends. */
+/* nn.MultiheadAttention: its masks and weights, its derivatives by inputs and parameters, several
+ * threads, and what happens when memory ends. */
 #include <math.h>
+#include <pthread.h>
 
 #include "tensor/alloc.h"
 #include "tests/multihead_util.h"
@@ -230,6 +231,53 @@ START_TEST(second_derivatives_by_parameters)
 }
 END_TEST
 
+/* ---- threads ---- */
+
+typedef struct run {
+    struct heed_multihead_attention *m;
+    double of_grads;
+} run;
+
+/* One module, inputs of the thread's own, and the gradients by its parameters. */
+static void *attend_in_thread(void *argument)
+{
+    run *r = argument;
+    heed_scope scope;
+    heed_scope_begin(&scope);
+    heed_manual_seed(4);
+    heed_tensor *x = heed_randn(HEED_SHAPE(5, 2, WIDTH), HEED_F32), *grads[4];
+    heed_tensor *y = heed_multihead_attention_forward(r->m, x, x, x,
+                                                      (heed_attention_options){.is_causal = true});
+    heed_tensor_list list = heed_parameters(r->m);
+    heed_grad(heed_sum(heed_mul(y, y)), list.tensors, list.count, grads, false);
+    for (int i = 0; i < list.count; i++) {
+        r->of_grads += heed_item(heed_norm(grads[i], 1));
+    }
+    r->of_grads = heed_scope_end(&scope) == HEED_OK ? r->of_grads : -1;
+    return NULL;
+}
+
+START_TEST(threads_share_a_module)
+{
+    enum { THREADS = 4 };
+    struct heed_multihead_attention *m =
+        heed_multihead_attention_new(WIDTH, HEADS, (heed_multihead_attention_options){0});
+    run alone = {.m = m}, all[THREADS];
+    pthread_t threads[THREADS];
+    attend_in_thread(&alone);
+    ck_assert(alone.of_grads > 0);
+    for (int i = 0; i < THREADS; i++) {
+        all[i] = (run){.m = m};
+        ck_assert_int_eq(pthread_create(&threads[i], NULL, attend_in_thread, &all[i]), 0);
+    }
+    for (int i = 0; i < THREADS; i++) {
+        pthread_join(threads[i], NULL);
+        ck_assert(all[i].of_grads == alone.of_grads);
+    }
+    heed_multihead_attention_free(m);
+}
+END_TEST
+
 /* ---- memory ---- */
 
 START_TEST(constructors_without_memory)
@@ -286,9 +334,10 @@ void add_multihead_mask_cases(Suite *suite)
     tcase_add_loop_test(masks, closed_queries_learn_nothing, 0, 2);
     tcase_add_test(masks, added_keys_are_open);
     tcase_add_test(masks, weights_are_means_over_heads);
-    TCase *checks = heed_case(suite, "derivatives and memory");
+    TCase *checks = heed_case(suite, "derivatives, threads and memory");
     tcase_add_loop_test(checks, derivatives, 0, 4);
     tcase_add_test(checks, second_derivatives_by_parameters);
+    tcase_add_test(checks, threads_share_a_module);
     tcase_add_loop_test(checks, constructors_without_memory, 0, 2);
     tcase_add_test(checks, forwards_without_memory);
 }
