@@ -3,16 +3,7 @@
 
 #include "tests/parity.h"
 
-/* ---- what the rows' expressions call, besides Heed ---- */
-
-static heed_tensor *weights_of(heed_tensor *q, heed_tensor *k, heed_tensor *mask)
-{
-    heed_tensor *weights;
-    heed_scaled_dot_product_attention_weights(q, k, k, mask, 0, false, 0, &weights);
-    return weights;
-}
-
-/* ---- each row a function, and a line of the table ---- */
+#include "tests/gradients/attention.h"
 
 #define A in[0]
 #define B in[1]

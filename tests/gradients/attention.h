@@ -1,4 +1,4 @@
-/* What the rows of attention.def call, besides Heed. */
+/* What the rows of both attention.def call, besides Heed. */
 #ifndef HEED_TESTS_GRADIENTS_ATTENTION_H
 #define HEED_TESTS_GRADIENTS_ATTENTION_H
 
@@ -7,7 +7,7 @@
 #include "heed.h"
 
 /* (rows, columns), of which a part is true; of row 1 nothing. */
-static heed_tensor *keep_some(int64_t rows, int64_t columns)
+static inline heed_tensor *keep_some(int64_t rows, int64_t columns)
 {
     heed_tensor *mask = heed_zeros(HEED_SHAPE(rows, columns), HEED_BOOL);
     bool *keep = heed_data_bool(mask);
@@ -18,25 +18,25 @@ static heed_tensor *keep_some(int64_t rows, int64_t columns)
 }
 
 /* The float mask (3, n), its row 1 all -inf. */
-static heed_tensor *with_closed_row(heed_tensor *bias)
+static inline heed_tensor *with_closed_row(heed_tensor *bias)
 {
     const bool row[] = {false, true, false};
     return heed_masked_fill(bias, heed_from_bool(row, HEED_SHAPE(3, 1)), -HUGE_VAL);
 }
 
 /* The result and the weights, as one. */
-static heed_tensor *with_weights(heed_tensor *q, heed_tensor *k, heed_tensor *v, heed_tensor *mask,
-                                 double dropout_p)
+static inline heed_tensor *with_weights(heed_tensor *q, heed_tensor *k, heed_tensor *v,
+                                        heed_tensor *mask, double dropout_p)
 {
     heed_tensor *weights, *y = heed_scaled_dot_product_attention_weights(q, k, v, mask, dropout_p,
                                                                          false, 0, &weights);
     return heed_cat((heed_tensor *[]){y, weights}, 2, -1);
 }
 
-static heed_tensor *weights_alone(heed_tensor *q, heed_tensor *k)
+static inline heed_tensor *weights_alone(heed_tensor *q, heed_tensor *k, heed_tensor *mask)
 {
     heed_tensor *weights;
-    heed_scaled_dot_product_attention_weights(q, k, k, NULL, 0, true, 0, &weights);
+    heed_scaled_dot_product_attention_weights(q, k, k, mask, 0, false, 0, &weights);
     return weights;
 }
 
