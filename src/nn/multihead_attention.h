@@ -17,10 +17,11 @@
 
 HEED_BEGIN_DECLS
 
+/* The weights of the projections of q, k and v are one packed tensor, or three where kdim or vdim is not
+ * embed_dim; those that are not there are NULL. */
 struct heed_multihead_attention {
     heed_module module;
-    heed_tensor
-        *in_proj_weight; /* (3 embed_dim, embed_dim): the rows of q, of k, of v; or NULL and */
+    heed_tensor *in_proj_weight;  /* (3 embed_dim, embed_dim): the rows of q, of k, of v */
     heed_tensor *q_proj_weight;   /* (embed_dim, embed_dim) */
     heed_tensor *k_proj_weight;   /* (embed_dim, kdim) */
     heed_tensor *v_proj_weight;   /* (embed_dim, vdim) */
@@ -31,12 +32,11 @@ struct heed_multihead_attention {
     int num_heads;
     double dropout; /* of weights, while training */
     bool batch_first, add_zero_attn;
-    bool keep_weights; /* store attention_percent below at each forward */
-    heed_tensor
-        *attention_percent; /* a detached copy, (N, num_heads, L, S), of the last; or NULL */
+    bool keep_weights;              /* store attention_percent below at each forward */
+    heed_tensor *attention_percent; /* (N, num_heads, L, S), a detached copy, or NULL */
 };
 
-/* As torch's arguments; zero is its default, bias=True as well. */
+/* As torch's arguments; zero is torch's default. */
 typedef struct heed_multihead_attention_options {
     int64_t kdim, vdim; /* features of keys and values; 0: embed_dim */
     double dropout;
