@@ -3,6 +3,7 @@
 
 #include "tests/parity.h"
 
+#include "tests/gradients/attention.h"
 #include "tests/gradients/loss.h"
 
 #define A in[0]
