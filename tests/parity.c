@@ -98,18 +98,22 @@ static double largest(const pair *p)
 /* How far off an element of this value may be. */
 static double allowed(const parity_goal *goal, double value, double most, heed_dtype dtype)
 {
-    if (dtype == HEED_F64) {
-        return goal->kind == EXACT ? 0 : 1e-12 * most;
+    const double near = 4 * ulp_at(value, dtype);
+    if (goal->kind == EXACT || goal->kind == ULP) {
+        return goal->kind == EXACT ? 0 : near;
     }
-    switch (goal->kind) {
-    case EXACT:
-        return 0;
-    case ULP:
-        return 4 * ulp_at(value, dtype);
-    case NEAR:
-        return fmax(4 * ulp_at(value, dtype), 2 * goal->error);
-    default:
-        return fmax(2 * ulp_at(most, dtype), 2 * goal->error);
+    if (dtype == HEED_F64) {
+        return 1e-12 * most;
+    }
+    return fmax(goal->kind == NEAR ? near : 2 * ulp_at(most, dtype), 2 * goal->error);
+}
+
+static void expect_signs_of_zeros(const pair *p, const parity_goal *goal)
+{
+    for (int64_t i = 0; i < p->count; i++) {
+        EXPECT(p->expected[i] != 0 || !signbit(p->found[i]) == !signbit(p->expected[i]),
+               "%s: %s, element %lld: %g instead of %g", goal->name, goal->part, (long long)i,
+               p->found[i], p->expected[i]);
     }
 }
 
@@ -165,4 +169,7 @@ void expect_parity(heed_tensor *y, const parity_goal *goal)
     expect_places(&p, goal, single);
     p = pair_of(y, goal->y);
     expect_close_enough(&p, goal, y->dtype);
+    if (goal->kind == EXACT || goal->kind == ULP) {
+        expect_signs_of_zeros(&p, goal);
+    }
 }

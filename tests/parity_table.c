@@ -2,6 +2,7 @@
 #include <math.h>
 
 #include "tests/parity.h"
+#include "tests/parity/rows.h"
 
 #include "tests/gradients/attention.h"
 #include "tests/gradients/loss.h"

@@ -10,7 +10,7 @@
  *
  * NR, the tile's columns, are two vectors. Small products of f32 are summed in double, which costs
  * little there: their results are rounded once, and are the same with every instruction set, but for a
- * bit now and then.
+ * bit now and then. A dot product has no tiles: it is summed like a line.
  *
  * The order of the sums depends on the shape alone. */
 #include <string.h>
@@ -44,8 +44,28 @@ static bool is_small(const heed_gemm *call)
 }
 #endif
 
+/* A single result is the sum of one line of products, kept as all sums of lines are. */
+static void multiply_line(const heed_gemm *call)
+{
+    enum { PARTS = 8 };
+    const T *a = call->a, *b = call->b;
+    TOTAL part[PARTS] = {0}, sum = 0;
+    for (int64_t p = 0; p < call->k; p++, a += call->a_col, b += call->b_row) {
+        part[p % PARTS] += (TOTAL)*a * (TOTAL)*b;
+    }
+    for (int i = 0; i < PARTS; i++) {
+        sum += part[i];
+    }
+    T *c = call->c;
+    *c = (T)(call->accumulate ? (TOTAL)*c + sum : sum);
+}
+
 void KERNELS_GEMM(const heed_gemm *call)
 {
+    if (call->m == 1 && call->n == 1) {
+        multiply_line(call);
+        return;
+    }
 #ifdef T_IS_F32
     if (is_small(call)) {
         multiply_in_double(call);
