@@ -14,6 +14,14 @@ static heed_tensor *attention_weights(void *m, heed_tensor *x, heed_tensor *bloc
     return weights;
 }
 
+static heed_tensor *multihead_weights(void *m, heed_tensor *const *in,
+                                      heed_attention_options options)
+{
+    heed_tensor *weights = NULL;
+    heed_multihead_attention_forward_weights(m, in[0], in[1], in[2], options, &weights);
+    return weights;
+}
+
 #define A in[0]
 #define B in[1]
 #define C in[2]

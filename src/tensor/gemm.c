@@ -10,10 +10,9 @@
  *
  * NR, the tile's columns, are two vectors. Small products of f32 are summed in double, which costs
  * little there: their results are rounded once, and are the same with every instruction set, but for a
- * bit now and then.
+ * bit now and then. A dot product has no tiles: it is summed like a line.
  *
- * The order of the sums depends on the shape alone. A dot product has no tiles: it is summed like a
- * line. */
+ * The order of the sums depends on the shape alone. */
 #include <string.h>
 
 #include "tensor/kernels_dtype.h"
