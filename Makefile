@@ -127,10 +127,11 @@ test: $(BUILD)/test_heed $(EXAMPLES)
 	$(BUILD)/custom_module > /dev/null
 	sh tests/outputs.sh $(BUILD)
 
-test-isas: $(BUILD)/test_heed
+test-isas: $(BUILD)/test_heed $(EXAMPLES)
 	@for isa in $(ISAS); do \
 	    if HEED_ISA=$$isa $(BUILD)/test_heed --has-isa; then \
-	        echo "== HEED_ISA=$$isa"; HEED_ISA=$$isa sh tests/both_cores.sh $(BUILD)/test_heed || exit 1; \
+	        echo "== HEED_ISA=$$isa"; \
+	        export HEED_ISA=$$isa; sh tests/outputs.sh $(BUILD) && sh tests/both_cores.sh $(BUILD)/test_heed || exit 1; \
 	    else echo "== HEED_ISA=$$isa: this machine has it not"; fi; done
 
 # From C++17 the header is included, and the toy trained.

@@ -17,6 +17,14 @@ static void show(const char *name, heed_tensor *t)
     heed_print(t);
 }
 
+/* Three digits: in f32 the fourth depends on the order in which a machine adds. */
+static void show_gradient(const char *name, heed_tensor *t)
+{
+    printf("\n%s\n", name);
+    heed_fprint(stdout, t, (heed_print_options){.precision = 3});
+    putchar('\n');
+}
+
 /* What SelfAttention.forward does, with each step in view. */
 static void show_steps(struct heed_self_attention *m, heed_tensor *token_encodings)
 {
@@ -61,10 +69,10 @@ int main(void)
          heed_self_attention_forward(self_attention, encodings_matrix, heed_causal_block_mask(3)));
 
     heed_backward(heed_sum(heed_mul(output, output)));
-    show("W_q.weight.grad of sum(output^2)", self_attention->W_q->weight->grad);
-    show("W_k.weight.grad", self_attention->W_k->weight->grad);
-    show("W_v.weight.grad", self_attention->W_v->weight->grad);
-    show("encodings_matrix.grad", encodings_matrix->grad);
+    show_gradient("W_q.weight.grad of sum(output^2)", self_attention->W_q->weight->grad);
+    show_gradient("W_k.weight.grad", self_attention->W_k->weight->grad);
+    show_gradient("W_v.weight.grad", self_attention->W_v->weight->grad);
+    show_gradient("encodings_matrix.grad", encodings_matrix->grad);
 
     heed_self_attention_free(self_attention);
     heed_scope_end(&scope);

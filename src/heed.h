@@ -16,6 +16,7 @@
  *   autograd/reduce.h       sum, mean, max, argmax, var, norm, any, softmax, ...
  *   autograd/matmul.h       matrix products
  *   autograd/einsum.h       any product of two, as a line of letters
+ *   autograd/attention.h    scaled_dot_product_attention
  *   autograd/embedding.h    rows of a table
  *   autograd/index.h        elements looked up by index: index_select, gather, ...
  *   autograd/sort.h         argsort, sort, topk
@@ -58,6 +59,7 @@
 #include "tensor/print.h"
 #include "tensor/update.h"
 
+#include "autograd/attention.h"
 #include "autograd/dropout.h"
 #include "autograd/einsum.h"
 #include "autograd/elementwise.h"

@@ -4,6 +4,7 @@
 #include <math.h>
 #include <string.h>
 
+#include "tests/gradients/attention.h"
 #include "tests/gradients/loss.h"
 #include "tests/gradients/shape.h"
 

@@ -5,6 +5,7 @@
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 /* ---- files ---- */
 
@@ -26,6 +27,16 @@ heed_tensor *parity_held(const heed_safetensors *file, const char *name, const c
         expect_error(HEED_ERR_VALUE, key);
     }
     return held;
+}
+
+void parity_every_case(const char *area, bool (*has_case)(const char *area, const char *name))
+{
+    heed_safetensors *file = parity_open(area);
+    for (const heed_metadata *m = heed_safetensors_all_metadata(file); m->key != NULL; m++) {
+        EXPECT(strcmp(m->key, "made by") == 0 || has_case(area, m->key),
+               "%s of %s.safetensors has no row in tests/parity/", m->key, area);
+    }
+    heed_safetensors_close(file);
 }
 
 /* ---- comparing ---- */

@@ -4,6 +4,9 @@
 #include "tests/parity.h"
 #include "tests/parity/rows.h"
 
+#include "tests/gradients/attention.h"
+#include "tests/gradients/loss.h"
+
 #define A in[0]
 #define B in[1]
 #define C in[2]

@@ -125,6 +125,7 @@ static void make_modules(void)
     nn.position = heed_position_encoding_new(3, 4);
     nn.attention = heed_self_attention_new(4, 0, 1);
     nn.heads = heed_multi_head_new(4, 2, 0, 1, (heed_multi_head_options){0});
+    nn.multi = heed_multihead_attention_new(4, 2, (heed_multihead_attention_options){.vdim = 5});
     heed_parameters(nn.linear); /* these lists are made once, and kept */
     heed_state_dict(nn.linear);
     heed_state_dict(nn.attention);
@@ -137,6 +138,7 @@ static void free_modules(void)
     heed_position_encoding_free(nn.position);
     heed_self_attention_free(nn.attention);
     heed_multi_head_free(nn.heads);
+    heed_multihead_attention_free(nn.multi);
 }
 
 START_TEST(is_refused_by_modules)

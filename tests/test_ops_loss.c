@@ -1,24 +1,16 @@
 /* Embedding, losses, and comparing whole tensors. */
 #include <math.h>
-#include <stdlib.h>
 
 #include "tests/ops_cases.h"
-
-struct loss {
-    heed_shape logits, targets;
-    int classes;
-    int64_t ignored;
-    double cross_entropy, nll_loss;
-};
 
 struct close {
     double a[2], b[2], rtol, atol;
     bool equal_nan, is_close;
 };
 
-#include "tests/fixtures/ops_loss.h"
+#include "tests/fixtures/ops_close.h"
 
-enum { LOSSES = sizeof losses / sizeof *losses, CLOSES = sizeof closes / sizeof *closes };
+enum { CLOSES = sizeof closes / sizeof *closes };
 
 /* ---- embedding ---- */
 
@@ -95,61 +87,6 @@ START_TEST(embedding_refuses)
 END_TEST
 
 /* ---- cross_entropy, nll_loss ---- */
-
-/* As make_ops.py makes them. */
-static heed_tensor *loss_logits(const struct loss *loss, heed_dtype dtype, enum layout layout)
-{
-    const int64_t count = count_of(loss->logits);
-    double *values = calloc((size_t)count + 1, sizeof *values);
-    for (int64_t i = 0; i < count; i++) {
-        values[i] = (double)(7 * i % 11) / 3 - 1.5;
-    }
-    heed_tensor *x = lay_out(values, loss->logits, dtype, layout);
-    free(values);
-    return x;
-}
-
-static heed_tensor *loss_targets(const struct loss *loss, enum layout layout)
-{
-    double values[128];
-    for (int64_t i = 0; i < count_of(loss->targets); i++) {
-        values[i] = (double)(5 * i % loss->classes);
-    }
-    return lay_out(values, loss->targets, HEED_I64, layout);
-}
-
-static void expect_loss(const char *what, heed_tensor *y, double goal, heed_dtype dtype)
-{
-    expect_kind(y, dtype, HEED_SCALAR);
-    const double found = heed_item(y), epsilon = dtype == HEED_F32 ? 0x1p-23 : 0x1p-52;
-    EXPECT(isnan(goal) ? isnan(found) : fabs(found - goal) <= 4 * epsilon * (1 + fabs(goal)),
-           "%s is %.17g, not %.17g", what, found, goal);
-}
-
-START_TEST(losses_are_torchs)
-{
-    const struct loss *loss = &losses[_i];
-    for (enum layout layout = 0; layout < LAYOUTS; layout++) {
-        for (heed_dtype dtype = HEED_F32; dtype <= HEED_F64; dtype++) {
-            heed_tensor *x = loss_logits(loss, dtype, layout);
-            heed_tensor *targets = loss_targets(loss, (layout + 1) % LAYOUTS);
-            expect_loss(
-                "cross_entropy",
-                heed_cross_entropy_with(
-                    x, targets, (heed_cross_entropy_options){.ignored_target = &loss->ignored}),
-                loss->cross_entropy, dtype);
-            expect_loss("nll_loss",
-                        heed_nll_loss_with(x, targets,
-                                           (heed_nll_options){.ignored_target = &loss->ignored}),
-                        loss->nll_loss, dtype);
-            if (loss->ignored == -100) {
-                expect_loss("cross_entropy", heed_cross_entropy(x, targets), loss->cross_entropy,
-                            dtype);
-            }
-        }
-    }
-}
-END_TEST
 
 START_TEST(losses_of_masked_classes)
 {
@@ -262,7 +199,6 @@ void add_loss_cases(Suite *suite)
     TCase *loss = heed_case(suite, "loss");
     tcase_add_loop_test(loss, embedding_looks_rows_up_and_adds_them_up, 0, 6);
     tcase_add_test(loss, embedding_refuses);
-    tcase_add_loop_test(loss, losses_are_torchs, 0, LOSSES);
     tcase_add_test(loss, losses_of_masked_classes);
     tcase_add_test(loss, losses_refuse);
     tcase_add_test(loss, allclose_is_torchs);

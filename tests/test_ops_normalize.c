@@ -1,18 +1,13 @@
-/* layer_norm, rms_norm and dropout: PyTorch's values, gradients and choices, accuracy where the mean
- * is large, and what is refused. */
+/* layer_norm, rms_norm and dropout: accuracy where the mean is large, what PyTorch drops of tensors that
+ * lie in memory in all ways, and what is refused. Values and gradients: test_parity.c. */
+#include <math.h>
 #include <string.h>
 
 #include "tensor/alloc.h"
 #include "tensor/core.h"
-#include "tests/losses_util.h"
+#include "tests/ops_cases.h"
 
-struct normalized {
-    const char *name;
-    int dims;
-    bool weighted, biased;
-    double eps;
-    double y[24], grads[3][24];
-};
+#define NaN (double)NAN
 
 struct dropped {
     uint64_t seed;
@@ -24,56 +19,15 @@ struct dropped {
 };
 
 #include "tests/fixtures/dropout.h"
-#include "tests/fixtures/normalize.h"
 
-enum {
-    NORMALIZED = sizeof normalized / sizeof *normalized,
-    DROPPED = sizeof dropped / sizeof *dropped
-};
+enum { DROPPED = sizeof dropped / sizeof *dropped };
+
+static heed_tensor *wanted(heed_tensor *x)
+{
+    return heed_set_requires_grad(x, true);
+}
 
 /* ---- layer_norm, rms_norm ---- */
-
-static heed_tensor *normalize(const struct normalized *r, heed_tensor *x, heed_shape shape,
-                              heed_tensor *weight, heed_tensor *bias)
-{
-    return strcmp(r->name, "rms_norm") == 0 ? heed_rms_norm(x, shape, weight, r->eps)
-                                            : heed_layer_norm(x, shape, weight, bias, r->eps);
-}
-
-static void check_normalized(const struct normalized *r, heed_dtype dtype, enum layout layout)
-{
-    const heed_shape whole = HEED_SHAPE(2, 3, 4);
-    const heed_shape shape = r->dims == 1 ? HEED_SHAPE(4) : HEED_SHAPE(3, 4);
-    const double factor = r->eps == 0 ? 1e-8 : 1; /* so that the default epsilon shows */
-    heed_tensor *x = wanted(made(SCORES, factor, whole, dtype, layout));
-    heed_tensor *inputs[3] = {x}, *grads[3], *weight = NULL, *bias = NULL;
-    int count = 1;
-    if (r->weighted) {
-        weight = inputs[count++] = wanted(made(WEIGHTS, 1, shape, dtype, (layout + 1) % LAYOUTS));
-    }
-    if (r->biased) {
-        bias = inputs[count++] = wanted(made(PROBS, 1, shape, dtype, (layout + 2) % LAYOUTS));
-    }
-    heed_tensor *y = normalize(r, x, shape, weight, bias);
-    derive(y, inputs, count, grads);
-    expect_kind(heed_detach(y), dtype, whole);
-    expect_printed(r->name, y, r->y);
-    for (int i = 0; i < count; i++) {
-        expect_printed(r->name, grads[i], r->grads[i]);
-    }
-}
-
-START_TEST(normalized_as_torch_does)
-{
-    const struct normalized *r = &normalized[_i];
-    for (enum layout layout = 0; layout < LAYOUTS; layout++) {
-        check_normalized(r, HEED_F64, layout);
-        if (r->eps != 0) { /* the default is another in f32 */
-            check_normalized(r, HEED_F32, layout);
-        }
-    }
-}
-END_TEST
 
 /* Against f64 loops over the very same floats: torch's own error is 4e-7 at a mean of 0, 1e-3 at 1e4
  * and 0.1 at 1e6. */
@@ -262,7 +216,6 @@ END_TEST
 void add_normalize_cases(Suite *suite)
 {
     TCase *tests = heed_case(suite, "normalize");
-    tcase_add_loop_test(tests, normalized_as_torch_does, 0, NORMALIZED);
     tcase_add_test(tests, layer_norm_is_accurate_far_from_0);
     tcase_add_test(tests, lines_of_one_value_of_infinity_and_of_nothing);
     tcase_add_test(tests, normalized_shapes_are_checked);

@@ -1,76 +1,14 @@
-/* Optimisers: 50 steps in f64 against PyTorch, and what a user does with them. */
+/* Optimisers: what a user does with them. Their steps: test_parity_optimisers.c. */
 #include <math.h>
-#include <string.h>
 
 #include "tests/test_util.h"
 
 Suite *optim_suite(void);
 
-static const struct row {
-    const char *name;
-    struct {
-        double lr, first, second, eps, weight_decay; /* momentum and dampening, or both betas */
-        bool nesterov;
-    } options;
-    double expected[4];
-} rows[] = {
-#include "tests/fixtures/optim.h"
-};
-
 static heed_tensor *parameter(void)
 {
     return heed_set_requires_grad(heed_from_f64((double[]){1, -0.5, 0.25, 2}, HEED_SHAPE(4)), true);
 }
-
-static heed_optimizer *optimizer_of(const struct row *row, heed_tensor_list list)
-{
-    const double betas[] = {row->options.first, row->options.second};
-    heed_adam_options adam = {.betas = betas, .eps = row->options.eps};
-    if (strcmp(row->name, "SGD") == 0) {
-        return heed_sgd_new(list, row->options.lr,
-                            (heed_sgd_options){.momentum = row->options.first,
-                                               .dampening = row->options.second,
-                                               .weight_decay = row->options.weight_decay,
-                                               .nesterov = row->options.nesterov});
-    }
-    if (strcmp(row->name, "AdamW") == 0) {
-        return heed_adamw_new(list, row->options.lr, row->options.weight_decay, adam);
-    }
-    adam.weight_decay = row->options.weight_decay;
-    return heed_adam_new(list, row->options.lr, adam);
-}
-
-/* p.grad = cos(0.7 i + 0.3 t) + 0.1 p, by the backward of a function that has this gradient. */
-static void gradient_at(heed_tensor *p, int t)
-{
-    double linear[4];
-    for (int i = 0; i < 4; i++) {
-        linear[i] = cos(0.7 * i + 0.3 * t);
-    }
-    heed_tensor *loss = heed_add(heed_mul(p, heed_from_f64(linear, HEED_SHAPE(4))),
-                                 heed_mul_scalar(heed_mul(p, p), 0.05));
-    heed_backward(heed_sum(loss));
-}
-
-START_TEST(test_fifty_steps)
-{
-    const struct row *row = &rows[_i];
-    heed_tensor *p = parameter();
-    heed_optimizer *optimizer = optimizer_of(row, (heed_tensor_list){1, &p, NULL});
-    ck_assert_str_eq(optimizer->name, row->name);
-    for (int t = 0; t < 50; t++) {
-        heed_scope step;
-        heed_scope_begin(&step);
-        heed_optimizer_zero_grad(optimizer);
-        gradient_at(p, t);
-        heed_optimizer_step(optimizer);
-        heed_scope_end(&step);
-    }
-    ck_assert_int_eq(optimizer->steps, 50);
-    expect_values(p, row->expected, 4, 1e-12);
-    heed_optimizer_free(optimizer);
-}
-END_TEST
 
 /* A parameter that got no gradient is left alone, and its own steps do not count. */
 START_TEST(test_without_gradient)
@@ -186,8 +124,6 @@ END_TEST
 Suite *optim_suite(void)
 {
     Suite *suite = suite_create("optim");
-    TCase *parity = heed_case(suite, "as torch");
-    tcase_add_loop_test(parity, test_fifty_steps, 0, sizeof rows / sizeof *rows);
     TCase *use = heed_case(suite, "use");
     tcase_add_test(use, test_without_gradient);
     tcase_add_test(use, test_no_step_after_an_error);

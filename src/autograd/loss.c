@@ -153,6 +153,12 @@ static heed_status check_factor(const char *function, const char *argument,
     return HEED_OK;
 }
 
+/* With on = pos_weight target and off = 1 - target, the loss is on softplus(-x) + off softplus(x). One
+ * of the two softplus is near |x| and the other near 0; with |x| taken out,
+ *
+ *   x (off where x > 0, else -on) + (on + off) softplus(-|x|)
+ *
+ * nothing large cancels, in the gradients neither. The bends of |x| are in both, and are none. */
 heed_tensor *heed_bce_with_logits_with(heed_tensor *input, heed_tensor *target,
                                        heed_bce_options options)
 {
@@ -163,13 +169,14 @@ heed_tensor *heed_bce_with_logits_with(heed_tensor *input, heed_tensor *target,
     }
     check_factor(name, "weight", options.weight, input);
     check_factor(name, "pos_weight", options.pos_weight, input);
-    heed_tensor *on = heed_mul(target, heed_logsigmoid(input));
-    if (options.pos_weight != NULL) {
-        on = heed_mul(on, options.pos_weight);
+    heed_tensor *yes = heed_gt_scalar(input, 0), *on = target;
+    heed_tensor *off = heed_add_scalar(heed_neg(target), 1);
+    heed_tensor *rest = heed_softplus(heed_where(yes, heed_neg(input), input));
+    if (options.pos_weight != NULL) { /* else on + off is 1 */
+        on = heed_mul(target, options.pos_weight);
+        rest = heed_mul(rest, heed_add(on, off));
     }
-    heed_tensor *off =
-        heed_mul(heed_add_scalar(heed_neg(target), 1), heed_logsigmoid(heed_neg(input)));
-    heed_tensor *losses = heed_neg(heed_add(on, off));
+    heed_tensor *losses = heed_add(heed_mul(input, heed_where(yes, off, heed_neg(on))), rest);
     if (options.weight != NULL) {
         losses = heed_mul(losses, options.weight);
     }

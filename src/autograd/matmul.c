@@ -45,17 +45,6 @@ static heed_status inner_sizes_differ(const heed_tensor *a, const heed_tensor *b
                      HEED_TEXT(b), hint);
 }
 
-static bool batches_broadcast(const heed_shape *a, const heed_shape *b)
-{
-    for (int i = 1; i <= a->ndim && i <= b->ndim; i++) {
-        const int64_t of_a = a->size[a->ndim - i], of_b = b->size[b->ndim - i];
-        if (of_a != of_b && of_a != 1 && of_b != 1) {
-            return false;
-        }
-    }
-    return true;
-}
-
 static heed_status matmul_rule(const heed_call *call, heed_result *result)
 {
     const heed_tensor *a = call->inputs[0], *b = call->inputs[1];
@@ -66,7 +55,7 @@ static heed_status matmul_rule(const heed_call *call, heed_result *result)
         return inner_sizes_differ(a, b);
     }
     heed_shape batch_a = batch_of(a), batch_b = batch_of(b);
-    if (!batches_broadcast(&batch_a, &batch_b)) {
+    if (!heed_shapes_broadcast(&batch_a, &batch_b)) {
         return heed_fail(HEED_ERR_SHAPE,
                          "matmul: the batches %s and %s of %s x %s do not broadcast; make sizes "
                          "equal, or one of them 1",

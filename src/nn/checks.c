@@ -1,5 +1,7 @@
-/* Checks that several forwards share. */
+/* Checks that several forwards share, and the copies of weights that they keep. */
 #include "nn/checks.h"
+
+#include "autograd/shape.h"
 
 heed_status heed_check_features(const char *function, const char *argument, const heed_tensor *x,
                                 const char *size_name, int64_t size, heed_dtype dtype)
@@ -21,4 +23,10 @@ heed_status heed_check_features(const char *function, const char *argument, cons
                          function, argument, heed_dtype_name(x->dtype), heed_dtype_name(dtype));
     }
     return HEED_OK;
+}
+
+void heed_keep_weights(heed_tensor **kept, heed_tensor *weights)
+{
+    heed_release(*kept);
+    *kept = weights != NULL ? heed_retain(heed_clone(heed_detach(weights))) : NULL;
 }

@@ -1,5 +1,5 @@
-/* What forwards check before they compute, so that an error names the forward that was called, and no
- * operation inside it (internal to nn).
+/* What forwards share (internal to nn). They check before they compute, so that an error names the forward
+ * that was called, and no operation inside it.
  */
 #ifndef HEED_NN_CHECKS_H
 #define HEED_NN_CHECKS_H
@@ -14,5 +14,9 @@ heed_status heed_check_features(const char *function, const char *argument, cons
 /* heed_check_attention: can this head attend to these tokens under that mask? (self_attention.c) */
 heed_status heed_check_attention(const char *function, const struct heed_self_attention *m,
                                  const heed_tensor *token_encodings, const heed_tensor *block_mask);
+
+/* heed_keep_weights: for modules with keep_weights: *kept becomes a detached copy of `weights`, or NULL
+ * of NULL; what it was is let go. */
+void heed_keep_weights(heed_tensor **kept, heed_tensor *weights);
 
 #endif

@@ -15,9 +15,13 @@
  *   keep_mask     true is taken     heed_masked_select, as torch.masked_select
  *   condition     true takes a      heed_where(condition, a, b), as torch.where
  *
- * heed_self_attention_forward, heed_self_attention_forward_weights and heed_multi_head_forward take a
- * block_mask; scores of one's own take a bias_mask with heed_add. The functions below make masks of
- * each kind, and turn one into another.
+ * The modules take block masks: heed_self_attention_forward and heed_multi_head_forward a block_mask,
+ * heed_multihead_attention_forward torch's attn_mask and key_padding_mask, which may be bias masks as
+ * well. heed_scaled_dot_product_attention takes a keep_mask or a bias_mask; scores of one's own take a
+ * bias_mask with heed_add. The functions below make masks of each kind, and turn one into another:
+ *
+ *     heed_multihead_attention_forward(m, q, k, v, (heed_attention_options){.attn_mask = block_mask});
+ *     heed_scaled_dot_product_attention(q, k, v, heed_keep_mask_of_block(block_mask), 0, false, 0);
  *
  * Where several masks hold at once, block masks are joined by heed_logical_or, keep masks by
  * heed_logical_and, bias masks by heed_add; shapes broadcast:
@@ -51,8 +55,8 @@ heed_tensor *heed_causal_bias_mask(int64_t length, heed_dtype dtype);
  *   lengths (...) i64   ->   (..., 1, max_length), true where the column is not below the length
  *
  * lengths (B) give (B, 1, T), which broadcasts to the (B, T, T) of a batch's scores; a length without
- * dims gives (1, T) for one sentence. torch's key_padding_mask (B, T) is the same without the 1. The
- * rows of padding attend as others do, and nobody should read what they give. A sentence of length 0
+ * dims gives (1, T) for one sentence. A key_padding_mask (B, T) is the same without the 1:
+ * heed_squeeze(mask, -2). Heads (B, heads, T, T) want heed_unsqueeze(mask, 1). The rows of padding attend as others do, and nobody should read what they give. A sentence of length 0
  * may attend to nothing, which gives zeros.
  *
  * HEED_ERR_DTYPE: lengths are not i64. HEED_ERR_VALUE: a length outside [0, max_length].

@@ -12,6 +12,7 @@
 #include "nn/linear.h"
 #include "nn/mask.h"
 #include "nn/multi_head.h"
+#include "nn/multihead_attention.h"
 #include "nn/position_encoding.h"
 #include "nn/self_attention.h"
 

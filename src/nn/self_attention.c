@@ -12,8 +12,7 @@
 static void forget_weights(void *module)
 {
     struct heed_self_attention *m = module;
-    heed_release(m->attention_percent);
-    m->attention_percent = NULL;
+    heed_keep_weights(&m->attention_percent, NULL);
 }
 
 static const heed_module_kind kind = {
@@ -137,8 +136,7 @@ heed_tensor *heed_self_attention_forward_weights(struct heed_self_attention *m,
     heed_scope_begin(&scope);
     heed_tensor *output = attend(m, token_encodings, block_mask, &percent);
     if (m->keep_weights) {
-        forget_weights(m);
-        m->attention_percent = heed_retain(heed_clone(heed_detach(percent)));
+        heed_keep_weights(&m->attention_percent, percent);
     }
     if (weights != NULL) {
         *weights = heed_scope_keep(&scope, percent);

@@ -91,7 +91,9 @@ bool heed_is_row_major(const heed_tensor *t);
  * order in which those of x lie. */
 void heed_dense_strides(const heed_tensor *x, int64_t *strides);
 
-/* heed_broadcast: the common shape of two, or an error with both and a hint. */
+/* heed_shapes_broadcast: do the two have a common shape?
+ * heed_broadcast: that shape, or an error with both and a hint. */
+bool heed_shapes_broadcast(const heed_shape *a, const heed_shape *b);
 heed_status heed_broadcast(const char *function, const heed_shape *a, const heed_shape *b,
                            heed_shape *out);
 

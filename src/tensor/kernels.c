@@ -281,13 +281,13 @@ static void adam(int64_t n, void *parameter, const void *gradient, void *first, 
     const double correction1 = 1 - (pow)(step->beta1, (double)step->t);
     const double correction2 = 1 - (pow)(step->beta2, (double)step->t);
     const T size = (T)(step->lr / correction1), root = (T)(sqrt)(correction2);
-    const T beta1 = (T)step->beta1, beta2 = (T)step->beta2, eps = (T)step->eps;
+    const T beta2 = (T)step->beta2, eps = (T)step->eps;
     const T new1 = (T)(1 - step->beta1), new2 = (T)(1 - step->beta2);
     const T shrink = step->decoupled ? (T)(1 - step->lr * step->weight_decay) : 1;
     const T decay = step->decoupled ? 0 : (T)step->weight_decay;
     for (int64_t i = 0; i < n; i++) {
         const T d = g[i] + decay * p[i];
-        m[i] = beta1 * m[i] + new1 * d;
+        m[i] += new1 * (d - m[i]); /* rounded, beta1 and 1 - beta1 do not add up to 1 */
         v[i] = beta2 * v[i] + new2 * d * d;
         p[i] = shrink * p[i] - size * m[i] / (sqrt(v[i]) / root + eps);
     }

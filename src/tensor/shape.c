@@ -142,6 +142,17 @@ void heed_dense_strides(const heed_tensor *x, int64_t *strides)
     }
 }
 
+bool heed_shapes_broadcast(const heed_shape *a, const heed_shape *b)
+{
+    for (int i = 1; i <= a->ndim && i <= b->ndim; i++) { /* counted from the last dim */
+        const int64_t of_a = a->size[a->ndim - i], of_b = b->size[b->ndim - i];
+        if (of_a != of_b && of_a != 1 && of_b != 1) {
+            return false;
+        }
+    }
+    return true;
+}
+
 heed_status heed_broadcast(const char *function, const heed_shape *a, const heed_shape *b,
                            heed_shape *out)
 {

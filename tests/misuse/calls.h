@@ -25,6 +25,7 @@ static const heed_adam_step adam = {.lr = 0.1, .beta1 = 0.9, .beta2 = 0.9, .t = 
 static const heed_adam_options no_options = {0};
 static const heed_embedding_options no_row = {.padding_idx = &(const int64_t){5}};
 static const heed_embedding_options row_before = {.padding_idx = &(const int64_t){-5}};
+static const heed_attention_options no_masks = {0};
 
 static struct {
     struct heed_linear *linear;
@@ -32,6 +33,7 @@ static struct {
     struct heed_position_encoding *position;
     struct heed_self_attention *attention;
     struct heed_multi_head *heads;
+    struct heed_multihead_attention *multi; /* (L, N, 4) */
 } nn;
 
 static heed_tensor *leaf(heed_tensor *x)

@@ -1,0 +1,108 @@
+/* Every optimiser against PyTorch, by the table in parity/optimisers.def. */
+#include <stdio.h>
+#include <string.h>
+
+#include "tests/parity.h"
+
+/* ---- the table ---- */
+
+#define OPTIMISER(name, form, constructor)                                                         \
+    static heed_optimizer *name##_##form(heed_tensor_list P)                                       \
+    {                                                                                              \
+        return constructor;                                                                        \
+    }
+#include "tests/parity/optimisers.def"
+
+static const struct row {
+    const char *name, *form;
+    heed_optimizer *(*make)(heed_tensor_list parameters);
+} rows[] = {
+#define OPTIMISER(name, form, constructor) {#name, #form, name##_##form},
+#include "tests/parity/optimisers.def"
+};
+enum { ROW_COUNT = sizeof rows / sizeof *rows };
+
+/* ---- one row, one test ---- */
+
+/* Gives the parameter the gradient that the file has for this step. */
+static void set_gradient(const parity_case *c, int i, heed_tensor *p, int64_t step)
+{
+    const char part[] = {'g', (char)('a' + i), '\0'};
+    heed_tensor *g = heed_select(parity_case_part(c, part), 0, step);
+    heed_backward(heed_sum(heed_mul(p, heed_to(g, p->dtype))));
+}
+
+static void take_steps(const parity_case *c, heed_optimizer *optimizer, heed_tensor *const *ps)
+{
+    heed_tensor *has = parity_case_part(c, "has"), *lr = parity_case_part(c, "lr");
+    for (int64_t t = 0; t < lr->numel; t++) {
+        heed_scope step;
+        heed_scope_begin(&step);
+        heed_optimizer_zero_grad(optimizer);
+        for (int i = 0; i < c->count; i++) {
+            if (heed_at(has, HEED_INDEX(t, i)) != 0) {
+                set_gradient(c, i, ps[i], t);
+            }
+        }
+        optimizer->lr = heed_at(lr, HEED_INDEX(t));
+        heed_optimizer_step(optimizer);
+        heed_scope_end(&step);
+    }
+}
+
+static void check_optimiser(const struct row *row, const parity_case *c, heed_dtype dtype)
+{
+    heed_tensor *ps[PARITY_INPUTS];
+    for (int i = 0; i < c->count; i++) {
+        ps[i] = heed_set_requires_grad(heed_clone(heed_to(c->inputs[i], dtype)), true);
+    }
+    heed_optimizer *optimizer = row->make((heed_tensor_list){c->count, ps, NULL});
+    EXPECT(optimizer != NULL, "%s", heed_error_message());
+    ck_assert_str_eq(optimizer->name, row->name);
+    take_steps(c, optimizer, ps);
+    ck_assert_int_eq(optimizer->steps, 50);
+    for (int i = 0; i < c->count; i++) {
+        const char part[] = {'y', (char)('a' + i), '\0'};
+        heed_tensor *error = parity_case_part(c, "error");
+        expect_part(c, part, ps[i], heed_at(error, HEED_INDEX(i)), SCALED);
+    }
+    heed_optimizer_free(optimizer);
+}
+
+START_TEST(optimiser_is_torchs)
+{
+    heed_safetensors *file = parity_open("optimisers");
+    const parity_case c = parity_case_of(file, rows[_i].name, rows[_i].form);
+    check_optimiser(&rows[_i], &c, HEED_F32);
+    check_optimiser(&rows[_i], &c, HEED_F64);
+    heed_safetensors_close(file);
+}
+END_TEST
+
+/* ---- the table itself ---- */
+
+static bool has_case(const char *area, const char *name)
+{
+    (void)area;
+    for (int i = 0; i < ROW_COUNT; i++) {
+        char row[100];
+        snprintf(row, sizeof row, "%s.%s", rows[i].name, rows[i].form);
+        if (strcmp(row, name) == 0) {
+            return true;
+        }
+    }
+    return false;
+}
+
+START_TEST(every_case_has_a_row)
+{
+    parity_every_case("optimisers", has_case);
+}
+END_TEST
+
+void add_parity_optimiser_cases(Suite *suite)
+{
+    TCase *optimisers = heed_case(suite, "optimisers");
+    tcase_add_loop_test(optimisers, optimiser_is_torchs, 0, ROW_COUNT);
+    tcase_add_test(optimisers, every_case_has_a_row);
+}
