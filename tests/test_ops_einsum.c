@@ -1,45 +1,8 @@
-/* einsum: what papers write, and what is in question, as torch says it; many dims, dtypes, and which
- * tensors are copied. All other equations are in test_ops_equations.c. */
+/* einsum: many dims, dtypes, and which tensors are copied. What papers write, and what is in question, is
+ * in parity/einsum.def; all other equations are in test_ops_equations.c. */
 #include <string.h>
 
 #include "tests/ops_cases.h"
-
-struct einsum {
-    const char *equation;
-    heed_shape a, b, y;
-    double values[32];
-};
-
-#include "tests/fixtures/ops_einsum.h"
-enum { EINSUMS = sizeof einsums / sizeof *einsums };
-
-/* As make_einsum.py makes its operands. */
-static heed_tensor *whole(heed_shape shape, int64_t a, int64_t b, int64_t c, int64_t modulus,
-                          heed_dtype dtype, enum layout layout)
-{
-    double values[64];
-    const int64_t count = count_of(shape);
-    EXPECT(count <= 64, "too large");
-    for (int64_t i = 0; i < count; i++) {
-        values[i] = (double)((a * i * i + b * i + c) % modulus - modulus / 2);
-    }
-    return lay_out(values, shape, dtype, layout);
-}
-
-START_TEST(einsum_as_torch)
-{
-    const struct einsum *e = &einsums[_i];
-    for (heed_dtype dtype = HEED_F32; dtype <= HEED_I64; dtype++) {
-        for (int layouts = 0; layouts < LAYOUTS * LAYOUTS; layouts++) {
-            heed_tensor *a = whole(e->a, 3, 7, 3, 11, dtype, (enum layout)(layouts / LAYOUTS));
-            heed_tensor *b = whole(e->b, 2, 5, 2, 13, dtype, (enum layout)(layouts % LAYOUTS));
-            heed_tensor *y = heed_einsum(e->equation, a, b);
-            expect_kind(y, dtype, e->y);
-            expect_values(y, e->values, y->numel, 0);
-        }
-    }
-}
-END_TEST
 
 /* ---- many dims ---- */
 
@@ -218,7 +181,6 @@ END_TEST
 void add_einsum_cases(Suite *suite)
 {
     TCase *einsum = heed_case(suite, "einsum");
-    tcase_add_loop_test(einsum, einsum_as_torch, 0, EINSUMS);
     tcase_add_test(einsum, einsum_of_8_dims);
     tcase_add_test(einsum, einsum_multiplies_views);
     tcase_add_test(einsum, einsum_leaves_nothing_behind);
