@@ -95,7 +95,7 @@ static void make_toy(void)
     we = heed_embedding_new(5, 2);
     pe = heed_position_encoding_new(2, 5);
     attention = heed_self_attention_new(2, 0, 1);
-    fc = heed_linear_new(2, 5, (heed_linear_options){0});
+    fc = heed_linear_new(2, 5);
     tokens = heed_from_i64((int64_t[]){0, 1, 2, 3, 4}, HEED_SHAPE(5));
     targets = heed_from_i64((int64_t[]){1, 2, 3, 4, 0}, HEED_SHAPE(5));
     mask = heed_causal_block_mask(5);
@@ -108,7 +108,7 @@ static void make_toy(void)
     for (int i = 0; i < 6; i++) {
         parameters[i] = all[i];
     }
-    adam = heed_adam_new((heed_tensor_list){6, parameters, NULL}, 1e-3, (heed_adam_options){0});
+    adam = heed_adam_new((heed_tensor_list){6, parameters, NULL}, 1e-3);
 }
 
 static void toy_step(void)

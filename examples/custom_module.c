@@ -20,9 +20,8 @@ static struct gated *gated_new(int64_t in_features, int64_t out_features)
     if (m == NULL) {
         return NULL;
     }
-    const heed_linear_options options = {0};
-    heed_add_child(m, "W", &m->W, heed_linear_new(in_features, out_features, options));
-    heed_add_child(m, "V", &m->V, heed_linear_new(in_features, out_features, options));
+    heed_add_child(m, "W", &m->W, heed_linear_new(in_features, out_features));
+    heed_add_child(m, "V", &m->V, heed_linear_new(in_features, out_features));
     return heed_module_ready(m);
 }
 
@@ -54,7 +53,7 @@ int main(void)
     heed_manual_seed(0);
     struct gated *m = gated_new(2, 1);
     heed_module_print(stdout, m);
-    heed_optimizer *adam = heed_adam_new(heed_parameters(m), 1e-2, (heed_adam_options){0});
+    heed_optimizer *adam = heed_adam_new(heed_parameters(m), 1e-2);
     double before = 0, after = 0;
     enum { STEPS = 2000, LAST = 20 };
     for (int step = 0; step < STEPS; step++) {

@@ -191,7 +191,7 @@ static heed_tensor *one_head(heed_tensor *embeddings, struct weights w)
 static struct heed_multi_head *load(const struct weights heads[HEADS], heed_tensor *W_o)
 {
     struct heed_multi_head *m =
-        heed_multi_head_new(d_model, HEADS, 0, 1, (heed_multi_head_options){.head_dim = d_k});
+        heed_multi_head_new_with(d_model, HEADS, 0, 1, (heed_multi_head_options){.head_dim = d_k});
     heed_module_to(m, HEED_F64);
     for (int i = 0; i < HEADS; i++) {
         struct heed_self_attention *head = heed_multi_head_head(m, i);

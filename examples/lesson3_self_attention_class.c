@@ -177,8 +177,7 @@ static struct reader *reader_new(int64_t d_model)
     heed_add_child(m, "we", &m->we, heed_embedding_new(WORDS, d_model));
     heed_add_child(m, "pe", &m->pe, heed_position_encoding_new(d_model, LENGTH));
     heed_add_child(m, "self_attention", &m->self_attention, heed_self_attention_new(d_model, 1, 2));
-    heed_add_child(m, "fc_layer", &m->fc_layer,
-                   heed_linear_new(d_model, WORDS, (heed_linear_options){0}));
+    heed_add_child(m, "fc_layer", &m->fc_layer, heed_linear_new(d_model, WORDS));
     heed_normal_into(m->we->weight, 0, 0.2); /* of size 1 they would drown the positions */
     return heed_module_ready(m);
 }
@@ -264,7 +263,7 @@ static bool train(uint64_t seed)
      * would blow it up to full steps; a large eps keeps faint gradients small. The decay holds the
      * weights small, so that looking straight at the food is the cheapest way to be sure. */
     heed_optimizer *adamw =
-        heed_adamw_new(heed_parameters(m), 0.02, 1.0, (heed_adam_options){.eps = 1e-3});
+        heed_adamw_new_with(heed_parameters(m), 0.02, 1.0, (heed_adam_options){.eps = 1e-3});
     int step = 0;
     for (; certainty(m, unseen) < sure && step < MOST_STEPS; step++) {
         learn(m, learnt, adamw);

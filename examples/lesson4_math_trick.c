@@ -113,10 +113,10 @@ static struct head draw_head(void)
         heed_linear_free(h.key);
         heed_linear_free(h.query);
         h.x = heed_randn(HEED_SHAPE(B, T, C), HEED_F32);
-        h.key = heed_linear_new(C, HEAD_SIZE, no_bias);
-        h.query = heed_linear_new(C, HEAD_SIZE, no_bias);
+        h.key = heed_linear_new_with(C, HEAD_SIZE, no_bias);
+        h.query = heed_linear_new_with(C, HEAD_SIZE, no_bias);
     }
-    h.value = heed_linear_new(C, HEAD_SIZE, no_bias);
+    h.value = heed_linear_new_with(C, HEAD_SIZE, no_bias);
     return h;
 }
 

@@ -38,7 +38,7 @@ static inline attention begin(heed_multihead_attention_options options)
     options.kdim = 3;
     options.vdim = 5;
     heed_manual_seed(8);
-    attention a = {.m = heed_multihead_attention_new(WIDTH, HEADS, options)};
+    attention a = {.m = heed_multihead_attention_new_with(WIDTH, HEADS, options)};
     heed_tensor_list list = heed_parameters(a.m);
     for (int i = 0; i < list.count; i++) {
         heed_normal_into(list.tensors[i], 0, 0.7); /* biases too */

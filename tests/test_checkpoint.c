@@ -8,7 +8,7 @@
 static struct heed_linear *new_linear(uint64_t seed, int64_t in, int64_t out)
 {
     heed_manual_seed(seed);
-    return heed_linear_new(in, out, (heed_linear_options){0});
+    return heed_linear_new(in, out);
 }
 
 static void expect_same_state(void *a, void *b)
@@ -36,8 +36,8 @@ static heed_status load_what_fits(void *module)
 START_TEST(a_module_comes_back)
 {
     heed_manual_seed(1);
-    struct heed_multi_head *a = heed_multi_head_new(4, 2, 0, 1, (heed_multi_head_options){0});
-    struct heed_multi_head *b = heed_multi_head_new(4, 2, 0, 1, (heed_multi_head_options){0});
+    struct heed_multi_head *a = heed_multi_head_new(4, 2, 0, 1);
+    struct heed_multi_head *b = heed_multi_head_new(4, 2, 0, 1);
     const heed_metadata about[] = {{"heads", "2"}, {NULL, NULL}};
     ck_assert_int_eq(heed_save_state_dict(a, in_folder("a"), about), HEED_OK);
     ck_assert(
@@ -75,7 +75,7 @@ START_TEST(the_tensors_stay_the_same_ones)
     struct heed_linear *a = new_linear(1, 3, 2), *b = new_linear(2, 3, 2);
     heed_tensor *weight = b->weight, *x = heed_ones(HEED_SHAPE(1, 3), HEED_F32);
     const void *data = weight->data;
-    heed_optimizer *sgd = heed_sgd_new(heed_parameters(b), 0.5, (heed_sgd_options){0});
+    heed_optimizer *sgd = heed_sgd_new(heed_parameters(b), 0.5);
     heed_save_state_dict(a, in_folder("a"), NULL);
     heed_tensor *before = heed_sum(heed_mul(weight, weight));
     ck_assert_int_eq(load(b), HEED_OK);
@@ -234,18 +234,18 @@ START_TEST(dozens_that_do_not_fit_are_all_named)
     struct heed_module_list *file = heed_module_list_new(), *more = heed_module_list_new();
     const heed_linear_options no_bias = {.no_bias = true};
     for (int i = 0; i < EACH; i++) {
-        heed_module_list_append(here, heed_linear_new(2, 2, no_bias));
-        heed_module_list_append(there, heed_linear_new(3, 2, no_bias));
+        heed_module_list_append(here, heed_linear_new_with(2, 2, no_bias));
+        heed_module_list_append(there, heed_linear_new_with(3, 2, no_bias));
     }
     heed_module_list_append(file, there);
     heed_module_list_append(file, more);
     for (int i = 0; i < EACH; i++) {
-        heed_module_list_append(more, heed_linear_new(2, 2, no_bias)); /* 1.0.weight ... */
+        heed_module_list_append(more, heed_linear_new_with(2, 2, no_bias)); /* 1.0.weight ... */
     }
     struct heed_module_list *all = heed_module_list_new();
     heed_module_list_append(all, here);
     for (int i = 0; i < EACH; i++) {
-        heed_module_list_append(all, heed_linear_new(2, 2, no_bias)); /* 1.weight ... */
+        heed_module_list_append(all, heed_linear_new_with(2, 2, no_bias)); /* 1.weight ... */
     }
     heed_save_state_dict(file, in_folder("a"), NULL);
     ck_assert_int_eq(load(all), HEED_ERR_VALUE);

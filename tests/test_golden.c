@@ -70,7 +70,7 @@ END_TEST
 START_TEST(test_two_heads)
 {
     heed_manual_seed(42);
-    struct heed_multi_head *m = heed_multi_head_new(2, 2, 0, 1, (heed_multi_head_options){0});
+    struct heed_multi_head *m = heed_multi_head_new(2, 2, 0, 1);
     heed_tensor *heads[2];
     for (int i = 0; i < 2; i++) {
         heads[i] = heed_self_attention_forward(heed_multi_head_head(m, i), encodings(), NULL);
@@ -123,8 +123,7 @@ static struct decoder *decoder_new(void)
     heed_add_child(m, "we", &m->we, heed_embedding_new(TOKENS, 2));
     heed_add_child(m, "pe", &m->pe, heed_position_encoding_new(2, MAX_LEN));
     heed_add_child(m, "self_attention", &m->self_attention, heed_self_attention_new(2, 0, 1));
-    heed_add_child(m, "fc_layer", &m->fc_layer,
-                   heed_linear_new(2, TOKENS, (heed_linear_options){0}));
+    heed_add_child(m, "fc_layer", &m->fc_layer, heed_linear_new(2, TOKENS));
     return heed_module_ready(m);
 }
 
@@ -210,7 +209,7 @@ END_TEST
 /* Trains as decoder_twin.py does, and writes the mean loss of each epoch. */
 static void train_decoder(struct decoder *m, int epochs, double *losses)
 {
-    heed_optimizer *adam = heed_adam_new(heed_parameters(m), 0.1, (heed_adam_options){0});
+    heed_optimizer *adam = heed_adam_new(heed_parameters(m), 0.1);
     for (int epoch = 0; epoch < epochs; epoch++) {
         losses[epoch] = 0;
         for (int row = 0; row < 2; row++) {

@@ -271,7 +271,7 @@ START_TEST(masked_row_of_multi_head)
 {
     heed_manual_seed(13);
     struct heed_multi_head *m =
-        heed_multi_head_new(4, 2, -2, -1, (heed_multi_head_options){.head_dim = 3});
+        heed_multi_head_new_with(4, 2, -2, -1, (heed_multi_head_options){.head_dim = 3});
     heed_tensor *x = heed_set_requires_grad(heed_randn(HEED_SHAPE(2, 5, 4), HEED_F32), true);
     check_masked_row(m, x, heed_multi_head_forward(m, x, rows_of_all_kinds()));
     heed_multi_head_free(m);
@@ -282,7 +282,7 @@ END_TEST
 START_TEST(an_empty_sentence_in_a_batch)
 {
     heed_manual_seed(14);
-    struct heed_multi_head *m = heed_multi_head_new(4, 2, -2, -1, (heed_multi_head_options){0});
+    struct heed_multi_head *m = heed_multi_head_new(4, 2, -2, -1);
     heed_tensor *x = heed_set_requires_grad(heed_randn(HEED_SHAPE(2, 5, 4), HEED_F32), true);
     heed_tensor *lengths = heed_from_i64((int64_t[]){3, 0}, HEED_SHAPE(2));
     heed_tensor *mask =
@@ -311,7 +311,7 @@ END_TEST
 /* With every row masked nothing is learned, and nothing is NaN. */
 START_TEST(everything_is_masked)
 {
-    struct heed_multi_head *m = heed_multi_head_new(4, 2, -2, -1, (heed_multi_head_options){0});
+    struct heed_multi_head *m = heed_multi_head_new(4, 2, -2, -1);
     heed_tensor *x = heed_set_requires_grad(heed_randn(HEED_SHAPE(3, 4), HEED_F32), true);
     heed_tensor *mask = heed_ones(HEED_SHAPE(1), HEED_BOOL);
     heed_tensor *y = heed_multi_head_forward(m, x, mask);

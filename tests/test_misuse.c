@@ -120,12 +120,13 @@ END_TEST
 
 static void make_modules(void)
 {
-    nn.linear = heed_linear_new(3, 4, (heed_linear_options){0});
+    nn.linear = heed_linear_new(3, 4);
     nn.embedding = heed_embedding_new(5, 3);
     nn.position = heed_position_encoding_new(3, 4);
     nn.attention = heed_self_attention_new(4, 0, 1);
-    nn.heads = heed_multi_head_new(4, 2, 0, 1, (heed_multi_head_options){0});
-    nn.multi = heed_multihead_attention_new(4, 2, (heed_multihead_attention_options){.vdim = 5});
+    nn.heads = heed_multi_head_new(4, 2, 0, 1);
+    nn.multi =
+        heed_multihead_attention_new_with(4, 2, (heed_multihead_attention_options){.vdim = 5});
     heed_parameters(nn.linear); /* these lists are made once, and kept */
     heed_state_dict(nn.linear);
     heed_state_dict(nn.attention);

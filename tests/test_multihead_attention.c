@@ -29,7 +29,7 @@ static struct heed_multihead_attention *make(const struct drawn *r)
 {
     const heed_multihead_attention_options options = {
         .kdim = r->kdim, .vdim = r->vdim, .no_bias = !r->bias, .add_bias_kv = r->add_bias_kv};
-    return heed_multihead_attention_new(r->embed_dim, r->num_heads, options);
+    return heed_multihead_attention_new_with(r->embed_dim, r->num_heads, options);
 }
 
 static void expect_state(void *module, int count, const char *const *names)
@@ -49,20 +49,20 @@ static void expect_state(void *module, int count, const char *const *names)
 
 START_TEST(state_dicts_are_torchs)
 {
-    expect_state(heed_multihead_attention_new(8, 2, plain), 4,
+    expect_state(heed_multihead_attention_new(8, 2), 4,
                  (const char *const[]){"in_proj_weight (24, 8)", "in_proj_bias (24)",
                                        "out_proj.weight (8, 8)", "out_proj.bias (8)"});
-    expect_state(
-        heed_multihead_attention_new(8, 2, (heed_multihead_attention_options){.no_bias = true}), 2,
-        (const char *const[]){"in_proj_weight (24, 8)", "out_proj.weight (8, 8)"});
-    expect_state(heed_multihead_attention_new(
+    expect_state(heed_multihead_attention_new_with(
+                     8, 2, (heed_multihead_attention_options){.no_bias = true}),
+                 2, (const char *const[]){"in_proj_weight (24, 8)", "out_proj.weight (8, 8)"});
+    expect_state(heed_multihead_attention_new_with(
                      6, 3, (heed_multihead_attention_options){.vdim = 5, .add_bias_kv = true}),
                  8,
                  (const char *const[]){"q_proj_weight (6, 6)", "k_proj_weight (6, 6)",
                                        "v_proj_weight (6, 5)", "in_proj_bias (18)",
                                        "bias_k (1, 1, 6)", "bias_v (1, 1, 6)",
                                        "out_proj.weight (6, 6)", "out_proj.bias (6)"});
-    expect_state(heed_multihead_attention_new(
+    expect_state(heed_multihead_attention_new_with(
                      4, 4, (heed_multihead_attention_options){.kdim = 4, .vdim = 4}),
                  4,
                  (const char *const[]){"in_proj_weight (12, 4)", "in_proj_bias (12)",
@@ -100,7 +100,7 @@ END_TEST
 START_TEST(first_draws)
 {
     heed_manual_seed(42);
-    struct heed_multihead_attention *m = heed_multihead_attention_new(8, 2, plain);
+    struct heed_multihead_attention *m = heed_multihead_attention_new(8, 2);
     EXPECT_VALUES(heed_select(m->in_proj_weight, 0, 0), 0, IN_PROJ_WEIGHT);
     EXPECT_VALUES(heed_select(m->out_proj->weight, 0, 0), 0, OUT_PROJ_WEIGHT);
     expect_equal(m->in_proj_bias, heed_zeros(HEED_SHAPE(24), HEED_F32));
@@ -132,7 +132,7 @@ END_TEST
 
 START_TEST(tree)
 {
-    struct heed_multihead_attention *m = heed_multihead_attention_new(8, 2, plain);
+    struct heed_multihead_attention *m = heed_multihead_attention_new(8, 2);
     char buffer[500] = "";
     FILE *stream = fmemopen(buffer, sizeof buffer, "w");
     heed_module_print(stream, m);
@@ -251,7 +251,7 @@ START_TEST(dropout_is_torchs)
 {
     heed_manual_seed(7);
     struct heed_multihead_attention *m =
-        heed_multihead_attention_new(4, 2, (heed_multihead_attention_options){.dropout = 0.4});
+        heed_multihead_attention_new_with(4, 2, (heed_multihead_attention_options){.dropout = 0.4});
     heed_tensor *in[] = {randn(HEED_SHAPE(3, 2, 4)), randn(HEED_SHAPE(5, 2, 4)),
                          randn(HEED_SHAPE(5, 2, 4))};
     const heed_attention_options per_head = {.weights_per_head = true};

@@ -260,8 +260,7 @@ static void *attend_in_thread(void *argument)
 START_TEST(threads_share_a_module)
 {
     enum { THREADS = 4 };
-    struct heed_multihead_attention *m =
-        heed_multihead_attention_new(WIDTH, HEADS, (heed_multihead_attention_options){0});
+    struct heed_multihead_attention *m = heed_multihead_attention_new(WIDTH, HEADS);
     run alone = {.m = m}, all[THREADS];
     pthread_t threads[THREADS];
     attend_in_thread(&alone);
@@ -284,7 +283,7 @@ START_TEST(constructors_without_memory)
 {
     for (int n = 0;; n++) {
         heed_fail_allocation(n);
-        struct heed_multihead_attention *m = heed_multihead_attention_new(
+        struct heed_multihead_attention *m = heed_multihead_attention_new_with(
             4, 2, (heed_multihead_attention_options){.add_bias_kv = true, .kdim = _i == 0 ? 4 : 3});
         heed_fail_allocation(-1);
         if (m != NULL) {

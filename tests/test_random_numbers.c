@@ -192,7 +192,7 @@ static void *new_module(const golden *row)
     const int64_t n = row->n, a = (int64_t)row->a, padding = (int64_t)row->b;
     switch (row->method) {
     case LINEAR:
-        return heed_linear_new(a, n, (heed_linear_options){.no_bias = row->b == 0});
+        return heed_linear_new_with(a, n, (heed_linear_options){.no_bias = row->b == 0});
     case EMBEDDING:
         return padding < 0 ? heed_embedding_new(n, a)
                            : heed_embedding_new_with(
@@ -200,7 +200,7 @@ static void *new_module(const golden *row)
     case ATTENTION:
         return heed_self_attention_new(n, 0, 1);
     default:
-        return heed_multi_head_new(n, (int)a, 0, 1, (heed_multi_head_options){0});
+        return heed_multi_head_new(n, (int)a, 0, 1);
     }
 }
 
@@ -221,7 +221,7 @@ static void take_linears(stream *s, int64_t n)
     for (int64_t fan_in = 1; fan_in <= n; fan_in++) {
         heed_scope layer;
         heed_scope_begin(&layer);
-        struct heed_linear *m = heed_linear_new(fan_in, 1, (heed_linear_options){0});
+        struct heed_linear *m = heed_linear_new(fan_in, 1);
         ck_assert_ptr_nonnull(m);
         take(s, heed_narrow(m->weight, 1, 0, 1));
         take(s, heed_narrow(m->weight, 1, fan_in - 1, 1));

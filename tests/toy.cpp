@@ -44,7 +44,7 @@ Model *new_model(int64_t words, int64_t d_model)
     heed_add_child(m, "pe", &m->pe, heed_position_encoding_new(d_model, TOY_LENGTH));
     heed_add_child(m, "self_attention", &m->self_attention,
                    heed_self_attention_new(d_model, -2, -1));
-    heed_add_child(m, "fc_layer", &m->fc_layer, heed_linear_new(d_model, words, {}));
+    heed_add_child(m, "fc_layer", &m->fc_layer, heed_linear_new(d_model, words));
     return static_cast<Model *>(heed_module_ready(m));
 }
 
@@ -101,7 +101,7 @@ int main()
     Model *m = new_model(language.word_count, 32);
     heed_adam_options options{};
     options.eps = 1e-4;
-    heed_optimizer *adamw = heed_adamw_new(heed_parameters(m), 1e-2, 0.1, options);
+    heed_optimizer *adamw = heed_adamw_new_with(heed_parameters(m), 1e-2, 0.1, options);
     double loss = 0;
     for (int step = 0; step < 1500; step++) {
         loss = take_step(m, language, adamw);

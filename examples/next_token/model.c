@@ -24,10 +24,9 @@ struct token_model *model_new(model_sizes sizes)
     } else {
         heed_multi_head_options head = {.head_dim = model_head_dim(d_model, sizes.heads)};
         heed_add_child(m, "multi_head", &m->multi_head,
-                       heed_multi_head_new(d_model, sizes.heads, -2, -1, head));
+                       heed_multi_head_new_with(d_model, sizes.heads, -2, -1, head));
     }
-    heed_add_child(m, "fc_layer", &m->fc_layer,
-                   heed_linear_new(d_model, sizes.words, (heed_linear_options){0}));
+    heed_add_child(m, "fc_layer", &m->fc_layer, heed_linear_new(d_model, sizes.words));
     return heed_module_ready(m);
 }
 

@@ -80,8 +80,8 @@ static double take_step(struct token_model *m, const pieces *p, int64_t batch,
 heed_status train(struct token_model *m, const pieces *learnt, const pieces *held_out,
                   const train_options *options, train_watch *watch, void *context)
 {
-    heed_optimizer *adamw = heed_adamw_new(heed_parameters(m), options->lr, weight_decay,
-                                           (heed_adam_options){.eps = eps});
+    heed_optimizer *adamw = heed_adamw_new_with(heed_parameters(m), options->lr, weight_decay,
+                                                (heed_adam_options){.eps = eps});
     bool more = adamw != NULL;
     for (int64_t step = 1; step <= options->steps && more; step++) {
         adamw->lr = learning_rate(options, step - 1);

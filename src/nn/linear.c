@@ -21,8 +21,13 @@ static void describe(const void *module, char *text, size_t size)
 static const heed_module_kind kind = {
     .name = "Linear", .size = sizeof(struct heed_linear), .describe = describe};
 
-struct heed_linear *heed_linear_new(int64_t in_features, int64_t out_features,
-                                    heed_linear_options options)
+struct heed_linear *heed_linear_new(int64_t in_features, int64_t out_features)
+{
+    return heed_linear_new_with(in_features, out_features, (heed_linear_options){0});
+}
+
+struct heed_linear *heed_linear_new_with(int64_t in_features, int64_t out_features,
+                                         heed_linear_options options)
 {
     if (in_features < 0 || out_features < 0) {
         heed_fail(HEED_ERR_VALUE, "linear: %lld features to %lld; neither can be negative",

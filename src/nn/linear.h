@@ -17,13 +17,14 @@ typedef struct heed_linear_options {
     bool no_bias; /* torch's bias=False */
 } heed_linear_options;
 
-/* heed_linear_new: as torch.nn.Linear(in_features, out_features, bias)
+/* heed_linear_new: as torch.nn.Linear(in_features, out_features); heed_linear_new_with: with options
  *
  * weight, then bias, are uniform in +-1 / sqrt(in_features), drawn as torch draws them. f32; cast
  * with heed_module_to.
  * HEED_ERR_VALUE: a size below 0. */
-struct heed_linear *heed_linear_new(int64_t in_features, int64_t out_features,
-                                    heed_linear_options options);
+struct heed_linear *heed_linear_new(int64_t in_features, int64_t out_features);
+struct heed_linear *heed_linear_new_with(int64_t in_features, int64_t out_features,
+                                         heed_linear_options options);
 
 /* heed_linear_forward
  *

@@ -17,7 +17,7 @@
  *             return NULL;
  *         }
  *         heed_add_parameter(m, "scale", &m->scale, heed_ones(HEED_SHAPE(d), HEED_F32));
- *         heed_add_child(m, "project", &m->project, heed_linear_new(d, d, ...));
+ *         heed_add_child(m, "project", &m->project, heed_linear_new(d, d));
  *         return heed_module_ready(m);
  *     }
  *

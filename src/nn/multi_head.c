@@ -7,8 +7,13 @@
 
 static const heed_module_kind kind = {.name = "MultiHead", .size = sizeof(struct heed_multi_head)};
 
-struct heed_multi_head *heed_multi_head_new(int64_t d_model, int heads, int row_dim, int col_dim,
-                                            heed_multi_head_options options)
+struct heed_multi_head *heed_multi_head_new(int64_t d_model, int heads, int row_dim, int col_dim)
+{
+    return heed_multi_head_new_with(d_model, heads, row_dim, col_dim, (heed_multi_head_options){0});
+}
+
+struct heed_multi_head *heed_multi_head_new_with(int64_t d_model, int heads, int row_dim,
+                                                 int col_dim, heed_multi_head_options options)
 {
     const int64_t head_dim = options.head_dim != 0 ? options.head_dim : d_model;
     int64_t width = 0;
@@ -33,7 +38,7 @@ struct heed_multi_head *heed_multi_head_new(int64_t d_model, int heads, int row_
                                 heed_self_attention_new_with(d_model, row_dim, col_dim, head));
     }
     heed_add_child(m, "W_o", &m->W_o,
-                   heed_linear_new(width, d_model, (heed_linear_options){.no_bias = true}));
+                   heed_linear_new_with(width, d_model, (heed_linear_options){.no_bias = true}));
     m->row_dim = row_dim;
     m->col_dim = col_dim;
     return heed_module_ready(m);

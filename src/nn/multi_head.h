@@ -22,8 +22,9 @@ typedef struct heed_multi_head_options {
  * heads.0.W_q.weight ... W_o.weight. The dims are SelfAttention's.
  *
  * HEED_ERR_VALUE: d_model or heads below 1, head_dim below 0. */
-struct heed_multi_head *heed_multi_head_new(int64_t d_model, int heads, int row_dim, int col_dim,
-                                            heed_multi_head_options options);
+struct heed_multi_head *heed_multi_head_new(int64_t d_model, int heads, int row_dim, int col_dim);
+struct heed_multi_head *heed_multi_head_new_with(int64_t d_model, int heads, int row_dim,
+                                                 int col_dim, heed_multi_head_options options);
 
 /* heed_multi_head_forward
  *

@@ -87,9 +87,15 @@ static void add_in_projections(struct heed_multihead_attention *m,
     }
 }
 
+struct heed_multihead_attention *heed_multihead_attention_new(int64_t embed_dim, int num_heads)
+{
+    return heed_multihead_attention_new_with(embed_dim, num_heads,
+                                             (heed_multihead_attention_options){0});
+}
+
 struct heed_multihead_attention *
-heed_multihead_attention_new(int64_t embed_dim, int num_heads,
-                             heed_multihead_attention_options options)
+heed_multihead_attention_new_with(int64_t embed_dim, int num_heads,
+                                  heed_multihead_attention_options options)
 {
     const int64_t kdim = options.kdim != 0 ? options.kdim : embed_dim;
     const int64_t vdim = options.vdim != 0 ? options.vdim : embed_dim;
@@ -109,9 +115,9 @@ heed_multihead_attention_new(int64_t embed_dim, int num_heads,
     m->batch_first = options.batch_first;
     m->add_zero_attn = options.add_zero_attn;
     /* torch draws it first, its bias too, before that is zeroed. */
-    heed_add_child(
-        m, "out_proj", &m->out_proj,
-        heed_linear_new(embed_dim, embed_dim, (heed_linear_options){.no_bias = options.no_bias}));
+    heed_add_child(m, "out_proj", &m->out_proj,
+                   heed_linear_new_with(embed_dim, embed_dim,
+                                        (heed_linear_options){.no_bias = options.no_bias}));
     if (m->out_proj != NULL) { /* so embed_dim is none that overflows */
         add_in_projections(m, options);
         if (m->out_proj->bias != NULL) {

@@ -46,7 +46,7 @@ typedef struct heed_multihead_attention_options {
     bool add_zero_attn; /* a key and value of zeros behind all others */
 } heed_multihead_attention_options;
 
-/* heed_multihead_attention_new: as torch.nn.MultiheadAttention(embed_dim, num_heads, ...), with its
+/* heed_multihead_attention_new: as torch.nn.MultiheadAttention(embed_dim, num_heads), with its
  * names: in_proj_weight (or q_proj_weight, k_proj_weight, v_proj_weight where kdim or vdim is not
  * embed_dim), in_proj_bias, bias_k, bias_v, out_proj.weight, out_proj.bias.
  *
@@ -54,9 +54,10 @@ typedef struct heed_multihead_attention_options {
  * Xavier-uniform, the packed ones as the one matrix that they are; in_proj_bias zeros.
  *
  * HEED_ERR_VALUE: a size below 1, an embed_dim that num_heads does not divide, dropout outside [0, 1]. */
+struct heed_multihead_attention *heed_multihead_attention_new(int64_t embed_dim, int num_heads);
 struct heed_multihead_attention *
-heed_multihead_attention_new(int64_t embed_dim, int num_heads,
-                             heed_multihead_attention_options options);
+heed_multihead_attention_new_with(int64_t embed_dim, int num_heads,
+                                  heed_multihead_attention_options options);
 
 /* What one forward may be told; zero is torch's default. */
 typedef struct heed_attention_options {

@@ -62,7 +62,12 @@ static heed_optimizer *new_optimizer(const char *name, heed_tensor_list paramete
     return optimizer;
 }
 
-heed_optimizer *heed_sgd_new(heed_tensor_list parameters, double lr, heed_sgd_options options)
+heed_optimizer *heed_sgd_new(heed_tensor_list parameters, double lr)
+{
+    return heed_sgd_new_with(parameters, lr, (heed_sgd_options){0});
+}
+
+heed_optimizer *heed_sgd_new_with(heed_tensor_list parameters, double lr, heed_sgd_options options)
 {
     if (check_number("SGD", "momentum", options.momentum) != HEED_OK ||
         check_number("SGD", "weight_decay", options.weight_decay) != HEED_OK) {
@@ -109,13 +114,24 @@ static heed_optimizer *new_adam(const char *name, heed_tensor_list parameters, d
     return optimizer;
 }
 
-heed_optimizer *heed_adam_new(heed_tensor_list parameters, double lr, heed_adam_options options)
+heed_optimizer *heed_adam_new(heed_tensor_list parameters, double lr)
+{
+    return heed_adam_new_with(parameters, lr, (heed_adam_options){0});
+}
+
+heed_optimizer *heed_adam_new_with(heed_tensor_list parameters, double lr,
+                                   heed_adam_options options)
 {
     return new_adam("Adam", parameters, lr, options, options.weight_decay, false);
 }
 
-heed_optimizer *heed_adamw_new(heed_tensor_list parameters, double lr, double weight_decay,
-                               heed_adam_options options)
+heed_optimizer *heed_adamw_new(heed_tensor_list parameters, double lr, double weight_decay)
+{
+    return heed_adamw_new_with(parameters, lr, weight_decay, (heed_adam_options){0});
+}
+
+heed_optimizer *heed_adamw_new_with(heed_tensor_list parameters, double lr, double weight_decay,
+                                    heed_adam_options options)
 {
     if (options.weight_decay != 0) {
         heed_fail(HEED_ERR_VALUE,

@@ -1,6 +1,6 @@
 /* Optimisers, as torch.optim. The formulas stand in tensor/update.h.
  *
- *     heed_optimizer *adam = heed_adam_new(heed_parameters(model), 1e-3, (heed_adam_options){0});
+ *     heed_optimizer *adam = heed_adam_new(heed_parameters(model), 1e-3);
  *     ...
  *     heed_optimizer_zero_grad(adam);
  *     heed_backward(loss);
@@ -45,10 +45,14 @@ typedef struct heed_adam_options {
  * HEED_ERR_VALUE: a negative or NaN rate, decay or eps, a beta outside [0, 1), nesterov without
  * momentum or with dampening, no tensors. HEED_ERR_GRAPH: a tensor that is no leaf with a
  * gradient. */
-heed_optimizer *heed_sgd_new(heed_tensor_list parameters, double lr, heed_sgd_options options);
-heed_optimizer *heed_adam_new(heed_tensor_list parameters, double lr, heed_adam_options options);
-heed_optimizer *heed_adamw_new(heed_tensor_list parameters, double lr, double weight_decay,
-                               heed_adam_options options);
+heed_optimizer *heed_sgd_new(heed_tensor_list parameters, double lr);
+heed_optimizer *heed_sgd_new_with(heed_tensor_list parameters, double lr, heed_sgd_options options);
+heed_optimizer *heed_adam_new(heed_tensor_list parameters, double lr);
+heed_optimizer *heed_adam_new_with(heed_tensor_list parameters, double lr,
+                                   heed_adam_options options);
+heed_optimizer *heed_adamw_new(heed_tensor_list parameters, double lr, double weight_decay);
+heed_optimizer *heed_adamw_new_with(heed_tensor_list parameters, double lr, double weight_decay,
+                                    heed_adam_options options);
 
 /* heed_optimizer_step: updates every parameter that has a gradient. Does nothing while an error is
  * pending, so a failed backward is never applied. */

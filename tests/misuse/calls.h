@@ -22,7 +22,6 @@ static const int64_t some_class = 1;
 static const heed_sgd_step sgd = {.lr = 0.1};
 static const heed_adam_step adam = {.lr = 0.1, .beta1 = 0.9, .beta2 = 0.9, .t = 1};
 
-static const heed_adam_options no_options = {0};
 static const heed_embedding_options no_row = {.padding_idx = &(const int64_t){5}};
 static const heed_embedding_options row_before = {.padding_idx = &(const int64_t){-5}};
 static const heed_attention_options no_masks = {0};
