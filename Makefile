@@ -170,7 +170,7 @@ deps-dev:
 layers:
 	@sh tests/layers.sh
 
-FORMATTED = $(wildcard src/*.h src/*/*.[ch] examples/*.[ch] examples/*/*.[ch] tests/*.[ch] tests/gradients/*.h tests/misuse/*.h bench/*.[ch])
+FORMATTED = $(wildcard src/*.h src/*/*.[ch] examples/*.[ch] examples/*/*.[ch] tests/*.[ch] tests/gradients/*.h tests/misuse/*.h tests/parity/*.h bench/*.[ch])
 
 format:
 	clang-format -i $(FORMATTED)
