@@ -1,4 +1,4 @@
-/* What the rows of loss.def call, besides Heed. */
+/* What the rows of both loss.def call, besides Heed. */
 #include "autograd/loss_parts.h"
 
 static const int64_t class_0 = 0, class_2 = 2;
