@@ -88,7 +88,7 @@ START_TEST(test_adam_without_memory)
     static const double steps[] = {-0.1, -0.2, -0.1};
     const heed_adam_options none = {.betas = (double[]){0, 0}};
     heed_tensor *p = heed_set_requires_grad(heed_zeros(HEED_SCALAR, (heed_dtype)_i), true);
-    heed_optimizer *adam = heed_adam_new((heed_tensor_list){1, &p, NULL}, 0.1, none);
+    heed_optimizer *adam = heed_adam_new_with((heed_tensor_list){1, &p, NULL}, 0.1, none);
     for (int t = 0; t < 3; t++) {
         heed_optimizer_zero_grad(adam);
         heed_backward(heed_mul_scalar(p, gradients[t]));
