@@ -21,9 +21,7 @@ HEED_BEGIN_DECLS
  * goes without a mask.
  *
  * A query that may see no key, by a bool mask or by -inf in a float one, gives zeros, and nothing is
- * learned from it: zero gradients, where softmax alone gives NaN. Without keys (S is 0) all are such.
- * What q, k and v hold must be finite for that: in the products 0 * NaN is NaN, as in torch. (A bool mask
- * keeps NaN in k out of the result, though not out of dq.)
+ * learned from it: zero gradients, never NaN. Without keys (S is 0) all are such.
  *
  * dropout_p is applied whenever it is above 0: pass 0 outside of training. scale 0 is torch's default,
  * 1 / sqrt(E); it may be negative. For torch's enable_gqa: heed_repeat_interleave_dim(k, times, -3), and
