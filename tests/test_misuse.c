@@ -127,6 +127,9 @@ static void make_modules(void)
     nn.heads = heed_multi_head_new(4, 2, 0, 1);
     nn.multi =
         heed_multihead_attention_new_with(4, 2, (heed_multihead_attention_options){.vdim = 5});
+    nn.norm = heed_layer_norm_new(HEED_SHAPE(4));
+    nn.sequential = heed_sequential_new();
+    heed_sequential_append(nn.sequential, heed_linear_new(3, 4));
     heed_parameters(nn.linear); /* these lists are made once, and kept */
     heed_state_dict(nn.linear);
     heed_state_dict(nn.attention);
@@ -140,6 +143,8 @@ static void free_modules(void)
     heed_self_attention_free(nn.attention);
     heed_multi_head_free(nn.heads);
     heed_multihead_attention_free(nn.multi);
+    heed_layer_norm_free(nn.norm);
+    heed_sequential_free(nn.sequential);
 }
 
 START_TEST(is_refused_by_modules)

@@ -22,6 +22,42 @@ static heed_tensor *multihead_weights(void *m, heed_tensor *const *in,
     return weights;
 }
 
+static heed_tensor *in_eval(void *m, heed_tensor *x)
+{
+    heed_eval(m);
+    return heed_forward(m, x);
+}
+
+static struct heed_sequential *deep_sequential(void)
+{
+    struct heed_sequential *m = heed_sequential_new();
+    heed_sequential_append(m, heed_linear_new(6, 8));
+    heed_sequential_append(m, heed_layer_norm_new(HEED_SHAPE(8)));
+    heed_sequential_append(m, heed_gelu_new());
+    heed_sequential_append(m, heed_linear_new(8, 3));
+    return m;
+}
+
+static struct heed_sequential *nested_sequential(void)
+{
+    struct heed_sequential *m = heed_sequential_new(), *inner = heed_sequential_new();
+    heed_sequential_append(inner, heed_linear_new(5, 7));
+    heed_sequential_append(inner, heed_tanh_new());
+    heed_sequential_append(m, heed_embedding_new(9, 5));
+    heed_sequential_append(m, inner);
+    heed_sequential_append(m, heed_dropout_new(0));
+    return m;
+}
+
+static struct heed_sequential *attention_sequential(void)
+{
+    struct heed_sequential *m = heed_sequential_new();
+    heed_sequential_append(m, heed_position_encoding_new(6, 10));
+    heed_sequential_append(m, heed_self_attention_new(6, -2, -1));
+    heed_sequential_append(m, heed_relu_new());
+    return m;
+}
+
 #define A in[0]
 #define B in[1]
 #define C in[2]

@@ -11,6 +11,10 @@
 heed_status heed_check_features(const char *function, const char *argument, const heed_tensor *x,
                                 const char *size_name, int64_t size, heed_dtype dtype);
 
+/* heed_check_dtype: is `x` there, and of the dtype of the module's parameters? */
+heed_status heed_check_dtype(const char *function, const char *argument, const heed_tensor *x,
+                             heed_dtype dtype);
+
 /* heed_check_attention: can this head attend to these tokens under that mask? (self_attention.c) */
 heed_status heed_check_attention(const char *function, const struct heed_self_attention *m,
                                  const heed_tensor *token_encodings, const heed_tensor *block_mask);

@@ -15,8 +15,15 @@ static void forget_weights(void *module)
     heed_keep_weights(&m->attention_percent, NULL);
 }
 
-static const heed_module_kind kind = {
-    .name = "SelfAttention", .size = sizeof(struct heed_self_attention), .destroy = forget_weights};
+static heed_tensor *forward(void *module, heed_tensor *x)
+{
+    return heed_self_attention_forward(module, x, NULL);
+}
+
+static const heed_module_kind kind = {.name = "SelfAttention",
+                                      .size = sizeof(struct heed_self_attention),
+                                      .destroy = forget_weights,
+                                      .forward = forward};
 
 struct heed_self_attention *heed_self_attention_new_with(int64_t d_model, int row_dim, int col_dim,
                                                          heed_self_attention_options options)

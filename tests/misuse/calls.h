@@ -33,6 +33,8 @@ static struct {
     struct heed_self_attention *attention;
     struct heed_multi_head *heads;
     struct heed_multihead_attention *multi; /* (L, N, 4) */
+    struct heed_layer_norm *norm;           /* (4) */
+    struct heed_sequential *sequential;     /* a Linear, 3 to 4 */
 } nn;
 
 static heed_tensor *leaf(heed_tensor *x)
