@@ -130,6 +130,12 @@ static void make_modules(void)
     nn.norm = heed_layer_norm_new(HEED_SHAPE(4));
     nn.sequential = heed_sequential_new();
     heed_sequential_append(nn.sequential, heed_linear_new(3, 4));
+    nn.feed = heed_feed_forward_new(4, 6);
+    nn.encoder = heed_transformer_encoder_new(
+        heed_transformer_encoder_layer_new_with(
+            4, 2, (heed_transformer_encoder_layer_options){.dim_feedforward = 3}),
+        2);
+    nn.layer = heed_transformer_encoder_layer_at(nn.encoder, 0);
     heed_parameters(nn.linear); /* these lists are made once, and kept */
     heed_state_dict(nn.linear);
     heed_state_dict(nn.attention);
@@ -145,6 +151,8 @@ static void free_modules(void)
     heed_multihead_attention_free(nn.multi);
     heed_layer_norm_free(nn.norm);
     heed_sequential_free(nn.sequential);
+    heed_feed_forward_free(nn.feed);
+    heed_transformer_encoder_free(nn.encoder);
 }
 
 START_TEST(is_refused_by_modules)

@@ -58,6 +58,17 @@ static struct heed_sequential *attention_sequential(void)
     return m;
 }
 
+static const double no_dropout = 0;
+
+static struct heed_transformer_encoder_layer *encoder_layer_with_dropout(void)
+{
+    const double dropout = 0.5;
+    return heed_transformer_encoder_layer_new_with(
+        8, 2,
+        (heed_transformer_encoder_layer_options){
+            .dim_feedforward = 12, .dropout = &dropout, .batch_first = true});
+}
+
 #define A in[0]
 #define B in[1]
 #define C in[2]
@@ -74,16 +85,20 @@ static struct heed_sequential *attention_sequential(void)
     {                                                                                              \
         return forward;                                                                            \
     }
+#define DEEP_MODULE MODULE
 #include "tests/parity/modules.def"
 
 typedef struct module_row {
     const char *kind, *form;
+    parity_kind closeness;
     void *(*make)(void);
     heed_tensor *(*forward)(void *m, heed_tensor *const *in);
 } module_row;
 
 #define MODULE(kind, form, constructor, forward)                                                   \
-    {#kind, #form, new_##kind##_##form, forward_##kind##_##form},
+    {#kind, #form, SCALED, new_##kind##_##form, forward_##kind##_##form},
+#define DEEP_MODULE(kind, form, constructor, forward)                                              \
+    {#kind, #form, DEEP, new_##kind##_##form, forward_##kind##_##form},
 
 static const module_row rows[] = {
 #include "tests/parity/modules.def"
@@ -152,7 +167,7 @@ static void check_forward(const module_row *row, const parity_case *c, void *m, 
             leaves[count++] = (parity_leaf){names[i], state.tensors[i]};
         }
     }
-    expect_case(c, row->forward(m, inputs), SCALED, leaves, count);
+    expect_case(c, row->forward(m, inputs), row->closeness, leaves, count);
     heed_scope_end(&scope);
 }
 

@@ -24,7 +24,7 @@ static const heed_module_kind silu_kind = {.name = "SiLU", .size = SIZE, .forwar
 static const heed_module_kind sigmoid_kind = {.name = "Sigmoid", .size = SIZE, .forward = forward};
 
 static struct heed_activation *make(const heed_module_kind *kind,
-                                    heed_tensor *(*function)(heed_tensor *))
+                                    heed_activation_function *function)
 {
     struct heed_activation *m = heed_module_new(kind);
     if (m == NULL) {

@@ -7,9 +7,12 @@
 
 HEED_BEGIN_DECLS
 
+/* heed_relu, heed_gelu, ...: what modules take as their activation. */
+typedef heed_tensor *heed_activation_function(heed_tensor *x);
+
 struct heed_activation {
     heed_module module;
-    heed_tensor *(*function)(heed_tensor *x); /* heed_relu, ... */
+    heed_activation_function *function;
 };
 
 typedef struct heed_gelu_options {

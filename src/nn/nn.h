@@ -11,6 +11,7 @@
 #include "nn/activation.h"
 #include "nn/dropout.h"
 #include "nn/embedding.h"
+#include "nn/feed_forward.h"
 #include "nn/layer_norm.h"
 #include "nn/linear.h"
 #include "nn/mask.h"
@@ -19,6 +20,7 @@
 #include "nn/position_encoding.h"
 #include "nn/self_attention.h"
 #include "nn/sequential.h"
+#include "nn/transformer_encoder.h"
 
 #include "nn/optim.h"
 
