@@ -14,6 +14,15 @@ static heed_tensor *attention_weights(void *m, heed_tensor *x, heed_tensor *bloc
     return weights;
 }
 
+static heed_tensor *cross_weights(void *m, heed_tensor *x, heed_tensor *memory,
+                                  heed_tensor *block_mask)
+{
+    heed_tensor *weights = NULL;
+    heed_cross_attention_forward_weights(
+        m, x, memory, (heed_cross_attention_masks){.block_mask = block_mask}, &weights);
+    return weights;
+}
+
 static heed_tensor *multihead_weights(void *m, heed_tensor *const *in,
                                       heed_attention_options options)
 {

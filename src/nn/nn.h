@@ -9,6 +9,7 @@
 #include "nn/init.h"
 
 #include "nn/activation.h"
+#include "nn/cross_attention.h"
 #include "nn/dropout.h"
 #include "nn/embedding.h"
 #include "nn/feed_forward.h"

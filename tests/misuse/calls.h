@@ -36,6 +36,7 @@ static struct {
     struct heed_multihead_attention *multi;       /* (L, N, 4) */
     struct heed_layer_norm *norm;                 /* (4) */
     struct heed_sequential *sequential;           /* a Linear, 3 to 4 */
+    struct heed_cross_attention *cross;           /* 4, keys and values of 5, dims 0 and 1 */
     struct heed_feed_forward *feed;               /* 4, 6 */
     struct heed_transformer_encoder *encoder;     /* (S, N, 4), 2 heads, 2 layers */
     struct heed_transformer_encoder_layer *layer; /* the first of them */
