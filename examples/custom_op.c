@@ -36,5 +36,5 @@ int main(void)
     heed_gradcheck(squared_relu, NULL, &x, 1, (heed_gradcheck_options){0});
     heed_gradgradcheck(squared_relu, NULL, &x, 1, (heed_gradcheck_options){0});
     heed_print(squared_relu(&x, NULL));
-    return heed_scope_end(&scope);
+    return heed_scope_end(&scope) || ferror(stdout) || fflush(stdout) != 0;
 }

@@ -140,5 +140,5 @@ int main(void)
     heed_tensor *in_one_line = heed_softmax(scaled, -1);
     printf("\nheed_softmax(scaled, -1) is the same in one line: %s\n",
            heed_allclose(attention, in_one_line, 0, 1e-14, false) ? "yes" : "no");
-    return heed_scope_end(&scope);
+    return heed_scope_end(&scope) || ferror(stdout) || fflush(stdout) != 0;
 }

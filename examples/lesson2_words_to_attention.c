@@ -78,27 +78,41 @@ static const double WEIGHT_O[d_model][d_model] = {
 
 /* ---- what the lesson prints with ---- */
 
-/* Eight decimals, as numpy. */
+/* Eight decimals, as numpy, and the shape. */
 static void show(const char *name, const heed_tensor *t)
 {
     printf("\n%s\n", name);
     heed_fprint(stdout, t, (heed_print_options){.precision = 8, .linewidth = 86});
-    putchar('\n');
+    printf("\n%s\n", heed_shape_text(t->ndim, t->shape).text);
+}
+
+/* How many columns a word takes: of UTF-8 the bytes that begin a character. */
+static int width_of(const char *word)
+{
+    int width = 0;
+    for (; *word != '\0'; word++) {
+        width += ((unsigned char)*word & 0xC0) != 0x80;
+    }
+    return width;
 }
 
 /* A square table with labels: row i, column j is query i meeting key j. */
 static void show_table(const char *name, heed_tensor *t, char *const *vocab)
 {
     const int64_t n = heed_size(t, 0);
-    printf("\n%s\n%12s", name, "");
+    int widest = 8;
+    for (int64_t i = 0; i < n; i++) {
+        widest = width_of(vocab[i]) > widest ? width_of(vocab[i]) : widest;
+    }
+    const int column = widest < 12 ? 16 : widest + 4;
+    printf("\n%s\n%*s", name, widest + 4, "");
     for (int64_t j = 0; j < n; j++) {
-        const int length = (int)strlen(vocab[j]);
-        printf("%*s%s", length < 12 ? 16 - length : 4, "K_", vocab[j]);
+        printf("%*s%s", column - width_of(vocab[j]), "K_", vocab[j]);
     }
     for (int64_t i = 0; i < n; i++) {
-        printf("\n  Q_%-8s", vocab[i]);
+        printf("\n  Q_%s%*s", vocab[i], widest - width_of(vocab[i]), "");
         for (int64_t j = 0; j < n; j++) {
-            printf("%16.8g", heed_at(t, HEED_INDEX(i, j)));
+            printf("%*.8g", column, heed_at(t, HEED_INDEX(i, j)));
         }
     }
     putchar('\n');
@@ -150,16 +164,23 @@ static heed_tensor *softmax_of_the_notebook(heed_tensor *x)
     return heed_div(e, heed_sum_dim(e, 0, true));
 }
 
+/* The sums of the rows (dim 0) or of the columns (1): sums over the other dim. */
+static void show_sums(const char *name, heed_tensor *t, int dim)
+{
+    printf("the %s sum to", name);
+    for (int64_t i = 0; i < heed_size(t, dim); i++) {
+        printf(" %.8g", heed_item(heed_sum(heed_select(t, dim, i))));
+    }
+    putchar('\n');
+}
+
 /* What comes of one of them: the table, its sums, the attention, and a new vector for each word. */
 static void show_attention(heed_tensor *similarity_prob_matrix, heed_tensor *V, char *const *vocab)
 {
     show_table("similarity_prob_matrix", similarity_prob_matrix, vocab);
-    printf("the rows sum to");
-    for (int64_t i = 0; i < heed_size(similarity_prob_matrix, 0); i++) {
-        printf(" %.8g", heed_item(heed_sum(heed_select(similarity_prob_matrix, 0, i))));
-    }
+    show_sums("rows", similarity_prob_matrix, 0);
+    show_sums("columns", similarity_prob_matrix, 1);
     heed_tensor *attention = heed_matmul(similarity_prob_matrix, V);
-    putchar('\n');
     show("[38] attention = similarity_prob_matrix @ V", attention);
     printf("\n[39] each row is a new vector for its word\n");
     for (int64_t i = 0; i < heed_size(attention, 0); i++) {
@@ -253,7 +274,27 @@ static heed_tensor *embed(char *const *vocab, int seq_len, bool of_the_notebook)
     return embeddings;
 }
 
-static void attend(heed_tensor *embeddings, struct weights w, char *const *vocab)
+/* What the two sums under the table say; of words of one's own only what holds for all words. */
+static void explain_bug(int64_t seq_len, bool of_the_notebook)
+{
+    printf(
+        "\nHere is the bug: sum() adds up the rows, so it is the columns that sum to 1 above. But\n"
+        "row i says how query i divides its attention over the keys: all of it, and no more.\n");
+    if (seq_len == 1) {
+        printf("(Row and column are the same as long as there is only one word.)\n");
+    } else if (of_the_notebook) {
+        printf(
+            "Above the queries compete for each key instead; one of them wins everything, and the\n"
+            "new vectors of the others (\"new apple\") are next to nothing.\n");
+    } else {
+        printf("Above the queries compete for each key instead; what one of them wins, others "
+               "lack.\n");
+    }
+    printf("Now along the rows:\n");
+}
+
+static void attend(heed_tensor *embeddings, struct weights w, char *const *vocab,
+                   bool of_the_notebook)
 {
     heed_tensor *K = heed_matmul(embeddings, w.W_k);
     heed_tensor *Q = heed_matmul(embeddings, w.W_q);
@@ -269,13 +310,22 @@ static void attend(heed_tensor *embeddings, struct weights w, char *const *vocab
            "columns Q_, which is the other way round.\n"
            "\n[34] the notebook's softmax: np.exp(x) / sum(np.exp(x))\n");
     show_attention(softmax_of_the_notebook(similarity_matrix), V, vocab);
-    printf(
-        "\nHere is the bug: sum() adds up the rows, so it is the columns that sum to 1 above. But\n"
-        "row i says how query i divides its attention over the keys: all of it, and no more.\n"
-        "Above the queries compete for each key instead; one of them wins everything, and the\n"
-        "new vectors of the others (\"new apple\") are next to nothing. Now along the rows:\n"
-        "\n[34] softmax as it should be: heed_softmax(similarity_matrix, -1)\n");
+    explain_bug(heed_size(embeddings, 0), of_the_notebook);
+    printf("\n[34] softmax as it should be: heed_softmax(similarity_matrix, -1)\n");
     show_attention(heed_softmax(similarity_matrix, -1), V, vocab);
+}
+
+static void from_words_to_attention(char *const *vocab, int seq_len, bool of_the_notebook)
+{
+    printf("The notebook's cells in C: from words to attention, and a bug.\n\n");
+    heed_tensor *embeddings = embed(vocab, seq_len, of_the_notebook);
+    const struct weights w = {
+        .W_q = heed_from_f64(&WEIGHT_Q[0][0], HEED_SHAPE(d_model, d_k)),
+        .W_k = heed_from_f64(&WEIGHT_K[0][0], HEED_SHAPE(d_model, d_k)),
+        .W_v = heed_from_f64(&WEIGHT_V[0][0], HEED_SHAPE(d_model, d_v)),
+    };
+    attend(embeddings, w, vocab, of_the_notebook);
+    multi_head_attention(embeddings, w);
 }
 
 int main(int argc, char **argv)
@@ -289,18 +339,13 @@ int main(int argc, char **argv)
     const size_t room = (strlen(sentence) / 2 + 1) * sizeof(char *);
     char **vocab = heed_alloc(room);
     const int seq_len = tokenizer(sentence, vocab);
-    if (seq_len == 0) {
-        printf("There is no word in this sentence.\n");
+    const bool understood = argc <= 2 && seq_len > 0;
+    if (understood) {
+        from_words_to_attention(vocab, seq_len, argc < 2);
     } else {
-        heed_tensor *embeddings = embed(vocab, seq_len, argc < 2);
-        const struct weights w = {
-            .W_q = heed_from_f64(&WEIGHT_Q[0][0], HEED_SHAPE(d_model, d_k)),
-            .W_k = heed_from_f64(&WEIGHT_K[0][0], HEED_SHAPE(d_model, d_k)),
-            .W_v = heed_from_f64(&WEIGHT_V[0][0], HEED_SHAPE(d_model, d_v)),
-        };
-        attend(embeddings, w, vocab);
-        multi_head_attention(embeddings, w);
+        fprintf(stderr, "usage: lesson2_words_to_attention [\"one or more words, in quotes\"]\n");
     }
     heed_free(vocab, room);
-    return heed_scope_end(&scope);
+    heed_scope_end(&scope);
+    return understood ? ferror(stdout) || fflush(stdout) != 0 : 2;
 }

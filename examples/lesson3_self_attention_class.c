@@ -6,6 +6,7 @@
  * number for each word. First the class computes such numbers with the weights it is born with,
  * which know nothing of pizza; then a small model is trained, from SEED, until its *it* looks at
  * *pizza*. */
+#include <errno.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -68,19 +69,36 @@ static void show_forward(struct heed_self_attention *self, const char *const *wo
     show("scaled_sims = sims / sqrt(d_k), where d_k is 2", words, scaled_sims);
 
     heed_tensor *attention_percentages = heed_softmax(scaled_sims, self->col_dim);
-    printf("\nattention_percentages = softmax(scaled_sims): each row is 100%% in all\n");
+    show("attention_percentages = softmax(scaled_sims): each row is 1 in all, or 100%", words,
+         attention_percentages);
+    printf("\n");
     heed_heat_map(stdout, attention_percentages, words, words, HEED_COLOR_AUTO);
     show_blend(words, attention_percentages, v);
     show("attention_scores = attention_percentages @ v", words,
          heed_matmul(attention_percentages, v));
 }
 
-static const char *const pizza[] = {"Pizza", "is", "awesome", "<EOS>"};
+static const char *const slides_words[] = {"Pizza", "is", "awesome", "<EOS>"};
 
-/* The tutorial that the slides follow has these encodings for the first three words. */
+/* The tutorial that the slides follow has these three words, with these encodings. */
+static const char *const tutorials_words[] = {"Pizza", "is", "awesome"};
 static heed_tensor *tutorials_encodings(void)
 {
     return heed_from_f32((float[]){1.16f, 0.23f, 0.57f, 1.36f, 4.41f, -2.16f}, HEED_SHAPE(3, 2));
+}
+
+/* Not all numbers of the slides are what the class computes. */
+static void show_what_differs(void)
+{
+    printf(
+        "\nWhere the slides have other numbers than this class at seed 42:\n"
+        "- Query Weights T, and Key Weights T as well: 0.78 2.0 and 0.9 1.7. They have the query\n"
+        "  0.8 0.8, the key 0.18 0.81 and the value 0.81 for <EOS>, which follow from neither.\n"
+        "- What Pizza takes from each word: one table has 0.38 0.4 0.9, another 0.38 0.4 0.24;\n"
+        "  their text has the 36%%, 40%%, 24%% above.\n"
+        "- The last table: 1.0 1.9 for Pizza (above 1.0100 1.0641), 0.2 0.4 for is (0.2040 "
+        "0.7057)\n"
+        "  and 3.86 2.2 for awesome (3.4989 2.2427; 3.86 is the value of awesome, cut short).\n");
 }
 
 static void show_class(struct heed_self_attention *m)
@@ -91,20 +109,18 @@ static void show_class(struct heed_self_attention *m)
 
     printf("\n== 2. The slides' encodings of Pizza is awesome <EOS>\n");
     float slides[] = {0.1f, 2.13f, 0.11f, 2.13f, 0.21f, 3.13f, 0.8f, 0.9f};
-    show_forward(m, pizza, heed_from_f32(slides, HEED_SHAPE(4, 2)));
+    show_forward(m, slides_words, heed_from_f32(slides, HEED_SHAPE(4, 2)));
 
     printf("\n== 3. The tutorial's: where the slides have 36%%, 40%%, 24%% and 1.0 from\n");
-    show_forward(m, pizza, tutorials_encodings());
-    printf(
-        "\n(One table of the slides has 0.38 where their text has 36%%; another has 3.86, a value\n"
-        "of awesome, where 3.4989 comes out.)\n");
+    show_forward(m, tutorials_words, tutorials_encodings());
+    show_what_differs();
 
     printf("\n== 4. Masked: nobody sees the words that follow\n");
     heed_tensor *mask = heed_causal_block_mask(3), *weights;
     heed_tensor *masked =
         heed_self_attention_forward_weights(m, tutorials_encodings(), mask, &weights);
-    heed_heat_map(stdout, weights, pizza, pizza, HEED_COLOR_AUTO);
-    show("attention_scores, masked", pizza, masked);
+    heed_heat_map(stdout, weights, tutorials_words, tutorials_words, HEED_COLOR_AUTO);
+    show("attention_scores, masked", tutorials_words, masked);
 }
 
 /* row_dim and col_dim say which dims are the words and their numbers; in a batch they move on. */
@@ -178,7 +194,9 @@ static struct reader *reader_new(int64_t d_model)
     heed_add_child(m, "pe", &m->pe, heed_position_encoding_new(d_model, LENGTH));
     heed_add_child(m, "self_attention", &m->self_attention, heed_self_attention_new(d_model, 1, 2));
     heed_add_child(m, "fc_layer", &m->fc_layer, heed_linear_new(d_model, WORDS));
-    heed_normal_into(m->we->weight, 0, 0.2); /* of size 1 they would drown the positions */
+    /* Large embeddings are quickly told apart, from wherever *it* looks: with the usual 1 many a seed
+     * learns in half the steps, but of 200 only 105 end with *it* on the food. With 0.2 it is 199. */
+    heed_normal_into(m->we->weight, 0, 0.2);
     return heed_module_ready(m);
 }
 
@@ -194,7 +212,8 @@ static heed_tensor *reader_forward(struct reader *m, heed_tensor *rows, heed_ten
     return heed_linear_forward(m->fc_layer, heed_select(attended, 1, LENGTH - 1));
 }
 
-static void learn(struct reader *m, heed_tensor *rows, heed_optimizer *adamw)
+/* One step; the loss before it. */
+static double learn(struct reader *m, heed_tensor *rows, heed_optimizer *adamw)
 {
     heed_scope step;
     heed_scope_begin(&step);
@@ -203,24 +222,32 @@ static void learn(struct reader *m, heed_tensor *rows, heed_optimizer *adamw)
     heed_optimizer_zero_grad(adamw);
     heed_backward(loss);
     heed_optimizer_step(adamw);
+    const double value = heed_item(loss);
     heed_scope_end(&step);
+    return value;
 }
 
-/* In each row *it* looks at its food with at least this weight, and the verb has at least this
- * probability: the smaller of the two. */
-static double certainty(struct reader *m, heed_tensor *rows)
+/* Has the model understood? That is: each verb comes out right, and everywhere *it* looks at the
+ * food with at least 0.9. Says so if not. */
+static bool judge(struct reader *m, heed_tensor *rows, uint64_t seed)
 {
-    heed_scope look;
-    heed_scope_begin_no_grad(&look);
     heed_tensor *weights, *scores = reader_forward(m, rows, &weights);
+    heed_tensor *verbs = heed_select(rows, 1, LENGTH);
+    const double right = heed_item(heed_sum(heed_eq(heed_argmax_dim(scores, 1, false), verbs)));
+    const double of_all = (double)heed_size(rows, 0);
+
     heed_tensor *is_food = heed_lt_scalar(heed_slice(rows, 1, 0, LENGTH, 1), FOODS);
     heed_tensor *of_it = heed_select(weights, 1, LENGTH - 1);
     heed_tensor *on_food = heed_sum_dim(heed_mul(of_it, is_food), 1, false);
-    heed_tensor *verbs = heed_slice(rows, 1, LENGTH, LENGTH + 1, 1);
-    heed_tensor *of_verb = heed_gather(heed_softmax(scores, 1), 1, verbs);
-    const double least = fmin(heed_item(heed_amin(on_food)), heed_item(heed_amin(of_verb)));
-    heed_scope_end(&look);
-    return least;
+    const double least = heed_item(heed_amin(on_food));
+    if (right < of_all || least < 0.9) {
+        printf("\nWith seed %llu it has not been learnt: %.0f of %.0f verbs are right, and the "
+               "least that\n"
+               "an *it* has on its food is %.3f, where 0.9 was asked for. Try another seed.\n",
+               (unsigned long long)seed, right, of_all, least);
+        return false;
+    }
+    return true;
 }
 
 /* Every sentence, the word that the model has follow, and the one that *it* looks at most; and a
@@ -246,12 +273,13 @@ static void show_reading(struct reader *m, heed_tensor *rows)
     heed_heat_map(stdout, heed_select(weights, 0, 0), words, words, HEED_COLOR_AUTO);
 }
 
-/* Until *it* looks at the right word and foresees the right one, both with 0.9, in all sentences
- * that the model does not learn from. In f64, so that every machine counts the same steps. */
+/* Learns from the 24 sentences for as many steps as were fixed beforehand, and only then is asked
+ * about the other 12: who stops when these come out right has learnt from them too. Of the seeds 0
+ * to 599, 585 end with all verbs right and *it* on the food. In f64, so that every machine prints
+ * the same. */
 static bool train(uint64_t seed)
 {
-    enum { MOST_STEPS = 500 };
-    const double sure = 0.9;
+    enum { STEPS = 100 };
     heed_tensor *learnt = sentences(true), *unseen = sentences(false);
     heed_manual_seed(seed);
     struct reader *m = reader_new(64);
@@ -261,23 +289,42 @@ static bool train(uint64_t seed)
 
     /* At first the values say nothing, and what tells queries and keys where to look is faint. Adam
      * would blow it up to full steps; a large eps keeps faint gradients small. The decay holds the
-     * weights small, so that looking straight at the food is the cheapest way to be sure. */
+     * weights small, so that looking straight at the food is the cheapest way to be sure. Neither is
+     * fast, but both are reliable: of the seeds 0 to 199, 199 end well with them, 186 with the usual
+     * eps of 1e-8, 177 without decay. */
     heed_optimizer *adamw =
         heed_adamw_new_with(heed_parameters(m), 0.02, 1.0, (heed_adam_options){.eps = 1e-3});
-    int step = 0;
-    for (; certainty(m, unseen) < sure && step < MOST_STEPS; step++) {
-        learn(m, learnt, adamw);
+    printf("\n== Learning from the 24, by %d steps of AdamW\n\n", STEPS);
+    for (int step = 0; step < STEPS; step++) {
+        const double loss = learn(m, learnt, adamw);
+        if (step % 10 == 0) {
+            printf("before step %3d: loss %.2f\n", step, loss);
+        }
     }
-    const bool done = certainty(m, unseen) >= sure;
-    printf("\n== After %d steps of AdamW\n\n", step);
+    printf("\n== The twelve that it has never seen\n\n");
     show_reading(m, unseen);
+    const bool understood = judge(m, unseen, seed);
     heed_optimizer_free(adamw);
     heed_module_free(m);
-    return done;
+    return understood;
+}
+
+/* Digits and nothing else, up to 2^64 - 1. */
+static bool read_seed(const char *text, uint64_t *seed)
+{
+    errno = 0;
+    *seed = strtoull(text, NULL, 10);
+    return errno == 0 && text[0] != '\0' && text[strspn(text, "0123456789")] == '\0';
 }
 
 int main(int count, char **arguments)
 {
+    uint64_t seed = 42;
+    if (count > 2 || (count == 2 && !read_seed(arguments[1], &seed))) {
+        fprintf(stderr,
+                "usage: lesson3_self_attention_class [SEED], a whole number from 0 to 2^64 - 1\n");
+        return 2;
+    }
     heed_on_error(heed_die);
     heed_scope scope;
     heed_scope_begin(&scope);
@@ -289,7 +336,6 @@ int main(int count, char **arguments)
     show_batch(m);
     heed_self_attention_free(m);
 
-    const bool done = train(count > 1 ? strtoull(arguments[1], NULL, 10) : 42);
-    heed_scope_end(&scope);
-    return done ? EXIT_SUCCESS : EXIT_FAILURE;
+    const bool understood = train(seed);
+    return heed_scope_end(&scope) || !understood || ferror(stdout) || fflush(stdout) != 0;
 }

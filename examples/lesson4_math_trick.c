@@ -25,6 +25,15 @@ static void show(const char *name, heed_tensor *t)
     heed_print(t);
 }
 
+static void show_size(heed_tensor *t)
+{
+    printf("\ntorch.Size([");
+    for (int i = 0; i < t->ndim; i++) {
+        printf("%s%lld", i > 0 ? ", " : "", (long long)t->shape[i]);
+    }
+    printf("])\n");
+}
+
 static const char *allclose(heed_tensor *a, heed_tensor *b)
 {
     return heed_allclose(a, b, 1e-5, 1e-8, false) ? "True" : "False"; /* torch's tolerances */
@@ -125,7 +134,9 @@ static void show_head(const struct head *h, double scale)
     printf("\n[21] A single head: x %s, key, query and value Linear(%d, %d, bias=False).\n"
            "The notebook shows weights @ x, of a run when the cell did not scale yet:\n",
            heed_shape_text(h->x->ndim, h->x->shape).text, C, HEAD_SIZE);
-    show("[21] weights @ x, without head_size ** -0.5", heed_matmul(attention(h, 1), h->x));
+    heed_tensor *blend = heed_matmul(attention(h, 1), h->x);
+    show_size(blend);
+    show("[21] weights @ x, without head_size ** -0.5", blend);
 
     heed_tensor *V = heed_linear_forward(h->value, h->x);
     heed_tensor *out = heed_matmul(attention(h, scale), V);
@@ -181,8 +192,10 @@ int main(void)
     heed_scope scope;
     heed_scope_begin(&scope);
 
+    printf("The notebook's cells in C: the mean of all tokens so far in three ways, and a head.\n");
     heed_manual_seed(notebooks_seed);
     heed_tensor *x = heed_rand(HEED_SHAPE(4, 8, 2), HEED_F32);
+    show_size(x);
     show("[1] x = torch.rand(B, T, C)", x);
     heed_tensor *xbow = mean_by_loop(x), *by_matrix = mean_by_matrix(x);
     printf("\n[5] allclose(xbow, weights @ x): %s\n", allclose(xbow, by_matrix));
@@ -202,5 +215,5 @@ int main(void)
     heed_linear_free(h.key);
     heed_linear_free(h.query);
     heed_linear_free(h.value);
-    return heed_scope_end(&scope);
+    return heed_scope_end(&scope) || ferror(stdout) || fflush(stdout) != 0;
 }

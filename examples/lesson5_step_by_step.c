@@ -81,25 +81,36 @@ static heed_tensor *step_by_step(heed_tensor *embeddings, int64_t d_k)
 
 /* ---- Putting It All Together ---- */
 
-/* The formula, of given weights {W_Q, W_K, W_V}; its type is that of functions that heed_gradcheck
- * takes, with the embeddings X as what they do not depend on. */
-static heed_tensor *attend(heed_tensor *const *W, void *X)
+/* The formula, of given weights {W_Q, W_K, W_V}: the output, and the attention weights. */
+static heed_tensor *attend_weights(heed_tensor *const *W, heed_tensor *X,
+                                   heed_tensor **attention_weights)
 {
     heed_tensor *Q = heed_matmul(X, W[0]), *K = heed_matmul(X, W[1]), *V = heed_matmul(X, W[2]);
     heed_tensor *scores = heed_matmul(Q, heed_transpose(K, 0, 1));
     heed_tensor *scaled_scores = heed_div_scalar(scores, sqrt((double)heed_size(K, 1)));
-    return heed_matmul(heed_softmax(scaled_scores, -1), V);
+    *attention_weights = heed_softmax(scaled_scores, -1);
+    return heed_matmul(*attention_weights, V);
 }
 
-/* The document's function, which draws its own weights, and gives them back to learn. */
-static heed_tensor *self_attention(heed_tensor *embeddings, int64_t d_k, heed_tensor *W[3])
+/* The output alone, as a function of the type that heed_gradcheck takes, with the embeddings X as
+ * what it does not derive by. */
+static heed_tensor *attend(heed_tensor *const *W, void *X)
+{
+    heed_tensor *attention_weights;
+    return attend_weights(W, X, &attention_weights);
+}
+
+/* The document's function, which draws its own W and gives the output and the attention weights;
+ * here W as well, to learn. */
+static heed_tensor *self_attention(heed_tensor *embeddings, int64_t d_k,
+                                   heed_tensor **attention_weights, heed_tensor *W[3])
 {
     const int64_t d_model = heed_size(embeddings, 1);
     for (int i = 0; i < 3; i++) {
         W[i] = heed_randn(HEED_SHAPE(d_model, d_k), HEED_F64);
         heed_set_requires_grad(W[i], true);
     }
-    return attend(W, embeddings);
+    return attend_weights(W, embeddings, attention_weights);
 }
 
 /* ---- what is left out: gradients ---- */
@@ -164,15 +175,19 @@ int main(void)
     heed_on_error(heed_die);
     heed_scope scope;
     heed_scope_begin(&scope);
+    printf(
+        "Self-attention as the document builds it, step by step; then how its weights learn.\n\n");
     heed_tensor *embeddings = make_embeddings();
 
     heed_manual_seed(42);
     heed_tensor *output = step_by_step(embeddings, 3);
 
-    heed_tensor *W[3];
+    heed_tensor *W[3], *weights;
     heed_manual_seed(42);
-    heed_tensor *final_output = self_attention(embeddings, 3, W);
-    printf("--- Putting It All Together\n\n");
+    heed_tensor *final_output = self_attention(embeddings, 3, &weights, W);
+    printf("--- Final Function Output ---\n\n");
+    show("Final output:", heed_detach(final_output));
+    show("Attention weights:", heed_detach(weights));
     printf("self_attention(embeddings, d_k=3) gives the same output: %s\n\n",
            yes_if_close(output, final_output));
 
@@ -192,5 +207,5 @@ int main(void)
     }
     printf("A small step against the gradients, W - 0.1 W.grad: loss %.8f\n",
            heed_item(loss_of(attend(W, embeddings))));
-    return heed_scope_end(&scope);
+    return heed_scope_end(&scope) || ferror(stdout) || fflush(stdout) != 0;
 }

@@ -75,6 +75,5 @@ int main(void)
     show_gradient("encodings_matrix.grad", encodings_matrix->grad);
 
     heed_self_attention_free(self_attention);
-    heed_scope_end(&scope);
-    return EXIT_SUCCESS;
+    return heed_scope_end(&scope) || ferror(stdout) || fflush(stdout) != 0;
 }

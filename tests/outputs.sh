@@ -1,6 +1,6 @@
 #!/bin/sh
 # Do the programs print what they always print? Each of fixtures/output/ against the program of its
-# name; and those that have a notebook against its numbers.
+# name, which every lesson has; and those that have a notebook against its numbers.
 #   tests/outputs.sh [BUILD]
 set -eu
 cd "$(dirname "$0")/.."
@@ -11,5 +11,9 @@ for expected in tests/fixtures/output/*.txt; do
     program=$(basename "$expected" .txt)
     "$build/$program" > "$printed"
     diff -u "$expected" "$printed" || { echo "$program prints something else"; exit 1; }
+done
+for lesson in examples/lesson*.c; do
+    expected=tests/fixtures/output/$(basename "$lesson" .c).txt
+    [ -e "$expected" ] || { echo "$lesson: nobody knows what it prints; there is no $expected"; exit 1; }
 done
 sh tests/notebooks.sh

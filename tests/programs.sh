@@ -241,6 +241,49 @@ if command -v script > /dev/null 2>&1; then
     lacks "$escape\[[^K]" "$scratch/terminal"
 fi
 
+# ---- the lessons, and the other examples ----
+
+# usage LESSON ARGUMENT...: one line on stderr, nothing on stdout, status 2
+usage() {
+    lesson=$1
+    shift
+    status=0
+    "build/$lesson" "$@" > "$scratch/out" 2> "$scratch/err" || status=$?
+    if [ "$status" -ne 2 ] || [ -s "$scratch/out" ] || [ "$(wc -l < "$scratch/err")" -ne 1 ] ||
+        ! grep -q "^usage: $lesson " "$scratch/err"; then
+        cat "$scratch/out" "$scratch/err"
+        echo "$lesson $*: status $status, or no line of usage"
+        exit 1
+    fi
+}
+
+reader=lesson3_self_attention_class
+for seed in abc -1 1.5 "" " 5" +5 5x 18446744073709551616 999999999999999999999; do
+    usage $reader "$seed"
+done
+usage $reader 1 2
+expect 0 "The twelve" build/$reader 18446744073709551615
+expect 1 "^With seed 50 it has not been learnt: " build/$reader 50
+
+notebook=lesson2_words_to_attention
+usage $notebook ""
+usage $notebook "  "
+usage $notebook the cat
+for sentence in one "the cat"; do
+    expect 0 "^the columns sum to 1" build/$notebook "$sentence"
+    lacks "new apple" "$scratch/out"
+done
+expect 0 "^  Q_Überraschungsmoment   " build/$notebook "Überraschungsmoment naïve"
+has "^ \{25\}K_Überraschungsmoment \{16\}K_naïve$" "$scratch/out"
+
+if [ -e /dev/full ]; then
+    for example in examples/*.c; do
+        status=0
+        "build/$(basename "$example" .c)" > /dev/full || status=$?
+        [ $status -eq 1 ] || { echo "$example on a full disk: status $status, not 1"; exit 1; }
+    done
+fi
+
 # Installed, the library is found by pkg-config, from C and from C++.
 make install PREFIX="$scratch/usr" > /dev/null
 cat > "$scratch/mine.c" << 'END'

@@ -3,6 +3,7 @@
 #include <math.h>
 #include <string.h>
 
+#include "tensor/alloc.h"
 #include "tests/ops_cases.h"
 
 #define INF HUGE_VAL
@@ -202,6 +203,41 @@ START_TEST(options_are_checked)
 }
 END_TEST
 
+static heed_tensor *weighted_loss(int i, heed_tensor *x, heed_tensor *t, heed_tensor *w)
+{
+    switch (i) {
+    case 0:
+        return heed_mse_loss_with(x, t, (heed_loss_options){.weight = w});
+    case 1:
+        return heed_l1_loss_with(x, t, (heed_loss_options){.weight = w});
+    case 2:
+        return heed_huber_loss_with(x, t, (heed_huber_options){.weight = w});
+    default:
+        return heed_bce_with_logits_with(x, t, (heed_bce_options){.weight = w, .pos_weight = w});
+    }
+}
+
+/* With whole numbers as input, the first to fail is their cast: a weight is not held against it. */
+START_TEST(weighted_losses_may_run_out_of_memory)
+{
+    heed_tensor *x = heed_ones(HEED_SHAPE(2, 3), HEED_I64);
+    heed_tensor *t = heed_zeros(HEED_SHAPE(2, 3), HEED_F32);
+    heed_tensor *w = heed_ones(HEED_SHAPE(2, 3), HEED_F32);
+    int64_t n = 0;
+    for (; n < 1000; n++) {
+        heed_fail_allocation(n);
+        heed_tensor *loss = weighted_loss(_i, x, t, w);
+        heed_fail_allocation(-1);
+        if (loss != NULL) {
+            break;
+        }
+        expect_error(HEED_ERR_MEMORY, "out of memory: ");
+    }
+    ck_assert_int_gt(n, 2);
+    ck_assert_int_lt(n, 1000);
+}
+END_TEST
+
 void add_pair_loss_cases(Suite *suite)
 {
     TCase *loss = heed_case(suite, "pair_loss");
@@ -215,4 +251,5 @@ void add_pair_loss_cases(Suite *suite)
     tcase_add_loop_test(loss, whole_numbers_meet_floats, 0, NAMES);
     tcase_add_loop_test(loss, refused_by_all, 0, NAMES);
     tcase_add_test(loss, options_are_checked);
+    tcase_add_loop_test(loss, weighted_losses_may_run_out_of_memory, 0, 4);
 }

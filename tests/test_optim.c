@@ -80,6 +80,25 @@ START_TEST(test_learning_rate_may_change)
 }
 END_TEST
 
+/* With betas of 0 a step goes by the sign of its own gradient, whatever the one before was; the numbers
+ * are PyTorch's. */
+START_TEST(test_adam_without_memory)
+{
+    static const double gradients[] = {1e8, 1, -2};
+    static const double steps[] = {-0.1, -0.2, -0.1};
+    const heed_adam_options none = {.betas = (double[]){0, 0}};
+    heed_tensor *p = heed_set_requires_grad(heed_zeros(HEED_SCALAR, (heed_dtype)_i), true);
+    heed_optimizer *adam = heed_adam_new_with((heed_tensor_list){1, &p, NULL}, 0.1, none);
+    for (int t = 0; t < 3; t++) {
+        heed_optimizer_zero_grad(adam);
+        heed_backward(heed_mul_scalar(p, gradients[t]));
+        heed_optimizer_step(adam);
+        EXPECT_VALUES(p, 1e-6, steps[t]);
+    }
+    heed_optimizer_free(adam);
+}
+END_TEST
+
 /* A step changes a value in place: a backward that still needs the old one says so. */
 START_TEST(test_step_raises_the_version)
 {
@@ -127,6 +146,7 @@ Suite *optim_suite(void)
     tcase_add_test(use, test_no_step_after_an_error);
     tcase_add_test(use, test_step_without_memory);
     tcase_add_test(use, test_learning_rate_may_change);
+    tcase_add_loop_test(use, test_adam_without_memory, HEED_F32, HEED_F64 + 1);
     tcase_add_test(use, test_step_raises_the_version);
     tcase_add_test(use, test_bad_options);
     return suite;

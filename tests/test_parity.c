@@ -9,6 +9,18 @@ Suite *parity_suite(void);
 
 /* ---- one row, one test ---- */
 
+/* Of floats come floats of their dtype, which says how close they must be; but for casts. */
+static void expect_dtype(const parity_row *row, heed_tensor *const *inputs, int count,
+                         const heed_tensor *y)
+{
+    for (int i = 0; i < count; i++) {
+        EXPECT(!heed_is_float(inputs[i]->dtype) || y->dtype == inputs[i]->dtype ||
+                   !heed_is_float(y->dtype) || strcmp(row->operation, "to") == 0,
+               "%s.%s: %s of %s", row->operation, row->form, heed_dtype_name(y->dtype),
+               heed_dtype_name(inputs[i]->dtype));
+    }
+}
+
 static void check_case(const parity_row *row, const parity_case *c, heed_dtype dtype,
                        enum layout layout)
 {
@@ -18,7 +30,9 @@ static void check_case(const parity_row *row, const parity_case *c, heed_dtype d
     parity_leaf leaves[PARITY_INPUTS];
     parity_inputs(c, dtype, layout, inputs);
     const int count = parity_input_leaves(c, inputs, leaves);
-    expect_case(c, row->f(inputs), row->kind, leaves, count);
+    heed_tensor *y = row->f(inputs);
+    expect_case(c, y, row->kind, leaves, count);
+    expect_dtype(row, inputs, c->count, y);
     heed_scope_end(&scope);
 }
 

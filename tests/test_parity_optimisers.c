@@ -1,6 +1,7 @@
 /* Every optimiser against PyTorch, by the table in parity/optimisers.def. */
 #include <stdio.h>
 #include <string.h>
+#include <strings.h>
 
 #include "tests/parity.h"
 
@@ -100,9 +101,32 @@ START_TEST(every_case_has_a_row)
 }
 END_TEST
 
+/* Each constructor of optim.h has one. */
+START_TEST(every_optimiser_has_a_row)
+{
+    char line[200], name[20];
+    FILE *file = fopen("src/nn/optim.h", "r");
+    ck_assert_ptr_nonnull(file);
+    int count = 0;
+    while (fgets(line, sizeof line, file) != NULL) {
+        if (sscanf(line, "heed_optimizer *heed_%19[a-z]_new(", name) == 1) {
+            int row = 0;
+            while (row < ROW_COUNT && strcasecmp(rows[row].name, name) != 0) {
+                row++;
+            }
+            EXPECT(row < ROW_COUNT, "%s has no row in tests/parity/optimisers.def", name);
+            count++;
+        }
+    }
+    fclose(file);
+    ck_assert_int_ge(count, 3);
+}
+END_TEST
+
 void add_parity_optimiser_cases(Suite *suite)
 {
     TCase *optimisers = heed_case(suite, "optimisers");
     tcase_add_loop_test(optimisers, optimiser_is_torchs, 0, ROW_COUNT);
     tcase_add_test(optimisers, every_case_has_a_row);
+    tcase_add_test(optimisers, every_optimiser_has_a_row);
 }

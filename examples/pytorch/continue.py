@@ -29,7 +29,10 @@ def options():
     o.add_argument("--batch", type=int, default=32)
     o.add_argument("--seed", type=int, default=0)
     o.add_argument("--save", help="write the model there")
-    return o.parse_args()
+    given = o.parse_args()
+    if (given.prompt is None) != (given.logits is None):
+        o.error("--prompt and --logits go together")
+    return given
 
 
 def compare(model, about, prompt, path):
@@ -83,7 +86,7 @@ def main():
     rank, ranks = int(os.environ.get("RANK", 0)), int(os.environ.get("WORLD_SIZE", 1))
     torch.manual_seed(o.seed)  # loading draws weights first, as next_token does; so batches are the same
     model, about = next_token.load(o.model)
-    if o.prompt and o.logits:
+    if o.logits is not None:
         compare(model, about, o.prompt, o.logits)
     if o.text:
         pieces = pieces_of(about, o.text)

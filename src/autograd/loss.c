@@ -73,7 +73,50 @@ static bool begin(const char *function, heed_tensor **input, heed_tensor **targe
     return true;
 }
 
+/* What the shape of a weight has to be, where there is one: broadcasts to that of x, or equals it. */
+typedef enum fit { BROADCASTS, EQUALS } fit;
+
+static heed_status check_weight(const char *function, const char *argument,
+                                const heed_tensor *weight, const heed_tensor *x, fit how)
+{
+    heed_dtype dtype;
+    if (weight == NULL || x == NULL) { /* no x: casting it has failed */
+        return heed_self.error;
+    }
+    if (heed_check_tensor(function, argument, weight) != HEED_OK ||
+        heed_promote(function, x->dtype, weight->dtype, &dtype) != HEED_OK) {
+        return heed_self.error;
+    }
+    if (how == EQUALS && !heed_same_shape(weight, x)) {
+        return heed_fail(HEED_ERR_SHAPE,
+                         "%s: %s %s and input %s; their shapes must be equal: heed_expand the %s",
+                         function, argument, HEED_TEXT(weight), HEED_TEXT(x), argument);
+    }
+    const heed_shape shape = heed_shape_of_tensor(x);
+    if (!heed_broadcasts_to(weight, &shape)) {
+        return heed_fail(HEED_ERR_SHAPE, "%s: %s %s does not broadcast to input %s", function,
+                         argument, HEED_TEXT(weight), HEED_TEXT(x));
+    }
+    return HEED_OK;
+}
+
+static heed_tensor *weighted(heed_tensor *losses, heed_tensor *weight)
+{
+    return weight == NULL ? losses : heed_mul(losses, weight);
+}
+
 /* ---- distances ---- */
+
+/* Their mean divides by the sum of the weights. */
+static heed_tensor *reduce_distances(heed_tensor *losses, const heed_loss_options *options)
+{
+    const bool is_mean = options->weight != NULL && options->reduction == HEED_MEAN;
+    losses = weighted(losses, options->weight);
+    if (is_mean) {
+        return heed_div(heed_sum(losses), heed_sum(options->weight));
+    }
+    return heed_reduce_losses(losses, options->reduction);
+}
 
 heed_tensor *heed_mse_loss_with(heed_tensor *input, heed_tensor *target, heed_loss_options options)
 {
@@ -81,8 +124,9 @@ heed_tensor *heed_mse_loss_with(heed_tensor *input, heed_tensor *target, heed_lo
     if (!begin("mse_loss", &input, &target, options.reduction, &scope)) {
         return NULL;
     }
+    check_weight("mse_loss", "weight", options.weight, input, EQUALS);
     heed_tensor *losses = heed_square(heed_sub(input, target));
-    return heed_scope_end_with(&scope, heed_reduce_losses(losses, options.reduction));
+    return heed_scope_end_with(&scope, reduce_distances(losses, &options));
 }
 
 heed_tensor *heed_mse_loss(heed_tensor *input, heed_tensor *target)
@@ -96,8 +140,9 @@ heed_tensor *heed_l1_loss_with(heed_tensor *input, heed_tensor *target, heed_los
     if (!begin("l1_loss", &input, &target, options.reduction, &scope)) {
         return NULL;
     }
+    check_weight("l1_loss", "weight", options.weight, input, EQUALS);
     heed_tensor *losses = heed_abs(heed_sub(input, target));
-    return heed_scope_end_with(&scope, heed_reduce_losses(losses, options.reduction));
+    return heed_scope_end_with(&scope, reduce_distances(losses, &options));
 }
 
 heed_tensor *heed_l1_loss(heed_tensor *input, heed_tensor *target)
@@ -118,9 +163,11 @@ heed_tensor *heed_huber_loss_with(heed_tensor *input, heed_tensor *target,
     if (!(delta > 0)) {
         heed_fail(HEED_ERR_VALUE, "huber_loss: delta %g is not above 0", delta);
     }
+    check_weight("huber_loss", "weight", options.weight, input, EQUALS);
     heed_tensor *difference = heed_sub(input, target);
     heed_tensor *cut = heed_clamp(difference, -delta, delta);
     heed_tensor *losses = heed_mul(cut, heed_sub(difference, heed_div_scalar(cut, 2)));
+    losses = weighted(losses, options.weight);
     return heed_scope_end_with(&scope, heed_reduce_losses(losses, options.reduction));
 }
 
@@ -130,28 +177,6 @@ heed_tensor *heed_huber_loss(heed_tensor *input, heed_tensor *target)
 }
 
 /* ---- probabilities ---- */
-
-/* A weight may be NULL, and must not make the losses larger than x. */
-static heed_status check_factor(const char *function, const char *argument,
-                                const heed_tensor *weight, const heed_tensor *x)
-{
-    heed_dtype dtype;
-    if (weight == NULL) {
-        return HEED_OK;
-    }
-    if (heed_check_tensor(function, argument, weight) != HEED_OK) {
-        return heed_self.error;
-    }
-    const heed_shape shape = heed_shape_of_tensor(x);
-    if (heed_promote(function, x->dtype, weight->dtype, &dtype) != HEED_OK) {
-        return heed_self.error;
-    }
-    if (!heed_broadcasts_to(weight, &shape)) {
-        return heed_fail(HEED_ERR_SHAPE, "%s: %s %s does not broadcast to input %s", function,
-                         argument, HEED_TEXT(weight), HEED_TEXT(x));
-    }
-    return HEED_OK;
-}
 
 /* With on = pos_weight target and off = 1 - target, the loss is on softplus(-x) + off softplus(x). One
  * of the two softplus is near |x| and the other near 0; with |x| taken out,
@@ -167,8 +192,8 @@ heed_tensor *heed_bce_with_logits_with(heed_tensor *input, heed_tensor *target,
     if (!begin(name, &input, &target, options.reduction, &scope)) {
         return NULL;
     }
-    check_factor(name, "weight", options.weight, input);
-    check_factor(name, "pos_weight", options.pos_weight, input);
+    check_weight(name, "weight", options.weight, input, BROADCASTS);
+    check_weight(name, "pos_weight", options.pos_weight, input, BROADCASTS);
     heed_tensor *yes = heed_gt_scalar(input, 0), *on = target;
     heed_tensor *off = heed_add_scalar(heed_neg(target), 1);
     heed_tensor *rest = heed_softplus(heed_where(yes, heed_neg(input), input));
@@ -177,9 +202,7 @@ heed_tensor *heed_bce_with_logits_with(heed_tensor *input, heed_tensor *target,
         rest = heed_mul(rest, heed_add(on, off));
     }
     heed_tensor *losses = heed_add(heed_mul(input, heed_where(yes, off, heed_neg(on))), rest);
-    if (options.weight != NULL) {
-        losses = heed_mul(losses, options.weight);
-    }
+    losses = weighted(losses, options.weight);
     return heed_scope_end_with(&scope, heed_reduce_losses(losses, options.reduction));
 }
 

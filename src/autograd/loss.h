@@ -83,9 +83,15 @@ heed_tensor *heed_nll_loss_with(heed_tensor *log_probs, heed_tensor *targets,
  * heed_l1_loss: as torch.nn.functional.l1_loss(input, target)
  *
  *   y = (input - target)^2      dinput = 2 g (input - target)         dtarget = -dinput
- *   y = |input - target|        dinput = g sign(input - target)       dtarget = -dinput */
+ *   y = |input - target|        dinput = g sign(input - target)       dtarget = -dinput
+ *
+ * With a weight each y is times its own; MEAN divides by the sum of the weights, NaN where that is 0.
+ * The gradients are times the weight; of NONE dweight = g y.
+ *
+ * HEED_ERR_SHAPE: weight has another shape than input. */
 typedef struct heed_loss_options {
     heed_reduction reduction;
+    heed_tensor *weight; /* (...), of any dtype that may meet the input's; NULL: ones */
 } heed_loss_options;
 
 heed_tensor *heed_mse_loss(heed_tensor *input, heed_tensor *target);
@@ -99,10 +105,13 @@ heed_tensor *heed_l1_loss_with(heed_tensor *input, heed_tensor *target, heed_los
  *   y = d^2 / 2 where |d| <= delta, else delta (|d| - delta / 2), with d = input - target
  *   dinput = g d, cut at -delta and delta                           dtarget = -dinput
  *
- * HEED_ERR_VALUE: delta below 0, or NaN. */
+ * With a weight each y is times its own. Other than above MEAN divides by the count, as in torch.
+ *
+ * HEED_ERR_VALUE: delta below 0, or NaN. HEED_ERR_SHAPE: weight has another shape than input. */
 typedef struct heed_huber_options {
     double delta; /* 0: 1 */
     heed_reduction reduction;
+    heed_tensor *weight; /* (...), as above; NULL: ones */
 } heed_huber_options;
 
 heed_tensor *heed_huber_loss(heed_tensor *input, heed_tensor *target);

@@ -6,7 +6,7 @@
 
 #include "tensor/random.h"
 
-static heed_status check(const char *function, const heed_tensor *w, bool known, double factor)
+static heed_status check(const char *function, const heed_tensor *w)
 {
     if (heed_error_pending() || w == NULL) {
         return heed_fail(HEED_ERR_NULL, "%s: w is NULL", function);
@@ -19,19 +19,24 @@ static heed_status check(const char *function, const heed_tensor *w, bool known,
         return heed_fail(HEED_ERR_DTYPE, "%s: w is %s, not a float", function,
                          heed_dtype_name(w->dtype));
     }
-    return known ? HEED_OK
-                 : heed_fail(HEED_ERR_VALUE, "%s: %g; the gain is 0 or above, a any finite number",
-                             function, factor);
+    return HEED_OK;
 }
 
 static heed_status check_slope(const char *function, const heed_tensor *w, double a)
 {
-    return check(function, w, isfinite(a), a);
+    const heed_status status = check(function, w);
+    return status != HEED_OK || isfinite(a)
+               ? status
+               : heed_fail(HEED_ERR_VALUE, "%s: a is %g; it must be finite", function, a);
 }
 
 static heed_status check_gain(const char *function, const heed_tensor *w, double gain)
 {
-    return check(function, w, isfinite(gain) && gain >= 0, gain);
+    const heed_status status = check(function, w);
+    return status != HEED_OK || (isfinite(gain) && gain >= 0)
+               ? status
+               : heed_fail(HEED_ERR_VALUE, "%s: gain is %g; it must be finite, and 0 or above",
+                           function, gain);
 }
 
 /* The standard deviations that the two papers ask for. */

@@ -56,8 +56,9 @@ heed_tensor *heed_causal_bias_mask(int64_t length, heed_dtype dtype);
  *
  * lengths (B) give (B, 1, T), which broadcasts to the (B, T, T) of a batch's scores; a length without
  * dims gives (1, T) for one sentence. A key_padding_mask (B, T) is the same without the 1:
- * heed_squeeze(mask, -2). Heads (B, heads, T, T) want heed_unsqueeze(mask, 1). The rows of padding attend as others do, and nobody should read what they give. A sentence of length 0
- * may attend to nothing, which gives zeros.
+ * heed_squeeze(mask, -2). Heads (B, heads, T, T) want heed_unsqueeze(mask, 1). The rows of padding
+ * attend as others do, and nobody should read what they give. A sentence of length 0 may attend to
+ * nothing, which gives zeros.
  *
  * HEED_ERR_DTYPE: lengths are not i64. HEED_ERR_VALUE: a length outside [0, max_length].
  * HEED_ERR_SHAPE: max_length is negative, or lengths have more than 6 dims. HEED_ERR_OVERFLOW: more

@@ -283,11 +283,15 @@ static void adam(int64_t n, void *parameter, const void *gradient, void *first, 
     const T size = (T)(step->lr / correction1), root = (T)(sqrt)(correction2);
     const T beta2 = (T)step->beta2, eps = (T)step->eps;
     const T new1 = (T)(1 - step->beta1), new2 = (T)(1 - step->beta2);
+    /* As torch's lerp: from whichever of m and d it keeps more of, so that beta1 = 0 is d exactly. No sum
+     * of two products: beta1 and 1 - beta1, rounded, do not add up to 1. */
+    const bool from_m = new1 < (T)0.5;
+    const T way = from_m ? new1 : new1 - 1;
     const T shrink = step->decoupled ? (T)(1 - step->lr * step->weight_decay) : 1;
     const T decay = step->decoupled ? 0 : (T)step->weight_decay;
     for (int64_t i = 0; i < n; i++) {
         const T d = g[i] + decay * p[i];
-        m[i] += new1 * (d - m[i]); /* rounded, beta1 and 1 - beta1 do not add up to 1 */
+        m[i] = (from_m ? m[i] : d) + way * (d - m[i]);
         v[i] = beta2 * v[i] + new2 * d * d;
         p[i] = shrink * p[i] - size * m[i] / (sqrt(v[i]) / root + eps);
     }

@@ -1,7 +1,7 @@
-/* What the rows of loss.def call, besides Heed. */
+/* What the rows of both loss.def call, besides Heed. */
 #include "autograd/loss_parts.h"
 
-static const int64_t class_0 = 0, class_2 = 2;
+static const int64_t class_0 = 0, class_2 = 2, class_3 = 3, class_7 = 7;
 
 /* This operation has no public function. */
 static heed_tensor *nll_weights(heed_tensor *log_probs, heed_tensor *targets, heed_tensor *weight,
