@@ -1,6 +1,7 @@
 /* A module of one's own: the gated linear unit (Dauphin et al., 2017), y = W x * sigmoid(V x),
  * written as in Python: a struct with a heed_module first, a constructor that registers what it
- * holds, a forward. Its parameters, their names, printing and freeing come from that. It learns to
+ * holds, a forward. Its parameters, their names, printing and freeing come from that, and
+ * heed_forward and a Sequential can run it, because its kind has the forward. It learns to
  * pass its first number through where the second one is positive. */
 #include <stdio.h>
 #include <stdlib.h>
@@ -12,7 +13,14 @@ struct gated {
     struct heed_linear *W, *V;
 };
 
-static const heed_module_kind gated_kind = {.name = "Gated", .size = sizeof(struct gated)};
+static heed_tensor *gated_forward(void *module, heed_tensor *x)
+{
+    struct gated *m = module;
+    return heed_mul(heed_linear_forward(m->W, x), heed_sigmoid(heed_linear_forward(m->V, x)));
+}
+
+static const heed_module_kind gated_kind = {
+    .name = "Gated", .size = sizeof(struct gated), .forward = gated_forward};
 
 static struct gated *gated_new(int64_t in_features, int64_t out_features)
 {
@@ -23,11 +31,6 @@ static struct gated *gated_new(int64_t in_features, int64_t out_features)
     heed_add_child(m, "W", &m->W, heed_linear_new(in_features, out_features));
     heed_add_child(m, "V", &m->V, heed_linear_new(in_features, out_features));
     return heed_module_ready(m);
-}
-
-static heed_tensor *gated_forward(struct gated *m, heed_tensor *x)
-{
-    return heed_mul(heed_linear_forward(m->W, x), heed_sigmoid(heed_linear_forward(m->V, x)));
 }
 
 /* The loss of one step on 64 random pairs. */

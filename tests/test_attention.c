@@ -1,7 +1,5 @@
 /* Self-attention and multi-head attention: shapes, masks, dims, weights, and their derivatives. */
-#include <math.h>
-
-#include "tests/test_util.h"
+#include "tests/module_util.h"
 
 Suite *attention_suite(void);
 
@@ -126,7 +124,6 @@ typedef struct model {
     heed_tensor *mask;
 } model;
 
-/* The parameters are inputs, so the module reads the aliases that the check hands in. */
 static heed_tensor *forward(heed_tensor *const *inputs, void *context)
 {
     model *m = context;
@@ -134,37 +131,10 @@ static heed_tensor *forward(heed_tensor *const *inputs, void *context)
                           : heed_multi_head_forward(m->several, inputs[0], m->mask);
 }
 
-/* Checks by the input and by each parameter in place: differences change the very tensors that the
- * module holds. */
 static void check_module(void *module, model *m)
 {
-    heed_module_to(module, HEED_F64);
-    heed_tensor_list list = heed_parameters(module);
-    heed_tensor *inputs[16];
-    inputs[0] = heed_set_requires_grad(heed_randn(HEED_SHAPE(2, 3, 4), HEED_F64), true);
-    const heed_gradcheck_options options = {0};
-    heed_gradcheck(forward, m, inputs, 1, options);
-    expect_no_error();
-    heed_gradgradcheck(forward, m, inputs, 1, options);
-    expect_no_error();
-    heed_tensor *y = forward(inputs, m);
-    heed_tensor *u = heed_randn(heed_shape_of_tensor(y), HEED_F64);
-    heed_backward(heed_sum(heed_mul(y, u)));
-    for (int i = 0; i < list.count; i++) {
-        double *values = heed_data_f64(list.tensors[i]);
-        for (int64_t j = 0; j < list.tensors[i]->numel; j += 3) {
-            const double was = values[j];
-            values[j] = was + 1e-6;
-            double above = heed_item(heed_sum(heed_mul(forward(inputs, m), u)));
-            values[j] = was - 1e-6;
-            double below = heed_item(heed_sum(heed_mul(forward(inputs, m), u)));
-            values[j] = was;
-            double numeric = (above - below) / 2e-6;
-            double analytic = heed_const_data_f64(list.tensors[i]->grad)[j];
-            ck_assert_msg(fabs(numeric - analytic) < 1e-7, "%s[%lld]: %g, not %g", list.names[i],
-                          (long long)j, analytic, numeric);
-        }
-    }
+    heed_tensor *x = heed_set_requires_grad(heed_randn(HEED_SHAPE(2, 3, 4), HEED_F64), true);
+    expect_derivatives(module, forward, m, &x, 1);
 }
 
 /* Of three tokens the second may attend to none. */

@@ -127,6 +127,16 @@ static void make_modules(void)
     nn.heads = heed_multi_head_new(4, 2, 0, 1);
     nn.multi =
         heed_multihead_attention_new_with(4, 2, (heed_multihead_attention_options){.vdim = 5});
+    nn.norm = heed_layer_norm_new(HEED_SHAPE(4));
+    nn.sequential = heed_sequential_new();
+    heed_sequential_append(nn.sequential, heed_linear_new(3, 4));
+    nn.cross = heed_cross_attention_new_with(4, 0, 1, (heed_cross_attention_options){.kv_dim = 5});
+    nn.feed = heed_feed_forward_new(4, 6);
+    nn.encoder = heed_transformer_encoder_new(
+        heed_transformer_encoder_layer_new_with(
+            4, 2, (heed_transformer_encoder_layer_options){.dim_feedforward = 3}),
+        2);
+    nn.layer = heed_transformer_encoder_layer_at(nn.encoder, 0);
     heed_parameters(nn.linear); /* these lists are made once, and kept */
     heed_state_dict(nn.linear);
     heed_state_dict(nn.attention);
@@ -140,6 +150,11 @@ static void free_modules(void)
     heed_self_attention_free(nn.attention);
     heed_multi_head_free(nn.heads);
     heed_multihead_attention_free(nn.multi);
+    heed_layer_norm_free(nn.norm);
+    heed_sequential_free(nn.sequential);
+    heed_cross_attention_free(nn.cross);
+    heed_feed_forward_free(nn.feed);
+    heed_transformer_encoder_free(nn.encoder);
 }
 
 START_TEST(is_refused_by_modules)

@@ -5,6 +5,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "tests/module_util.h"
 #include "tests/multihead_util.h"
 
 Suite *multihead_suite(void);
@@ -32,41 +33,32 @@ static struct heed_multihead_attention *make(const struct drawn *r)
     return heed_multihead_attention_new_with(r->embed_dim, r->num_heads, options);
 }
 
-static void expect_state(void *module, int count, const char *const *names)
+static void expect_state_of(void *module, int count, const char *const *names)
 {
-    heed_tensor_list list = heed_state_dict(module);
-    ck_assert_int_eq(list.count, count);
-    for (int i = 0; i < count; i++) {
-        const heed_tensor *x = list.tensors[i];
-        char line[200];
-        snprintf(line, sizeof line, "%s %s", list.names[i],
-                 heed_shape_text(x->ndim, x->shape).text);
-        ck_assert_str_eq(line, names[i]);
-        ck_assert(x->requires_grad);
-    }
+    expect_state(module, count, names);
     heed_module_free(module);
 }
 
 START_TEST(state_dicts_are_torchs)
 {
-    expect_state(heed_multihead_attention_new(8, 2), 4,
-                 (const char *const[]){"in_proj_weight (24, 8)", "in_proj_bias (24)",
-                                       "out_proj.weight (8, 8)", "out_proj.bias (8)"});
-    expect_state(heed_multihead_attention_new_with(
-                     8, 2, (heed_multihead_attention_options){.no_bias = true}),
-                 2, (const char *const[]){"in_proj_weight (24, 8)", "out_proj.weight (8, 8)"});
-    expect_state(heed_multihead_attention_new_with(
-                     6, 3, (heed_multihead_attention_options){.vdim = 5, .add_bias_kv = true}),
-                 8,
-                 (const char *const[]){"q_proj_weight (6, 6)", "k_proj_weight (6, 6)",
-                                       "v_proj_weight (6, 5)", "in_proj_bias (18)",
-                                       "bias_k (1, 1, 6)", "bias_v (1, 1, 6)",
-                                       "out_proj.weight (6, 6)", "out_proj.bias (6)"});
-    expect_state(heed_multihead_attention_new_with(
-                     4, 4, (heed_multihead_attention_options){.kdim = 4, .vdim = 4}),
-                 4,
-                 (const char *const[]){"in_proj_weight (12, 4)", "in_proj_bias (12)",
-                                       "out_proj.weight (4, 4)", "out_proj.bias (4)"});
+    expect_state_of(heed_multihead_attention_new(8, 2), 4,
+                    (const char *const[]){"in_proj_weight (24, 8)", "in_proj_bias (24)",
+                                          "out_proj.weight (8, 8)", "out_proj.bias (8)"});
+    expect_state_of(heed_multihead_attention_new_with(
+                        8, 2, (heed_multihead_attention_options){.no_bias = true}),
+                    2, (const char *const[]){"in_proj_weight (24, 8)", "out_proj.weight (8, 8)"});
+    expect_state_of(heed_multihead_attention_new_with(
+                        6, 3, (heed_multihead_attention_options){.vdim = 5, .add_bias_kv = true}),
+                    8,
+                    (const char *const[]){"q_proj_weight (6, 6)", "k_proj_weight (6, 6)",
+                                          "v_proj_weight (6, 5)", "in_proj_bias (18)",
+                                          "bias_k (1, 1, 6)", "bias_v (1, 1, 6)",
+                                          "out_proj.weight (6, 6)", "out_proj.bias (6)"});
+    expect_state_of(heed_multihead_attention_new_with(
+                        4, 4, (heed_multihead_attention_options){.kdim = 4, .vdim = 4}),
+                    4,
+                    (const char *const[]){"in_proj_weight (12, 4)", "in_proj_bias (12)",
+                                          "out_proj.weight (4, 4)", "out_proj.bias (4)"});
 }
 END_TEST
 
@@ -133,13 +125,9 @@ END_TEST
 START_TEST(tree)
 {
     struct heed_multihead_attention *m = heed_multihead_attention_new(8, 2);
-    char buffer[500] = "";
-    FILE *stream = fmemopen(buffer, sizeof buffer, "w");
-    heed_module_print(stream, m);
-    fclose(stream);
-    ck_assert_str_eq(buffer, "MultiheadAttention(\n"
-                             "  (out_proj): Linear(in_features=8, out_features=8, bias=True)\n"
-                             ")\n");
+    expect_tree(m, "MultiheadAttention(\n"
+                   "  (out_proj): Linear(in_features=8, out_features=8, bias=True)\n"
+                   ")");
     heed_multihead_attention_free(m);
 }
 END_TEST

@@ -14,12 +14,68 @@ static heed_tensor *attention_weights(void *m, heed_tensor *x, heed_tensor *bloc
     return weights;
 }
 
+static heed_tensor *cross_weights(void *m, heed_tensor *x, heed_tensor *memory,
+                                  heed_tensor *block_mask)
+{
+    heed_tensor *weights = NULL;
+    heed_cross_attention_forward_weights(
+        m, x, memory, (heed_cross_attention_masks){.block_mask = block_mask}, &weights);
+    return weights;
+}
+
 static heed_tensor *multihead_weights(void *m, heed_tensor *const *in,
                                       heed_attention_options options)
 {
     heed_tensor *weights = NULL;
     heed_multihead_attention_forward_weights(m, in[0], in[1], in[2], options, &weights);
     return weights;
+}
+
+static heed_tensor *in_eval(void *m, heed_tensor *x)
+{
+    heed_eval(m);
+    return heed_forward(m, x);
+}
+
+static struct heed_sequential *deep_sequential(void)
+{
+    struct heed_sequential *m = heed_sequential_new();
+    heed_sequential_append(m, heed_linear_new(6, 8));
+    heed_sequential_append(m, heed_layer_norm_new(HEED_SHAPE(8)));
+    heed_sequential_append(m, heed_gelu_new());
+    heed_sequential_append(m, heed_linear_new(8, 3));
+    return m;
+}
+
+static struct heed_sequential *nested_sequential(void)
+{
+    struct heed_sequential *m = heed_sequential_new(), *inner = heed_sequential_new();
+    heed_sequential_append(inner, heed_linear_new(5, 7));
+    heed_sequential_append(inner, heed_tanh_new());
+    heed_sequential_append(m, heed_embedding_new(9, 5));
+    heed_sequential_append(m, inner);
+    heed_sequential_append(m, heed_dropout_new(0));
+    return m;
+}
+
+static struct heed_sequential *attention_sequential(void)
+{
+    struct heed_sequential *m = heed_sequential_new();
+    heed_sequential_append(m, heed_position_encoding_new(6, 10));
+    heed_sequential_append(m, heed_self_attention_new(6, -2, -1));
+    heed_sequential_append(m, heed_relu_new());
+    return m;
+}
+
+static const double no_dropout = 0;
+
+static struct heed_transformer_encoder_layer *encoder_layer_with_dropout(void)
+{
+    const double dropout = 0.5;
+    return heed_transformer_encoder_layer_new_with(
+        8, 2,
+        (heed_transformer_encoder_layer_options){
+            .dim_feedforward = 12, .dropout = &dropout, .batch_first = true});
 }
 
 #define A in[0]
@@ -38,16 +94,20 @@ static heed_tensor *multihead_weights(void *m, heed_tensor *const *in,
     {                                                                                              \
         return forward;                                                                            \
     }
+#define DEEP_MODULE MODULE
 #include "tests/parity/modules.def"
 
 typedef struct module_row {
     const char *kind, *form;
+    parity_kind closeness;
     void *(*make)(void);
     heed_tensor *(*forward)(void *m, heed_tensor *const *in);
 } module_row;
 
 #define MODULE(kind, form, constructor, forward)                                                   \
-    {#kind, #form, new_##kind##_##form, forward_##kind##_##form},
+    {#kind, #form, SCALED, new_##kind##_##form, forward_##kind##_##form},
+#define DEEP_MODULE(kind, form, constructor, forward)                                              \
+    {#kind, #form, DEEP, new_##kind##_##form, forward_##kind##_##form},
 
 static const module_row rows[] = {
 #include "tests/parity/modules.def"
@@ -116,7 +176,7 @@ static void check_forward(const module_row *row, const parity_case *c, void *m, 
             leaves[count++] = (parity_leaf){names[i], state.tensors[i]};
         }
     }
-    expect_case(c, row->forward(m, inputs), SCALED, leaves, count);
+    expect_case(c, row->forward(m, inputs), row->closeness, leaves, count);
     heed_scope_end(&scope);
 }
 

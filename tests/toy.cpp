@@ -32,7 +32,7 @@ struct Model {
     struct heed_self_attention *self_attention;
     struct heed_linear *fc_layer;
 };
-const heed_module_kind kind = {"Model", sizeof(Model), nullptr, nullptr};
+const heed_module_kind kind = {"Model", sizeof(Model), nullptr, nullptr, nullptr};
 
 Model *new_model(int64_t words, int64_t d_model)
 {

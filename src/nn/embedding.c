@@ -18,8 +18,15 @@ static void describe(const void *module, char *text, size_t size)
     }
 }
 
-static const heed_module_kind kind = {
-    .name = "Embedding", .size = sizeof(struct heed_embedding), .describe = describe};
+static heed_tensor *forward(void *module, heed_tensor *x)
+{
+    return heed_embedding_forward(module, x);
+}
+
+static const heed_module_kind kind = {.name = "Embedding",
+                                      .size = sizeof(struct heed_embedding),
+                                      .describe = describe,
+                                      .forward = forward};
 
 /* The row's number from 0, or -1 where the options name none. */
 static heed_status find_padding(int64_t rows, heed_embedding_options options, int64_t *row)

@@ -18,8 +18,13 @@ static void describe(const void *module, char *text, size_t size)
              (long long)m->out_features, m->bias != NULL ? "True" : "False");
 }
 
+static heed_tensor *forward(void *module, heed_tensor *x)
+{
+    return heed_linear_forward(module, x);
+}
+
 static const heed_module_kind kind = {
-    .name = "Linear", .size = sizeof(struct heed_linear), .describe = describe};
+    .name = "Linear", .size = sizeof(struct heed_linear), .describe = describe, .forward = forward};
 
 struct heed_linear *heed_linear_new(int64_t in_features, int64_t out_features)
 {

@@ -203,6 +203,22 @@ heed_status heed_forward_check(const char *function, const void *module)
     return status == HEED_OK ? heed_check_scope(function) : status;
 }
 
+heed_tensor *heed_forward(void *module, heed_tensor *x)
+{
+    heed_module *m = module;
+    if (heed_forward_check("forward", m) != HEED_OK) {
+        return NULL;
+    }
+    if (m->kind->forward == NULL) {
+        heed_fail(HEED_ERR_VALUE,
+                  "forward: a %s has no forward that takes one tensor; call its own, or give its "
+                  "kind a .forward",
+                  m->kind->name);
+        return NULL;
+    }
+    return m->kind->forward(m, x);
+}
+
 heed_status heed_zero_grad(void *module)
 {
     heed_status status = heed_module_check("zero_grad", module);

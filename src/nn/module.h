@@ -8,7 +8,8 @@
  *         heed_tensor *scale;
  *         struct heed_linear *project;
  *     };
- *     static const heed_module_kind gate_kind = {.name = "Gate", .size = sizeof(struct gate)};
+ *     static const heed_module_kind gate_kind = {
+ *         .name = "Gate", .size = sizeof(struct gate), .forward = gate_forward};
  *
  *     struct gate *gate_new(int64_t d)
  *     {
@@ -22,7 +23,8 @@
  *     }
  *
  * From that come the parameters with torch's names ("project.weight"), training and evaluation
- * mode, casting, files (nn/checkpoint.h), printing and freeing. Constructors need no open scope.
+ * mode, casting, files (nn/checkpoint.h), printing, freeing and, for kinds with a forward,
+ * heed_forward and a place in a Sequential. Constructors need no open scope.
  * Several threads may use one module at once, but for keep_weights and whatever changes it. Modules
  * are structs without a typedef, because functions bear the plain names: `struct heed_linear`,
  * heed_linear_new.
@@ -44,6 +46,9 @@ typedef struct heed_module_kind {
     void (*describe)(const void *module, char *text, size_t size);
     /* Lets go of what is neither parameter, buffer nor child; NULL: nothing. */
     void (*destroy)(void *module);
+    /* The forward, for modules that make one tensor of one, so that heed_forward and a Sequential can
+     * run them; NULL: there is none, or it takes more. It is called without an error pending. */
+    heed_tensor *(*forward)(void *module, heed_tensor *x);
 } heed_module_kind;
 
 typedef struct heed_module {
@@ -97,6 +102,12 @@ heed_status heed_forward_check(const char *function, const void *module);
 heed_status heed_module_check(const char *function, const void *module);
 
 /* ---- for users ---- */
+
+/* heed_forward: the forward of a module of any kind whose forward takes one tensor, as torch's m(x):
+ * the same as heed_linear_forward(m, x) for a Linear, and so on. Modules that may take more are given
+ * nothing else: the tutorial's attention gets no mask.
+ * HEED_ERR_VALUE: its kind has no such forward. HEED_ERR_NULL, HEED_ERR_SCOPE: as heed_forward_check. */
+heed_tensor *heed_forward(void *module, heed_tensor *x);
 
 /* heed_parameters: all parameters, each once, own ones before the children's, as torch's
  * named_parameters(). heed_state_dict: parameters and buffers under every name they have, as

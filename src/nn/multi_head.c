@@ -5,7 +5,13 @@
 #include "nn/checks.h"
 #include "tensor/alloc.h"
 
-static const heed_module_kind kind = {.name = "MultiHead", .size = sizeof(struct heed_multi_head)};
+static heed_tensor *forward(void *module, heed_tensor *x)
+{
+    return heed_multi_head_forward(module, x, NULL);
+}
+
+static const heed_module_kind kind = {
+    .name = "MultiHead", .size = sizeof(struct heed_multi_head), .forward = forward};
 
 struct heed_multi_head *heed_multi_head_new(int64_t d_model, int heads, int row_dim, int col_dim)
 {

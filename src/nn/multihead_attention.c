@@ -195,6 +195,8 @@ static heed_status check_sizes(const heed_tensor *query, const heed_tensor *key,
 static heed_status check(const struct heed_multihead_attention *m, heed_tensor *const *inputs,
                          const heed_attention_options *options, heed_multihead_sizes *s)
 {
+    static const heed_mask_names names = {.attn_mask = "attn_mask",
+                                          .key_padding_mask = "key_padding_mask"};
     heed_status status = heed_forward_check(function, m);
     if (status != HEED_OK) {
         return status;
@@ -207,7 +209,7 @@ static heed_status check(const struct heed_multihead_attention *m, heed_tensor *
     if (status == HEED_OK) {
         status = check_sizes(inputs[0], inputs[1], inputs[2], s);
     }
-    return status == HEED_OK ? heed_check_multihead_masks(function, options, s) : status;
+    return status == HEED_OK ? heed_check_multihead_masks(function, &names, options, s) : status;
 }
 
 /* ---- forward ---- */

@@ -29,46 +29,48 @@ static bool has_shape(const heed_tensor *t, heed_shape shape)
     return same;
 }
 
-static heed_status check_padding(const char *function, const heed_tensor *mask,
+static heed_status check_padding(const char *function, const char *name, const heed_tensor *mask,
                                  const heed_multihead_sizes *s)
 {
     const heed_shape shape = s->batched ? HEED_SHAPE(s->batch, s->keys) : HEED_SHAPE(s->keys);
-    if (check_dtype(function, "key_padding_mask", mask, s->dtype) != HEED_OK) {
+    if (check_dtype(function, name, mask, s->dtype) != HEED_OK) {
         return heed_error_pending();
     }
     return has_shape(mask, shape)
                ? HEED_OK
-               : heed_fail(HEED_ERR_SHAPE, "%s: key_padding_mask %s; it must be %s, %s", function,
+               : heed_fail(HEED_ERR_SHAPE, "%s: %s %s; it must be %s, %s", function, name,
                            heed_shape_text(mask->ndim, mask->shape).text,
                            s->batched ? "(N, S)" : "(S)",
                            heed_shape_text(shape.ndim, shape.size).text);
 }
 
-static heed_status check_attn_mask(const char *function, const heed_tensor *mask,
+static heed_status check_attn_mask(const char *function, const char *name, const heed_tensor *mask,
                                    const heed_multihead_sizes *s)
 {
     const heed_shape one = HEED_SHAPE(s->queries, s->keys);
     /* No overflow: the query has as many elements, and more. */
     const heed_shape all = HEED_SHAPE(s->batch * s->heads, s->queries, s->keys);
-    if (check_dtype(function, "attn_mask", mask, s->dtype) != HEED_OK) {
+    if (check_dtype(function, name, mask, s->dtype) != HEED_OK) {
         return heed_error_pending();
     }
     return has_shape(mask, one) || has_shape(mask, all)
                ? HEED_OK
                : heed_fail(HEED_ERR_SHAPE,
-                           "%s: attn_mask %s; it must be (L, S), %s, or (N num_heads, L, S), %s; "
+                           "%s: %s %s; it must be (L, S), %s, or (N num_heads, L, S), %s; "
                            "heed_repeat_interleave_dim(mask, num_heads, 0) makes it of (N, L, S)",
-                           function, heed_shape_text(mask->ndim, mask->shape).text,
+                           function, name, heed_shape_text(mask->ndim, mask->shape).text,
                            heed_shape_text(one.ndim, one.size).text,
                            heed_shape_text(all.ndim, all.size).text);
 }
 
-heed_status heed_check_multihead_masks(const char *function, const heed_attention_options *options,
+heed_status heed_check_multihead_masks(const char *function, const heed_mask_names *names,
+                                       const heed_attention_options *options,
                                        const heed_multihead_sizes *s)
 {
     const heed_tensor *padding = options->key_padding_mask, *mask = options->attn_mask;
-    if ((padding != NULL && check_padding(function, padding, s) != HEED_OK) ||
-        (mask != NULL && check_attn_mask(function, mask, s) != HEED_OK)) {
+    if ((padding != NULL &&
+         check_padding(function, names->key_padding_mask, padding, s) != HEED_OK) ||
+        (mask != NULL && check_attn_mask(function, names->attn_mask, mask, s) != HEED_OK)) {
         return heed_error_pending();
     }
     return HEED_OK;

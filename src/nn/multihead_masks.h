@@ -14,8 +14,14 @@ typedef struct heed_multihead_sizes {
     heed_dtype dtype;
 } heed_multihead_sizes;
 
+/* What the function that the user called calls them. */
+typedef struct heed_mask_names {
+    const char *attn_mask, *key_padding_mask;
+} heed_mask_names;
+
 /* heed_check_multihead_masks: are they of the kinds and shapes that torch takes? */
-heed_status heed_check_multihead_masks(const char *function, const heed_attention_options *options,
+heed_status heed_check_multihead_masks(const char *function, const heed_mask_names *names,
+                                       const heed_attention_options *options,
                                        const heed_multihead_sizes *s);
 
 /* heed_join_multihead_masks: what all of them say: a keep mask or a bias mask that broadcasts to the

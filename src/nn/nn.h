@@ -8,13 +8,20 @@
 
 #include "nn/init.h"
 
+#include "nn/activation.h"
+#include "nn/cross_attention.h"
+#include "nn/dropout.h"
 #include "nn/embedding.h"
+#include "nn/feed_forward.h"
+#include "nn/layer_norm.h"
 #include "nn/linear.h"
 #include "nn/mask.h"
 #include "nn/multi_head.h"
 #include "nn/multihead_attention.h"
 #include "nn/position_encoding.h"
 #include "nn/self_attention.h"
+#include "nn/sequential.h"
+#include "nn/transformer_encoder.h"
 
 #include "nn/optim.h"
 

@@ -15,8 +15,14 @@ static void describe(const void *module, char *text, size_t size)
              (long long)m->pe->shape[0]);
 }
 
+static heed_tensor *forward(void *module, heed_tensor *x)
+{
+    return heed_position_encoding_forward(module, x);
+}
+
 static const heed_module_kind kind = {.name = "PositionEncoding",
                                       .size = sizeof(struct heed_position_encoding),
+                                      .forward = forward,
                                       .describe = describe};
 
 static void fill(heed_tensor *pe, int64_t d_model, int64_t max_len)

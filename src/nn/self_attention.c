@@ -15,8 +15,15 @@ static void forget_weights(void *module)
     heed_keep_weights(&m->attention_percent, NULL);
 }
 
-static const heed_module_kind kind = {
-    .name = "SelfAttention", .size = sizeof(struct heed_self_attention), .destroy = forget_weights};
+static heed_tensor *forward(void *module, heed_tensor *x)
+{
+    return heed_self_attention_forward(module, x, NULL);
+}
+
+static const heed_module_kind kind = {.name = "SelfAttention",
+                                      .size = sizeof(struct heed_self_attention),
+                                      .destroy = forget_weights,
+                                      .forward = forward};
 
 struct heed_self_attention *heed_self_attention_new_with(int64_t d_model, int row_dim, int col_dim,
                                                          heed_self_attention_options options)
@@ -66,58 +73,19 @@ static heed_tensor *attend(struct heed_self_attention *m, heed_tensor *token_enc
     return heed_matmul(attention_percent, v);
 }
 
-/* The class works silently wrong where its dims are not those of the tokens: on (B, T, d) with 0
- * and 1 it would mix the batch with the tokens. */
-static heed_status check_dims(const char *function, const struct heed_self_attention *m,
-                              const heed_tensor *x)
-{
-    const int row = m->row_dim < 0 ? m->row_dim + x->ndim : m->row_dim;
-    const int column = m->col_dim < 0 ? m->col_dim + x->ndim : m->col_dim;
-    if (x->ndim < 2 || row != x->ndim - 2 || column != x->ndim - 1) {
-        return heed_fail(HEED_ERR_DIM,
-                         "%s: row_dim %d and col_dim %d are not the last two of %d dims; make it "
-                         "with -2 and -1",
-                         function, m->row_dim, m->col_dim, x->ndim);
-    }
-    return HEED_OK;
-}
-
-/* A mask of another kind or shape is told apart here, where its name is known. */
-static heed_status check_mask(const char *function, const heed_tensor *x,
-                              const heed_tensor *block_mask)
-{
-    heed_shape sims = heed_shape_of_tensor(x); /* (..., T, T) */
-    sims.size[x->ndim - 1] = sims.size[x->ndim - 2];
-    if (block_mask->dtype != HEED_BOOL) {
-        return heed_fail(HEED_ERR_DTYPE,
-                         "%s: block_mask is %s, not bool, where true blocks; nn/mask.h turns other "
-                         "masks into one",
-                         function, heed_dtype_name(block_mask->dtype));
-    }
-    return heed_broadcasts_to(block_mask, &sims)
-               ? HEED_OK
-               : heed_fail(HEED_ERR_SHAPE,
-                           "%s: block_mask %s does not broadcast to the scores %s of "
-                           "token_encodings %s",
-                           function, heed_shape_text(block_mask->ndim, block_mask->shape).text,
-                           heed_shape_text(sims.ndim, sims.size).text,
-                           heed_shape_text(x->ndim, x->shape).text);
-}
-
 heed_status heed_check_attention(const char *function, const struct heed_self_attention *m,
                                  const heed_tensor *token_encodings, const heed_tensor *block_mask)
 {
     static const char name[] = "token_encodings";
-    if (!heed_error_pending() && token_encodings == NULL) {
-        return heed_fail(HEED_ERR_NULL, "%s: %s is NULL", function, name);
-    }
-    if (heed_error_pending() || check_dims(function, m, token_encodings) != HEED_OK ||
+    if (heed_check_token_dims(function, name, token_encodings, m->row_dim, m->col_dim) != HEED_OK ||
         heed_check_features(function, name, token_encodings, "d_model", m->W_q->in_features,
                             m->W_q->weight->dtype) != HEED_OK ||
-        (block_mask != NULL && check_mask(function, token_encodings, block_mask) != HEED_OK)) {
+        block_mask == NULL) {
         return heed_error_pending();
     }
-    return HEED_OK;
+    heed_shape sims = heed_shape_of_tensor(token_encodings); /* (..., T, T) */
+    sims.size[sims.ndim - 1] = sims.size[sims.ndim - 2];
+    return heed_check_block_mask(function, block_mask, &sims);
 }
 
 heed_tensor *heed_self_attention_forward_weights(struct heed_self_attention *m,
@@ -135,12 +103,7 @@ heed_tensor *heed_self_attention_forward_weights(struct heed_self_attention *m,
     heed_scope scope;
     heed_scope_begin(&scope);
     heed_tensor *output = attend(m, token_encodings, block_mask, &percent);
-    if (m->keep_weights) {
-        heed_keep_weights(&m->attention_percent, percent);
-    }
-    if (weights != NULL) {
-        *weights = heed_scope_keep(&scope, percent);
-    }
+    heed_hand_out_weights(&scope, percent, m->keep_weights ? &m->attention_percent : NULL, weights);
     return heed_scope_end_with(&scope, output);
 }
 
