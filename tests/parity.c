@@ -108,8 +108,7 @@ static double allowed(const parity_goal *goal, double value, double most, heed_d
     if (dtype == HEED_F64) {
         return 1e-12 * most;
     }
-    const double ulps = goal->kind == DEEP ? 4 : 2;
-    return fmax(goal->kind == NEAR ? near : ulps * ulp_at(most, dtype), 2 * goal->error);
+    return fmax(goal->kind == NEAR ? near : 2 * ulp_at(most, dtype), 2 * goal->error);
 }
 
 static void expect_signs_of_zeros(const pair *p, const parity_goal *goal)

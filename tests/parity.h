@@ -6,7 +6,7 @@
 
 enum { PARITY_INPUTS = 8 };
 
-typedef enum parity_kind { SCALED, DEEP, ULP, NEAR, EXACT } parity_kind;
+typedef enum parity_kind { SCALED, ULP, NEAR, EXACT } parity_kind;
 
 typedef struct parity_row {
     const char *area, *operation, *form;

@@ -86,8 +86,8 @@ void expect_part(const parity_case *c, const char *part, heed_tensor *y, double 
     expect_parity(y, &goal);
 }
 
-static void expect_gradients(const parity_case *c, heed_tensor *y, parity_kind kind,
-                             const parity_leaf *leaves, int count, const double *errors)
+static void expect_gradients(const parity_case *c, heed_tensor *y, const parity_leaf *leaves,
+                             int count, const double *errors)
 {
     heed_tensor *xs[PARITY_LEAVES], *grads[PARITY_LEAVES] = {NULL}, *g = parity_case_part(c, "g");
     if (g == NULL || count == 0) {
@@ -105,7 +105,7 @@ static void expect_gradients(const parity_case *c, heed_tensor *y, parity_kind k
         for (int i = 0; i < count; i++) {
             char part[104];
             snprintf(part, sizeof part, "d%s", leaves[i].name);
-            expect_part(c, part, grads[i], errors[i], kind);
+            expect_part(c, part, grads[i], errors[i], SCALED);
         }
     }
 }
@@ -115,5 +115,5 @@ void expect_case(const parity_case *c, heed_tensor *y, parity_kind kind, const p
 {
     const double *errors = heed_const_data_f64(parity_case_part(c, "error"));
     expect_part(c, "y", y, errors[0], kind);
-    expect_gradients(c, y, kind == DEEP ? DEEP : SCALED, leaves, count, errors + 1);
+    expect_gradients(c, y, leaves, count, errors + 1);
 }

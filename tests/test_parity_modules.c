@@ -94,20 +94,16 @@ static struct heed_transformer_encoder_layer *encoder_layer_with_dropout(void)
     {                                                                                              \
         return forward;                                                                            \
     }
-#define DEEP_MODULE MODULE
 #include "tests/parity/modules.def"
 
 typedef struct module_row {
     const char *kind, *form;
-    parity_kind closeness;
     void *(*make)(void);
     heed_tensor *(*forward)(void *m, heed_tensor *const *in);
 } module_row;
 
 #define MODULE(kind, form, constructor, forward)                                                   \
-    {#kind, #form, SCALED, new_##kind##_##form, forward_##kind##_##form},
-#define DEEP_MODULE(kind, form, constructor, forward)                                              \
-    {#kind, #form, DEEP, new_##kind##_##form, forward_##kind##_##form},
+    {#kind, #form, new_##kind##_##form, forward_##kind##_##form},
 
 static const module_row rows[] = {
 #include "tests/parity/modules.def"
@@ -176,7 +172,7 @@ static void check_forward(const module_row *row, const parity_case *c, void *m, 
             leaves[count++] = (parity_leaf){names[i], state.tensors[i]};
         }
     }
-    expect_case(c, row->forward(m, inputs), row->closeness, leaves, count);
+    expect_case(c, row->forward(m, inputs), SCALED, leaves, count);
     heed_scope_end(&scope);
 }
 
