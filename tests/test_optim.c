@@ -1,7 +1,7 @@
 /* Optimisers: what a user does with them. Their steps: test_parity_optimisers.c. */
 #include <math.h>
 
-#include "tests/test_util.h"
+#include "tests/optim_cases.h"
 
 Suite *optim_suite(void);
 
@@ -129,5 +129,6 @@ Suite *optim_suite(void)
     tcase_add_test(use, test_learning_rate_may_change);
     tcase_add_test(use, test_step_raises_the_version);
     tcase_add_test(use, test_bad_options);
+    add_clip_cases(suite);
     return suite;
 }

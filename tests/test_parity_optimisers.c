@@ -1,4 +1,5 @@
 /* Every optimiser against PyTorch, by the table in parity/optimisers.def. */
+#include <math.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -11,13 +12,21 @@
     {                                                                                              \
         return constructor;                                                                        \
     }
+#define CLIPPED(name, form, constructor, clip)                                                     \
+    OPTIMISER(name, form, constructor)                                                             \
+    static double clip_##name##_##form(heed_tensor_list P)                                         \
+    {                                                                                              \
+        return clip;                                                                               \
+    }
 #include "tests/parity/optimisers.def"
 
 static const struct row {
     const char *name, *form;
     heed_optimizer *(*make)(heed_tensor_list parameters);
+    double (*clip)(heed_tensor_list parameters); /* returns the norm, if the file has it; or NULL */
 } rows[] = {
-#define OPTIMISER(name, form, constructor) {#name, #form, name##_##form},
+#define OPTIMISER(name, form, constructor)     {#name, #form, name##_##form, NULL},
+#define CLIPPED(name, form, constructor, clip) {#name, #form, name##_##form, clip_##name##_##form},
 #include "tests/parity/optimisers.def"
 };
 enum { ROW_COUNT = sizeof rows / sizeof *rows };
@@ -32,9 +41,12 @@ static void set_gradient(const parity_case *c, int i, heed_tensor *p, int64_t st
     heed_backward(heed_sum(heed_mul(p, heed_to(g, p->dtype))));
 }
 
-static void take_steps(const parity_case *c, heed_optimizer *optimizer, heed_tensor *const *ps)
+/* Takes the steps; returns the norms that clipping found at each. */
+static heed_tensor *take_steps(const struct row *row, const parity_case *c,
+                               heed_optimizer *optimizer, heed_tensor *const *ps)
 {
     heed_tensor *has = parity_case_part(c, "has"), *lr = parity_case_part(c, "lr");
+    heed_tensor *norms = heed_zeros(HEED_SHAPE(lr->numel), ps[0]->dtype);
     for (int64_t t = 0; t < lr->numel; t++) {
         heed_scope step;
         heed_scope_begin(&step);
@@ -45,9 +57,14 @@ static void take_steps(const parity_case *c, heed_optimizer *optimizer, heed_ten
             }
         }
         optimizer->lr = heed_at(lr, HEED_INDEX(t));
+        if (row->clip != NULL) {
+            const double norm = row->clip((heed_tensor_list){c->count, ps, NULL});
+            heed_fill_into(heed_select(norms, 0, t), norm);
+        }
         heed_optimizer_step(optimizer);
         heed_scope_end(&step);
     }
+    return norms;
 }
 
 static void check_optimiser(const struct row *row, const parity_case *c, heed_dtype dtype)
@@ -59,12 +76,15 @@ static void check_optimiser(const struct row *row, const parity_case *c, heed_dt
     heed_optimizer *optimizer = row->make((heed_tensor_list){c->count, ps, NULL});
     EXPECT(optimizer != NULL, "%s", heed_error_message());
     ck_assert_str_eq(optimizer->name, row->name);
-    take_steps(c, optimizer, ps);
+    heed_tensor *norms = take_steps(row, c, optimizer, ps);
     ck_assert_int_eq(optimizer->steps, 50);
+    heed_tensor *error = parity_case_part(c, "error");
     for (int i = 0; i < c->count; i++) {
         const char part[] = {'y', (char)('a' + i), '\0'};
-        heed_tensor *error = parity_case_part(c, "error");
         expect_part(c, part, ps[i], heed_at(error, HEED_INDEX(i)), SCALED);
+    }
+    if (parity_case_part(c, "norm") != NULL) {
+        expect_part(c, "norm", norms, heed_at(error, HEED_INDEX(c->count)), SCALED);
     }
     heed_optimizer_free(optimizer);
 }

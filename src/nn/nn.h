@@ -16,6 +16,7 @@
 #include "nn/position_encoding.h"
 #include "nn/self_attention.h"
 
+#include "nn/clip.h"
 #include "nn/optim.h"
 
 #include "nn/checkpoint.h"
