@@ -5,5 +5,6 @@
 #include "tests/test_util.h"
 
 void add_clip_cases(Suite *suite);
+void add_group_cases(Suite *suite);
 
 #endif

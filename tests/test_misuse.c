@@ -128,6 +128,8 @@ static void make_modules(void)
     nn.multi =
         heed_multihead_attention_new_with(4, 2, (heed_multihead_attention_options){.vdim = 5});
     heed_parameters(nn.linear); /* these lists are made once, and kept */
+    heed_decay_parameters(nn.linear);
+    heed_no_decay_parameters(nn.linear);
     heed_state_dict(nn.linear);
     heed_state_dict(nn.attention);
 }

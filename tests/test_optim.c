@@ -130,5 +130,6 @@ Suite *optim_suite(void)
     tcase_add_test(use, test_step_raises_the_version);
     tcase_add_test(use, test_bad_options);
     add_clip_cases(suite);
+    add_group_cases(suite);
     return suite;
 }

@@ -5,6 +5,20 @@
 
 #include "tests/parity.h"
 
+/* ---- groups ---- */
+
+static heed_tensor_list part_of(heed_tensor_list list, int from, int to)
+{
+    return (heed_tensor_list){to - from, list.tensors + from, NULL};
+}
+
+static heed_optimizer *with_group(heed_optimizer *optimizer, heed_tensor_list parameters,
+                                  heed_group_options options)
+{
+    heed_add_param_group(optimizer, parameters, options);
+    return optimizer;
+}
+
 /* ---- the table ---- */
 
 #define OPTIMISER(name, form, constructor)                                                         \

@@ -40,6 +40,16 @@ static heed_tensor *leaf(heed_tensor *x)
     return heed_set_requires_grad(x, true);
 }
 
+/* An optimiser of the weight of the Linear, to which these are added. */
+#define NO_DECAY heed_no_decay_parameters(nn.linear)
+static const heed_group_options no_options = {0};
+static void add_group(heed_tensor_list parameters, heed_group_options options)
+{
+    heed_optimizer *adamw = heed_adamw_new(heed_decay_parameters(nn.linear), 0.1, 0.01);
+    heed_add_param_group(adamw, parameters, options);
+    heed_optimizer_free(adamw);
+}
+
 static void cat_too_much(void)
 {
     heed_tensor *list[64], *huge = heed_expand(F32(1), HEED_SHAPE(HUGE_SIZE / 8));
