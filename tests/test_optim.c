@@ -131,5 +131,6 @@ Suite *optim_suite(void)
     tcase_add_test(use, test_bad_options);
     add_clip_cases(suite);
     add_group_cases(suite);
+    add_schedule_cases(suite);
     return suite;
 }

@@ -1,4 +1,4 @@
-/* Every optimiser against PyTorch, by the table in parity/optimisers.def. */
+/* Every optimiser and schedule against PyTorch, by the table in parity/optimisers.def. */
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
@@ -32,6 +32,11 @@ static heed_optimizer *with_group(heed_optimizer *optimizer, heed_tensor_list pa
     {                                                                                              \
         return clip;                                                                               \
     }
+#define SCHEDULE(name, form, rate)                                                                 \
+    static double name##_##form(int64_t T)                                                         \
+    {                                                                                              \
+        return rate;                                                                               \
+    }
 #include "tests/parity/optimisers.def"
 
 static const struct row {
@@ -41,9 +46,23 @@ static const struct row {
 } rows[] = {
 #define OPTIMISER(name, form, constructor)     {#name, #form, name##_##form, NULL},
 #define CLIPPED(name, form, constructor, clip) {#name, #form, name##_##form, clip_##name##_##form},
+#define SCHEDULE(name, form, rate)
 #include "tests/parity/optimisers.def"
 };
-enum { ROW_COUNT = sizeof rows / sizeof *rows };
+
+static const struct schedule {
+    const char *name, *form;
+    double (*rate)(int64_t step);
+} schedules[] = {
+#define OPTIMISER(name, form, constructor)
+#define CLIPPED(name, form, constructor, clip)
+#define SCHEDULE(name, form, rate) {#name, #form, name##_##form},
+#include "tests/parity/optimisers.def"
+};
+enum {
+    ROW_COUNT = sizeof rows / sizeof *rows,
+    SCHEDULE_COUNT = sizeof schedules / sizeof *schedules
+};
 
 /* ---- one row, one test ---- */
 
@@ -113,19 +132,41 @@ START_TEST(optimiser_is_torchs)
 }
 END_TEST
 
+START_TEST(schedule_is_torchs)
+{
+    heed_safetensors *file = parity_open("optimisers");
+    const parity_case c = parity_case_of(file, schedules[_i].name, schedules[_i].form);
+    heed_tensor *y = parity_case_part(&c, "y");
+    ck_assert_int_ge(y->numel, 50);
+    for (int64_t t = 0; t < y->numel; t++) {
+        const double here = schedules[_i].rate(t), there = heed_at(y, HEED_INDEX(t));
+        EXPECT(fabs(here - there) <= 1e-14 * fmax(fabs(there), heed_item(heed_amax(y)) / 10),
+               "step %d: %.17g, not %.17g", (int)t, here, there);
+    }
+    heed_safetensors_close(file);
+}
+END_TEST
+
 /* ---- the table itself ---- */
+
+static bool is_case(const char *name, const char *operation, const char *form)
+{
+    char row[100];
+    snprintf(row, sizeof row, "%s.%s", operation, form);
+    return strcmp(row, name) == 0;
+}
 
 static bool has_case(const char *area, const char *name)
 {
     (void)area;
+    bool found = false;
     for (int i = 0; i < ROW_COUNT; i++) {
-        char row[100];
-        snprintf(row, sizeof row, "%s.%s", rows[i].name, rows[i].form);
-        if (strcmp(row, name) == 0) {
-            return true;
-        }
+        found = found || is_case(name, rows[i].name, rows[i].form);
     }
-    return false;
+    for (int i = 0; i < SCHEDULE_COUNT; i++) {
+        found = found || is_case(name, schedules[i].name, schedules[i].form);
+    }
+    return found;
 }
 
 START_TEST(every_case_has_a_row)
@@ -138,5 +179,6 @@ void add_parity_optimiser_cases(Suite *suite)
 {
     TCase *optimisers = heed_case(suite, "optimisers");
     tcase_add_loop_test(optimisers, optimiser_is_torchs, 0, ROW_COUNT);
+    tcase_add_loop_test(optimisers, schedule_is_torchs, 0, SCHEDULE_COUNT);
     tcase_add_test(optimisers, every_case_has_a_row);
 }

@@ -18,6 +18,7 @@
 
 #include "nn/clip.h"
 #include "nn/optim.h"
+#include "nn/schedule.h"
 
 #include "nn/checkpoint.h"
 #include "nn/npy.h"
