@@ -50,6 +50,14 @@ static void add_group(heed_tensor_list parameters, heed_group_options options)
     heed_optimizer_free(adamw);
 }
 
+/* The generator's state, but with this number in it. */
+static heed_tensor *state_with(int64_t i, int64_t number)
+{
+    heed_tensor *state = heed_get_rng_state();
+    heed_data_i64(state)[i] = number;
+    return state;
+}
+
 static void cat_too_much(void)
 {
     heed_tensor *list[64], *huge = heed_expand(F32(1), HEED_SHAPE(HUGE_SIZE / 8));
