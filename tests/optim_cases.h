@@ -7,5 +7,6 @@
 void add_clip_cases(Suite *suite);
 void add_group_cases(Suite *suite);
 void add_schedule_cases(Suite *suite);
+void add_optim_state_cases(Suite *suite);
 
 #endif

@@ -132,5 +132,6 @@ Suite *optim_suite(void)
     add_clip_cases(suite);
     add_group_cases(suite);
     add_schedule_cases(suite);
+    add_optim_state_cases(suite);
     return suite;
 }

@@ -5,7 +5,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "nn/optim_parts.h"
+#include "nn/optim_state.h"
 #include "tensor/alloc.h"
 
 /* ---- what can be ---- */
@@ -291,6 +291,7 @@ void heed_optimizer_free(heed_optimizer *optimizer)
     if (optimizer == NULL) {
         return;
     }
+    heed_optimizer_names_free(optimizer->names);
     for (int i = 0; i < optimizer->count; i++) {
         free_slot(&optimizer->slots[i]);
     }

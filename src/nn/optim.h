@@ -59,6 +59,7 @@ typedef struct heed_optimizer {
     bool is_sgd, decoupled;
     int count;
     struct heed_optimizer_slot *slots;
+    struct heed_optimizer_names *names; /* of heed_optimizer_state_dict */
 } heed_optimizer;
 
 typedef struct heed_sgd_options {
@@ -108,6 +109,28 @@ heed_status heed_optimizer_step(heed_optimizer *optimizer);
 
 /* heed_optimizer_zero_grad: forgets the gradients of its tensors. */
 heed_status heed_optimizer_zero_grad(heed_optimizer *optimizer);
+
+/* heed_optimizer_state_dict: all that an optimiser needs to go on, by name, as torch's
+ * optimizer.state_dict(); of a parameter W in group 0
+ *
+ *   state.W.step                         how many gradients it has had; i64 ()
+ *   state.W.exp_avg .exp_avg_sq          of Adam and AdamW, in W's shape;
+ *   state.W.momentum_buffer              of SGD, if the group has a momentum; 0 before the first step
+ *   param_groups.0.params.W              its place among all parameters; i64 ()
+ *   param_groups.0.lr .weight_decay ...  f64; lr is NaN if it is the optimiser's
+ *   AdamW.steps, AdamW.lr                i64 and f64 (), under the optimiser's name
+ *
+ * A parameter has the name that the list had in which it came, else its place. The list belongs to the
+ * optimiser, and holds until the next call. Numbers in it are copies, in the innermost scope; the
+ * tensors in the shape of parameters are the optimiser's own: later steps change them. Empty on
+ * error.
+ *
+ * heed_optimizer_load_state_dict: copies such a list into an optimiser made as the one that it came
+ * from, as torch's load_state_dict, but by name, whatever the order. On an error nothing has changed.
+ * HEED_ERR_VALUE: names that are missing or unexpected, shapes that differ, in one sentence; numbers
+ * that such an optimiser cannot have. HEED_ERR_NULL: a tensor of the list is. */
+heed_tensor_list heed_optimizer_state_dict(heed_optimizer *optimizer);
+heed_status heed_optimizer_load_state_dict(heed_optimizer *optimizer, heed_tensor_list state);
 
 void heed_optimizer_free(heed_optimizer *optimizer);
 
