@@ -100,6 +100,39 @@ static heed_tensor *take_steps(const struct row *row, const parity_case *c,
     return norms;
 }
 
+static heed_tensor *find(heed_tensor_list list, const char *name)
+{
+    for (int i = 0; i < list.count; i++) {
+        if (strcmp(list.names[i], name) == 0) {
+            return list.tensors[i];
+        }
+    }
+    return NULL;
+}
+
+/* What torch has in its state dict is here, by the same name. Rounding adds up over the steps: to what
+ * torch's error is, but at least 2 ulp of the largest element; SCALED allows twice that. `place` is that of the first among the
+ * errors. Returns how many there are. */
+static int check_state(const parity_case *c, heed_optimizer *optimizer, int64_t place)
+{
+    static const char *const names[] = {"step", "exp_avg", "exp_avg_sq", "momentum_buffer"};
+    const heed_tensor_list state = heed_optimizer_state_dict(optimizer);
+    heed_tensor *error = parity_case_part(c, "error");
+    int found = 0;
+    for (int i = 0; i < 4 * c->count; i++) {
+        char name[40];
+        snprintf(name, sizeof name, "state.%d.%s", i / 4, names[i % 4]);
+        heed_tensor *there = parity_case_part(c, name);
+        if (there != NULL) {
+            const double largest = heed_item(heed_amax(heed_abs(heed_to(there, HEED_F64))));
+            const double torchs = heed_at(error, HEED_INDEX(place + found++));
+            expect_part(c, name, find(state, name), fmax(torchs, 0x1p-23 * largest), SCALED);
+        }
+    }
+    ck_assert_int_eq(place + found, error->numel);
+    return found;
+}
+
 static void check_optimiser(const struct row *row, const parity_case *c, heed_dtype dtype)
 {
     heed_tensor *ps[PARITY_INPUTS];
@@ -119,6 +152,9 @@ static void check_optimiser(const struct row *row, const parity_case *c, heed_dt
     if (parity_case_part(c, "norm") != NULL) {
         expect_part(c, "norm", norms, heed_at(error, HEED_INDEX(c->count)), SCALED);
     }
+    const int64_t place = c->count + (parity_case_part(c, "norm") != NULL);
+    const int found = check_state(c, optimizer, place);
+    ck_assert_int_eq(found, optimizer->is_sgd ? (optimizer->groups[0].momentum != 0 ? 3 : 0) : 9);
     heed_optimizer_free(optimizer);
 }
 
