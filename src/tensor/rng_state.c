@@ -48,9 +48,10 @@ heed_tensor *heed_get_rng_state(void)
 /* False: there is no such generator. */
 static bool read_state(const int64_t *from, heed_generator *g)
 {
-    const int64_t left = from[LEFT] - (INT64_C(1) << 32), next = from[NEXT];
+    const uint64_t both = (uint64_t)from[LEFT];
+    const int64_t left = (int64_t)(both & UINT32_MAX), next = from[NEXT];
     const bool fresh = left == 1 && next == 0;
-    if (left < 1 || left > WORDS || (!fresh && next != WORDS + 1 - left)) {
+    if (both >> 32 != 1 || left < 1 || left > WORDS || (!fresh && next != WORDS + 1 - left)) {
         return false;
     }
     for (int i = 0; i < WORDS; i++) {
