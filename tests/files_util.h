@@ -11,6 +11,7 @@ TCase *files_case(Suite *suite, const char *name);
 void add_reference_cases(Suite *suite);
 void add_malformed_cases(Suite *suite);
 void add_checkpoint_cases(Suite *suite);
+void add_training_cases(Suite *suite);
 void add_atomic_file_cases(Suite *suite);
 void add_npy_cases(Suite *suite);
 void add_malformed_npy_cases(Suite *suite);

@@ -138,6 +138,8 @@ static void make_modules(void)
         2);
     nn.layer = heed_transformer_encoder_layer_at(nn.encoder, 0);
     heed_parameters(nn.linear); /* these lists are made once, and kept */
+    heed_decay_parameters(nn.linear);
+    heed_no_decay_parameters(nn.linear);
     heed_state_dict(nn.linear);
     heed_state_dict(nn.attention);
 }

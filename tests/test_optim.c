@@ -1,7 +1,7 @@
 /* Optimisers: what a user does with them. Their steps: test_parity_optimisers.c. */
 #include <math.h>
 
-#include "tests/test_util.h"
+#include "tests/optim_cases.h"
 
 Suite *optim_suite(void);
 
@@ -149,5 +149,9 @@ Suite *optim_suite(void)
     tcase_add_loop_test(use, test_adam_without_memory, HEED_F32, HEED_F64 + 1);
     tcase_add_test(use, test_step_raises_the_version);
     tcase_add_test(use, test_bad_options);
+    add_clip_cases(suite);
+    add_group_cases(suite);
+    add_schedule_cases(suite);
+    add_optim_state_cases(suite);
     return suite;
 }

@@ -342,6 +342,7 @@ Suite *files_suite(void)
     add_reference_cases(suite);
     add_malformed_cases(suite);
     add_checkpoint_cases(suite);
+    add_training_cases(suite);
     add_atomic_file_cases(suite);
     add_npy_cases(suite);
     add_malformed_npy_cases(suite);

@@ -51,15 +51,17 @@ typedef struct heed_module_kind {
     heed_tensor *(*forward)(void *module, heed_tensor *x);
 } heed_module_kind;
 
+enum { HEED_MODULE_LISTS = 4 };
+
 typedef struct heed_module {
     const heed_module_kind *kind;
     bool training;                     /* true at first, as in torch */
     struct heed_module *owner;         /* of a child: the module that frees it */
     struct heed_module_entry *entries; /* what was registered, in order */
     int count, capacity;
-    int64_t changes;                    /* how often something was added */
-    struct heed_module_names *lists[2]; /* of heed_parameters and heed_state_dict */
-    heed_scope scope;                   /* open while the constructor runs */
+    int64_t changes;                                    /* how often something was added */
+    struct heed_module_names *lists[HEED_MODULE_LISTS]; /* of heed_parameters and the like */
+    heed_scope scope;                                   /* open while the constructor runs */
 } heed_module;
 
 /* Tensors with their names; the lists belong to the module, and hold until it changes or goes. */
@@ -114,6 +116,11 @@ heed_tensor *heed_forward(void *module, heed_tensor *x);
  * torch's state_dict(). Empty on error. */
 heed_tensor_list heed_parameters(void *module);
 heed_tensor_list heed_state_dict(void *module);
+
+/* heed_decay_parameters, heed_no_decay_parameters: the parameters with 2 dims or more, which weight
+ * decay is for, and the others: biases, and the weights of norms. See nn/optim.h. */
+heed_tensor_list heed_decay_parameters(void *module);
+heed_tensor_list heed_no_decay_parameters(void *module);
 
 /* heed_state: the parameter or buffer of that name, as state_dict()[name].
  * HEED_ERR_VALUE: there is none. */

@@ -7,7 +7,7 @@
 #include "nn/module_entries.h"
 #include "tensor/alloc.h"
 
-enum { PARAMETERS, STATE };
+enum { PARAMETERS, STATE, DECAY, NO_DECAY };
 
 /* A list that a module keeps: one block for the pointers, one for the names. */
 typedef struct heed_module_names {
@@ -63,13 +63,21 @@ static bool is_listed(const heed_module_names *names, const heed_tensor *tensor)
     return false;
 }
 
+/* Is this entry one for that list? */
+static bool belongs(const heed_module_entry *entry, heed_entry_kind kind, int which)
+{
+    return entry->kind == kind && (which != DECAY || entry->tensor->ndim >= 2) &&
+           (which != NO_DECAY || entry->tensor->ndim < 2);
+}
+
 /* Counts the entries of one kind and the room for their names or, once there is room, lists them. */
 static void list_entries(heed_module_names *names, const heed_module *m, const path *at,
-                         heed_entry_kind kind, bool once)
+                         heed_entry_kind kind, int which)
 {
+    const bool once = which != STATE;
     for (int i = 0; i < m->count; i++) {
         const heed_module_entry *entry = &m->entries[i];
-        if (entry->kind != kind || (once && is_listed(names, entry->tensor))) {
+        if (!belongs(entry, kind, which) || (once && is_listed(names, entry->tensor))) {
             continue;
         }
         if (names->text == NULL) {
@@ -87,9 +95,9 @@ static void list_entries(heed_module_names *names, const heed_module *m, const p
 
 static void list_module(heed_module_names *names, const heed_module *m, const path *at, int which)
 {
-    list_entries(names, m, at, HEED_PARAMETER, which == PARAMETERS);
+    list_entries(names, m, at, HEED_PARAMETER, which);
     if (which == STATE) {
-        list_entries(names, m, at, HEED_BUFFER, false);
+        list_entries(names, m, at, HEED_BUFFER, which);
     }
     for (int i = 0; i < m->count; i++) {
         if (m->entries[i].kind == HEED_CHILD) {
@@ -111,8 +119,9 @@ static void free_names(heed_module_names *names)
 
 void heed_forget_lists(heed_module *m)
 {
-    free_names(m->lists[PARAMETERS]);
-    free_names(m->lists[STATE]);
+    for (int i = 0; i < HEED_MODULE_LISTS; i++) {
+        free_names(m->lists[i]);
+    }
 }
 
 static heed_module_names *make_names(const heed_module *m, int which, int64_t changes)
@@ -165,6 +174,16 @@ static heed_tensor_list list_of(const char *function, heed_module *m, int which)
 heed_tensor_list heed_parameters(void *module)
 {
     return list_of("parameters", module, PARAMETERS);
+}
+
+heed_tensor_list heed_decay_parameters(void *module)
+{
+    return list_of("decay_parameters", module, DECAY);
+}
+
+heed_tensor_list heed_no_decay_parameters(void *module)
+{
+    return list_of("no_decay_parameters", module, NO_DECAY);
 }
 
 heed_tensor_list heed_state_dict(void *module)

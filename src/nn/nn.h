@@ -23,7 +23,9 @@
 #include "nn/sequential.h"
 #include "nn/transformer_encoder.h"
 
+#include "nn/clip.h"
 #include "nn/optim.h"
+#include "nn/schedule.h"
 
 #include "nn/checkpoint.h"
 #include "nn/npy.h"

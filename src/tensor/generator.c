@@ -20,6 +20,7 @@ static void seed_words(heed_generator *g, uint64_t seed)
         uint32_t last = g->state[i - 1];
         g->state[i] = 1812433253u * (last ^ last >> 30) + i;
     }
+    g->seed = seed;
     g->next = WORDS;
     g->has_normal = false;
     g->seeded = true;

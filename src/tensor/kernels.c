@@ -256,6 +256,15 @@ static void from_totals(int64_t n, const heed_total *totals, double divisor, voi
 /* ---- optimisers: floats only ---- */
 
 #if defined T_IS_F32 || defined T_IS_F64
+static void scale(int64_t n, void *x, double factor)
+{
+    T *to = x;
+    const T by = (T)factor;
+    for (int64_t i = 0; i < n; i++) {
+        to[i] *= by;
+    }
+}
+
 static void sgd(int64_t n, void *parameter, const void *gradient, void *momentum,
                 const heed_sgd_step *step)
 {
@@ -357,6 +366,7 @@ const heed_kernels KERNELS = {
     .logsumexp = LINES(logsumexp),
     .var = LINES(var),
     .norm = LINES(norm),
+    .scale = scale,
     .sgd = sgd,
     .adam = adam,
 #endif

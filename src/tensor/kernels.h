@@ -91,6 +91,7 @@ typedef struct heed_kernels {
     heed_fold_kernel *any, *all;       /* y is bool */
     heed_fold_kernel *logsumexp, *var, *norm;
     void (*gemm)(const heed_gemm *call);
+    void (*scale)(int64_t n, void *x, double factor); /* x *= factor */
     void (*sgd)(int64_t n, void *p, const void *g, void *momentum, const heed_sgd_step *step);
     void (*adam)(int64_t n, void *p, const void *g, void *m, void *v, const heed_adam_step *step);
 } heed_kernels;

@@ -36,6 +36,7 @@ typedef struct heed_generator {
     bool seeded;
     double normal;
     heed_random_flavor flavor;
+    uint64_t seed; /* what it began with */
 } heed_generator;
 
 /* heed_manual_seed: as torch.manual_seed(seed), of this thread's generator. The flavor stays. This
@@ -47,6 +48,13 @@ void heed_manual_seed(uint64_t seed);
  * HEED_ERR_VALUE: nothing that heed_get_generator returned. */
 heed_generator heed_get_generator(void);
 heed_status heed_set_generator(const heed_generator *generator);
+
+/* heed_get_rng_state, heed_set_rng_state: the same as a tensor, to save to a file: as
+ * torch.get_rng_state().view(torch.int64), bit by bit, and torch.set_rng_state. i64 (632). The flavor
+ * is not in it, and stays.
+ * HEED_ERR_DTYPE, HEED_ERR_SHAPE: not i64 (632). HEED_ERR_VALUE: no state of a generator. */
+heed_tensor *heed_get_rng_state(void);
+heed_status heed_set_rng_state(const heed_tensor *state);
 
 /* heed_set_random_flavor: from now on this thread's numbers are those of another PyTorch.
  * HEED_ERR_VALUE: no such flavor. */

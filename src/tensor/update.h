@@ -1,5 +1,6 @@
-/* The update of one parameter by an optimiser: one fused pass over its memory. What the optimisers
- * of nn/ are made of, and for optimisers of one's own.
+/* The update of one parameter by an optimiser, and the norm of all gradients: one fused pass over
+ * the memory of each. What the optimisers of nn/ and the clipping of gradients are made of, and for
+ * optimisers of one's own.
  *
  * All tensors are contiguous and of one shape and dtype, f32 or f64. p and the state change in
  * place; these are doors, and raise the version.
@@ -46,6 +47,17 @@ typedef struct heed_adam_step {
 
 heed_status heed_adam_update(heed_tensor *p, const heed_tensor *g, heed_tensor *m, heed_tensor *v,
                              const heed_adam_step *step);
+
+/* heed_total_norm: as torch.nn.utils.get_total_norm(tensors, p): the p-norm of all elements of
+ * `count` tensors, as if they were one, contiguous and f32 or f64 each:
+ *
+ *   (sum |x|^p)^(1/p);  the largest |x| for p inf
+ *
+ * 0 for no tensors or no elements. NaN on error. HEED_ERR_VALUE: p is NaN. */
+double heed_total_norm(const heed_tensor *const *tensors, int count, double p);
+
+/* heed_scale_into: t *= factor, as torch's t.mul_(factor) under no_grad. */
+heed_status heed_scale_into(heed_tensor *t, double factor);
 
 HEED_END_DECLS
 #endif

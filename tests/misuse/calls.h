@@ -47,6 +47,31 @@ static heed_tensor *leaf(heed_tensor *x)
     return heed_set_requires_grad(x, true);
 }
 
+/* An optimiser of the weight of the Linear, to which these are added. */
+#define NO_DECAY heed_no_decay_parameters(nn.linear)
+static const heed_group_options no_options = {0};
+static void add_group(heed_tensor_list parameters, heed_group_options options)
+{
+    heed_optimizer *adamw = heed_adamw_new(heed_decay_parameters(nn.linear), 0.1, 0.01);
+    heed_add_param_group(adamw, parameters, options);
+    heed_optimizer_free(adamw);
+}
+
+/* The generator's state, but with this number in it. */
+static heed_tensor *state_with(int64_t i, int64_t number)
+{
+    heed_tensor *state = heed_get_rng_state();
+    heed_data_i64(state)[i] = number;
+    return state;
+}
+
+static void load_into_sgd(heed_tensor_list state)
+{
+    heed_optimizer *sgd_of_weight = heed_sgd_new(heed_decay_parameters(nn.linear), 0.1);
+    heed_optimizer_load_state_dict(sgd_of_weight, state);
+    heed_optimizer_free(sgd_of_weight);
+}
+
 static void cat_too_much(void)
 {
     heed_tensor *list[64], *huge = heed_expand(F32(1), HEED_SHAPE(HUGE_SIZE / 8));

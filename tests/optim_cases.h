@@ -1,0 +1,12 @@
+/* The parts of the suite `optim`. */
+#ifndef HEED_TESTS_OPTIM_CASES_H
+#define HEED_TESTS_OPTIM_CASES_H
+
+#include "tests/test_util.h"
+
+void add_clip_cases(Suite *suite);
+void add_group_cases(Suite *suite);
+void add_schedule_cases(Suite *suite);
+void add_optim_state_cases(Suite *suite);
+
+#endif

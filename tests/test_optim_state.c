@@ -1,0 +1,119 @@
+/* Optimisers as named tensors. Their values beside PyTorch's: test_parity_optimisers.c; in files:
+ * test_training.c. */
+#include <math.h>
+#include <string.h>
+
+#include "tests/optim_cases.h"
+
+static heed_tensor *parameter(double a, double b)
+{
+    return heed_set_requires_grad(heed_from_f64((double[]){a, b}, HEED_SHAPE(2)), true);
+}
+
+static heed_tensor *state_of(heed_tensor_list list, const char *name)
+{
+    for (int i = 0; i < list.count; i++) {
+        if (strcmp(list.names[i], name) == 0) {
+            return list.tensors[i];
+        }
+    }
+    ck_abort_msg("no %s", name);
+}
+
+START_TEST(sgd_by_name)
+{
+    heed_tensor *ps[] = {parameter(1, 2), parameter(3, 4)};
+    const heed_tensor_list list = {2, ps, (const char *const[]){"w", "layer.b"}};
+    heed_optimizer *sgd = heed_sgd_new_with(list, 0.5, (heed_sgd_options){.momentum = 0.5});
+    heed_backward(heed_sum(ps[1]));
+    heed_optimizer_step(sgd);
+    const heed_tensor_list state = heed_optimizer_state_dict(sgd);
+    ck_assert_int_eq(state.count, 2 + 2 * 3 + 5);
+    ck_assert_int_eq(heed_item_i64(state_of(state, "SGD.steps")), 1);
+    EXPECT_VALUES(state_of(state, "SGD.lr"), 0, 0.5);
+    EXPECT_VALUES(state_of(state, "state.layer.b.momentum_buffer"), 0, 1, 1);
+    EXPECT_VALUES(state_of(state, "state.w.momentum_buffer"), 0, 0, 0);
+    ck_assert_int_eq(heed_item_i64(state_of(state, "state.w.step")), 0);
+    ck_assert_int_eq(heed_item_i64(state_of(state, "state.layer.b.step")), 1);
+    ck_assert_int_eq(heed_item_i64(state_of(state, "param_groups.0.params.layer.b")), 1);
+    EXPECT_VALUES(state_of(state, "param_groups.0.momentum"), 0, 0.5);
+    EXPECT_VALUES(state_of(state, "param_groups.0.lr"), 0, (double)NAN);
+    heed_optimizer_free(sgd);
+}
+END_TEST
+
+/* From one optimiser to another, in any order of the parameters, and to itself. */
+START_TEST(state_moves_by_name)
+{
+    heed_tensor *ps[] = {parameter(1, 2), parameter(3, 4)};
+    heed_tensor *qs[] = {parameter(3, 4), parameter(1, 2)};
+    const heed_tensor_list p = {2, ps, (const char *const[]){"a", "b"}};
+    const heed_tensor_list q = {2, qs, (const char *const[]){"b", "a"}};
+    heed_optimizer *from = heed_adam_new(p, 0.5), *to = heed_adam_new(q, 0.1);
+    heed_backward(heed_sum(heed_mul(heed_mul(ps[0], ps[0]), ps[1])));
+    heed_optimizer_step(from);
+    heed_set_data(qs[0], heed_detach(heed_clone(ps[1])));
+    heed_set_data(qs[1], heed_detach(heed_clone(ps[0])));
+    ck_assert_int_eq(heed_optimizer_load_state_dict(to, heed_optimizer_state_dict(from)), HEED_OK);
+    ck_assert_int_eq(heed_optimizer_load_state_dict(to, heed_optimizer_state_dict(to)), HEED_OK);
+    ck_assert(to->lr == 0.5 && to->steps == 1);
+    heed_backward(heed_sum(heed_mul(heed_mul(qs[1], qs[1]), qs[0])));
+    heed_optimizer_zero_grad(from);
+    heed_backward(heed_sum(heed_mul(heed_mul(ps[0], ps[0]), ps[1])));
+    heed_optimizer_step(from);
+    heed_optimizer_step(to);
+    expect_close(qs[0], ps[1], 0);
+    expect_close(qs[1], ps[0], 0);
+    heed_optimizer_free(from);
+    heed_optimizer_free(to);
+}
+END_TEST
+
+START_TEST(state_that_does_not_fit)
+{
+    heed_tensor *p = parameter(1, 2), *q = parameter(1, 2);
+    heed_optimizer *adam = heed_adam_new((heed_tensor_list){1, &p, NULL}, 0.5);
+    heed_optimizer *adamw = heed_adamw_new((heed_tensor_list){1, &q, NULL}, 0.5, 0.1);
+    heed_optimizer_load_state_dict(adam, heed_optimizer_state_dict(adamw));
+    expect_error(HEED_ERR_VALUE,
+                 "optimizer_load_state_dict: the state does not fit this Adam: "
+                 "2 missing: Adam.steps, Adam.lr; 2 unexpected: AdamW.lr, AdamW.steps");
+    heed_tensor_list state = heed_optimizer_state_dict(adam);
+    state.count--;
+    heed_optimizer_load_state_dict(adam, state);
+    expect_error(HEED_ERR_VALUE, "1 missing: param_groups.0.eps");
+    heed_optimizer_load_state_dict(adam, (heed_tensor_list){1, &p, NULL});
+    expect_error(HEED_ERR_NULL, "optimizer_load_state_dict: the list has no tensors or no names");
+    heed_optimizer_free(adam);
+    heed_optimizer_free(adamw);
+}
+END_TEST
+
+START_TEST(a_list_without_memory)
+{
+    heed_tensor *p = parameter(1, 2);
+    heed_optimizer *adam = heed_adam_new((heed_tensor_list){1, &p, NULL}, 0.5);
+    for (int n = 0;; n++) {
+        heed_fail_allocation(n);
+        const heed_tensor_list state = heed_optimizer_state_dict(adam);
+        heed_fail_allocation(-1);
+        if (!heed_error_pending()) {
+            ck_assert_int_gt(n, 4);
+            ck_assert_int_eq(state.count, 2 + 4 + 4);
+            break;
+        }
+        expect_error(HEED_ERR_MEMORY, "out of memory");
+        ck_assert_int_eq(state.count, 0);
+    }
+    heed_optimizer_free(adam);
+}
+END_TEST
+
+void add_optim_state_cases(Suite *suite)
+{
+    TCase *state = heed_case(suite, "state");
+    tcase_add_test(state, sgd_by_name);
+    tcase_add_test(state, state_moves_by_name);
+    tcase_add_test(state, state_that_does_not_fit);
+    tcase_add_test(state, a_list_without_memory);
+}
