@@ -1,6 +1,6 @@
-/* Runs every suite: build/test_heed [SUITE ... | -SUITE ...], those that are named or all but those;
- * or --has-isa to ask whether this machine has the
- * instruction set that HEED_ISA names. */
+/* Runs every suite: build/test_heed [SUITE ... | -SUITE ...], those that are named or all but those.
+ * --suites prints their names; --has-isa asks whether this machine has the instruction set that
+ * HEED_ISA names. */
 #include <check.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -37,6 +37,11 @@ int main(int argc, char **argv)
 {
     if (argc == 2 && strcmp(argv[1], "--has-isa") == 0) {
         return *heed_isa() != '\0' ? EXIT_SUCCESS : EXIT_FAILURE;
+    }
+    if (argc == 2 && strcmp(argv[1], "--suites") == 0) {
+#define PRINT(name) puts(#name);
+        SUITES(PRINT)
+        return EXIT_SUCCESS;
     }
     SRunner *runner = srunner_create(NULL);
     int added = 0;
