@@ -42,11 +42,7 @@ static heed_status check_arguments(int64_t embed_dim, int num_heads, int64_t kdi
                          "share out among them; heed_multi_head_new has heads of any width",
                          num_heads, (long long)embed_dim);
     }
-    if (!(dropout >= 0 && dropout <= 1)) {
-        return heed_fail(HEED_ERR_VALUE,
-                         "multihead_attention: dropout is %g, which is outside [0, 1]", dropout);
-    }
-    return HEED_OK;
+    return heed_check_probability("multihead_attention", "dropout", dropout);
 }
 
 static void add_weight(struct heed_multihead_attention *m, const char *name, heed_tensor **field,

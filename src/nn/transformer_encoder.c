@@ -2,8 +2,6 @@
  * take is checked first, so that errors name what the user passed. */
 #include "nn/transformer_encoder.h"
 
-#include <math.h>
-
 #include "autograd/elementwise.h"
 #include "autograd/engine.h"
 #include "autograd/shape.h"
@@ -38,14 +36,8 @@ static heed_status check_arguments(int64_t d_model, int nhead, int64_t dim_feedf
                          "among them",
                          function, nhead, (long long)d_model);
     }
-    if (!(dropout >= 0 && dropout <= 1)) {
-        return heed_fail(HEED_ERR_VALUE, "%s: dropout is %g, which is outside [0, 1]", function,
-                         dropout);
-    }
-    return eps >= 0 && isfinite(eps)
-               ? HEED_OK
-               : heed_fail(HEED_ERR_VALUE, "%s: layer_norm_eps is %g; 0 or above, and finite",
-                           function, eps);
+    const heed_status status = heed_check_probability(function, "dropout", dropout);
+    return status == HEED_OK ? heed_check_not_negative(function, "layer_norm_eps", eps) : status;
 }
 
 struct heed_transformer_encoder_layer *heed_transformer_encoder_layer_new(int64_t d_model,
