@@ -101,9 +101,8 @@ static heed_status check(const char *function, const struct heed_transformer_enc
     static const heed_mask_names names = {.attn_mask = "src_mask",
                                           .key_padding_mask = "src_key_padding_mask"};
     const struct heed_multihead_attention *attention = m->self_attn;
-    const heed_dtype dtype = m->linear1->weight->dtype;
-    if (heed_check_features(function, "src", src, "d_model", attention->embed_dim, dtype) !=
-        HEED_OK) {
+    if (heed_check_features(function, "src", src, "d_model", attention->embed_dim,
+                            m->linear1->weight->dtype) != HEED_OK) {
         return heed_error_pending();
     }
     if (src->ndim < 2 || src->ndim > 3) {
@@ -111,14 +110,7 @@ static heed_status check(const char *function, const struct heed_transformer_enc
                          heed_shape_text(src->ndim, src->shape).text,
                          attention->batch_first ? "(N, S, d_model)" : "(S, N, d_model)");
     }
-    const bool batched = src->ndim == 3;
-    const int batch = attention->batch_first ? 0 : 1, length = batched ? 1 - batch : 0;
-    const heed_multihead_sizes sizes = {.batch = batched ? src->shape[batch] : 1,
-                                        .queries = src->shape[length],
-                                        .keys = src->shape[length],
-                                        .heads = attention->num_heads,
-                                        .batched = batched,
-                                        .dtype = dtype};
+    const heed_multihead_sizes sizes = heed_multihead_sizes_of(attention, src, src);
     const heed_attention_options options = for_attention(masks);
     return heed_check_multihead_masks(function, &names, &options, &sizes);
 }
