@@ -215,14 +215,6 @@ heed_transformer_encoder_new(struct heed_transformer_encoder_layer *encoder_laye
                                              (heed_transformer_encoder_options){0});
 }
 
-/* Lets go of a module that was to be taken over. */
-static void let_go(heed_module *m)
-{
-    if (m != NULL && m->owner == NULL) {
-        heed_module_free(m);
-    }
-}
-
 struct heed_transformer_encoder *
 heed_transformer_encoder_new_with(struct heed_transformer_encoder_layer *encoder_layer,
                                   int num_layers, heed_transformer_encoder_options options)
@@ -233,9 +225,9 @@ heed_transformer_encoder_new_with(struct heed_transformer_encoder_layer *encoder
         heed_fail(HEED_ERR_NULL, "transformer_encoder: encoder_layer is NULL");
     }
     struct heed_transformer_encoder *m = heed_module_new(&stack_kind);
-    if (m == NULL) {
-        let_go((heed_module *)encoder_layer);
-        let_go((heed_module *)options.norm);
+    if (m == NULL) { /* what is taken over and finds no place is freed */
+        heed_module_list_append(NULL, encoder_layer);
+        heed_module_list_append(NULL, options.norm);
         return NULL;
     }
     heed_add_child(m, "layers", &m->layers, heed_module_list_new());
