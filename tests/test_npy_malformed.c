@@ -161,13 +161,13 @@ static const row rows[] = {
     {DESCR("4"), 8, "a string is expected"},
     {DESCR("{'a': 1}"), 8, "a string is expected"},
     /* sizes */
-    {HEAD "(2,)}", 7, "file: its 2 elements of f4 need 8 bytes, but 7 follow the header"},
-    {HEAD "(2,)}", 0, "need 8 bytes, but 0 follow the header"},
-    {HEAD "(2,)}", 9, "need 8 bytes, but 9 follow the header; save each array in a file of its own"},
-    {HEAD "()}", 8, "its 1 elements of f4 need 4 bytes, but 8 follow"},
-    {HEAD "(0, 2)}", 8, "its 0 elements of f4 need 0 bytes, but 8 follow"},
-    {DESCR("'>i4'"), 16, "its 2 elements of i4 need 8 bytes, but 16 follow"},
-    {HEAD "(72057594037927936,)}", 8, "need 288230376151711744 bytes, but 8 follow"},
+    {HEAD "(2,)}", 7, "file: its shape (2) of f4 needs 8 bytes, but 7 follow the header"},
+    {HEAD "(2,)}", 0, "needs 8 bytes, but 0 follow the header"},
+    {HEAD "(2,)}", 9, "needs 8 bytes, but 9 follow the header; save each array in a file of its own"},
+    {HEAD "()}", 8, "its shape () of f4 needs 4 bytes, but 8 follow"},
+    {HEAD "(0, 2)}", 8, "its shape (0, 2) of f4 needs 0 bytes, but 8 follow"},
+    {DESCR("'>i4'"), 16, "its shape (2) of i4 needs 8 bytes, but 16 follow"},
+    {HEAD "(72057594037927936,)}", 8, "needs 288230376151711744 bytes, but 8 follow"},
 };
 /* clang-format on */
 
@@ -238,7 +238,7 @@ START_TEST(foreign_dtypes_are_refused)
     ck_assert_ptr_null(heed_load_npy(npy_fixture("nine", "")));
     expect_error(HEED_ERR_SHAPE, "nine.npy: it has 9 dims; a tensor has up to 8");
     ck_assert_ptr_null(heed_load_npy(npy_fixture("several", "")));
-    expect_error(HEED_ERR_FORMAT, "its 1 elements of f4 need 4 bytes, but 136 follow the header; "
+    expect_error(HEED_ERR_FORMAT, "its shape (1) of f4 needs 4 bytes, but 136 follow the header; "
                                   "save each array in a file of its own");
     ck_assert_ptr_null(heed_load_npy("tests/fixtures/npy/zip.npz"));
     expect_error(HEED_ERR_FORMAT, "it is a zip, as numpy.savez writes; unzip it");
