@@ -135,6 +135,9 @@ START_TEST(test_blame)
     heed_fail(HEED_ERR_FILE, "load_state_dict: there is no such file");
     ck_assert_int_eq(flags_blame("--load", HEED_ERR_VALUE), HEED_ERR_VALUE);
     expect_error(HEED_ERR_VALUE, "--load: there is no such file");
+    heed_fail(HEED_ERR_MEMORY, "load_state_dict: out of memory");
+    ck_assert_int_eq(flags_blame("--load", HEED_ERR_VALUE), HEED_ERR_MEMORY);
+    expect_error(HEED_ERR_MEMORY, "load_state_dict: out of memory");
 }
 END_TEST
 

@@ -266,7 +266,8 @@ void flags_help(const flag_table *table, FILE *stream)
 heed_status flags_blame(const char *flag, heed_status status)
 {
     char message[8192];
-    if (heed_error_pending() != HEED_OK && status != HEED_ERR_MEMORY) {
+    const heed_status pending = heed_error_pending();
+    if (pending != HEED_OK && pending != HEED_ERR_MEMORY) {
         heed_error();
         snprintf(message, sizeof message, "%s", heed_error_message());
         const char *colon = strstr(message, ": ");

@@ -90,7 +90,8 @@ void flags_complete(const flag_table *table, void *options, int set);
 void flags_help(const flag_table *table, FILE *stream);
 
 /* flags_blame: the library names its functions in messages, a user knows only flags: a pending error
- * becomes one of `flag`, with that status. Returns what is pending. */
+ * becomes one of `flag`, with that status. A lack of memory is no flag's fault, and stays what it is.
+ * Returns what is pending. */
 heed_status flags_blame(const char *flag, heed_status status);
 
 #endif
