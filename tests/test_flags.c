@@ -58,7 +58,7 @@ static const struct {
 } rows[] = {
     {{"m", "It was", "--greedy", "--length", "5"}, NULL},
     {{"--greedy", "m", "--no-cache", "It was"}, NULL},
-    {{"-"}, NULL},
+    {{"-", "FILE"}, NULL}, /* what is bare has no name */
     {{"m", "It", "was"}, "unexpected argument 'was'; quote the prompt"},
     {{""}, "FILE: the name of the file is empty"},
     {{"--model", "m"}, "unknown flag --model"},
