@@ -103,7 +103,7 @@ heed_tensor *heed_gpt_forward_cached(struct heed_gpt *m, heed_tensor *idx, heed_
     heed_scope scope;
     heed_scope_begin_no_grad(&scope);
     const bool batched = idx->ndim == 2;
-    heed_tensor *logits = heed_gpt_run(m, batched ? idx : heed_unsqueeze(idx, 0), cache);
+    heed_tensor *logits = heed_gpt_run(m, batched ? idx : heed_unsqueeze(idx, 0), cache, false);
     logits = heed_scope_end_with(&scope, batched ? logits : heed_squeeze(logits, 0));
     cache->length += logits != NULL ? idx->shape[idx->ndim - 1] : 0;
     return logits;

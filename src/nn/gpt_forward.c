@@ -8,7 +8,6 @@
 #include "nn/checks.h"
 #include "nn/gpt_parts.h"
 #include "tensor/create.h"
-bool heed_same_shape(const heed_tensor *a, const heed_tensor *b); /*TMP*/
 
 /* ---- attention ---- */
 
@@ -47,7 +46,7 @@ static heed_tensor *attend(struct heed_gpt_attention *m, heed_tensor *x, const h
     /* A last token sees all, so that a single one needs no mask. */
     const int64_t count = heed_size(x, 1);
     heed_tensor *mask = before > 0 && count > 1 ? mask_behind(before, count) : NULL;
-    const double dropout = m->module.training ? m->attn_dropout->p : 0;
+    const double dropout = m->attn_dropout->module.training ? m->attn_dropout->p : 0;
     heed_tensor *y = heed_scaled_dot_product_attention_weights(
         q, k, v, mask, dropout, before == 0, 0, m->keep_weights ? &weights : NULL);
     if (m->keep_weights) {
@@ -75,7 +74,8 @@ static heed_tensor *run_block(struct heed_gpt_block *m, heed_tensor *x, const he
     return heed_scope_end_with(&scope, x);
 }
 
-heed_tensor *heed_gpt_run(struct heed_gpt *m, heed_tensor *idx, heed_gpt_cache *cache)
+heed_tensor *heed_gpt_run(struct heed_gpt *m, heed_tensor *idx, heed_gpt_cache *cache,
+                          bool last_only)
 {
     struct heed_gpt_transformer *t = m->transformer;
     const int64_t before = cache != NULL ? cache->length : 0;
@@ -87,13 +87,14 @@ heed_tensor *heed_gpt_run(struct heed_gpt *m, heed_tensor *idx, heed_gpt_cache *
         x = run_block(heed_module_list_at(t->h, i), x, cache != NULL ? &cache->past[i] : NULL,
                       before);
     }
+    x = last_only ? heed_narrow(x, 1, heed_size(x, 1) - 1, 1) : x;
     return heed_linear_forward(m->lm_head, heed_layer_norm_forward(t->ln_f, x));
 }
 
 /* ---- the model ---- */
 
-heed_status heed_gpt_check_idx(const char *function, const struct heed_gpt *m,
-                               const heed_tensor *idx, int64_t before)
+heed_status heed_gpt_check_ids(const char *function, const struct heed_gpt *m,
+                               const heed_tensor *idx)
 {
     if (heed_forward_check(function, m) != HEED_OK) {
         return heed_error_pending();
@@ -105,9 +106,17 @@ heed_status heed_gpt_check_idx(const char *function, const struct heed_gpt *m,
         return heed_fail(HEED_ERR_SHAPE, "%s: idx %s; it must be (B, T) or (T)", function,
                          heed_shape_text(idx->ndim, idx->shape).text);
     }
-    if (idx->dtype != HEED_I64) {
-        return heed_fail(HEED_ERR_DTYPE, "%s: idx is %s; ids of tokens are i64", function,
-                         heed_dtype_name(idx->dtype));
+    return idx->dtype == HEED_I64
+               ? HEED_OK
+               : heed_fail(HEED_ERR_DTYPE, "%s: idx is %s; ids of tokens are i64", function,
+                           heed_dtype_name(idx->dtype));
+}
+
+heed_status heed_gpt_check_idx(const char *function, const struct heed_gpt *m,
+                               const heed_tensor *idx, int64_t before)
+{
+    if (heed_gpt_check_ids(function, m, idx) != HEED_OK) {
+        return heed_error_pending();
     }
     const int64_t count = idx->shape[idx->ndim - 1], most = m->config.block_size;
     if (before > 0 && count > most - before) {
@@ -133,7 +142,7 @@ heed_tensor *heed_gpt_forward(struct heed_gpt *m, heed_tensor *idx)
     heed_scope scope;
     heed_scope_begin(&scope);
     const bool batched = idx->ndim == 2;
-    heed_tensor *logits = heed_gpt_run(m, batched ? idx : heed_unsqueeze(idx, 0), NULL);
+    heed_tensor *logits = heed_gpt_run(m, batched ? idx : heed_unsqueeze(idx, 0), NULL, false);
     return heed_scope_end_with(&scope, batched ? logits : heed_squeeze(logits, 0));
 }
 
@@ -148,6 +157,11 @@ heed_tensor *heed_gpt_loss(struct heed_gpt *m, heed_tensor *idx, heed_tensor *ta
                   "%s: idx %s needs targets of the same shape, not %s", function,
                   heed_shape_text(idx->ndim, idx->shape).text,
                   targets == NULL ? "NULL" : heed_shape_text(targets->ndim, targets->shape).text);
+        return NULL;
+    }
+    if (targets->dtype != HEED_I64) {
+        heed_fail(HEED_ERR_DTYPE, "%s: targets are %s; ids of tokens are i64", function,
+                  heed_dtype_name(targets->dtype));
         return NULL;
     }
     heed_scope scope;

@@ -15,11 +15,16 @@ struct heed_gpt_cache {
     heed_gpt_past *past; /* of each block */
 };
 
-/* heed_gpt_check_idx: are these tokens that the model can look at, behind `before` others? */
+/* heed_gpt_check_ids: is there a model, and are these ids of tokens, by shape and dtype?
+ * heed_gpt_check_idx: and can the model look at so many, behind `before` others? */
+heed_status heed_gpt_check_ids(const char *function, const struct heed_gpt *m,
+                               const heed_tensor *idx);
 heed_status heed_gpt_check_idx(const char *function, const struct heed_gpt *m,
                                const heed_tensor *idx, int64_t before);
 
-/* heed_gpt_run: (B, T) -> logits (B, T, V), in the innermost scope; with a cache or NULL. */
-heed_tensor *heed_gpt_run(struct heed_gpt *m, heed_tensor *idx, heed_gpt_cache *cache);
+/* heed_gpt_run: (B, T) -> logits (B, T, V), in the innermost scope; with a cache, whose length stays, or
+ * NULL. Where last_only is true, those of the last token alone, (B, 1, V): the others cost as much each. */
+heed_tensor *heed_gpt_run(struct heed_gpt *m, heed_tensor *idx, heed_gpt_cache *cache,
+                          bool last_only);
 
 #endif

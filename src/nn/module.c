@@ -9,7 +9,6 @@
 #include "nn/module_entries.h"
 #include "tensor/alloc.h"
 #include "tensor/create.h"
-bool heed_same_shape(const heed_tensor *a, const heed_tensor *b); /*TMP*/
 
 /* ---- making ---- */
 
@@ -305,6 +304,51 @@ heed_status heed_eval(void *module)
         set_training(module, false);
     }
     return status;
+}
+
+/* ---- modes that are kept ---- */
+
+static size_t count_modules(const heed_module *m)
+{
+    size_t count = 1;
+    for (int i = 0; i < m->count; i++) {
+        count += m->entries[i].kind == HEED_CHILD ? count_modules(m->entries[i].child) : 0;
+    }
+    return count;
+}
+
+/* From here to the flags, or back; returns where those of the next module are. */
+static bool *exchange_flags(heed_module *m, bool *flags, bool back)
+{
+    if (back) {
+        m->training = *flags;
+    } else {
+        *flags = m->training;
+    }
+    flags++;
+    for (int i = 0; i < m->count; i++) {
+        if (m->entries[i].kind == HEED_CHILD) {
+            flags = exchange_flags(m->entries[i].child, flags, back);
+        }
+    }
+    return flags;
+}
+
+heed_status heed_modes_begin_eval(heed_modes *modes, void *module)
+{
+    *modes = (heed_modes){.module = module, .count = count_modules(module)};
+    modes->flags = heed_alloc(modes->count * sizeof *modes->flags);
+    if (modes->flags == NULL) {
+        return heed_error_pending();
+    }
+    exchange_flags(module, modes->flags, false);
+    return heed_eval(module);
+}
+
+void heed_modes_end(heed_modes *modes)
+{
+    exchange_flags(modes->module, modes->flags, true);
+    heed_free(modes->flags, modes->count * sizeof *modes->flags);
 }
 
 /* ---- casting ---- */
