@@ -83,7 +83,7 @@ heed_tensor *heed_gpt_run(struct heed_gpt *m, heed_tensor *idx, heed_gpt_cache *
     heed_tensor *x = heed_add(heed_embedding_forward(t->wte, idx),
                               heed_narrow(positions, 0, before, heed_size(idx, 1)));
     x = heed_dropout_forward(t->drop, x);
-    for (int i = 0; i < m->config.n_layer; i++) {
+    for (int i = 0; i < m->config.n_layer && x != NULL; i++) {
         x = run_block(heed_module_list_at(t->h, i), x, cache != NULL ? &cache->past[i] : NULL,
                       before);
     }

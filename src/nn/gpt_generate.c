@@ -23,12 +23,14 @@ static heed_tensor *foresee(writing *w)
     heed_gpt_cache *cache = length <= most ? w->cache : NULL;
     int64_t first = length > most ? length - most : 0;
     first = cache != NULL ? cache->length : first;
+    heed_scope scope;
+    heed_scope_begin(&scope);
     heed_tensor *seen = heed_narrow(w->tokens, 1, first, length - first);
-    heed_tensor *logits = seen != NULL ? heed_gpt_run(w->m, seen, cache, true) : NULL;
+    heed_tensor *logits = heed_gpt_run(w->m, seen, cache, true);
     if (cache != NULL) {
         cache->length = length;
     }
-    return heed_select(logits, 1, 0);
+    return heed_scope_end_with(&scope, heed_select(logits, 1, 0));
 }
 
 /* Writes one more token into each row; false: that was the last one. */
