@@ -7,6 +7,7 @@
 #include "tests/module_util.h"
 
 void add_generate_cases(Suite *suite);
+void add_sample_cases(Suite *suite);
 Suite *gpt_suite(void);
 
 struct drawn {
@@ -361,5 +362,6 @@ Suite *gpt_suite(void)
     Suite *suite = suite_create("gpt");
     add_gpt_cases(suite);
     add_generate_cases(suite);
+    add_sample_cases(suite);
     return suite;
 }

@@ -85,7 +85,7 @@ struct heed_gpt {
 
 /* heed_gpt_new: as nanoGPT's GPT(config), drawn in the same order: all modules with their own
  * initialisation, and then anew with GPT-2's: weights normal with std 0.02, those of each c_proj with
- * 0.02 / sqrt(2 n_layer), biases 0.
+ * 0.02 / sqrt(2 n_layer), biases 0. To the bit, but for sinusoidal positions, which nanoGPT has not.
  *
  * HEED_ERR_VALUE: a size below 1, an n_embd that n_head does not divide, dropout outside [0, 1], an eps
  * below 0 or not finite. */
@@ -107,7 +107,8 @@ struct heed_gpt *heed_gpt_new(heed_gpt_config config);
 heed_tensor *heed_gpt_forward(struct heed_gpt *m, heed_tensor *idx);
 
 /* heed_gpt_loss: how badly targets (B, T) or (T) are foreseen, the mean over all of them in nats, (): as
- * cross_entropy(logits.view(-1, V), targets.view(-1)). HEED_ERR_SHAPE: idx and targets differ. */
+ * cross_entropy(logits.view(-1, V), targets.view(-1)); NaN of no token. HEED_ERR_SHAPE: idx and targets
+ * differ. HEED_ERR_DTYPE: targets are not i64. HEED_ERR_INDEX: a target outside [0, V). */
 heed_tensor *heed_gpt_loss(struct heed_gpt *m, heed_tensor *idx, heed_tensor *targets);
 
 /* heed_gpt_block_at: transformer.h.i, to look into. HEED_ERR_INDEX: there is none. */
@@ -118,15 +119,23 @@ void heed_gpt_free(struct heed_gpt *m);
 /* ---- token by token ----
  *
  * Of the tokens before it a new one needs nothing but their keys and values. A cache keeps these, so that
- * one more token costs work in proportion to how many there are, and not to the square of that. */
+ * one more token costs work in proportion to how many there are, and not to the square of that.
+ * heed_gpt_generate of nn/gpt_generate.h uses one; others may as well:
+ *
+ *     heed_gpt_cache *cache = heed_gpt_cache_new(model, 1);
+ *     heed_tensor *logits = heed_gpt_forward_cached(model, prompt, cache);   // and then, again and again,
+ *     logits = heed_gpt_forward_cached(model, next_token, cache);
+ *     heed_gpt_cache_free(cache); */
 typedef struct heed_gpt_cache heed_gpt_cache;
 
-/* heed_gpt_cache_new: room for block_size tokens in each of `batch` rows, of the model's dtype. It needs no
- * open scope; it and the model may be freed in any order. HEED_ERR_VALUE: batch below 1. */
+/* heed_gpt_cache_new: room for block_size tokens in each of `batch` rows, of the model's dtype:
+ * 2 n_layer block_size C numbers a row. It needs no open scope; it and the model may be freed in any
+ * order. It belongs to one thread. HEED_ERR_VALUE: batch below 1. */
 heed_gpt_cache *heed_gpt_cache_new(struct heed_gpt *m, int64_t batch);
 void heed_gpt_cache_free(heed_gpt_cache *cache);
 
-/* heed_gpt_cache_length: how many tokens of each row it holds. heed_gpt_cache_clear: none any more. */
+/* heed_gpt_cache_length: how many tokens of each row it holds. heed_gpt_cache_clear: none any more, as is
+ * necessary when weights have changed. */
 int64_t heed_gpt_cache_length(const heed_gpt_cache *cache);
 heed_status heed_gpt_cache_clear(heed_gpt_cache *cache);
 
@@ -134,11 +143,12 @@ heed_status heed_gpt_cache_clear(heed_gpt_cache *cache);
  *
  *   idx (B, T), or (T) where batch is 1   ->   logits (B, T, V) or (T, V)
  *
- * They are what heed_gpt_forward gives for all tokens so far, of the last T, but for rounding. No graph is
- * recorded. On an error the cache holds what it held.
+ * They are what heed_gpt_forward gives for all tokens so far, of the last T, but for rounding; in training
+ * mode dropout draws other numbers. No graph is recorded. On an error the cache holds what it held.
  *
  * HEED_ERR_SHAPE: as above, another batch than the cache's, or more tokens than there is room for.
- * HEED_ERR_VALUE: the cache was made for another model, or before a cast. */
+ * HEED_ERR_DTYPE, HEED_ERR_INDEX: as above. HEED_ERR_VALUE: the cache was made for a model of other sizes,
+ * or before a cast. */
 heed_tensor *heed_gpt_forward_cached(struct heed_gpt *m, heed_tensor *idx, heed_gpt_cache *cache);
 
 HEED_END_DECLS
