@@ -69,7 +69,7 @@ help:
 	@echo "make lessons       the course of examples/README.md: builds and runs every lesson"
 	@echo "make deps test     install Check if it is missing, and run every test"
 	@echo "make all           the library and the examples, in $(BUILD)/"
-	@echo "make bench         ns per node, us per step of the toy"
+	@echo "make bench         ns per node, us per step of the toy, us per token of a GPT"
 	@echo "make test-isas     the tests under each HEED_ISA that this machine has"
 	@echo "make test-cpp      the toy, trained from C++17"
 	@echo "make layers        do includes point one way: nn -> autograd -> tensor?"
@@ -152,8 +152,9 @@ $(BUILD)/bench_%: $(BUILD)/bench/%.o $(LIBRARY)
 	$(CC) $(CFLAGS_) $^ -o $@ $(LDLIBS_)
 
 .PHONY: bench
-bench: $(BUILD)/bench_spine
+bench: $(BUILD)/bench_spine $(BUILD)/bench_generate
 	$(BUILD)/bench_spine
+	$(BUILD)/bench_generate
 
 # ---- what is needed beyond a compiler ----
 

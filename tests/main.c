@@ -13,7 +13,7 @@
     X(error) X(tensor) X(scope) X(threads) X(memory) X(print)                                      \
     X(random) X(random_numbers) X(random_misuse)                                                   \
     X(ops) X(parity) X(gradients) X(engine) X(misuse)                                              \
-    X(nn) X(layers) X(attention) X(cross_attention) X(multihead) X(transformer) X(masks)           \
+    X(nn) X(layers) X(attention) X(cross_attention) X(multihead) X(transformer) X(gpt) X(masks)    \
     X(optim) X(files) X(golden)                                                                    \
     X(toy) X(text) X(flags) X(options) X(next_token) X(pictures)
 /* clang-format on */

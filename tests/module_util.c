@@ -99,6 +99,13 @@ static void check_parameters(void *module, heed_function *f, void *context,
     }
 }
 
+void expect_parameter_derivatives(void *module, heed_function *f, void *context,
+                                  heed_tensor *const *inputs)
+{
+    heed_module_to(module, HEED_F64);
+    check_parameters(module, f, context, inputs);
+}
+
 void expect_derivatives(void *module, heed_function *f, void *context, heed_tensor *const *inputs,
                         int count)
 {

@@ -21,6 +21,10 @@ void expect_tree(void *module, const char *text);
 void expect_derivatives(void *module, heed_function *f, void *context, heed_tensor *const *inputs,
                         int count);
 
+/* expect_parameter_derivatives: the second half of it, for modules whose inputs have no derivative. */
+void expect_parameter_derivatives(void *module, heed_function *f, void *context,
+                                  heed_tensor *const *inputs);
+
 /* expect_module_without_memory, expect_forward_without_memory: with each allocation failing in turn, and
  * what was made in the end is let go. At least `least` of them fail. */
 void expect_module_without_memory(void *(*make)(void *context), void *context, int least);

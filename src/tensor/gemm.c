@@ -10,7 +10,7 @@
  *
  * NR, the tile's columns, are two vectors. Small products of f32 are summed in double, which costs
  * little there: their results are rounded once, and are the same with every instruction set, but for a
- * bit now and then. A dot product has no tiles: it is summed like a line.
+ * bit now and then. A dot product has no tiles: it is summed like a line. A single row needs no panels.
  *
  * The order of the sums depends on the shape alone. */
 #include <string.h>
@@ -60,6 +60,88 @@ static void multiply_line(const heed_gemm *call)
     *c = (T)(call->accumulate ? (TOTAL)*c + sum : sum);
 }
 
+/* ---- a row times a matrix: b is read once, so that packing it would cost as much as the product ---- */
+
+enum { LANES = 2 * VECTOR_BYTES / (int)sizeof(T), COLUMNS = 4 };
+
+static T sum_lanes(const T *part)
+{
+    T sum = 0;
+    for (int i = 0; i < LANES; i++) {
+        sum += part[i];
+    }
+    return sum;
+}
+
+/* Some columns of b, each of which lies in one piece: a dot product each, in lanes. */
+static void multiply_row_by_columns(const heed_gemm *call, const T *b, int columns, T *c)
+{
+    const T *a = call->a;
+    T part[COLUMNS][LANES] = {{0}}, rest[COLUMNS] = {0};
+    int64_t p = 0;
+    for (; p + LANES <= call->k; p += LANES) {
+        for (int j = 0; j < columns; j++) {
+            for (int i = 0; i < LANES; i++) {
+                part[j][i] += a[p + i] * b[j * call->b_col + p + i];
+            }
+        }
+    }
+    for (; p < call->k; p++) {
+        for (int j = 0; j < columns; j++) {
+            rest[j] += a[p] * b[j * call->b_col + p];
+        }
+    }
+    for (int j = 0; j < columns; j++) {
+        const T sum = sum_lanes(part[j]) + rest[j];
+        c[j] = call->accumulate ? c[j] + sum : sum;
+    }
+}
+
+/* b lies row by row: the sums of a stretch of columns are kept while all rows go by, KC at a time. */
+static void multiply_row_by_rows(const heed_gemm *call, const T *b, int columns, T *c)
+{
+    const T *a = call->a;
+    /* An empty sum is zero, and written. */
+    for (int64_t first = 0; first == 0 || first < call->k; first += KC) {
+        const int64_t end = first + KC < call->k ? first + KC : call->k;
+        T sum[LANES] = {0};
+        for (int64_t p = first; p < end; p++) {
+            for (int j = 0; j < columns; j++) {
+                sum[j] += a[p * call->a_col] * b[p * call->b_row + j];
+            }
+        }
+        for (int j = 0; j < columns; j++) {
+            c[j] = first > 0 || call->accumulate ? c[j] + sum[j] : sum[j];
+        }
+    }
+}
+
+/* False: b lies in neither way. The constant counts let the compiler unroll what nearly all columns take. */
+static bool multiply_row(const heed_gemm *call)
+{
+    const T *b = call->b;
+    T *c = call->c;
+    int64_t j = 0;
+    if (call->a_col == 1 && call->b_row == 1) {
+        for (; j + COLUMNS <= call->n; j += COLUMNS) {
+            multiply_row_by_columns(call, b + j * call->b_col, COLUMNS, c + j);
+        }
+        for (; j < call->n; j++) {
+            multiply_row_by_columns(call, b + j * call->b_col, 1, c + j);
+        }
+    } else if (call->b_col == 1) {
+        for (; j + LANES <= call->n; j += LANES) {
+            multiply_row_by_rows(call, b + j, LANES, c + j);
+        }
+        if (j < call->n) {
+            multiply_row_by_rows(call, b + j, (int)(call->n - j), c + j);
+        }
+    } else {
+        return false;
+    }
+    return true;
+}
+
 void KERNELS_GEMM(const heed_gemm *call)
 {
     if (call->m == 1 && call->n == 1) {
@@ -72,5 +154,7 @@ void KERNELS_GEMM(const heed_gemm *call)
         return;
     }
 #endif
-    multiply_plain(call);
+    if (call->m > 1 || !multiply_row(call)) {
+        multiply_plain(call);
+    }
 }

@@ -40,6 +40,8 @@ static struct {
     struct heed_feed_forward *feed;               /* 4, 6 */
     struct heed_transformer_encoder *encoder;     /* (S, N, 4), 2 heads, 2 layers */
     struct heed_transformer_encoder_layer *layer; /* the first of them */
+    struct heed_gpt *gpt;  /* 5 tokens, 4 at once, 1 layer, 2 heads, 4 wide */
+    heed_gpt_cache *cache; /* of 2 rows of it */
 } nn;
 
 static heed_tensor *leaf(heed_tensor *x)
