@@ -211,6 +211,17 @@ void expect_same_bits(heed_tensor *a, heed_tensor *b)
     free(other);
 }
 
+void expect_same_state(void *a, void *b)
+{
+    expect_no_error();
+    heed_tensor_list x = heed_state_dict(a), y = heed_state_dict(b);
+    ck_assert_int_eq(x.count, y.count);
+    for (int i = 0; i < x.count; i++) {
+        ck_assert_str_eq(x.names[i], y.names[i]);
+        expect_same_bits(x.tensors[i], y.tensors[i]);
+    }
+}
+
 void become_nobody(void)
 {
     const uid_t nobody = 65534;

@@ -62,6 +62,9 @@ const char *npy_fixture(const char *name, const char *variant);
 /* expect_same_bits: a and b have one dtype and one shape and the same bits in their elements. */
 void expect_same_bits(heed_tensor *a, heed_tensor *b);
 
+/* expect_same_state: two modules have the same names in their state dicts, and the same bits. */
+void expect_same_state(void *a, void *b);
+
 /* become_nobody: from now on this process is no administrator, whom no permission stops; the folder
  * becomes the new user's. */
 void become_nobody(void);

@@ -1,5 +1,5 @@
 /* How a GPT is made: its modules in nanoGPT's order, and GPT-2's initialisation. */
-#include "nn/gpt.h"
+#include "nn/gpt_parts.h"
 
 #include <math.h>
 #include <string.h>
@@ -100,7 +100,7 @@ static struct heed_gpt_transformer *new_transformer(const heed_gpt_config *c)
 
 /* ---- initialisation ---- */
 
-static bool ends_in(const char *name, const char *end)
+bool heed_ends_in(const char *name, const char *end)
 {
     const size_t length = strlen(name), of_end = strlen(end);
     return length >= of_end && strcmp(name + length - of_end, end) == 0;
@@ -113,7 +113,7 @@ static void initialise(struct heed_gpt *m)
     const heed_tensor_list state = heed_state_dict(m);
     for (int i = 0; i < state.count; i++) {
         heed_tensor *t = state.tensors[i];
-        if (ends_in(state.names[i], ".bias")) {
+        if (heed_ends_in(state.names[i], ".bias")) {
             heed_fill_into(t, 0);
         } else if (t->ndim == 2 && t->requires_grad) {
             heed_normal_into(t, 0, std);
@@ -121,7 +121,7 @@ static void initialise(struct heed_gpt *m)
     }
     const heed_tensor_list parameters = heed_parameters(m);
     for (int i = 0; i < parameters.count; i++) {
-        if (ends_in(parameters.names[i], "c_proj.weight")) {
+        if (heed_ends_in(parameters.names[i], "c_proj.weight")) {
             heed_normal_into(parameters.tensors[i], 0, std / sqrt(2.0 * m->config.n_layer));
         }
     }

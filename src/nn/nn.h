@@ -31,6 +31,7 @@
 #include "nn/schedule.h"
 
 #include "nn/checkpoint.h"
+#include "nn/gpt_files.h"
 #include "nn/npy.h"
 #include "nn/safetensors.h"
 
