@@ -15,7 +15,7 @@
 #ifndef HEED_GPT_CHUNKS_H
 #define HEED_GPT_CHUNKS_H
 
-#include "examples/next_token/vocabulary.h"
+#include "examples/common/vocabulary.h"
 
 enum { CHUNK_LONGEST = 128 };
 

@@ -5,7 +5,7 @@
 #define HEED_GPT_TOKENIZER_H
 
 #include "examples/gpt/bpe.h"
-#include "examples/next_token/vocabulary.h"
+#include "examples/common/vocabulary.h"
 #include "heed.h"
 
 typedef enum token_level { LEVEL_BYTE, LEVEL_CHAR, LEVEL_WORD, LEVEL_BPE } token_level;
