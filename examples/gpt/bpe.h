@@ -35,7 +35,7 @@ typedef struct bpe {
  * Memory grows with the chunks that differ: of those, the first BPE_LEARNT bytes are learnt from.
  *
  * HEED_ERR_VALUE: a size below 256 or above BPE_MOST. */
-enum { BPE_LEARNT = 8 << 20 };
+enum { BPE_LEARNT = 4 << 20 };
 bpe bpe_train(const char *bytes, size_t length, int64_t size);
 
 /* bpe_saved: the merges as text, a line "left right\n" for each, ended by a NUL; bpe_of_saved: the

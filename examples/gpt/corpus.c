@@ -37,6 +37,13 @@ static heed_status map(corpus *c)
     return HEED_OK;
 }
 
+static void free_places(corpus *c)
+{
+    heed_free(c->places, (size_t)c->capacity * sizeof *c->places);
+    c->places = NULL;
+    c->place_count = c->capacity = 0;
+}
+
 heed_status corpus_open(corpus *c, const char *path)
 {
     *c = (corpus){.path = path, .file = -1};
@@ -57,7 +64,7 @@ void corpus_close(corpus *c)
     if (c->path != NULL && c->file >= 0) {
         close(c->file);
     }
-    heed_free(c->places, (size_t)c->capacity * sizeof *c->places);
+    free_places(c);
     *c = (corpus){.length = 0};
 }
 
@@ -96,13 +103,15 @@ static bool has_unknown(const tokenizer *t, const token_piece *piece)
     return any && t->level == LEVEL_CHAR;
 }
 
-/* A text has at most as many tokens as bytes; memory that is not written is not taken either. */
-static bool make_places(corpus *c)
+/* A text has at most as many tokens as bytes; memory that is not written is not taken either. A piece
+ * has fewer tokens than a stride. Characters are passed over faster than others, so their stride is
+ * longer. */
+static bool make_places(corpus *c, int64_t stride)
 {
-    if (c->places == NULL) {
-        c->capacity = (int64_t)(c->length / CORPUS_STRIDE) + 1;
-        c->places = heed_alloc((size_t)c->capacity * sizeof *c->places);
-    }
+    free_places(c);
+    c->stride = stride;
+    c->capacity = (int64_t)c->length / stride + 1;
+    c->places = heed_alloc((size_t)c->capacity * sizeof *c->places);
     return c->places != NULL;
 }
 
@@ -123,7 +132,7 @@ static void index_pieces(corpus *c, bpe_cache *cache)
             refuse(c, at, step, &piece);
             return;
         }
-        if (c->count + piece.count > c->place_count * CORPUS_STRIDE) {
+        if (c->count + piece.count > c->place_count * c->stride) {
             c->places[c->place_count++] = (corpus_place){(int64_t)at, c->count};
         }
         c->count += piece.count;
@@ -137,7 +146,7 @@ heed_status corpus_index(corpus *c, const tokenizer *t)
         return heed_error_pending();
     }
     c->tokenizer = t;
-    c->count = c->place_count = 0;
+    c->count = 0;
     if (t->level == LEVEL_BYTE) {
         c->count = (int64_t)c->length;
         return HEED_OK;
@@ -149,7 +158,7 @@ heed_status corpus_index(corpus *c, const tokenizer *t)
         cache = heed_alloc_zeroed(sizeof *cache);
     }
     posix_madvise((void *)(uintptr_t)c->bytes, c->length, POSIX_MADV_SEQUENTIAL);
-    if (!heed_error_pending() && make_places(c)) {
+    if (!heed_error_pending() && make_places(c, t->level == LEVEL_CHAR ? 2048 : 256)) {
         index_pieces(c, cache);
     }
     posix_madvise((void *)(uintptr_t)c->bytes, c->length, POSIX_MADV_NORMAL);
@@ -195,6 +204,6 @@ heed_status corpus_read(const corpus *c, int64_t first, int64_t count, int64_t *
         return heed_error_pending();
     }
     const corpus_place from = c->tokenizer->level == LEVEL_BYTE ? (corpus_place){first, first}
-                                                                : c->places[first / CORPUS_STRIDE];
+                                                                : c->places[first / c->stride];
     return read_pieces(c, from, first, count, to);
 }

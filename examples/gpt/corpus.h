@@ -1,6 +1,6 @@
 /* A text in a file, as a row of tokens that can be read at any place. The file is mapped: what is
- * read of it comes and goes with the system's cache, and memory of our own is 16 bytes for every
- * CORPUS_STRIDE tokens (none by byte).
+ * read of it comes and goes with the system's cache, and memory of our own is 16 bytes for every 256
+ * words or byte pairs, for every 2048 characters, and none by byte.
  *
  * The file must stay as it is while it is open. Where it has changed, corpus_read may give tokens of
  * the new text, or an error; one that has become shorter is found out before its bytes are touched.
@@ -11,8 +11,6 @@
 #define HEED_GPT_CORPUS_H
 
 #include "examples/gpt/tokenizer.h"
-
-enum { CORPUS_STRIDE = 1024 };
 
 /* A piece of the text: where it begins, and the place of its first token. */
 typedef struct corpus_place {
@@ -27,8 +25,8 @@ typedef struct corpus {
     int file;                   /* stays open, to ask for its length */
     const tokenizer *tokenizer; /* the caller keeps it */
     int64_t count;              /* of tokens; 0 before corpus_index */
-    corpus_place *places;       /* of token 0, 1024, 2048, ... */
-    int64_t place_count, capacity;
+    corpus_place *places;       /* of token 0, stride, 2 stride, ... */
+    int64_t place_count, capacity, stride;
 } corpus;
 
 /* corpus_open: maps a file. HEED_ERR_FILE: it cannot be read, or is a directory, a pipe or a device.
@@ -41,8 +39,8 @@ void corpus_close(corpus *c);
  * HEED_ERR_FILE: it has become shorter. */
 heed_status corpus_index(corpus *c, const tokenizer *t);
 
-/* corpus_read: tokens first ... first + count - 1. Costs up to CORPUS_STRIDE tokens more than are
- * read. HEED_ERR_INDEX: there are not as many. HEED_ERR_FILE: the file has changed. */
+/* corpus_read: tokens first ... first + count - 1. Costs up to `stride` tokens more than are read.
+ * HEED_ERR_INDEX: there are not as many. HEED_ERR_FILE: the file has changed. */
 heed_status corpus_read(const corpus *c, int64_t first, int64_t count, int64_t *to);
 
 #endif

@@ -62,6 +62,7 @@ tokenizer tokenizer_of_text(token_level level, const char *name, const char *byt
     } else if (level == LEVEL_BPE) {
         t.pairs = bpe_train(bytes, length, size);
     }
+    heed_empty_cache(); /* counting a large text takes what no training needs afterwards */
     return complete(t);
 }
 

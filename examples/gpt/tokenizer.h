@@ -4,8 +4,8 @@
 #ifndef HEED_GPT_TOKENIZER_H
 #define HEED_GPT_TOKENIZER_H
 
-#include "examples/gpt/bpe.h"
 #include "examples/common/vocabulary.h"
+#include "examples/gpt/bpe.h"
 #include "heed.h"
 
 typedef enum token_level { LEVEL_BYTE, LEVEL_CHAR, LEVEL_WORD, LEVEL_BPE } token_level;
