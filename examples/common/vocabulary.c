@@ -126,6 +126,22 @@ static int by_uses(const void *left, const void *right)
     return a->start < b->start ? -1 : a->start > b->start;
 }
 
+/* The first of the entries, alone: a long text has many that are left out. */
+static vocabulary first_of(const vocabulary *all, int64_t count)
+{
+    vocabulary v = {.level = all->level, .unknown = all->unknown};
+    for (int64_t id = 0; id < count && !heed_error_pending(); id++) {
+        vocabulary_count(&v, spelling_of(all, id), all->entries[id].length);
+        if (v.count > id) {
+            v.entries[id].uses = all->entries[id].uses;
+        }
+    }
+    if (heed_error_pending()) {
+        vocabulary_free(&v);
+    }
+    return v;
+}
+
 vocabulary vocabulary_of_text(text_level level, const char *bytes, size_t length, int64_t limit)
 {
     vocabulary v = start(level, true);
@@ -140,9 +156,9 @@ vocabulary vocabulary_of_text(text_level level, const char *bytes, size_t length
         return v;
     }
     qsort(v.entries + 1, (size_t)v.count - 1, sizeof *v.entries, by_uses);
-    v.count = v.count < limit ? v.count : limit;
-    rehash(&v, v.capacity);
-    return v;
+    vocabulary kept = first_of(&v, v.count < limit ? v.count : limit);
+    vocabulary_free(&v);
+    return kept;
 }
 
 vocabulary vocabulary_of_characters(const char *bytes, size_t length)
