@@ -89,7 +89,7 @@ static bool make_room(vocabulary *v)
     return !heed_error_pending();
 }
 
-void vocabulary_count(vocabulary *v, const char *token, size_t length)
+void vocabulary_count(vocabulary *v, const char *token, size_t length, size_t most)
 {
     if (!make_room(v)) {
         return;
@@ -97,12 +97,12 @@ void vocabulary_count(vocabulary *v, const char *token, size_t length)
     const int64_t slot = slot_of(v, token, length);
     if (v->slots[slot] != 0) {
         v->entries[v->slots[slot] - 1].uses++;
-        return;
+    } else if (v->spelling.length < most) {
+        v->entries[v->count] = (vocabulary_entry){v->spelling.length, length, 1};
+        text_append(&v->spelling, token, length);
+        text_append(&v->spelling, "", 1);
+        v->slots[slot] = (int32_t)++v->count;
     }
-    v->entries[v->count] = (vocabulary_entry){v->spelling.length, length, 1};
-    text_append(&v->spelling, token, length);
-    text_append(&v->spelling, "", 1);
-    v->slots[slot] = (int32_t)++v->count;
 }
 
 /* ---- making one ---- */
@@ -111,7 +111,7 @@ static vocabulary start(text_level level, bool with_unknown)
 {
     vocabulary v = {.level = level, .unknown = with_unknown ? 0 : VOCABULARY_NONE};
     if (with_unknown) {
-        vocabulary_count(&v, unknown_token, sizeof unknown_token - 1);
+        vocabulary_count(&v, unknown_token, sizeof unknown_token - 1, SIZE_MAX);
     }
     return v;
 }
@@ -131,7 +131,7 @@ static vocabulary first_of(const vocabulary *all, int64_t count)
 {
     vocabulary v = {.level = all->level, .unknown = all->unknown};
     for (int64_t id = 0; id < count && !heed_error_pending(); id++) {
-        vocabulary_count(&v, spelling_of(all, id), all->entries[id].length);
+        vocabulary_count(&v, spelling_of(all, id), all->entries[id].length, SIZE_MAX);
         if (v.count > id) {
             v.entries[id].uses = all->entries[id].uses;
         }
@@ -148,7 +148,7 @@ vocabulary vocabulary_of_text(text_level level, const char *bytes, size_t length
     size_t at = 0, token = 0, step;
     while (!heed_error_pending() &&
            (step = text_next_token(level, bytes, length, at, &token)) > 0) {
-        vocabulary_count(&v, bytes + token, step);
+        vocabulary_count(&v, bytes + token, step, VOCABULARY_COUNTED);
         at = token + step;
     }
     if (heed_error_pending()) {
@@ -178,7 +178,7 @@ vocabulary vocabulary_of_characters(const char *bytes, size_t length)
     for (uint32_t code = 0; seen != NULL && code < CODES && !heed_error_pending(); code++) {
         char character[4];
         if (seen[code]) {
-            vocabulary_count(&v, character, utf8_write(code, character));
+            vocabulary_count(&v, character, utf8_write(code, character), SIZE_MAX);
         }
     }
     heed_free(seen, CODES);
@@ -197,7 +197,7 @@ vocabulary vocabulary_of_list(text_level level, bool with_unknown, const char *l
                                                  : (size_t)utf8_length(list, strlen(list), &code);
         const int64_t count = v.count;
         if (length > 0) {
-            vocabulary_count(&v, list, length);
+            vocabulary_count(&v, list, length, SIZE_MAX);
         }
         if (v.count == count) {
             heed_fail(HEED_ERR_VALUE, "the vocabulary has an empty token, or one twice");

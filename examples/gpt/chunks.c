@@ -36,9 +36,7 @@ vocabulary chunks_of_text(const char *bytes, size_t length, size_t most)
     size_t step;
     for (size_t at = 0; !heed_error_pending() && at < length; at += step) {
         step = chunk_length(bytes + at, length - at);
-        if (v.spelling.length <= most || vocabulary_id(&v, bytes + at, step) != VOCABULARY_NONE) {
-            vocabulary_count(&v, bytes + at, step);
-        }
+        vocabulary_count(&v, bytes + at, step, most);
     }
     if (heed_error_pending()) {
         vocabulary_free(&v);
