@@ -22,9 +22,9 @@ static void expect_merges(const bpe *b, const char *lines)
     text_free(&saved);
 }
 
-/* The words of the paper: low 5 times, lower 2, newest 6, widest 3. By hand: es 9, est 9, lo 7, low 7,
- * then ew, new and newest 6 (of equals the smaller left number first), dest, idest, widest 3, er and
- * lower 2. */
+/* The words of the paper: low 5 times, lower 2, newest 6, widest 3. By hand: es 9, est 9, lo 7, low
+ * 7, then ew, new and newest 6 (of equals the smaller left number first), dest, idest, widest 3, er
+ * and lower 2. */
 static const char paper[] =
     "low\nlow\nlow\nlow\nlow\nlower\nlower\nnewest\nnewest\nnewest\nnewest\n"
     "newest\nnewest\nwidest\nwidest\nwidest\n";

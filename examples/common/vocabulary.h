@@ -31,8 +31,8 @@ typedef struct vocabulary {
 } vocabulary;
 
 /* vocabulary_of_text: <unknown>, and the tokens of a text, the most frequent first; if they are
- * more than `limit` with it, the others are left out. So that a text of any size can be counted, words
- * count that are among the first VOCABULARY_COUNTED bytes of different ones. */
+ * more than `limit` with it, the others are left out. So that a text of any size can be counted,
+ * words count that are among the first VOCABULARY_COUNTED bytes of different ones. */
 vocabulary vocabulary_of_text(text_level level, const char *bytes, size_t length, int64_t limit);
 
 /* vocabulary_of_characters: the characters of a checked text in the order of their codes, without

@@ -148,8 +148,8 @@ static int32_t merged(const bpe *b, int32_t left, int32_t right)
     return number != 0 ? number : NO_MERGE;
 }
 
-/* Makes one merge everywhere: `ids` become fewer, and `into` (what each id becomes with the one after
- * it) follows. Returns how many are left. */
+/* Makes one merge everywhere: `ids` become fewer, and `into` (what each id becomes with the one
+ * after it) follows. Returns how many are left. */
 static int merge_all(const bpe *b, int32_t token, int32_t *ids, int32_t *into, int count)
 {
     int to = 0;

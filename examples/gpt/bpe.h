@@ -4,8 +4,8 @@
  *
  * Tokens 0 ... 255 are the bytes. Token 256 + i is the i-th merge: two earlier tokens side by side.
  * A text is cut into chunks (chunks.h), and merges never cross them. To encode a chunk, the merge
- * learnt first is made wherever it can be, from left to right, then the next that can be, until none
- * can; so what is decoded again are the same bytes, whatever they are.
+ * learnt first is made wherever it can be, from left to right, then the next that can be, until
+ * none can; so what is decoded again are the same bytes, whatever they are.
  */
 #ifndef HEED_GPT_BPE_H
 #define HEED_GPT_BPE_H
@@ -33,6 +33,7 @@ typedef struct bpe {
  * as they stand side by side, so "aaa" has "aa" twice. It ends early when no pair is there twice.
  *
  * Memory grows with the chunks that differ: of those, the first BPE_LEARNT bytes are learnt from.
+ * From the same text the same is learnt everywhere.
  *
  * HEED_ERR_VALUE: a size below 256 or above BPE_MOST. */
 enum { BPE_LEARNT = 4 << 20 };
@@ -40,23 +41,24 @@ bpe bpe_train(const char *bytes, size_t length, int64_t size);
 
 /* bpe_saved: the merges as text, a line "left right\n" for each, ended by a NUL; bpe_of_saved: the
  * same from that text.
- * HEED_ERR_VALUE: no such text; a merge names a token that comes later, is there twice, or is longer
- * than a chunk. The sentence has the line. */
+ * HEED_ERR_VALUE: no such text; a merge names a token that comes later, is there twice, or is
+ * longer than a chunk. The sentence has the line. */
 text_buffer bpe_saved(const bpe *b);
 bpe bpe_of_saved(const char *saved);
 
 void bpe_free(bpe *b);
 
-/* bpe_start, bpe_merge: how one is made: the bytes alone, then a merge at a time. False: an error is
- * pending. */
+/* bpe_start, bpe_merge: how one is made: the bytes alone, then a merge at a time. False: an error
+ * is pending. */
 bool bpe_start(bpe *b);
 bool bpe_merge(bpe *b, int32_t left, int32_t right);
 
 /* bpe_bytes: the bytes of a token; NULL, and *length 0, if there is no such token. */
 const char *bpe_bytes(const bpe *b, int64_t id, size_t *length);
 
-/* Chunks that have been encoded before, so that most of a text is looked up. One encodes faster with
- * it and the same without (NULL); it belongs to one encoder. heed_alloc_zeroed makes an empty one. */
+/* Chunks that have been encoded before, so that most of a text is looked up. One encodes faster
+ * with it and the same without (NULL); it belongs to one encoder. heed_alloc_zeroed makes an empty
+ * one. */
 enum { CACHED_BYTES = 22, CACHED_TOKENS = 10, CACHED_CHUNKS = 1 << 15 };
 typedef struct bpe_cache {
     struct {

@@ -1,8 +1,8 @@
 /* How byte pairs are learnt. The text becomes its different chunks with a count each; a chunk is a
  * row of tokens. Every pair knows how often it is there and in which chunks, so that a merge visits
- * only those, and a heap says which pair comes next. A merge makes new pairs only with the new token:
- * counts of old ones only fall, so an entry of the heap is at worst too high, which is found out when
- * it comes to the top. */
+ * only those, and a heap says which pair comes next. A merge makes new pairs only with the new
+ * token: counts of old ones only fall, so an entry of the heap is at worst too high, which is found
+ * out when it comes to the top. */
 #include <string.h>
 
 #include "examples/gpt/bpe.h"
@@ -15,8 +15,8 @@ typedef struct pair {
     int64_t count;
 } pair;
 
-/* A chunk in which a pair is, or was: a link in the chain of that pair. Those of a pair that has been
- * merged are used again. */
+/* A chunk in which a pair is, or was: a link in the chain of that pair. Those of a pair that has
+ * been merged are used again. */
 typedef struct place {
     int32_t row, next; /* next: place + 1 */
 } place;
@@ -218,8 +218,8 @@ static void trainer_free(trainer *t)
 
 /* ---- merging ---- */
 
-/* Makes a merge everywhere in one row. Tokens move to the left as it gets shorter: those before `to`
- * are as they will be, those from `from` on as they were. */
+/* Makes a merge everywhere in one row. Tokens move to the left as it gets shorter: those before
+ * `to` are as they will be, those from `from` on as they were. */
 static void merge_row(trainer *t, int32_t number, int32_t left, int32_t right, int32_t token)
 {
     row *r = &t->rows[number];

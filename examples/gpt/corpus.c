@@ -103,9 +103,9 @@ static bool has_unknown(const tokenizer *t, const token_piece *piece)
     return any && t->level == LEVEL_CHAR;
 }
 
-/* A text has at most as many tokens as bytes; memory that is not written is not taken either. A piece
- * has fewer tokens than a stride. Characters are passed over faster than others, so their stride is
- * longer. */
+/* A text has at most as many tokens as bytes; memory that is not written is not taken either. A
+ * piece has fewer tokens than a stride. Characters are passed over faster than others, so their
+ * stride is longer. */
 static bool make_places(corpus *c, int64_t stride)
 {
     free_places(c);

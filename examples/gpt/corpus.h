@@ -1,11 +1,12 @@
 /* A text in a file, as a row of tokens that can be read at any place. The file is mapped: what is
- * read of it comes and goes with the system's cache, and memory of our own is 16 bytes for every 256
- * words or byte pairs, for every 2048 characters, and none by byte.
+ * read of it comes and goes with the system's cache, and memory of our own is 16 bytes for every
+ * 256 words or byte pairs, for every 2048 characters, and none by byte.
  *
- * The file must stay as it is while it is open. Where it has changed, corpus_read may give tokens of
- * the new text, or an error; one that has become shorter is found out before its bytes are touched.
- * Only if it is cut off in that very moment, or while a whole text is gone through (corpus_index looks
- * at every MiB, tokenizer_of_text does not), does the system end the program with SIGBUS.
+ * The file must stay as it is while it is open. Where it has changed, corpus_read may give tokens
+ * of the new text, or an error; one that has become shorter is found out before its bytes are
+ * touched. Only if it is cut off in that very moment, or while a whole text is gone through
+ * (corpus_index looks at every MiB, tokenizer_of_text does not), does the system end the program
+ * with SIGBUS.
  */
 #ifndef HEED_GPT_CORPUS_H
 #define HEED_GPT_CORPUS_H
@@ -29,8 +30,8 @@ typedef struct corpus {
     int64_t place_count, capacity, stride;
 } corpus;
 
-/* corpus_open: maps a file. HEED_ERR_FILE: it cannot be read, or is a directory, a pipe or a device.
- * HEED_ERR_VALUE: it is empty. corpus_close: whether or not it has been opened. */
+/* corpus_open: maps a file. HEED_ERR_FILE: it cannot be read, or is a directory, a pipe or a
+ * device. HEED_ERR_VALUE: it is empty. corpus_close: whether or not it has been opened. */
 heed_status corpus_open(corpus *c, const char *path);
 void corpus_close(corpus *c);
 
