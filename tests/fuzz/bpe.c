@@ -1,6 +1,6 @@
 /* For libFuzzer (make fuzz-bpe): any bytes, as a text to learn from and to encode, and as merges
- * that somebody has saved. What was encoded is decoded; what was saved is the same again; a broken list
- * is an error, and no harm is done. */
+ * that somebody has saved. What was encoded is decoded; what was saved is the same again; a broken
+ * list is an error, and no harm is done. */
 #include <stdlib.h>
 #include <string.h>
 
