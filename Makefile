@@ -69,6 +69,7 @@ help:
 	@echo "make lessons       the course of examples/README.md: builds and runs every lesson"
 	@echo "make deps test     install Check if it is missing, and run every test"
 	@echo "make all           the library and the examples, in $(BUILD)/"
+	@echo "make fuzz-bpe      libFuzzer on byte pairs, for FUZZ_SECONDS=$(FUZZ_SECONDS) (it needs clang)"
 	@echo "make bench         ns per node, us per step of the toy, us per token of a GPT"
 	@echo "make test-isas     the tests under each HEED_ISA that this machine has"
 	@echo "make test-cpp      the toy, trained from C++17"
@@ -146,6 +147,20 @@ $(BUILD)/toy_cpp: tests/toy.cpp $(PART_OBJECTS) $(LIBRARY)
 test-cpp: $(BUILD)/toy_cpp
 	$(BUILD)/toy_cpp
 
+# libFuzzer, of clang, on parts that read what others wrote: make fuzz-bpe FUZZ_SECONDS=600
+FUZZ_SECONDS ?= 60
+FUZZ         := $(BUILD)/fuzz
+FUZZ_FLAGS   := -fsanitize=fuzzer-no-link,address,undefined -fno-sanitize-recover=all
+
+$(BUILD)/fuzz_%: $(BUILD)/tests/fuzz/%.o $(sort $(call parts,gpt) $(COMMON_PARTS)) $(LIBRARY)
+	$(CC) $(CFLAGS_) -fsanitize=fuzzer $^ -o $@ $(LDLIBS_)
+
+.PHONY: fuzz-bpe
+fuzz-bpe:
+	@$(MAKE) --no-print-directory CC=clang BUILD=$(FUZZ) EXTRA="$(FUZZ_FLAGS)" $(FUZZ)/fuzz_bpe
+	@mkdir -p $(FUZZ)/seen
+	$(FUZZ)/fuzz_bpe -max_total_time=$(FUZZ_SECONDS) -print_final_stats=1 $(FUZZ)/seen
+
 # ---- benchmarks ----
 
 $(BUILD)/bench_%: $(BUILD)/bench/%.o $(LIBRARY)
@@ -174,7 +189,7 @@ deps-dev:
 layers:
 	@sh tests/layers.sh
 
-FORMATTED = $(wildcard src/*.h src/*/*.[ch] examples/*.[ch] examples/*/*.[ch] tests/*.[ch] tests/gradients/*.h tests/misuse/*.h tests/parity/*.h bench/*.[ch])
+FORMATTED = $(wildcard src/*.h src/*/*.[ch] examples/*.[ch] examples/*/*.[ch] tests/*.[ch] tests/gradients/*.h tests/misuse/*.h tests/parity/*.h tests/fuzz/*.c bench/*.[ch])
 
 format:
 	clang-format -i $(FORMATTED)

@@ -99,7 +99,7 @@ static void take_text(job *j)
     const text_level level = (text_level)o->level;
     text_buffer t = text_read(o->text);
     if (j->vocabulary.count == 0 && !heed_error_pending()) {
-        j->vocabulary = vocabulary_of_text(level, &t, VOCABULARY_LIMIT);
+        j->vocabulary = vocabulary_of_text(level, t.bytes, t.length, VOCABULARY_LIMIT);
     }
     if (!heed_error_pending()) {
         j->text = vocabulary_encode(&j->vocabulary, t.bytes, t.length, NULL);
