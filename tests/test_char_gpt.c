@@ -141,6 +141,10 @@ static double take_step(struct heed_gpt *m, heed_optimizer *adamw, const charact
     return value;
 }
 
+/* Three units in the last place of a loss above 4. PyTorch itself moves by one or two when 1e-7 is added to
+ * its weights; another gelu, norm to clip to or weight decay move step 5 by four and more. */
+#define TOLERANCE 1.5e-6
+
 /* The next row of step, loss and perhaps more. */
 static double read_loss(FILE *losses, int step)
 {
@@ -165,7 +169,7 @@ START_TEST(first_losses_are_torchs)
     for (int step = 1; step <= steps; step++) {
         const double theirs = read_loss(losses, step), ours = take_step(m, adamw, &c);
         expect_no_error();
-        ck_assert_msg(fabs(ours - theirs) <= 1e-5, "step %d: loss %.9g, not %.9g", step, ours,
+        ck_assert_msg(fabs(ours - theirs) <= TOLERANCE, "step %d: loss %.9g, not %.9g", step, ours,
                       theirs);
     }
     fclose(losses);

@@ -196,7 +196,7 @@ def options(arguments=None):
     o.add_argument("--dropout", type=float, default=0.0)
     o.add_argument("--lr", type=float, default=1e-3)
     o.add_argument("--min-lr", type=float, help="a tenth of --lr")
-    o.add_argument("--warmup", type=int, default=100)
+    o.add_argument("--warmup", type=int, help="100, or a tenth of --steps if these are 100 or fewer")
     o.add_argument("--weight-decay", type=float, default=0.1)
     o.add_argument("--clip", type=float, default=1.0, help="the largest norm of all gradients; 0: any")
     o.add_argument("--seed", type=int, default=1337)
@@ -209,6 +209,10 @@ def options(arguments=None):
     given = o.parse_args(arguments)
     if given.min_lr is None:
         given.min_lr = given.lr / 10
+    if given.warmup is None:
+        given.warmup = 100 if given.steps > 100 else given.steps // 10
+    if given.warmup >= given.steps > 0:
+        o.error(f"--warmup {given.warmup}: not fewer than --steps {given.steps}")
     if given.threads:
         torch.set_num_threads(given.threads)
     return given
