@@ -236,8 +236,8 @@ def main():
             log.writerow([step, f"{loss:.9g}", "" if val_loss is None else f"{val_loss:.9g}", f"{lr:.9g}",
                           f"{norm:.9g}", f"{speed:.0f}"])
         if step % o.log_every == 0 or val_loss is not None:
-            validation = "" if val_loss is None else f"  validation {val_loss:.4f}"
-            print(f"step {step}  loss {loss:.4f}{validation}  {speed:.0f} tokens/s", flush=True)
+            validation = "" if val_loss is None else f"   held-out {val_loss:.3f}"
+            print(f"step {step:5}/{o.steps}   loss {loss:.3f}{validation}   {speed:.0f} tokens/s", flush=True)
     if o.save:
         from safetensors.torch import save_model
         save_model(model, o.save, metadata={"format": "pt"})
