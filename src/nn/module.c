@@ -9,6 +9,7 @@
 #include "nn/module_entries.h"
 #include "tensor/alloc.h"
 #include "tensor/create.h"
+bool heed_same_shape(const heed_tensor *a, const heed_tensor *b); /*TMP*/
 
 /* ---- making ---- */
 
@@ -121,6 +122,55 @@ heed_status heed_add_parameter(void *module, const char *name, heed_tensor **fie
 heed_status heed_add_buffer(void *module, const char *name, heed_tensor **field, heed_tensor *value)
 {
     return add_tensor(module, name, field, value, HEED_BUFFER);
+}
+
+static heed_module_entry *find_parameter(heed_module *m, const char *name)
+{
+    for (int i = 0; i < m->count && name != NULL; i++) {
+        if (m->entries[i].kind == HEED_PARAMETER && strcmp(m->entries[i].name, name) == 0) {
+            return &m->entries[i];
+        }
+    }
+    heed_fail(HEED_ERR_VALUE, "set_parameter: a %s has no parameter '%s' of its own", m->kind->name,
+              name != NULL ? name : "NULL");
+    return NULL;
+}
+
+static heed_status check_alike(const heed_tensor *value, const heed_tensor *old)
+{
+    if (!heed_same_shape(value, old)) {
+        return heed_fail(HEED_ERR_SHAPE, "set_parameter: %s in place of %s",
+                         heed_shape_text(value->ndim, value->shape).text,
+                         heed_shape_text(old->ndim, old->shape).text);
+    }
+    return value->dtype == old->dtype
+               ? HEED_OK
+               : heed_fail(HEED_ERR_DTYPE, "set_parameter: %s in place of %s; heed_to casts",
+                           heed_dtype_name(value->dtype), heed_dtype_name(old->dtype));
+}
+
+heed_status heed_set_parameter(void *module, const char *name, heed_tensor **field,
+                               heed_tensor *value)
+{
+    heed_module *m = module;
+    heed_module_entry *entry =
+        heed_module_check("set_parameter", m) == HEED_OK ? find_parameter(m, name) : NULL;
+    if (value == NULL) {
+        return heed_fail(HEED_ERR_NULL, "set_parameter: no value for '%s'",
+                         name != NULL ? name : "NULL");
+    }
+    if (entry == NULL || check_alike(value, entry->tensor) != HEED_OK ||
+        heed_share(value) == NULL || heed_set_requires_grad(value, true) == NULL ||
+        heed_retain(value) == NULL) {
+        return heed_error_pending();
+    }
+    heed_release(entry->tensor);
+    entry->tensor = value;
+    m->changes++;
+    if (field != NULL) {
+        *field = value;
+    }
+    return HEED_OK;
 }
 
 /* Is `m` the module `outer`, or somewhere inside it? */

@@ -92,6 +92,17 @@ heed_status heed_add_buffer(void *module, const char *name, heed_tensor **field,
                             heed_tensor *value);
 heed_status heed_add_child(void *module, const char *name, void *field, void *child);
 
+/* heed_set_parameter: has a registered parameter be another tensor, as torch's m.weight = value: retains
+ * it, lets go of the old one, and sets *field. So weights are tied:
+ *
+ *     heed_set_parameter(lm_head, "weight", &lm_head->weight, embedding->weight);
+ *
+ * Before an optimiser is made: it would go on with the old one. HEED_ERR_VALUE: no parameter of this
+ * module (not of its children) has that name. HEED_ERR_SHAPE, HEED_ERR_DTYPE: it differs from the old one
+ * in these. */
+heed_status heed_set_parameter(void *module, const char *name, heed_tensor **field,
+                               heed_tensor *value);
+
 /* heed_module_free: lets go of a module and all that it holds; NULL is fine.
  * HEED_ERR_VALUE: a child, which its owner frees. */
 heed_status heed_module_free(void *module);

@@ -13,6 +13,7 @@
 #include "nn/dropout.h"
 #include "nn/embedding.h"
 #include "nn/feed_forward.h"
+#include "nn/gpt.h"
 #include "nn/layer_norm.h"
 #include "nn/linear.h"
 #include "nn/mask.h"

@@ -1,0 +1,25 @@
+/* What the files that make up the GPT share (internal to nn). */
+#ifndef HEED_NN_GPT_PARTS_H
+#define HEED_NN_GPT_PARTS_H
+
+#include "nn/gpt.h"
+
+/* The keys and values of one block, (B, H, block_size, C / H) each, of which the first tokens are there. */
+typedef struct heed_gpt_past {
+    heed_tensor *keys, *values;
+} heed_gpt_past;
+
+struct heed_gpt_cache {
+    int64_t batch, length, block_size;
+    int n_layer;
+    heed_gpt_past *past; /* of each block */
+};
+
+/* heed_gpt_check_idx: are these tokens that the model can look at, behind `before` others? */
+heed_status heed_gpt_check_idx(const char *function, const struct heed_gpt *m,
+                               const heed_tensor *idx, int64_t before);
+
+/* heed_gpt_run: (B, T) -> logits (B, T, V), in the innermost scope; with a cache or NULL. */
+heed_tensor *heed_gpt_run(struct heed_gpt *m, heed_tensor *idx, heed_gpt_cache *cache);
+
+#endif
