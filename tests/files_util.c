@@ -170,10 +170,7 @@ void expect_same_bits(heed_tensor *a, heed_tensor *b)
     ck_assert_ptr_nonnull(a);
     ck_assert_ptr_nonnull(b);
     ck_assert_int_eq(a->dtype, b->dtype);
-    ck_assert_int_eq(a->ndim, b->ndim);
-    for (int i = 0; i < a->ndim; i++) {
-        ck_assert_int_eq(a->shape[i], b->shape[i]);
-    }
+    ck_assert(heed_same_shape(a, b));
     const size_t size = (size_t)a->numel * heed_dtype_size(a->dtype);
     char *bits = malloc(size + 1), *other = malloc(size + 1);
     heed_copy_out(a, bits, a->numel);

@@ -20,15 +20,6 @@ static heed_status check_dtype(const char *function, const char *argument, const
     return HEED_OK;
 }
 
-static bool has_shape(const heed_tensor *t, heed_shape shape)
-{
-    bool same = t->ndim == shape.ndim;
-    for (int i = 0; same && i < shape.ndim; i++) {
-        same = t->shape[i] == shape.size[i];
-    }
-    return same;
-}
-
 static heed_status check_padding(const char *function, const char *name, const heed_tensor *mask,
                                  const heed_multihead_sizes *s)
 {
@@ -36,7 +27,7 @@ static heed_status check_padding(const char *function, const char *name, const h
     if (check_dtype(function, name, mask, s->dtype) != HEED_OK) {
         return heed_error_pending();
     }
-    return has_shape(mask, shape)
+    return heed_has_shape(mask, &shape)
                ? HEED_OK
                : heed_fail(HEED_ERR_SHAPE, "%s: %s %s; it must be %s, %s", function, name,
                            heed_shape_text(mask->ndim, mask->shape).text,
@@ -53,7 +44,7 @@ static heed_status check_attn_mask(const char *function, const char *name, const
     if (check_dtype(function, name, mask, s->dtype) != HEED_OK) {
         return heed_error_pending();
     }
-    return has_shape(mask, one) || has_shape(mask, all)
+    return heed_has_shape(mask, &one) || heed_has_shape(mask, &all)
                ? HEED_OK
                : heed_fail(HEED_ERR_SHAPE,
                            "%s: %s %s; it must be (L, S), %s, or (N num_heads, L, S), %s; "

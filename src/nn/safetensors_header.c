@@ -96,13 +96,14 @@ static bool read_dtype(reader *r, heed_file_tensor *t)
 static bool read_shape(reader *r, heed_file_tensor *t)
 {
     heed_dim_count count = HEED_NO_DIMS;
+    heed_shape *shape = &t->shape;
     bool fits = true;
     heed_json_take(&r->json, '[');
-    for (bool first = true; heed_json_more(&r->json, ']', &first); t->ndim++) {
+    for (bool first = true; heed_json_more(&r->json, ']', &first); shape->ndim++) {
         const int64_t size = heed_json_number(&r->json);
         fits = heed_count_dim(&count, size);
-        if (t->ndim < HEED_MAX_DIMS) {
-            t->shape[t->ndim] = size;
+        if (shape->ndim < HEED_MAX_DIMS) {
+            shape->size[shape->ndim] = size;
         }
     }
     t->numel = count.numel;
