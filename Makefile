@@ -50,9 +50,11 @@ LIBRARY := $(BUILD)/libheed.a
 
 # In examples/ a file is a program, and so is a folder with a main.c; its other files are its parts.
 # A folder without one holds parts of all folder programs. The tests are linked with all parts.
+# train_mpi needs MPI: `make mpi` builds it, and nothing else does.
 FOLDERS      := $(patsubst examples/%/main.c,%,$(wildcard examples/*/main.c))
 COMMON       := $(filter-out $(FOLDERS),$(patsubst examples/%/,%,$(sort $(dir $(wildcard examples/*/*.c)))))
-EXAMPLES     := $(patsubst examples/%.c,$(BUILD)/%,$(wildcard examples/*.c)) $(FOLDERS:%=$(BUILD)/%)
+EXAMPLES     := $(patsubst examples/%.c,$(BUILD)/%,$(filter-out %_mpi.c,$(wildcard examples/*.c))) \
+                $(FOLDERS:%=$(BUILD)/%)
 parts         = $(patsubst %.c,$(BUILD)/%.o,$(filter-out %/main.c,$(wildcard examples/$(1)/*.c)))
 COMMON_PARTS := $(foreach f,$(COMMON),$(call parts,$(f)))
 PART_OBJECTS := $(foreach f,$(FOLDERS),$(call parts,$(f))) $(COMMON_PARTS)
@@ -72,6 +74,7 @@ help:
 	@echo "make fuzz-bpe      libFuzzer on byte pairs, for FUZZ_SECONDS=$(FUZZ_SECONDS) (it needs clang)"
 	@echo "make bench         ns per node, us per step of the toy, us per token of a GPT"
 	@echo "make test-isas     the tests under each HEED_ISA that this machine has"
+	@echo "make mpi           train_mpi, for several processes or machines; needs mpicc"
 	@echo "make test-cpp      the toy, trained from C++17"
 	@echo "make layers        do includes point one way: nn -> autograd -> tensor?"
 	@echo "make format        clang-format everything; check-format only looks"
@@ -101,6 +104,19 @@ $(BUILD)/$(1): $(BUILD)/examples/$(1)/main.o $(call parts,$(1)) $(COMMON_PARTS) 
 	$$(CC) $$(CFLAGS_) $$^ -o $$@ $$(LDLIBS_)
 endef
 $(foreach f,$(FOLDERS),$(eval $(call folder_rule,$(f))))
+
+# Compiled and linked by the compiler of whichever MPI is there.
+MPICC ?= mpicc
+.PHONY: mpi mpi-there
+mpi: mpi-there $(BUILD)/train_mpi
+
+mpi-there:
+	@command -v $(MPICC) > /dev/null || { echo "make mpi: there is no $(MPICC); install an MPI:" \
+	    "apt-get install libopenmpi-dev openmpi-bin, say" >&2; exit 1; }
+
+$(BUILD)/train_mpi: examples/train_mpi.c $(LIBRARY)
+	$(call say,mpicc)
+	$(MPICC) $(CFLAGS_) $< $(LIBRARY) -o $@ $(LDLIBS_)
 
 # A kernel object's folder says what it is: kernels/<isa>/<dtype>/<file>.o
 define kernel_rule

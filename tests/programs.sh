@@ -278,6 +278,7 @@ has "^ \{25\}K_Überraschungsmoment \{16\}K_naïve$" "$scratch/out"
 
 if [ -e /dev/full ]; then
     for example in examples/*.c; do
+        [ "$example" != examples/train_mpi.c ] || continue # which make all does not build
         status=0
         "build/$(basename "$example" .c)" > /dev/full || status=$?
         [ $status -eq 1 ] || { echo "$example on a full disk: status $status, not 1"; exit 1; }

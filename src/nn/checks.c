@@ -13,6 +13,16 @@ static heed_status check_there(const char *function, const char *argument, const
     return heed_error_pending();
 }
 
+heed_status heed_check_parameters(const char *function, heed_tensor_list parameters)
+{
+    for (int i = 0; i < parameters.count && !heed_error_pending(); i++) {
+        if (parameters.tensors == NULL || parameters.tensors[i] == NULL) {
+            return heed_fail(HEED_ERR_NULL, "%s: parameter %d is NULL", function, i);
+        }
+    }
+    return heed_error_pending();
+}
+
 heed_status heed_check_dtype(const char *function, const char *argument, const heed_tensor *x,
                              heed_dtype dtype)
 {

@@ -15,6 +15,9 @@ heed_status heed_check_features(const char *function, const char *argument, cons
 heed_status heed_check_dtype(const char *function, const char *argument, const heed_tensor *x,
                              heed_dtype dtype);
 
+/* heed_check_parameters: is no error pending, and none of the list NULL? */
+heed_status heed_check_parameters(const char *function, heed_tensor_list parameters);
+
 /* heed_check_attention: can this head attend to these tokens under that mask? (self_attention.c) */
 heed_status heed_check_attention(const char *function, const struct heed_self_attention *m,
                                  const heed_tensor *token_encodings, const heed_tensor *block_mask);

@@ -27,6 +27,7 @@
 #include "nn/transformer_encoder.h"
 
 #include "nn/clip.h"
+#include "nn/flatten.h"
 #include "nn/optim.h"
 #include "nn/schedule.h"
 

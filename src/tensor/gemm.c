@@ -18,14 +18,30 @@
 #include "tensor/kernels_dtype.h"
 
 #if defined __AVX512F__
-enum { VECTOR_BYTES = 64 };
+#define VECTOR_BYTES 64
+enum { MR = 8 };
 #elif defined __AVX__
-enum { VECTOR_BYTES = 32 };
+#define VECTOR_BYTES 32
+enum { MR = 6 };
 #else
-enum { VECTOR_BYTES = 16 };
+#define VECTOR_BYTES 16
+enum { MR = 4 };
 #endif
+#define UNROLL _Pragma("GCC unroll 16")
 
-enum { MR = 6, KC = 256, SMALL = 2048 };
+enum { KC = 256, FEW_ROWS = 4 * MR, SMALL = 2048 };
+
+#include "tensor/gemm_transpose.h"
+
+/* to (kc, MR): `rows` rows of a as columns. */
+static void gather_rows(const heed_gemm *call, const T *a, int64_t rows, int64_t kc, T *to)
+{
+    for (int64_t p = 0; p < kc; p++, a += call->a_col, to += MR) {
+        for (int64_t i = 0; i < rows; i++) {
+            to[i] = a[i * call->a_row];
+        }
+    }
+}
 
 #define SUM     T
 #define NAME(x) x##_plain
@@ -142,11 +158,18 @@ static bool multiply_row(const heed_gemm *call)
     return true;
 }
 
-void KERNELS_GEMM(const heed_gemm *call)
+void KERNELS_GEMM(const heed_gemm *given)
 {
+    heed_gemm with_strides = *given;
+    const heed_gemm *call = &with_strides;
     if (call->m == 1 && call->n == 1) {
         multiply_line(call);
         return;
+    }
+    if (call->k == 1) {
+        with_strides.a_col = 1;
+    } else if (call->m == 1) {
+        with_strides.a_row = 1;
     }
 #ifdef T_IS_F32
     if (is_small(call)) {

@@ -83,6 +83,15 @@ static void cat_too_much(void)
     heed_cat(list, 64, 0);
 }
 
+static void flatten_too_much(void)
+{
+    heed_tensor *list[64], *huge = leaf(heed_expand(F32(1), HEED_SHAPE(HUGE_SIZE / 8)));
+    for (int i = 0; i < 64; i++) {
+        list[i] = huge;
+    }
+    heed_flatten_grads((heed_tensor_list){64, list, NULL});
+}
+
 static void stack_too_much(void)
 {
     heed_tensor *list[64], *huge = heed_expand(F32(1), HEED_SHAPE(INT64_MAX / 32));
