@@ -128,6 +128,7 @@ test: $(BUILD)/test_heed $(EXAMPLES)
 	$(BUILD)/custom_op > /dev/null
 	$(BUILD)/custom_module > /dev/null
 	sh tests/outputs.sh $(BUILD)
+	sh tests/notebooks.sh
 
 test-isas: $(BUILD)/test_heed $(EXAMPLES)
 	@for isa in $(ISAS); do \
