@@ -23,7 +23,7 @@ void expect_state(void *module, int count, const char *const *names)
 static uint64_t sum_of_draws(void *(*make)(const void *row), const void *row, uint64_t sum)
 {
     void *m = make(row);
-    const heed_tensor_list list = heed_state_dict(m);
+    const heed_tensor_list list = heed_parameters(m);
     for (int i = 0; i < list.count; i++) {
         const float *values = heed_const_data_f32(list.tensors[i]);
         sum = fnv(values, (size_t)list.tensors[i]->numel * sizeof *values, sum);

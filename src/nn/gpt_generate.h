@@ -31,9 +31,9 @@ typedef struct heed_gpt_generate_options {
  * work in proportion to the tokens before it, as long as all fit into block_size. From then on it costs a
  * whole forward: each token has moved to another position, so no keys and values can be kept.
  *
- * The model is in evaluation mode meanwhile; each module has its own mode back afterwards. No graph is
- * recorded, and what a token needs is let go before the next one. An error, of on_token as well, ends it
- * with NULL.
+ * The model is in evaluation mode meanwhile, for other threads as well; each module has its own mode back
+ * afterwards. No graph is recorded, and what a token needs is let go before the next one. An error, of
+ * on_token as well, ends it with NULL.
  *
  * HEED_ERR_SHAPE: idx has other dims, or no token. HEED_ERR_DTYPE: idx is not i64. HEED_ERR_INDEX: an id
  * outside [0, V). HEED_ERR_VALUE: max_new_tokens below 0; those of heed_sample. HEED_ERR_OVERFLOW: more
