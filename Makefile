@@ -48,12 +48,14 @@ PUBLIC   = $(shell sed -n 's/^\#include "\(.*\)"/\1/p' src/heed.h src/nn/nn.h)
 OBJECTS := $(SOURCES:%.c=$(BUILD)/%.o) $(KERNELS)
 LIBRARY := $(BUILD)/libheed.a
 
-# In examples/ a file is a program, and so is a folder with a main.c; its other files are its parts,
-# which the tests are linked with too.
+# In examples/ a file is a program, and so is a folder with a main.c; its other files are its parts.
+# A folder without one holds parts of all folder programs. The tests are linked with all parts.
 FOLDERS      := $(patsubst examples/%/main.c,%,$(wildcard examples/*/main.c))
+COMMON       := $(filter-out $(FOLDERS),$(patsubst examples/%/,%,$(sort $(dir $(wildcard examples/*/*.c)))))
 EXAMPLES     := $(patsubst examples/%.c,$(BUILD)/%,$(wildcard examples/*.c)) $(FOLDERS:%=$(BUILD)/%)
 parts         = $(patsubst %.c,$(BUILD)/%.o,$(filter-out %/main.c,$(wildcard examples/$(1)/*.c)))
-PART_OBJECTS := $(foreach f,$(FOLDERS),$(call parts,$(f)))
+COMMON_PARTS := $(foreach f,$(COMMON),$(call parts,$(f)))
+PART_OBJECTS := $(foreach f,$(FOLDERS),$(call parts,$(f))) $(COMMON_PARTS)
 LESSONS      := $(filter $(BUILD)/lesson%,$(EXAMPLES))
 
 TEST_OBJECTS := $(patsubst %.c,$(BUILD)/%.o,$(wildcard tests/*.c))
@@ -94,7 +96,7 @@ $(BUILD)/%: $(BUILD)/examples/%.o $(LIBRARY)
 	$(CC) $(CFLAGS_) $^ -o $@ $(LDLIBS_)
 
 define folder_rule
-$(BUILD)/$(1): $(BUILD)/examples/$(1)/main.o $(call parts,$(1)) $(LIBRARY)
+$(BUILD)/$(1): $(BUILD)/examples/$(1)/main.o $(call parts,$(1)) $(COMMON_PARTS) $(LIBRARY)
 	$$(CC) $$(CFLAGS_) $$^ -o $$@ $$(LDLIBS_)
 endef
 $(foreach f,$(FOLDERS),$(eval $(call folder_rule,$(f))))
@@ -126,6 +128,7 @@ test: $(BUILD)/test_heed $(EXAMPLES)
 	$(BUILD)/custom_op > /dev/null
 	$(BUILD)/custom_module > /dev/null
 	sh tests/outputs.sh $(BUILD)
+	sh tests/notebooks.sh
 
 test-isas: $(BUILD)/test_heed $(EXAMPLES)
 	@for isa in $(ISAS); do \

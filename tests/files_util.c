@@ -164,16 +164,43 @@ heed_tensor *of_all_bits(heed_shape shape, heed_dtype dtype)
     return x;
 }
 
+void expect_error_of_file(heed_status status, const char *function, const char *words)
+{
+    char start[600];
+    snprintf(start, sizeof start, "%s: %s: ", function, in_folder("file"));
+    expect_error(status, words);
+    ck_assert_msg(strncmp(heed_error_message(), start, strlen(start)) == 0, "\"%s\" is not of %s",
+                  heed_error_message(), start);
+}
+
+int damage_every_byte(bool (*reads)(void), int *size)
+{
+    size_t bytes_size;
+    int taken = 0;
+    char *bytes = read_bytes(in_folder("file"), &bytes_size);
+    const int fd = open(in_folder("file"), O_WRONLY);
+    for (size_t i = 0; i < bytes_size; i++) {
+        for (int change = 1; change < 256; change++) {
+            const char damaged = (char)(bytes[i] ^ change);
+            ck_assert_int_eq(pwrite(fd, &damaged, 1, (off_t)i), 1);
+            taken += reads();
+        }
+        ck_assert_int_eq(pwrite(fd, &bytes[i], 1, (off_t)i), 1);
+    }
+    close(fd);
+    free(bytes);
+    ck_assert(reads());
+    *size = (int)bytes_size;
+    return taken;
+}
+
 void expect_same_bits(heed_tensor *a, heed_tensor *b)
 {
     expect_no_error();
     ck_assert_ptr_nonnull(a);
     ck_assert_ptr_nonnull(b);
     ck_assert_int_eq(a->dtype, b->dtype);
-    ck_assert_int_eq(a->ndim, b->ndim);
-    for (int i = 0; i < a->ndim; i++) {
-        ck_assert_int_eq(a->shape[i], b->shape[i]);
-    }
+    ck_assert(heed_same_shape(a, b));
     const size_t size = (size_t)a->numel * heed_dtype_size(a->dtype);
     char *bits = malloc(size + 1), *other = malloc(size + 1);
     heed_copy_out(a, bits, a->numel);

@@ -33,6 +33,21 @@ void expect_same_files(const char *path, const char *other);
  * zeros behind it. */
 void write_header(const char *path, const char *header, size_t size, size_t data);
 
+/* Files that are refused: a header, how many bytes follow it, and what the reader says of it. */
+typedef struct refused_header {
+    const char *header;
+    size_t data;
+    const char *words;
+} refused_header;
+
+/* expect_error_of_file: an error as expect_error has it, which begins with the function and the path of
+ * `file` in that folder. */
+void expect_error_of_file(heed_status status, const char *function, const char *words);
+
+/* damage_every_byte: calls `reads` with each byte of `file` changed into each of the 255 others, and in
+ * the end with none; returns how often it said that it could, and how many bytes there are. */
+int damage_every_byte(bool (*reads)(void), int *size);
+
 /* save_one, load_one: one tensor, named "x". */
 void save_one(const char *path, heed_tensor *x);
 heed_tensor *load_one(const char *path, const char *name);

@@ -15,7 +15,7 @@
     X(ops) X(parity) X(gradients) X(engine) X(misuse)                                              \
     X(nn) X(layers) X(attention) X(cross_attention) X(multihead) X(transformer) X(masks)           \
     X(optim) X(files) X(golden)                                                                    \
-    X(toy) X(char_gpt) X(text) X(options) X(next_token) X(pictures)
+    X(toy) X(char_gpt) X(text) X(flags) X(options) X(next_token) X(pictures)
 /* clang-format on */
 #define DECLARE(name) Suite *name##_suite(void);
 SUITES(DECLARE)

@@ -5,6 +5,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "examples/common/paths.h"
 #include "examples/next_token/job.h"
 #include "examples/next_token/saved.h"
 #include "examples/next_token/write.h"
@@ -294,17 +295,17 @@ END_TEST
 
 START_TEST(test_paths)
 {
-    saved_check_path("--save", path_of_test, false);
-    saved_check_path("--plot", "/dev/null", true);
+    path_check("--save", path_of_test, false);
+    path_check("--plot", "/dev/null", true);
     expect_no_error();
     ck_assert_int_eq(access(path_of_test, F_OK), 0);
     unlink(path_of_test);
-    saved_check_path("--save", path_of_test, false);
+    path_check("--save", path_of_test, false);
     expect_no_error();
     ck_assert_int_ne(access(path_of_test, F_OK), 0); /* nothing is left of the attempt */
     static const char *const bad[] = {"", "/", "/no/such/file", "/dev/null/file", "/dev/null"};
     for (int i = 0; i < 5; i++) {
-        saved_check_path("--save", bad[i], false);
+        path_check("--save", bad[i], false);
         expect_error(HEED_ERR_VALUE, "--save: cannot write ");
     }
 }
@@ -319,13 +320,13 @@ START_TEST(test_places)
     *strrchr(folder, '/') = '\0';
     snprintf(detour, sizeof detour, "%s/.%s", folder, path_of_test + strlen(folder));
     for (int there = 1; there >= 0; there--) {
-        ck_assert(saved_same_path(path_of_test, detour));
-        ck_assert(!saved_same_path(path_of_test, link));
+        ck_assert(path_same(path_of_test, detour));
+        ck_assert(!path_same(path_of_test, link));
         ck_assert_int_eq(symlink(strrchr(path_of_test, '/') + 1, link), 0);
-        saved_check_path("--save", link, false);
+        path_check("--save", link, false);
         expect_no_error();
-        ck_assert(saved_same_path(detour, link) && saved_same_path(link, link));
-        ck_assert(!saved_same_path(link, NULL) && !saved_same_path(link, "/no/such/file"));
+        ck_assert(path_same(detour, link) && path_same(link, link));
+        ck_assert(!path_same(link, NULL) && !path_same(link, "/no/such/file"));
         unlink(link);
         unlink(path_of_test);
     }
@@ -333,7 +334,7 @@ START_TEST(test_places)
     for (int i = 0; i < 3; i++) {
         snprintf(link, sizeof link, "%s/heed-loop.link", folder);
         ck_assert_int_eq(symlink(lost[i], link), 0);
-        saved_check_path("--save", link, false);
+        path_check("--save", link, false);
         expect_error(HEED_ERR_VALUE, "--save: cannot write ");
         unlink(link);
     }

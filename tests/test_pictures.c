@@ -4,8 +4,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "examples/common/progress.h"
 #include "examples/next_token/plot.h"
-#include "examples/next_token/progress.h"
 #include "tests/next_token_util.h"
 
 Suite *pictures_suite(void);

@@ -216,6 +216,23 @@ START_TEST(at_reads_any_element_of_any_layout)
 }
 END_TEST
 
+/* Whatever the strides; with as many elements in other dims, or other elements in as many dims, not. */
+START_TEST(shapes_are_told_apart)
+{
+    heed_tensor *x = heed_zeros(HEED_SHAPE(2, 3), HEED_F32);
+    ck_assert(heed_has_shape(x, &HEED_SHAPE(2, 3)));
+    ck_assert(heed_same_shape(x, heed_transpose(heed_zeros(HEED_SHAPE(3, 2), HEED_I64), 0, 1)));
+    ck_assert(heed_has_shape(heed_zeros(HEED_SCALAR, HEED_F32), &HEED_SCALAR));
+    const heed_shape others[] = {HEED_SHAPE(3, 2),   HEED_SHAPE(2, 4), HEED_SHAPE(1, 3),
+                                 HEED_SHAPE(2),      HEED_SHAPE(6),    HEED_SHAPE(2, 3, 1),
+                                 HEED_SHAPE(1, 2, 3)};
+    for (int i = 0; i < 7; i++) {
+        ck_assert(!heed_has_shape(x, &others[i]));
+        ck_assert(!heed_same_shape(x, heed_zeros(others[i], HEED_F32)));
+    }
+}
+END_TEST
+
 START_TEST(item_reads_the_one_element)
 {
     for (heed_dtype dtype = 0; dtype < HEED_DTYPES; dtype++) {
@@ -277,6 +294,7 @@ Suite *tensor_suite(void)
     TCase *read = heed_case(suite, "read");
     tcase_add_test(read, size_counts_from_both_ends);
     tcase_add_test(read, at_reads_any_element_of_any_layout);
+    tcase_add_test(read, shapes_are_told_apart);
     tcase_add_test(read, item_reads_the_one_element);
     tcase_add_test(read, dtypes_have_names_and_sizes);
     tcase_add_test(read, isa_is_the_one_that_was_asked_for);

@@ -1,10 +1,10 @@
-/* Texts as next_token reads them: UTF-8, files, tokens, joining, vocabularies. */
+/* Texts as the programs read them: UTF-8, files, tokens, joining, vocabularies. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
-#include "examples/next_token/vocabulary.h"
+#include "examples/common/vocabulary.h"
 #include "tests/test_util.h"
 
 Suite *text_suite(void);

@@ -5,6 +5,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "examples/common/paths.h"
 #include "examples/next_token/saved.h"
 
 enum { MEASURED = 128 }; /* pieces of a text that the held-out loss is taken over, at most */
@@ -136,29 +137,15 @@ static void take_prompt(job *j)
 
 /* ---- outputs and memory ---- */
 
-/* One file cannot be both, but for a model that is loaded and saved. */
 static void check_outputs(const options *o)
 {
-    const struct {
-        const char *flag, *path;
-        bool written, device;
-    } files[] = {{"--text", o->text, false, false},
-                 {"--load", o->load, false, false},
-                 {"--save", o->save, true, false},
-                 {"--logits", o->logits, true, false},
-                 {"--plot", o->plot, true, true}};
-    for (int i = 0; i < 5; i++) {
-        if (files[i].written && files[i].path != NULL) {
-            saved_check_path(files[i].flag, files[i].path, files[i].device);
-        }
-        for (int j = 0; j < i && files[i].written; j++) {
-            if (saved_same_path(files[i].path, files[j].path) &&
-                !(files[i].path == o->save && files[j].path == o->load)) {
-                heed_fail(HEED_ERR_VALUE, "%s is %s: one file cannot be both", files[i].flag,
-                          files[j].flag);
-            }
-        }
-    }
+    const path_use files[] = {
+        {.flag = "--text", .path = o->text},
+        {.flag = "--load", .path = o->load},
+        {.flag = "--save", .path = o->save, .written = true, .replaces = "--load"},
+        {.flag = "--logits", .path = o->logits, .written = true},
+        {.flag = "--plot", .path = o->plot, .written = true, .device = true}};
+    path_check_all(files, sizeof files / sizeof *files);
 }
 
 /* The memory of this machine; systems give away more than they have, and then end the program. */

@@ -2,11 +2,11 @@
 #ifndef HEED_NEXT_TOKEN_JOB_H
 #define HEED_NEXT_TOKEN_JOB_H
 
+#include "examples/common/vocabulary.h"
 #include "examples/next_token/model.h"
 #include "examples/next_token/options.h"
 #include "examples/next_token/toy.h"
 #include "examples/next_token/train.h"
-#include "examples/next_token/vocabulary.h"
 
 typedef struct job {
     options options; /* complete */

@@ -3,20 +3,20 @@
  *
  *     build/next_token [--text FILE] [--FLAG VALUE] ...        build/next_token --help
  */
-#include <errno.h>
-#include <fcntl.h>
 #include <math.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
-#include "examples/next_token/interrupt.h"
+#include "examples/common/console.h"
+#include "examples/common/interrupt.h"
+#include "examples/common/progress.h"
 #include "examples/next_token/job.h"
 #include "examples/next_token/plot.h"
-#include "examples/next_token/progress.h"
 #include "examples/next_token/saved.h"
 #include "examples/next_token/write.h"
+
+static const char program[] = "next_token";
+static const char needs_less[] = "--batch, --context or --d-model";
 
 /* ---- while it trains ---- */
 
@@ -185,18 +185,7 @@ static heed_status keep(const watcher *w)
     return heed_error_pending();
 }
 
-/* ---- standard output ---- */
-
-static int output_error; /* errno of the first write that failed */
-
-static bool flush_output(void)
-{
-    errno = 0;
-    if (output_error == 0 && (fflush(stdout) != 0 || ferror(stdout))) {
-        output_error = errno != 0 ? errno : EIO;
-    }
-    return output_error == 0;
-}
+/* ---- all together ---- */
 
 static heed_status run(const job *j, const toy_language *language)
 {
@@ -206,7 +195,7 @@ static heed_status run(const job *j, const toy_language *language)
     if (toy) {
         show_before(j, language);
     }
-    if (!flush_output() && j->options.save == NULL && j->options.logits == NULL &&
+    if (!console_flush() && j->options.save == NULL && j->options.logits == NULL &&
         j->options.plot == NULL) {
         return HEED_OK; /* nobody is there to see the rest */
     }
@@ -228,55 +217,18 @@ static heed_status run(const job *j, const toy_language *language)
     return heed_error_pending();
 }
 
-/* ---- the ends ---- */
-
-/* The pending error in one line, whatever stands in the names of files. The library's way out of a
- * lack of memory is none for those who only use the program. */
-static int complain(int status)
-{
-    const bool memory = heed_error() == HEED_ERR_MEMORY;
-    const char *message = heed_error_message(), *way_out = memory ? strstr(message, "; ") : NULL;
-    fputs("next_token: ", stderr);
-    for (const char *c = message; *c != '\0' && c != way_out; c++) {
-        fputc((unsigned char)*c < ' ' || *c == 0x7F ? '?' : *c, stderr);
-    }
-    fputs(memory ? "; a smaller --batch, --context or --d-model needs less" : "", stderr);
-    fputs(status == 2 ? "; try --help\n" : "\n", stderr);
-    return status;
-}
-
-/* A file of ours must not get the number of a standard stream that was closed, and what is printed
- * with it. These are open the wrong way round, so that using them still fails. */
-static void hold_streams(void)
-{
-    for (int fd = 0; fd <= 2; fd++) {
-        if (fcntl(fd, F_GETFD) < 0) {
-            open("/dev/null", fd == 0 ? O_WRONLY : O_RDONLY); /* gets the lowest that is free */
-        }
-    }
-}
-
-/* All that was written must have arrived; a reader who has gone away knows why. */
-static int finish(void)
-{
-    if (!flush_output() && output_error != EPIPE) {
-        fprintf(stderr, "next_token: standard output: %s\n", strerror(output_error));
-    }
-    return output_error == 0 ? EXIT_SUCCESS : EXIT_FAILURE;
-}
-
 int main(int argc, char **argv)
 {
     static toy_language language; /* too large for a stack */
     job j = {.task = TASK_TOY};
-    hold_streams();
+    console_hold();
     if (*heed_isa() == '\0') {
-        return complain(1); /* HEED_ISA asks for what there is not */
+        return console_complain(program, needs_less, 1); /* HEED_ISA asks for what there is not */
     }
     const options o = options_read(argc, argv);
     if (o.help) {
         options_help(stdout);
-        return finish();
+        return console_finish(program);
     }
     /* Until the training begins, what is wrong is wrong with what was asked for. */
     const bool ready = !heed_error_pending() && job_prepare(&j, &o, &language) == HEED_OK;
@@ -286,7 +238,7 @@ int main(int argc, char **argv)
     const heed_status error = heed_error_pending();
     job_free(&j);
     if (error != HEED_OK) {
-        return complain(ready || error == HEED_ERR_MEMORY ? 1 : 2);
+        return console_complain(program, needs_less, ready || error == HEED_ERR_MEMORY ? 1 : 2);
     }
-    return finish();
+    return console_finish(program);
 }

@@ -1,69 +1,53 @@
-/* The command line: one table of flags, from which the struct, the reader and --help are made. */
+/* What can be asked of next_token: the table of its flags. */
 #ifndef HEED_NEXT_TOKEN_OPTIONS_H
 #define HEED_NEXT_TOKEN_OPTIONS_H
 
-#include <stdbool.h>
-#include <stdint.h>
 #include <stdio.h>
 
-#include "heed.h"
+#include "examples/common/flags.h"
 
 /* What is learnt, for the defaults. */
 typedef enum options_task { TASK_TOY, TASK_CHAR, TASK_WORD, TASKS } options_task;
 
-/* Kinds: WHOLE and REAL are numbers from low to high, ABOVE is a number above low; CHOICE is the
- * place of the value among those of its list. Defaults: of the toy, by character, by word. */
+/* Defaults: of the toy, by character, by word. */
 /* clang-format off */
 #define OPTIONS(X)                                                                                 \
-    X(STRING, text,        "FILE",      0, 0,         0,    0,    0,                               \
+    X(STRING, text,        "FILE",      0, 0,         (0, 0, 0),                                   \
       "train on this text, UTF-8; without it on the toy's sentences")                              \
-    X(CHOICE, level,       "char|word", 0, 1,         0,    0,    1,                               \
+    X(CHOICE, level,       "char|word", 0, 1,         (0,    0,    1),                             \
       "a token of the text is a character (default) or a word")                                    \
-    X(WHOLE,  steps,       "N",         0, 1e9,       2000, 2000, 800,                             \
+    X(WHOLE,  steps,       "N",         0, 1e9,       (2000, 2000, 800),                           \
       "steps of training")                                                                         \
-    X(ABOVE,  lr,          "X",         0, 10,        2e-2, 5e-3, 1e-2,                            \
+    X(ABOVE,  lr,          "X",         0, 10,        (2e-2, 5e-3, 1e-2),                          \
       "learning rate; it rises over the first tenth, falls over the last three")                   \
-    X(WHOLE,  d_model,     "N",         1, 4096,      32,   128,  64,                              \
+    X(WHOLE,  d_model,     "N",         1, 4096,      (32,   128,  64),                            \
       "numbers that stand for a token")                                                            \
-    X(WHOLE,  heads,       "N",         1, 16,        1,    8,    4,                               \
+    X(WHOLE,  heads,       "N",         1, 16,        (1,    8,    4),                             \
       "1: SelfAttention; 2: MultiHead, each of d-model; more of them share d-model")               \
-    X(WHOLE,  context,     "N",         1, 4096,      11,   32,   32,                              \
+    X(WHOLE,  context,     "N",         1, 4096,      (11,   32,   32),                            \
       "tokens that the model looks back at, at most")                                              \
-    X(WHOLE,  batch,       "N",         1, 4096,      32,   32,   4,                               \
+    X(WHOLE,  batch,       "N",         1, 4096,      (32,   32,   4),                             \
       "pieces of text in a step")                                                                  \
-    X(WHOLE,  seed,        "N",         0, INT64_MAX, 0,    0,    0,                               \
+    X(WHOLE,  seed,        "N",         0, INT64_MAX, (0,    0,    0),                             \
       "of weights, batches and what is written; which sentences the toy holds out")                \
-    X(STRING, load,        "FILE",      0, 0,         0,    0,    0,                               \
+    X(STRING, load,        "FILE",      0, 0,         (0, 0, 0),                                   \
       "go on from a saved model; with --steps 0 only ask it")                                      \
-    X(STRING, save,        "FILE",      0, 0,         0,    0,    0,                               \
+    X(STRING, save,        "FILE",      0, 0,         (0, 0, 0),                                   \
       "write the trained model there, as safetensors")                                             \
-    X(STRING, prompt,      "TEXT",      0, 0,         0,    0,    0,                               \
+    X(STRING, prompt,      "TEXT",      0, 0,         (0, 0, 0),                                   \
       "let the model write on after this")                                                         \
-    X(WHOLE,  length,      "N",         0, 1000000,   12,   500,  100,                             \
+    X(WHOLE,  length,      "N",         0, 1000000,   (12,   500,  100),                           \
       "tokens that it writes, at most")                                                            \
-    X(REAL,   temperature, "X",         0, 100,       0,    0.8,  0.8,                             \
+    X(REAL,   temperature, "X",         0, 100,       (0,    0.8,  0.8),                           \
       "0: the likeliest token; 1: drawn by its chances; between: drawn, but safer")                \
-    X(STRING, logits,      "FILE",      0, 0,         0,    0,    0,                               \
+    X(STRING, logits,      "FILE",      0, 0,         (0, 0, 0),                                   \
       "write what it foresees at each token of the prompt there, as numpy's .npy")                 \
-    X(STRING, plot,        "FILE",      0, 0,         0,    0,    0,                               \
+    X(STRING, plot,        "FILE",      0, 0,         (0, 0, 0),                                   \
       "draw the losses and the attention of each head there, as SVG")
 /* clang-format on */
 
-#define OPTIONS_TYPE_STRING const char *
-#define OPTIONS_TYPE_CHOICE int64_t
-#define OPTIONS_TYPE_WHOLE  int64_t
-#define OPTIONS_TYPE_REAL   double
-#define OPTIONS_TYPE_ABOVE  double
-
 typedef struct options {
-#define FIELD(kind, field, ...) OPTIONS_TYPE_##kind field;
-    OPTIONS(FIELD)
-#undef FIELD
-    struct {
-#define FIELD(kind, field, ...) bool field;
-        OPTIONS(FIELD)
-#undef FIELD
-    } given;
+    FLAG_FIELDS(OPTIONS);
     bool help;
 } options;
 

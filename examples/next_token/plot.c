@@ -5,7 +5,7 @@
 #include <math.h>
 #include <string.h>
 
-#include "examples/next_token/text.h"
+#include "examples/common/text.h"
 
 enum {
     WIDTH = 960,

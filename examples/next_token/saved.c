@@ -1,28 +1,13 @@
-/* Models in files, and whether there may be one. */
+/* Models in files. */
 #include "examples/next_token/saved.h"
 
-#include <errno.h>
-#include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
-#include <unistd.h>
+
+#include "examples/common/flags.h"
 
 static const char format[] = "heed next_token 1";
 static const char *const tasks[TASKS] = {"toy", "char", "word"};
-
-/* Library functions name themselves in messages; a user knows only the flag. */
-static heed_status name_flag(const char *flag, heed_status status)
-{
-    char message[8192];
-    if (heed_error_pending() != HEED_OK && status != HEED_ERR_MEMORY) {
-        heed_error();
-        snprintf(message, sizeof message, "%s", heed_error_message());
-        const char *colon = strstr(message, ": ");
-        heed_fail(status, "%s: %s", flag, colon != NULL ? colon + 2 : message);
-    }
-    return heed_error_pending();
-}
 
 /* ---- reading ---- */
 
@@ -66,7 +51,7 @@ saved_model saved_read(const char *path)
     saved_model saved = {.task = TASK_TOY};
     heed_safetensors *file = heed_safetensors_open(path);
     if (file == NULL) {
-        name_flag("--load", HEED_ERR_VALUE);
+        flags_blame("--load", HEED_ERR_VALUE);
         return saved;
     }
     read_about(&saved, file, path);
@@ -77,7 +62,7 @@ saved_model saved_read(const char *path)
 heed_status saved_load(const char *path, struct token_model *m)
 {
     heed_load_state_dict(m, path, (heed_load_options){0});
-    return name_flag("--load", HEED_ERR_VALUE);
+    return flags_blame("--load", HEED_ERR_VALUE);
 }
 
 /* ---- writing ---- */
@@ -95,7 +80,7 @@ heed_status saved_write(const char *path, struct token_model *m, options_task ta
         {"heads", heads},   {"vocabulary", words.bytes}, {NULL, NULL}};
     heed_save_state_dict(m, path, about);
     text_free(&words);
-    return name_flag("--save", HEED_ERR_FILE);
+    return flags_blame("--save", HEED_ERR_FILE);
 }
 
 heed_status saved_write_logits(const char *path, struct token_model *m, const int64_t *tokens,
@@ -105,131 +90,5 @@ heed_status saved_write_logits(const char *path, struct token_model *m, const in
     heed_scope_begin_no_grad(&scope);
     heed_save_npy(model_forward(m, heed_from_i64(tokens, HEED_SHAPE(count))), path);
     heed_scope_end(&scope);
-    return name_flag("--logits", HEED_ERR_FILE);
-}
-
-/* ---- is there a way to write? ---- */
-
-enum { MOST_LINKS = 40, LONGEST_PATH = 4096 };
-
-/* Where a file lies, or would lie, at the end of all links. */
-typedef struct place {
-    char path[LONGEST_PATH];
-    struct stat at; /* if it is there */
-    bool exists;
-} place;
-
-/* Puts `name` into the folder of the path, or in its place if it is absolute. */
-static bool step_to(char path[LONGEST_PATH], const char *name)
-{
-    const char *slash = *name == '/' ? NULL : strrchr(path, '/');
-    const size_t folder = slash != NULL ? (size_t)(slash + 1 - path) : 0;
-    if (folder + strlen(name) >= LONGEST_PATH) {
-        errno = ENAMETOOLONG;
-        return false;
-    }
-    strcpy(path + folder, name);
-    return true;
-}
-
-/* False: errno says why there is no such place. */
-static bool find_place(const char *path, place *p)
-{
-    char link[LONGEST_PATH];
-    p->exists = false;
-    *p->path = '\0';
-    if (*path == '\0' || !step_to(p->path, path)) {
-        errno = *path == '\0' ? ENOENT : errno;
-        return false;
-    }
-    for (int i = 0; i < MOST_LINKS; i++) {
-        const ssize_t length = readlink(p->path, link, sizeof link - 1);
-        if (length < 0) { /* no link, or nothing there yet */
-            p->exists = stat(p->path, &p->at) == 0;
-            return p->exists || errno == ENOENT;
-        }
-        link[length] = '\0';
-        if (!step_to(p->path, link)) {
-            return false;
-        }
-    }
-    errno = ELOOP;
-    return false;
-}
-
-/* The folder that a path names a file of. */
-static bool stat_folder(const char *path, struct stat *at)
-{
-    char folder[LONGEST_PATH];
-    strcpy(folder, path);
-    char *slash = strrchr(folder, '/');
-    if (slash != NULL) {
-        slash[1] = '\0';
-    }
-    return stat(slash != NULL ? folder : ".", at) == 0;
-}
-
-static const char *name_in(const char *path)
-{
-    const char *slash = strrchr(path, '/');
-    return slash != NULL ? slash + 1 : path;
-}
-
-bool saved_same_path(const char *a, const char *b)
-{
-    place first, second;
-    struct stat one, other;
-    if (a == NULL || b == NULL || !find_place(a, &first) || !find_place(b, &second) ||
-        first.exists != second.exists) {
-        return false;
-    }
-    if (first.exists) {
-        return S_ISREG(first.at.st_mode) && first.at.st_dev == second.at.st_dev &&
-               first.at.st_ino == second.at.st_ino;
-    }
-    return strcmp(name_in(first.path), name_in(second.path)) == 0 &&
-           stat_folder(first.path, &one) && stat_folder(second.path, &other) &&
-           one.st_dev == other.st_dev && one.st_ino == other.st_ino;
-}
-
-static heed_status refuse(const char *flag, const char *path, const char *why)
-{
-    return heed_fail(HEED_ERR_VALUE, "%s: cannot write %s: %s", flag, path, why);
-}
-
-/* Makes a file beside the place, and takes it away. */
-static heed_status try_folder(const char *flag, const char *path, const place *p)
-{
-    char beside[LONGEST_PATH + 32];
-    snprintf(beside, sizeof beside, "%s.tmp-%ld", p->path, (long)getpid());
-    const int file = open(beside, O_WRONLY | O_CREAT | O_EXCL, 0666);
-    if (file < 0 && errno != EEXIST) {
-        return refuse(flag, path, strerror(errno));
-    }
-    if (file >= 0) {
-        close(file);
-        unlink(beside);
-    }
-    return HEED_OK;
-}
-
-heed_status saved_check_path(const char *flag, const char *path, bool device)
-{
-    place p;
-    if (heed_error_pending()) {
-        return heed_error_pending();
-    }
-    if (!find_place(path, &p)) {
-        return refuse(flag, path, strerror(errno));
-    }
-    if (!p.exists) {
-        return try_folder(flag, path, &p);
-    }
-    if (S_ISDIR(p.at.st_mode) || (!S_ISREG(p.at.st_mode) && !device)) {
-        return refuse(flag, path, S_ISDIR(p.at.st_mode) ? "it is a directory" : "it is no file");
-    }
-    if (access(p.path, W_OK) != 0) {
-        return refuse(flag, path, strerror(errno));
-    }
-    return device ? HEED_OK : try_folder(flag, path, &p);
+    return flags_blame("--logits", HEED_ERR_FILE);
 }

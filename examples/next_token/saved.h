@@ -2,9 +2,9 @@
 #ifndef HEED_NEXT_TOKEN_SAVED_H
 #define HEED_NEXT_TOKEN_SAVED_H
 
+#include "examples/common/vocabulary.h"
 #include "examples/next_token/model.h"
 #include "examples/next_token/options.h"
-#include "examples/next_token/vocabulary.h"
 
 /* All that makes a model but its parameters. */
 typedef struct saved_model {
@@ -26,14 +26,5 @@ heed_status saved_write(const char *path, struct token_model *m, options_task ta
  * model's context, as a .npy file. */
 heed_status saved_write_logits(const char *path, struct token_model *m, const int64_t *tokens,
                                int64_t count);
-
-/* saved_check_path: could a file be written there? Found out before the training, by making one and
- * taking it away. `device`: something that is no file is fine too. `flag` is for the message.
- * HEED_ERR_VALUE: no. */
-heed_status saved_check_path(const char *flag, const char *path, bool device);
-
-/* saved_same_path: would both be one file? Links are followed, and neither need be there yet. NULL
- * is no file. */
-bool saved_same_path(const char *a, const char *b);
 
 #endif

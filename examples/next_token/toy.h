@@ -4,9 +4,9 @@
 
 #include <stdio.h>
 
+#include "examples/common/vocabulary.h"
 #include "examples/next_token/toy_language.h"
 #include "examples/next_token/train.h"
-#include "examples/next_token/vocabulary.h"
 
 /* toy_vocabulary: the words with their numbers in the language; no <unknown>. */
 vocabulary toy_vocabulary(const toy_language *language);

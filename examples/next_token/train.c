@@ -4,7 +4,7 @@
 #include <math.h>
 #include <string.h>
 
-#include "examples/next_token/progress.h"
+#include "examples/common/progress.h"
 
 /* The settings that need no flag: they train the toy's 1, 2 and 4 heads alike, and texts too. */
 static const double eps = 1e-4, weight_decay = 0.1;

@@ -5,7 +5,8 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "examples/next_token/interrupt.h"
+#include "examples/common/console.h"
+#include "examples/common/interrupt.h"
 
 /* The largest logit. */
 static int64_t likeliest(heed_tensor *logits, int64_t never)
@@ -50,29 +51,12 @@ int64_t write_choose(heed_tensor *logits, double temperature, int64_t never)
     return best; /* what rounding leaves over */
 }
 
-/* Control characters, but the ends of lines and tabs, could command a terminal. */
-static void put(FILE *stream, const char *bytes, size_t length, bool terminal)
-{
-    for (size_t at = 0; at < length;) {
-        uint32_t code = 0;
-        const int step = utf8_length(bytes + at, length - at, &code);
-        const bool control =
-            (code < ' ' && code != '\n' && code != '\t') || (code >= 0x7F && code < 0xA0);
-        if (terminal && control) {
-            fputc('?', stream);
-        } else {
-            fwrite(bytes + at, 1, (size_t)step, stream);
-        }
-        at += (size_t)step;
-    }
-}
-
 static void put_token(FILE *stream, const vocabulary *v, int64_t id, text_joint *joint,
                       bool terminal)
 {
     text_buffer joined = {.length = 0};
     text_join(&joined, v->level, joint, vocabulary_token(v, id));
-    put(stream, joined.bytes, joined.length, terminal);
+    console_put(stream, joined.bytes, joined.length, terminal);
     text_free(&joined);
 }
 
@@ -88,7 +72,7 @@ text_joint write_start(FILE *stream, const vocabulary *v, const token_list *toke
     const char *bytes = typed != NULL ? typed : joined.bytes;
     const size_t length = typed != NULL ? strlen(typed) : joined.length;
     if (length > 0 && !heed_error_pending()) {
-        put(stream, bytes, length, terminal);
+        console_put(stream, bytes, length, terminal);
         joint.tight = joint.tight || strchr(" \t\n", bytes[length - 1]) != NULL;
     }
     text_free(&joined);

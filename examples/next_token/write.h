@@ -4,8 +4,8 @@
 
 #include <stdio.h>
 
+#include "examples/common/vocabulary.h"
 #include "examples/next_token/model.h"
-#include "examples/next_token/vocabulary.h"
 
 typedef struct write_options {
     int64_t most;       /* tokens */

@@ -1,5 +1,5 @@
-/* What forwards share (internal to nn). They check before they compute, so that an error names the forward
- * that was called, and no operation inside it.
+/* What modules share (internal to nn). Forwards check before they compute, so that an error names the
+ * forward that was called, and no operation inside it.
  */
 #ifndef HEED_NN_CHECKS_H
 #define HEED_NN_CHECKS_H
@@ -27,6 +27,9 @@ heed_status heed_check_bool_mask(const char *function, const char *argument,
                                  const heed_tensor *mask);
 heed_status heed_check_block_mask(const char *function, const heed_tensor *block_mask,
                                   const heed_shape *scores);
+
+/* heed_check_not_negative: HEED_ERR_VALUE where a number is below 0, infinite or NaN. */
+heed_status heed_check_not_negative(const char *function, const char *argument, double number);
 
 /* heed_keep_weights: for modules with keep_weights: *kept becomes a detached copy of `weights`, or NULL
  * of NULL; what it was is let go. */

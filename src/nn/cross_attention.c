@@ -95,13 +95,13 @@ static heed_status check_encodings(const struct heed_cross_attention *m, const c
                                projection->weight->dtype);
 }
 
+/* Are all dims equal but the last two? */
 static bool same_batch(const heed_tensor *a, const heed_tensor *b)
 {
-    bool same = a->ndim == b->ndim;
-    for (int i = 0; same && i < a->ndim - 2; i++) {
-        same = a->shape[i] == b->shape[i];
-    }
-    return same;
+    heed_shape shape = heed_shape_of_tensor(a);
+    shape.size[shape.ndim - 2] = b->shape[b->ndim - 2];
+    shape.size[shape.ndim - 1] = b->shape[b->ndim - 1];
+    return heed_has_shape(b, &shape);
 }
 
 /* As many as there are keys, in each sentence. */
@@ -109,20 +109,17 @@ static heed_status check_padding(const heed_tensor *mask, const heed_tensor *enc
 {
     heed_shape keys = heed_shape_of_tensor(encodings_for_kv);
     keys.ndim--;
-    bool same = mask->ndim == keys.ndim;
-    for (int i = 0; same && i < keys.ndim; i++) {
-        same = mask->shape[i] == keys.size[i];
-    }
     if (heed_check_bool_mask(function, "key_padding_mask", mask) != HEED_OK) {
         return heed_error_pending();
     }
-    return same ? HEED_OK
-                : heed_fail(HEED_ERR_SHAPE,
-                            "%s: key_padding_mask %s; it must be %s: for each key of "
-                            "encodings_for_kv %s one",
-                            function, heed_shape_text(mask->ndim, mask->shape).text,
-                            heed_shape_text(keys.ndim, keys.size).text,
-                            heed_shape_text(encodings_for_kv->ndim, encodings_for_kv->shape).text);
+    return heed_has_shape(mask, &keys)
+               ? HEED_OK
+               : heed_fail(HEED_ERR_SHAPE,
+                           "%s: key_padding_mask %s; it must be %s: for each key of "
+                           "encodings_for_kv %s one",
+                           function, heed_shape_text(mask->ndim, mask->shape).text,
+                           heed_shape_text(keys.ndim, keys.size).text,
+                           heed_shape_text(encodings_for_kv->ndim, encodings_for_kv->shape).text);
 }
 
 static heed_status check(const struct heed_cross_attention *m, const heed_tensor *for_q,

@@ -63,26 +63,13 @@ static heed_status fail(const report *r, const heed_fit *fit)
 
 /* ---- comparing ---- */
 
-static bool same_shape(const heed_tensor *here, const heed_file_tensor *there)
-{
-    if (here->ndim != there->ndim) {
-        return false;
-    }
-    for (int i = 0; i < here->ndim; i++) {
-        if (here->shape[i] != there->shape[i]) {
-            return false;
-        }
-    }
-    return true;
-}
-
 static void compare(report *r, const char *name, const heed_tensor *here,
                     const heed_file_tensor *there)
 {
     const heed_text shown = heed_show_name(name);
-    if (!same_shape(here, there)) {
+    if (!heed_has_shape(here, &there->shape)) {
         mention(&r->different, "%s is %s there, %s here", shown.text,
-                heed_shape_text(there->ndim, there->shape).text,
+                heed_shape_text(there->shape.ndim, there->shape.size).text,
                 heed_shape_text(here->ndim, here->shape).text);
     } else if (here->dtype != there->dtype->as &&
                !(heed_is_float(here->dtype) && heed_is_float(there->dtype->as))) {
@@ -161,13 +148,11 @@ static heed_file_tensor in_list(heed_tensor_list list, int i)
         [HEED_I64] = {"i64", 64, HEED_I64, HEED_DECODE_COPY},
         [HEED_BOOL] = {"bool", 8, HEED_BOOL, HEED_DECODE_BOOL}};
     const heed_tensor *t = list.tensors[i];
-    heed_file_tensor seen = {.name = list.names[i],
-                             .dtype = &dtypes[t->dtype],
-                             .begin = i,
-                             .numel = t->numel,
-                             .ndim = t->ndim};
-    memcpy(seen.shape, t->shape, (size_t)t->ndim * sizeof *t->shape);
-    return seen;
+    return (heed_file_tensor){.name = list.names[i],
+                              .dtype = &dtypes[t->dtype],
+                              .begin = i,
+                              .numel = t->numel,
+                              .shape = heed_shape_of_tensor(t)};
 }
 
 static int by_name(const void *a, const void *b)

@@ -81,8 +81,9 @@ void *heed_module_ready(void *module);
 
 /* heed_add_parameter: registers a tensor to train: retains it, has gradients collected for it,
  * shares it between threads, and sets *field. heed_add_buffer: one that is saved but not trained.
- * heed_add_child: takes a module over and sets *field, which is any pointer to a module. Each may
- * be called with NULL for an error that is pending; then *field becomes NULL. No field: NULL.
+ * heed_add_child: takes a module over and sets *field, which is any pointer to a module; on error it
+ * frees it, but for a module that has an owner or holds this one. Each may be called with NULL for an
+ * error that is pending; then *field becomes NULL. No field: NULL.
  *
  * HEED_ERR_NULL: no module, name or value. HEED_ERR_VALUE: a name that is taken, or holds a '.', or
  * a child that has an owner or holds this module. */

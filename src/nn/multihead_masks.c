@@ -1,11 +1,36 @@
-/* The masks of nn.MultiheadAttention: are they of the right kinds and shapes, and what do they say
- * together? */
+/* The sizes and the masks of nn.MultiheadAttention: are the masks of the right kinds and shapes, and
+ * what do they say together? */
 #include "nn/multihead_masks.h"
 
 #include "autograd/elementwise.h"
 #include "autograd/shape.h"
 #include "nn/mask.h"
 #include "tensor/create.h"
+
+/* ---- sizes ---- */
+
+heed_sequences heed_sequences_of(const heed_tensor *x, bool batch_first)
+{
+    if (x->ndim < 3) {
+        return (heed_sequences){1, x->shape[0]};
+    }
+    return (heed_sequences){x->shape[batch_first ? 0 : 1], x->shape[batch_first ? 1 : 0]};
+}
+
+heed_multihead_sizes heed_multihead_sizes_of(const struct heed_multihead_attention *m,
+                                             const heed_tensor *query, const heed_tensor *key)
+{
+    const heed_sequences queries = heed_sequences_of(query, m->batch_first);
+    const bool batched = query->ndim == 3;
+    return (heed_multihead_sizes){.batch = queries.count,
+                                  .queries = queries.length,
+                                  .keys = heed_sequences_of(key, m->batch_first).length,
+                                  .added = (m->bias_k != NULL) + m->add_zero_attn,
+                                  .heads = m->num_heads,
+                                  .batched = batched,
+                                  .batch_first = m->batch_first || !batched,
+                                  .dtype = m->out_proj->weight->dtype};
+}
 
 /* ---- checks ---- */
 
@@ -20,15 +45,6 @@ static heed_status check_dtype(const char *function, const char *argument, const
     return HEED_OK;
 }
 
-static bool has_shape(const heed_tensor *t, heed_shape shape)
-{
-    bool same = t->ndim == shape.ndim;
-    for (int i = 0; same && i < shape.ndim; i++) {
-        same = t->shape[i] == shape.size[i];
-    }
-    return same;
-}
-
 static heed_status check_padding(const char *function, const char *name, const heed_tensor *mask,
                                  const heed_multihead_sizes *s)
 {
@@ -36,7 +52,7 @@ static heed_status check_padding(const char *function, const char *name, const h
     if (check_dtype(function, name, mask, s->dtype) != HEED_OK) {
         return heed_error_pending();
     }
-    return has_shape(mask, shape)
+    return heed_has_shape(mask, &shape)
                ? HEED_OK
                : heed_fail(HEED_ERR_SHAPE, "%s: %s %s; it must be %s, %s", function, name,
                            heed_shape_text(mask->ndim, mask->shape).text,
@@ -53,7 +69,7 @@ static heed_status check_attn_mask(const char *function, const char *name, const
     if (check_dtype(function, name, mask, s->dtype) != HEED_OK) {
         return heed_error_pending();
     }
-    return has_shape(mask, one) || has_shape(mask, all)
+    return heed_has_shape(mask, &one) || heed_has_shape(mask, &all)
                ? HEED_OK
                : heed_fail(HEED_ERR_SHAPE,
                            "%s: %s %s; it must be (L, S), %s, or (N num_heads, L, S), %s; "

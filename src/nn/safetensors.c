@@ -157,15 +157,13 @@ heed_tensor *heed_file_read(const char *function, const heed_safetensors *file,
                   heed_show_path(file->path).text, heed_show_name(tensor->name).text, dtype->name);
         return NULL;
     }
-    if (tensor->ndim > HEED_MAX_DIMS) {
+    if (tensor->shape.ndim > HEED_MAX_DIMS) {
         heed_fail(HEED_ERR_SHAPE, "%s: %s: '%s' has %d dims; a tensor has up to %d", function,
-                  heed_show_path(file->path).text, heed_show_name(tensor->name).text, tensor->ndim,
-                  HEED_MAX_DIMS);
+                  heed_show_path(file->path).text, heed_show_name(tensor->name).text,
+                  tensor->shape.ndim, HEED_MAX_DIMS);
         return NULL;
     }
-    heed_shape shape = {.ndim = tensor->ndim};
-    memcpy(shape.size, tensor->shape, sizeof shape.size);
-    heed_tensor *t = heed_empty(shape, dtype->as);
+    heed_tensor *t = heed_empty(tensor->shape, dtype->as);
     if (t == NULL) {
         return NULL;
     }

@@ -13,8 +13,7 @@ typedef struct heed_file_tensor {
     const heed_file_dtype *dtype;
     int64_t begin, end; /* in the data of the file */
     int64_t numel;
-    int64_t shape[HEED_MAX_DIMS];
-    int ndim; /* may be more than HEED_MAX_DIMS; then the shape is cut */
+    heed_shape shape; /* its ndim may be more than HEED_MAX_DIMS; then the sizes are cut */
 } heed_file_tensor;
 
 typedef struct heed_file_header {

@@ -100,9 +100,4 @@ heed_status heed_broadcast(const char *function, const heed_shape *a, const heed
 /* heed_broadcast_strides: t's strides seen in a larger shape: 0 where a dim is repeated. */
 void heed_broadcast_strides(const heed_tensor *t, int ndim, const int64_t *shape, int64_t *strides);
 
-bool heed_same_shape(const heed_tensor *a, const heed_tensor *b);
-
-/* heed_has_shape: is t of this shape? */
-bool heed_has_shape(const heed_tensor *t, const heed_shape *shape);
-
 #endif

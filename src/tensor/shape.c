@@ -183,14 +183,22 @@ void heed_broadcast_strides(const heed_tensor *t, int ndim, const int64_t *shape
     }
 }
 
-bool heed_same_shape(const heed_tensor *a, const heed_tensor *b)
-{
-    return a->ndim == b->ndim && memcmp(a->shape, b->shape, sizeof(int64_t) * a->ndim) == 0;
-}
-
 bool heed_has_shape(const heed_tensor *t, const heed_shape *shape)
 {
+    if (t == NULL || shape == NULL) {
+        heed_fail(HEED_ERR_NULL, "has_shape: t or shape is NULL");
+        return false;
+    }
     return t->ndim == shape->ndim && memcmp(t->shape, shape->size, sizeof *t->shape * t->ndim) == 0;
+}
+
+bool heed_same_shape(const heed_tensor *a, const heed_tensor *b)
+{
+    if (a == NULL || b == NULL) {
+        heed_fail(HEED_ERR_NULL, "same_shape: a or b is NULL");
+        return false;
+    }
+    return a->ndim == b->ndim && memcmp(a->shape, b->shape, sizeof *a->shape * a->ndim) == 0;
 }
 
 bool heed_is_expanded(const heed_tensor *t)

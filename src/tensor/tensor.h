@@ -131,6 +131,11 @@ typedef struct heed_text {
 } heed_text;
 heed_text heed_shape_text(int ndim, const int64_t *shape);
 
+/* heed_has_shape: is t of this shape? heed_same_shape: of the same one? False on error.
+ * HEED_ERR_NULL: as of the functions below, an argument is NULL. */
+bool heed_has_shape(const heed_tensor *t, const heed_shape *shape);
+bool heed_same_shape(const heed_tensor *a, const heed_tensor *b);
+
 /* heed_is_contiguous: do the elements lie in row-major order without gaps? */
 bool heed_is_contiguous(const heed_tensor *t);
 

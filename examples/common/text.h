@@ -3,8 +3,8 @@
  * By character a token is a code point. By word it is a word, a punctuation mark or the end of a
  * line; blanks only part tokens, and joining puts them where a reader expects them.
  */
-#ifndef HEED_NEXT_TOKEN_TEXT_H
-#define HEED_NEXT_TOKEN_TEXT_H
+#ifndef HEED_COMMON_TEXT_H
+#define HEED_COMMON_TEXT_H
 
 #include <stdbool.h>
 #include <stddef.h>

@@ -1,7 +1,7 @@
 /* How a text is cut into tokens, and how tokens are joined to a text. */
 #include <string.h>
 
-#include "examples/next_token/text.h"
+#include "examples/common/text.h"
 
 /* ---- kinds of characters ---- */
 

@@ -1,5 +1,5 @@
 /* The vocabulary: entries in the order of their numbers, and a hash table that finds them. */
-#include "examples/next_token/vocabulary.h"
+#include "examples/common/vocabulary.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -1,6 +1,6 @@
 /* Ctrl-C: the first one asks the program to finish, a second one ends it. */
-#ifndef HEED_NEXT_TOKEN_INTERRUPT_H
-#define HEED_NEXT_TOKEN_INTERRUPT_H
+#ifndef HEED_COMMON_INTERRUPT_H
+#define HEED_COMMON_INTERRUPT_H
 
 #include <stdbool.h>
 

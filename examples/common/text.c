@@ -1,5 +1,5 @@
 /* Texts: reading and checking a file. How a text is cut and joined stands in tokens.c. */
-#include "examples/next_token/text.h"
+#include "examples/common/text.h"
 
 #include <errno.h>
 #include <stdio.h>

@@ -1,5 +1,5 @@
 /* Progress: what fits into a line, and when it is shown. */
-#include "examples/next_token/progress.h"
+#include "examples/common/progress.h"
 
 #include <math.h>
 #include <stdarg.h>

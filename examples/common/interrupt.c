@@ -1,5 +1,5 @@
 /* Signals that ask the program to end. */
-#include "examples/next_token/interrupt.h"
+#include "examples/common/interrupt.h"
 
 #include <signal.h>
 #include <stddef.h>

@@ -1,8 +1,8 @@
 /* The vocabulary: which tokens there are, and the number of each. */
-#ifndef HEED_NEXT_TOKEN_VOCABULARY_H
-#define HEED_NEXT_TOKEN_VOCABULARY_H
+#ifndef HEED_COMMON_VOCABULARY_H
+#define HEED_COMMON_VOCABULARY_H
 
-#include "examples/next_token/text.h"
+#include "examples/common/text.h"
 
 enum { VOCABULARY_LIMIT = 8192, VOCABULARY_NONE = -1 };
 

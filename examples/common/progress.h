@@ -1,6 +1,6 @@
 /* How far a training is: a line that renews itself on a terminal, lines now and then elsewhere. */
-#ifndef HEED_NEXT_TOKEN_PROGRESS_H
-#define HEED_NEXT_TOKEN_PROGRESS_H
+#ifndef HEED_COMMON_PROGRESS_H
+#define HEED_COMMON_PROGRESS_H
 
 #include <stdbool.h>
 #include <stdint.h>

@@ -1,0 +1,160 @@
+/* Paths: links are followed to the place where a file lies or would lie, and that is looked at. */
+#include "examples/common/paths.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+enum { MOST_LINKS = 40, LONGEST_PATH = 4096 };
+
+/* ---- where a path leads ---- */
+
+/* Where a file lies, or would lie, at the end of all links. */
+typedef struct place {
+    char path[LONGEST_PATH];
+    struct stat at; /* if it is there */
+    bool exists;
+} place;
+
+/* Puts `name` into the folder of the path, or in its place if it is absolute. */
+static bool step_to(char path[LONGEST_PATH], const char *name)
+{
+    const char *slash = *name == '/' ? NULL : strrchr(path, '/');
+    const size_t folder = slash != NULL ? (size_t)(slash + 1 - path) : 0;
+    if (folder + strlen(name) >= LONGEST_PATH) {
+        errno = ENAMETOOLONG;
+        return false;
+    }
+    strcpy(path + folder, name);
+    return true;
+}
+
+/* False: errno says why there is no such place. */
+static bool find_place(const char *path, place *p)
+{
+    char link[LONGEST_PATH];
+    p->exists = false;
+    *p->path = '\0';
+    if (*path == '\0' || !step_to(p->path, path)) {
+        errno = *path == '\0' ? ENOENT : errno;
+        return false;
+    }
+    for (int i = 0; i < MOST_LINKS; i++) {
+        const ssize_t length = readlink(p->path, link, sizeof link - 1);
+        if (length < 0) { /* no link, or nothing there yet */
+            p->exists = stat(p->path, &p->at) == 0;
+            return p->exists || errno == ENOENT;
+        }
+        link[length] = '\0';
+        if (!step_to(p->path, link)) {
+            return false;
+        }
+    }
+    errno = ELOOP;
+    return false;
+}
+
+/* The folder that a path names a file of. */
+static bool stat_folder(const char *path, struct stat *at)
+{
+    char folder[LONGEST_PATH];
+    strcpy(folder, path);
+    char *slash = strrchr(folder, '/');
+    if (slash != NULL) {
+        slash[1] = '\0';
+    }
+    return stat(slash != NULL ? folder : ".", at) == 0;
+}
+
+static const char *name_in(const char *path)
+{
+    const char *slash = strrchr(path, '/');
+    return slash != NULL ? slash + 1 : path;
+}
+
+bool path_same(const char *a, const char *b)
+{
+    place first, second;
+    struct stat one, other;
+    if (a == NULL || b == NULL || !find_place(a, &first) || !find_place(b, &second) ||
+        first.exists != second.exists) {
+        return false;
+    }
+    if (first.exists) {
+        return S_ISREG(first.at.st_mode) && first.at.st_dev == second.at.st_dev &&
+               first.at.st_ino == second.at.st_ino;
+    }
+    return strcmp(name_in(first.path), name_in(second.path)) == 0 &&
+           stat_folder(first.path, &one) && stat_folder(second.path, &other) &&
+           one.st_dev == other.st_dev && one.st_ino == other.st_ino;
+}
+
+/* ---- is there a way to write? ---- */
+
+static heed_status refuse(const char *flag, const char *path, const char *why)
+{
+    return heed_fail(HEED_ERR_VALUE, "%s: cannot write %s: %s", flag, path, why);
+}
+
+/* Makes a file beside the place, and takes it away. */
+static heed_status try_folder(const char *flag, const char *path, const place *p)
+{
+    char beside[LONGEST_PATH + 32];
+    snprintf(beside, sizeof beside, "%s.tmp-%ld", p->path, (long)getpid());
+    const int file = open(beside, O_WRONLY | O_CREAT | O_EXCL, 0666);
+    if (file < 0 && errno != EEXIST) {
+        return refuse(flag, path, strerror(errno));
+    }
+    if (file >= 0) {
+        close(file);
+        unlink(beside);
+    }
+    return HEED_OK;
+}
+
+heed_status path_check(const char *flag, const char *path, bool device)
+{
+    place p;
+    if (heed_error_pending()) {
+        return heed_error_pending();
+    }
+    if (!find_place(path, &p)) {
+        return refuse(flag, path, strerror(errno));
+    }
+    if (!p.exists) {
+        return try_folder(flag, path, &p);
+    }
+    if (S_ISDIR(p.at.st_mode) || (!S_ISREG(p.at.st_mode) && !device)) {
+        return refuse(flag, path, S_ISDIR(p.at.st_mode) ? "it is a directory" : "it is no file");
+    }
+    if (access(p.path, W_OK) != 0) {
+        return refuse(flag, path, strerror(errno));
+    }
+    return device ? HEED_OK : try_folder(flag, path, &p);
+}
+
+/* ---- files that go together ---- */
+
+static bool replaces(const path_use *file, const path_use *other)
+{
+    return file->replaces != NULL && strcmp(file->replaces, other->flag) == 0;
+}
+
+heed_status path_check_all(const path_use *files, int count)
+{
+    for (int i = 0; i < count; i++) {
+        if (files[i].written && files[i].path != NULL) {
+            path_check(files[i].flag, files[i].path, files[i].device);
+        }
+        for (int j = 0; j < i && files[i].written; j++) {
+            if (path_same(files[i].path, files[j].path) && !replaces(&files[i], &files[j])) {
+                heed_fail(HEED_ERR_VALUE, "%s is %s: one file cannot be both", files[i].flag,
+                          files[j].flag);
+            }
+        }
+    }
+    return heed_error_pending();
+}

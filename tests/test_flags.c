@@ -1,0 +1,171 @@
+/* What programs share to be used: tables of flags, and what is shown on a terminal. */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "examples/common/console.h"
+#include "examples/common/flags.h"
+#include "tests/test_util.h"
+
+Suite *flags_suite(void);
+
+/* Two subcommands that share some flags; each has a table, a struct and defaults of its own. */
+/* clang-format off */
+#define MODEL(X)                                                                                   \
+    X(BARE,   model,  "FILE", 0, 0,  (0),      "the model")                                        \
+    X(SWITCH, no_cache, "",   0, 0,  (0),      "compute all anew")
+#define WRITE(X)                                                                                   \
+    MODEL(X)                                                                                       \
+    X(BARE,   prompt, "TEXT", 0, 0,  (0),      "what it goes on from")                             \
+    X(WHOLE,  length, "N",    0, 1e9, (1000000), "tokens that it writes")                          \
+    X(SWITCH, greedy, "",     0, 0,  (1),      "the likeliest token, always")
+#define MEASURE(X)                                                                                 \
+    MODEL(X)                                                                                       \
+    X(REAL,   share,  "X",    0, 1,  (0.1, 0.5), "how much of the text is looked at")
+/* clang-format on */
+
+typedef struct write_flags {
+    FLAG_FIELDS(WRITE);
+} write_flags;
+
+typedef struct measure_flags {
+    FLAG_FIELDS(MEASURE);
+} measure_flags;
+
+#define WRITE_ROW(kind, field, ...)   FLAG_ROW(write_flags, kind, field, __VA_ARGS__)
+#define MEASURE_ROW(kind, field, ...) FLAG_ROW(measure_flags, kind, field, __VA_ARGS__)
+static const flag_row write_rows[] = {WRITE(WRITE_ROW)};
+static const flag_row measure_rows[] = {MEASURE(MEASURE_ROW)};
+static const flag_table write_table = {.flags = write_rows, .count = 5, .hint = "quote the prompt"};
+static const char *const measure_sets[] = {"short", "long", NULL};
+static const flag_table measure_table = {.flags = measure_rows, .count = 3, .sets = measure_sets};
+
+enum { MOST = 8 };
+
+static bool read_list(const flag_table *table, void *into, const char *const list[MOST])
+{
+    char *argv[MOST + 1] = {(char *)"program"};
+    int argc = 1;
+    for (; argc <= MOST && list[argc - 1] != NULL; argc++) {
+        argv[argc] = (char *)list[argc - 1];
+    }
+    return flags_read(table, into, argc, argv);
+}
+
+static const struct {
+    const char *list[MOST];
+    const char *error; /* NULL: none */
+} rows[] = {
+    {{"m", "It was", "--greedy", "--length", "5"}, NULL},
+    {{"--greedy", "m", "--no-cache", "It was"}, NULL},
+    {{"-", "FILE"}, NULL}, /* what is bare has no name */
+    {{"m", "It", "was"}, "unexpected argument 'was'; quote the prompt"},
+    {{""}, "FILE: the name of the file is empty"},
+    {{"--model", "m"}, "unknown flag --model"},
+    {{"--no_cache"}, "unknown flag --no_cache"},
+    {{"--greedy=1"}, "--greedy: takes no value"},
+    {{"--greedy="}, "--greedy: takes no value"},
+    {{"--length", "--greedy"}, "no value after --length"},
+    {{"--share", "1"}, "unknown flag --share"},
+};
+
+START_TEST(test_rows)
+{
+    write_flags o = {.model = NULL};
+    ck_assert(!read_list(&write_table, &o, rows[_i].list));
+    if (rows[_i].error != NULL) {
+        expect_error(HEED_ERR_VALUE, rows[_i].error);
+    }
+    expect_no_error();
+}
+END_TEST
+
+START_TEST(test_values)
+{
+    write_flags w = {.model = NULL};
+    measure_flags m = {.model = NULL};
+    read_list(&write_table, &w, (const char *const[MOST]){"a", "--no-cache", "b c"});
+    ck_assert_str_eq(w.model, "a");
+    ck_assert_str_eq(w.prompt, "b c");
+    ck_assert(w.no_cache && w.given.no_cache && !w.greedy && !w.given.greedy && w.given.prompt);
+    flags_complete(&write_table, &w, 0);
+    ck_assert(w.length == 1000000 && w.greedy && !w.given.greedy && w.no_cache);
+    ck_assert_str_eq(w.model, "a");
+    flags_complete(&measure_table, &m, 1);
+    ck_assert(m.share == 0.5 && !m.no_cache && m.model == NULL);
+    ck_assert(read_list(&measure_table, &m, (const char *const[MOST]){"a", "-h", "--nope"}));
+    expect_no_error();
+}
+END_TEST
+
+static void expect_help(const flag_table *table, const char *expected)
+{
+    char *help = NULL;
+    size_t size = 0;
+    FILE *stream = open_memstream(&help, &size);
+    flags_help(table, stream);
+    fclose(stream);
+    ck_assert_str_eq(help, expected);
+    free(help);
+}
+
+/* A column as wide as the longest name; one set of defaults has no name. */
+START_TEST(test_help)
+{
+    expect_help(&write_table, "  FILE        the model\n"
+                              "  --no-cache  compute all anew\n"
+                              "  TEXT        what it goes on from\n"
+                              "  --length N  tokens that it writes\n"
+                              "                a whole number from 0 to 1000000000; "
+                              "default: 1000000\n"
+                              "  --greedy    the likeliest token, always\n"
+                              "  --help      this text\n");
+    expect_help(&measure_table, "  FILE        the model\n"
+                                "  --no-cache  compute all anew\n"
+                                "  --share X   how much of the text is looked at\n"
+                                "                a number from 0 to 1; "
+                                "default: short 0.1, long 0.5\n"
+                                "  --help      this text\n");
+}
+END_TEST
+
+START_TEST(test_blame)
+{
+    ck_assert_int_eq(flags_blame("--load", HEED_ERR_VALUE), HEED_OK);
+    heed_fail(HEED_ERR_FILE, "load_state_dict: there is no such file");
+    ck_assert_int_eq(flags_blame("--load", HEED_ERR_VALUE), HEED_ERR_VALUE);
+    expect_error(HEED_ERR_VALUE, "--load: there is no such file");
+    heed_fail(HEED_ERR_MEMORY, "load_state_dict: out of memory");
+    ck_assert_int_eq(flags_blame("--load", HEED_ERR_VALUE), HEED_ERR_MEMORY);
+    expect_error(HEED_ERR_MEMORY, "load_state_dict: out of memory");
+}
+END_TEST
+
+/* A terminal is told nothing but text; a file gets every byte. */
+START_TEST(test_put)
+{
+    static const char bytes[] = "a\tb\n\x1B[2J \xC2\x9B \xC3\xA9 \xE2\x82 \x7F";
+    static const char shown[] = "a\tb\n?[2J ? \xC3\xA9 ?? ?";
+    for (int terminal = 0; terminal < 2; terminal++) {
+        char *text = NULL;
+        size_t size = 0;
+        FILE *stream = open_memstream(&text, &size);
+        console_put(stream, bytes, strlen(bytes), terminal);
+        fclose(stream);
+        ck_assert_str_eq(text, terminal ? shown : bytes);
+        free(text);
+    }
+}
+END_TEST
+
+Suite *flags_suite(void)
+{
+    Suite *suite = suite_create("flags");
+    TCase *flags = heed_case(suite, "flags");
+    tcase_add_loop_test(flags, test_rows, 0, sizeof rows / sizeof *rows);
+    tcase_add_test(flags, test_values);
+    tcase_add_test(flags, test_help);
+    tcase_add_test(flags, test_blame);
+    tcase_add_test(flags, test_put);
+    return suite;
+}
