@@ -190,11 +190,12 @@ vocabulary vocabulary_of_characters(const char *bytes, size_t length)
 
 vocabulary vocabulary_of_list(text_level level, bool with_unknown, const char *list)
 {
+    enum { LONGEST = 4 }; /* bytes of a character; none goes on behind a NUL */
     vocabulary v = start(level, with_unknown);
     uint32_t code;
     while (*list != '\0' && !heed_error_pending()) {
-        const size_t length = level == TEXT_WORD ? strcspn(list, " ")
-                                                 : (size_t)utf8_length(list, strlen(list), &code);
+        const size_t length =
+            level == TEXT_WORD ? strcspn(list, " ") : (size_t)utf8_length(list, LONGEST, &code);
         const int64_t count = v.count;
         if (length > 0) {
             vocabulary_count(&v, list, length, SIZE_MAX);
