@@ -125,6 +125,18 @@ void heed_fill_elements(heed_tensor *out, double value)
     copy_operand(&from, out);
 }
 
+/* y += x for a chunk of y, `stride` bytes apart. */
+static void add_chunk(const heed_kernels *kernels, heed_dtype dtype, int64_t n, const void *x,
+                      char *y, int64_t stride)
+{
+    buffer room;
+    const void *sum = heed_walk_elements(y, stride, n, dtype, dtype, &room);
+    kernels->add_into(n, x, (void *)sum);
+    if (sum == &room) {
+        kernels->scatter(n, sum, y, stride / (int64_t)heed_dtype_size(dtype));
+    }
+}
+
 void heed_add_elements(const heed_tensor *x, heed_tensor *out)
 {
     walk w = {0};
@@ -141,7 +153,8 @@ void heed_add_elements(const heed_tensor *x, heed_tensor *out)
             int64_t part = n - start < CHUNK ? n - start : CHUNK;
             const void *from = heed_walk_elements(w.lane[0].at + start * from_stride, from_stride,
                                                   part, x->dtype, out->dtype, &room);
-            kernels->add_into(part, from, w.lane[1].at + start * run_stride(&w, 1));
+            add_chunk(kernels, out->dtype, part, from, w.lane[1].at + start * run_stride(&w, 1),
+                      run_stride(&w, 1));
         }
     } while (heed_walk_next(&w));
 }
