@@ -1,6 +1,7 @@
 /* Element-wise work and copies: hands contiguous runs of tensors on any strides to the kernels.
  *
  * What does not lie ready (strided, repeated, of another dtype) is gathered a chunk at a time. */
+#include <math.h>
 #include <string.h>
 
 #include "tensor/walk.h"
@@ -121,6 +122,10 @@ void heed_copy_elements(const heed_tensor *x, heed_tensor *out)
 
 void heed_fill_elements(heed_tensor *out, double value)
 {
+    if (value == 0 && !signbit(value) && heed_is_row_major(out)) {
+        memset(out->data, 0, (size_t)out->numel * heed_dtype_size(out->dtype));
+        return;
+    }
     heed_operand from = heed_constant_operand(&value, HEED_F64);
     copy_operand(&from, out);
 }
