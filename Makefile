@@ -147,6 +147,7 @@ test: $(BUILD)/test_heed $(EXAMPLES)
 	$(BUILD)/custom_module > /dev/null
 	sh tests/outputs.sh $(BUILD)
 	sh tests/notebooks.sh
+	sh tests/gpt_resume.sh $(BUILD)
 
 test-isas: $(BUILD)/test_heed $(EXAMPLES)
 	@for isa in $(ISAS); do \

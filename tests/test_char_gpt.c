@@ -151,7 +151,7 @@ static double read_loss(FILE *losses, int step)
 {
     char line[100];
     int number = 0;
-    double loss = NAN;
+    double loss = 0;
     ck_assert_ptr_nonnull(fgets(line, sizeof line, losses));
     ck_assert_int_eq(sscanf(line, "%d,%lf,", &number, &loss), 2);
     ck_assert_int_eq(number, step);
