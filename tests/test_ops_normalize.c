@@ -57,6 +57,50 @@ START_TEST(layer_norm_is_accurate_far_from_0)
 }
 END_TEST
 
+/* weight z + bias, in the fewest operations. */
+static heed_tensor *plainly(heed_tensor *x, heed_tensor *weight, heed_tensor *bias, bool centred)
+{
+    heed_tensor *c = centred ? heed_sub(x, heed_mean_dim(x, -1, true)) : x;
+    heed_tensor *square = heed_add_scalar(heed_mean_dim(heed_square(c), -1, true), 1e-5);
+    heed_tensor *y = heed_div(c, heed_sqrt(square));
+    y = weight != NULL ? heed_mul(y, weight) : y;
+    return bias != NULL ? heed_add(y, bias) : y;
+}
+
+static void expect_near(heed_tensor *found, heed_tensor *goal, int64_t n, const char *what)
+{
+    const double most = heed_item(heed_amax(heed_abs(goal)));
+    const double off = heed_item(heed_amax(heed_abs(heed_sub(found, goal))));
+    EXPECT(off <= 1e-13 * (1 + most), "%s of %lld: %g off", what, (long long)n, off);
+}
+
+/* Values and all gradients, in f64, of rows that fill the kernels' lanes and of those that do not. */
+START_TEST(normalized_by_kernels_and_plainly)
+{
+    static const int64_t sizes[] = {1, 2, 31, 32, 33, 64, 100, 257};
+    const int64_t n = sizes[_i % 8];
+    const bool centred = _i / 8 % 2 == 0, weighted = _i / 16 % 2 == 0;
+    const heed_shape row = HEED_SHAPE(n);
+    heed_tensor *x = wanted(noise(HEED_SHAPE(5, n), HEED_F64, COLUMNS, 3));
+    heed_tensor *w = wanted(noise(row, HEED_F64, ROWS, 4)),
+                *b = wanted(noise(row, HEED_F64, ROWS, 5));
+    heed_tensor *g = noise(HEED_SHAPE(5, n), HEED_F64, COLUMNS, 6), *xs[] = {x, w, b};
+    heed_tensor *weight = weighted ? w : NULL, *bias = weighted && centred ? b : NULL;
+    heed_tensor *y =
+        centred ? heed_layer_norm(x, row, weight, bias, 1e-5) : heed_rms_norm(x, row, weight, 1e-5);
+    heed_tensor *goal = plainly(x, weight, bias, centred), *found[3], *goals[3];
+    expect_near(y, goal, n, "y");
+    heed_grad(heed_sum(heed_mul(goal, g)), xs, 3, goals, false);
+    for (int graph = 1; graph >= 0; graph--) {
+        heed_grad(heed_sum(heed_mul(y, g)), xs, 3, found, graph);
+        expect_near(found[0], goals[0], n, "dx");
+        expect_near(found[1], goals[1], n, "dweight");
+        expect_near(found[2], goals[2], n, "dbias");
+    }
+    expect_no_error();
+}
+END_TEST
+
 START_TEST(lines_of_one_value_of_infinity_and_of_nothing)
 {
     const heed_shape three = HEED_SHAPE(3), none = HEED_SHAPE(0);
@@ -217,6 +261,7 @@ void add_normalize_cases(Suite *suite)
 {
     TCase *tests = heed_case(suite, "normalize");
     tcase_add_test(tests, layer_norm_is_accurate_far_from_0);
+    tcase_add_loop_test(tests, normalized_by_kernels_and_plainly, 0, 32);
     tcase_add_test(tests, lines_of_one_value_of_infinity_and_of_nothing);
     tcase_add_test(tests, normalized_shapes_are_checked);
     tcase_add_loop_test(tests, dropped_as_torch_does, 0, DROPPED);

@@ -1,14 +1,22 @@
-/* layer_norm and rms_norm, made of other operations. */
+/* layer_norm and rms_norm. Their kernels take a row at a time, forward and backward; what they compute stands
+ * below in other operations as well, for a gradient that is differentiated again. */
 #include "autograd/normalize.h"
 
 #include <float.h>
 #include <string.h>
 
 #include "autograd/elementwise.h"
+#include "autograd/op.h"
 #include "autograd/reduce.h"
 #include "autograd/shape.h"
-#include "tensor/core.h"
-#include "tensor/scope.h"
+#include "tensor/alloc.h"
+#include "tensor/create.h"
+#include "tensor/iterate.h"
+
+typedef struct norm_args {
+    double eps;
+    int ndim; /* how many dims of x are normalized, the last ones */
+} norm_args;
 
 /* ---- checks ---- */
 
@@ -16,12 +24,6 @@ static heed_status check_parameter(const char *function, const char *argument,
                                    const heed_tensor *parameter, const heed_tensor *x,
                                    const heed_shape *shape)
 {
-    if (parameter == NULL) {
-        return HEED_OK;
-    }
-    if (heed_check_tensor(function, argument, parameter) != HEED_OK) {
-        return heed_self.error;
-    }
     if (!heed_has_shape(parameter, shape)) {
         return heed_fail(HEED_ERR_SHAPE, "%s: %s %s; it must have the normalized shape, %s",
                          function, argument, HEED_TEXT(parameter),
@@ -35,9 +37,7 @@ static heed_status check_parameter(const char *function, const char *argument,
     return HEED_OK;
 }
 
-/* Checks x, and says which dims are normalized: the last ones. */
-static heed_status check_x(const char *function, const heed_tensor *x, const heed_shape *shape,
-                           heed_dims *dims)
+static heed_status check_x(const char *function, const heed_tensor *x, const heed_shape *shape)
 {
     if (heed_check_operand(function, "x", x) != HEED_OK) {
         return heed_self.error;
@@ -54,72 +54,237 @@ static heed_status check_x(const char *function, const heed_tensor *x, const hee
                          "last dim, of size n",
                          function, HEED_TEXT(x), heed_shape_text(shape->ndim, shape->size).text);
     }
-    dims->count = shape->ndim;
-    for (int i = 0; i < shape->ndim; i++) {
-        dims->dim[i] = i - shape->ndim;
+    return HEED_OK;
+}
+
+/* The dims of x that are normalized, as a shape. */
+static heed_shape normalized(const heed_tensor *x, const norm_args *args)
+{
+    heed_shape shape = {.ndim = args->ndim};
+    memcpy(shape.size, x->shape + x->ndim - args->ndim, sizeof *shape.size * (size_t)args->ndim);
+    return shape;
+}
+
+/* x, then perhaps the parameters, in the order of their names. */
+static heed_status check_call(const heed_call *call, int most)
+{
+    const heed_tensor *x = call->inputs[0];
+    const char *name = call->op->name;
+    if (call->count > most) {
+        return heed_fail(HEED_ERR_VALUE, "%s: %d tensors; it takes x and at most %d parameters",
+                         name, call->count, most - 1);
+    }
+    if (heed_expect_float(call, 0) != HEED_OK) {
+        return heed_self.error;
+    }
+    const heed_shape shape = normalized(x, call->args);
+    for (int i = 1; i < call->count; i++) {
+        if (check_parameter(name, call->op->names[i], call->inputs[i], x, &shape) != HEED_OK) {
+            return heed_self.error;
+        }
     }
     return HEED_OK;
 }
 
-/* ---- what they are made of ---- */
+static heed_status layer_norm_rule(const heed_call *call, heed_result *result)
+{
+    (void)result;
+    return check_call(call, 3);
+}
+
+static heed_status rms_norm_rule(const heed_call *call, heed_result *result)
+{
+    (void)result;
+    return check_call(call, 2);
+}
+
+/* ---- by kernels ---- */
+
+static heed_tensor *in_double(heed_tensor *parameter)
+{
+    return heed_contiguous(heed_to(parameter, HEED_F64));
+}
+
+/* What the kernels read. A parameter that is not there is one that changes nothing. */
+static heed_status look_at(heed_tensor *x, heed_tensor *weight, heed_tensor *bias,
+                           const norm_args *args, heed_normalization *rows)
+{
+    const heed_shape shape = normalized(x, args);
+    weight = weight != NULL ? in_double(weight) : heed_ones(shape, HEED_F64);
+    bias = bias != NULL ? in_double(bias) : heed_zeros(shape, HEED_F64);
+    x = heed_contiguous(x);
+    if (heed_blocked()) {
+        return heed_self.error;
+    }
+    rows->n = weight->numel;
+    rows->rows = x->numel > 0 ? x->numel / rows->n : 0;
+    rows->x = x->data;
+    rows->weight = weight->data;
+    rows->bias = bias->data;
+    rows->eps = args->eps;
+    return HEED_OK;
+}
+
+static heed_status forward(const heed_call *call, bool centred, heed_tensor *y)
+{
+    heed_normalization rows = {.y = y->data, .centred = centred};
+    heed_tensor *weight = call->count > 1 ? call->inputs[1] : NULL;
+    heed_tensor *bias = call->count > 2 ? call->inputs[2] : NULL;
+    if (look_at(call->inputs[0], weight, bias, call->args, &rows) == HEED_OK) {
+        heed_kernels_for(y->dtype)->normalize(&rows);
+    }
+    return heed_self.error;
+}
+
+static heed_status layer_norm_forward(const heed_call *call, heed_tensor *y)
+{
+    return forward(call, true, y);
+}
+
+static heed_status rms_norm_forward(const heed_call *call, heed_tensor *y)
+{
+    return forward(call, false, y);
+}
+
+/* All gradients in one pass. The weight may be gone where none by x is wanted. */
+static void gradients_by_kernel(const heed_vjp *v, heed_tensor *weight, bool centred)
+{
+    heed_tensor *x = v->inputs[0], *g = heed_contiguous(v->g);
+    heed_normalization rows = {.centred = centred};
+    if (look_at(x, weight, NULL, v->args, &rows) != HEED_OK || g == NULL) {
+        return;
+    }
+    heed_tensor *dx = heed_empty_like(x);
+    heed_tensor *totals = heed_zeros(HEED_SHAPE(2, rows.n), HEED_F64);
+    if (heed_blocked()) {
+        return;
+    }
+    rows.g = g->data;
+    rows.dx = dx->data;
+    rows.totals = totals->data;
+    heed_kernels_for(x->dtype)->normalize_gradient(&rows);
+    v->grads[0] = dx;
+    for (int i = 1; i < v->y->input_count; i++) {
+        heed_tensor *sums = heed_select(totals, 0, i - 1);
+        sums = heed_to(sums, x->dtype);
+        v->grads[i] = heed_reshape(sums, heed_shape_of_tensor(v->inputs[i]));
+    }
+}
+
+/* ---- by other operations ---- */
 
 /* x minus its mean. A mean far from 0 is rounded coarsely, to units in its last place; so x is first
  * moved near 0 by the rounded mean, as a constant, which is exact or nearly so, and what remains of
  * the mean is small. Moving changes no derivative. */
-static heed_tensor *centred(heed_tensor *x, heed_dims dims)
+static heed_tensor *centre(heed_tensor *x, heed_dims dims)
 {
     heed_tensor *near_0 = heed_sub(x, heed_mean_dims(heed_detach(x), dims, true));
     return heed_sub(near_0, heed_mean_dims(near_0, dims, true));
 }
 
-/* x / sqrt(mean(x^2) + eps). */
-static heed_tensor *scaled_to_1(heed_tensor *x, heed_dims dims, double eps)
+/* The gradient of a parameter, summed over the rows. */
+static heed_tensor *to_parameter(const heed_vjp *v, int i, heed_tensor *dx)
 {
-    heed_tensor *squares = heed_mean_dims(heed_square(x), dims, true);
-    return heed_mul(x, heed_rsqrt(heed_add_scalar(squares, eps)));
+    const heed_tensor *parameter = v->inputs[i];
+    return heed_to(heed_sum_to(dx, heed_shape_of_tensor(parameter)), parameter->dtype);
+}
+
+/* y = weight z + bias; z = c * scale, where c is x, or x minus its mean, and scale = 1 / sqrt(mean(c^2) +
+ * eps). The gradients of that, in f64 as the kernels have them. */
+static void gradients_by_operations(const heed_vjp *v, heed_tensor *weight, bool centred)
+{
+    const norm_args *args = v->args;
+    heed_dims dims = {.count = args->ndim};
+    for (int i = 0; i < args->ndim; i++) {
+        dims.dim[i] = i - args->ndim;
+    }
+    heed_tensor *g = heed_to(v->g, HEED_F64), *x = heed_to(v->inputs[0], HEED_F64);
+    heed_tensor *c = centred ? centre(x, dims) : x;
+    heed_tensor *squares = heed_mean_dims(heed_square(c), dims, true);
+    heed_tensor *scale = heed_rsqrt(heed_add_scalar(squares, args->eps));
+    heed_tensor *z = heed_mul(c, scale);
+    if (heed_wants_grad(v, 0)) {
+        heed_tensor *h = weight != NULL ? heed_mul(g, heed_to(weight, HEED_F64)) : g;
+        heed_tensor *along_z = heed_mul(z, heed_mean_dims(heed_mul(h, z), dims, true));
+        h = centred ? heed_sub(h, heed_mean_dims(h, dims, true)) : h;
+        v->grads[0] = heed_to(heed_mul(heed_sub(h, along_z), scale), v->y->dtype);
+    }
+    if (v->y->input_count > 1) {
+        v->grads[1] = to_parameter(v, 1, heed_mul(g, z));
+    }
+    if (v->y->input_count > 2) {
+        v->grads[2] = to_parameter(v, 2, g);
+    }
 }
 
 /* ---- the operations ---- */
 
+static void backward(const heed_vjp *v, bool centred)
+{
+    heed_tensor *weight = v->y->input_count > 1 && heed_wants_grad(v, 0) ? v->inputs[1] : NULL;
+    if (heed_grad_enabled()) {
+        gradients_by_operations(v, weight, centred);
+    } else {
+        gradients_by_kernel(v, weight, centred);
+    }
+}
+
+static void layer_norm_backward(const heed_vjp *v)
+{
+    backward(v, true);
+}
+
+static void rms_norm_backward(const heed_vjp *v)
+{
+    backward(v, false);
+}
+
+HEED_OPERATION(layer_norm) = {
+    .name = "layer_norm",
+    .inputs = HEED_ANY_COUNT,
+    .names = HEED_NAMES("x", "weight", "bias"),
+    .rule = layer_norm_rule,
+    .forward = layer_norm_forward,
+    .backward = layer_norm_backward,
+    .saves = {HEED_SAVES_INPUT(0) | HEED_SAVES_INPUT(1), HEED_SAVES_INPUT(0)}};
+
+HEED_OPERATION(rms_norm) = {
+    .name = "rms_norm",
+    .inputs = HEED_ANY_COUNT,
+    .names = HEED_NAMES("x", "weight"),
+    .rule = rms_norm_rule,
+    .forward = rms_norm_forward,
+    .backward = rms_norm_backward,
+    .saves = {HEED_SAVES_INPUT(0) | HEED_SAVES_INPUT(1), HEED_SAVES_INPUT(0)}};
+
 heed_tensor *heed_layer_norm(heed_tensor *x, heed_shape normalized_shape, heed_tensor *weight,
                              heed_tensor *bias, double eps)
 {
-    const heed_shape *shape = &normalized_shape;
-    heed_dims dims;
-    if (check_x("layer_norm", x, shape, &dims) != HEED_OK ||
-        check_parameter("layer_norm", "weight", weight, x, shape) != HEED_OK ||
-        check_parameter("layer_norm", "bias", bias, x, shape) != HEED_OK) {
+    const norm_args args = {eps != 0 ? eps : 1e-5, normalized_shape.ndim};
+    if (check_x("layer_norm", x, &normalized_shape) != HEED_OK) {
         return NULL;
     }
     heed_scope scope;
     heed_scope_begin(&scope);
-    heed_tensor *y = scaled_to_1(centred(x, dims), dims, eps != 0 ? eps : 1e-5);
-    if (weight != NULL) {
-        y = heed_mul(y, weight);
+    if (weight == NULL && bias != NULL) {
+        weight = heed_ones(normalized_shape, x->dtype);
     }
-    if (bias != NULL) {
-        y = heed_add(y, bias);
-    }
-    return heed_scope_end_with(&scope, y);
+    const int count = bias != NULL ? 3 : weight != NULL ? 2 : 1;
+    heed_tensor *inputs[] = {x, weight, bias};
+    return heed_scope_end_with(&scope,
+                               heed_apply(&op_layer_norm, inputs, count, &args, sizeof args));
 }
 
 heed_tensor *heed_rms_norm(heed_tensor *x, heed_shape normalized_shape, heed_tensor *weight,
                            double eps)
 {
-    const heed_shape *shape = &normalized_shape;
-    heed_dims dims;
-    if (check_x("rms_norm", x, shape, &dims) != HEED_OK ||
-        check_parameter("rms_norm", "weight", weight, x, shape) != HEED_OK) {
+    if (check_x("rms_norm", x, &normalized_shape) != HEED_OK) {
         return NULL;
     }
     if (eps == 0) {
         eps = x->dtype == HEED_F32 ? (double)FLT_EPSILON : DBL_EPSILON;
     }
-    heed_scope scope;
-    heed_scope_begin(&scope);
-    heed_tensor *y = scaled_to_1(x, dims, eps);
-    if (weight != NULL) {
-        y = heed_mul(y, weight);
-    }
-    return heed_scope_end_with(&scope, y);
+    const norm_args args = {eps, normalized_shape.ndim};
+    heed_tensor *inputs[] = {x, weight};
+    return heed_apply(&op_rms_norm, inputs, weight != NULL ? 2 : 1, &args, sizeof args);
 }

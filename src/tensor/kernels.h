@@ -62,6 +62,17 @@ typedef struct heed_gemm {
     bool accumulate;
 } heed_gemm;
 
+/* layer_norm (centred) and rms_norm of rows, and their gradients; autograd/normalize.h has the formulas. */
+typedef struct heed_normalization {
+    int64_t rows, n;
+    const void *x, *g;           /* (rows, n); g = dL/dy */
+    void *y, *dx;                /* (rows, n) */
+    const double *weight, *bias; /* (n) */
+    double *totals;              /* (2, n): dweight and dbias are added to these */
+    double eps;
+    bool centred;
+} heed_normalization;
+
 /* All kernels of one dtype. NULL where an operation does not exist for it. */
 typedef struct heed_kernels {
     struct {
@@ -91,6 +102,9 @@ typedef struct heed_kernels {
     heed_fold_kernel *any, *all;       /* y is bool */
     heed_fold_kernel *logsumexp, *var, *norm;
     void (*gemm)(const heed_gemm *call);
+    void (*normalize)(const heed_normalization *call); /* y */
+    void (*normalize_gradient)(
+        const heed_normalization *call);              /* dx, dweight, dbias; no bias, no y */
     void (*scale)(int64_t n, void *x, double factor); /* x *= factor */
     void (*sgd)(int64_t n, void *p, const void *g, void *momentum, const heed_sgd_step *step);
     void (*adam)(int64_t n, void *p, const void *g, void *m, void *v, const heed_adam_step *step);

@@ -1,4 +1,4 @@
-/* What one compilation of kernels.c, lines.c and gemm.c works on: the element type T (internal). */
+/* What one compilation of kernels.c, lines.c, gemm.c and normalize.c works on: the element type T (internal). */
 #ifndef HEED_TENSOR_KERNELS_DTYPE_H
 #define HEED_TENSOR_KERNELS_DTYPE_H
 
@@ -43,5 +43,10 @@ void KERNELS_GEMM(const heed_gemm *call);
 heed_line_kernel LINES(softmax), LINES(safe_softmax), LINES(log_softmax), LINES(cumsum);
 heed_fold_kernel LINES(amax), LINES(amin), LINES(argmax), LINES(argmin), LINES(any), LINES(all);
 heed_fold_kernel LINES(logsumexp), LINES(var), LINES(norm);
+
+/* Those of normalize.c. */
+#define NORMALIZE(name) PASTED(KERNELS, _##name)
+void NORMALIZE(normalize)(const heed_normalization *call);
+void NORMALIZE(normalize_gradient)(const heed_normalization *call);
 
 #endif
