@@ -12,6 +12,7 @@
 #include <math.h>
 
 #include "tensor/kernels_dtype.h"
+#include "tensor/kernels_math.h"
 
 /* ---- element-wise: ops.def, expanded ---- */
 
@@ -19,17 +20,18 @@
 #define where(condition, then, otherwise) ((condition) ? (then) : (otherwise))
 #define sign(x)                           where((x) > 0, 1, where((x) < 0, -1, 0))
 #define sigmoid(x)                        (1 / (1 + exp(-(x))))
+#define reciprocal(x)                     (1 / (T)(x))
 #define pi                                ((T)3.14159265358979323846)
 #if defined T_IS_F32
-#define exp(x)    expf(x)
-#define expm1(x)  expm1f(x)
-#define log(x)    logf(x)
-#define log1p(x)  log1pf(x)
+#define exp(x)    exp_f32(x)
+#define expm1(x)  expm1_f32(x)
+#define log(x)    log_f32(x)
+#define log1p(x)  log1p_f32(x)
 #define sqrt(x)   sqrtf(x)
 #define sin(x)    sinf(x)
 #define cos(x)    cosf(x)
-#define tanh(x)   tanhf(x)
-#define erf(x)    erff(x)
+#define tanh(x)   tanh_f32(x)
+#define erf(x)    erf_f32(x)
 #define pow(a, b) powf(a, b)
 #define abs(x)    fabsf(x)
 #define floor(x)  floorf(x)
@@ -134,11 +136,12 @@ static T integer_power(T a, T b)
 
 static void choose_where(int64_t n, const void *const *in, void *out)
 {
-    const bool *condition = in[0];
+    const unsigned char *condition = in[0]; /* compilers make no vectors of bools */
     const T *a = in[1], *b = in[2];
     T *restrict y = out;
     for (int64_t i = 0; i < n; i++) {
-        y[i] = condition[i] ? a[i] : b[i];
+        const T then = a[i], otherwise = b[i];
+        y[i] = condition[i] != 0 ? then : otherwise;
     }
 }
 

@@ -1,0 +1,185 @@
+/* exp, log, tanh, erf and their kin on f32, without a branch or a call, so that loops that contain
+ * them become vectors whatever the instruction set (internal).
+ *
+ * All of them are within 2 ulp on all floats, subnormal arguments and results among them, and what C
+ * says at 0, the infinities and NaN; signs of zeros stay. The ways are the classical ones: the range is
+ * reduced after Cody and Waite (Software Manual for the Elementary Functions, 1980), with ln 2 in two
+ * parts of which the first has trailing zeros; what is left is a polynomial, as in Tang (ACM TOMS 15 and
+ * 16, 1989 and 1990) and Moshier's Cephes. Polynomials are minimax fits whose coefficients were rounded
+ * to floats one by one, the rest fitted anew after each.
+ *
+ * A choice is written c ? a : b with a and b already computed: it becomes a mask. NaN fails every
+ * comparison, and takes the last alternative. */
+#ifndef HEED_TENSOR_KERNELS_MATH_H
+#define HEED_TENSOR_KERNELS_MATH_H
+
+#include <float.h>
+#include <math.h>
+#include <stdint.h>
+#include <string.h>
+
+#define LOG2_E   0x1.715476p+0f
+#define LN2_HIGH 0x1.63p-1f /* ten bits: a product with an exponent is exact */
+#define LN2_LOW  -0x1.bd0106p-13f
+
+/* ---- bits ---- */
+
+static inline int32_t bits_of(float x)
+{
+    int32_t bits;
+    memcpy(&bits, &x, sizeof bits);
+    return bits;
+}
+
+static inline float of_bits(int32_t bits)
+{
+    float x;
+    memcpy(&x, &bits, sizeof x);
+    return x;
+}
+
+/* 2^k, for k from -126 to 127. */
+static inline float two_to(int32_t k)
+{
+    return of_bits((int32_t)((uint32_t)(k + 127) << 23));
+}
+
+static inline float with_sign_of(float x, float size)
+{
+    return of_bits(bits_of(size) | (bits_of(x) & INT32_MIN));
+}
+
+/* ---- exponentials ---- */
+
+/* e^r - 1 for the rest r of x = k ln 2 + r, which is no larger than ln 2 / 2. Adding 1.5 2^23 leaves the
+ * nearest integer in the last bits of a float. */
+static inline float exp_of_rest(float x, int32_t *k)
+{
+    const float shift = 0x1.8p23f;
+    const float shifted = x * LOG2_E + shift;
+    const float n = shifted - shift;
+    const float r = x - n * LN2_HIGH - n * LN2_LOW;
+    float p = 0x1.6d7c9ep-10f;
+    p = p * r + 0x1.123afep-7f;
+    p = p * r + 0x1.5554bep-5f;
+    p = p * r + 0x1.555490p-3f;
+    p = p * r + 0.5f;
+    *k = bits_of(shifted) - bits_of(shift);
+    return r * r * p + r;
+}
+
+/* Beyond the bounds the result is infinite, or 0. It is scaled in two steps: 2^k alone may be neither
+ * a float, nor a normal one. Only the last step rounds. */
+static inline float exp_f32(float x)
+{
+    int32_t k;
+    x = x > 89 ? 89 : x;
+    x = x < -104 ? -104 : x;
+    const float y = 1 + exp_of_rest(x, &k);
+    const int32_t half = k >> 1;
+    return y * two_to(half) * two_to(k - half);
+}
+
+/* 2^k (1 + q) - 1 = 2^k q + (2^k - 1), halved because 2^128 is no float. */
+static inline float expm1_f32(float x)
+{
+    int32_t k;
+    float bounded = x > 89 ? 89 : x;
+    bounded = bounded < -18 ? -18 : bounded;
+    const float q = exp_of_rest(bounded, &k);
+    const float scale = two_to(k - 1);
+    const float y = 2 * (scale * q + (scale - 0.5f));
+    return fabsf(x) < 0x1p-24f ? x : y;
+}
+
+/* x + x^3 P(x^2) near 0, then 1 - 2 / (e^2x + 1). From 10 on it is 1. */
+static inline float tanh_f32(float x)
+{
+    int32_t k;
+    const float size = fabsf(x) > 10 ? 10 : fabsf(x);
+    const float z = size * size;
+    float p = -0x1.9454f2p-8f;
+    p = p * z + 0x1.5811f6p-6f;
+    p = p * z + -0x1.b905c4p-5f;
+    p = p * z + 0x1.110c5ep-3f;
+    p = p * z + -0x1.555548p-2f;
+    const float near = size * (z * p) + size;
+    const float q = exp_of_rest(2 * size, &k);
+    const float scale = two_to(k);
+    const float far = 1 - 2 / (scale * q + scale + 1);
+    return with_sign_of(x, size < 0.55f ? near : far);
+}
+
+/* ---- logarithms ---- */
+
+/* ln(2^k (1 + f)), with 1 + f from sqrt(1/2) to sqrt(2). */
+static inline float log_of_parts(float k, float f)
+{
+    float p = -0x1.38c9fap-4f;
+    p = p * f + 0x1.0573b2p-3f;
+    p = p * f + -0x1.0d8bfap-3f;
+    p = p * f + 0x1.22d710p-3f;
+    p = p * f + -0x1.547164p-3f;
+    p = p * f + 0x1.99a028p-3f;
+    p = p * f + -0x1.00022ap-2f;
+    p = p * f + 0x1.555554p-2f;
+    const float square = f * f;
+    const float small = f * square * p + k * LN2_LOW - 0.5f * square;
+    return k * LN2_HIGH + (f + small);
+}
+
+static const int32_t root_of_half = 0x3f3504f3; /* its bits */
+
+static inline float log_f32(float x)
+{
+    const int32_t subnormal = x < FLT_MIN;
+    const int32_t bits = bits_of(subnormal ? x * 0x1p23f : x) - root_of_half;
+    const int32_t k = (bits >> 23) - (subnormal ? 23 : 0);
+    const float y = log_of_parts((float)k, of_bits((bits & 0x7fffff) + root_of_half) - 1);
+    const float end = x == 0 ? -INFINITY : NAN;
+    return x > 0 ? (x > FLT_MAX ? x : y) : end;
+}
+
+/* 1 + x gives k; but f is taken from x, whose last bits the sum has lost: (1 + x) / 2^k - 1. By way of
+ * 4 / 2^k, because 1 / 2^128 is no normal float. */
+static inline float log1p_f32(float x)
+{
+    const int32_t k = (bits_of(1 + x) - root_of_half) >> 23;
+    const float scale = two_to(2 - k);
+    const float f = 0.25f * x * scale + (0.25f * scale - 1);
+    const float y = log_of_parts((float)k, f);
+    const float end = x == -1 ? -INFINITY : NAN;
+    const float large = x > -1 ? (x > FLT_MAX ? x : y) : end;
+    return fabsf(x) < 0x1p-24f ? x : large;
+}
+
+/* ---- the error function ---- */
+
+/* x + x P(x^2) near 0; then 1 - e^L(x), with a polynomial for L(x) = ln(1 - erf(x)). From 4 on it is
+ * 1. */
+static inline float erf_f32(float x)
+{
+    const float size = fabsf(x) > 4 ? 4 : fabsf(x);
+    const float z = size * size;
+    float p = -0x1.4cd860p-11f;
+    p = p * z + 0x1.4b7630p-8f;
+    p = p * z + -0x1.b735eap-6f;
+    p = p * z + 0x1.ce256ap-4f;
+    p = p * z + -0x1.812726p-2f;
+    p = p * z + 0x1.06eba8p-3f;
+    const float near = size * p + size;
+    float l = 0x1.ab2862p-13f;
+    l = l * size + -0x1.98aba0p-9f;
+    l = l * size + 0x1.70f464p-6f;
+    l = l * size + -0x1.ac239cp-4f;
+    l = l * size + -0x1.45e5cap-1f;
+    l = l * size + -0x1.20c89cp+0f;
+    l = l * size + -0x1.b6648ep-14f;
+    int32_t k;
+    const float q = exp_of_rest(l, &k);
+    const float scale = two_to(k);
+    const float far = (1 - scale) - scale * q;
+    return with_sign_of(x, size < 0.85f ? near : far);
+}
+
+#endif
