@@ -51,9 +51,14 @@ static inline float with_sign_of(float x, float size)
 
 /* ---- exponentials ---- */
 
-/* e^r - 1 for the rest r of x = k ln 2 + r, which is no larger than ln 2 / 2. Adding 1.5 2^23 leaves the
- * nearest integer in the last bits of a float. */
-static inline float exp_of_rest(float x, int32_t *k)
+/* x = k ln 2 + r, with r no larger than ln 2 / 2, and e^r - 1 = r + tail, where tail is the smaller
+ * part. Adding 1.5 2^23 leaves the nearest integer in the last bits of a float. */
+typedef struct exp_parts {
+    int32_t k;
+    float r, tail;
+} exp_parts;
+
+static inline exp_parts exp_parts_of(float x)
 {
     const float shift = 0x1.8p23f;
     const float shifted = x * LOG2_E + shift;
@@ -64,50 +69,51 @@ static inline float exp_of_rest(float x, int32_t *k)
     p = p * r + 0x1.5554bep-5f;
     p = p * r + 0x1.555490p-3f;
     p = p * r + 0.5f;
-    *k = bits_of(shifted) - bits_of(shift);
-    return r * r * p + r;
+    return (exp_parts){bits_of(shifted) - bits_of(shift), r, r * r * p};
 }
 
-/* Beyond the bounds the result is infinite, or 0. It is scaled in two steps: 2^k alone may be neither
- * a float, nor a normal one. Only the last step rounds. */
+/* Beyond the bounds the result is infinite, or 0. What 1 + r rounds off is added to the tail. The sum
+ * is scaled in two steps, because 2^k alone may be no float, or a subnormal one; only the last of them
+ * rounds. */
 static inline float exp_f32(float x)
 {
-    int32_t k;
     x = x > 89 ? 89 : x;
     x = x < -104 ? -104 : x;
-    const float y = 1 + exp_of_rest(x, &k);
-    const int32_t half = k >> 1;
-    return y * two_to(half) * two_to(k - half);
+    const exp_parts e = exp_parts_of(x);
+    const float sum = 1 + e.r;
+    const float y = sum + (1 - sum + e.r + e.tail);
+    const int32_t half = e.k >> 1;
+    return y * two_to(half) * two_to(e.k - half);
 }
 
 /* 2^k (1 + q) - 1 = 2^k q + (2^k - 1), halved because 2^128 is no float. */
 static inline float expm1_f32(float x)
 {
-    int32_t k;
     float bounded = x > 89 ? 89 : x;
     bounded = bounded < -18 ? -18 : bounded;
-    const float q = exp_of_rest(bounded, &k);
-    const float scale = two_to(k - 1);
-    const float y = 2 * (scale * q + (scale - 0.5f));
+    const exp_parts e = exp_parts_of(bounded);
+    const float scale = two_to(e.k - 1);
+    const float y = 2 * (scale * (e.r + e.tail) + (scale - 0.5f));
     return fabsf(x) < 0x1p-24f ? x : y;
 }
 
 /* x + x^3 P(x^2) near 0, then 1 - 2 / (e^2x + 1). From 10 on it is 1. */
 static inline float tanh_f32(float x)
 {
-    int32_t k;
     const float size = fabsf(x) > 10 ? 10 : fabsf(x);
     const float z = size * size;
-    float p = -0x1.9454f2p-8f;
-    p = p * z + 0x1.5811f6p-6f;
-    p = p * z + -0x1.b905c4p-5f;
-    p = p * z + 0x1.110c5ep-3f;
-    p = p * z + -0x1.555548p-2f;
+    float p = -0x1.c8879ap-12f;
+    p = p * z + 0x1.4b8a3ap-9f;
+    p = p * z + -0x1.0d04a2p-7f;
+    p = p * z + 0x1.627c42p-6f;
+    p = p * z + -0x1.b9bb82p-5f;
+    p = p * z + 0x1.110eccp-3f;
+    p = p * z + -0x1.55554cp-2f;
     const float near = size * (z * p) + size;
-    const float q = exp_of_rest(2 * size, &k);
-    const float scale = two_to(k);
-    const float far = 1 - 2 / (scale * q + scale + 1);
-    return with_sign_of(x, size < 0.55f ? near : far);
+    const exp_parts e = exp_parts_of(2 * size);
+    const float scale = two_to(e.k);
+    const float far = 1 - 2 / (scale * (e.r + e.tail) + (scale + 1));
+    return with_sign_of(x, size < 0.9f ? near : far);
 }
 
 /* ---- logarithms ---- */
@@ -175,10 +181,9 @@ static inline float erf_f32(float x)
     l = l * size + -0x1.45e5cap-1f;
     l = l * size + -0x1.20c89cp+0f;
     l = l * size + -0x1.b6648ep-14f;
-    int32_t k;
-    const float q = exp_of_rest(l, &k);
-    const float scale = two_to(k);
-    const float far = (1 - scale) - scale * q;
+    const exp_parts e = exp_parts_of(l);
+    const float scale = two_to(e.k);
+    const float far = (1 - scale) - scale * (e.r + e.tail);
     return with_sign_of(x, size < 0.85f ? near : far);
 }
 
