@@ -38,10 +38,16 @@ static inline float of_bits(int32_t bits)
     return x;
 }
 
-/* 2^k, for k from -126 to 127. */
-static inline float two_to(int32_t k)
+/* x 2^k, where it is a normal float; exponent is 2^23 k. */
+static inline float times_power(float x, int32_t exponent)
 {
-    return of_bits((int32_t)((uint32_t)(k + 127) << 23));
+    return of_bits((int32_t)((uint32_t)bits_of(x) + (uint32_t)exponent));
+}
+
+/* 2^23 times the integer that lies in the last bits of x. */
+static inline int32_t last_bits_of(float x)
+{
+    return (int32_t)((uint32_t)bits_of(x) << 23);
 }
 
 static inline float with_sign_of(float x, float size)
@@ -51,11 +57,11 @@ static inline float with_sign_of(float x, float size)
 
 /* ---- exponentials ---- */
 
-/* x = k ln 2 + r, with r no larger than ln 2 / 2, and e^r - 1 = r + tail, where tail is the smaller
- * part. Adding 1.5 2^23 leaves the nearest integer in the last bits of a float. */
+/* x = k ln 2 + r, with r no larger than ln 2 / 2. Adding 1.5 2^23 leaves k in the last bits of a float,
+ * from where a shift takes it to the place of an exponent. r is high - low, rounded; high is exact. */
 typedef struct exp_parts {
-    int32_t k;
-    float r, tail;
+    int32_t exponent; /* 2^23 k */
+    float high, low, r;
 } exp_parts;
 
 static inline exp_parts exp_parts_of(float x)
@@ -63,27 +69,37 @@ static inline exp_parts exp_parts_of(float x)
     const float shift = 0x1.8p23f;
     const float shifted = x * LOG2_E + shift;
     const float n = shifted - shift;
-    const float r = x - n * LN2_HIGH - n * LN2_LOW;
+    const float high = x - n * LN2_HIGH;
+    return (exp_parts){last_bits_of(shifted), high, n * LN2_LOW, high - n * LN2_LOW};
+}
+
+/* (e^r - 1 - r) / r^2. */
+static inline float exp_series(float r)
+{
     float p = 0x1.6d7c9ep-10f;
     p = p * r + 0x1.123afep-7f;
     p = p * r + 0x1.5554bep-5f;
     p = p * r + 0x1.555490p-3f;
-    p = p * r + 0.5f;
-    return (exp_parts){bits_of(shifted) - bits_of(shift), r, r * r * p};
+    return p * r + 0.5f;
 }
 
-/* Beyond the bounds the result is infinite, or 0. What 1 + r rounds off is added to the tail. The sum
- * is scaled in two steps, because 2^k alone may be no float, or a subnormal one; only the last of them
- * rounds. */
+static inline float expm1_of_rest(float r)
+{
+    return r * r * exp_series(r) + r;
+}
+
+/* What 1 + high rounds off is kept, and added with the smaller terms. Below -87 results may be
+ * subnormal: there 2^64 e^x is made first, and the product with 2^-64 rounds. Below -104 they are 0;
+ * above the last argument whose result is finite they are infinite. */
 static inline float exp_f32(float x)
 {
-    x = x > 89 ? 89 : x;
-    x = x < -104 ? -104 : x;
-    const exp_parts e = exp_parts_of(x);
-    const float sum = 1 + e.r;
-    const float y = sum + (1 - sum + e.r + e.tail);
-    const int32_t half = e.k >> 1;
-    return y * two_to(half) * two_to(e.k - half);
+    const float bounded = x < -104 ? -104 : x;
+    const exp_parts e = exp_parts_of(bounded);
+    const float sum = 1 + e.high;
+    const float lost = 1 - sum + e.high;
+    const float y = sum + (e.r * e.r * exp_series(e.r) + (lost - e.low));
+    const float scaled = times_power(y, e.exponent + (x < -87 ? 64 << 23 : 0));
+    return x <= 0x1.62e42ep+6f ? (x < -87 ? scaled * 0x1p-64f : scaled) : x + INFINITY;
 }
 
 /* 2^k (1 + q) - 1 = 2^k q + (2^k - 1), halved because 2^128 is no float. */
@@ -92,8 +108,8 @@ static inline float expm1_f32(float x)
     float bounded = x > 89 ? 89 : x;
     bounded = bounded < -18 ? -18 : bounded;
     const exp_parts e = exp_parts_of(bounded);
-    const float scale = two_to(e.k - 1);
-    const float y = 2 * (scale * (e.r + e.tail) + (scale - 0.5f));
+    const float scale = times_power(0.5f, e.exponent);
+    const float y = 2 * (scale * expm1_of_rest(e.r) + (scale - 0.5f));
     return fabsf(x) < 0x1p-24f ? x : y;
 }
 
@@ -111,8 +127,8 @@ static inline float tanh_f32(float x)
     p = p * z + -0x1.55554cp-2f;
     const float near = size * (z * p) + size;
     const exp_parts e = exp_parts_of(2 * size);
-    const float scale = two_to(e.k);
-    const float far = 1 - 2 / (scale * (e.r + e.tail) + (scale + 1));
+    const float scale = times_power(1, e.exponent);
+    const float far = 1 - 2 / (scale * expm1_of_rest(e.r) + (scale + 1));
     return with_sign_of(x, size < 0.9f ? near : far);
 }
 
@@ -151,7 +167,7 @@ static inline float log_f32(float x)
 static inline float log1p_f32(float x)
 {
     const int32_t k = (bits_of(1 + x) - root_of_half) >> 23;
-    const float scale = two_to(2 - k);
+    const float scale = of_bits((129 - k) << 23);
     const float f = 0.25f * x * scale + (0.25f * scale - 1);
     const float y = log_of_parts((float)k, f);
     const float end = x == -1 ? -INFINITY : NAN;
@@ -161,30 +177,39 @@ static inline float log1p_f32(float x)
 
 /* ---- the error function ---- */
 
-/* x + x P(x^2) near 0; then 1 - e^L(x), with a polynomial for L(x) = ln(1 - erf(x)). From 4 on it is
+/* x + x P(x^2) near 0; then 1 - 2^L(x), with a polynomial for L(x) = log2(1 - erf(x)). From 4 on it is
  * 1. */
 static inline float erf_f32(float x)
 {
     const float size = fabsf(x) > 4 ? 4 : fabsf(x);
     const float z = size * size;
-    float p = -0x1.4cd860p-11f;
-    p = p * z + 0x1.4b7630p-8f;
-    p = p * z + -0x1.b735eap-6f;
-    p = p * z + 0x1.ce256ap-4f;
-    p = p * z + -0x1.812726p-2f;
+    float p = 0x1.4771fep-14f;
+    p = p * z + -0x1.a3515ep-11f;
+    p = p * z + 0x1.53f224p-8f;
+    p = p * z + -0x1.b7f71ap-6f;
+    p = p * z + 0x1.ce2ce6p-4f;
+    p = p * z + -0x1.81273ep-2f;
     p = p * z + 0x1.06eba8p-3f;
     const float near = size * p + size;
-    float l = 0x1.ab2862p-13f;
-    l = l * size + -0x1.98aba0p-9f;
-    l = l * size + 0x1.70f464p-6f;
-    l = l * size + -0x1.ac239cp-4f;
-    l = l * size + -0x1.45e5cap-1f;
-    l = l * size + -0x1.20c89cp+0f;
-    l = l * size + -0x1.b6648ep-14f;
-    const exp_parts e = exp_parts_of(l);
-    const float scale = two_to(e.k);
-    const float far = (1 - scale) - scale * (e.r + e.tail);
-    return with_sign_of(x, size < 0.85f ? near : far);
+    float l = 0x1.19f5a8p-12f;
+    l = l * size + -0x1.16b372p-8f;
+    l = l * size + 0x1.021896p-5f;
+    l = l * size + -0x1.30a4d6p-3f;
+    l = l * size + -0x1.d75f32p-1f;
+    l = l * size + -0x1.a0448ep+0f;
+    l = l * size + -0x1.02524ap-11f;
+    const float shift = 0x1.8p23f;
+    const float shifted = l + shift;
+    const float r = l - (shifted - shift);
+    float y = 0x1.41767ep-13f;
+    y = y * r + 0x1.5f0962p-10f;
+    y = y * r + 0x1.3b2dd6p-7f;
+    y = y * r + 0x1.c6af7ap-5f;
+    y = y * r + 0x1.ebfbdcp-3f;
+    y = y * r + 0x1.62e430p-1f;
+    y = y * r + 1;
+    const float far = 1 - times_power(y, last_bits_of(shifted));
+    return with_sign_of(x, size > 1 ? far : near);
 }
 
 #endif

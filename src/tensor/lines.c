@@ -44,15 +44,17 @@
                 lane[j] = f;                                                                       \
             }                                                                                      \
         }                                                                                          \
-        for (; i < n; i++) {                                                                       \
+        for (int j = 0; i < n; i++, j++) {                                                         \
             const T x = line[i];                                                                   \
-            const type all = lane[0];                                                              \
-            lane[0] = f;                                                                           \
+            const type all = lane[j];                                                              \
+            lane[j] = f;                                                                           \
         }                                                                                          \
-        for (int j = 1; j < LANES && j < n; j++) {                                                 \
-            const type x = lane[j];                                                                \
-            const type all = lane[0];                                                              \
-            lane[0] = join;                                                                        \
+        for (int half = LANES / 2; half > 0; half /= 2) {                                          \
+            for (int j = 0; j < half; j++) {                                                       \
+                const type x = lane[j + half];                                                     \
+                const type all = lane[j];                                                          \
+                lane[j] = join;                                                                    \
+            }                                                                                      \
         }                                                                                          \
         return lane[0];                                                                            \
     }
