@@ -215,43 +215,25 @@ static void add_at(int64_t n, const int64_t *index, int64_t index_step, const vo
 
 /* ---- sums ---- */
 
-static void sum(int64_t n, const void *x, heed_total *total)
-{
-    const T *from = x;
-    enum { LANES = 8 };
-    TOTAL lane[LANES] = {0}, all = 0; /* independent lanes, so that the adds overlap */
-    int64_t i = 0;
-    for (; i + LANES <= n; i += LANES) {
-        for (int j = 0; j < LANES; j++) {
-            lane[j] += (TOTAL)from[i + j];
-        }
-    }
-    for (; i < n; i++) {
-        all += (TOTAL)from[i];
-    }
-    for (int j = 0; j < LANES; j++) {
-        all += lane[j];
-    }
-    total->OF_TOTAL += all;
-}
-
 static void sum_columns(int64_t n, const void *x, heed_total *totals)
 {
     const T *from = x;
+    TOTAL *restrict to = (TOTAL *)totals; /* compilers make no vectors of unions */
     for (int64_t i = 0; i < n; i++) {
-        totals[i].OF_TOTAL += (TOTAL)from[i];
+        to[i] += (TOTAL)from[i];
     }
 }
 
 static void from_totals(int64_t n, const heed_total *totals, double divisor, void *y)
 {
+    const TOTAL *from = (const TOTAL *)totals;
     T *restrict to = y;
     for (int64_t i = 0; i < n; i++) {
 #if defined T_IS_F32 || defined T_IS_F64
-        to[i] = (T)(totals[i].OF_TOTAL / divisor);
+        to[i] = (T)(from[i] / divisor);
 #else
         (void)divisor;
-        to[i] = (T)totals[i].OF_TOTAL;
+        to[i] = (T)from[i];
 #endif
     }
 }
@@ -350,7 +332,7 @@ const heed_kernels KERNELS = {
     .add_into = add_into,
     .look_up = look_up,
     .add_at = add_at,
-    .sum = sum,
+    .sum = LINES(sum),
     .sum_columns = sum_columns,
     .from_totals = from_totals,
     .amax = LINES(amax),

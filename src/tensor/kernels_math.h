@@ -88,18 +88,19 @@ static inline float expm1_of_rest(float r)
     return r * r * exp_series(r) + r;
 }
 
-/* What 1 + high rounds off is kept, and added with the smaller terms. Below -87 results may be
- * subnormal: there 2^64 e^x is made first, and the product with 2^-64 rounds. Below -104 they are 0;
- * above the last argument whose result is finite they are infinite. */
+/* What 1 + high rounds off is kept, and added with the smaller terms. Scaled in two steps, because the
+ * result may be subnormal: only the second rounds. Below -104 it is 0; above the last argument whose
+ * result is finite it is infinite. */
 static inline float exp_f32(float x)
 {
-    const float bounded = x < -104 ? -104 : x;
-    const exp_parts e = exp_parts_of(bounded);
+    const int32_t lowest = -125 * (1 << 23);
+    const exp_parts e = exp_parts_of(x < -104 ? -104 : x);
     const float sum = 1 + e.high;
     const float lost = 1 - sum + e.high;
     const float y = sum + (e.r * e.r * exp_series(e.r) + (lost - e.low));
-    const float scaled = times_power(y, e.exponent + (x < -87 ? 64 << 23 : 0));
-    return x <= 0x1.62e42ep+6f ? (x < -87 ? scaled * 0x1p-64f : scaled) : x + INFINITY;
+    const int32_t first = e.exponent > lowest ? e.exponent : lowest;
+    const float scaled = times_power(y, first) * times_power(1, e.exponent - first);
+    return x <= 0x1.62e42ep+6f ? scaled : x + INFINITY;
 }
 
 /* 2^k (1 + q) - 1 = 2^k q + (2^k - 1), halved because 2^128 is no float. */

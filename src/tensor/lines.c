@@ -26,6 +26,14 @@
 #define HIGHEST true
 #endif
 
+/* The second of two halves of the lanes goes into the first. */
+#define JOIN(type, half, join)                                                                     \
+    for (int j = 0; j < (half); j++) {                                                             \
+        const type x = lane[j + (half)];                                                           \
+        const type all = lane[j];                                                                  \
+        lane[j] = join;                                                                            \
+    }
+
 /* Defines a function that folds a line, from `start` on, in lanes of their own, so that vectors
  * work: f tells what `all` so far becomes with the element x, `join` what two of them become. */
 #define FOLD(type, name, parameters, start, f, join)                                               \
@@ -49,13 +57,11 @@
             const type all = lane[j];                                                              \
             lane[j] = f;                                                                           \
         }                                                                                          \
-        for (int half = LANES / 2; half > 0; half /= 2) {                                          \
-            for (int j = 0; j < half; j++) {                                                       \
-                const type x = lane[j + half];                                                     \
-                const type all = lane[j];                                                          \
-                lane[j] = join;                                                                    \
-            }                                                                                      \
-        }                                                                                          \
+        JOIN(type, LANES / 2, join)                                                                \
+        JOIN(type, LANES / 4, join)                                                                \
+        JOIN(type, LANES / 8, join)                                                                \
+        JOIN(type, LANES / 16, join)                                                               \
+        JOIN(type, LANES / 32, join)                                                               \
         return lane[0];                                                                            \
     }
 
@@ -147,7 +153,14 @@ void LINES(all)(int64_t n, const void *x, const void *args, void *y)
     *(bool *)y = !has(false, n, x);
 }
 
-/* ---- sums on the way ---- */
+/* ---- sums ---- */
+
+FOLD(TOTAL, sum, LINE, 0, all + (TOTAL)x, all + x)
+
+void LINES(sum)(int64_t n, const void *x, heed_total *total)
+{
+    total->OF_TOTAL += sum(n, x);
+}
 
 #ifndef T_IS_BOOL
 void LINES(cumsum)(int64_t n, const void *x, void *out)
@@ -165,7 +178,6 @@ void LINES(cumsum)(int64_t n, const void *x, void *out)
 #if defined T_IS_F32 || defined T_IS_F64
 /* ---- exponentials ---- */
 
-FOLD(double, sum, LINE, 0, all + (double)x, all + x)
 FOLD(double, sum_of_exps, (int64_t n, const T *line, T shift), 0, all + (double)exp(x - shift),
      all + x)
 
@@ -177,9 +189,10 @@ void LINES(softmax)(int64_t n, const void *x, void *out)
     for (int64_t i = 0; i < n; i++) {
         to[i] = exp(from[i] - max);
     }
-    const T total = (T)sum(n, to);
+    const T total = (T)sum(n, to), inverse = 1 / total;
     for (int64_t i = 0; i < n; i++) {
-        to[i] /= total;
+        const T y = to[i] * inverse; /* and one step of Newton's, which is as good as a division */
+        to[i] = y + (to[i] - y * total) * inverse;
     }
 }
 
