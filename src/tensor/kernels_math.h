@@ -168,7 +168,7 @@ static inline float log_f32(float x)
 static inline float log1p_f32(float x)
 {
     const int32_t k = (bits_of(1 + x) - root_of_half) >> 23;
-    const float scale = of_bits((129 - k) << 23);
+    const float scale = times_power(4, -k * (1 << 23));
     const float f = 0.25f * x * scale + (0.25f * scale - 1);
     const float y = log_of_parts((float)k, f);
     const float end = x == -1 ? -INFINITY : NAN;
