@@ -1,5 +1,5 @@
-/* exp, log and their kin on f32, over all bits that a float can have: within 2 ulp of what libm gives in
- * double, NaN and infinities where it has them, zeros with the same sign. */
+/* exp, log and their kin on f32, over all bits that a float can have: within 2 ulp of what libm gives
+ * in double, NaN and infinities where it has them, zeros with the same sign. */
 #include <float.h>
 #include <math.h>
 #include <string.h>

@@ -10,6 +10,7 @@
 #endif
 
 #include <math.h>
+#include <string.h>
 
 #include "tensor/kernels_dtype.h"
 #include "tensor/kernels_math.h"
@@ -160,13 +161,24 @@ static T from_float(double x)
 #endif
 #define FROM_INTEGER(x) ((T)(x))
 
+/* What lies ready and what is repeated have loops of their own, of which compilers make vectors. */
 #define GATHER(name, type, CAST)                                                                   \
     static void name(int64_t n, const void *from, int64_t stride, void *to)                        \
     {                                                                                              \
         const type *x = from;                                                                      \
         T *restrict y = to;                                                                        \
-        for (int64_t i = 0; i < n; i++) {                                                          \
-            y[i] = CAST(x[i * stride]);                                                            \
+        if (stride == 1) {                                                                         \
+            for (int64_t i = 0; i < n; i++) {                                                      \
+                y[i] = CAST(x[i]);                                                                 \
+            }                                                                                      \
+        } else if (stride == 0) {                                                                  \
+            for (int64_t i = 0; i < n; i++) {                                                      \
+                y[i] = CAST(x[0]);                                                                 \
+            }                                                                                      \
+        } else {                                                                                   \
+            for (int64_t i = 0; i < n; i++) {                                                      \
+                y[i] = CAST(x[i * stride]);                                                        \
+            }                                                                                      \
         }                                                                                          \
     }
 GATHER(gather_f32, float, FROM_FLOAT)
@@ -197,6 +209,10 @@ static void look_up(int64_t n, const int64_t *index, int64_t index_step, const v
 {
     const T *from = x;
     T *restrict to = y;
+    if (n > 0 && index_step == 0 && step == 1) { /* a row, as embeddings are */
+        memcpy(to, from + *index * along, sizeof(T) * (size_t)n);
+        return;
+    }
     for (int64_t i = 0; i < n; i++) {
         to[i] = from[i * step + index[i * index_step] * along];
     }
@@ -207,6 +223,10 @@ static void add_at(int64_t n, const int64_t *index, int64_t index_step, const vo
 {
     const T *from = x;
     T *to = y;
+    if (n > 0 && index_step == 0 && step == 1) {
+        add_into(n, x, to + *index * along);
+        return;
+    }
     for (int64_t i = 0; i < n; i++) {
         T *place = to + (i * step + index[i * index_step] * along);
         *place = (T)(*place + from[i]);

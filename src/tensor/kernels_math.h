@@ -1,12 +1,12 @@
 /* exp, log, tanh, erf and their kin on f32, without a branch or a call, so that loops that contain
  * them become vectors whatever the instruction set (internal).
  *
- * All of them are within 2 ulp on all floats, subnormal arguments and results among them, and what C
- * says at 0, the infinities and NaN; signs of zeros stay. The ways are the classical ones: the range is
- * reduced after Cody and Waite (Software Manual for the Elementary Functions, 1980), with ln 2 in two
- * parts of which the first has trailing zeros; what is left is a polynomial, as in Tang (ACM TOMS 15 and
- * 16, 1989 and 1990) and Moshier's Cephes. Polynomials are minimax fits whose coefficients were rounded
- * to floats one by one, the rest fitted anew after each.
+ * All of them are within 2 ulp on all floats, subnormal arguments and results among them, and what
+ * C says at 0, the infinities and NaN; signs of zeros stay. The ways are the classical ones: the
+ * range is reduced after Cody and Waite (Software Manual for the Elementary Functions, 1980), with
+ * ln 2 in two parts of which the first has trailing zeros; what is left is a polynomial, as in Tang
+ * (ACM TOMS 15 and 16, 1989 and 1990) and Moshier's Cephes. The polynomials are minimax fits whose
+ * coefficients were rounded to floats one by one, the rest fitted anew after each.
  *
  * A choice is written c ? a : b with a and b already computed: it becomes a mask. NaN fails every
  * comparison, and takes the last alternative. */
@@ -20,7 +20,7 @@
 
 #define LOG2_E   0x1.715476p+0f
 #define LN2_HIGH 0x1.63p-1f /* ten bits: a product with an exponent is exact */
-#define LN2_LOW  -0x1.bd0106p-13f
+#define LN2_LOW  (-0x1.bd0106p-13f)
 
 /* ---- bits ---- */
 
@@ -57,8 +57,9 @@ static inline float with_sign_of(float x, float size)
 
 /* ---- exponentials ---- */
 
-/* x = k ln 2 + r, with r no larger than ln 2 / 2. Adding 1.5 2^23 leaves k in the last bits of a float,
- * from where a shift takes it to the place of an exponent. r is high - low, rounded; high is exact. */
+/* x = k ln 2 + r, with r no larger than ln 2 / 2. Adding 1.5 2^23 leaves k in the last bits of a
+ * float, from where a shift takes it to the place of an exponent. r is high - low, rounded; high is
+ * exact. */
 typedef struct exp_parts {
     int32_t exponent; /* 2^23 k */
     float high, low, r;
@@ -88,9 +89,9 @@ static inline float expm1_of_rest(float r)
     return r * r * exp_series(r) + r;
 }
 
-/* What 1 + high rounds off is kept, and added with the smaller terms. Scaled in two steps, because the
- * result may be subnormal: only the second rounds. Below -104 it is 0; above the last argument whose
- * result is finite it is infinite. */
+/* What 1 + high rounds off is kept, and added with the smaller terms. The sum is scaled in two
+ * steps, because the result may be subnormal: only the second rounds. Below -104 it is 0; above the
+ * last argument whose result is finite it is infinite. */
 static inline float exp_f32(float x)
 {
     const int32_t lowest = -125 * (1 << 23);
@@ -163,8 +164,8 @@ static inline float log_f32(float x)
     return x > 0 ? (x > FLT_MAX ? x : y) : end;
 }
 
-/* 1 + x gives k; but f is taken from x, whose last bits the sum has lost: (1 + x) / 2^k - 1. By way of
- * 4 / 2^k, because 1 / 2^128 is no normal float. */
+/* 1 + x gives k; but f = (1 + x) / 2^k - 1 is taken from x, whose last bits the sum has lost. By
+ * way of 4 / 2^k, because 1 / 2^128 is no normal float. */
 static inline float log1p_f32(float x)
 {
     const int32_t k = (bits_of(1 + x) - root_of_half) >> 23;
@@ -178,8 +179,8 @@ static inline float log1p_f32(float x)
 
 /* ---- the error function ---- */
 
-/* x + x P(x^2) near 0; then 1 - 2^L(x), with a polynomial for L(x) = log2(1 - erf(x)). From 4 on it is
- * 1. */
+/* x + x P(x^2) near 0, then 1 - 2^L(x), with a polynomial for L(x) = log2(1 - erf(x)). From 4 on it
+ * is 1. NaN takes the first, because the bits of the second may say anything. */
 static inline float erf_f32(float x)
 {
     const float size = fabsf(x) > 4 ? 4 : fabsf(x);
