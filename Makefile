@@ -50,9 +50,11 @@ LIBRARY := $(BUILD)/libheed.a
 
 # In examples/ a file is a program, and so is a folder with a main.c; its other files are its parts.
 # A folder without one holds parts of all folder programs. The tests are linked with all parts.
+# train_mpi needs MPI: `make mpi` builds it, and nothing else does.
 FOLDERS      := $(patsubst examples/%/main.c,%,$(wildcard examples/*/main.c))
 COMMON       := $(filter-out $(FOLDERS),$(patsubst examples/%/,%,$(sort $(dir $(wildcard examples/*/*.c)))))
-EXAMPLES     := $(patsubst examples/%.c,$(BUILD)/%,$(wildcard examples/*.c)) $(FOLDERS:%=$(BUILD)/%)
+EXAMPLES     := $(patsubst examples/%.c,$(BUILD)/%,$(filter-out %_mpi.c,$(wildcard examples/*.c))) \
+                $(FOLDERS:%=$(BUILD)/%)
 parts         = $(patsubst %.c,$(BUILD)/%.o,$(filter-out %/main.c,$(wildcard examples/$(1)/*.c)))
 COMMON_PARTS := $(foreach f,$(COMMON),$(call parts,$(f)))
 PART_OBJECTS := $(foreach f,$(FOLDERS),$(call parts,$(f))) $(COMMON_PARTS)
@@ -69,8 +71,10 @@ help:
 	@echo "make lessons       the course of examples/README.md: builds and runs every lesson"
 	@echo "make deps test     install Check if it is missing, and run every test"
 	@echo "make all           the library and the examples, in $(BUILD)/"
-	@echo "make bench         ns per node, us per step of the toy"
+	@echo "make fuzz-bpe      libFuzzer on byte pairs, for FUZZ_SECONDS=$(FUZZ_SECONDS) (it needs clang)"
+	@echo "make bench         ns per node, us per step of the toy, us per token of a GPT"
 	@echo "make test-isas     the tests under each HEED_ISA that this machine has"
+	@echo "make mpi           train_mpi, for several processes or machines; needs mpicc"
 	@echo "make test-cpp      the toy, trained from C++17"
 	@echo "make layers        do includes point one way: nn -> autograd -> tensor?"
 	@echo "make format        clang-format everything; check-format only looks"
@@ -101,6 +105,19 @@ $(BUILD)/$(1): $(BUILD)/examples/$(1)/main.o $(call parts,$(1)) $(COMMON_PARTS) 
 endef
 $(foreach f,$(FOLDERS),$(eval $(call folder_rule,$(f))))
 
+# Compiled and linked by the compiler of whichever MPI is there.
+MPICC ?= mpicc
+.PHONY: mpi mpi-there
+mpi: mpi-there $(BUILD)/train_mpi
+
+mpi-there:
+	@command -v $(MPICC) > /dev/null || { echo "make mpi: there is no $(MPICC); install an MPI:" \
+	    "apt-get install libopenmpi-dev openmpi-bin, say" >&2; exit 1; }
+
+$(BUILD)/train_mpi: examples/train_mpi.c $(LIBRARY)
+	$(call say,mpicc)
+	$(MPICC) $(CFLAGS_) $< $(LIBRARY) -o $@ $(LDLIBS_)
+
 # A kernel object's folder says what it is: kernels/<isa>/<dtype>/<file>.o
 define kernel_rule
 $(BUILD)/kernels/$(1)/$(2)/%.o: src/tensor/%.c
@@ -128,6 +145,8 @@ test: $(BUILD)/test_heed $(EXAMPLES)
 	$(BUILD)/custom_op > /dev/null
 	$(BUILD)/custom_module > /dev/null
 	sh tests/outputs.sh $(BUILD)
+	sh tests/notebooks.sh
+	sh tests/gpt_resume.sh $(BUILD)
 
 test-isas: $(BUILD)/test_heed $(EXAMPLES)
 	@for isa in $(ISAS); do \
@@ -145,14 +164,29 @@ $(BUILD)/toy_cpp: tests/toy.cpp $(PART_OBJECTS) $(LIBRARY)
 test-cpp: $(BUILD)/toy_cpp
 	$(BUILD)/toy_cpp
 
+# libFuzzer, of clang, on parts that read what others wrote: make fuzz-bpe FUZZ_SECONDS=600
+FUZZ_SECONDS ?= 60
+FUZZ         := $(BUILD)/fuzz
+FUZZ_FLAGS   := -fsanitize=fuzzer-no-link,address,undefined -fno-sanitize-recover=all
+
+$(BUILD)/fuzz_%: $(BUILD)/tests/fuzz/%.o $(sort $(call parts,gpt) $(COMMON_PARTS)) $(LIBRARY)
+	$(CC) $(CFLAGS_) -fsanitize=fuzzer $^ -o $@ $(LDLIBS_)
+
+.PHONY: fuzz-bpe
+fuzz-bpe:
+	@$(MAKE) --no-print-directory CC=clang BUILD=$(FUZZ) EXTRA="$(FUZZ_FLAGS)" $(FUZZ)/fuzz_bpe
+	@mkdir -p $(FUZZ)/seen
+	$(FUZZ)/fuzz_bpe -max_total_time=$(FUZZ_SECONDS) -print_final_stats=1 $(FUZZ)/seen
+
 # ---- benchmarks ----
 
 $(BUILD)/bench_%: $(BUILD)/bench/%.o $(LIBRARY)
 	$(CC) $(CFLAGS_) $^ -o $@ $(LDLIBS_)
 
 .PHONY: bench
-bench: $(BUILD)/bench_spine
+bench: $(BUILD)/bench_spine $(BUILD)/bench_generate
 	$(BUILD)/bench_spine
+	$(BUILD)/bench_generate
 
 # ---- what is needed beyond a compiler ----
 
@@ -172,7 +206,7 @@ deps-dev:
 layers:
 	@sh tests/layers.sh
 
-FORMATTED = $(wildcard src/*.h src/*/*.[ch] examples/*.[ch] examples/*/*.[ch] tests/*.[ch] tests/gradients/*.h tests/misuse/*.h tests/parity/*.h bench/*.[ch])
+FORMATTED = $(wildcard src/*.h src/*/*.[ch] examples/*.[ch] examples/*/*.[ch] tests/*.[ch] tests/gradients/*.h tests/misuse/*.h tests/parity/*.h tests/fuzz/*.c bench/*.[ch])
 
 format:
 	clang-format -i $(FORMATTED)

@@ -164,6 +164,36 @@ heed_tensor *of_all_bits(heed_shape shape, heed_dtype dtype)
     return x;
 }
 
+void expect_error_of_file(heed_status status, const char *function, const char *words)
+{
+    char start[600];
+    snprintf(start, sizeof start, "%s: %s: ", function, in_folder("file"));
+    expect_error(status, words);
+    ck_assert_msg(strncmp(heed_error_message(), start, strlen(start)) == 0, "\"%s\" is not of %s",
+                  heed_error_message(), start);
+}
+
+int damage_every_byte(bool (*reads)(void), int *size)
+{
+    size_t bytes_size;
+    int taken = 0;
+    char *bytes = read_bytes(in_folder("file"), &bytes_size);
+    const int fd = open(in_folder("file"), O_WRONLY);
+    for (size_t i = 0; i < bytes_size; i++) {
+        for (int change = 1; change < 256; change++) {
+            const char damaged = (char)(bytes[i] ^ change);
+            ck_assert_int_eq(pwrite(fd, &damaged, 1, (off_t)i), 1);
+            taken += reads();
+        }
+        ck_assert_int_eq(pwrite(fd, &bytes[i], 1, (off_t)i), 1);
+    }
+    close(fd);
+    free(bytes);
+    ck_assert(reads());
+    *size = (int)bytes_size;
+    return taken;
+}
+
 void expect_same_bits(heed_tensor *a, heed_tensor *b)
 {
     expect_no_error();
@@ -179,6 +209,17 @@ void expect_same_bits(heed_tensor *a, heed_tensor *b)
     ck_assert_int_eq(memcmp(bits, other, size), 0);
     free(bits);
     free(other);
+}
+
+void expect_same_state(void *a, void *b)
+{
+    expect_no_error();
+    heed_tensor_list x = heed_state_dict(a), y = heed_state_dict(b);
+    ck_assert_int_eq(x.count, y.count);
+    for (int i = 0; i < x.count; i++) {
+        ck_assert_str_eq(x.names[i], y.names[i]);
+        expect_same_bits(x.tensors[i], y.tensors[i]);
+    }
 }
 
 void become_nobody(void)

@@ -33,6 +33,21 @@ void expect_same_files(const char *path, const char *other);
  * zeros behind it. */
 void write_header(const char *path, const char *header, size_t size, size_t data);
 
+/* Files that are refused: a header, how many bytes follow it, and what the reader says of it. */
+typedef struct refused_header {
+    const char *header;
+    size_t data;
+    const char *words;
+} refused_header;
+
+/* expect_error_of_file: an error as expect_error has it, which begins with the function and the path of
+ * `file` in that folder. */
+void expect_error_of_file(heed_status status, const char *function, const char *words);
+
+/* damage_every_byte: calls `reads` with each byte of `file` changed into each of the 255 others, and in
+ * the end with none; returns how often it said that it could, and how many bytes there are. */
+int damage_every_byte(bool (*reads)(void), int *size);
+
 /* save_one, load_one: one tensor, named "x". */
 void save_one(const char *path, heed_tensor *x);
 heed_tensor *load_one(const char *path, const char *name);
@@ -46,6 +61,9 @@ const char *npy_fixture(const char *name, const char *variant);
 
 /* expect_same_bits: a and b have one dtype and one shape and the same bits in their elements. */
 void expect_same_bits(heed_tensor *a, heed_tensor *b);
+
+/* expect_same_state: two modules have the same names in their state dicts, and the same bits. */
+void expect_same_state(void *a, void *b);
 
 /* become_nobody: from now on this process is no administrator, whom no permission stops; the folder
  * becomes the new user's. */

@@ -49,6 +49,8 @@ for group in "$@"; do
         want "command -v clang-format" clang-format clang-tools-extra clang-extra-tools clang clang-format
         want "command -v cppcheck" cppcheck cppcheck cppcheck cppcheck cppcheck
         want "command -v valgrind" valgrind valgrind valgrind valgrind valgrind
+        want "command -v mpicc && command -v mpirun" "libopenmpi-dev openmpi-bin" openmpi-devel \
+            "openmpi openmpi-dev" openmpi open-mpi
         ;;
     esac
 done

@@ -13,9 +13,10 @@
     X(error) X(tensor) X(scope) X(threads) X(memory) X(print)                                      \
     X(random) X(random_numbers) X(random_misuse)                                                   \
     X(ops) X(parity) X(gradients) X(engine) X(misuse)                                              \
-    X(nn) X(layers) X(attention) X(cross_attention) X(multihead) X(transformer) X(masks)           \
-    X(optim) X(files) X(golden)                                                                    \
-    X(toy) X(text) X(flags) X(options) X(next_token) X(pictures)
+    X(nn) X(layers) X(attention) X(cross_attention) X(multihead) X(transformer) X(gpt) X(masks)    \
+    X(optim) X(files) X(gpt_files) X(golden)                                                       \
+    X(toy) X(char_gpt) X(text) X(chunks) X(bpe) X(tokenizer) X(corpus)                             \
+    X(flags) X(options) X(next_token) X(gpt_program) X(gpt_run) X(pictures)
 /* clang-format on */
 #define DECLARE(name) Suite *name##_suite(void);
 SUITES(DECLARE)

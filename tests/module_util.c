@@ -20,6 +20,35 @@ void expect_state(void *module, int count, const char *const *names)
     }
 }
 
+static uint64_t sum_of_draws(void *(*make)(const void *row), const void *row, uint64_t sum)
+{
+    void *m = make(row);
+    const heed_tensor_list list = heed_parameters(m);
+    for (int i = 0; i < list.count; i++) {
+        const float *values = heed_const_data_f32(list.tensors[i]);
+        sum = fnv(values, (size_t)list.tensors[i]->numel * sizeof *values, sum);
+    }
+    heed_module_free(m);
+    sum = fnv(heed_const_data_f32(heed_rand(HEED_SHAPE(1), HEED_F32)), sizeof(float), sum);
+    return fnv(heed_const_data_f32(heed_randn(HEED_SHAPE(1), HEED_F32)), sizeof(float), sum);
+}
+
+void expect_draws(void *(*make)(const void *row), const void *row, const uint64_t *seeds, int count,
+                  const uint64_t sums[4])
+{
+    for (heed_random_flavor flavor = 0; flavor <= HEED_RANDOM_TORCH_2_PLAIN; flavor++) {
+        uint64_t sum = UINT64_C(0xcbf29ce484222325);
+        heed_set_random_flavor(flavor);
+        for (int i = 0; i < count; i++) {
+            heed_manual_seed(seeds[i]);
+            sum = sum_of_draws(make, row, sum);
+        }
+        ck_assert_msg(sums[flavor] == 0 || sum == sums[flavor], "flavor %d: 0x%016llx", (int)flavor,
+                      (unsigned long long)sum);
+    }
+    heed_set_random_flavor(HEED_RANDOM_TORCH_1);
+}
+
 void expect_tree(void *module, const char *text)
 {
     char buffer[4000] = "", whole[4000];
@@ -68,6 +97,13 @@ static void check_parameters(void *module, heed_function *f, void *context,
                           "%s[%lld]: %g, not %g", list.names[i], (long long)j, analytic, numeric);
         }
     }
+}
+
+void expect_parameter_derivatives(void *module, heed_function *f, void *context,
+                                  heed_tensor *const *inputs)
+{
+    heed_module_to(module, HEED_F64);
+    check_parameters(module, f, context, inputs);
 }
 
 void expect_derivatives(void *module, heed_function *f, void *context, heed_tensor *const *inputs,

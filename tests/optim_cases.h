@@ -5,6 +5,7 @@
 #include "tests/test_util.h"
 
 void add_clip_cases(Suite *suite);
+void add_flatten_cases(Suite *suite);
 void add_group_cases(Suite *suite);
 void add_schedule_cases(Suite *suite);
 void add_optim_state_cases(Suite *suite);

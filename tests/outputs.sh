@@ -1,6 +1,6 @@
 #!/bin/sh
 # Do the programs print what they always print? Each of fixtures/output/ against the program of its
-# name, which every lesson has; and those that have a notebook against its numbers.
+# name, which every lesson has. (Against the numbers of a notebook notebooks.sh holds the files.)
 #   tests/outputs.sh [BUILD]
 set -eu
 cd "$(dirname "$0")/.."
@@ -16,4 +16,3 @@ for lesson in examples/lesson*.c; do
     expected=tests/fixtures/output/$(basename "$lesson" .c).txt
     [ -e "$expected" ] || { echo "$lesson: nobody knows what it prints; there is no $expected"; exit 1; }
 done
-sh tests/notebooks.sh

@@ -11,16 +11,6 @@ static struct heed_linear *new_linear(uint64_t seed, int64_t in, int64_t out)
     return heed_linear_new(in, out);
 }
 
-static void expect_same_state(void *a, void *b)
-{
-    heed_tensor_list x = heed_state_dict(a), y = heed_state_dict(b);
-    ck_assert_int_eq(x.count, y.count);
-    for (int i = 0; i < x.count; i++) {
-        ck_assert_str_eq(x.names[i], y.names[i]);
-        expect_same_bits(x.tensors[i], y.tensors[i]);
-    }
-}
-
 static heed_status load(void *module)
 {
     return heed_load_state_dict(module, in_folder("a"), (heed_load_options){0});

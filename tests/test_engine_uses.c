@@ -155,6 +155,46 @@ START_TEST(a_moved_version_stops_grad)
 }
 END_TEST
 
+/* ---- gradients that the user gives ---- */
+
+START_TEST(a_given_gradient_shares_memory)
+{
+    heed_tensor *x = LEAF(1, 2, 3), *both = heed_zeros(HEED_SHAPE(6), HEED_F64);
+    ck_assert_int_eq(heed_set_grad(x, heed_narrow(both, 0, 3, 3)), HEED_OK);
+    heed_backward(sum_of_squares(x));
+    EXPECT_VALUES(both, 0, 0, 0, 0, 2, 4, 6);
+    heed_fill_into(both, 1);
+    EXPECT_VALUES(x->grad, 0, 1, 1, 1);
+    heed_clear_grad(x);
+    heed_backward(sum_of_squares(x));
+    EXPECT_VALUES(both, 0, 1, 1, 1, 1, 1, 1);
+}
+END_TEST
+
+/* .grad is bare, whatever was given; and two that are each other's gradient hold no circle. */
+START_TEST(a_given_gradient_has_no_graph)
+{
+    heed_tensor *x = LEAF(1, 2), *y = LEAF(3, 4);
+    heed_set_grad(x, heed_mul(y, y));
+    ck_assert(!x->grad->requires_grad && x->grad->op == NULL);
+    EXPECT_VALUES(x->grad, 0, 9, 16);
+    heed_set_grad(x, y);
+    heed_set_grad(y, x);
+    heed_set_grad(x, x->grad);
+    EXPECT_VALUES(x->grad, 0, 3, 4);
+    EXPECT_VALUES(y->grad, 0, 1, 2);
+    heed_set_grad(x, heed_ones(HEED_SHAPE(3), HEED_F64));
+    expect_error(HEED_ERR_SHAPE, "one shape is needed");
+    EXPECT_VALUES(x->grad, 0, 3, 4);
+    heed_set_grad(x, x);
+    expect_error(HEED_ERR_VALUE, "set_grad: grad is x itself; heed_clone it");
+    heed_fail_allocation(0);
+    heed_set_grad(x, y->grad);
+    expect_error(HEED_ERR_MEMORY, "");
+    EXPECT_VALUES(x->grad, 0, 3, 4);
+}
+END_TEST
+
 void add_use_cases(Suite *suite)
 {
     TCase *uses = heed_case(suite, "using up");
@@ -162,6 +202,9 @@ void add_use_cases(Suite *suite)
     tcase_add_test(uses, a_graph_is_used_up);
     tcase_add_test(uses, a_partly_used_up_graph);
     tcase_add_test(uses, backward_lets_values_go);
+    TCase *given = heed_case(suite, "given gradients");
+    tcase_add_test(given, a_given_gradient_shares_memory);
+    tcase_add_test(given, a_given_gradient_has_no_graph);
     TCase *versions = heed_case(suite, "versions");
     tcase_add_test(versions, a_saved_value_must_not_change);
     tcase_add_test(versions, other_values_may_change);

@@ -22,7 +22,17 @@ Suite *flags_suite(void);
 #define MEASURE(X)                                                                                 \
     MODEL(X)                                                                                       \
     X(REAL,   share,  "X",    0, 1,  (0.1, 0.5), "how much of the text is looked at")
+#define KEEP(X)                                                                                    \
+    X(SWITCH, greedy, "",     0, 0,  (0),      "the likeliest token, always")                      \
+    X(WHOLE,  length, "N",    0, 1e9, (FLAG_NONE), "tokens that it writes")                            \
+    X(REAL,   share,  "X",    0, 1,  (0.5),    "how much")                                         \
+    X(CHOICE, pace, "slow|fast", 0, 1, (1),    "how fast")                                         \
+    X(STRING, a_name_that_is_long, "TEXT", 0, 0, (0), "text")
 /* clang-format on */
+
+typedef struct keep_flags {
+    FLAG_FIELDS(KEEP);
+} keep_flags;
 
 typedef struct write_flags {
     FLAG_FIELDS(WRITE);
@@ -34,6 +44,9 @@ typedef struct measure_flags {
 
 #define WRITE_ROW(kind, field, ...)   FLAG_ROW(write_flags, kind, field, __VA_ARGS__)
 #define MEASURE_ROW(kind, field, ...) FLAG_ROW(measure_flags, kind, field, __VA_ARGS__)
+#define KEEP_ROW(kind, field, ...)    FLAG_ROW(keep_flags, kind, field, __VA_ARGS__)
+static const flag_row keep_rows[] = {KEEP(KEEP_ROW)};
+static const flag_table keep_table = {.flags = keep_rows, .count = 5};
 static const flag_row write_rows[] = {WRITE(WRITE_ROW)};
 static const flag_row measure_rows[] = {MEASURE(MEASURE_ROW)};
 static const flag_table write_table = {.flags = write_rows, .count = 5, .hint = "quote the prompt"};
@@ -98,6 +111,46 @@ START_TEST(test_values)
 }
 END_TEST
 
+/* What is kept in files comes back to the bit; what is no value of the flag is refused. */
+static const struct {
+    const char *name, *text;
+    const char *error; /* NULL: none */
+} kept[] = {
+    {"greedy", "true", NULL},
+    {"greedy", "false", NULL},
+    {"length", "1000000000", NULL},
+    {"share", "0.10000000000000001", NULL},
+    {"share", "4.9406564584124654e-324", NULL},
+    {"pace", "slow", NULL},
+    {"pace", "fast", NULL},
+    {"greedy", "1", "--greedy: '1' is not true or false"},
+    {"length", "1e3", "--length: '1e3' is not a whole number"},
+    {"pace", "fas", "--pace: 'fas' is not one of slow|fast"},
+    {"no-cache", "true", "no flag is called no-cache"},
+};
+
+START_TEST(test_kept)
+{
+    keep_flags o = {.length = 7}, back = {.length = 7};
+    flags_set(&keep_table, &o, kept[_i].name, kept[_i].text);
+    for (int i = 0; i < keep_table.count && !heed_error_pending(); i++) {
+        const flag_row *f = &keep_table.flags[i];
+        const bool is_set = strcmp(f->name, kept[_i].name) == 0;
+        ck_assert(flags_given(f, &o) == is_set);
+        if (is_set) {
+            ck_assert_str_eq(flags_text(f, &o).text, kept[_i].text);
+            flags_set(&keep_table, &back, f->name, flags_text(f, &o).text);
+            ck_assert_mem_eq((char *)&o + f->offset, (char *)&back + f->offset, 1);
+        }
+    }
+    if (kept[_i].error != NULL) {
+        expect_error(HEED_ERR_VALUE, kept[_i].error);
+    }
+    expect_no_error();
+    ck_assert(back.share == o.share && back.length == o.length && back.pace == o.pace);
+}
+END_TEST
+
 static void expect_help(const flag_table *table, const char *expected)
 {
     char *help = NULL;
@@ -126,6 +179,24 @@ START_TEST(test_help)
                                 "                a number from 0 to 1; "
                                 "default: short 0.1, long 0.5\n"
                                 "  --help      this text\n");
+}
+END_TEST
+
+/* What has no default stays zero, and the help does not name one; a long name has a line for itself. */
+START_TEST(test_no_default)
+{
+    keep_flags o = {.share = 0};
+    flags_complete(&keep_table, &o, 0);
+    ck_assert(o.length == 0 && !o.given.length && o.pace == 1);
+    expect_help(&keep_table, "  --greedy          the likeliest token, always\n"
+                             "  --length N        tokens that it writes\n"
+                             "                      a whole number from 0 to 1000000000\n"
+                             "  --share X         how much\n"
+                             "                      a number from 0 to 1; default: 0.5\n"
+                             "  --pace slow|fast  how fast\n"
+                             "  --a-name-that-is-long TEXT\n"
+                             "                    text\n"
+                             "  --help            this text\n");
 }
 END_TEST
 
@@ -165,6 +236,8 @@ Suite *flags_suite(void)
     tcase_add_loop_test(flags, test_rows, 0, sizeof rows / sizeof *rows);
     tcase_add_test(flags, test_values);
     tcase_add_test(flags, test_help);
+    tcase_add_loop_test(flags, test_kept, 0, sizeof kept / sizeof *kept);
+    tcase_add_test(flags, test_no_default);
     tcase_add_test(flags, test_blame);
     tcase_add_test(flags, test_put);
     return suite;

@@ -137,6 +137,9 @@ static void make_modules(void)
             4, 2, (heed_transformer_encoder_layer_options){.dim_feedforward = 3}),
         2);
     nn.layer = heed_transformer_encoder_layer_at(nn.encoder, 0);
+    nn.gpt = heed_gpt_new((heed_gpt_config){
+        .vocab_size = 5, .block_size = 4, .n_layer = 1, .n_head = 2, .n_embd = 4});
+    nn.cache = heed_gpt_cache_new(nn.gpt, 2);
     heed_parameters(nn.linear); /* these lists are made once, and kept */
     heed_decay_parameters(nn.linear);
     heed_no_decay_parameters(nn.linear);
@@ -157,6 +160,8 @@ static void free_modules(void)
     heed_cross_attention_free(nn.cross);
     heed_feed_forward_free(nn.feed);
     heed_transformer_encoder_free(nn.encoder);
+    heed_gpt_cache_free(nn.cache);
+    heed_gpt_free(nn.gpt);
 }
 
 START_TEST(is_refused_by_modules)

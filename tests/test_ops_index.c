@@ -1,5 +1,5 @@
-/* index_select, index_add, gather, scatter_add, masked_select and one_hot by plain loops, and what
- * PyTorch says in special cases. */
+/* index_select, index_add, gather, scatter_add and one_hot by plain loops, and what PyTorch says in
+ * special cases. */
 #include <math.h>
 
 #include "tests/ops_cases.h"
@@ -334,48 +334,6 @@ START_TEST(a_gradient_needs_the_index_and_nothing_else)
 }
 END_TEST
 
-/* ---- masked_select ---- */
-
-static void check_masked(heed_shape of_x, heed_shape of_mask, heed_shape both, heed_dtype dtype,
-                         enum layout layout)
-{
-    static double goals[1000];
-    heed_tensor *x = noise(of_x, dtype, layout, 5);
-    heed_tensor *mask = noise(of_mask, HEED_BOOL, (layout + 1) % LAYOUTS, 6);
-    int64_t count = 0;
-    for (heed_shape at = first_index(both); at.ndim >= 0; next_index(both, &at)) {
-        if (element(mask, at) != 0) {
-            goals[count++] = element(x, at);
-        }
-    }
-    heed_tensor *y = heed_masked_select(x, mask);
-    expect_kind(y, dtype, HEED_SHAPE(count));
-    ck_assert(y->storage != x->storage);
-    expect_elements("masked_select", y, HEED_SHAPE(count), goals);
-}
-
-START_TEST(masks_choose)
-{
-    const heed_dtype dtype = (heed_dtype)_i;
-    for (enum layout layout = 0; layout < LAYOUTS; layout++) {
-        check_masked(HEED_SCALAR, HEED_SCALAR, HEED_SCALAR, dtype, layout);
-        check_masked(HEED_SHAPE(600), HEED_SHAPE(600), HEED_SHAPE(600), dtype, layout);
-        check_masked(HEED_SHAPE(3, 4), HEED_SHAPE(4), HEED_SHAPE(3, 4), dtype, layout);
-        check_masked(HEED_SHAPE(4), HEED_SHAPE(3, 1), HEED_SHAPE(3, 4), dtype, layout);
-        check_masked(HEED_SHAPE(2, 1, 3), HEED_SHAPE(4, 1), HEED_SHAPE(2, 4, 3), dtype, layout);
-        check_masked(HEED_SCALAR, HEED_SHAPE(2, 3), HEED_SHAPE(2, 3), dtype, layout);
-        check_masked(HEED_SHAPE(2, 3), HEED_SCALAR, HEED_SHAPE(2, 3), dtype, layout);
-        check_masked(HEED_SHAPE(0, 3), HEED_SHAPE(3), HEED_SHAPE(0, 3), dtype, layout);
-    }
-    expect_kind(
-        heed_masked_select(heed_ones(HEED_SCALAR, dtype), heed_zeros(HEED_SCALAR, HEED_BOOL)),
-        dtype, HEED_SHAPE(0));
-    expect_kind(
-        heed_masked_select(heed_ones(HEED_SCALAR, dtype), heed_ones(HEED_SCALAR, HEED_BOOL)), dtype,
-        HEED_SHAPE(1));
-}
-END_TEST
-
 /* ---- one_hot ---- */
 
 START_TEST(one_hot_marks_the_class)
@@ -419,7 +377,6 @@ void add_index_cases(Suite *suite)
     tcase_add_test(index, elements_as_in_torch);
     tcase_add_test(index, gradients_as_in_torch);
     tcase_add_test(index, a_gradient_needs_the_index_and_nothing_else);
-    tcase_add_loop_test(index, masks_choose, 0, HEED_DTYPES);
     tcase_add_test(index, one_hot_marks_the_class);
     tcase_add_test(index, one_hot_counts_the_classes);
 }

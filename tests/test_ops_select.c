@@ -1,4 +1,4 @@
-/* where, masked_fill, tril and triu, by plain loops. */
+/* where, masked_fill, masked_select, tril and triu, by plain loops. */
 #include <math.h>
 
 #include "tests/ops_cases.h"
@@ -118,6 +118,50 @@ START_TEST(masked_fill_refuses)
 }
 END_TEST
 
+/* ---- masked_select ---- */
+
+static void check_masked(heed_shape of_x, heed_shape of_mask, heed_shape both, heed_dtype dtype,
+                         enum layout layout)
+{
+    static double goals[1000];
+    heed_tensor *x = noise(of_x, dtype, layout, 5);
+    heed_tensor *mask = noise(of_mask, HEED_BOOL, (layout + 1) % LAYOUTS, 6);
+    int64_t count = 0;
+    for (heed_shape at = first_index(both); at.ndim >= 0; next_index(both, &at)) {
+        if (element(mask, at) != 0) {
+            goals[count++] = element(x, at);
+        }
+    }
+    heed_tensor *y = heed_masked_select(x, mask);
+    expect_kind(y, dtype, HEED_SHAPE(count));
+    ck_assert(y->storage != x->storage);
+    for (int64_t i = 0; i < count; i++) {
+        expect_element("masked_select", element(y, HEED_INDEX(i)), goals[i], 0, dtype);
+    }
+}
+
+START_TEST(masks_choose)
+{
+    const heed_dtype dtype = (heed_dtype)_i;
+    for (enum layout layout = 0; layout < LAYOUTS; layout++) {
+        check_masked(HEED_SCALAR, HEED_SCALAR, HEED_SCALAR, dtype, layout);
+        check_masked(HEED_SHAPE(600), HEED_SHAPE(600), HEED_SHAPE(600), dtype, layout);
+        check_masked(HEED_SHAPE(3, 4), HEED_SHAPE(4), HEED_SHAPE(3, 4), dtype, layout);
+        check_masked(HEED_SHAPE(4), HEED_SHAPE(3, 1), HEED_SHAPE(3, 4), dtype, layout);
+        check_masked(HEED_SHAPE(2, 1, 3), HEED_SHAPE(4, 1), HEED_SHAPE(2, 4, 3), dtype, layout);
+        check_masked(HEED_SCALAR, HEED_SHAPE(2, 3), HEED_SHAPE(2, 3), dtype, layout);
+        check_masked(HEED_SHAPE(2, 3), HEED_SCALAR, HEED_SHAPE(2, 3), dtype, layout);
+        check_masked(HEED_SHAPE(0, 3), HEED_SHAPE(3), HEED_SHAPE(0, 3), dtype, layout);
+    }
+    expect_kind(
+        heed_masked_select(heed_ones(HEED_SCALAR, dtype), heed_zeros(HEED_SCALAR, HEED_BOOL)),
+        dtype, HEED_SHAPE(0));
+    expect_kind(
+        heed_masked_select(heed_ones(HEED_SCALAR, dtype), heed_ones(HEED_SCALAR, HEED_BOOL)), dtype,
+        HEED_SHAPE(1));
+}
+END_TEST
+
 /* ---- tril, triu ---- */
 
 /* Compared without a sum that could overflow. */
@@ -178,6 +222,7 @@ void add_select_cases(Suite *suite)
     tcase_add_test(select, where_passes_no_nan_of_the_other_side);
     tcase_add_loop_test(select, masked_fill_replaces_where_true, 0, HEED_DTYPES);
     tcase_add_test(select, masked_fill_refuses);
+    tcase_add_loop_test(select, masks_choose, 0, HEED_DTYPES);
     tcase_add_loop_test(select, triangles_are_kept, 0, HEED_DTYPES);
     tcase_add_test(select, triangles_clear_nan_and_infinity);
 }

@@ -150,6 +150,7 @@ Suite *optim_suite(void)
     tcase_add_test(use, test_step_raises_the_version);
     tcase_add_test(use, test_bad_options);
     add_clip_cases(suite);
+    add_flatten_cases(suite);
     add_group_cases(suite);
     add_schedule_cases(suite);
     add_optim_state_cases(suite);

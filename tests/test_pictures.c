@@ -42,10 +42,41 @@ START_TEST(test_progress_fits)
     facts.held_out = (double)NAN;
     progress_plain(line, &facts);
     ck_assert_str_eq(line, "step   123/2000   loss 2.500   12300 tokens/s");
+    facts.held_out = 2.75;
+    facts.held_out_name = "validation";
+    facts.before = 1000; /* of an earlier run: a half of the rest is done in these seconds */
+    facts.step = 1500;
+    progress_bar(line, &facts, 100, false);
+    ck_assert_str_eq(line, "[====================>      ]  1500/2000  loss 2.500  "
+                           "validation 2.750  12.3k tokens/s  1:01 left");
+    progress_plain(line, &facts);
+    ck_assert_str_eq(line, "step  1500/2000   loss 2.500   validation 2.750   12300 tokens/s");
     facts.seconds = 0;
     facts.loss = 1e300;
     progress_plain(line, &facts);
     progress_bar(line, &facts, 200, false);
+}
+END_TEST
+
+/* A program may say how often it wants lines. */
+START_TEST(test_progress_every)
+{
+    char *shown = NULL;
+    size_t size = 0;
+    FILE *stream = tmpfile();
+    progress p = progress_begin(stream);
+    fclose(stream);
+    p.stream = open_memstream(&shown, &size);
+    p.every = 4;
+    for (int64_t step = 1; step <= 9; step++) {
+        progress_show(&p, (progress_facts){.step = step, .steps = 9, .more = "so", .brief = ""},
+                      false);
+    }
+    fclose(p.stream);
+    ck_assert_str_eq(shown, "step     4/9   loss 0.000   held-out 0.000   so\n"
+                            "step     8/9   loss 0.000   held-out 0.000   so\n"
+                            "step     9/9   loss 0.000   held-out 0.000   so\n");
+    free(shown);
 }
 END_TEST
 
@@ -61,7 +92,14 @@ START_TEST(test_progress_ends)
     p.stream = open_memstream(&shown, &size);
     p.terminal = true;
     for (int step = 1; step <= 3; step++) {
-        progress_show(&p, (progress_facts){step, 9, 1, (double)NAN, 0, 0, "", ""}, false);
+        progress_show(&p,
+                      (progress_facts){.step = step,
+                                       .steps = 9,
+                                       .loss = 1,
+                                       .held_out = (double)NAN,
+                                       .more = "",
+                                       .brief = ""},
+                      false);
     }
     progress_end(&p);
     fclose(p.stream);
@@ -171,6 +209,7 @@ Suite *pictures_suite(void)
     TCase *lines = heed_case(suite, "progress");
     tcase_add_test(lines, test_progress_fits);
     tcase_add_test(lines, test_progress_ends);
+    tcase_add_test(lines, test_progress_every);
     tcase_add_test(lines, test_progress_turns);
     TCase *pictures = path_case(suite, "plots");
     tcase_add_test(pictures, test_curve);

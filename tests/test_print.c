@@ -1,36 +1,15 @@
 /* Printing: the texts below are what torch 1.13 and torch 2.15 both say of the same tensors. */
 #include "tensor/print.h"
 
-#include <check.h>
 #include <limits.h>
 #include <math.h>
 #include <string.h>
 #include <unistd.h>
 
 #include "tensor/core.h"
-#include "tensor/scope.h"
+#include "tests/test_util.h"
 
 Suite *print_suite(void);
-
-/* ---- every test leaves the counters where they were ---- */
-
-static heed_scope scope;
-static int64_t tensors_before, bytes_before;
-
-static void setup(void)
-{
-    tensors_before = heed_live_tensors();
-    bytes_before = heed_live_bytes();
-    heed_scope_begin(&scope);
-}
-
-static void teardown(void)
-{
-    heed_error();
-    ck_assert_int_eq(heed_scope_end(&scope), HEED_OK);
-    ck_assert_int_eq(heed_live_tensors(), tensors_before);
-    ck_assert_int_eq(heed_live_bytes(), bytes_before);
-}
 
 /* ---- helpers ---- */
 
@@ -367,7 +346,7 @@ END_TEST
 
 /* ---- errors ---- */
 
-static void expect_error(heed_tensor *t, heed_print_options options, heed_status status)
+static void expect_refused(heed_tensor *t, heed_print_options options, heed_status status)
 {
     char text[8] = "before";
     FILE *file = tmpfile();
@@ -384,12 +363,12 @@ static void expect_error(heed_tensor *t, heed_print_options options, heed_status
 START_TEST(errors_print_nothing)
 {
     heed_tensor *t = make(HEED_I64, HEED_SHAPE(2), NULL);
-    expect_error(NULL, none, HEED_ERR_NULL);
-    expect_error(t, (heed_print_options){.precision = 18}, HEED_ERR_VALUE);
-    expect_error(t, (heed_print_options){.precision = -1}, HEED_ERR_VALUE);
-    expect_error(t, (heed_print_options){.threshold = -1}, HEED_ERR_VALUE);
-    expect_error(t, (heed_print_options){.edgeitems = -1}, HEED_ERR_VALUE);
-    expect_error(t, (heed_print_options){.linewidth = -1}, HEED_ERR_VALUE);
+    expect_refused(NULL, none, HEED_ERR_NULL);
+    expect_refused(t, (heed_print_options){.precision = 18}, HEED_ERR_VALUE);
+    expect_refused(t, (heed_print_options){.precision = -1}, HEED_ERR_VALUE);
+    expect_refused(t, (heed_print_options){.threshold = -1}, HEED_ERR_VALUE);
+    expect_refused(t, (heed_print_options){.edgeitems = -1}, HEED_ERR_VALUE);
+    expect_refused(t, (heed_print_options){.linewidth = -1}, HEED_ERR_VALUE);
     ck_assert_int_eq(heed_fprint(NULL, t, none), HEED_ERR_NULL);
     ck_assert_int_eq(heed_print(t), HEED_ERR_NULL); /* still pending: nothing prints */
     ck_assert_uint_eq(heed_snprint(NULL, 0, t, none), 0);
@@ -401,7 +380,7 @@ START_TEST(a_value_that_was_let_go_is_an_error)
 {
     heed_tensor *t = heed_tensor_new("test", 1, (int64_t[]){2}, HEED_F32);
     heed_drop_use(t);
-    expect_error(t, none, HEED_ERR_SCOPE);
+    expect_refused(t, none, HEED_ERR_SCOPE);
     heed_drop_reference(t);
 }
 END_TEST
@@ -409,8 +388,7 @@ END_TEST
 Suite *print_suite(void)
 {
     Suite *suite = suite_create("print");
-    TCase *tests = tcase_create("print");
-    tcase_add_checked_fixture(tests, setup, teardown);
+    TCase *tests = heed_case(suite, "print");
     tcase_add_loop_test(tests, an_example_prints_as_in_torch, 0, EXAMPLES);
     tcase_add_test(tests, i64_prints_exactly);
     tcase_add_test(tests, views_print_what_they_show);
@@ -422,6 +400,5 @@ Suite *print_suite(void)
     tcase_add_test(tests, a_high_threshold_prints_every_element);
     tcase_add_test(tests, errors_print_nothing);
     tcase_add_test(tests, a_value_that_was_let_go_is_an_error);
-    suite_add_tcase(suite, tests);
     return suite;
 }

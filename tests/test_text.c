@@ -231,7 +231,7 @@ static text_buffer text_of(const char *bytes)
 START_TEST(test_vocabulary_is_ordered_by_uses)
 {
     text_buffer t = text_of("b a c a b a\nd c");
-    vocabulary v = vocabulary_of_text(TEXT_WORD, &t, 100);
+    vocabulary v = vocabulary_of_text(TEXT_WORD, t.bytes, t.length, 100);
     static const char *const order[] = {"<unknown>", "a", "b", "c", "\n", "d"};
     ck_assert_int_eq(v.count, 6);
     for (int64_t id = 0; id < v.count; id++) {
@@ -249,7 +249,7 @@ END_TEST
 START_TEST(test_vocabulary_is_limited)
 {
     text_buffer t = text_of("b a c a b a d c");
-    vocabulary v = vocabulary_of_text(TEXT_WORD, &t, 3);
+    vocabulary v = vocabulary_of_text(TEXT_WORD, t.bytes, t.length, 3);
     token_span unknown;
     token_list list = vocabulary_encode(&v, t.bytes, t.length, &unknown);
     static const int64_t ids[] = {2, 1, 0, 1, 2, 1, 0, 0};
@@ -273,7 +273,7 @@ START_TEST(test_vocabulary_of_many)
         snprintf(word, sizeof word, i > 0 ? " w%d" : "w%d", i * 7919 % 3001);
         text_append(&t, word, strlen(word));
     }
-    vocabulary v = vocabulary_of_text(TEXT_WORD, &t, 8192);
+    vocabulary v = vocabulary_of_text(TEXT_WORD, t.bytes, t.length, 8192);
     ck_assert_int_eq(v.count, 3002);
     token_span unknown;
     token_list list = vocabulary_encode(&v, t.bytes, t.length, &unknown);
@@ -298,7 +298,7 @@ START_TEST(test_vocabulary_as_list)
 {
     const text_level level = _i == 0 ? TEXT_CHAR : TEXT_WORD;
     text_buffer t = text_of("Don't \"stop\",\nna\u00EFve one!\n\u20AC <x> \f don't");
-    vocabulary v = vocabulary_of_text(level, &t, 100);
+    vocabulary v = vocabulary_of_text(level, t.bytes, t.length, 100);
     text_buffer list = vocabulary_list(&v);
     ck_assert_uint_eq(strlen(list.bytes) + 1, list.length);
     vocabulary again = vocabulary_of_list(level, true, list.bytes);
@@ -342,7 +342,7 @@ START_TEST(test_no_memory)
         vocabulary v = {.count = 0};
         token_list list = {.count = 0};
         if (!heed_error_pending()) {
-            v = vocabulary_of_text(TEXT_WORD, &t, 100);
+            v = vocabulary_of_text(TEXT_WORD, t.bytes, t.length, 100);
         }
         if (!heed_error_pending()) {
             list = vocabulary_encode(&v, t.bytes, t.length, NULL);

@@ -28,8 +28,9 @@ typedef heed_transformer_encoder_layer_options layer_options;
 
 /* ---- as torch has them ---- */
 
-static void *make(const struct drawn *r)
+static void *make(const void *row)
 {
+    const struct drawn *r = row;
     struct heed_transformer_encoder_layer *layer = heed_transformer_encoder_layer_new_with(
         r->d_model, r->nhead,
         (layer_options){.dim_feedforward = r->dim_feedforward, .no_bias = !r->bias});
@@ -45,28 +46,7 @@ static void *make(const struct drawn *r)
 
 START_TEST(draws_are_torchs_to_the_bit)
 {
-    const struct drawn *r = &drawn[_i];
-    for (heed_random_flavor flavor = 0; flavor <= HEED_RANDOM_TORCH_2_PLAIN; flavor++) {
-        uint64_t sum = UINT64_C(0xcbf29ce484222325);
-        heed_set_random_flavor(flavor);
-        for (int i = 0; i < SEEDS; i++) {
-            heed_manual_seed(seeds[i]);
-            void *m = make(r);
-            heed_tensor_list list = heed_state_dict(m);
-            for (int j = 0; j < list.count; j++) {
-                const float *values = heed_const_data_f32(list.tensors[j]);
-                sum = fnv(values, (size_t)list.tensors[j]->numel * sizeof *values, sum);
-            }
-            heed_tensor *next[] = {heed_rand(HEED_SHAPE(1), HEED_F32),
-                                   heed_randn(HEED_SHAPE(1), HEED_F32)};
-            sum = fnv(heed_const_data_f32(next[0]), sizeof(float), sum);
-            sum = fnv(heed_const_data_f32(next[1]), sizeof(float), sum);
-            heed_module_free(m);
-        }
-        ck_assert_msg(r->sums[flavor] == 0 || sum == r->sums[flavor], "flavor %d: 0x%016llx",
-                      (int)flavor, (unsigned long long)sum);
-    }
-    heed_set_random_flavor(HEED_RANDOM_TORCH_1);
+    expect_draws(make, &drawn[_i], seeds, SEEDS, drawn[_i].sums);
 }
 END_TEST
 

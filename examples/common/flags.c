@@ -6,16 +6,14 @@
 #include <stdlib.h>
 #include <string.h>
 
+enum { LONGEST_NAME = 20 }; /* that decides how wide the help's left column is */
+
 /* ---- names ---- */
 
-/* A flag's name as it is typed; of what has none, what stands for its value. */
-typedef struct typed_name {
-    char text[32];
-} typed_name;
-
-static typed_name name_of(const flag_row *f)
+/* Of what has no name: what stands for its value. */
+flag_name flags_name(const flag_row *f)
 {
-    typed_name name;
+    flag_name name;
     if (f->kind == FLAG_BARE) {
         snprintf(name.text, sizeof name.text, "%s", f->value);
         return name;
@@ -33,7 +31,7 @@ static const flag_row *find(const flag_table *table, const char *argument, const
 {
     const size_t length = strcspn(argument, "=");
     for (int i = 0; i < table->count; i++) {
-        const typed_name name = name_of(&table->flags[i]);
+        const flag_name name = flags_name(&table->flags[i]);
         if (table->flags[i].kind != FLAG_BARE && strlen(name.text) == length &&
             strncmp(argument, name.text, length) == 0) {
             *value = argument[length] == '=' ? argument + length + 1 : NULL;
@@ -152,17 +150,74 @@ static void read_value(void *options, const flag_row *f, const char *text)
         fits = read_number(f, text, &whole, &real);
     }
     if (*text == '\0' && strcmp(f->value, "FILE") == 0) {
-        heed_fail(HEED_ERR_VALUE, "%s: the name of the file is empty", name_of(f).text);
+        heed_fail(HEED_ERR_VALUE, "%s: the name of the file is empty", flags_name(f).text);
         return;
     }
     if (!fits) {
         char range[96];
         describe_range(f, range, sizeof range);
-        heed_fail(HEED_ERR_VALUE, "%s: '%s' is not %s", name_of(f).text, text, range);
+        heed_fail(HEED_ERR_VALUE, "%s: '%s' is not %s", flags_name(f).text, text, range);
         return;
     }
     set(options, f, text, whole, real);
     *given_of(f, options) = true;
+}
+
+/* ---- settings in files ---- */
+
+/* The text that stands for a choice in its list. */
+static void put_choice(const flag_row *f, int64_t place, flag_value *value)
+{
+    const char *item = f->value;
+    while (place-- > 0) {
+        item += strcspn(item, "|") + 1;
+    }
+    snprintf(value->text, sizeof value->text, "%.*s", (int)strcspn(item, "|"), item);
+}
+
+flag_value flags_text(const flag_row *f, const void *options)
+{
+    const char *field = (const char *)options + f->offset;
+    flag_value value = {""};
+    int64_t whole = 0;
+    double real = 0;
+    if (f->kind == FLAG_SWITCH) {
+        strcpy(value.text, *(const bool *)field ? "true" : "false");
+    } else if (f->kind == FLAG_REAL || f->kind == FLAG_ABOVE) {
+        memcpy(&real, field, sizeof real);
+        snprintf(value.text, sizeof value.text, "%.17g", real);
+    } else if (f->kind == FLAG_WHOLE || f->kind == FLAG_CHOICE) {
+        memcpy(&whole, field, sizeof whole);
+        snprintf(value.text, sizeof value.text, "%lld", (long long)whole);
+        if (f->kind == FLAG_CHOICE) {
+            put_choice(f, whole, &value);
+        }
+    }
+    return value;
+}
+
+heed_status flags_set(const flag_table *table, void *options, const char *name, const char *text)
+{
+    const flag_row *f = NULL;
+    for (int i = 0; i < table->count; i++) {
+        f = strcmp(table->flags[i].name, name) == 0 ? &table->flags[i] : f;
+    }
+    if (f == NULL) {
+        heed_fail(HEED_ERR_VALUE, "no flag is called %s", name);
+    } else if (f->kind != FLAG_SWITCH) {
+        read_value(options, f, text);
+    } else if (strcmp(text, "true") != 0 && strcmp(text, "false") != 0) {
+        heed_fail(HEED_ERR_VALUE, "%s: '%s' is not true or false", flags_name(f).text, text);
+    } else {
+        set(options, f, NULL, *text == 't', 0);
+        *given_of(f, options) = true;
+    }
+    return heed_error_pending();
+}
+
+bool flags_given(const flag_row *f, const void *options)
+{
+    return *((const bool *)((const char *)options + f->given));
 }
 
 /* ---- the command line ---- */
@@ -192,7 +247,7 @@ bool flags_read(const flag_table *table, void *options, int argc, char **argv)
         if (f == NULL) {
             read_bare(table, options, argv[i]);
         } else if (f->kind == FLAG_SWITCH && value != NULL) {
-            heed_fail(HEED_ERR_VALUE, "%s: takes no value", name_of(f).text);
+            heed_fail(HEED_ERR_VALUE, "%s: takes no value", flags_name(f).text);
         } else if (f->kind == FLAG_SWITCH) {
             read_value(options, f, argv[i]);
         } else if (value == NULL && (i + 1 == argc || find(table, argv[i + 1], &of_next) != NULL)) {
@@ -208,8 +263,9 @@ void flags_complete(const flag_table *table, void *options, int set_of_defaults)
 {
     for (int i = 0; i < table->count; i++) {
         const flag_row *f = &table->flags[i];
-        if (!*given_of(f, options) && f->kind != FLAG_STRING && f->kind != FLAG_BARE) {
-            const double value = f->defaults[set_of_defaults];
+        const double value = f->defaults[set_of_defaults];
+        if (!*given_of(f, options) && f->kind != FLAG_STRING && f->kind != FLAG_BARE &&
+            !isnan(value)) {
             set(options, f, NULL, (int64_t)value, value);
         }
     }
@@ -222,34 +278,50 @@ static void put_defaults(const flag_table *table, const flag_row *f, FILE *strea
 {
     int count = 1;
     bool equal = true;
+    const char *before = "; default: ";
     for (; table->sets != NULL && table->sets[count] != NULL; count++) {
         equal = equal && f->defaults[count] == f->defaults[0];
     }
     for (int i = 0; i < (equal ? 1 : count); i++) {
-        fprintf(stream, "%s%s%s", i > 0 ? ", " : "; default: ", equal ? "" : table->sets[i],
-                equal ? "" : " ");
-        fprintf(stream, f->kind == FLAG_WHOLE ? "%.0f" : "%g", f->defaults[i]);
+        if (!isnan(f->defaults[i])) {
+            fprintf(stream, "%s%s%s", before, equal ? "" : table->sets[i], equal ? "" : " ");
+            fprintf(stream, f->kind == FLAG_WHOLE ? "%.0f" : "%g", f->defaults[i]);
+            before = ", ";
+        }
     }
 }
 
 static void name_and_value(const flag_row *f, char *text, size_t size)
 {
     const bool name_alone = f->kind == FLAG_SWITCH || f->kind == FLAG_BARE;
-    snprintf(text, size, "%s%s%s", name_of(f).text, name_alone ? "" : " ",
+    snprintf(text, size, "%s%s%s", flags_name(f).text, name_alone ? "" : " ",
              name_alone ? "" : f->value);
+}
+
+/* A name that is much longer than the others stands in a line of its own. */
+static int column_width(const flag_table *table)
+{
+    char left[64];
+    int width = (int)strlen("--help");
+    for (int i = 0; i < table->count; i++) {
+        name_and_value(&table->flags[i], left, sizeof left);
+        const int length = (int)strlen(left);
+        width = length > width && length <= LONGEST_NAME ? length : width;
+    }
+    return width;
 }
 
 void flags_help(const flag_table *table, FILE *stream)
 {
     char left[64], range[96];
-    int width = (int)strlen("--help");
-    for (int i = 0; i < table->count; i++) {
-        name_and_value(&table->flags[i], left, sizeof left);
-        width = (int)strlen(left) > width ? (int)strlen(left) : width;
-    }
+    const int width = column_width(table);
     for (int i = 0; i < table->count; i++) {
         const flag_row *f = &table->flags[i];
         name_and_value(f, left, sizeof left);
+        if ((int)strlen(left) > width) {
+            fprintf(stream, "  %s\n", left);
+            *left = '\0';
+        }
         fprintf(stream, "  %-*s  %s\n", width, left, f->help);
         if (is_number(f)) {
             describe_range(f, range, sizeof range);

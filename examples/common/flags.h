@@ -21,6 +21,7 @@
 #ifndef HEED_COMMON_FLAGS_H
 #define HEED_COMMON_FLAGS_H
 
+#include <math.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -50,13 +51,14 @@ typedef enum flag_kind {
 #define FLAG_TYPE_BARE   const char *
 
 enum { FLAG_MOST_SETS = 4 };
+#define FLAG_NONE ((double)NAN)
 
 typedef struct flag_row {
     flag_kind kind;
     const char *name;  /* with _ for - */
     const char *value; /* what stands for it in the help */
     double low, high;
-    double defaults[FLAG_MOST_SETS];
+    double defaults[FLAG_MOST_SETS]; /* FLAG_NONE: the field stays zero */
     const char *help;
     size_t offset, given; /* in the struct of the program */
 } flag_row;
@@ -85,6 +87,25 @@ bool flags_read(const flag_table *table, void *options, int argc, char **argv);
 
 /* flags_complete: fills in the defaults, of one of the sets, of what was not given. Strings stay. */
 void flags_complete(const flag_table *table, void *options, int set);
+
+/* flags_text: what is in the field of a flag, as text from which flags_set fills it again to the bit; of
+ * a string that is NULL "". flags_set: gives a flag of that name (with _ for -) a value, as the command
+ * line would, a switch "true" or "false". For settings that are kept in files.
+ * HEED_ERR_VALUE: no such flag, or a value that it does not take. */
+typedef struct flag_value {
+    char text[40]; /* of strings nothing */
+} flag_value;
+flag_value flags_text(const flag_row *flag, const void *options);
+heed_status flags_set(const flag_table *table, void *options, const char *name, const char *text);
+
+/* flags_given: is the flag on the command line, or has flags_set set it? */
+bool flags_given(const flag_row *flag, const void *options);
+
+/* flags_name: a flag as it is typed, "--n-layer". */
+typedef struct flag_name {
+    char text[32];
+} flag_name;
+flag_name flags_name(const flag_row *flag);
 
 /* flags_help: a line or two for each flag; what stands above and below is the program's. */
 void flags_help(const flag_table *table, FILE *stream);

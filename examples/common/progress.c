@@ -38,11 +38,16 @@ static double rate(const progress_facts *f)
     return f->seconds > 0 ? f->tokens / f->seconds : 0;
 }
 
+static const char *name_of_held_out(const progress_facts *f)
+{
+    return f->held_out_name != NULL ? f->held_out_name : "held-out";
+}
+
 void progress_plain(char line[PROGRESS_LINE], const progress_facts *f)
 {
     char held_out[40] = "";
     if (!isnan(f->held_out)) {
-        snprintf(held_out, sizeof held_out, "   held-out %.3f", f->held_out);
+        snprintf(held_out, sizeof held_out, "   %s %.3f", name_of_held_out(f), f->held_out);
     }
     if (*f->more != '\0') {
         snprintf(line, PROGRESS_LINE, "step %5lld/%lld   loss %.3f%s   %s", (long long)f->step,
@@ -83,10 +88,11 @@ static void put_words(char line[PROGRESS_LINE], const progress_facts *f, int wid
     snprintf(loss, sizeof loss, "loss %.3f", f->loss);
     snprintf(speed, sizeof speed, "%.1fk tokens/s", rate(f) / 1000);
     if (!isnan(f->held_out)) {
-        snprintf(held_out, sizeof held_out, "held-out %.3f", f->held_out);
+        snprintf(held_out, sizeof held_out, "%s %.3f", name_of_held_out(f), f->held_out);
     }
     if (!ended) {
-        describe_time(time, sizeof time, f->seconds * ((double)f->steps / (double)f->step - 1));
+        const double all = (double)(f->steps - f->before), done = (double)(f->step - f->before);
+        describe_time(time, sizeof time, f->seconds * (all / done - 1));
         snprintf(left, sizeof left, "%s left", time);
     }
     const int room = width - (int)strlen(left) - (ended ? 0 : 2);
@@ -115,7 +121,7 @@ void progress_bar(char line[PROGRESS_LINE], const progress_facts *f, int columns
 
 /* ---- when ---- */
 
-static double clock_seconds(void)
+double progress_clock(void)
 {
     struct timespec now;
     clock_gettime(CLOCK_MONOTONIC, &now);
@@ -143,16 +149,22 @@ progress progress_begin(FILE *stream)
     return (progress){
         .stream = stream,
         .terminal = smart && isatty(fileno(stream)),
-        .began = clock_seconds(),
+        .began = progress_clock(),
     };
+}
+
+static bool line_due(const progress *p, const progress_facts *f)
+{
+    return p->every == 0 ? progress_turn(f->step, f->steps, LINES)
+                         : f->step % p->every == 0 || f->step == f->steps;
 }
 
 void progress_show(progress *p, progress_facts facts, bool always)
 {
-    const double now = clock_seconds();
+    const double now = progress_clock();
     char line[PROGRESS_LINE];
     facts.seconds = now - p->began;
-    if (!p->terminal && progress_turn(facts.step, facts.steps, LINES)) {
+    if (!p->terminal && line_due(p, &facts)) {
         progress_plain(line, &facts);
         fprintf(p->stream, "%s\n", line);
     } else if (p->terminal && (always || now - p->shown >= between)) {

@@ -11,11 +11,13 @@ enum { PROGRESS_MOST_COLUMNS = 200, PROGRESS_LINE = PROGRESS_MOST_COLUMNS + 1 };
 /* What there is to tell. */
 typedef struct progress_facts {
     int64_t step, steps;
+    int64_t before; /* steps that were taken in an earlier run */
     double loss;
-    double held_out;          /* NaN: unknown */
-    double seconds;           /* since the beginning */
-    double tokens;            /* that were learnt from */
-    const char *more, *brief; /* what the task adds in a plain line, and in a bar; or "" */
+    double held_out;           /* the loss of what is not learnt; NaN: unknown */
+    const char *held_out_name; /* what that is called; NULL: held-out */
+    double seconds;            /* since the beginning */
+    double tokens;             /* that were learnt from since then */
+    const char *more, *brief;  /* what the task adds in a plain line, and in a bar; or "" */
 } progress_facts;
 
 /* progress_bar: the line for a terminal, narrower than `columns`; without the bar when the training
@@ -30,11 +32,15 @@ typedef struct progress {
     FILE *stream;
     bool terminal;
     int columns;
+    int64_t every;            /* steps between plain lines; 0: about ten lines in all */
     double began, shown;      /* seconds of the clock */
     char last[PROGRESS_LINE]; /* numbers of the last step, which stay when the bar goes */
 } progress;
 
-/* progress_begin: looks at the stream and TERM. How wide the terminal is, is looked up at each
+/* progress_clock: seconds of a clock that nobody sets. */
+double progress_clock(void);
+
+/* progress_begin: looks at the stream and TERM; `every` is 0 and may be changed. How wide the terminal is, is looked up at each
  * picture. */
 progress progress_begin(FILE *stream);
 

@@ -82,11 +82,22 @@ int utf8_length(const char *bytes, size_t left, uint32_t *code)
     return length;
 }
 
+size_t utf8_write(uint32_t code, char bytes[4])
+{
+    static const unsigned char first[] = {0, 0, 0xC0, 0xE0, 0xF0}; /* of so many bytes */
+    const int length = 1 + (code >= 0x80) + (code >= 0x800) + (code >= 0x10000);
+    for (int i = length - 1; i > 0; i--, code >>= 6) {
+        bytes[i] = (char)(0x80 | (code & 0x3F));
+    }
+    bytes[0] = (char)(first[length] | code);
+    return (size_t)length;
+}
+
 bool text_check(const char *name, const char *bytes, size_t length)
 {
     for (size_t at = 0; at < length;) {
-        uint32_t code = 0;
-        const int step = utf8_length(bytes + at, length - at, &code);
+        uint32_t code = (unsigned char)bytes[at];
+        const int step = code < 0x80 ? 1 : utf8_length(bytes + at, length - at, &code);
         if (step == 0) {
             heed_fail(HEED_ERR_VALUE, "%s: not UTF-8: byte 0x%02X at offset %zu", name,
                       (unsigned char)bytes[at], at);

@@ -36,6 +36,9 @@ text_buffer text_read(const char *path);
  * bytes do not begin with UTF-8. */
 int utf8_length(const char *bytes, size_t left, uint32_t *code);
 
+/* utf8_write: the bytes of a character; returns how many. */
+size_t utf8_write(uint32_t code, char bytes[4]);
+
 /* text_check: are these bytes UTF-8 without a NUL? `name` is what the message calls them.
  * HEED_ERR_VALUE: no, and the offset of the first that is not. */
 bool text_check(const char *name, const char *bytes, size_t length);

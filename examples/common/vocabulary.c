@@ -89,8 +89,7 @@ static bool make_room(vocabulary *v)
     return !heed_error_pending();
 }
 
-/* Counts a token, which is new or not. */
-static void count_token(vocabulary *v, const char *token, size_t length)
+void vocabulary_count(vocabulary *v, const char *token, size_t length, size_t most)
 {
     if (!make_room(v)) {
         return;
@@ -98,12 +97,12 @@ static void count_token(vocabulary *v, const char *token, size_t length)
     const int64_t slot = slot_of(v, token, length);
     if (v->slots[slot] != 0) {
         v->entries[v->slots[slot] - 1].uses++;
-        return;
+    } else if (v->spelling.length < most) {
+        v->entries[v->count] = (vocabulary_entry){v->spelling.length, length, 1};
+        text_append(&v->spelling, token, length);
+        text_append(&v->spelling, "", 1);
+        v->slots[slot] = (int32_t)++v->count;
     }
-    v->entries[v->count] = (vocabulary_entry){v->spelling.length, length, 1};
-    text_append(&v->spelling, token, length);
-    text_append(&v->spelling, "", 1);
-    v->slots[slot] = (int32_t)++v->count;
 }
 
 /* ---- making one ---- */
@@ -112,7 +111,7 @@ static vocabulary start(text_level level, bool with_unknown)
 {
     vocabulary v = {.level = level, .unknown = with_unknown ? 0 : VOCABULARY_NONE};
     if (with_unknown) {
-        count_token(&v, unknown_token, sizeof unknown_token - 1);
+        vocabulary_count(&v, unknown_token, sizeof unknown_token - 1, SIZE_MAX);
     }
     return v;
 }
@@ -127,22 +126,65 @@ static int by_uses(const void *left, const void *right)
     return a->start < b->start ? -1 : a->start > b->start;
 }
 
-vocabulary vocabulary_of_text(text_level level, const text_buffer *t, int64_t limit)
+/* The first of the entries, alone: a long text has many that are left out. */
+static vocabulary first_of(const vocabulary *all, int64_t count)
+{
+    vocabulary v = {.level = all->level, .unknown = all->unknown};
+    for (int64_t id = 0; id < count && !heed_error_pending(); id++) {
+        vocabulary_count(&v, spelling_of(all, id), all->entries[id].length, SIZE_MAX);
+        if (v.count > id) {
+            v.entries[id].uses = all->entries[id].uses;
+        }
+    }
+    if (heed_error_pending()) {
+        vocabulary_free(&v);
+    }
+    return v;
+}
+
+vocabulary vocabulary_of_text(text_level level, const char *bytes, size_t length, int64_t limit)
 {
     vocabulary v = start(level, true);
-    size_t at = 0, token = 0, length;
+    size_t at = 0, token = 0, step;
     while (!heed_error_pending() &&
-           (length = text_next_token(level, t->bytes, t->length, at, &token)) > 0) {
-        count_token(&v, t->bytes + token, length);
-        at = token + length;
+           (step = text_next_token(level, bytes, length, at, &token)) > 0) {
+        vocabulary_count(&v, bytes + token, step, VOCABULARY_COUNTED);
+        at = token + step;
     }
     if (heed_error_pending()) {
         vocabulary_free(&v);
         return v;
     }
     qsort(v.entries + 1, (size_t)v.count - 1, sizeof *v.entries, by_uses);
-    v.count = v.count < limit ? v.count : limit;
-    rehash(&v, v.capacity);
+    vocabulary kept = first_of(&v, v.count < limit ? v.count : limit);
+    vocabulary_free(&v);
+    return kept;
+}
+
+vocabulary vocabulary_of_characters(const char *bytes, size_t length)
+{
+    enum { CODES = 0x110000 };
+    vocabulary v = start(TEXT_CHAR, false);
+    unsigned char *seen = heed_alloc_zeroed(CODES);
+    size_t at = 0;
+    for (int step; seen != NULL && at < length; at += (size_t)step) {
+        uint32_t code = (unsigned char)bytes[at];
+        step = code < 0x80 ? 1 : utf8_length(bytes + at, length - at, &code);
+        if (step == 0) {
+            break; /* no checked text */
+        }
+        seen[code] = 1;
+    }
+    for (uint32_t code = 0; seen != NULL && code < CODES && !heed_error_pending(); code++) {
+        char character[4];
+        if (seen[code]) {
+            vocabulary_count(&v, character, utf8_write(code, character), SIZE_MAX);
+        }
+    }
+    heed_free(seen, CODES);
+    if (heed_error_pending()) {
+        vocabulary_free(&v);
+    }
     return v;
 }
 
@@ -155,7 +197,7 @@ vocabulary vocabulary_of_list(text_level level, bool with_unknown, const char *l
                                                  : (size_t)utf8_length(list, strlen(list), &code);
         const int64_t count = v.count;
         if (length > 0) {
-            count_token(&v, list, length);
+            vocabulary_count(&v, list, length, SIZE_MAX);
         }
         if (v.count == count) {
             heed_fail(HEED_ERR_VALUE, "the vocabulary has an empty token, or one twice");

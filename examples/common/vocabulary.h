@@ -4,7 +4,7 @@
 
 #include "examples/common/text.h"
 
-enum { VOCABULARY_LIMIT = 8192, VOCABULARY_NONE = -1 };
+enum { VOCABULARY_LIMIT = 8192, VOCABULARY_COUNTED = 8 << 20, VOCABULARY_NONE = -1 };
 
 /* Numbers of tokens, a list that grows; zero is empty. */
 typedef struct token_list {
@@ -31,8 +31,13 @@ typedef struct vocabulary {
 } vocabulary;
 
 /* vocabulary_of_text: <unknown>, and the tokens of a text, the most frequent first; if they are
- * more than `limit` with it, the others are left out. */
-vocabulary vocabulary_of_text(text_level level, const text_buffer *t, int64_t limit);
+ * more than `limit` with it, the others are left out. So that a text of any size can be counted,
+ * words count that are among the first VOCABULARY_COUNTED bytes of different ones. */
+vocabulary vocabulary_of_text(text_level level, const char *bytes, size_t length, int64_t limit);
+
+/* vocabulary_of_characters: the characters of a checked text in the order of their codes, without
+ * <unknown>: the i-th is Python's sorted(set(text))[i]. */
+vocabulary vocabulary_of_characters(const char *bytes, size_t length);
 
 /* vocabulary_of_list: the tokens of a list as vocabulary_list writes it, in that order, with
  * <unknown> before them if there is one.
@@ -42,6 +47,12 @@ vocabulary vocabulary_of_list(text_level level, bool with_unknown, const char *l
 /* vocabulary_list: the tokens as one text: words with blanks between, characters without. <unknown>
  * is not among them. Ends with a NUL. */
 text_buffer vocabulary_list(const vocabulary *v);
+
+/* vocabulary_count: one use more of a token, which gets the next number if it is new, unless the
+ * spelling already has `most` bytes; any bytes can be counted. Zero but for .unknown is an empty
+ * vocabulary.
+ * HEED_ERR_MEMORY: there is none. */
+void vocabulary_count(vocabulary *v, const char *token, size_t length, size_t most);
 
 void vocabulary_free(vocabulary *v);
 

@@ -3,8 +3,8 @@
 
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
+#include "examples/common/memory.h"
 #include "examples/common/paths.h"
 #include "examples/next_token/saved.h"
 
@@ -99,7 +99,7 @@ static void take_text(job *j)
     const text_level level = (text_level)o->level;
     text_buffer t = text_read(o->text);
     if (j->vocabulary.count == 0 && !heed_error_pending()) {
-        j->vocabulary = vocabulary_of_text(level, &t, VOCABULARY_LIMIT);
+        j->vocabulary = vocabulary_of_text(level, t.bytes, t.length, VOCABULARY_LIMIT);
     }
     if (!heed_error_pending()) {
         j->text = vocabulary_encode(&j->vocabulary, t.bytes, t.length, NULL);
@@ -135,7 +135,7 @@ static void take_prompt(job *j)
     }
 }
 
-/* ---- outputs and memory ---- */
+/* ---- outputs ---- */
 
 static void check_outputs(const options *o)
 {
@@ -148,29 +148,15 @@ static void check_outputs(const options *o)
     path_check_all(files, sizeof files / sizeof *files);
 }
 
-/* The memory of this machine; systems give away more than they have, and then end the program. */
-static void check_memory(model_sizes sizes, const options *o)
-{
-    const double need = model_step_bytes(sizes, o->batch);
-    double memory = 64e9;
-#ifdef _SC_PHYS_PAGES
-    memory = (double)sysconf(_SC_PHYS_PAGES) * (double)sysconf(_SC_PAGESIZE);
-#endif
-    if (need > memory && o->steps > 0) {
-        heed_fail(HEED_ERR_VALUE,
-                  "a training step would need about %.0f GB, and there are %.0f; make --batch, "
-                  "--context or --d-model smaller",
-                  need / 1e9, memory / 1e9);
-    }
-}
-
 /* ---- all together ---- */
 
 static void make_model(job *j)
 {
     const options *o = &j->options;
     const model_sizes sizes = {j->vocabulary.count, o->context, o->d_model, (int)o->heads};
-    check_memory(sizes, o);
+    if (o->steps > 0) {
+        memory_check(model_step_bytes(sizes, o->batch), "--batch, --context or --d-model");
+    }
     if (heed_error_pending()) {
         return;
     }

@@ -100,9 +100,8 @@ static heed_status check_mask(const heed_tensor *mask, heed_dtype dtype, const h
 
 static heed_status check_numbers(double dropout_p, double scale)
 {
-    if (!(dropout_p >= 0 && dropout_p <= 1)) {
-        return heed_fail(HEED_ERR_VALUE, "%s: dropout_p is %g, which is outside [0, 1]", name,
-                         dropout_p);
+    if (heed_check_probability(name, "dropout_p", dropout_p) != HEED_OK) {
+        return heed_self.error;
     }
     if (!isfinite(scale)) {
         return heed_fail(HEED_ERR_VALUE, "%s: scale is %g; a finite number, or 0 for 1 / sqrt(E)",

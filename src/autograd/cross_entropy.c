@@ -10,12 +10,9 @@ static const char name[] = "cross_entropy";
 
 static heed_status check_options(const heed_cross_entropy_options *options)
 {
-    const double smoothing = options->label_smoothing;
-    if (!(smoothing >= 0 && smoothing <= 1)) {
-        return heed_fail(HEED_ERR_VALUE, "%s: label_smoothing %g is outside [0, 1]", name,
-                         smoothing);
-    }
-    return heed_check_reduction(name, options->reduction);
+    const heed_status status =
+        heed_check_probability(name, "label_smoothing", options->label_smoothing);
+    return status == HEED_OK ? heed_check_reduction(name, options->reduction) : status;
 }
 
 /* ---- class ids ---- */

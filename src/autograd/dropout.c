@@ -24,11 +24,8 @@ static heed_tensor *draw_noise(const heed_tensor *x, double kept)
 
 heed_tensor *heed_dropout(heed_tensor *x, double p, bool training)
 {
-    if (heed_check_operand("dropout", "x", x) != HEED_OK) {
-        return NULL;
-    }
-    if (!(p >= 0 && p <= 1)) {
-        heed_fail(HEED_ERR_VALUE, "dropout: p is %g, which is outside [0, 1]", p);
+    if (heed_check_operand("dropout", "x", x) != HEED_OK ||
+        heed_check_probability("dropout", "p", p) != HEED_OK) {
         return NULL;
     }
     if (!training || p == 0 || x->numel == 0) {

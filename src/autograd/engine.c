@@ -104,6 +104,48 @@ heed_status heed_clear_grad(heed_tensor *x)
     if (x == NULL) {
         return heed_fail(HEED_ERR_NULL, "clear_grad: x is NULL");
     }
-    heed_set_grad(x, NULL);
+    heed_take_grad(x, NULL);
     return heed_self.error;
+}
+
+static heed_status check_set_grad(const heed_tensor *x, const heed_tensor *grad)
+{
+    if (heed_check_tensor("set_grad", "x", x) != HEED_OK ||
+        heed_check_tensor("set_grad", "grad", grad) != HEED_OK) {
+        return heed_self.error;
+    }
+    if (!heed_same_shape(x, grad)) {
+        return heed_fail(HEED_ERR_SHAPE, "set_grad: x is %s and grad %s; one shape is needed",
+                         HEED_TEXT(x), HEED_TEXT(grad));
+    }
+    if (x->dtype != grad->dtype) {
+        return heed_fail(HEED_ERR_DTYPE, "set_grad: x is %s and grad %s; heed_to casts it",
+                         heed_dtype_name(x->dtype), heed_dtype_name(grad->dtype));
+    }
+    if (!heed_is_row_major(grad)) {
+        return heed_fail(HEED_ERR_SHAPE, "set_grad: grad %s is not contiguous; heed_contiguous it",
+                         HEED_TEXT(grad));
+    }
+    if (x == grad) {
+        return heed_fail(HEED_ERR_VALUE, "set_grad: grad is x itself; heed_clone it");
+    }
+    return HEED_OK;
+}
+
+/* A handle of its own: `grad` may have a graph, or get a gradient, and no two hold each other. */
+heed_status heed_set_grad(heed_tensor *x, heed_tensor *grad)
+{
+    if (heed_blocked() || check_set_grad(x, grad) != HEED_OK) {
+        return heed_self.error;
+    }
+    heed_tensor *view =
+        heed_tensor_view("set_grad", grad, grad->ndim, grad->shape, grad->strides, 0);
+    if (view == NULL) {
+        return heed_self.error;
+    }
+    if (x->shared) { /* its memory may have several such views, and threads that let them go */
+        heed_share(view);
+    }
+    heed_take_grad(x, view);
+    return HEED_OK;
 }

@@ -6,10 +6,9 @@
  *    hand the results to its inputs: nodes sum them up, leaves and wanted tensors keep them.
  *
  * Each derivative runs in a scope of its own, so what it computes on the way is gone behind it. */
-#include <pthread.h>
 #include <string.h>
 
-#include "autograd/elementwise.h"
+#include "autograd/accumulate.h"
 #include "autograd/op.h"
 #include "autograd/order.h"
 #include "autograd/pass.h"
@@ -68,89 +67,20 @@ static heed_status check_usable(const run *r)
 
 /* ---- 3: gradients on their way ---- */
 
-/* Is there nobody else who could see a change of t? */
-static bool is_ours_alone(const heed_tensor *t)
-{
-    return t->references == 1 && t->storage->references == 1 && t->op == NULL &&
-           heed_is_contiguous(t);
-}
-
-static heed_tensor *own_copy(const heed_tensor *g)
-{
-    heed_tensor *copy = heed_tensor_new("backward", g->ndim, g->shape, g->dtype);
-    if (copy != NULL) {
-        heed_copy_elements(g, copy);
-    }
-    return copy;
-}
-
-/* *sum += g, taking g over; the first is moved, not added. */
-static heed_status add_gradient(const run *r, heed_tensor **sum, heed_tensor *g)
-{
-    if (*sum == NULL) {
-        *sum = g;
-        return HEED_OK;
-    }
-    if (!r->pass->create_graph && is_ours_alone(*sum)) {
-        heed_add_elements(g, *sum);
-        heed_unref(g);
-        return HEED_OK;
-    }
-    heed_scope scope;
-    heed_scope_begin(&scope);
-    heed_tensor *both = heed_add(*sum, g);
-    if (both != NULL) {
-        heed_ref(both);
-        heed_unref(*sum);
-        *sum = both;
-    }
-    heed_unref(g);
-    return heed_scope_end(&scope);
-}
-
-/* t->grad += g, taking g over. Several threads may train one model, so shared leaves are locked;
- * nothing that can fail runs under the lock. */
-static heed_status add_to_grad(heed_tensor *t, heed_tensor *g)
-{
-    static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
-    if (!is_ours_alone(g)) {
-        heed_tensor *copy = own_copy(g);
-        heed_unref(g);
-        if (copy == NULL) {
-            return heed_self.error;
-        }
-        g = copy;
-    }
-    if (t->shared) {
-        pthread_mutex_lock(&lock);
-    }
-    if (t->grad == NULL) {
-        t->grad = g;
-    } else {
-        heed_add_elements(g, t->grad);
-        heed_raise_version(t->grad);
-        heed_unref(g);
-    }
-    if (t->shared) {
-        pthread_mutex_unlock(&lock);
-    }
-    return HEED_OK;
-}
-
 /* Hands dL/dt to t, taking g over. */
 static heed_status deliver(const run *r, heed_tensor *t, heed_tensor *g)
 {
     const heed_pass *pass = r->pass;
     if (heed_is_node(t) && t->engine_mark > 0) {
-        return add_gradient(r, &t->gradient_in_flight, g);
+        return heed_add_gradient(&t->gradient_in_flight, g, pass->create_graph);
     }
     int wanted = pass->xs != NULL ? find_wanted(pass, t) : -1;
     if (wanted >= 0) {
         heed_tensor **slot = heed_is_node(t) ? &t->gradient_in_flight : &pass->grads[wanted];
-        return add_gradient(r, slot, g);
+        return heed_add_gradient(slot, g, pass->create_graph);
     }
     if (pass->xs == NULL && t->requires_grad) {
-        return add_to_grad(t, g);
+        return heed_add_to_grad(t, g);
     }
     heed_unref(g);
     return HEED_OK;
@@ -309,7 +239,7 @@ static heed_status take_turn(const run *r, heed_tensor *node, heed_status status
             pass->grads[wanted] = g;
         } else if (pass->xs == NULL && node->retain_grad) {
             heed_ref(g);
-            status = add_to_grad(node, g);
+            status = heed_add_to_grad(node, g);
         }
         if (needed && status == HEED_OK) {
             status = run_node(r, node, g);

@@ -1,5 +1,7 @@
-/* Checks that several forwards share, and the copies of weights that they keep. */
+/* Checks that several modules and optimisers share, and the copies of weights that they keep. */
 #include "nn/checks.h"
+
+#include <math.h>
 
 #include "autograd/shape.h"
 
@@ -7,6 +9,16 @@ static heed_status check_there(const char *function, const char *argument, const
 {
     if (!heed_error_pending() && x == NULL) {
         return heed_fail(HEED_ERR_NULL, "%s: %s is NULL", function, argument);
+    }
+    return heed_error_pending();
+}
+
+heed_status heed_check_parameters(const char *function, heed_tensor_list parameters)
+{
+    for (int i = 0; i < parameters.count && !heed_error_pending(); i++) {
+        if (parameters.tensors == NULL || parameters.tensors[i] == NULL) {
+            return heed_fail(HEED_ERR_NULL, "%s: parameter %d is NULL", function, i);
+        }
     }
     return heed_error_pending();
 }
@@ -81,6 +93,14 @@ heed_status heed_check_block_mask(const char *function, const heed_tensor *block
                            "keys)",
                            function, heed_shape_text(block_mask->ndim, block_mask->shape).text,
                            heed_shape_text(scores->ndim, scores->size).text);
+}
+
+heed_status heed_check_not_negative(const char *function, const char *argument, double number)
+{
+    return number >= 0 && isfinite(number)
+               ? heed_error_pending()
+               : heed_fail(HEED_ERR_VALUE, "%s: %s is %g; it must be finite, and 0 or above",
+                           function, argument, number);
 }
 
 void heed_keep_weights(heed_tensor **kept, heed_tensor *weights)

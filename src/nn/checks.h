@@ -1,5 +1,5 @@
-/* What forwards share (internal to nn). They check before they compute, so that an error names the forward
- * that was called, and no operation inside it.
+/* What modules share (internal to nn). Forwards check before they compute, so that an error names the
+ * forward that was called, and no operation inside it.
  */
 #ifndef HEED_NN_CHECKS_H
 #define HEED_NN_CHECKS_H
@@ -15,6 +15,9 @@ heed_status heed_check_features(const char *function, const char *argument, cons
 heed_status heed_check_dtype(const char *function, const char *argument, const heed_tensor *x,
                              heed_dtype dtype);
 
+/* heed_check_parameters: is no error pending, and none of the list NULL? */
+heed_status heed_check_parameters(const char *function, heed_tensor_list parameters);
+
 /* heed_check_attention: can this head attend to these tokens under that mask? (self_attention.c) */
 heed_status heed_check_attention(const char *function, const struct heed_self_attention *m,
                                  const heed_tensor *token_encodings, const heed_tensor *block_mask);
@@ -27,6 +30,9 @@ heed_status heed_check_bool_mask(const char *function, const char *argument,
                                  const heed_tensor *mask);
 heed_status heed_check_block_mask(const char *function, const heed_tensor *block_mask,
                                   const heed_shape *scores);
+
+/* heed_check_not_negative: HEED_ERR_VALUE where a number is below 0, infinite or NaN. */
+heed_status heed_check_not_negative(const char *function, const char *argument, double number);
 
 /* heed_keep_weights: for modules with keep_weights: *kept becomes a detached copy of `weights`, or NULL
  * of NULL; what it was is let go. */

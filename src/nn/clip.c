@@ -5,6 +5,7 @@
 #include <math.h>
 
 #include "autograd/elementwise.h"
+#include "nn/checks.h"
 #include "tensor/alloc.h"
 #include "tensor/create.h"
 #include "tensor/update.h"
@@ -19,12 +20,7 @@ static heed_status check_list(const char *function, heed_tensor_list parameters,
         return heed_fail(HEED_ERR_VALUE, "%s: %s is %g; it must be 0 or more", function, what,
                          most);
     }
-    for (int i = 0; i < parameters.count; i++) {
-        if (parameters.tensors == NULL || parameters.tensors[i] == NULL) {
-            return heed_fail(HEED_ERR_NULL, "%s: parameter %d is NULL", function, i);
-        }
-    }
-    return HEED_OK;
+    return heed_check_parameters(function, parameters);
 }
 
 /* The gradients that there are; returns how many. */

@@ -21,10 +21,7 @@ static const heed_module_kind kind = {.name = "Dropout",
 
 struct heed_dropout *heed_dropout_new(double p)
 {
-    if (!(p >= 0 && p <= 1)) {
-        heed_fail(HEED_ERR_VALUE, "dropout: p is %g, which is outside [0, 1]", p);
-        return NULL;
-    }
+    heed_check_probability("dropout", "p", p);
     struct heed_dropout *m = heed_module_new(&kind);
     if (m == NULL) {
         return NULL;

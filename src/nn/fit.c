@@ -8,6 +8,7 @@
 
 #include "nn/file_error.h"
 #include "tensor/alloc.h"
+#include "tensor/create.h"
 
 /* ---- what does not fit, in one sentence ---- */
 
@@ -137,6 +138,26 @@ heed_status heed_fit_file(const heed_fit *fit, const heed_safetensors *file,
     }
     heed_free(found, size);
     return heed_error_pending();
+}
+
+heed_status heed_fit_load(const heed_fit *fit, const heed_safetensors *file,
+                          heed_tensor_list wanted)
+{
+    const size_t size = (size_t)wanted.count * sizeof(heed_tensor *);
+    heed_tensor **values = heed_alloc(size);
+    if (values == NULL) {
+        return heed_error_pending();
+    }
+    heed_scope scope;
+    heed_scope_begin_no_grad(&scope);
+    heed_fit_file(fit, file, wanted, values);
+    for (int i = 0; i < wanted.count && !heed_error_pending(); i++) {
+        if (values[i] != NULL) {
+            heed_copy_into(wanted.tensors[i], values[i]);
+        }
+    }
+    heed_free(values, size);
+    return heed_scope_end(&scope);
 }
 
 /* A list seen as a file; begin is the place in the list. */

@@ -25,6 +25,11 @@ heed_status heed_fit_tensors(const heed_fit *fit, const heed_file_header *offere
 heed_status heed_fit_file(const heed_fit *fit, const heed_safetensors *file,
                           heed_tensor_list wanted, heed_tensor **values);
 
+/* heed_fit_load: copies what the file holds into those that are wanted, which may be views; all of it is
+ * compared and read before anything changes. */
+heed_status heed_fit_load(const heed_fit *fit, const heed_safetensors *file,
+                          heed_tensor_list wanted);
+
 /* heed_fit_list: the same from a list of tensors, whose own they are. */
 heed_status heed_fit_list(const heed_fit *fit, heed_tensor_list offered, heed_tensor_list wanted,
                           heed_tensor **values);

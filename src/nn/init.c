@@ -4,6 +4,7 @@
 
 #include <math.h>
 
+#include "nn/checks.h"
 #include "tensor/random.h"
 
 static heed_status check(const char *function, const heed_tensor *w)
@@ -33,10 +34,7 @@ static heed_status check_slope(const char *function, const heed_tensor *w, doubl
 static heed_status check_gain(const char *function, const heed_tensor *w, double gain)
 {
     const heed_status status = check(function, w);
-    return status != HEED_OK || (isfinite(gain) && gain >= 0)
-               ? status
-               : heed_fail(HEED_ERR_VALUE, "%s: gain is %g; it must be finite, and 0 or above",
-                           function, gain);
+    return status == HEED_OK ? heed_check_not_negative(function, "gain", gain) : status;
 }
 
 /* The standard deviations that the two papers ask for. */

@@ -2,7 +2,9 @@
  * one, so nothing reads past it. */
 #include "nn/json.h"
 
+#include <math.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 static bool fail(heed_json *json, const char *wrong)
@@ -95,6 +97,106 @@ int64_t heed_json_number(heed_json *json)
         fail(json, "a whole number, 0 or more, is expected");
     }
     return json->wrong == NULL ? n : -1;
+}
+
+/* Steps over digits, of which there must be one, and takes those that fit into *n. Returns how many
+ * did not. */
+static int take_digits(heed_json *json, uint64_t *n, int *count)
+{
+    int left_out = 0;
+    if (!is_digit(*json->at)) {
+        fail(json, "a number is expected");
+    }
+    for (; is_digit(*json->at); json->at++, (*count)++) {
+        if (*n < UINT64_MAX / 10 - 1) {
+            *n = *n * 10 + (uint64_t)(*json->at - '0');
+        } else {
+            left_out++;
+        }
+    }
+    return left_out;
+}
+
+/* e5, E-05 or nothing; what is too large for any number stays so. */
+static int take_exponent(heed_json *json)
+{
+    const int most = 100000;
+    uint64_t n = 0;
+    int count = 0;
+    if (*json->at != 'e' && *json->at != 'E') {
+        return 0;
+    }
+    json->at++;
+    const bool negative = *json->at == '-';
+    json->at += negative || *json->at == '+';
+    const int left_out = take_digits(json, &n, &count);
+    const int exponent = left_out > 0 || n > (uint64_t)most ? most : (int)n;
+    return negative ? -exponent : exponent;
+}
+
+/* n 10^exponent: exact where both are, as they are in what people write. */
+static double scale(uint64_t n, int exponent)
+{
+    if (n == 0) {
+        return 0;
+    }
+    if (n <= UINT64_C(1) << 53 && exponent >= -22 && exponent <= 22) {
+        const double power = pow(10, abs(exponent));
+        return exponent < 0 ? (double)n / power : (double)n * power;
+    }
+    const long double power = powl(10, abs(exponent));
+    return (double)(exponent < 0 ? (long double)n / power : (long double)n * power);
+}
+
+double heed_json_real(heed_json *json)
+{
+    uint64_t n = 0;
+    int whole = 0, fraction = 0; /* digits before and behind the point */
+    skip_space(json);
+    if (json->wrong != NULL) {
+        return 0;
+    }
+    const bool negative = *json->at == '-';
+    json->at += negative;
+    const char *digits = json->at;
+    int exponent = take_digits(json, &n, &whole);
+    if (*digits == '0' && whole > 1) {
+        fail(json, "a number begins with 0");
+    }
+    if (*json->at == '.') {
+        json->at++;
+        exponent += take_digits(json, &n, &fraction) - fraction;
+    }
+    exponent += take_exponent(json);
+    const double value = scale(n, exponent);
+    if (isinf(value)) {
+        fail(json, "a number is too large");
+    }
+    return json->wrong != NULL ? 0 : negative ? -value : value;
+}
+
+/* ---- words ---- */
+
+static bool next_word(heed_json *json, const char *word)
+{
+    const size_t length = strlen(word);
+    skip_space(json);
+    if (json->wrong != NULL || strncmp(json->at, word, length) != 0) {
+        return false;
+    }
+    json->at += length;
+    return true;
+}
+
+bool heed_json_null(heed_json *json)
+{
+    return next_word(json, "null");
+}
+
+bool heed_json_bool(heed_json *json)
+{
+    return next_word(json, "true") ||
+           (!next_word(json, "false") && fail(json, "true or false is expected"));
 }
 
 /* ---- characters ---- */
@@ -238,6 +340,54 @@ const char *heed_json_string(heed_json *json)
     json->at++;
     *to = '\0';
     return text;
+}
+
+/* ---- any value ---- */
+
+/* One that holds no others. */
+static void skip_plain(heed_json *json)
+{
+    const char c = *json->at;
+    if (c == '"') {
+        heed_json_string(json);
+    } else if (c == 't' || c == 'f') {
+        heed_json_bool(json);
+    } else if (c == '-' || is_digit(c)) {
+        heed_json_real(json);
+    } else if (!heed_json_null(json)) {
+        fail(json, "a value is expected");
+    }
+}
+
+/* Without recursion, so that no text makes the stack overflow. */
+void heed_json_skip(heed_json *json)
+{
+    enum { DEEPEST = 64 };
+    char close[DEEPEST]; /* what ends each list and object that is open */
+    int depth = 0;
+    bool first = true;
+    do {
+        skip_space(json);
+        if (depth > 0) {
+            if (!heed_json_more(json, close[depth - 1], &first)) {
+                depth--;
+                continue;
+            }
+            if (close[depth - 1] == '}') {
+                heed_json_string(json);
+                heed_json_take(json, ':');
+            }
+            skip_space(json);
+        }
+        if (*json->at != '{' && *json->at != '[') {
+            skip_plain(json);
+        } else if (depth == DEEPEST) {
+            fail(json, "more than 64 lists and objects inside each other");
+        } else {
+            close[depth++] = *json->at++ == '{' ? '}' : ']';
+            first = true;
+        }
+    } while (depth > 0 && json->wrong == NULL);
 }
 
 const char *heed_json_escape(char c, char *room)

@@ -1,5 +1,4 @@
-/* As much of JSON as the header of a safetensors file needs, read as strictly as RFC 8259 has it:
- * objects, arrays, strings and whole numbers (internal to nn).
+/* JSON as the files of models need it, read as strictly as RFC 8259 has it (internal to nn).
  *
  * Reads from memory, which is overwritten: strings are decoded where they stand, so that reading
  * asks for no memory. After the first thing that is wrong `wrong` says what it was, and nothing
@@ -32,6 +31,18 @@ const char *heed_json_string(heed_json *json);
 
 /* heed_json_number: a whole number from 0 to INT64_MAX; -1 where it is not. */
 int64_t heed_json_number(heed_json *json);
+
+/* heed_json_real: any finite number, fractions and exponents too; 0 where it is not. It is read alike in
+ * every locale; of more than 15 digits the last bit may be off. */
+double heed_json_real(heed_json *json);
+
+/* heed_json_bool: true or false. heed_json_null: steps over null if that comes next; nothing is wrong if
+ * it does not. */
+bool heed_json_bool(heed_json *json);
+bool heed_json_null(heed_json *json);
+
+/* heed_json_skip: steps over a value of any kind, up to 64 lists and objects inside each other. */
+void heed_json_skip(heed_json *json);
 
 /* heed_json_end: nothing but white space is left. */
 bool heed_json_end(heed_json *json);

@@ -1,8 +1,6 @@
 /* LayerNorm: the parameters of heed_layer_norm. */
 #include "nn/layer_norm.h"
 
-#include <math.h>
-
 #include "autograd/normalize.h"
 #include "nn/checks.h"
 #include "tensor/create.h"
@@ -46,9 +44,7 @@ static heed_status check_arguments(heed_shape shape, double eps)
                          "negative",
                          heed_shape_text(shape.ndim, shape.size).text);
     }
-    return eps >= 0 && isfinite(eps)
-               ? HEED_OK
-               : heed_fail(HEED_ERR_VALUE, "layer_norm: eps is %g; 0 or above, and finite", eps);
+    return heed_check_not_negative("layer_norm", "eps", eps);
 }
 
 struct heed_layer_norm *heed_layer_norm_new(heed_shape normalized_shape)

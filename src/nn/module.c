@@ -123,6 +123,55 @@ heed_status heed_add_buffer(void *module, const char *name, heed_tensor **field,
     return add_tensor(module, name, field, value, HEED_BUFFER);
 }
 
+static heed_module_entry *find_parameter(heed_module *m, const char *name)
+{
+    for (int i = 0; i < m->count && name != NULL; i++) {
+        if (m->entries[i].kind == HEED_PARAMETER && strcmp(m->entries[i].name, name) == 0) {
+            return &m->entries[i];
+        }
+    }
+    heed_fail(HEED_ERR_VALUE, "set_parameter: a %s has no parameter '%s' of its own", m->kind->name,
+              name != NULL ? name : "NULL");
+    return NULL;
+}
+
+static heed_status check_alike(const heed_tensor *value, const heed_tensor *old)
+{
+    if (!heed_same_shape(value, old)) {
+        return heed_fail(HEED_ERR_SHAPE, "set_parameter: %s in place of %s",
+                         heed_shape_text(value->ndim, value->shape).text,
+                         heed_shape_text(old->ndim, old->shape).text);
+    }
+    return value->dtype == old->dtype
+               ? HEED_OK
+               : heed_fail(HEED_ERR_DTYPE, "set_parameter: %s in place of %s; heed_to casts",
+                           heed_dtype_name(value->dtype), heed_dtype_name(old->dtype));
+}
+
+heed_status heed_set_parameter(void *module, const char *name, heed_tensor **field,
+                               heed_tensor *value)
+{
+    heed_module *m = module;
+    heed_module_entry *entry =
+        heed_module_check("set_parameter", m) == HEED_OK ? find_parameter(m, name) : NULL;
+    if (value == NULL) {
+        return heed_fail(HEED_ERR_NULL, "set_parameter: no value for '%s'",
+                         name != NULL ? name : "NULL");
+    }
+    if (entry == NULL || check_alike(value, entry->tensor) != HEED_OK ||
+        heed_share(value) == NULL || heed_set_requires_grad(value, true) == NULL ||
+        heed_retain(value) == NULL) {
+        return heed_error_pending();
+    }
+    heed_release(entry->tensor);
+    entry->tensor = value;
+    m->changes++;
+    if (field != NULL) {
+        *field = value;
+    }
+    return HEED_OK;
+}
+
 /* Is `m` the module `outer`, or somewhere inside it? */
 static bool is_inside(const heed_module *m, const heed_module *outer)
 {
@@ -255,6 +304,51 @@ heed_status heed_eval(void *module)
         set_training(module, false);
     }
     return status;
+}
+
+/* ---- modes that are kept ---- */
+
+static size_t count_modules(const heed_module *m)
+{
+    size_t count = 1;
+    for (int i = 0; i < m->count; i++) {
+        count += m->entries[i].kind == HEED_CHILD ? count_modules(m->entries[i].child) : 0;
+    }
+    return count;
+}
+
+/* From here to the flags, or back; returns where those of the next module are. */
+static bool *exchange_flags(heed_module *m, bool *flags, bool back)
+{
+    if (back) {
+        m->training = *flags;
+    } else {
+        *flags = m->training;
+    }
+    flags++;
+    for (int i = 0; i < m->count; i++) {
+        if (m->entries[i].kind == HEED_CHILD) {
+            flags = exchange_flags(m->entries[i].child, flags, back);
+        }
+    }
+    return flags;
+}
+
+heed_status heed_modes_begin_eval(heed_modes *modes, void *module)
+{
+    *modes = (heed_modes){.module = module, .count = count_modules(module)};
+    modes->flags = heed_alloc(modes->count * sizeof *modes->flags);
+    if (modes->flags == NULL) {
+        return heed_error_pending();
+    }
+    exchange_flags(module, modes->flags, false);
+    return heed_eval(module);
+}
+
+void heed_modes_end(heed_modes *modes)
+{
+    exchange_flags(modes->module, modes->flags, true);
+    heed_free(modes->flags, modes->count * sizeof *modes->flags);
 }
 
 /* ---- casting ---- */

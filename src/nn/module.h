@@ -59,7 +59,7 @@ typedef struct heed_module {
     struct heed_module *owner;         /* of a child: the module that frees it */
     struct heed_module_entry *entries; /* what was registered, in order */
     int count, capacity;
-    int64_t changes;                                    /* how often something was added */
+    int64_t changes;                                    /* how often something was added or set */
     struct heed_module_names *lists[HEED_MODULE_LISTS]; /* of heed_parameters and the like */
     heed_scope scope;                                   /* open while the constructor runs */
 } heed_module;
@@ -81,8 +81,9 @@ void *heed_module_ready(void *module);
 
 /* heed_add_parameter: registers a tensor to train: retains it, has gradients collected for it,
  * shares it between threads, and sets *field. heed_add_buffer: one that is saved but not trained.
- * heed_add_child: takes a module over and sets *field, which is any pointer to a module. Each may
- * be called with NULL for an error that is pending; then *field becomes NULL. No field: NULL.
+ * heed_add_child: takes a module over and sets *field, which is any pointer to a module; on error it
+ * frees it, but for a module that has an owner or holds this one. Each may be called with NULL for an
+ * error that is pending; then *field becomes NULL. No field: NULL.
  *
  * HEED_ERR_NULL: no module, name or value. HEED_ERR_VALUE: a name that is taken, or holds a '.', or
  * a child that has an owner or holds this module. */
@@ -91,6 +92,20 @@ heed_status heed_add_parameter(void *module, const char *name, heed_tensor **fie
 heed_status heed_add_buffer(void *module, const char *name, heed_tensor **field,
                             heed_tensor *value);
 heed_status heed_add_child(void *module, const char *name, void *field, void *child);
+
+/* heed_set_parameter: has a registered parameter be another tensor, as torch's m.weight = value: retains
+ * it, lets go of the old one, and sets *field, which may be NULL. So weights are tied:
+ *
+ *     heed_set_parameter(lm_head, "weight", &lm_head->weight, embedding->weight);
+ *
+ * From then on it is one parameter under two names, in training, casts and files. To be done before an
+ * optimiser is made, which would go on with the old one. On an error nothing has changed.
+ *
+ * HEED_ERR_VALUE: no parameter of this module (not of its children) has that name. HEED_ERR_SHAPE,
+ * HEED_ERR_DTYPE: value differs from the old one in these. HEED_ERR_GRAPH: value has a graph.
+ * HEED_ERR_NULL: no module or value. */
+heed_status heed_set_parameter(void *module, const char *name, heed_tensor **field,
+                               heed_tensor *value);
 
 /* heed_module_free: lets go of a module and all that it holds; NULL is fine.
  * HEED_ERR_VALUE: a child, which its owner frees. */

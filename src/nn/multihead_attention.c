@@ -42,11 +42,7 @@ static heed_status check_arguments(int64_t embed_dim, int num_heads, int64_t kdi
                          "share out among them; heed_multi_head_new has heads of any width",
                          num_heads, (long long)embed_dim);
     }
-    if (!(dropout >= 0 && dropout <= 1)) {
-        return heed_fail(HEED_ERR_VALUE,
-                         "multihead_attention: dropout is %g, which is outside [0, 1]", dropout);
-    }
-    return HEED_OK;
+    return heed_check_probability("multihead_attention", "dropout", dropout);
 }
 
 static void add_weight(struct heed_multihead_attention *m, const char *name, heed_tensor **field,
@@ -147,7 +143,7 @@ static heed_status misfit(const heed_tensor *query, const heed_tensor *key,
 
 static heed_status check_features(const struct heed_multihead_attention *m,
                                   const heed_tensor *query, const heed_tensor *key,
-                                  const heed_tensor *value, heed_dtype dtype)
+                                  const heed_tensor *value)
 {
     const struct {
         const char *argument, *size_name;
@@ -159,37 +155,33 @@ static heed_status check_features(const struct heed_multihead_attention *m,
     heed_status status = HEED_OK;
     for (int i = 0; i < 3 && status == HEED_OK; i++) {
         status = heed_check_features(function, all[i].argument, all[i].x, all[i].size_name,
-                                     all[i].size, dtype);
+                                     all[i].size, m->out_proj->weight->dtype);
     }
     return status;
 }
 
 /* Do they fit each other? */
-static heed_status check_sizes(const heed_tensor *query, const heed_tensor *key,
-                               const heed_tensor *value, heed_multihead_sizes *s)
+static heed_status check_sizes(const struct heed_multihead_attention *m, const heed_tensor *query,
+                               const heed_tensor *key, const heed_tensor *value)
 {
     if (query->ndim < 2 || query->ndim > 3 || key->ndim != query->ndim ||
         value->ndim != query->ndim) {
         return misfit(query, key, value,
-                      s->batch_first ? "all must be (N, length, features), or (length, features)"
+                      m->batch_first ? "all must be (N, length, features), or (length, features)"
                                      : "all must be (length, N, features), or (length, features)");
     }
-    s->batched = query->ndim == 3;
-    const int batch = s->batch_first ? 0 : 1, length = s->batched ? 1 - batch : 0;
-    s->batch = s->batched ? query->shape[batch] : 1;
-    s->queries = query->shape[length];
-    s->keys = key->shape[length];
-    if (s->batched && (key->shape[batch] != s->batch || value->shape[batch] != s->batch)) {
+    const heed_sequences queries = heed_sequences_of(query, m->batch_first),
+                         keys = heed_sequences_of(key, m->batch_first),
+                         values = heed_sequences_of(value, m->batch_first);
+    if (keys.count != queries.count || values.count != queries.count) {
         return misfit(query, key, value,
-                      s->batch_first ? "their sizes in dim 0, that of the batch, must be equal"
+                      m->batch_first ? "their sizes in dim 0, that of the batch, must be equal"
                                      : "their sizes in dim 1, that of the batch, must be equal; "
                                        ".batch_first makes it dim 0");
     }
-    if (value->shape[length] != s->keys) {
-        return misfit(query, key, value, "there must be as many values as keys");
-    }
-    s->batch_first = s->batch_first || !s->batched;
-    return HEED_OK;
+    return values.length == keys.length
+               ? HEED_OK
+               : misfit(query, key, value, "there must be as many values as keys");
 }
 
 static heed_status check(const struct heed_multihead_attention *m, heed_tensor *const *inputs,
@@ -197,19 +189,16 @@ static heed_status check(const struct heed_multihead_attention *m, heed_tensor *
 {
     static const heed_mask_names names = {.attn_mask = "attn_mask",
                                           .key_padding_mask = "key_padding_mask"};
-    heed_status status = heed_forward_check(function, m);
+    const heed_status status = heed_forward_check(function, m);
     if (status != HEED_OK) {
         return status;
     }
-    *s = (heed_multihead_sizes){.heads = m->num_heads,
-                                .added = (m->bias_k != NULL) + m->add_zero_attn,
-                                .batch_first = m->batch_first,
-                                .dtype = m->out_proj->weight->dtype};
-    status = check_features(m, inputs[0], inputs[1], inputs[2], s->dtype);
-    if (status == HEED_OK) {
-        status = check_sizes(inputs[0], inputs[1], inputs[2], s);
+    if (check_features(m, inputs[0], inputs[1], inputs[2]) != HEED_OK ||
+        check_sizes(m, inputs[0], inputs[1], inputs[2]) != HEED_OK) {
+        return heed_error_pending();
     }
-    return status == HEED_OK ? heed_check_multihead_masks(function, &names, options, s) : status;
+    *s = heed_multihead_sizes_of(m, inputs[0], inputs[1]);
+    return heed_check_multihead_masks(function, &names, options, s);
 }
 
 /* ---- forward ---- */

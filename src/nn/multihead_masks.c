@@ -1,11 +1,36 @@
-/* The masks of nn.MultiheadAttention: are they of the right kinds and shapes, and what do they say
- * together? */
+/* The sizes and the masks of nn.MultiheadAttention: are the masks of the right kinds and shapes, and
+ * what do they say together? */
 #include "nn/multihead_masks.h"
 
 #include "autograd/elementwise.h"
 #include "autograd/shape.h"
 #include "nn/mask.h"
 #include "tensor/create.h"
+
+/* ---- sizes ---- */
+
+heed_sequences heed_sequences_of(const heed_tensor *x, bool batch_first)
+{
+    if (x->ndim < 3) {
+        return (heed_sequences){1, x->shape[0]};
+    }
+    return (heed_sequences){x->shape[batch_first ? 0 : 1], x->shape[batch_first ? 1 : 0]};
+}
+
+heed_multihead_sizes heed_multihead_sizes_of(const struct heed_multihead_attention *m,
+                                             const heed_tensor *query, const heed_tensor *key)
+{
+    const heed_sequences queries = heed_sequences_of(query, m->batch_first);
+    const bool batched = query->ndim == 3;
+    return (heed_multihead_sizes){.batch = queries.count,
+                                  .queries = queries.length,
+                                  .keys = heed_sequences_of(key, m->batch_first).length,
+                                  .added = (m->bias_k != NULL) + m->add_zero_attn,
+                                  .heads = m->num_heads,
+                                  .batched = batched,
+                                  .batch_first = m->batch_first || !batched,
+                                  .dtype = m->out_proj->weight->dtype};
+}
 
 /* ---- checks ---- */
 

@@ -1,5 +1,5 @@
-/* The masks of one forward of nn.MultiheadAttention, as the one that scaled_dot_product_attention takes
- * (internal to nn). */
+/* The sizes of one forward of nn.MultiheadAttention; and its masks, as the one that
+ * scaled_dot_product_attention takes (internal to nn). */
 #ifndef HEED_NN_MULTIHEAD_MASKS_H
 #define HEED_NN_MULTIHEAD_MASKS_H
 
@@ -13,6 +13,16 @@ typedef struct heed_multihead_sizes {
     bool batched, batch_first;
     heed_dtype dtype;
 } heed_multihead_sizes;
+
+/* The sequences of x: (N, length, E) if batch_first, else (length, N, E); or (length, E), which is one. */
+typedef struct heed_sequences {
+    int64_t count, length; /* N, L or S */
+} heed_sequences;
+heed_sequences heed_sequences_of(const heed_tensor *x, bool batch_first);
+
+/* heed_multihead_sizes_of: those of a forward with this query and key, of 2 or 3 dims both. */
+heed_multihead_sizes heed_multihead_sizes_of(const struct heed_multihead_attention *m,
+                                             const heed_tensor *query, const heed_tensor *key);
 
 /* What the function that the user called calls them. */
 typedef struct heed_mask_names {

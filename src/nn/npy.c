@@ -65,12 +65,13 @@ static heed_status read_header(const heed_input *in, heed_npy_header *header, in
     }
     const int64_t need = header->numel * (header->dtype->bits / 8), have = in->size - *data;
     if (need != have) {
-        return heed_fail(HEED_ERR_FORMAT,
-                         "%s: %s: its %lld elements of %s need %lld bytes, but %lld "
-                         "follow the header%s",
-                         loading, heed_show_path(in->path).text, (long long)header->numel,
-                         header->dtype->name, (long long)need, (long long)have,
-                         have > need ? "; save each array in a file of its own" : "");
+        return heed_fail(
+            HEED_ERR_FORMAT,
+            "%s: %s: its shape %s of %s needs %lld bytes, but %lld follow the header%s", loading,
+            heed_show_path(in->path).text,
+            heed_shape_text(header->shape.ndim, header->shape.size).text, header->dtype->name,
+            (long long)need, (long long)have,
+            have > need ? "; save each array in a file of its own" : "");
     }
     return HEED_OK;
 }

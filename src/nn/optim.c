@@ -5,6 +5,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "nn/checks.h"
 #include "nn/optim_state.h"
 #include "tensor/alloc.h"
 
@@ -18,20 +19,12 @@ heed_status heed_optimizer_check(const char *function, const heed_optimizer *opt
     return heed_error_pending();
 }
 
-static heed_status check_number(const char *name, const char *what, double number)
-{
-    if (!(number >= 0) || isinf(number)) {
-        return heed_fail(HEED_ERR_VALUE, "%s: %s is %g; it must be 0 or more", name, what, number);
-    }
-    return HEED_OK;
-}
-
 heed_status heed_param_group_check(const char *name, const heed_param_group *group)
 {
     const double beta1 = group->betas[0], beta2 = group->betas[1];
-    if (check_number(name, "momentum", group->momentum) != HEED_OK ||
-        check_number(name, "weight_decay", group->weight_decay) != HEED_OK ||
-        check_number(name, "eps", group->eps) != HEED_OK) {
+    if (heed_check_not_negative(name, "momentum", group->momentum) != HEED_OK ||
+        heed_check_not_negative(name, "weight_decay", group->weight_decay) != HEED_OK ||
+        heed_check_not_negative(name, "eps", group->eps) != HEED_OK) {
         return heed_error_pending();
     }
     if (!isfinite(group->dampening)) {
@@ -185,7 +178,8 @@ heed_status heed_add_param_group(heed_optimizer *optimizer, heed_tensor_list par
     if (options.betas != NULL) {
         memcpy(group.betas, options.betas, sizeof group.betas);
     }
-    if (options.lr != NULL && check_number(optimizer->name, "lr", *options.lr) == HEED_OK) {
+    if (options.lr != NULL &&
+        heed_check_not_negative(optimizer->name, "lr", *options.lr) == HEED_OK) {
         group.lr = *options.lr;
     }
     if (heed_error_pending() || heed_param_group_check(optimizer->name, &group) != HEED_OK ||
@@ -208,7 +202,7 @@ static heed_optimizer *new_optimizer(heed_optimizer made, heed_tensor_list param
         return NULL;
     }
     if (check_parameters(&made, parameters) != HEED_OK ||
-        check_number(made.name, "lr", lr) != HEED_OK) {
+        heed_check_not_negative(made.name, "lr", lr) != HEED_OK) {
         return NULL;
     }
     heed_optimizer *optimizer = heed_alloc(sizeof *optimizer);

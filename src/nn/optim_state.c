@@ -30,10 +30,13 @@ typedef struct walk {
 
 /* ---- one tensor ---- */
 
-/* Names the next tensor, while counting and listing. */
-HEED_PRINTF(2, 0)
-static void name_next(walk *w, const char *format, va_list arguments)
+/* Names the next tensor, while counting and listing, for the visit that follows. */
+HEED_PRINTF(2, 3)
+static walk *named(walk *w, const char *format, ...)
 {
+    if (w->task > LIST) {
+        return w;
+    }
     char *to = w->task == LIST ? w->names->text + w->text_size : NULL;
     const size_t room = w->task == LIST ? w->names->text_size - w->text_size : 0;
     const size_t prefix = strlen(w->prefix);
@@ -41,20 +44,17 @@ static void name_next(walk *w, const char *format, va_list arguments)
         strcpy(to, w->prefix);
         w->names->names[w->count] = to;
     }
-    const int length = vsnprintf(to != NULL ? to + prefix : NULL, to != NULL ? room - prefix : 0,
-                                 format, arguments);
-    w->text_size += prefix + (size_t)length + 1;
-}
-
-HEED_PRINTF(3, 4)
-static void visit_tensor(walk *w, heed_tensor *t, const char *format, ...)
-{
     va_list arguments;
     va_start(arguments, format);
-    if (w->task <= LIST) {
-        name_next(w, format, arguments);
-    }
+    const int length = vsnprintf(to != NULL ? to + prefix : NULL, to != NULL ? room - prefix : 0,
+                                 format, arguments);
     va_end(arguments);
+    w->text_size += prefix + (size_t)length + 1;
+    return w;
+}
+
+static void visit_tensor(walk *w, heed_tensor *t)
+{
     if (w->task == LIST) {
         w->names->tensors[w->count] = t;
     } else if (w->task == COPY) {
@@ -63,15 +63,8 @@ static void visit_tensor(walk *w, heed_tensor *t, const char *format, ...)
     w->count++;
 }
 
-HEED_PRINTF(4, 5)
-static void visit_numbers(walk *w, double *numbers, int count, const char *format, ...)
+static void visit_numbers(walk *w, double *numbers, int count)
 {
-    va_list arguments;
-    va_start(arguments, format);
-    if (w->task <= LIST) {
-        name_next(w, format, arguments);
-    }
-    va_end(arguments);
     if (w->task == LIST) {
         const heed_shape shape = count == 1 ? HEED_SCALAR : HEED_SHAPE(count);
         w->names->tensors[w->count] = heed_from_f64(numbers, shape);
@@ -81,15 +74,8 @@ static void visit_numbers(walk *w, double *numbers, int count, const char *forma
     w->count++;
 }
 
-HEED_PRINTF(3, 4)
-static void visit_integer(walk *w, int64_t *number, const char *format, ...)
+static void visit_integer(walk *w, int64_t *number)
 {
-    va_list arguments;
-    va_start(arguments, format);
-    if (w->task <= LIST) {
-        name_next(w, format, arguments);
-    }
-    va_end(arguments);
     if (w->task == LIST) {
         w->names->tensors[w->count] = heed_from_i64(number, HEED_SCALAR);
     } else if (w->task == READ) {
@@ -113,27 +99,28 @@ static void visit_slots(walk *w, heed_optimizer *optimizer, const heed_param_gro
     for (int i = group->first; i < group->first + group->count; i++) {
         heed_optimizer_slot *slot = &optimizer->slots[i];
         int64_t position = i;
-        visit_integer(w, &position, "param_groups.%d.params.%s", number, slot->name);
-        visit_integer(w, &slot->steps, "state.%s.step", slot->name);
+        visit_integer(named(w, "param_groups.%d.params.%s", number, slot->name), &position);
+        visit_integer(named(w, "state.%s.step", slot->name), &slot->steps);
         for (int j = 0; j < states; j++) {
-            visit_tensor(w, slot->state[j], "state.%s.%s", slot->name, state_name(optimizer, j));
+            visit_tensor(named(w, "state.%s.%s", slot->name, state_name(optimizer, j)),
+                         slot->state[j]);
         }
     }
 }
 
 static void visit_options(walk *w, const heed_optimizer *optimizer, heed_param_group *group, int i)
 {
-    visit_numbers(w, &group->lr, 1, "param_groups.%d.lr", i);
-    visit_numbers(w, &group->weight_decay, 1, "param_groups.%d.weight_decay", i);
+    visit_numbers(named(w, "param_groups.%d.lr", i), &group->lr, 1);
+    visit_numbers(named(w, "param_groups.%d.weight_decay", i), &group->weight_decay, 1);
     if (optimizer->is_sgd) {
         int64_t nesterov = group->nesterov;
-        visit_numbers(w, &group->momentum, 1, "param_groups.%d.momentum", i);
-        visit_numbers(w, &group->dampening, 1, "param_groups.%d.dampening", i);
-        visit_integer(w, &nesterov, "param_groups.%d.nesterov", i);
+        visit_numbers(named(w, "param_groups.%d.momentum", i), &group->momentum, 1);
+        visit_numbers(named(w, "param_groups.%d.dampening", i), &group->dampening, 1);
+        visit_integer(named(w, "param_groups.%d.nesterov", i), &nesterov);
         group->nesterov = nesterov != 0;
     } else {
-        visit_numbers(w, group->betas, 2, "param_groups.%d.betas", i);
-        visit_numbers(w, &group->eps, 1, "param_groups.%d.eps", i);
+        visit_numbers(named(w, "param_groups.%d.betas", i), group->betas, 2);
+        visit_numbers(named(w, "param_groups.%d.eps", i), &group->eps, 1);
     }
 }
 
@@ -142,8 +129,8 @@ static void visit(walk *w, heed_optimizer *optimizer)
 {
     w->count = 0;
     w->text_size = 0;
-    visit_integer(w, &optimizer->steps, "%s.steps", optimizer->name);
-    visit_numbers(w, &optimizer->lr, 1, "%s.lr", optimizer->name);
+    visit_integer(named(w, "%s.steps", optimizer->name), &optimizer->steps);
+    visit_numbers(named(w, "%s.lr", optimizer->name), &optimizer->lr, 1);
     for (int i = 0; i < optimizer->group_count; i++) {
         visit_slots(w, optimizer, &optimizer->groups[i], i);
     }

@@ -131,13 +131,13 @@ static bool check_size(reader *r, const heed_file_tensor *t)
 {
     const int64_t bits = t->numel * t->dtype->bits;
     if (bits % 8 != 0) {
-        return fail(r, "%lld elements of %s end inside a byte", (long long)t->numel,
-                    t->dtype->name);
+        return fail(r, "shape %s of %s ends inside a byte",
+                    heed_shape_text(t->shape.ndim, t->shape.size).text, t->dtype->name);
     }
     if (t->end < t->begin || t->end - t->begin != bits / 8) {
-        return fail(r, "data_offsets [%lld, %lld] are not the %lld bytes of %lld elements of %s",
+        return fail(r, "data_offsets [%lld, %lld] are not the %lld bytes of shape %s of %s",
                     (long long)t->begin, (long long)t->end, (long long)(bits / 8),
-                    (long long)t->numel, t->dtype->name);
+                    heed_shape_text(t->shape.ndim, t->shape.size).text, t->dtype->name);
     }
     return true;
 }

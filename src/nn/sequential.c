@@ -14,7 +14,7 @@ struct heed_sequential *heed_sequential_new(void)
     return heed_module_ready(heed_module_new(&kind));
 }
 
-/* What cannot be run is refused here, and not at the first forward. */
+/* What cannot be run is refused here, and not at the first forward; the list then lets go of it. */
 heed_status heed_sequential_append(struct heed_sequential *m, void *child)
 {
     heed_module *module = child;
@@ -24,10 +24,6 @@ heed_status heed_sequential_append(struct heed_sequential *m, void *child)
             "sequential_append: a %s has no forward that takes one tensor, which a Sequential "
             "could call",
             module->kind->name);
-        if (module->owner == NULL) {
-            heed_module_free(module);
-        }
-        return heed_error_pending();
     }
     return heed_module_list_append(m != NULL ? &m->list : NULL, child);
 }

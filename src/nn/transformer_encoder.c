@@ -2,8 +2,6 @@
  * take is checked first, so that errors name what the user passed. */
 #include "nn/transformer_encoder.h"
 
-#include <math.h>
-
 #include "autograd/elementwise.h"
 #include "autograd/engine.h"
 #include "autograd/shape.h"
@@ -38,14 +36,8 @@ static heed_status check_arguments(int64_t d_model, int nhead, int64_t dim_feedf
                          "among them",
                          function, nhead, (long long)d_model);
     }
-    if (!(dropout >= 0 && dropout <= 1)) {
-        return heed_fail(HEED_ERR_VALUE, "%s: dropout is %g, which is outside [0, 1]", function,
-                         dropout);
-    }
-    return eps >= 0 && isfinite(eps)
-               ? HEED_OK
-               : heed_fail(HEED_ERR_VALUE, "%s: layer_norm_eps is %g; 0 or above, and finite",
-                           function, eps);
+    const heed_status status = heed_check_probability(function, "dropout", dropout);
+    return status == HEED_OK ? heed_check_not_negative(function, "layer_norm_eps", eps) : status;
 }
 
 struct heed_transformer_encoder_layer *heed_transformer_encoder_layer_new(int64_t d_model,
@@ -109,9 +101,8 @@ static heed_status check(const char *function, const struct heed_transformer_enc
     static const heed_mask_names names = {.attn_mask = "src_mask",
                                           .key_padding_mask = "src_key_padding_mask"};
     const struct heed_multihead_attention *attention = m->self_attn;
-    const heed_dtype dtype = m->linear1->weight->dtype;
-    if (heed_check_features(function, "src", src, "d_model", attention->embed_dim, dtype) !=
-        HEED_OK) {
+    if (heed_check_features(function, "src", src, "d_model", attention->embed_dim,
+                            m->linear1->weight->dtype) != HEED_OK) {
         return heed_error_pending();
     }
     if (src->ndim < 2 || src->ndim > 3) {
@@ -119,14 +110,7 @@ static heed_status check(const char *function, const struct heed_transformer_enc
                          heed_shape_text(src->ndim, src->shape).text,
                          attention->batch_first ? "(N, S, d_model)" : "(S, N, d_model)");
     }
-    const bool batched = src->ndim == 3;
-    const int batch = attention->batch_first ? 0 : 1, length = batched ? 1 - batch : 0;
-    const heed_multihead_sizes sizes = {.batch = batched ? src->shape[batch] : 1,
-                                        .queries = src->shape[length],
-                                        .keys = src->shape[length],
-                                        .heads = attention->num_heads,
-                                        .batched = batched,
-                                        .dtype = dtype};
+    const heed_multihead_sizes sizes = heed_multihead_sizes_of(attention, src, src);
     const heed_attention_options options = for_attention(masks);
     return heed_check_multihead_masks(function, &names, &options, &sizes);
 }
@@ -231,14 +215,6 @@ heed_transformer_encoder_new(struct heed_transformer_encoder_layer *encoder_laye
                                              (heed_transformer_encoder_options){0});
 }
 
-/* Lets go of a module that was to be taken over. */
-static void let_go(heed_module *m)
-{
-    if (m != NULL && m->owner == NULL) {
-        heed_module_free(m);
-    }
-}
-
 struct heed_transformer_encoder *
 heed_transformer_encoder_new_with(struct heed_transformer_encoder_layer *encoder_layer,
                                   int num_layers, heed_transformer_encoder_options options)
@@ -249,9 +225,9 @@ heed_transformer_encoder_new_with(struct heed_transformer_encoder_layer *encoder
         heed_fail(HEED_ERR_NULL, "transformer_encoder: encoder_layer is NULL");
     }
     struct heed_transformer_encoder *m = heed_module_new(&stack_kind);
-    if (m == NULL) {
-        let_go((heed_module *)encoder_layer);
-        let_go((heed_module *)options.norm);
+    if (m == NULL) { /* what is taken over and finds no place is freed */
+        heed_module_list_append(NULL, encoder_layer);
+        heed_module_list_append(NULL, options.norm);
         return NULL;
     }
     heed_add_child(m, "layers", &m->layers, heed_module_list_new());

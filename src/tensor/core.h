@@ -64,8 +64,8 @@ void heed_unref(heed_tensor *t);
 /* heed_raise_version: the value was changed in place. */
 void heed_raise_version(heed_tensor *t);
 
-/* heed_set_grad: t->grad becomes `grad` (NULL: none), whose reference and use it takes over. */
-void heed_set_grad(heed_tensor *t, heed_tensor *grad);
+/* heed_take_grad: t->grad becomes `grad` (NULL: none), whose reference and use it takes over. */
+void heed_take_grad(heed_tensor *t, heed_tensor *grad);
 
 /* ---- shapes (shape.c) ---- */
 

@@ -48,6 +48,14 @@ heed_status heed_fail(heed_status status, const char *format, ...)
     return status;
 }
 
+heed_status heed_check_probability(const char *function, const char *argument, double p)
+{
+    return p >= 0 && p <= 1 /* so no NaN either */
+               ? heed_error_pending()
+               : heed_fail(HEED_ERR_VALUE, "%s: %s is %g, which is outside [0, 1]", function,
+                           argument, p);
+}
+
 void heed_on_error(heed_error_handler *handler)
 {
     __atomic_store_n(&on_error, handler, __ATOMIC_RELEASE);

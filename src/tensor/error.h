@@ -76,5 +76,9 @@ void heed_die(heed_status status, const char *message);
  * first one pending wins; returns the pending status. */
 heed_status heed_fail(heed_status status, const char *format, ...) HEED_PRINTF(2, 3);
 
+/* heed_check_probability: HEED_ERR_VALUE where p is not in [0, 1], "dropout: p is 1.5, ..." of
+ * ("dropout", "p", 1.5). */
+heed_status heed_check_probability(const char *function, const char *argument, double p);
+
 HEED_END_DECLS
 #endif

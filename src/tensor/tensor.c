@@ -125,7 +125,7 @@ void heed_raise_version(heed_tensor *t)
     __atomic_add_fetch(&t->storage->version, 1, __ATOMIC_RELAXED);
 }
 
-void heed_set_grad(heed_tensor *t, heed_tensor *grad)
+void heed_take_grad(heed_tensor *t, heed_tensor *grad)
 {
     heed_tensor *old = t->grad;
     t->grad = grad;
@@ -287,6 +287,6 @@ heed_status heed_set_data(heed_tensor *target, const heed_tensor *value)
     target->dtype = value->dtype;
     memcpy(target->strides, value->strides, sizeof *value->strides * value->ndim);
     release_storage(old);
-    heed_set_grad(target, NULL);
+    heed_take_grad(target, NULL);
     return HEED_OK;
 }

@@ -40,6 +40,8 @@ static struct {
     struct heed_feed_forward *feed;               /* 4, 6 */
     struct heed_transformer_encoder *encoder;     /* (S, N, 4), 2 heads, 2 layers */
     struct heed_transformer_encoder_layer *layer; /* the first of them */
+    struct heed_gpt *gpt;  /* 5 tokens, 4 at once, 1 layer, 2 heads, 4 wide */
+    heed_gpt_cache *cache; /* of 2 rows of it */
 } nn;
 
 static heed_tensor *leaf(heed_tensor *x)
@@ -79,6 +81,15 @@ static void cat_too_much(void)
         list[i] = huge;
     }
     heed_cat(list, 64, 0);
+}
+
+static void flatten_too_much(void)
+{
+    heed_tensor *list[64], *huge = leaf(heed_expand(F32(1), HEED_SHAPE(HUGE_SIZE / 8)));
+    for (int i = 0; i < 64; i++) {
+        list[i] = huge;
+    }
+    heed_flatten_grads((heed_tensor_list){64, list, NULL});
 }
 
 static void stack_too_much(void)

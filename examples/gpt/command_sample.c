@@ -1,0 +1,109 @@
+/* gpt sample: a model writes, and is read while it does. */
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "examples/common/console.h"
+#include "examples/common/interrupt.h"
+#include "examples/common/progress.h"
+#include "examples/gpt/commands.h"
+#include "examples/gpt/loaded.h"
+#include "examples/gpt/stream.h"
+
+typedef struct writer {
+    gpt_stream stream;
+    int64_t written;
+} writer;
+
+static bool write_token(void *context, const int64_t *ids, int64_t rows)
+{
+    writer *w = context;
+    (void)rows; /* it is one */
+    w->written++;
+    gpt_stream_token(&w->stream, ids[0]);
+    return !interrupted() && console_flush() && !heed_error_pending();
+}
+
+/* The tokens of the prompt; where there is none, of the end of a line, after which something begins. */
+static token_list encode_prompt(const gpt_loaded *l, const char *prompt)
+{
+    token_span unknown = {NULL, 0};
+    const bool typed = prompt != NULL && *prompt != '\0';
+    const char *bytes = typed ? prompt : "\n";
+    const tokenizer *t = &l->record.tokenizer;
+    token_list tokens = {.count = 0};
+    if (heed_error_pending()) {
+        return tokens;
+    }
+    if (!typed || t->level == LEVEL_BYTE || t->level == LEVEL_BPE ||
+        text_check("--prompt", bytes, strlen(bytes))) {
+        tokens = tokenizer_encode(t, bytes, strlen(bytes), &unknown);
+    }
+    if (!typed && (unknown.bytes != NULL || tokens.count == 0) && !heed_error_pending()) {
+        heed_fail(HEED_ERR_VALUE,
+                  "--prompt: empty; the model knows no end of a line to begin after");
+    } else if (unknown.bytes != NULL && t->level == LEVEL_CHAR) {
+        tokenizer_refuse(t, "--prompt", bytes, unknown);
+    } else if (tokens.count == 0) {
+        heed_fail(HEED_ERR_VALUE,
+                  "--prompt: it has no token; the model needs something to go on from");
+    }
+    return tokens;
+}
+
+static void tell_rate(const writer *w, double seconds)
+{
+    fprintf(stderr, "%lld tokens in %.2f s: %.0f tokens/s\n", (long long)w->written, seconds,
+            seconds > 0 ? (double)w->written / seconds : 0);
+}
+
+static void write_on(const gpt_loaded *l, const gpt_sample_options *o, const token_list *tokens)
+{
+    writer w = {.stream = gpt_stream_begin(stdout, &l->record.tokenizer)};
+    const double began = progress_clock();
+    heed_scope scope;
+    heed_scope_begin_no_grad(&scope);
+    heed_manual_seed((uint64_t)o->seed);
+    gpt_stream_prompt(&w.stream, o->prompt, tokens);
+    console_flush();
+    heed_gpt_generate(l->model, heed_from_i64(tokens->id, HEED_SHAPE(tokens->count)), o->length,
+                      (heed_gpt_generate_options){
+                          .sample = {.temperature = o->temperature,
+                                     .top_k = o->top_k,
+                                     .top_p = o->top_p,
+                                     .greedy = o->temperature == 0},
+                          .on_token = write_token,
+                          .context = &w,
+                          .no_cache = o->no_cache,
+                      });
+    heed_scope_end(&scope);
+    gpt_stream_end(&w.stream);
+    if (!heed_error_pending() && (o->stats || isatty(STDERR_FILENO)) && console_flush()) {
+        tell_rate(&w, progress_clock() - began);
+    }
+}
+
+int gpt_sample(int argc, char **argv)
+{
+    gpt_sample_options o = {.load = NULL};
+    gpt_loaded l = {.model = NULL};
+    token_list tokens = {.count = 0};
+    int status = 0;
+    if (!gpt_begin(&gpt_sample_flags, &o, argc, argv, &status)) {
+        return status;
+    }
+    flags_complete(&gpt_sample_flags, &o, 0);
+    if (gpt_load(&l, "--load", o.load) == HEED_OK) {
+        tokens = encode_prompt(&l, o.prompt);
+    }
+    const bool ready = !heed_error_pending();
+    if (ready) {
+        interrupt_catch();
+        write_on(&l, &o, &tokens);
+    }
+    status = gpt_end(ready);
+    token_list_free(&tokens);
+    gpt_loaded_free(&l);
+    return status;
+}

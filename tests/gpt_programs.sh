@@ -1,0 +1,179 @@
+#!/bin/sh
+# build/gpt as a user runs it: what it says, and its exit status.
+#   tests/gpt_programs.sh [BUILD]
+set -eu
+cd "$(dirname "$0")/.."
+. tests/expect.sh
+gpt=${1:-build}/gpt
+program=$gpt
+
+# ---- help and wrong words ----
+
+expect 2 "^usage: gpt train" "$gpt"
+expect 0 "Exit status: 0" "$gpt" --help
+expect 0 "Exit status: 0" "$gpt" help
+expect 0 "^usage: gpt train" "$gpt" help train
+for command in train sample eval info export; do
+    expect 0 "^usage: gpt $command" "$gpt" "$command" --help
+    lacks '^.\{101\}' "$scratch/out"
+    refuse "unknown flag --nope" "$command" --nope
+done
+refuse "there is no command 'nope'" nope
+refuse "there is no command 'nope'" help nope
+
+# ---- what cannot be learnt ----
+
+text=$scratch/text
+cat README.md CONTRIBUTING.md > "$text"
+: > "$scratch/empty"
+printf 'abc' > "$scratch/short"
+printf 'caf\351' > "$scratch/latin1"
+printf 'a\000b' > "$scratch/nul"
+refuse "no --text FILE to learn" train
+refuse "cannot read $scratch/none: No such file" train --text "$scratch/none"
+refuse "cannot read $scratch: it is a directory" train --text "$scratch"
+refuse "empty: empty" train --text "$scratch/empty"
+refuse "too short: it has 3 tokens; --context 64 needs 73" train --text "$scratch/short"
+refuse "not UTF-8: byte 0xE9 at offset 3" train --text "$scratch/latin1"
+refuse "a NUL byte at offset 1" train --text "$scratch/nul" --level word
+refuse "unexpected argument 'stray'; a text is --text FILE" train stray
+refuse "no value after --save" train --save --text x
+refuse "'0' is not a whole number from 1" train --batch 0
+refuse "'quick' is not one of cosine|linear|step|constant" train --schedule quick
+refuse "--n-embd 128: does not divide among --n-head 3" train --text "$text" --n-head 3
+refuse "--warmup 50: not fewer than --steps 20" train --text "$text" --warmup 50 --steps 20
+refuse "--vocab: only with --level word or bpe" train --text "$text" --vocab 100
+refuse "would need about .* GB, .*; make --batch" train --text "$text" --n-embd 65536 --n-layer 99
+refuse "cannot write $scratch/no/where" train --text "$text" --save "$scratch/no/where"
+refuse "cannot write $scratch/no/where" train --text "$text" --log "$scratch/no/where"
+refuse "cannot write $scratch: it is a directory" train --text "$text" --best "$scratch"
+refuse "--save is --text" train --text "$text" --save "$text"
+refuse "--best is --save" train --text "$text" --save "$scratch/m" --best "$scratch/m"
+refuse "--log is --best" train --text "$text" --best "$scratch/m" --log "$scratch/./m"
+cat README.md CONTRIBUTING.md | cmp - "$text"
+
+# ---- by each level: learnt, told of, measured, and written on with ----
+
+small="--n-layer 1 --n-head 2 --n-embd 16 --context 16 --batch 4 --eval-every 10 --eval-windows 20"
+for level in byte char word bpe; do
+    model=$scratch/$level
+    # shellcheck disable=SC2086
+    "$gpt" train --text "$text" --level $level --steps 20 $small --log-every 5 --save "$model" \
+        > "$scratch/out" 2> "$scratch/err"
+    check [ ! -s "$scratch/out" ]
+    has "^step *20/20   loss [0-9.]*   validation [0-9.]*   [0-9]* tokens/s$" "$scratch/err"
+    check [ "$(grep -c '^step' "$scratch/err")" -eq 4 ]
+    expect 0 "steps  *20 of 20, 1280 tokens" "$gpt" info "$model"
+    has "(c_attn): Linear(in_features=16, out_features=48, bias=True)" "$scratch/out"
+    has "transformer.wpe.weight  *(16, 16)  *256" "$scratch/out"
+    has "^  --level  *$level$" "$scratch/out"
+    expect 0 "^bits per byte" "$gpt" eval --load "$model" --text "$text"
+    expect 0 "^measured over" "$gpt" eval --load "$model" --text "$text" --part validation
+    # The same words again, with and without the cache; it may be asked for none.
+    "$gpt" sample --load "$model" --prompt "The tensor" --length 30 > "$scratch/first" 2> "$scratch/err"
+    check [ ! -s "$scratch/err" ]
+    has "^The tensor" "$scratch/first"
+    "$gpt" sample --load "$model" --prompt "The tensor" --length 30 --no-cache | cmp - "$scratch/first"
+    check [ "$("$gpt" sample --load "$model" --prompt "The" --length 0)" = The ]
+    expect 0 "^5 tokens in .*tokens/s$" "$gpt" sample --load "$model" --length 5 --stats
+done
+"$gpt" sample --load "$scratch/char" --prompt "The" --seed 1 > "$scratch/first"
+"$gpt" sample --load "$scratch/char" --prompt "The" --seed 2 > "$scratch/second"
+check [ "$(cmp "$scratch/first" "$scratch/second" | wc -l)" -eq 1 ]
+
+# The loss of the validation part is the one that training has seen.
+"$gpt" train --text "$text" --steps 5 $small --eval-windows 9999 --save "$scratch/m" 2> "$scratch/err"
+seen=$(sed -n 's/^validation loss \([0-9.]*\) .*/\1/p' "$scratch/err")
+expect 0 "^loss  *$seen " "$gpt" eval --load "$scratch/m" --text "$text" --part validation
+
+# ---- as others read it ----
+
+for level in word bpe; do
+    model=$scratch/$level
+    "$gpt" export --load "$model" --to "$scratch/folder"
+    has '"model_type": "gpt2"' "$scratch/folder/config.json"
+    "$gpt" sample --load "$model" --prompt "The" --length 20 > "$scratch/first"
+    "$gpt" sample --load "$scratch/folder" --prompt "The" --length 20 | cmp - "$scratch/first"
+    "$gpt" eval --load "$model" --text "$text" > "$scratch/first"
+    "$gpt" eval --load "$scratch/folder" --text "$text" | cmp - "$scratch/first"
+    expect 0 "(c_attn): Linear" "$gpt" info "$scratch/folder"
+done
+rm "$scratch/folder/heed.safetensors"
+refuse "folder: no heed.safetensors in it" sample --load "$scratch/folder"
+refuse "config.json: cannot open it" info "$scratch"
+"$gpt" export --load "$model" --to "$scratch/nanogpt" --layout nanogpt
+expect 0 "a GPT of 1 blocks, 16 wide" "$gpt" info "$scratch/nanogpt"
+refuse "no --to PATH" export --load "$model"
+refuse "--to is --load" export --load "$model" --to "$model"
+refuse "--to is --load" export --load "$model" --to "$model" --layout nanogpt
+expect 1 "--to: .*: cannot make this folder" "$gpt" export --load "$model" --to "$scratch/no/where"
+
+# ---- what cannot be used ----
+
+model=$scratch/char
+refuse "no --load FILE" sample --prompt x
+refuse "the character '日' (U+65E5) at offset 2 is not among" sample --load "$model" --prompt "a 日"
+refuse "not UTF-8" sample --load "$model" --prompt "$(printf 'a\351')"
+refuse "$scratch/none: cannot open it" sample --load "$scratch/none" --prompt x
+refuse "is it a safetensors file?" eval --load "$text" --text "$text"
+head -c 3000 "$model" > "$scratch/cut"
+refuse "cut" info "$scratch/cut"
+"${1:-build}/next_token" --steps 1 --save "$scratch/toy" > /dev/null 2>&1
+refuse "toy: gpt train has not written this file" sample --load "$scratch/toy" --prompt x
+refuse "toy: gpt train has not written this file" train --resume "$scratch/toy"
+refuse "toy: no GPT" info "$scratch/toy"
+refuse "no --text FILE" eval --load "$model"
+refuse "too short: it has 3 tokens, and the model needs 17" eval --load "$model" --text "$scratch/short"
+refuse "which FILE" info
+refuse "unexpected argument 'b'" info a b
+
+# ---- going on ----
+
+refuse "the run of --resume has 0.001, which stays" train --resume "$model" --lr 1
+refuse "short has 3 bytes, and the text of --resume had" train --resume "$model" --text "$scratch/short"
+expect 0 "nothing was left to do" "$gpt" train --resume "$model"
+expect 0 "goes on after step 20" "$gpt" train --resume "$model" --steps 30 --save "$scratch/on"
+expect 0 "steps  *30 of 30" "$gpt" info "$scratch/on"
+mv "$text" "$text.moved"
+refuse "cannot read $text: No such file or directory; --text FILE tells where" train --resume "$model"
+expect 0 "step *25/25" "$gpt" train --resume "$model" --steps 25 --text "$text.moved" --save "$scratch/on"
+: > "$text"
+refuse "text: empty" train --resume "$model"
+cp "$text.moved" "$scratch/precious"
+refuse "has not been written by gpt train" train --resume "$model" --steps 40 --text "$text.moved" \
+    --log "$scratch/precious"
+cmp "$text.moved" "$scratch/precious"
+text=$text.moved
+
+# A loss that is none ends the training, and the file stays that of the last saving.
+# shellcheck disable=SC2086
+expect 1 "the loss is .* at step .*try a lower --lr" "$gpt" train --text "$text" $small --lr 10 \
+    --clip 0 --warmup 0 --weight-decay 100 --save "$scratch/high" --save-every 1
+has "high has the run as it was after step" "$scratch/out"
+expect 0 "^run" "$gpt" info "$scratch/high"
+
+# ---- streams that go away, are full, or are a terminal ----
+
+"$gpt" sample --load "$model" --prompt The --length 100000 2> "$scratch/err" | head -c 10 > "$scratch/out"
+check [ ! -s "$scratch/err" ]
+# shellcheck disable=SC2086
+"$gpt" train --text "$text" $small --steps 30 --log-every 1 --save "$scratch/alone" 2>&1 | head -n 1 > "$scratch/out"
+expect 0 "steps  *30 of 30" "$gpt" info "$scratch/alone"
+if [ -e /dev/full ]; then
+    for command in "--help" "info $model" "eval --load $model --text $text" "sample --load $model --length 5"; do
+        status=0
+        # shellcheck disable=SC2086
+        "$gpt" $command > /dev/full 2> "$scratch/err" || status=$?
+        check [ $status -eq 1 ]
+        has "^gpt: standard output: No space left on device$" "$scratch/err"
+    done
+fi
+if command -v script > /dev/null 2>&1; then
+    escape=$(printf '\033')
+    TERM=xterm COLUMNS=100 script -qec "$gpt train --text $text $small --steps 40" /dev/null \
+        > "$scratch/terminal" < /dev/null
+    has "$(printf '\r')\[=.*40/40  loss .*  validation .* tokens/s .*left$escape\[K" "$scratch/terminal"
+    script -qec "$gpt sample --load $scratch/byte --length 9" /dev/null > "$scratch/terminal" < /dev/null
+    has "^9 tokens in" "$scratch/terminal"
+fi
+echo "gpt_programs: as they should"

@@ -1,0 +1,77 @@
+#!/bin/sh
+# Does train_mpi give the same losses on 1, 2 and 4 ranks, and end on all of them when one cannot go on?
+# `make mpi` builds it.
+#   tests/mpi.sh [BUILD]
+# shellcheck disable=SC2086
+set -eu
+cd "$(dirname "$0")/.."
+build=${1:-build}
+scratch=$(mktemp -d)
+trap 'rm -rf "$scratch"' EXIT
+
+# Open MPI asks twice before it runs more ranks than there are cores, or as root. What hangs is ended.
+run="timeout 300 mpirun"
+if mpirun --version | grep -q "Open MPI"; then
+    run="$run --oversubscribe --allow-run-as-root"
+fi
+
+# fail WORDS: with what was printed
+fail() {
+    cat "$scratch/out" "$scratch/err"
+    echo "mpi: $*"
+    exit 1
+}
+
+# expect STATUS WORDS ARGUMENT...: of mpirun, whose ranks say the words once, and print nothing
+expect() {
+    wanted=$1 words=$2
+    shift 2
+    status=0
+    $run "$@" > "$scratch/out" 2> "$scratch/err" || status=$?
+    [ "$status" -eq "$wanted" ] || fail "$*: status $status, not $wanted"
+    [ "$(grep -c "^train_mpi: " "$scratch/err")" -eq 1 ] || fail "$*: not one line"
+    grep -q "^train_mpi: .*$words" "$scratch/err" || fail "$*: no '$words'"
+    [ ! -s "$scratch/out" ] || fail "$*: printed something"
+}
+
+# ---- the same losses ----
+
+for ranks in 1 2 4; do
+    $run -np $ranks "$build/train_mpi" CHANGELOG.md 50 8 > "$scratch/out" 2> "$scratch/err" ||
+        fail "$ranks ranks: status $?"
+    grep "^step " "$scratch/out" > "$scratch/$ranks"
+done
+awk '
+    FNR == 1 { file++ }
+    { loss[file, $2] = $4; lines++ }
+    file == 1 { steps[++count] = $2 }
+    END {
+        if (count != 6 || lines != 18) { print "not 6 losses each"; exit 1 }
+        if (!(loss[1, 50] < loss[1, 1] - 1)) { print "nothing is learnt"; exit 1 }
+        for (i = 1; i <= count; i++) for (f = 2; f <= 3; f++) {
+            off = loss[f, steps[i]] - loss[1, steps[i]]
+            if (off < 0) off = -off
+            if (!(off <= 1e-5)) { print "step", steps[i] ": off by", off; bad = 1 }
+        }
+        exit bad
+    }' "$scratch/1" "$scratch/2" "$scratch/4" > "$scratch/out" || fail "the losses differ"
+
+# ---- what cannot be ----
+
+program=$build/train_mpi
+printf 'abc' > "$scratch/short"
+expect 2 "usage: mpirun" -np 2 "$program"
+expect 2 "usage: mpirun" -np 1 "$program" CHANGELOG.md 1 2 3
+expect 2 "10 rows do not divide among 4 ranks; take 12" -np 4 "$program" CHANGELOG.md 5 10
+expect 2 "1 rows do not divide among 2 ranks; take 2" -np 2 "$program" CHANGELOG.md 5 1
+expect 2 "STEPS: '0' is not a whole" -np 2 "$program" CHANGELOG.md 0
+expect 2 "BATCH: '-8' is not a whole" -np 2 "$program" CHANGELOG.md 5 -8
+expect 2 "BATCH: '8x' is not a whole" -np 2 "$program" CHANGELOG.md 5 8x
+expect 2 "cannot read $scratch/none: No such file" -np 2 "$program" "$scratch/none"
+expect 2 "$scratch is no file" -np 2 "$program" "$scratch"
+expect 2 "has 3 bytes; a context of 64 needs 65" -np 4 "$program" "$scratch/short"
+
+# An error on one rank ends them all.
+expect 1 "rank 1: HEED_ERR_VALUE: HEED_ISA=v9" -np 1 "$program" CHANGELOG.md 5 8 : \
+    -np 1 env HEED_ISA=v9 "$program" CHANGELOG.md 5 8
+echo "mpi: 1, 2 and 4 ranks agree"
