@@ -8,6 +8,7 @@ void add_create_cases(Suite *suite);
 void add_tensor_copy_cases(Suite *suite);
 void add_tensor_view_cases(Suite *suite);
 
+void add_math_cases(Suite *suite);
 void add_special_cases(Suite *suite);
 void add_select_cases(Suite *suite);
 void add_join_cases(Suite *suite);

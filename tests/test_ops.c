@@ -330,6 +330,7 @@ Suite *ops_suite(void)
     tcase_add_loop_test(elementwise, binary_broadcasts_and_promotes, 0, BINARIES);
     tcase_add_loop_test(elementwise, binary_refuses_shapes_that_do_not_meet, 0, BINARIES);
     tcase_add_loop_test(elementwise, binary_takes_numbers, 0, BINARIES);
+    add_math_cases(suite);
     add_special_cases(suite);
     add_select_cases(suite);
     add_join_cases(suite);

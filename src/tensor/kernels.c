@@ -10,8 +10,10 @@
 #endif
 
 #include <math.h>
+#include <string.h>
 
 #include "tensor/kernels_dtype.h"
+#include "tensor/kernels_math.h"
 
 /* ---- element-wise: ops.def, expanded ---- */
 
@@ -19,17 +21,18 @@
 #define where(condition, then, otherwise) ((condition) ? (then) : (otherwise))
 #define sign(x)                           where((x) > 0, 1, where((x) < 0, -1, 0))
 #define sigmoid(x)                        (1 / (1 + exp(-(x))))
+#define reciprocal(x)                     (1 / (T)(x))
 #define pi                                ((T)3.14159265358979323846)
 #if defined T_IS_F32
-#define exp(x)    expf(x)
-#define expm1(x)  expm1f(x)
-#define log(x)    logf(x)
-#define log1p(x)  log1pf(x)
+#define exp(x)    exp_f32(x)
+#define expm1(x)  expm1_f32(x)
+#define log(x)    log_f32(x)
+#define log1p(x)  log1p_f32(x)
 #define sqrt(x)   sqrtf(x)
 #define sin(x)    sinf(x)
 #define cos(x)    cosf(x)
-#define tanh(x)   tanhf(x)
-#define erf(x)    erff(x)
+#define tanh(x)   tanh_f32(x)
+#define erf(x)    erf_f32(x)
 #define pow(a, b) powf(a, b)
 #define abs(x)    fabsf(x)
 #define floor(x)  floorf(x)
@@ -134,11 +137,12 @@ static T integer_power(T a, T b)
 
 static void choose_where(int64_t n, const void *const *in, void *out)
 {
-    const bool *condition = in[0];
+    const unsigned char *condition = in[0]; /* compilers make no vectors of bools */
     const T *a = in[1], *b = in[2];
     T *restrict y = out;
     for (int64_t i = 0; i < n; i++) {
-        y[i] = condition[i] ? a[i] : b[i];
+        const T then = a[i], otherwise = b[i];
+        y[i] = condition[i] != 0 ? then : otherwise;
     }
 }
 
@@ -157,13 +161,24 @@ static T from_float(double x)
 #endif
 #define FROM_INTEGER(x) ((T)(x))
 
+/* What lies ready and what is repeated have loops of their own, of which compilers make vectors. */
 #define GATHER(name, type, CAST)                                                                   \
     static void name(int64_t n, const void *from, int64_t stride, void *to)                        \
     {                                                                                              \
         const type *x = from;                                                                      \
         T *restrict y = to;                                                                        \
-        for (int64_t i = 0; i < n; i++) {                                                          \
-            y[i] = CAST(x[i * stride]);                                                            \
+        if (stride == 1) {                                                                         \
+            for (int64_t i = 0; i < n; i++) {                                                      \
+                y[i] = CAST(x[i]);                                                                 \
+            }                                                                                      \
+        } else if (stride == 0) {                                                                  \
+            for (int64_t i = 0; i < n; i++) {                                                      \
+                y[i] = CAST(x[0]);                                                                 \
+            }                                                                                      \
+        } else {                                                                                   \
+            for (int64_t i = 0; i < n; i++) {                                                      \
+                y[i] = CAST(x[i * stride]);                                                        \
+            }                                                                                      \
         }                                                                                          \
     }
 GATHER(gather_f32, float, FROM_FLOAT)
@@ -194,6 +209,10 @@ static void look_up(int64_t n, const int64_t *index, int64_t index_step, const v
 {
     const T *from = x;
     T *restrict to = y;
+    if (n > 0 && index_step == 0 && step == 1) { /* a row, as embeddings are */
+        memcpy(to, from + *index * along, sizeof(T) * (size_t)n);
+        return;
+    }
     for (int64_t i = 0; i < n; i++) {
         to[i] = from[i * step + index[i * index_step] * along];
     }
@@ -204,6 +223,10 @@ static void add_at(int64_t n, const int64_t *index, int64_t index_step, const vo
 {
     const T *from = x;
     T *to = y;
+    if (n > 0 && index_step == 0 && step == 1) {
+        add_into(n, x, to + *index * along);
+        return;
+    }
     for (int64_t i = 0; i < n; i++) {
         T *place = to + (i * step + index[i * index_step] * along);
         *place = (T)(*place + from[i]);
@@ -212,43 +235,25 @@ static void add_at(int64_t n, const int64_t *index, int64_t index_step, const vo
 
 /* ---- sums ---- */
 
-static void sum(int64_t n, const void *x, heed_total *total)
-{
-    const T *from = x;
-    enum { LANES = 8 };
-    TOTAL lane[LANES] = {0}, all = 0; /* independent lanes, so that the adds overlap */
-    int64_t i = 0;
-    for (; i + LANES <= n; i += LANES) {
-        for (int j = 0; j < LANES; j++) {
-            lane[j] += (TOTAL)from[i + j];
-        }
-    }
-    for (; i < n; i++) {
-        all += (TOTAL)from[i];
-    }
-    for (int j = 0; j < LANES; j++) {
-        all += lane[j];
-    }
-    total->OF_TOTAL += all;
-}
-
 static void sum_columns(int64_t n, const void *x, heed_total *totals)
 {
     const T *from = x;
+    TOTAL *restrict to = (TOTAL *)totals; /* compilers make no vectors of unions */
     for (int64_t i = 0; i < n; i++) {
-        totals[i].OF_TOTAL += (TOTAL)from[i];
+        to[i] += (TOTAL)from[i];
     }
 }
 
 static void from_totals(int64_t n, const heed_total *totals, double divisor, void *y)
 {
+    const TOTAL *from = (const TOTAL *)totals;
     T *restrict to = y;
     for (int64_t i = 0; i < n; i++) {
 #if defined T_IS_F32 || defined T_IS_F64
-        to[i] = (T)(totals[i].OF_TOTAL / divisor);
+        to[i] = (T)(from[i] / divisor);
 #else
         (void)divisor;
-        to[i] = (T)totals[i].OF_TOTAL;
+        to[i] = (T)from[i];
 #endif
     }
 }
@@ -347,7 +352,7 @@ const heed_kernels KERNELS = {
     .add_into = add_into,
     .look_up = look_up,
     .add_at = add_at,
-    .sum = sum,
+    .sum = LINES(sum),
     .sum_columns = sum_columns,
     .from_totals = from_totals,
     .amax = LINES(amax),

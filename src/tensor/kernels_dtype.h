@@ -43,6 +43,7 @@ void KERNELS_GEMM(const heed_gemm *call);
 heed_line_kernel LINES(softmax), LINES(safe_softmax), LINES(log_softmax), LINES(cumsum);
 heed_fold_kernel LINES(amax), LINES(amin), LINES(argmax), LINES(argmin), LINES(any), LINES(all);
 heed_fold_kernel LINES(logsumexp), LINES(var), LINES(norm);
+void LINES(sum)(int64_t n, const void *x, heed_total *total);
 
 /* Those of normalize.c. */
 #define NORMALIZE(name) PASTED(KERNELS, _##name)

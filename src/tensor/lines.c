@@ -3,10 +3,11 @@
 #include <math.h>
 
 #include "tensor/kernels_dtype.h"
+#include "tensor/kernels_math.h"
 
 #ifdef T_IS_F32
-#define exp(x) expf(x)
-#define log(x) logf(x)
+#define exp(x) exp_f32(x)
+#define log(x) log_f32(x)
 #endif
 
 /* What every element is at least, and at most; and is it NaN? */
@@ -24,6 +25,14 @@
 #define LOWEST  false
 #define HIGHEST true
 #endif
+
+/* The second of two halves of the lanes goes into the first. */
+#define JOIN(type, half, join)                                                                     \
+    for (int j = 0; j < (half); j++) {                                                             \
+        const type x = lane[j + (half)];                                                           \
+        const type all = lane[j];                                                                  \
+        lane[j] = join;                                                                            \
+    }
 
 /* Defines a function that folds a line, from `start` on, in lanes of their own, so that vectors
  * work: f tells what `all` so far becomes with the element x, `join` what two of them become. */
@@ -43,16 +52,16 @@
                 lane[j] = f;                                                                       \
             }                                                                                      \
         }                                                                                          \
-        for (; i < n; i++) {                                                                       \
+        for (int j = 0; i < n; i++, j++) {                                                         \
             const T x = line[i];                                                                   \
-            const type all = lane[0];                                                              \
-            lane[0] = f;                                                                           \
+            const type all = lane[j];                                                              \
+            lane[j] = f;                                                                           \
         }                                                                                          \
-        for (int j = 1; j < LANES && j < n; j++) {                                                 \
-            const type x = lane[j];                                                                \
-            const type all = lane[0];                                                              \
-            lane[0] = join;                                                                        \
-        }                                                                                          \
+        JOIN(type, LANES / 2, join)                                                                \
+        JOIN(type, LANES / 4, join)                                                                \
+        JOIN(type, LANES / 8, join)                                                                \
+        JOIN(type, LANES / 16, join)                                                               \
+        JOIN(type, LANES / 32, join)                                                               \
         return lane[0];                                                                            \
     }
 
@@ -144,7 +153,14 @@ void LINES(all)(int64_t n, const void *x, const void *args, void *y)
     *(bool *)y = !has(false, n, x);
 }
 
-/* ---- sums on the way ---- */
+/* ---- sums ---- */
+
+FOLD(TOTAL, sum, LINE, 0, all + (TOTAL)x, all + x)
+
+void LINES(sum)(int64_t n, const void *x, heed_total *total)
+{
+    total->OF_TOTAL += sum(n, x);
+}
 
 #ifndef T_IS_BOOL
 void LINES(cumsum)(int64_t n, const void *x, void *out)
@@ -162,18 +178,21 @@ void LINES(cumsum)(int64_t n, const void *x, void *out)
 #if defined T_IS_F32 || defined T_IS_F64
 /* ---- exponentials ---- */
 
+FOLD(double, sum_of_exps, (int64_t n, const T *line, T shift), 0, all + (double)exp(x - shift),
+     all + x)
+
 void LINES(softmax)(int64_t n, const void *x, void *out)
 {
     const T *from = x;
     T *to = out;
     const T max = largest(n, from); /* NaN comes back through exp */
-    double total = 0;
     for (int64_t i = 0; i < n; i++) {
         to[i] = exp(from[i] - max);
-        total += (double)to[i];
     }
+    const T total = (T)sum(n, to), inverse = 1 / total;
     for (int64_t i = 0; i < n; i++) {
-        to[i] /= (T)total;
+        const T y = to[i] * inverse; /* and one step of Newton's, which is as good as a division */
+        to[i] = y + (to[i] - y * total) * inverse;
     }
 }
 
@@ -200,11 +219,7 @@ void LINES(log_softmax)(int64_t n, const void *x, void *out)
     const T *from = x;
     T *to = out;
     const T max = largest(n, from);
-    double total = 0;
-    for (int64_t i = 0; i < n; i++) {
-        total += (double)exp(from[i] - max);
-    }
-    const T shift = log((T)total);
+    const T shift = log((T)sum_of_exps(n, from, max));
     for (int64_t i = 0; i < n; i++) {
         to[i] = from[i] - max - shift;
     }
@@ -215,17 +230,12 @@ void LINES(logsumexp)(int64_t n, const void *x, const void *args, void *y)
     const T *line = x;
     const T max = largest(n, line);
     const T shift = isinf(max) ? 0 : max; /* inf - inf would be NaN */
-    double total = 0;
     (void)args;
-    for (int64_t i = 0; i < n; i++) {
-        total += (double)exp(line[i] - shift);
-    }
-    *(T *)y = (T)((log)(total) + (double)shift);
+    *(T *)y = (T)((log)(sum_of_exps(n, line, shift)) + (double)shift);
 }
 
 /* ---- distances: in double, so that squares of f32 neither overflow nor vanish ---- */
 
-FOLD(double, sum, LINE, 0, all + (double)x, all + x)
 FOLD(double, sum_of_squares, (int64_t n, const T *line, double at), 0,
      all + ((double)x - at) * ((double)x - at), all + x)
 FOLD(double, sum_of_sizes, LINE, 0, all + fabs((double)x), all + x)

@@ -1,0 +1,217 @@
+/* exp, log, tanh, erf and their kin on f32, without a branch or a call, so that loops that contain
+ * them become vectors whatever the instruction set (internal).
+ *
+ * All of them are within 2 ulp on all floats, subnormal arguments and results among them, and what
+ * C says at 0, the infinities and NaN; signs of zeros stay. The ways are the classical ones: the
+ * range is reduced after Cody and Waite (Software Manual for the Elementary Functions, 1980), with
+ * ln 2 in two parts of which the first has trailing zeros; what is left is a polynomial, as in Tang
+ * (ACM TOMS 15 and 16, 1989 and 1990) and Moshier's Cephes. The polynomials are minimax fits whose
+ * coefficients were rounded to floats one by one, the rest fitted anew after each.
+ *
+ * A choice is written c ? a : b with a and b already computed: it becomes a mask. NaN fails every
+ * comparison, and takes the last alternative. */
+#ifndef HEED_TENSOR_KERNELS_MATH_H
+#define HEED_TENSOR_KERNELS_MATH_H
+
+#include <float.h>
+#include <math.h>
+#include <stdint.h>
+#include <string.h>
+
+#define LOG2_E   0x1.715476p+0f
+#define LN2_HIGH 0x1.63p-1f /* ten bits: a product with an exponent is exact */
+#define LN2_LOW  (-0x1.bd0106p-13f)
+
+/* ---- bits ---- */
+
+static inline int32_t bits_of(float x)
+{
+    int32_t bits;
+    memcpy(&bits, &x, sizeof bits);
+    return bits;
+}
+
+static inline float of_bits(int32_t bits)
+{
+    float x;
+    memcpy(&x, &bits, sizeof x);
+    return x;
+}
+
+/* x 2^k, where it is a normal float; exponent is 2^23 k. */
+static inline float times_power(float x, int32_t exponent)
+{
+    return of_bits((int32_t)((uint32_t)bits_of(x) + (uint32_t)exponent));
+}
+
+/* 2^23 times the integer that lies in the last bits of x. */
+static inline int32_t last_bits_of(float x)
+{
+    return (int32_t)((uint32_t)bits_of(x) << 23);
+}
+
+static inline float with_sign_of(float x, float size)
+{
+    return of_bits(bits_of(size) | (bits_of(x) & INT32_MIN));
+}
+
+/* ---- exponentials ---- */
+
+/* x = k ln 2 + r, with r no larger than ln 2 / 2. Adding 1.5 2^23 leaves k in the last bits of a
+ * float, from where a shift takes it to the place of an exponent. r is high - low, rounded; high is
+ * exact. */
+typedef struct exp_parts {
+    int32_t exponent; /* 2^23 k */
+    float high, low, r;
+} exp_parts;
+
+static inline exp_parts exp_parts_of(float x)
+{
+    const float shift = 0x1.8p23f;
+    const float shifted = x * LOG2_E + shift;
+    const float n = shifted - shift;
+    const float high = x - n * LN2_HIGH;
+    return (exp_parts){last_bits_of(shifted), high, n * LN2_LOW, high - n * LN2_LOW};
+}
+
+/* (e^r - 1 - r) / r^2. */
+static inline float exp_series(float r)
+{
+    float p = 0x1.6d7c9ep-10f;
+    p = p * r + 0x1.123afep-7f;
+    p = p * r + 0x1.5554bep-5f;
+    p = p * r + 0x1.555490p-3f;
+    return p * r + 0.5f;
+}
+
+static inline float expm1_of_rest(float r)
+{
+    return r * r * exp_series(r) + r;
+}
+
+/* What 1 + high rounds off is kept, and added with the smaller terms. The sum is scaled in two
+ * steps, because the result may be subnormal: only the second rounds. Below -104 it is 0; above the
+ * last argument whose result is finite it is infinite. */
+static inline float exp_f32(float x)
+{
+    const int32_t lowest = -125 * (1 << 23);
+    const exp_parts e = exp_parts_of(x < -104 ? -104 : x);
+    const float sum = 1 + e.high;
+    const float lost = 1 - sum + e.high;
+    const float y = sum + (e.r * e.r * exp_series(e.r) + (lost - e.low));
+    const int32_t first = e.exponent > lowest ? e.exponent : lowest;
+    const float scaled = times_power(y, first) * times_power(1, e.exponent - first);
+    return x <= 0x1.62e42ep+6f ? scaled : x + INFINITY;
+}
+
+/* 2^k (1 + q) - 1 = 2^k q + (2^k - 1), halved because 2^128 is no float. */
+static inline float expm1_f32(float x)
+{
+    float bounded = x > 89 ? 89 : x;
+    bounded = bounded < -18 ? -18 : bounded;
+    const exp_parts e = exp_parts_of(bounded);
+    const float scale = times_power(0.5f, e.exponent);
+    const float y = 2 * (scale * expm1_of_rest(e.r) + (scale - 0.5f));
+    return fabsf(x) < 0x1p-24f ? x : y;
+}
+
+/* x + x^3 P(x^2) near 0, then 1 - 2 / (e^2x + 1). From 10 on it is 1. */
+static inline float tanh_f32(float x)
+{
+    const float size = fabsf(x) > 10 ? 10 : fabsf(x);
+    const float z = size * size;
+    float p = -0x1.c8879ap-12f;
+    p = p * z + 0x1.4b8a3ap-9f;
+    p = p * z + -0x1.0d04a2p-7f;
+    p = p * z + 0x1.627c42p-6f;
+    p = p * z + -0x1.b9bb82p-5f;
+    p = p * z + 0x1.110eccp-3f;
+    p = p * z + -0x1.55554cp-2f;
+    const float near = size * (z * p) + size;
+    const exp_parts e = exp_parts_of(2 * size);
+    const float scale = times_power(1, e.exponent);
+    const float far = 1 - 2 / (scale * expm1_of_rest(e.r) + (scale + 1));
+    return with_sign_of(x, size < 0.9f ? near : far);
+}
+
+/* ---- logarithms ---- */
+
+/* ln(2^k (1 + f)), with 1 + f from sqrt(1/2) to sqrt(2). */
+static inline float log_of_parts(float k, float f)
+{
+    float p = -0x1.38c9fap-4f;
+    p = p * f + 0x1.0573b2p-3f;
+    p = p * f + -0x1.0d8bfap-3f;
+    p = p * f + 0x1.22d710p-3f;
+    p = p * f + -0x1.547164p-3f;
+    p = p * f + 0x1.99a028p-3f;
+    p = p * f + -0x1.00022ap-2f;
+    p = p * f + 0x1.555554p-2f;
+    const float square = f * f;
+    const float small = f * square * p + k * LN2_LOW - 0.5f * square;
+    return k * LN2_HIGH + (f + small);
+}
+
+static const int32_t root_of_half = 0x3f3504f3; /* its bits */
+
+static inline float log_f32(float x)
+{
+    const int32_t subnormal = x < FLT_MIN;
+    const int32_t bits = bits_of(subnormal ? x * 0x1p23f : x) - root_of_half;
+    const int32_t k = (bits >> 23) - (subnormal ? 23 : 0);
+    const float y = log_of_parts((float)k, of_bits((bits & 0x7fffff) + root_of_half) - 1);
+    const float end = x == 0 ? -INFINITY : NAN;
+    return x > 0 ? (x > FLT_MAX ? x : y) : end;
+}
+
+/* 1 + x gives k; but f = (1 + x) / 2^k - 1 is taken from x, whose last bits the sum has lost. By
+ * way of 4 / 2^k, because 1 / 2^128 is no normal float. */
+static inline float log1p_f32(float x)
+{
+    const int32_t k = (bits_of(1 + x) - root_of_half) >> 23;
+    const float scale = times_power(4, -k * (1 << 23));
+    const float f = 0.25f * x * scale + (0.25f * scale - 1);
+    const float y = log_of_parts((float)k, f);
+    const float end = x == -1 ? -INFINITY : NAN;
+    const float large = x > -1 ? (x > FLT_MAX ? x : y) : end;
+    return fabsf(x) < 0x1p-24f ? x : large;
+}
+
+/* ---- the error function ---- */
+
+/* x + x P(x^2) near 0, then 1 - 2^L(x), with a polynomial for L(x) = log2(1 - erf(x)). From 4 on it
+ * is 1. NaN takes the first, because the bits of the second may say anything. */
+static inline float erf_f32(float x)
+{
+    const float size = fabsf(x) > 4 ? 4 : fabsf(x);
+    const float z = size * size;
+    float p = 0x1.4771fep-14f;
+    p = p * z + -0x1.a3515ep-11f;
+    p = p * z + 0x1.53f224p-8f;
+    p = p * z + -0x1.b7f71ap-6f;
+    p = p * z + 0x1.ce2ce6p-4f;
+    p = p * z + -0x1.81273ep-2f;
+    p = p * z + 0x1.06eba8p-3f;
+    const float near = size * p + size;
+    float l = 0x1.19f5a8p-12f;
+    l = l * size + -0x1.16b372p-8f;
+    l = l * size + 0x1.021896p-5f;
+    l = l * size + -0x1.30a4d6p-3f;
+    l = l * size + -0x1.d75f32p-1f;
+    l = l * size + -0x1.a0448ep+0f;
+    l = l * size + -0x1.02524ap-11f;
+    const float shift = 0x1.8p23f;
+    const float shifted = l + shift;
+    const float r = l - (shifted - shift);
+    float y = 0x1.41767ep-13f;
+    y = y * r + 0x1.5f0962p-10f;
+    y = y * r + 0x1.3b2dd6p-7f;
+    y = y * r + 0x1.c6af7ap-5f;
+    y = y * r + 0x1.ebfbdcp-3f;
+    y = y * r + 0x1.62e430p-1f;
+    y = y * r + 1;
+    const float far = 1 - times_power(y, last_bits_of(shifted));
+    return with_sign_of(x, size > 1 ? far : near);
+}
+
+#endif
