@@ -43,6 +43,9 @@ refuse "'quick' is not one of cosine|linear|step|constant" train --schedule quic
 refuse "--n-embd 128: does not divide among --n-head 3" train --text "$text" --n-head 3
 refuse "--warmup 50: not fewer than --steps 20" train --text "$text" --warmup 50 --steps 20
 refuse "--vocab: only with --level word or bpe" train --text "$text" --vocab 100
+refuse "--vocab 1: too few words" train --text "$text" --level word --vocab 1
+refuse "--vocab 255: too few byte pairs; the bytes alone are 256" train --text "$text" --level bpe --vocab 255
+refuse "'1' is not a number from 0 to 0.9999999999" train --text "$text" --beta1 1
 refuse "would need about .* GB, .*; make --batch" train --text "$text" --n-embd 65536 --n-layer 99
 refuse "cannot write $scratch/no/where" train --text "$text" --save "$scratch/no/where"
 refuse "cannot write $scratch/no/where" train --text "$text" --log "$scratch/no/where"
@@ -112,6 +115,7 @@ expect 1 "--to: .*: cannot make this folder" "$gpt" export --load "$model" --to 
 
 model=$scratch/char
 refuse "no --load FILE" sample --prompt x
+refuse "--temperature 1e-300: too low" sample --load "$model" --temperature 1e-300
 refuse "the character '日' (U+65E5) at offset 2 is not among" sample --load "$model" --prompt "a 日"
 refuse "not UTF-8" sample --load "$model" --prompt "$(printf 'a\351')"
 refuse "$scratch/none: cannot open it" sample --load "$scratch/none" --prompt x
@@ -159,6 +163,11 @@ check [ ! -s "$scratch/err" ]
 # shellcheck disable=SC2086
 "$gpt" train --text "$text" $small --steps 30 --log-every 1 --save "$scratch/alone" 2>&1 | head -n 1 > "$scratch/out"
 expect 0 "steps  *30 of 30" "$gpt" info "$scratch/alone"
+if [ -e /dev/stdout ]; then
+    # shellcheck disable=SC2086
+    "$gpt" train --text "$text" $small --steps 3 --log /dev/stdout 2> "$scratch/err" | cat > "$scratch/out"
+    check [ "$(wc -l < "$scratch/out")" -eq 4 ]
+fi
 if [ -e /dev/full ]; then
     for command in "--help" "info $model" "eval --load $model --text $text" "sample --load $model --length 5"; do
         status=0
