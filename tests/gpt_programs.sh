@@ -122,6 +122,9 @@ refuse "$scratch/none: cannot open it" sample --load "$scratch/none" --prompt x
 refuse "is it a safetensors file?" eval --load "$text" --text "$text"
 head -c 3000 "$model" > "$scratch/cut"
 refuse "cut" info "$scratch/cut"
+sed 's/"n_layer":"1"/"n_layer":"9"/' "$model" > "$scratch/deep"
+refuse "deep: damaged: it has .* bytes, and a model of its settings has" sample --load "$scratch/deep"
+refuse "deep: damaged: it has .* bytes" info "$scratch/deep"
 "${1:-build}/next_token" --steps 1 --save "$scratch/toy" > /dev/null 2>&1
 refuse "toy: gpt train has not written this file" sample --load "$scratch/toy" --prompt x
 refuse "toy: gpt train has not written this file" train --resume "$scratch/toy"
@@ -155,6 +158,13 @@ expect 1 "the loss is .* at step .*try a lower --lr" "$gpt" train --text "$text"
     --clip 0 --warmup 0 --weight-decay 100 --save "$scratch/high" --save-every 1
 has "high has the run as it was after step" "$scratch/out"
 expect 0 "^run" "$gpt" info "$scratch/high"
+
+# A lack of memory is told with the flags that the command has.
+status=0
+# shellcheck disable=SC2086
+(ulimit -v 400000 && exec "$gpt" train --text "$text" $small --batch 65536) > "$scratch/out" 2> "$scratch/err" || status=$?
+check [ $status -eq 1 ]
+has "^gpt: out of memory: .*in use; a smaller --batch, --context or --n-embd needs less$" "$scratch/err"
 
 # ---- streams that go away, are full, or are a terminal ----
 
