@@ -177,6 +177,12 @@ if [ -e /dev/stdout ]; then
     # shellcheck disable=SC2086
     "$gpt" train --text "$text" $small --steps 3 --log /dev/stdout 2> "$scratch/err" | cat > "$scratch/out"
     check [ "$(wc -l < "$scratch/out")" -eq 4 ]
+    # shellcheck disable=SC2086
+    "$gpt" train --text "$text" $small --steps 99999 --save-every 99999 --eval-every 99999 --log /dev/stdout \
+        --save "$scratch/unlogged" 2> "$scratch/err" | head -n 3 > "$scratch/out"
+    has "/unlogged has the run as it was after step" "$scratch/err"
+    has "^gpt: --log: cannot write /dev/stdout: Broken pipe$" "$scratch/err"
+    expect 0 "of 99999" "$gpt" info "$scratch/unlogged"
 fi
 if [ -e /dev/full ]; then
     for command in "--help" "info $model" "eval --load $model --text $text" "sample --load $model --length 5"; do
