@@ -184,6 +184,15 @@ if [ -e /dev/stdout ]; then
     has "^gpt: --log: cannot write /dev/stdout: Broken pipe$" "$scratch/err"
     expect 0 "of 99999" "$gpt" info "$scratch/unlogged"
 fi
+# Of a text that is cut off while it is read the system tells by a signal.
+# shellcheck disable=SC2086
+"$gpt" train --text "$text" $small --steps 999999 --log-every 1 > "$scratch/out" 2> "$scratch/err" &
+until grep -q "^step" "$scratch/err"; do :; done
+kill -s BUS $!
+status=0
+wait $! || status=$?
+check [ $status -eq 1 ]
+has "^gpt: --text: the file has become shorter while it was read$" "$scratch/err"
 if [ -e /dev/full ]; then
     for command in "--help" "info $model" "eval --load $model --text $text" "sample --load $model --length 5"; do
         status=0
