@@ -129,6 +129,10 @@ refuse "deep: damaged: it has .* bytes" info "$scratch/deep"
 refuse "toy: gpt train has not written this file" sample --load "$scratch/toy" --prompt x
 refuse "toy: gpt train has not written this file" train --resume "$scratch/toy"
 refuse "toy: no GPT" info "$scratch/toy"
+deep='{"wte.weight":{"dtype":"F32","shape":[1,1,1,1,1,1,1,1,1],"data_offsets":[0,4]}}'
+# shellcheck disable=SC2059
+printf "\\$(printf %o ${#deep})\\0\\0\\0\\0\\0\\0\\0%s\\0\\0\\0\\0" "$deep" > "$scratch/dims"
+refuse "info: $scratch/dims: 'wte.weight' has 9 dims" info "$scratch/dims"
 refuse "no --text FILE" eval --load "$model"
 refuse "too short: it has 3 tokens, and the model needs 17" eval --load "$model" --text "$scratch/short"
 refuse "which FILE" info
