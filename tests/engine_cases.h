@@ -5,6 +5,7 @@
 #include "tests/test_util.h"
 
 void add_use_cases(Suite *suite);
+void add_sum_cases(Suite *suite);
 void add_grad_cases(Suite *suite);
 void add_higher_cases(Suite *suite);
 void add_custom_cases(Suite *suite);

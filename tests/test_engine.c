@@ -356,6 +356,7 @@ Suite *engine_suite(void)
     Suite *suite = suite_create("engine");
     add_backward_cases(suite);
     add_use_cases(suite);
+    add_sum_cases(suite);
     add_grad_cases(suite);
     add_higher_cases(suite);
     add_custom_cases(suite);

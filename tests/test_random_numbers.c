@@ -48,8 +48,6 @@ static const uint64_t seeds[] = {SEEDS};
 
 enum { GOLDENS = sizeof goldens / sizeof *goldens, SEED_COUNT = sizeof seeds / sizeof *seeds };
 
-#define FNV_BASIS UINT64_C(0xcbf29ce484222325)
-
 /* ---- what a row draws, as it goes by ---- */
 
 typedef struct stream {

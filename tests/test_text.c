@@ -68,6 +68,15 @@ START_TEST(test_utf8)
 }
 END_TEST
 
+/* The numbers that FNV-1a is published with. */
+START_TEST(test_hashes)
+{
+    ck_assert_uint_eq(text_hash("", 0), UINT64_C(0xcbf29ce484222325));
+    ck_assert_uint_eq(text_hash("a", 1), UINT64_C(0xaf63dc4c8601ec8c));
+    ck_assert_uint_eq(text_hash("foobar", 6), UINT64_C(0x85944171f73967e8));
+}
+END_TEST
+
 START_TEST(test_check_names_the_offset)
 {
     ck_assert(text_check("it", "caf\xC3\xA9\n", 6));
@@ -364,6 +373,7 @@ Suite *text_suite(void)
     TCase *texts = heed_case(suite, "texts");
     tcase_add_loop_test(texts, test_utf8, 0, sizeof utf8_rows / sizeof *utf8_rows);
     tcase_add_test(texts, test_check_names_the_offset);
+    tcase_add_test(texts, test_hashes);
     tcase_add_loop_test(texts, test_files, 0, sizeof file_rows / sizeof *file_rows);
     tcase_add_test(texts, test_large_file);
     tcase_add_test(texts, test_no_file);

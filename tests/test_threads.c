@@ -166,6 +166,46 @@ START_TEST(threads_train_one_model)
 }
 END_TEST
 
+enum { PARTS = 4, LENGTH = 5000 };
+
+static void *add_parts(void *argument)
+{
+    heed_tensor *x = argument, *parts[PARTS];
+    for (int i = 0; i < STEPS; i++) {
+        heed_scope scope;
+        heed_scope_begin(&scope);
+        heed_tensor *sum = heed_scalar(0, HEED_F64);
+        for (int k = 0; k < heed_chunk(x, PARTS, 0, parts); k++) {
+            sum = heed_add(sum, heed_mul_scalar(heed_sum(parts[k]), k + 1));
+        }
+        heed_backward(sum);
+        heed_scope_end(&scope);
+    }
+    return NULL;
+}
+
+/* Which of them adds in place, and which meanwhile beside it, is by chance. */
+START_TEST(threads_add_to_one_given_gradient)
+{
+    heed_scope scope;
+    heed_scope_begin(&scope);
+    heed_tensor *x =
+        heed_share(heed_set_requires_grad(heed_ones(HEED_SHAPE(PARTS, LENGTH), HEED_F64), true));
+    heed_tensor *flat = heed_zeros(HEED_SHAPE(PARTS, LENGTH), HEED_F64), *ends[2];
+    heed_set_grad(x, heed_share(flat));
+    const heed_tensor *given = x->grad;
+    run_in_threads(THREADS, add_parts, x);
+    const double n = THREADS * STEPS;
+    ck_assert_ptr_eq(x->grad, given);
+    ends[0] = heed_amin_dim(flat, 1, false);
+    ends[1] = heed_amax_dim(flat, 1, false);
+    for (int i = 0; i < 2; i++) {
+        EXPECT_VALUES(ends[i], 0, n, 2 * n, 3 * n, 4 * n);
+    }
+    heed_scope_end(&scope);
+}
+END_TEST
+
 /* ---- what is a thread's own ---- */
 
 typedef struct scope_of_another {
@@ -348,6 +388,7 @@ Suite *threads_suite(void)
     tcase_add_test(tests, a_million_operations_need_no_stack);
     tcase_add_test(tests, reused_nodes_are_counted_once);
     tcase_add_test(tests, threads_train_one_model);
+    tcase_add_test(tests, threads_add_to_one_given_gradient);
     tcase_add_test(tests, a_scope_belongs_to_its_thread);
     tcase_add_test(tests, a_thread_hands_its_memory_to_those_who_come_after_it);
     tcase_add_test(tests, counters_stay_right_when_threads_end);

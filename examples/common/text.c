@@ -54,6 +54,15 @@ void text_free(text_buffer *t)
     *t = (text_buffer){.length = 0};
 }
 
+uint64_t text_hash(const char *bytes, size_t length)
+{
+    uint64_t hash = 0xCBF29CE484222325;
+    for (size_t i = 0; i < length; i++) {
+        hash = (hash ^ (unsigned char)bytes[i]) * 0x100000001B3;
+    }
+    return hash;
+}
+
 /* ---- UTF-8 ---- */
 
 int utf8_length(const char *bytes, size_t left, uint32_t *code)

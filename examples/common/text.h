@@ -26,6 +26,9 @@ typedef struct text_buffer {
 void text_append(text_buffer *to, const char *bytes, size_t length);
 void text_free(text_buffer *t);
 
+/* text_hash: FNV-1a of these bytes, which is the same everywhere. */
+uint64_t text_hash(const char *bytes, size_t length);
+
 /* text_read: the whole of a file. A byte order mark is dropped, and the two characters that end a
  * line in some systems become one.
  *

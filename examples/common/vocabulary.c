@@ -33,13 +33,10 @@ void token_list_free(token_list *list)
 
 /* ---- the hash table ---- */
 
-/* The slot where a token is, or where it would go. FNV-1a; the table is at most half full. */
+/* The slot where a token is, or where it would go; the table is at most half full. */
 static int64_t slot_of(const vocabulary *v, const char *token, size_t length)
 {
-    uint64_t hash = 0xCBF29CE484222325u;
-    for (size_t i = 0; i < length; i++) {
-        hash = (hash ^ (unsigned char)token[i]) * 0x100000001B3u;
-    }
+    const uint64_t hash = text_hash(token, length);
     int64_t slot = (int64_t)((hash ^ hash >> 32) & (uint64_t)(v->slot_count - 1));
     for (; v->slots[slot] != 0; slot = (slot + 1) & (v->slot_count - 1)) {
         const vocabulary_entry *entry = &v->entries[v->slots[slot] - 1];
@@ -190,11 +187,12 @@ vocabulary vocabulary_of_characters(const char *bytes, size_t length)
 
 vocabulary vocabulary_of_list(text_level level, bool with_unknown, const char *list)
 {
+    enum { LONGEST = 4 }; /* bytes of a character; none goes on behind a NUL */
     vocabulary v = start(level, with_unknown);
     uint32_t code;
     while (*list != '\0' && !heed_error_pending()) {
-        const size_t length = level == TEXT_WORD ? strcspn(list, " ")
-                                                 : (size_t)utf8_length(list, strlen(list), &code);
+        const size_t length =
+            level == TEXT_WORD ? strcspn(list, " ") : (size_t)utf8_length(list, LONGEST, &code);
         const int64_t count = v.count;
         if (length > 0) {
             vocabulary_count(&v, list, length, SIZE_MAX);

@@ -195,11 +195,8 @@ int bpe_encode_chunk(const bpe *b, bpe_cache *cache, const char *bytes, size_t l
     if (cache == NULL || length > CACHED_BYTES) {
         return merge_chunk(b, bytes, length, ids);
     }
-    uint64_t hash = length;
-    for (size_t i = 0; i < length; i++) {
-        hash = (hash ^ (unsigned char)bytes[i]) * 0x9E3779B97F4A7C15u;
-    }
-    const size_t at = hash >> 40 & (CACHED_CHUNKS - 1);
+    const uint64_t hash = text_hash(bytes, length);
+    const size_t at = (hash ^ hash >> 32) & (CACHED_CHUNKS - 1);
     if (cache->chunks[at].length != length || memcmp(cache->chunks[at].bytes, bytes, length) != 0) {
         const int count = merge_chunk(b, bytes, length, ids);
         if (count <= CACHED_TOKENS) {

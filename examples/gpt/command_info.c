@@ -49,10 +49,10 @@ static void put_settings(const gpt_record *r)
     printf("\nsettings\n");
     for (int i = 0; i < gpt_settings.count; i++) {
         const flag_row *f = &gpt_settings.flags[i];
-        double real = 0;
-        memcpy(&real, (const char *)&r->settings + f->offset, sizeof real);
         printf("  %-16s ", flags_name(f).text);
         if (f->kind == FLAG_REAL || f->kind == FLAG_ABOVE) {
+            double real;
+            memcpy(&real, (const char *)&r->settings + f->offset, sizeof real);
             printf("%g\n", real); /* as it was typed */
         } else {
             printf("%s\n", flags_text(f, &r->settings).text);

@@ -5,7 +5,8 @@
 
 struct heed_gpt *gpt_model_new(const gpt_train_options *s, int64_t tokens)
 {
-    static heed_activation_function *const activations[] = {heed_gelu_tanh, heed_gelu, heed_relu};
+    static heed_activation_function *const activations[] = {
+        [GPT_GELU_TANH] = heed_gelu_tanh, [GPT_GELU] = heed_gelu, [GPT_RELU] = heed_relu};
     return heed_gpt_new((heed_gpt_config){
         .vocab_size = tokens,
         .block_size = s->context,
@@ -16,7 +17,7 @@ struct heed_gpt *gpt_model_new(const gpt_train_options *s, int64_t tokens)
         .activation = activations[s->activation],
         .no_bias = s->no_bias,
         .untied = s->untied,
-        .sinusoidal = s->positions == 1,
+        .sinusoidal = s->positions == GPT_SINUSOIDAL,
     });
 }
 

@@ -144,6 +144,7 @@ typedef struct gpt_export_options {
 enum { GPT_PART_ALL, GPT_PART_VALIDATION };
 enum { GPT_COSINE, GPT_LINEAR, GPT_STEP, GPT_CONSTANT };
 enum { GPT_GELU_TANH, GPT_GELU, GPT_RELU };
+enum { GPT_LEARNED, GPT_SINUSOIDAL };
 enum { GPT_EXPORT_GPT2, GPT_EXPORT_NANOGPT };
 
 /* The tables; the settings are a part of the flags of train. */

@@ -69,23 +69,13 @@ static void check_outputs(const gpt_train_options *o)
 
 /* ---- the text ---- */
 
-/* FNV-1a. */
-static uint64_t hash_of(const char *bytes, size_t length)
-{
-    uint64_t hash = 0xCBF29CE484222325;
-    for (size_t i = 0; i < length; i++) {
-        hash = (hash ^ (unsigned char)bytes[i]) * 0x100000001B3;
-    }
-    return hash;
-}
-
 /* The text that was learnt so far must be the one that is gone on with. */
 static void check_same_text(gpt_run *run)
 {
     gpt_record *r = &run->record;
     const char *path = run->options.text;
     const int64_t length = (int64_t)run->text.length;
-    const uint64_t hash = hash_of(run->text.bytes, run->text.length);
+    const uint64_t hash = text_hash(run->text.bytes, run->text.length);
     if (run->options.resume == NULL) {
         r->text_length = length;
         r->text_hash = hash;

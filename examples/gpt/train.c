@@ -33,19 +33,17 @@ gpt_windows gpt_windows_of(int64_t first, int64_t count, int64_t context, int64_
     return (gpt_windows){first, every * context, all > most ? most : all};
 }
 
-/* The mean loss of pieces that begin at these places. */
+/* The mean loss of pieces that begin at these places: of all but the last token, what follows each. */
 static heed_tensor *loss_at(struct heed_gpt *m, const corpus *text, const int64_t *starts,
                             int64_t count)
 {
-    const int64_t context = m->config.block_size;
-    heed_tensor *x = heed_empty(HEED_SHAPE(count, context), HEED_I64);
-    heed_tensor *y = heed_empty(HEED_SHAPE(count, context), HEED_I64);
-    int64_t *inputs = heed_data_i64(x), *targets = heed_data_i64(y);
+    const int64_t context = m->config.block_size, length = context + 1;
+    heed_tensor *pieces = heed_empty(HEED_SHAPE(count, length), HEED_I64);
+    int64_t *ids = heed_data_i64(pieces);
     for (int64_t i = 0; i < count && !heed_error_pending(); i++) {
-        corpus_read(text, starts[i], context, inputs + i * context);
-        corpus_read(text, starts[i] + 1, context, targets + i * context);
+        corpus_read(text, starts[i], length, ids + i * length);
     }
-    return heed_gpt_loss(m, x, y);
+    return heed_gpt_loss(m, heed_narrow(pieces, 1, 0, context), heed_narrow(pieces, 1, 1, context));
 }
 
 double gpt_evaluate(struct heed_gpt *m, const corpus *text, const gpt_windows *windows,

@@ -47,11 +47,28 @@ heed_status heed_add_gradient(heed_tensor **sum, heed_tensor *g, bool create_gra
     return heed_scope_end(&scope);
 }
 
-/* Several threads may train one model, so shared leaves are locked; nothing that can fail runs under the
- * lock. */
+/* ---- .grad ---- */
+
+/* Several threads may train one model, so shared leaves are locked; nothing that can fail, and nothing
+ * that takes long, runs under the lock. */
+static pthread_mutex_t grad_lock = PTHREAD_MUTEX_INITIALIZER;
+
+static void lock_grad(const heed_tensor *t)
+{
+    if (t->shared) {
+        pthread_mutex_lock(&grad_lock);
+    }
+}
+
+static void unlock_grad(const heed_tensor *t)
+{
+    if (t->shared) {
+        pthread_mutex_unlock(&grad_lock);
+    }
+}
+
 heed_status heed_add_to_grad(heed_tensor *t, heed_tensor *g)
 {
-    static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
     if (!is_ours_alone(g)) {
         heed_tensor *copy = own_copy(g);
         heed_unref(g);
@@ -60,9 +77,7 @@ heed_status heed_add_to_grad(heed_tensor *t, heed_tensor *g)
         }
         g = copy;
     }
-    if (t->shared) {
-        pthread_mutex_lock(&lock);
-    }
+    lock_grad(t);
     if (t->grad == NULL) {
         t->grad = g;
     } else {
@@ -70,8 +85,71 @@ heed_status heed_add_to_grad(heed_tensor *t, heed_tensor *g)
         heed_raise_version(t->grad);
         heed_unref(g);
     }
-    if (t->shared) {
-        pthread_mutex_unlock(&lock);
-    }
+    unlock_grad(t);
     return HEED_OK;
+}
+
+/* Only one thread at a time, so that the one who returns it knows what t->grad is by then: what others
+ * have added, never what another one has to return. */
+static heed_tensor *borrow_grad(heed_tensor *t)
+{
+    lock_grad(t);
+    heed_tensor *grad = t->grad_is_lent ? NULL : t->grad;
+    if (grad != NULL) {
+        t->grad = NULL;
+        t->grad_is_lent = true;
+    }
+    unlock_grad(t);
+    return grad;
+}
+
+static void return_grad(heed_tensor *t, heed_tensor *grad)
+{
+    lock_grad(t);
+    heed_tensor *others = t->grad;
+    if (others != NULL) {
+        heed_add_elements(others, grad);
+        heed_raise_version(grad);
+    }
+    t->grad = grad;
+    t->grad_is_lent = false;
+    unlock_grad(t);
+    if (others != NULL) {
+        heed_unref(others);
+    }
+}
+
+/* ---- in place ---- */
+
+/* May the derivative read what changes with t? */
+static bool reads_memory_of(const heed_vjp *v, const heed_tensor *t)
+{
+    bool reads = v->g->storage == t->storage || v->y->storage == t->storage;
+    for (int j = 0; j < v->y->input_count; j++) {
+        reads = reads || v->inputs[j]->storage == t->storage;
+    }
+    return reads;
+}
+
+static bool add_to(heed_tensor *sum, const heed_vjp *v, int j)
+{
+    return sum->dtype == v->g->dtype && !reads_memory_of(v, sum) &&
+           v->y->op->add_gradient(v, j, sum) && !heed_blocked();
+}
+
+bool heed_add_in_place(const heed_vjp *v, int j, heed_tensor **sum)
+{
+    if (sum != NULL) {
+        return *sum != NULL && is_ours_alone(*sum) && add_to(*sum, v, j);
+    }
+    heed_tensor *grad = borrow_grad(v->inputs[j]);
+    if (grad == NULL) {
+        return false;
+    }
+    const bool added = add_to(grad, v, j);
+    if (added) {
+        heed_raise_version(grad);
+    }
+    return_grad(v->inputs[j], grad);
+    return added;
 }

@@ -41,9 +41,30 @@ static heed_status embedding_forward(const heed_call *call, heed_tensor *y)
     return heed_self.error;
 }
 
+/* Adds row i of g to the row of `table` that id i names. */
+static heed_status add_rows(heed_tensor *g, heed_tensor *ids, heed_tensor *table)
+{
+    const heed_tensor *from = heed_contiguous(g);
+    const int64_t *id = heed_checked_ids("embedding_dense_backward", "id", ids, table->shape[0]);
+    const int64_t columns = table->shape[1];
+    const size_t row = (size_t)columns * heed_dtype_size(table->dtype);
+    for (int64_t i = 0; from != NULL && id != NULL && i < ids->numel; i++) {
+        heed_kernels_for(table->dtype)
+            ->add_into(columns, (const char *)from->data + (size_t)i * row,
+                       (char *)table->data + (size_t)id[i] * row);
+    }
+    return heed_self.error;
+}
+
 static void embedding_backward(const heed_vjp *v)
 {
     v->grads[1] = heed_embedding_dense_backward(v->g, v->inputs[0], heed_size(v->inputs[1], 0));
+}
+
+static bool embedding_add_gradient(const heed_vjp *v, int i, heed_tensor *sum)
+{
+    (void)i;
+    return add_rows(v->g, v->inputs[0], sum) == HEED_OK;
 }
 
 HEED_OPERATION(embedding) = {.name = "embedding",
@@ -52,6 +73,7 @@ HEED_OPERATION(embedding) = {.name = "embedding",
                              .rule = embedding_rule,
                              .forward = embedding_forward,
                              .backward = embedding_backward,
+                             .add_gradient = embedding_add_gradient,
                              .saves = {0, HEED_SAVES_INPUT(0)}};
 
 heed_tensor *heed_embedding(heed_tensor *ids, heed_tensor *weight)
@@ -80,16 +102,8 @@ static heed_status dense_backward_rule(const heed_call *call, heed_result *resul
 
 static heed_status dense_backward_forward(const heed_call *call, heed_tensor *y)
 {
-    heed_tensor *g = heed_contiguous(call->inputs[0]);
-    const int64_t *ids =
-        heed_checked_ids("embedding_dense_backward", "id", call->inputs[1], y->shape[0]);
-    const size_t row = (size_t)y->shape[1] * heed_dtype_size(y->dtype);
     heed_fill_elements(y, 0);
-    for (int64_t i = 0; g != NULL && ids != NULL && i < call->inputs[1]->numel; i++) {
-        heed_kernels_for(y->dtype)->add_into(y->shape[1], (const char *)g->data + (size_t)i * row,
-                                             (char *)y->data + (size_t)ids[i] * row);
-    }
-    return heed_self.error;
+    return add_rows(call->inputs[0], call->inputs[1], y);
 }
 
 static void dense_backward_backward(const heed_vjp *v)

@@ -132,9 +132,9 @@ static bool next_matrix(batch *w)
     return false;
 }
 
-static heed_status matmul_forward(const heed_call *call, heed_tensor *y)
+/* y = a b, or += */
+static void multiply(const heed_tensor *a, const heed_tensor *b, heed_tensor *y, bool accumulate)
 {
-    const heed_tensor *a = call->inputs[0], *b = call->inputs[1];
     const int64_t size = (int64_t)heed_dtype_size(y->dtype);
     heed_gemm product = {.m = y->shape[y->ndim - 2],
                          .n = y->shape[y->ndim - 1],
@@ -143,10 +143,11 @@ static heed_status matmul_forward(const heed_call *call, heed_tensor *y)
                          .a_col = a->strides[a->ndim - 1],
                          .b_row = b->strides[b->ndim - 2],
                          .b_col = b->strides[b->ndim - 1],
-                         .c_row = y->shape[y->ndim - 1]};
+                         .c_row = y->shape[y->ndim - 1],
+                         .accumulate = accumulate};
     int64_t step;
     if (y->numel == 0) {
-        return HEED_OK;
+        return;
     }
     batch w = first_matrix(a, b, y);
     if (is_one_matrix(b) && is_one_tall_matrix(a, &step)) {
@@ -162,6 +163,11 @@ static heed_status matmul_forward(const heed_call *call, heed_tensor *y)
         heed_kernels_for(y->dtype)->gemm(&product);
         c += product.m * product.n * size;
     } while (next_matrix(&w));
+}
+
+static heed_status matmul_forward(const heed_call *call, heed_tensor *y)
+{
+    multiply(call->inputs[0], call->inputs[1], y, false);
     return HEED_OK;
 }
 
@@ -171,25 +177,46 @@ static heed_tensor *tall(heed_tensor *x)
     return heed_reshape(x, HEED_SHAPE(-1, heed_size(x, -1)));
 }
 
-/* db = a^T g for one matrix b and a whole batch: one product over all rows, not one to sum for each
- * matrix. */
-static heed_tensor *gradient_of_one(heed_tensor *a, heed_tensor *b, heed_tensor *g)
+/* What the gradient of input i is the product of: g b^T, or a^T g. For one matrix b and a whole batch
+ * that is one product over all rows, not one to sum for each matrix. */
+static void find_factors(const heed_vjp *v, int i, heed_tensor *factors[2])
 {
-    heed_tensor *db = heed_matmul(heed_transpose(tall(a), 0, 1), tall(g));
-    return b->ndim == 2 ? db : heed_reshape(db, heed_shape_of_tensor(b));
+    heed_tensor *a = v->inputs[0], *b = v->inputs[1], *g = v->g;
+    const bool once = is_one_matrix(b) && a->ndim > 2 && a->numel > 0 && g->numel > 0;
+    if (i == 0) {
+        factors[0] = g;
+        factors[1] = heed_transpose(b, -2, -1);
+    } else {
+        factors[0] = heed_transpose(once ? tall(a) : a, -2, -1);
+        factors[1] = once ? tall(g) : g;
+    }
 }
 
 static void matmul_backward(const heed_vjp *v)
 {
-    heed_tensor *a = v->inputs[0], *b = v->inputs[1];
-    if (heed_wants_grad(v, 0)) {
-        v->grads[0] = heed_matmul(v->g, heed_transpose(b, -2, -1));
+    for (int i = 0; i < 2; i++) {
+        if (heed_wants_grad(v, i)) {
+            heed_tensor *input = v->inputs[i], *factors[2];
+            find_factors(v, i, factors);
+            heed_tensor *d = heed_matmul(factors[0], factors[1]);
+            const bool lacks_dims = d != NULL && d->ndim < input->ndim;
+            v->grads[i] = lacks_dims ? heed_reshape(d, heed_shape_of_tensor(input)) : d;
+        }
     }
-    if (heed_wants_grad(v, 1)) {
-        const bool once = is_one_matrix(b) && a->ndim > 2 && a->numel > 0 && v->g->numel > 0;
-        v->grads[1] =
-            once ? gradient_of_one(a, b, v->g) : heed_matmul(heed_transpose(a, -2, -1), v->g);
+}
+
+/* Not where the product has more matrices than the input, which the engine sums. */
+static bool matmul_add_gradient(const heed_vjp *v, int i, heed_tensor *sum)
+{
+    heed_tensor *factors[2];
+    find_factors(v, i, factors);
+    const heed_tensor *g = factors[i];
+    if (heed_error_pending() != HEED_OK || g->ndim != sum->ndim ||
+        memcmp(g->shape, sum->shape, sizeof *g->shape * (size_t)(g->ndim - 2)) != 0) {
+        return false;
     }
+    multiply(factors[0], factors[1], sum, true);
+    return true;
 }
 
 HEED_OPERATION(matmul) = {.name = "matmul",
@@ -197,6 +224,7 @@ HEED_OPERATION(matmul) = {.name = "matmul",
                           .rule = matmul_rule,
                           .forward = matmul_forward,
                           .backward = matmul_backward,
+                          .add_gradient = matmul_add_gradient,
                           .saves = {HEED_SAVES_INPUT(1), HEED_SAVES_INPUT(0)}};
 
 heed_tensor *heed_matmul(heed_tensor *a, heed_tensor *b)

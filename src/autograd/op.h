@@ -65,6 +65,12 @@ struct heed_op {
      * result has no gradient. */
     void (*backward)(const heed_vjp *vjp);
 
+    /* Adds the gradient of input i to `sum`, of that input's shape and dtype and contiguous, and says
+     * true; or leaves it alone and says false: then backward makes that gradient, and the engine adds.
+     * Called only where no graph of the gradient is wanted, and where `sum` shares no memory with what
+     * the derivative reads. NULL: always left to backward. */
+    bool (*add_gradient)(const heed_vjp *vjp, int i, heed_tensor *sum);
+
     /* saves[i]: whose values the gradient of input i reads: HEED_SAVES_INPUT(j) of input j,
      * HEED_SAVED_OUTPUT of y. All other values may be gone by then; shapes always stay. The values
      * of the first 7 inputs can be read, for the gradients of the first 4; those of more inputs, as

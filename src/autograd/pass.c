@@ -3,7 +3,8 @@
  * 1. Put the nodes in order, each behind all of its consumers (order.c).
  * 2. Where only some gradients are wanted, mark the nodes that lead to one.
  * 3. Walk the order. A node's gradient is complete when its turn comes: run its derivative, and
- *    hand the results to its inputs: nodes sum them up, leaves and wanted tensors keep them.
+ *    hand the results to its inputs: nodes sum them up, leaves and wanted tensors keep them. Where
+ *    something has come before, an operation may add to it instead of making a result.
  *
  * Each derivative runs in a scope of its own, so what it computes on the way is gone behind it. */
 #include <string.h>
@@ -67,19 +68,28 @@ static heed_status check_usable(const run *r)
 
 /* ---- 3: gradients on their way ---- */
 
-/* Hands dL/dt to t, taking g over. */
-static heed_status deliver(const run *r, heed_tensor *t, heed_tensor *g)
+/* Where dL/dt is summed up; NULL: in t->grad, or nowhere. */
+static heed_tensor **sum_of(const run *r, heed_tensor *t)
 {
     const heed_pass *pass = r->pass;
     if (heed_is_node(t) && t->engine_mark > 0) {
-        return heed_add_gradient(&t->gradient_in_flight, g, pass->create_graph);
+        return &t->gradient_in_flight;
     }
     int wanted = pass->xs != NULL ? find_wanted(pass, t) : -1;
-    if (wanted >= 0) {
-        heed_tensor **slot = heed_is_node(t) ? &t->gradient_in_flight : &pass->grads[wanted];
-        return heed_add_gradient(slot, g, pass->create_graph);
+    if (wanted < 0) {
+        return NULL;
     }
-    if (pass->xs == NULL && t->requires_grad) {
+    return heed_is_node(t) ? &t->gradient_in_flight : &pass->grads[wanted];
+}
+
+/* Hands dL/dt to t, taking g over. */
+static heed_status deliver(const run *r, heed_tensor *t, heed_tensor *g)
+{
+    heed_tensor **sum = sum_of(r, t);
+    if (sum != NULL) {
+        return heed_add_gradient(sum, g, r->pass->create_graph);
+    }
+    if (r->pass->xs == NULL && t->requires_grad) {
         return heed_add_to_grad(t, g);
     }
     heed_unref(g);
@@ -203,6 +213,31 @@ static heed_status differentiate(heed_tensor *node, heed_tensor *g, const input_
     return heed_scope_end(&scope);
 }
 
+/* What is added in place needs no gradient of its own: it is no longer wanted. */
+static heed_status add_what_can_be(const run *r, heed_tensor *node, heed_tensor *g,
+                                   const input_gradients *to)
+{
+    if (node->op->add_gradient == NULL || r->pass->create_graph) {
+        return HEED_OK;
+    }
+    heed_scope scope;
+    heed_scope_begin(&scope);
+    const heed_vjp vjp = {node, g, node->inputs, node->args, to->wanted, to->at};
+    for (int j = 0; j < node->input_count && !heed_blocked(); j++) {
+        to->wanted[j] = to->wanted[j] && !heed_add_in_place(&vjp, j, sum_of(r, node->inputs[j]));
+    }
+    return heed_scope_end(&scope);
+}
+
+static bool any_wanted(const heed_tensor *node, const input_gradients *to)
+{
+    bool any = false;
+    for (int j = 0; j < node->input_count; j++) {
+        any = any || to->wanted[j];
+    }
+    return any;
+}
+
 static heed_status run_node(const run *r, heed_tensor *node, heed_tensor *g)
 {
     input_gradients to;
@@ -210,7 +245,10 @@ static heed_status run_node(const run *r, heed_tensor *node, heed_tensor *g)
         make_room(r, node, &to) != HEED_OK) {
         return heed_self.error;
     }
-    heed_status status = differentiate(node, g, &to);
+    heed_status status = add_what_can_be(r, node, g, &to);
+    if (status == HEED_OK && any_wanted(node, &to)) {
+        status = differentiate(node, g, &to);
+    }
     for (int j = 0; j < node->input_count; j++) {
         if (to.at[j] != NULL && status == HEED_OK) {
             status = deliver(r, node->inputs[j], to.at[j]);

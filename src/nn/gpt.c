@@ -153,13 +153,9 @@ static heed_status check_config(const heed_gpt_config *c)
                          "among them",
                          c->n_head, (long long)c->n_embd);
     }
-    if (!(c->dropout >= 0 && c->dropout <= 1)) {
-        return heed_fail(HEED_ERR_VALUE, "gpt: dropout is %g, which is outside [0, 1]", c->dropout);
-    }
-    return c->layer_norm_eps >= 0 && isfinite(c->layer_norm_eps)
-               ? HEED_OK
-               : heed_fail(HEED_ERR_VALUE, "gpt: layer_norm_eps is %g; 0 or above, and finite",
-                           c->layer_norm_eps);
+    const heed_status status = heed_check_probability("gpt", "dropout", c->dropout);
+    return status == HEED_OK ? heed_check_not_negative("gpt", "layer_norm_eps", c->layer_norm_eps)
+                             : status;
 }
 
 struct heed_gpt *heed_gpt_new(heed_gpt_config config)

@@ -165,7 +165,8 @@ double heed_json_real(heed_json *json)
     }
     if (*json->at == '.') {
         json->at++;
-        exponent += take_digits(json, &n, &fraction) - fraction;
+        exponent += take_digits(json, &n, &fraction);
+        exponent -= fraction;
     }
     exponent += take_exponent(json);
     const double value = scale(n, exponent);

@@ -25,9 +25,7 @@ static heed_status check_options(const heed_sample_options *o)
         return heed_fail(HEED_ERR_VALUE, "sample: top_k is %lld; 1 or more (0: all)",
                          (long long)o->top_k);
     }
-    return o->top_p >= 0 && o->top_p <= 1
-               ? HEED_OK
-               : heed_fail(HEED_ERR_VALUE, "sample: top_p is %g; in [0, 1] (0: 1)", o->top_p);
+    return heed_check_probability("sample", "top_p", o->top_p);
 }
 
 static heed_status check_logits(const heed_tensor *logits)

@@ -1,16 +1,20 @@
 /* The matrix product c (m, n) = a (m, k) b (k, n), or c += a b, on any row and column strides.
  *
- * Compiled as kernels.c is. The columns of b are cut into panels of NR, and k into blocks of KC:
+ * Compiled as kernels.c is. The columns of b are cut into panels of two vectors, and k into blocks of KC:
  *
- *                  NR                  a panel is packed once, so that its rows lie one behind
- *          b   |  |##|  |  |  KC       the other in the first-level cache; then tiles of MR x NR
- *                  ||                  results are summed in registers down the panel, MR rows
- *      a  ____    _vv_                 of a at a time. a is read where it lies, whatever its
- *     MR |____|  |tile|                strides: each of its elements is used NR times.
+ *               2 vectors              a panel is packed once, so that its rows lie one behind
+ *          b   |  |##|  |  |  KC       the other in the first-level cache, transposed in registers
+ *                  ||                  if b is; then tiles of MR rows are summed in registers down
+ *      a  ____    _vv_                 the panel, and go to c from there. a is read where it lies,
+ *     MR |____|  |tile|                by rows or by columns: each of its numbers meets two vectors.
  *
- * NR, the tile's columns, are two vectors. Small products of f32 are summed in double, which costs
- * little there: their results are rounded once, and are the same with every instruction set, but for a
- * bit now and then. A dot product has no tiles: it is summed like a line. A single row needs no panels.
+ * MR x 2 sums are enough to hide the latency of a multiply-add, with its operands beside them in the
+ * registers. Rows that are left over get tiles of 4, 2 and 1; columns, panels that are filled up with
+ * zeros, whose tiles go to c through a buffer.
+ *
+ * Small products of f32 are summed in double, which costs little there: their results are rounded once,
+ * and are the same with every instruction set, but for a bit now and then. A dot product has no tiles: it
+ * is summed like a line. A single row needs no panels.
  *
  * The order of the sums depends on the shape alone. */
 #include <string.h>
@@ -29,11 +33,12 @@ enum { MR = 4 };
 #endif
 #define UNROLL _Pragma("GCC unroll 16")
 
+/* FEW_ROWS: of a for which packing b does not pay. SMALL: multiplications. */
 enum { KC = 256, FEW_ROWS = 4 * MR, SMALL = 2048 };
 
 #include "tensor/gemm_transpose.h"
 
-/* to (kc, MR): `rows` rows of a as columns. */
+/* to (kc, MR): `rows` rows of a as columns, where neither its rows nor its columns are adjacent. */
 static void gather_rows(const heed_gemm *call, const T *a, int64_t rows, int64_t kc, T *to)
 {
     for (int64_t p = 0; p < kc; p++, a += call->a_col, to += MR) {

@@ -151,7 +151,7 @@ static void NAME(multiply_panel)(const heed_gemm *call, const NAME(panel) * at, 
                                  int64_t b_row)
 {
     _Alignas(64) SUM tile[MR * COLUMNS];
-    T gathered[KC * MR]; /* rows of a, where nothing in it is adjacent */
+    T gathered[KC * MR];
     const bool adjacent = call->a_row == 1 || call->a_col == 1;
     const int vectors = at->columns > LANES ? 2 : 1;
     const bool direct = sizeof(SUM) == sizeof(T) && at->columns == vectors * LANES;

@@ -30,7 +30,7 @@ void heed_copy_elements(const heed_tensor *x, heed_tensor *out);
 /* heed_fill_elements: out = value, which is cast as torch casts. */
 void heed_fill_elements(heed_tensor *out, double value);
 
-/* heed_add_elements: out += x, of one shape and dtype; out is contiguous. */
+/* heed_add_elements: out += x, of one shape and dtype; out is not expanded. */
 void heed_add_elements(const heed_tensor *x, heed_tensor *out);
 
 /* heed_sum_elements: out = the sum of x over the dims in `set`, divided by divisor; out is

@@ -1,6 +1,7 @@
 /* Element-wise work and copies: hands contiguous runs of tensors on any strides to the kernels.
  *
  * What does not lie ready (strided, repeated, of another dtype) is gathered a chunk at a time. */
+#include <math.h>
 #include <string.h>
 
 #include "tensor/walk.h"
@@ -121,8 +122,24 @@ void heed_copy_elements(const heed_tensor *x, heed_tensor *out)
 
 void heed_fill_elements(heed_tensor *out, double value)
 {
+    if (value == 0 && !signbit(value) && heed_is_row_major(out)) {
+        memset(out->data, 0, (size_t)out->numel * heed_dtype_size(out->dtype));
+        return;
+    }
     heed_operand from = heed_constant_operand(&value, HEED_F64);
     copy_operand(&from, out);
+}
+
+/* y += x for a chunk of y, `stride` bytes apart. */
+static void add_chunk(const heed_kernels *kernels, heed_dtype dtype, int64_t n, const void *x,
+                      char *y, int64_t stride)
+{
+    buffer room;
+    const void *sum = heed_walk_elements(y, stride, n, dtype, dtype, &room);
+    kernels->add_into(n, x, (void *)sum);
+    if (sum == &room) {
+        kernels->scatter(n, sum, y, stride / (int64_t)heed_dtype_size(dtype));
+    }
 }
 
 void heed_add_elements(const heed_tensor *x, heed_tensor *out)
@@ -141,7 +158,8 @@ void heed_add_elements(const heed_tensor *x, heed_tensor *out)
             int64_t part = n - start < CHUNK ? n - start : CHUNK;
             const void *from = heed_walk_elements(w.lane[0].at + start * from_stride, from_stride,
                                                   part, x->dtype, out->dtype, &room);
-            kernels->add_into(part, from, w.lane[1].at + start * run_stride(&w, 1));
+            add_chunk(kernels, out->dtype, part, from, w.lane[1].at + start * run_stride(&w, 1),
+                      run_stride(&w, 1));
         }
     } while (heed_walk_next(&w));
 }

@@ -107,9 +107,10 @@ struct heed_tensor {
     uint8_t saved; /* whose values backward will read: bit i for input i, HEED_SAVED_OUTPUT */
     uint16_t input_count, args_size;
     bool requires_grad;
-    bool shared;      /* counted atomically */
-    bool used_up;     /* a backward has passed */
-    bool retain_grad; /* keep .grad though this is no leaf */
+    bool shared;       /* counted atomically */
+    bool used_up;      /* a backward has passed */
+    bool retain_grad;  /* keep .grad though this is no leaf */
+    bool grad_is_lent; /* the engine's: a thread adds to .grad, which is not there meanwhile */
 };
 
 enum { HEED_SAVED_OUTPUT = 1 << 7 };
