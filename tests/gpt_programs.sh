@@ -43,6 +43,9 @@ refuse "'quick' is not one of cosine|linear|step|constant" train --schedule quic
 refuse "--n-embd 128: does not divide among --n-head 3" train --text "$text" --n-head 3
 refuse "--warmup 50: not fewer than --steps 20" train --text "$text" --warmup 50 --steps 20
 refuse "--vocab: only with --level word or bpe" train --text "$text" --vocab 100
+refuse "--vocab 1: too few words" train --text "$text" --level word --vocab 1
+refuse "--vocab 255: too few byte pairs; the bytes alone are 256" train --text "$text" --level bpe --vocab 255
+refuse "'1' is not a number from 0 to 0.9999999999" train --text "$text" --beta1 1
 refuse "would need about .* GB, .*; make --batch" train --text "$text" --n-embd 65536 --n-layer 99
 refuse "cannot write $scratch/no/where" train --text "$text" --save "$scratch/no/where"
 refuse "cannot write $scratch/no/where" train --text "$text" --log "$scratch/no/where"
@@ -112,16 +115,24 @@ expect 1 "--to: .*: cannot make this folder" "$gpt" export --load "$model" --to 
 
 model=$scratch/char
 refuse "no --load FILE" sample --prompt x
+refuse "--temperature 1e-300: too low" sample --load "$model" --temperature 1e-300
 refuse "the character '日' (U+65E5) at offset 2 is not among" sample --load "$model" --prompt "a 日"
 refuse "not UTF-8" sample --load "$model" --prompt "$(printf 'a\351')"
 refuse "$scratch/none: cannot open it" sample --load "$scratch/none" --prompt x
 refuse "is it a safetensors file?" eval --load "$text" --text "$text"
 head -c 3000 "$model" > "$scratch/cut"
 refuse "cut" info "$scratch/cut"
+sed 's/"n_layer":"1"/"n_layer":"9"/' "$model" > "$scratch/deep"
+refuse "deep: damaged: it has .* bytes, and a model of its settings has" sample --load "$scratch/deep"
+refuse "deep: damaged: it has .* bytes" info "$scratch/deep"
 "${1:-build}/next_token" --steps 1 --save "$scratch/toy" > /dev/null 2>&1
 refuse "toy: gpt train has not written this file" sample --load "$scratch/toy" --prompt x
 refuse "toy: gpt train has not written this file" train --resume "$scratch/toy"
 refuse "toy: no GPT" info "$scratch/toy"
+deep='{"wte.weight":{"dtype":"F32","shape":[1,1,1,1,1,1,1,1,1],"data_offsets":[0,4]}}'
+# shellcheck disable=SC2059
+printf "\\$(printf %o ${#deep})\\0\\0\\0\\0\\0\\0\\0%s\\0\\0\\0\\0" "$deep" > "$scratch/dims"
+refuse "info: $scratch/dims: 'wte.weight' has 9 dims" info "$scratch/dims"
 refuse "no --text FILE" eval --load "$model"
 refuse "too short: it has 3 tokens, and the model needs 17" eval --load "$model" --text "$scratch/short"
 refuse "which FILE" info
@@ -152,6 +163,13 @@ expect 1 "the loss is .* at step .*try a lower --lr" "$gpt" train --text "$text"
 has "high has the run as it was after step" "$scratch/out"
 expect 0 "^run" "$gpt" info "$scratch/high"
 
+# A lack of memory is told with the flags that the command has.
+status=0
+# shellcheck disable=SC2086
+(ulimit -v 400000 && exec "$gpt" train --text "$text" $small --batch 65536) > "$scratch/out" 2> "$scratch/err" || status=$?
+check [ $status -eq 1 ]
+has "^gpt: out of memory: .*in use; a smaller --batch, --context or --n-embd needs less$" "$scratch/err"
+
 # ---- streams that go away, are full, or are a terminal ----
 
 "$gpt" sample --load "$model" --prompt The --length 100000 2> "$scratch/err" | head -c 10 > "$scratch/out"
@@ -159,6 +177,26 @@ check [ ! -s "$scratch/err" ]
 # shellcheck disable=SC2086
 "$gpt" train --text "$text" $small --steps 30 --log-every 1 --save "$scratch/alone" 2>&1 | head -n 1 > "$scratch/out"
 expect 0 "steps  *30 of 30" "$gpt" info "$scratch/alone"
+if [ -e /dev/stdout ]; then
+    # shellcheck disable=SC2086
+    "$gpt" train --text "$text" $small --steps 3 --log /dev/stdout 2> "$scratch/err" | cat > "$scratch/out"
+    check [ "$(wc -l < "$scratch/out")" -eq 4 ]
+    # shellcheck disable=SC2086
+    "$gpt" train --text "$text" $small --steps 99999 --save-every 99999 --eval-every 99999 --log /dev/stdout \
+        --save "$scratch/unlogged" 2> "$scratch/err" | head -n 3 > "$scratch/out"
+    has "/unlogged has the run as it was after step" "$scratch/err"
+    has "^gpt: --log: cannot write /dev/stdout: Broken pipe$" "$scratch/err"
+    expect 0 "of 99999" "$gpt" info "$scratch/unlogged"
+fi
+# Of a text that is cut off while it is read the system tells by a signal.
+# shellcheck disable=SC2086
+"$gpt" train --text "$text" $small --steps 999999 --log-every 1 > "$scratch/out" 2> "$scratch/err" &
+until grep -q "^step" "$scratch/err"; do :; done
+kill -s BUS $!
+status=0
+wait $! || status=$?
+check [ $status -eq 1 ]
+has "^gpt: --text: the file has become shorter while it was read$" "$scratch/err"
 if [ -e /dev/full ]; then
     for command in "--help" "info $model" "eval --load $model --text $text" "sample --load $model --length 5"; do
         status=0

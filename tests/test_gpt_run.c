@@ -209,14 +209,20 @@ START_TEST(test_record)
 }
 END_TEST
 
-static heed_status with_bad_lr(void *context, const heed_metadata *metadata)
+static const char *const bad[][2] = {{"lr", "fast"},
+                                     {"since_best", "9223372036854775807"},
+                                     {"best_loss", "nan"},
+                                     {"text_length", "-1"}};
+static int bad_row;
+
+static heed_status with_bad_value(void *context, const heed_metadata *metadata)
 {
     heed_metadata changed[64];
     int count = 0;
     for (; metadata[count].key != NULL; count++) {
         changed[count] = metadata[count];
-        if (strcmp(changed[count].key, "lr") == 0) {
-            changed[count].value = "fast";
+        if (strcmp(changed[count].key, bad[bad_row][0]) == 0) {
+            changed[count].value = bad[bad_row][1];
         }
     }
     changed[count] = metadata[count];
@@ -229,10 +235,12 @@ START_TEST(test_refused_files)
     gpt_run run;
     prepare(&run, &o);
     gpt_record back;
-    gpt_record_metadata(&run.record, with_bad_lr, run.model);
-    gpt_record_read(&back, "--load", in_folder("bad"));
-    expect_error(HEED_ERR_VALUE, "bad: damaged");
-    gpt_record_free(&back);
+    for (bad_row = 0; bad_row < (int)(sizeof bad / sizeof *bad); bad_row++) {
+        gpt_record_metadata(&run.record, with_bad_value, run.model);
+        gpt_record_read(&back, "--load", in_folder("bad"));
+        expect_error(HEED_ERR_VALUE, "bad: damaged");
+        gpt_record_free(&back);
+    }
     heed_save_state_dict(run.model, in_folder("other"), NULL);
     gpt_record_read(&back, "--load", in_folder("other"));
     expect_error(HEED_ERR_VALUE, "other: gpt train has not written this file");

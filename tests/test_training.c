@@ -253,6 +253,11 @@ START_TEST(numbers_that_cannot_be)
     expect_refusal(&t, HEED_ERR_VALUE, "load_checkpoint: AdamW has a step below 0 there");
     replace("optimizer.state.in_proj_bias.step", INTEGER(-1));
     expect_refusal(&t, HEED_ERR_VALUE, "load_checkpoint: AdamW has a step below 0 there");
+    const int64_t most = INT64_MAX; /* one more would overflow */
+    replace("optimizer.AdamW.steps", heed_from_i64(&most, (heed_shape){0}));
+    expect_refusal(&t, HEED_ERR_VALUE, "or one too many to count");
+    replace("optimizer.state.in_proj_bias.step", heed_from_i64(&most, (heed_shape){0}));
+    expect_refusal(&t, HEED_ERR_VALUE, "or one too many to count");
     replace("optimizer.AdamW.lr", NUMBER((double)NAN));
     expect_refusal(&t, HEED_ERR_VALUE, "or lr nan");
     replace("optimizer.param_groups.1.lr", NUMBER(-1));

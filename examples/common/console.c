@@ -50,17 +50,18 @@ bool console_flush(void)
 
 /* ---- the ends ---- */
 
-/* The names of files may hold anything. The library's way out of a lack of memory is none for those
- * who only use the program. */
+/* The names of files may hold anything. Which operation lacked memory, and the library's way out, are
+ * nothing to those who only use the program. */
 int console_complain(const char *program, const char *needs_less, int status)
 {
     const bool memory = heed_error() == HEED_ERR_MEMORY;
     const char *message = heed_error_message(), *way_out = memory ? strstr(message, "; ") : NULL;
+    const char *lack = memory ? strstr(message, "out of memory") : NULL;
     fprintf(stderr, "%s: ", program);
-    for (const char *c = message; *c != '\0' && c != way_out; c++) {
+    for (const char *c = lack != NULL ? lack : message; *c != '\0' && c != way_out; c++) {
         fputc((unsigned char)*c < ' ' || *c == 0x7F ? '?' : *c, stderr);
     }
-    if (memory) {
+    if (memory && needs_less != NULL) {
         fprintf(stderr, "; a smaller %s needs less", needs_less);
     }
     fputs(status == 2 ? "; try --help\n" : "\n", stderr);

@@ -18,7 +18,7 @@ void console_put(FILE *stream, const char *bytes, size_t length, bool terminal);
 bool console_flush(void);
 
 /* console_complain: the pending error, or the last one, in one line on stderr, begun by the name of
- * the program; `needs_less` names the flags that make it need less memory. Returns the exit status
+ * the program; `needs_less` names the flags that make it need less memory, NULL if none do. Returns the exit status
  * that it was given; 2 is for what is wrong with what was asked for, and points to --help. */
 int console_complain(const char *program, const char *needs_less, int status);
 

@@ -110,7 +110,7 @@ static void describe_range(const flag_row *f, char *text, size_t size)
     } else if (f->kind == FLAG_CHOICE) {
         snprintf(text, size, "one of %s", f->value);
     } else {
-        snprintf(text, size, "a number %s %g%s %g", f->kind == FLAG_ABOVE ? "above" : "from",
+        snprintf(text, size, "a number %s %.10g%s %.10g", f->kind == FLAG_ABOVE ? "above" : "from",
                  f->low, f->kind == FLAG_ABOVE ? ", at most" : " to", f->high);
     }
 }

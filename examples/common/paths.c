@@ -42,6 +42,10 @@ static bool find_place(const char *path, place *p)
         errno = *path == '\0' ? ENOENT : errno;
         return false;
     }
+    if (stat(path, &p->at) == 0 && !S_ISREG(p->at.st_mode) && !S_ISDIR(p->at.st_mode)) {
+        p->exists = true; /* of /dev/stdout no link says what pipe it is */
+        return true;
+    }
     for (int i = 0; i < MOST_LINKS; i++) {
         const ssize_t length = readlink(p->path, link, sizeof link - 1);
         if (length < 0) { /* no link, or nothing there yet */

@@ -111,7 +111,7 @@ static bool ends_with(const char *name, const char *end)
 /* The shapes tell the sizes, but not how many heads there are. */
 static void show_other(const heed_safetensors *file, const char *path)
 {
-    enum { MOST = 8192 };
+    enum { MOST = 1 << 14 }; /* 1000 blocks have some 12 each */
     static heed_tensor *tensors[MOST];
     static const char *names[MOST];
     heed_tensor_list list = {0, tensors, names};
@@ -121,6 +121,7 @@ static void show_other(const heed_safetensors *file, const char *path)
         const char *name = heed_safetensors_name(file, i);
         heed_tensor *t = heed_safetensors_tensor(file, name);
         if (t == NULL) {
+            flags_blame("info", HEED_ERR_VALUE);
             return;
         }
         words = ends_with(name, "wte.weight") && t->ndim == 2 ? t : words;

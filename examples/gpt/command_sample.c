@@ -25,6 +25,18 @@ static bool write_token(void *context, const int64_t *ids, int64_t rows)
     return !interrupted() && console_flush() && !heed_error_pending();
 }
 
+/* Logits are divided by it, and must stay numbers. */
+static void check_temperature(double temperature)
+{
+    const double least = 1e-6;
+    if (temperature > 0 && temperature < least) {
+        heed_fail(HEED_ERR_VALUE,
+                  "--temperature %g: too low to divide by; 0 takes the likeliest token, and %g is "
+                  "the least else",
+                  temperature, least);
+    }
+}
+
 /* The tokens of the prompt; where there is none, of the end of a line, after which something begins. */
 static token_list encode_prompt(const gpt_loaded *l, const char *prompt)
 {
@@ -94,6 +106,7 @@ int gpt_sample(int argc, char **argv)
         return status;
     }
     flags_complete(&gpt_sample_flags, &o, 0);
+    check_temperature(o.temperature);
     if (gpt_load(&l, "--load", o.load) == HEED_OK) {
         tokens = encode_prompt(&l, o.prompt);
     }

@@ -93,6 +93,21 @@ static void show(learner *l, const gpt_step *now, bool looked)
     progress_show(&l->progress, facts, looked);
 }
 
+/* A log that has no room ends the training, but takes no step away from it. */
+static void log_row(learner *l, const gpt_step *now, double val_loss, double rate)
+{
+    char message[512];
+    if (heed_error_pending() ||
+        gpt_log_row(&l->log, l->run.optimizer->steps, now, val_loss, rate) == HEED_OK) {
+        return;
+    }
+    const heed_status error = heed_error();
+    snprintf(message, sizeof message, "%s", heed_error_message());
+    save(l);
+    heed_error();
+    heed_fail(error, "%s", message);
+}
+
 /* A row is in the log before the run is saved, so that a run that goes on finds it there; and the
  * lowest loss is in its file before the run knows of it. */
 static void keep(learner *l, const gpt_step *now)
@@ -103,10 +118,10 @@ static void keep(learner *l, const gpt_step *now)
     const double rate = tokens_of_step(o) / (progress_clock() - l->last);
     const bool looks = step % o->eval_every == 0 || step == o->steps;
     const bool best = looks && gpt_run_look(run);
-    gpt_log_row(&l->log, step, now, looks ? run->record.val_loss : (double)NAN, rate);
     if (best && o->best != NULL && !heed_error_pending()) {
         gpt_record_save(&run->record, run->model, run->optimizer, "--best", o->best);
     }
+    log_row(l, now, looks ? run->record.val_loss : (double)NAN, rate);
     if (!heed_error_pending()) {
         show(l, now, looks);
     }

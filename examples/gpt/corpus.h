@@ -5,8 +5,8 @@
  * The file must stay as it is while it is open. Where it has changed, corpus_read may give tokens
  * of the new text, or an error; one that has become shorter is found out before its bytes are
  * touched. Only if it is cut off in that very moment, or while a whole text is gone through
- * (corpus_index looks at every MiB, tokenizer_of_text does not), does the system end the program
- * with SIGBUS.
+ * (corpus_index looks at every MiB, tokenizer_of_text does not), does the system send the program
+ * SIGBUS, which main.c catches.
  */
 #ifndef HEED_GPT_CORPUS_H
 #define HEED_GPT_CORPUS_H

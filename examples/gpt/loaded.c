@@ -53,6 +53,9 @@ static void load_folder(gpt_loaded *l, const char *flag, const char *folder)
 heed_status gpt_load(gpt_loaded *l, const char *flag, const char *path)
 {
     *l = (gpt_loaded){.model = NULL};
+    if (heed_error_pending()) {
+        return heed_error_pending();
+    }
     if (path == NULL) {
         return heed_fail(HEED_ERR_VALUE, "no %s FILE: a model that gpt train has saved", flag);
     }

@@ -3,8 +3,10 @@
  *     build/gpt train --text FILE --save FILE        build/gpt --help
  *     build/gpt sample --load FILE --prompt TEXT
  */
+#include <signal.h>
 #include <stdio.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "examples/common/console.h"
 #include "examples/gpt/commands.h"
@@ -24,9 +26,20 @@ static bool wants_help(const char *word)
     return strcmp(word, "help") == 0 || strcmp(word, "--help") == 0 || strcmp(word, "-h") == 0;
 }
 
+/* The text is mapped: if it is cut off in the moment in which it is read, the system says it so. */
+static void text_is_cut(int number)
+{
+    static const char message[] = "gpt: --text: the file has become shorter while it was read\n";
+    const ssize_t written = write(STDERR_FILENO, message, sizeof message - 1);
+    (void)number;
+    (void)written;
+    _exit(1);
+}
+
 int main(int argc, char **argv)
 {
     console_hold();
+    signal(SIGBUS, text_is_cut);
     if (*heed_isa() == '\0') {
         return gpt_end(true); /* HEED_ISA asks for what there is not */
     }

@@ -42,6 +42,14 @@ heed_status gpt_options_settle(gpt_train_options *o)
     if (!o->given.vocab && counts_tokens) {
         o->vocab = o->level == LEVEL_WORD ? 8192 : 1024;
     }
+    if (o->level == LEVEL_WORD && o->vocab < 2) {
+        heed_fail(HEED_ERR_VALUE, "--vocab %lld: too few words; <unknown> is one, so 2 is least",
+                  (long long)o->vocab);
+    }
+    if (o->level == LEVEL_BPE && o->vocab < BPE_BYTES) {
+        heed_fail(HEED_ERR_VALUE, "--vocab %lld: too few byte pairs; the bytes alone are %d",
+                  (long long)o->vocab, BPE_BYTES);
+    }
     if (!o->given.min_lr) {
         o->min_lr = o->lr / 10;
     }

@@ -19,12 +19,14 @@ static const char *value_of(const heed_safetensors *file, const char *key, bool 
     return text != NULL ? text : "";
 }
 
+/* What counts bytes or steps: as much as can be added to. */
 static int64_t whole_of(const heed_safetensors *file, const char *key, bool *good)
 {
+    const long long most = INT64_MAX / 2;
     const char *text = value_of(file, key, good);
     char *end = NULL;
     const long long number = strtoll(text, &end, 10);
-    *good = *good && end != text && *end == '\0' && number >= 0;
+    *good = *good && end != text && *end == '\0' && number >= 0 && number <= most;
     return number;
 }
 
@@ -55,6 +57,7 @@ static void read_place(gpt_record *r, const heed_safetensors *file, bool *good)
     *good = *good && end != hash && *end == '\0';
     r->val_loss = real_of(file, "val_loss", good);
     r->best_loss = real_of(file, "best_loss", good);
+    *good = *good && !isnan(r->best_loss); /* none would be lower */
     r->best_step = whole_of(file, "best_step", good);
     r->since_best = whole_of(file, "since_best", good);
     text_append(&r->text, path, strlen(path) + 1);

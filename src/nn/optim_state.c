@@ -218,13 +218,14 @@ heed_tensor_list heed_optimizer_state_dict(heed_optimizer *optimizer)
 static heed_status check_read(const char *function, const heed_optimizer *read,
                               const heed_optimizer *optimizer)
 {
-    bool counts = read->steps >= 0;
+    bool counts = read->steps >= 0 && read->steps < INT64_MAX; /* another step follows */
     for (int i = 0; i < read->count; i++) {
-        counts = counts && read->slots[i].steps >= 0;
+        counts = counts && read->slots[i].steps >= 0 && read->slots[i].steps < INT64_MAX;
     }
     if (!counts || !(read->lr >= 0) || isinf(read->lr)) {
-        return heed_fail(HEED_ERR_VALUE, "%s: %s has a step below 0 there, or lr %g", function,
-                         read->name, read->lr);
+        return heed_fail(HEED_ERR_VALUE,
+                         "%s: %s has a step below 0 there, or one too many to count, or lr %g",
+                         function, read->name, read->lr);
     }
     for (int i = 0; i < read->group_count; i++) {
         const heed_param_group *group = &read->groups[i];
