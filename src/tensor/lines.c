@@ -26,13 +26,27 @@
 #define HIGHEST true
 #endif
 
-/* The second of two halves of the lanes goes into the first. */
-#define JOIN(type, half, join)                                                                     \
-    for (int j = 0; j < (half); j++) {                                                             \
-        const type x = lane[j + (half)];                                                           \
+/* What all lanes become. By halves vectors work, which short lines want; f64 takes them in order, because
+ * lessons print its sums to the last digit. */
+#define JOIN_TO(type, count, first, join)                                                          \
+    for (int j = 0; j < (count); j++) {                                                            \
+        const type x = lane[(first) + j];                                                          \
         const type all = lane[j];                                                                  \
         lane[j] = join;                                                                            \
     }
+#ifdef T_IS_F64
+#define JOIN(type, join)                                                                           \
+    for (int next = 1; next < LANES; next++) {                                                     \
+        JOIN_TO(type, 1, next, join)                                                               \
+    }
+#else
+#define JOIN(type, join)                                                                           \
+    JOIN_TO(type, LANES / 2, LANES / 2, join)                                                      \
+    JOIN_TO(type, LANES / 4, LANES / 4, join)                                                      \
+    JOIN_TO(type, LANES / 8, LANES / 8, join)                                                      \
+    JOIN_TO(type, LANES / 16, LANES / 16, join)                                                    \
+    JOIN_TO(type, LANES / 32, LANES / 32, join)
+#endif
 
 /* Defines a function that folds a line, from `start` on, in lanes of their own, so that vectors
  * work: f tells what `all` so far becomes with the element x, `join` what two of them become. */
@@ -57,11 +71,7 @@
             const type all = lane[j];                                                              \
             lane[j] = f;                                                                           \
         }                                                                                          \
-        JOIN(type, LANES / 2, join)                                                                \
-        JOIN(type, LANES / 4, join)                                                                \
-        JOIN(type, LANES / 8, join)                                                                \
-        JOIN(type, LANES / 16, join)                                                               \
-        JOIN(type, LANES / 32, join)                                                               \
+        JOIN(type, join)                                                                           \
         return lane[0];                                                                            \
     }
 
