@@ -195,6 +195,27 @@ START_TEST(nanogpts_layout_is_the_state_dict)
 }
 END_TEST
 
+/* What `gpt train` saves can be loaded by those who do not train. */
+START_TEST(a_checkpoint_gives_its_model)
+{
+    struct heed_gpt *m = new_gpt((heed_gpt_config){.dropout = 0}, 1);
+    struct heed_gpt *again = new_gpt((heed_gpt_config){.dropout = 0}, 2);
+    heed_optimizer *adamw = heed_adamw_new(heed_parameters(m), 1e-3, 0);
+    heed_scope scope;
+    heed_scope_begin(&scope);
+    ck_assert_int_eq(heed_save_checkpoint(m, adamw, in_folder("a"), NULL), HEED_OK);
+    heed_scope_end(&scope);
+    const heed_generator before = heed_get_generator();
+    ck_assert_int_eq(heed_gpt_load(again, in_folder("a")), HEED_OK);
+    expect_same_state(again, m);
+    const heed_generator after = heed_get_generator();
+    ck_assert_mem_eq(&before, &after, sizeof before);
+    heed_optimizer_free(adamw);
+    heed_gpt_free(m);
+    heed_gpt_free(again);
+}
+END_TEST
+
 START_TEST(a_gpt2_file_loads_into_a_model_that_is_there)
 {
     struct heed_gpt *m = new_gpt((heed_gpt_config){.untied = true}, 1);
@@ -222,6 +243,7 @@ Suite *gpt_files_suite(void)
     tcase_add_loop_test(tests, every_model_comes_back_from_a_folder, 0, 2 * VARIANTS);
     tcase_add_loop_test(tests, every_model_comes_back_from_a_file, 0, 2 * VARIANTS);
     tcase_add_test(tests, nanogpts_layout_is_the_state_dict);
+    tcase_add_test(tests, a_checkpoint_gives_its_model);
     tcase_add_test(tests, a_gpt2_file_loads_into_a_model_that_is_there);
     add_gpt_misfit_cases(suite);
     add_gpt_config_cases(suite);

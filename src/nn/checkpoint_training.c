@@ -81,8 +81,7 @@ heed_status heed_save_checkpoint(void *module, heed_optimizer *optimizer, const 
 
 /* ---- loading ---- */
 
-/* What a model alone leaves in the file. */
-static bool is_of_training(const char *name)
+bool heed_is_of_training(const char *name)
 {
     return strncmp(name, prefix, strlen(prefix)) == 0 || strcmp(name, generator_name) == 0;
 }
@@ -114,7 +113,7 @@ static void load_run(const run *r, const heed_safetensors *file)
     const heed_fit fit = {.function = loading,
                           .there = path.text,
                           .here = here,
-                          .passes_over = r->optimizer != NULL ? NULL : is_of_training};
+                          .passes_over = r->optimizer != NULL ? NULL : heed_is_of_training};
     const size_t size = (size_t)r->count * sizeof(heed_tensor *);
     heed_tensor **values = heed_alloc(size);
     if (values != NULL &&

@@ -34,4 +34,8 @@ heed_status heed_fit_load(const heed_fit *fit, const heed_safetensors *file,
 heed_status heed_fit_list(const heed_fit *fit, heed_tensor_list offered, heed_tensor_list wanted,
                           heed_tensor **values);
 
+/* heed_is_of_training: does a checkpoint have this besides its model: the optimiser's state, or the
+ * generator's? For those who load the model alone. (checkpoint_training.c) */
+bool heed_is_of_training(const char *name);
+
 #endif

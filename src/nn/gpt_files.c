@@ -161,7 +161,7 @@ static naming naming_of(const heed_safetensors *file)
     for (int i = 0; i < file->header.count; i++) {
         const heed_file_tensor *t = &file->header.tensors[i];
         const size_t length = strlen(t->name) - (sizeof first - 1);
-        if (!heed_ends_in(t->name, first) || length > MOST_PREFIX ||
+        if (!heed_ends_in(t->name, first) || heed_is_of_training(t->name) || length > MOST_PREFIX ||
             (length > 0 && t->name[length - 1] != '.')) {
             continue;
         }
@@ -187,10 +187,11 @@ static const heed_file_tensor *find(const heed_safetensors *file, const naming *
     return heed_file_tensor_find(&file->header, text);
 }
 
-/* Masks of attention, which some versions save as buffers. */
-static bool is_mask(const char *name)
+/* Masks of attention, which some versions save as buffers, and what a checkpoint has besides. */
+static bool is_no_weight(const char *name)
 {
-    return heed_ends_in(name, ".attn.bias") || heed_ends_in(name, ".attn.masked_bias");
+    return heed_ends_in(name, ".attn.bias") || heed_ends_in(name, ".attn.masked_bias") ||
+           heed_is_of_training(name);
 }
 
 /* A model that ties lm_head to wte takes both from a file only if they are the same. */
@@ -233,7 +234,7 @@ static heed_status load(const char *function, struct heed_gpt *m, const heed_saf
     const naming names = naming_of(file);
     const heed_text path = heed_show_path(file->path);
     const heed_fit fit = {
-        .function = function, .there = path.text, .here = "GPT", .passes_over = is_mask};
+        .function = function, .there = path.text, .here = "GPT", .passes_over = is_no_weight};
     heed_scope scope;
     heed_scope_begin_no_grad(&scope);
     if (m->transformer->wpe == NULL) {

@@ -58,7 +58,8 @@ typedef enum heed_gpt_layout {
 /* heed_gpt_load: the tensors of a safetensors file of either layout, told apart by the shape of
  * c_attn.weight, into a model of these sizes, as heed_load_state_dict. Names may have something before them
  * (`_orig_mod.`, of torch.compile) or lack `transformer.` (GPT2Model); attn.bias and attn.masked_bias, masks
- * that some versions save, are passed over. On an error nothing has changed.
+ * that some versions save, are passed over, and so is what heed_save_checkpoint adds to a model. On an error
+ * nothing has changed.
  *
  * HEED_ERR_VALUE: names that are missing or unexpected, and shapes that differ, in one sentence; learned
  * positions for a model whose are sinusoidal; an lm_head and a wte that differ for one that ties them. */
