@@ -121,11 +121,21 @@ static void say_where(const char *path)
     }
 }
 
+/* A text that is gone through for longer than one likes to wait without a word. */
+static void announce(const corpus *text)
+{
+    const size_t large = 50000000;
+    if (text->length > large) {
+        fprintf(stderr, "reading %s, %zu MB\n", text->path, text->length / 1000000);
+    }
+}
+
 static void take_text(gpt_run *run)
 {
     gpt_train_options *o = &run->options;
     tokenizer *t = &run->record.tokenizer;
     if (corpus_open(&run->text, o->text) == HEED_OK) {
+        announce(&run->text);
         check_same_text(run);
     } else if (!o->given.text) {
         say_where(o->text);
