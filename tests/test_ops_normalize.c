@@ -257,6 +257,23 @@ START_TEST(dropout_refuses_and_draws_nothing)
 }
 END_TEST
 
+/* Then the derivative reads nothing, and the values of x are gone by the time it runs. */
+START_TEST(a_bias_alone_needs_no_x)
+{
+    heed_tensor *bias = heed_set_requires_grad(heed_zeros(HEED_SHAPE(3), HEED_F32), true);
+    for (int graph = 0; graph < 2; graph++) {
+        heed_scope scope;
+        heed_scope_begin(&scope);
+        heed_tensor *x = heed_from_f32((float[]){1, 2, 4, 8, 16, 32}, HEED_SHAPE(2, 3));
+        heed_tensor *y = heed_layer_norm(heed_neg(x), HEED_SHAPE(3), NULL, bias, 0);
+        y = heed_scope_end_with(&scope, heed_sum(y));
+        heed_tensor *g = NULL;
+        heed_grad(y, &bias, 1, &g, graph == 1);
+        EXPECT_VALUES(g, 0, 2, 2, 2);
+    }
+}
+END_TEST
+
 void add_normalize_cases(Suite *suite)
 {
     TCase *tests = heed_case(suite, "normalize");
@@ -264,6 +281,7 @@ void add_normalize_cases(Suite *suite)
     tcase_add_loop_test(tests, normalized_by_kernels_and_plainly, 0, 32);
     tcase_add_test(tests, lines_of_one_value_of_infinity_and_of_nothing);
     tcase_add_test(tests, normalized_shapes_are_checked);
+    tcase_add_test(tests, a_bias_alone_needs_no_x);
     tcase_add_loop_test(tests, dropped_as_torch_does, 0, DROPPED);
     tcase_add_test(tests, nothing_is_drawn_where_nothing_is_left_to_chance);
     tcase_add_test(tests, each_call_draws_anew);

@@ -221,6 +221,10 @@ static void gradients_by_operations(const heed_vjp *v, heed_tensor *weight, bool
 
 static void backward(const heed_vjp *v, bool centred)
 {
+    if (!heed_wants_grad(v, 0) && !heed_wants_grad(v, 1)) { /* the bias alone: x may be gone */
+        v->grads[2] = to_parameter(v, 2, v->g);
+        return;
+    }
     heed_tensor *weight = v->y->input_count > 1 && heed_wants_grad(v, 0) ? v->inputs[1] : NULL;
     if (heed_grad_enabled()) {
         gradients_by_operations(v, weight, centred);
