@@ -16,7 +16,7 @@
  * and are the same with every instruction set, but for a bit now and then. A dot product has no tiles: it
  * is summed like a line. A single row needs no panels.
  *
- * The order of the sums depends on the shape alone. */
+ * The order of the sums depends on the shape alone, but for a single row: there on how b lies as well. */
 #include <string.h>
 
 #include "tensor/kernels_dtype.h"
