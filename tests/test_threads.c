@@ -174,7 +174,7 @@ static void *add_parts(void *argument)
     for (int i = 0; i < STEPS; i++) {
         heed_scope scope;
         heed_scope_begin(&scope);
-        heed_tensor *sum = heed_scalar(0, HEED_F64);
+        heed_tensor *sum = heed_scalar(0, x->dtype);
         for (int k = 0; k < heed_chunk(x, PARTS, 0, parts); k++) {
             sum = heed_add(sum, heed_mul_scalar(heed_sum(parts[k]), k + 1));
         }
@@ -203,6 +203,24 @@ START_TEST(threads_add_to_one_given_gradient)
         EXPECT_VALUES(ends[i], 0, n, 2 * n, 3 * n, 4 * n);
     }
     heed_scope_end(&scope);
+}
+END_TEST
+
+/* A thread that has given a .grad back holds no view of it any more, which the next one would count too. */
+START_TEST(threads_add_to_parts_of_one_gradient)
+{
+    heed_scope scope;
+    heed_scope_begin(&scope);
+    heed_tensor *x = parameter(HEED_SHAPE(PARTS, 1), 1);
+    heed_scope_end(&scope);
+    for (int i = 0; i < 60; i++) {
+        run_in_threads(THREADS, add_parts, x);
+    }
+    ck_assert_int_eq(x->grad->references, 1);
+    ck_assert_int_eq(x->grad->storage->references, 1);
+    const double n = 60 * THREADS * STEPS;
+    EXPECT_VALUES(x->grad, 0, n, 2 * n, 3 * n, 4 * n);
+    heed_release(x);
 }
 END_TEST
 
@@ -389,6 +407,7 @@ Suite *threads_suite(void)
     tcase_add_test(tests, reused_nodes_are_counted_once);
     tcase_add_test(tests, threads_train_one_model);
     tcase_add_test(tests, threads_add_to_one_given_gradient);
+    tcase_add_test(tests, threads_add_to_parts_of_one_gradient);
     tcase_add_test(tests, a_scope_belongs_to_its_thread);
     tcase_add_test(tests, a_thread_hands_its_memory_to_those_who_come_after_it);
     tcase_add_test(tests, counters_stay_right_when_threads_end);

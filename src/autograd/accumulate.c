@@ -131,10 +131,16 @@ static bool reads_memory_of(const heed_vjp *v, const heed_tensor *t)
     return reads;
 }
 
+/* Views of the sum are gone behind this: of a .grad, the next thread to borrow it counts views too. */
 static bool add_to(heed_tensor *sum, const heed_vjp *v, int j)
 {
-    return sum->dtype == v->g->dtype && !reads_memory_of(v, sum) &&
-           v->y->op->add_gradient(v, j, sum) && !heed_blocked();
+    if (sum->dtype != v->g->dtype || reads_memory_of(v, sum)) {
+        return false;
+    }
+    heed_scope scope;
+    heed_scope_begin(&scope);
+    const bool added = v->y->op->add_gradient(v, j, sum);
+    return heed_scope_end(&scope) == HEED_OK && added;
 }
 
 bool heed_add_in_place(const heed_vjp *v, int j, heed_tensor **sum)

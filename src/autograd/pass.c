@@ -220,13 +220,11 @@ static heed_status add_what_can_be(const run *r, heed_tensor *node, heed_tensor 
     if (node->op->add_gradient == NULL || r->pass->create_graph) {
         return HEED_OK;
     }
-    heed_scope scope;
-    heed_scope_begin(&scope);
     const heed_vjp vjp = {node, g, node->inputs, node->args, to->wanted, to->at};
     for (int j = 0; j < node->input_count && !heed_blocked(); j++) {
         to->wanted[j] = to->wanted[j] && !heed_add_in_place(&vjp, j, sum_of(r, node->inputs[j]));
     }
-    return heed_scope_end(&scope);
+    return heed_self.error;
 }
 
 static bool any_wanted(const heed_tensor *node, const input_gradients *to)
