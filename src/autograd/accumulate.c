@@ -49,8 +49,8 @@ heed_status heed_add_gradient(heed_tensor **sum, heed_tensor *g, bool create_gra
 
 /* ---- .grad ---- */
 
-/* Several threads may train one model, so shared leaves are locked; nothing that can fail, and nothing
- * that takes long, runs under the lock. */
+/* Several threads may train one model, so shared leaves are locked. Nothing that can fail runs under the
+ * lock, and of what takes long only the addition of one gradient to another. */
 static pthread_mutex_t grad_lock = PTHREAD_MUTEX_INITIALIZER;
 
 static void lock_grad(const heed_tensor *t)
