@@ -151,10 +151,6 @@ heed_status corpus_index(corpus *c, const tokenizer *t)
         c->count = (int64_t)c->length;
         return HEED_OK;
     }
-    if (check_length(c) != HEED_OK ||
-        (t->level == LEVEL_WORD && !text_check(c->path, c->bytes, c->length))) {
-        return heed_error_pending(); /* by word a NUL would pass for a blank */
-    }
     if (t->level == LEVEL_BPE) {
         cache = heed_alloc_zeroed(sizeof *cache);
     }

@@ -137,11 +137,14 @@ static size_t piece_of_characters(const tokenizer *t, const char *bytes, size_t 
     return at;
 }
 
-/* Blanks that no word follows are a piece without tokens. */
+/* Blanks that no word follows are a piece without tokens. A NUL would pass for a blank. */
 static size_t piece_of_words(const tokenizer *t, const char *bytes, size_t left, token_piece *piece)
 {
     size_t start = 0;
     const size_t length = text_next_token(TEXT_WORD, bytes, left, 0, &start);
+    if (memchr(bytes, '\0', start) != NULL) {
+        return 0;
+    }
     piece->count = length > 0;
     piece->ids[0] = length > 0 ? (int32_t)vocabulary_id(&t->vocabulary, bytes + start, length) : 0;
     return length > 0 || start == left ? start + length : 0;
