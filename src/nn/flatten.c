@@ -7,13 +7,7 @@
 #include "tensor/alloc.h"
 #include "tensor/create.h"
 
-/* All parameters take part, or only those that gradients are collected for. */
-static bool takes_part(const heed_tensor *p, bool trained_only)
-{
-    return !trained_only || p->requires_grad;
-}
-
-/* Can they stand side by side? *first is the first of them, *numel how many elements all have. */
+/* Can they stand side by side, all of them or those that gradients are collected for? *first is the first of them, *numel how many elements all have. */
 static heed_status check_layout(const char *function, heed_tensor_list parameters,
                                 bool trained_only, const heed_tensor **first, int64_t *numel)
 {
@@ -24,7 +18,7 @@ static heed_status check_layout(const char *function, heed_tensor_list parameter
     }
     for (int i = 0; i < parameters.count; i++) {
         const heed_tensor *p = parameters.tensors[i];
-        if (!takes_part(p, trained_only)) {
+        if (trained_only && !p->requires_grad) {
             continue;
         }
         *first = *first != NULL ? *first : p;
@@ -69,7 +63,7 @@ heed_tensor *heed_flatten_grads(heed_tensor_list parameters)
     heed_tensor *flat = heed_empty(HEED_SHAPE(numel), first->dtype);
     for (int i = 0; i < parameters.count && !heed_error_pending(); i++) {
         heed_tensor *p = parameters.tensors[i];
-        if (takes_part(p, true)) {
+        if (p->requires_grad) {
             heed_tensor *part = part_of(flat, p, &at);
             p->grad != NULL ? heed_copy_into(part, p->grad) : heed_fill_into(part, 0);
             heed_set_grad(p, part);
