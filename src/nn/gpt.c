@@ -182,6 +182,11 @@ struct heed_gpt *heed_gpt_new(heed_gpt_config config)
     return heed_module_ready(m);
 }
 
+bool heed_gpt_is_tied(const struct heed_gpt *m)
+{
+    return m->lm_head->weight == m->transformer->wte->weight;
+}
+
 struct heed_gpt_block *heed_gpt_block_at(struct heed_gpt *m, int i)
 {
     return heed_module_check("gpt_block_at", m) == HEED_OK

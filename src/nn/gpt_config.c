@@ -12,6 +12,7 @@
 #include "autograd/elementwise.h"
 #include "nn/atomic_file.h"
 #include "nn/file_error.h"
+#include "nn/gpt_parts.h"
 #include "nn/input.h"
 #include "nn/json.h"
 #include "tensor/alloc.h"
@@ -338,7 +339,7 @@ static const char *activation_name(heed_activation_function *function)
 static int print_config(char *text, size_t size, const struct heed_gpt *m, const char *activation)
 {
     const heed_gpt_config *c = &m->config;
-    const heed_tensor *weights = m->transformer->wte->weight;
+    const heed_dtype dtype = m->transformer->wte->weight->dtype;
     const heed_text dropout = real_text(c->dropout), eps = real_text(m->transformer->ln_f->eps);
     return snprintf(text, size,
                     "{\n"
@@ -367,10 +368,10 @@ static int print_config(char *text, size_t size, const struct heed_gpt *m, const
                     "  \"tie_word_embeddings\": %s,\n"
                     "  \"vocab_size\": %lld\n"
                     "}\n",
-                    activation, dropout.text, weights->dtype == HEED_F64 ? "float64" : "float32",
+                    activation, dropout.text, dtype == HEED_F64 ? "float64" : "float32",
                     dropout.text, eps.text, (long long)c->n_embd, c->n_head, c->n_layer,
-                    (long long)c->block_size, dropout.text,
-                    m->lm_head->weight == weights ? "true" : "false", (long long)c->vocab_size);
+                    (long long)c->block_size, dropout.text, heed_gpt_is_tied(m) ? "true" : "false",
+                    (long long)c->vocab_size);
 }
 
 heed_status heed_gpt_config_check(const char *function, const struct heed_gpt *m)

@@ -97,11 +97,6 @@ static void list_zero_bias(listing *l, const naming *names, const char *weight, 
     list_as(l, names, name, heed_zeros(HEED_SHAPE(t->shape[0]), t->dtype));
 }
 
-static bool is_tied(const struct heed_gpt *m)
-{
-    return m->lm_head->weight == m->transformer->wte->weight;
-}
-
 /* What is written, and what is wanted of a file: in the innermost scope, without gradients. */
 static void list_tensors(listing *l, const naming *names, struct heed_gpt *m, bool saving)
 {
@@ -111,7 +106,7 @@ static void list_tensors(listing *l, const naming *names, struct heed_gpt *m, bo
     for (int i = 0; i < state.count && !heed_error_pending(); i++) {
         const char *name = state.names[i];
         heed_tensor *t = state.tensors[i];
-        if (gpt2 && is_tied(m) && strcmp(name, "lm_head.weight") == 0) {
+        if (gpt2 && heed_gpt_is_tied(m) && strcmp(name, "lm_head.weight") == 0) {
             continue;
         }
         const bool positions = saving && heed_ends_in(name, "pe.pe");
@@ -240,7 +235,7 @@ static heed_status load(const char *function, struct heed_gpt *m, const heed_saf
     if (m->transformer->wpe == NULL) {
         check_positions(function, file, &names);
     }
-    if (is_tied(m)) {
+    if (heed_gpt_is_tied(m)) {
         check_tied(function, file, &names);
     }
     listing l;

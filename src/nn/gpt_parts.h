@@ -27,6 +27,9 @@ heed_status heed_gpt_check_idx(const char *function, const struct heed_gpt *m,
 heed_tensor *heed_gpt_run(struct heed_gpt *m, heed_tensor *idx, heed_gpt_cache *cache,
                           bool last_only);
 
+/* heed_gpt_is_tied: is lm_head's weight that of wte? Asked of the tensors, which decide. */
+bool heed_gpt_is_tied(const struct heed_gpt *m);
+
 /* heed_ends_in: which tensor is this? By the end of its name. */
 bool heed_ends_in(const char *name, const char *end);
 

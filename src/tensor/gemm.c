@@ -31,7 +31,6 @@ enum { MR = 6 };
 #define VECTOR_BYTES 16
 enum { MR = 4 };
 #endif
-#define UNROLL _Pragma("GCC unroll 16")
 
 /* FEW_ROWS: of a for which packing b does not pay. SMALL: multiplications. */
 enum { KC = 256, FEW_ROWS = 4 * MR, SMALL = 2048 };

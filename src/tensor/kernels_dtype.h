@@ -33,6 +33,9 @@ typedef int64_t TOTAL;
 #define OF_TOTAL of_integers
 #endif
 
+/* Before a loop of a few steps, whose arrays are to become registers. */
+#define UNROLL       _Pragma("GCC unroll 16")
+
 #define PASTE(a, b)  a##b
 #define PASTED(a, b) PASTE(a, b)
 #define KERNELS_GEMM PASTED(KERNELS, _gemm)

@@ -11,9 +11,8 @@ typedef struct form {
     double near, scale, shift;
 } form;
 
-#define Z(i)   (((double)x[i] - f.near) * f.scale + f.shift)
+#define Z(i) (((double)x[i] - f.near) * f.scale + f.shift)
 
-#define UNROLL _Pragma("GCC unroll 8")
 enum { LANES = 32 }; /* sums that run side by side */
 
 /* In halves, so that vectors work. */
