@@ -17,6 +17,7 @@
  * is summed like a line. A single row needs no panels.
  *
  * The order of the sums depends on the shape alone, but for a single row: there on how b lies as well. */
+#include <assert.h>
 #include <string.h>
 
 #include "tensor/kernels_dtype.h"
@@ -78,6 +79,9 @@ static void multiply_line(const heed_gemm *call)
     }
     T *c = call->c;
     *c = (T)(call->accumulate ? (TOTAL)*c + sum : sum);
+    if (call->bias != NULL) {
+        *c += *(const T *)call->bias;
+    }
 }
 
 /* ---- a row times a matrix: b is read once, so that packing it would cost as much as the product ---- */
@@ -159,6 +163,10 @@ static bool multiply_row(const heed_gemm *call)
     } else {
         return false;
     }
+    const T *bias = call->bias;
+    for (j = 0; bias != NULL && j < call->n; j++) {
+        c[j] += bias[j];
+    }
     return true;
 }
 
@@ -166,6 +174,7 @@ void KERNELS_GEMM(const heed_gemm *given)
 {
     heed_gemm with_strides = *given;
     const heed_gemm *call = &with_strides;
+    assert(call->bias == NULL || !call->accumulate);
     if (call->m == 1 && call->n == 1) {
         multiply_line(call);
         return;

@@ -17,7 +17,8 @@ typedef struct TILE {
     int64_t b_row, kc;
     SUM *c;
     int64_t c_row;
-    bool add; /* to what c holds */
+    bool add;        /* to what c holds */
+    const SUM *bias; /* a row to add to each in the end, or NULL */
 } TILE;
 
 /* ---- a tile ---- */
@@ -49,6 +50,13 @@ static inline __attribute__((always_inline)) void NAME(sum_tile)(const int rows,
         }
         for (int v = 0; v < vectors; v++) {
             old[v] += sum[i][v];
+        }
+        if (t->bias != NULL) {
+            VECTOR bias[2];
+            memcpy(bias, t->bias, (size_t)vectors * sizeof *bias);
+            for (int v = 0; v < vectors; v++) {
+                old[v] += bias[v];
+            }
         }
         memcpy(t->c + i * t->c_row, old, (size_t)vectors * sizeof *old);
     }
@@ -138,10 +146,14 @@ static void NAME(store)(const heed_gemm *call, const NAME(panel) * at, int64_t i
                         const SUM *tile)
 {
     const bool add = call->accumulate || at->p0 > 0;
+    const T *bias = at->p0 + at->kc == call->k ? call->bias : NULL;
     for (int64_t i = 0; i < rows; i++, tile += COLUMNS) {
         T *c = (T *)call->c + (i0 + i) * call->c_row + at->j0;
         for (int64_t j = 0; j < at->columns; j++) {
             c[j] = (T)(add ? (SUM)c[j] + tile[j] : tile[j]);
+            if (bias != NULL) {
+                c[j] += bias[at->j0 + j];
+            }
         }
     }
 }
@@ -158,6 +170,9 @@ static void NAME(multiply_panel)(const heed_gemm *call, const NAME(panel) * at, 
     TILE t = {.a_row = call->a_row, .a_col = call->a_col, .b = b, .b_row = b_row, .kc = at->kc};
     t.c_row = direct ? call->c_row : COLUMNS;
     t.add = direct && (call->accumulate || at->p0 > 0);
+    if (direct && call->bias != NULL && at->p0 + at->kc == call->k) {
+        t.bias = (const SUM *)call->bias + at->j0;
+    }
     for (int64_t i = 0, rows; i < call->m; i += rows) {
         t.a = (const T *)call->a + i * call->a_row + at->p0 * call->a_col;
         t.c = direct ? (SUM *)call->c + i * call->c_row + at->j0 : tile;
