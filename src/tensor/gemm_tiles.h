@@ -91,19 +91,25 @@ static inline __attribute__((always_inline)) void NAME(sum_tile)(const int rows,
                                                                  const int64_t a_col, const TILE *t)
 {
     VECTOR sum[MR][2] = {0};
-    const SUM *a = t->a, *b = t->b;
+    const SUM *a[] = {t->a, t->a + 4 * a_row,
+                      t->a + 8 * a_row}; /* by fours, so that registers suffice */
+    const SUM *b = t->b;
+    const int64_t b_row = t->b_row, ahead = AHEAD * b_row;
     const int64_t step = t->columns - LANES; /* from the first vector to the second */
-    for (int64_t p = 0; p < t->kc; p++, a += a_col, b += t->b_row) {
+    for (int64_t p = t->kc; p > 0; p--, b += b_row) {
         VECTOR x[2];
         for (int v = 0; v < vectors; v++) {
             memcpy(&x[v], b + v * step, sizeof *x);
-            __builtin_prefetch(b + AHEAD * t->b_row + v * step);
+            __builtin_prefetch(b + ahead + v * step);
         }
         UNROLL for (int i = 0; i < rows; i++)
         {
             for (int v = 0; v < vectors; v++) {
-                sum[i][v] += a[i * a_row] * x[v];
+                sum[i][v] += a[i / 4][i % 4 * a_row] * x[v];
             }
+        }
+        for (int i = 0; i < rows; i += 4) {
+            a[i / 4] += a_col;
         }
     }
     if (t->columns >= LANES) {
@@ -127,7 +133,7 @@ static inline __attribute__((always_inline)) void NAME(sum_tile)(const int rows,
         NAME(sum_tile)(rows, vectors, 1, t->a_col, t);                                             \
     }
 #define TILES_OF(name, rows)                                                                       \
-    static void name(const TILE *t)                                                                \
+    static __attribute__((noinline)) void name(const TILE *t)                                      \
     {                                                                                              \
         if (t->columns > LANES) {                                                                  \
             EITHER_WAY(rows, 2)                                                                    \
