@@ -268,10 +268,10 @@ static plan plan_of(const heed_gemm *call, int64_t room)
     if (call->k > KC) {
         p.kc = least(KC, parts_of(parts_of(call->k, parts_of(call->k, KC)), 16) * 16);
     }
-    p.in_place = call->b_col == 1 && call->n >= LANES_OF_T &&
-                 (call->m <= 4 * MR || (!is_far && call->m <= 16 * MR));
-    p.packs_a = (call->a_row != 1 && call->a_col != 1) || (call->a_col != 1 && panels > 2) ||
-                (panels > 4 && call->a_row * size % 2048 == 0) || panels > 8;
+    p.in_place = call->b_col == 1 && call->n >= LANES_OF_T && (call->m <= 4 * MR || !is_far);
+    p.packs_a = (call->a_row != 1 && call->a_col != 1) ||
+                (call->a_col != 1 && panels > 2 && call->a_col * size >= 1024) ||
+                (call->a_col == 1 && panels > 8 && call->a_row * size % 4096 == 0);
     p.room = panels * p.kc * PANEL;
     if (p.in_place) {
         p.room = 0;

@@ -102,6 +102,9 @@ static inline __attribute__((always_inline)) void NAME(sum_tile)(const int rows,
             memcpy(&x[v], b + v * step, sizeof *x);
             __builtin_prefetch(b + ahead + v * step);
         }
+        if (a_col != 1) {
+            __builtin_prefetch(a[0] + AHEAD * a_col);
+        }
         UNROLL for (int i = 0; i < rows; i++)
         {
             for (int v = 0; v < vectors; v++) {
