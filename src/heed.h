@@ -11,6 +11,7 @@
  *   tensor/print.h          tensors as torch prints them
  *   tensor/update.h         the update of one parameter by an optimiser, the norm of gradients, fused
  *   tensor/isa.h            which instruction set computes
+ *   tensor/parallel.h       how many threads compute
  *   autograd/elementwise.h  add ... where, activations, comparisons, logic
  *   autograd/shape.h        views and copies: transpose, reshape, slice, cat, to, ...
  *   autograd/reduce.h       sum, mean, max, argmax, var, norm, any, softmax, ...
@@ -56,6 +57,7 @@
 #include "tensor/random.h"
 
 #include "tensor/isa.h"
+#include "tensor/parallel.h"
 #include "tensor/print.h"
 #include "tensor/update.h"
 
