@@ -53,12 +53,14 @@ typedef union heed_total {
     int64_t of_integers;
 } heed_total;
 
-/* c (m, n, row stride rc) = a (m, k) b (k, n), or += where accumulate. */
+/* c (m, n, row stride rc) = a (m, k) b (k, n), or += where accumulate; or = a b + bias in each row, which is
+ * added to the rounded sum, so that one call has the bits of a product and an addition. */
 typedef struct heed_gemm {
     int64_t m, n, k;
     const void *a, *b;
     int64_t a_row, a_col, b_row, b_col, c_row; /* strides in elements; c's columns are adjacent */
-    void *c;
+    void *c, *room;   /* room: gemm_room bytes to work in, or NULL: smaller blocks */
+    const void *bias; /* (n), or NULL; not together with accumulate */
     bool accumulate;
 } heed_gemm;
 
@@ -102,6 +104,7 @@ typedef struct heed_kernels {
     heed_fold_kernel *any, *all;       /* y is bool */
     heed_fold_kernel *logsumexp, *var, *norm;
     void (*gemm)(const heed_gemm *call);
+    int64_t (*gemm_room)(const heed_gemm *call);       /* bytes of call->room */
     void (*normalize)(const heed_normalization *call); /* y */
     void (*normalize_gradient)(
         const heed_normalization *call);              /* dx, dweight, dbias; no bias, no y */
