@@ -17,9 +17,8 @@ bool heed_is_one_matrix(const heed_tensor *t)
     return true;
 }
 
-/* Do the rows of all of a's matrices lie evenly, as those of one tall matrix? `step` is then the
- * way from one to the next. Dims of size 1 are never stepped through. */
-static bool is_one_tall_matrix(const heed_tensor *a, int64_t *step)
+/* Dims of size 1 are never stepped through. */
+bool heed_is_one_tall_matrix(const heed_tensor *a, int64_t *step)
 {
     int64_t rows = 1; /* of the dims so far, from the inside */
     *step = a->strides[a->ndim - 2];
@@ -98,7 +97,7 @@ heed_status heed_multiply(const heed_tensor *a, const heed_tensor *b, const heed
         return HEED_OK;
     }
     batch w = first_matrix(a, b, y);
-    if (heed_is_one_matrix(b) && is_one_tall_matrix(a, &step)) {
+    if (heed_is_one_matrix(b) && heed_is_one_tall_matrix(a, &step)) {
         product.m = y->numel / product.n;
         product.a_row = step;
         w.ndim = 0;
