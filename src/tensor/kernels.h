@@ -94,8 +94,9 @@ typedef struct heed_kernels {
     void (*add_at)(int64_t n, const int64_t *index, int64_t index_step, const void *x, void *y,
                    int64_t step, int64_t along);
 
-    void (*sum)(int64_t n, const void *x, heed_total *total);          /* adds all to one total */
-    void (*sum_columns)(int64_t n, const void *x, heed_total *totals); /* adds each to its own */
+    /* adds all to one total; and each column of rows that begin `step` elements apart to its own */
+    void (*sum)(int64_t n, const void *x, heed_total *total);
+    void (*sum_columns)(int64_t rows, int64_t n, const void *x, int64_t step, heed_total *totals);
     void (*from_totals)(int64_t n, const heed_total *totals, double divisor, void *y);
 
     heed_line_kernel *softmax, *safe_softmax, *log_softmax, *cumsum;
