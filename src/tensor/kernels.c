@@ -273,60 +273,6 @@ static void from_totals(int64_t n, const heed_total *totals, double divisor, voi
     }
 }
 
-/* ---- optimisers: floats only ---- */
-
-#if defined T_IS_F32 || defined T_IS_F64
-static void scale(int64_t n, void *x, double factor)
-{
-    T *to = x;
-    const T by = (T)factor;
-    for (int64_t i = 0; i < n; i++) {
-        to[i] *= by;
-    }
-}
-
-static void sgd(int64_t n, void *parameter, const void *gradient, void *momentum,
-                const heed_sgd_step *step)
-{
-    T *p = parameter, *buffer = momentum;
-    const T *g = gradient;
-    const T lr = (T)step->lr, decay = (T)step->weight_decay, mu = (T)step->momentum;
-    const T fresh = step->first ? 1 : (T)(1 - step->dampening);
-    for (int64_t i = 0; i < n; i++) {
-        T d = g[i] + decay * p[i];
-        if (buffer != NULL) {
-            buffer[i] = (step->first ? 0 : mu * buffer[i]) + fresh * d;
-            d = step->nesterov ? d + mu * buffer[i] : buffer[i];
-        }
-        p[i] -= lr * d;
-    }
-}
-
-static void adam(int64_t n, void *parameter, const void *gradient, void *first, void *second,
-                 const heed_adam_step *step)
-{
-    T *p = parameter, *m = first, *v = second;
-    const T *g = gradient;
-    const double correction1 = 1 - (pow)(step->beta1, (double)step->t);
-    const double correction2 = 1 - (pow)(step->beta2, (double)step->t);
-    const T size = (T)(step->lr / correction1), root = (T)(sqrt)(correction2);
-    const T beta2 = (T)step->beta2, eps = (T)step->eps;
-    const T new1 = (T)(1 - step->beta1), new2 = (T)(1 - step->beta2);
-    /* As torch's lerp: from whichever of m and d it keeps more of, so that beta1 = 0 is d exactly. No sum
-     * of two products: beta1 and 1 - beta1, rounded, do not add up to 1. */
-    const bool from_m = new1 < (T)0.5;
-    const T way = from_m ? new1 : new1 - 1;
-    const T shrink = step->decoupled ? (T)(1 - step->lr * step->weight_decay) : 1;
-    const T decay = step->decoupled ? 0 : (T)step->weight_decay;
-    for (int64_t i = 0; i < n; i++) {
-        const T d = g[i] + decay * p[i];
-        m[i] = (from_m ? m[i] : d) + way * (d - m[i]);
-        v[i] = beta2 * v[i] + new2 * d * d;
-        p[i] = shrink * p[i] - size * m[i] / (sqrt(v[i]) / root + eps);
-    }
-}
-#endif
-
 /* ---- the table ---- */
 
 #if defined T_IS_F32 || defined T_IS_F64
@@ -388,9 +334,9 @@ const heed_kernels KERNELS = {
     .norm = LINES(norm),
     .normalize = NORMALIZE(normalize),
     .normalize_gradient = NORMALIZE(normalize_gradient),
-    .scale = scale,
-    .sgd = sgd,
-    .adam = adam,
+    .scale = LINES(scale),
+    .sgd = LINES(sgd),
+    .adam = LINES(adam),
 #endif
 #ifndef T_IS_BOOL
     .gemm = KERNELS_GEMM,

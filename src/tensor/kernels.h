@@ -75,6 +75,14 @@ typedef struct heed_normalization {
     bool centred;
 } heed_normalization;
 
+/* What all elements of a step of Adam have in common:
+ *
+ *   d = g + decay p;  m = m + new1 (d - m);  v = beta2 v + new2 d^2
+ *   p = shrink p - size m / (sqrt(v) correction + eps) */
+typedef struct heed_adam_terms {
+    double decay, new1, new2, beta2, shrink, size, correction, eps;
+} heed_adam_terms;
+
 /* All kernels of one dtype. NULL where an operation does not exist for it. */
 typedef struct heed_kernels {
     struct {
@@ -111,7 +119,7 @@ typedef struct heed_kernels {
         const heed_normalization *call);              /* dx, dweight, dbias; no bias, no y */
     void (*scale)(int64_t n, void *x, double factor); /* x *= factor */
     void (*sgd)(int64_t n, void *p, const void *g, void *momentum, const heed_sgd_step *step);
-    void (*adam)(int64_t n, void *p, const void *g, void *m, void *v, const heed_adam_step *step);
+    void (*adam)(int64_t n, void *p, const void *g, void *m, void *v, const heed_adam_terms *terms);
 } heed_kernels;
 
 /* ---- choosing (isa.c) ---- */

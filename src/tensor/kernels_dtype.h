@@ -1,4 +1,5 @@
-/* What one compilation of kernels.c, lines.c, gemm.c and normalize.c works on: the element type T (internal). */
+/* What one compilation of kernels.c, lines.c, gemm.c, normalize.c or optimise.c works on: the element type T
+ * (internal). */
 #ifndef HEED_TENSOR_KERNELS_DTYPE_H
 #define HEED_TENSOR_KERNELS_DTYPE_H
 
@@ -53,6 +54,11 @@ heed_line_kernel LINES(softmax), LINES(safe_softmax), LINES(log_softmax), LINES(
 heed_fold_kernel LINES(amax), LINES(amin), LINES(argmax), LINES(argmin), LINES(any), LINES(all);
 heed_fold_kernel LINES(logsumexp), LINES(var), LINES(norm);
 void LINES(sum)(int64_t n, const void *x, heed_total *total);
+
+/* Those of optimise.c. */
+void LINES(scale)(int64_t n, void *x, double factor);
+void LINES(sgd)(int64_t n, void *p, const void *g, void *momentum, const heed_sgd_step *step);
+void LINES(adam)(int64_t n, void *p, const void *g, void *m, void *v, const heed_adam_terms *terms);
 
 /* Those of normalize.c. */
 #define NORMALIZE(name) PASTED(KERNELS, _##name)
