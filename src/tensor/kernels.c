@@ -14,6 +14,7 @@
 
 #include "tensor/kernels_dtype.h"
 #include "tensor/kernels_math.h"
+#include "tensor/kernels_move.h"
 
 /* ---- element-wise: ops.def, expanded ---- */
 
@@ -146,93 +147,6 @@ static void choose_where(int64_t n, const void *const *in, void *out)
     }
 }
 
-/* ---- moving elements ---- */
-
-#ifdef T_IS_I64
-/* C leaves the cast of NaN and of what does not fit undefined; x86 gives the smallest integer, and
- * so does torch there. */
-static T from_float(double x)
-{
-    return x >= -0x1p63 && x < 0x1p63 ? (T)x : INT64_MIN;
-}
-#define FROM_FLOAT(x) from_float((double)(x))
-#else
-#define FROM_FLOAT(x) ((T)(x))
-#endif
-#define FROM_INTEGER(x) ((T)(x))
-
-/* What lies ready and what is repeated have loops of their own, of which compilers make vectors. */
-#define GATHER(name, type, CAST)                                                                   \
-    static void name(int64_t n, const void *from, int64_t stride, void *to)                        \
-    {                                                                                              \
-        const type *x = from;                                                                      \
-        T *restrict y = to;                                                                        \
-        if (stride == 1) {                                                                         \
-            for (int64_t i = 0; i < n; i++) {                                                      \
-                y[i] = CAST(x[i]);                                                                 \
-            }                                                                                      \
-        } else if (stride == 0) {                                                                  \
-            for (int64_t i = 0; i < n; i++) {                                                      \
-                y[i] = CAST(x[0]);                                                                 \
-            }                                                                                      \
-        } else {                                                                                   \
-            for (int64_t i = 0; i < n; i++) {                                                      \
-                y[i] = CAST(x[i * stride]);                                                        \
-            }                                                                                      \
-        }                                                                                          \
-    }
-GATHER(gather_f32, float, FROM_FLOAT)
-GATHER(gather_f64, double, FROM_FLOAT)
-GATHER(gather_i64, int64_t, FROM_INTEGER)
-GATHER(gather_bool, bool, FROM_INTEGER)
-
-static void scatter(int64_t n, const void *from, void *to, int64_t stride)
-{
-    const T *restrict x = from;
-    T *y = to;
-    for (int64_t i = 0; i < n; i++) {
-        y[i * stride] = x[i];
-    }
-}
-
-static void add_into(int64_t n, const void *x, void *y)
-{
-    const T *from = x;
-    T *to = y;
-    for (int64_t i = 0; i < n; i++) {
-        to[i] = (T)(to[i] + from[i]);
-    }
-}
-
-static void look_up(int64_t n, const int64_t *index, int64_t index_step, const void *x,
-                    int64_t step, int64_t along, void *y)
-{
-    const T *from = x;
-    T *restrict to = y;
-    if (n > 0 && index_step == 0 && step == 1) { /* a row, as embeddings are */
-        memcpy(to, from + *index * along, sizeof(T) * (size_t)n);
-        return;
-    }
-    for (int64_t i = 0; i < n; i++) {
-        to[i] = from[i * step + index[i * index_step] * along];
-    }
-}
-
-static void add_at(int64_t n, const int64_t *index, int64_t index_step, const void *x, void *y,
-                   int64_t step, int64_t along)
-{
-    const T *from = x;
-    T *to = y;
-    if (n > 0 && index_step == 0 && step == 1) {
-        add_into(n, x, to + *index * along);
-        return;
-    }
-    for (int64_t i = 0; i < n; i++) {
-        T *place = to + (i * step + index[i * index_step] * along);
-        *place = (T)(*place + from[i]);
-    }
-}
-
 /* ---- sums ---- */
 
 /* Rows are added in order. Several of them are read side by side, so that each total is fetched and put back
@@ -309,6 +223,10 @@ const heed_kernels KERNELS = {
                [HEED_F64] = gather_f64,
                [HEED_I64] = gather_i64,
                [HEED_BOOL] = gather_bool},
+    .gather_rows = {[HEED_F32] = gather_rows_f32,
+                    [HEED_F64] = gather_rows_f64,
+                    [HEED_I64] = gather_rows_i64,
+                    [HEED_BOOL] = gather_rows_bool},
     .scatter = scatter,
     .add_into = add_into,
     .look_up = look_up,

@@ -83,6 +83,15 @@ typedef struct heed_adam_terms {
     double decay, new1, new2, beta2, shrink, size, correction, eps;
 } heed_adam_terms;
 
+/* to[r, c] = from[r, c], cast: elements of `to` lie side by side in a row, the other strides are in elements. */
+typedef struct heed_plane {
+    int64_t rows, columns;
+    const void *from;
+    int64_t from_row, from_column;
+    void *to;
+    int64_t to_row;
+} heed_plane;
+
 /* All kernels of one dtype. NULL where an operation does not exist for it. */
 typedef struct heed_kernels {
     struct {
@@ -93,6 +102,7 @@ typedef struct heed_kernels {
 
     /* n elements of another dtype, `stride` apart, cast; and elements to places `stride` apart */
     void (*gather[HEED_DTYPES])(int64_t n, const void *from, int64_t stride, void *to);
+    void (*gather_rows[HEED_DTYPES])(const heed_plane *plane);
     void (*scatter)(int64_t n, const void *from, void *to, int64_t stride);
     void (*add_into)(int64_t n, const void *x, void *y); /* y += x */
 
