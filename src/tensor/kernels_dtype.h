@@ -51,6 +51,8 @@ int64_t KERNELS_GEMM_ROOM(const heed_gemm *call);
 /* The kernels of lines.c. */
 #define LINES(name) PASTED(KERNELS, _##name)
 heed_line_kernel LINES(softmax), LINES(safe_softmax), LINES(log_softmax), LINES(cumsum);
+heed_line_kernel LINES(softmax_gradient), LINES(log_softmax_gradient), LINES(exp_totals);
+void LINES(scaled_exps)(int64_t n, const void *x, double shift, double scale, void *out);
 heed_fold_kernel LINES(amax), LINES(amin), LINES(argmax), LINES(argmin), LINES(any), LINES(all);
 heed_fold_kernel LINES(logsumexp), LINES(var), LINES(norm);
 void LINES(sum)(int64_t n, const void *x, heed_total *total);
