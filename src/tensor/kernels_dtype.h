@@ -1,4 +1,4 @@
-/* What one compilation of kernels.c, lines.c, gemm.c and normalize.c works on: the element type T (internal). */
+/* What one compilation of kernels.c, lines.c, attention.c, gemm.c and normalize.c works on: the element type T (internal). */
 #ifndef HEED_TENSOR_KERNELS_DTYPE_H
 #define HEED_TENSOR_KERNELS_DTYPE_H
 
@@ -47,6 +47,10 @@ heed_line_kernel LINES(softmax), LINES(safe_softmax), LINES(log_softmax), LINES(
 heed_fold_kernel LINES(amax), LINES(amin), LINES(argmax), LINES(argmin), LINES(any), LINES(all);
 heed_fold_kernel LINES(logsumexp), LINES(var), LINES(norm);
 void LINES(sum)(int64_t n, const void *x, heed_total *total);
+
+/* Those of attention.c. */
+void LINES(attend)(const heed_attention *call, int64_t block);
+void LINES(attend_gradient)(const heed_attention *call);
 
 /* Those of normalize.c. */
 #define NORMALIZE(name) PASTED(KERNELS, _##name)
