@@ -7,6 +7,7 @@
 #ifndef HEED_TENSOR_KERNELS_H
 #define HEED_TENSOR_KERNELS_H
 
+#include "tensor/attention.h"
 #include "tensor/tensor.h"
 #include "tensor/update.h"
 
@@ -134,8 +135,10 @@ typedef struct heed_kernels {
     heed_fold_kernel *any, *all;       /* y is bool */
     heed_fold_kernel *logsumexp, *var, *norm;
     void (*gemm)(const heed_gemm *call);
-    int64_t (*gemm_room)(const heed_gemm *call);       /* bytes of call->room */
-    void (*normalize)(const heed_normalization *call); /* y */
+    int64_t (*gemm_room)(const heed_gemm *call);               /* bytes of call->room */
+    void (*attend)(const heed_attention *call, int64_t block); /* y of one block of queries */
+    void (*attend_gradient)(const heed_attention *call);       /* dq, dk, dv */
+    void (*normalize)(const heed_normalization *call);         /* y */
     void (*normalize_gradient)(
         const heed_normalization *call);              /* dx, dweight, dbias; no bias, no y */
     void (*scale)(int64_t n, void *x, double factor); /* x *= factor */

@@ -1,5 +1,4 @@
-/* What one compilation of kernels.c, lines.c, gemm.c, normalize.c or optimise.c works on: the element type T
- * (internal). */
+/* What one compilation of a file of kernels works on: the element type T (internal). */
 #ifndef HEED_TENSOR_KERNELS_DTYPE_H
 #define HEED_TENSOR_KERNELS_DTYPE_H
 
@@ -61,6 +60,10 @@ void LINES(sum)(int64_t n, const void *x, heed_total *total);
 void LINES(scale)(int64_t n, void *x, double factor);
 void LINES(sgd)(int64_t n, void *p, const void *g, void *momentum, const heed_sgd_step *step);
 void LINES(adam)(int64_t n, void *p, const void *g, void *m, void *v, const heed_adam_terms *terms);
+
+/* Those of attention.c. */
+void LINES(attend)(const heed_attention *call, int64_t block);
+void LINES(attend_gradient)(const heed_attention *call);
 
 /* Those of normalize.c. */
 #define NORMALIZE(name) PASTED(KERNELS, _##name)
