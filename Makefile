@@ -183,9 +183,10 @@ fuzz-bpe:
 
 # Each program of it has the name bench_...; what they measure, and how: bench/README.md.
 HEED_BENCH    := $(patsubst %.c,$(BUILD)/%.o,$(wildcard bench/heed/*.c)) $(BUILD)/bench/serve.o
-MACHINE_FLAGS := -O3 -march=native -ffp-contract=fast $(if $(filter v4,$(ISAS)),-mprefer-vector-width=512)
+MACHINE_FLAGS  = -O3 -ffp-contract=fast $(foreach f,-march=native -mprefer-vector-width=512,\
+                     $(shell $(CC) $(f) -E -x c /dev/null > /dev/null 2>&1 && echo $(f)))
 
-$(BUILD)/bench_%: $(BUILD)/bench/%.o $(LIBRARY)
+$(BUILD)/bench_%: $(BUILD)/bench/%.o $(BUILD)/bench/serve.o $(LIBRARY)
 	$(CC) $(CFLAGS_) $^ -o $@ $(LDLIBS_)
 
 $(BUILD)/bench_heed: $(HEED_BENCH) $(LIBRARY)
@@ -208,7 +209,7 @@ bench-quick: export WORKLOADS = w1 w2 w3 w4 mlp start memory.w4
 bench-quick: bench
 
 bench-growth: $(BUILD)/bench_heed
-	@$(BUILD)/bench_heed growth
+	@HEED_NUM_THREADS=1 $(BUILD)/bench_heed growth
 
 bench-generate: $(BUILD)/bench_generate
 	@$(BUILD)/bench_generate

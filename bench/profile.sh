@@ -11,6 +11,6 @@ fi
 log=$(mktemp)
 trap 'rm -f "$log"' EXIT
 export HEED_NUM_THREADS=1
-perf record -q -F 2000 -o "$log" "$build/bench_heed" "$workload"
+perf record -q -F 997 -o "$log" "$build/bench_heed" "$workload" 100
 perf report -q -i "$log" --no-children --percent-limit 0.5 --sort symbol --stdio 2> /dev/null |
-    sed -n 's/^ *\([0-9.]*%\) *\[\(.\)\] *\(.*[^ ]\) *$/\1 \3/p'
+    awk '$1 ~ /%$/ { printf "%7s  %s%s\n", $1, $3, $2 == "[k]" ? " (kernel)" : "" }'

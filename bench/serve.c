@@ -6,7 +6,7 @@
 #include <time.h>
 
 static const double WARM_UP = 0.1, CHUNK = 0.01; /* seconds; peers/pytorch.py has the same */
-enum { BY_HAND = 15 };
+enum { BY_HAND = 15, MOST_BY_HAND = 10000 };
 
 double seconds_now(void)
 {
@@ -108,7 +108,7 @@ static void answer_requests(const struct workloads *table)
     }
 }
 
-static int run_by_hand(const struct workloads *table, const struct workload *w)
+static int run_by_hand(const struct workloads *table, const struct workload *w, int chunks)
 {
     if (w->kind != TIMED) {
         printf("%.9g\n", w->measure(w));
@@ -116,13 +116,13 @@ static int run_by_hand(const struct workloads *table, const struct workload *w)
     }
     const char *wrong = begin(table, w);
     if (wrong == NULL) {
-        double seconds[BY_HAND];
+        static double seconds[MOST_BY_HAND];
         const long calls = calls_in_chunk(w);
-        for (int i = 0; i < BY_HAND; i++) {
+        for (int i = 0; i < chunks; i++) {
             seconds[i] = time_chunk(w, calls);
         }
-        qsort(seconds, BY_HAND, sizeof *seconds, compare_doubles);
-        printf("%s: least %.4g s, median %.4g s\n", w->name, seconds[0], seconds[BY_HAND / 2]);
+        qsort(seconds, (size_t)chunks, sizeof *seconds, compare_doubles);
+        printf("%s: least %.4g s, median %.4g s\n", w->name, seconds[0], seconds[chunks / 2]);
     } else {
         printf("%s: wrong %s\n", w->name, wrong);
     }
@@ -149,5 +149,6 @@ int serve(const struct workloads *table, int argc, char **argv)
         fprintf(stderr, "%s: no workload %s; see %s list\n", argv[0], argv[1], argv[0]);
         return EXIT_FAILURE;
     }
-    return run_by_hand(table, w);
+    const int chunks = argc > 2 ? atoi(argv[2]) : BY_HAND;
+    return run_by_hand(table, w, chunks < 1 ? 1 : chunks < MOST_BY_HAND ? chunks : MOST_BY_HAND);
 }

@@ -4,7 +4,7 @@
  *   program               reads names from stdin; for each it times a chunk of calls, and writes a line:
  *                         the seconds of one call; "none" if it has no such workload; "wrong ..." if the
  *                         result is not what it should be
- *   program NAME          one workload, by hand: the least and the median of 15 chunks
+ *   program NAME [COUNT]  one workload, by hand: the least and the median of 15 chunks, or of COUNT
  *   program list          the table, one workload a line
  */
 #ifndef BENCH_SERVE_H
