@@ -11,10 +11,12 @@
  *   tensor/print.h          tensors as torch prints them
  *   tensor/update.h         the update of one parameter by an optimiser, the norm of gradients, fused
  *   tensor/isa.h            which instruction set computes
+ *   tensor/parallel.h       how many threads compute
  *   autograd/elementwise.h  add ... where, activations, comparisons, logic
  *   autograd/shape.h        views and copies: transpose, reshape, slice, cat, to, ...
  *   autograd/reduce.h       sum, mean, max, argmax, var, norm, any, softmax, ...
  *   autograd/matmul.h       matrix products
+ *   autograd/linear.h       x weight^T + bias
  *   autograd/einsum.h       any product of two, as a line of letters
  *   autograd/attention.h    scaled_dot_product_attention
  *   autograd/embedding.h    rows of a table
@@ -56,6 +58,7 @@
 #include "tensor/random.h"
 
 #include "tensor/isa.h"
+#include "tensor/parallel.h"
 #include "tensor/print.h"
 #include "tensor/update.h"
 
@@ -65,6 +68,7 @@
 #include "autograd/elementwise.h"
 #include "autograd/embedding.h"
 #include "autograd/index.h"
+#include "autograd/linear.h"
 #include "autograd/loss.h"
 #include "autograd/matmul.h"
 #include "autograd/normalize.h"

@@ -18,6 +18,7 @@ void add_extremes_cases(Suite *suite);
 void add_spread_cases(Suite *suite);
 void add_product_cases(Suite *suite);
 void add_matmul_cases(Suite *suite);
+void add_multiply_cases(Suite *suite);
 void add_attention_cases(Suite *suite);
 void add_einsum_cases(Suite *suite);
 void add_equation_cases(Suite *suite);

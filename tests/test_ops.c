@@ -340,6 +340,7 @@ Suite *ops_suite(void)
     add_spread_cases(suite);
     add_product_cases(suite);
     add_matmul_cases(suite);
+    add_multiply_cases(suite);
     add_attention_cases(suite);
     add_einsum_cases(suite);
     add_equation_cases(suite);

@@ -235,12 +235,27 @@ static void add_at(int64_t n, const int64_t *index, int64_t index_step, const vo
 
 /* ---- sums ---- */
 
-static void sum_columns(int64_t n, const void *x, heed_total *totals)
+/* Rows are added in order. Several of them are read side by side, so that each total is fetched and put back
+ * once for all of these. */
+static void sum_columns(int64_t rows, int64_t n, const void *x, int64_t step, heed_total *totals)
 {
+    enum { AT_ONCE = 8 };
     const T *from = x;
     TOTAL *restrict to = (TOTAL *)totals; /* compilers make no vectors of unions */
-    for (int64_t i = 0; i < n; i++) {
-        to[i] += (TOTAL)from[i];
+    for (; rows >= AT_ONCE; rows -= AT_ONCE, from += AT_ONCE * step) {
+        for (int64_t i = 0; i < n; i++) {
+            TOTAL total = to[i];
+            UNROLL for (int j = 0; j < AT_ONCE; j++)
+            {
+                total += (TOTAL)from[j * step + i];
+            }
+            to[i] = total;
+        }
+    }
+    for (; rows > 0; rows--, from += step) {
+        for (int64_t i = 0; i < n; i++) {
+            to[i] += (TOTAL)from[i];
+        }
     }
 }
 
@@ -379,5 +394,6 @@ const heed_kernels KERNELS = {
 #endif
 #ifndef T_IS_BOOL
     .gemm = KERNELS_GEMM,
+    .gemm_room = KERNELS_GEMM_ROOM,
 #endif
 };

@@ -53,12 +53,14 @@ typedef union heed_total {
     int64_t of_integers;
 } heed_total;
 
-/* c (m, n, row stride rc) = a (m, k) b (k, n), or += where accumulate. */
+/* c (m, n, row stride rc) = a (m, k) b (k, n), or += where accumulate; or = a b + bias in each row, which is
+ * added to the rounded sum, so that one call has the bits of a product and an addition. */
 typedef struct heed_gemm {
     int64_t m, n, k;
     const void *a, *b;
     int64_t a_row, a_col, b_row, b_col, c_row; /* strides in elements; c's columns are adjacent */
-    void *c;
+    void *c, *room;   /* room: gemm_room bytes to work in, or NULL: smaller blocks */
+    const void *bias; /* (n), or NULL; not together with accumulate */
     bool accumulate;
 } heed_gemm;
 
@@ -92,8 +94,9 @@ typedef struct heed_kernels {
     void (*add_at)(int64_t n, const int64_t *index, int64_t index_step, const void *x, void *y,
                    int64_t step, int64_t along);
 
-    void (*sum)(int64_t n, const void *x, heed_total *total);          /* adds all to one total */
-    void (*sum_columns)(int64_t n, const void *x, heed_total *totals); /* adds each to its own */
+    /* adds all to one total; and each column of rows that begin `step` elements apart to its own */
+    void (*sum)(int64_t n, const void *x, heed_total *total);
+    void (*sum_columns)(int64_t rows, int64_t n, const void *x, int64_t step, heed_total *totals);
     void (*from_totals)(int64_t n, const heed_total *totals, double divisor, void *y);
 
     heed_line_kernel *softmax, *safe_softmax, *log_softmax, *cumsum;
@@ -102,6 +105,7 @@ typedef struct heed_kernels {
     heed_fold_kernel *any, *all;       /* y is bool */
     heed_fold_kernel *logsumexp, *var, *norm;
     void (*gemm)(const heed_gemm *call);
+    int64_t (*gemm_room)(const heed_gemm *call);       /* bytes of call->room */
     void (*normalize)(const heed_normalization *call); /* y */
     void (*normalize_gradient)(
         const heed_normalization *call);              /* dx, dweight, dbias; no bias, no y */

@@ -27,13 +27,17 @@ static void sum_walk(walk w, heed_dtype from, heed_dtype as, heed_total *total)
 static void sum_walk_columns(walk w, heed_dtype from, heed_dtype as, int64_t columns,
                              heed_total *totals)
 {
-    const int64_t stride = (int64_t)heed_dtype_size(from);
+    const int64_t size = (int64_t)heed_dtype_size(from), step = run_stride(&w, 0);
+    const heed_kernels *kernels = heed_kernels_for(as);
     do {
+        if (from == as) {
+            kernels->sum_columns(run_length(&w), columns, w.lane[0].at, step / size, totals);
+            continue;
+        }
         for (int64_t i = 0; i < run_length(&w); i++) {
             buffer room;
-            const void *x = heed_walk_elements(w.lane[0].at + i * run_stride(&w, 0), stride,
-                                               columns, from, as, &room);
-            heed_kernels_for(as)->sum_columns(columns, x, totals);
+            kernels->gather[from](columns, w.lane[0].at + i * step, 1, &room);
+            kernels->sum_columns(1, columns, &room, 0, totals);
         }
     } while (heed_walk_next(&w));
 }

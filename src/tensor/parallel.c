@@ -1,0 +1,283 @@
+/* The pool of threads.
+ *
+ * One job at a time, whose description stands in `job`. The word `state` says whether it is open and how many
+ * workers are inside of it; a worker joins and leaves by changing that word, and the owner of the job closes
+ * it when no range is left, then waits for those inside. So nobody waits for a worker that is still asleep.
+ *
+ *     state = generation of the job | CLOSED | workers inside
+ *
+ * Ranges are taken from a counter, by whoever is free. The kernels that run here allocate nothing and know no
+ * tensor, so that the workers need nothing of what belongs to a thread (thread.h). */
+#ifdef __linux__
+#define _GNU_SOURCE /* the processors that this process may use */
+#endif
+#include "tensor/parallel.h"
+
+#include <pthread.h>
+#include <sched.h>
+#include <stdbool.h>
+#include <stdlib.h>
+#include <time.h>
+#include <unistd.h>
+
+enum { MOST_THREADS = 256, RANGES_PER_THREAD = 4, SPIN_NANOSECONDS = 100000 };
+
+static const uint64_t CLOSED = UINT64_C(1) << 31, GENERATION = UINT64_C(1) << 32;
+
+static struct {
+    heed_parallel_work *work;
+    void *context;
+    int64_t count, range;
+    uint64_t most_inside;
+} job; /* written by the owner while it is closed and nobody is inside */
+
+static uint64_t state = UINT64_C(1) << 31;
+static int64_t next;                                      /* where the next range begins */
+static int threads;                                       /* wanted; 0: not yet looked up */
+static pthread_mutex_t owner = PTHREAD_MUTEX_INITIALIZER; /* held by the thread whose job it is */
+static pthread_t workers[MOST_THREADS];
+static int worker_count; /* started; guarded by owner */
+static bool prepared;    /* for fork; the same */
+static bool ending;
+
+static pthread_mutex_t bedroom = PTHREAD_MUTEX_INITIALIZER;
+static pthread_cond_t wake = PTHREAD_COND_INITIALIZER;
+static int sleepers;
+
+static _Thread_local bool is_working;
+
+/* ---- waiting ---- */
+
+static inline void pause_briefly(void)
+{
+#if defined __x86_64__
+    __builtin_ia32_pause();
+#elif defined __aarch64__
+    __asm__ volatile("yield");
+#endif
+}
+
+static int64_t nanoseconds(void)
+{
+    struct timespec t;
+    clock_gettime(CLOCK_MONOTONIC, &t);
+    return (int64_t)t.tv_sec * 1000000000 + t.tv_nsec;
+}
+
+static bool is_open(uint64_t seen, uint64_t done)
+{
+    return (seen & CLOSED) == 0 && seen / GENERATION != done;
+}
+
+/* Until there is a job other than the one of generation `done`, or the end. */
+static void wait_for_job(uint64_t done)
+{
+    const int64_t start = nanoseconds();
+    do {
+        for (int i = 0; i < 64; i++) {
+            if (is_open(__atomic_load_n(&state, __ATOMIC_ACQUIRE), done)) {
+                return;
+            }
+            pause_briefly();
+        }
+    } while (nanoseconds() - start < SPIN_NANOSECONDS);
+    pthread_mutex_lock(&bedroom);
+    __atomic_add_fetch(&sleepers, 1, __ATOMIC_SEQ_CST);
+    while (!is_open(__atomic_load_n(&state, __ATOMIC_SEQ_CST), done) && !ending) {
+        pthread_cond_wait(&wake, &bedroom);
+    }
+    __atomic_sub_fetch(&sleepers, 1, __ATOMIC_SEQ_CST);
+    pthread_mutex_unlock(&bedroom);
+}
+
+static void wake_sleepers(void)
+{
+    if (__atomic_load_n(&sleepers, __ATOMIC_SEQ_CST) > 0) {
+        pthread_mutex_lock(&bedroom);
+        pthread_cond_broadcast(&wake);
+        pthread_mutex_unlock(&bedroom);
+    }
+}
+
+/* ---- working ---- */
+
+static void work_on_ranges(void)
+{
+    for (;;) {
+        const int64_t first = __atomic_fetch_add(&next, job.range, __ATOMIC_RELAXED);
+        if (first >= job.count) {
+            return;
+        }
+        const int64_t left = job.count - first;
+        job.work(job.context, first, first + (left < job.range ? left : job.range));
+    }
+}
+
+/* False where the job has closed, or has workers enough. */
+static bool join(uint64_t *generation)
+{
+    uint64_t seen = __atomic_load_n(&state, __ATOMIC_ACQUIRE);
+    do {
+        *generation = seen / GENERATION;
+        /* What job says is read only where the exchange below proves that it was open all the time. */
+        if ((seen & CLOSED) != 0 ||
+            seen % CLOSED >= __atomic_load_n(&job.most_inside, __ATOMIC_RELAXED)) {
+            return false;
+        }
+    } while (!__atomic_compare_exchange_n(&state, &seen, seen + 1, true, __ATOMIC_ACQUIRE,
+                                          __ATOMIC_ACQUIRE));
+    return true;
+}
+
+static void *run_worker(void *unused)
+{
+    uint64_t done = 0;
+    is_working = true;
+    while (!__atomic_load_n(&ending, __ATOMIC_ACQUIRE)) {
+        wait_for_job(done);
+        if (join(&done)) {
+            work_on_ranges();
+            __atomic_sub_fetch(&state, 1, __ATOMIC_RELEASE);
+        }
+    }
+    return unused;
+}
+
+/* ---- the pool ---- */
+
+/* Before a fork the pool is idle; the child has no workers, and starts some when it wants them. */
+static void before_fork(void)
+{
+    pthread_mutex_lock(&owner);
+    pthread_mutex_lock(&bedroom);
+}
+
+static void after_fork(void)
+{
+    pthread_mutex_unlock(&bedroom);
+    pthread_mutex_unlock(&owner);
+}
+
+static void after_fork_in_child(void)
+{
+    worker_count = 0;
+    sleepers = 0;
+    wake = (pthread_cond_t)PTHREAD_COND_INITIALIZER;
+    after_fork();
+}
+
+__attribute__((destructor)) static void end_workers(void)
+{
+    if (pthread_mutex_trylock(&owner) != 0) {
+        return; /* the process ends in the middle of a job */
+    }
+    pthread_mutex_lock(&bedroom);
+    __atomic_store_n(&ending, true, __ATOMIC_RELEASE);
+    pthread_cond_broadcast(&wake);
+    pthread_mutex_unlock(&bedroom);
+    for (int i = 0; i < worker_count; i++) {
+        pthread_join(workers[i], NULL);
+    }
+    worker_count = 0;
+}
+
+/* Starts what is missing. Fewer than wanted are no error: those that are there do the work. */
+static void start_workers(int wanted)
+{
+    if (!prepared) {
+        prepared = pthread_atfork(before_fork, after_fork, after_fork_in_child) == 0;
+    }
+    while (worker_count < wanted && prepared && !ending &&
+           pthread_create(&workers[worker_count], NULL, run_worker, NULL) == 0) {
+        worker_count++;
+    }
+}
+
+static void run_together(int count)
+{
+    start_workers(count - 1);
+    __atomic_store_n(&job.most_inside, (uint64_t)(count - 1), __ATOMIC_RELAXED);
+    __atomic_store_n(&next, 0, __ATOMIC_RELAXED);
+    const uint64_t generation = __atomic_load_n(&state, __ATOMIC_ACQUIRE) / GENERATION + 1;
+    __atomic_store_n(&state, generation * GENERATION, __ATOMIC_SEQ_CST);
+    wake_sleepers();
+    is_working = true;
+    work_on_ranges();
+    is_working = false;
+    __atomic_or_fetch(&state, CLOSED, __ATOMIC_ACQ_REL);
+    const int64_t start = nanoseconds();
+    while (__atomic_load_n(&state, __ATOMIC_ACQUIRE) % CLOSED > 0) {
+        pause_briefly();
+        if (nanoseconds() - start > SPIN_NANOSECONDS) {
+            sched_yield(); /* a worker may have lost its processor to somebody else */
+        }
+    }
+}
+
+void heed_parallel_for(int64_t count, int64_t grain, heed_parallel_work *work, void *context)
+{
+    const int wanted = heed_get_num_threads();
+    int64_t ranges = count / (grain > 0 ? grain : 1);
+    if (count <= 0) {
+        return;
+    }
+    if (ranges < 2 || wanted < 2 || is_working || pthread_mutex_trylock(&owner) != 0) {
+        work(context, 0, count);
+        return;
+    }
+    if (ranges > (int64_t)wanted * RANGES_PER_THREAD) {
+        ranges = (int64_t)wanted * RANGES_PER_THREAD;
+    }
+    job.work = work;
+    job.context = context;
+    job.count = count;
+    job.range = (count + ranges - 1) / ranges;
+    run_together(ranges < wanted ? (int)ranges : wanted);
+    pthread_mutex_unlock(&owner);
+}
+
+/* ---- how many ---- */
+
+static int processors(void)
+{
+#ifdef __linux__
+    cpu_set_t set;
+    if (sched_getaffinity(0, sizeof set, &set) == 0) {
+        return CPU_COUNT(&set);
+    }
+#endif
+    return (int)sysconf(_SC_NPROCESSORS_ONLN);
+}
+
+/* What is no number from 1 on says nothing. */
+static int wanted_at_start(void)
+{
+    const char *text = getenv("HEED_NUM_THREADS");
+    char *end = NULL;
+    const long said = text != NULL ? strtol(text, &end, 10) : 0;
+    const long count = said > 0 && *end == '\0' ? said : processors();
+    return count < 1 ? 1 : count > MOST_THREADS ? MOST_THREADS : (int)count;
+}
+
+int heed_get_num_threads(void)
+{
+    int count = __atomic_load_n(&threads, __ATOMIC_RELAXED);
+    if (count == 0) {
+        count = wanted_at_start();
+        __atomic_store_n(&threads, count, __ATOMIC_RELAXED);
+    }
+    return count;
+}
+
+heed_status heed_set_num_threads(int count)
+{
+    if (heed_error_pending() != HEED_OK) {
+        return heed_error_pending();
+    }
+    if (count < 1 || count > MOST_THREADS) {
+        return heed_fail(HEED_ERR_VALUE, "set_num_threads: %d threads; 1 to %d", count,
+                         MOST_THREADS);
+    }
+    __atomic_store_n(&threads, count, __ATOMIC_RELAXED);
+    return HEED_OK;
+}
