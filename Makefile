@@ -203,8 +203,10 @@ $(BUILD)/bench_peak: bench/peak.c $(BUILD)/bench/serve.o
 	$(CC) $(BASE) $(MACHINE_FLAGS) $^ -o $@ $(LDLIBS_)
 
 # ROUNDS, THREADS, WORKLOADS, PYTHONS, PEERS: bench/run.sh and compare.c.
-.PHONY: bench bench-quick bench-growth bench-generate bench-profile
-bench: $(BUILD)/bench_heed $(BUILD)/bench_peak $(BUILD)/bench_compare
+.PHONY: bench bench-programs bench-quick bench-growth bench-generate bench-profile
+bench-programs: $(foreach p,heed peak compare generate,$(BUILD)/bench_$(p))
+
+bench: bench-programs
 	@CC="$(CC)" CXX="$(CXX)" sh bench/run.sh $(BUILD)
 
 bench-quick: export ROUNDS = 3

@@ -226,7 +226,7 @@ static void print_peer(const struct listed *w, int threads, int i, bool is_stron
         printf("  %-40s %9.4g %9.4g %7.3g", name, in_unit(w, least(i)), in_unit(w, median(i)),
                ratio);
     } else {
-        printf("  %-40s", name);
+        printf("  %s: %s", runners[i].name, said);
     }
     fprintf(tsv, "%s\t%d\t%.6g\t%s\t%s\t%.6g\t%.4g\n", w->name, threads, in_unit(w, least(HEED)),
             w->unit, runners[i].name, in_unit(w, least(i)), ratio);
@@ -238,7 +238,7 @@ static void print_scores(const struct listed *w, int threads)
     bool is_first = true;
     print_heed(w);
     if (scores[HEED].last.kind == FAILED) {
-        printf("  Heed %s", scores[HEED].last.text);
+        printf("  Heed: %s", scores[HEED].last.text);
     }
     for (int i = PEERS; i < runner_count; i++) {
         if (scores[i].last.kind != NONE) {

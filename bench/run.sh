@@ -2,12 +2,12 @@
 # Runs Heed's benchmark against every peer that this machine has; bench/README.md says how to read what it
 # prints. It goes by way of make bench, which builds bench_heed and the like first:
 #   bench/run.sh BUILD
-# PYTHONS: interpreters whose PyTorch to measure. PEERS=none: Heed alone.
+# PYTHONS: interpreters whose PyTorch to measure. PEERS=none: Heed alone. TSV: where the figures go.
 set -eu
 build=$1
 unset OPENBLAS_CORETYPE OPENBLAS_L2_SIZE # presets that weaken a peer
 here=$(dirname "$0")
-set -- "$build/bench.tsv" "$build/bench_heed" "$build/bench_peak"
+set -- "${TSV:-$build/bench.tsv}" "$build/bench_heed" "$build/bench_peak"
 
 sh "$here/machine.sh"
 
@@ -29,8 +29,9 @@ for python in ${PYTHONS:-python3 /usr/bin/python3}; do
         seen="$seen $version"
         set -- "$@" "PyTorch $version" "$python $here/peers/pytorch.py" \
             "PyTorch $version tuned" "env $tuned $python $here/peers/pytorch.py"
+        echo "peer       PyTorch $version, as it is and tuned: $python"
     else
-        echo "skipped: $python has no PyTorch"
+        echo "skipped    PyTorch: $python has none"
     fi
 done
 
@@ -43,26 +44,31 @@ build() {
 }
 
 if [ "${PEERS:-}" = none ]; then
-    echo "skipped: all peers"
+    echo "skipped    all peers"
     exec "$build/bench_compare" "$@"
 fi
 
 # shellcheck disable=SC2046
 if build openblas ${CC:-cc} -O2 -std=c11 -D_POSIX_C_SOURCE=200809L $(pkg-config --cflags openblas 2> /dev/null) \
     -Wl,--no-as-needed $(pkg-config --libs openblas 2> /dev/null || echo -lopenblas) -lm; then
-    set -- "$@" OpenBLAS "$build/bench_openblas"
+    version=$(pkg-config --modversion openblas 2> /dev/null || true)
+    set -- "$@" "OpenBLAS${version:+ $version}" "$build/bench_openblas"
+    echo "peer       OpenBLAS $version"
 else
-    echo "skipped: OpenBLAS is not there, or has no cblas.h ($build/bench_openblas.log)"
+    echo "skipped    OpenBLAS: it is not there, or has no cblas.h ($build/bench_openblas.log)"
 fi
 
 torch=${TORCH_PREFIX:-/usr}/include
 if [ ! -e "$torch/torch/csrc/api/include/torch/torch.h" ]; then
-    echo "skipped: libtorch has no headers under $torch"
+    echo "skipped    libtorch: it has no headers under $torch"
 elif build libtorch ${CXX:-c++} -O2 -std=c++17 -w -I"$torch" -I"$torch/torch/csrc/api/include" \
     -Wl,--no-as-needed -L"${TORCH_PREFIX:-/usr}/lib" -ltorch -ltorch_cpu -lc10; then
-    set -- "$@" "libtorch (C++)" "$build/bench_libtorch"
+    version=$(printf '#include <torch/version.h>\nTORCH_VERSION\n' |
+        ${CXX:-c++} -E -P -x c++ -I"$torch/torch/csrc/api/include" - | tail -n 1 | tr -d '" ')
+    set -- "$@" "libtorch $version, C++" "$build/bench_libtorch"
+    echo "peer       libtorch $version in C++"
 else
-    echo "skipped: libtorch did not compile ($build/bench_libtorch.log)"
+    echo "skipped    libtorch: it did not compile ($build/bench_libtorch.log)"
 fi
 
 exec "$build/bench_compare" "$@"

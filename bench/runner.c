@@ -87,13 +87,12 @@ void stop(struct runner *r)
 
 static void on_signal(int number)
 {
-    for (int i = 0; i < all_count; i++) {
-        if (all[i].pid > 0) {
-            kill(all[i].pid, SIGKILL);
+    for (int i = 0; i <= all_count; i++) {
+        const pid_t pid = i < all_count ? all[i].pid : alone.pid;
+        if (pid > 0) {
+            kill(pid, SIGKILL);
+            waitpid(pid, NULL, 0);
         }
-    }
-    if (alone.pid > 0) {
-        kill(alone.pid, SIGKILL);
     }
     signal(number, SIG_DFL);
     raise(number);
