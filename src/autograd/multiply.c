@@ -19,9 +19,8 @@ bool heed_is_one_matrix(const heed_tensor *t)
     return true;
 }
 
-/* Do the rows of all of a's matrices lie evenly, as those of one tall matrix? `step` is then the
- * way from one to the next. Dims of size 1 are never stepped through. */
-static bool is_one_tall_matrix(const heed_tensor *a, int64_t *step)
+/* Dims of size 1 are never stepped through. */
+bool heed_is_one_tall_matrix(const heed_tensor *a, int64_t *step)
 {
     int64_t rows = 1; /* of the dims so far, from the inside */
     *step = a->strides[a->ndim - 2];
@@ -66,7 +65,7 @@ static void find_matrices(batch *w, const heed_tensor *a, const heed_tensor *b,
     if (y->ndim == 2) {
         return;
     }
-    if (heed_is_one_matrix(b) && is_one_tall_matrix(a, &step)) {
+    if (heed_is_one_matrix(b) && heed_is_one_tall_matrix(a, &step)) {
         w->first.m = y->numel / w->first.n;
         w->first.a_row = step;
         return;
