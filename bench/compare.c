@@ -13,7 +13,7 @@
 #include "bench/runner.h"
 
 enum { HEED, MACHINE, PEERS, MOST_RUNNERS = 16 };
-enum { MOST_WORKLOADS = 256, MOST_ROUNDS = 1000, MOST_BOUNDS = 8 };
+enum { MOST_WORKLOADS = 256, MOST_ROUNDS = 1000, MOST_BOUNDS = 8, MOST_BEHIND = 1000 };
 enum { ROUNDS_ALONE = 3, ROUNDS_LONG = 5 };
 static const double LONG = 1; /* seconds of calls, after which ROUNDS_LONG are enough */
 
@@ -256,6 +256,37 @@ static void print_scores(const struct listed *w, int threads)
     fflush(tsv);
 }
 
+/* ---- where Heed is behind ---- */
+
+static struct {
+    const char *workload, *peer;
+    int threads;
+    double ratio;
+} behind[MOST_BEHIND];
+static int behind_count, compared_count;
+
+static void note_if_behind(const struct listed *w, int threads, int best)
+{
+    const double ratio = best >= 0 ? least(best) / least(HEED) : (double)NAN;
+    compared_count += ratio > 0;
+    if (ratio < 1 && behind_count < MOST_BEHIND) {
+        behind[behind_count].workload = w->name;
+        behind[behind_count].peer = runners[best].name;
+        behind[behind_count].threads = threads;
+        behind[behind_count++].ratio = ratio;
+    }
+}
+
+static void print_behind(void)
+{
+    printf("\nAgainst the strongest peer Heed is behind in %d of %d:\n", behind_count,
+           compared_count);
+    for (int i = 0; i < behind_count; i++) {
+        printf("%-36s %d thread%s %7.3g  %s\n", behind[i].workload, behind[i].threads,
+               behind[i].threads == 1 ? " " : "s", behind[i].ratio, behind[i].peer);
+    }
+}
+
 /* ---- a run ---- */
 
 static void use_threads(int threads)
@@ -279,6 +310,7 @@ static void compare(int threads)
     for (int i = 0; i < workload_count; i++) {
         ask_all(&workloads[i]);
         print_scores(&workloads[i], threads);
+        note_if_behind(&workloads[i], threads, strongest());
     }
     for (int i = 0; i < runner_count; i++) {
         stop(&runners[i]);
@@ -310,6 +342,9 @@ int main(int argc, char **argv)
     snprintf(threads, sizeof threads, "%s", setting("THREADS", "1 2"));
     for (char *number = strtok(threads, " ,"); number != NULL; number = strtok(NULL, " ,")) {
         compare(atoi(number) > 0 ? atoi(number) : 1);
+    }
+    if (compared_count > 0) {
+        print_behind();
     }
     if (failures > 0) {
         printf("\n%d failed: see above\n", failures);
