@@ -37,14 +37,17 @@ FLAGS_v3 := -mavx2 -mfma -mbmi2
 FLAGS_v4 := $(FLAGS_v3) -mavx512f -mavx512bw -mavx512cd -mavx512dq -mavx512vl
 lower = $(subst F32,f32,$(subst F64,f64,$(subst I64,i64,$(subst BOOL,bool,$(1)))))
 
-KERNELS := $(foreach i,$(ISAS),$(foreach d,$(DTYPES),$(BUILD)/kernels/$(i)/$(d)/kernels.o \
-                                                     $(BUILD)/kernels/$(i)/$(d)/lines.o)) \
-           $(foreach i,$(ISAS),$(foreach d,F32 F64 I64,$(BUILD)/kernels/$(i)/$(d)/gemm.o)) \
-           $(foreach i,$(ISAS),$(foreach d,F32 F64,$(BUILD)/kernels/$(i)/$(d)/normalize.o))
+# Which files there are of each dtype, of numbers, and of floats alone.
+OF_ALL     := kernels lines
+OF_NUMBERS := gemm
+OF_FLOATS  := attention normalize optimise
+kernels_of  = $(foreach i,$(ISAS),$(foreach d,$(1),$(foreach f,$(2),$(BUILD)/kernels/$(i)/$(d)/$(f).o)))
+KERNELS    := $(call kernels_of,$(DTYPES),$(OF_ALL)) $(call kernels_of,F32 F64 I64,$(OF_NUMBERS)) \
+              $(call kernels_of,F32 F64,$(OF_FLOATS))
 
 # ---- the library ----
 
-SOURCES := $(filter-out src/tensor/kernels.c src/tensor/lines.c src/tensor/gemm.c src/tensor/normalize.c,$(wildcard src/*/*.c))
+SOURCES := $(filter-out $(patsubst %,src/tensor/%.c,$(OF_ALL) $(OF_NUMBERS) $(OF_FLOATS)),$(wildcard src/*/*.c))
 PUBLIC   = $(shell sed -n 's/^\#include "\(.*\)"/\1/p' src/heed.h src/nn/nn.h)
 OBJECTS := $(SOURCES:%.c=$(BUILD)/%.o) $(KERNELS)
 LIBRARY := $(BUILD)/libheed.a

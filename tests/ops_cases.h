@@ -20,6 +20,7 @@ void add_product_cases(Suite *suite);
 void add_matmul_cases(Suite *suite);
 void add_multiply_cases(Suite *suite);
 void add_attention_cases(Suite *suite);
+void add_attend_cases(Suite *suite);
 void add_einsum_cases(Suite *suite);
 void add_equation_cases(Suite *suite);
 void add_index_cases(Suite *suite);

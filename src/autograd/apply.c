@@ -159,7 +159,11 @@ static heed_tensor *make_result(const heed_call *call, const heed_result *result
         return heed_tensor_view(name, call->inputs[0], shape->ndim, shape->size, result->strides,
                                 result->offset);
     }
-    return heed_tensor_new(name, shape->ndim, shape->size, result->dtype);
+    heed_tensor *y = heed_tensor_new(name, shape->ndim, shape->size, result->dtype);
+    if (y != NULL && result->is_strided) {
+        memcpy(y->strides, result->strides, sizeof *y->strides * y->ndim);
+    }
+    return y;
 }
 
 static heed_status run_forward(const heed_call *call, heed_tensor *y)

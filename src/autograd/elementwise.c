@@ -17,10 +17,8 @@
 
 typedef enum kind { FLOAT, NUMBER, ANY } kind;
 
-enum { MOST = 3 }; /* operands of a line */
-enum {
-    AT_ONCE = 1024
-}; /* elements that a kernel is given without further ado, if they lie ready */
+enum { MOST = 3 };      /* operands of a line */
+enum { AT_ONCE = 256 }; /* a kernel takes as many elements without further ado, if they lie ready */
 
 /* A line of ops.def, in its form with tensors for all operands or numbers for the last ones. */
 typedef struct line {

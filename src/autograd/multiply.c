@@ -108,6 +108,10 @@ enum { GRAIN = 1 << 20, MUCH = 1 << 24 };
 static heed_status multiply_all(batch *w)
 {
     const double cost = (double)w->first.m * (double)w->first.n * (double)w->first.k;
+    if (w->count == 1 && cost < GRAIN) {
+        w->kernels->gemm(&w->first);
+        return HEED_OK;
+    }
     if ((double)w->count * cost < GRAIN) {
         multiply_matrices(w, 0, w->count);
         return HEED_OK;

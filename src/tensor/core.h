@@ -124,7 +124,12 @@ static inline void heed_unref(heed_tensor *t)
 /* heed_raise_version: the value was changed in place. */
 static inline void heed_raise_version(heed_tensor *t)
 {
-    __atomic_add_fetch(&t->storage->version, 1, __ATOMIC_RELAXED);
+    heed_storage *storage = t->storage;
+    if (storage->shared) {
+        __atomic_add_fetch(&storage->version, 1, __ATOMIC_RELAXED);
+    } else {
+        storage->version++;
+    }
 }
 
 /* heed_take_grad: t->grad becomes `grad` (NULL: none), whose reference and use it takes over. */

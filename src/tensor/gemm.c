@@ -46,8 +46,9 @@ enum {
     PANEL = 2 * VECTOR_BYTES / (int)sizeof(T),
     KC = sizeof(T) == 4 ? 384 : 256,
     BLOCK_BYTES = VECTOR_BYTES == 64 ? 1 << 20 : 1 << 18,
-    AHEAD = 8, /* how many rows of b ahead its cache lines are asked for */
-    SMALL = 2048,
+    AHEAD = 8,     /* how many rows of b ahead its cache lines are asked for */
+    SMALL = 2048,  /* multiplications of a product that is summed in double, */
+    SMALL_K = 256, /* and length of its sums */
 };
 
 #include "tensor/gemm_pack.h"
@@ -76,7 +77,18 @@ static int64_t parts_of(int64_t count, int64_t size)
 /* Of so many rows that are left, how many the next tile takes. */
 static int64_t rows_of_tile(int64_t left)
 {
-    return left >= MR ? MR : left >= 8 && MR > 8 ? 8 : left >= 4 ? 4 : left >= 2 ? 2 : 1;
+    if (left >= MR && !(MR == 12 && left == 16)) { /* 8 and 8 are better than 12 and 4 */
+        return MR;
+    }
+    return left >= 8 && MR > 8 ? 8 : left >= 4 ? 4 : left >= 2 ? 2 : 1;
+}
+
+/* Where a panel of two vectors begins, or ends. The last two share their columns so that the last has a full
+ * vector. */
+static int64_t edge_of(int64_t panel, int64_t columns, int64_t lanes)
+{
+    const int64_t edge = panel * 2 * lanes, rest = columns - edge;
+    return rest <= 0 ? columns : rest < lanes && panel > 0 ? columns - lanes : edge;
 }
 
 /* ---- small products of f32 ---- */
@@ -85,13 +97,17 @@ static int64_t rows_of_tile(int64_t left)
 /* The limits come first, so that nothing overflows. */
 static bool is_small(const heed_gemm *call)
 {
-    return call->k <= SMALL && call->m <= SMALL && call->n <= SMALL && call->k * call->n <= SMALL &&
-           call->m * call->k * call->n <= SMALL;
+    return call->k <= SMALL_K && call->m <= SMALL && call->n <= SMALL &&
+           call->k * call->n <= SMALL && call->m * call->k * call->n <= SMALL;
 }
 
 static void to_doubles(const T *from, int64_t rows, int64_t columns, int64_t row, int64_t column,
-                       int64_t to_row, TOTAL *to)
+                       TOTAL *to, int64_t to_row)
 {
+    if (column == 1 && row == columns && to_row == columns) {
+        columns *= rows; /* all in one piece */
+        rows = 1;
+    }
     for (int64_t i = 0; i < rows; i++, from += row, to += to_row) {
         for (int64_t j = 0; j < columns; j++) {
             to[j] = (TOTAL)from[j * column];
@@ -102,21 +118,21 @@ static void to_doubles(const T *from, int64_t rows, int64_t columns, int64_t row
 /* Both are turned into doubles first. */
 static void multiply_small(const heed_gemm *call)
 {
-    enum { STEP = columns_in_double };
-    TOTAL a[SMALL], b[SMALL * STEP];
-    const int64_t b_row = parts_of(call->n, STEP) * STEP;
-    to_doubles(call->a, call->m, call->k, call->a_row, call->a_col, call->k, a);
-    to_doubles(call->b, call->k, call->n, call->b_row, call->b_col, b_row, b);
-    tile_in_double t = {
-        .a_row = call->k, .a_col = 1, .b_row = b_row, .kc = call->k, .c_row = call->c_row};
+    enum { LANES = lanes_in_double };
+    TOTAL a[SMALL], b[SMALL_K * LANES > SMALL ? SMALL_K * LANES : SMALL];
+    const int64_t b_row = call->n > LANES ? call->n : LANES;
+    to_doubles(call->a, call->m, call->k, call->a_row, call->a_col, a, call->k);
+    to_doubles(call->b, call->k, call->n, call->b_row, call->b_col, b, b_row);
+    tile_in_double t = {.a_row = call->k, .a_col = 1, .b_row = b_row, .kc = call->k};
+    t.c_row = call->c_row;
     t.add = call->accumulate;
     for (int64_t i = 0, rows; i < call->m; i += rows) {
         rows = rows_of_tile(call->m - i);
-        for (int64_t j = 0; j < call->n; j += STEP) {
-            t.a = a + i * call->k;
+        t.a = a + i * call->k;
+        for (int64_t panel = 0, j = 0; j < call->n; j += t.columns) {
+            t.columns = edge_of(++panel, call->n, LANES) - j;
             t.b = b + j;
             t.c = (T *)call->c + i * call->c_row + j;
-            t.columns = least(call->n - j, STEP);
             t.bias = call->bias != NULL ? (const T *)call->bias + j : NULL;
             multiply_tile_in_double(&t, rows);
         }
@@ -124,146 +140,147 @@ static void multiply_small(const heed_gemm *call)
 }
 #endif
 
-/* ---- blocks ---- */
+/* ---- a block ---- */
 
-/* What of b is packed at a time: rows p0 ... p0 + kc, columns j0 ... j0 + columns, in panels one behind the
- * other. Only the last panel is, if others are read where they lie. */
+/* What of b is in work: rows p0 ... p0 + kc, columns j0 ... j0 + columns, packed panel behind panel, or in
+ * place. A row of tiles may be cut into pieces of some panels, so that there is enough for all threads. */
 typedef struct block {
     const heed_gemm *call;
     int64_t p0, kc, j0, columns;
-    int64_t pieces, panels; /* that a row of tiles is cut into, and panels of a piece */
+    int64_t pieces, panels_of_piece;
     bool in_place, packs_a;
     T *packed;
 } block;
-
-enum { GRAIN = 1 << 20, PACKING_GRAIN = 1 << 15 }; /* multiplications, elements */
-
-/* Work below two grains is not worth a look at the pool. */
-static void share(int64_t count, double cost, double grain, heed_parallel_work *work, void *context)
-{
-    if ((double)count * cost < 2 * grain) {
-        work(context, 0, count);
-        return;
-    }
-    heed_parallel_for(count, (int64_t)(grain / cost) + 1, work, context);
-}
-
-/* Vectors that are not full are read from packed panels alone. */
-static bool is_packed(const block *at, int64_t panel)
-{
-    return !at->in_place || ((panel + 1) * PANEL > at->columns && at->columns % LANES_OF_T != 0);
-}
-
-static T *packed_panel(const block *at, int64_t panel)
-{
-    return at->packed + (at->in_place ? 0 : panel * at->kc * PANEL);
-}
 
 static void pack_panels(void *context, int64_t first, int64_t end)
 {
     const block *at = context;
     const heed_gemm *call = at->call;
     for (int64_t i = first; i < end; i++) {
-        if (is_packed(at, i)) {
-            const int64_t j = i * PANEL;
-            const T *b = (const T *)call->b + at->p0 * call->b_row + (at->j0 + j) * call->b_col;
-            pack_panel(call, b, at->kc, least(at->columns - j, PANEL), packed_panel(at, i));
-        }
+        const int64_t j = edge_of(i, at->columns, LANES_OF_T);
+        const int64_t columns = edge_of(i + 1, at->columns, LANES_OF_T) - j;
+        const T *b = (const T *)call->b + at->p0 * call->b_row + (at->j0 + j) * call->b_col;
+        pack_panel(call, b, at->kc, columns, at->packed + i * at->kc * PANEL);
     }
 }
 
-/* Rows of a, by panels first ... end of the block. */
-static void multiply_rows(const block *at, tile_plain *t, int64_t i, int64_t rows, int64_t first,
-                          int64_t end)
+/* A row of tiles, from the rows of a that t has, by panels first ... end. */
+static void multiply_panels(const block *at, tile_plain *t, int64_t i, int64_t rows, int64_t first,
+                            int64_t end)
 {
     const heed_gemm *call = at->call;
-    const bool is_last = at->p0 + at->kc == call->k;
-    for (int64_t panel = first; panel < end; panel++) {
-        const int64_t j = at->j0 + panel * PANEL;
-        if (is_packed(at, panel)) {
-            t->b = packed_panel(at, panel);
-            t->b_row = PANEL;
-        } else {
-            t->b = (const T *)call->b + at->p0 * call->b_row + j;
-            t->b_row = call->b_row;
-        }
-        t->c = (T *)call->c + i * call->c_row + j;
-        t->columns = least(at->j0 + at->columns - j, PANEL);
-        t->bias = is_last && call->bias != NULL ? (const T *)call->bias + j : NULL;
+    const T *bias = at->p0 + at->kc == call->k ? call->bias : NULL;
+    const T *b = (const T *)call->b + at->p0 * call->b_row + at->j0;
+    T *c = (T *)call->c + i * call->c_row + at->j0;
+    t->b_row = at->in_place ? call->b_row : PANEL;
+    int64_t j = edge_of(first, at->columns, LANES_OF_T);
+    for (int64_t panel = first; panel < end; panel++, j += t->columns) {
+        t->columns = edge_of(panel + 1, at->columns, LANES_OF_T) - j;
+        t->b = at->in_place ? b + j : at->packed + panel * at->kc * PANEL;
+        t->c = c + j;
+        t->bias = bias != NULL ? bias + at->j0 + j : NULL;
         multiply_tile_plain(t, rows);
     }
 }
 
-/* Pieces first ... end: a row of tiles has at->pieces. */
-static void multiply_pieces(void *context, int64_t first, int64_t end)
+/* Rows first ... end of a, by some panels. */
+static void multiply_rows(const block *at, int64_t first, int64_t end, int64_t panel,
+                          int64_t end_panel)
 {
-    const block *at = context;
     const heed_gemm *call = at->call;
     _Alignas(64) T packed[KC * MR + LANES_OF_T];
-    const int64_t panels = parts_of(at->columns, PANEL);
     tile_plain t = {.a_row = call->a_row, .a_col = call->a_col, .kc = at->kc};
     t.c_row = call->c_row;
     t.add = call->accumulate || at->p0 > 0;
-    for (int64_t piece = first; piece < end; piece++) {
-        const int64_t i0 = piece / at->pieces * MR, i1 = least(i0 + MR, call->m);
-        const int64_t panel = piece % at->pieces * at->panels;
-        for (int64_t i = i0, rows; i < i1; i += rows) {
-            rows = rows_of_tile(i1 - i);
-            t.a = (const T *)call->a + i * call->a_row + at->p0 * call->a_col;
-            if (at->packs_a) {
-                pack_rows(call, t.a, rows, at->kc, packed);
-                t.a = packed;
-                t.a_row = 1;
-                t.a_col = MR;
-            }
-            multiply_rows(at, &t, i, rows, panel, least(panel + at->panels, panels));
+    for (int64_t i = first, rows; i < end; i += rows) {
+        rows = rows_of_tile(end - i);
+        t.a = (const T *)call->a + i * call->a_row + at->p0 * call->a_col;
+        if (at->packs_a) {
+            pack_rows(call, t.a, rows, at->kc, packed);
+            t.a = packed;
+            t.a_row = 1;
+            t.a_col = MR;
         }
+        multiply_panels(at, &t, i, rows, panel, end_panel);
     }
+}
+
+static void multiply_pieces(void *context, int64_t first, int64_t end)
+{
+    const block *at = context;
+    const int64_t panels = parts_of(at->columns, PANEL);
+    if (at->pieces == 1) {
+        multiply_rows(at, first * MR, least(end * MR, at->call->m), 0, panels);
+        return;
+    }
+    for (int64_t i = first; i < end; i++) {
+        const int64_t row = i / at->pieces * MR, panel = i % at->pieces * at->panels_of_piece;
+        multiply_rows(at, row, least(row + MR, at->call->m), panel,
+                      least(panel + at->panels_of_piece, panels));
+    }
+}
+
+/* Least work for another thread: elements that are packed, multiplications. */
+enum { PACKING_GRAIN = 1 << 15, GRAIN = 1 << 20, PIECES = 32 };
+
+static void share(int64_t count, double cost, double grain, heed_parallel_work *work, void *context)
+{
+    heed_parallel_for(count, (int64_t)(grain / cost) + 1, work, context);
 }
 
 static void multiply_block(block *at)
 {
-    const int64_t panels = parts_of(at->columns, PANEL), row_tiles = parts_of(at->call->m, MR);
-    const int64_t pieces = row_tiles >= 32 ? 1 : least(panels, 32 / row_tiles);
-    at->panels = parts_of(panels, pieces);
-    at->pieces = parts_of(panels, at->panels);
-    if (!at->in_place) {
-        share(panels, (double)at->kc * PANEL, PACKING_GRAIN, pack_panels, at);
-    } else {
-        pack_panels(at, panels - 1, panels);
+    const int64_t m = at->call->m, rows = parts_of(m, MR), panels = parts_of(at->columns, PANEL);
+    if ((double)m * (double)at->columns * (double)at->kc < 2 * GRAIN) {
+        if (!at->in_place) {
+            pack_panels(at, 0, panels);
+        }
+        multiply_rows(at, 0, m, 0, panels);
+        return;
     }
-    share(row_tiles * at->pieces, (double)MR * at->kc * at->panels * PANEL, GRAIN, multiply_pieces,
+    const int64_t pieces = rows < PIECES ? least(panels, PIECES / rows) : 1;
+    at->panels_of_piece = parts_of(panels, pieces);
+    at->pieces = parts_of(panels, at->panels_of_piece);
+    const double of_panel = (double)PANEL * (double)at->kc;
+    if (!at->in_place) {
+        share(panels, of_panel, PACKING_GRAIN, pack_panels, at);
+    }
+    share(rows * at->pieces, MR * of_panel * (double)at->panels_of_piece, GRAIN, multiply_pieces,
           at);
 }
 
-/* How k and n are cut into blocks. */
+/* ---- all blocks ---- */
+
+/* OWN_ROOM: elements on the stack. ROOM: of a block of b for which the caller finds room. */
+enum { OWN_ROOM = KC * PANEL, ROOM = BLOCK_BYTES / sizeof(T) };
+
+/* How k and n are cut: evenly, so that no block is a small one. */
 typedef struct plan {
-    int64_t kc, nc, room; /* room: elements of a block of b */
+    int64_t kc, nc, room;
     bool in_place, packs_a;
 } plan;
 
 static plan plan_of(const heed_gemm *call, int64_t room)
 {
-    plan p = {.kc = call->k};
+    const int64_t panels = parts_of(call->n, PANEL), size = (int64_t)sizeof(T);
+    const bool is_far = call->b_row * size > 2048;
+    plan p = {.kc = call->k, .nc = call->n};
     if (call->k > KC) {
         p.kc = least(KC, parts_of(parts_of(call->k, parts_of(call->k, KC)), 16) * 16);
     }
-    const int64_t panels = parts_of(call->n, PANEL);
-    const int64_t most = room / PANEL / (p.kc > 0 ? p.kc : 1);
-    const int64_t each = most >= panels ? panels : parts_of(panels, parts_of(panels, most));
-    const int64_t stride = call->b_row * (int64_t)sizeof(T);
-    p.nc = least(call->n, each * PANEL);
-    p.in_place = call->b_col == 1 && (call->m <= 4 * MR || (stride <= 2048 && call->m <= 16 * MR));
+    p.in_place = call->b_col == 1 && call->n >= LANES_OF_T &&
+                 (call->m <= 4 * MR || (!is_far && call->m <= 16 * MR));
     p.packs_a = (call->a_row != 1 && call->a_col != 1) || (call->a_col != 1 && panels > 2) ||
-                (panels > 4 && call->a_row * (int64_t)sizeof(T) % 2048 == 0) || panels > 8;
+                (panels > 4 && call->a_row * size % 2048 == 0) || panels > 8;
+    p.room = panels * p.kc * PANEL;
     if (p.in_place) {
-        p.nc = call->n;
+        p.room = 0;
+    } else if (p.room > room) {
+        p.nc = parts_of(panels, parts_of(panels, room / PANEL / p.kc)) * PANEL;
+        p.room = p.kc * p.nc;
     }
-    p.room = p.in_place ? 0 : p.kc * each * PANEL;
     return p;
 }
-
-enum { OWN_ROOM = KC * PANEL, ROOM = BLOCK_BYTES / sizeof(T) }; /* OWN_ROOM: on the stack */
 
 static void multiply_blocks(const heed_gemm *call)
 {
@@ -272,16 +289,14 @@ static void multiply_blocks(const heed_gemm *call)
     block at = {.call = call, .in_place = p.in_place, .packs_a = p.packs_a};
     at.packed = call->room != NULL ? call->room : own;
     /* An empty sum is zero: with k = 0 one block without rows still writes c. */
-    for (at.p0 = 0; at.p0 == 0 || at.p0 < call->k; at.p0 += p.kc) {
+    do {
         at.kc = least(p.kc, call->k - at.p0);
         for (at.j0 = 0; at.j0 < call->n; at.j0 += p.nc) {
             at.columns = least(p.nc, call->n - at.j0);
             multiply_block(&at);
         }
-        if (at.kc == 0) {
-            break;
-        }
-    }
+        at.p0 += p.kc;
+    } while (at.p0 < call->k);
 }
 
 /* ---- which way ---- */
@@ -337,8 +352,8 @@ void KERNELS_GEMM(const heed_gemm *given)
 #endif
         break;
     case ROW:
-        share(parts_of(call.n, STRETCH), (double)call.k * STRETCH, PACKING_GRAIN, multiply_row,
-              &call);
+        share(parts_of(call.n, STRETCH), (double)(call.k + 1) * STRETCH, PACKING_GRAIN,
+              multiply_row, &call);
         break;
     case BLOCKS:
         multiply_blocks(&call);

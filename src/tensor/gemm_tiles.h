@@ -12,7 +12,9 @@ enum { LANES = VECTOR_BYTES / sizeof(SUM), COLUMNS = 2 * LANES };
 typedef T RESULTS
     __attribute__((vector_size(LANES * sizeof(T)))); /* what a vector of sums is rounded to */
 
-/* Where the operands of a tile lie, and where its results go. */
+/* Where the operands of a tile lie, and where its results go. From LANES to COLUMNS columns are two vectors,
+ * which overlap if they are not full: so no vector reads or writes beyond them. Less than LANES are one vector,
+ * for which b has room. */
 typedef struct TILE {
     const SUM *a;
     int64_t a_row, a_col;
@@ -24,41 +26,60 @@ typedef struct TILE {
     bool add;      /* to what c holds */
 } TILE;
 
-/* c (rows, columns) of a tile whose last vector is not full, from sums (rows, COLUMNS). */
-static void NAME(finish_part)(const TILE *t, int rows, const SUM *restrict sum)
+/* c (rows, columns) of a tile with less than a vector, from sums (rows, LANES). */
+static void NAME(finish_part)(const TILE *t, int rows, const SUM *sum)
 {
-    for (int i = 0; i < rows; i++, sum += COLUMNS) {
-        T *restrict c = t->c + i * t->c_row;
-        for (int64_t j = 0; j < t->columns; j++) {
-            const T y = (T)(t->add ? sum[j] + (SUM)c[j] : sum[j]);
-            c[j] = t->bias != NULL ? y + t->bias[j] : y;
+    RESULTS y, bias = {0};
+    VECTOR all;
+    T part[PANEL] = {0}; /* a vector, with room for all that copy_part might copy */
+    if (t->bias != NULL) {
+        copy_part(part, t->bias, t->columns);
+        memcpy(&bias, part, sizeof bias);
+    }
+    for (int i = 0; i < rows; i++, sum += LANES) {
+        T *c = t->c + i * t->c_row;
+        memcpy(&all, sum, sizeof all);
+        if (t->add) {
+            copy_part(part, c, t->columns);
+            memcpy(&y, part, sizeof y);
+            all += __builtin_convertvector(y, VECTOR);
         }
+        y = __builtin_convertvector(all, RESULTS);
+        if (t->bias != NULL) {
+            y += bias;
+        }
+        memcpy(part, &y, sizeof y);
+        copy_part(c, part, t->columns);
     }
 }
 
-/* c (rows, vectors) from the sums in registers. */
-static inline __attribute__((always_inline)) void
-NAME(finish)(const int rows, const int vectors, const TILE *t, VECTOR (*const sum)[2])
+/* c (rows, vectors) from the sums in registers. All of a row is read before any of it is written: where
+ * vectors overlap, both write the same. */
+static inline __attribute__((always_inline)) void NAME(finish)(const int rows, const int vectors,
+                                                               const int64_t step, const TILE *t,
+                                                               VECTOR (*const sum)[2])
 {
     RESULTS bias[2] = {0};
     for (int v = 0; v < vectors && t->bias != NULL; v++) {
-        memcpy(&bias[v], t->bias + v * LANES, sizeof *bias);
+        memcpy(&bias[v], t->bias + v * step, sizeof *bias);
     }
     UNROLL for (int i = 0; i < rows; i++)
     {
+        T *c = t->c + i * t->c_row;
+        RESULTS old[2] = {0}, y;
+        for (int v = 0; v < vectors && t->add; v++) {
+            memcpy(&old[v], c + v * step, sizeof *old);
+        }
         for (int v = 0; v < vectors; v++) {
-            T *c = t->c + i * t->c_row + v * LANES;
             VECTOR all = sum[i][v];
-            RESULTS y;
             if (t->add) {
-                memcpy(&y, c, sizeof y);
-                all += __builtin_convertvector(y, VECTOR);
+                all += __builtin_convertvector(old[v], VECTOR);
             }
             y = __builtin_convertvector(all, RESULTS);
             if (t->bias != NULL) {
                 y += bias[v];
             }
-            memcpy(c, &y, sizeof y);
+            memcpy(c + v * step, &y, sizeof y);
         }
     }
 }
@@ -70,31 +91,36 @@ static inline __attribute__((always_inline)) void NAME(sum_tile)(const int rows,
                                                                  const int64_t a_col, const TILE *t)
 {
     VECTOR sum[MR][2] = {0};
-    const SUM *a = t->a, *b = t->b;
-    for (int64_t p = 0; p < t->kc; p++, a += a_col, b += t->b_row) {
+    const SUM *a[] = {t->a, t->a + 4 * a_row,
+                      t->a + 8 * a_row}; /* by fours, so that registers suffice */
+    const SUM *b = t->b;
+    const int64_t b_row = t->b_row, ahead = AHEAD * b_row;
+    const int64_t step = t->columns - LANES; /* from the first vector to the second */
+    for (int64_t p = t->kc; p > 0; p--, b += b_row) {
         VECTOR x[2];
         for (int v = 0; v < vectors; v++) {
-            memcpy(&x[v], b + v * LANES, sizeof *x);
-            __builtin_prefetch(b + AHEAD * t->b_row + v * LANES);
+            memcpy(&x[v], b + v * step, sizeof *x);
+            __builtin_prefetch(b + ahead + v * step);
         }
         UNROLL for (int i = 0; i < rows; i++)
         {
             for (int v = 0; v < vectors; v++) {
-                sum[i][v] += a[i * a_row] * x[v];
+                sum[i][v] += a[i / 4][i % 4 * a_row] * x[v];
             }
         }
+        for (int i = 0; i < rows; i += 4) {
+            a[i / 4] += a_col;
+        }
     }
-    if (t->columns == vectors * LANES) {
-        NAME(finish)(rows, vectors, t, sum);
+    if (t->columns >= LANES) {
+        NAME(finish)(rows, vectors, step, t, sum);
         return;
     }
-    SUM part[MR * COLUMNS];
+    SUM part[MR * LANES];
     UNROLL for (int i = 0; i < rows; i++)
     {
-        for (int v = 0; v < vectors; v++) {
-            const VECTOR all = sum[i][v];
-            memcpy(part + i * COLUMNS + v * LANES, &all, sizeof all);
-        }
+        const VECTOR all = sum[i][0];
+        memcpy(part + i * LANES, &all, sizeof all);
     }
     NAME(finish_part)(t, rows, part);
 }
@@ -107,7 +133,7 @@ static inline __attribute__((always_inline)) void NAME(sum_tile)(const int rows,
         NAME(sum_tile)(rows, vectors, 1, t->a_col, t);                                             \
     }
 #define TILES_OF(name, rows)                                                                       \
-    static void name(const TILE *t)                                                                \
+    static __attribute__((noinline)) void name(const TILE *t)                                      \
     {                                                                                              \
         if (t->columns > LANES) {                                                                  \
             EITHER_WAY(rows, 2)                                                                    \

@@ -7,6 +7,7 @@
 #ifndef HEED_TENSOR_KERNELS_H
 #define HEED_TENSOR_KERNELS_H
 
+#include "tensor/attention.h"
 #include "tensor/tensor.h"
 #include "tensor/update.h"
 
@@ -31,8 +32,16 @@ enum heed_comparison {
  * (x, or a, b, c), and y. */
 typedef void heed_kernel(int64_t n, const void *const *in, void *out);
 
-/* out = f(x) over one line of n elements, as softmax. */
-typedef void heed_line_kernel(int64_t n, const void *x, void *out);
+/* out = f(in...) line by line, as softmax. A line has n adjacent elements; from one to the next there are
+ * so many as its step says. */
+typedef struct heed_lines {
+    int64_t count, n;
+    const void *in[2]; /* x; or of a gradient g and y */
+    int64_t step[2];
+    void *out;
+    int64_t out_step;
+} heed_lines;
+typedef void heed_line_kernel(const heed_lines *lines);
 
 /* y = one element, made of a line of n (perhaps none, but where that has no answer); args are the
  * kernel's own. */
@@ -75,6 +84,23 @@ typedef struct heed_normalization {
     bool centred;
 } heed_normalization;
 
+/* What all elements of a step of Adam have in common:
+ *
+ *   d = g + decay p;  m = m + new1 (d - m);  v = beta2 v + new2 d^2
+ *   p = shrink p - size m / (sqrt(v) correction + eps) */
+typedef struct heed_adam_terms {
+    double decay, new1, new2, beta2, shrink, size, correction, eps;
+} heed_adam_terms;
+
+/* to[r, c] = from[r, c], cast: elements of `to` lie side by side in a row, the other strides are in elements. */
+typedef struct heed_plane {
+    int64_t rows, columns;
+    const void *from;
+    int64_t from_row, from_column;
+    void *to;
+    int64_t to_row;
+} heed_plane;
+
 /* All kernels of one dtype. NULL where an operation does not exist for it. */
 typedef struct heed_kernels {
     struct {
@@ -85,6 +111,7 @@ typedef struct heed_kernels {
 
     /* n elements of another dtype, `stride` apart, cast; and elements to places `stride` apart */
     void (*gather[HEED_DTYPES])(int64_t n, const void *from, int64_t stride, void *to);
+    void (*gather_rows[HEED_DTYPES])(const heed_plane *plane);
     void (*scatter)(int64_t n, const void *from, void *to, int64_t stride);
     void (*add_into)(int64_t n, const void *x, void *y); /* y += x */
 
@@ -100,18 +127,23 @@ typedef struct heed_kernels {
     void (*from_totals)(int64_t n, const heed_total *totals, double divisor, void *y);
 
     heed_line_kernel *softmax, *safe_softmax, *log_softmax, *cumsum;
+    heed_line_kernel *softmax_gradient, *log_softmax_gradient;
+    heed_line_kernel *exp_totals; /* two doubles of each line: max, and the sum of e^(x - max) */
+    void (*scaled_exps)(int64_t n, const void *x, double shift, double scale, void *out);
     heed_fold_kernel *amax, *amin;     /* n > 0 */
     heed_fold_kernel *argmax, *argmin; /* n > 0; y is i64 */
     heed_fold_kernel *any, *all;       /* y is bool */
     heed_fold_kernel *logsumexp, *var, *norm;
     void (*gemm)(const heed_gemm *call);
-    int64_t (*gemm_room)(const heed_gemm *call);       /* bytes of call->room */
-    void (*normalize)(const heed_normalization *call); /* y */
+    int64_t (*gemm_room)(const heed_gemm *call);               /* bytes of call->room */
+    void (*attend)(const heed_attention *call, int64_t block); /* y of one block of queries */
+    void (*attend_gradient)(const heed_attention *call);       /* dq, dk, dv */
+    void (*normalize)(const heed_normalization *call);         /* y */
     void (*normalize_gradient)(
         const heed_normalization *call);              /* dx, dweight, dbias; no bias, no y */
     void (*scale)(int64_t n, void *x, double factor); /* x *= factor */
     void (*sgd)(int64_t n, void *p, const void *g, void *momentum, const heed_sgd_step *step);
-    void (*adam)(int64_t n, void *p, const void *g, void *m, void *v, const heed_adam_step *step);
+    void (*adam)(int64_t n, void *p, const void *g, void *m, void *v, const heed_adam_terms *terms);
 } heed_kernels;
 
 /* ---- choosing (isa.c) ---- */

@@ -1,4 +1,4 @@
-/* What one compilation of kernels.c, lines.c, gemm.c and normalize.c works on: the element type T (internal). */
+/* What one compilation of a file of kernels works on: the element type T (internal). */
 #ifndef HEED_TENSOR_KERNELS_DTYPE_H
 #define HEED_TENSOR_KERNELS_DTYPE_H
 
@@ -50,9 +50,20 @@ int64_t KERNELS_GEMM_ROOM(const heed_gemm *call);
 /* The kernels of lines.c. */
 #define LINES(name) PASTED(KERNELS, _##name)
 heed_line_kernel LINES(softmax), LINES(safe_softmax), LINES(log_softmax), LINES(cumsum);
+heed_line_kernel LINES(softmax_gradient), LINES(log_softmax_gradient), LINES(exp_totals);
+void LINES(scaled_exps)(int64_t n, const void *x, double shift, double scale, void *out);
 heed_fold_kernel LINES(amax), LINES(amin), LINES(argmax), LINES(argmin), LINES(any), LINES(all);
 heed_fold_kernel LINES(logsumexp), LINES(var), LINES(norm);
 void LINES(sum)(int64_t n, const void *x, heed_total *total);
+
+/* Those of optimise.c. */
+void LINES(scale)(int64_t n, void *x, double factor);
+void LINES(sgd)(int64_t n, void *p, const void *g, void *momentum, const heed_sgd_step *step);
+void LINES(adam)(int64_t n, void *p, const void *g, void *m, void *v, const heed_adam_terms *terms);
+
+/* Those of attention.c. */
+void LINES(attend)(const heed_attention *call, int64_t block);
+void LINES(attend_gradient)(const heed_attention *call);
 
 /* Those of normalize.c. */
 #define NORMALIZE(name) PASTED(KERNELS, _##name)
