@@ -178,12 +178,6 @@ static double median(int i)
     return has_figures(i) ? scores[i].figures[scores[i].count / 2] : (double)NAN;
 }
 
-/* In the unit of the table, where a rate is more, the less a figure is. */
-static double in_unit(const struct listed *w, double figure)
-{
-    return strcmp(w->unit, "GFLOP/s") == 0 ? w->scale / figure : figure * w->scale;
-}
-
 /* The peer that is ahead of the others. */
 static int strongest(void)
 {
@@ -211,8 +205,8 @@ static void print_heed(const struct listed *w)
     if (b != NULL && has_figures(HEED)) {
         snprintf(bound, sizeof bound, "%.0f %%", 100 * w->bound_times * b->least / least(HEED));
     }
-    printf("%-36s %-12s %9.4g %9.4g %7s", w->name, w->unit, in_unit(w, least(HEED)),
-           in_unit(w, median(HEED)), bound);
+    printf("%-36s %-12s %9.4g %9.4g %7s", w->name, w->unit, in_unit(w->unit, w->scale, least(HEED)),
+           in_unit(w->unit, w->scale, median(HEED)), bound);
 }
 
 static void print_peer(const struct listed *w, int threads, int i, bool is_strongest)
@@ -223,13 +217,14 @@ static void print_peer(const struct listed *w, int threads, int i, bool is_stron
     snprintf(name, sizeof name, "%s%s%s%s%s", is_strongest ? "*" : "", runners[i].name,
              *said != '\0' ? " (" : "", said, *said != '\0' ? ")" : "");
     if (has_figures(i)) {
-        printf("  %-40s %9.4g %9.4g %7.3g", name, in_unit(w, least(i)), in_unit(w, median(i)),
-               ratio);
+        printf("  %-40s %9.4g %9.4g %7.3g", name, in_unit(w->unit, w->scale, least(i)),
+               in_unit(w->unit, w->scale, median(i)), ratio);
     } else {
         printf("  %s: %s", runners[i].name, said);
     }
-    fprintf(tsv, "%s\t%d\t%.6g\t%s\t%s\t%.6g\t%.4g\n", w->name, threads, in_unit(w, least(HEED)),
-            w->unit, runners[i].name, in_unit(w, least(i)), ratio);
+    fprintf(tsv, "%s\t%d\t%.6g\t%s\t%s\t%.6g\t%.4g\n", w->name, threads,
+            in_unit(w->unit, w->scale, least(HEED)), w->unit, runners[i].name,
+            in_unit(w->unit, w->scale, least(i)), ratio);
 }
 
 static void print_scores(const struct listed *w, int threads)
@@ -248,8 +243,8 @@ static void print_scores(const struct listed *w, int threads)
         }
     }
     if (is_first) { /* alone */
-        fprintf(tsv, "%s\t%d\t%.6g\t%s\t-\t-\t-\n", w->name, threads, in_unit(w, least(HEED)),
-                w->unit);
+        fprintf(tsv, "%s\t%d\t%.6g\t%s\t-\t-\t-\n", w->name, threads,
+                in_unit(w->unit, w->scale, least(HEED)), w->unit);
     }
     putchar('\n');
     fflush(stdout);

@@ -78,6 +78,7 @@ int main(int argc, char **argv)
     add_products(&table);
     add_elementwise(&table);
     add_lines(&table);
+    add_updates(&table);
     add_chains(&table);
     add_memory(&table);
     return serve(&(struct workloads){table.all, table.count, before, after}, argc, argv);

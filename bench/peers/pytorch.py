@@ -86,19 +86,22 @@ def table(name, rows, count):
     return backward_of(F.embedding(ids, weight), weight, g)
 
 
-def adamw():
+def update(name):
     parameters = [torch.randn(204512, requires_grad=True) for _ in range(4)]
     for parameter in parameters:
         parameter.grad = torch.randn_like(parameter)
+    if name == "clip_grad_norm":
+        return [("", lambda: torch.nn.utils.clip_grad_norm_(parameters, 1e9))]
+    kind = {"adamw": "AdamW", "sgd": "SGD"}[name]
     return [
         (" ".join(form), getattr(torch.optim, kind)(parameters, lr=1e-3, **form).step)
-        for kind, form in optimiser_forms("AdamW")
+        for form in optimiser_forms()
     ]
 
 
 def by_element(name, *sizes):
-    if name == "adamw":
-        return adamw()
+    if not sizes:
+        return update(name)
     if len(sizes) == 1:
         return elements(name, *sizes)
     return table(name, *sizes) if name.startswith("embedding") else lines(name, *sizes)
@@ -175,7 +178,7 @@ def memory_of_attention(length):
 
 
 def first_step():
-    repeat(default_form(toy("Adam")), 1)
+    repeat(default_form(toy("adam")), 1)
     return 0
 
 
@@ -196,14 +199,14 @@ def forms_of(name):
     sizes = [int(n) for word in words for n in word.split("x") if n.isdigit()]
     words = [word for word in words if not word[0].isdigit()]
     families = {
-        "w1": lambda: toy({"adam": "Adam", "sgd": "SGD"}[words[0]]),
+        "w1": lambda: toy(*words),
         "w2": head,
         "w3": lambda: multi_head(*words),
         "w4": lambda: gpt(not words),
         "w5": lambda: product(words[0], *sizes),
         "w6": lambda: by_element(words[0], *sizes),
         "w7": lambda: chain(*words),
-        "mlp": lambda: mlp({"adam": "Adam", "sgd": "SGD"}[words[0]]),
+        "mlp": lambda: mlp(*words),
     }
     return families[family]() if family in families else None
 

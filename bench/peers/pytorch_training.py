@@ -23,14 +23,14 @@ def causal_mask(length):
     return torch.triu(torch.ones(length, length, dtype=torch.bool), 1)
 
 
-def optimiser_forms(kind):
+def optimiser_forms():
     """How the optimisers of this PyTorch can go through the parameters; the first is the default."""
     forms = [{}]
     if TUNED:
         forms.append({"foreach": True})
         if VERSION >= (2, 4):
             forms.append({"fused": True})
-    return [(kind, form) for form in forms]
+    return forms
 
 
 def step_of(model, loss, kind, form, lr, leaf=None):
@@ -50,7 +50,7 @@ def training(models, loss, kind, lr=1e-3, leaf=None):
     """The forms of a step: each model with each form of the optimiser, by name."""
     forms = []
     for name, model in models:
-        for _, form in optimiser_forms(kind):
+        for form in optimiser_forms():
             words = [name] * bool(name) + list(form)
             forms.append((" ".join(words), step_of(model(), loss, kind, form, lr, leaf)))
     return forms
@@ -75,8 +75,12 @@ class Toy(nn.Module):
         return self.fc(weights @ self.W_v(x) + x)
 
 
-def toy(kind):
+def toy(what):
     ids, targets = torch.arange(5), torch.tensor([1, 2, 3, 4, 0])
+    if what == "forward":
+        model = Toy()
+        return [("", lambda: F.cross_entropy(model(ids), targets))]
+    kind = {"adam": "Adam", "sgd": "SGD"}[what]
     return training([("", Toy)], lambda model: F.cross_entropy(model(ids), targets), kind)
 
 
@@ -99,7 +103,8 @@ def head():
     return training([("", Head)], lambda model: model(x).pow(2).mean(), "SGD")
 
 
-def mlp(kind):
+def mlp(what):
+    kind = {"adam": "Adam", "sgd": "SGD"}[what]
     x, targets = torch.rand(64, 784), torch.randint(10, (64,))
 
     def model():
