@@ -117,7 +117,7 @@ static struct bound *bound_of(const struct listed *w)
     }
     struct bound *b = &bounds[bound_count++];
     snprintf(b->name, sizeof b->name, "%s", w->bound);
-    b->least = INFINITY;
+    b->least = HUGE_VAL;
     return b;
 }
 
@@ -237,7 +237,9 @@ static void print_scores(const struct listed *w, int threads)
     }
     for (int i = PEERS; i < runner_count; i++) {
         if (scores[i].last.kind != NONE) {
-            printf(is_first ? "" : "\n%-77s", "");
+            if (!is_first) {
+                printf("\n%-77s", "");
+            }
             print_peer(w, threads, i, i == best);
             is_first = false;
         }

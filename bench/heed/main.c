@@ -51,7 +51,7 @@ bool differs(const heed_tensor *y, double (*expected)(int64_t i))
 
 double status_kib(const char *line)
 {
-    double kib = NAN;
+    double kib = (double)NAN;
     char text[256];
     FILE *file = fopen("/proc/self/status", "r");
     while (file != NULL && fgets(text, sizeof text, file) != NULL) {
