@@ -264,10 +264,13 @@ static void find_scores(const heed_attention *call, const block *b, int64_t j0, 
 /* Scores become weights, where they are those of all keys. */
 static void find_weights(const block *b, int64_t columns)
 {
-    for (int64_t i = 0; i < b->rows; i++) {
-        T *s = row_of(&b->s, i);
-        LINES(safe_softmax)(filled_up(columns), s, s);
-    }
+    const heed_lines rows = {.count = b->rows,
+                             .n = filled_up(columns),
+                             .in = {b->s.data},
+                             .step = {b->s.row},
+                             .out = b->s.data,
+                             .out_step = b->s.row};
+    LINES(safe_softmax)(&rows);
 }
 
 /* y of a block whose keys are more than one tile. */
