@@ -40,11 +40,13 @@ lower = $(subst F32,f32,$(subst F64,f64,$(subst I64,i64,$(subst BOOL,bool,$(1)))
 KERNELS := $(foreach i,$(ISAS),$(foreach d,$(DTYPES),$(BUILD)/kernels/$(i)/$(d)/kernels.o \
                                                      $(BUILD)/kernels/$(i)/$(d)/lines.o)) \
            $(foreach i,$(ISAS),$(foreach d,F32 F64 I64,$(BUILD)/kernels/$(i)/$(d)/gemm.o)) \
-           $(foreach i,$(ISAS),$(foreach d,F32 F64,$(BUILD)/kernels/$(i)/$(d)/normalize.o))
+           $(foreach i,$(ISAS),$(foreach d,F32 F64,$(BUILD)/kernels/$(i)/$(d)/normalize.o \
+                                                $(BUILD)/kernels/$(i)/$(d)/exponentials.o))
 
 # ---- the library ----
 
-SOURCES := $(filter-out src/tensor/kernels.c src/tensor/lines.c src/tensor/gemm.c src/tensor/normalize.c,$(wildcard src/*/*.c))
+SOURCES := $(filter-out src/tensor/kernels.c src/tensor/lines.c src/tensor/gemm.c src/tensor/normalize.c \
+                         src/tensor/exponentials.c,$(wildcard src/*/*.c))
 PUBLIC   = $(shell sed -n 's/^\#include "\(.*\)"/\1/p' src/heed.h src/nn/nn.h)
 OBJECTS := $(SOURCES:%.c=$(BUILD)/%.o) $(KERNELS)
 LIBRARY := $(BUILD)/libheed.a
