@@ -37,18 +37,11 @@ static double sum_of_exps(int64_t n, const T *line, T shift)
     return total;
 }
 
-/* Each step waits for the one before, so short lines take a step together, as many as leave room for each other
- * in the first-level cache: the processor works at one while it waits for another. */
-enum { GROUP = 8 };
+/* A step after the other for groups of short lines. */
 #define FOR_GROUPS(lines, first, group)                                                            \
-    for (int64_t first = 0, group; group = group_of(lines, first), first < (lines)->count;         \
+    for (int64_t first = 0, group;                                                                 \
+         group = group_of((lines)->n, (lines)->count - first), first < (lines)->count;             \
          first += group)
-static int64_t group_of(const heed_lines *lines, int64_t first)
-{
-    const int64_t left = lines->count - first, fit = 2048 / (lines->n + 1) + 1;
-    const int64_t most = fit < GROUP ? fit : GROUP;
-    return left < most ? left : most;
-}
 
 static void divide(int64_t n, T total, T *line)
 {
