@@ -86,6 +86,38 @@ typedef struct summing {
     char *out;
 } summing;
 
+/* A long line in chunks. How many there are its length decides, so threads change no sum. */
+typedef struct long_line {
+    const char *x;
+    int64_t n, chunk;
+    heed_dtype dtype;
+    heed_total totals[CHUNK];
+} long_line;
+
+enum { LENGTH_OF_CHUNK = 16384 };
+
+static void sum_chunks(void *context, int64_t first, int64_t end)
+{
+    long_line *l = context;
+    for (int64_t i = first; i < end; i++) {
+        const int64_t start = i * l->chunk, left = l->n - start;
+        heed_kernels_for(l->dtype)->sum(1, left < l->chunk ? left : l->chunk,
+                                        l->x + start * (int64_t)heed_dtype_size(l->dtype), 0,
+                                        &l->totals[i]);
+    }
+}
+
+static void sum_long_line(const char *x, int64_t n, heed_dtype dtype, heed_total *total)
+{
+    const int64_t even = (n / CHUNK + 64) / 64 * 64;
+    long_line l = {.x = x, .n = n, .dtype = dtype};
+    l.chunk = even > LENGTH_OF_CHUNK ? even : LENGTH_OF_CHUNK;
+    const int64_t chunks = (n + l.chunk - 1) / l.chunk;
+    heed_parallel_for(chunks, 2 * GRAIN_OF_LINES / l.chunk + 1, sum_chunks, &l);
+    heed_kernels_for(heed_is_float(dtype) ? HEED_F64 : HEED_I64)
+        ->sum(1, chunks, l.totals, 0, total);
+}
+
 /* `count` sums from number `first` of a run on. */
 static void sum_part(const summing *s, const walk *stay, int64_t first, int64_t count, char *to)
 {
@@ -94,7 +126,11 @@ static void sum_part(const summing *s, const walk *stay, int64_t first, int64_t 
     const char *at = stay->lane[0].at + first * stride;
     const heed_kernels *kernels = heed_kernels_for(s->as);
     memset(totals, 0, sizeof *totals * (size_t)count);
-    if (s->way == BY_ROWS) {
+    if (s->way == BY_ROWS && run_length(&s->summed) >= 2 * LENGTH_OF_CHUNK) {
+        for (int64_t i = 0; i < count; i++) {
+            sum_long_line(at + i * stride, run_length(&s->summed), s->from, &totals[i]);
+        }
+    } else if (s->way == BY_ROWS) {
         kernels->sum(count, run_length(&s->summed), at, stride / size, totals);
     } else if (s->way != NOTHING) {
         walk w = s->summed;
