@@ -40,7 +40,7 @@ lower = $(subst F32,f32,$(subst F64,f64,$(subst I64,i64,$(subst BOOL,bool,$(1)))
 # Which files there are of each dtype, of numbers, and of floats alone.
 OF_ALL     := kernels lines
 OF_NUMBERS := gemm
-OF_FLOATS  := attention normalize optimise
+OF_FLOATS  := attention exponentials normalize optimise
 kernels_of  = $(foreach i,$(ISAS),$(foreach d,$(1),$(foreach f,$(2),$(BUILD)/kernels/$(i)/$(d)/$(f).o)))
 KERNELS    := $(call kernels_of,$(DTYPES),$(OF_ALL)) $(call kernels_of,F32 F64 I64,$(OF_NUMBERS)) \
               $(call kernels_of,F32 F64,$(OF_FLOATS))

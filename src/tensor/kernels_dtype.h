@@ -47,14 +47,18 @@ typedef int64_t TOTAL;
 void KERNELS_GEMM(const heed_gemm *call);
 int64_t KERNELS_GEMM_ROOM(const heed_gemm *call);
 
-/* The kernels of lines.c. */
+/* The kernels of lines.c and exponentials.c. */
 #define LINES(name) PASTED(KERNELS, _##name)
 heed_line_kernel LINES(softmax), LINES(safe_softmax), LINES(log_softmax), LINES(cumsum);
 heed_line_kernel LINES(softmax_gradient), LINES(log_softmax_gradient), LINES(exp_totals);
 void LINES(scaled_exps)(int64_t n, const void *x, double shift, double scale, void *out);
 heed_fold_kernel LINES(amax), LINES(amin), LINES(argmax), LINES(argmin), LINES(any), LINES(all);
 heed_fold_kernel LINES(logsumexp), LINES(var), LINES(norm);
-void LINES(sum)(int64_t n, const void *x, heed_total *total);
+void LINES(sum)(int64_t rows, int64_t n, const void *x, int64_t step, heed_total *totals);
+
+/* Line i of an operand of lines. */
+#define IN(lines, k, i) ((const T *)(lines)->in[k] + (i) * (lines)->step[k])
+#define OUT(lines, i)   ((T *)(lines)->out + (i) * (lines)->out_step)
 
 /* Those of optimise.c. */
 void LINES(scale)(int64_t n, void *x, double factor);
