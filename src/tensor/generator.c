@@ -187,7 +187,7 @@ enum { DRAWS = 256 };
                                      double a, double b)                                           \
     {                                                                                              \
         type *to = out;                                                                            \
-        const type hit = (type)b;                                                                  \
+        const type value[2] = {0, (type)b}; /* no branch, which nobody can foretell */             \
         const int64_t limit = (int64_t)ceil(a * 0x1p53);                                           \
         uint32_t words[2 * DRAWS];                                                                 \
         for (int64_t start = 0; start < count; start += DRAWS, to += step * DRAWS) {               \
@@ -195,7 +195,7 @@ enum { DRAWS = 256 };
             draw_words(g, words, 2 * part);                                                        \
             for (int i = 0; i < part; i++) {                                                       \
                 const uint32_t upper = words[2 * i] & 0x1fffffu, lower = words[2 * i + 1];         \
-                to[i * step] = ((int64_t)upper << 32 | lower) < limit ? hit : 0;                   \
+                to[i * step] = value[((int64_t)upper << 32 | lower) < limit];                      \
             }                                                                                      \
         }                                                                                          \
     }
