@@ -116,7 +116,8 @@ static T integer_power(T a, T b)
     static void name(int64_t n, const void *const *in, void *out)                                  \
     {                                                                                              \
         int64_t i = 0;                                                                             \
-        for (; i + VECTOR_LANES <= n; i += VECTOR_LANES) {                                         \
+        _Pragma("GCC unroll 2") for (; i + VECTOR_LANES <= n; i += VECTOR_LANES)                   \
+        {                                                                                          \
             name##_lanes(i, 0, true, in, out);                                                     \
         }                                                                                          \
         if (i < n) {                                                                               \

@@ -36,7 +36,7 @@ static inline vector as_it_is(vector x)
 
 static inline vector where_lanes(lanes condition, vector then, vector otherwise)
 {
-    return _mm512_mask_mov_ps(otherwise, _mm512_movepi32_mask((__m512i)condition), then);
+    return (vector)((condition & (lanes)then) | (~condition & (lanes)otherwise));
 }
 
 static inline vector load_lanes(const float *x, __mmask16 some, bool all)
