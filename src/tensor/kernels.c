@@ -24,15 +24,14 @@
 #endif
 
 /* The vocabulary of ops.def, for this dtype. */
-#ifndef IN_VECTORS
-#define where(condition, then, otherwise) ((condition) ? (then) : (otherwise))
-#endif
 #define sign(x)       where((x) > 0, 1, where((x) < 0, -1, 0))
-#define sigmoid(x)    (1 / (1 + exp(-(x))))
 #define reciprocal(x) (1 / (T)(x))
 #define pi            ((T)3.14159265358979323846)
+#ifndef IN_VECTORS
+#define where(condition, then, otherwise) ((condition) ? (then) : (otherwise))
+#define sigmoid(x)                        (1 / (1 + exp(-(x))))
+#endif
 #if defined IN_VECTORS
-#undef sigmoid
 #define where(condition, then, otherwise)                                                          \
     where_lanes(condition, VECTOR_OF(then), VECTOR_OF(otherwise))
 #define exp(x)     exp_lanes(x)
