@@ -238,4 +238,8 @@ heed_status heed_broadcast(const char *function, const heed_shape *a, const heed
 /* heed_broadcast_strides: t's strides seen in a larger shape: 0 where a dim is repeated. */
 void heed_broadcast_strides(const heed_tensor *t, int ndim, const int64_t *shape, int64_t *strides);
 
+/* heed_fill_noise: elements become `value` with probability p, else 0, in draws of heed_bernoulli_into; t is a new
+ * float tensor. (random.c) */
+void heed_fill_noise(heed_tensor *t, double p, double value);
+
 #endif
