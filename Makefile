@@ -150,11 +150,14 @@ test: $(BUILD)/test_heed $(EXAMPLES)
 	sh tests/notebooks.sh
 	sh tests/gpt_resume.sh $(BUILD)
 
+# Each with a number of threads of its own: no result may depend on either.
 test-isas: $(BUILD)/test_heed $(EXAMPLES)
-	@for isa in $(ISAS); do \
+	@threads=0; for isa in $(ISAS); do \
+	    threads=$$((threads + 1)); \
 	    if HEED_ISA=$$isa $(BUILD)/test_heed --has-isa; then \
-	        echo "== HEED_ISA=$$isa"; \
-	        export HEED_ISA=$$isa; sh tests/outputs.sh $(BUILD) && sh tests/both_cores.sh $(BUILD)/test_heed || exit 1; \
+	        echo "== HEED_ISA=$$isa HEED_NUM_THREADS=$$threads"; \
+	        export HEED_ISA=$$isa HEED_NUM_THREADS=$$threads; \
+	        sh tests/outputs.sh $(BUILD) && sh tests/both_cores.sh $(BUILD)/test_heed || exit 1; \
 	    else echo "== HEED_ISA=$$isa: this machine has it not"; fi; done
 
 # From C++17 the header is included, and the toy trained.

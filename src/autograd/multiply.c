@@ -4,8 +4,10 @@
 #include <assert.h>
 #include <string.h>
 
+#include "tensor/alloc.h"
 #include "tensor/iterate.h"
 #include "tensor/kernels.h"
+#include "tensor/parallel.h"
 
 bool heed_is_one_matrix(const heed_tensor *t)
 {
@@ -36,11 +38,13 @@ bool heed_is_one_tall_matrix(const heed_tensor *a, int64_t *step)
     return true;
 }
 
-/* The way through the batch of a product: where in a and b the next matrices lie. */
+/* The matrices of a product of batches, one after another as those of y lie. */
 typedef struct batch {
+    heed_gemm first;
+    const heed_kernels *kernels;
+    int64_t count, size; /* size: bytes of an element */
     int ndim;
-    int64_t size[HEED_MAX_DIMS], index[HEED_MAX_DIMS];
-    int64_t strides_a[HEED_MAX_DIMS], strides_b[HEED_MAX_DIMS], offset_a, offset_b;
+    int64_t shape[HEED_MAX_DIMS], strides_a[HEED_MAX_DIMS], strides_b[HEED_MAX_DIMS];
 } batch;
 
 /* t's strides through the dims of y, as if its matrices were elements. */
@@ -52,63 +56,102 @@ static void strides_to(const heed_tensor *t, const heed_tensor *y, int64_t *stri
     heed_broadcast_strides(t, y->ndim, shape, strides);
 }
 
-static batch first_matrix(const heed_tensor *a, const heed_tensor *b, const heed_tensor *y)
+static void find_matrices(batch *w, const heed_tensor *a, const heed_tensor *b,
+                          const heed_tensor *y)
 {
-    batch w = {.ndim = y->ndim - 2};
-    memcpy(w.size, y->shape, sizeof *w.size * y->ndim);
-    strides_to(a, y, w.strides_a);
-    strides_to(b, y, w.strides_b);
-    return w;
+    int64_t step;
+    w->ndim = 0;
+    w->count = 1;
+    if (y->ndim == 2) {
+        return;
+    }
+    if (heed_is_one_matrix(b) && heed_is_one_tall_matrix(a, &step)) {
+        w->first.m = y->numel / w->first.n;
+        w->first.a_row = step;
+        return;
+    }
+    w->ndim = y->ndim - 2;
+    w->count = y->numel / (w->first.m * w->first.n);
+    memcpy(w->shape, y->shape, sizeof *w->shape * y->ndim);
+    strides_to(a, y, w->strides_a);
+    strides_to(b, y, w->strides_b);
 }
 
-/* Steps on; false after the last. */
-static bool next_matrix(batch *w)
+/* Number i of them. */
+static heed_gemm matrix_of(const batch *w, int64_t i)
 {
-    for (int i = w->ndim - 1; i >= 0; i--) {
-        w->offset_a += w->strides_a[i];
-        w->offset_b += w->strides_b[i];
-        if (++w->index[i] < w->size[i]) {
-            return true;
-        }
-        w->offset_a -= w->strides_a[i] * w->size[i];
-        w->offset_b -= w->strides_b[i] * w->size[i];
-        w->index[i] = 0;
+    heed_gemm product = w->first;
+    int64_t a = 0, b = 0, rest = i;
+    for (int d = w->ndim - 1; d >= 0; d--) {
+        a += rest % w->shape[d] * w->strides_a[d];
+        b += rest % w->shape[d] * w->strides_b[d];
+        rest /= w->shape[d];
     }
-    return false;
+    product.a = (const char *)product.a + a * w->size;
+    product.b = (const char *)product.b + b * w->size;
+    product.c = (char *)product.c + i * product.m * product.n * w->size;
+    return product;
+}
+
+static void multiply_matrices(void *context, int64_t first, int64_t end)
+{
+    const batch *w = context;
+    for (int64_t i = first; i < end; i++) {
+        const heed_gemm product = matrix_of(w, i);
+        w->kernels->gemm(&product);
+    }
+}
+
+/* Multiplications that are worth a thread, and so many that one product is shared better than several. */
+enum { GRAIN = 1 << 20, MUCH = 1 << 24 };
+
+static heed_status multiply_all(batch *w)
+{
+    const double cost = (double)w->first.m * (double)w->first.n * (double)w->first.k;
+    if (w->count == 1 && cost < GRAIN) {
+        w->kernels->gemm(&w->first);
+        return HEED_OK;
+    }
+    if ((double)w->count * cost < GRAIN) {
+        multiply_matrices(w, 0, w->count);
+        return HEED_OK;
+    }
+    const int64_t room = w->kernels->gemm_room(&w->first);
+    if (room == 0 && cost < MUCH) {
+        heed_parallel_for(w->count, (int64_t)(GRAIN / (cost + 1)) + 1, multiply_matrices, w);
+        return HEED_OK;
+    }
+    if (room > 0 && (w->first.room = heed_alloc((size_t)room)) == NULL) {
+        return heed_error_pending();
+    }
+    multiply_matrices(w, 0, w->count);
+    heed_free(w->first.room, (size_t)room);
+    return HEED_OK;
 }
 
 heed_status heed_multiply(const heed_tensor *a, const heed_tensor *b, const heed_tensor *bias,
                           heed_tensor *y, bool accumulate)
 {
-    const int64_t size = (int64_t)heed_dtype_size(y->dtype);
-    heed_gemm product = {.m = y->shape[y->ndim - 2],
-                         .n = y->shape[y->ndim - 1],
-                         .k = a->shape[a->ndim - 1],
-                         .a_row = a->strides[a->ndim - 2],
-                         .a_col = a->strides[a->ndim - 1],
-                         .b_row = b->strides[b->ndim - 2],
-                         .b_col = b->strides[b->ndim - 1],
-                         .c_row = y->shape[y->ndim - 1],
-                         .bias = bias != NULL ? bias->data : NULL,
-                         .accumulate = accumulate};
-    int64_t step;
-    assert(bias == NULL || (!accumulate && bias->numel == product.n));
     if (y->numel == 0) {
         return HEED_OK;
     }
-    batch w = first_matrix(a, b, y);
-    if (heed_is_one_matrix(b) && heed_is_one_tall_matrix(a, &step)) {
-        product.m = y->numel / product.n;
-        product.a_row = step;
-        w.ndim = 0;
-    }
-    char *c = y->data;
-    do {
-        product.a = (const char *)a->data + w.offset_a * size;
-        product.b = (const char *)b->data + w.offset_b * size;
-        product.c = c;
-        heed_kernels_for(y->dtype)->gemm(&product);
-        c += product.m * product.n * size;
-    } while (next_matrix(&w));
-    return HEED_OK;
+    batch w;
+    w.kernels = heed_kernels_for(y->dtype);
+    w.size = (int64_t)heed_dtype_size(y->dtype);
+    w.first = (heed_gemm){.m = y->shape[y->ndim - 2],
+                          .n = y->shape[y->ndim - 1],
+                          .k = a->shape[a->ndim - 1],
+                          .a = a->data,
+                          .b = b->data,
+                          .a_row = a->strides[a->ndim - 2],
+                          .a_col = a->strides[a->ndim - 1],
+                          .b_row = b->strides[b->ndim - 2],
+                          .b_col = b->strides[b->ndim - 1],
+                          .c_row = y->shape[y->ndim - 1],
+                          .c = y->data,
+                          .bias = bias != NULL ? bias->data : NULL,
+                          .accumulate = accumulate};
+    assert(bias == NULL || (!accumulate && bias->numel == w.first.n));
+    find_matrices(&w, a, b, y);
+    return multiply_all(&w);
 }

@@ -67,7 +67,9 @@ static void multiply(int64_t m, int64_t n, int64_t k, heed_matrix a, heed_matrix
                                .c = c.data,
                                .c_row = c.row,
                                .accumulate = add};
-    KERNELS_GEMM(&product);
+    if (m > 0 && n > 0) {
+        KERNELS_GEMM(&product);
+    }
 }
 
 static heed_matrix transposed(heed_matrix m)

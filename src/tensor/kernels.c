@@ -396,5 +396,6 @@ const heed_kernels KERNELS = {
 #endif
 #ifndef T_IS_BOOL
     .gemm = KERNELS_GEMM,
+    .gemm_room = KERNELS_GEMM_ROOM,
 #endif
 };

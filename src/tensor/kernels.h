@@ -60,7 +60,7 @@ typedef struct heed_gemm {
     int64_t m, n, k;
     const void *a, *b;
     int64_t a_row, a_col, b_row, b_col, c_row; /* strides in elements; c's columns are adjacent */
-    void *c;
+    void *c, *room;   /* room: gemm_room bytes to work in, or NULL: smaller blocks */
     const void *bias; /* (n), or NULL; not together with accumulate */
     bool accumulate;
 } heed_gemm;
@@ -106,6 +106,7 @@ typedef struct heed_kernels {
     heed_fold_kernel *any, *all;       /* y is bool */
     heed_fold_kernel *logsumexp, *var, *norm;
     void (*gemm)(const heed_gemm *call);
+    int64_t (*gemm_room)(const heed_gemm *call);               /* bytes of call->room */
     void (*attend)(const heed_attention *call, int64_t block); /* y of one block of queries */
     void (*attend_gradient)(const heed_attention *call);       /* dq, dk, dv */
     void (*normalize)(const heed_normalization *call);         /* y */

@@ -34,12 +34,18 @@ typedef int64_t TOTAL;
 #endif
 
 /* Before a loop of a few steps, whose arrays are to become registers. */
-#define UNROLL       _Pragma("GCC unroll 16")
+#ifdef __clang__
+#define UNROLL _Pragma("clang loop unroll(full)")
+#else
+#define UNROLL _Pragma("GCC unroll 16")
+#endif
 
-#define PASTE(a, b)  a##b
-#define PASTED(a, b) PASTE(a, b)
-#define KERNELS_GEMM PASTED(KERNELS, _gemm)
+#define PASTE(a, b)       a##b
+#define PASTED(a, b)      PASTE(a, b)
+#define KERNELS_GEMM      PASTED(KERNELS, _gemm)
+#define KERNELS_GEMM_ROOM PASTED(KERNELS, _gemm_room)
 void KERNELS_GEMM(const heed_gemm *call);
+int64_t KERNELS_GEMM_ROOM(const heed_gemm *call);
 
 /* The kernels of lines.c. */
 #define LINES(name) PASTED(KERNELS, _##name)
