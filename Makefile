@@ -41,11 +41,13 @@ KERNELS := $(foreach i,$(ISAS),$(foreach d,$(DTYPES),$(BUILD)/kernels/$(i)/$(d)/
                                                      $(BUILD)/kernels/$(i)/$(d)/lines.o)) \
            $(foreach i,$(ISAS),$(foreach d,F32 F64 I64,$(BUILD)/kernels/$(i)/$(d)/gemm.o)) \
            $(foreach i,$(ISAS),$(foreach d,F32 F64,$(BUILD)/kernels/$(i)/$(d)/normalize.o \
+                                                   $(BUILD)/kernels/$(i)/$(d)/exponentials.o \
                                                    $(BUILD)/kernels/$(i)/$(d)/attention.o))
 
 # ---- the library ----
 
-SOURCES := $(filter-out $(addprefix src/tensor/,kernels.c lines.c attention.c gemm.c normalize.c),$(wildcard src/*/*.c))
+SOURCES := $(filter-out $(addprefix src/tensor/,kernels.c lines.c exponentials.c attention.c gemm.c normalize.c), \
+                        $(wildcard src/*/*.c))
 PUBLIC   = $(shell sed -n 's/^\#include "\(.*\)"/\1/p' src/heed.h src/nn/nn.h)
 OBJECTS := $(SOURCES:%.c=$(BUILD)/%.o) $(KERNELS)
 LIBRARY := $(BUILD)/libheed.a

@@ -4,10 +4,7 @@
  * 0 elsewhere. The loss is the sum of log_probs times these, divided by the sum of all w_t for the
  * mean, with a minus before it. So the weights are also its derivative, and do not depend on
  * log_probs. Label smoothing (cross_entropy's) shares a part of each weight among all classes. */
-#include <math.h>
-
 #include "autograd/elementwise.h"
-#include "autograd/ids.h"
 #include "autograd/loss_parts.h"
 #include "autograd/op.h"
 #include "autograd/shape.h"
@@ -54,6 +51,11 @@ heed_status heed_check_weight(const char *function, const heed_tensor *weight, c
     return HEED_OK;
 }
 
+heed_shape heed_shape_of_losses(const heed_nll_args *args, const heed_tensor *targets)
+{
+    return args->reduction == HEED_NONE ? heed_shape_of_tensor(targets) : HEED_SCALAR;
+}
+
 heed_status heed_check_nll(const heed_nll_args *args, const heed_tensor *log_probs,
                            const heed_tensor *targets, const heed_tensor *weight)
 {
@@ -76,6 +78,11 @@ heed_status heed_check_nll(const heed_nll_args *args, const heed_tensor *log_pro
     return heed_check_reduction(function, args->reduction);
 }
 
+static heed_tensor *weight_of(const heed_call *call)
+{
+    return call->count == 3 ? call->inputs[2] : NULL;
+}
+
 static heed_status check_call(const heed_call *call)
 {
     if (call->count < 2 || call->count > 3) {
@@ -83,102 +90,12 @@ static heed_status check_call(const heed_call *call)
                          "%s: %d tensors; it takes log_probs, targets and perhaps weight",
                          call->op->name, call->count);
     }
-    return heed_check_nll(call->args, call->inputs[0], call->inputs[1],
-                          call->count == 3 ? call->inputs[2] : NULL);
+    return heed_check_nll(call->args, call->inputs[0], call->inputs[1], weight_of(call));
 }
 
-/* ---- what the targets choose ---- */
-
-/* In log_probs (N, C, d...) the classes lie `inner` apart, the product of d...; (C) is one line. */
-typedef struct choice {
-    const heed_nll_args *args;
-    int64_t count, classes, inner;
-    const int64_t *targets;    /* `count` of them, all in [0, C) or ignored */
-    const heed_tensor *weight; /* contiguous, or NULL: ones */
-    double divisor;
-} choice;
-
-/* Elements of contiguous floats. */
-static double element(const heed_tensor *t, int64_t i)
+static heed_status choose(const heed_call *call, heed_choice *c)
 {
-    return t->dtype == HEED_F32 ? (double)((const float *)t->data)[i]
-                                : ((const double *)t->data)[i];
-}
-
-static void set_element(heed_tensor *t, int64_t i, double value)
-{
-    if (t->dtype == HEED_F32) {
-        ((float *)t->data)[i] = (float)value;
-    } else {
-        ((double *)t->data)[i] = value;
-    }
-}
-
-static double weight_of(const choice *c, int64_t class)
-{
-    return c->weight != NULL ? element(c->weight, class) : 1;
-}
-
-/* Checks each target, and adds up the weights of those that count. A mean of weight 0 is NaN. */
-static heed_status look_at_targets(choice *c)
-{
-    double total = 0;
-    for (int64_t i = 0; i < c->count; i++) {
-        const int64_t t = c->targets[i];
-        if (t == c->args->ignore_index) {
-            continue;
-        }
-        if (heed_check_id(c->args->function, "target", t, i, c->classes) != HEED_OK) {
-            return heed_self.error;
-        }
-        total += weight_of(c, t);
-    }
-    c->divisor = c->args->reduction != HEED_MEAN ? 1 : total != 0 ? total : (double)NAN;
-    return HEED_OK;
-}
-
-static heed_status choose(const heed_call *call, choice *c)
-{
-    const heed_tensor *x = call->inputs[0];
-    *c = (choice){.args = call->args,
-                  .count = call->inputs[1]->numel,
-                  .classes = x->shape[heed_class_dim(x)],
-                  .inner = 1};
-    for (int i = 2; i < x->ndim && c->count > 0; i++) { /* of nothing, d... may be anything */
-        c->inner *= x->shape[i];
-    }
-    c->targets = heed_const_data_i64(heed_contiguous(call->inputs[1]));
-    c->weight = call->count == 3 ? heed_contiguous(call->inputs[2]) : NULL;
-    return heed_blocked() ? heed_self.error : look_at_targets(c);
-}
-
-/* The i-th target t, and the classes in [first, end) that count for it. False: it is ignored. */
-typedef struct chosen {
-    int64_t t, first, end;
-} chosen;
-
-static bool chosen_by(const choice *c, int64_t i, chosen *by)
-{
-    const int64_t t = c->targets[i];
-    const bool all = c->args->label_smoothing > 0;
-    if (t == c->args->ignore_index) { /* which may be any number */
-        return false;
-    }
-    *by = (chosen){t, all ? 0 : t, all ? c->classes : t + 1};
-    return true;
-}
-
-static int64_t place_of(const choice *c, int64_t i, int64_t class)
-{
-    return (i / c->inner * c->classes + class) * c->inner + i % c->inner;
-}
-
-/* What a class counts for where the target is t. */
-static double weight_chosen(const choice *c, int64_t t, int64_t class)
-{
-    const double smoothing = c->args->label_smoothing;
-    const double shared = smoothing / (double)c->classes + (class == t ? 1 - smoothing : 0);
-    return shared * weight_of(c, class);
+    return heed_choose(call->args, call->inputs[0], call->inputs[1], weight_of(call), c);
 }
 
 /* ---- nll_weights: dloss / dlog_probs; of NONE, that of each target's own loss ---- */
@@ -191,19 +108,13 @@ static heed_status nll_weights_rule(const heed_call *call, heed_result *result)
 
 static heed_status nll_weights_forward(const heed_call *call, heed_tensor *y)
 {
-    choice c;
+    heed_choice c;
     if (choose(call, &c) != HEED_OK) {
         return heed_self.error;
     }
     heed_fill_elements(y, 0);
     for (int64_t i = 0; i < c.count; i++) {
-        chosen by;
-        if (!chosen_by(&c, i, &by)) {
-            continue;
-        }
-        for (int64_t k = by.first; k < by.end; k++) {
-            set_element(y, place_of(&c, i, k), -weight_chosen(&c, by.t, k) / c.divisor);
-        }
+        heed_subtract_chosen(&c, i, 1 / c.divisor, y);
     }
     return HEED_OK;
 }
@@ -220,56 +131,39 @@ static heed_status nll_loss_rule(const heed_call *call, heed_result *result)
     if (check_call(call) != HEED_OK) {
         return heed_self.error;
     }
-    const bool each = ((const heed_nll_args *)call->args)->reduction == HEED_NONE;
-    result->shape = each ? heed_shape_of_tensor(call->inputs[1]) : HEED_SCALAR;
+    result->shape = heed_shape_of_losses(call->args, call->inputs[1]);
     return HEED_OK;
-}
-
-static double loss_of(const choice *c, const heed_tensor *log_probs, int64_t i)
-{
-    double loss = 0;
-    chosen by;
-    if (chosen_by(c, i, &by)) {
-        for (int64_t k = by.first; k < by.end; k++) {
-            loss -= weight_chosen(c, by.t, k) * element(log_probs, place_of(c, i, k));
-        }
-    }
-    return loss;
 }
 
 static heed_status nll_loss_forward(const heed_call *call, heed_tensor *y)
 {
-    choice c;
+    heed_choice c;
     heed_tensor *log_probs = heed_contiguous(call->inputs[0]);
     if (log_probs == NULL || choose(call, &c) != HEED_OK) {
         return heed_self.error;
     }
-    double total = 0;
-    for (int64_t i = 0; i < c.count; i++) {
-        const double loss = loss_of(&c, log_probs, i);
-        if (c.args->reduction == HEED_NONE) {
-            set_element(y, i, loss);
-        }
-        total += loss;
-    }
-    if (c.args->reduction != HEED_NONE) {
-        set_element(y, 0, total / c.divisor);
-    }
+    heed_add_up_losses(&c, log_probs, NULL, y);
     return HEED_OK;
+}
+
+heed_tensor *heed_nll_gradient(heed_tensor *g, heed_tensor *log_probs, heed_tensor *targets,
+                               heed_tensor *weight, const heed_nll_args *args)
+{
+    heed_tensor *inputs[] = {log_probs, targets, weight};
+    heed_tensor *weights =
+        heed_apply(&op_nll_weights, inputs, weight != NULL ? 3 : 2, args, sizeof *args);
+    if (args->reduction == HEED_NONE) { /* what is ignored gets 0, whatever its g: NaN, say */
+        heed_tensor *ignored = heed_from_i64(&args->ignore_index, HEED_SCALAR);
+        ignored = heed_eq(targets, ignored);
+        g = heed_unsqueeze(heed_masked_fill(g, ignored, 0), heed_class_dim(log_probs));
+    }
+    return heed_mul(g, weights);
 }
 
 static void nll_loss_backward(const heed_vjp *v)
 {
-    const heed_nll_args *args = v->args;
-    heed_tensor *weights =
-        heed_apply(&op_nll_weights, v->inputs, v->y->input_count, args, sizeof *args);
-    heed_tensor *g = v->g;
-    if (args->reduction == HEED_NONE) { /* what is ignored gets 0, whatever its g: NaN, say */
-        heed_tensor *ignored = heed_from_i64(&args->ignore_index, HEED_SCALAR);
-        ignored = heed_eq(v->inputs[1], ignored);
-        g = heed_unsqueeze(heed_masked_fill(g, ignored, 0), heed_class_dim(v->inputs[0]));
-    }
-    v->grads[0] = heed_mul(g, weights);
+    heed_tensor *weight = v->y->input_count == 3 ? v->inputs[2] : NULL;
+    v->grads[0] = heed_nll_gradient(v->g, v->inputs[0], v->inputs[1], weight, v->args);
 }
 
 HEED_OPERATION(nll_loss) = {

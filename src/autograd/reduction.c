@@ -85,7 +85,7 @@ heed_status heed_map_along(const heed_call *call, heed_line_kernel *kernel, heed
 {
     int dim;
     heed_status status = heed_wrap_dim(call->op->name, *(const int *)call->args, y->ndim, &dim);
-    return status == HEED_OK ? heed_map_lines(kernel, call->inputs[0], dim, y) : status;
+    return status == HEED_OK ? heed_map_lines(kernel, call->inputs, 1, dim, y) : status;
 }
 
 /* ---- the way back ---- */

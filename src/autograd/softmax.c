@@ -1,8 +1,10 @@
-/* softmax, safe_softmax and log_softmax, line by line. */
+/* softmax, safe_softmax and log_softmax, line by line, by kernels. Their gradients stand here in other operations
+ * as well, for those that are differentiated again. */
 #include "autograd/reduce.h"
 
 #include "autograd/elementwise.h"
 #include "autograd/reduction.h"
+#include "tensor/create.h"
 
 static heed_status softmax_rule(const heed_call *call, heed_result *result)
 {
@@ -28,10 +30,26 @@ static heed_status log_softmax_forward(const heed_call *call, heed_tensor *y)
     return heed_map_along(call, heed_kernels_for(y->dtype)->log_softmax, y);
 }
 
+/* dx = kernel(g, y), line by line. */
+static void gradient_by_kernel(const heed_vjp *v, heed_line_kernel *kernel)
+{
+    heed_tensor *dx = heed_empty_like(v->y), *const in[] = {v->g, v->y};
+    int dim;
+    if (dx != NULL &&
+        heed_wrap_dim(v->y->op->name, *(const int *)v->args, v->y->ndim, &dim) == HEED_OK &&
+        heed_map_lines(kernel, in, 2, dim, dx) == HEED_OK) {
+        v->grads[0] = dx;
+    }
+}
+
 /* Of a line of zeros, which safe_softmax may give, it is 0. */
 static void softmax_backward(const heed_vjp *v)
 {
     const int dim = *(const int *)v->args;
+    if (!heed_grad_enabled()) {
+        gradient_by_kernel(v, heed_kernels_for(v->y->dtype)->softmax_gradient);
+        return;
+    }
     heed_tensor *along = heed_sum_dim(heed_mul(v->g, v->y), dim, v->y->ndim > 0);
     v->grads[0] = heed_mul(v->y, heed_sub(v->g, along));
 }
@@ -39,6 +57,10 @@ static void softmax_backward(const heed_vjp *v)
 static void log_softmax_backward(const heed_vjp *v)
 {
     const int dim = *(const int *)v->args;
+    if (!heed_grad_enabled()) {
+        gradient_by_kernel(v, heed_kernels_for(v->y->dtype)->log_softmax_gradient);
+        return;
+    }
     heed_tensor *along = heed_sum_dim(v->g, dim, v->y->ndim > 0);
     v->grads[0] = heed_sub(v->g, heed_mul(heed_exp(v->y), along));
 }

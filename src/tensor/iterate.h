@@ -54,9 +54,9 @@ typedef struct heed_places {
 void heed_look_up(const heed_places *places, const heed_tensor *x, heed_tensor *out);
 void heed_add_at(const heed_places *places, const heed_operand *x, heed_tensor *out);
 
-/* heed_map_lines: out = kernel(x) line by line along `dim`; out is contiguous, of x's shape.
- * HEED_ERR_MEMORY: no room for a line. */
-heed_status heed_map_lines(heed_line_kernel *kernel, const heed_tensor *x, int dim,
+/* heed_map_lines: out = kernel(in...) line by line along `dim`; out is contiguous, of the shape of each of
+ * the `count` inputs (at most 2). HEED_ERR_MEMORY: no room for a line. */
+heed_status heed_map_lines(heed_line_kernel *kernel, heed_tensor *const *in, int count, int dim,
                            heed_tensor *out);
 
 /* heed_fold: each element of out = kernel(the elements of x over the dims in `set`, row by row, as

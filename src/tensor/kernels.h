@@ -32,8 +32,16 @@ enum heed_comparison {
  * (x, or a, b, c), and y. */
 typedef void heed_kernel(int64_t n, const void *const *in, void *out);
 
-/* out = f(x) over one line of n elements, as softmax. */
-typedef void heed_line_kernel(int64_t n, const void *x, void *out);
+/* out = f(in...) line by line, as softmax. A line has n adjacent elements; from one to the next there are
+ * so many as its step says. */
+typedef struct heed_lines {
+    int64_t count, n;
+    const void *in[2]; /* x; or of a gradient g and y */
+    int64_t step[2];
+    void *out;
+    int64_t out_step;
+} heed_lines;
+typedef void heed_line_kernel(const heed_lines *lines);
 
 /* y = one element, made of a line of n (perhaps none, but where that has no answer); args are the
  * kernel's own. */
@@ -101,6 +109,9 @@ typedef struct heed_kernels {
     void (*from_totals)(int64_t n, const heed_total *totals, double divisor, void *y);
 
     heed_line_kernel *softmax, *safe_softmax, *log_softmax, *cumsum;
+    heed_line_kernel *softmax_gradient, *log_softmax_gradient;
+    heed_line_kernel *exp_totals; /* two doubles of each line: max, and the sum of e^(x - max) */
+    void (*scaled_exps)(int64_t n, const void *x, double shift, double scale, void *out);
     heed_fold_kernel *amax, *amin;     /* n > 0 */
     heed_fold_kernel *argmax, *argmin; /* n > 0; y is i64 */
     heed_fold_kernel *any, *all;       /* y is bool */

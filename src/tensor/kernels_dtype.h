@@ -1,4 +1,5 @@
-/* What one compilation of kernels.c, lines.c, attention.c, gemm.c and normalize.c works on: the element type T (internal). */
+/* What one compilation of kernels.c, lines.c, exponentials.c, attention.c, gemm.c and normalize.c works on: the
+ * element type T (internal). */
 #ifndef HEED_TENSOR_KERNELS_DTYPE_H
 #define HEED_TENSOR_KERNELS_DTYPE_H
 
@@ -47,12 +48,18 @@ typedef int64_t TOTAL;
 void KERNELS_GEMM(const heed_gemm *call);
 int64_t KERNELS_GEMM_ROOM(const heed_gemm *call);
 
-/* The kernels of lines.c. */
+/* The kernels of lines.c and exponentials.c. */
 #define LINES(name) PASTED(KERNELS, _##name)
 heed_line_kernel LINES(softmax), LINES(safe_softmax), LINES(log_softmax), LINES(cumsum);
+heed_line_kernel LINES(softmax_gradient), LINES(log_softmax_gradient), LINES(exp_totals);
+void LINES(scaled_exps)(int64_t n, const void *x, double shift, double scale, void *out);
 heed_fold_kernel LINES(amax), LINES(amin), LINES(argmax), LINES(argmin), LINES(any), LINES(all);
 heed_fold_kernel LINES(logsumexp), LINES(var), LINES(norm);
 void LINES(sum)(int64_t n, const void *x, heed_total *total);
+
+/* Line i of an operand of lines. */
+#define IN(lines, k, i) ((const T *)(lines)->in[k] + (i) * (lines)->step[k])
+#define OUT(lines, i)   ((T *)(lines)->out + (i) * (lines)->out_step)
 
 /* Those of attention.c. */
 void LINES(attend)(const heed_attention *call, int64_t block);

@@ -1,14 +1,8 @@
-/* Kernels that take one line of elements at a time: those that map it (softmax, cumsum) and those
- * that fold it to one element (amax, var, norm). Compiled as kernels.c is. */
+/* Kernels that work line by line: those that map lines (softmax, cumsum) and those that fold one to one
+ * element (amax, var, norm). Compiled as kernels.c is. */
 #include <math.h>
 
-#include "tensor/kernels_dtype.h"
-#include "tensor/kernels_math.h"
-
-#ifdef T_IS_F32
-#define exp(x) exp_f32(x)
-#define log(x) log_f32(x)
-#endif
+#include "tensor/folds.h"
 
 /* What every element is at least, and at most; and is it NaN? */
 #if defined T_IS_F32 || defined T_IS_F64
@@ -25,57 +19,6 @@
 #define LOWEST  false
 #define HIGHEST true
 #endif
-
-/* What all lanes become. By halves vectors work, which short lines want; f64 takes them in order, because
- * lessons print its sums to the last digit. */
-#define JOIN_TO(type, count, first, join)                                                          \
-    for (int j = 0; j < (count); j++) {                                                            \
-        const type x = lane[(first) + j];                                                          \
-        const type all = lane[j];                                                                  \
-        lane[j] = join;                                                                            \
-    }
-#ifdef T_IS_F64
-#define JOIN(type, join)                                                                           \
-    for (int next = 1; next < LANES; next++) {                                                     \
-        JOIN_TO(type, 1, next, join)                                                               \
-    }
-#else
-#define JOIN(type, join)                                                                           \
-    JOIN_TO(type, LANES / 2, LANES / 2, join)                                                      \
-    JOIN_TO(type, LANES / 4, LANES / 4, join)                                                      \
-    JOIN_TO(type, LANES / 8, LANES / 8, join)                                                      \
-    JOIN_TO(type, LANES / 16, LANES / 16, join)                                                    \
-    JOIN_TO(type, LANES / 32, LANES / 32, join)
-#endif
-
-/* Defines a function that folds a line, from `start` on, in lanes of their own, so that vectors
- * work: f tells what `all` so far becomes with the element x, `join` what two of them become. */
-#define FOLD(type, name, parameters, start, f, join)                                               \
-    static type name parameters                                                                    \
-    {                                                                                              \
-        enum { LANES = 32 };                                                                       \
-        type lane[LANES];                                                                          \
-        for (int j = 0; j < LANES; j++) {                                                          \
-            lane[j] = start;                                                                       \
-        }                                                                                          \
-        int64_t i = 0;                                                                             \
-        for (; i + LANES <= n; i += LANES) {                                                       \
-            for (int j = 0; j < LANES; j++) {                                                      \
-                const T x = line[i + j];                                                           \
-                const type all = lane[j];                                                          \
-                lane[j] = f;                                                                       \
-            }                                                                                      \
-        }                                                                                          \
-        for (int j = 0; i < n; i++, j++) {                                                         \
-            const T x = line[i];                                                                   \
-            const type all = lane[j];                                                              \
-            lane[j] = f;                                                                           \
-        }                                                                                          \
-        JOIN(type, join)                                                                           \
-        return lane[0];                                                                            \
-    }
-
-#define LINE (int64_t n, const T *line)
 
 /* ---- extremes ---- */
 
@@ -140,10 +83,10 @@ void LINES(argmin)(int64_t n, const void *x, const void *args, void *y)
  * work, and no further than the first of these. */
 static bool has(bool truth, int64_t n, const T *line)
 {
-    enum { BLOCK = 128 };
+    enum { AT_ONCE = 128 };
     bool found = false;
-    for (int64_t i = 0; i < n && !found; i += BLOCK) {
-        const int64_t end = n - i < BLOCK ? n : i + BLOCK;
+    for (int64_t i = 0; i < n && !found; i += AT_ONCE) {
+        const int64_t end = n - i < AT_ONCE ? n : i + AT_ONCE;
         for (int64_t j = i; j < end; j++) {
             found |= (line[j] != 0) == truth;
         }
@@ -173,77 +116,21 @@ void LINES(sum)(int64_t n, const void *x, heed_total *total)
 }
 
 #ifndef T_IS_BOOL
-void LINES(cumsum)(int64_t n, const void *x, void *out)
+void LINES(cumsum)(const heed_lines *lines)
 {
-    const T *from = x;
-    T *to = out;
-    TOTAL total = 0;
-    for (int64_t i = 0; i < n; i++) {
-        total += (TOTAL)from[i];
-        to[i] = (T)total;
+    for (int64_t i = 0; i < lines->count; i++) {
+        const T *x = IN(lines, 0, i);
+        T *out = OUT(lines, i);
+        TOTAL total = 0;
+        for (int64_t j = 0; j < lines->n; j++) {
+            total += (TOTAL)x[j];
+            out[j] = (T)total;
+        }
     }
 }
 #endif
 
 #if defined T_IS_F32 || defined T_IS_F64
-/* ---- exponentials ---- */
-
-FOLD(double, sum_of_exps, (int64_t n, const T *line, T shift), 0, all + (double)exp(x - shift),
-     all + x)
-
-void LINES(softmax)(int64_t n, const void *x, void *out)
-{
-    const T *from = x;
-    T *to = out;
-    const T max = largest(n, from); /* NaN comes back through exp */
-    for (int64_t i = 0; i < n; i++) {
-        to[i] = exp(from[i] - max);
-    }
-    const T total = (T)sum(n, to), inverse = 1 / total;
-    for (int64_t i = 0; i < n; i++) {
-        const T y = to[i] * inverse; /* and one step of Newton's, which is as good as a division */
-        to[i] = y + (to[i] - y * total) * inverse;
-    }
-}
-
-/* Zeros for a line of nothing but -inf. */
-void LINES(safe_softmax)(int64_t n, const void *x, void *out)
-{
-    const T *from = x;
-    T *to = out;
-    int64_t blocked = 0;
-    while (blocked < n && from[blocked] == -(T)INFINITY) {
-        blocked++;
-    }
-    if (blocked < n) {
-        LINES(softmax)(n, x, out);
-        return;
-    }
-    for (int64_t i = 0; i < n; i++) {
-        to[i] = 0;
-    }
-}
-
-void LINES(log_softmax)(int64_t n, const void *x, void *out)
-{
-    const T *from = x;
-    T *to = out;
-    const T max = largest(n, from);
-    const T shift = log((T)sum_of_exps(n, from, max));
-    for (int64_t i = 0; i < n; i++) {
-        to[i] = from[i] - max - shift;
-    }
-}
-
-void LINES(logsumexp)(int64_t n, const void *x, const void *args, void *y)
-{
-    const T *line = x;
-    const T max = largest(n, line);
-    const T shift = isinf(max) ? 0 : max; /* inf - inf would be NaN */
-    (void)args;
-    *(T *)y = (T)((log)(sum_of_exps(n, line, shift)) + (double)shift);
-}
-
 /* ---- distances: in double, so that squares of f32 neither overflow nor vanish ---- */
 
 FOLD(double, sum_of_squares, (int64_t n, const T *line, double at), 0,

@@ -2,7 +2,10 @@
 #include <string.h>
 
 #include "tensor/alloc.h"
+#include "tensor/parallel.h"
 #include "tensor/walk.h"
+
+enum { GRAIN_OF_LINES = 16384 }; /* so many elements are worth a thread */
 
 /* ---- sums ---- */
 
@@ -151,44 +154,108 @@ heed_status heed_fold(heed_fold_kernel *kernel, const void *args, heed_dtype as,
 
 /* ---- lines ---- */
 
-heed_status heed_map_lines(heed_line_kernel *kernel, const heed_tensor *x, int dim,
-                           heed_tensor *out)
+/* Lines to be mapped: the walk passes the first element of each, in every operand; the last is the result. */
+typedef struct mapping {
+    heed_line_kernel *kernel;
+    heed_dtype dtype;
+    int64_t n;
+    int count; /* of inputs */
+    walk w;
+} mapping;
+
+/* Maps lines that lie `ahead` of where the walk stands. */
+static void map_run(const mapping *m, const walk *w, int64_t ahead, int64_t count)
 {
-    const int64_t n = x->ndim > 0 ? x->shape[dim] : 1;
-    const int64_t from_step = x->ndim > 0 ? x->strides[dim] : 1;
-    const int64_t to_step = x->ndim > 0 ? out->strides[dim] : 1;
-    const size_t size = heed_dtype_size(out->dtype), line_size = (size_t)n * size;
-    int64_t shape[HEED_MAX_DIMS];
-    memcpy(shape, x->shape, sizeof *shape * x->ndim);
-    if (x->ndim > 0) {
-        shape[dim] = n > 0; /* the other dims are walked, line by line */
+    const int64_t size = (int64_t)heed_dtype_size(m->dtype);
+    heed_lines lines = {.count = count, .n = m->n};
+    for (int k = 0; k < m->count; k++) {
+        lines.in[k] = w->lane[k].at + ahead * run_stride(w, k);
+        lines.step[k] = run_stride(w, k) / size;
     }
-    walk w = {0};
-    heed_walk_lane(&w, x->data, x->strides, x->dtype, x->ndim);
-    heed_walk_lane(&w, out->data, out->strides, out->dtype, x->ndim);
-    if (!heed_walk_begin(&w, x->ndim, shape)) {
-        return HEED_OK;
+    lines.out = w->lane[m->count].at + ahead * run_stride(w, m->count);
+    lines.out_step = run_stride(w, m->count) / size;
+    m->kernel(&lines);
+}
+
+/* From the first run of a walk to another. */
+static void step_to(walk *w, int64_t run)
+{
+    for (int i = w->ndim - 2; i >= 0; i--) {
+        w->index[i] = run % w->size[i];
+        run /= w->size[i];
+        for (int k = 0; k < w->lanes; k++) {
+            w->lane[k].at += w->index[i] * w->lane[k].stride[i];
+        }
     }
-    const bool gathers = from_step != 1 || x->dtype != out->dtype, scatters = to_step != 1;
-    char *room = gathers || scatters ? heed_alloc(2 * line_size) : NULL;
-    if (room == NULL && (gathers || scatters)) {
-        return heed_self.error;
+}
+
+static void map_some(void *context, int64_t first, int64_t end)
+{
+    const mapping *m = context;
+    walk w = m->w;
+    const int64_t length = run_length(&w);
+    int64_t ahead = first % length;
+    step_to(&w, first / length);
+    while (first < end) {
+        const int64_t left = length - ahead, count = end - first < left ? end - first : left;
+        map_run(m, &w, ahead, count);
+        first += count;
+        ahead = 0;
+        heed_walk_next(&w);
     }
-    const heed_kernels *kernels = heed_kernels_for(out->dtype);
+}
+
+/* One line after the other, for lines that do not lie ready: room holds one of each operand. */
+static void map_gathered(const mapping *m, heed_tensor *const *in, const int64_t *steps, char *room)
+{
+    const int64_t line_size = m->n * (int64_t)heed_dtype_size(m->dtype);
+    const heed_kernels *kernels = heed_kernels_for(m->dtype);
+    heed_lines lines = {.count = 1, .n = m->n, .out = room + m->count * line_size};
+    walk w = m->w;
     do {
         for (int64_t i = 0; i < run_length(&w); i++) {
-            const char *from = w.lane[0].at + i * run_stride(&w, 0);
-            char *to = w.lane[1].at + i * run_stride(&w, 1);
-            if (gathers) {
-                kernels->gather[x->dtype](n, from, from_step, room);
-                from = room;
+            for (int k = 0; k < m->count; k++) {
+                char *line = room + k * line_size;
+                kernels->gather[in[k]->dtype](m->n, w.lane[k].at + i * run_stride(&w, k), steps[k],
+                                              line);
+                lines.in[k] = line;
             }
-            kernel(n, from, scatters ? room + line_size : to);
-            if (scatters) {
-                kernels->scatter(n, room + line_size, to, to_step);
-            }
+            m->kernel(&lines);
+            kernels->scatter(m->n, lines.out, w.lane[m->count].at + i * run_stride(&w, m->count),
+                             steps[m->count]);
         }
     } while (heed_walk_next(&w));
-    heed_free(room, 2 * line_size);
-    return HEED_OK;
+}
+
+heed_status heed_map_lines(heed_line_kernel *kernel, heed_tensor *const *in, int count, int dim,
+                           heed_tensor *out)
+{
+    const int ndim = out->ndim;
+    mapping m = {kernel, out->dtype, ndim > 0 ? out->shape[dim] : 1, count, {0}};
+    int64_t shape[HEED_MAX_DIMS], steps[3];
+    bool ready = true;
+    for (int k = 0; k <= count; k++) {
+        const heed_tensor *t = k < count ? in[k] : out;
+        steps[k] = ndim > 0 ? t->strides[dim] : 1;
+        ready = ready && t->dtype == m.dtype && (steps[k] == 1 || m.n == 1);
+        heed_walk_lane(&m.w, t->data, t->strides, t->dtype, ndim);
+    }
+    memcpy(shape, out->shape, sizeof *shape * ndim);
+    if (ndim > 0) {
+        shape[dim] = m.n > 0; /* the other dims are walked, line by line */
+    }
+    if (!heed_walk_begin(&m.w, ndim, shape)) {
+        return HEED_OK;
+    }
+    if (ready) {
+        heed_parallel_for(out->numel / m.n, GRAIN_OF_LINES / m.n + 1, map_some, &m);
+        return HEED_OK;
+    }
+    const size_t room_size = (size_t)(count + 1) * (size_t)m.n * heed_dtype_size(m.dtype);
+    char *room = heed_alloc(room_size);
+    if (room != NULL) {
+        map_gathered(&m, in, steps, room);
+        heed_free(room, room_size);
+    }
+    return room != NULL ? HEED_OK : heed_self.error;
 }
