@@ -84,6 +84,23 @@ typedef struct heed_normalization {
     bool centred;
 } heed_normalization;
 
+/* What all elements of a step of Adam have in common:
+ *
+ *   d = g + decay p;  m = m + new1 (d - m);  v = beta2 v + new2 d^2
+ *   p = shrink p - size m / (sqrt(v) correction + eps) */
+typedef struct heed_adam_terms {
+    double decay, new1, new2, beta2, shrink, size, correction, eps;
+} heed_adam_terms;
+
+/* to[r, c] = from[r, c], cast: elements of `to` lie side by side in a row, the other strides are in elements. */
+typedef struct heed_plane {
+    int64_t rows, columns;
+    const void *from;
+    int64_t from_row, from_column;
+    void *to;
+    int64_t to_row;
+} heed_plane;
+
 /* All kernels of one dtype. NULL where an operation does not exist for it. */
 typedef struct heed_kernels {
     struct {
@@ -94,6 +111,7 @@ typedef struct heed_kernels {
 
     /* n elements of another dtype, `stride` apart, cast; and elements to places `stride` apart */
     void (*gather[HEED_DTYPES])(int64_t n, const void *from, int64_t stride, void *to);
+    void (*gather_rows[HEED_DTYPES])(const heed_plane *plane);
     void (*scatter)(int64_t n, const void *from, void *to, int64_t stride);
     void (*add_into)(int64_t n, const void *x, void *y); /* y += x */
 
@@ -125,7 +143,7 @@ typedef struct heed_kernels {
         const heed_normalization *call);              /* dx, dweight, dbias; no bias, no y */
     void (*scale)(int64_t n, void *x, double factor); /* x *= factor */
     void (*sgd)(int64_t n, void *p, const void *g, void *momentum, const heed_sgd_step *step);
-    void (*adam)(int64_t n, void *p, const void *g, void *m, void *v, const heed_adam_step *step);
+    void (*adam)(int64_t n, void *p, const void *g, void *m, void *v, const heed_adam_terms *terms);
 } heed_kernels;
 
 /* ---- choosing (isa.c) ---- */

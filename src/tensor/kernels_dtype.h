@@ -1,5 +1,4 @@
-/* What one compilation of kernels.c, lines.c, exponentials.c, attention.c, gemm.c and normalize.c works on: the
- * element type T (internal). */
+/* What one compilation of a file of kernels works on: the element type T (internal). */
 #ifndef HEED_TENSOR_KERNELS_DTYPE_H
 #define HEED_TENSOR_KERNELS_DTYPE_H
 
@@ -60,6 +59,11 @@ void LINES(sum)(int64_t n, const void *x, heed_total *total);
 /* Line i of an operand of lines. */
 #define IN(lines, k, i) ((const T *)(lines)->in[k] + (i) * (lines)->step[k])
 #define OUT(lines, i)   ((T *)(lines)->out + (i) * (lines)->out_step)
+
+/* Those of optimise.c. */
+void LINES(scale)(int64_t n, void *x, double factor);
+void LINES(sgd)(int64_t n, void *p, const void *g, void *momentum, const heed_sgd_step *step);
+void LINES(adam)(int64_t n, void *p, const void *g, void *m, void *v, const heed_adam_terms *terms);
 
 /* Those of attention.c. */
 void LINES(attend)(const heed_attention *call, int64_t block);
