@@ -102,31 +102,45 @@ static void multiply_matrices(void *context, int64_t first, int64_t end)
     }
 }
 
-/* Multiplications that are worth a thread, and so many that one product is shared better than several. */
-enum { GRAIN = 1 << 20, MUCH = 1 << 24 };
+/* Multiplications: below LITTLE a product needs no room, and a batch no threads; above MUCH one product keeps
+ * all threads busy. */
+enum { LITTLE = 1 << 18, GRAIN = 1 << 20, MUCH = 1 << 24 };
 
-static heed_status multiply_all(batch *w)
+static double cost_of(const heed_gemm *product)
 {
-    const double cost = (double)w->first.m * (double)w->first.n * (double)w->first.k;
-    if (w->count == 1 && cost < GRAIN) {
-        w->kernels->gemm(&w->first);
-        return HEED_OK;
-    }
-    if ((double)w->count * cost < GRAIN) {
-        multiply_matrices(w, 0, w->count);
-        return HEED_OK;
-    }
-    const int64_t room = w->kernels->gemm_room(&w->first);
-    if (room == 0 && cost < MUCH) {
-        heed_parallel_for(w->count, (int64_t)(GRAIN / (cost + 1)) + 1, multiply_matrices, w);
-        return HEED_OK;
-    }
+    return (double)product->m * (double)product->n * (double)product->k;
+}
+
+static heed_status multiply_one_by_one(batch *w, int64_t room)
+{
     if (room > 0 && (w->first.room = heed_alloc((size_t)room)) == NULL) {
         return heed_error_pending();
     }
     multiply_matrices(w, 0, w->count);
     heed_free(w->first.room, (size_t)room);
     return HEED_OK;
+}
+
+static heed_status multiply_all(batch *w)
+{
+    const double cost = cost_of(&w->first);
+    if (w->count == 1 && cost < LITTLE) {
+        w->kernels->gemm(&w->first);
+        return HEED_OK;
+    }
+    const int64_t room = cost < LITTLE ? 0 : w->kernels->gemm_room(&w->first);
+    if (room > 0 || cost > MUCH || (double)w->count * cost < 2 * GRAIN) {
+        return multiply_one_by_one(w, room);
+    }
+    heed_parallel_for(w->count, (int64_t)(GRAIN / (cost + 1)) + 1, multiply_matrices, w);
+    return HEED_OK;
+}
+
+/* Of the last dim but some, counted from 1. Over a dim of size 1 nothing steps. */
+static int64_t stride_of(const heed_tensor *t, int from_end)
+{
+    const int dim = t->ndim - from_end;
+    return t->shape[dim] == 1 ? 1 : t->strides[dim];
 }
 
 heed_status heed_multiply(const heed_tensor *a, const heed_tensor *b, const heed_tensor *bias,
@@ -143,10 +157,10 @@ heed_status heed_multiply(const heed_tensor *a, const heed_tensor *b, const heed
                           .k = a->shape[a->ndim - 1],
                           .a = a->data,
                           .b = b->data,
-                          .a_row = a->strides[a->ndim - 2],
-                          .a_col = a->strides[a->ndim - 1],
-                          .b_row = b->strides[b->ndim - 2],
-                          .b_col = b->strides[b->ndim - 1],
+                          .a_row = stride_of(a, 2),
+                          .a_col = stride_of(a, 1),
+                          .b_row = stride_of(b, 2),
+                          .b_col = stride_of(b, 1),
                           .c_row = y->shape[y->ndim - 1],
                           .c = y->data,
                           .bias = bias != NULL ? bias->data : NULL,

@@ -268,10 +268,10 @@ static plan plan_of(const heed_gemm *call, int64_t room)
     if (call->k > KC) {
         p.kc = least(KC, parts_of(parts_of(call->k, parts_of(call->k, KC)), 16) * 16);
     }
-    p.in_place = call->b_col == 1 && call->n >= LANES_OF_T &&
-                 (call->m <= 4 * MR || (!is_far && call->m <= 16 * MR));
-    p.packs_a = (call->a_row != 1 && call->a_col != 1) || (call->a_col != 1 && panels > 2) ||
-                (panels > 4 && call->a_row * size % 2048 == 0) || panels > 8;
+    p.in_place = call->b_col == 1 && call->n >= LANES_OF_T && (call->m <= 4 * MR || !is_far);
+    p.packs_a = (call->a_row != 1 && call->a_col != 1) ||
+                (call->a_col != 1 && panels > 2 && call->a_col * size >= 1024) ||
+                (call->a_col == 1 && panels > 8 && call->a_row * size % 4096 == 0);
     p.room = panels * p.kc * PANEL;
     if (p.in_place) {
         p.room = 0;
@@ -316,46 +316,29 @@ static enum way way_of(const heed_gemm *call)
     return takes_row(call) ? ROW : BLOCKS;
 }
 
-/* Of dims of size 1 the stride is any: one that says that elements are adjacent. */
-static heed_gemm with_strides(const heed_gemm *given)
+int64_t KERNELS_GEMM_ROOM(const heed_gemm *call)
 {
-    heed_gemm call = *given;
-    if (call.k == 1) {
-        call.a_col = 1;
-    } else if (call.m == 1) {
-        call.a_row = 1;
-    }
-    return call;
-}
-
-int64_t KERNELS_GEMM_ROOM(const heed_gemm *given)
-{
-    const heed_gemm call = with_strides(given);
-    if (way_of(&call) != BLOCKS) {
-        return 0;
-    }
-    const int64_t room = plan_of(&call, ROOM).room;
+    const int64_t room = way_of(call) == BLOCKS ? plan_of(call, ROOM).room : 0;
     return room <= OWN_ROOM ? 0 : room * (int64_t)sizeof(T);
 }
 
-void KERNELS_GEMM(const heed_gemm *given)
+void KERNELS_GEMM(const heed_gemm *call)
 {
-    heed_gemm call = with_strides(given);
-    assert(call.bias == NULL || !call.accumulate);
-    switch (way_of(&call)) {
+    assert(call->bias == NULL || !call->accumulate);
+    switch (way_of(call)) {
     case LINE:
-        multiply_line(&call);
+        multiply_line(call);
         break;
     case SMALL_ONE:
 #ifdef T_IS_F32
-        multiply_small(&call);
+        multiply_small(call);
 #endif
         break;
     case ROW:
-        share(parts_of(call.n, STRETCH), (double)(call.k + 1) * STRETCH, PACKING_GRAIN,
-              multiply_row, &call);
+        share(parts_of(call->n, STRETCH), (double)(call->k + 1) * STRETCH, PACKING_GRAIN,
+              multiply_row, (void *)call);
         break;
     case BLOCKS:
-        multiply_blocks(&call);
+        multiply_blocks(call);
     }
 }

@@ -85,6 +85,8 @@ static void pack_rows(const heed_gemm *call, const T *a, int64_t rows, int64_t k
     for (; p < kc; p++) {
         const T *from = a + p * call->a_col;
         if (rows == MR && call->a_row == 1) {
+            __builtin_prefetch(from + 2 * AHEAD * call->a_col);
+            __builtin_prefetch(from + 2 * AHEAD * call->a_col + MR - 1);
             memcpy(to + p * MR, from, MR * sizeof *to);
             continue;
         }

@@ -56,27 +56,28 @@ static void NAME(finish_part)(const TILE *t, int rows, const SUM *sum)
 /* c (rows, vectors) from the sums in registers. All of a row is read before any of it is written: where
  * vectors overlap, both write the same. */
 static inline __attribute__((always_inline)) void NAME(finish)(const int rows, const int vectors,
-                                                               const int64_t step, const TILE *t,
+                                                               const bool add, const bool has_bias,
+                                                               const TILE *t,
                                                                VECTOR (*const sum)[2])
 {
-    RESULTS bias[2] = {0};
-    for (int v = 0; v < vectors && t->bias != NULL; v++) {
+    const int64_t step = t->columns - LANES, c_row = t->c_row;
+    T *c = t->c;
+    RESULTS bias[2] = {0}, old[2] = {0};
+    for (int v = 0; v < vectors && has_bias; v++) {
         memcpy(&bias[v], t->bias + v * step, sizeof *bias);
     }
-    UNROLL for (int i = 0; i < rows; i++)
+    UNROLL for (int i = 0; i < rows; i++, c += c_row)
     {
-        T *c = t->c + i * t->c_row;
-        RESULTS old[2] = {0}, y;
-        for (int v = 0; v < vectors && t->add; v++) {
+        for (int v = 0; v < vectors && add; v++) {
             memcpy(&old[v], c + v * step, sizeof *old);
         }
         for (int v = 0; v < vectors; v++) {
             VECTOR all = sum[i][v];
-            if (t->add) {
+            if (add) {
                 all += __builtin_convertvector(old[v], VECTOR);
             }
-            y = __builtin_convertvector(all, RESULTS);
-            if (t->bias != NULL) {
+            RESULTS y = __builtin_convertvector(all, RESULTS);
+            if (has_bias) {
                 y += bias[v];
             }
             memcpy(c + v * step, &y, sizeof y);
@@ -100,7 +101,12 @@ static inline __attribute__((always_inline)) void NAME(sum_tile)(const int rows,
         VECTOR x[2];
         for (int v = 0; v < vectors; v++) {
             memcpy(&x[v], b + v * step, sizeof *x);
-            __builtin_prefetch(b + ahead + v * step);
+            if (vectors == 2) { /* a single one is of a small b */
+                __builtin_prefetch(b + ahead + v * step);
+            }
+        }
+        if (a_col != 1) {
+            __builtin_prefetch(a[0] + AHEAD * a_col);
         }
         UNROLL for (int i = 0; i < rows; i++)
         {
@@ -113,7 +119,13 @@ static inline __attribute__((always_inline)) void NAME(sum_tile)(const int rows,
         }
     }
     if (t->columns >= LANES) {
-        NAME(finish)(rows, vectors, step, t, sum);
+        if (t->bias != NULL) {
+            NAME(finish)(rows, vectors, t->add, true, t, sum);
+        } else if (t->add) {
+            NAME(finish)(rows, vectors, true, false, t, sum);
+        } else {
+            NAME(finish)(rows, vectors, false, false, t, sum);
+        }
         return;
     }
     SUM part[MR * LANES];

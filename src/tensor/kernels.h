@@ -67,7 +67,8 @@ typedef union heed_total {
 typedef struct heed_gemm {
     int64_t m, n, k;
     const void *a, *b;
-    int64_t a_row, a_col, b_row, b_col, c_row; /* strides in elements; c's columns are adjacent */
+    /* Strides in elements, of a dim of size 1 also 1; c's columns are adjacent. */
+    int64_t a_row, a_col, b_row, b_col, c_row;
     void *c, *room;   /* room: gemm_room bytes to work in, or NULL: smaller blocks */
     const void *bias; /* (n), or NULL; not together with accumulate */
     bool accumulate;
