@@ -88,8 +88,8 @@ static void transpose_tile(const heed_plane *p)
     const int64_t columns = p->columns - p->columns % LANES_OF_T;
     for (int64_t r = 0; r < rows; r += LANES_OF_T) {
         for (int64_t c = 0; c < columns; c += LANES_OF_T) {
-            transpose_block(from + r + c * p->from_column, p->from_column, to + r * p->to_row + c,
-                            p->to_row);
+            transpose_block(from + r + c * p->from_column, p->from_column, LANES_OF_T,
+                            to + r * p->to_row + c, p->to_row);
         }
     }
     for (int64_t r = 0; r < p->rows; r++) {
