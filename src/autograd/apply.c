@@ -182,7 +182,7 @@ static heed_tensor *compute(const heed_call *call, size_t args_size)
     heed_result result; /* its strides are a view's, and left to the rule */
     result.dtype = first->dtype;
     heed_get_shape(first, &result.shape);
-    result.is_view = false;
+    result.is_view = result.is_strided = false;
     result.offset = 0;
     heed_status status = call->op->rule != NULL ? call->op->rule(call, &result) : HEED_OK;
     if (status == HEED_OK && !result.is_view && call->op->forward == NULL) {

@@ -59,8 +59,8 @@ struct heed_op {
      * the first input. NULL: takes anything, and gives that. */
     heed_status (*rule)(const heed_call *call, heed_result *result);
 
-    /* Computes y, which is contiguous unless the rule says otherwise. Runs without grad mode in a scope of its own. NULL: the
-     * result is always a view. Not called for results that are views. */
+    /* Computes y, which is contiguous unless the rule says otherwise. Runs without grad mode in a scope
+     * of its own. NULL: the result is always a view. Not called for results that are views. */
     heed_status (*forward)(const heed_call *call, heed_tensor *y);
 
     /* Sets the gradients, in Heed operations, so that they can be differentiated again. NULL: the

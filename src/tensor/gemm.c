@@ -325,6 +325,9 @@ int64_t KERNELS_GEMM_ROOM(const heed_gemm *call)
 void KERNELS_GEMM(const heed_gemm *call)
 {
     assert(call->bias == NULL || !call->accumulate);
+    if (call->m == 0 || call->n == 0) {
+        return;
+    }
     switch (way_of(call)) {
     case LINE:
         multiply_line(call);
