@@ -113,7 +113,7 @@ static heed_attention head_of(const heads *all, int64_t head)
 /* Blocks small enough for causal ones to skip much, and for the scores of one to stay in the cache. */
 static void choose_blocks(heed_attention *call, size_t size, bool is_gradient)
 {
-    enum { CACHE = 1 << 19, TILE = 256 };
+    enum { CACHE = 1 << 21, TILE = 256 };
     const int64_t all = heed_attention_width(call->keys);
     call->columns = all < TILE ? all : TILE;
     call->rows = call->queries <= 128 ? 32 : 64;
