@@ -9,10 +9,10 @@ static const struct sizes {
     int64_t queries, keys, features, values;
 } sizes[] = {{1, 1, 1, 1},    {2, 3, 4, 5},      {31, 31, 8, 8},    {32, 32, 8, 8},
              {33, 33, 8, 8},  {64, 64, 32, 32},  {65, 65, 16, 17},  {40, 64, 5, 3},
-             {64, 40, 3, 5},  {7, 127, 8, 8},    {7, 128, 8, 8},    {7, 129, 8, 8},
+             {64, 40, 3, 5},  {7, 255, 8, 8},    {7, 256, 8, 8},    {7, 257, 8, 8},
              {129, 5, 8, 8},  {130, 300, 33, 9}, {300, 130, 9, 33}, {200, 200, 64, 64},
-             {70, 257, 1, 1}, {0, 3, 2, 2},      {3, 0, 2, 2},      {3, 4, 0, 2},
-             {3, 4, 2, 0},    {5, 140, 2, 0},    {140, 140, 0, 3}};
+             {70, 600, 1, 1}, {0, 3, 2, 2},      {3, 0, 2, 2},      {3, 4, 0, 2},
+             {3, 4, 2, 0},    {5, 300, 2, 0},    {300, 300, 0, 3}};
 enum { SIZES = sizeof sizes / sizeof *sizes, BATCH = 2, HEADS = 3 };
 
 /* q, k and v of heads: (B, H, T, d), views as a model has them, or dense, or with gaps. */
@@ -141,12 +141,12 @@ END_TEST
 /* All scores of a query are NaN, or -inf in one tile and not in the next. */
 START_TEST(tiles_without_a_score)
 {
-    const struct sizes s = {3, 300, 4, 4};
+    const struct sizes s = {3, 600, 4, 4};
     heed_tensor *in[3];
     make_inputs(&s, HEED_F32, 1, in);
-    heed_tensor *mask = heed_zeros(HEED_SHAPE(3, 300), HEED_F32);
-    heed_fill_into(heed_narrow(heed_narrow(mask, 0, 0, 1), 1, 0, 200), -HUGE_VAL);
-    heed_fill_into(heed_narrow(heed_narrow(mask, 0, 1, 1), 1, 128, 172), -HUGE_VAL);
+    heed_tensor *mask = heed_zeros(HEED_SHAPE(3, 600), HEED_F32);
+    heed_fill_into(heed_narrow(heed_narrow(mask, 0, 0, 1), 1, 0, 400), -HUGE_VAL);
+    heed_fill_into(heed_narrow(heed_narrow(mask, 0, 1, 1), 1, 256, 344), -HUGE_VAL);
     heed_fill_into(heed_narrow(mask, 0, 2, 1), _i == 0 ? -HUGE_VAL : (double)NAN);
     expect_definition(in, mask, false);
 }

@@ -113,8 +113,9 @@ static heed_attention head_of(const heads *all, int64_t head)
 /* Blocks small enough for causal ones to skip much, and for the scores of one to stay in the cache. */
 static void choose_blocks(heed_attention *call, size_t size, bool is_gradient)
 {
-    enum { CACHE = 1 << 19 };
-    call->columns = call->keys <= 64 ? 64 : 128;
+    enum { CACHE = 1 << 21, TILE = 256 };
+    const int64_t all = heed_attention_width(call->keys);
+    call->columns = all < TILE ? all : TILE;
     call->rows = call->queries <= 128 ? 32 : 64;
     while (is_gradient && call->rows > 16 && 2 * call->rows * call->keys > CACHE / (int64_t)size) {
         call->rows /= 2;

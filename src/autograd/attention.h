@@ -23,6 +23,11 @@ HEED_BEGIN_DECLS
  * A query that may see no key, by a bool mask or by -inf in a float one, gives zeros, and nothing is
  * learned from it: zero gradients, never NaN. Without keys (S is 0) all are such.
  *
+ * Without dropout, without weights asked for and with batch dims that are equal, it goes through the scores in
+ * tiles (Dao et al., 2022) and keeps none of them: memory grows with L + S, not with L S. Differentiated twice,
+ * or by a float mask, they are made. y lies in memory as q does, so that heads which are a view of (..., L, H E)
+ * give a y of which heed_transpose and heed_flatten make (..., L, H Ev) without a copy, as in torch.
+ *
  * dropout_p is applied whenever it is above 0: pass 0 outside of training. scale 0 is torch's default,
  * 1 / sqrt(E); it may be negative. For torch's enable_gqa: heed_repeat_interleave_dim(k, times, -3), and
  * the same of v.

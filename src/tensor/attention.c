@@ -20,29 +20,13 @@
 #include <string.h>
 
 #include "tensor/attention.h"
-#include "tensor/kernels_dtype.h"
+#include "tensor/folds.h"
 #include "tensor/kernels_math.h"
 
 #ifdef T_IS_F32
-#define EXP(x) exp_f32(x)
-#else
-#define EXP(x) exp(x)
+#define exp(x) exp_f32(x)
 #endif
 #define LOWEST (-(T)INFINITY)
-
-/* LANES: sums that stand side by side; rows of scores are filled up to multiples of it. */
-#if defined __AVX512F__
-enum { LANES = 128 / sizeof(T) };
-#elif defined __AVX__
-enum { LANES = 64 / sizeof(T) };
-#else
-enum { LANES = 32 / sizeof(T) };
-#endif
-
-static int64_t filled_up(int64_t columns)
-{
-    return (columns + LANES - 1) / LANES * LANES;
-}
 
 static T *row_of(const heed_matrix *m, int64_t i)
 {
@@ -67,7 +51,9 @@ static void multiply(int64_t m, int64_t n, int64_t k, heed_matrix a, heed_matrix
                                .c = c.data,
                                .c_row = c.row,
                                .accumulate = add};
-    KERNELS_GEMM(&product);
+    if (m > 0 && n > 0) {
+        KERNELS_GEMM(&product);
+    }
 }
 
 static heed_matrix transposed(heed_matrix m)
@@ -82,110 +68,55 @@ static heed_matrix from_row(heed_matrix m, int64_t i)
 
 /* ---- rows ---- */
 
-static T largest(int64_t n, const T *s)
+FOLD(T, largest, LINE, LOWEST, x > all ? x : all, x > all ? x : all)
+#ifdef T_IS_F64
+FOLD(TOTAL, sum, LINE, 0, all + x, all + x)
+#else
+SUM_OF(sum, LINE, READ_X, x)
+#endif
+SUM_OF(sum_of_products, (int64_t n, const T *line, const T *other), READ_XY, x *y)
+
+static void exps(int64_t n, T *x, T shift)
 {
-    T part[LANES];
-    for (int j = 0; j < LANES; j++) {
-        part[j] = s[j];
+    for (int64_t i = 0; i < n; i++) {
+        x[i] = exp(x[i] - shift);
     }
-    for (int64_t i = LANES; i < n; i += LANES) {
-        for (int j = 0; j < LANES; j++) {
-            part[j] = s[i + j] > part[j] ? s[i + j] : part[j];
-        }
-    }
-    T max = LOWEST; /* NaN is passed over: it comes back through exp */
-    for (int j = 0; j < LANES; j++) {
-        max = part[j] > max ? part[j] : max;
-    }
-    return max;
 }
 
-/* s = exp(s - max), and the sum of that. */
-static TOTAL exponentiate(int64_t n, T *s, T max)
-{
-    T part[LANES] = {0};
-    for (int64_t i = 0; i < n; i += LANES) {
-        for (int j = 0; j < LANES; j++) {
-            s[i + j] = EXP(s[i + j] - max);
-            part[j] += s[i + j];
-        }
-    }
-    TOTAL sum = 0;
-    for (int j = 0; j < LANES; j++) {
-        sum += (TOTAL)part[j];
-    }
-    return sum;
-}
-
-static void scale_row(int64_t n, T *x, T factor)
+static void scale(int64_t n, T *x, T factor)
 {
     for (int64_t i = 0; i < n; i++) {
         x[i] *= factor;
     }
 }
 
-static void divide_row(int64_t n, T *x, TOTAL by)
+/* Of finite numbers, as softmax does. A query that may look at nothing has weights of 0, and keeps them. */
+static void divide(int64_t n, T *x, T total)
 {
-    const T divisor = (T)by;
+    const T inverse = total != 0 ? 1 / total : 0;
     for (int64_t i = 0; i < n; i++) {
-        x[i] /= divisor;
+        const T y = x[i] * inverse;
+        x[i] = y + (x[i] - y * total) * inverse;
     }
 }
 
-/* One row of a tile becomes its weights, as yet to be divided by *total; the return is by what the sums that
- * were made before are to be multiplied. */
-static T soften(int64_t n, T *s, T *max, TOTAL *total)
-{
-    const T here = largest(n, s), new_max = here > *max ? here : *max;
-    if (new_max == LOWEST) { /* nothing but -inf, whose weight is 0, and NaN */
-        for (int64_t i = 0; i < n; i++) {
-            s[i] = s[i] == LOWEST ? 0 : s[i];
-            *total += (TOTAL)s[i];
-        }
-        return 1;
-    }
-    const T factor = new_max > *max ? EXP(*max - new_max) : 1;
-    *total = *total * (TOTAL)factor + exponentiate(n, s, new_max);
-    *max = new_max;
-    return factor;
-}
-
-static T dot(int64_t n, const T *a, const T *b)
-{
-    T part[LANES] = {0}, sum = 0;
-    int64_t i = 0;
-    for (; i + LANES <= n; i += LANES) {
-        for (int j = 0; j < LANES; j++) {
-            part[j] += a[i + j] * b[i + j];
-        }
-    }
-    for (; i < n; i++) {
-        sum += a[i] * b[i];
-    }
-    for (int j = 0; j < LANES; j++) {
-        sum += part[j];
-    }
-    return sum;
-}
-
+/* Is none of these rows' elements NaN or infinite? Only such a one is not 0 when multiplied by 0. */
 static bool is_finite(const heed_matrix *m, int64_t first, int64_t end, int64_t columns)
 {
-    bool finite = true;
-    for (int64_t i = first; i < end && finite; i++) {
-        const T *x = row_of(m, i);
-        int others = 0;
-        if (m->col == 1) {
-            for (int64_t j = 0; j < columns; j++) {
-                others |= x[j] - x[j] != 0;
-            }
-        } else {
-            for (int64_t j = 0; j < columns; j++) {
-                others |= x[j * m->col] - x[j * m->col] != 0;
-            }
+    vector all = {0};
+    T rest = 0;
+    int64_t j = 0;
+    for (; m->col == 1 && j + WIDTH <= columns; j += WIDTH) {
+        for (int64_t i = first; i < end; i++) {
+            all += load(row_of(m, i) + j) * 0;
         }
-        finite = others == 0;
     }
-    return finite;
+    for (; j < columns; j++) {
+        for (int64_t i = first; i < end; i++) {
+            rest += row_of(m, i)[j * m->col] * 0;
+        }
+    }
+    return sum_of_vector(all) + rest == 0;
 }
 
 /* ---- a block of queries ---- */
@@ -193,29 +124,39 @@ static bool is_finite(const heed_matrix *m, int64_t first, int64_t end, int64_t 
 typedef struct block {
     int64_t first, rows, end; /* queries; and the keys that they see are before this one */
     heed_matrix q, s;         /* scaled q, (rows, E); scores, then weights */
-    TOTAL *total;             /* (rows), for tiles: the sum of the weights so far */
-    T *max;                   /* (rows), and the largest score so far */
+    TOTAL *total;             /* (rows): the sum of the weights so far */
+    T *max, *factor; /* (rows): the largest score so far; what a larger one made of the sum */
 } block;
+
+static void scale_queries(const heed_attention *call, const block *b)
+{
+    for (int64_t i = 0; i < b->rows; i++) {
+        const T *from = row_of(&call->q, b->first + i), factor = (T)call->scale;
+        T *to = row_of(&b->q, i);
+        if (call->q.col == 1) {
+            for (int64_t j = 0; j < call->features; j++) {
+                to[j] = from[j] * factor;
+            }
+        } else {
+            for (int64_t j = 0; j < call->features; j++) {
+                to[j] = from[j * call->q.col] * factor;
+            }
+        }
+    }
+}
 
 /* Shares the room out, scales the queries and finds out how far they see; `width`: room for so many scores. */
 static block begin_block(const heed_attention *call, int64_t index, int64_t width, bool is_gradient)
 {
-    const int64_t first = index * call->rows, left = call->queries - first;
-    block b = {.first = first, .rows = left < call->rows ? left : call->rows, .end = call->keys};
+    const int64_t first = index * call->rows, left = call->queries - first, keys = call->keys;
+    block b = {.first = first, .rows = left < call->rows ? left : call->rows, .end = keys};
     b.total = call->room;
     b.max = (T *)(b.total + call->rows);
-    b.q = (heed_matrix){b.max + call->rows, call->features, 1};
+    b.factor = b.max + call->rows;
+    b.q = (heed_matrix){b.factor + call->rows, call->features, 1};
     b.s = (heed_matrix){row_of(&b.q, call->rows), width, 1};
-    for (int64_t i = 0; i < b.rows; i++) {
-        const T *from = row_of(&call->q, first + i);
-        T *to = row_of(&b.q, i);
-        for (int64_t j = 0; j < call->features; j++) {
-            to[j] = from[j * call->q.col] * (T)call->scale;
-        }
-        b.max[i] = LOWEST;
-        b.total[i] = 0;
-    }
-    const int64_t end = first + b.rows, keys = call->keys;
+    scale_queries(call, &b);
+    const int64_t end = first + b.rows;
     if (call->is_causal && end < keys && is_finite(&call->v, end, keys, call->values) &&
         (!is_gradient || (is_finite(&call->k, end, keys, call->features) &&
                           is_finite(&b.q, 0, b.rows, call->features) &&
@@ -225,21 +166,18 @@ static block begin_block(const heed_attention *call, int64_t index, int64_t widt
     return b;
 }
 
-/* Puts `value` where query i may not look, in a row for the keys from j0 on, and behind its end. */
+/* Puts `value` where query i may not look, in a row for the keys from j0 on. */
 static void block_row(const heed_attention *call, int64_t i, int64_t j0, int64_t columns, T *row,
                       T value)
 {
-    int64_t seen = columns;
-    if (call->is_causal && i + 1 - j0 < columns) {
-        seen = i + 1 > j0 ? i + 1 - j0 : 0;
-    }
+    const int64_t seen = call->is_causal && i + 1 > j0 ? i + 1 - j0 : 0;
     if (call->keep.data != NULL) {
         const bool *keep = (const bool *)call->keep.data + i * call->keep.row + j0 * call->keep.col;
-        for (int64_t j = 0; j < seen; j++) {
+        for (int64_t j = 0; j < columns; j++) {
             row[j] = keep[j * call->keep.col] ? row[j] : value;
         }
     }
-    for (int64_t j = seen; j < filled_up(columns); j++) {
+    for (int64_t j = seen; call->is_causal && j < columns; j++) {
         row[j] = value;
     }
 }
@@ -261,35 +199,65 @@ static void find_scores(const heed_attention *call, const block *b, int64_t j0, 
     }
 }
 
-/* Scores become weights, where they are those of all keys. */
-static void find_weights(const block *b, int64_t columns)
+/* Scores become weights, exp(s - max), whose sum is added to the total. Where the largest score so far grows,
+ * all that was summed before must be multiplied by exp(old max - new max): a block begins with -inf, and 0.
+ * NaN is passed over by the largest, and comes back through exp. */
+static void weigh(const block *b, int64_t columns)
 {
-    const heed_lines rows = {.count = b->rows,
-                             .n = filled_up(columns),
-                             .in = {b->s.data},
-                             .step = {b->s.row},
-                             .out = b->s.data,
-                             .out_step = b->s.row};
-    LINES(safe_softmax)(&rows);
+    for (int64_t i = 0; i < b->rows; i++) {
+        const T here = largest(columns, row_of(&b->s, i)), before = b->max[i];
+        b->max[i] = here > before ? here : before;
+        b->factor[i] = here > before ? before - here : 0;
+    }
+    exps(b->rows, b->factor, 0);
+    for (int64_t i = 0; i < b->rows;
+         i++) { /* nothing but -inf: exp(-inf - 0), and not exp(inf - inf) */
+        exps(columns, row_of(&b->s, i), b->max[i] == LOWEST ? 0 : b->max[i]);
+    }
+    for (int64_t i = 0; i < b->rows; i++) {
+        b->total[i] = b->total[i] * (TOTAL)b->factor[i] + sum(columns, row_of(&b->s, i));
+    }
+}
+
+static void begin_sums(const block *b)
+{
+    for (int64_t i = 0; i < b->rows; i++) {
+        b->max[i] = LOWEST;
+        b->total[i] = 0;
+    }
+}
+
+/* All weights of a block, where there is room for them. */
+static void find_weights(const heed_attention *call, const block *b)
+{
+    begin_sums(b);
+    find_scores(call, b, 0, b->end);
+    weigh(b, b->end);
+    for (int64_t i = 0; i < b->rows; i++) {
+        divide(b->end, row_of(&b->s, i), (T)b->total[i]);
+    }
 }
 
 /* y of a block whose keys are more than one tile. */
 static void attend_in_tiles(const heed_attention *call, const block *b, heed_matrix y)
 {
+    begin_sums(b);
     for (int64_t j0 = 0; j0 < b->end; j0 += call->columns) {
         const int64_t left = b->end - j0, columns = left < call->columns ? left : call->columns;
         find_scores(call, b, j0, columns);
-        for (int64_t i = 0; i < b->rows; i++) {
-            const T factor = soften(filled_up(columns), row_of(&b->s, i), b->max + i, b->total + i);
-            if (j0 > 0 && factor != 1) {
-                scale_row(call->values, row_of(&y, i), factor);
+        weigh(b, columns);
+        for (int64_t i = 0; i < b->rows && j0 > 0; i++) {
+            if (b->factor[i] != 1) {
+                scale(call->values, row_of(&y, i), b->factor[i]);
             }
         }
         multiply(b->rows, call->values, columns, b->s, from_row(call->v, j0), y, j0 > 0);
     }
     for (int64_t i = 0; i < b->rows; i++) {
-        if (b->total[i] != 0) { /* else there is nothing that the query may look at */
-            divide_row(call->values, row_of(&y, i), b->total[i]);
+        const T total = (T)b->total[i];
+        T *mean = row_of(&y, i);
+        for (int64_t j = 0; j < call->values && total != 0; j++) {
+            mean[j] /= total;
         }
     }
 }
@@ -302,16 +270,15 @@ void LINES(attend)(const heed_attention *call, int64_t index)
         attend_in_tiles(call, &b, y);
         return;
     }
-    find_scores(call, &b, 0, b.end);
-    find_weights(&b, b.end);
+    find_weights(call, &b);
     multiply(b.rows, call->values, b.end, b.s, call->v, y, false);
 }
 
 /* ---- gradients ---- */
 
-static void clear_rows(const heed_matrix *m, int64_t first, int64_t end, int64_t columns)
+static void clear_rows(const heed_matrix *m, int64_t rows, int64_t columns)
 {
-    for (int64_t i = first; i < end; i++) {
+    for (int64_t i = 0; i < rows; i++) {
         memset(row_of(m, i), 0, (size_t)columns * sizeof(T));
     }
 }
@@ -319,26 +286,17 @@ static void clear_rows(const heed_matrix *m, int64_t first, int64_t end, int64_t
 /* ds = p (g v^T - its mean under p), over g v^T. */
 static void find_score_gradients(const heed_attention *call, const block *b, heed_matrix ds)
 {
+    T *mean = b->max; /* which has been read */
+    for (int64_t i = 0; i < b->rows; i++) {
+        mean[i] = (T)sum_of_products(b->end, row_of(&b->s, i), row_of(&ds, i));
+    }
     for (int64_t i = 0; i < b->rows; i++) {
         const T *p = row_of(&b->s, i);
         T *d = row_of(&ds, i);
-        const T mean = dot(b->end, p, d);
         for (int64_t j = 0; j < b->end; j++) {
-            d[j] = p[j] * (d[j] - mean);
+            d[j] = p[j] * (d[j] - mean[i]);
         }
         block_row(call, b->first + i, 0, b->end, d, 0);
-    }
-}
-
-/* A row of NaN has that weight for what is blocked, too. */
-static void find_all_weights(const heed_attention *call, block *b)
-{
-    find_scores(call, b, 0, b->end);
-    find_weights(b, b->end);
-    if (b->end < call->keys && !is_finite(&b->s, 0, b->rows, b->end)) {
-        b->end = call->keys;
-        find_scores(call, b, 0, b->end);
-        find_weights(b, b->end);
     }
 }
 
@@ -347,22 +305,26 @@ static void add_block(const heed_attention *call, block *b, heed_matrix ds)
 {
     const int64_t rows = b->rows, features = call->features, values = call->values;
     const heed_matrix g = from_row(call->g, b->first), dq = from_row(call->dq, b->first);
-    find_all_weights(call, b);
+    find_weights(call, b);
+    if (b->end < call->keys && !is_finite(&b->s, 0, rows, b->end)) {
+        b->end = call->keys; /* a row of NaN has that weight for what is blocked, too */
+        find_weights(call, b);
+    }
     multiply(rows, b->end, values, g, transposed(call->v), ds, false);
     find_score_gradients(call, b, ds);
     multiply(rows, features, b->end, ds, call->k, dq, false);
     multiply(b->end, features, rows, transposed(ds), b->q, call->dk, true);
     multiply(b->end, values, rows, transposed(b->s), g, call->dv, true);
     for (int64_t i = 0; i < rows; i++) {
-        scale_row(features, row_of(&dq, i), (T)call->scale);
+        scale(features, row_of(&dq, i), (T)call->scale);
     }
 }
 
 void LINES(attend_gradient)(const heed_attention *call)
 {
     const int64_t width = heed_attention_width(call->keys);
-    clear_rows(&call->dk, 0, call->keys, call->features);
-    clear_rows(&call->dv, 0, call->keys, call->values);
+    clear_rows(&call->dk, call->keys, call->features);
+    clear_rows(&call->dv, call->keys, call->values);
     for (int64_t i = 0; i * call->rows < call->queries; i++) {
         block b = begin_block(call, i, width, true);
         add_block(call, &b, (heed_matrix){row_of(&b.s, call->rows), width, 1});

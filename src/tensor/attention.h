@@ -34,11 +34,11 @@ static inline int64_t heed_attention_width(int64_t keys)
 }
 
 /* How many bytes heed_kernels.attend works in, or where is_gradient attend_gradient: of a block the scaled
- * queries, the scores of a tile, or of all keys and their gradients, and two numbers for each row. */
+ * queries, the scores of a tile, or of all keys and their gradients, and three numbers for each row. */
 static inline size_t heed_attention_room(const heed_attention *call, bool is_gradient, size_t size)
 {
     const int64_t wide = is_gradient ? 2 * heed_attention_width(call->keys) : call->columns;
-    return (size_t)call->rows * ((size_t)(wide + call->features + 1) * size + sizeof(double));
+    return (size_t)call->rows * ((size_t)(wide + call->features + 2) * size + sizeof(double));
 }
 
 #endif
