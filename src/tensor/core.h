@@ -52,11 +52,13 @@ static inline size_t heed_element_size(heed_dtype dtype)
 /* ---- making tensors (tensor.c) ---- */
 
 /* heed_tensor_new: a contiguous tensor with memory of its own, elements of any value.
+ * heed_tensor_like: one of t's shape and dtype, which need no checks any more.
  * heed_tensor_view: a tensor on t's storage. `offset` counts elements from t->data.
  * Neither is in a scope yet: the caller holds one reference and one use, and passes them on with
  * heed_join_scope or ends them with heed_unref. `function` names the caller in errors. */
 heed_tensor *heed_tensor_new(const char *function, int ndim, const int64_t *shape,
                              heed_dtype dtype);
+heed_tensor *heed_tensor_like(const heed_tensor *t);
 heed_tensor *heed_tensor_view(const char *function, const heed_tensor *t, int ndim,
                               const int64_t *shape, const int64_t *strides, int64_t offset);
 
