@@ -153,23 +153,22 @@ heed_status heed_end_depth(int depth);
 
 static inline heed_frame heed_frame_begin(bool grad_disabled)
 {
-    heed_thread *self = &heed_self;
-    const heed_frame frame = {++self->depth, self->grad_disabled};
+    heed_self.depth++;
+    const heed_frame frame = {heed_self.depth, heed_self.grad_disabled};
     if (frame.depth < HEED_TRACKED_SCOPES) {
-        self->serials[frame.depth] = ++self->scopes_begun;
+        heed_self.serials[frame.depth] = ++heed_self.scopes_begun;
     }
-    self->grad_disabled = self->grad_disabled || grad_disabled;
+    heed_self.grad_disabled = heed_self.grad_disabled || grad_disabled;
     return frame;
 }
 
 static inline heed_status heed_frame_end(heed_frame frame)
 {
-    heed_thread *self = &heed_self;
-    const heed_tensor *last = self->tensors;
-    self->grad_disabled = frame.grad_disabled;
-    if (self->depth == frame.depth && (last == NULL || last->scope_depth < frame.depth)) {
-        self->depth--;
-        return self->error;
+    const heed_tensor *last = heed_self.tensors;
+    heed_self.grad_disabled = frame.grad_disabled;
+    if (heed_self.depth == frame.depth && (last == NULL || last->scope_depth < frame.depth)) {
+        heed_self.depth--;
+        return heed_self.error;
     }
     return heed_end_depth(frame.depth);
 }
@@ -178,9 +177,8 @@ static inline heed_status heed_frame_end(heed_frame frame)
  * is the last that joined the innermost scope; else the caller gets one of each beside the scope's. */
 static inline void heed_take_from_scope(heed_tensor *t)
 {
-    heed_thread *self = &heed_self;
-    if (self->tensors == t && t->scope_depth == self->depth) {
-        self->tensors = t->next;
+    if (heed_self.tensors == t && t->scope_depth == heed_self.depth) {
+        heed_self.tensors = t->next;
         t->next = NULL;
         t->scope_depth = 0;
     } else {
