@@ -37,16 +37,17 @@ FLAGS_v3 := -mavx2 -mfma -mbmi2
 FLAGS_v4 := $(FLAGS_v3) -mavx512f -mavx512bw -mavx512cd -mavx512dq -mavx512vl
 lower = $(subst F32,f32,$(subst F64,f64,$(subst I64,i64,$(subst BOOL,bool,$(1)))))
 
-KERNELS := $(foreach i,$(ISAS),$(foreach d,$(DTYPES),$(BUILD)/kernels/$(i)/$(d)/kernels.o \
-                                                     $(BUILD)/kernels/$(i)/$(d)/lines.o)) \
-           $(foreach i,$(ISAS),$(foreach d,F32 F64 I64,$(BUILD)/kernels/$(i)/$(d)/gemm.o)) \
-           $(foreach i,$(ISAS),$(foreach d,F32 F64,$(BUILD)/kernels/$(i)/$(d)/normalize.o \
-                                                $(BUILD)/kernels/$(i)/$(d)/exponentials.o))
+# Which files there are of each dtype, of numbers, and of floats alone.
+OF_ALL     := kernels lines
+OF_NUMBERS := gemm
+OF_FLOATS  := attention exponentials normalize optimise
+kernels_of  = $(foreach i,$(ISAS),$(foreach d,$(1),$(foreach f,$(2),$(BUILD)/kernels/$(i)/$(d)/$(f).o)))
+KERNELS    := $(call kernels_of,$(DTYPES),$(OF_ALL)) $(call kernels_of,F32 F64 I64,$(OF_NUMBERS)) \
+              $(call kernels_of,F32 F64,$(OF_FLOATS))
 
 # ---- the library ----
 
-SOURCES := $(filter-out src/tensor/kernels.c src/tensor/lines.c src/tensor/gemm.c src/tensor/normalize.c \
-                         src/tensor/exponentials.c,$(wildcard src/*/*.c))
+SOURCES := $(filter-out $(patsubst %,src/tensor/%.c,$(OF_ALL) $(OF_NUMBERS) $(OF_FLOATS)),$(wildcard src/*/*.c))
 PUBLIC   = $(shell sed -n 's/^\#include "\(.*\)"/\1/p' src/heed.h src/nn/nn.h)
 OBJECTS := $(SOURCES:%.c=$(BUILD)/%.o) $(KERNELS)
 LIBRARY := $(BUILD)/libheed.a
@@ -75,7 +76,7 @@ help:
 	@echo "make deps test     install Check if it is missing, and run every test"
 	@echo "make all           the library and the examples, in $(BUILD)/"
 	@echo "make fuzz-bpe      libFuzzer on byte pairs, for FUZZ_SECONDS=$(FUZZ_SECONDS) (it needs clang)"
-	@echo "make bench         ns per node, us per step of the toy, us per token of a GPT"
+	@echo "make bench         Heed beside PyTorch and others that are there; bench/README.md, also for bench-..."
 	@echo "make test-isas     the tests under each HEED_ISA that this machine has"
 	@echo "make mpi           train_mpi, for several processes or machines; needs mpicc"
 	@echo "make test-cpp      the toy, trained from C++17"
@@ -151,11 +152,14 @@ test: $(BUILD)/test_heed $(EXAMPLES)
 	sh tests/notebooks.sh
 	sh tests/gpt_resume.sh $(BUILD)
 
+# Each with a number of threads of its own: no result may depend on either.
 test-isas: $(BUILD)/test_heed $(EXAMPLES)
-	@for isa in $(ISAS); do \
+	@threads=0; for isa in $(ISAS); do \
+	    threads=$$((threads + 1)); \
 	    if HEED_ISA=$$isa $(BUILD)/test_heed --has-isa; then \
-	        echo "== HEED_ISA=$$isa"; \
-	        export HEED_ISA=$$isa; sh tests/outputs.sh $(BUILD) && sh tests/both_cores.sh $(BUILD)/test_heed || exit 1; \
+	        echo "== HEED_ISA=$$isa HEED_NUM_THREADS=$$threads"; \
+	        export HEED_ISA=$$isa HEED_NUM_THREADS=$$threads; \
+	        sh tests/outputs.sh $(BUILD) && sh tests/both_cores.sh $(BUILD)/test_heed || exit 1; \
 	    else echo "== HEED_ISA=$$isa: this machine has it not"; fi; done
 
 # From C++17 the header is included, and the toy trained.
@@ -183,13 +187,43 @@ fuzz-bpe:
 
 # ---- benchmarks ----
 
-$(BUILD)/bench_%: $(BUILD)/bench/%.o $(LIBRARY)
+# Each program of it has the name bench_...; what they measure, and how: bench/README.md.
+HEED_BENCH    := $(patsubst %.c,$(BUILD)/%.o,$(wildcard bench/heed/*.c)) $(BUILD)/bench/serve.o
+MACHINE_FLAGS  = -O3 -ffp-contract=fast $(foreach f,-march=native -mprefer-vector-width=512,\
+                     $(shell $(CC) $(f) -E -x c /dev/null > /dev/null 2>&1 && echo $(f)))
+
+$(BUILD)/bench_%: $(BUILD)/bench/%.o $(BUILD)/bench/serve.o $(LIBRARY)
 	$(CC) $(CFLAGS_) $^ -o $@ $(LDLIBS_)
 
-.PHONY: bench
-bench: $(BUILD)/bench_spine $(BUILD)/bench_generate
-	$(BUILD)/bench_spine
-	$(BUILD)/bench_generate
+$(BUILD)/bench_heed: $(HEED_BENCH) $(LIBRARY)
+	$(CC) $(CFLAGS_) $^ -o $@ $(LDLIBS_)
+
+$(BUILD)/bench_compare: $(BUILD)/bench/compare.o $(BUILD)/bench/runner.o $(BUILD)/bench/serve.o
+	$(CC) $(CFLAGS_) $^ -o $@ $(LDLIBS_)
+
+$(BUILD)/bench_peak: bench/peak.c $(BUILD)/bench/serve.o
+	$(call say,cc)
+	$(CC) $(BASE) $(MACHINE_FLAGS) $^ -o $@ $(LDLIBS_)
+
+# ROUNDS, THREADS, WORKLOADS, PYTHONS, PEERS: bench/run.sh and compare.c.
+.PHONY: bench bench-programs bench-quick bench-growth bench-generate bench-profile
+bench-programs: $(foreach p,heed peak compare generate,$(BUILD)/bench_$(p))
+
+bench: bench-programs
+	@CC="$(CC)" CXX="$(CXX)" sh bench/run.sh $(BUILD)
+
+bench-quick: export ROUNDS = 3
+bench-quick: export WORKLOADS = w1 w2 w3 w4 mlp start memory.w4
+bench-quick: bench
+
+bench-growth: $(BUILD)/bench_heed
+	@HEED_NUM_THREADS=1 $(BUILD)/bench_heed growth
+
+bench-generate: $(BUILD)/bench_generate
+	@$(BUILD)/bench_generate
+
+bench-profile: $(BUILD)/bench_heed
+	@sh bench/profile.sh $(BUILD)
 
 # ---- what is needed beyond a compiler ----
 
@@ -209,7 +243,7 @@ deps-dev:
 layers:
 	@sh tests/layers.sh
 
-FORMATTED = $(wildcard src/*.h src/*/*.[ch] examples/*.[ch] examples/*/*.[ch] tests/*.[ch] tests/gradients/*.h tests/misuse/*.h tests/parity/*.h tests/fuzz/*.c bench/*.[ch])
+FORMATTED = $(wildcard src/*.h src/*/*.[ch] examples/*.[ch] examples/*/*.[ch] tests/*.[ch] tests/gradients/*.h tests/misuse/*.h tests/parity/*.h tests/fuzz/*.c bench/*.[ch] bench/*/*.[ch] bench/peers/*.cpp)
 
 format:
 	clang-format -i $(FORMATTED)

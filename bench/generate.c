@@ -3,18 +3,11 @@
  * figure is the smallest of several tokens. */
 #include <stdio.h>
 #include <stdlib.h>
-#include <time.h>
 
+#include "bench/serve.h"
 #include "heed.h"
 
 enum { MOST = 4096, CACHED = 31, PLAIN = 3 };
-
-static double now(void)
-{
-    struct timespec t;
-    clock_gettime(CLOCK_MONOTONIC, &t);
-    return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
-}
 
 static double smaller(double a, double b)
 {
@@ -36,9 +29,9 @@ static double with_cache(struct heed_gpt *m, heed_tensor *idx, int64_t context)
     heed_scope_end(&scope);
     for (int i = 0; i < CACHED; i++) {
         heed_scope_begin(&scope);
-        const double start = now();
+        const double start = seconds_now();
         heed_gpt_forward_cached(m, heed_narrow(idx, 1, first + i, 1), cache);
-        least = smaller(least, now() - start);
+        least = smaller(least, seconds_now() - start);
         heed_scope_end(&scope);
     }
     heed_gpt_cache_free(cache);
@@ -51,9 +44,9 @@ static double without(struct heed_gpt *m, heed_tensor *idx, int64_t context)
     for (int i = 0; i < PLAIN; i++) {
         heed_scope scope;
         heed_scope_begin_no_grad(&scope);
-        const double start = now();
+        const double start = seconds_now();
         heed_gpt_forward(m, heed_narrow(idx, 1, 0, context));
-        least = smaller(least, now() - start);
+        least = smaller(least, seconds_now() - start);
         heed_scope_end(&scope);
     }
     return least;

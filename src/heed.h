@@ -16,6 +16,7 @@
  *   autograd/shape.h        views and copies: transpose, reshape, slice, cat, to, ...
  *   autograd/reduce.h       sum, mean, max, argmax, var, norm, any, softmax, ...
  *   autograd/matmul.h       matrix products
+ *   autograd/linear.h       x weight^T + bias
  *   autograd/einsum.h       any product of two, as a line of letters
  *   autograd/attention.h    scaled_dot_product_attention
  *   autograd/embedding.h    rows of a table
@@ -67,6 +68,7 @@
 #include "autograd/elementwise.h"
 #include "autograd/embedding.h"
 #include "autograd/index.h"
+#include "autograd/linear.h"
 #include "autograd/loss.h"
 #include "autograd/matmul.h"
 #include "autograd/normalize.h"

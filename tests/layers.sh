@@ -15,7 +15,7 @@ forbid() {
 
 forbid "src/tensor/*.[ch] src/tensor/ops.def" "autograd/|nn/|heed.h" "tensor is the ground: it includes no layer above"
 forbid "src/autograd/*.[ch]" "nn/|heed.h" "autograd includes tensor alone"
-forbid "src/tensor/kernels.c src/tensor/lines.c src/tensor/gemm.c src/tensor/gemm_tiles.h \
+forbid "src/tensor/kernels.c src/tensor/lines.c src/tensor/gemm.c src/tensor/gemm_*.h \
         src/tensor/kernels_dtype.h" \
     "tensor/(core|scope|create|walk|iterate|thread)" "kernels know pointers and counts only"
 

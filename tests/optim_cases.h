@@ -9,5 +9,6 @@ void add_flatten_cases(Suite *suite);
 void add_group_cases(Suite *suite);
 void add_schedule_cases(Suite *suite);
 void add_optim_state_cases(Suite *suite);
+void add_update_cases(Suite *suite);
 
 #endif

@@ -340,7 +340,9 @@ Suite *ops_suite(void)
     add_spread_cases(suite);
     add_product_cases(suite);
     add_matmul_cases(suite);
+    add_multiply_cases(suite);
     add_attention_cases(suite);
+    add_attend_cases(suite);
     add_einsum_cases(suite);
     add_equation_cases(suite);
     add_index_cases(suite);

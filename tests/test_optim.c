@@ -154,5 +154,6 @@ Suite *optim_suite(void)
     add_group_cases(suite);
     add_schedule_cases(suite);
     add_optim_state_cases(suite);
+    add_update_cases(suite);
     return suite;
 }

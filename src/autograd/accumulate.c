@@ -11,7 +11,7 @@
 static bool is_ours_alone(const heed_tensor *t)
 {
     return t->references == 1 && t->storage->references == 1 && t->op == NULL &&
-           heed_is_contiguous(t);
+           heed_is_row_major(t);
 }
 
 static heed_tensor *own_copy(const heed_tensor *g)
@@ -23,6 +23,16 @@ static heed_tensor *own_copy(const heed_tensor *g)
     return copy;
 }
 
+/* sum += g, in place. */
+static void add(const heed_tensor *g, heed_tensor *sum)
+{
+    if (heed_is_row_major(g) && heed_is_row_major(sum)) {
+        heed_kernels_for(sum->dtype)->add_into(sum->numel, g->data, sum->data);
+    } else {
+        heed_add_elements(g, sum);
+    }
+}
+
 /* The first is moved, not added. */
 heed_status heed_add_gradient(heed_tensor **sum, heed_tensor *g, bool create_graph)
 {
@@ -31,7 +41,7 @@ heed_status heed_add_gradient(heed_tensor **sum, heed_tensor *g, bool create_gra
         return HEED_OK;
     }
     if (!create_graph && is_ours_alone(*sum)) {
-        heed_add_elements(g, *sum);
+        add(g, *sum);
         heed_unref(g);
         return HEED_OK;
     }
@@ -67,25 +77,35 @@ static void unlock_grad(const heed_tensor *t)
     }
 }
 
+/* Adds g to t->grad if that is there; else it becomes `instead`, if that is. True: so it was. */
+static bool add_or_become(heed_tensor *t, const heed_tensor *g, heed_tensor *instead)
+{
+    lock_grad(t);
+    const bool added = t->grad != NULL;
+    if (added) {
+        add(g, t->grad);
+        heed_raise_version(t->grad);
+    } else {
+        t->grad = instead;
+    }
+    unlock_grad(t);
+    return added;
+}
+
 heed_status heed_add_to_grad(heed_tensor *t, heed_tensor *g)
 {
     if (!is_ours_alone(g)) {
-        heed_tensor *copy = own_copy(g);
+        const bool added = add_or_become(t, g, NULL);
+        heed_tensor *copy = added ? NULL : own_copy(g);
         heed_unref(g);
         if (copy == NULL) {
             return heed_self.error;
         }
         g = copy;
     }
-    lock_grad(t);
-    if (t->grad == NULL) {
-        t->grad = g;
-    } else {
-        heed_add_elements(g, t->grad);
-        heed_raise_version(t->grad);
+    if (add_or_become(t, g, g)) {
         heed_unref(g);
     }
-    unlock_grad(t);
     return HEED_OK;
 }
 
@@ -108,7 +128,7 @@ static void return_grad(heed_tensor *t, heed_tensor *grad)
     lock_grad(t);
     heed_tensor *others = t->grad;
     if (others != NULL) {
-        heed_add_elements(others, grad);
+        add(others, grad);
         heed_raise_version(grad);
     }
     t->grad = grad;
@@ -137,10 +157,9 @@ static bool add_to(heed_tensor *sum, const heed_vjp *v, int j)
     if (sum->dtype != v->g->dtype || reads_memory_of(v, sum)) {
         return false;
     }
-    heed_scope scope;
-    heed_scope_begin(&scope);
+    const heed_frame frame = heed_frame_begin(false);
     const bool added = v->y->op->add_gradient(v, j, sum);
-    return heed_scope_end(&scope) == HEED_OK && added;
+    return heed_frame_end(frame) == HEED_OK && added;
 }
 
 bool heed_add_in_place(const heed_vjp *v, int j, heed_tensor **sum)

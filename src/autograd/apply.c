@@ -5,7 +5,6 @@
 #include "autograd/op.h"
 #include "tensor/alloc.h"
 #include "tensor/core.h"
-#include "tensor/scope.h"
 
 /* ---- the registry ---- */
 
@@ -160,24 +159,31 @@ static heed_tensor *make_result(const heed_call *call, const heed_result *result
         return heed_tensor_view(name, call->inputs[0], shape->ndim, shape->size, result->strides,
                                 result->offset);
     }
-    return heed_tensor_new(name, shape->ndim, shape->size, result->dtype);
+    heed_tensor *y = heed_tensor_new(name, shape->ndim, shape->size, result->dtype);
+    if (y != NULL && result->is_strided) {
+        memcpy(y->strides, result->strides, sizeof *y->strides * y->ndim);
+    }
+    return y;
 }
 
 static heed_status run_forward(const heed_call *call, heed_tensor *y)
 {
-    heed_scope scope;
-    heed_scope_begin_no_grad(&scope);
+    const heed_frame frame = heed_frame_begin(true);
     heed_status status = call->op->forward(call, y);
     if (status != HEED_OK) {
         heed_fail(status, "%s: its forward failed", call->op->name); /* and did not say why */
     }
-    return heed_scope_end(&scope);
+    return heed_frame_end(frame);
 }
 
 static heed_tensor *compute(const heed_call *call, size_t args_size)
 {
     const heed_tensor *first = call->inputs[0];
-    heed_result result = {.dtype = first->dtype, .shape = heed_shape_of_tensor(first)};
+    heed_result result; /* its strides are a view's, and left to the rule */
+    result.dtype = first->dtype;
+    heed_get_shape(first, &result.shape);
+    result.is_view = result.is_strided = false;
+    result.offset = 0;
     heed_status status = call->op->rule != NULL ? call->op->rule(call, &result) : HEED_OK;
     if (status == HEED_OK && !result.is_view && call->op->forward == NULL) {
         status = HEED_ERR_NULL;
@@ -206,7 +212,8 @@ heed_tensor *heed_apply(const heed_op *op, heed_tensor *const *inputs, int count
         heed_fail(HEED_ERR_NULL, "apply: op is NULL");
         return NULL;
     }
-    if (heed_check_operands(op->name, op->names, inputs, count) != HEED_OK) {
+    if (!heed_are_operands(inputs, count)) {
+        heed_check_operands(op->name, op->names, inputs, count); /* says why not */
         return NULL;
     }
     if (op->inputs != HEED_ANY_COUNT && op->inputs != count) {

@@ -1,9 +1,11 @@
-/* Scaled dot product attention, made of other operations: its definition. Most of this file is checks, so
- * that an error names this function and its own arguments. */
+/* Scaled dot product attention, made of other operations: its definition, which is what happens where weights
+ * or dropout are wanted, or batches broadcast; else attend.c does the same in tiles. Most of this file is
+ * checks, so that an error names this function and its own arguments. */
 #include "autograd/attention.h"
 
 #include <math.h>
 
+#include "autograd/attention_parts.h"
 #include "autograd/dropout.h"
 #include "autograd/elementwise.h"
 #include "autograd/matmul.h"
@@ -110,14 +112,23 @@ static heed_status check_numbers(double dropout_p, double scale)
     return HEED_OK;
 }
 
+heed_status heed_check_attention_inputs(const heed_tensor *q, const heed_tensor *k,
+                                        const heed_tensor *v, const heed_tensor *mask,
+                                        heed_shape *scores)
+{
+    if (check_dtypes(q, k, v) != HEED_OK || check_shapes(q, k, v, scores) != HEED_OK) {
+        return heed_self.error;
+    }
+    return mask != NULL ? check_mask(mask, q->dtype, scores) : HEED_OK;
+}
+
 static heed_status check(const heed_tensor *q, const heed_tensor *k, const heed_tensor *v,
                          const heed_tensor *mask, double dropout_p, bool is_causal, double scale)
 {
     heed_shape scores;
     if (heed_check_operand(name, "q", q) != HEED_OK || heed_check_tensor(name, "k", k) != HEED_OK ||
-        heed_check_tensor(name, "v", v) != HEED_OK || check_dtypes(q, k, v) != HEED_OK ||
-        check_shapes(q, k, v, &scores) != HEED_OK ||
-        (mask != NULL && check_mask(mask, q->dtype, &scores) != HEED_OK)) {
+        heed_check_tensor(name, "v", v) != HEED_OK ||
+        heed_check_attention_inputs(q, k, v, mask, &scores) != HEED_OK) {
         return heed_self.error;
     }
     if (mask != NULL && is_causal) {
@@ -129,7 +140,7 @@ static heed_status check(const heed_tensor *q, const heed_tensor *k, const heed_
     return check_numbers(dropout_p, scale);
 }
 
-/* ---- attention ---- */
+/* ---- the definition ---- */
 
 /* scores may be NULL, on error; the mask may be NULL, for none. */
 static heed_tensor *masked(heed_tensor *scores, heed_tensor *mask, heed_dtype dtype)
@@ -139,6 +150,17 @@ static heed_tensor *masked(heed_tensor *scores, heed_tensor *mask, heed_dtype dt
     }
     return mask->dtype == HEED_BOOL ? heed_where(mask, scores, heed_scalar(-HUGE_VAL, dtype))
                                     : heed_add(scores, mask);
+}
+
+heed_tensor *heed_attention_percent(heed_tensor *scaled_q, heed_tensor *k, heed_tensor *mask,
+                                    bool is_causal)
+{
+    if (is_causal) {
+        const heed_shape square = HEED_SHAPE(heed_size(scaled_q, -2), heed_size(k, -2));
+        mask = heed_tril(heed_ones(square, HEED_BOOL), 0);
+    }
+    heed_tensor *scores = heed_matmul(scaled_q, heed_transpose(k, -2, -1));
+    return heed_safe_softmax(masked(scores, mask, k->dtype), -1);
 }
 
 heed_tensor *heed_scaled_dot_product_attention_weights(heed_tensor *q, heed_tensor *k,
@@ -152,17 +174,15 @@ heed_tensor *heed_scaled_dot_product_attention_weights(heed_tensor *q, heed_tens
     if (check(q, k, v, mask, dropout_p, is_causal, scale) != HEED_OK) {
         return NULL;
     }
+    if (scale == 0) {
+        scale = 1 / sqrt((double)heed_size(q, -1));
+    }
+    if (weights == NULL && dropout_p == 0 && heed_has_tiles(q, k, v)) {
+        return heed_attend(q, k, v, mask, is_causal, scale);
+    }
     heed_scope scope;
     heed_scope_begin(&scope);
-    const int64_t queries = heed_size(q, -2), keys = heed_size(k, -2), features = heed_size(q, -1);
-    if (is_causal) {
-        mask = heed_tril(heed_ones(HEED_SHAPE(queries, keys), HEED_BOOL), 0);
-    }
-    if (scale == 0) {
-        scale = 1 / sqrt((double)features);
-    }
-    heed_tensor *scores = heed_matmul(heed_mul_scalar(q, scale), heed_transpose(k, -2, -1));
-    heed_tensor *p = heed_safe_softmax(masked(scores, mask, q->dtype), -1);
+    heed_tensor *p = heed_attention_percent(heed_mul_scalar(q, scale), k, mask, is_causal);
     p = heed_dropout(p, dropout_p, true);
     heed_tensor *y = heed_matmul(p, v);
     if (weights != NULL) {

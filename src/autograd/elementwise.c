@@ -17,7 +17,8 @@
 
 typedef enum kind { FLOAT, NUMBER, ANY } kind;
 
-enum { MOST = 3 }; /* operands of a line */
+enum { MOST = 3 };      /* operands of a line */
+enum { AT_ONCE = 256 }; /* a kernel takes as many elements without further ado, if they lie ready */
 
 /* A line of ops.def, in its form with tensors for all operands or numbers for the last ones. */
 typedef struct line {
@@ -26,6 +27,7 @@ typedef struct line {
     kind kind;
     int numbers;
     const char *gradient[MOST];
+    bool passes_on[MOST]; /* the gradient is g itself */
 } line;
 
 typedef struct comparison {
@@ -76,14 +78,16 @@ static heed_status check_numbers(const heed_call *call, const line *l, heed_dtyp
     return HEED_OK;
 }
 
-/* The dtype that inputs compute in, and their broadcast shape. */
+/* The dtype that inputs compute in, and their broadcast shape: at first those of input 0. */
 static heed_status meet(const heed_call *call, heed_dtype *dtype, heed_shape *shape)
 {
-    *dtype = call->inputs[0]->dtype;
-    *shape = heed_shape_of_tensor(call->inputs[0]);
     for (int i = 1; i < call->count; i++) {
-        const heed_shape before = *shape, other = heed_shape_of_tensor(call->inputs[i]);
-        if (heed_promote(call->op->name, *dtype, call->inputs[i]->dtype, dtype) != HEED_OK ||
+        const heed_tensor *input = call->inputs[i];
+        if (input->dtype == *dtype && heed_has_sizes(input, shape->ndim, shape->size)) {
+            continue;
+        }
+        const heed_shape before = *shape, other = heed_shape_of_tensor(input);
+        if (heed_promote(call->op->name, *dtype, input->dtype, dtype) != HEED_OK ||
             heed_broadcast(call->op->name, &before, &other, shape) != HEED_OK) {
             return heed_self.error;
         }
@@ -138,7 +142,7 @@ static int gather_operands(const heed_call *call, int numbers, unsigned read,
 {
     int count = 0;
     for (int i = 0; i < call->count; i++) {
-        bool is_read = read >> i & 1;
+        const bool is_read = read >> i & 1;
         in[count++] = is_read ? heed_operand_of(call->inputs[i], y->ndim, y->shape, as) : *instead;
     }
     for (int i = 0; i < numbers; i++) {
@@ -148,14 +152,44 @@ static int gather_operands(const heed_call *call, int numbers, unsigned read,
     return count;
 }
 
+/* Does t lie as y does, which has elements of `as` or results of such, one behind the other? */
+static bool lies_as(const heed_tensor *t, heed_dtype as, const heed_tensor *y)
+{
+    return t->dtype == as && t->numel == y->numel &&
+           (t->numel == 1 || (heed_has_sizes(t, y->ndim, y->shape) && heed_is_row_major(t)));
+}
+
+/* The same operands as plain pointers, for a kernel that is called once: where every tensor that is
+ * read lies as y does, and a number is as long as y. False: there is something to walk. */
+static bool point_to_operands(const heed_call *call, int numbers, unsigned read,
+                              const void *instead, const heed_tensor *y, heed_dtype as,
+                              element *room, const void **in)
+{
+    bool alike = numbers == 0 || y->numel == 1;
+    for (int i = 0; alike && i < call->count; i++) {
+        const bool is_read = read >> i & 1;
+        alike = !is_read || lies_as(call->inputs[i], as, y);
+        in[i] = is_read ? call->inputs[i]->data : instead;
+    }
+    for (int i = 0; alike && i < numbers; i++) {
+        room[i] = element_of(((const double *)call->args)[i], as);
+        in[call->count + i] = &room[i];
+    }
+    return alike;
+}
+
 /* Runs `kernel` on the inputs and the numbers of a call, as elements of `as`. */
 static void map_inputs(heed_kernel *kernel, const heed_call *call, int numbers, heed_dtype as,
                        heed_tensor *y)
 {
     heed_operand in[HEED_MAX_OPERANDS];
+    const void *ready[HEED_MAX_OPERANDS];
     element room[MOST];
-    const heed_operand none = {.data = NULL};
-    const int count = gather_operands(call, numbers, ~0u, &none, y, as, room, in);
+    if (y->numel <= AT_ONCE && point_to_operands(call, numbers, ~0u, NULL, y, as, room, ready)) {
+        kernel(y->numel, ready, y->data);
+        return;
+    }
+    const int count = gather_operands(call, numbers, ~0u, NULL, y, as, room, in);
     heed_map(kernel, in, count, y);
 }
 
@@ -169,24 +203,39 @@ static heed_status line_forward(const heed_call *call, heed_tensor *y)
 
 /* ---- gradients ---- */
 
+/* The operands of a gradient are g, those of the line, and y; what it does not read may be gone. */
+static void map_gradient(const line *l, const heed_vjp *v, int i, heed_tensor *result)
+{
+    const heed_tensor *y = v->y, *g = v->g;
+    const unsigned saves = l->op.saves[i];
+    const heed_call call = {&l->op, v->inputs, l->op.inputs, v->args};
+    heed_kernel *kernel = heed_kernels_for(y->dtype)->elementwise[l->kernel].gradient[i];
+    heed_operand in[HEED_MAX_OPERANDS];
+    const void *ready[HEED_MAX_OPERANDS];
+    element room[MOST];
+    if (y->numel <= AT_ONCE && lies_as(g, y->dtype, y) &&
+        point_to_operands(&call, l->numbers, saves, g->data, y, y->dtype, room, ready + 1)) {
+        ready[0] = g->data;
+        ready[1 + l->op.inputs + l->numbers] = saves & HEED_SAVED_OUTPUT ? y->data : g->data;
+        kernel(y->numel, ready, result->data);
+        return;
+    }
+    in[0] = heed_operand_of(g, y->ndim, y->shape, y->dtype);
+    int count = 1 + gather_operands(&call, l->numbers, saves, &in[0], y, y->dtype, room, in + 1);
+    in[count++] =
+        saves & HEED_SAVED_OUTPUT ? heed_operand_of(y, y->ndim, y->shape, y->dtype) : in[0];
+    heed_map(kernel, in, count, result);
+}
+
 /* dL/dinput i by the compiled loop. */
 static heed_tensor *gradient_by_kernel(const line *l, const heed_vjp *v, int i)
 {
     const heed_tensor *y = v->y;
-    const unsigned saves = l->op.saves[i];
-    heed_tensor *result = heed_empty(heed_shape_of_tensor(y), y->dtype);
-    if (result == NULL) {
-        return NULL;
+    heed_tensor *result = heed_tensor_new(l->op.name, y->ndim, y->shape, y->dtype);
+    if (result != NULL) {
+        map_gradient(l, v, i, result);
     }
-    const heed_call call = {&l->op, v->inputs, l->op.inputs, v->args};
-    heed_operand in[HEED_MAX_OPERANDS];
-    element room[MOST];
-    in[0] = heed_operand_of(v->g, y->ndim, y->shape, y->dtype);
-    int count = 1 + gather_operands(&call, l->numbers, saves, &in[0], y, y->dtype, room, in + 1);
-    in[count++] =
-        saves & HEED_SAVED_OUTPUT ? heed_operand_of(y, y->ndim, y->shape, y->dtype) : in[0];
-    heed_map(heed_kernels_for(y->dtype)->elementwise[l->kernel].gradient[i], in, count, result);
-    return result;
+    return result != NULL ? heed_join_scope(l->op.name, result) : NULL;
 }
 
 /* The name of an operand of a line in its text. */
@@ -217,7 +266,7 @@ static void line_backward(const heed_vjp *v)
         if (!heed_wants_grad(v, i)) {
             continue;
         }
-        if (strcmp(l->gradient[i], "g") == 0) {
+        if (l->passes_on[i]) {
             v->grads[i] = v->g;
         } else if (strcmp(l->gradient[i], "0") == 0) {
             v->grads[i] = heed_zeros(heed_shape_of_tensor(v->y), v->y->dtype);
@@ -241,8 +290,8 @@ static heed_status comparison_rule(const heed_call *call, heed_result *result)
 static heed_status comparison_forward(const heed_call *call, heed_tensor *y)
 {
     const comparison *c = (const comparison *)call->op;
-    heed_dtype as;
-    heed_shape shape;
+    heed_dtype as = call->inputs[0]->dtype;
+    heed_shape shape = heed_shape_of_tensor(call->inputs[0]);
     if (meet(call, &as, &shape) != HEED_OK) {
         return heed_self.error;
     }
@@ -264,7 +313,8 @@ static heed_status comparison_forward(const heed_call *call, heed_tensor *y)
      HEED_##id,                                                                                    \
      kind,                                                                                         \
      numbers,                                                                                      \
-     {__VA_ARGS__}},
+     {__VA_ARGS__},                                                                                \
+     {false}},
 static line lines[] = {
 #define UNARY(name, kind, f, dx) LINE(#name, 1, name, kind, 0, #dx)
 #define BINARY(name, kind, f, da, db)                                                              \
@@ -320,6 +370,7 @@ __attribute__((constructor)) static void register_lines(void)
     for (size_t i = 0; i < sizeof lines / sizeof *lines; i++) {
         for (int j = 0; j < lines[i].op.inputs; j++) {
             lines[i].op.saves[j] = saves_of(&lines[i], lines[i].gradient[j]);
+            lines[i].passes_on[j] = strcmp(lines[i].gradient[j], "g") == 0;
         }
         heed_register(&lines[i].op);
     }

@@ -3,10 +3,10 @@
 
 #include <string.h>
 
+#include "autograd/multiply.h"
 #include "autograd/op.h"
 #include "autograd/promote.h"
 #include "autograd/shape.h"
-#include "tensor/iterate.h"
 
 /* The dims of t in front of its matrix. */
 static heed_shape batch_of(const heed_tensor *t)
@@ -14,17 +14,6 @@ static heed_shape batch_of(const heed_tensor *t)
     heed_shape batch = heed_shape_of_tensor(t);
     batch.ndim -= 2;
     return batch;
-}
-
-/* Is t one matrix, though it may have dims of size 1 in front? */
-static bool is_one_matrix(const heed_tensor *t)
-{
-    for (int i = 0; i < t->ndim - 2; i++) {
-        if (t->shape[i] != 1) {
-            return false;
-        }
-    }
-    return true;
 }
 
 /* The inner size of b: its rows, or the elements of a vector. */
@@ -71,104 +60,9 @@ static heed_status matmul_rule(const heed_call *call, heed_result *result)
     return HEED_OK;
 }
 
-/* Do the rows of all of a's matrices lie evenly, as those of one tall matrix? `step` is then the
- * way from one to the next. Dims of size 1 are never stepped through. */
-static bool is_one_tall_matrix(const heed_tensor *a, int64_t *step)
-{
-    int64_t rows = 1; /* of the dims so far, from the inside */
-    *step = a->strides[a->ndim - 2];
-    for (int i = a->ndim - 2; i >= 0; i--) {
-        if (a->shape[i] == 1) {
-            continue;
-        }
-        if (rows == 1) {
-            *step = a->strides[i];
-        } else if (a->strides[i] != *step * rows) {
-            return false;
-        }
-        rows *= a->shape[i];
-    }
-    return true;
-}
-
-/* The way through the batch of a product: where in a and b the next matrices lie. */
-typedef struct batch {
-    int ndim;
-    int64_t size[HEED_MAX_DIMS], index[HEED_MAX_DIMS];
-    int64_t strides_a[HEED_MAX_DIMS], strides_b[HEED_MAX_DIMS], offset_a, offset_b;
-} batch;
-
-/* t's strides through the dims of y, as if its matrices were elements. */
-static void strides_to(const heed_tensor *t, const heed_tensor *y, int64_t *strides)
-{
-    int64_t shape[HEED_MAX_DIMS];
-    memcpy(shape, y->shape, sizeof *shape * y->ndim);
-    memcpy(shape + y->ndim - 2, t->shape + t->ndim - 2, 2 * sizeof *shape);
-    heed_broadcast_strides(t, y->ndim, shape, strides);
-}
-
-static batch first_matrix(const heed_tensor *a, const heed_tensor *b, const heed_tensor *y)
-{
-    batch w = {.ndim = y->ndim - 2};
-    memcpy(w.size, y->shape, sizeof *w.size * y->ndim);
-    strides_to(a, y, w.strides_a);
-    strides_to(b, y, w.strides_b);
-    return w;
-}
-
-/* Steps on; false after the last. */
-static bool next_matrix(batch *w)
-{
-    for (int i = w->ndim - 1; i >= 0; i--) {
-        w->offset_a += w->strides_a[i];
-        w->offset_b += w->strides_b[i];
-        if (++w->index[i] < w->size[i]) {
-            return true;
-        }
-        w->offset_a -= w->strides_a[i] * w->size[i];
-        w->offset_b -= w->strides_b[i] * w->size[i];
-        w->index[i] = 0;
-    }
-    return false;
-}
-
-/* y = a b, or += */
-static void multiply(const heed_tensor *a, const heed_tensor *b, heed_tensor *y, bool accumulate)
-{
-    const int64_t size = (int64_t)heed_dtype_size(y->dtype);
-    heed_gemm product = {.m = y->shape[y->ndim - 2],
-                         .n = y->shape[y->ndim - 1],
-                         .k = a->shape[a->ndim - 1],
-                         .a_row = a->strides[a->ndim - 2],
-                         .a_col = a->strides[a->ndim - 1],
-                         .b_row = b->strides[b->ndim - 2],
-                         .b_col = b->strides[b->ndim - 1],
-                         .c_row = y->shape[y->ndim - 1],
-                         .accumulate = accumulate};
-    int64_t step;
-    if (y->numel == 0) {
-        return;
-    }
-    batch w = first_matrix(a, b, y);
-    if (is_one_matrix(b) && is_one_tall_matrix(a, &step)) {
-        product.m = y->numel / product.n;
-        product.a_row = step;
-        w.ndim = 0;
-    }
-    char *c = y->data;
-    do {
-        product.a = (const char *)a->data + w.offset_a * size;
-        product.b = (const char *)b->data + w.offset_b * size;
-        product.c = c;
-        heed_kernels_for(y->dtype)->gemm(&product);
-        c += product.m * product.n * size;
-    } while (next_matrix(&w));
-}
-
 static heed_status matmul_forward(const heed_call *call, heed_tensor *y)
 {
-    multiply(call->inputs[0], call->inputs[1], y, false);
-    return HEED_OK;
+    return heed_multiply(call->inputs[0], call->inputs[1], NULL, y, false);
 }
 
 /* x (..., m, n) as one tall matrix. */
@@ -182,7 +76,7 @@ static heed_tensor *tall(heed_tensor *x)
 static void find_factors(const heed_vjp *v, int i, heed_tensor *factors[2])
 {
     heed_tensor *a = v->inputs[0], *b = v->inputs[1], *g = v->g;
-    const bool once = is_one_matrix(b) && a->ndim > 2 && a->numel > 0 && g->numel > 0;
+    const bool once = heed_is_one_matrix(b) && a->ndim > 2 && a->numel > 0 && g->numel > 0;
     if (i == 0) {
         factors[0] = g;
         factors[1] = heed_transpose(b, -2, -1);
@@ -215,8 +109,7 @@ static bool matmul_add_gradient(const heed_vjp *v, int i, heed_tensor *sum)
         memcmp(g->shape, sum->shape, sizeof *g->shape * (size_t)(g->ndim - 2)) != 0) {
         return false;
     }
-    multiply(factors[0], factors[1], sum, true);
-    return true;
+    return heed_multiply(factors[0], factors[1], NULL, sum, true) == HEED_OK;
 }
 
 HEED_OPERATION(matmul) = {.name = "matmul",

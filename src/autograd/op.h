@@ -30,12 +30,14 @@ typedef struct heed_call {
     const void *args; /* the arguments that are no tensors, in a struct of the operation's own */
 } heed_call;
 
-/* What it will give: memory of its own, or a view of the first input's. */
+/* What it will give: memory of its own, contiguous or is_strided: dense, its dims in any order; or a view of
+ * the first input's. */
 typedef struct heed_result {
     heed_dtype dtype;
     heed_shape shape;
-    bool is_view;
-    int64_t strides[HEED_MAX_DIMS], offset; /* of a view, in elements */
+    bool is_view, is_strided;
+    int64_t strides[HEED_MAX_DIMS]; /* of these two, in elements */
+    int64_t offset;                 /* of a view, in elements */
 } heed_result;
 
 /* One step of the backward pass: dL/dy is there, dL/dinput is wanted. */
@@ -57,8 +59,8 @@ struct heed_op {
      * the first input. NULL: takes anything, and gives that. */
     heed_status (*rule)(const heed_call *call, heed_result *result);
 
-    /* Computes y, which is contiguous. Runs without grad mode in a scope of its own. NULL: the
-     * result is always a view. Not called for results that are views. */
+    /* Computes y, which is contiguous unless the rule says otherwise. Runs without grad mode in a scope
+     * of its own. NULL: the result is always a view. Not called for results that are views. */
     heed_status (*forward)(const heed_call *call, heed_tensor *y);
 
     /* Sets the gradients, in Heed operations, so that they can be differentiated again. NULL: the

@@ -39,29 +39,32 @@ static int find_wanted(const heed_pass *pass, const heed_tensor *t)
 
 /* ---- 2: what leads to a wanted tensor ---- */
 
-static void mark_needed(run *r)
+static bool leads_to_wanted(const run *r, const heed_tensor *node)
 {
-    for (int64_t i = r->order.count - 1; i >= 0; i--) {
-        heed_tensor *node = r->order.nodes[i];
-        node->engine_mark = r->pass->xs == NULL;
-        for (int j = 0; j < node->input_count && node->engine_mark == 0; j++) {
-            const heed_tensor *input = node->inputs[j];
-            node->engine_mark =
-                (heed_is_node(input) && input->engine_mark > 0) || find_wanted(r->pass, input) >= 0;
-        }
+    bool leads = r->pass->xs == NULL; /* every leaf is wanted */
+    for (int j = 0; j < node->input_count && !leads; j++) {
+        const heed_tensor *input = node->inputs[j];
+        leads = (heed_is_node(input) && input->engine_mark > 0) || find_wanted(r->pass, input) >= 0;
     }
+    return leads;
 }
 
-static heed_status check_usable(const run *r)
+/* Marks the nodes that lead to a wanted tensor, none of which an earlier pass may have used up. */
+static heed_status mark_needed(run *r)
 {
-    for (int64_t i = 0; i < r->order.count; i++) {
-        const heed_tensor *node = r->order.nodes[i];
+    const heed_tensor *used_up = NULL;
+    for (int64_t i = r->order.count - 1; i >= 0; i--) {
+        heed_tensor *node = r->order.nodes[i];
+        node->engine_mark = leads_to_wanted(r, node);
         if (node->used_up && node->engine_mark > 0) {
-            return heed_fail(HEED_ERR_GRAPH,
-                             "%s: the graph through %s %s was used up by an earlier backward; call "
-                             "heed_backward_retain the first time",
-                             r->function, node->op->name, HEED_TEXT(node));
+            used_up = node;
         }
+    }
+    if (used_up != NULL) {
+        return heed_fail(HEED_ERR_GRAPH,
+                         "%s: the graph through %s %s was used up by an earlier backward; call "
+                         "heed_backward_retain the first time",
+                         r->function, used_up->op->name, HEED_TEXT(used_up));
     }
     return HEED_OK;
 }
@@ -156,7 +159,9 @@ static void use_up(heed_tensor *node)
 /* Brings the gradient that a derivative gave to the shape of its input, and checks it. */
 static heed_tensor *fit_gradient(const heed_tensor *node, const heed_tensor *input, heed_tensor *g)
 {
-    heed_tensor *fitted = heed_sum_to(g, heed_shape_of_tensor(input));
+    heed_tensor *fitted = heed_has_sizes(g, input->ndim, input->shape)
+                              ? g
+                              : heed_sum_to(g, heed_shape_of_tensor(input));
     if (fitted != NULL && fitted->dtype != input->dtype) {
         heed_fail(HEED_ERR_DTYPE, "%s: its derivative gave %s for an input of %s", node->op->name,
                   heed_dtype_name(fitted->dtype), heed_dtype_name(input->dtype));
@@ -181,7 +186,11 @@ static bool is_wanted(const heed_pass *pass, const heed_tensor *input)
 static heed_status make_room(const run *r, const heed_tensor *node, input_gradients *g)
 {
     const size_t count = node->input_count;
-    *g = (input_gradients){.at = g->grads, .wanted = g->few_wanted};
+    g->at = g->grads;
+    g->wanted = g->few_wanted;
+    for (size_t j = 0; j < 4; j++) {
+        g->grads[j] = NULL;
+    }
     if (count > 4) {
         g->at = heed_alloc_zeroed(count * (sizeof *g->at + sizeof *g->wanted));
         if (g->at == NULL) {
@@ -198,19 +207,18 @@ static heed_status make_room(const run *r, const heed_tensor *node, input_gradie
 /* Runs the derivative of a node; at[j] is then held for each input that is wanted and has one. */
 static heed_status differentiate(heed_tensor *node, heed_tensor *g, const input_gradients *to)
 {
-    heed_scope scope;
-    heed_scope_begin(&scope);
+    const heed_frame frame = heed_frame_begin(false);
     const heed_vjp vjp = {node, g, node->inputs, node->args, to->wanted, to->at};
     node->op->backward(&vjp);
-    for (int j = 0; j < node->input_count; j++) {
+    for (int j = node->input_count - 1; j >= 0; j--) { /* the last made is the first on the list */
         heed_tensor **grad = &to->at[j];
         const bool given = *grad != NULL && to->wanted[j] && !heed_blocked();
         *grad = given ? fit_gradient(node, node->inputs[j], *grad) : NULL;
         if (*grad != NULL) {
-            heed_ref(*grad);
+            heed_take_from_scope(*grad);
         }
     }
-    return heed_scope_end(&scope);
+    return heed_frame_end(frame);
 }
 
 /* What is added in place needs no gradient of its own: it is no longer wanted. */
@@ -318,8 +326,7 @@ static heed_status run_order(run *r)
         heed_unref(seed);
         return status;
     }
-    mark_needed(r);
-    status = check_usable(r);
+    status = mark_needed(r);
     y->gradient_in_flight = seed;
     for (int64_t i = 0; i < r->order.count; i++) {
         status = take_turn(r, r->order.nodes[i], status);

@@ -47,8 +47,8 @@ static double clip(heed_tensor *const *gradients, int count, double max_norm,
                   norm);
     }
     const double factor = max_norm / (norm + 1e-6);
-    for (int i = 0; i < count && !(factor >= 1) && !heed_error_pending(); i++) {
-        heed_scale_into(gradients[i], factor);
+    if (!(factor >= 1)) {
+        heed_scale_all_into(gradients, count, factor);
     }
     return heed_error_pending() ? (double)NAN : norm;
 }

@@ -3,9 +3,7 @@
 
 #include <math.h>
 
-#include "autograd/elementwise.h"
-#include "autograd/matmul.h"
-#include "autograd/shape.h"
+#include "autograd/linear.h"
 #include "nn/checks.h"
 #include "nn/init.h"
 #include "tensor/create.h"
@@ -66,13 +64,7 @@ heed_tensor *heed_linear_forward(struct heed_linear *m, heed_tensor *x)
                             m->weight->dtype) != HEED_OK) {
         return NULL;
     }
-    heed_scope scope;
-    heed_scope_begin(&scope);
-    heed_tensor *y = heed_matmul(x, heed_transpose(m->weight, 0, 1));
-    if (m->bias != NULL) {
-        y = heed_add(y, m->bias);
-    }
-    return heed_scope_end_with(&scope, y);
+    return heed_linear(x, m->weight, m->bias);
 }
 
 void heed_linear_free(struct heed_linear *m)

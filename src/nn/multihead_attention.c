@@ -6,7 +6,7 @@
 
 #include "autograd/attention.h"
 #include "autograd/elementwise.h"
-#include "autograd/matmul.h"
+#include "autograd/linear.h"
 #include "autograd/reduce.h"
 #include "autograd/shape.h"
 #include "nn/checks.h"
@@ -203,12 +203,6 @@ static heed_status check(const struct heed_multihead_attention *m, heed_tensor *
 
 /* ---- forward ---- */
 
-static heed_tensor *project(heed_tensor *x, heed_tensor *weight, heed_tensor *bias)
-{
-    heed_tensor *y = heed_matmul(x, heed_transpose(weight, 0, 1));
-    return bias != NULL ? heed_add(y, bias) : y;
-}
-
 /* (N, L, E), or (L, N, E), as (N, H, L, head_dim). */
 static heed_tensor *split_heads(const struct heed_multihead_attention *m, heed_tensor *x,
                                 bool batch_first)
@@ -239,7 +233,7 @@ static void project_all(const struct heed_multihead_attention *m, heed_tensor *c
     }
     for (int i = 0; i < 3; i++) {
         heed_tensor *x = s->batched ? inputs[i] : heed_unsqueeze(inputs[i], 0);
-        heads[i] = split_heads(m, project(x, weights[i], biases[i]), s->batch_first);
+        heads[i] = split_heads(m, heed_linear(x, weights[i], biases[i]), s->batch_first);
     }
 }
 

@@ -12,6 +12,13 @@ int heed_optimizer_state_count(const heed_optimizer *optimizer, const heed_param
 
 heed_status heed_optimizer_make_state(heed_optimizer_slot *slot, int count)
 {
+    bool all_there = true;
+    for (int i = 0; i < count; i++) {
+        all_there = all_there && slot->state[i] != NULL;
+    }
+    if (all_there) {
+        return HEED_OK;
+    }
     heed_scope scope;
     heed_scope_begin_no_grad(&scope);
     for (int i = 0; i < count; i++) {
@@ -23,46 +30,93 @@ heed_status heed_optimizer_make_state(heed_optimizer_slot *slot, int count)
     return heed_scope_end(&scope);
 }
 
-static heed_status step_sgd(const heed_param_group *group, double lr, heed_optimizer_slot *slot,
-                            bool first)
+/* ---- a step: parameters of a group that are as old as each other are updated in one call ---- */
+
+enum { TOGETHER = 64 };
+
+/* The slots [first, end) of a group, without those that have no gradient. */
+typedef struct batch {
+    const heed_param_group *group;
+    int first, end, count;
+    int64_t age; /* SGD: 0 if nothing is in the buffers yet, else 1; Adam: the number of the step */
+    heed_update all[TOGETHER];
+} batch;
+
+static int64_t age_of(const heed_optimizer *optimizer, const heed_optimizer_slot *slot)
 {
-    const heed_sgd_step step = {.lr = lr,
-                                .momentum = group->momentum,
-                                .dampening = group->dampening,
-                                .weight_decay = group->weight_decay,
-                                .nesterov = group->nesterov,
-                                .first = first};
-    heed_tensor *buffer = group->momentum != 0 ? slot->state[0] : NULL;
-    return heed_sgd_update(slot->parameter, slot->parameter->grad, buffer, &step);
+    const bool first = slot->steps == 0 || slot->state[0] == NULL;
+    return optimizer->is_sgd ? !first : slot->steps + 1;
 }
 
-static heed_status step_adam(const heed_param_group *group, double lr, heed_optimizer_slot *slot,
-                             bool decoupled)
+/* Fills a batch from the slot at `first` on. */
+static heed_status gather(const heed_optimizer *optimizer, batch *b)
 {
+    const int states = heed_optimizer_state_count(optimizer, b->group);
+    b->count = 0;
+    for (b->end = b->first; b->end < b->group->count && b->count < TOGETHER; b->end++) {
+        heed_optimizer_slot *slot = &optimizer->slots[b->group->first + b->end];
+        if (slot->parameter->grad == NULL) {
+            continue;
+        }
+        const int64_t age = age_of(optimizer, slot);
+        if (b->count > 0 && age != b->age) {
+            break;
+        }
+        if (heed_optimizer_make_state(slot, states) != HEED_OK) {
+            return heed_error_pending();
+        }
+        b->age = age;
+        b->all[b->count++] = (heed_update){
+            .p = slot->parameter,
+            .g = slot->parameter->grad,
+            .b = states == 1 ? slot->state[0] : NULL,
+            .m = slot->state[0],
+            .v = slot->state[1],
+        };
+    }
+    return HEED_OK;
+}
+
+static heed_status update(const heed_optimizer *optimizer, const batch *b)
+{
+    const heed_param_group *group = b->group;
+    const double lr = isnan(group->lr) ? optimizer->lr : group->lr;
+    if (b->count == 0) {
+        return HEED_OK;
+    }
+    if (optimizer->is_sgd) {
+        const heed_sgd_step step = {.lr = lr,
+                                    .momentum = group->momentum,
+                                    .dampening = group->dampening,
+                                    .weight_decay = group->weight_decay,
+                                    .nesterov = group->nesterov,
+                                    .first = b->age == 0};
+        return heed_sgd_update_all(b->all, b->count, &step);
+    }
     const heed_adam_step step = {.lr = lr,
                                  .beta1 = group->betas[0],
                                  .beta2 = group->betas[1],
                                  .eps = group->eps,
                                  .weight_decay = group->weight_decay,
-                                 .decoupled = decoupled,
-                                 .t = slot->steps + 1};
-    return heed_adam_update(slot->parameter, slot->parameter->grad, slot->state[0], slot->state[1],
-                            &step);
+                                 .decoupled = optimizer->decoupled,
+                                 .t = b->age};
+    return heed_adam_update_all(b->all, b->count, &step);
 }
 
-static heed_status step_slot(const heed_optimizer *optimizer, const heed_param_group *group,
-                             heed_optimizer_slot *slot)
+static heed_status step_group(const heed_optimizer *optimizer, const heed_param_group *group)
 {
-    const double lr = isnan(group->lr) ? optimizer->lr : group->lr;
-    const bool first = slot->steps == 0 || slot->state[0] == NULL;
-    heed_status status =
-        heed_optimizer_make_state(slot, heed_optimizer_state_count(optimizer, group));
-    if (status == HEED_OK) {
-        status = optimizer->is_sgd ? step_sgd(group, lr, slot, first)
-                                   : step_adam(group, lr, slot, optimizer->decoupled);
+    batch b;
+    b.group = group;
+    for (b.first = 0; b.first < group->count; b.first = b.end) {
+        if (gather(optimizer, &b) != HEED_OK || update(optimizer, &b) != HEED_OK) {
+            return heed_error_pending();
+        }
+        for (int i = b.first; i < b.end; i++) {
+            heed_optimizer_slot *slot = &optimizer->slots[group->first + i];
+            slot->steps += slot->parameter->grad != NULL;
+        }
     }
-    slot->steps += status == HEED_OK;
-    return status;
+    return HEED_OK;
 }
 
 heed_status heed_optimizer_step(heed_optimizer *optimizer)
@@ -71,14 +125,8 @@ heed_status heed_optimizer_step(heed_optimizer *optimizer)
     if (status != HEED_OK) {
         return status;
     }
-    for (int i = 0; i < optimizer->group_count; i++) {
-        const heed_param_group *group = &optimizer->groups[i];
-        for (int j = 0; j < group->count && status == HEED_OK; j++) {
-            heed_optimizer_slot *slot = &optimizer->slots[group->first + j];
-            if (slot->parameter->grad != NULL) {
-                status = step_slot(optimizer, group, slot);
-            }
-        }
+    for (int i = 0; i < optimizer->group_count && status == HEED_OK; i++) {
+        status = step_group(optimizer, &optimizer->groups[i]);
     }
     optimizer->steps += status == HEED_OK;
     return status;

@@ -14,49 +14,15 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "tensor/blocks.h"
 #include "tensor/scope.h"
-#include "tensor/thread.h"
 
-#if defined __has_feature
-#if __has_feature(address_sanitizer)
-#define HEED_SYSTEM_ALLOCATOR 1
-#endif
-#elif defined __SANITIZE_ADDRESS__
-#define HEED_SYSTEM_ALLOCATOR 1
-#endif
-
-enum { SMALLEST = 64, SMALL = 1024, ALIGNED = 256, ALIGNMENT = 64, SLAB = 65536 };
-enum { LIMIT = 16 << 20 }; /* bytes of one class that a thread keeps for itself */
-
-struct heed_block {
-    heed_block *next;
-};
+enum { SMALL = 1024, ALIGNED = 256, ALIGNMENT = 64, SLAB = 65536 };
 
 /* The common lists, for threads that find their own empty. */
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static heed_free_list common[HEED_SIZE_CLASSES];
 static bool anything_common; /* read without the lock, as a hint */
-
-/* ---- size classes: 64, then 80 96 112 128, 160 192 224 256, 320 ... ---- */
-
-static int class_of(size_t size)
-{
-    if (size <= SMALLEST) {
-        return 0;
-    }
-    int octave = 63 - __builtin_clzll((unsigned long long)(size - 1)); /* 2^octave < size */
-    int quarter = (int)((size - 1) >> (octave - 2)) & 3;
-    return 4 * (octave - 6) + quarter + 1;
-}
-
-static size_t size_of_class(int class)
-{
-    if (class == 0) {
-        return SMALLEST;
-    }
-    int octave = 6 + (class - 1) / 4, quarter = (class - 1) % 4;
-    return (size_t)(quarter + 5) << (octave - 2);
-}
 
 /* ---- the common lists ---- */
 
@@ -117,7 +83,7 @@ static void take_common(heed_thread *self, int class)
 static void *from_slab(heed_thread *self, size_t size)
 {
     static heed_block *slabs;
-    size_t alignment = size >= ALIGNED ? ALIGNMENT : 16;
+    size_t alignment = size >= ALIGNED ? ALIGNMENT : size % 32 == 0 ? 32 : 16;
     uintptr_t at = ((uintptr_t)self->slab + alignment - 1) & ~(uintptr_t)(alignment - 1);
     if (self->slab == NULL || at + size > (uintptr_t)self->slab_end) {
         heed_block *slab = from_system(self, SLAB);
@@ -142,7 +108,7 @@ static void *get_block(heed_thread *self, size_t size, int class)
         take_common(self, class);
     }
     heed_block *block = self->free[class].first;
-    size = size_of_class(class);
+    size = heed_size_of_class(class);
     if (block == NULL) {
         return size <= SMALL ? from_slab(self, size) : from_system(self, size);
     }
@@ -155,8 +121,8 @@ static void put_block(heed_thread *self, heed_block *block, int class)
 {
     block->next = self->free[class].first;
     self->free[class].first = block;
-    self->free[class].bytes += size_of_class(class);
-    if (self->free[class].bytes > LIMIT) {
+    self->free[class].bytes += heed_size_of_class(class);
+    if (self->free[class].bytes > HEED_MOST_OF_A_CLASS) {
         pthread_mutex_lock(&lock);
         hand_over(self, class);
         pthread_mutex_unlock(&lock);
@@ -186,7 +152,7 @@ void *heed_alloc(size_t size)
     if (!self->registered) {
         heed_register_thread();
     }
-    const int class = class_of(size);
+    const int class = heed_class_of(size);
     void *block = class < HEED_SIZE_CLASSES ? get_block(self, size, class) : NULL;
     if (block == NULL) {
         return out_of_memory(size);
@@ -210,7 +176,7 @@ void heed_free(void *block, size_t size)
     if (!self->registered) {
         heed_register_thread(); /* it frees what another thread made */
     }
-    put_block(self, block, class_of(size));
+    put_block(self, block, heed_class_of(size));
     heed_count_live(0, -(int64_t)size);
 }
 
@@ -237,7 +203,7 @@ static void free_list(heed_free_list *list)
 void heed_empty_cache(void)
 {
     for (int class = 0; class < HEED_SIZE_CLASSES; class ++) {
-        if (size_of_class(class) <= SMALL) {
+        if (heed_size_of_class(class) <= SMALL) {
             continue; /* cut from a slab */
         }
         free_list(&heed_self.free[class]);

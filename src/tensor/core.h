@@ -29,8 +29,25 @@ heed_status heed_check_operand(const char *function, const char *argument, const
 heed_status heed_check_operands(const char *function, const char *const *names,
                                 heed_tensor *const *inputs, int count);
 
+/* heed_are_operands: would that be HEED_OK? */
+static inline bool heed_are_operands(heed_tensor *const *inputs, int count)
+{
+    bool fine = heed_self.error == HEED_OK && heed_self.depth > 0 && inputs != NULL && count > 0 &&
+                count <= UINT16_MAX;
+    for (int i = 0; fine && i < count; i++) {
+        fine = inputs[i] != NULL && inputs[i]->storage != NULL;
+    }
+    return fine;
+}
+
 /* heed_check_value: can an element of `dtype` be this number? Floats round, bool takes anything. */
 heed_status heed_check_value(const char *function, double value, heed_dtype dtype);
+
+/* heed_element_size: heed_dtype_size of a dtype that has been checked. */
+static inline size_t heed_element_size(heed_dtype dtype)
+{
+    return dtype == HEED_BOOL ? sizeof(bool) : dtype == HEED_F32 ? sizeof(float) : sizeof(double);
+}
 
 /* ---- making tensors (tensor.c) ---- */
 
@@ -53,19 +70,121 @@ heed_tensor *heed_tensor_create(const char *function, heed_shape shape, heed_dty
 
 /* ---- counts ---- */
 
+/* Only what several threads hold is counted atomically: it costs as much as the rest of a node. */
+static inline int heed_add_count(int *count, int by, bool shared)
+{
+    if (shared) {
+        return __atomic_add_fetch(count, by, __ATOMIC_ACQ_REL);
+    }
+    return *count += by;
+}
+
+/* heed_let_value_go: frees the storage if nobody else looks at it. heed_let_handle_go: frees the
+ * handle, and the graph behind it that nobody else holds. For the functions below. */
+void heed_let_value_go(heed_tensor *t);
+void heed_let_handle_go(heed_tensor *t);
+
 /* A reference holds the handle, a use the value; heed_ref and heed_unref count both. */
-void heed_add_reference(heed_tensor *t);
-void heed_drop_reference(heed_tensor *t);
-void heed_add_use(heed_tensor *t);
-void heed_drop_use(heed_tensor *t);
-void heed_ref(heed_tensor *t);
-void heed_unref(heed_tensor *t);
+static inline void heed_add_reference(heed_tensor *t)
+{
+    heed_add_count(&t->references, 1, t->shared);
+}
+
+static inline void heed_drop_reference(heed_tensor *t)
+{
+    if (heed_add_count(&t->references, -1, t->shared) == 0) {
+        heed_let_handle_go(t);
+    }
+}
+
+static inline void heed_add_use(heed_tensor *t)
+{
+    heed_add_count(&t->uses, 1, t->shared);
+}
+
+static inline void heed_drop_use(heed_tensor *t)
+{
+    if (heed_add_count(&t->uses, -1, t->shared) == 0) {
+        heed_let_value_go(t);
+    }
+}
+
+static inline void heed_ref(heed_tensor *t)
+{
+    heed_add_reference(t);
+    heed_add_use(t);
+}
+
+static inline void heed_unref(heed_tensor *t)
+{
+    heed_drop_use(t);
+    heed_drop_reference(t);
+}
 
 /* heed_raise_version: the value was changed in place. */
-void heed_raise_version(heed_tensor *t);
+static inline void heed_raise_version(heed_tensor *t)
+{
+    heed_storage *storage = t->storage;
+    if (storage->shared) {
+        __atomic_add_fetch(&storage->version, 1, __ATOMIC_RELAXED);
+    } else {
+        storage->version++;
+    }
+}
 
 /* heed_take_grad: t->grad becomes `grad` (NULL: none), whose reference and use it takes over. */
 void heed_take_grad(heed_tensor *t, heed_tensor *grad);
+
+/* ---- the engine's own scopes (scope.c) ---- */
+
+/* heed_frame_begin, heed_frame_end: a scope around a forward or a derivative, which begins and ends in
+ * one function: so it needs none of the checks of a caller's, and where nothing joined it, as in most
+ * forwards, it is a few instructions. */
+typedef struct heed_frame {
+    int depth;
+    bool grad_disabled; /* to restore */
+} heed_frame;
+
+/* heed_end_depth: ends the scopes of this depth and deeper.
+ * HEED_ERR_SCOPE: there is more than one, or none. */
+heed_status heed_end_depth(int depth);
+
+static inline heed_frame heed_frame_begin(bool grad_disabled)
+{
+    heed_thread *self = &heed_self;
+    const heed_frame frame = {++self->depth, self->grad_disabled};
+    if (frame.depth < HEED_TRACKED_SCOPES) {
+        self->serials[frame.depth] = ++self->scopes_begun;
+    }
+    self->grad_disabled = self->grad_disabled || grad_disabled;
+    return frame;
+}
+
+static inline heed_status heed_frame_end(heed_frame frame)
+{
+    heed_thread *self = &heed_self;
+    const heed_tensor *last = self->tensors;
+    self->grad_disabled = frame.grad_disabled;
+    if (self->depth == frame.depth && (last == NULL || last->scope_depth < frame.depth)) {
+        self->depth--;
+        return self->error;
+    }
+    return heed_end_depth(frame.depth);
+}
+
+/* heed_take_from_scope: the reference and the use of t that its scope has become the caller's, where t
+ * is the last that joined the innermost scope; else the caller gets one of each beside the scope's. */
+static inline void heed_take_from_scope(heed_tensor *t)
+{
+    heed_thread *self = &heed_self;
+    if (self->tensors == t && t->scope_depth == self->depth) {
+        self->tensors = t->next;
+        t->next = NULL;
+        t->scope_depth = 0;
+    } else {
+        heed_ref(t);
+    }
+}
 
 /* ---- shapes (shape.c) ---- */
 
@@ -86,6 +205,25 @@ heed_status heed_wrap_dims(const char *function, heed_dims dims, int ndim, unsig
  * heed_is_contiguous, without its checks.) */
 void heed_row_major(int ndim, const int64_t *shape, int64_t *strides);
 bool heed_is_row_major(const heed_tensor *t);
+
+/* heed_get_shape: writes t's shape, without the checks of the public heed_shape_of_tensor. */
+static inline void heed_get_shape(const heed_tensor *t, heed_shape *shape)
+{
+    shape->ndim = t->ndim;
+    for (int i = 0; i < t->ndim; i++) {
+        shape->size[i] = t->shape[i];
+    }
+}
+
+/* heed_has_sizes: is t of this shape? (As the public heed_has_shape, without its checks.) */
+static inline bool heed_has_sizes(const heed_tensor *t, int ndim, const int64_t *shape)
+{
+    bool same = t->ndim == ndim;
+    for (int i = 0; same && i < ndim; i++) {
+        same = t->shape[i] == shape[i];
+    }
+    return same;
+}
 
 /* heed_dense_strides: those that torch gives a tensor made like x: without gaps, its dims in the
  * order in which those of x lie. */

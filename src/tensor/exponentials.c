@@ -18,7 +18,8 @@ FOLD(double, sum, LINE, 0, all + (double)x, all + x)
 SUM_OF(sum_of_positive, LINE, READ_X, x)
 #endif
 
-static void exps(int64_t n, const T *restrict x, T shift, T *restrict out)
+/* out may be x. */
+static void exps(int64_t n, const T *x, T shift, T *out)
 {
     for (int64_t i = 0; i < n; i++) {
         out[i] = exp(x[i] - shift);
@@ -74,18 +75,35 @@ void LINES(softmax)(const heed_lines *lines)
     }
 }
 
-/* Zeros for a line of nothing but -inf, of which softmax makes NaN. */
+static bool is_blocked(int64_t n, const T *line)
+{
+    int64_t blocked = 0;
+    while (blocked < n && line[blocked] == -(T)INFINITY) {
+        blocked++;
+    }
+    return blocked == n;
+}
+
+/* Zeros for a line of nothing but -inf, of which softmax makes NaN. Which these are is looked up first: the
+ * lines may be written where they are read. */
 void LINES(safe_softmax)(const heed_lines *lines)
 {
-    LINES(softmax)(lines);
-    for (int64_t i = 0; i < lines->count; i++) {
-        const T *x = IN(lines, 0, i);
-        int64_t blocked = 0;
-        while (blocked < lines->n && x[blocked] == -(T)INFINITY) {
-            blocked++;
+    enum { AT_ONCE = 64 };
+    for (int64_t first = 0; first < lines->count; first += AT_ONCE) {
+        const int64_t left = lines->count - first;
+        heed_lines some = *lines;
+        bool blocked[AT_ONCE];
+        some.count = left < AT_ONCE ? left : AT_ONCE;
+        some.in[0] = IN(lines, 0, first);
+        some.out = OUT(lines, first);
+        for (int64_t i = 0; i < some.count; i++) {
+            blocked[i] = is_blocked(some.n, IN(&some, 0, i));
         }
-        if (blocked == lines->n) {
-            memset(OUT(lines, i), 0, sizeof(T) * (size_t)blocked);
+        LINES(softmax)(&some);
+        for (int64_t i = 0; i < some.count; i++) {
+            if (blocked[i]) {
+                memset(OUT(&some, i), 0, sizeof(T) * (size_t)some.n);
+            }
         }
     }
 }

@@ -56,14 +56,15 @@ typedef T row_of_block __attribute__((vector_size(VECTOR_BYTES)));
 #define FIRST_8(c)  NEW_FIRST(8, c)
 #define SECOND_8(c) NEW_SECOND(8, c)
 
-/* to (LANES, LANES) = from, transposed; the rows of each are `from_row` and `to_row` apart. */
-static void transpose_block(const T *from, int64_t from_row, T *to, int64_t to_row)
+/* to (columns, LANES) = from (rows, columns), transposed, where at most LANES rows and exactly LANES columns
+ * are there; what stands for rows that are not is any. The rows of each are `from_row` and `to_row` apart. */
+static void transpose_block(const T *from, int64_t from_row, int64_t rows, T *to, int64_t to_row)
 {
 #ifdef HAS_SHUFFLE
     row_of_block row[LANES_OF_T];
     UNROLL for (int r = 0; r < LANES_OF_T; r++)
     {
-        memcpy(&row[r], from + r * from_row, sizeof row[r]);
+        memcpy(&row[r], from + (r < rows ? r : 0) * from_row, sizeof row[r]);
     }
     ROUND(1, FIRST_1, SECOND_1)
 #if LANES_OF_T > 2
@@ -82,7 +83,7 @@ static void transpose_block(const T *from, int64_t from_row, T *to, int64_t to_r
 #else
     for (int r = 0; r < LANES_OF_T; r++) {
         for (int c = 0; c < LANES_OF_T; c++) {
-            to[r * to_row + c] = from[c * from_row + r];
+            to[r * to_row + c] = from[(c < rows ? c : 0) * from_row + r];
         }
     }
 #endif

@@ -14,6 +14,7 @@
 
 #include "tensor/kernels_dtype.h"
 #include "tensor/kernels_math.h"
+#include "tensor/kernels_move.h"
 
 /* ---- element-wise: ops.def, expanded ---- */
 
@@ -146,93 +147,6 @@ static void choose_where(int64_t n, const void *const *in, void *out)
     }
 }
 
-/* ---- moving elements ---- */
-
-#ifdef T_IS_I64
-/* C leaves the cast of NaN and of what does not fit undefined; x86 gives the smallest integer, and
- * so does torch there. */
-static T from_float(double x)
-{
-    return x >= -0x1p63 && x < 0x1p63 ? (T)x : INT64_MIN;
-}
-#define FROM_FLOAT(x) from_float((double)(x))
-#else
-#define FROM_FLOAT(x) ((T)(x))
-#endif
-#define FROM_INTEGER(x) ((T)(x))
-
-/* What lies ready and what is repeated have loops of their own, of which compilers make vectors. */
-#define GATHER(name, type, CAST)                                                                   \
-    static void name(int64_t n, const void *from, int64_t stride, void *to)                        \
-    {                                                                                              \
-        const type *x = from;                                                                      \
-        T *restrict y = to;                                                                        \
-        if (stride == 1) {                                                                         \
-            for (int64_t i = 0; i < n; i++) {                                                      \
-                y[i] = CAST(x[i]);                                                                 \
-            }                                                                                      \
-        } else if (stride == 0) {                                                                  \
-            for (int64_t i = 0; i < n; i++) {                                                      \
-                y[i] = CAST(x[0]);                                                                 \
-            }                                                                                      \
-        } else {                                                                                   \
-            for (int64_t i = 0; i < n; i++) {                                                      \
-                y[i] = CAST(x[i * stride]);                                                        \
-            }                                                                                      \
-        }                                                                                          \
-    }
-GATHER(gather_f32, float, FROM_FLOAT)
-GATHER(gather_f64, double, FROM_FLOAT)
-GATHER(gather_i64, int64_t, FROM_INTEGER)
-GATHER(gather_bool, bool, FROM_INTEGER)
-
-static void scatter(int64_t n, const void *from, void *to, int64_t stride)
-{
-    const T *restrict x = from;
-    T *y = to;
-    for (int64_t i = 0; i < n; i++) {
-        y[i * stride] = x[i];
-    }
-}
-
-static void add_into(int64_t n, const void *x, void *y)
-{
-    const T *from = x;
-    T *to = y;
-    for (int64_t i = 0; i < n; i++) {
-        to[i] = (T)(to[i] + from[i]);
-    }
-}
-
-static void look_up(int64_t n, const int64_t *index, int64_t index_step, const void *x,
-                    int64_t step, int64_t along, void *y)
-{
-    const T *from = x;
-    T *restrict to = y;
-    if (n > 0 && index_step == 0 && step == 1) { /* a row, as embeddings are */
-        memcpy(to, from + *index * along, sizeof(T) * (size_t)n);
-        return;
-    }
-    for (int64_t i = 0; i < n; i++) {
-        to[i] = from[i * step + index[i * index_step] * along];
-    }
-}
-
-static void add_at(int64_t n, const int64_t *index, int64_t index_step, const void *x, void *y,
-                   int64_t step, int64_t along)
-{
-    const T *from = x;
-    T *to = y;
-    if (n > 0 && index_step == 0 && step == 1) {
-        add_into(n, x, to + *index * along);
-        return;
-    }
-    for (int64_t i = 0; i < n; i++) {
-        T *place = to + (i * step + index[i * index_step] * along);
-        *place = (T)(*place + from[i]);
-    }
-}
-
 /* ---- sums ---- */
 
 /* Rows are added in order. Several of them are read side by side, so that each total is fetched and put back
@@ -273,60 +187,6 @@ static void from_totals(int64_t n, const heed_total *totals, double divisor, voi
     }
 }
 
-/* ---- optimisers: floats only ---- */
-
-#if defined T_IS_F32 || defined T_IS_F64
-static void scale(int64_t n, void *x, double factor)
-{
-    T *to = x;
-    const T by = (T)factor;
-    for (int64_t i = 0; i < n; i++) {
-        to[i] *= by;
-    }
-}
-
-static void sgd(int64_t n, void *parameter, const void *gradient, void *momentum,
-                const heed_sgd_step *step)
-{
-    T *p = parameter, *buffer = momentum;
-    const T *g = gradient;
-    const T lr = (T)step->lr, decay = (T)step->weight_decay, mu = (T)step->momentum;
-    const T fresh = step->first ? 1 : (T)(1 - step->dampening);
-    for (int64_t i = 0; i < n; i++) {
-        T d = g[i] + decay * p[i];
-        if (buffer != NULL) {
-            buffer[i] = (step->first ? 0 : mu * buffer[i]) + fresh * d;
-            d = step->nesterov ? d + mu * buffer[i] : buffer[i];
-        }
-        p[i] -= lr * d;
-    }
-}
-
-static void adam(int64_t n, void *parameter, const void *gradient, void *first, void *second,
-                 const heed_adam_step *step)
-{
-    T *p = parameter, *m = first, *v = second;
-    const T *g = gradient;
-    const double correction1 = 1 - (pow)(step->beta1, (double)step->t);
-    const double correction2 = 1 - (pow)(step->beta2, (double)step->t);
-    const T size = (T)(step->lr / correction1), root = (T)(sqrt)(correction2);
-    const T beta2 = (T)step->beta2, eps = (T)step->eps;
-    const T new1 = (T)(1 - step->beta1), new2 = (T)(1 - step->beta2);
-    /* As torch's lerp: from whichever of m and d it keeps more of, so that beta1 = 0 is d exactly. No sum
-     * of two products: beta1 and 1 - beta1, rounded, do not add up to 1. */
-    const bool from_m = new1 < (T)0.5;
-    const T way = from_m ? new1 : new1 - 1;
-    const T shrink = step->decoupled ? (T)(1 - step->lr * step->weight_decay) : 1;
-    const T decay = step->decoupled ? 0 : (T)step->weight_decay;
-    for (int64_t i = 0; i < n; i++) {
-        const T d = g[i] + decay * p[i];
-        m[i] = (from_m ? m[i] : d) + way * (d - m[i]);
-        v[i] = beta2 * v[i] + new2 * d * d;
-        p[i] = shrink * p[i] - size * m[i] / (sqrt(v[i]) / root + eps);
-    }
-}
-#endif
-
 /* ---- the table ---- */
 
 #if defined T_IS_F32 || defined T_IS_F64
@@ -363,6 +223,10 @@ const heed_kernels KERNELS = {
                [HEED_F64] = gather_f64,
                [HEED_I64] = gather_i64,
                [HEED_BOOL] = gather_bool},
+    .gather_rows = {[HEED_F32] = gather_rows_f32,
+                    [HEED_F64] = gather_rows_f64,
+                    [HEED_I64] = gather_rows_i64,
+                    [HEED_BOOL] = gather_rows_bool},
     .scatter = scatter,
     .add_into = add_into,
     .look_up = look_up,
@@ -390,13 +254,16 @@ const heed_kernels KERNELS = {
     .logsumexp = LINES(logsumexp),
     .var = LINES(var),
     .norm = LINES(norm),
+    .attend = LINES(attend),
+    .attend_gradient = LINES(attend_gradient),
     .normalize = NORMALIZE(normalize),
     .normalize_gradient = NORMALIZE(normalize_gradient),
-    .scale = scale,
-    .sgd = sgd,
-    .adam = adam,
+    .scale = LINES(scale),
+    .sgd = LINES(sgd),
+    .adam = LINES(adam),
 #endif
 #ifndef T_IS_BOOL
     .gemm = KERNELS_GEMM,
+    .gemm_room = KERNELS_GEMM_ROOM,
 #endif
 };

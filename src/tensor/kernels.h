@@ -7,6 +7,7 @@
 #ifndef HEED_TENSOR_KERNELS_H
 #define HEED_TENSOR_KERNELS_H
 
+#include "tensor/attention.h"
 #include "tensor/tensor.h"
 #include "tensor/update.h"
 
@@ -61,12 +62,15 @@ typedef union heed_total {
     int64_t of_integers;
 } heed_total;
 
-/* c (m, n, row stride rc) = a (m, k) b (k, n), or += where accumulate. */
+/* c (m, n, row stride rc) = a (m, k) b (k, n), or += where accumulate; or = a b + bias in each row, which is
+ * added to the rounded sum, so that one call has the bits of a product and an addition. */
 typedef struct heed_gemm {
     int64_t m, n, k;
     const void *a, *b;
-    int64_t a_row, a_col, b_row, b_col, c_row; /* strides in elements; c's columns are adjacent */
-    void *c;
+    /* Strides in elements, of a dim of size 1 also 1; c's columns are adjacent. */
+    int64_t a_row, a_col, b_row, b_col, c_row;
+    void *c, *room;   /* room: gemm_room bytes to work in, or NULL: smaller blocks */
+    const void *bias; /* (n), or NULL; not together with accumulate */
     bool accumulate;
 } heed_gemm;
 
@@ -81,6 +85,23 @@ typedef struct heed_normalization {
     bool centred;
 } heed_normalization;
 
+/* What all elements of a step of Adam have in common:
+ *
+ *   d = g + decay p;  m = m + new1 (d - m);  v = beta2 v + new2 d^2
+ *   p = shrink p - size m / (sqrt(v) correction + eps) */
+typedef struct heed_adam_terms {
+    double decay, new1, new2, beta2, shrink, size, correction, eps;
+} heed_adam_terms;
+
+/* to[r, c] = from[r, c], cast: elements of `to` lie side by side in a row, the other strides are in elements. */
+typedef struct heed_plane {
+    int64_t rows, columns;
+    const void *from;
+    int64_t from_row, from_column;
+    void *to;
+    int64_t to_row;
+} heed_plane;
+
 /* All kernels of one dtype. NULL where an operation does not exist for it. */
 typedef struct heed_kernels {
     struct {
@@ -91,6 +112,7 @@ typedef struct heed_kernels {
 
     /* n elements of another dtype, `stride` apart, cast; and elements to places `stride` apart */
     void (*gather[HEED_DTYPES])(int64_t n, const void *from, int64_t stride, void *to);
+    void (*gather_rows[HEED_DTYPES])(const heed_plane *plane);
     void (*scatter)(int64_t n, const void *from, void *to, int64_t stride);
     void (*add_into)(int64_t n, const void *x, void *y); /* y += x */
 
@@ -114,12 +136,15 @@ typedef struct heed_kernels {
     heed_fold_kernel *any, *all;       /* y is bool */
     heed_fold_kernel *logsumexp, *var, *norm;
     void (*gemm)(const heed_gemm *call);
-    void (*normalize)(const heed_normalization *call); /* y */
+    int64_t (*gemm_room)(const heed_gemm *call);               /* bytes of call->room */
+    void (*attend)(const heed_attention *call, int64_t block); /* y of one block of queries */
+    void (*attend_gradient)(const heed_attention *call);       /* dq, dk, dv */
+    void (*normalize)(const heed_normalization *call);         /* y */
     void (*normalize_gradient)(
         const heed_normalization *call);              /* dx, dweight, dbias; no bias, no y */
     void (*scale)(int64_t n, void *x, double factor); /* x *= factor */
     void (*sgd)(int64_t n, void *p, const void *g, void *momentum, const heed_sgd_step *step);
-    void (*adam)(int64_t n, void *p, const void *g, void *m, void *v, const heed_adam_step *step);
+    void (*adam)(int64_t n, void *p, const void *g, void *m, void *v, const heed_adam_terms *terms);
 } heed_kernels;
 
 /* ---- choosing (isa.c) ---- */

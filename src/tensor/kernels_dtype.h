@@ -1,4 +1,4 @@
-/* What one compilation of kernels.c, lines.c, exponentials.c, gemm.c and normalize.c works on: the element type T (internal). */
+/* What one compilation of a file of kernels works on: the element type T (internal). */
 #ifndef HEED_TENSOR_KERNELS_DTYPE_H
 #define HEED_TENSOR_KERNELS_DTYPE_H
 
@@ -34,12 +34,18 @@ typedef int64_t TOTAL;
 #endif
 
 /* Before a loop of a few steps, whose arrays are to become registers. */
-#define UNROLL       _Pragma("GCC unroll 16")
+#ifdef __clang__
+#define UNROLL _Pragma("clang loop unroll(full)")
+#else
+#define UNROLL _Pragma("GCC unroll 16")
+#endif
 
-#define PASTE(a, b)  a##b
-#define PASTED(a, b) PASTE(a, b)
-#define KERNELS_GEMM PASTED(KERNELS, _gemm)
+#define PASTE(a, b)       a##b
+#define PASTED(a, b)      PASTE(a, b)
+#define KERNELS_GEMM      PASTED(KERNELS, _gemm)
+#define KERNELS_GEMM_ROOM PASTED(KERNELS, _gemm_room)
 void KERNELS_GEMM(const heed_gemm *call);
+int64_t KERNELS_GEMM_ROOM(const heed_gemm *call);
 
 /* The kernels of lines.c and exponentials.c. */
 #define LINES(name) PASTED(KERNELS, _##name)
@@ -53,6 +59,15 @@ void LINES(sum)(int64_t rows, int64_t n, const void *x, int64_t step, heed_total
 /* Line i of an operand of lines. */
 #define IN(lines, k, i) ((const T *)(lines)->in[k] + (i) * (lines)->step[k])
 #define OUT(lines, i)   ((T *)(lines)->out + (i) * (lines)->out_step)
+
+/* Those of optimise.c. */
+void LINES(scale)(int64_t n, void *x, double factor);
+void LINES(sgd)(int64_t n, void *p, const void *g, void *momentum, const heed_sgd_step *step);
+void LINES(adam)(int64_t n, void *p, const void *g, void *m, void *v, const heed_adam_terms *terms);
+
+/* Those of attention.c. */
+void LINES(attend)(const heed_attention *call, int64_t block);
+void LINES(attend_gradient)(const heed_attention *call);
 
 /* Those of normalize.c. */
 #define NORMALIZE(name) PASTED(KERNELS, _##name)

@@ -4,6 +4,7 @@
 #include <math.h>
 #include <string.h>
 
+#include "tensor/parallel.h"
 #include "tensor/walk.h"
 
 /* ---- operands ---- */
@@ -22,27 +23,64 @@ heed_operand heed_constant_operand(const void *value, heed_dtype as)
 
 /* ---- element by element ---- */
 
-/* One run: in one go where everything lies ready, else a buffer at a time. */
-static void map_run(heed_kernel *kernel, const heed_operand *in, int count, const walk *w)
+typedef struct mapping {
+    heed_kernel *kernel;
+    const heed_operand *in;
+    int count;
+    const walk *w; /* whose last dim a run is */
+    bool ready;    /* along it every operand lies ready */
+} mapping;
+
+/* n elements from where each lane stands: in one go, or a buffer at a time. What is repeated is written
+ * into its buffer once. */
+static void map_run(const mapping *m, char *const *at, int64_t n)
 {
+    const void *from[HEED_MAX_OPERANDS];
     buffer room[HEED_MAX_OPERANDS];
-    const int64_t n = run_length(w);
-    int64_t step = n;
-    for (int k = 0; k < count; k++) {
-        bool lies_ready =
-            in[k].dtype == in[k].as && run_stride(w, k) == (int64_t)heed_dtype_size(in[k].dtype);
-        step = lies_ready || step < CHUNK ? step : CHUNK;
-    }
-    for (int64_t start = 0; start < n; start += step) {
-        int64_t part = n - start < step ? n - start : step;
-        const void *from[HEED_MAX_OPERANDS];
-        for (int k = 0; k < count; k++) {
-            const int64_t stride = run_stride(w, k);
-            from[k] = heed_walk_elements(w->lane[k].at + start * stride, stride, part, in[k].dtype,
-                                         in[k].as, &room[k]);
+    const int64_t to_stride = run_stride(m->w, m->count);
+    for (int64_t done = 0; done < n; done += CHUNK) {
+        const int64_t part = n - done < CHUNK ? n - done : CHUNK;
+        for (int k = 0; k < m->count; k++) {
+            const int64_t stride = run_stride(m->w, k);
+            if (done == 0 || stride != 0) {
+                from[k] = heed_walk_elements(at[k] + done * stride, stride, part, m->in[k].dtype,
+                                             m->in[k].as, &room[k]);
+            }
         }
-        kernel(part, from, w->lane[count].at + start * run_stride(w, count));
+        m->kernel(part, from, at[m->count] + done * to_stride);
     }
+}
+
+/* n elements or, of a walk without its last dim, n runs of `length`: from element or run `start` on. */
+static inline void map_from(const mapping *m, const walk *w, int64_t start, int64_t runs,
+                            int64_t length)
+{
+    const int lanes = m->count + 1;
+    char *at[LANES];
+    for (int k = 0; k < lanes; k++) {
+        at[k] = w->lane[k].at + start * run_stride(w, k);
+    }
+    for (int64_t i = 0; i < runs; i++) {
+        if (m->ready) {
+            m->kernel(length, (const void *const *)at, at[m->count]);
+        } else {
+            map_run(m, at, length);
+        }
+        for (int k = 0; k < lanes; k++) {
+            at[k] += run_stride(w, k);
+        }
+    }
+}
+
+static void map_part(const void *context, const walk *w, int64_t start, int64_t n)
+{
+    map_from(context, w, start, 1, n);
+}
+
+static void map_runs(const void *context, const walk *w, int64_t start, int64_t n)
+{
+    const mapping *m = context;
+    map_from(m, w, start, n, run_length(m->w));
 }
 
 /* Does every operand lie as `out` does, without gaps and casts? Then there is nothing to walk. */
@@ -59,7 +97,7 @@ static bool lie_alike(const heed_operand *in, int count, const heed_tensor *out)
 
 void heed_map(heed_kernel *kernel, const heed_operand *in, int count, heed_tensor *out)
 {
-    if (lie_alike(in, count, out)) {
+    if (out->numel < 2 * GRAIN && lie_alike(in, count, out)) {
         const void *from[HEED_MAX_OPERANDS];
         for (int k = 0; k < count; k++) {
             from[k] = in[k].data;
@@ -75,32 +113,77 @@ void heed_map(heed_kernel *kernel, const heed_operand *in, int count, heed_tenso
     if (!heed_walk_begin(&w, out->ndim, out->shape)) {
         return;
     }
-    do {
-        map_run(kernel, in, count, &w);
-    } while (heed_walk_next(&w));
+    mapping m = {kernel, in, count, &w, true};
+    for (int k = 0; k < count; k++) {
+        m.ready = m.ready && in[k].dtype == in[k].as &&
+                  run_stride(&w, k) == (int64_t)heed_dtype_size(in[k].dtype);
+    }
+    if (w.ndim == 1) {
+        heed_walk_parts(&w, GRAIN, map_part, &m);
+        return;
+    }
+    walk runs = w;
+    runs.ndim--;
+    heed_walk_parts(&runs, GRAIN / run_length(&w) + 1, map_runs, &m);
 }
 
 /* ---- copying ---- */
 
-static void copy_run(heed_dtype from_dtype, heed_dtype to_dtype, const walk *w)
+typedef struct copying {
+    const heed_kernels *kernels; /* of the target's dtype */
+    heed_dtype from, to;
+    const walk *w; /* whose last dim copy_rows takes as well */
+} copying;
+
+/* Part of one run. */
+static void copy_part(const void *context, const walk *w, int64_t start, int64_t n)
 {
-    const int64_t n = run_length(w);
-    const int64_t from_step = run_stride(w, 0) / (int64_t)heed_dtype_size(from_dtype);
-    const int64_t to_step = run_stride(w, 1) / (int64_t)heed_dtype_size(to_dtype);
-    const heed_kernels *kernels = heed_kernels_for(to_dtype);
+    const copying *c = context;
+    const int64_t from_step = run_stride(w, 0) / (int64_t)heed_dtype_size(c->from);
+    const int64_t to_step = run_stride(w, 1) / (int64_t)heed_dtype_size(c->to);
+    const char *from = w->lane[0].at + start * run_stride(w, 0);
+    char *to = w->lane[1].at + start * run_stride(w, 1);
     if (to_step == 1 || n == 1) {
-        kernels->gather[from_dtype](n, w->lane[0].at, from_step, w->lane[1].at);
+        c->kernels->gather[c->from](n, from, from_step, to);
         return;
     }
     buffer room;
-    for (int64_t start = 0; start < n; start += CHUNK) {
-        int64_t part = n - start < CHUNK ? n - start : CHUNK;
-        kernels->gather[from_dtype](part, w->lane[0].at + start * run_stride(w, 0), from_step,
-                                    &room);
-        kernels->scatter(part, &room, w->lane[1].at + start * run_stride(w, 1), to_step);
+    for (int64_t at = 0; at < n; at += CHUNK) {
+        const int64_t part = n - at < CHUNK ? n - at : CHUNK;
+        c->kernels->gather[c->from](part, from + at * run_stride(w, 0), from_step, &room);
+        c->kernels->scatter(part, &room, to + at * run_stride(w, 1), to_step);
     }
 }
 
+/* Rows of a plane: `w` passes them, and each is a run of the walk that the context has. */
+static void copy_rows(const void *context, const walk *w, int64_t start, int64_t n)
+{
+    const copying *c = context;
+    const int64_t from_size = (int64_t)heed_dtype_size(c->from);
+    c->kernels->gather_rows[c->from](&(heed_plane){
+        .rows = n,
+        .columns = run_length(c->w),
+        .from = w->lane[0].at + start * run_stride(w, 0),
+        .from_row = run_stride(w, 0) / from_size,
+        .from_column = run_stride(c->w, 0) / from_size,
+        .to = w->lane[1].at + start * run_stride(w, 1),
+        .to_row = run_stride(w, 1) / (int64_t)heed_dtype_size(c->to),
+    });
+}
+
+/* Makes the dim along which a lane's elements lie side by side, if there is one, number `place`. */
+static void bring(walk *w, int lane_number, heed_dtype dtype, int place)
+{
+    for (int i = 0; i < place; i++) {
+        if (w->lane[lane_number].stride[i] == (int64_t)heed_dtype_size(dtype)) {
+            heed_walk_swap(w, i, place);
+            return;
+        }
+    }
+}
+
+/* Of several dims, the target's nearest becomes the run. The rows before it are those along which the
+ * source's elements lie side by side, if that is another dim: then the plane of both is transposed. */
 static void copy_operand(const heed_operand *from, heed_tensor *out)
 {
     walk w = {0};
@@ -109,9 +192,22 @@ static void copy_operand(const heed_operand *from, heed_tensor *out)
     if (!heed_walk_begin(&w, out->ndim, out->shape)) {
         return;
     }
-    do {
-        copy_run(from->dtype, out->dtype, &w);
-    } while (heed_walk_next(&w));
+    const copying c = {heed_kernels_for(out->dtype), from->dtype, out->dtype, &w};
+    const int last = w.ndim - 1;
+    const int64_t size = (int64_t)heed_dtype_size(out->dtype);
+    if (last > 0 && run_stride(&w, 1) != size) {
+        bring(&w, 1, out->dtype, last);
+    }
+    if (last == 0 || run_stride(&w, 1) != size) {
+        heed_walk_parts(&w, GRAIN, copy_part, &c);
+        return;
+    }
+    if (run_stride(&w, 0) != (int64_t)heed_dtype_size(from->dtype)) {
+        bring(&w, 0, from->dtype, last - 1);
+    }
+    walk rows = w;
+    rows.ndim--;
+    heed_walk_parts(&rows, GRAIN / run_length(&w) + 1, copy_rows, &c);
 }
 
 void heed_copy_elements(const heed_tensor *x, heed_tensor *out)
@@ -120,10 +216,16 @@ void heed_copy_elements(const heed_tensor *x, heed_tensor *out)
     copy_operand(&from, out);
 }
 
+static void clear_bytes(void *context, int64_t first, int64_t end)
+{
+    memset((char *)context + first, 0, (size_t)(end - first));
+}
+
 void heed_fill_elements(heed_tensor *out, double value)
 {
     if (value == 0 && !signbit(value) && heed_is_row_major(out)) {
-        memset(out->data, 0, (size_t)out->numel * heed_dtype_size(out->dtype));
+        heed_parallel_for(out->numel * (int64_t)heed_dtype_size(out->dtype), 16 * GRAIN,
+                          clear_bytes, out->data);
         return;
     }
     heed_operand from = heed_constant_operand(&value, HEED_F64);
@@ -142,24 +244,26 @@ static void add_chunk(const heed_kernels *kernels, heed_dtype dtype, int64_t n, 
     }
 }
 
+static void add_part(const void *context, const walk *w, int64_t start, int64_t n)
+{
+    const heed_dtype dtype = *(const heed_dtype *)context;
+    const heed_kernels *kernels = heed_kernels_for(dtype);
+    const int64_t from_stride = run_stride(w, 0), stride = run_stride(w, 1);
+    for (int64_t at = start; at < start + n; at += CHUNK) {
+        buffer room;
+        const int64_t left = start + n - at, part = left < CHUNK ? left : CHUNK;
+        const void *from = heed_walk_elements(w->lane[0].at + at * from_stride, from_stride, part,
+                                              dtype, dtype, &room);
+        add_chunk(kernels, dtype, part, from, w->lane[1].at + at * stride, stride);
+    }
+}
+
 void heed_add_elements(const heed_tensor *x, heed_tensor *out)
 {
     walk w = {0};
     heed_walk_lane(&w, x->data, x->strides, x->dtype, x->ndim);
     heed_walk_lane(&w, out->data, out->strides, out->dtype, out->ndim);
-    if (!heed_walk_begin(&w, out->ndim, out->shape)) {
-        return;
+    if (heed_walk_begin(&w, out->ndim, out->shape)) {
+        heed_walk_parts(&w, GRAIN, add_part, &out->dtype);
     }
-    const heed_kernels *kernels = heed_kernels_for(out->dtype);
-    const int64_t n = run_length(&w), from_stride = run_stride(&w, 0);
-    do {
-        for (int64_t start = 0; start < n; start += CHUNK) {
-            buffer room;
-            int64_t part = n - start < CHUNK ? n - start : CHUNK;
-            const void *from = heed_walk_elements(w.lane[0].at + start * from_stride, from_stride,
-                                                  part, x->dtype, out->dtype, &room);
-            add_chunk(kernels, out->dtype, part, from, w.lane[1].at + start * run_stride(&w, 1),
-                      run_stride(&w, 1));
-        }
-    } while (heed_walk_next(&w));
 }

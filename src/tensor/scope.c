@@ -75,14 +75,15 @@ void heed_end_all_scopes(void)
     heed_self.depth = 0;
 }
 
-static heed_status end_scope(heed_scope *scope)
+heed_status heed_end_depth(int depth)
 {
     heed_thread *self = &heed_self;
-    let_go(scope->depth);
-    int left_open = self->depth - scope->depth;
-    self->depth = scope->depth - 1;
-    self->grad_disabled = !scope->grad_mode;
-    scope->self = NULL;
+    int left_open = self->depth - depth;
+    if (left_open < 0) {
+        return heed_fail(HEED_ERR_SCOPE, "scope_end: the scope outside was ended before this one");
+    }
+    let_go(depth);
+    self->depth = depth - 1;
     if (left_open > 0) {
         return heed_fail(HEED_ERR_SCOPE, "scope_end: %d scope(s) inside this one were still open",
                          left_open);
@@ -93,7 +94,12 @@ static heed_status end_scope(heed_scope *scope)
 heed_status heed_scope_end(heed_scope *scope)
 {
     heed_status status = check_open("scope_end", scope);
-    return status == HEED_OK ? end_scope(scope) : status;
+    if (status != HEED_OK) {
+        return status;
+    }
+    heed_self.grad_disabled = !scope->grad_mode;
+    scope->self = NULL;
+    return heed_end_depth(scope->depth);
 }
 
 /* The place in the list behind the last tensor of this depth or deeper. */

@@ -6,7 +6,7 @@
 
 #include <string.h>
 
-#include "tensor/alloc.h"
+#include "tensor/blocks.h"
 #include "tensor/core.h"
 #include "tensor/create.h"
 #include "tensor/kernels.h"
@@ -15,29 +15,20 @@
 _Static_assert(sizeof(heed_tensor) <= 224, "a node and a small value must stay under 300 bytes");
 _Static_assert(sizeof(heed_storage) <= 64, "a storage takes the smallest block");
 
-/* ---- counting ---- */
-
-/* Only what several threads hold is counted atomically: it costs as much as the rest of a node. */
-static int add_count(int *count, int by, bool shared)
-{
-    if (shared) {
-        return __atomic_add_fetch(count, by, __ATOMIC_ACQ_REL);
-    }
-    return *count += by;
-}
+/* ---- letting go ---- */
 
 static void release_storage(heed_storage *storage)
 {
-    if (add_count(&storage->references, -1, storage->shared) > 0) {
+    if (heed_add_count(&storage->references, -1, storage->shared) > 0) {
         return;
     }
     if (storage->data != storage->small.bytes) {
         heed_free(storage->data, storage->bytes);
     }
-    heed_free(storage, sizeof *storage);
+    heed_return_block(storage, sizeof *storage);
 }
 
-static void let_value_go(heed_tensor *t)
+void heed_let_value_go(heed_tensor *t)
 {
     heed_storage *storage = t->storage;
     if (storage != NULL) {
@@ -45,23 +36,6 @@ static void let_value_go(heed_tensor *t)
         t->data = NULL;
         release_storage(storage);
     }
-}
-
-void heed_add_use(heed_tensor *t)
-{
-    add_count(&t->uses, 1, t->shared);
-}
-
-void heed_drop_use(heed_tensor *t)
-{
-    if (add_count(&t->uses, -1, t->shared) == 0) {
-        let_value_go(t);
-    }
-}
-
-void heed_add_reference(heed_tensor *t)
-{
-    add_count(&t->references, 1, t->shared);
 }
 
 /* Frees the handle `t`, and puts inputs that nobody else holds on the work list. */
@@ -72,16 +46,16 @@ static heed_tensor *free_handle(heed_tensor *t, heed_tensor *work)
         if (i < 7 && t->saved >> i & 1) {
             heed_drop_use(input);
         }
-        if (add_count(&input->references, -1, input->shared) == 0) {
+        if (heed_add_count(&input->references, -1, input->shared) == 0) {
             input->next = work;
             work = input;
         }
     }
-    if (t->grad != NULL && add_count(&t->grad->references, -1, t->grad->shared) == 0) {
+    if (t->grad != NULL && heed_add_count(&t->grad->references, -1, t->grad->shared) == 0) {
         t->grad->next = work;
         work = t->grad;
     }
-    let_value_go(t);
+    heed_let_value_go(t);
     if (t->inputs != t->two) {
         heed_free(t->inputs, t->input_count * sizeof *t->inputs);
     }
@@ -91,38 +65,18 @@ static heed_tensor *free_handle(heed_tensor *t, heed_tensor *work)
     if (t->shape != t->few) {
         heed_free(t->shape, 2 * HEED_MAX_DIMS * sizeof *t->shape);
     }
-    heed_free(t, sizeof *t);
+    heed_return_block(t, sizeof *t);
     heed_count_live(-1, 0);
     return work;
 }
 
-void heed_drop_reference(heed_tensor *t)
+void heed_let_handle_go(heed_tensor *t)
 {
-    if (add_count(&t->references, -1, t->shared) > 0) {
-        return;
-    }
     t->next = NULL;
     for (heed_tensor *work = t; work != NULL;) {
         heed_tensor *dead = work;
         work = free_handle(dead, work->next);
     }
-}
-
-void heed_ref(heed_tensor *t)
-{
-    heed_add_reference(t);
-    heed_add_use(t);
-}
-
-void heed_unref(heed_tensor *t)
-{
-    heed_drop_use(t);
-    heed_drop_reference(t);
-}
-
-void heed_raise_version(heed_tensor *t)
-{
-    __atomic_add_fetch(&t->storage->version, 1, __ATOMIC_RELAXED);
 }
 
 void heed_take_grad(heed_tensor *t, heed_tensor *grad)
@@ -152,39 +106,60 @@ heed_tensor *heed_share(heed_tensor *t)
 
 /* ---- making ---- */
 
+/* A handle without value, graph and owner. One by one: a struct of zeros, compilers write with an
+ * instruction that takes longer than all else here. What lies in the rest is room, of any content. */
+static void clear_handle(heed_tensor *t)
+{
+    t->op = NULL;
+    t->inputs = t->two;
+    t->engine_mark = 0;
+    t->input_count = t->args_size = 0;
+    t->saved = 0;
+    t->requires_grad = t->used_up = t->retain_grad = t->grad_is_lent = t->shared = false;
+    t->gradient_in_flight = NULL;
+    t->references = t->uses = 1;
+    t->storage = NULL;
+    t->data = NULL;
+    t->retains = t->scope_depth = 0;
+    t->next = NULL;
+    t->saved_version = 0;
+    t->grad = NULL;
+    t->args = t->small_args;
+}
+
 static heed_tensor *new_handle(int ndim, const int64_t *shape, int64_t numel, heed_dtype dtype)
 {
     if (__atomic_load_n(&heed_chosen_kernels, __ATOMIC_ACQUIRE) == NULL &&
         heed_choose_isa() != HEED_OK) {
         return NULL;
     }
-    heed_tensor *t = heed_alloc_zeroed(sizeof *t);
+    heed_tensor *t = heed_take_block(sizeof *t);
     if (t == NULL) {
         return NULL;
     }
+    clear_handle(t);
     t->shape = t->few;
     if (ndim > HEED_FEW_DIMS) {
         t->shape = heed_alloc(2 * HEED_MAX_DIMS * sizeof *t->shape);
         if (t->shape == NULL) {
-            heed_free(t, sizeof *t);
+            heed_return_block(t, sizeof *t);
             return NULL;
         }
     }
     t->strides = t->shape + (ndim > HEED_FEW_DIMS ? HEED_MAX_DIMS : HEED_FEW_DIMS);
-    memcpy(t->shape, shape, sizeof *shape * (size_t)ndim);
+    for (int i = 0; i < ndim; i++) {
+        t->shape[i] = shape[i];
+    }
     t->ndim = (uint8_t)ndim;
     t->numel = numel;
     t->dtype = dtype;
-    t->inputs = t->two;
-    t->args = t->small_args;
-    t->references = t->uses = 1;
     heed_count_live(1, 0);
     return t;
 }
 
 static heed_storage *new_storage(size_t bytes)
 {
-    heed_storage *storage = heed_alloc(sizeof *storage);
+    heed_storage *storage = heed_take_block(sizeof *storage);
     if (storage == NULL) {
         return NULL;
     }
@@ -196,7 +171,7 @@ static heed_storage *new_storage(size_t bytes)
     if (bytes > sizeof storage->small) {
         storage->data = heed_alloc(bytes);
         if (storage->data == NULL) {
-            heed_free(storage, sizeof *storage);
+            heed_return_block(storage, sizeof *storage);
             return NULL;
         }
     }
@@ -214,7 +189,7 @@ heed_tensor *heed_tensor_new(const char *function, int ndim, const int64_t *shap
         return NULL;
     }
     heed_row_major(ndim, t->shape, t->strides);
-    t->storage = new_storage((size_t)numel * heed_dtype_size(dtype));
+    t->storage = new_storage((size_t)numel * heed_element_size(dtype));
     if (t->storage == NULL) {
         heed_unref(t);
         return NULL;
@@ -243,10 +218,12 @@ heed_tensor *heed_tensor_view(const char *function, const heed_tensor *t, int nd
     if (view == NULL) {
         return NULL;
     }
-    memcpy(view->strides, strides, sizeof *strides * (size_t)ndim);
-    add_count(&t->storage->references, 1, t->storage->shared);
+    for (int i = 0; i < ndim; i++) {
+        view->strides[i] = strides[i];
+    }
+    heed_add_count(&t->storage->references, 1, t->storage->shared);
     view->storage = t->storage;
-    view->data = (char *)t->data + (numel > 0 ? offset * (int64_t)heed_dtype_size(t->dtype) : 0);
+    view->data = (char *)t->data + (numel > 0 ? offset * (int64_t)heed_element_size(t->dtype) : 0);
     return view;
 }
 
@@ -280,7 +257,7 @@ heed_status heed_set_data(heed_tensor *target, const heed_tensor *value)
     }
     heed_storage *old = target->storage, *new = value->storage;
     new->shared = new->shared || target->shared;
-    add_count(&new->references, 1, new->shared);
+    heed_add_count(&new->references, 1, new->shared);
     new->version += old->version + 1; /* a backward that saved the old elements must say so */
     target->storage = new;
     target->data = value->data;

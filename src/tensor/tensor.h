@@ -75,42 +75,45 @@ typedef struct heed_storage {
     } small; /* where data lies while it fits */
 } heed_storage;
 
+/* What a backward pass looks at comes first: it takes as long as the memory of its nodes does. */
 struct heed_tensor {
+    /* The graph: the operation that made this tensor, and from what. */
+    const struct heed_op *op; /* NULL: a leaf */
+    heed_tensor **inputs;     /* input_count of them; they point to `two` when that suffices */
+    int engine_mark;          /* the engine's: consumers to come, then whether it is needed */
+    uint16_t input_count, args_size;
+    uint8_t saved; /* whose values backward will read: bit i for input i, HEED_SAVED_OUTPUT */
+    bool requires_grad;
+    bool used_up;      /* a backward has passed */
+    bool retain_grad;  /* keep .grad though this is no leaf */
+    bool grad_is_lent; /* the engine's: a thread adds to .grad, which is not there meanwhile */
+    bool shared;       /* counted atomically */
+    uint8_t ndim;
+
+    heed_tensor *two[2];
+    heed_tensor *gradient_in_flight; /* the engine's: the sum of what has arrived so far */
+
+    /* Counts (see tensor/scope.h). */
+    int references; /* who holds the handle: the scope, retains, graph edges */
+    int uses;       /* who will read the value: the scope, retains, derivatives */
+
     /* The value: element (i, j, ...) is data[i * strides[0] + j * strides[1] + ...]. */
     heed_storage *storage; /* NULL once nothing will read the value any more */
     void *data;
     int64_t numel;
     int64_t *shape,
         *strides; /* ndim of each, in elements; they point to `few` when that suffices */
-    int64_t few[2 * HEED_FEW_DIMS];
 
-    /* The graph: the operation that made this tensor, from what, and the gradient. */
-    heed_tensor *grad;        /* dL/dthis after backward, for leaves; contiguous, without a node */
-    const struct heed_op *op; /* NULL: a leaf */
-    heed_tensor **inputs;     /* input_count of them; they point to `two` when that suffices */
-    heed_tensor *two[2];
-    const void *args; /* the arguments that are no tensors; they point to `small_args` if small */
-    uint64_t small_args[2];
-    heed_tensor *gradient_in_flight; /* the engine's: the sum of what has arrived so far */
-
-    /* Counts (see tensor/scope.h). */
-    int references; /* who holds the handle: the scope, retains, graph edges */
-    int uses;       /* who will read the value: the scope, retains, derivatives */
     int retains;
     int scope_depth;        /* the scope whose list it is on; 0 when that scope has ended */
     heed_tensor *next;      /* on that list, or on the engine's */
-    int engine_mark;        /* the engine's: consumers to come, then whether it is needed */
     uint32_t saved_version; /* sum of the versions of the values that backward will read */
-
     heed_dtype dtype;
-    uint8_t ndim;
-    uint8_t saved; /* whose values backward will read: bit i for input i, HEED_SAVED_OUTPUT */
-    uint16_t input_count, args_size;
-    bool requires_grad;
-    bool shared;       /* counted atomically */
-    bool used_up;      /* a backward has passed */
-    bool retain_grad;  /* keep .grad though this is no leaf */
-    bool grad_is_lent; /* the engine's: a thread adds to .grad, which is not there meanwhile */
+
+    heed_tensor *grad; /* dL/dthis after backward, for leaves; contiguous, without a node */
+    const void *args;  /* the arguments that are no tensors; they point to `small_args` if small */
+    uint64_t small_args[2];
+    int64_t few[2 * HEED_FEW_DIMS];
 };
 
 enum { HEED_SAVED_OUTPUT = 1 << 7 };

@@ -15,27 +15,26 @@ typedef struct heed_free_list {
     size_t bytes;
 } heed_free_list;
 
+/* What every operation touches comes first, so that it lies together. */
 typedef struct heed_thread {
     heed_status error;
-    char message[HEED_MESSAGE_SIZE];
+    int depth;             /* of the innermost open scope; 0: none is open */
+    heed_tensor *tensors;  /* of all open scopes, the innermost scope's first */
     const char *operation; /* being applied, for errors from below that do not know it */
-
-    heed_tensor *tensors; /* of all open scopes, the innermost scope's first */
-    int depth;            /* of the innermost open scope; 0: none is open */
     int64_t scopes_begun;
-    int64_t serials[HEED_TRACKED_SCOPES]; /* of the open scopes, by depth */
+    int64_t fail_countdown;           /* requests of memory until one fails; 0: none will */
+    int64_t live_tensors, live_bytes; /* written by this thread, read by all */
     bool grad_disabled;
-
-    heed_generator generator;
+    bool registered; /* known to the counters above, and to be tidied up at its end */
 
     heed_free_list free[HEED_SIZE_CLASSES];
-    char *slab, *slab_end;  /* small blocks are cut from here */
-    int64_t fail_countdown; /* requests until one fails; 0: none will */
-    int64_t system_requests;
+    int64_t serials[HEED_TRACKED_SCOPES]; /* of the open scopes, by depth */
 
-    bool registered; /* known to the counters below, and to be tidied up at its end */
-    int64_t live_tensors, live_bytes; /* written by this thread, read by all */
+    char *slab, *slab_end; /* small blocks are cut from here */
+    int64_t system_requests;
+    heed_generator generator;
     struct heed_thread *next;
+    char message[HEED_MESSAGE_SIZE];
 } heed_thread;
 
 extern _Thread_local heed_thread heed_self;
@@ -57,8 +56,12 @@ heed_generator *heed_generator_of_thread(void);
 static inline void heed_count_live(int64_t tensors, int64_t bytes)
 {
     heed_thread *self = &heed_self;
-    __atomic_store_n(&self->live_tensors, self->live_tensors + tensors, __ATOMIC_RELAXED);
-    __atomic_store_n(&self->live_bytes, self->live_bytes + bytes, __ATOMIC_RELAXED);
+    if (tensors != 0) {
+        __atomic_store_n(&self->live_tensors, self->live_tensors + tensors, __ATOMIC_RELAXED);
+    }
+    if (bytes != 0) {
+        __atomic_store_n(&self->live_bytes, self->live_bytes + bytes, __ATOMIC_RELAXED);
+    }
 }
 
 #endif

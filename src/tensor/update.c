@@ -1,4 +1,4 @@
-/* The updates of optimisers and the norm of gradients: checks, then one kernel. */
+/* The updates of optimisers and the norm of gradients: checks, then one kernel over all of their memory. */
 #include "tensor/update.h"
 
 #include <math.h>
@@ -6,6 +6,7 @@
 #include "tensor/alloc.h"
 #include "tensor/core.h"
 #include "tensor/kernels.h"
+#include "tensor/parallel.h"
 
 /* One of the tensors of an update, beside p. */
 static heed_status check_state(const char *function, const char *name, const heed_tensor *p,
@@ -18,9 +19,119 @@ static heed_status check_state(const char *function, const char *name, const hee
         return heed_fail(HEED_ERR_DTYPE, "%s: p is %s, %s is %s; both must be f32, or both f64",
                          function, heed_dtype_name(p->dtype), name, heed_dtype_name(state->dtype));
     }
-    if (!heed_same_shape(p, state) || !heed_is_contiguous(p) || !heed_is_contiguous(state)) {
+    if (!heed_has_sizes(state, p->ndim, p->shape) || !heed_is_row_major(p) ||
+        !heed_is_row_major(state)) {
         return heed_fail(HEED_ERR_SHAPE, "%s: p %s and %s %s must have one shape and be contiguous",
                          function, HEED_TEXT(p), name, HEED_TEXT(state));
+    }
+    return HEED_OK;
+}
+
+/* ---- in pieces, over the threads ---- */
+
+/* What is done to the elements [from, from + n) of tensors that belong together. */
+typedef void piece_work(const heed_update *u, int64_t from, int64_t n, const void *step);
+
+typedef struct job {
+    const heed_update *all;
+    int count;
+    piece_work *work;
+    const void *step;
+} job;
+
+/* PIECE: elements, some microseconds of work. A thread takes several pieces, of one parameter or of
+ * many small ones; they begin at the same elements however many threads there are. */
+enum { PIECE = 2048, GRAIN = 8 };
+
+static int64_t pieces_of(const heed_tensor *t)
+{
+    return (t->numel + PIECE - 1) / PIECE;
+}
+
+/* The pieces [first, end), counted through all of the tensors. */
+static void run_pieces(void *context, int64_t first, int64_t end)
+{
+    const job *j = context;
+    int64_t before = 0;
+    for (int i = 0; i < j->count && before < end; i++) {
+        const heed_tensor *p = j->all[i].p;
+        const int64_t count = pieces_of(p), from = first > before ? first - before : 0;
+        const int64_t to = end - before < count ? end - before : count;
+        if (from < to) {
+            const int64_t past = to * PIECE < p->numel ? to * PIECE : p->numel;
+            j->work(&j->all[i], from * PIECE, past - from * PIECE, j->step);
+        }
+        before += count;
+    }
+}
+
+static void run(const heed_update *all, int count, piece_work *work, const void *step)
+{
+    job j = {all, count, work, step};
+    int64_t pieces = 0, elements = 0;
+    for (int i = 0; i < count; i++) {
+        pieces += pieces_of(all[i].p);
+        elements += all[i].p->numel;
+    }
+    if (elements < 2 * GRAIN * PIECE) { /* tensors of a few elements are pieces too */
+        run_pieces(&j, 0, pieces);
+    } else {
+        heed_parallel_for(pieces, GRAIN, run_pieces, &j);
+    }
+}
+
+/* A tensor's element i, to a kernel. */
+static void *at(const heed_tensor *t, int64_t i)
+{
+    return (char *)t->data + (size_t)i * heed_element_size(t->dtype);
+}
+
+/* ---- optimisers ---- */
+
+static heed_status check_list(const char *name, const heed_update *all, int count, const void *step)
+{
+    if (heed_blocked()) {
+        return heed_self.error;
+    }
+    if (count < 0) {
+        return heed_fail(HEED_ERR_VALUE, "%s: %d parameters", name, count);
+    }
+    if (step == NULL || (all == NULL && count > 0)) {
+        return heed_fail(HEED_ERR_NULL, "%s: %s is NULL", name,
+                         step == NULL ? "step" : "the list of parameters");
+    }
+    return HEED_OK;
+}
+
+static void sgd_piece(const heed_update *u, int64_t from, int64_t n, const void *step)
+{
+    heed_kernels_for(u->p->dtype)
+        ->sgd(n, at(u->p, from), at(u->g, from), u->b != NULL ? at(u->b, from) : NULL, step);
+}
+
+heed_status heed_sgd_update_all(const heed_update *all, int count, const heed_sgd_step *step)
+{
+    const char *name = "sgd_update";
+    if (check_list(name, all, count, step) != HEED_OK) {
+        return heed_self.error;
+    }
+    for (int i = 0; i < count; i++) {
+        const heed_update *u = &all[i];
+        if (heed_check_tensor(name, "p", u->p) != HEED_OK ||
+            check_state(name, "g", u->p, u->g) != HEED_OK ||
+            (u->b != NULL && check_state(name, "b", u->p, u->b) != HEED_OK)) {
+            return heed_self.error;
+        }
+        if (u->b == NULL && step->momentum != 0) {
+            return heed_fail(HEED_ERR_NULL, "%s: b, which momentum needs, is NULL", name);
+        }
+    }
+    run(all, count, sgd_piece, step);
+    for (int i = 0; i < count; i++) {
+        heed_raise_version(all[i].p);
+        if (all[i].b != NULL) {
+            heed_raise_version(all[i].b);
+        }
     }
     return HEED_OK;
 }
@@ -28,20 +139,54 @@ static heed_status check_state(const char *function, const char *name, const hee
 heed_status heed_sgd_update(heed_tensor *p, const heed_tensor *g, heed_tensor *b,
                             const heed_sgd_step *step)
 {
-    const char *name = "sgd_update";
-    if (heed_blocked() || heed_check_tensor(name, "p", p) != HEED_OK ||
-        check_state(name, "g", p, g) != HEED_OK ||
-        (b != NULL && check_state(name, "b", p, b) != HEED_OK)) {
+    return heed_sgd_update_all(&(heed_update){.p = p, .g = g, .b = b}, 1, step);
+}
+
+static heed_adam_terms terms_of(const heed_adam_step *step)
+{
+    return (heed_adam_terms){
+        .decay = step->decoupled ? 0 : step->weight_decay,
+        .new1 = 1 - step->beta1,
+        .new2 = 1 - step->beta2,
+        .beta2 = step->beta2,
+        .shrink = step->decoupled ? 1 - step->lr * step->weight_decay : 1,
+        .size = step->lr / (1 - pow(step->beta1, (double)step->t)),
+        .correction = 1 / sqrt(1 - pow(step->beta2, (double)step->t)),
+        .eps = step->eps,
+    };
+}
+
+static void adam_piece(const heed_update *u, int64_t from, int64_t n, const void *terms)
+{
+    heed_kernels_for(u->p->dtype)
+        ->adam(n, at(u->p, from), at(u->g, from), at(u->m, from), at(u->v, from), terms);
+}
+
+heed_status heed_adam_update_all(const heed_update *all, int count, const heed_adam_step *step)
+{
+    const char *name = "adam_update";
+    if (check_list(name, all, count, step) != HEED_OK) {
         return heed_self.error;
     }
-    if (step == NULL || (b == NULL && step->momentum != 0)) {
-        return heed_fail(HEED_ERR_NULL, "%s: %s is NULL", name,
-                         step == NULL ? "step" : "b, which momentum needs,");
+    if (step->t < 1) {
+        return heed_fail(HEED_ERR_VALUE, "%s: t is %lld; it is 1 at the first step", name,
+                         (long long)step->t);
     }
-    heed_kernels_for(p->dtype)->sgd(p->numel, p->data, g->data, b != NULL ? b->data : NULL, step);
-    heed_raise_version(p);
-    if (b != NULL) {
-        heed_raise_version(b);
+    for (int i = 0; i < count; i++) {
+        const heed_update *u = &all[i];
+        if (heed_check_tensor(name, "p", u->p) != HEED_OK ||
+            check_state(name, "g", u->p, u->g) != HEED_OK ||
+            check_state(name, "m", u->p, u->m) != HEED_OK ||
+            check_state(name, "v", u->p, u->v) != HEED_OK) {
+            return heed_self.error;
+        }
+    }
+    const heed_adam_terms terms = terms_of(step);
+    run(all, count, adam_piece, &terms);
+    for (int i = 0; i < count; i++) {
+        heed_raise_version(all[i].p);
+        heed_raise_version(all[i].m);
+        heed_raise_version(all[i].v);
     }
     return HEED_OK;
 }
@@ -49,24 +194,7 @@ heed_status heed_sgd_update(heed_tensor *p, const heed_tensor *g, heed_tensor *b
 heed_status heed_adam_update(heed_tensor *p, const heed_tensor *g, heed_tensor *m, heed_tensor *v,
                              const heed_adam_step *step)
 {
-    const char *name = "adam_update";
-    if (heed_blocked() || heed_check_tensor(name, "p", p) != HEED_OK ||
-        check_state(name, "g", p, g) != HEED_OK || check_state(name, "m", p, m) != HEED_OK ||
-        check_state(name, "v", p, v) != HEED_OK) {
-        return heed_self.error;
-    }
-    if (step == NULL) {
-        return heed_fail(HEED_ERR_NULL, "%s: step is NULL", name);
-    }
-    if (step->t < 1) {
-        return heed_fail(HEED_ERR_VALUE, "%s: t is %lld; it is 1 at the first step", name,
-                         (long long)step->t);
-    }
-    heed_kernels_for(p->dtype)->adam(p->numel, p->data, g->data, m->data, v->data, step);
-    heed_raise_version(p);
-    heed_raise_version(m);
-    heed_raise_version(v);
-    return HEED_OK;
+    return heed_adam_update_all(&(heed_update){.p = p, .g = g, .m = m, .v = v}, 1, step);
 }
 
 /* ---- all gradients ---- */
@@ -87,35 +215,48 @@ static heed_status check_floats(const char *function, const char *name, const he
     return HEED_OK;
 }
 
-static double norm_of(const heed_tensor *t, double p)
+/* The norms of tensors, each of which is one thread's work. */
+typedef struct norm_job {
+    const heed_tensor *const *tensors;
+    heed_norm_args args;
+    double *of;
+} norm_job;
+
+static void run_norms(void *context, int64_t first, int64_t end)
 {
-    const heed_norm_args args = {p};
-    float single;
-    double norm;
-    if (t->dtype == HEED_F64) {
-        heed_kernels_for(HEED_F64)->norm(t->numel, t->data, &args, &norm);
-        return norm;
+    const norm_job *n = context;
+    for (int64_t i = first; i < end; i++) {
+        const heed_tensor *t = n->tensors[i];
+        float single = 0;
+        if (t->dtype == HEED_F64) {
+            heed_kernels_for(HEED_F64)->norm(t->numel, t->data, &n->args, &n->of[i]);
+        } else {
+            heed_kernels_for(HEED_F32)->norm(t->numel, t->data, &n->args, &single);
+            n->of[i] = (double)single;
+        }
     }
-    heed_kernels_for(HEED_F32)->norm(t->numel, t->data, &args, &single);
-    return (double)single;
 }
 
 /* The norm of the norms of those that have elements. */
-static double total_norm(const heed_tensor *const *tensors, int count, double p, double *norms)
+static double total_norm(const heed_tensor *const *tensors, int count, double p, double *of)
 {
-    const heed_norm_args args = {p};
+    norm_job n = {tensors, {p}, of};
     double total = 0;
-    int64_t n = 0;
+    int64_t elements = 0, some = 0;
     for (int i = 0; i < count; i++) {
         if (check_floats("total_norm", "a tensor", tensors[i]) != HEED_OK) {
             return (double)NAN;
         }
+        elements += tensors[i]->numel;
+    }
+    heed_parallel_for(count, elements < 4 * GRAIN * PIECE ? count : 1, run_norms, &n);
+    for (int i = 0; i < count; i++) {
         if (tensors[i]->numel > 0) {
-            norms[n++] = norm_of(tensors[i], p);
+            of[some++] = of[i];
         }
     }
-    if (n > 0) {
-        heed_kernels_for(HEED_F64)->norm(n, norms, &args, &total);
+    if (some > 0) {
+        heed_kernels_for(HEED_F64)->norm(some, of, &n.args, &total);
     }
     return total;
 }
@@ -143,12 +284,31 @@ double heed_total_norm(const heed_tensor *const *tensors, int count, double p)
     return total;
 }
 
+static void scale_piece(const heed_update *u, int64_t from, int64_t n, const void *factor)
+{
+    heed_kernels_for(u->p->dtype)->scale(n, at(u->p, from), *(const double *)factor);
+}
+
+heed_status heed_scale_all_into(heed_tensor *const *tensors, int count, double factor)
+{
+    heed_update some[64];
+    if (!heed_blocked() && tensors == NULL && count > 0) {
+        heed_fail(HEED_ERR_NULL, "scale_into: the list of tensors is NULL");
+    }
+    for (int i = 0; i < count && !heed_blocked(); i++) {
+        check_floats("scale_into", "t", tensors[i]);
+    }
+    for (int first = 0, n; first < count && !heed_blocked(); first += n) {
+        for (n = 0; n < 64 && first + n < count; n++) {
+            some[n].p = tensors[first + n];
+            heed_raise_version(some[n].p);
+        }
+        run(some, n, scale_piece, &factor);
+    }
+    return heed_self.error;
+}
+
 heed_status heed_scale_into(heed_tensor *t, double factor)
 {
-    if (heed_blocked() || check_floats("scale_into", "t", t) != HEED_OK) {
-        return heed_self.error;
-    }
-    heed_kernels_for(t->dtype)->scale(t->numel, t->data, factor);
-    heed_raise_version(t);
-    return HEED_OK;
+    return heed_scale_all_into(&t, 1, factor);
 }

@@ -1,6 +1,10 @@
-/* The update of one parameter by an optimiser, and the norm of all gradients: one fused pass over
- * the memory of each. What the optimisers of nn/ and the clipping of gradients are made of, and for
+/* The updates of parameters by an optimiser, and the norm of all gradients: one fused pass over the
+ * memory of each. What the optimisers of nn/ and the clipping of gradients are made of, and for
  * optimisers of one's own.
+ *
+ * The functions in _all do the same to `count` parameters, no two of which share memory: a step over
+ * all of them costs less than one step after the other, and the threads have more to share. On an
+ * error none has changed.
  *
  * All tensors are contiguous and of one shape and dtype, f32 or f64. p and the state change in
  * place; these are doors, and raise the version.
@@ -13,6 +17,14 @@
 #include "tensor/tensor.h"
 
 HEED_BEGIN_DECLS
+
+/* One of several parameters, its gradient, and what is remembered of it. */
+typedef struct heed_update {
+    heed_tensor *p;
+    const heed_tensor *g;
+    heed_tensor *b;     /* of SGD with momentum */
+    heed_tensor *m, *v; /* of Adam */
+} heed_update;
 
 /* heed_sgd_update: as torch.optim.SGD
  *
@@ -30,6 +42,7 @@ typedef struct heed_sgd_step {
 /* `b` is NULL where there is no momentum. */
 heed_status heed_sgd_update(heed_tensor *p, const heed_tensor *g, heed_tensor *b,
                             const heed_sgd_step *step);
+heed_status heed_sgd_update_all(const heed_update *all, int count, const heed_sgd_step *step);
 
 /* heed_adam_update: as torch.optim.Adam (Kingma and Ba, 2015), and AdamW (Loshchilov and Hutter,
  * 2019) with decoupled
@@ -47,6 +60,7 @@ typedef struct heed_adam_step {
 
 heed_status heed_adam_update(heed_tensor *p, const heed_tensor *g, heed_tensor *m, heed_tensor *v,
                              const heed_adam_step *step);
+heed_status heed_adam_update_all(const heed_update *all, int count, const heed_adam_step *step);
 
 /* heed_total_norm: as torch.nn.utils.get_total_norm(tensors, p): the p-norm of all elements of
  * `count` tensors, as if they were one, contiguous and f32 or f64 each:
@@ -58,6 +72,7 @@ double heed_total_norm(const heed_tensor *const *tensors, int count, double p);
 
 /* heed_scale_into: t *= factor, as torch's t.mul_(factor) under no_grad. */
 heed_status heed_scale_into(heed_tensor *t, double factor);
+heed_status heed_scale_all_into(heed_tensor *const *tensors, int count, double factor);
 
 HEED_END_DECLS
 #endif

@@ -3,6 +3,8 @@
 
 #include <string.h>
 
+#include "tensor/parallel.h"
+
 void heed_walk_lane(walk *w, const void *data, const int64_t *strides, heed_dtype dtype, int ndim)
 {
     lane *l = &w->lane[w->lanes++];
@@ -61,6 +63,21 @@ bool heed_walk_begin(walk *w, int ndim, const int64_t *shape)
     return true;
 }
 
+static void swap(int64_t *a, int64_t *b)
+{
+    const int64_t kept = *a;
+    *a = *b;
+    *b = kept;
+}
+
+void heed_walk_swap(walk *w, int i, int j)
+{
+    swap(&w->size[i], &w->size[j]);
+    for (int k = 0; k < w->lanes; k++) {
+        swap(&w->lane[k].stride[i], &w->lane[k].stride[j]);
+    }
+}
+
 bool heed_walk_next(walk *w)
 {
     for (int i = w->ndim - 2; i >= 0; i--) {
@@ -75,6 +92,62 @@ bool heed_walk_next(walk *w)
     }
     return false;
 }
+
+void heed_walk_to(walk *w, int64_t run)
+{
+    for (int i = w->ndim - 2; i >= 0; i--) {
+        w->index[i] = run % w->size[i];
+        run /= w->size[i];
+        for (int k = 0; k < w->lanes; k++) {
+            w->lane[k].at += w->lane[k].stride[i] * w->index[i];
+        }
+    }
+}
+
+/* ---- in parts ---- */
+
+typedef struct parts {
+    const walk *w;
+    int64_t count, unit; /* elements; ranges are counted in units, so that vectors stay aligned */
+    walk_part *part;
+    const void *context;
+} parts;
+
+static void walk_range(void *context, int64_t first, int64_t end)
+{
+    const parts *p = context;
+    const int64_t n = run_length(p->w), last = end * p->unit;
+    const int64_t stop = last < p->count ? last : p->count;
+    walk w = *p->w;
+    int64_t at = first * p->unit, start = at % n;
+    heed_walk_to(&w, at / n);
+    while (at < stop) {
+        const int64_t left = stop - at, rest = n - start, part = left < rest ? left : rest;
+        p->part(p->context, &w, start, part);
+        at += part;
+        start = 0;
+        heed_walk_next(&w);
+    }
+}
+
+void heed_walk_parts(walk *w, int64_t grain, walk_part *part, const void *context)
+{
+    parts p = {.w = w, .count = 1, .unit = 1, .part = part, .context = context};
+    for (int i = 0; i < w->ndim; i++) {
+        p.count *= w->size[i];
+    }
+    if (p.count >= 2 * grain) {
+        p.unit = grain < CHUNK ? (grain < 16 ? 1 : 16) : CHUNK;
+        heed_parallel_for((p.count + p.unit - 1) / p.unit, (grain + p.unit - 1) / p.unit,
+                          walk_range, &p);
+        return;
+    }
+    do {
+        part(context, w, 0, run_length(w));
+    } while (heed_walk_next(w));
+}
+
+/* ---- elements ---- */
 
 const void *heed_walk_elements(const char *at, int64_t stride, int64_t n, heed_dtype dtype,
                                heed_dtype as, buffer *room)

@@ -10,6 +10,9 @@
 
 enum { CHUNK = 256, LANES = HEED_MAX_OPERANDS + 1 };
 
+/* As many elements are worth a thread: some 10 microseconds of what takes 0.3 ns each. */
+enum { GRAIN = 32768 };
+
 /* One operand of a walk: where it stands, and its strides in bytes. */
 typedef struct lane {
     char *at;
@@ -36,8 +39,20 @@ void heed_walk_lane(walk *w, const void *data, const int64_t *strides, heed_dtyp
  * dim stays. False where there is nothing to walk. */
 bool heed_walk_begin(walk *w, int ndim, const int64_t *shape);
 
+/* heed_walk_swap: two dims of a walk that has just begun change places: the order of what it passes. */
+void heed_walk_swap(walk *w, int i, int j);
+
 /* heed_walk_next: steps all lanes to the next run; false after the last. */
 bool heed_walk_next(walk *w);
+
+/* heed_walk_to: steps a walk that has just begun to run number `run`, as so many heed_walk_next. */
+void heed_walk_to(walk *w, int64_t run);
+
+/* heed_walk_parts: calls `part` for n elements of a run, from element `start` of it on, until everything
+ * that a walk passes, which has just begun, has been in one call. Several threads do that where there are
+ * two grains of elements: where the runs are cut differs from time to time. */
+typedef void walk_part(const void *context, const walk *w, int64_t start, int64_t n);
+void heed_walk_parts(walk *w, int64_t grain, walk_part *part, const void *context);
 
 /* The stride of a lane along the run, in bytes. */
 static inline int64_t run_stride(const walk *w, int lane_number)

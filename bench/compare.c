@@ -1,0 +1,318 @@
+/* Compares Heed with its peers: asks each for the same workloads, a chunk at a time and in turn, so that
+ * what disturbs the machine meets all, and prints a table.
+ *
+ *   bench_compare TSV HEED PEAK [NAME COMMAND]...     (bench/run.sh finds the peers)
+ *
+ * HEED is the command of bench_heed, PEAK that of bench_peak; the environment may say THREADS ("1 2"),
+ * ROUNDS (15) and WORKLOADS ("w4 w5.nn", prefixes of names; all). The figure that counts is the least. */
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "bench/runner.h"
+
+enum { HEED, MACHINE, PEERS, MOST_RUNNERS = 16 };
+enum { MOST_WORKLOADS = 256, MOST_ROUNDS = 1000, MOST_BOUNDS = 8 };
+enum { ROUNDS_ALONE = 3, ROUNDS_LONG = 5 };
+static const double LONG = 1; /* seconds of calls, after which ROUNDS_LONG are enough */
+
+/* What the list of bench_heed says of a workload: serve.h. */
+struct listed {
+    char name[48], unit[16], bound[24];
+    int kind;
+    double scale, bound_times;
+};
+
+/* What came of one runner at one workload. */
+struct score {
+    int count;
+    double figures[MOST_ROUNDS];
+    struct answer last;
+};
+
+static struct runner runners[MOST_RUNNERS] = {{.name = "Heed"}, {.name = "the machine"}};
+static int runner_count = PEERS, rounds, failures;
+static struct listed workloads[MOST_WORKLOADS];
+static int workload_count;
+static struct score scores[MOST_RUNNERS];
+static FILE *tsv;
+
+/* ---- what is asked for ---- */
+
+static const char *setting(const char *name, const char *otherwise)
+{
+    const char *value = getenv(name);
+    return value != NULL && *value != '\0' ? value : otherwise;
+}
+
+/* Is `name` one of the words, or does it begin with one of them and a dot? */
+static bool is_wanted(const char *name)
+{
+    char words[512];
+    snprintf(words, sizeof words, "%s", setting("WORKLOADS", ""));
+    char *word = strtok(words, " ,");
+    if (word == NULL) {
+        return true;
+    }
+    for (; word != NULL; word = strtok(NULL, " ,")) {
+        const size_t length = strlen(word);
+        if (strncmp(name, word, length) == 0 && (name[length] == '.' || name[length] == '\0')) {
+            return true;
+        }
+    }
+    return false;
+}
+
+static void take_workload(const char *line)
+{
+    struct listed w;
+    if (sscanf(line, "%47s %d %15s %lf %23s %lf", w.name, &w.kind, w.unit, &w.scale, w.bound,
+               &w.bound_times) != 6) {
+        fprintf(stderr, "compare: cannot read \"%s\"\n", line);
+        exit(EXIT_FAILURE);
+    }
+    if (is_wanted(w.name) && workload_count < MOST_WORKLOADS) {
+        workloads[workload_count++] = w;
+    }
+}
+
+/* ---- asking ---- */
+
+static void note(struct score *s, struct answer a)
+{
+    s->last = a;
+    if (a.kind == FIGURE) {
+        s->figures[s->count++] = a.figure;
+    }
+}
+
+/* Is there more to be learned by asking again? */
+static bool goes_on(const struct score *s, int kind)
+{
+    double spent = 0;
+    for (int i = 0; i < s->count; i++) {
+        spent += s->figures[i];
+    }
+    const bool enough = kind == TIMED && spent > LONG && s->count >= ROUNDS_LONG;
+    return s->last.kind == FIGURE && !enough;
+}
+
+/* What the machine can do at least once in a run counts for all of it. */
+static struct bound {
+    char name[24];
+    double least;
+} bounds[MOST_BOUNDS];
+static int bound_count;
+
+static struct bound *bound_of(const struct listed *w)
+{
+    for (int i = 0; i < bound_count; i++) {
+        if (strcmp(bounds[i].name, w->bound) == 0) {
+            return &bounds[i];
+        }
+    }
+    if (w->bound_times <= 0 || bound_count == MOST_BOUNDS) {
+        return NULL;
+    }
+    struct bound *b = &bounds[bound_count++];
+    snprintf(b->name, sizeof b->name, "%s", w->bound);
+    b->least = INFINITY;
+    return b;
+}
+
+static void ask_machine(const struct listed *w)
+{
+    struct bound *b = bound_of(w);
+    const struct answer a =
+        b != NULL ? ask(&runners[MACHINE], b->name) : (struct answer){.kind = NONE};
+    if (a.kind == FIGURE) {
+        b->least = fmin(b->least, a.figure);
+    }
+    failures += a.kind == FAILED;
+}
+
+/* Who begins moves on with each round. What has failed, or is not there, is not asked again. */
+static void ask_all(const struct listed *w)
+{
+    const int most = w->kind == TIMED ? rounds : rounds < ROUNDS_ALONE ? rounds : ROUNDS_ALONE;
+    for (int i = 0; i < runner_count; i++) {
+        scores[i].count = 0;
+        scores[i].last.kind = FIGURE;
+    }
+    for (int round = 0; round < most; round++) {
+        ask_machine(w);
+        for (int i = 0; i < runner_count; i++) {
+            const int who = (i + round) % runner_count;
+            struct score *s = &scores[who];
+            if (who == MACHINE || !goes_on(s, w->kind)) {
+                continue;
+            }
+            if (w->kind == TIMED) {
+                note(s, ask(&runners[who], w->name));
+            } else if (w->kind == START || round == 0) {
+                note(s, ask_alone(&runners[who], w->name, w->kind));
+            }
+        }
+    }
+    for (int i = 0; i < runner_count; i++) {
+        qsort(scores[i].figures, (size_t)scores[i].count, sizeof(double), compare_doubles);
+        failures += scores[i].last.kind == FAILED;
+    }
+}
+
+/* ---- the table ---- */
+
+static bool has_figures(int i)
+{
+    return scores[i].last.kind == FIGURE && scores[i].count > 0;
+}
+
+static double least(int i)
+{
+    return has_figures(i) ? scores[i].figures[0] : (double)NAN;
+}
+
+static double median(int i)
+{
+    return has_figures(i) ? scores[i].figures[scores[i].count / 2] : (double)NAN;
+}
+
+/* In the unit of the table, where a rate is more, the less a figure is. */
+static double in_unit(const struct listed *w, double figure)
+{
+    return strcmp(w->unit, "GFLOP/s") == 0 ? w->scale / figure : figure * w->scale;
+}
+
+/* The peer that is ahead of the others. */
+static int strongest(void)
+{
+    int best = -1;
+    for (int i = PEERS; i < runner_count; i++) {
+        if (has_figures(i) && (best < 0 || least(i) < least(best))) {
+            best = i;
+        }
+    }
+    return best;
+}
+
+static void print_head(int threads)
+{
+    printf("\n%d thread%s; * is the strongest peer; ratio: of the least, above 1 Heed is ahead\n\n",
+           threads, threads == 1 ? "" : "s");
+    printf("%-36s %-12s %9s %9s %7s  %-40s %9s %9s %7s\n", "workload", "unit", "Heed min", "median",
+           "bound", "peer", "min", "median", "ratio");
+}
+
+static void print_heed(const struct listed *w)
+{
+    char bound[16] = "";
+    const struct bound *b = bound_of(w);
+    if (b != NULL && has_figures(HEED)) {
+        snprintf(bound, sizeof bound, "%.0f %%", 100 * w->bound_times * b->least / least(HEED));
+    }
+    printf("%-36s %-12s %9.4g %9.4g %7s", w->name, w->unit, in_unit(w, least(HEED)),
+           in_unit(w, median(HEED)), bound);
+}
+
+static void print_peer(const struct listed *w, int threads, int i, bool is_strongest)
+{
+    char name[LONGEST_ANSWER + 64];
+    const char *said = scores[i].last.text;
+    const double ratio = least(i) / least(HEED);
+    snprintf(name, sizeof name, "%s%s%s%s%s", is_strongest ? "*" : "", runners[i].name,
+             *said != '\0' ? " (" : "", said, *said != '\0' ? ")" : "");
+    if (has_figures(i)) {
+        printf("  %-40s %9.4g %9.4g %7.3g", name, in_unit(w, least(i)), in_unit(w, median(i)),
+               ratio);
+    } else {
+        printf("  %s: %s", runners[i].name, said);
+    }
+    fprintf(tsv, "%s\t%d\t%.6g\t%s\t%s\t%.6g\t%.4g\n", w->name, threads, in_unit(w, least(HEED)),
+            w->unit, runners[i].name, in_unit(w, least(i)), ratio);
+}
+
+static void print_scores(const struct listed *w, int threads)
+{
+    const int best = strongest();
+    bool is_first = true;
+    print_heed(w);
+    if (scores[HEED].last.kind == FAILED) {
+        printf("  Heed: %s", scores[HEED].last.text);
+    }
+    for (int i = PEERS; i < runner_count; i++) {
+        if (scores[i].last.kind != NONE) {
+            printf(is_first ? "" : "\n%-77s", "");
+            print_peer(w, threads, i, i == best);
+            is_first = false;
+        }
+    }
+    if (is_first) { /* alone */
+        fprintf(tsv, "%s\t%d\t%.6g\t%s\t-\t-\t-\n", w->name, threads, in_unit(w, least(HEED)),
+                w->unit);
+    }
+    putchar('\n');
+    fflush(stdout);
+    fflush(tsv);
+}
+
+/* ---- a run ---- */
+
+static void use_threads(int threads)
+{
+    static const char *const names[] = {"HEED_NUM_THREADS", "PEAK_THREADS", "OMP_NUM_THREADS",
+                                        "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"};
+    char number[16];
+    snprintf(number, sizeof number, "%d", threads);
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
+        setenv(names[i], number, 1);
+    }
+    unsetenv("OPENBLAS_CORETYPE"); /* presets that weaken a peer */
+    unsetenv("OPENBLAS_L2_SIZE");
+}
+
+static void compare(int threads)
+{
+    use_threads(threads);
+    bound_count = 0;
+    print_head(threads);
+    for (int i = 0; i < workload_count; i++) {
+        ask_all(&workloads[i]);
+        print_scores(&workloads[i], threads);
+    }
+    for (int i = 0; i < runner_count; i++) {
+        stop(&runners[i]);
+    }
+}
+
+int main(int argc, char **argv)
+{
+    char list[1024], threads[64];
+    if (argc < 4 || argc % 2 != 0 || (argc - 4) / 2 > MOST_RUNNERS - PEERS) {
+        fprintf(stderr, "usage: bench_compare TSV HEED PEAK [NAME COMMAND]...\n");
+        return EXIT_FAILURE;
+    }
+    runners[HEED].command = argv[2];
+    runners[MACHINE].command = argv[3];
+    for (int i = 4; i < argc; i += 2) {
+        runners[runner_count++] = (struct runner){.name = argv[i], .command = argv[i + 1]};
+    }
+    stop_all_on_signals(runners, runner_count);
+    rounds = atoi(setting("ROUNDS", "15"));
+    rounds = rounds < 1 ? 1 : rounds > MOST_ROUNDS ? MOST_ROUNDS : rounds;
+    snprintf(list, sizeof list, "%s list", argv[2]);
+    tsv = fopen(argv[1], "w");
+    if (tsv == NULL || !read_lines(list, take_workload)) {
+        fprintf(stderr, "compare: no %s, or no workloads\n", argv[1]);
+        return EXIT_FAILURE;
+    }
+    fprintf(tsv, "workload\tthreads\theed\tunit\tpeer\tpeer_value\tratio\n");
+    snprintf(threads, sizeof threads, "%s", setting("THREADS", "1 2"));
+    for (char *number = strtok(threads, " ,"); number != NULL; number = strtok(NULL, " ,")) {
+        compare(atoi(number) > 0 ? atoi(number) : 1);
+    }
+    if (failures > 0) {
+        printf("\n%d failed: see above\n", failures);
+    }
+    return failures > 0 || fclose(tsv) != 0 || fflush(stdout) != 0 ? EXIT_FAILURE : EXIT_SUCCESS;
+}

@@ -1,0 +1,115 @@
+/* A chain of 1,000 scalar operations (W7), multiplied and added in turn: by numbers, by tensors, and by
+ * tensors whose gradients are wanted too. */
+#include <math.h>
+
+#include "bench/heed/workloads.h"
+
+enum { NODES = 1000, NUMBERS, CONSTANTS, LEAVES };
+
+static heed_tensor *x, *factor, *summand;
+
+static heed_tensor *chain_of_numbers(void)
+{
+    heed_tensor *y = x;
+    for (int i = 0; i < NODES / 2; i++) {
+        y = heed_add_scalar(heed_mul_scalar(y, 0.999), 0.001);
+    }
+    return y;
+}
+
+static heed_tensor *chain_of_tensors(int nodes)
+{
+    heed_tensor *y = x;
+    for (int i = 0; i < nodes / 2; i++) {
+        y = heed_add(heed_mul(y, factor), summand);
+    }
+    return y;
+}
+
+static heed_tensor *chain(void)
+{
+    return factor == NULL ? chain_of_numbers() : chain_of_tensors(NODES);
+}
+
+static void forward(void)
+{
+    heed_scope scope;
+    heed_scope_begin(&scope);
+    chain();
+    heed_scope_end(&scope);
+}
+
+static void forward_no_grad(void)
+{
+    heed_scope scope;
+    heed_scope_begin_no_grad(&scope);
+    chain();
+    heed_scope_end(&scope);
+}
+
+static void backward(void)
+{
+    heed_scope scope;
+    heed_scope_begin(&scope);
+    heed_clear_grad(x);
+    heed_backward(chain());
+    heed_scope_end(&scope);
+}
+
+static void make_operands(int kind)
+{
+    x = heed_set_requires_grad(heed_scalar(1, HEED_F32), true);
+    factor = kind == NUMBERS ? NULL : heed_scalar(0.999, HEED_F32);
+    summand = kind == NUMBERS ? NULL : heed_scalar(0.001, HEED_F32);
+    if (kind == LEAVES) {
+        heed_set_requires_grad(factor, true);
+        heed_set_requires_grad(summand, true);
+    }
+}
+
+static const char *prepare(const struct workload *w)
+{
+    make_operands(w->variant);
+    backward();
+    heed_scope scope;
+    heed_scope_begin(&scope);
+    const double y = heed_item(chain()), dx = heed_item(x->grad);
+    heed_scope_end(&scope);
+    const bool right = fabs(y - 1) < 1e-3 && fabs(dx - pow(0.999, NODES / 2)) < 1e-3;
+    return right ? NULL : "the chain or its derivative is not what it should be";
+}
+
+void add_chains(struct table *table)
+{
+    static const char *const operands[] = {"numbers", "constants", "leaves"};
+    for (int kind = NUMBERS; kind <= LEAVES; kind++) {
+        struct workload w = {.unit = "ns/node",
+                             .scale = 1e9 / NODES,
+                             .variant = kind,
+                             .prepare = prepare,
+                             .run = backward};
+        add_workload(table, w, "w7.%s", operands[kind - NUMBERS]);
+        w.run = forward;
+        add_workload(table, w, "w7.%s.forward", operands[kind - NUMBERS]);
+        w.run = forward_no_grad;
+        add_workload(table, w, "w7.%s.no_grad", operands[kind - NUMBERS]);
+    }
+}
+
+/* Bytes of memory for each node of a graph that is alive. */
+double bytes_per_node(const struct workload *w)
+{
+    enum { MANY = 1000000 };
+    (void)w;
+    heed_scope outer, scope;
+    heed_scope_begin(&outer);
+    make_operands(LEAVES);
+    backward();
+    const double before = status_kib("VmRSS:");
+    heed_scope_begin(&scope);
+    chain_of_tensors(MANY);
+    const double after = status_kib("VmRSS:");
+    heed_scope_end(&scope);
+    heed_scope_end(&outer);
+    return (after - before) * 1024 / MANY;
+}

@@ -1,0 +1,108 @@
+/* How the time for a token of W4 grows with each size of the model or of what it sees, the others being as
+ * they are: seconds of the processor, of one thread. The exponent is that of the power of the size with
+ * which it grew since the line before; what is steeper than the arithmetic calls for is a cliff. */
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <time.h>
+
+#include "bench/heed/workloads.h"
+
+enum { CONTEXT, BATCH, WIDTH, LAYERS, TOKENS = 768, MOST_SIZES = 10 };
+static const double SECONDS = 0.5, TOO_LONG = 20, SLACK = 0.25;
+
+static const struct sweep {
+    const char *name;
+    double steepest; /* exponent of what is computed for a token */
+    long sizes[MOST_SIZES];
+} sweeps[] = {
+    {"context", 1, {64, 128, 256, 512, 1024, 2048, 4096}},
+    {"batch", 0, {1, 2, 4, 8, 16, 32, 64}},
+    {"width", 2, {64, 128, 256, 512, 1024}},
+    {"layers", 1, {1, 2, 4, 8, 16, 24}},
+};
+
+/* Others at work on the machine make a step last longer, but take less than that of the processor. */
+static double processor_now(void)
+{
+    struct timespec t;
+    clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &t);
+    return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
+}
+
+/* The least time of a step, of as many as fit into SECONDS, and at least two. */
+static double least_step(void)
+{
+    const double start = processor_now();
+    double least = INFINITY;
+    for (int i = 0; i < 2 || processor_now() - start < SECONDS; i++) {
+        const double before = processor_now();
+        training_step();
+        least = fmin(least, processor_now() - before);
+    }
+    return least;
+}
+
+/* The model of a line: rows of 64 tokens, 12 of them; of longer ones as many as make 768 tokens. */
+static double time_step(int sweep, long size, int64_t *tokens)
+{
+    heed_gpt_config config = bench_gpt_config;
+    int64_t batch = 12;
+    if (sweep == CONTEXT) {
+        config.block_size = size;
+        batch = size < TOKENS ? TOKENS / size : 1;
+    } else if (sweep == BATCH) {
+        batch = size;
+    } else if (sweep == WIDTH) {
+        config.n_embd = size;
+    } else {
+        config.n_layer = (int)size;
+    }
+    *tokens = batch * config.block_size;
+    heed_scope scope;
+    heed_scope_begin(&scope);
+    set_training(gpt_training(config, batch, config.block_size));
+    training_step();
+    const double seconds = least_step();
+    end_training();
+    heed_scope_end(&scope);
+    heed_empty_cache();
+    return seconds;
+}
+
+static void print_sweep(int number)
+{
+    const struct sweep *sweep = &sweeps[number];
+    double per_token = NAN, last = NAN;
+    printf("%-8s %6s %10s %12s %10s %9s\n", sweep->name, "", "tokens", "ms a step", "us a token",
+           "exponent");
+    for (int i = 0; i < MOST_SIZES && sweep->sizes[i] > 0; i++) {
+        const long size = sweep->sizes[i];
+        int64_t tokens;
+        if (last * 8 > TOO_LONG) {
+            printf("%-8s %6ld  left out: it might take more than %.0f s a step\n", "", size,
+                   TOO_LONG);
+            continue;
+        }
+        last = time_step(number, size, &tokens);
+        const double now = last / (double)tokens;
+        printf("%-8s %6ld %10lld %12.2f %10.2f", "", size, (long long)tokens, 1e3 * last,
+               1e6 * now);
+        if (i > 0) {
+            const double ratio = (double)size / (double)sweep->sizes[i - 1];
+            const double exponent = log(now / per_token) / log(ratio);
+            printf(" %9.2f%s", exponent, exponent > sweep->steepest + SLACK ? "  cliff" : "");
+        }
+        putchar('\n');
+        fflush(stdout);
+        per_token = now;
+    }
+}
+
+int print_growth(void)
+{
+    for (int i = CONTEXT; i <= LAYERS; i++) {
+        print_sweep(i);
+    }
+    return ferror(stdout) || fflush(stdout) != 0 ? EXIT_FAILURE : EXIT_SUCCESS;
+}

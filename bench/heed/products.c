@@ -1,0 +1,71 @@
+/* Matrix products (W5): what is stored transposed is multiplied as a view. */
+#include "bench/products.h"
+#include "bench/heed/workloads.h"
+
+static struct product now;
+static heed_tensor *a, *b, *stored_a, *stored_b; /* a and b are these, or views of them */
+
+/* (rows, columns) of each of the batch; *stored is the other way around if `transposed`. */
+static heed_tensor *matrix(int rows, int columns, bool transposed, heed_tensor **stored)
+{
+    heed_shape shape = transposed ? HEED_SHAPE(columns, rows) : HEED_SHAPE(rows, columns);
+    if (now.batch > 0) {
+        shape = HEED_SHAPE(now.batch, shape.size[0], shape.size[1]);
+    }
+    *stored = heed_sub_scalar(heed_rand(shape, HEED_F32), 0.5);
+    return transposed ? heed_transpose(*stored, -2, -1) : *stored;
+}
+
+static void multiply(void)
+{
+    heed_scope scope;
+    heed_scope_begin_no_grad(&scope);
+    heed_matmul(a, b);
+    heed_scope_end(&scope);
+}
+
+/* The element at (row, column) of matrix number `batch` of a view of all that is stored. */
+static double element(const heed_tensor *view, const heed_tensor *stored, int64_t batch,
+                      int64_t row, int64_t column)
+{
+    const int64_t *strides = view->strides, of_batch = view->ndim == 3 ? batch * strides[0] : 0;
+    const int last = view->ndim - 1;
+    return (double)heed_const_data_f32(
+        stored)[of_batch + row * strides[last - 1] + column * strides[last]];
+}
+
+static double expected(int64_t i)
+{
+    const int64_t column = i % now.n, row = i / now.n % now.m, batch = i / now.n / now.m;
+    double sum = 0;
+    for (int k = 0; k < now.k; k++) {
+        sum += element(a, stored_a, batch, row, k) * element(b, stored_b, batch, k, column);
+    }
+    return sum;
+}
+
+static const char *prepare(const struct workload *w)
+{
+    now = products[w->variant];
+    a = matrix(now.m, now.k, now.mode[0] == 't', &stored_a);
+    b = matrix(now.k, now.n, now.mode[1] == 't', &stored_b);
+    return differs(heed_matmul(a, b), expected) ? "the product is not that of plain loops" : NULL;
+}
+
+void add_products(struct table *table)
+{
+    for (int i = 0; i < PRODUCTS; i++) {
+        const double operations = product_operations(&products[i]);
+        char name[48];
+        product_name(&products[i], name, sizeof name);
+        add_workload(table,
+                     (struct workload){.unit = "GFLOP/s",
+                                       .scale = 1e-9 * operations,
+                                       .bound = "fma",
+                                       .bound_times = operations,
+                                       .variant = i,
+                                       .prepare = prepare,
+                                       .run = multiply},
+                     "%s", name);
+    }
+}

@@ -1,0 +1,154 @@
+#include "bench/serve.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+static const double WARM_UP = 0.1, CHUNK = 0.01; /* seconds; peers/pytorch.py has the same */
+enum { BY_HAND = 15, MOST_BY_HAND = 10000 };
+
+double seconds_now(void)
+{
+    struct timespec t;
+    clock_gettime(CLOCK_MONOTONIC, &t);
+    return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
+}
+
+int compare_doubles(const void *a, const void *b)
+{
+    const double x = *(const double *)a, y = *(const double *)b;
+    return (x > y) - (x < y);
+}
+
+/* Calls the workload until it is warm; how many calls make a chunk. */
+static long calls_in_chunk(const struct workload *w)
+{
+    const double start = seconds_now();
+    double passed;
+    long calls = 0;
+    do {
+        w->run();
+        calls++;
+        passed = seconds_now() - start;
+    } while (passed < WARM_UP || calls < 2);
+    const double fit = CHUNK * (double)calls / passed;
+    return fit < 1 ? 1 : (long)fit;
+}
+
+/* The first call finds the caches as whoever ran meanwhile left them: it is not timed, if it is short. */
+static double time_chunk(const struct workload *w, long calls)
+{
+    if (calls > 3) {
+        w->run();
+    }
+    const double start = seconds_now();
+    for (long i = 0; i < calls; i++) {
+        w->run();
+    }
+    return (seconds_now() - start) / (double)calls / (w->per > 0 ? w->per : 1);
+}
+
+static const struct workload *find(const struct workloads *table, const char *name)
+{
+    for (int i = 0; i < table->count; i++) {
+        if (strcmp(table->all[i].name, name) == 0) {
+            return &table->all[i];
+        }
+    }
+    return NULL;
+}
+
+static const char *begin(const struct workloads *table, const struct workload *w)
+{
+    if (table->before != NULL) {
+        table->before();
+    }
+    return w->prepare != NULL ? w->prepare(w) : NULL;
+}
+
+static void end(const struct workloads *table, const struct workload *w)
+{
+    if (w->finish != NULL) {
+        w->finish();
+    }
+    if (table->after != NULL) {
+        table->after();
+    }
+}
+
+static void answer_requests(const struct workloads *table)
+{
+    const struct workload *now = NULL;
+    const char *wrong = NULL;
+    long calls = 0;
+    char name[256];
+    while (fgets(name, sizeof name, stdin) != NULL) {
+        name[strcspn(name, "\n")] = '\0';
+        const struct workload *w = find(table, name);
+        if (w != now) {
+            if (now != NULL) {
+                end(table, now);
+            }
+            wrong = w != NULL ? begin(table, w) : NULL;
+            calls = w != NULL && wrong == NULL ? calls_in_chunk(w) : 0;
+            now = w;
+        }
+        if (w == NULL) {
+            puts("none");
+        } else if (wrong != NULL) {
+            printf("wrong %s\n", wrong);
+        } else {
+            printf("%.9g\n", time_chunk(w, calls));
+        }
+        fflush(stdout);
+    }
+    if (now != NULL) {
+        end(table, now);
+    }
+}
+
+static int run_by_hand(const struct workloads *table, const struct workload *w, int chunks)
+{
+    if (w->kind != TIMED) {
+        printf("%.9g\n", w->measure(w));
+        return ferror(stdout) || fflush(stdout) != 0 ? EXIT_FAILURE : EXIT_SUCCESS;
+    }
+    const char *wrong = begin(table, w);
+    if (wrong == NULL) {
+        static double seconds[MOST_BY_HAND];
+        const long calls = calls_in_chunk(w);
+        for (int i = 0; i < chunks; i++) {
+            seconds[i] = time_chunk(w, calls);
+        }
+        qsort(seconds, (size_t)chunks, sizeof *seconds, compare_doubles);
+        printf("%s: least %.4g s, median %.4g s\n", w->name, seconds[0], seconds[chunks / 2]);
+    } else {
+        printf("%s: wrong %s\n", w->name, wrong);
+    }
+    end(table, w);
+    return wrong == NULL ? EXIT_SUCCESS : EXIT_FAILURE;
+}
+
+int serve(const struct workloads *table, int argc, char **argv)
+{
+    if (argc < 2) {
+        answer_requests(table);
+        return EXIT_SUCCESS;
+    }
+    if (strcmp(argv[1], "list") == 0) {
+        for (int i = 0; i < table->count; i++) {
+            const struct workload *w = &table->all[i];
+            printf("%s %d %s %.17g %s %.17g\n", w->name, (int)w->kind, w->unit, w->scale,
+                   w->bound[0] != '\0' ? w->bound : "-", w->bound_times);
+        }
+        return EXIT_SUCCESS;
+    }
+    const struct workload *w = find(table, argv[1]);
+    if (w == NULL) {
+        fprintf(stderr, "%s: no workload %s; see %s list\n", argv[0], argv[1], argv[0]);
+        return EXIT_FAILURE;
+    }
+    const int chunks = argc > 2 ? atoi(argv[2]) : BY_HAND;
+    return run_by_hand(table, w, chunks < 1 ? 1 : chunks < MOST_BY_HAND ? chunks : MOST_BY_HAND);
+}

@@ -1,0 +1,80 @@
+/* The short way to and from a thread's free lists, for blocks whose size the compiler knows: a
+ * handle, a storage (internal). It is inlined there, down to some ten instructions; whatever is out
+ * of the ordinary is left to alloc.c.
+ */
+#ifndef HEED_TENSOR_BLOCKS_H
+#define HEED_TENSOR_BLOCKS_H
+
+#include "tensor/alloc.h"
+#include "tensor/thread.h"
+
+#if defined __has_feature
+#if __has_feature(address_sanitizer)
+#define HEED_SYSTEM_ALLOCATOR 1
+#endif
+#elif defined __SANITIZE_ADDRESS__
+#define HEED_SYSTEM_ALLOCATOR 1
+#endif
+
+struct heed_block {
+    heed_block *next;
+};
+
+enum { HEED_SMALLEST_BLOCK = 64 };
+enum { HEED_MOST_OF_A_CLASS = 16 << 20 }; /* bytes that a thread keeps for itself */
+
+/* Size classes: 64, then 80 96 112 128, 160 192 224 256, 320 ... */
+static inline int heed_class_of(size_t size)
+{
+    if (size <= HEED_SMALLEST_BLOCK) {
+        return 0;
+    }
+    int octave = 63 - __builtin_clzll((unsigned long long)(size - 1)); /* 2^octave < size */
+    int quarter = (int)((size - 1) >> (octave - 2)) & 3;
+    return 4 * (octave - 6) + quarter + 1;
+}
+
+static inline size_t heed_size_of_class(int class)
+{
+    if (class == 0) {
+        return HEED_SMALLEST_BLOCK;
+    }
+    int octave = 6 + (class - 1) / 4, quarter = (class - 1) % 4;
+    return (size_t)(quarter + 5) << (octave - 2);
+}
+
+/* heed_take_block, heed_return_block: heed_alloc and heed_free of a size that is a constant. */
+static inline void *heed_take_block(size_t size)
+{
+    heed_thread *self = &heed_self;
+    heed_free_list *list = &self->free[heed_class_of(size)];
+    heed_block *block = list->first;
+    if (block == NULL || self->fail_countdown != 0) {
+        return heed_alloc(size);
+    }
+    list->first = block->next;
+    list->bytes -= heed_size_of_class(heed_class_of(size));
+    heed_count_live(0, (int64_t)size);
+    return block;
+}
+
+static inline void heed_return_block(void *block, size_t size)
+{
+#ifdef HEED_SYSTEM_ALLOCATOR
+    heed_free(block, size);
+#else
+    heed_thread *self = &heed_self;
+    heed_free_list *list = &self->free[heed_class_of(size)];
+    if (list->bytes >= HEED_MOST_OF_A_CLASS || !self->registered) {
+        heed_free(block, size);
+        return;
+    }
+    heed_block *freed = block;
+    freed->next = list->first;
+    list->first = freed;
+    list->bytes += heed_size_of_class(heed_class_of(size));
+    heed_count_live(0, -(int64_t)size);
+#endif
+}
+
+#endif
