@@ -18,7 +18,8 @@ FOLD(double, sum, LINE, 0, all + (double)x, all + x)
 SUM_OF(sum_of_positive, LINE, READ_X, x)
 #endif
 
-static void exps(int64_t n, const T *restrict x, T shift, T *restrict out)
+/* out may be x. */
+static void exps(int64_t n, const T *x, T shift, T *out)
 {
     for (int64_t i = 0; i < n; i++) {
         out[i] = exp(x[i] - shift);

@@ -87,9 +87,11 @@ void NORMALIZE(normalize)(const heed_normalization *call)
         forms_of(call, x, group, forms);
         for (int64_t i = 0; i < group; i++, x += n) {
             T *restrict y = (T *)call->y + (first + i) * n;
-            const form f = forms[i];
+            const double near = (double)forms[i].near, shift = (double)forms[i].shift;
+            const double scale = (double)forms[i].scale + (double)forms[i].low;
             for (int64_t j = 0; j < n; j++) {
-                y[j] = Z(x[j], f) * weight[j] + bias[j];
+                const double z = ((double)x[j] - near) * scale + shift;
+                y[j] = (T)(z * (double)weight[j] + (double)bias[j]);
             }
         }
     }
