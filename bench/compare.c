@@ -13,7 +13,7 @@
 #include "bench/runner.h"
 
 enum { HEED, MACHINE, PEERS, MOST_RUNNERS = 16 };
-enum { MOST_WORKLOADS = 256, MOST_ROUNDS = 1000, MOST_BOUNDS = 8 };
+enum { MOST_WORKLOADS = 256, MOST_ROUNDS = 1000, MOST_BOUNDS = 8, MOST_BEHIND = 1000 };
 enum { ROUNDS_ALONE = 3, ROUNDS_LONG = 5 };
 static const double LONG = 1; /* seconds of calls, after which ROUNDS_LONG are enough */
 
@@ -117,7 +117,7 @@ static struct bound *bound_of(const struct listed *w)
     }
     struct bound *b = &bounds[bound_count++];
     snprintf(b->name, sizeof b->name, "%s", w->bound);
-    b->least = INFINITY;
+    b->least = HUGE_VAL;
     return b;
 }
 
@@ -178,12 +178,6 @@ static double median(int i)
     return has_figures(i) ? scores[i].figures[scores[i].count / 2] : (double)NAN;
 }
 
-/* In the unit of the table, where a rate is more, the less a figure is. */
-static double in_unit(const struct listed *w, double figure)
-{
-    return strcmp(w->unit, "GFLOP/s") == 0 ? w->scale / figure : figure * w->scale;
-}
-
 /* The peer that is ahead of the others. */
 static int strongest(void)
 {
@@ -211,8 +205,8 @@ static void print_heed(const struct listed *w)
     if (b != NULL && has_figures(HEED)) {
         snprintf(bound, sizeof bound, "%.0f %%", 100 * w->bound_times * b->least / least(HEED));
     }
-    printf("%-36s %-12s %9.4g %9.4g %7s", w->name, w->unit, in_unit(w, least(HEED)),
-           in_unit(w, median(HEED)), bound);
+    printf("%-36s %-12s %9.4g %9.4g %7s", w->name, w->unit, in_unit(w->unit, w->scale, least(HEED)),
+           in_unit(w->unit, w->scale, median(HEED)), bound);
 }
 
 static void print_peer(const struct listed *w, int threads, int i, bool is_strongest)
@@ -223,13 +217,14 @@ static void print_peer(const struct listed *w, int threads, int i, bool is_stron
     snprintf(name, sizeof name, "%s%s%s%s%s", is_strongest ? "*" : "", runners[i].name,
              *said != '\0' ? " (" : "", said, *said != '\0' ? ")" : "");
     if (has_figures(i)) {
-        printf("  %-40s %9.4g %9.4g %7.3g", name, in_unit(w, least(i)), in_unit(w, median(i)),
-               ratio);
+        printf("  %-40s %9.4g %9.4g %7.3g", name, in_unit(w->unit, w->scale, least(i)),
+               in_unit(w->unit, w->scale, median(i)), ratio);
     } else {
         printf("  %s: %s", runners[i].name, said);
     }
-    fprintf(tsv, "%s\t%d\t%.6g\t%s\t%s\t%.6g\t%.4g\n", w->name, threads, in_unit(w, least(HEED)),
-            w->unit, runners[i].name, in_unit(w, least(i)), ratio);
+    fprintf(tsv, "%s\t%d\t%.6g\t%s\t%s\t%.6g\t%.4g\n", w->name, threads,
+            in_unit(w->unit, w->scale, least(HEED)), w->unit, runners[i].name,
+            in_unit(w->unit, w->scale, least(i)), ratio);
 }
 
 static void print_scores(const struct listed *w, int threads)
@@ -242,18 +237,51 @@ static void print_scores(const struct listed *w, int threads)
     }
     for (int i = PEERS; i < runner_count; i++) {
         if (scores[i].last.kind != NONE) {
-            printf(is_first ? "" : "\n%-77s", "");
+            if (!is_first) {
+                printf("\n%-77s", "");
+            }
             print_peer(w, threads, i, i == best);
             is_first = false;
         }
     }
     if (is_first) { /* alone */
-        fprintf(tsv, "%s\t%d\t%.6g\t%s\t-\t-\t-\n", w->name, threads, in_unit(w, least(HEED)),
-                w->unit);
+        fprintf(tsv, "%s\t%d\t%.6g\t%s\t-\t-\t-\n", w->name, threads,
+                in_unit(w->unit, w->scale, least(HEED)), w->unit);
     }
     putchar('\n');
     fflush(stdout);
     fflush(tsv);
+}
+
+/* ---- where Heed is behind ---- */
+
+static struct {
+    const char *workload, *peer;
+    int threads;
+    double ratio;
+} behind[MOST_BEHIND];
+static int behind_count, compared_count;
+
+static void note_if_behind(const struct listed *w, int threads, int best)
+{
+    const double ratio = best >= 0 ? least(best) / least(HEED) : (double)NAN;
+    compared_count += ratio > 0;
+    if (ratio < 1 && behind_count < MOST_BEHIND) {
+        behind[behind_count].workload = w->name;
+        behind[behind_count].peer = runners[best].name;
+        behind[behind_count].threads = threads;
+        behind[behind_count++].ratio = ratio;
+    }
+}
+
+static void print_behind(void)
+{
+    printf("\nAgainst the strongest peer Heed is behind in %d of %d:\n", behind_count,
+           compared_count);
+    for (int i = 0; i < behind_count; i++) {
+        printf("%-36s %d thread%s %7.3g  %s\n", behind[i].workload, behind[i].threads,
+               behind[i].threads == 1 ? " " : "s", behind[i].ratio, behind[i].peer);
+    }
 }
 
 /* ---- a run ---- */
@@ -279,6 +307,7 @@ static void compare(int threads)
     for (int i = 0; i < workload_count; i++) {
         ask_all(&workloads[i]);
         print_scores(&workloads[i], threads);
+        note_if_behind(&workloads[i], threads, strongest());
     }
     for (int i = 0; i < runner_count; i++) {
         stop(&runners[i]);
@@ -310,6 +339,9 @@ int main(int argc, char **argv)
     snprintf(threads, sizeof threads, "%s", setting("THREADS", "1 2"));
     for (char *number = strtok(threads, " ,"); number != NULL; number = strtok(NULL, " ,")) {
         compare(atoi(number) > 0 ? atoi(number) : 1);
+    }
+    if (compared_count > 0) {
+        print_behind();
     }
     if (failures > 0) {
         printf("\n%d failed: see above\n", failures);

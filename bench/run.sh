@@ -6,6 +6,7 @@
 set -eu
 build=$1
 unset OPENBLAS_CORETYPE OPENBLAS_L2_SIZE # presets that weaken a peer
+export PYTHONDONTWRITEBYTECODE=1
 here=$(dirname "$0")
 set -- "${TSV:-$build/bench.tsv}" "$build/bench_heed" "$build/bench_peak"
 

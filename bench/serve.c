@@ -21,6 +21,11 @@ int compare_doubles(const void *a, const void *b)
     return (x > y) - (x < y);
 }
 
+double in_unit(const char *unit, double scale, double figure)
+{
+    return strstr(unit, "/s") != NULL ? scale / figure : figure * scale;
+}
+
 /* Calls the workload until it is warm; how many calls make a chunk. */
 static long calls_in_chunk(const struct workload *w)
 {
@@ -122,12 +127,35 @@ static int run_by_hand(const struct workloads *table, const struct workload *w, 
             seconds[i] = time_chunk(w, calls);
         }
         qsort(seconds, (size_t)chunks, sizeof *seconds, compare_doubles);
-        printf("%s: least %.4g s, median %.4g s\n", w->name, seconds[0], seconds[chunks / 2]);
+        printf("%-36s min %9.4g   median %9.4g %s\n", w->name,
+               in_unit(w->unit, w->scale, seconds[0]),
+               in_unit(w->unit, w->scale, seconds[chunks / 2]), w->unit);
     } else {
         printf("%s: wrong %s\n", w->name, wrong);
     }
     end(table, w);
     return wrong == NULL ? EXIT_SUCCESS : EXIT_FAILURE;
+}
+
+static int run_named(const struct workloads *table, const char *name, int chunks)
+{
+    const struct workload *w = find(table, name);
+    if (w != NULL) {
+        return run_by_hand(table, w, chunks);
+    }
+    const size_t length = strlen(name);
+    int found = 0, status = EXIT_SUCCESS;
+    for (int i = 0; i < table->count; i++) {
+        w = &table->all[i];
+        if (w->kind == TIMED && strncmp(w->name, name, length) == 0 && w->name[length] == '.') {
+            status |= run_by_hand(table, w, chunks);
+            found++;
+        }
+    }
+    if (found == 0) {
+        puts("none"); /* "list" names all */
+    }
+    return found > 0 ? status : EXIT_FAILURE;
 }
 
 int serve(const struct workloads *table, int argc, char **argv)
@@ -144,11 +172,6 @@ int serve(const struct workloads *table, int argc, char **argv)
         }
         return EXIT_SUCCESS;
     }
-    const struct workload *w = find(table, argv[1]);
-    if (w == NULL) {
-        fprintf(stderr, "%s: no workload %s; see %s list\n", argv[0], argv[1], argv[0]);
-        return EXIT_FAILURE;
-    }
-    const int chunks = argc > 2 ? atoi(argv[2]) : BY_HAND;
-    return run_by_hand(table, w, chunks < 1 ? 1 : chunks < MOST_BY_HAND ? chunks : MOST_BY_HAND);
+    const int asked = argc > 2 ? atoi(argv[2]) : BY_HAND;
+    return run_named(table, argv[1], asked < 1 ? 1 : asked < MOST_BY_HAND ? asked : MOST_BY_HAND);
 }

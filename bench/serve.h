@@ -4,7 +4,8 @@
  *   program               reads names from stdin; for each it times a chunk of calls, and writes a line:
  *                         the seconds of one call; "none" if it has no such workload; "wrong ..." if the
  *                         result is not what it should be
- *   program NAME [COUNT]  one workload, by hand: the least and the median of 15 chunks, or of COUNT
+ *   program NAME [COUNT]  by hand: the least and the median of 15 chunks, or of COUNT; of all whose names
+ *                         begin with NAME and a dot, if none has just this name
  *   program list          the table, one workload a line
  */
 #ifndef BENCH_SERVE_H
@@ -52,6 +53,9 @@ int serve(const struct workloads *table, int argc, char **argv);
 int compare_doubles(const void *a, const void *b);
 
 double seconds_now(void);
+
+/* in_unit: a figure, which is the less the better, as a table shows it; a rate is the more the better. */
+double in_unit(const char *unit, double scale, double figure);
 
 #ifdef __cplusplus
 }

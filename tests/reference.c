@@ -125,6 +125,18 @@ heed_tensor *noise(heed_shape shape, heed_dtype dtype, enum layout layout, uint6
     return t;
 }
 
+heed_tensor *whole_noise(heed_shape shape, heed_dtype dtype, enum layout layout, uint64_t seed)
+{
+    const heed_tensor *x = noise(shape, HEED_I64, ROWS, seed);
+    double *values = calloc((size_t)x->numel + 1, sizeof *values);
+    for (int64_t i = 0; i < x->numel; i++) {
+        values[i] = (double)heed_const_data_i64(x)[i];
+    }
+    heed_tensor *y = lay_out(values, shape, dtype, layout);
+    free(values);
+    return y;
+}
+
 double element(const heed_tensor *t, heed_shape index)
 {
     int64_t place = 0;

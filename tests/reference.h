@@ -28,6 +28,9 @@ heed_tensor *lay_out(const double *values, heed_shape shape, heed_dtype dtype, e
  * from -9 to 9, true and false. */
 heed_tensor *noise(heed_shape shape, heed_dtype dtype, enum layout layout, uint64_t seed);
 
+/* whole_noise: whole numbers from -9 to 9 in any dtype: sums of products of them are exact. */
+heed_tensor *whole_noise(heed_shape shape, heed_dtype dtype, enum layout layout, uint64_t seed);
+
 /* element: t at an index into a shape that t broadcasts to; rank: how many elements of `shape` come
  * before the index. */
 double element(const heed_tensor *t, heed_shape index);

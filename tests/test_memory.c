@@ -277,7 +277,7 @@ START_TEST(every_allocation_may_fail)
         heed_scope_end(&(heed_scope){0}); /* an error like any other: */
         expect_error(HEED_ERR_SCOPE, "scope_end");
     }
-    ck_assert_int_gt(n, 200);
+    ck_assert_int_gt(n, 100); /* so many requests does a step make, or more */
     step(&twin, 1);
     ck_assert(heed_equal(m.w, twin.w) && !heed_equal(m.w, start));
     free_model(&m);

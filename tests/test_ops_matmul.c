@@ -4,20 +4,6 @@
 
 #include "tests/ops_cases.h"
 
-/* Whole numbers: their products and sums are exact in every dtype, so results must be equal. */
-static heed_tensor *whole_noise(heed_shape shape, heed_dtype dtype, enum layout layout,
-                                uint64_t seed)
-{
-    const heed_tensor *x = noise(shape, HEED_I64, ROWS, seed);
-    double *values = calloc((size_t)x->numel + 1, sizeof *values);
-    for (int64_t i = 0; i < x->numel; i++) {
-        values[i] = (double)heed_const_data_i64(x)[i];
-    }
-    heed_tensor *y = lay_out(values, shape, dtype, layout);
-    free(values);
-    return y;
-}
-
 /* ---- shapes ---- */
 
 /* clang-format off */

@@ -1,11 +1,12 @@
 /* The pool: each index once, whatever the count, the grain and the number of threads; nested, from several
- * threads at once, and in the child of a fork. */
+ * threads at once, and in the child of a fork; and what works line by line on it. */
 #include <pthread.h>
+#include <string.h>
 #include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
 
-#include "tests/test_util.h"
+#include "tests/ops_cases.h"
 
 Suite *parallel_suite(void);
 
@@ -137,6 +138,83 @@ START_TEST(test_a_forked_child_starts_its_own)
 }
 END_TEST
 
+/* ---- what works line by line: the same bits for any number of threads ---- */
+
+typedef struct case_of_lines {
+    const char *name;
+    heed_tensor *(*f)(heed_tensor *x, heed_tensor *weight, heed_tensor *bias, heed_tensor *targets);
+} case_of_lines;
+
+#define CASE_OF_LINES(name, expression)                                                            \
+    static heed_tensor *f_##name(heed_tensor *x, heed_tensor *weight, heed_tensor *bias,           \
+                                 heed_tensor *targets)                                             \
+    {                                                                                              \
+        (void)weight, (void)bias, (void)targets;                                                   \
+        return expression;                                                                         \
+    }
+#define ROW_SHAPE heed_shape_of_tensor(weight)
+#define SMOOTHED  ((heed_cross_entropy_options){.label_smoothing = 0.1})
+#define EACH_CASE(X)                                                                               \
+    X(softmax, heed_softmax(x, -1))                                                                \
+    X(safe_softmax, heed_safe_softmax(x, 0))                                                       \
+    X(log_softmax, heed_log_softmax(x, -1))                                                        \
+    X(layer_norm, heed_layer_norm(x, ROW_SHAPE, weight, bias, 0))                                  \
+    X(rms_norm, heed_rms_norm(x, ROW_SHAPE, weight, 0))                                            \
+    X(cross_entropy, heed_cross_entropy(x, targets))                                               \
+    X(smoothed, heed_cross_entropy_with(x, targets, SMOOTHED))                                     \
+    X(sum, heed_mul(heed_sum(x), heed_sum(weight)))                                                \
+    X(mean, heed_mean(x))                                                                          \
+    X(rows, heed_sum_dim(x, 1, false))                                                             \
+    X(columns, heed_sum_dim(x, 0, false))                                                          \
+    X(turned, heed_sum_dim(heed_transpose(x, 0, 1), 0, false))                                     \
+    X(cumsum, heed_cumsum(x, 1))
+EACH_CASE(CASE_OF_LINES)
+#define NAMED(name, expression) {#name, f_##name},
+static const case_of_lines cases[] = {EACH_CASE(NAMED)};
+enum { CASES = sizeof cases / sizeof *cases };
+
+/* found: the result, and the gradients by x, weight and bias. */
+static void run_case(const case_of_lines *c, heed_tensor *const *xs, heed_tensor *targets,
+                     heed_tensor **found)
+{
+    found[0] = c->f(xs[0], xs[1], xs[2], targets);
+    heed_tensor *g = noise(heed_shape_of_tensor(found[0]), found[0]->dtype, ROWS, 9);
+    heed_grad(heed_sum(heed_mul(found[0], g)), xs, 3, found + 1, false);
+    expect_no_error();
+}
+
+START_TEST(test_lines_do_not_depend_on_threads)
+{
+    static const int64_t shapes[][2] = {{1031, 333}, {3, 70001}, {20011, 5}};
+    const int64_t rows = shapes[_i % 3][0], n = shapes[_i % 3][1];
+    const heed_dtype dtype = _i / 3 == 0 ? HEED_F32 : HEED_F64;
+    heed_tensor *xs[] = {noise(HEED_SHAPE(rows, n), dtype, ROWS, 1),
+                         noise(HEED_SHAPE(n), dtype, ROWS, 2),
+                         noise(HEED_SHAPE(n), dtype, ROWS, 3)};
+    heed_tensor *targets = heed_to(heed_abs(noise(HEED_SHAPE(rows), dtype, ROWS, 4)), HEED_I64);
+    for (int i = 0; i < 3; i++) {
+        heed_set_requires_grad(xs[i], true);
+    }
+    for (int i = 0; i < CASES; i++) {
+        heed_scope scope;
+        heed_scope_begin(&scope);
+        heed_tensor *goal[4], *found[4];
+        heed_set_num_threads(1);
+        run_case(&cases[i], xs, targets, goal);
+        for (int threads = 2; threads <= 3; threads++) {
+            heed_set_num_threads(threads);
+            run_case(&cases[i], xs, targets, found);
+            for (int k = 0; k < 4; k++) {
+                heed_tensor *a = heed_contiguous(goal[k]), *b = heed_contiguous(found[k]);
+                EXPECT(memcmp(a->data, b->data, (size_t)a->numel * heed_dtype_size(dtype)) == 0,
+                       "%s: part %d differs with %d threads", cases[i].name, k, threads);
+            }
+        }
+        heed_scope_end(&scope);
+    }
+}
+END_TEST
+
 START_TEST(test_number_of_threads)
 {
     ck_assert_int_ge(heed_get_num_threads(), 1);
@@ -159,5 +237,6 @@ Suite *parallel_suite(void)
     tcase_add_test(tests, test_several_threads_at_once);
     tcase_add_test(tests, test_a_forked_child_starts_its_own);
     tcase_add_test(tests, test_number_of_threads);
+    tcase_add_loop_test(tests, test_lines_do_not_depend_on_threads, 0, 6);
     return suite;
 }

@@ -22,7 +22,7 @@ static heed_tensor *in_plain_operations(heed_tensor *q, heed_tensor *k, heed_ten
 {
     heed_tensor *scores = heed_mul_scalar(heed_matmul(q, heed_transpose(k, -2, -1)),
                                           1 / sqrt((double)heed_size(k, -1)));
-    return heed_matmul(heed_softmax(heed_masked_fill(scores, mask, -INFINITY), -1), v);
+    return heed_matmul(heed_softmax(heed_masked_fill(scores, mask, -HUGE_VAL), -1), v);
 }
 
 static heed_tensor *forward(void)

@@ -1,4 +1,4 @@
-/* What goes element by element (W6): a function of one tensor or two, the sum of all, AdamW. */
+/* What goes element by element (W6): a function of one tensor or two, the sum of all. */
 #include <math.h>
 #include <stdio.h>
 
@@ -75,41 +75,6 @@ static const char *prepare(const struct workload *w)
     return wrong ? "an element is not what libm says" : NULL;
 }
 
-/* ---- AdamW: 4 parameters of 204,512 elements ---- */
-
-enum { PARAMETERS = 4, ELEMENTS = 204512 };
-
-static heed_optimizer *adamw;
-static heed_tensor *parameters[PARAMETERS];
-
-static void update(void)
-{
-    heed_optimizer_step(adamw);
-}
-
-static const char *prepare_adamw(const struct workload *w)
-{
-    (void)w;
-    for (int i = 0; i < PARAMETERS; i++) {
-        parameters[i] = heed_randn(HEED_SHAPE(ELEMENTS), HEED_F32);
-        heed_set_requires_grad(parameters[i], true);
-        heed_set_grad(parameters[i], heed_randn(HEED_SHAPE(ELEMENTS), HEED_F32));
-    }
-    adamw = heed_adamw_new((heed_tensor_list){PARAMETERS, parameters, NULL}, 1e-3, 0.01);
-    /* The first step goes by 1e-3 against the sign of each gradient. */
-    const double before = (double)heed_const_data_f32(parameters[0])[7];
-    const double sign = heed_const_data_f32(parameters[0]->grad)[7] > 0 ? 1 : -1;
-    update();
-    const double after = (double)heed_const_data_f32(parameters[0])[7];
-    const double right = before * (1 - 1e-3 * 0.01) - 1e-3 * sign;
-    return fabs(after - right) < 1e-6 ? NULL : "the first step of AdamW is not 1e-3";
-}
-
-static void free_adamw(void)
-{
-    heed_optimizer_free(adamw);
-}
-
 void add_elementwise(struct table *table)
 {
     static const long sizes[] = {1 << 10, 1 << 16, 1 << 20, 1 << 24};
@@ -129,11 +94,4 @@ void add_elementwise(struct table *table)
             }
         }
     }
-    add_workload(table,
-                 (struct workload){.unit = "ns/parameter",
-                                   .scale = 1e9 / (PARAMETERS * ELEMENTS),
-                                   .prepare = prepare_adamw,
-                                   .run = update,
-                                   .finish = free_adamw},
-                 "w6.adamw");
 }

@@ -34,7 +34,7 @@ static double processor_now(void)
 static double least_step(void)
 {
     const double start = processor_now();
-    double least = INFINITY;
+    double least = HUGE_VAL;
     for (int i = 0; i < 2 || processor_now() - start < SECONDS; i++) {
         const double before = processor_now();
         training_step();
@@ -73,7 +73,7 @@ static double time_step(int sweep, long size, int64_t *tokens)
 static void print_sweep(int number)
 {
     const struct sweep *sweep = &sweeps[number];
-    double per_token = NAN, last = NAN;
+    double per_token = 0, last = 0; /* of the size before */
     printf("%-8s %6s %10s %12s %10s %9s\n", sweep->name, "", "tokens", "ms a step", "us a token",
            "exponent");
     for (int i = 0; i < MOST_SIZES && sweep->sizes[i] > 0; i++) {

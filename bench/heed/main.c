@@ -51,7 +51,7 @@ bool differs(const heed_tensor *y, double (*expected)(int64_t i))
 
 double status_kib(const char *line)
 {
-    double kib = NAN;
+    double kib = (double)NAN;
     char text[256];
     FILE *file = fopen("/proc/self/status", "r");
     while (file != NULL && fgets(text, sizeof text, file) != NULL) {
@@ -78,6 +78,7 @@ int main(int argc, char **argv)
     add_products(&table);
     add_elementwise(&table);
     add_lines(&table);
+    add_updates(&table);
     add_chains(&table);
     add_memory(&table);
     return serve(&(struct workloads){table.all, table.count, before, after}, argc, argv);

@@ -102,6 +102,9 @@ void add_steps(struct table *table)
         .unit = "us", .scale = 1e6, .run = training_step, .finish = end_training, .variant = ADAM};
     w.prepare = prepare_toy;
     add_workload(table, w, "w1.adam");
+    w.run = forward_step;
+    add_workload(table, w, "w1.forward");
+    w.run = training_step;
     w.variant = SGD;
     add_workload(table, w, "w1.sgd");
     w.prepare = prepare_head;

@@ -24,6 +24,14 @@ void training_step(void)
     heed_scope_end(&scope);
 }
 
+void forward_step(void)
+{
+    heed_scope scope;
+    heed_scope_begin(&scope);
+    now.loss();
+    heed_scope_end(&scope);
+}
+
 static double loss_now(void)
 {
     heed_scope scope;

@@ -20,8 +20,9 @@ void add_steps(struct table *table);       /* W1, W2, MLP */
 void add_attention(struct table *table);   /* W3 */
 void add_gpt(struct table *table);         /* W4 */
 void add_products(struct table *table);    /* W5 */
-void add_elementwise(struct table *table); /* W6, elements and the optimiser */
+void add_elementwise(struct table *table); /* W6, what goes by elements */
 void add_lines(struct table *table);       /* W6, what goes by rows */
+void add_updates(struct table *table);     /* W6, what goes over all parameters */
 void add_chains(struct table *table);      /* W7 */
 void add_memory(struct table *table);      /* figures that take a process of their own */
 
@@ -39,6 +40,7 @@ struct training {
 void set_training(struct training t);
 const char *begin_training(struct training t);
 void training_step(void);
+void forward_step(void); /* the loss alone, with its graph */
 void end_training(void);
 
 /* all_parameters: of the modules, as one list, which the caller keeps with room for `most`. */

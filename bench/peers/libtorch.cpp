@@ -18,10 +18,14 @@ static Tensor leaf(std::vector<int64_t> sizes)
     return (torch::randn(sizes) * 0.5).set_requires_grad(true);
 }
 
-enum { SGD, ADAM };
+enum { SGD, ADAM, LOSS };
 
 static void train(std::vector<Tensor> parameters, int kind, std::function<Tensor()> loss)
 {
+    if (kind == LOSS) {
+        step = [loss] { loss(); };
+        return;
+    }
     if (kind == ADAM) {
         optimizer = std::make_shared<torch::optim::Adam>(parameters, 1e-3);
     } else {
@@ -134,6 +138,7 @@ int main(int argc, char **argv)
     torch::manual_seed(0);
     const std::vector<workload> all = {
         make("w1.adam", prepare_toy, ADAM),
+        make("w1.forward", prepare_toy, LOSS),
         make("w1.sgd", prepare_toy, SGD),
         make("w2.sgd", prepare_head, SGD),
         make("w7.constants", prepare_constants, BACKWARD),

@@ -16,7 +16,7 @@ static bool is_ours_alone(const heed_tensor *t)
 
 static heed_tensor *own_copy(const heed_tensor *g)
 {
-    heed_tensor *copy = heed_tensor_new("backward", g->ndim, g->shape, g->dtype);
+    heed_tensor *copy = heed_tensor_like(g);
     if (copy != NULL) {
         heed_copy_elements(g, copy);
     }

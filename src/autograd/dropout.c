@@ -8,11 +8,13 @@
 #include "tensor/random.h"
 #include "tensor/scope.h"
 
-/* Ones with probability `kept`, else zeros, like x. */
+/* 1 / kept with probability `kept`, else zeros, like x. */
 static heed_tensor *draw_noise(const heed_tensor *x, double kept)
 {
     heed_tensor *noise = heed_empty(heed_shape_of_tensor(x), x->dtype);
-    heed_bernoulli_into(noise, kept);
+    if (noise != NULL) {
+        heed_fill_noise(noise, kept, x->dtype == HEED_F32 ? (double)(1 / (float)kept) : 1 / kept);
+    }
     if (noise == NULL || !heed_random_torch_2(heed_generator_of_thread())) {
         return noise;
     }
@@ -42,7 +44,7 @@ heed_tensor *heed_dropout(heed_tensor *x, double p, bool training)
     const heed_generator before = heed_get_generator();
     heed_scope scope;
     heed_scope_begin(&scope);
-    heed_tensor *noise = heed_div_scalar(draw_noise(x, 1 - p), 1 - p);
+    heed_tensor *noise = draw_noise(x, 1 - p);
     heed_tensor *y = heed_scope_end_with(&scope, heed_mul(x, noise));
     if (y == NULL) {
         heed_set_generator(&before); /* what failed has drawn nothing */

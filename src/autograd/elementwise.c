@@ -10,6 +10,7 @@
 
 #include "autograd/expression.h"
 #include "autograd/op.h"
+#include "autograd/operands.h"
 #include "autograd/promote.h"
 #include "tensor/create.h"
 #include "tensor/iterate.h"
@@ -17,8 +18,8 @@
 
 typedef enum kind { FLOAT, NUMBER, ANY } kind;
 
-enum { MOST = 3 };      /* operands of a line */
-enum { AT_ONCE = 256 }; /* a kernel takes as many elements without further ado, if they lie ready */
+enum { MOST = 3 }; /* operands of a line */
+enum { FORMULA, G, ZERO };
 
 /* A line of ops.def, in its form with tensors for all operands or numbers for the last ones. */
 typedef struct line {
@@ -27,7 +28,7 @@ typedef struct line {
     kind kind;
     int numbers;
     const char *gradient[MOST];
-    bool passes_on[MOST]; /* the gradient is g itself */
+    uint8_t is[MOST]; /* FORMULA, or what the text plainly is */
 } line;
 
 typedef struct comparison {
@@ -116,126 +117,55 @@ static heed_status line_rule(const heed_call *call, heed_result *result)
 
 /* ---- computing ---- */
 
-/* A number of a line, as an element of `dtype`. */
-typedef union element {
-    float f32;
-    double f64;
-    int64_t i64;
-} element;
-
-static element element_of(double number, heed_dtype dtype)
+/* Runs `kernel` on the inputs and the numbers of a call, as elements of `as`. */
+static void map_call(heed_kernel *kernel, const heed_call *call, int numbers, heed_dtype as,
+                     heed_tensor *y)
 {
-    element e = {.f64 = number};
-    if (dtype == HEED_F32) {
-        e.f32 = (float)number;
-    } else if (dtype == HEED_I64) {
-        e.i64 = isinf(number) ? (number < 0 ? INT64_MIN : INT64_MAX) : (int64_t)number;
-    }
-    return e;
-}
-
-/* The operands of a line: the tensors, then the numbers, which are kept in `room`. Returns how
- * many. Tensors that `read` leaves out may be gone: `instead` stands in for them. */
-static int gather_operands(const heed_call *call, int numbers, unsigned read,
-                           const heed_operand *instead, const heed_tensor *y, heed_dtype as,
-                           element *room, heed_operand *in)
-{
-    int count = 0;
+    const double *number = call->args;
+    heed_input in[MOST];
     for (int i = 0; i < call->count; i++) {
-        const bool is_read = read >> i & 1;
-        in[count++] = is_read ? heed_operand_of(call->inputs[i], y->ndim, y->shape, as) : *instead;
+        in[i].tensor = call->inputs[i];
     }
     for (int i = 0; i < numbers; i++) {
-        room[i] = element_of(((const double *)call->args)[i], as);
-        in[count++] = heed_constant_operand(&room[i], as);
+        in[call->count + i] = (heed_input){NULL, number[i]};
     }
-    return count;
-}
-
-/* Does t lie as y does, which has elements of `as` or results of such, one behind the other? */
-static bool lies_as(const heed_tensor *t, heed_dtype as, const heed_tensor *y)
-{
-    return t->dtype == as && t->numel == y->numel &&
-           (t->numel == 1 || (heed_has_sizes(t, y->ndim, y->shape) && heed_is_row_major(t)));
-}
-
-/* The same operands as plain pointers, for a kernel that is called once: where every tensor that is
- * read lies as y does, and a number is as long as y. False: there is something to walk. */
-static bool point_to_operands(const heed_call *call, int numbers, unsigned read,
-                              const void *instead, const heed_tensor *y, heed_dtype as,
-                              element *room, const void **in)
-{
-    bool alike = numbers == 0 || y->numel == 1;
-    for (int i = 0; alike && i < call->count; i++) {
-        const bool is_read = read >> i & 1;
-        alike = !is_read || lies_as(call->inputs[i], as, y);
-        in[i] = is_read ? call->inputs[i]->data : instead;
-    }
-    for (int i = 0; alike && i < numbers; i++) {
-        room[i] = element_of(((const double *)call->args)[i], as);
-        in[call->count + i] = &room[i];
-    }
-    return alike;
-}
-
-/* Runs `kernel` on the inputs and the numbers of a call, as elements of `as`. */
-static void map_inputs(heed_kernel *kernel, const heed_call *call, int numbers, heed_dtype as,
-                       heed_tensor *y)
-{
-    heed_operand in[HEED_MAX_OPERANDS];
-    const void *ready[HEED_MAX_OPERANDS];
-    element room[MOST];
-    if (y->numel <= AT_ONCE && point_to_operands(call, numbers, ~0u, NULL, y, as, room, ready)) {
-        kernel(y->numel, ready, y->data);
-        return;
-    }
-    const int count = gather_operands(call, numbers, ~0u, NULL, y, as, room, in);
-    heed_map(kernel, in, count, y);
+    heed_map_inputs(kernel, in, call->count + numbers, as, y);
 }
 
 static heed_status line_forward(const heed_call *call, heed_tensor *y)
 {
     const line *l = (const line *)call->op;
-    map_inputs(heed_kernels_for(y->dtype)->elementwise[l->kernel].forward, call, l->numbers,
-               y->dtype, y);
+    map_call(heed_kernels_for(y->dtype)->elementwise[l->kernel].forward, call, l->numbers, y->dtype,
+             y);
     return HEED_OK;
 }
 
 /* ---- gradients ---- */
 
-/* The operands of a gradient are g, those of the line, and y; what it does not read may be gone. */
-static void map_gradient(const line *l, const heed_vjp *v, int i, heed_tensor *result)
-{
-    const heed_tensor *y = v->y, *g = v->g;
-    const unsigned saves = l->op.saves[i];
-    const heed_call call = {&l->op, v->inputs, l->op.inputs, v->args};
-    heed_kernel *kernel = heed_kernels_for(y->dtype)->elementwise[l->kernel].gradient[i];
-    heed_operand in[HEED_MAX_OPERANDS];
-    const void *ready[HEED_MAX_OPERANDS];
-    element room[MOST];
-    if (y->numel <= AT_ONCE && lies_as(g, y->dtype, y) &&
-        point_to_operands(&call, l->numbers, saves, g->data, y, y->dtype, room, ready + 1)) {
-        ready[0] = g->data;
-        ready[1 + l->op.inputs + l->numbers] = saves & HEED_SAVED_OUTPUT ? y->data : g->data;
-        kernel(y->numel, ready, result->data);
-        return;
-    }
-    in[0] = heed_operand_of(g, y->ndim, y->shape, y->dtype);
-    int count = 1 + gather_operands(&call, l->numbers, saves, &in[0], y, y->dtype, room, in + 1);
-    in[count++] =
-        saves & HEED_SAVED_OUTPUT ? heed_operand_of(y, y->ndim, y->shape, y->dtype) : in[0];
-    heed_map(kernel, in, count, result);
-}
-
-/* dL/dinput i by the compiled loop. */
+/* dL/dinput i by the compiled loop. Its operands are g, those of the line, and y; what it does not read
+ * may be gone, and g stands in for it. */
 static heed_tensor *gradient_by_kernel(const line *l, const heed_vjp *v, int i)
 {
     const heed_tensor *y = v->y;
-    heed_tensor *result = heed_tensor_new(l->op.name, y->ndim, y->shape, y->dtype);
-    if (result != NULL) {
-        map_gradient(l, v, i, result);
+    const double *number = v->args;
+    const unsigned saves = l->op.saves[i];
+    heed_input in[MOST + 2];
+    int count = 0;
+    in[count++].tensor = v->g;
+    for (int j = 0; j < l->op.inputs; j++) {
+        in[count++].tensor = saves >> j & 1 ? v->inputs[j] : v->g;
     }
-    return result != NULL ? heed_join_scope(l->op.name, result) : NULL;
+    for (int j = 0; j < l->numbers; j++) {
+        in[count++] = (heed_input){NULL, number[j]};
+    }
+    in[count++].tensor = saves & HEED_SAVED_OUTPUT ? y : v->g;
+    heed_tensor *result = heed_tensor_like(y);
+    if (result == NULL) {
+        return NULL;
+    }
+    heed_map_inputs(heed_kernels_for(y->dtype)->elementwise[l->kernel].gradient[i], in, count,
+                    y->dtype, result);
+    return heed_join_scope(l->op.name, result);
 }
 
 /* The name of an operand of a line in its text. */
@@ -263,17 +193,17 @@ static void line_backward(const heed_vjp *v)
 {
     const line *l = (const line *)v->y->op;
     for (int i = 0; i < l->op.inputs; i++) {
-        if (!heed_wants_grad(v, i)) {
+        if (!v->wanted[i]) {
             continue;
         }
-        if (l->passes_on[i]) {
+        if (l->is[i] == G) {
             v->grads[i] = v->g;
-        } else if (strcmp(l->gradient[i], "0") == 0) {
+        } else if (l->is[i] == ZERO) {
             v->grads[i] = heed_zeros(heed_shape_of_tensor(v->y), v->y->dtype);
-        } else if (heed_grad_enabled()) {
-            v->grads[i] = gradient_by_text(l, v, i);
-        } else {
+        } else if (heed_self.grad_disabled) {
             v->grads[i] = gradient_by_kernel(l, v, i);
+        } else {
+            v->grads[i] = gradient_by_text(l, v, i);
         }
     }
 }
@@ -298,7 +228,7 @@ static heed_status comparison_forward(const heed_call *call, heed_tensor *y)
     if (c->numbers > 0 && !heed_is_float(as)) {
         as = is_whole(*(const double *)call->args) ? HEED_I64 : HEED_F64;
     }
-    map_inputs(heed_kernels_for(as)->compare[c->kernel], call, c->numbers, as, y);
+    map_call(heed_kernels_for(as)->compare[c->kernel], call, c->numbers, as, y);
     return HEED_OK;
 }
 
@@ -314,7 +244,7 @@ static heed_status comparison_forward(const heed_call *call, heed_tensor *y)
      kind,                                                                                         \
      numbers,                                                                                      \
      {__VA_ARGS__},                                                                                \
-     {false}},
+     {FORMULA}},
 static line lines[] = {
 #define UNARY(name, kind, f, dx) LINE(#name, 1, name, kind, 0, #dx)
 #define BINARY(name, kind, f, da, db)                                                              \
@@ -370,7 +300,9 @@ __attribute__((constructor)) static void register_lines(void)
     for (size_t i = 0; i < sizeof lines / sizeof *lines; i++) {
         for (int j = 0; j < lines[i].op.inputs; j++) {
             lines[i].op.saves[j] = saves_of(&lines[i], lines[i].gradient[j]);
-            lines[i].passes_on[j] = strcmp(lines[i].gradient[j], "g") == 0;
+            lines[i].is[j] = strcmp(lines[i].gradient[j], "g") == 0   ? G
+                             : strcmp(lines[i].gradient[j], "0") == 0 ? ZERO
+                                                                      : FORMULA;
         }
         heed_register(&lines[i].op);
     }

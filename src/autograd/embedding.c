@@ -7,6 +7,7 @@
 #include "autograd/op.h"
 #include "autograd/shape.h"
 #include "tensor/iterate.h"
+#include "tensor/parallel.h"
 
 /* ---- embedding: inputs are ids, weight ---- */
 
@@ -26,6 +27,38 @@ static heed_status embedding_rule(const heed_call *call, heed_result *result)
     return HEED_OK;
 }
 
+/* Rows of a table that ids name, and as many that lie one behind the other. */
+typedef struct rows {
+    const int64_t *ids;
+    int64_t count, columns;
+    heed_dtype dtype;
+    char *table, *lined_up;
+} rows;
+
+/* As many elements are some 10 microseconds of work; a unit of columns is a cache line or two. */
+enum { GRAIN = 32768, UNIT = 16 };
+
+static void look_rows_up(void *context, int64_t first, int64_t end)
+{
+    const rows *r = context;
+    const size_t size = (size_t)r->columns * heed_dtype_size(r->dtype);
+    for (int64_t i = first; i < end; i++) {
+        memcpy(r->lined_up + (size_t)i * size, r->table + (size_t)r->ids[i] * size, size);
+    }
+}
+
+/* Of units of columns, first ... end: each sum is one thread's, which adds in the order of the ids. */
+static void add_columns(void *context, int64_t first, int64_t end)
+{
+    const rows *r = context;
+    const int64_t element = (int64_t)heed_dtype_size(r->dtype), size = r->columns * element;
+    const int64_t start = first * UNIT, stop = end * UNIT < r->columns ? end * UNIT : r->columns;
+    for (int64_t i = 0; i < r->count; i++) {
+        heed_kernels_for(r->dtype)->add_into(stop - start, r->lined_up + i * size + start * element,
+                                             r->table + r->ids[i] * size + start * element);
+    }
+}
+
 static heed_status embedding_forward(const heed_call *call, heed_tensor *y)
 {
     heed_tensor *weight = heed_contiguous(call->inputs[1]);
@@ -33,10 +66,10 @@ static heed_status embedding_forward(const heed_call *call, heed_tensor *y)
         return heed_self.error;
     }
     const int64_t *ids = heed_checked_ids("embedding", "id", call->inputs[0], weight->shape[0]);
-    const size_t row = (size_t)weight->shape[1] * heed_dtype_size(weight->dtype);
-    char *to = y->data;
-    for (int64_t i = 0; ids != NULL && i < call->inputs[0]->numel; i++, to += row) {
-        memcpy(to, (const char *)weight->data + (size_t)ids[i] * row, row);
+    if (ids != NULL) {
+        const int64_t columns = weight->shape[1];
+        rows r = {ids, call->inputs[0]->numel, columns, weight->dtype, weight->data, y->data};
+        heed_parallel_for(r.count, GRAIN / (columns + 1) + 1, look_rows_up, &r);
     }
     return heed_self.error;
 }
@@ -46,12 +79,10 @@ static heed_status add_rows(heed_tensor *g, heed_tensor *ids, heed_tensor *table
 {
     const heed_tensor *from = heed_contiguous(g);
     const int64_t *id = heed_checked_ids("embedding_dense_backward", "id", ids, table->shape[0]);
-    const int64_t columns = table->shape[1];
-    const size_t row = (size_t)columns * heed_dtype_size(table->dtype);
-    for (int64_t i = 0; from != NULL && id != NULL && i < ids->numel; i++) {
-        heed_kernels_for(table->dtype)
-            ->add_into(columns, (const char *)from->data + (size_t)i * row,
-                       (char *)table->data + (size_t)id[i] * row);
+    if (from != NULL && id != NULL) {
+        rows r = {id, ids->numel, table->shape[1], table->dtype, table->data, from->data};
+        heed_parallel_for((r.columns + UNIT - 1) / UNIT, GRAIN / UNIT / (r.count + 1) + 1,
+                          add_columns, &r);
     }
     return heed_self.error;
 }

@@ -9,9 +9,9 @@
 #include "autograd/op.h"
 #include "autograd/reduce.h"
 #include "autograd/shape.h"
-#include "tensor/alloc.h"
 #include "tensor/create.h"
 #include "tensor/iterate.h"
+#include "tensor/parallel.h"
 
 typedef struct norm_args {
     double eps;
@@ -100,18 +100,15 @@ static heed_status rms_norm_rule(const heed_call *call, heed_result *result)
 
 /* ---- by kernels ---- */
 
-static heed_tensor *in_double(heed_tensor *parameter)
-{
-    return heed_contiguous(heed_to(parameter, HEED_F64));
-}
+enum { GRAIN_OF_ROWS = 16384, MOST_CHUNKS = 32 }; /* elements that are worth a thread */
 
 /* What the kernels read. A parameter that is not there is one that changes nothing. */
 static heed_status look_at(heed_tensor *x, heed_tensor *weight, heed_tensor *bias,
                            const norm_args *args, heed_normalization *rows)
 {
     const heed_shape shape = normalized(x, args);
-    weight = weight != NULL ? in_double(weight) : heed_ones(shape, HEED_F64);
-    bias = bias != NULL ? in_double(bias) : heed_zeros(shape, HEED_F64);
+    weight = weight != NULL ? heed_contiguous(weight) : heed_ones(shape, x->dtype);
+    bias = bias != NULL ? heed_contiguous(bias) : heed_zeros(shape, x->dtype);
     x = heed_contiguous(x);
     if (heed_blocked()) {
         return heed_self.error;
@@ -125,13 +122,39 @@ static heed_status look_at(heed_tensor *x, heed_tensor *weight, heed_tensor *bia
     return HEED_OK;
 }
 
+typedef struct parts {
+    heed_normalization all;
+    heed_dtype dtype;
+    int64_t chunk; /* rows of one */
+} parts;
+
+/* The rows in [first, end) of all. */
+static heed_normalization rows_of(const parts *p, int64_t first, int64_t end)
+{
+    const int64_t before = first * p->all.n * (int64_t)heed_dtype_size(p->dtype);
+    heed_normalization rows = p->all;
+    rows.rows = (end < p->all.rows ? end : p->all.rows) - first;
+    rows.x = (const char *)rows.x + before;
+    rows.g = rows.g != NULL ? (const char *)rows.g + before : NULL;
+    rows.y = rows.y != NULL ? (char *)rows.y + before : NULL;
+    rows.dx = rows.dx != NULL ? (char *)rows.dx + before : NULL;
+    return rows;
+}
+
+static void normalize_some(void *context, int64_t first, int64_t end)
+{
+    const parts *p = context;
+    const heed_normalization rows = rows_of(p, first, end);
+    heed_kernels_for(p->dtype)->normalize(&rows);
+}
+
 static heed_status forward(const heed_call *call, bool centred, heed_tensor *y)
 {
-    heed_normalization rows = {.y = y->data, .centred = centred};
+    parts p = {.all = {.y = y->data, .centred = centred}, .dtype = y->dtype};
     heed_tensor *weight = call->count > 1 ? call->inputs[1] : NULL;
     heed_tensor *bias = call->count > 2 ? call->inputs[2] : NULL;
-    if (look_at(call->inputs[0], weight, bias, call->args, &rows) == HEED_OK) {
-        heed_kernels_for(y->dtype)->normalize(&rows);
+    if (look_at(call->inputs[0], weight, bias, call->args, &p.all) == HEED_OK) {
+        heed_parallel_for(p.all.rows, GRAIN_OF_ROWS / (p.all.n + 1) + 1, normalize_some, &p);
     }
     return heed_self.error;
 }
@@ -146,27 +169,48 @@ static heed_status rms_norm_forward(const heed_call *call, heed_tensor *y)
     return forward(call, false, y);
 }
 
+static void differentiate_some(void *context, int64_t first, int64_t end)
+{
+    const parts *p = context;
+    for (int64_t i = first; i < end; i++) {
+        heed_normalization rows = rows_of(p, i * p->chunk, (i + 1) * p->chunk);
+        rows.totals += i * 2 * rows.n;
+        heed_kernels_for(p->dtype)->normalize_gradient(&rows);
+    }
+}
+
+/* dx, and the sums dweight and dbias as (2, n), in double. They are added up in chunks of rows, as many as the shape
+ * asks for, so that they do not depend on the threads. */
+static heed_tensor *differentiate(parts *p)
+{
+    const int64_t n = p->all.n, rows = p->all.rows, fit = rows * n / GRAIN_OF_ROWS;
+    const int64_t most = fit < 1 ? 1 : fit < MOST_CHUNKS ? fit : MOST_CHUNKS;
+    p->chunk = rows > 0 ? (rows + most - 1) / most : 1;
+    const int64_t chunks = (rows + p->chunk - 1) / p->chunk;
+    heed_tensor *totals = heed_zeros(HEED_SHAPE(chunks, 2, n), HEED_F64);
+    if (totals == NULL) {
+        return NULL;
+    }
+    p->all.totals = totals->data;
+    heed_parallel_for(chunks, 1, differentiate_some, p);
+    return heed_sum_dim(totals, 0, false);
+}
+
 /* All gradients in one pass. The weight may be gone where none by x is wanted. */
 static void gradients_by_kernel(const heed_vjp *v, heed_tensor *weight, bool centred)
 {
     heed_tensor *x = v->inputs[0], *g = heed_contiguous(v->g);
-    heed_normalization rows = {.centred = centred};
-    if (look_at(x, weight, NULL, v->args, &rows) != HEED_OK || g == NULL) {
-        return;
-    }
+    parts p = {.all = {.centred = centred}, .dtype = x->dtype};
     heed_tensor *dx = heed_empty_like(x);
-    heed_tensor *totals = heed_zeros(HEED_SHAPE(2, rows.n), HEED_F64);
-    if (heed_blocked()) {
+    if (look_at(x, weight, NULL, v->args, &p.all) != HEED_OK || g == NULL) {
         return;
     }
-    rows.g = g->data;
-    rows.dx = dx->data;
-    rows.totals = totals->data;
-    heed_kernels_for(x->dtype)->normalize_gradient(&rows);
+    p.all.g = g->data;
+    p.all.dx = dx->data;
+    heed_tensor *totals = differentiate(&p);
     v->grads[0] = dx;
     for (int i = 1; i < v->y->input_count; i++) {
-        heed_tensor *sums = heed_select(totals, 0, i - 1);
-        sums = heed_to(sums, x->dtype);
+        heed_tensor *sums = heed_to(heed_select(totals, 0, i - 1), x->dtype);
         v->grads[i] = heed_reshape(sums, heed_shape_of_tensor(v->inputs[i]));
     }
 }

@@ -101,43 +101,44 @@ static heed_status deliver(const run *r, heed_tensor *t, heed_tensor *g)
 
 /* ---- 3: nodes ---- */
 
-static uint32_t version_sum(const heed_tensor *node)
+static heed_status fail_version(const run *r, const heed_tensor *node)
 {
-    uint32_t sum = node->saved & HEED_SAVED_OUTPUT ? node->storage->version : 0;
+    const heed_tensor *last = node->inputs[node->input_count - 1];
+    return heed_fail(HEED_ERR_VERSION,
+                     "%s: a value that the derivative of %s reads (of %s%s%s -> %s) was changed "
+                     "in place since; change a heed_clone of it, or after the backward",
+                     r->function, node->op->name, HEED_TEXT(node->inputs[0]),
+                     node->input_count > 1 ? ", " : "",
+                     node->input_count > 1 ? HEED_TEXT(last) : "", HEED_TEXT(node));
+}
+
+static heed_status fail_kept(const run *r, const heed_tensor *node)
+{
+    int j = 0;
+    while (!node->inputs[j]->requires_grad || (node->op->saves[j] & ~node->saved) == 0) {
+        j++;
+    }
+    return heed_fail(HEED_ERR_GRAPH,
+                     "%s: input %d %s of %s began to require a gradient after it was used; "
+                     "heed_set_requires_grad comes first",
+                     r->function, j, HEED_TEXT(node->inputs[j]), node->op->name);
+}
+
+/* Does the node still have what the derivative of each input reads, and unchanged? Not of one that began
+ * to require a gradient after the node was made. */
+static heed_status check_saved(const run *r, const heed_tensor *node)
+{
+    const unsigned saved = node->saved;
+    uint32_t versions = saved & HEED_SAVED_OUTPUT ? node->storage->version : 0;
+    unsigned read = 0;
     for (int j = 0; j < node->input_count && j < 7; j++) {
-        sum += node->saved >> j & 1 ? node->inputs[j]->storage->version : 0;
+        const heed_tensor *input = node->inputs[j];
+        read |= j < HEED_SAVES && input->requires_grad ? node->op->saves[j] : 0;
+        versions += saved >> j & 1 ? input->storage->version : 0;
     }
-    return sum;
-}
-
-static heed_status check_version(const run *r, const heed_tensor *node)
-{
-    if (version_sum(node) != node->saved_version) {
-        const heed_tensor *last = node->inputs[node->input_count - 1];
-        return heed_fail(
-            HEED_ERR_VERSION,
-            "%s: a value that the derivative of %s reads (of %s%s%s -> %s) was changed "
-            "in place since; change a heed_clone of it, or after the backward",
-            r->function, node->op->name, HEED_TEXT(node->inputs[0]),
-            node->input_count > 1 ? ", " : "", node->input_count > 1 ? HEED_TEXT(last) : "",
-            HEED_TEXT(node));
-    }
-    return HEED_OK;
-}
-
-/* Does the node still have what the derivative of each input reads? Not of one that began to
- * require a gradient after the node was made. */
-static heed_status check_kept(const run *r, const heed_tensor *node)
-{
-    for (int j = 0; j < node->input_count && j < HEED_SAVES; j++) {
-        if (node->inputs[j]->requires_grad && (node->op->saves[j] & ~node->saved) != 0) {
-            return heed_fail(HEED_ERR_GRAPH,
-                             "%s: input %d %s of %s began to require a gradient after it was used; "
-                             "heed_set_requires_grad comes first",
-                             r->function, j, HEED_TEXT(node->inputs[j]), node->op->name);
-        }
-    }
-    return HEED_OK;
+    return (read & ~saved) != 0              ? fail_kept(r, node)
+           : versions != node->saved_version ? fail_version(r, node)
+                                             : HEED_OK;
 }
 
 /* Ends the uses of the values that the derivative has read. */
@@ -247,8 +248,7 @@ static bool any_wanted(const heed_tensor *node, const input_gradients *to)
 static heed_status run_node(const run *r, heed_tensor *node, heed_tensor *g)
 {
     input_gradients to;
-    if (check_kept(r, node) != HEED_OK || check_version(r, node) != HEED_OK ||
-        make_room(r, node, &to) != HEED_OK) {
+    if (check_saved(r, node) != HEED_OK || make_room(r, node, &to) != HEED_OK) {
         return heed_self.error;
     }
     heed_status status = add_what_can_be(r, node, g, &to);
@@ -303,7 +303,7 @@ static heed_status take_turn(const run *r, heed_tensor *node, heed_status status
 static heed_tensor *seed_of(const heed_pass *pass)
 {
     const heed_tensor *y = pass->y;
-    heed_tensor *seed = heed_tensor_new("backward", y->ndim, y->shape, y->dtype);
+    heed_tensor *seed = heed_tensor_like(y);
     if (seed != NULL && pass->upstream != NULL) {
         heed_copy_elements(pass->upstream, seed);
     } else if (seed != NULL) {

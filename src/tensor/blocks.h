@@ -46,10 +46,9 @@ static inline size_t heed_size_of_class(int class)
 /* heed_take_block, heed_return_block: heed_alloc and heed_free of a size that is a constant. */
 static inline void *heed_take_block(size_t size)
 {
-    heed_thread *self = &heed_self;
-    heed_free_list *list = &self->free[heed_class_of(size)];
+    heed_free_list *list = &heed_self.free[heed_class_of(size)];
     heed_block *block = list->first;
-    if (block == NULL || self->fail_countdown != 0) {
+    if (block == NULL || heed_self.fail_countdown != 0) {
         return heed_alloc(size);
     }
     list->first = block->next;
@@ -63,9 +62,8 @@ static inline void heed_return_block(void *block, size_t size)
 #ifdef HEED_SYSTEM_ALLOCATOR
     heed_free(block, size);
 #else
-    heed_thread *self = &heed_self;
-    heed_free_list *list = &self->free[heed_class_of(size)];
-    if (list->bytes >= HEED_MOST_OF_A_CLASS || !self->registered) {
+    heed_free_list *list = &heed_self.free[heed_class_of(size)];
+    if (list->bytes >= HEED_MOST_OF_A_CLASS || !heed_self.registered) {
         heed_free(block, size);
         return;
     }

@@ -52,11 +52,13 @@ static inline size_t heed_element_size(heed_dtype dtype)
 /* ---- making tensors (tensor.c) ---- */
 
 /* heed_tensor_new: a contiguous tensor with memory of its own, elements of any value.
+ * heed_tensor_like: one of t's shape and dtype, which need no checks any more.
  * heed_tensor_view: a tensor on t's storage. `offset` counts elements from t->data.
  * Neither is in a scope yet: the caller holds one reference and one use, and passes them on with
  * heed_join_scope or ends them with heed_unref. `function` names the caller in errors. */
 heed_tensor *heed_tensor_new(const char *function, int ndim, const int64_t *shape,
                              heed_dtype dtype);
+heed_tensor *heed_tensor_like(const heed_tensor *t);
 heed_tensor *heed_tensor_view(const char *function, const heed_tensor *t, int ndim,
                               const int64_t *shape, const int64_t *strides, int64_t offset);
 
@@ -151,23 +153,22 @@ heed_status heed_end_depth(int depth);
 
 static inline heed_frame heed_frame_begin(bool grad_disabled)
 {
-    heed_thread *self = &heed_self;
-    const heed_frame frame = {++self->depth, self->grad_disabled};
+    heed_self.depth++;
+    const heed_frame frame = {heed_self.depth, heed_self.grad_disabled};
     if (frame.depth < HEED_TRACKED_SCOPES) {
-        self->serials[frame.depth] = ++self->scopes_begun;
+        heed_self.serials[frame.depth] = ++heed_self.scopes_begun;
     }
-    self->grad_disabled = self->grad_disabled || grad_disabled;
+    heed_self.grad_disabled = heed_self.grad_disabled || grad_disabled;
     return frame;
 }
 
 static inline heed_status heed_frame_end(heed_frame frame)
 {
-    heed_thread *self = &heed_self;
-    const heed_tensor *last = self->tensors;
-    self->grad_disabled = frame.grad_disabled;
-    if (self->depth == frame.depth && (last == NULL || last->scope_depth < frame.depth)) {
-        self->depth--;
-        return self->error;
+    const heed_tensor *last = heed_self.tensors;
+    heed_self.grad_disabled = frame.grad_disabled;
+    if (heed_self.depth == frame.depth && (last == NULL || last->scope_depth < frame.depth)) {
+        heed_self.depth--;
+        return heed_self.error;
     }
     return heed_end_depth(frame.depth);
 }
@@ -176,9 +177,8 @@ static inline heed_status heed_frame_end(heed_frame frame)
  * is the last that joined the innermost scope; else the caller gets one of each beside the scope's. */
 static inline void heed_take_from_scope(heed_tensor *t)
 {
-    heed_thread *self = &heed_self;
-    if (self->tensors == t && t->scope_depth == self->depth) {
-        self->tensors = t->next;
+    if (heed_self.tensors == t && t->scope_depth == heed_self.depth) {
+        heed_self.tensors = t->next;
         t->next = NULL;
         t->scope_depth = 0;
     } else {
@@ -237,5 +237,9 @@ heed_status heed_broadcast(const char *function, const heed_shape *a, const heed
 
 /* heed_broadcast_strides: t's strides seen in a larger shape: 0 where a dim is repeated. */
 void heed_broadcast_strides(const heed_tensor *t, int ndim, const int64_t *shape, int64_t *strides);
+
+/* heed_fill_noise: elements become `value` with probability p, else 0, in draws of heed_bernoulli_into; t is a new
+ * float tensor. (random.c) */
+void heed_fill_noise(heed_tensor *t, double p, double value);
 
 #endif

@@ -18,7 +18,8 @@ FOLD(double, sum, LINE, 0, all + (double)x, all + x)
 SUM_OF(sum_of_positive, LINE, READ_X, x)
 #endif
 
-static void exps(int64_t n, const T *restrict x, T shift, T *restrict out)
+/* out may be x. */
+static void exps(int64_t n, const T *x, T shift, T *out)
 {
     for (int64_t i = 0; i < n; i++) {
         out[i] = exp(x[i] - shift);
@@ -37,18 +38,11 @@ static double sum_of_exps(int64_t n, const T *line, T shift)
     return total;
 }
 
-/* Each step waits for the one before, so short lines take a step together, as many as leave room for each other
- * in the first-level cache: the processor works at one while it waits for another. */
-enum { GROUP = 8 };
+/* A step after the other for groups of short lines. */
 #define FOR_GROUPS(lines, first, group)                                                            \
-    for (int64_t first = 0, group; group = group_of(lines, first), first < (lines)->count;         \
+    for (int64_t first = 0, group;                                                                 \
+         group = group_of((lines)->n, (lines)->count - first), first < (lines)->count;             \
          first += group)
-static int64_t group_of(const heed_lines *lines, int64_t first)
-{
-    const int64_t left = lines->count - first, fit = 2048 / (lines->n + 1) + 1;
-    const int64_t most = fit < GROUP ? fit : GROUP;
-    return left < most ? left : most;
-}
 
 static void divide(int64_t n, T total, T *line)
 {
@@ -81,18 +75,35 @@ void LINES(softmax)(const heed_lines *lines)
     }
 }
 
-/* Zeros for a line of nothing but -inf, of which softmax makes NaN. */
+static bool is_blocked(int64_t n, const T *line)
+{
+    int64_t blocked = 0;
+    while (blocked < n && line[blocked] == -(T)INFINITY) {
+        blocked++;
+    }
+    return blocked == n;
+}
+
+/* Zeros for a line of nothing but -inf, of which softmax makes NaN. Which these are is looked up first: the
+ * lines may be written where they are read. */
 void LINES(safe_softmax)(const heed_lines *lines)
 {
-    LINES(softmax)(lines);
-    for (int64_t i = 0; i < lines->count; i++) {
-        const T *x = IN(lines, 0, i);
-        int64_t blocked = 0;
-        while (blocked < lines->n && x[blocked] == -(T)INFINITY) {
-            blocked++;
+    enum { AT_ONCE = 64 };
+    for (int64_t first = 0; first < lines->count; first += AT_ONCE) {
+        const int64_t left = lines->count - first;
+        heed_lines some = *lines;
+        bool blocked[AT_ONCE];
+        some.count = left < AT_ONCE ? left : AT_ONCE;
+        some.in[0] = IN(lines, 0, first);
+        some.out = OUT(lines, first);
+        for (int64_t i = 0; i < some.count; i++) {
+            blocked[i] = is_blocked(some.n, IN(&some, 0, i));
         }
-        if (blocked == lines->n) {
-            memset(OUT(lines, i), 0, sizeof(T) * (size_t)blocked);
+        LINES(softmax)(&some);
+        for (int64_t i = 0; i < some.count; i++) {
+            if (blocked[i]) {
+                memset(OUT(&some, i), 0, sizeof(T) * (size_t)some.n);
+            }
         }
     }
 }

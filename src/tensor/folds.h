@@ -8,6 +8,16 @@
 
 #define LINE (int64_t n, const T *line)
 
+/* Each step with a line waits for the one before, so short lines take a step together, as many as leave room for each
+ * other in the first-level cache: the processor works at one while it waits for another. */
+enum { GROUP = 8 };
+
+static inline int64_t group_of(int64_t n, int64_t left)
+{
+    const int64_t fit = 2048 / (n + 1) + 1, most = fit < GROUP ? fit : GROUP;
+    return left < most ? left : most;
+}
+
 /* ---- any fold ---- */
 
 /* What all lanes become. By halves vectors work, which short lines want; f64 takes them in order, because

@@ -5,6 +5,8 @@
  * which sums round once are not free. Normal numbers are in normal.c. */
 #include "tensor/generator.h"
 
+#include <string.h>
+
 #include "tensor/thread.h"
 
 enum { WORDS = 624, MIDDLE = 397 };
@@ -26,10 +28,26 @@ static void seed_words(heed_generator *g, uint64_t seed)
     g->seeded = true;
 }
 
-static inline uint32_t mix(uint32_t upper, uint32_t lower, uint32_t far)
+/* One word or four: what this does is the same for both. */
+#define MIX(upper, lower, far)                                                                     \
+    ((far) ^ (((upper)&0x80000000u) | ((lower)&0x7fffffffu)) >> 1 ^                                \
+     (0x9908b0dfu & (0u - ((lower)&1u))))
+
+typedef uint32_t four_words __attribute__((vector_size(16)));
+
+static inline four_words load_four(const uint32_t *from)
 {
-    uint32_t joined = (upper & 0x80000000u) | (lower & 0x7fffffffu);
-    return far ^ joined >> 1 ^ (0x9908b0dfu & (0u - (lower & 1u)));
+    four_words words;
+    memcpy(&words, from, sizeof words);
+    return words;
+}
+
+/* Words i ... i + 3, from those behind them and those that are `far` away. */
+static inline void mix_four(uint32_t *s, int i, int far)
+{
+    const four_words upper = load_four(s + i), lower = load_four(s + i + 1);
+    const four_words mixed = MIX(upper, lower, load_four(s + i + far));
+    memcpy(s + i, &mixed, sizeof mixed);
 }
 
 /* Replaces all words by the next ones. */
@@ -37,15 +55,30 @@ static void twist(heed_generator *g)
 {
     uint32_t *s = g->state;
     int i = 0;
+    for (; i + 4 <= WORDS - MIDDLE; i += 4) {
+        mix_four(s, i, MIDDLE);
+    }
     for (; i < WORDS - MIDDLE; i++) {
-        s[i] = mix(s[i], s[i + 1], s[i + MIDDLE]);
+        s[i] = MIX(s[i], s[i + 1], s[i + MIDDLE]);
+    }
+    for (; i + 4 <= WORDS - 1; i += 4) {
+        mix_four(s, i, MIDDLE - WORDS);
     }
     for (; i < WORDS - 1; i++) {
-        s[i] = mix(s[i], s[i + 1], s[i + MIDDLE - WORDS]);
+        s[i] = MIX(s[i], s[i + 1], s[i + MIDDLE - WORDS]);
     }
-    s[i] = mix(s[i], s[0], s[MIDDLE - 1]);
+    s[i] = MIX(s[i], s[0], s[MIDDLE - 1]);
     g->next = 0;
 }
+
+/* The bits of words, one or four, spread. */
+#define TEMPER(word)                                                                               \
+    do {                                                                                           \
+        (word) ^= (word) >> 11;                                                                    \
+        (word) ^= (word) << 7 & 0x9d2c5680u;                                                       \
+        (word) ^= (word) << 15 & 0xefc60000u;                                                      \
+        (word) ^= (word) >> 18;                                                                    \
+    } while (0)
 
 static inline uint32_t draw_word(heed_generator *g)
 {
@@ -53,10 +86,33 @@ static inline uint32_t draw_word(heed_generator *g)
         twist(g);
     }
     uint32_t word = g->state[g->next++];
-    word ^= word >> 11;
-    word ^= word << 7 & 0x9d2c5680u;
-    word ^= word << 15 & 0xefc60000u;
-    return word ^ word >> 18;
+    TEMPER(word);
+    return word;
+}
+
+/* The next `count` words. */
+static void draw_words(heed_generator *g, uint32_t *words, int count)
+{
+    while (count > 0) {
+        if (g->next == WORDS) {
+            twist(g);
+        }
+        const int left = WORDS - g->next, part = count < left ? count : left;
+        const uint32_t *from = g->state + g->next;
+        int i = 0;
+        for (; i + 4 <= part; i += 4) {
+            four_words four = load_four(from + i);
+            TEMPER(four);
+            memcpy(words + i, &four, sizeof four);
+        }
+        for (; i < part; i++) {
+            words[i] = from[i];
+            TEMPER(words[i]);
+        }
+        g->next += part;
+        words += part;
+        count -= part;
+    }
 }
 
 static inline uint64_t draw_two_words(heed_generator *g)
@@ -122,14 +178,25 @@ void heed_fill_uniform_f64(heed_generator *g, void *out, int64_t count, int64_t 
     }
 }
 
+/* Is a draw's fraction below a? Its 53 bits are below a 2^53: that needs no float, and a block at a time
+ * becomes vectors. */
+enum { DRAWS = 256 };
+
 #define BERNOULLI(dtype, type)                                                                     \
     void heed_fill_bernoulli_##dtype(heed_generator *g, void *out, int64_t count, int64_t step,    \
                                      double a, double b)                                           \
     {                                                                                              \
         type *to = out;                                                                            \
-        (void)b;                                                                                   \
-        for (int64_t i = 0; i < count; i++) {                                                      \
-            to[i * step] = (type)(draw_double(g) < a);                                             \
+        const type value[2] = {0, (type)b}; /* no branch, which nobody can foretell */             \
+        const int64_t limit = (int64_t)ceil(a * 0x1p53);                                           \
+        uint32_t words[2 * DRAWS];                                                                 \
+        for (int64_t start = 0; start < count; start += DRAWS, to += step * DRAWS) {               \
+            const int part = count - start < DRAWS ? (int)(count - start) : DRAWS;                 \
+            draw_words(g, words, 2 * part);                                                        \
+            for (int i = 0; i < part; i++) {                                                       \
+                const uint32_t upper = words[2 * i] & 0x1fffffu, lower = words[2 * i + 1];         \
+                to[i * step] = value[((int64_t)upper << 32 | lower) < limit];                      \
+            }                                                                                      \
         }                                                                                          \
     }
 

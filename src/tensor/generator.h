@@ -16,7 +16,7 @@ float heed_draw_f32(heed_generator *g);
 double heed_draw_f64(heed_generator *g);
 
 /* A fill writes `count` numbers to `out`, `step` elements apart, in the order of the draws. What a
- * and b are: low and high, mean and standard deviation, or the probability of 1 and nothing, the
+ * and b are: low and high, mean and standard deviation, or the probability of b, which is 0 else, the
  * rate and nothing. */
 typedef void heed_random_fill(heed_generator *g, void *out, int64_t count, int64_t step, double a,
                               double b);

@@ -18,13 +18,39 @@
 
 /* ---- element-wise: ops.def, expanded ---- */
 
+#if defined T_IS_F32 && defined __AVX512F__
+#define IN_VECTORS
+#include "tensor/kernels_vector.h"
+#endif
+
 /* The vocabulary of ops.def, for this dtype. */
+#define sign(x)       where((x) > 0, 1, where((x) < 0, -1, 0))
+#define reciprocal(x) (1 / (T)(x))
+#define pi            ((T)3.14159265358979323846)
+#ifndef IN_VECTORS
 #define where(condition, then, otherwise) ((condition) ? (then) : (otherwise))
-#define sign(x)                           where((x) > 0, 1, where((x) < 0, -1, 0))
 #define sigmoid(x)                        (1 / (1 + exp(-(x))))
-#define reciprocal(x)                     (1 / (T)(x))
-#define pi                                ((T)3.14159265358979323846)
-#if defined T_IS_F32
+#endif
+#if defined IN_VECTORS
+#define where(condition, then, otherwise)                                                          \
+    where_lanes(condition, VECTOR_OF(then), VECTOR_OF(otherwise))
+#define exp(x)     exp_lanes(x)
+#define expm1(x)   expm1_lanes(x)
+#define log(x)     log_lanes(x)
+#define log1p(x)   log1p_lanes(x)
+#define sqrt(x)    _Generic((x), vector : sqrt_lanes, default : sqrtf)(x)
+#define sin(x)     sin_lanes(x)
+#define cos(x)     cos_lanes(x)
+#define tanh(x)    tanh_lanes(x)
+#define erf(x)     erf_lanes(x)
+#define sigmoid(x) sigmoid_lanes(x)
+#define pow(a, b)  pow_lanes(a, b)
+#define abs(x)     abs_lanes(x)
+#define floor(x)   floor_lanes(x)
+#define ceil(x)    ceil_lanes(x)
+#define trunc(x)   trunc_lanes(x)
+#define round(x)   round_lanes(x)
+#elif defined T_IS_F32
 #define exp(x)    exp_f32(x)
 #define expm1(x)  expm1_f32(x)
 #define log(x)    log_f32(x)
@@ -74,6 +100,33 @@ static T integer_power(T a, T b)
 }
 #endif
 
+/* A line rarely reads all of its operands. */
+#define ELEMENT(name, place)                                                                       \
+    const VALUE name = ((const T *)in[place])[i];                                                  \
+    (void)name;
+#ifdef IN_VECTORS
+/* 16 elements at a time, of the last ones those that there are. */
+#define LOOP(name, operands, formula)                                                              \
+    static inline void name##_lanes(int64_t i, __mmask16 some, bool all, const void *const *in,    \
+                                    T *result)                                                     \
+    {                                                                                              \
+        operands store_lanes(result + i, some, all, VECTOR_OF(formula));                           \
+    }                                                                                              \
+    static void name(int64_t n, const void *const *in, void *out)                                  \
+    {                                                                                              \
+        int64_t i = 0;                                                                             \
+        _Pragma("GCC unroll 2") for (; i + VECTOR_LANES <= n; i += VECTOR_LANES)                   \
+        {                                                                                          \
+            name##_lanes(i, 0, true, in, out);                                                     \
+        }                                                                                          \
+        if (i < n) {                                                                               \
+            name##_lanes(i, (__mmask16)((1u << (n - i)) - 1), false, in, out);                     \
+        }                                                                                          \
+    }
+#define OPERAND(name, place)                                                                       \
+    const vector name = load_lanes((const T *)in[place] + i, some, all);                           \
+    (void)name;
+#else
 #define LOOP(name, operands, formula)                                                              \
     static void name(int64_t n, const void *const *in, void *out)                                  \
     {                                                                                              \
@@ -82,10 +135,8 @@ static T integer_power(T a, T b)
             operands result[i] = RESULT(formula);                                                  \
         }                                                                                          \
     }
-/* A line rarely reads all of its operands. */
-#define OPERAND(name, place)                                                                       \
-    const VALUE name = ((const T *)in[place])[i];                                                  \
-    (void)name;
+#define OPERAND ELEMENT
+#endif
 #define READ_X     OPERAND(x, 0)
 #define READ_AB    OPERAND(a, 0) OPERAND(b, 1)
 #define READ_ABC   READ_AB OPERAND(c, 2)
@@ -131,9 +182,9 @@ static T integer_power(T a, T b)
             read result[i] = f;                                                                    \
         }                                                                                          \
     }
-#define COMPARE(name, f)   TRUTH(name, READ_AB, f)
-#define LOGICAL(name, f)   TRUTH(name, READ_AB, f)
-#define PREDICATE(name, f) TRUTH(name, READ_X, f)
+#define COMPARE(name, f)   TRUTH(name, ELEMENT(a, 0) ELEMENT(b, 1), f)
+#define LOGICAL(name, f)   TRUTH(name, ELEMENT(a, 0) ELEMENT(b, 1), f)
+#define PREDICATE(name, f) TRUTH(name, ELEMENT(x, 0), f)
 #include "tensor/ops.def"
 
 static void choose_where(int64_t n, const void *const *in, void *out)

@@ -77,10 +77,10 @@ typedef struct heed_gemm {
 /* layer_norm (centred) and rms_norm of rows, and their gradients; autograd/normalize.h has the formulas. */
 typedef struct heed_normalization {
     int64_t rows, n;
-    const void *x, *g;           /* (rows, n); g = dL/dy */
-    void *y, *dx;                /* (rows, n) */
-    const double *weight, *bias; /* (n) */
-    double *totals;              /* (2, n): dweight and dbias are added to these */
+    const void *x, *g;         /* (rows, n); g = dL/dy */
+    void *y, *dx;              /* (rows, n) */
+    const void *weight, *bias; /* (n) */
+    double *totals;            /* (2, n): dweight and dbias are added to these */
     double eps;
     bool centred;
 } heed_normalization;
@@ -122,8 +122,8 @@ typedef struct heed_kernels {
     void (*add_at)(int64_t n, const int64_t *index, int64_t index_step, const void *x, void *y,
                    int64_t step, int64_t along);
 
-    /* adds all to one total; and each column of rows that begin `step` elements apart to its own */
-    void (*sum)(int64_t n, const void *x, heed_total *total);
+    /* adds each row of those that begin `step` elements apart to its own total; and each column */
+    void (*sum)(int64_t rows, int64_t n, const void *x, int64_t step, heed_total *totals);
     void (*sum_columns)(int64_t rows, int64_t n, const void *x, int64_t step, heed_total *totals);
     void (*from_totals)(int64_t n, const heed_total *totals, double divisor, void *y);
 

@@ -54,7 +54,7 @@ heed_line_kernel LINES(softmax_gradient), LINES(log_softmax_gradient), LINES(exp
 void LINES(scaled_exps)(int64_t n, const void *x, double shift, double scale, void *out);
 heed_fold_kernel LINES(amax), LINES(amin), LINES(argmax), LINES(argmin), LINES(any), LINES(all);
 heed_fold_kernel LINES(logsumexp), LINES(var), LINES(norm);
-void LINES(sum)(int64_t n, const void *x, heed_total *total);
+void LINES(sum)(int64_t rows, int64_t n, const void *x, int64_t step, heed_total *totals);
 
 /* Line i of an operand of lines. */
 #define IN(lines, k, i) ((const T *)(lines)->in[k] + (i) * (lines)->step[k])

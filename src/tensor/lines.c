@@ -110,9 +110,11 @@ void LINES(all)(int64_t n, const void *x, const void *args, void *y)
 
 FOLD(TOTAL, sum, LINE, 0, all + (TOTAL)x, all + x)
 
-void LINES(sum)(int64_t n, const void *x, heed_total *total)
+void LINES(sum)(int64_t rows, int64_t n, const void *x, int64_t step, heed_total *totals)
 {
-    total->OF_TOTAL += sum(n, x);
+    for (int64_t i = 0; i < rows; i++) {
+        totals[i].OF_TOTAL += sum(n, (const T *)x + i * step);
+    }
 }
 
 #ifndef T_IS_BOOL

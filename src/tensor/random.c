@@ -313,8 +313,13 @@ heed_status heed_bernoulli_into(heed_tensor *t, double p)
                          p);
     }
     heed_raise_version(t);
-    fill_tensor(t, bernoulli[t->dtype], p, 0.0);
+    fill_tensor(t, bernoulli[t->dtype], p, 1.0);
     return HEED_OK;
+}
+
+void heed_fill_noise(heed_tensor *t, double p, double value)
+{
+    fill_tensor(t, bernoulli[t->dtype], p, value);
 }
 
 heed_status heed_exponential_into(heed_tensor *t, double rate)

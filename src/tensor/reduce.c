@@ -7,6 +7,20 @@
 
 enum { GRAIN_OF_LINES = 16384 }; /* so many elements are worth a thread */
 
+/* ---- walks ---- */
+
+/* From the first run of a walk to another. */
+static void step_to(walk *w, int64_t run)
+{
+    for (int i = w->ndim - 2; i >= 0; i--) {
+        w->index[i] = run % w->size[i];
+        run /= w->size[i];
+        for (int k = 0; k < w->lanes; k++) {
+            w->lane[k].at += w->index[i] * w->lane[k].stride[i];
+        }
+    }
+}
+
 /* ---- sums ---- */
 
 /* Adds all that the walk passes to one total. */
@@ -21,7 +35,7 @@ static void sum_walk(walk w, heed_dtype from, heed_dtype as, heed_total *total)
             int64_t part = n - start < step ? n - start : step;
             const void *x =
                 heed_walk_elements(w.lane[0].at + start * stride, stride, part, from, as, &room);
-            heed_kernels_for(as)->sum(part, x, total);
+            heed_kernels_for(as)->sum(1, part, x, 0, total);
         }
     } while (heed_walk_next(&w));
 }
@@ -61,33 +75,116 @@ static bool walk_dims(const heed_tensor *x, unsigned set, bool inside, walk *w)
     return heed_walk_begin(w, ndim, shape);
 }
 
+/* Sums of x: `stay` passes the dims that stay, `summed` those that are summed. A run that stays is taken in
+ * parts of `width` sums. */
+typedef struct summing {
+    walk stay, summed;
+    heed_dtype from, as;
+    enum { NOTHING, BY_ELEMENTS, BY_ROWS, BY_COLUMNS } way;
+    int64_t width;
+    double divisor;
+    char *out;
+} summing;
+
+/* A long line in chunks. How many there are its length decides, so threads change no sum. */
+typedef struct long_line {
+    const char *x;
+    int64_t n, chunk;
+    heed_dtype dtype;
+    heed_total totals[CHUNK];
+} long_line;
+
+enum { LENGTH_OF_CHUNK = 16384 };
+
+static void sum_chunks(void *context, int64_t first, int64_t end)
+{
+    long_line *l = context;
+    for (int64_t i = first; i < end; i++) {
+        const int64_t start = i * l->chunk, left = l->n - start;
+        heed_kernels_for(l->dtype)->sum(1, left < l->chunk ? left : l->chunk,
+                                        l->x + start * (int64_t)heed_dtype_size(l->dtype), 0,
+                                        &l->totals[i]);
+    }
+}
+
+static void sum_long_line(const char *x, int64_t n, heed_dtype dtype, heed_total *total)
+{
+    const int64_t even = (n / CHUNK + 64) / 64 * 64;
+    long_line l = {.x = x, .n = n, .dtype = dtype};
+    l.chunk = even > LENGTH_OF_CHUNK ? even : LENGTH_OF_CHUNK;
+    const int64_t chunks = (n + l.chunk - 1) / l.chunk;
+    heed_parallel_for(chunks, 2 * GRAIN_OF_LINES / l.chunk + 1, sum_chunks, &l);
+    heed_kernels_for(heed_is_float(dtype) ? HEED_F64 : HEED_I64)
+        ->sum(1, chunks, l.totals, 0, total);
+}
+
+/* `count` sums from number `first` of a run on. */
+static void sum_part(const summing *s, const walk *stay, int64_t first, int64_t count, char *to)
+{
+    heed_total totals[CHUNK];
+    const int64_t size = (int64_t)heed_dtype_size(s->from), stride = run_stride(stay, 0);
+    const char *at = stay->lane[0].at + first * stride;
+    const heed_kernels *kernels = heed_kernels_for(s->as);
+    memset(totals, 0, sizeof *totals * (size_t)count);
+    if (s->way == BY_ROWS && run_length(&s->summed) >= 2 * LENGTH_OF_CHUNK) {
+        for (int64_t i = 0; i < count; i++) {
+            sum_long_line(at + i * stride, run_length(&s->summed), s->from, &totals[i]);
+        }
+    } else if (s->way == BY_ROWS) {
+        kernels->sum(count, run_length(&s->summed), at, stride / size, totals);
+    } else if (s->way != NOTHING) {
+        walk w = s->summed;
+        w.lane[0].at = (char *)at;
+        if (s->way == BY_COLUMNS) {
+            sum_walk_columns(w, s->from, s->as, count, totals);
+        } else {
+            sum_walk(w, s->from, s->as, totals);
+        }
+    }
+    kernels->from_totals(count, totals, s->divisor, to);
+}
+
+/* The parts in [first, end). */
+static void sum_some(void *context, int64_t first, int64_t end)
+{
+    const summing *s = context;
+    walk w = s->stay;
+    const int64_t length = run_length(&w), parts = (length + s->width - 1) / s->width;
+    const int64_t size = (int64_t)heed_dtype_size(s->as);
+    step_to(&w, first / parts);
+    for (int64_t i = first; i < end; i++) {
+        const int64_t start = i % parts * s->width, left = length - start;
+        sum_part(s, &w, start, left < s->width ? left : s->width,
+                 s->out + (i / parts * length + start) * size);
+        if ((i + 1) % parts == 0) {
+            heed_walk_next(&w);
+        }
+    }
+}
+
 void heed_sum_elements(const heed_tensor *x, unsigned set, double divisor, heed_tensor *out)
 {
-    walk stay = {0}, summed = {0};
-    const bool empty = !walk_dims(x, set, true, &summed);
-    if (!walk_dims(x, set, false, &stay)) {
+    summing s = {
+        .from = x->dtype, .as = out->dtype, .width = 1, .divisor = divisor, .out = out->data};
+    const bool empty = !walk_dims(x, set, true, &s.summed);
+    if (!walk_dims(x, set, false, &s.stay)) {
         return;
     }
-    const int64_t size = (int64_t)heed_dtype_size(x->dtype);
-    /* x is read in the order in which it lies: many sums at once where the inner dim stays. */
-    const bool columns = !empty && run_stride(&stay, 0) == size && run_stride(&summed, 0) != size;
-    const int64_t width = columns ? CHUNK : 1;
-    char *to = out->data;
-    do {
-        for (int64_t start = 0; start < run_length(&stay); start += width) {
-            heed_total totals[CHUNK];
-            int64_t left = run_length(&stay) - start, part = left < width ? left : width;
-            memset(totals, 0, sizeof *totals * (size_t)part);
-            summed.lane[0].at = stay.lane[0].at + start * run_stride(&stay, 0);
-            if (columns) {
-                sum_walk_columns(summed, x->dtype, out->dtype, part, totals);
-            } else if (!empty) {
-                sum_walk(summed, x->dtype, out->dtype, totals);
-            }
-            heed_kernels_for(out->dtype)->from_totals(part, totals, divisor, to);
-            to += part * (int64_t)heed_dtype_size(out->dtype);
-        }
-    } while (heed_walk_next(&stay));
+    const int64_t size = (int64_t)heed_dtype_size(x->dtype), length = run_length(&s.stay);
+    const bool along = !empty && (run_stride(&s.summed, 0) == size || run_length(&s.summed) == 1);
+    s.way = empty ? NOTHING : BY_ELEMENTS;
+    if (!empty && !along &&
+        run_stride(&s.stay, 0) == size) { /* x is read in the order in which it lies */
+        s.way = BY_COLUMNS;
+        s.width = length < 2 * CHUNK ? CHUNK / 4 : CHUNK;
+    } else if (along && s.summed.ndim == 1 && s.from == s.as) {
+        s.way = BY_ROWS;
+        s.width = GRAIN_OF_LINES / (run_length(&s.summed) + 1) + 1;
+        s.width = s.width < CHUNK ? s.width : CHUNK;
+    }
+    const int64_t parts = (length + s.width - 1) / s.width, runs = out->numel / length;
+    const int64_t cost = x->numel / (parts * runs) + 1;
+    heed_parallel_for(parts * runs, 2 * GRAIN_OF_LINES / cost + 1, sum_some, &s);
 }
 
 /* ---- folds ---- */
@@ -175,18 +272,6 @@ static void map_run(const mapping *m, const walk *w, int64_t ahead, int64_t coun
     lines.out = w->lane[m->count].at + ahead * run_stride(w, m->count);
     lines.out_step = run_stride(w, m->count) / size;
     m->kernel(&lines);
-}
-
-/* From the first run of a walk to another. */
-static void step_to(walk *w, int64_t run)
-{
-    for (int i = w->ndim - 2; i >= 0; i--) {
-        w->index[i] = run % w->size[i];
-        run /= w->size[i];
-        for (int k = 0; k < w->lanes; k++) {
-            w->lane[k].at += w->index[i] * w->lane[k].stride[i];
-        }
-    }
 }
 
 static void map_some(void *context, int64_t first, int64_t end)

@@ -17,15 +17,30 @@ _Static_assert(sizeof(heed_storage) <= 64, "a storage takes the smallest block")
 
 /* ---- letting go ---- */
 
+/* Data that needs no alignment of its own lies in the block of its storage, which is as much longer. */
+enum { BESIDE = 224 };
+
+static size_t block_of(size_t bytes)
+{
+    return bytes <= sizeof((heed_storage *)0)->small || bytes > BESIDE
+               ? sizeof(heed_storage)
+               : offsetof(heed_storage, small) + bytes;
+}
+
 static void release_storage(heed_storage *storage)
 {
     if (heed_add_count(&storage->references, -1, storage->shared) > 0) {
         return;
     }
-    if (storage->data != storage->small.bytes) {
+    const size_t block = block_of(storage->bytes);
+    if (storage->bytes > BESIDE) {
         heed_free(storage->data, storage->bytes);
     }
-    heed_return_block(storage, sizeof *storage);
+    if (block == sizeof *storage) {
+        heed_return_block(storage, sizeof *storage);
+    } else {
+        heed_free(storage, block);
+    }
 }
 
 void heed_let_value_go(heed_tensor *t)
@@ -159,16 +174,18 @@ static heed_tensor *new_handle(int ndim, const int64_t *shape, int64_t numel, he
 
 static heed_storage *new_storage(size_t bytes)
 {
-    heed_storage *storage = heed_take_block(sizeof *storage);
+    const size_t block = block_of(bytes);
+    heed_storage *storage =
+        block == sizeof *storage ? heed_take_block(sizeof *storage) : heed_alloc(block);
     if (storage == NULL) {
         return NULL;
     }
-    storage->data = storage->small.bytes;
+    storage->data = (char *)storage + offsetof(heed_storage, small);
     storage->bytes = bytes;
     storage->references = 1;
     storage->version = 0;
     storage->shared = false;
-    if (bytes > sizeof storage->small) {
+    if (bytes > BESIDE) {
         storage->data = heed_alloc(bytes);
         if (storage->data == NULL) {
             heed_return_block(storage, sizeof *storage);
@@ -178,12 +195,8 @@ static heed_storage *new_storage(size_t bytes)
     return storage;
 }
 
-heed_tensor *heed_tensor_new(const char *function, int ndim, const int64_t *shape, heed_dtype dtype)
+static heed_tensor *new_tensor(int ndim, const int64_t *shape, int64_t numel, heed_dtype dtype)
 {
-    int64_t numel = 0;
-    if (heed_count_elements(function, ndim, shape, dtype, &numel) != HEED_OK) {
-        return NULL;
-    }
     heed_tensor *t = new_handle(ndim, shape, numel, dtype);
     if (t == NULL) {
         return NULL;
@@ -196,6 +209,19 @@ heed_tensor *heed_tensor_new(const char *function, int ndim, const int64_t *shap
     }
     t->data = t->storage->data;
     return t;
+}
+
+heed_tensor *heed_tensor_new(const char *function, int ndim, const int64_t *shape, heed_dtype dtype)
+{
+    int64_t numel = 0;
+    return heed_count_elements(function, ndim, shape, dtype, &numel) == HEED_OK
+               ? new_tensor(ndim, shape, numel, dtype)
+               : NULL;
+}
+
+heed_tensor *heed_tensor_like(const heed_tensor *t)
+{
+    return new_tensor(t->ndim, t->shape, t->numel, t->dtype);
 }
 
 heed_tensor *heed_tensor_create(const char *function, heed_shape shape, heed_dtype dtype)

@@ -72,7 +72,7 @@ typedef struct heed_storage {
     union {
         double align;
         unsigned char bytes[32];
-    } small; /* where data lies while it fits */
+    } small; /* where data lies if it is short: further, if need be, than these bytes */
 } heed_storage;
 
 /* What a backward pass looks at comes first: it takes as long as the memory of its nodes does. */
