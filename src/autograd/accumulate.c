@@ -23,16 +23,6 @@ static heed_tensor *own_copy(const heed_tensor *g)
     return copy;
 }
 
-/* sum += g, in place. */
-static void add(const heed_tensor *g, heed_tensor *sum)
-{
-    if (heed_is_row_major(g) && heed_is_row_major(sum)) {
-        heed_kernels_for(sum->dtype)->add_into(sum->numel, g->data, sum->data);
-    } else {
-        heed_add_elements(g, sum);
-    }
-}
-
 /* The first is moved, not added. */
 heed_status heed_add_gradient(heed_tensor **sum, heed_tensor *g, bool create_graph)
 {
@@ -41,7 +31,7 @@ heed_status heed_add_gradient(heed_tensor **sum, heed_tensor *g, bool create_gra
         return HEED_OK;
     }
     if (!create_graph && is_ours_alone(*sum)) {
-        add(g, *sum);
+        heed_add_elements(g, *sum);
         heed_unref(g);
         return HEED_OK;
     }
@@ -83,7 +73,7 @@ static bool add_or_become(heed_tensor *t, const heed_tensor *g, heed_tensor *ins
     lock_grad(t);
     const bool added = t->grad != NULL;
     if (added) {
-        add(g, t->grad);
+        heed_add_elements(g, t->grad);
         heed_raise_version(t->grad);
     } else {
         t->grad = instead;
@@ -128,7 +118,7 @@ static void return_grad(heed_tensor *t, heed_tensor *grad)
     lock_grad(t);
     heed_tensor *others = t->grad;
     if (others != NULL) {
-        add(others, grad);
+        heed_add_elements(others, grad);
         heed_raise_version(grad);
     }
     t->grad = grad;

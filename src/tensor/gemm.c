@@ -221,7 +221,7 @@ static void multiply_pieces(void *context, int64_t first, int64_t end)
 }
 
 /* Least work for another thread: elements that are packed, multiplications. */
-enum { PACKING_GRAIN = 1 << 15, GRAIN = 1 << 20, PIECES = 32 };
+enum { PACKING_GRAIN = 1 << 13, GRAIN = 1 << 20, PIECES = 32 };
 
 static void share(int64_t count, double cost, double grain, heed_parallel_work *work, void *context)
 {

@@ -11,7 +11,7 @@
 enum { CHUNK = 256, LANES = HEED_MAX_OPERANDS + 1 };
 
 /* As many elements are worth a thread: some 10 microseconds of what takes 0.3 ns each. */
-enum { GRAIN = 32768 };
+enum { GRAIN = 8192 };
 
 /* One operand of a walk: where it stands, and its strides in bytes. */
 typedef struct lane {
