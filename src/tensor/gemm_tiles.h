@@ -97,6 +97,11 @@ static inline __attribute__((always_inline)) void NAME(sum_tile)(const int rows,
     const SUM *b = t->b;
     const int64_t b_row = t->b_row, ahead = AHEAD * b_row;
     const int64_t step = t->columns - LANES; /* from the first vector to the second */
+    for (int i = 0; i < rows; i++) {         /* c comes from far while the sums are made */
+        for (int v = 0; v < vectors; v++) {
+            __builtin_prefetch(t->c + i * t->c_row + v * LANES, 1);
+        }
+    }
     for (int64_t p = t->kc; p > 0; p--, b += b_row) {
         VECTOR x[2];
         for (int v = 0; v < vectors; v++) {
