@@ -91,7 +91,8 @@ static heed_matrix matrix_on(const heed_tensor *t, const int64_t *strides, const
 static heed_attention head_of(const heads *all, int64_t head)
 {
     heed_attention call = all->call;
-    heed_shape batch = heed_shape_of_tensor(all->q);
+    heed_shape batch;
+    heed_get_shape(all->q, &batch); /* a worker has no error of its own to ask for */
     batch.ndim -= 2;
     const struct {
         const heed_tensor *t;

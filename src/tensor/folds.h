@@ -87,13 +87,6 @@ static inline int64_t group_of(int64_t n, int64_t left)
 /* ---- sums of what does not cancel ---- */
 
 #if defined T_IS_F32 || defined T_IS_F64
-#if defined __AVX512F__
-#define VECTOR_BYTES 64
-#elif defined __AVX__
-#define VECTOR_BYTES 32
-#else
-#define VECTOR_BYTES 16
-#endif
 typedef T vector __attribute__((vector_size(VECTOR_BYTES)));
 enum { WIDTH = VECTOR_BYTES / sizeof(T), VECTORS = 4, BLOCK = 512 };
 

@@ -15,8 +15,10 @@
  * A tile's MR x 2 sums stay in registers down the whole panel, and go to c from there: with what c holds from
  * the block of rows before, and with the bias from the last one. They are enough to hide the latency of a
  * multiply-add, and leave registers for a row of the panel and one number of a, which meets two vectors. Rows
- * that are left over get tiles of 8, 4, 2 and 1; columns, a last panel of one or two vectors that is filled up
- * with zeros, whose tiles go to c through a buffer.
+ * that are left over get tiles of 8, 4, 2 and 1. Columns that are left over need no zeros: the two vectors of a
+ * panel overlap, and both write the same where they do; where less than a vector is left, the panel before
+ * gives it some of its own. Only a block that is narrower than a vector has room behind its rows of b, and goes
+ * to c through a buffer.
  *
  * Small products of f32 are summed in double, which costs little there: their results are rounded once,
  * and are the same with every instruction set, but for a bit now and then. A dot product has no tiles: it
@@ -31,15 +33,12 @@
 #include "tensor/parallel.h"
 
 /* MR: rows of a tile. */
-#if defined __AVX512F__
-#define VECTOR_BYTES 64
-#define MOST_ROWS    12
-#elif defined __AVX__
-#define VECTOR_BYTES 32
-#define MOST_ROWS    6
+#if VECTOR_BYTES == 64
+#define MOST_ROWS 12
+#elif VECTOR_BYTES == 32
+#define MOST_ROWS 6
 #else
-#define VECTOR_BYTES 16
-#define MOST_ROWS    4
+#define MOST_ROWS 4
 #endif
 enum {
     MR = MOST_ROWS,

@@ -4,17 +4,16 @@
 #define VECTOR  NAME(vector)
 #define RESULTS NAME(results)
 #define LANES   NAME(lanes)
-#define COLUMNS NAME(columns)
 #define TILE    NAME(tile)
 
 typedef SUM VECTOR __attribute__((vector_size(VECTOR_BYTES)));
-enum { LANES = VECTOR_BYTES / sizeof(SUM), COLUMNS = 2 * LANES };
+enum { LANES = VECTOR_BYTES / sizeof(SUM) };
 typedef T RESULTS
     __attribute__((vector_size(LANES * sizeof(T)))); /* what a vector of sums is rounded to */
 
-/* Where the operands of a tile lie, and where its results go. From LANES to COLUMNS columns are two vectors,
- * which overlap if they are not full: so no vector reads or writes beyond them. Less than LANES are one vector,
- * for which b has room. */
+/* Where the operands of a tile lie, and where its results go. More than LANES columns, at most
+ * twice as many, are two vectors, which overlap if they are not full: so no vector reads or writes beyond
+ * them. LANES and less are one, for which b has room. */
 typedef struct TILE {
     const SUM *a;
     int64_t a_row, a_col;
@@ -198,7 +197,6 @@ static void NAME(multiply_tile)(const TILE *t, int64_t rows)
 #undef VECTOR
 #undef RESULTS
 #undef LANES
-#undef COLUMNS
 #undef TILE
 #undef SUM
 #undef NAME

@@ -1,4 +1,4 @@
-/* A block of a matrix, transposed in registers (internal to gemm.c; what T and VECTOR_BYTES are is its).
+/* A block of a matrix, transposed in registers (internal to gemm.c and kernels.c).
  *
  * Of rows 0 ... LANES - 1, log2(LANES) rounds swap quarters: a round of distance D takes rows r and r + D,
  * and of each group of 2 D columns it exchanges the second half of the one with the first half of the other:

@@ -1,8 +1,9 @@
 /* The kernels: arithmetic on raw memory, behind one table per instruction set and dtype (internal).
  *
  * A kernel sees pointers to contiguous elements and counts, never a tensor; strides, casts and
- * broadcasting are iterate.h's. Strides are taken by gemm, because it packs, by those that gather and
- * scatter, and by those that index.
+ * broadcasting are iterate.h's. Strides are taken by gemm, because it packs, and attention, which
+ * multiplies with it; by those that gather and scatter, and by those that index; and between whole lines
+ * or rows.
  */
 #ifndef HEED_TENSOR_KERNELS_H
 #define HEED_TENSOR_KERNELS_H

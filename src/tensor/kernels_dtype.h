@@ -33,6 +33,15 @@ typedef int64_t TOTAL;
 #define OF_TOTAL of_integers
 #endif
 
+/* How wide the vectors of this compilation are. */
+#if defined __AVX512F__
+#define VECTOR_BYTES 64
+#elif defined __AVX__
+#define VECTOR_BYTES 32
+#else
+#define VECTOR_BYTES 16
+#endif
+
 /* Before a loop of a few steps, whose arrays are to become registers. */
 #ifdef __clang__
 #define UNROLL _Pragma("clang loop unroll(full)")

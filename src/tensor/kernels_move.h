@@ -8,13 +8,6 @@
 #include "tensor/kernels_dtype.h"
 
 #ifndef T_IS_BOOL
-#if defined __AVX512F__
-#define VECTOR_BYTES 64
-#elif defined __AVX2__
-#define VECTOR_BYTES 32
-#else
-#define VECTOR_BYTES 16
-#endif
 #include "tensor/gemm_transpose.h"
 #endif
 
@@ -181,10 +174,6 @@ static void look_up(int64_t n, const int64_t *index, int64_t index_step, const v
 {
     const T *from = x;
     T *restrict to = y;
-    if (n > 0 && index_step == 0 && step == 1) { /* a row, as embeddings are */
-        memcpy(to, from + *index * along, sizeof(T) * (size_t)n);
-        return;
-    }
     for (int64_t i = 0; i < n; i++) {
         to[i] = from[i * step + index[i * index_step] * along];
     }
@@ -195,10 +184,6 @@ static void add_at(int64_t n, const int64_t *index, int64_t index_step, const vo
 {
     const T *from = x;
     T *to = y;
-    if (n > 0 && index_step == 0 && step == 1) {
-        add_into(n, x, to + *index * along);
-        return;
-    }
     for (int64_t i = 0; i < n; i++) {
         T *place = to + (i * step + index[i * index_step] * along);
         *place = (T)(*place + from[i]);

@@ -7,20 +7,6 @@
 
 enum { GRAIN_OF_LINES = 16384 }; /* so many elements are worth a thread */
 
-/* ---- walks ---- */
-
-/* From the first run of a walk to another. */
-static void step_to(walk *w, int64_t run)
-{
-    for (int i = w->ndim - 2; i >= 0; i--) {
-        w->index[i] = run % w->size[i];
-        run /= w->size[i];
-        for (int k = 0; k < w->lanes; k++) {
-            w->lane[k].at += w->index[i] * w->lane[k].stride[i];
-        }
-    }
-}
-
 /* ---- sums ---- */
 
 /* Adds all that the walk passes to one total. */
@@ -151,7 +137,7 @@ static void sum_some(void *context, int64_t first, int64_t end)
     walk w = s->stay;
     const int64_t length = run_length(&w), parts = (length + s->width - 1) / s->width;
     const int64_t size = (int64_t)heed_dtype_size(s->as);
-    step_to(&w, first / parts);
+    heed_walk_to(&w, first / parts);
     for (int64_t i = first; i < end; i++) {
         const int64_t start = i % parts * s->width, left = length - start;
         sum_part(s, &w, start, left < s->width ? left : s->width,
@@ -280,7 +266,7 @@ static void map_some(void *context, int64_t first, int64_t end)
     walk w = m->w;
     const int64_t length = run_length(&w);
     int64_t ahead = first % length;
-    step_to(&w, first / length);
+    heed_walk_to(&w, first / length);
     while (first < end) {
         const int64_t left = length - ahead, count = end - first < left ? end - first : left;
         map_run(m, &w, ahead, count);
