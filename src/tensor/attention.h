@@ -20,10 +20,10 @@ typedef struct heed_attention {
     heed_matrix keep, bias; /* (L, S): a bool mask or one to be added; data NULL: none */
     double scale;
     bool is_causal;
-    int64_t rows,
-        columns;  /* of a block of queries, of a tile of keys: multiples of HEED_ATTENTION_STEP */
-    void *room;   /* of heed_attention_room elements, where an alignment of 64 is best */
-} heed_attention; /* the columns of y, g, dq, dk and dv are adjacent */
+    int64_t rows;    /* of a block of queries */
+    int64_t columns; /* of a tile of keys: a multiple of HEED_ATTENTION_STEP */
+    void *room;      /* of heed_attention_room bytes, where an alignment of 64 is best */
+} heed_attention;    /* the columns of y, g, dq, dk and dv are adjacent */
 
 enum { HEED_ATTENTION_STEP = 32 };
 
