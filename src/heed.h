@@ -9,7 +9,7 @@
  *   tensor/create.h         zeros, ones, full, eye, arange, linspace, from_*; copying in and out
  *   tensor/random.h         PyTorch's CPU generator: manual_seed, rand, randn, randint, ...
  *   tensor/print.h          tensors as torch prints them
- *   tensor/update.h         the update of one parameter by an optimiser, the norm of gradients, fused
+ *   tensor/update.h         updates of parameters by an optimiser, the norm of gradients, fused
  *   tensor/isa.h            which instruction set computes
  *   tensor/parallel.h       how many threads compute
  *   autograd/elementwise.h  add ... where, activations, comparisons, logic

@@ -31,6 +31,28 @@ START_TEST(gradients_are_clipped_together)
 }
 END_TEST
 
+/* Parameters that were given one gradient: it is scaled for each, by however many threads. */
+START_TEST(a_shared_gradient_is_clipped_for_each)
+{
+    enum { SIZE = 200000, TIMES = 20 };
+    const int before = heed_get_num_threads();
+    heed_set_num_threads(3);
+    heed_tensor *ps[3], *one = heed_ones(HEED_SHAPE(SIZE), HEED_F32);
+    for (int i = 0; i < 3; i++) {
+        ps[i] = heed_set_requires_grad(heed_zeros(HEED_SHAPE(SIZE), HEED_F32), true);
+        heed_set_grad(ps[i], one);
+    }
+    for (int i = 0; i < TIMES; i++) {
+        heed_fill_into(one, 1);
+        const double norm = heed_clip_grad_norm((heed_tensor_list){3, ps, NULL}, 400);
+        const double factor = 400 / norm, right = factor * factor * factor;
+        ck_assert_double_eq_tol(heed_item(heed_amin(one)), right, 1e-5);
+        ck_assert_double_eq_tol(heed_item(heed_amax(one)), right, 1e-5);
+    }
+    heed_set_num_threads(before);
+}
+END_TEST
+
 START_TEST(nothing_has_norm_0)
 {
     heed_tensor *none = heed_set_requires_grad(heed_zeros(HEED_SHAPE(2), HEED_F32), true);
@@ -97,6 +119,7 @@ void add_clip_cases(Suite *suite)
 {
     TCase *clip = heed_case(suite, "clip");
     tcase_add_test(clip, gradients_are_clipped_together);
+    tcase_add_test(clip, a_shared_gradient_is_clipped_for_each);
     tcase_add_test(clip, nothing_has_norm_0);
     tcase_add_test(clip, what_is_not_finite_spreads);
     tcase_add_test(clip, each_element_is_clipped);

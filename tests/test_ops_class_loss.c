@@ -2,6 +2,7 @@
  * probabilities, and what is refused. Values and gradients: test_parity.c. */
 #include <math.h>
 
+#include "tensor/alloc.h"
 #include "tests/ops_cases.h"
 
 #define INF HUGE_VAL
@@ -121,6 +122,24 @@ START_TEST(a_weight_that_moves_is_noticed)
 }
 END_TEST
 
+/* Whatever it asks memory for. */
+START_TEST(who_is_out_of_memory_says_its_name)
+{
+    heed_tensor *logits = logits_43(), *targets = heed_zeros(HEED_SHAPE(4), HEED_I64);
+    heed_tensor *y = NULL;
+    int n = 0;
+    for (; y == NULL; n++) {
+        heed_fail_allocation(n);
+        y = heed_cross_entropy(logits, targets);
+        heed_fail_allocation(-1);
+        if (y == NULL) {
+            expect_error(HEED_ERR_MEMORY, "cross_entropy: out of memory: ");
+        }
+    }
+    ck_assert_int_gt(n, 3);
+}
+END_TEST
+
 /* ---- refusals ---- */
 
 START_TEST(options_are_checked)
@@ -198,6 +217,7 @@ void add_class_loss_cases(Suite *suite)
     tcase_add_test(loss, ignored_rows_may_hold_anything);
     tcase_add_test(loss, weights_and_gradients);
     tcase_add_test(loss, a_weight_that_moves_is_noticed);
+    tcase_add_test(loss, who_is_out_of_memory_says_its_name);
     tcase_add_test(loss, options_are_checked);
     tcase_add_test(loss, ids_and_probabilities_are_told_apart);
     tcase_add_test(loss, nll_loss_takes_two_or_three_tensors);

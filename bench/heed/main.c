@@ -36,17 +36,21 @@ struct workload *add_workload(struct table *table, struct workload w, const char
     return &table->all[table->count++];
 }
 
+/* By the size of the elements that are looked at: gradients of many classes are tiny. */
 bool differs(const heed_tensor *y, double (*expected)(int64_t i))
 {
     const float *values = heed_const_data_f32(y);
     const int64_t step = y->numel / 61 + 1;
+    double largest = 0, error = 0;
     for (int64_t i = 0; i < y->numel; i += step) {
-        const double right = expected(i), error = fabs((double)values[i] - right);
-        if (!(error <= 1e-4 * (1 + fabs(right)))) {
+        const double right = expected(i), off = fabs((double)values[i] - right);
+        largest = fmax(largest, fabs(right));
+        error = fmax(error, off);
+        if (isnan(off)) {
             return true;
         }
     }
-    return false;
+    return error > 1e-4 * largest;
 }
 
 double status_kib(const char *line)

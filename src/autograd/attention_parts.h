@@ -4,7 +4,8 @@
 
 #include "tensor/core.h"
 
-/* heed_check_attention_inputs: do q, k, v and the mask, which may be NULL, fit? `scores` becomes the shape of q k^T. */
+/* heed_check_attention_inputs: do q, k, v and the mask, which may be NULL, fit? `scores` becomes the shape of
+ * q k^T. */
 heed_status heed_check_attention_inputs(const heed_tensor *q, const heed_tensor *k,
                                         const heed_tensor *v, const heed_tensor *mask,
                                         heed_shape *scores);

@@ -158,8 +158,10 @@ static heed_tensor *totals_of(heed_tensor *logits)
     }
     const int64_t n = logits->shape[heed_class_dim(logits)];
     const int64_t count = logits->ndim > 1 ? logits->shape[0] : 1;
+    const char *outer = heed_self.operation;
     heed_scope scope;
     heed_scope_begin_no_grad(&scope);
+    heed_self.operation = name; /* whoever is out of memory */
     heed_tensor *lines = heed_empty(HEED_SHAPE(count, 2), HEED_F64);
     class_lines l = {.n = n, .logits = heed_contiguous(logits)};
     if (!heed_blocked()) {
@@ -167,6 +169,7 @@ static heed_tensor *totals_of(heed_tensor *logits)
         l.kernels = heed_kernels_for(logits->dtype);
         heed_parallel_for(count, GRAIN_OF_CLASSES / (n + 1) + 1, some_totals, &l);
     }
+    heed_self.operation = outer;
     return heed_scope_end_with(&scope, lines);
 }
 

@@ -63,8 +63,8 @@ struct heed_op {
      * of its own. NULL: the result is always a view. Not called for results that are views. */
     heed_status (*forward)(const heed_call *call, heed_tensor *y);
 
-    /* Sets the gradients, in Heed operations, so that they can be differentiated again. NULL: the
-     * result has no gradient. */
+    /* Sets the gradients, in Heed operations, so that they can be differentiated again; where
+     * heed_grad_enabled() says no, by kernels if it likes. NULL: the result has no gradient. */
     void (*backward)(const heed_vjp *vjp);
 
     /* Adds the gradient of input i to `sum`, of that input's shape and dtype and contiguous, and says

@@ -1,5 +1,4 @@
-/* What element-wise kernels are run on: tensors that broadcast, and numbers (internal).
- */
+/* What element-wise kernels are run on: tensors that broadcast, and numbers (internal). */
 #ifndef HEED_AUTOGRAD_OPERANDS_H
 #define HEED_AUTOGRAD_OPERANDS_H
 

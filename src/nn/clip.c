@@ -3,6 +3,7 @@
 #include "nn/clip.h"
 
 #include <math.h>
+#include <stdlib.h>
 
 #include "autograd/elementwise.h"
 #include "nn/checks.h"
@@ -35,8 +36,36 @@ static int list_gradients(heed_tensor_list parameters, heed_tensor **gradients)
     return count;
 }
 
-static double clip(heed_tensor *const *gradients, int count, double max_norm,
-                   heed_clip_options options)
+static int by_place(const void *a, const void *b)
+{
+    const uintptr_t first = (uintptr_t)(*(heed_tensor *const *)a)->data;
+    const uintptr_t second = (uintptr_t)(*(heed_tensor *const *)b)->data;
+    return (first > second) - (first < second);
+}
+
+/* In any order. One gradient that several parameters were given is scaled for each of them, by one thread
+ * after the other. */
+static void scale(heed_tensor **gradients, int count, double factor)
+{
+    uintptr_t end = 0;
+    bool is_shared = false;
+    qsort(gradients, (size_t)count, sizeof *gradients, by_place);
+    for (int i = 0; i < count; i++) {
+        const heed_tensor *g = gradients[i];
+        const uintptr_t begin = (uintptr_t)g->data;
+        const uintptr_t its_end = begin + (size_t)g->numel * heed_dtype_size(g->dtype);
+        is_shared = is_shared || begin < end;
+        end = its_end > end ? its_end : end;
+    }
+    if (!is_shared) {
+        heed_scale_all_into(gradients, count, factor);
+    }
+    for (int i = 0; i < count && is_shared && !heed_error_pending(); i++) {
+        heed_scale_into(gradients[i], factor);
+    }
+}
+
+static double clip(heed_tensor **gradients, int count, double max_norm, heed_clip_options options)
 {
     const double p = options.norm_type != 0 ? options.norm_type : 2;
     const double norm = heed_total_norm((const heed_tensor *const *)gradients, count, p);
@@ -48,7 +77,7 @@ static double clip(heed_tensor *const *gradients, int count, double max_norm,
     }
     const double factor = max_norm / (norm + 1e-6);
     if (!(factor >= 1)) {
-        heed_scale_all_into(gradients, count, factor);
+        scale(gradients, count, factor);
     }
     return heed_error_pending() ? (double)NAN : norm;
 }
