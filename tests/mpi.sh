@@ -10,6 +10,7 @@ scratch=$(mktemp -d)
 trap 'rm -rf "$scratch"' EXIT
 
 # Open MPI asks twice before it runs more ranks than there are cores, or as root. What hangs is ended.
+export HEED_NUM_THREADS=1 # the ranks share the cores
 run="timeout 300 mpirun"
 if mpirun --version | grep -q "Open MPI"; then
     run="$run --oversubscribe --allow-run-as-root"

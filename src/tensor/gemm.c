@@ -114,7 +114,7 @@ static void to_doubles(const T *from, int64_t rows, int64_t columns, int64_t row
     }
 }
 
-/* Both are turned into doubles first. */
+/* Both are turned into doubles first. What of b fills a vector up is zero: it could be slow to multiply. */
 static void multiply_small(const heed_gemm *call)
 {
     enum { LANES = lanes_in_double };
@@ -122,6 +122,11 @@ static void multiply_small(const heed_gemm *call)
     const int64_t b_row = call->n > LANES ? call->n : LANES;
     to_doubles(call->a, call->m, call->k, call->a_row, call->a_col, a, call->k);
     to_doubles(call->b, call->k, call->n, call->b_row, call->b_col, b, b_row);
+    for (int64_t p = 0; p < call->k; p++) {
+        for (int64_t j = call->n; j < LANES; j++) {
+            b[p * b_row + j] = 0;
+        }
+    }
     tile_in_double t = {.a_row = call->k, .a_col = 1, .b_row = b_row, .kc = call->k};
     t.c_row = call->c_row;
     t.add = call->accumulate;
