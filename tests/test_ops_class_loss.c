@@ -209,6 +209,19 @@ START_TEST(nll_loss_takes_two_or_three_tensors)
 }
 END_TEST
 
+/* The gradient table cannot tell: for probabilities other operations make the loss. */
+START_TEST(of_ids_it_is_one_operation)
+{
+    heed_tensor *x = logits_43();
+    const int64_t ids[] = {0, 2, 1, 1};
+    heed_tensor *y = heed_cross_entropy(x, heed_from_i64(ids, HEED_SHAPE(4)));
+    ck_assert_str_eq(y->op->name, "cross_entropy");
+    ck_assert_ptr_eq(y->inputs[0], x);
+    y = heed_cross_entropy(x, heed_ones(HEED_SHAPE(4, 3), HEED_F64));
+    ck_assert_str_ne(y->op->name, "cross_entropy");
+}
+END_TEST
+
 void add_class_loss_cases(Suite *suite)
 {
     TCase *loss = heed_case(suite, "class_loss");
@@ -220,5 +233,6 @@ void add_class_loss_cases(Suite *suite)
     tcase_add_test(loss, who_is_out_of_memory_says_its_name);
     tcase_add_test(loss, options_are_checked);
     tcase_add_test(loss, ids_and_probabilities_are_told_apart);
+    tcase_add_test(loss, of_ids_it_is_one_operation);
     tcase_add_test(loss, nll_loss_takes_two_or_three_tensors);
 }
