@@ -1,6 +1,7 @@
 /* The pool: each index once, whatever the count, the grain and the number of threads; nested, from several
  * threads at once, and in the child of a fork; and what works line by line on it. */
 #include <pthread.h>
+#include <signal.h>
 #include <string.h>
 #include <sys/wait.h>
 #include <time.h>
@@ -215,6 +216,33 @@ START_TEST(test_lines_do_not_depend_on_threads)
 }
 END_TEST
 
+static volatile sig_atomic_t caught;
+
+static void catch (int number)
+{
+    caught = number;
+}
+
+/* The one thread that could take it does not, so it waits. */
+START_TEST(test_workers_take_no_signals)
+{
+    heed_set_num_threads(3);
+    ck_assert(each_once(MOST, 1));
+    const struct sigaction action = {.sa_handler = catch};
+    sigset_t usr1, pending;
+    sigemptyset(&usr1);
+    sigaddset(&usr1, SIGUSR1);
+    ck_assert_int_eq(sigaction(SIGUSR1, &action, NULL), 0);
+    pthread_sigmask(SIG_BLOCK, &usr1, NULL);
+    kill(getpid(), SIGUSR1);
+    ck_assert(each_once(MOST, 1));
+    ck_assert_int_eq(caught, 0);
+    ck_assert(sigpending(&pending) == 0 && sigismember(&pending, SIGUSR1));
+    pthread_sigmask(SIG_UNBLOCK, &usr1, NULL);
+    ck_assert_int_eq(caught, SIGUSR1);
+}
+END_TEST
+
 START_TEST(test_number_of_threads)
 {
     ck_assert_int_ge(heed_get_num_threads(), 1);
@@ -236,6 +264,7 @@ Suite *parallel_suite(void)
     tcase_add_test(tests, test_nested_work_runs_in_place);
     tcase_add_test(tests, test_several_threads_at_once);
     tcase_add_test(tests, test_a_forked_child_starts_its_own);
+    tcase_add_test(tests, test_workers_take_no_signals);
     tcase_add_test(tests, test_number_of_threads);
     tcase_add_loop_test(tests, test_lines_do_not_depend_on_threads, 0, 6);
     return suite;

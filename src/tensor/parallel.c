@@ -17,6 +17,7 @@
 
 #include <pthread.h>
 #include <sched.h>
+#include <signal.h>
 #include <stdbool.h>
 #include <stdlib.h>
 #include <time.h>
@@ -44,7 +45,8 @@ static int threads;                                       /* wanted; 0: not yet 
 static pthread_mutex_t owner = PTHREAD_MUTEX_INITIALIZER; /* held by the thread whose job it is */
 static pthread_t workers[MOST_THREADS];
 static int worker_count; /* started; guarded by owner */
-static bool prepared;    /* for fork; the same */
+static int most_workers = MOST_THREADS - 1;
+static bool prepared; /* for fork; the same */
 static bool ending;
 
 static pthread_mutex_t bedroom = PTHREAD_MUTEX_INITIALIZER;
@@ -192,16 +194,34 @@ __attribute__((destructor)) static void end_workers(void)
     worker_count = 0;
 }
 
+/* Signals of the process are for the program's own threads; a worker takes those alone that it causes. */
+static bool start_worker(void)
+{
+    sigset_t all, before;
+    sigfillset(&all);
+    sigdelset(&all, SIGBUS);
+    sigdelset(&all, SIGFPE);
+    sigdelset(&all, SIGILL);
+    sigdelset(&all, SIGSEGV);
+    pthread_sigmask(SIG_SETMASK, &all, &before);
+    const bool started =
+        pthread_create(&workers[worker_count], NULL, run_worker, &shares[worker_count + 1]) == 0;
+    pthread_sigmask(SIG_SETMASK, &before, NULL);
+    return started;
+}
+
 /* Starts what is missing. Fewer than wanted are no error: those that are there do the work. */
 static void start_workers(int wanted)
 {
     if (!prepared) {
         prepared = pthread_atfork(before_fork, after_fork, after_fork_in_child) == 0;
     }
-    while (worker_count < wanted && worker_count + 1 < MOST_THREADS && prepared && !ending &&
-           pthread_create(&workers[worker_count], NULL, run_worker, &shares[worker_count + 1]) ==
-               0) {
-        worker_count++;
+    while (worker_count < wanted && worker_count < most_workers && prepared && !ending) {
+        if (start_worker()) {
+            worker_count++;
+        } else {
+            most_workers = worker_count; /* and is not asked again */
+        }
     }
 }
 
