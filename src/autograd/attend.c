@@ -67,7 +67,7 @@ typedef struct heads {
     heed_attention call; /* of the first head */
     const heed_tensor *q, *k, *v, *y, *g, *dq, *dk, *dv, *mask;
     int64_t mask_strides[HEED_MAX_DIMS];
-    int64_t count, blocks; /* heads; blocks of queries of each */
+    int64_t count, blocks; /* heads; pieces of each: blocks of queries, or for gradients one */
     size_t room_size;
     char *rooms; /* one for each thread at work */
     int room_count;
@@ -135,7 +135,7 @@ static heads all_heads(const heed_call *call, const heed_tensor *y, bool is_grad
                                 .scale = args->scale,
                                 .is_causal = args->is_causal};
     choose_blocks(&all.call, heed_dtype_size(q->dtype), is_gradient);
-    all.blocks = (all.call.queries + all.call.rows - 1) / all.call.rows;
+    all.blocks = is_gradient ? 1 : (all.call.queries + all.call.rows - 1) / all.call.rows;
     all.count = 1;
     for (int i = 0; i < q->ndim - 2; i++) {
         all.count *= q->shape[i];
@@ -161,36 +161,31 @@ static int take_room(const heads *all)
     return room;
 }
 
-static void attend_blocks(void *context, int64_t first, int64_t end)
+/* The pieces [first, end): blocks of queries, or where there are gradients to find whole heads. */
+static void attend_some(void *context, int64_t first, int64_t end)
 {
     const heads *all = context;
+    const heed_kernels *kernels = heed_kernels_for(all->q->dtype);
     const int room = take_room(all);
     for (int64_t i = first; i < end; i++) {
         heed_attention call = head_of(all, i / all->blocks);
         call.room = all->rooms + (size_t)room * all->room_size;
-        heed_kernels_for(all->q->dtype)->attend(&call, i % all->blocks);
+        if (all->g != NULL) {
+            kernels->attend_gradient(&call);
+        } else {
+            kernels->attend(&call, i % all->blocks);
+        }
     }
     __atomic_store_n(&all->room_is_taken[room], 0, __ATOMIC_RELEASE);
 }
 
-static void find_gradients(void *context, int64_t first, int64_t end)
-{
-    const heads *all = context;
-    const int room = take_room(all);
-    for (int64_t i = first; i < end; i++) {
-        heed_attention call = head_of(all, i);
-        call.room = all->rooms + (size_t)room * all->room_size;
-        heed_kernels_for(all->q->dtype)->attend_gradient(&call);
-    }
-    __atomic_store_n(&all->room_is_taken[room], 0, __ATOMIC_RELEASE);
-}
-
-/* Runs `work` over `count` pieces of the heads, each of about so many multiplications. */
-static heed_status run(heads *all, heed_parallel_work *work, int64_t count, double multiplications)
+/* All pieces, each of about so many multiplications. */
+static heed_status run(heads *all, double multiplications)
 {
     const double worth_a_thread = 1e6;
     const size_t room =
-        heed_attention_room(&all->call, work == find_gradients, heed_dtype_size(all->q->dtype));
+        heed_attention_room(&all->call, all->g != NULL, heed_dtype_size(all->q->dtype));
+    const int64_t count = all->count * all->blocks;
     const int threads = heed_get_num_threads();
     all->room_count = count < threads ? (int)count : threads;
     all->room_size = (room + 63) / 64 * 64;
@@ -204,7 +199,8 @@ static heed_status run(heads *all, heed_parallel_work *work, int64_t count, doub
     }
     all->room_is_taken = (uint8_t *)all->rooms + (size_t)all->room_count * all->room_size;
     memset(all->room_is_taken, 0, (size_t)all->room_count);
-    heed_parallel_for(count, 1 + (int64_t)(worth_a_thread / (multiplications + 1)), work, all);
+    heed_parallel_for(count, 1 + (int64_t)(worth_a_thread / (multiplications + 1)), attend_some,
+                      all);
     heed_free(all->rooms, bytes);
     return HEED_OK;
 }
@@ -213,8 +209,7 @@ static heed_status attend_forward(const heed_call *call, heed_tensor *y)
 {
     heads all = all_heads(call, y, false);
     const heed_attention *one = &all.call;
-    return run(&all, attend_blocks, all.count * all.blocks,
-               (double)one->rows * (double)one->keys * (double)(one->features + one->values));
+    return run(&all, (double)one->rows * (double)one->keys * (double)(one->features + one->values));
 }
 
 /* ---- gradients ---- */
@@ -249,9 +244,8 @@ static void gradients_by_kernels(const heed_vjp *v)
     all.dk = d[1];
     all.dv = d[2];
     const heed_attention *one = &all.call;
-    if (run(&all, find_gradients, all.count,
-            2.5 * (double)one->queries * (double)one->keys *
-                (double)(one->features + one->values)) == HEED_OK) {
+    if (run(&all, 2.5 * (double)one->queries * (double)one->keys *
+                      (double)(one->features + one->values)) == HEED_OK) {
         memcpy(v->grads, d, sizeof d);
     }
 }

@@ -20,12 +20,8 @@
 #include <string.h>
 
 #include "tensor/attention.h"
-#include "tensor/folds.h"
-#include "tensor/kernels_math.h"
+#include "tensor/exponentials.h"
 
-#ifdef T_IS_F32
-#define exp(x) exp_f32(x)
-#endif
 #define LOWEST (-(T)INFINITY)
 
 static T *row_of(const heed_matrix *m, int64_t i)
@@ -51,9 +47,7 @@ static void multiply(int64_t m, int64_t n, int64_t k, heed_matrix a, heed_matrix
                                .c = c.data,
                                .c_row = c.row,
                                .accumulate = add};
-    if (m > 0 && n > 0) {
-        KERNELS_GEMM(&product);
-    }
+    KERNELS_GEMM(&product);
 }
 
 static heed_matrix transposed(heed_matrix m)
@@ -68,35 +62,10 @@ static heed_matrix from_row(heed_matrix m, int64_t i)
 
 /* ---- rows ---- */
 
-FOLD(T, largest, LINE, LOWEST, x > all ? x : all, x > all ? x : all)
-#ifdef T_IS_F64
-FOLD(TOTAL, sum, LINE, 0, all + x, all + x)
-#else
-SUM_OF(sum, LINE, READ_X, x)
-#endif
-SUM_OF(sum_of_products, (int64_t n, const T *line, const T *other), READ_XY, x *y)
-
-static void exps(int64_t n, T *x, T shift)
-{
-    for (int64_t i = 0; i < n; i++) {
-        x[i] = exp(x[i] - shift);
-    }
-}
-
 static void scale(int64_t n, T *x, T factor)
 {
     for (int64_t i = 0; i < n; i++) {
         x[i] *= factor;
-    }
-}
-
-/* Of finite numbers, as softmax does. A query that may look at nothing has weights of 0, and keeps them. */
-static void divide(int64_t n, T *x, T total)
-{
-    const T inverse = total != 0 ? 1 / total : 0;
-    for (int64_t i = 0; i < n; i++) {
-        const T y = x[i] * inverse;
-        x[i] = y + (x[i] - y * total) * inverse;
     }
 }
 
@@ -209,13 +178,15 @@ static void weigh(const block *b, int64_t columns)
         b->max[i] = here > before ? here : before;
         b->factor[i] = here > before ? before - here : 0;
     }
-    exps(b->rows, b->factor, 0);
-    for (int64_t i = 0; i < b->rows;
-         i++) { /* nothing but -inf: exp(-inf - 0), and not exp(inf - inf) */
-        exps(columns, row_of(&b->s, i), b->max[i] == LOWEST ? 0 : b->max[i]);
+    exps(b->rows, b->factor, 0, b->factor);
+    for (int64_t i = 0; i < b->rows; i++) {
+        T *s = row_of(&b->s, i);
+        /* Of nothing but -inf: exp(-inf - 0), and not exp(inf - inf). */
+        exps(columns, s, b->max[i] == LOWEST ? 0 : b->max[i], s);
     }
     for (int64_t i = 0; i < b->rows; i++) {
-        b->total[i] = b->total[i] * (TOTAL)b->factor[i] + sum(columns, row_of(&b->s, i));
+        b->total[i] =
+            b->total[i] * (TOTAL)b->factor[i] + sum_of_positive(columns, row_of(&b->s, i));
     }
 }
 

@@ -2,29 +2,9 @@
  * as kernels.c is. */
 #include <math.h>
 
-#include "tensor/folds.h"
-#include "tensor/kernels_math.h"
+#include "tensor/exponentials.h"
 
-#ifdef T_IS_F32
-#define exp(x) exp_f32(x)
-#define log(x) log_f32(x)
-#endif
-
-FOLD(T, largest, LINE, -(T)INFINITY, x > all ? x : all, x > all ? x : all)
 FOLD(double, sum, LINE, 0, all + (double)x, all + x)
-#ifdef T_IS_F64
-#define sum_of_positive sum
-#else
-SUM_OF(sum_of_positive, LINE, READ_X, x)
-#endif
-
-/* out may be x. */
-static void exps(int64_t n, const T *x, T shift, T *out)
-{
-    for (int64_t i = 0; i < n; i++) {
-        out[i] = exp(x[i] - shift);
-    }
-}
 
 static double sum_of_exps(int64_t n, const T *line, T shift)
 {
@@ -44,16 +24,6 @@ static double sum_of_exps(int64_t n, const T *line, T shift)
          group = group_of((lines)->n, (lines)->count - first), first < (lines)->count;             \
          first += group)
 
-static void divide(int64_t n, T total, T *line)
-{
-    const T inverse = 1 / total;
-    for (int64_t i = 0; i < n; i++) {
-        const T y =
-            line[i] * inverse; /* and one step of Newton's, which is as good as a division */
-        line[i] = y + (line[i] - y * total) * inverse;
-    }
-}
-
 void LINES(softmax)(const heed_lines *lines)
 {
     const int64_t n = lines->n;
@@ -70,40 +40,23 @@ void LINES(softmax)(const heed_lines *lines)
             total[i] = (T)sum_of_positive(n, OUT(lines, first + i));
         }
         for (int64_t i = 0; i < group; i++) {
-            divide(n, total[i], OUT(lines, first + i));
+            divide(n, OUT(lines, first + i), total[i]);
         }
     }
 }
 
-static bool is_blocked(int64_t n, const T *line)
-{
-    int64_t blocked = 0;
-    while (blocked < n && line[blocked] == -(T)INFINITY) {
-        blocked++;
-    }
-    return blocked == n;
-}
-
-/* Zeros for a line of nothing but -inf, of which softmax makes NaN. Which these are is looked up first: the
- * lines may be written where they are read. */
+/* Zeros for a line of nothing but -inf, of which softmax makes NaN. */
 void LINES(safe_softmax)(const heed_lines *lines)
 {
-    enum { AT_ONCE = 64 };
-    for (int64_t first = 0; first < lines->count; first += AT_ONCE) {
-        const int64_t left = lines->count - first;
-        heed_lines some = *lines;
-        bool blocked[AT_ONCE];
-        some.count = left < AT_ONCE ? left : AT_ONCE;
-        some.in[0] = IN(lines, 0, first);
-        some.out = OUT(lines, first);
-        for (int64_t i = 0; i < some.count; i++) {
-            blocked[i] = is_blocked(some.n, IN(&some, 0, i));
+    LINES(softmax)(lines);
+    for (int64_t i = 0; i < lines->count; i++) {
+        const T *x = IN(lines, 0, i);
+        int64_t blocked = 0;
+        while (blocked < lines->n && x[blocked] == -(T)INFINITY) {
+            blocked++;
         }
-        LINES(softmax)(&some);
-        for (int64_t i = 0; i < some.count; i++) {
-            if (blocked[i]) {
-                memset(OUT(&some, i), 0, sizeof(T) * (size_t)some.n);
-            }
+        if (blocked == lines->n) {
+            memset(OUT(lines, i), 0, sizeof(T) * (size_t)blocked);
         }
     }
 }
@@ -167,8 +120,6 @@ void LINES(logsumexp)(int64_t n, const void *x, const void *args, void *y)
 }
 
 /* ---- their gradients, of g = dL/dy and y ---- */
-
-SUM_OF(sum_of_products, (int64_t n, const T *line, const T *other), READ_XY, x *y)
 
 /* dx = y (g - sum(g y)). Of a line of zeros, which safe_softmax may give, it is 0. */
 void LINES(softmax_gradient)(const heed_lines *lines)
