@@ -90,8 +90,6 @@ static void some_gradients(void *context, int64_t first, int64_t end)
     }
 }
 
-enum { GRAIN_OF_CLASSES = 16384 }; /* so many elements are worth a thread */
-
 static void gradient_by_kernel(const heed_vjp *v, heed_tensor *weight)
 {
     heed_choice c;
@@ -105,7 +103,7 @@ static void gradient_by_kernel(const heed_vjp *v, heed_tensor *weight)
     }
     l.n = c.classes;
     l.lines = v->inputs[2]->data;
-    heed_parallel_for(c.count, GRAIN_OF_CLASSES / (l.n + 1) + 1, some_gradients, &l);
+    heed_parallel_for(c.count, HEED_GRAIN_OF_LINES / (l.n + 1) + 1, some_gradients, &l);
     v->grads[0] = l.dx;
 }
 
@@ -167,7 +165,7 @@ static heed_tensor *totals_of(heed_tensor *logits)
     if (!heed_blocked()) {
         l.lines = lines->data;
         l.kernels = heed_kernels_for(logits->dtype);
-        heed_parallel_for(count, GRAIN_OF_CLASSES / (n + 1) + 1, some_totals, &l);
+        heed_parallel_for(count, HEED_GRAIN_OF_LINES / (n + 1) + 1, some_totals, &l);
     }
     heed_self.operation = outer;
     return heed_scope_end_with(&scope, lines);

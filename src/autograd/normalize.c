@@ -100,7 +100,7 @@ static heed_status rms_norm_rule(const heed_call *call, heed_result *result)
 
 /* ---- by kernels ---- */
 
-enum { GRAIN_OF_ROWS = 16384, MOST_CHUNKS = 32 }; /* elements that are worth a thread */
+enum { MOST_CHUNKS = 32 };
 
 /* What the kernels read. A parameter that is not there is one that changes nothing. */
 static heed_status look_at(heed_tensor *x, heed_tensor *weight, heed_tensor *bias,
@@ -154,7 +154,7 @@ static heed_status forward(const heed_call *call, bool centred, heed_tensor *y)
     heed_tensor *weight = call->count > 1 ? call->inputs[1] : NULL;
     heed_tensor *bias = call->count > 2 ? call->inputs[2] : NULL;
     if (look_at(call->inputs[0], weight, bias, call->args, &p.all) == HEED_OK) {
-        heed_parallel_for(p.all.rows, GRAIN_OF_ROWS / (p.all.n + 1) + 1, normalize_some, &p);
+        heed_parallel_for(p.all.rows, HEED_GRAIN_OF_LINES / (p.all.n + 1) + 1, normalize_some, &p);
     }
     return heed_self.error;
 }
@@ -183,7 +183,7 @@ static void differentiate_some(void *context, int64_t first, int64_t end)
  * asks for, so that they do not depend on the threads. */
 static heed_tensor *differentiate(parts *p)
 {
-    const int64_t n = p->all.n, rows = p->all.rows, fit = rows * n / GRAIN_OF_ROWS;
+    const int64_t n = p->all.n, rows = p->all.rows, fit = rows * n / HEED_GRAIN_OF_LINES;
     const int64_t most = fit < 1 ? 1 : fit < MOST_CHUNKS ? fit : MOST_CHUNKS;
     p->chunk = rows > 0 ? (rows + most - 1) / most : 1;
     const int64_t chunks = (rows + p->chunk - 1) / p->chunk;

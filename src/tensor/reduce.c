@@ -5,8 +5,6 @@
 #include "tensor/parallel.h"
 #include "tensor/walk.h"
 
-enum { GRAIN_OF_LINES = 16384 }; /* so many elements are worth a thread */
-
 /* ---- sums ---- */
 
 /* Adds all that the walk passes to one total. */
@@ -99,7 +97,7 @@ static void sum_long_line(const char *x, int64_t n, heed_dtype dtype, heed_total
     long_line l = {.x = x, .n = n, .dtype = dtype};
     l.chunk = even > LENGTH_OF_CHUNK ? even : LENGTH_OF_CHUNK;
     const int64_t chunks = (n + l.chunk - 1) / l.chunk;
-    heed_parallel_for(chunks, 2 * GRAIN_OF_LINES / l.chunk + 1, sum_chunks, &l);
+    heed_parallel_for(chunks, 2 * HEED_GRAIN_OF_LINES / l.chunk + 1, sum_chunks, &l);
     heed_kernels_for(heed_is_float(dtype) ? HEED_F64 : HEED_I64)
         ->sum(1, chunks, l.totals, 0, total);
 }
@@ -165,12 +163,12 @@ void heed_sum_elements(const heed_tensor *x, unsigned set, double divisor, heed_
         s.width = length < 2 * CHUNK ? CHUNK / 4 : CHUNK;
     } else if (along && s.summed.ndim == 1 && s.from == s.as) {
         s.way = BY_ROWS;
-        s.width = GRAIN_OF_LINES / (run_length(&s.summed) + 1) + 1;
+        s.width = HEED_GRAIN_OF_LINES / (run_length(&s.summed) + 1) + 1;
         s.width = s.width < CHUNK ? s.width : CHUNK;
     }
     const int64_t parts = (length + s.width - 1) / s.width, runs = out->numel / length;
     const int64_t cost = x->numel / (parts * runs) + 1;
-    heed_parallel_for(parts * runs, 2 * GRAIN_OF_LINES / cost + 1, sum_some, &s);
+    heed_parallel_for(parts * runs, 2 * HEED_GRAIN_OF_LINES / cost + 1, sum_some, &s);
 }
 
 /* ---- folds ---- */
@@ -319,7 +317,7 @@ heed_status heed_map_lines(heed_line_kernel *kernel, heed_tensor *const *in, int
         return HEED_OK;
     }
     if (ready) {
-        heed_parallel_for(out->numel / m.n, GRAIN_OF_LINES / m.n + 1, map_some, &m);
+        heed_parallel_for(out->numel / m.n, HEED_GRAIN_OF_LINES / m.n + 1, map_some, &m);
         return HEED_OK;
     }
     const size_t room_size = (size_t)(count + 1) * (size_t)m.n * heed_dtype_size(m.dtype);
