@@ -43,17 +43,17 @@ FLAGS_v4 := $(FLAGS_v3) -mavx512f -mavx512bw -mavx512cd -mavx512dq -mavx512vl
 lower = $(subst F32,f32,$(subst F64,f64,$(subst I64,i64,$(subst BOOL,bool,$(1)))))
 
 # Which files there are of each dtype, of numbers, and of floats alone.
-OF_ALL     := kernels lines
+OF_ALL     := kernels rows
 OF_NUMBERS := gemm
-OF_FLOATS  := attention exponentials normalize optimise
+OF_FLOATS  := attention_tiles softmax_rows norm_rows optim_steps
 kernels_of  = $(foreach i,$(ISAS),$(foreach d,$(1),$(foreach f,$(2),$(BUILD)/kernels/$(i)/$(d)/$(f).o)))
 KERNELS    := $(call kernels_of,$(DTYPES),$(OF_ALL)) $(call kernels_of,F32 F64 I64,$(OF_NUMBERS)) \
               $(call kernels_of,F32 F64,$(OF_FLOATS))
 
 # ---- the library ----
 
-SOURCES := $(filter-out $(patsubst %,src/tensor/%.c,$(OF_ALL) $(OF_NUMBERS) $(OF_FLOATS)),$(wildcard src/*/*.c))
-PUBLIC   = $(shell sed -n 's/^\#include "\(.*\)"/\1/p' src/heed.h src/nn/nn.h)
+SOURCES := $(filter-out src/tensor/kernels/%,$(wildcard src/*/*.c src/*/*/*.c))
+PUBLIC   = $(shell sed -n 's/^\#include "\(.*\)"/\1/p' src/heed.h)
 OBJECTS := $(SOURCES:%.c=$(BUILD)/%.o) $(KERNELS)
 LIBRARY := $(BUILD)/libheed.a
 
@@ -129,7 +129,7 @@ $(BUILD)/train_mpi: examples/train_mpi.c $(LIBRARY)
 
 # A kernel object's folder says what it is: kernels/<isa>/<dtype>/<file>.o
 define kernel_rule
-$(BUILD)/kernels/$(1)/$(2)/%.o: src/tensor/%.c
+$(BUILD)/kernels/$(1)/$(2)/%.o: src/tensor/kernels/%.c
 	@mkdir -p $$(@D)
 	$$(call say,cc)
 	$$(CC) $$(KERNEL_FLAGS) $$(FLAGS_$(1)) -DT_IS_$(2) \
@@ -248,7 +248,7 @@ deps-dev:
 layers:
 	@sh tests/layers.sh
 
-FORMATTED = $(wildcard src/*.h src/*/*.[ch] examples/*.[ch] examples/*/*.[ch] tests/*.[ch] tests/gradients/*.h tests/misuse/*.h tests/parity/*.h tests/fuzz/*.c bench/*.[ch] bench/*/*.[ch] bench/peers/*.cpp)
+FORMATTED = $(wildcard src/*.h src/*/*.[ch] src/*/*/*.[ch] examples/*.[ch] examples/*/*.[ch] tests/*.[ch] tests/gradients/*.h tests/misuse/*.h tests/parity/*.h tests/fuzz/*.c bench/*.[ch] bench/*/*.[ch] bench/peers/*.cpp)
 
 format:
 	clang-format -i $(FORMATTED)
@@ -262,7 +262,7 @@ lint:
 
 install: $(LIBRARY)
 	install -d $(DESTDIR)$(PREFIX)/lib/pkgconfig
-	for h in heed.h nn/nn.h $(PUBLIC); do install -D -m 644 src/$$h $(DESTDIR)$(PREFIX)/include/heed/$$h; done
+	for h in heed.h $(PUBLIC); do install -D -m 644 src/$$h $(DESTDIR)$(PREFIX)/include/heed/$$h; done
 	install -m 644 $(LIBRARY) $(DESTDIR)$(PREFIX)/lib/
 	printf 'Name: heed\nDescription: tiny autograd framework that trains self-attention\nVersion: %s\nCflags: -I%s\nLibs: -L%s -lheed -lm -pthread\n' \
 	    $(VERSION) $(PREFIX)/include/heed $(PREFIX)/lib > $(DESTDIR)$(PREFIX)/lib/pkgconfig/heed.pc

@@ -7,28 +7,27 @@
  *   tensor/scope.h          who owns what a function returns; retain, grad mode, counters
  *   tensor/alloc.h          memory, for modules and operations of one's own
  *   tensor/create.h         zeros, ones, full, eye, arange, linspace, from_*; copying in and out
- *   tensor/random.h         PyTorch's CPU generator: manual_seed, rand, randn, randint, ...
+ *   tensor/random/random.h  PyTorch's CPU generator: manual_seed, rand, randn, randint, ...
  *   tensor/print.h          tensors as torch prints them
  *   tensor/update.h         updates of parameters by an optimiser, the norm of gradients, fused
  *   tensor/isa.h            which instruction set computes
  *   tensor/parallel.h       how many threads compute
- *   autograd/elementwise.h  add ... where, activations, comparisons, logic
- *   autograd/shape.h        views and copies: transpose, reshape, slice, cat, to, ...
- *   autograd/reduce.h       sum, mean, max, argmax, var, norm, any, softmax, ...
- *   autograd/matmul.h       matrix products
- *   autograd/linear.h       x weight^T + bias
- *   autograd/einsum.h       any product of two, as a line of letters
- *   autograd/attention.h    scaled_dot_product_attention
- *   autograd/embedding.h    rows of a table
- *   autograd/index.h        elements looked up by index: index_select, gather, ...
- *   autograd/sort.h         argsort, sort, topk
- *   autograd/normalize.h    layer_norm, rms_norm
- *   autograd/dropout.h      dropout
- *   autograd/loss.h         cross_entropy, mse_loss, ... kl_div
+ *   autograd/ops/elementwise.h  add ... where, activations, comparisons, logic
+ *   autograd/ops/shape.h        views and copies: transpose, reshape, slice, cat, to, ...
+ *   autograd/ops/reduce.h       sum, mean, max, argmax, var, norm, any, softmax, ...
+ *   autograd/ops/matmul.h       matrix products
+ *   autograd/ops/linear.h       x weight^T + bias
+ *   autograd/ops/einsum.h       any product of two, as a line of letters
+ *   autograd/ops/attention.h    scaled_dot_product_attention
+ *   autograd/ops/embedding.h    rows of a table
+ *   autograd/ops/index.h        elements looked up by index: index_select, gather, ...
+ *   autograd/ops/sort.h         argsort, sort, topk
+ *   autograd/ops/normalize.h    layer_norm, rms_norm
+ *   autograd/ops/dropout.h      dropout
+ *   autograd/ops/loss.h         cross_entropy, mse_loss, ... kl_div
  *   autograd/engine.h       backward, grad
  *   autograd/gradcheck.h    derivatives against finite differences
  *   autograd/op.h           how an operation is made; operations of one's own
- *   nn/...                  modules, optimisers, files, pictures
  *
  * What holds everywhere:
  *
@@ -55,31 +54,63 @@
 #include "tensor/alloc.h"
 
 #include "tensor/create.h"
-#include "tensor/random.h"
+#include "tensor/random/random.h"
 
 #include "tensor/isa.h"
 #include "tensor/parallel.h"
 #include "tensor/print.h"
 #include "tensor/update.h"
 
-#include "autograd/attention.h"
-#include "autograd/dropout.h"
-#include "autograd/einsum.h"
-#include "autograd/elementwise.h"
-#include "autograd/embedding.h"
-#include "autograd/index.h"
-#include "autograd/linear.h"
-#include "autograd/loss.h"
-#include "autograd/matmul.h"
-#include "autograd/normalize.h"
-#include "autograd/reduce.h"
-#include "autograd/shape.h"
-#include "autograd/sort.h"
+#include "autograd/ops/attention.h"
+#include "autograd/ops/dropout.h"
+#include "autograd/ops/einsum.h"
+#include "autograd/ops/elementwise.h"
+#include "autograd/ops/embedding.h"
+#include "autograd/ops/index.h"
+#include "autograd/ops/linear.h"
+#include "autograd/ops/loss.h"
+#include "autograd/ops/matmul.h"
+#include "autograd/ops/normalize.h"
+#include "autograd/ops/reduce.h"
+#include "autograd/ops/shape.h"
+#include "autograd/ops/sort.h"
 
 #include "autograd/engine.h"
 #include "autograd/gradcheck.h"
 #include "autograd/op.h"
 
-#include "nn/nn.h"
+#include "nn/init.h"
+#include "nn/module.h"
+#include "nn/picture.h"
+
+#include "nn/layers/activation.h"
+#include "nn/layers/dropout.h"
+#include "nn/layers/embedding.h"
+#include "nn/layers/feed_forward.h"
+#include "nn/layers/layer_norm.h"
+#include "nn/layers/linear.h"
+#include "nn/layers/position_encoding.h"
+#include "nn/layers/sequential.h"
+
+#include "nn/attention/cross_attention.h"
+#include "nn/attention/mask.h"
+#include "nn/attention/multi_head.h"
+#include "nn/attention/multihead_attention.h"
+#include "nn/attention/self_attention.h"
+#include "nn/attention/transformer_encoder.h"
+
+#include "nn/gpt/gpt.h"
+#include "nn/gpt/gpt_files.h"
+#include "nn/gpt/gpt_generate.h"
+#include "nn/gpt/sample.h"
+
+#include "nn/optim/clip.h"
+#include "nn/optim/flatten.h"
+#include "nn/optim/optim.h"
+#include "nn/optim/schedule.h"
+
+#include "nn/files/checkpoint.h"
+#include "nn/files/npy.h"
+#include "nn/files/safetensors.h"
 
 #endif

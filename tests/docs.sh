@@ -4,7 +4,7 @@
 set -eu
 cd "$(dirname "$0")/.."
 status=0
-headers=$(grep -ohE '#include "[^"]+"' src/heed.h src/nn/nn.h | cut -d'"' -f2 | sort -u | sed 's#^#src/#')
+headers=$(grep -ohE '#include "[^"]+"' src/heed.h | cut -d'"' -f2 | sort -u | sed 's#^#src/#')
 pages="README.md CONTRIBUTING.md bench/README.md docs/*.md examples/*.md"
 
 # Names in macros of ops.def are written out in elementwise.h, so that a grep finds all.

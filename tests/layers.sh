@@ -1,46 +1,60 @@
 #!/bin/sh
-# Do includes point one way only? nn -> autograd -> tensor; nn sees nothing but public headers; the
-# kernels see no tensor's insides. Prints each include that does not, and fails.
+# Do includes point one way? Checked, each on the paths that includes resolve to:
+#   1. nn -> autograd -> tensor -> nothing; no room below includes one above
+#   2. tensor/kernels/ sees raw memory, never a tensor: it includes only itself and what FLAT names
+#   3. nn includes only public headers of the rooms below: those that heed.h includes
+#   4. public headers include only public headers
+#   5. no circles between units; a unit is a .c and the .h of its name
+#   6. an include in src/ is relative to its file, so that no -I of a user's captures it
 set -eu
 cd "$(dirname "$0")/.."
-status=0
+FLAT="src/tensor/dtype.h src/tensor/parallel.h"
 
-# forbid FILES PATTERN WHY
-forbid() {
-    if grep -nE "#include \"($2)" $1; then
-        echo "^ $3"
-        status=1
-    fi
-}
+problems=$(mktemp)
+trap 'rm -f "$problems" "$problems".*' EXIT
 
-forbid "src/tensor/*.[ch] src/tensor/ops.def" "autograd/|nn/|heed.h" "tensor is the ground: it includes no layer above"
-forbid "src/autograd/*.[ch]" "nn/|heed.h" "autograd includes tensor alone"
-forbid "src/tensor/kernels.c src/tensor/lines.c src/tensor/gemm.c src/tensor/gemm_*.h \
-        src/tensor/kernels_dtype.h" \
-    "tensor/(core|scope|create|walk|iterate|thread)" "kernels know pointers and counts only"
+# FROM TO LINE of every include of our own, as paths from the root.
+find src -name '*.[ch]' -o -name '*.def' | sort | xargs awk '
+    function resolve(dir, path,    parts, n, i, out, depth) {
+        n = split(dir "/" path, parts, "/")
+        depth = 0
+        for (i = 1; i <= n; i++) {
+            if (parts[i] == "..") depth--
+            else if (parts[i] != "." && parts[i] != "") out[++depth] = parts[i]
+        }
+        path = out[1]
+        for (i = 2; i <= depth; i++) path = path "/" out[i]
+        return path
+    }
+    /^#[ \t]*include "/ {
+        split($0, quoted, "\"")
+        dir = FILENAME
+        sub(/\/[^\/]*$/, "", dir)
+        print FILENAME, resolve(dir, quoted[2]), FNR
+    }' > "$problems.edges"
 
-# Public is what heed.h includes, and what those include.
-public=$(grep -ohE '#include "[^"]+"' src/heed.h src/nn/nn.h | cut -d'"' -f2 | sort -u)
-for include in $(grep -ohE '#include "(tensor|autograd)/[^"]+"' src/nn/*.[ch] | cut -d'"' -f2 | sort -u); do
-    if ! echo "$public" | grep -qx "$include"; then
-        grep -n "#include \"$include\"" src/nn/*.[ch]
-        echo "^ nn uses public headers alone: $include is not one"
-        status=1
-    fi
-done
+public="src/heed.h $(awk '$1 == "src/heed.h" { print $2 }' "$problems.edges")"
+awk -v public="$public" -v flat="$FLAT" '
+    function room(path) { return path ~ /^src\/nn\// ? 3 : path ~ /^src\/autograd\// ? 2 : path ~ /^src\/tensor\// ? 1 : 4 }
+    function problem(why) { print $1 ":" $3 ": includes " $2 ": " why }
+    BEGIN {
+        n = split(public, names, " "); for (i = 1; i <= n; i++) is_public[names[i]] = 1
+        n = split(flat, names, " "); for (i = 1; i <= n; i++) is_flat[names[i]] = 1
+    }
+    (getline line < $2) < 0 { problem("no such file; paths are relative to the file that includes") }
+    { close($2) }
+    room($2) > room($1) { problem("a room above") }
+    $1 ~ /\/kernels\// && $2 !~ /\/kernels\// && !is_flat[$2] { problem("kernels see raw memory, never a tensor") }
+    room($1) == 3 && room($2) < 3 && !is_public[$2] { problem("nn uses public headers of the rooms below alone") }
+    is_public[$1] && !is_public[$2] { problem("not public, and " $1 " is") }
+    ' "$problems.edges" > "$problems"
 
-# What is public includes only what is public, and stands in the overview of heed.h.
-for header in $public; do
-    for include in $(grep -ohE '#include "[^"]+"' "src/$header" | cut -d'"' -f2); do
-        if ! echo "$public" | grep -qx "$include"; then
-            echo "src/$header: includes $include, which is internal"
-            status=1
-        fi
-    done
-    case $header in
-    nn/*) ;;
-    *) grep -q " \*   $header" src/heed.h || { echo "src/heed.h does not list $header"; status=1; } ;;
-    esac
-done
-[ $status -ne 0 ] || echo "layers: includes point one way"
-exit $status
+# tsort reports a circle of units, and names those in it.
+sed -E 's/\.(c|h|def) / /; s/\.(c|h|def) [0-9]+$//' "$problems.edges" | awk '$1 != $2' |
+    { tsort > /dev/null 2> "$problems.circles" || sed 's/^tsort: -: *//; s/^tsort: /    /' "$problems.circles" >> "$problems"; }
+
+if [ -s "$problems" ]; then
+    cat "$problems"
+    exit 1
+fi
+echo "layers: includes point one way, without circles"

@@ -8,7 +8,7 @@
 
 #include "tensor/core.h"
 #include "tensor/create.h"
-#include "tensor/random.h"
+#include "tensor/random/random.h"
 #include "tensor/scope.h"
 
 /* ---- every test leaves the counters where they were ---- */

@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "nn/json.h"
+#include "nn/files/json.h"
 #include "tests/gpt_files_util.h"
 
 /* Reading overwrites: a copy on the heap, whose end a sanitizer watches. */

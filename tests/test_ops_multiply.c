@@ -3,8 +3,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "autograd/multiply.h"
 #include "tensor/alloc.h"
+#include "tensor/batch_gemm.h"
 #include "tensor/parallel.h"
 #include "tests/ops_cases.h"
 

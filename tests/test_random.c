@@ -1,5 +1,5 @@
 /* The generator behind the random numbers: seeds, saving, threads. */
-#include "tensor/random.h"
+#include "tensor/random/random.h"
 
 #include <check.h>
 #include <math.h>

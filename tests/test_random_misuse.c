@@ -1,12 +1,12 @@
 /* Random numbers: empty tensors, ranges, views, and what the calls refuse without drawing. */
-#include "tensor/random.h"
+#include "tensor/random/random.h"
 
 #include <check.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "autograd/shape.h"
+#include "autograd/ops/shape.h"
 #include "random_util.h"
 #include "tensor/alloc.h"
 

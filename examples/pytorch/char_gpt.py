@@ -4,7 +4,7 @@
     build/gpt train --text FILE --log heed.csv
 
 The same flags mean the same, and from the same seed both begin with the same weights, draw the same
-batches and log the same losses, but for rounding. To be read beside src/nn/gpt.h and gpt.c: classes, names
+batches and log the same losses, but for rounding. To be read beside src/nn/gpt/gpt.h and gpt.c: classes, names
 and order are those.
 """
 import argparse

@@ -1,11 +1,11 @@
 /* Gradients are summed up: in place where nobody else can see it, else as an operation. */
-#include "autograd/accumulate.h"
+#include "accumulate.h"
 
 #include <pthread.h>
 
-#include "autograd/elementwise.h"
-#include "tensor/iterate.h"
-#include "tensor/scope.h"
+#include "../tensor/iterate.h"
+#include "../tensor/scope.h"
+#include "ops/elementwise.h"
 
 /* Is there nobody else who could see a change of t? */
 static bool is_ours_alone(const heed_tensor *t)

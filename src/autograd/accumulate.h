@@ -2,7 +2,7 @@
 #ifndef HEED_AUTOGRAD_ACCUMULATE_H
 #define HEED_AUTOGRAD_ACCUMULATE_H
 
-#include "autograd/op.h"
+#include "op.h"
 
 /* Both of these take g over.
  *

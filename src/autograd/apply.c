@@ -2,9 +2,9 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "autograd/op.h"
-#include "tensor/alloc.h"
-#include "tensor/core.h"
+#include "../tensor/alloc.h"
+#include "../tensor/core.h"
+#include "op.h"
 
 /* ---- the registry ---- */
 

@@ -4,8 +4,8 @@
 #ifndef HEED_AUTOGRAD_CHECK_H
 #define HEED_AUTOGRAD_CHECK_H
 
-#include "autograd/gradcheck.h"
-#include "tensor/random.h"
+#include "../tensor/random/random.h"
+#include "gradcheck.h"
 
 enum { HEED_CHECK_INPUTS = 16 };
 

@@ -1,12 +1,12 @@
 /* Calls the function of a gradient check, and takes its Jacobian by central differences and by its
  * derivatives. */
-#include "autograd/check.h"
-#include "autograd/pass.h"
-#include "autograd/shape.h"
-#include "tensor/alloc.h"
-#include "tensor/core.h"
-#include "tensor/create.h"
-#include "tensor/scope.h"
+#include "../tensor/alloc.h"
+#include "../tensor/core.h"
+#include "../tensor/create.h"
+#include "../tensor/scope.h"
+#include "check.h"
+#include "ops/shape.h"
+#include "pass.h"
 
 /* ---- calling the function ---- */
 

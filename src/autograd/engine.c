@@ -1,11 +1,11 @@
 /* The public forms of the backward pass, and what leaves say about their gradients. The pass itself
  * is pass.c's. */
-#include "autograd/engine.h"
+#include "engine.h"
 
-#include "autograd/op.h"
-#include "autograd/pass.h"
-#include "tensor/core.h"
-#include "tensor/scope.h"
+#include "../tensor/core.h"
+#include "../tensor/scope.h"
+#include "op.h"
+#include "pass.h"
 
 static heed_status check_root(const char *function, const heed_tensor *y)
 {

@@ -10,7 +10,7 @@
 #ifndef HEED_AUTOGRAD_ENGINE_H
 #define HEED_AUTOGRAD_ENGINE_H
 
-#include "tensor/tensor.h"
+#include "../tensor/tensor.h"
 
 HEED_BEGIN_DECLS
 

@@ -1,19 +1,19 @@
 /* Gradient checks: compares what derivatives say with what differences say, in f64. */
-#include "autograd/gradcheck.h"
+#include "gradcheck.h"
 
 #include <math.h>
 #include <string.h>
 
-#include "autograd/check.h"
-#include "autograd/elementwise.h"
-#include "autograd/engine.h"
-#include "autograd/op.h"
-#include "autograd/reduce.h"
-#include "autograd/shape.h"
-#include "tensor/alloc.h"
-#include "tensor/core.h"
-#include "tensor/create.h"
-#include "tensor/scope.h"
+#include "../tensor/alloc.h"
+#include "../tensor/core.h"
+#include "../tensor/create.h"
+#include "../tensor/scope.h"
+#include "check.h"
+#include "engine.h"
+#include "op.h"
+#include "ops/elementwise.h"
+#include "ops/reduce.h"
+#include "ops/shape.h"
 
 static const char *last_operation(const heed_tensor *y)
 {

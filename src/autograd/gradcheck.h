@@ -17,7 +17,7 @@
 #ifndef HEED_AUTOGRAD_GRADCHECK_H
 #define HEED_AUTOGRAD_GRADCHECK_H
 
-#include "tensor/tensor.h"
+#include "../tensor/tensor.h"
 
 HEED_BEGIN_DECLS
 

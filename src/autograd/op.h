@@ -14,7 +14,7 @@
 #ifndef HEED_AUTOGRAD_OP_H
 #define HEED_AUTOGRAD_OP_H
 
-#include "tensor/tensor.h"
+#include "../tensor/tensor.h"
 
 HEED_BEGIN_DECLS
 

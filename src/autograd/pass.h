@@ -3,7 +3,7 @@
 #ifndef HEED_AUTOGRAD_PASS_H
 #define HEED_AUTOGRAD_PASS_H
 
-#include "tensor/tensor.h"
+#include "../tensor/tensor.h"
 
 typedef struct heed_pass {
     heed_tensor *y;

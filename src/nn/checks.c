@@ -1,9 +1,9 @@
 /* Checks that several modules and optimisers share, and the copies of weights that they keep. */
-#include "nn/checks.h"
+#include "checks.h"
 
 #include <math.h>
 
-#include "autograd/shape.h"
+#include "../autograd/ops/shape.h"
 
 static heed_status check_there(const char *function, const char *argument, const heed_tensor *x)
 {
@@ -71,12 +71,12 @@ heed_status heed_check_token_dims(const char *function, const char *argument, co
 heed_status heed_check_bool_mask(const char *function, const char *argument,
                                  const heed_tensor *mask)
 {
-    return mask->dtype == HEED_BOOL
-               ? HEED_OK
-               : heed_fail(HEED_ERR_DTYPE,
-                           "%s: %s is %s, not bool, where true blocks; nn/mask.h turns other masks "
-                           "into one",
-                           function, argument, heed_dtype_name(mask->dtype));
+    return mask->dtype == HEED_BOOL ? HEED_OK
+                                    : heed_fail(HEED_ERR_DTYPE,
+                                                "%s: %s is %s, not bool, where true blocks; "
+                                                "nn/attention/mask.h turns other masks "
+                                                "into one",
+                                                function, argument, heed_dtype_name(mask->dtype));
 }
 
 /* A mask of another kind or shape is told apart here, where its name is known. */

@@ -4,7 +4,7 @@
 #ifndef HEED_NN_CHECKS_H
 #define HEED_NN_CHECKS_H
 
-#include "nn/self_attention.h"
+#include "attention/self_attention.h"
 
 /* heed_check_features: is `x` there, does it end in as many features as the module has, and is it of
  * the dtype of its parameters? `argument` is its name, `size_name` that of the module's size. */

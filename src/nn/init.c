@@ -1,11 +1,11 @@
 /* Initialisers. Bounds and deviations are computed in double, as torch does, and cast by the
  * generator. */
-#include "nn/init.h"
+#include "init.h"
 
 #include <math.h>
 
-#include "nn/checks.h"
-#include "tensor/random.h"
+#include "../tensor/random/random.h"
+#include "checks.h"
 
 static heed_status check(const char *function, const heed_tensor *w)
 {

@@ -1,14 +1,14 @@
 /* Modules: what they hold, how they are made and freed. Their lists of tensors are
  * module_lists.c's. */
-#include "nn/module.h"
+#include "module.h"
 
 #include <string.h>
 
-#include "autograd/engine.h"
-#include "autograd/shape.h"
-#include "nn/module_entries.h"
-#include "tensor/alloc.h"
-#include "tensor/create.h"
+#include "../autograd/engine.h"
+#include "../autograd/ops/shape.h"
+#include "../tensor/alloc.h"
+#include "../tensor/create.h"
+#include "module_entries.h"
 
 /* ---- making ---- */
 

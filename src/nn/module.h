@@ -23,7 +23,7 @@
  *     }
  *
  * From that come the parameters with torch's names ("project.weight"), training and evaluation
- * mode, casting, files (nn/checkpoint.h), printing, freeing and, for kinds with a forward,
+ * mode, casting, files (nn/files/checkpoint.h), printing, freeing and, for kinds with a forward,
  * heed_forward and a place in a Sequential. Constructors need no open scope.
  * Several threads may use one module at once, but for keep_weights and whatever changes it. Modules
  * are structs without a typedef, because functions bear the plain names: `struct heed_linear`,
@@ -34,8 +34,8 @@
 
 #include <stdio.h>
 
-#include "tensor/scope.h"
-#include "tensor/tensor.h"
+#include "../tensor/scope.h"
+#include "../tensor/tensor.h"
 
 HEED_BEGIN_DECLS
 
@@ -133,7 +133,7 @@ heed_tensor_list heed_parameters(void *module);
 heed_tensor_list heed_state_dict(void *module);
 
 /* heed_decay_parameters, heed_no_decay_parameters: the parameters with 2 dims or more, which weight
- * decay is for, and the others: biases, and the weights of norms. See nn/optim.h. */
+ * decay is for, and the others: biases, and the weights of norms. See nn/optim/optim.h. */
 heed_tensor_list heed_decay_parameters(void *module);
 heed_tensor_list heed_no_decay_parameters(void *module);
 

@@ -2,7 +2,7 @@
 #ifndef HEED_NN_MODULE_ENTRIES_H
 #define HEED_NN_MODULE_ENTRIES_H
 
-#include "nn/module.h"
+#include "module.h"
 
 typedef enum heed_entry_kind { HEED_PARAMETER, HEED_BUFFER, HEED_CHILD } heed_entry_kind;
 

@@ -3,9 +3,9 @@
 #include <pthread.h>
 #include <string.h>
 
-#include "nn/module.h"
-#include "nn/module_entries.h"
-#include "tensor/alloc.h"
+#include "../tensor/alloc.h"
+#include "module.h"
+#include "module_entries.h"
 
 enum { PARAMETERS, STATE, DECAY, NO_DECAY };
 

@@ -4,7 +4,7 @@
 
 #include <stdio.h>
 
-#include "tensor/tensor.h"
+#include "../tensor/tensor.h"
 
 HEED_BEGIN_DECLS
 

@@ -8,14 +8,14 @@
  *
  * In AddressSanitizer builds, and with -DHEED_SYSTEM_ALLOCATOR (for valgrind), every block comes
  * from the system and goes back at once, so that these tools see each one. */
-#include "tensor/alloc.h"
+#include "alloc.h"
 
 #include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "tensor/blocks.h"
-#include "tensor/scope.h"
+#include "blocks.h"
+#include "scope.h"
 
 enum { SMALL = 1024, ALIGNED = 256, ALIGNMENT = 64, SLAB = 65536 };
 

@@ -5,8 +5,8 @@
 #ifndef HEED_TENSOR_BLOCKS_H
 #define HEED_TENSOR_BLOCKS_H
 
-#include "tensor/alloc.h"
-#include "tensor/thread.h"
+#include "alloc.h"
+#include "thread.h"
 
 #if defined __has_feature
 #if __has_feature(address_sanitizer)

@@ -4,9 +4,9 @@
 #ifndef HEED_TENSOR_CORE_H
 #define HEED_TENSOR_CORE_H
 
-#include "tensor/scope.h"
-#include "tensor/tensor.h"
-#include "tensor/thread.h"
+#include "scope.h"
+#include "tensor.h"
+#include "thread.h"
 
 /* ---- a thread that may compute ---- */
 

@@ -1,10 +1,10 @@
 /* New tensors, and values in and out of them. arange and linspace are in range.c. */
-#include "tensor/create.h"
+#include "create.h"
 
 #include <string.h>
 
-#include "tensor/core.h"
-#include "tensor/iterate.h"
+#include "core.h"
+#include "iterate.h"
 
 static heed_tensor *filled(const char *function, heed_shape shape, double value, heed_dtype dtype)
 {

@@ -6,7 +6,7 @@
 #ifndef HEED_TENSOR_CREATE_H
 #define HEED_TENSOR_CREATE_H
 
-#include "tensor/tensor.h"
+#include "tensor.h"
 
 HEED_BEGIN_DECLS
 

@@ -2,13 +2,13 @@
  *
  * The library itself never prints and never ends the program; heed_die is a handler that a program
  * may choose. */
-#include "tensor/error.h"
+#include "error.h"
 
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 
-#include "tensor/thread.h"
+#include "thread.h"
 
 static heed_error_handler *on_error; /* of the whole process; read and set atomically */
 

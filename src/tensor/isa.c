@@ -1,11 +1,11 @@
 /* Chooses the kernels: once, at the first tensor, by what the machine can do and HEED_ISA says. */
-#include "tensor/isa.h"
+#include "isa.h"
 
 #include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "tensor/kernels.h"
+#include "kernels/kernels.h"
 
 #define DECLARE(isa)                                                                               \
     extern const heed_kernels heed_kernels_##isa##_f32, heed_kernels_##isa##_f64,                  \

@@ -2,7 +2,7 @@
 #ifndef HEED_TENSOR_ISA_H
 #define HEED_TENSOR_ISA_H
 
-#include "tensor/error.h"
+#include "error.h"
 
 HEED_BEGIN_DECLS
 

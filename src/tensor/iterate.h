@@ -4,8 +4,8 @@
 #ifndef HEED_TENSOR_ITERATE_H
 #define HEED_TENSOR_ITERATE_H
 
-#include "tensor/core.h"
-#include "tensor/kernels.h"
+#include "core.h"
+#include "kernels/kernels.h"
 
 enum { HEED_MAX_OPERANDS = 5 };
 

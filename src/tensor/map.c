@@ -4,8 +4,8 @@
 #include <math.h>
 #include <string.h>
 
-#include "tensor/parallel.h"
-#include "tensor/walk.h"
+#include "parallel.h"
+#include "walk.h"
 
 /* ---- operands ---- */
 

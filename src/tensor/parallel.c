@@ -13,7 +13,7 @@
 #ifdef __linux__
 #define _GNU_SOURCE /* the processors that this process may use */
 #endif
-#include "tensor/parallel.h"
+#include "parallel.h"
 
 #include <pthread.h>
 #include <sched.h>

@@ -6,7 +6,7 @@
 
 #include <stdint.h>
 
-#include "tensor/error.h"
+#include "error.h"
 
 HEED_BEGIN_DECLS
 

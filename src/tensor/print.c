@@ -4,12 +4,12 @@
  * A first walk over the elements that will be shown finds the notation and the width they share, a
  * second one writes them through a sink, so nothing is allocated and the cost is linear in what is
  * shown. Reads the tensor only: no value, no graph and no counter is touched. */
-#include "tensor/print.h"
+#include "print.h"
 
 #include <math.h>
 #include <string.h>
 
-#include "tensor/core.h"
+#include "core.h"
 
 enum { PREFIX_LENGTH = sizeof "tensor(" - 1, ELEMENT_SIZE = 64, MAX_PRECISION = 17 };
 

@@ -10,7 +10,7 @@
 
 #include <stdio.h>
 
-#include "tensor/tensor.h"
+#include "tensor.h"
 
 HEED_BEGIN_DECLS
 

@@ -3,8 +3,8 @@
  * Each product is fused with its sum, as torch's compiler does it. */
 #include <math.h>
 
-#include "tensor/create.h"
-#include "tensor/iterate.h"
+#include "create.h"
+#include "iterate.h"
 
 static double rounded(double value, heed_dtype dtype)
 {

@@ -6,7 +6,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "tensor/core.h"
+#include "core.h"
 
 heed_status heed_check_tensor(const char *function, const char *argument, const heed_tensor *t)
 {

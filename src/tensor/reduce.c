@@ -1,9 +1,9 @@
 /* Sums and folds over any dims, and kernels that take one line of a dim at a time. */
 #include <string.h>
 
-#include "tensor/alloc.h"
-#include "tensor/parallel.h"
-#include "tensor/walk.h"
+#include "alloc.h"
+#include "parallel.h"
+#include "walk.h"
 
 /* ---- sums ---- */
 

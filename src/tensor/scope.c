@@ -4,9 +4,9 @@
  * of its scope, so depths never rise along the list and the end of a scope is a prefix of it. All
  * else that a scope needs lies in the caller's struct, and only the one that is being ended is
  * read: scopes left open by functions that have returned lie in dead stack frames. */
-#include "tensor/scope.h"
+#include "scope.h"
 
-#include "tensor/core.h"
+#include "core.h"
 
 static void begin(heed_scope *scope, bool grad_disabled)
 {

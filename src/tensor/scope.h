@@ -18,7 +18,7 @@
 #ifndef HEED_TENSOR_SCOPE_H
 #define HEED_TENSOR_SCOPE_H
 
-#include "tensor/tensor.h"
+#include "tensor.h"
 
 HEED_BEGIN_DECLS
 

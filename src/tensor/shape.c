@@ -5,7 +5,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "tensor/core.h"
+#include "core.h"
 
 heed_text heed_shape_text(int ndim, const int64_t *shape)
 {

@@ -2,15 +2,15 @@
  *
  * Letting go is a loop over a work list that runs through the tensors themselves, never a
  * recursion: the end of a chain of a million operations needs no stack. */
-#include "tensor/tensor.h"
+#include "tensor.h"
 
 #include <string.h>
 
-#include "tensor/blocks.h"
-#include "tensor/core.h"
-#include "tensor/create.h"
-#include "tensor/kernels.h"
-#include "tensor/scope.h"
+#include "blocks.h"
+#include "core.h"
+#include "create.h"
+#include "kernels/kernels.h"
+#include "scope.h"
 
 _Static_assert(sizeof(heed_tensor) <= 224, "a node and a small value must stay under 300 bytes");
 _Static_assert(sizeof(heed_storage) <= 64, "a storage takes the smallest block");

@@ -9,7 +9,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "tensor/error.h"
+#include "error.h"
 
 HEED_BEGIN_DECLS
 

@@ -2,11 +2,11 @@
  *
  * A thread is registered on its first request of memory. At its end its counters stay in the sum,
  * because what it made may outlive it, and its free lists go to those who come after it. */
-#include "tensor/thread.h"
+#include "thread.h"
 
 #include <pthread.h>
 
-#include "tensor/scope.h"
+#include "scope.h"
 
 _Thread_local heed_thread heed_self;
 

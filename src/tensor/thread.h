@@ -4,8 +4,8 @@
 #ifndef HEED_TENSOR_THREAD_H
 #define HEED_TENSOR_THREAD_H
 
-#include "tensor/random.h"
-#include "tensor/tensor.h"
+#include "random/random.h"
+#include "tensor.h"
 
 enum { HEED_MESSAGE_SIZE = 8192, HEED_SIZE_CLASSES = 4 * 42, HEED_TRACKED_SCOPES = 64 };
 

@@ -1,12 +1,12 @@
 /* The updates of optimisers and the norm of gradients: checks, then one kernel over all of their memory. */
-#include "tensor/update.h"
+#include "update.h"
 
 #include <math.h>
 
-#include "tensor/alloc.h"
-#include "tensor/core.h"
-#include "tensor/kernels.h"
-#include "tensor/parallel.h"
+#include "alloc.h"
+#include "core.h"
+#include "kernels/kernels.h"
+#include "parallel.h"
 
 /* One of the tensors of an update, beside p. */
 static heed_status check_state(const char *function, const char *name, const heed_tensor *p,

@@ -14,7 +14,7 @@
 #ifndef HEED_TENSOR_UPDATE_H
 #define HEED_TENSOR_UPDATE_H
 
-#include "tensor/tensor.h"
+#include "tensor.h"
 
 HEED_BEGIN_DECLS
 

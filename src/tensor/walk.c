@@ -1,9 +1,9 @@
 /* Walks several tensors in step, on any strides. Where is broadcasting? Here: a stride of 0. */
-#include "tensor/walk.h"
+#include "walk.h"
 
 #include <string.h>
 
-#include "tensor/parallel.h"
+#include "parallel.h"
 
 void heed_walk_lane(walk *w, const void *data, const int64_t *strides, heed_dtype dtype, int ndim)
 {

@@ -6,7 +6,7 @@
 #ifndef HEED_TENSOR_WALK_H
 #define HEED_TENSOR_WALK_H
 
-#include "tensor/iterate.h"
+#include "iterate.h"
 
 enum { CHUNK = 256, LANES = HEED_MAX_OPERANDS + 1 };
 

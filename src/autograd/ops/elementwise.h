@@ -1,0 +1,167 @@
+/* Operations that work element by element: from ops.def, with where and masked_fill.
+ *
+ * Shapes broadcast as in torch: aligned at the last dim, sizes equal or 1. A float meeting i64 or
+ * bool gives the float; f32 meeting f64 is HEED_ERR_DTYPE, and names heed_to. "float" below means
+ * that i64 and bool are cast to f32 first.
+ *
+ * Each binary operation comes with a number on its right as well (`_scalar`). With an i64 tensor
+ * (bool counts as i64) the number must be a whole one: HEED_ERR_VALUE otherwise; heed_to first.
+ *
+ * HEED_ERR_SHAPE: the shapes do not broadcast. HEED_ERR_DTYPE: f32 with f64, or an operation that
+ * bool does not have.
+ */
+#ifndef HEED_AUTOGRAD_ELEMENTWISE_H
+#define HEED_AUTOGRAD_ELEMENTWISE_H
+
+#include "../../tensor/tensor.h"
+
+HEED_BEGIN_DECLS
+
+/* ---- one operand: x (...) -> y (...), as torch's functions of the same name ---- */
+
+heed_tensor *heed_neg(heed_tensor *x);        /* y = -x             dx = -g             not bool */
+heed_tensor *heed_exp(heed_tensor *x);        /* y = e^x            dx = g y            float */
+heed_tensor *heed_expm1(heed_tensor *x);      /* y = e^x - 1        dx = g (y + 1)      float */
+heed_tensor *heed_log(heed_tensor *x);        /* y = ln x           dx = g / x          float */
+heed_tensor *heed_log1p(heed_tensor *x);      /* y = ln(1 + x)      dx = g / (1 + x)    float */
+heed_tensor *heed_sqrt(heed_tensor *x);       /* y = x^(1/2)        dx = g / (2 y)      float */
+heed_tensor *heed_rsqrt(heed_tensor *x);      /* y = x^(-1/2)       dx = -g y^3 / 2     float */
+heed_tensor *heed_square(heed_tensor *x);     /* y = x^2            dx = 2 g x          not bool */
+heed_tensor *heed_reciprocal(heed_tensor *x); /* y = 1 / x          dx = -g y^2         float */
+heed_tensor *heed_sin(heed_tensor *x);        /* y = sin x          dx = g cos x        float */
+heed_tensor *heed_cos(heed_tensor *x);        /* y = cos x          dx = -g sin x       float */
+heed_tensor *heed_tanh(heed_tensor *x);       /* y = tanh x         dx = g (1 - y^2)    float */
+heed_tensor *heed_erf(heed_tensor *x);        /* y = erf x          dx = 2 g e^(-x^2) / pi^(1/2)
+                                              float */
+heed_tensor *heed_abs(heed_tensor *x);        /* y = |x|            dx = g sign(x)      not bool */
+heed_tensor *heed_sign(heed_tensor *x);       /* y = 1, 0, -1; 0 of NaN     dx = 0 */
+
+/* Whole numbers: below, above, towards 0, and the nearest, halves to the even one. dx = 0; i64 stays
+ * as it is; not bool. */
+heed_tensor *heed_floor(heed_tensor *x);
+heed_tensor *heed_ceil(heed_tensor *x);
+heed_tensor *heed_trunc(heed_tensor *x);
+heed_tensor *heed_round(heed_tensor *x);
+
+/* heed_clamp: as torch.clamp(x, min, max) with numbers; -INFINITY and INFINITY are no bounds. With
+ * tensors for bounds: heed_minimum(heed_maximum(x, min), max).
+ *
+ *   y = x, but at least min and at most max; max where min > max; NaN stays
+ *   dx = g where min <= x <= max, else 0
+ *
+ * HEED_ERR_VALUE: a bound is NaN, or has a fraction for an i64 x. */
+heed_tensor *heed_clamp(heed_tensor *x, double min, double max);
+
+/* Activations; i64 and bool are cast to f32. s is sigmoid(x). */
+heed_tensor *heed_relu(heed_tensor *x);       /* y = max(x, 0)      dx = g where y > 0  not bool */
+heed_tensor *heed_sigmoid(heed_tensor *x);    /* y = 1 / (1 + e^-x)   dx = g y (1 - y) */
+heed_tensor *heed_silu(heed_tensor *x);       /* y = x s            dx = g s (1 + x (1 - s)) */
+heed_tensor *heed_softplus(heed_tensor *x);   /* y = ln(1 + e^x); x above 20, as in torch
+                                                  dx = g s */
+heed_tensor *heed_logsigmoid(heed_tensor *x); /* y = ln s           dx = g (1 - s) */
+/* y = x P(x), where P and p are the normal distribution and its density     dx = g (P(x) + x p(x))
+ * heed_gelu_tanh: torch's approximate="tanh": P(x) = (1 + tanh((2 / pi)^(1/2) (x + 0.044715 x^3)))
+ * / 2 (Hendrycks and Gimpel, 2016). */
+heed_tensor *heed_gelu(heed_tensor *x);
+heed_tensor *heed_gelu_tanh(heed_tensor *x);
+
+/* ---- two operands: a (...), b (...) -> y (broadcast) ---- */
+
+/* Of bools the sum is "or", and the product "and". An i64 to a negative power is what is left of 1 /
+ * a^-b when cut to an integer. */
+heed_tensor *heed_add(heed_tensor *a, heed_tensor *b); /* y = a + b   da = g         db = g */
+heed_tensor *heed_sub(heed_tensor *a, heed_tensor *b); /* y = a - b   da = g         db = -g */
+heed_tensor *heed_mul(heed_tensor *a, heed_tensor *b); /* y = a b     da = g b       db = g a */
+heed_tensor *heed_div(heed_tensor *a, heed_tensor *b); /* y = a / b   da = g / b     db = -g y / b
+                                                          float, as torch.true_divide */
+heed_tensor *heed_pow(heed_tensor *a, heed_tensor *b); /* y = a^b     da = g b a^(b-1)
+                                                          db = g y ln a; 0 where a = 0 <= b */
+/* y = the larger or the smaller one, NaN if either is; equal ones share the gradient: da = g where
+ * a is chosen, g / 2 where a = b. */
+heed_tensor *heed_maximum(heed_tensor *a, heed_tensor *b);
+heed_tensor *heed_minimum(heed_tensor *a, heed_tensor *b);
+
+heed_tensor *heed_add_scalar(heed_tensor *a, double b);
+heed_tensor *heed_sub_scalar(heed_tensor *a, double b);
+heed_tensor *heed_mul_scalar(heed_tensor *a, double b);
+heed_tensor *heed_div_scalar(heed_tensor *a, double b);
+heed_tensor *heed_pow_scalar(heed_tensor *a, double b); /* i64: b >= 0, else HEED_ERR_VALUE */
+heed_tensor *heed_maximum_scalar(heed_tensor *a, double b);
+heed_tensor *heed_minimum_scalar(heed_tensor *a, double b);
+
+/* heed_lerp: as torch.lerp(a, b, weight): from a to b    a (...), b (...), weight (...), float
+ *
+ *   y = a + weight (b - a)       da = g (1 - weight)   db = g weight   dweight = g (b - a) */
+heed_tensor *heed_lerp(heed_tensor *a, heed_tensor *b, heed_tensor *weight);
+heed_tensor *heed_lerp_scalar(heed_tensor *a, heed_tensor *b, double weight);
+
+/* ---- comparisons: a (...), b (...) -> bool (broadcast), without gradient ---- */
+
+heed_tensor *heed_eq(heed_tensor *a, heed_tensor *b);
+heed_tensor *heed_ne(heed_tensor *a, heed_tensor *b);
+heed_tensor *heed_lt(heed_tensor *a, heed_tensor *b);
+heed_tensor *heed_le(heed_tensor *a, heed_tensor *b);
+heed_tensor *heed_gt(heed_tensor *a, heed_tensor *b);
+heed_tensor *heed_ge(heed_tensor *a, heed_tensor *b);
+
+/* The number may have a fraction, whatever the tensor: i64 is then compared as f64. */
+heed_tensor *heed_eq_scalar(heed_tensor *a, double b);
+heed_tensor *heed_ne_scalar(heed_tensor *a, double b);
+heed_tensor *heed_lt_scalar(heed_tensor *a, double b);
+heed_tensor *heed_le_scalar(heed_tensor *a, double b);
+heed_tensor *heed_gt_scalar(heed_tensor *a, double b);
+heed_tensor *heed_ge_scalar(heed_tensor *a, double b);
+
+/* ---- logic: any dtype, true is what is not 0 (NaN too) -> bool, without gradient ---- */
+
+heed_tensor *heed_logical_and(heed_tensor *a, heed_tensor *b);
+heed_tensor *heed_logical_or(heed_tensor *a, heed_tensor *b);
+heed_tensor *heed_logical_xor(heed_tensor *a, heed_tensor *b);
+heed_tensor *heed_logical_not(heed_tensor *x);
+
+/* Of i64 and bool all are finite. */
+heed_tensor *heed_isnan(heed_tensor *x);
+heed_tensor *heed_isinf(heed_tensor *x);
+heed_tensor *heed_isfinite(heed_tensor *x);
+
+/* heed_allclose: |a - b| <= atol + rtol |b| everywhere, as torch.allclose; infinities are close to
+ * themselves, NaN to nothing (to NaN with equal_nan). torch's defaults are rtol 1e-5, atol 1e-8.
+ * False on error. */
+bool heed_allclose(heed_tensor *a, heed_tensor *b, double rtol, double atol, bool equal_nan);
+
+/* heed_equal: the same shape, dtype and elements, as torch.equal. False on error. */
+bool heed_equal(heed_tensor *a, heed_tensor *b);
+
+/* ---- choosing (select.c) ---- */
+
+/* heed_where: as torch.where(condition, a, b)
+ *
+ *   condition (...) bool   a (...)   b (...)   ->   y (broadcast)
+ *   y = a where condition, else b
+ *   da = g where condition, else 0          db = 0 where condition, else g
+ *
+ * HEED_ERR_DTYPE: condition is not bool. */
+heed_tensor *heed_where(heed_tensor *condition, heed_tensor *a, heed_tensor *b);
+
+/* heed_masked_fill: as torch.masked_fill(x, mask, value): what is true is replaced. A block mask of
+ * attention is such a mask (nn/attention/mask.h).
+ *
+ *   x (...)   replace_mask (...) bool, broadcasts to x   ->   y (as x)
+ *   y = value where replace_mask, else x                 dx = 0 where replace_mask, else g
+ *
+ * HEED_ERR_DTYPE: the mask is not bool. HEED_ERR_SHAPE: it does not broadcast to x. HEED_ERR_VALUE: a
+ * value that x's dtype cannot hold. */
+heed_tensor *heed_masked_fill(heed_tensor *x, heed_tensor *replace_mask, double value);
+
+/* heed_tril, heed_triu: the lower and the upper triangle, as torch.tril(x, diagonal) and torch.triu
+ *
+ *   x (..., m, n)   ->   y (..., m, n)
+ *   tril: y[i, j] = x[i, j] where j <= i + diagonal, else 0      dx = the same of g
+ *   triu: y[i, j] = x[i, j] where j >= i + diagonal, else 0      dx = the same of g
+ *
+ * HEED_ERR_SHAPE: fewer than 2 dims. */
+heed_tensor *heed_tril(heed_tensor *x, int64_t diagonal);
+heed_tensor *heed_triu(heed_tensor *x, int64_t diagonal);
+
+HEED_END_DECLS
+#endif

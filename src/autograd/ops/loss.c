@@ -1,0 +1,237 @@
+/* Losses that compare two tensors element by element: mse, l1, huber, bce_with_logits, kl_div. Each
+ * is a line or two of formula; what they check, and how they reduce, they share. */
+#include "../../tensor/scope.h"
+#include "elementwise.h"
+#include "loss_parts.h"
+#include "promote.h"
+#include "reduce.h"
+#include "shape.h"
+
+/* ---- reductions ---- */
+
+heed_status heed_check_reduction(const char *function, heed_reduction reduction)
+{
+    if (reduction == HEED_BATCHMEAN) {
+        return heed_fail(HEED_ERR_VALUE,
+                         "%s: HEED_BATCHMEAN is for kl_div; HEED_MEAN, HEED_SUM or HEED_NONE",
+                         function);
+    }
+    if ((unsigned)reduction > HEED_BATCHMEAN) {
+        return heed_fail(HEED_ERR_VALUE, "%s: reduction %d; HEED_MEAN, HEED_SUM or HEED_NONE",
+                         function, (int)reduction);
+    }
+    return HEED_OK;
+}
+
+heed_tensor *heed_reduce_losses(heed_tensor *losses, heed_reduction reduction)
+{
+    switch (reduction) {
+    case HEED_MEAN:
+        return heed_mean(losses);
+    case HEED_NONE:
+        return losses;
+    default:
+        return heed_sum(losses);
+    }
+}
+
+/* ---- what all share ---- */
+
+static heed_status check_pair(const char *function, const heed_tensor *input,
+                              const heed_tensor *target, heed_dtype *dtype)
+{
+    if (heed_check_operand(function, "input", input) != HEED_OK ||
+        heed_check_tensor(function, "target", target) != HEED_OK) {
+        return heed_self.error;
+    }
+    if (!heed_same_shape(input, target)) {
+        return heed_fail(HEED_ERR_SHAPE,
+                         "%s: input %s and target %s; their shapes must be equal: heed_expand or "
+                         "heed_reshape one of them",
+                         function, HEED_TEXT(input), HEED_TEXT(target));
+    }
+    if (!heed_is_float(input->dtype) && !heed_is_float(target->dtype)) {
+        return heed_fail(HEED_ERR_DTYPE, "%s: %s and %s; one of them must be a float", function,
+                         heed_dtype_name(input->dtype), heed_dtype_name(target->dtype));
+    }
+    return heed_promote(function, input->dtype, target->dtype, dtype);
+}
+
+/* Checks the arguments, brings the two to one dtype, and opens a scope for what is computed on the
+ * way. False with an error, and without a scope, where something is wrong. */
+static bool begin(const char *function, heed_tensor **input, heed_tensor **target,
+                  heed_reduction reduction, heed_scope *scope)
+{
+    heed_dtype dtype;
+    if (check_pair(function, *input, *target, &dtype) != HEED_OK ||
+        heed_check_reduction(function, reduction) != HEED_OK) {
+        return false;
+    }
+    heed_scope_begin(scope);
+    *input = heed_to(*input, dtype);
+    *target = heed_to(*target, dtype);
+    return true;
+}
+
+/* What the shape of a weight has to be, where there is one: broadcasts to that of x, or equals it. */
+typedef enum fit { BROADCASTS, EQUALS } fit;
+
+static heed_status check_weight(const char *function, const char *argument,
+                                const heed_tensor *weight, const heed_tensor *x, fit how)
+{
+    heed_dtype dtype;
+    if (weight == NULL || x == NULL) { /* no x: casting it has failed */
+        return heed_self.error;
+    }
+    if (heed_check_tensor(function, argument, weight) != HEED_OK ||
+        heed_promote(function, x->dtype, weight->dtype, &dtype) != HEED_OK) {
+        return heed_self.error;
+    }
+    if (how == EQUALS && !heed_same_shape(weight, x)) {
+        return heed_fail(HEED_ERR_SHAPE,
+                         "%s: %s %s and input %s; their shapes must be equal: heed_expand the %s",
+                         function, argument, HEED_TEXT(weight), HEED_TEXT(x), argument);
+    }
+    const heed_shape shape = heed_shape_of_tensor(x);
+    if (!heed_broadcasts_to(weight, &shape)) {
+        return heed_fail(HEED_ERR_SHAPE, "%s: %s %s does not broadcast to input %s", function,
+                         argument, HEED_TEXT(weight), HEED_TEXT(x));
+    }
+    return HEED_OK;
+}
+
+static heed_tensor *weighted(heed_tensor *losses, heed_tensor *weight)
+{
+    return weight == NULL ? losses : heed_mul(losses, weight);
+}
+
+/* ---- distances ---- */
+
+/* Their mean divides by the sum of the weights. */
+static heed_tensor *reduce_distances(heed_tensor *losses, const heed_loss_options *options)
+{
+    const bool is_mean = options->weight != NULL && options->reduction == HEED_MEAN;
+    losses = weighted(losses, options->weight);
+    if (is_mean) {
+        return heed_div(heed_sum(losses), heed_sum(options->weight));
+    }
+    return heed_reduce_losses(losses, options->reduction);
+}
+
+heed_tensor *heed_mse_loss_with(heed_tensor *input, heed_tensor *target, heed_loss_options options)
+{
+    heed_scope scope;
+    if (!begin("mse_loss", &input, &target, options.reduction, &scope)) {
+        return NULL;
+    }
+    check_weight("mse_loss", "weight", options.weight, input, EQUALS);
+    heed_tensor *losses = heed_square(heed_sub(input, target));
+    return heed_scope_end_with(&scope, reduce_distances(losses, &options));
+}
+
+heed_tensor *heed_mse_loss(heed_tensor *input, heed_tensor *target)
+{
+    return heed_mse_loss_with(input, target, (heed_loss_options){0});
+}
+
+heed_tensor *heed_l1_loss_with(heed_tensor *input, heed_tensor *target, heed_loss_options options)
+{
+    heed_scope scope;
+    if (!begin("l1_loss", &input, &target, options.reduction, &scope)) {
+        return NULL;
+    }
+    check_weight("l1_loss", "weight", options.weight, input, EQUALS);
+    heed_tensor *losses = heed_abs(heed_sub(input, target));
+    return heed_scope_end_with(&scope, reduce_distances(losses, &options));
+}
+
+heed_tensor *heed_l1_loss(heed_tensor *input, heed_tensor *target)
+{
+    return heed_l1_loss_with(input, target, (heed_loss_options){0});
+}
+
+/* With c the difference d, cut at +-delta, both branches are one: c (d - c / 2). So an infinite d
+ * meets no square, and has a gradient. */
+heed_tensor *heed_huber_loss_with(heed_tensor *input, heed_tensor *target,
+                                  heed_huber_options options)
+{
+    const double delta = options.delta != 0 ? options.delta : 1;
+    heed_scope scope;
+    if (!begin("huber_loss", &input, &target, options.reduction, &scope)) {
+        return NULL;
+    }
+    if (!(delta > 0)) {
+        heed_fail(HEED_ERR_VALUE, "huber_loss: delta %g is not above 0", delta);
+    }
+    check_weight("huber_loss", "weight", options.weight, input, EQUALS);
+    heed_tensor *difference = heed_sub(input, target);
+    heed_tensor *cut = heed_clamp(difference, -delta, delta);
+    heed_tensor *losses = heed_mul(cut, heed_sub(difference, heed_div_scalar(cut, 2)));
+    losses = weighted(losses, options.weight);
+    return heed_scope_end_with(&scope, heed_reduce_losses(losses, options.reduction));
+}
+
+heed_tensor *heed_huber_loss(heed_tensor *input, heed_tensor *target)
+{
+    return heed_huber_loss_with(input, target, (heed_huber_options){0});
+}
+
+/* ---- probabilities ---- */
+
+/* With on = pos_weight target and off = 1 - target, the loss is on softplus(-x) + off softplus(x). One
+ * of the two softplus is near |x| and the other near 0; with |x| taken out,
+ *
+ *   x (off where x > 0, else -on) + (on + off) softplus(-|x|)
+ *
+ * nothing large cancels, in the gradients neither. The bends of |x| are in both, and are none. */
+heed_tensor *heed_bce_with_logits_with(heed_tensor *input, heed_tensor *target,
+                                       heed_bce_options options)
+{
+    static const char name[] = "bce_with_logits";
+    heed_scope scope;
+    if (!begin(name, &input, &target, options.reduction, &scope)) {
+        return NULL;
+    }
+    check_weight(name, "weight", options.weight, input, BROADCASTS);
+    check_weight(name, "pos_weight", options.pos_weight, input, BROADCASTS);
+    heed_tensor *yes = heed_gt_scalar(input, 0), *on = target;
+    heed_tensor *off = heed_add_scalar(heed_neg(target), 1);
+    heed_tensor *rest = heed_softplus(heed_where(yes, heed_neg(input), input));
+    if (options.pos_weight != NULL) { /* else on + off is 1 */
+        on = heed_mul(target, options.pos_weight);
+        rest = heed_mul(rest, heed_add(on, off));
+    }
+    heed_tensor *losses = heed_add(heed_mul(input, heed_where(yes, off, heed_neg(on))), rest);
+    losses = weighted(losses, options.weight);
+    return heed_scope_end_with(&scope, heed_reduce_losses(losses, options.reduction));
+}
+
+heed_tensor *heed_bce_with_logits(heed_tensor *input, heed_tensor *target)
+{
+    return heed_bce_with_logits_with(input, target, (heed_bce_options){0});
+}
+
+heed_tensor *heed_kl_div_with(heed_tensor *input, heed_tensor *target, heed_kl_div_options options)
+{
+    const bool batchmean = options.reduction == HEED_BATCHMEAN;
+    const heed_reduction reduction = batchmean ? HEED_SUM : options.reduction;
+    heed_scope scope;
+    if (!begin("kl_div", &input, &target, reduction, &scope)) {
+        return NULL;
+    }
+    heed_tensor *p = options.log_target ? heed_exp(target) : target;
+    heed_tensor *log_p = target;
+    if (!options.log_target) { /* p ln p is 0 at 0: guarded, its gradient is finite as well */
+        log_p = heed_log(heed_masked_fill(p, heed_eq_scalar(p, 0), 1));
+    }
+    heed_tensor *y = heed_reduce_losses(heed_mul(p, heed_sub(log_p, input)), reduction);
+    if (batchmean && input != NULL && input->ndim > 0) {
+        y = heed_div_scalar(y, (double)input->shape[0]);
+    }
+    return heed_scope_end_with(&scope, y);
+}
+
+heed_tensor *heed_kl_div(heed_tensor *input, heed_tensor *target)
+{
+    return heed_kl_div_with(input, target, (heed_kl_div_options){0});
+}

@@ -1,0 +1,49 @@
+/* Matrix products. einsum.h writes any product of two as a line of text. */
+#ifndef HEED_AUTOGRAD_MATMUL_H
+#define HEED_AUTOGRAD_MATMUL_H
+
+#include "../../tensor/tensor.h"
+
+HEED_BEGIN_DECLS
+
+/* heed_matmul: matrix product, as torch.matmul(a, b)
+ *
+ *   a (..., m, k)   b (..., k, n)   ->   y (..., m, n)      batch dims broadcast
+ *   a (k)           b (..., k, n)   ->   y (..., n)         a vector is a row on the left
+ *   a (..., m, k)   b (k)           ->   y (..., m)         and a column on the right
+ *   y = a b         da = g b^T           db = a^T g
+ *
+ * HEED_ERR_SHAPE: inner sizes differ, the batch dims do not broadcast, or a tensor has no dims.
+ * HEED_ERR_DTYPE: dtypes differ, or bool. */
+heed_tensor *heed_matmul(heed_tensor *a, heed_tensor *b);
+
+/* heed_bmm: batched matrix product, as torch.bmm(a, b): matmul for exactly 3 dims, where nothing
+ * broadcasts
+ *
+ *   a (B, m, k)   b (B, k, n)   ->   y (B, m, n)          da = g b^T           db = a^T g
+ *
+ * HEED_ERR_SHAPE: not 3 dims, or batches or inner sizes differ. HEED_ERR_DTYPE: as matmul. */
+heed_tensor *heed_bmm(heed_tensor *a, heed_tensor *b);
+
+/* heed_outer: all products of two vectors, as torch.outer(a, b)
+ *
+ *   a (m)   b (n)   ->   y (m, n)
+ *   y[i, j] = a[i] b[j]           da = sum(g b, dim 1)           db = sum(g a, dim 0)
+ *
+ * dtypes meet as in heed_mul. HEED_ERR_SHAPE: not 1 dim each. */
+heed_tensor *heed_outer(heed_tensor *a, heed_tensor *b);
+
+/* heed_addmm: as torch.addmm(input, mat1, mat2, beta=beta, alpha=alpha), where both default to 1
+ *
+ *   input (...) broadcasts to (m, n)   mat1 (m, k)   mat2 (k, n)   ->   y (m, n)
+ *   y = beta input + alpha mat1 mat2
+ *   dinput = beta g      dmat1 = alpha g mat2^T      dmat2 = alpha mat1^T g
+ *
+ * What has the factor 0 is ignored, its NaN and infinities too, and has gradient 0.
+ * HEED_ERR_SHAPE: the shapes do not fit. HEED_ERR_DTYPE: dtypes differ, or bool. HEED_ERR_VALUE: a
+ * factor with a fraction for i64. */
+heed_tensor *heed_addmm(heed_tensor *input, heed_tensor *mat1, heed_tensor *mat2, double beta,
+                        double alpha);
+
+HEED_END_DECLS
+#endif

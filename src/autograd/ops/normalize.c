@@ -1,0 +1,338 @@
+/* layer_norm and rms_norm. Their kernels take a row at a time, forward and backward; what they compute stands
+ * below in other operations as well, for a gradient that is differentiated again. */
+#include "normalize.h"
+
+#include <float.h>
+#include <string.h>
+
+#include "../../tensor/create.h"
+#include "../../tensor/iterate.h"
+#include "../../tensor/parallel.h"
+#include "../op.h"
+#include "elementwise.h"
+#include "reduce.h"
+#include "shape.h"
+
+typedef struct norm_args {
+    double eps;
+    int ndim; /* how many dims of x are normalized, the last ones */
+} norm_args;
+
+/* ---- checks ---- */
+
+static heed_status check_parameter(const char *function, const char *argument,
+                                   const heed_tensor *parameter, const heed_tensor *x,
+                                   const heed_shape *shape)
+{
+    if (!heed_has_shape(parameter, shape)) {
+        return heed_fail(HEED_ERR_SHAPE, "%s: %s %s; it must have the normalized shape, %s",
+                         function, argument, HEED_TEXT(parameter),
+                         heed_shape_text(shape->ndim, shape->size).text);
+    }
+    if (parameter->dtype != x->dtype) {
+        return heed_fail(HEED_ERR_DTYPE, "%s: x is %s and %s %s; heed_to casts one of them",
+                         function, heed_dtype_name(x->dtype), argument,
+                         heed_dtype_name(parameter->dtype));
+    }
+    return HEED_OK;
+}
+
+static heed_status check_x(const char *function, const heed_tensor *x, const heed_shape *shape)
+{
+    if (heed_check_operand(function, "x", x) != HEED_OK) {
+        return heed_self.error;
+    }
+    if (!heed_is_float(x->dtype)) {
+        return heed_fail(HEED_ERR_DTYPE, "%s: x is %s, not a float; heed_to(x, HEED_F32)", function,
+                         heed_dtype_name(x->dtype));
+    }
+    if (shape->ndim < 1 || shape->ndim > x->ndim ||
+        memcmp(x->shape + x->ndim - shape->ndim, shape->size,
+               sizeof *shape->size * (size_t)shape->ndim) != 0) {
+        return heed_fail(HEED_ERR_SHAPE,
+                         "%s: x %s does not end in the normalized shape %s; HEED_SHAPE(n) for the "
+                         "last dim, of size n",
+                         function, HEED_TEXT(x), heed_shape_text(shape->ndim, shape->size).text);
+    }
+    return HEED_OK;
+}
+
+/* The dims of x that are normalized, as a shape. */
+static heed_shape normalized(const heed_tensor *x, const norm_args *args)
+{
+    heed_shape shape = {.ndim = args->ndim};
+    memcpy(shape.size, x->shape + x->ndim - args->ndim, sizeof *shape.size * (size_t)args->ndim);
+    return shape;
+}
+
+/* x, then perhaps the parameters, in the order of their names. */
+static heed_status check_call(const heed_call *call, int most)
+{
+    const heed_tensor *x = call->inputs[0];
+    const char *name = call->op->name;
+    if (call->count > most) {
+        return heed_fail(HEED_ERR_VALUE, "%s: %d tensors; it takes x and at most %d parameters",
+                         name, call->count, most - 1);
+    }
+    if (heed_expect_float(call, 0) != HEED_OK) {
+        return heed_self.error;
+    }
+    const heed_shape shape = normalized(x, call->args);
+    for (int i = 1; i < call->count; i++) {
+        if (check_parameter(name, call->op->names[i], call->inputs[i], x, &shape) != HEED_OK) {
+            return heed_self.error;
+        }
+    }
+    return HEED_OK;
+}
+
+static heed_status layer_norm_rule(const heed_call *call, heed_result *result)
+{
+    (void)result;
+    return check_call(call, 3);
+}
+
+static heed_status rms_norm_rule(const heed_call *call, heed_result *result)
+{
+    (void)result;
+    return check_call(call, 2);
+}
+
+/* ---- by kernels ---- */
+
+enum { MOST_CHUNKS = 32 };
+
+/* What the kernels read. A parameter that is not there is one that changes nothing. */
+static heed_status look_at(heed_tensor *x, heed_tensor *weight, heed_tensor *bias,
+                           const norm_args *args, heed_normalization *rows)
+{
+    const heed_shape shape = normalized(x, args);
+    weight = weight != NULL ? heed_contiguous(weight) : heed_ones(shape, x->dtype);
+    bias = bias != NULL ? heed_contiguous(bias) : heed_zeros(shape, x->dtype);
+    x = heed_contiguous(x);
+    if (heed_blocked()) {
+        return heed_self.error;
+    }
+    rows->n = weight->numel;
+    rows->rows = x->numel > 0 ? x->numel / rows->n : 0;
+    rows->x = x->data;
+    rows->weight = weight->data;
+    rows->bias = bias->data;
+    rows->eps = args->eps;
+    return HEED_OK;
+}
+
+typedef struct parts {
+    heed_normalization all;
+    heed_dtype dtype;
+    int64_t chunk; /* rows of one */
+} parts;
+
+/* The rows in [first, end) of all. */
+static heed_normalization rows_of(const parts *p, int64_t first, int64_t end)
+{
+    const int64_t before = first * p->all.n * (int64_t)heed_dtype_size(p->dtype);
+    heed_normalization rows = p->all;
+    rows.rows = (end < p->all.rows ? end : p->all.rows) - first;
+    rows.x = (const char *)rows.x + before;
+    rows.g = rows.g != NULL ? (const char *)rows.g + before : NULL;
+    rows.y = rows.y != NULL ? (char *)rows.y + before : NULL;
+    rows.dx = rows.dx != NULL ? (char *)rows.dx + before : NULL;
+    return rows;
+}
+
+static void normalize_some(void *context, int64_t first, int64_t end)
+{
+    const parts *p = context;
+    const heed_normalization rows = rows_of(p, first, end);
+    heed_kernels_for(p->dtype)->normalize(&rows);
+}
+
+static heed_status forward(const heed_call *call, bool centred, heed_tensor *y)
+{
+    parts p = {.all = {.y = y->data, .centred = centred}, .dtype = y->dtype};
+    heed_tensor *weight = call->count > 1 ? call->inputs[1] : NULL;
+    heed_tensor *bias = call->count > 2 ? call->inputs[2] : NULL;
+    if (look_at(call->inputs[0], weight, bias, call->args, &p.all) == HEED_OK) {
+        heed_parallel_for(p.all.rows, HEED_GRAIN_OF_LINES / (p.all.n + 1) + 1, normalize_some, &p);
+    }
+    return heed_self.error;
+}
+
+static heed_status layer_norm_forward(const heed_call *call, heed_tensor *y)
+{
+    return forward(call, true, y);
+}
+
+static heed_status rms_norm_forward(const heed_call *call, heed_tensor *y)
+{
+    return forward(call, false, y);
+}
+
+static void differentiate_some(void *context, int64_t first, int64_t end)
+{
+    const parts *p = context;
+    for (int64_t i = first; i < end; i++) {
+        heed_normalization rows = rows_of(p, i * p->chunk, (i + 1) * p->chunk);
+        rows.totals += i * 2 * rows.n;
+        heed_kernels_for(p->dtype)->normalize_gradient(&rows);
+    }
+}
+
+/* dx, and the sums dweight and dbias as (2, n), in double. They are added up in chunks of rows, as many as the shape
+ * asks for, so that they do not depend on the threads. */
+static heed_tensor *differentiate(parts *p)
+{
+    const int64_t n = p->all.n, rows = p->all.rows, fit = rows * n / HEED_GRAIN_OF_LINES;
+    const int64_t most = fit < 1 ? 1 : fit < MOST_CHUNKS ? fit : MOST_CHUNKS;
+    p->chunk = rows > 0 ? (rows + most - 1) / most : 1;
+    const int64_t chunks = (rows + p->chunk - 1) / p->chunk;
+    heed_tensor *totals = heed_zeros(HEED_SHAPE(chunks, 2, n), HEED_F64);
+    if (totals == NULL) {
+        return NULL;
+    }
+    p->all.totals = totals->data;
+    heed_parallel_for(chunks, 1, differentiate_some, p);
+    return heed_sum_dim(totals, 0, false);
+}
+
+/* All gradients in one pass. The weight may be gone where none by x is wanted. */
+static void gradients_by_kernel(const heed_vjp *v, heed_tensor *weight, bool centred)
+{
+    heed_tensor *x = v->inputs[0], *g = heed_contiguous(v->g);
+    parts p = {.all = {.centred = centred}, .dtype = x->dtype};
+    heed_tensor *dx = heed_empty_like(x);
+    if (look_at(x, weight, NULL, v->args, &p.all) != HEED_OK || g == NULL) {
+        return;
+    }
+    p.all.g = g->data;
+    p.all.dx = dx->data;
+    heed_tensor *totals = differentiate(&p);
+    v->grads[0] = dx;
+    for (int i = 1; i < v->y->input_count; i++) {
+        heed_tensor *sums = heed_to(heed_select(totals, 0, i - 1), x->dtype);
+        v->grads[i] = heed_reshape(sums, heed_shape_of_tensor(v->inputs[i]));
+    }
+}
+
+/* ---- by other operations ---- */
+
+/* x minus its mean. A mean far from 0 is rounded coarsely, to units in its last place; so x is first
+ * moved near 0 by the rounded mean, as a constant, which is exact or nearly so, and what remains of
+ * the mean is small. Moving changes no derivative. */
+static heed_tensor *centre(heed_tensor *x, heed_dims dims)
+{
+    heed_tensor *near_0 = heed_sub(x, heed_mean_dims(heed_detach(x), dims, true));
+    return heed_sub(near_0, heed_mean_dims(near_0, dims, true));
+}
+
+/* The gradient of a parameter, summed over the rows. */
+static heed_tensor *to_parameter(const heed_vjp *v, int i, heed_tensor *dx)
+{
+    const heed_tensor *parameter = v->inputs[i];
+    return heed_to(heed_sum_to(dx, heed_shape_of_tensor(parameter)), parameter->dtype);
+}
+
+/* y = weight z + bias; z = c * scale, where c is x, or x minus its mean, and scale = 1 / sqrt(mean(c^2) +
+ * eps). The gradients of that, in f64 as the kernels have them. */
+static void gradients_by_operations(const heed_vjp *v, heed_tensor *weight, bool centred)
+{
+    const norm_args *args = v->args;
+    heed_dims dims = {.count = args->ndim};
+    for (int i = 0; i < args->ndim; i++) {
+        dims.dim[i] = i - args->ndim;
+    }
+    heed_tensor *g = heed_to(v->g, HEED_F64), *x = heed_to(v->inputs[0], HEED_F64);
+    heed_tensor *c = centred ? centre(x, dims) : x;
+    heed_tensor *squares = heed_mean_dims(heed_square(c), dims, true);
+    heed_tensor *scale = heed_rsqrt(heed_add_scalar(squares, args->eps));
+    heed_tensor *z = heed_mul(c, scale);
+    if (heed_wants_grad(v, 0)) {
+        heed_tensor *h = weight != NULL ? heed_mul(g, heed_to(weight, HEED_F64)) : g;
+        heed_tensor *along_z = heed_mul(z, heed_mean_dims(heed_mul(h, z), dims, true));
+        h = centred ? heed_sub(h, heed_mean_dims(h, dims, true)) : h;
+        v->grads[0] = heed_to(heed_mul(heed_sub(h, along_z), scale), v->y->dtype);
+    }
+    if (v->y->input_count > 1) {
+        v->grads[1] = to_parameter(v, 1, heed_mul(g, z));
+    }
+    if (v->y->input_count > 2) {
+        v->grads[2] = to_parameter(v, 2, g);
+    }
+}
+
+/* ---- the operations ---- */
+
+static void backward(const heed_vjp *v, bool centred)
+{
+    if (!heed_wants_grad(v, 0) && !heed_wants_grad(v, 1)) { /* the bias alone: x may be gone */
+        v->grads[2] = to_parameter(v, 2, v->g);
+        return;
+    }
+    heed_tensor *weight = v->y->input_count > 1 && heed_wants_grad(v, 0) ? v->inputs[1] : NULL;
+    if (heed_grad_enabled()) {
+        gradients_by_operations(v, weight, centred);
+    } else {
+        gradients_by_kernel(v, weight, centred);
+    }
+}
+
+static void layer_norm_backward(const heed_vjp *v)
+{
+    backward(v, true);
+}
+
+static void rms_norm_backward(const heed_vjp *v)
+{
+    backward(v, false);
+}
+
+HEED_OPERATION(layer_norm) = {
+    .name = "layer_norm",
+    .inputs = HEED_ANY_COUNT,
+    .names = HEED_NAMES("x", "weight", "bias"),
+    .rule = layer_norm_rule,
+    .forward = layer_norm_forward,
+    .backward = layer_norm_backward,
+    .saves = {HEED_SAVES_INPUT(0) | HEED_SAVES_INPUT(1), HEED_SAVES_INPUT(0)}};
+
+HEED_OPERATION(rms_norm) = {
+    .name = "rms_norm",
+    .inputs = HEED_ANY_COUNT,
+    .names = HEED_NAMES("x", "weight"),
+    .rule = rms_norm_rule,
+    .forward = rms_norm_forward,
+    .backward = rms_norm_backward,
+    .saves = {HEED_SAVES_INPUT(0) | HEED_SAVES_INPUT(1), HEED_SAVES_INPUT(0)}};
+
+heed_tensor *heed_layer_norm(heed_tensor *x, heed_shape normalized_shape, heed_tensor *weight,
+                             heed_tensor *bias, double eps)
+{
+    const norm_args args = {eps != 0 ? eps : 1e-5, normalized_shape.ndim};
+    if (check_x("layer_norm", x, &normalized_shape) != HEED_OK) {
+        return NULL;
+    }
+    heed_scope scope;
+    heed_scope_begin(&scope);
+    if (weight == NULL && bias != NULL) {
+        weight = heed_ones(normalized_shape, x->dtype);
+    }
+    const int count = bias != NULL ? 3 : weight != NULL ? 2 : 1;
+    heed_tensor *inputs[] = {x, weight, bias};
+    return heed_scope_end_with(&scope,
+                               heed_apply(&op_layer_norm, inputs, count, &args, sizeof args));
+}
+
+heed_tensor *heed_rms_norm(heed_tensor *x, heed_shape normalized_shape, heed_tensor *weight,
+                           double eps)
+{
+    if (check_x("rms_norm", x, &normalized_shape) != HEED_OK) {
+        return NULL;
+    }
+    if (eps == 0) {
+        eps = x->dtype == HEED_F32 ? (double)FLT_EPSILON : DBL_EPSILON;
+    }
+    const norm_args args = {eps, normalized_shape.ndim};
+    heed_tensor *inputs[] = {x, weight};
+    return heed_apply(&op_rms_norm, inputs, weight != NULL ? 2 : 1, &args, sizeof args);
+}

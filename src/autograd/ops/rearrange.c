@@ -1,0 +1,325 @@
+/* The same elements in another order, or several times: flip, roll, repeat. */
+#include "../../tensor/create.h"
+#include "../../tensor/iterate.h"
+#include "../../tensor/scope.h"
+#include "../op.h"
+#include "index.h"
+#include "shape.h"
+
+/* ---- flip ---- */
+
+static heed_status flip_rule(const heed_call *call, heed_result *result)
+{
+    unsigned set;
+    return heed_wrap_dims("flip", *(const heed_dims *)call->args, result->shape.ndim, &set);
+}
+
+/* Copies x as it is seen from the other end of those dims. */
+static heed_status flip_forward(const heed_call *call, heed_tensor *y)
+{
+    const heed_tensor *x = call->inputs[0];
+    int64_t strides[HEED_MAX_DIMS], first = 0;
+    unsigned set;
+    if (heed_wrap_dims("flip", *(const heed_dims *)call->args, x->ndim, &set) != HEED_OK) {
+        return heed_self.error;
+    }
+    for (int i = 0; i < x->ndim; i++) {
+        const bool turns = (set >> i & 1) && x->numel > 0;
+        strides[i] = turns ? -x->strides[i] : x->strides[i];
+        first += turns ? (x->shape[i] - 1) * x->strides[i] : 0;
+    }
+    heed_tensor *flipped = heed_tensor_view("flip", x, x->ndim, x->shape, strides, first);
+    if (flipped == NULL) {
+        return heed_self.error;
+    }
+    heed_copy_elements(flipped, y);
+    heed_unref(flipped);
+    return HEED_OK;
+}
+
+static void flip_backward(const heed_vjp *v)
+{
+    v->grads[0] = heed_flip_dims(v->g, *(const heed_dims *)v->args);
+}
+
+HEED_OPERATION(flip) = {.name = "flip",
+                        .inputs = 1,
+                        .rule = flip_rule,
+                        .forward = flip_forward,
+                        .backward = flip_backward};
+
+heed_tensor *heed_flip_dims(heed_tensor *x, heed_dims dims)
+{
+    return heed_apply(&op_flip, &x, 1, &dims, sizeof dims);
+}
+
+heed_tensor *heed_flip(heed_tensor *x, int dim)
+{
+    return heed_flip_dims(x, HEED_DIMS(dim));
+}
+
+/* ---- what the composites below share ---- */
+
+/* A dim of x, which has to have one. */
+static heed_status find_dim(const char *function, const heed_tensor *x, int *dim)
+{
+    if (x->ndim == 0) {
+        return heed_fail(HEED_ERR_DIM, "%s: x has no dims; leave the dim out", function);
+    }
+    return heed_wrap_dim(function, *dim, x->ndim, dim);
+}
+
+static int64_t product(int count, const int64_t *sizes)
+{
+    int64_t n = 1;
+    for (int i = 0; i < count; i++) {
+        n *= sizes[i];
+    }
+    return n;
+}
+
+/* y itself, or a copy where it is still a view: of x, or with elements that lie in one place. */
+static heed_tensor *own(heed_tensor *y, const heed_tensor *x)
+{
+    return y != NULL && y->storage == x->storage ? heed_clone(y) : heed_contiguous(y);
+}
+
+/* ---- roll: two slices change places ---- */
+
+/* x rolled along a dim that is not empty. */
+static heed_tensor *roll_one(heed_tensor *x, int64_t shift, int dim)
+{
+    const int64_t n = heed_size(x, dim);
+    if (n == 0) { /* of NULL, too */
+        return NULL;
+    }
+    const int64_t cut = (n - shift % n) % n;
+    heed_tensor *front = heed_slice(x, dim, 0, cut, 1);
+    heed_tensor *back = heed_slice(x, dim, cut, n, 1);
+    return heed_cat((heed_tensor *[]){back, front}, 2, dim);
+}
+
+heed_tensor *heed_roll(heed_tensor *x, int64_t shift)
+{
+    if (heed_check_operand("roll", "x", x) != HEED_OK) {
+        return NULL;
+    }
+    if (x->numel == 0) {
+        return heed_clone(x);
+    }
+    heed_scope scope;
+    heed_scope_begin(&scope);
+    heed_tensor *y = roll_one(heed_reshape(x, HEED_SHAPE(x->numel)), shift, 0);
+    return heed_scope_end_with(&scope, heed_reshape(y, heed_shape_of_tensor(x)));
+}
+
+heed_tensor *heed_roll_dim(heed_tensor *x, int64_t shift, int dim)
+{
+    return heed_roll_dims(x, HEED_SHAPE(shift), HEED_DIMS(dim));
+}
+
+heed_tensor *heed_roll_dims(heed_tensor *x, heed_shape shifts, heed_dims dims)
+{
+    if (heed_check_operand("roll", "x", x) != HEED_OK) {
+        return NULL;
+    }
+    if (shifts.ndim != dims.count || dims.count < 1 || dims.count > HEED_MAX_DIMS) {
+        heed_fail(HEED_ERR_VALUE, "roll: %d shifts for %d dims; one for each of 1 to %d dims",
+                  shifts.ndim, dims.count, HEED_MAX_DIMS);
+        return NULL;
+    }
+    for (int i = 0; i < dims.count; i++) {
+        if (find_dim("roll", x, &dims.dim[i]) != HEED_OK) {
+            return NULL;
+        }
+    }
+    if (x->numel == 0) {
+        return heed_clone(x);
+    }
+    heed_scope scope;
+    heed_scope_begin(&scope);
+    heed_tensor *y = x;
+    for (int i = 0; i < dims.count; i++) {
+        y = roll_one(y, shifts.size[i], dims.dim[i]);
+    }
+    return heed_scope_end_with(&scope, y);
+}
+
+/* ---- repeat, repeat_interleave: blocks of elements, expanded ---- */
+
+/* x as rows of `block` elements, each `times` times; neither is 0. */
+static heed_tensor *repeat_blocks(heed_tensor *x, int64_t block, int64_t times, heed_shape shape)
+{
+    if (x == NULL) {
+        return NULL;
+    }
+    const int64_t rows = x->numel / block;
+    heed_tensor *blocks = heed_reshape(x, HEED_SHAPE(rows, 1, block));
+    return heed_reshape(heed_expand(blocks, HEED_SHAPE(rows, times, block)), shape);
+}
+
+/* Nothing of x, in a shape without elements. */
+static heed_tensor *nothing_of(heed_tensor *x, heed_shape shape)
+{
+    heed_tensor *flat = heed_reshape(x, HEED_SHAPE(x->numel));
+    return heed_reshape(heed_slice(flat, 0, 0, 0, 1), shape);
+}
+
+/* size * times, unless that is too much. */
+static heed_status multiply(const char *function, int64_t times, int64_t *size)
+{
+    if (times < 0) {
+        return heed_fail(HEED_ERR_VALUE, "%s: %lld times; 0 or more", function, (long long)times);
+    }
+    if (__builtin_mul_overflow(*size, times, size)) {
+        return heed_fail(HEED_ERR_OVERFLOW, "%s: %lld times, which is more than can be counted",
+                         function, (long long)times);
+    }
+    return HEED_OK;
+}
+
+/* The shape of x.repeat(sizes), and of x with as many dims. */
+static heed_status repeated_shape(const heed_tensor *x, const heed_shape *sizes, heed_shape *shape,
+                                  heed_shape *goal, int64_t *numel)
+{
+    if (sizes->ndim < x->ndim || sizes->ndim > HEED_MAX_DIMS) {
+        return heed_fail(HEED_ERR_SHAPE,
+                         "repeat: %d sizes for x %s; at least as many as dims, at most %d",
+                         sizes->ndim, HEED_TEXT(x), HEED_MAX_DIMS);
+    }
+    const int added = sizes->ndim - x->ndim;
+    *goal = *sizes;
+    *shape = *sizes;
+    for (int i = 0; i < sizes->ndim; i++) {
+        shape->size[i] = i < added ? 1 : x->shape[i - added];
+        goal->size[i] = shape->size[i];
+        if (multiply("repeat", sizes->size[i], &goal->size[i]) != HEED_OK) {
+            return heed_self.error;
+        }
+    }
+    return heed_count_elements("repeat", goal->ndim, goal->size, x->dtype, numel);
+}
+
+heed_tensor *heed_repeat(heed_tensor *x, heed_shape sizes)
+{
+    heed_shape shape, goal;
+    int64_t numel = 0;
+    if (heed_check_operand("repeat", "x", x) != HEED_OK ||
+        repeated_shape(x, &sizes, &shape, &goal, &numel) != HEED_OK) {
+        return NULL;
+    }
+    heed_scope scope;
+    heed_scope_begin(&scope);
+    heed_tensor *y = numel == 0 ? nothing_of(x, goal) : heed_reshape(x, shape);
+    for (int i = sizes.ndim - 1; i >= 0 && numel > 0; i--) {
+        if (sizes.size[i] > 1) {
+            const int64_t block = product(sizes.ndim - i, shape.size + i);
+            shape.size[i] = goal.size[i];
+            y = repeat_blocks(y, block, sizes.size[i], shape);
+        }
+    }
+    return heed_scope_end_with(&scope, own(y, x));
+}
+
+/* x has a dim, and no error is pending. */
+static heed_tensor *interleave(heed_tensor *x, int64_t repeats, int dim)
+{
+    heed_shape shape = heed_shape_of_tensor(x);
+    int64_t numel = 0;
+    if (multiply("repeat_interleave", repeats, &shape.size[dim]) != HEED_OK ||
+        heed_count_elements("repeat_interleave", shape.ndim, shape.size, x->dtype, &numel) !=
+            HEED_OK) {
+        return NULL;
+    }
+    if (numel == 0) {
+        return own(nothing_of(x, shape), x);
+    }
+    const int64_t block = product(x->ndim - dim - 1, x->shape + dim + 1);
+    return own(repeat_blocks(x, block, repeats, shape), x);
+}
+
+heed_tensor *heed_repeat_interleave(heed_tensor *x, int64_t repeats)
+{
+    if (heed_check_operand("repeat_interleave", "x", x) != HEED_OK) {
+        return NULL;
+    }
+    heed_scope scope;
+    heed_scope_begin(&scope);
+    heed_tensor *flat = heed_reshape(x, HEED_SHAPE(x->numel));
+    return heed_scope_end_with(&scope, flat != NULL ? interleave(flat, repeats, 0) : NULL);
+}
+
+heed_tensor *heed_repeat_interleave_dim(heed_tensor *x, int64_t repeats, int dim)
+{
+    if (heed_check_operand("repeat_interleave", "x", x) != HEED_OK ||
+        find_dim("repeat_interleave", x, &dim) != HEED_OK) {
+        return NULL;
+    }
+    heed_scope scope;
+    heed_scope_begin(&scope);
+    return heed_scope_end_with(&scope, interleave(x, repeats, dim));
+}
+
+/* How long a dim of x becomes with its places as often as `times` say, `step` apart. */
+static heed_status count_repeats(const heed_tensor *x, int dim, const int64_t *times, int64_t step,
+                                 int64_t *total)
+{
+    heed_shape shape = heed_shape_of_tensor(x);
+    int64_t numel;
+    *total = 0;
+    for (int64_t i = 0; i < x->shape[dim]; i++) {
+        int64_t one = 1;
+        if (multiply("repeat_interleave", times[i * step], &one) != HEED_OK) {
+            return heed_self.error;
+        }
+        if (__builtin_add_overflow(*total, one, total)) {
+            return heed_fail(HEED_ERR_OVERFLOW, "repeat_interleave: the sum of repeats overflows");
+        }
+    }
+    shape.size[dim] = *total;
+    return heed_count_elements("repeat_interleave", shape.ndim, shape.size, x->dtype, &numel);
+}
+
+/* The places of that dim, each as often as `repeats` say. */
+static heed_tensor *repeated_places(const heed_tensor *x, int dim, heed_tensor *repeats)
+{
+    const int64_t *times = heed_const_data_i64(heed_contiguous(repeats));
+    const int64_t step = repeats->numel > 1; /* 0: the same for all */
+    int64_t total;
+    if (times == NULL || count_repeats(x, dim, times, step, &total) != HEED_OK) {
+        return NULL;
+    }
+    heed_tensor *places = heed_empty(HEED_SHAPE(total), HEED_I64);
+    int64_t *place = heed_data_i64(places);
+    for (int64_t i = 0; place != NULL && i < x->shape[dim]; i++) {
+        for (int64_t j = 0; j < times[i * step]; j++) {
+            *place++ = i;
+        }
+    }
+    return places;
+}
+
+heed_tensor *heed_repeat_interleave_each(heed_tensor *x, heed_tensor *repeats, int dim)
+{
+    if (heed_check_operand("repeat_interleave", "x", x) != HEED_OK ||
+        heed_check_tensor("repeat_interleave", "repeats", repeats) != HEED_OK ||
+        find_dim("repeat_interleave", x, &dim) != HEED_OK) {
+        return NULL;
+    }
+    const int64_t n = x->shape[dim];
+    if (repeats->dtype != HEED_I64) {
+        heed_fail(HEED_ERR_DTYPE, "repeat_interleave: repeats are %s, not i64; heed_to casts",
+                  heed_dtype_name(repeats->dtype));
+        return NULL;
+    }
+    if (repeats->ndim > 1 || (repeats->numel != n && repeats->numel != 1)) {
+        heed_fail(HEED_ERR_SHAPE,
+                  "repeat_interleave: repeats %s for x %s in dim %d; one number, or %lld",
+                  HEED_TEXT(repeats), HEED_TEXT(x), dim, (long long)n);
+        return NULL;
+    }
+    heed_scope scope;
+    heed_scope_begin(&scope);
+    heed_tensor *places = repeated_places(x, dim, repeats);
+    return heed_scope_end_with(&scope, heed_index_select(x, dim, places));
+}

@@ -1,0 +1,188 @@
+/* Operations that take dims away, or work along one: sums, products, extremes, spread, truth, and
+ * the softmaxes.
+ *
+ * The plain form takes all dims, `_dim` one and `_dims` several; no dims in the list are all of
+ * them; keepdim leaves them with size 1. Floats are summed in double and rounded once.
+ *
+ * HEED_ERR_DIM: a dim outside [-ndim, ndim), or given twice.
+ */
+#ifndef HEED_AUTOGRAD_REDUCE_H
+#define HEED_AUTOGRAD_REDUCE_H
+
+#include "../../tensor/tensor.h"
+
+HEED_BEGIN_DECLS
+
+/* ---- sums and products ---- */
+
+/* heed_sum: as torch.sum(x, dim, keepdim)
+ *
+ *   x (..., n, ...)   ->   y (..., ...); i64 for i64 and bool
+ *   y = sum over the dims                       dx = g, repeated along them */
+heed_tensor *heed_sum(heed_tensor *x);
+heed_tensor *heed_sum_dim(heed_tensor *x, int dim, bool keepdim);
+heed_tensor *heed_sum_dims(heed_tensor *x, heed_dims dims, bool keepdim);
+
+/* heed_mean: as torch.mean(x, dim, keepdim)
+ *
+ *   x (..., n, ...) float   ->   y (..., ...)
+ *   y = sum over the dims / count; NaN over nothing        dx = g / count, repeated along them
+ *
+ * HEED_ERR_DTYPE: i64 or bool. */
+heed_tensor *heed_mean(heed_tensor *x);
+heed_tensor *heed_mean_dim(heed_tensor *x, int dim, bool keepdim);
+heed_tensor *heed_mean_dims(heed_tensor *x, heed_dims dims, bool keepdim);
+
+/* heed_prod: as torch.prod(x, dim, keepdim), over several dims as well
+ *
+ *   x (..., n, ...)   ->   y (..., ...); i64 for i64 and bool
+ *   y = the product over the dims, 1 of nothing     dx = g times the product of all others, right
+ *                                                   where elements are 0 as well */
+heed_tensor *heed_prod(heed_tensor *x);
+heed_tensor *heed_prod_dim(heed_tensor *x, int dim, bool keepdim);
+heed_tensor *heed_prod_dims(heed_tensor *x, heed_dims dims, bool keepdim);
+
+/* heed_cumsum: as torch.cumsum(x, dim): the sum of all elements up to each
+ *
+ *   x (..., n, ...)   ->   y (..., n, ...); i64 for i64 and bool
+ *   y_i = x_0 + ... + x_i                               dx_i = g_i + ... + g_(n-1) */
+heed_tensor *heed_cumsum(heed_tensor *x, int dim);
+
+/* ---- extremes ---- */
+
+/* heed_amax, heed_amin: the largest and the smallest, as torch.amax(x, dim, keepdim)
+ *
+ *   x (..., n, ...)   ->   y (..., ...)
+ *   y = the largest over the dims; NaN if there is one
+ *   dx = g / k at the k elements that are y, else 0; NaN over a line with NaN, as in torch
+ *
+ * HEED_ERR_SHAPE: a dim without elements. */
+heed_tensor *heed_amax(heed_tensor *x);
+heed_tensor *heed_amax_dim(heed_tensor *x, int dim, bool keepdim);
+heed_tensor *heed_amax_dims(heed_tensor *x, heed_dims dims, bool keepdim);
+heed_tensor *heed_amin(heed_tensor *x);
+heed_tensor *heed_amin_dim(heed_tensor *x, int dim, bool keepdim);
+heed_tensor *heed_amin_dims(heed_tensor *x, heed_dims dims, bool keepdim);
+
+/* heed_max, heed_min: as torch.max(x), over everything. As heed_amax, but where y is NaN the
+ * gradient goes to the elements that are.
+ *
+ * heed_max_dim, heed_min_dim: as torch.max(x, dim, keepdim): the values, and in *indices (NULL: not
+ * wanted) their places in that dim, i64: the first among equals, or the first NaN.
+ *
+ *   x (..., n, ...)   ->   y (..., ...), *indices (..., ...)      dx = g at these places, else 0
+ *
+ *     heed_tensor *places, *best = heed_max_dim(scores, -1, false, &places);
+ *
+ * HEED_ERR_SHAPE: a dim without elements; *indices is NULL then. */
+heed_tensor *heed_max(heed_tensor *x);
+heed_tensor *heed_min(heed_tensor *x);
+heed_tensor *heed_max_dim(heed_tensor *x, int dim, bool keepdim, heed_tensor **indices);
+heed_tensor *heed_min_dim(heed_tensor *x, int dim, bool keepdim, heed_tensor **indices);
+
+/* heed_argmax, heed_argmin: places of extremes, as torch.argmax(x): of the elements of x row by
+ * row; with a dim, as torch.argmax(x, dim, keepdim), in that dim. The first among equals, or the
+ * first NaN.
+ *
+ *   x (..., n, ...)   ->   y (..., ...) i64, without gradient
+ *
+ * HEED_ERR_SHAPE: a dim without elements. HEED_ERR_DTYPE: bool. */
+heed_tensor *heed_argmax(heed_tensor *x);
+heed_tensor *heed_argmax_dim(heed_tensor *x, int dim, bool keepdim);
+heed_tensor *heed_argmin(heed_tensor *x);
+heed_tensor *heed_argmin_dim(heed_tensor *x, int dim, bool keepdim);
+
+/* ---- spread and size ---- */
+
+/* heed_var: as torch.var(x, dim, correction, keepdim); the plain form has torch's correction, 1
+ *
+ *   x (..., n, ...) float   ->   y (..., ...)
+ *   y = the sum of (x - mean)^2 / (n - correction)      dx = g 2 (x - mean) / (n - correction)
+ *
+ * Where n <= correction the division is by 0: inf, or NaN of equal elements.
+ * heed_std: its root.                      dx = g (x - mean) / (y (n - correction)), 0 where y = 0
+ *
+ * HEED_ERR_DTYPE: i64 or bool. */
+heed_tensor *heed_var(heed_tensor *x);
+heed_tensor *heed_var_dim(heed_tensor *x, int dim, int correction, bool keepdim);
+heed_tensor *heed_var_dims(heed_tensor *x, heed_dims dims, int correction, bool keepdim);
+heed_tensor *heed_std(heed_tensor *x);
+heed_tensor *heed_std_dim(heed_tensor *x, int dim, int correction, bool keepdim);
+heed_tensor *heed_std_dims(heed_tensor *x, heed_dims dims, int correction, bool keepdim);
+
+/* heed_norm: as torch.linalg.vector_norm(x, p, dim, keepdim)
+ *
+ *   x (..., n, ...) float   ->   y (..., ...)
+ *   y = (the sum of |x|^p)^(1/p)            dx = g sign(x) (|x| / y)^(p-1), 0 where x or y is 0
+ *
+ *   p = 0: how many are not 0; dx = 0.      p = inf, -inf: the largest and the smallest |x|;
+ *                                           dx = g sign(x) / k at the k elements of that size
+ *
+ * HEED_ERR_DTYPE: i64 or bool. HEED_ERR_SHAPE: p < 0 or inf over a dim without elements. */
+heed_tensor *heed_norm(heed_tensor *x, double p);
+heed_tensor *heed_norm_dim(heed_tensor *x, double p, int dim, bool keepdim);
+heed_tensor *heed_norm_dims(heed_tensor *x, double p, heed_dims dims, bool keepdim);
+
+/* ---- truth ---- */
+
+/* heed_any, heed_all: is one element true, are all? As torch.any(x, dim, keepdim): everything but
+ * 0 is true, NaN too. Of nothing, any is false and all is true.
+ *
+ *   x (..., n, ...)   ->   y (..., ...) bool, without gradient */
+heed_tensor *heed_any(heed_tensor *x);
+heed_tensor *heed_any_dim(heed_tensor *x, int dim, bool keepdim);
+heed_tensor *heed_any_dims(heed_tensor *x, heed_dims dims, bool keepdim);
+heed_tensor *heed_all(heed_tensor *x);
+heed_tensor *heed_all_dim(heed_tensor *x, int dim, bool keepdim);
+heed_tensor *heed_all_dims(heed_tensor *x, heed_dims dims, bool keepdim);
+
+/* ---- exponentials ---- */
+
+/* heed_logsumexp: as torch.logsumexp(x, dim, keepdim): ln of a sum of exponentials, which do not
+ * overflow
+ *
+ *   x (..., n, ...)   ->   y (..., ...); f32 for i64 and bool
+ *   y = ln sum over the dims of e^x; -inf of nothing but -inf       dx = g e^(x - y)
+ *
+ * The gradient is NaN where y is infinite and x as well, as in torch. */
+heed_tensor *heed_logsumexp(heed_tensor *x);
+heed_tensor *heed_logsumexp_dim(heed_tensor *x, int dim, bool keepdim);
+heed_tensor *heed_logsumexp_dims(heed_tensor *x, heed_dims dims, bool keepdim);
+
+/* heed_softmax: as torch.softmax(x, dim)
+ *
+ *   x (..., n, ...) float   ->   y (..., n, ...)
+ *   y_i = e^x_i / sum over j of e^x_j along dim       dx = y (g - sum(g y, dim))
+ *
+ * The largest x is subtracted first, so large ones do not overflow. -inf gives 0 with gradient 0; a
+ * line of nothing but -inf gives NaN, as in torch; heed_safe_softmax gives zeros there.
+ * HEED_ERR_DTYPE: i64 or bool. */
+heed_tensor *heed_softmax(heed_tensor *x, int dim);
+
+/* heed_safe_softmax: as torch._safe_softmax(x, dim) of PyTorch 2.5 and later: softmax, but a line of
+ * nothing but -inf, such as a token that may attend to none, gives zeros with gradient 0
+ *
+ *   x (..., n, ...) float   ->   y (..., n, ...)
+ *   y = 0 where all of the line is -inf, else softmax(x, dim)     dx = y (g - sum(g y, dim))
+ *
+ * A line with a NaN is NaN. HEED_ERR_DTYPE: i64 or bool. */
+heed_tensor *heed_safe_softmax(heed_tensor *x, int dim);
+
+/* heed_log_softmax: as torch.log_softmax(x, dim): ln softmax, without its underflow
+ *
+ *   x (..., n, ...) float   ->   y (..., n, ...)
+ *   y_i = x_i - ln sum over j of e^x_j along dim      dx = g - e^y sum(g, dim)
+ *
+ * HEED_ERR_DTYPE: i64 or bool. */
+heed_tensor *heed_log_softmax(heed_tensor *x, int dim);
+
+/* ---- what undoes broadcasting ---- */
+
+/* heed_sum_to: x summed over the dims that broadcasting from `shape` repeats, in that shape, as
+ * torch's x.sum_to_size(shape). The engine undoes broadcasting with it.      dx = expand(g)
+ *
+ * HEED_ERR_SHAPE: `shape` does not broadcast to x's. */
+heed_tensor *heed_sum_to(heed_tensor *x, heed_shape shape);
+
+HEED_END_DECLS
+#endif

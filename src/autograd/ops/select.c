@@ -1,0 +1,175 @@
+/* Choosing elements by a mask or by their place: where, masked_fill, tril, triu. */
+#include <string.h>
+
+#include "../../tensor/create.h"
+#include "../../tensor/iterate.h"
+#include "../op.h"
+#include "elementwise.h"
+#include "promote.h"
+
+/* ---- where ---- */
+
+static heed_status where_rule(const heed_call *call, heed_result *result)
+{
+    const heed_tensor *a = call->inputs[1], *b = call->inputs[2];
+    heed_shape c = result->shape, shape_a = heed_shape_of_tensor(a);
+    heed_shape shape_b = heed_shape_of_tensor(b), both;
+    if (heed_expect_dtype(call, 0, HEED_BOOL) != HEED_OK ||
+        heed_promote("where", a->dtype, b->dtype, &result->dtype) != HEED_OK ||
+        heed_broadcast("where", &shape_a, &shape_b, &both) != HEED_OK) {
+        return heed_self.error;
+    }
+    return heed_broadcast("where", &c, &both, &result->shape);
+}
+
+static heed_status where_forward(const heed_call *call, heed_tensor *y)
+{
+    heed_operand in[3];
+    for (int i = 0; i < 3; i++) {
+        heed_dtype as = i == 0 ? HEED_BOOL : y->dtype;
+        in[i] = heed_operand_of(call->inputs[i], y->ndim, y->shape, as);
+    }
+    heed_map(heed_kernels_for(y->dtype)->where, in, 3, y);
+    return HEED_OK;
+}
+
+static void where_backward(const heed_vjp *v)
+{
+    heed_tensor *condition = v->inputs[0], *zero = heed_scalar(0, v->g->dtype);
+    if (heed_wants_grad(v, 1)) {
+        v->grads[1] = heed_where(condition, v->g, zero);
+    }
+    if (heed_wants_grad(v, 2)) {
+        v->grads[2] = heed_where(condition, zero, v->g);
+    }
+}
+
+HEED_OPERATION(where) = {.name = "where",
+                         .inputs = 3,
+                         .names = HEED_NAMES("condition", "a", "b"),
+                         .rule = where_rule,
+                         .forward = where_forward,
+                         .backward = where_backward,
+                         .saves = {0, HEED_SAVES_INPUT(0), HEED_SAVES_INPUT(0)}};
+
+heed_tensor *heed_where(heed_tensor *condition, heed_tensor *a, heed_tensor *b)
+{
+    return heed_apply(&op_where, (heed_tensor *[]){condition, a, b}, 3, NULL, 0);
+}
+
+/* ---- masked_fill ---- */
+
+static heed_status masked_fill_rule(const heed_call *call, heed_result *result)
+{
+    const heed_tensor *mask = call->inputs[1];
+    const double value = *(const double *)call->args;
+    if (heed_expect_dtype(call, 1, HEED_BOOL) != HEED_OK) {
+        return heed_self.error;
+    }
+    if (!heed_broadcasts_to(mask, &result->shape)) {
+        return heed_fail(HEED_ERR_SHAPE, "masked_fill: replace_mask %s does not broadcast to x %s",
+                         HEED_TEXT(mask), HEED_TEXT(call->inputs[0]));
+    }
+    return heed_check_value("masked_fill", value, result->dtype);
+}
+
+static heed_status masked_fill_forward(const heed_call *call, heed_tensor *y)
+{
+    heed_tensor *value = heed_full(HEED_SCALAR, *(const double *)call->args, y->dtype);
+    if (value == NULL) {
+        return heed_self.error;
+    }
+    const heed_operand in[] = {
+        heed_operand_of(call->inputs[1], y->ndim, y->shape, HEED_BOOL),
+        heed_operand_of(value, y->ndim, y->shape, y->dtype),
+        heed_operand_of(call->inputs[0], y->ndim, y->shape, y->dtype),
+    };
+    heed_map(heed_kernels_for(y->dtype)->where, in, 3, y);
+    return HEED_OK;
+}
+
+static void masked_fill_backward(const heed_vjp *v)
+{
+    v->grads[0] = heed_masked_fill(v->g, v->inputs[1], 0);
+}
+
+HEED_OPERATION(masked_fill) = {.name = "masked_fill",
+                               .inputs = 2,
+                               .names = HEED_NAMES("x", "replace_mask"),
+                               .rule = masked_fill_rule,
+                               .forward = masked_fill_forward,
+                               .backward = masked_fill_backward,
+                               .saves = {HEED_SAVES_INPUT(1)}};
+
+heed_tensor *heed_masked_fill(heed_tensor *x, heed_tensor *replace_mask, double value)
+{
+    return heed_apply(&op_masked_fill, (heed_tensor *[]){x, replace_mask}, 2, &value, sizeof value);
+}
+
+/* ---- tril, triu ---- */
+
+typedef struct triangle_args {
+    int64_t diagonal;
+    bool upper;
+} triangle_args;
+
+static heed_status triangle_rule(const heed_call *call, heed_result *result)
+{
+    if (result->shape.ndim < 2) {
+        return heed_fail(HEED_ERR_SHAPE, "%s: a tensor %s has no rows and columns; 2 dims or more",
+                         call->op->name, HEED_TEXT(call->inputs[0]));
+    }
+    return HEED_OK;
+}
+
+/* Copies x, and clears each row on the far side of the diagonal: tril from the edge on, triu up to
+ * it. */
+static heed_status triangle_forward(const heed_call *call, heed_tensor *y)
+{
+    const triangle_args *args = call->args;
+    const int64_t rows = y->shape[y->ndim - 2], columns = y->shape[y->ndim - 1];
+    const int64_t diagonal = args->diagonal < -rows     ? -rows
+                             : args->diagonal > columns ? columns
+                                                        : args->diagonal;
+    const size_t size = heed_dtype_size(y->dtype);
+    heed_copy_elements(call->inputs[0], y);
+    char *row = y->data;
+    for (int64_t i = 0; i < y->numel / (columns > 0 ? columns : 1); i++) {
+        int64_t edge = i % rows + diagonal + (args->upper ? 0 : 1);
+        edge = edge < 0 ? 0 : edge > columns ? columns : edge;
+        const int64_t from = args->upper ? 0 : edge, to = args->upper ? edge : columns;
+        memset(row + (size_t)from * size, 0, (size_t)(to - from) * size);
+        row += (size_t)columns * size;
+    }
+    return HEED_OK;
+}
+
+/* The same of g. */
+static void triangle_backward(const heed_vjp *v)
+{
+    v->grads[0] = heed_apply(v->y->op, &v->g, 1, v->args, sizeof(triangle_args));
+}
+
+HEED_OPERATION(tril) = {.name = "tril",
+                        .inputs = 1,
+                        .rule = triangle_rule,
+                        .forward = triangle_forward,
+                        .backward = triangle_backward};
+
+HEED_OPERATION(triu) = {.name = "triu",
+                        .inputs = 1,
+                        .rule = triangle_rule,
+                        .forward = triangle_forward,
+                        .backward = triangle_backward};
+
+heed_tensor *heed_tril(heed_tensor *x, int64_t diagonal)
+{
+    const triangle_args args = {diagonal, false};
+    return heed_apply(&op_tril, &x, 1, &args, sizeof args);
+}
+
+heed_tensor *heed_triu(heed_tensor *x, int64_t diagonal)
+{
+    const triangle_args args = {diagonal, true};
+    return heed_apply(&op_triu, &x, 1, &args, sizeof args);
+}

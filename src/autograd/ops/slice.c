@@ -1,0 +1,310 @@
+/* Parts along one dim: slice and its backward, and what is made of slices: select, narrow, split,
+ * chunk. */
+#include <string.h>
+
+#include "../../tensor/iterate.h"
+#include "../../tensor/scope.h"
+#include "../op.h"
+#include "shape.h"
+
+/* ---- slice ---- */
+
+typedef struct slice_args {
+    heed_shape whole; /* of slice_backward's result */
+    int dim;
+    int64_t start, end, step;
+} slice_args;
+
+/* Where a slice begins and how many places it has, cut to the size of its dim as Python does. */
+static heed_status cut_slice(const char *function, const slice_args *args, int ndim,
+                             const int64_t *shape, int *dim, int64_t *start, int64_t *count)
+{
+    if (heed_wrap_dim(function, args->dim, ndim, dim) != HEED_OK) {
+        return heed_self.error;
+    }
+    if (ndim == 0) {
+        return heed_fail(HEED_ERR_DIM, "%s: a tensor without dims has nothing to slice", function);
+    }
+    if (args->step < 1) {
+        return heed_fail(HEED_ERR_VALUE, "%s: step %lld; it must be 1 or more", function,
+                         (long long)args->step);
+    }
+    const int64_t size = shape[*dim];
+    int64_t first = args->start < 0 ? args->start + size : args->start;
+    int64_t end = args->end < 0 ? args->end + size : args->end;
+    first = first < 0 ? 0 : first > size ? size : first;
+    end = end < first ? first : end > size ? size : end;
+    *start = first;
+    *count = end == first ? 0 : (end - first - 1) / args->step + 1;
+    return HEED_OK;
+}
+
+static heed_status slice_rule(const heed_call *call, heed_result *result)
+{
+    const slice_args *args = call->args;
+    const heed_tensor *x = call->inputs[0];
+    int dim;
+    int64_t start, count;
+    if (cut_slice("slice", args, x->ndim, x->shape, &dim, &start, &count) != HEED_OK) {
+        return heed_self.error;
+    }
+    result->is_view = true;
+    memcpy(result->strides, x->strides, sizeof *x->strides * x->ndim);
+    result->shape.size[dim] = count;
+    if (count > 1) {
+        result->strides[dim] *= args->step; /* cannot overflow: the last place is inside x */
+    }
+    result->offset = start * x->strides[dim];
+    return HEED_OK;
+}
+
+static void slice_backward(const heed_vjp *v)
+{
+    const slice_args *args = v->args;
+    v->grads[0] = heed_slice_backward(v->g, heed_shape_of_tensor(v->inputs[0]), args->dim,
+                                      args->start, args->end, args->step);
+}
+
+/* The parts of a tensor that was cut share one gradient, so that no part makes zeros for the others. */
+static bool slice_add_gradient(const heed_vjp *v, int i, heed_tensor *sum)
+{
+    const slice_args *args = v->args;
+    heed_tensor *part = heed_slice(sum, args->dim, args->start, args->end, args->step);
+    if (part != NULL) {
+        heed_add_elements(v->g, part);
+    }
+    (void)i;
+    return part != NULL;
+}
+
+HEED_OPERATION(slice) = {.name = "slice",
+                         .inputs = 1,
+                         .rule = slice_rule,
+                         .backward = slice_backward,
+                         .add_gradient = slice_add_gradient};
+
+heed_tensor *heed_slice(heed_tensor *x, int dim, int64_t start, int64_t end, int64_t step)
+{
+    const slice_args args = {.dim = dim, .start = start, .end = end, .step = step};
+    return heed_apply(&op_slice, &x, 1, &args, sizeof args);
+}
+
+/* ---- slice_backward ---- */
+
+static heed_status slice_backward_rule(const heed_call *call, heed_result *result)
+{
+    const slice_args *args = call->args;
+    const heed_tensor *g = call->inputs[0];
+    int dim;
+    int64_t start, count, numel;
+    if (heed_count_elements("slice_backward", args->whole.ndim, args->whole.size, g->dtype,
+                            &numel) != HEED_OK ||
+        cut_slice("slice_backward", args, args->whole.ndim, args->whole.size, &dim, &start,
+                  &count) != HEED_OK) {
+        return heed_self.error;
+    }
+    heed_shape part = args->whole;
+    part.size[dim] = count;
+    if (!heed_has_shape(g, &part)) {
+        return heed_fail(HEED_ERR_SHAPE, "slice_backward: g %s is not of the slice's shape %s",
+                         HEED_TEXT(g), heed_shape_text(part.ndim, part.size).text);
+    }
+    result->shape = args->whole;
+    return HEED_OK;
+}
+
+static heed_status slice_backward_forward(const heed_call *call, heed_tensor *y)
+{
+    const slice_args *args = call->args;
+    heed_fill_elements(y, 0);
+    heed_tensor *part = heed_slice(y, args->dim, args->start, args->end, args->step);
+    if (part == NULL) {
+        return heed_self.error;
+    }
+    heed_copy_elements(call->inputs[0], part);
+    return HEED_OK;
+}
+
+static void slice_backward_backward(const heed_vjp *v)
+{
+    const slice_args *args = v->args;
+    v->grads[0] = heed_slice(v->g, args->dim, args->start, args->end, args->step);
+}
+
+HEED_OPERATION(slice_backward) = {.name = "slice_backward",
+                                  .inputs = 1,
+                                  .rule = slice_backward_rule,
+                                  .forward = slice_backward_forward,
+                                  .backward = slice_backward_backward};
+
+heed_tensor *heed_slice_backward(heed_tensor *g, heed_shape shape, int dim, int64_t start,
+                                 int64_t end, int64_t step)
+{
+    const slice_args args = {shape, dim, start, end, step};
+    return heed_apply(&op_slice_backward, &g, 1, &args, sizeof args);
+}
+
+/* ---- select, narrow ---- */
+
+/* The size of a dim that is to be cut. */
+static heed_status find_size(const char *function, const heed_tensor *x, int dim, int *place,
+                             int64_t *size)
+{
+    if (heed_check_operand(function, "x", x) != HEED_OK ||
+        heed_wrap_dim(function, dim, x->ndim, place) != HEED_OK) {
+        return heed_self.error;
+    }
+    if (x->ndim == 0) {
+        return heed_fail(HEED_ERR_DIM, "%s: a tensor without dims has no parts", function);
+    }
+    *size = x->shape[*place];
+    return HEED_OK;
+}
+
+heed_tensor *heed_select(heed_tensor *x, int dim, int64_t index)
+{
+    int place;
+    int64_t size;
+    if (find_size("select", x, dim, &place, &size) != HEED_OK) {
+        return NULL;
+    }
+    if (index < -size || index >= size) {
+        heed_fail(HEED_ERR_INDEX, "select: index %lld is outside dim %d of %s", (long long)index,
+                  place, HEED_TEXT(x));
+        return NULL;
+    }
+    const int64_t at = index < 0 ? index + size : index;
+    heed_scope scope;
+    heed_scope_begin(&scope);
+    heed_tensor *y = heed_squeeze(heed_slice(x, place, at, at + 1, 1), place);
+    return heed_scope_end_with(&scope, y);
+}
+
+heed_tensor *heed_narrow(heed_tensor *x, int dim, int64_t start, int64_t length)
+{
+    int place;
+    int64_t size;
+    if (find_size("narrow", x, dim, &place, &size) != HEED_OK) {
+        return NULL;
+    }
+    if (length < 0) {
+        heed_fail(HEED_ERR_VALUE, "narrow: length %lld; it must be 0 or more", (long long)length);
+        return NULL;
+    }
+    const int64_t first = start < 0 ? start + size : start;
+    if (first < 0 || first > size || length > size - first) {
+        heed_fail(HEED_ERR_INDEX,
+                  "narrow: %lld places from %lld on are not all inside dim %d of %s; heed_slice "
+                  "cuts them off",
+                  (long long)length, (long long)start, place, HEED_TEXT(x));
+        return NULL;
+    }
+    return heed_slice(x, place, first, first + length, 1);
+}
+
+/* ---- split, chunk ---- */
+
+/* How a dim is cut: into parts of `sizes`, or where that is NULL of `size` each, the last one of
+ * what is left. */
+typedef struct cuts {
+    int place;
+    const int64_t *sizes;
+    int64_t size;
+} cuts;
+
+static void forget(heed_tensor **parts, int64_t count)
+{
+    for (int64_t i = 0; i < count; i++) {
+        parts[i] = NULL;
+    }
+}
+
+static int cut(heed_tensor *x, const cuts *c, int count, heed_tensor **parts)
+{
+    int64_t start = 0;
+    for (int i = 0; i < count; i++) {
+        const int64_t end = start + (c->sizes != NULL ? c->sizes[i] : c->size);
+        parts[i] = heed_slice(x, c->place, start, end, 1);
+        if (parts[i] == NULL) {
+            forget(parts, i);
+            return 0;
+        }
+        start = end;
+    }
+    return count;
+}
+
+/* Room for the parts, which are NULL until all has gone well. */
+static heed_status check_parts(const char *function, heed_tensor **parts, int room)
+{
+    if (parts == NULL) {
+        return heed_fail(HEED_ERR_NULL, "%s: parts is NULL", function);
+    }
+    forget(parts, room);
+    return HEED_OK;
+}
+
+int heed_split(heed_tensor *x, int64_t split_size, int dim, heed_tensor **parts, int most)
+{
+    cuts c = {.size = split_size};
+    int64_t size;
+    if (check_parts("split", parts, most) != HEED_OK ||
+        find_size("split", x, dim, &c.place, &size) != HEED_OK) {
+        return 0;
+    }
+    if (split_size < 0 || (split_size == 0 && size > 0)) {
+        heed_fail(HEED_ERR_VALUE, "split: parts of size %lld of dim %d of %s; 1 or more",
+                  (long long)split_size, c.place, HEED_TEXT(x));
+        return 0;
+    }
+    const int64_t count = size == 0 ? 1 : (size - 1) / split_size + 1;
+    if (count > most) {
+        heed_fail(HEED_ERR_VALUE, "split: dim %d of %s gives %lld parts of size %lld; room for %d",
+                  c.place, HEED_TEXT(x), (long long)count, (long long)split_size, most);
+        return 0;
+    }
+    return cut(x, &c, (int)count, parts);
+}
+
+int heed_split_sizes(heed_tensor *x, const int64_t *sizes, int count, int dim, heed_tensor **parts)
+{
+    cuts c = {.sizes = sizes};
+    int64_t size, sum = 0;
+    if (check_parts("split_sizes", parts, count) != HEED_OK ||
+        find_size("split_sizes", x, dim, &c.place, &size) != HEED_OK) {
+        return 0;
+    }
+    if (sizes == NULL && count > 0) {
+        heed_fail(HEED_ERR_NULL, "split_sizes: sizes is NULL");
+        return 0;
+    }
+    bool fits = count >= 0;
+    for (int i = 0; fits && i < count; i++) {
+        fits = sizes[i] >= 0 && sizes[i] <= size - sum;
+        sum += fits ? sizes[i] : 0;
+    }
+    if (!fits || sum != size) {
+        heed_fail(HEED_ERR_VALUE,
+                  "split_sizes: %d sizes do not sum to %lld, which dim %d of %s has, or one is "
+                  "negative",
+                  count, (long long)size, c.place, HEED_TEXT(x));
+        return 0;
+    }
+    return cut(x, &c, count, parts);
+}
+
+int heed_chunk(heed_tensor *x, int chunks, int dim, heed_tensor **parts)
+{
+    cuts c = {0};
+    int64_t size;
+    if (check_parts("chunk", parts, chunks) != HEED_OK ||
+        find_size("chunk", x, dim, &c.place, &size) != HEED_OK) {
+        return 0;
+    }
+    if (chunks < 1) {
+        heed_fail(HEED_ERR_VALUE, "chunk: %d chunks; 1 or more", chunks);
+        return 0;
+    }
+    c.size = size == 0 ? 0 : (size - 1) / chunks + 1;
+    return cut(x, &c, size == 0 ? chunks : (int)((size - 1) / c.size + 1), parts);
+}

@@ -1,0 +1,102 @@
+/* softmax, safe_softmax and log_softmax, line by line, by kernels. Their gradients stand here in other operations
+ * as well, for those that are differentiated again. */
+#include "reduce.h"
+
+#include "../../tensor/create.h"
+#include "elementwise.h"
+#include "reduction.h"
+
+static heed_status softmax_rule(const heed_call *call, heed_result *result)
+{
+    int dim;
+    if (heed_expect_float(call, 0) != HEED_OK) {
+        return heed_self.error;
+    }
+    return heed_wrap_dim(call->op->name, *(const int *)call->args, result->shape.ndim, &dim);
+}
+
+static heed_status softmax_forward(const heed_call *call, heed_tensor *y)
+{
+    return heed_map_along(call, heed_kernels_for(y->dtype)->softmax, y);
+}
+
+static heed_status safe_softmax_forward(const heed_call *call, heed_tensor *y)
+{
+    return heed_map_along(call, heed_kernels_for(y->dtype)->safe_softmax, y);
+}
+
+static heed_status log_softmax_forward(const heed_call *call, heed_tensor *y)
+{
+    return heed_map_along(call, heed_kernels_for(y->dtype)->log_softmax, y);
+}
+
+/* dx = kernel(g, y), line by line. */
+static void gradient_by_kernel(const heed_vjp *v, heed_line_kernel *kernel)
+{
+    heed_tensor *dx = heed_empty_like(v->y), *const in[] = {v->g, v->y};
+    int dim;
+    if (dx != NULL &&
+        heed_wrap_dim(v->y->op->name, *(const int *)v->args, v->y->ndim, &dim) == HEED_OK &&
+        heed_map_lines(kernel, in, 2, dim, dx) == HEED_OK) {
+        v->grads[0] = dx;
+    }
+}
+
+/* Of a line of zeros, which safe_softmax may give, it is 0. */
+static void softmax_backward(const heed_vjp *v)
+{
+    const int dim = *(const int *)v->args;
+    if (!heed_grad_enabled()) {
+        gradient_by_kernel(v, heed_kernels_for(v->y->dtype)->softmax_gradient);
+        return;
+    }
+    heed_tensor *along = heed_sum_dim(heed_mul(v->g, v->y), dim, v->y->ndim > 0);
+    v->grads[0] = heed_mul(v->y, heed_sub(v->g, along));
+}
+
+static void log_softmax_backward(const heed_vjp *v)
+{
+    const int dim = *(const int *)v->args;
+    if (!heed_grad_enabled()) {
+        gradient_by_kernel(v, heed_kernels_for(v->y->dtype)->log_softmax_gradient);
+        return;
+    }
+    heed_tensor *along = heed_sum_dim(v->g, dim, v->y->ndim > 0);
+    v->grads[0] = heed_sub(v->g, heed_mul(heed_exp(v->y), along));
+}
+
+HEED_OPERATION(softmax) = {.name = "softmax",
+                           .inputs = 1,
+                           .rule = softmax_rule,
+                           .forward = softmax_forward,
+                           .backward = softmax_backward,
+                           .saves = {HEED_SAVED_OUTPUT}};
+
+HEED_OPERATION(safe_softmax) = {.name = "safe_softmax",
+                                .inputs = 1,
+                                .rule = softmax_rule,
+                                .forward = safe_softmax_forward,
+                                .backward = softmax_backward,
+                                .saves = {HEED_SAVED_OUTPUT}};
+
+HEED_OPERATION(log_softmax) = {.name = "log_softmax",
+                               .inputs = 1,
+                               .rule = softmax_rule,
+                               .forward = log_softmax_forward,
+                               .backward = log_softmax_backward,
+                               .saves = {HEED_SAVED_OUTPUT}};
+
+heed_tensor *heed_softmax(heed_tensor *x, int dim)
+{
+    return heed_apply(&op_softmax, &x, 1, &dim, sizeof dim);
+}
+
+heed_tensor *heed_safe_softmax(heed_tensor *x, int dim)
+{
+    return heed_apply(&op_safe_softmax, &x, 1, &dim, sizeof dim);
+}
+
+heed_tensor *heed_log_softmax(heed_tensor *x, int dim)
+{
+    return heed_apply(&op_log_softmax, &x, 1, &dim, sizeof dim);
+}

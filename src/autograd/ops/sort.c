@@ -1,0 +1,219 @@
+/* argsort by merging, line by line; sort and topk gather what it finds. */
+#include "sort.h"
+
+#include <math.h>
+#include <string.h>
+
+#include "../../tensor/alloc.h"
+#include "../../tensor/create.h"
+#include "../../tensor/iterate.h"
+#include "../../tensor/scope.h"
+#include "../op.h"
+#include "index.h"
+#include "shape.h"
+
+/* ---- keys: integers in the order of the values, so that one comparison serves all dtypes ---- */
+
+typedef struct item {
+    uint64_t key;
+    int64_t place; /* in its line */
+} item;
+
+static const uint64_t sign_bit = UINT64_C(1) << 63;
+
+/* The bits of a float rise with it, but for the sign: negative ones fall, and come after. */
+static uint64_t key_of_float(double x)
+{
+    uint64_t bits;
+    if (isnan(x)) {
+        return UINT64_MAX;
+    }
+    x = x == 0 ? 0 : x; /* -0 as 0 */
+    memcpy(&bits, &x, sizeof bits);
+    return bits & sign_bit ? ~bits : bits | sign_bit;
+}
+
+static uint64_t key_of(const void *line, int64_t i, heed_dtype dtype)
+{
+    switch (dtype) {
+    case HEED_F32:
+        return key_of_float((double)((const float *)line)[i]);
+    case HEED_F64:
+        return key_of_float(((const double *)line)[i]);
+    case HEED_I64:
+        return (uint64_t)((const int64_t *)line)[i] ^ sign_bit;
+    default:
+        return ((const bool *)line)[i];
+    }
+}
+
+/* ---- merging ---- */
+
+/* Merges from[0, middle) and from[middle, end), each in order; of equal ones the first comes first.
+ * Which is next is computed rather than branched on: it is anybody's guess. */
+static void merge(const item *from, int64_t middle, int64_t end, item *to)
+{
+    int64_t a = 0, b = middle;
+    while (a < middle && b < end) {
+        const bool takes_b = from[b].key < from[a].key;
+        *to++ = from[takes_b ? b : a];
+        a += !takes_b;
+        b += takes_b;
+    }
+    while (a < middle) {
+        *to++ = from[a++];
+    }
+    while (b < end) {
+        *to++ = from[b++];
+    }
+}
+
+/* Merges runs of 1, then of 2, 4, ... from one array to the other and back; returns the one that
+ * is in order at the end. */
+static const item *merge_sort(item *items, item *room, int64_t n)
+{
+    for (int64_t width = 1; width < n; width *= 2) {
+        for (int64_t start = 0; start < n; start += 2 * width) {
+            const int64_t left = n - start;
+            merge(items + start, width < left ? width : left, 2 * width < left ? 2 * width : left,
+                  room + start);
+        }
+        item *merged = room;
+        room = items;
+        items = merged;
+    }
+    return items;
+}
+
+/* ---- argsort ---- */
+
+typedef struct argsort_args {
+    int dim;
+    bool descending;
+} argsort_args;
+
+static heed_status argsort_rule(const heed_call *call, heed_result *result)
+{
+    const argsort_args *args = call->args;
+    int dim;
+    result->dtype = HEED_I64;
+    return heed_wrap_dim("argsort", args->dim, result->shape.ndim, &dim);
+}
+
+/* Sorts contiguous lines of n elements. */
+static heed_status sort_lines(const heed_tensor *lines, int64_t n, bool descending, int64_t *places)
+{
+    const size_t room = 2 * (size_t)n * sizeof(item);
+    const char *line = lines->data;
+    item *items = heed_alloc(room);
+    if (items == NULL) {
+        return heed_self.error;
+    }
+    for (int64_t done = 0; done < lines->numel; done += n) {
+        for (int64_t i = 0; i < n; i++) {
+            const uint64_t key = key_of(line, i, lines->dtype);
+            items[i] = (item){descending ? ~key : key, i};
+        }
+        const item *sorted = merge_sort(items, items + n, n);
+        for (int64_t i = 0; i < n; i++) {
+            *places++ = sorted[i].place;
+        }
+        line += (size_t)n * heed_dtype_size(lines->dtype);
+    }
+    heed_free(items, room);
+    return HEED_OK;
+}
+
+/* The dim that is sorted is made the last, and goes back afterwards. */
+static heed_status argsort_forward(const heed_call *call, heed_tensor *y)
+{
+    const argsort_args *args = call->args;
+    heed_tensor *lines = heed_contiguous(heed_transpose(call->inputs[0], args->dim, -1));
+    heed_tensor *back = heed_transpose(y, args->dim, -1);
+    if (lines == NULL || back == NULL || y->numel == 0) {
+        return heed_self.error;
+    }
+    heed_tensor *places =
+        heed_is_row_major(back) ? back : heed_empty(heed_shape_of_tensor(lines), HEED_I64);
+    const int64_t n = lines->ndim > 0 ? lines->shape[lines->ndim - 1] : 1;
+    if (places != NULL && sort_lines(lines, n, args->descending, places->data) == HEED_OK &&
+        places != back) {
+        heed_copy_elements(places, back);
+    }
+    return heed_self.error;
+}
+
+HEED_OPERATION(argsort) = {
+    .name = "argsort", .inputs = 1, .rule = argsort_rule, .forward = argsort_forward};
+
+heed_tensor *heed_argsort(heed_tensor *x, int dim, bool descending)
+{
+    const argsort_args args = {dim, descending};
+    return heed_apply(&op_argsort, &x, 1, &args, sizeof args);
+}
+
+/* ---- sort, topk ---- */
+
+/* The first k places of a dim; all, of a tensor without dims. */
+static heed_tensor *first_places(heed_tensor *places, int dim, int64_t k)
+{
+    if (places == NULL || places->ndim == 0 || k == heed_size(places, dim)) {
+        return places;
+    }
+    return heed_clone(heed_slice(places, dim, 0, k, 1)); /* and let the others go */
+}
+
+/* The first k of x in order along dim (wrapped), and where they come from. */
+static heed_tensor *take(heed_tensor *x, int dim, bool descending, int64_t k, heed_tensor **indices)
+{
+    heed_scope scope;
+    heed_scope_begin(&scope);
+    heed_tensor *places = first_places(heed_argsort(x, dim, descending), dim, k);
+    heed_tensor *values = heed_gather(x, dim, places);
+    if (indices != NULL) {
+        places = heed_scope_keep(&scope, places);
+    }
+    values = heed_scope_end_with(&scope, values);
+    if (indices != NULL) {
+        *indices = values != NULL ? places : NULL;
+    }
+    return values;
+}
+
+/* Checks x and dim; `size` becomes how many elements lie along it. */
+static heed_status measure(const char *function, const heed_tensor *x, int *dim, int64_t *size)
+{
+    if (heed_check_operand(function, "x", x) != HEED_OK ||
+        heed_wrap_dim(function, *dim, x->ndim, dim) != HEED_OK) {
+        return heed_self.error;
+    }
+    *size = x->ndim > 0 ? x->shape[*dim] : 1;
+    return HEED_OK;
+}
+
+heed_tensor *heed_sort(heed_tensor *x, int dim, bool descending, heed_tensor **indices)
+{
+    int64_t size = 0;
+    if (indices != NULL) {
+        *indices = NULL;
+    }
+    return measure("sort", x, &dim, &size) == HEED_OK ? take(x, dim, descending, size, indices)
+                                                      : NULL;
+}
+
+heed_tensor *heed_topk(heed_tensor *x, int64_t k, int dim, bool largest, heed_tensor **indices)
+{
+    int64_t size = 0;
+    if (indices != NULL) {
+        *indices = NULL;
+    }
+    if (measure("topk", x, &dim, &size) != HEED_OK) {
+        return NULL;
+    }
+    if (k < 0 || k > size) {
+        heed_fail(HEED_ERR_VALUE, "topk: k is %lld, and x %s has %lld elements in dim %d",
+                  (long long)k, HEED_TEXT(x), (long long)size, dim);
+        return NULL;
+    }
+    return take(x, dim, largest, k, indices);
+}

@@ -1,0 +1,87 @@
+/* Multi-head attention (Vaswani et al., 2017, section 3.2.2). */
+#include "multi_head.h"
+
+#include "../../autograd/ops/shape.h"
+#include "../../tensor/alloc.h"
+#include "../checks.h"
+
+static heed_tensor *forward(void *module, heed_tensor *x)
+{
+    return heed_multi_head_forward(module, x, NULL);
+}
+
+static const heed_module_kind kind = {
+    .name = "MultiHead", .size = sizeof(struct heed_multi_head), .forward = forward};
+
+struct heed_multi_head *heed_multi_head_new(int64_t d_model, int heads, int row_dim, int col_dim)
+{
+    return heed_multi_head_new_with(d_model, heads, row_dim, col_dim, (heed_multi_head_options){0});
+}
+
+struct heed_multi_head *heed_multi_head_new_with(int64_t d_model, int heads, int row_dim,
+                                                 int col_dim, heed_multi_head_options options)
+{
+    const int64_t head_dim = options.head_dim != 0 ? options.head_dim : d_model;
+    int64_t width = 0;
+    if (d_model < 1 || heads < 1 || head_dim < 1) {
+        heed_fail(HEED_ERR_VALUE, "multi_head: d_model %lld, %d heads, head_dim %lld; 1 or more",
+                  (long long)d_model, heads, (long long)head_dim);
+        return NULL;
+    }
+    if (__builtin_mul_overflow(heads, head_dim, &width)) {
+        heed_fail(HEED_ERR_OVERFLOW, "multi_head: %d heads of %lld are too wide", heads,
+                  (long long)head_dim);
+        return NULL;
+    }
+    struct heed_multi_head *m = heed_module_new(&kind);
+    if (m == NULL) {
+        return NULL;
+    }
+    const heed_self_attention_options head = {.head_dim = head_dim};
+    heed_add_child(m, "heads", &m->heads, heed_module_list_new());
+    for (int i = 0; i < heads && m->heads != NULL && !heed_error_pending(); i++) {
+        heed_module_list_append(m->heads,
+                                heed_self_attention_new_with(d_model, row_dim, col_dim, head));
+    }
+    heed_add_child(m, "W_o", &m->W_o,
+                   heed_linear_new_with(width, d_model, (heed_linear_options){.no_bias = true}));
+    m->row_dim = row_dim;
+    m->col_dim = col_dim;
+    return heed_module_ready(m);
+}
+
+struct heed_self_attention *heed_multi_head_head(struct heed_multi_head *m, int head)
+{
+    return heed_module_check("multi_head_head", m) == HEED_OK ? heed_module_list_at(m->heads, head)
+                                                              : NULL;
+}
+
+heed_tensor *heed_multi_head_forward(struct heed_multi_head *m, heed_tensor *token_encodings,
+                                     heed_tensor *block_mask)
+{
+    if (heed_forward_check("multi_head_forward", m) != HEED_OK ||
+        heed_check_attention("multi_head_forward", heed_multi_head_head(m, 0), token_encodings,
+                             block_mask) != HEED_OK) {
+        return NULL;
+    }
+    const int heads = heed_module_list_count(m->heads);
+    const size_t size = (size_t)heads * sizeof(heed_tensor *);
+    heed_tensor **outputs = heed_alloc(size);
+    if (outputs == NULL) {
+        return NULL;
+    }
+    heed_scope scope;
+    heed_scope_begin(&scope);
+    for (int i = 0; i < heads; i++) {
+        outputs[i] = heed_self_attention_forward(heed_module_list_at(m->heads, i), token_encodings,
+                                                 block_mask);
+    }
+    heed_tensor *y = heed_linear_forward(m->W_o, heed_cat(outputs, heads, m->col_dim));
+    heed_free(outputs, size);
+    return heed_scope_end_with(&scope, y);
+}
+
+void heed_multi_head_free(struct heed_multi_head *m)
+{
+    heed_module_free(m);
+}

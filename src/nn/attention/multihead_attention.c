@@ -1,0 +1,316 @@
+/* nn.MultiheadAttention: three projections, heed_scaled_dot_product_attention in all heads, one
+ * projection. What it takes is checked first, so that errors name what the user passed. */
+#include "multihead_attention.h"
+
+#include <math.h>
+
+#include "../../autograd/ops/attention.h"
+#include "../../autograd/ops/elementwise.h"
+#include "../../autograd/ops/linear.h"
+#include "../../autograd/ops/reduce.h"
+#include "../../autograd/ops/shape.h"
+#include "../../tensor/create.h"
+#include "../../tensor/random/random.h"
+#include "../checks.h"
+#include "../init.h"
+#include "multihead_masks.h"
+
+/* ---- making ---- */
+
+static void forget_weights(void *module)
+{
+    struct heed_multihead_attention *m = module;
+    heed_keep_weights(&m->attention_percent, NULL);
+}
+
+static const heed_module_kind kind = {.name = "MultiheadAttention",
+                                      .size = sizeof(struct heed_multihead_attention),
+                                      .destroy = forget_weights};
+
+static heed_status check_arguments(int64_t embed_dim, int num_heads, int64_t kdim, int64_t vdim,
+                                   double dropout)
+{
+    if (embed_dim < 1 || num_heads < 1 || kdim < 1 || vdim < 1) {
+        return heed_fail(
+            HEED_ERR_VALUE,
+            "multihead_attention: embed_dim %lld, num_heads %d, kdim %lld, vdim %lld; 1 or more",
+            (long long)embed_dim, num_heads, (long long)kdim, (long long)vdim);
+    }
+    if (embed_dim % num_heads != 0) {
+        return heed_fail(HEED_ERR_VALUE,
+                         "multihead_attention: %d heads do not divide embed_dim %lld, which they "
+                         "share out among them; heed_multi_head_new has heads of any width",
+                         num_heads, (long long)embed_dim);
+    }
+    return heed_check_probability("multihead_attention", "dropout", dropout);
+}
+
+static void add_weight(struct heed_multihead_attention *m, const char *name, heed_tensor **field,
+                       int64_t rows, int64_t columns)
+{
+    heed_tensor *weight = heed_empty(HEED_SHAPE(rows, columns), HEED_F32);
+    heed_xavier_uniform_into(weight, 1);
+    heed_add_parameter(m, name, field, weight);
+}
+
+/* A key or value: Xavier-normal, to torch a matrix of as many rows as columns. */
+static void add_token(struct heed_multihead_attention *m, const char *name, heed_tensor **field)
+{
+    heed_tensor *token = heed_empty(HEED_SHAPE(1, 1, m->embed_dim), HEED_F32);
+    heed_normal_into(token, 0, sqrt(2.0 / (double)(2 * m->embed_dim)));
+    heed_add_parameter(m, name, field, token);
+}
+
+/* In torch's order of names. */
+static void add_in_projections(struct heed_multihead_attention *m,
+                               heed_multihead_attention_options options)
+{
+    const int64_t width = m->embed_dim;
+    if (m->kdim == width && m->vdim == width) {
+        add_weight(m, "in_proj_weight", &m->in_proj_weight, 3 * width, width);
+    } else {
+        add_weight(m, "q_proj_weight", &m->q_proj_weight, width, width);
+        add_weight(m, "k_proj_weight", &m->k_proj_weight, width, m->kdim);
+        add_weight(m, "v_proj_weight", &m->v_proj_weight, width, m->vdim);
+    }
+    if (!options.no_bias) {
+        heed_add_parameter(m, "in_proj_bias", &m->in_proj_bias,
+                           heed_zeros(HEED_SHAPE(3 * width), HEED_F32));
+    }
+    if (options.add_bias_kv) {
+        add_token(m, "bias_k", &m->bias_k);
+        add_token(m, "bias_v", &m->bias_v);
+    }
+}
+
+struct heed_multihead_attention *heed_multihead_attention_new(int64_t embed_dim, int num_heads)
+{
+    return heed_multihead_attention_new_with(embed_dim, num_heads,
+                                             (heed_multihead_attention_options){0});
+}
+
+struct heed_multihead_attention *
+heed_multihead_attention_new_with(int64_t embed_dim, int num_heads,
+                                  heed_multihead_attention_options options)
+{
+    const int64_t kdim = options.kdim != 0 ? options.kdim : embed_dim;
+    const int64_t vdim = options.vdim != 0 ? options.vdim : embed_dim;
+    if (check_arguments(embed_dim, num_heads, kdim, vdim, options.dropout) != HEED_OK) {
+        return NULL;
+    }
+    struct heed_multihead_attention *m = heed_module_new(&kind);
+    if (m == NULL) {
+        return NULL;
+    }
+    m->embed_dim = embed_dim;
+    m->kdim = kdim;
+    m->vdim = vdim;
+    m->head_dim = embed_dim / num_heads;
+    m->num_heads = num_heads;
+    m->dropout = options.dropout;
+    m->batch_first = options.batch_first;
+    m->add_zero_attn = options.add_zero_attn;
+    /* torch draws it first, its bias too, before that is zeroed. */
+    heed_add_child(m, "out_proj", &m->out_proj,
+                   heed_linear_new_with(embed_dim, embed_dim,
+                                        (heed_linear_options){.no_bias = options.no_bias}));
+    if (m->out_proj != NULL) { /* so embed_dim is none that overflows */
+        add_in_projections(m, options);
+        if (m->out_proj->bias != NULL) {
+            heed_fill_into(m->out_proj->bias, 0);
+        }
+    }
+    return heed_module_ready(m);
+}
+
+void heed_multihead_attention_free(struct heed_multihead_attention *m)
+{
+    heed_module_free(m);
+}
+
+/* ---- checks ---- */
+
+static const char function[] = "multihead_attention_forward";
+
+static heed_status misfit(const heed_tensor *query, const heed_tensor *key,
+                          const heed_tensor *value, const char *why)
+{
+    return heed_fail(HEED_ERR_SHAPE, "%s: query %s, key %s, value %s: %s", function,
+                     heed_shape_text(query->ndim, query->shape).text,
+                     heed_shape_text(key->ndim, key->shape).text,
+                     heed_shape_text(value->ndim, value->shape).text, why);
+}
+
+static heed_status check_features(const struct heed_multihead_attention *m,
+                                  const heed_tensor *query, const heed_tensor *key,
+                                  const heed_tensor *value)
+{
+    const struct {
+        const char *argument, *size_name;
+        const heed_tensor *x;
+        int64_t size;
+    } all[] = {{"query", "embed_dim", query, m->embed_dim},
+               {"key", "kdim", key, m->kdim},
+               {"value", "vdim", value, m->vdim}};
+    heed_status status = HEED_OK;
+    for (int i = 0; i < 3 && status == HEED_OK; i++) {
+        status = heed_check_features(function, all[i].argument, all[i].x, all[i].size_name,
+                                     all[i].size, m->out_proj->weight->dtype);
+    }
+    return status;
+}
+
+/* Do they fit each other? */
+static heed_status check_sizes(const struct heed_multihead_attention *m, const heed_tensor *query,
+                               const heed_tensor *key, const heed_tensor *value)
+{
+    if (query->ndim < 2 || query->ndim > 3 || key->ndim != query->ndim ||
+        value->ndim != query->ndim) {
+        return misfit(query, key, value,
+                      m->batch_first ? "all must be (N, length, features), or (length, features)"
+                                     : "all must be (length, N, features), or (length, features)");
+    }
+    const heed_sequences queries = heed_sequences_of(query, m->batch_first),
+                         keys = heed_sequences_of(key, m->batch_first),
+                         values = heed_sequences_of(value, m->batch_first);
+    if (keys.count != queries.count || values.count != queries.count) {
+        return misfit(query, key, value,
+                      m->batch_first ? "their sizes in dim 0, that of the batch, must be equal"
+                                     : "their sizes in dim 1, that of the batch, must be equal; "
+                                       ".batch_first makes it dim 0");
+    }
+    return values.length == keys.length
+               ? HEED_OK
+               : misfit(query, key, value, "there must be as many values as keys");
+}
+
+static heed_status check(const struct heed_multihead_attention *m, heed_tensor *const *inputs,
+                         const heed_attention_options *options, heed_multihead_sizes *s)
+{
+    static const heed_mask_names names = {.attn_mask = "attn_mask",
+                                          .key_padding_mask = "key_padding_mask"};
+    const heed_status status = heed_forward_check(function, m);
+    if (status != HEED_OK) {
+        return status;
+    }
+    if (check_features(m, inputs[0], inputs[1], inputs[2]) != HEED_OK ||
+        check_sizes(m, inputs[0], inputs[1], inputs[2]) != HEED_OK) {
+        return heed_error_pending();
+    }
+    *s = heed_multihead_sizes_of(m, inputs[0], inputs[1]);
+    return heed_check_multihead_masks(function, &names, options, s);
+}
+
+/* ---- forward ---- */
+
+/* (N, L, E), or (L, N, E), as (N, H, L, head_dim). */
+static heed_tensor *split_heads(const struct heed_multihead_attention *m, heed_tensor *x,
+                                bool batch_first)
+{
+    heed_tensor *heads = heed_unflatten(x, -1, HEED_SHAPE(m->num_heads, m->head_dim));
+    return heed_permute(heads, batch_first ? HEED_DIMS(0, 2, 1, 3) : HEED_DIMS(1, 2, 0, 3));
+}
+
+/* And back. */
+static heed_tensor *join_heads(heed_tensor *heads, bool batch_first)
+{
+    heed_tensor *x =
+        heed_permute(heads, batch_first ? HEED_DIMS(0, 2, 1, 3) : HEED_DIMS(2, 0, 1, 3));
+    return heed_flatten(x, 2, 3);
+}
+
+/* Query, key and value, as q, k and v of all heads. */
+static void project_all(const struct heed_multihead_attention *m, heed_tensor *const *inputs,
+                        const heed_multihead_sizes *s, heed_tensor **heads)
+{
+    heed_tensor *weights[] = {m->q_proj_weight, m->k_proj_weight, m->v_proj_weight};
+    heed_tensor *biases[] = {NULL, NULL, NULL};
+    if (m->in_proj_weight != NULL) {
+        heed_chunk(m->in_proj_weight, 3, 0, weights);
+    }
+    if (m->in_proj_bias != NULL) {
+        heed_chunk(m->in_proj_bias, 3, 0, biases);
+    }
+    for (int i = 0; i < 3; i++) {
+        heed_tensor *x = s->batched ? inputs[i] : heed_unsqueeze(inputs[i], 0);
+        heads[i] = split_heads(m, heed_linear(x, weights[i], biases[i]), s->batch_first);
+    }
+}
+
+/* One more token behind those of x (N, H, S, head_dim). */
+static heed_tensor *with_token(heed_tensor *x, heed_tensor *token)
+{
+    heed_shape shape = heed_shape_of_tensor(x);
+    shape.size[2] = 1;
+    return heed_cat((heed_tensor *[]){x, heed_expand(token, shape)}, 2, 2);
+}
+
+/* The keys, or the values, and behind them what the module adds. */
+static heed_tensor *with_added(const struct heed_multihead_attention *m, heed_tensor *x,
+                               heed_tensor *bias, heed_dtype dtype)
+{
+    if (bias != NULL) {
+        x = with_token(x, split_heads(m, bias, true));
+    }
+    return m->add_zero_attn ? with_token(x, heed_zeros(HEED_SHAPE(1, 1, 1, 1), dtype)) : x;
+}
+
+/* *percent, (N, H, L, S), is made if it is wanted. */
+static heed_tensor *attend(const struct heed_multihead_attention *m, heed_tensor *const *inputs,
+                           const heed_attention_options *options, const heed_multihead_sizes *s,
+                           heed_tensor **percent)
+{
+    heed_tensor *heads[3];
+    project_all(m, inputs, s, heads);
+    heed_tensor *k = with_added(m, heads[1], m->bias_k, s->dtype);
+    heed_tensor *v = with_added(m, heads[2], m->bias_v, s->dtype);
+    const bool causal_alone = options->is_causal && options->attn_mask == NULL &&
+                              options->key_padding_mask == NULL && s->added == 0;
+    heed_tensor *mask = causal_alone ? NULL : heed_join_multihead_masks(options, s);
+    heed_tensor *attended = heed_scaled_dot_product_attention_weights(
+        heads[0], k, v, mask, m->module.training ? m->dropout : 0, causal_alone, 0, percent);
+    heed_tensor *y = heed_linear_forward(m->out_proj, join_heads(attended, s->batch_first));
+    return s->batched ? y : heed_squeeze(y, 0);
+}
+
+/* The weights of all heads, as the caller wants them. */
+static heed_tensor *weights_of(heed_tensor *percent, const heed_attention_options *options,
+                               const heed_multihead_sizes *s)
+{
+    heed_tensor *weights = options->weights_per_head ? percent : heed_mean_dim(percent, 1, false);
+    return s->batched ? weights : heed_squeeze(weights, 0);
+}
+
+heed_tensor *heed_multihead_attention_forward_weights(struct heed_multihead_attention *m,
+                                                      heed_tensor *query, heed_tensor *key,
+                                                      heed_tensor *value,
+                                                      heed_attention_options options,
+                                                      heed_tensor **weights)
+{
+    heed_tensor *inputs[] = {query, key, value}, *percent = NULL;
+    heed_multihead_sizes s;
+    if (weights != NULL) {
+        *weights = NULL;
+    }
+    if (check(m, inputs, &options, &s) != HEED_OK) {
+        return NULL;
+    }
+    heed_scope scope;
+    heed_scope_begin(&scope);
+    const bool wanted = weights != NULL || m->keep_weights;
+    heed_tensor *y = attend(m, inputs, &options, &s, wanted ? &percent : NULL);
+    if (m->keep_weights) {
+        heed_keep_weights(&m->attention_percent, percent);
+    }
+    if (weights != NULL) {
+        *weights = heed_scope_keep(&scope, weights_of(percent, &options, &s));
+    }
+    return heed_scope_end_with(&scope, y);
+}
+
+heed_tensor *heed_multihead_attention_forward(struct heed_multihead_attention *m,
+                                              heed_tensor *query, heed_tensor *key,
+                                              heed_tensor *value, heed_attention_options options)
+{
+    return heed_multihead_attention_forward_weights(m, query, key, value, options, NULL);
+}

@@ -1,0 +1,119 @@
+/* Self-attention: softmax(q k^T / sqrt(d_k)) v (Vaswani et al., 2017, section 3.2.1). */
+#include "self_attention.h"
+
+#include <math.h>
+
+#include "../../autograd/ops/elementwise.h"
+#include "../../autograd/ops/matmul.h"
+#include "../../autograd/ops/reduce.h"
+#include "../../autograd/ops/shape.h"
+#include "../checks.h"
+
+static void forget_weights(void *module)
+{
+    struct heed_self_attention *m = module;
+    heed_keep_weights(&m->attention_percent, NULL);
+}
+
+static heed_tensor *forward(void *module, heed_tensor *x)
+{
+    return heed_self_attention_forward(module, x, NULL);
+}
+
+static const heed_module_kind kind = {.name = "SelfAttention",
+                                      .size = sizeof(struct heed_self_attention),
+                                      .destroy = forget_weights,
+                                      .forward = forward};
+
+struct heed_self_attention *heed_self_attention_new_with(int64_t d_model, int row_dim, int col_dim,
+                                                         heed_self_attention_options options)
+{
+    const int64_t head_dim = options.head_dim != 0 ? options.head_dim : d_model;
+    if (d_model < 1 || head_dim < 1) {
+        heed_fail(HEED_ERR_VALUE, "self_attention: d_model %lld, head_dim %lld; 1 or more",
+                  (long long)d_model, (long long)head_dim);
+        return NULL;
+    }
+    struct heed_self_attention *m = heed_module_new(&kind);
+    if (m == NULL) {
+        return NULL;
+    }
+    const heed_linear_options no_bias = {.no_bias = true};
+    heed_add_child(m, "W_q", &m->W_q, heed_linear_new_with(d_model, head_dim, no_bias));
+    heed_add_child(m, "W_k", &m->W_k, heed_linear_new_with(d_model, head_dim, no_bias));
+    heed_add_child(m, "W_v", &m->W_v, heed_linear_new_with(d_model, head_dim, no_bias));
+    m->row_dim = row_dim;
+    m->col_dim = col_dim;
+    return heed_module_ready(m);
+}
+
+struct heed_self_attention *heed_self_attention_new(int64_t d_model, int row_dim, int col_dim)
+{
+    return heed_self_attention_new_with(d_model, row_dim, col_dim,
+                                        (heed_self_attention_options){0});
+}
+
+/* The tutorial's forward, line for line, but that it fills with -1e9. To softmax that is -inf, with
+ * the same weights to the bit, until a row is blocked everywhere: then it gives equal weights to all
+ * that may not be looked at, where safe_softmax gives none. */
+static heed_tensor *attend(struct heed_self_attention *m, heed_tensor *token_encodings,
+                           heed_tensor *block_mask, heed_tensor **weights)
+{
+    heed_tensor *q = heed_linear_forward(m->W_q, token_encodings);
+    heed_tensor *k = heed_linear_forward(m->W_k, token_encodings);
+    heed_tensor *v = heed_linear_forward(m->W_v, token_encodings);
+
+    heed_tensor *sims = heed_matmul(q, heed_transpose(k, m->row_dim, m->col_dim));
+    heed_tensor *scaled_sims = heed_div_scalar(sims, sqrt((double)heed_size(k, m->col_dim)));
+    if (block_mask != NULL) {
+        scaled_sims = heed_masked_fill(scaled_sims, block_mask, -HUGE_VAL);
+    }
+    heed_tensor *attention_percent = heed_safe_softmax(scaled_sims, m->col_dim);
+    *weights = attention_percent;
+    return heed_matmul(attention_percent, v);
+}
+
+heed_status heed_check_attention(const char *function, const struct heed_self_attention *m,
+                                 const heed_tensor *token_encodings, const heed_tensor *block_mask)
+{
+    static const char name[] = "token_encodings";
+    if (heed_check_token_dims(function, name, token_encodings, m->row_dim, m->col_dim) != HEED_OK ||
+        heed_check_features(function, name, token_encodings, "d_model", m->W_q->in_features,
+                            m->W_q->weight->dtype) != HEED_OK ||
+        block_mask == NULL) {
+        return heed_error_pending();
+    }
+    heed_shape sims = heed_shape_of_tensor(token_encodings); /* (..., T, T) */
+    sims.size[sims.ndim - 1] = sims.size[sims.ndim - 2];
+    return heed_check_block_mask(function, block_mask, &sims);
+}
+
+heed_tensor *heed_self_attention_forward_weights(struct heed_self_attention *m,
+                                                 heed_tensor *token_encodings,
+                                                 heed_tensor *block_mask, heed_tensor **weights)
+{
+    heed_tensor *percent = NULL;
+    if (weights != NULL) {
+        *weights = NULL;
+    }
+    if (heed_forward_check("self_attention_forward", m) != HEED_OK ||
+        heed_check_attention("self_attention_forward", m, token_encodings, block_mask) != HEED_OK) {
+        return NULL;
+    }
+    heed_scope scope;
+    heed_scope_begin(&scope);
+    heed_tensor *output = attend(m, token_encodings, block_mask, &percent);
+    heed_hand_out_weights(&scope, percent, m->keep_weights ? &m->attention_percent : NULL, weights);
+    return heed_scope_end_with(&scope, output);
+}
+
+heed_tensor *heed_self_attention_forward(struct heed_self_attention *m,
+                                         heed_tensor *token_encodings, heed_tensor *block_mask)
+{
+    return heed_self_attention_forward_weights(m, token_encodings, block_mask, NULL);
+}
+
+void heed_self_attention_free(struct heed_self_attention *m)
+{
+    heed_module_free(m);
+}

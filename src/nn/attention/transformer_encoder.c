@@ -1,0 +1,275 @@
+/* nn.TransformerEncoderLayer and nn.TransformerEncoder, of the modules that they consist of. What they
+ * take is checked first, so that errors name what the user passed. */
+#include "transformer_encoder.h"
+
+#include "../../autograd/engine.h"
+#include "../../autograd/ops/elementwise.h"
+#include "../../autograd/ops/shape.h"
+#include "../../tensor/create.h"
+#include "../../tensor/random/random.h"
+#include "../checks.h"
+#include "multihead_masks.h"
+
+/* ---- making a layer ---- */
+
+static heed_tensor *forward_layer(void *module, heed_tensor *x)
+{
+    return heed_transformer_encoder_layer_forward(module, x, (heed_encoder_masks){0});
+}
+
+static const heed_module_kind layer_kind = {.name = "TransformerEncoderLayer",
+                                            .size = sizeof(struct heed_transformer_encoder_layer),
+                                            .forward = forward_layer};
+
+static heed_status check_arguments(int64_t d_model, int nhead, int64_t dim_feedforward,
+                                   double dropout, double eps)
+{
+    static const char function[] = "transformer_encoder_layer";
+    if (d_model < 1 || nhead < 1 || dim_feedforward < 1) {
+        return heed_fail(HEED_ERR_VALUE,
+                         "%s: d_model %lld, nhead %d, dim_feedforward %lld; 1 or more", function,
+                         (long long)d_model, nhead, (long long)dim_feedforward);
+    }
+    if (d_model % nhead != 0) {
+        return heed_fail(HEED_ERR_VALUE,
+                         "%s: nhead %d does not divide d_model %lld, which the heads share out "
+                         "among them",
+                         function, nhead, (long long)d_model);
+    }
+    const heed_status status = heed_check_probability(function, "dropout", dropout);
+    return status == HEED_OK ? heed_check_not_negative(function, "layer_norm_eps", eps) : status;
+}
+
+struct heed_transformer_encoder_layer *heed_transformer_encoder_layer_new(int64_t d_model,
+                                                                          int nhead)
+{
+    return heed_transformer_encoder_layer_new_with(d_model, nhead,
+                                                   (heed_transformer_encoder_layer_options){0});
+}
+
+struct heed_transformer_encoder_layer *
+heed_transformer_encoder_layer_new_with(int64_t d_model, int nhead,
+                                        heed_transformer_encoder_layer_options options)
+{
+    const int64_t hidden = options.dim_feedforward != 0 ? options.dim_feedforward : 2048;
+    const double dropout = options.dropout != NULL ? *options.dropout : 0.1;
+    if (check_arguments(d_model, nhead, hidden, dropout, options.layer_norm_eps) != HEED_OK) {
+        return NULL;
+    }
+    struct heed_transformer_encoder_layer *m = heed_module_new(&layer_kind);
+    if (m == NULL) {
+        return NULL;
+    }
+    const heed_multihead_attention_options attention = {
+        .dropout = dropout, .no_bias = options.no_bias, .batch_first = options.batch_first};
+    const heed_linear_options linear = {.no_bias = options.no_bias};
+    const heed_layer_norm_options norm = {.eps = options.layer_norm_eps,
+                                          .no_bias = options.no_bias};
+    const heed_shape shape = HEED_SHAPE(d_model);
+    heed_add_child(m, "self_attn", &m->self_attn,
+                   heed_multihead_attention_new_with(d_model, nhead, attention));
+    heed_add_child(m, "linear1", &m->linear1, heed_linear_new_with(d_model, hidden, linear));
+    heed_add_child(m, "dropout", &m->dropout, heed_dropout_new(dropout));
+    heed_add_child(m, "linear2", &m->linear2, heed_linear_new_with(hidden, d_model, linear));
+    heed_add_child(m, "norm1", &m->norm1, heed_layer_norm_new_with(shape, norm));
+    heed_add_child(m, "norm2", &m->norm2, heed_layer_norm_new_with(shape, norm));
+    heed_add_child(m, "dropout1", &m->dropout1, heed_dropout_new(dropout));
+    heed_add_child(m, "dropout2", &m->dropout2, heed_dropout_new(dropout));
+    m->activation = options.activation != NULL ? options.activation : heed_relu;
+    m->norm_first = options.norm_first;
+    return heed_module_ready(m);
+}
+
+void heed_transformer_encoder_layer_free(struct heed_transformer_encoder_layer *m)
+{
+    heed_module_free(m);
+}
+
+/* ---- the forward of a layer ---- */
+
+static heed_attention_options for_attention(heed_encoder_masks masks)
+{
+    return (heed_attention_options){.attn_mask = masks.src_mask,
+                                    .key_padding_mask = masks.src_key_padding_mask,
+                                    .is_causal = masks.is_causal};
+}
+
+/* Do src and the masks fit this layer? */
+static heed_status check(const char *function, const struct heed_transformer_encoder_layer *m,
+                         const heed_tensor *src, heed_encoder_masks masks)
+{
+    static const heed_mask_names names = {.attn_mask = "src_mask",
+                                          .key_padding_mask = "src_key_padding_mask"};
+    const struct heed_multihead_attention *attention = m->self_attn;
+    if (heed_check_features(function, "src", src, "d_model", attention->embed_dim,
+                            m->linear1->weight->dtype) != HEED_OK) {
+        return heed_error_pending();
+    }
+    if (src->ndim < 2 || src->ndim > 3) {
+        return heed_fail(HEED_ERR_SHAPE, "%s: src %s; it must be %s, or (S, d_model)", function,
+                         heed_shape_text(src->ndim, src->shape).text,
+                         attention->batch_first ? "(N, S, d_model)" : "(S, N, d_model)");
+    }
+    const heed_multihead_sizes sizes = heed_multihead_sizes_of(attention, src, src);
+    const heed_attention_options options = for_attention(masks);
+    return heed_check_multihead_masks(function, &names, &options, &sizes);
+}
+
+static heed_tensor *attend(struct heed_transformer_encoder_layer *m, heed_tensor *x,
+                           heed_encoder_masks masks)
+{
+    x = heed_multihead_attention_forward(m->self_attn, x, x, x, for_attention(masks));
+    return heed_dropout_forward(m->dropout1, x);
+}
+
+static heed_tensor *feed(struct heed_transformer_encoder_layer *m, heed_tensor *x)
+{
+    x = heed_dropout_forward(m->dropout, m->activation(heed_linear_forward(m->linear1, x)));
+    return heed_dropout_forward(m->dropout2, heed_linear_forward(m->linear2, x));
+}
+
+static heed_tensor *run(struct heed_transformer_encoder_layer *m, heed_tensor *src,
+                        heed_encoder_masks masks)
+{
+    heed_tensor *x = src;
+    heed_scope scope;
+    heed_scope_begin(&scope);
+    if (m->norm_first) {
+        x = heed_add(x, attend(m, heed_layer_norm_forward(m->norm1, x), masks));
+        x = heed_add(x, feed(m, heed_layer_norm_forward(m->norm2, x)));
+    } else {
+        x = heed_layer_norm_forward(m->norm1, heed_add(x, attend(m, x, masks)));
+        x = heed_layer_norm_forward(m->norm2, heed_add(x, feed(m, x)));
+    }
+    return heed_scope_end_with(&scope, x);
+}
+
+heed_tensor *heed_transformer_encoder_layer_forward(struct heed_transformer_encoder_layer *m,
+                                                    heed_tensor *src, heed_encoder_masks masks)
+{
+    static const char function[] = "transformer_encoder_layer_forward";
+    return heed_forward_check(function, m) == HEED_OK && check(function, m, src, masks) == HEED_OK
+               ? run(m, src, masks)
+               : NULL;
+}
+
+/* ---- a stack ---- */
+
+static heed_tensor *forward_stack(void *module, heed_tensor *x)
+{
+    return heed_transformer_encoder_forward(module, x, (heed_encoder_masks){0});
+}
+
+static const heed_module_kind stack_kind = {.name = "TransformerEncoder",
+                                            .size = sizeof(struct heed_transformer_encoder),
+                                            .forward = forward_stack};
+
+static struct heed_transformer_encoder_layer *
+make_alike(const struct heed_transformer_encoder_layer *m)
+{
+    const double none = 0;
+    struct heed_transformer_encoder_layer *copy = heed_transformer_encoder_layer_new_with(
+        m->self_attn->embed_dim, m->self_attn->num_heads,
+        (heed_transformer_encoder_layer_options){.dim_feedforward = m->linear1->out_features,
+                                                 .dropout = &none,
+                                                 .activation = m->activation,
+                                                 .batch_first = m->self_attn->batch_first,
+                                                 .norm_first = m->norm_first,
+                                                 .no_bias = m->linear1->bias == NULL});
+    if (copy != NULL) {
+        copy->self_attn->dropout = m->self_attn->dropout;
+        copy->self_attn->keep_weights = m->self_attn->keep_weights;
+        copy->dropout->p = m->dropout->p;
+        copy->dropout1->p = m->dropout1->p;
+        copy->dropout2->p = m->dropout2->p;
+        copy->norm1->eps = m->norm1->eps;
+        copy->norm2->eps = m->norm2->eps;
+    }
+    return copy;
+}
+
+/* As Python's deepcopy: with the same weights, mode and dtype. Nothing is drawn. */
+static struct heed_transformer_encoder_layer *
+copy_layer(struct heed_transformer_encoder_layer *layer)
+{
+    const heed_generator generator = heed_get_generator();
+    struct heed_transformer_encoder_layer *copy = make_alike(layer);
+    heed_set_generator(&generator);
+    if (copy == NULL) {
+        return NULL;
+    }
+    heed_module_to(copy, layer->linear1->weight->dtype);
+    (layer->module.training ? heed_train : heed_eval)(copy);
+    const heed_tensor_list from = heed_parameters(layer), to = heed_parameters(copy);
+    for (int i = 0; i < to.count && i < from.count; i++) {
+        heed_copy_into(to.tensors[i], from.tensors[i]);
+        heed_set_requires_grad(to.tensors[i], from.tensors[i]->requires_grad);
+    }
+    return copy;
+}
+
+struct heed_transformer_encoder *
+heed_transformer_encoder_new(struct heed_transformer_encoder_layer *encoder_layer, int num_layers)
+{
+    return heed_transformer_encoder_new_with(encoder_layer, num_layers,
+                                             (heed_transformer_encoder_options){0});
+}
+
+struct heed_transformer_encoder *
+heed_transformer_encoder_new_with(struct heed_transformer_encoder_layer *encoder_layer,
+                                  int num_layers, heed_transformer_encoder_options options)
+{
+    if (num_layers < 1) {
+        heed_fail(HEED_ERR_VALUE, "transformer_encoder: num_layers %d; 1 or more", num_layers);
+    } else if (encoder_layer == NULL) {
+        heed_fail(HEED_ERR_NULL, "transformer_encoder: encoder_layer is NULL");
+    }
+    struct heed_transformer_encoder *m = heed_module_new(&stack_kind);
+    if (m == NULL) { /* what is taken over and finds no place is freed */
+        heed_module_list_append(NULL, encoder_layer);
+        heed_module_list_append(NULL, options.norm);
+        return NULL;
+    }
+    heed_add_child(m, "layers", &m->layers, heed_module_list_new());
+    heed_module_list_append(m->layers, encoder_layer);
+    for (int i = 1; i < num_layers && heed_error_pending() == HEED_OK; i++) {
+        heed_module_list_append(m->layers, copy_layer(encoder_layer));
+    }
+    if (options.norm != NULL) {
+        heed_add_child(m, "norm", &m->norm, options.norm);
+    }
+    return heed_module_ready(m);
+}
+
+struct heed_transformer_encoder_layer *
+heed_transformer_encoder_layer_at(struct heed_transformer_encoder *m, int i)
+{
+    return heed_module_check("transformer_encoder_layer_at", m) == HEED_OK
+               ? heed_module_list_at(m->layers, i)
+               : NULL;
+}
+
+heed_tensor *heed_transformer_encoder_forward(struct heed_transformer_encoder *m, heed_tensor *src,
+                                              heed_encoder_masks masks)
+{
+    static const char function[] = "transformer_encoder_forward";
+    if (heed_forward_check(function, m) != HEED_OK ||
+        check(function, heed_transformer_encoder_layer_at(m, 0), src, masks) != HEED_OK) {
+        return NULL;
+    }
+    heed_scope scope;
+    heed_scope_begin(&scope);
+    heed_tensor *x = src;
+    for (int i = 0; i < heed_module_list_count(m->layers); i++) {
+        x = run(heed_module_list_at(m->layers, i), x, masks);
+    }
+    if (m->norm != NULL) {
+        x = heed_layer_norm_forward(m->norm, x);
+    }
+    return heed_scope_end_with(&scope, x);
+}
+
+void heed_transformer_encoder_free(struct heed_transformer_encoder *m)
+{
+    heed_module_free(m);
+}

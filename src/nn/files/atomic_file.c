@@ -1,0 +1,187 @@
+/* Files that are replaced as a whole or not at all. */
+#include "atomic_file.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "../../tensor/create.h"
+#include "file_error.h"
+
+enum { NO_OLD_FILE = -1, MOST_LINKS = 40, TRIES = 1000, MOST_AT_ONCE = 1 << 30 };
+
+/* Takes away what was begun. */
+static void discard(heed_atomic_file *file)
+{
+    if (file->fd >= 0) {
+        close(file->fd);
+        file->fd = -1;
+    }
+    if (*file->temporary != '\0') {
+        unlink(file->temporary);
+        *file->temporary = '\0';
+    }
+}
+
+/* Discards first: a handler of errors may end the program. */
+static heed_status fail(heed_atomic_file *file, const char *what, int error)
+{
+    discard(file);
+    return heed_fail_file(file->function, file->path, what, error);
+}
+
+/* Finds out where the file really lies: renaming over a link would only replace the link. */
+static heed_status find_target(heed_atomic_file *file)
+{
+    char *target = file->target, link[HEED_LONGEST_PATH];
+    if (strlen(file->path) >= sizeof file->target) {
+        return fail(file, "find it", ENAMETOOLONG);
+    }
+    strcpy(target, file->path);
+    for (int i = 0; i < MOST_LINKS; i++) {
+        const ssize_t length = readlink(target, link, sizeof link - 1);
+        if (length < 0) { /* no link, or nothing there yet */
+            return errno == EINVAL || errno == ENOENT ? HEED_OK : fail(file, "find it", errno);
+        }
+        const char *slash = strrchr(target, '/');
+        const size_t folder = slash == NULL || *link == '/' ? 0 : (size_t)(slash + 1 - target);
+        if (folder + (size_t)length >= sizeof file->target) {
+            return fail(file, "find it", ENAMETOOLONG);
+        }
+        memcpy(target + folder, link, (size_t)length);
+        target[folder + (size_t)length] = '\0';
+    }
+    return fail(file, "find it", ELOOP);
+}
+
+/* The permissions that the new file gets: those of an old one, which must be a file that may be
+ * written; renaming would not ask. */
+static heed_status check_old(heed_atomic_file *file, int *mode)
+{
+    struct stat old;
+    *mode = NO_OLD_FILE;
+    if (stat(file->target, &old) != 0) {
+        return errno == ENOENT ? HEED_OK : fail(file, "look at it", errno);
+    }
+    if (!S_ISREG(old.st_mode)) {
+        return heed_fail(HEED_ERR_FILE, "%s: %s: it is %s", file->function,
+                         heed_show_path(file->path).text,
+                         S_ISDIR(old.st_mode) ? "a directory" : "no regular file");
+    }
+    if (access(file->target, W_OK) != 0) {
+        return fail(file, "write it", errno);
+    }
+    *mode = (int)(old.st_mode & 0777);
+    return HEED_OK;
+}
+
+static heed_status create(heed_atomic_file *file, int mode)
+{
+    for (int i = 0; i < TRIES && file->fd < 0; i++) {
+        snprintf(file->temporary, sizeof file->temporary, "%s.tmp-%ld-%d", file->target,
+                 (long)getpid(), i);
+        file->fd = open(file->temporary, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
+        if (file->fd < 0 && errno != EEXIST) {
+            break;
+        }
+    }
+    if (file->fd < 0) {
+        const int error = errno;
+        *file->temporary = '\0'; /* it is not ours */
+        return fail(file, "make a file beside it", error);
+    }
+    return mode != NO_OLD_FILE && fchmod(file->fd, (mode_t)mode) != 0
+               ? fail(file, "set its permissions", errno)
+               : HEED_OK;
+}
+
+heed_status heed_atomic_begin(heed_atomic_file *file, const char *function, const char *path)
+{
+    int mode;
+    file->function = function;
+    file->path = path;
+    file->fd = -1;
+    *file->temporary = '\0';
+    if (heed_error_pending() || find_target(file) != HEED_OK || check_old(file, &mode) != HEED_OK) {
+        return heed_error_pending();
+    }
+    return create(file, mode);
+}
+
+heed_status heed_atomic_write(heed_atomic_file *file, const void *data, size_t size)
+{
+    while (size > 0 && !heed_error_pending()) {
+        const ssize_t written = write(file->fd, data, size < MOST_AT_ONCE ? size : MOST_AT_ONCE);
+        if (written == 0 || (written < 0 && errno != EINTR)) {
+            return fail(file, "write it", written == 0 ? EIO : errno);
+        }
+        if (written > 0) {
+            data = (const char *)data + written;
+            size -= (size_t)written;
+        }
+    }
+    return heed_error_pending();
+}
+
+size_t heed_room_to_write(const heed_tensor *t)
+{
+    return heed_is_contiguous(t) ? 0 : (size_t)t->numel * heed_dtype_size(t->dtype);
+}
+
+heed_status heed_atomic_write_tensor(heed_atomic_file *file, const heed_tensor *t, void *room)
+{
+    const void *data = t->data;
+    if (heed_room_to_write(t) > 0) {
+        heed_copy_out(t, room, t->numel);
+        data = room;
+    }
+    return heed_atomic_write(file, data, (size_t)t->numel * heed_dtype_size(t->dtype));
+}
+
+/* ---- the end ---- */
+
+/* The new name is in the directory, which the disk must have too. Some directories may not be read,
+ * and some file systems have no such call: then it comes to the disk in its own time. */
+static heed_status sync_directory(heed_atomic_file *file)
+{
+    char *slash = strrchr(file->target, '/');
+    if (slash != NULL) {
+        slash[slash == file->target] = '\0'; /* "/" stays */
+    }
+    int directory = open(slash != NULL ? file->target : ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    if (directory < 0) {
+        return HEED_OK;
+    }
+    const int error = fsync(directory) != 0 ? errno : 0;
+    close(directory);
+    return error == EIO ? fail(file, "sync its directory", error) : HEED_OK;
+}
+
+static heed_status commit(heed_atomic_file *file)
+{
+    if (fsync(file->fd) != 0) {
+        return fail(file, "sync it", errno);
+    }
+    const int fd = file->fd;
+    file->fd = -1;
+    if (close(fd) != 0) {
+        return fail(file, "close it", errno);
+    }
+    if (rename(file->temporary, file->target) != 0) {
+        return fail(file, "replace it", errno);
+    }
+    *file->temporary = '\0';
+    return sync_directory(file);
+}
+
+heed_status heed_atomic_end(heed_atomic_file *file)
+{
+    if (file->fd >= 0 && !heed_error_pending()) {
+        commit(file);
+    }
+    discard(file);
+    return heed_error_pending();
+}

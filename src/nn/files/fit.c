@@ -1,0 +1,222 @@
+/* What fits, and what does not, in one sentence. */
+#include "fit.h"
+
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "../../tensor/alloc.h"
+#include "../../tensor/create.h"
+#include "file_error.h"
+
+/* ---- what does not fit, in one sentence ---- */
+
+typedef struct mentions {
+    int count, shown;
+    char text[2400]; /* some eighty names; three such texts fit into a message */
+} mentions;
+
+/* Counts one, and names it while there is room. */
+HEED_PRINTF(2, 3)
+static void mention(mentions *m, const char *format, ...)
+{
+    char item[sizeof m->text] = "";
+    va_list arguments;
+    va_start(arguments, format);
+    const int length = vsnprintf(item, sizeof item, format, arguments);
+    va_end(arguments);
+    const size_t used = strlen(m->text), room = sizeof m->text - used;
+    if (m->shown == m->count && (m->count == 0 || (size_t)length + 2 < room)) {
+        snprintf(m->text + used, room, "%s%.*s", used > 0 ? ", " : "", (int)room - 3, item);
+        m->shown++;
+    }
+    m->count++;
+}
+
+/* Adds "; 3 missing: a, b and 1 more" to a text. */
+static void tell(char *text, size_t size, const mentions *m, const char *what)
+{
+    const size_t used = strlen(text);
+    char more[32] = "";
+    if (m->count > m->shown) {
+        snprintf(more, sizeof more, " and %d more", m->count - m->shown);
+    }
+    if (m->count > 0) {
+        snprintf(text + used, size - used, "%s%d %s: %s%s", used > 0 ? "; " : "", m->count, what,
+                 m->text, more);
+    }
+}
+
+typedef struct report {
+    mentions missing, unexpected, different;
+} report;
+
+static heed_status fail(const report *r, const heed_fit *fit)
+{
+    char text[3 * sizeof r->missing.text + 300] = "";
+    tell(text, sizeof text, &r->different, "of another shape or dtype");
+    tell(text, sizeof text, &r->missing, "missing");
+    tell(text, sizeof text, &r->unexpected, "unexpected");
+    return heed_fail(HEED_ERR_VALUE, "%s: %s does not fit this %s: %s", fit->function, fit->there,
+                     fit->here, text);
+}
+
+/* ---- comparing ---- */
+
+static void compare(report *r, const char *name, const heed_tensor *here,
+                    const heed_file_tensor *there)
+{
+    const heed_text shown = heed_show_name(name);
+    if (!heed_has_shape(here, &there->shape)) {
+        mention(&r->different, "%s is %s there, %s here", shown.text,
+                heed_shape_text(there->shape.ndim, there->shape.size).text,
+                heed_shape_text(here->ndim, here->shape).text);
+    } else if (here->dtype != there->dtype->as &&
+               !(heed_is_float(here->dtype) && heed_is_float(there->dtype->as))) {
+        mention(&r->different, "%s is %s there, %s here", shown.text, there->dtype->name,
+                heed_dtype_name(here->dtype));
+    } else if (heed_is_expanded(here)) {
+        mention(&r->different, "%s is expanded here, so that its elements share memory",
+                shown.text);
+    }
+}
+
+/* Does a name that the file lacks belong to a tensor that it has under another one? */
+static bool has_other_name(int i, heed_tensor_list state, const heed_file_header *header)
+{
+    for (int j = 0; j < state.count; j++) {
+        if (state.tensors[j] == state.tensors[i] &&
+            heed_file_tensor_find(header, state.names[j]) != NULL) {
+            return true;
+        }
+    }
+    return false;
+}
+
+heed_status heed_fit_tensors(const heed_fit *fit, const heed_file_header *offered,
+                             heed_tensor_list wanted, const heed_file_tensor **found)
+{
+    report r = {0};
+    bool *used = heed_alloc_zeroed((size_t)offered->count);
+    if (used == NULL) {
+        return heed_error_pending();
+    }
+    for (int i = 0; i < wanted.count; i++) {
+        found[i] = heed_file_tensor_find(offered, wanted.names[i]);
+        if (found[i] != NULL) {
+            used[found[i] - offered->tensors] = true;
+            compare(&r, wanted.names[i], wanted.tensors[i], found[i]);
+        } else if (!fit->not_strict && !has_other_name(i, wanted, offered)) {
+            mention(&r.missing, "%s", heed_show_name(wanted.names[i]).text);
+        }
+    }
+    for (int i = 0; i < offered->count && !fit->not_strict; i++) {
+        const char *name = offered->tensors[i].name;
+        if (!used[i] && (fit->passes_over == NULL || !fit->passes_over(name))) {
+            mention(&r.unexpected, "%s", heed_show_name(name).text);
+        }
+    }
+    heed_free(used, (size_t)offered->count);
+    const bool fits = r.missing.count + r.unexpected.count + r.different.count == 0;
+    return fits ? HEED_OK : fail(&r, fit);
+}
+
+/* ---- from a file, and from a list ---- */
+
+heed_status heed_fit_file(const heed_fit *fit, const heed_safetensors *file,
+                          heed_tensor_list wanted, heed_tensor **values)
+{
+    const size_t size = (size_t)wanted.count * sizeof(heed_file_tensor *);
+    const heed_file_tensor **found = heed_alloc(size);
+    if (found == NULL || heed_fit_tensors(fit, &file->header, wanted, found) != HEED_OK) {
+        heed_free(found, size);
+        return heed_error_pending();
+    }
+    for (int i = 0; i < wanted.count && !heed_error_pending(); i++) {
+        values[i] = found[i] != NULL ? heed_file_read(fit->function, file, found[i]) : NULL;
+    }
+    heed_free(found, size);
+    return heed_error_pending();
+}
+
+heed_status heed_fit_load(const heed_fit *fit, const heed_safetensors *file,
+                          heed_tensor_list wanted)
+{
+    const size_t size = (size_t)wanted.count * sizeof(heed_tensor *);
+    heed_tensor **values = heed_alloc(size);
+    if (values == NULL) {
+        return heed_error_pending();
+    }
+    heed_scope scope;
+    heed_scope_begin_no_grad(&scope);
+    heed_fit_file(fit, file, wanted, values);
+    for (int i = 0; i < wanted.count && !heed_error_pending(); i++) {
+        if (values[i] != NULL) {
+            heed_copy_into(wanted.tensors[i], values[i]);
+        }
+    }
+    heed_free(values, size);
+    return heed_scope_end(&scope);
+}
+
+/* A list seen as a file; begin is the place in the list. */
+static heed_file_tensor in_list(heed_tensor_list list, int i)
+{
+    static const heed_file_dtype dtypes[] = {
+        [HEED_F32] = {"f32", 32, HEED_F32, HEED_DECODE_COPY},
+        [HEED_F64] = {"f64", 64, HEED_F64, HEED_DECODE_COPY},
+        [HEED_I64] = {"i64", 64, HEED_I64, HEED_DECODE_COPY},
+        [HEED_BOOL] = {"bool", 8, HEED_BOOL, HEED_DECODE_BOOL}};
+    const heed_tensor *t = list.tensors[i];
+    return (heed_file_tensor){.name = list.names[i],
+                              .dtype = &dtypes[t->dtype],
+                              .begin = i,
+                              .numel = t->numel,
+                              .shape = heed_shape_of_tensor(t)};
+}
+
+static int by_name(const void *a, const void *b)
+{
+    return strcmp(((const heed_file_tensor *)a)->name, ((const heed_file_tensor *)b)->name);
+}
+
+static heed_status check_list(const heed_fit *fit, heed_tensor_list list)
+{
+    if (list.count < 0 || (list.count > 0 && (list.tensors == NULL || list.names == NULL))) {
+        return heed_fail(HEED_ERR_NULL, "%s: the list has no tensors or no names", fit->function);
+    }
+    for (int i = 0; i < list.count; i++) {
+        if (list.tensors[i] == NULL || list.names[i] == NULL || list.tensors[i]->storage == NULL) {
+            return heed_fail(HEED_ERR_NULL,
+                             "%s: tensor %d of the list, its name or its value is gone",
+                             fit->function, i);
+        }
+    }
+    return HEED_OK;
+}
+
+heed_status heed_fit_list(const heed_fit *fit, heed_tensor_list offered, heed_tensor_list wanted,
+                          heed_tensor **values)
+{
+    if (heed_error_pending() || check_list(fit, offered) != HEED_OK) {
+        return heed_error_pending();
+    }
+    const size_t size = (size_t)wanted.count * sizeof(heed_file_tensor *);
+    const size_t room = (size_t)offered.count * sizeof(heed_file_tensor);
+    const heed_file_tensor **found = heed_alloc(size);
+    heed_file_header seen = {.count = offered.count, .tensors = heed_alloc(room)};
+    if (found != NULL && seen.tensors != NULL) {
+        for (int i = 0; i < offered.count; i++) {
+            seen.tensors[i] = in_list(offered, i);
+        }
+        qsort(seen.tensors, (size_t)offered.count, sizeof *seen.tensors, by_name);
+        heed_fit_tensors(fit, &seen, wanted, found);
+        for (int i = 0; i < wanted.count && !heed_error_pending(); i++) {
+            values[i] = found[i] != NULL ? offered.tensors[found[i]->begin] : NULL;
+        }
+    }
+    heed_free(found, size);
+    heed_free(seen.tensors, room);
+    return heed_error_pending();
+}

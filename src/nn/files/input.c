@@ -1,0 +1,190 @@
+/* Files that are read at any place (pread), so that several threads can share one; and what becomes
+ * of the numbers in them. */
+#include "input.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <math.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "file_error.h"
+
+#if __BYTE_ORDER__ != __ORDER_LITTLE_ENDIAN__
+#error "safetensors and .npy files are written little-endian, and so must the machine be"
+#endif
+
+enum { MOST_AT_ONCE = 1 << 30, CHUNK = 512 };
+
+/* ---- bytes ---- */
+
+static heed_status open_regular(heed_input *in, const char *function)
+{
+    struct stat about;
+    in->fd = open(in->path, O_RDONLY | O_CLOEXEC | O_NONBLOCK); /* a pipe must not block */
+    if (in->fd < 0) {
+        return heed_fail_file(function, in->path, "open it", errno);
+    }
+    if (fstat(in->fd, &about) != 0) {
+        return heed_fail_file(function, in->path, "look at it", errno);
+    }
+    if (!S_ISREG(about.st_mode)) {
+        return heed_fail(HEED_ERR_FILE, "%s: %s: it is %s", function, heed_show_path(in->path).text,
+                         S_ISDIR(about.st_mode) ? "a directory" : "no regular file");
+    }
+    in->size = about.st_size;
+    return HEED_OK;
+}
+
+heed_status heed_input_open(heed_input *in, const char *function, const char *path)
+{
+    *in = (heed_input){.fd = -1, .path = path};
+    if (heed_error_pending()) {
+        return heed_error_pending();
+    }
+    if (path == NULL) {
+        return heed_fail(HEED_ERR_NULL, "%s: the path is NULL", function);
+    }
+    return open_regular(in, function);
+}
+
+void heed_input_close(heed_input *in)
+{
+    if (in->fd >= 0) {
+        close(in->fd);
+        in->fd = -1;
+    }
+}
+
+heed_status heed_input_read(const heed_input *in, const char *function, void *to, int64_t size,
+                            int64_t at)
+{
+    while (size > 0) {
+        const ssize_t got =
+            pread(in->fd, to, (size_t)(size < MOST_AT_ONCE ? size : MOST_AT_ONCE), (off_t)at);
+        if (got < 0 && errno == EINTR) {
+            continue;
+        }
+        if (got < 0) {
+            return heed_fail_file(function, in->path, "read it", errno);
+        }
+        if (got == 0) {
+            return heed_fail(HEED_ERR_FILE, "%s: %s: it has become shorter: it ends at byte %lld",
+                             function, heed_show_path(in->path).text, (long long)at);
+        }
+        to = (char *)to + got;
+        size -= got;
+        at += got;
+    }
+    return HEED_OK;
+}
+
+/* ---- numbers ---- */
+
+static float from_bits(uint32_t bits)
+{
+    float value;
+    memcpy(&value, &bits, sizeof value);
+    return value;
+}
+
+/* Half precision: a sign, 5 bits of exponent and 10 of fraction. */
+static float from_f16(uint16_t h)
+{
+    const uint32_t sign = (uint32_t)(h >> 15) << 31, exponent = h >> 10 & 31, fraction = h & 1023;
+    if (exponent == 0) {
+        const float value = ldexpf((float)fraction, -24); /* zero and what is below 2^-14 */
+        return sign != 0 ? -value : value;
+    }
+    if (exponent == 31) {
+        return from_bits(sign | 0x7f800000 | fraction << 13); /* inf and NaN */
+    }
+    return from_bits(sign | (exponent + 127 - 15) << 23 | fraction << 13);
+}
+
+/* bfloat16 is the upper half of a float. */
+static float from_bf16(uint16_t h)
+{
+    return from_bits((uint32_t)h << 16);
+}
+
+/* Turns round the bytes of each of `count` elements. */
+static void swap_bytes(void *elements, int64_t count, int64_t size)
+{
+    unsigned char *e = elements;
+    for (int64_t i = 0; i < count; i++, e += size) {
+        for (int64_t low = 0, high = size - 1; low < high; low++, high--) {
+            const unsigned char byte = e[low];
+            e[low] = e[high];
+            e[high] = byte;
+        }
+    }
+}
+
+/* Elements that are as large in memory as in the file are read in place. */
+static heed_status read_in_place(const heed_input *in, const char *function, heed_tensor *to,
+                                 const heed_file_dtype *dtype, bool big_endian, int64_t at)
+{
+    const int64_t size = dtype->bits / 8;
+    if (heed_input_read(in, function, to->data, to->numel * size, at) != HEED_OK) {
+        return heed_error_pending();
+    }
+    if (big_endian) {
+        swap_bytes(to->data, to->numel, size);
+    }
+    unsigned char *bytes = to->data;
+    for (int64_t i = 0; i < to->numel && dtype->decoding == HEED_DECODE_BOOL; i++) {
+        bytes[i] = bytes[i] != 0;
+    }
+    return HEED_OK;
+}
+
+/* An element that has more bytes in memory than in the file, to place i of a tensor's data. */
+static void widen(heed_decoding decoding, const unsigned char *from, void *data, int64_t i)
+{
+    uint16_t half;
+    int32_t whole;
+    if (decoding == HEED_DECODE_I32) {
+        memcpy(&whole, from, sizeof whole);
+        ((int64_t *)data)[i] = whole;
+    } else {
+        memcpy(&half, from, sizeof half);
+        ((float *)data)[i] = decoding == HEED_DECODE_F16 ? from_f16(half) : from_bf16(half);
+    }
+}
+
+heed_status heed_input_elements(const heed_input *in, const char *function, heed_tensor *to,
+                                const heed_file_dtype *dtype, bool big_endian, int64_t at)
+{
+    unsigned char chunk[4 * CHUNK];
+    const int64_t size = dtype->bits / 8;
+    if (dtype->decoding == HEED_DECODE_COPY || dtype->decoding == HEED_DECODE_BOOL) {
+        return read_in_place(in, function, to, dtype, big_endian, at);
+    }
+    for (int64_t i = 0, n; i < to->numel; i += n) {
+        n = to->numel - i < CHUNK ? to->numel - i : CHUNK;
+        if (heed_input_read(in, function, chunk, n * size, at + i * size) != HEED_OK) {
+            return heed_error_pending();
+        }
+        if (big_endian) {
+            swap_bytes(chunk, n, size);
+        }
+        for (int64_t j = 0; j < n; j++) {
+            widen(dtype->decoding, chunk + j * size, to->data, i + j);
+        }
+    }
+    return HEED_OK;
+}
+
+/* ---- sizes ---- */
+
+bool heed_count_dim(heed_dim_count *count, int64_t size)
+{
+    const int64_t most = INT64_C(1) << 56; /* the bits of so many can be counted */
+    if (size > 0 && __builtin_mul_overflow(count->reach, size, &count->reach)) {
+        count->reach = INT64_MAX;
+    }
+    count->numel = count->numel > 0 && size > 0 ? count->reach : 0;
+    return count->reach <= most;
+}

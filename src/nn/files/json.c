@@ -1,0 +1,409 @@
+/* Strict JSON, read in place. Relies on the '\0' behind the text: no character that is looked for is
+ * one, so nothing reads past it. */
+#include "json.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+static bool fail(heed_json *json, const char *wrong)
+{
+    if (json->wrong == NULL) {
+        json->wrong = wrong;
+    }
+    return false;
+}
+
+static void skip_space(heed_json *json)
+{
+    while (*json->at == ' ' || *json->at == '\t' || *json->at == '\n' || *json->at == '\r') {
+        json->at++;
+    }
+}
+
+/* ---- punctuation ---- */
+
+static bool next_is(heed_json *json, char c)
+{
+    skip_space(json);
+    if (json->wrong != NULL || *json->at != c) {
+        return false;
+    }
+    json->at++;
+    return true;
+}
+
+bool heed_json_take(heed_json *json, char c)
+{
+    if (next_is(json, c)) {
+        return true;
+    }
+    switch (c) {
+    case '{':
+        return fail(json, "an object is expected");
+    case '[':
+        return fail(json, "an array is expected");
+    case '"':
+        return fail(json, "a string is expected");
+    default:
+        return fail(json, "':' is expected");
+    }
+}
+
+bool heed_json_more(heed_json *json, char close, bool *first)
+{
+    if (json->wrong != NULL) {
+        return false;
+    }
+    const bool is_first = *first;
+    *first = false;
+    if (next_is(json, close)) {
+        return false;
+    }
+    return is_first || next_is(json, ',') ||
+           fail(json, close == '}' ? "',' or '}' is expected" : "',' or ']' is expected");
+}
+
+bool heed_json_end(heed_json *json)
+{
+    if (json->wrong == NULL) {
+        skip_space(json);
+    }
+    return json->wrong == NULL &&
+           (json->at == json->end || fail(json, "something follows the closing '}'"));
+}
+
+/* ---- numbers ---- */
+
+static bool is_digit(char c)
+{
+    return c >= '0' && c <= '9';
+}
+
+int64_t heed_json_number(heed_json *json)
+{
+    int64_t n = 0;
+    skip_space(json);
+    const char *digits = json->at;
+    for (; json->wrong == NULL && is_digit(*json->at); json->at++) {
+        if (__builtin_mul_overflow(n, 10, &n) || __builtin_add_overflow(n, *json->at - '0', &n)) {
+            fail(json, "a number is larger than 2^63 - 1");
+        }
+    }
+    const char next = *json->at;
+    if (json->at == digits || (*digits == '0' && json->at > digits + 1) || next == '.' ||
+        next == 'e' || next == 'E') {
+        fail(json, "a whole number, 0 or more, is expected");
+    }
+    return json->wrong == NULL ? n : -1;
+}
+
+/* Steps over digits, of which there must be one, and takes those that fit into *n. Returns how many
+ * did not. */
+static int take_digits(heed_json *json, uint64_t *n, int *count)
+{
+    int left_out = 0;
+    if (!is_digit(*json->at)) {
+        fail(json, "a number is expected");
+    }
+    for (; is_digit(*json->at); json->at++, (*count)++) {
+        if (*n < UINT64_MAX / 10 - 1) {
+            *n = *n * 10 + (uint64_t)(*json->at - '0');
+        } else {
+            left_out++;
+        }
+    }
+    return left_out;
+}
+
+/* e5, E-05 or nothing; what is too large for any number stays so. */
+static int take_exponent(heed_json *json)
+{
+    const int most = 100000;
+    uint64_t n = 0;
+    int count = 0;
+    if (*json->at != 'e' && *json->at != 'E') {
+        return 0;
+    }
+    json->at++;
+    const bool negative = *json->at == '-';
+    json->at += negative || *json->at == '+';
+    const int left_out = take_digits(json, &n, &count);
+    const int exponent = left_out > 0 || n > (uint64_t)most ? most : (int)n;
+    return negative ? -exponent : exponent;
+}
+
+/* n 10^exponent: exact where both are, as they are in what people write. */
+static double scale(uint64_t n, int exponent)
+{
+    if (n == 0) {
+        return 0;
+    }
+    if (n <= UINT64_C(1) << 53 && exponent >= -22 && exponent <= 22) {
+        const double power = pow(10, abs(exponent));
+        return exponent < 0 ? (double)n / power : (double)n * power;
+    }
+    const long double power = powl(10, abs(exponent));
+    return (double)(exponent < 0 ? (long double)n / power : (long double)n * power);
+}
+
+double heed_json_real(heed_json *json)
+{
+    uint64_t n = 0;
+    int whole = 0, fraction = 0; /* digits before and behind the point */
+    skip_space(json);
+    if (json->wrong != NULL) {
+        return 0;
+    }
+    const bool negative = *json->at == '-';
+    json->at += negative;
+    const char *digits = json->at;
+    int exponent = take_digits(json, &n, &whole);
+    if (*digits == '0' && whole > 1) {
+        fail(json, "a number begins with 0");
+    }
+    if (*json->at == '.') {
+        json->at++;
+        exponent += take_digits(json, &n, &fraction);
+        exponent -= fraction;
+    }
+    exponent += take_exponent(json);
+    const double value = scale(n, exponent);
+    if (isinf(value)) {
+        fail(json, "a number is too large");
+    }
+    return json->wrong != NULL ? 0 : negative ? -value : value;
+}
+
+/* ---- words ---- */
+
+static bool next_word(heed_json *json, const char *word)
+{
+    const size_t length = strlen(word);
+    skip_space(json);
+    if (json->wrong != NULL || strncmp(json->at, word, length) != 0) {
+        return false;
+    }
+    json->at += length;
+    return true;
+}
+
+bool heed_json_null(heed_json *json)
+{
+    return next_word(json, "null");
+}
+
+bool heed_json_bool(heed_json *json)
+{
+    return next_word(json, "true") ||
+           (!next_word(json, "false") && fail(json, "true or false is expected"));
+}
+
+/* ---- characters ---- */
+
+/* How many bytes the UTF-8 character at `text` has; 0 where there is none: a byte that begins none,
+ * one cut short, a form that is longer than needed, half a surrogate, or past U+10FFFF. */
+static int utf8_size(const char *text)
+{
+    const unsigned char *s = (const unsigned char *)text;
+    if (s[0] < 0x80) {
+        return 1;
+    }
+    if (s[0] < 0xC2 || s[0] > 0xF4) {
+        return 0;
+    }
+    const int size = s[0] >= 0xF0 ? 4 : s[0] >= 0xE0 ? 3 : 2;
+    const unsigned char low = s[0] == 0xE0 ? 0xA0 : s[0] == 0xF0 ? 0x90 : 0x80;
+    const unsigned char high = s[0] == 0xED ? 0x9F : s[0] == 0xF4 ? 0x8F : 0xBF;
+    if (s[1] < low || s[1] > high) {
+        return 0;
+    }
+    for (int i = 2; i < size; i++) {
+        if ((s[i] & 0xC0) != 0x80) {
+            return 0;
+        }
+    }
+    return size;
+}
+
+bool heed_is_utf8(const char *text)
+{
+    int size = 1;
+    for (; *text != '\0' && size > 0; text += size) {
+        size = utf8_size(text);
+    }
+    return size > 0;
+}
+
+/* Writes a character as UTF-8 and returns the place behind it. */
+static char *write_utf8(char *to, uint32_t c)
+{
+    if (c < 0x80) {
+        *to++ = (char)c;
+        return to;
+    }
+    const int more = c < 0x800 ? 1 : c < 0x10000 ? 2 : 3; /* bytes that follow the first */
+    *to++ = (char)((0xFFu << (7 - more) & 0xFF) | (c >> 6 * more));
+    for (int i = more - 1; i >= 0; i--) {
+        *to++ = (char)(0x80 | (c >> 6 * i & 0x3F));
+    }
+    return to;
+}
+
+/* ---- strings ---- */
+
+/* The four digits of \uXXXX; -1 where they are not. */
+static int32_t read_hex(heed_json *json)
+{
+    int32_t value = 0;
+    for (int i = 0; i < 4; i++) {
+        static const char digits[] = "0123456789abcdef";
+        const char c = *json->at, lower = c >= 'A' && c <= 'F' ? (char)(c + 32) : c;
+        const char *digit = c != '\0' ? strchr(digits, lower) : NULL;
+        if (digit == NULL) {
+            fail(json, "\\u needs four hexadecimal digits");
+            return -1;
+        }
+        value = value * 16 + (int32_t)(digit - digits);
+        json->at++;
+    }
+    return value;
+}
+
+/* \uXXXX, or the two of them that make one character past U+FFFF. */
+static char *read_unicode(heed_json *json, char *to)
+{
+    int32_t c = read_hex(json);
+    if (c >= 0xD800 && c < 0xE000) {
+        int32_t low = -1;
+        if (c < 0xDC00 && json->at[0] == '\\' && json->at[1] == 'u') {
+            json->at += 2;
+            low = read_hex(json);
+        }
+        if (low < 0xDC00 || low >= 0xE000) {
+            fail(json, "half a surrogate pair");
+            return to;
+        }
+        c = 0x10000 + (c - 0xD800) * 0x400 + (low - 0xDC00);
+    }
+    if (c <= 0) {
+        fail(json, "\\u0000, which no text here can hold");
+        return to;
+    }
+    return write_utf8(to, (uint32_t)c);
+}
+
+static char *read_escape(heed_json *json, char *to)
+{
+    static const char names[] = "\"\\/bfnrt", values[] = "\"\\/\b\f\n\r\t";
+    const char c = *json->at;
+    const char *name = c != '\0' ? strchr(names, c) : NULL;
+    if (name != NULL) {
+        json->at++;
+        *to++ = values[name - names];
+        return to;
+    }
+    if (c != 'u') {
+        fail(json, "an escape that JSON does not have");
+        return to;
+    }
+    json->at++;
+    return read_unicode(json, to);
+}
+
+const char *heed_json_string(heed_json *json)
+{
+    if (!heed_json_take(json, '"')) {
+        return NULL;
+    }
+    char *const text = json->at, *to = text; /* never ahead of `at` */
+    while (json->wrong == NULL && *json->at != '"') {
+        const unsigned char c = (unsigned char)*json->at;
+        const int size = utf8_size(json->at);
+        if (c < 0x20) {
+            fail(json, json->at == json->end ? "the text ends inside a string"
+                                             : "a control character inside a string");
+        } else if (c == '\\') {
+            json->at++;
+            to = read_escape(json, to);
+        } else if (size == 0) {
+            fail(json, "a byte that is not UTF-8");
+        } else {
+            memmove(to, json->at, (size_t)size);
+            to += size;
+            json->at += size;
+        }
+    }
+    if (json->wrong != NULL) {
+        return NULL;
+    }
+    json->at++;
+    *to = '\0';
+    return text;
+}
+
+/* ---- any value ---- */
+
+/* One that holds no others. */
+static void skip_plain(heed_json *json)
+{
+    const char c = *json->at;
+    if (c == '"') {
+        heed_json_string(json);
+    } else if (c == 't' || c == 'f') {
+        heed_json_bool(json);
+    } else if (c == '-' || is_digit(c)) {
+        heed_json_real(json);
+    } else if (!heed_json_null(json)) {
+        fail(json, "a value is expected");
+    }
+}
+
+/* Without recursion, so that no text makes the stack overflow. */
+void heed_json_skip(heed_json *json)
+{
+    enum { DEEPEST = 64 };
+    char close[DEEPEST]; /* what ends each list and object that is open */
+    int depth = 0;
+    bool first = true;
+    do {
+        skip_space(json);
+        if (depth > 0) {
+            if (!heed_json_more(json, close[depth - 1], &first)) {
+                depth--;
+                continue;
+            }
+            if (close[depth - 1] == '}') {
+                heed_json_string(json);
+                heed_json_take(json, ':');
+            }
+            skip_space(json);
+        }
+        if (*json->at != '{' && *json->at != '[') {
+            skip_plain(json);
+        } else if (depth == DEEPEST) {
+            fail(json, "more than 64 lists and objects inside each other");
+        } else {
+            close[depth++] = *json->at++ == '{' ? '}' : ']';
+            first = true;
+        }
+    } while (depth > 0 && json->wrong == NULL);
+}
+
+const char *heed_json_escape(char c, char *room)
+{
+    static const char names[] = "\"\\bfnrt", values[] = "\"\\\b\f\n\r\t";
+    const char *value = c != '\0' ? strchr(values, c) : NULL;
+    if (value != NULL) {
+        room[0] = '\\';
+        room[1] = names[value - values];
+        room[2] = '\0';
+        return room;
+    }
+    if ((unsigned char)c < 0x20) {
+        snprintf(room, 7, "\\u%04x", (unsigned)c);
+        return room;
+    }
+    return NULL;
+}

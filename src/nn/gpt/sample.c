@@ -1,0 +1,119 @@
+/* Sampling: logits made smaller in number, step by step, and then a draw. */
+#include "sample.h"
+
+#include <math.h>
+
+#include "../../autograd/ops/elementwise.h"
+#include "../../autograd/ops/index.h"
+#include "../../autograd/ops/reduce.h"
+#include "../../autograd/ops/shape.h"
+#include "../../autograd/ops/sort.h"
+#include "../../tensor/create.h"
+#include "../../tensor/random/random.h"
+#include "../../tensor/scope.h"
+
+/* ---- what is refused ---- */
+
+static heed_status check_options(const heed_sample_options *o)
+{
+    if (!(o->temperature >= 0 && isfinite(o->temperature))) {
+        return heed_fail(HEED_ERR_VALUE,
+                         "sample: temperature is %g; it divides: above 0, and finite (0: 1)",
+                         o->temperature);
+    }
+    if (o->top_k < 0) {
+        return heed_fail(HEED_ERR_VALUE, "sample: top_k is %lld; 1 or more (0: all)",
+                         (long long)o->top_k);
+    }
+    return heed_check_probability("sample", "top_p", o->top_p);
+}
+
+static heed_status check_logits(const heed_tensor *logits)
+{
+    if (heed_check_scope("sample") != HEED_OK) {
+        return heed_error_pending();
+    }
+    if (logits == NULL) {
+        return heed_fail(HEED_ERR_NULL, "sample: logits is NULL");
+    }
+    if (!heed_is_float(logits->dtype)) {
+        return heed_fail(HEED_ERR_DTYPE, "sample: logits are %s; f32 or f64",
+                         heed_dtype_name(logits->dtype));
+    }
+    if (logits->ndim < 1 || logits->ndim > 2 || logits->shape[logits->ndim - 1] == 0) {
+        return heed_fail(HEED_ERR_SHAPE,
+                         "sample: logits %s; (V) or (B, V), of 1 token or more: of (B, T, V) take "
+                         "those of the last token, heed_select(logits, 1, -1)",
+                         heed_shape_text(logits->ndim, logits->shape).text);
+    }
+    return HEED_OK;
+}
+
+/* The largest of a row tells of all that spoils it: NaN and inf are it, and -inf only if all are. */
+static heed_status check_rows(heed_tensor *x, double temperature)
+{
+    heed_tensor *largest = heed_amax_dim(x, -1, false);
+    for (int64_t row = 0; largest != NULL && row < largest->numel; row++) {
+        const double most = heed_at(largest, HEED_INDEX(row));
+        if (!isfinite(most)) {
+            return heed_fail(HEED_ERR_VALUE,
+                             "sample: row %lld of logits %s, divided by temperature %g, has %s",
+                             (long long)row, heed_shape_text(x->ndim, x->shape).text, temperature,
+                             isnan(most) ? "NaN"
+                             : most > 0  ? "inf"
+                                         : "nothing but -inf");
+        }
+    }
+    return heed_error_pending();
+}
+
+/* ---- x (B, V) ---- */
+
+static heed_tensor *keep_top_k(heed_tensor *x, int64_t k)
+{
+    if (k == 0 || k >= x->shape[1]) {
+        return x;
+    }
+    heed_tensor *last = heed_narrow(heed_topk(x, k, -1, true, NULL), -1, k - 1, 1);
+    return heed_masked_fill(x, heed_lt(x, last), -HUGE_VAL);
+}
+
+/* From the least likely on, tokens go while they are 1 - p together at most; the last one stays. */
+static heed_tensor *keep_top_p(heed_tensor *x, double p)
+{
+    heed_tensor *places = NULL;
+    heed_tensor *sums = heed_cumsum(heed_softmax(heed_sort(x, -1, false, &places), -1), -1);
+    heed_tensor *goes = heed_le_scalar(sums, 1 - p);
+    heed_fill_into(heed_select(goes, -1, -1), 0);
+    heed_tensor *back = heed_scatter_add(heed_zeros_like(x), -1, places, heed_to(goes, x->dtype));
+    return heed_masked_fill(x, heed_to(back, HEED_BOOL), -HUGE_VAL);
+}
+
+static heed_tensor *draw(heed_tensor *x, heed_sample_options o)
+{
+    const double temperature = o.temperature != 0 ? o.temperature : 1;
+    x = temperature != 1 ? heed_div_scalar(x, temperature) : x;
+    if (x == NULL || check_rows(x, temperature) != HEED_OK) {
+        return NULL;
+    }
+    if (o.greedy) {
+        return heed_argmax_dim(x, -1, false);
+    }
+    x = keep_top_k(x, o.top_k);
+    if (x != NULL && o.top_p != 0 && o.top_p < 1) {
+        x = keep_top_p(x, o.top_p);
+    }
+    return heed_squeeze(heed_multinomial(heed_softmax(x, -1), 1, false), 1);
+}
+
+heed_tensor *heed_sample(heed_tensor *logits, heed_sample_options options)
+{
+    if (check_logits(logits) != HEED_OK || check_options(&options) != HEED_OK) {
+        return NULL;
+    }
+    heed_scope scope;
+    heed_scope_begin_no_grad(&scope);
+    const bool batched = logits->ndim == 2;
+    heed_tensor *ids = draw(batched ? logits : heed_unsqueeze(logits, 0), options);
+    return heed_scope_end_with(&scope, batched ? ids : heed_squeeze(ids, 0));
+}

@@ -1,0 +1,58 @@
+/* The feed-forward network of a transformer: two linear layers, an activation and dropout between. */
+#include "feed_forward.h"
+
+#include "../../autograd/ops/elementwise.h"
+#include "../checks.h"
+
+static heed_tensor *forward(void *module, heed_tensor *x)
+{
+    return heed_feed_forward_forward(module, x);
+}
+
+static const heed_module_kind kind = {
+    .name = "FeedForward", .size = sizeof(struct heed_feed_forward), .forward = forward};
+
+struct heed_feed_forward *heed_feed_forward_new(int64_t d_model, int64_t d_ff)
+{
+    return heed_feed_forward_new_with(d_model, d_ff, (heed_feed_forward_options){0});
+}
+
+struct heed_feed_forward *heed_feed_forward_new_with(int64_t d_model, int64_t d_ff,
+                                                     heed_feed_forward_options options)
+{
+    if (d_model < 1 || d_ff < 1) {
+        heed_fail(HEED_ERR_VALUE, "feed_forward: d_model %lld, d_ff %lld; 1 or more",
+                  (long long)d_model, (long long)d_ff);
+        return NULL;
+    }
+    struct heed_feed_forward *m = heed_module_new(&kind);
+    if (m == NULL) {
+        return NULL;
+    }
+    const heed_linear_options linear = {.no_bias = options.no_bias};
+    heed_add_child(m, "linear1", &m->linear1, heed_linear_new_with(d_model, d_ff, linear));
+    heed_add_child(m, "dropout", &m->dropout, heed_dropout_new(options.dropout));
+    heed_add_child(m, "linear2", &m->linear2, heed_linear_new_with(d_ff, d_model, linear));
+    m->activation = options.activation != NULL ? options.activation : heed_relu;
+    return heed_module_ready(m);
+}
+
+heed_tensor *heed_feed_forward_forward(struct heed_feed_forward *m, heed_tensor *x)
+{
+    static const char function[] = "feed_forward_forward";
+    if (heed_forward_check(function, m) != HEED_OK ||
+        heed_check_features(function, "x", x, "d_model", m->linear1->in_features,
+                            m->linear1->weight->dtype) != HEED_OK) {
+        return NULL;
+    }
+    heed_scope scope;
+    heed_scope_begin(&scope);
+    heed_tensor *hidden = m->activation(heed_linear_forward(m->linear1, x));
+    heed_tensor *y = heed_linear_forward(m->linear2, heed_dropout_forward(m->dropout, hidden));
+    return heed_scope_end_with(&scope, y);
+}
+
+void heed_feed_forward_free(struct heed_feed_forward *m)
+{
+    heed_module_free(m);
+}

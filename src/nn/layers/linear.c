@@ -1,0 +1,73 @@
+/* The linear layer: y = x weight^T + bias. */
+#include "linear.h"
+
+#include <math.h>
+
+#include "../../autograd/ops/linear.h"
+#include "../../tensor/create.h"
+#include "../../tensor/random/random.h"
+#include "../checks.h"
+#include "../init.h"
+
+static void describe(const void *module, char *text, size_t size)
+{
+    const struct heed_linear *m = module;
+    snprintf(text, size, "in_features=%lld, out_features=%lld, bias=%s", (long long)m->in_features,
+             (long long)m->out_features, m->bias != NULL ? "True" : "False");
+}
+
+static heed_tensor *forward(void *module, heed_tensor *x)
+{
+    return heed_linear_forward(module, x);
+}
+
+static const heed_module_kind kind = {
+    .name = "Linear", .size = sizeof(struct heed_linear), .describe = describe, .forward = forward};
+
+struct heed_linear *heed_linear_new(int64_t in_features, int64_t out_features)
+{
+    return heed_linear_new_with(in_features, out_features, (heed_linear_options){0});
+}
+
+struct heed_linear *heed_linear_new_with(int64_t in_features, int64_t out_features,
+                                         heed_linear_options options)
+{
+    if (in_features < 0 || out_features < 0) {
+        heed_fail(HEED_ERR_VALUE, "linear: %lld features to %lld; neither can be negative",
+                  (long long)in_features, (long long)out_features);
+        return NULL;
+    }
+    struct heed_linear *m = heed_module_new(&kind);
+    if (m == NULL) {
+        return NULL;
+    }
+    m->in_features = in_features;
+    m->out_features = out_features;
+    heed_tensor *weight = heed_empty(HEED_SHAPE(out_features, in_features), HEED_F32);
+    heed_kaiming_uniform_into(weight, sqrt(5));
+    heed_add_parameter(m, "weight", &m->weight, weight);
+    if (!options.no_bias) {
+        heed_tensor *bias = heed_zeros(HEED_SHAPE(out_features), HEED_F32);
+        if (in_features > 0) {
+            const double bound = 1 / sqrt((double)in_features);
+            heed_uniform_into(bias, -bound, bound);
+        }
+        heed_add_parameter(m, "bias", &m->bias, bias);
+    }
+    return heed_module_ready(m);
+}
+
+heed_tensor *heed_linear_forward(struct heed_linear *m, heed_tensor *x)
+{
+    if (heed_forward_check("linear_forward", m) != HEED_OK ||
+        heed_check_features("linear_forward", "x", x, "in_features", m->in_features,
+                            m->weight->dtype) != HEED_OK) {
+        return NULL;
+    }
+    return heed_linear(x, m->weight, m->bias);
+}
+
+void heed_linear_free(struct heed_linear *m)
+{
+    heed_module_free(m);
+}

@@ -1,0 +1,86 @@
+/* Sinusoidal position encoding: computed once in f32 steps, as the PyTorch tutorial does. */
+#include "position_encoding.h"
+
+#include <math.h>
+
+#include "../../autograd/ops/elementwise.h"
+#include "../../autograd/ops/shape.h"
+#include "../../tensor/create.h"
+#include "../checks.h"
+
+static void describe(const void *module, char *text, size_t size)
+{
+    const struct heed_position_encoding *m = module;
+    snprintf(text, size, "d_model=%lld, max_len=%lld", (long long)m->pe->shape[1],
+             (long long)m->pe->shape[0]);
+}
+
+static heed_tensor *forward(void *module, heed_tensor *x)
+{
+    return heed_position_encoding_forward(module, x);
+}
+
+static const heed_module_kind kind = {.name = "PositionEncoding",
+                                      .size = sizeof(struct heed_position_encoding),
+                                      .forward = forward,
+                                      .describe = describe};
+
+static void fill(heed_tensor *pe, int64_t d_model, int64_t max_len)
+{
+    float *to = heed_data_f32(pe);
+    for (int64_t t = 0; to != NULL && t < max_len; t++) {
+        for (int64_t i = 0; i < d_model; i++) {
+            /* rounded where torch's tensors round */
+            const float exponent = (float)(i - i % 2) / (float)d_model;
+            const float div_term = 1 / powf(10000, exponent);
+            const float angle = (float)t * div_term;
+            to[t * d_model + i] = i % 2 == 0 ? sinf(angle) : cosf(angle);
+        }
+    }
+}
+
+struct heed_position_encoding *heed_position_encoding_new(int64_t d_model, int64_t max_len)
+{
+    if (d_model < 1 || max_len < 1) {
+        heed_fail(HEED_ERR_VALUE, "position_encoding: d_model %lld, max_len %lld; 1 or more",
+                  (long long)d_model, (long long)max_len);
+        return NULL;
+    }
+    struct heed_position_encoding *m = heed_module_new(&kind);
+    if (m == NULL) {
+        return NULL;
+    }
+    heed_tensor *pe = heed_empty(HEED_SHAPE(max_len, d_model), HEED_F32);
+    fill(pe, d_model, max_len);
+    heed_add_buffer(m, "pe", &m->pe, pe);
+    return heed_module_ready(m);
+}
+
+heed_tensor *heed_position_encoding_forward(struct heed_position_encoding *m, heed_tensor *x)
+{
+    static const char function[] = "position_encoding_forward";
+    if (heed_forward_check(function, m) != HEED_OK ||
+        heed_check_features(function, "x", x, "d_model", heed_size(m->pe, 1), m->pe->dtype) !=
+            HEED_OK) {
+        return NULL;
+    }
+    if (x->ndim < 2) {
+        heed_fail(HEED_ERR_SHAPE, "%s: x %s; it must be (..., T, d_model)", function,
+                  heed_shape_text(x->ndim, x->shape).text);
+        return NULL;
+    }
+    const int64_t length = heed_size(x, -2), max_len = heed_size(m->pe, 0);
+    if (length > max_len) {
+        heed_fail(HEED_ERR_SHAPE, "%s: %lld tokens, but max_len is %lld", function,
+                  (long long)length, (long long)max_len);
+        return NULL;
+    }
+    heed_scope scope;
+    heed_scope_begin(&scope);
+    return heed_scope_end_with(&scope, heed_add(x, heed_slice(m->pe, 0, 0, length, 1)));
+}
+
+void heed_position_encoding_free(struct heed_position_encoding *m)
+{
+    heed_module_free(m);
+}

@@ -1,0 +1,52 @@
+/* Sequential: a list of modules, run one behind the other. */
+#include "sequential.h"
+
+static heed_tensor *forward(void *module, heed_tensor *x)
+{
+    return heed_sequential_forward(module, x);
+}
+
+static const heed_module_kind kind = {
+    .name = "Sequential", .size = sizeof(struct heed_sequential), .forward = forward};
+
+struct heed_sequential *heed_sequential_new(void)
+{
+    return heed_module_ready(heed_module_new(&kind));
+}
+
+/* What cannot be run is refused here, and not at the first forward; the list then lets go of it. */
+heed_status heed_sequential_append(struct heed_sequential *m, void *child)
+{
+    heed_module *module = child;
+    if (!heed_error_pending() && m != NULL && module != NULL && module->kind->forward == NULL) {
+        heed_fail(
+            HEED_ERR_VALUE,
+            "sequential_append: a %s has no forward that takes one tensor, which a Sequential "
+            "could call",
+            module->kind->name);
+    }
+    return heed_module_list_append(m != NULL ? &m->list : NULL, child);
+}
+
+heed_tensor *heed_sequential_forward(struct heed_sequential *m, heed_tensor *x)
+{
+    if (heed_forward_check("sequential_forward", m) != HEED_OK) {
+        return NULL;
+    }
+    if (x == NULL) {
+        heed_fail(HEED_ERR_NULL, "sequential_forward: x is NULL");
+        return NULL;
+    }
+    heed_scope scope;
+    heed_scope_begin(&scope);
+    const int count = heed_module_list_count(&m->list);
+    for (int i = 0; i < count; i++) {
+        x = heed_forward(heed_module_list_at(&m->list, i), x);
+    }
+    return heed_scope_end_with(&scope, x);
+}
+
+void heed_sequential_free(struct heed_sequential *m)
+{
+    heed_module_free(m);
+}

@@ -1,0 +1,125 @@
+/* Clipping gradients: which tensors, and by how much; the norm and the scaling are
+ * tensor/update.c's. */
+#include "clip.h"
+
+#include <math.h>
+#include <stdlib.h>
+
+#include "../../autograd/ops/elementwise.h"
+#include "../../tensor/alloc.h"
+#include "../../tensor/create.h"
+#include "../../tensor/update.h"
+#include "../checks.h"
+
+static heed_status check_list(const char *function, heed_tensor_list parameters, const char *what,
+                              double most)
+{
+    if (heed_error_pending()) {
+        return heed_error_pending();
+    }
+    if (!(most >= 0)) {
+        return heed_fail(HEED_ERR_VALUE, "%s: %s is %g; it must be 0 or more", function, what,
+                         most);
+    }
+    return heed_check_parameters(function, parameters);
+}
+
+/* The gradients that there are; returns how many. */
+static int list_gradients(heed_tensor_list parameters, heed_tensor **gradients)
+{
+    int count = 0;
+    for (int i = 0; i < parameters.count; i++) {
+        if (parameters.tensors[i]->grad != NULL) {
+            gradients[count++] = parameters.tensors[i]->grad;
+        }
+    }
+    return count;
+}
+
+static int by_place(const void *a, const void *b)
+{
+    const uintptr_t first = (uintptr_t)(*(heed_tensor *const *)a)->data;
+    const uintptr_t second = (uintptr_t)(*(heed_tensor *const *)b)->data;
+    return (first > second) - (first < second);
+}
+
+/* In any order. One gradient that several parameters were given is scaled for each of them, by one thread
+ * after the other. */
+static void scale(heed_tensor **gradients, int count, double factor)
+{
+    uintptr_t end = 0;
+    bool is_shared = false;
+    qsort(gradients, (size_t)count, sizeof *gradients, by_place);
+    for (int i = 0; i < count; i++) {
+        const heed_tensor *g = gradients[i];
+        const uintptr_t begin = (uintptr_t)g->data;
+        const uintptr_t its_end = begin + (size_t)g->numel * heed_dtype_size(g->dtype);
+        is_shared = is_shared || begin < end;
+        end = its_end > end ? its_end : end;
+    }
+    if (!is_shared) {
+        heed_scale_all_into(gradients, count, factor);
+    }
+    for (int i = 0; i < count && is_shared && !heed_error_pending(); i++) {
+        heed_scale_into(gradients[i], factor);
+    }
+}
+
+static double clip(heed_tensor **gradients, int count, double max_norm, heed_clip_options options)
+{
+    const double p = options.norm_type != 0 ? options.norm_type : 2;
+    const double norm = heed_total_norm((const heed_tensor *const *)gradients, count, p);
+    if (options.error_if_nonfinite && !isfinite(norm) && !heed_error_pending()) {
+        heed_fail(HEED_ERR_VALUE,
+                  "clip_grad_norm: the norm of all gradients is %g; without error_if_nonfinite "
+                  "they would be scaled by it all the same",
+                  norm);
+    }
+    const double factor = max_norm / (norm + 1e-6);
+    if (!(factor >= 1)) {
+        scale(gradients, count, factor);
+    }
+    return heed_error_pending() ? (double)NAN : norm;
+}
+
+double heed_clip_grad_norm_with(heed_tensor_list parameters, double max_norm,
+                                heed_clip_options options)
+{
+    if (check_list("clip_grad_norm", parameters, "max_norm", max_norm) != HEED_OK) {
+        return (double)NAN;
+    }
+    if (isnan(options.norm_type)) {
+        heed_fail(HEED_ERR_VALUE, "clip_grad_norm: norm_type is nan; it is 2 or INFINITY, say");
+        return (double)NAN;
+    }
+    const size_t size = (size_t)parameters.count * sizeof(heed_tensor *);
+    heed_tensor **gradients = heed_alloc(size);
+    if (gradients == NULL) {
+        return (double)NAN;
+    }
+    const double norm = clip(gradients, list_gradients(parameters, gradients), max_norm, options);
+    heed_free(gradients, size);
+    return norm;
+}
+
+double heed_clip_grad_norm(heed_tensor_list parameters, double max_norm)
+{
+    return heed_clip_grad_norm_with(parameters, max_norm, (heed_clip_options){0});
+}
+
+heed_status heed_clip_grad_value(heed_tensor_list parameters, double clip_value)
+{
+    if (check_list("clip_grad_value", parameters, "clip_value", clip_value) != HEED_OK) {
+        return heed_error_pending();
+    }
+    for (int i = 0; i < parameters.count; i++) {
+        heed_tensor *grad = parameters.tensors[i]->grad;
+        heed_scope scope;
+        heed_scope_begin_no_grad(&scope);
+        if (grad != NULL) {
+            heed_copy_into(grad, heed_clamp(grad, -clip_value, clip_value));
+        }
+        heed_scope_end(&scope);
+    }
+    return heed_error_pending();
+}

@@ -1,0 +1,126 @@
+/* Parameters and gradients side by side: views of one tensor, and copies into them. */
+#include "flatten.h"
+
+#include "../../autograd/engine.h"
+#include "../../autograd/ops/shape.h"
+#include "../../tensor/alloc.h"
+#include "../../tensor/create.h"
+#include "../checks.h"
+
+/* Can they stand side by side, all of them or those that gradients are collected for? *first is the first of them, *numel how many elements all have. */
+static heed_status check_layout(const char *function, heed_tensor_list parameters,
+                                bool trained_only, const heed_tensor **first, int64_t *numel)
+{
+    *first = NULL;
+    *numel = 0;
+    if (heed_check_parameters(function, parameters) != HEED_OK) {
+        return heed_error_pending();
+    }
+    for (int i = 0; i < parameters.count; i++) {
+        const heed_tensor *p = parameters.tensors[i];
+        if (trained_only && !p->requires_grad) {
+            continue;
+        }
+        *first = *first != NULL ? *first : p;
+        if (p->dtype != (*first)->dtype) {
+            return heed_fail(
+                HEED_ERR_DTYPE,
+                "%s: parameter %d %s is %s, those before it %s; give a list of one dtype, "
+                "or cast with heed_module_to",
+                function, i, heed_shape_text(p->ndim, p->shape).text, heed_dtype_name(p->dtype),
+                heed_dtype_name((*first)->dtype));
+        }
+        if (p->numel > INT64_MAX - *numel) {
+            return heed_fail(HEED_ERR_OVERFLOW, "%s: the parameters have too many elements",
+                             function);
+        }
+        *numel += p->numel;
+    }
+    return *first == NULL
+               ? heed_fail(HEED_ERR_VALUE, "%s: no parameters%s", function,
+                           trained_only ? " that require a gradient; heed_set_requires_grad" : "")
+               : HEED_OK;
+}
+
+/* The part of `flat` that is p's, in its shape; *at goes on behind it. */
+static heed_tensor *part_of(heed_tensor *flat, const heed_tensor *p, int64_t *at)
+{
+    heed_tensor *part = heed_narrow(flat, 0, *at, p->numel);
+    *at += p->numel;
+    return heed_reshape(part, heed_shape_of_tensor(p));
+}
+
+heed_tensor *heed_flatten_grads(heed_tensor_list parameters)
+{
+    const heed_tensor *first;
+    int64_t numel, at = 0;
+    if (check_layout("flatten_grads", parameters, true, &first, &numel) != HEED_OK ||
+        heed_check_scope("flatten_grads") != HEED_OK) {
+        return NULL;
+    }
+    heed_scope scope;
+    heed_scope_begin_no_grad(&scope);
+    heed_tensor *flat = heed_empty(HEED_SHAPE(numel), first->dtype);
+    for (int i = 0; i < parameters.count && !heed_error_pending(); i++) {
+        heed_tensor *p = parameters.tensors[i];
+        if (p->requires_grad) {
+            heed_tensor *part = part_of(flat, p, &at);
+            p->grad != NULL ? heed_copy_into(part, p->grad) : heed_fill_into(part, 0);
+            heed_set_grad(p, part);
+        }
+    }
+    return heed_scope_end_with(&scope, flat);
+}
+
+heed_tensor *heed_parameters_to_vector(heed_tensor_list parameters)
+{
+    const heed_tensor *first;
+    int64_t numel;
+    if (check_layout("parameters_to_vector", parameters, false, &first, &numel) != HEED_OK ||
+        heed_check_scope("parameters_to_vector") != HEED_OK) {
+        return NULL;
+    }
+    const size_t size = (size_t)parameters.count * sizeof(heed_tensor *);
+    heed_tensor **parts = heed_alloc(size);
+    if (parts == NULL) {
+        return NULL;
+    }
+    heed_scope scope;
+    heed_scope_begin(&scope);
+    for (int i = 0; i < parameters.count; i++) {
+        parts[i] = heed_reshape(parameters.tensors[i], HEED_SHAPE(-1));
+    }
+    heed_tensor *vec = heed_cat(parts, parameters.count, 0);
+    heed_free(parts, size);
+    return heed_scope_end_with(&scope, vec);
+}
+
+static heed_status check_vector(const heed_tensor *vec, const heed_tensor *first, int64_t numel)
+{
+    if (vec == NULL) {
+        return heed_fail(HEED_ERR_NULL, "vector_to_parameters: vec is NULL");
+    }
+    if (vec->ndim != 1 || vec->numel != numel) {
+        return heed_fail(HEED_ERR_SHAPE,
+                         "vector_to_parameters: vec is %s, not (%lld), as the "
+                         "parameters need",
+                         heed_shape_text(vec->ndim, vec->shape).text, (long long)numel);
+    }
+    return heed_check_dtype("vector_to_parameters", "vec", vec, first->dtype);
+}
+
+heed_status heed_vector_to_parameters(heed_tensor *vec, heed_tensor_list parameters)
+{
+    const heed_tensor *first;
+    int64_t numel, at = 0;
+    if (check_layout("vector_to_parameters", parameters, false, &first, &numel) != HEED_OK ||
+        check_vector(vec, first, numel) != HEED_OK) {
+        return heed_error_pending();
+    }
+    heed_scope scope;
+    heed_scope_begin_no_grad(&scope);
+    for (int i = 0; i < parameters.count && !heed_error_pending(); i++) {
+        heed_copy_into(parameters.tensors[i], part_of(vec, parameters.tensors[i], &at));
+    }
+    return heed_scope_end(&scope);
+}

@@ -1,0 +1,75 @@
+/* Elements at places along one dim, which a tensor of indices names: reading them, adding to them.
+ *
+ * Indices have been checked before they come here. */
+#include <string.h>
+
+#include "walk.h"
+
+/* The lanes of both walks. */
+enum { INDEX, VALUES, PLACES };
+
+/* The step from one of a run's elements to the next, in elements. */
+static int64_t run_step(const walk *w, int lane_number, heed_dtype dtype)
+{
+    return run_stride(w, lane_number) / (int64_t)heed_dtype_size(dtype);
+}
+
+static bool begin(walk *w, const heed_places *places, const void *values,
+                  const int64_t *value_strides, const heed_tensor *t)
+{
+    const int ndim = places->shape.ndim;
+    heed_walk_lane(w, places->index, places->index_strides, HEED_I64, ndim);
+    heed_walk_lane(w, values, value_strides, t->dtype, ndim);
+    heed_walk_lane(w, t->data, places->strides, t->dtype, ndim);
+    return heed_walk_begin(w, ndim, places->shape.size);
+}
+
+void heed_look_up(const heed_places *places, const heed_tensor *x, heed_tensor *out)
+{
+    walk w = {0};
+    if (!begin(&w, places, out->data, out->strides, x)) {
+        return;
+    }
+    const int64_t n = run_length(&w), size = (int64_t)heed_dtype_size(x->dtype);
+    const int64_t index_step = run_step(&w, INDEX, HEED_I64);
+    const int64_t step = run_step(&w, PLACES, x->dtype);
+    const bool is_row = index_step == 0 && step == 1; /* the run is a row of x */
+    do {
+        const int64_t *index = (const int64_t *)w.lane[INDEX].at;
+        const char *from = w.lane[PLACES].at;
+        if (is_row) {
+            memcpy(w.lane[VALUES].at, from + *index * places->step * size, (size_t)(n * size));
+        } else {
+            heed_kernels_for(x->dtype)->look_up(n, index, index_step, from, step, places->step,
+                                                w.lane[VALUES].at);
+        }
+    } while (heed_walk_next(&w));
+}
+
+void heed_add_at(const heed_places *places, const heed_operand *x, heed_tensor *out)
+{
+    walk w = {0};
+    if (!begin(&w, places, x->data, x->strides, out)) {
+        return;
+    }
+    const heed_kernels *kernels = heed_kernels_for(out->dtype);
+    const int64_t n = run_length(&w), size = (int64_t)heed_dtype_size(out->dtype);
+    const int64_t index_step = run_step(&w, INDEX, HEED_I64), stride = run_stride(&w, VALUES);
+    const int64_t step = run_step(&w, PLACES, out->dtype);
+    const bool is_row = index_step == 0 && step == 1; /* the run is a row of out */
+    do {
+        for (int64_t start = 0; start < n; start += CHUNK) {
+            buffer room;
+            const int64_t part = n - start < CHUNK ? n - start : CHUNK;
+            const int64_t *index = (const int64_t *)w.lane[INDEX].at + start * index_step;
+            const void *from = heed_walk_elements(w.lane[VALUES].at + start * stride, stride, part,
+                                                  x->dtype, out->dtype, &room);
+            char *to = w.lane[PLACES].at + start * step * size;
+            if (is_row) {
+                kernels->add_into(part, from, to + *index * places->step * size);
+            } else {
+                kernels->add_at(part, index, index_step, from, to, step, places->step);
+            }
+        }
+    } while (heed_walk_next(&w));
+}

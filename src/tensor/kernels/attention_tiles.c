@@ -1,0 +1,303 @@
+/* Attention of one head, a block of queries at a time (Rabe and Staats, 2021; Dao et al., 2022), so that what it
+ * takes grows with the number of keys, not with its square. Compiled as kernels.c is.
+ *
+ *                    keys
+ *                0    j0        end          Forward: the tiles of a block go by from the left. The softmax of
+ *               +----+----+----+- - - - +    what has been seen so far is corrected as a larger score comes along
+ *    a block    |    |tile|   \|            (Milakov and Gimelshein, 2018): y holds sum(exp(s - max) v), which is
+ *    of queries |    |    |    | \ skipped  multiplied by exp(max - new max), and divided by sum(exp(s - max))
+ *               +----+----+----+- -\- - +    in the end.
+ *
+ * Where one tile holds all keys there is nothing to correct.
+ *
+ * Backward: the weights p of a block are found again, for all its keys at once, and so is what is to be known of
+ * their gradients; for moderate numbers of keys both stay in the second-level cache. That is five products for
+ * each block: s, g v^T, and what they give dq, dk and dv.
+ *
+ * What is_causal blocks for a whole block has the weight 0 and is skipped. Only where what it would be multiplied
+ * by is NaN or infinite, it is not: 0 times that is NaN, and the result that of the definition. */
+#include <math.h>
+#include <string.h>
+
+#include "attention_tiles.h"
+#include "softmax_rows.h"
+
+#define LOWEST (-(T)INFINITY)
+
+static T *row_of(const heed_matrix *m, int64_t i)
+{
+    return (T *)m->data + i * m->row;
+}
+
+/* ---- products ---- */
+
+/* c (m, n) = a b, or += */
+static void multiply(int64_t m, int64_t n, int64_t k, heed_matrix a, heed_matrix b, heed_matrix c,
+                     bool add)
+{
+    const heed_gemm product = {.m = m,
+                               .n = n,
+                               .k = k,
+                               .a = a.data,
+                               .a_row = a.row,
+                               .a_col = a.col,
+                               .b = b.data,
+                               .b_row = b.row,
+                               .b_col = b.col,
+                               .c = c.data,
+                               .c_row = c.row,
+                               .accumulate = add};
+    KERNELS_GEMM(&product);
+}
+
+static heed_matrix transposed(heed_matrix m)
+{
+    return (heed_matrix){m.data, m.col, m.row};
+}
+
+static heed_matrix from_row(heed_matrix m, int64_t i)
+{
+    return (heed_matrix){row_of(&m, i), m.row, m.col};
+}
+
+/* ---- rows ---- */
+
+static void scale(int64_t n, T *x, T factor)
+{
+    for (int64_t i = 0; i < n; i++) {
+        x[i] *= factor;
+    }
+}
+
+/* Is none of these rows' elements NaN or infinite? Only such a one is not 0 when multiplied by 0. */
+static bool is_finite(const heed_matrix *m, int64_t first, int64_t end, int64_t columns)
+{
+    vector all = {0};
+    T rest = 0;
+    int64_t j = 0;
+    for (; m->col == 1 && j + WIDTH <= columns; j += WIDTH) {
+        for (int64_t i = first; i < end; i++) {
+            all += load(row_of(m, i) + j) * 0;
+        }
+    }
+    for (; j < columns; j++) {
+        for (int64_t i = first; i < end; i++) {
+            rest += row_of(m, i)[j * m->col] * 0;
+        }
+    }
+    return sum_of_vector(all) + rest == 0;
+}
+
+/* ---- a block of queries ---- */
+
+typedef struct block {
+    int64_t first, rows, end; /* queries; and the keys that they see are before this one */
+    heed_matrix q, s;         /* scaled q, (rows, E); scores, then weights */
+    TOTAL *total;             /* (rows): the sum of the weights so far */
+    T *max, *factor; /* (rows): the largest score so far; what a larger one made of the sum */
+} block;
+
+static void scale_queries(const heed_attention *call, const block *b)
+{
+    for (int64_t i = 0; i < b->rows; i++) {
+        const T *from = row_of(&call->q, b->first + i), factor = (T)call->scale;
+        T *to = row_of(&b->q, i);
+        if (call->q.col == 1) {
+            for (int64_t j = 0; j < call->features; j++) {
+                to[j] = from[j] * factor;
+            }
+        } else {
+            for (int64_t j = 0; j < call->features; j++) {
+                to[j] = from[j * call->q.col] * factor;
+            }
+        }
+    }
+}
+
+/* Shares the room out, scales the queries and finds out how far they see; `width`: room for so many scores. */
+static block begin_block(const heed_attention *call, int64_t index, int64_t width, bool is_gradient)
+{
+    const int64_t first = index * call->rows, left = call->queries - first, keys = call->keys;
+    block b = {.first = first, .rows = left < call->rows ? left : call->rows, .end = keys};
+    b.total = call->room;
+    b.max = (T *)(b.total + call->rows);
+    b.factor = b.max + call->rows;
+    b.q = (heed_matrix){b.factor + call->rows, call->features, 1};
+    b.s = (heed_matrix){row_of(&b.q, call->rows), width, 1};
+    scale_queries(call, &b);
+    const int64_t end = first + b.rows;
+    if (call->is_causal && end < keys && is_finite(&call->v, end, keys, call->values) &&
+        (!is_gradient || (is_finite(&call->k, end, keys, call->features) &&
+                          is_finite(&b.q, 0, b.rows, call->features) &&
+                          is_finite(&call->g, first, end, call->values)))) {
+        b.end = end;
+    }
+    return b;
+}
+
+/* Puts `value` where query i may not look, in a row for the keys from j0 on. */
+static void block_row(const heed_attention *call, int64_t i, int64_t j0, int64_t columns, T *row,
+                      T value)
+{
+    const int64_t seen = call->is_causal && i + 1 > j0 ? i + 1 - j0 : 0;
+    if (call->keep.data != NULL) {
+        const bool *keep = (const bool *)call->keep.data + i * call->keep.row + j0 * call->keep.col;
+        for (int64_t j = 0; j < columns; j++) {
+            row[j] = keep[j * call->keep.col] ? row[j] : value;
+        }
+    }
+    for (int64_t j = seen; call->is_causal && j < columns; j++) {
+        row[j] = value;
+    }
+}
+
+/* s = q k^T, masked, for the keys from j0 on. */
+static void find_scores(const heed_attention *call, const block *b, int64_t j0, int64_t columns)
+{
+    multiply(b->rows, columns, call->features, b->q, transposed(from_row(call->k, j0)), b->s,
+             false);
+    for (int64_t i = 0; i < b->rows; i++) {
+        T *s = row_of(&b->s, i);
+        if (call->bias.data != NULL) {
+            const T *bias = row_of(&call->bias, b->first + i) + j0 * call->bias.col;
+            for (int64_t j = 0; j < columns; j++) {
+                s[j] += bias[j * call->bias.col];
+            }
+        }
+        block_row(call, b->first + i, j0, columns, s, LOWEST);
+    }
+}
+
+/* Scores become weights, exp(s - max), whose sum is added to the total. Where the largest score so far grows,
+ * all that was summed before must be multiplied by exp(old max - new max): a block begins with -inf, and 0.
+ * NaN is passed over by the largest, and comes back through exp. */
+static void weigh(const block *b, int64_t columns)
+{
+    for (int64_t i = 0; i < b->rows; i++) {
+        const T here = largest(columns, row_of(&b->s, i)), before = b->max[i];
+        b->max[i] = here > before ? here : before;
+        b->factor[i] = here > before ? before - here : 0;
+    }
+    exps(b->rows, b->factor, 0, b->factor);
+    for (int64_t i = 0; i < b->rows; i++) {
+        T *s = row_of(&b->s, i);
+        /* Of nothing but -inf: exp(-inf - 0), and not exp(inf - inf). */
+        exps(columns, s, b->max[i] == LOWEST ? 0 : b->max[i], s);
+    }
+    for (int64_t i = 0; i < b->rows; i++) {
+        b->total[i] =
+            b->total[i] * (TOTAL)b->factor[i] + sum_of_positive(columns, row_of(&b->s, i));
+    }
+}
+
+static void begin_sums(const block *b)
+{
+    for (int64_t i = 0; i < b->rows; i++) {
+        b->max[i] = LOWEST;
+        b->total[i] = 0;
+    }
+}
+
+/* All weights of a block, where there is room for them. */
+static void find_weights(const heed_attention *call, const block *b)
+{
+    begin_sums(b);
+    find_scores(call, b, 0, b->end);
+    weigh(b, b->end);
+    for (int64_t i = 0; i < b->rows; i++) {
+        divide(b->end, row_of(&b->s, i), (T)b->total[i]);
+    }
+}
+
+/* y of a block whose keys are more than one tile. */
+static void attend_in_tiles(const heed_attention *call, const block *b, heed_matrix y)
+{
+    begin_sums(b);
+    for (int64_t j0 = 0; j0 < b->end; j0 += call->columns) {
+        const int64_t left = b->end - j0, columns = left < call->columns ? left : call->columns;
+        find_scores(call, b, j0, columns);
+        weigh(b, columns);
+        for (int64_t i = 0; i < b->rows && j0 > 0; i++) {
+            if (b->factor[i] != 1) {
+                scale(call->values, row_of(&y, i), b->factor[i]);
+            }
+        }
+        multiply(b->rows, call->values, columns, b->s, from_row(call->v, j0), y, j0 > 0);
+    }
+    for (int64_t i = 0; i < b->rows; i++) {
+        const T total = (T)b->total[i];
+        T *mean = row_of(&y, i);
+        for (int64_t j = 0; j < call->values && total != 0; j++) {
+            mean[j] /= total;
+        }
+    }
+}
+
+void LINES(attend)(const heed_attention *call, int64_t index)
+{
+    const block b = begin_block(call, index, call->columns, false);
+    const heed_matrix y = from_row(call->y, b.first);
+    if (b.end > call->columns) {
+        attend_in_tiles(call, &b, y);
+        return;
+    }
+    find_weights(call, &b);
+    multiply(b.rows, call->values, b.end, b.s, call->v, y, false);
+}
+
+/* ---- gradients ---- */
+
+static void clear_rows(const heed_matrix *m, int64_t rows, int64_t columns)
+{
+    for (int64_t i = 0; i < rows; i++) {
+        memset(row_of(m, i), 0, (size_t)columns * sizeof(T));
+    }
+}
+
+/* ds = p (g v^T - its mean under p), over g v^T. */
+static void find_score_gradients(const heed_attention *call, const block *b, heed_matrix ds)
+{
+    T *mean = b->max; /* which has been read */
+    for (int64_t i = 0; i < b->rows; i++) {
+        mean[i] = (T)sum_of_products(b->end, row_of(&b->s, i), row_of(&ds, i));
+    }
+    for (int64_t i = 0; i < b->rows; i++) {
+        const T *p = row_of(&b->s, i);
+        T *d = row_of(&ds, i);
+        for (int64_t j = 0; j < b->end; j++) {
+            d[j] = p[j] * (d[j] - mean[i]);
+        }
+        block_row(call, b->first + i, 0, b->end, d, 0);
+    }
+}
+
+/* What a block adds to dk and dv, and its dq. */
+static void add_block(const heed_attention *call, block *b, heed_matrix ds)
+{
+    const int64_t rows = b->rows, features = call->features, values = call->values;
+    const heed_matrix g = from_row(call->g, b->first), dq = from_row(call->dq, b->first);
+    find_weights(call, b);
+    if (b->end < call->keys && !is_finite(&b->s, 0, rows, b->end)) {
+        b->end = call->keys; /* a row of NaN has that weight for what is blocked, too */
+        find_weights(call, b);
+    }
+    multiply(rows, b->end, values, g, transposed(call->v), ds, false);
+    find_score_gradients(call, b, ds);
+    multiply(rows, features, b->end, ds, call->k, dq, false);
+    multiply(b->end, features, rows, transposed(ds), b->q, call->dk, true);
+    multiply(b->end, values, rows, transposed(b->s), g, call->dv, true);
+    for (int64_t i = 0; i < rows; i++) {
+        scale(features, row_of(&dq, i), (T)call->scale);
+    }
+}
+
+void LINES(attend_gradient)(const heed_attention *call)
+{
+    const int64_t width = heed_attention_width(call->keys);
+    clear_rows(&call->dk, call->keys, call->features);
+    clear_rows(&call->dv, call->keys, call->values);
+    for (int64_t i = 0; i * call->rows < call->queries; i++) {
+        block b = begin_block(call, i, width, true);
+        add_block(call, &b, (heed_matrix){row_of(&b.s, call->rows), width, 1});
+    }
+}

@@ -1,0 +1,320 @@
+/* Arithmetic on raw memory. Compiled once for each instruction set and dtype, with
+ *
+ *     KERNELS      the name of the table that this compilation fills
+ *     T_IS_F32 ... which dtype (exactly one of T_IS_F32, T_IS_F64, T_IS_I64, T_IS_BOOL)
+ *
+ * and with -ffp-contract=fast, so that multiplications and additions may fuse. Knows no tensor, no
+ * stride, no error: what reaches it has been checked. */
+#ifdef __FAST_MATH__
+#error "masks are -inf and NaN must stay NaN: build without -ffast-math"
+#endif
+
+#include <math.h>
+#include <string.h>
+
+#include "element.h"
+#include "math_f32.h"
+#include "move.h"
+
+/* ---- element-wise: ops.def, expanded ---- */
+
+#if defined T_IS_F32 && defined __AVX512F__
+#define IN_VECTORS
+#include "avx512.h"
+#endif
+
+/* The vocabulary of ops.def, for this dtype. */
+#define sign(x)       where((x) > 0, 1, where((x) < 0, -1, 0))
+#define reciprocal(x) (1 / (T)(x))
+#define pi            ((T)3.14159265358979323846)
+#ifndef IN_VECTORS
+#define where(condition, then, otherwise) ((condition) ? (then) : (otherwise))
+#define sigmoid(x)                        (1 / (1 + exp(-(x))))
+#endif
+#if defined IN_VECTORS
+#define where(condition, then, otherwise)                                                          \
+    where_lanes(condition, VECTOR_OF(then), VECTOR_OF(otherwise))
+#define exp(x)     exp_lanes(x)
+#define expm1(x)   expm1_lanes(x)
+#define log(x)     log_lanes(x)
+#define log1p(x)   log1p_lanes(x)
+#define sqrt(x)    _Generic((x), vector : sqrt_lanes, default : sqrtf)(x)
+#define sin(x)     sin_lanes(x)
+#define cos(x)     cos_lanes(x)
+#define tanh(x)    tanh_lanes(x)
+#define erf(x)     erf_lanes(x)
+#define sigmoid(x) sigmoid_lanes(x)
+#define pow(a, b)  pow_lanes(a, b)
+#define abs(x)     abs_lanes(x)
+#define floor(x)   floor_lanes(x)
+#define ceil(x)    ceil_lanes(x)
+#define trunc(x)   trunc_lanes(x)
+#define round(x)   round_lanes(x)
+#elif defined T_IS_F32
+#define exp(x)    exp_f32(x)
+#define expm1(x)  expm1_f32(x)
+#define log(x)    log_f32(x)
+#define log1p(x)  log1p_f32(x)
+#define sqrt(x)   sqrtf(x)
+#define sin(x)    sinf(x)
+#define cos(x)    cosf(x)
+#define tanh(x)   tanh_f32(x)
+#define erf(x)    erf_f32(x)
+#define pow(a, b) powf(a, b)
+#define abs(x)    fabsf(x)
+#define floor(x)  floorf(x)
+#define ceil(x)   ceilf(x)
+#define trunc(x)  truncf(x)
+#define round(x)  rintf(x) /* halves to even */
+#elif defined T_IS_F64
+#define abs(x)   fabs(x)
+#define round(x) rint(x)
+#else
+#define abs(x)   where((x) < 0, -(x), x)
+#define floor(x) (x)
+#define ceil(x)  (x)
+#define trunc(x) (x)
+#define round(x) (x)
+#undef isnan
+#undef isinf
+#undef isfinite
+#define isnan(x)    false
+#define isinf(x)    false
+#define isfinite(x) true
+#endif
+#ifdef T_IS_I64
+#define pow(a, b) integer_power(a, b)
+/* a^b modulo 2^64; of a negative power what is left of 1 / a^-b when cut to an integer. */
+static T integer_power(T a, T b)
+{
+    if (b < 0) {
+        return a == 1 ? 1 : a == -1 ? (b % 2 != 0 ? -1 : 1) : 0;
+    }
+    T y = 1;
+    for (; b > 0; b /= 2, a *= a) {
+        if (b % 2 != 0) {
+            y *= a;
+        }
+    }
+    return y;
+}
+#endif
+
+/* A line rarely reads all of its operands. */
+#define ELEMENT(name, place)                                                                       \
+    const VALUE name = ((const T *)in[place])[i];                                                  \
+    (void)name;
+#ifdef IN_VECTORS
+/* 16 elements at a time, of the last ones those that there are. */
+#define LOOP(name, operands, formula)                                                              \
+    static inline void name##_lanes(int64_t i, __mmask16 some, bool all, const void *const *in,    \
+                                    T *result)                                                     \
+    {                                                                                              \
+        operands store_lanes(result + i, some, all, VECTOR_OF(formula));                           \
+    }                                                                                              \
+    static void name(int64_t n, const void *const *in, void *out)                                  \
+    {                                                                                              \
+        int64_t i = 0;                                                                             \
+        _Pragma("GCC unroll 2") for (; i + VECTOR_LANES <= n; i += VECTOR_LANES)                   \
+        {                                                                                          \
+            name##_lanes(i, 0, true, in, out);                                                     \
+        }                                                                                          \
+        if (i < n) {                                                                               \
+            name##_lanes(i, (__mmask16)((1u << (n - i)) - 1), false, in, out);                     \
+        }                                                                                          \
+    }
+#define OPERAND(name, place)                                                                       \
+    const vector name = load_lanes((const T *)in[place] + i, some, all);                           \
+    (void)name;
+#else
+#define LOOP(name, operands, formula)                                                              \
+    static void name(int64_t n, const void *const *in, void *out)                                  \
+    {                                                                                              \
+        T *restrict result = out;                                                                  \
+        for (int64_t i = 0; i < n; i++) {                                                          \
+            operands result[i] = RESULT(formula);                                                  \
+        }                                                                                          \
+    }
+#define OPERAND ELEMENT
+#endif
+#define READ_X     OPERAND(x, 0)
+#define READ_AB    OPERAND(a, 0) OPERAND(b, 1)
+#define READ_ABC   READ_AB OPERAND(c, 2)
+#define READ_GXY   OPERAND(g, 0) OPERAND(x, 1) OPERAND(y, 2)
+#define READ_GABY  OPERAND(g, 0) OPERAND(a, 1) OPERAND(b, 2) OPERAND(y, 3)
+#define READ_GABCY OPERAND(g, 0) OPERAND(a, 1) OPERAND(b, 2) OPERAND(c, 3) OPERAND(y, 4)
+
+/* Floats have every line and its gradients; integers the lines that keep them, without. */
+#if defined T_IS_F32 || defined T_IS_F64
+#define FORWARD(name, kind, read, f) LOOP(name##_forward, read, f)
+#define GRADIENT                     LOOP
+#else
+#define FORWARD(name, kind, read, f) FORWARD_##kind(name, read, f)
+#define FORWARD_ANY(name, read, f)   LOOP(name##_forward, read, f)
+#define FORWARD_FLOAT(name, read, f)
+#define GRADIENT(name, read, d)
+#ifdef T_IS_I64
+#define FORWARD_NUMBER FORWARD_ANY
+#else
+#define FORWARD_NUMBER FORWARD_FLOAT
+#endif
+#endif
+#define UNARY(name, kind, f, dx)                                                                   \
+    FORWARD(name, kind, READ_X, f)                                                                 \
+    GRADIENT(name##_dx, READ_GXY, dx)
+#define BINARY(name, kind, f, da, db)                                                              \
+    FORWARD(name, kind, READ_AB, f)                                                                \
+    GRADIENT(name##_da, READ_GABY, da)                                                             \
+    GRADIENT(name##_db, READ_GABY, db)
+#define TERNARY(name, kind, f, da, db, dc)                                                         \
+    FORWARD(name, kind, READ_ABC, f)                                                               \
+    GRADIENT(name##_da, READ_GABCY, da)                                                            \
+    GRADIENT(name##_db, READ_GABCY, db)                                                            \
+    GRADIENT(name##_dc, READ_GABCY, dc)
+#define BOUNDS(name, kind, f, da)                                                                  \
+    FORWARD(name, kind, READ_ABC, f)                                                               \
+    GRADIENT(name##_da, READ_GABCY, da)
+#define TRUTH(name, read, f)                                                                       \
+    static void name##_truth(int64_t n, const void *const *in, void *out)                          \
+    {                                                                                              \
+        bool *restrict result = out;                                                               \
+        for (int64_t i = 0; i < n; i++) {                                                          \
+            read result[i] = f;                                                                    \
+        }                                                                                          \
+    }
+#define COMPARE(name, f)   TRUTH(name, ELEMENT(a, 0) ELEMENT(b, 1), f)
+#define LOGICAL(name, f)   TRUTH(name, ELEMENT(a, 0) ELEMENT(b, 1), f)
+#define PREDICATE(name, f) TRUTH(name, ELEMENT(x, 0), f)
+#include "ops.def"
+
+static void choose_where(int64_t n, const void *const *in, void *out)
+{
+    const unsigned char *condition = in[0]; /* compilers make no vectors of bools */
+    const T *a = in[1], *b = in[2];
+    T *restrict y = out;
+    for (int64_t i = 0; i < n; i++) {
+        const T then = a[i], otherwise = b[i];
+        y[i] = condition[i] != 0 ? then : otherwise;
+    }
+}
+
+/* ---- sums ---- */
+
+/* Rows are added in order. Several of them are read side by side, so that each total is fetched and put back
+ * once for all of these. */
+static void sum_columns(int64_t rows, int64_t n, const void *x, int64_t step, heed_total *totals)
+{
+    enum { AT_ONCE = 8 };
+    const T *from = x;
+    TOTAL *restrict to = (TOTAL *)totals; /* compilers make no vectors of unions */
+    for (; rows >= AT_ONCE; rows -= AT_ONCE, from += AT_ONCE * step) {
+        for (int64_t i = 0; i < n; i++) {
+            TOTAL total = to[i];
+            UNROLL for (int j = 0; j < AT_ONCE; j++)
+            {
+                total += (TOTAL)from[j * step + i];
+            }
+            to[i] = total;
+        }
+    }
+    for (; rows > 0; rows--, from += step) {
+        for (int64_t i = 0; i < n; i++) {
+            to[i] += (TOTAL)from[i];
+        }
+    }
+}
+
+static void from_totals(int64_t n, const heed_total *totals, double divisor, void *y)
+{
+    const TOTAL *from = (const TOTAL *)totals;
+    T *restrict to = y;
+    for (int64_t i = 0; i < n; i++) {
+#if defined T_IS_F32 || defined T_IS_F64
+        to[i] = (T)(from[i] / divisor);
+#else
+        (void)divisor;
+        to[i] = (T)from[i];
+#endif
+    }
+}
+
+/* ---- the table ---- */
+
+#if defined T_IS_F32 || defined T_IS_F64
+#define ENTRY(name, kind, ...) [HEED_##name] = {name##_forward, {__VA_ARGS__}},
+#else
+#define ENTRY(name, kind, ...) ENTRY_##kind(name)
+#define ENTRY_ANY(name)        [HEED_##name] = {name##_forward, {NULL}},
+#define ENTRY_FLOAT(name)
+#ifdef T_IS_I64
+#define ENTRY_NUMBER ENTRY_ANY
+#else
+#define ENTRY_NUMBER ENTRY_FLOAT
+#endif
+#endif
+
+const heed_kernels KERNELS = {
+    .elementwise =
+        {
+#define UNARY(name, kind, f, dx)           ENTRY(name, kind, name##_dx)
+#define BINARY(name, kind, f, da, db)      ENTRY(name, kind, name##_da, name##_db)
+#define TERNARY(name, kind, f, da, db, dc) ENTRY(name, kind, name##_da, name##_db, name##_dc)
+#define BOUNDS(name, kind, f, da)          ENTRY(name, kind, name##_da)
+#include "ops.def"
+        },
+    .compare =
+        {
+#define COMPARE(name, f)   [HEED_##name] = name##_truth,
+#define LOGICAL(name, f)   [HEED_##name] = name##_truth,
+#define PREDICATE(name, f) [HEED_##name] = name##_truth,
+#include "ops.def"
+        },
+    .where = choose_where,
+    .gather = {[HEED_F32] = gather_f32,
+               [HEED_F64] = gather_f64,
+               [HEED_I64] = gather_i64,
+               [HEED_BOOL] = gather_bool},
+    .gather_rows = {[HEED_F32] = gather_rows_f32,
+                    [HEED_F64] = gather_rows_f64,
+                    [HEED_I64] = gather_rows_i64,
+                    [HEED_BOOL] = gather_rows_bool},
+    .scatter = scatter,
+    .add_into = add_into,
+    .look_up = look_up,
+    .add_at = add_at,
+    .sum = LINES(sum),
+    .sum_columns = sum_columns,
+    .from_totals = from_totals,
+    .amax = LINES(amax),
+    .amin = LINES(amin),
+    .any = LINES(any),
+    .all = LINES(all),
+#ifndef T_IS_BOOL
+    .argmax = LINES(argmax),
+    .argmin = LINES(argmin),
+    .cumsum = LINES(cumsum),
+#endif
+#if defined T_IS_F32 || defined T_IS_F64
+    .softmax = LINES(softmax),
+    .safe_softmax = LINES(safe_softmax),
+    .log_softmax = LINES(log_softmax),
+    .softmax_gradient = LINES(softmax_gradient),
+    .log_softmax_gradient = LINES(log_softmax_gradient),
+    .exp_totals = LINES(exp_totals),
+    .scaled_exps = LINES(scaled_exps),
+    .logsumexp = LINES(logsumexp),
+    .var = LINES(var),
+    .norm = LINES(norm),
+    .attend = LINES(attend),
+    .attend_gradient = LINES(attend_gradient),
+    .normalize = NORMALIZE(normalize),
+    .normalize_gradient = NORMALIZE(normalize_gradient),
+    .scale = LINES(scale),
+    .sgd = LINES(sgd),
+    .adam = LINES(adam),
+#endif
+#ifndef T_IS_BOOL
+    .gemm = KERNELS_GEMM,
+    .gemm_room = KERNELS_GEMM_ROOM,
+#endif
+};

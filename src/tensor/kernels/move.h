@@ -1,0 +1,193 @@
+/* Moving elements: casts, strides, transposed planes, elements at places that indices name (internal to
+ * kernels.c). */
+#ifndef HEED_TENSOR_KERNELS_MOVE_H
+#define HEED_TENSOR_KERNELS_MOVE_H
+
+#include <string.h>
+
+#include "element.h"
+
+#ifndef T_IS_BOOL
+#include "gemm_transpose.h"
+#endif
+
+/* ---- casts ---- */
+
+#ifdef T_IS_I64
+/* C leaves the cast of NaN and of what does not fit undefined; x86 gives the smallest integer, and
+ * so does torch there. */
+static T from_float(double x)
+{
+    return x >= -0x1p63 && x < 0x1p63 ? (T)x : INT64_MIN;
+}
+#define FROM_FLOAT(x) from_float((double)(x))
+#else
+#define FROM_FLOAT(x) ((T)(x))
+#endif
+#define FROM_INTEGER(x) ((T)(x))
+
+/* What lies ready and what is repeated have loops of their own, of which compilers make vectors. */
+#define GATHER(name, type, CAST)                                                                   \
+    static void name(int64_t n, const void *from, int64_t stride, void *to)                        \
+    {                                                                                              \
+        const type *x = from;                                                                      \
+        T *restrict y = to;                                                                        \
+        if (stride == 1) {                                                                         \
+            for (int64_t i = 0; i < n; i++) {                                                      \
+                y[i] = CAST(x[i]);                                                                 \
+            }                                                                                      \
+        } else if (stride == 0) {                                                                  \
+            for (int64_t i = 0; i < n; i++) {                                                      \
+                y[i] = CAST(x[0]);                                                                 \
+            }                                                                                      \
+        } else {                                                                                   \
+            for (int64_t i = 0; i < n; i++) {                                                      \
+                y[i] = CAST(x[i * stride]);                                                        \
+            }                                                                                      \
+        }                                                                                          \
+    }
+GATHER(gather_f32, float, FROM_FLOAT)
+GATHER(gather_f64, double, FROM_FLOAT)
+GATHER(gather_i64, int64_t, FROM_INTEGER)
+GATHER(gather_bool, bool, FROM_INTEGER)
+
+/* ---- planes ---- */
+
+/* Tiles of a plane that is no run: whatever the strides, their cache lines are used while they are there. */
+enum { TILE = 32, TRANSPOSED_TILE = 128 };
+
+/* A tile that begins at (row, column); its ends are cut off where the plane ends. */
+static heed_plane tile_of(const heed_plane *p, int64_t row, int64_t column, int64_t size,
+                          size_t from_size)
+{
+    heed_plane tile = *p;
+    tile.rows = p->rows - row < size ? p->rows - row : size;
+    tile.columns = p->columns - column < size ? p->columns - column : size;
+    tile.from =
+        (const char *)p->from + (row * p->from_row + column * p->from_column) * (int64_t)from_size;
+    tile.to = (T *)p->to + row * p->to_row + column;
+    return tile;
+}
+
+#ifdef T_IS_BOOL
+#define transpose_plane(p) (void)(p)
+#else
+/* to = from transposed: blocks as large as vectors, in registers; the edges one by one. */
+static void transpose_tile(const heed_plane *p)
+{
+    const T *from = p->from;
+    T *to = p->to;
+    const int64_t rows = p->rows - p->rows % LANES_OF_T;
+    const int64_t columns = p->columns - p->columns % LANES_OF_T;
+    for (int64_t r = 0; r < rows; r += LANES_OF_T) {
+        for (int64_t c = 0; c < columns; c += LANES_OF_T) {
+            transpose_block(from + r + c * p->from_column, p->from_column, LANES_OF_T,
+                            to + r * p->to_row + c, p->to_row);
+        }
+    }
+    for (int64_t r = 0; r < p->rows; r++) {
+        for (int64_t c = r < rows ? columns : 0; c < p->columns; c++) {
+            to[r * p->to_row + c] = from[r + c * p->from_column];
+        }
+    }
+}
+
+static void transpose_plane(const heed_plane *p)
+{
+    for (int64_t r = 0; r < p->rows; r += TRANSPOSED_TILE) {
+        for (int64_t c = 0; c < p->columns; c += TRANSPOSED_TILE) {
+            const heed_plane tile = tile_of(p, r, c, TRANSPOSED_TILE, sizeof(T));
+            transpose_tile(&tile);
+        }
+    }
+}
+#endif
+/* Is the source's dtype T? */
+#if defined T_IS_F32
+#define IS_T(dtype) (HEED_##dtype == HEED_F32)
+#elif defined T_IS_F64
+#define IS_T(dtype) (HEED_##dtype == HEED_F64)
+#elif defined T_IS_I64
+#define IS_T(dtype) (HEED_##dtype == HEED_I64)
+#else
+#define IS_T(dtype) false
+#endif
+
+#define GATHER_ROWS(dtype, DTYPE, type, CAST)                                                      \
+    static void gather_tile_##dtype(const heed_plane *p)                                           \
+    {                                                                                              \
+        for (int64_t r = 0; r < p->rows; r++) {                                                    \
+            const type *x = (const type *)p->from + r * p->from_row;                               \
+            T *restrict y = (T *)p->to + r * p->to_row;                                            \
+            for (int64_t c = 0; c < p->columns; c++) {                                             \
+                y[c] = CAST(x[c * p->from_column]);                                                \
+            }                                                                                      \
+        }                                                                                          \
+    }                                                                                              \
+    static void gather_rows_##dtype(const heed_plane *p)                                           \
+    {                                                                                              \
+        if (p->from_column == 0 || p->from_column == 1) {                                          \
+            for (int64_t r = 0; r < p->rows; r++) {                                                \
+                gather_##dtype(p->columns, (const type *)p->from + r * p->from_row,                \
+                               p->from_column, (T *)p->to + r * p->to_row);                        \
+            }                                                                                      \
+            return;                                                                                \
+        }                                                                                          \
+        if (IS_T(DTYPE) && p->from_row == 1) {                                                     \
+            transpose_plane(p);                                                                    \
+            return;                                                                                \
+        }                                                                                          \
+        for (int64_t r = 0; r < p->rows; r += TILE) {                                              \
+            for (int64_t c = 0; c < p->columns; c += TILE) {                                       \
+                const heed_plane tile = tile_of(p, r, c, TILE, sizeof(type));                      \
+                gather_tile_##dtype(&tile);                                                        \
+            }                                                                                      \
+        }                                                                                          \
+    }
+GATHER_ROWS(f32, F32, float, FROM_FLOAT)
+GATHER_ROWS(f64, F64, double, FROM_FLOAT)
+GATHER_ROWS(i64, I64, int64_t, FROM_INTEGER)
+GATHER_ROWS(bool, BOOL, bool, FROM_INTEGER)
+
+/* ---- places ---- */
+
+static void scatter(int64_t n, const void *from, void *to, int64_t stride)
+{
+    const T *restrict x = from;
+    T *y = to;
+    for (int64_t i = 0; i < n; i++) {
+        y[i * stride] = x[i];
+    }
+}
+
+static void add_into(int64_t n, const void *x, void *y)
+{
+    const T *from = x;
+    T *to = y;
+    for (int64_t i = 0; i < n; i++) {
+        to[i] = (T)(to[i] + from[i]);
+    }
+}
+
+static void look_up(int64_t n, const int64_t *index, int64_t index_step, const void *x,
+                    int64_t step, int64_t along, void *y)
+{
+    const T *from = x;
+    T *restrict to = y;
+    for (int64_t i = 0; i < n; i++) {
+        to[i] = from[i * step + index[i * index_step] * along];
+    }
+}
+
+static void add_at(int64_t n, const int64_t *index, int64_t index_step, const void *x, void *y,
+                   int64_t step, int64_t along)
+{
+    const T *from = x;
+    T *to = y;
+    for (int64_t i = 0; i < n; i++) {
+        T *place = to + (i * step + index[i * index_step] * along);
+        *place = (T)(*place + from[i]);
+    }
+}
+
+#endif

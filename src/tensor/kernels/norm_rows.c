@@ -1,0 +1,138 @@
+/* The kernels of layer_norm and rms_norm: rows that are brought to mean 0 and mean square 1, or to the
+ * latter alone, and their gradients. Compiled as kernels.c is. A row stays in the first-level cache while it is gone
+ * through. */
+#include <math.h>
+
+#include "row_reduce.h"
+
+/* ---- how a row becomes z ---- */
+
+/* z = (x - near) scale + shift. Where the mean is large against the deviation it lies by near, x - near is exact or
+ * nearly so, and shift is what is left of the mean; else near is 0. What all elements of a row share must not be
+ * rounded coarsely: low is what the rounding of scale took away. */
+typedef struct form {
+    T near, scale, low, shift;
+} form;
+
+#define Z(x, f) (((x) - (f).near) * (f).scale + (((x) - (f).near) * (f).low + (f).shift))
+
+#define ABOUT   (int64_t n, const T *line, T at)
+SUM_OF(sum_about, ABOUT, READ_X, (x - at))
+SUM_OF(squares_about, ABOUT, READ_X, (x - at) * (x - at))
+
+/* rest: how far the mean lies from near; square: the mean of (x - near)^2. */
+static form form_about(T near, double rest, double square, double eps)
+{
+    square -= rest * rest;
+    square = (square < 0 ? 0 : square) + eps; /* below 0 by rounding */
+    const double scale = 1 / sqrt(square), mean = (double)near + rest;
+    const bool by_0 = mean * mean <= square;
+    const T rounded = (T)scale;
+    return (form){by_0 ? 0 : near, rounded, (T)(scale - (double)rounded),
+                  (T)(-(by_0 ? mean : rest) * scale)};
+}
+
+/* Of f32 whose squares leave its range: once more, in double. */
+static form form_in_double(const heed_normalization *call, const T *x)
+{
+    double mean = 0, rest = 0, square = 0;
+    for (int64_t i = 0; i < call->n && call->centred; i++) {
+        mean += (double)x[i] / (double)call->n;
+    }
+    const T near = (T)mean;
+    for (int64_t i = 0; i < call->n; i++) {
+        const double c = (double)x[i] - (double)near;
+        rest += c / (double)call->n;
+        square += c * c / (double)call->n;
+    }
+    return form_about(near, call->centred ? rest : 0, square, call->eps);
+}
+
+static bool keeps_squares(double square, double eps)
+{
+    return sizeof(T) == sizeof(double) || (square < 1e36 && (square > 1e-30 || eps > 1e-24));
+}
+
+/* The forms of a group of rows. A large mean would swallow the variance, so it is found about an element first; then
+ * what it is off, and the squares, about what was found, where nothing cancels. */
+static void forms_of(const heed_normalization *call, const T *x, int64_t group, form *forms)
+{
+    const int64_t n = call->n;
+    T near[GROUP] = {0};
+    double rest[GROUP] = {0};
+    for (int64_t i = 0; i < group && call->centred; i++) {
+        near[i] = (T)((double)x[i * n] + sum_about(n, x + i * n, x[i * n]) / (double)n);
+    }
+    for (int64_t i = 0; i < group && call->centred; i++) {
+        rest[i] = sum_about(n, x + i * n, near[i]) / (double)n;
+    }
+    for (int64_t i = 0; i < group; i++) {
+        const double square = squares_about(n, x + i * n, near[i]) / (double)n;
+        forms[i] = keeps_squares(square, call->eps)
+                       ? form_about(near[i], rest[i], square, call->eps)
+                       : form_in_double(call, x + i * n);
+    }
+}
+
+/* ---- y = weight z + bias ---- */
+
+void NORMALIZE(normalize)(const heed_normalization *call)
+{
+    const int64_t n = call->n;
+    const T *weight = call->weight, *bias = call->bias;
+    for (int64_t first = 0, group; first < call->rows; first += group) {
+        const T *x = (const T *)call->x + first * n;
+        form forms[GROUP];
+        group = group_of(n, call->rows - first);
+        forms_of(call, x, group, forms);
+        for (int64_t i = 0; i < group; i++, x += n) {
+            T *restrict y = (T *)call->y + (first + i) * n;
+            const double near = (double)forms[i].near, shift = (double)forms[i].shift;
+            const double scale = (double)forms[i].scale + (double)forms[i].low;
+            for (int64_t j = 0; j < n; j++) {
+                const double z = ((double)x[j] - near) * scale + shift;
+                y[j] = (T)(z * (double)weight[j] + (double)bias[j]);
+            }
+        }
+    }
+}
+
+/* ---- the gradients ---- */
+
+#define PRODUCTS (int64_t n, const T *line, const T *other)
+#define ALONG_Z  (int64_t n, const T *line, const T *other, const T *third, form f)
+SUM_OF(sum_of_products, PRODUCTS, READ_XY, x *y)
+SUM_OF(sum_along_z, ALONG_Z, READ_XYZ, (x * y) * Z(z, f))
+
+/* With h = g weight: dx = (h - mean(h) - z mean(h z)) scale, where rms_norm leaves the first mean out. In double: what rounding
+ * does to them goes through all layers before. */
+static void gradients_of_row(const heed_normalization *call, int64_t row, form f)
+{
+    const int64_t n = call->n;
+    const T *x = (const T *)call->x + row * n, *g = (const T *)call->g + row * n;
+    const T *weight = call->weight;
+    T *restrict dx = (T *)call->dx + row * n;
+    double *restrict dweight = call->totals, *restrict dbias = call->totals + n;
+    const double along_z = sum_along_z(n, g, weight, x, f) / (double)n;
+    const double along = call->centred ? sum_of_products(n, g, weight) / (double)n : 0;
+    const double scale = (double)f.scale + (double)f.low, shift = (double)f.shift;
+    for (int64_t j = 0; j < n; j++) {
+        const double z = ((double)x[j] - (double)f.near) * scale + shift, slope = (double)g[j];
+        dx[j] = (T)((slope * (double)weight[j] - along - z * along_z) * scale);
+        dweight[j] += slope * z;
+        dbias[j] += slope;
+    }
+}
+
+void NORMALIZE(normalize_gradient)(const heed_normalization *call)
+{
+    const int64_t n = call->n;
+    for (int64_t first = 0, group; first < call->rows; first += group) {
+        form forms[GROUP];
+        group = group_of(n, call->rows - first);
+        forms_of(call, (const T *)call->x + first * n, group, forms);
+        for (int64_t i = 0; i < group; i++) {
+            gradients_of_row(call, first + i, forms[i]);
+        }
+    }
+}

@@ -1,0 +1,51 @@
+/* The generator itself: the words of the Mersenne twister, and arrays of numbers made of them as
+ * PyTorch makes them (internal). Sees memory, never a tensor.
+ */
+#ifndef HEED_TENSOR_GENERATOR_H
+#define HEED_TENSOR_GENERATOR_H
+
+#include <math.h>
+
+#include "random.h"
+
+/* heed_draw_*: the next word, two words, and a float (one word) or double (two words) uniform in
+ * [0, 1). */
+uint32_t heed_draw_u32(heed_generator *g);
+uint64_t heed_draw_u64(heed_generator *g);
+float heed_draw_f32(heed_generator *g);
+double heed_draw_f64(heed_generator *g);
+
+/* A fill writes `count` numbers to `out`, `step` elements apart, in the order of the draws. What a
+ * and b are: low and high, mean and standard deviation, or the probability of b, which is 0 else, the
+ * rate and nothing. */
+typedef void heed_random_fill(heed_generator *g, void *out, int64_t count, int64_t step, double a,
+                              double b);
+
+heed_random_fill heed_fill_uniform_f32, heed_fill_uniform_f64;
+heed_random_fill heed_fill_bernoulli_f32, heed_fill_bernoulli_f64;
+heed_random_fill heed_fill_bernoulli_i64, heed_fill_bernoulli_bool;
+heed_random_fill heed_fill_exponential_f32, heed_fill_exponential_f64;
+
+/* Normal numbers one by one, with the generator's cached second of a pair; and as torch makes 16 or
+ * more at once in contiguous memory (step is 1), without the cache. */
+heed_random_fill heed_fill_normal_f32, heed_fill_normal_f64;
+heed_random_fill heed_fill_normal_block_f32, heed_fill_normal_block_f64;
+
+/* What the flavors of random.h differ in. heed_random_fused: a * b + c rounds once. */
+static inline bool heed_random_fused(const heed_generator *g)
+{
+    return g->flavor == HEED_RANDOM_TORCH_1 || g->flavor == HEED_RANDOM_TORCH_2;
+}
+
+static inline bool heed_random_torch_2(const heed_generator *g)
+{
+    return g->flavor == HEED_RANDOM_TORCH_2 || g->flavor == HEED_RANDOM_TORCH_2_PLAIN;
+}
+
+/* ln(1 - u) of a draw. */
+static inline double heed_log_of_rest(const heed_generator *g, double u)
+{
+    return heed_random_torch_2(g) ? log1p(-u) : log(1.0 - u);
+}
+
+#endif

@@ -1,0 +1,242 @@
+/* multinomial: categories drawn with given probabilities, in torch's two ways.
+ *
+ * With replacement each number is looked up in the running sums of the probabilities. Without it
+ * the categories run a race: each one's time is exponential with its probability as rate, so that
+ * the first to arrive is drawn with just its probability, and the next ones without replacement.
+ * torch writes a time as q / p, with q exponential with rate 1, and looks for the largest p / q.
+ *
+ * Both compute in the dtype of p. Here a float is a double that is rounded after each operation,
+ * which is the same to the bit. */
+#include <float.h>
+
+#include "../alloc.h"
+#include "../core.h"
+#include "../thread.h"
+#include "generator.h"
+#include "random.h"
+
+enum { MOST_CATEGORIES = 1 << 24 }; /* torch's limit: a float counts no further */
+
+/* torch 2 takes the race for a single number as well. */
+static bool takes_race(int64_t num_samples, bool replacement)
+{
+    return !replacement || (num_samples == 1 && heed_random_torch_2(heed_generator_of_thread()));
+}
+
+static int64_t count_rows(const heed_tensor *p)
+{
+    return p->ndim == 2 ? p->shape[0] : 1;
+}
+
+static int64_t count_categories(const heed_tensor *p)
+{
+    return p->shape[p->ndim - 1];
+}
+
+static double element(const heed_tensor *t, int64_t row, int64_t category)
+{
+    const int64_t row_stride = t->ndim == 2 ? t->strides[0] : 0;
+    const int64_t i = row * row_stride + category * t->strides[t->ndim - 1];
+    return t->dtype == HEED_F32 ? (double)((const float *)t->data)[i]
+                                : ((const double *)t->data)[i];
+}
+
+static double round_as(const heed_tensor *t, double x)
+{
+    return t->dtype == HEED_F32 ? (double)(float)x : x;
+}
+
+/* ---- what is refused ---- */
+
+static heed_status check_arguments(const heed_tensor *p, int64_t num_samples, bool replacement)
+{
+    if (!heed_is_float(p->dtype)) {
+        return heed_fail(HEED_ERR_DTYPE, "multinomial: p is %s; probabilities are f32 or f64",
+                         heed_dtype_name(p->dtype));
+    }
+    if (p->ndim != 1 && p->ndim != 2) {
+        return heed_fail(HEED_ERR_SHAPE,
+                         "multinomial: p %s has %d dims; give probabilities (n), or rows of them "
+                         "(rows, n)",
+                         HEED_TEXT(p), p->ndim);
+    }
+    const int64_t categories = count_categories(p);
+    if (categories < 1 || categories > MOST_CATEGORIES) {
+        return heed_fail(HEED_ERR_SHAPE, "multinomial: p %s has %lld categories, not 1 to 2^24",
+                         HEED_TEXT(p), (long long)categories);
+    }
+    if (num_samples < 1 || (!replacement && num_samples > categories)) {
+        return heed_fail(HEED_ERR_VALUE,
+                         "multinomial: %lld samples of %lld categories; 1 or more, and without "
+                         "replacement at most all",
+                         (long long)num_samples, (long long)categories);
+    }
+    return HEED_OK;
+}
+
+static heed_status check_row(const heed_tensor *p, int64_t row, int64_t needed, bool race)
+{
+    int64_t possible = 0;
+    double sum = 0.0;
+    for (int64_t i = 0; i < count_categories(p); i++) {
+        const double x = element(p, row, i);
+        if (!(x >= 0.0 && x <= DBL_MAX)) { /* NaN too */
+            return heed_fail(HEED_ERR_VALUE,
+                             "multinomial: the probability of category %lld in row %lld of p %s is "
+                             "%g; for scores take heed_softmax of them",
+                             (long long)i, (long long)row, HEED_TEXT(p), x);
+        }
+        possible += x > 0.0;
+        sum = round_as(p, sum + x);
+    }
+    if (possible < needed) {
+        return heed_fail(HEED_ERR_VALUE,
+                         "multinomial: row %lld of p %s has %lld probabilities above 0, and %lld "
+                         "are needed",
+                         (long long)row, HEED_TEXT(p), (long long)possible, (long long)needed);
+    }
+    if (!race && sum > DBL_MAX) {
+        return heed_fail(
+            HEED_ERR_VALUE,
+            "multinomial: the sum of row %lld of p %s is past what %s holds; divide it "
+            "by something",
+            (long long)row, HEED_TEXT(p), heed_dtype_name(p->dtype));
+    }
+    return HEED_OK;
+}
+
+static heed_status check_rows(const heed_tensor *p, int64_t needed, bool race)
+{
+    for (int64_t row = 0; row < count_rows(p); row++) {
+        if (check_row(p, row, needed, race) != HEED_OK) {
+            return heed_self.error;
+        }
+    }
+    return HEED_OK;
+}
+
+/* ---- with replacement ---- */
+
+static int64_t find_first_not_below(const double *sums, int64_t count, double u)
+{
+    int64_t low = 0, high = count;
+    while (low < high) {
+        const int64_t middle = low + (high - low) / 2;
+        if (sums[middle] < u) {
+            low = middle + 1;
+        } else {
+            high = middle;
+        }
+    }
+    return low;
+}
+
+static heed_status draw_replacing(const heed_tensor *p, int64_t num_samples, int64_t *to)
+{
+    const int64_t categories = count_categories(p);
+    const size_t size = (size_t)categories * sizeof(double);
+    heed_generator *g = heed_generator_of_thread();
+    double *sums = heed_alloc(size);
+    for (int64_t row = 0; row < count_rows(p) && sums != NULL; row++) {
+        double sum = 0.0;
+        for (int64_t i = 0; i < categories; i++) {
+            sums[i] = sum = round_as(p, sum + element(p, row, i));
+        }
+        for (int64_t i = 0; i < categories; i++) {
+            sums[i] = round_as(p, sums[i] / sum);
+        }
+        sums[categories - 1] = 1.0;
+        for (int64_t i = 0; i < num_samples; i++) {
+            *to++ = find_first_not_below(sums, categories, heed_draw_f64(g));
+        }
+    }
+    heed_free(sums, size);
+    return heed_error_pending();
+}
+
+/* ---- the race: a heap of runners, the fastest at its top ---- */
+
+typedef struct runner {
+    double speed; /* p / q */
+    int64_t category;
+} runner;
+
+static bool before(runner a, runner b)
+{
+    return a.speed > b.speed || (a.speed == b.speed && a.category < b.category);
+}
+
+/* Lets the runner at `place` fall to where both behind it are slower. */
+static void sink(runner *heap, int64_t count, int64_t place)
+{
+    const runner falling = heap[place];
+    for (int64_t next = 2 * place + 1; next < count; next = 2 * place + 1) {
+        if (next + 1 < count && before(heap[next + 1], heap[next])) {
+            next++;
+        }
+        if (!before(heap[next], falling)) {
+            break;
+        }
+        heap[place] = heap[next];
+        place = next;
+    }
+    heap[place] = falling;
+}
+
+/* The first num_samples of a row; a category of probability 0 does not start. */
+static void run_race(const heed_tensor *p, const heed_tensor *q, int64_t row, runner *heap,
+                     int64_t num_samples, int64_t *to)
+{
+    int64_t count = 0;
+    for (int64_t i = 0; i < count_categories(p); i++) {
+        const double x = element(p, row, i);
+        if (x > 0.0) {
+            heap[count++] = (runner){round_as(p, x / element(q, row, i)), i};
+        }
+    }
+    for (int64_t i = count / 2 - 1; i >= 0; i--) {
+        sink(heap, count, i);
+    }
+    for (int64_t i = 0; i < num_samples; i++) {
+        to[i] = heap[0].category;
+        heap[0] = heap[--count];
+        sink(heap, count, 0);
+    }
+}
+
+/* As torch's, q lies in memory as p does, and is drawn in that order. */
+static heed_status draw_by_race(const heed_tensor *p, int64_t num_samples, int64_t *to)
+{
+    const size_t size = (size_t)count_categories(p) * sizeof(runner);
+    runner *heap = heed_alloc(size);
+    heed_tensor *q =
+        heap != NULL ? heed_tensor_new("multinomial", p->ndim, p->shape, p->dtype) : NULL;
+    if (q != NULL) {
+        heed_dense_strides(p, q->strides);
+        heed_exponential_into(q, 1.0);
+        for (int64_t row = 0; row < count_rows(p); row++) {
+            run_race(p, q, row, heap, num_samples, to + row * num_samples);
+        }
+        heed_unref(q);
+    }
+    heed_free(heap, size);
+    return heed_error_pending();
+}
+
+heed_tensor *heed_multinomial(const heed_tensor *p, int64_t num_samples, bool replacement)
+{
+    if (heed_blocked() || heed_check_tensor("multinomial", "p", p) != HEED_OK ||
+        check_arguments(p, num_samples, replacement) != HEED_OK) {
+        return NULL;
+    }
+    const heed_shape shape =
+        p->ndim == 2 ? HEED_SHAPE(p->shape[0], num_samples) : HEED_SHAPE(num_samples);
+    const bool race = takes_race(num_samples, replacement);
+    heed_tensor *t = heed_tensor_create("multinomial", shape, HEED_I64);
+    if (t == NULL || check_rows(p, replacement ? 1 : num_samples, race) != HEED_OK) {
+        return NULL;
+    }
+    const heed_status status =
+        race ? draw_by_race(p, num_samples, t->data) : draw_replacing(p, num_samples, t->data);
+    return status == HEED_OK ? t : NULL;
+}
