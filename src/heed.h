@@ -25,7 +25,7 @@
  *   autograd/ops/normalize.h    layer_norm, rms_norm
  *   autograd/ops/dropout.h      dropout
  *   autograd/ops/loss.h         cross_entropy, mse_loss, ... kl_div
- *   autograd/engine.h       backward, grad
+ *   autograd/grad.h         backward, grad, requires_grad
  *   autograd/gradcheck.h    derivatives against finite differences
  *   autograd/op.h           how an operation is made; operations of one's own
  *
@@ -75,7 +75,7 @@
 #include "autograd/ops/shape.h"
 #include "autograd/ops/sort.h"
 
-#include "autograd/engine.h"
+#include "autograd/grad.h"
 #include "autograd/gradcheck.h"
 #include "autograd/op.h"
 

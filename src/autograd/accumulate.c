@@ -152,7 +152,9 @@ static bool add_to(heed_tensor *sum, const heed_vjp *v, int j)
     return heed_frame_end(frame) == HEED_OK && added;
 }
 
-bool heed_add_in_place(const heed_vjp *v, int j, heed_tensor **sum)
+/* Adds the gradient of input j to *sum, or where `sum` is NULL to the input's .grad. False: nothing is
+ * there to add to yet, somebody else could see the change, or the operation does not support it. */
+static bool add_input_in_place(const heed_vjp *v, int j, heed_tensor **sum)
 {
     if (sum != NULL) {
         return *sum != NULL && is_ours_alone(*sum) && add_to(*sum, v, j);
@@ -167,4 +169,17 @@ bool heed_add_in_place(const heed_vjp *v, int j, heed_tensor **sum)
     }
     return_grad(v->inputs[j], grad);
     return added;
+}
+
+heed_status heed_add_in_place(const heed_pass *pass, const heed_vjp *vjp, bool *wanted)
+{
+    if (vjp->y->op->add_gradient == NULL || pass->create_graph) {
+        return HEED_OK;
+    }
+    for (int j = 0; j < vjp->y->input_count && !heed_blocked(); j++) {
+        if (wanted[j] && add_input_in_place(vjp, j, heed_sum_of(pass, vjp->inputs[j]))) {
+            wanted[j] = false;
+        }
+    }
+    return heed_self.error;
 }

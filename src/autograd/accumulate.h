@@ -3,6 +3,7 @@
 #define HEED_AUTOGRAD_ACCUMULATE_H
 
 #include "op.h"
+#include "pass.h"
 
 /* Both of these take g over.
  *
@@ -12,9 +13,9 @@
 heed_status heed_add_gradient(heed_tensor **sum, heed_tensor *g, bool create_graph);
 heed_status heed_add_to_grad(heed_tensor *t, heed_tensor *g);
 
-/* heed_add_in_place: adds the gradient of input j to *sum, or where `sum` is NULL to the input's .grad,
- * without making it first. False: there is nothing to add to yet, somebody else could see the change,
- * the operation cannot, or it failed. */
-bool heed_add_in_place(const heed_vjp *v, int j, heed_tensor **sum);
+/* heed_add_in_place: where a gradient has come to an input before, some operations add theirs to it
+ * without making it first (heed_op.add_gradient). The inputs for which that was done are no longer
+ * wanted. Not done where somebody else could see the sum change. */
+heed_status heed_add_in_place(const heed_pass *pass, const heed_vjp *vjp, bool *wanted);
 
 #endif

@@ -1,4 +1,7 @@
-/* Gradient checks: compares what derivatives say with what differences say, in f64. */
+/* Gradient checks: compares what derivatives say with what differences say, in f64.
+ *
+ * For each input the whole Jacobian is taken twice: by central differences, and row by row through the
+ * backward pass, on a graph in which only those values are left that derivatives have declared to read. */
 #include "gradcheck.h"
 
 #include <math.h>
@@ -7,13 +10,150 @@
 #include "../tensor/alloc.h"
 #include "../tensor/core.h"
 #include "../tensor/create.h"
+#include "../tensor/random/random.h"
 #include "../tensor/scope.h"
-#include "check.h"
-#include "engine.h"
+#include "backward.h"
+#include "grad.h"
 #include "op.h"
 #include "ops/elementwise.h"
 #include "ops/reduce.h"
 #include "ops/shape.h"
+
+enum { MAX_INPUTS = 16 };
+
+typedef struct check {
+    const char *name;
+    heed_function *f;
+    void *context;
+    heed_tensor *const *inputs;
+    int count;
+    heed_gradcheck_options options;
+    const char *operation;    /* the last one of the function under test */
+    heed_generator generator; /* as it was, so that each call draws the same */
+} check;
+
+/* The Jacobian of one input, (outputs, elements), row by row. */
+typedef struct jacobian {
+    int64_t outputs, elements;
+    double *numeric, *analytic;
+} jacobian;
+
+/* ---- calling the function ---- */
+
+/* f of fresh aliases of the inputs, which belong to the open scope. */
+static heed_tensor *call(const check *c, heed_tensor **aliases)
+{
+    heed_set_generator(&c->generator);
+    for (int i = 0; i < c->count; i++) {
+        aliases[i] = heed_expand(c->inputs[i], heed_shape_of_tensor(c->inputs[i]));
+    }
+    heed_tensor *y = heed_blocked() ? NULL : c->f(aliases, c->context);
+    if (heed_blocked()) {
+        return NULL;
+    }
+    if (y == NULL) {
+        heed_fail(HEED_ERR_NULL, "%s: the function returned NULL", c->name);
+    } else if (y->dtype != HEED_F64) {
+        heed_fail(HEED_ERR_DTYPE, "%s: the function returned %s, not f64", c->name,
+                  heed_dtype_name(y->dtype));
+    }
+    return heed_blocked() ? NULL : y;
+}
+
+/* The graph of f: y and the alias of input `number` as mere handles, whose references the caller drops. Of
+ * all values only those are left that derivatives have declared to read. NULL on error. */
+static heed_tensor *record(const check *c, int number, heed_tensor **alias)
+{
+    heed_tensor *aliases[MAX_INPUTS];
+    heed_scope scope;
+    heed_scope_begin(&scope);
+    heed_tensor *y = call(c, aliases);
+    if (y != NULL) {
+        *alias = aliases[number];
+        heed_add_reference(y);
+        heed_add_reference(*alias);
+    }
+    if (heed_scope_end(&scope) != HEED_OK && y != NULL) {
+        heed_drop_reference(y);
+        heed_drop_reference(*alias);
+        y = NULL;
+    }
+    return y;
+}
+
+/* ---- the Jacobian ---- */
+
+static double *element_at(const heed_tensor *x, int64_t i)
+{
+    int64_t offset = 0;
+    for (int d = x->ndim - 1; d >= 0; d--) {
+        offset += i % x->shape[d] * x->strides[d];
+        i /= x->shape[d];
+    }
+    return (double *)x->data + offset;
+}
+
+/* y at x + step, as contiguous doubles in a block of `outputs`. */
+static heed_status sample(const check *c, double *place, double value, int64_t outputs, double *to)
+{
+    heed_tensor *aliases[MAX_INPUTS];
+    heed_scope scope;
+    const double was = *place;
+    *place = value;
+    heed_scope_begin(&scope);
+    heed_tensor *y = call(c, aliases);
+    if (y != NULL) {
+        heed_copy_out(y, to, outputs);
+    }
+    *place = was;
+    return heed_scope_end(&scope);
+}
+
+/* The numeric Jacobian by x, from central differences. */
+static heed_status differentiate_numerically(const check *c, const heed_tensor *x, jacobian *j)
+{
+    const size_t size = 2 * (size_t)j->outputs * sizeof(double);
+    double *above = heed_alloc(size);
+    if (above == NULL) {
+        return heed_self.error;
+    }
+    double *below = above + j->outputs;
+    for (int64_t e = 0; e < j->elements && !heed_blocked(); e++) {
+        double *place = element_at(x, e);
+        const double up = *place + c->options.eps, down = *place - c->options.eps;
+        if (sample(c, place, up, j->outputs, above) == HEED_OK &&
+            sample(c, place, down, j->outputs, below) == HEED_OK) {
+            for (int64_t k = 0; k < j->outputs; k++) {
+                j->numeric[k * j->elements + e] = (above[k] - below[k]) / (up - down);
+            }
+        }
+    }
+    heed_free(above, size);
+    return heed_self.error;
+}
+
+/* u^T J for the alias, into `to`: by derivatives that have a graph, or by those that have none. */
+static heed_status pull_back(const check *c, heed_tensor *y, const heed_tensor *u,
+                             heed_tensor *alias, bool create_graph, double *to)
+{
+    heed_tensor *g = NULL;
+    heed_scope scope;
+    heed_scope_begin(&scope);
+    const heed_pass pass = {.function = c->name,
+                            .y = y,
+                            .upstream = u,
+                            .xs = &alias,
+                            .count = 1,
+                            .grads = &g,
+                            .create_graph = create_graph,
+                            .retain_graph = true};
+    if (heed_run_backward(&pass) == HEED_OK) {
+        heed_copy_out(g, to, g->numel);
+    }
+    return heed_scope_end(&scope);
+}
+
+/* ---- upstreams ---- */
 
 static const char *last_operation(const heed_tensor *y)
 {
@@ -51,7 +191,7 @@ static heed_text index_text(const heed_tensor *t, int64_t i)
 
 /* Names the element and both values where they differ most; output -1 is the sum of all, with a
  * random upstream. */
-static heed_status report(const heed_check *c, int input, const heed_tensor *y, int64_t output,
+static heed_status report(const check *c, int input, const heed_tensor *y, int64_t output,
                           int64_t element, double analytic, double numeric)
 {
     const heed_tensor *x = c->inputs[input];
@@ -63,15 +203,14 @@ static heed_status report(const heed_check *c, int input, const heed_tensor *y, 
                      numeric, fabs(analytic - numeric));
 }
 
-static bool differs(const heed_check *c, double analytic, double numeric, double *by)
+static bool differs(const check *c, double analytic, double numeric, double *by)
 {
     double error = fabs(analytic - numeric) - c->options.rtol * fabs(numeric);
     *by = isnan(error) ? (double)INFINITY : error;
     return !(error <= c->options.atol); /* NaN differs */
 }
 
-static heed_status compare(const heed_check *c, int input, const heed_tensor *y,
-                           const heed_jacobian *j)
+static heed_status compare(const check *c, int input, const heed_tensor *y, const jacobian *j)
 {
     bool all_zero = true;
     double worst = -1, by;
@@ -97,8 +236,8 @@ static heed_status compare(const heed_check *c, int input, const heed_tensor *y,
 }
 
 /* The gradient for a random upstream against the same sum of numeric rows. */
-static heed_status check_upstream(const heed_check *c, int input, heed_tensor *y,
-                                  heed_tensor *alias, bool create_graph, const heed_jacobian *j)
+static heed_status check_upstream(const check *c, int input, heed_tensor *y, heed_tensor *alias,
+                                  bool create_graph, const jacobian *j)
 {
     heed_tensor *u = heed_empty(heed_shape_of_tensor(y), HEED_F64);
     if (u == NULL) {
@@ -106,7 +245,7 @@ static heed_status check_upstream(const heed_check *c, int input, heed_tensor *y
     }
     fill_upstream(u);
     double *analytic = j->analytic; /* the rows have been compared: their room is free */
-    if (heed_check_pull_back(c, y, u, alias, create_graph, analytic) != HEED_OK) {
+    if (pull_back(c, y, u, alias, create_graph, analytic) != HEED_OK) {
         return heed_self.error;
     }
     for (int64_t e = 0; e < j->elements; e++) {
@@ -123,16 +262,16 @@ static heed_status check_upstream(const heed_check *c, int input, heed_tensor *y
     return HEED_OK;
 }
 
-static heed_status check_rows(const heed_check *c, int input, heed_jacobian *j)
+static heed_status check_rows(const check *c, int input, jacobian *j)
 {
-    heed_tensor *alias, *y = heed_check_record(c, input, &alias);
+    heed_tensor *alias, *y = record(c, input, &alias);
     if (y == NULL) {
         return heed_self.error;
     }
     heed_tensor *one = heed_zeros(heed_shape_of_tensor(y), HEED_F64);
     for (int64_t k = 0; one != NULL && k < j->outputs && y->requires_grad; k++) {
         ((double *)one->data)[k] = 1;
-        heed_check_pull_back(c, y, one, alias, false, j->analytic + k * j->elements);
+        pull_back(c, y, one, alias, false, j->analytic + k * j->elements);
         ((double *)one->data)[k] = 0;
     }
     if (!heed_blocked() && compare(c, input, y, j) == HEED_OK && y->requires_grad &&
@@ -144,10 +283,10 @@ static heed_status check_rows(const heed_check *c, int input, heed_jacobian *j)
     return heed_self.error;
 }
 
-static heed_status check_input(const heed_check *c, int input, int64_t outputs)
+static heed_status check_input(const check *c, int input, int64_t outputs)
 {
     const heed_tensor *x = c->inputs[input];
-    heed_jacobian j = {.outputs = outputs, .elements = x->numel};
+    jacobian j = {.outputs = outputs, .elements = x->numel};
     /* at least one row: the random upstream needs it */
     const size_t size = 2 * (size_t)(outputs + 1) * (size_t)x->numel * sizeof(double);
     j.numeric = heed_alloc_zeroed(size);
@@ -157,7 +296,7 @@ static heed_status check_input(const heed_check *c, int input, int64_t outputs)
     j.analytic = j.numeric + (outputs + 1) * x->numel;
     heed_scope scope;
     heed_scope_begin(&scope);
-    if (heed_check_differ(c, x, &j) == HEED_OK) {
+    if (differentiate_numerically(c, x, &j) == HEED_OK) {
         check_rows(c, input, &j);
     }
     heed_scope_end(&scope);
@@ -167,12 +306,12 @@ static heed_status check_input(const heed_check *c, int input, int64_t outputs)
 
 /* ---- the checks ---- */
 
-static heed_status check_inputs(const heed_check *c)
+static heed_status check_inputs(const check *c)
 {
     bool any = false;
-    if (c->f == NULL || c->inputs == NULL || c->count < 1 || c->count > HEED_CHECK_INPUTS) {
+    if (c->f == NULL || c->inputs == NULL || c->count < 1 || c->count > MAX_INPUTS) {
         return heed_fail(HEED_ERR_NULL, "%s: needs a function and 1 to %d inputs", c->name,
-                         HEED_CHECK_INPUTS);
+                         MAX_INPUTS);
     }
     for (int i = 0; i < c->count; i++) {
         const heed_tensor *x = c->inputs[i];
@@ -194,7 +333,7 @@ static heed_status check_inputs(const heed_check *c)
     return any ? HEED_OK : heed_fail(HEED_ERR_GRAPH, "%s: no input requires a gradient", c->name);
 }
 
-static heed_status run_check(heed_check *c)
+static heed_status run_check(check *c)
 {
     if (heed_blocked() || check_inputs(c) != HEED_OK) {
         return heed_self.error;
@@ -203,11 +342,11 @@ static heed_status run_check(heed_check *c)
     c->options.atol = c->options.atol > 0 ? c->options.atol : 1e-7;
     c->options.rtol = c->options.rtol > 0 ? c->options.rtol : 1e-5;
     c->generator = heed_get_generator();
-    heed_tensor *aliases[HEED_CHECK_INPUTS];
+    heed_tensor *aliases[MAX_INPUTS];
     heed_scope scope;
     heed_scope_begin(&scope);
     heed_set_grad_enabled(true);
-    heed_tensor *y = heed_check_call(c, aliases);
+    heed_tensor *y = call(c, aliases);
     int64_t outputs = y != NULL ? y->numel : 0;
     c->operation = c->operation != NULL ? c->operation : last_operation(y);
     for (int i = 0; y != NULL && i < c->count && !heed_blocked(); i++) {
@@ -222,12 +361,12 @@ static heed_status run_check(heed_check *c)
 heed_status heed_gradcheck(heed_function *f, void *context, heed_tensor *const *inputs, int count,
                            heed_gradcheck_options options)
 {
-    heed_check c = {.name = "gradcheck",
-                    .f = f,
-                    .context = context,
-                    .inputs = inputs,
-                    .count = count,
-                    .options = options};
+    check c = {.name = "gradcheck",
+               .f = f,
+               .context = context,
+               .inputs = inputs,
+               .count = count,
+               .options = options};
     return run_check(&c);
 }
 
@@ -243,7 +382,7 @@ typedef struct gradient_of {
 static heed_tensor *gradient(heed_tensor *const *inputs, void *context)
 {
     const gradient_of *of = context;
-    heed_tensor *xs[HEED_CHECK_INPUTS], *grads[HEED_CHECK_INPUTS];
+    heed_tensor *xs[MAX_INPUTS], *grads[MAX_INPUTS];
     int wanted = 0;
     for (int i = 0; i < of->count; i++) {
         if (inputs[i]->requires_grad) {
@@ -264,19 +403,18 @@ heed_status heed_gradgradcheck(heed_function *f, void *context, heed_tensor *con
                                int count, heed_gradcheck_options options)
 {
     const char *name = "gradgradcheck";
-    heed_check c = {.name = name, .f = f, .context = context, .inputs = inputs, .count = count};
+    check c = {.name = name, .f = f, .context = context, .inputs = inputs, .count = count};
     if (heed_blocked() || check_inputs(&c) != HEED_OK) {
         return heed_self.error;
     }
-    if (count >= HEED_CHECK_INPUTS) {
-        return heed_fail(HEED_ERR_VALUE, "%s: %d inputs; at most %d", name, count,
-                         HEED_CHECK_INPUTS - 1);
+    if (count >= MAX_INPUTS) {
+        return heed_fail(HEED_ERR_VALUE, "%s: %d inputs; at most %d", name, count, MAX_INPUTS - 1);
     }
-    heed_tensor *all[HEED_CHECK_INPUTS], *aliases[HEED_CHECK_INPUTS];
+    heed_tensor *all[MAX_INPUTS], *aliases[MAX_INPUTS];
     heed_scope scope;
     heed_scope_begin(&scope);
     c.generator = heed_get_generator();
-    heed_tensor *y = heed_check_call(&c, aliases);
+    heed_tensor *y = call(&c, aliases);
     if (y != NULL) {
         memcpy(all, inputs, (size_t)count * sizeof *all);
         all[count] = heed_empty(heed_shape_of_tensor(y), HEED_F64);
@@ -285,13 +423,13 @@ heed_status heed_gradgradcheck(heed_function *f, void *context, heed_tensor *con
         fill_upstream(all[count]);
         heed_set_requires_grad(all[count], true);
         gradient_of of = {f, context, count};
-        heed_check second = {.name = name,
-                             .f = gradient,
-                             .context = &of,
-                             .inputs = all,
-                             .count = count + 1,
-                             .operation = last_operation(y),
-                             .options = options};
+        check second = {.name = name,
+                        .f = gradient,
+                        .context = &of,
+                        .inputs = all,
+                        .count = count + 1,
+                        .operation = last_operation(y),
+                        .options = options};
         run_check(&second);
     }
     heed_set_generator(&c.generator);

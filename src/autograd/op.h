@@ -75,8 +75,8 @@ struct heed_op {
 
     /* saves[i]: whose values the gradient of input i reads: HEED_SAVES_INPUT(j) of input j,
      * HEED_SAVED_OUTPUT of y. All other values may be gone by then; shapes always stay. The values
-     * of the first 7 inputs can be read, for the gradients of the first 4; those of more inputs, as
-     * of cat, read none. */
+     * of the first HEED_SAVED_INPUTS inputs can be read, for the gradients of the first HEED_SAVES;
+     * operations of more inputs, as cat, read none. */
     uint8_t saves[HEED_SAVES];
 
     heed_op *next; /* in the registry */

@@ -1,20 +1,55 @@
-/* The one backward pass that heed_backward, heed_grad and the gradient checks are forms of
- * (internal). */
+/* What one backward pass is asked for, and who waits for a gradient (internal). */
 #ifndef HEED_AUTOGRAD_PASS_H
 #define HEED_AUTOGRAD_PASS_H
 
-#include "../tensor/tensor.h"
+#include "topo.h"
 
 typedef struct heed_pass {
+    const char *function; /* the caller, for errors */
     heed_tensor *y;
-    const heed_tensor *upstream; /* dL/dy; NULL: ones */
-    heed_tensor *const *xs; /* whose gradients are wanted; NULL: those of all leaves, in .grad */
+    const heed_tensor *upstream; /* dL/dy; NULL: 1 */
+    heed_tensor *const *xs; /* whose gradients are asked for; NULL: those of all leaves, in .grad */
     int count;
-    heed_tensor **grads; /* for xs; they belong to the innermost scope */
+    heed_tensor **grads; /* of xs */
     bool create_graph, retain_graph;
 } heed_pass;
 
-/* heed_run_pass: errors as heed_backward and heed_grad, without the check for one element. */
-heed_status heed_run_pass(const char *function, const heed_pass *pass);
+/* heed_mark_needed: sets engine_mark to 1 in the nodes that lead to a tensor that is asked for, to 0 in
+ * the others. HEED_ERR_GRAPH: an earlier pass has used one of the former up. */
+heed_status heed_mark_needed(const heed_pass *pass, const heed_topo *nodes);
+
+/* heed_find_x: the index of t in pass->xs; -1: it is not asked for by name. */
+static inline int heed_find_x(const heed_pass *pass, const heed_tensor *t)
+{
+    int i = pass->count - 1; /* 0 tensors are asked for by name in the usual pass */
+    while (i >= 0 && pass->xs[i] != t) {
+        i--;
+    }
+    return i;
+}
+
+/* heed_is_wanted: does the pass need the gradient of this input of a node? */
+static inline bool heed_is_wanted(const heed_pass *pass, const heed_tensor *input)
+{
+    return input->requires_grad &&
+           (pass->xs == NULL || input->engine_mark > 0 || heed_find_x(pass, input) >= 0);
+}
+
+/* heed_sum_of: where dL/dt is summed up until the pass ends; NULL: not here, but in t->grad. A node sums
+ * it up until its turn comes, an x that is a leaf until the end. */
+static inline heed_tensor **heed_sum_of(const heed_pass *pass, heed_tensor *t)
+{
+    if (heed_is_node(t)) {
+        return &t->gradient_in_flight;
+    }
+    return pass->xs != NULL ? &pass->grads[heed_find_x(pass, t)] : NULL;
+}
+
+/* heed_keep_gradient: g = dL/dnode is complete: keeps it for an x, or in .grad after heed_retain_grad. */
+heed_status heed_keep_gradient(const heed_pass *pass, heed_tensor *node, heed_tensor *g);
+
+/* heed_hand_out: gives the gradients of xs to the innermost scope, zeros where nothing came; after an
+ * error NULL. */
+heed_status heed_hand_out(const heed_pass *pass, heed_status status);
 
 #endif

@@ -1,61 +1,74 @@
-/* Puts a graph in order (Kahn, 1962), with a list and without recursion: discover every node behind
- * y and count its consumers, then place each node when the last of its consumers has been placed. */
+/* Sorts a graph topologically (Kahn, 1962), with a list and without recursion: lists every node behind y
+ * and counts its consumers, then places each node when the last of its consumers has been placed. */
 #include "topo.h"
 
 #include "../tensor/alloc.h"
 #include "../tensor/core.h"
 
-static heed_status append(heed_order *order, heed_tensor *node)
+static heed_status append(heed_topo *topo, heed_tensor *node)
 {
-    if (order->count == order->capacity) {
-        int64_t larger = order->capacity > 0 ? 2 * order->capacity : 64;
-        heed_tensor **nodes = heed_grow(order->nodes, (size_t)order->capacity * sizeof *nodes,
+    if (topo->count == topo->capacity) {
+        int64_t larger = topo->capacity > 0 ? 2 * topo->capacity : 64;
+        heed_tensor **nodes = heed_grow(topo->nodes, (size_t)topo->capacity * sizeof *nodes,
                                         (size_t)larger * sizeof *nodes);
         if (nodes == NULL) {
             return heed_self.error;
         }
-        order->nodes = nodes;
-        order->capacity = larger;
+        topo->nodes = nodes;
+        topo->capacity = larger;
     }
-    order->nodes[order->count++] = node;
+    topo->nodes[topo->count++] = node;
     return HEED_OK;
 }
 
 /* Lists every node behind y, in any order; engine_mark then counts its consumers. */
-static heed_status discover(heed_order *order, heed_tensor *y)
+static heed_status discover(heed_topo *topo, heed_tensor *y)
 {
-    heed_status status = append(order, y);
-    for (int64_t i = 0; status == HEED_OK && i < order->count; i++) {
-        const heed_tensor *node = order->nodes[i];
+    heed_status status = append(topo, y);
+    for (int64_t i = 0; status == HEED_OK && i < topo->count; i++) {
+        const heed_tensor *node = topo->nodes[i];
         for (int j = 0; status == HEED_OK && j < node->input_count; j++) {
             heed_tensor *input = node->inputs[j];
             if (!heed_is_node(input) || input->engine_mark++ > 0) {
                 continue;
             }
-            status = append(order, input);
+            status = append(topo, input);
             if (status != HEED_OK) {
-                input->engine_mark = 0; /* it is on no list that would reset it */
+                input->engine_mark = 0; /* it is not on the list, which resets the others */
             }
         }
     }
-    for (int64_t i = 0; status != HEED_OK && i < order->count; i++) {
-        order->nodes[i]->engine_mark = 0;
+    for (int64_t i = 0; status != HEED_OK && i < topo->count; i++) {
+        topo->nodes[i]->engine_mark = 0;
     }
     return status;
 }
 
-heed_status heed_order_nodes(heed_order *order, heed_tensor *y)
+heed_status heed_topo_sort(heed_topo *topo, heed_tensor *y)
 {
-    heed_status status = discover(order, y);
-    int64_t placed = 1; /* y is first, and stays; the rest of the list is written anew */
+    heed_status status = discover(topo, y);
+    int64_t placed = 1; /* y stays first; the rest of the list is overwritten in order */
     for (int64_t i = 0; status == HEED_OK && i < placed; i++) {
-        const heed_tensor *node = order->nodes[i];
+        const heed_tensor *node = topo->nodes[i];
         for (int j = 0; j < node->input_count; j++) {
             heed_tensor *input = node->inputs[j];
             if (heed_is_node(input) && --input->engine_mark == 0) {
-                order->nodes[placed++] = input;
+                topo->nodes[placed++] = input;
             }
         }
     }
     return status;
+}
+
+void heed_topo_free(heed_topo *topo, int64_t visited)
+{
+    for (int64_t i = visited; i < topo->count; i++) {
+        heed_tensor *node = topo->nodes[i];
+        node->engine_mark = 0;
+        if (node->gradient_in_flight != NULL) {
+            heed_unref(node->gradient_in_flight);
+            node->gradient_in_flight = NULL;
+        }
+    }
+    heed_free(topo->nodes, (size_t)topo->capacity * sizeof *topo->nodes);
 }

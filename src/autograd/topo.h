@@ -1,23 +1,27 @@
-/* The order in which a backward pass takes the nodes of a graph (internal). */
-#ifndef HEED_AUTOGRAD_ORDER_H
-#define HEED_AUTOGRAD_ORDER_H
+/* The order in which a backward pass visits the nodes of a graph (internal). */
+#ifndef HEED_AUTOGRAD_TOPO_H
+#define HEED_AUTOGRAD_TOPO_H
 
 #include "../tensor/tensor.h"
 
-typedef struct heed_order {
-    heed_tensor **nodes; /* capacity pointers, of heed_alloc */
+typedef struct heed_topo {
+    heed_tensor **nodes; /* `capacity` pointers, of heed_alloc */
     int64_t count, capacity;
-} heed_order;
+} heed_topo;
 
-/* heed_is_node: the result of an operation that has a gradient; all others are leaves to a pass. */
+/* heed_is_node: the result of an operation that has a gradient; to a pass all others are leaves. */
 static inline bool heed_is_node(const heed_tensor *t)
 {
     return t->op != NULL && t->requires_grad;
 }
 
-/* heed_order_nodes: all nodes behind y, y first, each behind all of its consumers. Leaves the
- * engine_mark of every node at 0.
- * HEED_ERR_MEMORY: no room for the list. */
-heed_status heed_order_nodes(heed_order *order, heed_tensor *y);
+/* heed_topo_sort: lists the nodes behind y, y first, each after all of its consumers. The engine_mark of
+ * every node is 0 before and after.
+ * HEED_ERR_MEMORY: no memory for the list. */
+heed_status heed_topo_sort(heed_topo *topo, heed_tensor *y);
+
+/* heed_topo_free: frees the list. Nodes from number `visited` on, which a failed pass did not reach, lose
+ * their engine_mark and the gradient that they had collected. */
+void heed_topo_free(heed_topo *topo, int64_t visited);
 
 #endif

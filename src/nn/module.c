@@ -4,7 +4,7 @@
 
 #include <string.h>
 
-#include "../autograd/engine.h"
+#include "../autograd/grad.h"
 #include "../autograd/ops/shape.h"
 #include "../tensor/alloc.h"
 #include "../tensor/create.h"

@@ -123,6 +123,12 @@ static inline void heed_unref(heed_tensor *t)
     heed_drop_reference(t);
 }
 
+/* heed_saves_input: does the node t hold a use of the value of its input i? */
+static inline bool heed_saves_input(const heed_tensor *t, int i)
+{
+    return i < HEED_SAVED_INPUTS && (t->saved >> i & 1) != 0;
+}
+
 /* heed_raise_version: the value was changed in place. */
 static inline void heed_raise_version(heed_tensor *t)
 {

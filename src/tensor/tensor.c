@@ -58,7 +58,7 @@ static heed_tensor *free_handle(heed_tensor *t, heed_tensor *work)
 {
     for (int i = 0; i < t->input_count; i++) {
         heed_tensor *input = t->inputs[i];
-        if (i < 7 && t->saved >> i & 1) {
+        if (heed_saves_input(t, i)) {
             heed_drop_use(input);
         }
         if (heed_add_count(&input->references, -1, input->shared) == 0) {

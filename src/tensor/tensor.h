@@ -116,7 +116,8 @@ struct heed_tensor {
     int64_t few[2 * HEED_FEW_DIMS];
 };
 
-enum { HEED_SAVED_OUTPUT = 1 << 7 };
+/* The bits of heed_tensor.saved: one for each of the first inputs, one for the result itself. */
+enum { HEED_SAVED_INPUTS = 7, HEED_SAVED_OUTPUT = 1 << HEED_SAVED_INPUTS };
 
 /* ---- reading ---- */
 

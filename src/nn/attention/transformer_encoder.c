@@ -2,7 +2,7 @@
  * take is checked first, so that errors name what the user passed. */
 #include "transformer_encoder.h"
 
-#include "../../autograd/engine.h"
+#include "../../autograd/grad.h"
 #include "../../autograd/ops/elementwise.h"
 #include "../../autograd/ops/shape.h"
 #include "../../tensor/create.h"

@@ -1,5 +1,5 @@
 /* The forward of a GPT, with and without a cache of keys and values. */
-#include "../../autograd/engine.h"
+#include "../../autograd/grad.h"
 #include "../../autograd/ops/attention.h"
 #include "../../autograd/ops/elementwise.h"
 #include "../../autograd/ops/index.h"

@@ -1,7 +1,7 @@
 /* Parameters and gradients side by side: views of one tensor, and copies into them. */
 #include "flatten.h"
 
-#include "../../autograd/engine.h"
+#include "../../autograd/grad.h"
 #include "../../autograd/ops/shape.h"
 #include "../../tensor/alloc.h"
 #include "../../tensor/create.h"

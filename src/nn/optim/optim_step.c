@@ -1,7 +1,7 @@
 /* Optimisers at work: which state, and when; the arithmetic is tensor/update.c's. */
 #include <math.h>
 
-#include "../../autograd/engine.h"
+#include "../../autograd/grad.h"
 #include "../../tensor/create.h"
 #include "optim_parts.h"
 

@@ -7,8 +7,8 @@
  * A backward uses its graph up: values that only derivatives were to read are let go as it passes,
  * and a second one is HEED_ERR_GRAPH, unless the first was heed_backward_retain.
  */
-#ifndef HEED_AUTOGRAD_ENGINE_H
-#define HEED_AUTOGRAD_ENGINE_H
+#ifndef HEED_AUTOGRAD_GRAD_H
+#define HEED_AUTOGRAD_GRAD_H
 
 #include "../tensor/tensor.h"
 

@@ -1,11 +1,11 @@
-/* The public forms of the backward pass, and what leaves say about their gradients. The pass itself
- * is pass.c's. */
-#include "engine.h"
+/* Gradients as users ask for them: the forms of the backward pass, with their checks, and what leaves say
+ * about their own. The pass itself is backward.c. */
+#include "grad.h"
 
 #include "../tensor/core.h"
 #include "../tensor/scope.h"
+#include "backward.h"
 #include "op.h"
-#include "pass.h"
 
 static heed_status check_root(const char *function, const heed_tensor *y)
 {
@@ -27,16 +27,16 @@ static heed_status check_root(const char *function, const heed_tensor *y)
 
 heed_status heed_backward(heed_tensor *y)
 {
-    const heed_pass pass = {.y = y};
+    const heed_pass pass = {.function = "backward", .y = y};
     heed_status status = check_root("backward", y);
-    return status == HEED_OK ? heed_run_pass("backward", &pass) : status;
+    return status == HEED_OK ? heed_run_backward(&pass) : status;
 }
 
 heed_status heed_backward_retain(heed_tensor *y)
 {
-    const heed_pass pass = {.y = y, .retain_graph = true};
+    const heed_pass pass = {.function = "backward_retain", .y = y, .retain_graph = true};
     heed_status status = check_root("backward_retain", y);
-    return status == HEED_OK ? heed_run_pass("backward_retain", &pass) : status;
+    return status == HEED_OK ? heed_run_backward(&pass) : status;
 }
 
 heed_status heed_grad(heed_tensor *y, heed_tensor *const *xs, int count, heed_tensor **grads,
@@ -60,9 +60,14 @@ heed_status heed_grad(heed_tensor *y, heed_tensor *const *xs, int count, heed_te
                              HEED_TEXT(xs[i]));
         }
     }
-    const heed_pass pass = {
-        .y = y, .xs = xs, .count = count, .grads = grads, .create_graph = create_graph};
-    return heed_run_pass("grad", &pass);
+    const heed_pass pass = {.function = "grad",
+                            .y = y,
+                            .xs = xs,
+                            .count = count,
+                            .grads = grads,
+                            .create_graph = create_graph,
+                            .retain_graph = create_graph};
+    return heed_run_backward(&pass);
 }
 
 /* ---- leaves ---- */

@@ -5,6 +5,7 @@
 #include "../tensor/alloc.h"
 #include "../tensor/core.h"
 #include "op.h"
+#include "saved.h"
 
 /* ---- the registry ---- */
 
@@ -88,18 +89,6 @@ static bool needs_node(const heed_call *call, const heed_tensor *y)
     return false;
 }
 
-/* Whose values the derivatives of the inputs that need one will read. */
-static unsigned saved_values(const heed_call *call)
-{
-    unsigned saved = 0;
-    for (int i = 0; i < call->count && i < HEED_SAVES; i++) {
-        if (call->inputs[i]->requires_grad) {
-            saved |= call->op->saves[i];
-        }
-    }
-    return saved;
-}
-
 /* Copies the arguments and makes room for the edges. Whatever fails, y can be let go. */
 static heed_status make_room(const heed_call *call, size_t args_size, heed_tensor *y)
 {
@@ -131,21 +120,12 @@ static heed_status record(const heed_call *call, size_t args_size, heed_tensor *
     }
     y->op = call->op;
     y->requires_grad = true;
-    y->saved = (uint8_t)saved_values(call);
     y->input_count = (uint16_t)call->count;
     for (int i = 0; i < call->count; i++) {
-        heed_tensor *input = call->inputs[i];
-        y->inputs[i] = input;
-        heed_add_reference(input);
-        if (i < 7 && y->saved >> i & 1) {
-            heed_add_use(input);
-            y->saved_version += input->storage->version;
-        }
+        y->inputs[i] = call->inputs[i];
+        heed_add_reference(y->inputs[i]);
     }
-    if (y->saved & HEED_SAVED_OUTPUT) {
-        heed_add_use(y);
-        y->saved_version += y->storage->version;
-    }
+    heed_save_values(y);
     return HEED_OK;
 }
 

@@ -1,0 +1,79 @@
+/* The gradients of one node's inputs: space for them, and what an operation's derivative need not do. */
+#include "input_grads.h"
+
+#include "../tensor/alloc.h"
+#include "../tensor/core.h"
+#include "ops/reduce.h"
+
+static size_t bytes_of(const heed_input_grads *in, const heed_tensor *node)
+{
+    return node->input_count * (sizeof *in->grads + sizeof *in->wanted);
+}
+
+heed_status heed_input_grads_begin(heed_input_grads *in, const heed_pass *pass,
+                                   const heed_tensor *node)
+{
+    in->grads = in->few;
+    in->wanted = in->few_wanted;
+    for (int j = 0; j < HEED_FEW_INPUTS; j++) {
+        in->few[j] = NULL;
+    }
+    if (node->input_count > HEED_FEW_INPUTS) {
+        in->grads = heed_alloc_zeroed(bytes_of(in, node));
+        if (in->grads == NULL) {
+            return heed_self.error;
+        }
+        in->wanted = (bool *)(in->grads + node->input_count);
+    }
+    for (int j = 0; j < node->input_count; j++) {
+        in->wanted[j] = heed_is_wanted(pass, node->inputs[j]);
+    }
+    return HEED_OK;
+}
+
+void heed_input_grads_end(heed_input_grads *in, const heed_tensor *node)
+{
+    for (int j = 0; j < node->input_count; j++) {
+        if (in->grads[j] != NULL) {
+            heed_unref(in->grads[j]);
+        }
+    }
+    if (in->grads != in->few) {
+        heed_free(in->grads, bytes_of(in, node));
+    }
+}
+
+bool heed_any_wanted(const heed_input_grads *in, const heed_tensor *node)
+{
+    bool any = false;
+    for (int j = 0; j < node->input_count; j++) {
+        any = any || in->wanted[j];
+    }
+    return any;
+}
+
+static heed_tensor *fit(heed_tensor *g, const heed_tensor *node, const heed_tensor *input)
+{
+    heed_tensor *fitted = heed_has_sizes(g, input->ndim, input->shape)
+                              ? g
+                              : heed_sum_to(g, heed_shape_of_tensor(input));
+    if (fitted != NULL && fitted->dtype != input->dtype) {
+        heed_fail(HEED_ERR_DTYPE, "%s: its derivative gave %s for an input of %s", node->op->name,
+                  heed_dtype_name(fitted->dtype), heed_dtype_name(input->dtype));
+        return NULL;
+    }
+    return fitted;
+}
+
+void heed_input_grads_hold(heed_input_grads *in, const heed_tensor *node)
+{
+    for (int j = node->input_count - 1; j >= 0;
+         j--) { /* the last made is first in the scope's list */
+        heed_tensor *g = in->grads[j];
+        const bool made = g != NULL && in->wanted[j] && !heed_blocked();
+        in->grads[j] = made ? fit(g, node, node->inputs[j]) : NULL;
+        if (in->grads[j] != NULL) {
+            heed_take_from_scope(in->grads[j]);
+        }
+    }
+}
