@@ -2,7 +2,6 @@
 #include "input_grads.h"
 
 #include "../tensor/alloc.h"
-#include "../tensor/core.h"
 #include "ops/reduce.h"
 
 static size_t bytes_of(const heed_input_grads *in, const heed_tensor *node)
@@ -10,46 +9,19 @@ static size_t bytes_of(const heed_input_grads *in, const heed_tensor *node)
     return node->input_count * (sizeof *in->grads + sizeof *in->wanted);
 }
 
-heed_status heed_input_grads_begin(heed_input_grads *in, const heed_pass *pass,
-                                   const heed_tensor *node)
+heed_status heed_input_grads_alloc(heed_input_grads *in, const heed_tensor *node)
 {
-    in->grads = in->few;
-    in->wanted = in->few_wanted;
-    for (int j = 0; j < HEED_FEW_INPUTS; j++) {
-        in->few[j] = NULL;
+    in->grads = heed_alloc_zeroed(bytes_of(in, node));
+    if (in->grads == NULL) {
+        return heed_self.error;
     }
-    if (node->input_count > HEED_FEW_INPUTS) {
-        in->grads = heed_alloc_zeroed(bytes_of(in, node));
-        if (in->grads == NULL) {
-            return heed_self.error;
-        }
-        in->wanted = (bool *)(in->grads + node->input_count);
-    }
-    for (int j = 0; j < node->input_count; j++) {
-        in->wanted[j] = heed_is_wanted(pass, node->inputs[j]);
-    }
+    in->wanted = (bool *)(in->grads + node->input_count);
     return HEED_OK;
 }
 
-void heed_input_grads_end(heed_input_grads *in, const heed_tensor *node)
+void heed_input_grads_free(heed_input_grads *in, const heed_tensor *node)
 {
-    for (int j = 0; j < node->input_count; j++) {
-        if (in->grads[j] != NULL) {
-            heed_unref(in->grads[j]);
-        }
-    }
-    if (in->grads != in->few) {
-        heed_free(in->grads, bytes_of(in, node));
-    }
-}
-
-bool heed_any_wanted(const heed_input_grads *in, const heed_tensor *node)
-{
-    bool any = false;
-    for (int j = 0; j < node->input_count; j++) {
-        any = any || in->wanted[j];
-    }
-    return any;
+    heed_free(in->grads, bytes_of(in, node));
 }
 
 static heed_tensor *fit(heed_tensor *g, const heed_tensor *node, const heed_tensor *input)

@@ -3,6 +3,7 @@
 #ifndef HEED_AUTOGRAD_INPUT_GRADS_H
 #define HEED_AUTOGRAD_INPUT_GRADS_H
 
+#include "../tensor/core.h"
 #include "op.h"
 #include "pass.h"
 
@@ -16,14 +17,50 @@ typedef struct heed_input_grads {
     bool few_wanted[HEED_FEW_INPUTS];
 } heed_input_grads;
 
-/* heed_input_grads_begin: makes space for them, and says which of them the pass wants.
- * heed_input_grads_end: drops those that were not taken (set to NULL), and frees the space. */
-heed_status heed_input_grads_begin(heed_input_grads *in, const heed_pass *pass,
-                                   const heed_tensor *node);
-void heed_input_grads_end(heed_input_grads *in, const heed_tensor *node);
+/* heed_input_grads_alloc, heed_input_grads_free: for nodes of many inputs. */
+heed_status heed_input_grads_alloc(heed_input_grads *in, const heed_tensor *node);
+void heed_input_grads_free(heed_input_grads *in, const heed_tensor *node);
+
+/* heed_input_grads_begin: makes space for them, and says which of them the pass wants. */
+static inline heed_status heed_input_grads_begin(heed_input_grads *in, const heed_pass *pass,
+                                                 const heed_tensor *node)
+{
+    in->grads = in->few;
+    in->wanted = in->few_wanted;
+    for (int j = 0; j < HEED_FEW_INPUTS; j++) {
+        in->few[j] = NULL;
+    }
+    if (node->input_count > HEED_FEW_INPUTS && heed_input_grads_alloc(in, node) != HEED_OK) {
+        return HEED_ERR_MEMORY;
+    }
+    for (int j = 0; j < node->input_count; j++) {
+        in->wanted[j] = heed_is_wanted(pass, node->inputs[j]);
+    }
+    return HEED_OK;
+}
+
+/* heed_input_grads_end: drops those that were not taken (set to NULL), and frees the space. */
+static inline void heed_input_grads_end(heed_input_grads *in, const heed_tensor *node)
+{
+    for (int j = 0; j < node->input_count; j++) {
+        if (in->grads[j] != NULL) {
+            heed_unref(in->grads[j]);
+        }
+    }
+    if (in->grads != in->few) {
+        heed_input_grads_free(in, node);
+    }
+}
 
 /* heed_any_wanted: is a gradient left that the derivative must make? */
-bool heed_any_wanted(const heed_input_grads *in, const heed_tensor *node);
+static inline bool heed_any_wanted(const heed_input_grads *in, const heed_tensor *node)
+{
+    bool any = false;
+    for (int j = 0; j < node->input_count; j++) {
+        any = any || in->wanted[j];
+    }
+    return any;
+}
 
 /* heed_input_grads_hold: takes what a derivative has made out of its scope, each summed to the shape of
  * its input, which undoes broadcasting; drops what nobody wants.

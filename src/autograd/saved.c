@@ -4,44 +4,23 @@
 
 #include "../tensor/core.h"
 
-/* Whose values the derivatives of those inputs read that require a gradient: bit i for input i. */
-static unsigned values_read(const heed_tensor *node)
-{
-    unsigned read = 0;
-    for (int i = 0; i < node->input_count && i < HEED_SAVES; i++) {
-        if (node->inputs[i]->requires_grad) {
-            read |= node->op->saves[i];
-        }
-    }
-    return read;
-}
-
-static uint32_t sum_of_versions(const heed_tensor *node)
-{
-    uint32_t sum = node->saved & HEED_SAVED_OUTPUT ? node->storage->version : 0;
-    for (int i = 0; i < node->input_count; i++) {
-        if (heed_saves_input(node, i)) {
-            sum += node->inputs[i]->storage->version;
-        }
-    }
-    return sum;
-}
-
 void heed_save_values(heed_tensor *y)
 {
-    y->saved = (uint8_t)values_read(y);
-    if (y->saved == 0) {
-        return;
+    unsigned read = 0; /* bit i: the value of input i; HEED_SAVED_OUTPUT: of y itself */
+    for (int i = 0; i < y->input_count && i < HEED_SAVES; i++) {
+        read |= y->inputs[i]->requires_grad ? y->op->saves[i] : 0;
     }
-    for (int i = 0; i < y->input_count; i++) {
-        if (heed_saves_input(y, i)) {
+    y->saved = (uint8_t)read;
+    for (int i = 0; i < y->input_count && i < HEED_SAVED_INPUTS; i++) {
+        if (read >> i & 1) {
             heed_add_use(y->inputs[i]);
+            y->saved_version += y->inputs[i]->storage->version;
         }
     }
-    if (y->saved & HEED_SAVED_OUTPUT) {
+    if (read & HEED_SAVED_OUTPUT) {
         heed_add_use(y);
+        y->saved_version += y->storage->version;
     }
-    y->saved_version = sum_of_versions(y);
 }
 
 static heed_status fail_changed(const char *function, const heed_tensor *node)
@@ -69,22 +48,30 @@ static heed_status fail_not_saved(const char *function, const heed_tensor *node)
 
 heed_status heed_saved_intact(const char *function, const heed_tensor *node)
 {
-    if ((values_read(node) & ~(unsigned)node->saved) != 0) {
+    const unsigned saved = node->saved;
+    uint32_t version = saved & HEED_SAVED_OUTPUT ? node->storage->version : 0;
+    unsigned read = 0;
+    for (int i = 0; i < node->input_count && i < HEED_SAVED_INPUTS; i++) {
+        const heed_tensor *input = node->inputs[i];
+        read |= i < HEED_SAVES && input->requires_grad ? node->op->saves[i] : 0;
+        version += saved >> i & 1 ? input->storage->version : 0;
+    }
+    if ((read & ~saved) != 0) {
         return fail_not_saved(function, node);
     }
-    return sum_of_versions(node) == node->saved_version ? HEED_OK : fail_changed(function, node);
+    return version == node->saved_version ? HEED_OK : fail_changed(function, node);
 }
 
 void heed_release_saved(heed_tensor *node)
 {
     const unsigned saved = node->saved;
     node->used_up = true;
-    for (int i = 0; i < node->input_count && saved != 0; i++) {
-        if (heed_saves_input(node, i)) {
+    node->saved = 0;
+    for (int i = 0; i < node->input_count && i < HEED_SAVED_INPUTS; i++) {
+        if (saved >> i & 1) {
             heed_drop_use(node->inputs[i]);
         }
     }
-    node->saved = 0;
     if (saved & HEED_SAVED_OUTPUT) {
         heed_drop_use(node);
     }
