@@ -1,6 +1,8 @@
 /* What a graph allows: a second backward, kept gradients, values changed in place. */
 #include "tests/engine_cases.h"
 
+#include "tensor/thread.h"
+
 /* ---- keeping and using up ---- */
 
 START_TEST(retained_gradients)
@@ -76,6 +78,44 @@ static void expect_moved(heed_tensor *y, const char *operation)
     ck_assert_int_eq(heed_backward(y), HEED_ERR_VERSION);
     expect_error(HEED_ERR_VERSION, operation);
 }
+
+static void expect_counts(const heed_tensor *t, int references, int uses)
+{
+    ck_assert_int_eq(t->references, references);
+    ck_assert_int_eq(t->uses, uses);
+}
+
+/* What docs/autograd.md says of tanh(w x + b): who holds which handle, and which value. */
+START_TEST(counts_are_as_documented)
+{
+    heed_tensor *w = LEAF(0.5), *x = LEAF(2), *b = LEAF(-0.4);
+    heed_scope forward;
+    heed_scope_begin(&forward);
+    heed_tensor *mul = heed_mul(w, x), *add = heed_add(mul, b), *y = heed_tanh(add);
+    const heed_tensor *all[] = {y, add, mul};
+    for (int i = 0; i < 3; i++) { /* the thread's list: the newest first */
+        ck_assert_ptr_eq(i == 0 ? heed_self.tensors : all[i - 1]->next, all[i]);
+    }
+    expect_counts(w, 2, 2);
+    expect_counts(x, 2, 2);
+    expect_counts(b, 2, 1);
+    expect_counts(mul, 2, 1);
+    expect_counts(add, 2, 1);
+    expect_counts(y, 1, 2);
+    y = heed_scope_end_with(&forward, y);
+    expect_counts(mul, 1, 0);
+    ck_assert_ptr_null(mul->storage);
+    expect_counts(add, 1, 0);
+    ck_assert_ptr_null(add->storage);
+    expect_counts(y, 1, 2);
+    heed_backward(y);
+    expect_counts(y, 1, 1);
+    expect_counts(w, 2, 1);
+    EXPECT_VALUES(b->grad, 1e-4, 0.7116);
+    EXPECT_VALUES(w->grad, 1e-4, 1.4232);
+    EXPECT_VALUES(x->grad, 1e-4, 0.3558);
+}
+END_TEST
 
 START_TEST(a_saved_value_must_not_change)
 {
@@ -202,6 +242,7 @@ void add_use_cases(Suite *suite)
     tcase_add_test(uses, a_graph_is_used_up);
     tcase_add_test(uses, a_partly_used_up_graph);
     tcase_add_test(uses, backward_lets_values_go);
+    tcase_add_test(uses, counts_are_as_documented);
     TCase *given = heed_case(suite, "given gradients");
     tcase_add_test(given, a_given_gradient_shares_memory);
     tcase_add_test(given, a_given_gradient_has_no_graph);
