@@ -183,7 +183,7 @@ static const struct {
 
 START_TEST(test_whole)
 {
-    ck_assert_uint_eq(gpt_utf8_whole(ends[_i].bytes, strlen(ends[_i].bytes)), ends[_i].whole);
+    ck_assert_uint_eq(utf8_complete(ends[_i].bytes, strlen(ends[_i].bytes)), ends[_i].whole);
 }
 END_TEST
 

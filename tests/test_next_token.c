@@ -5,7 +5,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "examples/common/paths.h"
+#include "examples/common/preflight.h"
 #include "examples/next_token/job.h"
 #include "examples/next_token/saved.h"
 #include "examples/next_token/write.h"
@@ -95,8 +95,8 @@ START_TEST(test_training_learns)
 {
     token_list list = alphabet(200);
     struct token_model *m = small_model(5, _i + 1);
-    const pieces learnt = pieces_of_text(list.id, 150, 6);
-    const pieces held_out = pieces_in_turn(list.id + 150, 50, 6, 100);
+    const pieces learnt = pieces_of_text(list.ids, 150, 6);
+    const pieces held_out = pieces_in_turn(list.ids + 150, 50, 6, 100);
     record r = {.stop_after = -1};
     train(m, &learnt, &held_out, &(train_options){150, 8, 2e-2}, note, &r);
     expect_no_error();
@@ -113,7 +113,7 @@ START_TEST(test_training_stops)
 {
     token_list list = alphabet(60);
     struct token_model *m = small_model(5, 1);
-    const pieces learnt = pieces_of_text(list.id, 60, 6), none = {.count = 0};
+    const pieces learnt = pieces_of_text(list.ids, 60, 6), none = {.count = 0};
     record r = {.stop_after = 3};
     train(m, &learnt, &none, &(train_options){1000, 2, 1e-3}, note, &r);
     ck_assert_int_eq(r.steps, 3);

@@ -207,7 +207,7 @@ START_TEST(test_held_out)
     job_prepare(&j, &o, &language);
     expect_no_error();
     ck_assert_int_eq(j.learnt.count, 900 - 20);
-    ck_assert_ptr_eq(j.held_out.tokens, j.text.id + 900);
+    ck_assert_ptr_eq(j.held_out.tokens, j.text.ids + 900);
     ck_assert_int_eq(j.held_out.count, 4); /* 80 of the 99 that can be foreseen */
     int64_t count = 0;
     ck_assert_ptr_eq(job_sample(&j, 10, &count), j.held_out.tokens);

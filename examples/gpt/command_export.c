@@ -1,7 +1,7 @@
 /* gpt export: a model as others read it. */
 #include <stdio.h>
 
-#include "examples/common/paths.h"
+#include "examples/common/preflight.h"
 #include "examples/gpt/commands.h"
 #include "examples/gpt/loaded.h"
 

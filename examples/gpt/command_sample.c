@@ -5,7 +5,6 @@
 #include <unistd.h>
 
 #include "examples/common/console.h"
-#include "examples/common/interrupt.h"
 #include "examples/common/progress.h"
 #include "examples/gpt/commands.h"
 #include "examples/gpt/loaded.h"
@@ -79,7 +78,7 @@ static void write_on(const gpt_loaded *l, const gpt_sample_options *o, const tok
     heed_manual_seed((uint64_t)o->seed);
     gpt_stream_prompt(&w.stream, o->prompt, tokens);
     console_flush();
-    heed_gpt_generate(l->model, heed_from_i64(tokens->id, HEED_SHAPE(tokens->count)), o->length,
+    heed_gpt_generate(l->model, heed_from_i64(tokens->ids, HEED_SHAPE(tokens->count)), o->length,
                       (heed_gpt_generate_options){
                           .sample = {.temperature = o->temperature,
                                      .top_k = o->top_k,

@@ -4,8 +4,7 @@
 #include <stdio.h>
 
 #include "examples/common/console.h"
-#include "examples/common/interrupt.h"
-#include "examples/common/paths.h"
+#include "examples/common/preflight.h"
 #include "examples/common/progress.h"
 #include "examples/gpt/commands.h"
 #include "examples/gpt/log.h"

@@ -100,19 +100,11 @@ heed_status gpt_record_read(gpt_record *r, const char *flag, const char *path)
 
 /* ---- writing ---- */
 
-/* A path may be anything; metadata are UTF-8. Another one has to be typed again. */
+/* Metadata are UTF-8; a path that is not must be typed again. */
 static const char *text_path(const gpt_record *r)
 {
     const char *path = r->text.bytes != NULL ? r->text.bytes : "";
-    const size_t length = strlen(path);
-    uint32_t code;
-    for (size_t at = 0, step; at < length; at += step) {
-        step = (size_t)utf8_length(path + at, length - at, &code);
-        if (step == 0) {
-            return "";
-        }
-    }
-    return path;
+    return path[utf8_valid(path, strlen(path))] == '\0' ? path : "";
 }
 
 heed_status gpt_record_metadata(const gpt_record *r, gpt_metadata_use *use, void *context)

@@ -4,8 +4,7 @@
 #include <math.h>
 #include <string.h>
 
-#include "examples/common/memory.h"
-#include "examples/common/paths.h"
+#include "examples/common/preflight.h"
 
 /* ---- the settings ---- */
 

@@ -25,8 +25,4 @@ void gpt_stream_token(gpt_stream *s, int64_t id);
 /* gpt_stream_end: writes what is held, and ends the line. */
 void gpt_stream_end(gpt_stream *s);
 
-/* gpt_utf8_whole: how many of these bytes can be written: all but the beginning of a character, at their
- * end, whose other bytes may follow. */
-size_t gpt_utf8_whole(const char *bytes, size_t length);
-
 #endif

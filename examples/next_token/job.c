@@ -4,8 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "examples/common/memory.h"
-#include "examples/common/paths.h"
+#include "examples/common/preflight.h"
 #include "examples/next_token/saved.h"
 
 enum { MEASURED = 128 }; /* pieces of a text that the held-out loss is taken over, at most */
@@ -113,8 +112,8 @@ static void take_text(job *j)
         return;
     }
     const int64_t held = count / 10 > o->context ? count / 10 : 0; /* room for one piece */
-    j->learnt = pieces_of_text(j->text.id, count - held, o->context);
-    j->held_out = pieces_in_turn(j->text.id + count - held, held, o->context, MEASURED);
+    j->learnt = pieces_of_text(j->text.ids, count - held, o->context);
+    j->held_out = pieces_in_turn(j->text.ids + count - held, held, o->context, MEASURED);
 }
 
 static void take_prompt(job *j)
@@ -210,7 +209,7 @@ const int64_t *job_sample(const job *j, int64_t most, int64_t *count)
     most = most < j->options.context ? most : j->options.context;
     if (j->prompt.count > 0) {
         *count = j->prompt.count < most ? j->prompt.count : most;
-        return j->prompt.id + j->prompt.count - *count;
+        return j->prompt.ids + j->prompt.count - *count;
     }
     *count = p->length - 1 < most ? p->length - 1 : most;
     return p->tokens;

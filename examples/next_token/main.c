@@ -8,7 +8,6 @@
 #include <string.h>
 
 #include "examples/common/console.h"
-#include "examples/common/interrupt.h"
 #include "examples/common/progress.h"
 #include "examples/next_token/job.h"
 #include "examples/next_token/plot.h"
@@ -128,7 +127,7 @@ static void write_text(const job *j)
                                    j->task == TASK_TOY ? 0 /* <eos> */ : VOCABULARY_NONE};
     token_list tokens = {.count = 0};
     int64_t count = j->prompt.count;
-    const int64_t *start = count > 0 ? j->prompt.id : job_sample(j, INT64_MAX, &count);
+    const int64_t *start = count > 0 ? j->prompt.ids : job_sample(j, INT64_MAX, &count);
     for (int64_t i = 0; i < count; i++) {
         token_list_add(&tokens, start[i]);
     }

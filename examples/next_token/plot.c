@@ -1,4 +1,4 @@
-/* SVG by hand: a chart of the losses, and a square of cells for each head. */
+/* Writes SVG: a chart of the losses, and a square of cells for each head. */
 #include "examples/next_token/plot.h"
 
 #include <errno.h>
@@ -13,10 +13,10 @@ enum {
     HEADER = 56,
     CHART = 300, /* height of the chart */
     GAP = 40,
-    WIDE = 18, /* a cell of few tokens, and of more than FEW */
-    NARROW = 12,
+    WIDE = 18,   /* a cell, of at most FEW tokens */
+    NARROW = 12, /* and of more */
     FEW = 12,
-    LETTER = 7, /* width of one, about */
+    LETTER = 7, /* typical width of one */
     MOST_LETTERS = 14
 };
 
@@ -47,7 +47,7 @@ void curve_add(curve *c, int64_t step, double loss)
 
 /* ---- text ---- */
 
-/* What is seen of a character that would not show, or that XML forbids; NULL: itself. */
+/* The replacement of a character that is invisible, or that XML forbids; NULL: none. */
 static const char *stand_in(uint32_t code)
 {
     switch (code) {
@@ -72,23 +72,22 @@ static const char *stand_in(uint32_t code)
     return code < ' ' || (code >= 0x7F && code < 0xA0) ? "?" : NULL;
 }
 
-/* Writes `bytes` for XML; at most `letters` characters of it. `blanks`: leave these as they are. */
+/* Writes at most `letters` characters as XML text. `blanks`: keep blanks as they are. */
 static void put_text(FILE *file, const char *bytes, int letters, bool blanks)
 {
     const size_t length = strlen(bytes);
     for (size_t at = 0; at < length && letters >= 0; letters--) {
-        uint32_t code = 0;
-        int step = utf8_length(bytes + at, length - at, &code);
-        const char *instead = step == 0 ? "?" : blanks && code == ' ' ? NULL : stand_in(code);
-        step = step == 0 ? 1 : step;
+        uint32_t code;
+        const size_t step = utf8_next(bytes + at, length - at, &code);
+        const char *instead = blanks && code == ' ' ? NULL : stand_in(code);
         if (letters == 0) {
             fputs("\u2026", file); /* there is more */
         } else if (instead != NULL) {
             fputs(instead, file);
         } else {
-            fwrite(bytes + at, 1, (size_t)step, file);
+            fwrite(bytes + at, 1, step, file);
         }
-        at += (size_t)step;
+        at += step;
     }
 }
 

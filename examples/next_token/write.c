@@ -6,7 +6,6 @@
 #include <unistd.h>
 
 #include "examples/common/console.h"
-#include "examples/common/interrupt.h"
 
 /* The largest logit. */
 static int64_t likeliest(heed_tensor *logits, int64_t never)
@@ -67,7 +66,7 @@ text_joint write_start(FILE *stream, const vocabulary *v, const token_list *toke
     text_joint joint = {.tight = true};
     text_buffer joined = {.length = 0};
     for (int64_t i = 0; i < tokens->count; i++) {
-        text_join(&joined, v->level, &joint, vocabulary_token(v, tokens->id[i]));
+        text_join(&joined, v->level, &joint, vocabulary_token(v, tokens->ids[i]));
     }
     const char *bytes = typed != NULL ? typed : joined.bytes;
     const size_t length = typed != NULL ? strlen(typed) : joined.length;
@@ -86,8 +85,8 @@ heed_status write_on(FILE *stream, struct token_model *m, const vocabulary *v, t
     for (int64_t i = 0; i < options.most && !interrupted() && !ferror(stream); i++) {
         heed_scope scope;
         heed_scope_begin_no_grad(&scope);
-        const int64_t id =
-            write_choose(model_next(m, tokens->id, tokens->count), options.temperature, v->unknown);
+        const int64_t id = write_choose(model_next(m, tokens->ids, tokens->count),
+                                        options.temperature, v->unknown);
         heed_scope_end(&scope);
         if (heed_error_pending() || id == options.stop) {
             break;
