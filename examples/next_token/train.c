@@ -1,4 +1,4 @@
-/* Training, and the loss of what is held out. */
+/* Training steps, and the loss of the held-out part. What is shown meanwhile is up to main.c. */
 #include "examples/next_token/train.h"
 
 #include <math.h>
@@ -6,7 +6,7 @@
 
 #include "examples/common/progress.h"
 
-/* The settings that need no flag: they train the toy's 1, 2 and 4 heads alike, and texts too. */
+/* Settings without a flag: they work for the toy with 1, 2 and 4 heads, and for texts. */
 static const double eps = 1e-4, weight_decay = 0.1;
 
 /* ---- pieces ---- */

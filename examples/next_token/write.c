@@ -1,4 +1,4 @@
-/* Writing on: choose a token, append it, look again. */
+/* Sampling: choose a token, append it, run the model again. */
 #include "examples/next_token/write.h"
 
 #include <math.h>
@@ -94,7 +94,7 @@ heed_status write_on(FILE *stream, struct token_model *m, const vocabulary *v, t
         put_token(stream, v, id, &joint, terminal);
         token_list_add(tokens, id);
         if (terminal) {
-            fflush(stream); /* so that it can be watched */
+            fflush(stream); /* to be read as it comes */
         }
     }
     return heed_error_pending();
