@@ -205,7 +205,7 @@ START_TEST(test_held_out)
         read_arguments((const char *const[]){"--text", path_of_test, "--context", "20", NULL});
     setup_prepare(&s, &o, &language);
     expect_no_error();
-    ck_assert_int_eq(s.learnt.count, 900 - 20);
+    ck_assert_int_eq(s.training.count, 900 - 20);
     ck_assert_ptr_eq(s.held_out.tokens, s.text.ids + 900);
     ck_assert_int_eq(s.held_out.count, 4); /* 80 of the 99 that can be foreseen */
     int64_t count = 0;
@@ -217,7 +217,7 @@ START_TEST(test_held_out)
     o = read_arguments((const char *const[]){"--text", path_of_test, "--context", "100", NULL});
     setup_prepare(&s, &o, &language);
     ck_assert_int_eq(s.held_out.count, 0); /* a tenth is too short */
-    ck_assert_int_eq(s.learnt.count, 900);
+    ck_assert_int_eq(s.training.count, 900);
     setup_free(&s);
 }
 END_TEST

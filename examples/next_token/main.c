@@ -23,7 +23,7 @@ typedef struct watcher {
     const setup *setup;
     const toy_language *language;
     progress progress;
-    curve learnt, held_out;
+    curve training, held_out;
     int64_t steps_done;
     double last_loss, last_held_out, lowest_held_out;
     int64_t lowest_step;
@@ -47,7 +47,7 @@ static bool watch(void *context, struct token_model *m, const train_state *now)
     const bool toy = w->setup->task == TASK_TOY;
     w->steps_done = now->step;
     w->last_loss = now->loss;
-    curve_add(&w->learnt, now->step, now->loss);
+    curve_add(&w->training, now->step, now->loss);
     if (now->measured) {
         w->last_held_out = now->held_out;
         if (!isnan(now->held_out)) {
@@ -66,7 +66,7 @@ static bool watch(void *context, struct token_model *m, const train_state *now)
                             .loss = now->loss,
                             .held_out = toy ? (double)NAN : w->last_held_out,
                             .tokens = (double)now->step * (double)o->batch *
-                                      (double)(w->setup->learnt.length - 1),
+                                      (double)(w->setup->training.length - 1),
                             .more = w->more,
                             .brief = w->brief};
     progress_show(&w->progress, facts, now->measured);
@@ -76,13 +76,13 @@ static bool watch(void *context, struct token_model *m, const train_state *now)
 static void learn(watcher *w)
 {
     const setup *s = w->setup;
-    const train_options training = {s->options.steps, s->options.batch, s->options.lr};
+    const train_options how = {s->options.steps, s->options.batch, s->options.lr};
     w->progress = progress_begin(stderr);
     w->last_held_out = (double)NAN;
     w->lowest_held_out = HUGE_VAL;
-    w->learnt = curve_begin(training.steps);
+    w->training = curve_begin(how.steps);
     w->held_out = curve_begin(TRAIN_MEASUREMENTS);
-    train(s->model, &s->learnt, &s->held_out, &training, watch, w);
+    train(s->model, &s->training, &s->held_out, &how, watch, w);
     progress_end(&w->progress);
     if (s->task != TASK_TOY && w->last_loss < w->lowest_held_out &&
         w->last_held_out > 1.02 * w->lowest_held_out) {
@@ -113,7 +113,7 @@ static void plot(const watcher *w)
              (long long)w->steps_done);
     heed_scope scope;
     heed_scope_begin_no_grad(&scope);
-    plot_write(s->options.plot, title, &w->learnt, &w->held_out,
+    plot_write(s->options.plot, title, &w->training, &w->held_out,
                model_attention(s->model, tokens, count), names);
     heed_scope_end(&scope);
 }

@@ -145,7 +145,7 @@ static void widen(frame *f, const curve *c)
     }
 }
 
-static frame frame_of(const curve *learnt, const curve *held_out)
+static frame frame_of(const curve *training, const curve *held_out)
 {
     frame f = {MARGIN,
                HEADER,
@@ -154,7 +154,7 @@ static frame frame_of(const curve *learnt, const curve *held_out)
                .last_step = 1,
                .low = (double)INFINITY,
                .high = -(double)INFINITY};
-    widen(&f, learnt);
+    widen(&f, training);
     widen(&f, held_out);
     f.rise = nice_step(fmax(f.high - f.low, 1e-3), 5);
     f.low = f.rise * floor(f.low / f.rise);
@@ -208,13 +208,13 @@ static void draw_key(FILE *file, double x, const char *color, const char *name, 
     }
 }
 
-static void draw_losses(FILE *file, const curve *learnt, const curve *held_out)
+static void draw_losses(FILE *file, const curve *training, const curve *held_out)
 {
-    const frame f = frame_of(learnt, held_out);
+    const frame f = frame_of(training, held_out);
     draw_axes(file, &f);
-    draw_curve(file, &f, learnt, blue);
+    draw_curve(file, &f, training, blue);
     draw_curve(file, &f, held_out, orange);
-    draw_key(file, MARGIN, blue, "training loss", learnt);
+    draw_key(file, MARGIN, blue, "training loss", training);
     draw_key(file, MARGIN + 170, orange, "held-out loss", held_out);
     fprintf(file, "<text x=\"%d\" y=\"%d\" text-anchor=\"end\">nats per token</text>\n",
             WIDTH - MARGIN, HEADER - 11);
@@ -299,10 +299,10 @@ static void draw_head(FILE *file, const panels *p, heed_tensor *attention, int64
 
 /* ---- the page ---- */
 
-static void draw(FILE *file, const char *title, const curve *learnt, const curve *held_out,
+static void draw(FILE *file, const char *title, const curve *training, const curve *held_out,
                  heed_tensor *attention, const char *const *tokens)
 {
-    const bool losses = learnt->count > 0;
+    const bool losses = training->count > 0;
     const panels p = arrange(attention, tokens, losses ? HEADER + CHART : HEADER);
     const double width = page_width(&p), height = page_height(&p);
     fprintf(file,
@@ -316,7 +316,7 @@ static void draw(FILE *file, const char *title, const curve *learnt, const curve
     put_text(file, title, 100, true);
     fprintf(file, "</text>\n");
     if (losses) {
-        draw_losses(file, learnt, held_out);
+        draw_losses(file, training, held_out);
     }
     fprintf(file,
             "<text x=\"%d\" y=\"%.1f\">Attention: rows look at columns; the darker, the "
@@ -328,7 +328,7 @@ static void draw(FILE *file, const char *title, const curve *learnt, const curve
     fprintf(file, "</svg>\n");
 }
 
-heed_status plot_write(const char *path, const char *title, const curve *learnt,
+heed_status plot_write(const char *path, const char *title, const curve *training,
                        const curve *held_out, heed_tensor *attention, const char *const *tokens)
 {
     if (heed_error_pending()) {
@@ -336,7 +336,7 @@ heed_status plot_write(const char *path, const char *title, const curve *learnt,
     }
     FILE *file = fopen(path, "w");
     if (file != NULL) {
-        draw(file, title, learnt, held_out, attention, tokens);
+        draw(file, title, training, held_out, attention, tokens);
     }
     const bool failed = file == NULL || ferror(file);
     if ((file != NULL && fclose(file) != 0) || failed) {

@@ -142,7 +142,7 @@ static void take_toy(setup *s, toy_language *language)
         heed_fail(HEED_ERR_VALUE, "--load: a toy of %lld words, not %d",
                   (long long)s->vocabulary.count, language->word_count);
     }
-    s->learnt = toy_pieces(language->train, language->train_count);
+    s->training = toy_pieces(language->train, language->train_count);
     s->held_out = toy_pieces(language->held_out, language->held_out_count);
 }
 
@@ -166,7 +166,7 @@ static void take_text(setup *s)
         return;
     }
     const int64_t held = count / 10 > o->context ? count / 10 : 0; /* long enough for one piece */
-    s->learnt = pieces_of_text(s->text.ids, count - held, o->context);
+    s->training = pieces_of_text(s->text.ids, count - held, o->context);
     s->held_out = pieces_in_turn(s->text.ids + count - held, held, o->context, MEASURED);
 }
 
@@ -257,7 +257,7 @@ void setup_free(setup *s)
 
 const int64_t *setup_sample(const setup *s, int64_t most, int64_t *count)
 {
-    const pieces *p = s->held_out.count > 0 ? &s->held_out : &s->learnt;
+    const pieces *p = s->held_out.count > 0 ? &s->held_out : &s->training;
     most = most < s->options.context ? most : s->options.context;
     if (s->prompt.count > 0) {
         *count = s->prompt.count < most ? s->prompt.count : most;

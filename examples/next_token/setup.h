@@ -69,7 +69,7 @@ typedef struct setup {
     model_task task;
     vocabulary vocabulary;
     token_list text, prompt; /* empty where not given */
-    pieces learnt, held_out;
+    pieces training, held_out;
     struct token_model *model;
 } setup;
 

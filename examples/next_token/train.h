@@ -37,7 +37,7 @@ typedef struct train_state {
  * returning false. Continues the random numbers that the model's weights were drawn from.
  * HEED_ERR_VALUE: the loss has become infinite or NaN. */
 typedef bool train_watch(void *context, struct token_model *m, const train_state *now);
-heed_status train(struct token_model *m, const pieces *learnt, const pieces *held_out,
+heed_status train(struct token_model *m, const pieces *training, const pieces *held_out,
                   const train_options *options, train_watch *watch, void *context);
 
 #endif
