@@ -203,7 +203,9 @@ void gpt_usage(FILE *stream)
 
 /* ---- a command ---- */
 
-/* The flags of this command that reduce its memory; NULL: none. */
+const char gpt_train_needs_less[] = "--batch, --context or --n-embd";
+
+/* Those of the command that runs; NULL: none. */
 static const char *needs_less;
 
 int gpt_end(bool ready)
@@ -217,7 +219,7 @@ int gpt_end(bool ready)
 
 bool gpt_begin(const flag_table *flags, void *options, int argc, char **argv, int *status)
 {
-    needs_less = flags == &gpt_train_flags  ? "--batch, --context or --n-embd"
+    needs_less = flags == &gpt_train_flags  ? gpt_train_needs_less
                  : flags == &gpt_eval_flags ? "--batch"
                                             : NULL;
     const bool help = flags_read(flags, options, argc, argv);

@@ -244,7 +244,7 @@ static heed_optimizer *new_optimizer(struct heed_gpt *m, const gpt_train_options
 static void make_model(gpt_run *run)
 {
     const gpt_train_options *o = &run->options;
-    memory_check(gpt_step_bytes(o, run->record.tokenizer.count), "--batch, --context or --n-embd");
+    memory_check(gpt_step_bytes(o, run->record.tokenizer.count), gpt_train_needs_less);
     if (heed_error_pending()) {
         return;
     }

@@ -15,7 +15,6 @@
 #include "examples/next_token/write.h"
 
 static const char program[] = "next_token";
-static const char needs_less[] = "--batch, --context or --d-model";
 
 /* ---- while it trains ---- */
 
@@ -221,7 +220,8 @@ int main(int argc, char **argv)
     setup s = {.task = TASK_TOY};
     console_hold();
     if (*heed_isa() == '\0') {
-        return console_complain(program, needs_less, 1); /* HEED_ISA is not one of this machine */
+        return console_complain(program, options_needs_less,
+                                1); /* HEED_ISA is not one of this machine */
     }
     const options o = options_read(argc, argv);
     if (o.help) {
@@ -236,7 +236,8 @@ int main(int argc, char **argv)
     const heed_status error = heed_error_pending();
     setup_free(&s);
     if (error != HEED_OK) {
-        return console_complain(program, needs_less, ready || error == HEED_ERR_MEMORY ? 1 : 2);
+        return console_complain(program, options_needs_less,
+                                ready || error == HEED_ERR_MEMORY ? 1 : 2);
     }
     return console_finish(program);
 }

@@ -63,6 +63,8 @@ void options_help(FILE *stream)
     fputs(conclusion, stream);
 }
 
+const char options_needs_less[] = "--batch, --context or --d-model";
+
 /* ---- do the options go together? ---- */
 
 static void expect_same(const char *flag, bool given, int64_t value, int64_t in_file)
@@ -206,7 +208,7 @@ static void make_model(setup *s)
     const options *o = &s->options;
     const model_sizes sizes = {s->vocabulary.count, o->context, o->d_model, (int)o->heads};
     if (o->steps > 0) {
-        memory_check(model_step_bytes(sizes, o->batch), "--batch, --context or --d-model");
+        memory_check(model_step_bytes(sizes, o->batch), options_needs_less);
     }
     if (heed_error_pending()) {
         return;

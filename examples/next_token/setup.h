@@ -62,6 +62,8 @@ void options_complete(options *o, model_task task);
 /* options_help: prints the whole help. */
 void options_help(FILE *stream);
 
+extern const char options_needs_less[]; /* the flags that reduce the memory of training */
+
 /* ---- the setup ---- */
 
 typedef struct setup {
