@@ -1,10 +1,10 @@
 /* Compares Heed with its peers: asks each for the same workloads, a chunk at a time and in turn, so that
- * what disturbs the machine meets all, and prints a table.
+ * disturbances of the machine hit all alike, and prints a table.
  *
  *   bench_compare TSV HEED PEAK [NAME COMMAND]...     (bench/run.sh finds the peers)
  *
- * HEED is the command of bench_heed, PEAK that of bench_peak; the environment may say THREADS ("1 2"),
- * ROUNDS (15) and WORKLOADS ("w4 w5.nn", prefixes of names; all). The figure that counts is the least. */
+ * HEED is the command of bench_heed, PEAK that of bench_peak. The environment may set THREADS ("1 2"),
+ * ROUNDS (15) and WORKLOADS ("w4 w5.nn": prefixes of names; all). The minimum of all rounds counts. */
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -15,16 +15,16 @@
 enum { HEED, MACHINE, PEERS, MOST_RUNNERS = 16 };
 enum { MOST_WORKLOADS = 256, MOST_ROUNDS = 1000, MOST_BOUNDS = 8, MOST_BEHIND = 1000 };
 enum { ROUNDS_ALONE = 3, ROUNDS_LONG = 5 };
-static const double LONG = 1; /* seconds of calls, after which ROUNDS_LONG are enough */
+static const double LONG = 1; /* seconds in all, after which ROUNDS_LONG rounds suffice */
 
-/* What the list of bench_heed says of a workload: serve.h. */
+/* A workload in the list of bench_heed: see serve.h. */
 struct listed {
     char name[48], unit[16], bound[24];
     int kind;
     double scale, bound_times;
 };
 
-/* What came of one runner at one workload. */
+/* The figures of one runner for one workload. */
 struct score {
     int count;
     double figures[MOST_ROUNDS];
@@ -38,7 +38,7 @@ static int workload_count;
 static struct score scores[MOST_RUNNERS];
 static FILE *tsv;
 
-/* ---- what is asked for ---- */
+/* ---- settings ---- */
 
 static const char *setting(const char *name, const char *otherwise)
 {
@@ -87,7 +87,7 @@ static void note(struct score *s, struct answer a)
     }
 }
 
-/* Is there more to be learned by asking again? */
+/* Is another round useful? */
 static bool goes_on(const struct score *s, int kind)
 {
     double spent = 0;
@@ -98,7 +98,7 @@ static bool goes_on(const struct score *s, int kind)
     return s->last.kind == FIGURE && !enough;
 }
 
-/* What the machine can do at least once in a run counts for all of it. */
+/* Bounds of the machine: the best figure of the whole run counts. */
 static struct bound {
     char name[24];
     double least;
@@ -132,7 +132,7 @@ static void ask_machine(const struct listed *w)
     failures += a.kind == FAILED;
 }
 
-/* Who begins moves on with each round. What has failed, or is not there, is not asked again. */
+/* Each round begins with another runner. A runner that failed or lacks the workload is not asked again. */
 static void ask_all(const struct listed *w)
 {
     const int most = w->kind == TIMED ? rounds : rounds < ROUNDS_ALONE ? rounds : ROUNDS_ALONE;
@@ -178,7 +178,7 @@ static double median(int i)
     return has_figures(i) ? scores[i].figures[scores[i].count / 2] : (double)NAN;
 }
 
-/* The peer that is ahead of the others. */
+/* The fastest peer. */
 static int strongest(void)
 {
     int best = -1;

@@ -1,6 +1,6 @@
-/* What a token costs: microseconds for one more token behind a context of so many, with the cache of keys
- * and values and without it. The model has 4 layers, 4 heads and is 128 wide; 65 tokens, in one row. Each
- * figure is the smallest of several tokens. */
+/* The cost of a generated token: microseconds for one more token after a context of n, with the cache of
+ * keys and values and without it. The model has 4 layers, 4 heads, a width of 128 and 65 different tokens;
+ * one row. Each figure is the minimum of several tokens. */
 #include <stdio.h>
 #include <stdlib.h>
 
@@ -14,7 +14,7 @@ static double smaller(double a, double b)
     return a < b ? a : b;
 }
 
-/* Fills the cache but for the last tokens, and times these. */
+/* Fills the cache up to the last tokens, and times those. */
 static double with_cache(struct heed_gpt *m, heed_tensor *idx, int64_t context)
 {
     double least = 1e9;

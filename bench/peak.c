@@ -1,6 +1,6 @@
-/* What the machine can do at most: fused multiply-adds in registers, and copies between arrays of n
- * floats, by 1 thread or, with PEAK_THREADS=2, by 2, each with half of the work. Compiled for the very
- * machine (-march=native), with vectors as wide as it has. */
+/* The peak of the machine: fused multiply-adds in registers, and copies between arrays of n floats, by
+ * PEAK_THREADS threads that share the work. Compiled for this machine (-march=native), with its widest
+ * vectors. */
 #include <pthread.h>
 #include <stdint.h>
 #include <stdio.h>
@@ -19,7 +19,7 @@
 typedef float vector __attribute__((vector_size(WIDTH)));
 
 enum { LANES = WIDTH / 4, CHAINS = 12, SHIFT = 512, TURNS = 1 << 18, MOST_THREADS = 64 };
-static const double COPIED = 1e8; /* bytes that a thread copies in one call */
+static const double COPIED = 1e8; /* bytes that a thread copies per call */
 
 struct piece {
     int64_t count; /* floats of each array; 0: multiply and add */
@@ -31,15 +31,15 @@ struct piece {
 static int threads = 1;
 static struct piece pieces[MOST_THREADS];
 
-/* 12 sums that do not wait for each other: more than the latency of two units takes. */
+/* 12 independent sums hide the latency of two units. */
 static float multiply_add(long turns)
 {
-    vector sums[CHAINS], a, b, all = {0};
+    vector sums[CHAINS], a = {0}, b = {0}, all = {0};
     for (int i = 0; i < LANES; i++) {
         a[i] = 0.5f;
         b[i] = (float)i;
         for (int j = 0; j < CHAINS; j++) {
-            sums[j][i] = (float)j; /* each chain differs, or the compiler would make one of them */
+            sums[j][i] = (float)j; /* each chain differs, or the compiler would merge them */
         }
     }
     for (long t = 0; t < turns; t++) {
@@ -62,7 +62,9 @@ static void copy(const struct piece *p)
         for (int64_t i = 0; i < p->count / LANES; i++) {
             to[i] = from[i];
         }
-        __asm__ volatile("" ::: "memory"); /* each turn is done: the compiler sees nobody read it */
+        __asm__ volatile(
+            "" ::
+                : "memory"); /* keeps the compiler from dropping turns whose results nobody reads */
     }
 }
 
@@ -104,7 +106,7 @@ static float *array(int64_t count)
     return room;
 }
 
-/* Many turns are timed as one call, so that starting threads costs nothing to speak of. */
+/* One call has many turns, so that the cost of starting threads is negligible. */
 static long turns_of(const struct workload *w)
 {
     const double turns = COPIED * threads / (8 * (double)w->size[0]);

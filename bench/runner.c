@@ -1,3 +1,4 @@
+/* Processes that are asked for figures through pipes, and suspended in between. */
 #include "bench/runner.h"
 
 #include <errno.h>
@@ -26,7 +27,7 @@ static _Noreturn void die(const char *what)
     exit(EXIT_FAILURE);
 }
 
-/* Both ends of the pipes are closed where nobody needs them: who reads must see an end. */
+/* Unused ends of pipes are closed in every process, so that readers see the end of a stream. */
 static void start(struct runner *r, const char *argument)
 {
     int to[2], from[2];
@@ -65,7 +66,7 @@ static void start(struct runner *r, const char *argument)
     r->out = from[0];
 }
 
-/* Waits for the end of a process that is to end, or has; says how it went. */
+/* Waits for a process to end; returns its status. */
 static int bury(struct runner *r)
 {
     int status = 0;
@@ -106,12 +107,12 @@ void stop_all_on_signals(struct runner *runners, int count)
     for (int i = 0; i < 3; i++) {
         sigaction(numbers[i], &(struct sigaction){.sa_handler = on_signal}, NULL);
     }
-    signal(SIGPIPE, SIG_IGN); /* a dead runner is noticed when it does not answer */
+    signal(SIGPIPE, SIG_IGN); /* a dead runner shows by not answering */
 }
 
 enum { LINE, END, SILENCE };
 
-/* One line, without its end. The runner says no more than it is asked, so that none is read in part. */
+/* Reads one line, without its end. A runner prints one line per request, so nothing after it is lost. */
 static int read_line(int from, char *line, int size)
 {
     int length = 0;
@@ -142,7 +143,7 @@ static struct answer failure(const char *what, const char *more)
     return a;
 }
 
-/* Of a runner that did not answer. */
+/* The failure of a runner that did not answer. */
 static struct answer bury_silent(struct runner *r, int how)
 {
     if (how == SILENCE) {
@@ -193,7 +194,7 @@ struct answer ask(struct runner *r, const char *workload)
     }
     kill(r->pid, SIGSTOP);
     const struct answer a = understand(line);
-    if (a.kind == FAILED && strncmp(line, "wrong ", 6) != 0) { /* what else might it say? */
+    if (a.kind == FAILED && strncmp(line, "wrong ", 6) != 0) { /* its state is unknown */
         r->deaths++;
         stop(r);
     }

@@ -1,5 +1,5 @@
-/* A program that is asked for figures: it runs as a process of its own, which stands still whenever it is
- * not its turn, so that no thread of it spins in somebody else's. */
+/* A program that measures workloads on request. It runs as a process of its own, which is suspended between
+ * requests, so that its threads never spin while another program is timed. */
 #ifndef BENCH_RUNNER_H
 #define BENCH_RUNNER_H
 
@@ -17,24 +17,25 @@ struct runner {
     int deaths;
 };
 
-/* What came of a request. */
+/* The answer to a request. */
 struct answer {
     enum { FIGURE, NONE, FAILED } kind;
     double figure;             /* seconds, or bytes */
-    char text[LONGEST_ANSWER]; /* of a figure what else was said; of a failure what happened */
+    char text[LONGEST_ANSWER]; /* with a figure: remarks; of a failure: the reason */
 };
 
-/* ask: has a runner, which is started where it is not running, time a chunk of a workload. */
+/* ask: lets a runner time a chunk of a workload; starts it if it is not running. */
 struct answer ask(struct runner *r, const char *workload);
 
-/* ask_alone: starts the command anew, with the workload as its argument; of START the figure is the time
+/* ask_alone: runs the command again with the workload as its argument; the figure of START is the time
  * until it answers. */
 struct answer ask_alone(const struct runner *r, const char *workload, enum workload_kind kind);
 
 /* read_lines: calls `take` with each line that the command prints; false if it fails. */
 bool read_lines(const char *command, void (*take)(const char *line));
 
-/* stop: ends it. stop_all_on_signals: so do Ctrl-C and the like, of all, before they end this program. */
+/* stop: kills a runner. stop_all_on_signals: Ctrl-C and similar signals kill all of them before they end
+ * this program. */
 void stop(struct runner *r);
 void stop_all_on_signals(struct runner *runners, int count);
 

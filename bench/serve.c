@@ -1,3 +1,4 @@
+/* The loop of a program of the benchmark: warm up, time chunks of calls, answer. */
 #include "bench/serve.h"
 
 #include <stdio.h>
@@ -26,7 +27,7 @@ double in_unit(const char *unit, double scale, double figure)
     return strstr(unit, "/s") != NULL ? scale / figure : figure * scale;
 }
 
-/* Calls the workload until it is warm; how many calls make a chunk. */
+/* Warms the workload up; returns the number of calls in a chunk. */
 static long calls_in_chunk(const struct workload *w)
 {
     const double start = seconds_now();
@@ -41,7 +42,7 @@ static long calls_in_chunk(const struct workload *w)
     return fit < 1 ? 1 : (long)fit;
 }
 
-/* The first call finds the caches as whoever ran meanwhile left them: it is not timed, if it is short. */
+/* The first call of short ones is not timed: other programs have used the caches since. */
 static double time_chunk(const struct workload *w, long calls)
 {
     if (calls > 3) {

@@ -188,7 +188,8 @@ if [ -e /dev/stdout ]; then
     has "^gpt: --log: cannot write /dev/stdout: Broken pipe$" "$scratch/err"
     expect 0 "of 99999" "$gpt" info "$scratch/unlogged"
 fi
-# Of a text that is cut off while it is read the system tells by a signal.
+# A text that is cut while it is read: the system sends a signal. No step of the run before may be seen.
+: > "$scratch/err"
 # shellcheck disable=SC2086
 "$gpt" train --text "$text" $small --steps 999999 --log-every 1 > "$scratch/out" 2> "$scratch/err" &
 until grep -q "^step" "$scratch/err"; do :; done

@@ -2,7 +2,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "examples/gpt/chunks.h"
+#include "examples/gpt/bpe.h"
 #include "tests/test_util.h"
 
 Suite *chunks_suite(void);

@@ -62,11 +62,11 @@ START_TEST(test_tokens_at_any_place)
     ck_assert_int_eq(c.count, all.count);
     int64_t *read = malloc((size_t)all.count * sizeof *read);
     corpus_read(&c, 0, c.count, read);
-    ck_assert_mem_eq(read, all.id, (size_t)all.count * sizeof *read);
+    ck_assert_mem_eq(read, all.ids, (size_t)all.count * sizeof *read);
     for (int64_t first = 0; first < c.count; first += 61) {
         const int64_t count = c.count - first < 65 ? c.count - first : 65;
         corpus_read(&c, first, count, read);
-        ck_assert_mem_eq(read, all.id + first, (size_t)count * sizeof *read);
+        ck_assert_mem_eq(read, all.ids + first, (size_t)count * sizeof *read);
     }
     expect_no_error();
     free(read);

@@ -3,8 +3,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "examples/gpt/log.h"
-#include "examples/gpt/stream.h"
+#include "examples/gpt/sample.h"
+#include "examples/gpt/train.h"
 #include "tests/files_util.h"
 
 Suite *gpt_program_suite(void);
@@ -105,11 +105,11 @@ START_TEST(test_windows)
 }
 END_TEST
 
-START_TEST(test_learnt)
+START_TEST(test_train_tokens)
 {
-    ck_assert_int_eq(gpt_learnt(237320), 213588);
-    ck_assert_int_eq(gpt_learnt(10), 9);
-    ck_assert_int_eq(gpt_learnt(9), 8);
+    ck_assert_int_eq(gpt_train_tokens(237320), 213588);
+    ck_assert_int_eq(gpt_train_tokens(10), 9);
+    ck_assert_int_eq(gpt_train_tokens(9), 8);
 }
 END_TEST
 
@@ -183,7 +183,7 @@ static const struct {
 
 START_TEST(test_whole)
 {
-    ck_assert_uint_eq(gpt_utf8_whole(ends[_i].bytes, strlen(ends[_i].bytes)), ends[_i].whole);
+    ck_assert_uint_eq(utf8_complete(ends[_i].bytes, strlen(ends[_i].bytes)), ends[_i].whole);
 }
 END_TEST
 
@@ -238,7 +238,7 @@ Suite *gpt_program_suite(void)
     tcase_add_test(parts, test_defaults);
     tcase_add_loop_test(parts, test_rates, 0, ROWS(rates));
     tcase_add_loop_test(parts, test_windows, 0, ROWS(cuts));
-    tcase_add_test(parts, test_learnt);
+    tcase_add_test(parts, test_train_tokens);
     tcase_add_loop_test(parts, test_log, 0, ROWS(logs));
     tcase_add_loop_test(parts, test_whole, 0, ROWS(ends));
     tcase_add_test(parts, test_stream);

@@ -3,7 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "examples/gpt/run.h"
+#include "examples/gpt/train.h"
 #include "tests/files_util.h"
 
 Suite *gpt_run_suite(void);
@@ -46,7 +46,7 @@ static void learn(gpt_run *run, int64_t steps)
 {
     gpt_step now;
     while (run->optimizer->steps < steps) {
-        gpt_take_step(run->model, run->optimizer, &run->options, &run->text, run->learnt, &now);
+        gpt_run_step(run, &now);
         expect_no_error();
     }
 }
@@ -84,13 +84,12 @@ START_TEST(test_accumulate)
     o.dropout = 0;
     gpt_run first;
     prepare(&first, &o);
-    gpt_take_step(first.model, first.optimizer, &first.options, &first.text, first.learnt, &parts);
+    gpt_run_step(&first, &parts);
     o.accumulate = 1;
     o.batch = 6;
     gpt_run second;
     prepare(&second, &o);
-    gpt_take_step(second.model, second.optimizer, &second.options, &second.text, second.learnt,
-                  &whole);
+    gpt_run_step(&second, &whole);
     expect_no_error();
     ck_assert_double_eq_tol(parts.loss, whole.loss, 1e-6);
     ck_assert_double_eq_tol(parts.grad_norm, whole.grad_norm, 1e-5);
@@ -108,7 +107,7 @@ START_TEST(test_not_finite)
     heed_tensor *norm = run.model->transformer->ln_f->weight, *head = run.model->lm_head->weight;
     heed_set_data(norm, heed_full(HEED_SHAPE(8), (double)NAN, HEED_F32));
     heed_tensor *before = heed_clone(heed_detach(head));
-    gpt_take_step(run.model, run.optimizer, &run.options, &run.text, run.learnt, &now);
+    gpt_run_step(&run, &now);
     expect_error(HEED_ERR_VALUE, "the loss is nan at step 1");
     expect_same_bits(before, heed_detach(head));
     ck_assert_int_eq(run.optimizer->steps, 0);
@@ -123,11 +122,11 @@ START_TEST(test_patience)
     run.optimizer = &optimizer;
     ck_assert(!gpt_run_ended(&run));
     run.record.since_best = 2;
-    ck_assert(gpt_run_ended(&run) && gpt_run_impatient(&run));
+    ck_assert(gpt_run_ended(&run) && gpt_run_out_of_patience(&run));
     run.options.patience = 0;
     ck_assert(!gpt_run_ended(&run));
     optimizer.steps = 5;
-    ck_assert(gpt_run_ended(&run) && !gpt_run_impatient(&run));
+    ck_assert(gpt_run_ended(&run) && !gpt_run_out_of_patience(&run));
 }
 END_TEST
 
@@ -152,10 +151,10 @@ START_TEST(test_resume)
     gpt_run whole;
     prepare(&whole, &o);
     learn(&whole, 4);
-    gpt_run_look(&whole);
+    gpt_run_validate(&whole);
     save(&whole, in_folder("middle"));
     learn(&whole, 9);
-    gpt_run_look(&whole);
+    gpt_run_validate(&whole);
     save(&whole, in_folder("whole"));
     gpt_run_free(&whole);
     gpt_run rest;
@@ -167,7 +166,7 @@ START_TEST(test_resume)
     gpt_run_free(&rest);
     resume(&rest, in_folder("middle"), 0);
     learn(&rest, 9);
-    gpt_run_look(&rest);
+    gpt_run_validate(&rest);
     save(&rest, in_folder("parts"));
     expect_same_files(in_folder("whole"), in_folder("parts"));
     gpt_run_free(&rest);
@@ -315,7 +314,7 @@ START_TEST(test_short_texts)
     gpt_run_free(&run);
     write_bytes(o.text, sentence, 8);
     prepare(&run, &o);
-    ck_assert(run.validation.count == 0 && !gpt_run_look(&run));
+    ck_assert(run.validation.count == 0 && !gpt_run_validate(&run));
     gpt_run_free(&run);
     o.patience = 1;
     o.given.patience = true;

@@ -5,9 +5,8 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "examples/common/paths.h"
-#include "examples/next_token/job.h"
-#include "examples/next_token/saved.h"
+#include "examples/common/preflight.h"
+#include "examples/next_token/setup.h"
 #include "examples/next_token/write.h"
 #include "tests/next_token_util.h"
 
@@ -95,8 +94,8 @@ START_TEST(test_training_learns)
 {
     token_list list = alphabet(200);
     struct token_model *m = small_model(5, _i + 1);
-    const pieces learnt = pieces_of_text(list.id, 150, 6);
-    const pieces held_out = pieces_in_turn(list.id + 150, 50, 6, 100);
+    const pieces learnt = pieces_of_text(list.ids, 150, 6);
+    const pieces held_out = pieces_in_turn(list.ids + 150, 50, 6, 100);
     record r = {.stop_after = -1};
     train(m, &learnt, &held_out, &(train_options){150, 8, 2e-2}, note, &r);
     expect_no_error();
@@ -113,7 +112,7 @@ START_TEST(test_training_stops)
 {
     token_list list = alphabet(60);
     struct token_model *m = small_model(5, 1);
-    const pieces learnt = pieces_of_text(list.id, 60, 6), none = {.count = 0};
+    const pieces learnt = pieces_of_text(list.ids, 60, 6), none = {.count = 0};
     record r = {.stop_after = 3};
     train(m, &learnt, &none, &(train_options){1000, 2, 1e-3}, note, &r);
     ck_assert_int_eq(r.steps, 3);
@@ -210,14 +209,14 @@ START_TEST(test_saved_model_is_the_same)
 {
     vocabulary v = vocabulary_of_list(TEXT_CHAR, true, "ab\n \u20AC\"\\");
     struct token_model *m = small_model(v.count, _i);
-    saved_write(path_of_test, m, TASK_CHAR, &v);
+    model_save(path_of_test, m, TASK_CHAR, &v);
     expect_no_error();
-    saved_model saved = saved_read(path_of_test);
+    model_description saved = model_describe_file(path_of_test);
     ck_assert(saved.task == TASK_CHAR && saved.sizes.heads == _i && saved.sizes.context == 6);
     ck_assert(saved.sizes.d_model == 8 && saved.sizes.words == 8);
     ck_assert_str_eq(vocabulary_token(&saved.vocabulary, 5), "\u20AC");
     struct token_model *again = model_new(saved.sizes);
-    saved_load(path_of_test, again);
+    model_load(path_of_test, again);
     expect_no_error();
     const int64_t tokens[] = {1, 2, 3, 4};
     expect_close(model_next(again, tokens, 4), model_next(m, tokens, 4), 0);
@@ -233,14 +232,14 @@ START_TEST(test_logits)
 {
     struct token_model *m = small_model(5, _i);
     const int64_t tokens[] = {4, 0, 1, 2};
-    saved_write_logits(path_of_test, m, tokens, 4);
+    model_save_logits(path_of_test, m, tokens, 4);
     expect_no_error();
     heed_tensor *logits = heed_load_npy(path_of_test);
     ck_assert(logits->ndim == 2 && heed_size(logits, 0) == 4 && heed_size(logits, 1) == 5);
     for (int64_t count = 1; count <= 4; count++) {
         expect_close(heed_select(logits, 0, count - 1), model_next(m, tokens, count), 1e-6);
     }
-    saved_write_logits("/heed-none/file", m, tokens, 4);
+    model_save_logits("/heed-none/file", m, tokens, 4);
     expect_error(HEED_ERR_FILE, "--logits: /heed-none/file: cannot make a file beside it");
     heed_module_free(m);
 }
@@ -283,13 +282,13 @@ START_TEST(test_strange_models)
     heed_save_state_dict(m, path_of_test, about);
     heed_module_free(m);
     static toy_language language;
-    job j;
+    setup s;
     options o = read_arguments(
         (const char *const[]){"--load", path_of_test, "--prompt", "a", "--steps", "0", NULL});
     expect_no_error();
-    ck_assert_int_eq(job_prepare(&j, &o, &language), HEED_ERR_VALUE);
+    ck_assert_int_eq(setup_prepare(&s, &o, &language), HEED_ERR_VALUE);
     expect_error(HEED_ERR_VALUE, row->error);
-    job_free(&j);
+    setup_free(&s);
 }
 END_TEST
 

@@ -3,8 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "examples/next_token/job.h"
-#include "examples/next_token/saved.h"
+#include "examples/next_token/setup.h"
 #include "tests/next_token_util.h"
 
 Suite *options_suite(void);
@@ -143,9 +142,9 @@ START_TEST(test_help)
 }
 END_TEST
 
-/* ---- jobs: options that do not go together, texts that are too short ---- */
+/* ---- setups: options that do not go together, texts that are too short ---- */
 
-static const arguments job_rows[] = {
+static const arguments setup_rows[] = {
     {{"--text", "@", "--context", "4"}, NULL},
     {{"--text", "@", "--context", "3", "--level", "word", "--prompt", "one two"}, NULL},
     {{"--heads", "2", "--d-model", "7"}, NULL},
@@ -176,22 +175,22 @@ static const arguments job_rows[] = {
     {{"--text", "@", "--context", "14", "--batch", "4096", "--d-model", "4096"}, NULL},
 };
 
-START_TEST(test_jobs)
+START_TEST(test_setups)
 {
     static toy_language language;
-    arguments row = job_rows[_i];
+    arguments row = setup_rows[_i];
     for (int i = 0; i < MOST_ARGUMENTS && row.list[i] != NULL; i++) {
         row.list[i] = strcmp(row.list[i], "@") == 0 ? path_of_test : row.list[i];
     }
     write_file("one two six two\n");
-    job j;
+    setup s;
     options o = read_arguments(row.list);
-    job_prepare(&j, &o, &language);
+    setup_prepare(&s, &o, &language);
     if (row.error != NULL) {
         expect_error(HEED_ERR_VALUE, row.error);
     }
     expect_no_error();
-    job_free(&j);
+    setup_free(&s);
 }
 END_TEST
 
@@ -201,30 +200,30 @@ START_TEST(test_held_out)
     char words[1001] = "";
     memset(words, 'a', 1000);
     write_file(words);
-    job j;
+    setup s;
     options o =
         read_arguments((const char *const[]){"--text", path_of_test, "--context", "20", NULL});
-    job_prepare(&j, &o, &language);
+    setup_prepare(&s, &o, &language);
     expect_no_error();
-    ck_assert_int_eq(j.learnt.count, 900 - 20);
-    ck_assert_ptr_eq(j.held_out.tokens, j.text.id + 900);
-    ck_assert_int_eq(j.held_out.count, 4); /* 80 of the 99 that can be foreseen */
+    ck_assert_int_eq(s.training.count, 900 - 20);
+    ck_assert_ptr_eq(s.held_out.tokens, s.text.ids + 900);
+    ck_assert_int_eq(s.held_out.count, 4); /* 80 of the 99 that can be foreseen */
     int64_t count = 0;
-    ck_assert_ptr_eq(job_sample(&j, 10, &count), j.held_out.tokens);
+    ck_assert_ptr_eq(setup_sample(&s, 10, &count), s.held_out.tokens);
     ck_assert_int_eq(count, 10);
-    job_sample(&j, 100, &count);
+    setup_sample(&s, 100, &count);
     ck_assert_int_eq(count, 20);
-    job_free(&j);
+    setup_free(&s);
     o = read_arguments((const char *const[]){"--text", path_of_test, "--context", "100", NULL});
-    job_prepare(&j, &o, &language);
-    ck_assert_int_eq(j.held_out.count, 0); /* a tenth is too short */
-    ck_assert_int_eq(j.learnt.count, 900);
-    job_free(&j);
+    setup_prepare(&s, &o, &language);
+    ck_assert_int_eq(s.held_out.count, 0); /* a tenth is too short */
+    ck_assert_int_eq(s.training.count, 900);
+    setup_free(&s);
 }
 END_TEST
 
 /* A loaded model brings its sizes; flags may repeat them, but not contradict. */
-START_TEST(test_loaded_jobs)
+START_TEST(test_loaded_setups)
 {
     static const arguments rows[] = {
         {{"--prompt", "two"}, NULL},
@@ -242,20 +241,20 @@ START_TEST(test_loaded_jobs)
     vocabulary v = vocabulary_of_list(TEXT_CHAR, true, "two");
     heed_manual_seed(0);
     struct token_model *m = model_new((model_sizes){4, 5, 6, 3});
-    saved_write(path_of_test, m, TASK_CHAR, &v);
+    model_save(path_of_test, m, TASK_CHAR, &v);
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
         const char *list[MOST_ARGUMENTS] = {"--load", path_of_test};
         memcpy(list + 2, rows[i].list, (MOST_ARGUMENTS - 2) * sizeof *list);
-        job j;
+        setup s;
         options o = read_arguments(list);
-        job_prepare(&j, &o, &language);
+        setup_prepare(&s, &o, &language);
         if (rows[i].error != NULL) {
             expect_error(HEED_ERR_VALUE, rows[i].error);
         } else {
             expect_no_error();
-            ck_assert(j.options.steps == 0 && j.options.heads == 3 && j.options.context == 5);
+            ck_assert(s.options.steps == 0 && s.options.heads == 3 && s.options.context == 5);
         }
-        job_free(&j);
+        setup_free(&s);
     }
     heed_module_free(m);
     vocabulary_free(&v);
@@ -270,9 +269,9 @@ Suite *options_suite(void)
     tcase_add_test(flags, test_option_values);
     tcase_add_test(flags, test_toy_defaults);
     tcase_add_test(flags, test_help);
-    TCase *jobs = path_case(suite, "jobs");
-    tcase_add_loop_test(jobs, test_jobs, 0, sizeof job_rows / sizeof *job_rows);
-    tcase_add_test(jobs, test_held_out);
-    tcase_add_test(jobs, test_loaded_jobs);
+    TCase *setups = path_case(suite, "setups");
+    tcase_add_loop_test(setups, test_setups, 0, sizeof setup_rows / sizeof *setup_rows);
+    tcase_add_test(setups, test_held_out);
+    tcase_add_test(setups, test_loaded_setups);
     return suite;
 }

@@ -264,7 +264,7 @@ START_TEST(test_vocabulary_is_limited)
     static const int64_t ids[] = {2, 1, 0, 1, 2, 1, 0, 0};
     ck_assert_int_eq(v.count, 3);
     ck_assert_int_eq(list.count, 8);
-    ck_assert_mem_eq(list.id, ids, sizeof ids);
+    ck_assert_mem_eq(list.ids, ids, sizeof ids);
     ck_assert_ptr_eq(unknown.bytes, t.bytes + 4);
     ck_assert_uint_eq(unknown.length, 1);
     token_list_free(&list);
@@ -290,8 +290,8 @@ START_TEST(test_vocabulary_of_many)
     ck_assert_ptr_null(unknown.bytes);
     text_joint joint = {.tight = true};
     for (int64_t i = 0; i < list.count; i++) {
-        ck_assert_int_gt(list.id[i], 0);
-        text_join(&joined, TEXT_WORD, &joint, vocabulary_token(&v, list.id[i]));
+        ck_assert_int_gt(list.ids[i], 0);
+        text_join(&joined, TEXT_WORD, &joint, vocabulary_token(&v, list.ids[i]));
     }
     ck_assert_uint_eq(joined.length, t.length);
     ck_assert_mem_eq(joined.bytes, t.bytes, t.length);

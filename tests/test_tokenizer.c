@@ -22,7 +22,7 @@ static text_buffer decode(const tokenizer *t, const token_list *list)
     text_buffer to = {.length = 0};
     text_joint joint = {.tight = true};
     for (int64_t i = 0; i < list->count; i++) {
-        tokenizer_decode(t, &joint, list->id[i], &to);
+        tokenizer_decode(t, &joint, list->ids[i], &to);
     }
     text_append(&to, "", 1);
     return to;
@@ -64,7 +64,7 @@ START_TEST(test_characters_are_numbered_as_in_python)
     token_list list = encode(&t, mixed, &unknown);
     ck_assert_ptr_null(unknown.bytes);
     ck_assert_int_eq(list.count, (int64_t)(sizeof ids / sizeof *ids));
-    ck_assert_mem_eq(list.id, ids, sizeof ids);
+    ck_assert_mem_eq(list.ids, ids, sizeof ids);
     token_list_free(&list);
     tokenizer_free(&t);
 }
@@ -87,7 +87,7 @@ START_TEST(test_all_characters)
     token_list list = tokenizer_encode(&all, t.bytes, t.length, NULL);
     ck_assert_int_eq(list.count, count);
     for (int64_t i = 0; i < count; i++) {
-        ck_assert_int_eq(list.id[i], count - 1 - i);
+        ck_assert_int_eq(list.ids[i], count - 1 - i);
     }
     token_list_free(&list);
     tokenizer_free(&all);
@@ -106,8 +106,8 @@ START_TEST(test_other_tokens)
     ck_assert_str_eq(vocabulary_token(&words.vocabulary, 1), "a");
     ck_assert_int_eq(pairs.count, 259); /* he, the, " the" */
     token_list list = encode(&bytes, "\xFF z", NULL), more = encode(&pairs, "the hat", NULL);
-    ck_assert(list.count == 3 && list.id[0] == 255 && list.id[1] == ' ' && list.id[2] == 'z');
-    ck_assert(more.count == 5 && more.id[0] == 257 && more.id[1] == ' ' && more.id[2] == 'h');
+    ck_assert(list.count == 3 && list.ids[0] == 255 && list.ids[1] == ' ' && list.ids[2] == 'z');
+    ck_assert(more.count == 5 && more.ids[0] == 257 && more.ids[1] == ' ' && more.ids[2] == 'h');
     token_list_free(&list);
     token_list_free(&more);
     tokenizer_free(&bytes);
@@ -194,7 +194,7 @@ START_TEST(test_unknown_tokens)
     token_list list = encode(&words, "a  c b d", &unknown);
     static const int64_t ids[] = {1, 0, 2, 0};
     ck_assert_int_eq(list.count, 4);
-    ck_assert_mem_eq(list.id, ids, sizeof ids);
+    ck_assert_mem_eq(list.ids, ids, sizeof ids);
     ck_assert(*unknown.bytes == 'c' && unknown.length == 1);
     token_list_free(&list);
     list = encode(&t, "ab\xC3", &unknown);
@@ -219,7 +219,7 @@ START_TEST(test_saved_tokens_are_the_same)
     ck_assert_int_eq(again.level, t.level);
     token_list list = encode(&t, mixed, NULL), other = encode(&again, mixed, NULL);
     ck_assert_int_eq(list.count, other.count);
-    ck_assert_mem_eq(list.id, other.id, (size_t)list.count * sizeof *list.id);
+    ck_assert_mem_eq(list.ids, other.ids, (size_t)list.count * sizeof *list.ids);
     text_buffer resaved = tokenizer_saved(&again);
     ck_assert_str_eq(resaved.bytes, saved.bytes);
     token_list_free(&list);

@@ -1,8 +1,7 @@
 /* The toy next-token task: attention must learn to look from *it* back at its subject. */
 #include <math.h>
 
-#include "examples/next_token/options.h"
-#include "examples/next_token/toy.h"
+#include "examples/next_token/setup.h"
 #include "tests/test_util.h"
 
 Suite *toy_suite(void);

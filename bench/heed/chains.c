@@ -1,8 +1,8 @@
-/* A chain of 1,000 scalar operations (W7), multiplied and added in turn: by numbers, by tensors, and by
- * tensors whose gradients are wanted too. */
+/* A chain of 1,000 scalar operations (W7), mul and add in turn, whose other operands are numbers, tensors, or
+ * tensors that require gradients. */
 #include <math.h>
 
-#include "bench/heed/workloads.h"
+#include "bench/heed/tables.h"
 
 enum { NODES = 1000, NUMBERS, CONSTANTS, LEAVES };
 
@@ -96,7 +96,7 @@ void add_chains(struct table *table)
     }
 }
 
-/* Bytes of memory for each node of a graph that is alive. */
+/* Bytes of memory per node of a live graph. */
 double bytes_per_node(const struct workload *w)
 {
     enum { MANY = 1000000 };

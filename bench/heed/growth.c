@@ -1,19 +1,20 @@
-/* How the time for a token of W4 grows with each size of the model or of what it sees, the others being as
- * they are: seconds of the processor, of one thread. The exponent is that of the power of the size with
- * which it grew since the line before; what is steeper than the arithmetic calls for is a cliff. */
+/* How the time per token of W4 grows with each size of the model or its input, the others being fixed: CPU
+ * time of one thread. The exponent is that of the size, between this line and the one before; growth
+ * steeper than that of the arithmetic is marked as a cliff. */
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <time.h>
 
-#include "bench/heed/workloads.h"
+#include "bench/heed/tables.h"
+#include "bench/heed/training.h"
 
 enum { CONTEXT, BATCH, WIDTH, LAYERS, TOKENS = 768, MOST_SIZES = 10 };
 static const double SECONDS = 0.5, TOO_LONG = 20, SLACK = 0.25;
 
 static const struct sweep {
     const char *name;
-    double steepest; /* exponent of what is computed for a token */
+    double steepest; /* exponent of the arithmetic of a token */
     long sizes[MOST_SIZES];
 } sweeps[] = {
     {"context", 1, {64, 128, 256, 512, 1024, 2048, 4096}},
@@ -22,7 +23,7 @@ static const struct sweep {
     {"layers", 1, {1, 2, 4, 8, 16, 24}},
 };
 
-/* Others at work on the machine make a step last longer, but take less than that of the processor. */
+/* CPU time: other programs on the machine disturb it less than wall time. */
 static double processor_now(void)
 {
     struct timespec t;
@@ -30,7 +31,7 @@ static double processor_now(void)
     return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
 }
 
-/* The least time of a step, of as many as fit into SECONDS, and at least two. */
+/* The minimum time of a step, of at least two, and as many as fit into SECONDS. */
 static double least_step(void)
 {
     const double start = processor_now();
@@ -43,7 +44,7 @@ static double least_step(void)
     return least;
 }
 
-/* The model of a line: rows of 64 tokens, 12 of them; of longer ones as many as make 768 tokens. */
+/* Times the model of one line: 12 rows of 64 tokens, or fewer longer rows with 768 tokens in all. */
 static double time_step(int sweep, long size, int64_t *tokens)
 {
     heed_gpt_config config = bench_gpt_config;

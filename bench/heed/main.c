@@ -1,12 +1,8 @@
 /* Heed's side of the benchmark: see bench/serve.h. `bench_heed growth` prints how the time per token
  * grows with each size of a GPT. */
-#include <math.h>
-#include <stdarg.h>
-#include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
-#include "bench/heed/workloads.h"
+#include "bench/heed/tables.h"
 
 static heed_scope scope;
 
@@ -19,54 +15,7 @@ static void before(void)
 static void after(void)
 {
     heed_scope_end(&scope);
-    heed_empty_cache(); /* no workload inherits the memory of the one before it */
-}
-
-struct workload *add_workload(struct table *table, struct workload w, const char *name, ...)
-{
-    if (table->count == MOST_WORKLOADS) {
-        fputs("the table of workloads is full\n", stderr);
-        exit(EXIT_FAILURE);
-    }
-    va_list args;
-    va_start(args, name);
-    vsnprintf(w.name, sizeof w.name, name, args);
-    va_end(args);
-    table->all[table->count] = w;
-    return &table->all[table->count++];
-}
-
-/* By the size of the elements that are looked at: gradients of many classes are tiny. */
-bool differs(const heed_tensor *y, double (*expected)(int64_t i))
-{
-    const float *values = heed_const_data_f32(y);
-    const int64_t step = y->numel / 61 + 1;
-    double largest = 0, error = 0;
-    for (int64_t i = 0; i < y->numel; i += step) {
-        const double right = expected(i), off = fabs((double)values[i] - right);
-        largest = fmax(largest, fabs(right));
-        error = fmax(error, off);
-        if (isnan(off)) {
-            return true;
-        }
-    }
-    return error > 1e-4 * largest;
-}
-
-double status_kib(const char *line)
-{
-    double kib = (double)NAN;
-    char text[256];
-    FILE *file = fopen("/proc/self/status", "r");
-    while (file != NULL && fgets(text, sizeof text, file) != NULL) {
-        if (strncmp(text, line, strlen(line)) == 0) {
-            kib = strtod(text + strlen(line), NULL);
-        }
-    }
-    if (file != NULL) {
-        fclose(file);
-    }
-    return kib;
+    heed_empty_cache(); /* each workload allocates its own memory */
 }
 
 int main(int argc, char **argv)
@@ -76,13 +25,9 @@ int main(int argc, char **argv)
     if (argc > 1 && strcmp(argv[1], "growth") == 0) {
         return print_growth();
     }
-    add_steps(&table);
-    add_attention(&table);
-    add_gpt(&table);
+    add_training(&table);
     add_products(&table);
-    add_elementwise(&table);
-    add_lines(&table);
-    add_updates(&table);
+    add_operations(&table);
     add_chains(&table);
     add_memory(&table);
     return serve(&(struct workloads){table.all, table.count, before, after}, argc, argv);

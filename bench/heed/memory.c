@@ -1,8 +1,9 @@
-/* Figures that take a process of their own: memory, and the time from the start of a program to the end of
+/* Figures that need a process of their own: memory, and the time from the start of a program to the end of
  * its first training step. */
 #include <math.h>
 
-#include "bench/heed/workloads.h"
+#include "bench/heed/tables.h"
+#include "bench/heed/training.h"
 
 static double peak_bytes(void)
 {
@@ -16,7 +17,7 @@ static double first_step(const struct workload *w)
     return 0;
 }
 
-/* The most memory that the process of a program ever has that trains W4. */
+/* Peak memory of a process that trains W4. */
 static double memory_of_gpt(const struct workload *w)
 {
     (void)w;
@@ -31,7 +32,7 @@ static double memory_of_gpt(const struct workload *w)
     return peak_bytes();
 }
 
-/* And of one that attends to T tokens, forward and backward: 4 heads of 64 features, causal. */
+/* And of one that runs attention over T tokens, forward and backward: 4 heads of 64 features, causal. */
 static double memory_of_attention(const struct workload *w)
 {
     heed_scope scope;

@@ -1,11 +1,11 @@
-/* Matrix products (W5): what is stored transposed is multiplied as a view. */
-#include "bench/products.h"
-#include "bench/heed/workloads.h"
+/* Matrix products (W5); transposed operands are views. */
+#include "bench/heed/tables.h"
+#include "bench/product_shapes.h"
 
 static struct product now;
 static heed_tensor *a, *b, *stored_a, *stored_b; /* a and b are these, or views of them */
 
-/* (rows, columns) of each of the batch; *stored is the other way around if `transposed`. */
+/* (rows, columns), of each of the batch; *stored is (columns, rows) if `transposed`. */
 static heed_tensor *matrix(int rows, int columns, bool transposed, heed_tensor **stored)
 {
     heed_shape shape = transposed ? HEED_SHAPE(columns, rows) : HEED_SHAPE(rows, columns);
@@ -24,7 +24,7 @@ static void multiply(void)
     heed_scope_end(&scope);
 }
 
-/* The element at (row, column) of matrix number `batch` of a view of all that is stored. */
+/* The element (row, column) of matrix number `batch` in a view of `stored`. */
 static double element(const heed_tensor *view, const heed_tensor *stored, int64_t batch,
                       int64_t row, int64_t column)
 {

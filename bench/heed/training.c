@@ -1,8 +1,13 @@
-/* A step of training: forget gradients, forward, backward, optimiser. */
-#include <math.h>
-#include <stddef.h>
+/* Training steps: the toy (W1), one head (W2), a perceptron (MLP), multi-head attention (W3) and a
+ * character GPT (W4). A model is trained a little before it is timed, and its loss must fall. */
+#include "bench/heed/training.h"
 
-#include "bench/heed/workloads.h"
+#include <math.h>
+#include <string.h>
+
+#include "bench/heed/tables.h"
+
+/* ---- steps of the model that is trained ---- */
 
 static struct training now;
 
@@ -24,7 +29,8 @@ void training_step(void)
     heed_scope_end(&scope);
 }
 
-void forward_step(void)
+/* The loss alone, with its graph. */
+static void forward_step(void)
 {
     heed_scope scope;
     heed_scope_begin(&scope);
@@ -41,7 +47,8 @@ static double loss_now(void)
     return loss;
 }
 
-const char *begin_training(struct training t)
+/* Begins training; returns NULL, or what is wrong with the loss. */
+static const char *begin_training(struct training t)
 {
     set_training(t);
     const double at_first = loss_now(), start = seconds_now();
@@ -63,14 +70,269 @@ void end_training(void)
     }
 }
 
-heed_tensor_list all_parameters(heed_tensor **room, int most, void *const *modules)
+/* ---- inputs, which all models share ---- */
+
+enum { MOST_PARAMETERS = 16, SGD, ADAM };
+
+static heed_tensor *x, *targets, *mask, *parameters[MOST_PARAMETERS];
+
+/* The parameters of all modules as one list. */
+static heed_tensor_list all_parameters(void *const *modules)
 {
-    heed_tensor_list all = {0, room, NULL};
+    heed_tensor_list all = {0, parameters, NULL};
     for (; *modules != NULL; modules++) {
         const heed_tensor_list list = heed_parameters(*modules);
-        for (int i = 0; i < list.count && all.count < most; i++) {
-            room[all.count++] = list.tensors[i];
+        for (int i = 0; i < list.count && all.count < MOST_PARAMETERS; i++) {
+            parameters[all.count++] = list.tensors[i];
         }
     }
     return all;
+}
+
+static heed_optimizer *optimizer_of(int kind, void *const *modules)
+{
+    const heed_tensor_list all = all_parameters(modules);
+    return kind == SGD ? heed_sgd_new(all, 1e-3) : heed_adam_new(all, 1e-3);
+}
+
+/* ---- W1: 5 tokens, d_model 2, masked self-attention, a Linear ---- */
+
+static struct heed_embedding *we;
+static struct heed_position_encoding *pe;
+static struct heed_self_attention *attention;
+static struct heed_linear *fc;
+
+static heed_tensor *toy_loss(void)
+{
+    heed_tensor *e = heed_position_encoding_forward(pe, heed_embedding_forward(we, x));
+    heed_tensor *attended = heed_self_attention_forward(attention, e, mask);
+    return heed_cross_entropy(heed_linear_forward(fc, heed_add(attended, e)), targets);
+}
+
+static struct training toy(int optimizer)
+{
+    we = heed_embedding_new(5, 2);
+    pe = heed_position_encoding_new(2, 5);
+    attention = heed_self_attention_new(2, 0, 1);
+    fc = heed_linear_new(2, 5);
+    x = heed_from_i64((int64_t[]){0, 1, 2, 3, 4}, HEED_SHAPE(5));
+    targets = heed_from_i64((int64_t[]){1, 2, 3, 4, 0}, HEED_SHAPE(5));
+    mask = heed_causal_block_mask(5);
+    struct training t = {.loss = toy_loss, .modules = {we, pe, attention, fc}};
+    t.optimizer = optimizer_of(optimizer, t.modules);
+    return t;
+}
+
+static const char *prepare_toy(const struct workload *w)
+{
+    return begin_training(toy(w->variant));
+}
+
+void first_toy_step(void)
+{
+    heed_scope scope;
+    heed_scope_begin(&scope);
+    set_training(toy(ADAM));
+    training_step();
+    end_training();
+    heed_scope_end(&scope);
+}
+
+/* ---- W2: one head of 16 of 32 features, 4 rows of 8 tokens; the loss is the mean square ---- */
+
+static heed_tensor *head_loss(void)
+{
+    return heed_mean(heed_square(heed_self_attention_forward(attention, x, mask)));
+}
+
+static const char *prepare_head(const struct workload *w)
+{
+    attention =
+        heed_self_attention_new_with(32, 1, 2, (heed_self_attention_options){.head_dim = 16});
+    x = heed_randn(HEED_SHAPE(4, 8, 32), HEED_F32);
+    mask = heed_causal_block_mask(8);
+    struct training t = {.loss = head_loss, .modules = {attention}};
+    t.optimizer = optimizer_of(w->variant, t.modules);
+    return begin_training(t);
+}
+
+/* ---- MLP: 784 to 64 to 10, a batch of 64 ---- */
+
+static struct heed_sequential *mlp;
+
+static heed_tensor *mlp_loss(void)
+{
+    return heed_cross_entropy(heed_sequential_forward(mlp, x), targets);
+}
+
+static const char *prepare_mlp(const struct workload *w)
+{
+    mlp = heed_sequential_new();
+    heed_sequential_append(mlp, heed_linear_new(784, 64));
+    heed_sequential_append(mlp, heed_relu_new());
+    heed_sequential_append(mlp, heed_linear_new(64, 10));
+    x = heed_rand(HEED_SHAPE(64, 784), HEED_F32);
+    targets = heed_randint(0, 10, HEED_SHAPE(64));
+    struct training t = {.loss = mlp_loss, .modules = {mlp}};
+    t.optimizer = optimizer_of(w->variant, t.modules);
+    return begin_training(t);
+}
+
+/* ---- W3: multi-head attention, 16 rows of 64 tokens, 128 features, 4 heads, causal; the loss is the mean
+ * square, with the gradient of the input, and AdamW ---- */
+
+enum { B = 16, T = 64, C = 128, H = 4 };
+enum { FUSED, COMPOSED, MODULE };
+
+static struct heed_linear *qkv, *proj;
+static struct heed_multihead_attention *module;
+static int form;
+
+/* (B, T, C) -> (B, H, T, C / H) */
+static heed_tensor *heads_of(heed_tensor *t)
+{
+    return heed_transpose(heed_unflatten(t, -1, HEED_SHAPE(H, -1)), 1, 2);
+}
+
+static heed_tensor *in_plain_operations(heed_tensor *q, heed_tensor *k, heed_tensor *v)
+{
+    heed_tensor *scores = heed_mul_scalar(heed_matmul(q, heed_transpose(k, -2, -1)),
+                                          1 / sqrt((double)heed_size(k, -1)));
+    return heed_matmul(heed_softmax(heed_masked_fill(scores, mask, -HUGE_VAL), -1), v);
+}
+
+static heed_tensor *heads_forward(void)
+{
+    heed_tensor *parts[3] = {NULL};
+    if (form == MODULE) {
+        return heed_multihead_attention_forward(module, x, x, x,
+                                                (heed_attention_options){.is_causal = true});
+    }
+    heed_chunk(heed_linear_forward(qkv, x), 3, -1, parts);
+    heed_tensor *q = heads_of(parts[0]), *k = heads_of(parts[1]), *v = heads_of(parts[2]);
+    heed_tensor *y = form == FUSED ? heed_scaled_dot_product_attention(q, k, v, NULL, 0, true, 0)
+                                   : in_plain_operations(q, k, v);
+    return heed_linear_forward(proj, heed_flatten(heed_transpose(y, 1, 2), 2, 3));
+}
+
+static heed_tensor *heads_loss(void)
+{
+    return heed_mean(heed_square(heads_forward()));
+}
+
+/* Do fused and composed attention differ? */
+static bool fused_differs(void)
+{
+    heed_scope scope;
+    heed_scope_begin_no_grad(&scope);
+    const int wanted = form;
+    form = FUSED;
+    heed_tensor *fused = heads_forward();
+    form = COMPOSED;
+    const bool same = heed_allclose(fused, heads_forward(), 1e-4, 1e-5, false);
+    form = wanted;
+    heed_scope_end(&scope);
+    return !same;
+}
+
+static const char *prepare_heads(const struct workload *w)
+{
+    form = w->variant;
+    x = heed_set_requires_grad(heed_randn(HEED_SHAPE(B, T, C), HEED_F32), true);
+    mask = heed_causal_block_mask(T);
+    struct training t = {.loss = heads_loss, .input = x};
+    if (form == MODULE) {
+        module = heed_multihead_attention_new_with(
+            C, H, (heed_multihead_attention_options){.batch_first = true});
+        t.modules[0] = module;
+    } else {
+        t.modules[0] = qkv = heed_linear_new(C, 3 * C);
+        t.modules[1] = proj = heed_linear_new(C, C);
+    }
+    t.optimizer = heed_adamw_new(all_parameters(t.modules), 1e-4, 0.01);
+    const char *wrong = begin_training(t);
+    return wrong == NULL && form != MODULE && fused_differs() ? "the two forms of attention differ"
+                                                              : wrong;
+}
+
+/* ---- W4: a character GPT of 4 layers, 4 heads, 128 wide, context 64, batch 12, AdamW ---- */
+
+enum { TIED, UNTIED };
+
+const heed_gpt_config bench_gpt_config = {
+    .vocab_size = 65, .block_size = 64, .n_layer = 4, .n_head = 4, .n_embd = 128};
+
+static struct heed_gpt *model;
+
+static heed_tensor *gpt_loss(void)
+{
+    return heed_gpt_loss(model, x, targets);
+}
+
+struct training gpt_training(heed_gpt_config config, int64_t batch, int64_t length)
+{
+    model = heed_gpt_new(config);
+    x = heed_randint(0, config.vocab_size, HEED_SHAPE(batch, length));
+    targets = heed_randint(0, config.vocab_size, HEED_SHAPE(batch, length));
+    return (struct training){.loss = gpt_loss,
+                             .optimizer = heed_adamw_new(heed_parameters(model), 1e-3, 0.01),
+                             .modules = {model}};
+}
+
+static const char *prepare_gpt(const struct workload *w)
+{
+    heed_gpt_config config = bench_gpt_config;
+    if (w->variant == UNTIED) {
+        config.untied = true;
+        config.activation = heed_gelu;
+    }
+    return begin_training(gpt_training(config, 12, config.block_size));
+}
+
+/* Operations of a step: each token meets each weight of a Linear, and in attention the keys and values of
+ * its row; forward, and twice as much backward. Masked scores count too. */
+static double multiply_adds(heed_gpt_config c, double batch, double length)
+{
+    const double width = (double)c.n_embd, weights = c.n_layer * 12 * width * width + 65 * width;
+    return 3 * 2 * batch * length * (weights + c.n_layer * 2 * length * width);
+}
+
+/* ---- the table ---- */
+
+void add_training(struct table *table)
+{
+    static const char *const forms[] = {
+        [FUSED] = "w3", [COMPOSED] = "w3.composed", [MODULE] = "w3.module"};
+    struct workload w = {
+        .unit = "us", .scale = 1e6, .run = training_step, .finish = end_training, .variant = ADAM};
+    w.prepare = prepare_toy;
+    add_workload(table, w, "w1.adam");
+    w.run = forward_step;
+    add_workload(table, w, "w1.forward");
+    w.run = training_step;
+    w.variant = SGD;
+    add_workload(table, w, "w1.sgd");
+    w.prepare = prepare_head;
+    add_workload(table, w, "w2.sgd");
+    /* forward, and gradients of weights and of the second layer's input */
+    w.prepare = prepare_mlp;
+    strcpy(w.bound, "fma");
+    w.bound_times = 2.0 * 64 * (2 * 784 * 64 + 3 * 64 * 10);
+    add_workload(table, w, "mlp.sgd");
+    w.variant = ADAM;
+    add_workload(table, w, "mlp.adam");
+    w.unit = "ms";
+    w.scale = 1e3;
+    /* projections, q k^T and weights v: forward, and twice as much backward */
+    w.prepare = prepare_heads;
+    w.bound_times = 3.0 * (2.0 * B * T * 4 * C * C + 2.0 * 2 * B * T * T * C);
+    for (w.variant = FUSED; w.variant <= MODULE; w.variant++) {
+        add_workload(table, w, "%s", forms[w.variant]);
+    }
+    w.prepare = prepare_gpt;
+    w.bound_times = multiply_adds(bench_gpt_config, 12, 64);
+    w.variant = TIED;
+    add_workload(table, w, "w4");
+    w.variant = UNTIED;
+    add_workload(table, w, "w4.untied");
 }

@@ -3,7 +3,7 @@
 #include <math.h>
 #include <stdlib.h>
 
-#include "bench/products.h"
+#include "bench/product_shapes.h"
 #include "bench/serve.h"
 
 static struct product now;

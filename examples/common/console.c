@@ -1,41 +1,43 @@
-/* Standard streams: held open, flushed, and kept free of what could command a terminal. */
+/* Standard streams, held open, flushed and kept free of what could command a terminal; and the signals
+ * that ask the program to end. */
 #include "examples/common/console.h"
 
 #include <errno.h>
 #include <fcntl.h>
+#include <signal.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "examples/common/text.h"
 #include "heed.h"
 
-/* They are opened the wrong way round, so that using them still fails. */
+/* ---- standard streams ---- */
+
+/* Opened in the wrong direction, so that using a closed stream still fails. */
 void console_hold(void)
 {
     for (int fd = 0; fd <= 2; fd++) {
         if (fcntl(fd, F_GETFD) < 0) {
-            open("/dev/null", fd == 0 ? O_WRONLY : O_RDONLY); /* gets the lowest that is free */
+            open("/dev/null", fd == 0 ? O_WRONLY : O_RDONLY); /* takes the lowest free number */
         }
     }
 }
-
-/* ---- standard output ---- */
 
 static int output_error; /* errno of the first write that failed */
 
 void console_put(FILE *stream, const char *bytes, size_t length, bool terminal)
 {
     for (size_t at = 0; at < length;) {
-        uint32_t code = 0;
-        const int step = utf8_length(bytes + at, length - at, &code);
+        uint32_t code;
+        const size_t step = utf8_next(bytes + at, length - at, &code); /* code 0: not UTF-8 */
         const bool control =
             (code < ' ' && code != '\n' && code != '\t') || (code >= 0x7F && code < 0xA0);
-        if (terminal && control) { /* or no UTF-8, which leaves the code 0 */
+        if (terminal && control) {
             fputc('?', stream);
         } else {
-            fwrite(bytes + at, 1, step > 0 ? (size_t)step : 1, stream);
+            fwrite(bytes + at, 1, step, stream);
         }
-        at += step > 0 ? (size_t)step : 1;
+        at += step;
     }
 }
 
@@ -48,10 +50,8 @@ bool console_flush(void)
     return output_error == 0;
 }
 
-/* ---- the ends ---- */
-
-/* The names of files may hold anything. Which operation lacked memory, and the library's way out, are
- * nothing to those who only use the program. */
+/* Control characters are masked, because file names may hold any. An error of memory loses the name of
+ * the operation and the library's advice, which mean nothing to a user of the program. */
 int console_complain(const char *program, const char *needs_less, int status)
 {
     const bool memory = heed_error() == HEED_ERR_MEMORY;
@@ -74,4 +74,31 @@ int console_finish(const char *program)
         fprintf(stderr, "%s: standard output: %s\n", program, strerror(output_error));
     }
     return output_error == 0 ? EXIT_SUCCESS : EXIT_FAILURE;
+}
+
+/* ---- Ctrl-C ---- */
+
+static volatile sig_atomic_t caught;
+
+static void note_signal(int number)
+{
+    caught = number;
+}
+
+void interrupt_catch(void)
+{
+    struct sigaction action = {.sa_handler = note_signal,
+                               .sa_flags = SA_RESTART | (int)SA_RESETHAND};
+    sigemptyset(&action.sa_mask);
+    sigaction(SIGINT, &action, NULL);
+    sigaction(SIGTERM, &action, NULL);
+    struct sigaction old;
+    if (sigaction(SIGHUP, NULL, &old) == 0 && old.sa_handler != SIG_IGN) { /* nohup ignores it */
+        sigaction(SIGHUP, &action, NULL);
+    }
+}
+
+bool interrupted(void)
+{
+    return caught != 0;
 }

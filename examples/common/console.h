@@ -1,4 +1,4 @@
-/* What a program says on its standard streams, and that it arrives. */
+/* The console: what a program writes on its standard streams, whether it arrives, and Ctrl-C. */
 #ifndef HEED_COMMON_CONSOLE_H
 #define HEED_COMMON_CONSOLE_H
 
@@ -6,24 +6,33 @@
 #include <stddef.h>
 #include <stdio.h>
 
-/* console_hold: to be called first. A file of the program's must not get the number of a standard
- * stream that was closed, and what is printed with it. */
+/* ---- standard streams ---- */
+
+/* console_hold: call it first. It keeps a file of the program from taking the number of a standard
+ * stream that was closed, and so receiving what is printed. */
 void console_hold(void);
 
-/* console_put: writes bytes; control characters, but the ends of lines and tabs, and what is no
- * UTF-8 could command a `terminal`, and become '?' there. */
+/* console_put: writes bytes. On a `terminal`, control characters other than line ends and tabs, and
+ * bytes that are not UTF-8, become '?', as they could command it. */
 void console_put(FILE *stream, const char *bytes, size_t length, bool terminal);
 
-/* console_flush: has all of standard output arrived so far? */
+/* console_flush: has all output on stdout arrived so far? */
 bool console_flush(void);
 
-/* console_complain: the pending error, or the last one, in one line on stderr, begun by the name of
- * the program; `needs_less` names the flags that make it need less memory, NULL if none do. Returns the exit status
- * that it was given; 2 is for what is wrong with what was asked for, and points to --help. */
+/* console_complain: prints the pending error, or else the last one, as one line on stderr that begins
+ * with the program's name; `needs_less` names the flags that reduce its memory, or is NULL. Returns
+ * `status`; 2 stands for bad input, and points to --help. */
 int console_complain(const char *program, const char *needs_less, int status);
 
-/* console_finish: the exit status of a program that has done its work: 0, or 1 if not all of its
- * output has arrived, and says why unless the reader has gone away. */
+/* console_finish: the exit status of a program that has done its work: 0, or 1 if some of its output
+ * did not arrive; says why, unless the reader has gone away. */
 int console_finish(const char *program);
+
+/* ---- Ctrl-C ---- */
+
+/* interrupt_catch: from now on the first SIGINT, SIGTERM or (without nohup) SIGHUP makes
+ * interrupted() true; a second one of the same kind ends the program. */
+void interrupt_catch(void);
+bool interrupted(void);
 
 #endif

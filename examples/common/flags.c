@@ -1,4 +1,4 @@
-/* Reading the command line by a table of flags, and writing the help from it. */
+/* Reads the command line by a table of flags, and writes the help from the same table. */
 #include "examples/common/flags.h"
 
 #include <errno.h>
@@ -6,11 +6,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { LONGEST_NAME = 20 }; /* that decides how wide the help's left column is */
+enum { LONGEST_NAME = 20 }; /* that widens the left column of the help */
 
 /* ---- names ---- */
 
-/* Of what has no name: what stands for its value. */
 flag_name flags_name(const flag_row *f)
 {
     flag_name name;
@@ -25,8 +24,7 @@ flag_name flags_name(const flag_row *f)
     return name;
 }
 
-/* The flag that `argument` is, alone or before a '='; NULL: none. *value is what
- * follows the '='. */
+/* The flag that `argument` names, alone or before a '='; NULL: none. *value is the text after the '='. */
 static const flag_row *find(const flag_table *table, const char *argument, const char **value)
 {
     const size_t length = strcspn(argument, "=");
@@ -46,7 +44,7 @@ static bool *given_of(const flag_row *f, void *options)
     return (bool *)((char *)options + f->given);
 }
 
-/* The first field for an argument without a flag that has none yet. */
+/* The next field for an argument without a flag. */
 static const flag_row *find_bare(const flag_table *table, void *options)
 {
     for (int i = 0; i < table->count; i++) {
@@ -79,7 +77,7 @@ static bool read_number(const flag_row *f, const char *text, int64_t *whole, dou
            (f->kind == FLAG_ABOVE ? *real > f->low : *real >= f->low);
 }
 
-/* The place of `text` in a list such as "char|word"; -1: it is not there. */
+/* The index of `text` in a list such as "char|word"; -1: it is not in the list. */
 static int place_in(const char *list, const char *text)
 {
     const size_t length = strlen(text);
@@ -100,7 +98,7 @@ static bool is_number(const flag_row *f)
     return f->kind == FLAG_WHOLE || f->kind == FLAG_REAL || f->kind == FLAG_ABOVE;
 }
 
-/* "a whole number from 1 to 16": what a flag takes. */
+/* The values that a flag takes: "a whole number from 1 to 16". */
 static void describe_range(const flag_row *f, char *text, size_t size)
 {
     if (f->kind == FLAG_WHOLE && f->high > 1e15) {
@@ -115,7 +113,6 @@ static void describe_range(const flag_row *f, char *text, size_t size)
     }
 }
 
-/* Puts a value into its field. */
 static void set(void *options, const flag_row *f, const char *text, int64_t whole, double real)
 {
     char *field = (char *)options + f->offset;
@@ -165,7 +162,7 @@ static void read_value(void *options, const flag_row *f, const char *text)
 
 /* ---- settings in files ---- */
 
-/* The text that stands for a choice in its list. */
+/* The text of a choice. */
 static void put_choice(const flag_row *f, int64_t place, flag_value *value)
 {
     const char *item = f->value;
@@ -222,7 +219,7 @@ bool flags_given(const flag_row *f, const void *options)
 
 /* ---- the command line ---- */
 
-/* An argument that is no flag. */
+/* An argument that is not a flag. */
 static void read_bare(const flag_table *table, void *options, const char *argument)
 {
     const flag_row *f = find_bare(table, options);
@@ -298,7 +295,7 @@ static void name_and_value(const flag_row *f, char *text, size_t size)
              name_alone ? "" : f->value);
 }
 
-/* A name that is much longer than the others stands in a line of its own. */
+/* A very long name gets a line of its own. */
 static int column_width(const flag_table *table)
 {
     char left[64];

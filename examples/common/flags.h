@@ -1,7 +1,7 @@
-/* The command line: one table of flags, from which a struct, its reader and its help are made.
+/* The command line: a struct of options, its reader and its help come from one table of flags.
  *
- * A program, or each subcommand of one, lists its flags: kind, field of the struct, what stands for
- * the value, the range, the defaults, as many as the program has sets of them, and the help.
+ * A program, or each of its subcommands, lists its flags: kind, field of the struct, placeholder of
+ * the value, range, defaults (one for each set of defaults that the program has) and help.
  *
  *     #define SAMPLE(X)                                                              \
  *         X(STRING, load,   "FILE", 0, 0,    (0),   "the model")                     \
@@ -9,14 +9,14 @@
  *         X(SWITCH, greedy, "",     0, 0,    (0),   "the likeliest token, always")
  *
  *     typedef struct sample_options {
- *         FLAG_FIELDS(SAMPLE);       fields of the names, and of each a bool in `given`
+ *         FLAG_FIELDS(SAMPLE);       a field for each flag, and a bool of its name in `given`
  *     } sample_options;
  *
  *     #define ROW(kind, field, ...) FLAG_ROW(sample_options, kind, field, __VA_ARGS__)
  *     static const flag_row rows[] = {SAMPLE(ROW)};
  *     static const flag_table table = {rows, sizeof rows / sizeof *rows};
  *
- * A list may be made of others: #define TRAIN(X) SIZES(X) X(WHOLE, steps, ...).
+ * A list may include others: #define TRAIN(X) SIZES(X) X(WHOLE, steps, ...).
  */
 #ifndef HEED_COMMON_FLAGS_H
 #define HEED_COMMON_FLAGS_H
@@ -29,9 +29,9 @@
 
 #include "heed.h"
 
-/* WHOLE and REAL are numbers from low to high, ABOVE is a number above low; CHOICE is the place of
- * the value among those of its list, "char|word"; a STRING that is a FILE must not be empty. A SWITCH
- * has no value, and a BARE string no flag: those fill their fields in the order of the table. */
+/* WHOLE and REAL are numbers from low to high, ABOVE is a number above low. CHOICE is the index of the
+ * value in its list, "char|word". A STRING with the placeholder FILE must not be empty. A SWITCH has no
+ * value. A BARE string has no flag; bare arguments fill their fields in the order of the table. */
 typedef enum flag_kind {
     FLAG_STRING,
     FLAG_CHOICE,
@@ -55,12 +55,12 @@ enum { FLAG_MOST_SETS = 4 };
 
 typedef struct flag_row {
     flag_kind kind;
-    const char *name;  /* with _ for - */
-    const char *value; /* what stands for it in the help */
+    const char *name;  /* with _ instead of - */
+    const char *value; /* its placeholder in the help */
     double low, high;
     double defaults[FLAG_MOST_SETS]; /* FLAG_NONE: the field stays zero */
     const char *help;
-    size_t offset, given; /* in the struct of the program */
+    size_t offset, given; /* in the struct of options */
 } flag_row;
 
 /* clang-format off */
@@ -76,43 +76,44 @@ typedef struct flag_row {
 typedef struct flag_table {
     const flag_row *flags;
     int count;
-    const char *const *sets; /* the names of the sets of defaults, ended by NULL; NULL: just one */
-    const char *hint; /* what is said to an argument too many, "a text is --text FILE"; or NULL */
+    const char *const *sets; /* names of the sets of defaults, ended by NULL; NULL: one set */
+    const char
+        *hint; /* follows the complaint about a stray argument: "a text is --text FILE"; or NULL */
 } flag_table;
 
-/* flags_read: fills a struct of zeros with what argv[1] and the others say. True: --help or -h is
- * among them, and nothing after it was read.
+/* flags_read: fills a struct of zeros from argv[1] on. True: --help or -h is among the arguments;
+ * nothing after it was read.
  * HEED_ERR_VALUE: an unknown flag, a missing value, a number outside its range. */
 bool flags_read(const flag_table *table, void *options, int argc, char **argv);
 
-/* flags_complete: fills in the defaults, of one of the sets, of what was not given. Strings stay. */
+/* flags_complete: fills in the defaults of one set where no flag was given. Strings have none. */
 void flags_complete(const flag_table *table, void *options, int set);
 
-/* flags_text: what is in the field of a flag, as text from which flags_set fills it again to the bit; of
- * a string that is NULL "". flags_set: gives a flag of that name (with _ for -) a value, as the command
- * line would, a switch "true" or "false". For settings that are kept in files.
- * HEED_ERR_VALUE: no such flag, or a value that it does not take. */
+/* For settings kept in files. flags_text: the value of a flag as text; "" for strings. flags_set: sets
+ * the flag of that name (with _ instead of -) from such a text, to the same bits; a switch is "true" or
+ * "false".
+ * HEED_ERR_VALUE: no such flag, or not a value of it. */
 typedef struct flag_value {
-    char text[40]; /* of strings nothing */
+    char text[40];
 } flag_value;
 flag_value flags_text(const flag_row *flag, const void *options);
 heed_status flags_set(const flag_table *table, void *options, const char *name, const char *text);
 
-/* flags_given: is the flag on the command line, or has flags_set set it? */
+/* flags_given: was the flag set, by the command line or by flags_set? */
 bool flags_given(const flag_row *flag, const void *options);
 
-/* flags_name: a flag as it is typed, "--n-layer". */
+/* flags_name: a flag as it is typed, "--n-layer"; for a bare argument its placeholder. */
 typedef struct flag_name {
     char text[32];
 } flag_name;
 flag_name flags_name(const flag_row *flag);
 
-/* flags_help: a line or two for each flag; what stands above and below is the program's. */
+/* flags_help: a line or two for each flag, without anything above or below. */
 void flags_help(const flag_table *table, FILE *stream);
 
-/* flags_blame: the library names its functions in messages, a user knows only flags: a pending error
- * becomes one of `flag`, with that status. A lack of memory is no flag's fault, and stays what it is.
- * Returns what is pending. */
+/* flags_blame: the library's messages name its functions, but a user only knows flags. A pending error
+ * becomes one that names `flag` and has this status; lack of memory stays as it is, since no flag is at
+ * fault. Returns the pending error. */
 heed_status flags_blame(const char *flag, heed_status status);
 
 #endif

@@ -1,4 +1,4 @@
-/* Progress: what fits into a line, and when it is shown. */
+/* Progress of training: what fits into a line, and when a line is due. */
 #include "examples/common/progress.h"
 
 #include <math.h>
@@ -12,7 +12,7 @@
 #include "heed.h"
 
 enum { LINES = 10, SHORTEST_BAR = 8, LONGEST_BAR = 32 };
-static const double between = 0.1; /* seconds between two pictures of a bar */
+static const double between = 0.1; /* seconds between two updates of a bar */
 
 bool progress_turn(int64_t step, int64_t steps, int64_t times)
 {
@@ -77,8 +77,8 @@ static void draw_bar(char *bar, int64_t step, int64_t steps, int inside)
     strcpy(bar + 1 + inside, "]");
 }
 
-/* The facts in words, in the order of reading; what does not fit gives way: what stands further
- * right first, and the bar before the losses, but the time last. */
+/* The facts in words. Where the line is too short, parts are left out from the right, the bar before
+ * the losses, and the remaining time last. */
 static void put_words(char line[PROGRESS_LINE], const progress_facts *f, int width, bool ended)
 {
     char step[64], loss[40], held_out[40] = "", speed[40], left[40] = "", time[24];
@@ -108,7 +108,7 @@ void progress_bar(char line[PROGRESS_LINE], const progress_facts *f, int columns
 {
     char bar[LONGEST_BAR + 3] = "", words[PROGRESS_LINE];
     const int most = columns < PROGRESS_LINE ? columns : PROGRESS_LINE;
-    const int width = most - (most > 20 ? 3 : 1); /* a terminal adds ^C when it is typed */
+    const int width = most - (most > 20 ? 3 : 1); /* leaves space for a ^C that is typed */
     put_words(words, f, width, ended);
     const int room = width - (int)strlen(words) - 4;
     if (room >= SHORTEST_BAR && !ended) {
@@ -128,7 +128,7 @@ double progress_clock(void)
     return (double)now.tv_sec + 1e-9 * (double)now.tv_nsec;
 }
 
-/* How wide the terminal is now: COLUMNS if somebody has set it, or what the terminal says. */
+/* The current width of the terminal: COLUMNS if set, else what the terminal reports. */
 static int count_columns(FILE *stream)
 {
     const char *columns = getenv("COLUMNS");
@@ -168,7 +168,7 @@ void progress_show(progress *p, progress_facts facts, bool always)
         progress_plain(line, &facts);
         fprintf(p->stream, "%s\n", line);
     } else if (p->terminal && (always || now - p->shown >= between)) {
-        p->columns = count_columns(p->stream); /* it may have been resized */
+        p->columns = count_columns(p->stream); /* the terminal may have been resized */
         progress_bar(line, &facts, p->columns, false);
         fprintf(p->stream, "\r%s\033[K", line);
         p->shown = now;

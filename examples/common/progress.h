@@ -1,4 +1,4 @@
-/* How far a training is: a line that renews itself on a terminal, lines now and then elsewhere. */
+/* The progress of training: one line that is redrawn on a terminal, a line now and then elsewhere. */
 #ifndef HEED_COMMON_PROGRESS_H
 #define HEED_COMMON_PROGRESS_H
 
@@ -8,24 +8,24 @@
 
 enum { PROGRESS_MOST_COLUMNS = 200, PROGRESS_LINE = PROGRESS_MOST_COLUMNS + 1 };
 
-/* What there is to tell. */
+/* What is shown. */
 typedef struct progress_facts {
     int64_t step, steps;
-    int64_t before; /* steps that were taken in an earlier run */
+    int64_t before; /* steps of an earlier run, which this one resumes */
     double loss;
-    double held_out;           /* the loss of what is not learnt; NaN: unknown */
-    const char *held_out_name; /* what that is called; NULL: held-out */
-    double seconds;            /* since the beginning */
-    double tokens;             /* that were learnt from since then */
-    const char *more, *brief;  /* what the task adds in a plain line, and in a bar; or "" */
+    double held_out;           /* loss of the data that is not trained on; NaN: unknown */
+    const char *held_out_name; /* its name; NULL: held-out */
+    double seconds;            /* since the start */
+    double tokens;             /* trained on since then */
+    const char *more, *brief;  /* added to a plain line, and to a bar; or "" */
 } progress_facts;
 
-/* progress_bar: the line for a terminal, narrower than `columns`; without the bar when the training
- * has ended. progress_plain: the line for all else. */
+/* progress_bar: the line for a terminal, narrower than `columns`; without the bar once training has
+ * ended. progress_plain: the line for other streams. */
 void progress_bar(char line[PROGRESS_LINE], const progress_facts *facts, int columns, bool ended);
 void progress_plain(char line[PROGRESS_LINE], const progress_facts *facts);
 
-/* progress_turn: is `step` one of about `times` that divide all `steps` evenly? The last is. */
+/* progress_turn: is `step` one of about `times` steps spread evenly over `steps`? The last one is. */
 bool progress_turn(int64_t step, int64_t steps, int64_t times);
 
 typedef struct progress {
@@ -34,19 +34,17 @@ typedef struct progress {
     int columns;
     int64_t every;            /* steps between plain lines; 0: about ten lines in all */
     double began, shown;      /* seconds of the clock */
-    char last[PROGRESS_LINE]; /* numbers of the last step, which stay when the bar goes */
+    char last[PROGRESS_LINE]; /* the last step without the bar, which remains at the end */
 } progress;
 
-/* progress_clock: seconds of a clock that nobody sets. */
+/* progress_clock: seconds of a monotonic clock. */
 double progress_clock(void);
 
-/* progress_begin: looks at the stream and TERM; `every` is 0 and may be changed. How wide the terminal is, is looked up at each
- * picture. */
+/* progress_begin: looks at the stream and TERM. `every` is 0; set it for other plain lines. */
 progress progress_begin(FILE *stream);
 
-/* progress_show: shows the facts if it is time to; `seconds` need not be set. `always` is for facts
- * that are new. progress_end: clears the bar; its last numbers stay. A stream that takes nothing
- * any more does not stop a training. */
+/* progress_show: shows the facts when a line is due, or at once if `always`; it sets `seconds` itself.
+ * progress_end: replaces the bar by its last numbers. Errors of the stream do not stop training. */
 void progress_show(progress *p, progress_facts facts, bool always);
 void progress_end(progress *p);
 

@@ -1,4 +1,5 @@
-/* The vocabulary: entries in the order of their numbers, and a hash table that finds them. */
+/* The vocabulary: entries in the order of their ids, and a hash table that finds them. What a token is
+ * stands in text.c. */
 #include "examples/common/vocabulary.h"
 
 #include <stdlib.h>
@@ -8,32 +9,26 @@
 
 static const char unknown_token[] = "<unknown>";
 
-/* ---- lists of numbers ---- */
+/* ---- lists of ids ---- */
 
 void token_list_add(token_list *list, int64_t id)
 {
-    if (list->count == list->capacity) {
-        const int64_t capacity = list->capacity > 0 ? 2 * list->capacity : 64;
-        int64_t *grown = heed_grow(list->id, (size_t)list->capacity * sizeof *grown,
-                                   (size_t)capacity * sizeof *grown);
-        if (grown == NULL) {
-            return;
-        }
-        list->id = grown;
-        list->capacity = capacity;
+    int64_t *ids = list_grow(list->ids, &list->capacity, (size_t)list->count + 1, sizeof *ids);
+    if (ids != NULL) {
+        list->ids = ids;
+        list->ids[list->count++] = id;
     }
-    list->id[list->count++] = id;
 }
 
 void token_list_free(token_list *list)
 {
-    heed_free(list->id, (size_t)list->capacity * sizeof *list->id);
+    heed_free(list->ids, list->capacity * sizeof *list->ids);
     *list = (token_list){.count = 0};
 }
 
 /* ---- the hash table ---- */
 
-/* The slot where a token is, or where it would go; the table is at most half full. */
+/* The slot of a token, or the free one where it belongs; the table is at most half full. */
 static int64_t slot_of(const vocabulary *v, const char *token, size_t length)
 {
     const uint64_t hash = text_hash(token, length);
@@ -53,42 +48,38 @@ static const char *spelling_of(const vocabulary *v, int64_t id)
     return v->spelling.bytes + v->entries[id].start;
 }
 
-/* Files all entries anew in a table for `capacity` of them. */
-static void rehash(vocabulary *v, int64_t capacity)
+/* Gives the hash table two slots for each entry that there is memory for. */
+static bool rehash(vocabulary *v)
 {
-    const int64_t slot_count = 2 * capacity;
-    int32_t *slots = heed_alloc_zeroed((size_t)slot_count * sizeof *slots);
+    const size_t slot_count = 2 * v->capacity;
+    int32_t *slots = heed_alloc_zeroed(slot_count * sizeof *slots);
     if (slots == NULL) {
-        return;
+        return false;
     }
     heed_free(v->slots, (size_t)v->slot_count * sizeof *slots);
     v->slots = slots;
-    v->slot_count = slot_count;
+    v->slot_count = (int64_t)slot_count;
     for (int64_t id = 0; id < v->count; id++) {
         slots[slot_of(v, spelling_of(v, id), v->entries[id].length)] = (int32_t)id + 1;
     }
+    return true;
 }
 
-static bool make_room(vocabulary *v)
+/* Makes memory for one more entry. */
+static bool reserve(vocabulary *v)
 {
-    const int64_t capacity = v->capacity > 0 ? 2 * v->capacity : 128;
-    if (v->count < v->capacity) {
-        return true;
-    }
-    vocabulary_entry *entries = heed_grow(v->entries, (size_t)v->capacity * sizeof *entries,
-                                          (size_t)capacity * sizeof *entries);
+    vocabulary_entry *entries =
+        list_grow(v->entries, &v->capacity, (size_t)v->count + 1, sizeof *entries);
     if (entries == NULL) {
         return false;
     }
     v->entries = entries;
-    v->capacity = capacity;
-    rehash(v, capacity);
-    return !heed_error_pending();
+    return (size_t)v->slot_count == 2 * v->capacity || rehash(v);
 }
 
 void vocabulary_count(vocabulary *v, const char *token, size_t length, size_t most)
 {
-    if (!make_room(v)) {
+    if (!reserve(v)) {
         return;
     }
     const int64_t slot = slot_of(v, token, length);
@@ -113,7 +104,7 @@ static vocabulary start(text_level level, bool with_unknown)
     return v;
 }
 
-/* More uses first; of equally many, what came first. */
+/* By falling uses, then by first appearance. */
 static int by_uses(const void *left, const void *right)
 {
     const vocabulary_entry *a = left, *b = right;
@@ -123,7 +114,7 @@ static int by_uses(const void *left, const void *right)
     return a->start < b->start ? -1 : a->start > b->start;
 }
 
-/* The first of the entries, alone: a long text has many that are left out. */
+/* A copy of the first entries: a long text has many more, whose memory is then freed. */
 static vocabulary first_of(const vocabulary *all, int64_t count)
 {
     vocabulary v = {.level = all->level, .unknown = all->unknown};
@@ -168,7 +159,7 @@ vocabulary vocabulary_of_characters(const char *bytes, size_t length)
         uint32_t code = (unsigned char)bytes[at];
         step = code < 0x80 ? 1 : utf8_length(bytes + at, length - at, &code);
         if (step == 0) {
-            break; /* no checked text */
+            break; /* not a checked text */
         }
         seen[code] = 1;
     }
@@ -187,7 +178,7 @@ vocabulary vocabulary_of_characters(const char *bytes, size_t length)
 
 vocabulary vocabulary_of_list(text_level level, bool with_unknown, const char *list)
 {
-    enum { LONGEST = 4 }; /* bytes of a character; none goes on behind a NUL */
+    enum { LONGEST = 4 }; /* bytes of a character; a NUL would end it early */
     vocabulary v = start(level, with_unknown);
     uint32_t code;
     while (*list != '\0' && !heed_error_pending()) {
@@ -224,7 +215,7 @@ text_buffer vocabulary_list(const vocabulary *v)
 void vocabulary_free(vocabulary *v)
 {
     text_free(&v->spelling);
-    heed_free(v->entries, (size_t)v->capacity * sizeof *v->entries);
+    heed_free(v->entries, v->capacity * sizeof *v->entries);
     heed_free(v->slots, (size_t)v->slot_count * sizeof *v->slots);
     *v = (vocabulary){.level = v->level, .unknown = v->unknown};
 }

@@ -1,3 +1,4 @@
+/* The corpus: maps a text file, indexes every stride-th token, and encodes from there on demand. */
 #include "examples/gpt/corpus.h"
 
 #include <errno.h>
@@ -68,7 +69,7 @@ void corpus_close(corpus *c)
     *c = (corpus){.length = 0};
 }
 
-/* Before bytes are touched: bytes past the end of a mapped file end the program. */
+/* Called before bytes are touched: reading past the end of a mapped file raises SIGBUS. */
 static heed_status check_length(const corpus *c)
 {
     struct stat about;
@@ -83,7 +84,7 @@ static heed_status check_length(const corpus *c)
 
 /* ---- the index ---- */
 
-/* The piece at `at` is no text, or has what the vocabulary has not. */
+/* The piece at `at` is not a text, or has a token outside the vocabulary. */
 static heed_status refuse(const corpus *c, size_t at, size_t length, const token_piece *piece)
 {
     if (!text_check(c->path, c->bytes, length > 0 ? at + length : c->length)) {
@@ -103,9 +104,8 @@ static bool has_unknown(const tokenizer *t, const token_piece *piece)
     return any && t->level == LEVEL_CHAR;
 }
 
-/* A text has at most as many tokens as bytes; memory that is not written is not taken either. A
- * piece has fewer tokens than a stride. Characters are passed over faster than others, so their
- * stride is longer. */
+/* A text has at most as many tokens as bytes; pages that are never written cost no memory. A piece has
+ * fewer tokens than a stride. Characters are the fastest to skip, so their stride is the longest. */
 static bool make_places(corpus *c, int64_t stride)
 {
     free_places(c);
@@ -115,7 +115,7 @@ static bool make_places(corpus *c, int64_t stride)
     return c->places != NULL;
 }
 
-/* Goes through all pieces; how long the file is, is asked for at every MiB. */
+/* Reads all pieces, and checks the length of the file at every MiB. */
 static void index_pieces(corpus *c, bpe_cache *cache)
 {
     enum { OFTEN = 1 << 20 };
@@ -166,7 +166,7 @@ heed_status corpus_index(corpus *c, const tokenizer *t)
 
 /* ---- reading ---- */
 
-/* Reads on from a piece whose first token is number `at`. */
+/* Reads from a piece on. */
 static heed_status read_pieces(const corpus *c, corpus_place from, int64_t first, int64_t count,
                                int64_t *to)
 {

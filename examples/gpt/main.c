@@ -1,16 +1,310 @@
-/* Trains a GPT on a text of one's own, lets it write, and says how well it foresees.
+/* Trains a GPT on your own text, samples from it, measures, shows and exports it.
  *
  *     build/gpt train --text FILE --save FILE        build/gpt --help
  *     build/gpt sample --load FILE --prompt TEXT
- */
+ *
+ * The commands train and sample stand in files of their names; eval, info, export and the choice among
+ * commands are here. */
+#include <math.h>
 #include <signal.h>
 #include <stdio.h>
 #include <string.h>
 #include <unistd.h>
 
 #include "examples/common/console.h"
-#include "examples/gpt/commands.h"
-#include "examples/gpt/options.h"
+#include "examples/common/preflight.h"
+#include "examples/gpt/sample.h"
+#include "examples/gpt/train.h"
+
+/* ---- gpt eval: the loss of a model on a text ---- */
+
+typedef struct measured {
+    corpus text;
+    gpt_windows windows;
+    int64_t first, count; /* tokens of the part */
+} measured;
+
+static void take_part(measured *m, const gpt_loaded *l, const gpt_eval_options *o)
+{
+    const int64_t context = l->model->config.block_size;
+    if (o->text == NULL) {
+        heed_fail(HEED_ERR_VALUE, "no --text FILE to foresee");
+    }
+    corpus_open(&m->text, o->text);
+    if (corpus_index(&m->text, &l->record.tokenizer) != HEED_OK) {
+        return;
+    }
+    m->first = o->part == GPT_PART_VALIDATION ? gpt_train_tokens(m->text.count) : 0;
+    m->count = m->text.count - m->first;
+    m->windows = gpt_windows_of(m->first, m->count, context,
+                                o->eval_windows > 0 ? o->eval_windows : INT64_MAX);
+    if (m->windows.count == 0) {
+        heed_fail(HEED_ERR_VALUE, "%s: too short: %s has %lld tokens, and the model needs %lld",
+                  o->text, m->first > 0 ? "its last tenth" : "it", (long long)m->count,
+                  (long long)context + 1);
+    }
+}
+
+static void put_loss(const measured *m, const gpt_loaded *l, double loss)
+{
+    const double bytes_of_token = (double)m->text.length / (double)m->text.count;
+    printf("loss           %.4f nats per token\n", loss);
+    printf("perplexity     %.4g of %lld tokens\n", exp(loss), (long long)l->record.tokenizer.count);
+    printf("bits per byte  %.4f\n", loss / log(2) / bytes_of_token);
+    printf("measured over  %lld of %lld tokens, by %s\n",
+           (long long)(m->windows.count * l->model->config.block_size), (long long)m->count,
+           token_level_name(l->record.tokenizer.level));
+}
+
+static int gpt_eval(int argc, char **argv)
+{
+    gpt_eval_options o = {.load = NULL};
+    gpt_loaded l = {.model = NULL};
+    measured m = {.count = 0};
+    int status = 0;
+    if (!gpt_begin(&gpt_eval_flags, &o, argc, argv, &status)) {
+        return status;
+    }
+    flags_complete(&gpt_eval_flags, &o, 0);
+    if (gpt_load(&l, "--load", o.load) == HEED_OK) {
+        take_part(&m, &l, &o);
+    }
+    const bool ready = !heed_error_pending();
+    if (ready) {
+        const double loss = gpt_evaluate(l.model, &m.text, &m.windows, o.batch);
+        if (!heed_error_pending()) {
+            put_loss(&m, &l, loss);
+        }
+    }
+    status = gpt_end(ready);
+    corpus_close(&m.text);
+    gpt_loaded_free(&l);
+    return status;
+}
+
+/* ---- gpt info: what is in a file ---- */
+
+static void put_name(const char *name)
+{
+    console_put(stdout, name, strlen(name), true);
+}
+
+/* Names, shapes and counts, and a last line for the sum. */
+static void put_parameters(heed_tensor_list list)
+{
+    int64_t all = 0;
+    int width = 0;
+    for (int i = 0; i < list.count; i++) {
+        const int length = (int)strlen(list.names[i]);
+        width = length > width && length <= 60 ? length : width;
+    }
+    printf("\nparameters\n");
+    for (int i = 0; i < list.count; i++) {
+        const heed_tensor *t = list.tensors[i];
+        const int length = (int)strlen(list.names[i]);
+        printf("  ");
+        put_name(list.names[i]);
+        printf("%*s  %-14s %10lld\n", length < width ? width - length : 0, "",
+               heed_shape_text(t->ndim, t->shape).text, (long long)t->numel);
+        all += t->numel;
+    }
+    printf("  %-*s  %-14s %10lld\n", width, "all", "", (long long)all);
+}
+
+static void put_model(struct heed_gpt *m)
+{
+    heed_module_print(stdout, m);
+    put_parameters(heed_parameters(m));
+}
+
+static void put_settings(const gpt_record *r)
+{
+    printf("\nsettings\n");
+    for (int i = 0; i < gpt_settings.count; i++) {
+        const flag_row *f = &gpt_settings.flags[i];
+        printf("  %-16s ", flags_name(f).text);
+        if (f->kind == FLAG_REAL || f->kind == FLAG_ABOVE) {
+            double real;
+            memcpy(&real, (const char *)&r->settings + f->offset, sizeof real);
+            printf("%g\n", real); /* short, as it was typed */
+        } else {
+            printf("%s\n", flags_text(f, &r->settings).text);
+        }
+    }
+}
+
+static void put_run(const gpt_record *r, int64_t steps)
+{
+    const gpt_train_options *s = &r->settings;
+    const double tokens = (double)steps * (double)(s->batch * s->accumulate * s->context);
+    printf("\nrun\n  text       ");
+    put_name(r->text.bytes);
+    printf(", %lld bytes\n  tokenizer  %s, %lld tokens\n", (long long)r->text_length,
+           token_level_name(r->tokenizer.level), (long long)r->tokenizer.count);
+    printf("  steps      %lld of %lld, %.0f tokens learnt\n", (long long)steps, (long long)s->steps,
+           tokens);
+    if (!isnan(r->val_loss)) {
+        printf("  validation loss %.4f; lowest %.4f, after step %lld\n", r->val_loss, r->best_loss,
+               (long long)r->best_step);
+    }
+}
+
+/* Steps taken by the optimiser in the file. */
+static int64_t steps_in(const heed_safetensors *file)
+{
+    heed_tensor *steps = heed_safetensors_tensor(file, "optimizer.AdamW.steps");
+    return steps != NULL ? heed_item_i64(steps) : 0;
+}
+
+/* A file of gpt train. */
+static void show_run(const heed_safetensors *file, const char *path)
+{
+    gpt_record record;
+    struct heed_gpt *model = NULL;
+    if (gpt_record_read(&record, "info", path) == HEED_OK) {
+        model = gpt_model_load(&record, "info", path);
+    }
+    const int64_t steps = model != NULL ? steps_in(file) : 0;
+    if (!heed_error_pending()) {
+        put_model(model);
+        put_settings(&record);
+        put_run(&record, steps);
+    }
+    heed_gpt_free(model);
+    gpt_record_free(&record);
+}
+
+static bool ends_with(const char *name, const char *end)
+{
+    const size_t length = strlen(name), of_end = strlen(end);
+    return length >= of_end && strcmp(name + length - of_end, end) == 0;
+}
+
+/* A file of another program: shapes give all sizes except the number of heads. */
+static void show_other(const heed_safetensors *file, const char *path)
+{
+    enum { MOST = 1 << 14 }; /* 1000 blocks of about 12 tensors */
+    static heed_tensor *tensors[MOST];
+    static const char *names[MOST];
+    heed_tensor_list list = {0, tensors, names};
+    const heed_tensor *words = NULL, *places = NULL;
+    int blocks = 0;
+    for (int i = 0; i < heed_safetensors_count(file) && list.count < MOST; i++) {
+        const char *name = heed_safetensors_name(file, i);
+        heed_tensor *t = heed_safetensors_tensor(file, name);
+        if (t == NULL) {
+            flags_blame("info", HEED_ERR_VALUE);
+            return;
+        }
+        words = ends_with(name, "wte.weight") && t->ndim == 2 ? t : words;
+        places = ends_with(name, "wpe.weight") && t->ndim == 2 ? t : places;
+        blocks += ends_with(name, "attn.c_attn.weight");
+        names[list.count] = name;
+        tensors[list.count++] = t;
+    }
+    if (words == NULL || blocks == 0) {
+        heed_fail(HEED_ERR_VALUE,
+                  "info: %s: no GPT: it has no wte.weight, or no attn.c_attn.weight", path);
+        return;
+    }
+    printf("a GPT of %d blocks, %lld wide, with %lld tokens", blocks, (long long)words->shape[1],
+           (long long)words->shape[0]);
+    if (places != NULL) {
+        printf(" and a context of %lld", (long long)places->shape[0]);
+    }
+    printf("\n");
+    put_parameters(list);
+}
+
+static void show_file(const char *path)
+{
+    heed_safetensors *file = heed_safetensors_open(path);
+    if (file == NULL) {
+        flags_blame("info", HEED_ERR_VALUE);
+        return;
+    }
+    const char *format = heed_safetensors_metadata(file, "format");
+    if (format != NULL && strncmp(format, "heed gpt", strlen("heed gpt")) == 0) {
+        show_run(file, path);
+    } else {
+        show_other(file, path);
+    }
+    heed_safetensors_close(file);
+}
+
+static void show_folder(const char *path)
+{
+    struct heed_gpt *model = heed_gpt_from_pretrained(path);
+    flags_blame("info", HEED_ERR_VALUE);
+    if (model != NULL) {
+        put_model(model);
+    }
+    heed_gpt_free(model);
+}
+
+static int gpt_info(int argc, char **argv)
+{
+    gpt_info_options o = {.file = NULL};
+    int status = 0;
+    if (!gpt_begin(&gpt_info_flags, &o, argc, argv, &status)) {
+        return status;
+    }
+    heed_scope scope;
+    heed_scope_begin_no_grad(&scope);
+    if (o.file == NULL) {
+        heed_fail(HEED_ERR_VALUE, "which FILE?");
+    } else if (gpt_is_folder(o.file)) {
+        show_folder(o.file);
+    } else {
+        show_file(o.file);
+    }
+    heed_scope_end(&scope);
+    return gpt_end(false);
+}
+
+/* ---- gpt export: a model as other programs read it ---- */
+
+static void check_target(const gpt_export_options *o)
+{
+    if (o->to == NULL) {
+        heed_fail(HEED_ERR_VALUE, "no --to PATH for what is written");
+    } else if (o->layout == GPT_EXPORT_NANOGPT) {
+        const path_use files[] = {{.flag = "--load", .path = o->load},
+                                  {.flag = "--to", .path = o->to, .written = true}};
+        path_check_all(files, 2);
+    } else if (path_same(o->to, o->load)) {
+        heed_fail(HEED_ERR_VALUE, "--to is --load: it is a folder that is written");
+    }
+}
+
+static int gpt_export(int argc, char **argv)
+{
+    gpt_export_options o = {.load = NULL};
+    gpt_loaded l = {.model = NULL};
+    int status = 0;
+    if (!gpt_begin(&gpt_export_flags, &o, argc, argv, &status)) {
+        return status;
+    }
+    flags_complete(&gpt_export_flags, &o, 0);
+    check_target(&o);
+    if (!heed_error_pending()) {
+        gpt_load(&l, "--load", o.load);
+    }
+    const bool ready = !heed_error_pending();
+    if (ready && o.layout == GPT_EXPORT_GPT2) {
+        gpt_loaded_export(&l, o.to);
+    } else if (ready) {
+        heed_gpt_save(l.model, o.to, HEED_GPT_LAYOUT_NANOGPT);
+    }
+    if (ready) {
+        flags_blame("--to", HEED_ERR_FILE);
+    }
+    status = gpt_end(ready);
+    gpt_loaded_free(&l);
+    return status;
+}
+
+/* ---- the program ---- */
 
 static const struct {
     const char *name;
@@ -26,7 +320,7 @@ static bool wants_help(const char *word)
     return strcmp(word, "help") == 0 || strcmp(word, "--help") == 0 || strcmp(word, "-h") == 0;
 }
 
-/* The text is mapped: if it is cut off in the moment in which it is read, the system says it so. */
+/* The text is mapped: the system sends SIGBUS if the file becomes shorter while it is read. */
 static void text_is_cut(int number)
 {
     static const char message[] = "gpt: --text: the file has become shorter while it was read\n";
@@ -41,7 +335,7 @@ int main(int argc, char **argv)
     console_hold();
     signal(SIGBUS, text_is_cut);
     if (*heed_isa() == '\0') {
-        return gpt_end(true); /* HEED_ISA asks for what there is not */
+        return gpt_end(true); /* HEED_ISA is not one of this machine */
     }
     if (argc < 2) {
         gpt_usage(stderr);

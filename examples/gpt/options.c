@@ -1,8 +1,10 @@
-/* The flags of gpt, and what its help says around them. */
+/* The flags of gpt, the help around them, and the frame of a command. What commands do stands in train.c,
+ * sample.c and main.c. */
 #include "examples/gpt/options.h"
 
 #include <string.h>
 
+#include "examples/common/console.h"
 #include "examples/gpt/tokenizer.h"
 
 /* ---- the tables ---- */
@@ -97,9 +99,9 @@ static const char program[] =
     "  gpt sample --load book.safetensors --prompt \"It was\"\n"
     "\n";
 
-static const char status[] = "Exit status: 0, also after Ctrl-C; 2 if flags, or the files they "
-                             "name, are not as they should\n"
-                             "be; 1 for all else that fails.\n";
+static const char statuses[] = "Exit status: 0, also after Ctrl-C; 2 if flags, or the files they "
+                               "name, are not as they should\n"
+                               "be; 1 for all else that fails.\n";
 
 static const char train_introduction[] =
     "usage: gpt train --text FILE [--save FILE] [--FLAG VALUE | --FLAG=VALUE] ...\n"
@@ -180,14 +182,14 @@ static const struct {
 bool gpt_help(const char *command, FILE *stream)
 {
     if (command == NULL) {
-        fprintf(stream, "%s%s%s", usage, program, status);
+        fprintf(stream, "%s%s%s", usage, program, statuses);
         return true;
     }
     for (size_t i = 0; i < sizeof helps / sizeof *helps; i++) {
         if (strcmp(helps[i].name, command) == 0) {
             fputs(helps[i].introduction, stream);
             flags_help(helps[i].table, stream);
-            fprintf(stream, "%s%s%s", helps[i].conclusion, status, helps[i].examples);
+            fprintf(stream, "%s%s%s", helps[i].conclusion, statuses, helps[i].examples);
             return true;
         }
     }
@@ -197,4 +199,33 @@ bool gpt_help(const char *command, FILE *stream)
 void gpt_usage(FILE *stream)
 {
     fputs(usage, stream);
+}
+
+/* ---- a command ---- */
+
+const char gpt_train_needs_less[] = "--batch, --context or --n-embd";
+
+/* Those of the command that runs; NULL: none. */
+static const char *needs_less;
+
+int gpt_end(bool ready)
+{
+    const heed_status error = heed_error_pending();
+    if (error != HEED_OK) {
+        return console_complain("gpt", needs_less, ready || error == HEED_ERR_MEMORY ? 1 : 2);
+    }
+    return console_finish("gpt");
+}
+
+bool gpt_begin(const flag_table *flags, void *options, int argc, char **argv, int *status)
+{
+    needs_less = flags == &gpt_train_flags  ? gpt_train_needs_less
+                 : flags == &gpt_eval_flags ? "--batch"
+                                            : NULL;
+    const bool help = flags_read(flags, options, argc, argv);
+    if (help) {
+        gpt_help(argv[0], stdout);
+    }
+    *status = help || heed_error_pending() ? gpt_end(false) : 0;
+    return !help && *status == 0;
 }

@@ -1,4 +1,4 @@
-/* What can be asked of gpt: the flags of each command. */
+/* The flags and the help of each command of gpt, and how a command begins and ends. */
 #ifndef HEED_GPT_OPTIONS_H
 #define HEED_GPT_OPTIONS_H
 
@@ -6,8 +6,8 @@
 
 #include "examples/common/flags.h"
 
-/* All that shapes a run of training. A checkpoint holds each of these, under its name: what stands here
- * cannot be forgotten there. */
+/* Everything that shapes a training run. A checkpoint holds each of these flags under its name, so that
+ * none can be forgotten. */
 /* clang-format off */
 #define GPT_SETTINGS(X)                                                                            \
     X(CHOICE, level,        "byte|char|word|bpe", 0, 3,   (1),                                     \
@@ -147,17 +147,25 @@ enum { GPT_GELU_TANH, GPT_GELU, GPT_RELU };
 enum { GPT_LEARNED, GPT_SINUSOIDAL };
 enum { GPT_EXPORT_GPT2, GPT_EXPORT_NANOGPT };
 
-/* The tables; the settings are a part of the flags of train. */
+/* The tables of flags; the settings are part of those of train. */
 extern const flag_table gpt_settings, gpt_train_flags, gpt_sample_flags, gpt_eval_flags,
     gpt_info_flags, gpt_export_flags;
 
-/* gpt_options_settle: fills in the defaults of train that hang on other flags.
- * HEED_ERR_VALUE: flags that do not go together. */
+/* gpt_options_settle: fills in the defaults of train that depend on other flags.
+ * HEED_ERR_VALUE: flags that contradict each other. */
 heed_status gpt_options_settle(gpt_train_options *o);
 
-/* gpt_help: all there is to say of a command, NULL: of the program. False: there is no such one.
- * gpt_usage: the shortest. */
+/* gpt_help: the help of a command, or of the program if NULL; false: no such command. gpt_usage: its
+ * first lines. */
 bool gpt_help(const char *command, FILE *stream);
 void gpt_usage(FILE *stream);
+
+/* A command gets its own arguments, argv[0] being its name, and returns the exit status of the program.
+ *
+ * gpt_begin: reads the flags; false: the command ends with *status, after --help or an error.
+ * gpt_end: the exit status of a command. Errors before it is `ready` are those of the command line. */
+extern const char gpt_train_needs_less[]; /* the flags that reduce the memory of training */
+bool gpt_begin(const flag_table *flags, void *options, int argc, char **argv, int *status);
+int gpt_end(bool ready);
 
 #endif

@@ -1,3 +1,5 @@
+/* The tokenizer: dispatches on the level. How byte pairs work stands in bpe.c, vocabularies in
+ * common/vocabulary.c, and how a text is cut into words in common/text.c. */
 #include "examples/gpt/tokenizer.h"
 
 #include <stdio.h>
@@ -23,7 +25,7 @@ bool token_level_named(const char *name, token_level *level)
 
 /* ---- making one ---- */
 
-/* What follows from the vocabulary; nothing is left if an error is pending. */
+/* Fills in the count and the ids of ASCII. Frees everything if an error is pending. */
 static tokenizer complete(tokenizer t)
 {
     if (heed_error_pending()) {
@@ -62,7 +64,7 @@ tokenizer tokenizer_of_text(token_level level, const char *name, const char *byt
     } else if (level == LEVEL_BPE) {
         t.pairs = bpe_train(bytes, length, size);
     }
-    heed_empty_cache(); /* counting a large text takes what no training needs afterwards */
+    heed_empty_cache(); /* of the memory that counting a large text took */
     return complete(t);
 }
 
@@ -137,7 +139,7 @@ static size_t piece_of_characters(const tokenizer *t, const char *bytes, size_t 
     return at;
 }
 
-/* Blanks that no word follows are a piece without tokens. A NUL would pass for a blank. */
+/* Blanks without a word after them are a piece without tokens. A NUL would pass for a blank. */
 static size_t piece_of_words(const tokenizer *t, const char *bytes, size_t left, token_piece *piece)
 {
     size_t start = 0;
@@ -215,7 +217,7 @@ heed_status tokenizer_refuse(const tokenizer *t, const char *name, const char *b
     uint32_t code = 0;
     char quoted[80] = "";
     utf8_length(unknown.bytes, unknown.length, &code);
-    if (code >= ' ' && (code < 0x7F || code >= 0xA0)) { /* others might command a terminal */
+    if (code >= ' ' && (code < 0x7F || code >= 0xA0)) { /* others could command a terminal */
         snprintf(quoted, sizeof quoted, "'%.*s' ", (int)(unknown.length < 70 ? unknown.length : 70),
                  unknown.bytes);
     }

@@ -1,6 +1,5 @@
-/* How a text becomes numbers and numbers a text again: by byte, character, word or byte pair. All
- * that it takes can be saved as text, with the model.
- */
+/* The tokenizer: turns a text into token ids and back, by byte, character, word or byte pair. It can be
+ * saved as text, beside the model. */
 #ifndef HEED_GPT_TOKENIZER_H
 #define HEED_GPT_TOKENIZER_H
 
@@ -11,43 +10,43 @@
 typedef enum token_level { LEVEL_BYTE, LEVEL_CHAR, LEVEL_WORD, LEVEL_BPE } token_level;
 enum { TOKEN_LEVELS = LEVEL_BPE + 1 };
 
-/* token_level_name: "byte", "char", "word", "bpe". token_level_named: the level of that name;
- * false: there is none. */
+/* token_level_name: "byte", "char", "word", "bpe". token_level_named: the level of that name; false: no
+ * level has it. */
 const char *token_level_name(token_level level);
 bool token_level_named(const char *name, token_level *level);
 
 typedef struct tokenizer {
     token_level level;
-    int64_t count;         /* of tokens; 0: there is none */
+    int64_t count;         /* of tokens; 0: empty */
     vocabulary vocabulary; /* by character and by word */
     bpe pairs;             /* by byte pair */
-    int32_t ascii[128];    /* by character: the number of each that is ASCII, or VOCABULARY_NONE */
+    int32_t ascii[128];    /* by character: the ids of ASCII, or VOCABULARY_NONE */
 } tokenizer;
 
-/* tokenizer_of_text: the tokens of a text, which `name` is called in messages.
+/* tokenizer_of_text: a tokenizer for a text, which messages call `name`. Its tokens are
  *
- *     byte    all 256; the text does not matter
- *     char    its characters in the order of their codes, as sorted(set(text)) in Python
- *     word    <unknown>, and its words, the most frequent first: at most `size` together
- *     bpe     the 256 bytes, and the byte pairs that bpe_train learns: at most `size` together
+ *     byte    all 256 bytes, whatever the text
+ *     char    the characters of the text in the order of their codes, as sorted(set(text)) in Python
+ *     word    <unknown> and the words of the text, the most frequent first: at most `size` in all
+ *     bpe     the 256 bytes and the merges that bpe_train learns: at most `size` in all
  *
- * By byte and bpe any bytes are a text; by char and word it must be UTF-8 without NUL.
+ * By byte and bpe a text is any bytes; by char and word it must be UTF-8 without NUL.
  * HEED_ERR_VALUE: it is not, or is empty, or `size` is below 2 (word) or 256 (bpe). */
 tokenizer tokenizer_of_text(token_level level, const char *name, const char *bytes, size_t length,
                             int64_t size);
 
-/* tokenizer_saved: what tokenizer_of_saved makes the same of again, with the level: UTF-8 that ends
- * with a NUL and has no other; by byte it is empty.
- * HEED_ERR_VALUE: tokenizer_saved has not written this. */
+/* tokenizer_saved: the tokens as text, which ends with a NUL and is empty by byte. tokenizer_of_saved:
+ * the same tokenizer from its level and that text.
+ * HEED_ERR_VALUE: tokenizer_saved does not write this. */
 text_buffer tokenizer_saved(const tokenizer *t);
 tokenizer tokenizer_of_saved(token_level level, const char *saved);
 
 void tokenizer_free(tokenizer *t);
 
-/* tokenizer_encode: the numbers of all tokens of a text. *first_unknown (or NULL) is where the
- * first stands that the vocabulary has not: by word it is <unknown>, number 0; by character it has
- * no number but VOCABULARY_NONE, and tokenizer_refuse says so to the user.
- * HEED_ERR_VALUE: no text, by char and word. */
+/* tokenizer_encode: the ids of all tokens of a text. *first_unknown (or NULL) is where the first token
+ * stands that the vocabulary does not have: by word its id is that of <unknown>, by character
+ * VOCABULARY_NONE, and tokenizer_refuse makes an error of it.
+ * HEED_ERR_VALUE: by char and word, not a text. */
 token_list tokenizer_encode(const tokenizer *t, const char *bytes, size_t length,
                             token_span *first_unknown);
 
@@ -56,15 +55,15 @@ token_list tokenizer_encode(const tokenizer *t, const char *bytes, size_t length
 heed_status tokenizer_refuse(const tokenizer *t, const char *name, const char *bytes,
                              token_span unknown);
 
-/* tokenizer_decode: appends the bytes of one token; by word with the blank before it that the
- * tokens ask for, so begin with the joint {.tight = true}. By byte and bpe a token can be part of a
- * character. An id outside the vocabulary appends nothing. */
+/* tokenizer_decode: appends the bytes of one token; by word after a blank where the tokens call for one.
+ * Begin with the joint {.tight = true}. By byte and bpe a token may be part of a character. An id outside
+ * the vocabulary appends nothing. */
 void tokenizer_decode(const tokenizer *t, text_joint *joint, int64_t id, text_buffer *to);
 
-/* tokenizer_piece: the tokens of a piece of a text, from any place where a piece can begin; returns
- * the bytes that it has, with blanks before a word. A piece is a chunk (bpe), a word, or a run of
- * characters or bytes. 0: no bytes are left, or they are no text. The cache (or NULL) is for
- * bpe. */
+/* tokenizer_piece: the tokens of the next piece of a text; returns its length in bytes, which includes
+ * blanks before a word. A piece is a chunk (bpe), a word, or a run of characters or bytes; a text can be
+ * read from the start of any piece. 0: no bytes are left, or they are not a text. The cache (or NULL) is
+ * for bpe. */
 enum { PIECE = CHUNK_LONGEST };
 typedef struct token_piece {
     int32_t ids[PIECE];
@@ -73,7 +72,7 @@ typedef struct token_piece {
 size_t tokenizer_piece(const tokenizer *t, bpe_cache *cache, const char *bytes, size_t left,
                        token_piece *piece);
 
-/* tokenizer_unknown: where in a piece the first token stands that the vocabulary has not. */
+/* tokenizer_unknown: where the first token of a piece stands that the vocabulary does not have. */
 token_span tokenizer_unknown(const tokenizer *t, const char *bytes, size_t length,
                              const token_piece *piece);
 

@@ -1,9 +1,22 @@
-/* Steps of training, and evaluation. */
+/* gpt train: schedules, windows, steps and evaluation; runs, made from options or resumed; the log; and
+ * the command that ties them together. Checkpoints stand in checkpoint.c, the text in corpus.c. */
 #include "examples/gpt/train.h"
 
+#include <errno.h>
 #include <math.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
 
-int64_t gpt_learnt(int64_t tokens)
+#include "examples/common/console.h"
+#include "examples/common/preflight.h"
+#include "examples/common/progress.h"
+
+/* ---- schedules and windows ---- */
+
+int64_t gpt_train_tokens(int64_t tokens)
 {
     return (int64_t)(0.9 * (double)tokens);
 }
@@ -24,8 +37,6 @@ double gpt_lr(const gpt_train_options *o, int64_t step)
     }
 }
 
-/* ---- pieces of the text ---- */
-
 gpt_windows gpt_windows_of(int64_t first, int64_t count, int64_t context, int64_t most)
 {
     const int64_t all = count > 0 ? (count - 1) / context : 0;
@@ -33,7 +44,9 @@ gpt_windows gpt_windows_of(int64_t first, int64_t count, int64_t context, int64_
     return (gpt_windows){first, every * context, all > most ? most : all};
 }
 
-/* The mean loss of pieces that begin at these places: of all but the last token, what follows each. */
+/* ---- evaluation ---- */
+
+/* The mean loss of the pieces that begin at these tokens: each token is predicted from those before. */
 static heed_tensor *loss_at(struct heed_gpt *m, const corpus *text, const int64_t *starts,
                             int64_t count)
 {
@@ -70,9 +83,155 @@ double gpt_evaluate(struct heed_gpt *m, const corpus *text, const gpt_windows *w
     return windows->count > 0 ? sum / (double)windows->count : (double)NAN;
 }
 
-/* ---- steps ---- */
+/* ---- a run: its settings ---- */
 
-heed_optimizer *gpt_optimizer_new(struct heed_gpt *m, const gpt_train_options *o)
+/* Settings that may change when a run resumes. */
+static bool may_differ(const flag_row *f)
+{
+    return strcmp(f->name, "steps") == 0 || strcmp(f->name, "patience") == 0;
+}
+
+/* Takes the settings of the file that the command line does not give; it may only repeat the others. */
+static void take_settings(gpt_run *run)
+{
+    gpt_train_options *o = &run->options;
+    for (int i = 0; i < gpt_settings.count && !heed_error_pending(); i++) {
+        const flag_row *f = &gpt_settings.flags[i];
+        const flag_value kept = flags_text(f, &run->record.settings), asked = flags_text(f, o);
+        if (!flags_given(f, o)) {
+            flags_set(&gpt_settings, o, f->name, kept.text);
+        } else if (strcmp(kept.text, asked.text) != 0 && !may_differ(f)) {
+            heed_fail(HEED_ERR_VALUE, "%s %s: the run of --resume has %s, which stays",
+                      flags_name(f).text, asked.text, kept.text);
+        }
+    }
+    o->save = o->save != NULL ? o->save : o->resume;
+}
+
+static void settle(gpt_run *run)
+{
+    gpt_train_options *o = &run->options;
+    if (o->resume != NULL && gpt_record_read(&run->record, "--resume", o->resume) == HEED_OK) {
+        take_settings(run);
+    }
+    flags_complete(&gpt_train_flags, o, 0);
+    if (o->text == NULL && o->resume == NULL) {
+        heed_fail(HEED_ERR_VALUE, "no --text FILE to learn, nor --resume FILE to go on with");
+    }
+    gpt_options_settle(o);
+    if (o->text == NULL) {
+        o->text = run->record.text.bytes;
+        if (o->text != NULL && *o->text == '\0') {
+            heed_fail(HEED_ERR_VALUE,
+                      "--resume: the name of its text is no UTF-8; add --text FILE");
+        }
+    } else {
+        text_free(&run->record.text);
+        text_append(&run->record.text, o->text, strlen(o->text) + 1);
+    }
+    run->record.settings = *o;
+}
+
+static void check_outputs(const gpt_train_options *o)
+{
+    const path_use files[] = {
+        {.flag = "--text", .path = o->text},
+        {.flag = "--resume", .path = o->resume},
+        {.flag = "--save", .path = o->save, .written = true, .replaces = "--resume"},
+        {.flag = "--best", .path = o->best, .written = true},
+        {.flag = "--log", .path = o->log, .written = true, .device = true}};
+    path_check_all(files, sizeof files / sizeof *files);
+}
+
+/* ---- a run: its text ---- */
+
+/* A run resumes on the text that it began with. */
+static void check_same_text(gpt_run *run)
+{
+    gpt_record *r = &run->record;
+    const char *path = run->options.text;
+    const int64_t length = (int64_t)run->text.length;
+    const uint64_t hash = text_hash(run->text.bytes, run->text.length);
+    if (run->options.resume == NULL) {
+        r->text_length = length;
+        r->text_hash = hash;
+    } else if (r->text_length != length) {
+        heed_fail(HEED_ERR_VALUE,
+                  "--text: %s has %lld bytes, and the text of --resume had %lld: it is another one",
+                  path, (long long)length, (long long)r->text_length);
+    } else if (r->text_hash != hash) {
+        heed_fail(HEED_ERR_VALUE, "--text: %s is not the text that --resume has learnt so far",
+                  path);
+    }
+}
+
+static void check_length(const gpt_run *run)
+{
+    const gpt_train_options *o = &run->options;
+    const int64_t count = run->text.count;
+    int64_t needed = o->context + 1;
+    while (gpt_train_tokens(needed) <= o->context) {
+        needed++;
+    }
+    if (count < needed) {
+        heed_fail(HEED_ERR_VALUE, "%s: too short: it has %lld token%s; --context %lld needs %lld",
+                  o->text, (long long)count, count == 1 ? "" : "s", (long long)o->context,
+                  (long long)needed);
+    } else if (run->validation.count == 0 && (o->best != NULL || o->patience > 0)) {
+        heed_fail(
+            HEED_ERR_VALUE,
+            "%s: the last tenth of %s is shorter than --context %lld, so there is no validation "
+            "loss; leave it out, or make --context smaller",
+            o->best != NULL ? "--best" : "--patience", o->text, (long long)o->context);
+    }
+}
+
+/* The path in a checkpoint may not exist on this machine. */
+static void say_where(const char *path)
+{
+    char message[512];
+    if (heed_error_pending() == HEED_ERR_FILE) {
+        heed_error();
+        snprintf(message, sizeof message, "%s", heed_error_message());
+        heed_fail(HEED_ERR_VALUE, "--resume: %s; --text FILE tells where %s is now", message, path);
+    }
+}
+
+/* Indexing a large text takes a while. */
+static void announce(const corpus *text)
+{
+    const size_t large = 50000000;
+    if (text->length > large) {
+        fprintf(stderr, "reading %s, %zu MB\n", text->path, text->length / 1000000);
+    }
+}
+
+static void take_text(gpt_run *run)
+{
+    gpt_train_options *o = &run->options;
+    tokenizer *t = &run->record.tokenizer;
+    if (corpus_open(&run->text, o->text) == HEED_OK) {
+        announce(&run->text);
+        check_same_text(run);
+    } else if (!o->given.text) {
+        say_where(o->text);
+    }
+    if (t->count == 0 && !heed_error_pending()) {
+        *t = tokenizer_of_text((token_level)o->level, o->text, run->text.bytes, run->text.length,
+                               o->vocab);
+    }
+    if (corpus_index(&run->text, t) == HEED_OK) {
+        run->train_tokens = gpt_train_tokens(run->text.count);
+        run->validation = gpt_windows_of(run->train_tokens, run->text.count - run->train_tokens,
+                                         o->context, o->eval_windows);
+        check_length(run);
+    }
+}
+
+/* ---- a run ---- */
+
+/* AdamW with weight decay for matrices. */
+static heed_optimizer *new_optimizer(struct heed_gpt *m, const gpt_train_options *o)
 {
     heed_optimizer *adamw = heed_adamw_new_with(
         heed_decay_parameters(m), o->lr, o->weight_decay,
@@ -82,32 +241,72 @@ heed_optimizer *gpt_optimizer_new(struct heed_gpt *m, const gpt_train_options *o
     return adamw;
 }
 
-/* Adds the gradients of one batch, a part of a step; returns its loss. */
-static double learn_batch(struct heed_gpt *m, const gpt_train_options *o, const corpus *text,
-                          int64_t learnt)
+static void make_model(gpt_run *run)
 {
+    const gpt_train_options *o = &run->options;
+    memory_check(gpt_step_bytes(o, run->record.tokenizer.count), gpt_train_needs_less);
+    if (heed_error_pending()) {
+        return;
+    }
+    heed_manual_seed((uint64_t)o->seed);
+    run->model = gpt_model_new(o, run->record.tokenizer.count);
+    run->optimizer = run->model != NULL ? new_optimizer(run->model, o) : NULL;
+    if (o->resume != NULL && !heed_error_pending()) {
+        heed_load_checkpoint(run->model, run->optimizer, o->resume);
+        flags_blame("--resume", HEED_ERR_VALUE);
+        run->resumed = run->optimizer->steps;
+    }
+}
+
+heed_status gpt_run_prepare(gpt_run *run, const gpt_train_options *given)
+{
+    *run = (gpt_run){.options = *given, .record = {.val_loss = (double)NAN, .best_loss = HUGE_VAL}};
+    settle(run);
+    check_outputs(&run->options);
+    if (!heed_error_pending()) {
+        take_text(run);
+        make_model(run);
+    }
+    return heed_error_pending();
+}
+
+void gpt_run_free(gpt_run *run)
+{
+    heed_optimizer_free(run->optimizer);
+    heed_gpt_free(run->model);
+    corpus_close(&run->text);
+    gpt_record_free(&run->record);
+}
+
+/* ---- a run: its steps ---- */
+
+/* Adds the gradients of one batch of a step; returns its loss. */
+static double learn_batch(gpt_run *run)
+{
+    const gpt_train_options *o = &run->options;
     heed_scope scope;
     heed_scope_begin(&scope);
-    heed_tensor *starts = heed_randint(0, learnt - o->context, HEED_SHAPE(o->batch));
-    heed_tensor *loss = loss_at(m, text, heed_data_i64(starts), o->batch);
+    heed_tensor *starts = heed_randint(0, run->train_tokens - o->context, HEED_SHAPE(o->batch));
+    heed_tensor *loss = loss_at(run->model, &run->text, heed_data_i64(starts), o->batch);
     heed_backward(heed_div_scalar(loss, (double)o->accumulate));
     const double value = heed_item(loss);
     heed_scope_end(&scope);
     return value;
 }
 
-heed_status gpt_take_step(struct heed_gpt *m, heed_optimizer *optimizer, const gpt_train_options *o,
-                          const corpus *text, int64_t learnt, gpt_step *step)
+heed_status gpt_run_step(gpt_run *run, gpt_step *step)
 {
+    const gpt_train_options *o = &run->options;
+    heed_optimizer *optimizer = run->optimizer;
     double sum = 0;
     step->lr = gpt_lr(o, optimizer->steps);
     heed_optimizer_zero_grad(optimizer);
     for (int64_t i = 0; i < o->accumulate && !heed_error_pending(); i++) {
-        sum += learn_batch(m, o, text, learnt);
+        sum += learn_batch(run);
     }
     step->loss = sum / (double)o->accumulate;
     step->grad_norm =
-        heed_clip_grad_norm(heed_parameters(m), o->clip > 0 ? o->clip : (double)INFINITY);
+        heed_clip_grad_norm(heed_parameters(run->model), o->clip > 0 ? o->clip : (double)INFINITY);
     if (!heed_error_pending() && !(isfinite(step->loss) && isfinite(step->grad_norm))) {
         heed_fail(HEED_ERR_VALUE,
                   "the loss is %g at step %lld, and the norm of its gradient %g; try a lower --lr, "
@@ -116,4 +315,332 @@ heed_status gpt_take_step(struct heed_gpt *m, heed_optimizer *optimizer, const g
     }
     optimizer->lr = step->lr;
     return heed_optimizer_step(optimizer);
+}
+
+bool gpt_run_validate(gpt_run *run)
+{
+    gpt_record *r = &run->record;
+    if (run->validation.count == 0) {
+        return false;
+    }
+    const double loss = gpt_evaluate(run->model, &run->text, &run->validation, run->options.batch);
+    if (heed_error_pending()) {
+        return false;
+    }
+    r->val_loss = loss;
+    r->since_best++;
+    if (loss < r->best_loss) {
+        r->best_loss = loss;
+        r->best_step = run->optimizer->steps;
+        r->since_best = 0;
+    }
+    return r->since_best == 0;
+}
+
+bool gpt_run_out_of_patience(const gpt_run *run)
+{
+    return run->options.patience > 0 && run->record.since_best >= run->options.patience;
+}
+
+bool gpt_run_ended(const gpt_run *run)
+{
+    return run->optimizer->steps >= run->options.steps || gpt_run_out_of_patience(run);
+}
+
+/* ---- the log ---- */
+
+static const char header[] = "step,loss,val_loss,lr,grad_norm,tokens_per_second\n";
+
+static heed_status fail_log(heed_status status, const char *path)
+{
+    return heed_fail(status, "--log: cannot write %s: %s", path, strerror(errno));
+}
+
+/* The offset after the row of step `resumed`; 0: not such a file. A row without a line end, left by a
+ * killed program, does not count. */
+static long end_of_rows(FILE *stream, int64_t resumed, int64_t *last)
+{
+    char *line = NULL, *end = NULL;
+    size_t capacity = 0;
+    long place = 0;
+    if (getline(&line, &capacity, stream) > 0 && strcmp(line, header) == 0) {
+        place = ftell(stream);
+    }
+    while (place > 0 && getline(&line, &capacity, stream) > 0 && strchr(line, '\n') != NULL) {
+        const int64_t step = strtoll(line, &end, 10);
+        if (end == line || *end != ',' || step > resumed || step <= *last) {
+            break;
+        }
+        *last = step;
+        place = ftell(stream);
+    }
+    free(line);
+    return place;
+}
+
+static void resume_log(gpt_log *log, int64_t resumed, int64_t *last)
+{
+    const long end = end_of_rows(log->stream, resumed, last);
+    if (end == 0) {
+        heed_fail(HEED_ERR_VALUE,
+                  "--log: %s has not been written by gpt train, which cannot go on with it; take "
+                  "another name",
+                  log->path);
+    } else if (ftruncate(fileno(log->stream), end) != 0 || fseek(log->stream, end, SEEK_SET) != 0) {
+        fail_log(HEED_ERR_VALUE, log->path);
+    }
+}
+
+heed_status gpt_log_open(gpt_log *log, const char *path, int64_t resumed, int64_t *last)
+{
+    struct stat at;
+    *last = 0;
+    *log = (gpt_log){.path = path};
+    const bool old = stat(path, &at) == 0 && S_ISREG(at.st_mode) && at.st_size > 0 && resumed > 0;
+    log->stream = fopen(path, old ? "r+" : "w");
+    if (log->stream == NULL) {
+        return fail_log(HEED_ERR_VALUE, path);
+    }
+    if (old) {
+        resume_log(log, resumed, last);
+    } else if (fputs(header, log->stream) < 0 || fflush(log->stream) != 0) {
+        fail_log(HEED_ERR_VALUE, path);
+    }
+    return heed_error_pending();
+}
+
+heed_status gpt_log_row(gpt_log *log, int64_t step, const gpt_step *now, double val_loss,
+                        double tokens_per_second)
+{
+    char measured[32] = "";
+    if (log->stream == NULL || heed_error_pending()) {
+        return heed_error_pending();
+    }
+    if (!isnan(val_loss)) {
+        snprintf(measured, sizeof measured, "%.9g", val_loss);
+    }
+    if (fprintf(log->stream, "%lld,%.9g,%s,%.9g,%.9g,%.0f\n", (long long)step, now->loss, measured,
+                now->lr, now->grad_norm, tokens_per_second) < 0 ||
+        fflush(log->stream) != 0) {
+        fail_log(HEED_ERR_FILE, log->path);
+    }
+    return heed_error_pending();
+}
+
+void gpt_log_close(gpt_log *log)
+{
+    if (log->stream != NULL) {
+        fclose(log->stream);
+    }
+    *log = (gpt_log){.path = NULL};
+}
+
+/* ---- the command: before training ---- */
+
+typedef struct learner {
+    gpt_run run;
+    gpt_log log;
+    progress progress;
+    double last;   /* time at the end of the last step */
+    int64_t saved; /* the step of the file of --save; -1: no file yet */
+} learner;
+
+static void describe(const learner *l)
+{
+    const gpt_run *run = &l->run;
+    const gpt_record *r = &run->record;
+    const heed_tensor_list parameters = heed_parameters(run->model);
+    int64_t numbers = 0;
+    for (int i = 0; i < parameters.count; i++) {
+        numbers += parameters.tensors[i]->numel;
+    }
+    fprintf(stderr, "%lld tokens by %s, %lld different; %lld to learn, %lld for validation\n",
+            (long long)run->text.count, token_level_name(r->tokenizer.level),
+            (long long)r->tokenizer.count, (long long)run->train_tokens,
+            (long long)(run->text.count - run->train_tokens));
+    fprintf(stderr, "%lld parameters\n", (long long)numbers);
+    if (run->validation.count == 0) {
+        fprintf(stderr,
+                "the last tenth is shorter than --context, so there is no validation loss\n");
+    }
+    if (run->resumed > 0) {
+        fprintf(stderr, "goes on after step %lld\n", (long long)run->resumed);
+    }
+    if (run->options.save == NULL && run->options.best == NULL) {
+        fprintf(stderr, "without --save FILE the model is gone at the end\n");
+    }
+}
+
+static void open_log(learner *l)
+{
+    const gpt_train_options *o = &l->run.options;
+    int64_t last = 0;
+    if (o->log != NULL && !heed_error_pending() &&
+        gpt_log_open(&l->log, o->log, l->run.resumed, &last) == HEED_OK && last < l->run.resumed) {
+        fprintf(stderr,
+                "gpt: --log: no rows of the steps %lld to %lld, which an earlier run took\n",
+                (long long)last + 1, (long long)l->run.resumed);
+    }
+}
+
+/* ---- the command: while it trains ---- */
+
+static void save_run(learner *l)
+{
+    gpt_run *run = &l->run;
+    if (run->options.save != NULL && l->saved != run->optimizer->steps && !heed_error_pending() &&
+        gpt_record_save(&run->record, run->model, run->optimizer, "--save", run->options.save) ==
+            HEED_OK) {
+        l->saved = run->optimizer->steps;
+    }
+}
+
+static double tokens_of_step(const gpt_train_options *o)
+{
+    return (double)o->batch * (double)o->accumulate * (double)o->context;
+}
+
+static void show(learner *l, const gpt_step *now, bool validated)
+{
+    const gpt_run *run = &l->run;
+    const int64_t step = run->optimizer->steps;
+    const progress_facts facts = {.step = step,
+                                  .steps = run->options.steps,
+                                  .before = run->resumed,
+                                  .loss = now->loss,
+                                  .held_out = run->record.val_loss,
+                                  .held_out_name = "validation",
+                                  .tokens =
+                                      (double)(step - run->resumed) * tokens_of_step(&run->options),
+                                  .more = "",
+                                  .brief = ""};
+    progress_show(&l->progress, facts, validated);
+}
+
+/* A log that cannot be written ends training, but the steps so far are saved. */
+static void log_row(learner *l, const gpt_step *now, double val_loss, double rate)
+{
+    char message[512];
+    if (heed_error_pending() ||
+        gpt_log_row(&l->log, l->run.optimizer->steps, now, val_loss, rate) == HEED_OK) {
+        return;
+    }
+    const heed_status error = heed_error();
+    snprintf(message, sizeof message, "%s", heed_error_message());
+    save_run(l);
+    heed_error();
+    heed_fail(error, "%s", message);
+}
+
+/* The row is logged before the run is saved, so that a resumed run finds it; and the best model is saved
+ * before the run's own file says so. */
+static void after_step(learner *l, const gpt_step *now)
+{
+    gpt_run *run = &l->run;
+    const gpt_train_options *o = &run->options;
+    const int64_t step = run->optimizer->steps;
+    const double rate = tokens_of_step(o) / (progress_clock() - l->last);
+    const bool validates = step % o->eval_every == 0 || step == o->steps;
+    const bool best = validates && gpt_run_validate(run);
+    if (best && o->best != NULL && !heed_error_pending()) {
+        gpt_record_save(&run->record, run->model, run->optimizer, "--best", o->best);
+    }
+    log_row(l, now, validates ? run->record.val_loss : (double)NAN, rate);
+    if (!heed_error_pending()) {
+        show(l, now, validates);
+    }
+    if (step % o->save_every == 0) {
+        save_run(l);
+    }
+    l->last = progress_clock();
+}
+
+static void learn(learner *l)
+{
+    gpt_run *run = &l->run;
+    l->progress = progress_begin(stderr);
+    l->progress.every = run->options.log_every;
+    l->last = progress_clock();
+    while (!gpt_run_ended(run) && !interrupted() && !heed_error_pending()) {
+        gpt_step now;
+        if (gpt_run_step(run, &now) == HEED_OK) {
+            after_step(l, &now);
+        }
+    }
+    save_run(l);
+    progress_end(&l->progress);
+}
+
+/* ---- the command: afterwards ---- */
+
+/* Prints the command that resumes the run. */
+static void say_how(const learner *l)
+{
+    const gpt_train_options *o = &l->run.options;
+    if (o->save == NULL) {
+        fprintf(stderr, "; there is no --save FILE, so it cannot be gone on with\n");
+        return;
+    }
+    fprintf(stderr, "; to go on:\n  gpt train --resume %s%s%s%s%s\n", o->save,
+            o->best != NULL ? " --best " : "", o->best != NULL ? o->best : "",
+            o->log != NULL ? " --log " : "", o->log != NULL ? o->log : "");
+}
+
+static void sum_up(const learner *l)
+{
+    const gpt_run *run = &l->run;
+    const gpt_record *r = &run->record;
+    const int64_t steps = run->optimizer->steps;
+    if (heed_error_pending()) {
+        if (l->saved >= 0) {
+            fprintf(stderr, "gpt: %s has the run as it was after step %lld\n", run->options.save,
+                    (long long)l->saved);
+        }
+        return;
+    }
+    if (interrupted() && !gpt_run_ended(run)) {
+        fprintf(stderr, "gpt: interrupted after step %lld of %lld", (long long)steps,
+                (long long)run->options.steps);
+        say_how(l);
+        return;
+    }
+    if (steps == run->resumed && run->options.resume != NULL) {
+        fprintf(stderr, "gpt: nothing was left to do; %s goes on\n",
+                gpt_run_out_of_patience(run) ? "a larger --patience"
+                                             : "--steps N, more than before,");
+    }
+    if (gpt_run_out_of_patience(run)) {
+        fprintf(stderr,
+                "gpt: stopped early, after step %lld: no lower validation loss in %lld looks\n",
+                (long long)steps, (long long)r->since_best);
+    }
+    if (!isnan(r->val_loss)) {
+        fprintf(stderr, "validation loss %.4f nats per token; lowest %.4f, after step %lld\n",
+                r->val_loss, r->best_loss, (long long)r->best_step);
+    }
+}
+
+int gpt_train(int argc, char **argv)
+{
+    gpt_train_options o = {.text = NULL};
+    learner l = {.saved = -1};
+    int status = 0;
+    if (!gpt_begin(&gpt_train_flags, &o, argc, argv, &status)) {
+        return status;
+    }
+    gpt_run_prepare(&l.run, &o);
+    open_log(&l);
+    const bool ready = !heed_error_pending();
+    if (ready) {
+        l.saved = path_same(l.run.options.save, o.resume) ? l.run.resumed : -1;
+        signal(SIGPIPE, SIG_IGN); /* training continues without a reader */
+        interrupt_catch();
+        describe(&l);
+        learn(&l);
+        sum_up(&l);
+    }
+    status = gpt_end(ready);
+    gpt_log_close(&l.log);
+    gpt_run_free(&l.run);
+    return status;
 }

@@ -1,48 +1,97 @@
-/* Training in numbers: batches, steps, and the loss of what is not learnt. PyTorch's twin of this is
- * examples/pytorch/char_gpt.py. */
+/* gpt train: the parts of a training run, and the command. examples/pytorch/char_gpt.py is its twin in
+ * PyTorch. */
 #ifndef HEED_GPT_TRAIN_H
 #define HEED_GPT_TRAIN_H
 
+#include <stdio.h>
+
+#include "examples/gpt/checkpoint.h"
 #include "examples/gpt/corpus.h"
-#include "examples/gpt/options.h"
-#include "heed.h"
 
-/* gpt_learnt: how many of the first tokens are learnt, nine tenths; the others are for validation. */
-int64_t gpt_learnt(int64_t tokens);
+/* ---- schedules, windows, evaluation ---- */
 
-/* gpt_lr: the learning rate of a step, the first is 0. Up to lr in a line over `warmup` steps, then
+/* gpt_train_tokens: how many tokens of a text are trained on: the first nine tenths. The rest are for
+ * validation. */
+int64_t gpt_train_tokens(int64_t tokens);
+
+/* gpt_lr: the learning rate of a step, counted from 0. It rises linearly to lr over `warmup` steps, then
  *
- *     cosine     half a wave down to min_lr          step      a tenth after each third of the rest
- *     linear     a line down to min_lr               constant  lr
+ *     cosine     falls to min_lr along a cosine      step      is divided by 10 at each third of the rest
+ *     linear     falls to min_lr along a line        constant  stays at lr
  */
 double gpt_lr(const gpt_train_options *o, int64_t step);
 
-/* Pieces of a text one after the other, without overlap, each with the token after it: piece i begins
- * at first + i apart. */
+/* Adjacent pieces of a text, each with the token after it: piece i begins at first + i apart. */
 typedef struct gpt_windows {
     int64_t first, apart, count;
 } gpt_windows;
 
-/* gpt_windows_of: those of tokens first ... first + count - 1, a last one that would be cut left out; of
- * more than `most` every k-th. */
+/* gpt_windows_of: the whole windows of tokens first ... first + count - 1; every k-th if there are more
+ * than `most`. */
 gpt_windows gpt_windows_of(int64_t first, int64_t count, int64_t context, int64_t most);
 
-/* gpt_evaluate: the mean loss over windows, `batch` at a time; in eval mode, without a graph or random
- * numbers; NAN if there are none. */
+/* gpt_evaluate: the mean loss over windows, `batch` at a time, in eval mode, without a graph and without
+ * drawing random numbers; NAN if there are no windows. */
 double gpt_evaluate(struct heed_gpt *m, const corpus *text, const gpt_windows *windows,
                     int64_t batch);
 
-/* What a step was like. */
+/* ---- runs: a text, a model, an optimiser and a record, new or from a file ---- */
+
+/* A run must not be moved: its parts point to each other. */
+typedef struct gpt_run {
+    gpt_train_options options; /* complete; the same as record.settings */
+    gpt_record record;
+    corpus text;
+    int64_t train_tokens; /* the first ones of the text */
+    gpt_windows validation;
+    struct heed_gpt *model;
+    heed_optimizer *optimizer;
+    int64_t resumed; /* steps taken before the run was loaded */
+} gpt_run;
+
+/* gpt_run_prepare: reads the files, creates or loads the model, and checks that the outputs can be
+ * written. HEED_ERR_VALUE, HEED_ERR_FILE: something is wrong with the command line. */
+heed_status gpt_run_prepare(gpt_run *run, const gpt_train_options *given);
+void gpt_run_free(gpt_run *run);
+
+/* gpt_run_step: learns from `accumulate` batches of random pieces of the training tokens.
+ * HEED_ERR_VALUE: the loss or the gradient is infinite or NaN; the model is unchanged. */
 typedef struct gpt_step {
     double loss, lr, grad_norm;
 } gpt_step;
+heed_status gpt_run_step(gpt_run *run, gpt_step *step);
 
-/* gpt_take_step: learns from `accumulate` batches of random pieces of the first `learnt` tokens.
- * HEED_ERR_VALUE: the loss or the gradient is infinite or NaN; the model is as it was. */
-heed_status gpt_take_step(struct heed_gpt *m, heed_optimizer *optimizer, const gpt_train_options *o,
-                          const corpus *text, int64_t learnt, gpt_step *step);
+/* gpt_run_validate: evaluates and records the validation loss; true: it is the lowest so far. Without a
+ * validation part it does nothing, and returns false. gpt_run_out_of_patience: did --patience validations
+ * pass without a lower loss? gpt_run_ended: that, or all steps are taken. */
+bool gpt_run_validate(gpt_run *run);
+bool gpt_run_out_of_patience(const gpt_run *run);
+bool gpt_run_ended(const gpt_run *run);
 
-/* gpt_optimizer_new: AdamW with weight decay for matrices. */
-heed_optimizer *gpt_optimizer_new(struct heed_gpt *m, const gpt_train_options *o);
+/* ---- the log: a CSV file with a row for each step ---- */
+
+/* Zero is closed, and ignores rows. */
+typedef struct gpt_log {
+    FILE *stream;
+    const char *path; /* kept by the caller */
+} gpt_log;
+
+/* gpt_log_open: begins a file with the header
+ *
+ *     step,loss,val_loss,lr,grad_norm,tokens_per_second
+ *
+ * or, after `resumed` steps, continues one, whose rows of later steps it cuts off. *last is the step of
+ * the last row, 0 without rows.
+ * HEED_ERR_VALUE: the file cannot be written, or one to continue does not begin with the header. */
+heed_status gpt_log_open(gpt_log *log, const char *path, int64_t resumed, int64_t *last);
+
+/* gpt_log_row: writes and flushes a row. Steps count from 1; a val_loss of NAN is left empty.
+ * HEED_ERR_FILE: it cannot be written. */
+heed_status gpt_log_row(gpt_log *log, int64_t step, const gpt_step *now, double val_loss,
+                        double tokens_per_second);
+void gpt_log_close(gpt_log *log);
+
+/* gpt_train: the command. */
+int gpt_train(int argc, char **argv);
 
 #endif

@@ -1,5 +1,6 @@
-/* Trains a next-token model, on the toy or on a text of one's own, and shows what it has learned.
- * `make demo` runs it on the toy: to foresee the word after *it*, look back at what *it* is.
+/* Trains a next-token model, on the toy language or on your own text, and shows what it has learned.
+ * `make demo` runs it on the toy: predicting the word after *it* requires attending to the noun that
+ * *it* refers to. setup.c says what is trained, train.c how.
  *
  *     build/next_token [--text FILE] [--FLAG VALUE] ...        build/next_token --help
  */
@@ -8,23 +9,20 @@
 #include <string.h>
 
 #include "examples/common/console.h"
-#include "examples/common/interrupt.h"
 #include "examples/common/progress.h"
-#include "examples/next_token/job.h"
 #include "examples/next_token/plot.h"
-#include "examples/next_token/saved.h"
+#include "examples/next_token/setup.h"
 #include "examples/next_token/write.h"
 
 static const char program[] = "next_token";
-static const char needs_less[] = "--batch, --context or --d-model";
 
 /* ---- while it trains ---- */
 
 typedef struct watcher {
-    const job *job;
+    const setup *setup;
     const toy_language *language;
     progress progress;
-    curve learnt, held_out;
+    curve training, held_out;
     int64_t steps_done;
     double last_loss, last_held_out, lowest_held_out;
     int64_t lowest_step;
@@ -35,8 +33,7 @@ static void look_at_toy(watcher *w, struct token_model *m)
 {
     toy_score score = toy_evaluate(m, w->language->held_out, w->language->held_out_count);
     snprintf(w->more, sizeof w->more,
-             "after *it*: %5.1f %% right   attention on the subject: "
-             "%5.1f %%",
+             "after *it*: %5.1f %% right   attention on the subject: %5.1f %%",
              100 * score.accuracy, 100 * score.attention);
     snprintf(w->brief, sizeof w->brief, "right %3.0f %%  attention %3.0f %%", 100 * score.accuracy,
              100 * score.attention);
@@ -45,11 +42,11 @@ static void look_at_toy(watcher *w, struct token_model *m)
 static bool watch(void *context, struct token_model *m, const train_state *now)
 {
     watcher *w = context;
-    const options *o = &w->job->options;
-    const bool toy = w->job->task == TASK_TOY;
+    const options *o = &w->setup->options;
+    const bool toy = w->setup->task == TASK_TOY;
     w->steps_done = now->step;
     w->last_loss = now->loss;
-    curve_add(&w->learnt, now->step, now->loss);
+    curve_add(&w->training, now->step, now->loss);
     if (now->measured) {
         w->last_held_out = now->held_out;
         if (!isnan(now->held_out)) {
@@ -68,7 +65,7 @@ static bool watch(void *context, struct token_model *m, const train_state *now)
                             .loss = now->loss,
                             .held_out = toy ? (double)NAN : w->last_held_out,
                             .tokens = (double)now->step * (double)o->batch *
-                                      (double)(w->job->learnt.length - 1),
+                                      (double)(w->setup->training.length - 1),
                             .more = w->more,
                             .brief = w->brief};
     progress_show(&w->progress, facts, now->measured);
@@ -77,16 +74,16 @@ static bool watch(void *context, struct token_model *m, const train_state *now)
 
 static void learn(watcher *w)
 {
-    const job *j = w->job;
-    const train_options training = {j->options.steps, j->options.batch, j->options.lr};
+    const setup *s = w->setup;
+    const train_options how = {s->options.steps, s->options.batch, s->options.lr};
     w->progress = progress_begin(stderr);
     w->last_held_out = (double)NAN;
     w->lowest_held_out = HUGE_VAL;
-    w->learnt = curve_begin(training.steps);
+    w->training = curve_begin(how.steps);
     w->held_out = curve_begin(TRAIN_MEASUREMENTS);
-    train(j->model, &j->learnt, &j->held_out, &training, watch, w);
+    train(s->model, &s->training, &s->held_out, &how, watch, w);
     progress_end(&w->progress);
-    if (j->task != TASK_TOY && w->last_loss < w->lowest_held_out &&
+    if (s->task != TASK_TOY && w->last_loss < w->lowest_held_out &&
         w->last_held_out > 1.02 * w->lowest_held_out) {
         fprintf(stderr,
                 "next_token: learnt by heart: the held-out loss was lowest, %.3f, after step %lld; "
@@ -95,124 +92,124 @@ static void learn(watcher *w)
     }
 }
 
-/* ---- what comes of it ---- */
+/* ---- results ---- */
 
-static void draw(const watcher *w)
+static void plot(const watcher *w)
 {
-    const job *j = w->job;
+    const setup *s = w->setup;
     char title[160];
     const char *names[PLOT_TOKENS];
     int64_t count = 0;
-    const int64_t *tokens = job_sample(j, PLOT_TOKENS, &count);
+    const int64_t *tokens = setup_sample(s, PLOT_TOKENS, &count);
     for (int64_t i = 0; i < count; i++) {
-        names[i] = vocabulary_token(&j->vocabulary, tokens[i]);
+        names[i] = vocabulary_token(&s->vocabulary, tokens[i]);
     }
-    const char *of = j->options.text != NULL ? j->options.text
-                     : j->task == TASK_TOY   ? "the toy"
-                                             : j->options.load;
+    const char *of = s->options.text != NULL ? s->options.text
+                     : s->task == TASK_TOY   ? "the toy"
+                                             : s->options.load;
     const char *slash = strrchr(of, '/');
     snprintf(title, sizeof title, "next_token: %.100s, %lld steps", slash != NULL ? slash + 1 : of,
              (long long)w->steps_done);
     heed_scope scope;
     heed_scope_begin_no_grad(&scope);
-    plot_write(j->options.plot, title, &w->learnt, &w->held_out,
-               model_attention(j->model, tokens, count), names);
+    plot_write(s->options.plot, title, &w->training, &w->held_out,
+               model_attention(s->model, tokens, count), names);
     heed_scope_end(&scope);
 }
 
-/* The prompt, or else the beginning of what is held out; and what the model adds to it. */
-static void write_text(const job *j)
+/* Writes the prompt, or else the start of the held-out part, and continues it. */
+static void write_text(const setup *s)
 {
-    const options *o = &j->options;
+    const options *o = &s->options;
     const write_options writing = {o->length, o->temperature,
-                                   j->task == TASK_TOY ? 0 /* <eos> */ : VOCABULARY_NONE};
+                                   s->task == TASK_TOY ? 0 /* <eos> */ : VOCABULARY_NONE};
     token_list tokens = {.count = 0};
-    int64_t count = j->prompt.count;
-    const int64_t *start = count > 0 ? j->prompt.id : job_sample(j, INT64_MAX, &count);
+    int64_t count = s->prompt.count;
+    const int64_t *start = count > 0 ? s->prompt.ids : setup_sample(s, INT64_MAX, &count);
     for (int64_t i = 0; i < count; i++) {
         token_list_add(&tokens, start[i]);
     }
     if (!heed_error_pending()) {
-        heed_manual_seed((uint64_t)o->seed); /* the same words, however the model came about */
-        text_joint joint = write_start(stdout, &j->vocabulary, &tokens, o->prompt);
-        write_on(stdout, j->model, &j->vocabulary, &tokens, joint, writing);
+        heed_manual_seed((uint64_t)o->seed); /* the same text from a trained and a loaded model */
+        text_joint joint = write_start(stdout, &s->vocabulary, &tokens, o->prompt);
+        write_on(stdout, s->model, &s->vocabulary, &tokens, joint, writing);
         fputc('\n', stdout);
     }
     token_list_free(&tokens);
 }
 
-static void show_before(const job *j, const toy_language *language)
+static void show_before(const setup *s, const toy_language *language)
 {
     printf("%d sentences to learn from, %d held out; %d words\n", language->train_count,
            language->held_out_count, language->word_count);
-    toy_show_attention(stdout, j->model, language, &language->held_out[0],
-                       j->options.steps > 0 ? "Before training" : "Attention");
+    toy_show_attention(stdout, s->model, language, &language->held_out[0],
+                       s->options.steps > 0 ? "Before training" : "Attention");
     printf("\n");
 }
 
-static void show_after(const job *j, const toy_language *language)
+static void show_after(const setup *s, const toy_language *language)
 {
-    if (j->options.steps > 0) {
-        toy_show_attention(stdout, j->model, language, &language->held_out[0], "After training");
+    if (s->options.steps > 0) {
+        toy_show_attention(stdout, s->model, language, &language->held_out[0], "After training");
     }
-    toy_show_writing(stdout, j->model, language, &j->vocabulary, j->options.temperature);
-    if (j->options.prompt != NULL) {
+    toy_show_writing(stdout, s->model, language, &s->vocabulary, s->options.temperature);
+    if (s->options.prompt != NULL) {
         printf("\n");
     }
 }
 
-/* The model is safe before anything is shown of it. */
-static heed_status keep(const watcher *w)
+/* Writes all files, before anything else of the model is shown. */
+static heed_status write_files(const watcher *w)
 {
-    const job *j = w->job;
-    if (j->options.save != NULL) {
-        saved_write(j->options.save, j->model, j->task, &j->vocabulary);
+    const setup *s = w->setup;
+    if (s->options.save != NULL) {
+        model_save(s->options.save, s->model, s->task, &s->vocabulary);
     }
-    if (j->options.logits != NULL) {
+    if (s->options.logits != NULL) {
         int64_t count = 0;
-        const int64_t *tokens = job_sample(j, INT64_MAX, &count);
-        saved_write_logits(j->options.logits, j->model, tokens, count);
+        const int64_t *tokens = setup_sample(s, INT64_MAX, &count);
+        model_save_logits(s->options.logits, s->model, tokens, count);
     }
-    if (j->options.plot != NULL) {
-        draw(w);
+    if (s->options.plot != NULL) {
+        plot(w);
     }
     if (interrupted() && !heed_error_pending()) {
         fprintf(stderr, "next_token: interrupted after step %lld of %lld%s%s\n",
-                (long long)w->steps_done, (long long)j->options.steps,
-                j->options.save != NULL ? "; the model is in " : "",
-                j->options.save != NULL ? j->options.save : "");
+                (long long)w->steps_done, (long long)s->options.steps,
+                s->options.save != NULL ? "; the model is in " : "",
+                s->options.save != NULL ? s->options.save : "");
     }
     return heed_error_pending();
 }
 
-/* ---- all together ---- */
+/* ---- the program ---- */
 
-static heed_status run(const job *j, const toy_language *language)
+static heed_status run(const setup *s, const toy_language *language)
 {
-    watcher w = {.job = j, .language = language};
-    const bool toy = j->task == TASK_TOY;
+    watcher w = {.setup = s, .language = language};
+    const bool toy = s->task == TASK_TOY;
     interrupt_catch();
     if (toy) {
-        show_before(j, language);
+        show_before(s, language);
     }
-    if (!console_flush() && j->options.save == NULL && j->options.logits == NULL &&
-        j->options.plot == NULL) {
-        return HEED_OK; /* nobody is there to see the rest */
+    if (!console_flush() && s->options.save == NULL && s->options.logits == NULL &&
+        s->options.plot == NULL) {
+        return HEED_OK; /* nobody can see the rest */
     }
-    if (j->options.steps > 0) {
+    if (s->options.steps > 0) {
         learn(&w);
-    } else if (!toy && j->held_out.count > 0) {
+    } else if (!toy && s->held_out.count > 0) {
         fprintf(stderr, "held-out loss %.3f nats per token\n",
-                pieces_loss(j->model, &j->held_out, j->options.batch));
+                pieces_loss(s->model, &s->held_out, s->options.batch));
     }
-    if (keep(&w) != HEED_OK || interrupted()) {
+    if (write_files(&w) != HEED_OK || interrupted()) {
         return heed_error_pending();
     }
     if (toy) {
-        show_after(j, language);
+        show_after(s, language);
     }
-    if (!toy || j->options.prompt != NULL) {
-        write_text(j);
+    if (!toy || s->options.prompt != NULL) {
+        write_text(s);
     }
     return heed_error_pending();
 }
@@ -220,25 +217,27 @@ static heed_status run(const job *j, const toy_language *language)
 int main(int argc, char **argv)
 {
     static toy_language language; /* too large for a stack */
-    job j = {.task = TASK_TOY};
+    setup s = {.task = TASK_TOY};
     console_hold();
     if (*heed_isa() == '\0') {
-        return console_complain(program, needs_less, 1); /* HEED_ISA asks for what there is not */
+        return console_complain(program, options_needs_less,
+                                1); /* HEED_ISA is not one of this machine */
     }
     const options o = options_read(argc, argv);
     if (o.help) {
         options_help(stdout);
         return console_finish(program);
     }
-    /* Until the training begins, what is wrong is wrong with what was asked for. */
-    const bool ready = !heed_error_pending() && job_prepare(&j, &o, &language) == HEED_OK;
+    /* Errors before training are those of the command line. */
+    const bool ready = !heed_error_pending() && setup_prepare(&s, &o, &language) == HEED_OK;
     if (ready) {
-        run(&j, &language);
+        run(&s, &language);
     }
     const heed_status error = heed_error_pending();
-    job_free(&j);
+    setup_free(&s);
     if (error != HEED_OK) {
-        return console_complain(program, needs_less, ready || error == HEED_ERR_MEMORY ? 1 : 2);
+        return console_complain(program, options_needs_less,
+                                ready || error == HEED_ERR_MEMORY ? 1 : 2);
     }
     return console_finish(program);
 }

@@ -1,5 +1,11 @@
-/* The next-token model: how it is made, and what one can ask it. */
+/* The next-token model: its layers, its attention, and its files. Training stands in train.c, sampling
+ * in write.c. */
 #include "examples/next_token/model.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "examples/common/flags.h"
 
 static const heed_module_kind kind = {.name = "NextToken", .size = sizeof(struct token_model)};
 
@@ -30,7 +36,7 @@ struct token_model *model_new(model_sizes sizes)
     return heed_module_ready(m);
 }
 
-/* What the linear layer reads: tokens (B, T) -> (B, T, d_model). */
+/* The input of the linear layer: tokens (B, T) -> (B, T, d_model). */
 static heed_tensor *encode(struct token_model *m, heed_tensor *tokens)
 {
     heed_tensor *embeddings = heed_embedding_forward(m->we, tokens);
@@ -109,4 +115,90 @@ double model_step_bytes(model_sizes sizes, int64_t batch)
     const double parameters =
         2 * (double)sizes.words * (double)sizes.d_model + 4 * width * (double)sizes.d_model;
     return 4 * (tokens * of_token + 4 * parameters); /* with gradients and AdamW's two averages */
+}
+
+/* ---- files ---- */
+
+static const char format[] = "heed next_token 1";
+const char *const model_task_names[TASKS + 1] = {"toy", "char", "word", NULL};
+
+/* A whole number from 1 to `most`; 0: not such a number. */
+static int64_t read_size(const heed_safetensors *file, const char *key, int64_t most)
+{
+    const char *text = heed_safetensors_metadata(file, key);
+    char *end = NULL;
+    const int64_t size = text != NULL && *text >= '1' && *text <= '9' ? strtoll(text, &end, 10) : 0;
+    return size >= 1 && size <= most && *end == '\0' ? size : 0;
+}
+
+static void read_metadata(model_description *about, const heed_safetensors *file, const char *path)
+{
+    const char *is = heed_safetensors_metadata(file, "format");
+    const char *task = heed_safetensors_metadata(file, "task");
+    const char *words = heed_safetensors_metadata(file, "vocabulary");
+    int i = 0;
+    while (i < TASKS && (task == NULL || strcmp(task, model_task_names[i]) != 0)) {
+        i++;
+    }
+    about->task = (model_task)i;
+    about->sizes = (model_sizes){.context = read_size(file, "context", 4096),
+                                 .d_model = read_size(file, "d_model", 4096),
+                                 .heads = (int)read_size(file, "heads", MODEL_MOST_HEADS)};
+    if (heed_error_pending()) {
+        return;
+    }
+    if (is == NULL || strcmp(is, format) != 0 || words == NULL || *words == '\0' || i == TASKS ||
+        about->sizes.context == 0 || about->sizes.d_model == 0 || about->sizes.heads == 0) {
+        heed_fail(HEED_ERR_VALUE, "--load: %s: no model that --save has written", path);
+    } else if (text_check("--load: the vocabulary", words, strlen(words))) {
+        about->vocabulary =
+            vocabulary_of_list(i == TASK_CHAR ? TEXT_CHAR : TEXT_WORD, i != TASK_TOY, words);
+        about->sizes.words = about->vocabulary.count;
+    }
+}
+
+model_description model_describe_file(const char *path)
+{
+    model_description about = {.task = TASK_TOY};
+    heed_safetensors *file = heed_safetensors_open(path);
+    if (file == NULL) {
+        flags_blame("--load", HEED_ERR_VALUE);
+        return about;
+    }
+    read_metadata(&about, file, path);
+    heed_safetensors_close(file);
+    return about;
+}
+
+heed_status model_load(const char *path, struct token_model *m)
+{
+    heed_load_state_dict(m, path, (heed_load_options){0});
+    return flags_blame("--load", HEED_ERR_VALUE);
+}
+
+heed_status model_save(const char *path, struct token_model *m, model_task task,
+                       const vocabulary *v)
+{
+    char context[24], d_model[24], heads[24];
+    text_buffer words = vocabulary_list(v);
+    snprintf(context, sizeof context, "%lld", (long long)m->sizes.context);
+    snprintf(d_model, sizeof d_model, "%lld", (long long)m->sizes.d_model);
+    snprintf(heads, sizeof heads, "%d", m->sizes.heads);
+    const heed_metadata about[] = {{"format", format},   {"task", model_task_names[task]},
+                                   {"context", context}, {"d_model", d_model},
+                                   {"heads", heads},     {"vocabulary", words.bytes},
+                                   {NULL, NULL}};
+    heed_save_state_dict(m, path, about);
+    text_free(&words);
+    return flags_blame("--save", HEED_ERR_FILE);
+}
+
+heed_status model_save_logits(const char *path, struct token_model *m, const int64_t *tokens,
+                              int64_t count)
+{
+    heed_scope scope;
+    heed_scope_begin_no_grad(&scope);
+    heed_save_npy(model_forward(m, heed_from_i64(tokens, HEED_SHAPE(count))), path);
+    heed_scope_end(&scope);
+    return flags_blame("--logits", HEED_ERR_FILE);
 }

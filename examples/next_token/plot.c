@@ -1,4 +1,4 @@
-/* SVG by hand: a chart of the losses, and a square of cells for each head. */
+/* Writes SVG: a chart of the losses, and a square of cells for each head. */
 #include "examples/next_token/plot.h"
 
 #include <errno.h>
@@ -13,10 +13,10 @@ enum {
     HEADER = 56,
     CHART = 300, /* height of the chart */
     GAP = 40,
-    WIDE = 18, /* a cell of few tokens, and of more than FEW */
-    NARROW = 12,
+    WIDE = 18,   /* a cell, of at most FEW tokens */
+    NARROW = 12, /* and of more */
     FEW = 12,
-    LETTER = 7, /* width of one, about */
+    LETTER = 7, /* typical width of one */
     MOST_LETTERS = 14
 };
 
@@ -47,7 +47,7 @@ void curve_add(curve *c, int64_t step, double loss)
 
 /* ---- text ---- */
 
-/* What is seen of a character that would not show, or that XML forbids; NULL: itself. */
+/* The replacement of a character that is invisible, or that XML forbids; NULL: none. */
 static const char *stand_in(uint32_t code)
 {
     switch (code) {
@@ -72,23 +72,22 @@ static const char *stand_in(uint32_t code)
     return code < ' ' || (code >= 0x7F && code < 0xA0) ? "?" : NULL;
 }
 
-/* Writes `bytes` for XML; at most `letters` characters of it. `blanks`: leave these as they are. */
+/* Writes at most `letters` characters as XML text. `blanks`: keep blanks as they are. */
 static void put_text(FILE *file, const char *bytes, int letters, bool blanks)
 {
     const size_t length = strlen(bytes);
     for (size_t at = 0; at < length && letters >= 0; letters--) {
-        uint32_t code = 0;
-        int step = utf8_length(bytes + at, length - at, &code);
-        const char *instead = step == 0 ? "?" : blanks && code == ' ' ? NULL : stand_in(code);
-        step = step == 0 ? 1 : step;
+        uint32_t code;
+        const size_t step = utf8_next(bytes + at, length - at, &code);
+        const char *instead = blanks && code == ' ' ? NULL : stand_in(code);
         if (letters == 0) {
             fputs("\u2026", file); /* there is more */
         } else if (instead != NULL) {
             fputs(instead, file);
         } else {
-            fwrite(bytes + at, 1, (size_t)step, file);
+            fwrite(bytes + at, 1, step, file);
         }
-        at += (size_t)step;
+        at += step;
     }
 }
 
@@ -146,7 +145,7 @@ static void widen(frame *f, const curve *c)
     }
 }
 
-static frame frame_of(const curve *learnt, const curve *held_out)
+static frame frame_of(const curve *training, const curve *held_out)
 {
     frame f = {MARGIN,
                HEADER,
@@ -155,7 +154,7 @@ static frame frame_of(const curve *learnt, const curve *held_out)
                .last_step = 1,
                .low = (double)INFINITY,
                .high = -(double)INFINITY};
-    widen(&f, learnt);
+    widen(&f, training);
     widen(&f, held_out);
     f.rise = nice_step(fmax(f.high - f.low, 1e-3), 5);
     f.low = f.rise * floor(f.low / f.rise);
@@ -209,13 +208,13 @@ static void draw_key(FILE *file, double x, const char *color, const char *name, 
     }
 }
 
-static void draw_losses(FILE *file, const curve *learnt, const curve *held_out)
+static void draw_losses(FILE *file, const curve *training, const curve *held_out)
 {
-    const frame f = frame_of(learnt, held_out);
+    const frame f = frame_of(training, held_out);
     draw_axes(file, &f);
-    draw_curve(file, &f, learnt, blue);
+    draw_curve(file, &f, training, blue);
     draw_curve(file, &f, held_out, orange);
-    draw_key(file, MARGIN, blue, "training loss", learnt);
+    draw_key(file, MARGIN, blue, "training loss", training);
     draw_key(file, MARGIN + 170, orange, "held-out loss", held_out);
     fprintf(file, "<text x=\"%d\" y=\"%d\" text-anchor=\"end\">nats per token</text>\n",
             WIDTH - MARGIN, HEADER - 11);
@@ -300,10 +299,10 @@ static void draw_head(FILE *file, const panels *p, heed_tensor *attention, int64
 
 /* ---- the page ---- */
 
-static void draw(FILE *file, const char *title, const curve *learnt, const curve *held_out,
+static void draw(FILE *file, const char *title, const curve *training, const curve *held_out,
                  heed_tensor *attention, const char *const *tokens)
 {
-    const bool losses = learnt->count > 0;
+    const bool losses = training->count > 0;
     const panels p = arrange(attention, tokens, losses ? HEADER + CHART : HEADER);
     const double width = page_width(&p), height = page_height(&p);
     fprintf(file,
@@ -317,7 +316,7 @@ static void draw(FILE *file, const char *title, const curve *learnt, const curve
     put_text(file, title, 100, true);
     fprintf(file, "</text>\n");
     if (losses) {
-        draw_losses(file, learnt, held_out);
+        draw_losses(file, training, held_out);
     }
     fprintf(file,
             "<text x=\"%d\" y=\"%.1f\">Attention: rows look at columns; the darker, the "
@@ -329,7 +328,7 @@ static void draw(FILE *file, const char *title, const curve *learnt, const curve
     fprintf(file, "</svg>\n");
 }
 
-heed_status plot_write(const char *path, const char *title, const curve *learnt,
+heed_status plot_write(const char *path, const char *title, const curve *training,
                        const curve *held_out, heed_tensor *attention, const char *const *tokens)
 {
     if (heed_error_pending()) {
@@ -337,7 +336,7 @@ heed_status plot_write(const char *path, const char *title, const curve *learnt,
     }
     FILE *file = fopen(path, "w");
     if (file != NULL) {
-        draw(file, title, learnt, held_out, attention, tokens);
+        draw(file, title, training, held_out, attention, tokens);
     }
     const bool failed = file == NULL || ferror(file);
     if ((file != NULL && fclose(file) != 0) || failed) {

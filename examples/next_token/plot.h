@@ -1,4 +1,4 @@
-/* Pictures of a training: its losses, and what each head looks at, as SVG. */
+/* A picture of a training run as SVG: its losses, and the attention of each head. */
 #ifndef HEED_NEXT_TOKEN_PLOT_H
 #define HEED_NEXT_TOKEN_PLOT_H
 
@@ -8,15 +8,15 @@
 
 enum { CURVE_POINTS = 400, PLOT_TOKENS = 24 };
 
-/* Losses by step; long trainings are averaged in pieces. */
+/* Losses by step. In long runs a point is the mean of several steps. */
 typedef struct curve_point {
     double step, loss;
 } curve_point;
 
 typedef struct curve {
     int count;
-    int64_t each;   /* steps of a point */
-    int64_t inside; /* steps that the last point has so far */
+    int64_t each;   /* steps per point */
+    int64_t inside; /* steps in the last point so far */
     curve_point points[CURVE_POINTS + 1];
 } curve;
 
@@ -24,10 +24,10 @@ typedef struct curve {
 curve curve_begin(int64_t steps);
 void curve_add(curve *c, int64_t step, double loss);
 
-/* plot_write: the losses (where there are any) above the attention (heads, T, T) over T tokens, at
- * most PLOT_TOKENS, which may hold anything that is UTF-8.
+/* plot_write: the losses (if any) above the attention (heads, T, T) over T tokens, at most PLOT_TOKENS,
+ * of any UTF-8.
  * HEED_ERR_FILE: it cannot be written. */
-heed_status plot_write(const char *path, const char *title, const curve *learnt,
+heed_status plot_write(const char *path, const char *title, const curve *training,
                        const curve *held_out, heed_tensor *attention, const char *const *tokens);
 
 #endif

@@ -1,4 +1,4 @@
-/* The toy's score, and its pictures. */
+/* The score of the toy, and its pictures; both read attention weights that the model keeps on request. */
 #include "examples/next_token/toy.h"
 
 #include <string.h>
@@ -30,7 +30,7 @@ pieces toy_pieces(const toy_sentence *sentences, int64_t count)
 
 /* ---- the score ---- */
 
-/* Is the word after *it* the likeliest one there? Logits are (B, T, words). */
+/* Is `word` the likeliest one after *it*? Logits are (B, T, words). */
 static bool is_foreseen(heed_tensor *logits, int64_t row, int64_t word)
 {
     int64_t best = 0;
@@ -43,7 +43,7 @@ static bool is_foreseen(heed_tensor *logits, int64_t row, int64_t word)
     return best == word;
 }
 
-/* The attention of *it* on the subject in one sentence: that of the head with the most. */
+/* The attention of *it* on the subject in one sentence, of the head that has most. */
 static double best_attention(struct token_model *m, int64_t row)
 {
     double best = 0;
@@ -74,8 +74,8 @@ toy_score toy_evaluate(struct token_model *m, const toy_sentence *sentences, int
 
 /* ---- pictures ---- */
 
-/* Of the weights (heads, T, T), the head whose *it* looks most at the subject. */
-static int64_t most_looking_head(heed_tensor *weights)
+/* The head of weights (heads, T, T) whose *it* attends most to the subject. */
+static int64_t best_head(heed_tensor *weights)
 {
     int64_t best = 0;
     for (int64_t head = 1; head < heed_size(weights, 0); head++) {
@@ -97,7 +97,7 @@ void toy_show_attention(FILE *stream, struct token_model *m, const toy_language 
         words[i] = language->words[sentence->token[i]];
     }
     heed_tensor *weights = model_attention(m, sentence->token, SEEN);
-    const int64_t heads = heed_size(weights, 0), best = most_looking_head(weights);
+    const int64_t heads = heed_size(weights, 0), best = best_head(weights);
     fprintf(stream, "\n%s", title);
     if (heads > 1) {
         fprintf(stream, ", head %lld of %lld", (long long)best + 1, (long long)heads);
@@ -108,7 +108,7 @@ void toy_show_attention(FILE *stream, struct token_model *m, const toy_language 
     heed_scope_end(&scope);
 }
 
-/* Lets the model write on after *it*. */
+/* Lets the model continue a sentence after *it*. */
 static void show_continuation(FILE *stream, struct token_model *m, const vocabulary *v,
                               const toy_sentence *sentence, double temperature)
 {

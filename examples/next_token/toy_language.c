@@ -59,7 +59,7 @@ static void make_vocabulary(toy_language *language)
         add_word(language, verbs[i / 3][i % 3]);
     }
     for (int i = 0; i < 2 * TOY_SUBJECTS;
-         i++) { /* all that may follow *it*, then what follows that */
+         i++) { /* all first words after *it*, then all second ones */
         add_word(language, subjects[i % TOY_SUBJECTS][1 + i / TOY_SUBJECTS]);
     }
 }

@@ -1,6 +1,6 @@
-/* A tiny language of sentences about things, after "the pizza came out of the oven and it tasted
- * good": what follows *it* depends on the subject alone, six words back, so a model that gets it
- * right has learned to look there.
+/* A tiny language of sentences such as "the pizza came out of the oven and it tasted good": the words
+ * after *it* depend only on the subject, seven words back, so a model that predicts them has learned to
+ * attend to it. Plain C without Heed.
  *
  *     the SUBJECT VERB VERB VERB the PLACE and it WORD WORD <eos>
  */
@@ -14,8 +14,8 @@ enum {
     TOY_PLACES = 6,
     TOY_VERBS = 4,
     TOY_LENGTH = 12,    /* tokens of a sentence */
-    TOY_AT_SUBJECT = 1, /* where the subject stands */
-    TOY_AT_IT = 8,      /* and where *it* does */
+    TOY_AT_SUBJECT = 1, /* position of the subject */
+    TOY_AT_IT = 8,      /* and of *it* */
     TOY_MOST_WORDS = 128,
     TOY_MOST_SENTENCES = TOY_SUBJECTS * TOY_PLACES * TOY_VERBS
 };
@@ -31,8 +31,8 @@ typedef struct toy_language {
     int train_count, held_out_count;
 } toy_language;
 
-/* toy_language_make: all sentences of the language. Those with (subject + place + seed) mod 6 = 0
- * are held out: every subject and every place equally often. */
+/* toy_language_make: all sentences of the language. Those with (subject + place + seed) mod 6 = 0 are
+ * held out, which has every subject and every place equally often. */
 void toy_language_make(toy_language *language, uint64_t seed);
 
 #endif

@@ -1,4 +1,4 @@
-/* Training, and the loss of what is held out. */
+/* Training steps, and the loss of the held-out part. What is shown meanwhile is up to main.c. */
 #include "examples/next_token/train.h"
 
 #include <math.h>
@@ -6,7 +6,7 @@
 
 #include "examples/common/progress.h"
 
-/* The settings that need no flag: they train the toy's 1, 2 and 4 heads alike, and texts too. */
+/* Settings without a flag: they work for the toy with 1, 2 and 4 heads, and for texts. */
 static const double eps = 1e-4, weight_decay = 0.1;
 
 /* ---- pieces ---- */
@@ -77,7 +77,7 @@ static double take_step(struct token_model *m, const pieces *p, int64_t batch,
     return value;
 }
 
-heed_status train(struct token_model *m, const pieces *learnt, const pieces *held_out,
+heed_status train(struct token_model *m, const pieces *training, const pieces *held_out,
                   const train_options *options, train_watch *watch, void *context)
 {
     heed_optimizer *adamw = heed_adamw_new_with(heed_parameters(m), options->lr, weight_decay,
@@ -86,7 +86,7 @@ heed_status train(struct token_model *m, const pieces *learnt, const pieces *hel
     for (int64_t step = 1; step <= options->steps && more; step++) {
         adamw->lr = learning_rate(options, step - 1);
         train_state now = {.step = step, .held_out = (double)NAN};
-        now.loss = take_step(m, learnt, options->batch, adamw);
+        now.loss = take_step(m, training, options->batch, adamw);
         if (!isfinite(now.loss) && !heed_error_pending()) {
             heed_fail(HEED_ERR_VALUE, "the loss is %f at step %lld; try a lower learning rate",
                       now.loss, (long long)step);

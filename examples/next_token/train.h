@@ -1,18 +1,18 @@
-/* Training: random pieces of what there is to learn, cross-entropy over all places, AdamW. */
+/* Training: batches of random pieces, cross-entropy over all positions, AdamW. */
 #ifndef HEED_NEXT_TOKEN_TRAIN_H
 #define HEED_NEXT_TOKEN_TRAIN_H
 
 #include "examples/next_token/model.h"
 
-/* Where batches come from: `count` pieces of `length` tokens, each beginning `stride` tokens after
- * the one before. Sentences of the toy stand side by side, windows of a text overlap. */
+/* What batches are drawn from: `count` pieces of `length` tokens, which start `stride` tokens apart. The
+ * sentences of the toy stand side by side, the windows of a text overlap. */
 typedef struct pieces {
     const int64_t *tokens;
-    int64_t count, stride, length; /* length: one more than the model sees of it at once */
+    int64_t count, stride, length; /* length: inputs and one more token */
 } pieces;
 
-/* pieces_of_text: every window of `context` + 1 tokens, to train on; none if it is too short.
- * pieces_in_turn: windows in which each token is foreseen once, at most `most`, to measure with. */
+/* pieces_of_text: every window of `context` + 1 tokens, for training; none if the text is too short.
+ * pieces_in_turn: at most `most` windows that predict each token once, for evaluation. */
 pieces pieces_of_text(const int64_t *tokens, int64_t count, int64_t context);
 pieces pieces_in_turn(const int64_t *tokens, int64_t count, int64_t context, int64_t most);
 
@@ -27,17 +27,17 @@ typedef struct train_options {
 } train_options;
 
 typedef struct train_state {
-    int64_t step;    /* that has just been taken; the first is 1 */
-    double loss;     /* of its batch, nats per token */
+    int64_t step;    /* the one just taken, from 1 */
+    double loss;     /* of its batch, in nats per token */
     bool measured;   /* about TRAIN_MEASUREMENTS times, and after the last step */
-    double held_out; /* then: the loss of what is held out; NaN if nothing is */
+    double held_out; /* if measured: the loss of the held-out part; NaN if it is empty */
 } train_state;
 
-/* train: takes options->steps steps, and calls `watch` (or none) after each, until that returns
- * false. Random numbers go on from where drawing the model left them.
+/* train: takes options->steps steps, and calls `watch` (or NULL) after each, which ends training by
+ * returning false. Continues the random numbers that the model's weights were drawn from.
  * HEED_ERR_VALUE: the loss has become infinite or NaN. */
 typedef bool train_watch(void *context, struct token_model *m, const train_state *now);
-heed_status train(struct token_model *m, const pieces *learnt, const pieces *held_out,
+heed_status train(struct token_model *m, const pieces *training, const pieces *held_out,
                   const train_options *options, train_watch *watch, void *context);
 
 #endif

@@ -1,4 +1,4 @@
-/* Writing on: choose a token, append it, look again. */
+/* Sampling: choose a token, append it, run the model again. The choice is the library's, heed_sample. */
 #include "examples/next_token/write.h"
 
 #include <math.h>
@@ -6,49 +6,20 @@
 #include <unistd.h>
 
 #include "examples/common/console.h"
-#include "examples/common/interrupt.h"
-
-/* The largest logit. */
-static int64_t likeliest(heed_tensor *logits, int64_t never)
-{
-    int64_t best = never == 0;
-    for (int64_t word = best + 1; word < logits->numel; word++) {
-        if (word != never &&
-            heed_at(logits, HEED_INDEX(word)) > heed_at(logits, HEED_INDEX(best))) {
-            best = word;
-        }
-    }
-    return best;
-}
-
-/* How likely a token is, next to the likeliest one's 1. */
-static double chance(heed_tensor *logits, int64_t word, double largest, double temperature)
-{
-    return exp((heed_at(logits, HEED_INDEX(word)) - largest) / temperature);
-}
 
 int64_t write_choose(heed_tensor *logits, double temperature, int64_t never)
 {
-    const int64_t best = likeliest(logits, never);
-    if (temperature == 0 || heed_error_pending()) {
-        return best;
-    }
     heed_scope scope;
     heed_scope_begin_no_grad(&scope);
-    double left = heed_item(heed_rand(HEED_SHAPE(1), HEED_F64)), sum = 0;
+    heed_tensor *x = heed_to(logits, HEED_F64); /* a copy, which any temperature can divide */
+    if (never != VOCABULARY_NONE) {
+        heed_fill_into(heed_select(x, 0, never), -HUGE_VAL);
+    }
+    x = heed_sub(x, heed_max(x)); /* so that a low temperature does not overflow */
+    const heed_sample_options how = {.temperature = temperature, .greedy = temperature == 0};
+    const int64_t id = heed_item_i64(heed_sample(x, how));
     heed_scope_end(&scope);
-    const double largest = heed_at(logits, HEED_INDEX(best));
-    for (int64_t word = 0; word < logits->numel; word++) {
-        sum += word == never ? 0 : chance(logits, word, largest, temperature);
-    }
-    left *= sum;
-    for (int64_t word = 0; word < logits->numel; word++) {
-        left -= word == never ? 0 : chance(logits, word, largest, temperature);
-        if (left < 0) {
-            return word;
-        }
-    }
-    return best; /* what rounding leaves over */
+    return id;
 }
 
 static void put_token(FILE *stream, const vocabulary *v, int64_t id, text_joint *joint,
@@ -67,7 +38,7 @@ text_joint write_start(FILE *stream, const vocabulary *v, const token_list *toke
     text_joint joint = {.tight = true};
     text_buffer joined = {.length = 0};
     for (int64_t i = 0; i < tokens->count; i++) {
-        text_join(&joined, v->level, &joint, vocabulary_token(v, tokens->id[i]));
+        text_join(&joined, v->level, &joint, vocabulary_token(v, tokens->ids[i]));
     }
     const char *bytes = typed != NULL ? typed : joined.bytes;
     const size_t length = typed != NULL ? strlen(typed) : joined.length;
@@ -86,8 +57,8 @@ heed_status write_on(FILE *stream, struct token_model *m, const vocabulary *v, t
     for (int64_t i = 0; i < options.most && !interrupted() && !ferror(stream); i++) {
         heed_scope scope;
         heed_scope_begin_no_grad(&scope);
-        const int64_t id =
-            write_choose(model_next(m, tokens->id, tokens->count), options.temperature, v->unknown);
+        const int64_t id = write_choose(model_next(m, tokens->ids, tokens->count),
+                                        options.temperature, v->unknown);
         heed_scope_end(&scope);
         if (heed_error_pending() || id == options.stop) {
             break;
@@ -95,7 +66,7 @@ heed_status write_on(FILE *stream, struct token_model *m, const vocabulary *v, t
         put_token(stream, v, id, &joint, terminal);
         token_list_add(tokens, id);
         if (terminal) {
-            fflush(stream); /* so that it can be watched */
+            fflush(stream); /* to be read as it comes */
         }
     }
     return heed_error_pending();

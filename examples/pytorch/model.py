@@ -80,7 +80,7 @@ def save(model, about, path):
     save_file(model.state_dict(), path, metadata=about)
 
 
-# ---- tokens: as examples/common/tokens.c cuts them ----
+# ---- tokens: as examples/common/text.c cuts them ----
 
 BLANK = "\x01-\x09\x0b-\x20\x7f-\xa0\u1680\u2000-\u200b\u2028-\u202f\u205f-\u2064\u3000\ufeff"
 MARK = (r"!-/:-@[-\^`{-~" "\xa1-\xa9\xab-\xb1\xb4\xb6-\xb8\xbb\xbf\xd7\xf7\u2010-\u2027\u2030-\u205e\u20a0-\u20cf"

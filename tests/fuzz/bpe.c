@@ -24,13 +24,13 @@ static void check_inverse(const tokenizer *t, bpe_cache *cache, const char *byte
     token_piece piece;
     int64_t at = 0;
     for (int64_t i = 0; i < list.count; i++) {
-        tokenizer_decode(t, &joint, list.id[i], &back);
+        tokenizer_decode(t, &joint, list.ids[i], &back);
     }
     must(back.length == length && (length == 0 || memcmp(back.bytes, bytes, length) == 0));
     for (size_t from = 0, step; cache != NULL && from < length; from += step) {
         step = tokenizer_piece(t, cache, bytes + from, length - from, &piece);
         for (int i = 0; i < piece.count; i++, at++) {
-            must(at < list.count && piece.ids[i] == list.id[at]);
+            must(at < list.count && piece.ids[i] == list.ids[at]);
         }
     }
     must(cache == NULL || at == list.count);

@@ -1,15 +1,16 @@
-/* What can be asked of next_token: the table of its flags. */
-#ifndef HEED_NEXT_TOKEN_OPTIONS_H
-#define HEED_NEXT_TOKEN_OPTIONS_H
+/* The setup of a run: the command line, and everything it asks for, read and checked before training
+ * begins. */
+#ifndef HEED_NEXT_TOKEN_SETUP_H
+#define HEED_NEXT_TOKEN_SETUP_H
 
 #include <stdio.h>
 
 #include "examples/common/flags.h"
+#include "examples/next_token/toy.h"
 
-/* What is learnt, for the defaults. */
-typedef enum options_task { TASK_TOY, TASK_CHAR, TASK_WORD, TASKS } options_task;
+/* ---- the command line ---- */
 
-/* Defaults: of the toy, by character, by word. */
+/* The flags. Three defaults: of the toy, by character, by word. */
 /* clang-format off */
 #define OPTIONS(X)                                                                                 \
     X(STRING, text,        "FILE",      0, 0,         (0, 0, 0),                                   \
@@ -51,14 +52,37 @@ typedef struct options {
     bool help;
 } options;
 
-/* options_read: what the command line says; the rest is zero. With --help nothing after it is read.
+/* options_read: reads the command line; the rest is zero. Nothing after --help is read.
  * HEED_ERR_VALUE: an unknown flag, a missing value, a number outside its range. */
 options options_read(int argc, char **argv);
 
-/* options_complete: fills in the defaults of what was not given. */
-void options_complete(options *o, options_task task);
+/* options_complete: fills in the defaults of flags that were not given. */
+void options_complete(options *o, model_task task);
 
-/* options_help: all there is to say, made of the table. */
+/* options_help: prints the whole help. */
 void options_help(FILE *stream);
+
+extern const char options_needs_less[]; /* the flags that reduce the memory of training */
+
+/* ---- the setup ---- */
+
+typedef struct setup {
+    options options; /* complete */
+    model_task task;
+    vocabulary vocabulary;
+    token_list text, prompt; /* empty where not given */
+    pieces training, held_out;
+    struct token_model *model;
+} setup;
+
+/* setup_prepare: reads the files, creates or loads the model, and checks that the outputs can be
+ * written. The caller keeps `language` alive, which holds the sentences of the toy.
+ * HEED_ERR_VALUE: the message says what is wrong with the command line. */
+heed_status setup_prepare(setup *s, const options *given, toy_language *language);
+void setup_free(setup *s);
+
+/* setup_sample: tokens to show the model on: the end of the prompt, or else the start of the held-out
+ * part; at most `most`, and at most the model's context. */
+const int64_t *setup_sample(const setup *s, int64_t most, int64_t *count);
 
 #endif

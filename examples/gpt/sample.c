@@ -1,15 +1,70 @@
-/* gpt sample: a model writes, and is read while it does. */
+/* gpt sample: a model writes, and its tokens are printed as they come. Sampling itself is the library's
+ * heed_gpt_generate. */
+#include "examples/gpt/sample.h"
+
 #include <math.h>
-#include <stdio.h>
 #include <string.h>
 #include <unistd.h>
 
 #include "examples/common/console.h"
-#include "examples/common/interrupt.h"
 #include "examples/common/progress.h"
-#include "examples/gpt/commands.h"
-#include "examples/gpt/loaded.h"
-#include "examples/gpt/stream.h"
+#include "examples/gpt/checkpoint.h"
+
+/* ---- the stream of tokens ---- */
+
+gpt_stream gpt_stream_begin(FILE *to, const tokenizer *t)
+{
+    return (gpt_stream){.to = to,
+                        .terminal = isatty(fileno(to)),
+                        .tokenizer = t,
+                        .joint = {.tight = true},
+                        .line_ended = true};
+}
+
+/* Writes the first bytes that are held. */
+static void put(gpt_stream *s, size_t length)
+{
+    text_buffer *held = &s->held;
+    if (length > 0) {
+        console_put(s->to, held->bytes, length, s->terminal);
+        s->line_ended = held->bytes[length - 1] == '\n';
+        memmove(held->bytes, held->bytes + length, held->length - length);
+        held->length -= length;
+    }
+}
+
+void gpt_stream_prompt(gpt_stream *s, const char *typed, const token_list *tokens)
+{
+    text_buffer joined = {.length = 0};
+    for (int64_t i = 0; i < tokens->count; i++) { /* updates the joint */
+        tokenizer_decode(s->tokenizer, &s->joint, tokens->ids[i], &joined);
+    }
+    text_free(&joined);
+    if (typed != NULL && *typed != '\0') {
+        text_append(&s->held, typed, strlen(typed));
+        s->joint.tight = s->joint.tight || strchr(" \t\n", typed[strlen(typed) - 1]) != NULL;
+        put(s, utf8_complete(s->held.bytes, s->held.length));
+    }
+}
+
+void gpt_stream_token(gpt_stream *s, int64_t id)
+{
+    tokenizer_decode(s->tokenizer, &s->joint, id, &s->held);
+    if (!heed_error_pending()) {
+        put(s, utf8_complete(s->held.bytes, s->held.length));
+    }
+}
+
+void gpt_stream_end(gpt_stream *s)
+{
+    put(s, s->held.length);
+    if (!s->line_ended) {
+        fputc('\n', s->to);
+    }
+    text_free(&s->held);
+}
+
+/* ---- the command ---- */
 
 typedef struct writer {
     gpt_stream stream;
@@ -19,13 +74,13 @@ typedef struct writer {
 static bool write_token(void *context, const int64_t *ids, int64_t rows)
 {
     writer *w = context;
-    (void)rows; /* it is one */
+    (void)rows; /* always one */
     w->written++;
     gpt_stream_token(&w->stream, ids[0]);
     return !interrupted() && console_flush() && !heed_error_pending();
 }
 
-/* Logits are divided by it, and must stay numbers. */
+/* Logits divided by it must stay finite. */
 static void check_temperature(double temperature)
 {
     const double least = 1e-6;
@@ -37,7 +92,7 @@ static void check_temperature(double temperature)
     }
 }
 
-/* The tokens of the prompt; where there is none, of the end of a line, after which something begins. */
+/* The tokens of the prompt, or else of a line end, after which a text can begin. */
 static token_list encode_prompt(const gpt_loaded *l, const char *prompt)
 {
     token_span unknown = {NULL, 0};
@@ -79,7 +134,7 @@ static void write_on(const gpt_loaded *l, const gpt_sample_options *o, const tok
     heed_manual_seed((uint64_t)o->seed);
     gpt_stream_prompt(&w.stream, o->prompt, tokens);
     console_flush();
-    heed_gpt_generate(l->model, heed_from_i64(tokens->id, HEED_SHAPE(tokens->count)), o->length,
+    heed_gpt_generate(l->model, heed_from_i64(tokens->ids, HEED_SHAPE(tokens->count)), o->length,
                       (heed_gpt_generate_options){
                           .sample = {.temperature = o->temperature,
                                      .top_k = o->top_k,

@@ -1,6 +1,6 @@
-/* The matrix products of W5, for Heed and its peer: squares, and the shapes of W4's step. */
-#ifndef BENCH_PRODUCTS_H
-#define BENCH_PRODUCTS_H
+/* The matrix products of W5, for Heed and OpenBLAS: squares, and the shapes of a step of W4. */
+#ifndef BENCH_PRODUCT_SHAPES_H
+#define BENCH_PRODUCT_SHAPES_H
 
 #include <stddef.h>
 #include <stdio.h>
@@ -30,13 +30,13 @@ static const struct product products[] = {
     {"nt", 768, 512, 128, 0},
     {"nt", 768, 128, 512, 0},
     {"nt", 768, 65, 128, 0},
-    /* the gradients of what goes in */
+    /* backward: gradients of inputs */
     {"nn", 768, 128, 128, 0},
     {"nn", 768, 128, 384, 0},
     {"nn", 768, 128, 512, 0},
     {"nn", 768, 512, 128, 0},
     {"nn", 768, 128, 65, 0},
-    /* and of the weights */
+    /* and of weights */
     {"tn", 128, 128, 768, 0},
     {"tn", 384, 128, 768, 0},
     {"tn", 512, 128, 768, 0},

@@ -1,5 +1,6 @@
-/* Paths: links are followed to the place where a file lies or would lie, and that is looked at. */
-#include "examples/common/paths.h"
+/* Checks before the work: output files are tried out at the end of all links, and the memory of the
+ * machine is compared with what training will need. */
+#include "examples/common/preflight.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -12,14 +13,14 @@ enum { MOST_LINKS = 40, LONGEST_PATH = 4096 };
 
 /* ---- where a path leads ---- */
 
-/* Where a file lies, or would lie, at the end of all links. */
+/* Where a file is, or would be, at the end of all links. */
 typedef struct place {
     char path[LONGEST_PATH];
-    struct stat at; /* if it is there */
+    struct stat at; /* if it exists */
     bool exists;
 } place;
 
-/* Puts `name` into the folder of the path, or in its place if it is absolute. */
+/* Replaces the last part of the path by `name`, or the whole path if `name` is absolute. */
 static bool step_to(char path[LONGEST_PATH], const char *name)
 {
     const char *slash = *name == '/' ? NULL : strrchr(path, '/');
@@ -32,7 +33,7 @@ static bool step_to(char path[LONGEST_PATH], const char *name)
     return true;
 }
 
-/* False: errno says why there is no such place. */
+/* False: errno says why. */
 static bool find_place(const char *path, place *p)
 {
     char link[LONGEST_PATH];
@@ -43,12 +44,12 @@ static bool find_place(const char *path, place *p)
         return false;
     }
     if (stat(path, &p->at) == 0 && !S_ISREG(p->at.st_mode) && !S_ISDIR(p->at.st_mode)) {
-        p->exists = true; /* of /dev/stdout no link says what pipe it is */
+        p->exists = true; /* the links of /dev/stdout do not lead to its pipe */
         return true;
     }
     for (int i = 0; i < MOST_LINKS; i++) {
         const ssize_t length = readlink(p->path, link, sizeof link - 1);
-        if (length < 0) { /* no link, or nothing there yet */
+        if (length < 0) { /* not a link, or not there yet */
             p->exists = stat(p->path, &p->at) == 0;
             return p->exists || errno == ENOENT;
         }
@@ -61,7 +62,7 @@ static bool find_place(const char *path, place *p)
     return false;
 }
 
-/* The folder that a path names a file of. */
+/* The folder of a file. */
 static bool stat_folder(const char *path, struct stat *at)
 {
     char folder[LONGEST_PATH];
@@ -96,14 +97,14 @@ bool path_same(const char *a, const char *b)
            one.st_dev == other.st_dev && one.st_ino == other.st_ino;
 }
 
-/* ---- is there a way to write? ---- */
+/* ---- can it be written? ---- */
 
 static heed_status refuse(const char *flag, const char *path, const char *why)
 {
     return heed_fail(HEED_ERR_VALUE, "%s: cannot write %s: %s", flag, path, why);
 }
 
-/* Makes a file beside the place, and takes it away. */
+/* Creates a file beside it, and removes it again. */
 static heed_status try_folder(const char *flag, const char *path, const place *p)
 {
     char beside[LONGEST_PATH + 32];
@@ -140,7 +141,7 @@ heed_status path_check(const char *flag, const char *path, bool device)
     return device ? HEED_OK : try_folder(flag, path, &p);
 }
 
-/* ---- files that go together ---- */
+/* ---- files of one command line ---- */
 
 static bool replaces(const path_use *file, const path_use *other)
 {
@@ -161,4 +162,21 @@ heed_status path_check_all(const path_use *files, int count)
         }
     }
     return heed_error_pending();
+}
+
+/* ---- memory ---- */
+
+heed_status memory_check(double bytes, const char *needs_less)
+{
+    double memory = 64e9;
+#ifdef _SC_PHYS_PAGES
+    memory = (double)sysconf(_SC_PHYS_PAGES) * (double)sysconf(_SC_PAGESIZE);
+#endif
+    if (bytes <= memory) {
+        return heed_error_pending();
+    }
+    return heed_fail(
+        HEED_ERR_VALUE,
+        "a training step would need about %.0f GB, and there are %.0f; make %s smaller",
+        bytes / 1e9, memory / 1e9, needs_less);
 }

@@ -1,0 +1,26 @@
+/* Training, one model at a time: a step is zero_grad, forward, backward, optimiser. */
+#ifndef BENCH_HEED_TRAINING_H
+#define BENCH_HEED_TRAINING_H
+
+#include "bench/heed/workloads.h"
+
+struct training {
+    heed_tensor *(*loss)(void);
+    heed_tensor *input; /* its gradient is computed too, and cleared before each step; or NULL */
+    heed_optimizer *optimizer;
+    void *modules[8]; /* freed at the end; NULL after the last */
+};
+
+/* set_training: training_step() now trains this. end_training: frees it. */
+void set_training(struct training t);
+void training_step(void);
+void end_training(void);
+
+/* ---- models that other figures are about ---- */
+
+void first_toy_step(void); /* creates W1, and trains it for one step */
+
+struct training gpt_training(heed_gpt_config config, int64_t batch, int64_t length);
+extern const heed_gpt_config bench_gpt_config; /* W4's */
+
+#endif
