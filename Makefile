@@ -1,60 +1,104 @@
 # Heed: make demo | make deps test | make help
 
-# Everything that is made lies here; BUILD=build/other keeps variants apart.
+# All output goes to BUILD; another one, BUILD=build/other, keeps a variant apart.
 BUILD   ?= build
 CC      ?= cc
 PREFIX  ?= /usr/local
 VERSION := 0.1.0
 
-# WERROR= builds on with warnings; EXTRA adds flags (sanitizers, say).
+# CPPFLAGS, CFLAGS, CXXFLAGS, LDFLAGS and LDLIBS are yours, and come last. EXTRA goes to every compiler and
+# linker (sanitizers, say), WERROR=-Werror makes warnings errors, and DEBUG=-g adds variables to the lines that
+# backtraces and valgrind need.
 WARNINGS := -Wall -Wextra -Wpedantic -Wshadow -Wstrict-prototypes -Wmissing-prototypes -Wvla \
             -Wdouble-promotion
-WERROR   ?= -Werror
+WERROR   ?=
 EXTRA    ?=
 OPTIMISE ?= -O2
-# gcc fills and copies structs by rep stos and rep movs, which take longer to begin than most structs take:
-# the C library's functions do not. (Of a training step of the toy, it was a fifth.)
+DEBUG    ?= -g1
+# gcc fills and copies structs by rep stos and rep movs, which are slow to start; calls of the C library are
+# not. (This was a fifth of a training step of the toy.)
 STRUCTS  := -mmemset-strategy=libcall:-1:noalign -mmemcpy-strategy=libcall:-1:noalign
 STRUCTS  := $(shell $(CC) -Werror $(STRUCTS) -E -x c /dev/null > /dev/null 2>&1 && echo "$(STRUCTS)")
-BASE     := -std=c11 -D_POSIX_C_SOURCE=200809L -Isrc -I. -g -pthread $(WARNINGS) $(WERROR) -MMD -MP $(STRUCTS)
-CFLAGS_  := $(BASE) $(OPTIMISE) -ffp-contract=off $(EXTRA) $(CFLAGS)
+BASE     := -std=c11 -D_POSIX_C_SOURCE=200809L -Isrc -I. $(DEBUG) -pthread $(WARNINGS) $(WERROR) -MMD -MP $(STRUCTS)
+USER     := $(EXTRA) $(CPPFLAGS) $(CFLAGS)
+CFLAGS_  := $(BASE) $(OPTIMISE) -ffp-contract=off $(USER)
 LDLIBS_  := -lm -pthread $(LDLIBS)
+LINK      = $(CC) $(CFLAGS_) $(LDFLAGS)
 
-# V=1 shows the commands.
-V ?= 0
-ifeq ($(V),0)
-.SILENT:
-say = @echo "  $(1)  $@"
+# ---- jobs, and what they print ----
+
+# As many jobs as cores, unless -j is given here or by a make that calls this one. (Only its environment and
+# command line say so: MAKEFLAGS does not have -j yet while make reads this file.)
+ifndef COUNTING
+JOBS := $(shell case " $$MAKEFLAGS $$(tr '\0' ' ' < /proc/$$PPID/cmdline 2> /dev/null)" in \
+            (*" -j"*|*" --jobs"*) ;; (*) nproc 2> /dev/null || getconf _NPROCESSORS_ONLN ;; esac)
+ifneq (,$(JOBS))
+MAKEFLAGS += -j$(JOBS)
+endif
 endif
 
-# ---- the kernels: once for each instruction set and dtype ----
+# $(call step,cc file) begins a recipe: it prints [37/102] cc file and makes the folder. The first one counts,
+# by a dry run, how many there will be. V=1 shows the commands in place of this.
+V ?= 0
+steps :=
+total  = $(eval total := $(filter-out 0,$(shell MAKEFLAGS= $(MAKE) -n $(if $(findstring B,$(firstword -$(MAKEFLAGS))),-B) \
+             -f $(firstword $(MAKEFILE_LIST)) COUNTING=1 $(MAKEOVERRIDES) $(MAKECMDGOALS) 2> /dev/null | grep -c '^: step')))$(total)
+count  = $(eval steps += x)$(info [$(words $(steps))$(patsubst %,/%,$(total))] $(1))
+folder = $(if $(wildcard $(@D)),,@mkdir -p $(@D))
+ifdef COUNTING
+step = @: step
+else ifeq ($(V),0)
+.SILENT:
+step = $(count)$(folder)
+else
+step = $(folder)
+endif
 
-# With sanitizers clang leaves loops as they are that are to be unrolled, and may; gcc knows no such warning.
+# Goals that run something do so one after another, in the order in which they are given.
+RUNS := clean deps deps-dev demo lessons test test-isas test-cpp layers format check-format lint bench install
+earlier :=
+$(foreach goal,$(filter $(RUNS),$(MAKECMDGOALS)),\
+    $(if $(earlier),$(eval $(goal): | $(earlier)))$(eval earlier := $(goal)))
+ifneq (,$(filter clean,$(MAKECMDGOALS)))
+.NOTPARALLEL:
+endif
+
+# ---- the kernels: a file is compiled once for each of its dtypes and each instruction set ----
+
+KERNEL_FOLDER := src/tensor/kernels
+# clang with sanitizers may leave loops rolled up; gcc does not know this warning.
 KERNEL_FLAGS := $(BASE) $(subst -O2,-O3,$(OPTIMISE)) -ffp-contract=fast -fno-math-errno \
-                -fno-trapping-math -fwrapv -Wno-pass-failed $(EXTRA) $(CFLAGS)
-DTYPES := F32 F64 I64 BOOL
-ISAS   := baseline
+                -fno-trapping-math -fwrapv -Wno-pass-failed $(USER)
+ISAS := baseline
 ifneq (,$(findstring x86_64,$(shell $(CC) -dumpmachine)))
-ISAS   += v3 v4
+ISAS += v3 v4
 endif
 FLAGS_baseline :=
 FLAGS_v3 := -mavx2 -mfma -mbmi2
 FLAGS_v4 := $(FLAGS_v3) -mavx512f -mavx512bw -mavx512cd -mavx512dq -mavx512vl
-lower = $(subst F32,f32,$(subst F64,f64,$(subst I64,i64,$(subst BOOL,bool,$(1)))))
+# Integers and bool are compiled for the baseline alone, and serve beside the floats of every instruction set.
+ISAS_F32  := $(ISAS)
+ISAS_F64  := $(ISAS)
+ISAS_I64  := baseline
+ISAS_BOOL := baseline
 
-# Which files there are of each dtype, of numbers, and of floats alone.
-OF_ALL     := kernels rows
-OF_NUMBERS := gemm
-OF_FLOATS  := attention_tiles softmax_rows norm_rows optim_steps
-kernels_of  = $(foreach i,$(ISAS),$(foreach d,$(1),$(foreach f,$(2),$(BUILD)/kernels/$(i)/$(d)/$(f).o)))
-KERNELS    := $(call kernels_of,$(DTYPES),$(OF_ALL)) $(call kernels_of,F32 F64 I64,$(OF_NUMBERS)) \
-              $(call kernels_of,F32 F64,$(OF_FLOATS))
+kernel = $(eval KERNEL_SOURCES += $(KERNEL_FOLDER)/$(strip $(1)).c)$(foreach d,$(2),$(foreach i,$(ISAS_$(d)),\
+             $(eval KERNELS += $(BUILD)/kernels/$(i)/$(d)/$(strip $(1)).o)))
+# The slowest to compile come first, so that all cores end together.
+#             file             dtypes
+$(call kernel, kernels,         F32 F64 I64 BOOL)
+$(call kernel, gemm,            F32 F64 I64)
+$(call kernel, attention_tiles, F32 F64)
+$(call kernel, softmax_rows,    F32 F64)
+$(call kernel, norm_rows,       F32 F64)
+$(call kernel, rows,            F32 F64 I64 BOOL)
+$(call kernel, optim_steps,     F32 F64)
 
 # ---- the library ----
 
-SOURCES := $(filter-out src/tensor/kernels/%,$(wildcard src/*/*.c src/*/*/*.c))
+SOURCES := $(filter-out $(KERNEL_SOURCES),$(wildcard src/*/*.c src/*/*/*.c))
 PUBLIC   = $(shell sed -n 's/^\#include "\(.*\)"/\1/p' src/heed.h)
-OBJECTS := $(SOURCES:%.c=$(BUILD)/%.o) $(KERNELS)
+OBJECTS := $(KERNELS) $(SOURCES:%.c=$(BUILD)/%.o)
 LIBRARY := $(BUILD)/libheed.a
 
 # In examples/ a file is a program, and so is a folder with a main.c; its other files are its parts.
@@ -90,27 +134,32 @@ help:
 	@echo "make lint          cppcheck"
 	@echo "make install       header, library and heed.pc under PREFIX=$(PREFIX)"
 
-demo: $(BUILD)/next_token
-	$(BUILD)/next_token
-
 lessons: $(LESSONS)
 	@for lesson in $(LESSONS); do echo "== $$lesson"; $$lesson || exit 1; done
 
 $(LIBRARY): $(OBJECTS)
+	$(call step,ar $@)
 	@rm -f $@
 	$(AR) rcs $@ $^
 
 $(BUILD)/%.o: %.c
-	@mkdir -p $(@D)
-	$(call say,cc)
+	$(call step,cc $<)
 	$(CC) $(CFLAGS_) $(CHECK_CFLAGS) -c $< -o $@
 
+# isa.c has a table of what there are kernels for.
+isas = '-DHEED_ISAS=$(patsubst %,ISA(%),$(1))'
+$(BUILD)/src/tensor/isa.o: src/tensor/isa.c
+	$(call step,cc $<)
+	$(CC) $(CFLAGS_) $(call isas,$(ISAS)) -c $< -o $@
+
 $(BUILD)/%: $(BUILD)/examples/%.o $(LIBRARY)
-	$(CC) $(CFLAGS_) $^ -o $@ $(LDLIBS_)
+	$(call step,link $@)
+	$(LINK) $^ -o $@ $(LDLIBS_)
 
 define folder_rule
 $(BUILD)/$(1): $(BUILD)/examples/$(1)/main.o $(call parts,$(1)) $(COMMON_PARTS) $(LIBRARY)
-	$$(CC) $$(CFLAGS_) $$^ -o $$@ $$(LDLIBS_)
+	$$(call step,link $$@)
+	$$(LINK) $$^ -o $$@ $$(LDLIBS_)
 endef
 $(foreach f,$(FOLDERS),$(eval $(call folder_rule,$(f))))
 
@@ -124,29 +173,62 @@ mpi-there:
 	    "apt-get install libopenmpi-dev openmpi-bin, say" >&2; exit 1; }
 
 $(BUILD)/train_mpi: examples/train_mpi.c $(LIBRARY)
-	$(call say,mpicc)
-	$(MPICC) $(CFLAGS_) $< $(LIBRARY) -o $@ $(LDLIBS_)
+	$(call step,mpicc $<)
+	$(MPICC) $(CFLAGS_) $(LDFLAGS) $< $(LIBRARY) -o $@ $(LDLIBS_)
 
-# A kernel object's folder says what it is: kernels/<isa>/<dtype>/<file>.o
+# The folder of a kernel object says what it is: kernels/<isa>/<dtype>/<file>.o
+lower = $(subst F32,f32,$(subst F64,f64,$(subst I64,i64,$(subst BOOL,bool,$(1)))))
 define kernel_rule
-$(BUILD)/kernels/$(1)/$(2)/%.o: src/tensor/kernels/%.c
-	@mkdir -p $$(@D)
-	$$(call say,cc)
+$(BUILD)/kernels/$(1)/$(2)/%.o: $(KERNEL_FOLDER)/%.c
+	$$(call step,cc $$< ($(1) $(2)))
 	$$(CC) $$(KERNEL_FLAGS) $$(FLAGS_$(1)) -DT_IS_$(2) \
 	    -DKERNELS=heed_kernels_$(1)_$(call lower,$(2)) -c $$< -o $$@
 endef
-$(foreach i,$(ISAS),$(foreach d,$(DTYPES),$(eval $(call kernel_rule,$(i),$(d)))))
+$(foreach d,F32 F64 I64 BOOL,$(foreach i,$(ISAS_$(d)),$(eval $(call kernel_rule,$(i),$(d)))))
+
+# ---- the demo: next_token with the kernels of this machine alone, which halves the time to build it ----
+
+define demo_rule
+$(BUILD)/kernels/$(1)/isa.o: src/tensor/isa.c
+	$$(call step,cc $$< ($(1)))
+	$$(CC) $$(CFLAGS_) $$(call isas,$(1)) -c $$< -o $$@
+
+$(BUILD)/demo_$(1): $(BUILD)/examples/next_token/main.o $(call parts,next_token) $(COMMON_PARTS) \
+        $(filter $(patsubst %,$(BUILD)/kernels/%,$(1)/% baseline/I64/% baseline/BOOL/%),$(KERNELS)) \
+        $(BUILD)/kernels/$(1)/isa.o $(filter-out $(BUILD)/src/tensor/isa.o,$(SOURCES:%.c=$(BUILD)/%.o))
+	$$(call step,link $$@)
+	$$(LINK) $$^ -o $$@ $$(LDLIBS_)
+endef
+$(foreach i,$(ISAS),$(eval $(call demo_rule,$(i))))
+
+# The last instruction set whose flags add nothing to what the compiler finds here, or HEED_ISA.
+ifneq (,$(filter demo,$(MAKECMDGOALS)))
+macros    = $(shell $(CC) -march=native $(1) -dM -E -x c /dev/null 2> /dev/null | cksum | tr ' ' _)
+NATIVE   := $(call macros)
+DEMO_ISA := $(lastword $(foreach i,$(ISAS),$(if $(filter $(NATIVE),$(call macros,$(FLAGS_$(i)))),$(i))) \
+                $(filter $(HEED_ISA),$(ISAS)))
+endif
+
+demo: $(BUILD)/demo_$(DEMO_ISA)
+	$<
 
 # ---- tests: linked with the objects, so that every operation is in the registry ----
 
-$(BUILD)/tests/%.o: CHECK_CFLAGS = $(shell pkg-config --cflags check)
+ifneq (,$(filter test test-isas $(BUILD)/test_heed,$(MAKECMDGOALS)))
+ifeq (,$(filter deps,$(MAKECMDGOALS))$(shell pkg-config --exists check 2> /dev/null && echo there))
+$(error The tests need Check, which pkg-config does not find here. Run: make deps test)
+endif
+endif
+$(BUILD)/tests/%.o: CHECK_CFLAGS = $(CHECK_INCLUDES)
+CHECK_INCLUDES = $(eval CHECK_INCLUDES := $(shell pkg-config --cflags check))$(CHECK_INCLUDES)
 
 # Calls of the system that tests/test_file_faults.c lets fail.
 comma   := ,
 WRAPPED := $(addprefix -Wl$(comma)--wrap=,access close fchmod fstat fsync open pread readlink rename stat unlink write)
 
 $(BUILD)/test_heed: $(TEST_OBJECTS) $(PART_OBJECTS) $(OBJECTS)
-	$(CC) $(CFLAGS_) $^ -o $@ $(WRAPPED) $(shell pkg-config --libs check) $(LDLIBS_)
+	$(call step,link $@)
+	$(LINK) $^ -o $@ $(WRAPPED) $(shell pkg-config --libs check) $(LDLIBS_)
 
 # The programs that show how to extend Heed check themselves; what the others print is compared.
 test: $(BUILD)/test_heed $(EXAMPLES)
@@ -165,12 +247,13 @@ test-isas: $(BUILD)/test_heed $(EXAMPLES)
 	        echo "== HEED_ISA=$$isa HEED_NUM_THREADS=$$threads"; \
 	        export HEED_ISA=$$isa HEED_NUM_THREADS=$$threads; \
 	        sh tests/outputs.sh $(BUILD) && sh tests/both_cores.sh $(BUILD)/test_heed || exit 1; \
-	    else echo "== HEED_ISA=$$isa: this machine has it not"; fi; done
+	    else echo "== HEED_ISA=$$isa: not supported on this machine"; fi; done
 
 # From C++17 the header is included, and the toy trained.
 $(BUILD)/toy_cpp: tests/toy.cpp $(PART_OBJECTS) $(LIBRARY)
-	$(call say,c++)
-	$(CXX) -std=c++17 -Isrc -I. -O2 -g -Wall -Wextra -Wpedantic -Wshadow $(WERROR) $(EXTRA) $^ -o $@ $(LDLIBS_)
+	$(call step,c++ $<)
+	$(CXX) -std=c++17 -Isrc -I. $(OPTIMISE) $(DEBUG) -Wall -Wextra -Wpedantic -Wshadow $(WERROR) $(EXTRA) \
+	    $(CPPFLAGS) $(CXXFLAGS) $(LDFLAGS) $^ -o $@ $(LDLIBS_)
 
 .PHONY: test-cpp
 test-cpp: $(BUILD)/toy_cpp
@@ -182,7 +265,8 @@ FUZZ         := $(BUILD)/fuzz
 FUZZ_FLAGS   := -fsanitize=fuzzer-no-link,address,undefined -fno-sanitize-recover=all
 
 $(BUILD)/fuzz_%: $(BUILD)/tests/fuzz/%.o $(sort $(call parts,gpt) $(COMMON_PARTS)) $(LIBRARY)
-	$(CC) $(CFLAGS_) -fsanitize=fuzzer $^ -o $@ $(LDLIBS_)
+	$(call step,link $@)
+	$(LINK) -fsanitize=fuzzer $^ -o $@ $(LDLIBS_)
 
 .PHONY: fuzz-bpe
 fuzz-bpe:
@@ -198,17 +282,20 @@ MACHINE_FLAGS  = -O3 -ffp-contract=fast $(foreach f,-march=native -mprefer-vecto
                      $(shell $(CC) $(f) -E -x c /dev/null > /dev/null 2>&1 && echo $(f)))
 
 $(BUILD)/bench_%: $(BUILD)/bench/%.o $(BUILD)/bench/serve.o $(LIBRARY)
-	$(CC) $(CFLAGS_) $^ -o $@ $(LDLIBS_)
+	$(call step,link $@)
+	$(LINK) $^ -o $@ $(LDLIBS_)
 
 $(BUILD)/bench_heed: $(HEED_BENCH) $(LIBRARY)
-	$(CC) $(CFLAGS_) $^ -o $@ $(LDLIBS_)
+	$(call step,link $@)
+	$(LINK) $^ -o $@ $(LDLIBS_)
 
 $(BUILD)/bench_compare: $(BUILD)/bench/compare.o $(BUILD)/bench/runner.o $(BUILD)/bench/serve.o
-	$(CC) $(CFLAGS_) $^ -o $@ $(LDLIBS_)
+	$(call step,link $@)
+	$(LINK) $^ -o $@ $(LDLIBS_)
 
 $(BUILD)/bench_peak: bench/peak.c $(BUILD)/bench/serve.o
-	$(call say,cc)
-	$(CC) $(BASE) $(MACHINE_FLAGS) $^ -o $@ $(LDLIBS_)
+	$(call step,cc $<)
+	$(CC) $(BASE) $(MACHINE_FLAGS) $(USER) $(LDFLAGS) $^ -o $@ $(LDLIBS_)
 
 # ROUNDS, THREADS, WORKLOADS, PYTHONS, PEERS: bench/run.sh and compare.c.
 .PHONY: bench bench-programs bench-quick bench-growth bench-generate bench-profile
@@ -264,10 +351,11 @@ install: $(LIBRARY)
 	install -d $(DESTDIR)$(PREFIX)/lib/pkgconfig
 	for h in heed.h $(PUBLIC); do install -D -m 644 src/$$h $(DESTDIR)$(PREFIX)/include/heed/$$h; done
 	install -m 644 $(LIBRARY) $(DESTDIR)$(PREFIX)/lib/
+	install -D -m 644 LICENSE $(DESTDIR)$(PREFIX)/share/licenses/heed/LICENSE
 	printf 'Name: heed\nDescription: tiny autograd framework that trains self-attention\nVersion: %s\nCflags: -I%s\nLibs: -L%s -lheed -lm -pthread\n' \
 	    $(VERSION) $(PREFIX)/include/heed $(PREFIX)/lib > $(DESTDIR)$(PREFIX)/lib/pkgconfig/heed.pc
 
 clean:
 	rm -rf $(BUILD)
 
--include $(shell find $(BUILD) -name '*.d' 2>/dev/null)
+-include $(wildcard $(BUILD)/*.d) $(shell find $(patsubst %,$(BUILD)/%,bench examples kernels src tests) -name '*.d' 2> /dev/null)

@@ -37,7 +37,7 @@ apply() {
 
 # check: builds and runs the gradient checks; the output is in $tree/log
 check() {
-    (cd "$tree" && make -j2 build/test_heed && build/test_heed gradients) > "$tree/log" 2>&1
+    (cd "$tree" && make WERROR=-Werror build/test_heed && build/test_heed gradients) > "$tree/log" 2>&1
 }
 
 apply 0

@@ -63,12 +63,7 @@ if [ -z "$manager" ]; then
     exit 1
 fi
 
-as_root=""
-if [ "$(id -u)" -ne 0 ] && [ "$manager" != brew ]; then
-    as_root="sudo"
-fi
-echo "installing: $missing"
-# Debian names this package by its compiler's version.
+# Debian puts the compiler's version into the name of this package.
 case $missing in
 *libclang-rt-dev*)
     version=$(clang -dumpversion 2>/dev/null | cut -d. -f1 || true)
@@ -77,12 +72,18 @@ case $missing in
 esac
 case $manager in
 apt-get)
-    $as_root apt-get update -qq
-    # shellcheck disable=SC2086
-    $as_root env DEBIAN_FRONTEND=noninteractive apt-get install -y -qq --no-install-recommends $missing
+    install="DEBIAN_FRONTEND=noninteractive apt-get install -y -qq --no-install-recommends"
+    command="apt-get update -qq && $install $missing"
     ;;
-dnf) $as_root dnf install -y $missing ;;
-apk) $as_root apk add $missing ;;
-pacman) $as_root pacman -S --noconfirm --needed $missing ;;
-brew) brew install $missing ;;
+dnf) command="dnf install -y $missing" ;;
+apk) command="apk add $missing" ;;
+pacman) command="pacman -S --noconfirm --needed $missing" ;;
+brew) command="brew install $missing" ;;
 esac
+if [ "$(id -u)" -ne 0 ] && [ "$manager" != brew ]; then
+    printf '%s\n' "missing: $missing. Only root can install packages; run this, then make again:" "" \
+        "    sudo sh -c '$command'" "" >&2
+    exit 1
+fi
+echo "installing: $missing"
+sh -c "$command"

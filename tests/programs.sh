@@ -2,7 +2,7 @@
 # The programs as a user runs them, and the library as a user installs it.
 set -eu
 cd "$(dirname "$0")/.."
-make -j2 all
+make all
 . tests/expect.sh
 
 # ---- next_token on the toy ----
@@ -246,6 +246,7 @@ fi
 
 # Installed, the library is found by pkg-config, from C and from C++.
 make install PREFIX="$scratch/usr" > /dev/null
+check cmp LICENSE "$scratch/usr/share/licenses/heed/LICENSE"
 cat > "$scratch/mine.c" << 'END'
 #include <heed.h>
 int main(void)

@@ -9,10 +9,13 @@ toy is sentences, one in a line, each of as many words.
 """
 import argparse
 import os
+import sys
 import numpy
 import torch
 import torch.distributed as dist
 import torch.nn.functional as F
+
+sys.dont_write_bytecode = True  # of model.py, into this folder
 import model as next_token
 
 TOLERANCE = 1e-5

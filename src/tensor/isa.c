@@ -7,50 +7,44 @@
 
 #include "kernels/kernels.h"
 
-#define DECLARE(isa)                                                                               \
-    extern const heed_kernels heed_kernels_##isa##_f32, heed_kernels_##isa##_f64,                  \
-        heed_kernels_##isa##_i64, heed_kernels_##isa##_bool;                                       \
-    static const heed_kernels *const isa##_tables[HEED_DTYPES] = {                                 \
-        &heed_kernels_##isa##_f32, &heed_kernels_##isa##_f64, &heed_kernels_##isa##_i64,           \
-        &heed_kernels_##isa##_bool};
-
-DECLARE(baseline)
-
-static bool always(void)
-{
-    return true;
-}
-
-#ifdef __x86_64__
-DECLARE(v3)
-DECLARE(v4)
-
-/* By name, because clang 14 knows no "x86-64-v4". */
-static bool has_v3(void)
-{
-    return __builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma") &&
-           __builtin_cpu_supports("bmi2");
-}
-
-static bool has_v4(void)
-{
-    return has_v3() && __builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512bw") &&
-           __builtin_cpu_supports("avx512cd") && __builtin_cpu_supports("avx512dq") &&
-           __builtin_cpu_supports("avx512vl");
-}
+/* ISA(name) for each instruction set that the Makefile compiled kernels for, the widest last. */
+#ifndef HEED_ISAS
+#define HEED_ISAS ISA(baseline)
 #endif
+
+#define ISA(isa) extern const heed_kernels heed_kernels_##isa##_f32, heed_kernels_##isa##_f64;
+HEED_ISAS
+#undef ISA
+extern const heed_kernels heed_kernels_baseline_i64, heed_kernels_baseline_bool;
 
 static const struct isa {
     const char *name;
-    bool (*present)(void);
-    const heed_kernels *const *tables;
+    const heed_kernels *tables[HEED_DTYPES];
 } isas[] = {
-    {"baseline", always, baseline_tables},
-#ifdef __x86_64__
-    {"v3", has_v3, v3_tables},
-    {"v4", has_v4, v4_tables},
-#endif
+/* Integers and bool have kernels for the baseline alone. */
+#define ISA(isa)                                                                                   \
+    {#isa,                                                                                         \
+     {[HEED_F32] = &heed_kernels_##isa##_f32,                                                      \
+      [HEED_F64] = &heed_kernels_##isa##_f64,                                                      \
+      [HEED_I64] = &heed_kernels_baseline_i64,                                                     \
+      [HEED_BOOL] = &heed_kernels_baseline_bool}},
+    HEED_ISAS
+#undef ISA
 };
+
+/* Tests features by name, because clang 14 does not know "x86-64-v4". */
+static bool runs_here(const char *isa)
+{
+    bool v3 = false, v4 = false;
+#ifdef __x86_64__
+    v3 = __builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma") &&
+         __builtin_cpu_supports("bmi2");
+    v4 = v3 && __builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512bw") &&
+         __builtin_cpu_supports("avx512cd") && __builtin_cpu_supports("avx512dq") &&
+         __builtin_cpu_supports("avx512vl");
+#endif
+    return strcmp(isa, "v4") == 0 ? v4 : strcmp(isa, "v3") == 0 ? v3 : true;
+}
 
 static pthread_once_t once = PTHREAD_ONCE_INIT;
 static const struct isa *chosen; /* written once, before heed_chosen_kernels */
@@ -62,8 +56,8 @@ static void choose(void)
     const struct isa *found = NULL;
     for (size_t i = 0; i < sizeof isas / sizeof *isas; i++) {
         bool fits = wanted == NULL || *wanted == '\0' || strcmp(wanted, isas[i].name) == 0;
-        if (fits && isas[i].present()) {
-            found = &isas[i]; /* the last that fits is the widest */
+        if (fits && runs_here(isas[i].name)) {
+            found = &isas[i];
         }
     }
     chosen = found;
@@ -74,10 +68,17 @@ heed_status heed_choose_isa(void)
 {
     pthread_once(&once, choose);
     if (chosen == NULL) {
+        const char *wanted = getenv("HEED_ISA");
+        if (wanted == NULL || *wanted == '\0') {
+            return heed_fail(HEED_ERR_VALUE,
+                             "this build has kernels for %s alone, which this machine does not "
+                             "support",
+                             isas[0].name);
+        }
         return heed_fail(HEED_ERR_VALUE,
                          "HEED_ISA=%s: not an instruction set of this build and machine; leave it "
                          "unset, or take one of baseline, v3, v4",
-                         getenv("HEED_ISA"));
+                         wanted);
     }
     return HEED_OK;
 }
