@@ -71,7 +71,7 @@ void LINES(sum)(int64_t rows, int64_t n, const void *x, int64_t step, heed_total
 
 /* Those of optimise.c. */
 void LINES(scale)(int64_t n, void *x, double factor);
-void LINES(sgd)(int64_t n, void *p, const void *g, void *momentum, const heed_sgd_step *step);
+void LINES(sgd)(int64_t n, void *p, const void *g, void *b, const heed_sgd_terms *terms);
 void LINES(adam)(int64_t n, void *p, const void *g, void *m, void *v, const heed_adam_terms *terms);
 
 /* Those of attention.c. */

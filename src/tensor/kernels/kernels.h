@@ -8,8 +8,7 @@
 #ifndef HEED_TENSOR_KERNELS_H
 #define HEED_TENSOR_KERNELS_H
 
-#include "../tensor.h"
-#include "../update.h"
+#include "../dtype.h"
 #include "attention_tiles.h"
 
 /* One number for each line of ops.def. */
@@ -89,6 +88,15 @@ typedef struct heed_normalization {
     bool centred;
 } heed_normalization;
 
+/* What all elements of a step of SGD have in common, with a buffer b where there is momentum:
+ *
+ *   d = g + decay p;  b = first ? d : momentum b + fresh d;  d = b, or d + momentum b with nesterov
+ *   p = p - lr d */
+typedef struct heed_sgd_terms {
+    double lr, decay, momentum, fresh;
+    bool first, nesterov;
+} heed_sgd_terms;
+
 /* What all elements of a step of Adam have in common:
  *
  *   d = g + decay p;  m = m + new1 (d - m);  v = beta2 v + new2 d^2
@@ -147,7 +155,7 @@ typedef struct heed_kernels {
     void (*normalize_gradient)(
         const heed_normalization *call);              /* dx, dweight, dbias; no bias, no y */
     void (*scale)(int64_t n, void *x, double factor); /* x *= factor */
-    void (*sgd)(int64_t n, void *p, const void *g, void *momentum, const heed_sgd_step *step);
+    void (*sgd)(int64_t n, void *p, const void *g, void *b, const heed_sgd_terms *terms);
     void (*adam)(int64_t n, void *p, const void *g, void *m, void *v, const heed_adam_terms *terms);
 } heed_kernels;
 

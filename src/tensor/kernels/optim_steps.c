@@ -27,21 +27,20 @@ static void sgd_without_momentum(int64_t n, T *p, const T *g, T lr, T decay)
 }
 
 void LINES(sgd)(int64_t n, void *parameter, const void *gradient, void *momentum,
-                const heed_sgd_step *step)
+                const heed_sgd_terms *terms)
 {
     T *p = parameter, *buffer = momentum;
     const T *g = gradient;
-    const T lr = (T)step->lr, decay = (T)step->weight_decay, mu = (T)step->momentum;
-    const T old = step->first ? 0 : mu, fresh = step->first ? 1 : (T)(1 - step->dampening);
-    const bool first = step->first, nesterov = step->nesterov;
+    const T lr = (T)terms->lr, decay = (T)terms->decay, mu = (T)terms->momentum;
+    const bool first = terms->first, nesterov = terms->nesterov;
+    const T old = first ? 0 : mu, fresh = first ? 1 : (T)terms->fresh;
     if (buffer == NULL) {
         sgd_without_momentum(n, p, g, lr, decay);
         return;
     }
     for (int64_t i = 0; i < n; i++) {
         const T d = g[i] + decay * p[i];
-        const T b =
-            (first ? 0 : old * buffer[i]) + fresh * d; /* at first it holds anything, NaN too */
+        const T b = (first ? 0 : old * buffer[i]) + fresh * d; /* at first it may hold NaN */
         buffer[i] = b;
         p[i] -= lr * (nesterov ? d + mu * b : b);
     }
