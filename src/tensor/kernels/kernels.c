@@ -25,8 +25,8 @@
 
 /* The vocabulary of ops.def, for this dtype. */
 #define sign(x)       where((x) > 0, 1, where((x) < 0, -1, 0))
-#define reciprocal(x) (1 / (T)(x))
-#define pi            ((T)3.14159265358979323846)
+#define real(decimal) ((T)(decimal))
+#define pi            real(3.14159265358979323846)
 #ifndef IN_VECTORS
 #define where(condition, then, otherwise) ((condition) ? (then) : (otherwise))
 #define sigmoid(x)                        (1 / (1 + exp(-(x))))
@@ -123,6 +123,7 @@ static T integer_power(T a, T b)
             name##_lanes(i, (__mmask16)((1u << (n - i)) - 1), false, in, out);                     \
         }                                                                                          \
     }
+#define OPERAND_TYPE vector
 #define OPERAND(name, place)                                                                       \
     const vector name = load_lanes((const T *)in[place] + i, some, all);                           \
     (void)name;
@@ -135,7 +136,8 @@ static T integer_power(T a, T b)
             operands result[i] = RESULT(formula);                                                  \
         }                                                                                          \
     }
-#define OPERAND ELEMENT
+#define OPERAND_TYPE VALUE
+#define OPERAND      ELEMENT
 #endif
 #define READ_X     OPERAND(x, 0)
 #define READ_AB    OPERAND(a, 0) OPERAND(b, 1)
@@ -148,6 +150,11 @@ static T integer_power(T a, T b)
 #if defined T_IS_F32 || defined T_IS_F64
 #define FORWARD(name, kind, read, f) LOOP(name##_forward, read, f)
 #define GRADIENT                     LOOP
+#define DEFINE(name, x, f)                                                                         \
+    static inline __attribute__((always_inline)) OPERAND_TYPE name(OPERAND_TYPE x)                 \
+    {                                                                                              \
+        return f;                                                                                  \
+    }
 #else
 #define FORWARD(name, kind, read, f) FORWARD_##kind(name, read, f)
 #define FORWARD_ANY(name, read, f)   LOOP(name##_forward, read, f)
@@ -260,13 +267,9 @@ const heed_kernels KERNELS = {
 #define BINARY(name, kind, f, da, db)      ENTRY(name, kind, name##_da, name##_db)
 #define TERNARY(name, kind, f, da, db, dc) ENTRY(name, kind, name##_da, name##_db, name##_dc)
 #define BOUNDS(name, kind, f, da)          ENTRY(name, kind, name##_da)
-#include "ops.def"
-        },
-    .compare =
-        {
-#define COMPARE(name, f)   [HEED_##name] = name##_truth,
-#define LOGICAL(name, f)   [HEED_##name] = name##_truth,
-#define PREDICATE(name, f) [HEED_##name] = name##_truth,
+#define COMPARE(name, f)                   [HEED_##name] = {name##_truth, {NULL}},
+#define LOGICAL(name, f)                   [HEED_##name] = {name##_truth, {NULL}},
+#define PREDICATE(name, f)                 [HEED_##name] = {name##_truth, {NULL}},
 #include "ops.def"
         },
     .where = choose_where,

@@ -11,21 +11,17 @@
 #include "../dtype.h"
 #include "attention_tiles.h"
 
-/* One number for each line of ops.def. */
+/* A number for each operation of ops.def. */
 enum heed_elementwise {
 #define UNARY(name, kind, f, dx)           HEED_##name,
 #define BINARY(name, kind, f, da, db)      HEED_##name,
 #define TERNARY(name, kind, f, da, db, dc) HEED_##name,
 #define BOUNDS(name, kind, f, da)          HEED_##name,
+#define COMPARE(name, f)                   HEED_##name,
+#define LOGICAL(name, f)                   HEED_##name,
+#define PREDICATE(name, f)                 HEED_##name,
 #include "ops.def"
     HEED_ELEMENTWISE_COUNT
-};
-enum heed_comparison {
-#define COMPARE(name, f)   HEED_##name,
-#define LOGICAL(name, f)   HEED_##name,
-#define PREDICATE(name, f) HEED_##name,
-#include "ops.def"
-    HEED_COMPARISON_COUNT
 };
 
 /* out[i] = f(in[0][i], in[1][i], ...). The operands of a gradient are g, those of the line
@@ -117,9 +113,8 @@ typedef struct heed_plane {
 /* All kernels of one dtype. NULL where an operation does not exist for it. */
 typedef struct heed_kernels {
     struct {
-        heed_kernel *forward, *gradient[3];
+        heed_kernel *forward, *gradient[3]; /* forward: of T to T, or to bool where it compares */
     } elementwise[HEED_ELEMENTWISE_COUNT];
-    heed_kernel *compare[HEED_COMPARISON_COUNT];
     heed_kernel *where; /* bool, T, T -> T */
 
     /* n elements of another dtype, `stride` apart, cast; and elements to places `stride` apart */
