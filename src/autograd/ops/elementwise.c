@@ -9,9 +9,9 @@
 #include <math.h>
 #include <string.h>
 
+#include "../../tensor/core.h"
 #include "../../tensor/create.h"
-#include "../../tensor/iterate.h"
-#include "../../tensor/operands.h"
+#include "../../tensor/map.h"
 #include "../../tensor/scope.h"
 #include "../op.h"
 #include "expression.h"
@@ -117,14 +117,14 @@ static void map_call(heed_kernel *kernel, const heed_call *call, int numbers, he
                      heed_tensor *y)
 {
     const double *number = call->args;
-    heed_input in[MOST];
-    for (int i = 0; i < call->count; i++) {
-        in[i].tensor = call->inputs[i];
+    heed_operand in[MOST];
+    for (int i = 0; i < call->count + numbers; i++) {
+        const bool is_tensor = i < call->count;
+        in[i].tensor = is_tensor ? call->inputs[i] : NULL;
+        in[i].number = is_tensor ? 0 : number[i - call->count];
+        in[i].as = as;
     }
-    for (int i = 0; i < numbers; i++) {
-        in[call->count + i] = (heed_input){NULL, number[i]};
-    }
-    heed_map_inputs(kernel, in, call->count + numbers, as, y);
+    heed_map(kernel, in, call->count + numbers, y);
 }
 
 static heed_status line_forward(const heed_call *call, heed_tensor *y)
@@ -142,24 +142,22 @@ static heed_status line_forward(const heed_call *call, heed_tensor *y)
 static heed_tensor *gradient_by_kernel(const line *l, const heed_vjp *v, int i)
 {
     const heed_tensor *y = v->y;
-    const double *number = v->args;
     const unsigned saves = l->op.saves[i];
-    heed_input in[MOST + 2];
-    int count = 0;
-    in[count++].tensor = v->g;
-    for (int j = 0; j < l->op.inputs; j++) {
-        in[count++].tensor = saves >> j & 1 ? v->inputs[j] : v->g;
-    }
-    for (int j = 0; j < l->numbers; j++) {
-        in[count++] = (heed_input){NULL, number[j]};
-    }
-    in[count++].tensor = saves & HEED_SAVED_OUTPUT ? y : v->g;
     heed_tensor *result = heed_tensor_like(y);
     if (result == NULL) {
         return NULL;
     }
-    heed_map_inputs(heed_kernels_for(y->dtype)->elementwise[l->kernel].gradient[i], in, count,
-                    y->dtype, result);
+    heed_operand in[MOST + 2];
+    int count = 0;
+    in[count++] = (heed_operand){v->g, 0, y->dtype};
+    for (int j = 0; j < l->op.inputs; j++) {
+        in[count++] = (heed_operand){saves >> j & 1 ? v->inputs[j] : v->g, 0, y->dtype};
+    }
+    for (int j = 0; j < l->numbers; j++) {
+        in[count++] = (heed_operand){NULL, ((const double *)v->args)[j], y->dtype};
+    }
+    in[count++] = (heed_operand){saves & HEED_SAVED_OUTPUT ? y : v->g, 0, y->dtype};
+    heed_map(heed_kernels_for(y->dtype)->elementwise[l->kernel].gradient[i], in, count, result);
     return heed_join_scope(l->op.name, result);
 }
 
@@ -244,11 +242,9 @@ static heed_status where_rule(const heed_call *call, heed_result *result)
 
 static heed_status where_forward(const heed_call *call, heed_tensor *y)
 {
-    heed_operand in[3];
-    for (int i = 0; i < 3; i++) {
-        heed_dtype as = i == 0 ? HEED_BOOL : y->dtype;
-        in[i] = heed_operand_of(call->inputs[i], y->ndim, y->shape, as);
-    }
+    const heed_operand in[] = {{.tensor = call->inputs[0], .as = HEED_BOOL},
+                               {.tensor = call->inputs[1], .as = y->dtype},
+                               {.tensor = call->inputs[2], .as = y->dtype}};
     heed_map(heed_kernels_for(y->dtype)->where, in, 3, y);
     return HEED_OK;
 }

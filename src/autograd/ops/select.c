@@ -29,11 +29,9 @@ static heed_status masked_fill_forward(const heed_call *call, heed_tensor *y)
     if (value == NULL) {
         return heed_self.error;
     }
-    const heed_operand in[] = {
-        heed_operand_of(call->inputs[1], y->ndim, y->shape, HEED_BOOL),
-        heed_operand_of(value, y->ndim, y->shape, y->dtype),
-        heed_operand_of(call->inputs[0], y->ndim, y->shape, y->dtype),
-    };
+    const heed_operand in[] = {{.tensor = call->inputs[1], .as = HEED_BOOL},
+                               {.tensor = value, .as = y->dtype},
+                               {.tensor = call->inputs[0], .as = y->dtype}};
     heed_map(heed_kernels_for(y->dtype)->where, in, 3, y);
     return HEED_OK;
 }
