@@ -43,7 +43,7 @@ FLAGS_v4 := $(FLAGS_v3) -mavx512f -mavx512bw -mavx512cd -mavx512dq -mavx512vl
 lower = $(subst F32,f32,$(subst F64,f64,$(subst I64,i64,$(subst BOOL,bool,$(1)))))
 
 # Which files there are of each dtype, of numbers, and of floats alone.
-OF_ALL     := kernels rows
+OF_ALL     := table rows
 OF_NUMBERS := gemm
 OF_FLOATS  := attention_tiles softmax_rows norm_rows optim_steps
 kernels_of  = $(foreach i,$(ISAS),$(foreach d,$(1),$(foreach f,$(2),$(BUILD)/kernels/$(i)/$(d)/$(f).o)))
