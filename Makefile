@@ -86,7 +86,7 @@ kernel = $(eval KERNEL_SOURCES += $(KERNEL_FOLDER)/$(strip $(1)).c)$(foreach d,$
              $(eval KERNELS += $(BUILD)/kernels/$(i)/$(d)/$(strip $(1)).o)))
 # The slowest to compile come first, so that all cores end together.
 #             file             dtypes
-$(call kernel, kernels,         F32 F64 I64 BOOL)
+$(call kernel, table,           F32 F64 I64 BOOL)
 $(call kernel, gemm,            F32 F64 I64)
 $(call kernel, attention_tiles, F32 F64)
 $(call kernel, softmax_rows,    F32 F64)

@@ -3,7 +3,8 @@
  * In reading order:
  *
  *   tensor/error.h          one pending error per thread, and what holds while it is pending
- *   tensor/tensor.h         the tensor: dtype, shape, strides, storage, node; reading it
+ *   tensor/dtype.h          the types of elements: f32, f64, i64, bool
+ *   tensor/tensor.h         the tensor: shape, strides, storage, node; reading it
  *   tensor/scope.h          who owns what a function returns; retain, grad mode, counters
  *   tensor/alloc.h          memory, for modules and operations of one's own
  *   tensor/create.h         zeros, ones, full, eye, arange, linspace, from_*; copying in and out
@@ -46,6 +47,8 @@
 #define HEED_H
 
 #include "tensor/error.h"
+
+#include "tensor/dtype.h"
 
 #include "tensor/tensor.h"
 

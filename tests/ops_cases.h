@@ -10,6 +10,7 @@ void add_tensor_view_cases(Suite *suite);
 
 void add_math_cases(Suite *suite);
 void add_special_cases(Suite *suite);
+void add_text_cases(Suite *suite);
 void add_select_cases(Suite *suite);
 void add_join_cases(Suite *suite);
 void add_shape_cases(Suite *suite);

@@ -332,6 +332,7 @@ Suite *ops_suite(void)
     tcase_add_loop_test(elementwise, binary_takes_numbers, 0, BINARIES);
     add_math_cases(suite);
     add_special_cases(suite);
+    add_text_cases(suite);
     add_select_cases(suite);
     add_join_cases(suite);
     add_shape_cases(suite);

@@ -46,7 +46,7 @@ void heed_look_up(const heed_places *places, const heed_tensor *x, heed_tensor *
     } while (heed_walk_next(&w));
 }
 
-void heed_add_at(const heed_places *places, const heed_operand *x, heed_tensor *out)
+void heed_add_at(const heed_places *places, const heed_tensor *x, heed_tensor *out)
 {
     walk w = {0};
     if (!begin(&w, places, x->data, x->strides, out)) {

@@ -6,32 +6,7 @@
 
 #include "core.h"
 #include "kernels/kernels.h"
-
-enum { HEED_MAX_OPERANDS = 5 };
-
-/* What a kernel reads: elements of `dtype` on strides, cast to `as` on the way. */
-typedef struct heed_operand {
-    const void *data;
-    heed_dtype dtype, as;
-    int64_t strides[HEED_MAX_DIMS];
-} heed_operand;
-
-/* heed_operand_of: t as an operand in a shape that it broadcasts to.
- * heed_constant_operand: one value of dtype `as`, repeated. */
-heed_operand heed_operand_of(const heed_tensor *t, int ndim, const int64_t *shape, heed_dtype as);
-heed_operand heed_constant_operand(const void *value, heed_dtype as);
-
-/* heed_map: out = kernel(in...), element by element over out's shape; `out` is contiguous. */
-void heed_map(heed_kernel *kernel, const heed_operand *in, int count, heed_tensor *out);
-
-/* heed_copy_elements: out = x, broadcast and cast. */
-void heed_copy_elements(const heed_tensor *x, heed_tensor *out);
-
-/* heed_fill_elements: out = value, which is cast as torch casts. */
-void heed_fill_elements(heed_tensor *out, double value);
-
-/* heed_add_elements: out += x, of one shape and dtype; out is not expanded. */
-void heed_add_elements(const heed_tensor *x, heed_tensor *out);
+#include "map.h"
 
 /* heed_sum_elements: out = the sum of x over the dims in `set`, divided by divisor; out is
  * contiguous and has a slot for each element of the dims that stay, in their order. */
@@ -52,7 +27,7 @@ typedef struct heed_places {
  * heed_add_at: out at the places += x, row by row of `shape`, so that sums come out the same each
  * time; x is of out's dtype. */
 void heed_look_up(const heed_places *places, const heed_tensor *x, heed_tensor *out);
-void heed_add_at(const heed_places *places, const heed_operand *x, heed_tensor *out);
+void heed_add_at(const heed_places *places, const heed_tensor *x, heed_tensor *out);
 
 /* heed_map_lines: out = kernel(in...) line by line along `dim`; out is contiguous, of the shape of each of
  * the `count` inputs (at most 2). HEED_ERR_MEMORY: no room for a line. */

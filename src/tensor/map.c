@@ -1,27 +1,73 @@
 /* Element-wise work and copies: hands contiguous runs of tensors on any strides to the kernels.
  *
- * What does not lie ready (strided, repeated, of another dtype) is gathered a chunk at a time. */
+ * Operands that all lie as the result does go to the kernel in one call; otherwise a walk steps through
+ * them together, and what is strided, repeated or of another dtype is gathered a chunk at a time. Relies on
+ * walk.c for strides and threads, and on callers for shapes and dtypes that fit. */
+#include "map.h"
+
 #include <math.h>
 #include <string.h>
 
+#include "core.h"
 #include "parallel.h"
 #include "walk.h"
 
 /* ---- operands ---- */
 
-heed_operand heed_operand_of(const heed_tensor *t, int ndim, const int64_t *shape, heed_dtype as)
+/* Results of at most this many elements have their numbers repeated, rather than walked on a stride of 0. */
+enum { REPEATED = 32 };
+
+/* A number as an element of some dtype, perhaps repeated. */
+typedef union elements {
+    float f32[REPEATED];
+    double f64[REPEATED];
+    int64_t i64[REPEATED];
+} elements;
+
+static void set_number(elements *e, int64_t times, double number, heed_dtype dtype)
 {
-    heed_operand operand = {.data = t->data, .dtype = t->dtype, .as = as};
-    heed_broadcast_strides(t, ndim, shape, operand.strides);
-    return operand;
+    for (int64_t i = 0; i < times; i++) {
+        if (dtype == HEED_F32) {
+            e->f32[i] = (float)number;
+        } else if (dtype == HEED_I64) {
+            e->i64[i] = isinf(number) ? (number < 0 ? INT64_MIN : INT64_MAX) : (int64_t)number;
+        } else {
+            e->f64[i] = number;
+        }
+    }
 }
 
-heed_operand heed_constant_operand(const void *value, heed_dtype as)
+/* The same sizes, and strides where a dim is longer than 1? */
+static bool lie_alike(const heed_tensor *t, const heed_tensor *out)
 {
-    return (heed_operand){.data = value, .dtype = as, .as = as};
+    bool alike = t->numel == out->numel && (t->numel == 1 || t->ndim == out->ndim);
+    for (int i = 0; alike && t->numel != 1 && i < t->ndim; i++) {
+        alike =
+            t->shape[i] == out->shape[i] && (t->shape[i] == 1 || t->strides[i] == out->strides[i]);
+    }
+    return alike;
 }
 
 /* ---- element by element ---- */
+
+/* One call for everything. False, with nothing done, if some operand must be walked. */
+static bool map_at_once(heed_kernel *kernel, const heed_operand *in, int count, elements *numbers,
+                        heed_tensor *out)
+{
+    const void *from[HEED_MAX_OPERANDS];
+    for (int k = 0; k < count; k++) {
+        const heed_tensor *t = in[k].tensor;
+        if (t != NULL ? t->dtype != in[k].as || !lie_alike(t, out) : out->numel > REPEATED) {
+            return false;
+        }
+        if (t == NULL) {
+            set_number(&numbers[k], out->numel, in[k].number, in[k].as);
+        }
+        from[k] = t != NULL ? t->data : &numbers[k];
+    }
+    kernel(out->numel, from, out->data);
+    return true;
+}
 
 typedef struct mapping {
     heed_kernel *kernel;
@@ -30,6 +76,12 @@ typedef struct mapping {
     const walk *w; /* whose last dim a run is */
     bool ready;    /* along it every operand lies ready */
 } mapping;
+
+/* The dtype of the elements in memory. */
+static heed_dtype dtype_of(const heed_operand *in)
+{
+    return in->tensor != NULL ? in->tensor->dtype : in->as;
+}
 
 /* n elements from where each lane stands: in one go, or a buffer at a time. What is repeated is written
  * into its buffer once. */
@@ -43,8 +95,8 @@ static void map_run(const mapping *m, char *const *at, int64_t n)
         for (int k = 0; k < m->count; k++) {
             const int64_t stride = run_stride(m->w, k);
             if (done == 0 || stride != 0) {
-                from[k] = heed_walk_elements(at[k] + done * stride, stride, part, m->in[k].dtype,
-                                             m->in[k].as, &room[k]);
+                from[k] = heed_walk_elements(at[k] + done * stride, stride, part,
+                                             dtype_of(&m->in[k]), m->in[k].as, &room[k]);
             }
         }
         m->kernel(part, from, at[m->count] + done * to_stride);
@@ -83,31 +135,22 @@ static void map_runs(const void *context, const walk *w, int64_t start, int64_t 
     map_from(m, w, start, n, run_length(m->w));
 }
 
-/* Does every operand lie as `out` does, without gaps and casts? Then there is nothing to walk. */
-static bool lie_alike(const heed_operand *in, int count, const heed_tensor *out)
-{
-    bool alike = true;
-    for (int k = 0; alike && k < count; k++) {
-        alike = in[k].dtype == in[k].as &&
-                (out->numel == 1 ||
-                 memcmp(in[k].strides, out->strides, sizeof *out->strides * out->ndim) == 0);
-    }
-    return alike;
-}
-
 void heed_map(heed_kernel *kernel, const heed_operand *in, int count, heed_tensor *out)
 {
-    if (out->numel < 2 * GRAIN && lie_alike(in, count, out)) {
-        const void *from[HEED_MAX_OPERANDS];
-        for (int k = 0; k < count; k++) {
-            from[k] = in[k].data;
-        }
-        kernel(out->numel, from, out->data);
+    elements numbers[HEED_MAX_OPERANDS];
+    if (out->numel < 2 * GRAIN && map_at_once(kernel, in, count, numbers, out)) {
         return;
     }
     walk w = {0};
     for (int k = 0; k < count; k++) {
-        heed_walk_lane(&w, in[k].data, in[k].strides, in[k].dtype, out->ndim);
+        int64_t strides[HEED_MAX_DIMS] = {0};
+        const heed_tensor *t = in[k].tensor;
+        if (t != NULL) {
+            heed_broadcast_strides(t, out->ndim, out->shape, strides);
+        } else {
+            set_number(&numbers[k], 1, in[k].number, in[k].as);
+        }
+        heed_walk_lane(&w, t != NULL ? t->data : &numbers[k], strides, dtype_of(&in[k]), out->ndim);
     }
     heed_walk_lane(&w, out->data, out->strides, out->dtype, out->ndim);
     if (!heed_walk_begin(&w, out->ndim, out->shape)) {
@@ -115,8 +158,8 @@ void heed_map(heed_kernel *kernel, const heed_operand *in, int count, heed_tenso
     }
     mapping m = {kernel, in, count, &w, true};
     for (int k = 0; k < count; k++) {
-        m.ready = m.ready && in[k].dtype == in[k].as &&
-                  run_stride(&w, k) == (int64_t)heed_dtype_size(in[k].dtype);
+        m.ready = m.ready && dtype_of(&in[k]) == in[k].as &&
+                  run_stride(&w, k) == (int64_t)heed_dtype_size(in[k].as);
     }
     if (w.ndim == 1) {
         heed_walk_parts(&w, GRAIN, map_part, &m);
@@ -184,15 +227,15 @@ static void bring(walk *w, int lane_number, heed_dtype dtype, int place)
 
 /* Of several dims, the target's nearest becomes the run. The rows before it are those along which the
  * source's elements lie side by side, if that is another dim: then the plane of both is transposed. */
-static void copy_operand(const heed_operand *from, heed_tensor *out)
+static void copy_from(const void *from, heed_dtype dtype, const int64_t *strides, heed_tensor *out)
 {
     walk w = {0};
-    heed_walk_lane(&w, from->data, from->strides, from->dtype, out->ndim);
+    heed_walk_lane(&w, from, strides, dtype, out->ndim);
     heed_walk_lane(&w, out->data, out->strides, out->dtype, out->ndim);
     if (!heed_walk_begin(&w, out->ndim, out->shape)) {
         return;
     }
-    const copying c = {heed_kernels_for(out->dtype), from->dtype, out->dtype, &w};
+    const copying c = {heed_kernels_for(out->dtype), dtype, out->dtype, &w};
     const int last = w.ndim - 1;
     const int64_t size = (int64_t)heed_dtype_size(out->dtype);
     if (last > 0 && run_stride(&w, 1) != size) {
@@ -202,8 +245,8 @@ static void copy_operand(const heed_operand *from, heed_tensor *out)
         heed_walk_parts(&w, GRAIN, copy_part, &c);
         return;
     }
-    if (run_stride(&w, 0) != (int64_t)heed_dtype_size(from->dtype)) {
-        bring(&w, 0, from->dtype, last - 1);
+    if (run_stride(&w, 0) != (int64_t)heed_dtype_size(dtype)) {
+        bring(&w, 0, dtype, last - 1);
     }
     walk rows = w;
     rows.ndim--;
@@ -212,8 +255,9 @@ static void copy_operand(const heed_operand *from, heed_tensor *out)
 
 void heed_copy_elements(const heed_tensor *x, heed_tensor *out)
 {
-    heed_operand from = heed_operand_of(x, out->ndim, out->shape, out->dtype);
-    copy_operand(&from, out);
+    int64_t strides[HEED_MAX_DIMS];
+    heed_broadcast_strides(x, out->ndim, out->shape, strides);
+    copy_from(x->data, x->dtype, strides, out);
 }
 
 static void clear_bytes(void *context, int64_t first, int64_t end)
@@ -228,8 +272,8 @@ void heed_fill_elements(heed_tensor *out, double value)
                           clear_bytes, out->data);
         return;
     }
-    heed_operand from = heed_constant_operand(&value, HEED_F64);
-    copy_operand(&from, out);
+    const int64_t strides[HEED_MAX_DIMS] = {0};
+    copy_from(&value, HEED_F64, strides, out);
 }
 
 /* y += x for a chunk of y, `stride` bytes apart. */

@@ -177,18 +177,6 @@ double heed_at(const heed_tensor *t, heed_shape index)
     return read_number(t, offset);
 }
 
-const char *heed_dtype_name(heed_dtype dtype)
-{
-    static const char *const names[] = {"f32", "f64", "i64", "bool"};
-    return (unsigned)dtype < HEED_DTYPES ? names[dtype] : "no dtype";
-}
-
-size_t heed_dtype_size(heed_dtype dtype)
-{
-    static const size_t sizes[] = {sizeof(float), sizeof(double), sizeof(int64_t), sizeof(bool)};
-    return (unsigned)dtype < HEED_DTYPES ? sizes[dtype] : 0;
-}
-
 /* ---- the writable door, and its reading twin ---- */
 
 static void *data_of(const char *function, const heed_tensor *t, heed_dtype dtype)

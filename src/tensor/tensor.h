@@ -6,22 +6,11 @@
 #ifndef HEED_TENSOR_TENSOR_H
 #define HEED_TENSOR_TENSOR_H
 
-#include <stddef.h>
-#include <stdint.h>
-
-#include "error.h"
+#include "dtype.h"
 
 HEED_BEGIN_DECLS
 
-enum { HEED_MAX_DIMS = 8, HEED_FEW_DIMS = 4 };
-
-typedef enum heed_dtype {
-    HEED_F32,  /* float, the default: torch.float32 */
-    HEED_F64,  /* double, for gradient checks: torch.float64 */
-    HEED_I64,  /* int64_t, token ids and targets: torch.int64 */
-    HEED_BOOL, /* bool, masks: torch.bool */
-    HEED_DTYPES
-} heed_dtype;
+enum { HEED_FEW_DIMS = 4 };
 
 /* A shape, or an index into one. HEED_SHAPE(2, 3) carries its own length; HEED_SCALAR is the shape
  * of a tensor without dims. */
@@ -162,15 +151,6 @@ int64_t heed_item_i64(const heed_tensor *t);
  *
  * HEED_ERR_SHAPE: not one index per dim. HEED_ERR_INDEX: out of range. NaN on error. */
 double heed_at(const heed_tensor *t, heed_shape index);
-
-static inline bool heed_is_float(heed_dtype dtype)
-{
-    return dtype == HEED_F32 || dtype == HEED_F64;
-}
-
-/* heed_dtype_name: "f32"; heed_dtype_size: bytes of an element. */
-const char *heed_dtype_name(heed_dtype dtype);
-size_t heed_dtype_size(heed_dtype dtype);
 
 /* heed_data_*: the elements, writable: one of the few doors through which a value changes in
  * place. Each call raises the version of the storage, so a backward that needs the old value says

@@ -103,10 +103,10 @@ static heed_status check_list(const char *name, const heed_update *all, int coun
     return HEED_OK;
 }
 
-static void sgd_piece(const heed_update *u, int64_t from, int64_t n, const void *step)
+static void sgd_piece(const heed_update *u, int64_t from, int64_t n, const void *terms)
 {
     heed_kernels_for(u->p->dtype)
-        ->sgd(n, at(u->p, from), at(u->g, from), u->b != NULL ? at(u->b, from) : NULL, step);
+        ->sgd(n, at(u->p, from), at(u->g, from), u->b != NULL ? at(u->b, from) : NULL, terms);
 }
 
 heed_status heed_sgd_update_all(const heed_update *all, int count, const heed_sgd_step *step)
@@ -126,7 +126,13 @@ heed_status heed_sgd_update_all(const heed_update *all, int count, const heed_sg
             return heed_fail(HEED_ERR_NULL, "%s: b, which momentum needs, is NULL", name);
         }
     }
-    run(all, count, sgd_piece, step);
+    const heed_sgd_terms terms = {.lr = step->lr,
+                                  .decay = step->weight_decay,
+                                  .momentum = step->momentum,
+                                  .fresh = 1 - step->dampening,
+                                  .first = step->first,
+                                  .nesterov = step->nesterov};
+    run(all, count, sgd_piece, &terms);
     for (int i = 0; i < count; i++) {
         heed_raise_version(all[i].p);
         if (all[i].b != NULL) {

@@ -66,9 +66,8 @@ bool heed_equal(heed_tensor *a, heed_tensor *b)
     if (same == NULL) {
         return false;
     }
-    const heed_operand in[] = {heed_operand_of(a, a->ndim, a->shape, a->dtype),
-                               heed_operand_of(b, a->ndim, a->shape, a->dtype)};
-    heed_map(heed_kernels_for(a->dtype)->compare[HEED_eq], in, 2, same);
+    const heed_operand in[] = {{.tensor = a, .as = a->dtype}, {.tensor = b, .as = a->dtype}};
+    heed_map(heed_kernels_for(a->dtype)->elementwise[HEED_eq].forward, in, 2, same);
     bool equal = memchr(same->data, 0, (size_t)same->numel) == NULL;
     heed_unref(same);
     return equal;

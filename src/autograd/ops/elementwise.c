@@ -1,41 +1,36 @@
-/* The element-wise operations: every line of tensor/kernels/ops.def becomes an operation, a public function
- * and its gradient.
+/* The element-wise operations: each line of tensor/kernels/ops.def becomes a heed_op and a public
+ * function; and where, the one that the lines use but cannot say.
  *
- * A gradient has two forms of the same text: the compiled loop, which training runs, and the text
- * itself, read and computed with operations where the gradient must be differentiated again. */
+ * A gradient exists twice, made from the same text: as a compiled kernel, which training runs, and as the
+ * text itself, which expression.c computes in operations where the gradient must be differentiated
+ * again. The arithmetic is in the kernels; here are dtypes, shapes, and which values a gradient keeps. */
 #include "elementwise.h"
 
 #include <math.h>
 #include <string.h>
 
+#include "../../tensor/core.h"
 #include "../../tensor/create.h"
-#include "../../tensor/iterate.h"
-#include "../../tensor/operands.h"
+#include "../../tensor/map.h"
 #include "../../tensor/scope.h"
 #include "../op.h"
 #include "expression.h"
 #include "promote.h"
 
-typedef enum kind { FLOAT, NUMBER, ANY } kind;
+typedef enum kind { FLOAT, NUMBER, ANY, TRUTH } kind; /* TRUTH: the result is bool */
 
 enum { MOST = 3 }; /* operands of a line */
 enum { FORMULA, G, ZERO };
 
-/* A line of ops.def, in its form with tensors for all operands or numbers for the last ones. */
+/* A line of ops.def, in its form with tensors for all operands or with numbers for the last ones. */
 typedef struct line {
-    heed_op op; /* first, so that a call's op leads back here */
+    heed_op op; /* first: a call's op points to the line */
     enum heed_elementwise kernel;
     kind kind;
     int numbers;
     const char *gradient[MOST];
     uint8_t is[MOST]; /* FORMULA, or what the text plainly is */
 } line;
-
-typedef struct comparison {
-    heed_op op;
-    enum heed_comparison kernel;
-    int numbers;
-} comparison;
 
 /* ---- rules ---- */
 
@@ -122,14 +117,14 @@ static void map_call(heed_kernel *kernel, const heed_call *call, int numbers, he
                      heed_tensor *y)
 {
     const double *number = call->args;
-    heed_input in[MOST];
-    for (int i = 0; i < call->count; i++) {
-        in[i].tensor = call->inputs[i];
+    heed_operand in[MOST];
+    for (int i = 0; i < call->count + numbers; i++) {
+        const bool is_tensor = i < call->count;
+        in[i].tensor = is_tensor ? call->inputs[i] : NULL;
+        in[i].number = is_tensor ? 0 : number[i - call->count];
+        in[i].as = as;
     }
-    for (int i = 0; i < numbers; i++) {
-        in[call->count + i] = (heed_input){NULL, number[i]};
-    }
-    heed_map_inputs(kernel, in, call->count + numbers, as, y);
+    heed_map(kernel, in, call->count + numbers, y);
 }
 
 static heed_status line_forward(const heed_call *call, heed_tensor *y)
@@ -147,24 +142,22 @@ static heed_status line_forward(const heed_call *call, heed_tensor *y)
 static heed_tensor *gradient_by_kernel(const line *l, const heed_vjp *v, int i)
 {
     const heed_tensor *y = v->y;
-    const double *number = v->args;
     const unsigned saves = l->op.saves[i];
-    heed_input in[MOST + 2];
-    int count = 0;
-    in[count++].tensor = v->g;
-    for (int j = 0; j < l->op.inputs; j++) {
-        in[count++].tensor = saves >> j & 1 ? v->inputs[j] : v->g;
-    }
-    for (int j = 0; j < l->numbers; j++) {
-        in[count++] = (heed_input){NULL, number[j]};
-    }
-    in[count++].tensor = saves & HEED_SAVED_OUTPUT ? y : v->g;
     heed_tensor *result = heed_tensor_like(y);
     if (result == NULL) {
         return NULL;
     }
-    heed_map_inputs(heed_kernels_for(y->dtype)->elementwise[l->kernel].gradient[i], in, count,
-                    y->dtype, result);
+    heed_operand in[MOST + 2];
+    int count = 0;
+    in[count++] = (heed_operand){v->g, 0, y->dtype};
+    for (int j = 0; j < l->op.inputs; j++) {
+        in[count++] = (heed_operand){saves >> j & 1 ? v->inputs[j] : v->g, 0, y->dtype};
+    }
+    for (int j = 0; j < l->numbers; j++) {
+        in[count++] = (heed_operand){NULL, ((const double *)v->args)[j], y->dtype};
+    }
+    in[count++] = (heed_operand){saves & HEED_SAVED_OUTPUT ? y : v->g, 0, y->dtype};
+    heed_map(heed_kernels_for(y->dtype)->elementwise[l->kernel].gradient[i], in, count, result);
     return heed_join_scope(l->op.name, result);
 }
 
@@ -208,84 +201,168 @@ static void line_backward(const heed_vjp *v)
     }
 }
 
-/* ---- what is true ---- */
+/* ---- comparisons ---- */
 
-static heed_status comparison_rule(const heed_call *call, heed_result *result)
+static heed_status truth_rule(const heed_call *call, heed_result *result)
 {
     heed_status status = meet(call, &result->dtype, &result->shape);
     result->dtype = HEED_BOOL;
     return status;
 }
 
-static heed_status comparison_forward(const heed_call *call, heed_tensor *y)
+static heed_status truth_forward(const heed_call *call, heed_tensor *y)
 {
-    const comparison *c = (const comparison *)call->op;
+    const line *l = (const line *)call->op;
     heed_dtype as = call->inputs[0]->dtype;
     heed_shape shape = heed_shape_of_tensor(call->inputs[0]);
     if (meet(call, &as, &shape) != HEED_OK) {
         return heed_self.error;
     }
-    if (c->numbers > 0 && !heed_is_float(as)) {
+    if (l->numbers > 0 && !heed_is_float(as)) {
         as = is_whole(*(const double *)call->args) ? HEED_I64 : HEED_F64;
     }
-    map_call(heed_kernels_for(as)->compare[c->kernel], call, c->numbers, as, y);
+    map_call(heed_kernels_for(as)->elementwise[l->kernel].forward, call, l->numbers, as, y);
     return HEED_OK;
 }
 
-/* ---- the tables ---- */
+/* ---- where ---- */
 
-#define LINE(text, count, id, kind, numbers, ...)                                                  \
-    {{.name = text,                                                                                \
-      .inputs = count,                                                                             \
-      .rule = line_rule,                                                                           \
-      .forward = line_forward,                                                                     \
-      .backward = line_backward},                                                                  \
-     HEED_##id,                                                                                    \
-     kind,                                                                                         \
-     numbers,                                                                                      \
-     {__VA_ARGS__},                                                                                \
-     {FORMULA}},
-static line lines[] = {
-#define UNARY(name, kind, f, dx) LINE(#name, 1, name, kind, 0, #dx)
+static heed_status where_rule(const heed_call *call, heed_result *result)
+{
+    const heed_tensor *a = call->inputs[1], *b = call->inputs[2];
+    heed_shape c = result->shape, shape_a = heed_shape_of_tensor(a);
+    heed_shape shape_b = heed_shape_of_tensor(b), both;
+    if (heed_expect_dtype(call, 0, HEED_BOOL) != HEED_OK ||
+        heed_promote("where", a->dtype, b->dtype, &result->dtype) != HEED_OK ||
+        heed_broadcast("where", &shape_a, &shape_b, &both) != HEED_OK) {
+        return heed_self.error;
+    }
+    return heed_broadcast("where", &c, &both, &result->shape);
+}
+
+static heed_status where_forward(const heed_call *call, heed_tensor *y)
+{
+    const heed_operand in[] = {{.tensor = call->inputs[0], .as = HEED_BOOL},
+                               {.tensor = call->inputs[1], .as = y->dtype},
+                               {.tensor = call->inputs[2], .as = y->dtype}};
+    heed_map(heed_kernels_for(y->dtype)->where, in, 3, y);
+    return HEED_OK;
+}
+
+static void where_backward(const heed_vjp *v)
+{
+    heed_tensor *condition = v->inputs[0], *zero = heed_scalar(0, v->g->dtype);
+    if (heed_wants_grad(v, 1)) {
+        v->grads[1] = heed_where(condition, v->g, zero);
+    }
+    if (heed_wants_grad(v, 2)) {
+        v->grads[2] = heed_where(condition, zero, v->g);
+    }
+}
+
+HEED_OPERATION(where) = {.name = "where",
+                         .inputs = 3,
+                         .names = HEED_NAMES("condition", "a", "b"),
+                         .rule = where_rule,
+                         .forward = where_forward,
+                         .backward = where_backward,
+                         .saves = {0, HEED_SAVES_INPUT(0), HEED_SAVES_INPUT(0)}};
+
+heed_tensor *heed_where(heed_tensor *condition, heed_tensor *a, heed_tensor *b)
+{
+    return heed_apply(&op_where, (heed_tensor *[]){condition, a, b}, 3, NULL, 0);
+}
+
+/* ---- a line becomes an operation and a function ---- */
+
+#define LINE(id, text, count, number, kind, numbers, ...)                                          \
+    static line id = {{.name = text,                                                               \
+                       .inputs = count,                                                            \
+                       .rule = line_rule,                                                          \
+                       .forward = line_forward,                                                    \
+                       .backward = line_backward},                                                 \
+                      HEED_##number,                                                               \
+                      kind,                                                                        \
+                      numbers,                                                                     \
+                      {__VA_ARGS__},                                                               \
+                      {FORMULA}};
+#define TRUTH_LINE(id, text, count, number, numbers)                                               \
+    static line id = {                                                                             \
+        {.name = text, .inputs = count, .rule = truth_rule, .forward = truth_forward},             \
+        HEED_##number,                                                                             \
+        TRUTH,                                                                                     \
+        numbers,                                                                                   \
+        {NULL},                                                                                    \
+        {FORMULA}};
+
+#define FUNCTION1(name)                                                                            \
+    heed_tensor *heed_##name(heed_tensor *x)                                                       \
+    {                                                                                              \
+        return heed_apply(&line_##name.op, &x, 1, NULL, 0);                                        \
+    }
+#define FUNCTION2(name)                                                                            \
+    heed_tensor *heed_##name(heed_tensor *a, heed_tensor *b)                                       \
+    {                                                                                              \
+        return heed_apply(&line_##name.op, (heed_tensor *[]){a, b}, 2, NULL, 0);                   \
+    }
+#define FUNCTION_SCALAR(name)                                                                      \
+    heed_tensor *heed_##name(heed_tensor *a, double b)                                             \
+    {                                                                                              \
+        return heed_apply(&line_##name.op, &a, 1, &b, sizeof b);                                   \
+    }
+
+#define UNARY(name, kind, f, dx)                                                                   \
+    LINE(line_##name, #name, 1, name, kind, 0, #dx)                                                \
+    FUNCTION1(name)
 #define BINARY(name, kind, f, da, db)                                                              \
-    LINE(#name, 2, name, kind, 0, #da, #db)                                                        \
-    LINE(#name "_scalar", 1, name, kind, 1, #da)
+    LINE(line_##name, #name, 2, name, kind, 0, #da, #db)                                           \
+    LINE(line_##name##_scalar, #name "_scalar", 1, name, kind, 1, #da)                             \
+    FUNCTION2(name)                                                                                \
+    FUNCTION_SCALAR(name##_scalar)
 #define TERNARY(name, kind, f, da, db, dc)                                                         \
-    LINE(#name, 3, name, kind, 0, #da, #db, #dc)                                                   \
-    LINE(#name "_scalar", 2, name, kind, 1, #da, #db)
-#define BOUNDS(name, kind, f, da) LINE(#name, 1, name, kind, 2, #da)
-#include "../../tensor/kernels/ops.def"
-};
-
-#define COMPARISON(text, count, id, numbers)                                                       \
-    {{.name = text, .inputs = count, .rule = comparison_rule, .forward = comparison_forward},      \
-     HEED_##id,                                                                                    \
-     numbers},
-static comparison comparisons[] = {
+    LINE(line_##name, #name, 3, name, kind, 0, #da, #db, #dc)                                      \
+    LINE(line_##name##_scalar, #name "_scalar", 2, name, kind, 1, #da, #db)                        \
+    heed_tensor *heed_##name(heed_tensor *a, heed_tensor *b, heed_tensor *c)                       \
+    {                                                                                              \
+        return heed_apply(&line_##name.op, (heed_tensor *[]){a, b, c}, 3, NULL, 0);                \
+    }                                                                                              \
+    heed_tensor *heed_##name##_scalar(heed_tensor *a, heed_tensor *b, double c)                    \
+    {                                                                                              \
+        return heed_apply(&line_##name##_scalar.op, (heed_tensor *[]){a, b}, 2, &c, sizeof c);     \
+    }
+#define BOUNDS(name, kind, f, da)                                                                  \
+    LINE(line_##name, #name, 1, name, kind, 2, #da)                                                \
+    heed_tensor *heed_##name(heed_tensor *a, double b, double c)                                   \
+    {                                                                                              \
+        return heed_apply(&line_##name.op, &a, 1, (double[]){b, c}, 2 * sizeof b);                 \
+    }
 #define COMPARE(name, f)                                                                           \
-    COMPARISON(#name, 2, name, 0)                                                                  \
-    COMPARISON(#name "_scalar", 1, name, 1)
-#define LOGICAL(name, f)   COMPARISON(#name, 2, name, 0)
-#define PREDICATE(name, f) COMPARISON(#name, 1, name, 0)
+    TRUTH_LINE(line_##name, #name, 2, name, 0)                                                     \
+    TRUTH_LINE(line_##name##_scalar, #name "_scalar", 1, name, 1)                                  \
+    FUNCTION2(name)                                                                                \
+    FUNCTION_SCALAR(name##_scalar)
+#define LOGICAL(name, f)                                                                           \
+    TRUTH_LINE(line_##name, #name, 2, name, 0)                                                     \
+    FUNCTION2(name)
+#define PREDICATE(name, f)                                                                         \
+    TRUTH_LINE(line_##name, #name, 1, name, 0)                                                     \
+    FUNCTION1(name)
+#include "../../tensor/kernels/ops.def"
+
+/* ---- the registry ---- */
+
+static line *const lines[] = {
+#define UNARY(name, kind, f, dx)           &line_##name,
+#define BINARY(name, kind, f, da, db)      &line_##name, &line_##name##_scalar,
+#define TERNARY(name, kind, f, da, db, dc) &line_##name, &line_##name##_scalar,
+#define BOUNDS(name, kind, f, da)          &line_##name,
+#define COMPARE(name, f)                   &line_##name, &line_##name##_scalar,
+#define LOGICAL(name, f)                   &line_##name,
+#define PREDICATE(name, f)                 &line_##name,
 #include "../../tensor/kernels/ops.def"
 };
 
-/* The places of the lines in the tables. */
-enum {
-#define UNARY(name, kind, f, dx)           LINE_##name,
-#define BINARY(name, kind, f, da, db)      LINE_##name, LINE_##name##_scalar,
-#define TERNARY(name, kind, f, da, db, dc) LINE_##name, LINE_##name##_scalar,
-#define BOUNDS(name, kind, f, da)          LINE_##name,
-#include "../../tensor/kernels/ops.def"
-};
-enum {
-#define COMPARE(name, f)   COMPARISON_##name, COMPARISON_##name##_scalar,
-#define LOGICAL(name, f)   COMPARISON_##name,
-#define PREDICATE(name, f) COMPARISON_##name,
-#include "../../tensor/kernels/ops.def"
-};
-
-/* What a gradient must keep is read off its line. */
+/* The values that a gradient reads, from its text. */
 static uint8_t saves_of(const line *l, const char *text)
 {
     unsigned saves = heed_mentions(text, 'y') ? HEED_SAVED_OUTPUT : 0;
@@ -295,61 +372,20 @@ static uint8_t saves_of(const line *l, const char *text)
     return (uint8_t)saves;
 }
 
+/* All lines register before any text is checked: a text may name any of them. */
 __attribute__((constructor)) static void register_lines(void)
 {
     for (size_t i = 0; i < sizeof lines / sizeof *lines; i++) {
-        for (int j = 0; j < lines[i].op.inputs; j++) {
-            lines[i].op.saves[j] = saves_of(&lines[i], lines[i].gradient[j]);
-            lines[i].is[j] = strcmp(lines[i].gradient[j], "g") == 0   ? G
-                             : strcmp(lines[i].gradient[j], "0") == 0 ? ZERO
-                                                                      : FORMULA;
-        }
-        heed_register(&lines[i].op);
+        heed_register(&lines[i]->op);
     }
-    for (size_t i = 0; i < sizeof comparisons / sizeof *comparisons; i++) {
-        heed_register(&comparisons[i].op);
+    static const char *const operands[] = {"gyx", "gyab", "gyabc"};
+    for (size_t i = 0; i < sizeof lines / sizeof *lines; i++) {
+        line *l = lines[i];
+        for (int j = 0; j < l->op.inputs && l->gradient[j] != NULL; j++) {
+            const char *text = l->gradient[j];
+            l->op.saves[j] = saves_of(l, text);
+            l->is[j] = strcmp(text, "g") == 0 ? G : strcmp(text, "0") == 0 ? ZERO : FORMULA;
+            heed_require_formula(l->op.name, text, operands[l->op.inputs + l->numbers - 1]);
+        }
     }
 }
-
-/* ---- the public functions ---- */
-
-#define FUNCTION1(name, op)                                                                        \
-    heed_tensor *heed_##name(heed_tensor *x)                                                       \
-    {                                                                                              \
-        return heed_apply(op, &x, 1, NULL, 0);                                                     \
-    }
-#define FUNCTION2(name, op)                                                                        \
-    heed_tensor *heed_##name(heed_tensor *a, heed_tensor *b)                                       \
-    {                                                                                              \
-        return heed_apply(op, (heed_tensor *[]){a, b}, 2, NULL, 0);                                \
-    }
-#define FUNCTION_SCALAR(name, op)                                                                  \
-    heed_tensor *heed_##name(heed_tensor *a, double b)                                             \
-    {                                                                                              \
-        return heed_apply(op, &a, 1, &b, sizeof b);                                                \
-    }
-#define UNARY(name, kind, f, dx) FUNCTION1(name, &lines[LINE_##name].op)
-#define BINARY(name, kind, f, da, db)                                                              \
-    FUNCTION2(name, &lines[LINE_##name].op)                                                        \
-    FUNCTION_SCALAR(name##_scalar, &lines[LINE_##name##_scalar].op)
-#define TERNARY(name, kind, f, da, db, dc)                                                         \
-    heed_tensor *heed_##name(heed_tensor *a, heed_tensor *b, heed_tensor *c)                       \
-    {                                                                                              \
-        return heed_apply(&lines[LINE_##name].op, (heed_tensor *[]){a, b, c}, 3, NULL, 0);         \
-    }                                                                                              \
-    heed_tensor *heed_##name##_scalar(heed_tensor *a, heed_tensor *b, double c)                    \
-    {                                                                                              \
-        return heed_apply(&lines[LINE_##name##_scalar].op, (heed_tensor *[]){a, b}, 2, &c,         \
-                          sizeof c);                                                               \
-    }
-#define BOUNDS(name, kind, f, da)                                                                  \
-    heed_tensor *heed_##name(heed_tensor *a, double b, double c)                                   \
-    {                                                                                              \
-        return heed_apply(&lines[LINE_##name].op, &a, 1, (double[]){b, c}, 2 * sizeof b);          \
-    }
-#define COMPARE(name, f)                                                                           \
-    FUNCTION2(name, &comparisons[COMPARISON_##name].op)                                            \
-    FUNCTION_SCALAR(name##_scalar, &comparisons[COMPARISON_##name##_scalar].op)
-#define LOGICAL(name, f)   FUNCTION2(name, &comparisons[COMPARISON_##name].op)
-#define PREDICATE(name, f) FUNCTION1(name, &comparisons[COMPARISON_##name].op)
-#include "../../tensor/kernels/ops.def"

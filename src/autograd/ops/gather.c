@@ -125,9 +125,8 @@ static heed_status scatter_add_forward(const heed_call *call, heed_tensor *y)
     const heed_tensor *src = call->inputs[2];
     const heed_places places = named_places(call, y);
     if (places.index != NULL) {
-        heed_operand from = heed_operand_of(src, src->ndim, src->shape, y->dtype);
         heed_copy_elements(call->inputs[0], y);
-        heed_add_at(&places, &from, y);
+        heed_add_at(&places, src, y);
     }
     return heed_self.error;
 }

@@ -117,9 +117,8 @@ static heed_status index_add_forward(const heed_call *call, heed_tensor *y)
     const heed_tensor *source = call->inputs[2];
     const heed_places places = chosen_places(call, y);
     if (places.index != NULL) {
-        heed_operand from = heed_operand_of(source, source->ndim, source->shape, y->dtype);
         heed_copy_elements(call->inputs[0], y);
-        heed_add_at(&places, &from, y);
+        heed_add_at(&places, source, y);
     }
     return heed_self.error;
 }

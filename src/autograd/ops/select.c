@@ -1,4 +1,4 @@
-/* Choosing elements by a mask or by their place: where, masked_fill, tril, triu. */
+/* Choosing elements by a mask or by their place: masked_fill, tril, triu. */
 #include <string.h>
 
 #include "../../tensor/create.h"
@@ -6,56 +6,6 @@
 #include "../op.h"
 #include "elementwise.h"
 #include "promote.h"
-
-/* ---- where ---- */
-
-static heed_status where_rule(const heed_call *call, heed_result *result)
-{
-    const heed_tensor *a = call->inputs[1], *b = call->inputs[2];
-    heed_shape c = result->shape, shape_a = heed_shape_of_tensor(a);
-    heed_shape shape_b = heed_shape_of_tensor(b), both;
-    if (heed_expect_dtype(call, 0, HEED_BOOL) != HEED_OK ||
-        heed_promote("where", a->dtype, b->dtype, &result->dtype) != HEED_OK ||
-        heed_broadcast("where", &shape_a, &shape_b, &both) != HEED_OK) {
-        return heed_self.error;
-    }
-    return heed_broadcast("where", &c, &both, &result->shape);
-}
-
-static heed_status where_forward(const heed_call *call, heed_tensor *y)
-{
-    heed_operand in[3];
-    for (int i = 0; i < 3; i++) {
-        heed_dtype as = i == 0 ? HEED_BOOL : y->dtype;
-        in[i] = heed_operand_of(call->inputs[i], y->ndim, y->shape, as);
-    }
-    heed_map(heed_kernels_for(y->dtype)->where, in, 3, y);
-    return HEED_OK;
-}
-
-static void where_backward(const heed_vjp *v)
-{
-    heed_tensor *condition = v->inputs[0], *zero = heed_scalar(0, v->g->dtype);
-    if (heed_wants_grad(v, 1)) {
-        v->grads[1] = heed_where(condition, v->g, zero);
-    }
-    if (heed_wants_grad(v, 2)) {
-        v->grads[2] = heed_where(condition, zero, v->g);
-    }
-}
-
-HEED_OPERATION(where) = {.name = "where",
-                         .inputs = 3,
-                         .names = HEED_NAMES("condition", "a", "b"),
-                         .rule = where_rule,
-                         .forward = where_forward,
-                         .backward = where_backward,
-                         .saves = {0, HEED_SAVES_INPUT(0), HEED_SAVES_INPUT(0)}};
-
-heed_tensor *heed_where(heed_tensor *condition, heed_tensor *a, heed_tensor *b)
-{
-    return heed_apply(&op_where, (heed_tensor *[]){condition, a, b}, 3, NULL, 0);
-}
 
 /* ---- masked_fill ---- */
 
@@ -79,11 +29,9 @@ static heed_status masked_fill_forward(const heed_call *call, heed_tensor *y)
     if (value == NULL) {
         return heed_self.error;
     }
-    const heed_operand in[] = {
-        heed_operand_of(call->inputs[1], y->ndim, y->shape, HEED_BOOL),
-        heed_operand_of(value, y->ndim, y->shape, y->dtype),
-        heed_operand_of(call->inputs[0], y->ndim, y->shape, y->dtype),
-    };
+    const heed_operand in[] = {{.tensor = call->inputs[1], .as = HEED_BOOL},
+                               {.tensor = value, .as = y->dtype},
+                               {.tensor = call->inputs[0], .as = y->dtype}};
     heed_map(heed_kernels_for(y->dtype)->where, in, 3, y);
     return HEED_OK;
 }

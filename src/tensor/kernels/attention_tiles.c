@@ -1,28 +1,21 @@
-/* Attention of one head, a block of queries at a time (Rabe and Staats, 2021; Dao et al., 2022), so that what it
- * takes grows with the number of keys, not with its square. Compiled as kernels.c is.
+/* Attention of one head, y = softmax(scale q k^T, masked) v, for one block of queries at a time (Rabe and Staats,
+ * 2021; Dao et al., 2022), so that memory grows with the number of keys, not with its square. Operands are
+ * matrices on strides; products are gemm's.
  *
  *                    keys
- *                0    j0        end          Forward: the tiles of a block go by from the left. The softmax of
- *               +----+----+----+- - - - +    what has been seen so far is corrected as a larger score comes along
- *    a block    |    |tile|   \|            (Milakov and Gimelshein, 2018): y holds sum(exp(s - max) v), which is
- *    of queries |    |    |    | \ skipped  multiplied by exp(max - new max), and divided by sum(exp(s - max))
- *               +----+----+----+- -\- - +    in the end.
+ *                0    j0        end          Forward: goes through the tiles of a block from the left, with a
+ *               +----+----+----+- - - - +    running softmax (Milakov and Gimelshein, 2018): y holds the sum of
+ *    a block    |    |tile|   \|            exp(s - max) v. Where a tile raises max, y and the total so far are
+ *    of queries |    |    |    | \ skipped  multiplied by exp(old max - new max). At the end y is divided by the
+ *               +----+----+----+- -\- - +    total, the sum of exp(s - max). One tile needs no correction.
  *
- * Where one tile holds all keys there is nothing to correct.
+ * Backward: recomputes the weights p of a block, for all its keys at once. Five products a block: s, g v^T, and
  *
- * Backward: the weights p of a block are found again, for all its keys at once, and so is what is to be known of
- * their gradients; for moderate numbers of keys both stay in the second-level cache. That is five products for
- * each block: s, g v^T, and what they give dq, dk and dv.
+ *     dv += p^T g     ds = p (g v^T - mean of g v^T under p)     dq = scale ds k     dk += ds^T scale q
  *
- * What is_causal blocks for a whole block has the weight 0 and is skipped. Only where what it would be multiplied
- * by is NaN or infinite, it is not: 0 times that is NaN, and the result that of the definition. */
-#include <math.h>
-#include <string.h>
-
-#include "attention_tiles.h"
+ * With is_causal, keys after all queries of a block are skipped, unless their values are NaN or infinite: a weight
+ * of 0 times those is NaN, and so is the definition's result. */
 #include "softmax_rows.h"
-
-#define LOWEST (-(T)INFINITY)
 
 static T *row_of(const heed_matrix *m, int64_t i)
 {
@@ -47,7 +40,7 @@ static void multiply(int64_t m, int64_t n, int64_t k, heed_matrix a, heed_matrix
                                .c = c.data,
                                .c_row = c.row,
                                .accumulate = add};
-    KERNELS_GEMM(&product);
+    KERNEL(gemm)(&product);
 }
 
 static heed_matrix transposed(heed_matrix m)
@@ -62,14 +55,7 @@ static heed_matrix from_row(heed_matrix m, int64_t i)
 
 /* ---- rows ---- */
 
-static void scale(int64_t n, T *x, T factor)
-{
-    for (int64_t i = 0; i < n; i++) {
-        x[i] *= factor;
-    }
-}
-
-/* Is none of these rows' elements NaN or infinite? Only such a one is not 0 when multiplied by 0. */
+/* Are all elements of these rows finite? NaN and infinities stay NaN when multiplied by 0. */
 static bool is_finite(const heed_matrix *m, int64_t first, int64_t end, int64_t columns)
 {
     vector all = {0};
@@ -91,10 +77,10 @@ static bool is_finite(const heed_matrix *m, int64_t first, int64_t end, int64_t 
 /* ---- a block of queries ---- */
 
 typedef struct block {
-    int64_t first, rows, end; /* queries; and the keys that they see are before this one */
+    int64_t first, rows, end; /* queries first ... first + rows; they see keys before `end` */
     heed_matrix q, s;         /* scaled q, (rows, E); scores, then weights */
     TOTAL *total;             /* (rows): the sum of the weights so far */
-    T *max, *factor; /* (rows): the largest score so far; what a larger one made of the sum */
+    T *max, *factor;          /* (rows): the largest score so far; the last correction of the sum */
 } block;
 
 static void scale_queries(const heed_attention *call, const block *b)
@@ -114,7 +100,7 @@ static void scale_queries(const heed_attention *call, const block *b)
     }
 }
 
-/* Shares the room out, scales the queries and finds out how far they see; `width`: room for so many scores. */
+/* Divides the workspace, scales the queries and finds how far they see; `width`: scores of a row. */
 static block begin_block(const heed_attention *call, int64_t index, int64_t width, bool is_gradient)
 {
     const int64_t first = index * call->rows, left = call->queries - first, keys = call->keys;
@@ -135,7 +121,7 @@ static block begin_block(const heed_attention *call, int64_t index, int64_t widt
     return b;
 }
 
-/* Puts `value` where query i may not look, in a row for the keys from j0 on. */
+/* Sets a row to `value` where query i does not see the key; the row begins at key j0. */
 static void block_row(const heed_attention *call, int64_t i, int64_t j0, int64_t columns, T *row,
                       T value)
 {
@@ -168,9 +154,8 @@ static void find_scores(const heed_attention *call, const block *b, int64_t j0, 
     }
 }
 
-/* Scores become weights, exp(s - max), whose sum is added to the total. Where the largest score so far grows,
- * all that was summed before must be multiplied by exp(old max - new max): a block begins with -inf, and 0.
- * NaN is passed over by the largest, and comes back through exp. */
+/* Turns scores into weights, exp(s - max), and adds their sum to the total, which is corrected by
+ * exp(old max - new max) first. A block begins with max -inf and total 0. */
 static void weigh(const block *b, int64_t columns)
 {
     for (int64_t i = 0; i < b->rows; i++) {
@@ -181,7 +166,7 @@ static void weigh(const block *b, int64_t columns)
     exps(b->rows, b->factor, 0, b->factor);
     for (int64_t i = 0; i < b->rows; i++) {
         T *s = row_of(&b->s, i);
-        /* Of nothing but -inf: exp(-inf - 0), and not exp(inf - inf). */
+        /* A row of nothing but -inf: exp(-inf - 0), not exp(inf - inf). */
         exps(columns, s, b->max[i] == LOWEST ? 0 : b->max[i], s);
     }
     for (int64_t i = 0; i < b->rows; i++) {
@@ -198,7 +183,7 @@ static void begin_sums(const block *b)
     }
 }
 
-/* All weights of a block, where there is room for them. */
+/* All weights of a block whose keys are one tile. */
 static void find_weights(const heed_attention *call, const block *b)
 {
     begin_sums(b);
@@ -219,7 +204,7 @@ static void attend_in_tiles(const heed_attention *call, const block *b, heed_mat
         weigh(b, columns);
         for (int64_t i = 0; i < b->rows && j0 > 0; i++) {
             if (b->factor[i] != 1) {
-                scale(call->values, row_of(&y, i), b->factor[i]);
+                KERNEL(scale)(call->values, row_of(&y, i), (double)b->factor[i]);
             }
         }
         multiply(b->rows, call->values, columns, b->s, from_row(call->v, j0), y, j0 > 0);
@@ -233,7 +218,7 @@ static void attend_in_tiles(const heed_attention *call, const block *b, heed_mat
     }
 }
 
-void LINES(attend)(const heed_attention *call, int64_t index)
+void KERNEL(attend)(const heed_attention *call, int64_t index)
 {
     const block b = begin_block(call, index, call->columns, false);
     const heed_matrix y = from_row(call->y, b.first);
@@ -254,10 +239,10 @@ static void clear_rows(const heed_matrix *m, int64_t rows, int64_t columns)
     }
 }
 
-/* ds = p (g v^T - its mean under p), over g v^T. */
+/* ds = p (g v^T - its mean under p), in place of g v^T. */
 static void find_score_gradients(const heed_attention *call, const block *b, heed_matrix ds)
 {
-    T *mean = b->max; /* which has been read */
+    T *mean = b->max; /* no longer needed */
     for (int64_t i = 0; i < b->rows; i++) {
         mean[i] = (T)sum_of_products(b->end, row_of(&b->s, i), row_of(&ds, i));
     }
@@ -271,14 +256,14 @@ static void find_score_gradients(const heed_attention *call, const block *b, hee
     }
 }
 
-/* What a block adds to dk and dv, and its dq. */
+/* dq of a block, and its share of dk and dv. */
 static void add_block(const heed_attention *call, block *b, heed_matrix ds)
 {
     const int64_t rows = b->rows, features = call->features, values = call->values;
     const heed_matrix g = from_row(call->g, b->first), dq = from_row(call->dq, b->first);
     find_weights(call, b);
     if (b->end < call->keys && !is_finite(&b->s, 0, rows, b->end)) {
-        b->end = call->keys; /* a row of NaN has that weight for what is blocked, too */
+        b->end = call->keys; /* a row of NaN gives blocked keys the weight NaN, too */
         find_weights(call, b);
     }
     multiply(rows, b->end, values, g, transposed(call->v), ds, false);
@@ -287,11 +272,11 @@ static void add_block(const heed_attention *call, block *b, heed_matrix ds)
     multiply(b->end, features, rows, transposed(ds), b->q, call->dk, true);
     multiply(b->end, values, rows, transposed(b->s), g, call->dv, true);
     for (int64_t i = 0; i < rows; i++) {
-        scale(features, row_of(&dq, i), (T)call->scale);
+        KERNEL(scale)(features, row_of(&dq, i), call->scale);
     }
 }
 
-void LINES(attend_gradient)(const heed_attention *call)
+void KERNEL(attend_gradient)(const heed_attention *call)
 {
     const int64_t width = heed_attention_width(call->keys);
     clear_rows(&call->dk, call->keys, call->features);

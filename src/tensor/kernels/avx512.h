@@ -1,38 +1,35 @@
-/* exp, tanh, erf and the sigmoid on vectors of 16 floats, with what AVX-512 has for them (internal to
- * kernels.c, and only where that is compiled for AVX-512; elsewhere kernels_math.h's serve).
+/* exp, tanh, erf and sigmoid on vectors of 16 floats with AVX-512 (internal to table.c; other instruction sets
+ * use math_f32.h).
  *
  * Three instructions make them twice as fast: a scaling by 2^n that rounds once, subnormal results and
- * overflow included; a look-up in a table of 32 floats that lie in two registers; and the reciprocal to 14
- * bits, which with one step of Newton's is a quotient in a quarter of a division's time. All are within 2 ulp
- * on all floats, as those of kernels_math.h, and made in the same ways: NaN stays, because of two operands
- * minima and maxima give the second where one is NaN. */
-#ifndef HEED_TENSOR_KERNELS_VECTOR_H
-#define HEED_TENSOR_KERNELS_VECTOR_H
+ * overflow included; a look-up in a table of 32 floats that lie in two registers; and a reciprocal to 14 bits,
+ * which one Newton step makes a quotient in a quarter of a division's time. All are within 2 ulp on all floats.
+ * NaN propagates: min and max return the second operand on NaN. */
+#ifndef HEED_TENSOR_KERNELS_AVX512_H
+#define HEED_TENSOR_KERNELS_AVX512_H
 
 #include <immintrin.h>
 
 #include "avx512_tables.h"
+#include "element.h"
 #include "math_f32.h"
 
-typedef float vector __attribute__((vector_size(64)));
 typedef int32_t lanes __attribute__((vector_size(64)));
 
-enum { VECTOR_LANES = 16 };
-
-/* ---- one for all lanes, and lane by lane ---- */
+/* ---- broadcasts, loads, loops over lanes ---- */
 
 static inline vector all_lanes(float x)
 {
     return _mm512_set1_ps(x);
 }
 
-static inline vector as_it_is(vector x)
+static inline vector same_vector(vector x)
 {
     return x;
 }
 
-/* A number or a vector, as a vector. */
-#define VECTOR_OF(x) _Generic((x), vector : as_it_is, default : all_lanes)(x)
+/* A number or a vector, to a vector. */
+#define VECTOR_OF(x) _Generic((x), vector : same_vector, default : all_lanes)(x)
 
 static inline vector where_lanes(lanes condition, vector then, vector otherwise)
 {
@@ -53,13 +50,13 @@ static inline void store_lanes(float *y, __mmask16 some, bool all, vector x)
     }
 }
 
-/* Functions of one float become loops of 16; of those without a call compilers make vectors. */
+/* Functions of one float, lane by lane; the compiler vectorises those without a call. */
 #define LANE_BY_LANE(name, function)                                                               \
     static inline vector name(vector x)                                                            \
     {                                                                                              \
-        float lane[VECTOR_LANES];                                                                  \
+        float lane[WIDTH];                                                                         \
         memcpy(lane, &x, sizeof lane);                                                             \
-        for (int i = 0; i < VECTOR_LANES; i++) {                                                   \
+        for (int i = 0; i < WIDTH; i++) {                                                          \
             lane[i] = function(lane[i]);                                                           \
         }                                                                                          \
         memcpy(&x, lane, sizeof lane);                                                             \
@@ -73,10 +70,10 @@ LANE_BY_LANE(cos_lanes, cosf)
 
 static inline vector pow_lanes(vector a, vector b)
 {
-    float lane[VECTOR_LANES], power[VECTOR_LANES];
+    float lane[WIDTH], power[WIDTH];
     memcpy(lane, &a, sizeof lane);
     memcpy(power, &b, sizeof power);
-    for (int i = 0; i < VECTOR_LANES; i++) {
+    for (int i = 0; i < WIDTH; i++) {
         lane[i] = powf(lane[i], power[i]);
     }
     memcpy(&a, lane, sizeof lane);
@@ -122,8 +119,8 @@ ROUNDED(round_lanes, _MM_FROUND_TO_NEAREST_INT)
 
 /* ---- exponentials ---- */
 
-/* e^x for x <= 89: x = n ln 2 + r, with n in sixteenths, and e^r = 1 + q. The shift leaves the sixteenths of n
- * in the last four bits; the scaling takes the whole part of n. */
+/* e^x for x <= 89: x = n ln 2 + r, with n a multiple of 1/16, and e^r = 1 + q. The shift leaves the sixteenths
+ * of n in the last four bits; the scaling takes the integer part. */
 static inline vector exp_below_89(vector x)
 {
     x = at_least(-104, x);
@@ -141,8 +138,8 @@ static inline vector exp_lanes(vector x)
     return exp_below_89(at_most(89, x));
 }
 
-/* 1 / (1 + e^-x), or for negative x e^x / (1 + e^x): with all digits on both sides, and sigmoid(-x) has most of
- * its parts in common with sigmoid(x). What is left of the first quotient is found without rounding 1 + e. */
+/* 1 / (1 + e^-x), and for negative x e^x / (1 + e^x), which keeps all digits and shares most of its work with
+ * sigmoid(-x). The remainder of the first quotient is computed without rounding 1 + e. */
 static inline vector sigmoid_lanes(vector x)
 {
     const vector e = exp_below_89((vector)((lanes)x | INT32_MIN)),
@@ -152,16 +149,16 @@ static inline vector sigmoid_lanes(vector x)
     return rest * reciprocal + near;
 }
 
-/* ---- polynomials in pieces ---- */
+/* ---- piecewise polynomials ---- */
 
-/* Of the piece whose number is in the last five bits of `which`. */
+/* A coefficient for each lane: of the piece whose number is in the last five bits of `which`. */
 static inline vector coefficient(const float of_pieces[32], lanes which)
 {
     return _mm512_permutex2var_ps(_mm512_load_ps(of_pieces), (__m512i)which,
                                   _mm512_load_ps(of_pieces + 16));
 }
 
-/* All but the first. */
+/* The terms from x^1 on, divided by x. */
 static inline vector polynomial_of_piece(const pieces p, lanes which, vector d)
 {
     vector y = coefficient(p[5], which);
@@ -172,7 +169,8 @@ static inline vector polynomial_of_piece(const pieces p, lanes which, vector d)
     return y;
 }
 
-/* The shift leaves i in the last bits. From 3.93 on it is 1. Of -1 and d, x is the larger. */
+/* The shift leaves the piece in the last bits. From 3.93 on erf is 1. In the first piece the table has -1, and
+ * the maximum takes d, which is x. */
 static inline vector erf_lanes(vector x)
 {
     const vector size = at_most(0x1.f7fffep+1f, abs_lanes(x));
@@ -183,7 +181,7 @@ static inline vector erf_lanes(vector x)
     return with_sign_lanes(x, polynomial_of_piece(erf_pieces, which, d) * d + start);
 }
 
-/* From 9.3 on it is 1. */
+/* From 9.3 on tanh is 1. */
 static inline vector tanh_lanes(vector x)
 {
     const vector size = at_most(9.3f, abs_lanes(x));

@@ -1,11 +1,12 @@
-/* Tables of exp, tanh and erf (internal to kernels_vector.h): powers of 2, and polynomials for 32 pieces of a range.
+/* A table of AVX-512 coefficients (internal to avx512.h): powers of 2, and polynomials of erf and tanh for 32
+ * pieces of a range.
  *
- * The polynomials are minimax fits to the relative error; their coefficients were rounded to floats one by one
- * from the lowest on, and the rest fitted anew after each. */
-#ifndef HEED_TENSOR_KERNELS_PIECES_H
-#define HEED_TENSOR_KERNELS_PIECES_H
+ * The polynomials are minimax fits of the relative error. Their coefficients were rounded to floats one by one
+ * from the lowest on, and the rest fitted again after each. */
+#ifndef HEED_TENSOR_KERNELS_AVX512_TABLES_H
+#define HEED_TENSOR_KERNELS_AVX512_TABLES_H
 
-/* 2^(i / 16), rounded, and what is missing then. */
+/* 2^(i / 16): rounded, and the rounding error. */
 static const float roots_of_2[2][16] __attribute__((aligned(64))) = {
     {0x1p+0f, 0x1.0b5586p+0f, 0x1.172b84p+0f, 0x1.2387a6p+0f, 0x1.306fep+0f, 0x1.3dea64p+0f,
      0x1.4bfdaep+0f, 0x1.5ab07ep+0f, 0x1.6a09e6p+0f, 0x1.7a1148p+0f, 0x1.8ace54p+0f, 0x1.9c4918p+0f,
@@ -18,7 +19,7 @@ static const float roots_of_2[2][16] __attribute__((aligned(64))) = {
 /* The coefficients of x^0 ... x^5 for 32 pieces of a range. */
 typedef float pieces[6][32] __attribute__((aligned(64)));
 
-/* Around i / 8, for i from 0 to 31; around 0 it is what is added to x. */
+/* Around i / 8, for i from 0 to 31; around 0 without the term x. */
 static const pieces erf_pieces = {
     {-0x1p+0f,       0x1.1f5e1ap-3f, 0x1.1af54ep-2f, 0x1.9dd0d2p-2f, 0x1.0a7ef6p-1f, 0x1.3f196ep-1f,
      0x1.6c1c98p-1f, 0x1.91724ap-1f, 0x1.af767ap-1f, 0x1.c6dad2p-1f, 0x1.d8865ep-1f, 0x1.e5768cp-1f,

@@ -1,6 +1,16 @@
-/* What one compilation of a file of kernels works on: the element type T (internal). */
-#ifndef HEED_TENSOR_KERNELS_DTYPE_H
-#define HEED_TENSOR_KERNELS_DTYPE_H
+/* What one compilation of a kernel file works on: the element type T, its vectors, and the names of its
+ * kernels (internal). Compiled with
+ *
+ *     KERNELS      the name of the table, heed_kernels_v4_f32: kernels shared by files begin with it
+ *     T_IS_F32 ... the dtype: one of T_IS_F32, T_IS_F64, T_IS_I64, T_IS_BOOL
+ *
+ * and with -ffp-contract=fast, so that multiplications and additions may fuse. */
+#ifndef HEED_TENSOR_KERNELS_ELEMENT_H
+#define HEED_TENSOR_KERNELS_ELEMENT_H
+
+#ifdef __FAST_MATH__
+#error "masks are -inf and NaN must stay NaN: build without -ffast-math"
+#endif
 
 #include "kernels.h"
 
@@ -16,7 +26,7 @@ typedef bool T;
 #error "compile with one of T_IS_F32, T_IS_F64, T_IS_I64, T_IS_BOOL"
 #endif
 
-/* VALUE is what formulas compute with. To bool, + is or, * is and. */
+/* VALUE is the type that formulas compute in. Sums of bools are or, products and. */
 #ifdef T_IS_BOOL
 typedef int VALUE;
 #define RESULT(x) ((x) != 0)
@@ -26,14 +36,14 @@ typedef T VALUE;
 #endif
 
 #if defined T_IS_F32 || defined T_IS_F64
-typedef double TOTAL; /* what sums are kept in */
+typedef double TOTAL; /* the type of sums */
 #define OF_TOTAL of_floats
 #else
 typedef int64_t TOTAL;
 #define OF_TOTAL of_integers
 #endif
 
-/* How wide the vectors of this compilation are. */
+/* A vector of this compilation, and its elements. */
 #if defined __AVX512F__
 #define VECTOR_BYTES 64
 #elif defined __AVX__
@@ -41,46 +51,57 @@ typedef int64_t TOTAL;
 #else
 #define VECTOR_BYTES 16
 #endif
+#ifdef T_IS_F32
+#define WIDTH (VECTOR_BYTES / 4)
+#else
+#define WIDTH (VECTOR_BYTES / 8)
+#endif
+#ifndef T_IS_BOOL
+typedef T vector __attribute__((vector_size(VECTOR_BYTES)));
+#endif
 
-/* Before a loop of a few steps, whose arrays are to become registers. */
+/* For loops of a few steps, so that their arrays become registers. */
 #ifdef __clang__
 #define UNROLL _Pragma("clang loop unroll(full)")
 #else
 #define UNROLL _Pragma("GCC unroll 16")
 #endif
 
-#define PASTE(a, b)       a##b
-#define PASTED(a, b)      PASTE(a, b)
-#define KERNELS_GEMM      PASTED(KERNELS, _gemm)
-#define KERNELS_GEMM_ROOM PASTED(KERNELS, _gemm_room)
-void KERNELS_GEMM(const heed_gemm *call);
-int64_t KERNELS_GEMM_ROOM(const heed_gemm *call);
+/* The kernels that table.c takes from other files. */
+#define PASTE(a, b)  a##b
+#define PASTED(a, b) PASTE(a, b)
+#define KERNEL(name) PASTED(KERNELS, _##name)
 
-/* The kernels of lines.c and exponentials.c. */
-#define LINES(name) PASTED(KERNELS, _##name)
-heed_line_kernel LINES(softmax), LINES(safe_softmax), LINES(log_softmax), LINES(cumsum);
-heed_line_kernel LINES(softmax_gradient), LINES(log_softmax_gradient), LINES(exp_totals);
-void LINES(scaled_exps)(int64_t n, const void *x, double shift, double scale, void *out);
-heed_fold_kernel LINES(amax), LINES(amin), LINES(argmax), LINES(argmin), LINES(any), LINES(all);
-heed_fold_kernel LINES(logsumexp), LINES(var), LINES(norm);
-void LINES(sum)(int64_t rows, int64_t n, const void *x, int64_t step, heed_total *totals);
+/* rows.c */
+void KERNEL(sum)(int64_t rows, int64_t n, const void *x, int64_t step, heed_total *totals);
+void KERNEL(sum_columns)(int64_t rows, int64_t n, const void *x, int64_t step, heed_total *totals);
+void KERNEL(from_totals)(int64_t n, const heed_total *totals, double divisor, void *y);
+heed_fold_kernel KERNEL(amax), KERNEL(amin), KERNEL(argmax), KERNEL(argmin);
+heed_fold_kernel KERNEL(any), KERNEL(all), KERNEL(var), KERNEL(norm);
+heed_line_kernel KERNEL(cumsum);
 
-/* Line i of an operand of lines. */
-#define IN(lines, k, i) ((const T *)(lines)->in[k] + (i) * (lines)->step[k])
-#define OUT(lines, i)   ((T *)(lines)->out + (i) * (lines)->out_step)
+/* softmax_rows.c */
+heed_line_kernel KERNEL(softmax), KERNEL(safe_softmax), KERNEL(log_softmax), KERNEL(exp_totals);
+heed_line_kernel KERNEL(softmax_gradient), KERNEL(log_softmax_gradient);
+heed_fold_kernel KERNEL(logsumexp);
+void KERNEL(scaled_exps)(int64_t n, const void *x, double shift, double scale, void *out);
 
-/* Those of optimise.c. */
-void LINES(scale)(int64_t n, void *x, double factor);
-void LINES(sgd)(int64_t n, void *p, const void *g, void *momentum, const heed_sgd_step *step);
-void LINES(adam)(int64_t n, void *p, const void *g, void *m, void *v, const heed_adam_terms *terms);
+/* norm_rows.c, attention_tiles.c, gemm.c */
+void KERNEL(normalize)(const heed_normalization *call);
+void KERNEL(normalize_gradient)(const heed_normalization *call);
+void KERNEL(attend)(const heed_attention *call, int64_t block);
+void KERNEL(attend_gradient)(const heed_attention *call);
+void KERNEL(gemm)(const heed_gemm *call);
+int64_t KERNEL(gemm_room)(const heed_gemm *call);
 
-/* Those of attention.c. */
-void LINES(attend)(const heed_attention *call, int64_t block);
-void LINES(attend_gradient)(const heed_attention *call);
+/* optim_steps.c */
+void KERNEL(scale)(int64_t n, void *x, double factor);
+void KERNEL(sgd)(int64_t n, void *p, const void *g, void *b, const heed_sgd_terms *terms);
+void KERNEL(adam)(int64_t n, void *p, const void *g, void *m, void *v,
+                  const heed_adam_terms *terms);
 
-/* Those of normalize.c. */
-#define NORMALIZE(name) PASTED(KERNELS, _##name)
-void NORMALIZE(normalize)(const heed_normalization *call);
-void NORMALIZE(normalize_gradient)(const heed_normalization *call);
+/* Row i of operand k, and of the result, of a heed_line_kernel. */
+#define IN(rows, k, i) ((const T *)(rows)->in[k] + (i) * (rows)->step[k])
+#define OUT(rows, i)   ((T *)(rows)->out + (i) * (rows)->out_step)
 
 #endif

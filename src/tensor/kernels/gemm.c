@@ -1,36 +1,35 @@
-/* The matrix product c (m, n) = a (m, k) b (k, n), or c += a b, on any row and column strides.
+/* The matrix product c (m, n) = a (m, k) b (k, n) + bias, or c += a b, on any row and column strides.
  *
- * Compiled as kernels.c is. k and n are cut into blocks, so that what of b is in work stays in the second-level
- * cache; a block of b into panels of two vectors; c below it into tiles of MR rows and a panel:
+ * k and n are cut into blocks, so that the current block of b stays in L2; a block of b into panels two vectors
+ * wide; c below it into tiles of MR rows and a panel:
  *
- *                     columns                  a block of b is packed once, panel behind panel, each with its
- *               |  |  |##|  |  |  |            rows one behind the other, transposed in registers if b is;
- *          b    |  |  |##|  |  |  | kc         or it is read where it lies, if few rows of a meet it
+ *                     columns                  A block of b is packed once, panel after panel, each row by row,
+ *               |  |  |##|  |  |  |            transposed in registers if need be; or it is read in place, if
+ *          b    |  |  |##|  |  |  | kc         few rows of a meet it.
  *               |  |  |##|  |  |  |
- *                      ||                      MR rows of a are packed as well, as columns, where many panels
- *      a   kc         _vv_                     meet them or they lie badly, and stay in the first-level cache
- *     MR |####|------>|tile| ---> next panel   while the panels go by: from the second level, asked for AHEAD
- *        |    |                                rows before
+ *                      ||                      MR rows of a are packed as columns if many panels meet them or
+ *      a   kc         _vv_                     their strides are bad, and stay in L1 while the panels pass: those
+ *     MR |####|------>|tile| ---> next panel   come from L2, prefetched AHEAD rows before they are needed.
+ *        |    |
  *
- * A tile's MR x 2 sums stay in registers down the whole panel, and go to c from there: with what c holds from
- * the block of rows before, and with the bias from the last one. They are enough to hide the latency of a
- * multiply-add, and leave registers for a row of the panel and one number of a, which meets two vectors. Rows
- * that are left over get tiles of 8, 4, 2 and 1. Columns that are left over need no zeros: the two vectors of a
- * panel overlap, and both write the same where they do; where less than a vector is left, the panel before
- * gives it some of its own. Only a block that is narrower than a vector has room behind its rows of b, and goes
- * to c through a buffer.
+ * The MR x 2 sums of a tile stay in registers down the whole panel: enough to hide the latency of a
+ * multiply-add, and registers remain for a row of the panel and a number of a. Then they go to c, added to the
+ * sums of the block of k before, and with the bias after the last one. Remaining rows get tiles of 8, 4, 2
+ * and 1. Remaining columns need no zeros: the two vectors of a panel overlap and write the same where they do;
+ * if less than a vector remains, the panel before gives up columns. Only a block narrower than a vector is
+ * padded behind its rows of b, and goes to c through a buffer.
  *
- * Small products of f32 are summed in double, which costs little there: their results are rounded once,
- * and are the same with every instruction set, but for a bit now and then. A dot product has no tiles: it
- * is summed like a line. A single row needs no panels (gemm_row.h).
+ * Special shapes: small products of f32 are summed in double, which costs little, rounds once, and gives nearly
+ * the same bits on every instruction set. A dot product is summed like a row. A single row of a needs no
+ * panels: b is read only once.
  *
- * Threads share the panels to be packed, and then the tiles: an element's sum is never divided, and its order
- * depends on the shape of the whole product alone, but for a single row: there on how b lies as well. */
+ * Threads share the packing of panels, then the tiles. The sum of an element is never divided, and its order
+ * depends on the shape of the whole product; for a single row also on the strides of b. */
 #include <assert.h>
 #include <string.h>
 
 #include "../parallel.h"
-#include "element.h"
+#include "gemm_transpose.h"
 
 /* MR: rows of a tile. */
 #if VECTOR_BYTES == 64
@@ -42,16 +41,227 @@
 #endif
 enum {
     MR = MOST_ROWS,
-    PANEL = 2 * VECTOR_BYTES / (int)sizeof(T),
+    PANEL = 2 * WIDTH,
     KC = sizeof(T) == 4 ? 384 : 256,
     BLOCK_BYTES = VECTOR_BYTES == 64 ? 1 << 20 : 1 << 18,
-    AHEAD = 8,     /* how many rows of b ahead its cache lines are asked for */
-    SMALL = 2048,  /* multiplications of a product that is summed in double, */
-    SMALL_K = 256, /* and length of its sums */
+    AHEAD = 8,     /* rows of b between prefetch and use */
+    SMALL = 2048,  /* at most this many multiplications in a product that is summed in double, */
+    SMALL_K = 256, /* and this many in a sum */
 };
 
-#include "gemm_pack.h"
-#include "gemm_row.h"
+/* ---- packing ---- */
+
+/* The start of the next WIDTH numbers; the last block overlaps the one before if it would not be full. */
+static int64_t next_block(int64_t p, int64_t count)
+{
+    p += WIDTH;
+    return p < count && count < p + WIDTH ? count - WIDTH : p;
+}
+
+/* Copies less than a panel, without a loop. */
+static inline void copy_part(T *to, const T *from, int64_t count)
+{
+    UNROLL for (int part = PANEL / 2; part > 0; part /= 2)
+    {
+        if ((count & part) != 0) {
+            memcpy(to, from, (size_t)part * sizeof *to);
+            to += part;
+            from += part;
+        }
+    }
+}
+
+/* Zeros behind the last column, to the end of its vector. They are multiplied but not used; whatever was
+ * there could be subnormal, and slow. */
+static void fill_vector(T *to, int64_t columns)
+{
+    for (int64_t j = columns; j % WIDTH != 0; j++) {
+        to[j] = 0;
+    }
+}
+
+/* to (kc, PANEL) = `columns` columns of b (kc, n), each contiguous, transposed block by block. */
+static void pack_columns(const T *b, int64_t b_col, int64_t kc, int64_t columns, T *to)
+{
+    int64_t p = 0;
+    while (p < kc && kc >= WIDTH) {
+        for (int64_t j = 0; j < columns; j += WIDTH) {
+            transpose_block(b + j * b_col + p, b_col, columns - j, to + p * PANEL + j, PANEL);
+        }
+        p = next_block(p, kc);
+    }
+    for (; p < kc; p++) {
+        for (int64_t j = 0; j < columns; j++) {
+            to[p * PANEL + j] = b[j * b_col + p];
+        }
+        fill_vector(to + p * PANEL, columns);
+    }
+}
+
+/* to (kc, PANEL) = `columns` columns of b (kc, n), on any strides. */
+static void pack_panel(const heed_gemm *call, const T *b, int64_t kc, int64_t columns, T *to)
+{
+    if (call->b_row == 1 && call->b_col != 1) {
+        pack_columns(b, call->b_col, kc, columns, to);
+        return;
+    }
+    for (int64_t p = 0; p < kc; p++, b += call->b_row, to += PANEL) {
+        if (columns == PANEL && call->b_col == 1) {
+            memcpy(to, b, PANEL * sizeof *to);
+            continue;
+        }
+        if (call->b_col == 1) {
+            copy_part(to, b, columns);
+        } else {
+            for (int64_t j = 0; j < columns; j++) {
+                to[j] = b[j * call->b_col];
+            }
+        }
+        fill_vector(to, columns);
+    }
+}
+
+/* to (kc, MR) = `rows` rows of a as columns, with space for a vector behind them: each vector that is written
+ * overlaps the next row, which is written after it. */
+static void pack_rows(const heed_gemm *call, const T *a, int64_t rows, int64_t kc, T *to)
+{
+    int64_t p = 0;
+    if (call->a_col == 1 && WIDTH >= MR) {
+        while (p < kc && kc >= WIDTH) {
+            transpose_block(a + p, call->a_row, rows, to + p * MR, MR);
+            p = next_block(p, kc);
+        }
+    }
+    for (; p < kc; p++) {
+        const T *from = a + p * call->a_col;
+        if (rows == MR && call->a_row == 1) {
+            __builtin_prefetch(from + 2 * AHEAD * call->a_col);
+            __builtin_prefetch(from + 2 * AHEAD * call->a_col + MR - 1);
+            memcpy(to + p * MR, from, MR * sizeof *to);
+            continue;
+        }
+        for (int64_t i = 0; i < rows; i++) {
+            to[p * MR + i] = from[i * call->a_row];
+        }
+    }
+}
+
+/* ---- a single row ---- */
+
+/* A dot product, summed in double like the sums of rows. */
+static void multiply_dot(const heed_gemm *call)
+{
+    enum { PARTS = 8 };
+    const T *a = call->a, *b = call->b;
+    TOTAL part[PARTS] = {0}, sum = 0;
+    for (int64_t p = 0; p < call->k; p++, a += call->a_col, b += call->b_row) {
+        part[p % PARTS] += (TOTAL)*a * (TOTAL)*b;
+    }
+    for (int i = 0; i < PARTS; i++) {
+        sum += part[i];
+    }
+    T *c = call->c;
+    *c = (T)(call->accumulate ? (TOTAL)*c + sum : sum);
+    if (call->bias != NULL) {
+        *c += *(const T *)call->bias;
+    }
+}
+
+/* STRETCH: columns of b at a time; DOTS: those that are contiguous; ROW_BLOCK: rows of b at a time. */
+enum { STRETCH = 2 * WIDTH, DOTS = 4, ROW_BLOCK = 256 };
+
+static T sum_lanes(const T *part)
+{
+    T sum = 0;
+    for (int i = 0; i < STRETCH; i++) {
+        sum += part[i];
+    }
+    return sum;
+}
+
+/* Contiguous columns of b: a dot product each, in lanes. */
+static void multiply_row_by_columns(const heed_gemm *call, const T *b, int columns, T *c)
+{
+    const T *a = call->a;
+    T part[DOTS][STRETCH] = {{0}}, rest[DOTS] = {0};
+    int64_t p = 0;
+    for (; p + STRETCH <= call->k; p += STRETCH) {
+        for (int j = 0; j < columns; j++) {
+            for (int i = 0; i < STRETCH; i++) {
+                part[j][i] += a[p + i] * b[j * call->b_col + p + i];
+            }
+        }
+    }
+    for (; p < call->k; p++) {
+        for (int j = 0; j < columns; j++) {
+            rest[j] += a[p] * b[j * call->b_col + p];
+        }
+    }
+    for (int j = 0; j < columns; j++) {
+        const T sum = sum_lanes(part[j]) + rest[j];
+        c[j] = call->accumulate ? c[j] + sum : sum;
+    }
+}
+
+/* Contiguous rows of b: the sums of a stretch of columns stay in registers for ROW_BLOCK rows. */
+static void multiply_row_by_rows(const heed_gemm *call, const T *b, int columns, T *c)
+{
+    const T *a = call->a;
+    /* An empty sum is zero, and written. */
+    for (int64_t first = 0; first == 0 || first < call->k; first += ROW_BLOCK) {
+        const int64_t end = first + ROW_BLOCK < call->k ? first + ROW_BLOCK : call->k;
+        T sum[STRETCH] = {0};
+        for (int64_t p = first; p < end; p++) {
+            for (int j = 0; j < columns; j++) {
+                sum[j] += a[p * call->a_col] * b[p * call->b_row + j];
+            }
+        }
+        for (int j = 0; j < columns; j++) {
+            c[j] = first > 0 || call->accumulate ? c[j] + sum[j] : sum[j];
+        }
+    }
+}
+
+static bool row_by_columns(const heed_gemm *call)
+{
+    return call->a_col == 1 && call->b_row == 1;
+}
+
+/* Is it a single row, and are the rows or the columns of b contiguous? */
+static bool takes_row(const heed_gemm *call)
+{
+    return call->m == 1 && (row_by_columns(call) || call->b_col == 1);
+}
+
+/* Stretches first ... end of the columns. Constant counts let the compiler unroll the common case. */
+static void multiply_row(void *context, int64_t first, int64_t end)
+{
+    const heed_gemm *call = context;
+    const T *b = call->b, *bias = call->bias;
+    T *c = call->c;
+    const int64_t begin = first * STRETCH, stop = end * STRETCH < call->n ? end * STRETCH : call->n;
+    int64_t j = begin;
+    if (row_by_columns(call)) {
+        for (; j + DOTS <= stop; j += DOTS) {
+            multiply_row_by_columns(call, b + j * call->b_col, DOTS, c + j);
+        }
+        for (; j < stop; j++) {
+            multiply_row_by_columns(call, b + j * call->b_col, 1, c + j);
+        }
+    } else {
+        for (; j + STRETCH <= stop; j += STRETCH) {
+            multiply_row_by_rows(call, b + j, STRETCH, c + j);
+        }
+        if (j < stop) {
+            multiply_row_by_rows(call, b + j, (int)(stop - j), c + j);
+        }
+    }
+    for (j = begin; bias != NULL && j < stop; j++) {
+        c[j] += bias[j];
+    }
+}
+
+/* ---- tiles ---- */
 
 #define SUM     T
 #define NAME(x) x##_plain
@@ -73,7 +283,7 @@ static int64_t parts_of(int64_t count, int64_t size)
     return (count + size - 1) / size;
 }
 
-/* Of so many rows that are left, how many the next tile takes. */
+/* Rows in the next tile. */
 static int64_t rows_of_tile(int64_t left)
 {
     if (left >= MR && !(MR == 12 && left == 16)) { /* 8 and 8 are better than 12 and 4 */
@@ -82,8 +292,7 @@ static int64_t rows_of_tile(int64_t left)
     return left >= 8 && MR > 8 ? 8 : left >= 4 ? 4 : left >= 2 ? 2 : 1;
 }
 
-/* Where a panel of two vectors begins, or ends. The last two share their columns so that the last has a full
- * vector. */
+/* The first column of a panel. The last two panels share their columns so that the last has a full vector. */
 static int64_t edge_of(int64_t panel, int64_t columns, int64_t lanes)
 {
     const int64_t edge = panel * 2 * lanes, rest = columns - edge;
@@ -93,7 +302,7 @@ static int64_t edge_of(int64_t panel, int64_t columns, int64_t lanes)
 /* ---- small products of f32 ---- */
 
 #ifdef T_IS_F32
-/* The limits come first, so that nothing overflows. */
+/* The limits of m, n and k come first, so that the products do not overflow. */
 static bool is_small(const heed_gemm *call)
 {
     return call->k <= SMALL_K && call->m <= SMALL && call->n <= SMALL &&
@@ -104,7 +313,7 @@ static void to_doubles(const T *from, int64_t rows, int64_t columns, int64_t row
                        TOTAL *to, int64_t to_row)
 {
     if (column == 1 && row == columns && to_row == columns) {
-        columns *= rows; /* all in one piece */
+        columns *= rows; /* contiguous */
         rows = 1;
     }
     for (int64_t i = 0; i < rows; i++, from += row, to += to_row) {
@@ -114,7 +323,7 @@ static void to_doubles(const T *from, int64_t rows, int64_t columns, int64_t row
     }
 }
 
-/* Both are turned into doubles first. What of b fills a vector up is zero: it could be slow to multiply. */
+/* Converts both to double first. Rows of b are padded with zeros to a vector. */
 static void multiply_small(const heed_gemm *call)
 {
     enum { LANES = lanes_in_double };
@@ -146,8 +355,8 @@ static void multiply_small(const heed_gemm *call)
 
 /* ---- a block ---- */
 
-/* What of b is in work: rows p0 ... p0 + kc, columns j0 ... j0 + columns, packed panel behind panel, or in
- * place. A row of tiles may be cut into pieces of some panels, so that there is enough for all threads. */
+/* A block of b: rows p0 ... p0 + kc, columns j0 ... j0 + columns, packed or in place. A row of tiles may be cut
+ * into pieces of a few panels, so that there is enough work for all threads. */
 typedef struct block {
     const heed_gemm *call;
     int64_t p0, kc, j0, columns;
@@ -161,14 +370,14 @@ static void pack_panels(void *context, int64_t first, int64_t end)
     const block *at = context;
     const heed_gemm *call = at->call;
     for (int64_t i = first; i < end; i++) {
-        const int64_t j = edge_of(i, at->columns, LANES_OF_T);
-        const int64_t columns = edge_of(i + 1, at->columns, LANES_OF_T) - j;
+        const int64_t j = edge_of(i, at->columns, WIDTH);
+        const int64_t columns = edge_of(i + 1, at->columns, WIDTH) - j;
         const T *b = (const T *)call->b + at->p0 * call->b_row + (at->j0 + j) * call->b_col;
         pack_panel(call, b, at->kc, columns, at->packed + i * at->kc * PANEL);
     }
 }
 
-/* A row of tiles, from the rows of a that t has, by panels first ... end. */
+/* A row of tiles: the rows of a in t, by panels first ... end. */
 static void multiply_panels(const block *at, tile_plain *t, int64_t i, int64_t rows, int64_t first,
                             int64_t end)
 {
@@ -177,9 +386,9 @@ static void multiply_panels(const block *at, tile_plain *t, int64_t i, int64_t r
     const T *b = (const T *)call->b + at->p0 * call->b_row + at->j0;
     T *c = (T *)call->c + i * call->c_row + at->j0;
     t->b_row = at->in_place ? call->b_row : PANEL;
-    int64_t j = edge_of(first, at->columns, LANES_OF_T);
+    int64_t j = edge_of(first, at->columns, WIDTH);
     for (int64_t panel = first; panel < end; panel++, j += t->columns) {
-        t->columns = edge_of(panel + 1, at->columns, LANES_OF_T) - j;
+        t->columns = edge_of(panel + 1, at->columns, WIDTH) - j;
         t->b = at->in_place ? b + j : at->packed + panel * at->kc * PANEL;
         t->c = c + j;
         t->bias = bias != NULL ? bias + at->j0 + j : NULL;
@@ -187,12 +396,12 @@ static void multiply_panels(const block *at, tile_plain *t, int64_t i, int64_t r
     }
 }
 
-/* Rows first ... end of a, by some panels. */
+/* Rows first ... end of a, by panels panel ... end_panel. */
 static void multiply_rows(const block *at, int64_t first, int64_t end, int64_t panel,
                           int64_t end_panel)
 {
     const heed_gemm *call = at->call;
-    _Alignas(64) T packed[KC * MR + LANES_OF_T];
+    _Alignas(64) T packed[KC * MR + WIDTH];
     tile_plain t = {.a_row = call->a_row, .a_col = call->a_col, .kc = at->kc};
     t.c_row = call->c_row;
     t.add = call->accumulate || at->p0 > 0;
@@ -224,7 +433,7 @@ static void multiply_pieces(void *context, int64_t first, int64_t end)
     }
 }
 
-/* Least work for another thread: elements that are packed, multiplications. */
+/* Minimum work per thread: packed elements, multiplications. PIECES: rows of tiles that need no cutting. */
 enum { PACKING_GRAIN = 1 << 13, GRAIN = 1 << 20, PIECES = 32 };
 
 static void share(int64_t count, double cost, double grain, heed_parallel_work *work, void *context)
@@ -255,10 +464,10 @@ static void multiply_block(block *at)
 
 /* ---- all blocks ---- */
 
-/* OWN_ROOM: elements on the stack. ROOM: of a block of b for which the caller finds room. */
+/* Elements of a packed block of b. OWN_ROOM: on the stack; ROOM: in the workspace of the caller. */
 enum { OWN_ROOM = KC * PANEL, ROOM = BLOCK_BYTES / sizeof(T) };
 
-/* How k and n are cut: evenly, so that no block is a small one. */
+/* How k and n are cut: evenly, so that no block is small. */
 typedef struct plan {
     int64_t kc, nc, room;
     bool in_place, packs_a;
@@ -272,7 +481,7 @@ static plan plan_of(const heed_gemm *call, int64_t room)
     if (call->k > KC) {
         p.kc = least(KC, parts_of(parts_of(call->k, parts_of(call->k, KC)), 16) * 16);
     }
-    p.in_place = call->b_col == 1 && call->n >= LANES_OF_T && (call->m <= 4 * MR || !is_far);
+    p.in_place = call->b_col == 1 && call->n >= WIDTH && (call->m <= 4 * MR || !is_far);
     p.packs_a = (call->a_row != 1 && call->a_col != 1) ||
                 (call->a_col != 1 && panels > 2 && call->a_col * size >= 1024) ||
                 (call->a_col == 1 && panels > 8 && call->a_row * size % 4096 == 0);
@@ -303,14 +512,14 @@ static void multiply_blocks(const heed_gemm *call)
     } while (at.p0 < call->k);
 }
 
-/* ---- which way ---- */
+/* ---- choosing by shape ---- */
 
-enum way { LINE, SMALL_ONE, ROW, BLOCKS };
+enum way { DOT, SMALL_ONE, ROW, BLOCKS };
 
 static enum way way_of(const heed_gemm *call)
 {
     if (call->m == 1 && call->n == 1) {
-        return LINE;
+        return DOT;
     }
 #ifdef T_IS_F32
     if (is_small(call)) {
@@ -320,21 +529,21 @@ static enum way way_of(const heed_gemm *call)
     return takes_row(call) ? ROW : BLOCKS;
 }
 
-int64_t KERNELS_GEMM_ROOM(const heed_gemm *call)
+int64_t KERNEL(gemm_room)(const heed_gemm *call)
 {
     const int64_t room = way_of(call) == BLOCKS ? plan_of(call, ROOM).room : 0;
     return room <= OWN_ROOM ? 0 : room * (int64_t)sizeof(T);
 }
 
-void KERNELS_GEMM(const heed_gemm *call)
+void KERNEL(gemm)(const heed_gemm *call)
 {
     assert(call->bias == NULL || !call->accumulate);
     if (call->m == 0 || call->n == 0) {
         return;
     }
     switch (way_of(call)) {
-    case LINE:
-        multiply_line(call);
+    case DOT:
+        multiply_dot(call);
         break;
     case SMALL_ONE:
 #ifdef T_IS_F32

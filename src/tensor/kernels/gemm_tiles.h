@@ -1,5 +1,5 @@
-/* The tiles of gemm.c, for one type that sums are kept in (internal): included with SUM, and with NAME to
- * call what is here by. No include guard: gemm.c includes it more than once. */
+/* The tiles of gemm.c: c (rows, columns) = a b, with sums in registers. A template: gemm.c includes it once for
+ * each type of sums, SUM, with NAME(x) for the names of that version; so it has no include guard. */
 
 #define VECTOR  NAME(vector)
 #define RESULTS NAME(results)
@@ -11,9 +11,8 @@ enum { LANES = VECTOR_BYTES / sizeof(SUM) };
 typedef T RESULTS
     __attribute__((vector_size(LANES * sizeof(T)))); /* what a vector of sums is rounded to */
 
-/* Where the operands of a tile lie, and where its results go. More than LANES columns, at most
- * twice as many, are two vectors, which overlap if they are not full: so no vector reads or writes beyond
- * them. LANES and less are one, for which b has room. */
+/* The operands of a tile and its results. LANES < columns <= 2 LANES are two vectors, which overlap if they are
+ * not full, so that nothing is read or written behind the columns. Fewer are one vector; b is padded for it. */
 typedef struct TILE {
     const SUM *a;
     int64_t a_row, a_col;
@@ -30,7 +29,7 @@ static void NAME(finish_part)(const TILE *t, int rows, const SUM *sum)
 {
     RESULTS y, bias = {0};
     VECTOR all;
-    T part[PANEL] = {0}; /* a vector, with room for all that copy_part might copy */
+    T part[PANEL] = {0}; /* copy_part copies less than a panel */
     if (t->bias != NULL) {
         copy_part(part, t->bias, t->columns);
         memcpy(&bias, part, sizeof bias);
@@ -52,8 +51,8 @@ static void NAME(finish_part)(const TILE *t, int rows, const SUM *sum)
     }
 }
 
-/* c (rows, vectors) from the sums in registers. All of a row is read before any of it is written: where
- * vectors overlap, both write the same. */
+/* c (rows, vectors) from the sums in registers. A row is read before it is written: where vectors overlap, both
+ * write the same. */
 static inline __attribute__((always_inline)) void NAME(finish)(const int rows, const int vectors,
                                                                const bool add, const bool has_bias,
                                                                const TILE *t,
@@ -84,19 +83,20 @@ static inline __attribute__((always_inline)) void NAME(finish)(const int rows, c
     }
 }
 
-/* c (rows, vectors) = a b. It is inlined with constants for all but the tile, and becomes a loop without a
- * branch whose sums stay in registers. */
+/* c (rows, vectors) = a b. Inlined with constants for all arguments but the tile, it becomes a loop without
+ * branches whose sums stay in registers. */
 static inline __attribute__((always_inline)) void NAME(sum_tile)(const int rows, const int vectors,
                                                                  const int64_t a_row,
                                                                  const int64_t a_col, const TILE *t)
 {
     VECTOR sum[MR][2] = {0};
     const SUM *a[] = {t->a, t->a + 4 * a_row,
-                      t->a + 8 * a_row}; /* by fours, so that registers suffice */
+                      t->a +
+                          8 * a_row}; /* a pointer for 4 rows: more would not stay in registers */
     const SUM *b = t->b;
     const int64_t b_row = t->b_row, ahead = AHEAD * b_row;
     const int64_t step = t->columns - LANES; /* from the first vector to the second */
-    for (int i = 0; i < rows; i++) {         /* c comes from far while the sums are made */
+    for (int i = 0; i < rows; i++) {         /* c arrives while the sums are computed */
         for (int v = 0; v < vectors; v++) {
             __builtin_prefetch(t->c + i * t->c_row + v * LANES, 1);
         }
@@ -105,7 +105,7 @@ static inline __attribute__((always_inline)) void NAME(sum_tile)(const int rows,
         VECTOR x[2];
         for (int v = 0; v < vectors; v++) {
             memcpy(&x[v], b + v * step, sizeof *x);
-            if (vectors == 2) { /* a single one is of a small b */
+            if (vectors == 2) { /* a single one: b is small */
                 __builtin_prefetch(b + ahead + v * step);
             }
         }
@@ -141,7 +141,7 @@ static inline __attribute__((always_inline)) void NAME(sum_tile)(const int rows,
     NAME(finish_part)(t, rows, part);
 }
 
-/* Of a the columns of a row are adjacent in memory, or else the rows of a column. */
+/* Either the columns of a are adjacent, or its rows are. */
 #define EITHER_WAY(rows, vectors)                                                                  \
     if (t->a_col == 1) {                                                                           \
         NAME(sum_tile)(rows, vectors, t->a_row, 1, t);                                             \
@@ -169,7 +169,7 @@ TILES_OF(NAME(multiply_1), 1)
 #undef TILES_OF
 #undef EITHER_WAY
 
-/* A tile of `rows`, which is what rows_of_tile says. */
+/* A tile of `rows` as rows_of_tile gives them. */
 static void NAME(multiply_tile)(const TILE *t, int64_t rows)
 {
     switch (rows) {

@@ -1,5 +1,10 @@
-/* Moving elements: casts, strides, transposed planes, elements at places that indices name (internal to
- * kernels.c). */
+/* Moving elements (internal to table.c), on strides that count elements:
+ *
+ *   gather        to[i] = from[i * stride], cast       gather_rows   a plane of two dims, cast
+ *   scatter       to[i * stride] = from[i]             add_into      y += x
+ *   look_up       y[i] = x[p(i)]                       add_at        y[p(i)] += x[i], p from an index
+ *
+ * Planes are copied in tiles, transposed in registers where dtypes agree, so that cache lines are used whole. */
 #ifndef HEED_TENSOR_KERNELS_MOVE_H
 #define HEED_TENSOR_KERNELS_MOVE_H
 
@@ -14,8 +19,8 @@
 /* ---- casts ---- */
 
 #ifdef T_IS_I64
-/* C leaves the cast of NaN and of what does not fit undefined; x86 gives the smallest integer, and
- * so does torch there. */
+/* C leaves casts of NaN and of numbers out of range undefined; x86 gives the smallest integer, and so does torch
+ * there. */
 static T from_float(double x)
 {
     return x >= -0x1p63 && x < 0x1p63 ? (T)x : INT64_MIN;
@@ -26,7 +31,7 @@ static T from_float(double x)
 #endif
 #define FROM_INTEGER(x) ((T)(x))
 
-/* What lies ready and what is repeated have loops of their own, of which compilers make vectors. */
+/* Strides of 1 and 0 have loops of their own, which are vectorised. */
 #define GATHER(name, type, CAST)                                                                   \
     static void name(int64_t n, const void *from, int64_t stride, void *to)                        \
     {                                                                                              \
@@ -53,10 +58,10 @@ GATHER(gather_bool, bool, FROM_INTEGER)
 
 /* ---- planes ---- */
 
-/* Tiles of a plane that is no run: whatever the strides, their cache lines are used while they are there. */
+/* Rows and columns of a tile: its cache lines stay in L1 whatever the strides. */
 enum { TILE = 32, TRANSPOSED_TILE = 128 };
 
-/* A tile that begins at (row, column); its ends are cut off where the plane ends. */
+/* The tile at (row, column), cut off at the end of the plane. */
 static heed_plane tile_of(const heed_plane *p, int64_t row, int64_t column, int64_t size,
                           size_t from_size)
 {
@@ -72,16 +77,16 @@ static heed_plane tile_of(const heed_plane *p, int64_t row, int64_t column, int6
 #ifdef T_IS_BOOL
 #define transpose_plane(p) (void)(p)
 #else
-/* to = from transposed: blocks as large as vectors, in registers; the edges one by one. */
+/* to = from transposed: blocks in registers, the edges element by element. */
 static void transpose_tile(const heed_plane *p)
 {
     const T *from = p->from;
     T *to = p->to;
-    const int64_t rows = p->rows - p->rows % LANES_OF_T;
-    const int64_t columns = p->columns - p->columns % LANES_OF_T;
-    for (int64_t r = 0; r < rows; r += LANES_OF_T) {
-        for (int64_t c = 0; c < columns; c += LANES_OF_T) {
-            transpose_block(from + r + c * p->from_column, p->from_column, LANES_OF_T,
+    const int64_t rows = p->rows - p->rows % WIDTH;
+    const int64_t columns = p->columns - p->columns % WIDTH;
+    for (int64_t r = 0; r < rows; r += WIDTH) {
+        for (int64_t c = 0; c < columns; c += WIDTH) {
+            transpose_block(from + r + c * p->from_column, p->from_column, WIDTH,
                             to + r * p->to_row + c, p->to_row);
         }
     }

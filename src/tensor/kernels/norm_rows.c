@@ -1,26 +1,30 @@
-/* The kernels of layer_norm and rms_norm: rows that are brought to mean 0 and mean square 1, or to the
- * latter alone, and their gradients. Compiled as kernels.c is. A row stays in the first-level cache while it is gone
- * through. */
+/* layer_norm and rms_norm of rows of n floats, and their gradients:
+ *
+ *   z = (x - mean) / sqrt(var + eps)    rms_norm: x / sqrt(mean(x^2) + eps)      y = weight z + bias
+ *   h = g weight     dx = (h - mean(h) - z mean(h z)) / sqrt(var + eps)          rms_norm: without mean(h)
+ *   dweight = sum over rows of g z      dbias = sum over rows of g
+ *
+ * Sums are kept in double. A row is read several times, while it stays in L1. */
 #include <math.h>
 
 #include "row_reduce.h"
 
-/* ---- how a row becomes z ---- */
+/* ---- z of a row ---- */
 
-/* z = (x - near) scale + shift. Where the mean is large against the deviation it lies by near, x - near is exact or
- * nearly so, and shift is what is left of the mean; else near is 0. What all elements of a row share must not be
- * rounded coarsely: low is what the rounding of scale took away. */
+/* z = (x - near) scale + shift. If the mean is large against the deviation, `near` is close to it, x - near is
+ * (almost) exact, and shift is the rest of the mean; otherwise near is 0. `low` is the rounding error of
+ * scale: an error in a factor of the whole row would add up in the gradients. */
 typedef struct form {
     T near, scale, low, shift;
 } form;
 
 #define Z(x, f) (((x) - (f).near) * (f).scale + (((x) - (f).near) * (f).low + (f).shift))
 
-#define ABOUT   (int64_t n, const T *line, T at)
+#define ABOUT   (int64_t n, const T *row, T at)
 SUM_OF(sum_about, ABOUT, READ_X, (x - at))
 SUM_OF(squares_about, ABOUT, READ_X, (x - at) * (x - at))
 
-/* rest: how far the mean lies from near; square: the mean of (x - near)^2. */
+/* rest: mean - near; square: the mean of (x - near)^2. */
 static form form_about(T near, double rest, double square, double eps)
 {
     square -= rest * rest;
@@ -32,7 +36,7 @@ static form form_about(T near, double rest, double square, double eps)
                   (T)(-(by_0 ? mean : rest) * scale)};
 }
 
-/* Of f32 whose squares leave its range: once more, in double. */
+/* For f32 whose squares overflow or vanish: the same in double. */
 static form form_in_double(const heed_normalization *call, const T *x)
 {
     double mean = 0, rest = 0, square = 0;
@@ -53,8 +57,8 @@ static bool keeps_squares(double square, double eps)
     return sizeof(T) == sizeof(double) || (square < 1e36 && (square > 1e-30 || eps > 1e-24));
 }
 
-/* The forms of a group of rows. A large mean would swallow the variance, so it is found about an element first; then
- * what it is off, and the squares, about what was found, where nothing cancels. */
+/* The forms of a group of rows. The squares of a large mean would cancel the variance. So the mean is found
+ * about the first element, then corrected, and the squares are summed about it. */
 static void forms_of(const heed_normalization *call, const T *x, int64_t group, form *forms)
 {
     const int64_t n = call->n;
@@ -76,7 +80,7 @@ static void forms_of(const heed_normalization *call, const T *x, int64_t group, 
 
 /* ---- y = weight z + bias ---- */
 
-void NORMALIZE(normalize)(const heed_normalization *call)
+void KERNEL(normalize)(const heed_normalization *call)
 {
     const int64_t n = call->n;
     const T *weight = call->weight, *bias = call->bias;
@@ -99,13 +103,10 @@ void NORMALIZE(normalize)(const heed_normalization *call)
 
 /* ---- the gradients ---- */
 
-#define PRODUCTS (int64_t n, const T *line, const T *other)
-#define ALONG_Z  (int64_t n, const T *line, const T *other, const T *third, form f)
-SUM_OF(sum_of_products, PRODUCTS, READ_XY, x *y)
+#define ALONG_Z (int64_t n, const T *row, const T *other, const T *third, form f)
 SUM_OF(sum_along_z, ALONG_Z, READ_XYZ, (x * y) * Z(z, f))
 
-/* With h = g weight: dx = (h - mean(h) - z mean(h z)) scale, where rms_norm leaves the first mean out. In double: what rounding
- * does to them goes through all layers before. */
+/* In double: rounding errors here pass through all layers below. */
 static void gradients_of_row(const heed_normalization *call, int64_t row, form f)
 {
     const int64_t n = call->n;
@@ -124,7 +125,7 @@ static void gradients_of_row(const heed_normalization *call, int64_t row, form f
     }
 }
 
-void NORMALIZE(normalize_gradient)(const heed_normalization *call)
+void KERNEL(normalize_gradient)(const heed_normalization *call)
 {
     const int64_t n = call->n;
     for (int64_t first = 0, group; first < call->rows; first += group) {

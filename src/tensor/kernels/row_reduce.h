@@ -1,15 +1,18 @@
-/* Folding a line to one number in lanes of their own, so that vectors work (internal to the kernels). */
-#ifndef HEED_TENSOR_FOLDS_H
-#define HEED_TENSOR_FOLDS_H
+/* Reductions of a row of n adjacent elements to one number (internal to the kernels): maxima, sums, and two
+ * macros that define others. Elements go to lanes, which are reduced on their own and joined at the end, so
+ * that the compiler can vectorise. The order of operations depends on n alone. */
+#ifndef HEED_TENSOR_KERNELS_ROW_REDUCE_H
+#define HEED_TENSOR_KERNELS_ROW_REDUCE_H
 
+#include <math.h>
 #include <string.h>
 
 #include "element.h"
 
-#define LINE (int64_t n, const T *line)
+#define ROW (int64_t n, const T *row)
 
-/* Each step with a line waits for the one before, so short lines take a step together, as many as leave room for each
- * other in the first-level cache: the processor works at one while it waits for another. */
+/* The steps of a row depend on each other, so kernels take short rows through a step together: the processor
+ * works on one while it waits for another. A group is as many rows as fit into L1. */
 enum { GROUP = 8 };
 
 static inline int64_t group_of(int64_t n, int64_t left)
@@ -18,10 +21,10 @@ static inline int64_t group_of(int64_t n, int64_t left)
     return left < most ? left : most;
 }
 
-/* ---- any fold ---- */
+/* ---- any reduction ---- */
 
-/* What all lanes become. By halves vectors work, which short lines want; f64 takes them in order, because
- * lessons print its sums to the last digit. */
+/* Joins all lanes into lane 0: by halves, which is vectorised and pays off for short rows; of f64 in order,
+ * because lessons print its sums to the last digit. */
 #define JOIN_TO(type, count, first, join)                                                          \
     for (int j = 0; j < (count); j++) {                                                            \
         const type x = lane[(first) + j];                                                          \
@@ -48,7 +51,7 @@ static inline int64_t group_of(int64_t n, int64_t left)
     JOIN_8(type, join)
 #endif
 
-/* Folds what is left of a line, so many elements at a time; `result` is then all of it. */
+/* Reduces the rest of a row into `result`, `count` elements at a time. */
 #define FOLD_BY(count, type, start, f, join)                                                       \
     if (i + (count) <= n) {                                                                        \
         type lane[count];                                                                          \
@@ -57,7 +60,7 @@ static inline int64_t group_of(int64_t n, int64_t left)
         }                                                                                          \
         for (; i + (count) <= n; i += (count)) {                                                   \
             for (int j = 0; j < (count); j++) {                                                    \
-                const T x = line[i + j];                                                           \
+                const T x = row[i + j];                                                            \
                 const type all = lane[j];                                                          \
                 lane[j] = f;                                                                       \
             }                                                                                      \
@@ -67,28 +70,43 @@ static inline int64_t group_of(int64_t n, int64_t left)
         result = join;                                                                             \
     }
 
-/* Defines a function that folds a line, from `start` on: f tells what `all` so far becomes with the element
- * x, `join` what two of them become. Inside of other functions compilers make nothing good of the lanes. */
+/* Defines a function that reduces a row: `f` combines the result so far, `all`, with an element x; `join` two
+ * results. Not inlined: the lanes would not stay in registers. */
 #define FOLD(type, name, parameters, start, f, join)                                               \
-    static __attribute__((noinline)) type name parameters                                          \
+    static __attribute__((noinline, unused)) type name parameters                                  \
     {                                                                                              \
         type result = start;                                                                       \
         int64_t i = 0;                                                                             \
         FOLD_BY(32, type, start, f, join)                                                          \
         FOLD_BY(8, type, start, f, join)                                                           \
         for (; i < n; i++) {                                                                       \
-            const T x = line[i];                                                                   \
+            const T x = row[i];                                                                    \
             const type all = result;                                                               \
             result = f;                                                                            \
         }                                                                                          \
         return result;                                                                             \
     }
 
-/* ---- sums of what does not cancel ---- */
+/* The least and the greatest element that there can be. */
+#if defined T_IS_I64
+#define LOWEST  INT64_MIN
+#define HIGHEST INT64_MAX
+#elif defined T_IS_BOOL
+#define LOWEST  false
+#define HIGHEST true
+#else
+#define LOWEST  (-(T)INFINITY)
+#define HIGHEST ((T)INFINITY)
+#endif
+
+/* The largest skips NaN, which compares false. */
+FOLD(T, largest, ROW, LOWEST, x > all ? x : all, x > all ? x : all)
+FOLD(TOTAL, sum_of_row, ROW, 0, all + (TOTAL)x, all + x)
+
+/* ---- sums of terms that do not cancel ---- */
 
 #if defined T_IS_F32 || defined T_IS_F64
-typedef T vector __attribute__((vector_size(VECTOR_BYTES)));
-enum { WIDTH = VECTOR_BYTES / sizeof(T), VECTORS = 4, BLOCK = 512 };
+enum { VECTORS = 4, BLOCK = 512 };
 
 static inline vector load(const T *x)
 {
@@ -97,7 +115,6 @@ static inline vector load(const T *x)
     return v;
 }
 
-/* In halves, as long as they are vectors themselves. */
 static inline T sum_of_vector(vector v)
 {
     T lane[WIDTH];
@@ -111,15 +128,15 @@ static inline T sum_of_vector(vector v)
     return lane[0];
 }
 
-/* Defines a function that adds up a term of each element: of vectors or of single elements, in the lanes of
- * their own dtype as long as a block is, and the blocks in double. `read` says what the term is made of. */
-#define READ_X(type, get)   const type x = get(line);
-#define READ_XY(type, get)  const type x = get(line), y = get(other);
-#define READ_XYZ(type, get) const type x = get(line), y = get(other), z = get(third);
+/* Defines a function that sums a term over a row: within a block in lanes of T, the blocks in double. `read`
+ * names the operands of the term: x, y, z from `row`, `other`, `third`. */
+#define READ_X(type, get)   const type x = get(row);
+#define READ_XY(type, get)  const type x = get(row), y = get(other);
+#define READ_XYZ(type, get) const type x = get(row), y = get(other), z = get(third);
 #define VECTOR_AT(x)        load((x) + i)
 #define ELEMENT_AT(x)       (x)[i]
 #define SUM_OF(name, parameters, read, term)                                                       \
-    static __attribute__((noinline)) double name parameters                                        \
+    static __attribute__((noinline, unused)) double name parameters                                \
     {                                                                                              \
         double total = 0;                                                                          \
         int64_t i = 0;                                                                             \
@@ -143,6 +160,7 @@ static inline T sum_of_vector(vector v)
         }                                                                                          \
         return total + (double)rest;                                                               \
     }
+SUM_OF(sum_of_products, (int64_t n, const T *row, const T *other), READ_XY, x *y)
 #endif
 
 #endif

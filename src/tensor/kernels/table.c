@@ -1,14 +1,10 @@
-/* Arithmetic on raw memory. Compiled once for each instruction set and dtype, with
+/* The table of kernels, and those that work element by element: each line of ops.def becomes a loop
  *
- *     KERNELS      the name of the table that this compilation fills
- *     T_IS_F32 ... which dtype (exactly one of T_IS_F32, T_IS_F64, T_IS_I64, T_IS_BOOL)
+ *     out[i] = f(x[i])      out[i] = f(a[i], b[i])      out[i] = dx(g[i], x[i], y[i])
  *
- * and with -ffp-contract=fast, so that multiplications and additions may fuse. Knows no tensor, no
- * stride, no error: what reaches it has been checked. */
-#ifdef __FAST_MATH__
-#error "masks are -inf and NaN must stay NaN: build without -ffast-math"
-#endif
-
+ * over n contiguous elements; `out` overlaps no operand. The compiler vectorises the loops; f32 with AVX-512 has
+ * vectors of its own (avx512.h).
+ * Floats have every line and its gradients, integers the lines that keep them, without gradients. */
 #include <math.h>
 #include <string.h>
 
@@ -16,17 +12,16 @@
 #include "math_f32.h"
 #include "move.h"
 
-/* ---- element-wise: ops.def, expanded ---- */
+/* ---- the vocabulary of ops.def ---- */
 
 #if defined T_IS_F32 && defined __AVX512F__
 #define IN_VECTORS
 #include "avx512.h"
 #endif
 
-/* The vocabulary of ops.def, for this dtype. */
 #define sign(x)       where((x) > 0, 1, where((x) < 0, -1, 0))
-#define reciprocal(x) (1 / (T)(x))
-#define pi            ((T)3.14159265358979323846)
+#define real(decimal) ((T)(decimal))
+#define pi            real(3.14159265358979323846)
 #ifndef IN_VECTORS
 #define where(condition, then, otherwise) ((condition) ? (then) : (otherwise))
 #define sigmoid(x)                        (1 / (1 + exp(-(x))))
@@ -84,7 +79,7 @@
 #endif
 #ifdef T_IS_I64
 #define pow(a, b) integer_power(a, b)
-/* a^b modulo 2^64; of a negative power what is left of 1 / a^-b when cut to an integer. */
+/* a^b modulo 2^64; for negative b, 1 / a^-b truncated to an integer. */
 static T integer_power(T a, T b)
 {
     if (b < 0) {
@@ -100,12 +95,12 @@ static T integer_power(T a, T b)
 }
 #endif
 
-/* A line rarely reads all of its operands. */
+/* Most lines do not read all of their operands. */
 #define ELEMENT(name, place)                                                                       \
     const VALUE name = ((const T *)in[place])[i];                                                  \
     (void)name;
 #ifdef IN_VECTORS
-/* 16 elements at a time, of the last ones those that there are. */
+/* 16 elements at a time; the rest by a mask. */
 #define LOOP(name, operands, formula)                                                              \
     static inline void name##_lanes(int64_t i, __mmask16 some, bool all, const void *const *in,    \
                                     T *result)                                                     \
@@ -115,7 +110,7 @@ static T integer_power(T a, T b)
     static void name(int64_t n, const void *const *in, void *out)                                  \
     {                                                                                              \
         int64_t i = 0;                                                                             \
-        _Pragma("GCC unroll 2") for (; i + VECTOR_LANES <= n; i += VECTOR_LANES)                   \
+        _Pragma("GCC unroll 2") for (; i + WIDTH <= n; i += WIDTH)                                 \
         {                                                                                          \
             name##_lanes(i, 0, true, in, out);                                                     \
         }                                                                                          \
@@ -123,6 +118,7 @@ static T integer_power(T a, T b)
             name##_lanes(i, (__mmask16)((1u << (n - i)) - 1), false, in, out);                     \
         }                                                                                          \
     }
+#define OPERAND_TYPE vector
 #define OPERAND(name, place)                                                                       \
     const vector name = load_lanes((const T *)in[place] + i, some, all);                           \
     (void)name;
@@ -135,7 +131,8 @@ static T integer_power(T a, T b)
             operands result[i] = RESULT(formula);                                                  \
         }                                                                                          \
     }
-#define OPERAND ELEMENT
+#define OPERAND_TYPE VALUE
+#define OPERAND      ELEMENT
 #endif
 #define READ_X     OPERAND(x, 0)
 #define READ_AB    OPERAND(a, 0) OPERAND(b, 1)
@@ -144,10 +141,14 @@ static T integer_power(T a, T b)
 #define READ_GABY  OPERAND(g, 0) OPERAND(a, 1) OPERAND(b, 2) OPERAND(y, 3)
 #define READ_GABCY OPERAND(g, 0) OPERAND(a, 1) OPERAND(b, 2) OPERAND(c, 3) OPERAND(y, 4)
 
-/* Floats have every line and its gradients; integers the lines that keep them, without. */
 #if defined T_IS_F32 || defined T_IS_F64
 #define FORWARD(name, kind, read, f) LOOP(name##_forward, read, f)
 #define GRADIENT                     LOOP
+#define DEFINE(name, x, f)                                                                         \
+    static inline __attribute__((always_inline)) OPERAND_TYPE name(OPERAND_TYPE x)                 \
+    {                                                                                              \
+        return f;                                                                                  \
+    }
 #else
 #define FORWARD(name, kind, read, f) FORWARD_##kind(name, read, f)
 #define FORWARD_ANY(name, read, f)   LOOP(name##_forward, read, f)
@@ -189,52 +190,12 @@ static T integer_power(T a, T b)
 
 static void choose_where(int64_t n, const void *const *in, void *out)
 {
-    const unsigned char *condition = in[0]; /* compilers make no vectors of bools */
+    const unsigned char *condition = in[0]; /* bools are not vectorised */
     const T *a = in[1], *b = in[2];
     T *restrict y = out;
     for (int64_t i = 0; i < n; i++) {
         const T then = a[i], otherwise = b[i];
         y[i] = condition[i] != 0 ? then : otherwise;
-    }
-}
-
-/* ---- sums ---- */
-
-/* Rows are added in order. Several of them are read side by side, so that each total is fetched and put back
- * once for all of these. */
-static void sum_columns(int64_t rows, int64_t n, const void *x, int64_t step, heed_total *totals)
-{
-    enum { AT_ONCE = 8 };
-    const T *from = x;
-    TOTAL *restrict to = (TOTAL *)totals; /* compilers make no vectors of unions */
-    for (; rows >= AT_ONCE; rows -= AT_ONCE, from += AT_ONCE * step) {
-        for (int64_t i = 0; i < n; i++) {
-            TOTAL total = to[i];
-            UNROLL for (int j = 0; j < AT_ONCE; j++)
-            {
-                total += (TOTAL)from[j * step + i];
-            }
-            to[i] = total;
-        }
-    }
-    for (; rows > 0; rows--, from += step) {
-        for (int64_t i = 0; i < n; i++) {
-            to[i] += (TOTAL)from[i];
-        }
-    }
-}
-
-static void from_totals(int64_t n, const heed_total *totals, double divisor, void *y)
-{
-    const TOTAL *from = (const TOTAL *)totals;
-    T *restrict to = y;
-    for (int64_t i = 0; i < n; i++) {
-#if defined T_IS_F32 || defined T_IS_F64
-        to[i] = (T)(from[i] / divisor);
-#else
-        (void)divisor;
-        to[i] = (T)from[i];
-#endif
     }
 }
 
@@ -260,13 +221,9 @@ const heed_kernels KERNELS = {
 #define BINARY(name, kind, f, da, db)      ENTRY(name, kind, name##_da, name##_db)
 #define TERNARY(name, kind, f, da, db, dc) ENTRY(name, kind, name##_da, name##_db, name##_dc)
 #define BOUNDS(name, kind, f, da)          ENTRY(name, kind, name##_da)
-#include "ops.def"
-        },
-    .compare =
-        {
-#define COMPARE(name, f)   [HEED_##name] = name##_truth,
-#define LOGICAL(name, f)   [HEED_##name] = name##_truth,
-#define PREDICATE(name, f) [HEED_##name] = name##_truth,
+#define COMPARE(name, f)                   [HEED_##name] = {name##_truth, {NULL}},
+#define LOGICAL(name, f)                   [HEED_##name] = {name##_truth, {NULL}},
+#define PREDICATE(name, f)                 [HEED_##name] = {name##_truth, {NULL}},
 #include "ops.def"
         },
     .where = choose_where,
@@ -282,39 +239,39 @@ const heed_kernels KERNELS = {
     .add_into = add_into,
     .look_up = look_up,
     .add_at = add_at,
-    .sum = LINES(sum),
-    .sum_columns = sum_columns,
-    .from_totals = from_totals,
-    .amax = LINES(amax),
-    .amin = LINES(amin),
-    .any = LINES(any),
-    .all = LINES(all),
+    .sum = KERNEL(sum),
+    .sum_columns = KERNEL(sum_columns),
+    .from_totals = KERNEL(from_totals),
+    .amax = KERNEL(amax),
+    .amin = KERNEL(amin),
+    .any = KERNEL(any),
+    .all = KERNEL(all),
 #ifndef T_IS_BOOL
-    .argmax = LINES(argmax),
-    .argmin = LINES(argmin),
-    .cumsum = LINES(cumsum),
+    .argmax = KERNEL(argmax),
+    .argmin = KERNEL(argmin),
+    .cumsum = KERNEL(cumsum),
 #endif
 #if defined T_IS_F32 || defined T_IS_F64
-    .softmax = LINES(softmax),
-    .safe_softmax = LINES(safe_softmax),
-    .log_softmax = LINES(log_softmax),
-    .softmax_gradient = LINES(softmax_gradient),
-    .log_softmax_gradient = LINES(log_softmax_gradient),
-    .exp_totals = LINES(exp_totals),
-    .scaled_exps = LINES(scaled_exps),
-    .logsumexp = LINES(logsumexp),
-    .var = LINES(var),
-    .norm = LINES(norm),
-    .attend = LINES(attend),
-    .attend_gradient = LINES(attend_gradient),
-    .normalize = NORMALIZE(normalize),
-    .normalize_gradient = NORMALIZE(normalize_gradient),
-    .scale = LINES(scale),
-    .sgd = LINES(sgd),
-    .adam = LINES(adam),
+    .softmax = KERNEL(softmax),
+    .safe_softmax = KERNEL(safe_softmax),
+    .log_softmax = KERNEL(log_softmax),
+    .softmax_gradient = KERNEL(softmax_gradient),
+    .log_softmax_gradient = KERNEL(log_softmax_gradient),
+    .exp_totals = KERNEL(exp_totals),
+    .scaled_exps = KERNEL(scaled_exps),
+    .logsumexp = KERNEL(logsumexp),
+    .var = KERNEL(var),
+    .norm = KERNEL(norm),
+    .attend = KERNEL(attend),
+    .attend_gradient = KERNEL(attend_gradient),
+    .normalize = KERNEL(normalize),
+    .normalize_gradient = KERNEL(normalize_gradient),
+    .scale = KERNEL(scale),
+    .sgd = KERNEL(sgd),
+    .adam = KERNEL(adam),
 #endif
 #ifndef T_IS_BOOL
-    .gemm = KERNELS_GEMM,
-    .gemm_room = KERNELS_GEMM_ROOM,
+    .gemm = KERNEL(gemm),
+    .gemm_room = KERNEL(gemm_room),
 #endif
 };

@@ -1,0 +1,33 @@
+/* The types of elements, and the limits of a shape: what even the kernels know of a tensor. */
+#ifndef HEED_TENSOR_DTYPE_H
+#define HEED_TENSOR_DTYPE_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "error.h"
+
+HEED_BEGIN_DECLS
+
+enum { HEED_MAX_DIMS = 8 };
+
+typedef enum heed_dtype {
+    HEED_F32,  /* float, the default: torch.float32 */
+    HEED_F64,  /* double, for gradient checks: torch.float64 */
+    HEED_I64,  /* int64_t, token ids and targets: torch.int64 */
+    HEED_BOOL, /* bool, masks: torch.bool */
+    HEED_DTYPES
+} heed_dtype;
+
+static inline bool heed_is_float(heed_dtype dtype)
+{
+    return dtype == HEED_F32 || dtype == HEED_F64;
+}
+
+/* heed_dtype_name: "f32"; heed_dtype_size: bytes of an element. */
+const char *heed_dtype_name(heed_dtype dtype);
+size_t heed_dtype_size(heed_dtype dtype);
+
+HEED_END_DECLS
+#endif
