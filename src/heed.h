@@ -13,7 +13,9 @@
  *   tensor/isa.h            which instruction set computes
  *   tensor/parallel.h       how many threads compute
  *   autograd/ops/elementwise.h  add ... where, activations, comparisons, logic
- *   autograd/ops/shape.h        views and copies: transpose, reshape, slice, cat, to, ...
+ *   autograd/ops/view.h         transpose, permute, reshape, expand, squeeze, detach: the same memory
+ *   autograd/ops/slice.h        slice, select, narrow, split, chunk, diagonal: parts, as views
+ *   autograd/ops/rearrange.h    clone, to, cat, stack, flip, roll, repeat: copies
  *   autograd/ops/reduce.h       sum, mean, max, argmax, var, norm, any, softmax, ...
  *   autograd/ops/matmul.h       matrix products
  *   autograd/ops/linear.h       x weight^T + bias
@@ -72,8 +74,10 @@
 #include "autograd/ops/matmul.h"
 #include "autograd/ops/normalize.h"
 #include "autograd/ops/reduce.h"
-#include "autograd/ops/shape.h"
+#include "autograd/ops/rearrange.h"
+#include "autograd/ops/slice.h"
 #include "autograd/ops/sort.h"
+#include "autograd/ops/view.h"
 
 #include "autograd/engine.h"
 #include "autograd/gradcheck.h"

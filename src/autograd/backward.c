@@ -15,8 +15,9 @@
 #include "../tensor/scope.h"
 #include "accumulate.h"
 #include "op.h"
+#include "ops/rearrange.h"
 #include "ops/reduce.h"
-#include "ops/shape.h"
+#include "ops/view.h"
 #include "pass.h"
 #include "topo.h"
 

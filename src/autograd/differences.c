@@ -5,7 +5,7 @@
 #include "../tensor/create.h"
 #include "../tensor/scope.h"
 #include "check.h"
-#include "ops/shape.h"
+#include "ops/view.h"
 #include "pass.h"
 
 /* ---- calling the function ---- */

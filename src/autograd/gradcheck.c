@@ -12,8 +12,9 @@
 #include "engine.h"
 #include "op.h"
 #include "ops/elementwise.h"
+#include "ops/rearrange.h"
 #include "ops/reduce.h"
-#include "ops/shape.h"
+#include "ops/view.h"
 
 static const char *last_operation(const heed_tensor *y)
 {

@@ -9,8 +9,9 @@
 #include "attention_parts.h"
 #include "elementwise.h"
 #include "matmul.h"
+#include "rearrange.h"
 #include "reduce.h"
-#include "shape.h"
+#include "view.h"
 
 typedef struct attend_args {
     double scale;

@@ -12,8 +12,9 @@
 #include "dropout.h"
 #include "elementwise.h"
 #include "matmul.h"
+#include "rearrange.h"
 #include "reduce.h"
-#include "shape.h"
+#include "view.h"
 
 static const char name[] = "scaled_dot_product_attention";
 

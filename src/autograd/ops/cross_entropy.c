@@ -8,8 +8,9 @@
 #include "../op.h"
 #include "elementwise.h"
 #include "loss_parts.h"
+#include "rearrange.h"
 #include "reduce.h"
-#include "shape.h"
+#include "view.h"
 
 static const char name[] = "cross_entropy";
 

@@ -1,7 +1,7 @@
 /* cumsum: sums on the way along a dim. */
+#include "rearrange.h"
 #include "reduce.h"
 #include "reduction.h"
-#include "shape.h"
 
 static heed_status cumsum_rule(const heed_call *call, heed_result *result)
 {

@@ -20,7 +20,8 @@
 #include "matmul.h"
 #include "promote.h"
 #include "reduce.h"
-#include "shape.h"
+#include "slice.h"
+#include "view.h"
 
 typedef uint64_t label_set;
 static const label_set all_labels = ~(label_set)0;

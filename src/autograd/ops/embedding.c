@@ -7,7 +7,7 @@
 #include "../../tensor/parallel.h"
 #include "../op.h"
 #include "ids.h"
-#include "shape.h"
+#include "rearrange.h"
 
 /* ---- embedding: inputs are ids, weight ---- */
 

@@ -3,9 +3,10 @@
 #include "../../tensor/scope.h"
 #include "elementwise.h"
 #include "index.h"
+#include "rearrange.h"
 #include "reduce.h"
 #include "reduction.h"
-#include "shape.h"
+#include "view.h"
 
 static heed_status largest_forward(const heed_call *call, heed_tensor *y)
 {

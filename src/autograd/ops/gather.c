@@ -4,7 +4,8 @@
 #include "../op.h"
 #include "ids.h"
 #include "index.h"
-#include "shape.h"
+#include "slice.h"
+#include "view.h"
 
 /* A tensor without dims is taken as one of a single element in one dim. */
 static int dims_of(const heed_tensor *t)

@@ -1,7 +1,7 @@
 /* Ids, indices and classes: the one place that says whether they are inside their range. */
 #include "ids.h"
 
-#include "shape.h"
+#include "rearrange.h"
 
 heed_status heed_check_id(const char *function, const char *what, int64_t id, int64_t place,
                           int64_t count)

@@ -9,7 +9,8 @@
 #include "../../tensor/scope.h"
 #include "../op.h"
 #include "ids.h"
-#include "shape.h"
+#include "rearrange.h"
+#include "view.h"
 
 /* x and an index that chooses along dim: wraps the dim; gives x's shape with one place for each
  * index. */

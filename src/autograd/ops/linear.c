@@ -8,8 +8,9 @@
 #include "../op.h"
 #include "matmul.h"
 #include "promote.h"
+#include "rearrange.h"
 #include "reduce.h"
-#include "shape.h"
+#include "view.h"
 
 /* ---- rule ---- */
 

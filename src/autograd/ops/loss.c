@@ -4,8 +4,9 @@
 #include "elementwise.h"
 #include "loss_parts.h"
 #include "promote.h"
+#include "rearrange.h"
 #include "reduce.h"
-#include "shape.h"
+#include "view.h"
 
 /* ---- reductions ---- */
 

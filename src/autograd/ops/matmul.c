@@ -6,7 +6,7 @@
 #include "../../tensor/batch_gemm.h"
 #include "../op.h"
 #include "promote.h"
-#include "shape.h"
+#include "view.h"
 
 /* The dims of t in front of its matrix. */
 static heed_shape batch_of(const heed_tensor *t)

@@ -9,7 +9,8 @@
 #include "../op.h"
 #include "elementwise.h"
 #include "loss_parts.h"
-#include "shape.h"
+#include "rearrange.h"
+#include "view.h"
 
 /* ---- checks ---- */
 

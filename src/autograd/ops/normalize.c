@@ -10,8 +10,10 @@
 #include "../../tensor/parallel.h"
 #include "../op.h"
 #include "elementwise.h"
+#include "rearrange.h"
 #include "reduce.h"
-#include "shape.h"
+#include "slice.h"
+#include "view.h"
 
 typedef struct norm_args {
     double eps;

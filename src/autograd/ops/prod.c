@@ -2,9 +2,11 @@
  * which are right where elements are 0, and log2(n) steps deep. */
 #include "../../tensor/scope.h"
 #include "elementwise.h"
+#include "rearrange.h"
 #include "reduce.h"
 #include "reduction.h"
-#include "shape.h"
+#include "slice.h"
+#include "view.h"
 
 /* x (..., n, ...) -> (..., 1, ...) */
 static heed_tensor *multiply_along(heed_tensor *x, int dim)

@@ -7,7 +7,7 @@
 #include "../../tensor/scope.h"
 #include "elementwise.h"
 #include "promote.h"
-#include "shape.h"
+#include "view.h"
 
 /* ---- outer ---- */
 

@@ -3,7 +3,7 @@
 
 #include "elementwise.h"
 #include "reduce.h"
-#include "shape.h"
+#include "view.h"
 
 /* ---- rules ---- */
 

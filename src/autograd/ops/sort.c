@@ -10,7 +10,9 @@
 #include "../../tensor/scope.h"
 #include "../op.h"
 #include "index.h"
-#include "shape.h"
+#include "rearrange.h"
+#include "slice.h"
+#include "view.h"
 
 /* ---- keys: integers in the order of the values, so that one comparison serves all dtypes ---- */
 

@@ -4,7 +4,7 @@
 #include "../../tensor/iterate.h"
 #include "elementwise.h"
 #include "reduction.h"
-#include "shape.h"
+#include "view.h"
 
 /* ---- sum, mean ---- */
 

@@ -3,7 +3,7 @@
 
 #include "ids.h"
 #include "loss_parts.h"
-#include "shape.h"
+#include "rearrange.h"
 
 /* ---- elements of contiguous floats ---- */
 

@@ -5,9 +5,11 @@
 
 #include "../../autograd/ops/elementwise.h"
 #include "../../autograd/ops/index.h"
+#include "../../autograd/ops/rearrange.h"
 #include "../../autograd/ops/reduce.h"
-#include "../../autograd/ops/shape.h"
+#include "../../autograd/ops/slice.h"
 #include "../../autograd/ops/sort.h"
+#include "../../autograd/ops/view.h"
 #include "../../tensor/create.h"
 #include "../../tensor/random/random.h"
 #include "../../tensor/scope.h"

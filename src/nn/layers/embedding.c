@@ -3,7 +3,7 @@
 
 #include "../../autograd/ops/elementwise.h"
 #include "../../autograd/ops/embedding.h"
-#include "../../autograd/ops/shape.h"
+#include "../../autograd/ops/view.h"
 #include "../../tensor/random/random.h"
 #include "../../tensor/scope.h"
 
