@@ -16,7 +16,8 @@
  *   autograd/ops/view.h         transpose, permute, reshape, expand, squeeze, detach: the same memory
  *   autograd/ops/slice.h        slice, select, narrow, split, chunk, diagonal: parts, as views
  *   autograd/ops/rearrange.h    clone, to, cat, stack, flip, roll, repeat: copies
- *   autograd/ops/reduce.h       sum, mean, max, argmax, var, norm, any, softmax, ...
+ *   autograd/ops/reductions.h   sum, mean, max, argmax, var, norm, any, logsumexp, ...
+ *   autograd/ops/softmax.h      softmax, safe_softmax, log_softmax
  *   autograd/ops/matmul.h       matrix products
  *   autograd/ops/linear.h       x weight^T + bias
  *   autograd/ops/einsum.h       any product of two, as a line of letters
@@ -73,9 +74,10 @@
 #include "autograd/ops/loss.h"
 #include "autograd/ops/matmul.h"
 #include "autograd/ops/normalize.h"
-#include "autograd/ops/reduce.h"
 #include "autograd/ops/rearrange.h"
+#include "autograd/ops/reductions.h"
 #include "autograd/ops/slice.h"
+#include "autograd/ops/softmax.h"
 #include "autograd/ops/sort.h"
 #include "autograd/ops/view.h"
 

@@ -16,7 +16,7 @@
 #include "accumulate.h"
 #include "op.h"
 #include "ops/rearrange.h"
-#include "ops/reduce.h"
+#include "ops/reductions.h"
 #include "ops/view.h"
 #include "pass.h"
 #include "topo.h"

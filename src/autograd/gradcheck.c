@@ -13,7 +13,7 @@
 #include "op.h"
 #include "ops/elementwise.h"
 #include "ops/rearrange.h"
-#include "ops/reduce.h"
+#include "ops/reductions.h"
 #include "ops/view.h"
 
 static const char *last_operation(const heed_tensor *y)

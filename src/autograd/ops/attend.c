@@ -10,7 +10,7 @@
 #include "elementwise.h"
 #include "matmul.h"
 #include "rearrange.h"
-#include "reduce.h"
+#include "reductions.h"
 #include "view.h"
 
 typedef struct attend_args {

@@ -13,7 +13,7 @@
 #include "elementwise.h"
 #include "matmul.h"
 #include "rearrange.h"
-#include "reduce.h"
+#include "softmax.h"
 #include "view.h"
 
 static const char name[] = "scaled_dot_product_attention";

@@ -9,7 +9,8 @@
 #include "elementwise.h"
 #include "loss_parts.h"
 #include "rearrange.h"
-#include "reduce.h"
+#include "reductions.h"
+#include "softmax.h"
 #include "view.h"
 
 static const char name[] = "cross_entropy";

@@ -19,7 +19,7 @@
 #include "equation.h"
 #include "matmul.h"
 #include "promote.h"
-#include "reduce.h"
+#include "reductions.h"
 #include "slice.h"
 #include "view.h"
 

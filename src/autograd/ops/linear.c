@@ -9,7 +9,7 @@
 #include "matmul.h"
 #include "promote.h"
 #include "rearrange.h"
-#include "reduce.h"
+#include "reductions.h"
 #include "view.h"
 
 /* ---- rule ---- */

@@ -5,7 +5,7 @@
 #include "loss_parts.h"
 #include "promote.h"
 #include "rearrange.h"
-#include "reduce.h"
+#include "reductions.h"
 #include "view.h"
 
 /* ---- reductions ---- */

@@ -11,7 +11,7 @@
 #include "../op.h"
 #include "elementwise.h"
 #include "rearrange.h"
-#include "reduce.h"
+#include "reductions.h"
 #include "slice.h"
 #include "view.h"
 

@@ -6,7 +6,7 @@
 
 #include "../../autograd/ops/elementwise.h"
 #include "../../autograd/ops/matmul.h"
-#include "../../autograd/ops/reduce.h"
+#include "../../autograd/ops/softmax.h"
 #include "../../autograd/ops/view.h"
 #include "../checks.h"
 

@@ -8,7 +8,7 @@
 #include "../../autograd/ops/elementwise.h"
 #include "../../autograd/ops/linear.h"
 #include "../../autograd/ops/rearrange.h"
-#include "../../autograd/ops/reduce.h"
+#include "../../autograd/ops/reductions.h"
 #include "../../autograd/ops/slice.h"
 #include "../../autograd/ops/view.h"
 #include "../../tensor/create.h"
