@@ -12,7 +12,9 @@
  *   tensor/update.h         updates of parameters by an optimiser, the norm of gradients, fused
  *   tensor/isa.h            which instruction set computes
  *   tensor/parallel.h       how many threads compute
- *   autograd/ops/elementwise.h  add ... where, activations, comparisons, logic
+ *   autograd/ops/elementwise.h  add, mul, exp, ... activations, comparisons, logic
+ *   autograd/ops/masking.h      where, masked_fill, tril, triu, dropout
+ *   autograd/ops/compare.h      allclose, equal: whole tensors
  *   autograd/ops/view.h         transpose, permute, reshape, expand, squeeze, detach: the same memory
  *   autograd/ops/slice.h        slice, select, narrow, split, chunk, diagonal: parts, as views
  *   autograd/ops/rearrange.h    clone, to, cat, stack, flip, roll, repeat: copies
@@ -22,11 +24,9 @@
  *   autograd/ops/linear.h       x weight^T + bias
  *   autograd/ops/einsum.h       any product of two, as a line of letters
  *   autograd/ops/attention.h    scaled_dot_product_attention
- *   autograd/ops/embedding.h    rows of a table
- *   autograd/ops/index.h        elements looked up by index: index_select, gather, ...
+ *   autograd/ops/index.h        index_select, gather, scatter_add, masked_select, one_hot, embedding
  *   autograd/ops/sort.h         argsort, sort, topk
  *   autograd/ops/normalize.h    layer_norm, rms_norm
- *   autograd/ops/dropout.h      dropout
  *   autograd/ops/loss.h         cross_entropy, mse_loss, ... kl_div
  *   autograd/engine.h       backward, grad
  *   autograd/gradcheck.h    derivatives against finite differences
@@ -65,13 +65,13 @@
 #include "tensor/update.h"
 
 #include "autograd/ops/attention.h"
-#include "autograd/ops/dropout.h"
+#include "autograd/ops/compare.h"
 #include "autograd/ops/einsum.h"
 #include "autograd/ops/elementwise.h"
-#include "autograd/ops/embedding.h"
 #include "autograd/ops/index.h"
 #include "autograd/ops/linear.h"
 #include "autograd/ops/loss.h"
+#include "autograd/ops/masking.h"
 #include "autograd/ops/matmul.h"
 #include "autograd/ops/normalize.h"
 #include "autograd/ops/rearrange.h"

@@ -3,8 +3,8 @@
 #include <string.h>
 
 #include "../../tensor/iterate.h"
-#include "elementwise.h"
-#include "promote.h"
+#include "compare.h"
+#include "operand_checks.h"
 
 /* t as contiguous doubles in a shape that it broadcasts to; the caller lets it go. */
 static heed_tensor *as_doubles(const char *function, const heed_tensor *t, const heed_shape *shape)

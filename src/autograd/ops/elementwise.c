@@ -14,7 +14,7 @@
 #include "../../tensor/scope.h"
 #include "../op.h"
 #include "expression.h"
-#include "promote.h"
+#include "operand_checks.h"
 
 typedef enum kind { FLOAT, NUMBER, ANY } kind;
 

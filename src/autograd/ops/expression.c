@@ -16,6 +16,7 @@
 #include "../../tensor/create.h"
 #include "../op.h"
 #include "elementwise.h"
+#include "masking.h"
 
 /* Numbers become tensors without dims: they broadcast, and need no gradient. */
 typedef struct reader {

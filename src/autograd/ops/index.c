@@ -6,10 +6,12 @@
 
 #include "../../tensor/create.h"
 #include "../../tensor/iterate.h"
+#include "../../tensor/parallel.h"
 #include "../../tensor/scope.h"
 #include "../op.h"
-#include "ids.h"
+#include "operand_checks.h"
 #include "rearrange.h"
+#include "slice.h"
 #include "view.h"
 
 /* x and an index that chooses along dim: wraps the dim; gives x's shape with one place for each
@@ -45,7 +47,7 @@ static heed_places chosen_places(const heed_call *call, const heed_tensor *t)
         return places;
     }
     const int64_t count = t->ndim > 0 ? t->shape[dim] : 1;
-    places.index = heed_checked_ids(call->op->name, "index", call->inputs[1], count);
+    places.index = heed_checked_indices(call->op->name, "index", call->inputs[1], count);
     if (t->ndim > 0) {
         memcpy(places.strides, t->strides, sizeof *t->strides * t->ndim);
         places.step = t->strides[dim];
@@ -212,7 +214,8 @@ static const int64_t *check_classes(heed_tensor *ids, int64_t *num_classes)
                   (long long)*num_classes, HEED_TEXT(ids));
         return NULL;
     }
-    const int64_t *id = heed_checked_ids("one_hot", "id", ids, finds ? INT64_MAX : *num_classes);
+    const int64_t *id =
+        heed_checked_indices("one_hot", "id", ids, finds ? INT64_MAX : *num_classes);
     for (int64_t i = 0; id != NULL && finds && i < ids->numel; i++) {
         *num_classes = id[i] >= *num_classes ? id[i] + 1 : *num_classes;
     }
@@ -256,4 +259,327 @@ heed_tensor *heed_one_hot(heed_tensor *ids, int64_t num_classes)
     heed_scope scope; /* for a copy of ids that do not lie row by row */
     heed_scope_begin(&scope);
     return heed_scope_end_with(&scope, make_one_hot(ids, num_classes));
+}
+
+/* #### gather and scatter_add: single elements looked up along a dim, and added up into. #### */
+
+/* A tensor without dims is taken as one of a single element in one dim. */
+static int dims_of(const heed_tensor *t)
+{
+    return t->ndim > 0 ? t->ndim : 1;
+}
+
+static int64_t size_in(const heed_tensor *t, int dim)
+{
+    return t->ndim > 0 ? t->shape[dim] : 1;
+}
+
+/* Is index at most as large as t, but for dim (-1: in all dims)? */
+static bool fits(const heed_tensor *index, const heed_tensor *t, int dim)
+{
+    bool is = dims_of(index) == dims_of(t);
+    for (int i = 0; is && i < dims_of(t); i++) {
+        is = i == dim || size_in(index, i) <= size_in(t, i);
+    }
+    return is;
+}
+
+/* An index without elements fits everything. */
+static heed_status check_index(const heed_call *call, int *dim)
+{
+    const heed_tensor *x = call->inputs[0], *index = call->inputs[1];
+    if (heed_expect_dtype(call, 1, HEED_I64) != HEED_OK ||
+        heed_wrap_dim(call->op->name, *(const int *)call->args, x->ndim, dim) != HEED_OK) {
+        return heed_self.error;
+    }
+    if (index->numel > 0 && !fits(index, x, *dim)) {
+        return heed_fail(HEED_ERR_SHAPE,
+                         "%s: index %s does not fit x %s in dim %d: as many dims, and none of the "
+                         "others larger than x's",
+                         call->op->name, HEED_TEXT(index), HEED_TEXT(x), *dim);
+    }
+    return HEED_OK;
+}
+
+/* The places of t, which has x's shape, that the index names. The index is NULL on error. */
+static heed_places named_places(const heed_call *call, const heed_tensor *t)
+{
+    heed_tensor *index = call->inputs[1];
+    int dim = 0;
+    heed_places places = {.index = NULL};
+    if (check_index(call, &dim) != HEED_OK) {
+        return places;
+    }
+    places.index = heed_checked_indices(call->op->name, "index", index, size_in(t, dim));
+    places.shape = heed_shape_of_tensor(index);
+    heed_row_major(index->ndim, index->shape, places.index_strides);
+    for (int i = 0; i < t->ndim; i++) {
+        places.strides[i] = i == dim ? 0 : t->strides[i];
+    }
+    places.step = t->ndim > 0 ? t->strides[dim] : 0;
+    return places;
+}
+
+/* ---- gather: inputs are x, index ---- */
+
+static heed_status gather_rule(const heed_call *call, heed_result *result)
+{
+    int dim;
+    result->shape = heed_shape_of_tensor(call->inputs[1]);
+    return check_index(call, &dim);
+}
+
+static heed_status gather_forward(const heed_call *call, heed_tensor *y)
+{
+    const heed_places places = named_places(call, call->inputs[0]);
+    if (places.index != NULL) {
+        heed_look_up(&places, call->inputs[0], y);
+    }
+    return heed_self.error;
+}
+
+static void gather_backward(const heed_vjp *v)
+{
+    heed_tensor *zero = heed_scalar(0, v->g->dtype);
+    heed_tensor *zeros = heed_expand(zero, heed_shape_of_tensor(v->inputs[0]));
+    v->grads[0] = heed_scatter_add(zeros, *(const int *)v->args, v->inputs[1], v->g);
+}
+
+HEED_OPERATION(gather) = {.name = "gather",
+                          .inputs = 2,
+                          .names = HEED_NAMES("x", "index"),
+                          .rule = gather_rule,
+                          .forward = gather_forward,
+                          .backward = gather_backward,
+                          .saves = {HEED_SAVES_INPUT(1)}};
+
+heed_tensor *heed_gather(heed_tensor *x, int dim, heed_tensor *index)
+{
+    return heed_apply(&op_gather, (heed_tensor *[]){x, index}, 2, &dim, sizeof dim);
+}
+
+/* ---- scatter_add: inputs are x, index, src ---- */
+
+static heed_status scatter_add_rule(const heed_call *call, heed_result *result)
+{
+    (void)result;
+    const heed_tensor *x = call->inputs[0], *index = call->inputs[1], *src = call->inputs[2];
+    int dim;
+    if (check_index(call, &dim) != HEED_OK || heed_expect_dtype(call, 2, x->dtype) != HEED_OK) {
+        return heed_self.error;
+    }
+    if (index->numel > 0 && !fits(index, src, -1)) {
+        return heed_fail(HEED_ERR_SHAPE,
+                         "scatter_add: index %s does not fit src %s: as many dims, and none larger "
+                         "than src's",
+                         HEED_TEXT(index), HEED_TEXT(src));
+    }
+    return HEED_OK;
+}
+
+static heed_status scatter_add_forward(const heed_call *call, heed_tensor *y)
+{
+    const heed_tensor *src = call->inputs[2];
+    const heed_places places = named_places(call, y);
+    if (places.index != NULL) {
+        heed_operand from = heed_operand_of(src, src->ndim, src->shape, y->dtype);
+        heed_copy_elements(call->inputs[0], y);
+        heed_add_at(&places, &from, y);
+    }
+    return heed_self.error;
+}
+
+/* The gradient of src: what the index reads of g; zeros behind it in each dim where src is larger. */
+static heed_tensor *read_back(const heed_vjp *v)
+{
+    const heed_tensor *index = v->inputs[1];
+    const heed_shape whole = heed_shape_of_tensor(v->inputs[2]);
+    if (index->numel == 0) {
+        return heed_zeros(whole, v->g->dtype);
+    }
+    heed_tensor *part = heed_gather(v->g, *(const int *)v->args, v->inputs[1]);
+    heed_shape shape = heed_shape_of_tensor(index);
+    if (shape.ndim != whole.ndim) { /* () and (1) */
+        shape = whole.ndim == 0 ? HEED_SCALAR : HEED_SHAPE(1);
+        part = heed_reshape(part, shape);
+    }
+    for (int i = 0; i < whole.ndim; i++) {
+        const int64_t reached = shape.size[i];
+        shape.size[i] = whole.size[i];
+        if (reached < whole.size[i]) {
+            part = heed_slice_backward(part, shape, i, 0, reached, 1);
+        }
+    }
+    return part;
+}
+
+static void scatter_add_backward(const heed_vjp *v)
+{
+    v->grads[0] = v->g;
+    if (heed_wants_grad(v, 2)) {
+        v->grads[2] = read_back(v);
+    }
+}
+
+HEED_OPERATION(scatter_add) = {.name = "scatter_add",
+                               .inputs = 3,
+                               .names = HEED_NAMES("x", "index", "src"),
+                               .rule = scatter_add_rule,
+                               .forward = scatter_add_forward,
+                               .backward = scatter_add_backward,
+                               .saves = {0, 0, HEED_SAVES_INPUT(1)}};
+
+heed_tensor *heed_scatter_add(heed_tensor *x, int dim, heed_tensor *index, heed_tensor *src)
+{
+    return heed_apply(&op_scatter_add, (heed_tensor *[]){x, index, src}, 3, &dim, sizeof dim);
+}
+
+/* #### Embedding: copies rows of a table, and adds gradients up into them. #### */
+
+/* ---- embedding: inputs are ids, weight ---- */
+
+static heed_status embedding_rule(const heed_call *call, heed_result *result)
+{
+    const heed_tensor *weight = call->inputs[1];
+    if (heed_expect_dtype(call, 0, HEED_I64) != HEED_OK || heed_expect_float(call, 1) != HEED_OK) {
+        return heed_self.error;
+    }
+    if (weight->ndim != 2 || result->shape.ndim == HEED_MAX_DIMS) {
+        return heed_fail(HEED_ERR_SHAPE,
+                         "embedding: ids %s in weight %s; weight has 2 dims, ids at most %d",
+                         HEED_TEXT(call->inputs[0]), HEED_TEXT(weight), HEED_MAX_DIMS - 1);
+    }
+    result->dtype = weight->dtype;
+    result->shape.size[result->shape.ndim++] = weight->shape[1];
+    return HEED_OK;
+}
+
+/* Rows of a table that ids name, and as many that lie one behind the other. */
+typedef struct rows {
+    const int64_t *ids;
+    int64_t count, columns;
+    heed_dtype dtype;
+    char *table, *lined_up;
+} rows;
+
+/* As many elements are some 10 microseconds of work; a unit of columns is a cache line or two. */
+enum { GRAIN = 32768, UNIT = 16 };
+
+static void look_rows_up(void *context, int64_t first, int64_t end)
+{
+    const rows *r = context;
+    const size_t size = (size_t)r->columns * heed_dtype_size(r->dtype);
+    for (int64_t i = first; i < end; i++) {
+        memcpy(r->lined_up + (size_t)i * size, r->table + (size_t)r->ids[i] * size, size);
+    }
+}
+
+/* Of units of columns, first ... end: each sum is one thread's, which adds in the order of the ids. */
+static void add_columns(void *context, int64_t first, int64_t end)
+{
+    const rows *r = context;
+    const int64_t element = (int64_t)heed_dtype_size(r->dtype), size = r->columns * element;
+    const int64_t start = first * UNIT, stop = end * UNIT < r->columns ? end * UNIT : r->columns;
+    for (int64_t i = 0; i < r->count; i++) {
+        heed_kernels_for(r->dtype)->add_into(stop - start, r->lined_up + i * size + start * element,
+                                             r->table + r->ids[i] * size + start * element);
+    }
+}
+
+static heed_status embedding_forward(const heed_call *call, heed_tensor *y)
+{
+    heed_tensor *weight = heed_contiguous(call->inputs[1]);
+    if (weight == NULL) {
+        return heed_self.error;
+    }
+    const int64_t *ids = heed_checked_indices("embedding", "id", call->inputs[0], weight->shape[0]);
+    if (ids != NULL) {
+        const int64_t columns = weight->shape[1];
+        rows r = {ids, call->inputs[0]->numel, columns, weight->dtype, weight->data, y->data};
+        heed_parallel_for(r.count, GRAIN / (columns + 1) + 1, look_rows_up, &r);
+    }
+    return heed_self.error;
+}
+
+/* Adds row i of g to the row of `table` that id i names. */
+static heed_status add_rows(heed_tensor *g, heed_tensor *ids, heed_tensor *table)
+{
+    const heed_tensor *from = heed_contiguous(g);
+    const int64_t *id =
+        heed_checked_indices("embedding_dense_backward", "id", ids, table->shape[0]);
+    if (from != NULL && id != NULL) {
+        rows r = {id, ids->numel, table->shape[1], table->dtype, table->data, from->data};
+        heed_parallel_for((r.columns + UNIT - 1) / UNIT, GRAIN / UNIT / (r.count + 1) + 1,
+                          add_columns, &r);
+    }
+    return heed_self.error;
+}
+
+static void embedding_backward(const heed_vjp *v)
+{
+    v->grads[1] = heed_embedding_dense_backward(v->g, v->inputs[0], heed_size(v->inputs[1], 0));
+}
+
+static bool embedding_add_gradient(const heed_vjp *v, int i, heed_tensor *sum)
+{
+    (void)i;
+    return add_rows(v->g, v->inputs[0], sum) == HEED_OK;
+}
+
+HEED_OPERATION(embedding) = {.name = "embedding",
+                             .inputs = 2,
+                             .names = HEED_NAMES("ids", "weight"),
+                             .rule = embedding_rule,
+                             .forward = embedding_forward,
+                             .backward = embedding_backward,
+                             .add_gradient = embedding_add_gradient,
+                             .saves = {0, HEED_SAVES_INPUT(0)}};
+
+heed_tensor *heed_embedding(heed_tensor *ids, heed_tensor *weight)
+{
+    return heed_apply(&op_embedding, (heed_tensor *[]){ids, weight}, 2, NULL, 0);
+}
+
+/* ---- embedding_dense_backward: inputs are g, ids ---- */
+
+static heed_status dense_backward_rule(const heed_call *call, heed_result *result)
+{
+    const heed_tensor *g = call->inputs[0], *ids = call->inputs[1];
+    if (heed_expect_float(call, 0) != HEED_OK || heed_expect_dtype(call, 1, HEED_I64) != HEED_OK) {
+        return heed_self.error;
+    }
+    if (g->ndim != ids->ndim + 1 ||
+        memcmp(g->shape, ids->shape, sizeof *ids->shape * ids->ndim) != 0) {
+        return heed_fail(HEED_ERR_SHAPE,
+                         "embedding_dense_backward: g %s for ids %s; g has their shape and one "
+                         "dim more",
+                         HEED_TEXT(g), HEED_TEXT(ids));
+    }
+    result->shape = HEED_SHAPE(*(const int64_t *)call->args, g->shape[g->ndim - 1]);
+    return HEED_OK;
+}
+
+static heed_status dense_backward_forward(const heed_call *call, heed_tensor *y)
+{
+    heed_fill_elements(y, 0);
+    return add_rows(call->inputs[0], call->inputs[1], y);
+}
+
+static void dense_backward_backward(const heed_vjp *v)
+{
+    v->grads[0] = heed_embedding(v->inputs[1], v->g);
+}
+
+HEED_OPERATION(embedding_dense_backward) = {.name = "embedding_dense_backward",
+                                            .inputs = 2,
+                                            .names = HEED_NAMES("g", "ids"),
+                                            .rule = dense_backward_rule,
+                                            .forward = dense_backward_forward,
+                                            .backward = dense_backward_backward,
+                                            .saves = {HEED_SAVES_INPUT(1)}};
+
+heed_tensor *heed_embedding_dense_backward(heed_tensor *g, heed_tensor *ids, int64_t num_embeddings)
+{
+    return heed_apply(&op_embedding_dense_backward, (heed_tensor *[]){g, ids}, 2, &num_embeddings,
+                      sizeof num_embeddings);
 }

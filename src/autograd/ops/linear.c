@@ -7,7 +7,7 @@
 #include "../../tensor/parallel.h"
 #include "../op.h"
 #include "matmul.h"
-#include "promote.h"
+#include "operand_checks.h"
 #include "rearrange.h"
 #include "reductions.h"
 #include "view.h"

@@ -5,7 +5,7 @@
 
 #include "../../tensor/batch_gemm.h"
 #include "../op.h"
-#include "promote.h"
+#include "operand_checks.h"
 #include "view.h"
 
 /* The dims of t in front of its matrix. */

@@ -9,6 +9,7 @@
 #include "../op.h"
 #include "elementwise.h"
 #include "loss_parts.h"
+#include "masking.h"
 #include "rearrange.h"
 #include "view.h"
 

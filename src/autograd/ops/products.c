@@ -6,7 +6,8 @@
 #include "../../tensor/create.h"
 #include "../../tensor/scope.h"
 #include "elementwise.h"
-#include "promote.h"
+#include "masking.h"
+#include "operand_checks.h"
 #include "view.h"
 
 /* ---- outer ---- */

@@ -8,7 +8,7 @@
 #include "../../tensor/scope.h"
 #include "../op.h"
 #include "index.h"
-#include "promote.h"
+#include "operand_checks.h"
 #include "slice.h"
 #include "view.h"
 

@@ -10,6 +10,7 @@
 #include "../op.h"
 #include "elementwise.h"
 #include "index.h"
+#include "masking.h"
 #include "rearrange.h"
 #include "slice.h"
 #include "view.h"

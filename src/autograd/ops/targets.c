@@ -1,8 +1,8 @@
 /* What the targets of nll_loss and cross_entropy choose among the classes, and the losses of that. */
 #include <math.h>
 
-#include "ids.h"
 #include "loss_parts.h"
+#include "operand_checks.h"
 #include "rearrange.h"
 
 /* ---- elements of contiguous floats ---- */
@@ -38,7 +38,7 @@ static heed_status look_at_targets(heed_choice *c)
         if (t == c->args->ignore_index) {
             continue;
         }
-        if (heed_check_id(c->args->function, "target", t, i, c->classes) != HEED_OK) {
+        if (heed_check_index(c->args->function, "target", t, i, c->classes) != HEED_OK) {
             return heed_self.error;
         }
         total += weight_of(c, t);

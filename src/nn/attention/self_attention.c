@@ -4,6 +4,7 @@
 #include <math.h>
 
 #include "../../autograd/ops/elementwise.h"
+#include "../../autograd/ops/masking.h"
 #include "../../autograd/ops/matmul.h"
 #include "../../autograd/ops/softmax.h"
 #include "../../autograd/ops/view.h"

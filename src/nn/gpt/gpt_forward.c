@@ -4,6 +4,7 @@
 #include "../../autograd/ops/elementwise.h"
 #include "../../autograd/ops/index.h"
 #include "../../autograd/ops/loss.h"
+#include "../../autograd/ops/masking.h"
 #include "../../autograd/ops/slice.h"
 #include "../../autograd/ops/view.h"
 #include "../../tensor/create.h"

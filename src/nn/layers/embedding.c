@@ -2,7 +2,8 @@
 #include "embedding.h"
 
 #include "../../autograd/ops/elementwise.h"
-#include "../../autograd/ops/embedding.h"
+#include "../../autograd/ops/index.h"
+#include "../../autograd/ops/masking.h"
 #include "../../autograd/ops/view.h"
 #include "../../tensor/random/random.h"
 #include "../../tensor/scope.h"

@@ -1,0 +1,52 @@
+/* Elements chosen, replaced or dropped by a mask: one that is given, a triangle, or a random one. */
+#ifndef HEED_AUTOGRAD_MASKING_H
+#define HEED_AUTOGRAD_MASKING_H
+
+#include "../../tensor/tensor.h"
+
+HEED_BEGIN_DECLS
+
+/* heed_where: as torch.where(condition, a, b)
+ *
+ *   condition (...) bool   a (...)   b (...)   ->   y (broadcast)
+ *   y = a where condition, else b
+ *   da = g where condition, else 0          db = 0 where condition, else g
+ *
+ * HEED_ERR_DTYPE: condition is not bool. */
+heed_tensor *heed_where(heed_tensor *condition, heed_tensor *a, heed_tensor *b);
+
+/* heed_masked_fill: as torch.masked_fill(x, mask, value): what is true is replaced. A block mask of
+ * attention is such a mask (nn/attention/mask.h).
+ *
+ *   x (...)   replace_mask (...) bool, broadcasts to x   ->   y (as x)
+ *   y = value where replace_mask, else x                 dx = 0 where replace_mask, else g
+ *
+ * HEED_ERR_DTYPE: the mask is not bool. HEED_ERR_SHAPE: it does not broadcast to x. HEED_ERR_VALUE: a
+ * value that x's dtype cannot hold. */
+heed_tensor *heed_masked_fill(heed_tensor *x, heed_tensor *replace_mask, double value);
+
+/* heed_tril, heed_triu: the lower and the upper triangle, as torch.tril(x, diagonal) and torch.triu
+ *
+ *   x (..., m, n)   ->   y (..., m, n)
+ *   tril: y[i, j] = x[i, j] where j <= i + diagonal, else 0      dx = the same of g
+ *   triu: y[i, j] = x[i, j] where j >= i + diagonal, else 0      dx = the same of g
+ *
+ * HEED_ERR_SHAPE: fewer than 2 dims. */
+heed_tensor *heed_tril(heed_tensor *x, int64_t diagonal);
+heed_tensor *heed_triu(heed_tensor *x, int64_t diagonal);
+
+/* heed_dropout: as torch.nn.functional.dropout(x, p, training), with torch's numbers for a seed
+ *
+ *   x (...) float   ->   y (...)
+ *   y = x noise, dx = g noise; noise is 0 with probability p, else 1 / (1 - p)
+ *
+ * Not training, with p 0, or without elements it is x itself, of any dtype. With p 1 it is x times
+ * 0. In these cases nothing is drawn. Which element of a transposed x gets which number depends on
+ * the PyTorch that the generator follows (heed_set_random_flavor): 1 draws row by row, 2 in the
+ * order of x's memory.
+ *
+ * HEED_ERR_VALUE: p is outside [0, 1]. HEED_ERR_DTYPE: x is no float. */
+heed_tensor *heed_dropout(heed_tensor *x, double p, bool training);
+
+HEED_END_DECLS
+#endif
