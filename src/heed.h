@@ -13,21 +13,22 @@
  *   tensor/isa.h            which instruction set computes
  *   tensor/parallel.h       how many threads compute
  *   autograd/ops/elementwise.h  add, mul, exp, ... activations, comparisons, logic
- *   autograd/ops/masking.h      where, masked_fill, tril, triu, dropout
+ *   autograd/ops/masking.h      where, masked_fill, tril, triu
+ *   autograd/ops/dropout_mask.h dropout
  *   autograd/ops/compare.h      allclose, equal: whole tensors
- *   autograd/ops/view.h         transpose, permute, reshape, expand, squeeze, detach: the same memory
+ *   autograd/ops/view.h         transpose, permute, reshape, expand, ...; detach, clone, to
  *   autograd/ops/slice.h        slice, select, narrow, split, chunk, diagonal: parts, as views
- *   autograd/ops/rearrange.h    clone, to, cat, stack, flip, roll, repeat: copies
+ *   autograd/ops/rearrange.h    cat, stack, flip, roll, repeat: copies
  *   autograd/ops/reductions.h   sum, mean, max, argmax, var, norm, any, logsumexp, ...
  *   autograd/ops/softmax.h      softmax, safe_softmax, log_softmax
- *   autograd/ops/matmul.h       matrix products
- *   autograd/ops/linear.h       x weight^T + bias
+ *   autograd/ops/matmul.h       matmul, linear (x weight^T + bias), bmm, outer, addmm
  *   autograd/ops/einsum.h       any product of two, as a line of letters
- *   autograd/ops/attention.h    scaled_dot_product_attention
+ *   autograd/ops/dot_product_attention.h  scaled_dot_product_attention
  *   autograd/ops/index.h        index_select, gather, scatter_add, masked_select, one_hot, embedding
  *   autograd/ops/sort.h         argsort, sort, topk
- *   autograd/ops/normalize.h    layer_norm, rms_norm
- *   autograd/ops/loss.h         cross_entropy, mse_loss, ... kl_div
+ *   autograd/ops/normalization.h  layer_norm, rms_norm
+ *   autograd/ops/loss.h         mse_loss, l1_loss, huber_loss, bce_with_logits, kl_div
+ *   autograd/ops/cross_entropy.h  cross_entropy, nll_loss
  *   autograd/engine.h       backward, grad
  *   autograd/gradcheck.h    derivatives against finite differences
  *   autograd/op.h           how an operation is made; operations of one's own
@@ -64,16 +65,17 @@
 #include "tensor/print.h"
 #include "tensor/update.h"
 
-#include "autograd/ops/attention.h"
 #include "autograd/ops/compare.h"
+#include "autograd/ops/cross_entropy.h"
+#include "autograd/ops/dot_product_attention.h"
+#include "autograd/ops/dropout_mask.h"
 #include "autograd/ops/einsum.h"
 #include "autograd/ops/elementwise.h"
 #include "autograd/ops/index.h"
-#include "autograd/ops/linear.h"
 #include "autograd/ops/loss.h"
 #include "autograd/ops/masking.h"
 #include "autograd/ops/matmul.h"
-#include "autograd/ops/normalize.h"
+#include "autograd/ops/normalization.h"
 #include "autograd/ops/rearrange.h"
 #include "autograd/ops/reductions.h"
 #include "autograd/ops/slice.h"

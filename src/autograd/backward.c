@@ -15,7 +15,6 @@
 #include "../tensor/scope.h"
 #include "accumulate.h"
 #include "op.h"
-#include "ops/rearrange.h"
 #include "ops/reductions.h"
 #include "ops/view.h"
 #include "pass.h"

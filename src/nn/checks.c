@@ -3,7 +3,6 @@
 
 #include <math.h>
 
-#include "../autograd/ops/rearrange.h"
 #include "../autograd/ops/view.h"
 
 static heed_status check_there(const char *function, const char *argument, const heed_tensor *x)

@@ -5,7 +5,7 @@
 #include <string.h>
 
 #include "../autograd/engine.h"
-#include "../autograd/ops/rearrange.h"
+#include "../autograd/ops/view.h"
 #include "../tensor/alloc.h"
 #include "../tensor/create.h"
 #include "module_entries.h"

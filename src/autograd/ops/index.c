@@ -1,16 +1,16 @@
-/* Rows looked up by their index, and added up into: index_select, index_add; masked_select, which
- * finds the indices itself; one_hot. */
+/* Elements looked up at indices, and added up at them: whole rows (index_select, index_add), single
+ * elements (gather, scatter_add), rows of a table (embedding); masked_select, which finds the indices
+ * itself; one_hot. Indices are checked in operand_checks.c before any memory is touched. */
 #include "index.h"
 
 #include <string.h>
 
 #include "../../tensor/create.h"
 #include "../../tensor/iterate.h"
-#include "../../tensor/parallel.h"
+#include "../../tensor/parallel_rows.h"
 #include "../../tensor/scope.h"
 #include "../op.h"
 #include "operand_checks.h"
-#include "rearrange.h"
 #include "slice.h"
 #include "view.h"
 
@@ -148,120 +148,7 @@ heed_tensor *heed_index_add(heed_tensor *x, int dim, heed_tensor *index, heed_te
     return heed_apply(&op_index_add, (heed_tensor *[]){x, index, source}, 3, &dim, sizeof dim);
 }
 
-/* ---- masked_select: index_select of what lies under the mask ---- */
-
-/* The places of the true elements, row by row: i64 (n). */
-static heed_tensor *true_places(heed_tensor *mask)
-{
-    const bool *is_true = heed_const_data_bool(heed_contiguous(mask));
-    int64_t count = 0;
-    for (int64_t i = 0; is_true != NULL && i < mask->numel; i++) {
-        count += is_true[i];
-    }
-    heed_tensor *places = heed_empty(HEED_SHAPE(count), HEED_I64);
-    int64_t *place = heed_data_i64(places);
-    for (int64_t i = 0; place != NULL && i < mask->numel; i++) {
-        if (is_true[i]) {
-            *place++ = i;
-        }
-    }
-    return places;
-}
-
-/* The shape in which x and the mask meet. */
-static heed_status meet(heed_tensor *x, heed_tensor *mask, heed_shape *shape, int64_t *numel)
-{
-    if (heed_check_operand("masked_select", "x", x) != HEED_OK ||
-        heed_check_tensor("masked_select", "keep_mask", mask) != HEED_OK) {
-        return heed_self.error;
-    }
-    if (mask->dtype != HEED_BOOL) {
-        return heed_fail(HEED_ERR_DTYPE,
-                         "masked_select: keep_mask is %s, not bool; a comparison gives one",
-                         heed_dtype_name(mask->dtype));
-    }
-    const heed_shape a = heed_shape_of_tensor(x), b = heed_shape_of_tensor(mask);
-    if (heed_broadcast("masked_select", &a, &b, shape) != HEED_OK) {
-        return heed_self.error;
-    }
-    return heed_count_elements("masked_select", shape->ndim, shape->size, x->dtype, numel);
-}
-
-heed_tensor *heed_masked_select(heed_tensor *x, heed_tensor *keep_mask)
-{
-    heed_shape shape;
-    int64_t numel;
-    if (meet(x, keep_mask, &shape, &numel) != HEED_OK) {
-        return NULL;
-    }
-    heed_scope scope;
-    heed_scope_begin(&scope);
-    heed_tensor *places = true_places(heed_expand(keep_mask, shape));
-    heed_tensor *flat = heed_reshape(heed_expand(x, shape), HEED_SHAPE(numel));
-    return heed_scope_end_with(&scope, heed_index_select(flat, 0, places));
-}
-
-/* ---- one_hot ---- */
-
-/* The ids, all inside [0, *num_classes), which becomes the largest id + 1 if it is -1. NULL on
- * error. */
-static const int64_t *check_classes(heed_tensor *ids, int64_t *num_classes)
-{
-    const bool finds = *num_classes == -1;
-    if (*num_classes < -1 || (*num_classes <= 0 && ids->numel == 0)) {
-        heed_fail(HEED_ERR_VALUE,
-                  "one_hot: %lld classes for ids %s; 1 or more, or -1 for the largest id + 1",
-                  (long long)*num_classes, HEED_TEXT(ids));
-        return NULL;
-    }
-    const int64_t *id =
-        heed_checked_indices("one_hot", "id", ids, finds ? INT64_MAX : *num_classes);
-    for (int64_t i = 0; id != NULL && finds && i < ids->numel; i++) {
-        *num_classes = id[i] >= *num_classes ? id[i] + 1 : *num_classes;
-    }
-    return id;
-}
-
-static heed_tensor *make_one_hot(heed_tensor *ids, int64_t num_classes)
-{
-    heed_shape shape = heed_shape_of_tensor(ids);
-    const int64_t *id = check_classes(ids, &num_classes);
-    if (id == NULL) {
-        return NULL;
-    }
-    if (shape.ndim == HEED_MAX_DIMS) {
-        heed_fail(HEED_ERR_SHAPE, "one_hot: ids %s have %d dims already, the most there are",
-                  HEED_TEXT(ids), HEED_MAX_DIMS);
-        return NULL;
-    }
-    shape.size[shape.ndim++] = num_classes;
-    heed_tensor *y = heed_tensor_new("one_hot", shape.ndim, shape.size, HEED_I64);
-    if (y != NULL) {
-        heed_fill_elements(y, 0);
-        for (int64_t i = 0; i < ids->numel; i++) {
-            ((int64_t *)y->data)[i * num_classes + id[i]] = 1;
-        }
-        y = heed_join_scope("one_hot", y);
-    }
-    return y;
-}
-
-heed_tensor *heed_one_hot(heed_tensor *ids, int64_t num_classes)
-{
-    if (heed_check_operand("one_hot", "ids", ids) != HEED_OK) {
-        return NULL;
-    }
-    if (ids->dtype != HEED_I64) {
-        heed_fail(HEED_ERR_DTYPE, "one_hot: ids are %s, not i64; heed_to casts",
-                  heed_dtype_name(ids->dtype));
-        return NULL;
-    }
-    heed_scope scope; /* for a copy of ids that do not lie row by row */
-    heed_scope_begin(&scope);
-    return heed_scope_end_with(&scope, make_one_hot(ids, num_classes));
-}
-
-/* #### gather and scatter_add: single elements looked up along a dim, and added up into. #### */
+/* ---- gather, scatter_add: single elements along a dim ---- */
 
 /* A tensor without dims is taken as one of a single element in one dim. */
 static int dims_of(const heed_tensor *t)
@@ -434,8 +321,6 @@ heed_tensor *heed_scatter_add(heed_tensor *x, int dim, heed_tensor *index, heed_
     return heed_apply(&op_scatter_add, (heed_tensor *[]){x, index, src}, 3, &dim, sizeof dim);
 }
 
-/* #### Embedding: copies rows of a table, and adds gradients up into them. #### */
-
 /* ---- embedding: inputs are ids, weight ---- */
 
 static heed_status embedding_rule(const heed_call *call, heed_result *result)
@@ -454,49 +339,16 @@ static heed_status embedding_rule(const heed_call *call, heed_result *result)
     return HEED_OK;
 }
 
-/* Rows of a table that ids name, and as many that lie one behind the other. */
-typedef struct rows {
-    const int64_t *ids;
-    int64_t count, columns;
-    heed_dtype dtype;
-    char *table, *lined_up;
-} rows;
-
-/* As many elements are some 10 microseconds of work; a unit of columns is a cache line or two. */
-enum { GRAIN = 32768, UNIT = 16 };
-
-static void look_rows_up(void *context, int64_t first, int64_t end)
-{
-    const rows *r = context;
-    const size_t size = (size_t)r->columns * heed_dtype_size(r->dtype);
-    for (int64_t i = first; i < end; i++) {
-        memcpy(r->lined_up + (size_t)i * size, r->table + (size_t)r->ids[i] * size, size);
-    }
-}
-
-/* Of units of columns, first ... end: each sum is one thread's, which adds in the order of the ids. */
-static void add_columns(void *context, int64_t first, int64_t end)
-{
-    const rows *r = context;
-    const int64_t element = (int64_t)heed_dtype_size(r->dtype), size = r->columns * element;
-    const int64_t start = first * UNIT, stop = end * UNIT < r->columns ? end * UNIT : r->columns;
-    for (int64_t i = 0; i < r->count; i++) {
-        heed_kernels_for(r->dtype)->add_into(stop - start, r->lined_up + i * size + start * element,
-                                             r->table + r->ids[i] * size + start * element);
-    }
-}
-
 static heed_status embedding_forward(const heed_call *call, heed_tensor *y)
 {
-    heed_tensor *weight = heed_contiguous(call->inputs[1]);
+    heed_tensor *ids = call->inputs[0], *weight = heed_contiguous(call->inputs[1]);
     if (weight == NULL) {
         return heed_self.error;
     }
-    const int64_t *ids = heed_checked_indices("embedding", "id", call->inputs[0], weight->shape[0]);
-    if (ids != NULL) {
-        const int64_t columns = weight->shape[1];
-        rows r = {ids, call->inputs[0]->numel, columns, weight->dtype, weight->data, y->data};
-        heed_parallel_for(r.count, GRAIN / (columns + 1) + 1, look_rows_up, &r);
+    const int64_t *id = heed_checked_indices("embedding", "id", ids, weight->shape[0]);
+    if (id != NULL) {
+        heed_copy_table_rows(&(heed_table_rows){id, ids->numel, weight->shape[1], weight->dtype,
+                                                weight->data, y->data});
     }
     return heed_self.error;
 }
@@ -504,13 +356,12 @@ static heed_status embedding_forward(const heed_call *call, heed_tensor *y)
 /* Adds row i of g to the row of `table` that id i names. */
 static heed_status add_rows(heed_tensor *g, heed_tensor *ids, heed_tensor *table)
 {
-    const heed_tensor *from = heed_contiguous(g);
+    const heed_tensor *rows = heed_contiguous(g);
     const int64_t *id =
         heed_checked_indices("embedding_dense_backward", "id", ids, table->shape[0]);
-    if (from != NULL && id != NULL) {
-        rows r = {id, ids->numel, table->shape[1], table->dtype, table->data, from->data};
-        heed_parallel_for((r.columns + UNIT - 1) / UNIT, GRAIN / UNIT / (r.count + 1) + 1,
-                          add_columns, &r);
+    if (rows != NULL && id != NULL) {
+        heed_add_table_rows(&(heed_table_rows){id, ids->numel, table->shape[1], table->dtype,
+                                               table->data, rows->data});
     }
     return heed_self.error;
 }
@@ -582,4 +433,117 @@ heed_tensor *heed_embedding_dense_backward(heed_tensor *g, heed_tensor *ids, int
 {
     return heed_apply(&op_embedding_dense_backward, (heed_tensor *[]){g, ids}, 2, &num_embeddings,
                       sizeof num_embeddings);
+}
+
+/* ---- masked_select: index_select of what lies under the mask ---- */
+
+/* The places of the true elements, row by row: i64 (n). */
+static heed_tensor *true_places(heed_tensor *mask)
+{
+    const bool *is_true = heed_const_data_bool(heed_contiguous(mask));
+    int64_t count = 0;
+    for (int64_t i = 0; is_true != NULL && i < mask->numel; i++) {
+        count += is_true[i];
+    }
+    heed_tensor *places = heed_empty(HEED_SHAPE(count), HEED_I64);
+    int64_t *place = heed_data_i64(places);
+    for (int64_t i = 0; place != NULL && i < mask->numel; i++) {
+        if (is_true[i]) {
+            *place++ = i;
+        }
+    }
+    return places;
+}
+
+/* The shape in which x and the mask meet. */
+static heed_status meet(heed_tensor *x, heed_tensor *mask, heed_shape *shape, int64_t *numel)
+{
+    if (heed_check_operand("masked_select", "x", x) != HEED_OK ||
+        heed_check_tensor("masked_select", "keep_mask", mask) != HEED_OK) {
+        return heed_self.error;
+    }
+    if (mask->dtype != HEED_BOOL) {
+        return heed_fail(HEED_ERR_DTYPE,
+                         "masked_select: keep_mask is %s, not bool; a comparison gives one",
+                         heed_dtype_name(mask->dtype));
+    }
+    const heed_shape a = heed_shape_of_tensor(x), b = heed_shape_of_tensor(mask);
+    if (heed_broadcast("masked_select", &a, &b, shape) != HEED_OK) {
+        return heed_self.error;
+    }
+    return heed_count_elements("masked_select", shape->ndim, shape->size, x->dtype, numel);
+}
+
+heed_tensor *heed_masked_select(heed_tensor *x, heed_tensor *keep_mask)
+{
+    heed_shape shape;
+    int64_t numel;
+    if (meet(x, keep_mask, &shape, &numel) != HEED_OK) {
+        return NULL;
+    }
+    heed_scope scope;
+    heed_scope_begin(&scope);
+    heed_tensor *places = true_places(heed_expand(keep_mask, shape));
+    heed_tensor *flat = heed_reshape(heed_expand(x, shape), HEED_SHAPE(numel));
+    return heed_scope_end_with(&scope, heed_index_select(flat, 0, places));
+}
+
+/* ---- one_hot ---- */
+
+/* The ids, all inside [0, *num_classes), which becomes the largest id + 1 if it is -1. NULL on
+ * error. */
+static const int64_t *check_classes(heed_tensor *ids, int64_t *num_classes)
+{
+    const bool finds = *num_classes == -1;
+    if (*num_classes < -1 || (*num_classes <= 0 && ids->numel == 0)) {
+        heed_fail(HEED_ERR_VALUE,
+                  "one_hot: %lld classes for ids %s; 1 or more, or -1 for the largest id + 1",
+                  (long long)*num_classes, HEED_TEXT(ids));
+        return NULL;
+    }
+    const int64_t *id =
+        heed_checked_indices("one_hot", "id", ids, finds ? INT64_MAX : *num_classes);
+    for (int64_t i = 0; id != NULL && finds && i < ids->numel; i++) {
+        *num_classes = id[i] >= *num_classes ? id[i] + 1 : *num_classes;
+    }
+    return id;
+}
+
+static heed_tensor *make_one_hot(heed_tensor *ids, int64_t num_classes)
+{
+    heed_shape shape = heed_shape_of_tensor(ids);
+    const int64_t *id = check_classes(ids, &num_classes);
+    if (id == NULL) {
+        return NULL;
+    }
+    if (shape.ndim == HEED_MAX_DIMS) {
+        heed_fail(HEED_ERR_SHAPE, "one_hot: ids %s have %d dims already, the most there are",
+                  HEED_TEXT(ids), HEED_MAX_DIMS);
+        return NULL;
+    }
+    shape.size[shape.ndim++] = num_classes;
+    heed_tensor *y = heed_tensor_new("one_hot", shape.ndim, shape.size, HEED_I64);
+    if (y != NULL) {
+        heed_fill_elements(y, 0);
+        for (int64_t i = 0; i < ids->numel; i++) {
+            ((int64_t *)y->data)[i * num_classes + id[i]] = 1;
+        }
+        y = heed_join_scope("one_hot", y);
+    }
+    return y;
+}
+
+heed_tensor *heed_one_hot(heed_tensor *ids, int64_t num_classes)
+{
+    if (heed_check_operand("one_hot", "ids", ids) != HEED_OK) {
+        return NULL;
+    }
+    if (ids->dtype != HEED_I64) {
+        heed_fail(HEED_ERR_DTYPE, "one_hot: ids are %s, not i64; heed_to casts",
+                  heed_dtype_name(ids->dtype));
+        return NULL;
+    }
+    heed_scope scope; /* for a copy of ids that do not lie row by row */
+    heed_scope_begin(&scope);
+    return heed_scope_end_with(&scope, make_one_hot(ids, num_classes));
 }

@@ -1,41 +1,14 @@
 /* Losses that compare two tensors element by element: mse, l1, huber, bce_with_logits, kl_div. Each
  * is a line or two of formula; what they check, and how they reduce, they share. */
+#include "loss.h"
+
 #include "../../tensor/scope.h"
 #include "elementwise.h"
-#include "loss_parts.h"
+#include "loss_options.h"
 #include "masking.h"
 #include "operand_checks.h"
-#include "rearrange.h"
 #include "reductions.h"
 #include "view.h"
-
-/* ---- reductions ---- */
-
-heed_status heed_check_reduction(const char *function, heed_reduction reduction)
-{
-    if (reduction == HEED_BATCHMEAN) {
-        return heed_fail(HEED_ERR_VALUE,
-                         "%s: HEED_BATCHMEAN is for kl_div; HEED_MEAN, HEED_SUM or HEED_NONE",
-                         function);
-    }
-    if ((unsigned)reduction > HEED_BATCHMEAN) {
-        return heed_fail(HEED_ERR_VALUE, "%s: reduction %d; HEED_MEAN, HEED_SUM or HEED_NONE",
-                         function, (int)reduction);
-    }
-    return HEED_OK;
-}
-
-heed_tensor *heed_reduce_losses(heed_tensor *losses, heed_reduction reduction)
-{
-    switch (reduction) {
-    case HEED_MEAN:
-        return heed_mean(losses);
-    case HEED_NONE:
-        return losses;
-    default:
-        return heed_sum(losses);
-    }
-}
 
 /* ---- what all share ---- */
 

@@ -1,16 +1,11 @@
-/* Elements chosen, replaced or dropped by a mask: where, masked_fill, tril, triu, dropout. */
+/* Elements chosen or replaced by a mask, given or triangular: where, masked_fill, tril, triu. */
 #include "masking.h"
 
 #include <string.h>
 
-#include "../../tensor/core.h"
 #include "../../tensor/create.h"
 #include "../../tensor/iterate.h"
-#include "../../tensor/random/generator.h"
-#include "../../tensor/random/random.h"
-#include "../../tensor/scope.h"
 #include "../op.h"
-#include "elementwise.h"
 #include "operand_checks.h"
 
 /* ---- where ---- */
@@ -178,50 +173,4 @@ heed_tensor *heed_triu(heed_tensor *x, int64_t diagonal)
 {
     const triangle_args args = {diagonal, true};
     return heed_apply(&op_triu, &x, 1, &args, sizeof args);
-}
-
-/* ---- dropout: x times noise, which lies in memory as torch's does, so that the draws have its order ---- */
-
-/* 1 / kept with probability `kept`, else zeros, like x. */
-static heed_tensor *draw_noise(const heed_tensor *x, double kept)
-{
-    heed_tensor *noise = heed_empty(heed_shape_of_tensor(x), x->dtype);
-    if (noise != NULL) {
-        heed_fill_noise(noise, kept, x->dtype == HEED_F32 ? (double)(1 / (float)kept) : 1 / kept);
-    }
-    if (noise == NULL || !heed_random_torch_2(heed_generator_of_thread())) {
-        return noise;
-    }
-    int64_t strides[HEED_MAX_DIMS];
-    heed_dense_strides(x, strides);
-    heed_tensor *view = heed_tensor_view("dropout", noise, x->ndim, x->shape, strides, 0);
-    return view != NULL ? heed_join_scope("dropout", view) : NULL;
-}
-
-heed_tensor *heed_dropout(heed_tensor *x, double p, bool training)
-{
-    if (heed_check_operand("dropout", "x", x) != HEED_OK ||
-        heed_check_probability("dropout", "p", p) != HEED_OK) {
-        return NULL;
-    }
-    if (!training || p == 0 || x->numel == 0) {
-        return x;
-    }
-    if (!heed_is_float(x->dtype)) {
-        heed_fail(HEED_ERR_DTYPE, "dropout: x is %s, not a float; heed_to(x, HEED_F32)",
-                  heed_dtype_name(x->dtype));
-        return NULL;
-    }
-    if (p == 1) {
-        return heed_mul_scalar(x, 0);
-    }
-    const heed_generator before = heed_get_generator();
-    heed_scope scope;
-    heed_scope_begin(&scope);
-    heed_tensor *noise = draw_noise(x, 1 - p);
-    heed_tensor *y = heed_scope_end_with(&scope, heed_mul(x, noise));
-    if (y == NULL) {
-        heed_set_generator(&before); /* what failed has drawn nothing */
-    }
-    return y;
 }

@@ -1,4 +1,4 @@
-/* Copies: in another dtype, joined, in another order, or repeated.
+/* Copies of elements: joined, in another order, or repeated.
  *
  * HEED_ERR_DIM: a dim outside [-ndim, ndim).
  */
@@ -23,15 +23,6 @@ heed_tensor *heed_cat(heed_tensor *const *tensors, int count, int dim);
  *
  * HEED_ERR_SHAPE: their shapes differ, or have 8 dims already. HEED_ERR_DTYPE: f32 with f64. */
 heed_tensor *heed_stack(heed_tensor *const *tensors, int count, int dim);
-
-/* heed_clone: a copy of its own, contiguous; heed_contiguous: x itself if it is contiguous, else
- * the copy. As torch's.                                                  dx = g */
-heed_tensor *heed_clone(heed_tensor *x);
-heed_tensor *heed_contiguous(heed_tensor *x);
-
-/* heed_to: as torch's x.to(dtype): x itself if it is of that dtype, else a cast copy. Floats are
- * cut towards 0 to i64; to bool, everything but 0 is true.  dx = g cast back, between floats */
-heed_tensor *heed_to(heed_tensor *x, heed_dtype dtype);
 
 /* ---- in another order, or several times ---- */
 

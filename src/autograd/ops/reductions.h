@@ -148,6 +148,16 @@ heed_tensor *heed_logsumexp(heed_tensor *x);
 heed_tensor *heed_logsumexp_dim(heed_tensor *x, int dim, bool keepdim);
 heed_tensor *heed_logsumexp_dims(heed_tensor *x, heed_dims dims, bool keepdim);
 
+/* ---- losses: loss.h, cross_entropy.h ---- */
+
+/* What is made of the losses of single elements or targets. */
+typedef enum heed_reduction {
+    HEED_MEAN,      /* their mean over what counts, the default; NaN where nothing does */
+    HEED_SUM,       /* their sum */
+    HEED_NONE,      /* they themselves, in the shape of the targets */
+    HEED_BATCHMEAN, /* kl_div only: their sum, divided by the size of dim 0 */
+} heed_reduction;
+
 /* ---- what undoes broadcasting ---- */
 
 /* heed_sum_to: x summed over the dims that broadcasting from `shape` repeats, in that shape, as

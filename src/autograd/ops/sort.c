@@ -10,7 +10,6 @@
 #include "../../tensor/scope.h"
 #include "../op.h"
 #include "index.h"
-#include "rearrange.h"
 #include "slice.h"
 #include "view.h"
 

@@ -1,5 +1,5 @@
-/* The same memory seen in another shape: dims moved, repeated, joined and cut. A view shares storage
- * with its input; the gradient flows through it.
+/* The same elements in another shape, layout or dtype. A view shares storage with its input; the
+ * gradient flows through it.
  *
  * HEED_ERR_DIM: a dim outside [-ndim, ndim).
  */
@@ -9,6 +9,8 @@
 #include "../../tensor/tensor.h"
 
 HEED_BEGIN_DECLS
+
+/* ---- views ---- */
 
 /* heed_transpose: as torch.transpose(x, dim0, dim1): the two dims change places.
  *
@@ -60,6 +62,17 @@ heed_tensor *heed_unsqueeze(heed_tensor *x, int dim);
 
 /* heed_detach: as torch's x.detach(): the same values without the graph. */
 heed_tensor *heed_detach(heed_tensor *x);
+
+/* ---- copies ---- */
+
+/* heed_clone: a copy of its own, contiguous; heed_contiguous: x itself if it is contiguous, else
+ * the copy. As torch's.                                                  dx = g */
+heed_tensor *heed_clone(heed_tensor *x);
+heed_tensor *heed_contiguous(heed_tensor *x);
+
+/* heed_to: as torch's x.to(dtype): x itself if it is of that dtype, else a cast copy. Floats are
+ * cut towards 0 to i64; to bool, everything but 0 is true.  dx = g cast back, between floats */
+heed_tensor *heed_to(heed_tensor *x, heed_dtype dtype);
 
 HEED_END_DECLS
 #endif

@@ -5,7 +5,6 @@
 
 #include "../../autograd/ops/elementwise.h"
 #include "../../autograd/ops/masking.h"
-#include "../../autograd/ops/rearrange.h"
 #include "../../autograd/ops/view.h"
 #include "../../tensor/create.h"
 #include "../../tensor/scope.h"

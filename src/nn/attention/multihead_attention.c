@@ -4,9 +4,9 @@
 
 #include <math.h>
 
-#include "../../autograd/ops/attention.h"
+#include "../../autograd/ops/dot_product_attention.h"
 #include "../../autograd/ops/elementwise.h"
-#include "../../autograd/ops/linear.h"
+#include "../../autograd/ops/matmul.h"
 #include "../../autograd/ops/rearrange.h"
 #include "../../autograd/ops/reductions.h"
 #include "../../autograd/ops/slice.h"

@@ -3,7 +3,6 @@
 
 #include <string.h>
 
-#include "../../autograd/ops/rearrange.h"
 #include "../../autograd/ops/view.h"
 #include "../../tensor/alloc.h"
 #include "../../tensor/create.h"

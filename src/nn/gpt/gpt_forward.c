@@ -1,9 +1,9 @@
 /* The forward of a GPT, with and without a cache of keys and values. */
 #include "../../autograd/engine.h"
-#include "../../autograd/ops/attention.h"
+#include "../../autograd/ops/cross_entropy.h"
+#include "../../autograd/ops/dot_product_attention.h"
 #include "../../autograd/ops/elementwise.h"
 #include "../../autograd/ops/index.h"
-#include "../../autograd/ops/loss.h"
 #include "../../autograd/ops/masking.h"
 #include "../../autograd/ops/slice.h"
 #include "../../autograd/ops/view.h"

@@ -6,7 +6,6 @@
 #include "../../autograd/ops/elementwise.h"
 #include "../../autograd/ops/index.h"
 #include "../../autograd/ops/masking.h"
-#include "../../autograd/ops/rearrange.h"
 #include "../../autograd/ops/reductions.h"
 #include "../../autograd/ops/slice.h"
 #include "../../autograd/ops/softmax.h"

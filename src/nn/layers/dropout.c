@@ -1,7 +1,7 @@
 /* Dropout: heed_dropout with the p and the training flag of a module. */
 #include "dropout.h"
 
-#include "../../autograd/ops/masking.h"
+#include "../../autograd/ops/dropout_mask.h"
 
 static void describe(const void *module, char *text, size_t size)
 {

@@ -3,7 +3,7 @@
 
 #include <math.h>
 
-#include "../../autograd/ops/linear.h"
+#include "../../autograd/ops/matmul.h"
 #include "../../tensor/create.h"
 #include "../../tensor/random/random.h"
 #include "../checks.h"

@@ -78,7 +78,7 @@ typedef struct heed_gemm {
     bool accumulate;
 } heed_gemm;
 
-/* layer_norm (centred) and rms_norm of rows, and their gradients; autograd/ops/normalize.h has the formulas. */
+/* layer_norm (centred) and rms_norm of rows, and their gradients; autograd/ops/normalization.h has the formulas. */
 typedef struct heed_normalization {
     int64_t rows, n;
     const void *x, *g;         /* (rows, n); g = dL/dy */

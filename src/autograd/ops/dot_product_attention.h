@@ -1,6 +1,6 @@
 /* Attention: each query takes the mean of the values, weighted by how well it meets their keys. */
-#ifndef HEED_AUTOGRAD_ATTENTION_H
-#define HEED_AUTOGRAD_ATTENTION_H
+#ifndef HEED_AUTOGRAD_DOT_PRODUCT_ATTENTION_H
+#define HEED_AUTOGRAD_DOT_PRODUCT_ATTENTION_H
 
 #include "../../tensor/tensor.h"
 

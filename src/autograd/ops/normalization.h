@@ -6,8 +6,8 @@
  * HEED_ERR_SHAPE: x does not end in normalized_shape, which has at least 1 dim; or weight or bias
  * has another shape. HEED_ERR_DTYPE: x is no float, or weight or bias is not of its dtype.
  */
-#ifndef HEED_AUTOGRAD_NORMALIZE_H
-#define HEED_AUTOGRAD_NORMALIZE_H
+#ifndef HEED_AUTOGRAD_NORMALIZATION_H
+#define HEED_AUTOGRAD_NORMALIZATION_H
 
 #include "../../tensor/tensor.h"
 
