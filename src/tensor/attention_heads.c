@@ -1,5 +1,5 @@
-/* Shares the heads of attention out among threads, blocks of queries in the forward pass, whole heads
- * for gradients, and gives each thread at work a workspace. */
+/* Shares the heads of attention out among threads: blocks of queries in the forward pass, whole
+ * heads for gradients. Each thread at work has a workspace of its own. */
 #include "attention_heads.h"
 
 #include <string.h>
@@ -60,7 +60,8 @@ static heed_attention head_of(const work *w, int64_t head)
     return call;
 }
 
-/* Blocks small enough for causal ones to skip much, and for the scores of one to stay in the cache. */
+/* Blocks small enough for causal attention to skip most masked keys, and for the scores of a block
+ * to stay in the cache. */
 static void choose_blocks(heed_attention *call, size_t size, bool is_gradient)
 {
     enum { CACHE = 1 << 21, TILE = 256 };
@@ -154,7 +155,7 @@ static heed_status run(work *w, double cost)
     return HEED_OK;
 }
 
-/* Both products of the scores, q k^T and p v; the gradient has five of such size. */
+/* Two products of this size, q k^T and p v; the gradient has five. */
 heed_status heed_attend_heads(const heed_attention_heads *heads)
 {
     work w = begin(heads, false);

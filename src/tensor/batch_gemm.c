@@ -1,5 +1,5 @@
-/* Batches of products: hands matrices on any strides to the kernel one by one, on several threads, or
- * as one tall matrix. Relies on the kernel for packing and for sharing one large product out. */
+/* Batches of products: hands matrices on any strides to the kernel one by one, on several threads,
+ * or as one tall matrix. Relies on the kernel for packing and for sharing one large product out. */
 #include "batch_gemm.h"
 
 #include <assert.h>

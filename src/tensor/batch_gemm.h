@@ -1,4 +1,4 @@
-/* Products of matrices, and of batches of them, for the operations made of such products (internal). */
+/* Products of matrices and of batches of matrices, on any strides (internal). */
 #ifndef HEED_TENSOR_BATCH_GEMM_H
 #define HEED_TENSOR_BATCH_GEMM_H
 
@@ -31,9 +31,9 @@ bool heed_view_rows(const heed_tensor *t, heed_matrix_view *rows);
 /* heed_is_one_matrix: are all batch dims of t of size 1? */
 bool heed_is_one_matrix(const heed_tensor *t);
 
-/* heed_multiply: y (..., m, n) = a (..., m, k) b (..., k, n) + bias (n), or y += a b without bias. a and
- * b have any strides, and their batch dims broadcast to those of y. y and bias are contiguous; NULL: no
- * bias. One dtype, not bool.
+/* heed_multiply: y (..., m, n) = a (..., m, k) b (..., k, n) + bias (n), or y += a b without bias.
+ * a and b have any strides, and their batch dims broadcast to those of y. y and bias are
+ * contiguous; NULL: no bias. One dtype, not bool.
  * heed_multiply_matrices: the same for single matrices, c = a b + bias.
  * HEED_ERR_MEMORY: no workspace; y is unchanged. */
 heed_status heed_multiply(const heed_tensor *a, const heed_tensor *b, const heed_tensor *bias,

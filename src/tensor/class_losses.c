@@ -38,7 +38,7 @@ double heed_weigh_targets(const heed_class_targets *c)
     return total;
 }
 
-/* The i-th target, and the classes in [first, end) on which it puts a weight: none if it is ignored. */
+/* The i-th target, and the classes [first, end) that it weighs: none if it is ignored. */
 typedef struct weighted {
     int64_t target, first, end;
 } weighted;

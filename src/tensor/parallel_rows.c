@@ -1,4 +1,5 @@
-/* Rows shared out among threads. A thread gets whole rows, or whole columns where rows are added up:
+/* Rows shared out among threads. A thread gets whole rows, or whole columns where rows are added
+ * up:
  * so no sum depends on how many threads there are. */
 #include "parallel_rows.h"
 
@@ -88,7 +89,8 @@ void heed_copy_table_rows(const heed_table_rows *t)
     heed_share_rows(t->count, t->columns, HEED_GRAIN_OF_TABLE_ROWS, copy_some, (void *)t);
 }
 
-/* The groups of columns [first, end): each sum is made by one thread, in the order of the indices. */
+/* The groups of columns [first, end): each sum is made by one thread, in the order of the
+ * indices. */
 static void add_some(void *context, int64_t first, int64_t end)
 {
     const heed_table_rows *t = context;

@@ -1,11 +1,11 @@
-/* Losses of classes: nll_loss and its derivative nll_weights; cross_entropy, which is log_softmax and
- * nll_loss where targets are class ids, or a sum of products where they are the probabilities of all
- * classes. The sums over targets are tensor/class_losses.c.
+/* Losses of classes: nll_loss and its derivative nll_weights; cross_entropy, which is log_softmax
+ * and nll_loss where targets are class ids, or a sum of products where they are the probabilities
+ * of all classes. The sums over targets are tensor/class_losses.c.
  *
- * The loss of class ids is linear in log_probs. Its derivative, nll_weights, is minus the weight that a
- * target puts on each class, and does not depend on log_probs. cross_entropy of ids is one operation, by
- * kernels: it saves no log-probabilities but two numbers for each row, from which the gradient makes them
- * again. */
+ * The loss of class ids is linear in log_probs. Its derivative, nll_weights, is minus the weight
+ * that a target puts on each class, and does not depend on log_probs. cross_entropy of ids is one
+ * operation, by kernels: it saves no log-probabilities but two numbers for each row, from which the
+ * gradient makes them again. */
 #include "cross_entropy.h"
 
 #include <math.h>
@@ -99,7 +99,8 @@ static heed_status check_nll(const heed_nll_args *args, const heed_tensor *log_p
     return heed_check_reduction(function, args->reduction);
 }
 
-/* What the targets choose in x; the tensors have been checked. HEED_ERR_INDEX: a target that is no class. */
+/* What the targets choose in x; the tensors have been checked. HEED_ERR_INDEX: a target that is no
+ * class. */
 static heed_status find_targets(const heed_nll_args *args, const heed_tensor *x,
                                 heed_tensor *targets, heed_tensor *weight, heed_class_targets *c)
 {

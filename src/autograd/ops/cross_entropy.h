@@ -18,7 +18,8 @@ HEED_BEGIN_DECLS
  *   dlogits = g (softmax(logits) - one_hot(t)) / count
  *
  *   targets of the logits' shape and dtype are probabilities p of the classes:
- *   y = mean over the rest of -sum over C of p log_softmax(logits)       dp = -g log_softmax / count
+ *   y = mean over the rest of -sum over C of p log_softmax(logits)
+ *   dp = -g log_softmax / count
  *
  * Of the options:
  *

@@ -1,7 +1,8 @@
-/* Scaled dot product attention, twice: its definition, made of other operations, which is used where
- * weights or dropout are wanted or batches broadcast; and `attend`, one operation whose kernels go through the
- * scores in tiles (tensor/attention_heads.c), so that neither forward nor backward holds all of them. It saves
- * q, k and v. A gradient that is differentiated again goes through the definition. */
+/* Scaled dot product attention, twice: its definition, made of other operations, which is used
+ * where weights or dropout are wanted or batches broadcast; and `attend`, one operation whose
+ * kernels go through the scores in tiles (tensor/attention_heads.c), so that neither forward nor
+ * backward holds all of them. It saves q, k and v. A gradient that is differentiated again goes
+ * through the definition. */
 #include "dot_product_attention.h"
 
 #include <math.h>
@@ -185,8 +186,9 @@ static bool has_tiles(const heed_tensor *q, const heed_tensor *k, const heed_ten
            memcmp(v->shape, q->shape, batch) == 0;
 }
 
-/* Strides of `shape`, which is x's but for the last size: dense, its dims in the order in which those of x
- * lie, so that heads which are a view lie side by side again; but the last dim is the innermost. */
+/* Dense strides for `shape`, which is x's except for the last size. Dims keep the order that those
+ * of x have in memory, so that heads taken from (..., L, H E) lie side by side again; the last dim
+ * is always the innermost. */
 static void dense_strides(const heed_tensor *x, const heed_shape *shape, int64_t *strides)
 {
     const int last = shape->ndim - 1;

@@ -1,6 +1,6 @@
-/* einsum: reads the equation, first the text alone, then against two shapes; brings the operands into
- * the form of matrices, multiplies, and brings the product into the order of the result. It has no
- * kernel and no derivative: it is made of other operations.
+/* einsum: reads the equation, first the text alone, then against two shapes; brings the operands
+ * into the form of matrices, multiplies, and brings the product into the order of the result. It
+ * has no kernel and no derivative: it is made of other operations.
  *
  * The labels fall into groups by who has them; dims of size 1 take no part:
  *
@@ -28,9 +28,9 @@
 
 /* ---- the equation: what its letters mean for two operands ----
  *
- * Every dim of an operand or of the result has a label. Labels below LETTERS are letters, A to Z and
- * then a to z, which is also the order of the dims of a result that is not spelt out; those from there
- * on are the dims of the ellipsis, counted from its end, as broadcasting counts. */
+ * Every dim of an operand or of the result has a label. Labels below LETTERS are letters, A to Z
+ * and then a to z, which is also the order of the dims of a result that is not spelt out; those
+ * from there on are the dims of the ellipsis, counted from its end, as broadcasting counts. */
 
 enum { LETTERS = 52, LABELS = LETTERS + HEED_MAX_DIMS };
 

@@ -1,6 +1,6 @@
 /* Elements looked up at indices, and added up at them: whole rows (index_select, index_add), single
- * elements (gather, scatter_add), rows of a table (embedding); masked_select, which finds the indices
- * itself; one_hot. Indices are checked in operand_checks.c before any memory is touched. */
+ * elements (gather, scatter_add), rows of a table (embedding); masked_select, which finds the
+ * indices itself; one_hot. Indices are checked in operand_checks.c before any memory is touched. */
 #include "index.h"
 
 #include <string.h>
@@ -13,6 +13,37 @@
 #include "operand_checks.h"
 #include "slice.h"
 #include "view.h"
+
+/* ---- what they share: places that an index names, NULL on error ---- */
+
+/* y = x at the places. */
+static heed_status look_up(const heed_places *places, const heed_call *call, heed_tensor *y)
+{
+    if (places->index != NULL) {
+        heed_look_up(places, call->inputs[0], y);
+    }
+    return heed_self.error;
+}
+
+/* y = x with the third input added at the places. */
+static heed_status add_at(const heed_places *places, const heed_call *call, heed_tensor *y)
+{
+    const heed_tensor *added = call->inputs[2];
+    if (places->index != NULL) {
+        const heed_operand from = heed_operand_of(added, added->ndim, added->shape, y->dtype);
+        heed_copy_elements(call->inputs[0], y);
+        heed_add_at(places, &from, y);
+    }
+    return heed_self.error;
+}
+
+/* Zeros for a gradient to be added to. */
+static heed_tensor *zeros_of_x(const heed_vjp *v)
+{
+    return heed_expand(heed_scalar(0, v->g->dtype), heed_shape_of_tensor(v->inputs[0]));
+}
+
+/* ---- index_select, index_add: whole rows ---- */
 
 /* x and an index that chooses along dim: wraps the dim; gives x's shape with one place for each
  * index. */
@@ -68,17 +99,12 @@ static heed_status index_select_rule(const heed_call *call, heed_result *result)
 static heed_status index_select_forward(const heed_call *call, heed_tensor *y)
 {
     const heed_places places = chosen_places(call, call->inputs[0]);
-    if (places.index != NULL) {
-        heed_look_up(&places, call->inputs[0], y);
-    }
-    return heed_self.error;
+    return look_up(&places, call, y);
 }
 
 static void index_select_backward(const heed_vjp *v)
 {
-    heed_tensor *zero = heed_scalar(0, v->g->dtype);
-    heed_tensor *zeros = heed_expand(zero, heed_shape_of_tensor(v->inputs[0]));
-    v->grads[0] = heed_index_add(zeros, *(const int *)v->args, v->inputs[1], v->g);
+    v->grads[0] = heed_index_add(zeros_of_x(v), *(const int *)v->args, v->inputs[1], v->g);
 }
 
 HEED_OPERATION(index_select) = {.name = "index_select",
@@ -117,14 +143,8 @@ static heed_status index_add_rule(const heed_call *call, heed_result *result)
 
 static heed_status index_add_forward(const heed_call *call, heed_tensor *y)
 {
-    const heed_tensor *source = call->inputs[2];
     const heed_places places = chosen_places(call, y);
-    if (places.index != NULL) {
-        heed_operand from = heed_operand_of(source, source->ndim, source->shape, y->dtype);
-        heed_copy_elements(call->inputs[0], y);
-        heed_add_at(&places, &from, y);
-    }
-    return heed_self.error;
+    return add_at(&places, call, y);
 }
 
 static void index_add_backward(const heed_vjp *v)
@@ -219,17 +239,12 @@ static heed_status gather_rule(const heed_call *call, heed_result *result)
 static heed_status gather_forward(const heed_call *call, heed_tensor *y)
 {
     const heed_places places = named_places(call, call->inputs[0]);
-    if (places.index != NULL) {
-        heed_look_up(&places, call->inputs[0], y);
-    }
-    return heed_self.error;
+    return look_up(&places, call, y);
 }
 
 static void gather_backward(const heed_vjp *v)
 {
-    heed_tensor *zero = heed_scalar(0, v->g->dtype);
-    heed_tensor *zeros = heed_expand(zero, heed_shape_of_tensor(v->inputs[0]));
-    v->grads[0] = heed_scatter_add(zeros, *(const int *)v->args, v->inputs[1], v->g);
+    v->grads[0] = heed_scatter_add(zeros_of_x(v), *(const int *)v->args, v->inputs[1], v->g);
 }
 
 HEED_OPERATION(gather) = {.name = "gather",
@@ -266,17 +281,11 @@ static heed_status scatter_add_rule(const heed_call *call, heed_result *result)
 
 static heed_status scatter_add_forward(const heed_call *call, heed_tensor *y)
 {
-    const heed_tensor *src = call->inputs[2];
     const heed_places places = named_places(call, y);
-    if (places.index != NULL) {
-        heed_operand from = heed_operand_of(src, src->ndim, src->shape, y->dtype);
-        heed_copy_elements(call->inputs[0], y);
-        heed_add_at(&places, &from, y);
-    }
-    return heed_self.error;
+    return add_at(&places, call, y);
 }
 
-/* The gradient of src: what the index reads of g; zeros behind it in each dim where src is larger. */
+/* The gradient of src: g gathered at the index; zeros where src is larger than the index. */
 static heed_tensor *read_back(const heed_vjp *v)
 {
     const heed_tensor *index = v->inputs[1];

@@ -47,8 +47,8 @@ heed_tensor *heed_masked_select(heed_tensor *x, heed_tensor *keep_mask);
  *   ids (...) i64   ->   y (..., num_classes) i64, without gradient
  *   y[..., c] = 1 where ids = c, else 0          num_classes -1: the largest id + 1
  *
- * HEED_ERR_INDEX: an id outside [0, num_classes). HEED_ERR_VALUE: num_classes below -1; or not known,
- * because there are no ids. HEED_ERR_SHAPE: ids have 8 dims. */
+ * HEED_ERR_INDEX: an id outside [0, num_classes). HEED_ERR_VALUE: num_classes below -1; or not
+ * known, because there are no ids. HEED_ERR_SHAPE: ids have 8 dims. */
 heed_tensor *heed_one_hot(heed_tensor *ids, int64_t num_classes);
 
 /* ---- single elements ---- */

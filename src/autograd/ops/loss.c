@@ -32,8 +32,8 @@ static heed_status check_pair(const char *function, const heed_tensor *input,
     return heed_promote(function, input->dtype, target->dtype, dtype);
 }
 
-/* Checks the arguments, brings the two to one dtype, and opens a scope for what is computed on the
- * way. False with an error, and without a scope, where something is wrong. */
+/* Checks the arguments, casts both to one dtype, and opens a scope for intermediate results. On an
+ * error false, without a scope. */
 static bool begin(const char *function, heed_tensor **input, heed_tensor **target,
                   heed_reduction reduction, heed_scope *scope)
 {
@@ -48,7 +48,7 @@ static bool begin(const char *function, heed_tensor **input, heed_tensor **targe
     return true;
 }
 
-/* What the shape of a weight has to be, where there is one: broadcasts to that of x, or equals it. */
+/* What the shape of a weight must do to that of x. */
 typedef enum fit { BROADCASTS, EQUALS } fit;
 
 static heed_status check_weight(const char *function, const char *argument,
@@ -153,8 +153,8 @@ heed_tensor *heed_huber_loss(heed_tensor *input, heed_tensor *target)
 
 /* ---- probabilities ---- */
 
-/* With on = pos_weight target and off = 1 - target, the loss is on softplus(-x) + off softplus(x). One
- * of the two softplus is near |x| and the other near 0; with |x| taken out,
+/* With on = pos_weight target and off = 1 - target, the loss is on softplus(-x) + off softplus(x).
+ * One of the two softplus is near |x| and the other near 0; with |x| taken out,
  *
  *   x (off where x > 0, else -on) + (on + off) softplus(-|x|)
  *

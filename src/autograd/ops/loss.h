@@ -26,8 +26,8 @@ HEED_BEGIN_DECLS
  *   y = (input - target)^2      dinput = 2 g (input - target)         dtarget = -dinput
  *   y = |input - target|        dinput = g sign(input - target)       dtarget = -dinput
  *
- * With a weight each y is times its own; MEAN divides by the sum of the weights, NaN where that is 0.
- * The gradients are times the weight; of NONE dweight = g y.
+ * With a weight each y is times its own; MEAN divides by the sum of the weights, NaN where that is
+ * 0. The gradients are times the weight; of NONE dweight = g y.
  *
  * HEED_ERR_SHAPE: weight has another shape than input. */
 typedef struct heed_loss_options {
@@ -59,8 +59,8 @@ heed_tensor *heed_huber_loss(heed_tensor *input, heed_tensor *target);
 heed_tensor *heed_huber_loss_with(heed_tensor *input, heed_tensor *target,
                                   heed_huber_options options);
 
-/* heed_bce_with_logits: as torch.nn.functional.binary_cross_entropy_with_logits(input, target): each
- * element is a yes or no of its own; target is 1, 0 or a probability.
+/* heed_bce_with_logits: as torch.nn.functional.binary_cross_entropy_with_logits(input, target):
+ * each element is a yes or no of its own; target is 1, 0 or a probability.
  *
  *   y = -weight (pos_weight target ln sigmoid(input) + (1 - target) ln sigmoid(-input))
  *   dinput = g weight ((1 - target) sigmoid(input) - pos_weight target sigmoid(-input))
@@ -77,7 +77,8 @@ heed_tensor *heed_bce_with_logits_with(heed_tensor *input, heed_tensor *target,
                                        heed_bce_options options);
 
 /* heed_kl_div: as torch.nn.functional.kl_div(input, target): how far the distribution `target` is
- * from another, whose logarithms are `input`. The mean over rows is HEED_BATCHMEAN, not the default.
+ * from another, whose logarithms are `input`. HEED_BATCHMEAN is the mean over rows, not the
+ * default.
  *
  *   y = target (ln target - input), with 0 ln 0 = 0
  *   dinput = -g target             dtarget = g (ln target + 1 - input); -g input where target is 0

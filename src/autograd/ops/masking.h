@@ -21,8 +21,8 @@ heed_tensor *heed_where(heed_tensor *condition, heed_tensor *a, heed_tensor *b);
  *   x (...)   replace_mask (...) bool, broadcasts to x   ->   y (as x)
  *   y = value where replace_mask, else x                 dx = 0 where replace_mask, else g
  *
- * HEED_ERR_DTYPE: the mask is not bool. HEED_ERR_SHAPE: it does not broadcast to x. HEED_ERR_VALUE: a
- * value that x's dtype cannot hold. */
+ * HEED_ERR_DTYPE: the mask is not bool. HEED_ERR_SHAPE: it does not broadcast to x. HEED_ERR_VALUE:
+ * a value that x's dtype cannot hold. */
 heed_tensor *heed_masked_fill(heed_tensor *x, heed_tensor *replace_mask, double value);
 
 /* heed_tril, heed_triu: the lower and the upper triangle, as torch.tril(x, diagonal) and torch.triu

@@ -1,5 +1,5 @@
-/* Matrix products: matmul of batches on any strides; linear; and outer, bmm and addmm, made of matmul
- * and mul. How matrices are handed to the kernels is tensor/batch_gemm.h's. */
+/* Matrix products: matmul of batches on any strides; linear; and outer, bmm and addmm, made of
+ * matmul and mul. How matrices are handed to the kernels is tensor/batch_gemm.h's. */
 #include "matmul.h"
 
 #include <math.h>
@@ -80,8 +80,8 @@ static heed_tensor *tall(heed_tensor *x)
     return heed_reshape(x, HEED_SHAPE(-1, heed_size(x, -1)));
 }
 
-/* What the gradient of input i is the product of: g b^T, or a^T g. For one matrix b and a whole batch
- * that is one product over all rows, not one to sum for each matrix. */
+/* The factors of the gradient of input i: g b^T, or a^T g. If b is one matrix and a a batch, a^T g
+ * is one product over all rows instead of a sum over products. */
 static void find_factors(const heed_vjp *v, int i, heed_tensor *factors[2])
 {
     heed_tensor *a = v->inputs[0], *b = v->inputs[1], *g = v->g;
@@ -108,7 +108,7 @@ static void matmul_backward(const heed_vjp *v)
     }
 }
 
-/* Not where the product has more matrices than the input, which the engine sums. */
+/* Refuses where the product has more matrices than the input: the engine sums those. */
 static bool matmul_add_gradient(const heed_vjp *v, int i, heed_tensor *sum)
 {
     heed_tensor *factors[2];
@@ -142,7 +142,7 @@ heed_tensor *heed_matmul(heed_tensor *a, heed_tensor *b)
     }
     const bool row = a->ndim == 1, column = b->ndim == 1;
     if ((row || column) && a->shape[a->ndim - 1] != rows_of(b)) {
-        inner_sizes_differ(a, b); /* before they become matrices, whose shapes nobody asked for */
+        inner_sizes_differ(a, b); /* names the shapes given, not those of the matrices below */
         return NULL;
     }
     heed_tensor *matrices[] = {row ? heed_unsqueeze(a, 0) : a, column ? heed_unsqueeze(b, 1) : b};
@@ -151,7 +151,8 @@ heed_tensor *heed_matmul(heed_tensor *a, heed_tensor *b)
     return column ? heed_squeeze(y, -1) : y;
 }
 
-/* ---- linear: x weight^T + bias, as one product over all rows of x; its gradients as one product each ---- */
+/* ---- linear: x weight^T + bias as one product over all rows of x; each gradient is one, too
+ * ---- */
 
 static heed_status linear_rule(const heed_call *call, heed_result *result)
 {
@@ -183,7 +184,7 @@ static heed_status linear_rule(const heed_call *call, heed_result *result)
     return HEED_OK;
 }
 
-/* All rows of t as one matrix; unevenly spaced ones are copied. False on error, and where t is NULL. */
+/* All rows of t as one matrix; unevenly spaced ones are copied. False on error or for NULL. */
 static bool view_rows(heed_tensor *t, heed_matrix_view *rows)
 {
     if (t != NULL && !heed_view_rows(t, rows)) {

@@ -1,5 +1,5 @@
-/* layer_norm and rms_norm. Kernels take rows, forward and backward (tensor/parallel_rows.c shares them
- * out). The gradients stand here in other operations as well, where they are differentiated again. */
+/* layer_norm and rms_norm, by kernels on rows, which tensor/parallel_rows.c shares out. The
+ * gradients stand here in other operations as well, for second derivatives. */
 #include "normalization.h"
 
 #include <float.h>
@@ -169,9 +169,9 @@ static void gradients_by_kernel(const heed_vjp *v, heed_tensor *weight, bool cen
 
 /* ---- by other operations ---- */
 
-/* x minus its mean. A mean far from 0 is rounded coarsely, to units in its last place; so x is first
- * moved near 0 by the rounded mean, as a constant, which is exact or nearly so, and what remains of
- * the mean is small. Moving changes no derivative. */
+/* x minus its mean. A mean far from 0 has a large rounding error, so x is first shifted by the
+ * rounded mean, as a constant, which is exact or nearly so; the mean that remains is small. The
+ * shift changes no derivative. */
 static heed_tensor *centre(heed_tensor *x, heed_dims dims)
 {
     heed_tensor *near_0 = heed_sub(x, heed_mean_dims(heed_detach(x), dims, true));
@@ -185,8 +185,8 @@ static heed_tensor *to_parameter(const heed_vjp *v, int i, heed_tensor *dx)
     return heed_to(heed_sum_to(dx, heed_shape_of_tensor(parameter)), parameter->dtype);
 }
 
-/* y = weight z + bias; z = c * scale, where c is x, or x minus its mean, and scale = 1 / sqrt(mean(c^2) +
- * eps). The gradients of that, in f64 as the kernels have them. */
+/* The gradients of y = weight z + bias with z = c * scale and scale = 1 / sqrt(mean(c^2) + eps),
+ * where c is x, or x minus its mean. In f64, as in the kernels. */
 static void gradients_by_operations(const heed_vjp *v, heed_tensor *weight, bool centred)
 {
     const norm_args *args = v->args;

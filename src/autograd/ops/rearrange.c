@@ -1,5 +1,5 @@
-/* Copies with the elements in another order: several tensors joined (cat, stack), flip, roll, repeat.
- * stack, roll and repeat are made of other operations. */
+/* Copies with the elements in another order: several tensors joined (cat, stack), flip, roll,
+ * repeat. stack, roll and repeat are made of other operations. */
 #include "rearrange.h"
 
 #include "../../tensor/alloc.h"

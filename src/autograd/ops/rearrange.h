@@ -41,7 +41,7 @@ heed_tensor *heed_flip_dims(heed_tensor *x, heed_dims dims);
  *
  *   y[..., i, ...] = x[..., (i - shift) mod n, ...]                       dx = roll(g, -shift)
  *
- * HEED_ERR_VALUE: not one shift for each dim, or none. HEED_ERR_DIM: x has no dims to roll along. */
+ * HEED_ERR_VALUE: not one shift for each dim, or none. HEED_ERR_DIM: x has no dims. */
 heed_tensor *heed_roll(heed_tensor *x, int64_t shift);
 heed_tensor *heed_roll_dim(heed_tensor *x, int64_t shift, int dim);
 heed_tensor *heed_roll_dims(heed_tensor *x, heed_shape shifts, heed_dims dims);
@@ -61,8 +61,8 @@ heed_tensor *heed_repeat(heed_tensor *x, heed_shape sizes);
  *   x (..., n, ...)   repeats (n) or (1) or () i64   ->   y (..., sum of repeats, ...)
  *   dx = the sum of g over the copies
  *
- * HEED_ERR_VALUE: a negative number. HEED_ERR_DIM: x has no dims. HEED_ERR_SHAPE: repeats of another
- * shape. HEED_ERR_DTYPE: repeats are not i64. */
+ * HEED_ERR_VALUE: a negative number. HEED_ERR_DIM: x has no dims. HEED_ERR_SHAPE: repeats of
+ * another shape. HEED_ERR_DTYPE: repeats are not i64. */
 heed_tensor *heed_repeat_interleave(heed_tensor *x, int64_t repeats);
 heed_tensor *heed_repeat_interleave_dim(heed_tensor *x, int64_t repeats, int dim);
 heed_tensor *heed_repeat_interleave_each(heed_tensor *x, heed_tensor *repeats, int dim);

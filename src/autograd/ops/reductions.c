@@ -104,7 +104,7 @@ static heed_status fold_reduced(const heed_call *call, heed_fold_kernel *kernel,
     return heed_fold(kernel, args, as, call->inputs[0], set, y);
 }
 
-/* The forward of an operation whose kernel has its name, takes no arguments and reads x's own dtype. */
+/* Forwards by the kernel of the same name, which takes no arguments and reads x's own dtype. */
 #define FOLD_FORWARD(kernel)                                                                       \
     static heed_status kernel##_forward(const heed_call *call, heed_tensor *y)                     \
     {                                                                                              \
@@ -226,8 +226,9 @@ HEED_OPERATION(mean) = {.name = "mean",
 REDUCTION_FORMS(sum)
 REDUCTION_FORMS(mean)
 
-/* ---- prod: a tree of products of halves. So its derivatives are those of mul, which are right where
- * elements are 0, and log2(n) steps deep ---- */
+/* ---- prod: a tree of products of halves ---- */
+
+/* Its derivatives are those of mul, log2(n) deep, and right where elements are 0. */
 
 /* x (..., n, ...) -> (..., 1, ...) */
 static heed_tensor *multiply_along(heed_tensor *x, int dim)
@@ -307,7 +308,7 @@ static heed_status cumsum_forward(const heed_call *call, heed_tensor *y)
                : status;
 }
 
-/* x_i counts in every sum from the i-th on: sums from the other end. */
+/* x_i is in every sum from the i-th on: sums from the other end. */
 static void cumsum_backward(const heed_vjp *v)
 {
     const int dim = *(const int *)v->args;

@@ -91,7 +91,7 @@ static void slice_backward(const heed_vjp *v)
                                       args->start, args->end, args->step);
 }
 
-/* The parts of a tensor that was cut share one gradient, so that no part makes zeros for the others. */
+/* All parts of a tensor add into one gradient; none makes zeros for the others. */
 static bool slice_add_gradient(const heed_vjp *v, int i, heed_tensor *sum)
 {
     const slice_args *args = v->args;

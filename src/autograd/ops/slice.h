@@ -24,8 +24,8 @@ heed_tensor *heed_slice(heed_tensor *x, int dim, int64_t start, int64_t end, int
 heed_tensor *heed_slice_backward(heed_tensor *g, heed_shape shape, int dim, int64_t start,
                                  int64_t end, int64_t step);
 
-/* heed_select: as torch.select(x, dim, index), x[..., index, ...]: one place of a dim, which goes; a
- * negative index counts from the end.
+/* heed_select: as torch.select(x, dim, index), x[..., index, ...]: one place of a dim, which goes;
+ * a negative index counts from the end.
  *
  *   x (..., n, ...)   ->   y (..., ...), a view          dx = g in that place, else 0
  *
@@ -50,8 +50,8 @@ heed_tensor *heed_narrow(heed_tensor *x, int dim, int64_t start, int64_t length)
  *
  *   x (..., n, ...)   ->   parts[i] (..., n_i, ...), views          dx = each g in its place
  *
- * They return how many parts they made, and set the rest of `parts` to NULL: room for `most`, `count`
- * and `chunks`. On error that is 0, and all are NULL.
+ * They return how many parts they made, and set the rest of `parts` to NULL: room for `most`,
+ * `count` and `chunks`. On error that is 0, and all are NULL.
  *
  * HEED_ERR_VALUE: a size below 1 (0 for an empty dim is right), more than `most` parts, sizes that
  * do not sum to n, chunks below 1. */
@@ -67,8 +67,8 @@ int heed_chunk(heed_tensor *x, int chunks, int dim, heed_tensor **parts);
  * HEED_ERR_DIM: dim1 and dim2 are the same. */
 heed_tensor *heed_diagonal(heed_tensor *x, int64_t offset, int dim1, int dim2);
 
-/* heed_diagonal_backward: as torch's diagonal_backward: zeros of `shape` with g on the diagonal. The
- * derivative of heed_diagonal; its own is the diagonal of its gradient.
+/* heed_diagonal_backward: as torch's diagonal_backward: zeros of `shape` with g on the diagonal.
+ * The derivative of heed_diagonal; its own is the diagonal of its gradient.
  *
  * HEED_ERR_SHAPE: g does not have the shape of the diagonal. */
 heed_tensor *heed_diagonal_backward(heed_tensor *g, heed_shape shape, int64_t offset, int dim1,

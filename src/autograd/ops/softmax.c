@@ -1,5 +1,5 @@
-/* softmax, safe_softmax and log_softmax, row by row, by kernels. Each gradient stands here twice: by a
- * kernel, and in other operations where it is itself differentiated. */
+/* softmax, safe_softmax and log_softmax, row by row, by kernels. Each gradient stands here twice:
+ * by a kernel, and in other operations where it is itself differentiated. */
 #include "softmax.h"
 
 #include "../../tensor/create.h"

@@ -16,8 +16,8 @@ HEED_BEGIN_DECLS
  * HEED_ERR_DTYPE: i64 or bool. */
 heed_tensor *heed_softmax(heed_tensor *x, int dim);
 
-/* heed_safe_softmax: as torch._safe_softmax(x, dim) of PyTorch 2.5 and later: softmax, but a line of
- * nothing but -inf, such as a token that may attend to none, gives zeros with gradient 0
+/* heed_safe_softmax: as torch._safe_softmax(x, dim) of PyTorch 2.5 and later: softmax, but a line
+ * of nothing but -inf, such as a token that may attend to none, gives zeros with gradient 0
  *
  *   x (..., n, ...) float   ->   y (..., n, ...)
  *   y = 0 where all of the line is -inf, else softmax(x, dim)     dx = y (g - sum(g y, dim))

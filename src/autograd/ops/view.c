@@ -1,6 +1,6 @@
-/* The same elements in another shape, layout or dtype: views (transpose, permute, expand, reshape and
- * what reshapes some dims, detach) and copies (clone, contiguous, to). A rule computes the strides of a
- * view; reshape copies where no strides fit. Parts of a tensor are slice.c's. */
+/* The same elements in another shape, layout or dtype: views (transpose, permute, expand, reshape
+ * and what reshapes some dims, detach) and copies (clone, contiguous, to). A rule computes the
+ * strides of a view; reshape copies where no strides fit. Parts of a tensor are slice.c's. */
 #include "view.h"
 
 #include <stdio.h>
@@ -156,8 +156,8 @@ heed_tensor *heed_broadcast_to(heed_tensor *x, heed_shape shape)
 
 /* ---- reshape ---- */
 
-/* Fills in the size that is -1. False where the sizes do not hold `numel` elements, or more than one
- * is -1, or one is less. */
+/* Fills in the size that is -1. False where the sizes do not hold `numel` elements, or more than
+ * one is -1, or one is less. */
 static bool find_sizes(int64_t numel, const heed_shape *asked, heed_shape *shape)
 {
     int unknown = -1;
