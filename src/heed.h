@@ -13,19 +13,23 @@
  *   tensor/update.h         updates of parameters by an optimiser, the norm of gradients, fused
  *   tensor/isa.h            which instruction set computes
  *   tensor/parallel.h       how many threads compute
- *   autograd/ops/elementwise.h  add ... where, activations, comparisons, logic
- *   autograd/ops/shape.h        views and copies: transpose, reshape, slice, cat, to, ...
- *   autograd/ops/reduce.h       sum, mean, max, argmax, var, norm, any, softmax, ...
- *   autograd/ops/matmul.h       matrix products
- *   autograd/ops/linear.h       x weight^T + bias
+ *   autograd/ops/elementwise.h  add, mul, exp, ... activations, comparisons, logic
+ *   autograd/ops/masking.h      where, masked_fill, tril, triu
+ *   autograd/ops/dropout_mask.h dropout
+ *   autograd/ops/compare.h      allclose, equal: whole tensors
+ *   autograd/ops/view.h         transpose, permute, reshape, expand, ...; detach, clone, to
+ *   autograd/ops/slice.h        slice, select, narrow, split, chunk, diagonal: parts, as views
+ *   autograd/ops/rearrange.h    cat, stack, flip, roll, repeat: copies
+ *   autograd/ops/reductions.h   sum, mean, max, argmax, var, norm, any, logsumexp, ...
+ *   autograd/ops/softmax.h      softmax, safe_softmax, log_softmax
+ *   autograd/ops/matmul.h       matmul, linear (x weight^T + bias), bmm, outer, addmm
  *   autograd/ops/einsum.h       any product of two, as a line of letters
- *   autograd/ops/attention.h    scaled_dot_product_attention
- *   autograd/ops/embedding.h    rows of a table
- *   autograd/ops/index.h        elements looked up by index: index_select, gather, ...
+ *   autograd/ops/dot_product_attention.h  scaled_dot_product_attention
+ *   autograd/ops/index.h        index_select, gather, scatter_add, masked_select, one_hot, embedding
  *   autograd/ops/sort.h         argsort, sort, topk
- *   autograd/ops/normalize.h    layer_norm, rms_norm
- *   autograd/ops/dropout.h      dropout
- *   autograd/ops/loss.h         cross_entropy, mse_loss, ... kl_div
+ *   autograd/ops/normalization.h  layer_norm, rms_norm
+ *   autograd/ops/loss.h         mse_loss, l1_loss, huber_loss, bce_with_logits, kl_div
+ *   autograd/ops/cross_entropy.h  cross_entropy, nll_loss
  *   autograd/grad.h         backward, grad, requires_grad
  *   autograd/gradcheck.h    derivatives against finite differences
  *   autograd/op.h           how an operation is made; operations of one's own
@@ -64,19 +68,23 @@
 #include "tensor/print.h"
 #include "tensor/update.h"
 
-#include "autograd/ops/attention.h"
-#include "autograd/ops/dropout.h"
+#include "autograd/ops/compare.h"
+#include "autograd/ops/cross_entropy.h"
+#include "autograd/ops/dot_product_attention.h"
+#include "autograd/ops/dropout_mask.h"
 #include "autograd/ops/einsum.h"
 #include "autograd/ops/elementwise.h"
-#include "autograd/ops/embedding.h"
 #include "autograd/ops/index.h"
-#include "autograd/ops/linear.h"
 #include "autograd/ops/loss.h"
+#include "autograd/ops/masking.h"
 #include "autograd/ops/matmul.h"
-#include "autograd/ops/normalize.h"
-#include "autograd/ops/reduce.h"
-#include "autograd/ops/shape.h"
+#include "autograd/ops/normalization.h"
+#include "autograd/ops/rearrange.h"
+#include "autograd/ops/reductions.h"
+#include "autograd/ops/slice.h"
+#include "autograd/ops/softmax.h"
 #include "autograd/ops/sort.h"
+#include "autograd/ops/view.h"
 
 #include "autograd/grad.h"
 #include "autograd/gradcheck.h"

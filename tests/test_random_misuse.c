@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "autograd/ops/shape.h"
+#include "autograd/ops/view.h"
 #include "random_util.h"
 #include "tensor/alloc.h"
 

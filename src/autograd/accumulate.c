@@ -1,10 +1,11 @@
 /* Gradients are summed up: in place where nobody else can see it, else as an operation. */
+
 #include "accumulate.h"
 
 #include <pthread.h>
 
-#include "../tensor/iterate.h"
-#include "../tensor/scope.h"
+#include "../tensor/core.h"
+#include "../tensor/map.h"
 #include "ops/elementwise.h"
 
 /* Is there nobody else who could see a change of t? */

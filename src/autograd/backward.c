@@ -14,13 +14,10 @@
  * read are in saved.c; what derivatives leave to the engine is in input_grads.c. */
 #include "backward.h"
 
-#include "../tensor/core.h"
-#include "../tensor/iterate.h"
-#include "../tensor/scope.h"
+#include "../tensor/map.h"
 #include "accumulate.h"
 #include "input_grads.h"
 #include "saved.h"
-#include "topo.h"
 
 /* dL/dt += g, where that is wanted. The caller's g is taken over. */
 static heed_status hand(const heed_pass *pass, heed_tensor *t, heed_tensor *g)

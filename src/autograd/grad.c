@@ -3,7 +3,6 @@
 #include "grad.h"
 
 #include "../tensor/core.h"
-#include "../tensor/scope.h"
 #include "backward.h"
 #include "op.h"
 

@@ -2,6 +2,7 @@
  *
  * For each input the whole Jacobian is taken twice: by central differences, and row by row through the
  * backward pass, on a graph in which only those values are left that derivatives have declared to read. */
+
 #include "gradcheck.h"
 
 #include <math.h>
@@ -10,14 +11,13 @@
 #include "../tensor/alloc.h"
 #include "../tensor/core.h"
 #include "../tensor/create.h"
-#include "../tensor/random/random.h"
-#include "../tensor/scope.h"
 #include "backward.h"
 #include "grad.h"
 #include "op.h"
 #include "ops/elementwise.h"
-#include "ops/reduce.h"
-#include "ops/shape.h"
+#include "ops/rearrange.h"
+#include "ops/reductions.h"
+#include "ops/view.h"
 
 enum { MAX_INPUTS = 16 };
 

@@ -2,7 +2,7 @@
 #include "input_grads.h"
 
 #include "../tensor/alloc.h"
-#include "ops/reduce.h"
+#include "ops/reductions.h"
 
 static size_t bytes_of(const heed_input_grads *in, const heed_tensor *node)
 {

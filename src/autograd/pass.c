@@ -1,4 +1,5 @@
 /* What a pass is asked for: which nodes lead there, and what becomes of gradients that are complete. */
+
 #include "pass.h"
 
 #include <string.h>
@@ -6,8 +7,7 @@
 #include "../tensor/core.h"
 #include "../tensor/create.h"
 #include "accumulate.h"
-#include "op.h"
-#include "ops/shape.h"
+#include "ops/view.h"
 
 static bool leads_to_wanted(const heed_pass *pass, const heed_tensor *node)
 {

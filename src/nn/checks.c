@@ -3,7 +3,7 @@
 
 #include <math.h>
 
-#include "../autograd/ops/shape.h"
+#include "../autograd/ops/view.h"
 
 static heed_status check_there(const char *function, const char *argument, const heed_tensor *x)
 {

@@ -5,7 +5,7 @@
 #include <string.h>
 
 #include "../autograd/grad.h"
-#include "../autograd/ops/shape.h"
+#include "../autograd/ops/view.h"
 #include "../tensor/alloc.h"
 #include "../tensor/create.h"
 #include "module_entries.h"

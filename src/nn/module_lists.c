@@ -4,7 +4,6 @@
 #include <string.h>
 
 #include "../tensor/alloc.h"
-#include "module.h"
 #include "module_entries.h"
 
 enum { PARAMETERS, STATE, DECAY, NO_DECAY };

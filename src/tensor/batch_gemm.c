@@ -1,13 +1,48 @@
-/* Batches of matrices on any strides, handed to the kernel one by one, or as one tall matrix. */
+/* Batches of products: hands matrices on any strides to the kernel one by one, on several threads,
+ * or as one tall matrix. Relies on the kernel for packing and for sharing one large product out. */
+
 #include "batch_gemm.h"
 
 #include <assert.h>
 #include <string.h>
 
 #include "alloc.h"
-#include "iterate.h"
-#include "kernels/kernels.h"
+#include "core.h"
 #include "parallel.h"
+
+/* ---- matrices ---- */
+
+heed_matrix_view heed_matrix_of(const heed_tensor *t)
+{
+    const int row = t->ndim - 2, column = t->ndim - 1;
+    return (heed_matrix_view){
+        .at = {t->data, t->strides[row], t->strides[column]},
+        .rows = t->shape[row],
+        .columns = t->shape[column],
+    };
+}
+
+heed_matrix_view heed_transposed(heed_matrix_view m)
+{
+    return (heed_matrix_view){{m.at.data, m.at.col, m.at.row}, m.columns, m.rows};
+}
+
+/* Dims of size 1 have no say: their strides are never used. */
+bool heed_view_rows(const heed_tensor *t, heed_matrix_view *rows)
+{
+    const int last = t->ndim - 1;
+    int64_t count = 1, step = 0; /* of the dims so far, from the inside */
+    bool even = true;
+    for (int i = last - 1; i >= 0; i--) {
+        if (t->shape[i] != 1) {
+            step = count == 1 ? t->strides[i] : step;
+            even = even && (t->numel == 0 || t->strides[i] == step * count);
+            count *= t->shape[i];
+        }
+    }
+    *rows = (heed_matrix_view){{t->data, step, t->strides[last]}, count, t->shape[last]};
+    return even;
+}
 
 bool heed_is_one_matrix(const heed_tensor *t)
 {
@@ -19,26 +54,9 @@ bool heed_is_one_matrix(const heed_tensor *t)
     return true;
 }
 
-/* Dims of size 1 are never stepped through. */
-bool heed_is_one_tall_matrix(const heed_tensor *a, int64_t *step)
-{
-    int64_t rows = 1; /* of the dims so far, from the inside */
-    *step = a->strides[a->ndim - 2];
-    for (int i = a->ndim - 2; i >= 0; i--) {
-        if (a->shape[i] == 1) {
-            continue;
-        }
-        if (rows == 1) {
-            *step = a->strides[i];
-        } else if (a->strides[i] != *step * rows) {
-            return false;
-        }
-        rows *= a->shape[i];
-    }
-    return true;
-}
+/* ---- batches ---- */
 
-/* The matrices of a product of batches, one after another as those of y lie. */
+/* The matrices of a product of batches, in the order in which those of y lie. */
 typedef struct batch {
     heed_gemm first;
     const heed_kernels *kernels;
@@ -46,6 +64,34 @@ typedef struct batch {
     int ndim;
     int64_t shape[HEED_MAX_DIMS], strides_a[HEED_MAX_DIMS], strides_b[HEED_MAX_DIMS];
 } batch;
+
+/* A single product; a dim of size 1 has stride 1. */
+static batch product_of(heed_dtype dtype, const heed_matrix_view *a, const heed_matrix_view *b,
+                        const heed_tensor *bias, const heed_matrix_view *c, bool accumulate)
+{
+    assert(bias == NULL || (!accumulate && bias->numel == c->columns));
+    batch w;
+    w.kernels = heed_kernels_for(dtype);
+    w.size = (int64_t)heed_dtype_size(dtype);
+    w.count = 1;
+    w.ndim = 0;
+    w.first = (heed_gemm){
+        .m = c->rows,
+        .n = c->columns,
+        .k = a->columns,
+        .a = a->at.data,
+        .b = b->at.data,
+        .a_row = a->rows == 1 ? 1 : a->at.row,
+        .a_col = a->columns == 1 ? 1 : a->at.col,
+        .b_row = b->rows == 1 ? 1 : b->at.row,
+        .b_col = b->columns == 1 ? 1 : b->at.col,
+        .c_row = c->columns,
+        .c = c->at.data,
+        .bias = bias != NULL ? bias->data : NULL,
+        .accumulate = accumulate,
+    };
+    return w;
+}
 
 /* t's strides through the dims of y, as if its matrices were elements. */
 static void strides_to(const heed_tensor *t, const heed_tensor *y, int64_t *strides)
@@ -56,28 +102,7 @@ static void strides_to(const heed_tensor *t, const heed_tensor *y, int64_t *stri
     heed_broadcast_strides(t, y->ndim, shape, strides);
 }
 
-static void find_matrices(batch *w, const heed_tensor *a, const heed_tensor *b,
-                          const heed_tensor *y)
-{
-    int64_t step;
-    w->ndim = 0;
-    w->count = 1;
-    if (y->ndim == 2) {
-        return;
-    }
-    if (heed_is_one_matrix(b) && heed_is_one_tall_matrix(a, &step)) {
-        w->first.m = y->numel / w->first.n;
-        w->first.a_row = step;
-        return;
-    }
-    w->ndim = y->ndim - 2;
-    w->count = y->numel / (w->first.m * w->first.n);
-    memcpy(w->shape, y->shape, sizeof *w->shape * y->ndim);
-    strides_to(a, y, w->strides_a);
-    strides_to(b, y, w->strides_b);
-}
-
-/* Number i of them. */
+/* The i-th product. */
 static heed_gemm matrix_of(const batch *w, int64_t i)
 {
     heed_gemm product = w->first;
@@ -102,15 +127,6 @@ static void multiply_matrices(void *context, int64_t first, int64_t end)
     }
 }
 
-/* Multiplications: below LITTLE a product needs no room, and a batch no threads; above MUCH one product keeps
- * all threads busy. */
-enum { LITTLE = 1 << 18, GRAIN = 1 << 20, MUCH = 1 << 24 };
-
-static double cost_of(const heed_gemm *product)
-{
-    return (double)product->m * (double)product->n * (double)product->k;
-}
-
 static heed_status multiply_one_by_one(batch *w, int64_t room)
 {
     if (room > 0 && (w->first.room = heed_alloc((size_t)room)) == NULL) {
@@ -123,49 +139,54 @@ static heed_status multiply_one_by_one(batch *w, int64_t room)
 
 static heed_status multiply_all(batch *w)
 {
-    const double cost = cost_of(&w->first);
-    if (w->count == 1 && cost < LITTLE) {
+    const double cost = (double)w->first.m * (double)w->first.n * (double)w->first.k;
+    if (w->count == 1 && cost < HEED_LITTLE_PRODUCT) {
         w->kernels->gemm(&w->first);
         return HEED_OK;
     }
-    const int64_t room = cost < LITTLE ? 0 : w->kernels->gemm_room(&w->first);
-    if (room > 0 || cost > MUCH || (double)w->count * cost < 2 * GRAIN) {
+    const int64_t room = cost < HEED_LITTLE_PRODUCT ? 0 : w->kernels->gemm_room(&w->first);
+    if (room > 0 || cost > HEED_LARGE_PRODUCT ||
+        (double)w->count * cost < 2 * HEED_GRAIN_OF_PRODUCTS) {
         return multiply_one_by_one(w, room);
     }
-    heed_parallel_for(w->count, (int64_t)(GRAIN / (cost + 1)) + 1, multiply_matrices, w);
+    heed_parallel_for(w->count, (int64_t)(HEED_GRAIN_OF_PRODUCTS / (cost + 1)) + 1,
+                      multiply_matrices, w);
     return HEED_OK;
 }
 
-/* Of the last dim but some, counted from 1. Over a dim of size 1 nothing steps. */
-static int64_t stride_of(const heed_tensor *t, int from_end)
+heed_status heed_multiply_matrices(heed_dtype dtype, const heed_matrix_view *a,
+                                   const heed_matrix_view *b, const heed_tensor *bias,
+                                   const heed_matrix_view *c, bool accumulate)
 {
-    const int dim = t->ndim - from_end;
-    return t->shape[dim] == 1 ? 1 : t->strides[dim];
+    if (c->rows == 0 || c->columns == 0) {
+        return HEED_OK;
+    }
+    batch w = product_of(dtype, a, b, bias, c, accumulate);
+    return multiply_all(&w);
 }
 
 heed_status heed_multiply(const heed_tensor *a, const heed_tensor *b, const heed_tensor *bias,
                           heed_tensor *y, bool accumulate)
 {
+    heed_matrix_view rows = heed_matrix_of(a), first_b = heed_matrix_of(b);
+    heed_matrix_view first_y = heed_matrix_of(y);
     if (y->numel == 0) {
         return HEED_OK;
     }
-    batch w;
-    w.kernels = heed_kernels_for(y->dtype);
-    w.size = (int64_t)heed_dtype_size(y->dtype);
-    w.first = (heed_gemm){.m = y->shape[y->ndim - 2],
-                          .n = y->shape[y->ndim - 1],
-                          .k = a->shape[a->ndim - 1],
-                          .a = a->data,
-                          .b = b->data,
-                          .a_row = stride_of(a, 2),
-                          .a_col = stride_of(a, 1),
-                          .b_row = stride_of(b, 2),
-                          .b_col = stride_of(b, 1),
-                          .c_row = y->shape[y->ndim - 1],
-                          .c = y->data,
-                          .bias = bias != NULL ? bias->data : NULL,
-                          .accumulate = accumulate};
-    assert(bias == NULL || (!accumulate && bias->numel == w.first.n));
-    find_matrices(&w, a, b, y);
+    const bool one = y->ndim == 2;
+    const bool tall = !one && heed_is_one_matrix(b) && heed_view_rows(a, &rows);
+    if (tall) {
+        first_y.rows = y->numel / first_y.columns;
+    } else {
+        rows = heed_matrix_of(a);
+    }
+    batch w = product_of(y->dtype, &rows, &first_b, bias, &first_y, accumulate);
+    if (!one && !tall) {
+        w.ndim = y->ndim - 2;
+        w.count = y->numel / (first_y.rows * first_y.columns);
+        memcpy(w.shape, y->shape, sizeof *w.shape * y->ndim);
+        strides_to(a, y, w.strides_a);
+        strides_to(b, y, w.strides_b);
+    }
     return multiply_all(&w);
 }

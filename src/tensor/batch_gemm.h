@@ -1,20 +1,45 @@
-/* Products of batches of matrices, for the operations that are made of them (internal). */
-#ifndef HEED_AUTOGRAD_MULTIPLY_H
-#define HEED_AUTOGRAD_MULTIPLY_H
+/* Products of matrices and of batches of matrices, on any strides (internal). */
+#ifndef HEED_TENSOR_BATCH_GEMM_H
+#define HEED_TENSOR_BATCH_GEMM_H
 
+#include "kernels/kernels.h"
 #include "tensor.h"
 
-/* Is t one matrix, though it may have dims of size 1 in front? */
+/* Thresholds in multiply-adds; a core does about 50 per nanosecond in f32. */
+enum {
+    HEED_GRAIN_OF_PRODUCTS =
+        1 << 20, /* minimum per thread: 20 us, many times the cost of waking one */
+    HEED_LITTLE_PRODUCT = 1 << 18, /* below: needs no workspace; one alone is done at once */
+    HEED_LARGE_PRODUCT = 1 << 24,  /* above: the kernel shares out a single product */
+};
+
+/* A matrix seen in memory: where it lies, as kernels take it, and its sizes. */
+typedef struct heed_matrix_view {
+    heed_matrix at; /* data, and the strides of rows and columns */
+    int64_t rows, columns;
+} heed_matrix_view;
+
+/* heed_matrix_of: the last two dims of t; of a batch the first matrix.
+ * heed_transposed: the same memory with rows and columns exchanged. */
+heed_matrix_view heed_matrix_of(const heed_tensor *t);
+heed_matrix_view heed_transposed(heed_matrix_view m);
+
+/* heed_view_rows: all rows of t (..., columns) as one matrix. False if they are not evenly spaced;
+ * those of a contiguous tensor are. */
+bool heed_view_rows(const heed_tensor *t, heed_matrix_view *rows);
+
+/* heed_is_one_matrix: are all batch dims of t of size 1? */
 bool heed_is_one_matrix(const heed_tensor *t);
 
-/* Do the rows of all of a's matrices lie evenly, as those of one tall matrix? `step` is then the way from
- * one to the next. */
-bool heed_is_one_tall_matrix(const heed_tensor *a, int64_t *step);
-
-/* y (..., m, n) = a (..., m, k) b (..., k, n) + bias (n), or y += a b without bias. a and b lie on any
- * strides and their batch dims broadcast to those of y, which is contiguous, as bias is; NULL: none.
- * Of one dtype, and no bool. HEED_ERR_MEMORY: no room to work in; y is as it was. */
+/* heed_multiply: y (..., m, n) = a (..., m, k) b (..., k, n) + bias (n), or y += a b without bias.
+ * a and b have any strides, and their batch dims broadcast to those of y. y and bias are
+ * contiguous; NULL: no bias. One dtype, not bool.
+ * heed_multiply_matrices: the same for single matrices, c = a b + bias.
+ * HEED_ERR_MEMORY: no workspace; y is unchanged. */
 heed_status heed_multiply(const heed_tensor *a, const heed_tensor *b, const heed_tensor *bias,
                           heed_tensor *y, bool accumulate);
+heed_status heed_multiply_matrices(heed_dtype dtype, const heed_matrix_view *a,
+                                   const heed_matrix_view *b, const heed_tensor *bias,
+                                   const heed_matrix_view *c, bool accumulate);
 
 #endif

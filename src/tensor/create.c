@@ -1,10 +1,11 @@
 /* New tensors, and values in and out of them. arange and linspace are in range.c. */
+
 #include "create.h"
 
 #include <string.h>
 
 #include "core.h"
-#include "iterate.h"
+#include "map.h"
 
 static heed_tensor *filled(const char *function, heed_shape shape, double value, heed_dtype dtype)
 {

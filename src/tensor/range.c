@@ -3,8 +3,9 @@
  * Each product is fused with its sum, as torch's compiler does it. */
 #include <math.h>
 
+#include "core.h"
 #include "create.h"
-#include "iterate.h"
+#include "map.h"
 
 static double rounded(double value, heed_dtype dtype)
 {

@@ -2,6 +2,7 @@
  *
  * Letting go is a loop over a work list that runs through the tensors themselves, never a
  * recursion: the end of a chain of a million operations needs no stack. */
+
 #include "tensor.h"
 
 #include <string.h>
@@ -10,7 +11,6 @@
 #include "core.h"
 #include "create.h"
 #include "kernels/kernels.h"
-#include "scope.h"
 
 _Static_assert(sizeof(heed_tensor) <= 224, "a node and a small value must stay under 300 bytes");
 _Static_assert(sizeof(heed_storage) <= 64, "a storage takes the smallest block");

@@ -1,10 +1,11 @@
 /* Comparing whole tensors: allclose and equal. */
+#include "compare.h"
+
 #include <math.h>
 #include <string.h>
 
-#include "../../tensor/iterate.h"
-#include "elementwise.h"
-#include "promote.h"
+#include "../../tensor/map.h"
+#include "operand_checks.h"
 
 /* t as contiguous doubles in a shape that it broadcasts to; the caller lets it go. */
 static heed_tensor *as_doubles(const char *function, const heed_tensor *t, const heed_shape *shape)

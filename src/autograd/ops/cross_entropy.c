@@ -1,124 +1,315 @@
-/* cross_entropy: log_softmax, then nll_loss where targets are class ids, or a sum of products where
- * they are the probabilities of all classes. Of ids it is one operation, by kernels: it keeps no
- * log-probabilities but two numbers of each line, from which the gradient makes them again. */
+/* Losses of classes: nll_loss and its derivative nll_weights; cross_entropy, which is log_softmax
+ * and nll_loss where targets are class ids, or a sum of products where they are the probabilities
+ * of all classes. The sums over targets are tensor/class_losses.c.
+ *
+ * The loss of class ids is linear in log_probs. Its derivative, nll_weights, is minus the weight
+ * that a target puts on each class, and does not depend on log_probs. cross_entropy of ids is one
+ * operation, by kernels: it saves no log-probabilities but two numbers for each row, from which the
+ * gradient makes them again. */
+
+#include "cross_entropy.h"
+
+#include <math.h>
+
+#include "../../tensor/class_losses.h"
 #include "../../tensor/create.h"
-#include "../../tensor/kernels/kernels.h"
-#include "../../tensor/parallel.h"
-#include "../../tensor/scope.h"
+#include "../../tensor/map.h"
 #include "../op.h"
 #include "elementwise.h"
-#include "loss_parts.h"
-#include "reduce.h"
-#include "shape.h"
+#include "loss_options.h"
+#include "masking.h"
+#include "operand_checks.h"
+#include "softmax.h"
+#include "view.h"
+
+/* ---- checks of class ids ---- */
+
+/* The dim of x (C), (N, C) or (N, C, d...) in which the classes lie. */
+static int class_dim(const heed_tensor *x)
+{
+    return x->ndim > 1;
+}
+
+static heed_status check_shapes(const char *function, const heed_tensor *x,
+                                const heed_tensor *targets)
+{
+    bool fits = x->ndim >= 1 && targets->ndim == x->ndim - 1;
+    for (int i = 0; fits && i < targets->ndim; i++) {
+        fits = targets->shape[i] == x->shape[i == 0 ? 0 : i + 1];
+    }
+    if (fits) {
+        return HEED_OK;
+    }
+    bool last = x->ndim == 3 && targets->ndim == 2 && targets->shape[0] == x->shape[0] &&
+                targets->shape[1] == x->shape[1];
+    return heed_fail(HEED_ERR_SHAPE, "%s: targets %s do not fit %s, whose classes are dim %d%s",
+                     function, HEED_TEXT(targets), HEED_TEXT(x), class_dim(x),
+                     last ? "; are they the last? heed_reshape both to (-1, C) and (-1)" : "");
+}
+
+/* One number for each class of x, in x's dtype; NULL is none. */
+static heed_status check_weight(const char *function, const heed_tensor *weight,
+                                const heed_tensor *x)
+{
+    const int64_t classes = x->shape[class_dim(x)];
+    if (weight == NULL) {
+        return HEED_OK;
+    }
+    if (heed_check_tensor(function, "weight", weight) != HEED_OK) {
+        return heed_self.error;
+    }
+    if (weight->ndim != 1 || weight->shape[0] != classes) {
+        return heed_fail(HEED_ERR_SHAPE,
+                         "%s: weight %s for %s; it must have one number per class, (%lld)",
+                         function, HEED_TEXT(weight), HEED_TEXT(x), (long long)classes);
+    }
+    if (weight->dtype != x->dtype) {
+        return heed_fail(HEED_ERR_DTYPE, "%s: weight is %s for %s; heed_to casts it", function,
+                         heed_dtype_name(weight->dtype), heed_dtype_name(x->dtype));
+    }
+    return HEED_OK;
+}
+
+static heed_shape shape_of_losses(const heed_nll_args *args, const heed_tensor *targets)
+{
+    return args->reduction == HEED_NONE ? heed_shape_of_tensor(targets) : HEED_SCALAR;
+}
+
+/* Do the three (weight may be NULL) fit each other? */
+static heed_status check_nll(const heed_nll_args *args, const heed_tensor *log_probs,
+                             const heed_tensor *targets, const heed_tensor *weight)
+{
+    const char *function = args->function;
+    if (!heed_is_float(log_probs->dtype) || targets->dtype != HEED_I64) {
+        return heed_fail(HEED_ERR_DTYPE, "%s: %s with targets of %s; a float with targets of i64",
+                         function, heed_dtype_name(log_probs->dtype),
+                         heed_dtype_name(targets->dtype));
+    }
+    if (check_shapes(function, log_probs, targets) != HEED_OK ||
+        check_weight(function, weight, log_probs) != HEED_OK) {
+        return heed_self.error;
+    }
+    if (weight != NULL && weight->requires_grad && !heed_self.grad_disabled) {
+        return heed_fail(HEED_ERR_GRAPH,
+                         "%s: weight %s requires a gradient, and there is none by the weights of "
+                         "classes; heed_detach it",
+                         function, HEED_TEXT(weight));
+    }
+    return heed_check_reduction(function, args->reduction);
+}
+
+/* What the targets choose in x; the tensors have been checked. HEED_ERR_INDEX: a target that is no
+ * class. */
+static heed_status find_targets(const heed_nll_args *args, const heed_tensor *x,
+                                heed_tensor *targets, heed_tensor *weight, heed_class_targets *c)
+{
+    *c = (heed_class_targets){.count = targets->numel,
+                              .classes = x->shape[class_dim(x)],
+                              .inner = 1,
+                              .ignored = args->ignore_index,
+                              .smoothing = args->label_smoothing,
+                              .divisor = 1};
+    for (int i = 2; i < x->ndim && c->count > 0; i++) { /* without targets, d... may be anything */
+        c->inner *= x->shape[i];
+    }
+    c->target = heed_const_data_i64(heed_contiguous(targets));
+    c->weight = weight != NULL ? heed_contiguous(weight) : NULL;
+    if (heed_blocked()) {
+        return heed_self.error;
+    }
+    for (int64_t i = 0; i < c->count; i++) {
+        if (c->target[i] != c->ignored &&
+            heed_check_index(args->function, "target", c->target[i], i, c->classes) != HEED_OK) {
+            return heed_self.error;
+        }
+    }
+    if (args->reduction == HEED_MEAN) { /* NaN where nothing counts */
+        const double total = heed_weigh_targets(c);
+        c->divisor = total != 0 ? total : (double)NAN;
+    }
+    return HEED_OK;
+}
+
+/* The target that an option names, or torch's default for ignore_index. */
+static int64_t ignored_or_default(const int64_t *ignored_target)
+{
+    return ignored_target != NULL ? *ignored_target : -100;
+}
+
+/* The last input, class weights, which a call may leave out. */
+static heed_tensor *weight_of(heed_tensor *const *inputs, int count, int place)
+{
+    return count > place ? inputs[place] : NULL;
+}
+
+/* ---- nll_weights: dloss / dlog_probs; of NONE, that of each target's own loss ---- */
+
+static heed_status check_nll_call(const heed_call *call)
+{
+    if (call->count < 2 || call->count > 3) {
+        return heed_fail(HEED_ERR_VALUE,
+                         "%s: %d tensors; it takes log_probs, targets and perhaps weight",
+                         call->op->name, call->count);
+    }
+    return check_nll(call->args, call->inputs[0], call->inputs[1],
+                     weight_of(call->inputs, call->count, 2));
+}
+
+static heed_status find_targets_of_nll(const heed_call *call, heed_class_targets *c)
+{
+    return find_targets(call->args, call->inputs[0], call->inputs[1],
+                        weight_of(call->inputs, call->count, 2), c);
+}
+
+static heed_status nll_weights_rule(const heed_call *call, heed_result *result)
+{
+    (void)result;
+    return check_nll_call(call);
+}
+
+static heed_status nll_weights_forward(const heed_call *call, heed_tensor *y)
+{
+    heed_class_targets c;
+    if (find_targets_of_nll(call, &c) == HEED_OK) {
+        heed_fill_elements(y, 0);
+        heed_subtract_class_weights(&c, y);
+    }
+    return heed_self.error;
+}
+
+HEED_OPERATION(nll_weights) = {.name = "nll_weights",
+                               .inputs = HEED_ANY_COUNT,
+                               .rule = nll_weights_rule,
+                               .forward = nll_weights_forward};
+
+/* g times nll_weights; of log_probs it reads the shape. */
+static heed_tensor *nll_gradient(heed_tensor *g, heed_tensor *log_probs, heed_tensor *targets,
+                                 heed_tensor *weight, const heed_nll_args *args)
+{
+    heed_tensor *inputs[] = {log_probs, targets, weight};
+    heed_tensor *weights =
+        heed_apply(&op_nll_weights, inputs, weight != NULL ? 3 : 2, args, sizeof *args);
+    if (args->reduction == HEED_NONE) { /* what is ignored gets 0, whatever its g: NaN, say */
+        heed_tensor *ignored = heed_from_i64(&args->ignore_index, HEED_SCALAR);
+        ignored = heed_eq(targets, ignored);
+        g = heed_unsqueeze(heed_masked_fill(g, ignored, 0), class_dim(log_probs));
+    }
+    return heed_mul(g, weights);
+}
+
+/* ---- nll_loss ---- */
+
+static heed_status nll_loss_rule(const heed_call *call, heed_result *result)
+{
+    if (check_nll_call(call) != HEED_OK) {
+        return heed_self.error;
+    }
+    result->shape = shape_of_losses(call->args, call->inputs[1]);
+    return HEED_OK;
+}
+
+static heed_status nll_loss_forward(const heed_call *call, heed_tensor *y)
+{
+    const heed_nll_args *args = call->args;
+    heed_class_targets c;
+    heed_tensor *log_probs = heed_contiguous(call->inputs[0]);
+    if (log_probs != NULL && find_targets_of_nll(call, &c) == HEED_OK) {
+        heed_add_up_class_losses(&c, log_probs, NULL, args->reduction == HEED_NONE, y);
+    }
+    return heed_self.error;
+}
+
+static void nll_loss_backward(const heed_vjp *v)
+{
+    v->grads[0] = nll_gradient(v->g, v->inputs[0], v->inputs[1],
+                               weight_of(v->inputs, v->y->input_count, 2), v->args);
+}
+
+HEED_OPERATION(nll_loss) = {
+    .name = "nll_loss",
+    .inputs = HEED_ANY_COUNT,
+    .rule = nll_loss_rule,
+    .forward = nll_loss_forward,
+    .backward = nll_loss_backward,
+    .saves = {HEED_SAVES_INPUT(0) | HEED_SAVES_INPUT(1) | HEED_SAVES_INPUT(2)}};
+
+heed_tensor *heed_nll_loss_with(heed_tensor *log_probs, heed_tensor *targets,
+                                heed_nll_options options)
+{
+    const heed_nll_args args = {
+        .ignore_index = ignored_or_default(options.ignored_target),
+        .function = "nll_loss",
+        .reduction = options.reduction,
+    };
+    heed_tensor *inputs[] = {log_probs, targets, options.weight};
+    return heed_apply(&op_nll_loss, inputs, options.weight != NULL ? 3 : 2, &args, sizeof args);
+}
+
+heed_tensor *heed_nll_loss(heed_tensor *log_probs, heed_tensor *targets)
+{
+    return heed_nll_loss_with(log_probs, targets, (heed_nll_options){0});
+}
+
+/* ---- cross_entropy of class ids, the operation ---- */
 
 static const char name[] = "cross_entropy";
 
-static heed_status check_options(const heed_cross_entropy_options *options)
-{
-    const heed_status status =
-        heed_check_probability(name, "label_smoothing", options->label_smoothing);
-    return status == HEED_OK ? heed_check_reduction(name, options->reduction) : status;
-}
-
-/* ---- class ids: the operation ---- */
-
-/* Its inputs: logits, targets, lines (N, 2) f64: of each line of logits max and the sum of e^(x - max); and
- * perhaps weight. */
-static heed_tensor *weight_of(heed_tensor *const *inputs, int count)
-{
-    return count > 3 ? inputs[3] : NULL;
-}
-
+/* Its inputs: logits, targets, totals (N, 2) f64: of each row of logits max and the sum of
+ * e^(x - max); and perhaps weight. */
 static heed_status rule(const heed_call *call, heed_result *result)
 {
-    const heed_tensor *logits = call->inputs[0], *lines = call->count > 2 ? call->inputs[2] : NULL;
-    if (lines == NULL || call->count > 4 || logits->ndim > 2 || lines->dtype != HEED_F64 ||
-        lines->numel != 2 * call->inputs[1]->numel || !heed_is_contiguous(lines)) {
+    const heed_tensor *logits = call->inputs[0];
+    const heed_tensor *totals = call->count > 2 ? call->inputs[2] : NULL;
+    if (totals == NULL || call->count > 4 || logits->ndim > 2 || totals->dtype != HEED_F64 ||
+        totals->numel != 2 * call->inputs[1]->numel || !heed_is_contiguous(totals)) {
         return heed_fail(HEED_ERR_VALUE, "%s: %d tensors that heed_cross_entropy did not make",
                          call->op->name, call->count);
     }
-    const heed_nll_args *args = call->args;
-    heed_tensor *weight = weight_of(call->inputs, call->count);
-    if (heed_check_nll(args, logits, call->inputs[1], weight) != HEED_OK) {
+    if (check_nll(call->args, logits, call->inputs[1], weight_of(call->inputs, call->count, 3)) !=
+        HEED_OK) {
         return heed_self.error;
     }
-    result->shape = heed_shape_of_losses(args, call->inputs[1]);
+    result->shape = shape_of_losses(call->args, call->inputs[1]);
     return HEED_OK;
 }
 
 static heed_status forward(const heed_call *call, heed_tensor *y)
 {
+    const heed_nll_args *args = call->args;
     heed_tensor *logits = heed_contiguous(call->inputs[0]);
-    heed_tensor *weight = weight_of(call->inputs, call->count);
-    heed_choice c;
-    if (logits == NULL || heed_choose(call->args, logits, call->inputs[1], weight, &c) != HEED_OK) {
-        return heed_self.error;
+    heed_tensor *weight = weight_of(call->inputs, call->count, 3);
+    heed_class_targets c;
+    if (logits != NULL && find_targets(args, logits, call->inputs[1], weight, &c) == HEED_OK) {
+        heed_add_up_class_losses(&c, logits, call->inputs[2]->data, args->reduction == HEED_NONE,
+                                 y);
     }
-    heed_add_up_losses(&c, logits, call->inputs[2]->data, y);
-    return HEED_OK;
-}
-
-/* Lines of n classes, on their way through a kernel. */
-typedef struct class_lines {
-    int64_t n;
-    const heed_tensor *logits, *g; /* contiguous */
-    double *lines;
-    heed_tensor *dx;
-    const heed_choice *choice;
-    const heed_kernels *kernels;
-} class_lines;
-
-static const char *line_of(const class_lines *l, const heed_tensor *t, int64_t i)
-{
-    return (const char *)t->data + i * l->n * (int64_t)heed_dtype_size(t->dtype);
-}
-
-/* dlogits = (total softmax(logits) - what is chosen) g / divisor */
-static void some_gradients(void *context, int64_t first, int64_t end)
-{
-    const class_lines *l = context;
-    for (int64_t i = first; i < end; i++) {
-        const double total = heed_total_chosen(l->choice, i), *line = l->lines + 2 * i;
-        const int64_t place = l->g->numel > 1 ? i : 0;
-        const double g = l->g->dtype == HEED_F32 ? (double)((const float *)l->g->data)[place]
-                                                 : ((const double *)l->g->data)[place];
-        const bool ignored = l->choice->targets[i] == l->choice->args->ignore_index;
-        const double factor = ignored ? 0 : g / l->choice->divisor; /* whatever g is: NaN, say */
-        l->kernels->scaled_exps(l->n, line_of(l, l->logits, i), line[0], total * factor / line[1],
-                                (char *)line_of(l, l->dx, i));
-        heed_subtract_chosen(l->choice, i, factor, l->dx);
-    }
+    return heed_self.error;
 }
 
 static void gradient_by_kernel(const heed_vjp *v, heed_tensor *weight)
 {
-    heed_choice c;
-    class_lines l = {.logits = heed_contiguous(v->inputs[0]),
-                     .g = heed_contiguous(v->g),
-                     .dx = heed_empty_like(v->inputs[0]),
-                     .choice = &c,
-                     .kernels = heed_kernels_for(v->y->dtype)};
-    if (heed_blocked() || heed_choose(v->args, v->inputs[0], v->inputs[1], weight, &c) != HEED_OK) {
-        return;
+    heed_tensor *logits = heed_contiguous(v->inputs[0]), *g = heed_contiguous(v->g);
+    heed_tensor *dx = heed_empty_like(v->inputs[0]);
+    heed_class_targets c;
+    if (!heed_blocked() &&
+        find_targets(v->args, v->inputs[0], v->inputs[1], weight, &c) == HEED_OK) {
+        heed_cross_entropy_gradient(&c, logits, v->inputs[2]->data, g, dx);
+        v->grads[0] = dx;
     }
-    l.n = c.classes;
-    l.lines = v->inputs[2]->data;
-    heed_parallel_for(c.count, HEED_GRAIN_OF_LINES / (l.n + 1) + 1, some_gradients, &l);
-    v->grads[0] = l.dx;
 }
 
-/* The same in other operations: that of nll_loss goes through log_softmax. */
+/* The gradient of nll_loss, taken through log_softmax, in other operations. */
 static void gradient_by_operations(const heed_vjp *v, heed_tensor *weight)
 {
     heed_tensor *logits = v->inputs[0];
-    const int dim = heed_class_dim(logits);
-    heed_tensor *g = heed_nll_gradient(v->g, logits, v->inputs[1], weight, v->args);
+    const int dim = class_dim(logits);
+    heed_tensor *g = nll_gradient(v->g, logits, v->inputs[1], weight, v->args);
     v->grads[0] = heed_sub(g, heed_mul(heed_softmax(logits, dim), heed_sum_dim(g, dim, true)));
 }
 
 static void backward(const heed_vjp *v)
 {
-    heed_tensor *weight = weight_of(v->inputs, v->y->input_count);
+    heed_tensor *weight = weight_of(v->inputs, v->y->input_count, 3);
     if (heed_grad_enabled()) {
         gradient_by_operations(v, weight);
     } else {
@@ -134,47 +325,32 @@ HEED_OPERATION(cross_entropy) = {.name = "cross_entropy",
                                  .saves = {HEED_SAVES_INPUT(0) | HEED_SAVES_INPUT(1) |
                                            HEED_SAVES_INPUT(2) | HEED_SAVES_INPUT(3)}};
 
-/* ---- class ids ---- */
+/* ---- cross_entropy of class ids ---- */
 
-static void some_totals(void *context, int64_t first, int64_t end)
-{
-    const class_lines *l = context;
-    const heed_lines lines = {.count = end - first,
-                              .n = l->n,
-                              .in = {line_of(l, l->logits, first)},
-                              .step = {l->n},
-                              .out = l->lines + 2 * first,
-                              .out_step = 2};
-    l->kernels->exp_totals(&lines);
-}
-
-/* (N, 2): of each line of logits max and the sum of e^(x - max). */
+/* The third input of the operation. */
 static heed_tensor *totals_of(heed_tensor *logits)
 {
     if (logits == NULL) {
         return NULL;
     }
-    const int64_t n = logits->shape[heed_class_dim(logits)];
-    const int64_t count = logits->ndim > 1 ? logits->shape[0] : 1;
     const char *outer = heed_self.operation;
     heed_scope scope;
     heed_scope_begin_no_grad(&scope);
-    heed_self.operation = name; /* whoever is out of memory */
-    heed_tensor *lines = heed_empty(HEED_SHAPE(count, 2), HEED_F64);
-    class_lines l = {.n = n, .logits = heed_contiguous(logits)};
+    heed_self.operation = name; /* named if memory runs out */
+    heed_tensor *totals =
+        heed_empty(HEED_SHAPE(logits->ndim > 1 ? logits->shape[0] : 1, 2), HEED_F64);
+    const heed_tensor *rows = heed_contiguous(logits);
     if (!heed_blocked()) {
-        l.lines = lines->data;
-        l.kernels = heed_kernels_for(logits->dtype);
-        heed_parallel_for(count, HEED_GRAIN_OF_LINES / (n + 1) + 1, some_totals, &l);
+        heed_sum_exponentials(rows, totals->data);
     }
     heed_self.operation = outer;
-    return heed_scope_end_with(&scope, lines);
+    return heed_scope_end_with(&scope, totals);
 }
 
 /* (N, C, d...) as (N d..., C). */
 static heed_tensor *with_classes_last(heed_tensor *logits, int64_t count)
 {
-    const int64_t classes = logits->shape[heed_class_dim(logits)];
+    const int64_t classes = logits->shape[class_dim(logits)];
     heed_dims dims = {.count = logits->ndim};
     for (int i = 0; i < logits->ndim; i++) {
         dims.dim[i] = i == 0 ? 0 : i + 1 < logits->ndim ? i + 1 : 1;
@@ -186,17 +362,17 @@ static heed_tensor *of_ids(heed_tensor *logits, heed_tensor *targets,
                            const heed_cross_entropy_options *options)
 {
     const heed_nll_args args = {
-        .ignore_index = heed_ignored_or_default(options->ignored_target),
+        .ignore_index = ignored_or_default(options->ignored_target),
         .label_smoothing = options->label_smoothing,
         .function = name,
         .reduction = options->reduction,
     };
-    if (heed_check_nll(&args, logits, targets, options->weight) != HEED_OK) {
+    if (check_nll(&args, logits, targets, options->weight) != HEED_OK) {
         return NULL;
     }
     heed_scope scope;
     heed_scope_begin(&scope);
-    const heed_shape shape = heed_shape_of_losses(&args, targets);
+    const heed_shape shape = shape_of_losses(&args, targets);
     const bool several = logits->ndim > 2;
     if (several) {
         logits = with_classes_last(logits, targets->numel);
@@ -208,7 +384,7 @@ static heed_tensor *of_ids(heed_tensor *logits, heed_tensor *targets,
     return heed_scope_end_with(&scope, several ? heed_reshape(loss, shape) : loss);
 }
 
-/* ---- class probabilities ---- */
+/* ---- cross_entropy of class probabilities ---- */
 
 static heed_status check_probabilities(const heed_tensor *logits, const heed_tensor *targets,
                                        const heed_cross_entropy_options *options)
@@ -234,14 +410,14 @@ static heed_status check_probabilities(const heed_tensor *logits, const heed_ten
             "of classes; give those rows zeros, or no ignored_target",
             name, (long long)*options->ignored_target, HEED_TEXT(targets));
     }
-    return heed_check_weight(name, options->weight, logits);
+    return check_weight(name, options->weight, logits);
 }
 
 /* weight (C) as a shape that broadcasts to the logits, (C, 1...). */
 static heed_tensor *along_classes(heed_tensor *weight, const heed_tensor *logits)
 {
     heed_shape shape = heed_shape_of_tensor(weight);
-    for (int i = heed_class_dim(logits) + 1; i < logits->ndim; i++) {
+    for (int i = class_dim(logits) + 1; i < logits->ndim; i++) {
         shape.size[shape.ndim++] = 1;
     }
     return heed_reshape(weight, shape);
@@ -250,7 +426,7 @@ static heed_tensor *along_classes(heed_tensor *weight, const heed_tensor *logits
 static heed_tensor *of_probabilities(heed_tensor *logits, heed_tensor *targets,
                                      const heed_cross_entropy_options *options)
 {
-    const int dim = heed_class_dim(logits);
+    const int dim = class_dim(logits);
     const double smoothing = options->label_smoothing;
     if (check_probabilities(logits, targets, options) != HEED_OK) {
         return NULL;
@@ -269,7 +445,14 @@ static heed_tensor *of_probabilities(heed_tensor *logits, heed_tensor *targets,
     return heed_scope_end_with(&scope, heed_reduce_losses(losses, options->reduction));
 }
 
-/* ---- both ---- */
+/* ---- cross_entropy ---- */
+
+static heed_status check_options(const heed_cross_entropy_options *options)
+{
+    const heed_status status =
+        heed_check_probability(name, "label_smoothing", options->label_smoothing);
+    return status == HEED_OK ? heed_check_reduction(name, options->reduction) : status;
+}
 
 heed_tensor *heed_cross_entropy_with(heed_tensor *logits, heed_tensor *targets,
                                      heed_cross_entropy_options options)

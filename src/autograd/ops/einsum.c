@@ -1,5 +1,6 @@
-/* einsum: two operands are brought into the form of matrices, multiplied, and the product into the
- * order of the result.
+/* einsum: reads the equation, first the text alone, then against two shapes; brings the operands
+ * into the form of matrices, multiplies, and brings the product into the order of the result. It
+ * has no kernel and no derivative: it is made of other operations.
  *
  * The labels fall into groups by who has them; dims of size 1 take no part:
  *
@@ -10,26 +11,297 @@
  *
  * What one operand has alone is summed first. Without inner labels the product is one element by
  * element. */
+
 #include "einsum.h"
 
+#include <stdarg.h>
+#include <stdio.h>
 #include <string.h>
 
-#include "../../tensor/scope.h"
 #include "elementwise.h"
-#include "equation.h"
 #include "matmul.h"
-#include "promote.h"
-#include "reduce.h"
-#include "shape.h"
+#include "operand_checks.h"
+#include "reductions.h"
+#include "slice.h"
+#include "view.h"
+
+/* ---- the equation: what its letters mean for two operands ----
+ *
+ * Every dim of an operand or of the result has a label. Labels below LETTERS are letters, A to Z
+ * and then a to z, which is also the order of the dims of a result that is not spelt out; those
+ * from there on are the dims of the ellipsis, counted from its end, as broadcasting counts. */
+
+enum { LETTERS = 52, LABELS = LETTERS + HEED_MAX_DIMS };
+
+/* Labels in some order: those of a tensor's dims; a list joined from several has room too. */
+typedef struct label_list {
+    int count;
+    unsigned char at[2 * HEED_MAX_DIMS];
+} label_list;
+
+typedef struct parsed {
+    label_list a, b, y;
+    int64_t size[LABELS]; /* of each label that occurs, broadcast */
+} parsed;
+
+/* What stands between the commas and the arrow. */
+typedef struct term {
+    int letters;                         /* how many; only the first ones are kept */
+    unsigned char letter[HEED_MAX_DIMS]; /* as labels */
+    int ellipsis;                        /* how many letters stand before it; -1: there is none */
+} term;
+
+typedef struct reading {
+    const char *text;
+    const heed_tensor *tensors[2]; /* a and b */
+    term operands[3], result;      /* the third stands for all that are too many */
+    int operand_count;
+    bool has_result;  /* is there an arrow? */
+    int uses[LABELS]; /* how often each letter stands in the operands */
+} reading;
+
+static heed_status refuse(const reading *r, heed_status status, const char *format, ...)
+    HEED_PRINTF(3, 4);
+
+static heed_status refuse(const reading *r, heed_status status, const char *format, ...)
+{
+    char what[160];
+    va_list arguments;
+    va_start(arguments, format);
+    vsnprintf(what, sizeof what, format, arguments);
+    va_end(arguments);
+    return heed_fail(status, "einsum: '%.100s' of %s and %s: %s", r->text, HEED_TEXT(r->tensors[0]),
+                     HEED_TEXT(r->tensors[1]), what);
+}
+
+static bool is_letter(char c)
+{
+    return (c >= 'A' && c <= 'Z') || (c >= 'a' && c <= 'z');
+}
+
+static unsigned char label_of(char letter)
+{
+    return (unsigned char)(letter <= 'Z' ? letter - 'A' : letter - 'a' + 26);
+}
+
+static char letter_of(int label)
+{
+    return (char)(label < 26 ? 'A' + label : 'a' + label - 26);
+}
+
+/* ---- the text ---- */
+
+static term *current(reading *r)
+{
+    return r->has_result          ? &r->result
+           : r->operand_count < 3 ? &r->operands[r->operand_count - 1]
+                                  : &r->operands[2];
+}
+
+static void read_letter(reading *r, char c)
+{
+    term *t = current(r);
+    if (t->letters < HEED_MAX_DIMS) {
+        t->letter[t->letters] = label_of(c);
+    }
+    t->letters++;
+    r->uses[label_of(c)] += !r->has_result;
+}
+
+static heed_status read_ellipsis(reading *r, int place)
+{
+    term *t = current(r);
+    if (strncmp(r->text + place, "...", 3) != 0) {
+        return refuse(r, HEED_ERR_VALUE, "the '.' at place %d is not one of three", place);
+    }
+    if (t->ellipsis >= 0) {
+        return refuse(r, HEED_ERR_VALUE, "the '...' at place %d is the second of one tensor",
+                      place);
+    }
+    t->ellipsis = t->letters;
+    return HEED_OK;
+}
+
+static heed_status read_text(reading *r)
+{
+    for (int i = 0; r->text[i] != '\0'; i++) {
+        const char c = r->text[i];
+        if (is_letter(c)) {
+            read_letter(r, c);
+        } else if (c == '.') {
+            if (read_ellipsis(r, i) != HEED_OK) {
+                return heed_self.error;
+            }
+            i += 2;
+        } else if (c == ',' && !r->has_result) {
+            r->operand_count++;
+        } else if (c == '-' && r->text[i + 1] == '>' && !r->has_result) {
+            r->has_result = true;
+            i++;
+        } else if (c != ' ') {
+            return refuse(r, HEED_ERR_VALUE, "'%c' at place %d; %s", c, i,
+                          r->has_result ? "behind '->' stand letters and '...' alone"
+                                        : "letters, ',', '...' and '->' are all there is");
+        }
+    }
+    return HEED_OK;
+}
+
+/* Without an arrow the result has the ellipsis and the letters that stand once, in their order. */
+static void complete_result(reading *r)
+{
+    term *y = &r->result;
+    y->ellipsis = r->operands[0].ellipsis >= 0 || r->operands[1].ellipsis >= 0 ? 0 : -1;
+    for (int label = 0; label < LETTERS; label++) {
+        if (r->uses[label] == 1) {
+            if (y->letters < HEED_MAX_DIMS) {
+                y->letter[y->letters] = (unsigned char)label;
+            }
+            y->letters++;
+        }
+    }
+}
+
+/* What can be said before the shapes are looked at. */
+static heed_status check_text(reading *r)
+{
+    if (r->operand_count != 2) {
+        return refuse(r, HEED_ERR_VALUE, "%d operand%s; heed_einsum takes two%s", r->operand_count,
+                      r->operand_count == 1 ? "" : "s",
+                      r->operand_count > 2 ? ": call it once for each further one" : "");
+    }
+    if (!r->has_result) {
+        complete_result(r);
+    }
+    const term *y = &r->result;
+    for (int i = 0; i < y->letters && i < HEED_MAX_DIMS; i++) {
+        if (r->uses[y->letter[i]] == 0) {
+            return refuse(r, HEED_ERR_VALUE, "%c of the result stands in no operand",
+                          letter_of(y->letter[i]));
+        }
+        if (memchr(y->letter, y->letter[i], (size_t)i) != NULL) {
+            return refuse(r, HEED_ERR_VALUE, "%c stands twice in the result",
+                          letter_of(y->letter[i]));
+        }
+    }
+    return HEED_OK;
+}
+
+/* ---- the shapes ---- */
+
+/* How many dims an ellipsis takes. */
+static int dims_of_ellipsis(const term *t, int ndim)
+{
+    return t->ellipsis >= 0 && ndim > t->letters ? ndim - t->letters : 0;
+}
+
+/* The labels of a term whose ellipsis takes so many dims: at most HEED_MAX_DIMS in all. */
+static label_list labels_of(const term *t, int of_ellipsis)
+{
+    label_list labels = {0, {0}};
+    for (int i = 0; i <= t->letters; i++) {
+        for (int j = of_ellipsis; j > 0 && i == t->ellipsis; j--) {
+            labels.at[labels.count++] = (unsigned char)(LETTERS + j - 1);
+        }
+        if (i < t->letters) {
+            labels.at[labels.count++] = t->letter[i];
+        }
+    }
+    return labels;
+}
+
+static heed_status check_count(const reading *r, int operand)
+{
+    const term *t = &r->operands[operand];
+    const int ndim = r->tensors[operand]->ndim;
+    if (t->letters > ndim || (t->letters < ndim && t->ellipsis < 0)) {
+        return refuse(r, HEED_ERR_SHAPE, "%s has %d dim%s, not %d%s", operand == 0 ? "a" : "b",
+                      ndim, ndim == 1 ? "" : "s", t->letters,
+                      t->letters < ndim ? "; '...' would take the others" : "");
+    }
+    return HEED_OK;
+}
+
+static heed_status sizes_differ(const reading *r, int label, int64_t one, int64_t other)
+{
+    const long long sizes[] = {one, other};
+    if (label >= LETTERS) {
+        return refuse(r, HEED_ERR_SHAPE, "dim %d from the end of '...' is %lld in a, %lld in b",
+                      label - LETTERS + 1, sizes[0], sizes[1]);
+    }
+    return refuse(r, HEED_ERR_SHAPE,
+                  "%c is %lld and %lld; only a size of 1 in the other operand "
+                  "is repeated",
+                  letter_of(label), sizes[0], sizes[1]);
+}
+
+/* Puts the sizes of one operand into size[], where -1 means that no other has been seen yet. */
+static heed_status bind(const reading *r, int operand, const label_list *labels, int64_t *size)
+{
+    const int64_t *shape = r->tensors[operand]->shape;
+    for (int i = 0; i < labels->count; i++) {
+        const unsigned char label = labels->at[i];
+        const unsigned char *earlier = memchr(labels->at, label, (size_t)i);
+        if (earlier != NULL) { /* a diagonal, which has one size */
+            const int64_t first = shape[earlier - labels->at];
+            if (first != shape[i]) {
+                return sizes_differ(r, label, first, shape[i]);
+            }
+        } else if (size[label] == -1 || size[label] == 1) {
+            size[label] = shape[i];
+        } else if (shape[i] != 1 && shape[i] != size[label]) {
+            return sizes_differ(r, label, size[label], shape[i]);
+        }
+    }
+    return HEED_OK;
+}
+
+static heed_status fit_to_shapes(const reading *r, parsed *e)
+{
+    const term *a = &r->operands[0], *b = &r->operands[1];
+    if (check_count(r, 0) != HEED_OK || check_count(r, 1) != HEED_OK) {
+        return heed_self.error;
+    }
+    const int in_a = dims_of_ellipsis(a, r->tensors[0]->ndim);
+    const int in_b = dims_of_ellipsis(b, r->tensors[1]->ndim);
+    const int in_y = r->result.ellipsis < 0 ? 0 : in_a > in_b ? in_a : in_b;
+    if (r->result.letters + in_y > HEED_MAX_DIMS) {
+        return refuse(r, HEED_ERR_SHAPE, "the result would have %d dims; at most %d",
+                      r->result.letters + in_y, HEED_MAX_DIMS);
+    }
+    e->a = labels_of(a, in_a);
+    e->b = labels_of(b, in_b);
+    e->y = labels_of(&r->result, in_y);
+    for (int i = 0; i < LABELS; i++) {
+        e->size[i] = -1;
+    }
+    return bind(r, 0, &e->a, e->size) == HEED_OK ? bind(r, 1, &e->b, e->size) : heed_self.error;
+}
+
+/* Reads the text and fits it to the shapes of a and b. Each error shows the text, both shapes, and
+ * what is wrong. */
+static heed_status read_equation(const char *text, const heed_tensor *a, const heed_tensor *b,
+                                 parsed *equation)
+{
+    reading r = {.text = text, .tensors = {a, b}, .operand_count = 1};
+    r.operands[0].ellipsis = r.operands[1].ellipsis = r.operands[2].ellipsis = -1;
+    r.result.ellipsis = -1;
+    if (read_text(&r) != HEED_OK || check_text(&r) != HEED_OK) {
+        return heed_self.error;
+    }
+    return fit_to_shapes(&r, equation);
+}
+
+/* ---- operands on their way ---- */
 
 typedef uint64_t label_set;
 static const label_set all_labels = ~(label_set)0;
-static const label_set ellipsis_labels = ~(((label_set)1 << HEED_LETTERS) - 1);
+static const label_set ellipsis_labels = ~(((label_set)1 << LETTERS) - 1);
 
 /* An operand on its way: `labels` are those of t's dims. */
 typedef struct operand {
     heed_tensor *t; /* NULL after an error */
-    heed_labels labels;
+    label_list labels;
 } operand;
 
 /* ---- labels ---- */
@@ -39,7 +311,7 @@ static bool is_in(label_set set, int label)
     return set >> label & 1;
 }
 
-static label_set set_of(const heed_labels *labels)
+static label_set set_of(const label_list *labels)
 {
     label_set set = 0;
     for (int i = 0; i < labels->count; i++) {
@@ -66,7 +338,7 @@ static int64_t size_in(const operand *x, int label)
 }
 
 /* Appends those of `more` that are in the set. */
-static void append(heed_labels *list, const heed_labels *more, label_set set)
+static void append(label_list *list, const label_list *more, label_set set)
 {
     for (int i = 0; i < more->count; i++) {
         if (is_in(set, more->at[i])) {
@@ -84,9 +356,9 @@ static heed_tensor *reshaped(heed_tensor *x, heed_shape shape)
 
 /* x with its dims in the order of the list, which may name others too; those that it leaves out
  * come last. */
-static heed_tensor *arranged(const operand *x, const heed_labels *list)
+static heed_tensor *arranged(const operand *x, const label_list *list)
 {
-    heed_labels labels = {0};
+    label_list labels = {0};
     heed_dims order = {0};
     bool in_order = true;
     append(&labels, list, set_of(&x->labels));
@@ -102,7 +374,7 @@ static heed_tensor *arranged(const operand *x, const heed_labels *list)
 /* Two dims of one label become one, behind the others: their diagonal. */
 static void take_diagonal(operand *x, int first, int second)
 {
-    heed_labels left = {0};
+    label_list left = {0};
     for (int i = 0; i < x->labels.count; i++) {
         if (i != first && i != second) {
             left.at[left.count++] = x->labels.at[i];
@@ -138,7 +410,7 @@ static void sum_others(operand *x, label_set kept)
 /* ---- multiplying ---- */
 
 /* x with a dim for each label of the result, of size 1 where it has none. */
-static heed_tensor *aligned(const operand *x, const heed_labels *y)
+static heed_tensor *aligned(const operand *x, const label_list *y)
 {
     heed_shape shape = {.ndim = y->count};
     for (int i = 0; i < y->count; i++) {
@@ -147,7 +419,7 @@ static heed_tensor *aligned(const operand *x, const heed_labels *y)
     return reshaped(arranged(x, y), shape);
 }
 
-static heed_tensor *by_elements(const heed_equation *e, const operand *a, const operand *b)
+static heed_tensor *by_elements(const parsed *e, const operand *a, const operand *b)
 {
     heed_dtype dtype = HEED_F32;
     if (heed_promote("einsum", a->t->dtype, b->t->dtype, &dtype) != HEED_OK) {
@@ -158,12 +430,12 @@ static heed_tensor *by_elements(const heed_equation *e, const operand *a, const 
 
 /* The groups of a product of matrices. */
 typedef struct groups {
-    const heed_equation *equation;
-    heed_labels batch, rows, columns, inner;
+    const parsed *equation;
+    label_list batch, rows, columns, inner;
     bool flat; /* the batch is one dim, because it would be too many */
 } groups;
 
-static groups group(const heed_equation *e, const operand *a, const operand *b)
+static groups group(const parsed *e, const operand *a, const operand *b)
 {
     enum { MOST = HEED_MAX_DIMS - 2 };
     const label_set in_a = present(a), in_b = present(b), both = in_a & in_b;
@@ -184,7 +456,7 @@ static groups group(const heed_equation *e, const operand *a, const operand *b)
     return g;
 }
 
-static int64_t product_of(const groups *g, const heed_labels *list)
+static int64_t product_of(const groups *g, const label_list *list)
 {
     int64_t product = 1;
     for (int i = 0; i < list->count; i++) {
@@ -194,10 +466,10 @@ static int64_t product_of(const groups *g, const heed_labels *list)
 }
 
 /* An operand as a batch of matrices. */
-static heed_tensor *matrices(const groups *g, const operand *x, const heed_labels *rows,
-                             const heed_labels *columns)
+static heed_tensor *matrices(const groups *g, const operand *x, const label_list *rows,
+                             const label_list *columns)
 {
-    heed_labels list = g->batch;
+    label_list list = g->batch;
     heed_shape shape = {0};
     for (int i = 0; i < g->batch.count && !g->flat; i++) {
         shape.size[shape.ndim++] = size_in(x, g->batch.at[i]);
@@ -215,7 +487,7 @@ static heed_tensor *matrices(const groups *g, const operand *x, const heed_label
 /* The product of matrices in the order of the result: one dim for each label again. */
 static heed_tensor *unfolded(const groups *g, heed_tensor *product)
 {
-    const heed_labels *y = &g->equation->y;
+    const label_list *y = &g->equation->y;
     operand result = {.labels = g->batch};
     append(&result.labels, &g->rows, all_labels);
     append(&result.labels, &g->columns, all_labels);
@@ -228,7 +500,7 @@ static heed_tensor *unfolded(const groups *g, heed_tensor *product)
     return arranged(&result, y);
 }
 
-static heed_tensor *by_matmul(const heed_equation *e, const operand *a, const operand *b)
+static heed_tensor *by_matmul(const parsed *e, const operand *a, const operand *b)
 {
     if (heed_check_factors("einsum", a->t->dtype, b->t->dtype) != HEED_OK) {
         return NULL;
@@ -238,7 +510,7 @@ static heed_tensor *by_matmul(const heed_equation *e, const operand *a, const op
         &g, heed_matmul(matrices(&g, a, &g.rows, &g.inner), matrices(&g, b, &g.inner, &g.columns)));
 }
 
-static heed_tensor *multiply(const heed_equation *e, heed_tensor *x, heed_tensor *y)
+static heed_tensor *multiply(const parsed *e, heed_tensor *x, heed_tensor *y)
 {
     const label_set result = set_of(&e->y);
     operand a = {x, e->a}, b = {y, e->b};
@@ -258,7 +530,7 @@ static heed_tensor *multiply(const heed_equation *e, heed_tensor *x, heed_tensor
 
 heed_tensor *heed_einsum(const char *equation, heed_tensor *a, heed_tensor *b)
 {
-    heed_equation e;
+    parsed e;
     heed_shape shape = {0};
     int64_t numel;
     if (heed_check_operand("einsum", "a", a) != HEED_OK ||
@@ -269,7 +541,7 @@ heed_tensor *heed_einsum(const char *equation, heed_tensor *a, heed_tensor *b)
         heed_fail(HEED_ERR_NULL, "einsum: the equation is NULL");
         return NULL;
     }
-    if (heed_read_equation(equation, a, b, &e) != HEED_OK) {
+    if (read_equation(equation, a, b, &e) != HEED_OK) {
         return NULL;
     }
     for (int i = 0; i < e.y.count; i++) {

@@ -30,7 +30,8 @@ HEED_BEGIN_DECLS
  * heed_data_*. Three operands are two calls.
  *
  * HEED_ERR_VALUE: an equation that cannot be read, or not of two operands. HEED_ERR_SHAPE: one that
- * does not fit the shapes, or a result of more than 8 dims. HEED_ERR_DTYPE: dtypes differ, or bool. */
+ * does not fit the shapes, or a result of more than 8 dims. HEED_ERR_DTYPE: dtypes differ, or
+ * bool. */
 heed_tensor *heed_einsum(const char *equation, heed_tensor *a, heed_tensor *b);
 
 HEED_END_DECLS

@@ -4,18 +4,17 @@
  * A gradient exists twice, made from the same text: as a compiled kernel, which training runs, and as the
  * text itself, which expression.c computes in operations where the gradient must be differentiated
  * again. The arithmetic is in the kernels; here are dtypes, shapes, and which values a gradient keeps. */
+
 #include "elementwise.h"
 
 #include <math.h>
 #include <string.h>
 
-#include "../../tensor/core.h"
 #include "../../tensor/create.h"
 #include "../../tensor/map.h"
-#include "../../tensor/scope.h"
 #include "../op.h"
 #include "expression.h"
-#include "promote.h"
+#include "operand_checks.h"
 
 typedef enum kind { FLOAT, NUMBER, ANY, TRUTH } kind; /* TRUTH: the result is bool */
 

@@ -1,4 +1,4 @@
-/* Operations that work element by element: from ops.def, with where and masked_fill.
+/* Operations that work element by element, from ops.def, and where.
  *
  * Shapes broadcast as in torch: aligned at the last dim, sizes equal or 1. A float meeting i64 or
  * bool gives the float; f32 meeting f64 is HEED_ERR_DTYPE, and names heed_to. "float" below means
@@ -124,16 +124,6 @@ heed_tensor *heed_isnan(heed_tensor *x);
 heed_tensor *heed_isinf(heed_tensor *x);
 heed_tensor *heed_isfinite(heed_tensor *x);
 
-/* heed_allclose: |a - b| <= atol + rtol |b| everywhere, as torch.allclose; infinities are close to
- * themselves, NaN to nothing (to NaN with equal_nan). torch's defaults are rtol 1e-5, atol 1e-8.
- * False on error. */
-bool heed_allclose(heed_tensor *a, heed_tensor *b, double rtol, double atol, bool equal_nan);
-
-/* heed_equal: the same shape, dtype and elements, as torch.equal. False on error. */
-bool heed_equal(heed_tensor *a, heed_tensor *b);
-
-/* ---- choosing (select.c) ---- */
-
 /* heed_where: as torch.where(condition, a, b)
  *
  *   condition (...) bool   a (...)   b (...)   ->   y (broadcast)
@@ -142,26 +132,6 @@ bool heed_equal(heed_tensor *a, heed_tensor *b);
  *
  * HEED_ERR_DTYPE: condition is not bool. */
 heed_tensor *heed_where(heed_tensor *condition, heed_tensor *a, heed_tensor *b);
-
-/* heed_masked_fill: as torch.masked_fill(x, mask, value): what is true is replaced. A block mask of
- * attention is such a mask (nn/attention/mask.h).
- *
- *   x (...)   replace_mask (...) bool, broadcasts to x   ->   y (as x)
- *   y = value where replace_mask, else x                 dx = 0 where replace_mask, else g
- *
- * HEED_ERR_DTYPE: the mask is not bool. HEED_ERR_SHAPE: it does not broadcast to x. HEED_ERR_VALUE: a
- * value that x's dtype cannot hold. */
-heed_tensor *heed_masked_fill(heed_tensor *x, heed_tensor *replace_mask, double value);
-
-/* heed_tril, heed_triu: the lower and the upper triangle, as torch.tril(x, diagonal) and torch.triu
- *
- *   x (..., m, n)   ->   y (..., m, n)
- *   tril: y[i, j] = x[i, j] where j <= i + diagonal, else 0      dx = the same of g
- *   triu: y[i, j] = x[i, j] where j >= i + diagonal, else 0      dx = the same of g
- *
- * HEED_ERR_SHAPE: fewer than 2 dims. */
-heed_tensor *heed_tril(heed_tensor *x, int64_t diagonal);
-heed_tensor *heed_triu(heed_tensor *x, int64_t diagonal);
 
 HEED_END_DECLS
 #endif

@@ -1,15 +1,47 @@
-/* Rows looked up by their index, and added up into: index_select, index_add; masked_select, which
- * finds the indices itself; one_hot. */
+/* Elements looked up at indices, and added up at them: whole rows (index_select, index_add), single
+ * elements (gather, scatter_add), rows of a table (embedding); masked_select, which finds the
+ * indices itself; one_hot. Indices are checked in operand_checks.c before any memory is touched. */
+
 #include "index.h"
 
 #include <string.h>
 
 #include "../../tensor/create.h"
 #include "../../tensor/iterate.h"
-#include "../../tensor/scope.h"
+#include "../../tensor/parallel_rows.h"
 #include "../op.h"
-#include "ids.h"
-#include "shape.h"
+#include "operand_checks.h"
+#include "slice.h"
+#include "view.h"
+
+/* ---- what they share: places that an index names, NULL on error ---- */
+
+/* y = x at the places. */
+static heed_status look_up(const heed_places *places, const heed_call *call, heed_tensor *y)
+{
+    if (places->index != NULL) {
+        heed_look_up(places, call->inputs[0], y);
+    }
+    return heed_self.error;
+}
+
+/* y = x with the third input added at the places. */
+static heed_status add_at(const heed_places *places, const heed_call *call, heed_tensor *y)
+{
+    if (places->index != NULL) {
+        heed_copy_elements(call->inputs[0], y);
+        heed_add_at(places, call->inputs[2], y);
+    }
+    return heed_self.error;
+}
+
+/* Zeros for a gradient to be added to. */
+static heed_tensor *zeros_of_x(const heed_vjp *v)
+{
+    return heed_expand(heed_scalar(0, v->g->dtype), heed_shape_of_tensor(v->inputs[0]));
+}
+
+/* ---- index_select, index_add: whole rows ---- */
 
 /* x and an index that chooses along dim: wraps the dim; gives x's shape with one place for each
  * index. */
@@ -44,7 +76,7 @@ static heed_places chosen_places(const heed_call *call, const heed_tensor *t)
         return places;
     }
     const int64_t count = t->ndim > 0 ? t->shape[dim] : 1;
-    places.index = heed_checked_ids(call->op->name, "index", call->inputs[1], count);
+    places.index = heed_checked_indices(call->op->name, "index", call->inputs[1], count);
     if (t->ndim > 0) {
         memcpy(places.strides, t->strides, sizeof *t->strides * t->ndim);
         places.step = t->strides[dim];
@@ -65,17 +97,12 @@ static heed_status index_select_rule(const heed_call *call, heed_result *result)
 static heed_status index_select_forward(const heed_call *call, heed_tensor *y)
 {
     const heed_places places = chosen_places(call, call->inputs[0]);
-    if (places.index != NULL) {
-        heed_look_up(&places, call->inputs[0], y);
-    }
-    return heed_self.error;
+    return look_up(&places, call, y);
 }
 
 static void index_select_backward(const heed_vjp *v)
 {
-    heed_tensor *zero = heed_scalar(0, v->g->dtype);
-    heed_tensor *zeros = heed_expand(zero, heed_shape_of_tensor(v->inputs[0]));
-    v->grads[0] = heed_index_add(zeros, *(const int *)v->args, v->inputs[1], v->g);
+    v->grads[0] = heed_index_add(zeros_of_x(v), *(const int *)v->args, v->inputs[1], v->g);
 }
 
 HEED_OPERATION(index_select) = {.name = "index_select",
@@ -114,13 +141,8 @@ static heed_status index_add_rule(const heed_call *call, heed_result *result)
 
 static heed_status index_add_forward(const heed_call *call, heed_tensor *y)
 {
-    const heed_tensor *source = call->inputs[2];
     const heed_places places = chosen_places(call, y);
-    if (places.index != NULL) {
-        heed_copy_elements(call->inputs[0], y);
-        heed_add_at(&places, source, y);
-    }
-    return heed_self.error;
+    return add_at(&places, call, y);
 }
 
 static void index_add_backward(const heed_vjp *v)
@@ -142,6 +164,282 @@ HEED_OPERATION(index_add) = {.name = "index_add",
 heed_tensor *heed_index_add(heed_tensor *x, int dim, heed_tensor *index, heed_tensor *source)
 {
     return heed_apply(&op_index_add, (heed_tensor *[]){x, index, source}, 3, &dim, sizeof dim);
+}
+
+/* ---- gather, scatter_add: single elements along a dim ---- */
+
+/* A tensor without dims is taken as one of a single element in one dim. */
+static int dims_of(const heed_tensor *t)
+{
+    return t->ndim > 0 ? t->ndim : 1;
+}
+
+static int64_t size_in(const heed_tensor *t, int dim)
+{
+    return t->ndim > 0 ? t->shape[dim] : 1;
+}
+
+/* Is index at most as large as t, but for dim (-1: in all dims)? */
+static bool fits(const heed_tensor *index, const heed_tensor *t, int dim)
+{
+    bool is = dims_of(index) == dims_of(t);
+    for (int i = 0; is && i < dims_of(t); i++) {
+        is = i == dim || size_in(index, i) <= size_in(t, i);
+    }
+    return is;
+}
+
+/* An index without elements fits everything. */
+static heed_status check_index(const heed_call *call, int *dim)
+{
+    const heed_tensor *x = call->inputs[0], *index = call->inputs[1];
+    if (heed_expect_dtype(call, 1, HEED_I64) != HEED_OK ||
+        heed_wrap_dim(call->op->name, *(const int *)call->args, x->ndim, dim) != HEED_OK) {
+        return heed_self.error;
+    }
+    if (index->numel > 0 && !fits(index, x, *dim)) {
+        return heed_fail(HEED_ERR_SHAPE,
+                         "%s: index %s does not fit x %s in dim %d: as many dims, and none of the "
+                         "others larger than x's",
+                         call->op->name, HEED_TEXT(index), HEED_TEXT(x), *dim);
+    }
+    return HEED_OK;
+}
+
+/* The places of t, which has x's shape, that the index names. The index is NULL on error. */
+static heed_places named_places(const heed_call *call, const heed_tensor *t)
+{
+    heed_tensor *index = call->inputs[1];
+    int dim = 0;
+    heed_places places = {.index = NULL};
+    if (check_index(call, &dim) != HEED_OK) {
+        return places;
+    }
+    places.index = heed_checked_indices(call->op->name, "index", index, size_in(t, dim));
+    places.shape = heed_shape_of_tensor(index);
+    heed_row_major(index->ndim, index->shape, places.index_strides);
+    for (int i = 0; i < t->ndim; i++) {
+        places.strides[i] = i == dim ? 0 : t->strides[i];
+    }
+    places.step = t->ndim > 0 ? t->strides[dim] : 0;
+    return places;
+}
+
+/* ---- gather: inputs are x, index ---- */
+
+static heed_status gather_rule(const heed_call *call, heed_result *result)
+{
+    int dim;
+    result->shape = heed_shape_of_tensor(call->inputs[1]);
+    return check_index(call, &dim);
+}
+
+static heed_status gather_forward(const heed_call *call, heed_tensor *y)
+{
+    const heed_places places = named_places(call, call->inputs[0]);
+    return look_up(&places, call, y);
+}
+
+static void gather_backward(const heed_vjp *v)
+{
+    v->grads[0] = heed_scatter_add(zeros_of_x(v), *(const int *)v->args, v->inputs[1], v->g);
+}
+
+HEED_OPERATION(gather) = {.name = "gather",
+                          .inputs = 2,
+                          .names = HEED_NAMES("x", "index"),
+                          .rule = gather_rule,
+                          .forward = gather_forward,
+                          .backward = gather_backward,
+                          .saves = {HEED_SAVES_INPUT(1)}};
+
+heed_tensor *heed_gather(heed_tensor *x, int dim, heed_tensor *index)
+{
+    return heed_apply(&op_gather, (heed_tensor *[]){x, index}, 2, &dim, sizeof dim);
+}
+
+/* ---- scatter_add: inputs are x, index, src ---- */
+
+static heed_status scatter_add_rule(const heed_call *call, heed_result *result)
+{
+    (void)result;
+    const heed_tensor *x = call->inputs[0], *index = call->inputs[1], *src = call->inputs[2];
+    int dim;
+    if (check_index(call, &dim) != HEED_OK || heed_expect_dtype(call, 2, x->dtype) != HEED_OK) {
+        return heed_self.error;
+    }
+    if (index->numel > 0 && !fits(index, src, -1)) {
+        return heed_fail(HEED_ERR_SHAPE,
+                         "scatter_add: index %s does not fit src %s: as many dims, and none larger "
+                         "than src's",
+                         HEED_TEXT(index), HEED_TEXT(src));
+    }
+    return HEED_OK;
+}
+
+static heed_status scatter_add_forward(const heed_call *call, heed_tensor *y)
+{
+    const heed_places places = named_places(call, y);
+    return add_at(&places, call, y);
+}
+
+/* The gradient of src: g gathered at the index; zeros where src is larger than the index. */
+static heed_tensor *read_back(const heed_vjp *v)
+{
+    const heed_tensor *index = v->inputs[1];
+    const heed_shape whole = heed_shape_of_tensor(v->inputs[2]);
+    if (index->numel == 0) {
+        return heed_zeros(whole, v->g->dtype);
+    }
+    heed_tensor *part = heed_gather(v->g, *(const int *)v->args, v->inputs[1]);
+    heed_shape shape = heed_shape_of_tensor(index);
+    if (shape.ndim != whole.ndim) { /* () and (1) */
+        shape = whole.ndim == 0 ? HEED_SCALAR : HEED_SHAPE(1);
+        part = heed_reshape(part, shape);
+    }
+    for (int i = 0; i < whole.ndim; i++) {
+        const int64_t reached = shape.size[i];
+        shape.size[i] = whole.size[i];
+        if (reached < whole.size[i]) {
+            part = heed_slice_backward(part, shape, i, 0, reached, 1);
+        }
+    }
+    return part;
+}
+
+static void scatter_add_backward(const heed_vjp *v)
+{
+    v->grads[0] = v->g;
+    if (heed_wants_grad(v, 2)) {
+        v->grads[2] = read_back(v);
+    }
+}
+
+HEED_OPERATION(scatter_add) = {.name = "scatter_add",
+                               .inputs = 3,
+                               .names = HEED_NAMES("x", "index", "src"),
+                               .rule = scatter_add_rule,
+                               .forward = scatter_add_forward,
+                               .backward = scatter_add_backward,
+                               .saves = {0, 0, HEED_SAVES_INPUT(1)}};
+
+heed_tensor *heed_scatter_add(heed_tensor *x, int dim, heed_tensor *index, heed_tensor *src)
+{
+    return heed_apply(&op_scatter_add, (heed_tensor *[]){x, index, src}, 3, &dim, sizeof dim);
+}
+
+/* ---- embedding: inputs are ids, weight ---- */
+
+static heed_status embedding_rule(const heed_call *call, heed_result *result)
+{
+    const heed_tensor *weight = call->inputs[1];
+    if (heed_expect_dtype(call, 0, HEED_I64) != HEED_OK || heed_expect_float(call, 1) != HEED_OK) {
+        return heed_self.error;
+    }
+    if (weight->ndim != 2 || result->shape.ndim == HEED_MAX_DIMS) {
+        return heed_fail(HEED_ERR_SHAPE,
+                         "embedding: ids %s in weight %s; weight has 2 dims, ids at most %d",
+                         HEED_TEXT(call->inputs[0]), HEED_TEXT(weight), HEED_MAX_DIMS - 1);
+    }
+    result->dtype = weight->dtype;
+    result->shape.size[result->shape.ndim++] = weight->shape[1];
+    return HEED_OK;
+}
+
+static heed_status embedding_forward(const heed_call *call, heed_tensor *y)
+{
+    heed_tensor *ids = call->inputs[0], *weight = heed_contiguous(call->inputs[1]);
+    if (weight == NULL) {
+        return heed_self.error;
+    }
+    const int64_t *id = heed_checked_indices("embedding", "id", ids, weight->shape[0]);
+    if (id != NULL) {
+        heed_copy_table_rows(&(heed_table_rows){id, ids->numel, weight->shape[1], weight->dtype,
+                                                weight->data, y->data});
+    }
+    return heed_self.error;
+}
+
+/* Adds row i of g to the row of `table` that id i names. */
+static heed_status add_rows(heed_tensor *g, heed_tensor *ids, heed_tensor *table)
+{
+    const heed_tensor *rows = heed_contiguous(g);
+    const int64_t *id =
+        heed_checked_indices("embedding_dense_backward", "id", ids, table->shape[0]);
+    if (rows != NULL && id != NULL) {
+        heed_add_table_rows(&(heed_table_rows){id, ids->numel, table->shape[1], table->dtype,
+                                               table->data, rows->data});
+    }
+    return heed_self.error;
+}
+
+static void embedding_backward(const heed_vjp *v)
+{
+    v->grads[1] = heed_embedding_dense_backward(v->g, v->inputs[0], heed_size(v->inputs[1], 0));
+}
+
+static bool embedding_add_gradient(const heed_vjp *v, int i, heed_tensor *sum)
+{
+    (void)i;
+    return add_rows(v->g, v->inputs[0], sum) == HEED_OK;
+}
+
+HEED_OPERATION(embedding) = {.name = "embedding",
+                             .inputs = 2,
+                             .names = HEED_NAMES("ids", "weight"),
+                             .rule = embedding_rule,
+                             .forward = embedding_forward,
+                             .backward = embedding_backward,
+                             .add_gradient = embedding_add_gradient,
+                             .saves = {0, HEED_SAVES_INPUT(0)}};
+
+heed_tensor *heed_embedding(heed_tensor *ids, heed_tensor *weight)
+{
+    return heed_apply(&op_embedding, (heed_tensor *[]){ids, weight}, 2, NULL, 0);
+}
+
+/* ---- embedding_dense_backward: inputs are g, ids ---- */
+
+static heed_status dense_backward_rule(const heed_call *call, heed_result *result)
+{
+    const heed_tensor *g = call->inputs[0], *ids = call->inputs[1];
+    if (heed_expect_float(call, 0) != HEED_OK || heed_expect_dtype(call, 1, HEED_I64) != HEED_OK) {
+        return heed_self.error;
+    }
+    if (g->ndim != ids->ndim + 1 ||
+        memcmp(g->shape, ids->shape, sizeof *ids->shape * ids->ndim) != 0) {
+        return heed_fail(HEED_ERR_SHAPE,
+                         "embedding_dense_backward: g %s for ids %s; g has their shape and one "
+                         "dim more",
+                         HEED_TEXT(g), HEED_TEXT(ids));
+    }
+    result->shape = HEED_SHAPE(*(const int64_t *)call->args, g->shape[g->ndim - 1]);
+    return HEED_OK;
+}
+
+static heed_status dense_backward_forward(const heed_call *call, heed_tensor *y)
+{
+    heed_fill_elements(y, 0);
+    return add_rows(call->inputs[0], call->inputs[1], y);
+}
+
+static void dense_backward_backward(const heed_vjp *v)
+{
+    v->grads[0] = heed_embedding(v->inputs[1], v->g);
+}
+
+HEED_OPERATION(embedding_dense_backward) = {.name = "embedding_dense_backward",
+                                            .inputs = 2,
+                                            .names = HEED_NAMES("g", "ids"),
+                                            .rule = dense_backward_rule,
+                                            .forward = dense_backward_forward,
+                                            .backward = dense_backward_backward,
+                                            .saves = {HEED_SAVES_INPUT(1)}};
+
+heed_tensor *heed_embedding_dense_backward(heed_tensor *g, heed_tensor *ids, int64_t num_embeddings)
+{
+    return heed_apply(&op_embedding_dense_backward, (heed_tensor *[]){g, ids}, 2, &num_embeddings,
+                      sizeof num_embeddings);
 }
 
 /* ---- masked_select: index_select of what lies under the mask ---- */
@@ -210,7 +508,8 @@ static const int64_t *check_classes(heed_tensor *ids, int64_t *num_classes)
                   (long long)*num_classes, HEED_TEXT(ids));
         return NULL;
     }
-    const int64_t *id = heed_checked_ids("one_hot", "id", ids, finds ? INT64_MAX : *num_classes);
+    const int64_t *id =
+        heed_checked_indices("one_hot", "id", ids, finds ? INT64_MAX : *num_classes);
     for (int64_t i = 0; id != NULL && finds && i < ids->numel; i++) {
         *num_classes = id[i] >= *num_classes ? id[i] + 1 : *num_classes;
     }

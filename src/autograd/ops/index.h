@@ -1,4 +1,4 @@
-/* Elements looked up by index, and added up at indices.
+/* Elements and rows looked up by index, and added up at indices.
  *
  * An index is i64 and counts from 0: a negative one is an error here, as in torch. Wherever a
  * gradient meets an index several times, it is added up in the order of the indices, so that it
@@ -14,7 +14,7 @@
 
 HEED_BEGIN_DECLS
 
-/* ---- whole rows (index.c) ---- */
+/* ---- whole rows ---- */
 
 /* heed_index_select: as torch.index_select(x, dim, index)
  *
@@ -47,11 +47,11 @@ heed_tensor *heed_masked_select(heed_tensor *x, heed_tensor *keep_mask);
  *   ids (...) i64   ->   y (..., num_classes) i64, without gradient
  *   y[..., c] = 1 where ids = c, else 0          num_classes -1: the largest id + 1
  *
- * HEED_ERR_INDEX: an id outside [0, num_classes). HEED_ERR_VALUE: num_classes below -1; or not known,
- * because there are no ids. HEED_ERR_SHAPE: ids have 8 dims. */
+ * HEED_ERR_INDEX: an id outside [0, num_classes). HEED_ERR_VALUE: num_classes below -1; or not
+ * known, because there are no ids. HEED_ERR_SHAPE: ids have 8 dims. */
 heed_tensor *heed_one_hot(heed_tensor *ids, int64_t num_classes);
 
-/* ---- single elements (gather.c) ---- */
+/* ---- single elements ---- */
 
 /* heed_gather: as torch.gather(x, dim, index)
  *
@@ -70,6 +70,24 @@ heed_tensor *heed_gather(heed_tensor *x, int dim, heed_tensor *index);
  *
  * HEED_ERR_SHAPE: as for gather, or src is smaller than index. HEED_ERR_DTYPE: x and src differ. */
 heed_tensor *heed_scatter_add(heed_tensor *x, int dim, heed_tensor *index, heed_tensor *src);
+
+/* ---- rows of a table: nn/layers/embedding.h is the module with the parameter ---- */
+
+/* heed_embedding: as torch.nn.functional.embedding(ids, weight)
+ *
+ *   ids (...) i64   weight (V, d) float   ->   y (..., d)
+ *   y[...] = weight[ids[...]]                  dweight[v] = the sum of g where ids = v
+ *
+ * HEED_ERR_INDEX: an id outside [0, V). HEED_ERR_DTYPE: ids are not i64, weight no floats.
+ * HEED_ERR_SHAPE: weight does not have 2 dims. */
+heed_tensor *heed_embedding(heed_tensor *ids, heed_tensor *weight);
+
+/* heed_embedding_dense_backward: as torch's: g (..., d) added up into the rows that ids (...)
+ * choose, (num_embeddings, d). The derivative of heed_embedding; its own looks the gradient up.
+ *
+ * HEED_ERR_INDEX, HEED_ERR_SHAPE: as above, or g is not ids' shape with a last dim more. */
+heed_tensor *heed_embedding_dense_backward(heed_tensor *g, heed_tensor *ids,
+                                           int64_t num_embeddings);
 
 HEED_END_DECLS
 #endif

@@ -1,39 +1,12 @@
 /* Losses that compare two tensors element by element: mse, l1, huber, bce_with_logits, kl_div. Each
  * is a line or two of formula; what they check, and how they reduce, they share. */
-#include "../../tensor/scope.h"
+#include "loss.h"
+
 #include "elementwise.h"
-#include "loss_parts.h"
-#include "promote.h"
-#include "reduce.h"
-#include "shape.h"
-
-/* ---- reductions ---- */
-
-heed_status heed_check_reduction(const char *function, heed_reduction reduction)
-{
-    if (reduction == HEED_BATCHMEAN) {
-        return heed_fail(HEED_ERR_VALUE,
-                         "%s: HEED_BATCHMEAN is for kl_div; HEED_MEAN, HEED_SUM or HEED_NONE",
-                         function);
-    }
-    if ((unsigned)reduction > HEED_BATCHMEAN) {
-        return heed_fail(HEED_ERR_VALUE, "%s: reduction %d; HEED_MEAN, HEED_SUM or HEED_NONE",
-                         function, (int)reduction);
-    }
-    return HEED_OK;
-}
-
-heed_tensor *heed_reduce_losses(heed_tensor *losses, heed_reduction reduction)
-{
-    switch (reduction) {
-    case HEED_MEAN:
-        return heed_mean(losses);
-    case HEED_NONE:
-        return losses;
-    default:
-        return heed_sum(losses);
-    }
-}
+#include "loss_options.h"
+#include "masking.h"
+#include "operand_checks.h"
+#include "view.h"
 
 /* ---- what all share ---- */
 
@@ -57,8 +30,8 @@ static heed_status check_pair(const char *function, const heed_tensor *input,
     return heed_promote(function, input->dtype, target->dtype, dtype);
 }
 
-/* Checks the arguments, brings the two to one dtype, and opens a scope for what is computed on the
- * way. False with an error, and without a scope, where something is wrong. */
+/* Checks the arguments, casts both to one dtype, and opens a scope for intermediate results. On an
+ * error false, without a scope. */
 static bool begin(const char *function, heed_tensor **input, heed_tensor **target,
                   heed_reduction reduction, heed_scope *scope)
 {
@@ -73,7 +46,7 @@ static bool begin(const char *function, heed_tensor **input, heed_tensor **targe
     return true;
 }
 
-/* What the shape of a weight has to be, where there is one: broadcasts to that of x, or equals it. */
+/* What the shape of a weight must do to that of x. */
 typedef enum fit { BROADCASTS, EQUALS } fit;
 
 static heed_status check_weight(const char *function, const char *argument,
@@ -178,8 +151,8 @@ heed_tensor *heed_huber_loss(heed_tensor *input, heed_tensor *target)
 
 /* ---- probabilities ---- */
 
-/* With on = pos_weight target and off = 1 - target, the loss is on softplus(-x) + off softplus(x). One
- * of the two softplus is near |x| and the other near 0; with |x| taken out,
+/* With on = pos_weight target and off = 1 - target, the loss is on softplus(-x) + off softplus(x).
+ * One of the two softplus is near |x| and the other near 0; with |x| taken out,
  *
  *   x (off where x > 0, else -on) + (on + off) softplus(-|x|)
  *

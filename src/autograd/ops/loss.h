@@ -1,75 +1,16 @@
-/* Losses: what predictions cost, held against targets.
+/* Losses that compare two tensors element by element; cross_entropy.h has those of classes.
  *
  * Each has a short form with torch's defaults, and a `_with` form with options, of which zero means
  * torch's default:
  *
- *     heed_cross_entropy_with(logits, targets,
- *                             (heed_cross_entropy_options){.label_smoothing = 0.1});
+ *     heed_huber_loss_with(input, target, (heed_huber_options){.delta = 0.5});
  */
 #ifndef HEED_AUTOGRAD_LOSS_H
 #define HEED_AUTOGRAD_LOSS_H
 
-#include "../../tensor/tensor.h"
+#include "reductions.h"
 
 HEED_BEGIN_DECLS
-
-/* What is made of the losses of single elements or targets. */
-typedef enum heed_reduction {
-    HEED_MEAN,      /* their mean over what counts, the default; NaN where nothing does */
-    HEED_SUM,       /* their sum */
-    HEED_NONE,      /* they themselves, in the shape of the targets */
-    HEED_BATCHMEAN, /* kl_div only: their sum, divided by the size of dim 0 */
-} heed_reduction;
-
-/* ---- classes ---- */
-
-/* heed_cross_entropy: as torch.nn.functional.cross_entropy(logits, targets)
- *
- *   logits (N, C), (C) or (N, C, d...) float   targets (N), () or (N, d...) i64   ->   ()
- *   y = mean over the targets t of -log_softmax(logits)[t]
- *   dlogits = g (softmax(logits) - one_hot(t)) / count
- *
- *   targets of the logits' shape and dtype are probabilities p of the classes:
- *   y = mean over the rest of -sum over C of p log_softmax(logits)       dp = -g log_softmax / count
- *
- * Of the options:
- *
- *   weight (C)        each loss times w_t, and their mean divides by the sum of the w_t that count;
- *                     with probabilities each product times w_c, and the mean divides by the count
- *   ignored_target    torch's ignore_index, by its address, because 0 is a class: &padding; targets
- *                     equal to it do not count; not with probabilities
- *   label_smoothing   in [0, 1]: that part of the target is shared among all classes
- *
- * Where no target counts the mean is NaN, as in torch. Logits of (B, T, C) are flattened first, as
- * in torch: heed_reshape(logits, HEED_SHAPE(-1, C)) and heed_reshape(targets, HEED_SHAPE(-1)).
- *
- * HEED_ERR_SHAPE: the shapes do not fit. HEED_ERR_DTYPE: targets are neither i64 nor of the logits'
- * dtype, logits no floats. HEED_ERR_INDEX: a target outside [0, C). HEED_ERR_VALUE: an option.
- * HEED_ERR_GRAPH: weight requires a gradient, which class ids do not give it. */
-typedef struct heed_cross_entropy_options {
-    heed_tensor *weight;           /* of the classes, in the logits' dtype; NULL: ones */
-    const int64_t *ignored_target; /* NULL: torch's -100 */
-    heed_reduction reduction;
-    double label_smoothing;
-} heed_cross_entropy_options;
-
-heed_tensor *heed_cross_entropy(heed_tensor *logits, heed_tensor *targets);
-heed_tensor *heed_cross_entropy_with(heed_tensor *logits, heed_tensor *targets,
-                                     heed_cross_entropy_options options);
-
-/* heed_nll_loss: as torch.nn.functional.nll_loss(log_probs, targets): the second half of
- * cross_entropy, with its shapes (class ids), options and errors.
- *
- *   y = mean over the targets t of -log_probs[t]       dlog_probs = -g one_hot(t) / count */
-typedef struct heed_nll_options {
-    heed_tensor *weight;
-    const int64_t *ignored_target;
-    heed_reduction reduction;
-} heed_nll_options;
-
-heed_tensor *heed_nll_loss(heed_tensor *log_probs, heed_tensor *targets);
-heed_tensor *heed_nll_loss_with(heed_tensor *log_probs, heed_tensor *targets,
-                                heed_nll_options options);
 
 /* ---- element by element: input (...) and target (...), of one shape ----
  *
@@ -85,8 +26,8 @@ heed_tensor *heed_nll_loss_with(heed_tensor *log_probs, heed_tensor *targets,
  *   y = (input - target)^2      dinput = 2 g (input - target)         dtarget = -dinput
  *   y = |input - target|        dinput = g sign(input - target)       dtarget = -dinput
  *
- * With a weight each y is times its own; MEAN divides by the sum of the weights, NaN where that is 0.
- * The gradients are times the weight; of NONE dweight = g y.
+ * With a weight each y is times its own; MEAN divides by the sum of the weights, NaN where that is
+ * 0. The gradients are times the weight; of NONE dweight = g y.
  *
  * HEED_ERR_SHAPE: weight has another shape than input. */
 typedef struct heed_loss_options {
@@ -118,8 +59,8 @@ heed_tensor *heed_huber_loss(heed_tensor *input, heed_tensor *target);
 heed_tensor *heed_huber_loss_with(heed_tensor *input, heed_tensor *target,
                                   heed_huber_options options);
 
-/* heed_bce_with_logits: as torch.nn.functional.binary_cross_entropy_with_logits(input, target): each
- * element is a yes or no of its own; target is 1, 0 or a probability.
+/* heed_bce_with_logits: as torch.nn.functional.binary_cross_entropy_with_logits(input, target):
+ * each element is a yes or no of its own; target is 1, 0 or a probability.
  *
  *   y = -weight (pos_weight target ln sigmoid(input) + (1 - target) ln sigmoid(-input))
  *   dinput = g weight ((1 - target) sigmoid(input) - pos_weight target sigmoid(-input))
@@ -136,7 +77,8 @@ heed_tensor *heed_bce_with_logits_with(heed_tensor *input, heed_tensor *target,
                                        heed_bce_options options);
 
 /* heed_kl_div: as torch.nn.functional.kl_div(input, target): how far the distribution `target` is
- * from another, whose logarithms are `input`. The mean over rows is HEED_BATCHMEAN, not the default.
+ * from another, whose logarithms are `input`. HEED_BATCHMEAN is the mean over rows, not the
+ * default.
  *
  *   y = target (ln target - input), with 0 ln 0 = 0
  *   dinput = -g target             dtarget = g (ln target + 1 - input); -g input where target is 0

@@ -1,12 +1,19 @@
-/* The matrix product of batches of matrices on any strides. */
+/* Matrix products: matmul of batches on any strides; linear; and outer, bmm and addmm, made of
+ * matmul and mul. How matrices are handed to the kernels is tensor/batch_gemm.h's. */
+
 #include "matmul.h"
 
+#include <math.h>
 #include <string.h>
 
-#include "../../tensor/batch_gemm.h"
+#include "../../tensor/create.h"
+#include "../../tensor/parallel_rows.h"
 #include "../op.h"
-#include "promote.h"
-#include "shape.h"
+#include "elementwise.h"
+#include "masking.h"
+#include "operand_checks.h"
+#include "reductions.h"
+#include "view.h"
 
 /* The dims of t in front of its matrix. */
 static heed_shape batch_of(const heed_tensor *t)
@@ -71,8 +78,8 @@ static heed_tensor *tall(heed_tensor *x)
     return heed_reshape(x, HEED_SHAPE(-1, heed_size(x, -1)));
 }
 
-/* What the gradient of input i is the product of: g b^T, or a^T g. For one matrix b and a whole batch
- * that is one product over all rows, not one to sum for each matrix. */
+/* The factors of the gradient of input i: g b^T, or a^T g. If b is one matrix and a a batch, a^T g
+ * is one product over all rows instead of a sum over products. */
 static void find_factors(const heed_vjp *v, int i, heed_tensor *factors[2])
 {
     heed_tensor *a = v->inputs[0], *b = v->inputs[1], *g = v->g;
@@ -99,7 +106,7 @@ static void matmul_backward(const heed_vjp *v)
     }
 }
 
-/* Not where the product has more matrices than the input, which the engine sums. */
+/* Refuses where the product has more matrices than the input: the engine sums those. */
 static bool matmul_add_gradient(const heed_vjp *v, int i, heed_tensor *sum)
 {
     heed_tensor *factors[2];
@@ -133,11 +140,256 @@ heed_tensor *heed_matmul(heed_tensor *a, heed_tensor *b)
     }
     const bool row = a->ndim == 1, column = b->ndim == 1;
     if ((row || column) && a->shape[a->ndim - 1] != rows_of(b)) {
-        inner_sizes_differ(a, b); /* before they become matrices, whose shapes nobody asked for */
+        inner_sizes_differ(a, b); /* names the shapes given, not those of the matrices below */
         return NULL;
     }
     heed_tensor *matrices[] = {row ? heed_unsqueeze(a, 0) : a, column ? heed_unsqueeze(b, 1) : b};
     heed_tensor *y = heed_apply(&op_matmul, matrices, 2, NULL, 0);
     y = row ? heed_squeeze(y, -2) : y;
     return column ? heed_squeeze(y, -1) : y;
+}
+
+/* ---- linear: x weight^T + bias as one product over all rows of x; each gradient is one, too
+ * ---- */
+
+static heed_status linear_rule(const heed_call *call, heed_result *result)
+{
+    if (call->count < 2 || call->count > 3) {
+        return heed_fail(HEED_ERR_VALUE, "linear: %d tensors; x, weight and perhaps bias",
+                         call->count);
+    }
+    const heed_tensor *x = call->inputs[0], *weight = call->inputs[1];
+    const heed_tensor *bias = call->count > 2 ? call->inputs[2] : NULL;
+    if (heed_check_factors("linear", x->dtype, weight->dtype) != HEED_OK ||
+        (bias != NULL && heed_check_factors("linear", x->dtype, bias->dtype) != HEED_OK)) {
+        return heed_self.error;
+    }
+    if (weight->ndim != 2) {
+        return heed_fail(HEED_ERR_SHAPE, "linear: weight %s must be (out, in)", HEED_TEXT(weight));
+    }
+    if (x->ndim == 0 || x->shape[x->ndim - 1] != weight->shape[1]) {
+        const bool turned = x->ndim > 0 && x->shape[x->ndim - 1] == weight->shape[0];
+        return heed_fail(HEED_ERR_SHAPE, "linear: x %s must end in %lld, as weight %s does%s",
+                         HEED_TEXT(x), (long long)weight->shape[1], HEED_TEXT(weight),
+                         turned ? "; did you mean heed_transpose(weight, 0, 1)?" : "");
+    }
+    if (bias != NULL && (bias->ndim != 1 || bias->shape[0] != weight->shape[0])) {
+        return heed_fail(HEED_ERR_SHAPE,
+                         "linear: bias %s must be (%lld), a number for each row of weight %s",
+                         HEED_TEXT(bias), (long long)weight->shape[0], HEED_TEXT(weight));
+    }
+    result->shape.size[x->ndim - 1] = weight->shape[0];
+    return HEED_OK;
+}
+
+/* All rows of t as one matrix; unevenly spaced ones are copied. False on error or for NULL. */
+static bool view_rows(heed_tensor *t, heed_matrix_view *rows)
+{
+    if (t != NULL && !heed_view_rows(t, rows)) {
+        t = heed_contiguous(t);
+        return t != NULL && heed_view_rows(t, rows);
+    }
+    return t != NULL;
+}
+
+static heed_status linear_forward(const heed_call *call, heed_tensor *y)
+{
+    heed_matrix_view x, weight, rows;
+    heed_tensor *bias = call->count > 2 ? call->inputs[2] : NULL;
+    if (bias != NULL && !heed_is_row_major(bias)) {
+        bias = heed_contiguous(bias);
+    }
+    if (!view_rows(call->inputs[0], &x) || !view_rows(call->inputs[1], &weight) ||
+        !view_rows(y, &rows) || heed_blocked()) {
+        return heed_self.error;
+    }
+    weight = heed_transposed(weight);
+    return heed_multiply_matrices(y->dtype, &x, &weight, bias, &rows, false);
+}
+
+/* d = the gradient of input i, or += it; d is contiguous. */
+static heed_status find_gradient(const heed_vjp *v, int i, heed_tensor *d, bool add)
+{
+    heed_matrix_view g, other, rows;
+    const bool adjacent = v->g->strides[v->g->ndim - 1] == 1;
+    if (!view_rows(i == 2 && !adjacent ? heed_contiguous(v->g) : v->g, &g)) {
+        return heed_self.error;
+    }
+    if (i == 2) {
+        heed_sum_rows(&g, d, add);
+        return HEED_OK;
+    }
+    if (!view_rows(v->inputs[1 - i], &other) || !view_rows(d, &rows)) {
+        return heed_self.error;
+    }
+    if (i == 1) {
+        g = heed_transposed(g);
+    }
+    return heed_multiply_matrices(d->dtype, &g, &other, NULL, &rows, add);
+}
+
+/* The same gradients in operations that can be differentiated. */
+static heed_tensor *differentiable_gradient(const heed_vjp *v, int i)
+{
+    heed_tensor *x = v->inputs[0], *weight = v->inputs[1], *g = v->g;
+    if (i == 0) {
+        return heed_matmul(g, weight);
+    }
+    if (i == 2) {
+        return heed_sum_to(g, heed_shape_of_tensor(v->inputs[2]));
+    }
+    int64_t rows = 1;
+    for (int dim = 0; dim < x->ndim - 1; dim++) {
+        rows *= x->shape[dim];
+    }
+    g = heed_reshape(g, HEED_SHAPE(rows, weight->shape[0]));
+    return heed_matmul(heed_transpose(g, 0, 1),
+                       heed_reshape(x, HEED_SHAPE(rows, weight->shape[1])));
+}
+
+static void linear_backward(const heed_vjp *v)
+{
+    for (int i = 0; i < v->y->input_count; i++) {
+        if (!heed_wants_grad(v, i)) {
+            continue;
+        }
+        if (heed_grad_enabled()) {
+            v->grads[i] = differentiable_gradient(v, i);
+            continue;
+        }
+        const heed_tensor *input = v->inputs[i];
+        heed_tensor *d = heed_empty(heed_shape_of_tensor(input), input->dtype);
+        v->grads[i] = d != NULL && find_gradient(v, i, d, false) == HEED_OK ? d : NULL;
+    }
+}
+
+static bool linear_add_gradient(const heed_vjp *v, int i, heed_tensor *sum)
+{
+    return find_gradient(v, i, sum, true) == HEED_OK;
+}
+
+HEED_OPERATION(linear) = {.name = "linear",
+                          .inputs = HEED_ANY_COUNT,
+                          .names = HEED_NAMES("x", "weight", "bias"),
+                          .rule = linear_rule,
+                          .forward = linear_forward,
+                          .backward = linear_backward,
+                          .add_gradient = linear_add_gradient,
+                          .saves = {HEED_SAVES_INPUT(1), HEED_SAVES_INPUT(0)}};
+
+heed_tensor *heed_linear(heed_tensor *x, heed_tensor *weight, heed_tensor *bias)
+{
+    heed_tensor *inputs[] = {x, weight, bias};
+    return heed_apply(&op_linear, inputs, bias != NULL ? 3 : 2, NULL, 0);
+}
+
+/* ---- outer ---- */
+
+heed_tensor *heed_outer(heed_tensor *a, heed_tensor *b)
+{
+    heed_dtype dtype = HEED_F32;
+    int64_t numel;
+    if (heed_check_operand("outer", "a", a) != HEED_OK ||
+        heed_check_operand("outer", "b", b) != HEED_OK) {
+        return NULL;
+    }
+    if (a->ndim != 1 || b->ndim != 1) {
+        heed_fail(HEED_ERR_SHAPE, "outer: %s x %s; both must have 1 dim: heed_reshape to (-1)",
+                  HEED_TEXT(a), HEED_TEXT(b));
+        return NULL;
+    }
+    const heed_shape shape = HEED_SHAPE(a->shape[0], b->shape[0]);
+    if (heed_promote("outer", a->dtype, b->dtype, &dtype) != HEED_OK ||
+        heed_count_elements("outer", 2, shape.size, dtype, &numel) != HEED_OK) {
+        return NULL;
+    }
+    return heed_mul(heed_unsqueeze(a, 1), b);
+}
+
+/* ---- bmm ---- */
+
+heed_tensor *heed_bmm(heed_tensor *a, heed_tensor *b)
+{
+    if (heed_check_operand("bmm", "a", a) != HEED_OK ||
+        heed_check_operand("bmm", "b", b) != HEED_OK) {
+        return NULL;
+    }
+    if (a->ndim != 3 || b->ndim != 3) {
+        heed_fail(HEED_ERR_SHAPE, "bmm: %s x %s; both must have 3 dims; heed_matmul takes others",
+                  HEED_TEXT(a), HEED_TEXT(b));
+        return NULL;
+    }
+    if (a->shape[0] != b->shape[0]) {
+        heed_fail(HEED_ERR_SHAPE, "bmm: %s x %s: batches differ; heed_matmul repeats one of size 1",
+                  HEED_TEXT(a), HEED_TEXT(b));
+        return NULL;
+    }
+    if (a->shape[2] != b->shape[1]) {
+        heed_fail(HEED_ERR_SHAPE, "bmm: inner sizes differ: %s x %s; a's last must be b's second",
+                  HEED_TEXT(a), HEED_TEXT(b));
+        return NULL;
+    }
+    int64_t numel;
+    const heed_shape shape = HEED_SHAPE(a->shape[0], a->shape[1], b->shape[2]);
+    if (heed_check_factors("bmm", a->dtype, b->dtype) != HEED_OK ||
+        heed_count_elements("bmm", 3, shape.size, a->dtype, &numel) != HEED_OK) {
+        return NULL;
+    }
+    return heed_matmul(a, b);
+}
+
+/* ---- addmm ---- */
+
+static heed_status check_addmm(const heed_tensor *input, const heed_tensor *mat1,
+                               const heed_tensor *mat2)
+{
+    if (mat1->ndim != 2 || mat2->ndim != 2 || mat1->shape[1] != mat2->shape[0]) {
+        return heed_fail(HEED_ERR_SHAPE, "addmm: mat1 %s x mat2 %s; they must be (m, k) and (k, n)",
+                         HEED_TEXT(mat1), HEED_TEXT(mat2));
+    }
+    int64_t numel;
+    const heed_shape y = HEED_SHAPE(mat1->shape[0], mat2->shape[1]);
+    if (!heed_broadcasts_to(input, &y)) {
+        return heed_fail(HEED_ERR_SHAPE, "addmm: input %s does not broadcast to mat1 x mat2, %s",
+                         HEED_TEXT(input), heed_shape_text(y.ndim, y.size).text);
+    }
+    if (heed_check_factors("addmm", mat1->dtype, mat2->dtype) != HEED_OK ||
+        heed_count_elements("addmm", y.ndim, y.size, mat1->dtype, &numel) != HEED_OK) {
+        return heed_self.error;
+    }
+    return heed_check_factors("addmm", input->dtype, mat1->dtype);
+}
+
+static heed_status check_factor(const char *name, double factor, heed_dtype dtype)
+{
+    if (dtype == HEED_I64 && factor != floor(factor)) { /* NaN too */
+        return heed_fail(HEED_ERR_VALUE, "addmm: %s is %g; i64 takes whole numbers", name, factor);
+    }
+    return heed_check_value("addmm", factor, dtype);
+}
+
+/* factor * x; 0 * x is 0 even where x is NaN, with gradient 0. */
+static heed_tensor *scaled(heed_tensor *x, double factor)
+{
+    if (factor == 0) {
+        return heed_masked_fill(x, heed_ones(HEED_SCALAR, HEED_BOOL), 0);
+    }
+    return factor == 1 ? x : heed_mul_scalar(x, factor);
+}
+
+heed_tensor *heed_addmm(heed_tensor *input, heed_tensor *mat1, heed_tensor *mat2, double beta,
+                        double alpha)
+{
+    if (heed_check_operand("addmm", "input", input) != HEED_OK ||
+        heed_check_operand("addmm", "mat1", mat1) != HEED_OK ||
+        heed_check_operand("addmm", "mat2", mat2) != HEED_OK ||
+        check_addmm(input, mat1, mat2) != HEED_OK ||
+        check_factor("beta", beta, input->dtype) != HEED_OK ||
+        check_factor("alpha", alpha, input->dtype) != HEED_OK) {
+        return NULL;
+    }
+    heed_scope scope;
+    heed_scope_begin(&scope);
+    heed_tensor *product = scaled(heed_matmul(mat1, mat2), alpha);
+    return heed_scope_end_with(&scope, heed_add(scaled(input, beta), product));
 }

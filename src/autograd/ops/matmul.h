@@ -1,4 +1,5 @@
-/* Matrix products. einsum.h writes any product of two as a line of text. */
+/* Matrix products. einsum.h writes any product of two as a line of text; nn/layers/linear.h is the
+ * module with the parameters of heed_linear. */
 #ifndef HEED_AUTOGRAD_MATMUL_H
 #define HEED_AUTOGRAD_MATMUL_H
 
@@ -16,6 +17,16 @@ HEED_BEGIN_DECLS
  * HEED_ERR_SHAPE: inner sizes differ, the batch dims do not broadcast, or a tensor has no dims.
  * HEED_ERR_DTYPE: dtypes differ, or bool. */
 heed_tensor *heed_matmul(heed_tensor *a, heed_tensor *b);
+
+/* heed_linear: as torch.nn.functional.linear(x, weight, bias)
+ *
+ *   x (..., in)   weight (out, in)   bias (out), or NULL for none   ->   y (..., out)
+ *   y = x weight^T + bias
+ *   dx = g weight      dweight = g^T x      dbias = sum(g), each over all rows of x
+ *
+ * All of one dtype, which is not bool.
+ * HEED_ERR_SHAPE: the shapes do not fit. HEED_ERR_DTYPE: dtypes differ, or bool. */
+heed_tensor *heed_linear(heed_tensor *x, heed_tensor *weight, heed_tensor *bias);
 
 /* heed_bmm: batched matrix product, as torch.bmm(a, b): matmul for exactly 3 dims, where nothing
  * broadcasts

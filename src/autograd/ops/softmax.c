@@ -1,10 +1,12 @@
-/* softmax, safe_softmax and log_softmax, line by line, by kernels. Their gradients stand here in other operations
- * as well, for those that are differentiated again. */
-#include "reduce.h"
+/* softmax, safe_softmax and log_softmax, row by row, by kernels. Each gradient stands here twice:
+ * by a kernel, and in other operations where it is itself differentiated. */
+#include "softmax.h"
 
 #include "../../tensor/create.h"
+#include "../../tensor/iterate.h"
+#include "../op.h"
 #include "elementwise.h"
-#include "reduction.h"
+#include "reductions.h"
 
 static heed_status softmax_rule(const heed_call *call, heed_result *result)
 {
@@ -15,34 +17,42 @@ static heed_status softmax_rule(const heed_call *call, heed_result *result)
     return heed_wrap_dim(call->op->name, *(const int *)call->args, result->shape.ndim, &dim);
 }
 
+/* out = kernel(in...), row by row along the dim that is the only argument. */
+static heed_status map_rows(const heed_op *op, const void *args, heed_line_kernel *kernel,
+                            heed_tensor *const *in, int count, heed_tensor *out)
+{
+    int dim;
+    const heed_status status = heed_wrap_dim(op->name, *(const int *)args, out->ndim, &dim);
+    return status == HEED_OK ? heed_map_lines(kernel, in, count, dim, out) : status;
+}
+
 static heed_status softmax_forward(const heed_call *call, heed_tensor *y)
 {
-    return heed_map_along(call, heed_kernels_for(y->dtype)->softmax, y);
+    return map_rows(call->op, call->args, heed_kernels_for(y->dtype)->softmax, call->inputs, 1, y);
 }
 
 static heed_status safe_softmax_forward(const heed_call *call, heed_tensor *y)
 {
-    return heed_map_along(call, heed_kernels_for(y->dtype)->safe_softmax, y);
+    return map_rows(call->op, call->args, heed_kernels_for(y->dtype)->safe_softmax, call->inputs, 1,
+                    y);
 }
 
 static heed_status log_softmax_forward(const heed_call *call, heed_tensor *y)
 {
-    return heed_map_along(call, heed_kernels_for(y->dtype)->log_softmax, y);
+    return map_rows(call->op, call->args, heed_kernels_for(y->dtype)->log_softmax, call->inputs, 1,
+                    y);
 }
 
-/* dx = kernel(g, y), line by line. */
+/* dx = kernel(g, y), row by row. */
 static void gradient_by_kernel(const heed_vjp *v, heed_line_kernel *kernel)
 {
     heed_tensor *dx = heed_empty_like(v->y), *const in[] = {v->g, v->y};
-    int dim;
-    if (dx != NULL &&
-        heed_wrap_dim(v->y->op->name, *(const int *)v->args, v->y->ndim, &dim) == HEED_OK &&
-        heed_map_lines(kernel, in, 2, dim, dx) == HEED_OK) {
+    if (dx != NULL && map_rows(v->y->op, v->args, kernel, in, 2, dx) == HEED_OK) {
         v->grads[0] = dx;
     }
 }
 
-/* Of a line of zeros, which safe_softmax may give, it is 0. */
+/* 0 for a row of zeros, which safe_softmax may give. */
 static void softmax_backward(const heed_vjp *v)
 {
     const int dim = *(const int *)v->args;

@@ -1,16 +1,18 @@
 /* argsort by merging, line by line; sort and topk gather what it finds. */
+
 #include "sort.h"
 
 #include <math.h>
 #include <string.h>
 
 #include "../../tensor/alloc.h"
+#include "../../tensor/core.h"
 #include "../../tensor/create.h"
-#include "../../tensor/iterate.h"
-#include "../../tensor/scope.h"
+#include "../../tensor/map.h"
 #include "../op.h"
 #include "index.h"
-#include "shape.h"
+#include "slice.h"
+#include "view.h"
 
 /* ---- keys: integers in the order of the values, so that one comparison serves all dtypes ---- */
 

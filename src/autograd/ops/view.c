@@ -1,9 +1,15 @@
-/* Views that move or repeat dims: transpose, permute, expand, broadcast_to; and detach. */
+/* The same elements in another shape, layout or dtype: views (transpose, permute, expand, reshape
+ * and what reshapes some dims, detach) and copies (clone, contiguous, to). A rule computes the
+ * strides of a view; reshape copies where no strides fit. Parts of a tensor are slice.c's. */
+
+#include "view.h"
+
+#include <stdio.h>
 #include <string.h>
 
-#include "../../tensor/iterate.h"
+#include "../../tensor/core.h"
+#include "../../tensor/map.h"
 #include "../op.h"
-#include "shape.h"
 
 /* ---- transpose ---- */
 
@@ -150,6 +156,266 @@ heed_tensor *heed_broadcast_to(heed_tensor *x, heed_shape shape)
     return heed_expand(x, found);
 }
 
+/* ---- reshape ---- */
+
+/* Fills in the size that is -1. False where the sizes do not hold `numel` elements, or more than
+ * one is -1, or one is less. */
+static bool find_sizes(int64_t numel, const heed_shape *asked, heed_shape *shape)
+{
+    int unknown = -1;
+    int64_t known = 1;
+    bool overflow = false;
+    *shape = *asked;
+    for (int i = 0; i < asked->ndim; i++) {
+        if (asked->size[i] == -1 && unknown < 0) {
+            unknown = i;
+        } else if (asked->size[i] < 0) {
+            return false;
+        } else {
+            overflow = __builtin_mul_overflow(known, asked->size[i], &known) || overflow;
+        }
+    }
+    if (overflow || unknown < 0) {
+        return !overflow && known == numel;
+    }
+    if (known == 0 || numel % known != 0) {
+        return false;
+    }
+    shape->size[unknown] = numel / known;
+    return true;
+}
+
+/* Says what is wrong with the sizes for `what`. */
+static heed_status refuse_sizes(const char *function, const char *what, int64_t numel,
+                                const heed_shape *asked)
+{
+    const heed_text sizes = heed_shape_text(asked->ndim, asked->size);
+    int unknown = 0;
+    bool less = false;
+    for (int i = 0; i < asked->ndim; i++) {
+        unknown += asked->size[i] == -1;
+        less = less || asked->size[i] < -1;
+    }
+    if (unknown > 1 || less) {
+        return heed_fail(HEED_ERR_SHAPE, "%s: sizes %s: one may be -1, none less", function,
+                         sizes.text);
+    }
+    return heed_fail(HEED_ERR_SHAPE, "%s: %s has %lld elements, which do not fill %s", function,
+                     what, (long long)numel, sizes.text);
+}
+
+/* The strides with which x is seen in another shape, dim by dim: each group of x's dims that lie
+ * one behind the other may be cut anew. False where a copy is needed. */
+static bool view_strides(const heed_tensor *x, const heed_shape *shape, int64_t *strides)
+{
+    if (x->numel == 0) {
+        heed_row_major(shape->ndim, shape->size, strides);
+        return true;
+    }
+    int to = shape->ndim - 1;
+    int64_t group = 1, cut = 1; /* elements of the group so far, in x and in the new shape */
+    int64_t step = x->ndim > 0 ? x->strides[x->ndim - 1] : 1;
+    for (int from = x->ndim - 1; from >= 0; from--) {
+        group *= x->shape[from];
+        bool ends = from == 0 || (x->shape[from - 1] != 1 && x->strides[from - 1] != group * step);
+        if (!ends) {
+            continue;
+        }
+        while (to >= 0 && (cut < group || shape->size[to] == 1)) {
+            strides[to] = cut * step;
+            cut *= shape->size[to--];
+        }
+        if (cut != group) {
+            return false;
+        }
+        if (from > 0) {
+            step = x->strides[from - 1];
+            group = cut = 1;
+        }
+    }
+    for (; to >= 0; to--) {
+        strides[to] = cut * step;
+    }
+    return true;
+}
+
+static heed_status reshape_rule(const heed_call *call, heed_result *result)
+{
+    const heed_shape *asked = call->args;
+    const heed_tensor *x = call->inputs[0];
+    int64_t numel = 0;
+    if (asked->ndim < 0 || asked->ndim > HEED_MAX_DIMS) {
+        return heed_count_elements("reshape", asked->ndim, asked->size, HEED_F32, &numel);
+    }
+    if (!find_sizes(x->numel, asked, &result->shape)) {
+        return refuse_sizes("reshape", HEED_TEXT(x), x->numel, asked);
+    }
+    result->is_view = view_strides(x, &result->shape, result->strides);
+    return HEED_OK;
+}
+
+/* Copies into y seen in x's shape. */
+static heed_status reshape_forward(const heed_call *call, heed_tensor *y)
+{
+    const heed_tensor *x = call->inputs[0];
+    int64_t strides[HEED_MAX_DIMS];
+    heed_row_major(x->ndim, x->shape, strides);
+    heed_tensor *as_x = heed_tensor_view("reshape", y, x->ndim, x->shape, strides, 0);
+    if (as_x == NULL) {
+        return heed_self.error;
+    }
+    heed_copy_elements(x, as_x);
+    heed_unref(as_x);
+    return HEED_OK;
+}
+
+/* squeeze and unsqueeze have the same one. */
+static void reshape_backward(const heed_vjp *v)
+{
+    v->grads[0] = heed_reshape(v->g, heed_shape_of_tensor(v->inputs[0]));
+}
+
+HEED_OPERATION(reshape) = {.name = "reshape",
+                           .inputs = 1,
+                           .rule = reshape_rule,
+                           .forward = reshape_forward,
+                           .backward = reshape_backward};
+
+heed_tensor *heed_reshape(heed_tensor *x, heed_shape shape)
+{
+    return heed_apply(&op_reshape, &x, 1, &shape, sizeof shape);
+}
+
+/* ---- squeeze, unsqueeze ---- */
+
+static heed_status squeeze_rule(const heed_call *call, heed_result *result)
+{
+    const heed_tensor *x = call->inputs[0];
+    int dim;
+    if (heed_wrap_dim("squeeze", *(const int *)call->args, x->ndim, &dim) != HEED_OK) {
+        return heed_self.error;
+    }
+    result->is_view = true;
+    result->shape.ndim = 0;
+    for (int i = 0; i < x->ndim; i++) {
+        if (i != dim || x->shape[i] != 1) {
+            result->shape.size[result->shape.ndim] = x->shape[i];
+            result->strides[result->shape.ndim++] = x->strides[i];
+        }
+    }
+    return HEED_OK;
+}
+
+HEED_OPERATION(squeeze) = {
+    .name = "squeeze", .inputs = 1, .rule = squeeze_rule, .backward = reshape_backward};
+
+heed_tensor *heed_squeeze(heed_tensor *x, int dim)
+{
+    return heed_apply(&op_squeeze, &x, 1, &dim, sizeof dim);
+}
+
+static heed_status unsqueeze_rule(const heed_call *call, heed_result *result)
+{
+    const heed_tensor *x = call->inputs[0];
+    int dim;
+    if (x->ndim == HEED_MAX_DIMS) {
+        return heed_fail(HEED_ERR_SHAPE, "unsqueeze: %s has %d dims already, the most there are",
+                         HEED_TEXT(x), HEED_MAX_DIMS);
+    }
+    if (heed_wrap_dim("unsqueeze", *(const int *)call->args, x->ndim + 1, &dim) != HEED_OK) {
+        return heed_self.error;
+    }
+    result->is_view = true;
+    result->shape.ndim = x->ndim + 1;
+    for (int i = 0, from = 0; i <= x->ndim; i++) {
+        result->shape.size[i] = i == dim ? 1 : x->shape[from];
+        result->strides[i] = i == dim ? 1 : x->strides[from];
+        from += i != dim;
+    }
+    return HEED_OK;
+}
+
+HEED_OPERATION(unsqueeze) = {
+    .name = "unsqueeze", .inputs = 1, .rule = unsqueeze_rule, .backward = reshape_backward};
+
+heed_tensor *heed_unsqueeze(heed_tensor *x, int dim)
+{
+    return heed_apply(&op_unsqueeze, &x, 1, &dim, sizeof dim);
+}
+
+/* ---- flatten, unflatten ---- */
+
+heed_tensor *heed_flatten(heed_tensor *x, int start_dim, int end_dim)
+{
+    int start, end;
+    if (heed_check_operand("flatten", "x", x) != HEED_OK ||
+        heed_wrap_dim("flatten", start_dim, x->ndim, &start) != HEED_OK ||
+        heed_wrap_dim("flatten", end_dim, x->ndim, &end) != HEED_OK) {
+        return NULL;
+    }
+    if (start > end) {
+        heed_fail(HEED_ERR_DIM, "flatten: start_dim %d comes after end_dim %d in a tensor %s",
+                  start_dim, end_dim, HEED_TEXT(x));
+        return NULL;
+    }
+    heed_shape flat = {.ndim = start + 1};
+    for (int i = 0; i < start; i++) {
+        flat.size[i] = x->shape[i];
+    }
+    flat.size[start] = 1;
+    for (int i = start; i <= end && i < x->ndim; i++) {
+        flat.size[start] *= x->shape[i];
+    }
+    for (int i = end + 1; i < x->ndim; i++) {
+        flat.size[flat.ndim++] = x->shape[i];
+    }
+    return heed_reshape(x, flat);
+}
+
+static heed_status check_unflatten(const heed_tensor *x, int dim, const heed_shape *sizes,
+                                   int *place)
+{
+    if (heed_wrap_dim("unflatten", dim, x->ndim, place) != HEED_OK) {
+        return heed_self.error;
+    }
+    if (x->ndim == 0) {
+        return heed_fail(HEED_ERR_DIM, "unflatten: a tensor without dims has none to unflatten");
+    }
+    if (sizes->ndim < 1 || sizes->ndim > HEED_MAX_DIMS + 1 - x->ndim) {
+        return heed_fail(HEED_ERR_SHAPE,
+                         "unflatten: %d sizes for dim %d of %s; at least one, and at most %d dims "
+                         "in all",
+                         sizes->ndim, dim, HEED_TEXT(x), HEED_MAX_DIMS);
+    }
+    return HEED_OK;
+}
+
+heed_tensor *heed_unflatten(heed_tensor *x, int dim, heed_shape sizes)
+{
+    int place;
+    int64_t numel;
+    heed_shape found, shape = {0};
+    if (heed_check_operand("unflatten", "x", x) != HEED_OK ||
+        check_unflatten(x, dim, &sizes, &place) != HEED_OK) {
+        return NULL;
+    }
+    if (!find_sizes(x->shape[place], &sizes, &found)) {
+        char what[192];
+        snprintf(what, sizeof what, "dim %d of %s", dim, HEED_TEXT(x));
+        refuse_sizes("unflatten", what, x->shape[place], &sizes);
+        return NULL;
+    }
+    for (int i = 0; i < x->ndim; i++) {
+        for (int j = 0; j < (i == place ? found.ndim : 1); j++) {
+            shape.size[shape.ndim++] = i == place ? found.size[j] : x->shape[i];
+        }
+    }
+    if (heed_count_elements("unflatten", shape.ndim, shape.size, x->dtype, &numel) != HEED_OK) {
+        return NULL;
+    }
+    return heed_reshape(x, shape);
+}
+
 /* ---- detach ---- */
 
 static heed_status detach_rule(const heed_call *call, heed_result *result)
@@ -165,4 +431,57 @@ HEED_OPERATION(detach) = {.name = "detach", .inputs = 1, .rule = detach_rule};
 heed_tensor *heed_detach(heed_tensor *x)
 {
     return heed_apply(&op_detach, &x, 1, NULL, 0);
+}
+
+/* ---- clone, contiguous ---- */
+
+static heed_status copy_forward(const heed_call *call, heed_tensor *y)
+{
+    heed_copy_elements(call->inputs[0], y);
+    return HEED_OK;
+}
+
+static void clone_backward(const heed_vjp *v)
+{
+    v->grads[0] = v->g;
+}
+
+HEED_OPERATION(clone) = {
+    .name = "clone", .inputs = 1, .forward = copy_forward, .backward = clone_backward};
+
+heed_tensor *heed_clone(heed_tensor *x)
+{
+    return heed_apply(&op_clone, &x, 1, NULL, 0);
+}
+
+heed_tensor *heed_contiguous(heed_tensor *x)
+{
+    if (heed_blocked() || heed_check_tensor("contiguous", "x", x) != HEED_OK) {
+        return NULL;
+    }
+    return heed_is_row_major(x) ? x : heed_clone(x);
+}
+
+/* ---- to ---- */
+
+static heed_status to_rule(const heed_call *call, heed_result *result)
+{
+    result->dtype = *(const heed_dtype *)call->args;
+    return HEED_OK;
+}
+
+static void to_backward(const heed_vjp *v)
+{
+    v->grads[0] = heed_to(v->g, v->inputs[0]->dtype);
+}
+
+HEED_OPERATION(to) = {
+    .name = "to", .inputs = 1, .rule = to_rule, .forward = copy_forward, .backward = to_backward};
+
+heed_tensor *heed_to(heed_tensor *x, heed_dtype dtype)
+{
+    if (x != NULL && x->dtype == dtype && x->storage != NULL && !heed_blocked()) {
+        return x;
+    }
+    return heed_apply(&op_to, &x, 1, &dtype, sizeof dtype);
 }

@@ -4,7 +4,8 @@
 #include <math.h>
 
 #include "../../autograd/ops/elementwise.h"
-#include "../../autograd/ops/shape.h"
+#include "../../autograd/ops/masking.h"
+#include "../../autograd/ops/view.h"
 #include "../../tensor/create.h"
 #include "../../tensor/scope.h"
 

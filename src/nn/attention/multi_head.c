@@ -1,7 +1,7 @@
 /* Multi-head attention (Vaswani et al., 2017, section 3.2.2). */
 #include "multi_head.h"
 
-#include "../../autograd/ops/shape.h"
+#include "../../autograd/ops/rearrange.h"
 #include "../../tensor/alloc.h"
 #include "../checks.h"
 

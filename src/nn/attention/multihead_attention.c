@@ -1,14 +1,15 @@
 /* nn.MultiheadAttention: three projections, heed_scaled_dot_product_attention in all heads, one
  * projection. What it takes is checked first, so that errors name what the user passed. */
+
 #include "multihead_attention.h"
 
 #include <math.h>
 
-#include "../../autograd/ops/attention.h"
-#include "../../autograd/ops/elementwise.h"
-#include "../../autograd/ops/linear.h"
-#include "../../autograd/ops/reduce.h"
-#include "../../autograd/ops/shape.h"
+#include "../../autograd/ops/dot_product_attention.h"
+#include "../../autograd/ops/rearrange.h"
+#include "../../autograd/ops/reductions.h"
+#include "../../autograd/ops/slice.h"
+#include "../../autograd/ops/view.h"
 #include "../../tensor/create.h"
 #include "../../tensor/random/random.h"
 #include "../checks.h"

@@ -3,7 +3,9 @@
 #include "multihead_masks.h"
 
 #include "../../autograd/ops/elementwise.h"
-#include "../../autograd/ops/shape.h"
+#include "../../autograd/ops/masking.h"
+#include "../../autograd/ops/rearrange.h"
+#include "../../autograd/ops/view.h"
 #include "../../tensor/create.h"
 #include "mask.h"
 

@@ -4,9 +4,10 @@
 #include <math.h>
 
 #include "../../autograd/ops/elementwise.h"
+#include "../../autograd/ops/masking.h"
 #include "../../autograd/ops/matmul.h"
-#include "../../autograd/ops/reduce.h"
-#include "../../autograd/ops/shape.h"
+#include "../../autograd/ops/softmax.h"
+#include "../../autograd/ops/view.h"
 #include "../checks.h"
 
 static void forget_weights(void *module)

@@ -4,7 +4,6 @@
 
 #include "../../autograd/grad.h"
 #include "../../autograd/ops/elementwise.h"
-#include "../../autograd/ops/shape.h"
 #include "../../tensor/create.h"
 #include "../../tensor/random/random.h"
 #include "../checks.h"

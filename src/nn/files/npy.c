@@ -3,7 +3,7 @@
 
 #include <string.h>
 
-#include "../../autograd/ops/shape.h"
+#include "../../autograd/ops/view.h"
 #include "../../tensor/alloc.h"
 #include "../../tensor/create.h"
 #include "../../tensor/scope.h"

@@ -9,7 +9,6 @@
 #include "atomic_file.h"
 #include "file_error.h"
 #include "json.h"
-#include "safetensors.h"
 #include "safetensors_header.h"
 
 /* ---- text that grows ---- */

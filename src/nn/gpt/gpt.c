@@ -1,5 +1,6 @@
 /* How a GPT is made: its modules in nanoGPT's order, and GPT-2's initialisation. */
-#include "gpt_parts.h"
+
+#include "gpt.h"
 
 #include <math.h>
 #include <string.h>
@@ -8,6 +9,7 @@
 #include "../../tensor/create.h"
 #include "../../tensor/random/random.h"
 #include "../checks.h"
+#include "gpt_parts.h"
 
 /* ---- the parts ---- */
 

@@ -1,5 +1,5 @@
 /* The keys and values of the tokens so far. */
-#include "../../autograd/ops/shape.h"
+#include "../../autograd/ops/view.h"
 #include "../../tensor/alloc.h"
 #include "../../tensor/create.h"
 #include "gpt_parts.h"

@@ -7,7 +7,7 @@
 #include <string.h>
 #include <sys/stat.h>
 
-#include "../../autograd/ops/shape.h"
+#include "../../autograd/ops/view.h"
 #include "../../tensor/alloc.h"
 #include "../../tensor/create.h"
 #include "../../tensor/random/random.h"

@@ -1,7 +1,8 @@
 /* Generation, with a cache while the tokens fit into the block, and without it from then on. */
 #include "gpt_generate.h"
 
-#include "../../autograd/ops/shape.h"
+#include "../../autograd/ops/slice.h"
+#include "../../autograd/ops/view.h"
 #include "../../tensor/create.h"
 #include "../module_entries.h"
 #include "gpt_parts.h"

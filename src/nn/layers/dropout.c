@@ -1,8 +1,6 @@
 /* Dropout: heed_dropout with the p and the training flag of a module. */
 #include "dropout.h"
 
-#include "../../autograd/ops/dropout.h"
-
 static void describe(const void *module, char *text, size_t size)
 {
     const struct heed_dropout *m = module;

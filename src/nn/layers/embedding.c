@@ -2,10 +2,8 @@
 #include "embedding.h"
 
 #include "../../autograd/ops/elementwise.h"
-#include "../../autograd/ops/embedding.h"
-#include "../../autograd/ops/shape.h"
+#include "../../autograd/ops/view.h"
 #include "../../tensor/random/random.h"
-#include "../../tensor/scope.h"
 
 static void describe(const void *module, char *text, size_t size)
 {

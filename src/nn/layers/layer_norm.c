@@ -1,7 +1,6 @@
 /* LayerNorm: the parameters of heed_layer_norm. */
 #include "layer_norm.h"
 
-#include "../../autograd/ops/normalize.h"
 #include "../../tensor/create.h"
 #include "../checks.h"
 

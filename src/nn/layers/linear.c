@@ -1,9 +1,9 @@
 /* The linear layer: y = x weight^T + bias. */
+
 #include "linear.h"
 
 #include <math.h>
 
-#include "../../autograd/ops/linear.h"
 #include "../../tensor/create.h"
 #include "../../tensor/random/random.h"
 #include "../checks.h"

@@ -4,7 +4,7 @@
 #include <math.h>
 
 #include "../../autograd/ops/elementwise.h"
-#include "../../autograd/ops/shape.h"
+#include "../../autograd/ops/slice.h"
 #include "../../tensor/create.h"
 #include "../checks.h"
 

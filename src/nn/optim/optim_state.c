@@ -7,7 +7,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "../../autograd/ops/shape.h"
+#include "../../autograd/ops/view.h"
 #include "../../tensor/alloc.h"
 #include "../../tensor/create.h"
 #include "../files/fit.h"

@@ -11,9 +11,7 @@
 
 #include "../alloc.h"
 #include "../core.h"
-#include "../thread.h"
 #include "generator.h"
-#include "random.h"
 
 enum { MOST_CATEGORIES = 1 << 24 }; /* torch's limit: a float counts no further */
 

@@ -2,13 +2,12 @@
  *
  * What a number is made of is in generator.c and normal.c. Nothing is drawn before everything that
  * can fail has succeeded, so a call that fails leaves the generator where it was. */
+
 #include "random.h"
 
 #include <float.h>
 #include <math.h>
 
-#include "../core.h"
-#include "../iterate.h"
 #include "../walk.h"
 #include "generator.h"
 

@@ -3,8 +3,7 @@
  * torch's result lies as x does, and is filled in the order of its memory. Ours is contiguous: the
  * numbers are drawn into memory like torch's, then put in their places. */
 #include "../core.h"
-#include "../iterate.h"
-#include "random.h"
+#include "../map.h"
 
 static heed_status draw_into(heed_tensor *t, bool normal)
 {

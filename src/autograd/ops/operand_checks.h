@@ -1,6 +1,7 @@
-/* Which dtype two tensors meet in, and which of them meet (internal). */
-#ifndef HEED_AUTOGRAD_PROMOTE_H
-#define HEED_AUTOGRAD_PROMOTE_H
+/* What several operations check of their operands: dtypes that meet, and indices inside their range
+ * (internal). */
+#ifndef HEED_AUTOGRAD_OPERAND_CHECKS_H
+#define HEED_AUTOGRAD_OPERAND_CHECKS_H
 
 #include "../../tensor/core.h"
 
@@ -26,5 +27,16 @@ static inline heed_status heed_check_factors(const char *function, heed_dtype a,
     }
     return HEED_OK;
 }
+
+/* heed_check_index: is the index, at that place of its tensor, inside [0, count)? `what` it is
+ * called in errors: index, id, target. */
+heed_status heed_check_index(const char *function, const char *what, int64_t index, int64_t place,
+                             int64_t count);
+
+/* heed_checked_indices: the elements of an i64 tensor, row by row, all inside [0, count): no memory
+ * is read or written at an index that this has not checked. NULL on error. A copy, where one is
+ * needed, joins the scope. */
+const int64_t *heed_checked_indices(const char *function, const char *what, heed_tensor *indices,
+                                    int64_t count);
 
 #endif

@@ -1,13 +1,12 @@
-/* Operations that take dims away, or work along one: sums, products, extremes, spread, truth, and
- * the softmaxes.
+/* Operations that take dims away: sums, products, extremes, spread, truth, logsumexp; and cumsum.
  *
  * The plain form takes all dims, `_dim` one and `_dims` several; no dims in the list are all of
  * them; keepdim leaves them with size 1. Floats are summed in double and rounded once.
  *
  * HEED_ERR_DIM: a dim outside [-ndim, ndim), or given twice.
  */
-#ifndef HEED_AUTOGRAD_REDUCE_H
-#define HEED_AUTOGRAD_REDUCE_H
+#ifndef HEED_AUTOGRAD_REDUCTIONS_H
+#define HEED_AUTOGRAD_REDUCTIONS_H
 
 #include "../../tensor/tensor.h"
 
@@ -136,7 +135,7 @@ heed_tensor *heed_all(heed_tensor *x);
 heed_tensor *heed_all_dim(heed_tensor *x, int dim, bool keepdim);
 heed_tensor *heed_all_dims(heed_tensor *x, heed_dims dims, bool keepdim);
 
-/* ---- exponentials ---- */
+/* ---- exponentials: softmax.h has the softmaxes ---- */
 
 /* heed_logsumexp: as torch.logsumexp(x, dim, keepdim): ln of a sum of exponentials, which do not
  * overflow
@@ -149,32 +148,15 @@ heed_tensor *heed_logsumexp(heed_tensor *x);
 heed_tensor *heed_logsumexp_dim(heed_tensor *x, int dim, bool keepdim);
 heed_tensor *heed_logsumexp_dims(heed_tensor *x, heed_dims dims, bool keepdim);
 
-/* heed_softmax: as torch.softmax(x, dim)
- *
- *   x (..., n, ...) float   ->   y (..., n, ...)
- *   y_i = e^x_i / sum over j of e^x_j along dim       dx = y (g - sum(g y, dim))
- *
- * The largest x is subtracted first, so large ones do not overflow. -inf gives 0 with gradient 0; a
- * line of nothing but -inf gives NaN, as in torch; heed_safe_softmax gives zeros there.
- * HEED_ERR_DTYPE: i64 or bool. */
-heed_tensor *heed_softmax(heed_tensor *x, int dim);
+/* ---- losses: loss.h, cross_entropy.h ---- */
 
-/* heed_safe_softmax: as torch._safe_softmax(x, dim) of PyTorch 2.5 and later: softmax, but a line of
- * nothing but -inf, such as a token that may attend to none, gives zeros with gradient 0
- *
- *   x (..., n, ...) float   ->   y (..., n, ...)
- *   y = 0 where all of the line is -inf, else softmax(x, dim)     dx = y (g - sum(g y, dim))
- *
- * A line with a NaN is NaN. HEED_ERR_DTYPE: i64 or bool. */
-heed_tensor *heed_safe_softmax(heed_tensor *x, int dim);
-
-/* heed_log_softmax: as torch.log_softmax(x, dim): ln softmax, without its underflow
- *
- *   x (..., n, ...) float   ->   y (..., n, ...)
- *   y_i = x_i - ln sum over j of e^x_j along dim      dx = g - e^y sum(g, dim)
- *
- * HEED_ERR_DTYPE: i64 or bool. */
-heed_tensor *heed_log_softmax(heed_tensor *x, int dim);
+/* What is made of the losses of single elements or targets. */
+typedef enum heed_reduction {
+    HEED_MEAN,      /* their mean over what counts, the default; NaN where nothing does */
+    HEED_SUM,       /* their sum */
+    HEED_NONE,      /* they themselves, in the shape of the targets */
+    HEED_BATCHMEAN, /* kl_div only: their sum, divided by the size of dim 0 */
+} heed_reduction;
 
 /* ---- what undoes broadcasting ---- */
 

@@ -1,26 +1,25 @@
-/* dropout: x times noise, which lies in memory as torch's does, so that it is drawn in that order. */
-#include "dropout.h"
+/* dropout: x times a random mask, which lies in memory as torch's does, so that the draws have its
+ * order. */
+#include "dropout_mask.h"
 
 #include "../../tensor/core.h"
 #include "../../tensor/create.h"
 #include "../../tensor/random/generator.h"
-#include "../../tensor/random/random.h"
-#include "../../tensor/scope.h"
 #include "elementwise.h"
 
 /* 1 / kept with probability `kept`, else zeros, like x. */
-static heed_tensor *draw_noise(const heed_tensor *x, double kept)
+static heed_tensor *draw_mask(const heed_tensor *x, double kept)
 {
-    heed_tensor *noise = heed_empty(heed_shape_of_tensor(x), x->dtype);
-    if (noise != NULL) {
-        heed_fill_noise(noise, kept, x->dtype == HEED_F32 ? (double)(1 / (float)kept) : 1 / kept);
+    heed_tensor *mask = heed_empty(heed_shape_of_tensor(x), x->dtype);
+    if (mask != NULL) {
+        heed_fill_noise(mask, kept, x->dtype == HEED_F32 ? (double)(1 / (float)kept) : 1 / kept);
     }
-    if (noise == NULL || !heed_random_torch_2(heed_generator_of_thread())) {
-        return noise;
+    if (mask == NULL || !heed_random_torch_2(heed_generator_of_thread())) {
+        return mask;
     }
     int64_t strides[HEED_MAX_DIMS];
     heed_dense_strides(x, strides);
-    heed_tensor *view = heed_tensor_view("dropout", noise, x->ndim, x->shape, strides, 0);
+    heed_tensor *view = heed_tensor_view("dropout", mask, x->ndim, x->shape, strides, 0);
     return view != NULL ? heed_join_scope("dropout", view) : NULL;
 }
 
@@ -44,8 +43,8 @@ heed_tensor *heed_dropout(heed_tensor *x, double p, bool training)
     const heed_generator before = heed_get_generator();
     heed_scope scope;
     heed_scope_begin(&scope);
-    heed_tensor *noise = draw_noise(x, 1 - p);
-    heed_tensor *y = heed_scope_end_with(&scope, heed_mul(x, noise));
+    heed_tensor *mask = draw_mask(x, 1 - p);
+    heed_tensor *y = heed_scope_end_with(&scope, heed_mul(x, mask));
     if (y == NULL) {
         heed_set_generator(&before); /* what failed has drawn nothing */
     }

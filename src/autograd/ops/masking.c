@@ -1,11 +1,13 @@
-/* Choosing elements by a mask or by their place: masked_fill, tril, triu. */
+/* Elements chosen by a mask, given or triangular: masked_fill, tril, triu. */
+
+#include "masking.h"
+
 #include <string.h>
 
+#include "../../tensor/core.h"
 #include "../../tensor/create.h"
-#include "../../tensor/iterate.h"
+#include "../../tensor/map.h"
 #include "../op.h"
-#include "elementwise.h"
-#include "promote.h"
 
 /* ---- masked_fill ---- */
 

@@ -1,17 +1,19 @@
-/* layer_norm and rms_norm. Their kernels take a row at a time, forward and backward; what they compute stands
- * below in other operations as well, for a gradient that is differentiated again. */
-#include "normalize.h"
+/* layer_norm and rms_norm, by kernels on rows, which tensor/parallel_rows.c shares out. The
+ * gradients stand here in other operations as well, for second derivatives. */
+
+#include "normalization.h"
 
 #include <float.h>
 #include <string.h>
 
+#include "../../tensor/core.h"
 #include "../../tensor/create.h"
-#include "../../tensor/iterate.h"
-#include "../../tensor/parallel.h"
+#include "../../tensor/parallel_rows.h"
 #include "../op.h"
 #include "elementwise.h"
-#include "reduce.h"
-#include "shape.h"
+#include "reductions.h"
+#include "slice.h"
+#include "view.h"
 
 typedef struct norm_args {
     double eps;
@@ -100,11 +102,9 @@ static heed_status rms_norm_rule(const heed_call *call, heed_result *result)
 
 /* ---- by kernels ---- */
 
-enum { MOST_CHUNKS = 32 };
-
-/* What the kernels read. A parameter that is not there is one that changes nothing. */
-static heed_status look_at(heed_tensor *x, heed_tensor *weight, heed_tensor *bias,
-                           const norm_args *args, heed_normalization *rows)
+/* Fills in what the kernels read. A missing parameter is replaced by ones or zeros. */
+static heed_status find_rows(heed_tensor *x, heed_tensor *weight, heed_tensor *bias,
+                             const norm_args *args, heed_normalization *rows)
 {
     const heed_shape shape = normalized(x, args);
     weight = weight != NULL ? heed_contiguous(weight) : heed_ones(shape, x->dtype);
@@ -122,39 +122,13 @@ static heed_status look_at(heed_tensor *x, heed_tensor *weight, heed_tensor *bia
     return HEED_OK;
 }
 
-typedef struct parts {
-    heed_normalization all;
-    heed_dtype dtype;
-    int64_t chunk; /* rows of one */
-} parts;
-
-/* The rows in [first, end) of all. */
-static heed_normalization rows_of(const parts *p, int64_t first, int64_t end)
-{
-    const int64_t before = first * p->all.n * (int64_t)heed_dtype_size(p->dtype);
-    heed_normalization rows = p->all;
-    rows.rows = (end < p->all.rows ? end : p->all.rows) - first;
-    rows.x = (const char *)rows.x + before;
-    rows.g = rows.g != NULL ? (const char *)rows.g + before : NULL;
-    rows.y = rows.y != NULL ? (char *)rows.y + before : NULL;
-    rows.dx = rows.dx != NULL ? (char *)rows.dx + before : NULL;
-    return rows;
-}
-
-static void normalize_some(void *context, int64_t first, int64_t end)
-{
-    const parts *p = context;
-    const heed_normalization rows = rows_of(p, first, end);
-    heed_kernels_for(p->dtype)->normalize(&rows);
-}
-
 static heed_status forward(const heed_call *call, bool centred, heed_tensor *y)
 {
-    parts p = {.all = {.y = y->data, .centred = centred}, .dtype = y->dtype};
+    heed_normalization rows = {.y = y->data, .centred = centred};
     heed_tensor *weight = call->count > 1 ? call->inputs[1] : NULL;
     heed_tensor *bias = call->count > 2 ? call->inputs[2] : NULL;
-    if (look_at(call->inputs[0], weight, bias, call->args, &p.all) == HEED_OK) {
-        heed_parallel_for(p.all.rows, HEED_GRAIN_OF_LINES / (p.all.n + 1) + 1, normalize_some, &p);
+    if (find_rows(call->inputs[0], weight, bias, call->args, &rows) == HEED_OK) {
+        heed_normalize_rows(&rows, y->dtype);
     }
     return heed_self.error;
 }
@@ -169,45 +143,24 @@ static heed_status rms_norm_forward(const heed_call *call, heed_tensor *y)
     return forward(call, false, y);
 }
 
-static void differentiate_some(void *context, int64_t first, int64_t end)
-{
-    const parts *p = context;
-    for (int64_t i = first; i < end; i++) {
-        heed_normalization rows = rows_of(p, i * p->chunk, (i + 1) * p->chunk);
-        rows.totals += i * 2 * rows.n;
-        heed_kernels_for(p->dtype)->normalize_gradient(&rows);
-    }
-}
-
-/* dx, and the sums dweight and dbias as (2, n), in double. They are added up in chunks of rows, as many as the shape
- * asks for, so that they do not depend on the threads. */
-static heed_tensor *differentiate(parts *p)
-{
-    const int64_t n = p->all.n, rows = p->all.rows, fit = rows * n / HEED_GRAIN_OF_LINES;
-    const int64_t most = fit < 1 ? 1 : fit < MOST_CHUNKS ? fit : MOST_CHUNKS;
-    p->chunk = rows > 0 ? (rows + most - 1) / most : 1;
-    const int64_t chunks = (rows + p->chunk - 1) / p->chunk;
-    heed_tensor *totals = heed_zeros(HEED_SHAPE(chunks, 2, n), HEED_F64);
-    if (totals == NULL) {
-        return NULL;
-    }
-    p->all.totals = totals->data;
-    heed_parallel_for(chunks, 1, differentiate_some, p);
-    return heed_sum_dim(totals, 0, false);
-}
-
-/* All gradients in one pass. The weight may be gone where none by x is wanted. */
+/* All gradients in one pass. The weight's value may be freed where x needs no gradient. */
 static void gradients_by_kernel(const heed_vjp *v, heed_tensor *weight, bool centred)
 {
-    heed_tensor *x = v->inputs[0], *g = heed_contiguous(v->g);
-    parts p = {.all = {.centred = centred}, .dtype = x->dtype};
-    heed_tensor *dx = heed_empty_like(x);
-    if (look_at(x, weight, NULL, v->args, &p.all) != HEED_OK || g == NULL) {
+    heed_tensor *x = v->inputs[0], *g = heed_contiguous(v->g), *dx = heed_empty_like(x);
+    heed_normalization rows = {.centred = centred};
+    if (find_rows(x, weight, NULL, v->args, &rows) != HEED_OK || g == NULL) {
         return;
     }
-    p.all.g = g->data;
-    p.all.dx = dx->data;
-    heed_tensor *totals = differentiate(&p);
+    const heed_shape shape = HEED_SHAPE(heed_chunks_of_rows(&rows), 2, rows.n);
+    heed_tensor *totals = heed_zeros(shape, HEED_F64); /* dweight and dbias of each chunk */
+    if (totals == NULL) {
+        return;
+    }
+    rows.g = g->data;
+    rows.dx = dx->data;
+    rows.totals = totals->data;
+    heed_normalize_rows_gradient(&rows, x->dtype);
+    totals = heed_sum_dim(totals, 0, false);
     v->grads[0] = dx;
     for (int i = 1; i < v->y->input_count; i++) {
         heed_tensor *sums = heed_to(heed_select(totals, 0, i - 1), x->dtype);
@@ -217,9 +170,9 @@ static void gradients_by_kernel(const heed_vjp *v, heed_tensor *weight, bool cen
 
 /* ---- by other operations ---- */
 
-/* x minus its mean. A mean far from 0 is rounded coarsely, to units in its last place; so x is first
- * moved near 0 by the rounded mean, as a constant, which is exact or nearly so, and what remains of
- * the mean is small. Moving changes no derivative. */
+/* x minus its mean. A mean far from 0 has a large rounding error, so x is first shifted by the
+ * rounded mean, as a constant, which is exact or nearly so; the mean that remains is small. The
+ * shift changes no derivative. */
 static heed_tensor *centre(heed_tensor *x, heed_dims dims)
 {
     heed_tensor *near_0 = heed_sub(x, heed_mean_dims(heed_detach(x), dims, true));
@@ -233,8 +186,8 @@ static heed_tensor *to_parameter(const heed_vjp *v, int i, heed_tensor *dx)
     return heed_to(heed_sum_to(dx, heed_shape_of_tensor(parameter)), parameter->dtype);
 }
 
-/* y = weight z + bias; z = c * scale, where c is x, or x minus its mean, and scale = 1 / sqrt(mean(c^2) +
- * eps). The gradients of that, in f64 as the kernels have them. */
+/* The gradients of y = weight z + bias with z = c * scale and scale = 1 / sqrt(mean(c^2) + eps),
+ * where c is x, or x minus its mean. In f64, as in the kernels. */
 static void gradients_by_operations(const heed_vjp *v, heed_tensor *weight, bool centred)
 {
     const norm_args *args = v->args;

@@ -1,6 +1,6 @@
-/* Dropout: training with a part of the values missing. */
-#ifndef HEED_AUTOGRAD_DROPOUT_H
-#define HEED_AUTOGRAD_DROPOUT_H
+/* Dropout: a random mask. nn/layers/dropout.h is the module. */
+#ifndef HEED_AUTOGRAD_DROPOUT_MASK_H
+#define HEED_AUTOGRAD_DROPOUT_MASK_H
 
 #include "../../tensor/tensor.h"
 

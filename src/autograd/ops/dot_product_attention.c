@@ -1,19 +1,25 @@
-/* Scaled dot product attention, made of other operations: its definition, which is what happens where weights
- * or dropout are wanted, or batches broadcast; else attend.c does the same in tiles. Most of this file is
- * checks, so that an error names this function and its own arguments. */
-#include "attention.h"
+/* Scaled dot product attention, twice: its definition, made of other operations, which is used
+ * where weights or dropout are wanted or batches broadcast; and `attend`, one operation whose
+ * kernels go through the scores in tiles (tensor/attention_heads.c), so that neither forward nor
+ * backward holds all of them. It saves q, k and v. A gradient that is differentiated again goes
+ * through the definition. */
+
+#include "dot_product_attention.h"
 
 #include <math.h>
+#include <string.h>
 
+#include "../../tensor/attention_heads.h"
 #include "../../tensor/core.h"
 #include "../../tensor/create.h"
-#include "../../tensor/scope.h"
-#include "attention_parts.h"
-#include "dropout.h"
+#include "../op.h"
+#include "dropout_mask.h"
 #include "elementwise.h"
+#include "masking.h"
 #include "matmul.h"
-#include "reduce.h"
-#include "shape.h"
+#include "reductions.h"
+#include "softmax.h"
+#include "view.h"
 
 static const char name[] = "scaled_dot_product_attention";
 
@@ -112,9 +118,9 @@ static heed_status check_numbers(double dropout_p, double scale)
     return HEED_OK;
 }
 
-heed_status heed_check_attention_inputs(const heed_tensor *q, const heed_tensor *k,
-                                        const heed_tensor *v, const heed_tensor *mask,
-                                        heed_shape *scores)
+/* Do q, k, v and the mask, which may be NULL, fit? `scores` becomes the shape of q k^T. */
+static heed_status check_inputs(const heed_tensor *q, const heed_tensor *k, const heed_tensor *v,
+                                const heed_tensor *mask, heed_shape *scores)
 {
     if (check_dtypes(q, k, v) != HEED_OK || check_shapes(q, k, v, scores) != HEED_OK) {
         return heed_self.error;
@@ -128,7 +134,7 @@ static heed_status check(const heed_tensor *q, const heed_tensor *k, const heed_
     heed_shape scores;
     if (heed_check_operand(name, "q", q) != HEED_OK || heed_check_tensor(name, "k", k) != HEED_OK ||
         heed_check_tensor(name, "v", v) != HEED_OK ||
-        heed_check_attention_inputs(q, k, v, mask, &scores) != HEED_OK) {
+        check_inputs(q, k, v, mask, &scores) != HEED_OK) {
         return heed_self.error;
     }
     if (mask != NULL && is_causal) {
@@ -152,8 +158,9 @@ static heed_tensor *masked(heed_tensor *scores, heed_tensor *mask, heed_dtype dt
                                     : heed_add(scores, mask);
 }
 
-heed_tensor *heed_attention_percent(heed_tensor *scaled_q, heed_tensor *k, heed_tensor *mask,
-                                    bool is_causal)
+/* softmax(scale q k^T, masked); `scaled_q` is scale q. */
+static heed_tensor *attention_percent(heed_tensor *scaled_q, heed_tensor *k, heed_tensor *mask,
+                                      bool is_causal)
 {
     if (is_causal) {
         const heed_shape square = HEED_SHAPE(heed_size(scaled_q, -2), heed_size(k, -2));
@@ -162,6 +169,163 @@ heed_tensor *heed_attention_percent(heed_tensor *scaled_q, heed_tensor *k, heed_
     heed_tensor *scores = heed_matmul(scaled_q, heed_transpose(k, -2, -1));
     return heed_safe_softmax(masked(scores, mask, k->dtype), -1);
 }
+
+/* ---- attend: the operation in tiles ---- */
+
+typedef struct attend_args {
+    double scale;
+    bool is_causal;
+} attend_args;
+
+/* Can the operation in tiles take them? Batches must be equal. */
+static bool has_tiles(const heed_tensor *q, const heed_tensor *k, const heed_tensor *v)
+{
+    const size_t batch = sizeof *q->shape * (size_t)(q->ndim - 2);
+    return k->ndim == q->ndim && v->ndim == q->ndim && memcmp(k->shape, q->shape, batch) == 0 &&
+           memcmp(v->shape, q->shape, batch) == 0;
+}
+
+/* Dense strides for `shape`, which is x's except for the last size. Dims keep the order that those
+ * of x have in memory, so that heads taken from (..., L, H E) lie side by side again; the last dim
+ * is always the innermost. */
+static void dense_strides(const heed_tensor *x, const heed_shape *shape, int64_t *strides)
+{
+    const int last = shape->ndim - 1;
+    heed_dense_strides(x, strides);
+    if (strides[last] != 1) {
+        heed_row_major(shape->ndim, shape->size, strides);
+        return;
+    }
+    const int64_t from = x->shape[last] > 1 ? x->shape[last] : 1;
+    const int64_t to = shape->size[last] > 1 ? shape->size[last] : 1;
+    for (int i = 0; i < last; i++) {
+        strides[i] = strides[i] >= from ? strides[i] / from * to : strides[i];
+    }
+}
+
+static heed_status attend_rule(const heed_call *call, heed_result *result)
+{
+    heed_tensor *const *in = call->inputs;
+    heed_shape scores;
+    if (call->count < 3 || call->count > 4) {
+        return heed_fail(HEED_ERR_VALUE, "attend: %d tensors; q, k, v and perhaps a mask",
+                         call->count);
+    }
+    if (check_inputs(in[0], in[1], in[2], call->count > 3 ? in[3] : NULL, &scores) != HEED_OK) {
+        return heed_self.error;
+    }
+    if (!has_tiles(in[0], in[1], in[2])) {
+        return heed_fail(HEED_ERR_SHAPE, "attend: the batches of q %s, k %s and v %s must be equal",
+                         HEED_TEXT(in[0]), HEED_TEXT(in[1]), HEED_TEXT(in[2]));
+    }
+    result->shape.size[result->shape.ndim - 1] = in[2]->shape[in[2]->ndim - 1];
+    result->is_strided = true;
+    dense_strides(in[0], &result->shape, result->strides);
+    return HEED_OK;
+}
+
+static heed_attention_heads heads_of(heed_tensor *const *inputs, int count, const attend_args *args)
+{
+    return (heed_attention_heads){
+        .q = inputs[0],
+        .k = inputs[1],
+        .v = inputs[2],
+        .mask = count > 3 ? inputs[3] : NULL,
+        .scale = args->scale,
+        .is_causal = args->is_causal,
+    };
+}
+
+static heed_status attend_forward(const heed_call *call, heed_tensor *y)
+{
+    heed_attention_heads heads = heads_of(call->inputs, call->count, call->args);
+    heads.y = y;
+    return heed_attend_heads(&heads);
+}
+
+/* Memory for the gradient of x, dense. */
+static heed_tensor *empty_gradient(const heed_tensor *x)
+{
+    const heed_shape shape = heed_shape_of_tensor(x);
+    heed_tensor *d = heed_tensor_create("attend", shape, x->dtype);
+    if (d != NULL) {
+        dense_strides(x, &shape, d->strides);
+    }
+    return d;
+}
+
+static void gradients_by_kernels(const heed_vjp *v)
+{
+    heed_attention_heads heads = heads_of(v->inputs, v->y->input_count, v->args);
+    heed_tensor *g = v->g, *d[3];
+    for (int i = 0; i < 3; i++) {
+        d[i] = empty_gradient(v->inputs[i]);
+    }
+    if (g->strides[g->ndim - 1] != 1) {
+        g = heed_contiguous(g);
+    }
+    if (heed_blocked()) {
+        return;
+    }
+    heads.g = g;
+    heads.dq = d[0];
+    heads.dk = d[1];
+    heads.dv = d[2];
+    if (heed_attend_heads_gradient(&heads) == HEED_OK) {
+        memcpy(v->grads, d, sizeof d);
+    }
+}
+
+/* The same in operations that can be differentiated, and the gradient of a mask that is added. */
+static void gradients_by_operations(const heed_vjp *v)
+{
+    const attend_args *args = v->args;
+    heed_tensor *k = v->inputs[1], *g = v->g;
+    heed_tensor *mask = v->y->input_count > 3 ? v->inputs[3] : NULL;
+    heed_tensor *q = heed_mul_scalar(v->inputs[0], args->scale);
+    heed_tensor *p = attention_percent(q, k, mask, args->is_causal);
+    heed_tensor *dp = heed_matmul(g, heed_transpose(v->inputs[2], -2, -1));
+    heed_tensor *mean = heed_sum_dim(heed_mul(dp, p), -1, true);
+    heed_tensor *ds = heed_mul(p, heed_sub(dp, mean));
+    v->grads[0] = heed_mul_scalar(heed_matmul(ds, k), args->scale);
+    v->grads[1] = heed_matmul(heed_transpose(ds, -2, -1), q);
+    v->grads[2] = heed_matmul(heed_transpose(p, -2, -1), g);
+    if (mask != NULL && mask->dtype != HEED_BOOL) {
+        v->grads[3] = ds;
+    }
+}
+
+static void attend_backward(const heed_vjp *v)
+{
+    const bool for_mask = v->y->input_count > 3 && heed_wants_grad(v, 3);
+    if (heed_grad_enabled() || for_mask) {
+        gradients_by_operations(v);
+    } else {
+        gradients_by_kernels(v);
+    }
+}
+
+enum {
+    ALL = HEED_SAVES_INPUT(0) | HEED_SAVES_INPUT(1) | HEED_SAVES_INPUT(2) | HEED_SAVES_INPUT(3)
+};
+
+HEED_OPERATION(attend) = {.name = "attend",
+                          .inputs = HEED_ANY_COUNT,
+                          .names = HEED_NAMES("q", "k", "v", "mask"),
+                          .rule = attend_rule,
+                          .forward = attend_forward,
+                          .backward = attend_backward,
+                          .saves = {ALL, ALL, ALL, ALL}};
+
+static heed_tensor *attend(heed_tensor *q, heed_tensor *k, heed_tensor *v, heed_tensor *mask,
+                           bool is_causal, double scale)
+{
+    const attend_args args = {scale, is_causal};
+    heed_tensor *inputs[] = {q, k, v, mask};
+    return heed_apply(&op_attend, inputs, mask != NULL ? 4 : 3, &args, sizeof args);
+}
+
+/* ---- the functions ---- */
 
 heed_tensor *heed_scaled_dot_product_attention_weights(heed_tensor *q, heed_tensor *k,
                                                        heed_tensor *v, heed_tensor *mask,
@@ -177,12 +341,12 @@ heed_tensor *heed_scaled_dot_product_attention_weights(heed_tensor *q, heed_tens
     if (scale == 0) {
         scale = 1 / sqrt((double)heed_size(q, -1));
     }
-    if (weights == NULL && dropout_p == 0 && heed_has_tiles(q, k, v)) {
-        return heed_attend(q, k, v, mask, is_causal, scale);
+    if (weights == NULL && dropout_p == 0 && has_tiles(q, k, v)) {
+        return attend(q, k, v, mask, is_causal, scale);
     }
     heed_scope scope;
     heed_scope_begin(&scope);
-    heed_tensor *p = heed_attention_percent(heed_mul_scalar(q, scale), k, mask, is_causal);
+    heed_tensor *p = attention_percent(heed_mul_scalar(q, scale), k, mask, is_causal);
     p = heed_dropout(p, dropout_p, true);
     heed_tensor *y = heed_matmul(p, v);
     if (weights != NULL) {

@@ -6,15 +6,15 @@
  * HEED_ERR_SHAPE: x does not end in normalized_shape, which has at least 1 dim; or weight or bias
  * has another shape. HEED_ERR_DTYPE: x is no float, or weight or bias is not of its dtype.
  */
-#ifndef HEED_AUTOGRAD_NORMALIZE_H
-#define HEED_AUTOGRAD_NORMALIZE_H
+#ifndef HEED_AUTOGRAD_NORMALIZATION_H
+#define HEED_AUTOGRAD_NORMALIZATION_H
 
 #include "../../tensor/tensor.h"
 
 HEED_BEGIN_DECLS
 
-/* heed_layer_norm: as torch.nn.functional.layer_norm(x, normalized_shape, weight, bias, eps); eps 0 is
- * torch's default, 1e-5.
+/* heed_layer_norm: as torch.nn.functional.layer_norm(x, normalized_shape, weight, bias, eps); eps 0
+ * is torch's default, 1e-5.
  *
  *   x (..., n) float   weight (n)   bias (n)   ->   y (..., n)
  *   z = (x - mean) / sqrt(var + eps), y = weight z + bias; mean and var (divided by n) over n
@@ -23,8 +23,8 @@ HEED_BEGIN_DECLS
 heed_tensor *heed_layer_norm(heed_tensor *x, heed_shape normalized_shape, heed_tensor *weight,
                              heed_tensor *bias, double eps);
 
-/* heed_rms_norm: as torch.nn.functional.rms_norm(x, normalized_shape, weight, eps). eps 0 is torch's
- * default, the machine epsilon of x's dtype: 2^-23 for f32, 2^-52 for f64.
+/* heed_rms_norm: as torch.nn.functional.rms_norm(x, normalized_shape, weight, eps). eps 0 is
+ * torch's default, the machine epsilon of x's dtype: 2^-23 for f32, 2^-52 for f64.
  *
  *   x (..., n) float   weight (n)   ->   y (..., n)
  *   z = x / sqrt(mean(x^2) + eps), y = weight z; the mean over n

@@ -1,0 +1,52 @@
+/* Attention: for each query the mean of the values, weighted by how well their keys match it. */
+#ifndef HEED_AUTOGRAD_DOT_PRODUCT_ATTENTION_H
+#define HEED_AUTOGRAD_DOT_PRODUCT_ATTENTION_H
+
+#include "../../tensor/tensor.h"
+
+HEED_BEGIN_DECLS
+
+/* heed_scaled_dot_product_attention: as torch.nn.functional.scaled_dot_product_attention(q, k, v,
+ * mask, dropout_p, is_causal, scale) of PyTorch 2.5 and later (Vaswani et al., 2017, section 3.2.1)
+ *
+ *   q (..., L, E)   k (..., S, E)   v (..., S, Ev)   ->   y (..., L, Ev)      batch dims broadcast
+ *   mask bool or q's dtype, broadcasts to the scores (..., L, S); NULL: none
+ *
+ *   y = dropout(p) v        p = softmax(scale q k^T, masked)        floats of one dtype
+ *   dv = p^T g      ds = p (g v^T - sum(g v^T p, dim -1))
+ *   dq = scale ds k      dk = scale ds^T q
+ *
+ * In a bool mask true means KEEP: it is a keep_mask of nn/attention/mask.h, the inverse of the
+ * block masks that the modules of nn take; heed_keep_mask_of_block turns one into the other. A
+ * float mask, a bias_mask, is added to the scores, and its gradient is ds. is_causal lets query i
+ * see the keys 0 ... i, whatever L and S are; it takes no mask.
+ *
+ * A query for which all keys are masked, by a bool mask or by -inf in a float one, gives zeros with
+ * zero gradients, never NaN; so do all queries where there are no keys (S is 0).
+ *
+ * Without dropout and weights, and with equal batch dims, it goes through the scores in tiles (Dao
+ * et al., 2022) and keeps none of them: memory grows with L + S, not with L S. A second derivative,
+ * or the gradient of a float mask, does make them. y lies in memory as q does: where heads are a
+ * view of (..., L, H E), heed_transpose and heed_flatten turn y into (..., L, H Ev) without a copy,
+ * as in torch.
+ *
+ * dropout_p is applied whenever it is above 0: pass 0 outside of training. scale 0 is torch's
+ * default, 1 / sqrt(E); it may be negative. For torch's enable_gqa: heed_repeat_interleave_dim(k,
+ * times, -3), and the same of v.
+ *
+ * heed_scaled_dot_product_attention_weights: the same, and *weights is dropout(p), (..., L, S); on
+ * error NULL.
+ *
+ * HEED_ERR_SHAPE: the shapes do not fit, or the mask would make the scores larger. HEED_ERR_DTYPE:
+ * q, k and v are not floats of one dtype, or the mask is neither bool nor of that dtype.
+ * HEED_ERR_VALUE: is_causal with a mask, dropout_p outside [0, 1], a scale that is not finite. */
+heed_tensor *heed_scaled_dot_product_attention(heed_tensor *q, heed_tensor *k, heed_tensor *v,
+                                               heed_tensor *mask, double dropout_p, bool is_causal,
+                                               double scale);
+heed_tensor *heed_scaled_dot_product_attention_weights(heed_tensor *q, heed_tensor *k,
+                                                       heed_tensor *v, heed_tensor *mask,
+                                                       double dropout_p, bool is_causal,
+                                                       double scale, heed_tensor **weights);
+
+HEED_END_DECLS
+#endif

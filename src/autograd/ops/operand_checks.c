@@ -1,0 +1,26 @@
+/* Indices: the one place that says whether they are inside their range. */
+#include "operand_checks.h"
+
+#include "view.h"
+
+heed_status heed_check_index(const char *function, const char *what, int64_t index, int64_t place,
+                             int64_t count)
+{
+    if (index < 0 || index >= count) {
+        return heed_fail(HEED_ERR_INDEX, "%s: %s %lld at place %lld is outside [0, %lld)", function,
+                         what, (long long)index, (long long)place, (long long)count);
+    }
+    return HEED_OK;
+}
+
+const int64_t *heed_checked_indices(const char *function, const char *what, heed_tensor *indices,
+                                    int64_t count)
+{
+    const int64_t *index = heed_const_data_i64(heed_contiguous(indices));
+    for (int64_t i = 0; index != NULL && i < indices->numel; i++) {
+        if (heed_check_index(function, what, index[i], i, count) != HEED_OK) {
+            return NULL;
+        }
+    }
+    return index;
+}

@@ -1,0 +1,714 @@
+/* Reductions: which dims they take away, how their gradients come back to the input's shape, and
+ * each of them: sum, mean, prod, cumsum, extremes, var, std, norm, any, all, logsumexp. */
+
+#include "reductions.h"
+
+#include <math.h>
+
+#include "../../tensor/create.h"
+#include "../../tensor/iterate.h"
+#include "../op.h"
+#include "elementwise.h"
+#include "index.h"
+#include "masking.h"
+#include "rearrange.h"
+#include "slice.h"
+#include "view.h"
+
+/* The arguments of a reduction, or the first member of its arguments. */
+typedef struct reduce_args {
+    heed_dims dims; /* none: all */
+    bool keepdim;
+} reduce_args;
+
+#define ALL_DIMS ((heed_dims){0, {0}})
+static const reduce_args everything = {{0, {0}}, false};
+
+/* ---- rules ---- */
+
+/* The dims that a call reduces, as a bit set. */
+static heed_status reduced_dims(const heed_call *call, unsigned *set)
+{
+    const reduce_args *args = call->args;
+    const heed_tensor *x = call->inputs[0];
+    if (heed_wrap_dims(call->op->name, args->dims, x->ndim, set) != HEED_OK) {
+        return heed_self.error;
+    }
+    if (args->dims.count == 0) {
+        *set = (1u << x->ndim) - 1;
+    }
+    return HEED_OK;
+}
+
+/* The shape of the result; its dtype stays that of x. */
+static heed_status reduction_rule(const heed_call *call, heed_result *result)
+{
+    const reduce_args *args = call->args;
+    const heed_tensor *x = call->inputs[0];
+    unsigned set;
+    if (reduced_dims(call, &set) != HEED_OK) {
+        return heed_self.error;
+    }
+    result->shape.ndim = 0;
+    for (int i = 0; i < x->ndim; i++) {
+        bool reduced = set >> i & 1;
+        if (!reduced || args->keepdim) {
+            result->shape.size[result->shape.ndim++] = reduced ? 1 : x->shape[i];
+        }
+    }
+    return HEED_OK;
+}
+
+static heed_status float_rule(const heed_call *call, heed_result *result)
+{
+    return heed_expect_float(call, 0) == HEED_OK ? reduction_rule(call, result) : heed_self.error;
+}
+
+/* For reductions that have no answer over no elements. */
+static heed_status nonempty_rule(const heed_call *call, heed_result *result)
+{
+    const heed_tensor *x = call->inputs[0];
+    unsigned set;
+    if (reduced_dims(call, &set) != HEED_OK) {
+        return heed_self.error;
+    }
+    for (int i = 0; i < x->ndim; i++) {
+        if (set >> i & 1 && x->shape[i] == 0) {
+            return heed_fail(HEED_ERR_SHAPE,
+                             "%s: dim %d of x %s has no elements to choose from; take a dim that "
+                             "has some",
+                             call->op->name, i, HEED_TEXT(x));
+        }
+    }
+    return reduction_rule(call, result);
+}
+
+/* How many elements of x go into one of the result. */
+static double count_reduced(const heed_tensor *x, unsigned set)
+{
+    double count = 1;
+    for (int i = 0; i < x->ndim; i++) {
+        count *= set >> i & 1 ? (double)x->shape[i] : 1;
+    }
+    return count;
+}
+
+/* y = kernel(x) over the dims that a call reduces, x's elements cast to `as`. */
+static heed_status fold_reduced(const heed_call *call, heed_fold_kernel *kernel, const void *args,
+                                heed_dtype as, heed_tensor *y)
+{
+    unsigned set;
+    if (reduced_dims(call, &set) != HEED_OK) {
+        return heed_self.error;
+    }
+    return heed_fold(kernel, args, as, call->inputs[0], set, y);
+}
+
+/* Forwards by the kernel of the same name, which takes no arguments and reads x's own dtype. */
+#define FOLD_FORWARD(kernel)                                                                       \
+    static heed_status kernel##_forward(const heed_call *call, heed_tensor *y)                     \
+    {                                                                                              \
+        const heed_dtype dtype = call->inputs[0]->dtype;                                           \
+        return fold_reduced(call, heed_kernels_for(dtype)->kernel, NULL, dtype, y);                \
+    }
+FOLD_FORWARD(amax)
+FOLD_FORWARD(amin)
+FOLD_FORWARD(argmax)
+FOLD_FORWARD(argmin)
+FOLD_FORWARD(any)
+FOLD_FORWARD(all)
+
+/* ---- for derivatives: from the result's shape back to the input's ---- */
+
+/* The dims were checked when the node was made. */
+static unsigned dims_of_node(const heed_vjp *v)
+{
+    const heed_call call = {v->y->op, v->inputs, 1, v->args};
+    unsigned set = 0;
+    reduced_dims(&call, &set);
+    return set;
+}
+
+/* t, of the result's shape, with the reduced dims as size 1: it broadcasts against the input. */
+static heed_tensor *keep_dims(const heed_vjp *v, heed_tensor *t)
+{
+    const unsigned set = dims_of_node(v);
+    heed_shape kept = heed_shape_of_tensor(v->inputs[0]);
+    for (int i = 0; i < kept.ndim; i++) {
+        kept.size[i] = set >> i & 1 ? 1 : kept.size[i];
+    }
+    return ((const reduce_args *)v->args)->keepdim ? t : heed_reshape(t, kept);
+}
+
+/* t in the shape of the input, repeated along the reduced dims without a copy. */
+static heed_tensor *spread(const heed_vjp *v, heed_tensor *t)
+{
+    return heed_expand(keep_dims(v, t), heed_shape_of_tensor(v->inputs[0]));
+}
+
+/* g in equal parts among the elements of each row that are true in `chosen`, a bool of the input's
+ * shape; 0 for the others. A row without any is NaN. */
+static heed_tensor *divide_among(const heed_vjp *v, heed_tensor *chosen)
+{
+    const reduce_args *args = v->args;
+    heed_tensor *part = heed_div(v->g, heed_sum_dims(chosen, args->dims, args->keepdim));
+    return heed_mul(keep_dims(v, part), chosen);
+}
+
+static double count_of_node(const heed_vjp *v)
+{
+    return count_reduced(v->inputs[0], dims_of_node(v));
+}
+
+/* Defines heed_name, heed_name_dim and heed_name_dims of the operation op_name, which takes no
+ * other arguments. */
+#define REDUCTION_FORMS(name)                                                                      \
+    heed_tensor *heed_##name##_dims(heed_tensor *x, heed_dims dims, bool keepdim)                  \
+    {                                                                                              \
+        const reduce_args args = {dims, keepdim};                                                  \
+        return heed_apply(&op_##name, &x, 1, &args, sizeof args);                                  \
+    }                                                                                              \
+    heed_tensor *heed_##name##_dim(heed_tensor *x, int dim, bool keepdim)                          \
+    {                                                                                              \
+        return heed_##name##_dims(x, HEED_DIMS(dim), keepdim);                                     \
+    }                                                                                              \
+    heed_tensor *heed_##name(heed_tensor *x)                                                       \
+    {                                                                                              \
+        return heed_##name##_dims(x, ALL_DIMS, false);                                             \
+    }
+
+/* ---- sum, mean ---- */
+
+static heed_status sum_rule(const heed_call *call, heed_result *result)
+{
+    result->dtype = heed_is_float(result->dtype) ? result->dtype : HEED_I64;
+    return reduction_rule(call, result);
+}
+
+static heed_status sum_forward(const heed_call *call, heed_tensor *y)
+{
+    unsigned set;
+    if (reduced_dims(call, &set) == HEED_OK) {
+        heed_sum_elements(call->inputs[0], set, 1, y);
+    }
+    return heed_self.error;
+}
+
+static heed_status mean_forward(const heed_call *call, heed_tensor *y)
+{
+    const heed_tensor *x = call->inputs[0];
+    unsigned set;
+    if (reduced_dims(call, &set) == HEED_OK) {
+        heed_sum_elements(x, set, count_reduced(x, set), y);
+    }
+    return heed_self.error;
+}
+
+static void sum_backward(const heed_vjp *v)
+{
+    v->grads[0] = spread(v, v->g);
+}
+
+static void mean_backward(const heed_vjp *v)
+{
+    v->grads[0] = spread(v, heed_div_scalar(v->g, count_of_node(v)));
+}
+
+HEED_OPERATION(sum) = {
+    .name = "sum", .inputs = 1, .rule = sum_rule, .forward = sum_forward, .backward = sum_backward};
+
+HEED_OPERATION(mean) = {.name = "mean",
+                        .inputs = 1,
+                        .rule = float_rule,
+                        .forward = mean_forward,
+                        .backward = mean_backward};
+
+REDUCTION_FORMS(sum)
+REDUCTION_FORMS(mean)
+
+/* ---- prod: a tree of products of halves ---- */
+
+/* Its derivatives are those of mul, log2(n) deep, and right where elements are 0. */
+
+/* x (..., n, ...) -> (..., 1, ...) */
+static heed_tensor *multiply_along(heed_tensor *x, int dim)
+{
+    if (heed_size(x, dim) == 0) { /* 1; by way of a sum of nothing, so that the graph goes on */
+        return heed_add_scalar(heed_sum_dim(x, dim, true), 1);
+    }
+    heed_tensor *odd = NULL; /* the product of what was left over by halving */
+    for (int64_t n = heed_size(x, dim); n > 1; n /= 2) {
+        const int64_t half = n / 2;
+        if (n % 2 != 0) {
+            heed_tensor *last = heed_slice(x, dim, n - 1, n, 1);
+            odd = odd != NULL ? heed_mul(odd, last) : last;
+        }
+        x = heed_mul(heed_slice(x, dim, 0, half, 1), heed_slice(x, dim, half, 2 * half, 1));
+    }
+    return odd != NULL ? heed_mul(x, odd) : x;
+}
+
+static heed_tensor *product(heed_tensor *x, unsigned set, const heed_shape *shape)
+{
+    const heed_tensor *given = x;
+    if (x->dtype == HEED_BOOL) {
+        x = heed_to(x, HEED_I64);
+    }
+    for (int i = 0; x != NULL && i < x->ndim; i++) {
+        x = set >> i & 1 ? multiply_along(x, i) : x;
+    }
+    x = heed_reshape(x, *shape);
+    return x != NULL && x->storage == given->storage ? heed_clone(x) : x;
+}
+
+heed_tensor *heed_prod_dims(heed_tensor *x, heed_dims dims, bool keepdim)
+{
+    heed_scope scope;
+    if (heed_check_operand("prod", "x", x) != HEED_OK) {
+        return NULL;
+    }
+    heed_scope_begin(&scope);
+    static const heed_op named = {.name = "prod", .inputs = 1};
+    const reduce_args args = {dims, keepdim};
+    const heed_call call = {&named, &x, 1, &args};
+    heed_result result;
+    unsigned set;
+    heed_tensor *y = NULL;
+    if (reduced_dims(&call, &set) == HEED_OK && reduction_rule(&call, &result) == HEED_OK) {
+        y = product(x, set, &result.shape);
+    }
+    return heed_scope_end_with(&scope, y);
+}
+
+heed_tensor *heed_prod_dim(heed_tensor *x, int dim, bool keepdim)
+{
+    return heed_prod_dims(x, HEED_DIMS(dim), keepdim);
+}
+
+heed_tensor *heed_prod(heed_tensor *x)
+{
+    return heed_prod_dims(x, ALL_DIMS, false);
+}
+
+/* ---- cumsum ---- */
+
+static heed_status cumsum_rule(const heed_call *call, heed_result *result)
+{
+    int dim;
+    result->dtype = heed_is_float(result->dtype) ? result->dtype : HEED_I64;
+    return heed_wrap_dim("cumsum", *(const int *)call->args, result->shape.ndim, &dim);
+}
+
+static heed_status cumsum_forward(const heed_call *call, heed_tensor *y)
+{
+    int dim;
+    const heed_status status = heed_wrap_dim("cumsum", *(const int *)call->args, y->ndim, &dim);
+    return status == HEED_OK
+               ? heed_map_lines(heed_kernels_for(y->dtype)->cumsum, call->inputs, 1, dim, y)
+               : status;
+}
+
+/* x_i is in every sum from the i-th on: sums from the other end. */
+static void cumsum_backward(const heed_vjp *v)
+{
+    const int dim = *(const int *)v->args;
+    v->grads[0] = heed_flip(heed_cumsum(heed_flip(v->g, dim), dim), dim);
+}
+
+HEED_OPERATION(cumsum) = {.name = "cumsum",
+                          .inputs = 1,
+                          .rule = cumsum_rule,
+                          .forward = cumsum_forward,
+                          .backward = cumsum_backward};
+
+heed_tensor *heed_cumsum(heed_tensor *x, int dim)
+{
+    return heed_apply(&op_cumsum, &x, 1, &dim, sizeof dim);
+}
+
+/* ---- amax, amin ---- */
+
+/* Ties share the gradient. No element equals NaN, so that nothing is shared there: NaN. */
+static void amax_backward(const heed_vjp *v)
+{
+    v->grads[0] = divide_among(v, heed_eq(v->inputs[0], keep_dims(v, v->y)));
+}
+
+HEED_OPERATION(amax) = {.name = "amax",
+                        .inputs = 1,
+                        .rule = nonempty_rule,
+                        .forward = amax_forward,
+                        .backward = amax_backward,
+                        .saves = {HEED_SAVES_INPUT(0) | HEED_SAVED_OUTPUT}};
+
+HEED_OPERATION(amin) = {.name = "amin",
+                        .inputs = 1,
+                        .rule = nonempty_rule,
+                        .forward = amin_forward,
+                        .backward = amax_backward,
+                        .saves = {HEED_SAVES_INPUT(0) | HEED_SAVED_OUTPUT}};
+
+REDUCTION_FORMS(amax)
+REDUCTION_FORMS(amin)
+
+/* ---- max, min of everything ---- */
+
+/* As amax's, but where y is NaN the elements that are NaN share. */
+static void max_backward(const heed_vjp *v)
+{
+    heed_tensor *x = v->inputs[0];
+    heed_tensor *chosen = heed_logical_or(heed_eq(x, v->y), heed_isnan(x));
+    heed_tensor *share = heed_div(v->g, heed_sum(chosen));
+    v->grads[0] = heed_where(chosen, share, heed_scalar(0, v->g->dtype));
+}
+
+HEED_OPERATION(max) = {.name = "max",
+                       .inputs = 1,
+                       .rule = nonempty_rule,
+                       .forward = amax_forward,
+                       .backward = max_backward,
+                       .saves = {HEED_SAVES_INPUT(0) | HEED_SAVED_OUTPUT}};
+
+HEED_OPERATION(min) = {.name = "min",
+                       .inputs = 1,
+                       .rule = nonempty_rule,
+                       .forward = amin_forward,
+                       .backward = max_backward,
+                       .saves = {HEED_SAVES_INPUT(0) | HEED_SAVED_OUTPUT}};
+
+heed_tensor *heed_max(heed_tensor *x)
+{
+    return heed_apply(&op_max, &x, 1, &everything, sizeof everything);
+}
+
+heed_tensor *heed_min(heed_tensor *x)
+{
+    return heed_apply(&op_min, &x, 1, &everything, sizeof everything);
+}
+
+/* ---- argmax, argmin ---- */
+
+static heed_status argmax_rule(const heed_call *call, heed_result *result)
+{
+    if (result->dtype == HEED_BOOL) {
+        return heed_fail(HEED_ERR_DTYPE, "%s: bool has no such operation; heed_to(x, HEED_I64)",
+                         call->op->name);
+    }
+    result->dtype = HEED_I64;
+    return nonempty_rule(call, result);
+}
+
+HEED_OPERATION(argmax) = {
+    .name = "argmax", .inputs = 1, .rule = argmax_rule, .forward = argmax_forward};
+
+HEED_OPERATION(argmin) = {
+    .name = "argmin", .inputs = 1, .rule = argmax_rule, .forward = argmin_forward};
+
+heed_tensor *heed_argmax_dim(heed_tensor *x, int dim, bool keepdim)
+{
+    const reduce_args args = {HEED_DIMS(dim), keepdim};
+    return heed_apply(&op_argmax, &x, 1, &args, sizeof args);
+}
+
+heed_tensor *heed_argmin_dim(heed_tensor *x, int dim, bool keepdim)
+{
+    const reduce_args args = {HEED_DIMS(dim), keepdim};
+    return heed_apply(&op_argmin, &x, 1, &args, sizeof args);
+}
+
+heed_tensor *heed_argmax(heed_tensor *x)
+{
+    return heed_apply(&op_argmax, &x, 1, &everything, sizeof everything);
+}
+
+heed_tensor *heed_argmin(heed_tensor *x)
+{
+    return heed_apply(&op_argmin, &x, 1, &everything, sizeof everything);
+}
+
+/* ---- max, min of a dim: what stands at these places ---- */
+
+static heed_tensor *take_extremes(const heed_op *op, const heed_op *places_op, heed_tensor *x,
+                                  int dim, bool keepdim, heed_tensor **indices)
+{
+    heed_scope scope;
+    if (indices != NULL) {
+        *indices = NULL;
+    }
+    if (heed_check_operand(op->name, "x", x) != HEED_OK) {
+        return NULL;
+    }
+    heed_scope_begin(&scope);
+    const reduce_args args = {HEED_DIMS(dim), true};
+    const heed_call call = {op, &x, 1, &args};
+    heed_tensor *y = NULL, *places = NULL;
+    if (nonempty_rule(&call, &(heed_result){0}) == HEED_OK) {
+        heed_tensor *ordered = x->dtype == HEED_BOOL ? heed_to(x, HEED_I64) : x;
+        places = heed_apply(places_op, &ordered, 1, &args, sizeof args);
+        y = heed_gather(x, dim, places);
+    }
+    if (!keepdim && x->ndim > 0) {
+        y = heed_squeeze(y, dim);
+        places = heed_squeeze(places, dim);
+    }
+    if (indices != NULL) {
+        *indices = heed_scope_keep(&scope, places);
+    }
+    return heed_scope_end_with(&scope, y);
+}
+
+heed_tensor *heed_max_dim(heed_tensor *x, int dim, bool keepdim, heed_tensor **indices)
+{
+    return take_extremes(&op_max, &op_argmax, x, dim, keepdim, indices);
+}
+
+heed_tensor *heed_min_dim(heed_tensor *x, int dim, bool keepdim, heed_tensor **indices)
+{
+    return take_extremes(&op_min, &op_argmin, x, dim, keepdim, indices);
+}
+
+/* ---- var, std ---- */
+
+typedef struct var_args {
+    reduce_args reduction;
+    int correction;
+} var_args;
+
+/* torch divides by 0 where the correction leaves nothing, not by less; and the spread of nothing is
+ * NaN, whatever the correction. */
+static heed_status var_or_root(const heed_call *call, bool root, heed_tensor *y)
+{
+    const heed_tensor *x = call->inputs[0];
+    unsigned set;
+    if (reduced_dims(call, &set) != HEED_OK) {
+        return heed_self.error;
+    }
+    const double count = count_reduced(x, set);
+    const double left = count - ((const var_args *)call->args)->correction;
+    const heed_var_args args = {count > 0 && left > 0 ? left : 0, root};
+    return heed_fold(heed_kernels_for(x->dtype)->var, &args, x->dtype, x, set, y);
+}
+
+static heed_status var_forward(const heed_call *call, heed_tensor *y)
+{
+    return var_or_root(call, false, y);
+}
+
+static heed_status std_forward(const heed_call *call, heed_tensor *y)
+{
+    return var_or_root(call, true, y);
+}
+
+/* dL/dx, given g = dL/dvar: the mean moves with x, but that cancels. */
+static heed_tensor *gradient_of_var(const heed_vjp *v, heed_tensor *g)
+{
+    const var_args *args = v->args;
+    heed_tensor *x = v->inputs[0];
+    heed_tensor *scaled = heed_mul_scalar(g, 2 / (count_of_node(v) - args->correction));
+    heed_tensor *mean = heed_mean_dims(x, args->reduction.dims, true);
+    return heed_mul(keep_dims(v, scaled), heed_sub(x, mean));
+}
+
+static void var_backward(const heed_vjp *v)
+{
+    v->grads[0] = gradient_of_var(v, v->g);
+}
+
+/* dvar = g / (2 std), but 0 where std is 0, as torch has it. */
+static void std_backward(const heed_vjp *v)
+{
+    heed_tensor *flat = heed_eq_scalar(v->y, 0);
+    heed_tensor *slope = heed_div(v->g, heed_mul_scalar(heed_masked_fill(v->y, flat, 1), 2));
+    v->grads[0] = gradient_of_var(v, heed_masked_fill(slope, flat, 0));
+}
+
+HEED_OPERATION(var) = {.name = "var",
+                       .inputs = 1,
+                       .rule = float_rule,
+                       .forward = var_forward,
+                       .backward = var_backward,
+                       .saves = {HEED_SAVES_INPUT(0)}};
+
+HEED_OPERATION(std) = {.name = "std",
+                       .inputs = 1,
+                       .rule = float_rule,
+                       .forward = std_forward,
+                       .backward = std_backward,
+                       .saves = {HEED_SAVES_INPUT(0) | HEED_SAVED_OUTPUT}};
+
+#define SPREAD_FORMS(name)                                                                         \
+    heed_tensor *heed_##name##_dims(heed_tensor *x, heed_dims dims, int correction, bool keepdim)  \
+    {                                                                                              \
+        const var_args args = {{dims, keepdim}, correction};                                       \
+        return heed_apply(&op_##name, &x, 1, &args, sizeof args);                                  \
+    }                                                                                              \
+    heed_tensor *heed_##name##_dim(heed_tensor *x, int dim, int correction, bool keepdim)          \
+    {                                                                                              \
+        return heed_##name##_dims(x, HEED_DIMS(dim), correction, keepdim);                         \
+    }                                                                                              \
+    heed_tensor *heed_##name(heed_tensor *x)                                                       \
+    {                                                                                              \
+        return heed_##name##_dims(x, ALL_DIMS, 1, false);                                          \
+    }
+SPREAD_FORMS(var)
+SPREAD_FORMS(std)
+
+/* ---- norm ---- */
+
+typedef struct norm_args {
+    reduce_args reduction;
+    double p;
+} norm_args;
+
+/* The norm of nothing is 0; but the largest size, or a power below 0, of nothing is none. */
+static heed_status norm_rule(const heed_call *call, heed_result *result)
+{
+    const double p = ((const norm_args *)call->args)->p;
+    if (heed_expect_float(call, 0) != HEED_OK) {
+        return heed_self.error;
+    }
+    return p < 0 || isinf(p) ? nonempty_rule(call, result) : reduction_rule(call, result);
+}
+
+static heed_status norm_forward(const heed_call *call, heed_tensor *y)
+{
+    const heed_norm_args args = {((const norm_args *)call->args)->p};
+    return fold_reduced(call, heed_kernels_for(y->dtype)->norm, &args, y->dtype, y);
+}
+
+/* p = inf, -inf: the elements whose size is the norm share the gradient, and NaN do. */
+static heed_tensor *gradient_of_extreme(const heed_vjp *v)
+{
+    heed_tensor *x = v->inputs[0];
+    heed_tensor *extreme = heed_eq(heed_abs(x), keep_dims(v, v->y));
+    return heed_mul(heed_sign(x), divide_among(v, heed_logical_or(extreme, heed_isnan(x))));
+}
+
+/* (|x| / y)^(p - 1). Between 0 and 2 the root of each is taken before they are divided: |x| / y may
+ * leave the range of floats, its root does not. */
+static heed_tensor *power_of_ratio(heed_tensor *size, heed_tensor *y, double p)
+{
+    if (p > 0 && p < 2) {
+        return heed_mul(heed_pow_scalar(size, p - 1), heed_pow_scalar(y, 1 - p));
+    }
+    return heed_pow_scalar(heed_div(size, y), p - 1);
+}
+
+/* dx = g sign(x) (|x| / y)^(p - 1): 0 where x is 0, and where y is. What is raised to a power is
+ * kept from 0, or the second derivative would meet 0 * inf. */
+static heed_tensor *gradient_of_power(const heed_vjp *v, double p)
+{
+    heed_tensor *x = v->inputs[0];
+    heed_tensor *flat = heed_eq_scalar(v->y, 0);
+    heed_tensor *g = keep_dims(v, heed_masked_fill(v->g, flat, 0));
+    heed_tensor *y = keep_dims(v, heed_masked_fill(v->y, flat, 1));
+    if (p == 2) {
+        return heed_mul(g, heed_div(x, y));
+    }
+    heed_tensor *size = heed_abs(heed_masked_fill(x, heed_eq_scalar(x, 0), 1));
+    return heed_mul(g, heed_mul(heed_sign(x), power_of_ratio(size, y, p)));
+}
+
+static void norm_backward(const heed_vjp *v)
+{
+    const double p = ((const norm_args *)v->args)->p;
+    if (p == 1) {
+        v->grads[0] = heed_mul(keep_dims(v, v->g), heed_sign(v->inputs[0]));
+    } else if (isinf(p)) {
+        v->grads[0] = gradient_of_extreme(v);
+    } else if (p == 0) { /* a count is flat */
+        v->grads[0] = heed_zeros(heed_shape_of_tensor(v->inputs[0]), v->g->dtype);
+    } else {
+        v->grads[0] = gradient_of_power(v, p);
+    }
+}
+
+HEED_OPERATION(norm) = {.name = "norm",
+                        .inputs = 1,
+                        .rule = norm_rule,
+                        .forward = norm_forward,
+                        .backward = norm_backward,
+                        .saves = {HEED_SAVES_INPUT(0) | HEED_SAVED_OUTPUT}};
+
+heed_tensor *heed_norm_dims(heed_tensor *x, double p, heed_dims dims, bool keepdim)
+{
+    const norm_args args = {{dims, keepdim}, p};
+    return heed_apply(&op_norm, &x, 1, &args, sizeof args);
+}
+
+heed_tensor *heed_norm_dim(heed_tensor *x, double p, int dim, bool keepdim)
+{
+    return heed_norm_dims(x, p, HEED_DIMS(dim), keepdim);
+}
+
+heed_tensor *heed_norm(heed_tensor *x, double p)
+{
+    return heed_norm_dims(x, p, ALL_DIMS, false);
+}
+
+/* ---- any, all ---- */
+
+static heed_status truth_rule(const heed_call *call, heed_result *result)
+{
+    result->dtype = HEED_BOOL;
+    return reduction_rule(call, result);
+}
+
+HEED_OPERATION(any) = {.name = "any", .inputs = 1, .rule = truth_rule, .forward = any_forward};
+HEED_OPERATION(all) = {.name = "all", .inputs = 1, .rule = truth_rule, .forward = all_forward};
+
+REDUCTION_FORMS(any)
+REDUCTION_FORMS(all)
+
+/* ---- logsumexp ---- */
+
+static heed_status logsumexp_rule(const heed_call *call, heed_result *result)
+{
+    result->dtype = heed_is_float(result->dtype) ? result->dtype : HEED_F32;
+    return reduction_rule(call, result);
+}
+
+static heed_status logsumexp_forward(const heed_call *call, heed_tensor *y)
+{
+    return fold_reduced(call, heed_kernels_for(y->dtype)->logsumexp, NULL, y->dtype, y);
+}
+
+static void logsumexp_backward(const heed_vjp *v)
+{
+    heed_tensor *softmax = heed_exp(heed_sub(v->inputs[0], keep_dims(v, v->y)));
+    v->grads[0] = heed_mul(keep_dims(v, v->g), softmax);
+}
+
+HEED_OPERATION(logsumexp) = {.name = "logsumexp",
+                             .inputs = 1,
+                             .rule = logsumexp_rule,
+                             .forward = logsumexp_forward,
+                             .backward = logsumexp_backward,
+                             .saves = {HEED_SAVES_INPUT(0) | HEED_SAVED_OUTPUT}};
+
+REDUCTION_FORMS(logsumexp)
+
+/* ---- sum_to ---- */
+
+heed_tensor *heed_sum_to(heed_tensor *x, heed_shape shape)
+{
+    if (heed_blocked() || heed_check_tensor("sum_to", "x", x) != HEED_OK) {
+        return NULL;
+    }
+    heed_dims repeated = {0, {0}};
+    const int added = x->ndim - shape.ndim;
+    bool fits = added >= 0 && shape.ndim >= 0;
+    for (int i = 0; fits && i < x->ndim; i++) {
+        bool repeats = i < added || (shape.size[i - added] == 1 && x->shape[i] != 1);
+        fits = repeats || shape.size[i - added] == x->shape[i];
+        if (repeats) {
+            repeated.dim[repeated.count++] = i;
+        }
+    }
+    if (!fits) {
+        heed_fail(HEED_ERR_SHAPE, "sum_to: %s does not broadcast to x %s",
+                  heed_shape_text(shape.ndim, shape.size).text, HEED_TEXT(x));
+        return NULL;
+    }
+    return repeated.count > 0 ? heed_reshape(heed_sum_dims(x, repeated, false), shape) : x;
+}

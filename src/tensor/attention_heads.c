@@ -1,0 +1,172 @@
+/* Shares the heads of attention out among threads: blocks of queries in the forward pass, whole
+ * heads for gradients. Each thread at work has a workspace of its own. */
+
+#include "attention_heads.h"
+
+#include <string.h>
+
+#include "alloc.h"
+#include "batch_gemm.h"
+#include "core.h"
+#include "parallel.h"
+
+/* A call on its way. */
+typedef struct work {
+    const heed_attention_heads *heads;
+    heed_attention call; /* what all heads have in common */
+    bool is_gradient;
+    heed_shape batch;
+    int64_t mask_strides[HEED_MAX_DIMS];
+    int64_t pieces_of_head; /* blocks of queries, or 1 */
+    size_t room_size;
+    char *rooms; /* workspaces, one for each thread at work */
+    int room_count;
+    uint8_t *room_is_taken;
+} work;
+
+/* ---- heads ---- */
+
+static heed_matrix matrix_of(const heed_tensor *t, const int64_t *strides, const heed_shape *batch,
+                             int64_t head)
+{
+    int64_t offset = 0;
+    for (int i = batch->ndim - 1; i >= 0; i--) {
+        offset += head % batch->size[i] * strides[i];
+        head /= batch->size[i];
+    }
+    char *data = (char *)t->data + offset * (int64_t)heed_dtype_size(t->dtype);
+    return (heed_matrix){data, strides[batch->ndim], strides[batch->ndim + 1]};
+}
+
+/* What a kernel takes for one head. */
+static heed_attention head_of(const work *w, int64_t head)
+{
+    const heed_attention_heads *all = w->heads;
+    heed_attention call = w->call;
+    const struct {
+        const heed_tensor *t;
+        heed_matrix *matrix;
+    } parts[] = {{all->q, &call.q}, {all->k, &call.k},   {all->v, &call.v},   {all->y, &call.y},
+                 {all->g, &call.g}, {all->dq, &call.dq}, {all->dk, &call.dk}, {all->dv, &call.dv}};
+    for (size_t i = 0; i < sizeof parts / sizeof *parts; i++) {
+        if (parts[i].t != NULL) {
+            *parts[i].matrix = matrix_of(parts[i].t, parts[i].t->strides, &w->batch, head);
+        }
+    }
+    if (all->mask != NULL) {
+        *(all->mask->dtype == HEED_BOOL ? &call.keep : &call.bias) =
+            matrix_of(all->mask, w->mask_strides, &w->batch, head);
+    }
+    return call;
+}
+
+/* Blocks small enough for causal attention to skip most masked keys, and for the scores of a block
+ * to stay in the cache. */
+static void choose_blocks(heed_attention *call, size_t size, bool is_gradient)
+{
+    enum { CACHE = 1 << 21, TILE = 256 };
+    const int64_t all = heed_attention_width(call->keys);
+    call->columns = all < TILE ? all : TILE;
+    call->rows = call->queries <= 128 ? 32 : 64;
+    while (is_gradient && call->rows > 16 && 2 * call->rows * call->keys > CACHE / (int64_t)size) {
+        call->rows /= 2;
+    }
+}
+
+static work begin(const heed_attention_heads *heads, bool is_gradient)
+{
+    const heed_tensor *q = heads->q, *k = heads->k, *v = heads->v;
+    work w = {.heads = heads, .is_gradient = is_gradient};
+    w.call = (heed_attention){
+        .queries = q->shape[q->ndim - 2],
+        .keys = k->shape[k->ndim - 2],
+        .features = q->shape[q->ndim - 1],
+        .values = v->shape[v->ndim - 1],
+        .scale = heads->scale,
+        .is_causal = heads->is_causal,
+    };
+    choose_blocks(&w.call, heed_dtype_size(q->dtype), is_gradient);
+    w.pieces_of_head = is_gradient ? 1 : (w.call.queries + w.call.rows - 1) / w.call.rows;
+    heed_get_shape(q, &w.batch);
+    w.batch.ndim -= 2;
+    if (heads->mask != NULL) {
+        int64_t scores[HEED_MAX_DIMS];
+        memcpy(scores, q->shape, sizeof *scores * q->ndim);
+        scores[q->ndim - 1] = w.call.keys;
+        heed_broadcast_strides(heads->mask, q->ndim, scores, w.mask_strides);
+    }
+    return w;
+}
+
+/* ---- threads ---- */
+
+/* Takes a workspace that no other thread uses; there are as many as threads. */
+static int take_room(const work *w)
+{
+    int room = 0;
+    while (__atomic_exchange_n(&w->room_is_taken[room], 1, __ATOMIC_ACQUIRE) != 0) {
+        room = (room + 1) % w->room_count;
+    }
+    return room;
+}
+
+/* The pieces [first, end): blocks of queries, or for gradients whole heads. */
+static void attend_some(void *context, int64_t first, int64_t end)
+{
+    const work *w = context;
+    const heed_kernels *kernels = heed_kernels_for(w->heads->q->dtype);
+    const int room = take_room(w);
+    for (int64_t i = first; i < end; i++) {
+        heed_attention call = head_of(w, i / w->pieces_of_head);
+        call.room = w->rooms + (size_t)room * w->room_size;
+        if (w->is_gradient) {
+            kernels->attend_gradient(&call);
+        } else {
+            kernels->attend(&call, i % w->pieces_of_head);
+        }
+    }
+    __atomic_store_n(&w->room_is_taken[room], 0, __ATOMIC_RELEASE);
+}
+
+/* All pieces, each of about `cost` multiply-adds. */
+static heed_status run(work *w, double cost)
+{
+    const size_t room =
+        heed_attention_room(&w->call, w->is_gradient, heed_dtype_size(w->heads->q->dtype));
+    const int threads = heed_get_num_threads();
+    int64_t count = w->pieces_of_head;
+    for (int i = 0; i < w->batch.ndim; i++) {
+        count *= w->batch.size[i];
+    }
+    if (count == 0) {
+        return HEED_OK;
+    }
+    w->room_count = count < threads ? (int)count : threads;
+    w->room_size = (room + 63) / 64 * 64;
+    const size_t bytes = (size_t)w->room_count * (w->room_size + 1);
+    w->rooms = heed_alloc(bytes);
+    if (w->rooms == NULL) {
+        return heed_self.error;
+    }
+    w->room_is_taken = (uint8_t *)w->rooms + (size_t)w->room_count * w->room_size;
+    memset(w->room_is_taken, 0, (size_t)w->room_count);
+    heed_parallel_for(count, 1 + (int64_t)(HEED_GRAIN_OF_PRODUCTS / (cost + 1)), attend_some, w);
+    heed_free(w->rooms, bytes);
+    return HEED_OK;
+}
+
+/* Two products of this size, q k^T and p v; the gradient has five. */
+heed_status heed_attend_heads(const heed_attention_heads *heads)
+{
+    work w = begin(heads, false);
+    const heed_attention *one = &w.call;
+    return run(&w, (double)one->rows * (double)one->keys * (double)(one->features + one->values));
+}
+
+heed_status heed_attend_heads_gradient(const heed_attention_heads *heads)
+{
+    work w = begin(heads, true);
+    const heed_attention *one = &w.call;
+    return run(&w, 2.5 * (double)one->queries * (double)one->keys *
+                       (double)(one->features + one->values));
+}

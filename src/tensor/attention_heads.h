@@ -1,0 +1,26 @@
+/* Attention over all heads of a batch, shared out among threads (internal). The kernels take one
+ * head (kernels/attention_tiles.h); autograd/ops/dot_product_attention.c has the definition.
+ */
+#ifndef HEED_TENSOR_ATTENTION_HEADS_H
+#define HEED_TENSOR_ATTENTION_HEADS_H
+
+#include "tensor.h"
+
+/* q (..., L, E), k (..., S, E), v (..., S, Ev), y and g (..., L, Ev), with the same batch dims;
+ * mask, bool or one that is added, broadcasts to (..., L, S); NULL: none. The columns of y, g, dq,
+ * dk and dv are adjacent. */
+typedef struct heed_attention_heads {
+    const heed_tensor *q, *k, *v, *mask;
+    double scale;
+    bool is_causal;
+    heed_tensor *y;                      /* of heed_attend_heads */
+    const heed_tensor *g, *dq, *dk, *dv; /* of heed_attend_heads_gradient */
+} heed_attention_heads;
+
+/* heed_attend_heads: y = softmax(scale q k^T, masked) v. heed_attend_heads_gradient: dq, dk and dv,
+ * given g = dL/dy.
+ * HEED_ERR_MEMORY: no workspace. */
+heed_status heed_attend_heads(const heed_attention_heads *heads);
+heed_status heed_attend_heads_gradient(const heed_attention_heads *heads);
+
+#endif

@@ -1,0 +1,179 @@
+/* Losses of class ids: targets one by one, rows of logits shared out among threads. */
+#include "class_losses.h"
+
+#include <math.h>
+
+#include "parallel_rows.h"
+
+/* ---- elements of contiguous floats ---- */
+
+static double element(const heed_tensor *t, int64_t i)
+{
+    return t->dtype == HEED_F32 ? (double)((const float *)t->data)[i]
+                                : ((const double *)t->data)[i];
+}
+
+static void set_element(heed_tensor *t, int64_t i, double value)
+{
+    if (t->dtype == HEED_F32) {
+        ((float *)t->data)[i] = (float)value;
+    } else {
+        ((double *)t->data)[i] = value;
+    }
+}
+
+/* ---- the weights of classes ---- */
+
+static double own_weight(const heed_class_targets *c, int64_t class)
+{
+    return c->weight != NULL ? element(c->weight, class) : 1;
+}
+
+double heed_weigh_targets(const heed_class_targets *c)
+{
+    double total = 0;
+    for (int64_t i = 0; i < c->count; i++) {
+        total += c->target[i] != c->ignored ? own_weight(c, c->target[i]) : 0;
+    }
+    return total;
+}
+
+/* The i-th target, and the classes [first, end) that it weighs: none if it is ignored. */
+typedef struct weighted {
+    int64_t target, first, end;
+} weighted;
+
+static weighted weighted_by(const heed_class_targets *c, int64_t i)
+{
+    const int64_t t = c->target[i];
+    if (t == c->ignored) { /* which may be any number */
+        return (weighted){0};
+    }
+    return c->smoothing > 0 ? (weighted){t, 0, c->classes} : (weighted){t, t, t + 1};
+}
+
+static double weight_on(const heed_class_targets *c, int64_t target, int64_t class)
+{
+    const double shared = c->smoothing / (double)c->classes;
+    return (shared + (class == target ? 1 - c->smoothing : 0)) * own_weight(c, class);
+}
+
+static int64_t place_of(const heed_class_targets *c, int64_t i, int64_t class)
+{
+    return (i / c->inner * c->classes + class) * c->inner + i % c->inner;
+}
+
+/* The weights that the i-th target puts on all classes together. */
+static double sum_weights(const heed_class_targets *c, int64_t i)
+{
+    const weighted on = weighted_by(c, i);
+    double total = 0;
+    for (int64_t k = on.first; k < on.end; k++) {
+        total += weight_on(c, on.target, k);
+    }
+    return total;
+}
+
+static void subtract_weights(const heed_class_targets *c, int64_t i, double factor, heed_tensor *y)
+{
+    const weighted on = weighted_by(c, i);
+    for (int64_t k = on.first; k < on.end; k++) {
+        const int64_t place = place_of(c, i, k);
+        set_element(y, place, element(y, place) - weight_on(c, on.target, k) * factor);
+    }
+}
+
+void heed_subtract_class_weights(const heed_class_targets *c, heed_tensor *y)
+{
+    for (int64_t i = 0; i < c->count; i++) {
+        subtract_weights(c, i, 1 / c->divisor, y);
+    }
+}
+
+/* ---- losses ---- */
+
+static double loss_of(const heed_class_targets *c, const heed_tensor *x, const double *total,
+                      int64_t i)
+{
+    const weighted on = weighted_by(c, i);
+    const bool is_log_prob = total == NULL || on.first == on.end;
+    const double max = is_log_prob ? 0 : total[0], log_total = is_log_prob ? 0 : log(total[1]);
+    double loss = 0;
+    for (int64_t k = on.first; k < on.end; k++) {
+        const double log_prob = element(x, place_of(c, i, k)) - max - log_total;
+        loss -= weight_on(c, on.target, k) * log_prob;
+    }
+    return loss;
+}
+
+void heed_add_up_class_losses(const heed_class_targets *c, const heed_tensor *x,
+                              const double *totals, bool is_each, heed_tensor *y)
+{
+    double total = 0;
+    for (int64_t i = 0; i < c->count; i++) {
+        const double loss = loss_of(c, x, totals != NULL ? totals + 2 * i : NULL, i);
+        if (is_each) {
+            set_element(y, i, loss);
+        }
+        total += loss;
+    }
+    if (!is_each) {
+        set_element(y, 0, total / c->divisor);
+    }
+}
+
+/* ---- rows of logits ---- */
+
+typedef struct logits {
+    const heed_class_targets *c;
+    const heed_kernels *kernels;
+    const heed_tensor *x, *g;
+    int64_t n; /* of a row */
+    double *totals;
+    heed_tensor *dx;
+} logits;
+
+static char *row_of(const heed_tensor *t, int64_t n, int64_t i)
+{
+    return (char *)t->data + i * n * (int64_t)heed_dtype_size(t->dtype);
+}
+
+static void sum_some(void *context, int64_t first, int64_t end)
+{
+    const logits *w = context;
+    const heed_lines rows = {.count = end - first,
+                             .n = w->n,
+                             .in = {row_of(w->x, w->n, first)},
+                             .step = {w->n},
+                             .out = w->totals + 2 * first,
+                             .out_step = 2};
+    w->kernels->exp_totals(&rows);
+}
+
+void heed_sum_exponentials(const heed_tensor *x, double *totals)
+{
+    const int64_t n = x->shape[x->ndim - 1];
+    logits w = {.kernels = heed_kernels_for(x->dtype), .x = x, .n = n, .totals = totals};
+    heed_share_rows(x->ndim > 1 ? x->shape[0] : 1, n, HEED_GRAIN_OF_LINES, sum_some, &w);
+}
+
+static void differentiate_some(void *context, int64_t first, int64_t end)
+{
+    const logits *w = context;
+    for (int64_t i = first; i < end; i++) {
+        const double *total = w->totals + 2 * i, weights = sum_weights(w->c, i);
+        const bool is_ignored = w->c->target[i] == w->c->ignored; /* whatever g is: NaN, say */
+        const double g = element(w->g, w->g->numel > 1 ? i : 0);
+        const double factor = is_ignored ? 0 : g / w->c->divisor;
+        w->kernels->scaled_exps(w->n, row_of(w->x, w->n, i), total[0], weights * factor / total[1],
+                                row_of(w->dx, w->n, i));
+        subtract_weights(w->c, i, factor, w->dx);
+    }
+}
+
+void heed_cross_entropy_gradient(const heed_class_targets *c, const heed_tensor *x,
+                                 const double *totals, const heed_tensor *g, heed_tensor *dx)
+{
+    logits w = {c, heed_kernels_for(x->dtype), x, g, c->classes, (double *)totals, dx};
+    heed_share_rows(c->count, w.n, HEED_GRAIN_OF_LINES, differentiate_some, &w);
+}
