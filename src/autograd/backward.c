@@ -11,8 +11,11 @@
 
 #include "../tensor/alloc.h"
 #include "../tensor/create.h"
+#include "../tensor/frame.h"
 #include "../tensor/iterate.h"
+#include "../tensor/read.h"
 #include "../tensor/scope.h"
+#include "../tensor/shape.h"
 #include "accumulate.h"
 #include "op.h"
 #include "ops/reduce.h"

@@ -1,9 +1,11 @@
 /* Calls the function of a gradient check, and takes its Jacobian by central differences and by its
  * derivatives. */
 #include "../tensor/alloc.h"
-#include "../tensor/core.h"
 #include "../tensor/create.h"
+#include "../tensor/handle.h"
+#include "../tensor/read.h"
 #include "../tensor/scope.h"
+#include "../tensor/thread.h"
 #include "check.h"
 #include "ops/shape.h"
 #include "pass.h"

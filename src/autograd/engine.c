@@ -2,8 +2,12 @@
  * is pass.c's. */
 #include "engine.h"
 
-#include "../tensor/core.h"
+#include "../tensor/check.h"
+#include "../tensor/handle.h"
+#include "../tensor/read.h"
 #include "../tensor/scope.h"
+#include "../tensor/shape.h"
+#include "../tensor/thread.h"
 #include "op.h"
 #include "pass.h"
 

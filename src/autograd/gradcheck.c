@@ -5,9 +5,13 @@
 #include <string.h>
 
 #include "../tensor/alloc.h"
-#include "../tensor/core.h"
+#include "../tensor/check.h"
 #include "../tensor/create.h"
+#include "../tensor/handle.h"
+#include "../tensor/read.h"
 #include "../tensor/scope.h"
+#include "../tensor/shape.h"
+#include "../tensor/thread.h"
 #include "check.h"
 #include "engine.h"
 #include "op.h"

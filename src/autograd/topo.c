@@ -3,7 +3,7 @@
 #include "topo.h"
 
 #include "../tensor/alloc.h"
-#include "../tensor/core.h"
+#include "../tensor/thread.h"
 
 static heed_status append(heed_order *order, heed_tensor *node)
 {

@@ -4,6 +4,7 @@
 #include <math.h>
 
 #include "../autograd/ops/shape.h"
+#include "../tensor/read.h"
 
 static heed_status check_there(const char *function, const char *argument, const heed_tensor *x)
 {

@@ -7,7 +7,9 @@
 #include "../autograd/engine.h"
 #include "../autograd/ops/shape.h"
 #include "../tensor/alloc.h"
+#include "../tensor/check.h"
 #include "../tensor/create.h"
+#include "../tensor/read.h"
 #include "module_entries.h"
 
 /* ---- making ---- */

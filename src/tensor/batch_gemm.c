@@ -1,13 +1,14 @@
 /* Batches of matrices on any strides, handed to the kernel one by one, or as one tall matrix. */
+
 #include "batch_gemm.h"
 
 #include <assert.h>
 #include <string.h>
 
 #include "alloc.h"
-#include "iterate.h"
 #include "kernels/kernels.h"
 #include "parallel.h"
+#include "shape.h"
 
 bool heed_is_one_matrix(const heed_tensor *t)
 {

@@ -4,8 +4,13 @@
 #include <math.h>
 #include <string.h>
 
+#include "grain.h"
+#include "iterate.h"
 #include "parallel.h"
+#include "shape.h"
 #include "walk.h"
+
+_Static_assert(LANES == HEED_MAX_OPERANDS + 1, "a lane for each operand and the result");
 
 /* ---- operands ---- */
 
@@ -97,7 +102,7 @@ static bool lie_alike(const heed_operand *in, int count, const heed_tensor *out)
 
 void heed_map(heed_kernel *kernel, const heed_operand *in, int count, heed_tensor *out)
 {
-    if (out->numel < 2 * GRAIN && lie_alike(in, count, out)) {
+    if (out->numel < 2 * HEED_GRAIN_OF_ELEMENTS && lie_alike(in, count, out)) {
         const void *from[HEED_MAX_OPERANDS];
         for (int k = 0; k < count; k++) {
             from[k] = in[k].data;
@@ -119,12 +124,12 @@ void heed_map(heed_kernel *kernel, const heed_operand *in, int count, heed_tenso
                   run_stride(&w, k) == (int64_t)heed_dtype_size(in[k].dtype);
     }
     if (w.ndim == 1) {
-        heed_walk_parts(&w, GRAIN, map_part, &m);
+        heed_walk_parts(&w, HEED_GRAIN_OF_ELEMENTS, map_part, &m);
         return;
     }
     walk runs = w;
     runs.ndim--;
-    heed_walk_parts(&runs, GRAIN / run_length(&w) + 1, map_runs, &m);
+    heed_walk_parts(&runs, HEED_GRAIN_OF_ELEMENTS / run_length(&w) + 1, map_runs, &m);
 }
 
 /* ---- copying ---- */
@@ -199,7 +204,7 @@ static void copy_operand(const heed_operand *from, heed_tensor *out)
         bring(&w, 1, out->dtype, last);
     }
     if (last == 0 || run_stride(&w, 1) != size) {
-        heed_walk_parts(&w, GRAIN, copy_part, &c);
+        heed_walk_parts(&w, HEED_GRAIN_OF_ELEMENTS, copy_part, &c);
         return;
     }
     if (run_stride(&w, 0) != (int64_t)heed_dtype_size(from->dtype)) {
@@ -207,7 +212,7 @@ static void copy_operand(const heed_operand *from, heed_tensor *out)
     }
     walk rows = w;
     rows.ndim--;
-    heed_walk_parts(&rows, GRAIN / run_length(&w) + 1, copy_rows, &c);
+    heed_walk_parts(&rows, HEED_GRAIN_OF_ELEMENTS / run_length(&w) + 1, copy_rows, &c);
 }
 
 void heed_copy_elements(const heed_tensor *x, heed_tensor *out)
@@ -224,8 +229,8 @@ static void clear_bytes(void *context, int64_t first, int64_t end)
 void heed_fill_elements(heed_tensor *out, double value)
 {
     if (value == 0 && !signbit(value) && heed_is_row_major(out)) {
-        heed_parallel_for(out->numel * (int64_t)heed_dtype_size(out->dtype), 16 * GRAIN,
-                          clear_bytes, out->data);
+        heed_parallel_for(out->numel * (int64_t)heed_dtype_size(out->dtype),
+                          16 * HEED_GRAIN_OF_ELEMENTS, clear_bytes, out->data);
         return;
     }
     heed_operand from = heed_constant_operand(&value, HEED_F64);
@@ -260,7 +265,7 @@ static void add_part(const void *context, const walk *w, int64_t start, int64_t 
 
 void heed_add_elements(const heed_tensor *x, heed_tensor *out)
 {
-    if (out->numel < 2 * GRAIN && x->dtype == out->dtype && heed_is_row_major(x) &&
+    if (out->numel < 2 * HEED_GRAIN_OF_ELEMENTS && x->dtype == out->dtype && heed_is_row_major(x) &&
         heed_is_row_major(out)) { /* nothing to walk, nor to share */
         heed_kernels_for(out->dtype)->add_into(out->numel, x->data, out->data);
         return;
@@ -269,6 +274,6 @@ void heed_add_elements(const heed_tensor *x, heed_tensor *out)
     heed_walk_lane(&w, x->data, x->strides, x->dtype, x->ndim);
     heed_walk_lane(&w, out->data, out->strides, out->dtype, out->ndim);
     if (heed_walk_begin(&w, out->ndim, out->shape)) {
-        heed_walk_parts(&w, GRAIN, add_part, &out->dtype);
+        heed_walk_parts(&w, HEED_GRAIN_OF_ELEMENTS, add_part, &out->dtype);
     }
 }

@@ -1,7 +1,10 @@
 /* Runs element-wise kernels: at once where all operands lie ready, else by a walk. */
+
 #include "operands.h"
 
 #include <math.h>
+
+#include "shape.h"
 
 /* AT_ONCE: as many elements are not worth looking for anything to share out or to gather.
  * REPEATED: for as many, a number is written so often rather than walked on a stride of 0. */

@@ -4,12 +4,16 @@
  * A first walk over the elements that will be shown finds the notation and the width they share, a
  * second one writes them through a sink, so nothing is allocated and the cost is linear in what is
  * shown. Reads the tensor only: no value, no graph and no counter is touched. */
+
 #include "print.h"
 
 #include <math.h>
 #include <string.h>
 
-#include "core.h"
+#include "check.h"
+#include "handle.h"
+#include "shape.h"
+#include "thread.h"
 
 enum { PREFIX_LENGTH = sizeof "tensor(" - 1, ELEMENT_SIZE = 64, MAX_PRECISION = 17 };
 
@@ -85,12 +89,6 @@ static int64_t next_shown(const printer *p, int64_t size, int64_t i)
     return cut(p, size) && i + 1 == p->options.edgeitems ? size - p->options.edgeitems : i + 1;
 }
 
-static double float_at(const heed_tensor *t, int64_t offset)
-{
-    return t->dtype == HEED_F32 ? (double)((const float *)t->data)[offset]
-                                : ((const double *)t->data)[offset];
-}
-
 /* The decimal point is that of the locale, in any number of bytes; torch's is always ".". */
 static void use_point(char *number)
 {
@@ -127,7 +125,7 @@ static void write_element(char *text, const printer *p, int64_t offset)
         strcpy(text, ((const bool *)p->t->data)[offset] ? "True" : "False");
         break;
     default:
-        write_float(text, p, float_at(p->t, offset));
+        write_float(text, p, heed_number_at(p->t, offset));
     }
 }
 
@@ -173,7 +171,7 @@ static void survey(printer *p, extent *seen, int dim, int64_t offset)
             survey(p, seen, dim + 1, offset + i * p->t->strides[dim]);
         }
     } else if (heed_is_float(p->t->dtype)) {
-        note_float(seen, float_at(p->t, offset));
+        note_float(seen, heed_number_at(p->t, offset));
     } else {
         write_element(text, p, offset);
         note_width(p, text);

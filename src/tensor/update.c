@@ -1,12 +1,18 @@
-/* The updates of optimisers and the norm of gradients: checks, then one kernel over all of their memory. */
+/* The updates of optimisers and the norm of gradients: checks, then one kernel over the memory of
+ * all tensors. */
 #include "update.h"
 
 #include <math.h>
 
 #include "alloc.h"
-#include "core.h"
+#include "check.h"
+#include "grain.h"
+#include "handle.h"
 #include "kernels/kernels.h"
 #include "parallel.h"
+#include "read.h"
+#include "shape.h"
+#include "thread.h"
 
 /* One of the tensors of an update, beside p. */
 static heed_status check_state(const char *function, const char *name, const heed_tensor *p,
@@ -29,7 +35,7 @@ static heed_status check_state(const char *function, const char *name, const hee
 
 /* ---- in pieces, over the threads ---- */
 
-/* What is done to the elements [from, from + n) of tensors that belong together. */
+/* Updates the elements [from, from + n) of tensors that belong together. */
 typedef void piece_work(const heed_update *u, int64_t from, int64_t n, const void *step);
 
 typedef struct job {
@@ -39,9 +45,9 @@ typedef struct job {
     const void *step;
 } job;
 
-/* PIECE: elements, some microseconds of work. A thread takes several pieces, of one parameter or of
- * many small ones; they begin at the same elements however many threads there are. */
-enum { PIECE = 2048, GRAIN = 8 };
+/* Elements of a piece. A thread takes a grain of pieces, of one parameter or of many small ones;
+ * they begin at the same elements for any number of threads. */
+enum { PIECE = 2048, PIECES_OF_GRAIN = HEED_GRAIN_OF_UPDATES / PIECE };
 
 static int64_t pieces_of(const heed_tensor *t)
 {
@@ -73,14 +79,14 @@ static void run(const heed_update *all, int count, piece_work *work, const void 
         pieces += pieces_of(all[i].p);
         elements += all[i].p->numel;
     }
-    if (elements < 2 * GRAIN * PIECE) { /* tensors of a few elements are pieces too */
+    if (elements < 2 * HEED_GRAIN_OF_UPDATES) { /* small tensors make many short pieces */
         run_pieces(&j, 0, pieces);
     } else {
-        heed_parallel_for(pieces, GRAIN, run_pieces, &j);
+        heed_parallel_for(pieces, PIECES_OF_GRAIN, run_pieces, &j);
     }
 }
 
-/* A tensor's element i, to a kernel. */
+/* Element i of a tensor, as a kernel takes it. */
 static void *at(const heed_tensor *t, int64_t i)
 {
     return (char *)t->data + (size_t)i * heed_element_size(t->dtype);
@@ -249,7 +255,7 @@ static double total_norm(const heed_tensor *const *tensors, int count, double p,
         }
         elements += tensors[i]->numel;
     }
-    heed_parallel_for(count, elements < 4 * GRAIN * PIECE ? count : 1, run_norms, &n);
+    heed_parallel_for(count, elements < 2 * HEED_GRAIN_OF_SUMS ? count : 1, run_norms, &n);
     for (int i = 0; i < count; i++) {
         if (tensors[i]->numel > 0) {
             of[some++] = of[i];

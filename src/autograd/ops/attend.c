@@ -3,8 +3,12 @@
 #include <string.h>
 
 #include "../../tensor/alloc.h"
-#include "../../tensor/iterate.h"
+#include "../../tensor/frame.h"
+#include "../../tensor/kernels/kernels.h"
 #include "../../tensor/parallel.h"
+#include "../../tensor/read.h"
+#include "../../tensor/scope.h"
+#include "../../tensor/shape.h"
 #include "../op.h"
 #include "attention_parts.h"
 #include "elementwise.h"

@@ -5,9 +5,12 @@
 
 #include <math.h>
 
-#include "../../tensor/core.h"
+#include "../../tensor/check.h"
 #include "../../tensor/create.h"
+#include "../../tensor/read.h"
 #include "../../tensor/scope.h"
+#include "../../tensor/shape.h"
+#include "../../tensor/thread.h"
 #include "attention_parts.h"
 #include "dropout.h"
 #include "elementwise.h"

@@ -2,7 +2,7 @@
 #ifndef HEED_AUTOGRAD_ATTENTION_PARTS_H
 #define HEED_AUTOGRAD_ATTENTION_PARTS_H
 
-#include "../../tensor/core.h"
+#include "../../tensor/tensor.h"
 
 /* heed_check_attention_inputs: do q, k, v and the mask, which may be NULL, fit? `scores` becomes the shape of
  * q k^T. */

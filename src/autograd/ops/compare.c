@@ -2,7 +2,12 @@
 #include <math.h>
 #include <string.h>
 
+#include "../../tensor/check.h"
+#include "../../tensor/handle.h"
 #include "../../tensor/iterate.h"
+#include "../../tensor/read.h"
+#include "../../tensor/shape.h"
+#include "../../tensor/thread.h"
 #include "elementwise.h"
 #include "promote.h"
 

@@ -1,4 +1,7 @@
 /* Copies: clone, contiguous, to. */
+#include "../../tensor/check.h"
+#include "../../tensor/shape.h"
+#include "../../tensor/thread.h"
 #include "../op.h"
 
 #include "../../tensor/iterate.h"

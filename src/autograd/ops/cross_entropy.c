@@ -1,10 +1,15 @@
 /* cross_entropy: log_softmax, then nll_loss where targets are class ids, or a sum of products where
  * they are the probabilities of all classes. Of ids it is one operation, by kernels: it keeps no
  * log-probabilities but two numbers of each line, from which the gradient makes them again. */
+#include "../../tensor/check.h"
 #include "../../tensor/create.h"
+#include "../../tensor/grain.h"
 #include "../../tensor/kernels/kernels.h"
 #include "../../tensor/parallel.h"
+#include "../../tensor/read.h"
 #include "../../tensor/scope.h"
+#include "../../tensor/shape.h"
+#include "../../tensor/thread.h"
 #include "../op.h"
 #include "elementwise.h"
 #include "loss_parts.h"

@@ -1,4 +1,5 @@
 /* cumsum: sums on the way along a dim. */
+#include "../../tensor/shape.h"
 #include "reduce.h"
 #include "reduction.h"
 #include "shape.h"

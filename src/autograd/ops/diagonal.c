@@ -1,5 +1,8 @@
 /* diagonal, a view, and its backward. */
 #include "../../tensor/iterate.h"
+#include "../../tensor/read.h"
+#include "../../tensor/shape.h"
+#include "../../tensor/thread.h"
 #include "../op.h"
 #include "shape.h"
 

@@ -14,7 +14,10 @@
 
 #include <string.h>
 
+#include "../../tensor/check.h"
+#include "../../tensor/read.h"
 #include "../../tensor/scope.h"
+#include "../../tensor/shape.h"
 #include "elementwise.h"
 #include "equation.h"
 #include "matmul.h"

@@ -9,9 +9,12 @@
 #include <string.h>
 
 #include "../../tensor/create.h"
-#include "../../tensor/iterate.h"
+#include "../../tensor/frame.h"
+#include "../../tensor/kernels/kernels.h"
 #include "../../tensor/operands.h"
+#include "../../tensor/read.h"
 #include "../../tensor/scope.h"
+#include "../../tensor/shape.h"
 #include "../op.h"
 #include "expression.h"
 #include "promote.h"

@@ -5,6 +5,9 @@
 
 #include "../../tensor/iterate.h"
 #include "../../tensor/parallel.h"
+#include "../../tensor/read.h"
+#include "../../tensor/shape.h"
+#include "../../tensor/thread.h"
 #include "../op.h"
 #include "ids.h"
 #include "shape.h"

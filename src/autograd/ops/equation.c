@@ -5,6 +5,9 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "../../tensor/shape.h"
+#include "../../tensor/thread.h"
+
 /* What stands between the commas and the arrow. */
 typedef struct term {
     int letters;                         /* how many; only the first ones are kept */

@@ -7,7 +7,7 @@
 #ifndef HEED_AUTOGRAD_EQUATION_H
 #define HEED_AUTOGRAD_EQUATION_H
 
-#include "../../tensor/core.h"
+#include "../../tensor/tensor.h"
 
 enum { HEED_LETTERS = 52, HEED_LABELS = HEED_LETTERS + HEED_MAX_DIMS };
 

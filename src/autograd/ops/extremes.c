@@ -1,4 +1,5 @@
 /* The largest and the smallest: amax, amin, max, min, and their places, argmax, argmin. */
+#include "../../tensor/check.h"
 #include "../../tensor/create.h"
 #include "../../tensor/scope.h"
 #include "elementwise.h"

@@ -1,6 +1,9 @@
 /* gather and scatter_add: single elements looked up along a dim, and added up into. */
 #include "../../tensor/create.h"
-#include "../../tensor/iterate.h"
+#include "../../tensor/indexed.h"
+#include "../../tensor/read.h"
+#include "../../tensor/shape.h"
+#include "../../tensor/thread.h"
 #include "../op.h"
 #include "ids.h"
 #include "index.h"

@@ -1,6 +1,7 @@
 /* Ids, indices and classes: the one place that says whether they are inside their range. */
 #include "ids.h"
 
+#include "../../tensor/read.h"
 #include "shape.h"
 
 heed_status heed_check_id(const char *function, const char *what, int64_t id, int64_t place,

@@ -4,9 +4,13 @@
 
 #include <string.h>
 
+#include "../../tensor/check.h"
 #include "../../tensor/create.h"
-#include "../../tensor/iterate.h"
+#include "../../tensor/frame.h"
+#include "../../tensor/indexed.h"
+#include "../../tensor/read.h"
 #include "../../tensor/scope.h"
+#include "../../tensor/shape.h"
 #include "../op.h"
 #include "ids.h"
 #include "shape.h"

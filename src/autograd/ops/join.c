@@ -1,8 +1,12 @@
 /* Several tensors become one: cat along a dim that they have, stack along a new one. */
 #include "../../tensor/alloc.h"
+#include "../../tensor/check.h"
 #include "../../tensor/create.h"
 #include "../../tensor/iterate.h"
+#include "../../tensor/read.h"
 #include "../../tensor/scope.h"
+#include "../../tensor/shape.h"
+#include "../../tensor/thread.h"
 #include "../op.h"
 #include "promote.h"
 #include "shape.h"

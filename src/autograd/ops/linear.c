@@ -3,8 +3,12 @@
 
 #include "../../tensor/batch_gemm.h"
 #include "../../tensor/create.h"
-#include "../../tensor/iterate.h"
+#include "../../tensor/kernels/kernels.h"
 #include "../../tensor/parallel.h"
+#include "../../tensor/read.h"
+#include "../../tensor/scope.h"
+#include "../../tensor/shape.h"
+#include "../../tensor/thread.h"
 #include "../op.h"
 #include "matmul.h"
 #include "promote.h"

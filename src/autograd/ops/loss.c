@@ -1,6 +1,10 @@
 /* Losses that compare two tensors element by element: mse, l1, huber, bce_with_logits, kl_div. Each
  * is a line or two of formula; what they check, and how they reduce, they share. */
+#include "../../tensor/check.h"
+#include "../../tensor/read.h"
 #include "../../tensor/scope.h"
+#include "../../tensor/shape.h"
+#include "../../tensor/thread.h"
 #include "elementwise.h"
 #include "loss_parts.h"
 #include "promote.h"

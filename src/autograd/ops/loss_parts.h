@@ -4,7 +4,7 @@
 #ifndef HEED_AUTOGRAD_LOSS_PARTS_H
 #define HEED_AUTOGRAD_LOSS_PARTS_H
 
-#include "../../tensor/core.h"
+#include "../../tensor/tensor.h"
 #include "loss.h"
 
 /* ---- reductions (loss.c) ---- */

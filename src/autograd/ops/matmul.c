@@ -4,6 +4,10 @@
 #include <string.h>
 
 #include "../../tensor/batch_gemm.h"
+#include "../../tensor/check.h"
+#include "../../tensor/read.h"
+#include "../../tensor/shape.h"
+#include "../../tensor/thread.h"
 #include "../op.h"
 #include "promote.h"
 #include "shape.h"

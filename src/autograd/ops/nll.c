@@ -4,8 +4,12 @@
  * 0 elsewhere. The loss is the sum of log_probs times these, divided by the sum of all w_t for the
  * mean, with a minus before it. So the weights are also its derivative, and do not depend on
  * log_probs. Label smoothing (cross_entropy's) shares a part of each weight among all classes. */
+#include "../../tensor/check.h"
 #include "../../tensor/create.h"
 #include "../../tensor/iterate.h"
+#include "../../tensor/read.h"
+#include "../../tensor/shape.h"
+#include "../../tensor/thread.h"
 #include "../op.h"
 #include "elementwise.h"
 #include "loss_parts.h"

@@ -2,6 +2,8 @@
 #include <math.h>
 
 #include "../../tensor/create.h"
+#include "../../tensor/read.h"
+#include "../../tensor/thread.h"
 #include "elementwise.h"
 #include "reduce.h"
 #include "reduction.h"

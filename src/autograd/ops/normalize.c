@@ -5,9 +5,15 @@
 #include <float.h>
 #include <string.h>
 
+#include "../../tensor/check.h"
 #include "../../tensor/create.h"
-#include "../../tensor/iterate.h"
+#include "../../tensor/grain.h"
+#include "../../tensor/kernels/kernels.h"
 #include "../../tensor/parallel.h"
+#include "../../tensor/read.h"
+#include "../../tensor/scope.h"
+#include "../../tensor/shape.h"
+#include "../../tensor/thread.h"
 #include "../op.h"
 #include "elementwise.h"
 #include "reduce.h"

@@ -1,5 +1,7 @@
 /* prod: products along dims, as a tree of products of halves. So its derivatives are those of mul,
  * which are right where elements are 0, and log2(n) steps deep. */
+#include "../../tensor/check.h"
+#include "../../tensor/read.h"
 #include "../../tensor/scope.h"
 #include "elementwise.h"
 #include "reduce.h"

@@ -1,4 +1,8 @@
 /* Products made of matmul and mul: outer, bmm, addmm. */
+#include "../../tensor/check.h"
+#include "../../tensor/read.h"
+#include "../../tensor/shape.h"
+#include "../../tensor/thread.h"
 #include "matmul.h"
 
 #include <math.h>

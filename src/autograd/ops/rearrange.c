@@ -1,7 +1,12 @@
 /* The same elements in another order, or several times: flip, roll, repeat. */
+#include "../../tensor/check.h"
 #include "../../tensor/create.h"
+#include "../../tensor/handle.h"
 #include "../../tensor/iterate.h"
+#include "../../tensor/read.h"
 #include "../../tensor/scope.h"
+#include "../../tensor/shape.h"
+#include "../../tensor/thread.h"
 #include "../op.h"
 #include "index.h"
 #include "shape.h"

@@ -1,6 +1,10 @@
 /* The dims that reductions take away and bring back. */
 #include "reduction.h"
 
+#include "../../tensor/read.h"
+#include "../../tensor/reduce.h"
+#include "../../tensor/shape.h"
+#include "../../tensor/thread.h"
 #include "elementwise.h"
 #include "reduce.h"
 #include "shape.h"

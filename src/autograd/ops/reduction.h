@@ -4,7 +4,7 @@
 #ifndef HEED_AUTOGRAD_REDUCTION_H
 #define HEED_AUTOGRAD_REDUCTION_H
 
-#include "../../tensor/iterate.h"
+#include "../../tensor/kernels/kernels.h"
 #include "../op.h"
 
 /* The arguments of a reduction, or the first member of its arguments. */

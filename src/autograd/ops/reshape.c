@@ -2,7 +2,12 @@
  * where the strides allow it they give a view, else a copy. squeeze and unsqueeze always give one. */
 #include <stdio.h>
 
+#include "../../tensor/check.h"
+#include "../../tensor/handle.h"
 #include "../../tensor/iterate.h"
+#include "../../tensor/read.h"
+#include "../../tensor/shape.h"
+#include "../../tensor/thread.h"
 #include "../op.h"
 #include "shape.h"
 

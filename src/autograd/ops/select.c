@@ -1,8 +1,12 @@
 /* Choosing elements by a mask or by their place: where, masked_fill, tril, triu. */
 #include <string.h>
 
+#include "../../tensor/check.h"
 #include "../../tensor/create.h"
 #include "../../tensor/iterate.h"
+#include "../../tensor/read.h"
+#include "../../tensor/shape.h"
+#include "../../tensor/thread.h"
 #include "../op.h"
 #include "elementwise.h"
 #include "promote.h"

@@ -2,8 +2,12 @@
  * chunk. */
 #include <string.h>
 
+#include "../../tensor/check.h"
 #include "../../tensor/iterate.h"
+#include "../../tensor/read.h"
 #include "../../tensor/scope.h"
+#include "../../tensor/shape.h"
+#include "../../tensor/thread.h"
 #include "../op.h"
 #include "shape.h"
 

@@ -1,5 +1,9 @@
 /* softmax, safe_softmax and log_softmax, line by line, by kernels. Their gradients stand here in other operations
  * as well, for those that are differentiated again. */
+#include "../../tensor/reduce.h"
+#include "../../tensor/scope.h"
+#include "../../tensor/shape.h"
+#include "../../tensor/thread.h"
 #include "reduce.h"
 
 #include "../../tensor/create.h"

@@ -5,9 +5,13 @@
 #include <string.h>
 
 #include "../../tensor/alloc.h"
+#include "../../tensor/check.h"
 #include "../../tensor/create.h"
 #include "../../tensor/iterate.h"
+#include "../../tensor/read.h"
 #include "../../tensor/scope.h"
+#include "../../tensor/shape.h"
+#include "../../tensor/thread.h"
 #include "../op.h"
 #include "index.h"
 #include "shape.h"

@@ -1,7 +1,10 @@
 /* sum, mean, and the sum that undoes broadcasting. */
+#include "../../tensor/check.h"
+#include "../../tensor/reduce.h"
+#include "../../tensor/shape.h"
+#include "../../tensor/thread.h"
 #include "reduce.h"
 
-#include "../../tensor/iterate.h"
 #include "elementwise.h"
 #include "reduction.h"
 #include "shape.h"

@@ -1,6 +1,8 @@
 /* What the targets of nll_loss and cross_entropy choose among the classes, and the losses of that. */
 #include <math.h>
 
+#include "../../tensor/read.h"
+#include "../../tensor/thread.h"
 #include "ids.h"
 #include "loss_parts.h"
 #include "shape.h"

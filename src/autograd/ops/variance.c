@@ -1,5 +1,6 @@
 /* var and std: how far elements lie from their mean. */
-#include "../../tensor/iterate.h"
+#include "../../tensor/reduce.h"
+#include "../../tensor/thread.h"
 #include "elementwise.h"
 #include "reduce.h"
 #include "reduction.h"

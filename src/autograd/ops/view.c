@@ -1,7 +1,9 @@
 /* Views that move or repeat dims: transpose, permute, expand, broadcast_to; and detach. */
 #include <string.h>
 
-#include "../../tensor/iterate.h"
+#include "../../tensor/check.h"
+#include "../../tensor/shape.h"
+#include "../../tensor/thread.h"
 #include "../op.h"
 #include "shape.h"
 

@@ -8,6 +8,7 @@
 #include "../../autograd/ops/matmul.h"
 #include "../../autograd/ops/reduce.h"
 #include "../../autograd/ops/shape.h"
+#include "../../tensor/read.h"
 #include "../checks.h"
 
 static const char function[] = "cross_attention_forward";

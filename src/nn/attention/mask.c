@@ -5,7 +5,9 @@
 
 #include "../../autograd/ops/elementwise.h"
 #include "../../autograd/ops/shape.h"
+#include "../../tensor/check.h"
 #include "../../tensor/create.h"
+#include "../../tensor/read.h"
 #include "../../tensor/scope.h"
 
 /* ---- checks ---- */

@@ -5,6 +5,7 @@
 #include "../../autograd/ops/elementwise.h"
 #include "../../autograd/ops/shape.h"
 #include "../../tensor/create.h"
+#include "../../tensor/read.h"
 #include "mask.h"
 
 /* ---- sizes ---- */

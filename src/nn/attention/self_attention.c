@@ -7,6 +7,7 @@
 #include "../../autograd/ops/matmul.h"
 #include "../../autograd/ops/reduce.h"
 #include "../../autograd/ops/shape.h"
+#include "../../tensor/read.h"
 #include "../checks.h"
 
 static void forget_weights(void *module)

@@ -5,6 +5,7 @@
 #include "../../autograd/engine.h"
 #include "../../autograd/ops/elementwise.h"
 #include "../../autograd/ops/shape.h"
+#include "../../tensor/check.h"
 #include "../../tensor/create.h"
 #include "../../tensor/random/random.h"
 #include "../checks.h"

@@ -1,4 +1,5 @@
 /* How a GPT is made: its modules in nanoGPT's order, and GPT-2's initialisation. */
+#include "../../tensor/check.h"
 #include "gpt_parts.h"
 
 #include <math.h>

@@ -6,6 +6,7 @@
 #include "../../autograd/ops/loss.h"
 #include "../../autograd/ops/shape.h"
 #include "../../tensor/create.h"
+#include "../../tensor/read.h"
 #include "../checks.h"
 #include "gpt_parts.h"
 

@@ -3,6 +3,7 @@
 
 #include "../../autograd/ops/shape.h"
 #include "../../tensor/create.h"
+#include "../../tensor/read.h"
 #include "../module_entries.h"
 #include "gpt_parts.h"
 

@@ -8,8 +8,11 @@
 #include "../../autograd/ops/reduce.h"
 #include "../../autograd/ops/shape.h"
 #include "../../autograd/ops/sort.h"
+#include "../../tensor/check.h"
 #include "../../tensor/create.h"
+#include "../../tensor/random/multinomial.h"
 #include "../../tensor/random/random.h"
+#include "../../tensor/read.h"
 #include "../../tensor/scope.h"
 
 /* ---- what is refused ---- */

@@ -2,6 +2,7 @@
 #include "dropout.h"
 
 #include "../../autograd/ops/dropout.h"
+#include "../../tensor/check.h"
 
 static void describe(const void *module, char *text, size_t size)
 {

@@ -5,6 +5,7 @@
 #include "../../autograd/ops/embedding.h"
 #include "../../autograd/ops/shape.h"
 #include "../../tensor/random/random.h"
+#include "../../tensor/read.h"
 #include "../../tensor/scope.h"
 
 static void describe(const void *module, char *text, size_t size)

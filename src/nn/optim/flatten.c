@@ -4,7 +4,9 @@
 #include "../../autograd/engine.h"
 #include "../../autograd/ops/shape.h"
 #include "../../tensor/alloc.h"
+#include "../../tensor/check.h"
 #include "../../tensor/create.h"
+#include "../../tensor/read.h"
 #include "../checks.h"
 
 /* Can they stand side by side, all of them or those that gradients are collected for? *first is the first of them, *numel how many elements all have. */
