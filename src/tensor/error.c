@@ -78,39 +78,26 @@ void heed_die(heed_status status, const char *message)
     exit(EXIT_FAILURE);
 }
 
+#define NAME(status) [status] = #status
+
 const char *heed_status_name(heed_status status)
 {
-    switch (status) {
-    case HEED_OK:
-        return "HEED_OK";
-    case HEED_ERR_NULL:
-        return "HEED_ERR_NULL";
-    case HEED_ERR_SHAPE:
-        return "HEED_ERR_SHAPE";
-    case HEED_ERR_DTYPE:
-        return "HEED_ERR_DTYPE";
-    case HEED_ERR_DIM:
-        return "HEED_ERR_DIM";
-    case HEED_ERR_INDEX:
-        return "HEED_ERR_INDEX";
-    case HEED_ERR_VALUE:
-        return "HEED_ERR_VALUE";
-    case HEED_ERR_OVERFLOW:
-        return "HEED_ERR_OVERFLOW";
-    case HEED_ERR_MEMORY:
-        return "HEED_ERR_MEMORY";
-    case HEED_ERR_SCOPE:
-        return "HEED_ERR_SCOPE";
-    case HEED_ERR_GRAPH:
-        return "HEED_ERR_GRAPH";
-    case HEED_ERR_VERSION:
-        return "HEED_ERR_VERSION";
-    case HEED_ERR_GRADCHECK:
-        return "HEED_ERR_GRADCHECK";
-    case HEED_ERR_FILE:
-        return "HEED_ERR_FILE";
-    case HEED_ERR_FORMAT:
-        return "HEED_ERR_FORMAT";
-    }
-    return "unknown status";
+    static const char *const names[] = {
+        NAME(HEED_OK),
+        NAME(HEED_ERR_NULL),
+        NAME(HEED_ERR_SHAPE),
+        NAME(HEED_ERR_DTYPE),
+        NAME(HEED_ERR_DIM),
+        NAME(HEED_ERR_INDEX),
+        NAME(HEED_ERR_VALUE),
+        NAME(HEED_ERR_OVERFLOW),
+        NAME(HEED_ERR_MEMORY),
+        NAME(HEED_ERR_SCOPE),
+        NAME(HEED_ERR_GRAPH),
+        NAME(HEED_ERR_VERSION),
+        NAME(HEED_ERR_GRADCHECK),
+        NAME(HEED_ERR_FILE),
+        NAME(HEED_ERR_FORMAT),
+    };
+    return (unsigned)status < sizeof names / sizeof *names ? names[status] : "unknown status";
 }

@@ -9,7 +9,7 @@
  *     heed_scope_end(&step);        // the graph and the activations are freed, parameters stay
  *
  * A scope is a mark in its thread's one list of tensors, which is linked through the tensors
- * themselves: beginning a scope, ending one and joining one cannot fail for want of memory.
+ * themselves: beginning a scope, ending one and joining one need no memory.
  *
  * A tensor counts references to its handle (scope, retains, graph edges) and uses of its value
  * (scope, retains, derivatives that will read it). At zero uses the memory of the value is freed

@@ -14,7 +14,7 @@
 #include "shape.h"
 #include "thread.h"
 
-/* One of the tensors of an update, beside p. */
+/* A tensor of an update other than p. */
 static heed_status check_state(const char *function, const char *name, const heed_tensor *p,
                                const heed_tensor *state)
 {
@@ -33,7 +33,7 @@ static heed_status check_state(const char *function, const char *name, const hee
     return HEED_OK;
 }
 
-/* ---- in pieces, over the threads ---- */
+/* ---- pieces, shared by threads ---- */
 
 /* Updates the elements [from, from + n) of tensors that belong together. */
 typedef void piece_work(const heed_update *u, int64_t from, int64_t n, const void *step);
@@ -54,7 +54,7 @@ static int64_t pieces_of(const heed_tensor *t)
     return (t->numel + PIECE - 1) / PIECE;
 }
 
-/* The pieces [first, end), counted through all of the tensors. */
+/* The pieces [first, end), numbered through all tensors. */
 static void run_pieces(void *context, int64_t first, int64_t end)
 {
     const job *j = context;
@@ -221,7 +221,7 @@ static heed_status check_floats(const char *function, const char *name, const he
     return HEED_OK;
 }
 
-/* The norms of tensors, each of which is one thread's work. */
+/* The norms of tensors. One thread computes a norm. */
 typedef struct norm_job {
     const heed_tensor *const *tensors;
     heed_norm_args args;
@@ -243,7 +243,7 @@ static void run_norms(void *context, int64_t first, int64_t end)
     }
 }
 
-/* The norm of the norms of those that have elements. */
+/* The norm of the norms of the tensors that have elements. */
 static double total_norm(const heed_tensor *const *tensors, int count, double p, double *of)
 {
     norm_job n = {tensors, {p}, of};

@@ -1,8 +1,9 @@
 /* The updates of parameters by an optimiser, and the norm of all gradients: one fused pass over the
  * memory of each. The optimisers of nn/ and gradient clipping use them, as may your own optimisers.
  *
- * The functions in _all update `count` parameters, no two of which share memory: one step over all of
- * them costs less than a step for each, and threads share it better. On an error none has changed.
+ * The functions in _all update `count` parameters, no two of which share memory: one step over all
+ * of them costs less than a step for each, and threads share it better. On an error none has
+ * changed.
  *
  * All tensors are contiguous and of one shape and dtype, f32 or f64. p and the state change in
  * place; these are doors, and raise the version.

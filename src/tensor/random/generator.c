@@ -41,7 +41,7 @@ heed_generator *heed_generator_of_thread(void)
     return &generator;
 }
 
-/* For one word or a vector of four. */
+/* The twister's step, for one word or a vector of four. */
 #define MIX(upper, lower, far)                                                                     \
     ((far) ^ (((upper)&0x80000000u) | ((lower)&0x7fffffffu)) >> 1 ^                                \
      (0x9908b0dfu & (0u - ((lower)&1u))))
@@ -339,8 +339,8 @@ INLINE void block_by_polynomial(float *d, float mean, float std)
     for (int j = 0; j < 8; j++) {
         radius[j] = -2.0f * log_polynomial(1.0f - d[j]);
     }
-    for (int j = 0; j < 8;
-         j++) { /* a loop of its own: sqrtf may set errno, which prevents vectors */
+    /* A loop of its own: sqrtf may set errno, which prevents vectors. */
+    for (int j = 0; j < 8; j++) {
         radius[j] = sqrtf(radius[j]);
     }
     for (int j = 0; j < 8; j++) {

@@ -18,9 +18,9 @@
 #include "generator.h"
 #include "random.h"
 
-enum { MOST_CATEGORIES = 1 << 24 }; /* torch's limit: a float counts no further */
+enum { MOST_CATEGORIES = 1 << 24 }; /* torch's limit: a float counts exactly up to it */
 
-/* torch 2 takes the race for a single number as well. */
+/* torch 2 races for a single sample with replacement too. */
 static bool takes_race(int64_t num_samples, bool replacement)
 {
     return !replacement || (num_samples == 1 && heed_random_torch_2(heed_generator_of_thread()));

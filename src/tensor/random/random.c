@@ -205,7 +205,7 @@ static void fill_normal(const heed_tensor *t, double mean, double std)
     fill_tensor(t, (blocks ? normal_block : normal)[t->dtype], mean, std);
 }
 
-/* ---- new tensors: in their scope before they are filled; without a scope nothing is drawn ---- */
+/* ---- new tensors: they join a scope before they are filled; without one nothing is drawn ---- */
 
 static heed_status check_float(const char *function, heed_dtype dtype)
 {
