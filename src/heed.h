@@ -4,11 +4,15 @@
  *
  *   tensor/error.h          one pending error per thread, and what holds while it is pending
  *   tensor/dtype.h          the types of elements: f32, f64, i64, bool
- *   tensor/tensor.h         the tensor: shape, strides, storage, node; reading it
- *   tensor/scope.h          who owns what a function returns; retain, grad mode, counters
- *   tensor/alloc.h          memory, for modules and operations of one's own
+ *   tensor/tensor.h         the tensor: shape, strides, storage, node
+ *   tensor/read.h           its sizes, its elements, and the doors to its memory
+ *   tensor/scope.h          who owns what a function returns; retain, share, grad mode
+ *   tensor/check.h          checks of arguments, for functions of one's own
+ *   tensor/alloc.h          memory, for modules and operations of one's own; what is alive
  *   tensor/create.h         zeros, ones, full, eye, arange, linspace, from_*; copying in and out
  *   tensor/random/random.h  PyTorch's CPU generator: manual_seed, rand, randn, randint, ...
+ *   tensor/random/state.h   a generator's state, and the PyTorch that it follows
+ *   tensor/random/multinomial.h  categories drawn with given probabilities
  *   tensor/print.h          tensors as torch prints them
  *   tensor/update.h         updates of parameters by an optimiser, the norm of gradients, fused
  *   tensor/isa.h            which instruction set computes
@@ -56,12 +60,16 @@
 
 #include "tensor/tensor.h"
 
+#include "tensor/read.h"
 #include "tensor/scope.h"
 
 #include "tensor/alloc.h"
+#include "tensor/check.h"
 
 #include "tensor/create.h"
+#include "tensor/random/multinomial.h"
 #include "tensor/random/random.h"
+#include "tensor/random/state.h"
 
 #include "tensor/isa.h"
 #include "tensor/parallel.h"

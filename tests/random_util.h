@@ -6,9 +6,12 @@
 #include <check.h>
 #include <string.h>
 
-#include "tensor/core.h"
+#include "tensor/alloc.h"
 #include "tensor/create.h"
+#include "tensor/frame.h"
+#include "tensor/random/multinomial.h"
 #include "tensor/random/random.h"
+#include "tensor/read.h"
 #include "tensor/scope.h"
 
 /* ---- every test leaves the counters where they were ---- */

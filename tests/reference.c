@@ -1,9 +1,8 @@
 #include "tests/reference.h"
+#include "tensor/frame.h"
 
 #include <math.h>
 #include <stdlib.h>
-
-#include "tensor/core.h"
 
 /* ---- indices ---- */
 

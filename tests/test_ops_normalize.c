@@ -4,7 +4,8 @@
 #include <string.h>
 
 #include "tensor/alloc.h"
-#include "tensor/core.h"
+#include "tensor/frame.h"
+#include "tensor/scope.h"
 #include "tests/ops_cases.h"
 
 #define NaN (double)NAN

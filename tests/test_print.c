@@ -1,4 +1,5 @@
 /* Printing: the texts below are what torch 1.13 and torch 2.15 both say of the same tensors. */
+#include "tensor/frame.h"
 #include "tensor/print.h"
 
 #include <limits.h>
@@ -6,7 +7,6 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "tensor/core.h"
 #include "tests/test_util.h"
 
 Suite *print_suite(void);

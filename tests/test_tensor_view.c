@@ -1,5 +1,6 @@
 /* Views: what shares memory and what copies; reshape decides as torch's view does. */
-#include "tensor/core.h"
+#include "tensor/frame.h"
+#include "tensor/scope.h"
 #include "tests/ops_cases.h"
 
 /* A tensor on these strides, whether it can be seen in another shape, and on which strides then. */

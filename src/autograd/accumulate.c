@@ -4,8 +4,10 @@
 
 #include <pthread.h>
 
-#include "../tensor/core.h"
+#include "../tensor/frame.h"
 #include "../tensor/map.h"
+#include "../tensor/scope.h"
+#include "../tensor/shape.h"
 #include "ops/elementwise.h"
 
 /* Is there nobody else who could see a change of t? */

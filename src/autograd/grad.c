@@ -2,7 +2,12 @@
  * about their own. The pass itself is backward.c. */
 #include "grad.h"
 
-#include "../tensor/core.h"
+#include "../tensor/check.h"
+#include "../tensor/handle.h"
+#include "../tensor/read.h"
+#include "../tensor/scope.h"
+#include "../tensor/shape.h"
+#include "../tensor/thread.h"
 #include "backward.h"
 #include "op.h"
 

@@ -9,8 +9,14 @@
 #include <string.h>
 
 #include "../tensor/alloc.h"
-#include "../tensor/core.h"
+#include "../tensor/check.h"
 #include "../tensor/create.h"
+#include "../tensor/handle.h"
+#include "../tensor/random/random.h"
+#include "../tensor/read.h"
+#include "../tensor/scope.h"
+#include "../tensor/shape.h"
+#include "../tensor/thread.h"
 #include "backward.h"
 #include "grad.h"
 #include "op.h"

@@ -2,6 +2,9 @@
 #include "input_grads.h"
 
 #include "../tensor/alloc.h"
+#include "../tensor/frame.h"
+#include "../tensor/read.h"
+#include "../tensor/shape.h"
 #include "ops/reductions.h"
 
 static size_t bytes_of(const heed_input_grads *in, const heed_tensor *node)

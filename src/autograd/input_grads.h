@@ -3,7 +3,7 @@
 #ifndef HEED_AUTOGRAD_INPUT_GRADS_H
 #define HEED_AUTOGRAD_INPUT_GRADS_H
 
-#include "../tensor/core.h"
+#include "../tensor/handle.h"
 #include "op.h"
 #include "pass.h"
 

@@ -3,7 +3,9 @@
 #include <string.h>
 
 #include "../tensor/alloc.h"
-#include "../tensor/core.h"
+#include "../tensor/check.h"
+#include "../tensor/frame.h"
+#include "../tensor/shape.h"
 #include "op.h"
 #include "saved.h"
 

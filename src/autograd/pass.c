@@ -4,8 +4,10 @@
 
 #include <string.h>
 
-#include "../tensor/core.h"
 #include "../tensor/create.h"
+#include "../tensor/frame.h"
+#include "../tensor/read.h"
+#include "../tensor/shape.h"
 #include "accumulate.h"
 #include "ops/view.h"
 

@@ -2,7 +2,8 @@
  * heed_op.saves; the rest of a graph's values may be freed as soon as their scope ends. */
 #include "saved.h"
 
-#include "../tensor/core.h"
+#include "../tensor/handle.h"
+#include "../tensor/shape.h"
 
 void heed_save_values(heed_tensor *y)
 {

@@ -3,7 +3,8 @@
 #include "topo.h"
 
 #include "../tensor/alloc.h"
-#include "../tensor/core.h"
+#include "../tensor/handle.h"
+#include "../tensor/thread.h"
 
 static heed_status append(heed_topo *topo, heed_tensor *node)
 {

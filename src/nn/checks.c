@@ -1,9 +1,11 @@
 /* Checks that several modules and optimisers share, and the copies of weights that they keep. */
+
 #include "checks.h"
 
 #include <math.h>
 
 #include "../autograd/ops/view.h"
+#include "../tensor/read.h"
 
 static heed_status check_there(const char *function, const char *argument, const heed_tensor *x)
 {

@@ -7,7 +7,9 @@
 #include "../autograd/grad.h"
 #include "../autograd/ops/view.h"
 #include "../tensor/alloc.h"
+#include "../tensor/check.h"
 #include "../tensor/create.h"
+#include "../tensor/read.h"
 #include "module_entries.h"
 
 /* ---- making ---- */

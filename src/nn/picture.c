@@ -6,6 +6,8 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "../tensor/read.h"
+
 enum { CELL = 4, MOST_LABEL = 16 };
 
 /* ---- UTF-8: a character is a byte that does not continue one ---- */

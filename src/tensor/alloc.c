@@ -2,12 +2,12 @@
  *
  * Relies on callers that say the right size when they free. Small classes (up to a kilobyte) are
  * cut from slabs of 64 KiB that stay with the process; larger blocks are requested one by one, and
- * heed_empty_cache gives those back. A thread keeps a list up to a limit; what is more, and what it
- * has when it ends, goes to a common list, from which every thread takes before it asks the system:
- * so memory that one thread takes and another frees goes round.
+ * heed_empty_cache returns those. A thread keeps a list up to a limit; the excess, and its lists
+ * when it ends, go to common lists, from which every thread takes before it asks the system. So
+ * memory that one thread takes and another frees is reused.
  *
  * In AddressSanitizer builds, and with -DHEED_SYSTEM_ALLOCATOR (for valgrind), every block comes
- * from the system and goes back at once, so that these tools see each one. */
+ * from the system and is freed at once, so that these tools see each one. */
 #include "alloc.h"
 
 #include <pthread.h>
@@ -15,7 +15,6 @@
 #include <string.h>
 
 #include "blocks.h"
-#include "scope.h"
 
 enum { SMALL = 1024, ALIGNED = 256, ALIGNMENT = 64, SLAB = 65536 };
 
@@ -44,7 +43,7 @@ static void hand_over(heed_thread *self, int class)
     __atomic_store_n(&anything_common, true, __ATOMIC_RELEASE);
 }
 
-/* ---- the system below ---- */
+/* ---- the system's allocator ---- */
 
 static void *from_system(heed_thread *self, size_t size)
 {
@@ -78,8 +77,8 @@ static void take_common(heed_thread *self, int class)
     }
 }
 
-/* Cuts a small block off the slab. What is left of a slab too short for it is dropped: at most a
- * kilobyte in 64. All slabs are on one list, by which leak checkers find them. */
+/* Cuts a small block off the slab. The rest of a slab that is too short for it is dropped: at most
+ * a kilobyte in 64. All slabs are on one list, so that leak checkers find them. */
 static void *from_slab(heed_thread *self, size_t size)
 {
     static heed_block *slabs;
@@ -95,7 +94,7 @@ static void *from_slab(heed_thread *self, size_t size)
         slabs = slab;
         pthread_mutex_unlock(&lock);
         self->slab_end = (char *)slab + SLAB;
-        at = (uintptr_t)slab + ALIGNMENT; /* behind the link */
+        at = (uintptr_t)slab + ALIGNMENT; /* after the link */
     }
     self->slab = (char *)(at + size);
     return (void *)at;
@@ -174,7 +173,7 @@ void heed_free(void *block, size_t size)
     }
     heed_thread *self = &heed_self;
     if (!self->registered) {
-        heed_register_thread(); /* it frees what another thread made */
+        heed_register_thread(); /* it frees what another thread allocated */
     }
     put_block(self, block, heed_class_of(size));
     heed_count_live(0, -(int64_t)size);
@@ -213,7 +212,7 @@ void heed_empty_cache(void)
     }
 }
 
-void heed_hand_back_memory(void)
+static void hand_over_all(void)
 {
     heed_thread *self = &heed_self;
     pthread_mutex_lock(&lock);
@@ -221,7 +220,26 @@ void heed_hand_back_memory(void)
         hand_over(self, class);
     }
     pthread_mutex_unlock(&lock);
-    self->slab = self->slab_end = NULL; /* the rest of a slab is not worth handing on */
+    self->slab = self->slab_end = NULL; /* the rest of a slab is not worth handing over */
+}
+
+__attribute__((constructor)) static void clean_up_at_thread_end(void)
+{
+    heed_at_thread_end(HEED_THREAD_MEMORY, hand_over_all);
+}
+
+int64_t heed_live_tensors(void)
+{
+    int64_t tensors = 0, bytes = 0;
+    heed_sum_live(&tensors, &bytes);
+    return tensors;
+}
+
+int64_t heed_live_bytes(void)
+{
+    int64_t tensors = 0, bytes = 0;
+    heed_sum_live(&tensors, &bytes);
+    return bytes;
 }
 
 bool heed_allocator_keeps_blocks(void)

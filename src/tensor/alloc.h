@@ -27,9 +27,18 @@ void heed_free(void *block, size_t size);
  * one untouched on failure. */
 void *heed_grow(void *block, size_t old_size, size_t new_size);
 
-/* For tests. heed_allocator_keeps_blocks: false where every block comes from the system at once, as
- * in sanitizer builds. heed_fail_allocation: the n-th request from now on (0: the next) fails, in this
- * thread, once; -1 takes that back. heed_system_requests: how often this thread asked the system. */
+/* heed_empty_cache: gives the memory that this thread keeps for reuse back to the system, as
+ * torch.cuda.empty_cache(). */
+void heed_empty_cache(void);
+
+/* heed_live_tensors, heed_live_bytes: tensors that exist, and the bytes requested for them and
+ * their values, over all threads. Exact when no other thread is working. */
+int64_t heed_live_tensors(void);
+int64_t heed_live_bytes(void);
+
+/* For tests. heed_allocator_keeps_blocks: false if every block comes straight from the system, as
+ * in sanitizer builds. heed_fail_allocation: the n-th request of this thread from now on (0: the
+ * next) fails, once; -1 cancels that. heed_system_requests: this thread's requests to the system. */
 void heed_fail_allocation(int64_t n);
 int64_t heed_system_requests(void);
 bool heed_allocator_keeps_blocks(void);

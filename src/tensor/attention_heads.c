@@ -7,8 +7,9 @@
 
 #include "alloc.h"
 #include "batch_gemm.h"
-#include "core.h"
 #include "parallel.h"
+#include "shape.h"
+#include "thread.h"
 
 /* A call on its way. */
 typedef struct work {

@@ -7,8 +7,8 @@
 #include <string.h>
 
 #include "alloc.h"
-#include "core.h"
 #include "parallel.h"
+#include "shape.h"
 
 /* ---- matrices ---- */
 

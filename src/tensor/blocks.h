@@ -1,11 +1,10 @@
-/* The short way to and from a thread's free lists, for blocks whose size the compiler knows: a
- * handle, a storage (internal). It is inlined there, down to some ten instructions; whatever is out
- * of the ordinary is left to alloc.c.
+/* Free blocks of memory: size classes, and the inlined path to and from a thread's free lists for
+ * blocks whose size the compiler knows: a handle, a storage (internal). That path takes some ten
+ * instructions; every other case is left to alloc.c.
  */
 #ifndef HEED_TENSOR_BLOCKS_H
 #define HEED_TENSOR_BLOCKS_H
 
-#include "alloc.h"
 #include "thread.h"
 
 #if defined __has_feature
@@ -16,9 +15,9 @@
 #define HEED_SYSTEM_ALLOCATOR 1
 #endif
 
-struct heed_block {
-    heed_block *next;
-};
+typedef struct heed_block {
+    struct heed_block *next;
+} heed_block;
 
 enum { HEED_SMALLEST_BLOCK = 64 };
 enum { HEED_MOST_OF_A_CLASS = 16 << 20 }; /* bytes that a thread keeps for itself */
@@ -43,13 +42,13 @@ static inline size_t heed_size_of_class(int class)
     return (size_t)(quarter + 5) << (octave - 2);
 }
 
-/* heed_take_block, heed_return_block: heed_alloc and heed_free of a size that is a constant. */
-static inline void *heed_take_block(size_t size)
+/* heed_pop_block: heed_alloc of a constant size; NULL where heed_alloc has to be called. */
+static inline void *heed_pop_block(size_t size)
 {
     heed_free_list *list = &heed_self.free[heed_class_of(size)];
     heed_block *block = list->first;
     if (block == NULL || heed_self.fail_countdown != 0) {
-        return heed_alloc(size);
+        return NULL;
     }
     list->first = block->next;
     list->bytes -= heed_size_of_class(heed_class_of(size));
@@ -57,21 +56,23 @@ static inline void *heed_take_block(size_t size)
     return block;
 }
 
-static inline void heed_return_block(void *block, size_t size)
+/* heed_push_block: heed_free of a constant size; false where heed_free has to be called. */
+static inline bool heed_push_block(void *block, size_t size)
 {
 #ifdef HEED_SYSTEM_ALLOCATOR
-    heed_free(block, size);
+    (void)block, (void)size;
+    return false;
 #else
     heed_free_list *list = &heed_self.free[heed_class_of(size)];
     if (list->bytes >= HEED_MOST_OF_A_CLASS || !heed_self.registered) {
-        heed_free(block, size);
-        return;
+        return false;
     }
     heed_block *freed = block;
     freed->next = list->first;
     list->first = freed;
     list->bytes += heed_size_of_class(heed_class_of(size));
     heed_count_live(0, -(int64_t)size);
+    return true;
 #endif
 }
 

@@ -1,8 +1,10 @@
 /* Losses of class ids: targets one by one, rows of logits shared out among threads. */
+
 #include "class_losses.h"
 
 #include <math.h>
 
+#include "grain.h"
 #include "parallel_rows.h"
 
 /* ---- elements of contiguous floats ---- */

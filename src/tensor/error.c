@@ -7,9 +7,13 @@
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "thread.h"
 
+enum { SIZES_SHOWN = 8 }; /* as many as a tensor has dims; heed_fail may name a longer shape */
+
+static _Thread_local char text_of_error[8192];
 static heed_error_handler *on_error; /* of the whole process; read and set atomically */
 
 heed_status heed_error_pending(void)
@@ -26,34 +30,41 @@ heed_status heed_error(void)
 
 const char *heed_error_message(void)
 {
-    return heed_self.message;
+    return text_of_error;
 }
 
 heed_status heed_fail(heed_status status, const char *format, ...)
 {
     heed_thread *self = &heed_self;
     if (self->error != HEED_OK || status == HEED_OK) {
-        return self->error; /* the first one tells the cause, later ones only follow from it */
+        return self->error; /* the first error tells the cause, later ones follow from it */
     }
     va_list arguments;
     va_start(arguments, format);
-    vsnprintf(self->message, sizeof self->message, format, arguments);
+    vsnprintf(text_of_error, sizeof text_of_error, format, arguments);
     va_end(arguments);
     self->error = status;
     heed_error_handler *handler = __atomic_load_n(&on_error, __ATOMIC_ACQUIRE);
     if (handler != NULL) {
-        handler(status, self->message);
+        handler(status, text_of_error);
         self->error = status; /* pending, even if the handler has read it */
     }
     return status;
 }
 
-heed_status heed_check_probability(const char *function, const char *argument, double p)
+heed_text heed_shape_text(int ndim, const int64_t *shape)
 {
-    return p >= 0 && p <= 1 /* so no NaN either */
-               ? heed_error_pending()
-               : heed_fail(HEED_ERR_VALUE, "%s: %s is %g, which is outside [0, 1]", function,
-                           argument, p);
+    heed_text text = {"("};
+    size_t at = 1;
+    for (int i = 0; i < ndim && i < SIZES_SHOWN && at < sizeof text.text; i++) {
+        const char *separator = i + 1 >= ndim ? "" : i + 1 == SIZES_SHOWN ? ", ..." : ", ";
+        at += (size_t)snprintf(text.text + at, sizeof text.text - at, "%lld%s", (long long)shape[i],
+                               separator);
+    }
+    if (at + 1 < sizeof text.text) {
+        strcpy(text.text + at, ")");
+    }
+    return text;
 }
 
 void heed_on_error(heed_error_handler *handler)
@@ -67,39 +78,26 @@ void heed_die(heed_status status, const char *message)
     exit(EXIT_FAILURE);
 }
 
+#define NAME(status) [status] = #status
+
 const char *heed_status_name(heed_status status)
 {
-    switch (status) {
-    case HEED_OK:
-        return "HEED_OK";
-    case HEED_ERR_NULL:
-        return "HEED_ERR_NULL";
-    case HEED_ERR_SHAPE:
-        return "HEED_ERR_SHAPE";
-    case HEED_ERR_DTYPE:
-        return "HEED_ERR_DTYPE";
-    case HEED_ERR_DIM:
-        return "HEED_ERR_DIM";
-    case HEED_ERR_INDEX:
-        return "HEED_ERR_INDEX";
-    case HEED_ERR_VALUE:
-        return "HEED_ERR_VALUE";
-    case HEED_ERR_OVERFLOW:
-        return "HEED_ERR_OVERFLOW";
-    case HEED_ERR_MEMORY:
-        return "HEED_ERR_MEMORY";
-    case HEED_ERR_SCOPE:
-        return "HEED_ERR_SCOPE";
-    case HEED_ERR_GRAPH:
-        return "HEED_ERR_GRAPH";
-    case HEED_ERR_VERSION:
-        return "HEED_ERR_VERSION";
-    case HEED_ERR_GRADCHECK:
-        return "HEED_ERR_GRADCHECK";
-    case HEED_ERR_FILE:
-        return "HEED_ERR_FILE";
-    case HEED_ERR_FORMAT:
-        return "HEED_ERR_FORMAT";
-    }
-    return "unknown status";
+    static const char *const names[] = {
+        NAME(HEED_OK),
+        NAME(HEED_ERR_NULL),
+        NAME(HEED_ERR_SHAPE),
+        NAME(HEED_ERR_DTYPE),
+        NAME(HEED_ERR_DIM),
+        NAME(HEED_ERR_INDEX),
+        NAME(HEED_ERR_VALUE),
+        NAME(HEED_ERR_OVERFLOW),
+        NAME(HEED_ERR_MEMORY),
+        NAME(HEED_ERR_SCOPE),
+        NAME(HEED_ERR_GRAPH),
+        NAME(HEED_ERR_VERSION),
+        NAME(HEED_ERR_GRADCHECK),
+        NAME(HEED_ERR_FILE),
+        NAME(HEED_ERR_FORMAT),
+    };
+    return (unsigned)status < sizeof names / sizeof *names ? names[status] : "unknown status";
 }

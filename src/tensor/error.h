@@ -13,6 +13,7 @@
 #define HEED_TENSOR_ERROR_H
 
 #include <stdbool.h>
+#include <stdint.h>
 
 #ifdef __cplusplus
 #define HEED_BEGIN_DECLS extern "C" {
@@ -48,23 +49,23 @@ typedef enum heed_status {
     HEED_ERR_FORMAT,    /* a file that is not what it should be */
 } heed_status;
 
-/* heed_error_pending: the error that is waiting to be read in this thread; HEED_OK, which is 0, where
- * there is none. It stays pending. */
+/* heed_error_pending: the error that is waiting to be read in this thread, or HEED_OK, which is 0.
+ * It stays pending. */
 heed_status heed_error_pending(void);
 
-/* heed_error: reads and clears the pending error; HEED_OK where there is none. */
+/* heed_error: reads and clears the pending error; HEED_OK if none is pending. */
 heed_status heed_error(void);
 
 /* heed_error_message: the sentence of this thread's last error, "" before the first. It names the
- * operation, the shapes and a way out, and stays readable after heed_error() until the next one. What
- * is longer than some 8,000 characters is cut. */
+ * operation, the shapes and a way out, and stays readable after heed_error() until the next error.
+ * It is cut after 8,191 characters. */
 const char *heed_error_message(void);
 
 /* heed_status_name: "HEED_ERR_SHAPE" for HEED_ERR_SHAPE. */
 const char *heed_status_name(heed_status status);
 
-/* heed_on_error: calls `handler` at the moment an error becomes pending, in any thread; NULL takes
- * it away. If the handler returns, the error is pending as always. */
+/* heed_on_error: calls `handler` at the moment an error becomes pending, in any thread; NULL
+ * removes the handler. If the handler returns, the error is pending as always. */
 typedef void heed_error_handler(heed_status status, const char *message);
 void heed_on_error(heed_error_handler *handler);
 
@@ -76,9 +77,13 @@ void heed_die(heed_status status, const char *message);
  * first one pending wins; returns the pending status. */
 heed_status heed_fail(heed_status status, const char *format, ...) HEED_PRINTF(2, 3);
 
-/* heed_check_probability: HEED_ERR_VALUE where p is not in [0, 1], "dropout: p is 1.5, ..." of
- * ("dropout", "p", 1.5). */
-heed_status heed_check_probability(const char *function, const char *argument, double p);
+/* heed_shape_text: a shape as text, for messages:
+ *
+ *     heed_fail(HEED_ERR_SHAPE, "mine: x is %s", heed_shape_text(x->ndim, x->shape).text); */
+typedef struct heed_text {
+    char text[160];
+} heed_text;
+heed_text heed_shape_text(int ndim, const int64_t *shape);
 
 HEED_END_DECLS
 #endif

@@ -1,8 +1,12 @@
-/* Elements at places along one dim, which a tensor of indices names: reading them, adding to them.
+/* Elements that indices name along one dim: a walk whose third lane moves by the index.
  *
- * Indices have been checked before they come here. */
+ * Relies on callers to have checked the indices. */
+
+#include "indexed.h"
+
 #include <string.h>
 
+#include "kernels/kernels.h"
 #include "walk.h"
 
 /* The lanes of both walks. */
@@ -59,11 +63,11 @@ void heed_add_at(const heed_places *places, const heed_tensor *x, heed_tensor *o
     const bool is_row = index_step == 0 && step == 1; /* the run is a row of out */
     do {
         for (int64_t start = 0; start < n; start += CHUNK) {
-            buffer room;
+            buffer gathered;
             const int64_t part = n - start < CHUNK ? n - start : CHUNK;
             const int64_t *index = (const int64_t *)w.lane[INDEX].at + start * index_step;
             const void *from = heed_walk_elements(w.lane[VALUES].at + start * stride, stride, part,
-                                                  x->dtype, out->dtype, &room);
+                                                  x->dtype, out->dtype, &gathered);
             char *to = w.lane[PLACES].at + start * step * size;
             if (is_row) {
                 kernels->add_into(part, from, to + *index * places->step * size);

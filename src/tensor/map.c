@@ -9,8 +9,13 @@
 #include <math.h>
 #include <string.h>
 
+#include "grain.h"
+#include "map.h"
 #include "parallel.h"
+#include "shape.h"
 #include "walk.h"
+
+_Static_assert(LANES == HEED_MAX_OPERANDS + 1, "a lane for each operand and the result");
 
 /* ---- operands ---- */
 
@@ -138,7 +143,7 @@ static void map_runs(const void *context, const walk *w, int64_t start, int64_t 
 void heed_map(heed_kernel *kernel, const heed_operand *in, int count, heed_tensor *out)
 {
     elements numbers[HEED_MAX_OPERANDS];
-    if (out->numel < 2 * GRAIN && map_at_once(kernel, in, count, numbers, out)) {
+    if (out->numel < 2 * HEED_GRAIN_OF_ELEMENTS && map_at_once(kernel, in, count, numbers, out)) {
         return;
     }
     walk w = {0};
@@ -162,12 +167,12 @@ void heed_map(heed_kernel *kernel, const heed_operand *in, int count, heed_tenso
                   run_stride(&w, k) == (int64_t)heed_dtype_size(in[k].as);
     }
     if (w.ndim == 1) {
-        heed_walk_parts(&w, GRAIN, map_part, &m);
+        heed_walk_parts(&w, HEED_GRAIN_OF_ELEMENTS, map_part, &m);
         return;
     }
     walk runs = w;
     runs.ndim--;
-    heed_walk_parts(&runs, GRAIN / run_length(&w) + 1, map_runs, &m);
+    heed_walk_parts(&runs, HEED_GRAIN_OF_ELEMENTS / run_length(&w) + 1, map_runs, &m);
 }
 
 /* ---- copying ---- */
@@ -242,7 +247,7 @@ static void copy_from(const void *from, heed_dtype dtype, const int64_t *strides
         bring(&w, 1, out->dtype, last);
     }
     if (last == 0 || run_stride(&w, 1) != size) {
-        heed_walk_parts(&w, GRAIN, copy_part, &c);
+        heed_walk_parts(&w, HEED_GRAIN_OF_ELEMENTS, copy_part, &c);
         return;
     }
     if (run_stride(&w, 0) != (int64_t)heed_dtype_size(dtype)) {
@@ -250,7 +255,7 @@ static void copy_from(const void *from, heed_dtype dtype, const int64_t *strides
     }
     walk rows = w;
     rows.ndim--;
-    heed_walk_parts(&rows, GRAIN / run_length(&w) + 1, copy_rows, &c);
+    heed_walk_parts(&rows, HEED_GRAIN_OF_ELEMENTS / run_length(&w) + 1, copy_rows, &c);
 }
 
 void heed_copy_elements(const heed_tensor *x, heed_tensor *out)
@@ -268,8 +273,8 @@ static void clear_bytes(void *context, int64_t first, int64_t end)
 void heed_fill_elements(heed_tensor *out, double value)
 {
     if (value == 0 && !signbit(value) && heed_is_row_major(out)) {
-        heed_parallel_for(out->numel * (int64_t)heed_dtype_size(out->dtype), 16 * GRAIN,
-                          clear_bytes, out->data);
+        heed_parallel_for(out->numel * (int64_t)heed_dtype_size(out->dtype),
+                          16 * HEED_GRAIN_OF_ELEMENTS, clear_bytes, out->data);
         return;
     }
     const int64_t strides[HEED_MAX_DIMS] = {0};
@@ -304,7 +309,7 @@ static void add_part(const void *context, const walk *w, int64_t start, int64_t 
 
 void heed_add_elements(const heed_tensor *x, heed_tensor *out)
 {
-    if (out->numel < 2 * GRAIN && x->dtype == out->dtype && heed_is_row_major(x) &&
+    if (out->numel < 2 * HEED_GRAIN_OF_ELEMENTS && x->dtype == out->dtype && heed_is_row_major(x) &&
         heed_is_row_major(out)) { /* nothing to walk, nor to share */
         heed_kernels_for(out->dtype)->add_into(out->numel, x->data, out->data);
         return;
@@ -313,6 +318,6 @@ void heed_add_elements(const heed_tensor *x, heed_tensor *out)
     heed_walk_lane(&w, x->data, x->strides, x->dtype, x->ndim);
     heed_walk_lane(&w, out->data, out->strides, out->dtype, out->ndim);
     if (heed_walk_begin(&w, out->ndim, out->shape)) {
-        heed_walk_parts(&w, GRAIN, add_part, &out->dtype);
+        heed_walk_parts(&w, HEED_GRAIN_OF_ELEMENTS, add_part, &out->dtype);
     }
 }

@@ -1,15 +1,15 @@
 /* The pool of threads.
  *
- * One job at a time, whose description stands in `job`. The word `state` says whether it is open and how many
- * workers are inside of it; a worker joins and leaves by changing that word, and the owner of the job closes
- * it when no range is left, then waits for those inside. So nobody waits for a worker that is still asleep.
+ * It runs one job at a time, described by `job`. The word `state` says whether the job is open and
+ * how many workers are inside. A worker enters and leaves by changing that word. The owner closes
+ * the job when no range is left, then waits for the workers inside: so it never waits for one that
+ * sleeps.
  *
  *     state = generation of the job | CLOSED | workers inside
  *
- * Each thread has a share of its own of what is counted, always the same one, so that it finds in its caches
- * what it has written there in the job before; it takes range after range of that, then of others' shares.
- * The kernels that run here allocate nothing and know no tensor, so that the workers need nothing of what
- * belongs to a thread (thread.h). */
+ * Each thread has its own share of the count, the same one in every job, so that its caches hold
+ * what it wrote in the job before. It takes ranges from its share, then from the shares of others.
+ * The kernels that run here allocate nothing and see no tensor, so workers need no heed_thread. */
 #ifdef __linux__
 #define _GNU_SOURCE /* the processors that this process may use */
 #endif
@@ -31,25 +31,25 @@ static struct {
     heed_parallel_work *work;
     void *context;
     int64_t range;
-    int shares; /* and as many threads may take part */
-} job;          /* written by the owner while it is closed and nobody is inside */
+    int shares; /* also the number of threads that may take part */
+} job;          /* written by the owner while the job is closed and empty */
 
-/* What is left of each thread's share, on cache lines of their own: the owner's, then the workers'. */
+/* The rest of each thread's share, each on its own cache line: the owner's, then the workers'. */
 static struct share {
     _Alignas(64) int64_t next;
     int64_t end;
 } shares[MOST_THREADS];
 
 static uint64_t state = UINT64_C(1) << 31;
-static int threads;                                       /* wanted; 0: not yet looked up */
+static int threads;                                       /* wanted; 0: not read yet */
 static pthread_mutex_t owner = PTHREAD_MUTEX_INITIALIZER; /* held by the thread whose job it is */
 static pthread_t workers[MOST_THREADS];
 static int worker_count; /* started; guarded by owner */
 static int most_workers = MOST_THREADS - 1;
-static bool prepared; /* for fork; the same */
+static bool prepared; /* for fork; guarded by owner */
 static bool ending;
 
-static pthread_mutex_t bedroom = PTHREAD_MUTEX_INITIALIZER;
+static pthread_mutex_t sleep_lock = PTHREAD_MUTEX_INITIALIZER;
 static pthread_cond_t wake = PTHREAD_COND_INITIALIZER;
 static int sleepers;
 
@@ -78,7 +78,7 @@ static bool is_open(uint64_t seen, uint64_t done)
     return (seen & CLOSED) == 0 && seen / GENERATION != done;
 }
 
-/* Until there is a job other than the one of generation `done`, or the end. */
+/* Waits for a job of another generation than `done`, or for the end of the process. */
 static void wait_for_job(uint64_t done)
 {
     const int64_t start = nanoseconds();
@@ -90,21 +90,21 @@ static void wait_for_job(uint64_t done)
             pause_briefly();
         }
     } while (nanoseconds() - start < SPIN_NANOSECONDS);
-    pthread_mutex_lock(&bedroom);
+    pthread_mutex_lock(&sleep_lock);
     __atomic_add_fetch(&sleepers, 1, __ATOMIC_SEQ_CST);
     while (!is_open(__atomic_load_n(&state, __ATOMIC_SEQ_CST), done) && !ending) {
-        pthread_cond_wait(&wake, &bedroom);
+        pthread_cond_wait(&wake, &sleep_lock);
     }
     __atomic_sub_fetch(&sleepers, 1, __ATOMIC_SEQ_CST);
-    pthread_mutex_unlock(&bedroom);
+    pthread_mutex_unlock(&sleep_lock);
 }
 
 static void wake_sleepers(void)
 {
     if (__atomic_load_n(&sleepers, __ATOMIC_SEQ_CST) > 0) {
-        pthread_mutex_lock(&bedroom);
+        pthread_mutex_lock(&sleep_lock);
         pthread_cond_broadcast(&wake);
-        pthread_mutex_unlock(&bedroom);
+        pthread_mutex_unlock(&sleep_lock);
     }
 }
 
@@ -126,13 +126,13 @@ static void work_on_ranges(int own)
     }
 }
 
-/* False where the job has closed, or has no share for this worker. */
+/* False if the job has closed, or has no share for this worker. */
 static bool join(int own, uint64_t *generation)
 {
     uint64_t seen = __atomic_load_n(&state, __ATOMIC_ACQUIRE);
     do {
         *generation = seen / GENERATION;
-        /* What job says is read only where the exchange below proves that it was open all the time. */
+        /* A stale share count does no harm: the exchange below fails unless the job stayed open. */
         if ((seen & CLOSED) != 0 || own >= __atomic_load_n(&job.shares, __ATOMIC_RELAXED)) {
             return false;
         }
@@ -158,16 +158,16 @@ static void *run_worker(void *share)
 
 /* ---- the pool ---- */
 
-/* Before a fork the pool is idle; the child has no workers, and starts some when it wants them. */
+/* During a fork the pool is idle. The child has no workers, and starts its own when needed. */
 static void before_fork(void)
 {
     pthread_mutex_lock(&owner);
-    pthread_mutex_lock(&bedroom);
+    pthread_mutex_lock(&sleep_lock);
 }
 
 static void after_fork(void)
 {
-    pthread_mutex_unlock(&bedroom);
+    pthread_mutex_unlock(&sleep_lock);
     pthread_mutex_unlock(&owner);
 }
 
@@ -184,17 +184,18 @@ __attribute__((destructor)) static void end_workers(void)
     if (pthread_mutex_trylock(&owner) != 0) {
         return; /* the process ends in the middle of a job */
     }
-    pthread_mutex_lock(&bedroom);
+    pthread_mutex_lock(&sleep_lock);
     __atomic_store_n(&ending, true, __ATOMIC_RELEASE);
     pthread_cond_broadcast(&wake);
-    pthread_mutex_unlock(&bedroom);
+    pthread_mutex_unlock(&sleep_lock);
     for (int i = 0; i < worker_count; i++) {
         pthread_join(workers[i], NULL);
     }
     worker_count = 0;
 }
 
-/* Signals of the process are for the program's own threads; a worker takes those alone that it causes. */
+/* The program's own threads take the signals of the process; a worker takes only those that it
+ * causes. */
 static bool start_worker(void)
 {
     sigset_t all, before;
@@ -210,7 +211,7 @@ static bool start_worker(void)
     return started;
 }
 
-/* Starts what is missing. Fewer than wanted are no error: those that are there do the work. */
+/* Starts the missing workers. It is no error if the system gives fewer: those do the work. */
 static void start_workers(int wanted)
 {
     if (!prepared) {
@@ -220,12 +221,12 @@ static void start_workers(int wanted)
         if (start_worker()) {
             worker_count++;
         } else {
-            most_workers = worker_count; /* and is not asked again */
+            most_workers = worker_count; /* the system is not asked again */
         }
     }
 }
 
-/* Until all who are inside have left. */
+/* Returns when all workers have left. */
 static void close_job(void)
 {
     __atomic_or_fetch(&state, CLOSED, __ATOMIC_ACQ_REL);
@@ -236,7 +237,7 @@ static void close_job(void)
     while (__atomic_load_n(&state, __ATOMIC_ACQUIRE) % CLOSED > 0) {
         pause_briefly();
         if (nanoseconds() - start > SPIN_NANOSECONDS) {
-            sched_yield(); /* a worker may have lost its processor to somebody else */
+            sched_yield(); /* a worker may have been descheduled */
         }
     }
 }
@@ -282,7 +283,7 @@ void heed_parallel_for(int64_t count, int64_t grain, heed_parallel_work *work, v
     pthread_mutex_unlock(&owner);
 }
 
-/* ---- how many ---- */
+/* ---- the number of threads ---- */
 
 static int processors(void)
 {
@@ -295,7 +296,7 @@ static int processors(void)
     return (int)sysconf(_SC_NPROCESSORS_ONLN);
 }
 
-/* What is no number from 1 on says nothing. */
+/* HEED_NUM_THREADS is ignored unless it is a number from 1 on. */
 static int wanted_at_start(void)
 {
     const char *text = getenv("HEED_NUM_THREADS");

@@ -1,9 +1,12 @@
 /* Rows shared out among threads. A thread gets whole rows, or whole columns where rows are added
  * up:
  * so no sum depends on how many threads there are. */
+
 #include "parallel_rows.h"
 
 #include <string.h>
+
+#include "grain.h"
 
 /* ---- normalization ---- */
 

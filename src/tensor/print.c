@@ -4,20 +4,24 @@
  * A first walk over the elements that will be shown finds the notation and the width they share, a
  * second one writes them through a sink, so nothing is allocated and the cost is linear in what is
  * shown. Reads the tensor only: no value, no graph and no counter is touched. */
+
 #include "print.h"
 
 #include <math.h>
 #include <string.h>
 
-#include "core.h"
+#include "check.h"
+#include "handle.h"
+#include "shape.h"
+#include "thread.h"
 
 enum { PREFIX_LENGTH = sizeof "tensor(" - 1, ELEMENT_SIZE = 64, MAX_PRECISION = 17 };
 
-/* ---- the sink: a stream, or a buffer, or with neither only a measure ---- */
+/* ---- the sink: a stream, a buffer, or neither, which only measures ---- */
 
 typedef struct sink {
     FILE *stream;
-    char *buffer; /* the bytes from `length` on are cut off at `size`, which leaves room for a 0 */
+    char *buffer; /* holds `size` bytes, and one more for a 0 */
     size_t size;
     size_t length; /* of all text so far, written or cut off */
     size_t column; /* of its last line */
@@ -28,8 +32,8 @@ static void put_bytes(sink *out, const char *text, size_t count)
     if (out->stream != NULL) {
         fwrite(text, 1, count, out->stream);
     } else if (out->length < out->size) {
-        size_t room = out->size - out->length;
-        memcpy(out->buffer + out->length, text, count < room ? count : room);
+        size_t left = out->size - out->length;
+        memcpy(out->buffer + out->length, text, count < left ? count : left);
     }
     out->length += count;
     out->column += count;
@@ -56,10 +60,10 @@ static void put_new_lines(sink *out, int count, int indent)
     put_spaces(out, indent);
 }
 
-/* ---- what is shown of a tensor, and how ---- */
+/* ---- the shown elements, and their notation ---- */
 
 typedef enum notation {
-    WHOLE,      /* "3." or an i64: no digits behind the point */
+    WHOLE,      /* "3." or an i64: no digits after the point */
     FIXED,      /* "3.1400" */
     SCIENTIFIC, /* "3.1400e+00" */
 } notation;
@@ -70,7 +74,7 @@ typedef struct printer {
     heed_print_options options;
     bool summarised;
     notation notation;
-    int width; /* to which shorter elements are padded; longer ones may exist */
+    int width; /* shorter elements are padded to it; longer ones may exist */
 } printer;
 
 /* Is a dim of this size cut down to edgeitems at each end? */
@@ -85,13 +89,7 @@ static int64_t next_shown(const printer *p, int64_t size, int64_t i)
     return cut(p, size) && i + 1 == p->options.edgeitems ? size - p->options.edgeitems : i + 1;
 }
 
-static double float_at(const heed_tensor *t, int64_t offset)
-{
-    return t->dtype == HEED_F32 ? (double)((const float *)t->data)[offset]
-                                : ((const double *)t->data)[offset];
-}
-
-/* The decimal point is that of the locale, in any number of bytes; torch's is always ".". */
+/* The locale's decimal point may take several bytes; torch's is always ".". */
 static void use_point(char *number)
 {
     char *point = number + strspn(number, "-0123456789");
@@ -127,17 +125,17 @@ static void write_element(char *text, const printer *p, int64_t offset)
         strcpy(text, ((const bool *)p->t->data)[offset] ? "True" : "False");
         break;
     default:
-        write_float(text, p, float_at(p->t, offset));
+        write_float(text, p, heed_number_at(p->t, offset));
     }
 }
 
 /* ---- the first walk: notation and width ---- */
 
-/* The finite elements but zeros, seen from afar. Of one sign and in one notation the longest text
+/* The extremes of the finite elements that are not 0. In one notation the longest text of one sign
  * belongs to the largest or the smallest magnitude (a small one may have a longer exponent), so
- * these four, and not every element, decide the width. Index 1 is for negative elements. */
+ * these four decide the width. Index 1 is for negative elements. */
 typedef struct extent {
-    double largest[2], smallest[2]; /* magnitudes; 0 where there are none */
+    double largest[2], smallest[2]; /* magnitudes; 0: no element of this sign */
     bool fractions;
 } extent;
 
@@ -163,7 +161,7 @@ static void note_width(printer *p, const char *text)
     p->width = length > p->width ? length : p->width;
 }
 
-/* Visits what is shown of the dims from `dim` on. At most HEED_MAX_DIMS calls deep. */
+/* Visits the shown elements of the dims from `dim` on. At most HEED_MAX_DIMS calls deep. */
 static void survey(printer *p, extent *seen, int dim, int64_t offset)
 {
     char text[ELEMENT_SIZE];
@@ -173,15 +171,15 @@ static void survey(printer *p, extent *seen, int dim, int64_t offset)
             survey(p, seen, dim + 1, offset + i * p->t->strides[dim]);
         }
     } else if (heed_is_float(p->t->dtype)) {
-        note_float(seen, float_at(p->t, offset));
+        note_float(seen, heed_number_at(p->t, offset));
     } else {
         write_element(text, p, offset);
         note_width(p, text);
     }
 }
 
-/* Scientific where the range is wide, or the numbers are large, or so small that fixed digits
- * would show nothing of them. Zeros, NaN and infinities have no say, not in the width either. */
+/* Scientific if the range is wide, or the numbers are large, or so small that fixed digits would
+ * show zeros. Zeros, NaN and infinities decide neither the notation nor the width. */
 static notation choose_notation(const extent *seen)
 {
     double largest = fmax(seen->largest[0], seen->largest[1]);
@@ -216,9 +214,9 @@ static void choose_format(printer *p)
 
 /* ---- the second walk: the text ---- */
 
-/* Between two items of a dim; `count` have been written. Rows stand on lines of their own, matrices
- * are a line apart, and so on; the elements of a row are as many to a line as the width allows,
- * reckoned as torch does: a longer element than p->width runs over. */
+/* Between two items of a dim, after `count` of them. Each row begins a line, matrices are separated
+ * by an empty line, and so on. The elements of a row fill lines of the given width, computed as
+ * torch does: an element longer than p->width runs over. */
 static void separate(printer *p, int dim, int64_t count)
 {
     int indent = PREFIX_LENGTH + dim;
@@ -247,7 +245,7 @@ static void put_element(printer *p, int64_t offset)
     put_bytes(p->out, text, length);
 }
 
-/* Writes what is shown of the dims from `dim` on. At most HEED_MAX_DIMS calls deep. */
+/* Writes the shown elements of the dims from `dim` on. At most HEED_MAX_DIMS calls deep. */
 static void put_items(printer *p, int dim, int64_t offset)
 {
     if (dim == p->t->ndim) {
@@ -267,7 +265,7 @@ static void put_items(printer *p, int dim, int64_t offset)
     put(p->out, "]");
 }
 
-/* ---- what follows the elements ---- */
+/* ---- after the elements: size, dtype, graph ---- */
 
 static void put_size(sink *out, const heed_tensor *t)
 {
@@ -288,8 +286,9 @@ static const char *op_name(const heed_tensor *t)
     return *(const char *const *)t->op;
 }
 
-/* log_softmax is LogSoftmaxBackward0, and log1p is Log1PBackward0: a letter that follows none is a
- * capital, an underscore goes. mul_scalar is MulBackward0, because torch has one name for both. */
+/* log_softmax is LogSoftmaxBackward0, and log1p is Log1PBackward0: a letter that does not follow a
+ * letter is a capital, underscores are dropped. mul_scalar is MulBackward0, because torch has one
+ * name for both. */
 static void put_graph(sink *out, const heed_tensor *t)
 {
     bool in_word = false;
@@ -304,8 +303,8 @@ static void put_graph(sink *out, const heed_tensor *t)
     put(out, t->op != NULL ? "Backward0>" : "");
 }
 
-/* On this line if there is room, else on the next. `slack` is 2 until the first new line: torch
- * reckons the line of the elements that much longer than it is. */
+/* On this line if it fits, else on the next. `slack` is 2 until the first new line: torch counts
+ * the line of the elements as 2 characters longer than it is. */
 static void put_suffix(printer *p, void (*write)(sink *, const heed_tensor *), size_t *slack)
 {
     sink measure = {0};
@@ -372,7 +371,7 @@ static void print_into(sink *out, const heed_tensor *t, heed_print_options optio
     put(out, ")");
 }
 
-/* The stream is locked, so that the tensors of several threads do not mix. */
+/* The stream is locked, so that the output of several threads does not mix. */
 static heed_status print_to(const char *function, FILE *stream, const heed_tensor *t,
                             heed_print_options options, const char *end)
 {

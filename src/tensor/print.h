@@ -27,7 +27,7 @@ typedef struct heed_print_options {
  * any call while an error is pending, prints nothing. Errors of the stream are left to
  * ferror(stream).
  *
- * HEED_ERR_NULL: no tensor, or no stream. HEED_ERR_SCOPE: its value has been let go.
+ * HEED_ERR_NULL: no tensor, or no stream. HEED_ERR_SCOPE: its value has been freed.
  * HEED_ERR_VALUE: an option below 0, or a precision above 17. */
 heed_status heed_print(const heed_tensor *t);
 heed_status heed_fprint(FILE *stream, const heed_tensor *t, heed_print_options options);

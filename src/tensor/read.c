@@ -2,68 +2,16 @@
  *
  * Every function says by name what is wrong with its argument, and computes nothing while an error
  * is pending. */
+#include "read.h"
+
 #include <math.h>
-#include <stdio.h>
-#include <string.h>
 
-#include "core.h"
+#include "check.h"
+#include "handle.h"
+#include "shape.h"
+#include "thread.h"
 
-heed_status heed_check_tensor(const char *function, const char *argument, const heed_tensor *t)
-{
-    if (t == NULL) {
-        return heed_fail(HEED_ERR_NULL, "%s: %s is NULL", function, argument);
-    }
-    if (t->storage == NULL) {
-        return heed_fail(HEED_ERR_SCOPE,
-                         "%s: the value of %s %s has been let go; heed_retain it in its scope",
-                         function, argument, HEED_TEXT(t));
-    }
-    return HEED_OK;
-}
-
-heed_status heed_check_operand(const char *function, const char *argument, const heed_tensor *x)
-{
-    if (heed_blocked() || heed_check_tensor(function, argument, x) != HEED_OK) {
-        return heed_self.error;
-    }
-    return heed_check_scope(function);
-}
-
-heed_status heed_check_operands(const char *function, const char *const *names,
-                                heed_tensor *const *inputs, int count)
-{
-    if (heed_blocked() || heed_check_scope(function) != HEED_OK) {
-        return heed_self.error;
-    }
-    if (inputs == NULL) {
-        return heed_fail(HEED_ERR_NULL, "%s: the list of tensors is NULL", function);
-    }
-    if (count < 1 || count > UINT16_MAX) {
-        return heed_fail(HEED_ERR_VALUE, "%s: cannot take %d tensors", function, count);
-    }
-    for (int i = 0; i < count; i++) {
-        if (inputs[i] == NULL || inputs[i]->storage == NULL) {
-            char argument[32];
-            snprintf(argument, sizeof argument, "input %d", i);
-            return heed_check_tensor(function, names != NULL ? names[i] : argument, inputs[i]);
-        }
-    }
-    return HEED_OK;
-}
-
-heed_status heed_check_value(const char *function, double value, heed_dtype dtype)
-{
-    const double limit = 9223372036854775808.0; /* 2^63 */
-    if (dtype == HEED_I64 && !(value >= -limit && value < limit)) {
-        return heed_fail(HEED_ERR_VALUE, "%s: i64 cannot hold %g", function, value);
-    }
-    return HEED_OK;
-}
-
-static bool readable(const char *function, const heed_tensor *t)
-{
-    return !heed_blocked() && heed_check_tensor(function, "t", t) == HEED_OK;
-}
+/* ---- the shape ---- */
 
 int64_t heed_size(const heed_tensor *t, int dim)
 {
@@ -79,8 +27,8 @@ int64_t heed_size(const heed_tensor *t, int dim)
     return heed_wrap_dim("size", dim, t->ndim, &wrapped) == HEED_OK ? t->shape[wrapped] : 0;
 }
 
-/* Spelt out below, because a loop into a shape of one's own is copied out by halves of what it
- * wrote, for which processors wait. */
+/* The sizes are unrolled below to avoid a store-forwarding stall: after a loop the struct would be
+ * copied out in wider pieces than it was written in. */
 static int64_t size_or_0(const heed_tensor *t, int ndim, int i)
 {
     return i < ndim ? t->shape[i] : 0;
@@ -110,18 +58,57 @@ bool heed_is_contiguous(const heed_tensor *t)
     return heed_is_row_major(t);
 }
 
-static double read_number(const heed_tensor *t, int64_t offset)
+bool heed_has_shape(const heed_tensor *t, const heed_shape *shape)
 {
-    switch (t->dtype) {
-    case HEED_F32:
-        return (double)((const float *)t->data)[offset];
-    case HEED_F64:
-        return ((const double *)t->data)[offset];
-    case HEED_I64:
-        return (double)((const int64_t *)t->data)[offset];
-    default:
-        return ((const bool *)t->data)[offset];
+    if (t == NULL || shape == NULL) {
+        heed_fail(HEED_ERR_NULL, "has_shape: t or shape is NULL");
+        return false;
     }
+    return heed_has_sizes(t, shape->ndim, shape->size);
+}
+
+bool heed_same_shape(const heed_tensor *a, const heed_tensor *b)
+{
+    if (a == NULL || b == NULL) {
+        heed_fail(HEED_ERR_NULL, "same_shape: a or b is NULL");
+        return false;
+    }
+    return heed_has_sizes(a, b->ndim, b->shape);
+}
+
+bool heed_is_expanded(const heed_tensor *t)
+{
+    if (t == NULL) {
+        heed_fail(HEED_ERR_NULL, "is_expanded: t is NULL");
+        return false;
+    }
+    for (int i = 0; i < t->ndim; i++) {
+        if (t->shape[i] > 1 && t->strides[i] == 0) {
+            return true;
+        }
+    }
+    return false;
+}
+
+bool heed_broadcasts_to(const heed_tensor *t, const heed_shape *shape)
+{
+    if (t == NULL || shape == NULL) {
+        heed_fail(HEED_ERR_NULL, "broadcasts_to: t or shape is NULL");
+        return false;
+    }
+    const int added = shape->ndim - t->ndim;
+    bool fits = added >= 0;
+    for (int i = 0; fits && i < t->ndim; i++) {
+        fits = t->shape[i] == 1 || t->shape[i] == shape->size[added + i];
+    }
+    return fits;
+}
+
+/* ---- elements ---- */
+
+static bool readable(const char *function, const heed_tensor *t)
+{
+    return !heed_blocked() && heed_check_tensor(function, "t", t) == HEED_OK;
 }
 
 static bool one_element(const char *function, const heed_tensor *t)
@@ -139,7 +126,7 @@ static bool one_element(const char *function, const heed_tensor *t)
 
 double heed_item(const heed_tensor *t)
 {
-    return one_element("item", t) ? read_number(t, 0) : (double)NAN;
+    return one_element("item", t) ? heed_number_at(t, 0) : (double)NAN;
 }
 
 int64_t heed_item_i64(const heed_tensor *t)
@@ -174,7 +161,7 @@ double heed_at(const heed_tensor *t, heed_shape index)
         }
         offset += at * t->strides[i];
     }
-    return read_number(t, offset);
+    return heed_number_at(t, offset);
 }
 
 /* ---- the writable door, and its reading twin ---- */

@@ -1,13 +1,21 @@
-/* Sums and folds over any dims, and kernels that take one line of a dim at a time. */
+/* Sums and folds over any dims, and kernels that take one line of a dim at a time.
+ *
+ * No result depends on the number of threads: what is split is independent, or is cut into chunks
+ * whose number the shape decides. */
+
+#include "reduce.h"
+
 #include <string.h>
 
 #include "alloc.h"
+#include "grain.h"
 #include "parallel.h"
+#include "thread.h"
 #include "walk.h"
 
 /* ---- sums ---- */
 
-/* Adds all that the walk passes to one total. */
+/* Adds all elements of the walk to one total. */
 static void sum_walk(walk w, heed_dtype from, heed_dtype as, heed_total *total)
 {
     const int64_t n = run_length(&w), stride = run_stride(&w, 0);
@@ -15,16 +23,16 @@ static void sum_walk(walk w, heed_dtype from, heed_dtype as, heed_total *total)
     const int64_t step = ready ? n : CHUNK;
     do {
         for (int64_t start = 0; start < n; start += step) {
-            buffer room;
+            buffer gathered;
             int64_t part = n - start < step ? n - start : step;
-            const void *x =
-                heed_walk_elements(w.lane[0].at + start * stride, stride, part, from, as, &room);
+            const void *x = heed_walk_elements(w.lane[0].at + start * stride, stride, part, from,
+                                               as, &gathered);
             heed_kernels_for(as)->sum(1, part, x, 0, total);
         }
     } while (heed_walk_next(&w));
 }
 
-/* Adds up `columns` sums side by side: the walk passes the first element of each row. */
+/* Adds up `columns` sums side by side: the walk steps through the first elements of the rows. */
 static void sum_walk_columns(walk w, heed_dtype from, heed_dtype as, int64_t columns,
                              heed_total *totals)
 {
@@ -36,15 +44,15 @@ static void sum_walk_columns(walk w, heed_dtype from, heed_dtype as, int64_t col
             continue;
         }
         for (int64_t i = 0; i < run_length(&w); i++) {
-            buffer room;
-            kernels->gather[from](columns, w.lane[0].at + i * step, 1, &room);
-            kernels->sum_columns(1, columns, &room, 0, totals);
+            buffer gathered;
+            kernels->gather[from](columns, w.lane[0].at + i * step, 1, &gathered);
+            kernels->sum_columns(1, columns, &gathered, 0, totals);
         }
     } while (heed_walk_next(&w));
 }
 
 /* The dims of x that are in `set` (or, with `inside` false, those that are not), as a walk. False
- * where there is nothing to walk. */
+ * if it has no elements. */
 static bool walk_dims(const heed_tensor *x, unsigned set, bool inside, walk *w)
 {
     int64_t shape[HEED_MAX_DIMS], strides[HEED_MAX_DIMS];
@@ -59,26 +67,35 @@ static bool walk_dims(const heed_tensor *x, unsigned set, bool inside, walk *w)
     return heed_walk_begin(w, ndim, shape);
 }
 
-/* Sums of x: `stay` passes the dims that stay, `summed` those that are summed. A run that stays is taken in
- * parts of `width` sums. */
+/* Sums of x: `stay` walks the dims that stay, `summed` those that are summed. A run of `stay` is
+ * split into parts of `width` sums, at most CHUNK; a part is one thread's. */
 typedef struct summing {
     walk stay, summed;
     heed_dtype from, as;
-    enum { NOTHING, BY_ELEMENTS, BY_ROWS, BY_COLUMNS } way;
+    enum {
+        BY_NOTHING,  /* no elements: all sums are 0 */
+        BY_ELEMENTS, /* one sum at a time, its elements gathered */
+        BY_ROWS,     /* each sum's elements are adjacent: whole rows at a time */
+        BY_COLUMNS,  /* elements of neighbouring sums are adjacent: added side by side */
+    } order;
     int64_t width;
     double divisor;
     char *out;
 } summing;
 
-/* A long line in chunks. How many there are its length decides, so threads change no sum. */
+/* A line of at least two chunks is summed in chunks, which threads share. Its length alone decides
+ * their number, so that the sum has the same bits for any number of threads. */
+enum {
+    CHUNK_OF_LINE = 16384, /* elements at least: about as much work as handing out costs */
+    CHUNK_STEP = 64,       /* a chunk is a multiple of this: whole vectors */
+};
+
 typedef struct long_line {
     const char *x;
     int64_t n, chunk;
     heed_dtype dtype;
-    heed_total totals[CHUNK];
+    heed_total totals[CHUNK]; /* there are at most CHUNK chunks */
 } long_line;
-
-enum { LENGTH_OF_CHUNK = 16384 };
 
 static void sum_chunks(void *context, int64_t first, int64_t end)
 {
@@ -93,11 +110,11 @@ static void sum_chunks(void *context, int64_t first, int64_t end)
 
 static void sum_long_line(const char *x, int64_t n, heed_dtype dtype, heed_total *total)
 {
-    const int64_t even = (n / CHUNK + 64) / 64 * 64;
+    const int64_t even = (n / CHUNK + CHUNK_STEP) / CHUNK_STEP * CHUNK_STEP;
     long_line l = {.x = x, .n = n, .dtype = dtype};
-    l.chunk = even > LENGTH_OF_CHUNK ? even : LENGTH_OF_CHUNK;
+    l.chunk = even > CHUNK_OF_LINE ? even : CHUNK_OF_LINE;
     const int64_t chunks = (n + l.chunk - 1) / l.chunk;
-    heed_parallel_for(chunks, 2 * HEED_GRAIN_OF_LINES / l.chunk + 1, sum_chunks, &l);
+    heed_parallel_for(chunks, HEED_GRAIN_OF_SUMS / l.chunk + 1, sum_chunks, &l);
     heed_kernels_for(heed_is_float(dtype) ? HEED_F64 : HEED_I64)
         ->sum(1, chunks, l.totals, 0, total);
 }
@@ -110,16 +127,16 @@ static void sum_part(const summing *s, const walk *stay, int64_t first, int64_t 
     const char *at = stay->lane[0].at + first * stride;
     const heed_kernels *kernels = heed_kernels_for(s->as);
     memset(totals, 0, sizeof *totals * (size_t)count);
-    if (s->way == BY_ROWS && run_length(&s->summed) >= 2 * LENGTH_OF_CHUNK) {
+    if (s->order == BY_ROWS && run_length(&s->summed) >= 2 * CHUNK_OF_LINE) {
         for (int64_t i = 0; i < count; i++) {
             sum_long_line(at + i * stride, run_length(&s->summed), s->from, &totals[i]);
         }
-    } else if (s->way == BY_ROWS) {
+    } else if (s->order == BY_ROWS) {
         kernels->sum(count, run_length(&s->summed), at, stride / size, totals);
-    } else if (s->way != NOTHING) {
+    } else if (s->order != BY_NOTHING) {
         walk w = s->summed;
         w.lane[0].at = (char *)at;
-        if (s->way == BY_COLUMNS) {
+        if (s->order == BY_COLUMNS) {
             sum_walk_columns(w, s->from, s->as, count, totals);
         } else {
             sum_walk(w, s->from, s->as, totals);
@@ -129,7 +146,7 @@ static void sum_part(const summing *s, const walk *stay, int64_t first, int64_t 
 }
 
 /* The parts in [first, end). */
-static void sum_some(void *context, int64_t first, int64_t end)
+static void sum_range(void *context, int64_t first, int64_t end)
 {
     const summing *s = context;
     walk w = s->stay;
@@ -146,41 +163,56 @@ static void sum_some(void *context, int64_t first, int64_t end)
     }
 }
 
+/* Sums side by side in a part. Short runs are cut finer, so that they still give several parts. */
+enum { COLUMNS_OF_SHORT = CHUNK / 4, SHORT = 2 * CHUNK };
+
+/* Chooses the order in which x lies in memory. A part of rows is about a grain of elements. */
+static void choose_order(summing *s, bool empty)
+{
+    s->width = 1;
+    if (empty) {
+        s->order = BY_NOTHING;
+        return;
+    }
+    const int64_t size = (int64_t)heed_dtype_size(s->from), length = run_length(&s->stay);
+    const int64_t summed = run_length(&s->summed);
+    const bool along = run_stride(&s->summed, 0) == size || summed == 1;
+    if (!along && run_stride(&s->stay, 0) == size) {
+        s->order = BY_COLUMNS;
+        s->width = length < SHORT ? COLUMNS_OF_SHORT : CHUNK;
+    } else if (along && s->summed.ndim == 1 && s->from == s->as) {
+        const int64_t rows = HEED_GRAIN_OF_LINES / (summed + 1) + 1;
+        s->order = BY_ROWS;
+        s->width = rows < CHUNK ? rows : CHUNK;
+    } else {
+        s->order = BY_ELEMENTS;
+    }
+}
+
 void heed_sum_elements(const heed_tensor *x, unsigned set, double divisor, heed_tensor *out)
 {
-    summing s = {
-        .from = x->dtype, .as = out->dtype, .width = 1, .divisor = divisor, .out = out->data};
+    summing s = {.from = x->dtype, .as = out->dtype, .divisor = divisor, .out = out->data};
     const bool empty = !walk_dims(x, set, true, &s.summed);
     if (!walk_dims(x, set, false, &s.stay)) {
         return;
     }
-    const int64_t size = (int64_t)heed_dtype_size(x->dtype), length = run_length(&s.stay);
-    const bool along = !empty && (run_stride(&s.summed, 0) == size || run_length(&s.summed) == 1);
-    s.way = empty ? NOTHING : BY_ELEMENTS;
-    if (!empty && !along &&
-        run_stride(&s.stay, 0) == size) { /* x is read in the order in which it lies */
-        s.way = BY_COLUMNS;
-        s.width = length < 2 * CHUNK ? CHUNK / 4 : CHUNK;
-    } else if (along && s.summed.ndim == 1 && s.from == s.as) {
-        s.way = BY_ROWS;
-        s.width = HEED_GRAIN_OF_LINES / (run_length(&s.summed) + 1) + 1;
-        s.width = s.width < CHUNK ? s.width : CHUNK;
-    }
-    const int64_t parts = (length + s.width - 1) / s.width, runs = out->numel / length;
-    const int64_t cost = x->numel / (parts * runs) + 1;
-    heed_parallel_for(parts * runs, 2 * HEED_GRAIN_OF_LINES / cost + 1, sum_some, &s);
+    choose_order(&s, empty);
+    const int64_t length = run_length(&s.stay), runs = out->numel / length;
+    const int64_t parts = (length + s.width - 1) / s.width;
+    const int64_t cost = x->numel / (parts * runs) + 1; /* of a part, in elements */
+    heed_parallel_for(parts * runs, HEED_GRAIN_OF_SUMS / cost + 1, sum_range, &s);
 }
 
 /* ---- folds ---- */
 
-/* Where lines are gathered from: as many as share a cache line lie side by side, so that each is
- * fetched once. Together they are no larger than x. */
+/* Lines gathered at once: f32 lines side by side share cache lines of 16 elements, and each cache
+ * line is fetched once. The gathered lines are no larger than x. */
 enum { LINES_AT_ONCE = 16 };
 
-/* Gathers lines of n elements, whose beginnings are `step` bytes apart, one behind the other into
- * room: the walk passes the elements of the first. */
+/* Gathers lines of n elements, which start `step` bytes apart, one after the other into `gathered`:
+ * the walk steps through the elements of the first. */
 static void gather_lines(walk w, int64_t lines, int64_t step, heed_dtype from, heed_dtype as,
-                         int64_t n, char *room)
+                         int64_t n, char *gathered)
 {
     const int64_t size = (int64_t)heed_dtype_size(as), stride = run_stride(&w, 0);
     int64_t done = 0;
@@ -190,7 +222,7 @@ static void gather_lines(walk w, int64_t lines, int64_t step, heed_dtype from, h
             for (int64_t j = 0; j < lines; j++) {
                 heed_kernels_for(as)->gather[from](part, w.lane[0].at + start * stride + j * step,
                                                    stride / (int64_t)heed_dtype_size(from),
-                                                   room + (j * n + done) * size);
+                                                   gathered + (j * n + done) * size);
             }
             done += part;
         }
@@ -210,9 +242,9 @@ heed_status heed_fold(heed_fold_kernel *kernel, const void *args, heed_dtype as,
     const bool ready =
         empty || (x->dtype == as && folded.ndim == 1 && (n == 1 || run_stride(&folded, 0) == size));
     const int64_t width = ready ? 1 : columns < LINES_AT_ONCE ? columns : LINES_AT_ONCE;
-    const size_t room_size = ready ? 0 : (size_t)(width * n) * (size_t)size;
-    char *room = ready ? NULL : heed_alloc(room_size), *to = out->data;
-    if (!ready && room == NULL) {
+    const size_t bytes = ready ? 0 : (size_t)(width * n) * (size_t)size;
+    char *gathered = ready ? NULL : heed_alloc(bytes), *to = out->data;
+    if (!ready && gathered == NULL) {
         return heed_self.error;
     }
     do {
@@ -221,70 +253,58 @@ heed_status heed_fold(heed_fold_kernel *kernel, const void *args, heed_dtype as,
             const char *from = stay.lane[0].at + start * run_stride(&stay, 0);
             if (!ready) {
                 folded.lane[0].at = (char *)from;
-                gather_lines(folded, part, run_stride(&stay, 0), x->dtype, as, n, room);
-                from = room;
+                gather_lines(folded, part, run_stride(&stay, 0), x->dtype, as, n, gathered);
+                from = gathered;
             }
             for (int64_t j = 0; j < part; j++, to += heed_dtype_size(out->dtype)) {
-                kernel(n, ready ? from : room + j * n * size, args, to);
+                kernel(n, ready ? from : gathered + j * n * size, args, to);
             }
         }
     } while (heed_walk_next(&stay));
-    heed_free(room, room_size);
+    heed_free(gathered, bytes);
     return HEED_OK;
 }
 
 /* ---- lines ---- */
 
-/* Lines to be mapped: the walk passes the first element of each, in every operand; the last is the result. */
-typedef struct mapping {
+/* Lines to be mapped: the walk steps through their first elements, in every operand; the last lane
+ * is the result. */
+typedef struct line_mapping {
     heed_line_kernel *kernel;
     heed_dtype dtype;
     int64_t n;
     int count; /* of inputs */
     walk w;
-} mapping;
+} line_mapping;
 
-/* Maps lines that lie `ahead` of where the walk stands. */
-static void map_run(const mapping *m, const walk *w, int64_t ahead, int64_t count)
+/* Maps `count` lines of a run, from its line `start` on. */
+static void map_part(const void *context, const walk *w, int64_t start, int64_t count)
 {
+    const line_mapping *m = context;
     const int64_t size = (int64_t)heed_dtype_size(m->dtype);
     heed_lines lines = {.count = count, .n = m->n};
     for (int k = 0; k < m->count; k++) {
-        lines.in[k] = w->lane[k].at + ahead * run_stride(w, k);
+        lines.in[k] = w->lane[k].at + start * run_stride(w, k);
         lines.step[k] = run_stride(w, k) / size;
     }
-    lines.out = w->lane[m->count].at + ahead * run_stride(w, m->count);
+    lines.out = w->lane[m->count].at + start * run_stride(w, m->count);
     lines.out_step = run_stride(w, m->count) / size;
     m->kernel(&lines);
 }
 
-static void map_some(void *context, int64_t first, int64_t end)
-{
-    const mapping *m = context;
-    walk w = m->w;
-    const int64_t length = run_length(&w);
-    int64_t ahead = first % length;
-    heed_walk_to(&w, first / length);
-    while (first < end) {
-        const int64_t left = length - ahead, count = end - first < left ? end - first : left;
-        map_run(m, &w, ahead, count);
-        first += count;
-        ahead = 0;
-        heed_walk_next(&w);
-    }
-}
-
-/* One line after the other, for lines that do not lie ready: room holds one of each operand. */
-static void map_gathered(const mapping *m, heed_tensor *const *in, const int64_t *steps, char *room)
+/* One line after the other, for lines that are strided or of another dtype: `gathered` holds one of
+ * each operand. */
+static void map_gathered(const line_mapping *m, heed_tensor *const *in, const int64_t *steps,
+                         char *gathered)
 {
     const int64_t line_size = m->n * (int64_t)heed_dtype_size(m->dtype);
     const heed_kernels *kernels = heed_kernels_for(m->dtype);
-    heed_lines lines = {.count = 1, .n = m->n, .out = room + m->count * line_size};
+    heed_lines lines = {.count = 1, .n = m->n, .out = gathered + m->count * line_size};
     walk w = m->w;
     do {
         for (int64_t i = 0; i < run_length(&w); i++) {
             for (int k = 0; k < m->count; k++) {
-                char *line = room + k * line_size;
+                char *line = gathered + k * line_size;
                 kernels->gather[in[k]->dtype](m->n, w.lane[k].at + i * run_stride(&w, k), steps[k],
                                               line);
                 lines.in[k] = line;
@@ -300,7 +320,7 @@ heed_status heed_map_lines(heed_line_kernel *kernel, heed_tensor *const *in, int
                            heed_tensor *out)
 {
     const int ndim = out->ndim;
-    mapping m = {kernel, out->dtype, ndim > 0 ? out->shape[dim] : 1, count, {0}};
+    line_mapping m = {kernel, out->dtype, ndim > 0 ? out->shape[dim] : 1, count, {0}};
     int64_t shape[HEED_MAX_DIMS], steps[3];
     bool ready = true;
     for (int k = 0; k <= count; k++) {
@@ -317,14 +337,14 @@ heed_status heed_map_lines(heed_line_kernel *kernel, heed_tensor *const *in, int
         return HEED_OK;
     }
     if (ready) {
-        heed_parallel_for(out->numel / m.n, HEED_GRAIN_OF_LINES / m.n + 1, map_some, &m);
+        heed_walk_parts(&m.w, HEED_GRAIN_OF_LINES / m.n + 1, map_part, &m);
         return HEED_OK;
     }
-    const size_t room_size = (size_t)(count + 1) * (size_t)m.n * heed_dtype_size(m.dtype);
-    char *room = heed_alloc(room_size);
-    if (room != NULL) {
-        map_gathered(&m, in, steps, room);
-        heed_free(room, room_size);
+    const size_t bytes = (size_t)(count + 1) * (size_t)m.n * heed_dtype_size(m.dtype);
+    char *gathered = heed_alloc(bytes);
+    if (gathered != NULL) {
+        map_gathered(&m, in, steps, gathered);
+        heed_free(gathered, bytes);
     }
-    return room != NULL ? HEED_OK : heed_self.error;
+    return gathered != NULL ? HEED_OK : heed_self.error;
 }

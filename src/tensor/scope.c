@@ -1,29 +1,26 @@
 /* Scopes: who owns the tensors that functions return.
  *
- * The thread keeps one list of tensors, the innermost scope's first; each tensor bears the depth
- * of its scope, so depths never rise along the list and the end of a scope is a prefix of it. All
- * else that a scope needs lies in the caller's struct, and only the one that is being ended is
- * read: scopes left open by functions that have returned lie in dead stack frames. */
+ * The list of owned tensors is frame.h's. Everything else that a scope needs lies in the caller's
+ * struct, and only the one that is being ended is read: scopes left open by functions that have
+ * returned lie in dead stack frames. */
 #include "scope.h"
 
-#include "core.h"
+#include "check.h"
+#include "frame.h"
+#include "shape.h"
 
 static void begin(heed_scope *scope, bool grad_disabled)
 {
-    heed_thread *self = &heed_self;
     if (scope == NULL) {
         heed_fail(HEED_ERR_NULL, "scope_begin: scope is NULL");
         return;
     }
+    const heed_frame frame = heed_frame_begin(grad_disabled);
     scope->self = scope;
-    scope->thread = self;
-    scope->depth = ++self->depth;
-    scope->serial = ++self->scopes_begun;
-    if (scope->depth < HEED_TRACKED_SCOPES) {
-        self->serials[scope->depth] = scope->serial;
-    }
-    scope->grad_mode = !self->grad_disabled;
-    self->grad_disabled = self->grad_disabled || grad_disabled;
+    scope->thread = &heed_self;
+    scope->depth = frame.depth;
+    scope->serial = heed_self.scopes_begun;
+    scope->grad_mode = !frame.grad_disabled;
 }
 
 void heed_scope_begin(heed_scope *scope)
@@ -36,7 +33,7 @@ void heed_scope_begin_no_grad(heed_scope *scope)
     begin(scope, true);
 }
 
-/* Was this very scope the last to begin at its depth? Of those nested too deep to tell, yes. */
+/* Is this scope the last that began at its depth? Scopes too deep to be tracked are taken to be. */
 static bool is_current(const heed_scope *scope)
 {
     return scope->depth >= HEED_TRACKED_SCOPES || heed_self.serials[scope->depth] == scope->serial;
@@ -56,41 +53,6 @@ static heed_status check_open(const char *function, const heed_scope *scope)
     return HEED_OK;
 }
 
-/* Lets go of the tensors of all scopes of this depth and deeper. */
-static void let_go(int depth)
-{
-    heed_thread *self = &heed_self;
-    while (self->tensors != NULL && self->tensors->scope_depth >= depth) {
-        heed_tensor *t = self->tensors;
-        self->tensors = t->next;
-        t->scope_depth = 0;
-        t->next = NULL;
-        heed_unref(t);
-    }
-}
-
-void heed_end_all_scopes(void)
-{
-    let_go(1);
-    heed_self.depth = 0;
-}
-
-heed_status heed_end_depth(int depth)
-{
-    heed_thread *self = &heed_self;
-    int left_open = self->depth - depth;
-    if (left_open < 0) {
-        return heed_fail(HEED_ERR_SCOPE, "scope_end: the scope outside was ended before this one");
-    }
-    let_go(depth);
-    self->depth = depth - 1;
-    if (left_open > 0) {
-        return heed_fail(HEED_ERR_SCOPE, "scope_end: %d scope(s) inside this one were still open",
-                         left_open);
-    }
-    return self->error;
-}
-
 heed_status heed_scope_end(heed_scope *scope)
 {
     heed_status status = check_open("scope_end", scope);
@@ -102,8 +64,8 @@ heed_status heed_scope_end(heed_scope *scope)
     return heed_end_depth(scope->depth);
 }
 
-/* The place in the list behind the last tensor of this depth or deeper. */
-static heed_tensor **outside(int depth)
+/* The link in the list after the last tensor of this depth or deeper. */
+static heed_tensor **link_outside(int depth)
 {
     heed_tensor **link = &heed_self.tensors;
     while (*link != NULL && (*link)->scope_depth >= depth) {
@@ -136,7 +98,7 @@ static heed_tensor *keep(const char *function, heed_scope *scope, heed_tensor *t
         from = &(*from)->next;
     }
     *from = t->next;
-    heed_tensor **to = outside(scope->depth);
+    heed_tensor **to = link_outside(scope->depth);
     t->next = *to;
     *to = t;
     t->scope_depth = scope->depth - 1;
@@ -152,29 +114,6 @@ heed_tensor *heed_scope_end_with(heed_scope *scope, heed_tensor *t)
 {
     heed_tensor *kept = keep("scope_end_with", scope, t);
     return heed_scope_end(scope) == HEED_OK ? kept : NULL;
-}
-
-heed_status heed_check_scope(const char *function)
-{
-    if (!heed_blocked() && heed_self.depth == 0) {
-        return heed_fail(HEED_ERR_SCOPE,
-                         "%s: no scope is open to own the result; heed_scope_begin first",
-                         function);
-    }
-    return heed_self.error;
-}
-
-heed_tensor *heed_join_scope(const char *function, heed_tensor *t)
-{
-    heed_thread *self = &heed_self;
-    if (heed_check_scope(function) != HEED_OK) {
-        heed_unref(t);
-        return NULL;
-    }
-    t->scope_depth = self->depth;
-    t->next = self->tensors;
-    self->tensors = t;
-    return t;
 }
 
 heed_tensor *heed_retain(heed_tensor *t)
@@ -200,6 +139,22 @@ heed_status heed_release(heed_tensor *t)
     __atomic_sub_fetch(&t->retains, 1, __ATOMIC_RELAXED);
     heed_unref(t);
     return heed_self.error;
+}
+
+heed_tensor *heed_share(heed_tensor *t)
+{
+    if (heed_blocked() || heed_check_tensor("share", "t", t) != HEED_OK) {
+        return NULL;
+    }
+    if (t->op != NULL) {
+        heed_fail(HEED_ERR_GRAPH,
+                  "share: t %s has a graph, which belongs to this thread; heed_detach it first",
+                  HEED_TEXT(t));
+        return NULL;
+    }
+    t->shared = true;
+    t->storage->shared = true;
+    return t;
 }
 
 bool heed_set_grad_enabled(bool enabled)

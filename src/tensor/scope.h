@@ -6,14 +6,14 @@
  *         heed_tensor *loss = heed_cross_entropy(logits, targets);
  *         heed_backward(loss);
  *         heed_optimizer_step(adam);
- *     heed_scope_end(&step);        // the graph and the activations are gone, parameters stay
+ *     heed_scope_end(&step);        // the graph and the activations are freed, parameters stay
  *
  * A scope is a mark in its thread's one list of tensors, which is linked through the tensors
- * themselves: beginning a scope, ending one and joining one cannot fail for want of memory.
+ * themselves: beginning a scope, ending one and joining one need no memory.
  *
  * A tensor counts references to its handle (scope, retains, graph edges) and uses of its value
- * (scope, retains, derivatives that will read it). At zero uses the memory of the value goes and
- * the handle stays as a link of the graph; at zero references the handle goes too.
+ * (scope, retains, derivatives that will read it). At zero uses the memory of the value is freed
+ * and the handle stays as a link of the graph; at zero references the handle is freed too.
  */
 #ifndef HEED_TENSOR_SCOPE_H
 #define HEED_TENSOR_SCOPE_H
@@ -23,10 +23,10 @@
 HEED_BEGIN_DECLS
 
 typedef struct heed_scope {
-    struct heed_scope *self; /* tells a scope that was begun from one that was not */
+    struct heed_scope *self; /* this struct while the scope is open */
     const void *thread;
     int depth;
-    int64_t serial; /* tells this scope from others that were open at its depth */
+    int64_t serial; /* distinguishes scopes that were open at the same depth */
     bool grad_mode; /* to restore */
 } heed_scope;
 
@@ -35,7 +35,7 @@ typedef struct heed_scope {
 void heed_scope_begin(heed_scope *scope);
 void heed_scope_begin_no_grad(heed_scope *scope);
 
-/* heed_scope_end: lets go of every tensor that belongs to the scope, and restores the grad mode.
+/* heed_scope_end: releases every tensor that belongs to the scope, and restores the grad mode.
  * Scopes that are still open inside are ended first.
  *
  * HEED_ERR_SCOPE: some were, or this scope is not open (in this thread). */
@@ -50,11 +50,6 @@ heed_status heed_scope_end(heed_scope *scope);
 heed_tensor *heed_scope_keep(heed_scope *scope, heed_tensor *t);
 heed_tensor *heed_scope_end_with(heed_scope *scope, heed_tensor *t);
 
-/* heed_check_scope: for functions of one's own that return tensors, before they begin a scope: is
- * one open to own the result? heed_forward_check asks it for modules.
- * HEED_ERR_SCOPE, with `function` as the name in the sentence: none is. */
-heed_status heed_check_scope(const char *function);
-
 /* heed_retain: keeps `t` beyond its scope; returns it. heed_release: ends one retain (NULL is
  * fine). HEED_ERR_SCOPE: released more often than retained. */
 heed_tensor *heed_retain(heed_tensor *t);
@@ -65,19 +60,10 @@ heed_status heed_release(heed_tensor *t);
  * HEED_ERR_GRAPH: a result with a graph, which belongs to one thread; heed_detach it first. */
 heed_tensor *heed_share(heed_tensor *t);
 
-/* heed_set_grad_enabled: records graphs from now on, or not, as torch.set_grad_enabled; returns
- * what it was. The end of a scope restores what held at its beginning. */
+/* heed_set_grad_enabled: whether graphs are recorded from now on, as torch.set_grad_enabled;
+ * returns the previous setting. The end of a scope restores the setting at its beginning. */
 bool heed_set_grad_enabled(bool enabled);
 bool heed_grad_enabled(void);
-
-/* heed_live_tensors, heed_live_bytes: handles that exist, and the bytes requested for them and
- * their values, over all threads. Exact when no other thread is at work. */
-int64_t heed_live_tensors(void);
-int64_t heed_live_bytes(void);
-
-/* heed_empty_cache: gives the memory that this thread keeps for reuse back to the system, as
- * torch.cuda.empty_cache(). */
-void heed_empty_cache(void);
 
 HEED_END_DECLS
 #endif

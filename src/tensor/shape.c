@@ -1,26 +1,9 @@
 /* Shape arithmetic: sizes, dims, strides and broadcasting, with the errors that name both shapes.
  *
  * Knows shapes and strides only; no function here reads or writes an element. */
-#include <limits.h>
-#include <stdio.h>
-#include <string.h>
+#include "shape.h"
 
-#include "core.h"
-
-heed_text heed_shape_text(int ndim, const int64_t *shape)
-{
-    heed_text text = {"("};
-    size_t at = 1;
-    for (int i = 0; i < ndim && i < HEED_MAX_DIMS && at < sizeof text.text; i++) {
-        const char *separator = i + 1 >= ndim ? "" : i + 1 == HEED_MAX_DIMS ? ", ..." : ", ";
-        at += (size_t)snprintf(text.text + at, sizeof text.text - at, "%lld%s", (long long)shape[i],
-                               separator);
-    }
-    if (at + 1 < sizeof text.text) {
-        strcpy(text.text + at, ")");
-    }
-    return text;
-}
+#include "thread.h"
 
 heed_status heed_count_elements(const char *function, int ndim, const int64_t *shape,
                                 heed_dtype dtype, int64_t *numel)
@@ -104,7 +87,7 @@ void heed_row_major(int ndim, const int64_t *shape, int64_t *strides)
 }
 
 /* Above 0 where dim a of x comes after dim b, counted from the innermost: its stride is larger, or
- * as large and it has more elements. A stride of 0 says nothing. */
+ * as large and it has more elements. A stride of 0 tells nothing. */
 static int compare_dims(const heed_tensor *x, int a, int b)
 {
     if (x->strides[a] == 0 || x->strides[b] == 0) {
@@ -116,7 +99,7 @@ static int compare_dims(const heed_tensor *x, int a, int b)
     return x->shape[a] > x->shape[b];
 }
 
-/* As torch sorts them: a dim that says nothing is passed over. */
+/* As torch sorts them: dims that compare_dims cannot tell apart are passed over. */
 void heed_dense_strides(const heed_tensor *x, int64_t *strides)
 {
     int dims[HEED_MAX_DIMS]; /* the innermost first */
@@ -181,50 +164,4 @@ void heed_broadcast_strides(const heed_tensor *t, int ndim, const int64_t *shape
         bool repeated = i < added || (t->shape[i - added] == 1 && shape[i] != 1);
         strides[i] = repeated ? 0 : t->strides[i - added];
     }
-}
-
-bool heed_has_shape(const heed_tensor *t, const heed_shape *shape)
-{
-    if (t == NULL || shape == NULL) {
-        heed_fail(HEED_ERR_NULL, "has_shape: t or shape is NULL");
-        return false;
-    }
-    return t->ndim == shape->ndim && memcmp(t->shape, shape->size, sizeof *t->shape * t->ndim) == 0;
-}
-
-bool heed_same_shape(const heed_tensor *a, const heed_tensor *b)
-{
-    if (a == NULL || b == NULL) {
-        heed_fail(HEED_ERR_NULL, "same_shape: a or b is NULL");
-        return false;
-    }
-    return a->ndim == b->ndim && memcmp(a->shape, b->shape, sizeof *a->shape * a->ndim) == 0;
-}
-
-bool heed_is_expanded(const heed_tensor *t)
-{
-    if (t == NULL) {
-        heed_fail(HEED_ERR_NULL, "is_expanded: t is NULL");
-        return false;
-    }
-    for (int i = 0; i < t->ndim; i++) {
-        if (t->shape[i] > 1 && t->strides[i] == 0) {
-            return true;
-        }
-    }
-    return false;
-}
-
-bool heed_broadcasts_to(const heed_tensor *t, const heed_shape *shape)
-{
-    if (t == NULL || shape == NULL) {
-        heed_fail(HEED_ERR_NULL, "broadcasts_to: t or shape is NULL");
-        return false;
-    }
-    const int added = shape->ndim - t->ndim;
-    bool fits = added >= 0;
-    for (int i = 0; fits && i < t->ndim; i++) {
-        fits = t->shape[i] == 1 || t->shape[i] == shape->size[added + i];
-    }
-    return fits;
 }

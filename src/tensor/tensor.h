@@ -1,7 +1,8 @@
 /* The tensor: a reference-counted handle on a reference-counted storage, and its own graph node.
  *
  * The struct is public to read, for teaching and debugging; its fields change only through
- * functions. Reading the shape, the strides or the graph of a tensor never fails.
+ * functions. Reading the shape, the strides or the graph of a tensor never fails; read.h has
+ * functions for that, and for the elements.
  */
 #ifndef HEED_TENSOR_TENSOR_H
 #define HEED_TENSOR_TENSOR_H
@@ -107,65 +108,6 @@ struct heed_tensor {
 
 /* The bits of heed_tensor.saved: one for each of the first inputs, one for the result itself. */
 enum { HEED_SAVED_INPUTS = 7, HEED_SAVED_OUTPUT = 1 << HEED_SAVED_INPUTS };
-
-/* ---- reading ---- */
-
-/* heed_size: the length of a dim, as torch's size(dim).
- * HEED_ERR_DIM: no such dim. 0 on error. */
-int64_t heed_size(const heed_tensor *t, int dim);
-
-/* heed_shape_of_tensor: the whole shape, to make another tensor with, as torch's t.shape. */
-heed_shape heed_shape_of_tensor(const heed_tensor *t);
-
-/* heed_shape_text: a shape as text, for the messages of modules and operations of one's own:
- *
- *     heed_fail(HEED_ERR_SHAPE, "mine: x is %s", heed_shape_text(x->ndim, x->shape).text); */
-typedef struct heed_text {
-    char text[160];
-} heed_text;
-heed_text heed_shape_text(int ndim, const int64_t *shape);
-
-/* heed_has_shape: is t of this shape? heed_same_shape: of the same one? False on error.
- * HEED_ERR_NULL: as of the functions below, an argument is NULL. */
-bool heed_has_shape(const heed_tensor *t, const heed_shape *shape);
-bool heed_same_shape(const heed_tensor *a, const heed_tensor *b);
-
-/* heed_is_contiguous: do the elements lie in row-major order without gaps? */
-bool heed_is_contiguous(const heed_tensor *t);
-
-/* heed_is_expanded: do several places share an element, so that t cannot be overwritten?
- * heed_broadcasts_to: does t, repeated, become of this shape? */
-bool heed_is_expanded(const heed_tensor *t);
-bool heed_broadcasts_to(const heed_tensor *t, const heed_shape *shape);
-
-/* heed_item: the one element of a tensor of any dtype, as torch's item().
- * HEED_ERR_SHAPE: not exactly one element. NaN on error. */
-double heed_item(const heed_tensor *t);
-
-/* heed_item_i64: the same, exact for i64. HEED_ERR_DTYPE: not i64 or bool. 0 on error. */
-int64_t heed_item_i64(const heed_tensor *t);
-
-/* heed_at: one element, as torch's t[i, j].item(); negative indices count from the end.
- *
- *     double percent = heed_at(attention, HEED_INDEX(7, 1));
- *
- * HEED_ERR_SHAPE: not one index per dim. HEED_ERR_INDEX: out of range. NaN on error. */
-double heed_at(const heed_tensor *t, heed_shape index);
-
-/* heed_data_*: the elements, writable: one of the few doors through which a value changes in
- * place. Each call raises the version of the storage, so a backward that needs the old value says
- * so. heed_const_data_*: the same for reading, without that.
- *
- * HEED_ERR_DTYPE: another dtype. HEED_ERR_SHAPE: not contiguous (heed_contiguous copies, and
- * heed_copy_into writes through views). NULL on error; not NULL for a tensor without elements. */
-float *heed_data_f32(heed_tensor *t);
-double *heed_data_f64(heed_tensor *t);
-int64_t *heed_data_i64(heed_tensor *t);
-bool *heed_data_bool(heed_tensor *t);
-const float *heed_const_data_f32(const heed_tensor *t);
-const double *heed_const_data_f64(const heed_tensor *t);
-const int64_t *heed_const_data_i64(const heed_tensor *t);
-const bool *heed_const_data_bool(const heed_tensor *t);
 
 HEED_END_DECLS
 #endif

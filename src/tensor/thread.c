@@ -1,26 +1,28 @@
 /* The threads that use the library: each one's state, and the sum of their counters.
  *
- * A thread is registered on its first request of memory. At its end its counters stay in the sum,
- * because what it made may outlive it, and its free lists go to those who come after it. */
+ * A thread registers on its first request of memory. When it ends, its parts are cleaned up by the
+ * units that own them; its counters stay in the sum, because its tensors may outlive it. */
 #include "thread.h"
 
 #include <pthread.h>
-
-#include "scope.h"
 
 _Thread_local heed_thread heed_self;
 
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static pthread_once_t once = PTHREAD_ONCE_INIT;
 static pthread_key_t at_exit;
-static heed_thread *threads;               /* guarded by lock, as the two below */
-static int64_t ended_tensors, ended_bytes; /* the counts of threads that have ended */
+static heed_thread *threads;                       /* guarded by lock, as the two below */
+static int64_t ended_tensors, ended_bytes;         /* the counts of threads that have ended */
+static void (*clean_ups[HEED_THREAD_PARTS])(void); /* written before main */
 
 static void unregister_thread(void *thread)
 {
     heed_thread *self = thread;
-    heed_end_all_scopes();
-    heed_hand_back_memory();
+    for (int part = 0; part < HEED_THREAD_PARTS; part++) {
+        if (clean_ups[part] != NULL) {
+            clean_ups[part]();
+        }
+    }
     pthread_mutex_lock(&lock);
     for (heed_thread **link = &threads; *link != NULL; link = &(*link)->next) {
         if (*link == self) {
@@ -33,6 +35,11 @@ static void unregister_thread(void *thread)
     self->live_tensors = self->live_bytes = 0;
     self->registered = false;
     pthread_mutex_unlock(&lock);
+}
+
+void heed_at_thread_end(enum heed_thread_part part, void (*clean_up)(void))
+{
+    clean_ups[part] = clean_up;
 }
 
 static void make_key(void)
@@ -52,24 +59,14 @@ void heed_register_thread(void)
     pthread_mutex_unlock(&lock);
 }
 
-int64_t heed_live_tensors(void)
+void heed_sum_live(int64_t *tensors, int64_t *bytes)
 {
     pthread_mutex_lock(&lock);
-    int64_t sum = ended_tensors;
+    *tensors = ended_tensors;
+    *bytes = ended_bytes;
     for (const heed_thread *t = threads; t != NULL; t = t->next) {
-        sum += __atomic_load_n(&t->live_tensors, __ATOMIC_RELAXED);
+        *tensors += __atomic_load_n(&t->live_tensors, __ATOMIC_RELAXED);
+        *bytes += __atomic_load_n(&t->live_bytes, __ATOMIC_RELAXED);
     }
     pthread_mutex_unlock(&lock);
-    return sum;
-}
-
-int64_t heed_live_bytes(void)
-{
-    pthread_mutex_lock(&lock);
-    int64_t sum = ended_bytes;
-    for (const heed_thread *t = threads; t != NULL; t = t->next) {
-        sum += __atomic_load_n(&t->live_bytes, __ATOMIC_RELAXED);
-    }
-    pthread_mutex_unlock(&lock);
-    return sum;
 }

@@ -1,59 +1,49 @@
-/* What belongs to a thread: its pending error, scopes, grad mode, generator, free lists and
- * counters (internal). A graph belongs to the thread that built it.
+/* The state of a thread, and the registry of all threads (internal).
+ *
+ * This is the lowest unit: it includes nothing of Heed's. Each field is written by the file that
+ * its comment names; they stand together here because one operation touches most of them.
  */
 #ifndef HEED_TENSOR_THREAD_H
 #define HEED_TENSOR_THREAD_H
 
-#include "random/random.h"
-#include "tensor.h"
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
 
-enum { HEED_MESSAGE_SIZE = 8192, HEED_SIZE_CLASSES = 4 * 42, HEED_TRACKED_SCOPES = 64 };
+enum { HEED_SIZE_CLASSES = 4 * 42, HEED_TRACKED_SCOPES = 64 };
 
-typedef struct heed_block heed_block; /* a free block: see alloc.c */
 typedef struct heed_free_list {
-    heed_block *first;
+    struct heed_block *first; /* blocks.h */
     size_t bytes;
 } heed_free_list;
 
-/* What every operation touches comes first, so that it lies together. */
+/* The fields that every operation touches come first, so that they share cache lines. */
 typedef struct heed_thread {
-    heed_status error;
-    int depth;             /* of the innermost open scope; 0: none is open */
-    heed_tensor *tensors;  /* of all open scopes, the innermost scope's first */
-    const char *operation; /* being applied, for errors from below that do not know it */
-    int64_t scopes_begun;
-    int64_t fail_countdown;           /* requests of memory until one fails; 0: none will */
+    unsigned error;              /* the pending heed_status (error.c) */
+    int depth;                   /* of the innermost open scope; 0: none is open (frame.h) */
+    struct heed_tensor *tensors; /* of all open scopes, the innermost scope's first (frame.c) */
+    const char *operation;       /* being applied; named when memory runs out */
+    int64_t scopes_begun;        /* frame.h */
+    int64_t fail_countdown;      /* requests of memory until one fails; 0: off (alloc.c) */
     int64_t live_tensors, live_bytes; /* written by this thread, read by all */
     bool grad_disabled;
-    bool registered; /* known to the counters above, and to be tidied up at its end */
+    bool registered; /* counted by heed_sum_live, cleaned up at its end */
 
-    heed_free_list free[HEED_SIZE_CLASSES];
-    int64_t serials[HEED_TRACKED_SCOPES]; /* of the open scopes, by depth */
-
-    char *slab, *slab_end; /* small blocks are cut from here */
+    heed_free_list free[HEED_SIZE_CLASSES]; /* alloc.c */
+    int64_t serials[HEED_TRACKED_SCOPES];   /* of the open scopes, by depth (frame.h) */
+    char *slab, *slab_end;                  /* small blocks are cut from here (alloc.c) */
     int64_t system_requests;
-    heed_generator generator;
     struct heed_thread *next;
-    char message[HEED_MESSAGE_SIZE];
 } heed_thread;
 
-/* Inlined functions name it, rather than take a pointer to it: what UBSan asks of such a pointer, linkers
- * that shorten the way to it answer wrongly. */
+/* Use heed_self directly: TLS relaxation breaks UBSan's null check on a pointer to it. */
 extern _Thread_local heed_thread heed_self;
 
-/* heed_register_thread: called on the thread's first request of memory. */
-void heed_register_thread(void);
-
-/* heed_end_all_scopes: lets go of all tensors of the calling thread's open scopes, when it ends
- * (scope.c). */
-void heed_end_all_scopes(void);
-
-/* heed_hand_back_memory: hands the calling thread's free lists over to those who come after it, when
- * it ends (alloc.c). */
-void heed_hand_back_memory(void);
-
-/* heed_generator_of_thread: this thread's generator, seeded as torch's if nobody has seeded it. */
-heed_generator *heed_generator_of_thread(void);
+/* heed_blocked: is an error pending? Then nothing computes. */
+static inline bool heed_blocked(void)
+{
+    return heed_self.error != 0; /* HEED_OK */
+}
 
 static inline void heed_count_live(int64_t tensors, int64_t bytes)
 {
@@ -65,5 +55,15 @@ static inline void heed_count_live(int64_t tensors, int64_t bytes)
         __atomic_store_n(&heed_self.live_bytes, heed_self.live_bytes + bytes, __ATOMIC_RELAXED);
     }
 }
+
+/* heed_sum_live: what all threads count together, those that have ended included. */
+void heed_sum_live(int64_t *tensors, int64_t *bytes);
+
+/* heed_register_thread: called on the thread's first request of memory.
+ * heed_at_thread_end: the unit that owns a part of a thread's state sets, before main, what cleans
+ * that part up when a registered thread ends. Parts end in the order of the enum. */
+enum heed_thread_part { HEED_THREAD_SCOPES, HEED_THREAD_MEMORY, HEED_THREAD_PARTS };
+void heed_register_thread(void);
+void heed_at_thread_end(enum heed_thread_part part, void (*clean_up)(void));
 
 #endif

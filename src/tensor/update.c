@@ -1,14 +1,20 @@
-/* The updates of optimisers and the norm of gradients: checks, then one kernel over all of their memory. */
+/* The updates of optimisers and the norm of gradients: checks, then one kernel over the memory of
+ * all tensors. */
 #include "update.h"
 
 #include <math.h>
 
 #include "alloc.h"
-#include "core.h"
+#include "check.h"
+#include "grain.h"
+#include "handle.h"
 #include "kernels/kernels.h"
 #include "parallel.h"
+#include "read.h"
+#include "shape.h"
+#include "thread.h"
 
-/* One of the tensors of an update, beside p. */
+/* A tensor of an update other than p. */
 static heed_status check_state(const char *function, const char *name, const heed_tensor *p,
                                const heed_tensor *state)
 {
@@ -27,9 +33,9 @@ static heed_status check_state(const char *function, const char *name, const hee
     return HEED_OK;
 }
 
-/* ---- in pieces, over the threads ---- */
+/* ---- pieces, shared by threads ---- */
 
-/* What is done to the elements [from, from + n) of tensors that belong together. */
+/* Updates the elements [from, from + n) of tensors that belong together. */
 typedef void piece_work(const heed_update *u, int64_t from, int64_t n, const void *step);
 
 typedef struct job {
@@ -39,16 +45,16 @@ typedef struct job {
     const void *step;
 } job;
 
-/* PIECE: elements, some microseconds of work. A thread takes several pieces, of one parameter or of
- * many small ones; they begin at the same elements however many threads there are. */
-enum { PIECE = 2048, GRAIN = 8 };
+/* Elements of a piece. A thread takes a grain of pieces, of one parameter or of many small ones;
+ * they begin at the same elements for any number of threads. */
+enum { PIECE = 2048, PIECES_OF_GRAIN = HEED_GRAIN_OF_UPDATES / PIECE };
 
 static int64_t pieces_of(const heed_tensor *t)
 {
     return (t->numel + PIECE - 1) / PIECE;
 }
 
-/* The pieces [first, end), counted through all of the tensors. */
+/* The pieces [first, end), numbered through all tensors. */
 static void run_pieces(void *context, int64_t first, int64_t end)
 {
     const job *j = context;
@@ -73,14 +79,14 @@ static void run(const heed_update *all, int count, piece_work *work, const void 
         pieces += pieces_of(all[i].p);
         elements += all[i].p->numel;
     }
-    if (elements < 2 * GRAIN * PIECE) { /* tensors of a few elements are pieces too */
+    if (elements < 2 * HEED_GRAIN_OF_UPDATES) { /* small tensors make many short pieces */
         run_pieces(&j, 0, pieces);
     } else {
-        heed_parallel_for(pieces, GRAIN, run_pieces, &j);
+        heed_parallel_for(pieces, PIECES_OF_GRAIN, run_pieces, &j);
     }
 }
 
-/* A tensor's element i, to a kernel. */
+/* Element i of a tensor, as a kernel takes it. */
 static void *at(const heed_tensor *t, int64_t i)
 {
     return (char *)t->data + (size_t)i * heed_element_size(t->dtype);
@@ -221,7 +227,7 @@ static heed_status check_floats(const char *function, const char *name, const he
     return HEED_OK;
 }
 
-/* The norms of tensors, each of which is one thread's work. */
+/* The norms of tensors. One thread computes a norm. */
 typedef struct norm_job {
     const heed_tensor *const *tensors;
     heed_norm_args args;
@@ -243,7 +249,7 @@ static void run_norms(void *context, int64_t first, int64_t end)
     }
 }
 
-/* The norm of the norms of those that have elements. */
+/* The norm of the norms of the tensors that have elements. */
 static double total_norm(const heed_tensor *const *tensors, int count, double p, double *of)
 {
     norm_job n = {tensors, {p}, of};
@@ -255,7 +261,7 @@ static double total_norm(const heed_tensor *const *tensors, int count, double p,
         }
         elements += tensors[i]->numel;
     }
-    heed_parallel_for(count, elements < 4 * GRAIN * PIECE ? count : 1, run_norms, &n);
+    heed_parallel_for(count, elements < 2 * HEED_GRAIN_OF_SUMS ? count : 1, run_norms, &n);
     for (int i = 0; i < count; i++) {
         if (tensors[i]->numel > 0) {
             of[some++] = of[i];

@@ -1,10 +1,9 @@
 /* The updates of parameters by an optimiser, and the norm of all gradients: one fused pass over the
- * memory of each. What the optimisers of nn/ and the clipping of gradients are made of, and for
- * optimisers of one's own.
+ * memory of each. The optimisers of nn/ and gradient clipping use them, as may your own optimisers.
  *
- * The functions in _all do the same to `count` parameters, no two of which share memory: a step over
- * all of them costs less than one step after the other, and the threads have more to share. On an
- * error none has changed.
+ * The functions in _all update `count` parameters, no two of which share memory: one step over all
+ * of them costs less than a step for each, and threads share it better. On an error none has
+ * changed.
  *
  * All tensors are contiguous and of one shape and dtype, f32 or f64. p and the state change in
  * place; these are doors, and raise the version.
@@ -18,7 +17,7 @@
 
 HEED_BEGIN_DECLS
 
-/* One of several parameters, its gradient, and what is remembered of it. */
+/* A parameter, its gradient and its state. */
 typedef struct heed_update {
     heed_tensor *p;
     const heed_tensor *g;
@@ -39,7 +38,7 @@ typedef struct heed_sgd_step {
     bool first; /* b holds nothing yet */
 } heed_sgd_step;
 
-/* `b` is NULL where there is no momentum. */
+/* `b` is NULL without momentum. */
 heed_status heed_sgd_update(heed_tensor *p, const heed_tensor *g, heed_tensor *b,
                             const heed_sgd_step *step);
 heed_status heed_sgd_update_all(const heed_update *all, int count, const heed_sgd_step *step);

@@ -3,6 +3,7 @@
 
 #include <string.h>
 
+#include "kernels/kernels.h"
 #include "parallel.h"
 
 void heed_walk_lane(walk *w, const void *data, const int64_t *strides, heed_dtype dtype, int ndim)
@@ -130,6 +131,9 @@ static void walk_range(void *context, int64_t first, int64_t end)
     }
 }
 
+/* The unit if a grain is less than a chunk, as when each element stands for a run or a line. */
+enum { LITTLE = 16 };
+
 void heed_walk_parts(walk *w, int64_t grain, walk_part *part, const void *context)
 {
     parts p = {.w = w, .count = 1, .unit = 1, .part = part, .context = context};
@@ -137,8 +141,8 @@ void heed_walk_parts(walk *w, int64_t grain, walk_part *part, const void *contex
         p.count *= w->size[i];
     }
     if (p.count >= 2 * grain) {
-        p.unit = grain < CHUNK ? (grain < 16 ? 1 : 16) : CHUNK;
-        heed_parallel_for((p.count + p.unit - 1) / p.unit, (grain + p.unit - 1) / p.unit,
+        p.unit = grain >= CHUNK ? CHUNK : grain >= LITTLE ? LITTLE : 1;
+        heed_parallel_for((p.count + p.unit - 1) / p.unit, (grain + p.unit / 2) / p.unit,
                           walk_range, &p);
         return;
     }
@@ -150,12 +154,12 @@ void heed_walk_parts(walk *w, int64_t grain, walk_part *part, const void *contex
 /* ---- elements ---- */
 
 const void *heed_walk_elements(const char *at, int64_t stride, int64_t n, heed_dtype dtype,
-                               heed_dtype as, buffer *room)
+                               heed_dtype as, buffer *gathered)
 {
     int64_t size = (int64_t)heed_dtype_size(dtype);
     if (dtype == as && (stride == size || n == 1)) {
         return at;
     }
-    heed_kernels_for(as)->gather[dtype](n, at, stride / size, room);
-    return room;
+    heed_kernels_for(as)->gather[dtype](n, at, stride / size, gathered);
+    return gathered;
 }

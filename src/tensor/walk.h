@@ -1,19 +1,18 @@
 /* Several tensors in step through one shape (internal to the files that call kernels).
  *
- * Dims that lie one behind the other in every lane are merged, so that contiguous tensors of any
- * shape are one run; a repeated (broadcast) dim is a stride of 0.
+ * Dims whose elements follow one another in every lane are merged, so that contiguous tensors of
+ * any shape are one run; a repeated (broadcast) dim is a stride of 0.
  */
 #ifndef HEED_TENSOR_WALK_H
 #define HEED_TENSOR_WALK_H
 
-#include "iterate.h"
+#include "tensor.h"
 
-enum { CHUNK = 256, LANES = HEED_MAX_OPERANDS + 1 };
+/* CHUNK: elements that are gathered at a time: of all operands together they fit into L1.
+ * LANES: the operands of an element-wise kernel, and its result. */
+enum { CHUNK = 256, LANES = 6 };
 
-/* As many elements are worth a thread: some 10 microseconds of what takes 0.3 ns each. */
-enum { GRAIN = 8192 };
-
-/* One operand of a walk: where it stands, and its strides in bytes. */
+/* One operand of a walk: its position, and its strides in bytes. */
 typedef struct lane {
     char *at;
     int64_t stride[HEED_MAX_DIMS];
@@ -26,31 +25,32 @@ typedef struct walk {
     lane lane[LANES];
 } walk;
 
-/* Room for a chunk of elements of any dtype. */
+/* A chunk of elements of any dtype. */
 typedef union buffer {
     double f64[CHUNK];
     int64_t i64[CHUNK];
 } buffer;
 
-/* heed_walk_lane: adds an operand; first of all, onto a walk that is zero. */
+/* heed_walk_lane: adds an operand to a walk that began as {0}. All lanes come before
+ * heed_walk_begin. */
 void heed_walk_lane(walk *w, const void *data, const int64_t *strides, heed_dtype dtype, int ndim);
 
 /* heed_walk_begin: sets the shape, without dims of size 1 and with neighbours merged; at least one
- * dim stays. False where there is nothing to walk. */
+ * dim stays. False for a shape without elements. */
 bool heed_walk_begin(walk *w, int ndim, const int64_t *shape);
 
-/* heed_walk_swap: two dims of a walk that has just begun change places: the order of what it passes. */
+/* heed_walk_swap: swaps two dims of a walk that has just begun, which changes the order of its
+ * steps. */
 void heed_walk_swap(walk *w, int i, int j);
 
-/* heed_walk_next: steps all lanes to the next run; false after the last. */
+/* heed_walk_next: steps all lanes to the next run; false after the last.
+ * heed_walk_to: steps a walk that has just begun to run number `run`. */
 bool heed_walk_next(walk *w);
-
-/* heed_walk_to: steps a walk that has just begun to run number `run`, as so many heed_walk_next. */
 void heed_walk_to(walk *w, int64_t run);
 
-/* heed_walk_parts: calls `part` for n elements of a run, from element `start` of it on, until everything
- * that a walk passes, which has just begun, has been in one call. Several threads do that where there are
- * two grains of elements: where the runs are cut differs from time to time. */
+/* heed_walk_parts: calls `part` for n elements of a run from its element `start` on, until all that
+ * a walk covers, which has just begun, has been in one call. From two grains of elements on,
+ * several threads do so, and cut the runs anywhere. */
 typedef void walk_part(const void *context, const walk *w, int64_t start, int64_t n);
 void heed_walk_parts(walk *w, int64_t grain, walk_part *part, const void *context);
 
@@ -65,9 +65,9 @@ static inline int64_t run_length(const walk *w)
     return w->size[w->ndim - 1];
 }
 
-/* heed_walk_elements: n elements from `at`, `stride` bytes apart: where they lie if they are
- * contiguous and of the dtype that is wanted, else gathered and cast into `room`. */
+/* heed_walk_elements: n elements from `at`, `stride` bytes apart: in place if they are contiguous
+ * and already of dtype `as`, else gathered and cast into `gathered`. */
 const void *heed_walk_elements(const char *at, int64_t stride, int64_t n, heed_dtype dtype,
-                               heed_dtype as, buffer *room);
+                               heed_dtype as, buffer *gathered);
 
 #endif

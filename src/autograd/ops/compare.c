@@ -1,10 +1,16 @@
 /* Comparing whole tensors: allclose and equal. */
+
 #include "compare.h"
 
 #include <math.h>
 #include <string.h>
 
+#include "../../tensor/check.h"
+#include "../../tensor/handle.h"
 #include "../../tensor/map.h"
+#include "../../tensor/read.h"
+#include "../../tensor/shape.h"
+#include "../../tensor/thread.h"
 #include "operand_checks.h"
 
 /* t as contiguous doubles in a shape that it broadcasts to; the caller lets it go. */

@@ -10,8 +10,12 @@
 #include <string.h>
 
 #include "../../tensor/attention_heads.h"
-#include "../../tensor/core.h"
+#include "../../tensor/check.h"
 #include "../../tensor/create.h"
+#include "../../tensor/frame.h"
+#include "../../tensor/read.h"
+#include "../../tensor/scope.h"
+#include "../../tensor/shape.h"
 #include "../op.h"
 #include "dropout_mask.h"
 #include "elementwise.h"

@@ -2,9 +2,14 @@
  * order. */
 #include "dropout_mask.h"
 
-#include "../../tensor/core.h"
+#include "../../tensor/check.h"
 #include "../../tensor/create.h"
+#include "../../tensor/frame.h"
 #include "../../tensor/random/generator.h"
+#include "../../tensor/random/random.h"
+#include "../../tensor/read.h"
+#include "../../tensor/scope.h"
+#include "../../tensor/shape.h"
 #include "elementwise.h"
 
 /* 1 / kept with probability `kept`, else zeros, like x. */
@@ -12,7 +17,10 @@ static heed_tensor *draw_mask(const heed_tensor *x, double kept)
 {
     heed_tensor *mask = heed_empty(heed_shape_of_tensor(x), x->dtype);
     if (mask != NULL) {
-        heed_fill_noise(mask, kept, x->dtype == HEED_F32 ? (double)(1 / (float)kept) : 1 / kept);
+        const bool f32 = x->dtype == HEED_F32;
+        heed_random_fill *fill = f32 ? heed_fill_bernoulli_f32 : heed_fill_bernoulli_f64;
+        fill(heed_generator_of_thread(), mask->data, mask->numel, 1, kept,
+             f32 ? (double)(1 / (float)kept) : 1 / kept);
     }
     if (mask == NULL || !heed_random_torch_2(heed_generator_of_thread())) {
         return mask;

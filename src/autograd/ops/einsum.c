@@ -18,6 +18,11 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "../../tensor/check.h"
+#include "../../tensor/read.h"
+#include "../../tensor/scope.h"
+#include "../../tensor/shape.h"
+#include "../../tensor/thread.h"
 #include "elementwise.h"
 #include "matmul.h"
 #include "operand_checks.h"

@@ -11,7 +11,10 @@
 #include <string.h>
 
 #include "../../tensor/create.h"
+#include "../../tensor/frame.h"
 #include "../../tensor/map.h"
+#include "../../tensor/read.h"
+#include "../../tensor/shape.h"
 #include "../op.h"
 #include "expression.h"
 #include "operand_checks.h"

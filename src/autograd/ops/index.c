@@ -6,9 +6,15 @@
 
 #include <string.h>
 
+#include "../../tensor/check.h"
 #include "../../tensor/create.h"
-#include "../../tensor/iterate.h"
+#include "../../tensor/frame.h"
+#include "../../tensor/indexed.h"
+#include "../../tensor/map.h"
 #include "../../tensor/parallel_rows.h"
+#include "../../tensor/read.h"
+#include "../../tensor/scope.h"
+#include "../../tensor/shape.h"
 #include "../op.h"
 #include "operand_checks.h"
 #include "slice.h"

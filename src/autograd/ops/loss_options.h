@@ -3,7 +3,7 @@
 #ifndef HEED_AUTOGRAD_LOSS_OPTIONS_H
 #define HEED_AUTOGRAD_LOSS_OPTIONS_H
 
-#include "../../tensor/core.h"
+#include "../../tensor/check.h"
 #include "reductions.h"
 
 /* The arguments of nll_loss, nll_weights and cross_entropy that are no tensors. */

@@ -4,9 +4,12 @@
 
 #include <string.h>
 
-#include "../../tensor/core.h"
+#include "../../tensor/check.h"
 #include "../../tensor/create.h"
 #include "../../tensor/map.h"
+#include "../../tensor/read.h"
+#include "../../tensor/shape.h"
+#include "../../tensor/thread.h"
 #include "../op.h"
 
 /* ---- masked_fill ---- */

@@ -6,8 +6,13 @@
 #include <math.h>
 #include <string.h>
 
+#include "../../tensor/check.h"
 #include "../../tensor/create.h"
 #include "../../tensor/parallel_rows.h"
+#include "../../tensor/read.h"
+#include "../../tensor/scope.h"
+#include "../../tensor/shape.h"
+#include "../../tensor/thread.h"
 #include "../op.h"
 #include "elementwise.h"
 #include "masking.h"

@@ -3,7 +3,7 @@
 #ifndef HEED_AUTOGRAD_OPERAND_CHECKS_H
 #define HEED_AUTOGRAD_OPERAND_CHECKS_H
 
-#include "../../tensor/core.h"
+#include "../../tensor/tensor.h"
 
 /* heed_promote: the dtype in which a and b compute: a float meeting i64 or bool wins, i64 meeting
  * bool wins; f32 meeting f64 is an error. */

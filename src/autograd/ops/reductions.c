@@ -5,8 +5,13 @@
 
 #include <math.h>
 
+#include "../../tensor/check.h"
 #include "../../tensor/create.h"
-#include "../../tensor/iterate.h"
+#include "../../tensor/read.h"
+#include "../../tensor/reduce.h"
+#include "../../tensor/scope.h"
+#include "../../tensor/shape.h"
+#include "../../tensor/thread.h"
 #include "../op.h"
 #include "elementwise.h"
 #include "index.h"

@@ -5,8 +5,12 @@
 
 #include <string.h>
 
-#include "../../tensor/core.h"
+#include "../../tensor/check.h"
 #include "../../tensor/map.h"
+#include "../../tensor/read.h"
+#include "../../tensor/scope.h"
+#include "../../tensor/shape.h"
+#include "../../tensor/thread.h"
 #include "../op.h"
 #include "view.h"
 

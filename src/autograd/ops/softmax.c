@@ -3,7 +3,10 @@
 #include "softmax.h"
 
 #include "../../tensor/create.h"
-#include "../../tensor/iterate.h"
+#include "../../tensor/reduce.h"
+#include "../../tensor/scope.h"
+#include "../../tensor/shape.h"
+#include "../../tensor/thread.h"
 #include "../op.h"
 #include "elementwise.h"
 #include "reductions.h"

@@ -6,9 +6,13 @@
 #include <string.h>
 
 #include "../../tensor/alloc.h"
-#include "../../tensor/core.h"
+#include "../../tensor/check.h"
 #include "../../tensor/create.h"
 #include "../../tensor/map.h"
+#include "../../tensor/read.h"
+#include "../../tensor/scope.h"
+#include "../../tensor/shape.h"
+#include "../../tensor/thread.h"
 #include "../op.h"
 #include "index.h"
 #include "slice.h"

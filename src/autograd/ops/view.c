@@ -7,8 +7,12 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "../../tensor/core.h"
+#include "../../tensor/check.h"
+#include "../../tensor/handle.h"
 #include "../../tensor/map.h"
+#include "../../tensor/read.h"
+#include "../../tensor/shape.h"
+#include "../../tensor/thread.h"
 #include "../op.h"
 
 /* ---- transpose ---- */

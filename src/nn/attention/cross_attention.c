@@ -1,5 +1,6 @@
 /* Cross-attention: the queries of one sequence, the keys and values of another (Vaswani et al., 2017,
  * section 3.2.3). */
+
 #include "cross_attention.h"
 
 #include <math.h>
@@ -9,6 +10,7 @@
 #include "../../autograd/ops/matmul.h"
 #include "../../autograd/ops/softmax.h"
 #include "../../autograd/ops/view.h"
+#include "../../tensor/read.h"
 #include "../checks.h"
 
 static const char function[] = "cross_attention_forward";

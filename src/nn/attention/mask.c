@@ -1,4 +1,5 @@
 /* Masks for attention. Each kind is made in one place, and the others of it. */
+
 #include "mask.h"
 
 #include <math.h>
@@ -6,7 +7,9 @@
 #include "../../autograd/ops/elementwise.h"
 #include "../../autograd/ops/masking.h"
 #include "../../autograd/ops/view.h"
+#include "../../tensor/check.h"
 #include "../../tensor/create.h"
+#include "../../tensor/read.h"
 #include "../../tensor/scope.h"
 
 /* ---- checks ---- */

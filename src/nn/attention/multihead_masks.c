@@ -7,6 +7,7 @@
 #include "../../autograd/ops/rearrange.h"
 #include "../../autograd/ops/view.h"
 #include "../../tensor/create.h"
+#include "../../tensor/read.h"
 #include "mask.h"
 
 /* ---- sizes ---- */

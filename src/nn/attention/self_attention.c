@@ -1,4 +1,5 @@
 /* Self-attention: softmax(q k^T / sqrt(d_k)) v (Vaswani et al., 2017, section 3.2.1). */
+
 #include "self_attention.h"
 
 #include <math.h>
@@ -8,6 +9,7 @@
 #include "../../autograd/ops/matmul.h"
 #include "../../autograd/ops/softmax.h"
 #include "../../autograd/ops/view.h"
+#include "../../tensor/read.h"
 #include "../checks.h"
 
 static void forget_weights(void *module)

@@ -4,6 +4,7 @@
 
 #include "../../autograd/grad.h"
 #include "../../autograd/ops/elementwise.h"
+#include "../../tensor/check.h"
 #include "../../tensor/create.h"
 #include "../../tensor/random/random.h"
 #include "../checks.h"

@@ -9,6 +9,7 @@
 #include <unistd.h>
 
 #include "../../tensor/create.h"
+#include "../../tensor/read.h"
 #include "file_error.h"
 
 enum { NO_OLD_FILE = -1, MOST_LINKS = 40, TRIES = 1000, MOST_AT_ONCE = 1 << 30 };

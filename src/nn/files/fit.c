@@ -8,6 +8,7 @@
 
 #include "../../tensor/alloc.h"
 #include "../../tensor/create.h"
+#include "../../tensor/read.h"
 #include "file_error.h"
 
 /* ---- what does not fit, in one sentence ---- */

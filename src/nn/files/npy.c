@@ -5,7 +5,9 @@
 
 #include "../../autograd/ops/view.h"
 #include "../../tensor/alloc.h"
+#include "../../tensor/check.h"
 #include "../../tensor/create.h"
+#include "../../tensor/read.h"
 #include "../../tensor/scope.h"
 #include "atomic_file.h"
 #include "file_error.h"

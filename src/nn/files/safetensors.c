@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "../../tensor/alloc.h"
+#include "../../tensor/check.h"
 #include "../../tensor/create.h"
 #include "file_error.h"
 #include "safetensors_header.h"

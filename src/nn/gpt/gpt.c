@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "../../autograd/ops/elementwise.h"
+#include "../../tensor/check.h"
 #include "../../tensor/create.h"
 #include "../../tensor/random/random.h"
 #include "../checks.h"

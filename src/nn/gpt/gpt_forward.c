@@ -6,6 +6,7 @@
 #include "../../autograd/ops/slice.h"
 #include "../../autograd/ops/view.h"
 #include "../../tensor/create.h"
+#include "../../tensor/read.h"
 #include "../checks.h"
 #include "gpt_parts.h"
 

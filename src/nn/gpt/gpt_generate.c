@@ -4,6 +4,7 @@
 #include "../../autograd/ops/slice.h"
 #include "../../autograd/ops/view.h"
 #include "../../tensor/create.h"
+#include "../../tensor/read.h"
 #include "../module_entries.h"
 #include "gpt_parts.h"
 

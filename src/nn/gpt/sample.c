@@ -1,4 +1,5 @@
 /* Sampling: logits made smaller in number, step by step, and then a draw. */
+
 #include "sample.h"
 
 #include <math.h>
@@ -11,8 +12,10 @@
 #include "../../autograd/ops/softmax.h"
 #include "../../autograd/ops/sort.h"
 #include "../../autograd/ops/view.h"
+#include "../../tensor/check.h"
 #include "../../tensor/create.h"
-#include "../../tensor/random/random.h"
+#include "../../tensor/random/multinomial.h"
+#include "../../tensor/read.h"
 #include "../../tensor/scope.h"
 
 /* ---- what is refused ---- */

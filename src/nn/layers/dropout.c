@@ -1,6 +1,8 @@
 /* Dropout: heed_dropout with the p and the training flag of a module. */
 #include "dropout.h"
 
+#include "../../tensor/check.h"
+
 static void describe(const void *module, char *text, size_t size)
 {
     const struct heed_dropout *m = module;

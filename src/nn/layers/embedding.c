@@ -4,6 +4,7 @@
 #include "../../autograd/ops/elementwise.h"
 #include "../../autograd/ops/view.h"
 #include "../../tensor/random/random.h"
+#include "../../tensor/read.h"
 
 static void describe(const void *module, char *text, size_t size)
 {

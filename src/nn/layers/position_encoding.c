@@ -6,6 +6,7 @@
 #include "../../autograd/ops/elementwise.h"
 #include "../../autograd/ops/slice.h"
 #include "../../tensor/create.h"
+#include "../../tensor/read.h"
 #include "../checks.h"
 
 static void describe(const void *module, char *text, size_t size)

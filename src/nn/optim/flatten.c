@@ -6,7 +6,9 @@
 #include "../../autograd/ops/slice.h"
 #include "../../autograd/ops/view.h"
 #include "../../tensor/alloc.h"
+#include "../../tensor/check.h"
 #include "../../tensor/create.h"
+#include "../../tensor/read.h"
 #include "../checks.h"
 
 /* Can they stand side by side, all of them or those that gradients are collected for? *first is the first of them, *numel how many elements all have. */

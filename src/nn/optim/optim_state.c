@@ -9,7 +9,9 @@
 
 #include "../../autograd/ops/view.h"
 #include "../../tensor/alloc.h"
+#include "../../tensor/check.h"
 #include "../../tensor/create.h"
+#include "../../tensor/read.h"
 #include "../files/fit.h"
 
 typedef enum task {

@@ -3,6 +3,7 @@
 
 #include "../../autograd/grad.h"
 #include "../../tensor/create.h"
+#include "../../tensor/read.h"
 #include "optim_parts.h"
 
 int heed_optimizer_state_count(const heed_optimizer *optimizer, const heed_param_group *group)

@@ -46,9 +46,6 @@ typedef struct heed_lines {
 } heed_lines;
 typedef void heed_line_kernel(const heed_lines *rows);
 
-/* So many elements of lines are worth a thread. */
-enum { HEED_GRAIN_OF_LINES = 16384 };
-
 /* y = one element, reduced from a row of n, which may be 0 unless stated; args are the kernel's own. */
 typedef void heed_fold_kernel(int64_t n, const void *x, const void *args, void *y);
 

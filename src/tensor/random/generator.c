@@ -1,21 +1,25 @@
-/* The Mersenne twister MT19937, its uniform, Bernoulli and exponential numbers, and each thread's generator.
+/* The Mersenne twister MT19937, and the numbers made of its words: uniform, Bernoulli, exponential
+ * and normal.
  *
- * The twister is Makoto Matsumoto's and Takuji Nishimura's (ACM TOMACS 8, 1998). What is made of
- * its words follows PyTorch's CPU generator to the bit, so the order of the draws, the masks and
- * which sums round once are not free. Normal numbers are in normal.c. */
+ * The twister is Makoto Matsumoto's and Takuji Nishimura's (ACM TOMACS 8, 1998). The numbers are
+ * those of PyTorch's CPU generator to the bit, so the order of the draws, the masks and the places
+ * of fused operations are given. */
 #include "generator.h"
 
 #include <string.h>
 
-#include "../thread.h"
+#include "../isa.h"
 
-enum { WORDS = 624, MIDDLE = 397 };
+enum { WORDS = HEED_GENERATOR_WORDS, MIDDLE = 397 };
+
+/* Inlined into the variant of a function that is compiled for machines with fma. */
+#define INLINE static inline __attribute__((always_inline))
 
 static const uint64_t default_seed = 67280421310721; /* of a torch.Generator() */
 
 /* ---- words ---- */
 
-static void seed_words(heed_generator *g, uint64_t seed)
+void heed_seed_generator(heed_generator *g, uint64_t seed)
 {
     g->state[0] = (uint32_t)seed; /* torch drops the upper half too */
     for (uint32_t i = 1; i < WORDS; i++) {
@@ -28,7 +32,16 @@ static void seed_words(heed_generator *g, uint64_t seed)
     g->seeded = true;
 }
 
-/* One word or four: what this does is the same for both. */
+heed_generator *heed_generator_of_thread(void)
+{
+    static _Thread_local heed_generator generator;
+    if (!generator.seeded) {
+        heed_seed_generator(&generator, default_seed);
+    }
+    return &generator;
+}
+
+/* The twister's step, for one word or a vector of four. */
 #define MIX(upper, lower, far)                                                                     \
     ((far) ^ (((upper)&0x80000000u) | ((lower)&0x7fffffffu)) >> 1 ^                                \
      (0x9908b0dfu & (0u - ((lower)&1u))))
@@ -42,7 +55,7 @@ static inline four_words load_four(const uint32_t *from)
     return words;
 }
 
-/* Words i ... i + 3, from those behind them and those that are `far` away. */
+/* Words i ... i + 3, from the words after them and those `far` away. */
 static inline void mix_four(uint32_t *s, int i, int far)
 {
     const four_words upper = load_four(s + i), lower = load_four(s + i + 1);
@@ -71,7 +84,7 @@ static void twist(heed_generator *g)
     g->next = 0;
 }
 
-/* The bits of words, one or four, spread. */
+/* Spreads the bits of one word, or of four. */
 #define TEMPER(word)                                                                               \
     do {                                                                                           \
         (word) ^= (word) >> 11;                                                                    \
@@ -121,7 +134,7 @@ static inline uint64_t draw_two_words(heed_generator *g)
     return upper << 32 | draw_word(g);
 }
 
-/* As many low bits of the draw as the type has digits, as a fraction. */
+/* The low bits of the draw, as many as the type has digits, as a fraction. */
 static inline float draw_float(heed_generator *g)
 {
     return (float)(draw_word(g) & 0xffffffu) * 0x1p-24f;
@@ -152,10 +165,10 @@ double heed_draw_f64(heed_generator *g)
     return draw_double(g);
 }
 
-/* ---- fills ---- */
+/* ---- uniform, Bernoulli and exponential numbers ---- */
 
-/* torch's compiler makes x * span + low one fused operation where the machine has it. With low 0
- * both round the same, and rand need not pay for a call of fma. */
+/* torch's compiler fuses x * span + low if the machine can. With low 0 both forms round the same,
+ * and rand saves a call of fma. */
 void heed_fill_uniform_f32(heed_generator *g, void *out, int64_t count, int64_t step, double a,
                            double b)
 {
@@ -178,8 +191,8 @@ void heed_fill_uniform_f64(heed_generator *g, void *out, int64_t count, int64_t 
     }
 }
 
-/* Is a draw's fraction below a? Its 53 bits are below a 2^53: that needs no float, and a block at a time
- * becomes vectors. */
+/* A draw's fraction is below a if its 53 bits are below a 2^53: that needs no float, and the
+ * compiler vectorises a block at a time. */
 enum { DRAWS = 256 };
 
 #define BERNOULLI(dtype, type)                                                                     \
@@ -187,7 +200,7 @@ enum { DRAWS = 256 };
                                      double a, double b)                                           \
     {                                                                                              \
         type *to = out;                                                                            \
-        const type value[2] = {0, (type)b}; /* no branch, which nobody can foretell */             \
+        const type value[2] = {0, (type)b}; /* a branch would be unpredictable */                  \
         const int64_t limit = (int64_t)ceil(a * 0x1p53);                                           \
         uint32_t words[2 * DRAWS];                                                                 \
         for (int64_t start = 0; start < count; start += DRAWS, to += step * DRAWS) {               \
@@ -205,7 +218,7 @@ BERNOULLI(f64, double)
 BERNOULLI(i64, int64_t)
 BERNOULLI(bool, bool)
 
-/* Also with a float target torch computes in double, and rounds at the end. */
+/* torch computes in double for a float target too, and rounds at the end. */
 #define EXPONENTIAL(dtype, type)                                                                   \
     void heed_fill_exponential_##dtype(heed_generator *g, void *out, int64_t count, int64_t step,  \
                                        double a, double b)                                         \
@@ -220,54 +233,203 @@ BERNOULLI(bool, bool)
 EXPONENTIAL(f32, float)
 EXPONENTIAL(f64, double)
 
-/* ---- the generator of a thread ---- */
+static const double two_pi = 6.283185307179586476925286766559;
 
-heed_generator *heed_generator_of_thread(void)
+/* ---- normal numbers one by one: Box and Muller, with a cached second ---- */
+
+static double draw_normal(heed_generator *g)
 {
-    heed_generator *g = &heed_self.generator;
-    if (!g->seeded) {
-        seed_words(g, default_seed);
+    if (g->has_normal) {
+        g->has_normal = false;
+        return g->normal;
     }
-    return g;
+    double angle = two_pi * draw_double(g);
+    double u = draw_double(g);
+    double radius = sqrt(-2.0 * heed_log_of_rest(g, u));
+    g->normal = radius * sin(angle);
+    g->has_normal = true;
+    return radius * cos(angle);
 }
 
-void heed_manual_seed(uint64_t seed)
+/* Computed in double for a float target too. */
+static double draw_scaled(heed_generator *g, double mean, double std)
 {
-    seed_words(&heed_self.generator, seed);
+    double x = draw_normal(g);
+    return heed_random_fused(g) ? fma(x, std, mean) : x * std + mean;
 }
 
-heed_generator heed_get_generator(void)
+void heed_fill_normal_f32(heed_generator *g, void *out, int64_t count, int64_t step, double a,
+                          double b)
 {
-    return *heed_generator_of_thread();
-}
-
-static bool known_flavor(heed_random_flavor flavor)
-{
-    return (unsigned)flavor <= HEED_RANDOM_TORCH_2_PLAIN;
-}
-
-heed_status heed_set_generator(const heed_generator *generator)
-{
-    if (generator == NULL) {
-        return heed_fail(HEED_ERR_NULL, "set_generator: generator is NULL");
+    float *to = out;
+    for (int64_t i = 0; i < count; i++) {
+        to[i * step] = (float)draw_scaled(g, a, b);
     }
-    if (generator->seeded &&
-        (generator->next < 0 || generator->next > WORDS || !known_flavor(generator->flavor))) {
-        return heed_fail(HEED_ERR_VALUE,
-                         "set_generator: next is %d and flavor %d, which no generator has; give "
-                         "what heed_get_generator returned",
-                         generator->next, (int)generator->flavor);
-    }
-    heed_self.generator = *generator;
-    return heed_self.error;
 }
 
-heed_status heed_set_random_flavor(heed_random_flavor flavor)
+void heed_fill_normal_f64(heed_generator *g, void *out, int64_t count, int64_t step, double a,
+                          double b)
 {
-    if (!known_flavor(flavor)) {
-        return heed_fail(HEED_ERR_VALUE, "set_random_flavor: %d is no flavor; see random.h",
-                         (int)flavor);
+    double *to = out;
+    for (int64_t i = 0; i < count; i++) {
+        to[i * step] = draw_scaled(g, a, b);
     }
-    heed_self.generator.flavor = flavor;
-    return heed_self.error;
 }
+
+/* ---- normal numbers in blocks: 8 uniform numbers for the radii and 8 for the angles make 16 ----
+ *
+ * For blocks of floats, torch on x86 takes logarithm, sine and cosine from polynomials of Stephen
+ * Moshier's Cephes library, in the arrangement of Julien Pommier's sse_mathfun and Giovanni
+ * Garberoglio's avx_mathfun, with the multiply-adds that its compiler fuses. They are written here
+ * so that each rounding is the same; everything else relies on libm, as torch does. */
+
+/* ln x for 0 < x <= 1: x = m 2^e with m in [sqrt(1/2), sqrt(2)), and a polynomial in m - 1. */
+INLINE float log_polynomial(float x)
+{
+    union {
+        float value;
+        uint32_t bits;
+    } m = {x};
+    int exponent = (int)(m.bits >> 23) - 126;
+    m.bits = (m.bits & 0x007fffffu) | 0x3f000000u;
+    bool low = m.value < 0.707106781186547524f;
+    float e = (float)(low ? exponent - 1 : exponent);
+    float t = m.value - 1.0f + (low ? m.value : 0.0f);
+    float square = t * t;
+    float y = 7.0376836292e-2f;
+    y = fmaf(y, t, -1.1514610310e-1f);
+    y = fmaf(y, t, 1.1676998740e-1f);
+    y = fmaf(y, t, -1.2420140846e-1f);
+    y = fmaf(y, t, 1.4249322787e-1f);
+    y = fmaf(y, t, -1.6668057665e-1f);
+    y = fmaf(y, t, 2.0000714765e-1f);
+    y = fmaf(y, t, -2.4999993993e-1f);
+    y = fmaf(y, t, 3.3333331174e-1f);
+    y = fmaf(y * t, square, e * -2.12194440e-4f);
+    y = fmaf(-square, 0.5f, y);
+    return fmaf(e, 0.693359375f, t + y); /* ln 2 in two parts: the short one, exact, comes last */
+}
+
+/* Sine and cosine of 0 <= x < 2 pi: the distance to the nearest multiple of pi/2, two polynomials
+ * there, and which of them with which sign from the quadrant. */
+INLINE void sincos_polynomial(float x, float *sine, float *cosine)
+{
+    int octant = ((int)(x * 1.27323954473516f) + 1) & ~1;
+    float y = (float)octant;
+    x = fmaf(y, -0.78515625f, x); /* pi/4 in three parts */
+    x = fmaf(y, -2.4187564849853515625e-4f, x);
+    x = fmaf(y, -3.77489497744594108e-8f, x);
+    float square = x * x;
+    float c = fmaf(2.443315711809948e-5f, square, -1.388731625493765e-3f);
+    c = fmaf(c, square, 4.166664568298827e-2f) * square;
+    c = fmaf(c, square, -(square * 0.5f)) + 1.0f;
+    float s = fmaf(-1.9515295891e-4f, square, 8.3321608736e-3f);
+    s = fmaf(s, square, -1.6666654611e-1f) * square;
+    s = fmaf(s, x, x);
+    bool swap = (octant & 2) != 0;
+    *sine = swap ? c : s;
+    *cosine = swap ? s : c;
+    *sine = (octant & 4) != 0 ? -*sine : *sine;
+    *cosine = ((octant - 2) & 4) == 0 ? -*cosine : *cosine;
+}
+
+INLINE void block_by_polynomial(float *d, float mean, float std)
+{
+    float radius[8];
+    for (int j = 0; j < 8; j++) {
+        radius[j] = -2.0f * log_polynomial(1.0f - d[j]);
+    }
+    /* A loop of its own: sqrtf may set errno, which prevents vectors. */
+    for (int j = 0; j < 8; j++) {
+        radius[j] = sqrtf(radius[j]);
+    }
+    for (int j = 0; j < 8; j++) {
+        float sine, cosine;
+        sincos_polynomial((float)two_pi * d[j + 8], &sine, &cosine);
+        d[j] = fmaf(radius[j] * cosine, std, mean);
+        d[j + 8] = fmaf(radius[j] * sine, std, mean);
+    }
+}
+
+/* Two variants with the same bits: fmaf is a call in code for any machine, one instruction with
+ * fma. */
+static void block_portable(float *d, float mean, float std)
+{
+    block_by_polynomial(d, mean, std);
+}
+
+#if defined __x86_64__
+__attribute__((target("avx2,fma"))) static void block_with_fma(float *d, float mean, float std)
+{
+    block_by_polynomial(d, mean, std);
+}
+#endif
+
+/* Without vectors, and for doubles, torch takes libm. */
+static void block_by_libm_f32(float *d, float mean, float std, bool fused)
+{
+    for (int j = 0; j < 8; j++) {
+        float radius = sqrtf(-2.0f * logf(1.0f - d[j]));
+        float angle = (float)(two_pi * (double)d[j + 8]);
+        float x = radius * cosf(angle), y = radius * sinf(angle);
+        d[j] = fused ? fmaf(x, std, mean) : x * std + mean;
+        d[j + 8] = fused ? fmaf(y, std, mean) : y * std + mean;
+    }
+}
+
+static void block_by_libm_f64(double *d, double mean, double std, bool fused)
+{
+    for (int j = 0; j < 8; j++) {
+        double radius = sqrt(-2.0 * log(1.0 - d[j]));
+        double angle = two_pi * d[j + 8];
+        double x = radius * cos(angle), y = radius * sin(angle);
+        d[j] = fused ? fma(x, std, mean) : x * std + mean;
+        d[j + 8] = fused ? fma(y, std, mean) : y * std + mean;
+    }
+}
+
+/* Without vectors torch 2 still fuses this sum, but not that of numbers one by one. */
+static bool scales_fused(const heed_generator *g)
+{
+    return g->flavor != HEED_RANDOM_TORCH_1_PLAIN;
+}
+
+static void block_f32(const heed_generator *g, float *d, float mean, float std)
+{
+    if (!heed_random_fused(g)) {
+        block_by_libm_f32(d, mean, std, scales_fused(g));
+        return;
+    }
+#if defined __x86_64__
+    if (heed_isa()[0] == 'v') { /* v3 and v4 */
+        block_with_fma(d, mean, std);
+        return;
+    }
+#endif
+    block_portable(d, mean, std);
+}
+
+static void block_f64(const heed_generator *g, double *d, double mean, double std)
+{
+    block_by_libm_f64(d, mean, std, scales_fused(g));
+}
+
+/* torch draws all uniform numbers first. If 16 does not divide the count, it then draws the last 16
+ * places again, over the end of the last full block. */
+#define NORMAL_BLOCKS(dtype, type)                                                                 \
+    void heed_fill_normal_block_##dtype(heed_generator *g, void *out, int64_t count, int64_t step, \
+                                        double a, double b)                                        \
+    {                                                                                              \
+        type *to = out, mean = (type)a, std = (type)b;                                             \
+        heed_fill_uniform_##dtype(g, to, count, step, 0.0, 1.0);                                   \
+        for (int64_t i = 0; i + 16 <= count; i += 16) {                                            \
+            block_##dtype(g, to + i, mean, std);                                                   \
+        }                                                                                          \
+        if (count % 16 != 0) {                                                                     \
+            heed_fill_uniform_##dtype(g, to + count - 16, 16, step, 0.0, 1.0);                     \
+            block_##dtype(g, to + count - 16, mean, std);                                          \
+        }                                                                                          \
+    }
+
+NORMAL_BLOCKS(f32, float)
+NORMAL_BLOCKS(f64, double)

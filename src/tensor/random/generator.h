@@ -1,4 +1,4 @@
-/* The generator itself: the words of the Mersenne twister, and arrays of numbers made of them as
+/* Each thread's generator: the words of the Mersenne twister, and arrays of numbers made of them as
  * PyTorch makes them (internal). Sees memory, never a tensor.
  */
 #ifndef HEED_TENSOR_GENERATOR_H
@@ -6,7 +6,12 @@
 
 #include <math.h>
 
-#include "random.h"
+#include "state.h"
+
+/* heed_generator_of_thread: this thread's generator, seeded as torch's if it was not seeded.
+ * heed_seed_generator: starts g again from `seed`; the flavor stays. */
+heed_generator *heed_generator_of_thread(void);
+void heed_seed_generator(heed_generator *g, uint64_t seed);
 
 /* heed_draw_*: the next word, two words, and a float (one word) or double (two words) uniform in
  * [0, 1). */
@@ -15,9 +20,13 @@ uint64_t heed_draw_u64(heed_generator *g);
 float heed_draw_f32(heed_generator *g);
 double heed_draw_f64(heed_generator *g);
 
-/* A fill writes `count` numbers to `out`, `step` elements apart, in the order of the draws. What a
- * and b are: low and high, mean and standard deviation, or the probability of b, which is 0 else, the
- * rate and nothing. */
+/* A fill writes `count` numbers to `out`, `step` elements apart, in the order of the draws. a and b
+ * are
+ *
+ *   uniform        low and high
+ *   bernoulli      a probability, and the value drawn with it; the others are 0
+ *   exponential    the rate; b is ignored
+ *   normal         mean and standard deviation */
 typedef void heed_random_fill(heed_generator *g, void *out, int64_t count, int64_t step, double a,
                               double b);
 
@@ -31,7 +40,7 @@ heed_random_fill heed_fill_exponential_f32, heed_fill_exponential_f64;
 heed_random_fill heed_fill_normal_f32, heed_fill_normal_f64;
 heed_random_fill heed_fill_normal_block_f32, heed_fill_normal_block_f64;
 
-/* What the flavors of random.h differ in. heed_random_fused: a * b + c rounds once. */
+/* Differences of the flavors of state.h. heed_random_fused: a * b + c rounds once. */
 static inline bool heed_random_fused(const heed_generator *g)
 {
     return g->flavor == HEED_RANDOM_TORCH_1 || g->flavor == HEED_RANDOM_TORCH_2;

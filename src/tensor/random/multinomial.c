@@ -7,15 +7,21 @@
  *
  * Both compute in the dtype of p. Here a float is a double that is rounded after each operation,
  * which is the same to the bit. */
+
+#include "multinomial.h"
+
 #include <float.h>
 
 #include "../alloc.h"
-#include "../core.h"
+#include "../check.h"
+#include "../frame.h"
+#include "../shape.h"
 #include "generator.h"
+#include "random.h"
 
-enum { MOST_CATEGORIES = 1 << 24 }; /* torch's limit: a float counts no further */
+enum { MOST_CATEGORIES = 1 << 24 }; /* torch's limit: a float counts exactly up to it */
 
-/* torch 2 takes the race for a single number as well. */
+/* torch 2 races for a single sample with replacement too. */
 static bool takes_race(int64_t num_samples, bool replacement)
 {
     return !replacement || (num_samples == 1 && heed_random_torch_2(heed_generator_of_thread()));
@@ -34,9 +40,7 @@ static int64_t count_categories(const heed_tensor *p)
 static double element(const heed_tensor *t, int64_t row, int64_t category)
 {
     const int64_t row_stride = t->ndim == 2 ? t->strides[0] : 0;
-    const int64_t i = row * row_stride + category * t->strides[t->ndim - 1];
-    return t->dtype == HEED_F32 ? (double)((const float *)t->data)[i]
-                                : ((const double *)t->data)[i];
+    return heed_number_at(t, row * row_stride + category * t->strides[t->ndim - 1]);
 }
 
 static double round_as(const heed_tensor *t, double x)
@@ -44,7 +48,7 @@ static double round_as(const heed_tensor *t, double x)
     return t->dtype == HEED_F32 ? (double)(float)x : x;
 }
 
-/* ---- what is refused ---- */
+/* ---- checks ---- */
 
 static heed_status check_arguments(const heed_tensor *p, int64_t num_samples, bool replacement)
 {
@@ -164,7 +168,7 @@ static bool before(runner a, runner b)
     return a.speed > b.speed || (a.speed == b.speed && a.category < b.category);
 }
 
-/* Lets the runner at `place` fall to where both behind it are slower. */
+/* Moves the runner at `place` down the heap until both below it are slower. */
 static void sink(runner *heap, int64_t count, int64_t place)
 {
     const runner falling = heap[place];

@@ -1,15 +1,151 @@
-/* Tensors of random numbers: arguments checked, memory walked in torch's order, numbers drawn.
+/* Tensors of random numbers: arguments checked, memory walked in torch's order, numbers drawn; and
+ * the thread's generator, saved and restored.
  *
- * What a number is made of is in generator.c and normal.c. Nothing is drawn before everything that
- * can fail has succeeded, so a call that fails leaves the generator where it was. */
-
+ * The numbers are generator.c's. Nothing is drawn before everything that can fail has succeeded, so
+ * a call that fails leaves the generator unchanged. */
 #include "random.h"
 
 #include <float.h>
 #include <math.h>
+#include <string.h>
 
+#include "../check.h"
+#include "../create.h"
+#include "../frame.h"
+#include "../map.h"
+#include "../read.h"
+#include "../shape.h"
 #include "../walk.h"
 #include "generator.h"
+
+/* ---- the thread's generator ---- */
+
+void heed_manual_seed(uint64_t seed)
+{
+    heed_seed_generator(heed_generator_of_thread(), seed);
+}
+
+heed_generator heed_get_generator(void)
+{
+    return *heed_generator_of_thread();
+}
+
+static bool known_flavor(heed_random_flavor flavor)
+{
+    return (unsigned)flavor <= HEED_RANDOM_TORCH_2_PLAIN;
+}
+
+heed_status heed_set_generator(const heed_generator *generator)
+{
+    if (generator == NULL) {
+        return heed_fail(HEED_ERR_NULL, "set_generator: generator is NULL");
+    }
+    if (generator->seeded && (generator->next < 0 || generator->next > HEED_GENERATOR_WORDS ||
+                              !known_flavor(generator->flavor))) {
+        return heed_fail(HEED_ERR_VALUE,
+                         "set_generator: next is %d and flavor %d, which no generator has; give "
+                         "what heed_get_generator returned",
+                         generator->next, (int)generator->flavor);
+    }
+    *heed_generator_of_thread() = *generator;
+    return heed_self.error;
+}
+
+heed_status heed_set_random_flavor(heed_random_flavor flavor)
+{
+    if (!known_flavor(flavor)) {
+        return heed_fail(HEED_ERR_VALUE, "set_random_flavor: %d is no flavor; see random.h",
+                         (int)flavor);
+    }
+    heed_generator_of_thread()->flavor = flavor;
+    return heed_self.error;
+}
+
+/* ---- its state as a tensor ----
+ *
+ * The 5056 bytes that torch keeps of a generator, eight to an element:
+ *
+ *     0          the seed
+ *     1          the number of words left before the twist, plus 1; upper half 1: seeded
+ *     2          the next word
+ *     3 ... 626  the words
+ *     628        the bits of the cached normal number, if 630 is 1
+ */
+
+enum { WORDS = HEED_GENERATOR_WORDS };
+enum { SEED = 0, LEFT = 1, NEXT = 2, FIRST = 3, NORMAL = 628, HAS_NORMAL = 630, ALL = 632 };
+
+heed_tensor *heed_get_rng_state(void)
+{
+    heed_tensor *t = heed_tensor_create("get_rng_state", HEED_SHAPE(ALL), HEED_I64);
+    if (t == NULL) {
+        return NULL;
+    }
+    const heed_generator *g = heed_generator_of_thread();
+    const bool fresh = g->next == WORDS && g->state[0] == (uint32_t)g->seed;
+    int64_t *to = t->data;
+    memset(to, 0, ALL * sizeof *to);
+    memcpy(&to[SEED], &g->seed, sizeof g->seed);
+    to[LEFT] = (fresh ? 1 : WORDS + 1 - g->next) | INT64_C(1) << 32;
+    to[NEXT] = fresh ? 0 : g->next;
+    for (int i = 0; i < WORDS; i++) {
+        to[FIRST + i] = g->state[i];
+    }
+    to[HAS_NORMAL] = g->has_normal;
+    if (g->has_normal) {
+        memcpy(&to[NORMAL], &g->normal, sizeof g->normal);
+    }
+    return t;
+}
+
+/* False if no generator has this state. */
+static bool read_state(const int64_t *from, heed_generator *g)
+{
+    const uint64_t both = (uint64_t)from[LEFT];
+    const int64_t left = (int64_t)(both & UINT32_MAX), next = from[NEXT];
+    const bool fresh = left == 1 && next == 0;
+    if (both >> 32 != 1 || left < 1 || left > WORDS || (!fresh && next != WORDS + 1 - left)) {
+        return false;
+    }
+    for (int i = 0; i < WORDS; i++) {
+        if (from[FIRST + i] < 0 || from[FIRST + i] > UINT32_MAX) {
+            return false;
+        }
+        g->state[i] = (uint32_t)from[FIRST + i];
+    }
+    memcpy(&g->seed, &from[SEED], sizeof g->seed);
+    g->next = fresh ? WORDS : (int)next;
+    g->has_normal = from[HAS_NORMAL] != 0;
+    memcpy(&g->normal, &from[NORMAL], sizeof g->normal);
+    g->seeded = true;
+    return true;
+}
+
+heed_status heed_set_rng_state(const heed_tensor *state)
+{
+    const char *name = "set_rng_state";
+    int64_t values[ALL];
+    if (heed_blocked() || heed_check_tensor(name, "state", state) != HEED_OK) {
+        return heed_self.error;
+    }
+    if (state->dtype != HEED_I64) {
+        return heed_fail(HEED_ERR_DTYPE, "%s: state is %s; it must be i64, as heed_get_rng_state's",
+                         name, heed_dtype_name(state->dtype));
+    }
+    if (state->ndim != 1 || state->numel != ALL) {
+        return heed_fail(HEED_ERR_SHAPE, "%s: state %s; it must be (%d), as heed_get_rng_state's",
+                         name, HEED_TEXT(state), ALL);
+    }
+    heed_generator g = heed_get_generator();
+    if (heed_copy_out(state, values, ALL) == HEED_OK && !read_state(values, &g)) {
+        return heed_fail(HEED_ERR_VALUE,
+                         "%s: no generator has this state; give what heed_get_rng_state returned",
+                         name);
+    }
+    return heed_error_pending() ? heed_error_pending() : heed_set_generator(&g);
+}
+
+/* ---- fills ---- */
 
 /* The fill for each dtype; NULL where there is none. */
 typedef heed_random_fill *const fills[HEED_DTYPES];
@@ -26,9 +162,7 @@ static fills bernoulli = {[HEED_F32] = heed_fill_bernoulli_f32,
 static fills exponential = {
     [HEED_F32] = heed_fill_exponential_f32, [HEED_F64] = heed_fill_exponential_f64};
 
-enum { BLOCK = 16 }; /* as many contiguous normal numbers are made in blocks */
-
-/* ---- walking ---- */
+enum { BLOCK = 16 }; /* from this count on contiguous normal numbers are made in blocks */
 
 /* torch walks a target that is not contiguous in the order of its memory, so that a transposed
  * matrix receives the numbers of the matrix it is a view of: dims by falling stride. */
@@ -58,7 +192,7 @@ static void fill_view(const heed_tensor *t, heed_random_fill *fill, double a, do
 
 static void fill_tensor(const heed_tensor *t, heed_random_fill *fill, double a, double b)
 {
-    if (heed_is_contiguous(t)) {
+    if (heed_is_row_major(t)) {
         fill(heed_generator_of_thread(), t->data, t->numel, 1, a, b);
     } else {
         fill_view(t, fill, a, b);
@@ -67,11 +201,11 @@ static void fill_tensor(const heed_tensor *t, heed_random_fill *fill, double a, 
 
 static void fill_normal(const heed_tensor *t, double mean, double std)
 {
-    bool blocks = t->numel >= BLOCK && heed_is_contiguous(t);
+    bool blocks = t->numel >= BLOCK && heed_is_row_major(t);
     fill_tensor(t, (blocks ? normal_block : normal)[t->dtype], mean, std);
 }
 
-/* ---- new tensors: in their scope before they are filled; without a scope nothing is drawn ---- */
+/* ---- new tensors: they join a scope before they are filled; without one nothing is drawn ---- */
 
 static heed_status check_float(const char *function, heed_dtype dtype)
 {
@@ -83,31 +217,82 @@ static heed_status check_float(const char *function, heed_dtype dtype)
     return HEED_OK;
 }
 
-heed_tensor *heed_rand(heed_shape shape, heed_dtype dtype)
+/* Uniform in [0, 1), or normal with mean 0 and standard deviation 1. */
+static void fill_standard(const heed_tensor *t, bool is_normal)
 {
-    if (heed_blocked() || check_float("rand", dtype) != HEED_OK) {
+    if (is_normal) {
+        fill_normal(t, 0.0, 1.0);
+    } else {
+        fill_tensor(t, uniform[t->dtype], 0.0, 1.0);
+    }
+}
+
+static heed_tensor *draw(const char *function, heed_shape shape, heed_dtype dtype, bool is_normal)
+{
+    if (heed_blocked() || check_float(function, dtype) != HEED_OK) {
         return NULL;
     }
-    heed_tensor *t = heed_tensor_create("rand", shape, dtype);
+    heed_tensor *t = heed_tensor_create(function, shape, dtype);
     if (t != NULL) {
-        fill_tensor(t, uniform[dtype], 0.0, 1.0);
+        fill_standard(t, is_normal);
     }
     return t;
+}
+
+heed_tensor *heed_rand(heed_shape shape, heed_dtype dtype)
+{
+    return draw("rand", shape, dtype, false);
 }
 
 heed_tensor *heed_randn(heed_shape shape, heed_dtype dtype)
 {
-    if (heed_blocked() || check_float("randn", dtype) != HEED_OK) {
-        return NULL;
-    }
-    heed_tensor *t = heed_tensor_create("randn", shape, dtype);
-    if (t != NULL) {
-        fill_normal(t, 0.0, 1.0);
-    }
-    return t;
+    return draw("randn", shape, dtype, true);
 }
 
-/* One word, or two where the remainder of one would be too uneven: torch 2 sees that sooner. */
+/* torch's result lies in memory as x does, and is filled in the order of its memory. Ours is
+ * contiguous: the numbers are drawn into memory like torch's, then copied to their places. Only x's
+ * shape, strides and dtype are read: its value may have been freed. */
+static heed_tensor *draw_like(const char *function, const heed_tensor *x, bool is_normal)
+{
+    if (heed_blocked() || heed_check_scope(function) != HEED_OK) {
+        return NULL;
+    }
+    if (x == NULL) {
+        heed_fail(HEED_ERR_NULL, "%s: x is NULL", function);
+        return NULL;
+    }
+    if (!heed_is_float(x->dtype)) {
+        heed_fail(HEED_ERR_DTYPE, "%s: x is %s; these numbers are f32 or f64, and heed_to casts",
+                  function, heed_dtype_name(x->dtype));
+        return NULL;
+    }
+    if (heed_is_row_major(x)) {
+        return draw(function, heed_shape_of_tensor(x), x->dtype, is_normal);
+    }
+    heed_tensor *y = heed_tensor_create(function, heed_shape_of_tensor(x), x->dtype);
+    heed_tensor *drawn = y != NULL ? heed_tensor_like(y) : NULL;
+    if (drawn == NULL) {
+        return NULL;
+    }
+    heed_dense_strides(x, drawn->strides);
+    fill_standard(drawn, is_normal);
+    heed_copy_elements(drawn, y);
+    heed_unref(drawn);
+    return y;
+}
+
+heed_tensor *heed_rand_like(const heed_tensor *x)
+{
+    return draw_like("rand_like", x, false);
+}
+
+heed_tensor *heed_randn_like(const heed_tensor *x)
+{
+    return draw_like("randn_like", x, true);
+}
+
+/* One word, or two if the remainder of one would be too uneven; torch 2 takes two from a smaller
+ * range on. */
 static uint64_t draw_below(heed_generator *g, uint64_t range)
 {
     uint64_t wide = heed_random_torch_2(g) ? UINT64_C(1) << 28 : UINT64_C(1) << 32;
@@ -137,7 +322,7 @@ heed_tensor *heed_randint(int64_t low, int64_t high, heed_shape shape)
     return t;
 }
 
-/* One word for each number, even where there are more numbers than words. */
+/* One word for each number, even if there are more numbers than words. */
 static void permute(heed_generator *g, int64_t *to, int64_t n)
 {
     for (int64_t i = 0; i < n; i++) {
@@ -151,7 +336,7 @@ static void permute(heed_generator *g, int64_t *to, int64_t n)
     }
 }
 
-/* Two words for each, and each number goes to a place among those before it. */
+/* Two words for each number, which goes to a place among those before it. */
 static void permute_many(heed_generator *g, int64_t *to, int64_t n)
 {
     for (int64_t i = 0; i < n; i++) {
@@ -186,17 +371,10 @@ heed_tensor *heed_randperm(int64_t n)
 
 /* ---- probabilities ---- */
 
-/* A contiguous tensor as probabilities: element i as double. */
-static double probability(const heed_tensor *p, int64_t i)
-{
-    return p->dtype == HEED_F32 ? (double)((const float *)p->data)[i]
-                                : ((const double *)p->data)[i];
-}
-
 static heed_status check_probabilities(const heed_tensor *p)
 {
     for (int64_t i = 0; i < p->numel; i++) {
-        double value = probability(p, i);
+        double value = heed_number_at(p, i);
         if (!(value >= 0.0 && value <= 1.0)) { /* NaN too */
             return heed_fail(HEED_ERR_VALUE,
                              "bernoulli: element %lld of p %s is %g, which is outside [0, 1]; for "
@@ -207,7 +385,7 @@ static heed_status check_probabilities(const heed_tensor *p)
     return HEED_OK;
 }
 
-/* Unlike a single p, torch compares a tensor of floats with draws of one word. */
+/* For a tensor of floats, unlike a single p, torch compares with draws of one word. */
 static void replace_by_draws(heed_tensor *t)
 {
     heed_generator *g = heed_generator_of_thread();
@@ -314,11 +492,6 @@ heed_status heed_bernoulli_into(heed_tensor *t, double p)
     heed_raise_version(t);
     fill_tensor(t, bernoulli[t->dtype], p, 1.0);
     return HEED_OK;
-}
-
-void heed_fill_noise(heed_tensor *t, double p, double value)
-{
-    fill_tensor(t, bernoulli[t->dtype], p, value);
 }
 
 heed_status heed_exponential_into(heed_tensor *t, double rate)

@@ -9,35 +9,9 @@
 #define HEED_TENSOR_RANDOM_H
 
 #include "../tensor.h"
+#include "state.h"
 
 HEED_BEGIN_DECLS
-
-/* Which PyTorch the numbers are those of; docs/pytorch.md has the versions that were compared. All
- * draw the same words; what is made of them differs.
- * _PLAIN takes libm's logf, sinf and cosf for 16 and more normal floats, and rounds each product
- * before it adds (2_PLAIN not where these are scaled), so that about every third float differs in
- * its last bits.
- * In 2 a heed_randint over 2^28 or more numbers, in 1 over 2^32 or more, draws two words for each.
- * 2 differs in the last bit of some f64 normal and exponential numbers; in heed_multinomial of one
- * sample with replacement, in heed_randperm of 2^32 / 20 or more numbers, and in heed_dropout of a
- * tensor that is not contiguous it differs altogether. */
-typedef enum heed_random_flavor {
-    HEED_RANDOM_TORCH_1,       /* 1.13 on x86 with AVX2 or AVX-512: the default */
-    HEED_RANDOM_TORCH_2,       /* 2.7 to 2.15 there */
-    HEED_RANDOM_TORCH_1_PLAIN, /* 1.13 with ATEN_CPU_CAPABILITY=default */
-    HEED_RANDOM_TORCH_2_PLAIN, /* 2.13 to 2.15 so; on ARM torch is close to this */
-} heed_random_flavor;
-
-/* The Mersenne twister MT19937 with the state that torch keeps beside it. */
-typedef struct heed_generator {
-    uint32_t state[624];
-    int next;        /* of the state, to hand out; 624: twist first */
-    bool has_normal; /* the second number of a Box-Muller pair waits in normal */
-    bool seeded;
-    double normal;
-    heed_random_flavor flavor;
-    uint64_t seed; /* what it began with */
-} heed_generator;
 
 /* heed_manual_seed: as torch.manual_seed(seed), of this thread's generator. The flavor stays. This
  * and the three below draw nothing, and work while an error is pending as well. */
@@ -45,18 +19,18 @@ void heed_manual_seed(uint64_t seed);
 
 /* heed_get_generator, heed_set_generator: this thread's generator as a value, to save and to go
  * back to, as torch.get_rng_state and set_rng_state.
- * HEED_ERR_VALUE: nothing that heed_get_generator returned. */
+ * HEED_ERR_VALUE: not a state that heed_get_generator returns. */
 heed_generator heed_get_generator(void);
 heed_status heed_set_generator(const heed_generator *generator);
 
 /* heed_get_rng_state, heed_set_rng_state: the same as a tensor, to save to a file: as
- * torch.get_rng_state().view(torch.int64), bit by bit, and torch.set_rng_state. i64 (632). The flavor
- * is not in it, and stays.
- * HEED_ERR_DTYPE, HEED_ERR_SHAPE: not i64 (632). HEED_ERR_VALUE: no state of a generator. */
+ * torch.get_rng_state().view(torch.int64), bit by bit, and torch.set_rng_state. i64 (632). The
+ * flavor is not in it, and stays.
+ * HEED_ERR_DTYPE, HEED_ERR_SHAPE: not i64 (632). HEED_ERR_VALUE: not the state of a generator. */
 heed_tensor *heed_get_rng_state(void);
 heed_status heed_set_rng_state(const heed_tensor *state);
 
-/* heed_set_random_flavor: from now on this thread's numbers are those of another PyTorch.
+/* heed_set_random_flavor: this thread draws the numbers of another PyTorch from now on.
  * HEED_ERR_VALUE: no such flavor. */
 heed_status heed_set_random_flavor(heed_random_flavor flavor);
 
@@ -66,8 +40,8 @@ heed_tensor *heed_rand(heed_shape shape, heed_dtype dtype);
 heed_tensor *heed_randn(heed_shape shape, heed_dtype dtype);
 
 /* heed_rand_like, heed_randn_like: the same of x's shape and dtype, contiguous. The numbers are
- * torch's for an x of these strides: of a transposed x they are those of x before it was transposed,
- * each in its place.
+ * torch's for an x of these strides: of a transposed x they are those of x before it was
+ * transposed, each in its place.
  * HEED_ERR_DTYPE: x is neither f32 nor f64. */
 heed_tensor *heed_rand_like(const heed_tensor *x);
 heed_tensor *heed_randn_like(const heed_tensor *x);
@@ -84,25 +58,11 @@ heed_tensor *heed_randperm(int64_t n);
  * HEED_ERR_DTYPE: p is neither f32 nor f64. HEED_ERR_VALUE: a probability outside [0, 1]. */
 heed_tensor *heed_bernoulli(const heed_tensor *p);
 
-/* heed_multinomial: which of the categories 0 ... n-1 are drawn, as torch.multinomial(p, num_samples,
- * replacement)
- *
- *   p (n) or (rows, n), 0 or above, of any sum   ->   i64 (num_samples) or (rows, num_samples)
- *
- * A category is drawn with its part of the sum of its row; without replacement at most once, and
- * then the order is that in which they were drawn.
- *
- * HEED_ERR_SHAPE: p has neither 1 nor 2 dims, no category, or more than 2^24. HEED_ERR_DTYPE: p is
- * neither f32 nor f64. HEED_ERR_VALUE: num_samples below 1; a probability below 0 or not finite; a
- * row with nothing, or without replacement fewer than num_samples, above 0 (torch draws the zeros
- * then); with replacement a sum that is not finite. */
-heed_tensor *heed_multinomial(const heed_tensor *p, int64_t num_samples, bool replacement);
-
 /* heed_uniform_into, heed_normal_into, heed_bernoulli_into, heed_exponential_into: overwrite `t`, a
  * view as well, as torch's uniform_(low, high), normal_(mean, std), bernoulli_(p) and
  * exponential_(rate). Doors: the version is raised.
  * heed_bernoulli_into takes f32, f64, i64 or bool, the others f32 or f64.
- * HEED_ERR_VALUE: low above high, std below 0, p outside [0, 1], or not finite; rate not above 0. */
+ * HEED_ERR_VALUE: low above high, std below 0, p outside [0, 1], or not finite; rate 0 or below. */
 heed_status heed_uniform_into(heed_tensor *t, double low, double high);
 heed_status heed_normal_into(heed_tensor *t, double mean, double std);
 heed_status heed_bernoulli_into(heed_tensor *t, double p);

@@ -1,31 +1,46 @@
-/* Handles and storages: how they are made, counted and let go.
+/* Handles and storages: making, counting and releasing them.
  *
- * Letting go is a loop over a work list that runs through the tensors themselves, never a
- * recursion: the end of a chain of a million operations needs no stack. */
-
-#include "tensor.h"
+ * Releasing is a loop over a work list that runs through the tensors themselves, never a recursion:
+ * the end of a chain of a million operations needs no stack. */
+#include "handle.h"
 
 #include <string.h>
 
+#include "alloc.h"
 #include "blocks.h"
-#include "core.h"
-#include "create.h"
 #include "kernels/kernels.h"
+#include "shape.h"
 
 _Static_assert(sizeof(heed_tensor) <= 224, "a node and a small value must stay under 300 bytes");
 _Static_assert(sizeof(heed_storage) <= 64, "a storage takes the smallest block");
 
-/* ---- letting go ---- */
+/* ---- memory ---- */
 
-/* Data that needs no alignment of its own lies in the block of its storage, which is as much longer. */
-enum { BESIDE = 224 };
+static inline void *take_block(size_t size)
+{
+    void *block = heed_pop_block(size);
+    return block != NULL ? block : heed_alloc(size);
+}
+
+static inline void return_block(void *block, size_t size)
+{
+    if (!heed_push_block(block, size)) {
+        heed_free(block, size);
+    }
+}
+
+/* Up to this size data lies in the block of its storage, which is longer by as much; larger data is
+ * aligned to 64 bytes in a block of its own. */
+enum { MOST_INSIDE = 224 };
 
 static size_t block_of(size_t bytes)
 {
-    return bytes <= sizeof((heed_storage *)0)->small || bytes > BESIDE
+    return bytes <= sizeof((heed_storage *)0)->small || bytes > MOST_INSIDE
                ? sizeof(heed_storage)
                : offsetof(heed_storage, small) + bytes;
 }
+
+/* ---- releasing ---- */
 
 static void release_storage(heed_storage *storage)
 {
@@ -33,17 +48,17 @@ static void release_storage(heed_storage *storage)
         return;
     }
     const size_t block = block_of(storage->bytes);
-    if (storage->bytes > BESIDE) {
+    if (storage->bytes > MOST_INSIDE) {
         heed_free(storage->data, storage->bytes);
     }
     if (block == sizeof *storage) {
-        heed_return_block(storage, sizeof *storage);
+        return_block(storage, sizeof *storage);
     } else {
         heed_free(storage, block);
     }
 }
 
-void heed_let_value_go(heed_tensor *t)
+void heed_release_value(heed_tensor *t)
 {
     heed_storage *storage = t->storage;
     if (storage != NULL) {
@@ -53,7 +68,7 @@ void heed_let_value_go(heed_tensor *t)
     }
 }
 
-/* Frees the handle `t`, and puts inputs that nobody else holds on the work list. */
+/* Frees the handle `t`, and puts inputs that only it held on the work list. */
 static heed_tensor *free_handle(heed_tensor *t, heed_tensor *work)
 {
     for (int i = 0; i < t->input_count; i++) {
@@ -70,7 +85,7 @@ static heed_tensor *free_handle(heed_tensor *t, heed_tensor *work)
         t->grad->next = work;
         work = t->grad;
     }
-    heed_let_value_go(t);
+    heed_release_value(t);
     if (t->inputs != t->two) {
         heed_free(t->inputs, t->input_count * sizeof *t->inputs);
     }
@@ -80,18 +95,31 @@ static heed_tensor *free_handle(heed_tensor *t, heed_tensor *work)
     if (t->shape != t->few) {
         heed_free(t->shape, 2 * HEED_MAX_DIMS * sizeof *t->shape);
     }
-    heed_return_block(t, sizeof *t);
+    return_block(t, sizeof *t);
     heed_count_live(-1, 0);
     return work;
 }
 
-void heed_let_handle_go(heed_tensor *t)
+void heed_release_handle(heed_tensor *t)
 {
     t->next = NULL;
     for (heed_tensor *work = t; work != NULL;) {
         heed_tensor *dead = work;
         work = free_handle(dead, work->next);
     }
+}
+
+void heed_share_storage(heed_tensor *t, const heed_tensor *value)
+{
+    heed_storage *old = t->storage, *new = value->storage;
+    new->shared = new->shared || t->shared;
+    heed_add_count(&new->references, 1, new->shared);
+    new->version += old->version + 1; /* a backward that saved the old elements must fail */
+    t->storage = new;
+    t->data = value->data;
+    t->dtype = value->dtype;
+    memcpy(t->strides, value->strides, sizeof *value->strides * value->ndim);
+    release_storage(old);
 }
 
 void heed_take_grad(heed_tensor *t, heed_tensor *grad)
@@ -103,26 +131,10 @@ void heed_take_grad(heed_tensor *t, heed_tensor *grad)
     }
 }
 
-heed_tensor *heed_share(heed_tensor *t)
-{
-    if (heed_blocked() || heed_check_tensor("share", "t", t) != HEED_OK) {
-        return NULL;
-    }
-    if (t->op != NULL) {
-        heed_fail(HEED_ERR_GRAPH,
-                  "share: t %s has a graph, which belongs to this thread; heed_detach it first",
-                  HEED_TEXT(t));
-        return NULL;
-    }
-    t->shared = true;
-    t->storage->shared = true;
-    return t;
-}
-
 /* ---- making ---- */
 
-/* A handle without value, graph and owner. One by one: a struct of zeros, compilers write with an
- * instruction that takes longer than all else here. What lies in the rest is room, of any content. */
+/* A handle without value, graph and owner. Field by field: zeroing the whole struct compiles to a
+ * slow rep stos. The inline arrays keep any content. */
 static void clear_handle(heed_tensor *t)
 {
     t->op = NULL;
@@ -148,7 +160,7 @@ static heed_tensor *new_handle(int ndim, const int64_t *shape, int64_t numel, he
         heed_choose_isa() != HEED_OK) {
         return NULL;
     }
-    heed_tensor *t = heed_take_block(sizeof *t);
+    heed_tensor *t = take_block(sizeof *t);
     if (t == NULL) {
         return NULL;
     }
@@ -157,7 +169,7 @@ static heed_tensor *new_handle(int ndim, const int64_t *shape, int64_t numel, he
     if (ndim > HEED_FEW_DIMS) {
         t->shape = heed_alloc(2 * HEED_MAX_DIMS * sizeof *t->shape);
         if (t->shape == NULL) {
-            heed_return_block(t, sizeof *t);
+            return_block(t, sizeof *t);
             return NULL;
         }
     }
@@ -176,7 +188,7 @@ static heed_storage *new_storage(size_t bytes)
 {
     const size_t block = block_of(bytes);
     heed_storage *storage =
-        block == sizeof *storage ? heed_take_block(sizeof *storage) : heed_alloc(block);
+        block == sizeof *storage ? take_block(sizeof *storage) : heed_alloc(block);
     if (storage == NULL) {
         return NULL;
     }
@@ -185,10 +197,10 @@ static heed_storage *new_storage(size_t bytes)
     storage->references = 1;
     storage->version = 0;
     storage->shared = false;
-    if (bytes > BESIDE) {
+    if (bytes > MOST_INSIDE) {
         storage->data = heed_alloc(bytes);
         if (storage->data == NULL) {
-            heed_return_block(storage, sizeof *storage);
+            return_block(storage, sizeof *storage);
             return NULL;
         }
     }
@@ -224,15 +236,6 @@ heed_tensor *heed_tensor_like(const heed_tensor *t)
     return new_tensor(t->ndim, t->shape, t->numel, t->dtype);
 }
 
-heed_tensor *heed_tensor_create(const char *function, heed_shape shape, heed_dtype dtype)
-{
-    if (heed_blocked()) {
-        return NULL;
-    }
-    heed_tensor *t = heed_tensor_new(function, shape.ndim, shape.size, dtype);
-    return t != NULL ? heed_join_scope(function, t) : NULL;
-}
-
 heed_tensor *heed_tensor_view(const char *function, const heed_tensor *t, int ndim,
                               const int64_t *shape, const int64_t *strides, int64_t offset)
 {
@@ -251,45 +254,4 @@ heed_tensor *heed_tensor_view(const char *function, const heed_tensor *t, int nd
     view->storage = t->storage;
     view->data = (char *)t->data + (numel > 0 ? offset * (int64_t)heed_element_size(t->dtype) : 0);
     return view;
-}
-
-/* ---- changing what a leaf holds ---- */
-
-static heed_status check_set_data(const heed_tensor *target, const heed_tensor *value)
-{
-    if (heed_check_tensor("set_data", "target", target) != HEED_OK ||
-        heed_check_tensor("set_data", "value", value) != HEED_OK) {
-        return heed_self.error;
-    }
-    if (!heed_same_shape(target, value)) {
-        return heed_fail(HEED_ERR_SHAPE, "set_data: target %s and value %s; one shape is needed",
-                         HEED_TEXT(target), HEED_TEXT(value));
-    }
-    if (target->op != NULL) {
-        return heed_fail(HEED_ERR_GRAPH, "set_data: target %s is a result of an operation",
-                         HEED_TEXT(target));
-    }
-    if (target->requires_grad && !heed_is_float(value->dtype)) {
-        return heed_fail(HEED_ERR_DTYPE, "set_data: target requires a gradient, %s has none",
-                         heed_dtype_name(value->dtype));
-    }
-    return HEED_OK;
-}
-
-heed_status heed_set_data(heed_tensor *target, const heed_tensor *value)
-{
-    if (heed_blocked() || check_set_data(target, value) != HEED_OK) {
-        return heed_self.error;
-    }
-    heed_storage *old = target->storage, *new = value->storage;
-    new->shared = new->shared || target->shared;
-    heed_add_count(&new->references, 1, new->shared);
-    new->version += old->version + 1; /* a backward that saved the old elements must say so */
-    target->storage = new;
-    target->data = value->data;
-    target->dtype = value->dtype;
-    memcpy(target->strides, value->strides, sizeof *value->strides * value->ndim);
-    release_storage(old);
-    heed_take_grad(target, NULL);
-    return HEED_OK;
 }

@@ -1,0 +1,67 @@
+/* The list of owned tensors: joining it, and the end of a scope, which releases its first part. */
+#include "frame.h"
+
+#include "check.h"
+
+heed_tensor *heed_join_scope(const char *function, heed_tensor *t)
+{
+    heed_thread *self = &heed_self;
+    if (heed_blocked() || self->depth == 0) {
+        heed_check_scope(function);
+        heed_unref(t);
+        return NULL;
+    }
+    t->scope_depth = self->depth;
+    t->next = self->tensors;
+    self->tensors = t;
+    return t;
+}
+
+heed_tensor *heed_tensor_create(const char *function, heed_shape shape, heed_dtype dtype)
+{
+    if (heed_blocked()) {
+        return NULL;
+    }
+    heed_tensor *t = heed_tensor_new(function, shape.ndim, shape.size, dtype);
+    return t != NULL ? heed_join_scope(function, t) : NULL;
+}
+
+/* Releases the tensors of all scopes of this depth and deeper. */
+static void release_tensors(int depth)
+{
+    heed_thread *self = &heed_self;
+    while (self->tensors != NULL && self->tensors->scope_depth >= depth) {
+        heed_tensor *t = self->tensors;
+        self->tensors = t->next;
+        t->scope_depth = 0;
+        t->next = NULL;
+        heed_unref(t);
+    }
+}
+
+heed_status heed_end_depth(int depth)
+{
+    heed_thread *self = &heed_self;
+    int left_open = self->depth - depth;
+    if (left_open < 0) {
+        return heed_fail(HEED_ERR_SCOPE, "scope_end: the scope outside was ended before this one");
+    }
+    release_tensors(depth);
+    self->depth = depth - 1;
+    if (left_open > 0) {
+        return heed_fail(HEED_ERR_SCOPE, "scope_end: %d scope(s) inside this one were still open",
+                         left_open);
+    }
+    return self->error;
+}
+
+static void end_all_scopes(void)
+{
+    release_tensors(1);
+    heed_self.depth = 0;
+}
+
+__attribute__((constructor)) static void clean_up_at_thread_end(void)
+{
+    heed_at_thread_end(HEED_THREAD_SCOPES, end_all_scopes);
+}

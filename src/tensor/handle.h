@@ -1,0 +1,112 @@
+/* Handles and storages: making and releasing them, counts and versions (internal).
+ *
+ * A new tensor is in no scope yet: the caller holds one reference and one use, and passes them on
+ * with heed_join_scope (frame.h) or ends them with heed_unref.
+ */
+#ifndef HEED_TENSOR_HANDLE_H
+#define HEED_TENSOR_HANDLE_H
+
+#include "tensor.h"
+
+/* heed_tensor_new: a contiguous tensor with memory of its own, elements of any value.
+ * heed_tensor_like: one of t's shape and dtype, which need no more checks.
+ * heed_tensor_view: a tensor on t's storage. `offset` counts elements from t->data.
+ * `function` names the caller in errors. */
+heed_tensor *heed_tensor_new(const char *function, int ndim, const int64_t *shape,
+                             heed_dtype dtype);
+heed_tensor *heed_tensor_like(const heed_tensor *t);
+heed_tensor *heed_tensor_view(const char *function, const heed_tensor *t, int ndim,
+                              const int64_t *shape, const int64_t *strides, int64_t offset);
+
+/* ---- counts ---- */
+
+/* Only what several threads hold is counted atomically: it costs as much as the rest of a node. */
+static inline int heed_add_count(int *count, int by, bool shared)
+{
+    if (shared) {
+        return __atomic_add_fetch(count, by, __ATOMIC_ACQ_REL);
+    }
+    return *count += by;
+}
+
+/* For the functions below. heed_release_value: t lets its storage go, which is freed with its last
+ * tensor. heed_release_handle: frees the handle, and the part of the graph that only it held. */
+void heed_release_value(heed_tensor *t);
+void heed_release_handle(heed_tensor *t);
+
+/* A reference holds the handle, a use the value; heed_ref and heed_unref count both. */
+static inline void heed_add_reference(heed_tensor *t)
+{
+    heed_add_count(&t->references, 1, t->shared);
+}
+
+static inline void heed_drop_reference(heed_tensor *t)
+{
+    if (heed_add_count(&t->references, -1, t->shared) == 0) {
+        heed_release_handle(t);
+    }
+}
+
+static inline void heed_add_use(heed_tensor *t)
+{
+    heed_add_count(&t->uses, 1, t->shared);
+}
+
+static inline void heed_drop_use(heed_tensor *t)
+{
+    if (heed_add_count(&t->uses, -1, t->shared) == 0) {
+        heed_release_value(t);
+    }
+}
+
+static inline void heed_ref(heed_tensor *t)
+{
+    heed_add_reference(t);
+    heed_add_use(t);
+}
+
+static inline void heed_unref(heed_tensor *t)
+{
+    heed_drop_use(t);
+    heed_drop_reference(t);
+}
+
+/* heed_saves_input: does the node t hold a use of the value of its input i? */
+static inline bool heed_saves_input(const heed_tensor *t, int i)
+{
+    return i < HEED_SAVED_INPUTS && (t->saved >> i & 1) != 0;
+}
+
+/* heed_raise_version: the value was changed in place. */
+static inline void heed_raise_version(heed_tensor *t)
+{
+    heed_storage *storage = t->storage;
+    if (storage->shared) {
+        __atomic_add_fetch(&storage->version, 1, __ATOMIC_RELAXED);
+    } else {
+        storage->version++;
+    }
+}
+
+/* heed_number_at: the element at data[offset], of any dtype, as a double. */
+static inline double heed_number_at(const heed_tensor *t, int64_t offset)
+{
+    switch (t->dtype) {
+    case HEED_F32:
+        return (double)((const float *)t->data)[offset];
+    case HEED_F64:
+        return ((const double *)t->data)[offset];
+    case HEED_I64:
+        return (double)((const int64_t *)t->data)[offset];
+    default:
+        return ((const bool *)t->data)[offset];
+    }
+}
+
+/* heed_take_grad: t->grad becomes `grad` (NULL: none), whose reference and use it takes over. */
+void heed_take_grad(heed_tensor *t, heed_tensor *grad);
+
+/* heed_share_storage: t looks at the storage of `value`, which has t's shape, from now on. */
+void heed_share_storage(heed_tensor *t, const heed_tensor *value);
+
+#endif

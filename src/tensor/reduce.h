@@ -1,0 +1,26 @@
+/* Work along dims of one tensor: sums, folds, and kernels that take a line at a time (internal).
+ *
+ * A line is the elements along one dim, or along several that are folded together.
+ */
+#ifndef HEED_TENSOR_REDUCE_H
+#define HEED_TENSOR_REDUCE_H
+
+#include "kernels/kernels.h"
+#include "tensor.h"
+
+/* heed_sum_elements: out = the sum of x over the dims in `set`, divided by divisor; out is
+ * contiguous and has an element for each of the dims that stay, in their order. */
+void heed_sum_elements(const heed_tensor *x, unsigned set, double divisor, heed_tensor *out);
+
+/* heed_fold: each element of out = kernel(the elements of x over the dims in `set`, row by row, as
+ * elements of `as`); out as above.
+ * HEED_ERR_MEMORY: no memory for the lines that must be gathered. */
+heed_status heed_fold(heed_fold_kernel *kernel, const void *args, heed_dtype as,
+                      const heed_tensor *x, unsigned set, heed_tensor *out);
+
+/* heed_map_lines: out = kernel(in...) line by line along `dim`; out is contiguous, of the shape of
+ * each of the `count` inputs (at most 2). HEED_ERR_MEMORY: no memory for the gathered lines. */
+heed_status heed_map_lines(heed_line_kernel *kernel, heed_tensor *const *in, int count, int dim,
+                           heed_tensor *out);
+
+#endif

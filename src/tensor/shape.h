@@ -1,0 +1,64 @@
+/* Shape arithmetic: sizes, dims, strides and broadcasting, without the checks of the public
+ * functions of read.h (internal).
+ */
+#ifndef HEED_TENSOR_SHAPE_H
+#define HEED_TENSOR_SHAPE_H
+
+#include "tensor.h"
+
+/* heed_shape_text of a tensor, for messages. */
+#define HEED_TEXT(t) (heed_shape_text((t)->ndim, (t)->shape).text)
+
+/* heed_element_size: heed_dtype_size of a dtype that has been checked. */
+static inline size_t heed_element_size(heed_dtype dtype)
+{
+    return dtype == HEED_BOOL ? sizeof(bool) : dtype == HEED_F32 ? sizeof(float) : sizeof(double);
+}
+
+/* heed_count_elements: the product of the sizes; an error for a negative size, too many dims or a
+ * product (of bytes) past what memory can address. */
+heed_status heed_count_elements(const char *function, int ndim, const int64_t *shape,
+                                heed_dtype dtype, int64_t *numel);
+
+/* heed_wrap_dim: turns a dim in [-ndim, ndim) into [0, ndim); a scalar takes 0 and -1 as torch's
+ * does. heed_wrap_dims: the same for a list, as a bit set; a dim given twice is an error. */
+heed_status heed_wrap_dim(const char *function, int dim, int ndim, int *wrapped);
+heed_status heed_wrap_dims(const char *function, heed_dims dims, int ndim, unsigned *set);
+
+/* heed_row_major: the strides of a contiguous tensor. heed_is_row_major: is t one? */
+void heed_row_major(int ndim, const int64_t *shape, int64_t *strides);
+bool heed_is_row_major(const heed_tensor *t);
+
+/* heed_get_shape: writes t's shape. */
+static inline void heed_get_shape(const heed_tensor *t, heed_shape *shape)
+{
+    shape->ndim = t->ndim;
+    for (int i = 0; i < t->ndim; i++) {
+        shape->size[i] = t->shape[i];
+    }
+}
+
+/* heed_has_sizes: is t of this shape? */
+static inline bool heed_has_sizes(const heed_tensor *t, int ndim, const int64_t *shape)
+{
+    bool same = t->ndim == ndim;
+    for (int i = 0; same && i < ndim; i++) {
+        same = t->shape[i] == shape[i];
+    }
+    return same;
+}
+
+/* heed_dense_strides: those that torch gives a tensor made like x: without gaps, dims in the same
+ * order in memory as those of x. */
+void heed_dense_strides(const heed_tensor *x, int64_t *strides);
+
+/* heed_shapes_broadcast: do the two have a common shape?
+ * heed_broadcast: that shape, or an error with both and a hint. */
+bool heed_shapes_broadcast(const heed_shape *a, const heed_shape *b);
+heed_status heed_broadcast(const char *function, const heed_shape *a, const heed_shape *b,
+                           heed_shape *out);
+
+/* heed_broadcast_strides: t's strides seen in a larger shape: 0 where a dim is repeated. */
+void heed_broadcast_strides(const heed_tensor *t, int ndim, const int64_t *shape, int64_t *strides);
+
+#endif
