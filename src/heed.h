@@ -37,6 +37,7 @@
  *   autograd/grad.h         backward, grad, requires_grad
  *   autograd/gradcheck.h    derivatives against finite differences
  *   autograd/op.h           how an operation is made; operations of one's own
+ *   autograd/apply.h        the one function that applies an operation
  *
  * What holds everywhere:
  *
@@ -96,6 +97,7 @@
 
 #include "autograd/grad.h"
 #include "autograd/gradcheck.h"
+#include "autograd/apply.h"
 #include "autograd/op.h"
 
 #include "nn/init.h"

@@ -186,3 +186,18 @@ heed_status heed_add_in_place(const heed_pass *pass, const heed_vjp *vjp, bool *
     }
     return heed_self.error;
 }
+
+/* ---- complete gradients ---- */
+
+heed_status heed_keep_gradient(const heed_pass *pass, heed_tensor *node, heed_tensor *g)
+{
+    const int x = heed_find_x(pass, node);
+    if (x >= 0) {
+        heed_ref(g);
+        pass->grads[x] = g;
+    } else if (pass->xs == NULL && node->retain_grad) {
+        heed_ref(g);
+        return heed_add_to_grad(node, g);
+    }
+    return HEED_OK;
+}

@@ -18,4 +18,7 @@ heed_status heed_add_to_grad(heed_tensor *t, heed_tensor *g);
  * wanted. Not done where somebody else could see the sum change. */
 heed_status heed_add_in_place(const heed_pass *pass, const heed_vjp *vjp, bool *wanted);
 
+/* heed_keep_gradient: g = dL/dnode is complete: keeps it for an x, or in .grad after heed_retain_grad. */
+heed_status heed_keep_gradient(const heed_pass *pass, heed_tensor *node, heed_tensor *g);
+
 #endif

@@ -1,9 +1,8 @@
-/* What an operation is, and the one function that applies one.
+/* What an operation is. heed_apply (apply.h) applies one.
  *
  * An operation is a rule (which dtypes and shapes it takes, what it gives), a forward and a
- * backward, side by side in one file. heed_apply does all the rest: it looks at the pending error,
- * checks the inputs, allocates the result, runs forward, records the node if grad mode is on and an
- * input needs it, and joins the scope. Operations outside the library are made the same way:
+ * backward, side by side in one file; heed_apply does all the rest. Operations outside the library are
+ * made the same way:
  *
  *     static heed_status cube_forward(const heed_call *call, heed_tensor *y) ...
  *     HEED_OPERATION(cube) = {.name = "cube", .inputs = 1, .forward = cube_forward, ...};
@@ -84,10 +83,6 @@ struct heed_op {
 
 #define HEED_SAVES_INPUT(j) (1 << (j))
 #define HEED_NAMES(...)     ((const char *const[]){__VA_ARGS__})
-
-/* heed_apply: the result of an operation, or NULL. `args` (args_size bytes) are copied. */
-heed_tensor *heed_apply(const heed_op *op, heed_tensor *const *inputs, int count, const void *args,
-                        size_t args_size);
 
 /* heed_wants_grad: does input i need its gradient? Backward may skip the others. */
 bool heed_wants_grad(const heed_vjp *vjp, int i);

@@ -8,7 +8,7 @@
 #include "../tensor/frame.h"
 #include "../tensor/read.h"
 #include "../tensor/shape.h"
-#include "accumulate.h"
+#include "op.h"
 #include "ops/view.h"
 
 static bool leads_to_wanted(const heed_pass *pass, const heed_tensor *node)
@@ -35,19 +35,6 @@ heed_status heed_mark_needed(const heed_pass *pass, const heed_topo *topo)
                          "%s: the graph through %s %s was used up by an earlier backward; call "
                          "heed_backward_retain the first time",
                          pass->function, used_up->op->name, HEED_TEXT(used_up));
-    }
-    return HEED_OK;
-}
-
-heed_status heed_keep_gradient(const heed_pass *pass, heed_tensor *node, heed_tensor *g)
-{
-    const int x = heed_find_x(pass, node);
-    if (x >= 0) {
-        heed_ref(g);
-        pass->grads[x] = g;
-    } else if (pass->xs == NULL && node->retain_grad) {
-        heed_ref(g);
-        return heed_add_to_grad(node, g);
     }
     return HEED_OK;
 }

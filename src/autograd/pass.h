@@ -45,9 +45,6 @@ static inline heed_tensor **heed_sum_of(const heed_pass *pass, heed_tensor *t)
     return pass->xs != NULL ? &pass->grads[heed_find_x(pass, t)] : NULL;
 }
 
-/* heed_keep_gradient: g = dL/dnode is complete: keeps it for an x, or in .grad after heed_retain_grad. */
-heed_status heed_keep_gradient(const heed_pass *pass, heed_tensor *node, heed_tensor *g);
-
 /* heed_hand_out: gives the gradients of xs to the innermost scope, zeros where nothing came; after an
  * error NULL. */
 heed_status heed_hand_out(const heed_pass *pass, heed_status status);

@@ -18,7 +18,7 @@
 #include "../../tensor/scope.h"
 #include "../../tensor/shape.h"
 #include "../../tensor/thread.h"
-#include "../op.h"
+#include "../apply.h"
 #include "elementwise.h"
 #include "loss_options.h"
 #include "masking.h"

@@ -16,7 +16,7 @@
 #include "../../tensor/read.h"
 #include "../../tensor/scope.h"
 #include "../../tensor/shape.h"
-#include "../op.h"
+#include "../apply.h"
 #include "dropout_mask.h"
 #include "elementwise.h"
 #include "masking.h"

@@ -15,7 +15,7 @@
 #include "../../tensor/map.h"
 #include "../../tensor/read.h"
 #include "../../tensor/shape.h"
-#include "../op.h"
+#include "../apply.h"
 #include "expression.h"
 #include "operand_checks.h"
 

@@ -19,7 +19,7 @@
 #include <string.h>
 
 #include "../../tensor/create.h"
-#include "../op.h"
+#include "../apply.h"
 
 enum { MOST_ARGUMENTS = 3 };
 

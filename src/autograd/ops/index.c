@@ -15,7 +15,7 @@
 #include "../../tensor/read.h"
 #include "../../tensor/scope.h"
 #include "../../tensor/shape.h"
-#include "../op.h"
+#include "../apply.h"
 #include "operand_checks.h"
 #include "slice.h"
 #include "view.h"

@@ -10,7 +10,7 @@
 #include "../../tensor/read.h"
 #include "../../tensor/shape.h"
 #include "../../tensor/thread.h"
-#include "../op.h"
+#include "../apply.h"
 
 /* ---- masked_fill ---- */
 

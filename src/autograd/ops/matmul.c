@@ -13,7 +13,7 @@
 #include "../../tensor/scope.h"
 #include "../../tensor/shape.h"
 #include "../../tensor/thread.h"
-#include "../op.h"
+#include "../apply.h"
 #include "elementwise.h"
 #include "masking.h"
 #include "operand_checks.h"

@@ -13,7 +13,7 @@
 #include "../../tensor/scope.h"
 #include "../../tensor/shape.h"
 #include "../../tensor/thread.h"
-#include "../op.h"
+#include "../apply.h"
 #include "elementwise.h"
 #include "reductions.h"
 #include "slice.h"

@@ -12,7 +12,7 @@
 #include "../../tensor/scope.h"
 #include "../../tensor/shape.h"
 #include "../../tensor/thread.h"
-#include "../op.h"
+#include "../apply.h"
 #include "elementwise.h"
 #include "index.h"
 #include "masking.h"

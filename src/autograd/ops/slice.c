@@ -11,7 +11,7 @@
 #include "../../tensor/scope.h"
 #include "../../tensor/shape.h"
 #include "../../tensor/thread.h"
-#include "../op.h"
+#include "../apply.h"
 #include "view.h"
 
 /* ---- what slice_backward and diagonal_backward share ---- */

@@ -1,0 +1,150 @@
+/* Applies an operation: the one place where results are made and graphs recorded. */
+
+#include "apply.h"
+
+#include <string.h>
+
+#include "../tensor/alloc.h"
+#include "../tensor/check.h"
+#include "../tensor/frame.h"
+#include "../tensor/shape.h"
+#include "saved.h"
+
+/* ---- recording ---- */
+
+static bool needs_node(const heed_call *call, const heed_tensor *y)
+{
+    if (heed_self.grad_disabled || call->op->backward == NULL || !heed_is_float(y->dtype)) {
+        return false;
+    }
+    for (int i = 0; i < call->count; i++) {
+        if (call->inputs[i]->requires_grad) {
+            return true;
+        }
+    }
+    return false;
+}
+
+/* Copies the arguments and makes room for the edges. Whatever fails, y can be let go. */
+static heed_status make_room(const heed_call *call, size_t args_size, heed_tensor *y)
+{
+    if (args_size > sizeof y->small_args) {
+        void *args = heed_alloc(args_size);
+        if (args == NULL) {
+            return heed_self.error;
+        }
+        y->args = args;
+        y->args_size = (uint16_t)args_size;
+    }
+    if (args_size > 0) {
+        memcpy((void *)y->args, call->args, args_size);
+    }
+    if (call->count > 2) {
+        heed_tensor **inputs = heed_alloc((size_t)call->count * sizeof *inputs);
+        if (inputs == NULL) {
+            return heed_self.error;
+        }
+        y->inputs = inputs;
+    }
+    return HEED_OK;
+}
+
+static heed_status record(const heed_call *call, size_t args_size, heed_tensor *y)
+{
+    if (make_room(call, args_size, y) != HEED_OK) {
+        return heed_self.error;
+    }
+    y->op = call->op;
+    y->requires_grad = true;
+    y->input_count = (uint16_t)call->count;
+    for (int i = 0; i < call->count; i++) {
+        y->inputs[i] = call->inputs[i];
+        heed_add_reference(y->inputs[i]);
+    }
+    heed_save_values(y);
+    return HEED_OK;
+}
+
+/* ---- applying ---- */
+
+static heed_tensor *make_result(const heed_call *call, const heed_result *result)
+{
+    const char *name = call->op->name;
+    const heed_shape *shape = &result->shape;
+    if (result->is_view) {
+        return heed_tensor_view(name, call->inputs[0], shape->ndim, shape->size, result->strides,
+                                result->offset);
+    }
+    heed_tensor *y = heed_tensor_new(name, shape->ndim, shape->size, result->dtype);
+    if (y != NULL && result->is_strided) {
+        memcpy(y->strides, result->strides, sizeof *y->strides * y->ndim);
+    }
+    return y;
+}
+
+static heed_status run_forward(const heed_call *call, heed_tensor *y)
+{
+    const heed_frame frame = heed_frame_begin(true);
+    heed_status status = call->op->forward(call, y);
+    if (status != HEED_OK) {
+        heed_fail(status, "%s: its forward failed", call->op->name); /* and did not say why */
+    }
+    return heed_frame_end(frame);
+}
+
+static heed_tensor *compute(const heed_call *call, size_t args_size)
+{
+    const heed_tensor *first = call->inputs[0];
+    heed_result result; /* its strides are a view's, and left to the rule */
+    result.dtype = first->dtype;
+    heed_get_shape(first, &result.shape);
+    result.is_view = result.is_strided = false;
+    result.offset = 0;
+    heed_status status = call->op->rule != NULL ? call->op->rule(call, &result) : HEED_OK;
+    if (status == HEED_OK && !result.is_view && call->op->forward == NULL) {
+        status = HEED_ERR_NULL;
+    }
+    if (status != HEED_OK || heed_blocked()) {
+        heed_fail(status, "%s: its rule failed, or it has no forward", call->op->name);
+        return NULL;
+    }
+    heed_tensor *y = make_result(call, &result);
+    if (y == NULL) {
+        return NULL;
+    }
+    if ((!result.is_view && run_forward(call, y) != HEED_OK) ||
+        (needs_node(call, y) && record(call, args_size, y) != HEED_OK)) {
+        heed_unref(y);
+        return NULL;
+    }
+    return heed_join_scope(call->op->name, y);
+}
+
+heed_tensor *heed_apply(const heed_op *op, heed_tensor *const *inputs, int count, const void *args,
+                        size_t args_size)
+{
+    const heed_call call = {op, inputs, count, args};
+    if (op == NULL) {
+        heed_fail(HEED_ERR_NULL, "apply: op is NULL");
+        return NULL;
+    }
+    if (!heed_are_operands(inputs, count)) {
+        heed_check_operands(op->name, op->names, inputs, count); /* says why not */
+        return NULL;
+    }
+    if (op->inputs != HEED_ANY_COUNT && op->inputs != count) {
+        heed_fail(HEED_ERR_VALUE, "%s: cannot take %d tensors, but %d", op->name, count,
+                  op->inputs);
+        return NULL;
+    }
+    if (args_size > UINT16_MAX || (args == NULL && args_size > 0)) {
+        heed_fail(HEED_ERR_VALUE, "%s: %zu bytes of arguments; at most %d, and not NULL", op->name,
+                  args_size, UINT16_MAX);
+        return NULL;
+    }
+    const char *outer = heed_self.operation;
+    heed_self.operation = op->name;
+    heed_tensor *y = compute(&call, args_size);
+    heed_self.operation = outer;
+    return y;
+}

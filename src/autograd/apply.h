@@ -1,0 +1,17 @@
+/* heed_apply: the one function through which every operation goes. It looks at the pending error, checks
+ * the inputs, runs the rule, allocates the result, runs forward, records the node if grad mode is on and
+ * an input needs it, and joins the scope.
+ */
+#ifndef HEED_AUTOGRAD_APPLY_H
+#define HEED_AUTOGRAD_APPLY_H
+
+#include "op.h"
+
+HEED_BEGIN_DECLS
+
+/* heed_apply: the result of an operation, or NULL. `args` (args_size bytes) are copied. */
+heed_tensor *heed_apply(const heed_op *op, heed_tensor *const *inputs, int count, const void *args,
+                        size_t args_size);
+
+HEED_END_DECLS
+#endif
