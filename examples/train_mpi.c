@@ -95,7 +95,7 @@ static void train(const job *j)
                (double)(j->steps * j->batch * CONTEXT) / (MPI_Wtime() - begin));
     }
     heed_optimizer_free(adamw);
-    heed_gpt_free(model);
+    heed_module_free(model);
 }
 
 /* ---- what is asked for ---- */

@@ -96,7 +96,7 @@ static void show_run(const heed_safetensors *file, const char *path)
         put_settings(&record);
         put_run(&record, steps);
     }
-    heed_gpt_free(model);
+    heed_module_free(model);
     gpt_record_free(&record);
 }
 
@@ -167,7 +167,7 @@ static void show_folder(const char *path)
     if (model != NULL) {
         put_model(model);
     }
-    heed_gpt_free(model);
+    heed_module_free(model);
 }
 
 int gpt_info(int argc, char **argv)

@@ -69,7 +69,7 @@ heed_status gpt_load(gpt_loaded *l, const char *flag, const char *path)
 
 void gpt_loaded_free(gpt_loaded *l)
 {
-    heed_gpt_free(l->model);
+    heed_module_free(l->model);
     gpt_record_free(&l->record);
     *l = (gpt_loaded){.model = NULL};
 }

@@ -53,7 +53,7 @@ struct heed_gpt *gpt_model_load(const gpt_record *r, const char *flag, const cha
         heed_eval(model);
     }
     if (flags_blame(flag, HEED_ERR_VALUE) != HEED_OK) {
-        heed_gpt_free(model);
+        heed_module_free(model);
         return NULL;
     }
     return model;

@@ -176,8 +176,3 @@ heed_tensor *heed_cross_attention_forward(struct heed_cross_attention *m,
 {
     return heed_cross_attention_forward_weights(m, encodings_for_q, encodings_for_kv, masks, NULL);
 }
-
-void heed_cross_attention_free(struct heed_cross_attention *m)
-{
-    heed_module_free(m);
-}

@@ -63,7 +63,5 @@ heed_tensor *heed_cross_attention_forward_weights(struct heed_cross_attention *m
                                                   heed_cross_attention_masks masks,
                                                   heed_tensor **weights);
 
-void heed_cross_attention_free(struct heed_cross_attention *m);
-
 HEED_END_DECLS
 #endif

@@ -80,8 +80,3 @@ heed_tensor *heed_multi_head_forward(struct heed_multi_head *m, heed_tensor *tok
     heed_free(outputs, size);
     return heed_scope_end_with(&scope, y);
 }
-
-void heed_multi_head_free(struct heed_multi_head *m)
-{
-    heed_module_free(m);
-}

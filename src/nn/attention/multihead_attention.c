@@ -123,11 +123,6 @@ heed_multihead_attention_new_with(int64_t embed_dim, int num_heads,
     return heed_module_ready(m);
 }
 
-void heed_multihead_attention_free(struct heed_multihead_attention *m)
-{
-    heed_module_free(m);
-}
-
 /* ---- checks ---- */
 
 static const char function[] = "multihead_attention_forward";

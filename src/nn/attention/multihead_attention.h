@@ -101,7 +101,5 @@ heed_tensor *heed_multihead_attention_forward_weights(struct heed_multihead_atte
                                                       heed_attention_options options,
                                                       heed_tensor **weights);
 
-void heed_multihead_attention_free(struct heed_multihead_attention *m);
-
 HEED_END_DECLS
 #endif

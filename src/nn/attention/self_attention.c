@@ -112,8 +112,3 @@ heed_tensor *heed_self_attention_forward(struct heed_self_attention *m,
 {
     return heed_self_attention_forward_weights(m, token_encodings, block_mask, NULL);
 }
-
-void heed_self_attention_free(struct heed_self_attention *m)
-{
-    heed_module_free(m);
-}

@@ -51,7 +51,5 @@ heed_tensor *heed_self_attention_forward_weights(struct heed_self_attention *m,
                                                  heed_tensor *token_encodings,
                                                  heed_tensor *block_mask, heed_tensor **weights);
 
-void heed_self_attention_free(struct heed_self_attention *m);
-
 HEED_END_DECLS
 #endif

@@ -80,11 +80,6 @@ heed_transformer_encoder_layer_new_with(int64_t d_model, int nhead,
     return heed_module_ready(m);
 }
 
-void heed_transformer_encoder_layer_free(struct heed_transformer_encoder_layer *m)
-{
-    heed_module_free(m);
-}
-
 /* ---- the forward of a layer ---- */
 
 static heed_attention_options for_attention(heed_encoder_masks masks)
@@ -267,9 +262,4 @@ heed_tensor *heed_transformer_encoder_forward(struct heed_transformer_encoder *m
         x = heed_layer_norm_forward(m->norm, x);
     }
     return heed_scope_end_with(&scope, x);
-}
-
-void heed_transformer_encoder_free(struct heed_transformer_encoder *m)
-{
-    heed_module_free(m);
 }

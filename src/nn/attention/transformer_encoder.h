@@ -77,8 +77,6 @@ heed_transformer_encoder_layer_new_with(int64_t d_model, int nhead,
 heed_tensor *heed_transformer_encoder_layer_forward(struct heed_transformer_encoder_layer *m,
                                                     heed_tensor *src, heed_encoder_masks masks);
 
-void heed_transformer_encoder_layer_free(struct heed_transformer_encoder_layer *m);
-
 /* ---- a stack of layers ---- */
 
 struct heed_transformer_encoder {
@@ -110,8 +108,6 @@ heed_transformer_encoder_layer_at(struct heed_transformer_encoder *m, int i);
  * errors are those of one layer. */
 heed_tensor *heed_transformer_encoder_forward(struct heed_transformer_encoder *m, heed_tensor *src,
                                               heed_encoder_masks masks);
-
-void heed_transformer_encoder_free(struct heed_transformer_encoder *m);
 
 HEED_END_DECLS
 #endif

@@ -193,8 +193,3 @@ struct heed_gpt_block *heed_gpt_block_at(struct heed_gpt *m, int i)
                ? heed_module_list_at(m->transformer->h, i)
                : NULL;
 }
-
-void heed_gpt_free(struct heed_gpt *m)
-{
-    heed_module_free(m);
-}

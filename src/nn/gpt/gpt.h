@@ -114,8 +114,6 @@ heed_tensor *heed_gpt_loss(struct heed_gpt *m, heed_tensor *idx, heed_tensor *ta
 /* heed_gpt_block_at: transformer.h.i, to look into. HEED_ERR_INDEX: there is none. */
 struct heed_gpt_block *heed_gpt_block_at(struct heed_gpt *m, int i);
 
-void heed_gpt_free(struct heed_gpt *m);
-
 /* ---- token by token ----
  *
  * Of the tokens before it a new one needs nothing but their keys and values. A cache keeps these, so that

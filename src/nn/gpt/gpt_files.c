@@ -362,7 +362,7 @@ static struct heed_gpt *load_folder(const paths *p, heed_gpt_config config,
     if (m != NULL && load(from_pretrained, m, file) == HEED_OK && heed_eval(m) == HEED_OK) {
         return m;
     }
-    heed_gpt_free(m);
+    heed_module_free(m);
     return NULL;
 }
 

@@ -68,8 +68,3 @@ heed_tensor *heed_activation_forward(struct heed_activation *m, heed_tensor *x)
 {
     return heed_forward_check("activation_forward", m) == HEED_OK ? m->function(x) : NULL;
 }
-
-void heed_activation_free(struct heed_activation *m)
-{
-    heed_module_free(m);
-}

@@ -30,7 +30,5 @@ struct heed_activation *heed_sigmoid_new(void);
 /* heed_activation_forward: x (...)   ->   function(x) (...) */
 heed_tensor *heed_activation_forward(struct heed_activation *m, heed_tensor *x);
 
-void heed_activation_free(struct heed_activation *m);
-
 HEED_END_DECLS
 #endif

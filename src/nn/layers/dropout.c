@@ -36,8 +36,3 @@ heed_tensor *heed_dropout_forward(struct heed_dropout *m, heed_tensor *x)
                ? heed_dropout(x, m->p, m->module.training)
                : NULL;
 }
-
-void heed_dropout_free(struct heed_dropout *m)
-{
-    heed_module_free(m);
-}

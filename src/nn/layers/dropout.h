@@ -19,7 +19,5 @@ struct heed_dropout *heed_dropout_new(double p);
  * are divided by 1 - p; after heed_eval it is x itself, and nothing is drawn. */
 heed_tensor *heed_dropout_forward(struct heed_dropout *m, heed_tensor *x);
 
-void heed_dropout_free(struct heed_dropout *m);
-
 HEED_END_DECLS
 #endif

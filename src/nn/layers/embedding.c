@@ -102,8 +102,3 @@ heed_tensor *heed_embedding_forward(struct heed_embedding *m, heed_tensor *ids)
     heed_tensor *rows = heed_embedding(ids, m->weight);
     return m->padding_idx < 0 || rows == NULL ? rows : detach_padding(rows, ids, m->padding_idx);
 }
-
-void heed_embedding_free(struct heed_embedding *m)
-{
-    heed_module_free(m);
-}

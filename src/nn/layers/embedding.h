@@ -33,7 +33,5 @@ struct heed_embedding *heed_embedding_new_with(int64_t num_embeddings, int64_t e
  * HEED_ERR_INDEX: an id outside [0, num_embeddings). */
 heed_tensor *heed_embedding_forward(struct heed_embedding *m, heed_tensor *ids);
 
-void heed_embedding_free(struct heed_embedding *m);
-
 HEED_END_DECLS
 #endif

@@ -51,8 +51,3 @@ heed_tensor *heed_feed_forward_forward(struct heed_feed_forward *m, heed_tensor 
     heed_tensor *y = heed_linear_forward(m->linear2, heed_dropout_forward(m->dropout, hidden));
     return heed_scope_end_with(&scope, y);
 }
-
-void heed_feed_forward_free(struct heed_feed_forward *m)
-{
-    heed_module_free(m);
-}

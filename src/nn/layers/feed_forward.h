@@ -37,7 +37,5 @@ struct heed_feed_forward *heed_feed_forward_new_with(int64_t d_model, int64_t d_
  * HEED_ERR_SHAPE: the last size is not d_model. */
 heed_tensor *heed_feed_forward_forward(struct heed_feed_forward *m, heed_tensor *x);
 
-void heed_feed_forward_free(struct heed_feed_forward *m);
-
 HEED_END_DECLS
 #endif

@@ -82,8 +82,3 @@ heed_tensor *heed_layer_norm_forward(struct heed_layer_norm *m, heed_tensor *x)
     }
     return heed_layer_norm(x, m->normalized_shape, m->weight, m->bias, m->eps);
 }
-
-void heed_layer_norm_free(struct heed_layer_norm *m)
-{
-    heed_module_free(m);
-}

@@ -35,7 +35,5 @@ struct heed_layer_norm *heed_layer_norm_new_with(heed_shape normalized_shape,
  * Errors are those of heed_layer_norm. HEED_ERR_DTYPE: x has not the dtype of the parameters. */
 heed_tensor *heed_layer_norm_forward(struct heed_layer_norm *m, heed_tensor *x);
 
-void heed_layer_norm_free(struct heed_layer_norm *m);
-
 HEED_END_DECLS
 #endif

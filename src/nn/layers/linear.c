@@ -66,8 +66,3 @@ heed_tensor *heed_linear_forward(struct heed_linear *m, heed_tensor *x)
     }
     return heed_linear(x, m->weight, m->bias);
 }
-
-void heed_linear_free(struct heed_linear *m)
-{
-    heed_module_free(m);
-}

@@ -34,7 +34,5 @@ struct heed_linear *heed_linear_new_with(int64_t in_features, int64_t out_featur
  * HEED_ERR_SHAPE: the last size is not in_features. */
 heed_tensor *heed_linear_forward(struct heed_linear *m, heed_tensor *x);
 
-void heed_linear_free(struct heed_linear *m);
-
 HEED_END_DECLS
 #endif

@@ -79,8 +79,3 @@ heed_tensor *heed_position_encoding_forward(struct heed_position_encoding *m, he
     heed_scope_begin(&scope);
     return heed_scope_end_with(&scope, heed_add(x, heed_slice(m->pe, 0, 0, length, 1)));
 }
-
-void heed_position_encoding_free(struct heed_position_encoding *m)
-{
-    heed_module_free(m);
-}

@@ -45,8 +45,3 @@ heed_tensor *heed_sequential_forward(struct heed_sequential *m, heed_tensor *x)
     }
     return heed_scope_end_with(&scope, x);
 }
-
-void heed_sequential_free(struct heed_sequential *m)
-{
-    heed_module_free(m);
-}

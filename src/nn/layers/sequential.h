@@ -29,7 +29,5 @@ heed_status heed_sequential_append(struct heed_sequential *m, void *child);
  * there is none. */
 heed_tensor *heed_sequential_forward(struct heed_sequential *m, heed_tensor *x);
 
-void heed_sequential_free(struct heed_sequential *m);
-
 HEED_END_DECLS
 #endif
