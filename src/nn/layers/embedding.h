@@ -15,6 +15,7 @@ struct heed_embedding {
 
 typedef struct heed_embedding_options {
     const int64_t *padding_idx; /* NULL: none; below 0 it counts from the end */
+    bool no_init;               /* zeros, for weights that are loaded: draws nothing */
 } heed_embedding_options;
 
 /* heed_embedding_new: as torch.nn.Embedding(num_embeddings, embedding_dim): normal with mean 0 and

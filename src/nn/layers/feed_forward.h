@@ -1,10 +1,10 @@
-/* The feed-forward network of a transformer (Vaswani et al., 2017, section 3.3): each token by itself. */
+/* The feed-forward network of a transformer (Vaswani et al., 2017, section 3.3): each token by
+ * itself. */
 #ifndef HEED_NN_FEED_FORWARD_H
 #define HEED_NN_FEED_FORWARD_H
 
-#include "activation.h"
-#include "dropout.h"
 #include "linear.h"
+#include "pointwise.h"
 
 HEED_BEGIN_DECLS
 
@@ -22,8 +22,8 @@ typedef struct heed_feed_forward_options {
     bool no_bias;
 } heed_feed_forward_options;
 
-/* heed_feed_forward_new: two Linear, drawn one after the other; the paper has d_ff = 4 d_model. Their names
- * are those in torch.nn.TransformerEncoderLayer: linear1, linear2.
+/* heed_feed_forward_new: two Linear, drawn one after the other; the paper has d_ff = 4 d_model.
+ * Their names are those in torch.nn.TransformerEncoderLayer: linear1, linear2.
  * HEED_ERR_VALUE: a size below 1, dropout outside [0, 1]. */
 struct heed_feed_forward *heed_feed_forward_new(int64_t d_model, int64_t d_ff);
 struct heed_feed_forward *heed_feed_forward_new_with(int64_t d_model, int64_t d_ff,

@@ -3,7 +3,7 @@
 
 #include "../../autograd/ops/normalize.h"
 #include "../../tensor/create.h"
-#include "../checks.h"
+#include "../arguments.h"
 
 static const char *truth(bool value)
 {

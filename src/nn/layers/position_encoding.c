@@ -6,7 +6,7 @@
 #include "../../autograd/ops/elementwise.h"
 #include "../../autograd/ops/shape.h"
 #include "../../tensor/create.h"
-#include "../checks.h"
+#include "../arguments.h"
 
 static void describe(const void *module, char *text, size_t size)
 {
@@ -41,9 +41,8 @@ static void fill(heed_tensor *pe, int64_t d_model, int64_t max_len)
 
 struct heed_position_encoding *heed_position_encoding_new(int64_t d_model, int64_t max_len)
 {
-    if (d_model < 1 || max_len < 1) {
-        heed_fail(HEED_ERR_VALUE, "position_encoding: d_model %lld, max_len %lld; 1 or more",
-                  (long long)d_model, (long long)max_len);
+    const heed_named_size sizes[] = {{"d_model", d_model}, {"max_len", max_len}};
+    if (heed_check_positive("position_encoding", sizes, 2) != HEED_OK) {
         return NULL;
     }
     struct heed_position_encoding *m = heed_module_new(&kind);
