@@ -84,11 +84,11 @@
 #include "nn/module.h"
 #include "nn/named_tensors.h"
 
-#include "nn/layers/pointwise.h"
 #include "nn/layers/embedding.h"
 #include "nn/layers/feed_forward.h"
 #include "nn/layers/layer_norm.h"
 #include "nn/layers/linear.h"
+#include "nn/layers/pointwise.h"
 #include "nn/layers/position_encoding.h"
 #include "nn/layers/sequential.h"
 

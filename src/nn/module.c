@@ -381,7 +381,13 @@ heed_tensor *heed_state(void *module, const char *name)
     return NULL;
 }
 
-/* ---- freeing ---- */
+/* ---- keeping and freeing ---- */
+
+void heed_keep_copy(heed_tensor **kept, heed_tensor *value)
+{
+    heed_release(*kept);
+    *kept = value != NULL ? heed_retain(heed_clone(heed_detach(value))) : NULL;
+}
 
 heed_status heed_module_free(void *module)
 {
@@ -522,7 +528,7 @@ void heed_modes_end(heed_modes *modes)
 
 /* ---- casting ---- */
 
-/* Casts a tensor in place: it stays the same tensor for whoever holds it. */
+/* Casts a tensor in place: it stays the same tensor for everyone who holds it. */
 static heed_status cast_entry(heed_module_entry *entry, heed_dtype dtype)
 {
     if (!heed_is_float(entry->tensor->dtype) || entry->tensor->dtype == dtype) {

@@ -46,8 +46,8 @@ typedef struct heed_module_kind {
     void (*describe)(const void *module, char *text, size_t size);
     /* Frees what is neither parameter, buffer nor child; NULL: nothing. */
     void (*destroy)(void *module);
-    /* The forward of modules that make one tensor of one, for heed_forward and Sequential; NULL: there
-     * is none, or it takes more. It is called without an error pending. */
+    /* The forward of modules that make one tensor of one, for heed_forward and Sequential; NULL:
+     * there is none, or it takes more. It is called without an error pending. */
     heed_tensor *(*forward)(void *module, heed_tensor *x);
 } heed_module_kind;
 
@@ -68,7 +68,7 @@ typedef struct heed_module {
 
 /* heed_module_new: a struct of the kind's size, zero but for its module; NULL on error. Opens a
  * scope, so that tensors can be made; heed_module_ready ends it and returns the module, or NULL
- * with all that was registered let go if an error is pending. */
+ * and frees all that was registered if an error is pending. */
 void *heed_module_new(const heed_module_kind *kind);
 void *heed_module_ready(void *module);
 
@@ -87,7 +87,7 @@ heed_status heed_add_buffer(void *module, const char *name, heed_tensor **field,
 heed_status heed_add_child(void *module, const char *name, void *field, void *child);
 
 /* heed_set_parameter: has a registered parameter be another tensor, as torch's m.weight = value:
- * retains it, lets go of the old one, and sets *field, which may be NULL. So weights are tied:
+ * retains it, releases the old one, and sets *field, which may be NULL. So weights are tied:
  *
  *     heed_set_parameter(lm_head, "weight", &lm_head->weight, embedding->weight);
  *
@@ -100,7 +100,12 @@ heed_status heed_add_child(void *module, const char *name, void *field, void *ch
 heed_status heed_set_parameter(void *module, const char *name, heed_tensor **field,
                                heed_tensor *value);
 
-/* heed_module_free: lets go of a module and all that it holds; NULL is fine.
+/* heed_keep_copy: for a forward that stores something to look at, as attention its weights: *kept
+ * becomes a detached copy of `value`, or NULL of NULL; the tensor it held is released. The kind's
+ * destroy passes NULL. */
+void heed_keep_copy(heed_tensor **kept, heed_tensor *value);
+
+/* heed_module_free: frees a module and all that it holds; NULL is fine.
  * HEED_ERR_VALUE: a child, which its owner frees. */
 heed_status heed_module_free(void *module);
 

@@ -2,10 +2,7 @@
  * 2017, section 3.2.3). A head computes what self_attention.c shows. */
 #include "cross_attention.h"
 
-#include "../../autograd/ops/elementwise.h"
-#include "../../autograd/ops/shape.h"
 #include "../arguments.h"
-#include "kept_weights.h"
 #include "self_attention.h"
 
 static const char function[] = "cross_attention_forward";
@@ -13,7 +10,7 @@ static const char function[] = "cross_attention_forward";
 static void forget_weights(void *module)
 {
     struct heed_cross_attention *m = module;
-    heed_keep_weights(&m->attention_percent, NULL);
+    heed_keep_copy(&m->attention_percent, NULL);
 }
 
 static const heed_module_kind kind = {.name = "CrossAttention",
@@ -104,23 +101,12 @@ static heed_status check(const struct heed_cross_attention *m, const heed_tensor
 
 /* ---- forward ---- */
 
-/* Both masks as one; NULL where there is none. */
-static heed_tensor *join_masks(heed_cross_attention_masks masks)
-{
-    if (masks.key_padding_mask == NULL) {
-        return masks.block_mask;
-    }
-    heed_tensor *padding = heed_unsqueeze(masks.key_padding_mask, -2);
-    return masks.block_mask != NULL ? heed_logical_or(masks.block_mask, padding) : padding;
-}
-
 heed_tensor *heed_cross_attention_forward_weights(struct heed_cross_attention *m,
                                                   heed_tensor *encodings_for_q,
                                                   heed_tensor *encodings_for_kv,
                                                   heed_cross_attention_masks masks,
                                                   heed_tensor **weights)
 {
-    heed_tensor *percent = NULL;
     if (weights != NULL) {
         *weights = NULL;
     }
@@ -128,13 +114,11 @@ heed_tensor *heed_cross_attention_forward_weights(struct heed_cross_attention *m
         check(m, encodings_for_q, encodings_for_kv, masks) != HEED_OK) {
         return NULL;
     }
-    heed_scope scope;
-    heed_scope_begin(&scope);
-    const heed_attention_head head = {m->W_q, m->W_k, m->W_v, m->row_dim, m->col_dim};
-    heed_tensor *output = heed_attention_head_forward(&head, encodings_for_q, encodings_for_kv,
-                                                      join_masks(masks), &percent);
-    heed_hand_out_weights(&scope, percent, m->keep_weights ? &m->attention_percent : NULL, weights);
-    return heed_scope_end_with(&scope, output);
+    const heed_attention_head head = {m->W_q,     m->W_k,
+                                      m->W_v,     m->row_dim,
+                                      m->col_dim, m->keep_weights ? &m->attention_percent : NULL};
+    return heed_attention_head_forward(&head, encodings_for_q, encodings_for_kv, masks.block_mask,
+                                       masks.key_padding_mask, weights);
 }
 
 heed_tensor *heed_cross_attention_forward(struct heed_cross_attention *m,

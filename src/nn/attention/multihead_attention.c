@@ -13,7 +13,6 @@
 #include "../../tensor/random/random.h"
 #include "../arguments.h"
 #include "../init.h"
-#include "kept_weights.h"
 #include "mask.h"
 
 /* ---- making ---- */
@@ -21,7 +20,7 @@
 static void forget_weights(void *module)
 {
     struct heed_multihead_attention *m = module;
-    heed_keep_weights(&m->attention_percent, NULL);
+    heed_keep_copy(&m->attention_percent, NULL);
 }
 
 static const heed_module_kind kind = {.name = "MultiheadAttention",
@@ -444,7 +443,7 @@ heed_tensor *heed_multihead_attention_forward_weights(struct heed_multihead_atte
     const bool wanted = weights != NULL || m->keep_weights;
     heed_tensor *y = attend(m, inputs, &options, &s, wanted ? &percent : NULL);
     if (m->keep_weights) {
-        heed_keep_weights(&m->attention_percent, percent);
+        heed_keep_copy(&m->attention_percent, percent);
     }
     if (weights != NULL) {
         *weights = heed_scope_keep(&scope, weights_of(percent, &options, &s));

@@ -2,14 +2,14 @@
  *
  * Two modules have several heads, and compute different things:
  *
- *   struct heed_multihead_attention   nn.MultiheadAttention: queries may attend to another sequence,
- *                                     heads share out embed_dim, projections have biases; dropout,
- *                                     torch's masks. Use it to load what PyTorch trained, or to
- *                                     build what torch.nn.Transformer is made of.
- *   struct heed_multi_head            (nn/attention/multi_head.h) the tutorial's: self-attention only;
- *                                     each head is a whole SelfAttention with its own weights, without
- *                                     biases, and W_o mixes them. Use it to learn, and to look into
- *                                     single heads.
+ *   struct heed_multihead_attention   nn.MultiheadAttention: queries may attend to another
+ *                                     sequence, heads share out embed_dim, projections have biases;
+ *                                     dropout, torch's masks. Use it to load what PyTorch trained,
+ *                                     or to build what torch.nn.Transformer is made of.
+ *   struct heed_multi_head            (nn/attention/multi_head.h) the tutorial's: self-attention
+ *                                     only; each head is a whole SelfAttention with its own
+ *                                     weights, without biases, and W_o mixes them. Use it to learn,
+ *                                     and to look into single heads.
  */
 #ifndef HEED_NN_MULTIHEAD_ATTENTION_H
 #define HEED_NN_MULTIHEAD_ATTENTION_H

@@ -8,12 +8,11 @@
 #include "../../autograd/ops/reduce.h"
 #include "../../autograd/ops/shape.h"
 #include "../arguments.h"
-#include "kept_weights.h"
 
 static void forget_weights(void *module)
 {
     struct heed_self_attention *m = module;
-    heed_keep_weights(&m->attention_percent, NULL);
+    heed_keep_copy(&m->attention_percent, NULL);
 }
 
 static heed_tensor *forward(void *module, heed_tensor *x)
@@ -57,9 +56,9 @@ struct heed_self_attention *heed_self_attention_new(int64_t d_model, int row_dim
  * is -inf, to the bit, unless a row is blocked everywhere: there -1e9 gives equal weights to all
  * tokens, and safe_softmax with -inf gives zeros. In self-attention both encodings are
  * token_encodings. */
-heed_tensor *heed_attention_head_forward(const heed_attention_head *m, heed_tensor *encodings_for_q,
-                                         heed_tensor *encodings_for_kv, heed_tensor *block_mask,
-                                         heed_tensor **weights)
+static heed_tensor *attend(const heed_attention_head *m, heed_tensor *encodings_for_q,
+                           heed_tensor *encodings_for_kv, heed_tensor *block_mask,
+                           heed_tensor **weights)
 {
     heed_tensor *q = heed_linear_forward(m->W_q, encodings_for_q);
     heed_tensor *k = heed_linear_forward(m->W_k, encodings_for_kv);
@@ -75,12 +74,39 @@ heed_tensor *heed_attention_head_forward(const heed_attention_head *m, heed_tens
     return heed_matmul(attention_percent, v);
 }
 
+/* Both masks as one; NULL where there is none. */
+static heed_tensor *join_masks(heed_tensor *block_mask, heed_tensor *key_padding_mask)
+{
+    if (key_padding_mask == NULL) {
+        return block_mask;
+    }
+    heed_tensor *padding = heed_unsqueeze(key_padding_mask, -2);
+    return block_mask != NULL ? heed_logical_or(block_mask, padding) : padding;
+}
+
+heed_tensor *heed_attention_head_forward(const heed_attention_head *m, heed_tensor *encodings_for_q,
+                                         heed_tensor *encodings_for_kv, heed_tensor *block_mask,
+                                         heed_tensor *key_padding_mask, heed_tensor **weights)
+{
+    heed_tensor *percent = NULL;
+    heed_scope scope;
+    heed_scope_begin(&scope);
+    heed_tensor *mask = join_masks(block_mask, key_padding_mask);
+    heed_tensor *output = attend(m, encodings_for_q, encodings_for_kv, mask, &percent);
+    if (m->kept != NULL) {
+        heed_keep_copy(m->kept, percent);
+    }
+    if (weights != NULL) {
+        *weights = heed_scope_keep(&scope, percent);
+    }
+    return heed_scope_end_with(&scope, output);
+}
+
 heed_tensor *heed_self_attention_forward_weights(struct heed_self_attention *m,
                                                  heed_tensor *token_encodings,
                                                  heed_tensor *block_mask, heed_tensor **weights)
 {
     static const char function[] = "self_attention_forward";
-    heed_tensor *percent = NULL;
     if (weights != NULL) {
         *weights = NULL;
     }
@@ -90,13 +116,11 @@ heed_tensor *heed_self_attention_forward_weights(struct heed_self_attention *m,
         heed_check_block_mask(function, block_mask, token_encodings, token_encodings) != HEED_OK) {
         return NULL;
     }
-    heed_scope scope;
-    heed_scope_begin(&scope);
-    const heed_attention_head head = {m->W_q, m->W_k, m->W_v, m->row_dim, m->col_dim};
-    heed_tensor *output =
-        heed_attention_head_forward(&head, token_encodings, token_encodings, block_mask, &percent);
-    heed_hand_out_weights(&scope, percent, m->keep_weights ? &m->attention_percent : NULL, weights);
-    return heed_scope_end_with(&scope, output);
+    const heed_attention_head head = {m->W_q,     m->W_k,
+                                      m->W_v,     m->row_dim,
+                                      m->col_dim, m->keep_weights ? &m->attention_percent : NULL};
+    return heed_attention_head_forward(&head, token_encodings, token_encodings, block_mask, NULL,
+                                       weights);
 }
 
 heed_tensor *heed_self_attention_forward(struct heed_self_attention *m,

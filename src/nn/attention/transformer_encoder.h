@@ -1,10 +1,10 @@
 /* The blocks that a transformer is made of, and a stack of them.
  *
  * What papers and courses call a transformer block is struct heed_transformer_encoder_layer:
- * self-attention and a feed-forward network, each with dropout, a way around it and a LayerNorm.
- * Its name is torch's (torch.nn.TransformerEncoderLayer), as are the names of its parts, so that a
- * state dict of the one loads into the other. With .is_causal, or a causal src_mask, it is the
- * block of a model that only decodes.
+ * self-attention and a feed-forward network, each with dropout, a residual connection and a
+ * LayerNorm. Its name is torch's (torch.nn.TransformerEncoderLayer), as are the names of its parts,
+ * so that a state dict of the one loads into the other. With .is_causal, or a causal src_mask, it
+ * is the block of a model that only decodes.
  */
 #ifndef HEED_NN_TRANSFORMER_ENCODER_H
 #define HEED_NN_TRANSFORMER_ENCODER_H
@@ -92,7 +92,7 @@ typedef struct heed_transformer_encoder_options {
 
 /* heed_transformer_encoder_new: as torch.nn.TransformerEncoder(encoder_layer, num_layers): takes
  * the layer over as layers.0; layers.1, ... are copies of it, so all begin with the same weights,
- * as torch's do, and nothing more is drawn. What it takes over is let go on error.
+ * as torch's do, and nothing more is drawn. On error it frees what it took over.
  *
  * HEED_ERR_VALUE: num_layers below 1; a layer or norm that has an owner. HEED_ERR_NULL: no
  * layer. */

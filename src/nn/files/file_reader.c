@@ -90,7 +90,7 @@ static float from_f16(uint16_t h)
 {
     const uint32_t sign = (uint32_t)(h >> 15) << 31, exponent = h >> 10 & 31, fraction = h & 1023;
     if (exponent == 0) {
-        const float value = ldexpf((float)fraction, -24); /* zero and what is below 2^-14 */
+        const float value = ldexpf((float)fraction, -24); /* zero, and numbers below 2^-14 */
         return sign != 0 ? -value : value;
     }
     if (exponent == 31) {

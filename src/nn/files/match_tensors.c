@@ -18,7 +18,7 @@ typedef struct mentions {
     char text[2400]; /* some eighty names; three such texts fit into a message */
 } mentions;
 
-/* Counts one, and names it while there is room. */
+/* Counts one, and names it while the text holds more. */
 HEED_PRINTF(2, 3)
 static void mention(mentions *m, const char *format, ...)
 {
@@ -27,9 +27,9 @@ static void mention(mentions *m, const char *format, ...)
     va_start(arguments, format);
     const int length = vsnprintf(item, sizeof item, format, arguments);
     va_end(arguments);
-    const size_t used = strlen(m->text), room = sizeof m->text - used;
-    if (m->shown == m->count && (m->count == 0 || (size_t)length + 2 < room)) {
-        snprintf(m->text + used, room, "%s%.*s", used > 0 ? ", " : "", (int)room - 3, item);
+    const size_t used = strlen(m->text), left = sizeof m->text - used;
+    if (m->shown == m->count && (m->count == 0 || (size_t)length + 2 < left)) {
+        snprintf(m->text + used, left, "%s%.*s", used > 0 ? ", " : "", (int)left - 3, item);
         m->shown++;
     }
     m->count++;
@@ -205,9 +205,9 @@ heed_status heed_match_list(const heed_match *m, heed_tensor_list offered, heed_
         return heed_error_pending();
     }
     const size_t size = (size_t)wanted.count * sizeof(heed_file_tensor *);
-    const size_t room = (size_t)offered.count * sizeof(heed_file_tensor);
+    const size_t entries = (size_t)offered.count * sizeof(heed_file_tensor);
     const heed_file_tensor **found = heed_alloc(size);
-    heed_file_header seen = {.count = offered.count, .tensors = heed_alloc(room)};
+    heed_file_header seen = {.count = offered.count, .tensors = heed_alloc(entries)};
     if (found != NULL && seen.tensors != NULL) {
         for (int i = 0; i < offered.count; i++) {
             seen.tensors[i] = in_list(offered, i);
@@ -219,7 +219,7 @@ heed_status heed_match_list(const heed_match *m, heed_tensor_list offered, heed_
         }
     }
     heed_free(found, size);
-    heed_free(seen.tensors, room);
+    heed_free(seen.tensors, entries);
     return heed_error_pending();
 }
 

@@ -47,7 +47,7 @@ typedef struct reader {
     int version;
 } reader;
 
-/* HEED_ERR_FORMAT: what is wrong where the reader stands. */
+/* HEED_ERR_FORMAT, with the position of the reader. */
 static bool fail_there(const reader *r, const char *wrong)
 {
     heed_fail_at(HEED_ERR_FORMAT, loading, r->path, "at byte %lld of the header: %s",
@@ -351,7 +351,7 @@ static heed_status read_header(const heed_file_reader *in, npy_header *header, i
     return HEED_OK;
 }
 
-/* Elements in Fortran's order are those of the array with its dims the other way round. */
+/* In Fortran's order the elements are those of the array with its dims reversed. */
 static heed_tensor *read_array(const heed_file_reader *in, const npy_header *header, int64_t data)
 {
     const int ndim = header->shape.ndim;
@@ -392,7 +392,7 @@ heed_tensor *heed_load_npy(const char *path)
 
 /* ---- writing ---- */
 
-/* numpy leaves room for the first size to grow to 21 digits, ends the header in a newline, and
+/* numpy pads, so that the first size can grow to 21 digits, ends the header in a newline, and
  * makes the data begin at a multiple of 64, after one blank at least. */
 static size_t write_header(char text[MOST_WRITTEN], heed_dtype dtype, heed_shape shape)
 {

@@ -29,7 +29,7 @@ heed_tensor *heed_load_npy(const char *path);
  * the order of heed_save_file: the same bytes as numpy writes for a contiguous array. The name is
  * taken as it is, without a .npy being added. The file is replaced as a whole or not at all.
  *
- * HEED_ERR_SCOPE: the value of x has been let go. */
+ * HEED_ERR_SCOPE: the value of x has been released. */
 heed_status heed_save_npy(const heed_tensor *x, const char *path);
 
 HEED_END_DECLS

@@ -33,7 +33,7 @@ HEED_BEGIN_DECLS
  * followed, and the permissions of the old file are kept.
  *
  * HEED_ERR_VALUE: a name or key that is there twice, is "__metadata__" or no UTF-8; a header over
- * 100 MB. HEED_ERR_SCOPE: a tensor whose value has been let go. */
+ * 100 MB. HEED_ERR_SCOPE: a tensor whose value has been released. */
 heed_status heed_save_file(heed_tensor_list tensors, const char *path,
                            const heed_metadata *metadata);
 

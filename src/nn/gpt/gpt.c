@@ -16,7 +16,6 @@
 #include "../../tensor/create.h"
 #include "../../tensor/random/random.h"
 #include "../arguments.h"
-#include "../attention/kept_weights.h"
 
 /* Keys and values of the first `length` tokens of one block, each (B, H, block_size, C / H). */
 typedef struct past {
@@ -34,7 +33,7 @@ struct heed_gpt_cache {
 static void forget_weights(void *module)
 {
     struct heed_gpt_attention *m = module;
-    heed_keep_weights(&m->attention_percent, NULL);
+    heed_keep_copy(&m->attention_percent, NULL);
 }
 
 static const heed_module_kind attention_kind = {.name = "CausalSelfAttention",
@@ -250,7 +249,7 @@ static heed_tensor *attend(struct heed_gpt_attention *m, heed_tensor *x, const p
     heed_tensor *y = heed_scaled_dot_product_attention_weights(
         q, k, v, mask, dropout, before == 0, 0, m->keep_weights ? &weights : NULL);
     if (m->keep_weights) {
-        heed_keep_weights(&m->attention_percent, weights);
+        heed_keep_copy(&m->attention_percent, weights);
     }
     y = heed_flatten(heed_transpose(y, 1, 2), 2, 3); /* the heads side by side again */
     return heed_dropout_forward(m->resid_dropout, heed_linear_forward(m->c_proj, y));

@@ -1,6 +1,6 @@
 /* The decoder-only transformer of GPT-2 (Radford et al., 2019): tokens and positions, blocks of
- * causal self-attention and a feed-forward network, each behind a LayerNorm and with a way around
- * it, and logits of what follows each token.
+ * causal self-attention and a feed-forward network, each behind a LayerNorm with a residual
+ * connection around it, and logits of what follows each token.
  *
  * The parts and their names are those of nanoGPT (Karpathy, 2022), which are OpenAI's: a state dict
  * of nanoGPT loads as it is, and nn/gpt/gpt_files.h reads and writes what transformers has.
@@ -123,12 +123,12 @@ struct heed_gpt_block *heed_gpt_block_at(struct heed_gpt *m, int i);
  * uses one; others may as well:
  *
  *     heed_gpt_cache *cache = heed_gpt_cache_new(model, 1);
- *     heed_tensor *logits = heed_gpt_forward_cached(model, prompt, cache);   // then, for each token,
+ *     heed_tensor *logits = heed_gpt_forward_cached(model, prompt, cache); // then for each token
  *     logits = heed_gpt_forward_cached(model, next_token, cache);
  *     heed_gpt_cache_free(cache); */
 typedef struct heed_gpt_cache heed_gpt_cache;
 
-/* heed_gpt_cache_new: room for block_size tokens in each of `batch` rows, of the model's dtype: 2
+/* heed_gpt_cache_new: space for block_size tokens in each of `batch` rows, of the model's dtype: 2
  * n_layer block_size C numbers a row. It needs no open scope; it and the model may be freed in any
  * order. It belongs to one thread. HEED_ERR_VALUE: batch below 1. */
 heed_gpt_cache *heed_gpt_cache_new(struct heed_gpt *m, int64_t batch);
@@ -147,7 +147,7 @@ heed_status heed_gpt_cache_clear(heed_gpt_cache *cache);
  * training mode dropout draws other numbers. No graph is recorded. On an error the cache holds what
  * it held.
  *
- * HEED_ERR_SHAPE: as above, another batch than the cache's, or more tokens than there is room for.
+ * HEED_ERR_SHAPE: as above, another batch than the cache's, or more tokens than fit.
  * HEED_ERR_DTYPE, HEED_ERR_INDEX: as above. HEED_ERR_VALUE: the cache was made for a model of other
  * sizes, or before a cast. */
 heed_tensor *heed_gpt_forward_cached(struct heed_gpt *m, heed_tensor *idx, heed_gpt_cache *cache);
@@ -178,8 +178,8 @@ typedef struct heed_gpt_generate_options {
  * be kept.
  *
  * The model is in evaluation mode meanwhile, for other threads as well; each module has its own
- * mode back afterwards. No graph is recorded, and what a token needs is let go before the next one.
- * An error, of on_token as well, ends it with NULL.
+ * mode back afterwards. No graph is recorded, and the memory of a token is freed before the next
+ * one. An error, of on_token as well, ends it with NULL.
  *
  * HEED_ERR_SHAPE: idx has other dims, or no token. HEED_ERR_DTYPE: idx is not i64. HEED_ERR_INDEX:
  * an id outside [0, V). HEED_ERR_VALUE: max_new_tokens below 0; those of heed_sample.

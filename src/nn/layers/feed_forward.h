@@ -18,7 +18,7 @@ struct heed_feed_forward {
 
 typedef struct heed_feed_forward_options {
     heed_activation_function *activation; /* heed_gelu, ...; NULL: heed_relu */
-    double dropout;                       /* of what is between the layers, while training */
+    double dropout;                       /* between the layers, while training */
     bool no_bias;
 } heed_feed_forward_options;
 

@@ -16,7 +16,7 @@
 HEED_BEGIN_DECLS
 
 /* heed_flatten_grads: all gradients in one tensor, in the order of the list, and each .grad from
- * now on a view of its part: what is done to the one is done to the others. As FSDP's flat
+ * now on a view of its part: a change of one changes the other. As FSDP's flat
  * parameter in torch.
  *
  *   parameters of n_i elements, of one dtype   ->   grads (sum of n_i)
@@ -25,7 +25,7 @@ HEED_BEGIN_DECLS
  * in every process; mind that an optimiser then steps it as well. One that requires no gradient is
  * left out.
  *
- * The next backward adds to the views, hence to the tensor; heed_zero_grad lets go of the views. To
+ * The next backward adds to the views, hence to the tensor; heed_zero_grad releases the views. To
  * copy nothing at a step, flatten once, before the first backward, heed_retain the tensor, and
  * heed_fill_into(grads, 0) where heed_zero_grad would stand.
  *
@@ -38,7 +38,7 @@ heed_tensor *heed_flatten_grads(heed_tensor_list parameters);
  *
  *   parameters of n_i elements, of one dtype   ->   y (sum of n_i)        each its part of g
  *
- * heed_vector_to_parameters: as torch.nn.utils.vector_to_parameters(vec, parameters): the way back,
+ * heed_vector_to_parameters: as torch.nn.utils.vector_to_parameters(vec, parameters): the reverse,
  * through heed_copy_into: parameters keep their memory and gradients, and share none with vec.
  *
  * HEED_ERR_VALUE: no parameters. HEED_ERR_DTYPE: f32 with f64. HEED_ERR_SHAPE: vec is not (sum of

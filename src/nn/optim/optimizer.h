@@ -1,4 +1,4 @@
-/* Optimisers, as torch.optim. The formulas stand in tensor/update.h.
+/* Optimisers, as torch.optim. tensor/update.h has the formulas.
  *
  *     heed_optimizer *adam = heed_adam_new(heed_parameters(model), 1e-3);
  *     ...
