@@ -367,6 +367,57 @@ START_TEST(test_heat_map)
 }
 END_TEST
 
+/* Modules whose weights are loaded begin with zeros, and leave the generator alone. */
+START_TEST(test_no_init)
+{
+    heed_manual_seed(3);
+    heed_tensor *next = heed_rand(HEED_SHAPE(4), HEED_F32);
+    heed_manual_seed(3);
+    struct heed_linear *linear = heed_linear_new_with(3, 2, (heed_linear_options){.no_init = true});
+    struct heed_embedding *table =
+        heed_embedding_new_with(5, 2, (heed_embedding_options){.no_init = true});
+    expect_close(heed_rand(HEED_SHAPE(4), HEED_F32), next, 0);
+    expect_close(heed_detach(linear->weight), heed_zeros(HEED_SHAPE(2, 3), HEED_F32), 0);
+    expect_close(heed_detach(linear->bias), heed_zeros(HEED_SHAPE(2), HEED_F32), 0);
+    expect_close(heed_detach(table->weight), heed_zeros(HEED_SHAPE(5, 2), HEED_F32), 0);
+    heed_module_free(linear);
+    heed_module_free(table);
+}
+END_TEST
+
+/* Each module gets its own mode back. */
+START_TEST(test_modes_come_back)
+{
+    struct heed_feed_forward *m = heed_feed_forward_new(2, 4);
+    heed_modes modes;
+    heed_eval(m->linear1);
+    ck_assert_int_eq(heed_modes_begin_eval(&modes, m), HEED_OK);
+    ck_assert(!m->module.training && !m->dropout->module.training);
+    heed_modes_end(&modes);
+    ck_assert(m->module.training && m->dropout->module.training && !m->linear1->module.training);
+    heed_module_free(m);
+}
+END_TEST
+
+/* A list grows, owns its names, and reads no argument as a format. */
+START_TEST(test_named_tensors_grow)
+{
+    heed_named_tensors named = {.prefix = "h."};
+    heed_tensor *x = heed_ones(HEED_SHAPE(2), HEED_F32);
+    for (int i = 0; i < 40; i++) {
+        heed_named_add(&named, x, "%d.weight", i);
+    }
+    named.prefix = NULL;
+    heed_named_append(&named, (heed_tensor_list){1, &x, (const char *const[]){"100%s"}});
+    ck_assert_int_eq(named.list.count, 41);
+    ck_assert_str_eq(named.list.names[39], "h.39.weight");
+    ck_assert_str_eq(named.list.names[40], "100%s");
+    ck_assert_ptr_eq(named.list.tensors[40], x);
+    heed_named_free(&named);
+    ck_assert_int_eq(named.list.count, 0);
+}
+END_TEST
+
 Suite *nn_suite(void)
 {
     Suite *suite = suite_create("nn");
@@ -380,11 +431,14 @@ Suite *nn_suite(void)
     tcase_add_test(modules, test_cast_keeps_ties);
     tcase_add_test(modules, test_cast_before_backward);
     tcase_add_test(modules, test_tree_as_torch_prints_it);
+    tcase_add_test(modules, test_modes_come_back);
+    tcase_add_test(modules, test_named_tensors_grow);
     TCase *layers = heed_case(suite, "layers");
     tcase_add_test(layers, test_initialisation);
     tcase_add_test(layers, test_linear);
     tcase_add_test(layers, test_embedding_padding);
     tcase_add_test(layers, test_position_encoding);
     tcase_add_test(layers, test_heat_map);
+    tcase_add_test(layers, test_no_init);
     return suite;
 }

@@ -5,8 +5,6 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "../autograd/ops/shape.h"
-
 heed_status heed_check_not_null(const char *function, const char *argument, const void *value)
 {
     return value != NULL ? heed_error_pending()

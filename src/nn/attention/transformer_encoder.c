@@ -4,7 +4,6 @@
 
 #include "../../autograd/engine.h"
 #include "../../autograd/ops/elementwise.h"
-#include "../../autograd/ops/shape.h"
 #include "../../tensor/create.h"
 #include "../../tensor/random/random.h"
 #include "../arguments.h"

@@ -9,7 +9,6 @@
 #include "../../tensor/random/random.h"
 #include "file_error.h"
 #include "match_tensors.h"
-#include "safetensors_file.h"
 
 /* ---- state dicts ---- */
 

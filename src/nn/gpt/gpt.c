@@ -4,12 +4,9 @@
 #include "gpt.h"
 
 #include <math.h>
-#include <string.h>
 
-#include "../../autograd/engine.h"
 #include "../../autograd/ops/attention.h"
 #include "../../autograd/ops/elementwise.h"
-#include "../../autograd/ops/index.h"
 #include "../../autograd/ops/loss.h"
 #include "../../autograd/ops/shape.h"
 #include "../../tensor/alloc.h"

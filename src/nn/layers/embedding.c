@@ -6,7 +6,6 @@
 #include "../../autograd/ops/shape.h"
 #include "../../tensor/create.h"
 #include "../../tensor/random/random.h"
-#include "../../tensor/scope.h"
 
 static void describe(const void *module, char *text, size_t size)
 {

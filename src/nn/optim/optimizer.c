@@ -10,7 +10,6 @@
 #include "../../autograd/ops/shape.h"
 #include "../../tensor/alloc.h"
 #include "../../tensor/create.h"
-#include "../../tensor/scope.h"
 #include "../arguments.h"
 #include "../files/match_tensors.h"
 
