@@ -67,7 +67,7 @@ int main(void)
                plain / cached);
         fflush(stdout);
     }
-    heed_gpt_free(m);
+    heed_module_free(m);
     const bool failed = heed_error_pending() != HEED_OK;
     if (failed) {
         fprintf(stderr, "%s\n", heed_error_message());

@@ -251,7 +251,7 @@ static void multi_head_attention(heed_tensor *embeddings, struct weights first)
     heed_tensor *same = heed_multi_head_forward(m, embeddings, NULL);
     printf("\nheed_multi_head_forward with these weights gives the same: %s\n",
            heed_allclose(res, same, 1e-12, 0, false) ? "yes" : "no");
-    heed_multi_head_free(m);
+    heed_module_free(m);
 }
 
 /* ---- the notebook, from top to bottom ---- */

@@ -334,7 +334,7 @@ int main(int count, char **arguments)
     struct heed_self_attention *m = heed_self_attention_new(2, 0, 1);
     show_class(m);
     show_batch(m);
-    heed_self_attention_free(m);
+    heed_module_free(m);
 
     const bool understood = train(seed);
     return heed_scope_end(&scope) || !understood || ferror(stdout) || fflush(stdout) != 0;

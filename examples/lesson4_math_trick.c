@@ -119,8 +119,8 @@ static struct head draw_head(void)
     const heed_linear_options no_bias = {.no_bias = true};
     struct head h = {.x = NULL};
     for (int run = 7; run <= 21; run++) {
-        heed_linear_free(h.key);
-        heed_linear_free(h.query);
+        heed_module_free(h.key);
+        heed_module_free(h.query);
         h.x = heed_randn(HEED_SHAPE(B, T, C), HEED_F32);
         h.key = heed_linear_new_with(C, HEAD_SIZE, no_bias);
         h.query = heed_linear_new_with(C, HEAD_SIZE, no_bias);
@@ -212,8 +212,8 @@ int main(void)
     show_map("With it: the rows are flatter", attention(&h, scale));
     show_variance();
 
-    heed_linear_free(h.key);
-    heed_linear_free(h.query);
-    heed_linear_free(h.value);
+    heed_module_free(h.key);
+    heed_module_free(h.query);
+    heed_module_free(h.value);
     return heed_scope_end(&scope) || ferror(stdout) || fflush(stdout) != 0;
 }

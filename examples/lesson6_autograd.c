@@ -200,6 +200,6 @@ int main(void)
     heed_tensor *loss = heed_sum(heed_mul(output, output));
     same = show("loss = sum(output^2), output = SelfAttention(tokens)", &attention, loss) && same;
 
-    heed_self_attention_free(m);
+    heed_module_free(m);
     return heed_scope_end(&scope) || !same || ferror(stdout) || fflush(stdout) != 0;
 }

@@ -74,6 +74,6 @@ int main(void)
     show_gradient("W_v.weight.grad", self_attention->W_v->weight->grad);
     show_gradient("encodings_matrix.grad", encodings_matrix->grad);
 
-    heed_self_attention_free(self_attention);
+    heed_module_free(self_attention);
     return heed_scope_end(&scope) || ferror(stdout) || fflush(stdout) != 0;
 }

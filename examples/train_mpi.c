@@ -95,7 +95,7 @@ static void train(const run *r)
                (double)(r->steps * r->batch * CONTEXT) / (MPI_Wtime() - begin));
     }
     heed_optimizer_free(adamw);
-    heed_gpt_free(model);
+    heed_module_free(model);
 }
 
 /* ---- arguments and text ---- */

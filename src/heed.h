@@ -100,16 +100,16 @@
 #include "autograd/apply.h"
 #include "autograd/op.h"
 
+#include "nn/heat_map.h"
 #include "nn/init.h"
 #include "nn/module.h"
-#include "nn/picture.h"
+#include "nn/named_tensors.h"
 
-#include "nn/layers/activation.h"
-#include "nn/layers/dropout.h"
 #include "nn/layers/embedding.h"
 #include "nn/layers/feed_forward.h"
 #include "nn/layers/layer_norm.h"
 #include "nn/layers/linear.h"
+#include "nn/layers/pointwise.h"
 #include "nn/layers/position_encoding.h"
 #include "nn/layers/sequential.h"
 
@@ -122,12 +122,11 @@
 
 #include "nn/gpt/gpt.h"
 #include "nn/gpt/gpt_files.h"
-#include "nn/gpt/gpt_generate.h"
 #include "nn/gpt/sample.h"
 
 #include "nn/optim/clip.h"
 #include "nn/optim/flatten.h"
-#include "nn/optim/optim.h"
+#include "nn/optim/optimizer.h"
 #include "nn/optim/schedule.h"
 
 #include "nn/files/checkpoint.h"

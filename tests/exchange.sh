@@ -46,7 +46,7 @@ int main(int argc, char **argv)
         heed_safetensors_close(file);
     }
     heed_scope_end(&scope);
-    heed_self_attention_free(m);
+    heed_module_free(m);
     return 0;
 }
 END

@@ -58,7 +58,7 @@ static void write_model(int i)
     heed_eval(m);
     heed_gpt_save_pretrained(m, models[i].name);
     save_npy(logits(m), models[i].name, "logits.npy");
-    heed_gpt_free(m);
+    heed_module_free(m);
 }
 
 /* nanoGPT's names, for the class in fixtures/make_gpt2.py. */
@@ -72,7 +72,7 @@ static void write_nanogpt(void)
     }
     heed_gpt_save(m, "nanogpt.safetensors", HEED_GPT_LAYOUT_NANOGPT);
     heed_save_npy(heed_detach(heed_gpt_forward(m, heed_from_i64(tokens, HEED_SHAPE(12)))), "nanogpt.npy");
-    heed_gpt_free(m);
+    heed_module_free(m);
 }
 
 /* What they made of it gives their logits. */
@@ -86,7 +86,7 @@ static bool read_back(int i)
     printf("%-10s back: logits differ by at most %.1e\n", models[i].name,
            heed_item(heed_max(heed_abs(heed_sub(y, expected)))));
     const bool same = heed_allclose(y, expected, 1e-5, 1e-4, false);
-    heed_gpt_free(m);
+    heed_module_free(m);
     return same;
 }
 

@@ -66,7 +66,7 @@ static inline heed_tensor *weights_of(const attention *a, heed_attention_options
 
 static inline void end(const attention *a)
 {
-    heed_multihead_attention_free(a->m);
+    heed_module_free(a->m);
 }
 
 /* ---- what test_multihead_attention.c takes from the other file of the suite ---- */

@@ -29,8 +29,8 @@ START_TEST(test_batches)
         expect_close(row_of(masked, b), heed_self_attention_forward(single, row_of(x, b), mask),
                      1e-6);
     }
-    heed_self_attention_free(single);
-    heed_self_attention_free(batched);
+    heed_module_free(single);
+    heed_module_free(batched);
 }
 END_TEST
 
@@ -53,7 +53,7 @@ START_TEST(test_dims_that_are_not_the_last)
     x = heed_ones(HEED_SHAPE(3, 4), HEED_F32);
     ck_assert_ptr_null(heed_self_attention_forward(m, x, heed_causal_block_mask(2)));
     expect_error(HEED_ERR_SHAPE, "block_mask (2, 2)");
-    heed_self_attention_free(m);
+    heed_module_free(m);
 }
 END_TEST
 
@@ -70,7 +70,7 @@ START_TEST(test_masked_weights)
     heed_fill_into(heed_slice(other, 1, 3, 5, 1), 100); /* the future */
     heed_tensor *same = heed_self_attention_forward(m, other, heed_causal_block_mask(5));
     expect_close(heed_slice(y, 1, 0, 3, 1), heed_slice(same, 1, 0, 3, 1), 0);
-    heed_self_attention_free(m);
+    heed_module_free(m);
 }
 END_TEST
 
@@ -85,7 +85,7 @@ START_TEST(test_kept_weights)
     heed_self_attention_forward_weights(m, x, NULL, &weights); /* the first copy is let go */
     expect_close(m->attention_percent, weights, 0);
     ck_assert(m->attention_percent->op == NULL && !m->attention_percent->requires_grad);
-    heed_self_attention_free(m);
+    heed_module_free(m);
 }
 END_TEST
 
@@ -112,7 +112,7 @@ START_TEST(test_multi_head)
                  heed_matmul(heed_cat(heads, 2, -1), heed_transpose(m->W_o->weight, 0, 1)), 1e-6);
     ck_assert_ptr_null(heed_multi_head_head(m, 2));
     expect_error(HEED_ERR_INDEX, "2 is outside");
-    heed_multi_head_free(m);
+    heed_module_free(m);
 }
 END_TEST
 

@@ -82,7 +82,7 @@ START_TEST(weights_are_torchs_to_the_bit)
         ck_assert_str_eq(list.names[i], drawn[i].name);
         ck_assert_msg(sum == drawn[i].sum, "%s: 0x%016llx", list.names[i], (unsigned long long)sum);
     }
-    heed_gpt_free(m);
+    heed_module_free(m);
     free(c.ids);
 }
 END_TEST
@@ -95,7 +95,7 @@ static heed_tensor *draw_starts(const characters *c)
 START_TEST(batches_are_torchs)
 {
     characters c = read_characters();
-    heed_gpt_free(make_model(&c, 0));
+    heed_module_free(make_model(&c, 0));
     for (int i = 0; i < BATCHES; i++) {
         expect_values(draw_starts(&c), starts[i], BATCH, 0);
     }
@@ -171,7 +171,7 @@ static void expect_losses(double dropout, int steps, const double *theirs)
                       ours, theirs[i]);
     }
     heed_optimizer_free(adamw);
-    heed_gpt_free(m);
+    heed_module_free(m);
     free(c.ids);
 }
 

@@ -38,8 +38,8 @@ START_TEST(a_module_comes_back)
     ck_assert_int_eq(heed_safetensors_count(file), heed_state_dict(a).count);
     ck_assert_str_eq(heed_safetensors_metadata(file, "heads"), "2");
     heed_safetensors_close(file);
-    heed_multi_head_free(a);
-    heed_multi_head_free(b);
+    heed_module_free(a);
+    heed_module_free(b);
 }
 END_TEST
 
@@ -55,8 +55,8 @@ START_TEST(a_module_of_pytorch_loads)
     const heed_metadata about[] = {{"format", "pt"}, {NULL, NULL}};
     ck_assert_int_eq(heed_save_state_dict(m, in_folder("a"), about), HEED_OK);
     expect_same_files(in_folder("a"), path);
-    heed_self_attention_free(m);
-    heed_self_attention_free(expected);
+    heed_module_free(m);
+    heed_module_free(expected);
 }
 END_TEST
 
@@ -78,8 +78,8 @@ START_TEST(the_tensors_stay_the_same_ones)
     heed_tensor *expected = heed_sub_scalar(heed_detach(a->weight), 0.5);
     expect_close(heed_detach(b->weight), expected, 1e-7);
     heed_optimizer_free(sgd);
-    heed_linear_free(a);
-    heed_linear_free(b);
+    heed_module_free(a);
+    heed_module_free(b);
 }
 END_TEST
 
@@ -97,8 +97,8 @@ START_TEST(floats_are_cast)
     ck_assert_int_eq(load(a), HEED_OK);
     ck_assert_int_eq(a->bias->dtype, HEED_F32);
     expect_same_bits(heed_detach(a->bias), heed_to(thirds, HEED_F32));
-    heed_linear_free(a);
-    heed_linear_free(b);
+    heed_module_free(a);
+    heed_module_free(b);
 }
 END_TEST
 
@@ -278,7 +278,7 @@ START_TEST(hundreds_that_do_not_fit_are_cut)
     expect_error(HEED_ERR_VALUE, "1 of another shape or dtype: weight is (1000007, 0, 1000000009) "
                                  "there, (2, 3) here; 1 missing: bias; 1 unexpected: nnnnn");
     ck_assert_ptr_nonnull(strstr(heed_error_message(), "nnn..."));
-    heed_linear_free(m);
+    heed_module_free(m);
     heed_module_free(list);
 }
 END_TEST
@@ -331,9 +331,9 @@ START_TEST(a_damaged_file_changes_nothing)
     ck_assert_int_eq(load(b), HEED_OK);
     expect_same_state(a, b);
     free(bytes);
-    heed_linear_free(a);
-    heed_linear_free(b);
-    heed_linear_free(c);
+    heed_module_free(a);
+    heed_module_free(b);
+    heed_module_free(c);
 }
 END_TEST
 

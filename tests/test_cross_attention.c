@@ -55,8 +55,8 @@ START_TEST(with_itself_it_is_self_attention)
     expect_close(
         heed_cross_attention_forward(m, x, x, (heed_cross_attention_masks){.block_mask = causal}),
         heed_self_attention_forward(one, x, causal), 0);
-    heed_self_attention_free(one);
-    heed_cross_attention_free(m);
+    heed_module_free(one);
+    heed_module_free(m);
 }
 END_TEST
 
@@ -77,9 +77,9 @@ START_TEST(sizes_and_names)
     struct heed_linear *second = heed_linear_new_with(6, 3, no_bias);
     expect_close(heed_detach(m->W_q->weight), heed_detach(first->weight), 0);
     expect_close(heed_detach(m->W_k->weight), heed_detach(second->weight), 0);
-    heed_linear_free(first);
-    heed_linear_free(second);
-    heed_cross_attention_free(m);
+    heed_module_free(first);
+    heed_module_free(second);
+    heed_module_free(m);
 }
 END_TEST
 
@@ -101,7 +101,7 @@ START_TEST(batches)
             heed_cross_attention_forward(m, heed_select(x, 0, b), heed_select(y, 0, b), masks);
         expect_close(heed_select(both, 0, b), one, 1e-6);
     }
-    heed_cross_attention_free(m);
+    heed_module_free(m);
 }
 END_TEST
 
@@ -125,7 +125,7 @@ START_TEST(both_masks_hold)
     heed_tensor *changed = heed_clone(heed_detach(y));
     heed_fill_into(heed_select(heed_narrow(changed, 1, 2, 3), 0, 1), 50);
     expect_close(heed_cross_attention_forward(m, x, changed, masks), z, 0);
-    heed_cross_attention_free(m);
+    heed_module_free(m);
 }
 END_TEST
 
@@ -143,7 +143,7 @@ START_TEST(closed_queries_learn_nothing)
     for (int i = 0; i < 5; i++) {
         expect_close(all[i]->grad, heed_zeros(heed_shape_of_tensor(all[i]), HEED_F32), 0);
     }
-    heed_cross_attention_free(m);
+    heed_module_free(m);
 }
 END_TEST
 
@@ -161,7 +161,7 @@ START_TEST(kept_weights)
     ck_assert_str_eq(heed_shape_text(weights->ndim, weights->shape).text, "(2, 3, 5)");
     expect_close(heed_sum_dim(weights, -1, false), heed_ones(HEED_SHAPE(BATCH, T), HEED_F32), 1e-6);
     ck_assert(m->attention_percent->op == NULL && !m->attention_percent->requires_grad);
-    heed_cross_attention_free(m);
+    heed_module_free(m);
 }
 END_TEST
 
@@ -180,7 +180,7 @@ START_TEST(sizes_of_0)
     expect_close(z, heed_zeros(HEED_SHAPE(batch, rows, 3), HEED_F32), 0);
     heed_backward(heed_sum(z));
     expect_no_error();
-    heed_cross_attention_free(m);
+    heed_module_free(m);
 }
 END_TEST
 
@@ -194,7 +194,7 @@ START_TEST(batches_that_differ)
     ck_assert_ptr_null(heed_cross_attention_forward(
         m, queries(HEED_F32), heed_randn(HEED_SHAPE(S, OTHER), HEED_F32), no_masks));
     expect_error(HEED_ERR_SHAPE, "must be equal; heed_expand");
-    heed_cross_attention_free(m);
+    heed_module_free(m);
 }
 END_TEST
 
@@ -219,7 +219,7 @@ START_TEST(derivatives)
                            .key_padding_mask = _i >= 2 ? padding() : NULL}};
     heed_tensor *inputs[] = {queries(HEED_F64), memory(HEED_F64)};
     expect_derivatives(c.m, run, &c, inputs, 2);
-    heed_cross_attention_free(c.m);
+    heed_module_free(c.m);
 }
 END_TEST
 
@@ -236,7 +236,7 @@ START_TEST(without_memory)
     c.m->keep_weights = true;
     heed_tensor *inputs[] = {queries(HEED_F32), memory(HEED_F32)};
     expect_forward_without_memory(run, &c, inputs, 15);
-    heed_cross_attention_free(c.m);
+    heed_module_free(c.m);
 }
 END_TEST
 

@@ -82,7 +82,7 @@ START_TEST(cached_logits_are_the_forwards)
     struct heed_gpt *m = model((heed_gpt_config){.sinusoidal = _i % 3 == 1, .untied = _i % 2 == 1});
     feed(m, &fed[_i], HEED_F32);
     feed(m, &fed[_i], HEED_F64);
-    heed_gpt_free(m);
+    heed_module_free(m);
 }
 END_TEST
 
@@ -96,7 +96,7 @@ START_TEST(a_row_needs_no_batch)
     expect_close(first, heed_narrow(y, 0, 0, 4), 1e-5);
     heed_tensor *none = heed_gpt_forward_cached(m, heed_narrow(idx, 0, 4, 0), cache);
     ck_assert_str_eq(heed_shape_text(none->ndim, none->shape).text, "(0, 13)");
-    heed_gpt_free(m); /* which needs the cache not */
+    heed_module_free(m); /* which needs the cache not */
     ck_assert_int_eq(heed_gpt_cache_length(cache), 4);
     heed_gpt_cache_free(cache);
     heed_gpt_cache_free(NULL);
@@ -137,8 +137,8 @@ START_TEST(errors_leave_the_cache)
     expect_close(heed_gpt_forward_cached(m, heed_narrow(idx, 1, 5, 5), cache),
                  heed_narrow(y, 1, 5, 5), 1e-5);
     heed_gpt_cache_free(cache);
-    heed_gpt_free(m);
-    heed_gpt_free(other);
+    heed_module_free(m);
+    heed_module_free(other);
 }
 END_TEST
 
@@ -155,7 +155,7 @@ START_TEST(a_cache_without_memory)
     }
     ck_assert_int_gt(failures, 5);
     heed_gpt_cache_free(cache);
-    heed_gpt_free(m);
+    heed_module_free(m);
 }
 END_TEST
 
@@ -197,7 +197,7 @@ START_TEST(answers_are_nanogpts)
     heed_tensor *answer = heed_gpt_generate(m, idx, r->count, options);
     ck_assert_int_eq(answer->shape[0], r->batch);
     expect_ids(answer, r->ids, r->batch * (r->prompt + r->count));
-    heed_gpt_free(m);
+    heed_module_free(m);
     heed_set_random_flavor(HEED_RANDOM_TORCH_1);
 }
 END_TEST
@@ -236,7 +236,7 @@ START_TEST(caches_change_no_answer)
         ck_assert(heed_equal(a, c));
         ck_assert(heed_equal(heed_narrow(a, 1, 0, prompts[_i]), idx));
     }
-    heed_gpt_free(m);
+    heed_module_free(m);
 }
 END_TEST
 
@@ -283,7 +283,7 @@ START_TEST(tokens_are_told)
                                          (generate_options){.on_token = listen, .context = &l});
     expect_ids(heed_contiguous(heed_narrow(row, 0, 3, 4)), l.heard, 4);
     ck_assert_int_eq(row->ndim, 1);
-    heed_gpt_free(m);
+    heed_module_free(m);
 }
 END_TEST
 
@@ -307,7 +307,7 @@ START_TEST(memory_stays)
     ck_assert(m->module.training);
     ck_assert_int_eq(heed_live_tensors(), tensors);
     ck_assert_int_eq(heed_live_bytes(), bytes);
-    heed_gpt_free(m);
+    heed_module_free(m);
 }
 END_TEST
 
@@ -321,7 +321,7 @@ START_TEST(nothing_to_write)
     ck_assert(!heed_equal(y, idx)); /* its own */
     y = heed_gpt_generate(m, heed_narrow(idx, 0, 0, 0), 4, (generate_options){0});
     ck_assert_str_eq(heed_shape_text(y->ndim, y->shape).text, "(0, 7)");
-    heed_gpt_free(m);
+    heed_module_free(m);
 }
 END_TEST
 
@@ -336,7 +336,7 @@ START_TEST(generation_without_memory)
     heed_tensor *idx = heed_randint(0, 13, HEED_SHAPE(2, 3));
     expect_forward_without_memory(generate, m, &idx, 50);
     ck_assert(m->module.training);
-    heed_gpt_free(m);
+    heed_module_free(m);
 }
 END_TEST
 

@@ -25,7 +25,7 @@ START_TEST(test_weights)
     EXPECT_VALUES(m->W_q->weight, 0, 0x1.14cae2p-1, 0x1.2c7eb6p-1, -0x1.534346p-3, 0x1.4c92a4p-1);
     EXPECT_VALUES(m->W_k->weight, 5e-9, -.15492962, .14268756, -.34425849, .41527155);
     EXPECT_VALUES(m->W_v->weight, 5e-9, .62334496, -.51875341, .61461449, .13234161);
-    heed_self_attention_free(m);
+    heed_module_free(m);
 }
 END_TEST
 
@@ -47,7 +47,7 @@ START_TEST(test_every_intermediate)
                   -2.12299848, .34241271, -.47253349, 2.86104655);
     EXPECT_VALUES(heed_softmax(scaled, 1), near, .35727212, .40114111, .24158683, .34104300,
                   .60471636, .05424070, .07217980, .03195134, .89586890);
-    heed_self_attention_free(m);
+    heed_module_free(m);
 }
 END_TEST
 
@@ -62,7 +62,7 @@ START_TEST(test_outputs)
     heed_tensor *masked = heed_self_attention_forward(m, encodings(), heed_causal_block_mask(3));
     EXPECT_VALUES(masked, 5e-7, .60376686, .74339134, -.00619610, .60715079, 3.49891806,
                   2.24271846);
-    heed_self_attention_free(m);
+    heed_module_free(m);
 }
 END_TEST
 
@@ -78,7 +78,7 @@ START_TEST(test_two_heads)
     EXPECT_VALUES(heed_cat(heads, 2, 1), 5e-7, 1.01004052, 1.06407356, -.70813227, -.82684392,
                   .20402211, .70573008, -.74168795, -.91928679, 3.49891806, 2.24271846, -.71899807,
                   -.84474295);
-    heed_multi_head_free(m);
+    heed_module_free(m);
 }
 END_TEST
 
@@ -95,7 +95,7 @@ START_TEST(test_gradients)
     EXPECT_VALUES(m->W_k->weight->grad, near, 13.1872225, -11.0459023, -15.7115259, 12.6371441);
     EXPECT_VALUES(m->W_v->weight->grad, near, 32.2112427, -12.5873919, 23.1966629, -7.0787749);
     EXPECT_VALUES(x->grad, near, .8703752, -2.9200683, 1.6789159, -.4490162, 7.8011189, -8.7575569);
-    heed_self_attention_free(m);
+    heed_module_free(m);
 }
 END_TEST
 

@@ -72,7 +72,7 @@ START_TEST(state_dicts_are_nanogpts)
             "transformer.h.0.mlp.c_fc.weight (16, 4)", "transformer.h.0.mlp.c_fc.bias (16)",
             "transformer.h.0.mlp.c_proj.weight (4, 16)", "transformer.h.0.mlp.c_proj.bias (4)",
             "transformer.ln_f.weight (4)", "transformer.ln_f.bias (4)", "lm_head.weight (5, 4)"});
-    heed_gpt_free(m);
+    heed_module_free(m);
 }
 END_TEST
 
@@ -106,7 +106,7 @@ START_TEST(trees)
                 "  )\n"
                 "  (lm_head): Linear(in_features=4, out_features=5, bias=False)\n"
                 ")");
-    heed_gpt_free(m);
+    heed_module_free(m);
 }
 END_TEST
 
@@ -133,7 +133,7 @@ START_TEST(dropout_is_torchs)
     ck_assert_int_eq(heed_get_generator().next, before.next);
     expect_close(heed_gpt_forward(m, idx), a, 0);
     ck_assert(!heed_equal(heed_detach(a), heed_detach(y)));
-    heed_gpt_free(m);
+    heed_module_free(m);
     heed_set_random_flavor(HEED_RANDOM_TORCH_1);
 }
 END_TEST
@@ -151,7 +151,7 @@ START_TEST(sizes_of_0)
     heed_backward(heed_sum(y));
     ck_assert(isnan(heed_item(heed_gpt_loss(m, idx, idx)))); /* the mean of none */
     expect_no_error();
-    heed_gpt_free(m);
+    heed_module_free(m);
 }
 END_TEST
 
@@ -172,7 +172,7 @@ START_TEST(attention_can_be_looked_at)
     heed_gpt_forward_cached(m, heed_narrow(idx, 1, 2, 2), cache);
     expect_close(attention->attention_percent, heed_narrow(weights, 2, 2, 2), 1e-6);
     heed_gpt_cache_free(cache);
-    heed_gpt_free(m);
+    heed_module_free(m);
 }
 END_TEST
 
@@ -185,7 +185,7 @@ START_TEST(a_gpt_is_a_module)
     ck_assert_ptr_eq(heed_gpt_block_at(m, 1), heed_module_list_at(m->transformer->h, 1));
     heed_gpt_forward(m, heed_full(HEED_SHAPE(1, 2), 5, HEED_I64));
     expect_error(HEED_ERR_INDEX, "embedding: id 5 at place 0 is outside [0, 5)");
-    heed_gpt_free(m);
+    heed_module_free(m);
 }
 END_TEST
 
@@ -219,7 +219,7 @@ START_TEST(derivatives)
     heed_tensor *inputs[] = {heed_randint(0, 5, HEED_SHAPE(2, 3)),
                              heed_randint(0, 5, HEED_SHAPE(2, 3))};
     expect_parameter_derivatives(m, _i % 2 == 0 ? run : run_loss, m, inputs);
-    heed_gpt_free(m);
+    heed_module_free(m);
 }
 END_TEST
 
@@ -236,7 +236,7 @@ START_TEST(without_memory)
     heed_tensor *inputs[] = {heed_randint(0, 5, HEED_SHAPE(2, 3)),
                              heed_randint(0, 5, HEED_SHAPE(2, 3))};
     expect_forward_without_memory(run_loss, m, inputs, 50);
-    heed_gpt_free(m);
+    heed_module_free(m);
 }
 END_TEST
 
@@ -269,8 +269,8 @@ START_TEST(tied_weights_stay_tied)
     expect_tied(m);
     ck_assert_int_eq(heed_gpt_forward(m, idx)->dtype, HEED_F64);
     heed_optimizer_free(adam);
-    heed_gpt_free(m);
-    heed_gpt_free(other);
+    heed_module_free(m);
+    heed_module_free(other);
 }
 END_TEST
 
@@ -295,7 +295,7 @@ START_TEST(set_parameter_sets)
     EXPECT_VALUES(heed_linear_forward(m, heed_ones(HEED_SHAPE(3), HEED_F32)), 0, 3, 3);
     heed_set_parameter(m, "weight", NULL, m->weight); /* itself; no field */
     EXPECT_VALUES(heed_linear_forward(m, heed_ones(HEED_SHAPE(3), HEED_F32)), 0, 3, 3);
-    heed_linear_free(m);
+    heed_module_free(m);
 }
 END_TEST
 
@@ -314,7 +314,7 @@ START_TEST(set_parameter_refuses)
         ck_assert_ptr_eq(m->weight, old);
         ck_assert_ptr_eq(heed_state(m, "weight"), old);
     }
-    heed_linear_free(m);
+    heed_module_free(m);
 }
 END_TEST
 

@@ -46,7 +46,7 @@ START_TEST(is_taken)
     struct heed_gpt *m = load_with(fine[_i], strlen(fine[_i]));
     expect_no_error();
     ck_assert_int_eq(m->config.n_layer, 2);
-    heed_gpt_free(m);
+    heed_module_free(m);
 }
 END_TEST
 
@@ -65,7 +65,7 @@ START_TEST(activations_have_transformers_names)
         struct heed_gpt *m = load_with(text, strlen(text));
         expect_no_error();
         ck_assert(m->config.activation == rows[i].function);
-        heed_gpt_free(m);
+        heed_module_free(m);
     }
 }
 END_TEST
@@ -84,12 +84,12 @@ START_TEST(numbers_keep_their_bits)
         config.dropout = rows[i] <= 1 ? rows[i] : 0;
         struct heed_gpt *m = heed_gpt_new(config);
         ck_assert_int_eq(heed_gpt_save_pretrained(m, in_folder("")), HEED_OK);
-        heed_gpt_free(m);
+        heed_module_free(m);
         m = heed_gpt_from_pretrained(in_folder(""));
         expect_no_error();
         ck_assert_msg(m->config.layer_norm_eps == rows[i] && m->config.dropout == config.dropout,
                       "%.17g came back as %.17g", rows[i], m->config.layer_norm_eps);
-        heed_gpt_free(m);
+        heed_module_free(m);
     }
 }
 END_TEST
@@ -202,7 +202,7 @@ static void expect_either(const char *config, size_t size, int *taken)
         ck_assert(status == HEED_ERR_FORMAT || status == HEED_ERR_VALUE);
     } else {
         expect_no_error();
-        heed_gpt_free(m);
+        heed_module_free(m);
         ++*taken;
     }
 }

@@ -66,7 +66,7 @@ START_TEST(transformers_models_give_their_logits)
     ck_assert(c->dropout == folders[_i].dropout && c->layer_norm_eps == folders[_i].eps);
     ck_assert(!m->module.training && !heed_gpt_block_at(m, 0)->attn->module.training);
     expect_logits(m, folders[_i].name);
-    heed_gpt_free(m);
+    heed_module_free(m);
 }
 END_TEST
 
@@ -76,7 +76,7 @@ START_TEST(nanogpt_models_give_their_logits)
     ck_assert_int_eq(heed_gpt_load(m, GPT2_FIXTURE("nanogpt.safetensors")), HEED_OK);
     heed_eval(m);
     expect_logits(m, "nanogpt");
-    heed_gpt_free(m);
+    heed_module_free(m);
 }
 END_TEST
 
@@ -95,8 +95,8 @@ START_TEST(what_is_saved_is_what_transformers_saved)
     struct heed_gpt *again = heed_gpt_from_pretrained(in_folder(""));
     expect_same_state(again, m);
     ck_assert_int_eq(files_in_folder(), 2);
-    heed_gpt_free(m);
-    heed_gpt_free(again);
+    heed_module_free(m);
+    heed_module_free(again);
 }
 END_TEST
 
@@ -121,7 +121,7 @@ START_TEST(the_config_is_as_transformers_writes_it)
     ck_assert_int_eq(lines, 26);
     free(ours);
     free(theirs);
-    heed_gpt_free(m);
+    heed_module_free(m);
 }
 END_TEST
 
@@ -154,8 +154,8 @@ START_TEST(every_model_comes_back_from_a_folder)
     if (!m->config.no_bias && !m->config.sinusoidal) {
         expect_same_state(again, m);
     }
-    heed_gpt_free(m);
-    heed_gpt_free(again);
+    heed_module_free(m);
+    heed_module_free(again);
 }
 END_TEST
 
@@ -170,8 +170,8 @@ START_TEST(every_model_comes_back_from_a_file)
     struct heed_gpt *again = new_gpt(config, 2);
     ck_assert_int_eq(heed_gpt_load(again, in_folder("a")), HEED_OK);
     expect_same_bits(logits_of(again), logits_of(m));
-    heed_gpt_free(m);
-    heed_gpt_free(again);
+    heed_module_free(m);
+    heed_module_free(again);
 }
 END_TEST
 
@@ -186,12 +186,12 @@ START_TEST(nanogpts_layout_is_the_state_dict)
     expect_same_files(in_folder("a"), in_folder("b"));
     heed_load_state_dict(again, in_folder("a"), (heed_load_options){0});
     expect_same_state(again, m);
-    heed_gpt_free(m);
-    heed_gpt_free(again);
+    heed_module_free(m);
+    heed_module_free(again);
     struct heed_gpt *odd = new_gpt((heed_gpt_config){.sinusoidal = true}, 1);
     heed_save_state_dict(odd, in_folder("a"), NULL);
     ck_assert_int_eq(heed_gpt_load(odd, in_folder("a")), HEED_OK); /* a state dict with pe.pe */
-    heed_gpt_free(odd);
+    heed_module_free(odd);
 }
 END_TEST
 
@@ -211,8 +211,8 @@ START_TEST(a_checkpoint_gives_its_model)
     const heed_generator after = heed_get_generator();
     ck_assert_mem_eq(&before, &after, sizeof before);
     heed_optimizer_free(adamw);
-    heed_gpt_free(m);
-    heed_gpt_free(again);
+    heed_module_free(m);
+    heed_module_free(again);
 }
 END_TEST
 
@@ -227,8 +227,8 @@ START_TEST(a_gpt2_file_loads_into_a_model_that_is_there)
     expect_same_state(m, expected);
     ck_assert(weight == heed_gpt_block_at(m, 1)->mlp->c_fc->weight && weight->data == data);
     ck_assert(weight->requires_grad && weight->op == NULL && m->module.training);
-    heed_gpt_free(m);
-    heed_gpt_free(expected);
+    heed_module_free(m);
+    heed_module_free(expected);
 }
 END_TEST
 

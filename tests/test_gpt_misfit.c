@@ -14,8 +14,8 @@ static void expect_misfit(heed_gpt_config config, const char *path, const char *
     ck_assert_ptr_nonnull(strstr(heed_error_message(), "gpt_load: "));
     expect_error(HEED_ERR_VALUE, words);
     expect_same_state(m, same);
-    heed_gpt_free(m);
-    heed_gpt_free(same);
+    heed_module_free(m);
+    heed_module_free(same);
 }
 
 /* Writes the tied fixture with one more tensor, or without one, or with another under a name. */
@@ -83,7 +83,7 @@ START_TEST(masks_are_passed_over)
     ck_assert_int_eq(heed_gpt_load(m, in_folder("a")), HEED_OK);
     write_changed(NULL, "transformer.h.1.attn.masked_bias", x);
     ck_assert_int_eq(heed_gpt_load(m, in_folder("a")), HEED_OK);
-    heed_gpt_free(m);
+    heed_module_free(m);
     write_changed(NULL, "transformer.h.1.crossattn.bias", x);
     expect_misfit((heed_gpt_config){0}, in_folder("a"), "1 unexpected: transformer.h.1.cross");
 }
@@ -100,7 +100,7 @@ START_TEST(tied_weights_may_have_two_names)
     heed_fill_into(m->lm_head->weight, 0);
     ck_assert_int_eq(heed_gpt_load(m, in_folder("a")), HEED_OK);
     expect_same_bits(heed_detach(m->transformer->wte->weight), wte);
-    heed_gpt_free(m);
+    heed_module_free(m);
 }
 END_TEST
 
@@ -143,7 +143,7 @@ START_TEST(misuse)
     ck_assert_int_eq(heed_gpt_save_pretrained(m, in_folder("")), HEED_ERR_VALUE);
     expect_error(HEED_ERR_VALUE, "the model's activation has no name in transformers");
     ck_assert_int_eq(files_in_folder(), 0);
-    heed_gpt_free(m);
+    heed_module_free(m);
 }
 END_TEST
 
@@ -158,8 +158,8 @@ START_TEST(a_folder_is_made)
     ck_assert_ptr_null(heed_gpt_from_pretrained(folder));
     expect_error(HEED_ERR_FILE, "/new/config.json: cannot open it");
     unlink(in_folder("new/model.safetensors"));
-    heed_gpt_free(m);
-    heed_gpt_free(again);
+    heed_module_free(m);
+    heed_module_free(again);
 }
 END_TEST
 
@@ -185,8 +185,8 @@ static void expect_without_memory(heed_status (*work)(struct heed_gpt *m), int l
         }
     }
     ck_assert_int_ge(n, least);
-    heed_gpt_free(m);
-    heed_gpt_free(same);
+    heed_module_free(m);
+    heed_module_free(same);
 }
 
 static heed_status load_file(struct heed_gpt *m)
@@ -202,7 +202,7 @@ static heed_status save_folder(struct heed_gpt *m)
 static heed_status load_folder(struct heed_gpt *m)
 {
     (void)m;
-    heed_gpt_free(heed_gpt_from_pretrained(in_folder("")));
+    heed_module_free(heed_gpt_from_pretrained(in_folder("")));
     return heed_error_pending();
 }
 

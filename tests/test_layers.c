@@ -85,7 +85,7 @@ START_TEST(sequential_is_a_tree)
     ck_assert_int_eq(heed_module_list_count(&m->list), 4);
     struct heed_layer_norm *norm = heed_module_list_at(&m->list, 1);
     ck_assert_ptr_eq(norm->weight, heed_state(m, "1.weight"));
-    heed_sequential_free(m);
+    heed_module_free(m);
 }
 END_TEST
 
@@ -98,17 +98,17 @@ START_TEST(layer_norm_starts_with_ones_and_zeros)
     ck_assert_int_eq(after.next, before.next);
     expect_close(m->weight, heed_ones(HEED_SHAPE(2, 3), HEED_F32), 0);
     expect_close(m->bias, heed_zeros(HEED_SHAPE(2, 3), HEED_F32), 0);
-    heed_layer_norm_free(m);
+    heed_module_free(m);
     m = heed_layer_norm_new_with(HEED_SHAPE(2), (heed_layer_norm_options){.no_bias = true});
     expect_state(m, 1, (const char *const[]){"weight (2)"});
     ck_assert_ptr_null(m->bias);
-    heed_layer_norm_free(m);
+    heed_module_free(m);
     m = heed_layer_norm_new_with(HEED_SHAPE(2),
                                  (heed_layer_norm_options){.no_elementwise_affine = true});
     expect_state(m, 0, NULL);
     heed_tensor *x = heed_from_f64((double[]){1, 3}, HEED_SHAPE(2)); /* any float: no parameters */
     EXPECT_VALUES(heed_layer_norm_forward(m, x), 1e-5, -1, 1);
-    heed_layer_norm_free(m);
+    heed_module_free(m);
 }
 END_TEST
 
@@ -127,9 +127,9 @@ START_TEST(sequential_runs_in_order)
     heed_tensor *x = heed_randn(HEED_SHAPE(4, 3), HEED_F32);
     heed_tensor *h = heed_layer_norm(heed_linear_forward(first, x), HEED_SHAPE(5), NULL, NULL, 0);
     expect_close(heed_sequential_forward(m, x), heed_linear_forward(last, heed_gelu(h)), 1e-6);
-    heed_sequential_free(m);
-    heed_linear_free(first);
-    heed_linear_free(last);
+    heed_module_free(m);
+    heed_module_free(first);
+    heed_module_free(last);
 }
 END_TEST
 
@@ -152,7 +152,7 @@ START_TEST(dropout_drops_while_training)
     struct heed_dropout *dropout = heed_module_list_at(&m->list, 0);
     dropout->p = 0;
     ck_assert_ptr_eq(heed_sequential_forward(m, x), x);
-    heed_sequential_free(m);
+    heed_module_free(m);
 }
 END_TEST
 
@@ -209,7 +209,7 @@ START_TEST(modules_without_a_forward)
     ck_assert_int_eq(heed_module_list_count(&m->list), 0);
     heed_sequential_append(m, twice_new());
     EXPECT_VALUES(heed_sequential_forward(m, x), 0, 2, 2);
-    heed_sequential_free(m);
+    heed_module_free(m);
     heed_module_free(list);
 }
 END_TEST
@@ -232,7 +232,7 @@ START_TEST(derivatives)
         heed_eval(m);
     }
     expect_derivatives(m, run, m, &x, 1);
-    heed_sequential_free(m);
+    heed_module_free(m);
 }
 END_TEST
 
@@ -241,7 +241,7 @@ static void *make_stack(void *context)
     (void)context;
     struct heed_sequential *m = stack_new();
     if (heed_error_pending() != HEED_OK) {
-        heed_sequential_free(m);
+        heed_module_free(m);
         return NULL;
     }
     return m;
@@ -253,7 +253,7 @@ START_TEST(without_memory)
     struct heed_sequential *m = stack_new();
     heed_tensor *x = heed_randn(HEED_SHAPE(2, 3), HEED_F32);
     expect_forward_without_memory(run, m, &x, 10);
-    heed_sequential_free(m);
+    heed_module_free(m);
 }
 END_TEST
 

@@ -214,7 +214,7 @@ START_TEST(other_rows_are_the_tutorials)
         ck_assert(heed_equal(grads[0][i], grads[1][i]));
         ck_assert(heed_item(heed_sum(heed_mul(grads[0][i], grads[0][i]))) > 0);
     }
-    heed_self_attention_free(m);
+    heed_module_free(m);
 }
 END_TEST
 
@@ -263,7 +263,7 @@ START_TEST(masked_row_of_self_attention)
         sums, heed_to(heed_expand(heed_from_f64(ones, HEED_SHAPE(5)), HEED_SHAPE(2, 5)), HEED_F32),
         1e-6);
     check_masked_row(m, x, y);
-    heed_self_attention_free(m);
+    heed_module_free(m);
 }
 END_TEST
 
@@ -274,7 +274,7 @@ START_TEST(masked_row_of_multi_head)
         heed_multi_head_new_with(4, 2, -2, -1, (heed_multi_head_options){.head_dim = 3});
     heed_tensor *x = heed_set_requires_grad(heed_randn(HEED_SHAPE(2, 5, 4), HEED_F32), true);
     check_masked_row(m, x, heed_multi_head_forward(m, x, rows_of_all_kinds()));
-    heed_multi_head_free(m);
+    heed_module_free(m);
 }
 END_TEST
 
@@ -304,7 +304,7 @@ START_TEST(an_empty_sentence_in_a_batch)
     heed_tensor *same = heed_multi_head_forward(m, other, mask);
     expect_close(heed_slice(heed_slice(same, 0, 0, 1, 1), 1, 0, 3, 1),
                  heed_detach(heed_slice(heed_slice(y, 0, 0, 1, 1), 1, 0, 3, 1)), 0);
-    heed_multi_head_free(m);
+    heed_module_free(m);
 }
 END_TEST
 
@@ -322,7 +322,7 @@ START_TEST(everything_is_masked)
         expect_zeros(list.tensors[i]->grad);
     }
     expect_zeros(x->grad);
-    heed_multi_head_free(m);
+    heed_module_free(m);
 }
 END_TEST
 

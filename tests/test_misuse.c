@@ -149,19 +149,19 @@ static void make_modules(void)
 
 static void free_modules(void)
 {
-    heed_linear_free(nn.linear);
-    heed_embedding_free(nn.embedding);
-    heed_position_encoding_free(nn.position);
-    heed_self_attention_free(nn.attention);
-    heed_multi_head_free(nn.heads);
-    heed_multihead_attention_free(nn.multi);
-    heed_layer_norm_free(nn.norm);
-    heed_sequential_free(nn.sequential);
-    heed_cross_attention_free(nn.cross);
-    heed_feed_forward_free(nn.feed);
-    heed_transformer_encoder_free(nn.encoder);
+    heed_module_free(nn.linear);
+    heed_module_free(nn.embedding);
+    heed_module_free(nn.position);
+    heed_module_free(nn.attention);
+    heed_module_free(nn.heads);
+    heed_module_free(nn.multi);
+    heed_module_free(nn.norm);
+    heed_module_free(nn.sequential);
+    heed_module_free(nn.cross);
+    heed_module_free(nn.feed);
+    heed_module_free(nn.encoder);
     heed_gpt_cache_free(nn.cache);
-    heed_gpt_free(nn.gpt);
+    heed_module_free(nn.gpt);
 }
 
 START_TEST(is_refused_by_modules)

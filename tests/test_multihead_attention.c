@@ -77,7 +77,7 @@ START_TEST(first_draws)
     EXPECT_VALUES(heed_select(m->out_proj->weight, 0, 0), 0, OUT_PROJ_WEIGHT);
     expect_equal(m->in_proj_bias, heed_zeros(HEED_SHAPE(24), HEED_F32));
     expect_equal(m->out_proj->bias, heed_zeros(HEED_SHAPE(8), HEED_F32));
-    heed_multihead_attention_free(m);
+    heed_module_free(m);
 }
 END_TEST
 
@@ -97,8 +97,8 @@ START_TEST(state_dicts_load)
     }
     heed_load_state_dict(loaded, paths[1 - _i], (heed_load_options){0});
     expect_error(HEED_ERR_VALUE, "in_proj_weight");
-    heed_multihead_attention_free(drawn_so);
-    heed_multihead_attention_free(loaded);
+    heed_module_free(drawn_so);
+    heed_module_free(loaded);
 }
 END_TEST
 
@@ -108,7 +108,7 @@ START_TEST(tree)
     expect_tree(m, "MultiheadAttention(\n"
                    "  (out_proj): Linear(in_features=8, out_features=8, bias=True)\n"
                    ")");
-    heed_multihead_attention_free(m);
+    heed_module_free(m);
 }
 END_TEST
 
@@ -239,7 +239,7 @@ START_TEST(dropout_is_torchs)
     heed_set_generator(&before);
     heed_tensor *trained = heed_multihead_attention_forward(m, in[0], in[1], in[2], no_masks);
     ck_assert(!heed_equal(heed_detach(y), heed_detach(trained)));
-    heed_multihead_attention_free(m);
+    heed_module_free(m);
 }
 END_TEST
 

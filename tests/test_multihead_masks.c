@@ -273,7 +273,7 @@ START_TEST(threads_share_a_module)
         pthread_join(threads[i], NULL);
         ck_assert(all[i].of_grads == alone.of_grads);
     }
-    heed_multihead_attention_free(m);
+    heed_module_free(m);
 }
 END_TEST
 

@@ -137,7 +137,7 @@ START_TEST(test_ownership)
     expect_error(HEED_ERR_VALUE, "Gate 'self'");
     heed_add_child(m->project, "above", NULL, m);
     expect_error(HEED_ERR_VALUE, "Gate 'above'");
-    heed_linear_free(m->project);
+    heed_module_free(m->project);
     expect_error(HEED_ERR_VALUE, "child of a Gate");
     heed_add_child(m, "other", NULL, other);
     heed_module_free(m);
@@ -224,8 +224,8 @@ START_TEST(test_initialisation)
     EXPECT_VALUES(w, 0, 0x1.b1c3acp+0, 0x1.b426f2p-3, -0x1.48548cp-2, -0x1.e9829cp-3, 0x1.c11c2ap-1,
                   -0x1.baa13cp+0, -0x1.8363dep+0, 0x1.7aa6ap+0, 0x1.d3f8b4p+0, -0x1.c2b2b6p-4,
                   -0x1.768c4cp+0, 0x1.9e746p-5);
-    heed_linear_free(linear);
-    heed_embedding_free(embedding);
+    heed_module_free(linear);
+    heed_module_free(embedding);
 }
 END_TEST
 
@@ -242,8 +242,8 @@ START_TEST(test_linear)
     expect_error(HEED_ERR_SHAPE, "(2)");
     ck_assert_ptr_null(heed_linear_forward(NULL, x));
     expect_error(HEED_ERR_NULL, "linear_forward");
-    heed_linear_free(m);
-    heed_linear_free(heed_linear_new(0, 2));
+    heed_module_free(m);
+    heed_module_free(heed_linear_new(0, 2));
     expect_no_error();
 }
 END_TEST
@@ -264,7 +264,7 @@ START_TEST(test_embedding_padding)
     EXPECT_VALUES(y, 0, 5, 6, 1, 2, 1, 2, 5, 6);
     heed_backward(heed_sum(heed_mul(y, heed_add_scalar(y, 1))));
     EXPECT_VALUES(m->weight->grad, 0, 6, 10, 0, 0, 0, 0); /* 2 ids of 2 y + 1 */
-    heed_embedding_free(m);
+    heed_module_free(m);
 }
 END_TEST
 
@@ -290,7 +290,7 @@ START_TEST(test_position_encoding)
         ck_assert_ptr_null(
             heed_position_encoding_forward(m, heed_zeros(HEED_SHAPE(8, d), HEED_F32)));
         expect_error(HEED_ERR_SHAPE, "8 tokens");
-        heed_position_encoding_free(m);
+        heed_module_free(m);
     }
 }
 END_TEST
@@ -309,7 +309,7 @@ START_TEST(test_cast)
     expect_close(heed_to(head->W_k->weight, HEED_F32), was, 0);
     heed_module_to(m, HEED_I64);
     expect_error(HEED_ERR_DTYPE, "i64");
-    heed_multi_head_free(m);
+    heed_module_free(m);
 }
 END_TEST
 
@@ -336,13 +336,13 @@ START_TEST(test_tree_as_torch_prints_it)
                       "  )\n"
                       "  (W_o): Linear(in_features=2, out_features=4, bias=False)\n"
                       ")\n");
-    heed_multi_head_free(m);
+    heed_module_free(m);
     struct heed_embedding *e = heed_embedding_new(5, 2);
     expect_printed(e, "Embedding(5, 2)\n");
-    heed_embedding_free(e);
+    heed_module_free(e);
     e = heed_embedding_new_with(5, 2, (heed_embedding_options){.padding_idx = &(int64_t){0}});
     expect_printed(e, "Embedding(5, 2, padding_idx=0)\n");
-    heed_embedding_free(e);
+    heed_module_free(e);
 }
 END_TEST
 
@@ -367,6 +367,57 @@ START_TEST(test_heat_map)
 }
 END_TEST
 
+/* Modules whose weights are loaded begin with zeros, and leave the generator alone. */
+START_TEST(test_no_init)
+{
+    heed_manual_seed(3);
+    heed_tensor *next = heed_rand(HEED_SHAPE(4), HEED_F32);
+    heed_manual_seed(3);
+    struct heed_linear *linear = heed_linear_new_with(3, 2, (heed_linear_options){.no_init = true});
+    struct heed_embedding *table =
+        heed_embedding_new_with(5, 2, (heed_embedding_options){.no_init = true});
+    expect_close(heed_rand(HEED_SHAPE(4), HEED_F32), next, 0);
+    expect_close(heed_detach(linear->weight), heed_zeros(HEED_SHAPE(2, 3), HEED_F32), 0);
+    expect_close(heed_detach(linear->bias), heed_zeros(HEED_SHAPE(2), HEED_F32), 0);
+    expect_close(heed_detach(table->weight), heed_zeros(HEED_SHAPE(5, 2), HEED_F32), 0);
+    heed_module_free(linear);
+    heed_module_free(table);
+}
+END_TEST
+
+/* Each module gets its own mode back. */
+START_TEST(test_modes_come_back)
+{
+    struct heed_feed_forward *m = heed_feed_forward_new(2, 4);
+    heed_modes modes;
+    heed_eval(m->linear1);
+    ck_assert_int_eq(heed_modes_begin_eval(&modes, m), HEED_OK);
+    ck_assert(!m->module.training && !m->dropout->module.training);
+    heed_modes_end(&modes);
+    ck_assert(m->module.training && m->dropout->module.training && !m->linear1->module.training);
+    heed_module_free(m);
+}
+END_TEST
+
+/* A list grows, owns its names, and reads no argument as a format. */
+START_TEST(test_named_tensors_grow)
+{
+    heed_named_tensors named = {.prefix = "h."};
+    heed_tensor *x = heed_ones(HEED_SHAPE(2), HEED_F32);
+    for (int i = 0; i < 40; i++) {
+        heed_named_add(&named, x, "%d.weight", i);
+    }
+    named.prefix = NULL;
+    heed_named_append(&named, (heed_tensor_list){1, &x, (const char *const[]){"100%s"}});
+    ck_assert_int_eq(named.list.count, 41);
+    ck_assert_str_eq(named.list.names[39], "h.39.weight");
+    ck_assert_str_eq(named.list.names[40], "100%s");
+    ck_assert_ptr_eq(named.list.tensors[40], x);
+    heed_named_free(&named);
+    ck_assert_int_eq(named.list.count, 0);
+}
+END_TEST
+
 Suite *nn_suite(void)
 {
     Suite *suite = suite_create("nn");
@@ -380,11 +431,14 @@ Suite *nn_suite(void)
     tcase_add_test(modules, test_cast_keeps_ties);
     tcase_add_test(modules, test_cast_before_backward);
     tcase_add_test(modules, test_tree_as_torch_prints_it);
+    tcase_add_test(modules, test_modes_come_back);
+    tcase_add_test(modules, test_named_tensors_grow);
     TCase *layers = heed_case(suite, "layers");
     tcase_add_test(layers, test_initialisation);
     tcase_add_test(layers, test_linear);
     tcase_add_test(layers, test_embedding_padding);
     tcase_add_test(layers, test_position_encoding);
     tcase_add_test(layers, test_heat_map);
+    tcase_add_test(layers, test_no_init);
     return suite;
 }

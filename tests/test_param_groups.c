@@ -23,7 +23,7 @@ START_TEST(matrices_decay)
     ck_assert_str_eq(rest.names[1], "out_proj.bias");
     ck_assert_int_eq(all.count, 4);
     ck_assert_ptr_eq(heed_parameters(m).tensors, all.tensors);
-    heed_multihead_attention_free(m);
+    heed_module_free(m);
     struct heed_linear *l = heed_linear_new_with(3, 4, (heed_linear_options){.no_bias = true});
     ck_assert_int_eq(heed_decay_parameters(l).count, 1);
     ck_assert_int_eq(heed_no_decay_parameters(l).count, 0);
@@ -34,7 +34,7 @@ START_TEST(matrices_decay)
     heed_backward(heed_sum(l->weight));
     ck_assert_int_eq(heed_optimizer_step(sgd), HEED_OK);
     heed_optimizer_free(sgd);
-    heed_linear_free(l);
+    heed_module_free(l);
 }
 END_TEST
 
@@ -136,7 +136,7 @@ START_TEST(parts_of_a_batch_add_up)
         expect_close(ps.tensors[i]->grad, whole[i], 1e-15);
         ck_assert_double_gt(heed_item(heed_norm(whole[i], 2)), 1e-3);
     }
-    heed_self_attention_free(m);
+    heed_module_free(m);
 }
 END_TEST
 

@@ -286,6 +286,7 @@ START_TEST(every_module_has_a_row)
     glob_t sources;
     int count = 0;
     ck_assert_int_eq(glob("src/nn/*.c", 0, NULL, &sources), 0);
+    ck_assert_int_eq(glob("src/nn/*/*.c", GLOB_APPEND, NULL, &sources), 0);
     for (size_t i = 0; i < sources.gl_pathc; i++) {
         count += check_kinds(sources.gl_pathv[i]);
     }

@@ -218,11 +218,11 @@ START_TEST(every_case_has_a_row)
 }
 END_TEST
 
-/* Each constructor of optim.h has one. */
+/* Each constructor of optimizer.h has one. */
 START_TEST(every_optimiser_has_a_row)
 {
     char line[200], name[20];
-    FILE *file = fopen("src/nn/optim/optim.h", "r");
+    FILE *file = fopen("src/nn/optim/optimizer.h", "r");
     ck_assert_ptr_nonnull(file);
     int count = 0;
     while (fgets(line, sizeof line, file) != NULL) {

@@ -231,7 +231,7 @@ static void take_linears(stream *s, int64_t n)
         take(s, heed_narrow(m->weight, 1, 0, 1));
         take(s, heed_narrow(m->weight, 1, fan_in - 1, 1));
         take(s, m->bias);
-        heed_linear_free(m);
+        heed_module_free(m);
         ck_assert_int_eq(heed_scope_end(&layer), HEED_OK);
     }
 }

@@ -55,7 +55,7 @@ static training begin(int kind, uint64_t seed)
 static void end(training *t)
 {
     heed_optimizer_free(t->optimizer);
-    heed_multihead_attention_free(t->m);
+    heed_module_free(t->m);
 }
 
 /* On a batch of the generator's, with dropout. Three numbers leave the second of a pair waiting. */

@@ -78,7 +78,7 @@ START_TEST(state_dicts_are_torchs)
     expect_state(feed, 4,
                  (const char *const[]){"linear1.weight (5, 3)", "linear1.bias (5)",
                                        "linear2.weight (3, 5)", "linear2.bias (3)"});
-    heed_feed_forward_free(feed);
+    heed_module_free(feed);
 }
 END_TEST
 
@@ -122,7 +122,7 @@ START_TEST(trees)
                    "  )\n"
                    "  (norm): LayerNorm((8,), eps=1e-05, elementwise_affine=True, bias=True)\n"
                    ")");
-    heed_transformer_encoder_free(m);
+    heed_module_free(m);
     struct heed_feed_forward *feed =
         heed_feed_forward_new_with(3, 5, (heed_feed_forward_options){.dropout = 0.5});
     expect_tree(feed, "FeedForward(\n"
@@ -130,7 +130,7 @@ START_TEST(trees)
                       "  (dropout): Dropout(p=0.5, inplace=False)\n"
                       "  (linear2): Linear(in_features=5, out_features=3, bias=True)\n"
                       ")");
-    heed_feed_forward_free(feed);
+    heed_module_free(feed);
 }
 END_TEST
 
@@ -155,7 +155,7 @@ START_TEST(dropout_is_torchs)
     heed_train(m);
     m->self_attn->dropout = m->dropout->p = m->dropout1->p = m->dropout2->p = 0;
     expect_close(heed_transformer_encoder_layer_forward(m, src, no_masks), a, 0);
-    heed_transformer_encoder_layer_free(m);
+    heed_module_free(m);
 }
 END_TEST
 
@@ -343,7 +343,7 @@ START_TEST(derivatives_of_feed_forward)
     struct heed_feed_forward *m = heed_feed_forward_new_with(3, 5, options);
     heed_tensor *x = heed_set_requires_grad(heed_randn(HEED_SHAPE(2, 2, 3), HEED_F64), true);
     expect_derivatives(m, run_feed, m, &x, 1);
-    heed_feed_forward_free(m);
+    heed_module_free(m);
 }
 END_TEST
 

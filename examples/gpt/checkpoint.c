@@ -239,7 +239,7 @@ struct heed_gpt *gpt_model_load(const gpt_record *r, const char *flag, const cha
         heed_eval(model);
     }
     if (flags_blame(flag, HEED_ERR_VALUE) != HEED_OK) {
-        heed_gpt_free(model);
+        heed_module_free(model);
         return NULL;
     }
     return model;
@@ -308,7 +308,7 @@ heed_status gpt_load(gpt_loaded *l, const char *flag, const char *path)
 
 void gpt_loaded_free(gpt_loaded *l)
 {
-    heed_gpt_free(l->model);
+    heed_module_free(l->model);
     gpt_record_free(&l->record);
     *l = (gpt_loaded){.model = NULL};
 }

@@ -170,7 +170,7 @@ static void show_run(const heed_safetensors *file, const char *path)
         put_settings(&record);
         put_run(&record, steps);
     }
-    heed_gpt_free(model);
+    heed_module_free(model);
     gpt_record_free(&record);
 }
 
@@ -239,7 +239,7 @@ static void show_folder(const char *path)
     if (model != NULL) {
         put_model(model);
     }
-    heed_gpt_free(model);
+    heed_module_free(model);
 }
 
 static int gpt_info(int argc, char **argv)

@@ -273,7 +273,7 @@ heed_status gpt_run_prepare(gpt_run *run, const gpt_train_options *given)
 void gpt_run_free(gpt_run *run)
 {
     heed_optimizer_free(run->optimizer);
-    heed_gpt_free(run->model);
+    heed_module_free(run->model);
     corpus_close(&run->text);
     gpt_record_free(&run->record);
 }

@@ -5,12 +5,12 @@
 #include <math.h>
 
 #include "../tensor/random/random.h"
-#include "checks.h"
+#include "arguments.h"
 
 static heed_status check(const char *function, const heed_tensor *w)
 {
-    if (heed_error_pending() || w == NULL) {
-        return heed_fail(HEED_ERR_NULL, "%s: w is NULL", function);
+    if (heed_check_not_null(function, "w", w) != HEED_OK) {
+        return heed_error_pending();
     }
     if (w->ndim != 2) {
         return heed_fail(HEED_ERR_SHAPE, "%s: w has %d dims, not 2: (fan_out, fan_in)", function,
@@ -37,7 +37,7 @@ static heed_status check_gain(const char *function, const heed_tensor *w, double
     return status == HEED_OK ? heed_check_not_negative(function, "gain", gain) : status;
 }
 
-/* The standard deviations that the two papers ask for. */
+/* The standard deviations of the two papers. */
 static double kaiming_std(const heed_tensor *w, double a)
 {
     const double gain = sqrt(2 / (1 + a * a));

@@ -1,5 +1,6 @@
 /* Initialisers, as torch.nn.init: they overwrite a tensor, with the numbers that torch draws.
- * heed_uniform_into, heed_normal_into (tensor/random/random.h) and heed_fill_into are the plain ones.
+ * heed_uniform_into, heed_normal_into (tensor/random/random.h) and heed_fill_into are the plain
+ * ones.
  */
 #ifndef HEED_NN_INIT_H
 #define HEED_NN_INIT_H

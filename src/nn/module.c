@@ -1,7 +1,10 @@
-/* Modules: what they hold, how they are made and freed. Their lists of tensors are
- * module_lists.c's. */
+/* Modules: making and freeing them, their tensors by name, modes, casts, the tree as text,
+ * ModuleList. A module holds a list of entries: its own parameters and buffers, which it retains,
+ * and its children. */
+
 #include "module.h"
 
+#include <pthread.h>
 #include <string.h>
 
 #include "../autograd/grad.h"
@@ -10,7 +13,29 @@
 #include "../tensor/check.h"
 #include "../tensor/create.h"
 #include "../tensor/read.h"
-#include "module_entries.h"
+#include "arguments.h"
+
+typedef enum entry_kind { PARAMETER, BUFFER, CHILD } entry_kind;
+
+typedef struct heed_module_entry {
+    entry_kind kind;
+    char *name;
+    heed_tensor *tensor; /* of a parameter or buffer, retained */
+    heed_module *child;
+} heed_module_entry;
+
+/* ---- checks ---- */
+
+heed_status heed_module_check(const char *function, const void *module)
+{
+    return heed_check_not_null(function, "the module", module);
+}
+
+heed_status heed_forward_check(const char *function, const void *module)
+{
+    const heed_status status = heed_module_check(function, module);
+    return status == HEED_OK ? heed_check_scope(function) : status;
+}
 
 /* ---- making ---- */
 
@@ -91,13 +116,13 @@ static heed_module_entry *append(heed_module *m, const char *name)
 }
 
 static heed_status add_tensor(heed_module *m, const char *name, heed_tensor **field,
-                              heed_tensor *value, heed_entry_kind kind)
+                              heed_tensor *value, entry_kind kind)
 {
     if (field != NULL) {
         *field = NULL;
     }
     if (heed_share(value) == NULL ||
-        (kind == HEED_PARAMETER && heed_set_requires_grad(value, true) == NULL) ||
+        (kind == PARAMETER && heed_set_requires_grad(value, true) == NULL) ||
         heed_retain(value) == NULL) {
         return heed_error_pending();
     }
@@ -117,18 +142,18 @@ static heed_status add_tensor(heed_module *m, const char *name, heed_tensor **fi
 heed_status heed_add_parameter(void *module, const char *name, heed_tensor **field,
                                heed_tensor *value)
 {
-    return add_tensor(module, name, field, value, HEED_PARAMETER);
+    return add_tensor(module, name, field, value, PARAMETER);
 }
 
 heed_status heed_add_buffer(void *module, const char *name, heed_tensor **field, heed_tensor *value)
 {
-    return add_tensor(module, name, field, value, HEED_BUFFER);
+    return add_tensor(module, name, field, value, BUFFER);
 }
 
 static heed_module_entry *find_parameter(heed_module *m, const char *name)
 {
     for (int i = 0; i < m->count && name != NULL; i++) {
-        if (m->entries[i].kind == HEED_PARAMETER && strcmp(m->entries[i].name, name) == 0) {
+        if (m->entries[i].kind == PARAMETER && strcmp(m->entries[i].name, name) == 0) {
             return &m->entries[i];
         }
     }
@@ -198,7 +223,7 @@ heed_status heed_add_child(void *module, const char *name, void *field, void *ch
         heed_module_free(m);
         return heed_fail(HEED_ERR_NULL, "module: no child for '%s'", name != NULL ? name : "");
     }
-    entry->kind = HEED_CHILD;
+    entry->kind = CHILD;
     entry->child = m;
     m->owner = module;
     if (field != NULL) {
@@ -207,7 +232,165 @@ heed_status heed_add_child(void *module, const char *name, void *field, void *ch
     return HEED_OK;
 }
 
-/* ---- freeing ---- */
+/* ---- tensors by name ---- */
+
+typedef enum list_kind { PARAMETERS, STATE, DECAY, NO_DECAY } list_kind;
+
+/* A list that a module keeps for its callers. */
+typedef struct heed_module_names {
+    heed_named_tensors named;
+    int64_t changes; /* of the whole tree, when the list was made */
+} heed_module_names;
+
+static int64_t changes_of(const heed_module *m)
+{
+    int64_t changes = m->changes;
+    for (int i = 0; i < m->count; i++) {
+        changes += m->entries[i].kind == CHILD ? changes_of(m->entries[i].child) : 0;
+    }
+    return changes;
+}
+
+static bool is_listed(heed_tensor_list list, const heed_tensor *tensor)
+{
+    for (int i = 0; i < list.count; i++) {
+        if (list.tensors[i] == tensor) {
+            return true;
+        }
+    }
+    return false;
+}
+
+/* A state dict has every name of a tensor, the other lists have each tensor once. */
+static bool belongs(const heed_module_entry *entry, list_kind kind, heed_tensor_list list)
+{
+    return kind == STATE ||
+           ((kind != DECAY || entry->tensor->ndim >= 2) &&
+            (kind != NO_DECAY || entry->tensor->ndim < 2) && !is_listed(list, entry->tensor));
+}
+
+static void list_entries(heed_named_tensors *named, const heed_module *m, entry_kind entries,
+                         list_kind kind)
+{
+    for (int i = 0; i < m->count; i++) {
+        const heed_module_entry *entry = &m->entries[i];
+        if (entry->kind == entries && belongs(entry, kind, named->list)) {
+            heed_named_add(named, entry->tensor, "%s", entry->name);
+        }
+    }
+}
+
+/* Its own tensors, then the children's, whose names begin with the child's. */
+static void list_module(heed_named_tensors *named, const heed_module *m, list_kind kind)
+{
+    list_entries(named, m, PARAMETER, kind);
+    if (kind == STATE) {
+        list_entries(named, m, BUFFER, kind);
+    }
+    const char *outer = named->prefix != NULL ? named->prefix : "";
+    for (int i = 0; i < m->count && !heed_error_pending(); i++) {
+        if (m->entries[i].kind == CHILD) {
+            const size_t size = strlen(outer) + strlen(m->entries[i].name) + 2;
+            char *prefix = heed_alloc(size);
+            if (prefix != NULL) {
+                snprintf(prefix, size, "%s%s.", outer, m->entries[i].name);
+                named->prefix = prefix;
+                list_module(named, m->entries[i].child, kind);
+                named->prefix = outer;
+            }
+            heed_free(prefix, size);
+        }
+    }
+}
+
+static void free_names(heed_module_names *names)
+{
+    if (names != NULL) {
+        heed_named_free(&names->named);
+        heed_free(names, sizeof *names);
+    }
+}
+
+static heed_module_names *make_names(const heed_module *m, list_kind kind, int64_t changes)
+{
+    heed_module_names *names = heed_alloc_zeroed(sizeof *names);
+    if (names == NULL) {
+        return NULL;
+    }
+    names->changes = changes;
+    list_module(&names->named, m, kind);
+    if (heed_error_pending()) {
+        free_names(names);
+        return NULL;
+    }
+    return names;
+}
+
+static heed_tensor_list list_of(const char *function, heed_module *m, list_kind kind)
+{
+    const heed_tensor_list none = {0, NULL, NULL};
+    if (heed_module_check(function, m) != HEED_OK) {
+        return none;
+    }
+    static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER; /* several threads may use a model */
+    pthread_mutex_lock(&lock);
+    const int64_t changes = changes_of(m);
+    heed_module_names *names = m->lists[kind];
+    if (names == NULL || names->changes != changes) {
+        names = make_names(m, kind, changes);
+        if (names != NULL) {
+            free_names(m->lists[kind]);
+            m->lists[kind] = names;
+        }
+    }
+    pthread_mutex_unlock(&lock);
+    return names != NULL ? names->named.list : none;
+}
+
+heed_tensor_list heed_parameters(void *module)
+{
+    return list_of("parameters", module, PARAMETERS);
+}
+
+heed_tensor_list heed_decay_parameters(void *module)
+{
+    return list_of("decay_parameters", module, DECAY);
+}
+
+heed_tensor_list heed_no_decay_parameters(void *module)
+{
+    return list_of("no_decay_parameters", module, NO_DECAY);
+}
+
+heed_tensor_list heed_state_dict(void *module)
+{
+    return list_of("state_dict", module, STATE);
+}
+
+heed_tensor *heed_state(void *module, const char *name)
+{
+    heed_tensor_list list = heed_state_dict(module);
+    if (!heed_error_pending() && name == NULL) {
+        heed_fail(HEED_ERR_NULL, "state: name is NULL");
+        return NULL;
+    }
+    for (int i = 0; i < list.count; i++) {
+        if (strcmp(list.names[i], name) == 0) {
+            return list.tensors[i];
+        }
+    }
+    heed_fail(HEED_ERR_VALUE, "state: no parameter or buffer '%s'%s%s", name,
+              list.count > 0 ? "; the first is " : "", list.count > 0 ? list.names[0] : "");
+    return NULL;
+}
+
+/* ---- keeping and freeing ---- */
+
+void heed_keep_copy(heed_tensor **kept, heed_tensor *value)
+{
+    heed_release(*kept);
+    *kept = value != NULL ? heed_retain(heed_clone(heed_detach(value))) : NULL;
+}
 
 heed_status heed_module_free(void *module)
 {
@@ -222,10 +405,12 @@ heed_status heed_module_free(void *module)
     if (m->kind->destroy != NULL) {
         m->kind->destroy(m);
     }
-    heed_forget_lists(m);
+    for (int i = 0; i < HEED_MODULE_LISTS; i++) {
+        free_names(m->lists[i]);
+    }
     for (int i = 0; i < m->count; i++) {
         heed_module_entry *entry = &m->entries[i];
-        if (entry->kind == HEED_CHILD) {
+        if (entry->kind == CHILD) {
             entry->child->owner = NULL;
             heed_module_free(entry->child);
         } else {
@@ -238,21 +423,7 @@ heed_status heed_module_free(void *module)
     return heed_error_pending();
 }
 
-/* ---- for users ---- */
-
-heed_status heed_module_check(const char *function, const void *module)
-{
-    if (!heed_error_pending() && module == NULL) {
-        return heed_fail(HEED_ERR_NULL, "%s: the module is NULL", function);
-    }
-    return heed_error_pending();
-}
-
-heed_status heed_forward_check(const char *function, const void *module)
-{
-    heed_status status = heed_module_check(function, module);
-    return status == HEED_OK ? heed_check_scope(function) : status;
-}
+/* ---- forward, gradients, modes ---- */
 
 heed_tensor *heed_forward(void *module, heed_tensor *x)
 {
@@ -284,42 +455,41 @@ static void set_training(heed_module *m, bool training)
 {
     m->training = training;
     for (int i = 0; i < m->count; i++) {
-        if (m->entries[i].kind == HEED_CHILD) {
+        if (m->entries[i].kind == CHILD) {
             set_training(m->entries[i].child, training);
         }
     }
 }
 
-heed_status heed_train(void *module)
+static heed_status set_mode(const char *function, void *module, bool training)
 {
-    heed_status status = heed_module_check("train", module);
+    const heed_status status = heed_module_check(function, module);
     if (status == HEED_OK) {
-        set_training(module, true);
+        set_training(module, training);
     }
     return status;
+}
+
+heed_status heed_train(void *module)
+{
+    return set_mode("train", module, true);
 }
 
 heed_status heed_eval(void *module)
 {
-    heed_status status = heed_module_check("eval", module);
-    if (status == HEED_OK) {
-        set_training(module, false);
-    }
-    return status;
+    return set_mode("eval", module, false);
 }
-
-/* ---- modes that are kept ---- */
 
 static size_t count_modules(const heed_module *m)
 {
     size_t count = 1;
     for (int i = 0; i < m->count; i++) {
-        count += m->entries[i].kind == HEED_CHILD ? count_modules(m->entries[i].child) : 0;
+        count += m->entries[i].kind == CHILD ? count_modules(m->entries[i].child) : 0;
     }
     return count;
 }
 
-/* From here to the flags, or back; returns where those of the next module are. */
+/* Copies the flags of a tree to `flags`, or back; returns where those of the next module are. */
 static bool *exchange_flags(heed_module *m, bool *flags, bool back)
 {
     if (back) {
@@ -329,7 +499,7 @@ static bool *exchange_flags(heed_module *m, bool *flags, bool back)
     }
     flags++;
     for (int i = 0; i < m->count; i++) {
-        if (m->entries[i].kind == HEED_CHILD) {
+        if (m->entries[i].kind == CHILD) {
             flags = exchange_flags(m->entries[i].child, flags, back);
         }
     }
@@ -338,7 +508,11 @@ static bool *exchange_flags(heed_module *m, bool *flags, bool back)
 
 heed_status heed_modes_begin_eval(heed_modes *modes, void *module)
 {
-    *modes = (heed_modes){.module = module, .count = count_modules(module)};
+    *modes = (heed_modes){.module = module};
+    if (heed_module_check("modes_begin_eval", module) != HEED_OK) {
+        return heed_error_pending();
+    }
+    modes->count = count_modules(module);
     modes->flags = heed_alloc(modes->count * sizeof *modes->flags);
     if (modes->flags == NULL) {
         return heed_error_pending();
@@ -349,13 +523,15 @@ heed_status heed_modes_begin_eval(heed_modes *modes, void *module)
 
 void heed_modes_end(heed_modes *modes)
 {
-    exchange_flags(modes->module, modes->flags, true);
+    if (modes->flags != NULL) {
+        exchange_flags(modes->module, modes->flags, true);
+    }
     heed_free(modes->flags, modes->count * sizeof *modes->flags);
 }
 
 /* ---- casting ---- */
 
-/* Casts a tensor in place: it stays the same tensor for whoever holds it. */
+/* Casts a tensor in place: it stays the same tensor for everyone who holds it. */
 static heed_status cast_entry(heed_module_entry *entry, heed_dtype dtype)
 {
     if (!heed_is_float(entry->tensor->dtype) || entry->tensor->dtype == dtype) {
@@ -369,8 +545,7 @@ static heed_status cast_module(heed_module *m, heed_dtype dtype)
     heed_status status = HEED_OK;
     for (int i = 0; i < m->count && status == HEED_OK; i++) {
         heed_module_entry *entry = &m->entries[i];
-        status =
-            entry->kind == HEED_CHILD ? cast_module(entry->child, dtype) : cast_entry(entry, dtype);
+        status = entry->kind == CHILD ? cast_module(entry->child, dtype) : cast_entry(entry, dtype);
     }
     return status;
 }
@@ -389,4 +564,75 @@ heed_status heed_module_to(void *module, heed_dtype dtype)
     heed_scope_begin_no_grad(&scope);
     cast_module(module, dtype);
     return heed_scope_end(&scope);
+}
+
+/* ---- the tree as text ---- */
+
+static void print_module(FILE *stream, const heed_module *m, int depth)
+{
+    char text[160] = "";
+    bool children = false;
+    if (m->kind->describe != NULL) {
+        m->kind->describe(m, text, sizeof text);
+    }
+    fprintf(stream, "%s(%s", m->kind->name, text);
+    for (int i = 0; i < m->count; i++) {
+        if (m->entries[i].kind == CHILD) {
+            fprintf(stream, "\n%*s(%s): ", 2 * depth + 2, "", m->entries[i].name);
+            print_module(stream, m->entries[i].child, depth + 1);
+            children = true;
+        }
+    }
+    if (children) {
+        fprintf(stream, "\n%*s", 2 * depth, "");
+    }
+    fputc(')', stream);
+}
+
+heed_status heed_module_print(FILE *stream, void *module)
+{
+    heed_status status = heed_module_check("module_print", module);
+    if (status == HEED_OK && stream == NULL) {
+        return heed_fail(HEED_ERR_NULL, "module_print: stream is NULL");
+    }
+    if (status == HEED_OK) {
+        print_module(stream, module, 0);
+        fputc('\n', stream);
+    }
+    return status;
+}
+
+/* ---- a list of modules ---- */
+
+static const heed_module_kind module_list_kind = {.name = "ModuleList",
+                                                  .size = sizeof(struct heed_module_list)};
+
+struct heed_module_list *heed_module_list_new(void)
+{
+    return heed_module_ready(heed_module_new(&module_list_kind));
+}
+
+heed_status heed_module_list_append(struct heed_module_list *list, void *child)
+{
+    char name[16];
+    snprintf(name, sizeof name, "%d", list != NULL ? list->module.count : 0);
+    return heed_add_child(list, name, NULL, child);
+}
+
+int heed_module_list_count(const struct heed_module_list *list)
+{
+    return heed_module_check("module_list_count", list) == HEED_OK ? list->module.count : 0;
+}
+
+void *heed_module_list_at(const struct heed_module_list *list, int i)
+{
+    if (heed_module_check("module_list_at", list) != HEED_OK) {
+        return NULL;
+    }
+    if (i < 0 || i >= list->module.count) {
+        heed_fail(HEED_ERR_INDEX, "module_list_at: %d is outside a list of %d", i,
+                  list->module.count);
+        return NULL;
+    }
+    return list->module.entries[i].child;
 }

@@ -35,7 +35,7 @@
 #include <stdio.h>
 
 #include "../tensor/scope.h"
-#include "../tensor/tensor.h"
+#include "named_tensors.h"
 
 HEED_BEGIN_DECLS
 
@@ -44,10 +44,10 @@ typedef struct heed_module_kind {
     size_t size;      /* of the whole struct */
     /* Writes what stands between the parentheses of a printed module; NULL: nothing. */
     void (*describe)(const void *module, char *text, size_t size);
-    /* Lets go of what is neither parameter, buffer nor child; NULL: nothing. */
+    /* Frees what is neither parameter, buffer nor child; NULL: nothing. */
     void (*destroy)(void *module);
-    /* The forward, for modules that make one tensor of one, so that heed_forward and a Sequential can
-     * run them; NULL: there is none, or it takes more. It is called without an error pending. */
+    /* The forward of modules that make one tensor of one, for heed_forward and Sequential; NULL:
+     * there is none, or it takes more. It is called without an error pending. */
     heed_tensor *(*forward)(void *module, heed_tensor *x);
 } heed_module_kind;
 
@@ -64,26 +64,19 @@ typedef struct heed_module {
     heed_scope scope;                                   /* open while the constructor runs */
 } heed_module;
 
-/* Tensors with their names; the lists belong to the module, and hold until it changes or goes. */
-typedef struct heed_tensor_list {
-    int count;
-    heed_tensor *const *tensors;
-    const char *const *names;
-} heed_tensor_list;
-
 /* ---- for constructors; `module` is a pointer to any module ---- */
 
 /* heed_module_new: a struct of the kind's size, zero but for its module; NULL on error. Opens a
  * scope, so that tensors can be made; heed_module_ready ends it and returns the module, or NULL
- * with all that was registered let go if an error is pending. */
+ * and frees all that was registered if an error is pending. */
 void *heed_module_new(const heed_module_kind *kind);
 void *heed_module_ready(void *module);
 
 /* heed_add_parameter: registers a tensor to train: retains it, has gradients collected for it,
  * shares it between threads, and sets *field. heed_add_buffer: one that is saved but not trained.
- * heed_add_child: takes a module over and sets *field, which is any pointer to a module; on error it
- * frees it, but for a module that has an owner or holds this one. Each may be called with NULL for an
- * error that is pending; then *field becomes NULL. No field: NULL.
+ * heed_add_child: takes a module over and sets *field, which is any pointer to a module; on error
+ * it frees it, but for a module that has an owner or holds this one. Each may be called with NULL
+ * for an error that is pending; then *field becomes NULL. No field: NULL.
  *
  * HEED_ERR_NULL: no module, name or value. HEED_ERR_VALUE: a name that is taken, or holds a '.', or
  * a child that has an owner or holds this module. */
@@ -93,13 +86,13 @@ heed_status heed_add_buffer(void *module, const char *name, heed_tensor **field,
                             heed_tensor *value);
 heed_status heed_add_child(void *module, const char *name, void *field, void *child);
 
-/* heed_set_parameter: has a registered parameter be another tensor, as torch's m.weight = value: retains
- * it, lets go of the old one, and sets *field, which may be NULL. So weights are tied:
+/* heed_set_parameter: has a registered parameter be another tensor, as torch's m.weight = value:
+ * retains it, releases the old one, and sets *field, which may be NULL. So weights are tied:
  *
  *     heed_set_parameter(lm_head, "weight", &lm_head->weight, embedding->weight);
  *
- * From then on it is one parameter under two names, in training, casts and files. To be done before an
- * optimiser is made, which would go on with the old one. On an error nothing has changed.
+ * From then on it is one parameter under two names, in training, casts and files. To be done before
+ * an optimiser is made, which would go on with the old one. On an error nothing has changed.
  *
  * HEED_ERR_VALUE: no parameter of this module (not of its children) has that name. HEED_ERR_SHAPE,
  * HEED_ERR_DTYPE: value differs from the old one in these. HEED_ERR_GRAPH: value has a graph.
@@ -107,7 +100,12 @@ heed_status heed_add_child(void *module, const char *name, void *field, void *ch
 heed_status heed_set_parameter(void *module, const char *name, heed_tensor **field,
                                heed_tensor *value);
 
-/* heed_module_free: lets go of a module and all that it holds; NULL is fine.
+/* heed_keep_copy: for a forward that stores something to look at, as attention its weights: *kept
+ * becomes a detached copy of `value`, or NULL of NULL; the tensor it held is released. The kind's
+ * destroy passes NULL. */
+void heed_keep_copy(heed_tensor **kept, heed_tensor *value);
+
+/* heed_module_free: frees a module and all that it holds; NULL is fine.
  * HEED_ERR_VALUE: a child, which its owner frees. */
 heed_status heed_module_free(void *module);
 
@@ -120,20 +118,23 @@ heed_status heed_module_check(const char *function, const void *module);
 
 /* ---- for users ---- */
 
-/* heed_forward: the forward of a module of any kind whose forward takes one tensor, as torch's m(x):
- * the same as heed_linear_forward(m, x) for a Linear, and so on. Modules that may take more are given
- * nothing else: the tutorial's attention gets no mask.
- * HEED_ERR_VALUE: its kind has no such forward. HEED_ERR_NULL, HEED_ERR_SCOPE: as heed_forward_check. */
+/* heed_forward: the forward of a module of any kind whose forward takes one tensor, as torch's
+ * m(x): the same as heed_linear_forward(m, x) for a Linear, and so on. Modules that may take more
+ * are given nothing else: the tutorial's attention gets no mask.
+ * HEED_ERR_VALUE: its kind has no such forward. HEED_ERR_NULL, HEED_ERR_SCOPE: as
+ * heed_forward_check. */
 heed_tensor *heed_forward(void *module, heed_tensor *x);
 
-/* heed_parameters: all parameters, each once, own ones before the children's, as torch's
+/* The lists below belong to the module, and hold until it changes or is freed.
+ *
+ * heed_parameters: all parameters, each once, own ones before the children's, as torch's
  * named_parameters(). heed_state_dict: parameters and buffers under every name they have, as
  * torch's state_dict(). Empty on error. */
 heed_tensor_list heed_parameters(void *module);
 heed_tensor_list heed_state_dict(void *module);
 
 /* heed_decay_parameters, heed_no_decay_parameters: the parameters with 2 dims or more, which weight
- * decay is for, and the others: biases, and the weights of norms. See nn/optim/optim.h. */
+ * decay is for, and the others: biases, and the weights of norms. See nn/optim/optimizer.h. */
 heed_tensor_list heed_decay_parameters(void *module);
 heed_tensor_list heed_no_decay_parameters(void *module);
 
@@ -147,6 +148,16 @@ heed_status heed_zero_grad(void *module);
 /* heed_train, heed_eval: set the training flag here and in all children. */
 heed_status heed_train(void *module);
 heed_status heed_eval(void *module);
+
+/* heed_modes_begin_eval: as heed_eval, and remembers the flag of each module. heed_modes_end: sets
+ * the flags as they were, with an error pending as well. HEED_ERR_MEMORY. */
+typedef struct heed_modes {
+    heed_module *module;
+    bool *flags; /* of the whole tree */
+    size_t count;
+} heed_modes;
+heed_status heed_modes_begin_eval(heed_modes *modes, void *module);
+void heed_modes_end(heed_modes *modes);
 
 /* heed_module_to: casts all floating-point parameters and buffers, as torch's module.to(dtype): the
  * tensors stay the same ones, so optimisers and tied parameters hold; gradients are forgotten.

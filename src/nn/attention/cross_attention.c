@@ -1,24 +1,17 @@
-/* Cross-attention: the queries of one sequence, the keys and values of another (Vaswani et al., 2017,
- * section 3.2.3). */
-
+/* Cross-attention: the queries of one sequence, the keys and values of another (Vaswani et al.,
+ * 2017, section 3.2.3). A head computes what self_attention.c shows. */
 #include "cross_attention.h"
 
-#include <math.h>
-
-#include "../../autograd/ops/elementwise.h"
-#include "../../autograd/ops/masking.h"
-#include "../../autograd/ops/matmul.h"
-#include "../../autograd/ops/softmax.h"
-#include "../../autograd/ops/view.h"
 #include "../../tensor/read.h"
-#include "../checks.h"
+#include "../arguments.h"
+#include "self_attention.h"
 
 static const char function[] = "cross_attention_forward";
 
 static void forget_weights(void *module)
 {
     struct heed_cross_attention *m = module;
-    heed_keep_weights(&m->attention_percent, NULL);
+    heed_keep_copy(&m->attention_percent, NULL);
 }
 
 static const heed_module_kind kind = {.name = "CrossAttention",
@@ -31,10 +24,9 @@ struct heed_cross_attention *heed_cross_attention_new_with(int64_t d_model, int 
 {
     const int64_t head_dim = options.head_dim != 0 ? options.head_dim : d_model;
     const int64_t kv_dim = options.kv_dim != 0 ? options.kv_dim : d_model;
-    if (d_model < 1 || head_dim < 1 || kv_dim < 1) {
-        heed_fail(HEED_ERR_VALUE,
-                  "cross_attention: d_model %lld, head_dim %lld, kv_dim %lld; 1 or more",
-                  (long long)d_model, (long long)head_dim, (long long)kv_dim);
+    const heed_named_size sizes[] = {
+        {"d_model", d_model}, {"head_dim", head_dim}, {"kv_dim", kv_dim}};
+    if (heed_check_positive("cross_attention", sizes, 3) != HEED_OK) {
         return NULL;
     }
     struct heed_cross_attention *m = heed_module_new(&kind);
@@ -56,47 +48,7 @@ struct heed_cross_attention *heed_cross_attention_new(int64_t d_model, int row_d
                                          (heed_cross_attention_options){0});
 }
 
-/* The forward of the class, line for line; self_attention.c says what differs from a fill with -1e9. */
-static heed_tensor *attend(struct heed_cross_attention *m, heed_tensor *encodings_for_q,
-                           heed_tensor *encodings_for_kv, heed_tensor *block_mask,
-                           heed_tensor **weights)
-{
-    heed_tensor *q = heed_linear_forward(m->W_q, encodings_for_q);
-    heed_tensor *k = heed_linear_forward(m->W_k, encodings_for_kv);
-    heed_tensor *v = heed_linear_forward(m->W_v, encodings_for_kv);
-
-    heed_tensor *sims = heed_matmul(q, heed_transpose(k, m->row_dim, m->col_dim));
-    heed_tensor *scaled_sims = heed_div_scalar(sims, sqrt((double)heed_size(k, m->col_dim)));
-    if (block_mask != NULL) {
-        scaled_sims = heed_masked_fill(scaled_sims, block_mask, -HUGE_VAL);
-    }
-    heed_tensor *attention_percent = heed_safe_softmax(scaled_sims, m->col_dim);
-    *weights = attention_percent;
-    return heed_matmul(attention_percent, v);
-}
-
-/* What either mask blocks; NULL where there is none. */
-static heed_tensor *join_masks(heed_cross_attention_masks masks)
-{
-    if (masks.key_padding_mask == NULL) {
-        return masks.block_mask;
-    }
-    heed_tensor *padding = heed_unsqueeze(masks.key_padding_mask, -2);
-    return masks.block_mask != NULL ? heed_logical_or(masks.block_mask, padding) : padding;
-}
-
 /* ---- checks ---- */
-
-static heed_status check_encodings(const struct heed_cross_attention *m, const char *argument,
-                                   const heed_tensor *x, const char *size_name,
-                                   const struct heed_linear *projection)
-{
-    if (heed_check_token_dims(function, argument, x, m->row_dim, m->col_dim) != HEED_OK) {
-        return heed_error_pending();
-    }
-    return heed_check_features(function, argument, x, size_name, projection->in_features,
-                               projection->weight->dtype);
-}
 
 /* Are all dims equal but the last two? */
 static bool same_batch(const heed_tensor *a, const heed_tensor *b)
@@ -107,7 +59,7 @@ static bool same_batch(const heed_tensor *a, const heed_tensor *b)
     return heed_has_shape(b, &shape);
 }
 
-/* As many as there are keys, in each sentence. */
+/* One for each key. */
 static heed_status check_padding(const heed_tensor *mask, const heed_tensor *encodings_for_kv)
 {
     heed_shape keys = heed_shape_of_tensor(encodings_for_kv);
@@ -128,8 +80,10 @@ static heed_status check_padding(const heed_tensor *mask, const heed_tensor *enc
 static heed_status check(const struct heed_cross_attention *m, const heed_tensor *for_q,
                          const heed_tensor *for_kv, heed_cross_attention_masks masks)
 {
-    if (check_encodings(m, "encodings_for_q", for_q, "d_model", m->W_q) != HEED_OK ||
-        check_encodings(m, "encodings_for_kv", for_kv, "kv_dim", m->W_k) != HEED_OK) {
+    if (heed_check_encodings(function, "encodings_for_q", for_q, m->row_dim, m->col_dim, "d_model",
+                             m->W_q->weight) != HEED_OK ||
+        heed_check_encodings(function, "encodings_for_kv", for_kv, m->row_dim, m->col_dim, "kv_dim",
+                             m->W_k->weight) != HEED_OK) {
         return heed_error_pending();
     }
     if (!same_batch(for_q, for_kv)) {
@@ -140,10 +94,7 @@ static heed_status check(const struct heed_cross_attention *m, const heed_tensor
             function, heed_shape_text(for_q->ndim, for_q->shape).text,
             heed_shape_text(for_kv->ndim, for_kv->shape).text);
     }
-    heed_shape sims = heed_shape_of_tensor(for_q); /* (..., T, S) */
-    sims.size[sims.ndim - 1] = for_kv->shape[for_kv->ndim - 2];
-    if (masks.block_mask != NULL &&
-        heed_check_block_mask(function, masks.block_mask, &sims) != HEED_OK) {
+    if (heed_check_block_mask(function, masks.block_mask, for_q, for_kv) != HEED_OK) {
         return heed_error_pending();
     }
     return masks.key_padding_mask != NULL ? check_padding(masks.key_padding_mask, for_kv) : HEED_OK;
@@ -157,7 +108,6 @@ heed_tensor *heed_cross_attention_forward_weights(struct heed_cross_attention *m
                                                   heed_cross_attention_masks masks,
                                                   heed_tensor **weights)
 {
-    heed_tensor *percent = NULL;
     if (weights != NULL) {
         *weights = NULL;
     }
@@ -165,11 +115,11 @@ heed_tensor *heed_cross_attention_forward_weights(struct heed_cross_attention *m
         check(m, encodings_for_q, encodings_for_kv, masks) != HEED_OK) {
         return NULL;
     }
-    heed_scope scope;
-    heed_scope_begin(&scope);
-    heed_tensor *output = attend(m, encodings_for_q, encodings_for_kv, join_masks(masks), &percent);
-    heed_hand_out_weights(&scope, percent, m->keep_weights ? &m->attention_percent : NULL, weights);
-    return heed_scope_end_with(&scope, output);
+    const heed_attention_head head = {m->W_q,     m->W_k,
+                                      m->W_v,     m->row_dim,
+                                      m->col_dim, m->keep_weights ? &m->attention_percent : NULL};
+    return heed_attention_head_forward(&head, encodings_for_q, encodings_for_kv, masks.block_mask,
+                                       masks.key_padding_mask, weights);
 }
 
 heed_tensor *heed_cross_attention_forward(struct heed_cross_attention *m,
@@ -178,9 +128,4 @@ heed_tensor *heed_cross_attention_forward(struct heed_cross_attention *m,
                                           heed_cross_attention_masks masks)
 {
     return heed_cross_attention_forward_weights(m, encodings_for_q, encodings_for_kv, masks, NULL);
-}
-
-void heed_cross_attention_free(struct heed_cross_attention *m)
-{
-    heed_module_free(m);
 }

@@ -1,6 +1,6 @@
-/* Cross-attention with one head: one sequence asks, and another answers, as a decoder asks its encoder. The
- * class of the PyTorch tutorial with two inputs; with several heads, as PyTorch has it, it is
- * heed_multihead_attention_forward(m, query, key, value, ...). */
+/* Cross-attention with one head: one sequence asks, and another answers, as a decoder asks its
+ * encoder. The class of the PyTorch tutorial with two inputs; with several heads, as PyTorch has
+ * it, it is heed_multihead_attention_forward(m, query, key, value, ...). */
 #ifndef HEED_NN_CROSS_ATTENTION_H
 #define HEED_NN_CROSS_ATTENTION_H
 
@@ -24,8 +24,9 @@ typedef struct heed_cross_attention_options {
 
 /* heed_cross_attention_new: as SelfAttention(d_model, row_dim, col_dim) of the tutorial
  *
- * row_dim and col_dim are the dims of tokens and features in both sequences: 0 and 1 for (T, d_model), 1
- * and 2 for (B, T, d_model), -2 and -1 for both. W_q, W_k and W_v are drawn in that order.
+ * row_dim and col_dim are the dims of tokens and features in both sequences: 0 and 1 for (T,
+ * d_model), 1 and 2 for (B, T, d_model), -2 and -1 for both. W_q, W_k and W_v are drawn in that
+ * order.
  *
  * HEED_ERR_VALUE: d_model below 1, or head_dim or kv_dim below 0. */
 struct heed_cross_attention *heed_cross_attention_new(int64_t d_model, int row_dim, int col_dim);
@@ -46,13 +47,13 @@ typedef struct heed_cross_attention_masks {
  *   q = encodings_for_q W_q^T   k = encodings_for_kv W_k^T   v = encodings_for_kv W_v^T
  *   attention = softmax(q k^T / sqrt(head_dim), -inf where a mask blocks) v
  *
- * heed_squeeze(heed_padding_block_mask(lengths, S), -2) is a key_padding_mask. A query that may see no key
- * gives zeros, and nothing is learned from it, as in heed_self_attention_forward.
+ * heed_squeeze(heed_padding_block_mask(lengths, S), -2) is a key_padding_mask. A query that may see
+ * no key gives zeros, and nothing is learned from it, as in heed_self_attention_forward.
  * heed_cross_attention_forward_weights: the same, and *weights is softmax(...), (..., T, S).
  *
- * HEED_ERR_DIM: row_dim and col_dim are not the last two dims of both. HEED_ERR_SHAPE: other features than
- * the module's, other batch dims, or a mask that does not fit. HEED_ERR_DTYPE: a mask is not bool, or the
- * encodings are not of the parameters' dtype. */
+ * HEED_ERR_DIM: row_dim and col_dim are not the last two dims of both. HEED_ERR_SHAPE: other
+ * features than the module's, other batch dims, or a mask that does not fit. HEED_ERR_DTYPE: a mask
+ * is not bool, or the encodings are not of the parameters' dtype. */
 heed_tensor *heed_cross_attention_forward(struct heed_cross_attention *m,
                                           heed_tensor *encodings_for_q,
                                           heed_tensor *encodings_for_kv,
@@ -62,8 +63,6 @@ heed_tensor *heed_cross_attention_forward_weights(struct heed_cross_attention *m
                                                   heed_tensor *encodings_for_kv,
                                                   heed_cross_attention_masks masks,
                                                   heed_tensor **weights);
-
-void heed_cross_attention_free(struct heed_cross_attention *m);
 
 HEED_END_DECLS
 #endif

@@ -1,4 +1,4 @@
-/* Masks for attention. Each kind is made in one place, and the others of it. */
+/* Masks for attention. Each mask is made as one kind, and the others are derived from it. */
 
 #include "mask.h"
 
@@ -11,13 +11,14 @@
 #include "../../tensor/create.h"
 #include "../../tensor/read.h"
 #include "../../tensor/scope.h"
+#include "../arguments.h"
 
 /* ---- checks ---- */
 
-/* More than these no memory holds: tokens of a mask (T, T), and of one (..., 1, T). */
+/* Most tokens of a mask (T, T), and of one (..., 1, T): no memory holds more. */
 static const int64_t most_square = INT64_C(1) << 28, most_row = INT64_C(1) << 53;
 
-/* Found out here, where the name of the function and of what is too large are known. */
+/* Checked here, where the names of function and argument are known. */
 static heed_status check_length(const char *function, int64_t length, int64_t most)
 {
     if (length < 0) {
@@ -42,11 +43,8 @@ static heed_status check_bias_dtype(const char *function, heed_dtype dtype)
 
 static heed_status check_bool(const char *function, const char *argument, const heed_tensor *mask)
 {
-    if (heed_error_pending()) {
+    if (heed_check_not_null(function, argument, mask) != HEED_OK) {
         return heed_error_pending();
-    }
-    if (mask == NULL) {
-        return heed_fail(HEED_ERR_NULL, "%s: %s is NULL", function, argument);
     }
     if (mask->dtype != HEED_BOOL) {
         return heed_fail(HEED_ERR_DTYPE, "%s: %s is %s, not bool; heed_to(mask, HEED_BOOL)",
@@ -137,8 +135,8 @@ heed_tensor *heed_causal_bias_mask(int64_t length, heed_dtype dtype)
 /* i64, of few enough dims, all in [0, max_length]. */
 static heed_status check_lengths(heed_tensor *lengths, int64_t max_length)
 {
-    if (lengths == NULL) {
-        return heed_fail(HEED_ERR_NULL, "padding_block_mask: lengths is NULL");
+    if (heed_check_not_null("padding_block_mask", "lengths", lengths) != HEED_OK) {
+        return heed_error_pending();
     }
     if (lengths->dtype != HEED_I64) {
         return heed_fail(HEED_ERR_DTYPE, "padding_block_mask: lengths are %s, not i64",

@@ -3,7 +3,7 @@
 
 #include "../../autograd/ops/rearrange.h"
 #include "../../tensor/alloc.h"
-#include "../checks.h"
+#include "../arguments.h"
 
 static heed_tensor *forward(void *module, heed_tensor *x)
 {
@@ -59,9 +59,13 @@ struct heed_self_attention *heed_multi_head_head(struct heed_multi_head *m, int 
 heed_tensor *heed_multi_head_forward(struct heed_multi_head *m, heed_tensor *token_encodings,
                                      heed_tensor *block_mask)
 {
-    if (heed_forward_check("multi_head_forward", m) != HEED_OK ||
-        heed_check_attention("multi_head_forward", heed_multi_head_head(m, 0), token_encodings,
-                             block_mask) != HEED_OK) {
+    static const char function[] = "multi_head_forward";
+    const struct heed_self_attention *first =
+        heed_forward_check(function, m) == HEED_OK ? heed_multi_head_head(m, 0) : NULL;
+    if (first == NULL ||
+        heed_check_encodings(function, "token_encodings", token_encodings, first->row_dim,
+                             first->col_dim, "d_model", first->W_q->weight) != HEED_OK ||
+        heed_check_block_mask(function, block_mask, token_encodings, token_encodings) != HEED_OK) {
         return NULL;
     }
     const int heads = heed_module_list_count(m->heads);
@@ -79,9 +83,4 @@ heed_tensor *heed_multi_head_forward(struct heed_multi_head *m, heed_tensor *tok
     heed_tensor *y = heed_linear_forward(m->W_o, heed_cat(outputs, heads, m->col_dim));
     heed_free(outputs, size);
     return heed_scope_end_with(&scope, y);
-}
-
-void heed_multi_head_free(struct heed_multi_head *m)
-{
-    heed_module_free(m);
 }

@@ -39,7 +39,5 @@ heed_tensor *heed_multi_head_forward(struct heed_multi_head *m, heed_tensor *tok
                                      heed_tensor *block_mask);
 struct heed_self_attention *heed_multi_head_head(struct heed_multi_head *m, int head);
 
-void heed_multi_head_free(struct heed_multi_head *m);
-
 HEED_END_DECLS
 #endif

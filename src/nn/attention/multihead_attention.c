@@ -6,6 +6,9 @@
 #include <math.h>
 
 #include "../../autograd/ops/dot_product_attention.h"
+#include "../../autograd/ops/elementwise.h"
+#include "../../autograd/ops/masking.h"
+#include "../../autograd/ops/matmul.h"
 #include "../../autograd/ops/rearrange.h"
 #include "../../autograd/ops/reductions.h"
 #include "../../autograd/ops/slice.h"
@@ -14,16 +17,16 @@
 #include "../../tensor/create.h"
 #include "../../tensor/random/random.h"
 #include "../../tensor/read.h"
-#include "../checks.h"
+#include "../arguments.h"
 #include "../init.h"
-#include "multihead_masks.h"
+#include "mask.h"
 
 /* ---- making ---- */
 
 static void forget_weights(void *module)
 {
     struct heed_multihead_attention *m = module;
-    heed_keep_weights(&m->attention_percent, NULL);
+    heed_keep_copy(&m->attention_percent, NULL);
 }
 
 static const heed_module_kind kind = {.name = "MultiheadAttention",
@@ -33,11 +36,10 @@ static const heed_module_kind kind = {.name = "MultiheadAttention",
 static heed_status check_arguments(int64_t embed_dim, int num_heads, int64_t kdim, int64_t vdim,
                                    double dropout)
 {
-    if (embed_dim < 1 || num_heads < 1 || kdim < 1 || vdim < 1) {
-        return heed_fail(
-            HEED_ERR_VALUE,
-            "multihead_attention: embed_dim %lld, num_heads %d, kdim %lld, vdim %lld; 1 or more",
-            (long long)embed_dim, num_heads, (long long)kdim, (long long)vdim);
+    const heed_named_size sizes[] = {
+        {"embed_dim", embed_dim}, {"num_heads", num_heads}, {"kdim", kdim}, {"vdim", vdim}};
+    if (heed_check_positive("multihead_attention", sizes, 4) != HEED_OK) {
+        return heed_error_pending();
     }
     if (embed_dim % num_heads != 0) {
         return heed_fail(HEED_ERR_VALUE,
@@ -126,12 +128,109 @@ heed_multihead_attention_new_with(int64_t embed_dim, int num_heads,
     return heed_module_ready(m);
 }
 
-void heed_multihead_attention_free(struct heed_multihead_attention *m)
+/* ---- sizes ---- */
+
+/* The sizes of one forward. Without a batch it is computed as one of size 1, batch first. */
+typedef struct sizes {
+    int64_t batch, queries, keys; /* N, L, S */
+    int64_t added;                /* keys that the module adds to them */
+    int heads;
+    bool batched, batch_first;
+    heed_dtype dtype;
+} sizes;
+
+/* The sequences of x: (N, length, E) if batch_first, else (length, N, E); or (length, E), which is
+ * one. */
+typedef struct sequences {
+    int64_t count, length; /* N, L or S */
+} sequences;
+
+static sequences sequences_of(const heed_tensor *x, bool batch_first)
 {
-    heed_module_free(m);
+    if (x->ndim < 3) {
+        return (sequences){1, x->shape[0]};
+    }
+    return (sequences){x->shape[batch_first ? 0 : 1], x->shape[batch_first ? 1 : 0]};
+}
+
+/* Those of a forward with this query and key, of 2 or 3 dims both. */
+static sizes sizes_of(const struct heed_multihead_attention *m, const heed_tensor *query,
+                      const heed_tensor *key)
+{
+    const sequences queries = sequences_of(query, m->batch_first);
+    const bool batched = query->ndim == 3;
+    return (sizes){.batch = queries.count,
+                   .queries = queries.length,
+                   .keys = sequences_of(key, m->batch_first).length,
+                   .added = (m->bias_k != NULL) + m->add_zero_attn,
+                   .heads = m->num_heads,
+                   .batched = batched,
+                   .batch_first = m->batch_first || !batched,
+                   .dtype = m->out_proj->weight->dtype};
 }
 
 /* ---- checks ---- */
+
+static heed_status check_mask_dtype(const char *function, const char *argument,
+                                    const heed_tensor *mask, heed_dtype dtype)
+{
+    if (mask->dtype != HEED_BOOL && mask->dtype != dtype) {
+        return heed_fail(HEED_ERR_DTYPE,
+                         "%s: %s is %s; bool, where true blocks, or %s, which is added", function,
+                         argument, heed_dtype_name(mask->dtype), heed_dtype_name(dtype));
+    }
+    return HEED_OK;
+}
+
+static heed_status check_padding(const char *function, const char *name, const heed_tensor *mask,
+                                 const sizes *s)
+{
+    const heed_shape shape = s->batched ? HEED_SHAPE(s->batch, s->keys) : HEED_SHAPE(s->keys);
+    if (check_mask_dtype(function, name, mask, s->dtype) != HEED_OK) {
+        return heed_error_pending();
+    }
+    return heed_has_shape(mask, &shape)
+               ? HEED_OK
+               : heed_fail(HEED_ERR_SHAPE, "%s: %s %s; it must be %s, %s", function, name,
+                           heed_shape_text(mask->ndim, mask->shape).text,
+                           s->batched ? "(N, S)" : "(S)",
+                           heed_shape_text(shape.ndim, shape.size).text);
+}
+
+static heed_status check_attn_mask(const char *function, const char *name, const heed_tensor *mask,
+                                   const sizes *s)
+{
+    const heed_shape one = HEED_SHAPE(s->queries, s->keys);
+    /* No overflow: the query has as many elements, and more. */
+    const heed_shape all = HEED_SHAPE(s->batch * s->heads, s->queries, s->keys);
+    if (check_mask_dtype(function, name, mask, s->dtype) != HEED_OK) {
+        return heed_error_pending();
+    }
+    return heed_has_shape(mask, &one) || heed_has_shape(mask, &all)
+               ? HEED_OK
+               : heed_fail(HEED_ERR_SHAPE,
+                           "%s: %s %s; it must be (L, S), %s, or (N num_heads, L, S), %s; "
+                           "heed_repeat_interleave_dim(mask, num_heads, 0) makes it of (N, L, S)",
+                           function, name, heed_shape_text(mask->ndim, mask->shape).text,
+                           heed_shape_text(one.ndim, one.size).text,
+                           heed_shape_text(all.ndim, all.size).text);
+}
+
+heed_status heed_check_multihead_masks(const char *function,
+                                       const struct heed_multihead_attention *m,
+                                       const heed_tensor *query, const heed_tensor *key,
+                                       const heed_attention_options *options,
+                                       const heed_mask_names *names)
+{
+    const heed_tensor *padding = options->key_padding_mask, *mask = options->attn_mask;
+    const sizes s = sizes_of(m, query, key);
+    if ((padding != NULL &&
+         check_padding(function, names->key_padding_mask, padding, &s) != HEED_OK) ||
+        (mask != NULL && check_attn_mask(function, names->attn_mask, mask, &s) != HEED_OK)) {
+        return heed_error_pending();
+    }
+    return HEED_OK;
+}
 
 static const char function[] = "multihead_attention_forward";
 
@@ -173,9 +272,9 @@ static heed_status check_sizes(const struct heed_multihead_attention *m, const h
                       m->batch_first ? "all must be (N, length, features), or (length, features)"
                                      : "all must be (length, N, features), or (length, features)");
     }
-    const heed_sequences queries = heed_sequences_of(query, m->batch_first),
-                         keys = heed_sequences_of(key, m->batch_first),
-                         values = heed_sequences_of(value, m->batch_first);
+    const sequences queries = sequences_of(query, m->batch_first),
+                    keys = sequences_of(key, m->batch_first),
+                    values = sequences_of(value, m->batch_first);
     if (keys.count != queries.count || values.count != queries.count) {
         return misfit(query, key, value,
                       m->batch_first ? "their sizes in dim 0, that of the batch, must be equal"
@@ -188,7 +287,7 @@ static heed_status check_sizes(const struct heed_multihead_attention *m, const h
 }
 
 static heed_status check(const struct heed_multihead_attention *m, heed_tensor *const *inputs,
-                         const heed_attention_options *options, heed_multihead_sizes *s)
+                         const heed_attention_options *options)
 {
     static const heed_mask_names names = {.attn_mask = "attn_mask",
                                           .key_padding_mask = "key_padding_mask"};
@@ -200,8 +299,55 @@ static heed_status check(const struct heed_multihead_attention *m, heed_tensor *
         check_sizes(m, inputs[0], inputs[1], inputs[2]) != HEED_OK) {
         return heed_error_pending();
     }
-    *s = heed_multihead_sizes_of(m, inputs[0], inputs[1]);
-    return heed_check_multihead_masks(function, &names, options, s);
+    return heed_check_multihead_masks(function, m, inputs[0], inputs[1], options, &names);
+}
+
+/* ---- masks, joined ---- */
+
+static heed_tensor *as_bias(heed_tensor *mask, heed_dtype dtype)
+{
+    return mask->dtype == HEED_BOOL ? heed_bias_mask_of_block(mask, dtype) : mask;
+}
+
+/* Both hold; either may be NULL. */
+static heed_tensor *join(heed_tensor *a, heed_tensor *b, heed_dtype dtype)
+{
+    if (a == NULL || b == NULL) {
+        return a != NULL ? a : b;
+    }
+    return a->dtype == HEED_BOOL && b->dtype == HEED_BOOL
+               ? heed_logical_or(a, b)
+               : heed_add(as_bias(a, dtype), as_bias(b, dtype));
+}
+
+/* `keys` more columns, which block nothing. */
+static heed_tensor *with_open_keys(heed_tensor *mask, int64_t keys)
+{
+    heed_shape shape = heed_shape_of_tensor(mask);
+    shape.size[mask->ndim - 1] = keys;
+    return heed_cat((heed_tensor *[]){mask, heed_zeros(shape, mask->dtype)}, 2, -1);
+}
+
+/* All masks as one, a keep mask or a bias mask that broadcasts to the scores (N, H, L, S + added);
+ * NULL where nothing is masked. */
+static heed_tensor *join_masks(const heed_attention_options *options, const sizes *s)
+{
+    heed_tensor *mask = options->attn_mask, *padding = options->key_padding_mask;
+    if (mask != NULL && mask->ndim == 3) {
+        mask = heed_unflatten(mask, 0, HEED_SHAPE(s->batch, s->heads));
+    }
+    if (padding != NULL && s->batched) {
+        padding = heed_unsqueeze(heed_unsqueeze(padding, 1), 1);
+    }
+    mask = join(mask, padding, s->dtype);
+    if (options->is_causal) {
+        heed_tensor *all = heed_ones(HEED_SHAPE(s->queries, s->keys), HEED_BOOL);
+        mask = join(mask, heed_triu(all, 1), s->dtype);
+    }
+    if (mask != NULL && s->added > 0) {
+        mask = with_open_keys(mask, s->added);
+    }
+    return mask != NULL && mask->dtype == HEED_BOOL ? heed_keep_mask_of_block(mask) : mask;
 }
 
 /* ---- forward ---- */
@@ -224,7 +370,7 @@ static heed_tensor *join_heads(heed_tensor *heads, bool batch_first)
 
 /* Query, key and value, as q, k and v of all heads. */
 static void project_all(const struct heed_multihead_attention *m, heed_tensor *const *inputs,
-                        const heed_multihead_sizes *s, heed_tensor **heads)
+                        const sizes *s, heed_tensor **heads)
 {
     heed_tensor *weights[] = {m->q_proj_weight, m->k_proj_weight, m->v_proj_weight};
     heed_tensor *biases[] = {NULL, NULL, NULL};
@@ -260,7 +406,7 @@ static heed_tensor *with_added(const struct heed_multihead_attention *m, heed_te
 
 /* *percent, (N, H, L, S), is made if it is wanted. */
 static heed_tensor *attend(const struct heed_multihead_attention *m, heed_tensor *const *inputs,
-                           const heed_attention_options *options, const heed_multihead_sizes *s,
+                           const heed_attention_options *options, const sizes *s,
                            heed_tensor **percent)
 {
     heed_tensor *heads[3];
@@ -269,7 +415,7 @@ static heed_tensor *attend(const struct heed_multihead_attention *m, heed_tensor
     heed_tensor *v = with_added(m, heads[2], m->bias_v, s->dtype);
     const bool causal_alone = options->is_causal && options->attn_mask == NULL &&
                               options->key_padding_mask == NULL && s->added == 0;
-    heed_tensor *mask = causal_alone ? NULL : heed_join_multihead_masks(options, s);
+    heed_tensor *mask = causal_alone ? NULL : join_masks(options, s);
     heed_tensor *attended = heed_scaled_dot_product_attention_weights(
         heads[0], k, v, mask, m->module.training ? m->dropout : 0, causal_alone, 0, percent);
     heed_tensor *y = heed_linear_forward(m->out_proj, join_heads(attended, s->batch_first));
@@ -278,7 +424,7 @@ static heed_tensor *attend(const struct heed_multihead_attention *m, heed_tensor
 
 /* The weights of all heads, as the caller wants them. */
 static heed_tensor *weights_of(heed_tensor *percent, const heed_attention_options *options,
-                               const heed_multihead_sizes *s)
+                               const sizes *s)
 {
     heed_tensor *weights = options->weights_per_head ? percent : heed_mean_dim(percent, 1, false);
     return s->batched ? weights : heed_squeeze(weights, 0);
@@ -291,19 +437,19 @@ heed_tensor *heed_multihead_attention_forward_weights(struct heed_multihead_atte
                                                       heed_tensor **weights)
 {
     heed_tensor *inputs[] = {query, key, value}, *percent = NULL;
-    heed_multihead_sizes s;
     if (weights != NULL) {
         *weights = NULL;
     }
-    if (check(m, inputs, &options, &s) != HEED_OK) {
+    if (check(m, inputs, &options) != HEED_OK) {
         return NULL;
     }
+    const sizes s = sizes_of(m, query, key);
     heed_scope scope;
     heed_scope_begin(&scope);
     const bool wanted = weights != NULL || m->keep_weights;
     heed_tensor *y = attend(m, inputs, &options, &s, wanted ? &percent : NULL);
     if (m->keep_weights) {
-        heed_keep_weights(&m->attention_percent, percent);
+        heed_keep_copy(&m->attention_percent, percent);
     }
     if (weights != NULL) {
         *weights = heed_scope_keep(&scope, weights_of(percent, &options, &s));

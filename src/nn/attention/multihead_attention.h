@@ -2,13 +2,14 @@
  *
  * Two modules have several heads, and compute different things:
  *
- *   struct heed_multihead_attention   nn.MultiheadAttention: queries may look at other tokens than their
- *                                     own, heads share out embed_dim among them, projections have biases,
- *                                     dropout, torch's masks. Take it to load what PyTorch trained, or to
- *                                     build what torch.nn.Transformer is made of.
- *   struct heed_multi_head            (nn/attention/multi_head.h) the tutorial's: self-attention only, each head a
- *                                     whole SelfAttention with weights of its own, without biases, mixed
- *                                     by W_o. Take it to learn, and to look into single heads.
+ *   struct heed_multihead_attention   nn.MultiheadAttention: queries may attend to another
+ *                                     sequence, heads share out embed_dim, projections have biases;
+ *                                     dropout, torch's masks. Use it to load what PyTorch trained,
+ *                                     or to build what torch.nn.Transformer is made of.
+ *   struct heed_multi_head            (nn/attention/multi_head.h) the tutorial's: self-attention
+ *                                     only; each head is a whole SelfAttention with its own
+ *                                     weights, without biases, and W_o mixes them. Use it to learn,
+ *                                     and to look into single heads.
  */
 #ifndef HEED_NN_MULTIHEAD_ATTENTION_H
 #define HEED_NN_MULTIHEAD_ATTENTION_H
@@ -17,8 +18,8 @@
 
 HEED_BEGIN_DECLS
 
-/* The weights of the projections of q, k and v are one packed tensor, or three where kdim or vdim is not
- * embed_dim; those that are not there are NULL. */
+/* The weights of the projections of q, k and v are one packed tensor, or three where kdim or vdim
+ * is not embed_dim; those that are not there are NULL. */
 struct heed_multihead_attention {
     heed_module module;
     heed_tensor *in_proj_weight;  /* (3 embed_dim, embed_dim): the rows of q, of k, of v */
@@ -53,7 +54,8 @@ typedef struct heed_multihead_attention_options {
  * Drawn as torch draws it: out_proj as a Linear, whose bias is then zeroed; the in-projections
  * Xavier-uniform, the packed ones as the one matrix that they are; in_proj_bias zeros.
  *
- * HEED_ERR_VALUE: a size below 1, an embed_dim that num_heads does not divide, dropout outside [0, 1]. */
+ * HEED_ERR_VALUE: a size below 1, an embed_dim that num_heads does not divide, dropout outside [0,
+ * 1]. */
 struct heed_multihead_attention *heed_multihead_attention_new(int64_t embed_dim, int num_heads);
 struct heed_multihead_attention *
 heed_multihead_attention_new_with(int64_t embed_dim, int num_heads,
@@ -73,25 +75,25 @@ typedef struct heed_attention_options {
  *
  * with batch_first (N, L, ...), (N, S, ...); or without a batch (L, ...), (S, ...).
  *
- *   q = query W_q^T + b_q, and so k and v; head h has the features h head_dim ... (h + 1) head_dim - 1
+ *   q = query W_q^T + b_q, and so k and v; head h has features h head_dim ... (h + 1) head_dim - 1
  *   y = cat over h of softmax(q_h k_h^T / sqrt(head_dim), masked) v_h, and out_proj of it
  *
  * Masks of bool say true to BLOCK, as everywhere in nn (heed_causal_block_mask; of
  * heed_padding_block_mask heed_squeeze(mask, -2) is the key_padding_mask), and the inverse of what
- * heed_scaled_dot_product_attention takes: heed_block_mask_of_keep turns a keep mask. Masks of float are
- * added to the scores. All that are given hold. is_causal is one of them and needs no attn_mask, where
- * torch takes it as a hint that attn_mask is causal. The keys of add_bias_kv and add_zero_attn are
- * open to all.
+ * heed_scaled_dot_product_attention takes: heed_block_mask_of_keep turns a keep mask. Masks of
+ * float are added to the scores. All that are given hold. is_causal is one of them and needs no
+ * attn_mask, where torch takes it as a hint that attn_mask is causal. The keys of add_bias_kv and
+ * add_zero_attn are open to all.
  *
  * A query that may see no key gets weights of zero, and y = out_proj's bias; nothing but that bias
  * learns from it. (torch gives NaN with need_weights=True.)
  *
- * heed_multihead_attention_forward_weights: the same, and *weights is softmax(...), after dropout, as
- * torch returns it: the mean over the heads, (N, L, S), or with weights_per_head (N, num_heads, L, S);
- * without N where there is no batch, and S counts the keys that were added. NULL on error.
+ * heed_multihead_attention_forward_weights: the same, and *weights is softmax(...), after dropout,
+ * as torch returns it: the mean over the heads, (N, L, S), or with weights_per_head (N, num_heads,
+ * L, S); without N where there is no batch, and S counts the keys that were added. NULL on error.
  *
- * HEED_ERR_SHAPE: sizes that do not fit each other or the module. HEED_ERR_DTYPE: other dtypes than the
- * parameters', or a mask that is neither bool nor of theirs. */
+ * HEED_ERR_SHAPE: sizes that do not fit each other or the module. HEED_ERR_DTYPE: other dtypes than
+ * the parameters', or a mask that is neither bool nor of theirs. */
 heed_tensor *heed_multihead_attention_forward(struct heed_multihead_attention *m,
                                               heed_tensor *query, heed_tensor *key,
                                               heed_tensor *value, heed_attention_options options);
@@ -101,7 +103,17 @@ heed_tensor *heed_multihead_attention_forward_weights(struct heed_multihead_atte
                                                       heed_attention_options options,
                                                       heed_tensor **weights);
 
-void heed_multihead_attention_free(struct heed_multihead_attention *m);
+/* heed_check_multihead_masks: for modules that hold one and whose masks have other names: are the
+ * masks of the kinds and shapes that it takes for this query and key, of 2 or 3 dims both? Errors
+ * name `function`. */
+typedef struct heed_mask_names {
+    const char *attn_mask, *key_padding_mask;
+} heed_mask_names;
+heed_status heed_check_multihead_masks(const char *function,
+                                       const struct heed_multihead_attention *m,
+                                       const heed_tensor *query, const heed_tensor *key,
+                                       const heed_attention_options *options,
+                                       const heed_mask_names *names);
 
 HEED_END_DECLS
 #endif

@@ -10,12 +10,12 @@
 #include "../../autograd/ops/softmax.h"
 #include "../../autograd/ops/view.h"
 #include "../../tensor/read.h"
-#include "../checks.h"
+#include "../arguments.h"
 
 static void forget_weights(void *module)
 {
     struct heed_self_attention *m = module;
-    heed_keep_weights(&m->attention_percent, NULL);
+    heed_keep_copy(&m->attention_percent, NULL);
 }
 
 static heed_tensor *forward(void *module, heed_tensor *x)
@@ -32,9 +32,8 @@ struct heed_self_attention *heed_self_attention_new_with(int64_t d_model, int ro
                                                          heed_self_attention_options options)
 {
     const int64_t head_dim = options.head_dim != 0 ? options.head_dim : d_model;
-    if (d_model < 1 || head_dim < 1) {
-        heed_fail(HEED_ERR_VALUE, "self_attention: d_model %lld, head_dim %lld; 1 or more",
-                  (long long)d_model, (long long)head_dim);
+    const heed_named_size sizes[] = {{"d_model", d_model}, {"head_dim", head_dim}};
+    if (heed_check_positive("self_attention", sizes, 2) != HEED_OK) {
         return NULL;
     }
     struct heed_self_attention *m = heed_module_new(&kind);
@@ -56,15 +55,17 @@ struct heed_self_attention *heed_self_attention_new(int64_t d_model, int row_dim
                                         (heed_self_attention_options){0});
 }
 
-/* The tutorial's forward, line for line, but that it fills with -1e9. To softmax that is -inf, with
- * the same weights to the bit, until a row is blocked everywhere: then it gives equal weights to all
- * that may not be looked at, where safe_softmax gives none. */
-static heed_tensor *attend(struct heed_self_attention *m, heed_tensor *token_encodings,
-                           heed_tensor *block_mask, heed_tensor **weights)
+/* The tutorial's forward, line for line, except that the tutorial fills with -1e9. To softmax that
+ * is -inf, to the bit, unless a row is blocked everywhere: there -1e9 gives equal weights to all
+ * tokens, and safe_softmax with -inf gives zeros. In self-attention both encodings are
+ * token_encodings. */
+static heed_tensor *attend(const heed_attention_head *m, heed_tensor *encodings_for_q,
+                           heed_tensor *encodings_for_kv, heed_tensor *block_mask,
+                           heed_tensor **weights)
 {
-    heed_tensor *q = heed_linear_forward(m->W_q, token_encodings);
-    heed_tensor *k = heed_linear_forward(m->W_k, token_encodings);
-    heed_tensor *v = heed_linear_forward(m->W_v, token_encodings);
+    heed_tensor *q = heed_linear_forward(m->W_q, encodings_for_q);
+    heed_tensor *k = heed_linear_forward(m->W_k, encodings_for_kv);
+    heed_tensor *v = heed_linear_forward(m->W_v, encodings_for_kv);
 
     heed_tensor *sims = heed_matmul(q, heed_transpose(k, m->row_dim, m->col_dim));
     heed_tensor *scaled_sims = heed_div_scalar(sims, sqrt((double)heed_size(k, m->col_dim)));
@@ -76,47 +77,57 @@ static heed_tensor *attend(struct heed_self_attention *m, heed_tensor *token_enc
     return heed_matmul(attention_percent, v);
 }
 
-heed_status heed_check_attention(const char *function, const struct heed_self_attention *m,
-                                 const heed_tensor *token_encodings, const heed_tensor *block_mask)
+/* Both masks as one; NULL where there is none. */
+static heed_tensor *join_masks(heed_tensor *block_mask, heed_tensor *key_padding_mask)
 {
-    static const char name[] = "token_encodings";
-    if (heed_check_token_dims(function, name, token_encodings, m->row_dim, m->col_dim) != HEED_OK ||
-        heed_check_features(function, name, token_encodings, "d_model", m->W_q->in_features,
-                            m->W_q->weight->dtype) != HEED_OK ||
-        block_mask == NULL) {
-        return heed_error_pending();
+    if (key_padding_mask == NULL) {
+        return block_mask;
     }
-    heed_shape sims = heed_shape_of_tensor(token_encodings); /* (..., T, T) */
-    sims.size[sims.ndim - 1] = sims.size[sims.ndim - 2];
-    return heed_check_block_mask(function, block_mask, &sims);
+    heed_tensor *padding = heed_unsqueeze(key_padding_mask, -2);
+    return block_mask != NULL ? heed_logical_or(block_mask, padding) : padding;
+}
+
+heed_tensor *heed_attention_head_forward(const heed_attention_head *m, heed_tensor *encodings_for_q,
+                                         heed_tensor *encodings_for_kv, heed_tensor *block_mask,
+                                         heed_tensor *key_padding_mask, heed_tensor **weights)
+{
+    heed_tensor *percent = NULL;
+    heed_scope scope;
+    heed_scope_begin(&scope);
+    heed_tensor *mask = join_masks(block_mask, key_padding_mask);
+    heed_tensor *output = attend(m, encodings_for_q, encodings_for_kv, mask, &percent);
+    if (m->kept != NULL) {
+        heed_keep_copy(m->kept, percent);
+    }
+    if (weights != NULL) {
+        *weights = heed_scope_keep(&scope, percent);
+    }
+    return heed_scope_end_with(&scope, output);
 }
 
 heed_tensor *heed_self_attention_forward_weights(struct heed_self_attention *m,
                                                  heed_tensor *token_encodings,
                                                  heed_tensor *block_mask, heed_tensor **weights)
 {
-    heed_tensor *percent = NULL;
+    static const char function[] = "self_attention_forward";
     if (weights != NULL) {
         *weights = NULL;
     }
-    if (heed_forward_check("self_attention_forward", m) != HEED_OK ||
-        heed_check_attention("self_attention_forward", m, token_encodings, block_mask) != HEED_OK) {
+    if (heed_forward_check(function, m) != HEED_OK ||
+        heed_check_encodings(function, "token_encodings", token_encodings, m->row_dim, m->col_dim,
+                             "d_model", m->W_q->weight) != HEED_OK ||
+        heed_check_block_mask(function, block_mask, token_encodings, token_encodings) != HEED_OK) {
         return NULL;
     }
-    heed_scope scope;
-    heed_scope_begin(&scope);
-    heed_tensor *output = attend(m, token_encodings, block_mask, &percent);
-    heed_hand_out_weights(&scope, percent, m->keep_weights ? &m->attention_percent : NULL, weights);
-    return heed_scope_end_with(&scope, output);
+    const heed_attention_head head = {m->W_q,     m->W_k,
+                                      m->W_v,     m->row_dim,
+                                      m->col_dim, m->keep_weights ? &m->attention_percent : NULL};
+    return heed_attention_head_forward(&head, token_encodings, token_encodings, block_mask, NULL,
+                                       weights);
 }
 
 heed_tensor *heed_self_attention_forward(struct heed_self_attention *m,
                                          heed_tensor *token_encodings, heed_tensor *block_mask)
 {
     return heed_self_attention_forward_weights(m, token_encodings, block_mask, NULL);
-}
-
-void heed_self_attention_free(struct heed_self_attention *m)
-{
-    heed_module_free(m);
 }

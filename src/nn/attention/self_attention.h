@@ -36,10 +36,10 @@ struct heed_self_attention *heed_self_attention_new_with(int64_t d_model, int ro
  *   q = x W_q^T   k = x W_k^T   v = x W_v^T
  *   attention = softmax(q k^T / sqrt(head_dim), -inf where block_mask) v
  *
- * True in the mask blocks; nn/attention/mask.h makes masks and turns other kinds into this one. A row that is
- * blocked everywhere gives zeros, and nothing is learned from it: zero gradients. (The tutorial's
- * class, which fills with -1e9, gives it equal weights to all tokens; PyTorch's softmax with -inf
- * gives NaN.)
+ * True in the mask blocks; nn/attention/mask.h makes masks and turns other kinds into this one. A
+ * row that is blocked everywhere gives zeros, and nothing is learned from it: zero gradients. (The
+ * tutorial's class, which fills with -1e9, gives it equal weights to all tokens; PyTorch's softmax
+ * with -inf gives NaN.)
  * heed_self_attention_forward_weights: the same, and *weights is softmax(...), (..., T, T).
  *
  * HEED_ERR_DIM: row_dim and col_dim are not the last two dims of token_encodings.
@@ -51,7 +51,17 @@ heed_tensor *heed_self_attention_forward_weights(struct heed_self_attention *m,
                                                  heed_tensor *token_encodings,
                                                  heed_tensor *block_mask, heed_tensor **weights);
 
-void heed_self_attention_free(struct heed_self_attention *m);
+/* heed_attention_head_forward: what a head computes from arguments that are checked, for modules
+ * made of one. Queries may be of another sequence than keys and values, as in CrossAttention. Masks
+ * and `weights` may be NULL. */
+typedef struct heed_attention_head {
+    struct heed_linear *W_q, *W_k, *W_v;
+    int row_dim, col_dim;
+    heed_tensor **kept; /* stores a copy of the weights; NULL: nowhere */
+} heed_attention_head;
+heed_tensor *heed_attention_head_forward(const heed_attention_head *m, heed_tensor *encodings_for_q,
+                                         heed_tensor *encodings_for_kv, heed_tensor *block_mask,
+                                         heed_tensor *key_padding_mask, heed_tensor **weights);
 
 HEED_END_DECLS
 #endif

@@ -1,5 +1,5 @@
-/* nn.TransformerEncoderLayer and nn.TransformerEncoder, of the modules that they consist of. What they
- * take is checked first, so that errors name what the user passed. */
+/* nn.TransformerEncoderLayer and nn.TransformerEncoder, of the modules that they consist of. What
+ * they take is checked first, so that errors name what the user passed. */
 #include "transformer_encoder.h"
 
 #include "../../autograd/grad.h"
@@ -7,8 +7,7 @@
 #include "../../tensor/check.h"
 #include "../../tensor/create.h"
 #include "../../tensor/random/random.h"
-#include "../checks.h"
-#include "multihead_masks.h"
+#include "../arguments.h"
 
 /* ---- making a layer ---- */
 
@@ -25,19 +24,14 @@ static heed_status check_arguments(int64_t d_model, int nhead, int64_t dim_feedf
                                    double dropout, double eps)
 {
     static const char function[] = "transformer_encoder_layer";
-    if (d_model < 1 || nhead < 1 || dim_feedforward < 1) {
-        return heed_fail(HEED_ERR_VALUE,
-                         "%s: d_model %lld, nhead %d, dim_feedforward %lld; 1 or more", function,
-                         (long long)d_model, nhead, (long long)dim_feedforward);
+    const heed_named_size sizes[] = {
+        {"d_model", d_model}, {"nhead", nhead}, {"dim_feedforward", dim_feedforward}};
+    if (heed_check_positive(function, sizes, 3) != HEED_OK ||
+        heed_check_heads(function, sizes[1], sizes[0]) != HEED_OK ||
+        heed_check_probability(function, "dropout", dropout) != HEED_OK) {
+        return heed_error_pending();
     }
-    if (d_model % nhead != 0) {
-        return heed_fail(HEED_ERR_VALUE,
-                         "%s: nhead %d does not divide d_model %lld, which the heads share out "
-                         "among them",
-                         function, nhead, (long long)d_model);
-    }
-    const heed_status status = heed_check_probability(function, "dropout", dropout);
-    return status == HEED_OK ? heed_check_not_negative(function, "layer_norm_eps", eps) : status;
+    return heed_check_not_negative(function, "layer_norm_eps", eps);
 }
 
 struct heed_transformer_encoder_layer *heed_transformer_encoder_layer_new(int64_t d_model,
@@ -80,11 +74,6 @@ heed_transformer_encoder_layer_new_with(int64_t d_model, int nhead,
     return heed_module_ready(m);
 }
 
-void heed_transformer_encoder_layer_free(struct heed_transformer_encoder_layer *m)
-{
-    heed_module_free(m);
-}
-
 /* ---- the forward of a layer ---- */
 
 static heed_attention_options for_attention(heed_encoder_masks masks)
@@ -110,9 +99,8 @@ static heed_status check(const char *function, const struct heed_transformer_enc
                          heed_shape_text(src->ndim, src->shape).text,
                          attention->batch_first ? "(N, S, d_model)" : "(S, N, d_model)");
     }
-    const heed_multihead_sizes sizes = heed_multihead_sizes_of(attention, src, src);
     const heed_attention_options options = for_attention(masks);
-    return heed_check_multihead_masks(function, &names, &options, &sizes);
+    return heed_check_multihead_masks(function, attention, src, src, &options, &names);
 }
 
 static heed_tensor *attend(struct heed_transformer_encoder_layer *m, heed_tensor *x,
@@ -225,7 +213,7 @@ heed_transformer_encoder_new_with(struct heed_transformer_encoder_layer *encoder
         heed_fail(HEED_ERR_NULL, "transformer_encoder: encoder_layer is NULL");
     }
     struct heed_transformer_encoder *m = heed_module_new(&stack_kind);
-    if (m == NULL) { /* what is taken over and finds no place is freed */
+    if (m == NULL) { /* frees what it would have taken over */
         heed_module_list_append(NULL, encoder_layer);
         heed_module_list_append(NULL, options.norm);
         return NULL;
@@ -267,9 +255,4 @@ heed_tensor *heed_transformer_encoder_forward(struct heed_transformer_encoder *m
         x = heed_layer_norm_forward(m->norm, x);
     }
     return heed_scope_end_with(&scope, x);
-}
-
-void heed_transformer_encoder_free(struct heed_transformer_encoder *m)
-{
-    heed_module_free(m);
 }

@@ -1,23 +1,23 @@
 /* The blocks that a transformer is made of, and a stack of them.
  *
- * What papers and courses call a transformer block is struct heed_transformer_encoder_layer: self-attention
- * and a feed-forward network, each with dropout, a way around it and a LayerNorm. Its name is torch's
- * (torch.nn.TransformerEncoderLayer), as are the names of its parts, so that a state dict of the one loads
- * into the other. With .is_causal, or a causal src_mask, it is the block of a model that only decodes.
+ * What papers and courses call a transformer block is struct heed_transformer_encoder_layer:
+ * self-attention and a feed-forward network, each with dropout, a residual connection and a
+ * LayerNorm. Its name is torch's (torch.nn.TransformerEncoderLayer), as are the names of its parts,
+ * so that a state dict of the one loads into the other. With .is_causal, or a causal src_mask, it
+ * is the block of a model that only decodes.
  */
 #ifndef HEED_NN_TRANSFORMER_ENCODER_H
 #define HEED_NN_TRANSFORMER_ENCODER_H
 
-#include "../layers/activation.h"
-#include "../layers/dropout.h"
 #include "../layers/layer_norm.h"
 #include "../layers/linear.h"
+#include "../layers/pointwise.h"
 #include "multihead_attention.h"
 
 HEED_BEGIN_DECLS
 
-/* What one forward may be told; zero is torch's default. Masks are those of heed_attention_options: of
- * bool, true blocks, or of float, added to the scores; all that are given hold. */
+/* What one forward may be told; zero is torch's default. Masks are those of heed_attention_options:
+ * of bool, true blocks, or of float, added to the scores; all that are given hold. */
 typedef struct heed_encoder_masks {
     heed_tensor *src_mask;             /* (S, S), or (N nhead, S, S) */
     heed_tensor *src_key_padding_mask; /* (N, S), (S) without a batch */
@@ -49,12 +49,12 @@ typedef struct heed_transformer_encoder_layer_options {
     bool no_bias;                         /* torch's bias=False */
 } heed_transformer_encoder_layer_options;
 
-/* heed_transformer_encoder_layer_new: as torch.nn.TransformerEncoderLayer(d_model, nhead), with its names:
- * self_attn.in_proj_weight, ..., linear1.weight, ..., norm2.bias. Drawn in torch's order: self_attn,
- * linear1, linear2.
+/* heed_transformer_encoder_layer_new: as torch.nn.TransformerEncoderLayer(d_model, nhead), with its
+ * names: self_attn.in_proj_weight, ..., linear1.weight, ..., norm2.bias. Drawn in torch's order:
+ * self_attn, linear1, linear2.
  *
- * HEED_ERR_VALUE: a size below 1, a d_model that nhead does not divide, dropout outside [0, 1], an eps
- * below 0 or not finite. */
+ * HEED_ERR_VALUE: a size below 1, a d_model that nhead does not divide, dropout outside [0, 1], an
+ * eps below 0 or not finite. */
 struct heed_transformer_encoder_layer *heed_transformer_encoder_layer_new(int64_t d_model,
                                                                           int nhead);
 struct heed_transformer_encoder_layer *
@@ -68,16 +68,15 @@ heed_transformer_encoder_layer_new_with(int64_t d_model, int nhead,
  *   post-norm (Vaswani et al., 2017)        h = norm1(src + attend(src))   y = norm2(h + feed(h))
  *   .norm_first, pre-norm (as in GPT-2)     h = src + attend(norm1(src))   y = h + feed(norm2(h))
  *
- *   attend(x) = dropout1(self_attn(x, x, x)), feed(x) = dropout2(linear2(dropout(activation(linear1(x)))))
+ *   attend(x) = dropout1(self_attn(x, x, x))
+ *   feed(x) = dropout2(linear2(dropout(activation(linear1(x)))))
  *
  * A token that may see none gets out_proj's bias from attention, and no NaN.
  *
- * HEED_ERR_SHAPE: src or a mask does not fit. HEED_ERR_DTYPE: src is not of the parameters' dtype, or a
- * mask neither bool nor of theirs. */
+ * HEED_ERR_SHAPE: src or a mask does not fit. HEED_ERR_DTYPE: src is not of the parameters' dtype,
+ * or a mask neither bool nor of theirs. */
 heed_tensor *heed_transformer_encoder_layer_forward(struct heed_transformer_encoder_layer *m,
                                                     heed_tensor *src, heed_encoder_masks masks);
-
-void heed_transformer_encoder_layer_free(struct heed_transformer_encoder_layer *m);
 
 /* ---- a stack of layers ---- */
 
@@ -91,11 +90,12 @@ typedef struct heed_transformer_encoder_options {
     struct heed_layer_norm *norm; /* which the encoder takes over; NULL: none */
 } heed_transformer_encoder_options;
 
-/* heed_transformer_encoder_new: as torch.nn.TransformerEncoder(encoder_layer, num_layers): takes the layer
- * over as layers.0; layers.1, ... are copies of it, so all begin with the same weights, as torch's do, and
- * nothing more is drawn. What it takes over is let go on error.
+/* heed_transformer_encoder_new: as torch.nn.TransformerEncoder(encoder_layer, num_layers): takes
+ * the layer over as layers.0; layers.1, ... are copies of it, so all begin with the same weights,
+ * as torch's do, and nothing more is drawn. On error it frees what it took over.
  *
- * HEED_ERR_VALUE: num_layers below 1; a layer or norm that has an owner. HEED_ERR_NULL: no layer. */
+ * HEED_ERR_VALUE: num_layers below 1; a layer or norm that has an owner. HEED_ERR_NULL: no
+ * layer. */
 struct heed_transformer_encoder *
 heed_transformer_encoder_new(struct heed_transformer_encoder_layer *encoder_layer, int num_layers);
 struct heed_transformer_encoder *
@@ -106,12 +106,10 @@ heed_transformer_encoder_new_with(struct heed_transformer_encoder_layer *encoder
 struct heed_transformer_encoder_layer *
 heed_transformer_encoder_layer_at(struct heed_transformer_encoder *m, int i);
 
-/* heed_transformer_encoder_forward: src through all layers, each with the same masks, and norm. Shapes and
- * errors are those of one layer. */
+/* heed_transformer_encoder_forward: src through all layers, each with the same masks, and norm.
+ * Shapes and errors are those of one layer. */
 heed_tensor *heed_transformer_encoder_forward(struct heed_transformer_encoder *m, heed_tensor *src,
                                               heed_encoder_masks masks);
-
-void heed_transformer_encoder_free(struct heed_transformer_encoder *m);
 
 HEED_END_DECLS
 #endif

@@ -14,7 +14,7 @@
 
 enum { NO_OLD_FILE = -1, MOST_LINKS = 40, TRIES = 1000, MOST_AT_ONCE = 1 << 30 };
 
-/* Takes away what was begun. */
+/* Removes the temporary file. */
 static void discard(heed_atomic_file *file)
 {
     if (file->fd >= 0) {
@@ -34,7 +34,7 @@ static heed_status fail(heed_atomic_file *file, const char *what, int error)
     return heed_fail_file(file->function, file->path, what, error);
 }
 
-/* Finds out where the file really lies: renaming over a link would only replace the link. */
+/* Follows links to the file: renaming over a link would only replace the link. */
 static heed_status find_target(heed_atomic_file *file)
 {
     char *target = file->target, link[HEED_LONGEST_PATH];
@@ -68,9 +68,8 @@ static heed_status check_old(heed_atomic_file *file, int *mode)
         return errno == ENOENT ? HEED_OK : fail(file, "look at it", errno);
     }
     if (!S_ISREG(old.st_mode)) {
-        return heed_fail(HEED_ERR_FILE, "%s: %s: it is %s", file->function,
-                         heed_show_path(file->path).text,
-                         S_ISDIR(old.st_mode) ? "a directory" : "no regular file");
+        return heed_fail_at(HEED_ERR_FILE, file->function, file->path, "it is %s",
+                            S_ISDIR(old.st_mode) ? "a directory" : "no regular file");
     }
     if (access(file->target, W_OK) != 0) {
         return fail(file, "write it", errno);
@@ -127,25 +126,25 @@ heed_status heed_atomic_write(heed_atomic_file *file, const void *data, size_t s
     return heed_error_pending();
 }
 
-size_t heed_room_to_write(const heed_tensor *t)
+size_t heed_write_buffer_size(const heed_tensor *t)
 {
     return heed_is_contiguous(t) ? 0 : (size_t)t->numel * heed_dtype_size(t->dtype);
 }
 
-heed_status heed_atomic_write_tensor(heed_atomic_file *file, const heed_tensor *t, void *room)
+heed_status heed_atomic_write_tensor(heed_atomic_file *file, const heed_tensor *t, void *buffer)
 {
     const void *data = t->data;
-    if (heed_room_to_write(t) > 0) {
-        heed_copy_out(t, room, t->numel);
-        data = room;
+    if (heed_write_buffer_size(t) > 0) {
+        heed_copy_out(t, buffer, t->numel);
+        data = buffer;
     }
     return heed_atomic_write(file, data, (size_t)t->numel * heed_dtype_size(t->dtype));
 }
 
 /* ---- the end ---- */
 
-/* The new name is in the directory, which the disk must have too. Some directories may not be read,
- * and some file systems have no such call: then it comes to the disk in its own time. */
+/* The new name must reach the disk too. Where the directory cannot be read or synced, it does so in
+ * its own time. */
 static heed_status sync_directory(heed_atomic_file *file)
 {
     char *slash = strrchr(file->target, '/');

@@ -1,12 +1,12 @@
 /* A file that is replaced as a whole or not at all (internal to nn): it is written beside the old
- * one, under a name of its own, and renamed once the disk has it.
+ * one, under a temporary name, and renamed once it is on disk.
  *
  *     heed_atomic_file file;
  *     heed_atomic_begin(&file, "save_file", path);
  *     heed_atomic_write(&file, data, size);
  *     return heed_atomic_end(&file);
  *
- * An error makes the calls after it do nothing, and heed_atomic_end take away what was begun.
+ * After an error the other calls do nothing, and heed_atomic_end removes what was begun.
  */
 #ifndef HEED_NN_ATOMIC_FILE_H
 #define HEED_NN_ATOMIC_FILE_H
@@ -29,10 +29,10 @@ heed_status heed_atomic_begin(heed_atomic_file *file, const char *function, cons
 heed_status heed_atomic_write(heed_atomic_file *file, const void *data, size_t size);
 heed_status heed_atomic_end(heed_atomic_file *file);
 
-/* heed_atomic_write_tensor: the elements of t row by row, whatever view it is. `room`, which is to be
- * found before the file is begun, so that from there on only the system can fail, holds
- * heed_room_to_write(t) bytes: none if the elements already lie so. */
-heed_status heed_atomic_write_tensor(heed_atomic_file *file, const heed_tensor *t, void *room);
-size_t heed_room_to_write(const heed_tensor *t);
+/* heed_atomic_write_tensor: the elements of t row by row, whatever view it is. `buffer` holds
+ * heed_write_buffer_size(t) bytes, 0 for a contiguous tensor. The caller allocates it before the
+ * file is begun, so that afterwards only the system can fail. */
+heed_status heed_atomic_write_tensor(heed_atomic_file *file, const heed_tensor *t, void *buffer);
+size_t heed_write_buffer_size(const heed_tensor *t);
 
 #endif

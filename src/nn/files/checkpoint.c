@@ -1,41 +1,140 @@
-/* State dicts to files and back. All of a file is compared with the module, then read, and only then
- * is anything copied. */
+/* State dicts and whole training runs to files and back. A file is matched with what is wanted,
+ * then read as a whole, and only then is anything copied. */
 #include "checkpoint.h"
 
-#include "file_error.h"
-#include "fit.h"
+#include <stdio.h>
 
-static const char loading[] = "load_state_dict";
+#include "../../tensor/alloc.h"
+#include "../../tensor/create.h"
+#include "../../tensor/random/random.h"
+#include "file_error.h"
+#include "match_tensors.h"
+
+/* ---- state dicts ---- */
 
 heed_status heed_save_state_dict(void *module, const char *path, const heed_metadata *metadata)
 {
-    static const char saving[] = "save_state_dict";
-    if (heed_module_check(saving, module) != HEED_OK) {
-        return heed_error_pending();
-    }
-    heed_tensor_list state = heed_state_dict(module);
-    return heed_file_save(saving, path, state, metadata);
-}
-
-/* ---- loading ---- */
-
-static void load_file(const heed_safetensors *file, heed_module *module, bool strict)
-{
-    const heed_text path = heed_show_path(file->path);
-    const heed_fit fit = {
-        .function = loading, .there = path.text, .here = module->kind->name, .not_strict = !strict};
-    heed_fit_load(&fit, file, heed_state_dict(module));
+    static const char function[] = "save_state_dict";
+    return heed_module_check(function, module) == HEED_OK
+               ? heed_file_save(function, path, heed_state_dict(module), metadata)
+               : heed_error_pending();
 }
 
 heed_status heed_load_state_dict(void *module, const char *path, heed_load_options options)
 {
+    static const char function[] = "load_state_dict";
+    heed_module *m = module;
+    if (heed_module_check(function, m) != HEED_OK) {
+        return heed_error_pending();
+    }
+    heed_safetensors *file = heed_file_open(function, path);
+    if (file != NULL) {
+        const heed_text there = heed_show_path(file->path);
+        const heed_match match = {.function = function,
+                                  .there = there.text,
+                                  .here = m->kind->name,
+                                  .not_strict = options.not_strict};
+        heed_match_load(&match, file, heed_state_dict(m));
+    }
+    heed_file_close(file);
+    return heed_error_pending();
+}
+
+/* ---- training runs ---- */
+
+static const char saving[] = "save_checkpoint", loading[] = "load_checkpoint";
+
+/* A run in a file: the model's tensors, then the optimiser's, then the generator's state. */
+typedef struct run {
+    heed_module *module;
+    heed_optimizer *optimizer; /* or NULL */
+    heed_named_tensors tensors;
+    int module_count; /* of the model's */
+} run;
+
+/* In an open scope. */
+static heed_status list_run(run *r, bool with_generator)
+{
+    heed_named_append(&r->tensors, heed_state_dict(r->module));
+    r->module_count = r->tensors.list.count;
+    if (r->optimizer != NULL) {
+        r->tensors.prefix = HEED_OPTIMIZER_PREFIX;
+        heed_optimizer_list(r->optimizer, &r->tensors);
+        r->tensors.prefix = NULL;
+    }
+    return with_generator
+               ? heed_named_add(&r->tensors, heed_get_rng_state(), "%s", HEED_GENERATOR_NAME)
+               : heed_error_pending();
+}
+
+heed_status heed_save_checkpoint(void *module, heed_optimizer *optimizer, const char *path,
+                                 const heed_metadata *about)
+{
+    if (heed_module_check(saving, module) != HEED_OK) {
+        return heed_error_pending();
+    }
+    run r = {.module = module, .optimizer = optimizer};
+    heed_scope scope;
+    heed_scope_begin_no_grad(&scope);
+    if (list_run(&r, true) == HEED_OK) {
+        heed_file_save(saving, path, r.tensors.list, about);
+    }
+    heed_scope_end(&scope);
+    heed_named_free(&r.tensors);
+    return heed_error_pending();
+}
+
+/* The generator and the optimiser check everything before they change; the model's tensors
+ * match. */
+static void take(const run *r, heed_tensor *const *values)
+{
+    const heed_generator before = heed_get_generator();
+    if (r->optimizer != NULL &&
+        (heed_set_rng_state(values[r->tensors.list.count - 1]) != HEED_OK ||
+         heed_optimizer_take(loading, r->optimizer, values + r->module_count) != HEED_OK)) {
+        heed_set_generator(&before);
+        return;
+    }
+    for (int i = 0; i < r->module_count; i++) {
+        if (values[i] != NULL) { /* else it is there under another name */
+            heed_copy_into(r->tensors.tensors[i], values[i]);
+        }
+    }
+}
+
+static void load_run(const run *r, const heed_safetensors *file)
+{
+    char here[200];
+    const heed_text there = heed_show_path(file->path);
+    snprintf(here, sizeof here, "%s%s%s", r->module->kind->name,
+             r->optimizer != NULL ? " and its " : "",
+             r->optimizer != NULL ? r->optimizer->name : "");
+    const heed_match match = {.function = loading,
+                              .there = there.text,
+                              .here = here,
+                              .passes_over = r->optimizer != NULL ? NULL : heed_is_of_training};
+    const size_t size = (size_t)r->tensors.list.count * sizeof(heed_tensor *);
+    heed_tensor **values = heed_alloc(size);
+    if (values != NULL && heed_match_file(&match, file, r->tensors.list, values) == HEED_OK) {
+        take(r, values);
+    }
+    heed_free(values, size);
+}
+
+heed_status heed_load_checkpoint(void *module, heed_optimizer *optimizer, const char *path)
+{
     if (heed_module_check(loading, module) != HEED_OK) {
         return heed_error_pending();
     }
+    run r = {.module = module, .optimizer = optimizer};
     heed_safetensors *file = heed_file_open(loading, path);
-    if (file != NULL) {
-        load_file(file, module, !options.not_strict);
+    heed_scope scope;
+    heed_scope_begin_no_grad(&scope);
+    if (file != NULL && list_run(&r, optimizer != NULL) == HEED_OK) {
+        load_run(&r, file);
     }
-    heed_safetensors_close(file);
+    heed_scope_end(&scope);
+    heed_named_free(&r.tensors);
+    heed_file_close(file);
     return heed_error_pending();
 }

@@ -1,6 +1,7 @@
 /* Sentences about files. */
 #include "file_error.h"
 
+#include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -51,12 +52,22 @@ heed_text heed_show_path(const char *path)
     return shown;
 }
 
+heed_status heed_fail_at(heed_status status, const char *function, const char *path,
+                         const char *format, ...)
+{
+    char what[600];
+    va_list arguments;
+    va_start(arguments, format);
+    vsnprintf(what, sizeof what, format, arguments);
+    va_end(arguments);
+    return heed_fail(status, "%s: %s: %s", function, heed_show_path(path).text, what);
+}
+
 heed_status heed_fail_file(const char *function, const char *path, const char *what, int error)
 {
     char reason[100] = "";
     if (strerror_r(error, reason, sizeof reason) != 0) {
         snprintf(reason, sizeof reason, "error %d", error);
     }
-    return heed_fail(HEED_ERR_FILE, "%s: %s: cannot %s: %s", function, heed_show_path(path).text,
-                     what, reason);
+    return heed_fail_at(HEED_ERR_FILE, function, path, "cannot %s: %s", what, reason);
 }

@@ -1,5 +1,5 @@
-/* Strict JSON, read in place. Relies on the '\0' behind the text: no character that is looked for is
- * one, so nothing reads past it. */
+/* Strict JSON, read in place. Relies on the '\0' behind the text: no character that is looked for
+ * is one, so nothing reads past it. */
 #include "json.h"
 
 #include <math.h>
@@ -391,19 +391,19 @@ void heed_json_skip(heed_json *json)
     } while (depth > 0 && json->wrong == NULL);
 }
 
-const char *heed_json_escape(char c, char *room)
+const char *heed_json_escape(char c, char *buffer)
 {
     static const char names[] = "\"\\bfnrt", values[] = "\"\\\b\f\n\r\t";
     const char *value = c != '\0' ? strchr(values, c) : NULL;
     if (value != NULL) {
-        room[0] = '\\';
-        room[1] = names[value - values];
-        room[2] = '\0';
-        return room;
+        buffer[0] = '\\';
+        buffer[1] = names[value - values];
+        buffer[2] = '\0';
+        return buffer;
     }
     if ((unsigned char)c < 0x20) {
-        snprintf(room, 7, "\\u%04x", (unsigned)c);
-        return room;
+        snprintf(buffer, 7, "\\u%04x", (unsigned)c);
+        return buffer;
     }
     return NULL;
 }

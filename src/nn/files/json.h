@@ -32,12 +32,12 @@ const char *heed_json_string(heed_json *json);
 /* heed_json_number: a whole number from 0 to INT64_MAX; -1 where it is not. */
 int64_t heed_json_number(heed_json *json);
 
-/* heed_json_real: any finite number, fractions and exponents too; 0 where it is not. It is read alike in
- * every locale; of more than 15 digits the last bit may be off. */
+/* heed_json_real: any finite number, fractions and exponents too; 0 where it is not. It is read
+ * alike in every locale; of more than 15 digits the last bit may be off. */
 double heed_json_real(heed_json *json);
 
-/* heed_json_bool: true or false. heed_json_null: steps over null if that comes next; nothing is wrong if
- * it does not. */
+/* heed_json_bool: true or false. heed_json_null: steps over null if that comes next; nothing is
+ * wrong if it does not. */
 bool heed_json_bool(heed_json *json);
 bool heed_json_null(heed_json *json);
 
@@ -51,7 +51,7 @@ bool heed_json_end(heed_json *json);
 bool heed_is_utf8(const char *text);
 
 /* heed_json_escape: the two or six characters that stand for c inside a string, or NULL if it
- * stands for itself. `room` holds 7. */
-const char *heed_json_escape(char c, char *room);
+ * stands for itself. `buffer` holds 7. */
+const char *heed_json_escape(char c, char *buffer);
 
 #endif

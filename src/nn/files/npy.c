@@ -1,44 +1,318 @@
-/* .npy files: one tensor each. The header is npy_header.c's. */
+/* The .npy format: the header of an array, read and written, and its elements. The header is a dict
+ * as Python writes it. Programs write its three members in any order, with white space, trailing
+ * commas, both quotation marks and the L of Python 2: all read here, as by numpy.load. What only a
+ * person would write is not: comments, escapes, string prefixes, 0x10 and 1_000, a dtype's long
+ * name. A repeated key is an error. */
+
 #include "npy.h"
 
+#include <stdio.h>
 #include <string.h>
 
-#include "../../autograd/ops/view.h"
 #include "../../tensor/alloc.h"
-#include "../../tensor/check.h"
-#include "../../tensor/create.h"
 #include "../../tensor/read.h"
 #include "../../tensor/scope.h"
 #include "atomic_file.h"
 #include "file_error.h"
-#include "npy_header.h"
+#include "file_reader.h"
 
-static const char loading[] = "load_npy";
+static const char loading[] = "load_npy", saving[] = "save_npy";
+
+enum {
+    MOST_HEADER = 10000, /* bytes, as numpy.load has it */
+    MOST_WRITTEN = 320   /* bytes of a header that Heed writes */
+};
+
+/* ---- reading the header ---- */
+
+/* In the order of heed_dtype come those that are written. */
+static const heed_file_dtype dtypes[] = {
+    {"f4", 32, HEED_F32, HEED_DECODE_COPY}, {"f8", 64, HEED_F64, HEED_DECODE_COPY},
+    {"i8", 64, HEED_I64, HEED_DECODE_COPY}, {"b1", 8, HEED_BOOL, HEED_DECODE_BOOL},
+    {"f2", 16, HEED_F32, HEED_DECODE_F16},  {"i4", 32, HEED_I64, HEED_DECODE_I32},
+};
+
+typedef struct npy_header {
+    const heed_file_dtype *dtype;
+    bool big_endian, fortran;
+    heed_shape shape;
+    int64_t numel;
+} npy_header;
+
+typedef struct reader {
+    npy_header *header;
+    const char *path;
+    char *start, *at, *end; /* *end is '\0' */
+    int version;
+} reader;
+
+/* HEED_ERR_FORMAT, with the position of the reader. */
+static bool fail_there(const reader *r, const char *wrong)
+{
+    heed_fail_at(HEED_ERR_FORMAT, loading, r->path, "at byte %lld of the header: %s",
+                 (long long)(r->at - r->start), wrong);
+    return false;
+}
+
+/* ---- words of the language ---- */
+
+static void skip_space(reader *r)
+{
+    while (*r->at == ' ' || (*r->at >= '\t' && *r->at <= '\r' && *r->at != '\v')) {
+        r->at++;
+    }
+}
+
+/* Steps over c, if it comes next. */
+static bool next_is(reader *r, char c)
+{
+    skip_space(r);
+    const bool is = *r->at == c;
+    r->at += is;
+    return is;
+}
+
+/* A string, whose closing mark becomes its end; NULL where it is none. */
+static const char *read_string(reader *r)
+{
+    skip_space(r);
+    const char mark = *r->at;
+    if (mark != '\'' && mark != '"') {
+        fail_there(r, "a string is expected");
+        return NULL;
+    }
+    char *string = ++r->at;
+    while (*r->at >= ' ' && *r->at < 0x7f && *r->at != mark && *r->at != '\\') {
+        r->at++;
+    }
+    if (*r->at != mark) {
+        fail_there(r, r->at == r->end ? "it ends inside a string"
+                                      : "a character that such strings do not have");
+        return NULL;
+    }
+    *r->at++ = '\0';
+    return string;
+}
+
+/* True or False. */
+static bool read_bool(reader *r, bool *value)
+{
+    static const char *const words[] = {"False", "True"};
+    skip_space(r);
+    for (int i = 0; i < 2; i++) {
+        const size_t length = strlen(words[i]);
+        if (strncmp(r->at, words[i], length) == 0) {
+            r->at += length;
+            *value = i == 1;
+            return true;
+        }
+    }
+    return fail_there(r, "True or False is expected");
+}
+
+/* A whole number; Python 2 ends some in L. */
+static bool read_size(reader *r, int64_t *size)
+{
+    skip_space(r);
+    const char *first = r->at;
+    bool fits = true;
+    for (*size = 0; *r->at >= '0' && *r->at <= '9'; r->at++) {
+        fits = fits && !__builtin_mul_overflow(*size, 10, size) &&
+               !__builtin_add_overflow(*size, *r->at - '0', size);
+    }
+    if (r->at == first || (*first == '0' && r->at > first + 1)) {
+        return fail_there(r, "a whole number, 0 or more, is expected");
+    }
+    r->at += *r->at == 'L' && r->version < 3;
+    return fits || fail_there(r, "a number is larger than 2^63 - 1");
+}
+
+/* ---- the members ---- */
+
+static bool fail_dtype(const reader *r, const char *what, const char *way_out)
+{
+    heed_fail_at(HEED_ERR_DTYPE, loading, r->path,
+                 "its elements are %s, for which Heed has no dtype; save %s", what, way_out);
+    return false;
+}
+
+/* A dtype of numpy's that Heed does not have, or no dtype at all. */
+static bool refuse_descr(const reader *r, const char *descr, const char *type)
+{
+    static const struct {
+        char kind;
+        const char *what, *way_out;
+    } kinds[] = {
+        {'i', "integers", "x.astype('i8')"},
+        {'u', "integers", "x.astype('i8')"},
+        {'f', "floats", "x.astype('f8')"},
+        {'c', "complex numbers", "x.real and x.imag, each in a file of its own"},
+        {'O', "Python objects", "numbers, x.astype('f4')"},
+        {'S', "texts", "numbers, x.astype('f4')"},
+        {'U', "texts", "numbers, x.astype('f4')"},
+        {'M', "dates", "x.astype('i8')"},
+        {'m', "spans of time", "x.astype('i8')"},
+        {'V', "bytes without a meaning", "x.astype('f4')"},
+    };
+    for (size_t i = 0; i < sizeof kinds / sizeof *kinds; i++) {
+        if (*type == kinds[i].kind && (*type == 'O' || (type[1] >= '0' && type[1] <= '9'))) {
+            char what[200];
+            snprintf(what, sizeof what, "%s, '%s'", kinds[i].what, heed_show_name(descr).text);
+            return fail_dtype(r, what, kinds[i].way_out);
+        }
+    }
+    heed_fail_at(HEED_ERR_FORMAT, loading, r->path, "'%s' is no descr of a dtype",
+                 heed_show_name(descr).text);
+    return false;
+}
+
+/* '<f4': little-endian floats of four bytes. Without a sign, or with = or |, it is the machine's
+ * order, which is the same. */
+static bool read_descr(reader *r)
+{
+    skip_space(r);
+    if (*r->at == '[' || *r->at == '(') {
+        return fail_dtype(r, "structured", "each field in a file of its own, as x['name']");
+    }
+    const char *descr = read_string(r);
+    if (descr == NULL) {
+        return false;
+    }
+    const char *type = descr + (*descr != '\0' && strchr("<>=|", *descr) != NULL);
+    r->header->big_endian = *descr == '>';
+    for (size_t i = 0; i < sizeof dtypes / sizeof *dtypes; i++) {
+        if (strcmp(type, dtypes[i].name) == 0) {
+            r->header->dtype = &dtypes[i];
+            return true;
+        }
+    }
+    return refuse_descr(r, descr, type);
+}
+
+static bool read_order(reader *r)
+{
+    return read_bool(r, &r->header->fortran);
+}
+
+/* (), (3,), (2, 3) or (2, 3,); (3) is no tuple. */
+static bool read_shape(reader *r)
+{
+    heed_shape *shape = &r->header->shape;
+    heed_dim_count count = HEED_NO_DIMS;
+    bool fits = true, comma = false;
+    int ndim = 0;
+    if (!next_is(r, '(')) {
+        return fail_there(r, "a tuple is expected");
+    }
+    for (; !next_is(r, ')'); ndim++) {
+        int64_t size = 0;
+        if (ndim > 0 && !comma) {
+            return fail_there(r, "',' or ')' is expected");
+        }
+        if (!read_size(r, &size)) {
+            return false;
+        }
+        fits = heed_count_dim(&count, size);
+        if (ndim < HEED_MAX_DIMS) {
+            shape->size[ndim] = size;
+        }
+        comma = next_is(r, ',');
+    }
+    if (ndim == 1 && !comma) {
+        return fail_there(r, "a tuple is expected, and one of a single number has a comma");
+    }
+    r->header->numel = count.numel;
+    shape->ndim = ndim;
+    return fits || fail_there(r, "its shape has more elements than a file can hold");
+}
+
+static bool read_member(reader *r, bool seen[3])
+{
+    static const char *const keys[] = {"descr", "fortran_order", "shape"};
+    static bool (*const read[])(reader *) = {read_descr, read_order, read_shape};
+    const char *key = read_string(r);
+    int i = 0;
+    if (key == NULL) {
+        return false;
+    }
+    while (i < 3 && strcmp(keys[i], key) != 0) {
+        i++;
+    }
+    if (i == 3 || seen[i]) {
+        heed_fail_at(HEED_ERR_FORMAT, loading, r->path, "%s '%s'%s",
+                     i == 3 ? "unknown key" : "the key", heed_show_name(key).text,
+                     i == 3 ? "" : " is there twice");
+        return false;
+    }
+    seen[i] = true;
+    return next_is(r, ':') ? read[i](r) : fail_there(r, "':' is expected");
+}
+
+static bool read_dict(reader *r)
+{
+    bool seen[3] = {false, false, false}, comma = true;
+    if (!next_is(r, '{')) {
+        return fail_there(r, "'{' is expected");
+    }
+    while (!next_is(r, '}')) {
+        if (!comma) {
+            return fail_there(r, "',' or '}' is expected");
+        }
+        if (!read_member(r, seen)) {
+            return false;
+        }
+        comma = next_is(r, ',');
+    }
+    skip_space(r);
+    if (r->at < r->end) {
+        return fail_there(r, "something follows the closing '}'");
+    }
+    return (seen[0] && seen[1] && seen[2]) ||
+           fail_there(r, "descr, fortran_order and shape are not all there");
+}
+
+/* Reads `text`, a header of `length` bytes in that version of the format, and overwrites it. */
+static heed_status read_dict_of(npy_header *header, const char *path, char *text, size_t length,
+                                int version)
+{
+    reader r = {.header = header,
+                .path = path,
+                .start = text,
+                .at = text,
+                .end = text + length,
+                .version = version};
+    *header = (npy_header){.dtype = NULL};
+    text[length] = '\0';
+    if (read_dict(&r) && header->shape.ndim > HEED_MAX_DIMS) {
+        heed_fail_at(HEED_ERR_SHAPE, loading, path, "it has %d dims; a tensor has up to %d",
+                     header->shape.ndim, HEED_MAX_DIMS);
+    }
+    return heed_error_pending();
+}
 
 /* ---- reading ---- */
 
-static heed_status fail(const heed_input *in, const char *wrong)
-{
-    return heed_fail(HEED_ERR_FORMAT, "%s: %s: %s", loading, heed_show_path(in->path).text, wrong);
-}
-
-/* What stands before the header: magic bytes, version, length. */
-static heed_status read_start(const heed_input *in, int *version, int64_t *at, uint32_t *length)
+/* The bytes before the header: magic, version, length. */
+static heed_status read_start(const heed_file_reader *in, int *version, int64_t *at,
+                              uint32_t *length)
 {
     unsigned char start[12] = {0};
     const int64_t size = in->size < 12 ? in->size : 12;
-    if (heed_input_read(in, loading, start, size, 0) != HEED_OK) {
+    if (heed_reader_read(in, loading, start, size, 0) != HEED_OK) {
         return heed_error_pending();
     }
     if (size >= 4 && memcmp(start, "PK\3\4", 4) == 0) {
-        return fail(in, "it is a zip, as numpy.savez writes; unzip it and load a .npy file of it");
+        return heed_fail_at(
+            HEED_ERR_FORMAT, loading, in->path,
+            "it is a zip, as numpy.savez writes; unzip it and load a .npy file of it");
     }
     if (size < 10 || memcmp(start, "\x93NUMPY", 6) != 0) {
-        return fail(in, "it does not begin as a .npy file does");
+        return heed_fail_at(HEED_ERR_FORMAT, loading, in->path,
+                            "it does not begin as a .npy file does");
     }
     if (start[6] < 1 || start[6] > 3 || start[7] != 0) {
-        return heed_fail(HEED_ERR_FORMAT, "%s: %s: version %d.%d of the format is unknown", loading,
-                         heed_show_path(in->path).text, start[6], start[7]);
+        return heed_fail_at(HEED_ERR_FORMAT, loading, in->path,
+                            "version %d.%d of the format is unknown", start[6], start[7]);
     }
     *version = start[6];
     *at = *version == 1 ? 10 : 12;
@@ -46,9 +320,9 @@ static heed_status read_start(const heed_input *in, int *version, int64_t *at, u
     return HEED_OK;
 }
 
-static heed_status read_header(const heed_input *in, heed_npy_header *header, int64_t *data)
+static heed_status read_header(const heed_file_reader *in, npy_header *header, int64_t *data)
 {
-    char text[HEED_NPY_MOST_HEADER + 1];
+    char text[MOST_HEADER + 1];
     int version = 0;
     uint32_t length = 0;
     int64_t at = 0;
@@ -56,30 +330,28 @@ static heed_status read_header(const heed_input *in, heed_npy_header *header, in
         return heed_error_pending();
     }
     *data = at + length;
-    if (*data > in->size || length > HEED_NPY_MOST_HEADER) {
-        return heed_fail(HEED_ERR_FORMAT, "%s: %s: its header would have %lld bytes, more than %s",
-                         loading, heed_show_path(in->path).text, (long long)length,
-                         *data > in->size ? "the file" : "the 10000 that are allowed");
+    if (*data > in->size || length > MOST_HEADER) {
+        return heed_fail_at(HEED_ERR_FORMAT, loading, in->path,
+                            "its header would have %lld bytes, more than %s", (long long)length,
+                            *data > in->size ? "the file" : "the 10000 that are allowed");
     }
-    if (heed_input_read(in, loading, text, length, at) != HEED_OK ||
-        heed_npy_header_read(header, loading, in->path, text, length, version) != HEED_OK) {
+    if (heed_reader_read(in, loading, text, length, at) != HEED_OK ||
+        read_dict_of(header, in->path, text, length, version) != HEED_OK) {
         return heed_error_pending();
     }
     const int64_t need = header->numel * (header->dtype->bits / 8), have = in->size - *data;
     if (need != have) {
-        return heed_fail(
-            HEED_ERR_FORMAT,
-            "%s: %s: its shape %s of %s needs %lld bytes, but %lld follow the header%s", loading,
-            heed_show_path(in->path).text,
-            heed_shape_text(header->shape.ndim, header->shape.size).text, header->dtype->name,
-            (long long)need, (long long)have,
-            have > need ? "; save each array in a file of its own" : "");
+        return heed_fail_at(HEED_ERR_FORMAT, loading, in->path,
+                            "its shape %s of %s needs %lld bytes, but %lld follow the header%s",
+                            heed_shape_text(header->shape.ndim, header->shape.size).text,
+                            header->dtype->name, (long long)need, (long long)have,
+                            have > need ? "; save each array in a file of its own" : "");
     }
     return HEED_OK;
 }
 
-/* Elements in Fortran's order are those of the array with its dims the other way round. */
-static heed_tensor *read_array(const heed_input *in, const heed_npy_header *header, int64_t data)
+/* In Fortran's order the elements are those of the array with its dims reversed. */
+static heed_tensor *read_array(const heed_file_reader *in, const npy_header *header, int64_t data)
 {
     const int ndim = header->shape.ndim;
     heed_shape stored = header->shape;
@@ -92,7 +364,7 @@ static heed_tensor *read_array(const heed_input *in, const heed_npy_header *head
     heed_scope_begin_no_grad(&scope);
     heed_tensor *x = heed_empty(stored, header->dtype->as);
     if (x != NULL) {
-        heed_input_elements(in, loading, x, header->dtype, header->big_endian, data);
+        heed_reader_elements(in, loading, x, header->dtype, header->big_endian, data);
     }
     if (header->fortran && ndim > 1) {
         x = heed_contiguous(heed_permute(x, back));
@@ -102,49 +374,72 @@ static heed_tensor *read_array(const heed_input *in, const heed_npy_header *head
 
 heed_tensor *heed_load_npy(const char *path)
 {
-    heed_input in;
-    heed_npy_header header;
+    heed_file_reader in;
+    npy_header header;
     heed_tensor *x = NULL;
     int64_t data = 0;
     if (heed_error_pending() || heed_check_scope(loading) != HEED_OK) {
         return NULL;
     }
-    if (heed_input_open(&in, loading, path) == HEED_OK &&
+    if (heed_reader_open(&in, loading, path) == HEED_OK &&
         read_header(&in, &header, &data) == HEED_OK) {
         x = read_array(&in, &header, data);
     }
-    heed_input_close(&in);
+    heed_reader_close(&in);
     return x;
 }
 
 /* ---- writing ---- */
 
+/* numpy pads, so that the first size can grow to 21 digits, ends the header in a newline, and
+ * makes the data begin at a multiple of 64, after one blank at least. */
+static size_t write_header(char text[MOST_WRITTEN], heed_dtype dtype, heed_shape shape)
+{
+    enum { BEFORE = 10, ALIGNED = 64, GROWING = 21 };
+    char sizes[26 * HEED_MAX_DIMS + 1] = "";
+    size_t used = 0, first = 0;
+    for (int i = 0; i < shape.ndim; i++) {
+        used += (size_t)snprintf(sizes + used, sizeof sizes - used, "%s%lld", i > 0 ? ", " : "",
+                                 (long long)shape.size[i]);
+        first = i == 0 ? used : first;
+    }
+    size_t length = BEFORE;
+    length += (size_t)snprintf(text + BEFORE, MOST_WRITTEN - BEFORE,
+                               "{'descr': '%c%s', 'fortran_order': False, 'shape': (%s%s), }",
+                               dtype == HEED_BOOL ? '|' : '<', dtypes[dtype].name, sizes,
+                               shape.ndim == 1 ? "," : "");
+    const size_t grown = length + (shape.ndim > 0 ? GROWING - first : 0) + 1;
+    const size_t whole = grown + ALIGNED - grown % ALIGNED;
+    memset(text + length, ' ', whole - length - 1);
+    text[whole - 1] = '\n';
+    memcpy(text, "\x93NUMPY\1", 8); /* and the zero of version 1.0 */
+    text[8] = (char)((whole - BEFORE) & 255);
+    text[9] = (char)((whole - BEFORE) >> 8);
+    return whole;
+}
+
 heed_status heed_save_npy(const heed_tensor *x, const char *path)
 {
-    static const char saving[] = "save_npy";
-    char header[HEED_NPY_WRITTEN];
+    char header[MOST_WRITTEN];
     heed_atomic_file file;
-    if (heed_error_pending()) {
+    if (heed_check_not_null(saving, "x", x) != HEED_OK ||
+        heed_check_not_null(saving, "the path", path) != HEED_OK) {
         return heed_error_pending();
-    }
-    if (x == NULL || path == NULL) {
-        return heed_fail(HEED_ERR_NULL, "%s: %s is NULL", saving, x == NULL ? "x" : "the path");
     }
     if (x->storage == NULL) {
-        return heed_fail(HEED_ERR_SCOPE,
-                         "%s: %s: the value of x has been let go; heed_retain it in its scope",
-                         saving, heed_show_path(path).text);
+        return heed_fail_at(HEED_ERR_SCOPE, saving, path,
+                            "the value of x has been let go; heed_retain it in its scope");
     }
-    const size_t room_size = heed_room_to_write(x);
-    void *room = heed_alloc(room_size); /* before the file is begun */
-    if (room == NULL) {
+    const size_t size = heed_write_buffer_size(x);
+    void *buffer = heed_alloc(size); /* before the file is begun */
+    if (buffer == NULL) {
         return heed_error_pending();
     }
-    const size_t length = heed_npy_header_write(header, x->dtype, heed_shape_of_tensor(x));
+    const size_t length = write_header(header, x->dtype, heed_shape_of_tensor(x));
     heed_atomic_begin(&file, saving, path);
     heed_atomic_write(&file, header, length);
-    heed_atomic_write_tensor(&file, x, room);
+    heed_atomic_write_tensor(&file, x, buffer);
     heed_atomic_end(&file);
-    heed_free(room, room_size);
+    heed_free(buffer, size);
     return heed_error_pending();
 }

@@ -6,8 +6,8 @@
  *                "__metadata__": {"text": "text", ...}}, and spaces up to a multiple of 8
  *     data       the elements of each tensor row by row, without gaps
  *
- * A file is checked as a whole before anything of it is used; nothing that stands in one can do
- * harm. Errors name the file and, where there is one, the tensor:
+ * A file is checked as a whole before anything of it is used; malformed files are rejected safely.
+ * Errors name the file and, where there is one, the tensor:
  *
  * HEED_ERR_FILE: the system refuses; the sentence says why. HEED_ERR_FORMAT: this is no safetensors
  * file, or a damaged one. HEED_ERR_NULL: no path, name, module or tensor. HEED_ERR_MEMORY.
@@ -18,19 +18,9 @@
 #ifndef HEED_NN_SAFETENSORS_H
 #define HEED_NN_SAFETENSORS_H
 
-#include "../module.h"
+#include "../named_tensors.h"
 
 HEED_BEGIN_DECLS
-
-/* What a file says besides its tensors: pairs of texts, ended by {NULL, NULL}. For the options of a
- * model, its vocabulary and the like; a value may be megabytes long. (Hugging Face's transformers
- * look for {"format", "pt"}.)
- *
- *     const heed_metadata about[] = {{"level", "char"}, {"heads", "4"}, {NULL, NULL}};
- */
-typedef struct heed_metadata {
-    const char *key, *value;
-} heed_metadata;
 
 /* ---- writing ---- */
 
@@ -43,7 +33,7 @@ typedef struct heed_metadata {
  * followed, and the permissions of the old file are kept.
  *
  * HEED_ERR_VALUE: a name or key that is there twice, is "__metadata__" or no UTF-8; a header over
- * 100 MB. HEED_ERR_SCOPE: a tensor whose value has been let go. */
+ * 100 MB. HEED_ERR_SCOPE: a tensor whose value has been released. */
 heed_status heed_save_file(heed_tensor_list tensors, const char *path,
                            const heed_metadata *metadata);
 

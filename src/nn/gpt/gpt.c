@@ -1,23 +1,41 @@
-/* How a GPT is made: its modules in nanoGPT's order, and GPT-2's initialisation. */
+/* GPT-2's decoder: its modules in nanoGPT's order and initialisation, its forward with and without
+ * a cache of keys and values, its loss, and generation. Sampling a token is sample.c's, files are
+ * gpt_files.c's. */
 
 #include "gpt.h"
 
 #include <math.h>
-#include <string.h>
 
+#include "../../autograd/ops/cross_entropy.h"
+#include "../../autograd/ops/dot_product_attention.h"
 #include "../../autograd/ops/elementwise.h"
+#include "../../autograd/ops/masking.h"
+#include "../../autograd/ops/slice.h"
+#include "../../autograd/ops/view.h"
+#include "../../tensor/alloc.h"
 #include "../../tensor/check.h"
 #include "../../tensor/create.h"
 #include "../../tensor/random/random.h"
-#include "../checks.h"
-#include "gpt_parts.h"
+#include "../../tensor/read.h"
+#include "../arguments.h"
+
+/* Keys and values of the first `length` tokens of one block, each (B, H, block_size, C / H). */
+typedef struct past {
+    heed_tensor *keys, *values;
+} past;
+
+struct heed_gpt_cache {
+    int64_t batch, length, block_size;
+    int n_layer;
+    past *blocks;
+};
 
 /* ---- the parts ---- */
 
 static void forget_weights(void *module)
 {
     struct heed_gpt_attention *m = module;
-    heed_keep_weights(&m->attention_percent, NULL);
+    heed_keep_copy(&m->attention_percent, NULL);
 }
 
 static const heed_module_kind attention_kind = {.name = "CausalSelfAttention",
@@ -30,7 +48,14 @@ static const heed_module_kind transformer_kind = {.name = "ModuleDict",
 
 static struct heed_linear *new_linear(const heed_gpt_config *c, int64_t in, int64_t out)
 {
-    return heed_linear_new_with(in, out, (heed_linear_options){.no_bias = c->no_bias});
+    return heed_linear_new_with(
+        in, out, (heed_linear_options){.no_bias = c->no_bias, .no_init = c->no_init});
+}
+
+static struct heed_embedding *new_embedding(const heed_gpt_config *c, int64_t rows)
+{
+    return heed_embedding_new_with(rows, c->n_embd,
+                                   (heed_embedding_options){.no_init = c->no_init});
 }
 
 static struct heed_layer_norm *new_norm(const heed_gpt_config *c)
@@ -86,11 +111,11 @@ static struct heed_gpt_transformer *new_transformer(const heed_gpt_config *c)
     if (m == NULL) {
         return NULL;
     }
-    heed_add_child(m, "wte", &m->wte, heed_embedding_new(c->vocab_size, c->n_embd));
+    heed_add_child(m, "wte", &m->wte, new_embedding(c, c->vocab_size));
     if (c->sinusoidal) {
         heed_add_child(m, "pe", &m->pe, heed_position_encoding_new(c->n_embd, c->block_size));
     } else {
-        heed_add_child(m, "wpe", &m->wpe, heed_embedding_new(c->block_size, c->n_embd));
+        heed_add_child(m, "wpe", &m->wpe, new_embedding(c, c->block_size));
     }
     heed_add_child(m, "drop", &m->drop, heed_dropout_new(c->dropout));
     heed_add_child(m, "h", &m->h, heed_module_list_new());
@@ -103,12 +128,6 @@ static struct heed_gpt_transformer *new_transformer(const heed_gpt_config *c)
 
 /* ---- initialisation ---- */
 
-bool heed_ends_in(const char *name, const char *end)
-{
-    const size_t length = strlen(name), of_end = strlen(end);
-    return length >= of_end && strcmp(name + length - of_end, end) == 0;
-}
-
 /* Over every name, so that a tied weight is drawn twice, as nanoGPT's apply does. */
 static void initialise(struct heed_gpt *m)
 {
@@ -116,7 +135,7 @@ static void initialise(struct heed_gpt *m)
     const heed_tensor_list state = heed_state_dict(m);
     for (int i = 0; i < state.count; i++) {
         heed_tensor *t = state.tensors[i];
-        if (heed_ends_in(state.names[i], ".bias")) {
+        if (heed_name_ends_in(state.names[i], ".bias")) {
             heed_fill_into(t, 0);
         } else if (t->ndim == 2 && t->requires_grad) {
             heed_normal_into(t, 0, std);
@@ -124,7 +143,7 @@ static void initialise(struct heed_gpt *m)
     }
     const heed_tensor_list parameters = heed_parameters(m);
     for (int i = 0; i < parameters.count; i++) {
-        if (heed_ends_in(parameters.names[i], "c_proj.weight")) {
+        if (heed_name_ends_in(parameters.names[i], "c_proj.weight")) {
             heed_normal_into(parameters.tensors[i], 0, std / sqrt(2.0 * m->config.n_layer));
         }
     }
@@ -150,15 +169,12 @@ static heed_status check_config(const heed_gpt_config *c)
                          (long long)c->vocab_size, (long long)c->block_size, c->n_layer, c->n_head,
                          (long long)c->n_embd);
     }
-    if (c->n_embd % c->n_head != 0) {
-        return heed_fail(HEED_ERR_VALUE,
-                         "gpt: n_head %d does not divide n_embd %lld, which the heads share out "
-                         "among them",
-                         c->n_head, (long long)c->n_embd);
+    if (heed_check_heads("gpt", (heed_named_size){"n_head", c->n_head},
+                         (heed_named_size){"n_embd", c->n_embd}) != HEED_OK ||
+        heed_check_probability("gpt", "dropout", c->dropout) != HEED_OK) {
+        return heed_error_pending();
     }
-    const heed_status status = heed_check_probability("gpt", "dropout", c->dropout);
-    return status == HEED_OK ? heed_check_not_negative("gpt", "layer_norm_eps", c->layer_norm_eps)
-                             : status;
+    return heed_check_not_negative("gpt", "layer_norm_eps", c->layer_norm_eps);
 }
 
 struct heed_gpt *heed_gpt_new(heed_gpt_config config)
@@ -173,21 +189,17 @@ struct heed_gpt *heed_gpt_new(heed_gpt_config config)
     }
     m->config = config;
     heed_add_child(m, "transformer", &m->transformer, new_transformer(&config));
-    heed_add_child(m, "lm_head", &m->lm_head,
-                   heed_linear_new_with(config.n_embd, config.vocab_size,
-                                        (heed_linear_options){.no_bias = true}));
+    heed_add_child(
+        m, "lm_head", &m->lm_head,
+        heed_linear_new_with(config.n_embd, config.vocab_size,
+                             (heed_linear_options){.no_bias = true, .no_init = config.no_init}));
     if (heed_error_pending() == HEED_OK && !config.untied) {
         heed_set_parameter(m->lm_head, "weight", &m->lm_head->weight, m->transformer->wte->weight);
     }
-    if (heed_error_pending() == HEED_OK) {
+    if (heed_error_pending() == HEED_OK && !config.no_init) {
         initialise(m);
     }
     return heed_module_ready(m);
-}
-
-bool heed_gpt_is_tied(const struct heed_gpt *m)
-{
-    return m->lm_head->weight == m->transformer->wte->weight;
 }
 
 struct heed_gpt_block *heed_gpt_block_at(struct heed_gpt *m, int i)
@@ -197,7 +209,385 @@ struct heed_gpt_block *heed_gpt_block_at(struct heed_gpt *m, int i)
                : NULL;
 }
 
-void heed_gpt_free(struct heed_gpt *m)
+/* ---- the forward of the parts ---- */
+
+/* (B, T, C) -> (B, H, T, C / H) */
+static heed_tensor *split_heads(heed_tensor *x, int n_head)
 {
-    heed_module_free(m);
+    return heed_transpose(heed_unflatten(x, -1, HEED_SHAPE(n_head, -1)), 1, 2);
+}
+
+/* Stores new keys or values behind the first `before`; returns all of them, (B, H, before + T, C /
+ * H). */
+static heed_tensor *remember(heed_tensor *kept, heed_tensor *more, int64_t before)
+{
+    const int64_t count = heed_size(more, 2);
+    heed_copy_into(heed_narrow(kept, 2, before, count), more);
+    return heed_narrow(kept, 2, 0, before + count);
+}
+
+/* The keep mask of T queries that follow `before` tokens: (T, before + T). */
+static heed_tensor *mask_behind(int64_t before, int64_t count)
+{
+    return heed_tril(heed_ones(HEED_SHAPE(count, before + count), HEED_BOOL), before);
+}
+
+static heed_tensor *attend(struct heed_gpt_attention *m, heed_tensor *x, const past *seen,
+                           int64_t before)
+{
+    heed_tensor *qkv[3] = {NULL}, *weights = NULL;
+    heed_chunk(heed_linear_forward(m->c_attn, x), 3, -1, qkv);
+    heed_tensor *q = split_heads(qkv[0], m->n_head);
+    heed_tensor *k = split_heads(qkv[1], m->n_head);
+    heed_tensor *v = split_heads(qkv[2], m->n_head);
+    if (seen != NULL) {
+        k = remember(seen->keys, k, before);
+        v = remember(seen->values, v, before);
+    }
+    /* A single token is the last one and sees all: no mask. */
+    const int64_t count = heed_size(x, 1);
+    heed_tensor *mask = before > 0 && count > 1 ? mask_behind(before, count) : NULL;
+    const double dropout = m->attn_dropout->module.training ? m->attn_dropout->p : 0;
+    heed_tensor *y = heed_scaled_dot_product_attention_weights(
+        q, k, v, mask, dropout, before == 0, 0, m->keep_weights ? &weights : NULL);
+    if (m->keep_weights) {
+        heed_keep_copy(&m->attention_percent, weights);
+    }
+    y = heed_flatten(heed_transpose(y, 1, 2), 2, 3); /* the heads side by side again */
+    return heed_dropout_forward(m->resid_dropout, heed_linear_forward(m->c_proj, y));
+}
+
+static heed_tensor *feed(struct heed_gpt_mlp *m, heed_tensor *x)
+{
+    heed_tensor *hidden = m->activation(heed_linear_forward(m->c_fc, x));
+    return heed_dropout_forward(m->dropout, heed_linear_forward(m->c_proj, hidden));
+}
+
+static heed_tensor *run_block(struct heed_gpt_block *m, heed_tensor *x, const past *seen,
+                              int64_t before)
+{
+    heed_scope scope;
+    heed_scope_begin(&scope);
+    x = heed_add(x, attend(m->attn, heed_layer_norm_forward(m->ln_1, x), seen, before));
+    x = heed_add(x, feed(m->mlp, heed_layer_norm_forward(m->ln_2, x)));
+    return heed_scope_end_with(&scope, x);
+}
+
+/* idx (B, T) -> logits (B, T, V), in the innermost scope. The cache, or NULL, gets the new keys and
+ * values, but keeps its length. last_only: the logits of the last token, (B, 1, V). */
+static heed_tensor *run(struct heed_gpt *m, heed_tensor *idx, const heed_gpt_cache *cache,
+                        bool last_only)
+{
+    struct heed_gpt_transformer *t = m->transformer;
+    const int64_t before = cache != NULL ? cache->length : 0;
+    heed_tensor *positions = t->wpe != NULL ? t->wpe->weight : t->pe->pe;
+    heed_tensor *x = heed_add(heed_embedding_forward(t->wte, idx),
+                              heed_narrow(positions, 0, before, heed_size(idx, 1)));
+    x = heed_dropout_forward(t->drop, x);
+    for (int i = 0; i < m->config.n_layer && x != NULL; i++) {
+        x = run_block(heed_module_list_at(t->h, i), x, cache != NULL ? &cache->blocks[i] : NULL,
+                      before);
+    }
+    x = last_only ? heed_narrow(x, 1, heed_size(x, 1) - 1, 1) : x;
+    return heed_linear_forward(m->lm_head, heed_layer_norm_forward(t->ln_f, x));
+}
+
+/* ---- forward and loss ---- */
+
+/* Ids of tokens, by shape and dtype. */
+static heed_status check_ids(const char *function, const struct heed_gpt *m, const heed_tensor *idx)
+{
+    if (heed_forward_check(function, m) != HEED_OK ||
+        heed_check_not_null(function, "idx", idx) != HEED_OK) {
+        return heed_error_pending();
+    }
+    if (idx->ndim < 1 || idx->ndim > 2) {
+        return heed_fail(HEED_ERR_SHAPE, "%s: idx %s; it must be (B, T) or (T)", function,
+                         heed_shape_text(idx->ndim, idx->shape).text);
+    }
+    return idx->dtype == HEED_I64
+               ? HEED_OK
+               : heed_fail(HEED_ERR_DTYPE, "%s: idx is %s; ids of tokens are i64", function,
+                           heed_dtype_name(idx->dtype));
+}
+
+/* And as many as the model can see, behind `before` others. */
+static heed_status check_length(const char *function, const struct heed_gpt *m,
+                                const heed_tensor *idx, int64_t before)
+{
+    if (check_ids(function, m, idx) != HEED_OK) {
+        return heed_error_pending();
+    }
+    const int64_t count = idx->shape[idx->ndim - 1], most = m->config.block_size;
+    if (before > 0 && count > most - before) {
+        return heed_fail(HEED_ERR_SHAPE,
+                         "%s: %lld tokens behind %lld in the cache, and block_size is %lld; clear "
+                         "the cache and give it the last ones anew",
+                         function, (long long)count, (long long)before, (long long)most);
+    }
+    return count <= most
+               ? HEED_OK
+               : heed_fail(HEED_ERR_SHAPE,
+                           "%s: idx %s has %lld tokens, and block_size is %lld; narrow it to the "
+                           "last ones",
+                           function, heed_shape_text(idx->ndim, idx->shape).text, (long long)count,
+                           (long long)most);
+}
+
+/* A row of its own is run as a batch of one. */
+static heed_tensor *as_batch(heed_tensor *idx)
+{
+    return idx->ndim == 2 ? idx : heed_unsqueeze(idx, 0);
+}
+
+/* y, which was computed from as_batch(idx), with the dims of idx. */
+static heed_tensor *like(const heed_tensor *idx, heed_tensor *y)
+{
+    return idx->ndim == 2 ? y : heed_squeeze(y, 0);
+}
+
+heed_tensor *heed_gpt_forward(struct heed_gpt *m, heed_tensor *idx)
+{
+    if (check_length("gpt_forward", m, idx, 0) != HEED_OK) {
+        return NULL;
+    }
+    heed_scope scope;
+    heed_scope_begin(&scope);
+    return heed_scope_end_with(&scope, like(idx, run(m, as_batch(idx), NULL, false)));
+}
+
+heed_tensor *heed_gpt_loss(struct heed_gpt *m, heed_tensor *idx, heed_tensor *targets)
+{
+    static const char function[] = "gpt_loss";
+    if (check_length(function, m, idx, 0) != HEED_OK) {
+        return NULL;
+    }
+    if (targets == NULL || !heed_same_shape(idx, targets)) {
+        heed_fail(targets == NULL ? HEED_ERR_NULL : HEED_ERR_SHAPE,
+                  "%s: idx %s needs targets of the same shape, not %s", function,
+                  heed_shape_text(idx->ndim, idx->shape).text,
+                  targets == NULL ? "NULL" : heed_shape_text(targets->ndim, targets->shape).text);
+        return NULL;
+    }
+    if (targets->dtype != HEED_I64) {
+        heed_fail(HEED_ERR_DTYPE, "%s: targets are %s; ids of tokens are i64", function,
+                  heed_dtype_name(targets->dtype));
+        return NULL;
+    }
+    heed_scope scope;
+    heed_scope_begin(&scope);
+    heed_tensor *logits = heed_gpt_forward(m, idx);
+    heed_tensor *loss =
+        heed_cross_entropy(heed_flatten(logits, 0, -2), heed_flatten(targets, 0, -1));
+    return heed_scope_end_with(&scope, loss);
+}
+
+/* ---- the cache ---- */
+
+static heed_tensor *new_space(const heed_gpt_config *c, int64_t batch, heed_dtype dtype)
+{
+    return heed_retain(
+        heed_zeros(HEED_SHAPE(batch, c->n_head, c->block_size, c->n_embd / c->n_head), dtype));
+}
+
+heed_gpt_cache *heed_gpt_cache_new(struct heed_gpt *m, int64_t batch)
+{
+    if (heed_module_check("gpt_cache", m) != HEED_OK) {
+        return NULL;
+    }
+    if (batch < 1) {
+        heed_fail(HEED_ERR_VALUE, "gpt_cache: batch %lld; 1 or more", (long long)batch);
+        return NULL;
+    }
+    const heed_gpt_config *c = &m->config;
+    heed_gpt_cache *cache = heed_alloc_zeroed(sizeof *cache);
+    if (cache == NULL) {
+        return NULL;
+    }
+    cache->blocks = heed_alloc_zeroed((size_t)c->n_layer * sizeof *cache->blocks);
+    cache->n_layer = cache->blocks != NULL ? c->n_layer : 0;
+    cache->batch = batch;
+    cache->block_size = c->block_size;
+    heed_scope scope;
+    heed_scope_begin_no_grad(&scope);
+    for (int i = 0; i < cache->n_layer; i++) {
+        cache->blocks[i].keys = new_space(c, batch, m->lm_head->weight->dtype);
+        cache->blocks[i].values = new_space(c, batch, m->lm_head->weight->dtype);
+    }
+    if (heed_scope_end(&scope) != HEED_OK) {
+        heed_gpt_cache_free(cache);
+        return NULL;
+    }
+    return cache;
+}
+
+void heed_gpt_cache_free(heed_gpt_cache *cache)
+{
+    if (cache == NULL) {
+        return;
+    }
+    for (int i = 0; i < cache->n_layer; i++) {
+        heed_release(cache->blocks[i].keys);
+        heed_release(cache->blocks[i].values);
+    }
+    heed_free(cache->blocks, (size_t)cache->n_layer * sizeof *cache->blocks);
+    heed_free(cache, sizeof *cache);
+}
+
+int64_t heed_gpt_cache_length(const heed_gpt_cache *cache)
+{
+    return cache != NULL ? cache->length : 0;
+}
+
+heed_status heed_gpt_cache_clear(heed_gpt_cache *cache)
+{
+    const heed_status status = heed_check_not_null("gpt_cache_clear", "the cache", cache);
+    if (cache != NULL) {
+        cache->length = 0;
+    }
+    return status;
+}
+
+/* Was the cache made for such a model, and for as many rows? */
+static heed_status check_cache(const char *function, const struct heed_gpt *m,
+                               const heed_tensor *idx, const heed_gpt_cache *cache)
+{
+    const heed_gpt_config *c = &m->config;
+    const heed_tensor *keys = cache->blocks[0].keys;
+    if (cache->n_layer != c->n_layer || cache->block_size != c->block_size ||
+        keys->shape[1] != c->n_head || keys->shape[3] != c->n_embd / c->n_head ||
+        keys->dtype != m->lm_head->weight->dtype) {
+        return heed_fail(HEED_ERR_VALUE,
+                         "%s: the cache was made for a model of other sizes or another dtype; "
+                         "heed_gpt_cache_new makes one for this",
+                         function);
+    }
+    const int64_t rows = idx->ndim == 2 ? idx->shape[0] : 1;
+    return rows == cache->batch
+               ? HEED_OK
+               : heed_fail(HEED_ERR_SHAPE, "%s: idx %s; the cache has %lld rows", function,
+                           heed_shape_text(idx->ndim, idx->shape).text, (long long)cache->batch);
+}
+
+heed_tensor *heed_gpt_forward_cached(struct heed_gpt *m, heed_tensor *idx, heed_gpt_cache *cache)
+{
+    static const char function[] = "gpt_forward_cached";
+    if (heed_check_not_null(function, "the cache", cache) != HEED_OK ||
+        check_length(function, m, idx, heed_gpt_cache_length(cache)) != HEED_OK ||
+        check_cache(function, m, idx, cache) != HEED_OK) {
+        return NULL;
+    }
+    heed_scope scope;
+    heed_scope_begin_no_grad(&scope);
+    heed_tensor *logits = like(idx, run(m, as_batch(idx), cache, false));
+    logits = heed_scope_end_with(&scope, logits);
+    cache->length += logits != NULL ? idx->shape[idx->ndim - 1] : 0;
+    return logits;
+}
+
+/* ---- generation: with a cache while the tokens fit into the block, then without ---- */
+
+static const char generating[] = "gpt_generate";
+
+typedef struct generation {
+    struct heed_gpt *m;
+    heed_gpt_generate_options options;
+    heed_gpt_cache *cache; /* or NULL */
+    heed_tensor *tokens;   /* (B, T + max_new_tokens) */
+    int64_t length;        /* tokens in each row so far */
+} generation;
+
+/* The logits of the next token, (B, V). */
+static heed_tensor *predict(generation *g)
+{
+    const int64_t most = g->m->config.block_size, length = g->length;
+    heed_gpt_cache *cache = length <= most ? g->cache : NULL;
+    int64_t first = length > most ? length - most : 0;
+    first = cache != NULL ? cache->length : first;
+    heed_scope scope;
+    heed_scope_begin(&scope);
+    heed_tensor *seen = heed_narrow(g->tokens, 1, first, length - first);
+    heed_tensor *logits = run(g->m, seen, cache, true);
+    if (cache != NULL) {
+        cache->length = length;
+    }
+    return heed_scope_end_with(&scope, heed_select(logits, 1, 0));
+}
+
+/* Appends one more token to each row; false: that was the last one. */
+static bool append_token(generation *g)
+{
+    bool go_on = true;
+    heed_scope scope;
+    heed_scope_begin(&scope);
+    heed_tensor *ids = heed_sample(predict(g), g->options.sample);
+    if (ids != NULL && heed_copy_into(heed_select(g->tokens, 1, g->length), ids) == HEED_OK) {
+        g->length++;
+        go_on = g->options.on_token == NULL ||
+                g->options.on_token(g->options.context, heed_const_data_i64(ids), ids->numel);
+    }
+    return heed_scope_end(&scope) == HEED_OK && go_on;
+}
+
+/* A cache pays from the second new token on, if that still fits into the block. */
+static bool wants_cache(const generation *g, int64_t max_new_tokens)
+{
+    return !g->options.no_cache && max_new_tokens > 1 && g->length < g->m->config.block_size &&
+           g->tokens->shape[0] > 0;
+}
+
+static heed_tensor *append_tokens(generation *g, heed_tensor *idx, int64_t max_new_tokens)
+{
+    heed_tensor *prompt = as_batch(idx);
+    g->length = heed_size(prompt, 1);
+    g->tokens = heed_empty(HEED_SHAPE(heed_size(prompt, 0), g->length + max_new_tokens), HEED_I64);
+    heed_copy_into(heed_narrow(g->tokens, 1, 0, g->length), prompt);
+    if (heed_error_pending() == HEED_OK && wants_cache(g, max_new_tokens)) {
+        g->cache = heed_gpt_cache_new(g->m, g->tokens->shape[0]);
+    }
+    bool go_on = heed_error_pending() == HEED_OK;
+    for (int64_t i = 0; i < max_new_tokens && go_on; i++) {
+        go_on = append_token(g);
+    }
+    heed_gpt_cache_free(g->cache);
+    return like(idx, heed_contiguous(heed_narrow(g->tokens, 1, 0, g->length)));
+}
+
+static heed_status check_generate(const struct heed_gpt *m, const heed_tensor *idx,
+                                  int64_t max_new_tokens)
+{
+    if (check_ids(generating, m, idx) != HEED_OK) {
+        return heed_error_pending();
+    }
+    const int64_t count = idx->shape[idx->ndim - 1];
+    if (count == 0) {
+        return heed_fail(HEED_ERR_SHAPE, "%s: idx %s has no token to go on from", generating,
+                         heed_shape_text(idx->ndim, idx->shape).text);
+    }
+    if (max_new_tokens < 0) {
+        return heed_fail(HEED_ERR_VALUE, "%s: max_new_tokens is %lld; 0 or more", generating,
+                         (long long)max_new_tokens);
+    }
+    return max_new_tokens <= INT64_MAX - count
+               ? HEED_OK
+               : heed_fail(HEED_ERR_OVERFLOW, "%s: %lld tokens and %lld more are past what counts",
+                           generating, (long long)count, (long long)max_new_tokens);
+}
+
+heed_tensor *heed_gpt_generate(struct heed_gpt *m, heed_tensor *idx, int64_t max_new_tokens,
+                               heed_gpt_generate_options options)
+{
+    if (check_generate(m, idx, max_new_tokens) != HEED_OK) {
+        return NULL;
+    }
+    heed_modes modes;
+    if (heed_modes_begin_eval(&modes, m) != HEED_OK) {
+        return NULL;
+    }
+    heed_scope scope;
+    heed_scope_begin_no_grad(&scope);
+    generation g = {.m = m, .options = options};
+    heed_tensor *written = heed_scope_end_with(&scope, append_tokens(&g, idx, max_new_tokens));
+    heed_modes_end(&modes);
+    return written;
 }

@@ -1,5 +1,5 @@
-/* What config.json says of a GPT-2. What it says and a heed_gpt cannot have is refused by name: the weights
- * alone would load, and compute something else. */
+/* Reads and writes config.json of a GPT-2. Rejects unsupported settings, naming the key: the
+ * weights alone would load, and compute something else. */
 #include "gpt_config.h"
 
 #include <limits.h>
@@ -13,9 +13,8 @@
 #include "../../tensor/alloc.h"
 #include "../files/atomic_file.h"
 #include "../files/file_error.h"
-#include "../files/input.h"
+#include "../files/file_reader.h"
 #include "../files/json.h"
-#include "gpt_parts.h"
 
 enum { MOST_CONFIG = 16000000 }; /* bytes; such files have one thousand */
 
@@ -29,7 +28,7 @@ static const struct {
                    {"tanh", heed_tanh},          {"sigmoid", heed_sigmoid}};
 enum { ACTIVATIONS = sizeof activations / sizeof *activations };
 
-/* ---- the keys that count ---- */
+/* ---- the keys ---- */
 
 typedef struct settings {
     int64_t vocab_size, n_positions, n_embd, n_layer, n_head, n_inner; /* n_inner -1: null */
@@ -60,7 +59,7 @@ typedef enum value_kind { WHOLE, WHOLE_OR_NULL, REAL, TRUTH, TEXT } value_kind;
 static const struct key {
     const char *name;
     value_kind kind;
-    size_t place; /* in settings; names with one place mean the same */
+    size_t offset; /* in settings; names with the same one are synonyms */
 } keys[] = {
 #define KEY(name, kind, field)                                                                     \
     {                                                                                              \
@@ -94,9 +93,9 @@ enum { KEYS = sizeof keys / sizeof *keys };
 typedef struct reader {
     heed_json json;
     const char *function, *path;
-    const char *name; /* of the key that is being read, or NULL */
+    const char *name; /* of the key being read, or NULL */
     settings said;
-    bool seen[sizeof(settings)]; /* by place */
+    bool seen[sizeof(settings)]; /* by offset */
 } reader;
 
 /* "function: path: 'key' what is wrong" */
@@ -109,8 +108,8 @@ static bool fail(const reader *r, heed_status status, const char *format, ...)
     vsnprintf(what, sizeof what, format, arguments);
     va_end(arguments);
     const bool named = r->name != NULL;
-    heed_fail(status, "%s: %s: %s%s%s%s", r->function, heed_show_path(r->path).text,
-              named ? "'" : "", named ? heed_show_name(r->name).text : "", named ? "' " : "", what);
+    heed_fail_at(status, r->function, r->path, "%s%s%s%s", named ? "'" : "",
+                 named ? heed_show_name(r->name).text : "", named ? "' " : "", what);
     return false;
 }
 
@@ -152,11 +151,11 @@ static bool read_member(reader *r)
         heed_json_skip(&r->json);
         return r->json.wrong == NULL;
     }
-    if (r->seen[keys[i].place]) {
+    if (r->seen[keys[i].offset]) {
         return fail(r, HEED_ERR_FORMAT, "is there twice, perhaps under another name");
     }
-    r->seen[keys[i].place] = true;
-    read_value(&r->json, keys[i].kind, (char *)&r->said + keys[i].place);
+    r->seen[keys[i].offset] = true;
+    read_value(&r->json, keys[i].kind, (char *)&r->said + keys[i].offset);
     return r->json.wrong == NULL;
 }
 
@@ -175,7 +174,7 @@ static bool read_all(reader *r)
                  (long long)(r->json.at - r->json.start), r->json.wrong));
 }
 
-/* ---- what a heed_gpt can have ---- */
+/* ---- checks ---- */
 
 static bool check_sizes(reader *r)
 {
@@ -286,26 +285,26 @@ static void read_text(const char *function, const char *path, char *text, size_t
 
 heed_status heed_gpt_config_read(const char *function, const char *path, heed_gpt_config *config)
 {
-    heed_input in;
-    if (heed_input_open(&in, function, path) == HEED_OK && in.size > MOST_CONFIG) {
-        heed_fail(HEED_ERR_FORMAT, "%s: %s: %lld bytes are too long for a config.json", function,
-                  heed_show_path(path).text, (long long)in.size);
+    heed_file_reader in;
+    if (heed_reader_open(&in, function, path) == HEED_OK && in.size > MOST_CONFIG) {
+        heed_fail_at(HEED_ERR_FORMAT, function, path, "%lld bytes are too long for a config.json",
+                     (long long)in.size);
     }
     char *text = heed_error_pending() ? NULL : heed_alloc_zeroed((size_t)in.size + 1);
     if (text != NULL) {
-        if (heed_input_read(&in, function, text, in.size, 0) == HEED_OK) {
+        if (heed_reader_read(&in, function, text, in.size, 0) == HEED_OK) {
             read_text(function, path, text, (size_t)in.size, config);
         }
         heed_free(text, (size_t)in.size + 1);
     }
-    heed_input_close(&in);
+    heed_reader_close(&in);
     return heed_error_pending();
 }
 
 /* ---- writing ---- */
 
-/* The shortest decimals that are x, as JSON and Python have a float: with a point or an exponent, whatever
- * the locale makes of it. */
+/* The shortest decimals that are x, as JSON and Python have a float: with a point or an exponent,
+ * whatever the locale makes of it. */
 static heed_text real_text(double x)
 {
     heed_text text;
@@ -372,6 +371,11 @@ static int print_config(char *text, size_t size, const struct heed_gpt *m, const
                     dropout.text, eps.text, (long long)c->n_embd, c->n_head, c->n_layer,
                     (long long)c->block_size, dropout.text, heed_gpt_is_tied(m) ? "true" : "false",
                     (long long)c->vocab_size);
+}
+
+bool heed_gpt_is_tied(const struct heed_gpt *m)
+{
+    return m->lm_head->weight == m->transformer->wte->weight;
 }
 
 heed_status heed_gpt_config_check(const char *function, const struct heed_gpt *m)

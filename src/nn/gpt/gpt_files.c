@@ -1,5 +1,6 @@
-/* A GPT under the names and in the shapes of others. A list of views says what is where; by it a file is
- * read and written as any state dict is. */
+/* A GPT under the names and in the shapes of transformers and nanoGPT: lists views of its tensors
+ * under the file's names, and reads and writes that list as any state dict. */
+
 #include "gpt_files.h"
 
 #include <errno.h>
@@ -8,22 +9,20 @@
 #include <sys/stat.h>
 
 #include "../../autograd/ops/view.h"
-#include "../../tensor/alloc.h"
 #include "../../tensor/create.h"
-#include "../../tensor/random/random.h"
+#include "../arguments.h"
 #include "../files/atomic_file.h"
 #include "../files/file_error.h"
-#include "../files/fit.h"
+#include "../files/match_tensors.h"
 #include "gpt_config.h"
-#include "gpt_parts.h"
 
 static const char from_pretrained[] = "gpt_from_pretrained";
 static const char save_pretrained[] = "gpt_save_pretrained";
 
 /* ---- the tensors of a model as a file has them ---- */
 
-/* How the names begin: those of wte, wpe, h and ln_f, which are `length` bytes of `prefix`, and that of
- * lm_head, which are the first `outer` of these. */
+/* Name prefixes of a file: wte, wpe, h and ln_f have the first `length` bytes of `prefix`, lm_head
+ * has the first `outer`. */
 typedef struct naming {
     const char *prefix;
     int length, outer;
@@ -38,81 +37,66 @@ static naming usual_naming(bool transposed)
     return (naming){transformer, TRANSFORMER, 0, transposed};
 }
 
-typedef struct listing {
-    heed_tensor_list list;
-    heed_tensor **tensors;
-    const char **names;
-    char *text; /* of the names, each in a place of `stride` bytes */
-    int room, stride;
-} listing;
+typedef struct file_name {
+    char text[MOST_PREFIX + MOST_NAME];
+} file_name;
 
-static void begin_listing(listing *l, const naming *names, int room)
+/* What the file calls the tensor that Heed calls "transformer.h.0..." or "lm_head.weight". */
+static file_name name_there(const naming *n, const char *name)
 {
-    *l = (listing){.room = room, .stride = names->length + MOST_NAME};
-    l->tensors = heed_alloc((size_t)room * sizeof *l->tensors);
-    l->names = heed_alloc((size_t)room * sizeof *l->names);
-    l->text = heed_alloc((size_t)room * (size_t)l->stride);
-    l->list = (heed_tensor_list){0, l->tensors, l->names};
-}
-
-static void end_listing(listing *l)
-{
-    heed_free(l->tensors, (size_t)l->room * sizeof *l->tensors);
-    heed_free(l->names, (size_t)l->room * sizeof *l->names);
-    heed_free(l->text, (size_t)l->room * (size_t)l->stride);
-}
-
-/* Lists t under the name that stands for "transformer.h.0..." or "lm_head.weight" there. */
-static void list_as(listing *l, const naming *names, const char *name, heed_tensor *t)
-{
-    const int i = l->list.count++;
-    char *text = l->text + (size_t)i * (size_t)l->stride;
+    file_name there;
     const bool inside = strncmp(name, transformer, TRANSFORMER) == 0;
-    snprintf(text, (size_t)l->stride, "%.*s%s", inside ? names->length : names->outer,
-             names->prefix, inside ? name + TRANSFORMER : name);
-    l->names[i] = text;
-    l->tensors[i] = t;
+    snprintf(there.text, sizeof there.text, "%.*s%s", inside ? n->length : n->outer, n->prefix,
+             inside ? name + TRANSFORMER : name);
+    return there;
+}
+
+static void list_as(heed_named_tensors *named, const naming *n, const char *name, heed_tensor *t)
+{
+    heed_named_add(named, t, "%s", name_there(n, name).text);
 }
 
 /* transformers' Conv1D has (in, out) where a Linear has (out, in). */
-static heed_tensor *as_there(const naming *names, const char *name, heed_tensor *t)
+static heed_tensor *as_there(const naming *n, const char *name, heed_tensor *t)
 {
-    const bool conv1d = heed_ends_in(name, "c_attn.weight") || heed_ends_in(name, "c_fc.weight") ||
-                        heed_ends_in(name, "c_proj.weight");
-    return conv1d && names->transposed ? heed_transpose(t, 0, 1) : t;
+    const bool conv1d = heed_name_ends_in(name, "c_attn.weight") ||
+                        heed_name_ends_in(name, "c_fc.weight") ||
+                        heed_name_ends_in(name, "c_proj.weight");
+    return conv1d && n->transposed ? heed_transpose(t, 0, 1) : t;
 }
 
 static bool is_table(const char *name)
 {
-    return heed_ends_in(name, "wte.weight") || heed_ends_in(name, "wpe.weight") ||
-           heed_ends_in(name, "pe.pe") || strcmp(name, "lm_head.weight") == 0;
+    return heed_name_ends_in(name, "wte.weight") || heed_name_ends_in(name, "wpe.weight") ||
+           heed_name_ends_in(name, "pe.pe") || strcmp(name, "lm_head.weight") == 0;
 }
 
 /* Zeros for the bias that must stand beside this weight. */
-static void list_zero_bias(listing *l, const naming *names, const char *weight, heed_tensor *t)
+static void list_zero_bias(heed_named_tensors *named, const naming *n, const char *weight,
+                           const heed_tensor *t)
 {
     char name[MOST_NAME];
     const int length = (int)(strlen(weight) - strlen("weight"));
     snprintf(name, sizeof name, "%.*sbias", length, weight);
-    list_as(l, names, name, heed_zeros(HEED_SHAPE(t->shape[0]), t->dtype));
+    list_as(named, n, name, heed_zeros(HEED_SHAPE(t->shape[0]), t->dtype));
 }
 
-/* What is written, and what is wanted of a file: in the innermost scope, without gradients. */
-static void list_tensors(listing *l, const naming *names, struct heed_gpt *m, bool saving)
+/* The tensors that are written, or wanted of a file: in the innermost scope, without gradients. */
+static void list_tensors(heed_named_tensors *named, const naming *n, struct heed_gpt *m,
+                         bool saving)
 {
     const heed_tensor_list state = heed_state_dict(m);
-    const bool gpt2 = saving && names->transposed;
-    begin_listing(l, names, 2 * state.count);
+    const bool gpt2 = saving && n->transposed;
     for (int i = 0; i < state.count && !heed_error_pending(); i++) {
         const char *name = state.names[i];
         heed_tensor *t = state.tensors[i];
         if (gpt2 && heed_gpt_is_tied(m) && strcmp(name, "lm_head.weight") == 0) {
             continue;
         }
-        const bool positions = saving && heed_ends_in(name, "pe.pe");
-        list_as(l, names, positions ? "transformer.wpe.weight" : name, as_there(names, name, t));
+        const bool positions = saving && heed_name_ends_in(name, "pe.pe");
+        list_as(named, n, positions ? "transformer.wpe.weight" : name, as_there(n, name, t));
         if (gpt2 && m->config.no_bias && !is_table(name)) {
-            list_zero_bias(l, names, name, t);
+            list_zero_bias(named, n, name, t);
         }
     }
 }
@@ -124,12 +108,12 @@ static heed_status save(const char *function, struct heed_gpt *m, const char *pa
 {
     static const heed_metadata about[] = {{"format", "pt"}, {NULL, NULL}};
     const naming names = usual_naming(layout == HEED_GPT_LAYOUT_GPT2);
-    listing l;
+    heed_named_tensors named = {0};
     heed_scope scope;
     heed_scope_begin_no_grad(&scope);
-    list_tensors(&l, &names, m, true);
-    heed_file_save(function, path, l.list, about);
-    end_listing(&l);
+    list_tensors(&named, &names, m, true);
+    heed_file_save(function, path, named.list, about);
+    heed_named_free(&named);
     return heed_scope_end(&scope);
 }
 
@@ -156,8 +140,8 @@ static naming naming_of(const heed_safetensors *file)
     for (int i = 0; i < file->header.count; i++) {
         const heed_file_tensor *t = &file->header.tensors[i];
         const size_t length = strlen(t->name) - (sizeof first - 1);
-        if (!heed_ends_in(t->name, first) || heed_is_of_training(t->name) || length > MOST_PREFIX ||
-            (length > 0 && t->name[length - 1] != '.')) {
+        if (!heed_name_ends_in(t->name, first) || heed_is_of_training(t->name) ||
+            length > MOST_PREFIX || (length > 0 && t->name[length - 1] != '.')) {
             continue;
         }
         const bool whole = length >= TRANSFORMER &&
@@ -171,33 +155,27 @@ static naming naming_of(const heed_safetensors *file)
 }
 
 /* The tensor that stands for a name of Heed's, or NULL. */
-static const heed_file_tensor *find(const heed_safetensors *file, const naming *names,
-                                    const char *name)
+static const heed_file_tensor *find(const heed_safetensors *file, const naming *n, const char *name)
 {
-    char text[MOST_PREFIX + MOST_NAME];
-    const char *wanted = text;
-    heed_tensor *none = NULL;
-    listing one = {.tensors = &none, .names = &wanted, .text = text, .stride = sizeof text};
-    list_as(&one, names, name, NULL);
-    return heed_file_tensor_find(&file->header, text);
+    return heed_file_tensor_find(&file->header, name_there(n, name).text);
 }
 
-/* Masks of attention, which some versions save as buffers, and what a checkpoint has besides. */
+/* Masks of attention, which some versions save as buffers, and what a checkpoint adds to a
+ * model. */
 static bool is_no_weight(const char *name)
 {
-    return heed_ends_in(name, ".attn.bias") || heed_ends_in(name, ".attn.masked_bias") ||
+    return heed_name_ends_in(name, ".attn.bias") || heed_name_ends_in(name, ".attn.masked_bias") ||
            heed_is_of_training(name);
 }
 
 /* A model that ties lm_head to wte takes both from a file only if they are the same. */
-static heed_status check_tied(const char *function, const heed_safetensors *file,
-                              const naming *names)
+static heed_status check_tied(const char *function, const heed_safetensors *file, const naming *n)
 {
-    const heed_file_tensor *wte = find(file, names, "transformer.wte.weight");
-    const heed_file_tensor *head = find(file, names, "lm_head.weight");
+    const heed_file_tensor *wte = find(file, n, "transformer.wte.weight");
+    const heed_file_tensor *head = find(file, n, "lm_head.weight");
     if (wte == NULL || head == NULL || wte->dtype->as != head->dtype->as ||
         wte->numel != head->numel) {
-        return HEED_OK; /* one will do, and what does not fit is told with the rest */
+        return HEED_OK; /* one is enough; mismatches are listed with the rest */
     }
     const heed_tensor *a = heed_file_read(function, file, wte);
     const heed_tensor *b = heed_file_read(function, file, head);
@@ -205,17 +183,16 @@ static heed_status check_tied(const char *function, const heed_safetensors *file
         memcmp(a->data, b->data, (size_t)a->numel * heed_dtype_size(a->dtype)) == 0) {
         return heed_error_pending();
     }
-    return heed_fail(HEED_ERR_VALUE,
-                     "%s: %s: %s and %s differ, and this GPT ties them; it must be .untied (in a "
-                     "config.json: tie_word_embeddings false)",
-                     function, heed_show_path(file->path).text, heed_show_name(head->name).text,
-                     heed_show_name(wte->name).text);
+    return heed_fail_at(HEED_ERR_VALUE, function, file->path,
+                        "%s and %s differ, and this GPT ties them; it must be .untied (in a "
+                        "config.json: tie_word_embeddings false)",
+                        heed_show_name(head->name).text, heed_show_name(wte->name).text);
 }
 
 static heed_status check_positions(const char *function, const heed_safetensors *file,
-                                   const naming *names)
+                                   const naming *n)
 {
-    const heed_file_tensor *wpe = find(file, names, "transformer.wpe.weight");
+    const heed_file_tensor *wpe = find(file, n, "transformer.wpe.weight");
     return wpe == NULL ? HEED_OK
                        : heed_fail(HEED_ERR_VALUE,
                                    "%s: %s has positions that were learned, %s, and those of this "
@@ -224,26 +201,26 @@ static heed_status check_positions(const char *function, const heed_safetensors 
                                    heed_show_name(wpe->name).text);
 }
 
-static heed_status load(const char *function, struct heed_gpt *m, const heed_safetensors *file)
+static heed_status load(const char *function, struct heed_gpt *m, const heed_safetensors *file,
+                        const naming *n)
 {
-    const naming names = naming_of(file);
     const heed_text path = heed_show_path(file->path);
-    const heed_fit fit = {
+    const heed_match match = {
         .function = function, .there = path.text, .here = "GPT", .passes_over = is_no_weight};
     heed_scope scope;
     heed_scope_begin_no_grad(&scope);
     if (m->transformer->wpe == NULL) {
-        check_positions(function, file, &names);
+        check_positions(function, file, n);
     }
     if (heed_gpt_is_tied(m)) {
-        check_tied(function, file, &names);
+        check_tied(function, file, n);
     }
-    listing l;
-    list_tensors(&l, &names, m, false);
+    heed_named_tensors named = {0};
+    list_tensors(&named, n, m, false);
     if (!heed_error_pending()) {
-        heed_fit_load(&fit, file, l.list);
+        heed_match_load(&match, file, named.list);
     }
-    end_listing(&l);
+    heed_named_free(&named);
     return heed_scope_end(&scope);
 }
 
@@ -255,9 +232,10 @@ heed_status heed_gpt_load(struct heed_gpt *m, const char *path)
     }
     heed_safetensors *file = heed_file_open(function, path);
     if (file != NULL) {
-        load(function, m, file);
+        const naming names = naming_of(file);
+        load(function, m, file, &names);
     }
-    heed_safetensors_close(file);
+    heed_file_close(file);
     return heed_error_pending();
 }
 
@@ -269,11 +247,8 @@ typedef struct paths {
 
 static heed_status find_paths(const char *function, const char *folder, paths *p)
 {
-    if (heed_error_pending()) {
+    if (heed_check_not_null(function, "the folder", folder) != HEED_OK) {
         return heed_error_pending();
-    }
-    if (folder == NULL) {
-        return heed_fail(HEED_ERR_NULL, "%s: the folder is NULL", function);
     }
     const size_t end = strlen(folder);
     if (end == 0) {
@@ -310,12 +285,11 @@ static bool has_sizes(const heed_file_tensor *t, int64_t rows, int64_t columns)
     return t->shape.ndim == 2 && t->shape.size[0] == rows && t->shape.size[1] == columns;
 }
 
-/* Are the weights of the sizes that config.json says? Asked before a model is made, which might need more
+/* Compares the weights with the sizes in config.json before a model is made, which might need more
  * memory than there is. */
 static heed_status check_sizes(const char *config_path, const heed_gpt_config *c,
-                               const heed_safetensors *file)
+                               const heed_safetensors *file, const naming *n)
 {
-    const naming names = naming_of(file);
     char last[MOST_NAME];
     snprintf(last, sizeof last, "transformer.h.%d.ln_1.weight", c->n_layer - 1);
     const struct {
@@ -325,7 +299,7 @@ static heed_status check_sizes(const char *config_path, const heed_gpt_config *c
                   {"transformer.wpe.weight", "n_positions", c->block_size},
                   {last, "n_layer", c->n_layer}};
     for (int i = 0; i < 3; i++) {
-        const heed_file_tensor *t = find(file, &names, tables[i].name);
+        const heed_file_tensor *t = find(file, n, tables[i].name);
         if (t == NULL || (i < 2 && !has_sizes(t, tables[i].rows, c->n_embd))) {
             return heed_fail(HEED_ERR_VALUE, "%s: %s says %s %lld and n_embd %lld; %s is %s in %s",
                              from_pretrained, heed_show_path(config_path).text, tables[i].size_name,
@@ -338,31 +312,24 @@ static heed_status check_sizes(const char *config_path, const heed_gpt_config *c
     return HEED_OK;
 }
 
-/* Makes a model without drawing numbers, for the caller at least. */
-static struct heed_gpt *make(heed_gpt_config config, heed_dtype dtype)
-{
-    const heed_generator before = heed_get_generator();
-    struct heed_gpt *m = heed_gpt_new(config);
-    heed_set_generator(&before);
-    if (m != NULL && dtype != HEED_F32) {
-        heed_module_to(m, dtype);
-    }
-    return m;
-}
-
 static struct heed_gpt *load_folder(const paths *p, heed_gpt_config config,
                                     const heed_safetensors *file)
 {
-    if (check_sizes(p->config, &config, file) != HEED_OK) {
+    const naming names = naming_of(file);
+    if (check_sizes(p->config, &config, file, &names) != HEED_OK) {
         return NULL;
     }
-    const naming names = naming_of(file);
+    config.no_init = true;
+    struct heed_gpt *m = heed_gpt_new(config);
     const heed_file_tensor *wte = find(file, &names, "transformer.wte.weight");
-    struct heed_gpt *m = make(config, wte->dtype->as == HEED_F64 ? HEED_F64 : HEED_F32);
-    if (m != NULL && load(from_pretrained, m, file) == HEED_OK && heed_eval(m) == HEED_OK) {
+    if (m != NULL && wte->dtype->as == HEED_F64) {
+        heed_module_to(m, HEED_F64);
+    }
+    if (m != NULL && load(from_pretrained, m, file, &names) == HEED_OK && heed_eval(m) == HEED_OK) {
+        m->config.no_init = false;
         return m;
     }
-    heed_gpt_free(m);
+    heed_module_free(m);
     return NULL;
 }
 
@@ -379,6 +346,6 @@ struct heed_gpt *heed_gpt_from_pretrained(const char *folder)
     if (file != NULL) {
         m = load_folder(&p, config, file);
     }
-    heed_safetensors_close(file);
+    heed_file_close(file);
     return m;
 }

@@ -1,4 +1,4 @@
-/* Sampling: logits made smaller in number, step by step, and then a draw. */
+/* Sampling: unlikely tokens are ruled out step by step, then one is drawn. */
 
 #include "sample.h"
 
@@ -17,8 +17,9 @@
 #include "../../tensor/random/multinomial.h"
 #include "../../tensor/read.h"
 #include "../../tensor/scope.h"
+#include "../arguments.h"
 
-/* ---- what is refused ---- */
+/* ---- checks ---- */
 
 static heed_status check_options(const heed_sample_options *o)
 {
@@ -36,11 +37,9 @@ static heed_status check_options(const heed_sample_options *o)
 
 static heed_status check_logits(const heed_tensor *logits)
 {
-    if (heed_check_scope("sample") != HEED_OK) {
+    if (heed_check_scope("sample") != HEED_OK ||
+        heed_check_not_null("sample", "logits", logits) != HEED_OK) {
         return heed_error_pending();
-    }
-    if (logits == NULL) {
-        return heed_fail(HEED_ERR_NULL, "sample: logits is NULL");
     }
     if (!heed_is_float(logits->dtype)) {
         return heed_fail(HEED_ERR_DTYPE, "sample: logits are %s; f32 or f64",
@@ -55,7 +54,7 @@ static heed_status check_logits(const heed_tensor *logits)
     return HEED_OK;
 }
 
-/* The largest of a row tells of all that spoils it: NaN and inf are it, and -inf only if all are. */
+/* The maximum of a row shows every bad value: NaN, inf, or -inf if all are. */
 static heed_status check_rows(heed_tensor *x, double temperature)
 {
     heed_tensor *largest = heed_amax_dim(x, -1, false);
@@ -84,14 +83,14 @@ static heed_tensor *keep_top_k(heed_tensor *x, int64_t k)
     return heed_masked_fill(x, heed_lt(x, last), -HUGE_VAL);
 }
 
-/* From the least likely on, tokens go while they are 1 - p together at most; the last one stays. */
+/* Drops tokens from the least likely on while their sum is at most 1 - p; the likeliest stays. */
 static heed_tensor *keep_top_p(heed_tensor *x, double p)
 {
-    heed_tensor *places = NULL;
-    heed_tensor *sums = heed_cumsum(heed_softmax(heed_sort(x, -1, false, &places), -1), -1);
-    heed_tensor *goes = heed_le_scalar(sums, 1 - p);
-    heed_fill_into(heed_select(goes, -1, -1), 0);
-    heed_tensor *back = heed_scatter_add(heed_zeros_like(x), -1, places, heed_to(goes, x->dtype));
+    heed_tensor *order = NULL;
+    heed_tensor *sums = heed_cumsum(heed_softmax(heed_sort(x, -1, false, &order), -1), -1);
+    heed_tensor *dropped = heed_le_scalar(sums, 1 - p);
+    heed_fill_into(heed_select(dropped, -1, -1), 0);
+    heed_tensor *back = heed_scatter_add(heed_zeros_like(x), -1, order, heed_to(dropped, x->dtype));
     return heed_masked_fill(x, heed_to(back, HEED_BOOL), -HUGE_VAL);
 }
 

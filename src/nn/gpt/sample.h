@@ -24,13 +24,14 @@ typedef struct heed_sample_options {
  *          sum(softmax(x)[set]) >= top_p, one token at least    (Holtzman et al., 2020)
  *   id drawn with the probabilities softmax(x)
  *
- * in this order, as the warpers of transformers' generate; without top_p as nanoGPT's. Tokens that are as
- * likely as the top_k-th all stay. Of tokens that are equally likely at the border of top_p those with
- * larger ids stay. Drawn as torch.multinomial(softmax(x), 1): the same ids for the same seed. Logits of
- * -inf are never drawn. No graph is recorded.
+ * in this order, as the warpers of transformers' generate; without top_p as nanoGPT's. Tokens that
+ * are as likely as the top_k-th all stay. Of tokens that are equally likely at the border of top_p
+ * those with larger ids stay. Drawn as torch.multinomial(softmax(x), 1): the same ids for the same
+ * seed. Logits of -inf are never drawn. No graph is recorded.
  *
- * HEED_ERR_SHAPE: other dims, or no token. HEED_ERR_DTYPE: not f32 or f64. HEED_ERR_VALUE: a temperature
- * or top_k below 0, top_p outside [0, 1]; a row with NaN or inf, or nothing but -inf. */
+ * HEED_ERR_SHAPE: other dims, or no token. HEED_ERR_DTYPE: not f32 or f64. HEED_ERR_VALUE: a
+ * temperature or top_k below 0, top_p outside [0, 1]; a row with NaN or inf, or nothing but
+ * -inf. */
 heed_tensor *heed_sample(heed_tensor *logits, heed_sample_options options);
 
 HEED_END_DECLS

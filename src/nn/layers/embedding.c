@@ -2,7 +2,9 @@
 #include "embedding.h"
 
 #include "../../autograd/ops/elementwise.h"
+#include "../../autograd/ops/index.h"
 #include "../../autograd/ops/view.h"
+#include "../../tensor/create.h"
 #include "../../tensor/random/random.h"
 #include "../../tensor/read.h"
 
@@ -78,13 +80,15 @@ struct heed_embedding *heed_embedding_new_with(int64_t num_embeddings, int64_t e
     m->num_embeddings = num_embeddings;
     m->embedding_dim = embedding_dim;
     m->padding_idx = padding_idx;
-    heed_tensor *weight = heed_randn(HEED_SHAPE(num_embeddings, embedding_dim), HEED_F32);
+    const heed_shape shape = HEED_SHAPE(num_embeddings, embedding_dim);
+    heed_tensor *weight =
+        options.no_init ? heed_zeros(shape, HEED_F32) : heed_randn(shape, HEED_F32);
     clear_padding(weight, padding_idx);
     heed_add_parameter(m, "weight", &m->weight, weight);
     return heed_module_ready(m);
 }
 
-/* The rows of padding without the way back to weight. */
+/* The rows of padding without a gradient for weight. */
 static heed_tensor *detach_padding(heed_tensor *rows, heed_tensor *ids, int64_t padding_idx)
 {
     heed_scope scope;
@@ -100,9 +104,4 @@ heed_tensor *heed_embedding_forward(struct heed_embedding *m, heed_tensor *ids)
     }
     heed_tensor *rows = heed_embedding(ids, m->weight);
     return m->padding_idx < 0 || rows == NULL ? rows : detach_padding(rows, ids, m->padding_idx);
-}
-
-void heed_embedding_free(struct heed_embedding *m)
-{
-    heed_module_free(m);
 }

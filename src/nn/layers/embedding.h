@@ -15,6 +15,7 @@ struct heed_embedding {
 
 typedef struct heed_embedding_options {
     const int64_t *padding_idx; /* NULL: none; below 0 it counts from the end */
+    bool no_init;               /* zeros, for weights that are loaded: draws nothing */
 } heed_embedding_options;
 
 /* heed_embedding_new: as torch.nn.Embedding(num_embeddings, embedding_dim): normal with mean 0 and
@@ -32,8 +33,6 @@ struct heed_embedding *heed_embedding_new_with(int64_t num_embeddings, int64_t e
  *
  * HEED_ERR_INDEX: an id outside [0, num_embeddings). */
 heed_tensor *heed_embedding_forward(struct heed_embedding *m, heed_tensor *ids);
-
-void heed_embedding_free(struct heed_embedding *m);
 
 HEED_END_DECLS
 #endif

@@ -1,8 +1,9 @@
-/* The feed-forward network of a transformer: two linear layers, an activation and dropout between. */
+/* The feed-forward network of a transformer: two linear layers, an activation and dropout
+ * between. */
 #include "feed_forward.h"
 
 #include "../../autograd/ops/elementwise.h"
-#include "../checks.h"
+#include "../arguments.h"
 
 static heed_tensor *forward(void *module, heed_tensor *x)
 {
@@ -20,9 +21,8 @@ struct heed_feed_forward *heed_feed_forward_new(int64_t d_model, int64_t d_ff)
 struct heed_feed_forward *heed_feed_forward_new_with(int64_t d_model, int64_t d_ff,
                                                      heed_feed_forward_options options)
 {
-    if (d_model < 1 || d_ff < 1) {
-        heed_fail(HEED_ERR_VALUE, "feed_forward: d_model %lld, d_ff %lld; 1 or more",
-                  (long long)d_model, (long long)d_ff);
+    const heed_named_size sizes[] = {{"d_model", d_model}, {"d_ff", d_ff}};
+    if (heed_check_positive("feed_forward", sizes, 2) != HEED_OK) {
         return NULL;
     }
     struct heed_feed_forward *m = heed_module_new(&kind);
@@ -50,9 +50,4 @@ heed_tensor *heed_feed_forward_forward(struct heed_feed_forward *m, heed_tensor 
     heed_tensor *hidden = m->activation(heed_linear_forward(m->linear1, x));
     heed_tensor *y = heed_linear_forward(m->linear2, heed_dropout_forward(m->dropout, hidden));
     return heed_scope_end_with(&scope, y);
-}
-
-void heed_feed_forward_free(struct heed_feed_forward *m)
-{
-    heed_module_free(m);
 }

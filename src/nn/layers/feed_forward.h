@@ -1,10 +1,10 @@
-/* The feed-forward network of a transformer (Vaswani et al., 2017, section 3.3): each token by itself. */
+/* The feed-forward network of a transformer (Vaswani et al., 2017, section 3.3): each token by
+ * itself. */
 #ifndef HEED_NN_FEED_FORWARD_H
 #define HEED_NN_FEED_FORWARD_H
 
-#include "activation.h"
-#include "dropout.h"
 #include "linear.h"
+#include "pointwise.h"
 
 HEED_BEGIN_DECLS
 
@@ -18,12 +18,12 @@ struct heed_feed_forward {
 
 typedef struct heed_feed_forward_options {
     heed_activation_function *activation; /* heed_gelu, ...; NULL: heed_relu */
-    double dropout;                       /* of what is between the layers, while training */
+    double dropout;                       /* between the layers, while training */
     bool no_bias;
 } heed_feed_forward_options;
 
-/* heed_feed_forward_new: two Linear, drawn one after the other; the paper has d_ff = 4 d_model. Their names
- * are those in torch.nn.TransformerEncoderLayer: linear1, linear2.
+/* heed_feed_forward_new: two Linear, drawn one after the other; the paper has d_ff = 4 d_model.
+ * Their names are those in torch.nn.TransformerEncoderLayer: linear1, linear2.
  * HEED_ERR_VALUE: a size below 1, dropout outside [0, 1]. */
 struct heed_feed_forward *heed_feed_forward_new(int64_t d_model, int64_t d_ff);
 struct heed_feed_forward *heed_feed_forward_new_with(int64_t d_model, int64_t d_ff,
@@ -36,8 +36,6 @@ struct heed_feed_forward *heed_feed_forward_new_with(int64_t d_model, int64_t d_
  *
  * HEED_ERR_SHAPE: the last size is not d_model. */
 heed_tensor *heed_feed_forward_forward(struct heed_feed_forward *m, heed_tensor *x);
-
-void heed_feed_forward_free(struct heed_feed_forward *m);
 
 HEED_END_DECLS
 #endif

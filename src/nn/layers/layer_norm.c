@@ -1,8 +1,9 @@
 /* LayerNorm: the parameters of heed_layer_norm. */
 #include "layer_norm.h"
 
+#include "../../autograd/ops/normalization.h"
 #include "../../tensor/create.h"
-#include "../checks.h"
+#include "../arguments.h"
 
 static const char *truth(bool value)
 {
@@ -80,9 +81,4 @@ heed_tensor *heed_layer_norm_forward(struct heed_layer_norm *m, heed_tensor *x)
         return NULL;
     }
     return heed_layer_norm(x, m->normalized_shape, m->weight, m->bias, m->eps);
-}
-
-void heed_layer_norm_free(struct heed_layer_norm *m)
-{
-    heed_module_free(m);
 }

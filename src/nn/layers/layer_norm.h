@@ -20,8 +20,8 @@ typedef struct heed_layer_norm_options {
     bool no_bias;               /* torch's bias=False */
 } heed_layer_norm_options;
 
-/* heed_layer_norm_new: as torch.nn.LayerNorm(normalized_shape), HEED_SHAPE(n) for the last dim: weight is
- * ones, bias zeros; nothing is drawn.
+/* heed_layer_norm_new: as torch.nn.LayerNorm(normalized_shape), HEED_SHAPE(n) for the last dim:
+ * weight is ones, bias zeros; nothing is drawn.
  * HEED_ERR_SHAPE: no dims, or a size below 0. HEED_ERR_VALUE: eps is below 0 or not finite. */
 struct heed_layer_norm *heed_layer_norm_new(heed_shape normalized_shape);
 struct heed_layer_norm *heed_layer_norm_new_with(heed_shape normalized_shape,
@@ -34,8 +34,6 @@ struct heed_layer_norm *heed_layer_norm_new_with(heed_shape normalized_shape,
  *
  * Errors are those of heed_layer_norm. HEED_ERR_DTYPE: x has not the dtype of the parameters. */
 heed_tensor *heed_layer_norm_forward(struct heed_layer_norm *m, heed_tensor *x);
-
-void heed_layer_norm_free(struct heed_layer_norm *m);
 
 HEED_END_DECLS
 #endif

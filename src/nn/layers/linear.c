@@ -4,9 +4,10 @@
 
 #include <math.h>
 
+#include "../../autograd/ops/matmul.h"
 #include "../../tensor/create.h"
 #include "../../tensor/random/random.h"
-#include "../checks.h"
+#include "../arguments.h"
 #include "../init.h"
 
 static void describe(const void *module, char *text, size_t size)
@@ -43,12 +44,14 @@ struct heed_linear *heed_linear_new_with(int64_t in_features, int64_t out_featur
     }
     m->in_features = in_features;
     m->out_features = out_features;
-    heed_tensor *weight = heed_empty(HEED_SHAPE(out_features, in_features), HEED_F32);
-    heed_kaiming_uniform_into(weight, sqrt(5));
+    heed_tensor *weight = heed_zeros(HEED_SHAPE(out_features, in_features), HEED_F32);
+    if (!options.no_init) {
+        heed_kaiming_uniform_into(weight, sqrt(5));
+    }
     heed_add_parameter(m, "weight", &m->weight, weight);
     if (!options.no_bias) {
         heed_tensor *bias = heed_zeros(HEED_SHAPE(out_features), HEED_F32);
-        if (in_features > 0) {
+        if (in_features > 0 && !options.no_init) {
             const double bound = 1 / sqrt((double)in_features);
             heed_uniform_into(bias, -bound, bound);
         }
@@ -59,15 +62,11 @@ struct heed_linear *heed_linear_new_with(int64_t in_features, int64_t out_featur
 
 heed_tensor *heed_linear_forward(struct heed_linear *m, heed_tensor *x)
 {
-    if (heed_forward_check("linear_forward", m) != HEED_OK ||
-        heed_check_features("linear_forward", "x", x, "in_features", m->in_features,
-                            m->weight->dtype) != HEED_OK) {
+    static const char function[] = "linear_forward";
+    if (heed_forward_check(function, m) != HEED_OK ||
+        heed_check_features(function, "x", x, "in_features", m->in_features, m->weight->dtype) !=
+            HEED_OK) {
         return NULL;
     }
     return heed_linear(x, m->weight, m->bias);
-}
-
-void heed_linear_free(struct heed_linear *m)
-{
-    heed_module_free(m);
 }

@@ -15,9 +15,11 @@ struct heed_linear {
 
 typedef struct heed_linear_options {
     bool no_bias; /* torch's bias=False */
+    bool no_init; /* zeros, to be loaded: draws nothing, as torch.nn.utils.skip_init */
 } heed_linear_options;
 
-/* heed_linear_new: as torch.nn.Linear(in_features, out_features); heed_linear_new_with: with options
+/* heed_linear_new: as torch.nn.Linear(in_features, out_features); heed_linear_new_with: with
+ * options
  *
  * weight, then bias, are uniform in +-1 / sqrt(in_features), drawn as torch draws them. f32; cast
  * with heed_module_to.
@@ -33,8 +35,6 @@ struct heed_linear *heed_linear_new_with(int64_t in_features, int64_t out_featur
  *
  * HEED_ERR_SHAPE: the last size is not in_features. */
 heed_tensor *heed_linear_forward(struct heed_linear *m, heed_tensor *x);
-
-void heed_linear_free(struct heed_linear *m);
 
 HEED_END_DECLS
 #endif

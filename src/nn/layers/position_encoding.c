@@ -1,4 +1,5 @@
 /* Sinusoidal position encoding: computed once in f32 steps, as the PyTorch tutorial does. */
+
 #include "position_encoding.h"
 
 #include <math.h>
@@ -7,7 +8,7 @@
 #include "../../autograd/ops/slice.h"
 #include "../../tensor/create.h"
 #include "../../tensor/read.h"
-#include "../checks.h"
+#include "../arguments.h"
 
 static void describe(const void *module, char *text, size_t size)
 {
@@ -42,9 +43,8 @@ static void fill(heed_tensor *pe, int64_t d_model, int64_t max_len)
 
 struct heed_position_encoding *heed_position_encoding_new(int64_t d_model, int64_t max_len)
 {
-    if (d_model < 1 || max_len < 1) {
-        heed_fail(HEED_ERR_VALUE, "position_encoding: d_model %lld, max_len %lld; 1 or more",
-                  (long long)d_model, (long long)max_len);
+    const heed_named_size sizes[] = {{"d_model", d_model}, {"max_len", max_len}};
+    if (heed_check_positive("position_encoding", sizes, 2) != HEED_OK) {
         return NULL;
     }
     struct heed_position_encoding *m = heed_module_new(&kind);
@@ -79,9 +79,4 @@ heed_tensor *heed_position_encoding_forward(struct heed_position_encoding *m, he
     heed_scope scope;
     heed_scope_begin(&scope);
     return heed_scope_end_with(&scope, heed_add(x, heed_slice(m->pe, 0, 0, length, 1)));
-}
-
-void heed_position_encoding_free(struct heed_position_encoding *m)
-{
-    heed_module_free(m);
 }

@@ -26,7 +26,5 @@ struct heed_position_encoding *heed_position_encoding_new(int64_t d_model, int64
  * HEED_ERR_SHAPE: T is more than max_len, or the last size is not d_model. */
 heed_tensor *heed_position_encoding_forward(struct heed_position_encoding *m, heed_tensor *x);
 
-void heed_position_encoding_free(struct heed_position_encoding *m);
-
 HEED_END_DECLS
 #endif

@@ -1,6 +1,8 @@
 /* Sequential: a list of modules, run one behind the other. */
 #include "sequential.h"
 
+#include "../arguments.h"
+
 static heed_tensor *forward(void *module, heed_tensor *x)
 {
     return heed_sequential_forward(module, x);
@@ -14,7 +16,7 @@ struct heed_sequential *heed_sequential_new(void)
     return heed_module_ready(heed_module_new(&kind));
 }
 
-/* What cannot be run is refused here, and not at the first forward; the list then lets go of it. */
+/* What cannot be run is refused here, not at the first forward; the list then frees it. */
 heed_status heed_sequential_append(struct heed_sequential *m, void *child)
 {
     heed_module *module = child;
@@ -30,11 +32,9 @@ heed_status heed_sequential_append(struct heed_sequential *m, void *child)
 
 heed_tensor *heed_sequential_forward(struct heed_sequential *m, heed_tensor *x)
 {
-    if (heed_forward_check("sequential_forward", m) != HEED_OK) {
-        return NULL;
-    }
-    if (x == NULL) {
-        heed_fail(HEED_ERR_NULL, "sequential_forward: x is NULL");
+    static const char function[] = "sequential_forward";
+    if (heed_forward_check(function, m) != HEED_OK ||
+        heed_check_not_null(function, "x", x) != HEED_OK) {
         return NULL;
     }
     heed_scope scope;
@@ -44,9 +44,4 @@ heed_tensor *heed_sequential_forward(struct heed_sequential *m, heed_tensor *x)
         x = heed_forward(heed_module_list_at(&m->list, i), x);
     }
     return heed_scope_end_with(&scope, x);
-}
-
-void heed_sequential_free(struct heed_sequential *m)
-{
-    heed_module_free(m);
 }

@@ -9,7 +9,7 @@
 #include "../../tensor/alloc.h"
 #include "../../tensor/create.h"
 #include "../../tensor/update.h"
-#include "../checks.h"
+#include "../arguments.h"
 
 static heed_status check_list(const char *function, heed_tensor_list parameters, const char *what,
                               double most)
@@ -36,20 +36,20 @@ static int list_gradients(heed_tensor_list parameters, heed_tensor **gradients)
     return count;
 }
 
-static int by_place(const void *a, const void *b)
+static int by_address(const void *a, const void *b)
 {
     const uintptr_t first = (uintptr_t)(*(heed_tensor *const *)a)->data;
     const uintptr_t second = (uintptr_t)(*(heed_tensor *const *)b)->data;
     return (first > second) - (first < second);
 }
 
-/* In any order. One gradient that several parameters were given is scaled for each of them, by one thread
- * after the other. */
+/* In any order. One gradient that several parameters were given is scaled for each of them, by one
+ * thread after the other. */
 static void scale(heed_tensor **gradients, int count, double factor)
 {
     uintptr_t end = 0;
     bool is_shared = false;
-    qsort(gradients, (size_t)count, sizeof *gradients, by_place);
+    qsort(gradients, (size_t)count, sizeof *gradients, by_address);
     for (int i = 0; i < count; i++) {
         const heed_tensor *g = gradients[i];
         const uintptr_t begin = (uintptr_t)g->data;

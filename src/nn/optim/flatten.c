@@ -9,9 +9,10 @@
 #include "../../tensor/check.h"
 #include "../../tensor/create.h"
 #include "../../tensor/read.h"
-#include "../checks.h"
+#include "../arguments.h"
 
-/* Can they stand side by side, all of them or those that gradients are collected for? *first is the first of them, *numel how many elements all have. */
+/* Can they stand side by side, all of them or the trained ones? *first is the first, *numel the
+ * number of elements of all. */
 static heed_status check_layout(const char *function, heed_tensor_list parameters,
                                 bool trained_only, const heed_tensor **first, int64_t *numel)
 {
@@ -101,8 +102,8 @@ heed_tensor *heed_parameters_to_vector(heed_tensor_list parameters)
 
 static heed_status check_vector(const heed_tensor *vec, const heed_tensor *first, int64_t numel)
 {
-    if (vec == NULL) {
-        return heed_fail(HEED_ERR_NULL, "vector_to_parameters: vec is NULL");
+    if (heed_check_not_null("vector_to_parameters", "vec", vec) != HEED_OK) {
+        return heed_error_pending();
     }
     if (vec->ndim != 1 || vec->numel != numel) {
         return heed_fail(HEED_ERR_SHAPE,

@@ -3,7 +3,7 @@
 
 #include <math.h>
 
-/* Can there be this step of a schedule over so many, with these numbers? */
+/* Checks the arguments of a schedule over `count` steps. */
 static bool is_valid(const char *name, int64_t step, int64_t count, double a, double b, double c)
 {
     if (heed_error_pending()) {

@@ -37,8 +37,8 @@ double heed_linear_lr(int64_t step, double lr, double start_factor, double end_f
  * wave of the cosine (Loshchilov and Hutter, 2017). */
 double heed_cosine_annealing_lr(int64_t step, double lr, int64_t T_max, double eta_min);
 
-/* heed_warmup_cosine_lr: up in a line over `warmup` steps (0: none), lr / (warmup + 1) at the first,
- * then down to eta_min by half a wave, until step `total`; eta_min from there on. In torch:
+/* heed_warmup_cosine_lr: up in a line over `warmup` steps (0: none), lr / (warmup + 1) at the
+ * first, then down to eta_min by half a wave, until step `total`; eta_min from there on. In torch:
  * SequentialLR of LinearLR(start_factor=1 / (warmup + 1), total_iters=warmup) and
  * CosineAnnealingLR(T_max=total - warmup), with milestone warmup.
  *

@@ -1,5 +1,5 @@
 /* Heat maps in text: labels down the columns, percent in the cells, shade or color behind them. */
-#include "picture.h"
+#include "heat_map.h"
 
 #include <math.h>
 #include <stdlib.h>

@@ -1,11 +1,14 @@
-/* Activations as modules, for a Sequential. Elsewhere heed_relu(x) and its like are all that is needed.
+/* Layers without parameters: activations and dropout. Activations are modules for a Sequential;
+ * elsewhere heed_relu(x) and the like are enough.
  */
-#ifndef HEED_NN_ACTIVATION_H
-#define HEED_NN_ACTIVATION_H
+#ifndef HEED_NN_POINTWISE_H
+#define HEED_NN_POINTWISE_H
 
 #include "../module.h"
 
 HEED_BEGIN_DECLS
+
+/* ---- activations ---- */
 
 /* heed_relu, heed_gelu, ...: what modules take as their activation. */
 typedef heed_tensor *heed_activation_function(heed_tensor *x);
@@ -30,7 +33,20 @@ struct heed_activation *heed_sigmoid_new(void);
 /* heed_activation_forward: x (...)   ->   function(x) (...) */
 heed_tensor *heed_activation_forward(struct heed_activation *m, heed_tensor *x);
 
-void heed_activation_free(struct heed_activation *m);
+/* ---- dropout (Srivastava et al., 2014) that knows whether its model is training ---- */
+
+struct heed_dropout {
+    heed_module module;
+    double p; /* may be changed at any time */
+};
+
+/* heed_dropout_new: as torch.nn.Dropout(p); torch's default is 0.5.
+ * HEED_ERR_VALUE: p is outside [0, 1]. */
+struct heed_dropout *heed_dropout_new(double p);
+
+/* heed_dropout_forward: heed_dropout(x, p, training): each element is 0 with probability p and the
+ * others are divided by 1 - p; after heed_eval it is x itself, and nothing is drawn. */
+heed_tensor *heed_dropout_forward(struct heed_dropout *m, heed_tensor *x);
 
 HEED_END_DECLS
 #endif

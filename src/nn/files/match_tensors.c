@@ -1,5 +1,6 @@
-/* What fits, and what does not, in one sentence. */
-#include "fit.h"
+/* Matches tensors by name, and lists all mismatches in one error. */
+
+#include "match_tensors.h"
 
 #include <stdarg.h>
 #include <stdio.h>
@@ -9,16 +10,17 @@
 #include "../../tensor/alloc.h"
 #include "../../tensor/create.h"
 #include "../../tensor/read.h"
+#include "../../tensor/scope.h"
 #include "file_error.h"
 
-/* ---- what does not fit, in one sentence ---- */
+/* ---- the sentence ---- */
 
 typedef struct mentions {
     int count, shown;
     char text[2400]; /* some eighty names; three such texts fit into a message */
 } mentions;
 
-/* Counts one, and names it while there is room. */
+/* Counts one, and names it while the text holds more. */
 HEED_PRINTF(2, 3)
 static void mention(mentions *m, const char *format, ...)
 {
@@ -27,9 +29,9 @@ static void mention(mentions *m, const char *format, ...)
     va_start(arguments, format);
     const int length = vsnprintf(item, sizeof item, format, arguments);
     va_end(arguments);
-    const size_t used = strlen(m->text), room = sizeof m->text - used;
-    if (m->shown == m->count && (m->count == 0 || (size_t)length + 2 < room)) {
-        snprintf(m->text + used, room, "%s%.*s", used > 0 ? ", " : "", (int)room - 3, item);
+    const size_t used = strlen(m->text), left = sizeof m->text - used;
+    if (m->shown == m->count && (m->count == 0 || (size_t)length + 2 < left)) {
+        snprintf(m->text + used, left, "%s%.*s", used > 0 ? ", " : "", (int)left - 3, item);
         m->shown++;
     }
     m->count++;
@@ -53,14 +55,14 @@ typedef struct report {
     mentions missing, unexpected, different;
 } report;
 
-static heed_status fail(const report *r, const heed_fit *fit)
+static heed_status fail(const report *r, const heed_match *m)
 {
     char text[3 * sizeof r->missing.text + 300] = "";
     tell(text, sizeof text, &r->different, "of another shape or dtype");
     tell(text, sizeof text, &r->missing, "missing");
     tell(text, sizeof text, &r->unexpected, "unexpected");
-    return heed_fail(HEED_ERR_VALUE, "%s: %s does not fit this %s: %s", fit->function, fit->there,
-                     fit->here, text);
+    return heed_fail(HEED_ERR_VALUE, "%s: %s does not fit this %s: %s", m->function, m->there,
+                     m->here, text);
 }
 
 /* ---- comparing ---- */
@@ -95,8 +97,9 @@ static bool has_other_name(int i, heed_tensor_list state, const heed_file_header
     return false;
 }
 
-heed_status heed_fit_tensors(const heed_fit *fit, const heed_file_header *offered,
-                             heed_tensor_list wanted, const heed_file_tensor **found)
+/* found[i]: what is offered for wanted[i], or NULL. */
+static heed_status match(const heed_match *m, const heed_file_header *offered,
+                         heed_tensor_list wanted, const heed_file_tensor **found)
 {
     report r = {0};
     bool *used = heed_alloc_zeroed((size_t)offered->count);
@@ -108,41 +111,41 @@ heed_status heed_fit_tensors(const heed_fit *fit, const heed_file_header *offere
         if (found[i] != NULL) {
             used[found[i] - offered->tensors] = true;
             compare(&r, wanted.names[i], wanted.tensors[i], found[i]);
-        } else if (!fit->not_strict && !has_other_name(i, wanted, offered)) {
+        } else if (!m->not_strict && !has_other_name(i, wanted, offered)) {
             mention(&r.missing, "%s", heed_show_name(wanted.names[i]).text);
         }
     }
-    for (int i = 0; i < offered->count && !fit->not_strict; i++) {
+    for (int i = 0; i < offered->count && !m->not_strict; i++) {
         const char *name = offered->tensors[i].name;
-        if (!used[i] && (fit->passes_over == NULL || !fit->passes_over(name))) {
+        if (!used[i] && (m->passes_over == NULL || !m->passes_over(name))) {
             mention(&r.unexpected, "%s", heed_show_name(name).text);
         }
     }
     heed_free(used, (size_t)offered->count);
     const bool fits = r.missing.count + r.unexpected.count + r.different.count == 0;
-    return fits ? HEED_OK : fail(&r, fit);
+    return fits ? HEED_OK : fail(&r, m);
 }
 
 /* ---- from a file, and from a list ---- */
 
-heed_status heed_fit_file(const heed_fit *fit, const heed_safetensors *file,
-                          heed_tensor_list wanted, heed_tensor **values)
+heed_status heed_match_file(const heed_match *m, const heed_safetensors *file,
+                            heed_tensor_list wanted, heed_tensor **values)
 {
     const size_t size = (size_t)wanted.count * sizeof(heed_file_tensor *);
     const heed_file_tensor **found = heed_alloc(size);
-    if (found == NULL || heed_fit_tensors(fit, &file->header, wanted, found) != HEED_OK) {
+    if (found == NULL || match(m, &file->header, wanted, found) != HEED_OK) {
         heed_free(found, size);
         return heed_error_pending();
     }
     for (int i = 0; i < wanted.count && !heed_error_pending(); i++) {
-        values[i] = found[i] != NULL ? heed_file_read(fit->function, file, found[i]) : NULL;
+        values[i] = found[i] != NULL ? heed_file_read(m->function, file, found[i]) : NULL;
     }
     heed_free(found, size);
     return heed_error_pending();
 }
 
-heed_status heed_fit_load(const heed_fit *fit, const heed_safetensors *file,
-                          heed_tensor_list wanted)
+heed_status heed_match_load(const heed_match *m, const heed_safetensors *file,
+                            heed_tensor_list wanted)
 {
     const size_t size = (size_t)wanted.count * sizeof(heed_tensor *);
     heed_tensor **values = heed_alloc(size);
@@ -151,7 +154,7 @@ heed_status heed_fit_load(const heed_fit *fit, const heed_safetensors *file,
     }
     heed_scope scope;
     heed_scope_begin_no_grad(&scope);
-    heed_fit_file(fit, file, wanted, values);
+    heed_match_file(m, file, wanted, values);
     for (int i = 0; i < wanted.count && !heed_error_pending(); i++) {
         if (values[i] != NULL) {
             heed_copy_into(wanted.tensors[i], values[i]);
@@ -161,7 +164,7 @@ heed_status heed_fit_load(const heed_fit *fit, const heed_safetensors *file,
     return heed_scope_end(&scope);
 }
 
-/* A list seen as a file; begin is the place in the list. */
+/* A tensor of a list as an entry of a file; `begin` is its index. */
 static heed_file_tensor in_list(heed_tensor_list list, int i)
 {
     static const heed_file_dtype dtypes[] = {
@@ -182,42 +185,48 @@ static int by_name(const void *a, const void *b)
     return strcmp(((const heed_file_tensor *)a)->name, ((const heed_file_tensor *)b)->name);
 }
 
-static heed_status check_list(const heed_fit *fit, heed_tensor_list list)
+static heed_status check_list(const heed_match *m, heed_tensor_list list)
 {
     if (list.count < 0 || (list.count > 0 && (list.tensors == NULL || list.names == NULL))) {
-        return heed_fail(HEED_ERR_NULL, "%s: the list has no tensors or no names", fit->function);
+        return heed_fail(HEED_ERR_NULL, "%s: the list has no tensors or no names", m->function);
     }
     for (int i = 0; i < list.count; i++) {
         if (list.tensors[i] == NULL || list.names[i] == NULL || list.tensors[i]->storage == NULL) {
             return heed_fail(HEED_ERR_NULL,
                              "%s: tensor %d of the list, its name or its value is gone",
-                             fit->function, i);
+                             m->function, i);
         }
     }
     return HEED_OK;
 }
 
-heed_status heed_fit_list(const heed_fit *fit, heed_tensor_list offered, heed_tensor_list wanted,
-                          heed_tensor **values)
+heed_status heed_match_list(const heed_match *m, heed_tensor_list offered, heed_tensor_list wanted,
+                            heed_tensor **values)
 {
-    if (heed_error_pending() || check_list(fit, offered) != HEED_OK) {
+    if (heed_error_pending() || check_list(m, offered) != HEED_OK) {
         return heed_error_pending();
     }
     const size_t size = (size_t)wanted.count * sizeof(heed_file_tensor *);
-    const size_t room = (size_t)offered.count * sizeof(heed_file_tensor);
+    const size_t entries = (size_t)offered.count * sizeof(heed_file_tensor);
     const heed_file_tensor **found = heed_alloc(size);
-    heed_file_header seen = {.count = offered.count, .tensors = heed_alloc(room)};
+    heed_file_header seen = {.count = offered.count, .tensors = heed_alloc(entries)};
     if (found != NULL && seen.tensors != NULL) {
         for (int i = 0; i < offered.count; i++) {
             seen.tensors[i] = in_list(offered, i);
         }
         qsort(seen.tensors, (size_t)offered.count, sizeof *seen.tensors, by_name);
-        heed_fit_tensors(fit, &seen, wanted, found);
+        match(m, &seen, wanted, found);
         for (int i = 0; i < wanted.count && !heed_error_pending(); i++) {
             values[i] = found[i] != NULL ? offered.tensors[found[i]->begin] : NULL;
         }
     }
     heed_free(found, size);
-    heed_free(seen.tensors, room);
+    heed_free(seen.tensors, entries);
     return heed_error_pending();
+}
+
+bool heed_is_of_training(const char *name)
+{
+    return strncmp(name, HEED_OPTIMIZER_PREFIX, strlen(HEED_OPTIMIZER_PREFIX)) == 0 ||
+           strcmp(name, HEED_GENERATOR_NAME) == 0;
 }

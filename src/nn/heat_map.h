@@ -1,6 +1,6 @@
 /* Attention to look at, in a terminal. */
-#ifndef HEED_NN_PICTURE_H
-#define HEED_NN_PICTURE_H
+#ifndef HEED_NN_HEAT_MAP_H
+#define HEED_NN_HEAT_MAP_H
 
 #include <stdio.h>
 

@@ -1,6 +1,6 @@
-/* Files that are read at any place (pread), so that several threads can share one; and what becomes
- * of the numbers in them. */
-#include "input.h"
+/* Reads files by pread, so that several threads can share one, and decodes their elements: half
+ * precision, i32, either byte order. */
+#include "file_reader.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -9,6 +9,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "../arguments.h"
 #include "file_error.h"
 
 #if __BYTE_ORDER__ != __ORDER_LITTLE_ENDIAN__
@@ -19,7 +20,7 @@ enum { MOST_AT_ONCE = 1 << 30, CHUNK = 512 };
 
 /* ---- bytes ---- */
 
-static heed_status open_regular(heed_input *in, const char *function)
+static heed_status open_regular(heed_file_reader *in, const char *function)
 {
     struct stat about;
     in->fd = open(in->path, O_RDONLY | O_CLOEXEC | O_NONBLOCK); /* a pipe must not block */
@@ -30,26 +31,21 @@ static heed_status open_regular(heed_input *in, const char *function)
         return heed_fail_file(function, in->path, "look at it", errno);
     }
     if (!S_ISREG(about.st_mode)) {
-        return heed_fail(HEED_ERR_FILE, "%s: %s: it is %s", function, heed_show_path(in->path).text,
-                         S_ISDIR(about.st_mode) ? "a directory" : "no regular file");
+        return heed_fail_at(HEED_ERR_FILE, function, in->path, "it is %s",
+                            S_ISDIR(about.st_mode) ? "a directory" : "no regular file");
     }
     in->size = about.st_size;
     return HEED_OK;
 }
 
-heed_status heed_input_open(heed_input *in, const char *function, const char *path)
+heed_status heed_reader_open(heed_file_reader *in, const char *function, const char *path)
 {
-    *in = (heed_input){.fd = -1, .path = path};
-    if (heed_error_pending()) {
-        return heed_error_pending();
-    }
-    if (path == NULL) {
-        return heed_fail(HEED_ERR_NULL, "%s: the path is NULL", function);
-    }
-    return open_regular(in, function);
+    *in = (heed_file_reader){.fd = -1, .path = path};
+    return heed_check_not_null(function, "the path", path) == HEED_OK ? open_regular(in, function)
+                                                                      : heed_error_pending();
 }
 
-void heed_input_close(heed_input *in)
+void heed_reader_close(heed_file_reader *in)
 {
     if (in->fd >= 0) {
         close(in->fd);
@@ -57,8 +53,8 @@ void heed_input_close(heed_input *in)
     }
 }
 
-heed_status heed_input_read(const heed_input *in, const char *function, void *to, int64_t size,
-                            int64_t at)
+heed_status heed_reader_read(const heed_file_reader *in, const char *function, void *to,
+                             int64_t size, int64_t at)
 {
     while (size > 0) {
         const ssize_t got =
@@ -70,8 +66,8 @@ heed_status heed_input_read(const heed_input *in, const char *function, void *to
             return heed_fail_file(function, in->path, "read it", errno);
         }
         if (got == 0) {
-            return heed_fail(HEED_ERR_FILE, "%s: %s: it has become shorter: it ends at byte %lld",
-                             function, heed_show_path(in->path).text, (long long)at);
+            return heed_fail_at(HEED_ERR_FILE, function, in->path,
+                                "it has become shorter: it ends at byte %lld", (long long)at);
         }
         to = (char *)to + got;
         size -= got;
@@ -94,7 +90,7 @@ static float from_f16(uint16_t h)
 {
     const uint32_t sign = (uint32_t)(h >> 15) << 31, exponent = h >> 10 & 31, fraction = h & 1023;
     if (exponent == 0) {
-        const float value = ldexpf((float)fraction, -24); /* zero and what is below 2^-14 */
+        const float value = ldexpf((float)fraction, -24); /* zero, and numbers below 2^-14 */
         return sign != 0 ? -value : value;
     }
     if (exponent == 31) {
@@ -109,7 +105,7 @@ static float from_bf16(uint16_t h)
     return from_bits((uint32_t)h << 16);
 }
 
-/* Turns round the bytes of each of `count` elements. */
+/* Reverses the bytes of each of `count` elements. */
 static void swap_bytes(void *elements, int64_t count, int64_t size)
 {
     unsigned char *e = elements;
@@ -123,11 +119,11 @@ static void swap_bytes(void *elements, int64_t count, int64_t size)
 }
 
 /* Elements that are as large in memory as in the file are read in place. */
-static heed_status read_in_place(const heed_input *in, const char *function, heed_tensor *to,
+static heed_status read_in_place(const heed_file_reader *in, const char *function, heed_tensor *to,
                                  const heed_file_dtype *dtype, bool big_endian, int64_t at)
 {
     const int64_t size = dtype->bits / 8;
-    if (heed_input_read(in, function, to->data, to->numel * size, at) != HEED_OK) {
+    if (heed_reader_read(in, function, to->data, to->numel * size, at) != HEED_OK) {
         return heed_error_pending();
     }
     if (big_endian) {
@@ -140,7 +136,7 @@ static heed_status read_in_place(const heed_input *in, const char *function, hee
     return HEED_OK;
 }
 
-/* An element that has more bytes in memory than in the file, to place i of a tensor's data. */
+/* An element with more bytes in memory than in the file, to element i of a tensor's data. */
 static void widen(heed_decoding decoding, const unsigned char *from, void *data, int64_t i)
 {
     uint16_t half;
@@ -154,8 +150,8 @@ static void widen(heed_decoding decoding, const unsigned char *from, void *data,
     }
 }
 
-heed_status heed_input_elements(const heed_input *in, const char *function, heed_tensor *to,
-                                const heed_file_dtype *dtype, bool big_endian, int64_t at)
+heed_status heed_reader_elements(const heed_file_reader *in, const char *function, heed_tensor *to,
+                                 const heed_file_dtype *dtype, bool big_endian, int64_t at)
 {
     unsigned char chunk[4 * CHUNK];
     const int64_t size = dtype->bits / 8;
@@ -164,7 +160,7 @@ heed_status heed_input_elements(const heed_input *in, const char *function, heed
     }
     for (int64_t i = 0, n; i < to->numel; i += n) {
         n = to->numel - i < CHUNK ? to->numel - i : CHUNK;
-        if (heed_input_read(in, function, chunk, n * size, at + i * size) != HEED_OK) {
+        if (heed_reader_read(in, function, chunk, n * size, at + i * size) != HEED_OK) {
             return heed_error_pending();
         }
         if (big_endian) {
@@ -181,7 +177,7 @@ heed_status heed_input_elements(const heed_input *in, const char *function, heed
 
 bool heed_count_dim(heed_dim_count *count, int64_t size)
 {
-    const int64_t most = INT64_C(1) << 56; /* the bits of so many can be counted */
+    const int64_t most = INT64_C(1) << 56; /* their bits can still be counted */
     if (size > 0 && __builtin_mul_overflow(count->reach, size, &count->reach)) {
         count->reach = INT64_MAX;
     }

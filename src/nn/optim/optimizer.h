@@ -1,4 +1,4 @@
-/* Optimisers, as torch.optim. The formulas stand in tensor/update.h.
+/* Optimisers, as torch.optim. tensor/update.h has the formulas.
  *
  *     heed_optimizer *adam = heed_adam_new(heed_parameters(model), 1e-3);
  *     ...
@@ -30,8 +30,8 @@
  *
  * For a loss that is a mean over parts of equal size, the gradients are those of the whole batch.
  */
-#ifndef HEED_NN_OPTIM_H
-#define HEED_NN_OPTIM_H
+#ifndef HEED_NN_OPTIMIZER_H
+#define HEED_NN_OPTIMIZER_H
 
 #include "../../tensor/update.h"
 #include "../module.h"
@@ -45,7 +45,7 @@ typedef struct heed_param_group {
     double momentum, dampening; /* of SGD */
     bool nesterov;
     double betas[2], eps; /* of Adam and AdamW */
-    int first, count;     /* which parameters: belongs to optim.c */
+    int first, count;     /* which parameters: belongs to optimizer.c */
 } heed_param_group;
 
 typedef struct heed_optimizer {
@@ -54,12 +54,12 @@ typedef struct heed_optimizer {
     int64_t steps;    /* taken so far */
     int group_count;
     heed_param_group *groups; /* the first is the constructor's */
-    /* the rest belongs to optim.c */
+    /* the rest belongs to optimizer.c */
     heed_param_group defaults;
     bool is_sgd, decoupled;
-    int count;
-    struct heed_optimizer_slot *slots;
-    struct heed_optimizer_names *names; /* of heed_optimizer_state_dict */
+    heed_named_tensors parameters; /* retained, under the names that their lists had, or numbers */
+    struct heed_optimizer_slot *slots; /* one for each */
+    heed_named_tensors listed;         /* by heed_optimizer_state_dict */
 } heed_optimizer;
 
 typedef struct heed_sgd_options {
@@ -115,22 +115,31 @@ heed_status heed_optimizer_zero_grad(heed_optimizer *optimizer);
  *
  *   state.W.step                         how many gradients it has had; i64 ()
  *   state.W.exp_avg .exp_avg_sq          of Adam and AdamW, in W's shape;
- *   state.W.momentum_buffer              of SGD, if the group has a momentum; 0 before the first step
+ *   state.W.momentum_buffer              of SGD with a momentum; 0 before the first step
  *   param_groups.0.params.W              its place among all parameters; i64 ()
  *   param_groups.0.lr .weight_decay ...  f64; lr is NaN if it is the optimiser's
  *   AdamW.steps, AdamW.lr                i64 and f64 (), under the optimiser's name
  *
- * A parameter has the name that the list had in which it came, else its place. The list belongs to the
- * optimiser, and holds until the next call. Numbers in it are copies, in the innermost scope; the
- * tensors in the shape of parameters are the optimiser's own: later steps change them. Empty on
+ * A parameter has the name that the list had in which it came, else its place. The list belongs to
+ * the optimiser, and holds until the next call. Numbers in it are copies, in the innermost scope;
+ * the tensors in the shape of parameters are the optimiser's own: later steps change them. Empty on
  * error.
  *
  * heed_optimizer_load_state_dict: copies such a list into an optimiser made as the one that it came
- * from, as torch's load_state_dict, but by name, whatever the order. On an error nothing has changed.
- * HEED_ERR_VALUE: names that are missing or unexpected, shapes that differ, in one sentence; numbers
- * that such an optimiser cannot have. HEED_ERR_NULL: a tensor of the list is. */
+ * from, as torch's load_state_dict, but by name, whatever the order. On an error nothing has
+ * changed.
+ * HEED_ERR_VALUE: names that are missing or unexpected, shapes that differ, in one sentence;
+ * numbers that such an optimiser cannot have. HEED_ERR_NULL: a tensor of the list is. */
 heed_tensor_list heed_optimizer_state_dict(heed_optimizer *optimizer);
 heed_status heed_optimizer_load_state_dict(heed_optimizer *optimizer, heed_tensor_list state);
+
+/* For files that hold more than an optimiser (nn/files/checkpoint.c). heed_optimizer_list: appends
+ * its state dict to a list, in the innermost scope. heed_optimizer_take: takes the values of such a
+ * list, in its order and shapes; on an error nothing has changed. HEED_ERR_VALUE: numbers that no
+ * such optimiser has. */
+heed_status heed_optimizer_list(heed_optimizer *optimizer, heed_named_tensors *named);
+heed_status heed_optimizer_take(const char *function, heed_optimizer *optimizer,
+                                heed_tensor *const *values);
 
 void heed_optimizer_free(heed_optimizer *optimizer);
 

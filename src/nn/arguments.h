@@ -1,0 +1,54 @@
+/* Checks of arguments that modules, optimisers and files share (internal to nn). Functions check
+ * before they compute, so that an error names the function that was called and what the caller
+ * passed. Each returns the error that is pending, its own or an earlier one.
+ */
+#ifndef HEED_NN_ARGUMENTS_H
+#define HEED_NN_ARGUMENTS_H
+
+#include "named_tensors.h"
+
+/* heed_check_not_null: HEED_ERR_NULL where `value` is NULL. heed_check_parameters: where a tensor
+ * of the list is. */
+heed_status heed_check_not_null(const char *function, const char *argument, const void *value);
+heed_status heed_check_parameters(const char *function, heed_tensor_list parameters);
+
+/* ---- numbers ---- */
+
+typedef struct heed_named_size {
+    const char *name;
+    int64_t size;
+} heed_named_size;
+
+/* heed_check_positive: HEED_ERR_VALUE where one of `count` sizes is below 1; the sentence lists
+ * all.
+ * heed_check_heads: where the heads do not divide `size`, which is above 0.
+ * heed_check_not_negative: where a number is below 0, infinite or NaN. */
+heed_status heed_check_positive(const char *function, const heed_named_size *sizes, int count);
+heed_status heed_check_heads(const char *function, heed_named_size heads, heed_named_size size);
+heed_status heed_check_not_negative(const char *function, const char *argument, double number);
+
+/* ---- the input of a forward; NULL is refused ---- */
+
+/* heed_check_dtype: `x` has the dtype of the module's parameters. heed_check_features: and its last
+ * size is the module's, which `size_name` names. */
+heed_status heed_check_dtype(const char *function, const char *argument, const heed_tensor *x,
+                             heed_dtype dtype);
+heed_status heed_check_features(const char *function, const char *argument, const heed_tensor *x,
+                                const char *size_name, int64_t size, heed_dtype dtype);
+
+/* heed_check_encodings: row_dim and col_dim are the last two dims of `x`, and `weight` (out, in) of
+ * the module takes its features. */
+heed_status heed_check_encodings(const char *function, const char *argument, const heed_tensor *x,
+                                 int row_dim, int col_dim, const char *size_name,
+                                 const heed_tensor *weight);
+
+/* ---- masks ---- */
+
+/* heed_check_bool_mask: the mask is bool. heed_check_block_mask: and it broadcasts to the scores
+ * (..., T, S) of queries (..., T, features) and keys (..., S, features); NULL is no mask. */
+heed_status heed_check_bool_mask(const char *function, const char *argument,
+                                 const heed_tensor *mask);
+heed_status heed_check_block_mask(const char *function, const heed_tensor *block_mask,
+                                  const heed_tensor *queries, const heed_tensor *keys);
+
+#endif
