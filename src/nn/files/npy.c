@@ -9,9 +9,13 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "../../autograd/ops/view.h"
 #include "../../tensor/alloc.h"
+#include "../../tensor/check.h"
+#include "../../tensor/create.h"
 #include "../../tensor/read.h"
 #include "../../tensor/scope.h"
+#include "../arguments.h"
 #include "atomic_file.h"
 #include "file_error.h"
 #include "file_reader.h"
