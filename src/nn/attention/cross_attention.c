@@ -4,7 +4,7 @@
 
 #include "../../tensor/read.h"
 #include "../arguments.h"
-#include "self_attention.h"
+#include "attention_head.h"
 
 static const char function[] = "cross_attention_forward";
 

@@ -51,17 +51,5 @@ heed_tensor *heed_self_attention_forward_weights(struct heed_self_attention *m,
                                                  heed_tensor *token_encodings,
                                                  heed_tensor *block_mask, heed_tensor **weights);
 
-/* heed_attention_head_forward: what a head computes from arguments that are checked, for modules
- * made of one. Queries may be of another sequence than keys and values, as in CrossAttention. Masks
- * and `weights` may be NULL. */
-typedef struct heed_attention_head {
-    struct heed_linear *W_q, *W_k, *W_v;
-    int row_dim, col_dim;
-    heed_tensor **kept; /* stores a copy of the weights; NULL: nowhere */
-} heed_attention_head;
-heed_tensor *heed_attention_head_forward(const heed_attention_head *m, heed_tensor *encodings_for_q,
-                                         heed_tensor *encodings_for_kv, heed_tensor *block_mask,
-                                         heed_tensor *key_padding_mask, heed_tensor **weights);
-
 HEED_END_DECLS
 #endif
