@@ -118,11 +118,12 @@ static void map_call(heed_kernel *kernel, const heed_call *call, int numbers, he
 {
     const double *number = call->args;
     heed_operand in[MOST];
-    for (int i = 0; i < call->count + numbers; i++) {
-        const bool is_tensor = i < call->count;
-        in[i].tensor = is_tensor ? call->inputs[i] : NULL;
-        in[i].number = is_tensor ? 0 : number[i - call->count];
+    for (int i = 0; i < call->count; i++) {
+        in[i].tensor = call->inputs[i];
         in[i].as = as;
+    }
+    for (int i = 0; i < numbers; i++) {
+        in[call->count + i] = (heed_operand){NULL, number[i], as};
     }
     heed_map(kernel, in, call->count + numbers, y);
 }
