@@ -1,8 +1,8 @@
 /* Element-wise work and copies: hands contiguous runs of tensors on any strides to the kernels.
  *
- * Operands that all lie as the result does go to the kernel in one call; otherwise a walk steps through
- * them together, and what is strided, repeated or of another dtype is gathered a chunk at a time. Relies on
- * walk.c for strides and threads, and on callers for shapes and dtypes that fit. */
+ * Operands that all lie as the result does go to the kernel in one call; otherwise a walk steps
+ * through them together, and what is strided, repeated or of another dtype is gathered a chunk at a
+ * time. Relies on walk.c for strides and threads, and on callers for shapes and dtypes that fit. */
 #include "map.h"
 
 #include <math.h>
@@ -14,7 +14,8 @@
 
 /* ---- operands ---- */
 
-/* Results of at most this many elements have their numbers repeated, rather than walked on a stride of 0. */
+/* Results of at most this many elements have their numbers repeated, rather than walked on a stride
+ * of 0. */
 enum { REPEATED = 32 };
 
 /* A number as an element of some dtype, perhaps repeated. */
@@ -87,8 +88,8 @@ static heed_dtype dtype_of(const heed_operand *in)
     return in->tensor != NULL ? in->tensor->dtype : in->as;
 }
 
-/* n elements from where each lane stands: in one go, or a buffer at a time. What is repeated is written
- * into its buffer once. */
+/* n elements from where each lane stands: in one go, or a buffer at a time. What is repeated is
+ * written into its buffer once. */
 static void map_run(const mapping *m, char *const *at, int64_t n)
 {
     const void *from[HEED_MAX_OPERANDS];
@@ -107,7 +108,8 @@ static void map_run(const mapping *m, char *const *at, int64_t n)
     }
 }
 
-/* n elements or, of a walk without its last dim, n runs of `length`: from element or run `start` on. */
+/* n elements or, of a walk without its last dim, n runs of `length`: from element or run `start`
+ * on. */
 static inline void map_from(const mapping *m, const walk *w, int64_t start, int64_t runs,
                             int64_t length)
 {
@@ -234,8 +236,9 @@ static void bring(walk *w, int lane_number, heed_dtype dtype, int place)
     }
 }
 
-/* Of several dims, the target's nearest becomes the run. The rows before it are those along which the
- * source's elements lie side by side, if that is another dim: then the plane of both is transposed. */
+/* Of several dims, the target's nearest becomes the run. The rows before it are those along which
+ * the source's elements lie side by side, if that is another dim: then the plane of both is
+ * transposed. */
 static void copy_from(const void *from, heed_dtype dtype, const int64_t *strides, heed_tensor *out)
 {
     walk w = {0};
