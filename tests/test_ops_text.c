@@ -1,5 +1,6 @@
-/* The reader of ops.def's formulas: every text of the file is one, notation that C knows and the reader does
- * not is refused, and what it computes has the bits of the same operations called by name. */
+/* The reader of ops.def's formulas: every text of the file is one, notation that C knows and the
+ * reader does not is refused, and what it computes has the bits of the same operations called by
+ * name. */
 #include <signal.h>
 #include <string.h>
 #include <sys/wait.h>

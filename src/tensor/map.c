@@ -1,9 +1,8 @@
 /* Element-wise work and copies: hands contiguous runs of tensors on any strides to the kernels.
  *
- * Operands that all lie as the result does go to the kernel in one call; otherwise a walk steps through
- * them together, and what is strided, repeated or of another dtype is gathered a chunk at a time. Relies on
- * walk.c for strides and threads, and on callers for shapes and dtypes that fit. */
-
+ * Operands that all lie as the result does go to the kernel in one call; otherwise a walk steps
+ * through them together, and what is strided, repeated or of another dtype is gathered a chunk at a
+ * time. Relies on walk.c for strides and threads, and on callers for shapes and dtypes that fit. */
 #include "map.h"
 
 #include <math.h>
@@ -19,7 +18,8 @@ _Static_assert(LANES == HEED_MAX_OPERANDS + 1, "a lane for each operand and the 
 
 /* ---- operands ---- */
 
-/* Results of at most this many elements have their numbers repeated, rather than walked on a stride of 0. */
+/* Results of at most this many elements have their numbers repeated, rather than walked on a stride
+ * of 0. */
 enum { REPEATED = 32 };
 
 /* A number as an element of some dtype, perhaps repeated. */
@@ -29,24 +29,31 @@ typedef union elements {
     int64_t i64[REPEATED];
 } elements;
 
-static void set_number(elements *e, int64_t times, double number, heed_dtype dtype)
+/* The number of an operand, `times` times. Not inlined: most operands are tensors. */
+static __attribute__((noinline)) const void *set_number(elements *e, int64_t times,
+                                                        const heed_operand *in)
 {
+    const double number = in->number;
     for (int64_t i = 0; i < times; i++) {
-        if (dtype == HEED_F32) {
+        if (in->as == HEED_F32) {
             e->f32[i] = (float)number;
-        } else if (dtype == HEED_I64) {
+        } else if (in->as == HEED_I64) {
             e->i64[i] = isinf(number) ? (number < 0 ? INT64_MIN : INT64_MAX) : (int64_t)number;
         } else {
             e->f64[i] = number;
         }
     }
+    return e;
 }
 
 /* The same sizes, and strides where a dim is longer than 1? */
 static bool lie_alike(const heed_tensor *t, const heed_tensor *out)
 {
-    bool alike = t->numel == out->numel && (t->numel == 1 || t->ndim == out->ndim);
-    for (int i = 0; alike && t->numel != 1 && i < t->ndim; i++) {
+    if (out->numel == 1 || t->numel != out->numel) {
+        return t->numel == out->numel;
+    }
+    bool alike = t->ndim == out->ndim;
+    for (int i = 0; alike && i < t->ndim; i++) {
         alike =
             t->shape[i] == out->shape[i] && (t->shape[i] == 1 || t->strides[i] == out->strides[i]);
     }
@@ -65,10 +72,7 @@ static bool map_at_once(heed_kernel *kernel, const heed_operand *in, int count, 
         if (t != NULL ? t->dtype != in[k].as || !lie_alike(t, out) : out->numel > REPEATED) {
             return false;
         }
-        if (t == NULL) {
-            set_number(&numbers[k], out->numel, in[k].number, in[k].as);
-        }
-        from[k] = t != NULL ? t->data : &numbers[k];
+        from[k] = t != NULL ? t->data : set_number(&numbers[k], out->numel, &in[k]);
     }
     kernel(out->numel, from, out->data);
     return true;
@@ -88,8 +92,8 @@ static heed_dtype dtype_of(const heed_operand *in)
     return in->tensor != NULL ? in->tensor->dtype : in->as;
 }
 
-/* n elements from where each lane stands: in one go, or a buffer at a time. What is repeated is written
- * into its buffer once. */
+/* n elements from where each lane stands: in one go, or a buffer at a time. What is repeated is
+ * written into its buffer once. */
 static void map_run(const mapping *m, char *const *at, int64_t n)
 {
     const void *from[HEED_MAX_OPERANDS];
@@ -108,7 +112,8 @@ static void map_run(const mapping *m, char *const *at, int64_t n)
     }
 }
 
-/* n elements or, of a walk without its last dim, n runs of `length`: from element or run `start` on. */
+/* n elements or, of a walk without its last dim, n runs of `length`: from element or run `start`
+ * on. */
 static inline void map_from(const mapping *m, const walk *w, int64_t start, int64_t runs,
                             int64_t length)
 {
@@ -140,22 +145,19 @@ static void map_runs(const void *context, const walk *w, int64_t start, int64_t 
     map_from(m, w, start, n, run_length(m->w));
 }
 
-void heed_map(heed_kernel *kernel, const heed_operand *in, int count, heed_tensor *out)
+/* Run by run. Not inlined: its frame would cost heed_map more than a small kernel does. */
+static __attribute__((noinline)) void map_by_walk(heed_kernel *kernel, const heed_operand *in,
+                                                  int count, elements *numbers, heed_tensor *out)
 {
-    elements numbers[HEED_MAX_OPERANDS];
-    if (out->numel < 2 * HEED_GRAIN_OF_ELEMENTS && map_at_once(kernel, in, count, numbers, out)) {
-        return;
-    }
     walk w = {0};
     for (int k = 0; k < count; k++) {
         int64_t strides[HEED_MAX_DIMS] = {0};
         const heed_tensor *t = in[k].tensor;
         if (t != NULL) {
             heed_broadcast_strides(t, out->ndim, out->shape, strides);
-        } else {
-            set_number(&numbers[k], 1, in[k].number, in[k].as);
         }
-        heed_walk_lane(&w, t != NULL ? t->data : &numbers[k], strides, dtype_of(&in[k]), out->ndim);
+        heed_walk_lane(&w, t != NULL ? t->data : set_number(&numbers[k], 1, &in[k]), strides,
+                       dtype_of(&in[k]), out->ndim);
     }
     heed_walk_lane(&w, out->data, out->strides, out->dtype, out->ndim);
     if (!heed_walk_begin(&w, out->ndim, out->shape)) {
@@ -173,6 +175,14 @@ void heed_map(heed_kernel *kernel, const heed_operand *in, int count, heed_tenso
     walk runs = w;
     runs.ndim--;
     heed_walk_parts(&runs, HEED_GRAIN_OF_ELEMENTS / run_length(&w) + 1, map_runs, &m);
+}
+
+void heed_map(heed_kernel *kernel, const heed_operand *in, int count, heed_tensor *out)
+{
+    elements numbers[HEED_MAX_OPERANDS];
+    if (out->numel >= 2 * HEED_GRAIN_OF_ELEMENTS || !map_at_once(kernel, in, count, numbers, out)) {
+        map_by_walk(kernel, in, count, numbers, out);
+    }
 }
 
 /* ---- copying ---- */
@@ -230,8 +240,9 @@ static void bring(walk *w, int lane_number, heed_dtype dtype, int place)
     }
 }
 
-/* Of several dims, the target's nearest becomes the run. The rows before it are those along which the
- * source's elements lie side by side, if that is another dim: then the plane of both is transposed. */
+/* Of several dims, the target's nearest becomes the run. The rows before it are those along which
+ * the source's elements lie side by side, if that is another dim: then the plane of both is
+ * transposed. */
 static void copy_from(const void *from, heed_dtype dtype, const int64_t *strides, heed_tensor *out)
 {
     walk w = {0};

@@ -8,15 +8,16 @@
 
 enum { HEED_MAX_OPERANDS = 5 };
 
-/* What a kernel reads, as elements of `as`: a tensor that broadcasts to the result's shape, or a number. */
+/* What a kernel reads, as elements of `as`: a tensor that broadcasts to the result's shape, or a
+ * number. */
 typedef struct heed_operand {
     const heed_tensor *tensor; /* NULL: the number */
     double number;
     heed_dtype as;
 } heed_operand;
 
-/* heed_map: out = kernel(in...), element by element over out's shape; `out` is contiguous. A number is
- * no operand of dtype bool. */
+/* heed_map: out = kernel(in...), element by element over out's shape; `out` is contiguous. A number
+ * is no operand of dtype bool. */
 void heed_map(heed_kernel *kernel, const heed_operand *in, int count, heed_tensor *out);
 
 /* heed_copy_elements: out = x, broadcast and cast. */

@@ -1,10 +1,10 @@
 /* The element-wise operations: each line of tensor/kernels/ops.def becomes a heed_op and a public
  * function; and where, the one that the lines use but cannot say.
  *
- * A gradient exists twice, made from the same text: as a compiled kernel, which training runs, and as the
- * text itself, which expression.c computes in operations where the gradient must be differentiated
- * again. The arithmetic is in the kernels; here are dtypes, shapes, and which values a gradient keeps. */
-
+ * A gradient exists twice, made from the same text: as a compiled kernel, which training runs, and
+ * as the text itself, which expression.c computes in operations where the gradient must be
+ * differentiated again. The arithmetic is in the kernels; here are dtypes, shapes, and which values
+ * a gradient keeps. */
 #include "elementwise.h"
 
 #include <math.h>
@@ -24,7 +24,8 @@ typedef enum kind { FLOAT, NUMBER, ANY, TRUTH } kind; /* TRUTH: the result is bo
 enum { MOST = 3 }; /* operands of a line */
 enum { FORMULA, G, ZERO };
 
-/* A line of ops.def, in its form with tensors for all operands or with numbers for the last ones. */
+/* A line of ops.def, in its form with tensors for all operands or with numbers for the last
+ * ones. */
 typedef struct line {
     heed_op op; /* first: a call's op points to the line */
     enum heed_elementwise kernel;
@@ -120,11 +121,12 @@ static void map_call(heed_kernel *kernel, const heed_call *call, int numbers, he
 {
     const double *number = call->args;
     heed_operand in[MOST];
-    for (int i = 0; i < call->count + numbers; i++) {
-        const bool is_tensor = i < call->count;
-        in[i].tensor = is_tensor ? call->inputs[i] : NULL;
-        in[i].number = is_tensor ? 0 : number[i - call->count];
+    for (int i = 0; i < call->count; i++) {
+        in[i].tensor = call->inputs[i];
         in[i].as = as;
+    }
+    for (int i = 0; i < numbers; i++) {
+        in[call->count + i] = (heed_operand){NULL, number[i], as};
     }
     heed_map(kernel, in, call->count + numbers, y);
 }
@@ -139,8 +141,8 @@ static heed_status line_forward(const heed_call *call, heed_tensor *y)
 
 /* ---- gradients ---- */
 
-/* dL/dinput i by the compiled loop. Its operands are g, those of the line, and y; what it does not read
- * may be gone, and g stands in for it. */
+/* dL/dinput i by the compiled loop. Its operands are g, those of the line, and y; what it does not
+ * read may be gone, and g stands in for it. */
 static heed_tensor *gradient_by_kernel(const line *l, const heed_vjp *v, int i)
 {
     const heed_tensor *y = v->y;

@@ -36,8 +36,8 @@ heed_tensor *heed_erf(heed_tensor *x);        /* y = erf x          dx = 2 g e^(
 heed_tensor *heed_abs(heed_tensor *x);        /* y = |x|            dx = g sign(x)      not bool */
 heed_tensor *heed_sign(heed_tensor *x);       /* y = 1, 0, -1; 0 of NaN     dx = 0 */
 
-/* Whole numbers: below, above, towards 0, and the nearest, halves to the even one. dx = 0; i64 stays
- * as it is; not bool. */
+/* Whole numbers: below, above, towards 0, and the nearest, halves to the even one. dx = 0; i64
+ * stays as it is; not bool. */
 heed_tensor *heed_floor(heed_tensor *x);
 heed_tensor *heed_ceil(heed_tensor *x);
 heed_tensor *heed_trunc(heed_tensor *x);
@@ -67,8 +67,7 @@ heed_tensor *heed_gelu_tanh(heed_tensor *x);
 
 /* ---- two operands: a (...), b (...) -> y (broadcast) ---- */
 
-/* Of bools the sum is "or", and the product "and". An i64 to a negative power is what is left of 1 /
- * a^-b when cut to an integer. */
+/* Sums of bools are "or", products "and". An i64 to a negative power is 1 / a^-b, truncated. */
 heed_tensor *heed_add(heed_tensor *a, heed_tensor *b); /* y = a + b   da = g         db = g */
 heed_tensor *heed_sub(heed_tensor *a, heed_tensor *b); /* y = a - b   da = g         db = -g */
 heed_tensor *heed_mul(heed_tensor *a, heed_tensor *b); /* y = a b     da = g b       db = g a */

@@ -7,10 +7,9 @@
  *     factor:      - factor | digits | operand | pi | (comparison)
  *                  | real(decimal) | function(comparison, ...)
  *
- * A function is an operation, `where`, or what a DEFINE line of ops.def names. C knows more notation than
- * this; so each text is checked once, when its operation registers, by the same code with nothing to
- * compute. Knows nothing of lines, kinds and kernels: they are elementwise.c's. */
-
+ * A function is an operation, `where`, or what a DEFINE line of ops.def names. C knows more
+ * notation than this; so each text is checked once, when its operation registers, by the same code
+ * with nothing to compute. Knows nothing of lines, kinds and kernels: they are elementwise.c's. */
 #include "expression.h"
 
 #include <ctype.h>

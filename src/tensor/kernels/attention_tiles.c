@@ -1,20 +1,23 @@
-/* Attention of one head, y = softmax(scale q k^T, masked) v, for one block of queries at a time (Rabe and Staats,
- * 2021; Dao et al., 2022), so that memory grows with the number of keys, not with its square. Operands are
- * matrices on strides; products are gemm's.
+/* Attention of one head, y = softmax(scale q k^T, masked) v, for a block of queries at a time (Rabe
+ * and Staats, 2021; Dao et al., 2022), so that memory grows with the number of keys, not with its
+ * square. Operands are matrices on strides; products are gemm's.
  *
  *                    keys
- *                0    j0        end          Forward: goes through the tiles of a block from the left, with a
- *               +----+----+----+- - - - +    running softmax (Milakov and Gimelshein, 2018): y holds the sum of
- *    a block    |    |tile|   \|            exp(s - max) v. Where a tile raises max, y and the total so far are
- *    of queries |    |    |    | \ skipped  multiplied by exp(old max - new max). At the end y is divided by the
- *               +----+----+----+- -\- - +    total, the sum of exp(s - max). One tile needs no correction.
+ *                0    j0        end          Forward: goes through the tiles of a block from the
+ *               +----+----+----+- - - - +    left with a running softmax (Milakov and Gimelshein,
+ *    a block    |    |tile|   \|            2018): y holds the sum of exp(s - max) v. Where a tile
+ *    of queries |    |    |    | \ skipped  raises max, y and the total so far are multiplied by
+ *               +----+----+----+- -\- - +    exp(old max - new max). At the end y is divided by
+ *                                            the total, the sum of exp(s - max).
  *
- * Backward: recomputes the weights p of a block, for all its keys at once. Five products a block: s, g v^T, and
+ * One tile needs no correction. Backward: recomputes the weights p of a block, for all its keys at
+ * once. Five products a block: s, g v^T, and
  *
- *     dv += p^T g     ds = p (g v^T - mean of g v^T under p)     dq = scale ds k     dk += ds^T scale q
+ *     dv += p^T g         ds = p (g v^T - mean of g v^T under p)
+ *     dk += ds^T scale q  dq = scale ds k
  *
- * With is_causal, keys after all queries of a block are skipped, unless their values are NaN or infinite: a weight
- * of 0 times those is NaN, and so is the definition's result. */
+ * With is_causal, keys after all queries of a block are skipped, unless their values are NaN or
+ * infinite: a weight of 0 times those is NaN, and so is the definition's result. */
 #include "softmax_rows.h"
 
 static T *row_of(const heed_matrix *m, int64_t i)
@@ -100,7 +103,8 @@ static void scale_queries(const heed_attention *call, const block *b)
     }
 }
 
-/* Divides the workspace, scales the queries and finds how far they see; `width`: scores of a row. */
+/* Divides the workspace, scales the queries and finds how far they see; `width`: scores of a
+ * row. */
 static block begin_block(const heed_attention *call, int64_t index, int64_t width, bool is_gradient)
 {
     const int64_t first = index * call->rows, left = call->queries - first, keys = call->keys;

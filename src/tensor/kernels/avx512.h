@@ -1,10 +1,11 @@
-/* exp, tanh, erf and sigmoid on vectors of 16 floats with AVX-512 (internal to table.c; other instruction sets
- * use math_f32.h).
+/* exp, tanh, erf and sigmoid on vectors of 16 floats with AVX-512 (internal to table.c; other
+ * instruction sets use math_f32.h).
  *
- * Three instructions make them twice as fast: a scaling by 2^n that rounds once, subnormal results and
- * overflow included; a look-up in a table of 32 floats that lie in two registers; and a reciprocal to 14 bits,
- * which one Newton step makes a quotient in a quarter of a division's time. All are within 2 ulp on all floats.
- * NaN propagates: min and max return the second operand on NaN. */
+ * Three instructions make them twice as fast: a scaling by 2^n that rounds once, subnormal results
+ * and overflow included; a look-up in a table of 32 floats that lie in two registers; and a
+ * reciprocal to 14 bits, which one Newton step makes a quotient in a quarter of a division's time.
+ * All are within 2 ulp on all floats. NaN propagates: min and max return the second operand on
+ * NaN. */
 #ifndef HEED_TENSOR_KERNELS_AVX512_H
 #define HEED_TENSOR_KERNELS_AVX512_H
 
@@ -119,8 +120,8 @@ ROUNDED(round_lanes, _MM_FROUND_TO_NEAREST_INT)
 
 /* ---- exponentials ---- */
 
-/* e^x for x <= 89: x = n ln 2 + r, with n a multiple of 1/16, and e^r = 1 + q. The shift leaves the sixteenths
- * of n in the last four bits; the scaling takes the integer part. */
+/* e^x for x <= 89: x = n ln 2 + r, with n a multiple of 1/16, and e^r = 1 + q. The shift leaves the
+ * sixteenths of n in the last four bits; the scaling takes the integer part. */
 static inline vector exp_below_89(vector x)
 {
     x = at_least(-104, x);
@@ -138,8 +139,8 @@ static inline vector exp_lanes(vector x)
     return exp_below_89(at_most(89, x));
 }
 
-/* 1 / (1 + e^-x), and for negative x e^x / (1 + e^x), which keeps all digits and shares most of its work with
- * sigmoid(-x). The remainder of the first quotient is computed without rounding 1 + e. */
+/* 1 / (1 + e^-x), and for negative x e^x / (1 + e^x), which keeps all digits and shares most of its
+ * work with sigmoid(-x). The remainder of the first quotient is computed without rounding 1 + e. */
 static inline vector sigmoid_lanes(vector x)
 {
     const vector e = exp_below_89((vector)((lanes)x | INT32_MIN)),
@@ -169,8 +170,8 @@ static inline vector polynomial_of_piece(const pieces p, lanes which, vector d)
     return y;
 }
 
-/* The shift leaves the piece in the last bits. From 3.93 on erf is 1. In the first piece the table has -1, and
- * the maximum takes d, which is x. */
+/* The shift leaves the piece in the last bits. From 3.93 on erf is 1. In the first piece the table
+ * has -1, and the maximum takes d, which is x. */
 static inline vector erf_lanes(vector x)
 {
     const vector size = at_most(0x1.f7fffep+1f, abs_lanes(x));

@@ -1,8 +1,8 @@
-/* A table of AVX-512 coefficients (internal to avx512.h): powers of 2, and polynomials of erf and tanh for 32
- * pieces of a range.
+/* A table of AVX-512 coefficients (internal to avx512.h): powers of 2, and polynomials of erf and
+ * tanh for 32 pieces of a range.
  *
- * The polynomials are minimax fits of the relative error. Their coefficients were rounded to floats one by one
- * from the lowest on, and the rest fitted again after each. */
+ * The polynomials are minimax fits of the relative error. Their coefficients were rounded to floats
+ * one by one from the lowest on, and the rest fitted again after each. */
 #ifndef HEED_TENSOR_KERNELS_AVX512_TABLES_H
 #define HEED_TENSOR_KERNELS_AVX512_TABLES_H
 
@@ -114,7 +114,8 @@ static const pieces erf_pieces = {
      0x1.35c5acp-16f, 0x1.153512p-17f},
 };
 
-/* Eight in each octave of x + 0.625, so that their ends are what its bits are without the last 20. */
+/* Eight in each octave of x + 0.625, so that their ends are what its bits are without the last
+ * 20. */
 static const pieces tanh_pieces = {
     {0x1.c278a6p-1f,
      0x1.d9c6fap-1f,

@@ -1,7 +1,7 @@
-/* What one compilation of a kernel file works on: the element type T, its vectors, and the names of its
- * kernels (internal). Compiled with
+/* What one compilation of a kernel file works on: the element type T, its vectors, and the names of
+ * its kernels (internal). Compiled with
  *
- *     KERNELS      the name of the table, heed_kernels_v4_f32: kernels shared by files begin with it
+ *     KERNELS      the name of the table, heed_kernels_v4_f32; with it begin the names of kernels
  *     T_IS_F32 ... the dtype: one of T_IS_F32, T_IS_F64, T_IS_I64, T_IS_BOOL
  *
  * and with -ffp-contract=fast, so that multiplications and additions may fuse. */

@@ -1,30 +1,33 @@
-/* The matrix product c (m, n) = a (m, k) b (k, n) + bias, or c += a b, on any row and column strides.
+/* The matrix product c (m, n) = a (m, k) b (k, n) + bias, or c += a b, on any row and column
+ * strides.
  *
- * k and n are cut into blocks, so that the current block of b stays in L2; a block of b into panels two vectors
- * wide; c below it into tiles of MR rows and a panel:
+ * k and n are cut into blocks, so that the current block of b stays in L2; a block of b into panels
+ * two vectors wide; c below it into tiles of MR rows and a panel:
  *
- *                     columns                  A block of b is packed once, panel after panel, each row by row,
- *               |  |  |##|  |  |  |            transposed in registers if need be; or it is read in place, if
- *          b    |  |  |##|  |  |  | kc         few rows of a meet it.
+ *                     columns                  A block of b is packed once, panel after panel,
+ *               |  |  |##|  |  |  |            each row by row, transposed in registers if need be;
+ *          b    |  |  |##|  |  |  | kc         or it is read in place, if few rows of a meet it.
  *               |  |  |##|  |  |  |
- *                      ||                      MR rows of a are packed as columns if many panels meet them or
- *      a   kc         _vv_                     their strides are bad, and stay in L1 while the panels pass: those
- *     MR |####|------>|tile| ---> next panel   come from L2, prefetched AHEAD rows before they are needed.
- *        |    |
+ *                      ||                      MR rows of a are packed as columns if many panels
+ *      a   kc         _vv_                     meet them or their strides are bad, and stay in L1
+ *     MR |####|------>|tile| ---> next panel   while the panels pass; those come from L2,
+ *        |    |                                prefetched AHEAD rows before they are needed.
  *
  * The MR x 2 sums of a tile stay in registers down the whole panel: enough to hide the latency of a
- * multiply-add, and registers remain for a row of the panel and a number of a. Then they go to c, added to the
- * sums of the block of k before, and with the bias after the last one. Remaining rows get tiles of 8, 4, 2
- * and 1. Remaining columns need no zeros: the two vectors of a panel overlap and write the same where they do;
- * if less than a vector remains, the panel before gives up columns. Only a block narrower than a vector is
- * padded behind its rows of b, and goes to c through a buffer.
+ * multiply-add, and registers remain for a row of the panel and a number of a. Then they go to c,
+ * added to the sums of the block of k before, and with the bias after the last one. Remaining rows
+ * get tiles of 8, 4, 2 and 1. Remaining columns need no zeros: the two vectors of a panel overlap
+ * and write the same where they do; if less than a vector remains, the panel before gives up
+ * columns. Only a block narrower than a vector is padded behind its rows of b, and goes to c
+ * through a buffer.
  *
- * Special shapes: small products of f32 are summed in double, which costs little, rounds once, and gives nearly
- * the same bits on every instruction set. A dot product is summed like a row. A single row of a needs no
- * panels: b is read only once.
+ * Special shapes: small products of f32 are summed in double, which costs little, rounds once, and
+ * gives nearly the same bits on every instruction set. A dot product is summed like a row. A single
+ * row of a needs no panels: b is read only once.
  *
- * Threads share the packing of panels, then the tiles. The sum of an element is never divided, and its order
- * depends on the shape of the whole product; for a single row also on the strides of b. */
+ * Threads share the packing of panels, then the tiles. The sum of an element is never divided, and
+ * its order depends on the shape of the whole product; for a single row also on the strides of
+ * b. */
 #include <assert.h>
 #include <string.h>
 
@@ -51,7 +54,8 @@ enum {
 
 /* ---- packing ---- */
 
-/* The start of the next WIDTH numbers; the last block overlaps the one before if it would not be full. */
+/* The start of the next WIDTH numbers; the last block overlaps the one before if it would not be
+ * full. */
 static int64_t next_block(int64_t p, int64_t count)
 {
     p += WIDTH;
@@ -71,8 +75,8 @@ static inline void copy_part(T *to, const T *from, int64_t count)
     }
 }
 
-/* Zeros behind the last column, to the end of its vector. They are multiplied but not used; whatever was
- * there could be subnormal, and slow. */
+/* Zeros behind the last column, to the end of its vector. They are multiplied but not used;
+ * whatever was there could be subnormal, and slow. */
 static void fill_vector(T *to, int64_t columns)
 {
     for (int64_t j = columns; j % WIDTH != 0; j++) {
@@ -121,8 +125,8 @@ static void pack_panel(const heed_gemm *call, const T *b, int64_t kc, int64_t co
     }
 }
 
-/* to (kc, MR) = `rows` rows of a as columns, with space for a vector behind them: each vector that is written
- * overlaps the next row, which is written after it. */
+/* to (kc, MR) = `rows` rows of a as columns, with space for a vector behind them: each vector that
+ * is written overlaps the next row, which is written after it. */
 static void pack_rows(const heed_gemm *call, const T *a, int64_t rows, int64_t kc, T *to)
 {
     int64_t p = 0;
@@ -167,7 +171,8 @@ static void multiply_dot(const heed_gemm *call)
     }
 }
 
-/* STRETCH: columns of b at a time; DOTS: those that are contiguous; ROW_BLOCK: rows of b at a time. */
+/* STRETCH: columns of b at a time; DOTS: those that are contiguous; ROW_BLOCK: rows of b at a
+ * time. */
 enum { STRETCH = 2 * WIDTH, DOTS = 4, ROW_BLOCK = 256 };
 
 static T sum_lanes(const T *part)
@@ -233,7 +238,8 @@ static bool takes_row(const heed_gemm *call)
     return call->m == 1 && (row_by_columns(call) || call->b_col == 1);
 }
 
-/* Stretches first ... end of the columns. Constant counts let the compiler unroll the common case. */
+/* Stretches first ... end of the columns. Constant counts let the compiler unroll the common
+ * case. */
 static void multiply_row(void *context, int64_t first, int64_t end)
 {
     const heed_gemm *call = context;
@@ -292,7 +298,8 @@ static int64_t rows_of_tile(int64_t left)
     return left >= 8 && MR > 8 ? 8 : left >= 4 ? 4 : left >= 2 ? 2 : 1;
 }
 
-/* The first column of a panel. The last two panels share their columns so that the last has a full vector. */
+/* The first column of a panel. The last two panels share their columns so that the last has a full
+ * vector. */
 static int64_t edge_of(int64_t panel, int64_t columns, int64_t lanes)
 {
     const int64_t edge = panel * 2 * lanes, rest = columns - edge;
@@ -355,8 +362,8 @@ static void multiply_small(const heed_gemm *call)
 
 /* ---- a block ---- */
 
-/* A block of b: rows p0 ... p0 + kc, columns j0 ... j0 + columns, packed or in place. A row of tiles may be cut
- * into pieces of a few panels, so that there is enough work for all threads. */
+/* A block of b: rows p0 ... p0 + kc, columns j0 ... j0 + columns, packed or in place. A row of
+ * tiles may be cut into pieces of a few panels, so that there is enough work for all threads. */
 typedef struct block {
     const heed_gemm *call;
     int64_t p0, kc, j0, columns;
@@ -433,7 +440,8 @@ static void multiply_pieces(void *context, int64_t first, int64_t end)
     }
 }
 
-/* Minimum work per thread: packed elements, multiplications. PIECES: rows of tiles that need no cutting. */
+/* Minimum work per thread: packed elements, multiplications. PIECES: rows of tiles that need no
+ * cutting. */
 enum { PACKING_GRAIN = 1 << 13, GRAIN = 1 << 20, PIECES = 32 };
 
 static void share(int64_t count, double cost, double grain, heed_parallel_work *work, void *context)

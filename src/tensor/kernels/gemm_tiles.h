@@ -1,5 +1,6 @@
-/* The tiles of gemm.c: c (rows, columns) = a b, with sums in registers. A template: gemm.c includes it once for
- * each type of sums, SUM, with NAME(x) for the names of that version; so it has no include guard. */
+/* The tiles of gemm.c: c (rows, columns) = a b, with sums in registers. A template: gemm.c includes
+ * it once for each type of sums, SUM, with NAME(x) for the names of that version; so it has no
+ * include guard. */
 
 #define VECTOR  NAME(vector)
 #define RESULTS NAME(results)
@@ -11,8 +12,9 @@ enum { LANES = VECTOR_BYTES / sizeof(SUM) };
 typedef T RESULTS
     __attribute__((vector_size(LANES * sizeof(T)))); /* what a vector of sums is rounded to */
 
-/* The operands of a tile and its results. LANES < columns <= 2 LANES are two vectors, which overlap if they are
- * not full, so that nothing is read or written behind the columns. Fewer are one vector; b is padded for it. */
+/* The operands of a tile and its results. LANES < columns <= 2 LANES are two vectors, which overlap
+ * if they are not full, so that nothing is read or written behind the columns. Fewer are one
+ * vector; b is padded for it. */
 typedef struct TILE {
     const SUM *a;
     int64_t a_row, a_col;
@@ -51,8 +53,8 @@ static void NAME(finish_part)(const TILE *t, int rows, const SUM *sum)
     }
 }
 
-/* c (rows, vectors) from the sums in registers. A row is read before it is written: where vectors overlap, both
- * write the same. */
+/* c (rows, vectors) from the sums in registers. A row is read before it is written: where vectors
+ * overlap, both write the same. */
 static inline __attribute__((always_inline)) void NAME(finish)(const int rows, const int vectors,
                                                                const bool add, const bool has_bias,
                                                                const TILE *t,
@@ -83,8 +85,8 @@ static inline __attribute__((always_inline)) void NAME(finish)(const int rows, c
     }
 }
 
-/* c (rows, vectors) = a b. Inlined with constants for all arguments but the tile, it becomes a loop without
- * branches whose sums stay in registers. */
+/* c (rows, vectors) = a b. Inlined with constants for all arguments but the tile, it becomes a loop
+ * without branches whose sums stay in registers. */
 static inline __attribute__((always_inline)) void NAME(sum_tile)(const int rows, const int vectors,
                                                                  const int64_t a_row,
                                                                  const int64_t a_col, const TILE *t)

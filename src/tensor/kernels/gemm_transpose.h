@@ -1,7 +1,7 @@
 /* A block of WIDTH x WIDTH elements, transposed in registers (internal to gemm.c and move.h).
  *
- * log2(WIDTH) rounds swap quarters: a round of distance D takes rows r and r + D, and in each group of 2 D
- * columns exchanges the second half of the one with the first half of the other:
+ * log2(WIDTH) rounds swap quarters: a round of distance D takes rows r and r + D, and in each group
+ * of 2 D columns exchanges the second half of the one with the first half of the other:
  *
  *     r        a b       a c
  *     r + D    c d       b d
@@ -54,8 +54,8 @@
 #define FIRST_8(c)  NEW_FIRST(8, c)
 #define SECOND_8(c) NEW_SECOND(8, c)
 
-/* to (WIDTH, WIDTH) = from (rows, WIDTH) transposed, with rows <= WIDTH; the columns of `to` behind `rows` get
- * arbitrary elements. Rows start from_row and to_row elements apart. */
+/* to (WIDTH, WIDTH) = from (rows, WIDTH) transposed, with rows <= WIDTH; the columns of `to` behind
+ * `rows` get arbitrary elements. Rows start from_row and to_row elements apart. */
 static void transpose_block(const T *from, int64_t from_row, int64_t rows, T *to, int64_t to_row)
 {
 #ifdef HAS_SHUFFLE

@@ -1,9 +1,10 @@
 /* The kernels: arithmetic on raw memory, behind one table per instruction set and dtype (internal).
  *
- * A kernel sees pointers, counts and strides, never a tensor, and reports no errors: its callers have
- * checked everything. Operands are contiguous and of the table's dtype unless the kernel takes strides or
- * casts; map.h and walk.h bring tensors into that form. All files in this folder but ops.def are compiled
- * once for each instruction set and dtype; table.c fills the table, isa.c chooses one at start.
+ * A kernel sees pointers, counts and strides, never a tensor, and reports no errors: its callers
+ * have checked everything. Operands are contiguous and of the table's dtype unless the kernel takes
+ * strides or casts; map.h and walk.h bring tensors into that form. All files in this folder but
+ * ops.def are compiled once for each instruction set and dtype; table.c fills the table, isa.c
+ * chooses one at start.
  *
  *   table.c            element by element, from ops.def; with math_f32.h or avx512.h for f32
  *   move.h             casts, strided and transposed copies, elements at indices
@@ -36,7 +37,8 @@ enum heed_elementwise {
  * (x, or a, b, c), and y. */
 typedef void heed_kernel(int64_t n, const void *const *in, void *out);
 
-/* out = f(in...) row by row, as softmax. A row has n adjacent elements; rows start `step` elements apart. */
+/* out = f(in...) row by row, as softmax. A row has n adjacent elements; rows start `step` elements
+ * apart. */
 typedef struct heed_lines {
     int64_t count, n;
     const void *in[2]; /* x; or of a gradient g and y */
@@ -46,7 +48,8 @@ typedef struct heed_lines {
 } heed_lines;
 typedef void heed_line_kernel(const heed_lines *rows);
 
-/* y = one element, reduced from a row of n, which may be 0 unless stated; args are the kernel's own. */
+/* y = one element, reduced from a row of n, which may be 0 unless stated; args are the kernel's
+ * own. */
 typedef void heed_fold_kernel(int64_t n, const void *x, const void *args, void *y);
 
 /* The args of var, whose root is the standard deviation, and of norm. */
@@ -64,12 +67,13 @@ typedef union heed_total {
     int64_t of_integers;
 } heed_total;
 
-/* c (m, n) = a (m, k) b (k, n) + bias, or c += a b with accumulate. The bias is added to the rounded sum:
- * one call has the bits of a product followed by an addition. */
+/* c (m, n) = a (m, k) b (k, n) + bias, or c += a b with accumulate. The bias is added to the
+ * rounded sum: one call has the bits of a product followed by an addition. */
 typedef struct heed_gemm {
     int64_t m, n, k;
     const void *a, *b;
-    /* Strides in elements; where a dim has size 1, its stride is 1 too. c's columns are adjacent. */
+    /* Strides in elements; where a dim has size 1, its stride is 1 too. c's columns are
+     * adjacent. */
     int64_t a_row, a_col, b_row, b_col, c_row;
     void *c, *room;   /* room: gemm_room bytes of workspace; NULL: smaller blocks, on the stack */
     const void *bias; /* (n), or NULL; not together with accumulate */
@@ -82,8 +86,8 @@ typedef struct heed_matrix {
     int64_t row, col;
 } heed_matrix;
 
-/* Attention of one head, y = softmax(scale q k^T, masked) v, with L queries and S keys, and its gradients. The
- * columns of y, g, dq, dk and dv are adjacent. */
+/* Attention of one head, y = softmax(scale q k^T, masked) v, with L queries and S keys, and its
+ * gradients. The columns of y, g, dq, dk and dv are adjacent. */
 typedef struct heed_attention {
     int64_t queries, keys, features, values; /* L, S, E, Ev */
     heed_matrix q, k, v, y;                  /* (L, E) (S, E) (S, Ev) (L, Ev) */
@@ -104,8 +108,8 @@ static inline int64_t heed_attention_width(int64_t keys)
     return (keys + HEED_ATTENTION_STEP - 1) / HEED_ATTENTION_STEP * HEED_ATTENTION_STEP;
 }
 
-/* Bytes of workspace for elements of `size` bytes: for each query of a block its scaled features, its scores
- * against a tile, or for gradients against all keys, twice, and three numbers. */
+/* Bytes of workspace for elements of `size` bytes: for each query of a block its scaled features,
+ * its scores against a tile, or for gradients against all keys, twice, and three numbers. */
 static inline size_t heed_attention_room(const heed_attention *call, bool is_gradient, size_t size)
 {
     const int64_t wide = is_gradient ? 2 * heed_attention_width(call->keys) : call->columns;
@@ -162,13 +166,15 @@ typedef struct heed_kernels {
     void (*scatter)(int64_t n, const void *from, void *to, int64_t stride); /* to[i * stride] */
     void (*add_into)(int64_t n, const void *x, void *y);                    /* y += x */
 
-    /* y[i] = x[p(i)], and y[p(i)] += x[i] in order, with p(i) = i * step + index[i * index_step] * along */
+    /* y[i] = x[p(i)], and y[p(i)] += x[i] in order, with p(i) = i * step + index[i * index_step] *
+     * along */
     void (*look_up)(int64_t n, const int64_t *index, int64_t index_step, const void *x,
                     int64_t step, int64_t along, void *y);
     void (*add_at)(int64_t n, const int64_t *index, int64_t index_step, const void *x, void *y,
                    int64_t step, int64_t along);
 
-    /* totals[r] += the sum of row r; totals[i] += that of column i; rows start `step` elements apart */
+    /* totals[r] += the sum of row r; totals[i] += that of column i; rows start `step` elements
+     * apart */
     void (*sum)(int64_t rows, int64_t n, const void *x, int64_t step, heed_total *totals);
     void (*sum_columns)(int64_t rows, int64_t n, const void *x, int64_t step, heed_total *totals);
     void (*from_totals)(int64_t n, const heed_total *totals, double divisor, void *y);
@@ -197,8 +203,8 @@ typedef struct heed_kernels {
 
 /* ---- choosing (isa.c) ---- */
 
-/* heed_choose_isa: takes the best instruction set of the machine, or the one that HEED_ISA names; called for
- * the first tensor. HEED_ERR_VALUE: this build or machine does not support it. */
+/* heed_choose_isa: takes the best instruction set of the machine, or the one that HEED_ISA names;
+ * called for the first tensor. HEED_ERR_VALUE: this build or machine does not support it. */
 heed_status heed_choose_isa(void);
 
 extern const heed_kernels *const *heed_chosen_kernels; /* per dtype; NULL until chosen */

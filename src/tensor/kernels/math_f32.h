@@ -1,15 +1,15 @@
-/* exp, expm1, log, log1p, tanh and erf of one float, without branches and calls, so that loops over them are
- * vectorised on every instruction set (internal).
+/* exp, expm1, log, log1p, tanh and erf of one float, without branches and calls, so that loops over
+ * them are vectorised on every instruction set (internal).
  *
- * All are within 2 ulp on all floats, subnormal arguments and results included, and give what C demands at
- * 0, the infinities and NaN; zeros keep their sign. The methods are classical: range reduction after Cody and
- * Waite (Software Manual for the Elementary Functions, 1980), with ln 2 in two parts, the first with
- * trailing zeros; then a polynomial, as in Tang (ACM TOMS 15 and 16, 1989 and 1990) and Moshier's Cephes. The
- * polynomials are minimax fits; their coefficients were rounded to floats one by one, and the rest
- * fitted again after each.
+ * All are within 2 ulp on all floats, subnormal arguments and results included, and give what C
+ * demands at 0, the infinities and NaN; zeros keep their sign. The methods are classical: range
+ * reduction after Cody and Waite (Software Manual for the Elementary Functions, 1980), with ln 2 in
+ * two parts, the first with trailing zeros; then a polynomial, as in Tang (ACM TOMS 15 and 16, 1989
+ * and 1990) and Moshier's Cephes. The polynomials are minimax fits; their coefficients were rounded
+ * to floats one by one, and the rest fitted again after each.
  *
- * Choices are written c ? a : b with a and b already computed, which becomes a mask. NaN fails every comparison
- * and takes the last alternative. */
+ * Choices are written c ? a : b with a and b already computed, which becomes a mask. NaN fails
+ * every comparison and takes the last alternative. */
 #ifndef HEED_TENSOR_KERNELS_MATH_F32_H
 #define HEED_TENSOR_KERNELS_MATH_F32_H
 
@@ -57,8 +57,8 @@ static inline float with_sign_of(float x, float size)
 
 /* ---- exponentials ---- */
 
-/* x = k ln 2 + r, with |r| <= ln 2 / 2. Adding 1.5 2^23 leaves k in the last bits of a float, from where a
- * shift moves it into the exponent. r is high - low, rounded; high is exact. */
+/* x = k ln 2 + r, with |r| <= ln 2 / 2. Adding 1.5 2^23 leaves k in the last bits of a float, from
+ * where a shift moves it into the exponent. r is high - low, rounded; high is exact. */
 typedef struct exp_parts {
     int32_t exponent; /* 2^23 k */
     float high, low, r;
@@ -88,9 +88,9 @@ static inline float expm1_of_rest(float r)
     return r * r * exp_series(r) + r;
 }
 
-/* The rounding error of 1 + high is added with the smaller terms. The sum is scaled in two steps, because the
- * result may be subnormal: only the second rounds. Below -104 the result is 0, above the largest argument
- * with a finite result it is infinite. */
+/* The rounding error of 1 + high is added with the smaller terms. The sum is scaled in two steps,
+ * because the result may be subnormal: only the second rounds. Below -104 the result is 0, above
+ * the largest argument with a finite result it is infinite. */
 static inline float exp_f32(float x)
 {
     const int32_t lowest = -125 * (1 << 23);
@@ -163,8 +163,8 @@ static inline float log_f32(float x)
     return x > 0 ? (x > FLT_MAX ? x : y) : end;
 }
 
-/* k comes from 1 + x, but f = (1 + x) / 2^k - 1 from x, because the sum has lost the last bits of x. It is
- * computed with 4 / 2^k, because 1 / 2^128 is no normal float. */
+/* k comes from 1 + x, but f = (1 + x) / 2^k - 1 from x, because the sum has lost the last bits of
+ * x. It is computed with 4 / 2^k, because 1 / 2^128 is no normal float. */
 static inline float log1p_f32(float x)
 {
     const int32_t k = (bits_of(1 + x) - root_of_half) >> 23;
@@ -178,8 +178,8 @@ static inline float log1p_f32(float x)
 
 /* ---- the error function ---- */
 
-/* x + x P(x^2) near 0, then 1 - 2^L(x), with a polynomial for L(x) = log2(1 - erf(x)). From 4 on erf is 1. NaN
- * takes the first, because the bits of the second are arbitrary. */
+/* x + x P(x^2) near 0, then 1 - 2^L(x), with a polynomial for L(x) = log2(1 - erf(x)). From 4 on
+ * erf is 1. NaN takes the first, because the bits of the second are arbitrary. */
 static inline float erf_f32(float x)
 {
     const float size = fabsf(x) > 4 ? 4 : fabsf(x);

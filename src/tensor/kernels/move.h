@@ -2,9 +2,10 @@
  *
  *   gather        to[i] = from[i * stride], cast       gather_rows   a plane of two dims, cast
  *   scatter       to[i * stride] = from[i]             add_into      y += x
- *   look_up       y[i] = x[p(i)]                       add_at        y[p(i)] += x[i], p from an index
+ *   look_up       y[i] = x[p(i)]                       add_at        y[p(i)] += x[i], p by index
  *
- * Planes are copied in tiles, transposed in registers where dtypes agree, so that cache lines are used whole. */
+ * Planes are copied in tiles, transposed in registers where dtypes agree, so that cache lines are
+ * used whole. */
 #ifndef HEED_TENSOR_KERNELS_MOVE_H
 #define HEED_TENSOR_KERNELS_MOVE_H
 
@@ -19,8 +20,8 @@
 /* ---- casts ---- */
 
 #ifdef T_IS_I64
-/* C leaves casts of NaN and of numbers out of range undefined; x86 gives the smallest integer, and so does torch
- * there. */
+/* C leaves casts of NaN and of numbers out of range undefined; x86 gives the smallest integer, and
+ * so does torch there. */
 static T from_float(double x)
 {
     return x >= -0x1p63 && x < 0x1p63 ? (T)x : INT64_MIN;

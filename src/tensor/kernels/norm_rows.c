@@ -1,7 +1,8 @@
 /* layer_norm and rms_norm of rows of n floats, and their gradients:
  *
- *   z = (x - mean) / sqrt(var + eps)    rms_norm: x / sqrt(mean(x^2) + eps)      y = weight z + bias
- *   h = g weight     dx = (h - mean(h) - z mean(h z)) / sqrt(var + eps)          rms_norm: without mean(h)
+ *   z = (x - mean) / sqrt(var + eps); of rms_norm x / sqrt(mean(x^2) + eps)
+ *   y = weight z + bias          h = g weight
+ *   dx = (h - mean(h) - z mean(h z)) / sqrt(var + eps); of rms_norm without mean(h)
  *   dweight = sum over rows of g z      dbias = sum over rows of g
  *
  * Sums are kept in double. A row is read several times, while it stays in L1. */
@@ -11,9 +12,9 @@
 
 /* ---- z of a row ---- */
 
-/* z = (x - near) scale + shift. If the mean is large against the deviation, `near` is close to it, x - near is
- * (almost) exact, and shift is the rest of the mean; otherwise near is 0. `low` is the rounding error of
- * scale: an error in a factor of the whole row would add up in the gradients. */
+/* z = (x - near) scale + shift. If the mean is large against the deviation, `near` is close to it,
+ * x - near is (almost) exact, and shift is the rest of the mean; otherwise near is 0. `low` is the
+ * rounding error of scale: an error in a factor of the whole row would add up in the gradients. */
 typedef struct form {
     T near, scale, low, shift;
 } form;
@@ -57,8 +58,8 @@ static bool keeps_squares(double square, double eps)
     return sizeof(T) == sizeof(double) || (square < 1e36 && (square > 1e-30 || eps > 1e-24));
 }
 
-/* The forms of a group of rows. The squares of a large mean would cancel the variance. So the mean is found
- * about the first element, then corrected, and the squares are summed about it. */
+/* The forms of a group of rows. The squares of a large mean would cancel the variance. So the mean
+ * is found about the first element, then corrected, and the squares are summed about it. */
 static void forms_of(const heed_normalization *call, const T *x, int64_t group, form *forms)
 {
     const int64_t n = call->n;

@@ -1,12 +1,12 @@
 /* Reductions of contiguous rows, and of columns:
  *
- *   amax, amin, argmax, argmin, any, all     one element of a row of n; NaN is both largest and smallest
- *   sum, sum_columns, from_totals            totals += the sums of rows, of columns; y = totals / divisor
+ *   amax, amin, argmax, argmin, any, all   one element of a row; NaN is both largest and smallest
+ *   sum, sum_columns, from_totals          totals += sums of rows, of columns; y = totals / divisor
  *   var    sum (x - mean)^2 / divisor, or its root          norm   (sum |x|^p)^(1/p)
  *   cumsum out[j] = x[0] + ... + x[j]
  *
- * Floats are summed in double, integers in i64; distances are computed in double as well, so that squares
- * of f32 neither overflow nor vanish. */
+ * Floats are summed in double, integers in i64; distances are computed in double as well, so that
+ * squares of f32 neither overflow nor vanish. */
 #include <math.h>
 
 #include "row_reduce.h"
@@ -74,7 +74,8 @@ void KERNEL(argmin)(int64_t n, const void *x, const void *args, void *y)
 
 /* ---- truth ---- */
 
-/* Is there an element of this truth? In blocks, which are vectorised; stops after the first that has one. */
+/* Is there an element of this truth? In blocks, which are vectorised; stops after the first that
+ * has one. */
 static bool has(bool truth, int64_t n, const T *row)
 {
     enum { AT_ONCE = 128 };
@@ -109,7 +110,8 @@ void KERNEL(sum)(int64_t rows, int64_t n, const void *x, int64_t step, heed_tota
     }
 }
 
-/* Rows are added in order, eight at a time, so that a total is loaded and stored once for all eight. */
+/* Rows are added in order, eight at a time, so that a total is loaded and stored once for all
+ * eight. */
 void KERNEL(sum_columns)(int64_t rows, int64_t n, const void *x, int64_t step, heed_total *totals)
 {
     enum { AT_ONCE = 8 };

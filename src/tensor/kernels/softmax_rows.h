@@ -1,5 +1,5 @@
-/* The steps of softmax on a row of scores, for softmax_rows.c and attention_tiles.c (internal to the kernels).
- * Floats only:   out = exp(x - shift);   total = sum(out);   out / total */
+/* The steps of softmax on a row of scores, for softmax_rows.c and attention_tiles.c (internal to
+ * the kernels). Floats only:   out = exp(x - shift);   total = sum(out);   out / total */
 #ifndef HEED_TENSOR_KERNELS_SOFTMAX_ROWS_H
 #define HEED_TENSOR_KERNELS_SOFTMAX_ROWS_H
 
@@ -25,7 +25,8 @@ static void exps(int64_t n, const T *x, T shift, T *out)
     }
 }
 
-/* row /= total, of finite numbers; a total of 0, of a row that is masked everywhere, leaves zeros. */
+/* row /= total, of finite numbers; a total of 0, of a row that is masked everywhere, leaves
+ * zeros. */
 static void divide(int64_t n, T *row, T total)
 {
     const T inverse = total != 0 ? 1 / total : 0;

@@ -2,9 +2,9 @@
  *
  *     out[i] = f(x[i])      out[i] = f(a[i], b[i])      out[i] = dx(g[i], x[i], y[i])
  *
- * over n contiguous elements; `out` overlaps no operand. The compiler vectorises the loops; f32 with AVX-512 has
- * vectors of its own (avx512.h).
- * Floats have every line and its gradients, integers the lines that keep them, without gradients. */
+ * over n contiguous elements; `out` overlaps no operand. The compiler vectorises the loops; f32
+ * with AVX-512 has vectors of its own (avx512.h). Floats have every line and its gradients,
+ * integers the lines that keep them, without gradients. */
 #include <math.h>
 #include <string.h>
 
