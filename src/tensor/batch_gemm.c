@@ -12,14 +12,15 @@
 
 /* ---- matrices ---- */
 
-heed_matrix_view heed_matrix_of(const heed_tensor *t)
+/* The last two dims of t; of a batch the first matrix. */
+static inline void view_matrix(const heed_tensor *t, heed_matrix_view *m)
 {
     const int row = t->ndim - 2, column = t->ndim - 1;
-    return (heed_matrix_view){
-        .at = {t->data, t->strides[row], t->strides[column]},
-        .rows = t->shape[row],
-        .columns = t->shape[column],
-    };
+    m->at.data = t->data;
+    m->at.row = t->strides[row];
+    m->at.col = t->strides[column];
+    m->rows = t->shape[row];
+    m->columns = t->shape[column];
 }
 
 heed_matrix_view heed_transposed(heed_matrix_view m)
@@ -40,7 +41,9 @@ bool heed_view_rows(const heed_tensor *t, heed_matrix_view *rows)
             count *= t->shape[i];
         }
     }
-    *rows = (heed_matrix_view){{t->data, step, t->strides[last]}, count, t->shape[last]};
+    if (even) {
+        *rows = (heed_matrix_view){{t->data, step, t->strides[last]}, count, t->shape[last]};
+    }
     return even;
 }
 
@@ -65,32 +68,31 @@ typedef struct batch {
     int64_t shape[HEED_MAX_DIMS], strides_a[HEED_MAX_DIMS], strides_b[HEED_MAX_DIMS];
 } batch;
 
-/* A single product; a dim of size 1 has stride 1. */
-static batch product_of(heed_dtype dtype, const heed_matrix_view *a, const heed_matrix_view *b,
-                        const heed_tensor *bias, const heed_matrix_view *c, bool accumulate)
+/* A single product; a dim of size 1 has stride 1. Fields are set one by one: a struct that is built
+ * and then copied stalls on store forwarding, which a product of 8 x 8 feels. */
+static void begin(batch *w, heed_dtype dtype, const heed_matrix_view *a, const heed_matrix_view *b,
+                  const heed_tensor *bias, const heed_matrix_view *c, bool accumulate)
 {
+    heed_gemm *first = &w->first;
     assert(bias == NULL || (!accumulate && bias->numel == c->columns));
-    batch w;
-    w.kernels = heed_kernels_for(dtype);
-    w.size = (int64_t)heed_dtype_size(dtype);
-    w.count = 1;
-    w.ndim = 0;
-    w.first = (heed_gemm){
-        .m = c->rows,
-        .n = c->columns,
-        .k = a->columns,
-        .a = a->at.data,
-        .b = b->at.data,
-        .a_row = a->rows == 1 ? 1 : a->at.row,
-        .a_col = a->columns == 1 ? 1 : a->at.col,
-        .b_row = b->rows == 1 ? 1 : b->at.row,
-        .b_col = b->columns == 1 ? 1 : b->at.col,
-        .c_row = c->columns,
-        .c = c->at.data,
-        .bias = bias != NULL ? bias->data : NULL,
-        .accumulate = accumulate,
-    };
-    return w;
+    w->kernels = heed_kernels_for(dtype);
+    w->size = (int64_t)heed_dtype_size(dtype);
+    w->count = 1;
+    w->ndim = 0;
+    first->m = c->rows;
+    first->n = c->columns;
+    first->k = a->columns;
+    first->a = a->at.data;
+    first->b = b->at.data;
+    first->a_row = a->rows == 1 ? 1 : a->at.row;
+    first->a_col = a->columns == 1 ? 1 : a->at.col;
+    first->b_row = b->rows == 1 ? 1 : b->at.row;
+    first->b_col = b->columns == 1 ? 1 : b->at.col;
+    first->c_row = c->columns;
+    first->c = c->at.data;
+    first->room = NULL;
+    first->bias = bias != NULL ? bias->data : NULL;
+    first->accumulate = accumulate;
 }
 
 /* t's strides through the dims of y, as if its matrices were elements. */
@@ -161,29 +163,31 @@ heed_status heed_multiply_matrices(heed_dtype dtype, const heed_matrix_view *a,
     if (c->rows == 0 || c->columns == 0) {
         return HEED_OK;
     }
-    batch w = product_of(dtype, a, b, bias, c, accumulate);
+    batch w;
+    begin(&w, dtype, a, b, bias, c, accumulate);
     return multiply_all(&w);
 }
 
 heed_status heed_multiply(const heed_tensor *a, const heed_tensor *b, const heed_tensor *bias,
                           heed_tensor *y, bool accumulate)
 {
-    heed_matrix_view rows = heed_matrix_of(a), first_b = heed_matrix_of(b);
-    heed_matrix_view first_y = heed_matrix_of(y);
     if (y->numel == 0) {
         return HEED_OK;
     }
+    heed_matrix_view rows, columns, y_rows;
+    view_matrix(a, &rows);
+    view_matrix(b, &columns);
+    view_matrix(y, &y_rows);
     const bool one = y->ndim == 2;
     const bool tall = !one && heed_is_one_matrix(b) && heed_view_rows(a, &rows);
     if (tall) {
-        first_y.rows = y->numel / first_y.columns;
-    } else {
-        rows = heed_matrix_of(a);
+        y_rows.rows = y->numel / y_rows.columns;
     }
-    batch w = product_of(y->dtype, &rows, &first_b, bias, &first_y, accumulate);
+    batch w;
+    begin(&w, y->dtype, &rows, &columns, bias, &y_rows, accumulate);
     if (!one && !tall) {
         w.ndim = y->ndim - 2;
-        w.count = y->numel / (first_y.rows * first_y.columns);
+        w.count = y->numel / (y_rows.rows * y_rows.columns);
         memcpy(w.shape, y->shape, sizeof *w.shape * y->ndim);
         strides_to(a, y, w.strides_a);
         strides_to(b, y, w.strides_b);

@@ -19,13 +19,11 @@ typedef struct heed_matrix_view {
     int64_t rows, columns;
 } heed_matrix_view;
 
-/* heed_matrix_of: the last two dims of t; of a batch the first matrix.
- * heed_transposed: the same memory with rows and columns exchanged. */
-heed_matrix_view heed_matrix_of(const heed_tensor *t);
+/* heed_transposed: the same memory with rows and columns exchanged. */
 heed_matrix_view heed_transposed(heed_matrix_view m);
 
-/* heed_view_rows: all rows of t (..., columns) as one matrix. False if they are not evenly spaced;
- * those of a contiguous tensor are. */
+/* heed_view_rows: all rows of t (..., columns) as one matrix. False, and no matrix, if they are not
+ * evenly spaced; those of a contiguous tensor are. */
 bool heed_view_rows(const heed_tensor *t, heed_matrix_view *rows);
 
 /* heed_is_one_matrix: are all batch dims of t of size 1? */
