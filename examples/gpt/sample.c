@@ -1,5 +1,5 @@
-/* gpt sample: a model writes, and its tokens are printed as they come. Sampling itself is the library's
- * heed_gpt_generate. */
+/* gpt sample: a model writes, and its tokens are printed as they come. Sampling itself is the
+ * library's heed_gpt_generate. */
 #include "examples/gpt/sample.h"
 
 #include <math.h>
