@@ -15,6 +15,10 @@ enum { TOKEN_LEVELS = LEVEL_BPE + 1 };
 const char *token_level_name(token_level level);
 bool token_level_named(const char *name, token_level *level);
 
+/* token_level_is_spelt: are its tokens characters or words, and so its texts UTF-8? Else any
+ * bytes. */
+bool token_level_is_spelt(token_level level);
+
 typedef struct tokenizer {
     token_level level;
     int64_t count;         /* of tokens; 0: empty */
