@@ -1,10 +1,11 @@
-/* Compares Heed with its peers: asks each for the same workloads, a chunk at a time and in turn, so that
- * disturbances of the machine hit all alike, and prints a table.
+/* Compares Heed with its peers: asks each for the same workloads, a chunk at a time and in turn, so
+ * that disturbances of the machine hit all alike, and prints a table.
  *
  *   bench_compare TSV HEED PEAK [NAME COMMAND]...     (bench/run.sh finds the peers)
  *
- * HEED is the command of bench_heed, PEAK that of bench_peak. The environment may set THREADS ("1 2"),
- * ROUNDS (15) and WORKLOADS ("w4 w5.nn": prefixes of names; all). The minimum of all rounds counts. */
+ * HEED is the command of bench_heed, PEAK that of bench_peak. The environment may set THREADS ("1
+ * 2"), ROUNDS (15) and WORKLOADS ("w4 w5.nn": prefixes of names; all). The minimum of all rounds
+ * counts. */
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -132,7 +133,8 @@ static void ask_machine(const struct listed *w)
     failures += a.kind == FAILED;
 }
 
-/* Each round begins with another runner. A runner that failed or lacks the workload is not asked again. */
+/* Each round begins with another runner. A runner that failed or lacks the workload is not asked
+ * again. */
 static void ask_all(const struct listed *w)
 {
     const int most = w->kind == TIMED ? rounds : rounds < ROUNDS_ALONE ? rounds : ROUNDS_ALONE;

@@ -1,6 +1,6 @@
-/* The cost of a generated token: microseconds for one more token after a context of n, with the cache of
- * keys and values and without it. The model has 4 layers, 4 heads, a width of 128 and 65 different tokens;
- * one row. Each figure is the minimum of several tokens. */
+/* The cost of a generated token: microseconds for one more token after a context of n, with the
+ * cache of keys and values and without it. The model has 4 layers, 4 heads, a width of 128 and 65
+ * different tokens; one row. Each figure is the minimum of several tokens. */
 #include <stdio.h>
 #include <stdlib.h>
 

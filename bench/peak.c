@@ -1,6 +1,6 @@
-/* The peak of the machine: fused multiply-adds in registers, and copies between arrays of n floats, by
- * PEAK_THREADS threads that share the work. Compiled for this machine (-march=native), with its widest
- * vectors. */
+/* The peak of the machine: fused multiply-adds in registers, and copies between arrays of n floats,
+ * by PEAK_THREADS threads that share the work. Compiled for this machine (-march=native), with its
+ * widest vectors. */
 #include <pthread.h>
 #include <stdint.h>
 #include <stdio.h>

@@ -112,7 +112,7 @@ void stop_all_on_signals(struct runner *runners, int count)
 
 enum { LINE, END, SILENCE };
 
-/* Reads one line, without its end. A runner prints one line per request, so nothing after it is lost. */
+/* Reads one line, without its end. A runner prints one line per request: none is cut. */
 static int read_line(int from, char *line, int size)
 {
     int length = 0;

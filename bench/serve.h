@@ -1,11 +1,11 @@
-/* What all programs of the benchmark share: a table of workloads, and a loop that times them on request.
- * bench/README.md describes how compare.c asks.
+/* What all programs of the benchmark share: a table of workloads, and a loop that times them on
+ * request. bench/README.md describes how compare.c asks.
  *
- *   program               reads names from stdin, times a chunk of calls for each, and prints a line: the
- *                         seconds of one call; "none" for an unknown workload; "wrong ..." for a wrong
- *                         result
- *   program NAME [COUNT]  by hand: the minimum and the median of 15 or COUNT chunks, for the workload NAME,
- *                         or else for all whose names begin with NAME and a dot
+ *   program               reads names from stdin, times a chunk of calls for each, and prints a
+ *                         line: the seconds of one call; "none" for an unknown workload;
+ *                         "wrong ..." for a wrong result
+ *   program NAME [COUNT]  by hand: the minimum and the median of 15 or COUNT chunks, for the
+ *                         workload NAME, or else for all whose names begin with NAME and a dot
  *   program list          prints the table, a line for each workload
  */
 #ifndef BENCH_SERVE_H

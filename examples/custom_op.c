@@ -1,4 +1,4 @@
-/* An operation of one's own, y = max(x, 0)^2 (Primer; So et al., 2021), defined, derived, checked. */
+/* Your own operation, y = max(x, 0)^2 (Primer; So et al., 2021): defined, derived, checked. */
 #include "heed.h"
 
 static heed_status forward(const heed_call *call, heed_tensor *y)

@@ -1,13 +1,13 @@
-/* Data-parallel training over MPI: every rank has the whole model and a share of each batch, and gradients
- * are averaged before each step.
+/* Data-parallel training over MPI: every rank has the whole model and a share of each batch, and
+ * gradients are averaged before each step.
  *
  *     make mpi
  *     mpirun -np 4 build/train_mpi FILE [STEPS [BATCH]]
  *
- * A small GPT predicts the next byte of FILE. All ranks draw the same numbers from the same seed: they
- * start with the same weights, know the whole batch, take their rows of it, and make the same step. The
- * mean of their gradients is the gradient of the whole batch, so any number of ranks gives the same
- * losses up to rounding. (With dropout it does not: each rank drops other elements.)
+ * A small GPT predicts the next byte of FILE. All ranks draw the same numbers from the same seed:
+ * they start with the same weights, know the whole batch, take their rows of it, and make the same
+ * step. The mean of their gradients is the gradient of the whole batch, so any number of ranks
+ * gives the same losses up to rounding. (With dropout it does not: each rank drops other elements.)
  *
  * Everything special to MPI is in train_step; the rest reads arguments and a file. */
 #include <errno.h>
@@ -34,8 +34,8 @@ typedef struct run {
 
 /* ---- training ---- */
 
-/* This rank's rows of the next batch, each a piece of the text: (batch / ranks, CONTEXT + 1). Positions
- * are drawn for all rows, so that the generators of all ranks stay the same. */
+/* This rank's rows of the next batch, each a piece of the text: (batch / ranks, CONTEXT + 1).
+ * Positions are drawn for all rows, so that the generators of all ranks stay the same. */
 static heed_tensor *draw_share(const run *r)
 {
     const int64_t share = r->batch / ranks;

@@ -313,7 +313,7 @@ END_TEST
 /* Links are followed to the place where the file would be; one place may have many names. */
 START_TEST(test_places)
 {
-    char link[600], folder[600], detour[1300];
+    char link[640], folder[600], detour[1300];
     snprintf(link, sizeof link, "%s.link", path_of_test);
     snprintf(folder, sizeof folder, "%s", path_of_test);
     *strrchr(folder, '/') = '\0';

@@ -1,5 +1,5 @@
-/* A chain of 1,000 scalar operations (W7), mul and add in turn, whose other operands are numbers, tensors, or
- * tensors that require gradients. */
+/* A chain of 1,000 scalar operations (W7), mul and add in turn, whose other operands are numbers,
+ * tensors, or tensors that require gradients. */
 #include <math.h>
 
 #include "bench/heed/tables.h"

@@ -1,6 +1,6 @@
-/* How the time per token of W4 grows with each size of the model or its input, the others being fixed: CPU
- * time of one thread. The exponent is that of the size, between this line and the one before; growth
- * steeper than that of the arithmetic is marked as a cliff. */
+/* How the time per token of W4 grows with each size of the model or its input, the others being
+ * fixed: CPU time of one thread. The exponent is that of the size, between this line and the one
+ * before; growth steeper than that of the arithmetic is marked as a cliff. */
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -44,7 +44,8 @@ static double least_step(void)
     return least;
 }
 
-/* Times the model of one line: 12 rows of 64 tokens, or fewer longer rows with 768 tokens in all. */
+/* Times the model of one line: 12 rows of 64 tokens, or fewer longer rows with 768 tokens in
+ * all. */
 static double time_step(int sweep, long size, int64_t *tokens)
 {
     heed_gpt_config config = bench_gpt_config;

@@ -1,5 +1,5 @@
-/* Heed's side of the benchmark: see bench/serve.h. `bench_heed growth` prints how the time per token
- * grows with each size of a GPT. */
+/* Heed's side of the benchmark: see bench/serve.h. `bench_heed growth` prints how the time per
+ * token grows with each size of a GPT. */
 #include <string.h>
 
 #include "bench/heed/tables.h"

@@ -1,5 +1,5 @@
-/* Figures that need a process of their own: memory, and the time from the start of a program to the end of
- * its first training step. */
+/* Figures that need a process of their own: memory, and the time from the start of a program to the
+ * end of its first training step. */
 #include <math.h>
 
 #include "bench/heed/tables.h"
@@ -32,7 +32,8 @@ static double memory_of_gpt(const struct workload *w)
     return peak_bytes();
 }
 
-/* And of one that runs attention over T tokens, forward and backward: 4 heads of 64 features, causal. */
+/* And of one that runs attention over T tokens, forward and backward: 4 heads of 64 features,
+ * causal. */
 static double memory_of_attention(const struct workload *w)
 {
     heed_scope scope;

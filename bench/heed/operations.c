@@ -1,5 +1,5 @@
-/* Single operations (W6): element by element, by rows, and over all parameters. Of those by rows backward
- * is timed too, alone, for a gradient that is given. */
+/* Single operations (W6): element by element, by rows, and over all parameters. Of those by rows
+ * backward is timed too, alone, for a gradient that is given. */
 #include <math.h>
 #include <stdio.h>
 
@@ -391,7 +391,7 @@ static void add_by_rows(struct table *table)
     }
 }
 
-/* ---- over all parameters: updates by AdamW and SGD, and the norm that gradients are clipped by ---- */
+/* ---- over all parameters: updates by AdamW and SGD, and the norm for clipping ---- */
 
 enum { PARAMETERS = 4, ELEMENTS = 204512 };
 

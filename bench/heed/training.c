@@ -178,8 +178,8 @@ static const char *prepare_mlp(const struct workload *w)
     return begin_training(t);
 }
 
-/* ---- W3: multi-head attention, 16 rows of 64 tokens, 128 features, 4 heads, causal; the loss is the mean
- * square, with the gradient of the input, and AdamW ---- */
+/* ---- W3: multi-head attention, 16 rows of 64 tokens, 128 features, 4 heads, causal; the loss is
+ * the mean square, with the gradient of the input, and AdamW ---- */
 
 enum { B = 16, T = 64, C = 128, H = 4 };
 enum { FUSED, COMPOSED, MODULE };
@@ -289,8 +289,8 @@ static const char *prepare_gpt(const struct workload *w)
     return begin_training(gpt_training(config, 12, config.block_size));
 }
 
-/* Operations of a step: each token meets each weight of a Linear, and in attention the keys and values of
- * its row; forward, and twice as much backward. Masked scores count too. */
+/* Operations of a step: each token meets each weight of a Linear, and in attention the keys and
+ * values of its row; forward, and twice as much backward. Masked scores count too. */
 static double multiply_adds(heed_gpt_config c, double batch, double length)
 {
     const double width = (double)c.n_embd, weights = c.n_layer * 12 * width * width + 65 * width;

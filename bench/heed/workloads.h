@@ -12,7 +12,7 @@ struct table {
     int count;
 };
 
-/* add_workload: adds a copy of `w` to the table, under a name formatted as by printf; returns it. */
+/* add_workload: adds a copy of `w` under a name formatted as by printf; returns the copy. */
 struct workload *add_workload(struct table *table, struct workload w, const char *name, ...)
     HEED_PRINTF(3, 4);
 

@@ -1,5 +1,5 @@
-/* Standard streams, held open, flushed and kept free of what could command a terminal; and the signals
- * that ask the program to end. */
+/* Standard streams, held open, flushed and kept free of what could command a terminal; and the
+ * signals that ask the program to end. */
 #include "examples/common/console.h"
 
 #include <errno.h>
@@ -50,8 +50,8 @@ bool console_flush(void)
     return output_error == 0;
 }
 
-/* Control characters are masked, because file names may hold any. An error of memory loses the name of
- * the operation and the library's advice, which mean nothing to a user of the program. */
+/* Control characters are masked, because file names may hold any. An error of memory loses the name
+ * of the operation and the library's advice, which mean nothing to a user of the program. */
 int console_complain(const char *program, const char *needs_less, int status)
 {
     const bool memory = heed_error() == HEED_ERR_MEMORY;

@@ -19,13 +19,13 @@ void console_put(FILE *stream, const char *bytes, size_t length, bool terminal);
 /* console_flush: has all output on stdout arrived so far? */
 bool console_flush(void);
 
-/* console_complain: prints the pending error, or else the last one, as one line on stderr that begins
- * with the program's name; `needs_less` names the flags that reduce its memory, or is NULL. Returns
- * `status`; 2 stands for bad input, and points to --help. */
+/* console_complain: prints the pending error, or else the last one, as one line on stderr that
+ * begins with the program's name; `needs_less` names the flags that reduce its memory, or is NULL.
+ * Returns `status`; 2 stands for bad input, and points to --help. */
 int console_complain(const char *program, const char *needs_less, int status);
 
-/* console_finish: the exit status of a program that has done its work: 0, or 1 if some of its output
- * did not arrive; says why, unless the reader has gone away. */
+/* console_finish: the exit status of a program that has done its work: 0, or 1 if some of its
+ * output did not arrive; says why, unless the reader has gone away. */
 int console_finish(const char *program);
 
 /* ---- Ctrl-C ---- */

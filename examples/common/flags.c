@@ -24,7 +24,7 @@ flag_name flags_name(const flag_row *f)
     return name;
 }
 
-/* The flag that `argument` names, alone or before a '='; NULL: none. *value is the text after the '='. */
+/* The flag that `argument` names, alone or before a '='; NULL: none. *value: the text after '='. */
 static const flag_row *find(const flag_table *table, const char *argument, const char **value)
 {
     const size_t length = strcspn(argument, "=");

@@ -29,9 +29,10 @@
 
 #include "heed.h"
 
-/* WHOLE and REAL are numbers from low to high, ABOVE is a number above low. CHOICE is the index of the
- * value in its list, "char|word". A STRING with the placeholder FILE must not be empty. A SWITCH has no
- * value. A BARE string has no flag; bare arguments fill their fields in the order of the table. */
+/* WHOLE and REAL are numbers from low to high, ABOVE is a number above low. CHOICE is the index of
+ * the value in its list, "char|word". A STRING with the placeholder FILE must not be empty. A
+ * SWITCH has no value. A BARE string has no flag; bare arguments fill their fields in the order of
+ * the table. */
 typedef enum flag_kind {
     FLAG_STRING,
     FLAG_CHOICE,
@@ -89,9 +90,9 @@ bool flags_read(const flag_table *table, void *options, int argc, char **argv);
 /* flags_complete: fills in the defaults of one set where no flag was given. Strings have none. */
 void flags_complete(const flag_table *table, void *options, int set);
 
-/* For settings kept in files. flags_text: the value of a flag as text; "" for strings. flags_set: sets
- * the flag of that name (with _ instead of -) from such a text, to the same bits; a switch is "true" or
- * "false".
+/* For settings kept in files. flags_text: the value of a flag as text; "" for strings. flags_set:
+ * sets the flag of that name (with _ instead of -) from such a text, to the same bits; a switch is
+ * "true" or "false".
  * HEED_ERR_VALUE: no such flag, or not a value of it. */
 typedef struct flag_value {
     char text[40];
@@ -111,9 +112,9 @@ flag_name flags_name(const flag_row *flag);
 /* flags_help: a line or two for each flag, without anything above or below. */
 void flags_help(const flag_table *table, FILE *stream);
 
-/* flags_blame: the library's messages name its functions, but a user only knows flags. A pending error
- * becomes one that names `flag` and has this status; lack of memory stays as it is, since no flag is at
- * fault. Returns the pending error. */
+/* flags_blame: the library's messages name its functions, but a user only knows flags. A pending
+ * error becomes one that names `flag` and has this status; lack of memory stays as it is, since no
+ * flag is at fault. Returns the pending error. */
 heed_status flags_blame(const char *flag, heed_status status);
 
 #endif

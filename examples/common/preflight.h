@@ -7,13 +7,13 @@
 
 #include "heed.h"
 
-/* path_check: can a file be written there? Creates one and removes it again. `device`: something that
- * is not a regular file is fine too. Messages name `flag`.
+/* path_check: can a file be written there? Creates one and removes it again. `device`: something
+ * that is not a regular file is fine too. Messages name `flag`.
  * HEED_ERR_VALUE: no. */
 heed_status path_check(const char *flag, const char *path, bool device);
 
-/* path_same: do both name one file? Links are followed, and the file need not exist yet. NULL names no
- * file. */
+/* path_same: do both name one file? Links are followed, and the file need not exist yet. NULL names
+ * no file. */
 bool path_same(const char *a, const char *b);
 
 /* A file that a flag names. */
@@ -23,8 +23,8 @@ typedef struct path_use {
     const char *replaces; /* a flag whose file this one may overwrite: --load for --save; or NULL */
 } path_use;
 
-/* path_check_all: path_check of all files that are written; no two flags may name one file. Files that
- * are only read come first.
+/* path_check_all: path_check of all files that are written; no two flags may name one file. Files
+ * that are only read come first.
  * HEED_ERR_VALUE: a file cannot be written, or would overwrite another one. */
 heed_status path_check_all(const path_use *files, int count);
 

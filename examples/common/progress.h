@@ -1,4 +1,4 @@
-/* The progress of training: one line that is redrawn on a terminal, a line now and then elsewhere. */
+/* The progress of training: a line that is redrawn on a terminal, occasional lines elsewhere. */
 #ifndef HEED_COMMON_PROGRESS_H
 #define HEED_COMMON_PROGRESS_H
 
@@ -25,7 +25,7 @@ typedef struct progress_facts {
 void progress_bar(char line[PROGRESS_LINE], const progress_facts *facts, int columns, bool ended);
 void progress_plain(char line[PROGRESS_LINE], const progress_facts *facts);
 
-/* progress_turn: is `step` one of about `times` steps spread evenly over `steps`? The last one is. */
+/* progress_turn: is `step` one of about `times` steps spread evenly over `steps`? The last is. */
 bool progress_turn(int64_t step, int64_t steps, int64_t times);
 
 typedef struct progress {
@@ -43,8 +43,9 @@ double progress_clock(void);
 /* progress_begin: looks at the stream and TERM. `every` is 0; set it for other plain lines. */
 progress progress_begin(FILE *stream);
 
-/* progress_show: shows the facts when a line is due, or at once if `always`; it sets `seconds` itself.
- * progress_end: replaces the bar by its last numbers. Errors of the stream do not stop training. */
+/* progress_show: shows the facts when a line is due; on a terminal at once if `always`. It sets
+ * `seconds` itself. progress_end: replaces the bar by its last numbers. Errors of the stream do not
+ * stop training. */
 void progress_show(progress *p, progress_facts facts, bool always);
 void progress_end(progress *p);
 

@@ -299,8 +299,8 @@ size_t text_next_token(text_level level, const char *bytes, size_t length, size_
 
 /* ---- joining ---- */
 
-/* Marks without a blank before them, after them, or both. Each follows a blank in these lists, so that
- * a search finds whole marks only. */
+/* Marks without a blank before them, after them, or both. Each follows a blank in these lists, so
+ * that a search finds whole marks only. */
 static const char close_before[] =
     " . , ; : ! ? ) ] } % … ’ ” » ‰ ° - / \\ – — ‑ @ ^ 、 。 ， ！ ？ ； ： ） 」 』 》 〉";
 static const char close_after[] =

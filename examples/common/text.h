@@ -18,8 +18,8 @@ const char *text_token_name(text_level level);
 
 /* ---- memory that grows ---- */
 
-/* list_grow: returns the items of a list, moved if need be, with memory for `needed` items of `size`
- * bytes each. Capacities double, so appending takes constant time on average.
+/* list_grow: returns the items of a list, moved if need be, with memory for `needed` items of
+ * `size` bytes each. Capacities double, so appending takes constant time on average.
  * NULL: HEED_ERR_MEMORY is pending, and the list is unchanged. */
 void *list_grow(void *items, size_t *capacity, size_t needed, size_t size);
 

@@ -1,5 +1,5 @@
-/* The vocabulary: entries in the order of their ids, and a hash table that finds them. What a token is
- * stands in text.c. */
+/* The vocabulary: entries in the order of their ids, and a hash table that finds them. What a token
+ * is stands in text.c. */
 #include "examples/common/vocabulary.h"
 
 #include <stdlib.h>

@@ -33,8 +33,8 @@ typedef struct vocabulary {
     int64_t slot_count;
 } vocabulary;
 
-/* vocabulary_of_text: <unknown> and the tokens of a text, the most frequent first, at most `limit` in
- * all. To bound the memory that a large text takes, only the first VOCABULARY_COUNTED bytes of
+/* vocabulary_of_text: <unknown> and the tokens of a text, the most frequent first, at most `limit`
+ * in all. To bound the memory that a large text takes, only the first VOCABULARY_COUNTED bytes of
  * different words are counted. */
 vocabulary vocabulary_of_text(text_level level, const char *bytes, size_t length, int64_t limit);
 
@@ -51,9 +51,9 @@ vocabulary vocabulary_of_list(text_level level, bool with_unknown, const char *l
  * blanks, characters side by side. */
 text_buffer vocabulary_list(const vocabulary *v);
 
-/* vocabulary_count: counts one use of a token, which may be any bytes. A new token gets the next id,
- * unless the spelling already has `most` bytes. A vocabulary that is zero except for .unknown is
- * empty.
+/* vocabulary_count: counts one use of a token, which may be any bytes. A new token gets the next
+ * id, unless the spelling already has `most` bytes. A vocabulary that is zero except for .unknown
+ * is empty.
  * HEED_ERR_MEMORY: out of memory. */
 void vocabulary_count(vocabulary *v, const char *token, size_t length, size_t most);
 

@@ -1,5 +1,5 @@
-/* Byte pairs: how a text is cut into chunks, how chunks are encoded, how merges are saved as text, and
- * how they are learnt. Memory comes from the library's allocator; nothing is read or written here. */
+/* Byte pairs: how a text is cut into chunks, how chunks are encoded, how merges are saved as text,
+ * and how they are learnt. Memory comes from the library's allocator; there is no I/O. */
 #include "examples/gpt/bpe.h"
 
 #include <stdio.h>
@@ -100,8 +100,8 @@ static bool grow_table(pair_table *t)
     return true;
 }
 
-/* Gives a pair that has no number one, which is not 0. False: HEED_ERR_MEMORY is pending, and nothing
- * has changed. */
+/* Gives a pair that has no number one, which is not 0. False: HEED_ERR_MEMORY is pending, and
+ * nothing has changed. */
 static bool pair_add(pair_table *t, int32_t left, int32_t right, int32_t number)
 {
     if (2 * (t->used + 1) > t->slot_count && !grow_table(t)) {
@@ -187,8 +187,8 @@ text_buffer bpe_saved(const bpe *b)
     return list;
 }
 
-/* Reads a number that `end` follows, and moves *at behind both; -1: not a number, or too large for a
- * token. */
+/* Reads a number that `end` follows, and moves *at behind both; -1: not a number, or too large for
+ * a token. */
 static int32_t take_number(const char **at, char end)
 {
     int32_t number = 0;
@@ -251,8 +251,8 @@ static int32_t merged(const bpe *b, int32_t left, int32_t right)
     return number != 0 ? number : NO_MERGE;
 }
 
-/* Makes one merge everywhere, which shortens `ids` and `into`: the token that each id becomes with the
- * next one. Returns their new count. */
+/* Makes one merge everywhere, which shortens `ids` and `into`: the token that each id becomes with
+ * the next one. Returns their new count. */
 static int merge_all(const bpe *b, int32_t token, int32_t *ids, int32_t *into, int count)
 {
     int to = 0;
@@ -316,10 +316,10 @@ int bpe_encode_chunk(const bpe *b, bpe_cache *cache, const char *bytes, size_t l
 
 /* ---- learning ----
  *
- * The text becomes its different chunks with a count each; a chunk is a row of tokens. Every pair knows
- * how often it occurs and in which rows, so that a merge visits only those, and a heap yields the next
- * pair. A merge makes new pairs only with the new token, so the counts of old pairs only fall: at worst
- * an entry of the heap is too high, which is corrected when it reaches the top. */
+ * The text becomes its different chunks with a count each; a chunk is a row of tokens. Every pair
+ * knows how often it occurs and in which rows, so that a merge visits only those, and a heap yields
+ * the next pair. A merge makes new pairs only with the new token, so the counts of old pairs only
+ * fall: at worst an entry of the heap is too high, which is corrected when it reaches the top. */
 
 /* A pair of tokens. The pair_table has its index in the list + 1. */
 typedef struct pair {
@@ -521,8 +521,8 @@ static void trainer_free(trainer *t)
     free_items(&t->heap, sizeof(entry));
 }
 
-/* Makes a merge everywhere in one row. The row shrinks to the left: tokens before `to` are new, tokens
- * from `from` on are old. */
+/* Makes a merge everywhere in one row. The row shrinks to the left: tokens before `to` are new,
+ * tokens from `from` on are old. */
 static void merge_row(trainer *t, int32_t number, int32_t left, int32_t right, int32_t token)
 {
     row *r = &t->rows[number];

@@ -1,5 +1,5 @@
-/* Checkpoints: models as settings describe them, the record of a run as metadata of a safetensors file,
- * and both from files and folders. The tensors themselves are the library's business. */
+/* Checkpoints: models as settings describe them, the record of a run as metadata of a safetensors
+ * file, and both from files and folders. The tensors themselves are the library's business. */
 #include "examples/gpt/checkpoint.h"
 
 #include <inttypes.h>

@@ -1,5 +1,5 @@
-/* Checkpoints: a model, its tokenizer and where the run is; in a file of gpt train, or a folder of gpt
- * export.
+/* Checkpoints: a model, its tokenizer and where the run is; in a file of gpt train, or a folder of
+ * gpt export.
  */
 #ifndef HEED_GPT_CHECKPOINT_H
 #define HEED_GPT_CHECKPOINT_H
@@ -32,12 +32,12 @@ typedef struct gpt_record {
  * HEED_ERR_VALUE: no such file, or gpt train has not written it. */
 heed_status gpt_record_read(gpt_record *r, const char *flag, const char *path);
 
-/* gpt_record_save: writes the model, the optimiser (or NULL), the generator and the record. The file
- * does not depend on the time or on its path. HEED_ERR_FILE: it cannot be written. */
+/* gpt_record_save: writes the model, the optimiser (or NULL), the generator and the record. The
+ * file does not depend on the time or on its path. HEED_ERR_FILE: it cannot be written. */
 heed_status gpt_record_save(const gpt_record *r, void *model, heed_optimizer *optimizer,
                             const char *flag, const char *path);
 
-/* gpt_record_metadata: calls `use` with the metadata of a record, which last as long as the call. */
+/* gpt_record_metadata: calls `use` with the metadata of a record, valid during the call. */
 typedef heed_status gpt_metadata_use(void *context, const heed_metadata *metadata);
 heed_status gpt_record_metadata(const gpt_record *r, gpt_metadata_use *use, void *context);
 
@@ -45,7 +45,7 @@ void gpt_record_free(gpt_record *r);
 
 /* ---- models in files and folders ---- */
 
-/* gpt_model_load: the model of the file that the record was read from, in eval mode, for inference. */
+/* gpt_model_load: the model of the file that the record was read from, in eval mode. */
 struct heed_gpt *gpt_model_load(const gpt_record *r, const char *flag, const char *path);
 
 typedef struct gpt_loaded {

@@ -104,8 +104,8 @@ static bool has_unknown(const tokenizer *t, const token_piece *piece)
     return any && t->level == LEVEL_CHAR;
 }
 
-/* A text has at most as many tokens as bytes; pages that are never written cost no memory. A piece has
- * fewer tokens than a stride. Characters are the fastest to skip, so their stride is the longest. */
+/* A text has at most as many tokens as bytes; pages that are never written cost no memory. A piece
+ * has fewer tokens than a stride. Characters are the fastest to skip, so theirs is the longest. */
 static bool make_places(corpus *c, int64_t stride)
 {
     free_places(c);

@@ -1,11 +1,11 @@
-/* A text file as a row of tokens that can be read at any position. The file is mapped: the pages that are
- * read belong to the system's cache, and the program's own memory is 16 bytes for every 256 words or byte
- * pairs, or 2048 characters, and none by byte.
+/* A text file as a row of tokens that can be read at any position. The file is mapped: the pages
+ * that are read belong to the system's cache, and the program's own memory is 16 bytes for every
+ * 256 words or byte pairs, or 2048 characters, and none by byte.
  *
- * The file must not change while it is open. If it does, corpus_read gives tokens of the new text or an
- * error; a file that became shorter is detected before its bytes are touched. The system sends SIGBUS,
- * which main.c catches, only if it is cut at that very moment, or while a whole text is read:
- * corpus_index checks every MiB, tokenizer_of_text does not.
+ * The file must not change while it is open. If it does, corpus_read gives tokens of the new text
+ * or an error; a file that became shorter is detected before its bytes are touched. The system
+ * sends SIGBUS, which main.c catches, only if it is cut at that very moment, or while a whole text
+ * is read: corpus_index checks every MiB, tokenizer_of_text does not.
  */
 #ifndef HEED_GPT_CORPUS_H
 #define HEED_GPT_CORPUS_H
@@ -29,8 +29,9 @@ typedef struct corpus {
     int64_t place_count, capacity, stride;
 } corpus;
 
-/* corpus_open: maps a file. HEED_ERR_FILE: it cannot be read, or is a directory, a pipe or a device.
- * HEED_ERR_VALUE: it is empty. corpus_close: does nothing to one that is not open. */
+/* corpus_open: maps a file. corpus_close: unmaps it, if it is open.
+ * HEED_ERR_FILE: it cannot be read, or is a directory, a pipe or a device.
+ * HEED_ERR_VALUE: it is empty. */
 heed_status corpus_open(corpus *c, const char *path);
 void corpus_close(corpus *c);
 
@@ -39,7 +40,7 @@ void corpus_close(corpus *c);
  * HEED_ERR_FILE: the file has become shorter. */
 heed_status corpus_index(corpus *c, const tokenizer *t);
 
-/* corpus_read: tokens first ... first + count - 1. Encodes up to `stride` tokens more than it returns.
+/* corpus_read: tokens first ... first + count - 1. Encodes up to `stride` tokens more.
  * HEED_ERR_INDEX: the text has fewer tokens. HEED_ERR_FILE: the file has changed. */
 heed_status corpus_read(const corpus *c, int64_t first, int64_t count, int64_t *to);
 

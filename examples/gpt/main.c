@@ -3,8 +3,8 @@
  *     build/gpt train --text FILE --save FILE        build/gpt --help
  *     build/gpt sample --load FILE --prompt TEXT
  *
- * The commands train and sample stand in files of their names; eval, info, export and the choice among
- * commands are here. */
+ * The commands train and sample stand in files of their names; eval, info, export and the choice
+ * among commands are here. */
 #include <math.h>
 #include <signal.h>
 #include <stdio.h>

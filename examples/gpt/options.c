@@ -1,5 +1,5 @@
-/* The flags of gpt, the help around them, and the frame of a command. What commands do stands in train.c,
- * sample.c and main.c. */
+/* The flags of gpt, the help around them, and the frame of a command. What commands do stands in
+ * train.c, sample.c and main.c. */
 #include "examples/gpt/options.h"
 
 #include <string.h>

@@ -6,8 +6,8 @@
 
 #include "examples/common/flags.h"
 
-/* Everything that shapes a training run. A checkpoint holds each of these flags under its name, so that
- * none can be forgotten. */
+/* Everything that shapes a training run. A checkpoint holds each of these flags under its name, so
+ * that none can be forgotten. */
 /* clang-format off */
 #define GPT_SETTINGS(X)                                                                            \
     X(CHOICE, level,        "byte|char|word|bpe", 0, 3,   (1),                                     \
@@ -155,15 +155,15 @@ extern const flag_table gpt_settings, gpt_train_flags, gpt_sample_flags, gpt_eva
  * HEED_ERR_VALUE: flags that contradict each other. */
 heed_status gpt_options_settle(gpt_train_options *o);
 
-/* gpt_help: the help of a command, or of the program if NULL; false: no such command. gpt_usage: its
- * first lines. */
+/* gpt_help: the help of a command, or of the program if NULL; false: no such command. gpt_usage:
+ * its first lines. */
 bool gpt_help(const char *command, FILE *stream);
 void gpt_usage(FILE *stream);
 
-/* A command gets its own arguments, argv[0] being its name, and returns the exit status of the program.
+/* A command gets its own arguments, argv[0] being its name, and returns the exit status.
  *
  * gpt_begin: reads the flags; false: the command ends with *status, after --help or an error.
- * gpt_end: the exit status of a command. Errors before it is `ready` are those of the command line. */
+ * gpt_end: the exit status of a command. Errors before it is `ready` are those of its arguments. */
 extern const char gpt_train_needs_less[]; /* the flags that reduce the memory of training */
 bool gpt_begin(const flag_table *flags, void *options, int argc, char **argv, int *status);
 int gpt_end(bool ready);

@@ -1,5 +1,5 @@
-/* gpt sample: a model writes, and its tokens are printed as they come. Sampling itself is the library's
- * heed_gpt_generate. */
+/* gpt sample: a model writes, and its tokens are printed as they come. Sampling itself is the
+ * library's heed_gpt_generate. */
 #include "examples/gpt/sample.h"
 
 #include <math.h>
@@ -103,8 +103,7 @@ static token_list encode_prompt(const gpt_loaded *l, const char *prompt)
     if (heed_error_pending()) {
         return tokens;
     }
-    if (!typed || t->level == LEVEL_BYTE || t->level == LEVEL_BPE ||
-        text_check("--prompt", bytes, strlen(bytes))) {
+    if (!typed || !token_level_is_spelt(t->level) || text_check("--prompt", bytes, strlen(bytes))) {
         tokens = tokenizer_encode(t, bytes, strlen(bytes), &unknown);
     }
     if (!typed && (unknown.bytes != NULL || tokens.count == 0) && !heed_error_pending()) {

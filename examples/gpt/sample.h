@@ -1,5 +1,5 @@
-/* gpt sample, and the stream that prints tokens: it writes whole characters, even where a token is only a
- * part of one. */
+/* gpt sample, and the stream that prints tokens: it writes whole characters, even where a token is
+ * only a part of one. */
 #ifndef HEED_GPT_SAMPLE_H
 #define HEED_GPT_SAMPLE_H
 
@@ -18,7 +18,7 @@ typedef struct gpt_stream {
 
 gpt_stream gpt_stream_begin(FILE *to, const tokenizer *t);
 
-/* gpt_stream_prompt: writes the prompt as it was `typed` (NULL or "": nothing) for these `tokens`. */
+/* gpt_stream_prompt: writes the prompt as it was `typed` (NULL or "": nothing) for `tokens`. */
 void gpt_stream_prompt(gpt_stream *s, const char *typed, const token_list *tokens);
 void gpt_stream_token(gpt_stream *s, int64_t id);
 

@@ -23,6 +23,11 @@ bool token_level_named(const char *name, token_level *level)
     return false;
 }
 
+bool token_level_is_spelt(token_level level)
+{
+    return level == LEVEL_CHAR || level == LEVEL_WORD;
+}
+
 /* ---- making one ---- */
 
 /* Fills in the count and the ids of ASCII. Frees everything if an error is pending. */
@@ -46,7 +51,6 @@ tokenizer tokenizer_of_text(token_level level, const char *name, const char *byt
                             int64_t size)
 {
     tokenizer t = {.level = level};
-    const bool spelt = level == LEVEL_CHAR || level == LEVEL_WORD;
     if (heed_error_pending()) {
         return t;
     }
@@ -55,7 +59,7 @@ tokenizer tokenizer_of_text(token_level level, const char *name, const char *byt
     } else if (level == LEVEL_WORD && size < 2) {
         heed_fail(HEED_ERR_VALUE, "%s: a vocabulary of %lld words; <unknown> is one, so 2 is least",
                   name, (long long)size);
-    } else if (spelt && !text_check(name, bytes, length)) {
+    } else if (token_level_is_spelt(level) && !text_check(name, bytes, length)) {
         return t;
     } else if (level == LEVEL_CHAR) {
         t.vocabulary = vocabulary_of_characters(bytes, length);
@@ -174,7 +178,7 @@ token_span tokenizer_unknown(const tokenizer *t, const char *bytes, size_t lengt
     while (at < piece->count && piece->ids[at] != t->vocabulary.unknown) {
         at++;
     }
-    if (at == piece->count || t->level == LEVEL_BYTE || t->level == LEVEL_BPE) {
+    if (at == piece->count || !token_level_is_spelt(t->level)) {
         return found;
     }
     for (size_t from = 0, start = 0; at >= 0; at--, from = start + found.length) {
@@ -190,9 +194,9 @@ token_list tokenizer_encode(const tokenizer *t, const char *bytes, size_t length
     token_list list = {.count = 0};
     token_span unknown = {NULL, 0};
     token_piece piece;
-    const bool spelt = t->level == LEVEL_CHAR || t->level == LEVEL_WORD;
     size_t step;
-    if (heed_error_pending() || (spelt && !text_check("tokenizer_encode", bytes, length))) {
+    if (heed_error_pending() ||
+        (token_level_is_spelt(t->level) && !text_check("tokenizer_encode", bytes, length))) {
         return list;
     }
     for (size_t at = 0; at < length && !heed_error_pending(); at += step) {
@@ -236,7 +240,7 @@ void tokenizer_decode(const tokenizer *t, text_joint *joint, int64_t id, text_bu
     if (heed_error_pending() || id < 0 || id >= t->count) {
         return;
     }
-    if (t->level == LEVEL_WORD || t->level == LEVEL_CHAR) {
+    if (token_level_is_spelt(t->level)) {
         text_join(to, t->vocabulary.level, joint, vocabulary_token(&t->vocabulary, id));
     } else {
         const char *bytes = t->level == LEVEL_BPE ? bpe_bytes(&t->pairs, id, &length) : &byte;

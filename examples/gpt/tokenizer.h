@@ -1,5 +1,5 @@
-/* The tokenizer: turns a text into token ids and back, by byte, character, word or byte pair. It can be
- * saved as text, beside the model. */
+/* The tokenizer: turns a text into token ids and back, by byte, character, word or byte pair. It
+ * can be saved as text, beside the model. */
 #ifndef HEED_GPT_TOKENIZER_H
 #define HEED_GPT_TOKENIZER_H
 
@@ -10,10 +10,14 @@
 typedef enum token_level { LEVEL_BYTE, LEVEL_CHAR, LEVEL_WORD, LEVEL_BPE } token_level;
 enum { TOKEN_LEVELS = LEVEL_BPE + 1 };
 
-/* token_level_name: "byte", "char", "word", "bpe". token_level_named: the level of that name; false: no
- * level has it. */
+/* token_level_name: "byte", "char", "word", "bpe". token_level_named: the level of that name;
+ * false: no level has it. */
 const char *token_level_name(token_level level);
 bool token_level_named(const char *name, token_level *level);
+
+/* token_level_is_spelt: are its tokens characters or words, and so its texts UTF-8? Else any
+ * bytes. */
+bool token_level_is_spelt(token_level level);
 
 typedef struct tokenizer {
     token_level level;
@@ -26,7 +30,7 @@ typedef struct tokenizer {
 /* tokenizer_of_text: a tokenizer for a text, which messages call `name`. Its tokens are
  *
  *     byte    all 256 bytes, whatever the text
- *     char    the characters of the text in the order of their codes, as sorted(set(text)) in Python
+ *     char    the characters of the text, ordered by code as sorted(set(text)) in Python
  *     word    <unknown> and the words of the text, the most frequent first: at most `size` in all
  *     bpe     the 256 bytes and the merges that bpe_train learns: at most `size` in all
  *
@@ -35,16 +39,16 @@ typedef struct tokenizer {
 tokenizer tokenizer_of_text(token_level level, const char *name, const char *bytes, size_t length,
                             int64_t size);
 
-/* tokenizer_saved: the tokens as text, which ends with a NUL and is empty by byte. tokenizer_of_saved:
- * the same tokenizer from its level and that text.
+/* tokenizer_saved: the tokens as text, which ends with a NUL and is empty by byte.
+ * tokenizer_of_saved: the same tokenizer from its level and that text.
  * HEED_ERR_VALUE: tokenizer_saved does not write this. */
 text_buffer tokenizer_saved(const tokenizer *t);
 tokenizer tokenizer_of_saved(token_level level, const char *saved);
 
 void tokenizer_free(tokenizer *t);
 
-/* tokenizer_encode: the ids of all tokens of a text. *first_unknown (or NULL) is where the first token
- * stands that the vocabulary does not have: by word its id is that of <unknown>, by character
+/* tokenizer_encode: the ids of all tokens of a text. *first_unknown (or NULL) is where the first
+ * token stands that the vocabulary does not have: by word its id is that of <unknown>, by character
  * VOCABULARY_NONE, and tokenizer_refuse makes an error of it.
  * HEED_ERR_VALUE: by char and word, not a text. */
 token_list tokenizer_encode(const tokenizer *t, const char *bytes, size_t length,
@@ -55,15 +59,15 @@ token_list tokenizer_encode(const tokenizer *t, const char *bytes, size_t length
 heed_status tokenizer_refuse(const tokenizer *t, const char *name, const char *bytes,
                              token_span unknown);
 
-/* tokenizer_decode: appends the bytes of one token; by word after a blank where the tokens call for one.
- * Begin with the joint {.tight = true}. By byte and bpe a token may be part of a character. An id outside
- * the vocabulary appends nothing. */
+/* tokenizer_decode: appends the bytes of one token; by word after a blank where the tokens call for
+ * one. Begin with the joint {.tight = true}. By byte and bpe a token may be part of a character. An
+ * id outside the vocabulary appends nothing. */
 void tokenizer_decode(const tokenizer *t, text_joint *joint, int64_t id, text_buffer *to);
 
-/* tokenizer_piece: the tokens of the next piece of a text; returns its length in bytes, which includes
- * blanks before a word. A piece is a chunk (bpe), a word, or a run of characters or bytes; a text can be
- * read from the start of any piece. 0: no bytes are left, or they are not a text. The cache (or NULL) is
- * for bpe. */
+/* tokenizer_piece: the tokens of the next piece of a text; returns its length in bytes, which
+ * includes blanks before a word. A piece is a chunk (bpe), a word, or a run of characters or bytes;
+ * a text can be read from the start of any piece. 0: no bytes are left, or they are not a text. The
+ * cache (or NULL) is for bpe. */
 enum { PIECE = CHUNK_LONGEST };
 typedef struct token_piece {
     int32_t ids[PIECE];

@@ -1,5 +1,5 @@
-/* gpt train: schedules, windows, steps and evaluation; runs, made from options or resumed; the log; and
- * the command that ties them together. Checkpoints stand in checkpoint.c, the text in corpus.c. */
+/* gpt train: schedules, windows, steps and evaluation; runs, made from options or resumed; the log;
+ * and the command that ties them together. Checkpoints stand in checkpoint.c, texts in corpus.c. */
 #include "examples/gpt/train.h"
 
 #include <errno.h>
@@ -46,7 +46,7 @@ gpt_windows gpt_windows_of(int64_t first, int64_t count, int64_t context, int64_
 
 /* ---- evaluation ---- */
 
-/* The mean loss of the pieces that begin at these tokens: each token is predicted from those before. */
+/* The mean loss of the pieces that begin at these tokens, over all positions. */
 static heed_tensor *loss_at(struct heed_gpt *m, const corpus *text, const int64_t *starts,
                             int64_t count)
 {
@@ -91,7 +91,7 @@ static bool may_differ(const flag_row *f)
     return strcmp(f->name, "steps") == 0 || strcmp(f->name, "patience") == 0;
 }
 
-/* Takes the settings of the file that the command line does not give; it may only repeat the others. */
+/* Takes the settings of the file; the command line may repeat them, but change only a few. */
 static void take_settings(gpt_run *run)
 {
     gpt_train_options *o = &run->options;
@@ -356,8 +356,8 @@ static heed_status fail_log(heed_status status, const char *path)
     return heed_fail(status, "--log: cannot write %s: %s", path, strerror(errno));
 }
 
-/* The offset after the row of step `resumed`; 0: not such a file. A row without a line end, left by a
- * killed program, does not count. */
+/* The offset after the row of step `resumed`; 0: not such a file. A row without a line end, left by
+ * a killed program, does not count. */
 static long end_of_rows(FILE *stream, int64_t resumed, int64_t *last)
 {
     char *line = NULL, *end = NULL;
@@ -532,8 +532,8 @@ static void log_row(learner *l, const gpt_step *now, double val_loss, double rat
     heed_fail(error, "%s", message);
 }
 
-/* The row is logged before the run is saved, so that a resumed run finds it; and the best model is saved
- * before the run's own file says so. */
+/* The row is logged before the run is saved, so that a resumed run finds it; and the best model is
+ * saved before the run's own file says so. */
 static void after_step(learner *l, const gpt_step *now)
 {
     gpt_run *run = &l->run;

@@ -1,5 +1,5 @@
-/* gpt train: the parts of a training run, and the command. examples/pytorch/char_gpt.py is its twin in
- * PyTorch. */
+/* gpt train: the parts of a training run, and the command. examples/pytorch/char_gpt.py is its twin
+ * in PyTorch. */
 #ifndef HEED_GPT_TRAIN_H
 #define HEED_GPT_TRAIN_H
 
@@ -10,14 +10,17 @@
 
 /* ---- schedules, windows, evaluation ---- */
 
-/* gpt_train_tokens: how many tokens of a text are trained on: the first nine tenths. The rest are for
- * validation. */
+/* gpt_train_tokens: how many tokens of a text are trained on: the first nine tenths. The rest are
+ * for validation. */
 int64_t gpt_train_tokens(int64_t tokens);
 
-/* gpt_lr: the learning rate of a step, counted from 0. It rises linearly to lr over `warmup` steps, then
+/* gpt_lr: the learning rate of a step, counted from 0. It rises linearly to lr over `warmup` steps;
+ * then it
  *
- *     cosine     falls to min_lr along a cosine      step      is divided by 10 at each third of the rest
- *     linear     falls to min_lr along a line        constant  stays at lr
+ *     cosine     falls to min_lr along a cosine
+ *     linear     falls to min_lr along a line
+ *     step       is divided by 10 after each third of the rest
+ *     constant   stays at lr
  */
 double gpt_lr(const gpt_train_options *o, int64_t step);
 
@@ -26,12 +29,12 @@ typedef struct gpt_windows {
     int64_t first, apart, count;
 } gpt_windows;
 
-/* gpt_windows_of: the whole windows of tokens first ... first + count - 1; every k-th if there are more
- * than `most`. */
+/* gpt_windows_of: the whole windows of tokens first ... first + count - 1; every k-th if there are
+ * more than `most`. */
 gpt_windows gpt_windows_of(int64_t first, int64_t count, int64_t context, int64_t most);
 
-/* gpt_evaluate: the mean loss over windows, `batch` at a time, in eval mode, without a graph and without
- * drawing random numbers; NAN if there are no windows. */
+/* gpt_evaluate: the mean loss over windows, `batch` at a time, in eval mode, without a graph and
+ * without drawing random numbers; NAN if there are no windows. */
 double gpt_evaluate(struct heed_gpt *m, const corpus *text, const gpt_windows *windows,
                     int64_t batch);
 
@@ -61,9 +64,9 @@ typedef struct gpt_step {
 } gpt_step;
 heed_status gpt_run_step(gpt_run *run, gpt_step *step);
 
-/* gpt_run_validate: evaluates and records the validation loss; true: it is the lowest so far. Without a
- * validation part it does nothing, and returns false. gpt_run_out_of_patience: did --patience validations
- * pass without a lower loss? gpt_run_ended: that, or all steps are taken. */
+/* gpt_run_validate: evaluates and records the validation loss; true: it is the lowest so far.
+ * Without a validation part it does nothing, and returns false. gpt_run_out_of_patience: did
+ * --patience validations pass without a lower loss? gpt_run_ended: that, or all steps are taken. */
 bool gpt_run_validate(gpt_run *run);
 bool gpt_run_out_of_patience(const gpt_run *run);
 bool gpt_run_ended(const gpt_run *run);
@@ -80,8 +83,8 @@ typedef struct gpt_log {
  *
  *     step,loss,val_loss,lr,grad_norm,tokens_per_second
  *
- * or, after `resumed` steps, continues one, whose rows of later steps it cuts off. *last is the step of
- * the last row, 0 without rows.
+ * or, after `resumed` steps, continues one, whose rows of later steps it cuts off. *last is the
+ * step of the last row, 0 without rows.
  * HEED_ERR_VALUE: the file cannot be written, or one to continue does not begin with the header. */
 heed_status gpt_log_open(gpt_log *log, const char *path, int64_t resumed, int64_t *last);
 

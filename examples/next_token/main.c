@@ -1,6 +1,6 @@
-/* Trains a next-token model, on the toy language or on your own text, and shows what it has learned.
- * `make demo` runs it on the toy: predicting the word after *it* requires attending to the noun that
- * *it* refers to. setup.c says what is trained, train.c how.
+/* Trains a next-token model, on the toy language or on your own text, and shows what it has
+ * learned. `make demo` runs it on the toy: predicting the word after *it* requires attending to the
+ * noun that *it* refers to. setup.c says what is trained, train.c how.
  *
  *     build/next_token [--text FILE] [--FLAG VALUE] ...        build/next_token --help
  */

@@ -1,5 +1,5 @@
-/* The next-token model: its layers, its attention, and its files. Training stands in train.c, sampling
- * in write.c. */
+/* The next-token model: its layers, its attention, and its files. Training stands in train.c,
+ * sampling in write.c. */
 #include "examples/next_token/model.h"
 
 #include <stdlib.h>

@@ -1,5 +1,5 @@
-/* The next-token model: embedding, position encoding, one masked self-attention, a residual and a linear
- * layer to the vocabulary; and its files. The toy and texts use the same model.
+/* The next-token model: embedding, position encoding, one masked self-attention, a residual and a
+ * linear layer to the vocabulary; and its files. The toy and texts use the same model.
  */
 #ifndef HEED_NEXT_TOKEN_MODEL_H
 #define HEED_NEXT_TOKEN_MODEL_H
@@ -26,7 +26,7 @@ struct token_model {
     model_sizes sizes;
 };
 
-/* model_head_dim: each of two heads is as wide as d_model, as in the tutorial; more heads share it. */
+/* model_head_dim: two heads are each as wide as d_model, as in the tutorial; more share it. */
 int64_t model_head_dim(int64_t d_model, int heads);
 
 struct token_model *model_new(model_sizes sizes);
@@ -34,17 +34,17 @@ struct token_model *model_new(model_sizes sizes);
 /* model_forward: tokens (B, T) or (T) i64 -> logits (B, T, words) or (T, words). */
 heed_tensor *model_forward(struct token_model *m, heed_tensor *tokens);
 
-/* model_loss: the mean cross-entropy of each token of rows (B, T), predicted from those before it. */
+/* model_loss: the mean cross-entropy of rows (B, T), each token predicted from those before. */
 heed_tensor *model_loss(struct token_model *m, heed_tensor *rows);
 
-/* model_next: the logits (words) of the token after these `count`, of which it sees the last ones. */
+/* model_next: the logits (words) after these `count` tokens, of which it sees the last ones. */
 heed_tensor *model_next(struct token_model *m, const int64_t *tokens, int64_t count);
 
-/* model_attention: the weights (heads, T, T) of its attention over T tokens, at most its context. */
+/* model_attention: the weights (heads, T, T) of attention over T tokens, at most its context. */
 heed_tensor *model_attention(struct token_model *m, const int64_t *tokens, int64_t count);
 
-/* For attention over many sentences at once: after model_keep_weights, each model_head has the weights
- * of the next forward as attention_percent. */
+/* For attention over many sentences at once: after model_keep_weights, each model_head has the
+ * weights of the next forward as attention_percent. */
 int model_head_count(const struct token_model *m);
 struct heed_self_attention *model_head(struct token_model *m, int head);
 void model_keep_weights(struct token_model *m, bool keep);
@@ -65,8 +65,8 @@ typedef struct model_description {
     vocabulary vocabulary;
 } model_description;
 
-/* model_describe_file: describes the model in a file. model_load: its parameters, into a model of those
- * sizes. HEED_ERR_VALUE: no such file, or model_save has not written it. */
+/* model_describe_file: describes the model in a file. model_load: its parameters, into a model of
+ * those sizes. HEED_ERR_VALUE: no such file, or model_save has not written it. */
 model_description model_describe_file(const char *path);
 heed_status model_load(const char *path, struct token_model *m);
 
@@ -74,8 +74,8 @@ heed_status model_load(const char *path, struct token_model *m);
 heed_status model_save(const char *path, struct token_model *m, model_task task,
                        const vocabulary *v);
 
-/* model_save_logits: a .npy file of the logits (count, words) after each of `count` tokens, at most the
- * model's context. */
+/* model_save_logits: a .npy file of the logits (count, words) after each of `count` tokens, at most
+ * the model's context. */
 heed_status model_save_logits(const char *path, struct token_model *m, const int64_t *tokens,
                               int64_t count);
 

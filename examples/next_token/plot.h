@@ -24,8 +24,8 @@ typedef struct curve {
 curve curve_begin(int64_t steps);
 void curve_add(curve *c, int64_t step, double loss);
 
-/* plot_write: the losses (if any) above the attention (heads, T, T) over T tokens, at most PLOT_TOKENS,
- * of any UTF-8.
+/* plot_write: the losses (if any) above the attention (heads, T, T) over T tokens, at most
+ * PLOT_TOKENS, of any UTF-8.
  * HEED_ERR_FILE: it cannot be written. */
 heed_status plot_write(const char *path, const char *title, const curve *training,
                        const curve *held_out, heed_tensor *attention, const char *const *tokens);

@@ -1,5 +1,5 @@
-/* The command line of next_token, and the setup made from it: options, data, vocabulary and model. Each
- * step does nothing once an error is pending. */
+/* The command line of next_token, and the setup made from it: options, data, vocabulary and model.
+ * Each step does nothing once an error is pending. */
 #include "examples/next_token/setup.h"
 
 #include <string.h>

@@ -1,5 +1,5 @@
-/* The setup of a run: the command line, and everything it asks for, read and checked before training
- * begins. */
+/* The setup of a run: the command line, and everything it asks for, read and checked before
+ * training begins. */
 #ifndef HEED_NEXT_TOKEN_SETUP_H
 #define HEED_NEXT_TOKEN_SETUP_H
 
@@ -81,8 +81,8 @@ typedef struct setup {
 heed_status setup_prepare(setup *s, const options *given, toy_language *language);
 void setup_free(setup *s);
 
-/* setup_sample: tokens to show the model on: the end of the prompt, or else the start of the held-out
- * part; at most `most`, and at most the model's context. */
+/* setup_sample: tokens to show the model on: the end of the prompt, or else the start of the
+ * held-out part; at most `most`, and at most the model's context. */
 const int64_t *setup_sample(const setup *s, int64_t most, int64_t *count);
 
 #endif

@@ -1,4 +1,4 @@
-/* The score of the toy, and its pictures; both read attention weights that the model keeps on request. */
+/* The score of the toy, and its pictures; both use attention weights that the model keeps. */
 #include "examples/next_token/toy.h"
 
 #include <string.h>

@@ -1,5 +1,5 @@
-/* The toy task: the sentences of toy_language.h as training data, a model's score on them, and pictures
- * of its attention. */
+/* The toy task: the sentences of toy_language.h as training data, a model's score on them, and
+ * pictures of its attention. */
 #ifndef HEED_NEXT_TOKEN_TOY_H
 #define HEED_NEXT_TOKEN_TOY_H
 
@@ -22,8 +22,8 @@ typedef struct toy_score {
 } toy_score;
 toy_score toy_evaluate(struct token_model *m, const toy_sentence *sentences, int64_t count);
 
-/* toy_show_attention: a heat map of one sentence, for the head whose *it* attends most to the subject.
- * toy_show_writing: the model's continuation of some sentences after *it*. */
+/* toy_show_attention: a heat map of one sentence, for the head whose *it* attends most to the
+ * subject. toy_show_writing: the model's continuation of some sentences after *it*. */
 void toy_show_attention(FILE *stream, struct token_model *m, const toy_language *language,
                         const toy_sentence *sentence, const char *title);
 void toy_show_writing(FILE *stream, struct token_model *m, const toy_language *language,

@@ -1,6 +1,6 @@
-/* A tiny language of sentences such as "the pizza came out of the oven and it tasted good": the words
- * after *it* depend only on the subject, seven words back, so a model that predicts them has learned to
- * attend to it. Plain C without Heed.
+/* A tiny language of sentences such as "the pizza came out of the oven and it tasted good": the
+ * words after *it* depend only on the subject, seven words back, so a model that predicts them has
+ * learned to attend to it. Plain C without Heed.
  *
  *     the SUBJECT VERB VERB VERB the PLACE and it WORD WORD <eos>
  */
@@ -31,8 +31,8 @@ typedef struct toy_language {
     int train_count, held_out_count;
 } toy_language;
 
-/* toy_language_make: all sentences of the language. Those with (subject + place + seed) mod 6 = 0 are
- * held out, which has every subject and every place equally often. */
+/* toy_language_make: all sentences of the language. Those with (subject + place + seed) mod 6 = 0
+ * are held out, which has every subject and every place equally often. */
 void toy_language_make(toy_language *language, uint64_t seed);
 
 #endif

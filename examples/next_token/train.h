@@ -4,15 +4,15 @@
 
 #include "examples/next_token/model.h"
 
-/* What batches are drawn from: `count` pieces of `length` tokens, which start `stride` tokens apart. The
- * sentences of the toy stand side by side, the windows of a text overlap. */
+/* What batches are drawn from: `count` pieces of `length` tokens, which start `stride` tokens
+ * apart. The sentences of the toy stand side by side, the windows of a text overlap. */
 typedef struct pieces {
     const int64_t *tokens;
     int64_t count, stride, length; /* length: inputs and one more token */
 } pieces;
 
-/* pieces_of_text: every window of `context` + 1 tokens, for training; none if the text is too short.
- * pieces_in_turn: at most `most` windows that predict each token once, for evaluation. */
+/* pieces_of_text: every window of `context` + 1 tokens, for training; none if the text is too
+ * short. pieces_in_turn: at most `most` windows that predict each token once, for evaluation. */
 pieces pieces_of_text(const int64_t *tokens, int64_t count, int64_t context);
 pieces pieces_in_turn(const int64_t *tokens, int64_t count, int64_t context, int64_t most);
 

@@ -1,4 +1,4 @@
-/* Sampling: choose a token, append it, run the model again. The choice is the library's, heed_sample. */
+/* Sampling: choose a token, append it, run the model again. The choice is heed_sample's. */
 #include "examples/next_token/write.h"
 
 #include <math.h>

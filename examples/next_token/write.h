@@ -13,8 +13,8 @@ typedef struct write_options {
 } write_options;
 
 /* write_start: writes the tokens, or the text that was `typed` for them (NULL: none). Returns what
- * write_on has to know of them. write_on: writes tokens of the model as they come, until interrupted,
- * and appends them to `tokens`; never <unknown>. */
+ * write_on has to know of them. write_on: writes tokens of the model as they come, until
+ * interrupted, and appends them to `tokens`; never <unknown>. */
 text_joint write_start(FILE *stream, const vocabulary *v, const token_list *tokens,
                        const char *typed);
 heed_status write_on(FILE *stream, struct token_model *m, const vocabulary *v, token_list *tokens,
