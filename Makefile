@@ -20,8 +20,8 @@ DEBUG    ?= -g1
 STRUCTS  := -mmemset-strategy=libcall:-1:noalign -mmemcpy-strategy=libcall:-1:noalign
 STRUCTS  := $(shell $(CC) -Werror $(STRUCTS) -E -x c /dev/null > /dev/null 2>&1 && echo "$(STRUCTS)")
 BASE     := -std=c11 -D_POSIX_C_SOURCE=200809L -Isrc -I. $(DEBUG) -pthread $(WARNINGS) $(WERROR) -MMD -MP $(STRUCTS)
-USER     := $(EXTRA) $(CPPFLAGS) $(CFLAGS)
-CFLAGS_  := $(BASE) $(OPTIMISE) -ffp-contract=off $(USER)
+GIVEN    := $(EXTRA) $(CPPFLAGS) $(CFLAGS)
+CFLAGS_  := $(BASE) $(OPTIMISE) -ffp-contract=off $(GIVEN)
 LDLIBS_  := -lm -pthread $(LDLIBS)
 LINK      = $(CC) $(CFLAGS_) $(LDFLAGS)
 
@@ -41,8 +41,9 @@ endif
 # by a dry run, how many there will be. V=1 shows the commands in place of this.
 V ?= 0
 steps :=
-total  = $(eval total := $(filter-out 0,$(shell MAKEFLAGS= $(MAKE) -n $(if $(findstring B,$(firstword -$(MAKEFLAGS))),-B) \
-             -f $(firstword $(MAKEFILE_LIST)) COUNTING=1 $(MAKEOVERRIDES) $(MAKECMDGOALS) 2> /dev/null | grep -c '^: step')))$(total)
+dry    = MAKEFLAGS= $(MAKE) -n $(if $(findstring B,$(firstword -$(MAKEFLAGS))),-B) COUNTING=1 \
+             -f $(firstword $(MAKEFILE_LIST)) $(MAKEOVERRIDES) $(MAKECMDGOALS) 2> /dev/null
+total  = $(eval total := $(filter-out 0,$(shell $(dry) | grep -c '^: step')))$(total)
 count  = $(eval steps += x)$(info [$(words $(steps))$(patsubst %,/%,$(total))] $(1))
 folder = $(if $(wildcard $(@D)),,@mkdir -p $(@D))
 ifdef COUNTING
@@ -68,7 +69,7 @@ endif
 KERNEL_FOLDER := src/tensor/kernels
 # clang with sanitizers may leave loops rolled up; gcc does not know this warning.
 KERNEL_FLAGS := $(BASE) $(subst -O2,-O3,$(OPTIMISE)) -ffp-contract=fast -fno-math-errno \
-                -fno-trapping-math -fwrapv -Wno-pass-failed $(USER)
+                -fno-trapping-math -fwrapv -Wno-pass-failed $(GIVEN)
 ISAS := baseline
 ifneq (,$(findstring x86_64,$(shell $(CC) -dumpmachine)))
 ISAS += v3 v4
@@ -82,6 +83,8 @@ ISAS_F64  := $(ISAS)
 ISAS_I64  := baseline
 ISAS_BOOL := baseline
 
+KERNELS        :=
+KERNEL_SOURCES :=
 kernel = $(eval KERNEL_SOURCES += $(KERNEL_FOLDER)/$(strip $(1)).c)$(foreach d,$(2),$(foreach i,$(ISAS_$(d)),\
              $(eval KERNELS += $(BUILD)/kernels/$(i)/$(d)/$(strip $(1)).o)))
 # The slowest to compile come first, so that all cores end together.
@@ -120,19 +123,24 @@ TEST_OBJECTS := $(patsubst %.c,$(BUILD)/%.o,$(wildcard tests/*.c))
 all: $(LIBRARY) $(EXAMPLES)
 
 help:
-	@echo "make demo          train the toy model and look at its attention"
-	@echo "make lessons       the course of examples/README.md: builds and runs every lesson"
+	@echo "make demo          train the toy model and show its attention; builds no more than that needs"
+	@echo "make lessons       build and run every lesson of examples/README.md"
 	@echo "make deps test     install Check if it is missing, and run every test"
-	@echo "make all           the library and the examples, in $(BUILD)/"
-	@echo "make fuzz-bpe      libFuzzer on byte pairs, for FUZZ_SECONDS=$(FUZZ_SECONDS) (it needs clang)"
-	@echo "make bench         Heed beside PyTorch and others that are there; bench/README.md, also for bench-..."
-	@echo "make test-isas     the tests under each HEED_ISA that this machine has"
-	@echo "make mpi           train_mpi, for several processes or machines; needs mpicc"
-	@echo "make test-cpp      the toy, trained from C++17"
-	@echo "make layers        do includes point one way: nn -> autograd -> tensor?"
-	@echo "make format        clang-format everything; check-format only looks"
+	@echo "make deps-dev      install what .ci/run needs"
+	@echo "make all           the library and the examples, in $(BUILD)/ (the default)"
+	@echo "make fuzz-bpe      libFuzzer on byte pairs, for FUZZ_SECONDS=$(FUZZ_SECONDS) (needs clang)"
+	@echo "make bench         Heed beside PyTorch and other peers; bench/README.md, also for bench-..."
+	@echo "make test-isas     the tests under each HEED_ISA that this machine supports"
+	@echo "make mpi           train_mpi, for several processes or machines (needs mpicc)"
+	@echo "make test-cpp      train the toy from C++17"
+	@echo "make layers        check that includes point one way: nn -> autograd -> tensor"
+	@echo "make format        clang-format everything; check-format only checks"
 	@echo "make lint          cppcheck"
-	@echo "make install       header, library and heed.pc under PREFIX=$(PREFIX)"
+	@echo "make install       headers, library, heed.pc and LICENSE, under PREFIX=$(PREFIX)"
+	@echo "make clean         remove $(BUILD)/"
+	@echo
+	@echo "All cores are used unless -j says otherwise, and V=1 shows the commands. CC, CXX, CPPFLAGS, CFLAGS,"
+	@echo "CXXFLAGS, LDFLAGS and LDLIBS are honoured; BUILD=build/other keeps a variant apart."
 
 lessons: $(LESSONS)
 	@for lesson in $(LESSONS); do echo "== $$lesson"; $$lesson || exit 1; done
@@ -295,7 +303,7 @@ $(BUILD)/bench_compare: $(BUILD)/bench/compare.o $(BUILD)/bench/runner.o $(BUILD
 
 $(BUILD)/bench_peak: bench/peak.c $(BUILD)/bench/serve.o
 	$(call step,cc $<)
-	$(CC) $(BASE) $(MACHINE_FLAGS) $(USER) $(LDFLAGS) $^ -o $@ $(LDLIBS_)
+	$(CC) $(BASE) $(MACHINE_FLAGS) $(GIVEN) $(LDFLAGS) $^ -o $@ $(LDLIBS_)
 
 # ROUNDS, THREADS, WORKLOADS, PYTHONS, PEERS: bench/run.sh and compare.c.
 .PHONY: bench bench-programs bench-quick bench-growth bench-generate bench-profile
