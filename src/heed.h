@@ -95,9 +95,9 @@
 #include "autograd/ops/sort.h"
 #include "autograd/ops/view.h"
 
+#include "autograd/apply.h"
 #include "autograd/grad.h"
 #include "autograd/gradcheck.h"
-#include "autograd/apply.h"
 #include "autograd/op.h"
 
 #include "nn/heat_map.h"

@@ -10,9 +10,9 @@
 
 #include "check.h"
 #include "frame.h"
+#include "map.h"
 #include "read.h"
 #include "shape.h"
-#include "map.h"
 
 static heed_tensor *filled(const char *function, heed_shape shape, double value, heed_dtype dtype)
 {
