@@ -100,7 +100,7 @@ $(call kernel, optim_steps,     F32 F64)
 # ---- the library ----
 
 SOURCES := $(filter-out $(KERNEL_SOURCES),$(wildcard src/*/*.c src/*/*/*.c))
-PUBLIC   = $(shell sed -n 's/^\#include "\(.*\)"/\1/p' src/heed.h)
+PUBLIC   = $(shell sed -n 's/^\#include "\([^"]*\)".*/\1/p' src/heed.h)
 OBJECTS := $(KERNELS) $(SOURCES:%.c=$(BUILD)/%.o)
 LIBRARY := $(BUILD)/libheed.a
 

@@ -33,7 +33,7 @@ done
 # An operation stands in the table by its name or, with _dim, _dims or _with, by its plain form's.
 # shellcheck disable=SC2046
 for name in $(grep -ohE '^(heed_tensor \*|heed_status |int |bool )heed_[a-z0-9_]+\(' \
-    $(echo "$headers" | grep autograd/ | grep -vE '/(op|engine|gradcheck)\.h') |
+    $(echo "$headers" | grep autograd/ | grep -vE '/(op|apply|grad|gradcheck)\.h') |
     sed -E 's/.*(heed_[a-z0-9_]+)\(/\1/'); do
     plain=$(echo "$name" | sed -E 's/_(dim|dims|with)$//')
     case $name in

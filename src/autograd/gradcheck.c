@@ -250,7 +250,7 @@ static heed_status check_upstream(const check *c, int input, heed_tensor *y, hee
         return heed_self.error;
     }
     fill_upstream(u);
-    double *analytic = j->analytic; /* the rows have been compared: their room is free */
+    double *analytic = j->analytic; /* the rows have been compared and can be overwritten */
     if (pull_back(c, y, u, alias, create_graph, analytic) != HEED_OK) {
         return heed_self.error;
     }

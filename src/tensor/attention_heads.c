@@ -6,7 +6,8 @@
 #include <string.h>
 
 #include "alloc.h"
-#include "batch_gemm.h"
+#include "grain.h"
+#include "kernels/kernels.h"
 #include "parallel.h"
 #include "shape.h"
 #include "thread.h"
@@ -19,10 +20,10 @@ typedef struct work {
     heed_shape batch;
     int64_t mask_strides[HEED_MAX_DIMS];
     int64_t pieces_of_head; /* blocks of queries, or 1 */
-    size_t room_size;
-    char *rooms; /* workspaces, one for each thread at work */
-    int room_count;
-    uint8_t *room_is_taken;
+    size_t workspace_size;
+    char *workspaces; /* workspaces, one for each thread at work */
+    int workspace_count;
+    uint8_t *taken;
 } work;
 
 /* ---- heads ---- */
@@ -102,13 +103,13 @@ static work begin(const heed_attention_heads *heads, bool is_gradient)
 /* ---- threads ---- */
 
 /* Takes a workspace that no other thread uses; there are as many as threads. */
-static int take_room(const work *w)
+static int take_workspace(const work *w)
 {
-    int room = 0;
-    while (__atomic_exchange_n(&w->room_is_taken[room], 1, __ATOMIC_ACQUIRE) != 0) {
-        room = (room + 1) % w->room_count;
+    int workspace = 0;
+    while (__atomic_exchange_n(&w->taken[workspace], 1, __ATOMIC_ACQUIRE) != 0) {
+        workspace = (workspace + 1) % w->workspace_count;
     }
-    return room;
+    return workspace;
 }
 
 /* The pieces [first, end): blocks of queries, or for gradients whole heads. */
@@ -116,24 +117,24 @@ static void attend_some(void *context, int64_t first, int64_t end)
 {
     const work *w = context;
     const heed_kernels *kernels = heed_kernels_for(w->heads->q->dtype);
-    const int room = take_room(w);
+    const int workspace = take_workspace(w);
     for (int64_t i = first; i < end; i++) {
         heed_attention call = head_of(w, i / w->pieces_of_head);
-        call.room = w->rooms + (size_t)room * w->room_size;
+        call.workspace = w->workspaces + (size_t)workspace * w->workspace_size;
         if (w->is_gradient) {
             kernels->attend_gradient(&call);
         } else {
             kernels->attend(&call, i % w->pieces_of_head);
         }
     }
-    __atomic_store_n(&w->room_is_taken[room], 0, __ATOMIC_RELEASE);
+    __atomic_store_n(&w->taken[workspace], 0, __ATOMIC_RELEASE);
 }
 
 /* All pieces, each of about `cost` multiply-adds. */
 static heed_status run(work *w, double cost)
 {
-    const size_t room =
-        heed_attention_room(&w->call, w->is_gradient, heed_dtype_size(w->heads->q->dtype));
+    const size_t workspace =
+        heed_attention_workspace(&w->call, w->is_gradient, heed_dtype_size(w->heads->q->dtype));
     const int threads = heed_get_num_threads();
     int64_t count = w->pieces_of_head;
     for (int i = 0; i < w->batch.ndim; i++) {
@@ -142,17 +143,17 @@ static heed_status run(work *w, double cost)
     if (count == 0) {
         return HEED_OK;
     }
-    w->room_count = count < threads ? (int)count : threads;
-    w->room_size = (room + 63) / 64 * 64;
-    const size_t bytes = (size_t)w->room_count * (w->room_size + 1);
-    w->rooms = heed_alloc(bytes);
-    if (w->rooms == NULL) {
+    w->workspace_count = count < threads ? (int)count : threads;
+    w->workspace_size = (workspace + 63) / 64 * 64;
+    const size_t bytes = (size_t)w->workspace_count * (w->workspace_size + 1);
+    w->workspaces = heed_alloc(bytes);
+    if (w->workspaces == NULL) {
         return heed_self.error;
     }
-    w->room_is_taken = (uint8_t *)w->rooms + (size_t)w->room_count * w->room_size;
-    memset(w->room_is_taken, 0, (size_t)w->room_count);
+    w->taken = (uint8_t *)w->workspaces + (size_t)w->workspace_count * w->workspace_size;
+    memset(w->taken, 0, (size_t)w->workspace_count);
     heed_parallel_for(count, 1 + (int64_t)(HEED_GRAIN_OF_PRODUCTS / (cost + 1)), attend_some, w);
-    heed_free(w->rooms, bytes);
+    heed_free(w->workspaces, bytes);
     return HEED_OK;
 }
 

@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "alloc.h"
+#include "grain.h"
 #include "parallel.h"
 #include "shape.h"
 
@@ -90,7 +91,7 @@ static void begin(batch *w, heed_dtype dtype, const heed_matrix_view *a, const h
     first->b_col = b->columns == 1 ? 1 : b->at.col;
     first->c_row = c->columns;
     first->c = c->at.data;
-    first->room = NULL;
+    first->workspace = NULL;
     first->bias = bias != NULL ? bias->data : NULL;
     first->accumulate = accumulate;
 }
@@ -129,13 +130,13 @@ static void multiply_matrices(void *context, int64_t first, int64_t end)
     }
 }
 
-static heed_status multiply_one_by_one(batch *w, int64_t room)
+static heed_status multiply_one_by_one(batch *w, int64_t workspace)
 {
-    if (room > 0 && (w->first.room = heed_alloc((size_t)room)) == NULL) {
+    if (workspace > 0 && (w->first.workspace = heed_alloc((size_t)workspace)) == NULL) {
         return heed_error_pending();
     }
     multiply_matrices(w, 0, w->count);
-    heed_free(w->first.room, (size_t)room);
+    heed_free(w->first.workspace, (size_t)workspace);
     return HEED_OK;
 }
 
@@ -146,10 +147,11 @@ static heed_status multiply_all(batch *w)
         w->kernels->gemm(&w->first);
         return HEED_OK;
     }
-    const int64_t room = cost < HEED_LITTLE_PRODUCT ? 0 : w->kernels->gemm_room(&w->first);
-    if (room > 0 || cost > HEED_LARGE_PRODUCT ||
+    const int64_t workspace =
+        cost < HEED_LITTLE_PRODUCT ? 0 : w->kernels->gemm_workspace(&w->first);
+    if (workspace > 0 || cost > HEED_LARGE_PRODUCT ||
         (double)w->count * cost < 2 * HEED_GRAIN_OF_PRODUCTS) {
-        return multiply_one_by_one(w, room);
+        return multiply_one_by_one(w, workspace);
     }
     heed_parallel_for(w->count, (int64_t)(HEED_GRAIN_OF_PRODUCTS / (cost + 1)) + 1,
                       multiply_matrices, w);

@@ -5,14 +5,6 @@
 #include "kernels/kernels.h"
 #include "tensor.h"
 
-/* Thresholds in multiply-adds; a core does about 50 per nanosecond in f32. */
-enum {
-    HEED_GRAIN_OF_PRODUCTS =
-        1 << 20, /* minimum per thread: 20 us, many times the cost of waking one */
-    HEED_LITTLE_PRODUCT = 1 << 18, /* below: needs no workspace; one alone is done at once */
-    HEED_LARGE_PRODUCT = 1 << 24,  /* above: the kernel shares out a single product */
-};
-
 /* A matrix seen in memory: where it lies, as kernels take it, and its sizes. */
 typedef struct heed_matrix_view {
     heed_matrix at; /* data, and the strides of rows and columns */

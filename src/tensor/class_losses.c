@@ -143,12 +143,12 @@ static char *row_of(const heed_tensor *t, int64_t n, int64_t i)
 static void sum_some(void *context, int64_t first, int64_t end)
 {
     const logits *w = context;
-    const heed_lines rows = {.count = end - first,
-                             .n = w->n,
-                             .in = {row_of(w->x, w->n, first)},
-                             .step = {w->n},
-                             .out = w->totals + 2 * first,
-                             .out_step = 2};
+    const heed_rows rows = {.count = end - first,
+                            .n = w->n,
+                            .in = {row_of(w->x, w->n, first)},
+                            .step = {w->n},
+                            .out = w->totals + 2 * first,
+                            .out_step = 2};
     w->kernels->exp_totals(&rows);
 }
 
@@ -156,7 +156,7 @@ void heed_sum_exponentials(const heed_tensor *x, double *totals)
 {
     const int64_t n = x->shape[x->ndim - 1];
     logits w = {.kernels = heed_kernels_for(x->dtype), .x = x, .n = n, .totals = totals};
-    heed_share_rows(x->ndim > 1 ? x->shape[0] : 1, n, HEED_GRAIN_OF_LINES, sum_some, &w);
+    heed_share_rows(x->ndim > 1 ? x->shape[0] : 1, n, HEED_GRAIN_OF_ROWS, sum_some, &w);
 }
 
 static void differentiate_some(void *context, int64_t first, int64_t end)
@@ -177,5 +177,5 @@ void heed_cross_entropy_gradient(const heed_class_targets *c, const heed_tensor 
                                  const double *totals, const heed_tensor *g, heed_tensor *dx)
 {
     logits w = {c, heed_kernels_for(x->dtype), x, g, c->classes, (double *)totals, dx};
-    heed_share_rows(c->count, w.n, HEED_GRAIN_OF_LINES, differentiate_some, &w);
+    heed_share_rows(c->count, w.n, HEED_GRAIN_OF_ROWS, differentiate_some, &w);
 }

@@ -18,7 +18,7 @@ static int64_t run_step(const walk *w, int lane_number, heed_dtype dtype)
     return run_stride(w, lane_number) / (int64_t)heed_dtype_size(dtype);
 }
 
-static bool begin(walk *w, const heed_places *places, const void *values,
+static bool begin(walk *w, const heed_indexed *places, const void *values,
                   const int64_t *value_strides, const heed_tensor *t)
 {
     const int ndim = places->shape.ndim;
@@ -28,7 +28,7 @@ static bool begin(walk *w, const heed_places *places, const void *values,
     return heed_walk_begin(w, ndim, places->shape.size);
 }
 
-void heed_look_up(const heed_places *places, const heed_tensor *x, heed_tensor *out)
+void heed_look_up(const heed_indexed *places, const heed_tensor *x, heed_tensor *out)
 {
     walk w = {0};
     if (!begin(&w, places, out->data, out->strides, x)) {
@@ -50,7 +50,7 @@ void heed_look_up(const heed_places *places, const heed_tensor *x, heed_tensor *
     } while (heed_walk_next(&w));
 }
 
-void heed_add_at(const heed_places *places, const heed_tensor *x, heed_tensor *out)
+void heed_add_at(const heed_indexed *places, const heed_tensor *x, heed_tensor *out)
 {
     walk w = {0};
     if (!begin(&w, places, x->data, x->strides, out)) {

@@ -97,7 +97,7 @@ static heed_dtype dtype_of(const heed_operand *in)
 static void map_run(const mapping *m, char *const *at, int64_t n)
 {
     const void *from[HEED_MAX_OPERANDS];
-    buffer room[HEED_MAX_OPERANDS];
+    buffer gathered[HEED_MAX_OPERANDS];
     const int64_t to_stride = run_stride(m->w, m->count);
     for (int64_t done = 0; done < n; done += CHUNK) {
         const int64_t part = n - done < CHUNK ? n - done : CHUNK;
@@ -105,7 +105,7 @@ static void map_run(const mapping *m, char *const *at, int64_t n)
             const int64_t stride = run_stride(m->w, k);
             if (done == 0 || stride != 0) {
                 from[k] = heed_walk_elements(at[k] + done * stride, stride, part,
-                                             dtype_of(&m->in[k]), m->in[k].as, &room[k]);
+                                             dtype_of(&m->in[k]), m->in[k].as, &gathered[k]);
             }
         }
         m->kernel(part, from, at[m->count] + done * to_stride);
@@ -205,11 +205,11 @@ static void copy_part(const void *context, const walk *w, int64_t start, int64_t
         c->kernels->gather[c->from](n, from, from_step, to);
         return;
     }
-    buffer room;
+    buffer gathered;
     for (int64_t at = 0; at < n; at += CHUNK) {
         const int64_t part = n - at < CHUNK ? n - at : CHUNK;
-        c->kernels->gather[c->from](part, from + at * run_stride(w, 0), from_step, &room);
-        c->kernels->scatter(part, &room, to + at * run_stride(w, 1), to_step);
+        c->kernels->gather[c->from](part, from + at * run_stride(w, 0), from_step, &gathered);
+        c->kernels->scatter(part, &gathered, to + at * run_stride(w, 1), to_step);
     }
 }
 
@@ -296,10 +296,10 @@ void heed_fill_elements(heed_tensor *out, double value)
 static void add_chunk(const heed_kernels *kernels, heed_dtype dtype, int64_t n, const void *x,
                       char *y, int64_t stride)
 {
-    buffer room;
-    const void *sum = heed_walk_elements(y, stride, n, dtype, dtype, &room);
+    buffer gathered;
+    const void *sum = heed_walk_elements(y, stride, n, dtype, dtype, &gathered);
     kernels->add_into(n, x, (void *)sum);
-    if (sum == &room) {
+    if (sum == &gathered) {
         kernels->scatter(n, sum, y, stride / (int64_t)heed_dtype_size(dtype));
     }
 }
@@ -310,10 +310,10 @@ static void add_part(const void *context, const walk *w, int64_t start, int64_t 
     const heed_kernels *kernels = heed_kernels_for(dtype);
     const int64_t from_stride = run_stride(w, 0), stride = run_stride(w, 1);
     for (int64_t at = start; at < start + n; at += CHUNK) {
-        buffer room;
+        buffer gathered;
         const int64_t left = start + n - at, part = left < CHUNK ? left : CHUNK;
         const void *from = heed_walk_elements(w->lane[0].at + at * from_stride, from_stride, part,
-                                              dtype, dtype, &room);
+                                              dtype, dtype, &gathered);
         add_chunk(kernels, dtype, part, from, w->lane[1].at + at * stride, stride);
     }
 }

@@ -41,12 +41,12 @@ static void normalize_some(void *context, int64_t first, int64_t end)
 void heed_normalize_rows(const heed_normalization *all, heed_dtype dtype)
 {
     normalization w = {all, dtype, 0};
-    heed_share_rows(all->rows, all->n, HEED_GRAIN_OF_LINES, normalize_some, &w);
+    heed_share_rows(all->rows, all->n, HEED_GRAIN_OF_ROWS, normalize_some, &w);
 }
 
 static int64_t rows_in_chunk(const heed_normalization *all)
 {
-    const int64_t fit = all->rows * all->n / HEED_GRAIN_OF_LINES;
+    const int64_t fit = all->rows * all->n / HEED_GRAIN_OF_ROWS;
     const int64_t most = fit < 1 ? 1 : fit < MOST_CHUNKS ? fit : MOST_CHUNKS;
     return all->rows > 0 ? (all->rows + most - 1) / most : 1;
 }

@@ -8,13 +8,6 @@
 #include "kernels/kernels.h"
 #include "parallel.h"
 
-/* Minimum elements per thread, about 10 us of work each. Rows that a kernel reads several times
- * have HEED_GRAIN_OF_LINES (0.6 ns per element). */
-enum {
-    HEED_GRAIN_OF_TABLE_ROWS = 1 << 15,  /* copied or added: 0.3 ns per element, from memory */
-    HEED_GRAIN_OF_COLUMN_SUMS = 1 << 16, /* read once and added in registers: 0.15 ns */
-};
-
 /* heed_share_rows: work(context, first, end) for rows of n elements each, `grain` elements or more
  * to a thread. */
 static inline void heed_share_rows(int64_t rows, int64_t n, int64_t grain, heed_parallel_work *work,

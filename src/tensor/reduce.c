@@ -181,7 +181,7 @@ static void choose_order(summing *s, bool empty)
         s->order = BY_COLUMNS;
         s->width = length < SHORT ? COLUMNS_OF_SHORT : CHUNK;
     } else if (along && s->summed.ndim == 1 && s->from == s->as) {
-        const int64_t rows = HEED_GRAIN_OF_LINES / (summed + 1) + 1;
+        const int64_t rows = HEED_GRAIN_OF_ROWS / (summed + 1) + 1;
         s->order = BY_ROWS;
         s->width = rows < CHUNK ? rows : CHUNK;
     } else {
@@ -229,8 +229,8 @@ static void gather_lines(walk w, int64_t lines, int64_t step, heed_dtype from, h
     } while (heed_walk_next(&w));
 }
 
-heed_status heed_fold(heed_fold_kernel *kernel, const void *args, heed_dtype as,
-                      const heed_tensor *x, unsigned set, heed_tensor *out)
+heed_status heed_reduce(heed_reduce_kernel *kernel, const void *args, heed_dtype as,
+                        const heed_tensor *x, unsigned set, heed_tensor *out)
 {
     walk stay = {0}, folded = {0};
     const bool empty = !walk_dims(x, set, true, &folded);
@@ -270,7 +270,7 @@ heed_status heed_fold(heed_fold_kernel *kernel, const void *args, heed_dtype as,
 /* Lines to be mapped: the walk steps through their first elements, in every operand; the last lane
  * is the result. */
 typedef struct line_mapping {
-    heed_line_kernel *kernel;
+    heed_row_kernel *kernel;
     heed_dtype dtype;
     int64_t n;
     int count; /* of inputs */
@@ -282,7 +282,7 @@ static void map_part(const void *context, const walk *w, int64_t start, int64_t 
 {
     const line_mapping *m = context;
     const int64_t size = (int64_t)heed_dtype_size(m->dtype);
-    heed_lines lines = {.count = count, .n = m->n};
+    heed_rows lines = {.count = count, .n = m->n};
     for (int k = 0; k < m->count; k++) {
         lines.in[k] = w->lane[k].at + start * run_stride(w, k);
         lines.step[k] = run_stride(w, k) / size;
@@ -299,7 +299,7 @@ static void map_gathered(const line_mapping *m, heed_tensor *const *in, const in
 {
     const int64_t line_size = m->n * (int64_t)heed_dtype_size(m->dtype);
     const heed_kernels *kernels = heed_kernels_for(m->dtype);
-    heed_lines lines = {.count = 1, .n = m->n, .out = gathered + m->count * line_size};
+    heed_rows lines = {.count = 1, .n = m->n, .out = gathered + m->count * line_size};
     walk w = m->w;
     do {
         for (int64_t i = 0; i < run_length(&w); i++) {
@@ -316,8 +316,8 @@ static void map_gathered(const line_mapping *m, heed_tensor *const *in, const in
     } while (heed_walk_next(&w));
 }
 
-heed_status heed_map_lines(heed_line_kernel *kernel, heed_tensor *const *in, int count, int dim,
-                           heed_tensor *out)
+heed_status heed_map_rows(heed_row_kernel *kernel, heed_tensor *const *in, int count, int dim,
+                          heed_tensor *out)
 {
     const int ndim = out->ndim;
     line_mapping m = {kernel, out->dtype, ndim > 0 ? out->shape[dim] : 1, count, {0}};
@@ -337,7 +337,7 @@ heed_status heed_map_lines(heed_line_kernel *kernel, heed_tensor *const *in, int
         return HEED_OK;
     }
     if (ready) {
-        heed_walk_parts(&m.w, HEED_GRAIN_OF_LINES / m.n + 1, map_part, &m);
+        heed_walk_parts(&m.w, HEED_GRAIN_OF_ROWS / m.n + 1, map_part, &m);
         return HEED_OK;
     }
     const size_t bytes = (size_t)(count + 1) * (size_t)m.n * heed_dtype_size(m.dtype);

@@ -12,15 +12,15 @@
  * contiguous and has an element for each of the dims that stay, in their order. */
 void heed_sum_elements(const heed_tensor *x, unsigned set, double divisor, heed_tensor *out);
 
-/* heed_fold: each element of out = kernel(the elements of x over the dims in `set`, row by row, as
+/* heed_reduce: each element of out = kernel(the elements of x over the dims in `set`, row by row, as
  * elements of `as`); out as above.
  * HEED_ERR_MEMORY: no memory for the lines that must be gathered. */
-heed_status heed_fold(heed_fold_kernel *kernel, const void *args, heed_dtype as,
-                      const heed_tensor *x, unsigned set, heed_tensor *out);
+heed_status heed_reduce(heed_reduce_kernel *kernel, const void *args, heed_dtype as,
+                        const heed_tensor *x, unsigned set, heed_tensor *out);
 
-/* heed_map_lines: out = kernel(in...) line by line along `dim`; out is contiguous, of the shape of
+/* heed_map_rows: out = kernel(in...) line by line along `dim`; out is contiguous, of the shape of
  * each of the `count` inputs (at most 2). HEED_ERR_MEMORY: no memory for the gathered lines. */
-heed_status heed_map_lines(heed_line_kernel *kernel, heed_tensor *const *in, int count, int dim,
-                           heed_tensor *out);
+heed_status heed_map_rows(heed_row_kernel *kernel, heed_tensor *const *in, int count, int dim,
+                          heed_tensor *out);
 
 #endif

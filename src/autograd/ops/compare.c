@@ -39,7 +39,7 @@ bool heed_allclose(heed_tensor *a, heed_tensor *b, double rtol, double atol, boo
     }
     heed_dtype dtype;
     heed_shape shape_a = heed_shape_of_tensor(a), shape_b = heed_shape_of_tensor(b), shape;
-    if (heed_promote("allclose", a->dtype, b->dtype, &dtype) != HEED_OK ||
+    if (heed_common_dtype("allclose", a->dtype, b->dtype, &dtype) != HEED_OK ||
         heed_broadcast("allclose", &shape_a, &shape_b, &shape) != HEED_OK) {
         return false;
     }

@@ -38,7 +38,7 @@
 
 enum { LETTERS = 52, LABELS = LETTERS + HEED_MAX_DIMS };
 
-/* Labels in some order: those of a tensor's dims; a list joined from several has room too. */
+/* Labels in some order: those of a tensor's dims; large enough for a list joined from several. */
 typedef struct label_list {
     int count;
     unsigned char at[2 * HEED_MAX_DIMS];
@@ -427,7 +427,7 @@ static heed_tensor *aligned(const operand *x, const label_list *y)
 static heed_tensor *by_elements(const parsed *e, const operand *a, const operand *b)
 {
     heed_dtype dtype = HEED_F32;
-    if (heed_promote("einsum", a->t->dtype, b->t->dtype, &dtype) != HEED_OK) {
+    if (heed_common_dtype("einsum", a->t->dtype, b->t->dtype, &dtype) != HEED_OK) {
         return NULL;
     }
     return heed_mul(aligned(a, &e->y), aligned(b, &e->y));

@@ -86,7 +86,7 @@ static heed_status meet(const heed_call *call, heed_dtype *dtype, heed_shape *sh
             continue;
         }
         const heed_shape before = *shape, other = heed_shape_of_tensor(input);
-        if (heed_promote(call->op->name, *dtype, input->dtype, dtype) != HEED_OK ||
+        if (heed_common_dtype(call->op->name, *dtype, input->dtype, dtype) != HEED_OK ||
             heed_broadcast(call->op->name, &before, &other, shape) != HEED_OK) {
             return heed_self.error;
         }
@@ -237,7 +237,7 @@ static heed_status where_rule(const heed_call *call, heed_result *result)
     heed_shape c = result->shape, shape_a = heed_shape_of_tensor(a);
     heed_shape shape_b = heed_shape_of_tensor(b), both;
     if (heed_expect_dtype(call, 0, HEED_BOOL) != HEED_OK ||
-        heed_promote("where", a->dtype, b->dtype, &result->dtype) != HEED_OK ||
+        heed_common_dtype("where", a->dtype, b->dtype, &result->dtype) != HEED_OK ||
         heed_broadcast("where", &shape_a, &shape_b, &both) != HEED_OK) {
         return heed_self.error;
     }

@@ -23,7 +23,7 @@
 /* ---- what they share: places that an index names, NULL on error ---- */
 
 /* y = x at the places. */
-static heed_status look_up(const heed_places *places, const heed_call *call, heed_tensor *y)
+static heed_status look_up(const heed_indexed *places, const heed_call *call, heed_tensor *y)
 {
     if (places->index != NULL) {
         heed_look_up(places, call->inputs[0], y);
@@ -32,7 +32,7 @@ static heed_status look_up(const heed_places *places, const heed_call *call, hee
 }
 
 /* y = x with the third input added at the places. */
-static heed_status add_at(const heed_places *places, const heed_call *call, heed_tensor *y)
+static heed_status add_at(const heed_indexed *places, const heed_call *call, heed_tensor *y)
 {
     if (places->index != NULL) {
         heed_copy_elements(call->inputs[0], y);
@@ -74,10 +74,10 @@ static heed_status chosen_shape(const heed_call *call, int *dim, heed_shape *sha
 }
 
 /* Those places of t, which has x's shape. The index is NULL on error. */
-static heed_places chosen_places(const heed_call *call, const heed_tensor *t)
+static heed_indexed chosen_places(const heed_call *call, const heed_tensor *t)
 {
     int dim = 0;
-    heed_places places = {.index = NULL};
+    heed_indexed places = {.index = NULL};
     if (chosen_shape(call, &dim, &places.shape) != HEED_OK) {
         return places;
     }
@@ -102,7 +102,7 @@ static heed_status index_select_rule(const heed_call *call, heed_result *result)
 
 static heed_status index_select_forward(const heed_call *call, heed_tensor *y)
 {
-    const heed_places places = chosen_places(call, call->inputs[0]);
+    const heed_indexed places = chosen_places(call, call->inputs[0]);
     return look_up(&places, call, y);
 }
 
@@ -147,7 +147,7 @@ static heed_status index_add_rule(const heed_call *call, heed_result *result)
 
 static heed_status index_add_forward(const heed_call *call, heed_tensor *y)
 {
-    const heed_places places = chosen_places(call, y);
+    const heed_indexed places = chosen_places(call, y);
     return add_at(&places, call, y);
 }
 
@@ -213,11 +213,11 @@ static heed_status check_index(const heed_call *call, int *dim)
 }
 
 /* The places of t, which has x's shape, that the index names. The index is NULL on error. */
-static heed_places named_places(const heed_call *call, const heed_tensor *t)
+static heed_indexed named_places(const heed_call *call, const heed_tensor *t)
 {
     heed_tensor *index = call->inputs[1];
     int dim = 0;
-    heed_places places = {.index = NULL};
+    heed_indexed places = {.index = NULL};
     if (check_index(call, &dim) != HEED_OK) {
         return places;
     }
@@ -242,7 +242,7 @@ static heed_status gather_rule(const heed_call *call, heed_result *result)
 
 static heed_status gather_forward(const heed_call *call, heed_tensor *y)
 {
-    const heed_places places = named_places(call, call->inputs[0]);
+    const heed_indexed places = named_places(call, call->inputs[0]);
     return look_up(&places, call, y);
 }
 
@@ -285,7 +285,7 @@ static heed_status scatter_add_rule(const heed_call *call, heed_result *result)
 
 static heed_status scatter_add_forward(const heed_call *call, heed_tensor *y)
 {
-    const heed_places places = named_places(call, y);
+    const heed_indexed places = named_places(call, y);
     return add_at(&places, call, y);
 }
 

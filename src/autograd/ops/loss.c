@@ -31,7 +31,7 @@ static heed_status check_pair(const char *function, const heed_tensor *input,
         return heed_fail(HEED_ERR_DTYPE, "%s: %s and %s; one of them must be a float", function,
                          heed_dtype_name(input->dtype), heed_dtype_name(target->dtype));
     }
-    return heed_promote(function, input->dtype, target->dtype, dtype);
+    return heed_common_dtype(function, input->dtype, target->dtype, dtype);
 }
 
 /* Checks the arguments, casts both to one dtype, and opens a scope for intermediate results. On an
@@ -61,7 +61,7 @@ static heed_status check_weight(const char *function, const char *argument,
         return heed_self.error;
     }
     if (heed_check_tensor(function, argument, weight) != HEED_OK ||
-        heed_promote(function, x->dtype, weight->dtype, &dtype) != HEED_OK) {
+        heed_common_dtype(function, x->dtype, weight->dtype, &dtype) != HEED_OK) {
         return heed_self.error;
     }
     if (how == EQUALS && !heed_same_shape(weight, x)) {

@@ -304,7 +304,7 @@ heed_tensor *heed_outer(heed_tensor *a, heed_tensor *b)
         return NULL;
     }
     const heed_shape shape = HEED_SHAPE(a->shape[0], b->shape[0]);
-    if (heed_promote("outer", a->dtype, b->dtype, &dtype) != HEED_OK ||
+    if (heed_common_dtype("outer", a->dtype, b->dtype, &dtype) != HEED_OK ||
         heed_count_elements("outer", 2, shape.size, dtype, &numel) != HEED_OK) {
         return NULL;
     }

@@ -5,10 +5,10 @@
 
 #include "../../tensor/tensor.h"
 
-/* heed_promote: the dtype in which a and b compute: a float meeting i64 or bool wins, i64 meeting
+/* heed_common_dtype: the dtype in which a and b compute: a float meeting i64 or bool wins, i64 meeting
  * bool wins; f32 meeting f64 is an error. */
-static inline heed_status heed_promote(const char *function, heed_dtype a, heed_dtype b,
-                                       heed_dtype *common)
+static inline heed_status heed_common_dtype(const char *function, heed_dtype a, heed_dtype b,
+                                            heed_dtype *common)
 {
     if (heed_is_float(a) && heed_is_float(b) && a != b) {
         return heed_fail(HEED_ERR_DTYPE, "%s: %s meets %s; heed_to casts one of them", function,

@@ -64,7 +64,7 @@ static heed_status cat_rule(const heed_call *call, heed_result *result)
                              "be equal",
                              i, HEED_TEXT(x), HEED_TEXT(first), dim);
         }
-        if (heed_promote("cat", x->dtype, result->dtype, &result->dtype) != HEED_OK) {
+        if (heed_common_dtype("cat", x->dtype, result->dtype, &result->dtype) != HEED_OK) {
             return heed_self.error;
         }
         if (__builtin_add_overflow(result->shape.size[dim], size_in(x, dim),
@@ -127,7 +127,7 @@ static heed_status check_tensor_of_stack(heed_tensor *const *tensors, int i, hee
                          "along a dim that they have",
                          i, HEED_TEXT(tensors[i]), HEED_TEXT(tensors[0]));
     }
-    return heed_promote("stack", tensors[i]->dtype, *common, common);
+    return heed_common_dtype("stack", tensors[i]->dtype, *common, common);
 }
 
 static heed_status check_stack(heed_tensor *const *tensors, int count, int dim)

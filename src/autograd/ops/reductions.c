@@ -99,14 +99,14 @@ static double count_reduced(const heed_tensor *x, unsigned set)
 }
 
 /* y = kernel(x) over the dims that a call reduces, x's elements cast to `as`. */
-static heed_status fold_reduced(const heed_call *call, heed_fold_kernel *kernel, const void *args,
+static heed_status fold_reduced(const heed_call *call, heed_reduce_kernel *kernel, const void *args,
                                 heed_dtype as, heed_tensor *y)
 {
     unsigned set;
     if (reduced_dims(call, &set) != HEED_OK) {
         return heed_self.error;
     }
-    return heed_fold(kernel, args, as, call->inputs[0], set, y);
+    return heed_reduce(kernel, args, as, call->inputs[0], set, y);
 }
 
 /* Forwards by the kernel of the same name, which takes no arguments and reads x's own dtype. */
@@ -309,7 +309,7 @@ static heed_status cumsum_forward(const heed_call *call, heed_tensor *y)
     int dim;
     const heed_status status = heed_wrap_dim("cumsum", *(const int *)call->args, y->ndim, &dim);
     return status == HEED_OK
-               ? heed_map_lines(heed_kernels_for(y->dtype)->cumsum, call->inputs, 1, dim, y)
+               ? heed_map_rows(heed_kernels_for(y->dtype)->cumsum, call->inputs, 1, dim, y)
                : status;
 }
 
@@ -491,7 +491,7 @@ static heed_status var_or_root(const heed_call *call, bool root, heed_tensor *y)
     const double count = count_reduced(x, set);
     const double left = count - ((const var_args *)call->args)->correction;
     const heed_var_args args = {count > 0 && left > 0 ? left : 0, root};
-    return heed_fold(heed_kernels_for(x->dtype)->var, &args, x->dtype, x, set, y);
+    return heed_reduce(heed_kernels_for(x->dtype)->var, &args, x->dtype, x, set, y);
 }
 
 static heed_status var_forward(const heed_call *call, heed_tensor *y)

@@ -21,12 +21,12 @@ static heed_status softmax_rule(const heed_call *call, heed_result *result)
 }
 
 /* out = kernel(in...), row by row along the dim that is the only argument. */
-static heed_status map_rows(const heed_op *op, const void *args, heed_line_kernel *kernel,
+static heed_status map_rows(const heed_op *op, const void *args, heed_row_kernel *kernel,
                             heed_tensor *const *in, int count, heed_tensor *out)
 {
     int dim;
     const heed_status status = heed_wrap_dim(op->name, *(const int *)args, out->ndim, &dim);
-    return status == HEED_OK ? heed_map_lines(kernel, in, count, dim, out) : status;
+    return status == HEED_OK ? heed_map_rows(kernel, in, count, dim, out) : status;
 }
 
 static heed_status softmax_forward(const heed_call *call, heed_tensor *y)
@@ -47,7 +47,7 @@ static heed_status log_softmax_forward(const heed_call *call, heed_tensor *y)
 }
 
 /* dx = kernel(g, y), row by row. */
-static void gradient_by_kernel(const heed_vjp *v, heed_line_kernel *kernel)
+static void gradient_by_kernel(const heed_vjp *v, heed_row_kernel *kernel)
 {
     heed_tensor *dx = heed_empty_like(v->y), *const in[] = {v->g, v->y};
     if (dx != NULL && map_rows(v->y->op, v->args, kernel, in, 2, dx) == HEED_OK) {

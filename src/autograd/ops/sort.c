@@ -76,16 +76,16 @@ static void merge(const item *from, int64_t middle, int64_t end, item *to)
 
 /* Merges runs of 1, then of 2, 4, ... from one array to the other and back; returns the one that
  * is in order at the end. */
-static const item *merge_sort(item *items, item *room, int64_t n)
+static const item *merge_sort(item *items, item *spare, int64_t n)
 {
     for (int64_t width = 1; width < n; width *= 2) {
         for (int64_t start = 0; start < n; start += 2 * width) {
             const int64_t left = n - start;
             merge(items + start, width < left ? width : left, 2 * width < left ? 2 * width : left,
-                  room + start);
+                  spare + start);
         }
-        item *merged = room;
-        room = items;
+        item *merged = spare;
+        spare = items;
         items = merged;
     }
     return items;
@@ -109,9 +109,9 @@ static heed_status argsort_rule(const heed_call *call, heed_result *result)
 /* Sorts contiguous lines of n elements. */
 static heed_status sort_lines(const heed_tensor *lines, int64_t n, bool descending, int64_t *places)
 {
-    const size_t room = 2 * (size_t)n * sizeof(item);
+    const size_t bytes = 2 * (size_t)n * sizeof(item);
     const char *line = lines->data;
-    item *items = heed_alloc(room);
+    item *items = heed_alloc(bytes);
     if (items == NULL) {
         return heed_self.error;
     }
@@ -126,7 +126,7 @@ static heed_status sort_lines(const heed_tensor *lines, int64_t n, bool descendi
         }
         line += (size_t)n * heed_dtype_size(lines->dtype);
     }
-    heed_free(items, room);
+    heed_free(items, bytes);
     return HEED_OK;
 }
 

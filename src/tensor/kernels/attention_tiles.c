@@ -109,7 +109,7 @@ static block begin_block(const heed_attention *call, int64_t index, int64_t widt
 {
     const int64_t first = index * call->rows, left = call->queries - first, keys = call->keys;
     block b = {.first = first, .rows = left < call->rows ? left : call->rows, .end = keys};
-    b.total = call->room;
+    b.total = call->workspace;
     b.max = (T *)(b.total + call->rows);
     b.factor = b.max + call->rows;
     b.q = (heed_matrix){b.factor + call->rows, call->features, 1};

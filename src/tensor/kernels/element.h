@@ -76,14 +76,14 @@ typedef T vector __attribute__((vector_size(VECTOR_BYTES)));
 void KERNEL(sum)(int64_t rows, int64_t n, const void *x, int64_t step, heed_total *totals);
 void KERNEL(sum_columns)(int64_t rows, int64_t n, const void *x, int64_t step, heed_total *totals);
 void KERNEL(from_totals)(int64_t n, const heed_total *totals, double divisor, void *y);
-heed_fold_kernel KERNEL(amax), KERNEL(amin), KERNEL(argmax), KERNEL(argmin);
-heed_fold_kernel KERNEL(any), KERNEL(all), KERNEL(var), KERNEL(norm);
-heed_line_kernel KERNEL(cumsum);
+heed_reduce_kernel KERNEL(amax), KERNEL(amin), KERNEL(argmax), KERNEL(argmin);
+heed_reduce_kernel KERNEL(any), KERNEL(all), KERNEL(var), KERNEL(norm);
+heed_row_kernel KERNEL(cumsum);
 
 /* softmax_rows.c */
-heed_line_kernel KERNEL(softmax), KERNEL(safe_softmax), KERNEL(log_softmax), KERNEL(exp_totals);
-heed_line_kernel KERNEL(softmax_gradient), KERNEL(log_softmax_gradient);
-heed_fold_kernel KERNEL(logsumexp);
+heed_row_kernel KERNEL(softmax), KERNEL(safe_softmax), KERNEL(log_softmax), KERNEL(exp_totals);
+heed_row_kernel KERNEL(softmax_gradient), KERNEL(log_softmax_gradient);
+heed_reduce_kernel KERNEL(logsumexp);
 void KERNEL(scaled_exps)(int64_t n, const void *x, double shift, double scale, void *out);
 
 /* norm_rows.c, attention_tiles.c, gemm.c */
@@ -92,7 +92,7 @@ void KERNEL(normalize_gradient)(const heed_normalization *call);
 void KERNEL(attend)(const heed_attention *call, int64_t block);
 void KERNEL(attend_gradient)(const heed_attention *call);
 void KERNEL(gemm)(const heed_gemm *call);
-int64_t KERNEL(gemm_room)(const heed_gemm *call);
+int64_t KERNEL(gemm_workspace)(const heed_gemm *call);
 
 /* optim_steps.c */
 void KERNEL(scale)(int64_t n, void *x, double factor);
@@ -100,7 +100,7 @@ void KERNEL(sgd)(int64_t n, void *p, const void *g, void *b, const heed_sgd_term
 void KERNEL(adam)(int64_t n, void *p, const void *g, void *m, void *v,
                   const heed_adam_terms *terms);
 
-/* Row i of operand k, and of the result, of a heed_line_kernel. */
+/* Row i of operand k, and of the result, of a heed_row_kernel. */
 #define IN(rows, k, i) ((const T *)(rows)->in[k] + (i) * (rows)->step[k])
 #define OUT(rows, i)   ((T *)(rows)->out + (i) * (rows)->out_step)
 

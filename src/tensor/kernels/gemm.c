@@ -472,16 +472,16 @@ static void multiply_block(block *at)
 
 /* ---- all blocks ---- */
 
-/* Elements of a packed block of b. OWN_ROOM: on the stack; ROOM: in the workspace of the caller. */
-enum { OWN_ROOM = KC * PANEL, ROOM = BLOCK_BYTES / sizeof(T) };
+/* Elements of a packed block of b. OWN_WORKSPACE: on the stack; WORKSPACE: in the workspace of the caller. */
+enum { OWN_WORKSPACE = KC * PANEL, WORKSPACE = BLOCK_BYTES / sizeof(T) };
 
 /* How k and n are cut: evenly, so that no block is small. */
 typedef struct plan {
-    int64_t kc, nc, room;
+    int64_t kc, nc, workspace;
     bool in_place, packs_a;
 } plan;
 
-static plan plan_of(const heed_gemm *call, int64_t room)
+static plan plan_of(const heed_gemm *call, int64_t workspace)
 {
     const int64_t panels = parts_of(call->n, PANEL), size = (int64_t)sizeof(T);
     const bool is_far = call->b_row * size > 2048;
@@ -493,22 +493,22 @@ static plan plan_of(const heed_gemm *call, int64_t room)
     p.packs_a = (call->a_row != 1 && call->a_col != 1) ||
                 (call->a_col != 1 && panels > 2 && call->a_col * size >= 1024) ||
                 (call->a_col == 1 && panels > 8 && call->a_row * size % 4096 == 0);
-    p.room = panels * p.kc * PANEL;
+    p.workspace = panels * p.kc * PANEL;
     if (p.in_place) {
-        p.room = 0;
-    } else if (p.room > room) {
-        p.nc = parts_of(panels, parts_of(panels, room / PANEL / p.kc)) * PANEL;
-        p.room = p.kc * p.nc;
+        p.workspace = 0;
+    } else if (p.workspace > workspace) {
+        p.nc = parts_of(panels, parts_of(panels, workspace / PANEL / p.kc)) * PANEL;
+        p.workspace = p.kc * p.nc;
     }
     return p;
 }
 
 static void multiply_blocks(const heed_gemm *call)
 {
-    const plan p = plan_of(call, call->room != NULL ? ROOM : OWN_ROOM);
-    _Alignas(64) T own[OWN_ROOM];
+    const plan p = plan_of(call, call->workspace != NULL ? WORKSPACE : OWN_WORKSPACE);
+    _Alignas(64) T own[OWN_WORKSPACE];
     block at = {.call = call, .in_place = p.in_place, .packs_a = p.packs_a};
-    at.packed = call->room != NULL ? call->room : own;
+    at.packed = call->workspace != NULL ? call->workspace : own;
     /* An empty sum is zero: with k = 0 one block without rows still writes c. */
     do {
         at.kc = least(p.kc, call->k - at.p0);
@@ -537,10 +537,10 @@ static enum way way_of(const heed_gemm *call)
     return takes_row(call) ? ROW : BLOCKS;
 }
 
-int64_t KERNEL(gemm_room)(const heed_gemm *call)
+int64_t KERNEL(gemm_workspace)(const heed_gemm *call)
 {
-    const int64_t room = way_of(call) == BLOCKS ? plan_of(call, ROOM).room : 0;
-    return room <= OWN_ROOM ? 0 : room * (int64_t)sizeof(T);
+    const int64_t workspace = way_of(call) == BLOCKS ? plan_of(call, WORKSPACE).workspace : 0;
+    return workspace <= OWN_WORKSPACE ? 0 : workspace * (int64_t)sizeof(T);
 }
 
 void KERNEL(gemm)(const heed_gemm *call)

@@ -39,18 +39,18 @@ typedef void heed_kernel(int64_t n, const void *const *in, void *out);
 
 /* out = f(in...) row by row, as softmax. A row has n adjacent elements; rows start `step` elements
  * apart. */
-typedef struct heed_lines {
+typedef struct heed_rows {
     int64_t count, n;
     const void *in[2]; /* x; or of a gradient g and y */
     int64_t step[2];
     void *out;
     int64_t out_step;
-} heed_lines;
-typedef void heed_line_kernel(const heed_lines *rows);
+} heed_rows;
+typedef void heed_row_kernel(const heed_rows *rows);
 
 /* y = one element, reduced from a row of n, which may be 0 unless stated; args are the kernel's
  * own. */
-typedef void heed_fold_kernel(int64_t n, const void *x, const void *args, void *y);
+typedef void heed_reduce_kernel(int64_t n, const void *x, const void *args, void *y);
 
 /* The args of var, whose root is the standard deviation, and of norm. */
 typedef struct heed_var_args {
@@ -75,8 +75,8 @@ typedef struct heed_gemm {
     /* Strides in elements; where a dim has size 1, its stride is 1 too. c's columns are
      * adjacent. */
     int64_t a_row, a_col, b_row, b_col, c_row;
-    void *c, *room;   /* room: gemm_room bytes of workspace; NULL: smaller blocks, on the stack */
-    const void *bias; /* (n), or NULL; not together with accumulate */
+    void *c, *workspace; /* gemm_workspace bytes; NULL: smaller blocks, on the stack */
+    const void *bias;    /* (n), or NULL; not together with accumulate */
     bool accumulate;
 } heed_gemm;
 
@@ -97,7 +97,7 @@ typedef struct heed_attention {
     bool is_causal;
     int64_t rows;    /* queries of a block */
     int64_t columns; /* keys of a tile: a multiple of HEED_ATTENTION_STEP */
-    void *room;      /* heed_attention_room bytes of workspace, best aligned to 64 */
+    void *workspace; /* heed_attention_workspace bytes, best aligned to 64 */
 } heed_attention;
 
 enum { HEED_ATTENTION_STEP = 32 };
@@ -110,7 +110,8 @@ static inline int64_t heed_attention_width(int64_t keys)
 
 /* Bytes of workspace for elements of `size` bytes: for each query of a block its scaled features,
  * its scores against a tile, or for gradients against all keys, twice, and three numbers. */
-static inline size_t heed_attention_room(const heed_attention *call, bool is_gradient, size_t size)
+static inline size_t heed_attention_workspace(const heed_attention *call, bool is_gradient,
+                                              size_t size)
 {
     const int64_t wide = is_gradient ? 2 * heed_attention_width(call->keys) : call->columns;
     return (size_t)call->rows * ((size_t)(wide + call->features + 2) * size + sizeof(double));
@@ -179,17 +180,17 @@ typedef struct heed_kernels {
     void (*sum_columns)(int64_t rows, int64_t n, const void *x, int64_t step, heed_total *totals);
     void (*from_totals)(int64_t n, const heed_total *totals, double divisor, void *y);
 
-    heed_line_kernel *softmax, *safe_softmax, *log_softmax, *cumsum;
-    heed_line_kernel *softmax_gradient, *log_softmax_gradient; /* in: g, y */
-    heed_line_kernel *exp_totals; /* out: two doubles a row, max x and the sum of e^(x - max) */
+    heed_row_kernel *softmax, *safe_softmax, *log_softmax, *cumsum;
+    heed_row_kernel *softmax_gradient, *log_softmax_gradient; /* in: g, y */
+    heed_row_kernel *exp_totals; /* out: two doubles a row, max x and the sum of e^(x - max) */
     void (*scaled_exps)(int64_t n, const void *x, double shift, double scale, void *out);
-    heed_fold_kernel *amax, *amin;     /* n > 0 */
-    heed_fold_kernel *argmax, *argmin; /* n > 0; y is i64 */
-    heed_fold_kernel *any, *all;       /* y is bool */
-    heed_fold_kernel *logsumexp, *var, *norm;
+    heed_reduce_kernel *amax, *amin;     /* n > 0 */
+    heed_reduce_kernel *argmax, *argmin; /* n > 0; y is i64 */
+    heed_reduce_kernel *any, *all;       /* y is bool */
+    heed_reduce_kernel *logsumexp, *var, *norm;
 
     void (*gemm)(const heed_gemm *call);
-    int64_t (*gemm_room)(const heed_gemm *call);               /* bytes of call->room */
+    int64_t (*gemm_workspace)(const heed_gemm *call);          /* bytes of call->workspace */
     void (*attend)(const heed_attention *call, int64_t block); /* y of one block of queries */
     void (*attend_gradient)(const heed_attention *call);       /* dq, dk, dv */
     void (*normalize)(const heed_normalization *call);         /* y */

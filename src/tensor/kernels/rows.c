@@ -149,7 +149,7 @@ void KERNEL(from_totals)(int64_t n, const heed_total *totals, double divisor, vo
 }
 
 #ifndef T_IS_BOOL
-void KERNEL(cumsum)(const heed_lines *rows)
+void KERNEL(cumsum)(const heed_rows *rows)
 {
     for (int64_t i = 0; i < rows->count; i++) {
         const T *x = IN(rows, 0, i);

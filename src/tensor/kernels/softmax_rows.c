@@ -13,9 +13,9 @@ static double sum_of_exps(int64_t n, const T *row, T shift)
     double total = 0;
     for (int64_t i = 0; i < n; i += BLOCK) {
         const int64_t part = n - i < BLOCK ? n - i : BLOCK;
-        T room[BLOCK];
-        exps(part, row + i, shift, room);
-        total += sum_of_row(part, room);
+        T exponentials[BLOCK];
+        exps(part, row + i, shift, exponentials);
+        total += sum_of_row(part, exponentials);
     }
     return total;
 }
@@ -26,7 +26,7 @@ static double sum_of_exps(int64_t n, const T *row, T shift)
          group = group_of((rows)->n, (rows)->count - first), first < (rows)->count;                \
          first += group)
 
-void KERNEL(softmax)(const heed_lines *rows)
+void KERNEL(softmax)(const heed_rows *rows)
 {
     const int64_t n = rows->n;
     FOR_GROUPS(rows, first, group)
@@ -47,7 +47,7 @@ void KERNEL(softmax)(const heed_lines *rows)
     }
 }
 
-void KERNEL(safe_softmax)(const heed_lines *rows)
+void KERNEL(safe_softmax)(const heed_rows *rows)
 {
     KERNEL(softmax)(rows);
     for (int64_t i = 0; i < rows->count; i++) {
@@ -62,7 +62,7 @@ void KERNEL(safe_softmax)(const heed_lines *rows)
     }
 }
 
-void KERNEL(log_softmax)(const heed_lines *rows)
+void KERNEL(log_softmax)(const heed_rows *rows)
 {
     const int64_t n = rows->n;
     FOR_GROUPS(rows, first, group)
@@ -85,7 +85,7 @@ void KERNEL(log_softmax)(const heed_lines *rows)
 }
 
 /* Two doubles for each row: its largest x, and the sum of e^(x - largest). */
-void KERNEL(exp_totals)(const heed_lines *rows)
+void KERNEL(exp_totals)(const heed_rows *rows)
 {
     double *out = rows->out;
     FOR_GROUPS(rows, first, group)
@@ -122,7 +122,7 @@ void KERNEL(logsumexp)(int64_t n, const void *x, const void *args, void *y)
 
 /* ---- gradients, from g and y ---- */
 
-void KERNEL(softmax_gradient)(const heed_lines *rows)
+void KERNEL(softmax_gradient)(const heed_rows *rows)
 {
     const int64_t n = rows->n;
     FOR_GROUPS(rows, first, group)
@@ -141,7 +141,7 @@ void KERNEL(softmax_gradient)(const heed_lines *rows)
     }
 }
 
-void KERNEL(log_softmax_gradient)(const heed_lines *rows)
+void KERNEL(log_softmax_gradient)(const heed_rows *rows)
 {
     const int64_t n = rows->n;
     FOR_GROUPS(rows, first, group)

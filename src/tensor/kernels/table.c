@@ -272,6 +272,6 @@ const heed_kernels KERNELS = {
 #endif
 #ifndef T_IS_BOOL
     .gemm = KERNEL(gemm),
-    .gemm_room = KERNEL(gemm_room),
+    .gemm_workspace = KERNEL(gemm_workspace),
 #endif
 };
