@@ -174,11 +174,8 @@ static bool add_input_in_place(const heed_vjp *v, int j, heed_tensor **sum)
     return added;
 }
 
-heed_status heed_add_in_place(const heed_pass *pass, const heed_vjp *vjp, bool *wanted)
+heed_status heed_add_all_in_place(const heed_pass *pass, const heed_vjp *vjp, bool *wanted)
 {
-    if (vjp->y->op->add_gradient == NULL || pass->create_graph) {
-        return HEED_OK;
-    }
     for (int j = 0; j < vjp->y->input_count && !heed_blocked(); j++) {
         if (wanted[j] && add_input_in_place(vjp, j, heed_sum_of(pass, vjp->inputs[j]))) {
             wanted[j] = false;

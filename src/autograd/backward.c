@@ -14,7 +14,6 @@
  * read are in saved.c; what derivatives leave to the engine is in input_grads.c. */
 #include "backward.h"
 
-#include "../tensor/frame.h"
 #include "../tensor/map.h"
 #include "../tensor/scope.h"
 #include "accumulate.h"

@@ -2,9 +2,7 @@
 #include "input_grads.h"
 
 #include "../tensor/alloc.h"
-#include "../tensor/frame.h"
 #include "../tensor/read.h"
-#include "../tensor/shape.h"
 #include "ops/reductions.h"
 
 static size_t bytes_of(const heed_input_grads *in, const heed_tensor *node)
@@ -27,7 +25,7 @@ void heed_input_grads_free(heed_input_grads *in, const heed_tensor *node)
     heed_free(in->grads, bytes_of(in, node));
 }
 
-static heed_tensor *fit(heed_tensor *g, const heed_tensor *node, const heed_tensor *input)
+heed_tensor *heed_fit_gradient(heed_tensor *g, const heed_tensor *node, const heed_tensor *input)
 {
     heed_tensor *fitted = heed_has_sizes(g, input->ndim, input->shape)
                               ? g
@@ -38,17 +36,4 @@ static heed_tensor *fit(heed_tensor *g, const heed_tensor *node, const heed_tens
         return NULL;
     }
     return fitted;
-}
-
-void heed_input_grads_hold(heed_input_grads *in, const heed_tensor *node)
-{
-    for (int j = node->input_count - 1; j >= 0;
-         j--) { /* the last made is first in the scope's list */
-        heed_tensor *g = in->grads[j];
-        const bool made = g != NULL && in->wanted[j] && !heed_blocked();
-        in->grads[j] = made ? fit(g, node, node->inputs[j]) : NULL;
-        if (in->grads[j] != NULL) {
-            heed_take_from_scope(in->grads[j]);
-        }
-    }
 }

@@ -3,7 +3,9 @@
 #ifndef HEED_AUTOGRAD_INPUT_GRADS_H
 #define HEED_AUTOGRAD_INPUT_GRADS_H
 
+#include "../tensor/frame.h"
 #include "../tensor/handle.h"
+#include "../tensor/shape.h"
 #include "op.h"
 #include "pass.h"
 
@@ -62,9 +64,27 @@ static inline bool heed_any_wanted(const heed_input_grads *in, const heed_tensor
     return any;
 }
 
-/* heed_input_grads_hold: takes what a derivative has made out of its scope, each summed to the shape of
- * its input, which undoes broadcasting; drops what nobody wants.
+/* heed_fit_gradient: g, summed to the shape of the input. NULL on error.
  * HEED_ERR_DTYPE: the derivative made another dtype than its input's. */
-void heed_input_grads_hold(heed_input_grads *in, const heed_tensor *node);
+heed_tensor *heed_fit_gradient(heed_tensor *g, const heed_tensor *node, const heed_tensor *input);
+
+/* heed_input_grads_hold: takes what a derivative has made out of its scope, each in the shape of its
+ * input, which undoes broadcasting; drops what nobody wants. */
+static inline void heed_input_grads_hold(heed_input_grads *in, const heed_tensor *node)
+{
+    for (int j = node->input_count - 1; j >= 0;
+         j--) { /* the last made is first in the scope's list */
+        const heed_tensor *input = node->inputs[j];
+        heed_tensor *g = in->wanted[j] && !heed_blocked() ? in->grads[j] : NULL;
+        if (g != NULL &&
+            (g->dtype != input->dtype || !heed_has_sizes(g, input->ndim, input->shape))) {
+            g = heed_fit_gradient(g, node, input);
+        }
+        in->grads[j] = g;
+        if (g != NULL) {
+            heed_take_from_scope(g);
+        }
+    }
+}
 
 #endif

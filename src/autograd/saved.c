@@ -1,30 +1,9 @@
-/* Saved values: held, checked and released. What an operation's derivative reads is declared in
- * heed_op.saves; the rest of a graph's values may be freed as soon as their scope ends. */
+/* What is wrong with saved values that are not intact. */
 #include "saved.h"
 
-#include "../tensor/handle.h"
 #include "../tensor/shape.h"
 
-void heed_save_values(heed_tensor *y)
-{
-    unsigned read = 0; /* bit i: the value of input i; HEED_SAVED_OUTPUT: of y itself */
-    for (int i = 0; i < y->input_count && i < HEED_SAVES; i++) {
-        read |= y->inputs[i]->requires_grad ? y->op->saves[i] : 0;
-    }
-    y->saved = (uint8_t)read;
-    for (int i = 0; i < y->input_count && i < HEED_SAVED_INPUTS; i++) {
-        if (read >> i & 1) {
-            heed_add_use(y->inputs[i]);
-            y->saved_version += y->inputs[i]->storage->version;
-        }
-    }
-    if (read & HEED_SAVED_OUTPUT) {
-        heed_add_use(y);
-        y->saved_version += y->storage->version;
-    }
-}
-
-static heed_status fail_changed(const char *function, const heed_tensor *node)
+heed_status heed_fail_changed(const char *function, const heed_tensor *node)
 {
     const heed_tensor *last = node->inputs[node->input_count - 1];
     return heed_fail(HEED_ERR_VERSION,
@@ -35,7 +14,7 @@ static heed_status fail_changed(const char *function, const heed_tensor *node)
                      node->input_count > 1 ? HEED_TEXT(last) : "", HEED_TEXT(node));
 }
 
-static heed_status fail_not_saved(const char *function, const heed_tensor *node)
+heed_status heed_fail_not_saved(const char *function, const heed_tensor *node)
 {
     int i = 0;
     while (!node->inputs[i]->requires_grad || (node->op->saves[i] & ~node->saved) == 0) {
@@ -45,35 +24,4 @@ static heed_status fail_not_saved(const char *function, const heed_tensor *node)
                      "%s: input %d %s of %s began to require a gradient after it was used; "
                      "heed_set_requires_grad comes first",
                      function, i, HEED_TEXT(node->inputs[i]), node->op->name);
-}
-
-heed_status heed_saved_intact(const char *function, const heed_tensor *node)
-{
-    const unsigned saved = node->saved;
-    uint32_t version = saved & HEED_SAVED_OUTPUT ? node->storage->version : 0;
-    unsigned read = 0;
-    for (int i = 0; i < node->input_count && i < HEED_SAVED_INPUTS; i++) {
-        const heed_tensor *input = node->inputs[i];
-        read |= i < HEED_SAVES && input->requires_grad ? node->op->saves[i] : 0;
-        version += saved >> i & 1 ? input->storage->version : 0;
-    }
-    if ((read & ~saved) != 0) {
-        return fail_not_saved(function, node);
-    }
-    return version == node->saved_version ? HEED_OK : fail_changed(function, node);
-}
-
-void heed_release_saved(heed_tensor *node)
-{
-    const unsigned saved = node->saved;
-    node->used_up = true;
-    node->saved = 0;
-    for (int i = 0; i < node->input_count && i < HEED_SAVED_INPUTS; i++) {
-        if (saved >> i & 1) {
-            heed_drop_use(node->inputs[i]);
-        }
-    }
-    if (saved & HEED_SAVED_OUTPUT) {
-        heed_drop_use(node);
-    }
 }

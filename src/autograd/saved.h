@@ -1,19 +1,71 @@
-/* The values that derivatives read: a node holds a use of each from its forward to its backward, and
- * knows their versions, so that a change in place in between is noticed (internal). */
+/* The values that derivatives read (internal). heed_op.saves declares them. A node holds a use of each
+ * from its forward to its backward, and knows their versions, so that a change in place in between is
+ * noticed; all other values may be freed as soon as their scope ends.
+ *
+ * Inline, because every node goes through here three times.
+ */
 #ifndef HEED_AUTOGRAD_SAVED_H
 #define HEED_AUTOGRAD_SAVED_H
 
+#include "../tensor/handle.h"
 #include "op.h"
 
 /* heed_save_values: saves what the derivative of y, a new node, will read. */
-void heed_save_values(heed_tensor *y);
+static inline void heed_save_values(heed_tensor *y)
+{
+    unsigned read = 0; /* bit i: the value of input i; HEED_SAVED_OUTPUT: of y itself */
+    for (int i = 0; i < y->input_count && i < HEED_SAVES; i++) {
+        read |= y->inputs[i]->requires_grad ? y->op->saves[i] : 0;
+    }
+    y->saved = (uint8_t)read;
+    for (int i = 0; i < y->input_count && i < HEED_SAVED_INPUTS; i++) {
+        if (read >> i & 1) {
+            heed_add_use(y->inputs[i]);
+            y->saved_version += y->inputs[i]->storage->version;
+        }
+    }
+    if (read & HEED_SAVED_OUTPUT) {
+        heed_add_use(y);
+        y->saved_version += y->storage->version;
+    }
+}
 
-/* heed_saved_intact: can the derivative of this node run?
- * HEED_ERR_VERSION: a saved value was changed in place since.
+/* HEED_ERR_VERSION: a saved value was changed in place since.
  * HEED_ERR_GRAPH: an input began to require a gradient after its use, so its value was not saved. */
-heed_status heed_saved_intact(const char *function, const heed_tensor *node);
+heed_status heed_fail_changed(const char *function, const heed_tensor *node);
+heed_status heed_fail_not_saved(const char *function, const heed_tensor *node);
+
+/* heed_saved_intact: can the derivative of this node run? Errors as above. */
+static inline heed_status heed_saved_intact(const char *function, const heed_tensor *node)
+{
+    const unsigned saved = node->saved;
+    uint32_t version = saved & HEED_SAVED_OUTPUT ? node->storage->version : 0;
+    unsigned read = 0;
+    for (int i = 0; i < node->input_count && i < HEED_SAVED_INPUTS; i++) {
+        const heed_tensor *input = node->inputs[i];
+        read |= i < HEED_SAVES && input->requires_grad ? node->op->saves[i] : 0;
+        version += saved >> i & 1 ? input->storage->version : 0;
+    }
+    if ((read & ~saved) != 0) {
+        return heed_fail_not_saved(function, node);
+    }
+    return version == node->saved_version ? HEED_OK : heed_fail_changed(function, node);
+}
 
 /* heed_release_saved: the derivative has run: ends the uses. The node cannot be differentiated again. */
-void heed_release_saved(heed_tensor *node);
+static inline void heed_release_saved(heed_tensor *node)
+{
+    const unsigned saved = node->saved;
+    node->used_up = true;
+    node->saved = 0;
+    for (int i = 0; i < node->input_count && i < HEED_SAVED_INPUTS; i++) {
+        if (saved >> i & 1) {
+            heed_drop_use(node->inputs[i]);
+        }
+    }
+    if (saved & HEED_SAVED_OUTPUT) {
+        heed_drop_use(node);
+    }
+}
 
 #endif
