@@ -38,8 +38,9 @@ endif
 endif
 
 # $(call step,cc file) begins a recipe: it prints [37/102] cc file and makes the folder. The first one counts,
-# by a dry run, how many there will be. V=1 shows the commands in place of this.
+# by a dry run, how many there will be. V=1 shows the commands in place of this, make -s nothing.
 V ?= 0
+silent := $(findstring s,$(filter-out --%,$(firstword -$(MAKEFLAGS))))
 steps :=
 dry    = MAKEFLAGS= $(MAKE) -n $(if $(findstring B,$(firstword -$(MAKEFLAGS))),-B) COUNTING=1 \
              -f $(firstword $(MAKEFILE_LIST)) $(MAKEOVERRIDES) $(MAKECMDGOALS) 2> /dev/null
@@ -48,7 +49,7 @@ count  = $(eval steps += x)$(info [$(words $(steps))$(patsubst %,/%,$(total))] $
 folder = $(if $(wildcard $(@D)),,@mkdir -p $(@D))
 ifdef COUNTING
 step = @: step
-else ifeq ($(V),0)
+else ifeq ($(V)$(silent),0)
 .SILENT:
 step = $(count)$(folder)
 else

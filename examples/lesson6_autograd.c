@@ -40,7 +40,7 @@ static void append(graph *g, heed_tensor *t, const char *name)
 {
     for (int i = 0; i < t->input_count; i++) {
         if (find(g, t->inputs[i]) < 0) {
-            append(g, t->inputs[i], "leaf");
+            append(g, t->inputs[i], "constant");
         }
     }
     if (g->count == MOST_NODES) {
@@ -63,7 +63,7 @@ static bool made_by(const char *op, const heed_tensor *y)
     return strcmp(y->op->name, op) == 0;
 }
 
-/* The chain rule at one node: dy, the gradient of y = op(a, b), gives those of a and b. The first
+/* The chain rule at one node: from dy, the gradient of y = op(a, b), those of a and b. The first
  * three rules suffice for tanh(w * x + b); SelfAttention needs the others too. Each reads only the
  * values that Heed's own derivative reads, because the rest may have been released. */
 static void hand_on(graph *g, heed_tensor *y, heed_tensor *dy)
@@ -134,7 +134,7 @@ static void print_graph(const graph *g)
     }
 }
 
-/* Prints both gradients of a leaf. Are they the same? */
+/* Prints both gradients of a leaf; true if they match. */
 static bool compare(const node *n)
 {
     const double *mine = heed_const_data_f64(heed_contiguous(n->gradient));
@@ -151,6 +151,7 @@ static bool compare(const node *n)
     return heed_allclose(n->gradient, n->tensor->grad, 1e-12, 1e-12, false);
 }
 
+/* my_backward runs first: heed_backward releases the values that it reads. */
 static bool show(const char *title, graph *g, heed_tensor *y)
 {
     bool same = true;
@@ -158,7 +159,7 @@ static bool show(const char *title, graph *g, heed_tensor *y)
     my_backward(g, y);
     print_graph(g);
     heed_backward(y);
-    printf("\n  gradients: left by my_backward, right by heed_backward\n");
+    printf("\n  gradients: my_backward | heed_backward\n");
     for (int i = 0; i < g->count; i++) {
         same = (g->nodes[i].tensor->grad == NULL || compare(&g->nodes[i])) && same;
     }

@@ -52,8 +52,8 @@ heed_status heed_add_gradient(heed_tensor **sum, heed_tensor *g, bool create_gra
 
 /* ---- .grad ---- */
 
-/* Several threads may train one model, so shared leaves are locked. Nothing that can fail runs under the
- * lock, and of what takes long only the addition of one gradient to another. */
+/* Several threads may train one model, so shared leaves are locked. Nothing that can fail runs
+ * under the lock, and of what takes long only the addition of one gradient to another. */
 static pthread_mutex_t grad_lock = PTHREAD_MUTEX_INITIALIZER;
 
 static void lock_grad(const heed_tensor *t)
@@ -102,8 +102,8 @@ heed_status heed_add_to_grad(heed_tensor *t, heed_tensor *g)
     return HEED_OK;
 }
 
-/* Only one thread at a time, so that the one who returns it knows what t->grad is by then: what others
- * have added, never what another one has to return. */
+/* Only one thread at a time, so that the one who returns it knows what t->grad is by then: what
+ * others have added, never what another one has to return. */
 static heed_tensor *borrow_grad(heed_tensor *t)
 {
     lock_grad(t);
@@ -144,7 +144,8 @@ static bool reads_memory_of(const heed_vjp *v, const heed_tensor *t)
     return reads;
 }
 
-/* Views of the sum are gone behind this: of a .grad, the next thread to borrow it counts views too. */
+/* Views of the sum are gone behind this: of a .grad, the next thread to borrow it counts views too.
+ */
 static bool add_to(heed_tensor *sum, const heed_vjp *v, int j)
 {
     if (sum->dtype != v->g->dtype || reads_memory_of(v, sum)) {
@@ -155,8 +156,9 @@ static bool add_to(heed_tensor *sum, const heed_vjp *v, int j)
     return heed_frame_end(frame) == HEED_OK && added;
 }
 
-/* Adds the gradient of input j to *sum, or where `sum` is NULL to the input's .grad. False: nothing is
- * there to add to yet, somebody else could see the change, or the operation does not support it. */
+/* Adds the gradient of input j to *sum, or where `sum` is NULL to the input's .grad. False: nothing
+ * is there to add to yet, somebody else could see the change, or the operation does not support it.
+ */
 static bool add_input_in_place(const heed_vjp *v, int j, heed_tensor **sum)
 {
     if (sum != NULL) {
@@ -177,7 +179,7 @@ static bool add_input_in_place(const heed_vjp *v, int j, heed_tensor **sum)
 heed_status heed_add_all_in_place(const heed_pass *pass, const heed_vjp *vjp, bool *wanted)
 {
     for (int j = 0; j < vjp->y->input_count && !heed_blocked(); j++) {
-        if (wanted[j] && add_input_in_place(vjp, j, heed_sum_of(pass, vjp->inputs[j]))) {
+        if (wanted[j] && add_input_in_place(vjp, j, heed_gradient_slot(pass, vjp->inputs[j]))) {
             wanted[j] = false;
         }
     }
@@ -186,7 +188,7 @@ heed_status heed_add_all_in_place(const heed_pass *pass, const heed_vjp *vjp, bo
 
 /* ---- complete gradients ---- */
 
-heed_status heed_keep_gradient(const heed_pass *pass, heed_tensor *node, heed_tensor *g)
+heed_status heed_retain_gradient(const heed_pass *pass, heed_tensor *node, heed_tensor *g)
 {
     const int x = heed_find_x(pass, node);
     if (x >= 0) {

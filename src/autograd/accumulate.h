@@ -25,7 +25,8 @@ static inline heed_status heed_add_in_place(const heed_pass *pass, const heed_vj
     return can ? heed_add_all_in_place(pass, vjp, wanted) : HEED_OK;
 }
 
-/* heed_keep_gradient: g = dL/dnode is complete: keeps it for an x, or in .grad after heed_retain_grad. */
-heed_status heed_keep_gradient(const heed_pass *pass, heed_tensor *node, heed_tensor *g);
+/* heed_retain_gradient: g = dL/dnode is complete: keeps it for an x, or in .grad after
+ * heed_retain_grad. */
+heed_status heed_retain_gradient(const heed_pass *pass, heed_tensor *node, heed_tensor *g);
 
 #endif

@@ -1,6 +1,6 @@
-/* heed_apply: the one function through which every operation goes. It looks at the pending error, checks
- * the inputs, runs the rule, allocates the result, runs forward, records the node if grad mode is on and
- * an input needs it, and joins the scope.
+/* heed_apply: the one function through which every operation goes. It looks at the pending error,
+ * checks the inputs, runs the rule, allocates the result, runs forward, records the node if grad
+ * mode is on and an input needs it, and joins the scope.
  */
 #ifndef HEED_AUTOGRAD_APPLY_H
 #define HEED_AUTOGRAD_APPLY_H

@@ -1,17 +1,20 @@
-/* The backward pass: reverse-mode differentiation of a graph of tensors.
+/* The backward pass: reverse-mode differentiation of a graph of tensors. heed_backward and
+ * heed_grad, in grad.c, check their arguments and call heed_run_backward, at the end of this file.
  *
- * Every result of an operation is a node: it knows its operation and its inputs, which leads back to the
- * leaves. From L at the end, a pass computes dL/dt for all t on the way, in four steps:
+ * A result of an operation that has a gradient is a node: it points to its operation and to its
+ * inputs, so the graph leads back from a result L to the leaves. A pass starts at L and computes
+ * dL/dt for every t on the way, in four steps:
  *
- *   order   list the nodes behind L so that each comes after all of its consumers (topo.c)
- *   seed    dL/dL = 1
- *   walk    visit the nodes in that order. All consumers of a node have been visited before, so what it
- *           has collected is the whole of dL/dnode
- *   hand    its derivative turns that into dL/dinput = dL/dnode dnode/dinput for each input; a node adds
- *           it to what it has collected, a leaf to its .grad (accumulate.c)
+ *   sort         list the nodes behind L, each after all nodes computed from it (topo.c)
+ *   seed         dL/dL = 1
+ *   visit        take the nodes in that order. All nodes computed from this one were visited
+ *                before, so the sum of the gradients it has received is dL/dnode
+ *   accumulate   its derivative turns dL/dnode into dL/dinput for each input. These are added up:
+ *                a node's until it is visited, a leaf's in its .grad (accumulate.c)
  *
- * What can be asked for beside that, and which nodes it needs, is in pass.c; the values that derivatives
- * read are in saved.c; what derivatives leave to the engine is in input_grads.c. */
+ * Elsewhere: which gradients a pass must compute, and which nodes that takes (pass.c); the values
+ * that derivatives read (saved.h); the gradients between a derivative and the inputs
+ * (input_grads.h). */
 #include "backward.h"
 
 #include "../tensor/map.h"
@@ -20,14 +23,15 @@
 #include "input_grads.h"
 #include "saved.h"
 
-/* dL/dt += g, where that is wanted. The caller's g is taken over. */
-static heed_status hand(const heed_pass *pass, heed_tensor *t, heed_tensor *g)
+/* dL/dt += g. Consumes the caller's g, also on error. */
+static heed_status accumulate(const heed_pass *pass, heed_tensor *t, heed_tensor *g)
 {
-    heed_tensor **sum = heed_sum_of(pass, t);
+    heed_tensor **sum = heed_gradient_slot(pass, t); /* NULL: t->grad */
     return sum != NULL ? heed_add_gradient(sum, g, pass->create_graph) : heed_add_to_grad(t, g);
 }
 
-/* The chain rule at one node, of which g = dL/dnode. */
+/* The chain rule at one node, given g = dL/dnode: dL/dinput = g dnode/dinput, a vector-Jacobian
+ * product. */
 static heed_status differentiate(const heed_pass *pass, heed_tensor *node, heed_tensor *g)
 {
     heed_input_grads in;
@@ -36,34 +40,39 @@ static heed_status differentiate(const heed_pass *pass, heed_tensor *node, heed_
         return heed_error_pending();
     }
     const heed_vjp vjp = {node, g, node->inputs, node->args, in.wanted, in.grads};
+    /* Some operations add to a sum that is there already; the inputs done so are no longer wanted.
+     */
     heed_status status = heed_add_in_place(pass, &vjp, in.wanted);
 
     if (status == HEED_OK && heed_any_wanted(&in, node)) {
-        const heed_frame frame = heed_frame_begin(false); /* owns what the derivative computes */
-        node->op->backward(&vjp);
-        heed_input_grads_hold(&in, node);
+        const heed_frame frame =
+            heed_frame_begin(false);      /* a scope for the derivative's temporaries */
+        node->op->backward(&vjp);         /* sets in.grads */
+        heed_input_grads_take(&in, node); /* which outlive the frame */
         status = heed_frame_end(frame);
     }
     for (int j = 0; j < node->input_count && status == HEED_OK; j++) {
         heed_tensor *grad = in.grads[j];
         if (grad != NULL) {
             in.grads[j] = NULL;
-            status = hand(pass, node->inputs[j], grad);
+            status = accumulate(pass, node->inputs[j], grad);
         }
     }
     heed_input_grads_end(&in, node);
     return status;
 }
 
+/* A failed node has used up its saved values too: there is no second try on the same graph. */
 static heed_status visit(const heed_pass *pass, heed_tensor *node)
 {
-    heed_tensor *g = node->gradient_in_flight; /* NULL: no derivative gave it one */
+    heed_tensor *g =
+        node->gradient_in_flight; /* NULL: no node computed from this one gave it any */
     const bool needed = node->engine_mark > 0;
     heed_status status = HEED_OK;
     node->gradient_in_flight = NULL;
     node->engine_mark = 0;
     if (g != NULL) {
-        status = heed_keep_gradient(pass, node, g);
+        status = heed_retain_gradient(pass, node, g);
         if (status == HEED_OK && needed) {
             status = differentiate(pass, node, g);
         }
@@ -75,7 +84,7 @@ static heed_status visit(const heed_pass *pass, heed_tensor *node)
     return status;
 }
 
-/* dL/dL: 1, or what the caller says. */
+/* dL/dL: 1, or pass->upstream. The caller owns it. */
 static heed_tensor *make_seed(const heed_pass *pass)
 {
     heed_tensor *seed = heed_tensor_like(pass->y);
@@ -87,6 +96,7 @@ static heed_tensor *make_seed(const heed_pass *pass)
     return seed;
 }
 
+/* Consumes the seed. After an error heed_topo_free drops the gradients of the nodes not visited. */
 static heed_status walk(const heed_pass *pass, heed_tensor *seed)
 {
     heed_topo topo = {0};
@@ -111,18 +121,20 @@ heed_status heed_run_backward(const heed_pass *pass)
     heed_self.operation = pass->function;
     heed_scope scope;
     heed_scope_begin(&scope);
-    heed_set_grad_enabled(pass->create_graph); /* derivatives are operations: are they recorded? */
+    /* Derivatives are made of operations, recorded for create_graph alone. The scope's end restores
+     * this. */
+    heed_set_grad_enabled(pass->create_graph);
 
     heed_tensor *seed = make_seed(pass);
     heed_status status = heed_error_pending();
     if (seed != NULL && heed_is_node(pass->y)) {
         status = walk(pass, seed);
     } else if (seed != NULL && heed_is_wanted(pass, pass->y)) {
-        status = hand(pass, pass->y, seed); /* L is a leaf */
+        status = accumulate(pass, pass->y, seed); /* L is a leaf */
     } else if (seed != NULL) {
         heed_unref(seed);
     }
     heed_scope_end(&scope);
     heed_self.operation = outer;
-    return heed_hand_out(pass, status);
+    return heed_return_grads(pass, status);
 }

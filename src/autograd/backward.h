@@ -1,4 +1,5 @@
-/* The backward pass that heed_backward, heed_grad and the gradient checks are forms of (internal). */
+/* The backward pass that heed_backward, heed_grad and the gradient checks are forms of (internal).
+ */
 #ifndef HEED_AUTOGRAD_BACKWARD_H
 #define HEED_AUTOGRAD_BACKWARD_H
 

@@ -1,5 +1,5 @@
-/* Gradients as users ask for them: the forms of the backward pass, with their checks, and what leaves say
- * about their own. The pass itself is backward.c. */
+/* Gradients as users ask for them: the forms of the backward pass, with their checks, and what
+ * leaves say about their own. The pass itself is backward.c. */
 #include "grad.h"
 
 #include "../tensor/check.h"

@@ -50,8 +50,8 @@ heed_status heed_grad(heed_tensor *y, heed_tensor *const *xs, int count, heed_te
 /* heed_clear_grad: forgets x->grad, as x.grad = None. */
 heed_status heed_clear_grad(heed_tensor *x);
 
-/* heed_set_grad: x->grad becomes a view of all of `grad`, without its graph, as x.grad = grad: the two
- * share memory, so that what is done to the one, a later backward say, is done to the other.
+/* heed_set_grad: x->grad becomes a view of all of `grad`, without its graph, as x.grad = grad: the
+ * two share memory, so that what is done to the one, a later backward say, is done to the other.
  *
  *   x, grad (...)   one shape and dtype; grad contiguous
  *

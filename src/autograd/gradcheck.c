@@ -1,7 +1,8 @@
 /* Gradient checks: compares what derivatives say with what differences say, in f64.
  *
- * For each input the whole Jacobian is taken twice: by central differences, and row by row through the
- * backward pass, on a graph in which only those values are left that derivatives have declared to read. */
+ * For each input the whole Jacobian is taken twice: by central differences, and row by row through
+ * the backward pass, on a graph in which only those values are left that derivatives have declared
+ * to read. */
 
 #include "gradcheck.h"
 
@@ -66,8 +67,9 @@ static heed_tensor *call(const check *c, heed_tensor **aliases)
     return heed_blocked() ? NULL : y;
 }
 
-/* The graph of f: y and the alias of input `number` as mere handles, whose references the caller drops. Of
- * all values only those are left that derivatives have declared to read. NULL on error. */
+/* The graph of f: y and the alias of input `number` as mere handles, whose references the caller
+ * drops. Of all values only those are left that derivatives have declared to read. NULL on error.
+ */
 static heed_tensor *record(const check *c, int number, heed_tensor **alias)
 {
     heed_tensor *aliases[MAX_INPUTS];

@@ -1,4 +1,5 @@
-/* The gradients of one node's inputs: space for them, and what an operation's derivative need not do. */
+/* The gradients of one node's inputs: space for them, and what an operation's derivative need not
+ * do. */
 #include "input_grads.h"
 
 #include "../tensor/alloc.h"

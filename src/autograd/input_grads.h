@@ -1,5 +1,5 @@
-/* The gradients of one node's inputs, between the derivative that makes them and the inputs that take
- * them (internal). */
+/* The gradients of one node's inputs, between the derivative that makes them and the inputs that
+ * take them (internal). */
 #ifndef HEED_AUTOGRAD_INPUT_GRADS_H
 #define HEED_AUTOGRAD_INPUT_GRADS_H
 
@@ -68,9 +68,9 @@ static inline bool heed_any_wanted(const heed_input_grads *in, const heed_tensor
  * HEED_ERR_DTYPE: the derivative made another dtype than its input's. */
 heed_tensor *heed_fit_gradient(heed_tensor *g, const heed_tensor *node, const heed_tensor *input);
 
-/* heed_input_grads_hold: takes what a derivative has made out of its scope, each in the shape of its
- * input, which undoes broadcasting; drops what nobody wants. */
-static inline void heed_input_grads_hold(heed_input_grads *in, const heed_tensor *node)
+/* heed_input_grads_take: takes what a derivative has made out of its scope, each in the shape of
+ * its input, which undoes broadcasting; drops what nobody wants. */
+static inline void heed_input_grads_take(heed_input_grads *in, const heed_tensor *node)
 {
     for (int j = node->input_count - 1; j >= 0;
          j--) { /* the last made is first in the scope's list */

@@ -1,8 +1,8 @@
 /* What an operation is. heed_apply (apply.h) applies one.
  *
  * An operation is a rule (which dtypes and shapes it takes, what it gives), a forward and a
- * backward, side by side in one file; heed_apply does all the rest. Operations outside the library are
- * made the same way:
+ * backward, side by side in one file; heed_apply does all the rest. Operations outside the library
+ * are made the same way:
  *
  *     static heed_status cube_forward(const heed_call *call, heed_tensor *y) ...
  *     HEED_OPERATION(cube) = {.name = "cube", .inputs = 1, .forward = cube_forward, ...};
@@ -29,8 +29,8 @@ typedef struct heed_call {
     const void *args; /* the arguments that are no tensors, in a struct of the operation's own */
 } heed_call;
 
-/* What it will give: memory of its own, contiguous or is_strided: dense, its dims in any order; or a view of
- * the first input's. */
+/* What it will give: memory of its own, contiguous or is_strided: dense, its dims in any order; or
+ * a view of the first input's. */
 typedef struct heed_result {
     heed_dtype dtype;
     heed_shape shape;
@@ -58,18 +58,19 @@ struct heed_op {
      * the first input. NULL: takes anything, and gives that. */
     heed_status (*rule)(const heed_call *call, heed_result *result);
 
-    /* Computes y, which is contiguous unless the rule says otherwise. Runs without grad mode in a scope
-     * of its own. NULL: the result is always a view. Not called for results that are views. */
+    /* Computes y, which is contiguous unless the rule says otherwise. Runs without grad mode in a
+     * scope of its own. NULL: the result is always a view. Not called for results that are views.
+     */
     heed_status (*forward)(const heed_call *call, heed_tensor *y);
 
     /* Sets the gradients, in Heed operations, so that they can be differentiated again; where
      * heed_grad_enabled() says no, by kernels if it likes. NULL: the result has no gradient. */
     void (*backward)(const heed_vjp *vjp);
 
-    /* Adds the gradient of input i to `sum`, of that input's shape and dtype and contiguous, and says
-     * true; or leaves it alone and says false: then backward makes that gradient, and the engine adds.
-     * Called only where no graph of the gradient is wanted, and where `sum` shares no memory with what
-     * the derivative reads. NULL: always left to backward. */
+    /* Adds the gradient of input i to `sum`, of that input's shape and dtype and contiguous, and
+     * says true; or leaves it alone and says false: then backward makes that gradient, and the
+     * engine adds. Called only where no graph of the gradient is wanted, and where `sum` shares no
+     * memory with what the derivative reads. NULL: always left to backward. */
     bool (*add_gradient)(const heed_vjp *vjp, int i, heed_tensor *sum);
 
     /* saves[i]: whose values the gradient of input i reads: HEED_SAVES_INPUT(j) of input j,
@@ -92,7 +93,7 @@ bool heed_wants_grad(const heed_vjp *vjp, int i);
 heed_status heed_expect_dtype(const heed_call *call, int i, heed_dtype dtype);
 heed_status heed_expect_float(const heed_call *call, int i);
 
-/* ---- the registry: every operation that is linked (of a static library: those that are used) ---- */
+/* ---- the registry: every operation that is linked; of a static library, those that are used ---- */
 
 /* heed_first_operation: the head of the list that heed_op.next continues.
  * heed_find_operation: the one of that name, or NULL. */

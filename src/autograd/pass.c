@@ -1,4 +1,5 @@
-/* What a pass is asked for: which nodes lead there, and what becomes of gradients that are complete. */
+/* What a pass is asked for: which nodes lead there, and what becomes of gradients that are
+ * complete. */
 
 #include "pass.h"
 
@@ -39,7 +40,8 @@ heed_status heed_mark_needed(const heed_pass *pass, const heed_topo *topo)
     return HEED_OK;
 }
 
-/* The gradient of x number i, which the pass holds in grads[i], as a handle of the innermost scope. */
+/* The gradient of x number i, which the pass holds in grads[i], as a handle of the innermost scope.
+ */
 static heed_tensor *hand_out_one(const heed_pass *pass, int i)
 {
     heed_tensor *x = pass->xs[i], *g = pass->grads[i];
@@ -56,7 +58,7 @@ static heed_tensor *hand_out_one(const heed_pass *pass, int i)
     return own;
 }
 
-heed_status heed_hand_out(const heed_pass *pass, heed_status status)
+heed_status heed_return_grads(const heed_pass *pass, heed_status status)
 {
     for (int i = pass->count - 1; i >= 0; i--) {
         if (status == HEED_OK) {

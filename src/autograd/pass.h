@@ -14,8 +14,8 @@ typedef struct heed_pass {
     bool create_graph, retain_graph;
 } heed_pass;
 
-/* heed_mark_needed: sets engine_mark to 1 in the nodes that lead to a tensor that is asked for, to 0 in
- * the others. HEED_ERR_GRAPH: an earlier pass has used one of the former up. */
+/* heed_mark_needed: sets engine_mark to 1 in the nodes that lead to a tensor that is asked for, to
+ * 0 in the others. HEED_ERR_GRAPH: an earlier pass has used one of the former up. */
 heed_status heed_mark_needed(const heed_pass *pass, const heed_topo *nodes);
 
 /* heed_find_x: the index of t in pass->xs; -1: it is not asked for by name. */
@@ -35,9 +35,9 @@ static inline bool heed_is_wanted(const heed_pass *pass, const heed_tensor *inpu
            (pass->xs == NULL || input->engine_mark > 0 || heed_find_x(pass, input) >= 0);
 }
 
-/* heed_sum_of: where dL/dt is summed up until the pass ends; NULL: not here, but in t->grad. A node sums
- * it up until its turn comes, an x that is a leaf until the end. */
-static inline heed_tensor **heed_sum_of(const heed_pass *pass, heed_tensor *t)
+/* heed_gradient_slot: where the gradients of t are added up during the pass; NULL: in t->grad. A
+ * node's are until it is visited, those of an x that is a leaf until the pass ends. */
+static inline heed_tensor **heed_gradient_slot(const heed_pass *pass, heed_tensor *t)
 {
     if (heed_is_node(t)) {
         return &t->gradient_in_flight;
@@ -45,8 +45,8 @@ static inline heed_tensor **heed_sum_of(const heed_pass *pass, heed_tensor *t)
     return pass->xs != NULL ? &pass->grads[heed_find_x(pass, t)] : NULL;
 }
 
-/* heed_hand_out: gives the gradients of xs to the innermost scope, zeros where nothing came; after an
- * error NULL. */
-heed_status heed_hand_out(const heed_pass *pass, heed_status status);
+/* heed_return_grads: gives the gradients of xs to the innermost scope, zeros where nothing came;
+ * after an error NULL. */
+heed_status heed_return_grads(const heed_pass *pass, heed_status status);
 
 #endif

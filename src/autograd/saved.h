@@ -1,6 +1,6 @@
-/* The values that derivatives read (internal). heed_op.saves declares them. A node holds a use of each
- * from its forward to its backward, and knows their versions, so that a change in place in between is
- * noticed; all other values may be freed as soon as their scope ends.
+/* The values that derivatives read (internal). heed_op.saves declares them. A node holds a use of
+ * each from its forward to its backward, and knows their versions, so that a change in place in
+ * between is noticed; all other values may be freed as soon as their scope ends.
  *
  * Inline, because every node goes through here three times.
  */
@@ -31,7 +31,8 @@ static inline void heed_save_values(heed_tensor *y)
 }
 
 /* HEED_ERR_VERSION: a saved value was changed in place since.
- * HEED_ERR_GRAPH: an input began to require a gradient after its use, so its value was not saved. */
+ * HEED_ERR_GRAPH: an input began to require a gradient after its use, so its value was not saved.
+ */
 heed_status heed_fail_changed(const char *function, const heed_tensor *node);
 heed_status heed_fail_not_saved(const char *function, const heed_tensor *node);
 
@@ -52,7 +53,8 @@ static inline heed_status heed_saved_intact(const char *function, const heed_ten
     return version == node->saved_version ? HEED_OK : heed_fail_changed(function, node);
 }
 
-/* heed_release_saved: the derivative has run: ends the uses. The node cannot be differentiated again. */
+/* heed_release_saved: the derivative has run: ends the uses. The node cannot be differentiated
+ * again. */
 static inline void heed_release_saved(heed_tensor *node)
 {
     const unsigned saved = node->saved;

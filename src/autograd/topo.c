@@ -1,5 +1,6 @@
-/* Sorts a graph topologically (Kahn, 1962), with a list and without recursion: lists every node behind y
- * and counts its consumers, then places each node when the last of its consumers has been placed. */
+/* Sorts a graph topologically (Kahn, 1962), with a list and without recursion: lists every node
+ * behind y and counts its consumers, then places each node when the last of its consumers has been
+ * placed. */
 #include "topo.h"
 
 #include "../tensor/alloc.h"

@@ -15,13 +15,12 @@ static inline bool heed_is_node(const heed_tensor *t)
     return t->op != NULL && t->requires_grad;
 }
 
-/* heed_topo_sort: lists the nodes behind y, y first, each after all of its consumers. The engine_mark of
- * every node is 0 before and after.
- * HEED_ERR_MEMORY: no memory for the list. */
+/* heed_topo_sort: lists the nodes behind y, y first, each after all of its consumers. The
+ * engine_mark of every node is 0 before and after. HEED_ERR_MEMORY: no memory for the list. */
 heed_status heed_topo_sort(heed_topo *topo, heed_tensor *y);
 
-/* heed_topo_free: frees the list. Nodes from number `visited` on, which a failed pass did not reach, lose
- * their engine_mark and the gradient that they had collected. */
+/* heed_topo_free: frees the list. Nodes from number `visited` on, which a failed pass did not
+ * reach, lose their engine_mark and the gradient that they had collected. */
 void heed_topo_free(heed_topo *topo, int64_t visited);
 
 #endif
