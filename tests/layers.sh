@@ -6,6 +6,7 @@
 #   4. public headers include only public headers
 #   5. no circles between units; a unit is a .c and the .h of its name
 #   6. an include in src/ is relative to its file, so that no -I of a user's captures it
+#   7. no two units share a name
 set -eu
 cd "$(dirname "$0")/.."
 FLAT="src/tensor/dtype.h src/tensor/parallel.h"
@@ -52,6 +53,9 @@ awk -v public="$public" -v flat="$FLAT" '
 # tsort reports a circle of units, and names those in it.
 sed -E 's/\.(c|h|def) / /; s/\.(c|h|def) [0-9]+$//' "$problems.edges" | awk '$1 != $2' |
     { tsort > /dev/null 2> "$problems.circles" || sed 's/^tsort: -: *//; s/^tsort: /    /' "$problems.circles" >> "$problems"; }
+
+find src -name '*.[ch]' | sed 's/\.[ch]$//' | sort -u | awk -F/ '{ if ($NF in seen) print $0 ": named as " seen[$NF]; seen[$NF] = $0 }' \
+    >> "$problems"
 
 if [ -s "$problems" ]; then
     cat "$problems"
