@@ -63,7 +63,7 @@ static double time_step(int sweep, long size, int64_t *tokens)
     *tokens = batch * config.block_size;
     heed_scope scope;
     heed_scope_begin(&scope);
-    set_training(gpt_training(config, batch, config.block_size));
+    start_training(gpt_training(config, batch, config.block_size));
     training_step();
     const double seconds = least_step();
     end_training();

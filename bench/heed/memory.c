@@ -23,7 +23,7 @@ static double memory_of_gpt(const struct workload *w)
     (void)w;
     heed_scope scope;
     heed_scope_begin(&scope);
-    set_training(gpt_training(bench_gpt_config, 12, bench_gpt_config.block_size));
+    start_training(gpt_training(bench_gpt_config, 12, bench_gpt_config.block_size));
     for (int i = 0; i < 20; i++) {
         training_step();
     }

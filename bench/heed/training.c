@@ -11,7 +11,7 @@
 
 static struct training now;
 
-void set_training(struct training t)
+void start_training(struct training t)
 {
     now = t;
 }
@@ -50,7 +50,7 @@ static double loss_now(void)
 /* Begins training; returns NULL, or what is wrong with the loss. */
 static const char *begin_training(struct training t)
 {
-    set_training(t);
+    start_training(t);
     const double at_first = loss_now(), start = seconds_now();
     for (int i = 0; i < 5 || seconds_now() - start < 0.02; i++) {
         training_step();
@@ -132,7 +132,7 @@ void first_toy_step(void)
 {
     heed_scope scope;
     heed_scope_begin(&scope);
-    set_training(toy(ADAM));
+    start_training(toy(ADAM));
     training_step();
     end_training();
     heed_scope_end(&scope);

@@ -11,8 +11,8 @@ struct training {
     void *modules[8]; /* freed at the end; NULL after the last */
 };
 
-/* set_training: training_step() now trains this. end_training: frees it. */
-void set_training(struct training t);
+/* start_training: training_step() now trains this. end_training: frees it. */
+void start_training(struct training t);
 void training_step(void);
 void end_training(void);
 
