@@ -472,7 +472,7 @@ static void multiply_block(block *at)
 
 /* ---- all blocks ---- */
 
-/* Elements of a packed block of b. OWN_WORKSPACE: on the stack; WORKSPACE: in the workspace of the caller. */
+/* Elements of a packed block of b. OWN_WORKSPACE: on the stack; WORKSPACE: in the caller's. */
 enum { OWN_WORKSPACE = KC * PANEL, WORKSPACE = BLOCK_BYTES / sizeof(T) };
 
 /* How k and n are cut: evenly, so that no block is small. */
