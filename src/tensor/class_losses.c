@@ -49,17 +49,6 @@ static int64_t place_of(const heed_class_targets *c, int64_t i, int64_t class)
     return (i / c->inner * c->classes + class) * c->inner + i % c->inner;
 }
 
-/* The weights that the i-th target puts on all classes together. */
-static double sum_weights(const heed_class_targets *c, int64_t i)
-{
-    const weighted on = weighted_by(c, i);
-    double total = 0;
-    for (int64_t k = on.first; k < on.end; k++) {
-        total += weight_on(c, on.target, k);
-    }
-    return total;
-}
-
 static void subtract_weights(const heed_class_targets *c, int64_t i, double factor, heed_tensor *y)
 {
     const weighted on = weighted_by(c, i);
@@ -148,7 +137,12 @@ static void differentiate_some(void *context, int64_t first, int64_t end)
 {
     const logits *w = context;
     for (int64_t i = first; i < end; i++) {
-        const double *total = w->totals + 2 * i, weights = sum_weights(w->c, i);
+        const double *total = w->totals + 2 * i;
+        const weighted on = weighted_by(w->c, i);
+        double weights = 0; /* that the target puts on all classes together */
+        for (int64_t k = on.first; k < on.end; k++) {
+            weights += weight_on(w->c, on.target, k);
+        }
         const bool is_ignored = w->c->target[i] == w->c->ignored; /* whatever g is: NaN, say */
         const double g = heed_number_at(w->g, w->g->numel > 1 ? i : 0);
         const double factor = is_ignored ? 0 : g / w->c->divisor;

@@ -176,21 +176,6 @@ static double on_line(double from, double step, int64_t place, heed_dtype dtype)
                              : fma(step, (double)place, from);
 }
 
-/* The first half from the start, the second half back from the end. */
-static void divide(heed_tensor *t, double start, double end)
-{
-    const heed_dtype dtype = t->dtype;
-    const int64_t last = t->numel - 1, half = t->numel / 2;
-    const double parts = rounded((double)last, dtype);
-    const double step = rounded(rounded(end - start, dtype) / parts, dtype);
-    for (int64_t i = 0; i < half; i++) {
-        heed_set_number_at(t, i, on_line(start, step, i, dtype));
-    }
-    for (int64_t i = half; i <= last; i++) {
-        heed_set_number_at(t, i, on_line(end, -step, last - i, dtype));
-    }
-}
-
 heed_tensor *heed_linspace(double start, double end, int64_t steps, heed_dtype dtype)
 {
     if (heed_blocked()) {
@@ -218,8 +203,17 @@ heed_tensor *heed_linspace(double start, double end, int64_t steps, heed_dtype d
     end = whole ? trunc(end) : rounded(end, dtype);
     if (steps == 1) {
         heed_fill_elements(t, start);
-    } else {
-        divide(t, start, end);
+        return t;
+    }
+    /* The first half from the start, the second half back from the end. */
+    const int64_t last = steps - 1, half = steps / 2;
+    const double parts = rounded((double)last, dtype);
+    const double step = rounded(rounded(end - start, dtype) / parts, dtype);
+    for (int64_t i = 0; i < half; i++) {
+        heed_set_number_at(t, i, on_line(start, step, i, dtype));
+    }
+    for (int64_t i = half; i <= last; i++) {
+        heed_set_number_at(t, i, on_line(end, -step, last - i, dtype));
     }
     return t;
 }
