@@ -65,18 +65,6 @@ static void put_block(heed_thread *self, heed_block *block, int class)
     free(block);
 }
 #else
-static void take_common(heed_thread *self, int class)
-{
-    if (__atomic_load_n(&anything_common, __ATOMIC_ACQUIRE)) {
-        pthread_mutex_lock(&lock);
-        self->free[class].first = common[class].first;
-        self->free[class].bytes = common[class].bytes;
-        common[class].first = NULL;
-        common[class].bytes = 0;
-        pthread_mutex_unlock(&lock);
-    }
-}
-
 /* Cuts a small block off the slab. The rest of a slab that is too short for it is dropped: at most
  * a kilobyte in 64. All slabs are on one list, so that leak checkers find them. */
 static void *from_slab(heed_thread *self, size_t size)
@@ -103,16 +91,20 @@ static void *from_slab(heed_thread *self, size_t size)
 static void *get_block(heed_thread *self, size_t size, int class)
 {
     (void)size;
-    if (self->free[class].first == NULL) {
-        take_common(self, class);
+    heed_free_list *own = &self->free[class];
+    if (own->first == NULL && __atomic_load_n(&anything_common, __ATOMIC_ACQUIRE)) {
+        pthread_mutex_lock(&lock);
+        *own = common[class];
+        common[class] = (heed_free_list){0};
+        pthread_mutex_unlock(&lock);
     }
-    heed_block *block = self->free[class].first;
+    heed_block *block = own->first;
     size = heed_size_of_class(class);
     if (block == NULL) {
         return size <= SMALL ? from_slab(self, size) : from_system(self, size);
     }
-    self->free[class].first = block->next;
-    self->free[class].bytes -= size;
+    own->first = block->next;
+    own->bytes -= size;
     return block;
 }
 

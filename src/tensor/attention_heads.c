@@ -62,19 +62,6 @@ static heed_attention head_of(const work *w, int64_t head)
     return call;
 }
 
-/* Blocks small enough for causal attention to skip most masked keys, and for the scores of a block
- * to stay in the cache. */
-static void choose_blocks(heed_attention *call, size_t size, bool is_gradient)
-{
-    enum { CACHE = 1 << 21, TILE = 256 };
-    const int64_t all = heed_attention_width(call->keys);
-    call->columns = all < TILE ? all : TILE;
-    call->rows = call->queries <= 128 ? 32 : 64;
-    while (is_gradient && call->rows > 16 && 2 * call->rows * call->keys > CACHE / (int64_t)size) {
-        call->rows /= 2;
-    }
-}
-
 static work begin(const heed_attention_heads *heads, bool is_gradient)
 {
     const heed_tensor *q = heads->q, *k = heads->k, *v = heads->v;
@@ -87,7 +74,16 @@ static work begin(const heed_attention_heads *heads, bool is_gradient)
         .scale = heads->scale,
         .is_causal = heads->is_causal,
     };
-    choose_blocks(&w.call, heed_dtype_size(q->dtype), is_gradient);
+    /* Blocks small enough for causal attention to skip most masked keys, and for the scores of a
+     * block to stay in the cache. */
+    enum { CACHE = 1 << 21, TILE = 256 };
+    const int64_t all = heed_attention_width(w.call.keys),
+                  size = (int64_t)heed_dtype_size(q->dtype);
+    w.call.columns = all < TILE ? all : TILE;
+    w.call.rows = w.call.queries <= 128 ? 32 : 64;
+    while (is_gradient && w.call.rows > 16 && 2 * w.call.rows * w.call.keys > CACHE / size) {
+        w.call.rows /= 2;
+    }
     w.pieces_of_head = is_gradient ? 1 : (w.call.queries + w.call.rows - 1) / w.call.rows;
     heed_get_shape(q, &w.batch);
     w.batch.ndim -= 2;
@@ -102,22 +98,15 @@ static work begin(const heed_attention_heads *heads, bool is_gradient)
 
 /* ---- threads ---- */
 
-/* Takes a workspace that no other thread uses; there are as many as threads. */
-static int take_workspace(const work *w)
-{
-    int workspace = 0;
-    while (__atomic_exchange_n(&w->taken[workspace], 1, __ATOMIC_ACQUIRE) != 0) {
-        workspace = (workspace + 1) % w->workspace_count;
-    }
-    return workspace;
-}
-
 /* The pieces [first, end): blocks of queries, or for gradients whole heads. */
 static void attend_some(void *context, int64_t first, int64_t end)
 {
     const work *w = context;
     const heed_kernels *kernels = heed_kernels_for(w->heads->q->dtype);
-    const int workspace = take_workspace(w);
+    int workspace = 0; /* one that no other thread uses; there are as many as threads */
+    while (__atomic_exchange_n(&w->taken[workspace], 1, __ATOMIC_ACQUIRE) != 0) {
+        workspace = (workspace + 1) % w->workspace_count;
+    }
     for (int64_t i = first; i < end; i++) {
         heed_attention call = head_of(w, i / w->pieces_of_head);
         call.workspace = w->workspaces + (size_t)workspace * w->workspace_size;

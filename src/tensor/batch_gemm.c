@@ -105,39 +105,22 @@ static void strides_to(const heed_tensor *t, const heed_tensor *y, int64_t *stri
     heed_broadcast_strides(t, y->ndim, shape, strides);
 }
 
-/* The i-th product. */
-static heed_gemm matrix_of(const batch *w, int64_t i)
-{
-    heed_gemm product = w->first;
-    int64_t a = 0, b = 0, rest = i;
-    for (int d = w->ndim - 1; d >= 0; d--) {
-        a += rest % w->shape[d] * w->strides_a[d];
-        b += rest % w->shape[d] * w->strides_b[d];
-        rest /= w->shape[d];
-    }
-    product.a = (const char *)product.a + a * w->size;
-    product.b = (const char *)product.b + b * w->size;
-    product.c = (char *)product.c + i * product.m * product.n * w->size;
-    return product;
-}
-
 static void multiply_matrices(void *context, int64_t first, int64_t end)
 {
     const batch *w = context;
     for (int64_t i = first; i < end; i++) {
-        const heed_gemm product = matrix_of(w, i);
+        heed_gemm product = w->first;
+        int64_t a = 0, b = 0, rest = i;
+        for (int d = w->ndim - 1; d >= 0; d--) {
+            a += rest % w->shape[d] * w->strides_a[d];
+            b += rest % w->shape[d] * w->strides_b[d];
+            rest /= w->shape[d];
+        }
+        product.a = (const char *)product.a + a * w->size;
+        product.b = (const char *)product.b + b * w->size;
+        product.c = (char *)product.c + i * product.m * product.n * w->size;
         w->kernels->gemm(&product);
     }
-}
-
-static heed_status multiply_one_by_one(batch *w, int64_t workspace)
-{
-    if (workspace > 0 && (w->first.workspace = heed_alloc((size_t)workspace)) == NULL) {
-        return heed_error_pending();
-    }
-    multiply_matrices(w, 0, w->count);
-    heed_free(w->first.workspace, (size_t)workspace);
-    return HEED_OK;
 }
 
 static heed_status multiply_all(batch *w)
@@ -151,7 +134,12 @@ static heed_status multiply_all(batch *w)
         cost < HEED_LITTLE_PRODUCT ? 0 : w->kernels->gemm_workspace(&w->first);
     if (workspace > 0 || cost > HEED_LARGE_PRODUCT ||
         (double)w->count * cost < 2 * HEED_GRAIN_OF_PRODUCTS) {
-        return multiply_one_by_one(w, workspace);
+        if (workspace > 0 && (w->first.workspace = heed_alloc((size_t)workspace)) == NULL) {
+            return heed_error_pending();
+        }
+        multiply_matrices(w, 0, w->count);
+        heed_free(w->first.workspace, (size_t)workspace);
+        return HEED_OK;
     }
     heed_parallel_for(w->count, (int64_t)(HEED_GRAIN_OF_PRODUCTS / (cost + 1)) + 1,
                       multiply_matrices, w);

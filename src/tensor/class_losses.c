@@ -5,30 +5,14 @@
 #include <math.h>
 
 #include "grain.h"
+#include "handle.h"
 #include "parallel_rows.h"
-
-/* ---- elements of contiguous floats ---- */
-
-static double element(const heed_tensor *t, int64_t i)
-{
-    return t->dtype == HEED_F32 ? (double)((const float *)t->data)[i]
-                                : ((const double *)t->data)[i];
-}
-
-static void set_element(heed_tensor *t, int64_t i, double value)
-{
-    if (t->dtype == HEED_F32) {
-        ((float *)t->data)[i] = (float)value;
-    } else {
-        ((double *)t->data)[i] = value;
-    }
-}
 
 /* ---- the weights of classes ---- */
 
 static double own_weight(const heed_class_targets *c, int64_t class)
 {
-    return c->weight != NULL ? element(c->weight, class) : 1;
+    return c->weight != NULL ? heed_number_at(c->weight, class) : 1;
 }
 
 double heed_weigh_targets(const heed_class_targets *c)
@@ -65,23 +49,13 @@ static int64_t place_of(const heed_class_targets *c, int64_t i, int64_t class)
     return (i / c->inner * c->classes + class) * c->inner + i % c->inner;
 }
 
-/* The weights that the i-th target puts on all classes together. */
-static double sum_weights(const heed_class_targets *c, int64_t i)
-{
-    const weighted on = weighted_by(c, i);
-    double total = 0;
-    for (int64_t k = on.first; k < on.end; k++) {
-        total += weight_on(c, on.target, k);
-    }
-    return total;
-}
-
 static void subtract_weights(const heed_class_targets *c, int64_t i, double factor, heed_tensor *y)
 {
     const weighted on = weighted_by(c, i);
     for (int64_t k = on.first; k < on.end; k++) {
         const int64_t place = place_of(c, i, k);
-        set_element(y, place, element(y, place) - weight_on(c, on.target, k) * factor);
+        heed_set_number_at(y, place,
+                           heed_number_at(y, place) - weight_on(c, on.target, k) * factor);
     }
 }
 
@@ -102,7 +76,7 @@ static double loss_of(const heed_class_targets *c, const heed_tensor *x, const d
     const double max = is_log_prob ? 0 : total[0], log_total = is_log_prob ? 0 : log(total[1]);
     double loss = 0;
     for (int64_t k = on.first; k < on.end; k++) {
-        const double log_prob = element(x, place_of(c, i, k)) - max - log_total;
+        const double log_prob = heed_number_at(x, place_of(c, i, k)) - max - log_total;
         loss -= weight_on(c, on.target, k) * log_prob;
     }
     return loss;
@@ -115,12 +89,12 @@ void heed_add_up_class_losses(const heed_class_targets *c, const heed_tensor *x,
     for (int64_t i = 0; i < c->count; i++) {
         const double loss = loss_of(c, x, totals != NULL ? totals + 2 * i : NULL, i);
         if (is_each) {
-            set_element(y, i, loss);
+            heed_set_number_at(y, i, loss);
         }
         total += loss;
     }
     if (!is_each) {
-        set_element(y, 0, total / c->divisor);
+        heed_set_number_at(y, 0, total / c->divisor);
     }
 }
 
@@ -163,9 +137,14 @@ static void differentiate_some(void *context, int64_t first, int64_t end)
 {
     const logits *w = context;
     for (int64_t i = first; i < end; i++) {
-        const double *total = w->totals + 2 * i, weights = sum_weights(w->c, i);
+        const double *total = w->totals + 2 * i;
+        const weighted on = weighted_by(w->c, i);
+        double weights = 0; /* that the target puts on all classes together */
+        for (int64_t k = on.first; k < on.end; k++) {
+            weights += weight_on(w->c, on.target, k);
+        }
         const bool is_ignored = w->c->target[i] == w->c->ignored; /* whatever g is: NaN, say */
-        const double g = element(w->g, w->g->numel > 1 ? i : 0);
+        const double g = heed_number_at(w->g, w->g->numel > 1 ? i : 0);
         const double factor = is_ignored ? 0 : g / w->c->divisor;
         w->kernels->scaled_exps(w->n, row_of(w->x, w->n, i), total[0], weights * factor / total[1],
                                 row_of(w->dx, w->n, i));

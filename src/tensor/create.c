@@ -14,14 +14,19 @@
 #include "read.h"
 #include "shape.h"
 
-static heed_tensor *filled(const char *function, heed_shape shape, double value, heed_dtype dtype)
+/* t, which is NULL on error, full of `value`. */
+static heed_tensor *filled(const char *function, heed_tensor *t, double value)
 {
-    heed_tensor *t = heed_tensor_create(function, shape, dtype);
-    if (t == NULL || heed_check_value(function, value, dtype) != HEED_OK) {
+    if (t == NULL || heed_check_value(function, value, t->dtype) != HEED_OK) {
         return NULL;
     }
     heed_fill_elements(t, value);
     return t;
+}
+
+static heed_tensor *full(const char *function, heed_shape shape, double value, heed_dtype dtype)
+{
+    return filled(function, heed_tensor_create(function, shape, dtype), value);
 }
 
 heed_tensor *heed_empty(heed_shape shape, heed_dtype dtype)
@@ -31,42 +36,29 @@ heed_tensor *heed_empty(heed_shape shape, heed_dtype dtype)
 
 heed_tensor *heed_zeros(heed_shape shape, heed_dtype dtype)
 {
-    return filled("zeros", shape, 0, dtype);
+    return full("zeros", shape, 0, dtype);
 }
 
 heed_tensor *heed_ones(heed_shape shape, heed_dtype dtype)
 {
-    return filled("ones", shape, 1, dtype);
+    return full("ones", shape, 1, dtype);
 }
 
 heed_tensor *heed_full(heed_shape shape, double value, heed_dtype dtype)
 {
-    return filled("full", shape, value, dtype);
+    return full("full", shape, value, dtype);
 }
 
 heed_tensor *heed_scalar(double value, heed_dtype dtype)
 {
-    return filled("scalar", HEED_SCALAR, value, dtype);
-}
-
-static void store(heed_tensor *t, int64_t i, double value)
-{
-    if (t->dtype == HEED_F32) {
-        ((float *)t->data)[i] = (float)value;
-    } else if (t->dtype == HEED_F64) {
-        ((double *)t->data)[i] = value;
-    } else if (t->dtype == HEED_I64) {
-        ((int64_t *)t->data)[i] = (int64_t)value;
-    } else {
-        ((bool *)t->data)[i] = value != 0;
-    }
+    return full("scalar", HEED_SCALAR, value, dtype);
 }
 
 heed_tensor *heed_eye(int64_t n, int64_t m, heed_dtype dtype)
 {
-    heed_tensor *t = filled("eye", HEED_SHAPE(n, m), 0, dtype);
+    heed_tensor *t = full("eye", HEED_SHAPE(n, m), 0, dtype);
     for (int64_t i = 0; t != NULL && i < n && i < m; i++) {
-        store(t, i * (m + 1), 1);
+        heed_set_number_at(t, i * (m + 1), 1);
     }
     return t;
 }
@@ -74,22 +66,23 @@ heed_tensor *heed_eye(int64_t n, int64_t m, heed_dtype dtype)
 /* ---- like another tensor ---- */
 
 /* Of x only shape and dtype are read: its value may have been freed. */
-static heed_tensor *filled_like(const char *function, const heed_tensor *x, double value)
+static heed_tensor *like(const char *function, const heed_tensor *x)
 {
     if (x == NULL) {
         heed_fail(HEED_ERR_NULL, "%s: x is NULL", function);
         return NULL;
     }
-    return filled(function, heed_shape_of_tensor(x), value, x->dtype);
+    return heed_tensor_create(function, heed_shape_of_tensor(x), x->dtype);
+}
+
+static heed_tensor *filled_like(const char *function, const heed_tensor *x, double value)
+{
+    return filled(function, like(function, x), value);
 }
 
 heed_tensor *heed_empty_like(const heed_tensor *x)
 {
-    if (x == NULL) {
-        heed_fail(HEED_ERR_NULL, "empty_like: x is NULL");
-        return NULL;
-    }
-    return heed_tensor_create("empty_like", heed_shape_of_tensor(x), x->dtype);
+    return like("empty_like", x);
 }
 
 heed_tensor *heed_zeros_like(const heed_tensor *x)
@@ -124,19 +117,10 @@ static void count_floats(heed_tensor *t, double start, double step)
         const int64_t lane = i % lanes;
         if (i < in_vectors) {
             const double first = rounded(fma(step, (double)(i - lane), start), t->dtype);
-            store(t, i, fma(step, (double)lane, first));
+            heed_set_number_at(t, i, fma(step, (double)lane, first));
         } else {
-            store(t, i, fma(step, (double)i, start));
+            heed_set_number_at(t, i, fma(step, (double)i, start));
         }
-    }
-}
-
-/* Unsigned: the distance from one end of i64 to the other exceeds INT64_MAX. */
-static void count_whole(heed_tensor *t, int64_t start, int64_t step)
-{
-    int64_t *to = t->data;
-    for (int64_t i = 0; i < t->numel; i++) {
-        to[i] = (int64_t)((uint64_t)start + (uint64_t)i * (uint64_t)step);
     }
 }
 
@@ -172,10 +156,15 @@ heed_tensor *heed_arange(double start, double end, double step, heed_dtype dtype
     if (t == NULL) {
         return NULL;
     }
-    if (dtype == HEED_I64) {
-        count_whole(t, (int64_t)start, (int64_t)step);
-    } else {
+    if (dtype != HEED_I64) {
         count_floats(t, start, step);
+        return t;
+    }
+    int64_t *to = t->data;
+    /* Unsigned: the distance from one end of i64 to the other exceeds INT64_MAX. */
+    const uint64_t first = (uint64_t)(int64_t)start, by = (uint64_t)(int64_t)step;
+    for (int64_t i = 0; i < t->numel; i++) {
+        to[i] = (int64_t)(first + (uint64_t)i * by);
     }
     return t;
 }
@@ -185,21 +174,6 @@ static double on_line(double from, double step, int64_t place, heed_dtype dtype)
 {
     return dtype == HEED_F32 ? (double)fmaf((float)step, (float)place, (float)from)
                              : fma(step, (double)place, from);
-}
-
-/* The first half from the start, the second half back from the end. */
-static void divide(heed_tensor *t, double start, double end)
-{
-    const heed_dtype dtype = t->dtype;
-    const int64_t last = t->numel - 1, half = t->numel / 2;
-    const double parts = rounded((double)last, dtype);
-    const double step = rounded(rounded(end - start, dtype) / parts, dtype);
-    for (int64_t i = 0; i < half; i++) {
-        store(t, i, on_line(start, step, i, dtype));
-    }
-    for (int64_t i = half; i <= last; i++) {
-        store(t, i, on_line(end, -step, last - i, dtype));
-    }
 }
 
 heed_tensor *heed_linspace(double start, double end, int64_t steps, heed_dtype dtype)
@@ -229,8 +203,17 @@ heed_tensor *heed_linspace(double start, double end, int64_t steps, heed_dtype d
     end = whole ? trunc(end) : rounded(end, dtype);
     if (steps == 1) {
         heed_fill_elements(t, start);
-    } else {
-        divide(t, start, end);
+        return t;
+    }
+    /* The first half from the start, the second half back from the end. */
+    const int64_t last = steps - 1, half = steps / 2;
+    const double parts = rounded((double)last, dtype);
+    const double step = rounded(rounded(end - start, dtype) / parts, dtype);
+    for (int64_t i = 0; i < half; i++) {
+        heed_set_number_at(t, i, on_line(start, step, i, dtype));
+    }
+    for (int64_t i = half; i <= last; i++) {
+        heed_set_number_at(t, i, on_line(end, -step, last - i, dtype));
     }
     return t;
 }
@@ -276,9 +259,9 @@ heed_tensor *heed_from_bool(const bool *values, heed_shape shape)
 
 /* ---- in place ---- */
 
-static heed_status check_set_data(const heed_tensor *target, const heed_tensor *value)
+heed_status heed_set_data(heed_tensor *target, const heed_tensor *value)
 {
-    if (heed_check_tensor("set_data", "target", target) != HEED_OK ||
+    if (heed_blocked() || heed_check_tensor("set_data", "target", target) != HEED_OK ||
         heed_check_tensor("set_data", "value", value) != HEED_OK) {
         return heed_self.error;
     }
@@ -293,14 +276,6 @@ static heed_status check_set_data(const heed_tensor *target, const heed_tensor *
     if (target->requires_grad && !heed_is_float(value->dtype)) {
         return heed_fail(HEED_ERR_DTYPE, "set_data: target requires a gradient, %s has none",
                          heed_dtype_name(value->dtype));
-    }
-    return HEED_OK;
-}
-
-heed_status heed_set_data(heed_tensor *target, const heed_tensor *value)
-{
-    if (heed_blocked() || check_set_data(target, value) != HEED_OK) {
-        return heed_self.error;
     }
     heed_share_storage(target, value);
     heed_take_grad(target, NULL);
@@ -319,16 +294,6 @@ static heed_status check_target(const char *function, const heed_tensor *target)
     return HEED_OK;
 }
 
-/* A copy of x that shares no memory with it, not in any scope. */
-static heed_tensor *snapshot(const heed_tensor *x)
-{
-    heed_tensor *copy = heed_tensor_new("copy_into", x->ndim, x->shape, x->dtype);
-    if (copy != NULL) {
-        heed_copy_elements(x, copy);
-    }
-    return copy;
-}
-
 heed_status heed_copy_into(heed_tensor *target, const heed_tensor *source)
 {
     if (heed_blocked() || check_target("copy_into", target) != HEED_OK ||
@@ -340,12 +305,15 @@ heed_status heed_copy_into(heed_tensor *target, const heed_tensor *source)
         return heed_fail(HEED_ERR_SHAPE, "copy_into: source %s does not broadcast to target %s",
                          HEED_TEXT(source), HEED_TEXT(target));
     }
-    heed_tensor *copy = source->storage == target->storage ? snapshot(source) : NULL;
-    if (copy == NULL && source->storage == target->storage) {
-        return heed_self.error;
-    }
-    heed_copy_elements(copy != NULL ? copy : source, target);
-    if (copy != NULL) {
+    if (source->storage != target->storage) {
+        heed_copy_elements(source, target);
+    } else { /* they may overlap */
+        heed_tensor *copy = heed_tensor_like(source);
+        if (copy == NULL) {
+            return heed_self.error;
+        }
+        heed_copy_elements(source, copy);
+        heed_copy_elements(copy, target);
         heed_unref(copy);
     }
     heed_raise_version(target);

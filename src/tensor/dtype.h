@@ -25,9 +25,17 @@ static inline bool heed_is_float(heed_dtype dtype)
     return dtype == HEED_F32 || dtype == HEED_F64;
 }
 
-/* heed_dtype_name: "f32"; heed_dtype_size: bytes of an element. */
+/* heed_dtype_name: "f32"; "no dtype" for any other value. */
 const char *heed_dtype_name(heed_dtype dtype);
-size_t heed_dtype_size(heed_dtype dtype);
+
+/* heed_dtype_size: bytes of an element; 0 for what is no dtype. */
+static inline size_t heed_dtype_size(heed_dtype dtype)
+{
+    const bool is_known = (unsigned)dtype < HEED_DTYPES;
+    return dtype == HEED_F32    ? sizeof(float)
+           : dtype == HEED_BOOL ? sizeof(bool)
+                                : is_known * sizeof(double); /* f64 and i64 */
+}
 
 HEED_END_DECLS
 #endif

@@ -1,8 +1,8 @@
 /* When work is shared out among threads (internal).
  *
- * A grain is the least work that is worth another thread: a few microseconds; less would not pay for waking
- * a thread and for sharing cache lines. In elements, by kind of work; times are estimates for one AVX-512
- * core, from its caches unless said otherwise.
+ * A grain is the least work that is worth another thread: a few microseconds; less would not pay
+ * for waking a thread and for sharing cache lines. In elements, by kind of work; times are
+ * estimates for one AVX-512 core, from its caches unless said otherwise.
  */
 #ifndef HEED_TENSOR_GRAIN_H
 #define HEED_TENSOR_GRAIN_H

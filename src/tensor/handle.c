@@ -133,10 +133,18 @@ void heed_take_grad(heed_tensor *t, heed_tensor *grad)
 
 /* ---- making ---- */
 
-/* A handle without value, graph and owner. Field by field: zeroing the whole struct compiles to a
- * slow rep stos. The inline arrays keep any content. */
-static void clear_handle(heed_tensor *t)
+/* A handle without value, graph and owner. Its fields are set one by one: zeroing the whole struct
+ * compiles to a slow rep stos. The inline arrays keep any content. */
+static heed_tensor *new_handle(int ndim, const int64_t *shape, int64_t numel, heed_dtype dtype)
 {
+    if (__atomic_load_n(&heed_chosen_kernels, __ATOMIC_ACQUIRE) == NULL &&
+        heed_choose_isa() != HEED_OK) {
+        return NULL;
+    }
+    heed_tensor *t = take_block(sizeof *t);
+    if (t == NULL) {
+        return NULL;
+    }
     t->op = NULL;
     t->inputs = t->two;
     t->engine_mark = 0;
@@ -152,19 +160,6 @@ static void clear_handle(heed_tensor *t)
     t->saved_version = 0;
     t->grad = NULL;
     t->args = t->small_args;
-}
-
-static heed_tensor *new_handle(int ndim, const int64_t *shape, int64_t numel, heed_dtype dtype)
-{
-    if (__atomic_load_n(&heed_chosen_kernels, __ATOMIC_ACQUIRE) == NULL &&
-        heed_choose_isa() != HEED_OK) {
-        return NULL;
-    }
-    heed_tensor *t = take_block(sizeof *t);
-    if (t == NULL) {
-        return NULL;
-    }
-    clear_handle(t);
     t->shape = t->few;
     if (ndim > HEED_FEW_DIMS) {
         t->shape = heed_alloc(2 * HEED_MAX_DIMS * sizeof *t->shape);
@@ -214,7 +209,7 @@ static heed_tensor *new_tensor(int ndim, const int64_t *shape, int64_t numel, he
         return NULL;
     }
     heed_row_major(ndim, t->shape, t->strides);
-    t->storage = new_storage((size_t)numel * heed_element_size(dtype));
+    t->storage = new_storage((size_t)numel * heed_dtype_size(dtype));
     if (t->storage == NULL) {
         heed_unref(t);
         return NULL;
@@ -252,6 +247,6 @@ heed_tensor *heed_tensor_view(const char *function, const heed_tensor *t, int nd
     }
     heed_add_count(&t->storage->references, 1, t->storage->shared);
     view->storage = t->storage;
-    view->data = (char *)t->data + (numel > 0 ? offset * (int64_t)heed_element_size(t->dtype) : 0);
+    view->data = (char *)t->data + (numel > 0 ? offset * (int64_t)heed_dtype_size(t->dtype) : 0);
     return view;
 }

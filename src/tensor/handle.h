@@ -88,7 +88,8 @@ static inline void heed_raise_version(heed_tensor *t)
     }
 }
 
-/* heed_number_at: the element at data[offset], of any dtype, as a double. */
+/* heed_number_at: the element at data[offset], of any dtype, as a double.
+ * heed_set_number_at: makes it this number, cast as C casts. */
 static inline double heed_number_at(const heed_tensor *t, int64_t offset)
 {
     switch (t->dtype) {
@@ -100,6 +101,23 @@ static inline double heed_number_at(const heed_tensor *t, int64_t offset)
         return (double)((const int64_t *)t->data)[offset];
     default:
         return ((const bool *)t->data)[offset];
+    }
+}
+
+static inline void heed_set_number_at(heed_tensor *t, int64_t offset, double value)
+{
+    switch (t->dtype) {
+    case HEED_F32:
+        ((float *)t->data)[offset] = (float)value;
+        break;
+    case HEED_F64:
+        ((double *)t->data)[offset] = value;
+        break;
+    case HEED_I64:
+        ((int64_t *)t->data)[offset] = (int64_t)value;
+        break;
+    default:
+        ((bool *)t->data)[offset] = value != 0;
     }
 }
 

@@ -9,7 +9,6 @@
 #include <string.h>
 
 #include "grain.h"
-#include "map.h"
 #include "parallel.h"
 #include "shape.h"
 #include "walk.h"
@@ -112,14 +111,14 @@ static void map_run(const mapping *m, char *const *at, int64_t n)
     }
 }
 
-/* n elements or, of a walk without its last dim, n runs of `length`: from element or run `start`
- * on. */
-static inline void map_from(const mapping *m, const walk *w, int64_t start, int64_t runs,
-                            int64_t length)
+/* n elements of a run from its element `start` on; of a walk without its last dim, n runs. */
+static void map_part(const void *context, const walk *w, int64_t start, int64_t n)
 {
-    const int lanes = m->count + 1;
+    const mapping *m = context;
+    const bool is_run = w->ndim == m->w->ndim;
+    const int64_t runs = is_run ? 1 : n, length = is_run ? n : run_length(m->w);
     char *at[LANES];
-    for (int k = 0; k < lanes; k++) {
+    for (int k = 0; k <= m->count; k++) {
         at[k] = w->lane[k].at + start * run_stride(w, k);
     }
     for (int64_t i = 0; i < runs; i++) {
@@ -128,21 +127,10 @@ static inline void map_from(const mapping *m, const walk *w, int64_t start, int6
         } else {
             map_run(m, at, length);
         }
-        for (int k = 0; k < lanes; k++) {
+        for (int k = 0; k <= m->count; k++) {
             at[k] += run_stride(w, k);
         }
     }
-}
-
-static void map_part(const void *context, const walk *w, int64_t start, int64_t n)
-{
-    map_from(context, w, start, 1, n);
-}
-
-static void map_runs(const void *context, const walk *w, int64_t start, int64_t n)
-{
-    const mapping *m = context;
-    map_from(m, w, start, n, run_length(m->w));
 }
 
 /* Run by run. Not inlined: its frame would cost heed_map more than a small kernel does. */
@@ -174,7 +162,7 @@ static __attribute__((noinline)) void map_by_walk(heed_kernel *kernel, const hee
     }
     walk runs = w;
     runs.ndim--;
-    heed_walk_parts(&runs, HEED_GRAIN_OF_ELEMENTS / run_length(&w) + 1, map_runs, &m);
+    heed_walk_parts(&runs, HEED_GRAIN_OF_ELEMENTS / run_length(&w) + 1, map_part, &m);
 }
 
 void heed_map(heed_kernel *kernel, const heed_operand *in, int count, heed_tensor *out)
@@ -232,11 +220,17 @@ static void copy_rows(const void *context, const walk *w, int64_t start, int64_t
 /* Makes the dim along which a lane's elements lie side by side, if there is one, number `place`. */
 static void bring(walk *w, int lane_number, heed_dtype dtype, int place)
 {
-    for (int i = 0; i < place; i++) {
-        if (w->lane[lane_number].stride[i] == (int64_t)heed_dtype_size(dtype)) {
-            heed_walk_swap(w, i, place);
-            return;
-        }
+    int i = 0;
+    while (i < place && w->lane[lane_number].stride[i] != (int64_t)heed_dtype_size(dtype)) {
+        i++;
+    }
+    const int64_t size = w->size[i];
+    w->size[i] = w->size[place];
+    w->size[place] = size;
+    for (int k = 0; k < w->lanes; k++) {
+        const int64_t stride = w->lane[k].stride[i];
+        w->lane[k].stride[i] = w->lane[k].stride[place];
+        w->lane[k].stride[place] = stride;
     }
 }
 
@@ -254,7 +248,7 @@ static void copy_from(const void *from, heed_dtype dtype, const int64_t *strides
     const copying c = {heed_kernels_for(out->dtype), dtype, out->dtype, &w};
     const int last = w.ndim - 1;
     const int64_t size = (int64_t)heed_dtype_size(out->dtype);
-    if (last > 0 && run_stride(&w, 1) != size) {
+    if (run_stride(&w, 1) != size) {
         bring(&w, 1, out->dtype, last);
     }
     if (last == 0 || run_stride(&w, 1) != size) {
@@ -283,24 +277,14 @@ static void clear_bytes(void *context, int64_t first, int64_t end)
 
 void heed_fill_elements(heed_tensor *out, double value)
 {
-    if (value == 0 && !signbit(value) && heed_is_row_major(out)) {
+    const bool is_adjacent = heed_is_row_major(out);
+    if (is_adjacent && value == 0 && !signbit(value)) {
         heed_parallel_for(out->numel * (int64_t)heed_dtype_size(out->dtype),
                           16 * HEED_GRAIN_OF_ELEMENTS, clear_bytes, out->data);
-        return;
-    }
-    const int64_t strides[HEED_MAX_DIMS] = {0};
-    copy_from(&value, HEED_F64, strides, out);
-}
-
-/* y += x for a chunk of y, `stride` bytes apart. */
-static void add_chunk(const heed_kernels *kernels, heed_dtype dtype, int64_t n, const void *x,
-                      char *y, int64_t stride)
-{
-    buffer gathered;
-    const void *sum = heed_walk_elements(y, stride, n, dtype, dtype, &gathered);
-    kernels->add_into(n, x, (void *)sum);
-    if (sum == &gathered) {
-        kernels->scatter(n, sum, y, stride / (int64_t)heed_dtype_size(dtype));
+    } else if (is_adjacent && out->numel < 2 * HEED_GRAIN_OF_ELEMENTS) { /* nothing to share */
+        heed_kernels_for(out->dtype)->gather[HEED_F64](out->numel, &value, 0, out->data);
+    } else {
+        copy_from(&value, HEED_F64, (const int64_t[HEED_MAX_DIMS]){0}, out);
     }
 }
 
@@ -310,11 +294,16 @@ static void add_part(const void *context, const walk *w, int64_t start, int64_t 
     const heed_kernels *kernels = heed_kernels_for(dtype);
     const int64_t from_stride = run_stride(w, 0), stride = run_stride(w, 1);
     for (int64_t at = start; at < start + n; at += CHUNK) {
-        buffer gathered;
+        buffer gathered, sums;
         const int64_t left = start + n - at, part = left < CHUNK ? left : CHUNK;
+        char *to = w->lane[1].at + at * stride;
         const void *from = heed_walk_elements(w->lane[0].at + at * from_stride, from_stride, part,
                                               dtype, dtype, &gathered);
-        add_chunk(kernels, dtype, part, from, w->lane[1].at + at * stride, stride);
+        void *sum = (void *)heed_walk_elements(to, stride, part, dtype, dtype, &sums);
+        kernels->add_into(part, from, sum);
+        if (sum == &sums) {
+            kernels->scatter(part, sum, to, stride / (int64_t)heed_dtype_size(dtype));
+        }
     }
 }
 

@@ -242,24 +242,6 @@ static void close_job(void)
     }
 }
 
-static void run_together(int64_t count, int threads_wanted)
-{
-    start_workers(threads_wanted - 1);
-    __atomic_store_n(&job.shares, threads_wanted, __ATOMIC_RELAXED);
-    for (int i = 0; i < threads_wanted; i++) {
-        const int64_t each = count / threads_wanted, rest = count % threads_wanted;
-        shares[i].next = i * each + (i < rest ? i : rest);
-        shares[i].end = shares[i].next + each + (i < rest);
-    }
-    const uint64_t generation = __atomic_load_n(&state, __ATOMIC_ACQUIRE) / GENERATION + 1;
-    __atomic_store_n(&state, generation * GENERATION, __ATOMIC_SEQ_CST);
-    wake_sleepers();
-    is_working = true;
-    work_on_ranges(0);
-    is_working = false;
-    close_job();
-}
-
 void heed_parallel_for(int64_t count, int64_t grain, heed_parallel_work *work, void *context)
 {
     const int wanted = heed_get_num_threads();
@@ -279,7 +261,20 @@ void heed_parallel_for(int64_t count, int64_t grain, heed_parallel_work *work, v
     const int threads_wanted = ranges < wanted ? (int)ranges : wanted;
     const int64_t of_share = ranges / threads_wanted, most = count / threads_wanted + 1;
     job.range = (most + of_share - 1) / of_share;
-    run_together(count, threads_wanted);
+    start_workers(threads_wanted - 1);
+    __atomic_store_n(&job.shares, threads_wanted, __ATOMIC_RELAXED);
+    for (int i = 0; i < threads_wanted; i++) {
+        const int64_t each = count / threads_wanted, rest = count % threads_wanted;
+        shares[i].next = i * each + (i < rest ? i : rest);
+        shares[i].end = shares[i].next + each + (i < rest);
+    }
+    const uint64_t generation = __atomic_load_n(&state, __ATOMIC_ACQUIRE) / GENERATION + 1;
+    __atomic_store_n(&state, generation * GENERATION, __ATOMIC_SEQ_CST);
+    wake_sleepers();
+    is_working = true;
+    work_on_ranges(0);
+    is_working = false;
+    close_job();
     pthread_mutex_unlock(&owner);
 }
 
@@ -296,21 +291,15 @@ static int processors(void)
     return (int)sysconf(_SC_NPROCESSORS_ONLN);
 }
 
-/* HEED_NUM_THREADS is ignored unless it is a number from 1 on. */
-static int wanted_at_start(void)
-{
-    const char *text = getenv("HEED_NUM_THREADS");
-    char *end = NULL;
-    const long said = text != NULL ? strtol(text, &end, 10) : 0;
-    const long count = said > 0 && *end == '\0' ? said : processors();
-    return count < 1 ? 1 : count > MOST_THREADS ? MOST_THREADS : (int)count;
-}
-
 int heed_get_num_threads(void)
 {
     int count = __atomic_load_n(&threads, __ATOMIC_RELAXED);
-    if (count == 0) {
-        count = wanted_at_start();
+    if (count == 0) { /* HEED_NUM_THREADS is ignored unless it is a number from 1 on */
+        const char *text = getenv("HEED_NUM_THREADS");
+        char *end = NULL;
+        const long said = text != NULL ? strtol(text, &end, 10) : 0;
+        const long found = said > 0 && *end == '\0' ? said : processors();
+        count = found < 1 ? 1 : found > MOST_THREADS ? MOST_THREADS : (int)found;
         __atomic_store_n(&threads, count, __ATOMIC_RELAXED);
     }
     return count;

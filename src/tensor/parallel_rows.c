@@ -1,6 +1,5 @@
 /* Rows shared out among threads. A thread gets whole rows, or whole columns where rows are added
- * up:
- * so no sum depends on how many threads there are. */
+ * up, so no sum depends on the number of threads. */
 
 #include "parallel_rows.h"
 

@@ -139,22 +139,6 @@ typedef struct extent {
     bool fractions;
 } extent;
 
-static void note_float(extent *seen, double value)
-{
-    if (!isfinite(value) || value == 0) {
-        return;
-    }
-    int sign = value < 0;
-    double magnitude = fabs(value);
-    if (magnitude > seen->largest[sign]) {
-        seen->largest[sign] = magnitude;
-    }
-    if (seen->smallest[sign] == 0 || magnitude < seen->smallest[sign]) {
-        seen->smallest[sign] = magnitude;
-    }
-    seen->fractions = seen->fractions || value != ceil(value);
-}
-
 static void note_width(printer *p, const char *text)
 {
     int length = (int)strlen(text);
@@ -170,11 +154,19 @@ static void survey(printer *p, extent *seen, int dim, int64_t offset)
         for (int64_t i = 0; i < size; i = next_shown(p, size, i)) {
             survey(p, seen, dim + 1, offset + i * p->t->strides[dim]);
         }
-    } else if (heed_is_float(p->t->dtype)) {
-        note_float(seen, heed_number_at(p->t, offset));
-    } else {
+        return;
+    }
+    if (!heed_is_float(p->t->dtype)) {
         write_element(text, p, offset);
         note_width(p, text);
+        return;
+    }
+    const double value = heed_number_at(p->t, offset), magnitude = fabs(value);
+    if (isfinite(value) && value != 0) {
+        double *largest = &seen->largest[value < 0], *smallest = &seen->smallest[value < 0];
+        *largest = fmax(*largest, magnitude);
+        *smallest = *smallest == 0 ? magnitude : fmin(*smallest, magnitude);
+        seen->fractions = seen->fractions || value != ceil(value);
     }
 }
 
@@ -236,20 +228,14 @@ static void separate(printer *p, int dim, int64_t count)
     }
 }
 
-static void put_element(printer *p, int64_t offset)
-{
-    char text[ELEMENT_SIZE];
-    write_element(text, p, offset);
-    size_t length = strlen(text);
-    put_spaces(p->out, p->width - (int)length);
-    put_bytes(p->out, text, length);
-}
-
 /* Writes the shown elements of the dims from `dim` on. At most HEED_MAX_DIMS calls deep. */
 static void put_items(printer *p, int dim, int64_t offset)
 {
     if (dim == p->t->ndim) {
-        put_element(p, offset);
+        char text[ELEMENT_SIZE];
+        write_element(text, p, offset);
+        put_spaces(p->out, p->width - (int)strlen(text));
+        put(p->out, text);
         return;
     }
     int64_t size = p->t->shape[dim], count = 0, before = -1;
@@ -280,27 +266,26 @@ static void put_dtype(sink *out, const heed_tensor *t)
     put(out, names[t->dtype]);
 }
 
-/* struct heed_op belongs to the layer above, which promises that the name is its first member. */
-static const char *op_name(const heed_tensor *t)
-{
-    return *(const char *const *)t->op;
-}
-
 /* log_softmax is LogSoftmaxBackward0, and log1p is Log1PBackward0: a letter that does not follow a
  * letter is a capital, underscores are dropped. mul_scalar is MulBackward0, because torch has one
- * name for both. */
+ * name for both. struct heed_op belongs to the layer above, which promises that the name is its
+ * first member. */
 static void put_graph(sink *out, const heed_tensor *t)
 {
+    if (t->op == NULL) {
+        put(out, "requires_grad=True");
+        return;
+    }
     bool in_word = false;
-    put(out, t->op != NULL ? "grad_fn=<" : "requires_grad=True");
-    for (const char *c = t->op != NULL ? op_name(t) : ""; *c != '\0' && strcmp(c, "_scalar") != 0;
+    put(out, "grad_fn=<");
+    for (const char *c = *(const char *const *)t->op; *c != '\0' && strcmp(c, "_scalar") != 0;
          c++) {
         bool letter = *c >= 'a' && *c <= 'z';
         char shown = letter && !in_word ? (char)(*c - 'a' + 'A') : *c;
         put_bytes(out, &shown, *c == '_' ? 0 : 1);
         in_word = letter;
     }
-    put(out, t->op != NULL ? "Backward0>" : "");
+    put(out, "Backward0>");
 }
 
 /* On this line if it fits, else on the next. `slack` is 2 until the first new line: torch counts
@@ -317,21 +302,6 @@ static void put_suffix(printer *p, void (*write)(sink *, const heed_tensor *), s
         put(p->out, ", ");
     }
     write(p->out, p->t);
-}
-
-static void put_suffixes(printer *p)
-{
-    size_t slack = 2;
-    const heed_tensor *t = p->t;
-    if (t->numel == 0 && t->ndim != 1) {
-        put_suffix(p, put_size, &slack);
-    }
-    if (t->dtype == HEED_F64 || (t->numel == 0 && t->dtype != HEED_F32)) {
-        put_suffix(p, put_dtype, &slack);
-    }
-    if (t->op != NULL || t->requires_grad) {
-        put_suffix(p, put_graph, &slack);
-    }
 }
 
 /* ---- the public functions ---- */
@@ -367,7 +337,16 @@ static void print_into(sink *out, const heed_tensor *t, heed_print_options optio
         choose_format(&p);
         put_items(&p, 0, 0);
     }
-    put_suffixes(&p);
+    size_t slack = 2;
+    if (t->numel == 0 && t->ndim != 1) {
+        put_suffix(&p, put_size, &slack);
+    }
+    if (t->dtype == HEED_F64 || (t->numel == 0 && t->dtype != HEED_F32)) {
+        put_suffix(&p, put_dtype, &slack);
+    }
+    if (t->op != NULL || t->requires_grad) {
+        put_suffix(&p, put_graph, &slack);
+    }
     put(out, ")");
 }
 

@@ -163,41 +163,35 @@ static void sum_range(void *context, int64_t first, int64_t end)
     }
 }
 
-/* Sums side by side in a part. Short runs are cut finer, so that they still give several parts. */
-enum { COLUMNS_OF_SHORT = CHUNK / 4, SHORT = 2 * CHUNK };
-
-/* Chooses the order in which x lies in memory. A part of rows is about a grain of elements. */
-static void choose_order(summing *s, bool empty)
-{
-    s->width = 1;
-    if (empty) {
-        s->order = BY_NOTHING;
-        return;
-    }
-    const int64_t size = (int64_t)heed_dtype_size(s->from), length = run_length(&s->stay);
-    const int64_t summed = run_length(&s->summed);
-    const bool along = run_stride(&s->summed, 0) == size || summed == 1;
-    if (!along && run_stride(&s->stay, 0) == size) {
-        s->order = BY_COLUMNS;
-        s->width = length < SHORT ? COLUMNS_OF_SHORT : CHUNK;
-    } else if (along && s->summed.ndim == 1 && s->from == s->as) {
-        const int64_t rows = HEED_GRAIN_OF_ROWS / (summed + 1) + 1;
-        s->order = BY_ROWS;
-        s->width = rows < CHUNK ? rows : CHUNK;
-    } else {
-        s->order = BY_ELEMENTS;
-    }
-}
-
 void heed_sum_elements(const heed_tensor *x, unsigned set, double divisor, heed_tensor *out)
 {
-    summing s = {.from = x->dtype, .as = out->dtype, .divisor = divisor, .out = out->data};
+    summing s = {.from = x->dtype,
+                 .as = out->dtype,
+                 .order = BY_NOTHING,
+                 .width = 1,
+                 .divisor = divisor,
+                 .out = out->data};
     const bool empty = !walk_dims(x, set, true, &s.summed);
     if (!walk_dims(x, set, false, &s.stay)) {
         return;
     }
-    choose_order(&s, empty);
+    /* The order in which x lies in memory. A part of rows is about a grain of elements; short runs
+     * of sums side by side are cut finer, so that they still give several parts. */
     const int64_t length = run_length(&s.stay), runs = out->numel / length;
+    if (!empty) {
+        const int64_t size = (int64_t)heed_dtype_size(s.from), summed = run_length(&s.summed);
+        const bool along = run_stride(&s.summed, 0) == size || summed == 1;
+        if (!along && run_stride(&s.stay, 0) == size) {
+            s.order = BY_COLUMNS;
+            s.width = length < 2 * CHUNK ? CHUNK / 4 : CHUNK;
+        } else if (along && s.summed.ndim == 1 && s.from == s.as) {
+            const int64_t rows = HEED_GRAIN_OF_ROWS / (summed + 1) + 1;
+            s.order = BY_ROWS;
+            s.width = rows < CHUNK ? rows : CHUNK;
+        } else {
+            s.order = BY_ELEMENTS;
+        }
+    }
     const int64_t parts = (length + s.width - 1) / s.width;
     const int64_t cost = x->numel / (parts * runs) + 1; /* of a part, in elements */
     heed_parallel_for(parts * runs, HEED_GRAIN_OF_SUMS / cost + 1, sum_range, &s);
@@ -292,30 +286,6 @@ static void map_part(const void *context, const walk *w, int64_t start, int64_t 
     m->kernel(&lines);
 }
 
-/* One line after the other, for lines that are strided or of another dtype: `gathered` holds one of
- * each operand. */
-static void map_gathered(const line_mapping *m, heed_tensor *const *in, const int64_t *steps,
-                         char *gathered)
-{
-    const int64_t line_size = m->n * (int64_t)heed_dtype_size(m->dtype);
-    const heed_kernels *kernels = heed_kernels_for(m->dtype);
-    heed_rows lines = {.count = 1, .n = m->n, .out = gathered + m->count * line_size};
-    walk w = m->w;
-    do {
-        for (int64_t i = 0; i < run_length(&w); i++) {
-            for (int k = 0; k < m->count; k++) {
-                char *line = gathered + k * line_size;
-                kernels->gather[in[k]->dtype](m->n, w.lane[k].at + i * run_stride(&w, k), steps[k],
-                                              line);
-                lines.in[k] = line;
-            }
-            m->kernel(&lines);
-            kernels->scatter(m->n, lines.out, w.lane[m->count].at + i * run_stride(&w, m->count),
-                             steps[m->count]);
-        }
-    } while (heed_walk_next(&w));
-}
-
 heed_status heed_map_rows(heed_row_kernel *kernel, heed_tensor *const *in, int count, int dim,
                           heed_tensor *out)
 {
@@ -340,11 +310,28 @@ heed_status heed_map_rows(heed_row_kernel *kernel, heed_tensor *const *in, int c
         heed_walk_parts(&m.w, HEED_GRAIN_OF_ROWS / m.n + 1, map_part, &m);
         return HEED_OK;
     }
-    const size_t bytes = (size_t)(count + 1) * (size_t)m.n * heed_dtype_size(m.dtype);
+    /* Lines that are strided or of another dtype, one after the other: `gathered` holds one of each
+     * operand. */
+    const int64_t line_size = m.n * (int64_t)heed_dtype_size(m.dtype);
+    const size_t bytes = (size_t)(count + 1) * (size_t)line_size;
     char *gathered = heed_alloc(bytes);
-    if (gathered != NULL) {
-        map_gathered(&m, in, steps, gathered);
-        heed_free(gathered, bytes);
+    if (gathered == NULL) {
+        return heed_self.error;
     }
-    return gathered != NULL ? HEED_OK : heed_self.error;
+    const heed_kernels *kernels = heed_kernels_for(m.dtype);
+    heed_rows line = {.count = 1, .n = m.n, .out = gathered + count * line_size};
+    do {
+        for (int64_t i = 0; i < run_length(&m.w); i++) {
+            for (int k = 0; k < count; k++) {
+                line.in[k] = gathered + k * line_size;
+                kernels->gather[in[k]->dtype](m.n, m.w.lane[k].at + i * run_stride(&m.w, k),
+                                              steps[k], gathered + k * line_size);
+            }
+            kernel(&line);
+            kernels->scatter(m.n, line.out, m.w.lane[count].at + i * run_stride(&m.w, count),
+                             steps[count]);
+        }
+    } while (heed_walk_next(&m.w));
+    heed_free(gathered, bytes);
+    return HEED_OK;
 }

@@ -33,19 +33,14 @@ void heed_scope_begin_no_grad(heed_scope *scope)
     begin(scope, true);
 }
 
-/* Is this scope the last that began at its depth? Scopes too deep to be tracked are taken to be. */
-static bool is_current(const heed_scope *scope)
-{
-    return scope->depth >= HEED_TRACKED_SCOPES || heed_self.serials[scope->depth] == scope->serial;
-}
-
+/* Open: it is the last that began at its depth. Scopes too deep to be tracked are taken to be. */
 static heed_status check_open(const char *function, const heed_scope *scope)
 {
     if (scope == NULL) {
         return heed_fail(HEED_ERR_NULL, "%s: scope is NULL", function);
     }
     if (scope->self != scope || scope->thread != &heed_self || scope->depth > heed_self.depth ||
-        !is_current(scope)) {
+        (scope->depth < HEED_TRACKED_SCOPES && heed_self.serials[scope->depth] != scope->serial)) {
         return heed_fail(HEED_ERR_SCOPE,
                          "%s: this scope is not open in this thread; each is begun and ended once",
                          function);
@@ -55,23 +50,13 @@ static heed_status check_open(const char *function, const heed_scope *scope)
 
 heed_status heed_scope_end(heed_scope *scope)
 {
-    heed_status status = check_open("scope_end", scope);
+    const heed_status status = check_open("scope_end", scope);
     if (status != HEED_OK) {
         return status;
     }
     heed_self.grad_disabled = !scope->grad_mode;
     scope->self = NULL;
     return heed_end_depth(scope->depth);
-}
-
-/* The link in the list after the last tensor of this depth or deeper. */
-static heed_tensor **link_outside(int depth)
-{
-    heed_tensor **link = &heed_self.tensors;
-    while (*link != NULL && (*link)->scope_depth >= depth) {
-        link = &(*link)->next;
-    }
-    return link;
 }
 
 static heed_tensor *keep(const char *function, heed_scope *scope, heed_tensor *t)
@@ -98,7 +83,10 @@ static heed_tensor *keep(const char *function, heed_scope *scope, heed_tensor *t
         from = &(*from)->next;
     }
     *from = t->next;
-    heed_tensor **to = link_outside(scope->depth);
+    heed_tensor **to = &heed_self.tensors; /* the first link after this scope's tensors */
+    while (*to != NULL && (*to)->scope_depth >= scope->depth) {
+        to = &(*to)->next;
+    }
     t->next = *to;
     *to = t;
     t->scope_depth = scope->depth - 1;

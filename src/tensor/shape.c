@@ -27,7 +27,7 @@ heed_status heed_count_elements(const char *function, int ndim, const int64_t *s
             break;
         }
     }
-    if (reach > PTRDIFF_MAX / 4 / (int64_t)heed_element_size(dtype)) {
+    if (reach > PTRDIFF_MAX / 4 / (int64_t)heed_dtype_size(dtype)) {
         return heed_fail(HEED_ERR_OVERFLOW, "%s: %s has more elements than memory can address",
                          function, heed_shape_text(ndim, shape).text);
     }

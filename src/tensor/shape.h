@@ -9,12 +9,6 @@
 /* heed_shape_text of a tensor, for messages. */
 #define HEED_TEXT(t) (heed_shape_text((t)->ndim, (t)->shape).text)
 
-/* heed_element_size: heed_dtype_size of a dtype that has been checked. */
-static inline size_t heed_element_size(heed_dtype dtype)
-{
-    return dtype == HEED_BOOL ? sizeof(bool) : dtype == HEED_F32 ? sizeof(float) : sizeof(double);
-}
-
 /* heed_count_elements: the product of the sizes; an error for a negative size, too many dims or a
  * product (of bytes) past what memory can address. */
 heed_status heed_count_elements(const char *function, int ndim, const int64_t *shape,

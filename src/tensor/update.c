@@ -14,11 +14,12 @@
 #include "shape.h"
 #include "thread.h"
 
-/* A tensor of an update other than p. */
+/* p, and another tensor of its update. */
 static heed_status check_state(const char *function, const char *name, const heed_tensor *p,
                                const heed_tensor *state)
 {
-    if (heed_check_tensor(function, name, state) != HEED_OK) {
+    if (heed_check_tensor(function, "p", p) != HEED_OK ||
+        heed_check_tensor(function, name, state) != HEED_OK) {
         return heed_self.error;
     }
     if (state->dtype != p->dtype || !heed_is_float(p->dtype)) {
@@ -89,7 +90,7 @@ static void run(const heed_update *all, int count, piece_work *work, const void 
 /* Element i of a tensor, as a kernel takes it. */
 static void *at(const heed_tensor *t, int64_t i)
 {
-    return (char *)t->data + (size_t)i * heed_element_size(t->dtype);
+    return (char *)t->data + (size_t)i * heed_dtype_size(t->dtype);
 }
 
 /* ---- optimisers ---- */
@@ -123,8 +124,7 @@ heed_status heed_sgd_update_all(const heed_update *all, int count, const heed_sg
     }
     for (int i = 0; i < count; i++) {
         const heed_update *u = &all[i];
-        if (heed_check_tensor(name, "p", u->p) != HEED_OK ||
-            check_state(name, "g", u->p, u->g) != HEED_OK ||
+        if (check_state(name, "g", u->p, u->g) != HEED_OK ||
             (u->b != NULL && check_state(name, "b", u->p, u->b) != HEED_OK)) {
             return heed_self.error;
         }
@@ -154,20 +154,6 @@ heed_status heed_sgd_update(heed_tensor *p, const heed_tensor *g, heed_tensor *b
     return heed_sgd_update_all(&(heed_update){.p = p, .g = g, .b = b}, 1, step);
 }
 
-static heed_adam_terms terms_of(const heed_adam_step *step)
-{
-    return (heed_adam_terms){
-        .decay = step->decoupled ? 0 : step->weight_decay,
-        .new1 = 1 - step->beta1,
-        .new2 = 1 - step->beta2,
-        .beta2 = step->beta2,
-        .shrink = step->decoupled ? 1 - step->lr * step->weight_decay : 1,
-        .size = step->lr / (1 - pow(step->beta1, (double)step->t)),
-        .correction = 1 / sqrt(1 - pow(step->beta2, (double)step->t)),
-        .eps = step->eps,
-    };
-}
-
 static void adam_piece(const heed_update *u, int64_t from, int64_t n, const void *terms)
 {
     heed_kernels_for(u->p->dtype)
@@ -186,14 +172,22 @@ heed_status heed_adam_update_all(const heed_update *all, int count, const heed_a
     }
     for (int i = 0; i < count; i++) {
         const heed_update *u = &all[i];
-        if (heed_check_tensor(name, "p", u->p) != HEED_OK ||
-            check_state(name, "g", u->p, u->g) != HEED_OK ||
+        if (check_state(name, "g", u->p, u->g) != HEED_OK ||
             check_state(name, "m", u->p, u->m) != HEED_OK ||
             check_state(name, "v", u->p, u->v) != HEED_OK) {
             return heed_self.error;
         }
     }
-    const heed_adam_terms terms = terms_of(step);
+    const heed_adam_terms terms = {
+        .decay = step->decoupled ? 0 : step->weight_decay,
+        .new1 = 1 - step->beta1,
+        .new2 = 1 - step->beta2,
+        .beta2 = step->beta2,
+        .shrink = step->decoupled ? 1 - step->lr * step->weight_decay : 1,
+        .size = step->lr / (1 - pow(step->beta1, (double)step->t)),
+        .correction = 1 / sqrt(1 - pow(step->beta2, (double)step->t)),
+        .eps = step->eps,
+    };
     run(all, count, adam_piece, &terms);
     for (int i = 0; i < count; i++) {
         heed_raise_version(all[i].p);
@@ -250,29 +244,6 @@ static void run_norms(void *context, int64_t first, int64_t end)
 }
 
 /* The norm of the norms of the tensors that have elements. */
-static double total_norm(const heed_tensor *const *tensors, int count, double p, double *of)
-{
-    norm_job n = {tensors, {p}, of};
-    double total = 0;
-    int64_t elements = 0, some = 0;
-    for (int i = 0; i < count; i++) {
-        if (check_floats("total_norm", "a tensor", tensors[i]) != HEED_OK) {
-            return (double)NAN;
-        }
-        elements += tensors[i]->numel;
-    }
-    heed_parallel_for(count, elements < 2 * HEED_GRAIN_OF_SUMS ? count : 1, run_norms, &n);
-    for (int i = 0; i < count; i++) {
-        if (tensors[i]->numel > 0) {
-            of[some++] = of[i];
-        }
-    }
-    if (some > 0) {
-        heed_kernels_for(HEED_F64)->norm(some, of, &n.args, &total);
-    }
-    return total;
-}
-
 double heed_total_norm(const heed_tensor *const *tensors, int count, double p)
 {
     if (heed_blocked()) {
@@ -286,13 +257,29 @@ double heed_total_norm(const heed_tensor *const *tensors, int count, double p)
         heed_fail(HEED_ERR_NULL, "total_norm: the list of tensors is NULL");
         return (double)NAN;
     }
+    int64_t elements = 0, some = 0;
+    for (int i = 0; i < count; i++) {
+        if (check_floats("total_norm", "a tensor", tensors[i]) != HEED_OK) {
+            return (double)NAN;
+        }
+        elements += tensors[i]->numel;
+    }
     const size_t size = (size_t)count * sizeof(double);
-    double *norms = heed_alloc(size);
-    if (norms == NULL) {
+    norm_job n = {tensors, {p}, heed_alloc(size)};
+    if (n.of == NULL) {
         return (double)NAN;
     }
-    const double total = total_norm(tensors, count, p, norms);
-    heed_free(norms, size);
+    double total = 0;
+    heed_parallel_for(count, elements < 2 * HEED_GRAIN_OF_SUMS ? count : 1, run_norms, &n);
+    for (int i = 0; i < count; i++) {
+        if (tensors[i]->numel > 0) {
+            n.of[some++] = n.of[i];
+        }
+    }
+    if (some > 0) {
+        heed_kernels_for(HEED_F64)->norm(some, n.of, &n.args, &total);
+    }
+    heed_free(n.of, size);
     return total;
 }
 

@@ -64,21 +64,6 @@ bool heed_walk_begin(walk *w, int ndim, const int64_t *shape)
     return true;
 }
 
-static void swap(int64_t *a, int64_t *b)
-{
-    const int64_t kept = *a;
-    *a = *b;
-    *b = kept;
-}
-
-void heed_walk_swap(walk *w, int i, int j)
-{
-    swap(&w->size[i], &w->size[j]);
-    for (int k = 0; k < w->lanes; k++) {
-        swap(&w->lane[k].stride[i], &w->lane[k].stride[j]);
-    }
-}
-
 bool heed_walk_next(walk *w)
 {
     for (int i = w->ndim - 2; i >= 0; i--) {

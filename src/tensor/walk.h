@@ -39,10 +39,6 @@ void heed_walk_lane(walk *w, const void *data, const int64_t *strides, heed_dtyp
  * dim stays. False for a shape without elements. */
 bool heed_walk_begin(walk *w, int ndim, const int64_t *shape);
 
-/* heed_walk_swap: swaps two dims of a walk that has just begun, which changes the order of its
- * steps. */
-void heed_walk_swap(walk *w, int i, int j);
-
 /* heed_walk_next: steps all lanes to the next run; false after the last.
  * heed_walk_to: steps a walk that has just begun to run number `run`. */
 bool heed_walk_next(walk *w);

@@ -86,23 +86,6 @@ typedef struct block {
     T *max, *factor;          /* (rows): the largest score so far; the last correction of the sum */
 } block;
 
-static void scale_queries(const heed_attention *call, const block *b)
-{
-    for (int64_t i = 0; i < b->rows; i++) {
-        const T *from = row_of(&call->q, b->first + i), factor = (T)call->scale;
-        T *to = row_of(&b->q, i);
-        if (call->q.col == 1) {
-            for (int64_t j = 0; j < call->features; j++) {
-                to[j] = from[j] * factor;
-            }
-        } else {
-            for (int64_t j = 0; j < call->features; j++) {
-                to[j] = from[j * call->q.col] * factor;
-            }
-        }
-    }
-}
-
 /* Divides the workspace, scales the queries and finds how far they see; `width`: scores of a
  * row. */
 static block begin_block(const heed_attention *call, int64_t index, int64_t width, bool is_gradient)
@@ -114,7 +97,19 @@ static block begin_block(const heed_attention *call, int64_t index, int64_t widt
     b.factor = b.max + call->rows;
     b.q = (heed_matrix){b.factor + call->rows, call->features, 1};
     b.s = (heed_matrix){row_of(&b.q, call->rows), width, 1};
-    scale_queries(call, &b);
+    for (int64_t i = 0; i < b.rows; i++) {
+        const T *from = row_of(&call->q, first + i), factor = (T)call->scale;
+        T *to = row_of(&b.q, i);
+        if (call->q.col == 1) {
+            for (int64_t j = 0; j < call->features; j++) {
+                to[j] = from[j] * factor;
+            }
+        } else {
+            for (int64_t j = 0; j < call->features; j++) {
+                to[j] = from[j * call->q.col] * factor;
+            }
+        }
+    }
     const int64_t end = first + b.rows;
     if (call->is_causal && end < keys && is_finite(&call->v, end, keys, call->values) &&
         (!is_gradient || (is_finite(&call->k, end, keys, call->features) &&

@@ -175,15 +175,6 @@ static void multiply_dot(const heed_gemm *call)
  * time. */
 enum { STRETCH = 2 * WIDTH, DOTS = 4, ROW_BLOCK = 256 };
 
-static T sum_lanes(const T *part)
-{
-    T sum = 0;
-    for (int i = 0; i < STRETCH; i++) {
-        sum += part[i];
-    }
-    return sum;
-}
-
 /* Contiguous columns of b: a dot product each, in lanes. */
 static void multiply_row_by_columns(const heed_gemm *call, const T *b, int columns, T *c)
 {
@@ -203,7 +194,11 @@ static void multiply_row_by_columns(const heed_gemm *call, const T *b, int colum
         }
     }
     for (int j = 0; j < columns; j++) {
-        const T sum = sum_lanes(part[j]) + rest[j];
+        T sum = 0;
+        for (int i = 0; i < STRETCH; i++) {
+            sum += part[j][i];
+        }
+        sum += rest[j];
         c[j] = call->accumulate ? c[j] + sum : sum;
     }
 }
@@ -230,12 +225,6 @@ static void multiply_row_by_rows(const heed_gemm *call, const T *b, int columns,
 static bool row_by_columns(const heed_gemm *call)
 {
     return call->a_col == 1 && call->b_row == 1;
-}
-
-/* Is it a single row, and are the rows or the columns of b contiguous? */
-static bool takes_row(const heed_gemm *call)
-{
-    return call->m == 1 && (row_by_columns(call) || call->b_col == 1);
 }
 
 /* Stretches first ... end of the columns. Constant counts let the compiler unroll the common
@@ -384,32 +373,16 @@ static void pack_panels(void *context, int64_t first, int64_t end)
     }
 }
 
-/* A row of tiles: the rows of a in t, by panels first ... end. */
-static void multiply_panels(const block *at, tile_plain *t, int64_t i, int64_t rows, int64_t first,
-                            int64_t end)
-{
-    const heed_gemm *call = at->call;
-    const T *bias = at->p0 + at->kc == call->k ? call->bias : NULL;
-    const T *b = (const T *)call->b + at->p0 * call->b_row + at->j0;
-    T *c = (T *)call->c + i * call->c_row + at->j0;
-    t->b_row = at->in_place ? call->b_row : PANEL;
-    int64_t j = edge_of(first, at->columns, WIDTH);
-    for (int64_t panel = first; panel < end; panel++, j += t->columns) {
-        t->columns = edge_of(panel + 1, at->columns, WIDTH) - j;
-        t->b = at->in_place ? b + j : at->packed + panel * at->kc * PANEL;
-        t->c = c + j;
-        t->bias = bias != NULL ? bias + at->j0 + j : NULL;
-        multiply_tile_plain(t, rows);
-    }
-}
-
 /* Rows first ... end of a, by panels panel ... end_panel. */
 static void multiply_rows(const block *at, int64_t first, int64_t end, int64_t panel,
                           int64_t end_panel)
 {
     const heed_gemm *call = at->call;
+    const T *bias = at->p0 + at->kc == call->k ? call->bias : NULL;
+    const T *b = (const T *)call->b + at->p0 * call->b_row + at->j0;
     _Alignas(64) T packed[KC * MR + WIDTH];
     tile_plain t = {.a_row = call->a_row, .a_col = call->a_col, .kc = at->kc};
+    t.b_row = at->in_place ? call->b_row : PANEL;
     t.c_row = call->c_row;
     t.add = call->accumulate || at->p0 > 0;
     for (int64_t i = first, rows; i < end; i += rows) {
@@ -421,7 +394,15 @@ static void multiply_rows(const block *at, int64_t first, int64_t end, int64_t p
             t.a_row = 1;
             t.a_col = MR;
         }
-        multiply_panels(at, &t, i, rows, panel, end_panel);
+        T *c = (T *)call->c + i * call->c_row + at->j0;
+        int64_t j = edge_of(panel, at->columns, WIDTH);
+        for (int64_t k = panel; k < end_panel; k++, j += t.columns) {
+            t.columns = edge_of(k + 1, at->columns, WIDTH) - j;
+            t.b = at->in_place ? b + j : at->packed + k * at->kc * PANEL;
+            t.c = c + j;
+            t.bias = bias != NULL ? bias + at->j0 + j : NULL;
+            multiply_tile_plain(&t, rows);
+        }
     }
 }
 
@@ -472,7 +453,7 @@ static void multiply_block(block *at)
 
 /* ---- all blocks ---- */
 
-/* Elements of a packed block of b. OWN_WORKSPACE: on the stack; WORKSPACE: in the workspace of the caller. */
+/* Elements of a packed block of b. OWN_WORKSPACE: on the stack; WORKSPACE: in the caller's. */
 enum { OWN_WORKSPACE = KC * PANEL, WORKSPACE = BLOCK_BYTES / sizeof(T) };
 
 /* How k and n are cut: evenly, so that no block is small. */
@@ -534,7 +515,7 @@ static enum way way_of(const heed_gemm *call)
         return SMALL_ONE;
     }
 #endif
-    return takes_row(call) ? ROW : BLOCKS;
+    return call->m == 1 && (row_by_columns(call) || call->b_col == 1) ? ROW : BLOCKS;
 }
 
 int64_t KERNEL(gemm_workspace)(const heed_gemm *call)

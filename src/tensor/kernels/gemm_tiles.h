@@ -9,8 +9,8 @@
 
 typedef SUM VECTOR __attribute__((vector_size(VECTOR_BYTES)));
 enum { LANES = VECTOR_BYTES / sizeof(SUM) };
-typedef T RESULTS
-    __attribute__((vector_size(LANES * sizeof(T)))); /* what a vector of sums is rounded to */
+/* What a vector of sums is rounded to. */
+typedef T RESULTS __attribute__((vector_size(LANES * sizeof(T))));
 
 /* The operands of a tile and its results. LANES < columns <= 2 LANES are two vectors, which overlap
  * if they are not full, so that nothing is read or written behind the columns. Fewer are one
@@ -92,9 +92,8 @@ static inline __attribute__((always_inline)) void NAME(sum_tile)(const int rows,
                                                                  const int64_t a_col, const TILE *t)
 {
     VECTOR sum[MR][2] = {0};
-    const SUM *a[] = {t->a, t->a + 4 * a_row,
-                      t->a +
-                          8 * a_row}; /* a pointer for 4 rows: more would not stay in registers */
+    /* A pointer for 4 rows: more would not stay in registers. */
+    const SUM *a[] = {t->a, t->a + 4 * a_row, t->a + 8 * a_row};
     const SUM *b = t->b;
     const int64_t b_row = t->b_row, ahead = AHEAD * b_row;
     const int64_t step = t->columns - LANES; /* from the first vector to the second */

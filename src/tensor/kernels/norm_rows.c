@@ -53,11 +53,6 @@ static form form_in_double(const heed_normalization *call, const T *x)
     return form_about(near, call->centred ? rest : 0, square, call->eps);
 }
 
-static bool keeps_squares(double square, double eps)
-{
-    return sizeof(T) == sizeof(double) || (square < 1e36 && (square > 1e-30 || eps > 1e-24));
-}
-
 /* The forms of a group of rows. The squares of a large mean would cancel the variance. So the mean
  * is found about the first element, then corrected, and the squares are summed about it. */
 static void forms_of(const heed_normalization *call, const T *x, int64_t group, form *forms)
@@ -73,9 +68,10 @@ static void forms_of(const heed_normalization *call, const T *x, int64_t group, 
     }
     for (int64_t i = 0; i < group; i++) {
         const double square = squares_about(n, x + i * n, near[i]) / (double)n;
-        forms[i] = keeps_squares(square, call->eps)
-                       ? form_about(near[i], rest[i], square, call->eps)
-                       : form_in_double(call, x + i * n);
+        const bool is_exact =
+            sizeof(T) == sizeof(double) || (square < 1e36 && (square > 1e-30 || call->eps > 1e-24));
+        forms[i] = is_exact ? form_about(near[i], rest[i], square, call->eps)
+                            : form_in_double(call, x + i * n);
     }
 }
 

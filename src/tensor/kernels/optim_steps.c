@@ -20,13 +20,6 @@ void KERNEL(scale)(int64_t n, void *x, double factor)
     }
 }
 
-static void sgd_without_momentum(int64_t n, T *p, const T *g, T lr, T decay)
-{
-    for (int64_t i = 0; i < n; i++) {
-        p[i] -= lr * (g[i] + decay * p[i]);
-    }
-}
-
 void KERNEL(sgd)(int64_t n, void *parameter, const void *gradient, void *momentum,
                  const heed_sgd_terms *terms)
 {
@@ -36,7 +29,9 @@ void KERNEL(sgd)(int64_t n, void *parameter, const void *gradient, void *momentu
     const bool first = terms->first, nesterov = terms->nesterov;
     const T old = first ? 0 : mu, fresh = first ? 1 : (T)terms->fresh;
     if (buffer == NULL) {
-        sgd_without_momentum(n, p, g, lr, decay);
+        for (int64_t i = 0; i < n; i++) {
+            p[i] -= lr * (g[i] + decay * p[i]);
+        }
         return;
     }
     for (int64_t i = 0; i < n; i++) {

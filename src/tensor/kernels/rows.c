@@ -21,6 +21,14 @@
 
 FOLD(T, smallest, ROW, HIGHEST, x < all ? x : all, x < all ? x : all)
 
+/* A kernel that reduces a row x of n elements to `result`. */
+#define REDUCE(name, type, result)                                                                 \
+    void KERNEL(name)(int64_t n, const void *x, const void *args, void *y)                         \
+    {                                                                                              \
+        (void)args;                                                                                \
+        *(type *)y = (result);                                                                     \
+    }
+
 /* NaN if the row holds one, else its extreme, which comparisons found without NaN. */
 static T with_nan(int64_t n, const T *row, T extreme)
 {
@@ -36,17 +44,8 @@ static T with_nan(int64_t n, const T *row, T extreme)
 #endif
 }
 
-void KERNEL(amax)(int64_t n, const void *x, const void *args, void *y)
-{
-    (void)args;
-    *(T *)y = with_nan(n, x, largest(n, x));
-}
-
-void KERNEL(amin)(int64_t n, const void *x, const void *args, void *y)
-{
-    (void)args;
-    *(T *)y = with_nan(n, x, smallest(n, x));
-}
+REDUCE(amax, T, with_nan(n, x, largest(n, x)))
+REDUCE(amin, T, with_nan(n, x, smallest(n, x)))
 
 #ifndef T_IS_BOOL
 /* The first index of the extreme of a row, which may be NaN. */
@@ -59,17 +58,8 @@ static int64_t place_of(T extreme, const T *row)
     return i;
 }
 
-void KERNEL(argmax)(int64_t n, const void *x, const void *args, void *y)
-{
-    (void)args;
-    *(int64_t *)y = place_of(with_nan(n, x, largest(n, x)), x);
-}
-
-void KERNEL(argmin)(int64_t n, const void *x, const void *args, void *y)
-{
-    (void)args;
-    *(int64_t *)y = place_of(with_nan(n, x, smallest(n, x)), x);
-}
+REDUCE(argmax, int64_t, place_of(with_nan(n, x, largest(n, x)), x))
+REDUCE(argmin, int64_t, place_of(with_nan(n, x, smallest(n, x)), x))
 #endif
 
 /* ---- truth ---- */
@@ -89,17 +79,8 @@ static bool has(bool truth, int64_t n, const T *row)
     return found;
 }
 
-void KERNEL(any)(int64_t n, const void *x, const void *args, void *y)
-{
-    (void)args;
-    *(bool *)y = has(true, n, x);
-}
-
-void KERNEL(all)(int64_t n, const void *x, const void *args, void *y)
-{
-    (void)args;
-    *(bool *)y = !has(false, n, x);
-}
+REDUCE(any, bool, has(true, n, x))
+REDUCE(all, bool, !has(false, n, x))
 
 /* ---- sums ---- */
 

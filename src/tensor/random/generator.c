@@ -6,6 +6,7 @@
  * of fused operations are given. */
 #include "generator.h"
 
+#include <math.h>
 #include <string.h>
 
 #include "../isa.h"
@@ -93,7 +94,7 @@ static void twist(heed_generator *g)
         (word) ^= (word) >> 18;                                                                    \
     } while (0)
 
-static inline uint32_t draw_word(heed_generator *g)
+inline uint32_t heed_draw_u32(heed_generator *g)
 {
     if (g->next == WORDS) {
         twist(g);
@@ -128,41 +129,35 @@ static void draw_words(heed_generator *g, uint32_t *words, int count)
     }
 }
 
-static inline uint64_t draw_two_words(heed_generator *g)
+inline uint64_t heed_draw_u64(heed_generator *g)
 {
-    uint64_t upper = draw_word(g);
-    return upper << 32 | draw_word(g);
+    uint64_t upper = heed_draw_u32(g);
+    return upper << 32 | heed_draw_u32(g);
 }
 
 /* The low bits of the draw, as many as the type has digits, as a fraction. */
-static inline float draw_float(heed_generator *g)
+inline float heed_draw_f32(heed_generator *g)
 {
-    return (float)(draw_word(g) & 0xffffffu) * 0x1p-24f;
+    return (float)(heed_draw_u32(g) & 0xffffffu) * 0x1p-24f;
 }
 
-static inline double draw_double(heed_generator *g)
+inline double heed_draw_f64(heed_generator *g)
 {
-    return (double)(draw_two_words(g) & 0x1fffffffffffffu) * 0x1p-53;
+    return (double)(heed_draw_u64(g) & 0x1fffffffffffffu) * 0x1p-53;
 }
 
-uint32_t heed_draw_u32(heed_generator *g)
+/* ---- differences of the flavors of state.h ---- */
+
+/* Does a * b + c round once? */
+static inline bool is_fused(const heed_generator *g)
 {
-    return draw_word(g);
+    return g->flavor == HEED_RANDOM_TORCH_1 || g->flavor == HEED_RANDOM_TORCH_2;
 }
 
-uint64_t heed_draw_u64(heed_generator *g)
+/* ln(1 - u) of a draw. */
+static inline double log_of_rest(const heed_generator *g, double u)
 {
-    return draw_two_words(g);
-}
-
-float heed_draw_f32(heed_generator *g)
-{
-    return draw_float(g);
-}
-
-double heed_draw_f64(heed_generator *g)
-{
-    return draw_double(g);
+    return heed_random_torch_2(g) ? log1p(-u) : log(1.0 - u);
 }
 
 /* ---- uniform, Bernoulli and exponential numbers ---- */
@@ -173,9 +168,9 @@ void heed_fill_uniform_f32(heed_generator *g, void *out, int64_t count, int64_t 
                            double b)
 {
     float *to = out, low = (float)a, span = (float)b - low;
-    bool fused = heed_random_fused(g) && low != 0.0f;
+    bool fused = is_fused(g) && low != 0.0f;
     for (int64_t i = 0; i < count; i++) {
-        float x = draw_float(g);
+        float x = heed_draw_f32(g);
         to[i * step] = fused ? fmaf(x, span, low) : x * span + low;
     }
 }
@@ -184,9 +179,9 @@ void heed_fill_uniform_f64(heed_generator *g, void *out, int64_t count, int64_t 
                            double b)
 {
     double *to = out, span = b - a;
-    bool fused = heed_random_fused(g) && a != 0.0;
+    bool fused = is_fused(g) && a != 0.0;
     for (int64_t i = 0; i < count; i++) {
-        double x = draw_double(g);
+        double x = heed_draw_f64(g);
         to[i * step] = fused ? fma(x, span, a) : x * span + a;
     }
 }
@@ -226,7 +221,7 @@ BERNOULLI(bool, bool)
         type *to = out;                                                                            \
         (void)b;                                                                                   \
         for (int64_t i = 0; i < count; i++) {                                                      \
-            to[i * step] = (type)(-1.0 / a * heed_log_of_rest(g, draw_double(g)));                 \
+            to[i * step] = (type)(-1.0 / a * log_of_rest(g, heed_draw_f64(g)));                    \
         }                                                                                          \
     }
 
@@ -243,38 +238,28 @@ static double draw_normal(heed_generator *g)
         g->has_normal = false;
         return g->normal;
     }
-    double angle = two_pi * draw_double(g);
-    double u = draw_double(g);
-    double radius = sqrt(-2.0 * heed_log_of_rest(g, u));
+    double angle = two_pi * heed_draw_f64(g);
+    double u = heed_draw_f64(g);
+    double radius = sqrt(-2.0 * log_of_rest(g, u));
     g->normal = radius * sin(angle);
     g->has_normal = true;
     return radius * cos(angle);
 }
 
 /* Computed in double for a float target too. */
-static double draw_scaled(heed_generator *g, double mean, double std)
-{
-    double x = draw_normal(g);
-    return heed_random_fused(g) ? fma(x, std, mean) : x * std + mean;
-}
-
-void heed_fill_normal_f32(heed_generator *g, void *out, int64_t count, int64_t step, double a,
-                          double b)
-{
-    float *to = out;
-    for (int64_t i = 0; i < count; i++) {
-        to[i * step] = (float)draw_scaled(g, a, b);
+#define NORMAL(dtype, type)                                                                        \
+    void heed_fill_normal_##dtype(heed_generator *g, void *out, int64_t count, int64_t step,       \
+                                  double a, double b)                                              \
+    {                                                                                              \
+        type *to = out;                                                                            \
+        for (int64_t i = 0; i < count; i++) {                                                      \
+            const double x = draw_normal(g);                                                       \
+            to[i * step] = (type)(is_fused(g) ? fma(x, b, a) : x * b + a);                         \
+        }                                                                                          \
     }
-}
 
-void heed_fill_normal_f64(heed_generator *g, void *out, int64_t count, int64_t step, double a,
-                          double b)
-{
-    double *to = out;
-    for (int64_t i = 0; i < count; i++) {
-        to[i * step] = draw_scaled(g, a, b);
-    }
-}
+NORMAL(f32, float)
+NORMAL(f64, double)
 
 /* ---- normal numbers in blocks: 8 uniform numbers for the radii and 8 for the angles make 16 ----
  *
@@ -351,13 +336,7 @@ INLINE void block_by_polynomial(float *d, float mean, float std)
     }
 }
 
-/* Two variants with the same bits: fmaf is a call in code for any machine, one instruction with
- * fma. */
-static void block_portable(float *d, float mean, float std)
-{
-    block_by_polynomial(d, mean, std);
-}
-
+/* The same bits as block_by_polynomial in code for any machine, where fmaf is a call. */
 #if defined __x86_64__
 __attribute__((target("avx2,fma"))) static void block_with_fma(float *d, float mean, float std)
 {
@@ -365,9 +344,11 @@ __attribute__((target("avx2,fma"))) static void block_with_fma(float *d, float m
 }
 #endif
 
-/* Without vectors, and for doubles, torch takes libm. */
-static void block_by_libm_f32(float *d, float mean, float std, bool fused)
+/* Without vectors, and for doubles, torch takes libm. torch 2 fuses the sum even there, though not
+ * that of numbers one by one. */
+static void block_by_libm_f32(const heed_generator *g, float *d, float mean, float std)
 {
+    const bool fused = g->flavor != HEED_RANDOM_TORCH_1_PLAIN;
     for (int j = 0; j < 8; j++) {
         float radius = sqrtf(-2.0f * logf(1.0f - d[j]));
         float angle = (float)(two_pi * (double)d[j + 8]);
@@ -377,8 +358,9 @@ static void block_by_libm_f32(float *d, float mean, float std, bool fused)
     }
 }
 
-static void block_by_libm_f64(double *d, double mean, double std, bool fused)
+static void block_f64(const heed_generator *g, double *d, double mean, double std)
 {
+    const bool fused = g->flavor != HEED_RANDOM_TORCH_1_PLAIN;
     for (int j = 0; j < 8; j++) {
         double radius = sqrt(-2.0 * log(1.0 - d[j]));
         double angle = two_pi * d[j + 8];
@@ -388,16 +370,10 @@ static void block_by_libm_f64(double *d, double mean, double std, bool fused)
     }
 }
 
-/* Without vectors torch 2 still fuses this sum, but not that of numbers one by one. */
-static bool scales_fused(const heed_generator *g)
-{
-    return g->flavor != HEED_RANDOM_TORCH_1_PLAIN;
-}
-
 static void block_f32(const heed_generator *g, float *d, float mean, float std)
 {
-    if (!heed_random_fused(g)) {
-        block_by_libm_f32(d, mean, std, scales_fused(g));
+    if (!is_fused(g)) {
+        block_by_libm_f32(g, d, mean, std);
         return;
     }
 #if defined __x86_64__
@@ -406,12 +382,7 @@ static void block_f32(const heed_generator *g, float *d, float mean, float std)
         return;
     }
 #endif
-    block_portable(d, mean, std);
-}
-
-static void block_f64(const heed_generator *g, double *d, double mean, double std)
-{
-    block_by_libm_f64(d, mean, std, scales_fused(g));
+    block_by_polynomial(d, mean, std);
 }
 
 /* torch draws all uniform numbers first. If 16 does not divide the count, it then draws the last 16

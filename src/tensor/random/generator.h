@@ -4,8 +4,6 @@
 #ifndef HEED_TENSOR_GENERATOR_H
 #define HEED_TENSOR_GENERATOR_H
 
-#include <math.h>
-
 #include "state.h"
 
 /* heed_generator_of_thread: this thread's generator, seeded as torch's if it was not seeded.
@@ -40,21 +38,10 @@ heed_random_fill heed_fill_exponential_f32, heed_fill_exponential_f64;
 heed_random_fill heed_fill_normal_f32, heed_fill_normal_f64;
 heed_random_fill heed_fill_normal_block_f32, heed_fill_normal_block_f64;
 
-/* Differences of the flavors of state.h. heed_random_fused: a * b + c rounds once. */
-static inline bool heed_random_fused(const heed_generator *g)
-{
-    return g->flavor == HEED_RANDOM_TORCH_1 || g->flavor == HEED_RANDOM_TORCH_2;
-}
-
+/* heed_random_torch_2: the flavors of torch 2 (state.h). */
 static inline bool heed_random_torch_2(const heed_generator *g)
 {
     return g->flavor == HEED_RANDOM_TORCH_2 || g->flavor == HEED_RANDOM_TORCH_2_PLAIN;
-}
-
-/* ln(1 - u) of a draw. */
-static inline double heed_log_of_rest(const heed_generator *g, double u)
-{
-    return heed_random_torch_2(g) ? log1p(-u) : log(1.0 - u);
 }
 
 #endif

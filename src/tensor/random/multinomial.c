@@ -21,12 +21,6 @@
 
 enum { MOST_CATEGORIES = 1 << 24 }; /* torch's limit: a float counts exactly up to it */
 
-/* torch 2 races for a single sample with replacement too. */
-static bool takes_race(int64_t num_samples, bool replacement)
-{
-    return !replacement || (num_samples == 1 && heed_random_torch_2(heed_generator_of_thread()));
-}
-
 static int64_t count_rows(const heed_tensor *p)
 {
     return p->ndim == 2 ? p->shape[0] : 1;
@@ -76,62 +70,39 @@ static heed_status check_arguments(const heed_tensor *p, int64_t num_samples, bo
     return HEED_OK;
 }
 
-static heed_status check_row(const heed_tensor *p, int64_t row, int64_t needed, bool race)
-{
-    int64_t possible = 0;
-    double sum = 0.0;
-    for (int64_t i = 0; i < count_categories(p); i++) {
-        const double x = element(p, row, i);
-        if (!(x >= 0.0 && x <= DBL_MAX)) { /* NaN too */
-            return heed_fail(HEED_ERR_VALUE,
-                             "multinomial: the probability of category %lld in row %lld of p %s is "
-                             "%g; for scores take heed_softmax of them",
-                             (long long)i, (long long)row, HEED_TEXT(p), x);
-        }
-        possible += x > 0.0;
-        sum = round_as(p, sum + x);
-    }
-    if (possible < needed) {
-        return heed_fail(HEED_ERR_VALUE,
-                         "multinomial: row %lld of p %s has %lld probabilities above 0, and %lld "
-                         "are needed",
-                         (long long)row, HEED_TEXT(p), (long long)possible, (long long)needed);
-    }
-    if (!race && sum > DBL_MAX) {
-        return heed_fail(
-            HEED_ERR_VALUE,
-            "multinomial: the sum of row %lld of p %s is past what %s holds; divide it "
-            "by something",
-            (long long)row, HEED_TEXT(p), heed_dtype_name(p->dtype));
-    }
-    return HEED_OK;
-}
-
 static heed_status check_rows(const heed_tensor *p, int64_t needed, bool race)
 {
     for (int64_t row = 0; row < count_rows(p); row++) {
-        if (check_row(p, row, needed, race) != HEED_OK) {
-            return heed_self.error;
+        int64_t possible = 0;
+        double sum = 0.0;
+        for (int64_t i = 0; i < count_categories(p); i++) {
+            const double x = element(p, row, i);
+            if (!(x >= 0.0 && x <= DBL_MAX)) { /* NaN too */
+                return heed_fail(HEED_ERR_VALUE,
+                                 "multinomial: the probability of category %lld in row %lld of p "
+                                 "%s is %g; for scores take heed_softmax of them",
+                                 (long long)i, (long long)row, HEED_TEXT(p), x);
+            }
+            possible += x > 0.0;
+            sum = round_as(p, sum + x);
+        }
+        if (possible < needed) {
+            return heed_fail(HEED_ERR_VALUE,
+                             "multinomial: row %lld of p %s has %lld probabilities above 0, and "
+                             "%lld are needed",
+                             (long long)row, HEED_TEXT(p), (long long)possible, (long long)needed);
+        }
+        if (!race && sum > DBL_MAX) {
+            return heed_fail(HEED_ERR_VALUE,
+                             "multinomial: the sum of row %lld of p %s is past what %s holds; "
+                             "divide it by something",
+                             (long long)row, HEED_TEXT(p), heed_dtype_name(p->dtype));
         }
     }
     return HEED_OK;
 }
 
 /* ---- with replacement ---- */
-
-static int64_t find_first_not_below(const double *sums, int64_t count, double u)
-{
-    int64_t low = 0, high = count;
-    while (low < high) {
-        const int64_t middle = low + (high - low) / 2;
-        if (sums[middle] < u) {
-            low = middle + 1;
-        } else {
-            high = middle;
-        }
-    }
-    return low;
-}
 
 static heed_status draw_replacing(const heed_tensor *p, int64_t num_samples, int64_t *to)
 {
@@ -149,7 +120,17 @@ static heed_status draw_replacing(const heed_tensor *p, int64_t num_samples, int
         }
         sums[categories - 1] = 1.0;
         for (int64_t i = 0; i < num_samples; i++) {
-            *to++ = find_first_not_below(sums, categories, heed_draw_f64(g));
+            const double u = heed_draw_f64(g);
+            int64_t low = 0, high = categories; /* between them is the first sum not below u */
+            while (low < high) {
+                const int64_t middle = low + (high - low) / 2;
+                if (sums[middle] < u) {
+                    low = middle + 1;
+                } else {
+                    high = middle;
+                }
+            }
+            *to++ = low;
         }
     }
     heed_free(sums, size);
@@ -163,6 +144,7 @@ typedef struct runner {
     int64_t category;
 } runner;
 
+/* By falling speed, then by category. */
 static bool before(runner a, runner b)
 {
     return a.speed > b.speed || (a.speed == b.speed && a.category < b.category);
@@ -185,27 +167,6 @@ static void sink(runner *heap, int64_t count, int64_t place)
     heap[place] = falling;
 }
 
-/* The first num_samples of a row; a category of probability 0 does not start. */
-static void run_race(const heed_tensor *p, const heed_tensor *q, int64_t row, runner *heap,
-                     int64_t num_samples, int64_t *to)
-{
-    int64_t count = 0;
-    for (int64_t i = 0; i < count_categories(p); i++) {
-        const double x = element(p, row, i);
-        if (x > 0.0) {
-            heap[count++] = (runner){round_as(p, x / element(q, row, i)), i};
-        }
-    }
-    for (int64_t i = count / 2 - 1; i >= 0; i--) {
-        sink(heap, count, i);
-    }
-    for (int64_t i = 0; i < num_samples; i++) {
-        to[i] = heap[0].category;
-        heap[0] = heap[--count];
-        sink(heap, count, 0);
-    }
-}
-
 /* As torch's, q lies in memory as p does, and is drawn in that order. */
 static heed_status draw_by_race(const heed_tensor *p, int64_t num_samples, int64_t *to)
 {
@@ -217,7 +178,21 @@ static heed_status draw_by_race(const heed_tensor *p, int64_t num_samples, int64
         heed_dense_strides(p, q->strides);
         heed_exponential_into(q, 1.0);
         for (int64_t row = 0; row < count_rows(p); row++) {
-            run_race(p, q, row, heap, num_samples, to + row * num_samples);
+            int64_t count = 0;
+            for (int64_t i = 0; i < count_categories(p); i++) {
+                const double x = element(p, row, i);
+                if (x > 0.0) { /* a category of probability 0 does not start */
+                    heap[count++] = (runner){round_as(p, x / element(q, row, i)), i};
+                }
+            }
+            for (int64_t i = count / 2 - 1; i >= 0; i--) {
+                sink(heap, count, i);
+            }
+            for (int64_t i = 0; i < num_samples; i++) {
+                *to++ = heap[0].category;
+                heap[0] = heap[--count];
+                sink(heap, count, 0);
+            }
         }
         heed_unref(q);
     }
@@ -233,7 +208,9 @@ heed_tensor *heed_multinomial(const heed_tensor *p, int64_t num_samples, bool re
     }
     const heed_shape shape =
         p->ndim == 2 ? HEED_SHAPE(p->shape[0], num_samples) : HEED_SHAPE(num_samples);
-    const bool race = takes_race(num_samples, replacement);
+    /* torch 2 races for a single sample with replacement too. */
+    const bool race =
+        !replacement || (num_samples == 1 && heed_random_torch_2(heed_generator_of_thread()));
     heed_tensor *t = heed_tensor_create("multinomial", shape, HEED_I64);
     if (t == NULL || check_rows(p, replacement ? 1 : num_samples, race) != HEED_OK) {
         return NULL;

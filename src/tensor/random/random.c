@@ -166,8 +166,13 @@ enum { BLOCK = 16 }; /* from this count on contiguous normal numbers are made in
 
 /* torch walks a target that is not contiguous in the order of its memory, so that a transposed
  * matrix receives the numbers of the matrix it is a view of: dims by falling stride. */
-static void fill_view(const heed_tensor *t, heed_random_fill *fill, double a, double b)
+static void fill_tensor(const heed_tensor *t, heed_random_fill *fill, double a, double b)
 {
+    heed_generator *g = heed_generator_of_thread();
+    if (heed_is_row_major(t)) {
+        fill(g, t->data, t->numel, 1, a, b);
+        return;
+    }
     int64_t size[HEED_MAX_DIMS], stride[HEED_MAX_DIMS];
     for (int i = 0; i < t->ndim; i++) {
         int at = i;
@@ -178,7 +183,6 @@ static void fill_view(const heed_tensor *t, heed_random_fill *fill, double a, do
         size[at] = t->shape[i];
         stride[at] = t->strides[i];
     }
-    heed_generator *g = heed_generator_of_thread();
     walk w = {0};
     heed_walk_lane(&w, t->data, stride, t->dtype, t->ndim);
     if (!heed_walk_begin(&w, t->ndim, size)) {
@@ -188,15 +192,6 @@ static void fill_view(const heed_tensor *t, heed_random_fill *fill, double a, do
     do {
         fill(g, w.lane[0].at, run_length(&w), step, a, b);
     } while (heed_walk_next(&w));
-}
-
-static void fill_tensor(const heed_tensor *t, heed_random_fill *fill, double a, double b)
-{
-    if (heed_is_row_major(t)) {
-        fill(heed_generator_of_thread(), t->data, t->numel, 1, a, b);
-    } else {
-        fill_view(t, fill, a, b);
-    }
 }
 
 static void fill_normal(const heed_tensor *t, double mean, double std)
@@ -291,14 +286,6 @@ heed_tensor *heed_randn_like(const heed_tensor *x)
     return draw_like("randn_like", x, true);
 }
 
-/* One word, or two if the remainder of one would be too uneven; torch 2 takes two from a smaller
- * range on. */
-static uint64_t draw_below(heed_generator *g, uint64_t range)
-{
-    uint64_t wide = heed_random_torch_2(g) ? UINT64_C(1) << 28 : UINT64_C(1) << 32;
-    return (range >= wide ? heed_draw_u64(g) : heed_draw_u32(g)) % range;
-}
-
 heed_tensor *heed_randint(int64_t low, int64_t high, heed_shape shape)
 {
     if (heed_blocked()) {
@@ -314,36 +301,16 @@ heed_tensor *heed_randint(int64_t low, int64_t high, heed_shape shape)
         return NULL;
     }
     heed_generator *g = heed_generator_of_thread();
-    uint64_t range = (uint64_t)high - (uint64_t)low;
+    /* One word, or two if the remainder of one would be too uneven; torch 2 takes two from a
+     * smaller range on. */
+    const uint64_t range = (uint64_t)high - (uint64_t)low;
+    const bool is_wide = range >> (heed_random_torch_2(g) ? 28 : 32) != 0;
     int64_t *to = t->data;
     for (int64_t i = 0; i < t->numel; i++) {
-        to[i] = (int64_t)(draw_below(g, range) + (uint64_t)low);
+        const uint64_t drawn = is_wide ? heed_draw_u64(g) : heed_draw_u32(g);
+        to[i] = (int64_t)(drawn % range + (uint64_t)low);
     }
     return t;
-}
-
-/* One word for each number, even if there are more numbers than words. */
-static void permute(heed_generator *g, int64_t *to, int64_t n)
-{
-    for (int64_t i = 0; i < n; i++) {
-        to[i] = i;
-    }
-    for (int64_t i = 0; i < n - 1; i++) {
-        int64_t j = i + (int64_t)(heed_draw_u32(g) % (uint64_t)(n - i));
-        int64_t moved = to[i];
-        to[i] = to[j];
-        to[j] = moved;
-    }
-}
-
-/* Two words for each number, which goes to a place among those before it. */
-static void permute_many(heed_generator *g, int64_t *to, int64_t n)
-{
-    for (int64_t i = 0; i < n; i++) {
-        int64_t j = (int64_t)(heed_draw_u64(g) % (uint64_t)(i + 1));
-        to[i] = to[j];
-        to[j] = i;
-    }
 }
 
 heed_tensor *heed_randperm(int64_t n)
@@ -361,46 +328,29 @@ heed_tensor *heed_randperm(int64_t n)
         return NULL;
     }
     heed_generator *g = heed_generator_of_thread();
+    int64_t *to = t->data;
     if (n >= UINT32_MAX / 20 && heed_random_torch_2(g)) {
-        permute_many(g, t->data, n);
-    } else {
-        permute(g, t->data, n);
+        /* Two words for each number, which goes to a place among those before it. */
+        for (int64_t i = 0; i < n; i++) {
+            const int64_t j = (int64_t)(heed_draw_u64(g) % (uint64_t)(i + 1));
+            to[i] = to[j];
+            to[j] = i;
+        }
+        return t;
+    }
+    for (int64_t i = 0; i < n; i++) {
+        to[i] = i;
+    }
+    /* One word for each number, even if there are more numbers than words. */
+    for (int64_t i = 0; i < n - 1; i++) {
+        const int64_t j = i + (int64_t)(heed_draw_u32(g) % (uint64_t)(n - i)), moved = to[i];
+        to[i] = to[j];
+        to[j] = moved;
     }
     return t;
 }
 
 /* ---- probabilities ---- */
-
-static heed_status check_probabilities(const heed_tensor *p)
-{
-    for (int64_t i = 0; i < p->numel; i++) {
-        double value = heed_number_at(p, i);
-        if (!(value >= 0.0 && value <= 1.0)) { /* NaN too */
-            return heed_fail(HEED_ERR_VALUE,
-                             "bernoulli: element %lld of p %s is %g, which is outside [0, 1]; for "
-                             "scores take heed_sigmoid of them",
-                             (long long)i, HEED_TEXT(p), value);
-        }
-    }
-    return HEED_OK;
-}
-
-/* For a tensor of floats, unlike a single p, torch compares with draws of one word. */
-static void replace_by_draws(heed_tensor *t)
-{
-    heed_generator *g = heed_generator_of_thread();
-    if (t->dtype == HEED_F32) {
-        float *to = t->data;
-        for (int64_t i = 0; i < t->numel; i++) {
-            to[i] = (float)(heed_draw_f32(g) < to[i]);
-        }
-    } else {
-        double *to = t->data;
-        for (int64_t i = 0; i < t->numel; i++) {
-            to[i] = (double)(heed_draw_f64(g) < to[i]);
-        }
-    }
-}
 
 heed_tensor *heed_bernoulli(const heed_tensor *p)
 {
@@ -413,10 +363,22 @@ heed_tensor *heed_bernoulli(const heed_tensor *p)
         return NULL;
     }
     heed_copy_elements(p, t);
-    if (check_probabilities(t) != HEED_OK) {
-        return NULL;
+    for (int64_t i = 0; i < t->numel; i++) {
+        const double value = heed_number_at(t, i);
+        if (!(value >= 0.0 && value <= 1.0)) { /* NaN too */
+            heed_fail(HEED_ERR_VALUE,
+                      "bernoulli: element %lld of p %s is %g, which is outside [0, 1]; for "
+                      "scores take heed_sigmoid of them",
+                      (long long)i, HEED_TEXT(p), value);
+            return NULL;
+        }
     }
-    replace_by_draws(t);
+    /* For a tensor of floats, unlike a single p, torch compares with draws of one word. */
+    heed_generator *g = heed_generator_of_thread();
+    for (int64_t i = 0; i < t->numel; i++) {
+        const double drawn = t->dtype == HEED_F32 ? (double)heed_draw_f32(g) : heed_draw_f64(g);
+        heed_set_number_at(t, i, drawn < heed_number_at(t, i));
+    }
     return t;
 }
 
