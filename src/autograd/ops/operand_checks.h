@@ -1,5 +1,5 @@
-/* What several operations check of their operands: dtypes that meet, and indices inside their range
- * (internal). */
+/* What several operations ask of their operands: dtypes that meet, dims once their rule has checked
+ * them, and indices inside their range (internal). */
 #ifndef HEED_AUTOGRAD_OPERAND_CHECKS_H
 #define HEED_AUTOGRAD_OPERAND_CHECKS_H
 
@@ -16,6 +16,12 @@ static inline heed_status heed_common_dtype(const char *function, heed_dtype a, 
     }
     *common = heed_is_float(a) || (a == HEED_I64 && !heed_is_float(b)) ? a : b;
     return HEED_OK;
+}
+
+/* heed_wrapped: heed_wrap_dim of a dim that a rule has checked. */
+static inline int heed_wrapped(int dim, int ndim)
+{
+    return dim >= 0 ? dim : dim + (ndim > 0 ? ndim : 1);
 }
 
 /* heed_check_factors: what a product of matrices takes: two of one dtype, which is not bool. */
