@@ -167,18 +167,13 @@ static const char *last_operation(const heed_tensor *y)
 }
 
 /* Numbers in +-[0.5, 1.5] from a small generator of our own (Lehmer's, 48271 mod 2^31 - 1). */
-static double next_upstream(uint32_t *state)
-{
-    *state = (uint32_t)((uint64_t)*state * 48271u % 2147483647u);
-    double x = (double)*state / 2147483647.0;
-    return x < 0.5 ? -0.5 - 2 * x : 0.5 + 2 * (x - 0.5);
-}
-
 static void fill_upstream(heed_tensor *u)
 {
     uint32_t state = 1;
     for (int64_t i = 0; i < u->numel; i++) {
-        ((double *)u->data)[i] = next_upstream(&state);
+        state = (uint32_t)((uint64_t)state * 48271u % 2147483647u);
+        const double x = (double)state / 2147483647.0;
+        ((double *)u->data)[i] = x < 0.5 ? -0.5 - 2 * x : 0.5 + 2 * (x - 0.5);
     }
 }
 
