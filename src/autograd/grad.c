@@ -117,9 +117,10 @@ heed_status heed_clear_grad(heed_tensor *x)
     return heed_self.error;
 }
 
-static heed_status check_set_grad(const heed_tensor *x, const heed_tensor *grad)
+/* A handle of its own: `grad` may have a graph, or get a gradient, and no two hold each other. */
+heed_status heed_set_grad(heed_tensor *x, heed_tensor *grad)
 {
-    if (heed_check_tensor("set_grad", "x", x) != HEED_OK ||
+    if (heed_blocked() || heed_check_tensor("set_grad", "x", x) != HEED_OK ||
         heed_check_tensor("set_grad", "grad", grad) != HEED_OK) {
         return heed_self.error;
     }
@@ -137,15 +138,6 @@ static heed_status check_set_grad(const heed_tensor *x, const heed_tensor *grad)
     }
     if (x == grad) {
         return heed_fail(HEED_ERR_VALUE, "set_grad: grad is x itself; heed_clone it");
-    }
-    return HEED_OK;
-}
-
-/* A handle of its own: `grad` may have a graph, or get a gradient, and no two hold each other. */
-heed_status heed_set_grad(heed_tensor *x, heed_tensor *grad)
-{
-    if (heed_blocked() || check_set_grad(x, grad) != HEED_OK) {
-        return heed_self.error;
     }
     heed_tensor *view =
         heed_tensor_view("set_grad", grad, grad->ndim, grad->shape, grad->strides, 0);

@@ -20,14 +20,6 @@
 #include "reductions.h"
 #include "view.h"
 
-/* The dims of t in front of its matrix. */
-static heed_shape batch_of(const heed_tensor *t)
-{
-    heed_shape batch = heed_shape_of_tensor(t);
-    batch.ndim -= 2;
-    return batch;
-}
-
 /* The inner size of b: its rows, or the elements of a vector. */
 static int64_t rows_of(const heed_tensor *b)
 {
@@ -55,7 +47,7 @@ static heed_status matmul_rule(const heed_call *call, heed_result *result)
     if (a->shape[a->ndim - 1] != rows_of(b)) {
         return inner_sizes_differ(a, b);
     }
-    heed_shape batch_a = batch_of(a), batch_b = batch_of(b);
+    const heed_shape batch_a = heed_batch_of(a), batch_b = heed_batch_of(b);
     if (!heed_shapes_broadcast(&batch_a, &batch_b)) {
         return heed_fail(HEED_ERR_SHAPE,
                          "matmul: the batches %s and %s of %s x %s do not broadcast; make sizes "

@@ -3,7 +3,7 @@
 #ifndef HEED_AUTOGRAD_OPERAND_CHECKS_H
 #define HEED_AUTOGRAD_OPERAND_CHECKS_H
 
-#include "../../tensor/tensor.h"
+#include "../../tensor/read.h"
 
 /* heed_common_dtype: the dtype in which a and b compute: a float meeting i64 or bool wins, i64 meeting
  * bool wins; f32 meeting f64 is an error. */
@@ -22,6 +22,14 @@ static inline heed_status heed_common_dtype(const char *function, heed_dtype a, 
 static inline int heed_wrapped(int dim, int ndim)
 {
     return dim >= 0 ? dim : dim + (ndim > 0 ? ndim : 1);
+}
+
+/* heed_batch_of: the dims of t in front of its matrix. */
+static inline heed_shape heed_batch_of(const heed_tensor *t)
+{
+    heed_shape batch = heed_shape_of_tensor(t);
+    batch.ndim -= 2;
+    return batch;
 }
 
 /* heed_check_factors: what a product of matrices takes: two of one dtype, which is not bool. */
