@@ -96,26 +96,16 @@ static char letter_of(int label)
 
 /* ---- the text ---- */
 
-static term *current(reading *r)
+static void add_letter(term *t, unsigned char label)
 {
-    return r->has_result          ? &r->result
-           : r->operand_count < 3 ? &r->operands[r->operand_count - 1]
-                                  : &r->operands[2];
-}
-
-static void read_letter(reading *r, char c)
-{
-    term *t = current(r);
     if (t->letters < HEED_MAX_DIMS) {
-        t->letter[t->letters] = label_of(c);
+        t->letter[t->letters] = label;
     }
     t->letters++;
-    r->uses[label_of(c)] += !r->has_result;
 }
 
-static heed_status read_ellipsis(reading *r, int place)
+static heed_status read_ellipsis(const reading *r, int place, term *t)
 {
-    term *t = current(r);
     if (strncmp(r->text + place, "...", 3) != 0) {
         return refuse(r, HEED_ERR_VALUE, "the '.' at place %d is not one of three", place);
     }
@@ -129,19 +119,23 @@ static heed_status read_ellipsis(reading *r, int place)
 
 static heed_status read_text(reading *r)
 {
+    term *t = &r->operands[0];
     for (int i = 0; r->text[i] != '\0'; i++) {
         const char c = r->text[i];
         if (is_letter(c)) {
-            read_letter(r, c);
+            add_letter(t, label_of(c));
+            r->uses[label_of(c)] += !r->has_result;
         } else if (c == '.') {
-            if (read_ellipsis(r, i) != HEED_OK) {
+            if (read_ellipsis(r, i, t) != HEED_OK) {
                 return heed_self.error;
             }
             i += 2;
         } else if (c == ',' && !r->has_result) {
+            t = &r->operands[r->operand_count < 2 ? r->operand_count : 2];
             r->operand_count++;
         } else if (c == '-' && r->text[i + 1] == '>' && !r->has_result) {
             r->has_result = true;
+            t = &r->result;
             i++;
         } else if (c != ' ') {
             return refuse(r, HEED_ERR_VALUE, "'%c' at place %d; %s", c, i,
@@ -159,10 +153,7 @@ static void complete_result(reading *r)
     y->ellipsis = r->operands[0].ellipsis >= 0 || r->operands[1].ellipsis >= 0 ? 0 : -1;
     for (int label = 0; label < LETTERS; label++) {
         if (r->uses[label] == 1) {
-            if (y->letters < HEED_MAX_DIMS) {
-                y->letter[y->letters] = (unsigned char)label;
-            }
-            y->letters++;
+            add_letter(y, (unsigned char)label);
         }
     }
 }
@@ -377,24 +368,20 @@ static heed_tensor *arranged(const operand *x, const label_list *list)
 }
 
 /* Two dims of one label become one, behind the others: their diagonal. */
-static void take_diagonal(operand *x, int first, int second)
-{
-    label_list left = {0};
-    for (int i = 0; i < x->labels.count; i++) {
-        if (i != first && i != second) {
-            left.at[left.count++] = x->labels.at[i];
-        }
-    }
-    left.at[left.count++] = x->labels.at[first];
-    *x = (operand){heed_diagonal(x->t, 0, first, second), left};
-}
-
 static void take_diagonals(operand *x)
 {
     for (int i = 1; i < x->labels.count && x->t != NULL; i++) {
-        const unsigned char *at = memchr(x->labels.at, x->labels.at[i], (size_t)i);
-        if (at != NULL) {
-            take_diagonal(x, (int)(at - x->labels.at), i);
+        const unsigned char label = x->labels.at[i];
+        const unsigned char *first = memchr(x->labels.at, label, (size_t)i);
+        if (first != NULL) {
+            label_list left = {0};
+            for (int j = 0; j < x->labels.count; j++) {
+                if (j != i && j != first - x->labels.at) {
+                    left.at[left.count++] = x->labels.at[j];
+                }
+            }
+            left.at[left.count++] = label;
+            *x = (operand){heed_diagonal(x->t, 0, (int)(first - x->labels.at), i), left};
             i = 0;
         }
     }
@@ -422,15 +409,6 @@ static heed_tensor *aligned(const operand *x, const label_list *y)
         shape.size[i] = size_in(x, y->at[i]);
     }
     return reshaped(arranged(x, y), shape);
-}
-
-static heed_tensor *by_elements(const parsed *e, const operand *a, const operand *b)
-{
-    heed_dtype dtype = HEED_F32;
-    if (heed_common_dtype("einsum", a->t->dtype, b->t->dtype, &dtype) != HEED_OK) {
-        return NULL;
-    }
-    return heed_mul(aligned(a, &e->y), aligned(b, &e->y));
 }
 
 /* The groups of a product of matrices. */
@@ -505,16 +483,6 @@ static heed_tensor *unfolded(const groups *g, heed_tensor *product)
     return arranged(&result, y);
 }
 
-static heed_tensor *by_matmul(const parsed *e, const operand *a, const operand *b)
-{
-    if (heed_check_factors("einsum", a->t->dtype, b->t->dtype) != HEED_OK) {
-        return NULL;
-    }
-    const groups g = group(e, a, b);
-    return unfolded(
-        &g, heed_matmul(matrices(&g, a, &g.rows, &g.inner), matrices(&g, b, &g.inner, &g.columns)));
-}
-
 static heed_tensor *multiply(const parsed *e, heed_tensor *x, heed_tensor *y)
 {
     const label_set result = set_of(&e->y);
@@ -530,7 +498,18 @@ static heed_tensor *multiply(const parsed *e, heed_tensor *x, heed_tensor *y)
     if (a.t == NULL || b.t == NULL) {
         return NULL;
     }
-    return in_a & in_b & ~result ? by_matmul(e, &a, &b) : by_elements(e, &a, &b);
+    if ((in_a & in_b & ~result) == 0) { /* element by element */
+        heed_dtype dtype;
+        const heed_status status = heed_common_dtype("einsum", a.t->dtype, b.t->dtype, &dtype);
+        return status == HEED_OK ? heed_mul(aligned(&a, &e->y), aligned(&b, &e->y)) : NULL;
+    }
+    if (heed_check_factors("einsum", a.t->dtype, b.t->dtype) != HEED_OK) {
+        return NULL;
+    }
+    const groups g = group(e, &a, &b);
+    heed_tensor *product =
+        heed_matmul(matrices(&g, &a, &g.rows, &g.inner), matrices(&g, &b, &g.inner, &g.columns));
+    return unfolded(&g, product);
 }
 
 heed_tensor *heed_einsum(const char *equation, heed_tensor *a, heed_tensor *b)

@@ -32,10 +32,6 @@ static heed_status check_x(const char *function, const heed_tensor *x, const hee
     if (heed_check_operand(function, "x", x) != HEED_OK) {
         return heed_self.error;
     }
-    if (!heed_is_float(x->dtype)) {
-        return heed_fail(HEED_ERR_DTYPE, "%s: x is %s, not a float; heed_to(x, HEED_F32)", function,
-                         heed_dtype_name(x->dtype));
-    }
     if (shape->ndim < 1 || shape->ndim > x->ndim ||
         memcmp(x->shape + x->ndim - shape->ndim, shape->size,
                sizeof *shape->size * (size_t)shape->ndim) != 0) {

@@ -18,10 +18,20 @@ static inline heed_status heed_common_dtype(const char *function, heed_dtype a, 
     return HEED_OK;
 }
 
-/* heed_wrapped: heed_wrap_dim of a dim that a rule has checked. */
+/* heed_wrapped: heed_wrap_dim of a dim that a rule has checked; heed_wrapped_set: of a list of them,
+ * as a bit set. */
 static inline int heed_wrapped(int dim, int ndim)
 {
     return dim >= 0 ? dim : dim + (ndim > 0 ? ndim : 1);
+}
+
+static inline unsigned heed_wrapped_set(const heed_dims *dims, int ndim)
+{
+    unsigned set = 0;
+    for (int i = 0; i < dims->count; i++) {
+        set |= 1u << heed_wrapped(dims->dim[i], ndim);
+    }
+    return set;
 }
 
 /* heed_batch_of: the dims of t in front of its matrix. */

@@ -35,11 +35,7 @@ static const reduce_args everything = {{0, {0}}, false};
 /* The dims that a call reduces, as a bit set; its rule has checked them. */
 static unsigned reduced_dims(const reduce_args *args, int ndim)
 {
-    unsigned set = args->dims.count == 0 ? (1u << ndim) - 1 : 0;
-    for (int i = 0; i < args->dims.count; i++) {
-        set |= 1u << heed_wrapped(args->dims.dim[i], ndim);
-    }
-    return set;
+    return args->dims.count == 0 ? (1u << ndim) - 1 : heed_wrapped_set(&args->dims, ndim);
 }
 
 /* The shape of x with the dims of the set as size 1, or without them. */
