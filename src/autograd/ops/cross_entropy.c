@@ -400,16 +400,6 @@ static heed_status check_probabilities(const heed_tensor *logits, const heed_ten
     return check_weight(name, options->weight, logits);
 }
 
-/* weight (C) as a shape that broadcasts to the logits, (C, 1...). */
-static heed_tensor *along_classes(heed_tensor *weight, const heed_tensor *logits)
-{
-    heed_shape shape = heed_shape_of_tensor(weight);
-    for (int i = class_dim(logits) + 1; i < logits->ndim; i++) {
-        shape.size[shape.ndim++] = 1;
-    }
-    return heed_reshape(weight, shape);
-}
-
 static heed_tensor *of_probabilities(heed_tensor *logits, heed_tensor *targets,
                                      const heed_cross_entropy_options *options)
 {
@@ -426,7 +416,11 @@ static heed_tensor *of_probabilities(heed_tensor *logits, heed_tensor *targets,
     }
     heed_tensor *products = heed_mul(heed_log_softmax(logits, dim), targets);
     if (options->weight != NULL) {
-        products = heed_mul(products, along_classes(options->weight, logits));
+        heed_shape shape = heed_shape_of_tensor(options->weight); /* (C, 1...) */
+        for (int i = dim + 1; i < logits->ndim; i++) {
+            shape.size[shape.ndim++] = 1;
+        }
+        products = heed_mul(products, heed_reshape(options->weight, shape));
     }
     heed_tensor *losses = heed_neg(heed_sum_dim(products, dim, false));
     return heed_scope_end_with(&scope, heed_reduce_losses(losses, options->reduction));

@@ -299,19 +299,15 @@ static void amax_backward(const heed_vjp *v)
     v->grads[0] = divide_among(v, heed_eq(v->inputs[0], keep_dims(v, v->y)));
 }
 
-HEED_OPERATION(amax) = {.name = "amax",
-                        .inputs = 1,
-                        .rule = nonempty_rule,
-                        .forward = amax_forward,
-                        .backward = amax_backward,
-                        .saves = {HEED_SAVES_INPUT(0) | HEED_SAVED_OUTPUT}};
-
-HEED_OPERATION(amin) = {.name = "amin",
-                        .inputs = 1,
-                        .rule = nonempty_rule,
-                        .forward = amin_forward,
-                        .backward = amax_backward,
-                        .saves = {HEED_SAVES_INPUT(0) | HEED_SAVED_OUTPUT}};
+#define EXTREME(id, fold, gradient)                                                                \
+    HEED_OPERATION(id) = {.name = #id,                                                             \
+                          .inputs = 1,                                                             \
+                          .rule = nonempty_rule,                                                   \
+                          .forward = fold##_forward,                                               \
+                          .backward = gradient,                                                    \
+                          .saves = {HEED_SAVES_INPUT(0) | HEED_SAVED_OUTPUT}};
+EXTREME(amax, amax, amax_backward)
+EXTREME(amin, amin, amax_backward)
 
 REDUCTION_FORMS(amax)
 REDUCTION_FORMS(amin)
@@ -327,19 +323,8 @@ static void max_backward(const heed_vjp *v)
     v->grads[0] = heed_where(chosen, share, heed_scalar(0, v->g->dtype));
 }
 
-HEED_OPERATION(max) = {.name = "max",
-                       .inputs = 1,
-                       .rule = nonempty_rule,
-                       .forward = amax_forward,
-                       .backward = max_backward,
-                       .saves = {HEED_SAVES_INPUT(0) | HEED_SAVED_OUTPUT}};
-
-HEED_OPERATION(min) = {.name = "min",
-                       .inputs = 1,
-                       .rule = nonempty_rule,
-                       .forward = amin_forward,
-                       .backward = max_backward,
-                       .saves = {HEED_SAVES_INPUT(0) | HEED_SAVED_OUTPUT}};
+EXTREME(max, amax, max_backward)
+EXTREME(min, amin, max_backward)
 
 heed_tensor *heed_max(heed_tensor *x)
 {
@@ -437,26 +422,17 @@ heed_tensor *heed_min_dim(heed_tensor *x, int dim, bool keepdim, heed_tensor **i
 typedef struct var_args {
     reduce_args reduction;
     int correction;
+    bool root; /* of std */
 } var_args;
 
 /* torch divides by 0 where the correction leaves nothing, not by less; and the spread of nothing is
  * NaN, whatever the correction. */
-static heed_status var_or_root(const heed_call *call, bool root, heed_tensor *y)
-{
-    const double count = count_reduced(call->inputs[0], call->args);
-    const double left = count - ((const var_args *)call->args)->correction;
-    const heed_var_args args = {count > 0 && left > 0 ? left : 0, root};
-    return fold_reduced(call, heed_kernels_for(y->dtype)->var, &args, y->dtype, y);
-}
-
 static heed_status var_forward(const heed_call *call, heed_tensor *y)
 {
-    return var_or_root(call, false, y);
-}
-
-static heed_status std_forward(const heed_call *call, heed_tensor *y)
-{
-    return var_or_root(call, true, y);
+    const var_args *args = call->args;
+    const double count = count_reduced(call->inputs[0], args), left = count - args->correction;
+    const heed_var_args given = {count > 0 && left > 0 ? left : 0, args->root};
+    return fold_reduced(call, heed_kernels_for(y->dtype)->var, &given, y->dtype, y);
 }
 
 /* dL/dx, given g = dL/dvar: the mean moves with x, but that cancels. */
@@ -493,14 +469,14 @@ HEED_OPERATION(var) = {.name = "var",
 HEED_OPERATION(std) = {.name = "std",
                        .inputs = 1,
                        .rule = float_rule,
-                       .forward = std_forward,
+                       .forward = var_forward,
                        .backward = std_backward,
                        .saves = {HEED_SAVES_INPUT(0) | HEED_SAVED_OUTPUT}};
 
-#define SPREAD_FORMS(name)                                                                         \
+#define SPREAD_FORMS(name, root)                                                                   \
     heed_tensor *heed_##name##_dims(heed_tensor *x, heed_dims dims, int correction, bool keepdim)  \
     {                                                                                              \
-        const var_args args = {{dims, keepdim}, correction};                                       \
+        const var_args args = {{dims, keepdim}, correction, root};                                 \
         return heed_apply(&op_##name, &x, 1, &args, sizeof args);                                  \
     }                                                                                              \
     heed_tensor *heed_##name##_dim(heed_tensor *x, int dim, int correction, bool keepdim)          \
@@ -511,8 +487,8 @@ HEED_OPERATION(std) = {.name = "std",
     {                                                                                              \
         return heed_##name##_dims(x, ALL_DIMS, 1, false);                                          \
     }
-SPREAD_FORMS(var)
-SPREAD_FORMS(std)
+SPREAD_FORMS(var, false)
+SPREAD_FORMS(std, true)
 
 /* ---- norm ---- */
 
