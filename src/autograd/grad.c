@@ -29,18 +29,20 @@ static heed_status check_root(const char *function, const heed_tensor *y)
     return HEED_OK;
 }
 
+static heed_status check_and_run(const heed_pass *pass)
+{
+    const heed_status status = check_root(pass->function, pass->y);
+    return status == HEED_OK ? heed_run_backward(pass) : status;
+}
+
 heed_status heed_backward(heed_tensor *y)
 {
-    const heed_pass pass = {.function = "backward", .y = y};
-    heed_status status = check_root("backward", y);
-    return status == HEED_OK ? heed_run_backward(&pass) : status;
+    return check_and_run(&(heed_pass){.function = "backward", .y = y});
 }
 
 heed_status heed_backward_retain(heed_tensor *y)
 {
-    const heed_pass pass = {.function = "backward_retain", .y = y, .retain_graph = true};
-    heed_status status = check_root("backward_retain", y);
-    return status == HEED_OK ? heed_run_backward(&pass) : status;
+    return check_and_run(&(heed_pass){.function = "backward_retain", .y = y, .retain_graph = true});
 }
 
 heed_status heed_grad(heed_tensor *y, heed_tensor *const *xs, int count, heed_tensor **grads,

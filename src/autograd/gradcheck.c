@@ -54,10 +54,7 @@ static heed_tensor *call(const check *c, heed_tensor **aliases)
         aliases[i] = heed_expand(c->inputs[i], heed_shape_of_tensor(c->inputs[i]));
     }
     heed_tensor *y = heed_blocked() ? NULL : c->f(aliases, c->context);
-    if (heed_blocked()) {
-        return NULL;
-    }
-    if (y == NULL) {
+    if (y == NULL) { /* unless it has said why */
         heed_fail(HEED_ERR_NULL, "%s: the function returned NULL", c->name);
     } else if (y->dtype != HEED_F64) {
         heed_fail(HEED_ERR_DTYPE, "%s: the function returned %s, not f64", c->name,
@@ -158,8 +155,6 @@ static heed_status pull_back(const check *c, heed_tensor *y, const heed_tensor *
     }
     return heed_scope_end(&scope);
 }
-
-/* ---- upstreams ---- */
 
 static const char *last_operation(const heed_tensor *y)
 {
@@ -362,12 +357,7 @@ static heed_status run_check(check *c)
 heed_status heed_gradcheck(heed_function *f, void *context, heed_tensor *const *inputs, int count,
                            heed_gradcheck_options options)
 {
-    check c = {.name = "gradcheck",
-               .f = f,
-               .context = context,
-               .inputs = inputs,
-               .count = count,
-               .options = options};
+    check c = {"gradcheck", f, context, inputs, count, options, .operation = NULL};
     return run_check(&c);
 }
 
@@ -404,7 +394,7 @@ heed_status heed_gradgradcheck(heed_function *f, void *context, heed_tensor *con
                                int count, heed_gradcheck_options options)
 {
     const char *name = "gradgradcheck";
-    check c = {.name = name, .f = f, .context = context, .inputs = inputs, .count = count};
+    check c = {name, f, context, inputs, count, options, .operation = NULL};
     if (heed_blocked() || check_inputs(&c) != HEED_OK) {
         return heed_self.error;
     }
@@ -424,13 +414,8 @@ heed_status heed_gradgradcheck(heed_function *f, void *context, heed_tensor *con
         fill_upstream(all[count]);
         heed_set_requires_grad(all[count], true);
         gradient_of of = {f, context, count};
-        check second = {.name = name,
-                        .f = gradient,
-                        .context = &of,
-                        .inputs = all,
-                        .count = count + 1,
-                        .operation = last_operation(y),
-                        .options = options};
+        check second = {
+            name, gradient, &of, all, count + 1, options, .operation = last_operation(y)};
         run_check(&second);
     }
     heed_set_generator(&c.generator);

@@ -14,7 +14,6 @@
 #include "../../tensor/class_losses.h"
 #include "../../tensor/create.h"
 #include "../../tensor/map.h"
-#include "../../tensor/read.h"
 #include "../../tensor/scope.h"
 #include "../../tensor/shape.h"
 #include "../../tensor/thread.h"

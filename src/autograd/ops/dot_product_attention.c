@@ -13,7 +13,6 @@
 #include "../../tensor/check.h"
 #include "../../tensor/create.h"
 #include "../../tensor/frame.h"
-#include "../../tensor/read.h"
 #include "../../tensor/scope.h"
 #include "../../tensor/shape.h"
 #include "../apply.h"

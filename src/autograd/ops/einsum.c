@@ -19,7 +19,6 @@
 #include <string.h>
 
 #include "../../tensor/check.h"
-#include "../../tensor/read.h"
 #include "../../tensor/scope.h"
 #include "../../tensor/shape.h"
 #include "../../tensor/thread.h"
@@ -252,40 +251,32 @@ static heed_status bind(const reading *r, int operand, const label_list *labels,
     return HEED_OK;
 }
 
-static heed_status fit_to_shapes(const reading *r, parsed *e)
-{
-    const term *a = &r->operands[0], *b = &r->operands[1];
-    if (check_count(r, 0) != HEED_OK || check_count(r, 1) != HEED_OK) {
-        return heed_self.error;
-    }
-    const int in_a = dims_of_ellipsis(a, r->tensors[0]->ndim);
-    const int in_b = dims_of_ellipsis(b, r->tensors[1]->ndim);
-    const int in_y = r->result.ellipsis < 0 ? 0 : in_a > in_b ? in_a : in_b;
-    if (r->result.letters + in_y > HEED_MAX_DIMS) {
-        return refuse(r, HEED_ERR_SHAPE, "the result would have %d dims; at most %d",
-                      r->result.letters + in_y, HEED_MAX_DIMS);
-    }
-    e->a = labels_of(a, in_a);
-    e->b = labels_of(b, in_b);
-    e->y = labels_of(&r->result, in_y);
-    for (int i = 0; i < LABELS; i++) {
-        e->size[i] = -1;
-    }
-    return bind(r, 0, &e->a, e->size) == HEED_OK ? bind(r, 1, &e->b, e->size) : heed_self.error;
-}
-
 /* Reads the text and fits it to the shapes of a and b. Each error shows the text, both shapes, and
  * what is wrong. */
 static heed_status read_equation(const char *text, const heed_tensor *a, const heed_tensor *b,
-                                 parsed *equation)
+                                 parsed *e)
 {
     reading r = {.text = text, .tensors = {a, b}, .operand_count = 1};
+    const term *of_a = &r.operands[0], *of_b = &r.operands[1], *y = &r.result;
     r.operands[0].ellipsis = r.operands[1].ellipsis = r.operands[2].ellipsis = -1;
     r.result.ellipsis = -1;
-    if (read_text(&r) != HEED_OK || check_text(&r) != HEED_OK) {
+    if (read_text(&r) != HEED_OK || check_text(&r) != HEED_OK || check_count(&r, 0) != HEED_OK ||
+        check_count(&r, 1) != HEED_OK) {
         return heed_self.error;
     }
-    return fit_to_shapes(&r, equation);
+    const int in_a = dims_of_ellipsis(of_a, a->ndim), in_b = dims_of_ellipsis(of_b, b->ndim);
+    const int in_y = y->ellipsis < 0 ? 0 : in_a > in_b ? in_a : in_b;
+    if (y->letters + in_y > HEED_MAX_DIMS) {
+        return refuse(&r, HEED_ERR_SHAPE, "the result would have %d dims; at most %d",
+                      y->letters + in_y, HEED_MAX_DIMS);
+    }
+    e->a = labels_of(of_a, in_a);
+    e->b = labels_of(of_b, in_b);
+    e->y = labels_of(y, in_y);
+    for (int i = 0; i < LABELS; i++) {
+        e->size[i] = -1;
+    }
+    return bind(&r, 0, &e->a, e->size) == HEED_OK ? bind(&r, 1, &e->b, e->size) : heed_self.error;
 }
 
 /* ---- operands on their way ---- */

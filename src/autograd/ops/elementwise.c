@@ -5,6 +5,7 @@
  * as the text itself, which expression.c computes in operations where the gradient must be
  * differentiated again. The arithmetic is in the kernels; here are dtypes, shapes, and which values
  * a gradient keeps. */
+
 #include "elementwise.h"
 
 #include <math.h>
@@ -13,7 +14,6 @@
 #include "../../tensor/create.h"
 #include "../../tensor/frame.h"
 #include "../../tensor/map.h"
-#include "../../tensor/read.h"
 #include "../../tensor/shape.h"
 #include "../apply.h"
 #include "expression.h"

@@ -12,7 +12,6 @@
 #include "../../tensor/indexed.h"
 #include "../../tensor/map.h"
 #include "../../tensor/parallel_rows.h"
-#include "../../tensor/read.h"
 #include "../../tensor/scope.h"
 #include "../../tensor/shape.h"
 #include "../apply.h"

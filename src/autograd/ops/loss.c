@@ -2,7 +2,6 @@
  * is a line or two of formula; what they check, and how they reduce, they share. */
 #include "loss.h"
 
-#include "../../tensor/read.h"
 #include "../../tensor/scope.h"
 #include "../../tensor/shape.h"
 #include "../../tensor/thread.h"

@@ -9,7 +9,6 @@
 #include "../../tensor/check.h"
 #include "../../tensor/create.h"
 #include "../../tensor/parallel_rows.h"
-#include "../../tensor/read.h"
 #include "../../tensor/scope.h"
 #include "../../tensor/shape.h"
 #include "../../tensor/thread.h"

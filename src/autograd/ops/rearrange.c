@@ -7,7 +7,6 @@
 #include "../../tensor/create.h"
 #include "../../tensor/handle.h"
 #include "../../tensor/map.h"
-#include "../../tensor/read.h"
 #include "../../tensor/scope.h"
 #include "../../tensor/shape.h"
 #include "../../tensor/thread.h"

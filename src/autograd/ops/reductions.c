@@ -7,7 +7,6 @@
 
 #include "../../tensor/check.h"
 #include "../../tensor/create.h"
-#include "../../tensor/read.h"
 #include "../../tensor/reduce.h"
 #include "../../tensor/scope.h"
 #include "../../tensor/shape.h"
@@ -146,14 +145,9 @@ static heed_tensor *divide_among(const heed_vjp *v, heed_tensor *chosen)
     return heed_mul(keep_dims(v, part), chosen);
 }
 
-/* Defines heed_name, heed_name_dim and heed_name_dims of the operation op_name, which takes no
- * other arguments. */
-#define REDUCTION_FORMS(name)                                                                      \
-    heed_tensor *heed_##name##_dims(heed_tensor *x, heed_dims dims, bool keepdim)                  \
-    {                                                                                              \
-        const reduce_args args = {dims, keepdim};                                                  \
-        return heed_apply(&op_##name, &x, 1, &args, sizeof args);                                  \
-    }                                                                                              \
+/* Defines heed_name_dim and heed_name by heed_name_dims. REDUCTION_FORMS: all three, of the operation
+ * op_name, which takes no other arguments. */
+#define SHORT_FORMS(name)                                                                          \
     heed_tensor *heed_##name##_dim(heed_tensor *x, int dim, bool keepdim)                          \
     {                                                                                              \
         return heed_##name##_dims(x, HEED_DIMS(dim), keepdim);                                     \
@@ -162,6 +156,13 @@ static heed_tensor *divide_among(const heed_vjp *v, heed_tensor *chosen)
     {                                                                                              \
         return heed_##name##_dims(x, ALL_DIMS, false);                                             \
     }
+#define REDUCTION_FORMS(name)                                                                      \
+    heed_tensor *heed_##name##_dims(heed_tensor *x, heed_dims dims, bool keepdim)                  \
+    {                                                                                              \
+        const reduce_args args = {dims, keepdim};                                                  \
+        return heed_apply(&op_##name, &x, 1, &args, sizeof args);                                  \
+    }                                                                                              \
+    SHORT_FORMS(name)
 
 /* ---- sum, mean ---- */
 
@@ -248,15 +249,7 @@ heed_tensor *heed_prod_dims(heed_tensor *x, heed_dims dims, bool keepdim)
     return heed_scope_end_with(&scope, is_view ? heed_clone(y) : y);
 }
 
-heed_tensor *heed_prod_dim(heed_tensor *x, int dim, bool keepdim)
-{
-    return heed_prod_dims(x, HEED_DIMS(dim), keepdim);
-}
-
-heed_tensor *heed_prod(heed_tensor *x)
-{
-    return heed_prod_dims(x, ALL_DIMS, false);
-}
+SHORT_FORMS(prod)
 
 /* ---- cumsum ---- */
 
