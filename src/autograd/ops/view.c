@@ -10,10 +10,10 @@
 #include "../../tensor/check.h"
 #include "../../tensor/handle.h"
 #include "../../tensor/map.h"
+#include "../../tensor/read.h"
 #include "../../tensor/shape.h"
 #include "../../tensor/thread.h"
 #include "../apply.h"
-#include "operand_checks.h"
 
 /* ---- transpose ---- */
 
@@ -72,7 +72,7 @@ static heed_status permute_rule(const heed_call *call, heed_result *result)
     }
     result->is_view = true;
     for (int i = 0; i < x->ndim; i++) {
-        const int from = heed_wrapped(dims->dim[i], x->ndim);
+        const int from = dims->dim[i] < 0 ? dims->dim[i] + x->ndim : dims->dim[i];
         result->shape.size[i] = x->shape[from];
         result->strides[i] = x->strides[from];
     }
@@ -85,7 +85,7 @@ static void permute_backward(const heed_vjp *v)
     const heed_dims *dims = v->args;
     heed_dims back = {.count = dims->count};
     for (int i = 0; i < dims->count; i++) {
-        back.dim[heed_wrapped(dims->dim[i], dims->count)] = i;
+        back.dim[dims->dim[i] < 0 ? dims->dim[i] + dims->count : dims->dim[i]] = i;
     }
     v->grads[0] = heed_permute(v->g, back);
 }
