@@ -17,15 +17,6 @@ static bool is_ours_alone(const heed_tensor *t)
            heed_is_row_major(t);
 }
 
-static heed_tensor *own_copy(const heed_tensor *g)
-{
-    heed_tensor *copy = heed_tensor_like(g);
-    if (copy != NULL) {
-        heed_copy_elements(g, copy);
-    }
-    return copy;
-}
-
 /* The first is moved, not added. */
 heed_status heed_add_gradient(heed_tensor **sum, heed_tensor *g, bool create_graph)
 {
@@ -88,8 +79,10 @@ static bool add_or_become(heed_tensor *t, const heed_tensor *g, heed_tensor *ins
 heed_status heed_add_to_grad(heed_tensor *t, heed_tensor *g)
 {
     if (!is_ours_alone(g)) {
-        const bool added = add_or_become(t, g, NULL);
-        heed_tensor *copy = added ? NULL : own_copy(g);
+        heed_tensor *copy = add_or_become(t, g, NULL) ? NULL : heed_tensor_like(g);
+        if (copy != NULL) {
+            heed_copy_elements(g, copy);
+        }
         heed_unref(g);
         if (copy == NULL) {
             return heed_self.error;

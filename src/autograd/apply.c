@@ -25,8 +25,8 @@ static bool needs_node(const heed_call *call, const heed_tensor *y)
     return false;
 }
 
-/* Copies the arguments and allocates the edges. After a failure y can still be released. */
-static heed_status allocate_edges(const heed_call *call, size_t args_size, heed_tensor *y)
+/* Copies the arguments and makes the edges. After a failure y can still be released. */
+static heed_status record(const heed_call *call, size_t args_size, heed_tensor *y)
 {
     if (args_size > sizeof y->small_args) {
         void *args = heed_alloc(args_size);
@@ -45,14 +45,6 @@ static heed_status allocate_edges(const heed_call *call, size_t args_size, heed_
             return heed_self.error;
         }
         y->inputs = inputs;
-    }
-    return HEED_OK;
-}
-
-static heed_status record(const heed_call *call, size_t args_size, heed_tensor *y)
-{
-    if (allocate_edges(call, args_size, y) != HEED_OK) {
-        return heed_self.error;
     }
     y->op = call->op;
     y->requires_grad = true;

@@ -29,18 +29,20 @@ static heed_status check_root(const char *function, const heed_tensor *y)
     return HEED_OK;
 }
 
+static heed_status check_and_run(const heed_pass *pass)
+{
+    const heed_status status = check_root(pass->function, pass->y);
+    return status == HEED_OK ? heed_run_backward(pass) : status;
+}
+
 heed_status heed_backward(heed_tensor *y)
 {
-    const heed_pass pass = {.function = "backward", .y = y};
-    heed_status status = check_root("backward", y);
-    return status == HEED_OK ? heed_run_backward(&pass) : status;
+    return check_and_run(&(heed_pass){.function = "backward", .y = y});
 }
 
 heed_status heed_backward_retain(heed_tensor *y)
 {
-    const heed_pass pass = {.function = "backward_retain", .y = y, .retain_graph = true};
-    heed_status status = check_root("backward_retain", y);
-    return status == HEED_OK ? heed_run_backward(&pass) : status;
+    return check_and_run(&(heed_pass){.function = "backward_retain", .y = y, .retain_graph = true});
 }
 
 heed_status heed_grad(heed_tensor *y, heed_tensor *const *xs, int count, heed_tensor **grads,
@@ -117,9 +119,10 @@ heed_status heed_clear_grad(heed_tensor *x)
     return heed_self.error;
 }
 
-static heed_status check_set_grad(const heed_tensor *x, const heed_tensor *grad)
+/* A handle of its own: `grad` may have a graph, or get a gradient, and no two hold each other. */
+heed_status heed_set_grad(heed_tensor *x, heed_tensor *grad)
 {
-    if (heed_check_tensor("set_grad", "x", x) != HEED_OK ||
+    if (heed_blocked() || heed_check_tensor("set_grad", "x", x) != HEED_OK ||
         heed_check_tensor("set_grad", "grad", grad) != HEED_OK) {
         return heed_self.error;
     }
@@ -137,15 +140,6 @@ static heed_status check_set_grad(const heed_tensor *x, const heed_tensor *grad)
     }
     if (x == grad) {
         return heed_fail(HEED_ERR_VALUE, "set_grad: grad is x itself; heed_clone it");
-    }
-    return HEED_OK;
-}
-
-/* A handle of its own: `grad` may have a graph, or get a gradient, and no two hold each other. */
-heed_status heed_set_grad(heed_tensor *x, heed_tensor *grad)
-{
-    if (heed_blocked() || check_set_grad(x, grad) != HEED_OK) {
-        return heed_self.error;
     }
     heed_tensor *view =
         heed_tensor_view("set_grad", grad, grad->ndim, grad->shape, grad->strides, 0);

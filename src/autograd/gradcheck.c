@@ -55,10 +55,7 @@ static heed_tensor *call(const check *c, heed_tensor **aliases)
         aliases[i] = heed_expand(c->inputs[i], heed_shape_of_tensor(c->inputs[i]));
     }
     heed_tensor *y = heed_blocked() ? NULL : c->f(aliases, c->context);
-    if (heed_blocked()) {
-        return NULL;
-    }
-    if (y == NULL) {
+    if (y == NULL) { /* unless it has said why */
         heed_fail(HEED_ERR_NULL, "%s: the function returned NULL", c->name);
     } else if (y->dtype != HEED_F64) {
         heed_fail(HEED_ERR_DTYPE, "%s: the function returned %s, not f64", c->name,
@@ -161,26 +158,19 @@ static heed_status pull_back(const check *c, heed_tensor *y, const heed_tensor *
     return heed_scope_end(&scope);
 }
 
-/* ---- upstreams ---- */
-
 static const char *last_operation(const heed_tensor *y)
 {
     return y != NULL && y->op != NULL ? y->op->name : "nothing";
 }
 
 /* Numbers in +-[0.5, 1.5] from a small generator of our own (Lehmer's, 48271 mod 2^31 - 1). */
-static double next_upstream(uint32_t *state)
-{
-    *state = (uint32_t)((uint64_t)*state * 48271u % 2147483647u);
-    double x = (double)*state / 2147483647.0;
-    return x < 0.5 ? -0.5 - 2 * x : 0.5 + 2 * (x - 0.5);
-}
-
 static void fill_upstream(heed_tensor *u)
 {
     uint32_t state = 1;
     for (int64_t i = 0; i < u->numel; i++) {
-        ((double *)u->data)[i] = next_upstream(&state);
+        state = (uint32_t)((uint64_t)state * 48271u % 2147483647u);
+        const double x = (double)state / 2147483647.0;
+        ((double *)u->data)[i] = x < 0.5 ? -0.5 - 2 * x : 0.5 + 2 * (x - 0.5);
     }
 }
 
@@ -369,12 +359,7 @@ static heed_status run_check(check *c)
 heed_status heed_gradcheck(heed_function *f, void *context, heed_tensor *const *inputs, int count,
                            heed_gradcheck_options options)
 {
-    check c = {.name = "gradcheck",
-               .f = f,
-               .context = context,
-               .inputs = inputs,
-               .count = count,
-               .options = options};
+    check c = {"gradcheck", f, context, inputs, count, options, .operation = NULL};
     return run_check(&c);
 }
 
@@ -411,7 +396,7 @@ heed_status heed_gradgradcheck(heed_function *f, void *context, heed_tensor *con
                                int count, heed_gradcheck_options options)
 {
     const char *name = "gradgradcheck";
-    check c = {.name = name, .f = f, .context = context, .inputs = inputs, .count = count};
+    check c = {name, f, context, inputs, count, options, .operation = NULL};
     if (heed_blocked() || check_inputs(&c) != HEED_OK) {
         return heed_self.error;
     }
@@ -431,13 +416,8 @@ heed_status heed_gradgradcheck(heed_function *f, void *context, heed_tensor *con
         fill_upstream(all[count]);
         heed_set_requires_grad(all[count], true);
         gradient_of of = {f, context, count};
-        check second = {.name = name,
-                        .f = gradient,
-                        .context = &of,
-                        .inputs = all,
-                        .count = count + 1,
-                        .operation = last_operation(y),
-                        .options = options};
+        check second = {
+            name, gradient, &of, all, count + 1, options, .operation = last_operation(y)};
         run_check(&second);
     }
     heed_set_generator(&c.generator);

@@ -8,7 +8,6 @@
 #include "../../tensor/check.h"
 #include "../../tensor/handle.h"
 #include "../../tensor/map.h"
-#include "../../tensor/read.h"
 #include "../../tensor/shape.h"
 #include "../../tensor/thread.h"
 #include "operand_checks.h"

@@ -14,7 +14,6 @@
 #include "../../tensor/class_losses.h"
 #include "../../tensor/create.h"
 #include "../../tensor/map.h"
-#include "../../tensor/read.h"
 #include "../../tensor/scope.h"
 #include "../../tensor/shape.h"
 #include "../../tensor/thread.h"
@@ -148,8 +147,9 @@ static heed_tensor *weight_of(heed_tensor *const *inputs, int count, int place)
 
 /* ---- nll_weights: dloss / dlog_probs; of NONE, that of each target's own loss ---- */
 
-static heed_status check_nll_call(const heed_call *call)
+static heed_status nll_weights_rule(const heed_call *call, heed_result *result)
 {
+    (void)result;
     if (call->count < 2 || call->count > 3) {
         return heed_fail(HEED_ERR_VALUE,
                          "%s: %d tensors; it takes log_probs, targets and perhaps weight",
@@ -163,12 +163,6 @@ static heed_status find_targets_of_nll(const heed_call *call, heed_class_targets
 {
     return find_targets(call->args, call->inputs[0], call->inputs[1],
                         weight_of(call->inputs, call->count, 2), c);
-}
-
-static heed_status nll_weights_rule(const heed_call *call, heed_result *result)
-{
-    (void)result;
-    return check_nll_call(call);
 }
 
 static heed_status nll_weights_forward(const heed_call *call, heed_tensor *y)
@@ -205,7 +199,7 @@ static heed_tensor *nll_gradient(heed_tensor *g, heed_tensor *log_probs, heed_te
 
 static heed_status nll_loss_rule(const heed_call *call, heed_result *result)
 {
-    if (check_nll_call(call) != HEED_OK) {
+    if (nll_weights_rule(call, result) != HEED_OK) {
         return heed_self.error;
     }
     result->shape = shape_of_losses(call->args, call->inputs[1]);
@@ -290,34 +284,22 @@ static heed_status forward(const heed_call *call, heed_tensor *y)
     return heed_self.error;
 }
 
-static void gradient_by_kernel(const heed_vjp *v, heed_tensor *weight)
-{
-    heed_tensor *logits = heed_contiguous(v->inputs[0]), *g = heed_contiguous(v->g);
-    heed_tensor *dx = heed_empty_like(v->inputs[0]);
-    heed_class_targets c;
-    if (!heed_blocked() &&
-        find_targets(v->args, v->inputs[0], v->inputs[1], weight, &c) == HEED_OK) {
-        heed_cross_entropy_gradient(&c, logits, v->inputs[2]->data, g, dx);
-        v->grads[0] = dx;
-    }
-}
-
-/* The gradient of nll_loss, taken through log_softmax, in other operations. */
-static void gradient_by_operations(const heed_vjp *v, heed_tensor *weight)
-{
-    heed_tensor *logits = v->inputs[0];
-    const int dim = class_dim(logits);
-    heed_tensor *g = nll_gradient(v->g, logits, v->inputs[1], weight, v->args);
-    v->grads[0] = heed_sub(g, heed_mul(heed_softmax(logits, dim), heed_sum_dim(g, dim, true)));
-}
-
 static void backward(const heed_vjp *v)
 {
+    heed_tensor *logits = v->inputs[0], *targets = v->inputs[1];
     heed_tensor *weight = weight_of(v->inputs, v->y->input_count, 3);
-    if (heed_grad_enabled()) {
-        gradient_by_operations(v, weight);
-    } else {
-        gradient_by_kernel(v, weight);
+    if (heed_grad_enabled()) { /* the gradient of nll_loss, taken through log_softmax */
+        const int dim = class_dim(logits);
+        heed_tensor *g = nll_gradient(v->g, logits, targets, weight, v->args);
+        v->grads[0] = heed_sub(g, heed_mul(heed_softmax(logits, dim), heed_sum_dim(g, dim, true)));
+        return;
+    }
+    heed_tensor *g = heed_contiguous(v->g), *dx = heed_empty_like(logits);
+    heed_class_targets c;
+    logits = heed_contiguous(logits);
+    if (!heed_blocked() && find_targets(v->args, logits, targets, weight, &c) == HEED_OK) {
+        heed_cross_entropy_gradient(&c, logits, v->inputs[2]->data, g, dx);
+        v->grads[0] = dx;
     }
 }
 
@@ -417,16 +399,6 @@ static heed_status check_probabilities(const heed_tensor *logits, const heed_ten
     return check_weight(name, options->weight, logits);
 }
 
-/* weight (C) as a shape that broadcasts to the logits, (C, 1...). */
-static heed_tensor *along_classes(heed_tensor *weight, const heed_tensor *logits)
-{
-    heed_shape shape = heed_shape_of_tensor(weight);
-    for (int i = class_dim(logits) + 1; i < logits->ndim; i++) {
-        shape.size[shape.ndim++] = 1;
-    }
-    return heed_reshape(weight, shape);
-}
-
 static heed_tensor *of_probabilities(heed_tensor *logits, heed_tensor *targets,
                                      const heed_cross_entropy_options *options)
 {
@@ -443,7 +415,11 @@ static heed_tensor *of_probabilities(heed_tensor *logits, heed_tensor *targets,
     }
     heed_tensor *products = heed_mul(heed_log_softmax(logits, dim), targets);
     if (options->weight != NULL) {
-        products = heed_mul(products, along_classes(options->weight, logits));
+        heed_shape shape = heed_shape_of_tensor(options->weight); /* (C, 1...) */
+        for (int i = dim + 1; i < logits->ndim; i++) {
+            shape.size[shape.ndim++] = 1;
+        }
+        products = heed_mul(products, heed_reshape(options->weight, shape));
     }
     heed_tensor *losses = heed_neg(heed_sum_dim(products, dim, false));
     return heed_scope_end_with(&scope, heed_reduce_losses(losses, options->reduction));
@@ -451,19 +427,13 @@ static heed_tensor *of_probabilities(heed_tensor *logits, heed_tensor *targets,
 
 /* ---- cross_entropy ---- */
 
-static heed_status check_options(const heed_cross_entropy_options *options)
-{
-    const heed_status status =
-        heed_check_probability(name, "label_smoothing", options->label_smoothing);
-    return status == HEED_OK ? heed_check_reduction(name, options->reduction) : status;
-}
-
 heed_tensor *heed_cross_entropy_with(heed_tensor *logits, heed_tensor *targets,
                                      heed_cross_entropy_options options)
 {
     if (heed_check_operand(name, "logits", logits) != HEED_OK ||
         heed_check_tensor(name, "targets", targets) != HEED_OK ||
-        check_options(&options) != HEED_OK) {
+        heed_check_probability(name, "label_smoothing", options.label_smoothing) != HEED_OK ||
+        heed_check_reduction(name, options.reduction) != HEED_OK) {
         return NULL;
     }
     return heed_is_float(targets->dtype) ? of_probabilities(logits, targets, &options)

@@ -13,7 +13,6 @@
 #include "../../tensor/check.h"
 #include "../../tensor/create.h"
 #include "../../tensor/frame.h"
-#include "../../tensor/read.h"
 #include "../../tensor/scope.h"
 #include "../../tensor/shape.h"
 #include "../apply.h"
@@ -21,6 +20,7 @@
 #include "elementwise.h"
 #include "masking.h"
 #include "matmul.h"
+#include "operand_checks.h"
 #include "reductions.h"
 #include "softmax.h"
 #include "view.h"
@@ -34,14 +34,6 @@ static heed_status misfit(const heed_tensor *q, const heed_tensor *k, const heed
 {
     return heed_fail(HEED_ERR_SHAPE, "%s: q %s, k %s, v %s: %s", name, HEED_TEXT(q), HEED_TEXT(k),
                      HEED_TEXT(v), why);
-}
-
-/* The dims of t in front of its matrix. */
-static heed_shape batch_of(const heed_tensor *t)
-{
-    heed_shape batch = heed_shape_of_tensor(t);
-    batch.ndim -= 2;
-    return batch;
 }
 
 /* `batch`, and behind it a matrix: few enough elements for memory to address. */
@@ -66,7 +58,7 @@ static heed_status check_shapes(const heed_tensor *q, const heed_tensor *k, cons
     if (k->shape[k->ndim - 2] != v->shape[v->ndim - 2]) {
         return misfit(q, k, v, "k and v must have one last size but one, S: a value for each key");
     }
-    const heed_shape of_q = batch_of(q), of_k = batch_of(k), of_v = batch_of(v);
+    const heed_shape of_q = heed_batch_of(q), of_k = heed_batch_of(k), of_v = heed_batch_of(v);
     if (!heed_shapes_broadcast(&of_q, &of_k) || !heed_shapes_broadcast(&of_q, &of_v) ||
         !heed_shapes_broadcast(&of_k, &of_v)) {
         return misfit(
@@ -82,25 +74,23 @@ static heed_status check_shapes(const heed_tensor *q, const heed_tensor *k, cons
     return status != HEED_OK ? status : with_matrix(&y, queries, v->shape[v->ndim - 1], q->dtype);
 }
 
-static heed_status check_dtypes(const heed_tensor *q, const heed_tensor *k, const heed_tensor *v)
+/* Do q, k, v and the mask, which may be NULL, fit? `scores` becomes the shape of q k^T. */
+static heed_status check_inputs(const heed_tensor *q, const heed_tensor *k, const heed_tensor *v,
+                                const heed_tensor *mask, heed_shape *scores)
 {
     if (!heed_is_float(q->dtype) || k->dtype != q->dtype || v->dtype != q->dtype) {
         return heed_fail(HEED_ERR_DTYPE, "%s: q is %s, k %s, v %s; heed_to casts to one float",
                          name, heed_dtype_name(q->dtype), heed_dtype_name(k->dtype),
                          heed_dtype_name(v->dtype));
     }
-    return HEED_OK;
-}
-
-static heed_status check_mask(const heed_tensor *mask, heed_dtype dtype, const heed_shape *scores)
-{
-    if (heed_check_tensor(name, "mask", mask) != HEED_OK) {
+    if (check_shapes(q, k, v, scores) != HEED_OK || mask == NULL ||
+        heed_check_tensor(name, "mask", mask) != HEED_OK) {
         return heed_self.error;
     }
-    if (mask->dtype != HEED_BOOL && mask->dtype != dtype) {
+    if (mask->dtype != HEED_BOOL && mask->dtype != q->dtype) {
         return heed_fail(HEED_ERR_DTYPE,
                          "%s: mask is %s; bool, where true keeps, or %s, which is added", name,
-                         heed_dtype_name(mask->dtype), heed_dtype_name(dtype));
+                         heed_dtype_name(mask->dtype), heed_dtype_name(q->dtype));
     }
     if (!heed_broadcasts_to(mask, scores)) {
         return heed_fail(HEED_ERR_SHAPE,
@@ -108,28 +98,6 @@ static heed_status check_mask(const heed_tensor *mask, heed_dtype dtype, const h
                          HEED_TEXT(mask), heed_shape_text(scores->ndim, scores->size).text);
     }
     return HEED_OK;
-}
-
-static heed_status check_numbers(double dropout_p, double scale)
-{
-    if (heed_check_probability(name, "dropout_p", dropout_p) != HEED_OK) {
-        return heed_self.error;
-    }
-    if (!isfinite(scale)) {
-        return heed_fail(HEED_ERR_VALUE, "%s: scale is %g; a finite number, or 0 for 1 / sqrt(E)",
-                         name, scale);
-    }
-    return HEED_OK;
-}
-
-/* Do q, k, v and the mask, which may be NULL, fit? `scores` becomes the shape of q k^T. */
-static heed_status check_inputs(const heed_tensor *q, const heed_tensor *k, const heed_tensor *v,
-                                const heed_tensor *mask, heed_shape *scores)
-{
-    if (check_dtypes(q, k, v) != HEED_OK || check_shapes(q, k, v, scores) != HEED_OK) {
-        return heed_self.error;
-    }
-    return mask != NULL ? check_mask(mask, q->dtype, scores) : HEED_OK;
 }
 
 static heed_status check(const heed_tensor *q, const heed_tensor *k, const heed_tensor *v,
@@ -147,20 +115,17 @@ static heed_status check(const heed_tensor *q, const heed_tensor *k, const heed_
                          "heed_causal_keep_mask(length))",
                          name);
     }
-    return check_numbers(dropout_p, scale);
+    if (heed_check_probability(name, "dropout_p", dropout_p) != HEED_OK) {
+        return heed_self.error;
+    }
+    if (!isfinite(scale)) {
+        return heed_fail(HEED_ERR_VALUE, "%s: scale is %g; a finite number, or 0 for 1 / sqrt(E)",
+                         name, scale);
+    }
+    return HEED_OK;
 }
 
 /* ---- the definition ---- */
-
-/* scores may be NULL, on error; the mask may be NULL, for none. */
-static heed_tensor *masked(heed_tensor *scores, heed_tensor *mask, heed_dtype dtype)
-{
-    if (mask == NULL) {
-        return scores;
-    }
-    return mask->dtype == HEED_BOOL ? heed_where(mask, scores, heed_scalar(-HUGE_VAL, dtype))
-                                    : heed_add(scores, mask);
-}
 
 /* softmax(scale q k^T, masked); `scaled_q` is scale q. */
 static heed_tensor *attention_percent(heed_tensor *scaled_q, heed_tensor *k, heed_tensor *mask,
@@ -171,7 +136,12 @@ static heed_tensor *attention_percent(heed_tensor *scaled_q, heed_tensor *k, hee
         mask = heed_tril(heed_ones(square, HEED_BOOL), 0);
     }
     heed_tensor *scores = heed_matmul(scaled_q, heed_transpose(k, -2, -1));
-    return heed_safe_softmax(masked(scores, mask, k->dtype), -1);
+    if (mask != NULL) {
+        scores = mask->dtype == HEED_BOOL
+                     ? heed_where(mask, scores, heed_scalar(-HUGE_VAL, k->dtype))
+                     : heed_add(scores, mask);
+    }
+    return heed_safe_softmax(scores, -1);
 }
 
 /* ---- attend: the operation in tiles ---- */
@@ -247,23 +217,16 @@ static heed_status attend_forward(const heed_call *call, heed_tensor *y)
     return heed_attend_heads(&heads);
 }
 
-/* Memory for the gradient of x, dense. */
-static heed_tensor *empty_gradient(const heed_tensor *x)
-{
-    const heed_shape shape = heed_shape_of_tensor(x);
-    heed_tensor *d = heed_tensor_create("attend", shape, x->dtype);
-    if (d != NULL) {
-        dense_strides(x, &shape, d->strides);
-    }
-    return d;
-}
-
 static void gradients_by_kernels(const heed_vjp *v)
 {
     heed_attention_heads heads = heads_of(v->inputs, v->y->input_count, v->args);
     heed_tensor *g = v->g, *d[3];
     for (int i = 0; i < 3; i++) {
-        d[i] = empty_gradient(v->inputs[i]);
+        const heed_shape shape = heed_shape_of_tensor(v->inputs[i]);
+        d[i] = heed_tensor_create("attend", shape, g->dtype);
+        if (d[i] != NULL) {
+            dense_strides(v->inputs[i], &shape, d[i]->strides);
+        }
     }
     if (g->strides[g->ndim - 1] != 1) {
         g = heed_contiguous(g);
@@ -321,14 +284,6 @@ HEED_OPERATION(attend) = {.name = "attend",
                           .backward = attend_backward,
                           .saves = {ALL, ALL, ALL, ALL}};
 
-static heed_tensor *attend(heed_tensor *q, heed_tensor *k, heed_tensor *v, heed_tensor *mask,
-                           bool is_causal, double scale)
-{
-    const attend_args args = {scale, is_causal};
-    heed_tensor *inputs[] = {q, k, v, mask};
-    return heed_apply(&op_attend, inputs, mask != NULL ? 4 : 3, &args, sizeof args);
-}
-
 /* ---- the functions ---- */
 
 heed_tensor *heed_scaled_dot_product_attention_weights(heed_tensor *q, heed_tensor *k,
@@ -346,7 +301,9 @@ heed_tensor *heed_scaled_dot_product_attention_weights(heed_tensor *q, heed_tens
         scale = 1 / sqrt((double)heed_size(q, -1));
     }
     if (weights == NULL && dropout_p == 0 && has_tiles(q, k, v)) {
-        return attend(q, k, v, mask, is_causal, scale);
+        const attend_args args = {scale, is_causal};
+        heed_tensor *inputs[] = {q, k, v, mask};
+        return heed_apply(&op_attend, inputs, mask != NULL ? 4 : 3, &args, sizeof args);
     }
     heed_scope scope;
     heed_scope_begin(&scope);

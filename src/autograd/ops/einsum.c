@@ -19,7 +19,6 @@
 #include <string.h>
 
 #include "../../tensor/check.h"
-#include "../../tensor/read.h"
 #include "../../tensor/scope.h"
 #include "../../tensor/shape.h"
 #include "../../tensor/thread.h"
@@ -96,26 +95,16 @@ static char letter_of(int label)
 
 /* ---- the text ---- */
 
-static term *current(reading *r)
+static void add_letter(term *t, unsigned char label)
 {
-    return r->has_result          ? &r->result
-           : r->operand_count < 3 ? &r->operands[r->operand_count - 1]
-                                  : &r->operands[2];
-}
-
-static void read_letter(reading *r, char c)
-{
-    term *t = current(r);
     if (t->letters < HEED_MAX_DIMS) {
-        t->letter[t->letters] = label_of(c);
+        t->letter[t->letters] = label;
     }
     t->letters++;
-    r->uses[label_of(c)] += !r->has_result;
 }
 
-static heed_status read_ellipsis(reading *r, int place)
+static heed_status read_ellipsis(const reading *r, int place, term *t)
 {
-    term *t = current(r);
     if (strncmp(r->text + place, "...", 3) != 0) {
         return refuse(r, HEED_ERR_VALUE, "the '.' at place %d is not one of three", place);
     }
@@ -129,19 +118,23 @@ static heed_status read_ellipsis(reading *r, int place)
 
 static heed_status read_text(reading *r)
 {
+    term *t = &r->operands[0];
     for (int i = 0; r->text[i] != '\0'; i++) {
         const char c = r->text[i];
         if (is_letter(c)) {
-            read_letter(r, c);
+            add_letter(t, label_of(c));
+            r->uses[label_of(c)] += !r->has_result;
         } else if (c == '.') {
-            if (read_ellipsis(r, i) != HEED_OK) {
+            if (read_ellipsis(r, i, t) != HEED_OK) {
                 return heed_self.error;
             }
             i += 2;
         } else if (c == ',' && !r->has_result) {
+            t = &r->operands[r->operand_count < 2 ? r->operand_count : 2];
             r->operand_count++;
         } else if (c == '-' && r->text[i + 1] == '>' && !r->has_result) {
             r->has_result = true;
+            t = &r->result;
             i++;
         } else if (c != ' ') {
             return refuse(r, HEED_ERR_VALUE, "'%c' at place %d; %s", c, i,
@@ -159,10 +152,7 @@ static void complete_result(reading *r)
     y->ellipsis = r->operands[0].ellipsis >= 0 || r->operands[1].ellipsis >= 0 ? 0 : -1;
     for (int label = 0; label < LETTERS; label++) {
         if (r->uses[label] == 1) {
-            if (y->letters < HEED_MAX_DIMS) {
-                y->letter[y->letters] = (unsigned char)label;
-            }
-            y->letters++;
+            add_letter(y, (unsigned char)label);
         }
     }
 }
@@ -261,40 +251,32 @@ static heed_status bind(const reading *r, int operand, const label_list *labels,
     return HEED_OK;
 }
 
-static heed_status fit_to_shapes(const reading *r, parsed *e)
-{
-    const term *a = &r->operands[0], *b = &r->operands[1];
-    if (check_count(r, 0) != HEED_OK || check_count(r, 1) != HEED_OK) {
-        return heed_self.error;
-    }
-    const int in_a = dims_of_ellipsis(a, r->tensors[0]->ndim);
-    const int in_b = dims_of_ellipsis(b, r->tensors[1]->ndim);
-    const int in_y = r->result.ellipsis < 0 ? 0 : in_a > in_b ? in_a : in_b;
-    if (r->result.letters + in_y > HEED_MAX_DIMS) {
-        return refuse(r, HEED_ERR_SHAPE, "the result would have %d dims; at most %d",
-                      r->result.letters + in_y, HEED_MAX_DIMS);
-    }
-    e->a = labels_of(a, in_a);
-    e->b = labels_of(b, in_b);
-    e->y = labels_of(&r->result, in_y);
-    for (int i = 0; i < LABELS; i++) {
-        e->size[i] = -1;
-    }
-    return bind(r, 0, &e->a, e->size) == HEED_OK ? bind(r, 1, &e->b, e->size) : heed_self.error;
-}
-
 /* Reads the text and fits it to the shapes of a and b. Each error shows the text, both shapes, and
  * what is wrong. */
 static heed_status read_equation(const char *text, const heed_tensor *a, const heed_tensor *b,
-                                 parsed *equation)
+                                 parsed *e)
 {
     reading r = {.text = text, .tensors = {a, b}, .operand_count = 1};
+    const term *of_a = &r.operands[0], *of_b = &r.operands[1], *y = &r.result;
     r.operands[0].ellipsis = r.operands[1].ellipsis = r.operands[2].ellipsis = -1;
     r.result.ellipsis = -1;
-    if (read_text(&r) != HEED_OK || check_text(&r) != HEED_OK) {
+    if (read_text(&r) != HEED_OK || check_text(&r) != HEED_OK || check_count(&r, 0) != HEED_OK ||
+        check_count(&r, 1) != HEED_OK) {
         return heed_self.error;
     }
-    return fit_to_shapes(&r, equation);
+    const int in_a = dims_of_ellipsis(of_a, a->ndim), in_b = dims_of_ellipsis(of_b, b->ndim);
+    const int in_y = y->ellipsis < 0 ? 0 : in_a > in_b ? in_a : in_b;
+    if (y->letters + in_y > HEED_MAX_DIMS) {
+        return refuse(&r, HEED_ERR_SHAPE, "the result would have %d dims; at most %d",
+                      y->letters + in_y, HEED_MAX_DIMS);
+    }
+    e->a = labels_of(of_a, in_a);
+    e->b = labels_of(of_b, in_b);
+    e->y = labels_of(y, in_y);
+    for (int i = 0; i < LABELS; i++) {
+        e->size[i] = -1;
+    }
+    return bind(&r, 0, &e->a, e->size) == HEED_OK ? bind(&r, 1, &e->b, e->size) : heed_self.error;
 }
 
 /* ---- operands on their way ---- */
@@ -377,24 +359,20 @@ static heed_tensor *arranged(const operand *x, const label_list *list)
 }
 
 /* Two dims of one label become one, behind the others: their diagonal. */
-static void take_diagonal(operand *x, int first, int second)
-{
-    label_list left = {0};
-    for (int i = 0; i < x->labels.count; i++) {
-        if (i != first && i != second) {
-            left.at[left.count++] = x->labels.at[i];
-        }
-    }
-    left.at[left.count++] = x->labels.at[first];
-    *x = (operand){heed_diagonal(x->t, 0, first, second), left};
-}
-
 static void take_diagonals(operand *x)
 {
     for (int i = 1; i < x->labels.count && x->t != NULL; i++) {
-        const unsigned char *at = memchr(x->labels.at, x->labels.at[i], (size_t)i);
-        if (at != NULL) {
-            take_diagonal(x, (int)(at - x->labels.at), i);
+        const unsigned char label = x->labels.at[i];
+        const unsigned char *first = memchr(x->labels.at, label, (size_t)i);
+        if (first != NULL) {
+            label_list left = {0};
+            for (int j = 0; j < x->labels.count; j++) {
+                if (j != i && j != first - x->labels.at) {
+                    left.at[left.count++] = x->labels.at[j];
+                }
+            }
+            left.at[left.count++] = label;
+            *x = (operand){heed_diagonal(x->t, 0, (int)(first - x->labels.at), i), left};
             i = 0;
         }
     }
@@ -422,15 +400,6 @@ static heed_tensor *aligned(const operand *x, const label_list *y)
         shape.size[i] = size_in(x, y->at[i]);
     }
     return reshaped(arranged(x, y), shape);
-}
-
-static heed_tensor *by_elements(const parsed *e, const operand *a, const operand *b)
-{
-    heed_dtype dtype = HEED_F32;
-    if (heed_common_dtype("einsum", a->t->dtype, b->t->dtype, &dtype) != HEED_OK) {
-        return NULL;
-    }
-    return heed_mul(aligned(a, &e->y), aligned(b, &e->y));
 }
 
 /* The groups of a product of matrices. */
@@ -505,16 +474,6 @@ static heed_tensor *unfolded(const groups *g, heed_tensor *product)
     return arranged(&result, y);
 }
 
-static heed_tensor *by_matmul(const parsed *e, const operand *a, const operand *b)
-{
-    if (heed_check_factors("einsum", a->t->dtype, b->t->dtype) != HEED_OK) {
-        return NULL;
-    }
-    const groups g = group(e, a, b);
-    return unfolded(
-        &g, heed_matmul(matrices(&g, a, &g.rows, &g.inner), matrices(&g, b, &g.inner, &g.columns)));
-}
-
 static heed_tensor *multiply(const parsed *e, heed_tensor *x, heed_tensor *y)
 {
     const label_set result = set_of(&e->y);
@@ -530,7 +489,18 @@ static heed_tensor *multiply(const parsed *e, heed_tensor *x, heed_tensor *y)
     if (a.t == NULL || b.t == NULL) {
         return NULL;
     }
-    return in_a & in_b & ~result ? by_matmul(e, &a, &b) : by_elements(e, &a, &b);
+    if ((in_a & in_b & ~result) == 0) { /* element by element */
+        heed_dtype dtype;
+        const heed_status status = heed_common_dtype("einsum", a.t->dtype, b.t->dtype, &dtype);
+        return status == HEED_OK ? heed_mul(aligned(&a, &e->y), aligned(&b, &e->y)) : NULL;
+    }
+    if (heed_check_factors("einsum", a.t->dtype, b.t->dtype) != HEED_OK) {
+        return NULL;
+    }
+    const groups g = group(e, &a, &b);
+    heed_tensor *product =
+        heed_matmul(matrices(&g, &a, &g.rows, &g.inner), matrices(&g, &b, &g.inner, &g.columns));
+    return unfolded(&g, product);
 }
 
 heed_tensor *heed_einsum(const char *equation, heed_tensor *a, heed_tensor *b)

@@ -5,6 +5,7 @@
  * as the text itself, which expression.c computes in operations where the gradient must be
  * differentiated again. The arithmetic is in the kernels; here are dtypes, shapes, and which values
  * a gradient keeps. */
+
 #include "elementwise.h"
 
 #include <math.h>
@@ -13,7 +14,6 @@
 #include "../../tensor/create.h"
 #include "../../tensor/frame.h"
 #include "../../tensor/map.h"
-#include "../../tensor/read.h"
 #include "../../tensor/shape.h"
 #include "../apply.h"
 #include "expression.h"
@@ -43,16 +43,6 @@ static bool is_whole(double number)
     return number == floor(number) && fabs(number) < 0x1p63;
 }
 
-static heed_status check_whole(const heed_call *call, double number)
-{
-    if (!is_whole(number)) {
-        return heed_fail(HEED_ERR_VALUE,
-                         "%s: an i64 tensor %s takes a whole number, not %g; heed_to(x, HEED_F32)",
-                         call->op->name, HEED_TEXT(call->inputs[0]), number);
-    }
-    return HEED_OK;
-}
-
 static heed_status check_numbers(const heed_call *call, const line *l, heed_dtype dtype)
 {
     const double *number = call->args;
@@ -69,9 +59,12 @@ static heed_status check_numbers(const heed_call *call, const line *l, heed_dtyp
                          call->op->name, *number);
     }
     for (int i = 0; i < l->numbers; i++) {
-        bool unbounded = l->kernel == HEED_clamp && isinf(number[i]);
-        if (!unbounded && check_whole(call, number[i]) != HEED_OK) {
-            return heed_self.error;
+        const bool unbounded = l->kernel == HEED_clamp && isinf(number[i]);
+        if (!unbounded && !is_whole(number[i])) {
+            return heed_fail(
+                HEED_ERR_VALUE,
+                "%s: an i64 tensor %s takes a whole number, not %g; heed_to(x, HEED_F32)",
+                call->op->name, HEED_TEXT(call->inputs[0]), number[i]);
         }
     }
     return HEED_OK;

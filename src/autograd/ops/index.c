@@ -12,7 +12,6 @@
 #include "../../tensor/indexed.h"
 #include "../../tensor/map.h"
 #include "../../tensor/parallel_rows.h"
-#include "../../tensor/read.h"
 #include "../../tensor/scope.h"
 #include "../../tensor/shape.h"
 #include "../apply.h"
@@ -20,23 +19,57 @@
 #include "slice.h"
 #include "view.h"
 
-/* ---- what they share: places that an index names, NULL on error ---- */
+/* ---- what they share: places that an index names ---- */
+
+/* A tensor without dims is taken as one of a single element in one dim. */
+static int dims_of(const heed_tensor *t)
+{
+    return t->ndim > 0 ? t->ndim : 1;
+}
+
+static int64_t size_in(const heed_tensor *t, int dim)
+{
+    return t->ndim > 0 ? t->shape[dim] : 1;
+}
+
+/* The places of t, which has x's shape, as a tensor of the shape of `as`: the index names whole rows,
+ * or each element. Its data are NULL on error. */
+static heed_indexed find_places(const heed_call *call, const heed_tensor *t, const heed_tensor *as,
+                                bool rows)
+{
+    heed_tensor *index = call->inputs[1];
+    const int dim = heed_wrapped(*(const int *)call->args, t->ndim);
+    heed_indexed places = {.shape = heed_shape_of_tensor(as)};
+    places.index = heed_checked_indices(call->op->name, "index", index, size_in(t, dim));
+    for (int i = 0; i < t->ndim; i++) {
+        places.strides[i] = i == dim ? 0 : t->strides[i];
+    }
+    places.step = t->ndim > 0 ? t->strides[dim] : 0;
+    if (rows) {
+        places.index_strides[dim] = 1;
+    } else {
+        heed_row_major(index->ndim, index->shape, places.index_strides);
+    }
+    return places;
+}
 
 /* y = x at the places. */
-static heed_status look_up(const heed_indexed *places, const heed_call *call, heed_tensor *y)
+static heed_status look_up(const heed_call *call, bool rows, heed_tensor *y)
 {
-    if (places->index != NULL) {
-        heed_look_up(places, call->inputs[0], y);
+    const heed_indexed places = find_places(call, call->inputs[0], y, rows);
+    if (places.index != NULL) {
+        heed_look_up(&places, call->inputs[0], y);
     }
     return heed_self.error;
 }
 
 /* y = x with the third input added at the places. */
-static heed_status add_at(const heed_indexed *places, const heed_call *call, heed_tensor *y)
+static heed_status add_at(const heed_call *call, bool rows, heed_tensor *y)
 {
-    if (places->index != NULL) {
+    const heed_indexed places = find_places(call, y, call->inputs[rows ? 2 : 1], rows);
+    if (places.index != NULL) {
         heed_copy_elements(call->inputs[0], y);
-        heed_add_at(places, call->inputs[2], y);
+        heed_add_at(&places, call->inputs[2], y);
     }
     return heed_self.error;
 }
@@ -73,25 +106,6 @@ static heed_status chosen_shape(const heed_call *call, int *dim, heed_shape *sha
     return HEED_OK;
 }
 
-/* Those places of t, which has x's shape. The index is NULL on error. */
-static heed_indexed chosen_places(const heed_call *call, const heed_tensor *t)
-{
-    int dim = 0;
-    heed_indexed places = {.index = NULL};
-    if (chosen_shape(call, &dim, &places.shape) != HEED_OK) {
-        return places;
-    }
-    const int64_t count = t->ndim > 0 ? t->shape[dim] : 1;
-    places.index = heed_checked_indices(call->op->name, "index", call->inputs[1], count);
-    if (t->ndim > 0) {
-        memcpy(places.strides, t->strides, sizeof *t->strides * t->ndim);
-        places.step = t->strides[dim];
-    }
-    places.strides[dim] = 0;
-    places.index_strides[dim] = 1;
-    return places;
-}
-
 /* ---- index_select: inputs are x, index ---- */
 
 static heed_status index_select_rule(const heed_call *call, heed_result *result)
@@ -102,8 +116,7 @@ static heed_status index_select_rule(const heed_call *call, heed_result *result)
 
 static heed_status index_select_forward(const heed_call *call, heed_tensor *y)
 {
-    const heed_indexed places = chosen_places(call, call->inputs[0]);
-    return look_up(&places, call, y);
+    return look_up(call, true, y);
 }
 
 static void index_select_backward(const heed_vjp *v)
@@ -147,8 +160,7 @@ static heed_status index_add_rule(const heed_call *call, heed_result *result)
 
 static heed_status index_add_forward(const heed_call *call, heed_tensor *y)
 {
-    const heed_indexed places = chosen_places(call, y);
-    return add_at(&places, call, y);
+    return add_at(call, true, y);
 }
 
 static void index_add_backward(const heed_vjp *v)
@@ -173,17 +185,6 @@ heed_tensor *heed_index_add(heed_tensor *x, int dim, heed_tensor *index, heed_te
 }
 
 /* ---- gather, scatter_add: single elements along a dim ---- */
-
-/* A tensor without dims is taken as one of a single element in one dim. */
-static int dims_of(const heed_tensor *t)
-{
-    return t->ndim > 0 ? t->ndim : 1;
-}
-
-static int64_t size_in(const heed_tensor *t, int dim)
-{
-    return t->ndim > 0 ? t->shape[dim] : 1;
-}
 
 /* Is index at most as large as t, but for dim (-1: in all dims)? */
 static bool fits(const heed_tensor *index, const heed_tensor *t, int dim)
@@ -212,25 +213,6 @@ static heed_status check_index(const heed_call *call, int *dim)
     return HEED_OK;
 }
 
-/* The places of t, which has x's shape, that the index names. The index is NULL on error. */
-static heed_indexed named_places(const heed_call *call, const heed_tensor *t)
-{
-    heed_tensor *index = call->inputs[1];
-    int dim = 0;
-    heed_indexed places = {.index = NULL};
-    if (check_index(call, &dim) != HEED_OK) {
-        return places;
-    }
-    places.index = heed_checked_indices(call->op->name, "index", index, size_in(t, dim));
-    places.shape = heed_shape_of_tensor(index);
-    heed_row_major(index->ndim, index->shape, places.index_strides);
-    for (int i = 0; i < t->ndim; i++) {
-        places.strides[i] = i == dim ? 0 : t->strides[i];
-    }
-    places.step = t->ndim > 0 ? t->strides[dim] : 0;
-    return places;
-}
-
 /* ---- gather: inputs are x, index ---- */
 
 static heed_status gather_rule(const heed_call *call, heed_result *result)
@@ -242,8 +224,7 @@ static heed_status gather_rule(const heed_call *call, heed_result *result)
 
 static heed_status gather_forward(const heed_call *call, heed_tensor *y)
 {
-    const heed_indexed places = named_places(call, call->inputs[0]);
-    return look_up(&places, call, y);
+    return look_up(call, false, y);
 }
 
 static void gather_backward(const heed_vjp *v)
@@ -285,8 +266,7 @@ static heed_status scatter_add_rule(const heed_call *call, heed_result *result)
 
 static heed_status scatter_add_forward(const heed_call *call, heed_tensor *y)
 {
-    const heed_indexed places = named_places(call, y);
-    return add_at(&places, call, y);
+    return add_at(call, false, y);
 }
 
 /* The gradient of src: g gathered at the index; zeros where src is larger than the index. */
@@ -468,30 +448,23 @@ static heed_tensor *true_places(heed_tensor *mask)
     return places;
 }
 
-/* The shape in which x and the mask meet. */
-static heed_status meet(heed_tensor *x, heed_tensor *mask, heed_shape *shape, int64_t *numel)
-{
-    if (heed_check_operand("masked_select", "x", x) != HEED_OK ||
-        heed_check_tensor("masked_select", "keep_mask", mask) != HEED_OK) {
-        return heed_self.error;
-    }
-    if (mask->dtype != HEED_BOOL) {
-        return heed_fail(HEED_ERR_DTYPE,
-                         "masked_select: keep_mask is %s, not bool; a comparison gives one",
-                         heed_dtype_name(mask->dtype));
-    }
-    const heed_shape a = heed_shape_of_tensor(x), b = heed_shape_of_tensor(mask);
-    if (heed_broadcast("masked_select", &a, &b, shape) != HEED_OK) {
-        return heed_self.error;
-    }
-    return heed_count_elements("masked_select", shape->ndim, shape->size, x->dtype, numel);
-}
-
 heed_tensor *heed_masked_select(heed_tensor *x, heed_tensor *keep_mask)
 {
+    if (heed_check_operand("masked_select", "x", x) != HEED_OK ||
+        heed_check_tensor("masked_select", "keep_mask", keep_mask) != HEED_OK) {
+        return NULL;
+    }
+    if (keep_mask->dtype != HEED_BOOL) {
+        heed_fail(HEED_ERR_DTYPE,
+                  "masked_select: keep_mask is %s, not bool; a comparison gives one",
+                  heed_dtype_name(keep_mask->dtype));
+        return NULL;
+    }
+    const heed_shape a = heed_shape_of_tensor(x), b = heed_shape_of_tensor(keep_mask);
     heed_shape shape;
     int64_t numel;
-    if (meet(x, keep_mask, &shape, &numel) != HEED_OK) {
+    if (heed_broadcast("masked_select", &a, &b, &shape) != HEED_OK ||
+        heed_count_elements("masked_select", shape.ndim, shape.size, x->dtype, &numel) != HEED_OK) {
         return NULL;
     }
     heed_scope scope;
@@ -503,49 +476,6 @@ heed_tensor *heed_masked_select(heed_tensor *x, heed_tensor *keep_mask)
 
 /* ---- one_hot ---- */
 
-/* The ids, all inside [0, *num_classes), which becomes the largest id + 1 if it is -1. NULL on
- * error. */
-static const int64_t *check_classes(heed_tensor *ids, int64_t *num_classes)
-{
-    const bool finds = *num_classes == -1;
-    if (*num_classes < -1 || (*num_classes <= 0 && ids->numel == 0)) {
-        heed_fail(HEED_ERR_VALUE,
-                  "one_hot: %lld classes for ids %s; 1 or more, or -1 for the largest id + 1",
-                  (long long)*num_classes, HEED_TEXT(ids));
-        return NULL;
-    }
-    const int64_t *id =
-        heed_checked_indices("one_hot", "id", ids, finds ? INT64_MAX : *num_classes);
-    for (int64_t i = 0; id != NULL && finds && i < ids->numel; i++) {
-        *num_classes = id[i] >= *num_classes ? id[i] + 1 : *num_classes;
-    }
-    return id;
-}
-
-static heed_tensor *make_one_hot(heed_tensor *ids, int64_t num_classes)
-{
-    heed_shape shape = heed_shape_of_tensor(ids);
-    const int64_t *id = check_classes(ids, &num_classes);
-    if (id == NULL) {
-        return NULL;
-    }
-    if (shape.ndim == HEED_MAX_DIMS) {
-        heed_fail(HEED_ERR_SHAPE, "one_hot: ids %s have %d dims already, the most there are",
-                  HEED_TEXT(ids), HEED_MAX_DIMS);
-        return NULL;
-    }
-    shape.size[shape.ndim++] = num_classes;
-    heed_tensor *y = heed_tensor_new("one_hot", shape.ndim, shape.size, HEED_I64);
-    if (y != NULL) {
-        heed_fill_elements(y, 0);
-        for (int64_t i = 0; i < ids->numel; i++) {
-            ((int64_t *)y->data)[i * num_classes + id[i]] = 1;
-        }
-        y = heed_join_scope("one_hot", y);
-    }
-    return y;
-}
-
 heed_tensor *heed_one_hot(heed_tensor *ids, int64_t num_classes)
 {
     if (heed_check_operand("one_hot", "ids", ids) != HEED_OK) {
@@ -556,7 +486,33 @@ heed_tensor *heed_one_hot(heed_tensor *ids, int64_t num_classes)
                   heed_dtype_name(ids->dtype));
         return NULL;
     }
+    const bool finds = num_classes == -1;
+    if (num_classes < -1 || (num_classes <= 0 && ids->numel == 0)) {
+        heed_fail(HEED_ERR_VALUE,
+                  "one_hot: %lld classes for ids %s; 1 or more, or -1 for the largest id + 1",
+                  (long long)num_classes, HEED_TEXT(ids));
+        return NULL;
+    }
     heed_scope scope; /* for a copy of ids that do not lie row by row */
     heed_scope_begin(&scope);
-    return heed_scope_end_with(&scope, make_one_hot(ids, num_classes));
+    const int64_t *id = heed_checked_indices("one_hot", "id", ids, finds ? INT64_MAX : num_classes);
+    for (int64_t i = 0; id != NULL && finds && i < ids->numel; i++) {
+        num_classes = id[i] >= num_classes ? id[i] + 1 : num_classes;
+    }
+    heed_shape shape = heed_shape_of_tensor(ids);
+    heed_tensor *y = NULL;
+    if (id != NULL && shape.ndim == HEED_MAX_DIMS) {
+        heed_fail(HEED_ERR_SHAPE, "one_hot: ids %s have %d dims already, the most there are",
+                  HEED_TEXT(ids), HEED_MAX_DIMS);
+    } else if (id != NULL) {
+        shape.size[shape.ndim++] = num_classes;
+        y = heed_tensor_create("one_hot", shape, HEED_I64);
+    }
+    if (y != NULL) {
+        heed_fill_elements(y, 0);
+        for (int64_t i = 0; i < ids->numel; i++) {
+            ((int64_t *)y->data)[i * num_classes + id[i]] = 1;
+        }
+    }
+    return heed_scope_end_with(&scope, y);
 }

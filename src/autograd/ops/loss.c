@@ -2,7 +2,6 @@
  * is a line or two of formula; what they check, and how they reduce, they share. */
 #include "loss.h"
 
-#include "../../tensor/read.h"
 #include "../../tensor/scope.h"
 #include "../../tensor/shape.h"
 #include "../../tensor/thread.h"
@@ -14,67 +13,66 @@
 
 /* ---- what all share ---- */
 
-static heed_status check_pair(const char *function, const heed_tensor *input,
-                              const heed_tensor *target, heed_dtype *dtype)
+/* What the shape of a weight must do to that of the input. */
+typedef enum fit { BROADCASTS, EQUALS } fit;
+
+/* weight may be NULL: none. */
+static heed_status check_weight(const char *function, const char *argument,
+                                const heed_tensor *weight, const heed_tensor *input,
+                                heed_dtype dtype, fit how)
 {
-    if (heed_check_operand(function, "input", input) != HEED_OK ||
-        heed_check_tensor(function, "target", target) != HEED_OK) {
+    if (weight == NULL) {
+        return HEED_OK;
+    }
+    if (heed_check_tensor(function, argument, weight) != HEED_OK ||
+        heed_common_dtype(function, dtype, weight->dtype, &dtype) != HEED_OK) {
         return heed_self.error;
     }
-    if (!heed_same_shape(input, target)) {
+    if (how == EQUALS && !heed_same_shape(weight, input)) {
         return heed_fail(HEED_ERR_SHAPE,
-                         "%s: input %s and target %s; their shapes must be equal: heed_expand or "
-                         "heed_reshape one of them",
-                         function, HEED_TEXT(input), HEED_TEXT(target));
+                         "%s: %s %s and input %s; their shapes must be equal: heed_expand the %s",
+                         function, argument, HEED_TEXT(weight), HEED_TEXT(input), argument);
     }
-    if (!heed_is_float(input->dtype) && !heed_is_float(target->dtype)) {
-        return heed_fail(HEED_ERR_DTYPE, "%s: %s and %s; one of them must be a float", function,
-                         heed_dtype_name(input->dtype), heed_dtype_name(target->dtype));
+    const heed_shape shape = heed_shape_of_tensor(input);
+    if (!heed_broadcasts_to(weight, &shape)) {
+        return heed_fail(HEED_ERR_SHAPE, "%s: %s %s does not broadcast to input %s", function,
+                         argument, HEED_TEXT(weight), HEED_TEXT(input));
     }
-    return heed_common_dtype(function, input->dtype, target->dtype, dtype);
+    return HEED_OK;
 }
 
 /* Checks the arguments, casts both to one dtype, and opens a scope for intermediate results. On an
  * error false, without a scope. */
 static bool begin(const char *function, heed_tensor **input, heed_tensor **target,
-                  heed_reduction reduction, heed_scope *scope)
+                  const heed_tensor *weight, fit how, heed_reduction reduction, heed_scope *scope)
 {
-    heed_dtype dtype;
-    if (check_pair(function, *input, *target, &dtype) != HEED_OK ||
-        heed_check_reduction(function, reduction) != HEED_OK) {
+    const heed_tensor *x = *input, *t = *target;
+    heed_dtype dtype = HEED_F32;
+    if (heed_check_operand(function, "input", x) != HEED_OK ||
+        heed_check_tensor(function, "target", t) != HEED_OK) {
+        return false;
+    }
+    if (!heed_same_shape(x, t)) {
+        heed_fail(HEED_ERR_SHAPE,
+                  "%s: input %s and target %s; their shapes must be equal: heed_expand or "
+                  "heed_reshape one of them",
+                  function, HEED_TEXT(x), HEED_TEXT(t));
+        return false;
+    }
+    if (!heed_is_float(x->dtype) && !heed_is_float(t->dtype)) {
+        heed_fail(HEED_ERR_DTYPE, "%s: %s and %s; one of them must be a float", function,
+                  heed_dtype_name(x->dtype), heed_dtype_name(t->dtype));
+        return false;
+    }
+    if (heed_common_dtype(function, x->dtype, t->dtype, &dtype) != HEED_OK ||
+        heed_check_reduction(function, reduction) != HEED_OK ||
+        check_weight(function, "weight", weight, x, dtype, how) != HEED_OK) {
         return false;
     }
     heed_scope_begin(scope);
     *input = heed_to(*input, dtype);
     *target = heed_to(*target, dtype);
     return true;
-}
-
-/* What the shape of a weight must do to that of x. */
-typedef enum fit { BROADCASTS, EQUALS } fit;
-
-static heed_status check_weight(const char *function, const char *argument,
-                                const heed_tensor *weight, const heed_tensor *x, fit how)
-{
-    heed_dtype dtype;
-    if (weight == NULL || x == NULL) { /* no x: casting it has failed */
-        return heed_self.error;
-    }
-    if (heed_check_tensor(function, argument, weight) != HEED_OK ||
-        heed_common_dtype(function, x->dtype, weight->dtype, &dtype) != HEED_OK) {
-        return heed_self.error;
-    }
-    if (how == EQUALS && !heed_same_shape(weight, x)) {
-        return heed_fail(HEED_ERR_SHAPE,
-                         "%s: %s %s and input %s; their shapes must be equal: heed_expand the %s",
-                         function, argument, HEED_TEXT(weight), HEED_TEXT(x), argument);
-    }
-    const heed_shape shape = heed_shape_of_tensor(x);
-    if (!heed_broadcasts_to(weight, &shape)) {
-        return heed_fail(HEED_ERR_SHAPE, "%s: %s %s does not broadcast to input %s", function,
-                         argument, HEED_TEXT(weight), HEED_TEXT(x));
-    }
-    return HEED_OK;
 }
 
 static heed_tensor *weighted(heed_tensor *losses, heed_tensor *weight)
@@ -84,26 +82,25 @@ static heed_tensor *weighted(heed_tensor *losses, heed_tensor *weight)
 
 /* ---- distances ---- */
 
-/* Their mean divides by the sum of the weights. */
-static heed_tensor *reduce_distances(heed_tensor *losses, const heed_loss_options *options)
+/* The mean of distance(input - target) divides by the sum of the weights. */
+static heed_tensor *distance_loss(const char *function, heed_tensor *(*distance)(heed_tensor *),
+                                  heed_tensor *input, heed_tensor *target,
+                                  heed_loss_options options)
 {
-    const bool is_mean = options->weight != NULL && options->reduction == HEED_MEAN;
-    losses = weighted(losses, options->weight);
-    if (is_mean) {
-        return heed_div(heed_sum(losses), heed_sum(options->weight));
+    heed_scope scope;
+    if (!begin(function, &input, &target, options.weight, EQUALS, options.reduction, &scope)) {
+        return NULL;
     }
-    return heed_reduce_losses(losses, options->reduction);
+    heed_tensor *losses = weighted(distance(heed_sub(input, target)), options.weight);
+    heed_tensor *y = options.weight != NULL && options.reduction == HEED_MEAN
+                         ? heed_div(heed_sum(losses), heed_sum(options.weight))
+                         : heed_reduce_losses(losses, options.reduction);
+    return heed_scope_end_with(&scope, y);
 }
 
 heed_tensor *heed_mse_loss_with(heed_tensor *input, heed_tensor *target, heed_loss_options options)
 {
-    heed_scope scope;
-    if (!begin("mse_loss", &input, &target, options.reduction, &scope)) {
-        return NULL;
-    }
-    check_weight("mse_loss", "weight", options.weight, input, EQUALS);
-    heed_tensor *losses = heed_square(heed_sub(input, target));
-    return heed_scope_end_with(&scope, reduce_distances(losses, &options));
+    return distance_loss("mse_loss", heed_square, input, target, options);
 }
 
 heed_tensor *heed_mse_loss(heed_tensor *input, heed_tensor *target)
@@ -113,13 +110,7 @@ heed_tensor *heed_mse_loss(heed_tensor *input, heed_tensor *target)
 
 heed_tensor *heed_l1_loss_with(heed_tensor *input, heed_tensor *target, heed_loss_options options)
 {
-    heed_scope scope;
-    if (!begin("l1_loss", &input, &target, options.reduction, &scope)) {
-        return NULL;
-    }
-    check_weight("l1_loss", "weight", options.weight, input, EQUALS);
-    heed_tensor *losses = heed_abs(heed_sub(input, target));
-    return heed_scope_end_with(&scope, reduce_distances(losses, &options));
+    return distance_loss("l1_loss", heed_abs, input, target, options);
 }
 
 heed_tensor *heed_l1_loss(heed_tensor *input, heed_tensor *target)
@@ -134,13 +125,12 @@ heed_tensor *heed_huber_loss_with(heed_tensor *input, heed_tensor *target,
 {
     const double delta = options.delta != 0 ? options.delta : 1;
     heed_scope scope;
-    if (!begin("huber_loss", &input, &target, options.reduction, &scope)) {
+    if (!begin("huber_loss", &input, &target, options.weight, EQUALS, options.reduction, &scope)) {
         return NULL;
     }
     if (!(delta > 0)) {
         heed_fail(HEED_ERR_VALUE, "huber_loss: delta %g is not above 0", delta);
     }
-    check_weight("huber_loss", "weight", options.weight, input, EQUALS);
     heed_tensor *difference = heed_sub(input, target);
     heed_tensor *cut = heed_clamp(difference, -delta, delta);
     heed_tensor *losses = heed_mul(cut, heed_sub(difference, heed_div_scalar(cut, 2)));
@@ -166,11 +156,12 @@ heed_tensor *heed_bce_with_logits_with(heed_tensor *input, heed_tensor *target,
 {
     static const char name[] = "bce_with_logits";
     heed_scope scope;
-    if (!begin(name, &input, &target, options.reduction, &scope)) {
+    if (!begin(name, &input, &target, options.weight, BROADCASTS, options.reduction, &scope)) {
         return NULL;
     }
-    check_weight(name, "weight", options.weight, input, BROADCASTS);
-    check_weight(name, "pos_weight", options.pos_weight, input, BROADCASTS);
+    if (input != NULL) { /* its cast has not failed */
+        check_weight(name, "pos_weight", options.pos_weight, input, input->dtype, BROADCASTS);
+    }
     heed_tensor *yes = heed_gt_scalar(input, 0), *on = target;
     heed_tensor *off = heed_add_scalar(heed_neg(target), 1);
     heed_tensor *rest = heed_softplus(heed_where(yes, heed_neg(input), input));
@@ -193,7 +184,7 @@ heed_tensor *heed_kl_div_with(heed_tensor *input, heed_tensor *target, heed_kl_d
     const bool batchmean = options.reduction == HEED_BATCHMEAN;
     const heed_reduction reduction = batchmean ? HEED_SUM : options.reduction;
     heed_scope scope;
-    if (!begin("kl_div", &input, &target, reduction, &scope)) {
+    if (!begin("kl_div", &input, &target, NULL, EQUALS, reduction, &scope)) {
         return NULL;
     }
     heed_tensor *p = options.log_target ? heed_exp(target) : target;

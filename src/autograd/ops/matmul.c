@@ -9,7 +9,6 @@
 #include "../../tensor/check.h"
 #include "../../tensor/create.h"
 #include "../../tensor/parallel_rows.h"
-#include "../../tensor/read.h"
 #include "../../tensor/scope.h"
 #include "../../tensor/shape.h"
 #include "../../tensor/thread.h"
@@ -19,14 +18,6 @@
 #include "operand_checks.h"
 #include "reductions.h"
 #include "view.h"
-
-/* The dims of t in front of its matrix. */
-static heed_shape batch_of(const heed_tensor *t)
-{
-    heed_shape batch = heed_shape_of_tensor(t);
-    batch.ndim -= 2;
-    return batch;
-}
 
 /* The inner size of b: its rows, or the elements of a vector. */
 static int64_t rows_of(const heed_tensor *b)
@@ -55,7 +46,7 @@ static heed_status matmul_rule(const heed_call *call, heed_result *result)
     if (a->shape[a->ndim - 1] != rows_of(b)) {
         return inner_sizes_differ(a, b);
     }
-    heed_shape batch_a = batch_of(a), batch_b = batch_of(b);
+    const heed_shape batch_a = heed_batch_of(a), batch_b = heed_batch_of(b);
     if (!heed_shapes_broadcast(&batch_a, &batch_b)) {
         return heed_fail(HEED_ERR_SHAPE,
                          "matmul: the batches %s and %s of %s x %s do not broadcast; make sizes "
@@ -345,26 +336,6 @@ heed_tensor *heed_bmm(heed_tensor *a, heed_tensor *b)
 
 /* ---- addmm ---- */
 
-static heed_status check_addmm(const heed_tensor *input, const heed_tensor *mat1,
-                               const heed_tensor *mat2)
-{
-    if (mat1->ndim != 2 || mat2->ndim != 2 || mat1->shape[1] != mat2->shape[0]) {
-        return heed_fail(HEED_ERR_SHAPE, "addmm: mat1 %s x mat2 %s; they must be (m, k) and (k, n)",
-                         HEED_TEXT(mat1), HEED_TEXT(mat2));
-    }
-    int64_t numel;
-    const heed_shape y = HEED_SHAPE(mat1->shape[0], mat2->shape[1]);
-    if (!heed_broadcasts_to(input, &y)) {
-        return heed_fail(HEED_ERR_SHAPE, "addmm: input %s does not broadcast to mat1 x mat2, %s",
-                         HEED_TEXT(input), heed_shape_text(y.ndim, y.size).text);
-    }
-    if (heed_check_factors("addmm", mat1->dtype, mat2->dtype) != HEED_OK ||
-        heed_count_elements("addmm", y.ndim, y.size, mat1->dtype, &numel) != HEED_OK) {
-        return heed_self.error;
-    }
-    return heed_check_factors("addmm", input->dtype, mat1->dtype);
-}
-
 static heed_status check_factor(const char *name, double factor, heed_dtype dtype)
 {
     if (dtype == HEED_I64 && factor != floor(factor)) { /* NaN too */
@@ -387,8 +358,24 @@ heed_tensor *heed_addmm(heed_tensor *input, heed_tensor *mat1, heed_tensor *mat2
 {
     if (heed_check_operand("addmm", "input", input) != HEED_OK ||
         heed_check_operand("addmm", "mat1", mat1) != HEED_OK ||
-        heed_check_operand("addmm", "mat2", mat2) != HEED_OK ||
-        check_addmm(input, mat1, mat2) != HEED_OK ||
+        heed_check_operand("addmm", "mat2", mat2) != HEED_OK) {
+        return NULL;
+    }
+    if (mat1->ndim != 2 || mat2->ndim != 2 || mat1->shape[1] != mat2->shape[0]) {
+        heed_fail(HEED_ERR_SHAPE, "addmm: mat1 %s x mat2 %s; they must be (m, k) and (k, n)",
+                  HEED_TEXT(mat1), HEED_TEXT(mat2));
+        return NULL;
+    }
+    int64_t numel;
+    const heed_shape shape = HEED_SHAPE(mat1->shape[0], mat2->shape[1]);
+    if (!heed_broadcasts_to(input, &shape)) {
+        heed_fail(HEED_ERR_SHAPE, "addmm: input %s does not broadcast to mat1 x mat2, %s",
+                  HEED_TEXT(input), heed_shape_text(shape.ndim, shape.size).text);
+        return NULL;
+    }
+    if (heed_check_factors("addmm", mat1->dtype, mat2->dtype) != HEED_OK ||
+        heed_count_elements("addmm", 2, shape.size, mat1->dtype, &numel) != HEED_OK ||
+        heed_check_factors("addmm", input->dtype, mat1->dtype) != HEED_OK ||
         check_factor("beta", beta, input->dtype) != HEED_OK ||
         check_factor("alpha", alpha, input->dtype) != HEED_OK) {
         return NULL;

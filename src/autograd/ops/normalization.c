@@ -21,36 +21,16 @@
 
 typedef struct norm_args {
     double eps;
-    int ndim; /* how many dims of x are normalized, the last ones */
+    int ndim;     /* how many dims of x are normalized, the last ones */
+    bool centred; /* layer_norm subtracts the mean, rms_norm does not */
 } norm_args;
 
 /* ---- checks ---- */
-
-static heed_status check_parameter(const char *function, const char *argument,
-                                   const heed_tensor *parameter, const heed_tensor *x,
-                                   const heed_shape *shape)
-{
-    if (!heed_has_shape(parameter, shape)) {
-        return heed_fail(HEED_ERR_SHAPE, "%s: %s %s; it must have the normalized shape, %s",
-                         function, argument, HEED_TEXT(parameter),
-                         heed_shape_text(shape->ndim, shape->size).text);
-    }
-    if (parameter->dtype != x->dtype) {
-        return heed_fail(HEED_ERR_DTYPE, "%s: x is %s and %s %s; heed_to casts one of them",
-                         function, heed_dtype_name(x->dtype), argument,
-                         heed_dtype_name(parameter->dtype));
-    }
-    return HEED_OK;
-}
 
 static heed_status check_x(const char *function, const heed_tensor *x, const heed_shape *shape)
 {
     if (heed_check_operand(function, "x", x) != HEED_OK) {
         return heed_self.error;
-    }
-    if (!heed_is_float(x->dtype)) {
-        return heed_fail(HEED_ERR_DTYPE, "%s: x is %s, not a float; heed_to(x, HEED_F32)", function,
-                         heed_dtype_name(x->dtype));
     }
     if (shape->ndim < 1 || shape->ndim > x->ndim ||
         memcmp(x->shape + x->ndim - shape->ndim, shape->size,
@@ -72,36 +52,36 @@ static heed_shape normalized(const heed_tensor *x, const norm_args *args)
 }
 
 /* x, then perhaps the parameters, in the order of their names. */
-static heed_status check_call(const heed_call *call, int most)
+static heed_status norm_rule(const heed_call *call, heed_result *result)
 {
+    (void)result;
     const heed_tensor *x = call->inputs[0];
+    const norm_args *args = call->args;
     const char *name = call->op->name;
-    if (call->count > most) {
+    const int most = args->centred ? 2 : 1;
+    if (call->count > 1 + most) {
         return heed_fail(HEED_ERR_VALUE, "%s: %d tensors; it takes x and at most %d parameters",
-                         name, call->count, most - 1);
+                         name, call->count, most);
     }
     if (heed_expect_float(call, 0) != HEED_OK) {
         return heed_self.error;
     }
-    const heed_shape shape = normalized(x, call->args);
+    const heed_shape shape = normalized(x, args);
     for (int i = 1; i < call->count; i++) {
-        if (check_parameter(name, call->op->names[i], call->inputs[i], x, &shape) != HEED_OK) {
-            return heed_self.error;
+        const heed_tensor *parameter = call->inputs[i];
+        const char *argument = call->op->names[i];
+        if (!heed_has_shape(parameter, &shape)) {
+            return heed_fail(HEED_ERR_SHAPE, "%s: %s %s; it must have the normalized shape, %s",
+                             name, argument, HEED_TEXT(parameter),
+                             heed_shape_text(shape.ndim, shape.size).text);
+        }
+        if (parameter->dtype != x->dtype) {
+            return heed_fail(HEED_ERR_DTYPE, "%s: x is %s and %s %s; heed_to casts one of them",
+                             name, heed_dtype_name(x->dtype), argument,
+                             heed_dtype_name(parameter->dtype));
         }
     }
     return HEED_OK;
-}
-
-static heed_status layer_norm_rule(const heed_call *call, heed_result *result)
-{
-    (void)result;
-    return check_call(call, 3);
-}
-
-static heed_status rms_norm_rule(const heed_call *call, heed_result *result)
-{
-    (void)result;
-    return check_call(call, 2);
 }
 
 /* ---- by kernels ---- */
@@ -123,12 +103,13 @@ static heed_status find_rows(heed_tensor *x, heed_tensor *weight, heed_tensor *b
     rows->weight = weight->data;
     rows->bias = bias->data;
     rows->eps = args->eps;
+    rows->centred = args->centred;
     return HEED_OK;
 }
 
-static heed_status forward(const heed_call *call, bool centred, heed_tensor *y)
+static heed_status norm_forward(const heed_call *call, heed_tensor *y)
 {
-    heed_normalization rows = {.y = y->data, .centred = centred};
+    heed_normalization rows = {.y = y->data};
     heed_tensor *weight = call->count > 1 ? call->inputs[1] : NULL;
     heed_tensor *bias = call->count > 2 ? call->inputs[2] : NULL;
     if (find_rows(call->inputs[0], weight, bias, call->args, &rows) == HEED_OK) {
@@ -137,21 +118,11 @@ static heed_status forward(const heed_call *call, bool centred, heed_tensor *y)
     return heed_self.error;
 }
 
-static heed_status layer_norm_forward(const heed_call *call, heed_tensor *y)
-{
-    return forward(call, true, y);
-}
-
-static heed_status rms_norm_forward(const heed_call *call, heed_tensor *y)
-{
-    return forward(call, false, y);
-}
-
 /* All gradients in one pass. The weight's value may be freed where x needs no gradient. */
-static void gradients_by_kernel(const heed_vjp *v, heed_tensor *weight, bool centred)
+static void gradients_by_kernel(const heed_vjp *v, heed_tensor *weight)
 {
     heed_tensor *x = v->inputs[0], *g = heed_contiguous(v->g), *dx = heed_empty_like(x);
-    heed_normalization rows = {.centred = centred};
+    heed_normalization rows = {0};
     if (find_rows(x, weight, NULL, v->args, &rows) != HEED_OK || g == NULL) {
         return;
     }
@@ -192,7 +163,7 @@ static heed_tensor *to_parameter(const heed_vjp *v, int i, heed_tensor *dx)
 
 /* The gradients of y = weight z + bias with z = c * scale and scale = 1 / sqrt(mean(c^2) + eps),
  * where c is x, or x minus its mean. In f64, as in the kernels. */
-static void gradients_by_operations(const heed_vjp *v, heed_tensor *weight, bool centred)
+static void gradients_by_operations(const heed_vjp *v, heed_tensor *weight)
 {
     const norm_args *args = v->args;
     heed_dims dims = {.count = args->ndim};
@@ -200,14 +171,14 @@ static void gradients_by_operations(const heed_vjp *v, heed_tensor *weight, bool
         dims.dim[i] = i - args->ndim;
     }
     heed_tensor *g = heed_to(v->g, HEED_F64), *x = heed_to(v->inputs[0], HEED_F64);
-    heed_tensor *c = centred ? centre(x, dims) : x;
+    heed_tensor *c = args->centred ? centre(x, dims) : x;
     heed_tensor *squares = heed_mean_dims(heed_square(c), dims, true);
     heed_tensor *scale = heed_rsqrt(heed_add_scalar(squares, args->eps));
     heed_tensor *z = heed_mul(c, scale);
     if (heed_wants_grad(v, 0)) {
         heed_tensor *h = weight != NULL ? heed_mul(g, heed_to(weight, HEED_F64)) : g;
         heed_tensor *along_z = heed_mul(z, heed_mean_dims(heed_mul(h, z), dims, true));
-        h = centred ? heed_sub(h, heed_mean_dims(h, dims, true)) : h;
+        h = args->centred ? heed_sub(h, heed_mean_dims(h, dims, true)) : h;
         v->grads[0] = heed_to(heed_mul(heed_sub(h, along_z), scale), v->y->dtype);
     }
     if (v->y->input_count > 1) {
@@ -220,7 +191,7 @@ static void gradients_by_operations(const heed_vjp *v, heed_tensor *weight, bool
 
 /* ---- the operations ---- */
 
-static void backward(const heed_vjp *v, bool centred)
+static void norm_backward(const heed_vjp *v)
 {
     if (!heed_wants_grad(v, 0) && !heed_wants_grad(v, 1)) { /* the bias alone: x may be gone */
         v->grads[2] = to_parameter(v, 2, v->g);
@@ -228,44 +199,34 @@ static void backward(const heed_vjp *v, bool centred)
     }
     heed_tensor *weight = v->y->input_count > 1 && heed_wants_grad(v, 0) ? v->inputs[1] : NULL;
     if (heed_grad_enabled()) {
-        gradients_by_operations(v, weight, centred);
+        gradients_by_operations(v, weight);
     } else {
-        gradients_by_kernel(v, weight, centred);
+        gradients_by_kernel(v, weight);
     }
-}
-
-static void layer_norm_backward(const heed_vjp *v)
-{
-    backward(v, true);
-}
-
-static void rms_norm_backward(const heed_vjp *v)
-{
-    backward(v, false);
 }
 
 HEED_OPERATION(layer_norm) = {
     .name = "layer_norm",
     .inputs = HEED_ANY_COUNT,
     .names = HEED_NAMES("x", "weight", "bias"),
-    .rule = layer_norm_rule,
-    .forward = layer_norm_forward,
-    .backward = layer_norm_backward,
+    .rule = norm_rule,
+    .forward = norm_forward,
+    .backward = norm_backward,
     .saves = {HEED_SAVES_INPUT(0) | HEED_SAVES_INPUT(1), HEED_SAVES_INPUT(0)}};
 
 HEED_OPERATION(rms_norm) = {
     .name = "rms_norm",
     .inputs = HEED_ANY_COUNT,
     .names = HEED_NAMES("x", "weight"),
-    .rule = rms_norm_rule,
-    .forward = rms_norm_forward,
-    .backward = rms_norm_backward,
+    .rule = norm_rule,
+    .forward = norm_forward,
+    .backward = norm_backward,
     .saves = {HEED_SAVES_INPUT(0) | HEED_SAVES_INPUT(1), HEED_SAVES_INPUT(0)}};
 
 heed_tensor *heed_layer_norm(heed_tensor *x, heed_shape normalized_shape, heed_tensor *weight,
                              heed_tensor *bias, double eps)
 {
-    const norm_args args = {eps != 0 ? eps : 1e-5, normalized_shape.ndim};
+    const norm_args args = {eps != 0 ? eps : 1e-5, normalized_shape.ndim, true};
     if (check_x("layer_norm", x, &normalized_shape) != HEED_OK) {
         return NULL;
     }
@@ -289,7 +250,7 @@ heed_tensor *heed_rms_norm(heed_tensor *x, heed_shape normalized_shape, heed_ten
     if (eps == 0) {
         eps = x->dtype == HEED_F32 ? (double)FLT_EPSILON : DBL_EPSILON;
     }
-    const norm_args args = {eps, normalized_shape.ndim};
+    const norm_args args = {eps, normalized_shape.ndim, false};
     heed_tensor *inputs[] = {x, weight};
     return heed_apply(&op_rms_norm, inputs, weight != NULL ? 2 : 1, &args, sizeof args);
 }

@@ -1,7 +1,6 @@
 /* Indices: the one place that says whether they are inside their range. */
 #include "operand_checks.h"
 
-#include "../../tensor/read.h"
 #include "view.h"
 
 heed_status heed_check_index(const char *function, const char *what, int64_t index, int64_t place,

@@ -1,9 +1,9 @@
-/* What several operations check of their operands: dtypes that meet, and indices inside their range
- * (internal). */
+/* What several operations ask of their operands: dtypes that meet, dims once their rule has checked
+ * them, and indices inside their range (internal). */
 #ifndef HEED_AUTOGRAD_OPERAND_CHECKS_H
 #define HEED_AUTOGRAD_OPERAND_CHECKS_H
 
-#include "../../tensor/tensor.h"
+#include "../../tensor/read.h"
 
 /* heed_common_dtype: the dtype in which a and b compute: a float meeting i64 or bool wins, i64 meeting
  * bool wins; f32 meeting f64 is an error. */
@@ -16,6 +16,30 @@ static inline heed_status heed_common_dtype(const char *function, heed_dtype a, 
     }
     *common = heed_is_float(a) || (a == HEED_I64 && !heed_is_float(b)) ? a : b;
     return HEED_OK;
+}
+
+/* heed_wrapped: heed_wrap_dim of a dim that a rule has checked; heed_wrapped_set: of a list of them,
+ * as a bit set. */
+static inline int heed_wrapped(int dim, int ndim)
+{
+    return dim >= 0 ? dim : dim + (ndim > 0 ? ndim : 1);
+}
+
+static inline unsigned heed_wrapped_set(const heed_dims *dims, int ndim)
+{
+    unsigned set = 0;
+    for (int i = 0; i < dims->count; i++) {
+        set |= 1u << heed_wrapped(dims->dim[i], ndim);
+    }
+    return set;
+}
+
+/* heed_batch_of: the dims of t in front of its matrix. */
+static inline heed_shape heed_batch_of(const heed_tensor *t)
+{
+    heed_shape batch = heed_shape_of_tensor(t);
+    batch.ndim -= 2;
+    return batch;
 }
 
 /* heed_check_factors: what a product of matrices takes: two of one dtype, which is not bool. */

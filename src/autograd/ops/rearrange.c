@@ -7,7 +7,6 @@
 #include "../../tensor/create.h"
 #include "../../tensor/handle.h"
 #include "../../tensor/map.h"
-#include "../../tensor/read.h"
 #include "../../tensor/scope.h"
 #include "../../tensor/shape.h"
 #include "../../tensor/thread.h"
@@ -118,38 +117,31 @@ heed_tensor *heed_cat(heed_tensor *const *tensors, int count, int dim)
 
 /* ---- stack ---- */
 
-/* Is tensor i of the shape of the first, and does its dtype meet that of those before? */
-static heed_status check_tensor_of_stack(heed_tensor *const *tensors, int i, heed_dtype *common)
-{
-    if (!heed_same_shape(tensors[i], tensors[0])) {
-        return heed_fail(HEED_ERR_SHAPE,
-                         "stack: tensor %d %s is not of the shape of tensor 0, %s; heed_cat joins "
-                         "along a dim that they have",
-                         i, HEED_TEXT(tensors[i]), HEED_TEXT(tensors[0]));
-    }
-    return heed_common_dtype("stack", tensors[i]->dtype, *common, common);
-}
-
 static heed_status check_stack(heed_tensor *const *tensors, int count, int dim)
 {
     if (heed_check_operands("stack", NULL, tensors, count) != HEED_OK) {
         return heed_self.error;
     }
+    heed_shape shape = heed_shape_of_tensor(tensors[0]);
     heed_dtype common = HEED_BOOL; /* which meets every other */
     for (int i = 0; i < count; i++) {
-        if (check_tensor_of_stack(tensors, i, &common) != HEED_OK) {
+        if (!heed_has_shape(tensors[i], &shape)) {
+            return heed_fail(HEED_ERR_SHAPE,
+                             "stack: tensor %d %s is not of the shape of tensor 0, %s; heed_cat "
+                             "joins along a dim that they have",
+                             i, HEED_TEXT(tensors[i]), HEED_TEXT(tensors[0]));
+        }
+        if (heed_common_dtype("stack", tensors[i]->dtype, common, &common) != HEED_OK) {
             return heed_self.error;
         }
     }
-    heed_shape shape = heed_shape_of_tensor(tensors[0]);
-    int place;
     int64_t numel;
     if (shape.ndim == HEED_MAX_DIMS) {
         return heed_fail(HEED_ERR_SHAPE, "stack: %s has %d dims already, the most there are",
                          HEED_TEXT(tensors[0]), HEED_MAX_DIMS);
     }
     shape.size[shape.ndim++] = count;
-    if (heed_wrap_dim("stack", dim, shape.ndim, &place) != HEED_OK) {
+    if (heed_wrap_dim("stack", dim, shape.ndim, &dim) != HEED_OK) {
         return heed_self.error;
     }
     return heed_count_elements("stack", shape.ndim, shape.size, common, &numel);
@@ -187,11 +179,8 @@ static heed_status flip_rule(const heed_call *call, heed_result *result)
 static heed_status flip_forward(const heed_call *call, heed_tensor *y)
 {
     const heed_tensor *x = call->inputs[0];
+    const unsigned set = heed_wrapped_set(call->args, x->ndim);
     int64_t strides[HEED_MAX_DIMS], first = 0;
-    unsigned set;
-    if (heed_wrap_dims("flip", *(const heed_dims *)call->args, x->ndim, &set) != HEED_OK) {
-        return heed_self.error;
-    }
     for (int i = 0; i < x->ndim; i++) {
         const bool turns = (set >> i & 1) && x->numel > 0;
         strides[i] = turns ? -x->strides[i] : x->strides[i];
@@ -255,30 +244,14 @@ static heed_tensor *own(heed_tensor *y, const heed_tensor *x)
 
 /* ---- roll: two slices change places ---- */
 
-/* x rolled along a dim that is not empty. */
-static heed_tensor *roll_one(heed_tensor *x, int64_t shift, int dim)
-{
-    const int64_t n = heed_size(x, dim);
-    if (n == 0) { /* of NULL, too */
-        return NULL;
-    }
-    const int64_t cut = (n - shift % n) % n;
-    heed_tensor *front = heed_slice(x, dim, 0, cut, 1);
-    heed_tensor *back = heed_slice(x, dim, cut, n, 1);
-    return heed_cat((heed_tensor *[]){back, front}, 2, dim);
-}
-
 heed_tensor *heed_roll(heed_tensor *x, int64_t shift)
 {
     if (heed_check_operand("roll", "x", x) != HEED_OK) {
         return NULL;
     }
-    if (x->numel == 0) {
-        return heed_clone(x);
-    }
     heed_scope scope;
     heed_scope_begin(&scope);
-    heed_tensor *y = roll_one(heed_reshape(x, HEED_SHAPE(x->numel)), shift, 0);
+    heed_tensor *y = heed_roll_dim(heed_reshape(x, HEED_SHAPE(x->numel)), shift, 0);
     return heed_scope_end_with(&scope, heed_reshape(y, heed_shape_of_tensor(x)));
 }
 
@@ -309,7 +282,11 @@ heed_tensor *heed_roll_dims(heed_tensor *x, heed_shape shifts, heed_dims dims)
     heed_scope_begin(&scope);
     heed_tensor *y = x;
     for (int i = 0; i < dims.count; i++) {
-        y = roll_one(y, shifts.size[i], dims.dim[i]);
+        const int dim = dims.dim[i];
+        const int64_t n = x->shape[dim], cut = (n - shifts.size[i] % n) % n;
+        heed_tensor *front = heed_slice(y, dim, 0, cut, 1);
+        heed_tensor *back = heed_slice(y, dim, cut, n, 1);
+        y = heed_cat((heed_tensor *[]){back, front}, 2, dim);
     }
     return heed_scope_end_with(&scope, y);
 }
@@ -347,34 +324,26 @@ static heed_status multiply(const char *function, int64_t times, int64_t *size)
     return HEED_OK;
 }
 
-/* The shape of x.repeat(sizes), and of x with as many dims. */
-static heed_status repeated_shape(const heed_tensor *x, const heed_shape *sizes, heed_shape *shape,
-                                  heed_shape *goal, int64_t *numel)
-{
-    if (sizes->ndim < x->ndim || sizes->ndim > HEED_MAX_DIMS) {
-        return heed_fail(HEED_ERR_SHAPE,
-                         "repeat: %d sizes for x %s; at least as many as dims, at most %d",
-                         sizes->ndim, HEED_TEXT(x), HEED_MAX_DIMS);
-    }
-    const int added = sizes->ndim - x->ndim;
-    *goal = *sizes;
-    *shape = *sizes;
-    for (int i = 0; i < sizes->ndim; i++) {
-        shape->size[i] = i < added ? 1 : x->shape[i - added];
-        goal->size[i] = shape->size[i];
-        if (multiply("repeat", sizes->size[i], &goal->size[i]) != HEED_OK) {
-            return heed_self.error;
-        }
-    }
-    return heed_count_elements("repeat", goal->ndim, goal->size, x->dtype, numel);
-}
-
 heed_tensor *heed_repeat(heed_tensor *x, heed_shape sizes)
 {
-    heed_shape shape, goal;
+    if (heed_check_operand("repeat", "x", x) != HEED_OK) {
+        return NULL;
+    }
+    if (sizes.ndim < x->ndim || sizes.ndim > HEED_MAX_DIMS) {
+        heed_fail(HEED_ERR_SHAPE, "repeat: %d sizes for x %s; at least as many as dims, at most %d",
+                  sizes.ndim, HEED_TEXT(x), HEED_MAX_DIMS);
+        return NULL;
+    }
+    const int added = sizes.ndim - x->ndim;
+    heed_shape shape = sizes, goal = sizes; /* of x with as many dims, and of the result */
     int64_t numel = 0;
-    if (heed_check_operand("repeat", "x", x) != HEED_OK ||
-        repeated_shape(x, &sizes, &shape, &goal, &numel) != HEED_OK) {
+    for (int i = 0; i < sizes.ndim; i++) {
+        goal.size[i] = shape.size[i] = i < added ? 1 : x->shape[i - added];
+        if (multiply("repeat", sizes.size[i], &goal.size[i]) != HEED_OK) {
+            return NULL;
+        }
+    }
+    if (heed_count_elements("repeat", goal.ndim, goal.size, x->dtype, &numel) != HEED_OK) {
         return NULL;
     }
     heed_scope scope;
@@ -390,9 +359,12 @@ heed_tensor *heed_repeat(heed_tensor *x, heed_shape sizes)
     return heed_scope_end_with(&scope, own(y, x));
 }
 
-/* x has a dim, and no error is pending. */
-static heed_tensor *interleave(heed_tensor *x, int64_t repeats, int dim)
+heed_tensor *heed_repeat_interleave_dim(heed_tensor *x, int64_t repeats, int dim)
 {
+    if (heed_check_operand("repeat_interleave", "x", x) != HEED_OK ||
+        find_dim("repeat_interleave", x, &dim) != HEED_OK) {
+        return NULL;
+    }
     heed_shape shape = heed_shape_of_tensor(x);
     int64_t numel = 0;
     if (multiply("repeat_interleave", repeats, &shape.size[dim]) != HEED_OK ||
@@ -400,11 +372,11 @@ static heed_tensor *interleave(heed_tensor *x, int64_t repeats, int dim)
             HEED_OK) {
         return NULL;
     }
-    if (numel == 0) {
-        return own(nothing_of(x, shape), x);
-    }
     const int64_t block = product(x->ndim - dim - 1, x->shape + dim + 1);
-    return own(repeat_blocks(x, block, repeats, shape), x);
+    heed_scope scope;
+    heed_scope_begin(&scope);
+    heed_tensor *y = numel == 0 ? nothing_of(x, shape) : repeat_blocks(x, block, repeats, shape);
+    return heed_scope_end_with(&scope, own(y, x));
 }
 
 heed_tensor *heed_repeat_interleave(heed_tensor *x, int64_t repeats)
@@ -415,50 +387,32 @@ heed_tensor *heed_repeat_interleave(heed_tensor *x, int64_t repeats)
     heed_scope scope;
     heed_scope_begin(&scope);
     heed_tensor *flat = heed_reshape(x, HEED_SHAPE(x->numel));
-    return heed_scope_end_with(&scope, flat != NULL ? interleave(flat, repeats, 0) : NULL);
+    return heed_scope_end_with(&scope, heed_repeat_interleave_dim(flat, repeats, 0));
 }
 
-heed_tensor *heed_repeat_interleave_dim(heed_tensor *x, int64_t repeats, int dim)
-{
-    if (heed_check_operand("repeat_interleave", "x", x) != HEED_OK ||
-        find_dim("repeat_interleave", x, &dim) != HEED_OK) {
-        return NULL;
-    }
-    heed_scope scope;
-    heed_scope_begin(&scope);
-    return heed_scope_end_with(&scope, interleave(x, repeats, dim));
-}
-
-/* How long a dim of x becomes with its places as often as `times` say, `step` apart. */
-static heed_status count_repeats(const heed_tensor *x, int dim, const int64_t *times, int64_t step,
-                                 int64_t *total)
-{
-    heed_shape shape = heed_shape_of_tensor(x);
-    int64_t numel;
-    *total = 0;
-    for (int64_t i = 0; i < x->shape[dim]; i++) {
-        int64_t one = 1;
-        if (multiply("repeat_interleave", times[i * step], &one) != HEED_OK) {
-            return heed_self.error;
-        }
-        if (__builtin_add_overflow(*total, one, total)) {
-            return heed_fail(HEED_ERR_OVERFLOW, "repeat_interleave: the sum of repeats overflows");
-        }
-    }
-    shape.size[dim] = *total;
-    return heed_count_elements("repeat_interleave", shape.ndim, shape.size, x->dtype, &numel);
-}
-
-/* The places of that dim, each as often as `repeats` say. */
+/* The places of a dim, each as often as `repeats` say. */
 static heed_tensor *repeated_places(const heed_tensor *x, int dim, heed_tensor *repeats)
 {
     const int64_t *times = heed_const_data_i64(heed_contiguous(repeats));
     const int64_t step = repeats->numel > 1; /* 0: the same for all */
-    int64_t total;
-    if (times == NULL || count_repeats(x, dim, times, step, &total) != HEED_OK) {
+    heed_shape shape = heed_shape_of_tensor(x);
+    int64_t *total = &shape.size[dim], numel;
+    *total = 0;
+    for (int64_t i = 0; times != NULL && i < x->shape[dim]; i++) {
+        int64_t one = 1;
+        if (multiply("repeat_interleave", times[i * step], &one) != HEED_OK) {
+            return NULL;
+        }
+        if (__builtin_add_overflow(*total, one, total)) {
+            heed_fail(HEED_ERR_OVERFLOW, "repeat_interleave: the sum of repeats overflows");
+            return NULL;
+        }
+    }
+    if (times == NULL || heed_count_elements("repeat_interleave", shape.ndim, shape.size, x->dtype,
+                                             &numel) != HEED_OK) {
         return NULL;
     }
-    heed_tensor *places = heed_empty(HEED_SHAPE(total), HEED_I64);
+    heed_tensor *places = heed_empty(HEED_SHAPE(*total), HEED_I64);
     int64_t *place = heed_data_i64(places);
     for (int64_t i = 0; place != NULL && i < x->shape[dim]; i++) {
         for (int64_t j = 0; j < times[i * step]; j++) {

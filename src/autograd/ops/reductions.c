@@ -7,7 +7,6 @@
 
 #include "../../tensor/check.h"
 #include "../../tensor/create.h"
-#include "../../tensor/read.h"
 #include "../../tensor/reduce.h"
 #include "../../tensor/scope.h"
 #include "../../tensor/shape.h"
@@ -16,6 +15,7 @@
 #include "elementwise.h"
 #include "index.h"
 #include "masking.h"
+#include "operand_checks.h"
 #include "rearrange.h"
 #include "slice.h"
 #include "view.h"
@@ -31,18 +31,23 @@ static const reduce_args everything = {{0, {0}}, false};
 
 /* ---- rules ---- */
 
-/* The dims that a call reduces, as a bit set. */
-static heed_status reduced_dims(const heed_call *call, unsigned *set)
+/* The dims that a call reduces, as a bit set; its rule has checked them. */
+static unsigned reduced_dims(const reduce_args *args, int ndim)
 {
-    const reduce_args *args = call->args;
-    const heed_tensor *x = call->inputs[0];
-    if (heed_wrap_dims(call->op->name, args->dims, x->ndim, set) != HEED_OK) {
-        return heed_self.error;
+    return args->dims.count == 0 ? (1u << ndim) - 1 : heed_wrapped_set(&args->dims, ndim);
+}
+
+/* The shape of x with the dims of the set as size 1, or without them. */
+static heed_shape reduced_shape(const heed_tensor *x, unsigned set, bool keepdim)
+{
+    heed_shape shape = {0};
+    for (int i = 0; i < x->ndim; i++) {
+        const bool reduced = set >> i & 1;
+        if (!reduced || keepdim) {
+            shape.size[shape.ndim++] = reduced ? 1 : x->shape[i];
+        }
     }
-    if (args->dims.count == 0) {
-        *set = (1u << x->ndim) - 1;
-    }
-    return HEED_OK;
+    return shape;
 }
 
 /* The shape of the result; its dtype stays that of x. */
@@ -51,16 +56,10 @@ static heed_status reduction_rule(const heed_call *call, heed_result *result)
     const reduce_args *args = call->args;
     const heed_tensor *x = call->inputs[0];
     unsigned set;
-    if (reduced_dims(call, &set) != HEED_OK) {
+    if (heed_wrap_dims(call->op->name, args->dims, x->ndim, &set) != HEED_OK) {
         return heed_self.error;
     }
-    result->shape.ndim = 0;
-    for (int i = 0; i < x->ndim; i++) {
-        bool reduced = set >> i & 1;
-        if (!reduced || args->keepdim) {
-            result->shape.size[result->shape.ndim++] = reduced ? 1 : x->shape[i];
-        }
-    }
+    result->shape = reduced_shape(x, reduced_dims(args, x->ndim), args->keepdim);
     return HEED_OK;
 }
 
@@ -73,10 +72,10 @@ static heed_status float_rule(const heed_call *call, heed_result *result)
 static heed_status nonempty_rule(const heed_call *call, heed_result *result)
 {
     const heed_tensor *x = call->inputs[0];
-    unsigned set;
-    if (reduced_dims(call, &set) != HEED_OK) {
+    if (reduction_rule(call, result) != HEED_OK) {
         return heed_self.error;
     }
+    const unsigned set = reduced_dims(call->args, x->ndim);
     for (int i = 0; i < x->ndim; i++) {
         if (set >> i & 1 && x->shape[i] == 0) {
             return heed_fail(HEED_ERR_SHAPE,
@@ -85,12 +84,13 @@ static heed_status nonempty_rule(const heed_call *call, heed_result *result)
                              call->op->name, i, HEED_TEXT(x));
         }
     }
-    return reduction_rule(call, result);
+    return HEED_OK;
 }
 
 /* How many elements of x go into one of the result. */
-static double count_reduced(const heed_tensor *x, unsigned set)
+static double count_reduced(const heed_tensor *x, const void *args)
 {
+    const unsigned set = reduced_dims(args, x->ndim);
     double count = 1;
     for (int i = 0; i < x->ndim; i++) {
         count *= set >> i & 1 ? (double)x->shape[i] : 1;
@@ -102,11 +102,8 @@ static double count_reduced(const heed_tensor *x, unsigned set)
 static heed_status fold_reduced(const heed_call *call, heed_reduce_kernel *kernel, const void *args,
                                 heed_dtype as, heed_tensor *y)
 {
-    unsigned set;
-    if (reduced_dims(call, &set) != HEED_OK) {
-        return heed_self.error;
-    }
-    return heed_reduce(kernel, args, as, call->inputs[0], set, y);
+    const heed_tensor *x = call->inputs[0];
+    return heed_reduce(kernel, args, as, x, reduced_dims(call->args, x->ndim), y);
 }
 
 /* Forwards by the kernel of the same name, which takes no arguments and reads x's own dtype. */
@@ -125,24 +122,12 @@ FOLD_FORWARD(all)
 
 /* ---- for derivatives: from the result's shape back to the input's ---- */
 
-/* The dims were checked when the node was made. */
-static unsigned dims_of_node(const heed_vjp *v)
-{
-    const heed_call call = {v->y->op, v->inputs, 1, v->args};
-    unsigned set = 0;
-    reduced_dims(&call, &set);
-    return set;
-}
-
 /* t, of the result's shape, with the reduced dims as size 1: it broadcasts against the input. */
 static heed_tensor *keep_dims(const heed_vjp *v, heed_tensor *t)
 {
-    const unsigned set = dims_of_node(v);
-    heed_shape kept = heed_shape_of_tensor(v->inputs[0]);
-    for (int i = 0; i < kept.ndim; i++) {
-        kept.size[i] = set >> i & 1 ? 1 : kept.size[i];
-    }
-    return ((const reduce_args *)v->args)->keepdim ? t : heed_reshape(t, kept);
+    const reduce_args *args = v->args;
+    const heed_tensor *x = v->inputs[0];
+    return args->keepdim ? t : heed_reshape(t, reduced_shape(x, reduced_dims(args, x->ndim), true));
 }
 
 /* t in the shape of the input, repeated along the reduced dims without a copy. */
@@ -160,19 +145,9 @@ static heed_tensor *divide_among(const heed_vjp *v, heed_tensor *chosen)
     return heed_mul(keep_dims(v, part), chosen);
 }
 
-static double count_of_node(const heed_vjp *v)
-{
-    return count_reduced(v->inputs[0], dims_of_node(v));
-}
-
-/* Defines heed_name, heed_name_dim and heed_name_dims of the operation op_name, which takes no
- * other arguments. */
-#define REDUCTION_FORMS(name)                                                                      \
-    heed_tensor *heed_##name##_dims(heed_tensor *x, heed_dims dims, bool keepdim)                  \
-    {                                                                                              \
-        const reduce_args args = {dims, keepdim};                                                  \
-        return heed_apply(&op_##name, &x, 1, &args, sizeof args);                                  \
-    }                                                                                              \
+/* Defines heed_name_dim and heed_name by heed_name_dims. REDUCTION_FORMS: all three, of the operation
+ * op_name, which takes no other arguments. */
+#define SHORT_FORMS(name)                                                                          \
     heed_tensor *heed_##name##_dim(heed_tensor *x, int dim, bool keepdim)                          \
     {                                                                                              \
         return heed_##name##_dims(x, HEED_DIMS(dim), keepdim);                                     \
@@ -181,6 +156,13 @@ static double count_of_node(const heed_vjp *v)
     {                                                                                              \
         return heed_##name##_dims(x, ALL_DIMS, false);                                             \
     }
+#define REDUCTION_FORMS(name)                                                                      \
+    heed_tensor *heed_##name##_dims(heed_tensor *x, heed_dims dims, bool keepdim)                  \
+    {                                                                                              \
+        const reduce_args args = {dims, keepdim};                                                  \
+        return heed_apply(&op_##name, &x, 1, &args, sizeof args);                                  \
+    }                                                                                              \
+    SHORT_FORMS(name)
 
 /* ---- sum, mean ---- */
 
@@ -192,21 +174,16 @@ static heed_status sum_rule(const heed_call *call, heed_result *result)
 
 static heed_status sum_forward(const heed_call *call, heed_tensor *y)
 {
-    unsigned set;
-    if (reduced_dims(call, &set) == HEED_OK) {
-        heed_sum_elements(call->inputs[0], set, 1, y);
-    }
-    return heed_self.error;
+    const heed_tensor *x = call->inputs[0];
+    heed_sum_elements(x, reduced_dims(call->args, x->ndim), 1, y);
+    return HEED_OK;
 }
 
 static heed_status mean_forward(const heed_call *call, heed_tensor *y)
 {
     const heed_tensor *x = call->inputs[0];
-    unsigned set;
-    if (reduced_dims(call, &set) == HEED_OK) {
-        heed_sum_elements(x, set, count_reduced(x, set), y);
-    }
-    return heed_self.error;
+    heed_sum_elements(x, reduced_dims(call->args, x->ndim), count_reduced(x, call->args), y);
+    return HEED_OK;
 }
 
 static void sum_backward(const heed_vjp *v)
@@ -216,7 +193,7 @@ static void sum_backward(const heed_vjp *v)
 
 static void mean_backward(const heed_vjp *v)
 {
-    v->grads[0] = spread(v, heed_div_scalar(v->g, count_of_node(v)));
+    v->grads[0] = spread(v, heed_div_scalar(v->g, count_reduced(v->inputs[0], v->args)));
 }
 
 HEED_OPERATION(sum) = {
@@ -253,47 +230,26 @@ static heed_tensor *multiply_along(heed_tensor *x, int dim)
     return odd != NULL ? heed_mul(x, odd) : x;
 }
 
-static heed_tensor *product(heed_tensor *x, unsigned set, const heed_shape *shape)
-{
-    const heed_tensor *given = x;
-    if (x->dtype == HEED_BOOL) {
-        x = heed_to(x, HEED_I64);
-    }
-    for (int i = 0; x != NULL && i < x->ndim; i++) {
-        x = set >> i & 1 ? multiply_along(x, i) : x;
-    }
-    x = heed_reshape(x, *shape);
-    return x != NULL && x->storage == given->storage ? heed_clone(x) : x;
-}
-
 heed_tensor *heed_prod_dims(heed_tensor *x, heed_dims dims, bool keepdim)
 {
-    heed_scope scope;
-    if (heed_check_operand("prod", "x", x) != HEED_OK) {
+    unsigned set;
+    if (heed_check_operand("prod", "x", x) != HEED_OK ||
+        heed_wrap_dims("prod", dims, x->ndim, &set) != HEED_OK) {
         return NULL;
     }
+    set = dims.count == 0 ? (1u << x->ndim) - 1 : set;
+    heed_scope scope;
     heed_scope_begin(&scope);
-    static const heed_op named = {.name = "prod", .inputs = 1};
-    const reduce_args args = {dims, keepdim};
-    const heed_call call = {&named, &x, 1, &args};
-    heed_result result;
-    unsigned set;
-    heed_tensor *y = NULL;
-    if (reduced_dims(&call, &set) == HEED_OK && reduction_rule(&call, &result) == HEED_OK) {
-        y = product(x, set, &result.shape);
+    heed_tensor *y = x->dtype == HEED_BOOL ? heed_to(x, HEED_I64) : x;
+    for (int i = 0; y != NULL && i < x->ndim; i++) {
+        y = set >> i & 1 ? multiply_along(y, i) : y;
     }
-    return heed_scope_end_with(&scope, y);
+    y = heed_reshape(y, reduced_shape(x, set, keepdim));
+    const bool is_view = y != NULL && y->storage == x->storage;
+    return heed_scope_end_with(&scope, is_view ? heed_clone(y) : y);
 }
 
-heed_tensor *heed_prod_dim(heed_tensor *x, int dim, bool keepdim)
-{
-    return heed_prod_dims(x, HEED_DIMS(dim), keepdim);
-}
-
-heed_tensor *heed_prod(heed_tensor *x)
-{
-    return heed_prod_dims(x, ALL_DIMS, false);
-}
+SHORT_FORMS(prod)
 
 /* ---- cumsum ---- */
 
@@ -306,11 +262,8 @@ static heed_status cumsum_rule(const heed_call *call, heed_result *result)
 
 static heed_status cumsum_forward(const heed_call *call, heed_tensor *y)
 {
-    int dim;
-    const heed_status status = heed_wrap_dim("cumsum", *(const int *)call->args, y->ndim, &dim);
-    return status == HEED_OK
-               ? heed_map_rows(heed_kernels_for(y->dtype)->cumsum, call->inputs, 1, dim, y)
-               : status;
+    const int dim = heed_wrapped(*(const int *)call->args, y->ndim);
+    return heed_map_rows(heed_kernels_for(y->dtype)->cumsum, call->inputs, 1, dim, y);
 }
 
 /* x_i is in every sum from the i-th on: sums from the other end. */
@@ -339,19 +292,15 @@ static void amax_backward(const heed_vjp *v)
     v->grads[0] = divide_among(v, heed_eq(v->inputs[0], keep_dims(v, v->y)));
 }
 
-HEED_OPERATION(amax) = {.name = "amax",
-                        .inputs = 1,
-                        .rule = nonempty_rule,
-                        .forward = amax_forward,
-                        .backward = amax_backward,
-                        .saves = {HEED_SAVES_INPUT(0) | HEED_SAVED_OUTPUT}};
-
-HEED_OPERATION(amin) = {.name = "amin",
-                        .inputs = 1,
-                        .rule = nonempty_rule,
-                        .forward = amin_forward,
-                        .backward = amax_backward,
-                        .saves = {HEED_SAVES_INPUT(0) | HEED_SAVED_OUTPUT}};
+#define EXTREME(id, fold, gradient)                                                                \
+    HEED_OPERATION(id) = {.name = #id,                                                             \
+                          .inputs = 1,                                                             \
+                          .rule = nonempty_rule,                                                   \
+                          .forward = fold##_forward,                                               \
+                          .backward = gradient,                                                    \
+                          .saves = {HEED_SAVES_INPUT(0) | HEED_SAVED_OUTPUT}};
+EXTREME(amax, amax, amax_backward)
+EXTREME(amin, amin, amax_backward)
 
 REDUCTION_FORMS(amax)
 REDUCTION_FORMS(amin)
@@ -367,19 +316,8 @@ static void max_backward(const heed_vjp *v)
     v->grads[0] = heed_where(chosen, share, heed_scalar(0, v->g->dtype));
 }
 
-HEED_OPERATION(max) = {.name = "max",
-                       .inputs = 1,
-                       .rule = nonempty_rule,
-                       .forward = amax_forward,
-                       .backward = max_backward,
-                       .saves = {HEED_SAVES_INPUT(0) | HEED_SAVED_OUTPUT}};
-
-HEED_OPERATION(min) = {.name = "min",
-                       .inputs = 1,
-                       .rule = nonempty_rule,
-                       .forward = amin_forward,
-                       .backward = max_backward,
-                       .saves = {HEED_SAVES_INPUT(0) | HEED_SAVED_OUTPUT}};
+EXTREME(max, amax, max_backward)
+EXTREME(min, amin, max_backward)
 
 heed_tensor *heed_max(heed_tensor *x)
 {
@@ -447,7 +385,7 @@ static heed_tensor *take_extremes(const heed_op *op, const heed_op *places_op, h
     const reduce_args args = {HEED_DIMS(dim), true};
     const heed_call call = {op, &x, 1, &args};
     heed_tensor *y = NULL, *places = NULL;
-    if (nonempty_rule(&call, &(heed_result){0}) == HEED_OK) {
+    if (nonempty_rule(&call, &(heed_result){0}) == HEED_OK) { /* errors name max or min */
         heed_tensor *ordered = x->dtype == HEED_BOOL ? heed_to(x, HEED_I64) : x;
         places = heed_apply(places_op, &ordered, 1, &args, sizeof args);
         y = heed_gather(x, dim, places);
@@ -477,31 +415,17 @@ heed_tensor *heed_min_dim(heed_tensor *x, int dim, bool keepdim, heed_tensor **i
 typedef struct var_args {
     reduce_args reduction;
     int correction;
+    bool root; /* of std */
 } var_args;
 
 /* torch divides by 0 where the correction leaves nothing, not by less; and the spread of nothing is
  * NaN, whatever the correction. */
-static heed_status var_or_root(const heed_call *call, bool root, heed_tensor *y)
-{
-    const heed_tensor *x = call->inputs[0];
-    unsigned set;
-    if (reduced_dims(call, &set) != HEED_OK) {
-        return heed_self.error;
-    }
-    const double count = count_reduced(x, set);
-    const double left = count - ((const var_args *)call->args)->correction;
-    const heed_var_args args = {count > 0 && left > 0 ? left : 0, root};
-    return heed_reduce(heed_kernels_for(x->dtype)->var, &args, x->dtype, x, set, y);
-}
-
 static heed_status var_forward(const heed_call *call, heed_tensor *y)
 {
-    return var_or_root(call, false, y);
-}
-
-static heed_status std_forward(const heed_call *call, heed_tensor *y)
-{
-    return var_or_root(call, true, y);
+    const var_args *args = call->args;
+    const double count = count_reduced(call->inputs[0], args), left = count - args->correction;
+    const heed_var_args given = {count > 0 && left > 0 ? left : 0, args->root};
+    return fold_reduced(call, heed_kernels_for(y->dtype)->var, &given, y->dtype, y);
 }
 
 /* dL/dx, given g = dL/dvar: the mean moves with x, but that cancels. */
@@ -509,7 +433,8 @@ static heed_tensor *gradient_of_var(const heed_vjp *v, heed_tensor *g)
 {
     const var_args *args = v->args;
     heed_tensor *x = v->inputs[0];
-    heed_tensor *scaled = heed_mul_scalar(g, 2 / (count_of_node(v) - args->correction));
+    const double count = count_reduced(x, args);
+    heed_tensor *scaled = heed_mul_scalar(g, 2 / (count - args->correction));
     heed_tensor *mean = heed_mean_dims(x, args->reduction.dims, true);
     return heed_mul(keep_dims(v, scaled), heed_sub(x, mean));
 }
@@ -537,14 +462,14 @@ HEED_OPERATION(var) = {.name = "var",
 HEED_OPERATION(std) = {.name = "std",
                        .inputs = 1,
                        .rule = float_rule,
-                       .forward = std_forward,
+                       .forward = var_forward,
                        .backward = std_backward,
                        .saves = {HEED_SAVES_INPUT(0) | HEED_SAVED_OUTPUT}};
 
-#define SPREAD_FORMS(name)                                                                         \
+#define SPREAD_FORMS(name, root)                                                                   \
     heed_tensor *heed_##name##_dims(heed_tensor *x, heed_dims dims, int correction, bool keepdim)  \
     {                                                                                              \
-        const var_args args = {{dims, keepdim}, correction};                                       \
+        const var_args args = {{dims, keepdim}, correction, root};                                 \
         return heed_apply(&op_##name, &x, 1, &args, sizeof args);                                  \
     }                                                                                              \
     heed_tensor *heed_##name##_dim(heed_tensor *x, int dim, int correction, bool keepdim)          \
@@ -555,8 +480,8 @@ HEED_OPERATION(std) = {.name = "std",
     {                                                                                              \
         return heed_##name##_dims(x, ALL_DIMS, 1, false);                                          \
     }
-SPREAD_FORMS(var)
-SPREAD_FORMS(std)
+SPREAD_FORMS(var, false)
+SPREAD_FORMS(std, true)
 
 /* ---- norm ---- */
 

@@ -16,13 +16,21 @@
 
 /* ---- what slice_backward and diagonal_backward share ---- */
 
-/* Does g have the shape of the part that it goes into? */
-static heed_status check_part(const char *function, const char *part, const heed_tensor *g,
-                              const heed_shape *shape)
+/* The result has the shape of the whole, which must be one. */
+static heed_status set_whole(const heed_call *call, const heed_shape *whole, heed_result *result)
 {
-    if (!heed_has_shape(g, shape)) {
-        return heed_fail(HEED_ERR_SHAPE, "%s: g %s is not of the %s's shape %s", function,
-                         HEED_TEXT(g), part, heed_shape_text(shape->ndim, shape->size).text);
+    int64_t numel;
+    result->shape = *whole;
+    return heed_count_elements(call->op->name, whole->ndim, whole->size, result->dtype, &numel);
+}
+
+/* Does g have the shape of the part that it goes into? */
+static heed_status check_part(const heed_call *call, const char *part, const heed_shape *shape)
+{
+    if (!heed_has_shape(call->inputs[0], shape)) {
+        return heed_fail(HEED_ERR_SHAPE, "%s: g %s is not of the %s's shape %s", call->op->name,
+                         HEED_TEXT(call->inputs[0]), part,
+                         heed_shape_text(shape->ndim, shape->size).text);
     }
     return HEED_OK;
 }
@@ -46,27 +54,28 @@ typedef struct slice_args {
     int64_t start, end, step;
 } slice_args;
 
-/* Where a slice begins and how many places it has, cut to the size of its dim as Python does. */
-static heed_status cut_slice(const char *function, const slice_args *args, int ndim,
-                             const int64_t *shape, int *dim, int64_t *start, int64_t *count)
+/* Where a slice begins, and its shape: cut to the size of its dim as Python does. */
+static heed_status cut_slice(const char *function, const slice_args *args, const heed_shape *of,
+                             heed_shape *shape, int *dim, int64_t *start)
 {
-    if (heed_wrap_dim(function, args->dim, ndim, dim) != HEED_OK) {
+    if (heed_wrap_dim(function, args->dim, of->ndim, dim) != HEED_OK) {
         return heed_self.error;
     }
-    if (ndim == 0) {
+    if (of->ndim == 0) {
         return heed_fail(HEED_ERR_DIM, "%s: a tensor without dims has nothing to slice", function);
     }
     if (args->step < 1) {
         return heed_fail(HEED_ERR_VALUE, "%s: step %lld; it must be 1 or more", function,
                          (long long)args->step);
     }
-    const int64_t size = shape[*dim];
+    const int64_t size = of->size[*dim];
     int64_t first = args->start < 0 ? args->start + size : args->start;
     int64_t end = args->end < 0 ? args->end + size : args->end;
     first = first < 0 ? 0 : first > size ? size : first;
     end = end < first ? first : end > size ? size : end;
     *start = first;
-    *count = end == first ? 0 : (end - first - 1) / args->step + 1;
+    *shape = *of;
+    shape->size[*dim] = end == first ? 0 : (end - first - 1) / args->step + 1;
     return HEED_OK;
 }
 
@@ -74,15 +83,15 @@ static heed_status slice_rule(const heed_call *call, heed_result *result)
 {
     const slice_args *args = call->args;
     const heed_tensor *x = call->inputs[0];
+    const heed_shape of = result->shape;
     int dim;
-    int64_t start, count;
-    if (cut_slice("slice", args, x->ndim, x->shape, &dim, &start, &count) != HEED_OK) {
+    int64_t start;
+    if (cut_slice("slice", args, &of, &result->shape, &dim, &start) != HEED_OK) {
         return heed_self.error;
     }
     result->is_view = true;
     memcpy(result->strides, x->strides, sizeof *x->strides * x->ndim);
-    result->shape.size[dim] = count;
-    if (count > 1) {
+    if (result->shape.size[dim] > 1) {
         result->strides[dim] *= args->step; /* cannot overflow: the last place is inside x */
     }
     result->offset = start * x->strides[dim];
@@ -125,19 +134,14 @@ heed_tensor *heed_slice(heed_tensor *x, int dim, int64_t start, int64_t end, int
 static heed_status slice_backward_rule(const heed_call *call, heed_result *result)
 {
     const slice_args *args = call->args;
-    const heed_tensor *g = call->inputs[0];
+    heed_shape part;
     int dim;
-    int64_t start, count, numel;
-    if (heed_count_elements("slice_backward", args->whole.ndim, args->whole.size, g->dtype,
-                            &numel) != HEED_OK ||
-        cut_slice("slice_backward", args, args->whole.ndim, args->whole.size, &dim, &start,
-                  &count) != HEED_OK) {
+    int64_t start;
+    if (set_whole(call, &args->whole, result) != HEED_OK ||
+        cut_slice("slice_backward", args, &args->whole, &part, &dim, &start) != HEED_OK) {
         return heed_self.error;
     }
-    heed_shape part = args->whole;
-    part.size[dim] = count;
-    result->shape = args->whole;
-    return check_part("slice_backward", "slice", g, &part);
+    return check_part(call, "slice", &part);
 }
 
 static heed_status slice_backward_forward(const heed_call *call, heed_tensor *y)
@@ -252,17 +256,13 @@ heed_tensor *heed_diagonal(heed_tensor *x, int64_t offset, int dim1, int dim2)
 static heed_status diagonal_backward_rule(const heed_call *call, heed_result *result)
 {
     const diagonal_args *args = call->args;
-    const heed_tensor *g = call->inputs[0];
     heed_shape part;
     int dim1, dim2;
-    int64_t numel;
-    if (heed_count_elements("diagonal_backward", args->whole.ndim, args->whole.size, g->dtype,
-                            &numel) != HEED_OK ||
+    if (set_whole(call, &args->whole, result) != HEED_OK ||
         find_diagonal("diagonal_backward", args, &args->whole, &part, &dim1, &dim2) != HEED_OK) {
         return heed_self.error;
     }
-    result->shape = args->whole;
-    return check_part("diagonal_backward", "diagonal", g, &part);
+    return check_part(call, "diagonal", &part);
 }
 
 static heed_status diagonal_backward_forward(const heed_call *call, heed_tensor *y)
@@ -293,45 +293,42 @@ heed_tensor *heed_diagonal_backward(heed_tensor *g, heed_shape shape, int64_t of
 
 /* ---- select, narrow ---- */
 
-/* The size of a dim that is to be cut. */
-static heed_status find_size(const char *function, const heed_tensor *x, int dim, int *place,
-                             int64_t *size)
+/* Wraps a dim that is to be cut, and finds its size. */
+static heed_status find_size(const char *function, const heed_tensor *x, int *dim, int64_t *size)
 {
     if (heed_check_operand(function, "x", x) != HEED_OK ||
-        heed_wrap_dim(function, dim, x->ndim, place) != HEED_OK) {
+        heed_wrap_dim(function, *dim, x->ndim, dim) != HEED_OK) {
         return heed_self.error;
     }
     if (x->ndim == 0) {
         return heed_fail(HEED_ERR_DIM, "%s: a tensor without dims has no parts", function);
     }
-    *size = x->shape[*place];
+    *size = x->shape[*dim];
     return HEED_OK;
 }
 
 heed_tensor *heed_select(heed_tensor *x, int dim, int64_t index)
 {
-    int place;
     int64_t size;
-    if (find_size("select", x, dim, &place, &size) != HEED_OK) {
+    if (find_size("select", x, &dim, &size) != HEED_OK) {
         return NULL;
     }
     if (index < -size || index >= size) {
         heed_fail(HEED_ERR_INDEX, "select: index %lld is outside dim %d of %s", (long long)index,
-                  place, HEED_TEXT(x));
+                  dim, HEED_TEXT(x));
         return NULL;
     }
     const int64_t at = index < 0 ? index + size : index;
     heed_scope scope;
     heed_scope_begin(&scope);
-    heed_tensor *y = heed_squeeze(heed_slice(x, place, at, at + 1, 1), place);
+    heed_tensor *y = heed_squeeze(heed_slice(x, dim, at, at + 1, 1), dim);
     return heed_scope_end_with(&scope, y);
 }
 
 heed_tensor *heed_narrow(heed_tensor *x, int dim, int64_t start, int64_t length)
 {
-    int place;
     int64_t size;
-    if (find_size("narrow", x, dim, &place, &size) != HEED_OK) {
+    if (find_size("narrow", x, &dim, &size) != HEED_OK) {
         return NULL;
     }
     if (length < 0) {
@@ -343,37 +340,25 @@ heed_tensor *heed_narrow(heed_tensor *x, int dim, int64_t start, int64_t length)
         heed_fail(HEED_ERR_INDEX,
                   "narrow: %lld places from %lld on are not all inside dim %d of %s; heed_slice "
                   "cuts them off",
-                  (long long)length, (long long)start, place, HEED_TEXT(x));
+                  (long long)length, (long long)start, dim, HEED_TEXT(x));
         return NULL;
     }
-    return heed_slice(x, place, first, first + length, 1);
+    return heed_slice(x, dim, first, first + length, 1);
 }
 
 /* ---- split, chunk ---- */
 
-/* How a dim is cut: into parts of `sizes`, or where that is NULL of `size` each, the last one of
- * what is left. */
-typedef struct cuts {
-    int place;
-    const int64_t *sizes;
-    int64_t size;
-} cuts;
-
-static void forget(heed_tensor **parts, int64_t count)
-{
-    for (int64_t i = 0; i < count; i++) {
-        parts[i] = NULL;
-    }
-}
-
-static int cut(heed_tensor *x, const cuts *c, int count, heed_tensor **parts)
+/* Cuts a dim into parts of `sizes`, or where that is NULL of `size` each, the last one of what is
+ * left. */
+static int cut(heed_tensor *x, int dim, const int64_t *sizes, int64_t size, int count,
+               heed_tensor **parts)
 {
     int64_t start = 0;
     for (int i = 0; i < count; i++) {
-        const int64_t end = start + (c->sizes != NULL ? c->sizes[i] : c->size);
-        parts[i] = heed_slice(x, c->place, start, end, 1);
+        const int64_t end = start + (sizes != NULL ? sizes[i] : size);
+        parts[i] = heed_slice(x, dim, start, end, 1);
         if (parts[i] == NULL) {
-            forget(parts, i);
+            memset(parts, 0, (size_t)i * sizeof *parts);
             return 0;
         }
         start = end;
@@ -381,44 +366,43 @@ static int cut(heed_tensor *x, const cuts *c, int count, heed_tensor **parts)
     return count;
 }
 
-/* Room for the parts, which are NULL until all has gone well. */
-static heed_status check_parts(const char *function, heed_tensor **parts, int room)
+/* Wraps the dim and finds its size; the parts are NULL until all has gone well. */
+static heed_status begin_parts(const char *function, const heed_tensor *x, int *dim, int64_t *size,
+                               heed_tensor **parts, int count)
 {
     if (parts == NULL) {
         return heed_fail(HEED_ERR_NULL, "%s: parts is NULL", function);
     }
-    forget(parts, room);
-    return HEED_OK;
+    for (int i = 0; i < count; i++) {
+        parts[i] = NULL;
+    }
+    return find_size(function, x, dim, size);
 }
 
 int heed_split(heed_tensor *x, int64_t split_size, int dim, heed_tensor **parts, int most)
 {
-    cuts c = {.size = split_size};
     int64_t size;
-    if (check_parts("split", parts, most) != HEED_OK ||
-        find_size("split", x, dim, &c.place, &size) != HEED_OK) {
+    if (begin_parts("split", x, &dim, &size, parts, most) != HEED_OK) {
         return 0;
     }
     if (split_size < 0 || (split_size == 0 && size > 0)) {
         heed_fail(HEED_ERR_VALUE, "split: parts of size %lld of dim %d of %s; 1 or more",
-                  (long long)split_size, c.place, HEED_TEXT(x));
+                  (long long)split_size, dim, HEED_TEXT(x));
         return 0;
     }
     const int64_t count = size == 0 ? 1 : (size - 1) / split_size + 1;
     if (count > most) {
         heed_fail(HEED_ERR_VALUE, "split: dim %d of %s gives %lld parts of size %lld; room for %d",
-                  c.place, HEED_TEXT(x), (long long)count, (long long)split_size, most);
+                  dim, HEED_TEXT(x), (long long)count, (long long)split_size, most);
         return 0;
     }
-    return cut(x, &c, (int)count, parts);
+    return cut(x, dim, NULL, split_size, (int)count, parts);
 }
 
 int heed_split_sizes(heed_tensor *x, const int64_t *sizes, int count, int dim, heed_tensor **parts)
 {
-    cuts c = {.sizes = sizes};
     int64_t size, sum = 0;
-    if (check_parts("split_sizes", parts, count) != HEED_OK ||
-        find_size("split_sizes", x, dim, &c.place, &size) != HEED_OK) {
+    if (begin_parts("split_sizes", x, &dim, &size, parts, count) != HEED_OK) {
         return 0;
     }
     if (sizes == NULL && count > 0) {
@@ -434,24 +418,23 @@ int heed_split_sizes(heed_tensor *x, const int64_t *sizes, int count, int dim, h
         heed_fail(HEED_ERR_VALUE,
                   "split_sizes: %d sizes do not sum to %lld, which dim %d of %s has, or one is "
                   "negative",
-                  count, (long long)size, c.place, HEED_TEXT(x));
+                  count, (long long)size, dim, HEED_TEXT(x));
         return 0;
     }
-    return cut(x, &c, count, parts);
+    return cut(x, dim, sizes, 0, count, parts);
 }
 
 int heed_chunk(heed_tensor *x, int chunks, int dim, heed_tensor **parts)
 {
-    cuts c = {0};
     int64_t size;
-    if (check_parts("chunk", parts, chunks) != HEED_OK ||
-        find_size("chunk", x, dim, &c.place, &size) != HEED_OK) {
+    if (begin_parts("chunk", x, &dim, &size, parts, chunks) != HEED_OK) {
         return 0;
     }
     if (chunks < 1) {
         heed_fail(HEED_ERR_VALUE, "chunk: %d chunks; 1 or more", chunks);
         return 0;
     }
-    c.size = size == 0 ? 0 : (size - 1) / chunks + 1;
-    return cut(x, &c, size == 0 ? chunks : (int)((size - 1) / c.size + 1), parts);
+    const int64_t each = size == 0 ? 0 : (size - 1) / chunks + 1;
+    const int count = size == 0 ? chunks : (int)((size - 1) / each + 1);
+    return cut(x, dim, NULL, each, count, parts);
 }

@@ -9,6 +9,7 @@
 #include "../../tensor/thread.h"
 #include "../apply.h"
 #include "elementwise.h"
+#include "operand_checks.h"
 #include "reductions.h"
 
 static heed_status softmax_rule(const heed_call *call, heed_result *result)
@@ -20,37 +21,30 @@ static heed_status softmax_rule(const heed_call *call, heed_result *result)
     return heed_wrap_dim(call->op->name, *(const int *)call->args, result->shape.ndim, &dim);
 }
 
-/* out = kernel(in...), row by row along the dim that is the only argument. */
-static heed_status map_rows(const heed_op *op, const void *args, heed_row_kernel *kernel,
-                            heed_tensor *const *in, int count, heed_tensor *out)
-{
-    int dim;
-    const heed_status status = heed_wrap_dim(op->name, *(const int *)args, out->ndim, &dim);
-    return status == HEED_OK ? heed_map_rows(kernel, in, count, dim, out) : status;
-}
-
 static heed_status softmax_forward(const heed_call *call, heed_tensor *y)
 {
-    return map_rows(call->op, call->args, heed_kernels_for(y->dtype)->softmax, call->inputs, 1, y);
+    const int dim = heed_wrapped(*(const int *)call->args, y->ndim);
+    return heed_map_rows(heed_kernels_for(y->dtype)->softmax, call->inputs, 1, dim, y);
 }
 
 static heed_status safe_softmax_forward(const heed_call *call, heed_tensor *y)
 {
-    return map_rows(call->op, call->args, heed_kernels_for(y->dtype)->safe_softmax, call->inputs, 1,
-                    y);
+    const int dim = heed_wrapped(*(const int *)call->args, y->ndim);
+    return heed_map_rows(heed_kernels_for(y->dtype)->safe_softmax, call->inputs, 1, dim, y);
 }
 
 static heed_status log_softmax_forward(const heed_call *call, heed_tensor *y)
 {
-    return map_rows(call->op, call->args, heed_kernels_for(y->dtype)->log_softmax, call->inputs, 1,
-                    y);
+    const int dim = heed_wrapped(*(const int *)call->args, y->ndim);
+    return heed_map_rows(heed_kernels_for(y->dtype)->log_softmax, call->inputs, 1, dim, y);
 }
 
 /* dx = kernel(g, y), row by row. */
 static void gradient_by_kernel(const heed_vjp *v, heed_row_kernel *kernel)
 {
     heed_tensor *dx = heed_empty_like(v->y), *const in[] = {v->g, v->y};
-    if (dx != NULL && map_rows(v->y->op, v->args, kernel, in, 2, dx) == HEED_OK) {
+    const int dim = heed_wrapped(*(const int *)v->args, v->y->ndim);
+    if (dx != NULL && heed_map_rows(kernel, in, 2, dim, dx) == HEED_OK) {
         v->grads[0] = dx;
     }
 }

@@ -160,21 +160,15 @@ heed_tensor *heed_argsort(heed_tensor *x, int dim, bool descending)
 
 /* ---- sort, topk ---- */
 
-/* The first k places of a dim; all, of a tensor without dims. */
-static heed_tensor *first_places(heed_tensor *places, int dim, int64_t k)
-{
-    if (places == NULL || places->ndim == 0 || k == heed_size(places, dim)) {
-        return places;
-    }
-    return heed_clone(heed_slice(places, dim, 0, k, 1)); /* and let the others go */
-}
-
 /* The first k of x in order along dim (wrapped), and where they come from. */
 static heed_tensor *take(heed_tensor *x, int dim, bool descending, int64_t k, heed_tensor **indices)
 {
     heed_scope scope;
     heed_scope_begin(&scope);
-    heed_tensor *places = first_places(heed_argsort(x, dim, descending), dim, k);
+    heed_tensor *places = heed_argsort(x, dim, descending);
+    if (x->ndim > 0 && k < x->shape[dim]) {
+        places = heed_clone(heed_slice(places, dim, 0, k, 1)); /* and let the others go */
+    }
     heed_tensor *values = heed_gather(x, dim, places);
     if (indices != NULL) {
         places = heed_scope_keep(&scope, places);
@@ -186,9 +180,13 @@ static heed_tensor *take(heed_tensor *x, int dim, bool descending, int64_t k, he
     return values;
 }
 
-/* Checks x and dim; `size` becomes how many elements lie along it. */
-static heed_status measure(const char *function, const heed_tensor *x, int *dim, int64_t *size)
+/* Checks x and wraps dim; `size` becomes how many elements lie along it. Clears *indices. */
+static heed_status begin(const char *function, const heed_tensor *x, int *dim, int64_t *size,
+                         heed_tensor **indices)
 {
+    if (indices != NULL) {
+        *indices = NULL;
+    }
     if (heed_check_operand(function, "x", x) != HEED_OK ||
         heed_wrap_dim(function, *dim, x->ndim, dim) != HEED_OK) {
         return heed_self.error;
@@ -200,20 +198,14 @@ static heed_status measure(const char *function, const heed_tensor *x, int *dim,
 heed_tensor *heed_sort(heed_tensor *x, int dim, bool descending, heed_tensor **indices)
 {
     int64_t size = 0;
-    if (indices != NULL) {
-        *indices = NULL;
-    }
-    return measure("sort", x, &dim, &size) == HEED_OK ? take(x, dim, descending, size, indices)
-                                                      : NULL;
+    const heed_status status = begin("sort", x, &dim, &size, indices);
+    return status == HEED_OK ? take(x, dim, descending, size, indices) : NULL;
 }
 
 heed_tensor *heed_topk(heed_tensor *x, int64_t k, int dim, bool largest, heed_tensor **indices)
 {
     int64_t size = 0;
-    if (indices != NULL) {
-        *indices = NULL;
-    }
-    if (measure("topk", x, &dim, &size) != HEED_OK) {
+    if (begin("topk", x, &dim, &size, indices) != HEED_OK) {
         return NULL;
     }
     if (k < 0 || k > size) {

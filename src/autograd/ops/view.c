@@ -136,14 +136,14 @@ static heed_status expand_rule(const heed_call *call, heed_result *result)
     return HEED_OK;
 }
 
-/* g has the expanded shape; the engine sums what was repeated. */
-static void expand_backward(const heed_vjp *v)
+/* Of an expanded x the engine sums what was repeated. */
+static void same_backward(const heed_vjp *v)
 {
     v->grads[0] = v->g;
 }
 
 HEED_OPERATION(expand) = {
-    .name = "expand", .inputs = 1, .rule = expand_rule, .backward = expand_backward};
+    .name = "expand", .inputs = 1, .rule = expand_rule, .backward = same_backward};
 
 heed_tensor *heed_expand(heed_tensor *x, heed_shape shape)
 {
@@ -376,31 +376,23 @@ heed_tensor *heed_flatten(heed_tensor *x, int start_dim, int end_dim)
     return heed_reshape(x, flat);
 }
 
-static heed_status check_unflatten(const heed_tensor *x, int dim, const heed_shape *sizes,
-                                   int *place)
-{
-    if (heed_wrap_dim("unflatten", dim, x->ndim, place) != HEED_OK) {
-        return heed_self.error;
-    }
-    if (x->ndim == 0) {
-        return heed_fail(HEED_ERR_DIM, "unflatten: a tensor without dims has none to unflatten");
-    }
-    if (sizes->ndim < 1 || sizes->ndim > HEED_MAX_DIMS + 1 - x->ndim) {
-        return heed_fail(HEED_ERR_SHAPE,
-                         "unflatten: %d sizes for dim %d of %s; at least one, and at most %d dims "
-                         "in all",
-                         sizes->ndim, dim, HEED_TEXT(x), HEED_MAX_DIMS);
-    }
-    return HEED_OK;
-}
-
 heed_tensor *heed_unflatten(heed_tensor *x, int dim, heed_shape sizes)
 {
     int place;
     int64_t numel;
     heed_shape found, shape = {0};
     if (heed_check_operand("unflatten", "x", x) != HEED_OK ||
-        check_unflatten(x, dim, &sizes, &place) != HEED_OK) {
+        heed_wrap_dim("unflatten", dim, x->ndim, &place) != HEED_OK) {
+        return NULL;
+    }
+    if (x->ndim == 0) {
+        heed_fail(HEED_ERR_DIM, "unflatten: a tensor without dims has none to unflatten");
+        return NULL;
+    }
+    if (sizes.ndim < 1 || sizes.ndim > HEED_MAX_DIMS + 1 - x->ndim) {
+        heed_fail(HEED_ERR_SHAPE,
+                  "unflatten: %d sizes for dim %d of %s; at least one, and at most %d dims in all",
+                  sizes.ndim, dim, HEED_TEXT(x), HEED_MAX_DIMS);
         return NULL;
     }
     if (!find_sizes(x->shape[place], &sizes, &found)) {
@@ -445,13 +437,8 @@ static heed_status copy_forward(const heed_call *call, heed_tensor *y)
     return HEED_OK;
 }
 
-static void clone_backward(const heed_vjp *v)
-{
-    v->grads[0] = v->g;
-}
-
 HEED_OPERATION(clone) = {
-    .name = "clone", .inputs = 1, .forward = copy_forward, .backward = clone_backward};
+    .name = "clone", .inputs = 1, .forward = copy_forward, .backward = same_backward};
 
 heed_tensor *heed_clone(heed_tensor *x)
 {
