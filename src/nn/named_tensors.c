@@ -91,3 +91,13 @@ bool heed_name_ends_in(const char *name, const char *end)
     const size_t length = strlen(name), of_end = strlen(end);
     return length >= of_end && strcmp(name + length - of_end, end) == 0;
 }
+
+bool heed_is_listed(heed_tensor_list list, const heed_tensor *tensor)
+{
+    for (int i = 0; i < list.count; i++) {
+        if (list.tensors[i] == tensor) {
+            return true;
+        }
+    }
+    return false;
+}

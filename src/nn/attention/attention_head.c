@@ -43,6 +43,12 @@ static heed_tensor *join_masks(heed_tensor *block_mask, heed_tensor *key_padding
     return block_mask != NULL ? heed_logical_or(block_mask, padding) : padding;
 }
 
+void heed_keep_copy(heed_tensor **kept, heed_tensor *value)
+{
+    heed_release(*kept);
+    *kept = heed_retain(heed_clone(heed_detach(value)));
+}
+
 heed_tensor *heed_attention_head_forward(const heed_attention_head *m, heed_tensor *token_encodings,
                                          heed_tensor *encodings_for_kv, heed_tensor *block_mask,
                                          heed_tensor *key_padding_mask, heed_tensor **weights)

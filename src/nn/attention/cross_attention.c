@@ -11,7 +11,7 @@ static const char function[] = "cross_attention_forward";
 static void forget_weights(void *module)
 {
     struct heed_cross_attention *m = module;
-    heed_keep_copy(&m->attention_percent, NULL);
+    heed_release(m->attention_percent);
 }
 
 static const heed_module_kind kind = {.name = "CrossAttention",

@@ -76,19 +76,10 @@ heed_transformer_encoder_layer_new_with(int64_t d_model, int nhead,
 
 /* ---- the forward of a layer ---- */
 
-static heed_attention_options for_attention(heed_encoder_masks masks)
-{
-    return (heed_attention_options){.attn_mask = masks.src_mask,
-                                    .key_padding_mask = masks.src_key_padding_mask,
-                                    .is_causal = masks.is_causal};
-}
-
 /* Do src and the masks fit this layer? */
 static heed_status check(const char *function, const struct heed_transformer_encoder_layer *m,
                          const heed_tensor *src, heed_encoder_masks masks)
 {
-    static const heed_mask_names names = {.attn_mask = "src_mask",
-                                          .key_padding_mask = "src_key_padding_mask"};
     const struct heed_multihead_attention *attention = m->self_attn;
     if (heed_check_features(function, "src", src, "d_model", attention->embed_dim,
                             m->linear1->weight->dtype) != HEED_OK) {
@@ -99,14 +90,29 @@ static heed_status check(const char *function, const struct heed_transformer_enc
                          heed_shape_text(src->ndim, src->shape).text,
                          attention->batch_first ? "(N, S, d_model)" : "(S, N, d_model)");
     }
-    const heed_attention_options options = for_attention(masks);
-    return heed_check_multihead_masks(function, attention, src, src, &options, &names);
+    const bool batched = src->ndim == 3;
+    const int64_t length = src->shape[batched && attention->batch_first ? 1 : 0];
+    const heed_attention_sizes s = {.batch =
+                                        batched ? src->shape[attention->batch_first ? 0 : 1] : 1,
+                                    .queries = length,
+                                    .keys = length,
+                                    .heads = attention->num_heads,
+                                    .batched = batched,
+                                    .dtype = attention->out_proj->weight->dtype};
+    if (heed_check_padding_mask(function, "src_key_padding_mask", masks.src_key_padding_mask, &s) !=
+        HEED_OK) {
+        return heed_error_pending();
+    }
+    return heed_check_attn_mask(function, "src_mask", masks.src_mask, &s);
 }
 
 static heed_tensor *attend(struct heed_transformer_encoder_layer *m, heed_tensor *x,
                            heed_encoder_masks masks)
 {
-    x = heed_multihead_attention_forward(m->self_attn, x, x, x, for_attention(masks));
+    const heed_attention_options options = {.attn_mask = masks.src_mask,
+                                            .key_padding_mask = masks.src_key_padding_mask,
+                                            .is_causal = masks.is_causal};
+    x = heed_multihead_attention_forward(m->self_attn, x, x, x, options);
     return heed_dropout_forward(m->dropout1, x);
 }
 

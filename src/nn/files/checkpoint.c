@@ -7,6 +7,7 @@
 #include "../../tensor/alloc.h"
 #include "../../tensor/create.h"
 #include "../../tensor/random/random.h"
+#include "../named_tensors.h"
 #include "file_error.h"
 #include "match_tensors.h"
 

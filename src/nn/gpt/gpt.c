@@ -18,6 +18,8 @@
 #include "../../tensor/random/random.h"
 #include "../../tensor/read.h"
 #include "../arguments.h"
+#include "../attention/attention_head.h"
+#include "../named_tensors.h"
 
 /* Keys and values of the first `length` tokens of one block, each (B, H, block_size, C / H). */
 typedef struct past {
@@ -35,7 +37,7 @@ struct heed_gpt_cache {
 static void forget_weights(void *module)
 {
     struct heed_gpt_attention *m = module;
-    heed_keep_copy(&m->attention_percent, NULL);
+    heed_release(m->attention_percent);
 }
 
 static const heed_module_kind attention_kind = {.name = "CausalSelfAttention",
@@ -574,20 +576,41 @@ static heed_status check_generate(const struct heed_gpt *m, const heed_tensor *i
                            generating, (long long)count, (long long)max_new_tokens);
 }
 
+/* Evaluation for the whole tree, until end_eval brings back the mode of each module. They are kept
+ * as bits, because on_token may generate too. */
+static void begin_eval(heed_module *m)
+{
+    m->modes = m->modes << 1 | m->training;
+    m->training = false;
+    for (int i = 0; i < m->count; i++) {
+        if (m->entries[i].child != NULL) {
+            begin_eval(m->entries[i].child);
+        }
+    }
+}
+
+static void end_eval(heed_module *m)
+{
+    m->training = m->modes & 1;
+    m->modes >>= 1;
+    for (int i = 0; i < m->count; i++) {
+        if (m->entries[i].child != NULL) {
+            end_eval(m->entries[i].child);
+        }
+    }
+}
+
 heed_tensor *heed_gpt_generate(struct heed_gpt *m, heed_tensor *idx, int64_t max_new_tokens,
                                heed_gpt_generate_options options)
 {
     if (check_generate(m, idx, max_new_tokens) != HEED_OK) {
         return NULL;
     }
-    heed_modes modes;
-    if (heed_modes_begin_eval(&modes, m) != HEED_OK) {
-        return NULL;
-    }
+    begin_eval(&m->module);
     heed_scope scope;
     heed_scope_begin_no_grad(&scope);
     generation g = {.m = m, .options = options};
     heed_tensor *written = heed_scope_end_with(&scope, append_tokens(&g, idx, max_new_tokens));
-    heed_modes_end(&modes);
+    end_eval(&m->module);
     return written;
 }

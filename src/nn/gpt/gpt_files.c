@@ -14,6 +14,7 @@
 #include "../files/atomic_file.h"
 #include "../files/file_error.h"
 #include "../files/match_tensors.h"
+#include "../named_tensors.h"
 #include "gpt_config.h"
 
 static const char from_pretrained[] = "gpt_from_pretrained";

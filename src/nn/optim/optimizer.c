@@ -15,6 +15,7 @@
 #include "../../tensor/read.h"
 #include "../arguments.h"
 #include "../files/match_tensors.h"
+#include "../named_tensors.h"
 
 enum { STATES = 2 };
 
@@ -52,20 +53,9 @@ static heed_status check_group(const char *name, const heed_param_group *group)
     return HEED_OK;
 }
 
-static bool is_among(const heed_tensor *p, heed_tensor *const *tensors, int count)
-{
-    for (int i = 0; i < count; i++) {
-        if (tensors[i] == p) {
-            return true;
-        }
-    }
-    return false;
-}
-
 static heed_status check_parameters(const heed_optimizer *optimizer, heed_tensor_list parameters)
 {
     const char *name = optimizer->name;
-    const heed_tensor_list had = optimizer->parameters.list;
     if (parameters.count > 0 && parameters.tensors == NULL) {
         return heed_fail(HEED_ERR_NULL, "%s: the list of parameters is NULL", name);
     }
@@ -75,7 +65,8 @@ static heed_status check_parameters(const heed_optimizer *optimizer, heed_tensor
             return heed_fail(p == NULL ? HEED_ERR_NULL : HEED_ERR_GRAPH,
                              "%s: parameter %d is not a leaf that requires a gradient", name, i);
         }
-        if (is_among(p, had.tensors, had.count) || is_among(p, parameters.tensors, i)) {
+        const heed_tensor_list earlier = {i, parameters.tensors, NULL};
+        if (heed_is_listed(optimizer->parameters.list, p) || heed_is_listed(earlier, p)) {
             return heed_fail(HEED_ERR_VALUE, "%s: parameter %d is there already", name, i);
         }
     }
