@@ -221,12 +221,6 @@ heed_status heed_add_child(void *module, const char *name, void *field, void *ch
 
 typedef enum list_kind { PARAMETERS, STATE, DECAY, NO_DECAY } list_kind;
 
-/* A list that a module keeps for its callers. */
-typedef struct heed_module_names {
-    heed_named_tensors named;
-    int64_t changes; /* of the whole tree, when the list was made */
-} heed_module_names;
-
 static int64_t changes_of(const heed_module *m)
 {
     int64_t changes = m->changes;
@@ -273,14 +267,6 @@ static void list_module(heed_named_tensors *named, const heed_module *m, list_ki
     }
 }
 
-static void free_names(heed_module_names *names)
-{
-    if (names != NULL) {
-        heed_named_free(&names->named);
-        heed_free(names, sizeof *names);
-    }
-}
-
 static heed_tensor_list list_of(const char *function, heed_module *m, list_kind kind)
 {
     heed_tensor_list list = {0, NULL, NULL};
@@ -290,18 +276,19 @@ static heed_tensor_list list_of(const char *function, heed_module *m, list_kind 
     static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER; /* several threads may use a model */
     pthread_mutex_lock(&lock);
     const int64_t changes = changes_of(m);
-    heed_module_names *names = m->lists[kind];
-    if (names == NULL || names->changes != changes) {
-        names = heed_alloc_zeroed(sizeof *names);
-        if (names != NULL) {
-            names->changes = changes;
-            list_module(&names->named, m, kind);
-            free_names(heed_error_pending() ? names : m->lists[kind]);
-            m->lists[kind] = heed_error_pending() ? m->lists[kind] : names;
+    heed_named_tensors named = {0};
+    if (m->lists[kind].changes != changes) {
+        list_module(&named, m, kind);
+        if (heed_error_pending()) {
+            heed_named_free(&named);
+        } else {
+            heed_named_free(&m->lists[kind].named);
+            m->lists[kind].named = named;
+            m->lists[kind].changes = changes;
         }
     }
     if (!heed_error_pending()) {
-        list = names->named.list;
+        list = m->lists[kind].named.list;
     }
     pthread_mutex_unlock(&lock);
     return list;
@@ -360,7 +347,7 @@ heed_status heed_module_free(void *module)
         m->kind->destroy(m);
     }
     for (int i = 0; i < HEED_MODULE_LISTS; i++) {
-        free_names(m->lists[i]);
+        heed_named_free(&m->lists[i].named);
     }
     for (int i = 0; i < m->count; i++) {
         heed_module_entry *entry = &m->entries[i];

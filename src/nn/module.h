@@ -68,9 +68,12 @@ typedef struct heed_module {
     struct heed_module *owner;  /* of a child: the module that frees it */
     heed_module_entry *entries; /* what was registered, in order */
     int count, capacity;
-    int64_t changes;                                    /* how often something was added or set */
-    struct heed_module_names *lists[HEED_MODULE_LISTS]; /* of heed_parameters and the like */
-    heed_scope scope;                                   /* open while the constructor runs */
+    int64_t changes; /* how often something was added or set */
+    struct {
+        heed_named_tensors named;
+        int64_t changes;        /* of the whole tree, when the list was made */
+    } lists[HEED_MODULE_LISTS]; /* of heed_parameters and the like */
+    heed_scope scope;           /* open while the constructor runs */
 } heed_module;
 
 /* ---- for constructors; `module` is a pointer to any module ---- */

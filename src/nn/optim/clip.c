@@ -14,26 +14,9 @@
 static heed_status check_list(const char *function, heed_tensor_list parameters, const char *what,
                               double most)
 {
-    if (heed_error_pending()) {
-        return heed_error_pending();
-    }
-    if (!(most >= 0)) {
-        return heed_fail(HEED_ERR_VALUE, "%s: %s is %g; it must be 0 or more", function, what,
-                         most);
-    }
-    return heed_check_parameters(function, parameters);
-}
-
-/* The gradients that there are; returns how many. */
-static int list_gradients(heed_tensor_list parameters, heed_tensor **gradients)
-{
-    int count = 0;
-    for (int i = 0; i < parameters.count; i++) {
-        if (parameters.tensors[i]->grad != NULL) {
-            gradients[count++] = parameters.tensors[i]->grad;
-        }
-    }
-    return count;
+    return most >= 0 ? heed_check_parameters(function, parameters)
+                     : heed_fail(HEED_ERR_VALUE, "%s: %s is %g; it must be 0 or more", function,
+                                 what, most);
 }
 
 static int by_address(const void *a, const void *b)
@@ -97,7 +80,13 @@ double heed_clip_grad_norm_with(heed_tensor_list parameters, double max_norm,
     if (gradients == NULL) {
         return (double)NAN;
     }
-    const double norm = clip(gradients, list_gradients(parameters, gradients), max_norm, options);
+    int count = 0;
+    for (int i = 0; i < parameters.count; i++) {
+        if (parameters.tensors[i]->grad != NULL) {
+            gradients[count++] = parameters.tensors[i]->grad;
+        }
+    }
+    const double norm = clip(gradients, count, max_norm, options);
     heed_free(gradients, size);
     return norm;
 }
