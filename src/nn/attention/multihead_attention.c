@@ -158,61 +158,42 @@ static heed_attention_sizes sizes_of(const struct heed_multihead_attention *m,
 
 static const char function[] = "multihead_attention_forward";
 
-static heed_status misfit(const heed_tensor *query, const heed_tensor *key,
-                          const heed_tensor *value, const char *why)
-{
-    return heed_fail(HEED_ERR_SHAPE, "%s: query %s, key %s, value %s: %s", function,
-                     heed_shape_text(query->ndim, query->shape).text,
-                     heed_shape_text(key->ndim, key->shape).text,
-                     heed_shape_text(value->ndim, value->shape).text, why);
-}
-
-static heed_status check_features(const struct heed_multihead_attention *m,
-                                  const heed_tensor *query, const heed_tensor *key,
-                                  const heed_tensor *value)
-{
-    const struct {
-        const char *argument, *size_name;
-        const heed_tensor *x;
-        int64_t size;
-    } all[] = {{"query", "embed_dim", query, m->embed_dim},
-               {"key", "kdim", key, m->kdim},
-               {"value", "vdim", value, m->vdim}};
-    heed_status status = HEED_OK;
-    for (int i = 0; i < 3 && status == HEED_OK; i++) {
-        status = heed_check_features(function, all[i].argument, all[i].x, all[i].size_name,
-                                     all[i].size, m->out_proj->weight->dtype);
-    }
-    return status;
-}
-
 /* Do they fit each other? */
 static heed_status check_sizes(const struct heed_multihead_attention *m, const heed_tensor *query,
                                const heed_tensor *key, const heed_tensor *value)
 {
+    const bool first = m->batch_first;
+    const char *misfit = NULL;
     if (query->ndim < 2 || query->ndim > 3 || key->ndim != query->ndim ||
         value->ndim != query->ndim) {
-        return misfit(query, key, value,
-                      m->batch_first ? "all must be (N, length, features), or (length, features)"
-                                     : "all must be (length, N, features), or (length, features)");
+        misfit = first ? "all must be (N, length, features), or (length, features)"
+                       : "all must be (length, N, features), or (length, features)";
+    } else if (count_of(key, first) != count_of(query, first) ||
+               count_of(value, first) != count_of(query, first)) {
+        misfit = first ? "their sizes in dim 0, that of the batch, must be equal"
+                       : "their sizes in dim 1, that of the batch, must be equal; .batch_first "
+                         "makes it dim 0";
+    } else if (length_of(value, first) != length_of(key, first)) {
+        misfit = "there must be as many values as keys";
     }
-    const int64_t count = count_of(query, m->batch_first);
-    if (count_of(key, m->batch_first) != count || count_of(value, m->batch_first) != count) {
-        return misfit(query, key, value,
-                      m->batch_first ? "their sizes in dim 0, that of the batch, must be equal"
-                                     : "their sizes in dim 1, that of the batch, must be equal; "
-                                       ".batch_first makes it dim 0");
-    }
-    return length_of(value, m->batch_first) == length_of(key, m->batch_first)
-               ? HEED_OK
-               : misfit(query, key, value, "there must be as many values as keys");
+    return misfit == NULL ? HEED_OK
+                          : heed_fail(HEED_ERR_SHAPE, "%s: query %s, key %s, value %s: %s",
+                                      function, heed_shape_text(query->ndim, query->shape).text,
+                                      heed_shape_text(key->ndim, key->shape).text,
+                                      heed_shape_text(value->ndim, value->shape).text, misfit);
 }
 
 static heed_status check(const struct heed_multihead_attention *m, heed_tensor *const *inputs,
                          const heed_attention_options *options)
 {
-    if (heed_forward_check(function, m) != HEED_OK ||
-        check_features(m, inputs[0], inputs[1], inputs[2]) != HEED_OK ||
+    if (heed_forward_check(function, m) != HEED_OK) {
+        return heed_error_pending();
+    }
+    const heed_dtype dtype = m->out_proj->weight->dtype;
+    if (heed_check_features(function, "query", inputs[0], "embed_dim", m->embed_dim, dtype) !=
+            HEED_OK ||
+        heed_check_features(function, "key", inputs[1], "kdim", m->kdim, dtype) != HEED_OK ||
+        heed_check_features(function, "value", inputs[2], "vdim", m->vdim, dtype) != HEED_OK ||
         check_sizes(m, inputs[0], inputs[1], inputs[2]) != HEED_OK) {
         return heed_error_pending();
     }

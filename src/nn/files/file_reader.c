@@ -99,12 +99,6 @@ static float from_f16(uint16_t h)
     return from_bits(sign | (exponent + 127 - 15) << 23 | fraction << 13);
 }
 
-/* bfloat16 is the upper half of a float. */
-static float from_bf16(uint16_t h)
-{
-    return from_bits((uint32_t)h << 16);
-}
-
 /* Reverses the bytes of each of `count` elements. */
 static void swap_bytes(void *elements, int64_t count, int64_t size)
 {
@@ -136,20 +130,6 @@ static heed_status read_in_place(const heed_file_reader *in, const char *functio
     return HEED_OK;
 }
 
-/* An element with more bytes in memory than in the file, to element i of a tensor's data. */
-static void widen(heed_decoding decoding, const unsigned char *from, void *data, int64_t i)
-{
-    uint16_t half;
-    int32_t whole;
-    if (decoding == HEED_DECODE_I32) {
-        memcpy(&whole, from, sizeof whole);
-        ((int64_t *)data)[i] = whole;
-    } else {
-        memcpy(&half, from, sizeof half);
-        ((float *)data)[i] = decoding == HEED_DECODE_F16 ? from_f16(half) : from_bf16(half);
-    }
-}
-
 heed_status heed_reader_elements(const heed_file_reader *in, const char *function, heed_tensor *to,
                                  const heed_file_dtype *dtype, bool big_endian, int64_t at)
 {
@@ -167,7 +147,17 @@ heed_status heed_reader_elements(const heed_file_reader *in, const char *functio
             swap_bytes(chunk, n, size);
         }
         for (int64_t j = 0; j < n; j++) {
-            widen(dtype->decoding, chunk + j * size, to->data, i + j);
+            uint16_t half;
+            int32_t whole;
+            if (dtype->decoding == HEED_DECODE_I32) {
+                memcpy(&whole, chunk + j * size, sizeof whole);
+                ((int64_t *)to->data)[i + j] = whole;
+            } else { /* bfloat16 is the upper half of a float */
+                memcpy(&half, chunk + j * size, sizeof half);
+                ((float *)to->data)[i + j] = dtype->decoding == HEED_DECODE_F16
+                                                 ? from_f16(half)
+                                                 : from_bits((uint32_t)half << 16);
+            }
         }
     }
     return HEED_OK;

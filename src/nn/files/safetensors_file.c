@@ -343,15 +343,6 @@ static heed_status parse_header(heed_file_header *header, const char *function, 
     return heed_error_pending();
 }
 
-static void free_header(heed_file_header *header)
-{
-    if (header->text != NULL) {
-        heed_free(header->text, header->size + 1);
-    }
-    heed_free(header->tensors, (size_t)header->capacity * sizeof *header->tensors);
-    heed_free(header->metadata, (size_t)header->pair_capacity * sizeof *header->metadata);
-}
-
 const heed_file_tensor *heed_file_tensor_find(const heed_file_header *header, const char *name)
 {
     const heed_file_tensor wanted = {.name = name};
@@ -399,10 +390,10 @@ static heed_status read_header(const char *function, heed_safetensors *file)
 
 heed_safetensors *heed_file_open(const char *function, const char *path)
 {
-    if (heed_check_not_null(function, "the path", path) != HEED_OK) {
-        return NULL;
+    heed_safetensors *file = NULL;
+    if (heed_check_not_null(function, "the path", path) == HEED_OK) {
+        file = heed_alloc_zeroed(sizeof *file);
     }
-    heed_safetensors *file = heed_alloc_zeroed(sizeof *file);
     if (file == NULL) {
         return NULL;
     }
@@ -428,7 +419,12 @@ void heed_file_close(heed_safetensors *file)
     if (file->path != NULL) {
         heed_free(file->path, strlen(file->path) + 1);
     }
-    free_header(&file->header);
+    heed_file_header *header = &file->header;
+    if (header->text != NULL) {
+        heed_free(header->text, header->size + 1);
+    }
+    heed_free(header->tensors, (size_t)header->capacity * sizeof *header->tensors);
+    heed_free(header->metadata, (size_t)header->pair_capacity * sizeof *header->metadata);
     heed_free(file, sizeof *file);
 }
 
@@ -488,11 +484,16 @@ static void add(text *t, const char *words)
     add_bytes(t, words, strlen(words));
 }
 
-static void add_number(text *t, int64_t n)
+/* A formatted piece, of at most 99 bytes. */
+HEED_PRINTF(2, 3)
+static void add_format(text *t, const char *format, ...)
 {
-    char digits[24];
-    snprintf(digits, sizeof digits, "%lld", (long long)n);
-    add(t, digits);
+    char piece[100];
+    va_list arguments;
+    va_start(arguments, format);
+    vsnprintf(piece, sizeof piece, format, arguments);
+    va_end(arguments);
+    add(t, piece);
 }
 
 static void add_string(text *t, const char *string)
@@ -525,9 +526,7 @@ typedef struct saving {
     const char *function, *path;
     entry *entries;
     size_t count;
-    text header;  /* with its length before it */
-    void *buffer; /* for the elements of the largest view */
-    size_t buffer_size;
+    text header; /* with its length before it */
 } saving;
 
 static int by_entry_name(const void *a, const void *b)
@@ -599,15 +598,24 @@ static heed_status list_entries(saving *s, heed_tensor_list tensors)
 
 /* ---- writing: the header ---- */
 
-/* Writes pairs that are sorted by key. */
-static void add_pairs(saving *s, const heed_metadata *pairs, size_t count)
+static void add_metadata(saving *s, const heed_metadata *metadata)
 {
+    size_t count = 0;
+    while (metadata[count].key != NULL) {
+        count++;
+    }
+    heed_metadata *sorted = heed_alloc(count * sizeof *sorted);
+    if (sorted == NULL) {
+        return;
+    }
+    memcpy(sorted, metadata, count * sizeof *sorted);
+    qsort(sorted, count, sizeof *sorted, by_key);
     add(&s->header, "\"__metadata__\":{");
     for (size_t i = 0; i < count && !heed_error_pending(); i++) {
-        const char *key = pairs[i].key, *value = pairs[i].value;
+        const char *key = sorted[i].key, *value = sorted[i].value;
         if (value == NULL) {
             fail_saving(s, HEED_ERR_NULL, "metadata", key, "has no value");
-        } else if (i > 0 && strcmp(pairs[i - 1].key, key) == 0) {
+        } else if (i > 0 && strcmp(sorted[i - 1].key, key) == 0) {
             fail_saving(s, HEED_ERR_VALUE, "metadata", key, "is there twice");
         } else if (check_text(s, "metadata", key) == HEED_OK &&
                    check_text(s, "the text of metadata", value) == HEED_OK) {
@@ -618,21 +626,7 @@ static void add_pairs(saving *s, const heed_metadata *pairs, size_t count)
         }
     }
     add(&s->header, "}");
-}
-
-static void add_metadata(saving *s, const heed_metadata *metadata)
-{
-    size_t count = 0;
-    while (metadata[count].key != NULL) {
-        count++;
-    }
-    heed_metadata *sorted = heed_alloc(count * sizeof *sorted);
-    if (sorted != NULL) {
-        memcpy(sorted, metadata, count * sizeof *sorted);
-        qsort(sorted, count, sizeof *sorted, by_key);
-        add_pairs(s, sorted, count);
-        heed_free(sorted, count * sizeof *sorted);
-    }
+    heed_free(sorted, count * sizeof *sorted);
 }
 
 static int64_t bytes_of(const heed_tensor *t)
@@ -643,18 +637,12 @@ static int64_t bytes_of(const heed_tensor *t)
 static void add_entry(text *t, const entry *e, int64_t begin)
 {
     add_string(t, e->name);
-    add(t, ":{\"dtype\":\"");
-    add(t, dtypes[e->tensor->dtype].name);
-    add(t, "\",\"shape\":[");
+    add_format(t, ":{\"dtype\":\"%s\",\"shape\":[", dtypes[e->tensor->dtype].name);
     for (int i = 0; i < e->tensor->ndim; i++) {
-        add(t, i > 0 ? "," : "");
-        add_number(t, e->tensor->shape[i]);
+        add_format(t, "%s%lld", i > 0 ? "," : "", (long long)e->tensor->shape[i]);
     }
-    add(t, "],\"data_offsets\":[");
-    add_number(t, begin);
-    add(t, ",");
-    add_number(t, begin + bytes_of(e->tensor));
-    add(t, "]}");
+    add_format(t, "],\"data_offsets\":[%lld,%lld]}", (long long)begin,
+               (long long)(begin + bytes_of(e->tensor)));
 }
 
 /* The length and the header, up to where the data begins. */
@@ -693,27 +681,6 @@ static heed_status make_header(saving *s, const heed_metadata *metadata)
 
 /* ---- writing: the file ---- */
 
-static heed_status make_buffer(saving *s)
-{
-    for (size_t i = 0; i < s->count; i++) {
-        const size_t size = heed_write_buffer_size(s->entries[i].tensor);
-        s->buffer_size = size > s->buffer_size ? size : s->buffer_size;
-    }
-    s->buffer = heed_alloc(s->buffer_size);
-    return heed_error_pending();
-}
-
-static void write_file(const saving *s)
-{
-    heed_atomic_file file;
-    heed_atomic_begin(&file, s->function, s->path);
-    heed_atomic_write(&file, s->header.data, s->header.size);
-    for (size_t i = 0; i < s->count && !heed_error_pending(); i++) {
-        heed_atomic_write_tensor(&file, s->entries[i].tensor, s->buffer);
-    }
-    heed_atomic_end(&file);
-}
-
 heed_status heed_file_save(const char *function, const char *path, heed_tensor_list tensors,
                            const heed_metadata *metadata)
 {
@@ -727,12 +694,26 @@ heed_status heed_file_save(const char *function, const char *path, heed_tensor_l
                          path == NULL ? "the path is NULL" : "the list has no tensors or no names");
     }
     saving s = {.function = function, .path = path, .count = (size_t)count};
-    if (list_entries(&s, tensors) == HEED_OK && make_header(&s, metadata) == HEED_OK &&
-        make_buffer(&s) == HEED_OK) {
-        write_file(&s);
+    void *buffer = NULL; /* for the elements of the largest view */
+    size_t size = 0;
+    if (list_entries(&s, tensors) == HEED_OK && make_header(&s, metadata) == HEED_OK) {
+        for (int i = 0; i < count; i++) {
+            const size_t its_size = heed_write_buffer_size(s.entries[i].tensor);
+            size = its_size > size ? its_size : size;
+        }
+        buffer = heed_alloc(size);
+    }
+    if (buffer != NULL) {
+        heed_atomic_file file;
+        heed_atomic_begin(&file, function, path);
+        heed_atomic_write(&file, s.header.data, s.header.size);
+        for (int i = 0; i < count && !heed_error_pending(); i++) {
+            heed_atomic_write_tensor(&file, s.entries[i].tensor, buffer);
+        }
+        heed_atomic_end(&file);
     }
     heed_free(s.entries, s.count * sizeof *s.entries);
     heed_free(s.header.data, s.header.capacity);
-    heed_free(s.buffer, s.buffer_size);
+    heed_free(buffer, size);
     return heed_error_pending();
 }
