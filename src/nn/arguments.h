@@ -12,6 +12,9 @@
 heed_status heed_check_not_null(const char *function, const char *argument, const void *value);
 heed_status heed_check_parameters(const char *function, heed_tensor_list parameters);
 
+/* heed_check_named: HEED_ERR_NULL where a list that is not empty has no tensors or no names. */
+heed_status heed_check_named(const char *function, heed_tensor_list list);
+
 /* ---- numbers ---- */
 
 typedef struct heed_named_size {

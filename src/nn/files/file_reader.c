@@ -112,31 +112,24 @@ static void swap_bytes(void *elements, int64_t count, int64_t size)
     }
 }
 
-/* Elements that are as large in memory as in the file are read in place. */
-static heed_status read_in_place(const heed_file_reader *in, const char *function, heed_tensor *to,
-                                 const heed_file_dtype *dtype, bool big_endian, int64_t at)
-{
-    const int64_t size = dtype->bits / 8;
-    if (heed_reader_read(in, function, to->data, to->numel * size, at) != HEED_OK) {
-        return heed_error_pending();
-    }
-    if (big_endian) {
-        swap_bytes(to->data, to->numel, size);
-    }
-    unsigned char *bytes = to->data;
-    for (int64_t i = 0; i < to->numel && dtype->decoding == HEED_DECODE_BOOL; i++) {
-        bytes[i] = bytes[i] != 0;
-    }
-    return HEED_OK;
-}
-
 heed_status heed_reader_elements(const heed_file_reader *in, const char *function, heed_tensor *to,
                                  const heed_file_dtype *dtype, bool big_endian, int64_t at)
 {
     unsigned char chunk[4 * CHUNK];
     const int64_t size = dtype->bits / 8;
     if (dtype->decoding == HEED_DECODE_COPY || dtype->decoding == HEED_DECODE_BOOL) {
-        return read_in_place(in, function, to, dtype, big_endian, at);
+        /* as large in memory as in the file: in place */
+        if (heed_reader_read(in, function, to->data, to->numel * size, at) != HEED_OK) {
+            return heed_error_pending();
+        }
+        if (big_endian) {
+            swap_bytes(to->data, to->numel, size);
+        }
+        unsigned char *bytes = to->data;
+        for (int64_t i = 0; i < to->numel && dtype->decoding == HEED_DECODE_BOOL; i++) {
+            bytes[i] = bytes[i] != 0;
+        }
+        return HEED_OK;
     }
     for (int64_t i = 0, n; i < to->numel; i += n) {
         n = to->numel - i < CHUNK ? to->numel - i : CHUNK;

@@ -11,6 +11,7 @@
 #include "../../tensor/create.h"
 #include "../../tensor/read.h"
 #include "../../tensor/scope.h"
+#include "../arguments.h"
 #include "file_error.h"
 
 /* ---- the sentence ---- */
@@ -177,26 +178,19 @@ static int by_name(const void *a, const void *b)
     return strcmp(((const heed_file_tensor *)a)->name, ((const heed_file_tensor *)b)->name);
 }
 
-static heed_status check_list(const heed_match *m, heed_tensor_list list)
+heed_status heed_match_list(const heed_match *m, heed_tensor_list offered, heed_tensor_list wanted,
+                            heed_tensor **values)
 {
-    if (list.count < 0 || (list.count > 0 && (list.tensors == NULL || list.names == NULL))) {
-        return heed_fail(HEED_ERR_NULL, "%s: the list has no tensors or no names", m->function);
+    if (heed_check_named(m->function, offered) != HEED_OK) {
+        return heed_error_pending();
     }
-    for (int i = 0; i < list.count; i++) {
-        if (list.tensors[i] == NULL || list.names[i] == NULL || list.tensors[i]->storage == NULL) {
+    for (int i = 0; i < offered.count; i++) {
+        const heed_tensor *t = offered.tensors[i];
+        if (t == NULL || offered.names[i] == NULL || t->storage == NULL) {
             return heed_fail(HEED_ERR_NULL,
                              "%s: tensor %d of the list, its name or its value is gone",
                              m->function, i);
         }
-    }
-    return HEED_OK;
-}
-
-heed_status heed_match_list(const heed_match *m, heed_tensor_list offered, heed_tensor_list wanted,
-                            heed_tensor **values)
-{
-    if (heed_error_pending() || check_list(m, offered) != HEED_OK) {
-        return heed_error_pending();
     }
     const size_t size = (size_t)wanted.count * sizeof(heed_file_tensor *);
     const size_t entries = (size_t)offered.count * sizeof(heed_file_tensor);

@@ -322,27 +322,6 @@ static bool check_offsets(reader *r, int64_t data)
                                (long long)end, (long long)data);
 }
 
-/* Reads header->text, `size` bytes and a '\0', and checks it against `data`, the number of bytes
- * behind it. */
-static heed_status parse_header(heed_file_header *header, const char *function, const char *path,
-                                int64_t data)
-{
-    char *text = header->text;
-    reader r = {.json = {.start = text, .at = text, .end = text + header->size},
-                .header = header,
-                .function = function,
-                .path = path};
-    if (read_all(&r)) {
-        sort(header->tensors, header->count, sizeof *header->tensors, by_name);
-        if (check_names(&r)) {
-            sort(header->tensors, header->count, sizeof *header->tensors, by_offset);
-            check_offsets(&r, data);
-            sort(header->tensors, header->count, sizeof *header->tensors, by_name);
-        }
-    }
-    return heed_error_pending();
-}
-
 const heed_file_tensor *heed_file_tensor_find(const heed_file_header *header, const char *name)
 {
     const heed_file_tensor wanted = {.name = name};
@@ -385,7 +364,21 @@ static heed_status read_header(const char *function, heed_safetensors *file)
     if (heed_reader_read(&file->in, function, header->text, (int64_t)length, LENGTH) != HEED_OK) {
         return heed_error_pending();
     }
-    return parse_header(header, function, path, size - file->data);
+    reader r = {
+        .json = {.start = header->text, .at = header->text, .end = header->text + length},
+        .header = header,
+        .function = function,
+        .path = path,
+    };
+    if (read_all(&r)) {
+        sort(header->tensors, header->count, sizeof *header->tensors, by_name);
+        if (check_names(&r)) {
+            sort(header->tensors, header->count, sizeof *header->tensors, by_offset);
+            check_offsets(&r, size - file->data);
+            sort(header->tensors, header->count, sizeof *header->tensors, by_name);
+        }
+    }
+    return heed_error_pending();
 }
 
 heed_safetensors *heed_file_open(const char *function, const char *path)
@@ -685,13 +678,9 @@ heed_status heed_file_save(const char *function, const char *path, heed_tensor_l
                            const heed_metadata *metadata)
 {
     const int count = tensors.count;
-    if (heed_error_pending()) {
+    if (heed_check_not_null(function, "the path", path) != HEED_OK ||
+        heed_check_named(function, tensors) != HEED_OK) {
         return heed_error_pending();
-    }
-    if (path == NULL || count < 0 ||
-        (count > 0 && (tensors.tensors == NULL || tensors.names == NULL))) {
-        return heed_fail(HEED_ERR_NULL, "%s: %s", function,
-                         path == NULL ? "the path is NULL" : "the list has no tensors or no names");
     }
     saving s = {.function = function, .path = path, .count = (size_t)count};
     void *buffer = NULL; /* for the elements of the largest view */

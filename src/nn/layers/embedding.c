@@ -7,7 +7,6 @@
 #include "../../autograd/ops/view.h"
 #include "../../tensor/create.h"
 #include "../../tensor/random/random.h"
-#include "../../tensor/read.h"
 
 static void describe(const void *module, char *text, size_t size)
 {

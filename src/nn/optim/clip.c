@@ -48,23 +48,6 @@ static void scale(heed_tensor **gradients, int count, double factor)
     }
 }
 
-static double clip(heed_tensor **gradients, int count, double max_norm, heed_clip_options options)
-{
-    const double p = options.norm_type != 0 ? options.norm_type : 2;
-    const double norm = heed_total_norm((const heed_tensor *const *)gradients, count, p);
-    if (options.error_if_nonfinite && !isfinite(norm) && !heed_error_pending()) {
-        heed_fail(HEED_ERR_VALUE,
-                  "clip_grad_norm: the norm of all gradients is %g; without error_if_nonfinite "
-                  "they would be scaled by it all the same",
-                  norm);
-    }
-    const double factor = max_norm / (norm + 1e-6);
-    if (!(factor >= 1)) {
-        scale(gradients, count, factor);
-    }
-    return heed_error_pending() ? (double)NAN : norm;
-}
-
 double heed_clip_grad_norm_with(heed_tensor_list parameters, double max_norm,
                                 heed_clip_options options)
 {
@@ -86,9 +69,20 @@ double heed_clip_grad_norm_with(heed_tensor_list parameters, double max_norm,
             gradients[count++] = parameters.tensors[i]->grad;
         }
     }
-    const double norm = clip(gradients, count, max_norm, options);
+    const double p = options.norm_type != 0 ? options.norm_type : 2;
+    const double norm = heed_total_norm((const heed_tensor *const *)gradients, count, p);
+    if (options.error_if_nonfinite && !isfinite(norm) && !heed_error_pending()) {
+        heed_fail(HEED_ERR_VALUE,
+                  "clip_grad_norm: the norm of all gradients is %g; without error_if_nonfinite "
+                  "they would be scaled by it all the same",
+                  norm);
+    }
+    const double factor = max_norm / (norm + 1e-6);
+    if (!(factor >= 1)) {
+        scale(gradients, count, factor);
+    }
     heed_free(gradients, size);
-    return norm;
+    return heed_error_pending() ? (double)NAN : norm;
 }
 
 double heed_clip_grad_norm(heed_tensor_list parameters, double max_norm)
