@@ -158,40 +158,31 @@ static const heed_module_kind stack_kind = {.name = "TransformerEncoder",
                                             .size = sizeof(struct heed_transformer_encoder),
                                             .forward = forward_stack};
 
-static struct heed_transformer_encoder_layer *
-make_alike(const struct heed_transformer_encoder_layer *m)
-{
-    const double none = 0;
-    struct heed_transformer_encoder_layer *copy = heed_transformer_encoder_layer_new_with(
-        m->self_attn->embed_dim, m->self_attn->num_heads,
-        (heed_transformer_encoder_layer_options){.dim_feedforward = m->linear1->out_features,
-                                                 .dropout = &none,
-                                                 .activation = m->activation,
-                                                 .batch_first = m->self_attn->batch_first,
-                                                 .norm_first = m->norm_first,
-                                                 .no_bias = m->linear1->bias == NULL});
-    if (copy != NULL) {
-        copy->self_attn->dropout = m->self_attn->dropout;
-        copy->self_attn->keep_weights = m->self_attn->keep_weights;
-        copy->dropout->p = m->dropout->p;
-        copy->dropout1->p = m->dropout1->p;
-        copy->dropout2->p = m->dropout2->p;
-        copy->norm1->eps = m->norm1->eps;
-        copy->norm2->eps = m->norm2->eps;
-    }
-    return copy;
-}
-
 /* As Python's deepcopy: with the same weights, mode and dtype. Nothing is drawn. */
 static struct heed_transformer_encoder_layer *
 copy_layer(struct heed_transformer_encoder_layer *layer)
 {
+    const struct heed_multihead_attention *attention = layer->self_attn;
     const heed_generator generator = heed_get_generator();
-    struct heed_transformer_encoder_layer *copy = make_alike(layer);
+    struct heed_transformer_encoder_layer *copy = heed_transformer_encoder_layer_new_with(
+        attention->embed_dim, attention->num_heads,
+        (heed_transformer_encoder_layer_options){.dim_feedforward = layer->linear1->out_features,
+                                                 .dropout = &(double){0},
+                                                 .activation = layer->activation,
+                                                 .batch_first = attention->batch_first,
+                                                 .norm_first = layer->norm_first,
+                                                 .no_bias = layer->linear1->bias == NULL});
     heed_set_generator(&generator);
     if (copy == NULL) {
         return NULL;
     }
+    copy->self_attn->dropout = attention->dropout;
+    copy->self_attn->keep_weights = attention->keep_weights;
+    copy->dropout->p = layer->dropout->p;
+    copy->dropout1->p = layer->dropout1->p;
+    copy->dropout2->p = layer->dropout2->p;
+    copy->norm1->eps = layer->norm1->eps;
+    copy->norm2->eps = layer->norm2->eps;
     heed_module_to(copy, layer->linear1->weight->dtype);
     (layer->module.training ? heed_train : heed_eval)(copy);
     const heed_tensor_list from = heed_parameters(layer), to = heed_parameters(copy);

@@ -66,20 +66,17 @@ struct heed_embedding *heed_embedding_new_with(int64_t num_embeddings, int64_t e
     return heed_module_ready(m);
 }
 
-/* The rows of padding without a gradient for weight. */
-static heed_tensor *detach_padding(heed_tensor *rows, heed_tensor *ids, int64_t padding_idx)
-{
-    heed_scope scope;
-    heed_scope_begin(&scope);
-    heed_tensor *padding = heed_unsqueeze(heed_eq_scalar(ids, (double)padding_idx), -1);
-    return heed_scope_end_with(&scope, heed_where(padding, heed_detach(rows), rows));
-}
-
 heed_tensor *heed_embedding_forward(struct heed_embedding *m, heed_tensor *ids)
 {
     if (heed_forward_check("embedding_forward", m) != HEED_OK) {
         return NULL;
     }
     heed_tensor *rows = heed_embedding(ids, m->weight);
-    return m->padding_idx < 0 || rows == NULL ? rows : detach_padding(rows, ids, m->padding_idx);
+    if (m->padding_idx < 0 || rows == NULL) {
+        return rows;
+    }
+    heed_scope scope; /* the rows of padding without a gradient for weight */
+    heed_scope_begin(&scope);
+    heed_tensor *padding = heed_unsqueeze(heed_eq_scalar(ids, (double)m->padding_idx), -1);
+    return heed_scope_end_with(&scope, heed_where(padding, heed_detach(rows), rows));
 }
