@@ -255,14 +255,10 @@ static bool read_all(reader *r)
 
 /* ---- checks of the whole header ---- */
 
-static int by_key(const void *a, const void *b)
-{
-    return strcmp(((const heed_metadata *)a)->key, ((const heed_metadata *)b)->key);
-}
-
+/* Metadata, tensors and entries all begin with their name. */
 static int by_name(const void *a, const void *b)
 {
-    return strcmp(((const heed_file_tensor *)a)->name, ((const heed_file_tensor *)b)->name);
+    return strcmp(*(const char *const *)a, *(const char *const *)b);
 }
 
 static int compare(int64_t a, int64_t b)
@@ -293,7 +289,7 @@ static bool check_names(reader *r)
             return fail(r, "the name is there twice");
         }
     }
-    sort(h->metadata, h->pairs, sizeof *h->metadata, by_key);
+    sort(h->metadata, h->pairs, sizeof *h->metadata, by_name);
     for (int i = 1; i < h->pairs; i++) {
         r->name = h->metadata[i].key;
         if (strcmp(h->metadata[i - 1].key, r->name) == 0) {
@@ -522,18 +518,13 @@ typedef struct saving {
     text header; /* with its length before it */
 } saving;
 
-static int by_entry_name(const void *a, const void *b)
-{
-    return strcmp(((const entry *)a)->name, ((const entry *)b)->name);
-}
-
 /* The order in the file: i64, f64, f32, bool, and by name. */
 static int by_position(const void *a, const void *b)
 {
     static const int order[] = {[HEED_I64] = 0, [HEED_F64] = 1, [HEED_F32] = 2, [HEED_BOOL] = 3};
     const entry *e = a, *f = b;
     const int dtypes_apart = order[e->tensor->dtype] - order[f->tensor->dtype];
-    return dtypes_apart != 0 ? dtypes_apart : by_entry_name(a, b);
+    return dtypes_apart != 0 ? dtypes_apart : by_name(a, b);
 }
 
 /* "function: path: what 'name' wrong" */
@@ -579,7 +570,7 @@ static heed_status list_entries(saving *s, heed_tensor_list tensors)
     if (heed_error_pending()) {
         return heed_error_pending();
     }
-    qsort(s->entries, s->count, sizeof *s->entries, by_entry_name);
+    qsort(s->entries, s->count, sizeof *s->entries, by_name);
     for (size_t i = 1; i < s->count; i++) {
         if (strcmp(s->entries[i - 1].name, s->entries[i].name) == 0) {
             return fail_saving(s, HEED_ERR_VALUE, "name", s->entries[i].name, "is there twice");
@@ -602,7 +593,7 @@ static void add_metadata(saving *s, const heed_metadata *metadata)
         return;
     }
     memcpy(sorted, metadata, count * sizeof *sorted);
-    qsort(sorted, count, sizeof *sorted, by_key);
+    qsort(sorted, count, sizeof *sorted, by_name);
     add(&s->header, "\"__metadata__\":{");
     for (size_t i = 0; i < count && !heed_error_pending(); i++) {
         const char *key = sorted[i].key, *value = sorted[i].value;
