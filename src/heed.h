@@ -60,7 +60,7 @@
 #include "autograd/apply.h"              /* the one function that applies an operation */
 
 #include "nn/module.h"                   /* parameters and children by name; your own modules */
-#include "nn/named_tensors.h"            /* lists of tensors by name: parameters, state dicts */
+#include "nn/tensor_list.h"              /* lists of tensors by name: parameters, state dicts */
 #include "nn/init.h"                     /* initial values of parameters, as torch.nn.init */
 
 #include "nn/layers/linear.h"            /* Linear */

@@ -3,6 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "nn/named_tensors.h"
 #include "tests/test_util.h"
 
 Suite *nn_suite(void);
@@ -385,20 +386,6 @@ START_TEST(test_no_init)
 }
 END_TEST
 
-/* Each module gets its own mode back. */
-START_TEST(test_modes_come_back)
-{
-    struct heed_feed_forward *m = heed_feed_forward_new(2, 4);
-    heed_modes modes;
-    heed_eval(m->linear1);
-    ck_assert_int_eq(heed_modes_begin_eval(&modes, m), HEED_OK);
-    ck_assert(!m->module.training && !m->dropout->module.training);
-    heed_modes_end(&modes);
-    ck_assert(m->module.training && m->dropout->module.training && !m->linear1->module.training);
-    heed_module_free(m);
-}
-END_TEST
-
 /* A list grows, owns its names, and reads no argument as a format. */
 START_TEST(test_named_tensors_grow)
 {
@@ -431,7 +418,6 @@ Suite *nn_suite(void)
     tcase_add_test(modules, test_cast_keeps_ties);
     tcase_add_test(modules, test_cast_before_backward);
     tcase_add_test(modules, test_tree_as_torch_prints_it);
-    tcase_add_test(modules, test_modes_come_back);
     tcase_add_test(modules, test_named_tensors_grow);
     TCase *layers = heed_case(suite, "layers");
     tcase_add_test(layers, test_initialisation);

@@ -24,6 +24,13 @@ heed_status heed_check_parameters(const char *function, heed_tensor_list paramet
     return heed_error_pending();
 }
 
+heed_status heed_check_named(const char *function, heed_tensor_list list)
+{
+    return list.count < 0 || (list.count > 0 && (list.tensors == NULL || list.names == NULL))
+               ? heed_fail(HEED_ERR_NULL, "%s: the list has no tensors or no names", function)
+               : heed_error_pending();
+}
+
 /* ---- numbers ---- */
 
 heed_status heed_check_positive(const char *function, const heed_named_size *sizes, int count)
@@ -85,29 +92,22 @@ heed_status heed_check_features(const char *function, const char *argument, cons
     return status == HEED_OK ? heed_check_dtype(function, argument, x, dtype) : status;
 }
 
-/* Other dims would be silently wrong: with 0 and 1, (B, T, d) mixes the batch with the tokens. */
-static heed_status check_token_dims(const char *function, const char *argument,
-                                    const heed_tensor *x, int row_dim, int col_dim)
-{
-    const int row = row_dim < 0 ? row_dim + x->ndim : row_dim;
-    const int column = col_dim < 0 ? col_dim + x->ndim : col_dim;
-    if (x->ndim < 2 || row != x->ndim - 2 || column != x->ndim - 1) {
-        return heed_fail(
-            HEED_ERR_DIM,
-            "%s: row_dim %d and col_dim %d are not the last two of %d dims of %s; make "
-            "it with -2 and -1",
-            function, row_dim, col_dim, x->ndim, argument);
-    }
-    return HEED_OK;
-}
-
 heed_status heed_check_encodings(const char *function, const char *argument, const heed_tensor *x,
                                  int row_dim, int col_dim, const char *size_name,
                                  const heed_tensor *weight)
 {
-    if (heed_check_not_null(function, argument, x) != HEED_OK ||
-        check_token_dims(function, argument, x, row_dim, col_dim) != HEED_OK) {
+    if (heed_check_not_null(function, argument, x) != HEED_OK) {
         return heed_error_pending();
+    }
+    /* Other dims would be silently wrong: with 0 and 1, (B, T, d) mixes the batch with the
+     * tokens. */
+    const int row = row_dim < 0 ? row_dim + x->ndim : row_dim;
+    const int column = col_dim < 0 ? col_dim + x->ndim : col_dim;
+    if (x->ndim < 2 || row != x->ndim - 2 || column != x->ndim - 1) {
+        return heed_fail(HEED_ERR_DIM,
+                         "%s: row_dim %d and col_dim %d are not the last two of %d dims of %s; "
+                         "make it with -2 and -1",
+                         function, row_dim, col_dim, x->ndim, argument);
     }
     return heed_check_features(function, argument, x, size_name, weight->shape[1], weight->dtype);
 }
@@ -143,4 +143,49 @@ heed_status heed_check_block_mask(const char *function, const heed_tensor *block
                            "keys)",
                            function, heed_shape_text(block_mask->ndim, block_mask->shape).text,
                            heed_shape_text(scores.ndim, scores.size).text);
+}
+
+/* Bool, where true blocks, or floats that are added. */
+static heed_status check_mask_dtype(const char *function, const char *argument,
+                                    const heed_tensor *mask, heed_dtype dtype)
+{
+    return mask->dtype == HEED_BOOL || mask->dtype == dtype
+               ? heed_error_pending()
+               : heed_fail(HEED_ERR_DTYPE,
+                           "%s: %s is %s; bool, where true blocks, or %s, which is added", function,
+                           argument, heed_dtype_name(mask->dtype), heed_dtype_name(dtype));
+}
+
+heed_status heed_check_padding_mask(const char *function, const char *argument,
+                                    const heed_tensor *mask, const heed_attention_sizes *s)
+{
+    const heed_shape shape = s->batched ? HEED_SHAPE(s->batch, s->keys) : HEED_SHAPE(s->keys);
+    if (mask == NULL || check_mask_dtype(function, argument, mask, s->dtype) != HEED_OK) {
+        return heed_error_pending();
+    }
+    return heed_has_shape(mask, &shape)
+               ? HEED_OK
+               : heed_fail(HEED_ERR_SHAPE, "%s: %s %s; it must be %s, %s", function, argument,
+                           heed_shape_text(mask->ndim, mask->shape).text,
+                           s->batched ? "(N, S)" : "(S)",
+                           heed_shape_text(shape.ndim, shape.size).text);
+}
+
+heed_status heed_check_attn_mask(const char *function, const char *argument,
+                                 const heed_tensor *mask, const heed_attention_sizes *s)
+{
+    const heed_shape one = HEED_SHAPE(s->queries, s->keys);
+    /* No overflow: the query has as many elements, and more. */
+    const heed_shape all = HEED_SHAPE(s->batch * s->heads, s->queries, s->keys);
+    if (mask == NULL || check_mask_dtype(function, argument, mask, s->dtype) != HEED_OK) {
+        return heed_error_pending();
+    }
+    return heed_has_shape(mask, &one) || heed_has_shape(mask, &all)
+               ? HEED_OK
+               : heed_fail(HEED_ERR_SHAPE,
+                           "%s: %s %s; it must be (L, S), %s, or (N num_heads, L, S), %s; "
+                           "heed_repeat_interleave_dim(mask, num_heads, 0) makes it of (N, L, S)",
+                           function, argument, heed_shape_text(mask->ndim, mask->shape).text,
+                           heed_shape_text(one.ndim, one.size).text,
+                           heed_shape_text(all.ndim, all.size).text);
 }

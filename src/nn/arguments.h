@@ -5,12 +5,15 @@
 #ifndef HEED_NN_ARGUMENTS_H
 #define HEED_NN_ARGUMENTS_H
 
-#include "named_tensors.h"
+#include "tensor_list.h"
 
 /* heed_check_not_null: HEED_ERR_NULL where `value` is NULL. heed_check_parameters: where a tensor
  * of the list is. */
 heed_status heed_check_not_null(const char *function, const char *argument, const void *value);
 heed_status heed_check_parameters(const char *function, heed_tensor_list parameters);
+
+/* heed_check_named: HEED_ERR_NULL where a list that is not empty has no tensors or no names. */
+heed_status heed_check_named(const char *function, heed_tensor_list list);
 
 /* ---- numbers ---- */
 
@@ -50,5 +53,20 @@ heed_status heed_check_bool_mask(const char *function, const char *argument,
                                  const heed_tensor *mask);
 heed_status heed_check_block_mask(const char *function, const heed_tensor *block_mask,
                                   const heed_tensor *queries, const heed_tensor *keys);
+
+/* N sentences of L queries and S keys, as nn.MultiheadAttention takes them. */
+typedef struct heed_attention_sizes {
+    int64_t batch, queries, keys; /* N, L, S */
+    int heads;
+    bool batched; /* else N is 1, and no tensor has its dim */
+    heed_dtype dtype;
+} heed_attention_sizes;
+
+/* heed_check_padding_mask: bool, or floats that are added: (N, S). heed_check_attn_mask: (L, S) or
+ * (N heads, L, S). NULL is no mask. */
+heed_status heed_check_padding_mask(const char *function, const char *argument,
+                                    const heed_tensor *mask, const heed_attention_sizes *s);
+heed_status heed_check_attn_mask(const char *function, const char *argument,
+                                 const heed_tensor *mask, const heed_attention_sizes *s);
 
 #endif

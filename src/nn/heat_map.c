@@ -26,29 +26,21 @@ static int count_characters(const char *text)
     return count < MOST_LABEL ? count : MOST_LABEL;
 }
 
-/* The character at place `i` and how many bytes it has; a blank past the end. */
-static const char *character_at(const char *text, int i, int *bytes)
+/* Prints the character at place `i`, or a blank past the end. Control characters would break the
+ * picture, or command the terminal. */
+static void print_character(FILE *stream, const char *text, int i)
 {
-    *bytes = 1;
-    for (; text != NULL && *text != '\0'; text++) {
-        if (starts_character(*text) && i-- == 0) {
-            while (text[*bytes] != '\0' && !starts_character(text[*bytes])) {
-                ++*bytes;
-            }
-            return text;
-        }
+    while (text != NULL && *text != '\0' && (!starts_character(*text) || i-- > 0)) {
+        text++;
     }
-    return " ";
-}
-
-/* Control characters would break the picture, or command the terminal. */
-static void print_character(FILE *stream, const char *character, int bytes)
-{
-    const unsigned char first = (unsigned char)*character;
-    if (first < 0x20 || first == 0x7f) {
+    if (text == NULL || *text == '\0') {
+        fputc(' ', stream);
+    } else if ((unsigned char)*text < 0x20 || *text == 0x7f) {
         fputc('?', stream);
     } else {
-        fwrite(character, 1, (size_t)bytes, stream);
+        do {
+            fputc(*text++, stream);
+        } while (*text != '\0' && !starts_character(*text));
     }
 }
 
@@ -69,9 +61,7 @@ static void print_row_label(FILE *stream, const char *label, int width)
     int length = count_characters(label);
     fprintf(stream, "%*s", width - length, "");
     for (int i = 0; i < length; i++) {
-        int bytes;
-        const char *character = character_at(label, i, &bytes);
-        print_character(stream, character, bytes);
+        print_character(stream, label, i);
     }
 }
 
@@ -82,11 +72,9 @@ static void print_column_labels(FILE *stream, const char *const *labels, int64_t
     for (int line = 0; line < height; line++) {
         fprintf(stream, "%*s", margin, "");
         for (int64_t i = 0; i < count; i++) {
-            int bytes, skipped = height - count_characters(labels[i]);
-            const char *character =
-                line < skipped ? (bytes = 1, " ") : character_at(labels[i], line - skipped, &bytes);
+            const int skipped = height - count_characters(labels[i]);
             fprintf(stream, "%*s", CELL - 1, "");
-            print_character(stream, character, bytes);
+            print_character(stream, line < skipped ? "" : labels[i], line - skipped);
         }
         fputc('\n', stream);
     }

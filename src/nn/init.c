@@ -23,64 +23,53 @@ static heed_status check(const char *function, const heed_tensor *w)
     return HEED_OK;
 }
 
-static heed_status check_slope(const char *function, const heed_tensor *w, double a)
-{
-    const heed_status status = check(function, w);
-    return status != HEED_OK || isfinite(a)
-               ? status
-               : heed_fail(HEED_ERR_VALUE, "%s: a is %g; it must be finite", function, a);
-}
-
-static heed_status check_gain(const char *function, const heed_tensor *w, double gain)
-{
-    const heed_status status = check(function, w);
-    return status == HEED_OK ? heed_check_not_negative(function, "gain", gain) : status;
-}
-
-/* The standard deviations of the two papers. */
-static double kaiming_std(const heed_tensor *w, double a)
-{
-    const double gain = sqrt(2 / (1 + a * a));
-    return gain / sqrt((double)w->shape[1]);
-}
-
-static double xavier_std(const heed_tensor *w, double gain)
-{
-    return gain * sqrt(2.0 / (double)(w->shape[0] + w->shape[1]));
-}
-
 /* Without elements there is nothing to draw, and the fans may be 0. */
-static heed_status fill_uniform(heed_tensor *w, double std)
+static heed_status fill(heed_tensor *w, double std, bool uniform)
 {
     const double bound = sqrt(3) * std;
-    return w->numel == 0 ? HEED_OK : heed_uniform_into(w, -bound, bound);
+    if (w->numel == 0) {
+        return HEED_OK;
+    }
+    return uniform ? heed_uniform_into(w, -bound, bound) : heed_normal_into(w, 0, std);
 }
 
-static heed_status fill_normal(heed_tensor *w, double std)
+static heed_status kaiming(const char *function, heed_tensor *w, double a, bool uniform)
 {
-    return w->numel == 0 ? HEED_OK : heed_normal_into(w, 0, std);
+    if (check(function, w) != HEED_OK) {
+        return heed_error_pending();
+    }
+    if (!isfinite(a)) {
+        return heed_fail(HEED_ERR_VALUE, "%s: a is %g; it must be finite", function, a);
+    }
+    const double gain = sqrt(2 / (1 + a * a));
+    return fill(w, gain / sqrt((double)w->shape[1]), uniform);
+}
+
+static heed_status xavier(const char *function, heed_tensor *w, double gain, bool uniform)
+{
+    if (check(function, w) != HEED_OK ||
+        heed_check_not_negative(function, "gain", gain) != HEED_OK) {
+        return heed_error_pending();
+    }
+    return fill(w, gain * sqrt(2.0 / (double)(w->shape[0] + w->shape[1])), uniform);
 }
 
 heed_status heed_kaiming_uniform_into(heed_tensor *w, double a)
 {
-    const heed_status status = check_slope("kaiming_uniform_into", w, a);
-    return status == HEED_OK ? fill_uniform(w, kaiming_std(w, a)) : status;
+    return kaiming("kaiming_uniform_into", w, a, true);
 }
 
 heed_status heed_kaiming_normal_into(heed_tensor *w, double a)
 {
-    const heed_status status = check_slope("kaiming_normal_into", w, a);
-    return status == HEED_OK ? fill_normal(w, kaiming_std(w, a)) : status;
+    return kaiming("kaiming_normal_into", w, a, false);
 }
 
 heed_status heed_xavier_uniform_into(heed_tensor *w, double gain)
 {
-    const heed_status status = check_gain("xavier_uniform_into", w, gain);
-    return status == HEED_OK ? fill_uniform(w, xavier_std(w, gain)) : status;
+    return xavier("xavier_uniform_into", w, gain, true);
 }
 
 heed_status heed_xavier_normal_into(heed_tensor *w, double gain)
 {
-    const heed_status status = check_gain("xavier_normal_into", w, gain);
-    return status == HEED_OK ? fill_normal(w, xavier_std(w, gain)) : status;
+    return xavier("xavier_normal_into", w, gain, false);
 }

@@ -14,15 +14,7 @@
 #include "../tensor/create.h"
 #include "../tensor/read.h"
 #include "arguments.h"
-
-typedef enum entry_kind { PARAMETER, BUFFER, CHILD } entry_kind;
-
-typedef struct heed_module_entry {
-    entry_kind kind;
-    char *name;
-    heed_tensor *tensor; /* of a parameter or buffer, retained */
-    heed_module *child;
-} heed_module_entry;
+#include "named_tensors.h"
 
 /* ---- checks ---- */
 
@@ -116,13 +108,12 @@ static heed_module_entry *append(heed_module *m, const char *name)
 }
 
 static heed_status add_tensor(heed_module *m, const char *name, heed_tensor **field,
-                              heed_tensor *value, entry_kind kind)
+                              heed_tensor *value, bool is_buffer)
 {
     if (field != NULL) {
         *field = NULL;
     }
-    if (heed_share(value) == NULL ||
-        (kind == PARAMETER && heed_set_requires_grad(value, true) == NULL) ||
+    if (heed_share(value) == NULL || (!is_buffer && heed_set_requires_grad(value, true) == NULL) ||
         heed_retain(value) == NULL) {
         return heed_error_pending();
     }
@@ -131,8 +122,8 @@ static heed_status add_tensor(heed_module *m, const char *name, heed_tensor **fi
         heed_release(value);
         return heed_error_pending();
     }
-    entry->kind = kind;
     entry->tensor = value;
+    entry->is_buffer = is_buffer;
     if (field != NULL) {
         *field = value;
     }
@@ -142,19 +133,20 @@ static heed_status add_tensor(heed_module *m, const char *name, heed_tensor **fi
 heed_status heed_add_parameter(void *module, const char *name, heed_tensor **field,
                                heed_tensor *value)
 {
-    return add_tensor(module, name, field, value, PARAMETER);
+    return add_tensor(module, name, field, value, false);
 }
 
 heed_status heed_add_buffer(void *module, const char *name, heed_tensor **field, heed_tensor *value)
 {
-    return add_tensor(module, name, field, value, BUFFER);
+    return add_tensor(module, name, field, value, true);
 }
 
 static heed_module_entry *find_parameter(heed_module *m, const char *name)
 {
     for (int i = 0; i < m->count && name != NULL; i++) {
-        if (m->entries[i].kind == PARAMETER && strcmp(m->entries[i].name, name) == 0) {
-            return &m->entries[i];
+        heed_module_entry *entry = &m->entries[i];
+        if (entry->tensor != NULL && !entry->is_buffer && strcmp(entry->name, name) == 0) {
+            return entry;
         }
     }
     heed_fail(HEED_ERR_VALUE, "set_parameter: a %s has no parameter '%s' of its own", m->kind->name,
@@ -199,22 +191,16 @@ heed_status heed_set_parameter(void *module, const char *name, heed_tensor **fie
     return HEED_OK;
 }
 
-/* Is `m` the module `outer`, or somewhere inside it? */
-static bool is_inside(const heed_module *m, const heed_module *outer)
-{
-    while (m != NULL && m != outer) {
-        m = m->owner;
-    }
-    return m != NULL;
-}
-
 heed_status heed_add_child(void *module, const char *name, void *field, void *child)
 {
-    heed_module *m = child, *kept = NULL;
+    heed_module *m = child, *outer = module;
     if (field != NULL) {
-        memcpy(field, &kept, sizeof kept); /* a pointer to a pointer to some module */
+        memcpy(field, &(heed_module *){NULL}, sizeof m); /* a pointer to a pointer to some module */
     }
-    if (m != NULL && (m->owner != NULL || is_inside(module, m))) {
+    while (outer != NULL && outer != m) {
+        outer = outer->owner;
+    }
+    if (m != NULL && (m->owner != NULL || outer != NULL)) {
         return heed_fail(HEED_ERR_VALUE, "%s '%s': it has an owner already, or holds this module",
                          m->kind->name, name != NULL ? name : "");
     }
@@ -223,7 +209,6 @@ heed_status heed_add_child(void *module, const char *name, void *field, void *ch
         heed_module_free(m);
         return heed_fail(HEED_ERR_NULL, "module: no child for '%s'", name != NULL ? name : "");
     }
-    entry->kind = CHILD;
     entry->child = m;
     m->owner = module;
     if (field != NULL) {
@@ -236,46 +221,25 @@ heed_status heed_add_child(void *module, const char *name, void *field, void *ch
 
 typedef enum list_kind { PARAMETERS, STATE, DECAY, NO_DECAY } list_kind;
 
-/* A list that a module keeps for its callers. */
-typedef struct heed_module_names {
-    heed_named_tensors named;
-    int64_t changes; /* of the whole tree, when the list was made */
-} heed_module_names;
-
 static int64_t changes_of(const heed_module *m)
 {
     int64_t changes = m->changes;
     for (int i = 0; i < m->count; i++) {
-        changes += m->entries[i].kind == CHILD ? changes_of(m->entries[i].child) : 0;
+        changes += m->entries[i].child != NULL ? changes_of(m->entries[i].child) : 0;
     }
     return changes;
 }
 
-static bool is_listed(heed_tensor_list list, const heed_tensor *tensor)
-{
-    for (int i = 0; i < list.count; i++) {
-        if (list.tensors[i] == tensor) {
-            return true;
-        }
-    }
-    return false;
-}
-
 /* A state dict has every name of a tensor, the other lists have each tensor once. */
-static bool belongs(const heed_module_entry *entry, list_kind kind, heed_tensor_list list)
-{
-    return kind == STATE ||
-           ((kind != DECAY || entry->tensor->ndim >= 2) &&
-            (kind != NO_DECAY || entry->tensor->ndim < 2) && !is_listed(list, entry->tensor));
-}
-
-static void list_entries(heed_named_tensors *named, const heed_module *m, entry_kind entries,
+static void list_entries(heed_named_tensors *named, const heed_module *m, bool buffers,
                          list_kind kind)
 {
     for (int i = 0; i < m->count; i++) {
-        const heed_module_entry *entry = &m->entries[i];
-        if (entry->kind == entries && belongs(entry, kind, named->list)) {
-            heed_named_add(named, entry->tensor, "%s", entry->name);
+        const heed_tensor *t = m->entries[i].tensor;
+        if (t != NULL && m->entries[i].is_buffer == buffers &&
+            (kind == STATE || !heed_is_listed(named->list, t)) && (kind != DECAY || t->ndim >= 2) &&
+            (kind != NO_DECAY || t->ndim < 2)) {
+            heed_named_add(named, m->entries[i].tensor, "%s", m->entries[i].name);
         }
     }
 }
@@ -283,13 +247,13 @@ static void list_entries(heed_named_tensors *named, const heed_module *m, entry_
 /* Its own tensors, then the children's, whose names begin with the child's. */
 static void list_module(heed_named_tensors *named, const heed_module *m, list_kind kind)
 {
-    list_entries(named, m, PARAMETER, kind);
+    list_entries(named, m, false, kind);
     if (kind == STATE) {
-        list_entries(named, m, BUFFER, kind);
+        list_entries(named, m, true, kind);
     }
     const char *outer = named->prefix != NULL ? named->prefix : "";
     for (int i = 0; i < m->count && !heed_error_pending(); i++) {
-        if (m->entries[i].kind == CHILD) {
+        if (m->entries[i].child != NULL) {
             const size_t size = strlen(outer) + strlen(m->entries[i].name) + 2;
             char *prefix = heed_alloc(size);
             if (prefix != NULL) {
@@ -303,48 +267,31 @@ static void list_module(heed_named_tensors *named, const heed_module *m, list_ki
     }
 }
 
-static void free_names(heed_module_names *names)
-{
-    if (names != NULL) {
-        heed_named_free(&names->named);
-        heed_free(names, sizeof *names);
-    }
-}
-
-static heed_module_names *make_names(const heed_module *m, list_kind kind, int64_t changes)
-{
-    heed_module_names *names = heed_alloc_zeroed(sizeof *names);
-    if (names == NULL) {
-        return NULL;
-    }
-    names->changes = changes;
-    list_module(&names->named, m, kind);
-    if (heed_error_pending()) {
-        free_names(names);
-        return NULL;
-    }
-    return names;
-}
-
 static heed_tensor_list list_of(const char *function, heed_module *m, list_kind kind)
 {
-    const heed_tensor_list none = {0, NULL, NULL};
+    heed_tensor_list list = {0, NULL, NULL};
     if (heed_module_check(function, m) != HEED_OK) {
-        return none;
+        return list;
     }
     static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER; /* several threads may use a model */
     pthread_mutex_lock(&lock);
     const int64_t changes = changes_of(m);
-    heed_module_names *names = m->lists[kind];
-    if (names == NULL || names->changes != changes) {
-        names = make_names(m, kind, changes);
-        if (names != NULL) {
-            free_names(m->lists[kind]);
-            m->lists[kind] = names;
+    heed_named_tensors named = {0};
+    if (m->lists[kind].changes != changes) {
+        list_module(&named, m, kind);
+        if (heed_error_pending()) {
+            heed_named_free(&named);
+        } else {
+            heed_named_free(&m->lists[kind].named);
+            m->lists[kind].named = named;
+            m->lists[kind].changes = changes;
         }
     }
+    if (!heed_error_pending()) {
+        list = m->lists[kind].named.list;
+    }
     pthread_mutex_unlock(&lock);
-    return names != NULL ? names->named.list : none;
+    return list;
 }
 
 heed_tensor_list heed_parameters(void *module)
@@ -386,12 +333,6 @@ heed_tensor *heed_state(void *module, const char *name)
 
 /* ---- keeping and freeing ---- */
 
-void heed_keep_copy(heed_tensor **kept, heed_tensor *value)
-{
-    heed_release(*kept);
-    *kept = value != NULL ? heed_retain(heed_clone(heed_detach(value))) : NULL;
-}
-
 heed_status heed_module_free(void *module)
 {
     heed_module *m = module;
@@ -406,11 +347,11 @@ heed_status heed_module_free(void *module)
         m->kind->destroy(m);
     }
     for (int i = 0; i < HEED_MODULE_LISTS; i++) {
-        free_names(m->lists[i]);
+        heed_named_free(&m->lists[i].named);
     }
     for (int i = 0; i < m->count; i++) {
         heed_module_entry *entry = &m->entries[i];
-        if (entry->kind == CHILD) {
+        if (entry->child != NULL) {
             entry->child->owner = NULL;
             heed_module_free(entry->child);
         } else {
@@ -455,7 +396,7 @@ static void set_training(heed_module *m, bool training)
 {
     m->training = training;
     for (int i = 0; i < m->count; i++) {
-        if (m->entries[i].kind == CHILD) {
+        if (m->entries[i].child != NULL) {
             set_training(m->entries[i].child, training);
         }
     }
@@ -480,72 +421,19 @@ heed_status heed_eval(void *module)
     return set_mode("eval", module, false);
 }
 
-static size_t count_modules(const heed_module *m)
-{
-    size_t count = 1;
-    for (int i = 0; i < m->count; i++) {
-        count += m->entries[i].kind == CHILD ? count_modules(m->entries[i].child) : 0;
-    }
-    return count;
-}
-
-/* Copies the flags of a tree to `flags`, or back; returns where those of the next module are. */
-static bool *exchange_flags(heed_module *m, bool *flags, bool back)
-{
-    if (back) {
-        m->training = *flags;
-    } else {
-        *flags = m->training;
-    }
-    flags++;
-    for (int i = 0; i < m->count; i++) {
-        if (m->entries[i].kind == CHILD) {
-            flags = exchange_flags(m->entries[i].child, flags, back);
-        }
-    }
-    return flags;
-}
-
-heed_status heed_modes_begin_eval(heed_modes *modes, void *module)
-{
-    *modes = (heed_modes){.module = module};
-    if (heed_module_check("modes_begin_eval", module) != HEED_OK) {
-        return heed_error_pending();
-    }
-    modes->count = count_modules(module);
-    modes->flags = heed_alloc(modes->count * sizeof *modes->flags);
-    if (modes->flags == NULL) {
-        return heed_error_pending();
-    }
-    exchange_flags(module, modes->flags, false);
-    return heed_eval(module);
-}
-
-void heed_modes_end(heed_modes *modes)
-{
-    if (modes->flags != NULL) {
-        exchange_flags(modes->module, modes->flags, true);
-    }
-    heed_free(modes->flags, modes->count * sizeof *modes->flags);
-}
-
 /* ---- casting ---- */
 
-/* Casts a tensor in place: it stays the same tensor for everyone who holds it. */
-static heed_status cast_entry(heed_module_entry *entry, heed_dtype dtype)
-{
-    if (!heed_is_float(entry->tensor->dtype) || entry->tensor->dtype == dtype) {
-        return HEED_OK;
-    }
-    return heed_set_data(entry->tensor, heed_to(entry->tensor, dtype));
-}
-
+/* In place: the tensors stay the same for everyone who holds them. */
 static heed_status cast_module(heed_module *m, heed_dtype dtype)
 {
     heed_status status = HEED_OK;
     for (int i = 0; i < m->count && status == HEED_OK; i++) {
         heed_module_entry *entry = &m->entries[i];
-        status = entry->kind == CHILD ? cast_module(entry->child, dtype) : cast_entry(entry, dtype);
+        if (entry->child != NULL) {
+            status = cast_module(entry->child, dtype);
+        } else if (heed_is_float(entry->tensor->dtype) && entry->tensor->dtype != dtype) {
+            status = heed_set_data(entry->tensor, heed_to(entry->tensor, dtype));
+        }
     }
     return status;
 }
@@ -577,7 +465,7 @@ static void print_module(FILE *stream, const heed_module *m, int depth)
     }
     fprintf(stream, "%s(%s", m->kind->name, text);
     for (int i = 0; i < m->count; i++) {
-        if (m->entries[i].kind == CHILD) {
+        if (m->entries[i].child != NULL) {
             fprintf(stream, "\n%*s(%s): ", 2 * depth + 2, "", m->entries[i].name);
             print_module(stream, m->entries[i].child, depth + 1);
             children = true;

@@ -35,7 +35,7 @@
 #include <stdio.h>
 
 #include "../tensor/scope.h"
-#include "named_tensors.h"
+#include "tensor_list.h"
 
 HEED_BEGIN_DECLS
 
@@ -51,17 +51,29 @@ typedef struct heed_module_kind {
     heed_tensor *(*forward)(void *module, heed_tensor *x);
 } heed_module_kind;
 
+/* What was registered under one name: a tensor or a module. */
+typedef struct heed_module_entry {
+    char *name;
+    heed_tensor *tensor; /* a parameter or buffer, retained; or NULL */
+    bool is_buffer;
+    struct heed_module *child; /* or NULL */
+} heed_module_entry;
+
 enum { HEED_MODULE_LISTS = 4 };
 
 typedef struct heed_module {
     const heed_module_kind *kind;
-    bool training;                     /* true at first, as in torch */
-    struct heed_module *owner;         /* of a child: the module that frees it */
-    struct heed_module_entry *entries; /* what was registered, in order */
+    bool training;              /* true at first, as in torch */
+    unsigned modes;             /* flags to come back to, while heed_gpt_generate evaluates */
+    struct heed_module *owner;  /* of a child: the module that frees it */
+    heed_module_entry *entries; /* what was registered, in order */
     int count, capacity;
-    int64_t changes;                                    /* how often something was added or set */
-    struct heed_module_names *lists[HEED_MODULE_LISTS]; /* of heed_parameters and the like */
-    heed_scope scope;                                   /* open while the constructor runs */
+    int64_t changes; /* how often something was added or set */
+    struct {
+        heed_named_tensors named;
+        int64_t changes;        /* of the whole tree, when the list was made */
+    } lists[HEED_MODULE_LISTS]; /* of heed_parameters and the like */
+    heed_scope scope;           /* open while the constructor runs */
 } heed_module;
 
 /* ---- for constructors; `module` is a pointer to any module ---- */
@@ -99,11 +111,6 @@ heed_status heed_add_child(void *module, const char *name, void *field, void *ch
  * HEED_ERR_NULL: no module or value. */
 heed_status heed_set_parameter(void *module, const char *name, heed_tensor **field,
                                heed_tensor *value);
-
-/* heed_keep_copy: for a forward that stores something to look at, as attention its weights: *kept
- * becomes a detached copy of `value`, or NULL of NULL; the tensor it held is released. The kind's
- * destroy passes NULL. */
-void heed_keep_copy(heed_tensor **kept, heed_tensor *value);
 
 /* heed_module_free: frees a module and all that it holds; NULL is fine.
  * HEED_ERR_VALUE: a child, which its owner frees. */
@@ -148,16 +155,6 @@ heed_status heed_zero_grad(void *module);
 /* heed_train, heed_eval: set the training flag here and in all children. */
 heed_status heed_train(void *module);
 heed_status heed_eval(void *module);
-
-/* heed_modes_begin_eval: as heed_eval, and remembers the flag of each module. heed_modes_end: sets
- * the flags as they were, with an error pending as well. HEED_ERR_MEMORY. */
-typedef struct heed_modes {
-    heed_module *module;
-    bool *flags; /* of the whole tree */
-    size_t count;
-} heed_modes;
-heed_status heed_modes_begin_eval(heed_modes *modes, void *module);
-void heed_modes_end(heed_modes *modes);
 
 /* heed_module_to: casts all floating-point parameters and buffers, as torch's module.to(dtype): the
  * tensors stay the same ones, so optimisers and tied parameters hold; gradients are forgotten.

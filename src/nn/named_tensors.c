@@ -30,30 +30,22 @@ static heed_status grow(heed_named_tensors *named)
     return HEED_OK;
 }
 
-/* "prefix" and the formatted rest, in a block of its own; NULL without memory. */
-static char *make_name(const char *prefix, const char *format, va_list arguments)
-{
-    va_list again;
-    va_copy(again, arguments);
-    const size_t before = strlen(prefix);
-    const size_t size = before + (size_t)vsnprintf(NULL, 0, format, again) + 1;
-    va_end(again);
-    char *name = heed_alloc(size);
-    if (name != NULL) {
-        memcpy(name, prefix, before);
-        vsnprintf(name + before, size - before, format, arguments);
-    }
-    return name;
-}
-
 heed_status heed_named_add_v(heed_named_tensors *named, heed_tensor *tensor, const char *format,
                              va_list arguments)
 {
     if (heed_error_pending() || (named->list.count == named->capacity && grow(named) != HEED_OK)) {
         return heed_error_pending();
     }
-    char *name = make_name(named->prefix != NULL ? named->prefix : "", format, arguments);
+    const char *prefix = named->prefix != NULL ? named->prefix : "";
+    const size_t before = strlen(prefix);
+    va_list again;
+    va_copy(again, arguments);
+    const size_t size = before + (size_t)vsnprintf(NULL, 0, format, again) + 1;
+    va_end(again);
+    char *name = heed_alloc(size);
     if (name != NULL) {
+        memcpy(name, prefix, before);
+        vsnprintf(name + before, size - before, format, arguments);
         named->tensors[named->list.count] = tensor;
         named->names[named->list.count++] = name;
     }
@@ -90,4 +82,14 @@ bool heed_name_ends_in(const char *name, const char *end)
 {
     const size_t length = strlen(name), of_end = strlen(end);
     return length >= of_end && strcmp(name + length - of_end, end) == 0;
+}
+
+bool heed_is_listed(heed_tensor_list list, const heed_tensor *tensor)
+{
+    for (int i = 0; i < list.count; i++) {
+        if (list.tensors[i] == tensor) {
+            return true;
+        }
+    }
+    return false;
 }

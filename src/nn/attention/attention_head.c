@@ -33,14 +33,10 @@ static heed_tensor *attend(const heed_attention_head *m, heed_tensor *token_enco
     return heed_matmul(attention_percent, v);
 }
 
-/* Both masks as one; NULL where there is none. */
-static heed_tensor *join_masks(heed_tensor *block_mask, heed_tensor *key_padding_mask)
+void heed_keep_copy(heed_tensor **kept, heed_tensor *value)
 {
-    if (key_padding_mask == NULL) {
-        return block_mask;
-    }
-    heed_tensor *padding = heed_unsqueeze(key_padding_mask, -2);
-    return block_mask != NULL ? heed_logical_or(block_mask, padding) : padding;
+    heed_release(*kept);
+    *kept = heed_retain(heed_clone(heed_detach(value)));
 }
 
 heed_tensor *heed_attention_head_forward(const heed_attention_head *m, heed_tensor *token_encodings,
@@ -50,7 +46,11 @@ heed_tensor *heed_attention_head_forward(const heed_attention_head *m, heed_tens
     heed_tensor *percent = NULL;
     heed_scope scope;
     heed_scope_begin(&scope);
-    heed_tensor *mask = join_masks(block_mask, key_padding_mask);
+    heed_tensor *mask = block_mask;
+    if (key_padding_mask != NULL) { /* both hold */
+        heed_tensor *padding = heed_unsqueeze(key_padding_mask, -2);
+        mask = block_mask != NULL ? heed_logical_or(block_mask, padding) : padding;
+    }
     heed_tensor *output = attend(m, token_encodings, encodings_for_kv, mask, &percent);
     if (m->kept != NULL) {
         heed_keep_copy(m->kept, percent);

@@ -16,4 +16,8 @@ heed_tensor *heed_attention_head_forward(const heed_attention_head *m, heed_tens
                                          heed_tensor *encodings_for_kv, heed_tensor *block_mask,
                                          heed_tensor *key_padding_mask, heed_tensor **weights);
 
+/* heed_keep_copy: *kept becomes a detached copy of the weights `value`, or NULL if that is; what it
+ * held is released. For heads of every kind. */
+void heed_keep_copy(heed_tensor **kept, heed_tensor *value);
+
 #endif

@@ -11,7 +11,7 @@ static const char function[] = "cross_attention_forward";
 static void forget_weights(void *module)
 {
     struct heed_cross_attention *m = module;
-    heed_keep_copy(&m->attention_percent, NULL);
+    heed_release(m->attention_percent);
 }
 
 static const heed_module_kind kind = {.name = "CrossAttention",
@@ -50,15 +50,6 @@ struct heed_cross_attention *heed_cross_attention_new(int64_t d_model, int row_d
 
 /* ---- checks ---- */
 
-/* Are all dims equal but the last two? */
-static bool same_batch(const heed_tensor *a, const heed_tensor *b)
-{
-    heed_shape shape = heed_shape_of_tensor(a);
-    shape.size[shape.ndim - 2] = b->shape[b->ndim - 2];
-    shape.size[shape.ndim - 1] = b->shape[b->ndim - 1];
-    return heed_has_shape(b, &shape);
-}
-
 /* One for each key. */
 static heed_status check_padding(const heed_tensor *mask, const heed_tensor *encodings_for_kv)
 {
@@ -86,7 +77,10 @@ static heed_status check(const struct heed_cross_attention *m, const heed_tensor
                              m->W_k->weight) != HEED_OK) {
         return heed_error_pending();
     }
-    if (!same_batch(for_q, for_kv)) {
+    heed_shape queries = heed_shape_of_tensor(for_kv); /* as for_q has them, if the batches fit */
+    queries.size[queries.ndim - 2] = for_q->shape[for_q->ndim - 2];
+    queries.size[queries.ndim - 1] = for_q->shape[for_q->ndim - 1];
+    if (!heed_has_shape(for_q, &queries)) {
         return heed_fail(
             HEED_ERR_SHAPE,
             "%s: encodings_for_q %s and encodings_for_kv %s: all dims but the last two "

@@ -64,36 +64,37 @@ static heed_tensor *bias(heed_tensor *mask, double if_true, double if_false, hee
     return heed_scope_end_with(&scope, y);
 }
 
+static heed_tensor *inverse(const char *function, const char *argument, heed_tensor *mask)
+{
+    return check_bool(function, argument, mask) == HEED_OK ? heed_logical_not(mask) : NULL;
+}
+
 heed_tensor *heed_block_mask_of_keep(heed_tensor *keep_mask)
 {
-    return check_bool("block_mask_of_keep", "keep_mask", keep_mask) == HEED_OK
-               ? heed_logical_not(keep_mask)
-               : NULL;
+    return inverse("block_mask_of_keep", "keep_mask", keep_mask);
 }
 
 heed_tensor *heed_keep_mask_of_block(heed_tensor *block_mask)
 {
-    return check_bool("keep_mask_of_block", "block_mask", block_mask) == HEED_OK
-               ? heed_logical_not(block_mask)
-               : NULL;
+    return inverse("keep_mask_of_block", "block_mask", block_mask);
 }
 
 heed_tensor *heed_bias_mask_of_block(heed_tensor *block_mask, heed_dtype dtype)
 {
-    if (check_bool("bias_mask_of_block", "block_mask", block_mask) != HEED_OK ||
-        check_bias_dtype("bias_mask_of_block", dtype) != HEED_OK) {
-        return NULL;
-    }
-    return bias(block_mask, -HUGE_VAL, 0, dtype);
+    static const char function[] = "bias_mask_of_block";
+    return check_bool(function, "block_mask", block_mask) == HEED_OK &&
+                   check_bias_dtype(function, dtype) == HEED_OK
+               ? bias(block_mask, -HUGE_VAL, 0, dtype)
+               : NULL;
 }
 
 heed_tensor *heed_bias_mask_of_keep(heed_tensor *keep_mask, heed_dtype dtype)
 {
-    if (check_bool("bias_mask_of_keep", "keep_mask", keep_mask) != HEED_OK ||
-        check_bias_dtype("bias_mask_of_keep", dtype) != HEED_OK) {
-        return NULL;
-    }
-    return bias(keep_mask, 0, -HUGE_VAL, dtype);
+    static const char function[] = "bias_mask_of_keep";
+    return check_bool(function, "keep_mask", keep_mask) == HEED_OK &&
+                   check_bias_dtype(function, dtype) == HEED_OK
+               ? bias(keep_mask, 0, -HUGE_VAL, dtype)
+               : NULL;
 }
 
 /* ---- causal ---- */

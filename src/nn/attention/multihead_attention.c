@@ -19,6 +19,7 @@
 #include "../../tensor/read.h"
 #include "../arguments.h"
 #include "../init.h"
+#include "attention_head.h"
 #include "mask.h"
 
 /* ---- making ---- */
@@ -26,7 +27,7 @@
 static void forget_weights(void *module)
 {
     struct heed_multihead_attention *m = module;
-    heed_keep_copy(&m->attention_percent, NULL);
+    heed_release(m->attention_percent);
 }
 
 static const heed_module_kind kind = {.name = "MultiheadAttention",
@@ -130,176 +131,78 @@ heed_multihead_attention_new_with(int64_t embed_dim, int num_heads,
 
 /* ---- sizes ---- */
 
-/* The sizes of one forward. Without a batch it is computed as one of size 1, batch first. */
-typedef struct sizes {
-    int64_t batch, queries, keys; /* N, L, S */
-    int64_t added;                /* keys that the module adds to them */
-    int heads;
-    bool batched, batch_first;
-    heed_dtype dtype;
-} sizes;
-
-/* The sequences of x: (N, length, E) if batch_first, else (length, N, E); or (length, E), which is
- * one. */
-typedef struct sequences {
-    int64_t count, length; /* N, L or S */
-} sequences;
-
-static sequences sequences_of(const heed_tensor *x, bool batch_first)
+/* The dims of N and of L in x: (N, L, E) if batch_first, else (L, N, E); or (L, E). */
+static int64_t count_of(const heed_tensor *x, bool batch_first)
 {
-    if (x->ndim < 3) {
-        return (sequences){1, x->shape[0]};
-    }
-    return (sequences){x->shape[batch_first ? 0 : 1], x->shape[batch_first ? 1 : 0]};
+    return x->ndim < 3 ? 1 : x->shape[batch_first ? 0 : 1];
+}
+
+static int64_t length_of(const heed_tensor *x, bool batch_first)
+{
+    return x->shape[x->ndim == 3 && batch_first ? 1 : 0];
 }
 
 /* Those of a forward with this query and key, of 2 or 3 dims both. */
-static sizes sizes_of(const struct heed_multihead_attention *m, const heed_tensor *query,
-                      const heed_tensor *key)
+static heed_attention_sizes sizes_of(const struct heed_multihead_attention *m,
+                                     const heed_tensor *query, const heed_tensor *key)
 {
-    const sequences queries = sequences_of(query, m->batch_first);
-    const bool batched = query->ndim == 3;
-    return (sizes){.batch = queries.count,
-                   .queries = queries.length,
-                   .keys = sequences_of(key, m->batch_first).length,
-                   .added = (m->bias_k != NULL) + m->add_zero_attn,
-                   .heads = m->num_heads,
-                   .batched = batched,
-                   .batch_first = m->batch_first || !batched,
-                   .dtype = m->out_proj->weight->dtype};
+    return (heed_attention_sizes){.batch = count_of(query, m->batch_first),
+                                  .queries = length_of(query, m->batch_first),
+                                  .keys = length_of(key, m->batch_first),
+                                  .heads = m->num_heads,
+                                  .batched = query->ndim == 3,
+                                  .dtype = m->out_proj->weight->dtype};
 }
 
 /* ---- checks ---- */
 
-static heed_status check_mask_dtype(const char *function, const char *argument,
-                                    const heed_tensor *mask, heed_dtype dtype)
-{
-    if (mask->dtype != HEED_BOOL && mask->dtype != dtype) {
-        return heed_fail(HEED_ERR_DTYPE,
-                         "%s: %s is %s; bool, where true blocks, or %s, which is added", function,
-                         argument, heed_dtype_name(mask->dtype), heed_dtype_name(dtype));
-    }
-    return HEED_OK;
-}
-
-static heed_status check_padding(const char *function, const char *name, const heed_tensor *mask,
-                                 const sizes *s)
-{
-    const heed_shape shape = s->batched ? HEED_SHAPE(s->batch, s->keys) : HEED_SHAPE(s->keys);
-    if (check_mask_dtype(function, name, mask, s->dtype) != HEED_OK) {
-        return heed_error_pending();
-    }
-    return heed_has_shape(mask, &shape)
-               ? HEED_OK
-               : heed_fail(HEED_ERR_SHAPE, "%s: %s %s; it must be %s, %s", function, name,
-                           heed_shape_text(mask->ndim, mask->shape).text,
-                           s->batched ? "(N, S)" : "(S)",
-                           heed_shape_text(shape.ndim, shape.size).text);
-}
-
-static heed_status check_attn_mask(const char *function, const char *name, const heed_tensor *mask,
-                                   const sizes *s)
-{
-    const heed_shape one = HEED_SHAPE(s->queries, s->keys);
-    /* No overflow: the query has as many elements, and more. */
-    const heed_shape all = HEED_SHAPE(s->batch * s->heads, s->queries, s->keys);
-    if (check_mask_dtype(function, name, mask, s->dtype) != HEED_OK) {
-        return heed_error_pending();
-    }
-    return heed_has_shape(mask, &one) || heed_has_shape(mask, &all)
-               ? HEED_OK
-               : heed_fail(HEED_ERR_SHAPE,
-                           "%s: %s %s; it must be (L, S), %s, or (N num_heads, L, S), %s; "
-                           "heed_repeat_interleave_dim(mask, num_heads, 0) makes it of (N, L, S)",
-                           function, name, heed_shape_text(mask->ndim, mask->shape).text,
-                           heed_shape_text(one.ndim, one.size).text,
-                           heed_shape_text(all.ndim, all.size).text);
-}
-
-heed_status heed_check_multihead_masks(const char *function,
-                                       const struct heed_multihead_attention *m,
-                                       const heed_tensor *query, const heed_tensor *key,
-                                       const heed_attention_options *options,
-                                       const heed_mask_names *names)
-{
-    const heed_tensor *padding = options->key_padding_mask, *mask = options->attn_mask;
-    const sizes s = sizes_of(m, query, key);
-    if ((padding != NULL &&
-         check_padding(function, names->key_padding_mask, padding, &s) != HEED_OK) ||
-        (mask != NULL && check_attn_mask(function, names->attn_mask, mask, &s) != HEED_OK)) {
-        return heed_error_pending();
-    }
-    return HEED_OK;
-}
-
 static const char function[] = "multihead_attention_forward";
-
-static heed_status misfit(const heed_tensor *query, const heed_tensor *key,
-                          const heed_tensor *value, const char *why)
-{
-    return heed_fail(HEED_ERR_SHAPE, "%s: query %s, key %s, value %s: %s", function,
-                     heed_shape_text(query->ndim, query->shape).text,
-                     heed_shape_text(key->ndim, key->shape).text,
-                     heed_shape_text(value->ndim, value->shape).text, why);
-}
-
-static heed_status check_features(const struct heed_multihead_attention *m,
-                                  const heed_tensor *query, const heed_tensor *key,
-                                  const heed_tensor *value)
-{
-    const struct {
-        const char *argument, *size_name;
-        const heed_tensor *x;
-        int64_t size;
-    } all[] = {{"query", "embed_dim", query, m->embed_dim},
-               {"key", "kdim", key, m->kdim},
-               {"value", "vdim", value, m->vdim}};
-    heed_status status = HEED_OK;
-    for (int i = 0; i < 3 && status == HEED_OK; i++) {
-        status = heed_check_features(function, all[i].argument, all[i].x, all[i].size_name,
-                                     all[i].size, m->out_proj->weight->dtype);
-    }
-    return status;
-}
 
 /* Do they fit each other? */
 static heed_status check_sizes(const struct heed_multihead_attention *m, const heed_tensor *query,
                                const heed_tensor *key, const heed_tensor *value)
 {
+    const bool first = m->batch_first;
+    const char *misfit = NULL;
     if (query->ndim < 2 || query->ndim > 3 || key->ndim != query->ndim ||
         value->ndim != query->ndim) {
-        return misfit(query, key, value,
-                      m->batch_first ? "all must be (N, length, features), or (length, features)"
-                                     : "all must be (length, N, features), or (length, features)");
+        misfit = first ? "all must be (N, length, features), or (length, features)"
+                       : "all must be (length, N, features), or (length, features)";
+    } else if (count_of(key, first) != count_of(query, first) ||
+               count_of(value, first) != count_of(query, first)) {
+        misfit = first ? "their sizes in dim 0, that of the batch, must be equal"
+                       : "their sizes in dim 1, that of the batch, must be equal; .batch_first "
+                         "makes it dim 0";
+    } else if (length_of(value, first) != length_of(key, first)) {
+        misfit = "there must be as many values as keys";
     }
-    const sequences queries = sequences_of(query, m->batch_first),
-                    keys = sequences_of(key, m->batch_first),
-                    values = sequences_of(value, m->batch_first);
-    if (keys.count != queries.count || values.count != queries.count) {
-        return misfit(query, key, value,
-                      m->batch_first ? "their sizes in dim 0, that of the batch, must be equal"
-                                     : "their sizes in dim 1, that of the batch, must be equal; "
-                                       ".batch_first makes it dim 0");
-    }
-    return values.length == keys.length
-               ? HEED_OK
-               : misfit(query, key, value, "there must be as many values as keys");
+    return misfit == NULL ? HEED_OK
+                          : heed_fail(HEED_ERR_SHAPE, "%s: query %s, key %s, value %s: %s",
+                                      function, heed_shape_text(query->ndim, query->shape).text,
+                                      heed_shape_text(key->ndim, key->shape).text,
+                                      heed_shape_text(value->ndim, value->shape).text, misfit);
 }
 
 static heed_status check(const struct heed_multihead_attention *m, heed_tensor *const *inputs,
                          const heed_attention_options *options)
 {
-    static const heed_mask_names names = {.attn_mask = "attn_mask",
-                                          .key_padding_mask = "key_padding_mask"};
-    const heed_status status = heed_forward_check(function, m);
-    if (status != HEED_OK) {
-        return status;
+    if (heed_forward_check(function, m) != HEED_OK) {
+        return heed_error_pending();
     }
-    if (check_features(m, inputs[0], inputs[1], inputs[2]) != HEED_OK ||
+    const heed_dtype dtype = m->out_proj->weight->dtype;
+    if (heed_check_features(function, "query", inputs[0], "embed_dim", m->embed_dim, dtype) !=
+            HEED_OK ||
+        heed_check_features(function, "key", inputs[1], "kdim", m->kdim, dtype) != HEED_OK ||
+        heed_check_features(function, "value", inputs[2], "vdim", m->vdim, dtype) != HEED_OK ||
         check_sizes(m, inputs[0], inputs[1], inputs[2]) != HEED_OK) {
         return heed_error_pending();
     }
-    return heed_check_multihead_masks(function, m, inputs[0], inputs[1], options, &names);
+    const heed_attention_sizes s = sizes_of(m, inputs[0], inputs[1]);
+    if (heed_check_padding_mask(function, "key_padding_mask", options->key_padding_mask, &s) !=
+        HEED_OK) {
+        return heed_error_pending();
+    }
+    return heed_check_attn_mask(function, "attn_mask", options->attn_mask, &s);
 }
 
 /* ---- masks, joined ---- */
@@ -330,7 +233,8 @@ static heed_tensor *with_open_keys(heed_tensor *mask, int64_t keys)
 
 /* All masks as one, a keep mask or a bias mask that broadcasts to the scores (N, H, L, S + added);
  * NULL where nothing is masked. */
-static heed_tensor *join_masks(const heed_attention_options *options, const sizes *s)
+static heed_tensor *join_masks(const heed_attention_options *options, const heed_attention_sizes *s,
+                               int64_t added)
 {
     heed_tensor *mask = options->attn_mask, *padding = options->key_padding_mask;
     if (mask != NULL && mask->ndim == 3) {
@@ -344,8 +248,8 @@ static heed_tensor *join_masks(const heed_attention_options *options, const size
         heed_tensor *all = heed_ones(HEED_SHAPE(s->queries, s->keys), HEED_BOOL);
         mask = join(mask, heed_triu(all, 1), s->dtype);
     }
-    if (mask != NULL && s->added > 0) {
-        mask = with_open_keys(mask, s->added);
+    if (mask != NULL && added > 0) {
+        mask = with_open_keys(mask, added);
     }
     return mask != NULL && mask->dtype == HEED_BOOL ? heed_keep_mask_of_block(mask) : mask;
 }
@@ -370,7 +274,7 @@ static heed_tensor *join_heads(heed_tensor *heads, bool batch_first)
 
 /* Query, key and value, as q, k and v of all heads. */
 static void project_all(const struct heed_multihead_attention *m, heed_tensor *const *inputs,
-                        const sizes *s, heed_tensor **heads)
+                        heed_tensor **heads)
 {
     heed_tensor *weights[] = {m->q_proj_weight, m->k_proj_weight, m->v_proj_weight};
     heed_tensor *biases[] = {NULL, NULL, NULL};
@@ -381,8 +285,10 @@ static void project_all(const struct heed_multihead_attention *m, heed_tensor *c
         heed_chunk(m->in_proj_bias, 3, 0, biases);
     }
     for (int i = 0; i < 3; i++) {
-        heed_tensor *x = s->batched ? inputs[i] : heed_unsqueeze(inputs[i], 0);
-        heads[i] = split_heads(m, heed_linear(x, weights[i], biases[i]), s->batch_first);
+        const bool batched = inputs[i]->ndim == 3;
+        heed_tensor *x = batched ? inputs[i] : heed_unsqueeze(inputs[i], 0);
+        heads[i] =
+            split_heads(m, heed_linear(x, weights[i], biases[i]), m->batch_first || !batched);
     }
 }
 
@@ -406,28 +312,22 @@ static heed_tensor *with_added(const struct heed_multihead_attention *m, heed_te
 
 /* *percent, (N, H, L, S), is made if it is wanted. */
 static heed_tensor *attend(const struct heed_multihead_attention *m, heed_tensor *const *inputs,
-                           const heed_attention_options *options, const sizes *s,
+                           const heed_attention_options *options, const heed_attention_sizes *s,
                            heed_tensor **percent)
 {
     heed_tensor *heads[3];
-    project_all(m, inputs, s, heads);
+    const int added = (m->bias_k != NULL) + m->add_zero_attn; /* keys behind the S */
+    project_all(m, inputs, heads);
     heed_tensor *k = with_added(m, heads[1], m->bias_k, s->dtype);
     heed_tensor *v = with_added(m, heads[2], m->bias_v, s->dtype);
     const bool causal_alone = options->is_causal && options->attn_mask == NULL &&
-                              options->key_padding_mask == NULL && s->added == 0;
-    heed_tensor *mask = causal_alone ? NULL : join_masks(options, s);
+                              options->key_padding_mask == NULL && added == 0;
+    heed_tensor *mask = causal_alone ? NULL : join_masks(options, s, added);
     heed_tensor *attended = heed_scaled_dot_product_attention_weights(
         heads[0], k, v, mask, m->module.training ? m->dropout : 0, causal_alone, 0, percent);
-    heed_tensor *y = heed_linear_forward(m->out_proj, join_heads(attended, s->batch_first));
+    heed_tensor *y =
+        heed_linear_forward(m->out_proj, join_heads(attended, m->batch_first || !s->batched));
     return s->batched ? y : heed_squeeze(y, 0);
-}
-
-/* The weights of all heads, as the caller wants them. */
-static heed_tensor *weights_of(heed_tensor *percent, const heed_attention_options *options,
-                               const sizes *s)
-{
-    heed_tensor *weights = options->weights_per_head ? percent : heed_mean_dim(percent, 1, false);
-    return s->batched ? weights : heed_squeeze(weights, 0);
 }
 
 heed_tensor *heed_multihead_attention_forward_weights(struct heed_multihead_attention *m,
@@ -443,7 +343,7 @@ heed_tensor *heed_multihead_attention_forward_weights(struct heed_multihead_atte
     if (check(m, inputs, &options) != HEED_OK) {
         return NULL;
     }
-    const sizes s = sizes_of(m, query, key);
+    const heed_attention_sizes s = sizes_of(m, query, key);
     heed_scope scope;
     heed_scope_begin(&scope);
     const bool wanted = weights != NULL || m->keep_weights;
@@ -452,7 +352,8 @@ heed_tensor *heed_multihead_attention_forward_weights(struct heed_multihead_atte
         heed_keep_copy(&m->attention_percent, percent);
     }
     if (weights != NULL) {
-        *weights = heed_scope_keep(&scope, weights_of(percent, &options, &s));
+        percent = options.weights_per_head ? percent : heed_mean_dim(percent, 1, false);
+        *weights = heed_scope_keep(&scope, s.batched ? percent : heed_squeeze(percent, 0));
     }
     return heed_scope_end_with(&scope, y);
 }

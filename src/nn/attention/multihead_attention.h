@@ -103,17 +103,5 @@ heed_tensor *heed_multihead_attention_forward_weights(struct heed_multihead_atte
                                                       heed_attention_options options,
                                                       heed_tensor **weights);
 
-/* heed_check_multihead_masks: for modules that hold one and whose masks have other names: are the
- * masks of the kinds and shapes that it takes for this query and key, of 2 or 3 dims both? Errors
- * name `function`. */
-typedef struct heed_mask_names {
-    const char *attn_mask, *key_padding_mask;
-} heed_mask_names;
-heed_status heed_check_multihead_masks(const char *function,
-                                       const struct heed_multihead_attention *m,
-                                       const heed_tensor *query, const heed_tensor *key,
-                                       const heed_attention_options *options,
-                                       const heed_mask_names *names);
-
 HEED_END_DECLS
 #endif

@@ -10,7 +10,7 @@
 static void forget_weights(void *module)
 {
     struct heed_self_attention *m = module;
-    heed_keep_copy(&m->attention_percent, NULL);
+    heed_release(m->attention_percent);
 }
 
 static heed_tensor *forward(void *module, heed_tensor *x)

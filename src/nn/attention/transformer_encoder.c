@@ -76,19 +76,10 @@ heed_transformer_encoder_layer_new_with(int64_t d_model, int nhead,
 
 /* ---- the forward of a layer ---- */
 
-static heed_attention_options for_attention(heed_encoder_masks masks)
-{
-    return (heed_attention_options){.attn_mask = masks.src_mask,
-                                    .key_padding_mask = masks.src_key_padding_mask,
-                                    .is_causal = masks.is_causal};
-}
-
 /* Do src and the masks fit this layer? */
 static heed_status check(const char *function, const struct heed_transformer_encoder_layer *m,
                          const heed_tensor *src, heed_encoder_masks masks)
 {
-    static const heed_mask_names names = {.attn_mask = "src_mask",
-                                          .key_padding_mask = "src_key_padding_mask"};
     const struct heed_multihead_attention *attention = m->self_attn;
     if (heed_check_features(function, "src", src, "d_model", attention->embed_dim,
                             m->linear1->weight->dtype) != HEED_OK) {
@@ -99,14 +90,29 @@ static heed_status check(const char *function, const struct heed_transformer_enc
                          heed_shape_text(src->ndim, src->shape).text,
                          attention->batch_first ? "(N, S, d_model)" : "(S, N, d_model)");
     }
-    const heed_attention_options options = for_attention(masks);
-    return heed_check_multihead_masks(function, attention, src, src, &options, &names);
+    const bool batched = src->ndim == 3;
+    const int64_t length = src->shape[batched && attention->batch_first ? 1 : 0];
+    const heed_attention_sizes s = {.batch =
+                                        batched ? src->shape[attention->batch_first ? 0 : 1] : 1,
+                                    .queries = length,
+                                    .keys = length,
+                                    .heads = attention->num_heads,
+                                    .batched = batched,
+                                    .dtype = attention->out_proj->weight->dtype};
+    if (heed_check_padding_mask(function, "src_key_padding_mask", masks.src_key_padding_mask, &s) !=
+        HEED_OK) {
+        return heed_error_pending();
+    }
+    return heed_check_attn_mask(function, "src_mask", masks.src_mask, &s);
 }
 
 static heed_tensor *attend(struct heed_transformer_encoder_layer *m, heed_tensor *x,
                            heed_encoder_masks masks)
 {
-    x = heed_multihead_attention_forward(m->self_attn, x, x, x, for_attention(masks));
+    const heed_attention_options options = {.attn_mask = masks.src_mask,
+                                            .key_padding_mask = masks.src_key_padding_mask,
+                                            .is_causal = masks.is_causal};
+    x = heed_multihead_attention_forward(m->self_attn, x, x, x, options);
     return heed_dropout_forward(m->dropout1, x);
 }
 
@@ -152,40 +158,31 @@ static const heed_module_kind stack_kind = {.name = "TransformerEncoder",
                                             .size = sizeof(struct heed_transformer_encoder),
                                             .forward = forward_stack};
 
-static struct heed_transformer_encoder_layer *
-make_alike(const struct heed_transformer_encoder_layer *m)
-{
-    const double none = 0;
-    struct heed_transformer_encoder_layer *copy = heed_transformer_encoder_layer_new_with(
-        m->self_attn->embed_dim, m->self_attn->num_heads,
-        (heed_transformer_encoder_layer_options){.dim_feedforward = m->linear1->out_features,
-                                                 .dropout = &none,
-                                                 .activation = m->activation,
-                                                 .batch_first = m->self_attn->batch_first,
-                                                 .norm_first = m->norm_first,
-                                                 .no_bias = m->linear1->bias == NULL});
-    if (copy != NULL) {
-        copy->self_attn->dropout = m->self_attn->dropout;
-        copy->self_attn->keep_weights = m->self_attn->keep_weights;
-        copy->dropout->p = m->dropout->p;
-        copy->dropout1->p = m->dropout1->p;
-        copy->dropout2->p = m->dropout2->p;
-        copy->norm1->eps = m->norm1->eps;
-        copy->norm2->eps = m->norm2->eps;
-    }
-    return copy;
-}
-
 /* As Python's deepcopy: with the same weights, mode and dtype. Nothing is drawn. */
 static struct heed_transformer_encoder_layer *
 copy_layer(struct heed_transformer_encoder_layer *layer)
 {
+    const struct heed_multihead_attention *attention = layer->self_attn;
     const heed_generator generator = heed_get_generator();
-    struct heed_transformer_encoder_layer *copy = make_alike(layer);
+    struct heed_transformer_encoder_layer *copy = heed_transformer_encoder_layer_new_with(
+        attention->embed_dim, attention->num_heads,
+        (heed_transformer_encoder_layer_options){.dim_feedforward = layer->linear1->out_features,
+                                                 .dropout = &(double){0},
+                                                 .activation = layer->activation,
+                                                 .batch_first = attention->batch_first,
+                                                 .norm_first = layer->norm_first,
+                                                 .no_bias = layer->linear1->bias == NULL});
     heed_set_generator(&generator);
     if (copy == NULL) {
         return NULL;
     }
+    copy->self_attn->dropout = attention->dropout;
+    copy->self_attn->keep_weights = attention->keep_weights;
+    copy->dropout->p = layer->dropout->p;
+    copy->dropout1->p = layer->dropout1->p;
+    copy->dropout2->p = layer->dropout2->p;
+    copy->norm1->eps = layer->norm1->eps;
+    copy->norm2->eps = layer->norm2->eps;
     heed_module_to(copy, layer->linear1->weight->dtype);
     (layer->module.training ? heed_train : heed_eval)(copy);
     const heed_tensor_list from = heed_parameters(layer), to = heed_parameters(copy);

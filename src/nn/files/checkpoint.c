@@ -7,6 +7,7 @@
 #include "../../tensor/alloc.h"
 #include "../../tensor/create.h"
 #include "../../tensor/random/random.h"
+#include "../named_tensors.h"
 #include "file_error.h"
 #include "match_tensors.h"
 
@@ -102,25 +103,6 @@ static void take(const run *r, heed_tensor *const *values)
     }
 }
 
-static void load_run(const run *r, const heed_safetensors *file)
-{
-    char here[200];
-    const heed_text there = heed_show_path(file->path);
-    snprintf(here, sizeof here, "%s%s%s", r->module->kind->name,
-             r->optimizer != NULL ? " and its " : "",
-             r->optimizer != NULL ? r->optimizer->name : "");
-    const heed_match match = {.function = loading,
-                              .there = there.text,
-                              .here = here,
-                              .passes_over = r->optimizer != NULL ? NULL : heed_is_of_training};
-    const size_t size = (size_t)r->tensors.list.count * sizeof(heed_tensor *);
-    heed_tensor **values = heed_alloc(size);
-    if (values != NULL && heed_match_file(&match, file, r->tensors.list, values) == HEED_OK) {
-        take(r, values);
-    }
-    heed_free(values, size);
-}
-
 heed_status heed_load_checkpoint(void *module, heed_optimizer *optimizer, const char *path)
 {
     if (heed_module_check(loading, module) != HEED_OK) {
@@ -131,7 +113,20 @@ heed_status heed_load_checkpoint(void *module, heed_optimizer *optimizer, const 
     heed_scope scope;
     heed_scope_begin_no_grad(&scope);
     if (file != NULL && list_run(&r, optimizer != NULL) == HEED_OK) {
-        load_run(&r, file);
+        char here[200];
+        const heed_text there = heed_show_path(file->path);
+        snprintf(here, sizeof here, "%s%s%s", r.module->kind->name,
+                 optimizer != NULL ? " and its " : "", optimizer != NULL ? optimizer->name : "");
+        const heed_match match = {.function = loading,
+                                  .there = there.text,
+                                  .here = here,
+                                  .passes_over = optimizer != NULL ? NULL : heed_is_of_training};
+        const size_t size = (size_t)r.tensors.list.count * sizeof(heed_tensor *);
+        heed_tensor **values = heed_alloc(size);
+        if (values != NULL && heed_match_file(&match, file, r.tensors.list, values) == HEED_OK) {
+            take(&r, values);
+        }
+        heed_free(values, size);
     }
     heed_scope_end(&scope);
     heed_named_free(&r.tensors);

@@ -99,12 +99,6 @@ static float from_f16(uint16_t h)
     return from_bits(sign | (exponent + 127 - 15) << 23 | fraction << 13);
 }
 
-/* bfloat16 is the upper half of a float. */
-static float from_bf16(uint16_t h)
-{
-    return from_bits((uint32_t)h << 16);
-}
-
 /* Reverses the bytes of each of `count` elements. */
 static void swap_bytes(void *elements, int64_t count, int64_t size)
 {
@@ -118,45 +112,24 @@ static void swap_bytes(void *elements, int64_t count, int64_t size)
     }
 }
 
-/* Elements that are as large in memory as in the file are read in place. */
-static heed_status read_in_place(const heed_file_reader *in, const char *function, heed_tensor *to,
-                                 const heed_file_dtype *dtype, bool big_endian, int64_t at)
-{
-    const int64_t size = dtype->bits / 8;
-    if (heed_reader_read(in, function, to->data, to->numel * size, at) != HEED_OK) {
-        return heed_error_pending();
-    }
-    if (big_endian) {
-        swap_bytes(to->data, to->numel, size);
-    }
-    unsigned char *bytes = to->data;
-    for (int64_t i = 0; i < to->numel && dtype->decoding == HEED_DECODE_BOOL; i++) {
-        bytes[i] = bytes[i] != 0;
-    }
-    return HEED_OK;
-}
-
-/* An element with more bytes in memory than in the file, to element i of a tensor's data. */
-static void widen(heed_decoding decoding, const unsigned char *from, void *data, int64_t i)
-{
-    uint16_t half;
-    int32_t whole;
-    if (decoding == HEED_DECODE_I32) {
-        memcpy(&whole, from, sizeof whole);
-        ((int64_t *)data)[i] = whole;
-    } else {
-        memcpy(&half, from, sizeof half);
-        ((float *)data)[i] = decoding == HEED_DECODE_F16 ? from_f16(half) : from_bf16(half);
-    }
-}
-
 heed_status heed_reader_elements(const heed_file_reader *in, const char *function, heed_tensor *to,
                                  const heed_file_dtype *dtype, bool big_endian, int64_t at)
 {
     unsigned char chunk[4 * CHUNK];
     const int64_t size = dtype->bits / 8;
     if (dtype->decoding == HEED_DECODE_COPY || dtype->decoding == HEED_DECODE_BOOL) {
-        return read_in_place(in, function, to, dtype, big_endian, at);
+        /* as large in memory as in the file: in place */
+        if (heed_reader_read(in, function, to->data, to->numel * size, at) != HEED_OK) {
+            return heed_error_pending();
+        }
+        if (big_endian) {
+            swap_bytes(to->data, to->numel, size);
+        }
+        unsigned char *bytes = to->data;
+        for (int64_t i = 0; i < to->numel && dtype->decoding == HEED_DECODE_BOOL; i++) {
+            bytes[i] = bytes[i] != 0;
+        }
+        return HEED_OK;
     }
     for (int64_t i = 0, n; i < to->numel; i += n) {
         n = to->numel - i < CHUNK ? to->numel - i : CHUNK;
@@ -167,7 +140,17 @@ heed_status heed_reader_elements(const heed_file_reader *in, const char *functio
             swap_bytes(chunk, n, size);
         }
         for (int64_t j = 0; j < n; j++) {
-            widen(dtype->decoding, chunk + j * size, to->data, i + j);
+            uint16_t half;
+            int32_t whole;
+            if (dtype->decoding == HEED_DECODE_I32) {
+                memcpy(&whole, chunk + j * size, sizeof whole);
+                ((int64_t *)to->data)[i + j] = whole;
+            } else { /* bfloat16 is the upper half of a float */
+                memcpy(&half, chunk + j * size, sizeof half);
+                ((float *)to->data)[i + j] = dtype->decoding == HEED_DECODE_F16
+                                                 ? from_f16(half)
+                                                 : from_bits((uint32_t)half << 16);
+            }
         }
     }
     return HEED_OK;

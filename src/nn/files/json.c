@@ -36,19 +36,10 @@ static bool next_is(heed_json *json, char c)
 
 bool heed_json_take(heed_json *json, char c)
 {
-    if (next_is(json, c)) {
-        return true;
-    }
-    switch (c) {
-    case '{':
-        return fail(json, "an object is expected");
-    case '[':
-        return fail(json, "an array is expected");
-    case '"':
-        return fail(json, "a string is expected");
-    default:
-        return fail(json, "':' is expected");
-    }
+    return next_is(json, c) || fail(json, c == '{'   ? "an object is expected"
+                                          : c == '[' ? "an array is expected"
+                                          : c == '"' ? "a string is expected"
+                                                     : "':' is expected");
 }
 
 bool heed_json_more(heed_json *json, char close, bool *first)

@@ -11,6 +11,7 @@
 #include "../../tensor/create.h"
 #include "../../tensor/read.h"
 #include "../../tensor/scope.h"
+#include "../arguments.h"
 #include "file_error.h"
 
 /* ---- the sentence ---- */
@@ -51,37 +52,22 @@ static void tell(char *text, size_t size, const mentions *m, const char *what)
     }
 }
 
-typedef struct report {
-    mentions missing, unexpected, different;
-} report;
-
-static heed_status fail(const report *r, const heed_match *m)
-{
-    char text[3 * sizeof r->missing.text + 300] = "";
-    tell(text, sizeof text, &r->different, "of another shape or dtype");
-    tell(text, sizeof text, &r->missing, "missing");
-    tell(text, sizeof text, &r->unexpected, "unexpected");
-    return heed_fail(HEED_ERR_VALUE, "%s: %s does not fit this %s: %s", m->function, m->there,
-                     m->here, text);
-}
-
 /* ---- comparing ---- */
 
-static void compare(report *r, const char *name, const heed_tensor *here,
+static void compare(mentions *different, const char *name, const heed_tensor *here,
                     const heed_file_tensor *there)
 {
     const heed_text shown = heed_show_name(name);
     if (!heed_has_shape(here, &there->shape)) {
-        mention(&r->different, "%s is %s there, %s here", shown.text,
+        mention(different, "%s is %s there, %s here", shown.text,
                 heed_shape_text(there->shape.ndim, there->shape.size).text,
                 heed_shape_text(here->ndim, here->shape).text);
     } else if (here->dtype != there->dtype->as &&
                !(heed_is_float(here->dtype) && heed_is_float(there->dtype->as))) {
-        mention(&r->different, "%s is %s there, %s here", shown.text, there->dtype->name,
+        mention(different, "%s is %s there, %s here", shown.text, there->dtype->name,
                 heed_dtype_name(here->dtype));
     } else if (heed_is_expanded(here)) {
-        mention(&r->different, "%s is expanded here, so that its elements share memory",
-                shown.text);
+        mention(different, "%s is expanded here, so that its elements share memory", shown.text);
     }
 }
 
@@ -101,7 +87,7 @@ static bool has_other_name(int i, heed_tensor_list state, const heed_file_header
 static heed_status match(const heed_match *m, const heed_file_header *offered,
                          heed_tensor_list wanted, const heed_file_tensor **found)
 {
-    report r = {0};
+    mentions missing = {0}, unexpected = {0}, different = {0};
     bool *used = heed_alloc_zeroed((size_t)offered->count);
     if (used == NULL) {
         return heed_error_pending();
@@ -110,20 +96,27 @@ static heed_status match(const heed_match *m, const heed_file_header *offered,
         found[i] = heed_file_tensor_find(offered, wanted.names[i]);
         if (found[i] != NULL) {
             used[found[i] - offered->tensors] = true;
-            compare(&r, wanted.names[i], wanted.tensors[i], found[i]);
+            compare(&different, wanted.names[i], wanted.tensors[i], found[i]);
         } else if (!m->not_strict && !has_other_name(i, wanted, offered)) {
-            mention(&r.missing, "%s", heed_show_name(wanted.names[i]).text);
+            mention(&missing, "%s", heed_show_name(wanted.names[i]).text);
         }
     }
     for (int i = 0; i < offered->count && !m->not_strict; i++) {
         const char *name = offered->tensors[i].name;
         if (!used[i] && (m->passes_over == NULL || !m->passes_over(name))) {
-            mention(&r.unexpected, "%s", heed_show_name(name).text);
+            mention(&unexpected, "%s", heed_show_name(name).text);
         }
     }
     heed_free(used, (size_t)offered->count);
-    const bool fits = r.missing.count + r.unexpected.count + r.different.count == 0;
-    return fits ? HEED_OK : fail(&r, m);
+    if (missing.count + unexpected.count + different.count == 0) {
+        return HEED_OK;
+    }
+    char text[3 * sizeof missing.text + 300] = "";
+    tell(text, sizeof text, &different, "of another shape or dtype");
+    tell(text, sizeof text, &missing, "missing");
+    tell(text, sizeof text, &unexpected, "unexpected");
+    return heed_fail(HEED_ERR_VALUE, "%s: %s does not fit this %s: %s", m->function, m->there,
+                     m->here, text);
 }
 
 /* ---- from a file, and from a list ---- */
@@ -185,26 +178,19 @@ static int by_name(const void *a, const void *b)
     return strcmp(((const heed_file_tensor *)a)->name, ((const heed_file_tensor *)b)->name);
 }
 
-static heed_status check_list(const heed_match *m, heed_tensor_list list)
+heed_status heed_match_list(const heed_match *m, heed_tensor_list offered, heed_tensor_list wanted,
+                            heed_tensor **values)
 {
-    if (list.count < 0 || (list.count > 0 && (list.tensors == NULL || list.names == NULL))) {
-        return heed_fail(HEED_ERR_NULL, "%s: the list has no tensors or no names", m->function);
+    if (heed_check_named(m->function, offered) != HEED_OK) {
+        return heed_error_pending();
     }
-    for (int i = 0; i < list.count; i++) {
-        if (list.tensors[i] == NULL || list.names[i] == NULL || list.tensors[i]->storage == NULL) {
+    for (int i = 0; i < offered.count; i++) {
+        const heed_tensor *t = offered.tensors[i];
+        if (t == NULL || offered.names[i] == NULL || t->storage == NULL) {
             return heed_fail(HEED_ERR_NULL,
                              "%s: tensor %d of the list, its name or its value is gone",
                              m->function, i);
         }
-    }
-    return HEED_OK;
-}
-
-heed_status heed_match_list(const heed_match *m, heed_tensor_list offered, heed_tensor_list wanted,
-                            heed_tensor **values)
-{
-    if (heed_error_pending() || check_list(m, offered) != HEED_OK) {
-        return heed_error_pending();
     }
     const size_t size = (size_t)wanted.count * sizeof(heed_file_tensor *);
     const size_t entries = (size_t)offered.count * sizeof(heed_file_tensor);

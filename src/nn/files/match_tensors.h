@@ -4,7 +4,7 @@
 #ifndef HEED_NN_MATCH_TENSORS_H
 #define HEED_NN_MATCH_TENSORS_H
 
-#include "../named_tensors.h"
+#include "../tensor_list.h"
 #include "safetensors_file.h"
 
 /* One loading: what its errors say, and which names need no match. */

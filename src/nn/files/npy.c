@@ -98,22 +98,6 @@ static const char *read_string(reader *r)
     return string;
 }
 
-/* True or False. */
-static bool read_bool(reader *r, bool *value)
-{
-    static const char *const words[] = {"False", "True"};
-    skip_space(r);
-    for (int i = 0; i < 2; i++) {
-        const size_t length = strlen(words[i]);
-        if (strncmp(r->at, words[i], length) == 0) {
-            r->at += length;
-            *value = i == 1;
-            return true;
-        }
-    }
-    return fail_there(r, "True or False is expected");
-}
-
 /* A whole number; Python 2 ends some in L. */
 static bool read_size(reader *r, int64_t *size)
 {
@@ -195,7 +179,13 @@ static bool read_descr(reader *r)
 
 static bool read_order(reader *r)
 {
-    return read_bool(r, &r->header->fortran);
+    skip_space(r);
+    r->header->fortran = strncmp(r->at, "True", 4) == 0;
+    if (!r->header->fortran && strncmp(r->at, "False", 5) != 0) {
+        return fail_there(r, "True or False is expected");
+    }
+    r->at += r->header->fortran ? 4 : 5;
+    return true;
 }
 
 /* (), (3,), (2, 3) or (2, 3,); (3) is no tuple. */
@@ -275,32 +265,14 @@ static bool read_dict(reader *r)
            fail_there(r, "descr, fortran_order and shape are not all there");
 }
 
-/* Reads `text`, a header of `length` bytes in that version of the format, and overwrites it. */
-static heed_status read_dict_of(npy_header *header, const char *path, char *text, size_t length,
-                                int version)
-{
-    reader r = {.header = header,
-                .path = path,
-                .start = text,
-                .at = text,
-                .end = text + length,
-                .version = version};
-    *header = (npy_header){.dtype = NULL};
-    text[length] = '\0';
-    if (read_dict(&r) && header->shape.ndim > HEED_MAX_DIMS) {
-        heed_fail_at(HEED_ERR_SHAPE, loading, path, "it has %d dims; a tensor has up to %d",
-                     header->shape.ndim, HEED_MAX_DIMS);
-    }
-    return heed_error_pending();
-}
-
 /* ---- reading ---- */
 
-/* The bytes before the header: magic, version, length. */
-static heed_status read_start(const heed_file_reader *in, int *version, int64_t *at,
-                              uint32_t *length)
+/* Magic, version and length, then the dict; *data is where the elements begin. */
+static heed_status read_header(const heed_file_reader *in, npy_header *header, int64_t *data)
 {
     unsigned char start[12] = {0};
+    char text[MOST_HEADER + 1];
+    uint32_t length = 0;
     const int64_t size = in->size < 12 ? in->size : 12;
     if (heed_reader_read(in, loading, start, size, 0) != HEED_OK) {
         return heed_error_pending();
@@ -314,34 +286,31 @@ static heed_status read_start(const heed_file_reader *in, int *version, int64_t 
         return heed_fail_at(HEED_ERR_FORMAT, loading, in->path,
                             "it does not begin as a .npy file does");
     }
-    if (start[6] < 1 || start[6] > 3 || start[7] != 0) {
+    const int version = start[6], at = version == 1 ? 10 : 12;
+    if (version < 1 || version > 3 || start[7] != 0) {
         return heed_fail_at(HEED_ERR_FORMAT, loading, in->path,
-                            "version %d.%d of the format is unknown", start[6], start[7]);
+                            "version %d.%d of the format is unknown", version, start[7]);
     }
-    *version = start[6];
-    *at = *version == 1 ? 10 : 12;
-    memcpy(length, start + 8, *version == 1 ? 2 : 4);
-    return HEED_OK;
-}
-
-static heed_status read_header(const heed_file_reader *in, npy_header *header, int64_t *data)
-{
-    char text[MOST_HEADER + 1];
-    int version = 0;
-    uint32_t length = 0;
-    int64_t at = 0;
-    if (read_start(in, &version, &at, &length) != HEED_OK) {
-        return heed_error_pending();
-    }
-    *data = at + length;
+    memcpy(&length, start + 8, version == 1 ? 2 : 4);
+    *data = (int64_t)at + length;
     if (*data > in->size || length > MOST_HEADER) {
         return heed_fail_at(HEED_ERR_FORMAT, loading, in->path,
                             "its header would have %lld bytes, more than %s", (long long)length,
                             *data > in->size ? "the file" : "the 10000 that are allowed");
     }
-    if (heed_reader_read(in, loading, text, length, at) != HEED_OK ||
-        read_dict_of(header, in->path, text, length, version) != HEED_OK) {
+    if (heed_reader_read(in, loading, text, length, at) != HEED_OK) {
         return heed_error_pending();
+    }
+    text[length] = '\0';
+    *header = (npy_header){.dtype = NULL};
+    reader r = {header, in->path, text, text, text + length, version};
+    if (!read_dict(&r)) {
+        return heed_error_pending();
+    }
+    if (header->shape.ndim > HEED_MAX_DIMS) {
+        return heed_fail_at(HEED_ERR_SHAPE, loading, in->path,
+                            "it has %d dims; a tensor has up to %d", header->shape.ndim,
+                            HEED_MAX_DIMS);
     }
     const int64_t need = header->numel * (header->dtype->bits / 8), have = in->size - *data;
     if (need != have) {

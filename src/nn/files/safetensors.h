@@ -18,7 +18,7 @@
 #ifndef HEED_NN_SAFETENSORS_H
 #define HEED_NN_SAFETENSORS_H
 
-#include "../named_tensors.h"
+#include "../tensor_list.h"
 
 HEED_BEGIN_DECLS
 

@@ -255,14 +255,10 @@ static bool read_all(reader *r)
 
 /* ---- checks of the whole header ---- */
 
-static int by_key(const void *a, const void *b)
-{
-    return strcmp(((const heed_metadata *)a)->key, ((const heed_metadata *)b)->key);
-}
-
+/* Metadata, tensors and entries all begin with their name. */
 static int by_name(const void *a, const void *b)
 {
-    return strcmp(((const heed_file_tensor *)a)->name, ((const heed_file_tensor *)b)->name);
+    return strcmp(*(const char *const *)a, *(const char *const *)b);
 }
 
 static int compare(int64_t a, int64_t b)
@@ -293,7 +289,7 @@ static bool check_names(reader *r)
             return fail(r, "the name is there twice");
         }
     }
-    sort(h->metadata, h->pairs, sizeof *h->metadata, by_key);
+    sort(h->metadata, h->pairs, sizeof *h->metadata, by_name);
     for (int i = 1; i < h->pairs; i++) {
         r->name = h->metadata[i].key;
         if (strcmp(h->metadata[i - 1].key, r->name) == 0) {
@@ -320,36 +316,6 @@ static bool check_offsets(reader *r, int64_t data)
     r->name = NULL;
     return end == data || fail(r, "its tensors have %lld bytes, but %lld follow the header",
                                (long long)end, (long long)data);
-}
-
-/* Reads header->text, `size` bytes and a '\0', and checks it against `data`, the number of bytes
- * behind it. */
-static heed_status parse_header(heed_file_header *header, const char *function, const char *path,
-                                int64_t data)
-{
-    char *text = header->text;
-    reader r = {.json = {.start = text, .at = text, .end = text + header->size},
-                .header = header,
-                .function = function,
-                .path = path};
-    if (read_all(&r)) {
-        sort(header->tensors, header->count, sizeof *header->tensors, by_name);
-        if (check_names(&r)) {
-            sort(header->tensors, header->count, sizeof *header->tensors, by_offset);
-            check_offsets(&r, data);
-            sort(header->tensors, header->count, sizeof *header->tensors, by_name);
-        }
-    }
-    return heed_error_pending();
-}
-
-static void free_header(heed_file_header *header)
-{
-    if (header->text != NULL) {
-        heed_free(header->text, header->size + 1);
-    }
-    heed_free(header->tensors, (size_t)header->capacity * sizeof *header->tensors);
-    heed_free(header->metadata, (size_t)header->pair_capacity * sizeof *header->metadata);
 }
 
 const heed_file_tensor *heed_file_tensor_find(const heed_file_header *header, const char *name)
@@ -394,15 +360,29 @@ static heed_status read_header(const char *function, heed_safetensors *file)
     if (heed_reader_read(&file->in, function, header->text, (int64_t)length, LENGTH) != HEED_OK) {
         return heed_error_pending();
     }
-    return parse_header(header, function, path, size - file->data);
+    reader r = {
+        .json = {.start = header->text, .at = header->text, .end = header->text + length},
+        .header = header,
+        .function = function,
+        .path = path,
+    };
+    if (read_all(&r)) {
+        sort(header->tensors, header->count, sizeof *header->tensors, by_name);
+        if (check_names(&r)) {
+            sort(header->tensors, header->count, sizeof *header->tensors, by_offset);
+            check_offsets(&r, size - file->data);
+            sort(header->tensors, header->count, sizeof *header->tensors, by_name);
+        }
+    }
+    return heed_error_pending();
 }
 
 heed_safetensors *heed_file_open(const char *function, const char *path)
 {
-    if (heed_check_not_null(function, "the path", path) != HEED_OK) {
-        return NULL;
+    heed_safetensors *file = NULL;
+    if (heed_check_not_null(function, "the path", path) == HEED_OK) {
+        file = heed_alloc_zeroed(sizeof *file);
     }
-    heed_safetensors *file = heed_alloc_zeroed(sizeof *file);
     if (file == NULL) {
         return NULL;
     }
@@ -428,7 +408,12 @@ void heed_file_close(heed_safetensors *file)
     if (file->path != NULL) {
         heed_free(file->path, strlen(file->path) + 1);
     }
-    free_header(&file->header);
+    heed_file_header *header = &file->header;
+    if (header->text != NULL) {
+        heed_free(header->text, header->size + 1);
+    }
+    heed_free(header->tensors, (size_t)header->capacity * sizeof *header->tensors);
+    heed_free(header->metadata, (size_t)header->pair_capacity * sizeof *header->metadata);
     heed_free(file, sizeof *file);
 }
 
@@ -488,11 +473,16 @@ static void add(text *t, const char *words)
     add_bytes(t, words, strlen(words));
 }
 
-static void add_number(text *t, int64_t n)
+/* A formatted piece, of at most 99 bytes. */
+HEED_PRINTF(2, 3)
+static void add_format(text *t, const char *format, ...)
 {
-    char digits[24];
-    snprintf(digits, sizeof digits, "%lld", (long long)n);
-    add(t, digits);
+    char piece[100];
+    va_list arguments;
+    va_start(arguments, format);
+    vsnprintf(piece, sizeof piece, format, arguments);
+    va_end(arguments);
+    add(t, piece);
 }
 
 static void add_string(text *t, const char *string)
@@ -525,15 +515,8 @@ typedef struct saving {
     const char *function, *path;
     entry *entries;
     size_t count;
-    text header;  /* with its length before it */
-    void *buffer; /* for the elements of the largest view */
-    size_t buffer_size;
+    text header; /* with its length before it */
 } saving;
-
-static int by_entry_name(const void *a, const void *b)
-{
-    return strcmp(((const entry *)a)->name, ((const entry *)b)->name);
-}
 
 /* The order in the file: i64, f64, f32, bool, and by name. */
 static int by_position(const void *a, const void *b)
@@ -541,7 +524,7 @@ static int by_position(const void *a, const void *b)
     static const int order[] = {[HEED_I64] = 0, [HEED_F64] = 1, [HEED_F32] = 2, [HEED_BOOL] = 3};
     const entry *e = a, *f = b;
     const int dtypes_apart = order[e->tensor->dtype] - order[f->tensor->dtype];
-    return dtypes_apart != 0 ? dtypes_apart : by_entry_name(a, b);
+    return dtypes_apart != 0 ? dtypes_apart : by_name(a, b);
 }
 
 /* "function: path: what 'name' wrong" */
@@ -587,7 +570,7 @@ static heed_status list_entries(saving *s, heed_tensor_list tensors)
     if (heed_error_pending()) {
         return heed_error_pending();
     }
-    qsort(s->entries, s->count, sizeof *s->entries, by_entry_name);
+    qsort(s->entries, s->count, sizeof *s->entries, by_name);
     for (size_t i = 1; i < s->count; i++) {
         if (strcmp(s->entries[i - 1].name, s->entries[i].name) == 0) {
             return fail_saving(s, HEED_ERR_VALUE, "name", s->entries[i].name, "is there twice");
@@ -599,15 +582,24 @@ static heed_status list_entries(saving *s, heed_tensor_list tensors)
 
 /* ---- writing: the header ---- */
 
-/* Writes pairs that are sorted by key. */
-static void add_pairs(saving *s, const heed_metadata *pairs, size_t count)
+static void add_metadata(saving *s, const heed_metadata *metadata)
 {
+    size_t count = 0;
+    while (metadata[count].key != NULL) {
+        count++;
+    }
+    heed_metadata *sorted = heed_alloc(count * sizeof *sorted);
+    if (sorted == NULL) {
+        return;
+    }
+    memcpy(sorted, metadata, count * sizeof *sorted);
+    qsort(sorted, count, sizeof *sorted, by_name);
     add(&s->header, "\"__metadata__\":{");
     for (size_t i = 0; i < count && !heed_error_pending(); i++) {
-        const char *key = pairs[i].key, *value = pairs[i].value;
+        const char *key = sorted[i].key, *value = sorted[i].value;
         if (value == NULL) {
             fail_saving(s, HEED_ERR_NULL, "metadata", key, "has no value");
-        } else if (i > 0 && strcmp(pairs[i - 1].key, key) == 0) {
+        } else if (i > 0 && strcmp(sorted[i - 1].key, key) == 0) {
             fail_saving(s, HEED_ERR_VALUE, "metadata", key, "is there twice");
         } else if (check_text(s, "metadata", key) == HEED_OK &&
                    check_text(s, "the text of metadata", value) == HEED_OK) {
@@ -618,21 +610,7 @@ static void add_pairs(saving *s, const heed_metadata *pairs, size_t count)
         }
     }
     add(&s->header, "}");
-}
-
-static void add_metadata(saving *s, const heed_metadata *metadata)
-{
-    size_t count = 0;
-    while (metadata[count].key != NULL) {
-        count++;
-    }
-    heed_metadata *sorted = heed_alloc(count * sizeof *sorted);
-    if (sorted != NULL) {
-        memcpy(sorted, metadata, count * sizeof *sorted);
-        qsort(sorted, count, sizeof *sorted, by_key);
-        add_pairs(s, sorted, count);
-        heed_free(sorted, count * sizeof *sorted);
-    }
+    heed_free(sorted, count * sizeof *sorted);
 }
 
 static int64_t bytes_of(const heed_tensor *t)
@@ -643,18 +621,12 @@ static int64_t bytes_of(const heed_tensor *t)
 static void add_entry(text *t, const entry *e, int64_t begin)
 {
     add_string(t, e->name);
-    add(t, ":{\"dtype\":\"");
-    add(t, dtypes[e->tensor->dtype].name);
-    add(t, "\",\"shape\":[");
+    add_format(t, ":{\"dtype\":\"%s\",\"shape\":[", dtypes[e->tensor->dtype].name);
     for (int i = 0; i < e->tensor->ndim; i++) {
-        add(t, i > 0 ? "," : "");
-        add_number(t, e->tensor->shape[i]);
+        add_format(t, "%s%lld", i > 0 ? "," : "", (long long)e->tensor->shape[i]);
     }
-    add(t, "],\"data_offsets\":[");
-    add_number(t, begin);
-    add(t, ",");
-    add_number(t, begin + bytes_of(e->tensor));
-    add(t, "]}");
+    add_format(t, "],\"data_offsets\":[%lld,%lld]}", (long long)begin,
+               (long long)(begin + bytes_of(e->tensor)));
 }
 
 /* The length and the header, up to where the data begins. */
@@ -693,46 +665,35 @@ static heed_status make_header(saving *s, const heed_metadata *metadata)
 
 /* ---- writing: the file ---- */
 
-static heed_status make_buffer(saving *s)
-{
-    for (size_t i = 0; i < s->count; i++) {
-        const size_t size = heed_write_buffer_size(s->entries[i].tensor);
-        s->buffer_size = size > s->buffer_size ? size : s->buffer_size;
-    }
-    s->buffer = heed_alloc(s->buffer_size);
-    return heed_error_pending();
-}
-
-static void write_file(const saving *s)
-{
-    heed_atomic_file file;
-    heed_atomic_begin(&file, s->function, s->path);
-    heed_atomic_write(&file, s->header.data, s->header.size);
-    for (size_t i = 0; i < s->count && !heed_error_pending(); i++) {
-        heed_atomic_write_tensor(&file, s->entries[i].tensor, s->buffer);
-    }
-    heed_atomic_end(&file);
-}
-
 heed_status heed_file_save(const char *function, const char *path, heed_tensor_list tensors,
                            const heed_metadata *metadata)
 {
     const int count = tensors.count;
-    if (heed_error_pending()) {
+    if (heed_check_not_null(function, "the path", path) != HEED_OK ||
+        heed_check_named(function, tensors) != HEED_OK) {
         return heed_error_pending();
     }
-    if (path == NULL || count < 0 ||
-        (count > 0 && (tensors.tensors == NULL || tensors.names == NULL))) {
-        return heed_fail(HEED_ERR_NULL, "%s: %s", function,
-                         path == NULL ? "the path is NULL" : "the list has no tensors or no names");
-    }
     saving s = {.function = function, .path = path, .count = (size_t)count};
-    if (list_entries(&s, tensors) == HEED_OK && make_header(&s, metadata) == HEED_OK &&
-        make_buffer(&s) == HEED_OK) {
-        write_file(&s);
+    void *buffer = NULL; /* for the elements of the largest view */
+    size_t size = 0;
+    if (list_entries(&s, tensors) == HEED_OK && make_header(&s, metadata) == HEED_OK) {
+        for (int i = 0; i < count; i++) {
+            const size_t its_size = heed_write_buffer_size(s.entries[i].tensor);
+            size = its_size > size ? its_size : size;
+        }
+        buffer = heed_alloc(size);
+    }
+    if (buffer != NULL) {
+        heed_atomic_file file;
+        heed_atomic_begin(&file, function, path);
+        heed_atomic_write(&file, s.header.data, s.header.size);
+        for (int i = 0; i < count && !heed_error_pending(); i++) {
+            heed_atomic_write_tensor(&file, s.entries[i].tensor, buffer);
+        }
+        heed_atomic_end(&file);
     }
     heed_free(s.entries, s.count * sizeof *s.entries);
     heed_free(s.header.data, s.header.capacity);
-    heed_free(s.buffer, s.buffer_size);
+    heed_free(buffer, size);
     return heed_error_pending();
 }

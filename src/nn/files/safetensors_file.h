@@ -4,7 +4,7 @@
 #ifndef HEED_NN_SAFETENSORS_FILE_H
 #define HEED_NN_SAFETENSORS_FILE_H
 
-#include "../named_tensors.h"
+#include "../tensor_list.h"
 #include "file_reader.h"
 
 typedef struct heed_file_tensor {

@@ -18,6 +18,8 @@
 #include "../../tensor/random/random.h"
 #include "../../tensor/read.h"
 #include "../arguments.h"
+#include "../attention/attention_head.h"
+#include "../named_tensors.h"
 
 /* Keys and values of the first `length` tokens of one block, each (B, H, block_size, C / H). */
 typedef struct past {
@@ -35,7 +37,7 @@ struct heed_gpt_cache {
 static void forget_weights(void *module)
 {
     struct heed_gpt_attention *m = module;
-    heed_keep_copy(&m->attention_percent, NULL);
+    heed_release(m->attention_percent);
 }
 
 static const heed_module_kind attention_kind = {.name = "CausalSelfAttention",
@@ -226,12 +228,6 @@ static heed_tensor *remember(heed_tensor *kept, heed_tensor *more, int64_t befor
     return heed_narrow(kept, 2, 0, before + count);
 }
 
-/* The keep mask of T queries that follow `before` tokens: (T, before + T). */
-static heed_tensor *mask_behind(int64_t before, int64_t count)
-{
-    return heed_tril(heed_ones(HEED_SHAPE(count, before + count), HEED_BOOL), before);
-}
-
 static heed_tensor *attend(struct heed_gpt_attention *m, heed_tensor *x, const past *seen,
                            int64_t before)
 {
@@ -244,9 +240,13 @@ static heed_tensor *attend(struct heed_gpt_attention *m, heed_tensor *x, const p
         k = remember(seen->keys, k, before);
         v = remember(seen->values, v, before);
     }
-    /* A single token is the last one and sees all: no mask. */
+    /* The T queries follow `before` tokens: (T, before + T). A single token is the last one and
+     * sees all: no mask. */
     const int64_t count = heed_size(x, 1);
-    heed_tensor *mask = before > 0 && count > 1 ? mask_behind(before, count) : NULL;
+    heed_tensor *mask = NULL;
+    if (before > 0 && count > 1) {
+        mask = heed_tril(heed_ones(HEED_SHAPE(count, before + count), HEED_BOOL), before);
+    }
     const double dropout = m->attn_dropout->module.training ? m->attn_dropout->p : 0;
     heed_tensor *y = heed_scaled_dot_product_attention_weights(
         q, k, v, mask, dropout, before == 0, 0, m->keep_weights ? &weights : NULL);
@@ -489,70 +489,6 @@ heed_tensor *heed_gpt_forward_cached(struct heed_gpt *m, heed_tensor *idx, heed_
 
 static const char generating[] = "gpt_generate";
 
-typedef struct generation {
-    struct heed_gpt *m;
-    heed_gpt_generate_options options;
-    heed_gpt_cache *cache; /* or NULL */
-    heed_tensor *tokens;   /* (B, T + max_new_tokens) */
-    int64_t length;        /* tokens in each row so far */
-} generation;
-
-/* The logits of the next token, (B, V). */
-static heed_tensor *predict(generation *g)
-{
-    const int64_t most = g->m->config.block_size, length = g->length;
-    heed_gpt_cache *cache = length <= most ? g->cache : NULL;
-    int64_t first = length > most ? length - most : 0;
-    first = cache != NULL ? cache->length : first;
-    heed_scope scope;
-    heed_scope_begin(&scope);
-    heed_tensor *seen = heed_narrow(g->tokens, 1, first, length - first);
-    heed_tensor *logits = run(g->m, seen, cache, true);
-    if (cache != NULL) {
-        cache->length = length;
-    }
-    return heed_scope_end_with(&scope, heed_select(logits, 1, 0));
-}
-
-/* Appends one more token to each row; false: that was the last one. */
-static bool append_token(generation *g)
-{
-    bool go_on = true;
-    heed_scope scope;
-    heed_scope_begin(&scope);
-    heed_tensor *ids = heed_sample(predict(g), g->options.sample);
-    if (ids != NULL && heed_copy_into(heed_select(g->tokens, 1, g->length), ids) == HEED_OK) {
-        g->length++;
-        go_on = g->options.on_token == NULL ||
-                g->options.on_token(g->options.context, heed_const_data_i64(ids), ids->numel);
-    }
-    return heed_scope_end(&scope) == HEED_OK && go_on;
-}
-
-/* A cache pays from the second new token on, if that still fits into the block. */
-static bool wants_cache(const generation *g, int64_t max_new_tokens)
-{
-    return !g->options.no_cache && max_new_tokens > 1 && g->length < g->m->config.block_size &&
-           g->tokens->shape[0] > 0;
-}
-
-static heed_tensor *append_tokens(generation *g, heed_tensor *idx, int64_t max_new_tokens)
-{
-    heed_tensor *prompt = as_batch(idx);
-    g->length = heed_size(prompt, 1);
-    g->tokens = heed_empty(HEED_SHAPE(heed_size(prompt, 0), g->length + max_new_tokens), HEED_I64);
-    heed_copy_into(heed_narrow(g->tokens, 1, 0, g->length), prompt);
-    if (heed_error_pending() == HEED_OK && wants_cache(g, max_new_tokens)) {
-        g->cache = heed_gpt_cache_new(g->m, g->tokens->shape[0]);
-    }
-    bool go_on = heed_error_pending() == HEED_OK;
-    for (int64_t i = 0; i < max_new_tokens && go_on; i++) {
-        go_on = append_token(g);
-    }
-    heed_gpt_cache_free(g->cache);
-    return like(idx, heed_contiguous(heed_narrow(g->tokens, 1, 0, g->length)));
-}
-
 static heed_status check_generate(const struct heed_gpt *m, const heed_tensor *idx,
                                   int64_t max_new_tokens)
 {
@@ -574,20 +510,79 @@ static heed_status check_generate(const struct heed_gpt *m, const heed_tensor *i
                            generating, (long long)count, (long long)max_new_tokens);
 }
 
+/* Evaluation for the whole tree, until end_eval brings back the mode of each module. They are kept
+ * as bits, because on_token may generate too. */
+static void begin_eval(heed_module *m)
+{
+    m->modes = m->modes << 1 | m->training;
+    m->training = false;
+    for (int i = 0; i < m->count; i++) {
+        if (m->entries[i].child != NULL) {
+            begin_eval(m->entries[i].child);
+        }
+    }
+}
+
+static void end_eval(heed_module *m)
+{
+    m->training = m->modes & 1;
+    m->modes >>= 1;
+    for (int i = 0; i < m->count; i++) {
+        if (m->entries[i].child != NULL) {
+            end_eval(m->entries[i].child);
+        }
+    }
+}
+
+/* The logits of the token behind the first `length`, (B, V). The cache serves while they fit. */
+static heed_tensor *predict(struct heed_gpt *m, heed_tensor *tokens, int64_t length,
+                            heed_gpt_cache *cache)
+{
+    const int64_t most = m->config.block_size;
+    cache = length <= most ? cache : NULL;
+    const int64_t first = cache != NULL ? cache->length : length > most ? length - most : 0;
+    heed_scope scope;
+    heed_scope_begin(&scope);
+    heed_tensor *logits = run(m, heed_narrow(tokens, 1, first, length - first), cache, true);
+    if (cache != NULL) {
+        cache->length = length;
+    }
+    return heed_scope_end_with(&scope, heed_select(logits, 1, 0));
+}
+
 heed_tensor *heed_gpt_generate(struct heed_gpt *m, heed_tensor *idx, int64_t max_new_tokens,
                                heed_gpt_generate_options options)
 {
     if (check_generate(m, idx, max_new_tokens) != HEED_OK) {
         return NULL;
     }
-    heed_modes modes;
-    if (heed_modes_begin_eval(&modes, m) != HEED_OK) {
-        return NULL;
-    }
+    begin_eval(&m->module);
     heed_scope scope;
     heed_scope_begin_no_grad(&scope);
-    generation g = {.m = m, .options = options};
-    heed_tensor *written = heed_scope_end_with(&scope, append_tokens(&g, idx, max_new_tokens));
-    heed_modes_end(&modes);
+    heed_tensor *prompt = as_batch(idx);
+    const int64_t rows = heed_size(prompt, 0);
+    int64_t length = heed_size(prompt, 1);
+    heed_tensor *tokens = heed_empty(HEED_SHAPE(rows, length + max_new_tokens), HEED_I64);
+    heed_copy_into(heed_narrow(tokens, 1, 0, length), prompt);
+    /* It pays from the second new token on, if that still fits into the block. */
+    const bool wants_cache = !options.no_cache && max_new_tokens > 1 &&
+                             length < m->config.block_size && rows > 0 && !heed_error_pending();
+    heed_gpt_cache *cache = wants_cache ? heed_gpt_cache_new(m, rows) : NULL;
+    bool go_on = true;
+    for (int64_t i = 0; i < max_new_tokens && go_on && !heed_error_pending(); i++) {
+        heed_scope step;
+        heed_scope_begin(&step);
+        heed_tensor *ids = heed_sample(predict(m, tokens, length, cache), options.sample);
+        if (ids != NULL && heed_copy_into(heed_select(tokens, 1, length), ids) == HEED_OK) {
+            length++;
+            go_on = options.on_token == NULL ||
+                    options.on_token(options.context, heed_const_data_i64(ids), ids->numel);
+        }
+        heed_scope_end(&step);
+    }
+    heed_gpt_cache_free(cache);
+    heed_tensor *written = heed_contiguous(heed_narrow(tokens, 1, 0, length));
+    written = heed_scope_end_with(&scope, like(idx, written));
+    end_eval(&m->module);
     return written;
 }

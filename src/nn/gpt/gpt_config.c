@@ -116,14 +116,10 @@ static bool fail(const reader *r, heed_status status, const char *format, ...)
 static void read_value(heed_json *json, value_kind kind, void *to)
 {
     switch (kind) {
-    case WHOLE_OR_NULL:
-        *(int64_t *)to = -1;
-        if (!heed_json_null(json)) {
-            *(int64_t *)to = heed_json_number(json);
-        }
-        break;
     case WHOLE:
-        *(int64_t *)to = heed_json_number(json);
+    case WHOLE_OR_NULL:
+        *(int64_t *)to =
+            kind == WHOLE_OR_NULL && heed_json_null(json) ? -1 : heed_json_number(json);
         break;
     case REAL:
         *(double *)to = heed_json_real(json);

@@ -14,6 +14,7 @@
 #include "../files/atomic_file.h"
 #include "../files/file_error.h"
 #include "../files/match_tensors.h"
+#include "../named_tensors.h"
 #include "gpt_config.h"
 
 static const char from_pretrained[] = "gpt_from_pretrained";
@@ -56,31 +57,6 @@ static void list_as(heed_named_tensors *named, const naming *n, const char *name
     heed_named_add(named, t, "%s", name_there(n, name).text);
 }
 
-/* transformers' Conv1D has (in, out) where a Linear has (out, in). */
-static heed_tensor *as_there(const naming *n, const char *name, heed_tensor *t)
-{
-    const bool conv1d = heed_name_ends_in(name, "c_attn.weight") ||
-                        heed_name_ends_in(name, "c_fc.weight") ||
-                        heed_name_ends_in(name, "c_proj.weight");
-    return conv1d && n->transposed ? heed_transpose(t, 0, 1) : t;
-}
-
-static bool is_table(const char *name)
-{
-    return heed_name_ends_in(name, "wte.weight") || heed_name_ends_in(name, "wpe.weight") ||
-           heed_name_ends_in(name, "pe.pe") || strcmp(name, "lm_head.weight") == 0;
-}
-
-/* Zeros for the bias that must stand beside this weight. */
-static void list_zero_bias(heed_named_tensors *named, const naming *n, const char *weight,
-                           const heed_tensor *t)
-{
-    char name[MOST_NAME];
-    const int length = (int)(strlen(weight) - strlen("weight"));
-    snprintf(name, sizeof name, "%.*sbias", length, weight);
-    list_as(named, n, name, heed_zeros(HEED_SHAPE(t->shape[0]), t->dtype));
-}
-
 /* The tensors that are written, or wanted of a file: in the innermost scope, without gradients. */
 static void list_tensors(heed_named_tensors *named, const naming *n, struct heed_gpt *m,
                          bool saving)
@@ -94,9 +70,19 @@ static void list_tensors(heed_named_tensors *named, const naming *n, struct heed
             continue;
         }
         const bool positions = saving && heed_name_ends_in(name, "pe.pe");
-        list_as(named, n, positions ? "transformer.wpe.weight" : name, as_there(n, name, t));
-        if (gpt2 && m->config.no_bias && !is_table(name)) {
-            list_zero_bias(named, n, name, t);
+        /* transformers' Conv1D has (in, out) where a Linear has (out, in). */
+        const bool conv1d = heed_name_ends_in(name, "c_attn.weight") ||
+                            heed_name_ends_in(name, "c_fc.weight") ||
+                            heed_name_ends_in(name, "c_proj.weight");
+        list_as(named, n, positions ? "transformer.wpe.weight" : name,
+                conv1d && n->transposed ? heed_transpose(t, 0, 1) : t);
+        const bool table = heed_name_ends_in(name, "wte.weight") ||
+                           heed_name_ends_in(name, "wpe.weight") || positions ||
+                           strcmp(name, "lm_head.weight") == 0;
+        if (gpt2 && m->config.no_bias && !table) { /* zeros for the bias beside this weight */
+            char bias[MOST_NAME];
+            snprintf(bias, sizeof bias, "%.*sbias", (int)(strlen(name) - strlen("weight")), name);
+            list_as(named, n, bias, heed_zeros(HEED_SHAPE(t->shape[0]), t->dtype));
         }
     }
 }
@@ -189,18 +175,6 @@ static heed_status check_tied(const char *function, const heed_safetensors *file
                         heed_show_name(head->name).text, heed_show_name(wte->name).text);
 }
 
-static heed_status check_positions(const char *function, const heed_safetensors *file,
-                                   const naming *n)
-{
-    const heed_file_tensor *wpe = find(file, n, "transformer.wpe.weight");
-    return wpe == NULL ? HEED_OK
-                       : heed_fail(HEED_ERR_VALUE,
-                                   "%s: %s has positions that were learned, %s, and those of this "
-                                   "GPT are sinusoidal; make it without .sinusoidal",
-                                   function, heed_show_path(file->path).text,
-                                   heed_show_name(wpe->name).text);
-}
-
 static heed_status load(const char *function, struct heed_gpt *m, const heed_safetensors *file,
                         const naming *n)
 {
@@ -209,8 +183,12 @@ static heed_status load(const char *function, struct heed_gpt *m, const heed_saf
         .function = function, .there = path.text, .here = "GPT", .passes_over = is_no_weight};
     heed_scope scope;
     heed_scope_begin_no_grad(&scope);
-    if (m->transformer->wpe == NULL) {
-        check_positions(function, file, n);
+    const heed_file_tensor *wpe = find(file, n, "transformer.wpe.weight");
+    if (wpe != NULL && m->transformer->wpe == NULL) {
+        heed_fail(HEED_ERR_VALUE,
+                  "%s: %s has positions that were learned, %s, and those of this GPT are "
+                  "sinusoidal; make it without .sinusoidal",
+                  function, path.text, heed_show_name(wpe->name).text);
     }
     if (heed_gpt_is_tied(m)) {
         check_tied(function, file, n);
@@ -280,11 +258,6 @@ heed_status heed_gpt_save_pretrained(struct heed_gpt *m, const char *folder)
                : heed_error_pending();
 }
 
-static bool has_sizes(const heed_file_tensor *t, int64_t rows, int64_t columns)
-{
-    return t->shape.ndim == 2 && t->shape.size[0] == rows && t->shape.size[1] == columns;
-}
-
 /* Compares the weights with the sizes in config.json before a model is made, which might need more
  * memory than there is. */
 static heed_status check_sizes(const char *config_path, const heed_gpt_config *c,
@@ -300,7 +273,8 @@ static heed_status check_sizes(const char *config_path, const heed_gpt_config *c
                   {last, "n_layer", c->n_layer}};
     for (int i = 0; i < 3; i++) {
         const heed_file_tensor *t = find(file, n, tables[i].name);
-        if (t == NULL || (i < 2 && !has_sizes(t, tables[i].rows, c->n_embd))) {
+        if (t == NULL || (i < 2 && (t->shape.ndim != 2 || t->shape.size[0] != tables[i].rows ||
+                                    t->shape.size[1] != c->n_embd))) {
             return heed_fail(HEED_ERR_VALUE, "%s: %s says %s %lld and n_embd %lld; %s is %s in %s",
                              from_pretrained, heed_show_path(config_path).text, tables[i].size_name,
                              (long long)tables[i].rows, (long long)c->n_embd, tables[i].name,
@@ -310,27 +284,6 @@ static heed_status check_sizes(const char *config_path, const heed_gpt_config *c
         }
     }
     return HEED_OK;
-}
-
-static struct heed_gpt *load_folder(const paths *p, heed_gpt_config config,
-                                    const heed_safetensors *file)
-{
-    const naming names = naming_of(file);
-    if (check_sizes(p->config, &config, file, &names) != HEED_OK) {
-        return NULL;
-    }
-    config.no_init = true;
-    struct heed_gpt *m = heed_gpt_new(config);
-    const heed_file_tensor *wte = find(file, &names, "transformer.wte.weight");
-    if (m != NULL && wte->dtype->as == HEED_F64) {
-        heed_module_to(m, HEED_F64);
-    }
-    if (m != NULL && load(from_pretrained, m, file, &names) == HEED_OK && heed_eval(m) == HEED_OK) {
-        m->config.no_init = false;
-        return m;
-    }
-    heed_module_free(m);
-    return NULL;
 }
 
 struct heed_gpt *heed_gpt_from_pretrained(const char *folder)
@@ -343,8 +296,20 @@ struct heed_gpt *heed_gpt_from_pretrained(const char *folder)
         return NULL;
     }
     heed_safetensors *file = heed_file_open(from_pretrained, p.weights);
-    if (file != NULL) {
-        m = load_folder(&p, config, file);
+    const naming names = file != NULL ? naming_of(file) : usual_naming(false);
+    if (file != NULL && check_sizes(p.config, &config, file, &names) == HEED_OK) {
+        config.no_init = true;
+        m = heed_gpt_new(config);
+    }
+    if (m != NULL) {
+        m->config.no_init = false;
+        if (find(file, &names, "transformer.wte.weight")->dtype->as == HEED_F64) {
+            heed_module_to(m, HEED_F64);
+        }
+        if (load(from_pretrained, m, file, &names) != HEED_OK || heed_eval(m) != HEED_OK) {
+            heed_module_free(m);
+            m = NULL;
+        }
     }
     heed_file_close(file);
     return m;

@@ -86,29 +86,15 @@ static heed_tensor *keep_top_k(heed_tensor *x, int64_t k)
 /* Drops tokens from the least likely on while their sum is at most 1 - p; the likeliest stays. */
 static heed_tensor *keep_top_p(heed_tensor *x, double p)
 {
+    if (x == NULL || p == 0 || p >= 1) {
+        return x;
+    }
     heed_tensor *order = NULL;
     heed_tensor *sums = heed_cumsum(heed_softmax(heed_sort(x, -1, false, &order), -1), -1);
     heed_tensor *dropped = heed_le_scalar(sums, 1 - p);
     heed_fill_into(heed_select(dropped, -1, -1), 0);
     heed_tensor *back = heed_scatter_add(heed_zeros_like(x), -1, order, heed_to(dropped, x->dtype));
     return heed_masked_fill(x, heed_to(back, HEED_BOOL), -HUGE_VAL);
-}
-
-static heed_tensor *draw(heed_tensor *x, heed_sample_options o)
-{
-    const double temperature = o.temperature != 0 ? o.temperature : 1;
-    x = temperature != 1 ? heed_div_scalar(x, temperature) : x;
-    if (x == NULL || check_rows(x, temperature) != HEED_OK) {
-        return NULL;
-    }
-    if (o.greedy) {
-        return heed_argmax_dim(x, -1, false);
-    }
-    x = keep_top_k(x, o.top_k);
-    if (x != NULL && o.top_p != 0 && o.top_p < 1) {
-        x = keep_top_p(x, o.top_p);
-    }
-    return heed_squeeze(heed_multinomial(heed_softmax(x, -1), 1, false), 1);
 }
 
 heed_tensor *heed_sample(heed_tensor *logits, heed_sample_options options)
@@ -119,6 +105,17 @@ heed_tensor *heed_sample(heed_tensor *logits, heed_sample_options options)
     heed_scope scope;
     heed_scope_begin_no_grad(&scope);
     const bool batched = logits->ndim == 2;
-    heed_tensor *ids = draw(batched ? logits : heed_unsqueeze(logits, 0), options);
+    heed_tensor *ids = NULL, *x = batched ? logits : heed_unsqueeze(logits, 0);
+    const double temperature = options.temperature != 0 ? options.temperature : 1;
+    x = temperature != 1 ? heed_div_scalar(x, temperature) : x;
+    if (x != NULL && check_rows(x, temperature) == HEED_OK) {
+        if (options.greedy) {
+            ids = heed_argmax_dim(x, -1, false);
+        } else {
+            x = keep_top_k(x, options.top_k);
+            x = keep_top_p(x, options.top_p);
+            ids = heed_squeeze(heed_multinomial(heed_softmax(x, -1), 1, false), 1);
+        }
+    }
     return heed_scope_end_with(&scope, batched ? ids : heed_squeeze(ids, 0));
 }

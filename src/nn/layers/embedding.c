@@ -3,10 +3,10 @@
 
 #include "../../autograd/ops/elementwise.h"
 #include "../../autograd/ops/index.h"
+#include "../../autograd/ops/slice.h"
 #include "../../autograd/ops/view.h"
 #include "../../tensor/create.h"
 #include "../../tensor/random/random.h"
-#include "../../tensor/read.h"
 
 static void describe(const void *module, char *text, size_t size)
 {
@@ -29,33 +29,6 @@ static const heed_module_kind kind = {.name = "Embedding",
                                       .describe = describe,
                                       .forward = forward};
 
-/* The row's number from 0, or -1 where the options name none. */
-static heed_status find_padding(int64_t rows, heed_embedding_options options, int64_t *row)
-{
-    *row = -1;
-    if (options.padding_idx == NULL) {
-        return HEED_OK;
-    }
-    const int64_t given = *options.padding_idx;
-    if (given < -rows || given >= rows) {
-        return heed_fail(HEED_ERR_INDEX, "embedding: padding_idx %lld is no row of %lld",
-                         (long long)given, (long long)rows);
-    }
-    *row = given < 0 ? given + rows : given;
-    return HEED_OK;
-}
-
-/* torch draws this row too. */
-static void clear_padding(heed_tensor *weight, int64_t row)
-{
-    if (weight != NULL && row >= 0) {
-        float *first = heed_data_f32(weight) + row * weight->shape[1];
-        for (int64_t i = 0; i < weight->shape[1]; i++) {
-            first[i] = 0;
-        }
-    }
-}
-
 struct heed_embedding *heed_embedding_new(int64_t num_embeddings, int64_t embedding_dim)
 {
     return heed_embedding_new_with(num_embeddings, embedding_dim, (heed_embedding_options){0});
@@ -64,13 +37,15 @@ struct heed_embedding *heed_embedding_new(int64_t num_embeddings, int64_t embedd
 struct heed_embedding *heed_embedding_new_with(int64_t num_embeddings, int64_t embedding_dim,
                                                heed_embedding_options options)
 {
-    int64_t padding_idx = -1;
+    const int64_t *padding_idx = options.padding_idx;
     if (num_embeddings < 0 || embedding_dim < 0) {
         heed_fail(HEED_ERR_VALUE, "embedding: %lld rows of %lld; neither can be negative",
                   (long long)num_embeddings, (long long)embedding_dim);
         return NULL;
     }
-    if (find_padding(num_embeddings, options, &padding_idx) != HEED_OK) {
+    if (padding_idx != NULL && (*padding_idx < -num_embeddings || *padding_idx >= num_embeddings)) {
+        heed_fail(HEED_ERR_INDEX, "embedding: padding_idx %lld is no row of %lld",
+                  (long long)*padding_idx, (long long)num_embeddings);
         return NULL;
     }
     struct heed_embedding *m = heed_module_new(&kind);
@@ -79,22 +54,16 @@ struct heed_embedding *heed_embedding_new_with(int64_t num_embeddings, int64_t e
     }
     m->num_embeddings = num_embeddings;
     m->embedding_dim = embedding_dim;
-    m->padding_idx = padding_idx;
+    m->padding_idx = -1;
     const heed_shape shape = HEED_SHAPE(num_embeddings, embedding_dim);
     heed_tensor *weight =
         options.no_init ? heed_zeros(shape, HEED_F32) : heed_randn(shape, HEED_F32);
-    clear_padding(weight, padding_idx);
+    if (padding_idx != NULL) { /* torch draws this row too */
+        m->padding_idx = *padding_idx < 0 ? *padding_idx + num_embeddings : *padding_idx;
+        heed_fill_into(heed_select(weight, 0, m->padding_idx), 0);
+    }
     heed_add_parameter(m, "weight", &m->weight, weight);
     return heed_module_ready(m);
-}
-
-/* The rows of padding without a gradient for weight. */
-static heed_tensor *detach_padding(heed_tensor *rows, heed_tensor *ids, int64_t padding_idx)
-{
-    heed_scope scope;
-    heed_scope_begin(&scope);
-    heed_tensor *padding = heed_unsqueeze(heed_eq_scalar(ids, (double)padding_idx), -1);
-    return heed_scope_end_with(&scope, heed_where(padding, heed_detach(rows), rows));
 }
 
 heed_tensor *heed_embedding_forward(struct heed_embedding *m, heed_tensor *ids)
@@ -103,5 +72,11 @@ heed_tensor *heed_embedding_forward(struct heed_embedding *m, heed_tensor *ids)
         return NULL;
     }
     heed_tensor *rows = heed_embedding(ids, m->weight);
-    return m->padding_idx < 0 || rows == NULL ? rows : detach_padding(rows, ids, m->padding_idx);
+    if (m->padding_idx < 0 || rows == NULL) {
+        return rows;
+    }
+    heed_scope scope; /* the rows of padding without a gradient for weight */
+    heed_scope_begin(&scope);
+    heed_tensor *padding = heed_unsqueeze(heed_eq_scalar(ids, (double)m->padding_idx), -1);
+    return heed_scope_end_with(&scope, heed_where(padding, heed_detach(rows), rows));
 }

@@ -5,11 +5,6 @@
 #include "../../tensor/create.h"
 #include "../arguments.h"
 
-static const char *truth(bool value)
-{
-    return value ? "True" : "False";
-}
-
 static void describe(const void *module, char *text, size_t size)
 {
     const struct heed_layer_norm *m = module;
@@ -19,7 +14,7 @@ static void describe(const void *module, char *text, size_t size)
         snprintf(dims.text, sizeof dims.text, "(%lld,)", (long long)shape->size[0]);
     }
     snprintf(text, size, "%s, eps=%g, elementwise_affine=%s, bias=%s", dims.text, m->eps,
-             truth(m->weight != NULL), truth(m->bias != NULL));
+             m->weight != NULL ? "True" : "False", m->bias != NULL ? "True" : "False");
 }
 
 static heed_tensor *forward(void *module, heed_tensor *x)

@@ -27,20 +27,6 @@ static const heed_module_kind kind = {.name = "PositionEncoding",
                                       .forward = forward,
                                       .describe = describe};
 
-static void fill(heed_tensor *pe, int64_t d_model, int64_t max_len)
-{
-    float *to = heed_data_f32(pe);
-    for (int64_t t = 0; to != NULL && t < max_len; t++) {
-        for (int64_t i = 0; i < d_model; i++) {
-            /* rounded where torch's tensors round */
-            const float exponent = (float)(i - i % 2) / (float)d_model;
-            const float div_term = 1 / powf(10000, exponent);
-            const float angle = (float)t * div_term;
-            to[t * d_model + i] = i % 2 == 0 ? sinf(angle) : cosf(angle);
-        }
-    }
-}
-
 struct heed_position_encoding *heed_position_encoding_new(int64_t d_model, int64_t max_len)
 {
     const heed_named_size sizes[] = {{"d_model", d_model}, {"max_len", max_len}};
@@ -52,7 +38,16 @@ struct heed_position_encoding *heed_position_encoding_new(int64_t d_model, int64
         return NULL;
     }
     heed_tensor *pe = heed_empty(HEED_SHAPE(max_len, d_model), HEED_F32);
-    fill(pe, d_model, max_len);
+    float *to = heed_data_f32(pe);
+    for (int64_t t = 0; to != NULL && t < max_len; t++) {
+        for (int64_t i = 0; i < d_model; i++) {
+            /* rounded where torch's tensors round */
+            const float exponent = (float)(i - i % 2) / (float)d_model;
+            const float div_term = 1 / powf(10000, exponent);
+            const float angle = (float)t * div_term;
+            to[t * d_model + i] = i % 2 == 0 ? sinf(angle) : cosf(angle);
+        }
+    }
     heed_add_buffer(m, "pe", &m->pe, pe);
     return heed_module_ready(m);
 }

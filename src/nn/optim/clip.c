@@ -14,26 +14,9 @@
 static heed_status check_list(const char *function, heed_tensor_list parameters, const char *what,
                               double most)
 {
-    if (heed_error_pending()) {
-        return heed_error_pending();
-    }
-    if (!(most >= 0)) {
-        return heed_fail(HEED_ERR_VALUE, "%s: %s is %g; it must be 0 or more", function, what,
-                         most);
-    }
-    return heed_check_parameters(function, parameters);
-}
-
-/* The gradients that there are; returns how many. */
-static int list_gradients(heed_tensor_list parameters, heed_tensor **gradients)
-{
-    int count = 0;
-    for (int i = 0; i < parameters.count; i++) {
-        if (parameters.tensors[i]->grad != NULL) {
-            gradients[count++] = parameters.tensors[i]->grad;
-        }
-    }
-    return count;
+    return most >= 0 ? heed_check_parameters(function, parameters)
+                     : heed_fail(HEED_ERR_VALUE, "%s: %s is %g; it must be 0 or more", function,
+                                 what, most);
 }
 
 static int by_address(const void *a, const void *b)
@@ -65,23 +48,6 @@ static void scale(heed_tensor **gradients, int count, double factor)
     }
 }
 
-static double clip(heed_tensor **gradients, int count, double max_norm, heed_clip_options options)
-{
-    const double p = options.norm_type != 0 ? options.norm_type : 2;
-    const double norm = heed_total_norm((const heed_tensor *const *)gradients, count, p);
-    if (options.error_if_nonfinite && !isfinite(norm) && !heed_error_pending()) {
-        heed_fail(HEED_ERR_VALUE,
-                  "clip_grad_norm: the norm of all gradients is %g; without error_if_nonfinite "
-                  "they would be scaled by it all the same",
-                  norm);
-    }
-    const double factor = max_norm / (norm + 1e-6);
-    if (!(factor >= 1)) {
-        scale(gradients, count, factor);
-    }
-    return heed_error_pending() ? (double)NAN : norm;
-}
-
 double heed_clip_grad_norm_with(heed_tensor_list parameters, double max_norm,
                                 heed_clip_options options)
 {
@@ -97,9 +63,26 @@ double heed_clip_grad_norm_with(heed_tensor_list parameters, double max_norm,
     if (gradients == NULL) {
         return (double)NAN;
     }
-    const double norm = clip(gradients, list_gradients(parameters, gradients), max_norm, options);
+    int count = 0;
+    for (int i = 0; i < parameters.count; i++) {
+        if (parameters.tensors[i]->grad != NULL) {
+            gradients[count++] = parameters.tensors[i]->grad;
+        }
+    }
+    const double p = options.norm_type != 0 ? options.norm_type : 2;
+    const double norm = heed_total_norm((const heed_tensor *const *)gradients, count, p);
+    if (options.error_if_nonfinite && !isfinite(norm) && !heed_error_pending()) {
+        heed_fail(HEED_ERR_VALUE,
+                  "clip_grad_norm: the norm of all gradients is %g; without error_if_nonfinite "
+                  "they would be scaled by it all the same",
+                  norm);
+    }
+    const double factor = max_norm / (norm + 1e-6);
+    if (!(factor >= 1)) {
+        scale(gradients, count, factor);
+    }
     heed_free(gradients, size);
-    return norm;
+    return heed_error_pending() ? (double)NAN : norm;
 }
 
 double heed_clip_grad_norm(heed_tensor_list parameters, double max_norm)

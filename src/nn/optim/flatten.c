@@ -100,26 +100,20 @@ heed_tensor *heed_parameters_to_vector(heed_tensor_list parameters)
     return heed_scope_end_with(&scope, vec);
 }
 
-static heed_status check_vector(const heed_tensor *vec, const heed_tensor *first, int64_t numel)
-{
-    if (heed_check_not_null("vector_to_parameters", "vec", vec) != HEED_OK) {
-        return heed_error_pending();
-    }
-    if (vec->ndim != 1 || vec->numel != numel) {
-        return heed_fail(HEED_ERR_SHAPE,
-                         "vector_to_parameters: vec is %s, not (%lld), as the "
-                         "parameters need",
-                         heed_shape_text(vec->ndim, vec->shape).text, (long long)numel);
-    }
-    return heed_check_dtype("vector_to_parameters", "vec", vec, first->dtype);
-}
-
 heed_status heed_vector_to_parameters(heed_tensor *vec, heed_tensor_list parameters)
 {
     const heed_tensor *first;
     int64_t numel, at = 0;
-    if (check_layout("vector_to_parameters", parameters, false, &first, &numel) != HEED_OK ||
-        check_vector(vec, first, numel) != HEED_OK) {
+    static const char function[] = "vector_to_parameters";
+    if (check_layout(function, parameters, false, &first, &numel) != HEED_OK ||
+        heed_check_not_null(function, "vec", vec) != HEED_OK) {
+        return heed_error_pending();
+    }
+    if (vec->ndim != 1 || vec->numel != numel) {
+        return heed_fail(HEED_ERR_SHAPE, "%s: vec is %s, not (%lld), as the parameters need",
+                         function, heed_shape_text(vec->ndim, vec->shape).text, (long long)numel);
+    }
+    if (heed_check_dtype(function, "vec", vec, first->dtype) != HEED_OK) {
         return heed_error_pending();
     }
     heed_scope scope;

@@ -15,6 +15,7 @@
 #include "../../tensor/read.h"
 #include "../arguments.h"
 #include "../files/match_tensors.h"
+#include "../named_tensors.h"
 
 enum { STATES = 2 };
 
@@ -52,20 +53,9 @@ static heed_status check_group(const char *name, const heed_param_group *group)
     return HEED_OK;
 }
 
-static bool is_among(const heed_tensor *p, heed_tensor *const *tensors, int count)
-{
-    for (int i = 0; i < count; i++) {
-        if (tensors[i] == p) {
-            return true;
-        }
-    }
-    return false;
-}
-
 static heed_status check_parameters(const heed_optimizer *optimizer, heed_tensor_list parameters)
 {
     const char *name = optimizer->name;
-    const heed_tensor_list had = optimizer->parameters.list;
     if (parameters.count > 0 && parameters.tensors == NULL) {
         return heed_fail(HEED_ERR_NULL, "%s: the list of parameters is NULL", name);
     }
@@ -75,7 +65,8 @@ static heed_status check_parameters(const heed_optimizer *optimizer, heed_tensor
             return heed_fail(p == NULL ? HEED_ERR_NULL : HEED_ERR_GRAPH,
                              "%s: parameter %d is not a leaf that requires a gradient", name, i);
         }
-        if (is_among(p, had.tensors, had.count) || is_among(p, parameters.tensors, i)) {
+        const heed_tensor_list earlier = {i, parameters.tensors, NULL};
+        if (heed_is_listed(optimizer->parameters.list, p) || heed_is_listed(earlier, p)) {
             return heed_fail(HEED_ERR_VALUE, "%s: parameter %d is there already", name, i);
         }
     }
@@ -311,66 +302,19 @@ static heed_status make_state(const heed_optimizer *optimizer, int i, int count)
 
 enum { TOGETHER = 64 };
 
-/* The slots [first, end) of a group, without those that have no gradient. */
-typedef struct batch {
-    const heed_param_group *group;
-    int first, end, count;
-    int64_t age; /* SGD: 0 if nothing is in the buffers yet, else 1; Adam: the number of the step */
-    heed_update all[TOGETHER];
-} batch;
-
-static int64_t age_of(const heed_optimizer *optimizer, const heed_optimizer_slot *slot)
+/* `age` of SGD: 0 if nothing is in the buffers yet, else 1; of Adam: the number of the step. */
+static heed_status update(const heed_optimizer *optimizer, const heed_param_group *group,
+                          const heed_update *all, int count, int64_t age)
 {
-    const bool first = slot->steps == 0 || slot->state[0] == NULL;
-    return optimizer->is_sgd ? !first : slot->steps + 1;
-}
-
-/* Fills a batch from the slot at `first` on. */
-static heed_status gather(const heed_optimizer *optimizer, batch *b)
-{
-    const int states = state_count(optimizer, b->group);
-    b->count = 0;
-    for (b->end = b->first; b->end < b->group->count && b->count < TOGETHER; b->end++) {
-        const int i = b->group->first + b->end;
-        const heed_optimizer_slot *slot = &optimizer->slots[i];
-        heed_tensor *p = optimizer->parameters.tensors[i];
-        if (p->grad == NULL) {
-            continue;
-        }
-        const int64_t age = age_of(optimizer, slot);
-        if (b->count > 0 && age != b->age) {
-            break;
-        }
-        if (make_state(optimizer, i, states) != HEED_OK) {
-            return heed_error_pending();
-        }
-        b->age = age;
-        b->all[b->count++] = (heed_update){
-            .p = p,
-            .g = p->grad,
-            .b = states == 1 ? slot->state[0] : NULL,
-            .m = slot->state[0],
-            .v = slot->state[1],
-        };
-    }
-    return HEED_OK;
-}
-
-static heed_status update(const heed_optimizer *optimizer, const batch *b)
-{
-    const heed_param_group *group = b->group;
     const double lr = isnan(group->lr) ? optimizer->lr : group->lr;
-    if (b->count == 0) {
-        return HEED_OK;
-    }
     if (optimizer->is_sgd) {
         const heed_sgd_step step = {.lr = lr,
                                     .momentum = group->momentum,
                                     .dampening = group->dampening,
                                     .weight_decay = group->weight_decay,
                                     .nesterov = group->nesterov,
-                                    .first = b->age == 0};
-        return heed_sgd_update_all(b->all, b->count, &step);
+                                    .first = age == 0};
+        return heed_sgd_update_all(all, count, &step);
     }
     const heed_adam_step step = {.lr = lr,
                                  .beta1 = group->betas[0],
@@ -378,20 +322,43 @@ static heed_status update(const heed_optimizer *optimizer, const batch *b)
                                  .eps = group->eps,
                                  .weight_decay = group->weight_decay,
                                  .decoupled = optimizer->decoupled,
-                                 .t = b->age};
-    return heed_adam_update_all(b->all, b->count, &step);
+                                 .t = age};
+    return heed_adam_update_all(all, count, &step);
 }
 
 static heed_status step_group(const heed_optimizer *optimizer, const heed_param_group *group)
 {
-    batch b;
-    b.group = group;
-    for (b.first = 0; b.first < group->count; b.first = b.end) {
-        if (gather(optimizer, &b) != HEED_OK || update(optimizer, &b) != HEED_OK) {
+    const int states = state_count(optimizer, group), end = group->first + group->count;
+    heed_update all[TOGETHER];
+    for (int i = group->first, first = i; i < end; first = i) {
+        int64_t age = 0;
+        int count = 0;
+        for (; i < end && count < TOGETHER; i++) {
+            const heed_optimizer_slot *slot = &optimizer->slots[i];
+            heed_tensor *p = optimizer->parameters.tensors[i];
+            if (p->grad == NULL) {
+                continue;
+            }
+            const bool fresh = slot->steps == 0 || slot->state[0] == NULL;
+            const int64_t its_age = optimizer->is_sgd ? !fresh : slot->steps + 1;
+            if (count > 0 && its_age != age) {
+                break;
+            }
+            if (make_state(optimizer, i, states) != HEED_OK) {
+                return heed_error_pending();
+            }
+            age = its_age;
+            all[count++] = (heed_update){.p = p,
+                                         .g = p->grad,
+                                         .b = states == 1 ? slot->state[0] : NULL,
+                                         .m = slot->state[0],
+                                         .v = slot->state[1]};
+        }
+        if (count > 0 && update(optimizer, group, all, count, age) != HEED_OK) {
             return heed_error_pending();
         }
-        for (int i = group->first + b.first; i < group->first + b.end; i++) {
-            optimizer->slots[i].steps += optimizer->parameters.tensors[i]->grad != NULL;
+        for (int j = first; j < i; j++) {
+            optimizer->slots[j].steps += optimizer->parameters.tensors[j]->grad != NULL;
         }
     }
     return HEED_OK;

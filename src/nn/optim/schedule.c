@@ -34,35 +34,31 @@ static double half_wave(double lr, double eta_min, int64_t step, int64_t count)
 
 double heed_constant_lr(int64_t step, double lr, double factor, int64_t total_iters)
 {
-    if (!is_valid("constant_lr", step, total_iters, lr, factor, 0)) {
-        return (double)NAN;
-    }
-    return step < total_iters ? lr * factor : lr;
+    return is_valid("constant_lr", step, total_iters, lr, factor, 0)
+               ? lr * (step < total_iters ? factor : 1)
+               : (double)NAN;
 }
 
 double heed_step_lr(int64_t step, double lr, int64_t step_size, double gamma)
 {
-    if (!is_valid("step_lr", step, step_size, lr, gamma, 0)) {
-        return (double)NAN;
-    }
-    return lr * pow(gamma, (double)(step / step_size));
+    return is_valid("step_lr", step, step_size, lr, gamma, 0)
+               ? lr * pow(gamma, (double)(step / step_size))
+               : (double)NAN;
 }
 
 double heed_linear_lr(int64_t step, double lr, double start_factor, double end_factor,
                       int64_t total_iters)
 {
-    if (!is_valid("linear_lr", step, total_iters, lr, start_factor, end_factor)) {
-        return (double)NAN;
-    }
-    return lr * line(start_factor, end_factor, step, total_iters);
+    return is_valid("linear_lr", step, total_iters, lr, start_factor, end_factor)
+               ? lr * line(start_factor, end_factor, step, total_iters)
+               : (double)NAN;
 }
 
 double heed_cosine_annealing_lr(int64_t step, double lr, int64_t T_max, double eta_min)
 {
-    if (!is_valid("cosine_annealing_lr", step, T_max, lr, eta_min, 0)) {
-        return (double)NAN;
-    }
-    return half_wave(lr, eta_min, step, T_max);
+    return is_valid("cosine_annealing_lr", step, T_max, lr, eta_min, 0)
+               ? half_wave(lr, eta_min, step, T_max)
+               : (double)NAN;
 }
 
 double heed_warmup_cosine_lr(int64_t step, double lr, int64_t warmup, int64_t total, double eta_min)
