@@ -34,7 +34,7 @@
 #include "tensor/check.h"                /* argument checks for your own functions */
 #include "tensor/isa.h"                  /* which instruction set computes */
 #include "tensor/parallel.h"             /* how many threads compute */
-#include "tensor/update.h"               /* fused updates of parameters; the norm of gradients */
+#include "tensor/optim_update.h"               /* fused updates of parameters; the norm of gradients */
 
 #include "autograd/ops/elementwise.h"    /* add, mul, exp, ... activations, comparisons, logic */
 #include "autograd/ops/view.h"           /* transpose, reshape, expand, ...; detach, clone, to */
@@ -46,7 +46,7 @@
 #include "autograd/ops/softmax.h"        /* softmax, safe_softmax, log_softmax */
 #include "autograd/ops/normalization.h"  /* layer_norm, rms_norm */
 #include "autograd/ops/dot_product_attention.h" /* scaled_dot_product_attention */
-#include "autograd/ops/dropout_mask.h"   /* dropout */
+#include "autograd/ops/dropout.h"   /* dropout */
 #include "autograd/ops/loss.h"           /* mse, l1, huber, bce_with_logits, kl_div */
 #include "autograd/ops/cross_entropy.h"  /* cross_entropy, nll_loss */
 #include "autograd/ops/index.h"          /* index_select, gather, embedding, one_hot, ... */
@@ -67,7 +67,7 @@
 #include "nn/layers/embedding.h"         /* Embedding */
 #include "nn/layers/position_encoding.h" /* sinusoidal positions */
 #include "nn/layers/layer_norm.h"        /* LayerNorm */
-#include "nn/layers/pointwise.h"         /* Dropout, ReLU, GELU and other activations */
+#include "nn/layers/activation_dropout.h"         /* Dropout, ReLU, GELU and other activations */
 #include "nn/layers/feed_forward.h"      /* the feed-forward network of a transformer */
 #include "nn/layers/sequential.h"        /* layers one after another */
 
@@ -75,7 +75,7 @@
 #include "nn/attention/cross_attention.h" /* the same with queries of another sequence */
 #include "nn/attention/multi_head.h"     /* several heads, mixed by W_o */
 #include "nn/attention/mask.h"           /* masks, and what true means in each */
-#include "nn/attention/multihead_attention.h" /* torch.nn.MultiheadAttention */
+#include "nn/attention/torch_multihead_attention.h" /* torch.nn.MultiheadAttention */
 #include "nn/attention/transformer_encoder.h" /* torch.nn.TransformerEncoder and its layer */
 
 #include "nn/optim/optimizer.h"          /* SGD, Adam, AdamW */

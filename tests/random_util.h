@@ -8,11 +8,11 @@
 
 #include "tensor/alloc.h"
 #include "tensor/create.h"
-#include "tensor/frame.h"
 #include "tensor/random/multinomial.h"
 #include "tensor/random/random.h"
 #include "tensor/read.h"
 #include "tensor/scope.h"
+#include "tensor/scope_list.h"
 
 /* ---- every test leaves the counters where they were ---- */
 

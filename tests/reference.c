@@ -1,5 +1,5 @@
 #include "tests/reference.h"
-#include "tensor/frame.h"
+#include "tensor/scope_list.h"
 
 #include <math.h>
 #include <stdlib.h>

@@ -4,8 +4,8 @@
 #include <string.h>
 
 #include "tensor/alloc.h"
-#include "tensor/frame.h"
 #include "tensor/scope.h"
+#include "tensor/scope_list.h"
 #include "tests/ops_cases.h"
 
 #define NaN (double)NAN

@@ -1,6 +1,6 @@
 /* Printing: the texts below are what torch 1.13 and torch 2.15 both say of the same tensors. */
-#include "tensor/frame.h"
 #include "tensor/print.h"
+#include "tensor/scope_list.h"
 
 #include <limits.h>
 #include <math.h>

@@ -1,6 +1,6 @@
 /* Views: what shares memory and what copies; reshape decides as torch's view does. */
-#include "tensor/frame.h"
 #include "tensor/scope.h"
+#include "tensor/scope_list.h"
 #include "tests/ops_cases.h"
 
 /* A tensor on these strides, whether it can be seen in another shape, and on which strides then. */

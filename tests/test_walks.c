@@ -2,7 +2,7 @@
  * move each element to its place, whatever the strides, sizes and dtypes. */
 #include <string.h>
 
-#include "tensor/walk.h"
+#include "tensor/broadcast_walk.h"
 #include "tests/test_util.h"
 
 Suite *walks_suite(void);

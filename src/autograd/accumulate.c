@@ -4,9 +4,9 @@
 
 #include <pthread.h>
 
-#include "../tensor/frame.h"
 #include "../tensor/map.h"
 #include "../tensor/scope.h"
+#include "../tensor/scope_list.h"
 #include "../tensor/shape.h"
 #include "ops/elementwise.h"
 

@@ -6,7 +6,7 @@
 
 #include "../tensor/alloc.h"
 #include "../tensor/check.h"
-#include "../tensor/frame.h"
+#include "../tensor/scope_list.h"
 #include "../tensor/shape.h"
 #include "saved.h"
 

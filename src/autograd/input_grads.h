@@ -3,8 +3,8 @@
 #ifndef HEED_AUTOGRAD_INPUT_GRADS_H
 #define HEED_AUTOGRAD_INPUT_GRADS_H
 
-#include "../tensor/frame.h"
 #include "../tensor/handle.h"
+#include "../tensor/scope_list.h"
 #include "../tensor/shape.h"
 #include "op.h"
 #include "pass.h"

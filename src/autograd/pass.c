@@ -6,8 +6,8 @@
 #include <string.h>
 
 #include "../tensor/create.h"
-#include "../tensor/frame.h"
 #include "../tensor/read.h"
+#include "../tensor/scope_list.h"
 #include "../tensor/shape.h"
 #include "op.h"
 #include "ops/view.h"

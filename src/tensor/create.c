@@ -9,9 +9,9 @@
 #include <string.h>
 
 #include "check.h"
-#include "frame.h"
 #include "map.h"
 #include "read.h"
+#include "scope_list.h"
 #include "shape.h"
 
 /* t, which is NULL on error, full of `value`. */

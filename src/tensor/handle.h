@@ -1,7 +1,7 @@
 /* Handles and storages: making and releasing them, counts and versions (internal).
  *
  * A new tensor is in no scope yet: the caller holds one reference and one use, and passes them on
- * with heed_join_scope (frame.h) or ends them with heed_unref.
+ * with heed_join_scope (scope_list.h) or ends them with heed_unref.
  */
 #ifndef HEED_TENSOR_HANDLE_H
 #define HEED_TENSOR_HANDLE_H

@@ -6,8 +6,8 @@
 
 #include <string.h>
 
+#include "broadcast_walk.h"
 #include "kernels/kernels.h"
-#include "walk.h"
 
 /* The lanes of both walks. */
 enum { INDEX, VALUES, PLACES };

@@ -2,16 +2,16 @@
  *
  * Operands that all lie as the result does go to the kernel in one call; otherwise a walk steps
  * through them together, and what is strided, repeated or of another dtype is gathered a chunk at a
- * time. Relies on walk.c for strides and threads, and on callers for shapes and dtypes that fit. */
+ * time. Relies on broadcast_walk.c for strides and threads, and on callers for shapes and dtypes that fit. */
 #include "map.h"
 
 #include <math.h>
 #include <string.h>
 
+#include "broadcast_walk.h"
 #include "grain.h"
 #include "parallel.h"
 #include "shape.h"
-#include "walk.h"
 
 _Static_assert(LANES == HEED_MAX_OPERANDS + 1, "a lane for each operand and the result");
 

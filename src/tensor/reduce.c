@@ -8,10 +8,10 @@
 #include <string.h>
 
 #include "alloc.h"
+#include "broadcast_walk.h"
 #include "grain.h"
 #include "parallel.h"
 #include "thread.h"
-#include "walk.h"
 
 /* ---- sums ---- */
 

@@ -19,18 +19,19 @@ typedef struct heed_free_list {
 
 /* The fields that every operation touches come first, so that they share cache lines. */
 typedef struct heed_thread {
-    unsigned error;              /* the pending heed_status (error.c) */
-    int depth;                   /* of the innermost open scope; 0: none is open (frame.h) */
-    struct heed_tensor *tensors; /* of all open scopes, the innermost scope's first (frame.c) */
-    const char *operation;       /* being applied; named when memory runs out */
-    int64_t scopes_begun;        /* frame.h */
-    int64_t fail_countdown;      /* requests of memory until one fails; 0: off (alloc.c) */
+    unsigned error; /* the pending heed_status (error.c) */
+    int depth;      /* of the innermost open scope; 0: none is open (scope_list.h) */
+    struct heed_tensor
+        *tensors;           /* of all open scopes, the innermost scope's first (scope_list.c) */
+    const char *operation;  /* being applied; named when memory runs out */
+    int64_t scopes_begun;   /* scope_list.h */
+    int64_t fail_countdown; /* requests of memory until one fails; 0: off (alloc.c) */
     int64_t live_tensors, live_bytes; /* written by this thread, read by all */
     bool grad_disabled;
     bool registered; /* counted by heed_sum_live, cleaned up at its end */
 
     heed_free_list free[HEED_SIZE_CLASSES]; /* alloc.c */
-    int64_t serials[HEED_TRACKED_SCOPES];   /* of the open scopes, by depth (frame.h) */
+    int64_t serials[HEED_TRACKED_SCOPES];   /* of the open scopes, by depth (scope_list.h) */
     char *slab, *slab_end;                  /* small blocks are cut from here (alloc.c) */
     int64_t system_requests;
     struct heed_thread *next;

@@ -1,6 +1,6 @@
 /* Scaled dot product attention, twice: its definition, made of other operations, which is used
  * where weights or dropout are wanted or batches broadcast; and `attend`, one operation whose
- * kernels go through the scores in tiles (tensor/attention_heads.c), so that neither forward nor
+ * kernels go through the scores in tiles (tensor/attention_dispatch.c), so that neither forward nor
  * backward holds all of them. It saves q, k and v. A gradient that is differentiated again goes
  * through the definition. */
 
@@ -9,14 +9,14 @@
 #include <math.h>
 #include <string.h>
 
-#include "../../tensor/attention_heads.h"
+#include "../../tensor/attention_dispatch.h"
 #include "../../tensor/check.h"
 #include "../../tensor/create.h"
-#include "../../tensor/frame.h"
 #include "../../tensor/scope.h"
+#include "../../tensor/scope_list.h"
 #include "../../tensor/shape.h"
 #include "../apply.h"
-#include "dropout_mask.h"
+#include "dropout.h"
 #include "elementwise.h"
 #include "masking.h"
 #include "matmul.h"

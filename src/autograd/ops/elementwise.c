@@ -12,8 +12,8 @@
 #include <string.h>
 
 #include "../../tensor/create.h"
-#include "../../tensor/frame.h"
 #include "../../tensor/map.h"
+#include "../../tensor/scope_list.h"
 #include "../../tensor/shape.h"
 #include "../apply.h"
 #include "expression.h"

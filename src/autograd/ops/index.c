@@ -8,11 +8,11 @@
 
 #include "../../tensor/check.h"
 #include "../../tensor/create.h"
-#include "../../tensor/frame.h"
 #include "../../tensor/indexed.h"
 #include "../../tensor/map.h"
 #include "../../tensor/parallel_rows.h"
 #include "../../tensor/scope.h"
+#include "../../tensor/scope_list.h"
 #include "../../tensor/shape.h"
 #include "../apply.h"
 #include "operand_checks.h"

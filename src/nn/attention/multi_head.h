@@ -1,5 +1,5 @@
 /* Several heads of self-attention side by side, mixed by W_o: the tutorial's. PyTorch's own is
- * nn/attention/multihead_attention.h, whose head says which to take when. */
+ * nn/attention/torch_multihead_attention.h, whose head says which to take when. */
 #ifndef HEED_NN_MULTI_HEAD_H
 #define HEED_NN_MULTI_HEAD_H
 

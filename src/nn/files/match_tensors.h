@@ -5,7 +5,7 @@
 #define HEED_NN_MATCH_TENSORS_H
 
 #include "../tensor_list.h"
-#include "safetensors_file.h"
+#include "safetensors_format.h"
 
 /* One loading: what its errors say, and which names need no match. */
 typedef struct heed_match {

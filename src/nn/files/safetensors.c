@@ -1,4 +1,4 @@
-/* The public face of safetensors files: safetensors_file.c reads and writes them. */
+/* The public face of safetensors files: safetensors_format.c reads and writes them. */
 
 #include "safetensors.h"
 
@@ -7,7 +7,7 @@
 #include "../../tensor/check.h"
 #include "../arguments.h"
 #include "file_error.h"
-#include "safetensors_file.h"
+#include "safetensors_format.h"
 
 /* ---- writing ---- */
 

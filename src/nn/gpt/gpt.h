@@ -12,10 +12,10 @@
 #ifndef HEED_NN_GPT_H
 #define HEED_NN_GPT_H
 
+#include "../layers/activation_dropout.h"
 #include "../layers/embedding.h"
 #include "../layers/layer_norm.h"
 #include "../layers/linear.h"
-#include "../layers/pointwise.h"
 #include "../layers/position_encoding.h"
 #include "sample.h"
 

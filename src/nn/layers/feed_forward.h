@@ -3,8 +3,8 @@
 #ifndef HEED_NN_FEED_FORWARD_H
 #define HEED_NN_FEED_FORWARD_H
 
+#include "activation_dropout.h"
 #include "linear.h"
-#include "pointwise.h"
 
 HEED_BEGIN_DECLS
 

@@ -1,5 +1,5 @@
 /* Clipping gradients: which tensors, and by how much; the norm and the scaling are
- * tensor/update.c's. */
+ * tensor/optim_update.c's. */
 #include "clip.h"
 
 #include <math.h>
@@ -8,7 +8,7 @@
 #include "../../autograd/ops/elementwise.h"
 #include "../../tensor/alloc.h"
 #include "../../tensor/create.h"
-#include "../../tensor/update.h"
+#include "../../tensor/optim_update.h"
 #include "../arguments.h"
 
 static heed_status check_list(const char *function, heed_tensor_list parameters, const char *what,

@@ -1,5 +1,5 @@
 /* Optimisers: which parameters have which options, a step, and the state as named tensors. The
- * arithmetic of a step is tensor/update.c's. */
+ * arithmetic of a step is tensor/optim_update.c's. */
 
 #include "optimizer.h"
 

@@ -1,4 +1,4 @@
-/* Optimisers, as torch.optim. tensor/update.h has the formulas.
+/* Optimisers, as torch.optim. tensor/optim_update.h has the formulas.
  *
  *     heed_optimizer *adam = heed_adam_new(heed_parameters(model), 1e-3);
  *     ...
@@ -33,7 +33,7 @@
 #ifndef HEED_NN_OPTIMIZER_H
 #define HEED_NN_OPTIMIZER_H
 
-#include "../../tensor/update.h"
+#include "../../tensor/optim_update.h"
 #include "../module.h"
 
 HEED_BEGIN_DECLS

@@ -2,7 +2,7 @@
  *
  * A kernel sees pointers, counts and strides, never a tensor, and reports no errors: its callers
  * have checked everything. Operands are contiguous and of the table's dtype unless the kernel takes
- * strides or casts; map.h and walk.h bring tensors into that form. All files in this folder but
+ * strides or casts; map.h and broadcast_walk.h bring tensors into that form. All files in this folder but
  * ops.def are compiled once for each instruction set and dtype; table.c fills the table, isa.c
  * chooses one at start.
  *

@@ -14,7 +14,7 @@
 
 #include "../alloc.h"
 #include "../check.h"
-#include "../frame.h"
+#include "../scope_list.h"
 #include "../shape.h"
 #include "generator.h"
 #include "random.h"

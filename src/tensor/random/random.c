@@ -9,13 +9,13 @@
 #include <math.h>
 #include <string.h>
 
+#include "../broadcast_walk.h"
 #include "../check.h"
 #include "../create.h"
-#include "../frame.h"
 #include "../map.h"
 #include "../read.h"
+#include "../scope_list.h"
 #include "../shape.h"
-#include "../walk.h"
 #include "generator.h"
 
 /* ---- the thread's generator ---- */

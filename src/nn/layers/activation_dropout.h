@@ -1,8 +1,8 @@
 /* Layers without parameters: activations and dropout. Activations are modules for a Sequential;
  * elsewhere heed_relu(x) and the like are enough.
  */
-#ifndef HEED_NN_POINTWISE_H
-#define HEED_NN_POINTWISE_H
+#ifndef HEED_NN_ACTIVATION_DROPOUT_H
+#define HEED_NN_ACTIVATION_DROPOUT_H
 
 #include "../module.h"
 

@@ -4,8 +4,8 @@
  * The innermost scope's tensors come first; each tensor holds the depth of its scope, so depths
  * never rise along the list and the end of a scope is a prefix of it.
  */
-#ifndef HEED_TENSOR_FRAME_H
-#define HEED_TENSOR_FRAME_H
+#ifndef HEED_TENSOR_SCOPE_LIST_H
+#define HEED_TENSOR_SCOPE_LIST_H
 
 #include "handle.h"
 #include "thread.h"

@@ -1,5 +1,5 @@
 /* The list of owned tensors: joining it, and the end of a scope, which releases its first part. */
-#include "frame.h"
+#include "scope_list.h"
 
 #include "check.h"
 

@@ -1,8 +1,8 @@
 /* Attention over all heads of a batch, shared out among threads (internal). The kernels take one
  * head (kernels/attention_tiles.h); autograd/ops/dot_product_attention.c has the definition.
  */
-#ifndef HEED_TENSOR_ATTENTION_HEADS_H
-#define HEED_TENSOR_ATTENTION_HEADS_H
+#ifndef HEED_TENSOR_ATTENTION_DISPATCH_H
+#define HEED_TENSOR_ATTENTION_DISPATCH_H
 
 #include "tensor.h"
 

@@ -1,5 +1,5 @@
 /* Walks several tensors in step, on any strides. Where is broadcasting? Here: a stride of 0. */
-#include "walk.h"
+#include "broadcast_walk.h"
 
 #include <string.h>
 

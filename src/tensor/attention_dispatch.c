@@ -1,7 +1,7 @@
 /* Shares the heads of attention out among threads: blocks of queries in the forward pass, whole
  * heads for gradients. Each thread at work has a workspace of its own. */
 
-#include "attention_heads.h"
+#include "attention_dispatch.h"
 
 #include <string.h>
 

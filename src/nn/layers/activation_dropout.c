@@ -1,7 +1,7 @@
 /* Layers without parameters: activations, with torch's names, and dropout. */
-#include "pointwise.h"
+#include "activation_dropout.h"
 
-#include "../../autograd/ops/dropout_mask.h"
+#include "../../autograd/ops/dropout.h"
 #include "../../autograd/ops/elementwise.h"
 #include "../../tensor/check.h"
 

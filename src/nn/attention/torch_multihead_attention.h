@@ -11,8 +11,8 @@
  *                                     weights, without biases, and W_o mixes them. Use it to learn,
  *                                     and to look into single heads.
  */
-#ifndef HEED_NN_MULTIHEAD_ATTENTION_H
-#define HEED_NN_MULTIHEAD_ATTENTION_H
+#ifndef HEED_NN_TORCH_MULTIHEAD_ATTENTION_H
+#define HEED_NN_TORCH_MULTIHEAD_ATTENTION_H
 
 #include "../layers/linear.h"
 

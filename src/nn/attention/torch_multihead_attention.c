@@ -1,7 +1,7 @@
 /* nn.MultiheadAttention: three projections, heed_scaled_dot_product_attention in all heads, one
  * projection. What it takes is checked first, so that errors name what the user passed. */
 
-#include "multihead_attention.h"
+#include "torch_multihead_attention.h"
 
 #include <math.h>
 

@@ -5,7 +5,7 @@
  * members, metadata that is null, zeros inside texts). Writing: the same bytes as the reference
  * implementation, with the tensors by the size of their elements, largest first, so that each is
  * aligned, and by name within a dtype. */
-#include "safetensors_file.h"
+#include "safetensors_format.h"
 
 #include <stdarg.h>
 #include <stdio.h>

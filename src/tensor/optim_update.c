@@ -1,6 +1,6 @@
 /* The updates of optimisers and the norm of gradients: checks, then one kernel over the memory of
  * all tensors. */
-#include "update.h"
+#include "optim_update.h"
 
 #include <math.h>
 

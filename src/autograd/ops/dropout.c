@@ -1,14 +1,14 @@
 /* dropout: x times a random mask, which lies in memory as torch's does, so that the draws have its
  * order. */
-#include "dropout_mask.h"
+#include "dropout.h"
 
 #include "../../tensor/check.h"
 #include "../../tensor/create.h"
-#include "../../tensor/frame.h"
 #include "../../tensor/random/generator.h"
 #include "../../tensor/random/random.h"
 #include "../../tensor/read.h"
 #include "../../tensor/scope.h"
+#include "../../tensor/scope_list.h"
 #include "../../tensor/shape.h"
 #include "elementwise.h"
 

@@ -10,8 +10,8 @@
  *
  * HEED_ERR_SHAPE, HEED_ERR_DTYPE: they differ, or are not contiguous, or not floats.
  */
-#ifndef HEED_TENSOR_UPDATE_H
-#define HEED_TENSOR_UPDATE_H
+#ifndef HEED_TENSOR_OPTIM_UPDATE_H
+#define HEED_TENSOR_OPTIM_UPDATE_H
 
 #include "tensor.h"
 

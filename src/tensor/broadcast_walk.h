@@ -3,8 +3,8 @@
  * Dims whose elements follow one another in every lane are merged, so that contiguous tensors of
  * any shape are one run; a repeated (broadcast) dim is a stride of 0.
  */
-#ifndef HEED_TENSOR_WALK_H
-#define HEED_TENSOR_WALK_H
+#ifndef HEED_TENSOR_BROADCAST_WALK_H
+#define HEED_TENSOR_BROADCAST_WALK_H
 
 #include "tensor.h"
 

@@ -1,8 +1,8 @@
 /* Safetensors files, read and written for functions that errors name (internal to nn);
  * safetensors.h says what lies in one.
  */
-#ifndef HEED_NN_SAFETENSORS_FILE_H
-#define HEED_NN_SAFETENSORS_FILE_H
+#ifndef HEED_NN_SAFETENSORS_FORMAT_H
+#define HEED_NN_SAFETENSORS_FORMAT_H
 
 #include "../tensor_list.h"
 #include "file_reader.h"

@@ -1,6 +1,6 @@
 /* Dropout: a random mask. nn/layers/dropout.h is the module. */
-#ifndef HEED_AUTOGRAD_DROPOUT_MASK_H
-#define HEED_AUTOGRAD_DROPOUT_MASK_H
+#ifndef HEED_AUTOGRAD_DROPOUT_H
+#define HEED_AUTOGRAD_DROPOUT_H
 
 #include "../../tensor/tensor.h"
 
