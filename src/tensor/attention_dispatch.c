@@ -62,7 +62,30 @@ static heed_attention head_of(const work *w, int64_t head)
     return call;
 }
 
-static work begin(const heed_attention_heads *heads, bool is_gradient)
+/* ---- threads ---- */
+
+/* The pieces [first, end): blocks of queries, or for gradients whole heads. */
+static void attend_some(void *context, int64_t first, int64_t end)
+{
+    const work *w = context;
+    const heed_kernels *kernels = heed_kernels_for(w->heads->q->dtype);
+    int workspace = 0; /* one that no other thread uses; there are as many as threads */
+    while (__atomic_exchange_n(&w->taken[workspace], 1, __ATOMIC_ACQUIRE) != 0) {
+        workspace = (workspace + 1) % w->workspace_count;
+    }
+    for (int64_t i = first; i < end; i++) {
+        heed_attention call = head_of(w, i / w->pieces_of_head);
+        call.workspace = w->workspaces + (size_t)workspace * w->workspace_size;
+        if (w->is_gradient) {
+            kernels->attend_gradient(&call);
+        } else {
+            kernels->attend(&call, i % w->pieces_of_head);
+        }
+    }
+    __atomic_store_n(&w->taken[workspace], 0, __ATOMIC_RELEASE);
+}
+
+static heed_status run(const heed_attention_heads *heads, bool is_gradient)
 {
     const heed_tensor *q = heads->q, *k = heads->k, *v = heads->v;
     work w = {.heads = heads, .is_gradient = is_gradient};
@@ -93,71 +116,40 @@ static work begin(const heed_attention_heads *heads, bool is_gradient)
         scores[q->ndim - 1] = w.call.keys;
         heed_broadcast_strides(heads->mask, q->ndim, scores, w.mask_strides);
     }
-    return w;
-}
-
-/* ---- threads ---- */
-
-/* The pieces [first, end): blocks of queries, or for gradients whole heads. */
-static void attend_some(void *context, int64_t first, int64_t end)
-{
-    const work *w = context;
-    const heed_kernels *kernels = heed_kernels_for(w->heads->q->dtype);
-    int workspace = 0; /* one that no other thread uses; there are as many as threads */
-    while (__atomic_exchange_n(&w->taken[workspace], 1, __ATOMIC_ACQUIRE) != 0) {
-        workspace = (workspace + 1) % w->workspace_count;
-    }
-    for (int64_t i = first; i < end; i++) {
-        heed_attention call = head_of(w, i / w->pieces_of_head);
-        call.workspace = w->workspaces + (size_t)workspace * w->workspace_size;
-        if (w->is_gradient) {
-            kernels->attend_gradient(&call);
-        } else {
-            kernels->attend(&call, i % w->pieces_of_head);
-        }
-    }
-    __atomic_store_n(&w->taken[workspace], 0, __ATOMIC_RELEASE);
-}
-
-/* All pieces, each of about `cost` multiply-adds. */
-static heed_status run(work *w, double cost)
-{
     const size_t workspace =
-        heed_attention_workspace(&w->call, w->is_gradient, heed_dtype_size(w->heads->q->dtype));
+        heed_attention_workspace(&w.call, is_gradient, heed_dtype_size(q->dtype));
     const int threads = heed_get_num_threads();
-    int64_t count = w->pieces_of_head;
-    for (int i = 0; i < w->batch.ndim; i++) {
-        count *= w->batch.size[i];
+    int64_t count = w.pieces_of_head;
+    for (int i = 0; i < w.batch.ndim; i++) {
+        count *= w.batch.size[i];
     }
     if (count == 0) {
         return HEED_OK;
     }
-    w->workspace_count = count < threads ? (int)count : threads;
-    w->workspace_size = (workspace + 63) / 64 * 64;
-    const size_t bytes = (size_t)w->workspace_count * (w->workspace_size + 1);
-    w->workspaces = heed_alloc(bytes);
-    if (w->workspaces == NULL) {
+    w.workspace_count = count < threads ? (int)count : threads;
+    w.workspace_size = (workspace + 63) / 64 * 64;
+    const size_t bytes = (size_t)w.workspace_count * (w.workspace_size + 1);
+    w.workspaces = heed_alloc(bytes);
+    if (w.workspaces == NULL) {
         return heed_self.error;
     }
-    w->taken = (uint8_t *)w->workspaces + (size_t)w->workspace_count * w->workspace_size;
-    memset(w->taken, 0, (size_t)w->workspace_count);
-    heed_parallel_for(count, 1 + (int64_t)(HEED_GRAIN_OF_PRODUCTS / (cost + 1)), attend_some, w);
-    heed_free(w->workspaces, bytes);
+    w.taken = (uint8_t *)w.workspaces + (size_t)w.workspace_count * w.workspace_size;
+    memset(w.taken, 0, (size_t)w.workspace_count);
+    /* Multiply-adds of a piece: two products of this size, q k^T and p v; the gradient has five. */
+    const double queries = (double)(is_gradient ? w.call.queries : w.call.rows);
+    const double cost = (is_gradient ? 2.5 : 1) * queries * (double)w.call.keys *
+                        (double)(w.call.features + w.call.values);
+    heed_parallel_for(count, 1 + (int64_t)(HEED_GRAIN_OF_PRODUCTS / (cost + 1)), attend_some, &w);
+    heed_free(w.workspaces, bytes);
     return HEED_OK;
 }
 
-/* Two products of this size, q k^T and p v; the gradient has five. */
 heed_status heed_attend_heads(const heed_attention_heads *heads)
 {
-    work w = begin(heads, false);
-    const heed_attention *one = &w.call;
-    return run(&w, (double)one->rows * (double)one->keys * (double)(one->features + one->values));
+    return run(heads, false);
 }
 
 heed_status heed_attend_heads_gradient(const heed_attention_heads *heads)
 {
-    work w = begin(heads, true);
-    const heed_attention *one = &w.call;
-    return run(&w, 2.5 * (double)one->queries * (double)one->keys *
-                       (double)(one->features + one->values));
+    return run(heads, true);
 }

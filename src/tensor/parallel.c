@@ -99,15 +99,6 @@ static void wait_for_job(uint64_t done)
     pthread_mutex_unlock(&sleep_lock);
 }
 
-static void wake_sleepers(void)
-{
-    if (__atomic_load_n(&sleepers, __ATOMIC_SEQ_CST) > 0) {
-        pthread_mutex_lock(&sleep_lock);
-        pthread_cond_broadcast(&wake);
-        pthread_mutex_unlock(&sleep_lock);
-    }
-}
-
 /* ---- working ---- */
 
 static void work_on_ranges(int own)
@@ -270,7 +261,11 @@ void heed_parallel_for(int64_t count, int64_t grain, heed_parallel_work *work, v
     }
     const uint64_t generation = __atomic_load_n(&state, __ATOMIC_ACQUIRE) / GENERATION + 1;
     __atomic_store_n(&state, generation * GENERATION, __ATOMIC_SEQ_CST);
-    wake_sleepers();
+    if (__atomic_load_n(&sleepers, __ATOMIC_SEQ_CST) > 0) {
+        pthread_mutex_lock(&sleep_lock);
+        pthread_cond_broadcast(&wake);
+        pthread_mutex_unlock(&sleep_lock);
+    }
     is_working = true;
     work_on_ranges(0);
     is_working = false;

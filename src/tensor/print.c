@@ -172,32 +172,24 @@ static void survey(printer *p, extent *seen, int dim, int64_t offset)
 
 /* Scientific if the range is wide, or the numbers are large, or so small that fixed digits would
  * show zeros. Zeros, NaN and infinities decide neither the notation nor the width. */
-static notation choose_notation(const extent *seen)
-{
-    double largest = fmax(seen->largest[0], seen->largest[1]);
-    double smallest = seen->smallest[0];
-    if (smallest == 0 || (seen->smallest[1] != 0 && seen->smallest[1] < smallest)) {
-        smallest = seen->smallest[1];
-    }
-    if (largest == 0) {
-        return WHOLE;
-    }
-    if (largest / smallest > 1000.0 || largest > 1.0e8 || smallest < 1.0e-4) {
-        return SCIENTIFIC;
-    }
-    return seen->fractions ? FIXED : WHOLE;
-}
-
 static void choose_format(printer *p)
 {
-    char text[ELEMENT_SIZE];
     extent seen = {{0}, {0}, false};
     p->width = 1;
     survey(p, &seen, 0, 0);
-    p->notation = choose_notation(&seen);
+    const double largest = fmax(seen.largest[0], seen.largest[1]);
+    double smallest = seen.smallest[0];
+    if (smallest == 0 || (seen.smallest[1] != 0 && seen.smallest[1] < smallest)) {
+        smallest = seen.smallest[1];
+    }
+    p->notation = seen.fractions ? FIXED : WHOLE;
+    if (largest != 0 && (largest / smallest > 1000.0 || largest > 1.0e8 || smallest < 1.0e-4)) {
+        p->notation = SCIENTIFIC;
+    }
     for (int sign = 0; sign < 2; sign++) {
         double ends[2] = {seen.smallest[sign], seen.largest[sign]};
         for (int i = 0; i < 2 && ends[i] != 0; i++) {
+            char text[ELEMENT_SIZE];
             write_float(text, p, sign ? -ends[i] : ends[i]);
             note_width(p, text);
         }
