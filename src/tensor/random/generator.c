@@ -94,7 +94,7 @@ static void twist(heed_generator *g)
         (word) ^= (word) >> 18;                                                                    \
     } while (0)
 
-inline uint32_t heed_draw_u32(heed_generator *g)
+static inline uint32_t draw_word(heed_generator *g)
 {
     if (g->next == WORDS) {
         twist(g);
@@ -129,21 +129,41 @@ static void draw_words(heed_generator *g, uint32_t *words, int count)
     }
 }
 
-inline uint64_t heed_draw_u64(heed_generator *g)
+static inline uint64_t draw_two_words(heed_generator *g)
 {
-    uint64_t upper = heed_draw_u32(g);
-    return upper << 32 | heed_draw_u32(g);
+    uint64_t upper = draw_word(g);
+    return upper << 32 | draw_word(g);
 }
 
 /* The low bits of the draw, as many as the type has digits, as a fraction. */
-inline float heed_draw_f32(heed_generator *g)
+static inline float draw_float(heed_generator *g)
 {
-    return (float)(heed_draw_u32(g) & 0xffffffu) * 0x1p-24f;
+    return (float)(draw_word(g) & 0xffffffu) * 0x1p-24f;
 }
 
-inline double heed_draw_f64(heed_generator *g)
+static inline double draw_double(heed_generator *g)
 {
-    return (double)(heed_draw_u64(g) & 0x1fffffffffffffu) * 0x1p-53;
+    return (double)(draw_two_words(g) & 0x1fffffffffffffu) * 0x1p-53;
+}
+
+uint32_t heed_draw_u32(heed_generator *g)
+{
+    return draw_word(g);
+}
+
+uint64_t heed_draw_u64(heed_generator *g)
+{
+    return draw_two_words(g);
+}
+
+float heed_draw_f32(heed_generator *g)
+{
+    return draw_float(g);
+}
+
+double heed_draw_f64(heed_generator *g)
+{
+    return draw_double(g);
 }
 
 /* ---- differences of the flavors of state.h ---- */
@@ -170,7 +190,7 @@ void heed_fill_uniform_f32(heed_generator *g, void *out, int64_t count, int64_t 
     float *to = out, low = (float)a, span = (float)b - low;
     bool fused = is_fused(g) && low != 0.0f;
     for (int64_t i = 0; i < count; i++) {
-        float x = heed_draw_f32(g);
+        float x = draw_float(g);
         to[i * step] = fused ? fmaf(x, span, low) : x * span + low;
     }
 }
@@ -181,7 +201,7 @@ void heed_fill_uniform_f64(heed_generator *g, void *out, int64_t count, int64_t 
     double *to = out, span = b - a;
     bool fused = is_fused(g) && a != 0.0;
     for (int64_t i = 0; i < count; i++) {
-        double x = heed_draw_f64(g);
+        double x = draw_double(g);
         to[i * step] = fused ? fma(x, span, a) : x * span + a;
     }
 }
@@ -221,7 +241,7 @@ BERNOULLI(bool, bool)
         type *to = out;                                                                            \
         (void)b;                                                                                   \
         for (int64_t i = 0; i < count; i++) {                                                      \
-            to[i * step] = (type)(-1.0 / a * log_of_rest(g, heed_draw_f64(g)));                    \
+            to[i * step] = (type)(-1.0 / a * log_of_rest(g, draw_double(g)));                      \
         }                                                                                          \
     }
 
@@ -238,8 +258,8 @@ static double draw_normal(heed_generator *g)
         g->has_normal = false;
         return g->normal;
     }
-    double angle = two_pi * heed_draw_f64(g);
-    double u = heed_draw_f64(g);
+    double angle = two_pi * draw_double(g);
+    double u = draw_double(g);
     double radius = sqrt(-2.0 * log_of_rest(g, u));
     g->normal = radius * sin(angle);
     g->has_normal = true;
