@@ -564,7 +564,7 @@ heed_tensor *heed_gpt_generate(struct heed_gpt *m, heed_tensor *idx, int64_t max
     int64_t length = heed_size(prompt, 1);
     heed_tensor *tokens = heed_empty(HEED_SHAPE(rows, length + max_new_tokens), HEED_I64);
     heed_copy_into(heed_narrow(tokens, 1, 0, length), prompt);
-    /* It pays from the second new token on, if that still fits into the block. */
+    /* A cache pays from the second new token on, if that still fits into the block. */
     const bool wants_cache = !options.no_cache && max_new_tokens > 1 &&
                              length < m->config.block_size && rows > 0 && !heed_error_pending();
     heed_gpt_cache *cache = wants_cache ? heed_gpt_cache_new(m, rows) : NULL;
