@@ -51,9 +51,8 @@ static heed_status record(const heed_call *call, size_t args_size, heed_tensor *
     y->input_count = (uint16_t)call->count;
     for (int i = 0; i < call->count; i++) {
         y->inputs[i] = call->inputs[i];
-        heed_add_reference(y->inputs[i]);
     }
-    heed_save_values(y);
+    heed_hold_inputs(y);
     return HEED_OK;
 }
 
