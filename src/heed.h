@@ -34,7 +34,7 @@
 #include "tensor/check.h"                /* argument checks for your own functions */
 #include "tensor/isa.h"                  /* which instruction set computes */
 #include "tensor/parallel.h"             /* how many threads compute */
-#include "tensor/optim_update.h"               /* fused updates of parameters; the norm of gradients */
+#include "tensor/optim_update.h"         /* fused updates of parameters; the norm of gradients */
 
 #include "autograd/ops/elementwise.h"    /* add, mul, exp, ... activations, comparisons, logic */
 #include "autograd/ops/view.h"           /* transpose, reshape, expand, ...; detach, clone, to */

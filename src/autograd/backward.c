@@ -5,8 +5,8 @@
  * inputs, so the graph leads back from a result L to the leaves. A pass starts at L and computes
  * dL/dt for every t on the way, in four steps:
  *
- *   sort         list the nodes behind L, each after all nodes computed from it (topo.c)
  *   seed         dL/dL = 1
+ *   sort         list the nodes behind L, each after all nodes computed from it (topo.c)
  *   visit        take the nodes in that order. All nodes computed from this one were visited
  *                before, so the sum of the gradients it has received is dL/dnode
  *   accumulate   its derivative turns dL/dnode into dL/dinput for each input. These are added up:

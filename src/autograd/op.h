@@ -93,7 +93,7 @@ bool heed_wants_grad(const heed_vjp *vjp, int i);
 heed_status heed_expect_dtype(const heed_call *call, int i, heed_dtype dtype);
 heed_status heed_expect_float(const heed_call *call, int i);
 
-/* ---- the registry: every operation that is linked; of a static library, those that are used ---- */
+/* ---- the registry: every linked operation; of a static library, those that are used ---- */
 
 /* heed_first_operation: the head of the list that heed_op.next continues.
  * heed_find_operation: the one of that name, or NULL. */

@@ -10,8 +10,8 @@
 #include "../tensor/handle.h"
 #include "op.h"
 
-/* heed_hold_inputs: y, a new node, takes a reference to each input, and a use of the values that its
- * derivative will read. */
+/* heed_hold_inputs: y, a new node, takes a reference to each input, and a use of the values that
+ * its derivative will read. */
 static inline void heed_hold_inputs(heed_tensor *y)
 {
     unsigned read = 0; /* bit i: the value of input i; HEED_SAVED_OUTPUT: of y itself */

@@ -38,7 +38,8 @@ int64_t heed_live_bytes(void);
 
 /* For tests. heed_allocator_keeps_blocks: false if every block comes straight from the system, as
  * in sanitizer builds. heed_fail_allocation: the n-th request of this thread from now on (0: the
- * next) fails, once; -1 cancels that. heed_system_requests: this thread's requests to the system. */
+ * next) fails, once; -1 cancels that. heed_system_requests: this thread's requests to
+ * the system. */
 void heed_fail_allocation(int64_t n);
 int64_t heed_system_requests(void);
 bool heed_allocator_keeps_blocks(void);

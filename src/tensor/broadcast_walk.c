@@ -1,4 +1,5 @@
-/* Walks several tensors in step, on any strides. Where is broadcasting? Here: a stride of 0. */
+/* Walks several tensors in step, on any strides. A dim that is repeated by broadcasting has a
+ * stride of 0, which shape.c sets. */
 #include "broadcast_walk.h"
 
 #include <string.h>

@@ -1,4 +1,5 @@
-/* Losses of class ids: targets one by one, rows of logits shared out among threads. */
+/* The arithmetic of cross_entropy and nll_loss on class ids: targets one by one, rows of logits
+ * shared out among threads. */
 
 #include "class_losses.h"
 

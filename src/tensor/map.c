@@ -2,7 +2,8 @@
  *
  * Operands that all lie as the result does go to the kernel in one call; otherwise a walk steps
  * through them together, and what is strided, repeated or of another dtype is gathered a chunk at a
- * time. Relies on broadcast_walk.c for strides and threads, and on callers for shapes and dtypes that fit. */
+ * time. Relies on broadcast_walk.c for strides and threads, and on callers for shapes and dtypes
+ * that fit. */
 #include "map.h"
 
 #include <math.h>

@@ -12,9 +12,9 @@
  * contiguous and has an element for each of the dims that stay, in their order. */
 void heed_sum_elements(const heed_tensor *x, unsigned set, double divisor, heed_tensor *out);
 
-/* heed_reduce: each element of out = kernel(the elements of x over the dims in `set`, row by row, as
- * elements of `as`); out as above.
- * HEED_ERR_MEMORY: no memory for the lines that must be gathered. */
+/* heed_reduce: each element of out = kernel(the elements of x over the dims in `set`, row by row,
+ * as elements of `as`); out as above. HEED_ERR_MEMORY: no memory for the lines that must be
+ * gathered. */
 heed_status heed_reduce(heed_reduce_kernel *kernel, const void *args, heed_dtype as,
                         const heed_tensor *x, unsigned set, heed_tensor *out);
 

@@ -1,8 +1,8 @@
 /* Scopes: who owns the tensors that functions return.
  *
- * The list of owned tensors is scope_list.h's. Everything else that a scope needs lies in the caller's
- * struct, and only the one that is being ended is read: scopes left open by functions that have
- * returned lie in dead stack frames. */
+ * The list of owned tensors is scope_list.h's. Everything else that a scope needs lies in the
+ * caller's struct, and only the one that is being ended is read: scopes left open by functions that
+ * have returned lie in dead stack frames. */
 #include "scope.h"
 
 #include "check.h"

@@ -32,8 +32,8 @@ static int64_t size_in(const heed_tensor *t, int dim)
     return t->ndim > 0 ? t->shape[dim] : 1;
 }
 
-/* The places of t, which has x's shape, as a tensor of the shape of `as`: the index names whole rows,
- * or each element. Its data are NULL on error. */
+/* The places of t, which has x's shape, as a tensor of the shape of `as`: the index names whole
+ * rows, or each element. Its data are NULL on error. */
 static heed_indexed find_places(const heed_call *call, const heed_tensor *t, const heed_tensor *as,
                                 bool rows)
 {

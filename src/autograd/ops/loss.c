@@ -1,5 +1,9 @@
 /* Losses that compare two tensors element by element: mse, l1, huber, bce_with_logits, kl_div. Each
- * is a line or two of formula; what they check, and how they reduce, they share. */
+ * is a line or two of formula; they share their checks and their reductions. Losses of class ids
+ * are in cross_entropy.c.
+ *
+ * A new one is made of operations, so it has a gradient already: a function as heed_huber_loss_with
+ * below, its prototype in loss.h, rows in tests/gradients/loss.def and docs/pytorch.md. */
 #include "loss.h"
 
 #include "../../tensor/scope.h"

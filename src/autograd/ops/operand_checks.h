@@ -5,8 +5,8 @@
 
 #include "../../tensor/read.h"
 
-/* heed_common_dtype: the dtype in which a and b compute: a float meeting i64 or bool wins, i64 meeting
- * bool wins; f32 meeting f64 is an error. */
+/* heed_common_dtype: the dtype in which a and b compute: a float meeting i64 or bool wins, i64
+ * meeting bool wins; f32 meeting f64 is an error. */
 static inline heed_status heed_common_dtype(const char *function, heed_dtype a, heed_dtype b,
                                             heed_dtype *common)
 {
@@ -18,8 +18,8 @@ static inline heed_status heed_common_dtype(const char *function, heed_dtype a, 
     return HEED_OK;
 }
 
-/* heed_wrapped: heed_wrap_dim of a dim that a rule has checked; heed_wrapped_set: of a list of them,
- * as a bit set. */
+/* heed_wrapped: heed_wrap_dim of a dim that a rule has checked; heed_wrapped_set: of a list of
+ * them, as a bit set. */
 static inline int heed_wrapped(int dim, int ndim)
 {
     return dim >= 0 ? dim : dim + (ndim > 0 ? ndim : 1);

@@ -145,8 +145,8 @@ static heed_tensor *divide_among(const heed_vjp *v, heed_tensor *chosen)
     return heed_mul(keep_dims(v, part), chosen);
 }
 
-/* Defines heed_name_dim and heed_name by heed_name_dims. REDUCTION_FORMS: all three, of the operation
- * op_name, which takes no other arguments. */
+/* Defines heed_name_dim and heed_name by heed_name_dims. REDUCTION_FORMS: all three, of the
+ * operation op_name, which takes no other arguments. */
 #define SHORT_FORMS(name)                                                                          \
     heed_tensor *heed_##name##_dim(heed_tensor *x, int dim, bool keepdim)                          \
     {                                                                                              \

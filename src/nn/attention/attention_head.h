@@ -10,8 +10,9 @@ typedef struct heed_attention_head {
     heed_tensor **kept; /* stores a detached copy of the weights; NULL: nowhere */
 } heed_attention_head;
 
-/* heed_attention_head_forward: the output of a head for arguments that have been checked. Queries are made
- * of token_encodings, keys and values of encodings_for_kv. Masks and `weights` may be NULL. */
+/* heed_attention_head_forward: the output of a head for arguments that have been checked. Queries
+ * are made of token_encodings, keys and values of encodings_for_kv. Masks and `weights` may be
+ * NULL. */
 heed_tensor *heed_attention_head_forward(const heed_attention_head *m, heed_tensor *token_encodings,
                                          heed_tensor *encodings_for_kv, heed_tensor *block_mask,
                                          heed_tensor *key_padding_mask, heed_tensor **weights);

@@ -2,9 +2,9 @@
  *
  * A kernel sees pointers, counts and strides, never a tensor, and reports no errors: its callers
  * have checked everything. Operands are contiguous and of the table's dtype unless the kernel takes
- * strides or casts; map.h and broadcast_walk.h bring tensors into that form. All files in this folder but
- * ops.def are compiled once for each instruction set and dtype; table.c fills the table, isa.c
- * chooses one at start.
+ * strides or casts; map.h and broadcast_walk.h bring tensors into that form. Files in this
+ * folder are compiled once for each instruction set and dtype; those of integers and bool for the
+ * baseline alone. table.c fills the table, isa.c chooses one at start.
  *
  *   table.c            element by element, from ops.def; with math_f32.h or avx512.h for f32
  *   move.h             casts, strided and transposed copies, elements at indices
