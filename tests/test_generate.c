@@ -287,6 +287,39 @@ START_TEST(tokens_are_told)
 }
 END_TEST
 
+typedef struct nested {
+    struct heed_gpt *m;
+    heed_tensor *idx;
+    int deeper;
+} nested;
+
+static bool generate_deeper(void *context, const int64_t *ids, int64_t rows)
+{
+    (void)ids;
+    (void)rows;
+    nested *n = context;
+    ck_assert(!n->m->module.training);
+    if (n->deeper-- > 0) {
+        heed_gpt_generate(n->m, n->idx, 1,
+                          (generate_options){.on_token = generate_deeper, .context = n});
+    }
+    return true;
+}
+
+/* on_token may generate with the same model: the outermost call restores the modes. */
+START_TEST(modes_come_back_from_nested_calls)
+{
+    struct heed_gpt *m = model((heed_gpt_config){.dropout = 0.2});
+    heed_eval(m->transformer->h);
+    nested n = {m, heed_randint(0, 13, HEED_SHAPE(1, 3)), 40};
+    heed_gpt_generate(m, n.idx, 1, (generate_options){.on_token = generate_deeper, .context = &n});
+    ck_assert_int_eq(n.deeper, -1);
+    ck_assert(m->module.training && m->transformer->drop->module.training);
+    ck_assert(!heed_gpt_block_at(m, 0)->module.training);
+    heed_module_free(m);
+}
+END_TEST
+
 /* A token leaves nothing behind, with a cache, without, and beyond the block; an error nothing at all. */
 START_TEST(memory_stays)
 {
@@ -351,6 +384,7 @@ void add_generate_cases(Suite *suite)
     tcase_add_loop_test(tests, answers_are_nanogpts, 0, 2 * WRITTEN);
     tcase_add_loop_test(tests, caches_change_no_answer, 0, 6);
     tcase_add_test(tests, tokens_are_told);
+    tcase_add_test(tests, modes_come_back_from_nested_calls);
     tcase_add_loop_test(tests, memory_stays, 0, 2);
     tcase_add_test(tests, nothing_to_write);
     tcase_add_test(tests, generation_without_memory);

@@ -64,7 +64,7 @@ enum { HEED_MODULE_LISTS = 4 };
 typedef struct heed_module {
     const heed_module_kind *kind;
     bool training;              /* true at first, as in torch */
-    unsigned modes;             /* flags to come back to, while heed_gpt_generate evaluates */
+    bool was_training;          /* while heed_gpt_generate evaluates */
     struct heed_module *owner;  /* of a child: the module that frees it */
     heed_module_entry *entries; /* what was registered, in order */
     int count, capacity;

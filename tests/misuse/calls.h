@@ -190,6 +190,15 @@ static heed_tensor *without_value(void)
     return heed_scope_end_with(&scope, sum)->inputs[0];
 }
 
+/* A leaf whose handle the graph of an outer tensor holds, but whose value was released. */
+static heed_tensor *leaf_without_value(void)
+{
+    heed_scope scope;
+    heed_scope_begin(&scope);
+    heed_tensor *sum = heed_sum(leaf(F32(2)));
+    return heed_scope_end_with(&scope, sum)->inputs[0];
+}
+
 /* Saves one tensor, and the same again under another name if there is one. Such a folder is not. */
 static void save_in(const char *name, const char *other, heed_tensor *x, const heed_metadata *about)
 {

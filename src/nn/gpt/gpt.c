@@ -510,23 +510,24 @@ static heed_status check_generate(const struct heed_gpt *m, const heed_tensor *i
                            generating, (long long)count, (long long)max_new_tokens);
 }
 
-/* Evaluation for the whole tree, until end_eval brings back the mode of each module. They are kept
- * as bits, because on_token may generate too. */
-static void begin_eval(heed_module *m)
+/* Evaluation for the whole tree, until end_eval restores the mode of each module. on_token may generate
+ * too: the outermost call keeps the modes. */
+static void begin_eval(heed_module *m, bool outermost)
 {
-    m->modes = m->modes << 1 | m->training;
+    if (outermost) {
+        m->was_training = m->training;
+    }
     m->training = false;
     for (int i = 0; i < m->count; i++) {
         if (m->entries[i].child != NULL) {
-            begin_eval(m->entries[i].child);
+            begin_eval(m->entries[i].child, outermost);
         }
     }
 }
 
 static void end_eval(heed_module *m)
 {
-    m->training = m->modes & 1;
-    m->modes >>= 1;
+    m->training = m->was_training;
     for (int i = 0; i < m->count; i++) {
         if (m->entries[i].child != NULL) {
             end_eval(m->entries[i].child);
@@ -556,7 +557,7 @@ heed_tensor *heed_gpt_generate(struct heed_gpt *m, heed_tensor *idx, int64_t max
     if (check_generate(m, idx, max_new_tokens) != HEED_OK) {
         return NULL;
     }
-    begin_eval(&m->module);
+    begin_eval(&m->module, m->generating++ == 0);
     heed_scope scope;
     heed_scope_begin_no_grad(&scope);
     heed_tensor *prompt = as_batch(idx);
@@ -583,6 +584,8 @@ heed_tensor *heed_gpt_generate(struct heed_gpt *m, heed_tensor *idx, int64_t max
     heed_gpt_cache_free(cache);
     heed_tensor *written = heed_contiguous(heed_narrow(tokens, 1, 0, length));
     written = heed_scope_end_with(&scope, like(idx, written));
-    end_eval(&m->module);
+    if (--m->generating == 0) {
+        end_eval(&m->module);
+    }
     return written;
 }

@@ -65,6 +65,9 @@ static heed_status check_parameters(const heed_optimizer *optimizer, heed_tensor
             return heed_fail(p == NULL ? HEED_ERR_NULL : HEED_ERR_GRAPH,
                              "%s: parameter %d is not a leaf that requires a gradient", name, i);
         }
+        if (heed_check_tensor(name, "a parameter", p) != HEED_OK) {
+            return heed_error_pending();
+        }
         const heed_tensor_list earlier = {i, parameters.tensors, NULL};
         if (heed_is_listed(optimizer->parameters.list, p) || heed_is_listed(earlier, p)) {
             return heed_fail(HEED_ERR_VALUE, "%s: parameter %d is there already", name, i);
