@@ -94,6 +94,10 @@ refuse "has learnt the toy" --load "$model" --text "$text"
 
 # Ctrl-C saves and ends well; SIGTERM too, and a terminal that goes away, but for nohup.
 for signal in INT TERM HUP; do
+    if [ $signal = HUP ] && sh -c "kill -s $signal \$\$"; then
+        echo "skipped: SIG$signal is ignored here, under nohup say"
+        continue
+    fi
     rm -f "$model" "$scratch/svg"
     $token --text "$text" --steps 1000000000 --save "$model" --plot "$scratch/svg" --prompt The \
         > "$scratch/out" 2> "$scratch/err" < /dev/null &
