@@ -22,6 +22,11 @@ static bool begin(walk *w, const heed_indexed *places, const void *values,
                   const int64_t *value_strides, const heed_tensor *t)
 {
     const int ndim = places->shape.ndim;
+    for (int i = 0; i < ndim; i++) {
+        if (places->shape.size[i] == 0) {
+            return false; /* an index without elements may have more dims than the tensors */
+        }
+    }
     heed_walk_lane(w, places->index, places->index_strides, HEED_I64, ndim);
     heed_walk_lane(w, values, value_strides, t->dtype, ndim);
     heed_walk_lane(w, t->data, places->strides, t->dtype, ndim);
