@@ -18,17 +18,15 @@ static int64_t run_step(const walk *w, int lane_number, heed_dtype dtype)
     return run_stride(w, lane_number) / (int64_t)heed_dtype_size(dtype);
 }
 
-static bool begin(walk *w, const heed_indexed *places, const void *values,
-                  const int64_t *value_strides, const heed_tensor *t)
+/* A tensor without dims, or an index without elements, may have fewer dims than the places. */
+static bool begin(walk *w, const heed_indexed *places, const heed_tensor *values,
+                  const heed_tensor *t)
 {
     const int ndim = places->shape.ndim;
-    for (int i = 0; i < ndim; i++) {
-        if (places->shape.size[i] == 0) {
-            return false; /* an index without elements may have more dims than the tensors */
-        }
-    }
+    int64_t strides[HEED_MAX_DIMS] = {0};
+    memcpy(strides, values->strides, sizeof *strides * values->ndim);
     heed_walk_lane(w, places->index, places->index_strides, HEED_I64, ndim);
-    heed_walk_lane(w, values, value_strides, t->dtype, ndim);
+    heed_walk_lane(w, values->data, strides, t->dtype, ndim);
     heed_walk_lane(w, t->data, places->strides, t->dtype, ndim);
     return heed_walk_begin(w, ndim, places->shape.size);
 }
@@ -36,7 +34,7 @@ static bool begin(walk *w, const heed_indexed *places, const void *values,
 void heed_look_up(const heed_indexed *places, const heed_tensor *x, heed_tensor *out)
 {
     walk w = {0};
-    if (!begin(&w, places, out->data, out->strides, x)) {
+    if (!begin(&w, places, out, x)) {
         return;
     }
     const int64_t n = run_length(&w), size = (int64_t)heed_dtype_size(x->dtype);
@@ -58,7 +56,7 @@ void heed_look_up(const heed_indexed *places, const heed_tensor *x, heed_tensor 
 void heed_add_at(const heed_indexed *places, const heed_tensor *x, heed_tensor *out)
 {
     walk w = {0};
-    if (!begin(&w, places, x->data, x->strides, out)) {
+    if (!begin(&w, places, x, out)) {
         return;
     }
     const heed_kernels *kernels = heed_kernels_for(out->dtype);
