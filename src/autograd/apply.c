@@ -49,10 +49,7 @@ static heed_status record(const heed_call *call, size_t args_size, heed_tensor *
     y->op = call->op;
     y->requires_grad = true;
     y->input_count = (uint16_t)call->count;
-    for (int i = 0; i < call->count; i++) {
-        y->inputs[i] = call->inputs[i];
-    }
-    heed_hold_inputs(y);
+    heed_hold_inputs(y, call->inputs);
     return HEED_OK;
 }
 

@@ -10,17 +10,18 @@
 #include "../tensor/handle.h"
 #include "op.h"
 
-/* heed_hold_inputs: y, a new node, takes a reference to each input, and a use of the values that
- * its derivative will read. */
-static inline void heed_hold_inputs(heed_tensor *y)
+/* heed_hold_inputs: y, a new node, gets its inputs: takes a reference to each, and a use of the
+ * values that its derivative will read. */
+static inline void heed_hold_inputs(heed_tensor *y, heed_tensor *const *inputs)
 {
     unsigned read = 0; /* bit i: the value of input i; HEED_SAVED_OUTPUT: of y itself */
     for (int i = 0; i < y->input_count && i < HEED_SAVES; i++) {
-        read |= y->inputs[i]->requires_grad ? y->op->saves[i] : 0;
+        read |= inputs[i]->requires_grad ? y->op->saves[i] : 0;
     }
     y->saved = (uint8_t)read;
     for (int i = 0; i < y->input_count; i++) {
-        heed_tensor *input = y->inputs[i];
+        heed_tensor *input = inputs[i];
+        y->inputs[i] = input;
         heed_add_reference(input);
         if (i < HEED_SAVED_INPUTS && read >> i & 1) {
             heed_add_use(input);
