@@ -1,5 +1,5 @@
 /* Attention over all heads of a batch, shared out among threads (internal). The kernels take one
- * head (kernels/attention_tiles.h); autograd/ops/dot_product_attention.c has the definition.
+ * head (kernels/kernels.h); autograd/ops/dot_product_attention.c has the definition.
  */
 #ifndef HEED_TENSOR_ATTENTION_DISPATCH_H
 #define HEED_TENSOR_ATTENTION_DISPATCH_H

@@ -557,7 +557,7 @@ heed_tensor *heed_gpt_generate(struct heed_gpt *m, heed_tensor *idx, int64_t max
     if (check_generate(m, idx, max_new_tokens) != HEED_OK) {
         return NULL;
     }
-    begin_eval(&m->module, m->generating++ == 0);
+    begin_eval(&m->module, __atomic_fetch_add(&m->generating, 1, __ATOMIC_ACQ_REL) == 0);
     heed_scope scope;
     heed_scope_begin_no_grad(&scope);
     heed_tensor *prompt = as_batch(idx);
@@ -584,7 +584,7 @@ heed_tensor *heed_gpt_generate(struct heed_gpt *m, heed_tensor *idx, int64_t max
     heed_gpt_cache_free(cache);
     heed_tensor *written = heed_contiguous(heed_narrow(tokens, 1, 0, length));
     written = heed_scope_end_with(&scope, like(idx, written));
-    if (--m->generating == 0) {
+    if (__atomic_sub_fetch(&m->generating, 1, __ATOMIC_ACQ_REL) == 0) {
         end_eval(&m->module);
     }
     return written;

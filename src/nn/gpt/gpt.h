@@ -80,7 +80,7 @@ struct heed_gpt {
     struct heed_gpt_transformer *transformer;
     struct heed_linear *lm_head; /* C to V, without bias */
     heed_gpt_config config;
-    int generating; /* calls of heed_gpt_generate under way: on_token may make another */
+    int generating; /* calls of heed_gpt_generate under way, nested or in several threads */
 };
 
 /* ---- the model ---- */
