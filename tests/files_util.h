@@ -40,12 +40,13 @@ typedef struct refused_header {
     const char *words;
 } refused_header;
 
-/* expect_error_of_file: an error as expect_error has it, which begins with the function and the path of
- * `file` in that folder. */
+/* expect_error_of_file: an error as expect_error has it, which begins with the function and the
+ * path of `file` in that folder. */
 void expect_error_of_file(heed_status status, const char *function, const char *words);
 
-/* damage_every_byte: calls `reads` with each byte of `file` changed into each of the 255 others, and in
- * the end with none; returns how often it said that it could, and how many bytes there are. */
+/* damage_every_byte: calls `reads` with each byte of `file` changed into each of the 255 others,
+ * and in the end with none; returns how often it said that it could, and how many bytes there are.
+ */
 int damage_every_byte(bool (*reads)(void), int *size);
 
 /* save_one, load_one: one tensor, named "x". */

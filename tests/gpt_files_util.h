@@ -6,7 +6,8 @@
 
 #define GPT2_FIXTURE(name) "tests/fixtures/gpt2/" name
 
-/* new_gpt: of the sizes of the fixtures, with numbers of that seed in every parameter, and in eval mode. */
+/* new_gpt: of the sizes of the fixtures, with numbers of that seed in every parameter, and in eval
+ * mode. */
 struct heed_gpt *new_gpt(heed_gpt_config config, uint64_t seed);
 
 void add_gpt_misfit_cases(Suite *suite);

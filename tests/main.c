@@ -1,4 +1,5 @@
-/* Runs every suite: build/test_heed [SUITE ... | -SUITE ...], those that are named or all but those.
+/* Runs every suite: build/test_heed [SUITE ... | -SUITE ...], those that are named or all but
+ * those.
  * --suites prints their names; --has-isa asks whether this machine has the instruction set that
  * HEED_ISA names. */
 #include <check.h>

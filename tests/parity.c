@@ -1,4 +1,5 @@
-/* Reads fixtures/parity/, and says whether a result is as close to PyTorch's as parity.def asks for. */
+/* Reads fixtures/parity/, and says whether a result is as close to PyTorch's as parity.def asks
+ * for. */
 #include "tests/parity.h"
 
 #include <float.h>

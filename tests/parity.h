@@ -67,7 +67,8 @@ void parity_inputs(const parity_case *c, heed_dtype dtype, enum layout layout,
 void expect_part(const parity_case *c, const char *part, heed_tensor *y, double error,
                  parity_kind kind);
 
-/* A tensor by which y is differentiated, and how the file calls it: its gradient is "d" and that. */
+/* A tensor by which y is differentiated, and how the file calls it: its gradient is "d" and that.
+ */
 typedef struct parity_leaf {
     const char *name;
     heed_tensor *x;
@@ -76,8 +77,8 @@ typedef struct parity_leaf {
 enum { PARITY_LEAVES = 40 };
 
 /* parity_input_leaves: adds those of the inputs that require a gradient; returns how many.
- * expect_case: y is the result of the case, and its gradients by the leaves are as well. `errors` is
- * of y, and of each leaf in turn. */
+ * expect_case: y is the result of the case, and its gradients by the leaves are as well. `errors`
+ * is of y, and of each leaf in turn. */
 int parity_input_leaves(const parity_case *c, heed_tensor *const *inputs, parity_leaf *leaves);
 void expect_case(const parity_case *c, heed_tensor *y, parity_kind kind, const parity_leaf *leaves,
                  int count);

@@ -1,5 +1,5 @@
-/* What a file of fixtures/parity/ holds of one case: its inputs in any layout, and whether a result and
- * its gradients are the case's. */
+/* What a file of fixtures/parity/ holds of one case: its inputs in any layout, and whether a result
+ * and its gradients are the case's. */
 #include <stdio.h>
 #include <string.h>
 

@@ -179,7 +179,8 @@ START_TEST(permissions_hold)
 }
 END_TEST
 
-/* In a folder for everybody one may write into another's file, but not put a new one in its place. */
+/* In a folder for everybody one may write into another's file, but not put a new one in its place.
+ */
 START_TEST(the_last_step_may_be_refused)
 {
     if (geteuid() != 0) {

@@ -1,5 +1,5 @@
-/* A GPT that learns a real text, beside its twin of examples/pytorch/char_gpt.py: the same weights, the
- * same batches, the same first losses. tests/gpt_job.sh goes all the way, with build/gpt. */
+/* A GPT that learns a real text, beside its twin of examples/pytorch/char_gpt.py: the same weights,
+ * the same batches, the same first losses. tests/gpt_job.sh goes all the way, with build/gpt. */
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -142,8 +142,9 @@ static double take_step(struct heed_gpt *m, heed_optimizer *adamw, const charact
     return value;
 }
 
-/* Three units in the last place of a loss above 4. PyTorch itself moves by one or two when 1e-7 is added to
- * its weights; another gelu, norm to clip to or weight decay move step 5 by four and more. */
+/* Three units in the last place of a loss above 4. PyTorch itself moves by one or two when 1e-7 is
+ * added to its weights; another gelu, norm to clip to or weight decay move step 5 by four and more.
+ */
 #define TOLERANCE 1.5e-6
 
 /* The next row of step, loss and perhaps more. */

@@ -15,7 +15,8 @@ static heed_tensor *with_gradient(double a, double b, heed_dtype dtype)
     return p;
 }
 
-/* (3, 4) and (12, 0) are 13 long together: both become 1 / 13 of what they were, in whatever dtype. */
+/* (3, 4) and (12, 0) are 13 long together: both become 1 / 13 of what they were, in whatever dtype.
+ */
 START_TEST(gradients_are_clipped_together)
 {
     heed_tensor *none = heed_set_requires_grad(heed_zeros(HEED_SHAPE(2), HEED_F32), true);

@@ -1,5 +1,5 @@
-/* CrossAttention: what it draws and holds, who is seen through which mask, kept weights, derivatives,
- * memory. tests/parity/modules.def holds its numbers against PyTorch's. */
+/* CrossAttention: what it draws and holds, who is seen through which mask, kept weights,
+ * derivatives, memory. tests/parity/modules.def holds its numbers against PyTorch's. */
 #include "tests/module_util.h"
 
 Suite *cross_attention_suite(void);

@@ -1,5 +1,5 @@
-/* Gradients that meet: what is added in place is what backward makes and the engine sums, takes no more
- * memory than the sum, and changes nothing that somebody else sees. */
+/* Gradients that meet: what is added in place is what backward makes and the engine sums, takes no
+ * more memory than the sum, and changes nothing that somebody else sees. */
 #include <math.h>
 
 #include "tensor/alloc.h"
@@ -276,7 +276,8 @@ START_TEST(an_operation_is_asked_where_a_sum_is)
 }
 END_TEST
 
-/* The gradient of h is that of the sum, and k's too: what is added to the one must not reach the other. */
+/* The gradient of h is that of the sum, and k's too: what is added to the one must not reach the
+ * other. */
 START_TEST(a_gradient_of_others_is_left_alone)
 {
     heed_tensor *x = LEAF(1, 2), *xs[2], *grads[2];
@@ -347,7 +348,8 @@ START_TEST(adding_in_place_raises_the_version)
 }
 END_TEST
 
-/* Whichever request fails, .grad is where it was, and a whole number of gradients is in each place. */
+/* Whichever request fails, .grad is where it was, and a whole number of gradients is in each place.
+ */
 START_TEST(a_failure_leaves_the_gradient_in_place)
 {
     heed_tensor *x = heed_set_requires_grad(heed_ones(HEED_SHAPE(ROWS, COLUMNS), HEED_F64), true);

@@ -1,4 +1,5 @@
-/* The pending error: the first one stays, nothing computes, and what handlers and messages promise. */
+/* The pending error: the first one stays, nothing computes, and what handlers and messages promise.
+ */
 #include <math.h>
 #include <pthread.h>
 #include <stdlib.h>

@@ -1,6 +1,6 @@
-/* Each call of the system that reads or writes a file fails in turn, is interrupted, does only a part
- * of its work, or is the last before the program is killed: the old file stays whole until the new
- * one is. The linker puts the functions here before the system's (--wrap, in the Makefile). */
+/* Each call of the system that reads or writes a file fails in turn, is interrupted, does only a
+ * part of its work, or is the last before the program is killed: the old file stays whole until the
+ * new one is. The linker puts the functions here before the system's (--wrap, in the Makefile). */
 #include <errno.h>
 #include <fcntl.h>
 #include <signal.h>
@@ -303,7 +303,8 @@ static void save_and_die(const format *f, fault when, int at)
     _exit(0);
 }
 
-/* The renaming makes the new file; nothing before it touches the old one, nothing after it matters. */
+/* The renaming makes the new file; nothing before it touches the old one, nothing after it matters.
+ */
 START_TEST(a_kill_at_any_call_leaves_a_whole_file)
 {
     const format *f = &formats[_i % FORMATS];

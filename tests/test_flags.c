@@ -182,7 +182,8 @@ START_TEST(test_help)
 }
 END_TEST
 
-/* What has no default stays zero, and the help does not name one; a long name has a line for itself. */
+/* What has no default stays zero, and the help does not name one; a long name has a line for
+ * itself. */
 START_TEST(test_no_default)
 {
     keep_flags o = {.share = 0};

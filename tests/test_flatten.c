@@ -1,4 +1,5 @@
-/* Parameters and gradients side by side: the layout, what is shared, and what a user goes on to do. */
+/* Parameters and gradients side by side: the layout, what is shared, and what a user goes on to do.
+ */
 #include <math.h>
 
 #include "tests/optim_cases.h"

@@ -320,7 +320,8 @@ START_TEST(modes_come_back_from_nested_calls)
 }
 END_TEST
 
-/* A token leaves nothing behind, with a cache, without, and beyond the block; an error nothing at all. */
+/* A token leaves nothing behind, with a cache, without, and beyond the block; an error nothing at
+ * all. */
 START_TEST(memory_stays)
 {
     struct heed_gpt *m = model((heed_gpt_config){0});

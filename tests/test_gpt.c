@@ -1,5 +1,6 @@
 /* The GPT: what it draws, its names, dropout, derivatives, small sizes and memory; tied weights.
- * tests/parity/modules.def holds its numbers against PyTorch's, test_generate.c has what it writes. */
+ * tests/parity/modules.def holds its numbers against PyTorch's, test_generate.c has what it writes.
+ */
 #include <math.h>
 #include <string.h>
 
@@ -274,7 +275,8 @@ START_TEST(tied_weights_stay_tied)
 }
 END_TEST
 
-/* The old tensor is let go, lists are made anew, and the new one needs gradients and outlives its scope. */
+/* The old tensor is let go, lists are made anew, and the new one needs gradients and outlives its
+ * scope. */
 START_TEST(set_parameter_sets)
 {
     struct heed_linear *m = heed_linear_new(3, 2);

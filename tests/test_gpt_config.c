@@ -1,5 +1,5 @@
-/* config.json: what it may leave out, what it may say another way, what a heed_gpt cannot have, and what is
- * broken. */
+/* config.json: what it may leave out, what it may say another way, what a heed_gpt cannot have, and
+ * what is broken. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>

@@ -1,5 +1,5 @@
-/* Models that transformers and nanoGPT wrote give their logits here, and are written here as the same
- * bytes. */
+/* Models that transformers and nanoGPT wrote give their logits here, and are written here as the
+ * same bytes. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>

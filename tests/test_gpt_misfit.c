@@ -1,4 +1,5 @@
-/* GPTs in files that do not fit, or cannot be read or written: each is told, and nothing changes. */
+/* GPTs in files that do not fit, or cannot be read or written: each is told, and nothing changes.
+ */
 #include <string.h>
 #include <unistd.h>
 

@@ -1,4 +1,5 @@
-/* The parts of the program gpt: its settings, schedules and windows, its log, and the stream of tokens. */
+/* The parts of the program gpt: its settings, schedules and windows, its log, and the stream of
+ * tokens. */
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -187,7 +188,8 @@ START_TEST(test_whole)
 }
 END_TEST
 
-/* Bytes leave as characters; what is no character leaves when it is sure to be none, or at the end. */
+/* Bytes leave as characters; what is no character leaves when it is sure to be none, or at the end.
+ */
 START_TEST(test_stream)
 {
     static const struct {

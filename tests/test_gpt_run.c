@@ -1,4 +1,5 @@
-/* Runs of the program gpt: what a step and an evaluation are, and how a run is kept and gone on with. */
+/* Runs of the program gpt: what a step and an evaluation are, and how a run is kept and gone on
+ * with. */
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -51,8 +52,8 @@ static void learn(gpt_run *run, int64_t steps)
     }
 }
 
-/* The mean over the windows one by one, which are those of the last tenth. No number is drawn, and the
- * model learns on as before. */
+/* The mean over the windows one by one, which are those of the last tenth. No number is drawn, and
+ * the model learns on as before. */
 START_TEST(test_evaluate)
 {
     const gpt_train_options o = small_run();

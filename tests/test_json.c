@@ -1,5 +1,5 @@
-/* JSON as the files of models have it: numbers to the bit, words, values that are passed over; and what
- * is no JSON. */
+/* JSON as the files of models have it: numbers to the bit, words, values that are passed over; and
+ * what is no JSON. */
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>

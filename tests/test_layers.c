@@ -1,5 +1,5 @@
-/* LayerNorm, Dropout, activations, Sequential, and heed_forward, which runs any module of one input. Their
- * numbers are held to PyTorch's by tests/parity/modules.def. */
+/* LayerNorm, Dropout, activations, Sequential, and heed_forward, which runs any module of one
+ * input. Their numbers are held to PyTorch's by tests/parity/modules.def. */
 #include "tests/module_util.h"
 
 Suite *layers_suite(void);

@@ -1,6 +1,6 @@
 /* nn.MultiheadAttention: names, draws and files of PyTorch, layouts and sizes.
- * test_multihead_masks.c has its masks, weights and derivatives; tests/parity/ holds its numbers against
- * PyTorch's. */
+ * test_multihead_masks.c has its masks, weights and derivatives; tests/parity/ holds its numbers
+ * against PyTorch's. */
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
@@ -81,7 +81,8 @@ START_TEST(first_draws)
 }
 END_TEST
 
-/* What PyTorch saved after torch.manual_seed(42) is what is drawn here after heed_manual_seed(42). */
+/* What PyTorch saved after torch.manual_seed(42) is what is drawn here after heed_manual_seed(42).
+ */
 START_TEST(state_dicts_load)
 {
     static const char *const paths[] = {"tests/fixtures/multihead.safetensors",

@@ -50,7 +50,8 @@ static bool is_of(const heed_tensor *y, const char *operation)
     return y->op != NULL && strcmp(y->op->name, operation) == 0;
 }
 
-/* NaN and the infinities stand where they do in `goal`; the rest is as close as f32 is to what is of that size. */
+/* NaN and the infinities stand where they do in `goal`; the rest is as close as f32 is to what is
+ * of that size. */
 static void expect_alike(heed_tensor *x, heed_tensor *goal, const char *what)
 {
     const double close = x->dtype == HEED_F32 ? 3e-6 : 1e-12;

@@ -1,6 +1,6 @@
-/* scaled_dot_product_attention beyond what tests/parity/ holds against PyTorch: masks of all kinds say
- * one thing, queries that see nothing learn nothing, dropout draws as heed_dropout does, and what fails
- * leaves nothing behind. */
+/* scaled_dot_product_attention beyond what tests/parity/ holds against PyTorch: masks of all kinds
+ * say one thing, queries that see nothing learn nothing, dropout draws as heed_dropout does, and
+ * what fails leaves nothing behind. */
 #include <math.h>
 
 #include "tensor/alloc.h"

@@ -1,5 +1,5 @@
-/* cross_entropy and nll_loss with options: what is special about ignored targets, weights, smoothing and
- * probabilities, and what is refused. Values and gradients: test_parity.c. */
+/* cross_entropy and nll_loss with options: what is special about ignored targets, weights,
+ * smoothing and probabilities, and what is refused. Values and gradients: test_parity.c. */
 #include <math.h>
 
 #include "tensor/alloc.h"

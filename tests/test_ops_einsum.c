@@ -1,5 +1,5 @@
-/* einsum: many dims, dtypes, and which tensors are copied. What papers write, and what is in question, is
- * in parity/einsum.def; all other equations are in test_ops_equations.c. */
+/* einsum: many dims, dtypes, and which tensors are copied. What papers write, and what is in
+ * question, is in parity/einsum.def; all other equations are in test_ops_equations.c. */
 #include <string.h>
 
 #include "tests/ops_cases.h"

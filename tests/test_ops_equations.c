@@ -1,5 +1,5 @@
-/* einsum of equations that nobody would write, by the hundred, against plain loops over all of their
- * letters; and of texts that are no equations. */
+/* einsum of equations that nobody would write, by the hundred, against plain loops over all of
+ * their letters; and of texts that are no equations. */
 #include <stdio.h>
 #include <string.h>
 

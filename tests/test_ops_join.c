@@ -1,4 +1,5 @@
-/* cat, stack, slice and its backward by plain loops, and the other ways to see a tensor in another shape. */
+/* cat, stack, slice and its backward by plain loops, and the other ways to see a tensor in another
+ * shape. */
 #include <math.h>
 
 #include "tests/ops_cases.h"

@@ -1,5 +1,5 @@
-/* exp, log and their kin on f32, over all bits that a float can have: within 2 ulp of what libm gives
- * in double, NaN and infinities where it has them, zeros with the same sign. */
+/* exp, log and their kin on f32, over all bits that a float can have: within 2 ulp of what libm
+ * gives in double, NaN and infinities where it has them, zeros with the same sign. */
 #include <float.h>
 #include <math.h>
 #include <stdlib.h>
@@ -28,8 +28,9 @@ static void expect_accurate(const struct function *f, const heed_tensor *x, cons
     }
 }
 
-/* Every so many of the 2^32: a prime, so that all exponents and last bits have their turn. With HEED_EVERY_FLOAT in
- * the environment all of them, for some minutes: CK_FORK=no HEED_EVERY_FLOAT=1 build/test_heed ops */
+/* Every so many of the 2^32: a prime, so that all exponents and last bits have their turn. With
+ * HEED_EVERY_FLOAT in the environment all of them, for some minutes: CK_FORK=no HEED_EVERY_FLOAT=1
+ * build/test_heed ops */
 START_TEST(accurate_on_all_bits)
 {
     enum { COUNT = 8192 };

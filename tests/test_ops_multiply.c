@@ -1,5 +1,5 @@
-/* heed_multiply, which matmul and linear are made of: sizes around all edges of tiles, panels and blocks, with
- * a bias, into sums that are there, on several threads. */
+/* heed_multiply, which matmul and linear are made of: sizes around all edges of tiles, panels and
+ * blocks, with a bias, into sums that are there, on several threads. */
 #include <stdlib.h>
 #include <string.h>
 

@@ -1,5 +1,5 @@
-/* layer_norm, rms_norm and dropout: accuracy where the mean is large, what PyTorch drops of tensors that
- * lie in memory in all ways, and what is refused. Values and gradients: test_parity.c. */
+/* layer_norm, rms_norm and dropout: accuracy where the mean is large, what PyTorch drops of tensors
+ * that lie in memory in all ways, and what is refused. Values and gradients: test_parity.c. */
 #include <math.h>
 #include <string.h>
 
@@ -30,8 +30,8 @@ static heed_tensor *wanted(heed_tensor *x)
 
 /* ---- layer_norm, rms_norm ---- */
 
-/* Against f64 loops over the very same floats: torch's own error is 4e-7 at a mean of 0, 1e-3 at 1e4
- * and 0.1 at 1e6. */
+/* Against f64 loops over the very same floats: torch's own error is 4e-7 at a mean of 0, 1e-3 at
+ * 1e4 and 0.1 at 1e6. */
 START_TEST(layer_norm_is_accurate_far_from_0)
 {
     enum { N = 256 };
@@ -75,7 +75,8 @@ static void expect_near(heed_tensor *found, heed_tensor *goal, int64_t n, const 
     EXPECT(off <= 1e-13 * (1 + most), "%s of %lld: %g off", what, (long long)n, off);
 }
 
-/* Values and all gradients, in f64, of rows that fill the kernels' lanes and of those that do not. */
+/* Values and all gradients, in f64, of rows that fill the kernels' lanes and of those that do not.
+ */
 START_TEST(normalized_by_kernels_and_plainly)
 {
     static const int64_t sizes[] = {1, 2, 31, 32, 33, 64, 100, 257};

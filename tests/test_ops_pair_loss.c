@@ -1,5 +1,5 @@
-/* mse, l1, huber, bce_with_logits and kl_div: where ours are better than PyTorch's; shapes and dtypes;
- * what is refused. Values and gradients: test_parity.c. */
+/* mse, l1, huber, bce_with_logits and kl_div: where ours are better than PyTorch's; shapes and
+ * dtypes; what is refused. Values and gradients: test_parity.c. */
 #include <math.h>
 #include <string.h>
 

@@ -1,5 +1,5 @@
-/* prod, cumsum, any and all, by plain loops in double over every choice of dims; literal numbers are
- * what PyTorch says. */
+/* prod, cumsum, any and all, by plain loops in double over every choice of dims; literal numbers
+ * are what PyTorch says. */
 #include <math.h>
 
 #include "tests/ops_cases.h"

@@ -1,4 +1,5 @@
-/* flip, roll, repeat and repeat_interleave by plain loops, and what PyTorch says in special cases. */
+/* flip, roll, repeat and repeat_interleave by plain loops, and what PyTorch says in special cases.
+ */
 #include "tests/ops_cases.h"
 
 /* clang-format off */

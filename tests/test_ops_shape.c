@@ -1,5 +1,5 @@
-/* permute, flatten, unflatten, broadcast_to, select, narrow, split, chunk and diagonal by plain loops.
- * What they share with the tensor that they look at is in test_tensor_view.c. */
+/* permute, flatten, unflatten, broadcast_to, select, narrow, split, chunk and diagonal by plain
+ * loops. What they share with the tensor that they look at is in test_tensor_view.c. */
 #include "tests/ops_cases.h"
 
 static const heed_shape whole = {3, {2, 6, 4}};

@@ -1,5 +1,5 @@
-/* What operations make of the ends of i64, of bools, of bounds and infinities, where parity.def does not
- * hold it: its inputs are f32, and PyTorch's results what is to be met. */
+/* What operations make of the ends of i64, of bools, of bounds and infinities, where parity.def
+ * does not hold it: its inputs are f32, and PyTorch's results what is to be met. */
 #include <math.h>
 
 #include "tests/ops_cases.h"
@@ -106,7 +106,8 @@ START_TEST(truth_of_any_dtype)
 }
 END_TEST
 
-/* Inside a bound and on it the gradient passes, as in torch up to 1.13 (2.15 stops it on a bound). */
+/* Inside a bound and on it the gradient passes, as in torch up to 1.13 (2.15 stops it on a bound).
+ */
 START_TEST(clamp_of_special_values)
 {
     static const double values[] = {-INF, -1, -0.5, 0, 1, 3, INF, NaN};

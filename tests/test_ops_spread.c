@@ -272,8 +272,8 @@ START_TEST(norm_gradients_of_distant_elements)
 }
 END_TEST
 
-/* Where std is 0 torch takes its slope for 0 and goes on from there; for norms, which torch gives NaN,
- * the same is done. */
+/* Where std is 0 torch takes its slope for 0 and goes on from there; for norms, which torch gives
+ * NaN, the same is done. */
 START_TEST(second_derivatives_at_kinks_are_0)
 {
     static const struct {

@@ -80,8 +80,8 @@ START_TEST(test_learning_rate_may_change)
 }
 END_TEST
 
-/* With betas of 0 a step goes by the sign of its own gradient, whatever the one before was; the numbers
- * are PyTorch's. */
+/* With betas of 0 a step goes by the sign of its own gradient, whatever the one before was; the
+ * numbers are PyTorch's. */
 START_TEST(test_adam_without_memory)
 {
     static const double gradients[] = {1e8, 1, -2};

@@ -1,5 +1,5 @@
-/* The pool: each index once, whatever the count, the grain and the number of threads; nested, from several
- * threads at once, and in the child of a fork; and what works line by line on it. */
+/* The pool: each index once, whatever the count, the grain and the number of threads; nested, from
+ * several threads at once, and in the child of a fork; and what works line by line on it. */
 #include <pthread.h>
 #include <signal.h>
 #include <string.h>

@@ -245,7 +245,8 @@ START_TEST(every_case_has_a_row)
 }
 END_TEST
 
-/* Kinds that nobody makes alone: a list of modules has no forward, the others are run by the rows of GPT. */
+/* Kinds that nobody makes alone: a list of modules has no forward, the others are run by the rows
+ * of GPT. */
 static bool is_part(const char *kind)
 {
     static const char *const parts[] = {"ModuleList", "CausalSelfAttention", "MLP", "Block",

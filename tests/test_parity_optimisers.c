@@ -116,9 +116,9 @@ static double largest(heed_tensor *x)
     return x->numel == 0 ? 0 : heed_item(heed_amax(heed_abs(heed_to(x, HEED_F64))));
 }
 
-/* What torch has in its state dict is here, by the same name. A moving average carries the rounding of
- * larger ones before it, so torch's error is taken to be at least 2 ulp of its largest element. `place`
- * is that of the first among the errors. Returns how many there are. */
+/* What torch has in its state dict is here, by the same name. A moving average carries the rounding
+ * of larger ones before it, so torch's error is taken to be at least 2 ulp of its largest element.
+ * `place` is that of the first among the errors. Returns how many there are. */
 static int check_state(const parity_case *c, heed_optimizer *optimizer, int64_t place)
 {
     static const char *const names[] = {"step", "exp_avg", "exp_avg_sq", "momentum_buffer"};

@@ -80,7 +80,8 @@ START_TEST(test_progress_every)
 }
 END_TEST
 
-/* The numbers that stay are those of the last step, though its picture came too soon to be shown. */
+/* The numbers that stay are those of the last step, though its picture came too soon to be shown.
+ */
 START_TEST(test_progress_ends)
 {
     char *shown = NULL;

@@ -1,5 +1,5 @@
-/* Files of tensors: what goes in comes out, to the bit, and metadata to the character; files that the
- * system does not give; threads. */
+/* Files of tensors: what goes in comes out, to the bit, and metadata to the character; files that
+ * the system does not give; threads. */
 #include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>

@@ -216,7 +216,8 @@ START_TEST(at_reads_any_element_of_any_layout)
 }
 END_TEST
 
-/* Whatever the strides; with as many elements in other dims, or other elements in as many dims, not. */
+/* Whatever the strides; with as many elements in other dims, or other elements in as many dims,
+ * not. */
 START_TEST(shapes_are_told_apart)
 {
     heed_tensor *x = heed_zeros(HEED_SHAPE(2, 3), HEED_F32);

@@ -206,7 +206,8 @@ START_TEST(threads_add_to_one_given_gradient)
 }
 END_TEST
 
-/* A thread that has given a .grad back holds no view of it any more, which the next one would count too. */
+/* A thread that has given a .grad back holds no view of it any more, which the next one would count
+ * too. */
 START_TEST(threads_add_to_parts_of_one_gradient)
 {
     heed_scope scope;

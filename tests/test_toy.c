@@ -24,7 +24,8 @@ START_TEST(test_sentences)
 }
 END_TEST
 
-/* Every subject and every place is held out, whatever the seed, and no sentence is in both parts. */
+/* Every subject and every place is held out, whatever the seed, and no sentence is in both parts.
+ */
 START_TEST(test_held_out)
 {
     toy_language_make(&language, (uint64_t)_i);

@@ -1,5 +1,5 @@
-/* Training that stops and goes on from a file: the same bits as training that did not stop; and what
- * does not fit changes nothing. */
+/* Training that stops and goes on from a file: the same bits as training that did not stop; and
+ * what does not fit changes nothing. */
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>

@@ -1,6 +1,6 @@
-/* FeedForward, nn.TransformerEncoderLayer, nn.TransformerEncoder: names, draws and files of PyTorch, what
- * they compute, by whom it is seen, and their derivatives. tests/parity/modules.def holds their numbers
- * against PyTorch's. */
+/* FeedForward, nn.TransformerEncoderLayer, nn.TransformerEncoder: names, draws and files of
+ * PyTorch, what they compute, by whom it is seen, and their derivatives. tests/parity/modules.def
+ * holds their numbers against PyTorch's. */
 #include <math.h>
 #include <string.h>
 
@@ -82,7 +82,8 @@ START_TEST(state_dicts_are_torchs)
 }
 END_TEST
 
-/* What PyTorch saved after torch.manual_seed(42) is what is drawn here after heed_manual_seed(42). */
+/* What PyTorch saved after torch.manual_seed(42) is what is drawn here after heed_manual_seed(42).
+ */
 START_TEST(state_dicts_load)
 {
     const struct drawn *r = &drawn[6];
@@ -136,8 +137,8 @@ END_TEST
 
 /* ---- forward ---- */
 
-/* torch.manual_seed(7), the same module and src: dropout takes away the same numbers, in all four places;
- * in evaluation it takes none. */
+/* torch.manual_seed(7), the same module and src: dropout takes away the same numbers, in all four
+ * places; in evaluation it takes none. */
 START_TEST(dropout_is_torchs)
 {
     const double dropout = 0.3;
@@ -172,7 +173,8 @@ static struct heed_transformer_encoder_layer *small(layer_options options)
     return m;
 }
 
-/* Lengths first, the batch first, and one sentence alone give the same; and so do all kinds of masks. */
+/* Lengths first, the batch first, and one sentence alone give the same; and so do all kinds of
+ * masks. */
 START_TEST(layouts_and_masks_agree)
 {
     struct heed_transformer_encoder_layer *m = small((layer_options){.norm_first = _i == 1});
@@ -199,8 +201,8 @@ START_TEST(layouts_and_masks_agree)
 }
 END_TEST
 
-/* What comes later, and what is padding, has no influence on the others; a sentence of padding alone is no
- * NaN, nor are its gradients. */
+/* What comes later, and what is padding, has no influence on the others; a sentence of padding
+ * alone is no NaN, nor are its gradients. */
 START_TEST(masks_hide)
 {
     struct heed_transformer_encoder *m = heed_transformer_encoder_new(
@@ -242,7 +244,8 @@ START_TEST(sizes_of_0)
 }
 END_TEST
 
-/* Copies of the layer begin as it is: weights, options, mode and dtype; from then on they are apart. */
+/* Copies of the layer begin as it is: weights, options, mode and dtype; from then on they are
+ * apart. */
 START_TEST(layers_are_copies)
 {
     const double dropout = 0.2;

@@ -1,4 +1,5 @@
-/* Updates of several parameters in one call: the bits of one after the other, for any number of threads. */
+/* Updates of several parameters in one call: the bits of one after the other, for any number of
+ * threads. */
 #include <string.h>
 
 #include "tests/optim_cases.h"

@@ -25,8 +25,8 @@ void expect_values(heed_tensor *x, const double *values, int64_t count, double t
     expect_values(x, (const double[]){__VA_ARGS__},                                                \
                   (int64_t)(sizeof((double[]){__VA_ARGS__}) / sizeof(double)), tolerance)
 
-/* fnv: the FNV-1a sum of bytes, going on from `sum`, at first FNV_BASIS: how fixtures hold more numbers than
- * are listed. */
+/* fnv: the FNV-1a sum of bytes, going on from `sum`, at first FNV_BASIS: how fixtures hold more
+ * numbers than are listed. */
 #define FNV_BASIS UINT64_C(0xcbf29ce484222325)
 uint64_t fnv(const void *data, size_t size, uint64_t sum);
 

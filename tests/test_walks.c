@@ -1,5 +1,5 @@
-/* Walks: cut into parts anywhere and by any number of threads they give the same bits; copies between layouts
- * move each element to its place, whatever the strides, sizes and dtypes. */
+/* Walks: cut into parts anywhere and by any number of threads they give the same bits; copies
+ * between layouts move each element to its place, whatever the strides, sizes and dtypes. */
 #include <string.h>
 
 #include "tensor/broadcast_walk.h"
@@ -247,7 +247,8 @@ static void expect_same_elements(const heed_tensor *x, const heed_tensor *y)
     }
 }
 
-/* Sizes around those of blocks and tiles, all orders of dims, from each dtype to each, and into a view. */
+/* Sizes around those of blocks and tiles, all orders of dims, from each dtype to each, and into a
+ * view. */
 START_TEST(moved_to_its_place)
 {
     static const int64_t sizes[][3] = {{1, 2, 3},     {3, 15, 17}, {2, 16, 32}, {5, 33, 8},

@@ -510,8 +510,8 @@ static heed_status check_generate(const struct heed_gpt *m, const heed_tensor *i
                            generating, (long long)count, (long long)max_new_tokens);
 }
 
-/* Evaluation for the whole tree, until end_eval restores the mode of each module. on_token may generate
- * too: the outermost call keeps the modes. */
+/* Evaluation for the whole tree, until end_eval restores the mode of each module. on_token may
+ * generate too: the outermost call keeps the modes. */
 static void begin_eval(heed_module *m, bool outermost)
 {
     if (outermost) {
