@@ -21,6 +21,14 @@ for name in $(echo "$said" | grep -oE '\bheed_[a-zA-Z0-9_]+' | sort -u); do
     fi
 done
 
+# README's first code block is examples/quickstart.c, but for the #include, which is an installed program's.
+awk '/^```c$/ { inside = 1; next } /^```$/ { if (inside) exit } inside' README.md > "${TMPDIR:-/tmp}/quickstart.$$"
+if ! sed 's/"heed.h"/<heed.h>/' examples/quickstart.c | diff -u - "${TMPDIR:-/tmp}/quickstart.$$"; then
+    echo "README's first code block is not examples/quickstart.c"
+    status=1
+fi
+rm -f "${TMPDIR:-/tmp}/quickstart.$$"
+
 for page in $pages; do
     for link in $(grep -oE '\]\([^)#:]+\)' "$page" | sed 's/^](//; s/)$//'); do
         if [ ! -e "$(dirname "$page")/$link" ]; then
