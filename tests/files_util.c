@@ -25,7 +25,7 @@ static void make_folder(void)
     lowest_descriptor = free_descriptor();
 }
 
-/* Calls `visit` on each file of the folder; how many there were. */
+/* Calls `visit` on each file of the folder; returns their number. */
 static int each_file(int (*visit)(const char *path))
 {
     int count = 0;

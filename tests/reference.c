@@ -42,7 +42,8 @@ int64_t rank(heed_shape shape, heed_shape index)
 
 /* ---- tensors ---- */
 
-/* Strides of a layout; returns how many elements they reach over, and where the first one lies. */
+/* Strides of a layout. Returns the number of elements that they span, and the offset of the
+ * first. */
 static int64_t strides_of(heed_shape shape, enum layout layout, int64_t *strides, int64_t *offset)
 {
     const int n = shape.ndim;
