@@ -1,4 +1,4 @@
-/* What programs share to be used: tables of flags, and what is shown on a terminal. */
+/* Shared by the programs: tables of flags, and output to terminals. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -9,7 +9,7 @@
 
 Suite *flags_suite(void);
 
-/* Two subcommands that share some flags; each has a table, a struct and defaults of its own. */
+/* Two subcommands that share some flags; each has its own table, struct and defaults. */
 /* clang-format off */
 #define MODEL(X)                                                                                   \
     X(BARE,   model,  "FILE", 0, 0,  (0),      "the model")                                        \
@@ -71,7 +71,7 @@ static const struct {
 } rows[] = {
     {{"m", "It was", "--greedy", "--length", "5"}, NULL},
     {{"--greedy", "m", "--no-cache", "It was"}, NULL},
-    {{"-", "FILE"}, NULL}, /* what is bare has no name */
+    {{"-", "FILE"}, NULL}, /* flags without a name come by position */
     {{"m", "It", "was"}, "unexpected argument 'was'; quote the prompt"},
     {{""}, "FILE: the name of the file is empty"},
     {{"--model", "m"}, "unknown flag --model"},
@@ -111,7 +111,7 @@ START_TEST(test_values)
 }
 END_TEST
 
-/* What is kept in files comes back to the bit; what is no value of the flag is refused. */
+/* Values kept in files are restored exactly; invalid values are rejected. */
 static const struct {
     const char *name, *text;
     const char *error; /* NULL: none */
@@ -162,7 +162,7 @@ static void expect_help(const flag_table *table, const char *expected)
     free(help);
 }
 
-/* A column as wide as the longest name; one set of defaults has no name. */
+/* The column fits the longest name; a single set of defaults is not named. */
 START_TEST(test_help)
 {
     expect_help(&write_table, "  FILE        the model\n"
@@ -182,8 +182,7 @@ START_TEST(test_help)
 }
 END_TEST
 
-/* What has no default stays zero, and the help does not name one; a long name has a line for
- * itself. */
+/* Flags without a default stay zero, and the help shows none; a long name gets its own line. */
 START_TEST(test_no_default)
 {
     keep_flags o = {.share = 0};
@@ -213,7 +212,7 @@ START_TEST(test_blame)
 }
 END_TEST
 
-/* A terminal is told nothing but text; a file gets every byte. */
+/* On terminals control characters are replaced; files get every byte. */
 START_TEST(test_put)
 {
     static const char bytes[] = "a\tb\n\x1B[2J \xC2\x9B \xC3\xA9 \xE2\x82 \x7F";
