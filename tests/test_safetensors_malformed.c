@@ -1,5 +1,4 @@
-/* Files that are not what they should be: each is refused with a sentence that names the file and
- * what is wrong; nothing that stands in a file does harm. */
+/* Malformed files: each is rejected safely, with an error that names the file and the fault. */
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -172,7 +171,7 @@ START_TEST(is_refused)
 }
 END_TEST
 
-/* Zeros, which no C string can hold. */
+/* NUL bytes inside the header. */
 START_TEST(zeros_are_refused)
 {
     write_header(in_folder("file"), "{}\0\0", 4, 0);
@@ -190,7 +189,7 @@ START_TEST(zeros_are_refused)
 }
 END_TEST
 
-/* ---- the length before the header ---- */
+/* ---- the header length ---- */
 
 START_TEST(lengths_are_refused)
 {
@@ -221,7 +220,7 @@ START_TEST(lengths_are_refused)
 }
 END_TEST
 
-/* A file may claim 100 MB without having them: what is not written of it is a hole on the disk. */
+/* A header of 100 MB, the maximum, in a sparse file. */
 START_TEST(the_longest_header_is_read)
 {
     static const uint64_t longest = 100000000;
@@ -270,7 +269,7 @@ START_TEST(bombs_are_refused)
 }
 END_TEST
 
-/* ---- a valid file, cut and damaged ---- */
+/* ---- a valid file, truncated and damaged ---- */
 
 static void make_valid(void)
 {
@@ -295,7 +294,7 @@ START_TEST(every_prefix_is_refused)
 }
 END_TEST
 
-/* Opens it and reads everything: that gives an error of the file or tensors, and no harm. */
+/* Opens the file and reads all tensors: it is valid, or gives an error, and is always safe. */
 static bool try_file(void)
 {
     heed_scope scope;

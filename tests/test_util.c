@@ -47,7 +47,7 @@ void expect_no_error(void)
     ck_assert_msg(found == HEED_OK, "%s: %s", heed_status_name(found), heed_error_message());
 }
 
-/* All elements as doubles, to be freed. */
+/* All elements as doubles; free the result. */
 static double *elements_of(heed_tensor *x)
 {
     double *values = calloc((size_t)x->numel + 1, sizeof *values);
