@@ -157,7 +157,7 @@ void expect_parity(heed_tensor *y, const parity_goal *goal)
     EXPECT(heed_is_float(y->dtype) == is_float && (is_float || y->dtype == goal->y->dtype),
            "%s: %s is %s, not %s", goal->name, goal->part, heed_dtype_name(y->dtype),
            heed_dtype_name(goal->y->dtype));
-    EXPECT(heed_same_shape(y, goal->y), "%s: %s has another shape", goal->name, goal->part);
+    EXPECT(heed_same_shape(y, goal->y), "%s: %s has the wrong shape", goal->name, goal->part);
     if (!is_float) {
         EXPECT(heed_equal(heed_detach(y), goal->y), "%s: %s differs", goal->name, goal->part);
         return;

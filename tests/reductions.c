@@ -91,7 +91,7 @@ void check_reduction(const reduction *r, heed_tensor *x, unsigned set)
     for (int keepdim = 0; keepdim < 2; keepdim++) {
         heed_tensor *y = r->apply(x, dims, keepdim);
         if (r->result[x->dtype] == HEED_DTYPES || (nothing && r->refuses_nothing)) {
-            EXPECT(y == NULL, "%s takes what it should not", r->name);
+            EXPECT(y == NULL, "%s accepts what it must reject", r->name);
             expect_error(r->result[x->dtype] == HEED_DTYPES ? HEED_ERR_DTYPE : HEED_ERR_SHAPE,
                          r->name);
             continue;

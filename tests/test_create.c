@@ -40,7 +40,7 @@ START_TEST(ranges_have_torchs_bits)
         sum = fnv(t->data, (size_t)t->numel * heed_dtype_size(t->dtype), sum);
         heed_scope_end(&scope);
     }
-    ck_assert_msg(sum == row->sum, "%s %s from %g, %g: other numbers than torch's",
+    ck_assert_msg(sum == row->sum, "%s %s from %g, %g: not torch's numbers",
                   row->function == LINSPACE ? "linspace" : "arange", heed_dtype_name(row->dtype),
                   row->start, row->by);
 }
@@ -91,7 +91,7 @@ START_TEST(linspace_reaches_both_ends)
             EXPECT(element(t, HEED_INDEX(i)) == -element(t, HEED_INDEX(n - 1 - i)), "%d of %d",
                    (int)i, (int)n);
         }
-        EXPECT(element(t, HEED_INDEX(n - 1)) == (double)0.7f, "the end of %d", (int)n);
+        EXPECT(element(t, HEED_INDEX(n - 1)) == (double)0.7f, "the last of %d", (int)n);
     }
 }
 END_TEST
@@ -228,7 +228,7 @@ END_TEST
 
 void add_create_cases(Suite *suite)
 {
-    TCase *create = heed_case(suite, "create more");
+    TCase *create = heed_case(suite, "ranges and likes");
     tcase_add_loop_test(create, ranges_have_torchs_bits, 0, RANGES);
     tcase_add_loop_test(create, ranges_are_near_the_line, 0, RANGES);
     tcase_add_test(create, linspace_reaches_both_ends);

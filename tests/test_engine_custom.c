@@ -126,7 +126,7 @@ END_TEST
 static void failing(const heed_vjp *v)
 {
     v->grads[0] = heed_clone(v->g);
-    heed_fail(HEED_ERR_VALUE, "failing: not today");
+    heed_fail(HEED_ERR_VALUE, "failing: a test error");
 }
 
 static void failing_within(const heed_vjp *v)
@@ -154,7 +154,7 @@ typedef struct misbehaviour {
 } misbehaviour;
 
 static const misbehaviour misbehaviours[] = {
-    {"failing", failing, HEED_ERR_VALUE, "not today"},
+    {"failing", failing, HEED_ERR_VALUE, "a test error"},
     {"failing_within", failing_within, HEED_ERR_SHAPE, "matmul"},
     {"leaving_open", leaving_a_scope_open, HEED_ERR_SCOPE, "still open"},
     {"wrong_shape", of_a_wrong_shape, HEED_ERR_SHAPE, "(3)"},

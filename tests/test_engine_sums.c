@@ -382,7 +382,7 @@ void add_sum_cases(Suite *suite)
     tcase_add_test(sums, embeddings_touch_their_rows_alone);
     tcase_add_test(sums, parts_of_a_result_meet_in_one_gradient);
     tcase_add_test(sums, a_product_is_added_without_a_copy);
-    TCase *asking = heed_case(suite, "asking to add");
+    TCase *asking = heed_case(suite, "add_gradient");
     tcase_add_test(asking, an_operation_is_asked_where_a_sum_is);
     tcase_add_test(asking, a_gradient_of_others_is_left_alone);
     TCase *given = heed_case(suite, "adding to a given gradient");

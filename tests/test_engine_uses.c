@@ -3,7 +3,7 @@
 
 #include "tensor/thread.h"
 
-/* ---- keeping and using up ---- */
+/* ---- retained and freed graphs ---- */
 
 START_TEST(retained_gradients)
 {
@@ -238,7 +238,7 @@ END_TEST
 
 void add_use_cases(Suite *suite)
 {
-    TCase *uses = heed_case(suite, "using up");
+    TCase *uses = heed_case(suite, "reusing graphs");
     tcase_add_test(uses, retained_gradients);
     tcase_add_test(uses, a_graph_is_used_up);
     tcase_add_test(uses, a_partly_used_up_graph);

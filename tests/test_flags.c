@@ -13,18 +13,18 @@ Suite *flags_suite(void);
 /* clang-format off */
 #define MODEL(X)                                                                                   \
     X(BARE,   model,  "FILE", 0, 0,  (0),      "the model")                                        \
-    X(SWITCH, no_cache, "",   0, 0,  (0),      "compute all anew")
+    X(SWITCH, no_cache, "",   0, 0,  (0),      "recompute everything")
 #define WRITE(X)                                                                                   \
     MODEL(X)                                                                                       \
-    X(BARE,   prompt, "TEXT", 0, 0,  (0),      "what it goes on from")                             \
-    X(WHOLE,  length, "N",    0, 1e9, (1000000), "tokens that it writes")                          \
-    X(SWITCH, greedy, "",     0, 0,  (1),      "the likeliest token, always")
+    X(BARE,   prompt, "TEXT", 0, 0,  (0),      "the prompt")                                       \
+    X(WHOLE,  length, "N",    0, 1e9, (1000000), "tokens to generate")                             \
+    X(SWITCH, greedy, "",     0, 0,  (1),      "always the likeliest token")
 #define MEASURE(X)                                                                                 \
     MODEL(X)                                                                                       \
-    X(REAL,   share,  "X",    0, 1,  (0.1, 0.5), "how much of the text is looked at")
+    X(REAL,   share,  "X",    0, 1,  (0.1, 0.5), "share of the text to measure")
 #define KEEP(X)                                                                                    \
-    X(SWITCH, greedy, "",     0, 0,  (0),      "the likeliest token, always")                      \
-    X(WHOLE,  length, "N",    0, 1e9, (FLAG_NONE), "tokens that it writes")                            \
+    X(SWITCH, greedy, "",     0, 0,  (0),      "always the likeliest token")                       \
+    X(WHOLE,  length, "N",    0, 1e9, (FLAG_NONE), "tokens to generate")                           \
     X(REAL,   share,  "X",    0, 1,  (0.5),    "how much")                                         \
     X(CHOICE, pace, "slow|fast", 0, 1, (1),    "how fast")                                         \
     X(STRING, a_name_that_is_long, "TEXT", 0, 0, (0), "text")
@@ -166,16 +166,16 @@ static void expect_help(const flag_table *table, const char *expected)
 START_TEST(test_help)
 {
     expect_help(&write_table, "  FILE        the model\n"
-                              "  --no-cache  compute all anew\n"
-                              "  TEXT        what it goes on from\n"
-                              "  --length N  tokens that it writes\n"
+                              "  --no-cache  recompute everything\n"
+                              "  TEXT        the prompt\n"
+                              "  --length N  tokens to generate\n"
                               "                a whole number from 0 to 1000000000; "
                               "default: 1000000\n"
-                              "  --greedy    the likeliest token, always\n"
+                              "  --greedy    always the likeliest token\n"
                               "  --help      this text\n");
     expect_help(&measure_table, "  FILE        the model\n"
-                                "  --no-cache  compute all anew\n"
-                                "  --share X   how much of the text is looked at\n"
+                                "  --no-cache  recompute everything\n"
+                                "  --share X   share of the text to measure\n"
                                 "                a number from 0 to 1; "
                                 "default: short 0.1, long 0.5\n"
                                 "  --help      this text\n");
@@ -188,8 +188,8 @@ START_TEST(test_no_default)
     keep_flags o = {.share = 0};
     flags_complete(&keep_table, &o, 0);
     ck_assert(o.length == 0 && !o.given.length && o.pace == 1);
-    expect_help(&keep_table, "  --greedy          the likeliest token, always\n"
-                             "  --length N        tokens that it writes\n"
+    expect_help(&keep_table, "  --greedy          always the likeliest token\n"
+                             "  --length N        tokens to generate\n"
                              "                      a whole number from 0 to 1000000000\n"
                              "  --share X         how much\n"
                              "                      a number from 0 to 1; default: 0.5\n"

@@ -323,7 +323,7 @@ END_TEST
 
 static void add_gpt_cases(Suite *suite)
 {
-    TCase *torch = heed_case(suite, "as nanoGPT makes it");
+    TCase *torch = heed_case(suite, "compared with nanoGPT");
     tcase_add_loop_test(torch, draws_are_torchs_to_the_bit, 0, DRAWN);
     tcase_add_test(torch, state_dicts_are_nanogpts);
     tcase_add_test(torch, trees);

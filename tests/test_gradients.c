@@ -105,10 +105,10 @@ START_TEST(every_row_checks_what_it_says)
         heed_tensor *y = row->f(inputs, NULL);
         expect_checked(row, heed_error());
         ck_assert_msg(heed_find_operation(row->operation) != NULL || is_composite(row->operation),
-                      "%s is no operation", row->operation);
-        ck_assert_msg(row->kind == FLAT || is_composite(row->operation) ||
-                          graph_holds(y, row->operation),
-                      "%s, %s: its graph holds no %s", row->operation, row->form, row->operation);
+                      "%s is not an operation", row->operation);
+        ck_assert_msg(
+            row->kind == FLAT || is_composite(row->operation) || graph_holds(y, row->operation),
+            "%s, %s: its graph contains no %s", row->operation, row->form, row->operation);
         heed_scope_end(&scope);
     }
 }

@@ -18,7 +18,7 @@ static heed_json json_of(const char *text)
 
 static void expect_wrong(heed_json *json, const char *text, const char *words)
 {
-    ck_assert_msg(json->wrong != NULL, "%s was taken", text);
+    ck_assert_msg(json->wrong != NULL, "%s was accepted", text);
     ck_assert_msg(strstr(json->wrong, words) != NULL, "%s: %s, not %s", text, json->wrong, words);
     free(json->start);
 }

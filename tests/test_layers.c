@@ -262,7 +262,7 @@ END_TEST
 Suite *layers_suite(void)
 {
     Suite *suite = suite_create("layers");
-    TCase *names = heed_case(suite, "as torch has them");
+    TCase *names = heed_case(suite, "names and state");
     tcase_add_test(names, printed_as_torch);
     tcase_add_test(names, sequential_is_a_tree);
     tcase_add_test(names, layer_norm_starts_with_ones_and_zeros);

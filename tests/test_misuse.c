@@ -77,7 +77,7 @@ static void expect_refusal(const row *r)
     ck_assert_msg(heed_error_pending() == r->status, "%s: %s instead of %s: %s", r->name,
                   heed_status_name(heed_error_pending()), heed_status_name(r->status),
                   heed_error_message());
-    ck_assert_msg(says(heed_error_message(), r->words), "%s: \"%s\" does not say \"%s\"", r->name,
+    ck_assert_msg(says(heed_error_message(), r->words), "%s: \"%s\" does not match \"%s\"", r->name,
                   heed_error_message(), r->words);
     ck_assert_ptr_null(F32(2)); /* a pending error blocks all calls */
     ck_assert_int_eq(heed_fail(HEED_ERR_GRADCHECK, "another"), r->status);

@@ -247,7 +247,7 @@ END_TEST
 Suite *multihead_suite(void)
 {
     Suite *suite = suite_create("multihead");
-    TCase *torch = heed_case(suite, "as torch makes it");
+    TCase *torch = heed_case(suite, "compared with torch");
     tcase_add_test(torch, state_dicts_are_torchs);
     tcase_add_loop_test(torch, draws_are_torchs_to_the_bit, 0, DRAWN);
     tcase_add_test(torch, first_draws);

@@ -166,7 +166,7 @@ static const refused_header rows[] = {
 static void expect_refusal(const char *words)
 {
     heed_tensor *x = heed_load_npy(in_folder("file"));
-    ck_assert_msg(x == NULL, "this was taken, instead of: %s", words);
+    ck_assert_msg(x == NULL, "accepted instead of: %s", words);
     const heed_status status = heed_error_pending();
     expect_error_of_file(status == HEED_ERR_DTYPE ? status : HEED_ERR_FORMAT, "load_npy", words);
 }

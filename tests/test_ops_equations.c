@@ -216,7 +216,7 @@ START_TEST(einsum_of_garbage)
         }
         heed_scope_end(&scope);
     }
-    ck_assert_msg(read > 5 && read < 2000, "%d of 20000 were read", read);
+    ck_assert_msg(read > 5 && read < 2000, "%d of 20000 were accepted", read);
 }
 END_TEST
 

@@ -28,7 +28,7 @@ static void check_slice(heed_tensor *x, int dim, int64_t start, int64_t end, int
     part.size[dim] = sliced_places(whole.size[dim], start, end, step, places);
     heed_tensor *y = heed_slice(x, dim - whole.ndim, start, end, step);
     expect_kind(y, x->dtype, part);
-    EXPECT(y->storage == x->storage, "a slice is a view");
+    EXPECT(y->storage == x->storage, "slice is not a view");
     for (heed_shape at = first_index(part); at.ndim >= 0; next_index(part, &at)) {
         heed_shape from = at;
         from.size[dim] = places[at.size[dim]];
@@ -250,7 +250,7 @@ static void check_transpose(heed_tensor *x, int i, int j)
     turned.size[j] = shape.size[i];
     heed_tensor *y = heed_transpose(x, i - shape.ndim, j);
     expect_kind(y, x->dtype, turned);
-    EXPECT(y->storage == x->storage, "transpose is a view");
+    EXPECT(y->storage == x->storage, "transpose is not a view");
     for (heed_shape at = first_index(shape); at.ndim >= 0; next_index(shape, &at)) {
         heed_shape to = at;
         to.size[i] = at.size[j];

@@ -180,7 +180,7 @@ START_TEST(matmul_rounds_little)
         worst = fmax(worst, fabs(element(y, at) - dot(a, b, at)));
     }
     /* 1500 products of about 4/3: the sum of independent rounding errors stays below this. */
-    ck_assert_msg(worst > 0 || dtype == HEED_F64, "f32 that never rounds is not f32");
+    ck_assert_msg(worst > 0 || dtype == HEED_F64, "f32 without rounding errors");
     ck_assert_msg(worst <= 1500 * epsilon * 4, "off by %g", worst);
 }
 END_TEST

@@ -23,7 +23,7 @@ static void check_permute(heed_tensor *x, const int *order, bool negative)
     }
     heed_tensor *y = heed_permute(x, dims);
     expect_kind(y, x->dtype, turned);
-    EXPECT(y->storage == x->storage, "permute is a view");
+    EXPECT(y->storage == x->storage, "permute is not a view");
     for (heed_shape at = first_index(turned); at.ndim >= 0; next_index(turned, &at)) {
         heed_shape from = at;
         for (int i = 0; i < 3; i++) {
@@ -105,7 +105,7 @@ START_TEST(unflatten_cuts_a_dim)
             heed_tensor *y = heed_unflatten(x, rows[i].dim, rows[i].sizes);
             expect_kind(y, (heed_dtype)_i, rows[i].y);
             expect_same_order("unflatten", y, x);
-            ck_assert_msg(y->storage == x->storage, "unflatten is a view");
+            ck_assert_msg(y->storage == x->storage, "unflatten is not a view");
         }
     }
     heed_tensor *none = heed_zeros(HEED_SHAPE(0, 2), HEED_F32);
@@ -157,7 +157,7 @@ static void check_select(heed_tensor *x, int dim)
     for (int64_t index = -size; index < size; index++) {
         heed_tensor *y = heed_select(x, dim - (index % 2 == 0 ? 3 : 0), index);
         expect_kind(y, x->dtype, rest);
-        EXPECT(y->storage == x->storage, "select is a view");
+        EXPECT(y->storage == x->storage, "select is not a view");
         for (heed_shape at = first_index(rest); at.ndim >= 0; next_index(rest, &at)) {
             expect_same("select", y, at, x, with(at, dim, index < 0 ? index + size : index));
         }
@@ -341,7 +341,7 @@ static void check_diagonal(heed_tensor *x, int dim1, int dim2, int64_t offset)
     part.size[part.ndim++] = count;
     heed_tensor *y = heed_diagonal(x, offset, dim1, dim2 - 3);
     expect_kind(y, x->dtype, part);
-    EXPECT(y->storage == x->storage, "diagonal is a view");
+    EXPECT(y->storage == x->storage, "diagonal is not a view");
     heed_tensor *back = heed_diagonal_backward(y, whole, offset, dim1 - 3, dim2);
     expect_kind(back, x->dtype, whole);
     for (heed_shape from = first_index(whole); from.ndim >= 0; next_index(whole, &from)) {

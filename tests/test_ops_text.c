@@ -57,7 +57,7 @@ static const struct {
 START_TEST(what_is_no_formula_is_refused)
 {
     const heed_formula_fault fault = heed_check_formula(broken[_i].text, "gyx");
-    EXPECT(fault.why != NULL, "\"%s\" is read as a formula", broken[_i].text);
+    EXPECT(fault.why != NULL, "\"%s\" is accepted as a formula", broken[_i].text);
     ck_assert_str_eq(fault.why, broken[_i].why);
     ck_assert_str_eq(fault.at, broken[_i].at);
 }

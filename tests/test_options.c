@@ -131,7 +131,7 @@ START_TEST(test_help)
         for (char *c = name; *c != '\0'; c++) {
             *c = *c == '_' ? '-' : *c;
         }
-        ck_assert_msg(strstr(help, name) != NULL, "--help does not tell of %s", name);
+        ck_assert_msg(strstr(help, name) != NULL, "--help does not list %s", name);
     }
     for (const char *line = help; *line != '\0'; line += strcspn(line, "\n") + 1) {
         ck_assert_uint_le(strcspn(line, "\n"), 100);

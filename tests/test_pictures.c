@@ -20,7 +20,7 @@ START_TEST(test_progress_fits)
                             .held_out = 2.75,
                             .seconds = 61,
                             .tokens = 61 * 12300,
-                            .more = "what else there is to tell",
+                            .more = "the details at full length",
                             .brief = "in brief"};
     for (int columns = 1; columns < 300; columns++) {
         char line[PROGRESS_LINE];
@@ -37,7 +37,7 @@ START_TEST(test_progress_fits)
     ck_assert_str_eq(line, "step  123/2000  loss 2.500  held-out 2.750  in brief  12.3k tokens/s");
     progress_plain(line, &facts);
     ck_assert_str_eq(line,
-                     "step   123/2000   loss 2.500   held-out 2.750   what else there is to tell");
+                     "step   123/2000   loss 2.500   held-out 2.750   the details at full length");
     facts.more = facts.brief = "";
     facts.held_out = (double)NAN;
     progress_plain(line, &facts);

@@ -94,8 +94,7 @@ START_TEST(moments_are_those_of_the_distribution)
 }
 END_TEST
 
-/* With and without replacement, categories of probability 0 are drawn only when no others are
- * left. */
+/* Categories of probability 0 are never drawn, even if the others are tiny or all drawn. */
 START_TEST(what_has_no_probability_is_never_drawn)
 {
     heed_tensor *p = heed_from_f64((double[]){0, 1, 0, 1e-300, 0, 5e299, 0, 0}, HEED_SHAPE(8));

@@ -325,7 +325,7 @@ static void check_golden(const golden *row, heed_random_flavor flavor)
         each += 4;
         all = fnv(&sum, sizeof sum, all);
     }
-    ck_assert_msg(*each == '\0', "%s: more seeds than were drawn", row->name);
+    ck_assert_msg(*each == '\0', "%s: the fixture has more seeds", row->name);
     ck_assert_msg(all == row->sum[flavor].all || !exact, "%s: flavor %d: %016llx", row->name,
                   (int)flavor, (unsigned long long)all);
 }

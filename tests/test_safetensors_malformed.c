@@ -157,7 +157,7 @@ static const refused_header rows[] = {
 static void expect_refusal(const char *words)
 {
     heed_safetensors *file = heed_safetensors_open(in_folder("file"));
-    ck_assert_msg(file == NULL, "this was taken, instead of: %s", words);
+    ck_assert_msg(file == NULL, "accepted instead of: %s", words);
     expect_error_of_file(HEED_ERR_FORMAT, "safetensors_open", words);
 }
 

@@ -37,7 +37,7 @@ void expect_error(heed_status status, const char *words)
     heed_status found = heed_error();
     ck_assert_msg(found == status, "%s instead of %s: %s", heed_status_name(found),
                   heed_status_name(status), heed_error_message());
-    ck_assert_msg(strstr(heed_error_message(), words) != NULL, "\"%s\" does not say \"%s\"",
+    ck_assert_msg(strstr(heed_error_message(), words) != NULL, "\"%s\" does not contain \"%s\"",
                   heed_error_message(), words);
 }
 
