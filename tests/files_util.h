@@ -45,8 +45,8 @@ typedef struct refused_header {
 void expect_error_of_file(heed_status status, const char *function, const char *words);
 
 /* damage_every_byte: replaces each byte of `file` by each of the 255 other values and calls
- * `reads`. Returns how often it returned true; with the file restored it must. *size is the size of
- * the file. */
+ * `reads`. It must return true for the intact file. Returns how often it did for a damaged one;
+ * *size is the size of the file. */
 int damage_every_byte(bool (*reads)(void), int *size);
 
 /* save_one, load_one: one tensor, saved as "x". */

@@ -8,9 +8,9 @@
 /* expect_state: the state dict is "weight (3, 4)", ... in this order. */
 void expect_state(void *module, int count, const char *const *names);
 
-/* expect_draws: the checksum of the numbers that modules made with each of the seeds draw, in state
- * dict order, then one of heed_rand and one of heed_randn, is sums[flavor]. A sum of 0 is not
- * checked. */
+/* expect_draws: makes a module with each of the seeds. The checksum of its tensors, in state
+ * dict order, then of one number of heed_rand and one of heed_randn must be sums[flavor]; a sum
+ * of 0 is not checked. */
 void expect_draws(void *(*make)(const void *row), const void *row, const uint64_t *seeds, int count,
                   const uint64_t sums[4]);
 

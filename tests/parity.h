@@ -38,8 +38,8 @@ typedef struct parity_goal {
     parity_kind kind;
 } parity_goal;
 
-/* expect_parity: y is what the goal says, as close as the head of parity.def asks for. With
- * HEED_PARITY_REPORT=FILE its largest error goes there as well. */
+/* expect_parity: y matches the goal, within the tolerance that parity.def defines.
+ * HEED_PARITY_REPORT=FILE appends its largest error to that file. */
 void expect_parity(heed_tensor *y, const parity_goal *goal);
 
 /* ---- cases ---- */

@@ -99,7 +99,7 @@ static void expect_gradients(const parity_case *c, heed_tensor *y, const parity_
         xs[i] = leaves[i].x;
     }
     heed_tensor *loss = heed_sum(heed_mul(y, heed_to(g, y->dtype)));
-    /* With create_graph, backward takes another path, made of operations. */
+    /* With create_graph the gradients are computed by other code, as operations. */
     for (int create_graph = 1; create_graph >= 0; create_graph--) {
         heed_grad(loss, xs, count, grads, create_graph);
         for (int i = 0; i < count; i++) {

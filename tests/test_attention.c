@@ -34,7 +34,7 @@ START_TEST(test_batches)
 }
 END_TEST
 
-/* With the dims of a (T, d) input, a batch's sentences would silently be mixed. */
+/* For a batch, the dims of a (T, d) input would silently mix its sentences. */
 START_TEST(test_dims_that_are_not_the_last)
 {
     struct heed_self_attention *m = heed_self_attention_new(4, 0, 1);

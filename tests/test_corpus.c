@@ -79,7 +79,7 @@ START_TEST(test_tokens_at_any_place)
 }
 END_TEST
 
-/* Indexes one file with several tokenizers; trailing blanks are no token at the word level. */
+/* Indexes one file with several tokenizers; trailing blanks are not a token at the word level. */
 START_TEST(test_another_index)
 {
     corpus c = of_text("to be or not to be \n  ");

@@ -181,7 +181,7 @@ END_TEST
 typedef heed_tensor *drawing(heed_shape shape, heed_dtype dtype);
 typedef heed_tensor *drawing_like(const heed_tensor *x);
 
-/* Like a transposed x, the numbers are those drawn for x, transposed. test_random_numbers.c
+/* For a transposed x the same numbers are drawn as for x, and transposed. test_random_numbers.c
  * compares them with torch's. */
 static void check_draws(drawing *draw, drawing_like *draw_like, heed_dtype dtype)
 {

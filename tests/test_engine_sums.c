@@ -309,7 +309,7 @@ START_TEST(parts_are_added_to_a_given_gradient)
 }
 END_TEST
 
-/* If the derivative reads the memory of the sum, it is added to after the reads. */
+/* If the derivative reads the memory of the sum, the addition waits until after the read. */
 START_TEST(a_gradient_in_the_memory_of_an_input)
 {
     enum { N = 40 };

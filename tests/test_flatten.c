@@ -88,7 +88,7 @@ START_TEST(gradients_outlive_the_tensor)
 }
 END_TEST
 
-/* Flattened once and zeroed at each step, it keeps all gradients. */
+/* Flattened once and zeroed at each step, the tensor collects all gradients. */
 START_TEST(flattened_once_it_serves_all_steps)
 {
     heed_tensor *ps[LEAVES];
@@ -195,8 +195,8 @@ END_TEST
 
 /* ---- failing allocations ---- */
 
-/* Each allocation fails in turn: gradients keep their values, and missing ones are zeros at
- * most. */
+/* Each allocation fails in turn: gradients keep their values, and missing ones stay missing or
+ * become zeros. */
 START_TEST(without_memory_gradients_keep_their_values)
 {
     heed_tensor *ps[LEAVES], *flat = NULL;

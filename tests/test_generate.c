@@ -41,7 +41,7 @@ static struct heed_gpt *model(heed_gpt_config config)
 
 /* ---- the cache ---- */
 
-/* Batch size, and the numbers of tokens per call up to 0. */
+/* The batch size, and the number of tokens in each call; 0 ends the list. */
 static const struct fed {
     int64_t batch;
     int64_t counts[13];

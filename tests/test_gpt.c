@@ -54,8 +54,7 @@ static struct heed_gpt *small(heed_gpt_config config)
     struct heed_gpt *m = heed_gpt_new(config);
     const heed_tensor_list list = heed_parameters(m);
     for (int i = 0; i < list.count; i++) {
-        heed_normal_into(list.tensors[i], 0,
-                         0.7); /* biases and norms too, which start at 0 and 1 */
+        heed_normal_into(list.tensors[i], 0, 0.7); /* biases and norms too */
     }
     return m;
 }

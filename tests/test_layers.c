@@ -106,8 +106,7 @@ START_TEST(layer_norm_starts_with_ones_and_zeros)
     m = heed_layer_norm_new_with(HEED_SHAPE(2),
                                  (heed_layer_norm_options){.no_elementwise_affine = true});
     expect_state(m, 0, NULL);
-    heed_tensor *x = heed_from_f64((double[]){1, 3},
-                                   HEED_SHAPE(2)); /* without parameters any float dtype works */
+    heed_tensor *x = heed_from_f64((double[]){1, 3}, HEED_SHAPE(2)); /* any float: no parameters */
     EXPECT_VALUES(heed_layer_norm_forward(m, x), 1e-5, -1, 1);
     heed_module_free(m);
 }

@@ -1,5 +1,5 @@
-/* Masks: kinds and constructors, fully masked rows, and attention that gives zeros for them, and
- * zero gradients. */
+/* Masks: kinds and constructors, and fully masked rows, for which attention gives zeros and zero
+ * gradients. */
 #include <math.h>
 #include <string.h>
 
@@ -25,7 +25,7 @@ static const double softmax_lines[][4] = {
 };
 enum { SOFTMAX_LINES = sizeof softmax_lines / sizeof *softmax_lines };
 
-/* Bit for bit softmax, except for lines of -inf alone; along columns too. */
+/* Equals softmax bit for bit, except for lines of -inf alone; along columns too. */
 START_TEST(safe_softmax_is_softmax)
 {
     const double *line = softmax_lines[_i];

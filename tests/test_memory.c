@@ -91,8 +91,7 @@ START_TEST(a_tensor_costs_its_handle_its_storage_and_its_elements)
     ck_assert_int_eq(bytes_of(HEED_SHAPE(10, 100), HEED_F32), handle + storage + 4000);
     ck_assert_int_eq(bytes_of(HEED_SHAPE(1001), HEED_BOOL), handle + storage + 1001);
     ck_assert_int_eq(bytes_of(HEED_SHAPE(33), HEED_I64), handle + storage + 264);
-    ck_assert_int_eq(bytes_of(HEED_SHAPE(4), HEED_F64),
-                     handle + storage); /* fits into the storage's block */
+    ck_assert_int_eq(bytes_of(HEED_SHAPE(4), HEED_F64), handle + storage); /* within the storage */
     ck_assert_int_eq(bytes_of(HEED_SHAPE(1, 1, 0, 9), HEED_F64), handle + storage);
     ck_assert_int_eq(bytes_of(HEED_SHAPE(1, 1, 1, 1, 50), HEED_F64), handle + storage + dims + 400);
     heed_tensor *x = heed_ones(HEED_SHAPE(10, 100), HEED_F32);

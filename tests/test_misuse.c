@@ -219,8 +219,8 @@ static bool begins_with(const row *r, int count, const char *name)
     return false;
 }
 
-/* Is there a row whose message begins with this operation? Forms with _dim use the plain name in
- * theirs. */
+/* Is there a row whose message begins with this operation? Messages of _dim forms begin with the
+ * plain name. */
 static bool is_misused(const char *form)
 {
     char name[64];

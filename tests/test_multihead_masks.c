@@ -149,7 +149,7 @@ typedef struct checked {
     bool by_parameters;
 } checked;
 
-/* By the inputs or by the parameters, which replace those of a copy of the module. */
+/* A function of the inputs, or of the parameters, which a copy of the module then uses. */
 static heed_tensor *function(heed_tensor *const *inputs, void *context)
 {
     const checked *c = context;

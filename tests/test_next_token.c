@@ -31,8 +31,7 @@ START_TEST(test_pieces)
     ck_assert_int_eq(pieces_of_text(tokens, 7, 6).count, 1);
     ck_assert_int_eq(pieces_of_text(tokens, 6, 6).count, 0);
     pieces turn = pieces_in_turn(tokens, 40, 6, 100);
-    ck_assert(turn.count == 6 && turn.stride == 6 &&
-              turn.length == 7); /* 36 of 39 tokens are targets */
+    ck_assert(turn.count == 6 && turn.stride == 6 && turn.length == 7); /* 36 of 39 targets */
     ck_assert_int_eq(pieces_in_turn(tokens, 7, 6, 100).count, 1);
     ck_assert_int_eq(pieces_in_turn(tokens, 6, 6, 100).count, 0);
     ck_assert_int_eq(pieces_in_turn(tokens, 0, 6, 100).count, 0);

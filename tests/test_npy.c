@@ -44,8 +44,7 @@ START_TEST(files_of_numpy_are_read)
             expect_same_bits(x, expected_of(names[i]));
             ck_assert(heed_is_contiguous(x) && !x->requires_grad && x->op == NULL);
             heed_tensor *w = heed_is_float(x->dtype) ? heed_set_requires_grad(x, true) : NULL;
-            ck_assert(w == NULL ||
-                      heed_backward(heed_sum(w)) == HEED_OK); /* a leaf like any other */
+            ck_assert(w == NULL || heed_backward(heed_sum(w)) == HEED_OK); /* like any leaf */
         }
     }
     expect_same_bits(heed_load_npy(npy_fixture("version2", "")), expected_of("f4"));

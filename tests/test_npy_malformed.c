@@ -186,8 +186,7 @@ START_TEST(zeros_and_other_versions_are_refused)
     expect_refusal("'{' is expected");
     write_npy(1, "{'des\0cr': 1}", 13, 0);
     expect_refusal("a character that such strings do not have");
-    write_npy(3, HEAD "(2L,)}", strlen(HEAD "(2L,)}"),
-              8); /* as in numpy: Python 2 had no version 3 */
+    write_npy(3, HEAD "(2L,)}", strlen(HEAD "(2L,)}"), 8); /* as numpy: Python 2 had no version 3 */
     expect_refusal("',' or ')' is expected");
     static const int versions[] = {0, 4, 255};
     for (int i = 0; i < 3; i++) {

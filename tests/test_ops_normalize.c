@@ -109,8 +109,7 @@ START_TEST(lines_of_one_value_of_infinity_and_of_nothing)
     heed_tensor *half = heed_full(three, 0.5, HEED_F32);
     EXPECT_VALUES(heed_layer_norm(same, three, NULL, NULL, 1e-5), 0, 0, 0, 0, 0, 0, 0);
     EXPECT_VALUES(heed_layer_norm(same, three, half, half, 1e-5), 0, .5, .5, .5, .5, .5, .5);
-    EXPECT_VALUES(heed_layer_norm(same, three, NULL, NULL, 0), 0, 0, 0, 0, 0, 0,
-                  0); /* eps 0 acts as 1e-5 */
+    EXPECT_VALUES(heed_layer_norm(same, three, NULL, NULL, 0), 0, 0, 0, 0, 0, 0, 0); /* eps 1e-5 */
     heed_tensor *infinite = heed_from_f32((float[]){INFINITY, 1, 2}, three);
     EXPECT_VALUES(heed_layer_norm(infinite, three, NULL, NULL, 1e-5), 0, NaN, NaN, NaN);
     EXPECT_VALUES(heed_rms_norm(infinite, three, NULL, 0), 0, NaN, 0, 0);

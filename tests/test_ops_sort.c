@@ -215,8 +215,7 @@ START_TEST(both_results_are_of_the_callers_scope)
     heed_tensor *values = heed_topk(x, 2, 0, true, &places);
     ck_assert_int_eq(heed_live_tensors(), tensors + 2);
     ck_assert_int_eq(values->scope_depth, places->scope_depth);
-    ck_assert_int_eq(places->storage->bytes,
-                     6 * sizeof(int64_t)); /* of these 2 rows, not of all 5 */
+    ck_assert_int_eq(places->storage->bytes, 6 * sizeof(int64_t)); /* of 2 rows, not of 5 */
     heed_scope_end(&scope);
     ck_assert_int_eq(heed_live_tensors(), tensors);
 }

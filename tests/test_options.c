@@ -171,7 +171,7 @@ static const arguments setup_rows[] = {
     {{"--logits", "/dev/null"}, "--logits: cannot write /dev/null: it is no file"},
     {{"--plot", "/no/such/file"}, "--plot: cannot write /no/such/file"},
     {{"--load", "/no/such/file"}, "--load: /no/such/file"},
-    {{"--load", "@"}, "--load: "}, /* not a model, but a text */
+    {{"--load", "@"}, "--load: "}, /* a text, not a model */
     {{"--text", "@", "--context", "14", "--batch", "4096", "--d-model", "4096"}, NULL},
 };
 

@@ -68,8 +68,7 @@ START_TEST(test_thousands_of_jobs)
             ck_assert_int_eq(v.times[j], 1);
         }
         if (i % 5000 == 0) {
-            nanosleep(&(struct timespec){.tv_nsec = 2000000},
-                      NULL); /* let the workers fall asleep */
+            nanosleep(&(struct timespec){.tv_nsec = 2000000}, NULL); /* workers fall asleep */
         }
     }
 }

@@ -43,8 +43,7 @@ static heed_optimizer *with_group(heed_optimizer *optimizer, heed_tensor_list pa
 static const struct row {
     const char *name, *form;
     heed_optimizer *(*make)(heed_tensor_list parameters);
-    double (*clip)(
-        heed_tensor_list parameters); /* returns the norm, checked if the file has it; or NULL */
+    double (*clip)(heed_tensor_list parameters); /* returns the norm, compared if stored; or NULL */
 } rows[] = {
 #define OPTIMISER(name, form, constructor)     {#name, #form, name##_##form, NULL},
 #define CLIPPED(name, form, constructor, clip) {#name, #form, name##_##form, clip_##name##_##form},

@@ -124,7 +124,7 @@ static const refused_header rows[] = {
     {OF("288230376151711744", "1152921504606846976"), 8, "more elements than a file can hold"},
     {OF("72057594037927936", "288230376151711744"), 8,
      "its tensors have 288230376151711744 bytes, but 8 follow the header"},
-    /* all of them together */
+    /* all tensors together */
     {"{\"x\":" GOOD "}", 7, "file: its tensors have 8 bytes, but 7 follow the header"},
     {"{\"x\":" GOOD "}", 9, "file: its tensors have 8 bytes, but 9 follow the header"},
     {"{}", 1, "its tensors have 0 bytes, but 1 follow"},

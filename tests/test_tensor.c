@@ -216,7 +216,8 @@ START_TEST(at_reads_any_element_of_any_layout)
 }
 END_TEST
 
-/* Shapes compare equal whatever the strides; other shapes with as many elements or dims do not. */
+/* Equal shapes compare equal whatever the strides; other shapes with as many elements or dims do
+ * not. */
 START_TEST(shapes_are_told_apart)
 {
     heed_tensor *x = heed_zeros(HEED_SHAPE(2, 3), HEED_F32);

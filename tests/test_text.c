@@ -183,8 +183,7 @@ static const token_row token_rows[] = {
     {TEXT_WORD, "don't, can't; 'tis 9 o'clock", "don't|,|can't|;|'|tis|9|o'clock",
      "don't, can't; 'tis 9 o'clock"},
     {TEXT_WORD, "it\u2019s", "it\u2019s", NULL},
-    {TEXT_WORD, "the dogs' bones", "the|dogs|'|bones",
-     "the dogs 'bones"}, /* indistinguishable from a quotation mark */
+    {TEXT_WORD, "the dogs' bones", "the|dogs|'|bones", "the dogs 'bones"}, /* as a quotation mark */
     {TEXT_WORD, "3.14 or 1,000. Then v2.", "3.14|or|1,000|.|Then|v2|.", NULL},
     {TEXT_WORD, "a.b 1.b a.1 .5", "a|.|b|1|.|b|a|.|1|.|5", "a. b 1. b a. 1. 5"},
     {TEXT_WORD, "snake_case x_1", "snake_case|x_1", NULL},

@@ -185,7 +185,7 @@ static void *add_parts(void *argument)
     return NULL;
 }
 
-/* It is up to chance which thread adds in place and which into a separate gradient. */
+/* Chance decides which thread adds in place and which into a separate gradient. */
 START_TEST(threads_add_to_one_given_gradient)
 {
     heed_scope scope;

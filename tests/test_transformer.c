@@ -168,8 +168,7 @@ static struct heed_transformer_encoder_layer *small(layer_options options)
         heed_transformer_encoder_layer_new_with(4, 2, options);
     heed_tensor_list list = heed_parameters(m);
     for (int i = 0; i < list.count; i++) {
-        heed_normal_into(list.tensors[i], 0,
-                         0.7); /* biases and norms too, which start at 0 and 1 */
+        heed_normal_into(list.tensors[i], 0, 0.7); /* biases and norms too */
     }
     return m;
 }

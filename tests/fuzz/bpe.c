@@ -67,7 +67,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
         must((heed_error() == HEED_OK) == (t.count >= BPE_BYTES));
         free(saved);
     } else {
-        const size_t learnt = 1 + length * (data[0] & 3) / 4; /* a byte to three quarters */
+        const size_t learnt = 1 + length * (data[0] & 3) / 4; /* 1 byte to 3/4 of the text */
         t = tokenizer_of_text(LEVEL_BPE, "it", text, learnt < length ? learnt : length,
                               BPE_BYTES + 2 * (data[0] - 64));
         must(!heed_error_pending());

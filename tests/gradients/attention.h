@@ -1,4 +1,4 @@
-/* Helpers for the rows of both attention.def. */
+/* Helpers for gradients/attention.def and parity/attention.def. */
 #ifndef HEED_TESTS_GRADIENTS_ATTENTION_H
 #define HEED_TESTS_GRADIENTS_ATTENTION_H
 

@@ -59,7 +59,7 @@ static void add_group(heed_tensor_list parameters, heed_group_options options)
     heed_optimizer_free(adamw);
 }
 
-/* The generator's state with element i replaced. */
+/* The generator's state with element i set to `number`. */
 static heed_tensor *state_with(int64_t i, int64_t number)
 {
     heed_tensor *state = heed_get_rng_state();
