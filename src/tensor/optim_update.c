@@ -1,5 +1,5 @@
-/* The updates of optimisers and the norm of gradients: checks, then one kernel over the memory of
- * all tensors. */
+/* Optimiser updates and the norm of gradients: checks, then one kernel pass over the memory of all
+ * tensors. */
 #include "optim_update.h"
 
 #include <math.h>
@@ -14,7 +14,7 @@
 #include "shape.h"
 #include "thread.h"
 
-/* p, and another tensor of its update. */
+/* Checks p together with another tensor of its update. */
 static heed_status check_state(const char *function, const char *name, const heed_tensor *p,
                                const heed_tensor *state)
 {
@@ -34,9 +34,9 @@ static heed_status check_state(const char *function, const char *name, const hee
     return HEED_OK;
 }
 
-/* ---- pieces, shared by threads ---- */
+/* ---- pieces, split across threads ---- */
 
-/* Updates the elements [from, from + n) of tensors that belong together. */
+/* Processes the elements [from, from + n) of an update's tensors. */
 typedef void piece_work(const heed_update *u, int64_t from, int64_t n, const void *step);
 
 typedef struct job {
@@ -46,8 +46,8 @@ typedef struct job {
     const void *step;
 } job;
 
-/* Elements of a piece. A thread takes a grain of pieces, of one parameter or of many small ones;
- * they begin at the same elements for any number of threads. */
+/* Elements per piece. A thread takes a grain of pieces, from one parameter or from many small ones.
+ * Piece boundaries do not depend on the number of threads. */
 enum { PIECE = 2048, PIECES_OF_GRAIN = HEED_GRAIN_OF_UPDATES / PIECE };
 
 static int64_t pieces_of(const heed_tensor *t)
@@ -55,7 +55,7 @@ static int64_t pieces_of(const heed_tensor *t)
     return (t->numel + PIECE - 1) / PIECE;
 }
 
-/* The pieces [first, end), numbered through all tensors. */
+/* Runs pieces [first, end), numbered across all tensors. */
 static void run_pieces(void *context, int64_t first, int64_t end)
 {
     const job *j = context;
@@ -80,14 +80,14 @@ static void run(const heed_update *all, int count, piece_work *work, const void 
         pieces += pieces_of(all[i].p);
         elements += all[i].p->numel;
     }
-    if (elements < 2 * HEED_GRAIN_OF_UPDATES) { /* small tensors make many short pieces */
+    if (elements < 2 * HEED_GRAIN_OF_UPDATES) { /* many small tensors make many short pieces */
         run_pieces(&j, 0, pieces);
     } else {
         heed_parallel_for(pieces, PIECES_OF_GRAIN, run_pieces, &j);
     }
 }
 
-/* Element i of a tensor, as a kernel takes it. */
+/* The address of element i. */
 static void *at(const heed_tensor *t, int64_t i)
 {
     return (char *)t->data + (size_t)i * heed_dtype_size(t->dtype);
@@ -221,7 +221,7 @@ static heed_status check_floats(const char *function, const char *name, const he
     return HEED_OK;
 }
 
-/* The norms of tensors. One thread computes a norm. */
+/* Norms of tensors; each norm is computed by one thread. */
 typedef struct norm_job {
     const heed_tensor *const *tensors;
     heed_norm_args args;
@@ -243,7 +243,7 @@ static void run_norms(void *context, int64_t first, int64_t end)
     }
 }
 
-/* The norm of the norms of the tensors that have elements. */
+/* The norm of the tensors' norms, skipping empty tensors. */
 double heed_total_norm(const heed_tensor *const *tensors, int count, double p)
 {
     if (heed_blocked()) {
