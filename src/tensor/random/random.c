@@ -1,8 +1,8 @@
-/* Tensors of random numbers: arguments checked, memory walked in torch's order, numbers drawn; and
- * the thread's generator, saved and restored.
+/* Random tensors: checks arguments, walks memory in torch's order and draws numbers; saves and
+ * restores the thread's generator.
  *
- * The numbers are generator.c's. Nothing is drawn before everything that can fail has succeeded, so
- * a call that fails leaves the generator unchanged. */
+ * generator.c makes the numbers. Everything that can fail comes before the first draw, so a failing
+ * call leaves the generator unchanged. */
 #include "random.h"
 
 #include <float.h>
@@ -61,13 +61,13 @@ heed_status heed_set_random_flavor(heed_random_flavor flavor)
     return heed_self.error;
 }
 
-/* ---- its state as a tensor ----
+/* ---- generator state as a tensor ----
  *
- * The 5056 bytes that torch keeps of a generator, eight to an element:
+ * The 5056 bytes of state that torch keeps for a generator, eight bytes per element:
  *
  *     0          the seed
- *     1          the number of words left before the twist, plus 1; upper half 1: seeded
- *     2          the next word
+ *     1          lower half: number of words left before the twist, plus 1; upper half 1: seeded
+ *     2          the index of the next word
  *     3 ... 626  the words
  *     628        the bits of the cached normal number, if 630 is 1
  */
@@ -98,7 +98,7 @@ heed_tensor *heed_get_rng_state(void)
     return t;
 }
 
-/* False if no generator has this state. */
+/* Returns false if this is not a valid generator state. */
 static bool read_state(const int64_t *from, heed_generator *g)
 {
     const uint64_t both = (uint64_t)from[LEFT];
@@ -147,7 +147,7 @@ heed_status heed_set_rng_state(const heed_tensor *state)
 
 /* ---- fills ---- */
 
-/* The fill for each dtype; NULL where there is none. */
+/* The fill for each dtype; NULL if not supported. */
 typedef heed_random_fill *const fills[HEED_DTYPES];
 
 static fills uniform = {[HEED_F32] = heed_fill_uniform_f32, [HEED_F64] = heed_fill_uniform_f64};
@@ -162,10 +162,10 @@ static fills bernoulli = {[HEED_F32] = heed_fill_bernoulli_f32,
 static fills exponential = {
     [HEED_F32] = heed_fill_exponential_f32, [HEED_F64] = heed_fill_exponential_f64};
 
-enum { BLOCK = 16 }; /* from this count on contiguous normal numbers are made in blocks */
+enum { BLOCK = 16 }; /* from this count on, contiguous normal numbers are drawn in blocks */
 
-/* torch walks a target that is not contiguous in the order of its memory, so that a transposed
- * matrix receives the numbers of the matrix it is a view of: dims by falling stride. */
+/* torch fills a non-contiguous target in memory order, by descending stride, so a transposed matrix
+ * receives the same numbers as the matrix it is a view of. */
 static void fill_tensor(const heed_tensor *t, heed_random_fill *fill, double a, double b)
 {
     heed_generator *g = heed_generator_of_thread();
@@ -200,7 +200,7 @@ static void fill_normal(const heed_tensor *t, double mean, double std)
     fill_tensor(t, (blocks ? normal_block : normal)[t->dtype], mean, std);
 }
 
-/* ---- new tensors: they join a scope before they are filled; without one nothing is drawn ---- */
+/* ---- new tensors: created before anything is drawn ---- */
 
 static heed_status check_float(const char *function, heed_dtype dtype)
 {
@@ -244,9 +244,9 @@ heed_tensor *heed_randn(heed_shape shape, heed_dtype dtype)
     return draw("randn", shape, dtype, true);
 }
 
-/* torch's result lies in memory as x does, and is filled in the order of its memory. Ours is
- * contiguous: the numbers are drawn into memory like torch's, then copied to their places. Only x's
- * shape, strides and dtype are read: its value may have been freed. */
+/* torch's result has the memory layout of x and is filled in memory order. Ours is contiguous:
+ * numbers are drawn into memory laid out like torch's, then copied. Reads only x's shape, strides
+ * and dtype: its value may have been freed. */
 static heed_tensor *draw_like(const char *function, const heed_tensor *x, bool is_normal)
 {
     if (heed_blocked() || heed_check_scope(function) != HEED_OK) {
@@ -301,8 +301,8 @@ heed_tensor *heed_randint(int64_t low, int64_t high, heed_shape shape)
         return NULL;
     }
     heed_generator *g = heed_generator_of_thread();
-    /* One word, or two if the remainder of one would be too uneven; torch 2 takes two from a
-     * smaller range on. */
+    /* Draws one word, or two if the remainder of one would be too uneven; torch 2 switches to two
+     * at a smaller range. */
     const uint64_t range = (uint64_t)high - (uint64_t)low;
     const bool is_wide = range >> (heed_random_torch_2(g) ? 28 : 32) != 0;
     int64_t *to = t->data;
@@ -330,7 +330,7 @@ heed_tensor *heed_randperm(int64_t n)
     heed_generator *g = heed_generator_of_thread();
     int64_t *to = t->data;
     if (n >= UINT32_MAX / 20 && heed_random_torch_2(g)) {
-        /* Two words for each number, which goes to a place among those before it. */
+        /* Two words per number, which goes to a random place among those so far. */
         for (int64_t i = 0; i < n; i++) {
             const int64_t j = (int64_t)(heed_draw_u64(g) % (uint64_t)(i + 1));
             to[i] = to[j];
@@ -341,7 +341,7 @@ heed_tensor *heed_randperm(int64_t n)
     for (int64_t i = 0; i < n; i++) {
         to[i] = i;
     }
-    /* One word for each number, even if there are more numbers than words. */
+    /* One word per number, even if n exceeds 2^32. */
     for (int64_t i = 0; i < n - 1; i++) {
         const int64_t j = i + (int64_t)(heed_draw_u32(g) % (uint64_t)(n - i)), moved = to[i];
         to[i] = to[j];
@@ -373,7 +373,7 @@ heed_tensor *heed_bernoulli(const heed_tensor *p)
             return NULL;
         }
     }
-    /* For a tensor of floats, unlike a single p, torch compares with draws of one word. */
+    /* For a tensor of floats, unlike for a single p, torch compares with draws of one word. */
     heed_generator *g = heed_generator_of_thread();
     for (int64_t i = 0; i < t->numel; i++) {
         const double drawn = t->dtype == HEED_F32 ? (double)heed_draw_f32(g) : heed_draw_f64(g);
@@ -401,7 +401,7 @@ static heed_status check_target(const char *function, const heed_tensor *t, fill
     return HEED_OK;
 }
 
-/* Can the dtype of t hold both numbers? */
+/* True if the dtype of t can represent both numbers. */
 static bool fits(const heed_tensor *t, double a, double b)
 {
     double largest = t->dtype == HEED_F32 ? (double)FLT_MAX : DBL_MAX;
