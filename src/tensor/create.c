@@ -128,11 +128,11 @@ static heed_status check_arange(double start, double end, double step, double co
                                 heed_dtype dtype)
 {
     if (dtype == HEED_BOOL) {
-        return heed_fail(HEED_ERR_DTYPE, "arange: bool cannot count; take i64 or a float");
+        return heed_fail(HEED_ERR_DTYPE, "arange: bool is not supported; use i64 or a float");
     }
     if (dtype == HEED_I64 && (start != floor(start) || step != floor(step))) {
         return heed_fail(HEED_ERR_VALUE,
-                         "arange: i64 counts in whole numbers, not from %g in steps of %g", start,
+                         "arange: for i64, start %g and step %g must be whole numbers", start,
                          step);
     }
     if (step == 0 || !isfinite(step) || !(count >= 0 && count < 0x1p62)) {
@@ -182,11 +182,11 @@ heed_tensor *heed_linspace(double start, double end, int64_t steps, heed_dtype d
         return NULL;
     }
     if (dtype == HEED_BOOL) {
-        heed_fail(HEED_ERR_DTYPE, "linspace: bool has no numbers between; take a float");
+        heed_fail(HEED_ERR_DTYPE, "linspace: bool is not supported; use a float or i64");
         return NULL;
     }
     if (steps < 0) {
-        heed_fail(HEED_ERR_VALUE, "linspace: %lld steps; give how many numbers to make",
+        heed_fail(HEED_ERR_VALUE, "linspace: steps is %lld; it must be 0 or more",
                   (long long)steps);
         return NULL;
     }
@@ -266,7 +266,8 @@ heed_status heed_set_data(heed_tensor *target, const heed_tensor *value)
         return heed_self.error;
     }
     if (!heed_same_shape(target, value)) {
-        return heed_fail(HEED_ERR_SHAPE, "set_data: target %s and value %s; one shape is needed",
+        return heed_fail(HEED_ERR_SHAPE,
+                         "set_data: target %s and value %s must have the same shape",
                          HEED_TEXT(target), HEED_TEXT(value));
     }
     if (target->op != NULL) {
@@ -274,7 +275,8 @@ heed_status heed_set_data(heed_tensor *target, const heed_tensor *value)
                          HEED_TEXT(target));
     }
     if (target->requires_grad && !heed_is_float(value->dtype)) {
-        return heed_fail(HEED_ERR_DTYPE, "set_data: target requires a gradient, %s has none",
+        return heed_fail(HEED_ERR_DTYPE,
+                         "set_data: target requires a gradient, which %s cannot have; use a float",
                          heed_dtype_name(value->dtype));
     }
     heed_share_storage(target, value);
@@ -288,8 +290,9 @@ static heed_status check_target(const char *function, const heed_tensor *target)
         return heed_self.error;
     }
     if (heed_is_expanded(target)) {
-        return heed_fail(HEED_ERR_SHAPE, "%s: the target %s is expanded: its elements share memory",
-                         function, HEED_TEXT(target));
+        return heed_fail(HEED_ERR_SHAPE,
+                         "%s: the target %s is expanded, so its elements share memory", function,
+                         HEED_TEXT(target));
     }
     return HEED_OK;
 }
@@ -340,7 +343,7 @@ heed_status heed_copy_out(const heed_tensor *t, void *values, int64_t count)
     }
     if (count != t->numel || (values == NULL && count > 0)) {
         return heed_fail(values == NULL ? HEED_ERR_NULL : HEED_ERR_SHAPE,
-                         "copy_out: room for %lld elements, a tensor %s has %lld",
+                         "copy_out: values has space for %lld elements, tensor %s has %lld",
                          (long long)(values != NULL ? count : 0), HEED_TEXT(t),
                          (long long)t->numel);
     }

@@ -71,13 +71,13 @@ heed_status heed_choose_isa(void)
         const char *wanted = getenv("HEED_ISA");
         if (wanted == NULL || *wanted == '\0') {
             return heed_fail(HEED_ERR_VALUE,
-                             "this build has kernels for %s alone, which this machine does not "
+                             "this build has kernels for %s only, which this machine does not "
                              "support",
                              isas[0].name);
         }
         return heed_fail(HEED_ERR_VALUE,
-                         "HEED_ISA=%s: not an instruction set of this build and machine; leave it "
-                         "unset, or take one of baseline, v3, v4",
+                         "HEED_ISA=%s: not supported by this build and machine; unset it, or use "
+                         "baseline, v3 or v4",
                          wanted);
     }
     return HEED_OK;

@@ -28,8 +28,9 @@ static heed_status check_state(const char *function, const char *name, const hee
     }
     if (!heed_has_sizes(state, p->ndim, p->shape) || !heed_is_row_major(p) ||
         !heed_is_row_major(state)) {
-        return heed_fail(HEED_ERR_SHAPE, "%s: p %s and %s %s must have one shape and be contiguous",
-                         function, HEED_TEXT(p), name, HEED_TEXT(state));
+        return heed_fail(HEED_ERR_SHAPE,
+                         "%s: p %s and %s %s must have the same shape and be contiguous", function,
+                         HEED_TEXT(p), name, HEED_TEXT(state));
     }
     return HEED_OK;
 }
@@ -101,7 +102,7 @@ static heed_status check_list(const char *name, const heed_update *all, int coun
         return heed_self.error;
     }
     if (count < 0) {
-        return heed_fail(HEED_ERR_VALUE, "%s: %d parameters", name, count);
+        return heed_fail(HEED_ERR_VALUE, "%s: count is %d; it must be 0 or more", name, count);
     }
     if (step == NULL || (all == NULL && count > 0)) {
         return heed_fail(HEED_ERR_NULL, "%s: %s is NULL", name,
@@ -129,7 +130,7 @@ heed_status heed_sgd_update_all(const heed_update *all, int count, const heed_sg
             return heed_self.error;
         }
         if (u->b == NULL && step->momentum != 0) {
-            return heed_fail(HEED_ERR_NULL, "%s: b, which momentum needs, is NULL", name);
+            return heed_fail(HEED_ERR_NULL, "%s: b is NULL, but momentum needs it", name);
         }
     }
     const heed_sgd_terms terms = {.lr = step->lr,
@@ -167,7 +168,7 @@ heed_status heed_adam_update_all(const heed_update *all, int count, const heed_a
         return heed_self.error;
     }
     if (step->t < 1) {
-        return heed_fail(HEED_ERR_VALUE, "%s: t is %lld; it is 1 at the first step", name,
+        return heed_fail(HEED_ERR_VALUE, "%s: t is %lld; steps count from 1", name,
                          (long long)step->t);
     }
     for (int i = 0; i < count; i++) {
@@ -215,7 +216,7 @@ static heed_status check_floats(const char *function, const char *name, const he
                          heed_dtype_name(t->dtype));
     }
     if (!heed_is_contiguous(t)) {
-        return heed_fail(HEED_ERR_SHAPE, "%s: %s %s must be contiguous; heed_contiguous it",
+        return heed_fail(HEED_ERR_SHAPE, "%s: %s %s must be contiguous; heed_contiguous copies it",
                          function, name, HEED_TEXT(t));
     }
     return HEED_OK;
@@ -250,7 +251,7 @@ double heed_total_norm(const heed_tensor *const *tensors, int count, double p)
         return (double)NAN;
     }
     if (isnan(p) || count < 0) {
-        heed_fail(HEED_ERR_VALUE, "total_norm: the %g-norm of %d tensors is none", p, count);
+        heed_fail(HEED_ERR_VALUE, "total_norm: the %g-norm of %d tensors is not defined", p, count);
         return (double)NAN;
     }
     if (tensors == NULL && count > 0) {

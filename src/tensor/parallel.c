@@ -307,7 +307,7 @@ heed_status heed_set_num_threads(int count)
         return heed_error_pending();
     }
     if (count < 1 || count > MOST_THREADS) {
-        return heed_fail(HEED_ERR_VALUE, "set_num_threads: %d threads; 1 to %d", count,
+        return heed_fail(HEED_ERR_VALUE, "set_num_threads: count is %d; it must be 1 to %d", count,
                          MOST_THREADS);
     }
     __atomic_store_n(&threads, count, __ATOMIC_RELAXED);

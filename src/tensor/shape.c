@@ -13,7 +13,7 @@ heed_status heed_count_elements(const char *function, int ndim, const int64_t *s
                          HEED_MAX_DIMS);
     }
     if ((unsigned)dtype >= HEED_DTYPES) {
-        return heed_fail(HEED_ERR_DTYPE, "%s: %d is no dtype", function, (int)dtype);
+        return heed_fail(HEED_ERR_DTYPE, "%s: %d is not a dtype", function, (int)dtype);
     }
     int64_t product = 1, reach = 1; /* reach skips zeros: strides must not overflow either */
     for (int i = 0; i < ndim; i++) {

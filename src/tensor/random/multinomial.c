@@ -64,8 +64,8 @@ static heed_status check_arguments(const heed_tensor *p, int64_t num_samples, bo
     }
     if (num_samples < 1 || (!replacement && num_samples > categories)) {
         return heed_fail(HEED_ERR_VALUE,
-                         "multinomial: %lld samples of %lld categories; 1 or more, and without "
-                         "replacement at most all",
+                         "multinomial: %lld samples of %lld categories; draw 1 or more, and at "
+                         "most one per category without replacement",
                          (long long)num_samples, (long long)categories);
     }
     return HEED_OK;
@@ -81,7 +81,7 @@ static heed_status check_rows(const heed_tensor *p, int64_t needed, bool race)
             if (!(x >= 0.0 && x <= DBL_MAX)) { /* NaN too */
                 return heed_fail(HEED_ERR_VALUE,
                                  "multinomial: the probability of category %lld in row %lld of p "
-                                 "%s is %g; for scores take heed_softmax of them",
+                                 "%s is %g; apply heed_softmax to scores",
                                  (long long)i, (long long)row, HEED_TEXT(p), x);
             }
             possible += x > 0.0;
@@ -95,8 +95,8 @@ static heed_status check_rows(const heed_tensor *p, int64_t needed, bool race)
         }
         if (!race && sum > DBL_MAX) {
             return heed_fail(HEED_ERR_VALUE,
-                             "multinomial: the sum of row %lld of p %s is past what %s holds; "
-                             "divide it by something",
+                             "multinomial: the sum of row %lld of p %s overflows %s; scale p "
+                             "down",
                              (long long)row, HEED_TEXT(p), heed_dtype_name(p->dtype));
         }
     }

@@ -43,8 +43,8 @@ heed_status heed_set_generator(const heed_generator *generator)
     if (generator->seeded && (generator->next < 0 || generator->next > HEED_GENERATOR_WORDS ||
                               !known_flavor(generator->flavor))) {
         return heed_fail(HEED_ERR_VALUE,
-                         "set_generator: next is %d and flavor %d, which no generator has; give "
-                         "what heed_get_generator returned",
+                         "set_generator: next is %d and flavor %d, which is invalid; pass a "
+                         "value returned by heed_get_generator",
                          generator->next, (int)generator->flavor);
     }
     *heed_generator_of_thread() = *generator;
@@ -54,8 +54,8 @@ heed_status heed_set_generator(const heed_generator *generator)
 heed_status heed_set_random_flavor(heed_random_flavor flavor)
 {
     if (!known_flavor(flavor)) {
-        return heed_fail(HEED_ERR_VALUE, "set_random_flavor: %d is no flavor; see random.h",
-                         (int)flavor);
+        return heed_fail(HEED_ERR_VALUE,
+                         "set_random_flavor: %d is not a flavor; state.h lists them", (int)flavor);
     }
     heed_generator_of_thread()->flavor = flavor;
     return heed_self.error;
@@ -129,17 +129,19 @@ heed_status heed_set_rng_state(const heed_tensor *state)
         return heed_self.error;
     }
     if (state->dtype != HEED_I64) {
-        return heed_fail(HEED_ERR_DTYPE, "%s: state is %s; it must be i64, as heed_get_rng_state's",
-                         name, heed_dtype_name(state->dtype));
+        return heed_fail(HEED_ERR_DTYPE,
+                         "%s: state is %s; it must be i64, as heed_get_rng_state returns", name,
+                         heed_dtype_name(state->dtype));
     }
     if (state->ndim != 1 || state->numel != ALL) {
-        return heed_fail(HEED_ERR_SHAPE, "%s: state %s; it must be (%d), as heed_get_rng_state's",
-                         name, HEED_TEXT(state), ALL);
+        return heed_fail(HEED_ERR_SHAPE,
+                         "%s: state %s; it must be (%d), as heed_get_rng_state returns", name,
+                         HEED_TEXT(state), ALL);
     }
     heed_generator g = heed_get_generator();
     if (heed_copy_out(state, values, ALL) == HEED_OK && !read_state(values, &g)) {
         return heed_fail(HEED_ERR_VALUE,
-                         "%s: no generator has this state; give what heed_get_rng_state returned",
+                         "%s: not a generator state; pass one returned by heed_get_rng_state",
                          name);
     }
     return heed_error_pending() ? heed_error_pending() : heed_set_generator(&g);
@@ -205,8 +207,7 @@ static void fill_normal(const heed_tensor *t, double mean, double std)
 static heed_status check_float(const char *function, heed_dtype dtype)
 {
     if (!heed_is_float(dtype)) {
-        return heed_fail(HEED_ERR_DTYPE,
-                         "%s: dtype %s; these numbers are f32 or f64, and heed_randint makes i64",
+        return heed_fail(HEED_ERR_DTYPE, "%s: dtype %s; use f32 or f64, or heed_randint for i64",
                          function, heed_dtype_name(dtype));
     }
     return HEED_OK;
@@ -257,8 +258,8 @@ static heed_tensor *draw_like(const char *function, const heed_tensor *x, bool i
         return NULL;
     }
     if (!heed_is_float(x->dtype)) {
-        heed_fail(HEED_ERR_DTYPE, "%s: x is %s; these numbers are f32 or f64, and heed_to casts",
-                  function, heed_dtype_name(x->dtype));
+        heed_fail(HEED_ERR_DTYPE, "%s: x is %s; it must be f32 or f64; heed_to casts", function,
+                  heed_dtype_name(x->dtype));
         return NULL;
     }
     if (heed_is_row_major(x)) {
@@ -319,8 +320,7 @@ heed_tensor *heed_randperm(int64_t n)
         return NULL;
     }
     if (n < 0) {
-        heed_fail(HEED_ERR_VALUE, "randperm: n is %lld; give how many numbers to permute",
-                  (long long)n);
+        heed_fail(HEED_ERR_VALUE, "randperm: n is %lld; it must be 0 or more", (long long)n);
         return NULL;
     }
     heed_tensor *t = heed_tensor_create("randperm", HEED_SHAPE(n), HEED_I64);
@@ -367,8 +367,8 @@ heed_tensor *heed_bernoulli(const heed_tensor *p)
         const double value = heed_number_at(t, i);
         if (!(value >= 0.0 && value <= 1.0)) { /* NaN too */
             heed_fail(HEED_ERR_VALUE,
-                      "bernoulli: element %lld of p %s is %g, which is outside [0, 1]; for "
-                      "scores take heed_sigmoid of them",
+                      "bernoulli: element %lld of p %s is %g, which is outside [0, 1]; apply "
+                      "heed_sigmoid to scores",
                       (long long)i, HEED_TEXT(p), value);
             return NULL;
         }
@@ -394,8 +394,8 @@ static heed_status check_target(const char *function, const heed_tensor *t, fill
     }
     if (heed_is_expanded(t)) {
         return heed_fail(HEED_ERR_SHAPE,
-                         "%s: t %s is expanded: its elements share memory; fill the tensor it "
-                         "is a view of, or a copy",
+                         "%s: t %s is expanded, so its elements share memory; fill the tensor "
+                         "it is a view of, or a copy",
                          function, HEED_TEXT(t));
     }
     return HEED_OK;
@@ -415,8 +415,8 @@ heed_status heed_uniform_into(heed_tensor *t, double low, double high)
     }
     if (!(low <= high) || !fits(t, low, high) || !fits(t, high - low, 0.0)) {
         return heed_fail(HEED_ERR_VALUE,
-                         "uniform_into: from %g to %g in %s; low must not be above high, and both "
-                         "and their distance finite",
+                         "uniform_into: from %g to %g in %s; low must not be above high, and low, "
+                         "high and high - low must be finite",
                          low, high, heed_dtype_name(t->dtype));
     }
     heed_raise_version(t);
@@ -431,8 +431,8 @@ heed_status heed_normal_into(heed_tensor *t, double mean, double std)
     }
     if (!(std >= 0.0) || !fits(t, mean, std)) {
         return heed_fail(HEED_ERR_VALUE,
-                         "normal_into: mean %g and std %g in %s; both must be finite, and std not "
-                         "below 0",
+                         "normal_into: mean %g and std %g in %s; both must be finite, and std "
+                         "must not be negative",
                          mean, std, heed_dtype_name(t->dtype));
     }
     heed_raise_version(t);
@@ -448,7 +448,7 @@ heed_status heed_bernoulli_into(heed_tensor *t, double p)
     if (!(p >= 0.0 && p <= 1.0)) {
         return heed_fail(HEED_ERR_VALUE,
                          "bernoulli_into: p is %g, which is outside [0, 1]; it is the probability "
-                         "of a 1, which for dropout is 1 - dropout",
+                         "of a 1: for dropout, 1 minus the dropout rate",
                          p);
     }
     heed_raise_version(t);
