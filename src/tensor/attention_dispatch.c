@@ -135,8 +135,7 @@ static heed_status run(const heed_attention_heads *heads, bool is_gradient)
     }
     w.taken = (uint8_t *)w.workspaces + (size_t)w.workspace_count * w.workspace_size;
     memset(w.taken, 0, (size_t)w.workspace_count);
-    /* Multiply-adds per piece: two products of this size, q k^T and p v; the gradient takes
-     * five. */
+    /* Multiply-adds per piece: two products of this size, q k^T and p v; five for gradients. */
     const double queries = (double)(is_gradient ? w.call.queries : w.call.rows);
     const double cost = (is_gradient ? 2.5 : 1) * queries * (double)w.call.keys *
                         (double)(w.call.features + w.call.values);

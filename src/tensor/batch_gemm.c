@@ -1,6 +1,5 @@
 /* Batched matrix products on any strides. A batch runs as one tall matrix if possible, else matrix
- * by matrix, on several threads. The kernel packs operands and parallelises single large
- * products. */
+ * by matrix on several threads. The kernel packs operands and splits single large products. */
 
 #include "batch_gemm.h"
 

@@ -21,9 +21,9 @@ bool heed_view_rows(const heed_tensor *t, heed_matrix_view *rows);
 /* heed_is_one_matrix: true if all batch dims of t have size 1. */
 bool heed_is_one_matrix(const heed_tensor *t);
 
-/* heed_multiply: y (..., m, n) = a (..., m, k) b (..., k, n) + bias (n), or with accumulate y += a
- * b. a and b may have any strides; their batch dims broadcast to those of y. y and bias are
- * contiguous. bias may be NULL, and must be with accumulate. All have the same dtype, not bool.
+/* heed_multiply: y (..., m, n) = a (..., m, k) b (..., k, n) + bias (n), where bias may be NULL.
+ * With accumulate, y += a b, and bias must be NULL. a and b may have any strides; their batch dims
+ * broadcast to those of y. y and bias are contiguous. All have the same dtype, not bool.
  * heed_multiply_matrices: the same for single matrices, c = a b + bias.
  * HEED_ERR_MEMORY: no memory for the workspace; y is unchanged. */
 heed_status heed_multiply(const heed_tensor *a, const heed_tensor *b, const heed_tensor *bias,

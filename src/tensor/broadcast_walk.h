@@ -31,8 +31,7 @@ typedef union buffer {
     int64_t i64[CHUNK];
 } buffer;
 
-/* heed_walk_lane: adds an operand to a walk initialised as {0}. Add all lanes before calling
- * heed_walk_begin. */
+/* heed_walk_lane: adds an operand to a walk initialised as {0}. Call before heed_walk_begin. */
 void heed_walk_lane(walk *w, const void *data, const int64_t *strides, heed_dtype dtype, int ndim);
 
 /* heed_walk_begin: sets the shape, dropping dims of size 1 and merging neighbours; at least one dim

@@ -10,8 +10,8 @@
 
 #include "tensor.h"
 
-/* Targets for x (N, C, d...), whose classes are `inner` elements apart, the product of d...; x of
- * shape (C) is a single row. */
+/* Targets for x (N, C, d...). Neighbouring classes are `inner` elements apart, the product of d...
+ * A shape of (C) means a single row. */
 typedef struct heed_class_targets {
     const int64_t *target; /* `count` of them, each in [0, C) or equal to `ignored` */
     int64_t count, classes, inner, ignored;
@@ -24,8 +24,8 @@ typedef struct heed_class_targets {
 double heed_weigh_targets(const heed_class_targets *c);
 
 /* heed_add_up_class_losses: y () = the sum of all losses / divisor; with is_each, y has the shape
- * of the targets and receives each loss. x is contiguous and contains log-probabilities; if
- * `totals` of its rows are given, logits. */
+ * of the targets and receives each loss. x is contiguous: log-probabilities, or logits if the
+ * `totals` of its rows are given. */
 void heed_add_up_class_losses(const heed_class_targets *c, const heed_tensor *x,
                               const double *totals, bool is_each, heed_tensor *y);
 

@@ -19,10 +19,8 @@ enum {
 /* Matrix products, in multiply-adds; a core does about 50 per nanosecond in f32. */
 enum {
     HEED_GRAIN_OF_PRODUCTS = 1 << 20, /* 20 us */
-    HEED_LITTLE_PRODUCT =
-        1 << 18, /* smaller products need no workspace; a single one runs on this thread */
-    HEED_LARGE_PRODUCT =
-        1 << 24, /* for larger ones the kernel splits each product across threads */
+    HEED_LITTLE_PRODUCT = 1 << 18,    /* below: no workspace; single ones run on this thread */
+    HEED_LARGE_PRODUCT = 1 << 24,     /* above: the kernel splits each product */
 };
 
 #endif

@@ -1,5 +1,4 @@
-/* Elements selected by an index along one dim of a tensor: reads them and adds to them
- * (internal). */
+/* Reads and adds to elements selected by an index along one dim of a tensor (internal). */
 #ifndef HEED_TENSOR_INDEXED_H
 #define HEED_TENSOR_INDEXED_H
 
@@ -7,8 +6,8 @@
 
 /* Position i of `shape` refers to the tensor's element at i * strides + index[i * index_strides] *
  * step, all in elements. So `strides` are the tensor's strides with 0 for the indexed dim, and
- * `step` is the stride of that dim. Indices have been checked; along a run they are contiguous or
- * repeat. */
+ * `step` is the stride of that dim. Indices have been checked; within a run they are contiguous or
+ * all the same. */
 typedef struct heed_indexed {
     heed_shape shape;
     const int64_t *index;

@@ -133,8 +133,7 @@ static void map_part(const void *context, const walk *w, int64_t start, int64_t 
     }
 }
 
-/* Maps run by run. Not inlined: setting up its frame in heed_map would cost more than a small
- * kernel. */
+/* Maps run by run. Not inlined: its frame would cost heed_map more than a small kernel does. */
 static __attribute__((noinline)) void map_by_walk(heed_kernel *kernel, const heed_operand *in,
                                                   int count, elements *numbers, heed_tensor *out)
 {

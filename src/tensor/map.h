@@ -1,5 +1,4 @@
-/* Element-wise work on tensors: runs kernels on broadcast operands; copies, fills and adds
- * (internal). */
+/* Element-wise work: kernels on broadcast operands; copies, fills and sums (internal). */
 #ifndef HEED_TENSOR_MAP_H
 #define HEED_TENSOR_MAP_H
 

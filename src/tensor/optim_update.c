@@ -1,5 +1,4 @@
-/* Optimiser updates and the norm of gradients: checks, then one kernel pass over the memory of all
- * tensors. */
+/* Optimiser updates and the norm of gradients: checks, then one kernel pass over all tensors. */
 #include "optim_update.h"
 
 #include <math.h>

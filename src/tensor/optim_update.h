@@ -62,7 +62,7 @@ heed_status heed_adam_update(heed_tensor *p, const heed_tensor *g, heed_tensor *
 heed_status heed_adam_update_all(const heed_update *all, int count, const heed_adam_step *step);
 
 /* heed_total_norm: as torch.nn.utils.get_total_norm(tensors, p): the p-norm over all elements of
- * `count` tensors. Each tensor is contiguous and f32 or f64:
+ * `count` tensors, each contiguous and f32 or f64:
  *
  *   (sum |x|^p)^(1/p);  the largest |x| for p inf
  *

@@ -186,8 +186,7 @@ __attribute__((destructor)) static void end_workers(void)
     worker_count = 0;
 }
 
-/* Workers block all signals but those for their own faults; the program's threads handle the
- * rest. */
+/* Workers block all signals but those for their own faults; the program's threads get the rest. */
 static bool start_worker(void)
 {
     sigset_t all, before;

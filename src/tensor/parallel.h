@@ -1,4 +1,4 @@
-/* Splits work across a pool of threads, which starts when it is first worthwhile. Idle workers spin
+/* Splits work across a pool of threads, which the first large enough job starts. Idle workers spin
  * briefly, then sleep; the pool ends with the process.
  */
 #ifndef HEED_TENSOR_PARALLEL_H

@@ -91,8 +91,7 @@ void heed_copy_table_rows(const heed_table_rows *t)
     heed_share_rows(t->count, t->columns, HEED_GRAIN_OF_TABLE_ROWS, copy_some, (void *)t);
 }
 
-/* Adds groups of columns [first, end): one thread computes each sum, in the order of the
- * indices. */
+/* Adds groups of columns [first, end). One thread computes each sum, in index order. */
 static void add_some(void *context, int64_t first, int64_t end)
 {
     const heed_table_rows *t = context;

@@ -13,8 +13,7 @@ HEED_BEGIN_DECLS
  * HEED_ERR_DIM: no such dim. Returns 0 on error. */
 int64_t heed_size(const heed_tensor *t, int dim);
 
-/* heed_shape_of_tensor: the whole shape, for example to create another tensor, as torch's
- * t.shape. */
+/* heed_shape_of_tensor: the whole shape, as torch's t.shape; use it to create another tensor. */
 heed_shape heed_shape_of_tensor(const heed_tensor *t);
 
 /* heed_has_shape: true if t has this shape. heed_same_shape: true if a and b have the same shape.

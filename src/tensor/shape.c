@@ -1,4 +1,4 @@
-/* Shape arithmetic: sizes, dims, strides and broadcasting. Errors name both shapes.
+/* Shape arithmetic: sizes, dims, strides and broadcasting. Broadcasting errors name both shapes.
  *
  * Uses only shapes and strides; never reads or writes elements. */
 #include "shape.h"

@@ -1,9 +1,9 @@
 /* The tensor: a reference-counted handle to a reference-counted storage. The handle is also the
  * graph node.
  *
- * The struct is public for reading, in teaching and debugging; change its fields only through
- * functions. Reading a tensor's shape, strides or graph directly never fails. read.h has functions
- * that read the shape and the elements.
+ * The struct is public so that it can be inspected when teaching and debugging; change its fields
+ * only through functions. Reading a tensor's shape, strides or graph directly never fails. read.h
+ * has functions that read the shape and the elements.
  */
 #ifndef HEED_TENSOR_TENSOR_H
 #define HEED_TENSOR_TENSOR_H
@@ -66,23 +66,23 @@ typedef struct heed_storage {
     } small; /* inline data; the allocation extends past these bytes for larger values */
 } heed_storage;
 
-/* Fields that the backward pass reads come first: its speed is limited by cache misses on nodes. */
+/* Fields that the backward pass reads come first, since cache misses on nodes limit its speed. */
 struct heed_tensor {
     /* The graph: the operation that made this tensor, and its inputs. */
     const struct heed_op *op; /* NULL for a leaf */
     heed_tensor **inputs;     /* input_count of them; points to `two` if they fit */
-    int engine_mark;          /* engine use: consumers still to come, then whether it is needed */
+    int engine_mark;          /* engine: consumers still to come, then whether it is needed */
     uint16_t input_count, args_size;
     uint8_t saved; /* read by backward: bit i for input i, HEED_SAVED_OUTPUT for the result */
     bool requires_grad;
     bool used_up;      /* a backward pass has freed its saved values */
     bool retain_grad;  /* keep .grad even if this is not a leaf */
-    bool grad_is_lent; /* engine use: a thread is adding to .grad and has taken it out meanwhile */
+    bool grad_is_lent; /* engine: a thread has taken .grad out to add to it */
     bool shared;       /* count atomically */
     uint8_t ndim;
 
     heed_tensor *two[2];
-    heed_tensor *gradient_in_flight; /* engine use: sum of the gradients received so far */
+    heed_tensor *gradient_in_flight; /* engine: sum of the gradients received so far */
 
     /* Counts (see tensor/scope.h). */
     int references; /* holders of the handle: the scope, retains, graph edges */

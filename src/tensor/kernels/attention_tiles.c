@@ -17,7 +17,7 @@
  *     dk += ds^T scale q  dq = scale ds k
  *
  * With is_causal, keys after all queries of a block are skipped, unless their values are NaN or
- * infinite: those times a weight of 0 give NaN, as the definition does. */
+ * infinite: multiplying those by a weight of 0 gives NaN, as in the definition. */
 #include "softmax_rows.h"
 
 static T *row_of(const heed_matrix *m, int64_t i)
@@ -120,8 +120,8 @@ static block begin_block(const heed_attention *call, int64_t index, int64_t widt
     return b;
 }
 
-/* Sets elements of a row to `value` where query i may not attend to the key; the row starts at key
- * j0. */
+/* Sets elements of a row, which starts at key j0, to `value` where the key is masked for query i.
+ */
 static void block_row(const heed_attention *call, int64_t i, int64_t j0, int64_t columns, T *row,
                       T value)
 {

@@ -1,7 +1,7 @@
 /* The element type T, its vectors and its kernel names, for one compilation of a kernel file
  * (internal). Compiled with
  *
- *     KERNELS      the name of the table, heed_kernels_v4_f32, also the prefix of its kernels
+ *     KERNELS      the name of the table, such as heed_kernels_v4_f32; also prefixes its kernels
  *     T_IS_F32 ... the dtype: one of T_IS_F32, T_IS_F64, T_IS_I64, T_IS_BOOL
  *
  * and with -ffp-contract=fast, so that multiplications and additions may fuse. */

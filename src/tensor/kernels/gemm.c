@@ -18,8 +18,8 @@
  * stored to c, added to the sums of earlier blocks of k, and with the bias after the last block.
  * Remaining rows use tiles of 8, 4, 2 and 1. Remaining columns need no padding: the two vectors of
  * a panel overlap and store equal values there; if less than a vector remains, the previous panel
- * gives up columns. Only in a block narrower than a vector are rows of b padded, and results go to
- * c through a buffer.
+ * gives up columns. Rows of b are padded only in a block narrower than a vector, whose results go
+ * to c through a buffer.
  *
  * Special shapes: small f32 products are summed in double, which costs little, rounds once, and
  * gives nearly the same bits on every instruction set. A dot product is summed like a row. With a
@@ -170,8 +170,7 @@ static void multiply_dot(const heed_gemm *call)
     }
 }
 
-/* STRETCH: columns of b at a time; DOTS: the same for contiguous columns; ROW_BLOCK: rows of b at a
- * time. */
+/* STRETCH, ROW_BLOCK: columns and rows of b at a time. DOTS: contiguous columns at a time. */
 enum { STRETCH = 2 * WIDTH, DOTS = 4, ROW_BLOCK = 256 };
 
 /* Contiguous columns of b: each is a dot product, computed in lanes. */
@@ -451,8 +450,7 @@ static void multiply_block(block *at)
 
 /* ---- all blocks ---- */
 
-/* Elements in a packed block of b. OWN_WORKSPACE: on the stack; WORKSPACE: provided by the
- * caller. */
+/* Elements in a packed block of b. OWN_WORKSPACE: on the stack; WORKSPACE: from the caller. */
 enum { OWN_WORKSPACE = KC * PANEL, WORKSPACE = BLOCK_BYTES / sizeof(T) };
 
 /* How k and n are cut: evenly, so that no block is small. */

@@ -48,8 +48,7 @@ typedef struct heed_rows {
 } heed_rows;
 typedef void heed_row_kernel(const heed_rows *rows);
 
-/* y = the reduction of a row of n elements to one. n may be 0 unless noted; args depend on the
- * kernel. */
+/* y = a row of n elements reduced to one. n may be 0 unless noted; args depend on the kernel. */
 typedef void heed_reduce_kernel(int64_t n, const void *x, const void *args, void *y);
 
 /* Arguments of var, with `root` for the standard deviation, and of norm. */
@@ -172,8 +171,8 @@ typedef struct heed_kernels {
     void (*add_at)(int64_t n, const int64_t *index, int64_t index_step, const void *x, void *y,
                    int64_t step, int64_t along);
 
-    /* totals[r] += the sum of row r; totals[i] += the sum of column i; rows start `step` elements
-     * apart */
+    /* totals[r] += the sum of row r; totals[i] += that of column i; rows are `step` elements apart
+     */
     void (*sum)(int64_t rows, int64_t n, const void *x, int64_t step, heed_total *totals);
     void (*sum_columns)(int64_t rows, int64_t n, const void *x, int64_t step, heed_total *totals);
     void (*from_totals)(int64_t n, const heed_total *totals, double divisor, void *y);

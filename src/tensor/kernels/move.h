@@ -20,8 +20,8 @@
 /* ---- casts ---- */
 
 #ifdef T_IS_I64
-/* Casting NaN or out-of-range floats is undefined in C; x86 and torch on x86 give the smallest
- * integer. */
+/* C leaves casts of NaN and out-of-range floats undefined; x86 gives INT64_MIN, and so does torch.
+ */
 static T from_float(double x)
 {
     return x >= -0x1p63 && x < 0x1p63 ? (T)x : INT64_MIN;

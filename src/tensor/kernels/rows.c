@@ -64,8 +64,7 @@ REDUCE(argmin, int64_t, place_of(with_nan(n, x, smallest(n, x)), x))
 
 /* ---- any and all ---- */
 
-/* True if some element has this truth value. Works in vectorised blocks and stops after the first
- * match. */
+/* True if an element has this truth value. Vectorised in blocks; stops after the first match. */
 static bool has(bool truth, int64_t n, const T *row)
 {
     enum { AT_ONCE = 128 };
@@ -91,8 +90,7 @@ void KERNEL(sum)(int64_t rows, int64_t n, const void *x, int64_t step, heed_tota
     }
 }
 
-/* Adds rows in order, eight at a time, so that each total is loaded and stored once per eight
- * rows. */
+/* Adds rows in order, eight at a time, to load and store each total once per eight rows. */
 void KERNEL(sum_columns)(int64_t rows, int64_t n, const void *x, int64_t step, heed_total *totals)
 {
     enum { AT_ONCE = 8 };

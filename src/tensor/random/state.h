@@ -10,15 +10,16 @@
 HEED_BEGIN_DECLS
 
 /* The PyTorch version whose numbers are drawn; docs/pytorch.md lists the versions that were
- * compared. All draw the same words, but make different numbers from them.
+ * compared. All flavors draw the same words, but compute different numbers from them.
  *
- * _PLAIN: uses libm's logf, sinf and cosf for 16 or more normal floats, and rounds each product
- * before adding (but 2_PLAIN fuses the scaling of these floats). About every third of them differs
- * in its last bits.
- * 2: some f64 normal and exponential numbers differ in the last bit. heed_randint draws two words
- * per number for ranges of 2^28 or more (1: 2^32 or more). All numbers differ in heed_multinomial
- * of one sample with replacement, in heed_randperm of 2^32 / 20 or more numbers, and in
- * heed_dropout of a non-contiguous tensor. */
+ * The PLAIN flavors use libm's logf, sinf and cosf for 16 or more normal floats, and round each
+ * product before adding (but TORCH_2_PLAIN fuses the scaling of these floats). About every third of
+ * them differs in its last bits.
+ *
+ * In the TORCH_2 flavors, some f64 normal and exponential numbers differ in the last bit from
+ * TORCH_1, and heed_randint draws two words per number for ranges of 2^28 or more (TORCH_1: 2^32 or
+ * more). Results differ entirely for heed_multinomial of one sample with replacement, heed_randperm
+ * of 2^32 / 20 or more numbers, and heed_dropout of a non-contiguous tensor. */
 typedef enum heed_random_flavor {
     HEED_RANDOM_TORCH_1,       /* 1.13 on x86 with AVX2 or AVX-512: the default */
     HEED_RANDOM_TORCH_2,       /* 2.7 to 2.15, the same machines */
