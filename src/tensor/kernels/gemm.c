@@ -22,8 +22,8 @@
  * to c through a buffer.
  *
  * Special shapes: small f32 products are summed in double, which costs little, rounds once, and
- * gives nearly the same bits on every instruction set. A dot product is summed like a row. With a
- * single row of a, panels do not pay off, since b is read only once.
+ * gives nearly the same bits on every instruction set. A dot product is also summed in
+ * double. With a single row of a, panels do not pay off, since b is read only once.
  *
  * Threads share the packing of panels, then the tiles. The sum of an element is never split. Its
  * order depends on the shape of the whole product and, for a single row, on the strides of b. */
@@ -47,8 +47,8 @@ enum {
     KC = sizeof(T) == 4 ? 384 : 256,
     BLOCK_BYTES = VECTOR_BYTES == 64 ? 1 << 20 : 1 << 18,
     AHEAD = 8,     /* prefetch distance in rows of b */
-    SMALL = 2048,  /* limits for summing in double: multiplications in total, */
-    SMALL_K = 256, /* and per sum */
+    SMALL = 2048,  /* maximum multiplications in a product summed in double, */
+    SMALL_K = 256, /* and in each of its sums */
 };
 
 /* ---- packing ---- */

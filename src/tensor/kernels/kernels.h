@@ -89,7 +89,7 @@ typedef struct heed_matrix {
 typedef struct heed_attention {
     int64_t queries, keys, features, values; /* L, S, E, Ev */
     heed_matrix q, k, v, y;                  /* (L, E) (S, E) (S, Ev) (L, Ev) */
-    heed_matrix g, dq, dk, dv;               /* gradients: g of y, dq, dk and dv of q, k and v */
+    heed_matrix g, dq, dk, dv;               /* gradients of y, q, k and v */
     heed_matrix keep, bias; /* (L, S): a bool mask, an additive mask; data NULL: none */
     double scale;
     bool is_causal;
@@ -201,9 +201,8 @@ typedef struct heed_kernels {
 
 /* ---- choosing (isa.c) ---- */
 
-/* heed_choose_isa: selects the best instruction set of the machine, or the one named by HEED_ISA;
- * called when the first tensor is made. HEED_ERR_VALUE: this build or machine does not support
- * it. */
+/* heed_choose_isa: selects the machine's best instruction set, or the one named by HEED_ISA; called
+ * when the first tensor is made. HEED_ERR_VALUE: not supported by this build or machine. */
 heed_status heed_choose_isa(void);
 
 extern const heed_kernels *const *heed_chosen_kernels; /* per dtype; NULL until chosen */
