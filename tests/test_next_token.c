@@ -261,7 +261,7 @@ static const strange_row strange_rows[] = {
     {ours, "char", NULL, "abc", "no model that --save has written"},
     {ours, "char", "1", NULL, "no model that --save has written"},
     {ours, "char", "1", "", "no model that --save has written"},
-    {ours, "char", "1", "aba", "one twice"},
+    {ours, "char", "1", "aba", "a duplicate token"},
     {ours, "char", "1", "abc", "we.weight"}, /* other sizes */
 };
 
