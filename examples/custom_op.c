@@ -1,4 +1,5 @@
-/* Your own operation, y = max(x, 0)^2 (Primer; So et al., 2021): defined, derived, checked. */
+/* Your own operation, y = max(x, 0)^2 (Primer; So et al., 2021): its forward, its backward, and a
+ * gradient check. */
 #include "heed.h"
 
 static heed_status forward(const heed_call *call, heed_tensor *y)

@@ -1,5 +1,5 @@
-/* The next-token model: its layers, its attention, and its files. Training stands in train.c,
- * sampling in write.c. */
+/* The next-token model: its layers, its attention, and its files. Training is in train.c, sampling
+ * in write.c. */
 #include "examples/next_token/model.h"
 
 #include <stdlib.h>
@@ -36,7 +36,7 @@ struct token_model *model_new(model_sizes sizes)
     return heed_module_ready(m);
 }
 
-/* The input of the linear layer: tokens (B, T) -> (B, T, d_model). */
+/* tokens (B, T) -> the input of the linear layer (B, T, d_model). */
 static heed_tensor *encode(struct token_model *m, heed_tensor *tokens)
 {
     heed_tensor *embeddings = heed_embedding_forward(m->we, tokens);
@@ -62,7 +62,7 @@ heed_tensor *model_loss(struct token_model *m, heed_tensor *rows)
                               heed_reshape(targets, HEED_SHAPE(-1)));
 }
 
-/* ---- looking at a model ---- */
+/* ---- inspecting a model ---- */
 
 heed_tensor *model_next(struct token_model *m, const int64_t *tokens, int64_t count)
 {
@@ -122,7 +122,7 @@ double model_step_bytes(model_sizes sizes, int64_t batch)
 static const char format[] = "heed next_token 1";
 const char *const model_task_names[TASKS + 1] = {"toy", "char", "word", NULL};
 
-/* A whole number from 1 to `most`; 0: not such a number. */
+/* A whole number from 1 to `most`; 0 if invalid. */
 static int64_t read_size(const heed_safetensors *file, const char *key, int64_t most)
 {
     const char *text = heed_safetensors_metadata(file, key);
@@ -149,7 +149,7 @@ static void read_metadata(model_description *about, const heed_safetensors *file
     }
     if (is == NULL || strcmp(is, format) != 0 || words == NULL || *words == '\0' || i == TASKS ||
         about->sizes.context == 0 || about->sizes.d_model == 0 || about->sizes.heads == 0) {
-        heed_fail(HEED_ERR_VALUE, "--load: %s: no model that --save has written", path);
+        heed_fail(HEED_ERR_VALUE, "--load: %s: not a model written by --save", path);
     } else if (text_check("--load: the vocabulary", words, strlen(words))) {
         about->vocabulary =
             vocabulary_of_list(i == TASK_CHAR ? TEXT_CHAR : TEXT_WORD, i != TASK_TOY, words);

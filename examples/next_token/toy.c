@@ -1,11 +1,11 @@
-/* The score of the toy, and its pictures; both use attention weights that the model keeps. */
+/* The score on the toy and its heat maps, from the attention weights that the model keeps. */
 #include "examples/next_token/toy.h"
 
 #include <string.h>
 
 #include "examples/next_token/write.h"
 
-enum { SEEN = TOY_LENGTH - 1 }; /* tokens of a sentence before the last */
+enum { SEEN = TOY_LENGTH - 1 }; /* input tokens: a sentence without its last token */
 
 vocabulary toy_vocabulary(const toy_language *language)
 {
@@ -30,7 +30,7 @@ pieces toy_pieces(const toy_sentence *sentences, int64_t count)
 
 /* ---- the score ---- */
 
-/* Is `word` the likeliest one after *it*? Logits are (B, T, words). */
+/* True if `word` is the likeliest after *it*. Logits are (B, T, words). */
 static bool is_foreseen(heed_tensor *logits, int64_t row, int64_t word)
 {
     int64_t best = 0;
@@ -43,7 +43,7 @@ static bool is_foreseen(heed_tensor *logits, int64_t row, int64_t word)
     return best == word;
 }
 
-/* The attention of *it* on the subject in one sentence, of the head that has most. */
+/* The attention of *it* on the subject in one sentence, maximised over heads. */
 static double best_attention(struct token_model *m, int64_t row)
 {
     double best = 0;
@@ -72,7 +72,7 @@ toy_score toy_evaluate(struct token_model *m, const toy_sentence *sentences, int
     return (toy_score){right / (double)count, attention / (double)count};
 }
 
-/* ---- pictures ---- */
+/* ---- output ---- */
 
 /* The head of weights (heads, T, T) whose *it* attends most to the subject. */
 static int64_t best_head(heed_tensor *weights)
