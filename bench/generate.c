@@ -1,6 +1,6 @@
-/* The cost of a generated token: microseconds for one more token after a context of n, with the
- * cache of keys and values and without it. The model has 4 layers, 4 heads, a width of 128 and 65
- * different tokens; one row. Each figure is the minimum of several tokens. */
+/* The cost of a generated token: microseconds for the next token after a context of n, with and
+ * without the key-value cache. The model has 4 layers, 4 heads, a width of 128 and a vocabulary of
+ * 65; one row. Each figure is the minimum over several tokens. */
 #include <stdio.h>
 #include <stdlib.h>
 
@@ -14,7 +14,7 @@ static double smaller(double a, double b)
     return a < b ? a : b;
 }
 
-/* Fills the cache up to the last tokens, and times those. */
+/* Fills the cache up to the last tokens and times those. */
 static double with_cache(struct heed_gpt *m, heed_tensor *idx, int64_t context)
 {
     double least = 1e9;
@@ -60,7 +60,7 @@ int main(void)
         .vocab_size = 65, .block_size = MOST, .n_layer = 4, .n_head = 4, .n_embd = 128});
     heed_eval(m);
     heed_tensor *idx = heed_randint(0, 65, HEED_SHAPE(1, MOST));
-    printf("%8s %14s %14s %8s\n", "context", "cached, us", "forward, us", "times");
+    printf("%8s %14s %14s %8s\n", "context", "cached, us", "forward, us", "ratio");
     for (int64_t context = 64; context <= MOST; context *= 2) {
         const double cached = with_cache(m, idx, context), plain = without(m, idx, context);
         printf("%8lld %14.1f %14.1f %8.1f\n", (long long)context, 1e6 * cached, 1e6 * plain,

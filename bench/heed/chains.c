@@ -1,5 +1,5 @@
-/* A chain of 1,000 scalar operations (W7), mul and add in turn, whose other operands are numbers,
- * tensors, or tensors that require gradients. */
+/* A chain of 1,000 scalar operations (W7), alternately mul and add, whose other operands are
+ * numbers, tensors, or tensors that require gradients. */
 #include <math.h>
 
 #include "bench/heed/tables.h"
@@ -76,7 +76,7 @@ static const char *prepare(const struct workload *w)
     const double y = heed_item(chain()), dx = heed_item(x->grad);
     heed_scope_end(&scope);
     const bool right = fabs(y - 1) < 1e-3 && fabs(dx - pow(0.999, NODES / 2)) < 1e-3;
-    return right ? NULL : "the chain or its derivative is not what it should be";
+    return right ? NULL : "the chain or its derivative is wrong";
 }
 
 void add_chains(struct table *table)

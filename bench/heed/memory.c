@@ -1,4 +1,4 @@
-/* Figures that need a process of their own: memory, and the time from the start of a program to the
+/* Figures that need a separate process: memory, and the time from the start of the process to the
  * end of its first training step. */
 #include <math.h>
 
@@ -32,8 +32,8 @@ static double memory_of_gpt(const struct workload *w)
     return peak_bytes();
 }
 
-/* And of one that runs attention over T tokens, forward and backward: 4 heads of 64 features,
- * causal. */
+/* Peak memory of a process that computes causal attention over T tokens, forward and backward: 4
+ * heads of 64 features. */
 static double memory_of_attention(const struct workload *w)
 {
     heed_scope scope;
