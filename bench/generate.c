@@ -19,20 +19,17 @@ static double with_cache(struct heed_gpt *m, heed_tensor *idx, int64_t context)
 {
     double least = 1e9;
     heed_gpt_cache *cache = heed_gpt_cache_new(m, 1);
-    heed_scope scope;
-    heed_scope_begin(&scope);
     const int64_t first = context - CACHED;
     for (int64_t at = 0; at < first; at += 256) {
+        HEED_SCOPE(scope);
         heed_gpt_forward_cached(m, heed_narrow(idx, 1, at, first - at < 256 ? first - at : 256),
                                 cache);
     }
-    heed_scope_end(&scope);
     for (int i = 0; i < CACHED; i++) {
-        heed_scope_begin(&scope);
+        HEED_SCOPE(scope);
         const double start = seconds_now();
         heed_gpt_forward_cached(m, heed_narrow(idx, 1, first + i, 1), cache);
         least = smaller(least, seconds_now() - start);
-        heed_scope_end(&scope);
     }
     heed_gpt_cache_free(cache);
     return least;
@@ -42,20 +39,17 @@ static double without(struct heed_gpt *m, heed_tensor *idx, int64_t context)
 {
     double least = 1e9;
     for (int i = 0; i < PLAIN; i++) {
-        heed_scope scope;
-        heed_scope_begin_no_grad(&scope);
+        HEED_SCOPE_NO_GRAD(scope);
         const double start = seconds_now();
         heed_gpt_forward(m, heed_narrow(idx, 1, 0, context));
         least = smaller(least, seconds_now() - start);
-        heed_scope_end(&scope);
     }
     return least;
 }
 
 int main(void)
 {
-    heed_scope scope;
-    heed_scope_begin(&scope);
+    HEED_SCOPE(scope);
     struct heed_gpt *m = heed_gpt_new((heed_gpt_config){
         .vocab_size = 65, .block_size = MOST, .n_layer = 4, .n_head = 4, .n_embd = 128});
     heed_eval(m);
@@ -72,6 +66,5 @@ int main(void)
     if (failed) {
         fprintf(stderr, "%s\n", heed_error_message());
     }
-    heed_scope_end(&scope);
     return failed ? EXIT_FAILURE : EXIT_SUCCESS;
 }

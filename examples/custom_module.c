@@ -36,8 +36,7 @@ static struct gated *gated_new(int64_t in_features, int64_t out_features)
 /* Takes one step on 64 random pairs; returns the loss. */
 static double take_step(struct gated *m, heed_optimizer *adam)
 {
-    heed_scope scope;
-    heed_scope_begin(&scope);
+    HEED_SCOPE(scope);
     heed_tensor *x = heed_randn(HEED_SHAPE(64, 2), HEED_F32);
     heed_tensor *first = heed_slice(x, 1, 0, 1, 1), *second = heed_slice(x, 1, 1, 2, 1);
     heed_tensor *target = heed_mul(first, heed_gt_scalar(second, 0));
@@ -45,9 +44,7 @@ static double take_step(struct gated *m, heed_optimizer *adam)
     heed_optimizer_zero_grad(adam);
     heed_backward(loss);
     heed_optimizer_step(adam);
-    const double value = heed_item(loss);
-    heed_scope_end(&scope);
-    return value;
+    return heed_item(loss);
 }
 
 int main(void)

@@ -53,8 +53,7 @@ static heed_tensor *draw_share(const run *r)
 /* Returns the loss of the whole batch. */
 static double train_step(const run *r, struct heed_gpt *model, heed_optimizer *adamw)
 {
-    heed_scope step;
-    heed_scope_begin(&step);
+    HEED_SCOPE(step);
     heed_tensor *rows = draw_share(r);
     heed_tensor *tokens = heed_narrow(rows, 1, 0, CONTEXT);
     heed_tensor *targets = heed_narrow(rows, 1, 1, CONTEXT); /* the byte after each token */
@@ -72,7 +71,6 @@ static double train_step(const run *r, struct heed_gpt *model, heed_optimizer *a
     heed_zero_grad(model);
     double mean = heed_item(loss) / ranks;
     MPI_Allreduce(MPI_IN_PLACE, &mean, 1, MPI_DOUBLE, MPI_SUM, MPI_COMM_WORLD);
-    heed_scope_end(&step);
     return mean;
 }
 

@@ -21,14 +21,12 @@ static double first_step(const struct workload *w)
 static double memory_of_gpt(const struct workload *w)
 {
     (void)w;
-    heed_scope scope;
-    heed_scope_begin(&scope);
+    HEED_SCOPE(scope);
     start_training(gpt_training(bench_gpt_config, 12, bench_gpt_config.block_size));
     for (int i = 0; i < 20; i++) {
         training_step();
     }
     end_training();
-    heed_scope_end(&scope);
     return peak_bytes();
 }
 
@@ -36,8 +34,7 @@ static double memory_of_gpt(const struct workload *w)
  * heads of 64 features. */
 static double memory_of_attention(const struct workload *w)
 {
-    heed_scope scope;
-    heed_scope_begin(&scope);
+    HEED_SCOPE(scope);
     heed_tensor *qkv[3];
     for (int i = 0; i < 3; i++) {
         qkv[i] = heed_randn(HEED_SHAPE(1, 4, w->size[0], 64), HEED_F32);
@@ -46,7 +43,6 @@ static double memory_of_attention(const struct workload *w)
     heed_backward(
         heed_sum(heed_scaled_dot_product_attention(qkv[0], qkv[1], qkv[2], NULL, 0, true, 0)));
     const bool finite = isfinite(heed_item(heed_sum(qkv[0]->grad)));
-    heed_scope_end(&scope);
     return finite ? peak_bytes() : (double)NAN;
 }
 

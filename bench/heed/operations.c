@@ -18,20 +18,15 @@ static double at(const heed_tensor *t, int64_t i)
 
 static void run_forward(void)
 {
-    heed_scope scope;
-    heed_scope_begin(&scope);
+    HEED_SCOPE(scope);
     apply();
-    heed_scope_end(&scope);
 }
 
 /* True if the result differs from the formula, computed in double. */
 static bool result_differs(double (*expected)(int64_t i))
 {
-    heed_scope scope;
-    heed_scope_begin(&scope);
-    const bool wrong = differs(apply(), expected);
-    heed_scope_end(&scope);
-    return wrong;
+    HEED_SCOPE(scope);
+    return differs(apply(), expected);
 }
 
 /* ---- element-wise ---- */
@@ -298,11 +293,9 @@ static void clear_gradients(void)
 
 static void run_backward(void)
 {
-    heed_scope scope;
-    heed_scope_begin(&scope);
+    HEED_SCOPE(scope);
     heed_backward_retain(y);
     clear_gradients();
-    heed_scope_end(&scope);
 }
 
 static const struct {

@@ -18,10 +18,8 @@ static heed_tensor *matrix(int rows, int columns, bool transposed, heed_tensor *
 
 static void multiply(void)
 {
-    heed_scope scope;
-    heed_scope_begin_no_grad(&scope);
+    HEED_SCOPE_NO_GRAD(scope);
     heed_matmul(a, b);
-    heed_scope_end(&scope);
 }
 
 /* Element (row, column) of matrix `batch` in a view of `stored`. */

@@ -18,33 +18,26 @@ void start_training(struct training t)
 
 void training_step(void)
 {
-    heed_scope scope;
-    heed_scope_begin(&scope);
+    HEED_SCOPE(scope);
     heed_optimizer_zero_grad(now.optimizer);
     if (now.input != NULL) {
         heed_clear_grad(now.input);
     }
     heed_backward(now.loss());
     heed_optimizer_step(now.optimizer);
-    heed_scope_end(&scope);
 }
 
 /* Only forward, with its graph. */
 static void forward_step(void)
 {
-    heed_scope scope;
-    heed_scope_begin(&scope);
+    HEED_SCOPE(scope);
     now.loss();
-    heed_scope_end(&scope);
 }
 
 static double loss_now(void)
 {
-    heed_scope scope;
-    heed_scope_begin_no_grad(&scope);
-    const double loss = heed_item(now.loss());
-    heed_scope_end(&scope);
-    return loss;
+    HEED_SCOPE_NO_GRAD(scope);
+    return heed_item(now.loss());
 }
 
 /* Begins training; returns NULL, or an error if the loss is wrong. */
@@ -130,12 +123,10 @@ static const char *prepare_toy(const struct workload *w)
 
 void first_toy_step(void)
 {
-    heed_scope scope;
-    heed_scope_begin(&scope);
+    HEED_SCOPE(scope);
     start_training(toy(ADAM));
     training_step();
     end_training();
-    heed_scope_end(&scope);
 }
 
 /* ---- W2: one head of 16 of 32 features, 4 rows of 8 tokens; the loss is the mean square ---- */
@@ -223,15 +214,13 @@ static heed_tensor *heads_loss(void)
 /* True if fused and composed attention differ. */
 static bool fused_differs(void)
 {
-    heed_scope scope;
-    heed_scope_begin_no_grad(&scope);
+    HEED_SCOPE_NO_GRAD(scope);
     const int wanted = form;
     form = FUSED;
     heed_tensor *fused = heads_forward();
     form = COMPOSED;
     const bool same = heed_allclose(fused, heads_forward(), 1e-4, 1e-5, false);
     form = wanted;
-    heed_scope_end(&scope);
     return !same;
 }
 

@@ -199,10 +199,8 @@ heed_status gpt_record_save(const gpt_record *r, void *model, heed_optimizer *op
                             const char *flag, const char *path)
 {
     destination to = {model, optimizer, path};
-    heed_scope scope;
-    heed_scope_begin(&scope);
+    HEED_SCOPE(scope);
     gpt_record_metadata(r, save, &to);
-    heed_scope_end(&scope);
     return flags_blame(flag, HEED_ERR_FILE);
 }
 

@@ -249,8 +249,7 @@ static int gpt_info(int argc, char **argv)
     if (!gpt_begin(&gpt_info_flags, &o, argc, argv, &status)) {
         return status;
     }
-    heed_scope scope;
-    heed_scope_begin_no_grad(&scope);
+    HEED_SCOPE_NO_GRAD(scope);
     if (o.file == NULL) {
         heed_fail(HEED_ERR_VALUE, "no FILE to show");
     } else if (gpt_is_folder(o.file)) {
@@ -258,7 +257,6 @@ static int gpt_info(int argc, char **argv)
     } else {
         show_file(o.file);
     }
-    heed_scope_end(&scope);
     return gpt_end(false);
 }
 

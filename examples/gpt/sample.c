@@ -126,8 +126,7 @@ static void write_on(const gpt_loaded *l, const gpt_sample_options *o, const tok
 {
     writer w = {.stream = gpt_stream_begin(stdout, &l->record.tokenizer)};
     const double began = progress_clock();
-    heed_scope scope;
-    heed_scope_begin_no_grad(&scope);
+    HEED_SCOPE_NO_GRAD(scope);
     heed_manual_seed((uint64_t)o->seed);
     gpt_stream_prompt(&w.stream, o->prompt, tokens);
     console_flush();
@@ -141,7 +140,6 @@ static void write_on(const gpt_loaded *l, const gpt_sample_options *o, const tok
                           .context = &w,
                           .no_cache = o->no_cache,
                       });
-    heed_scope_end(&scope);
     gpt_stream_end(&w.stream);
     if (!heed_error_pending() && (o->stats || isatty(STDERR_FILENO)) && console_flush()) {
         tell_rate(&w, progress_clock() - began);

@@ -67,15 +67,13 @@ double gpt_evaluate(struct heed_gpt *m, const corpus *text, const gpt_windows *w
     heed_eval(m);
     for (int64_t done = 0; done < windows->count && !heed_error_pending(); done += batch) {
         const int64_t left = windows->count - done, count = left < batch ? left : batch;
-        heed_scope scope;
-        heed_scope_begin_no_grad(&scope);
+        HEED_SCOPE_NO_GRAD(scope);
         heed_tensor *starts = heed_empty(HEED_SHAPE(count), HEED_I64);
         int64_t *start = heed_data_i64(starts);
         for (int64_t i = 0; start != NULL && i < count; i++) {
             start[i] = windows->first + (done + i) * windows->apart;
         }
         sum += (double)count * heed_item(loss_at(m, text, start, count));
-        heed_scope_end(&scope);
     }
     if (training) {
         heed_train(m);
@@ -284,14 +282,11 @@ void gpt_run_free(gpt_run *run)
 static double learn_batch(gpt_run *run)
 {
     const gpt_train_options *o = &run->options;
-    heed_scope scope;
-    heed_scope_begin(&scope);
+    HEED_SCOPE(scope);
     heed_tensor *starts = heed_randint(0, run->train_tokens - o->context, HEED_SHAPE(o->batch));
     heed_tensor *loss = loss_at(run->model, &run->text, heed_data_i64(starts), o->batch);
     heed_backward(heed_div_scalar(loss, (double)o->accumulate));
-    const double value = heed_item(loss);
-    heed_scope_end(&scope);
-    return value;
+    return heed_item(loss);
 }
 
 heed_status gpt_run_step(gpt_run *run, gpt_step *step)

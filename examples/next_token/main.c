@@ -110,11 +110,9 @@ static void plot(const watcher *w)
     const char *slash = strrchr(of, '/');
     snprintf(title, sizeof title, "next_token: %.100s, %lld steps", slash != NULL ? slash + 1 : of,
              (long long)w->steps_done);
-    heed_scope scope;
-    heed_scope_begin_no_grad(&scope);
+    HEED_SCOPE_NO_GRAD(scope);
     plot_write(s->options.plot, title, &w->training, &w->held_out,
                model_attention(s->model, tokens, count), names);
-    heed_scope_end(&scope);
 }
 
 /* Prints the prompt, or else the start of the held-out part, and the model's continuation. */

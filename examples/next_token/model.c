@@ -67,11 +67,10 @@ heed_tensor *model_loss(struct token_model *m, heed_tensor *rows)
 heed_tensor *model_next(struct token_model *m, const int64_t *tokens, int64_t count)
 {
     const int64_t seen = count < m->sizes.context ? count : m->sizes.context;
-    heed_scope scope;
-    heed_scope_begin_no_grad(&scope);
+    HEED_SCOPE_NO_GRAD(scope);
     heed_tensor *encodings = encode(m, heed_from_i64(tokens + count - seen, HEED_SHAPE(seen)));
     heed_tensor *last = heed_squeeze(heed_slice(encodings, 0, -1, INT64_MAX, 1), 0);
-    return heed_scope_end_with(&scope, heed_linear_forward(m->fc_layer, last));
+    return heed_scope_keep(&scope, heed_linear_forward(m->fc_layer, last));
 }
 
 int model_head_count(const struct token_model *m)
@@ -95,15 +94,14 @@ heed_tensor *model_attention(struct token_model *m, const int64_t *tokens, int64
 {
     heed_tensor *weights[MODEL_MOST_HEADS];
     const int heads = model_head_count(m);
-    heed_scope scope;
-    heed_scope_begin_no_grad(&scope);
+    HEED_SCOPE_NO_GRAD(scope);
     model_keep_weights(m, true);
     encode(m, heed_from_i64(tokens, HEED_SHAPE(count)));
     model_keep_weights(m, false);
     for (int head = 0; head < heads; head++) {
         weights[head] = heed_unsqueeze(model_head(m, head)->attention_percent, 0);
     }
-    return heed_scope_end_with(&scope, heed_cat(weights, heads, 0));
+    return heed_scope_keep(&scope, heed_cat(weights, heads, 0));
 }
 
 double model_step_bytes(model_sizes sizes, int64_t batch)
@@ -196,9 +194,7 @@ heed_status model_save(const char *path, struct token_model *m, model_task task,
 heed_status model_save_logits(const char *path, struct token_model *m, const int64_t *tokens,
                               int64_t count)
 {
-    heed_scope scope;
-    heed_scope_begin_no_grad(&scope);
+    HEED_SCOPE_NO_GRAD(scope);
     heed_save_npy(model_forward(m, heed_from_i64(tokens, HEED_SHAPE(count))), path);
-    heed_scope_end(&scope);
     return flags_blame("--logits", HEED_ERR_FILE);
 }

@@ -58,8 +58,7 @@ static double best_attention(struct token_model *m, int64_t row)
 toy_score toy_evaluate(struct token_model *m, const toy_sentence *sentences, int64_t count)
 {
     double right = 0, attention = 0;
-    heed_scope scope;
-    heed_scope_begin_no_grad(&scope);
+    HEED_SCOPE_NO_GRAD(scope);
     heed_tensor *tokens = heed_from_i64(sentences->token, HEED_SHAPE(count, TOY_LENGTH));
     model_keep_weights(m, true);
     heed_tensor *logits = model_forward(m, heed_slice(tokens, 1, 0, SEEN, 1));
@@ -68,7 +67,6 @@ toy_score toy_evaluate(struct token_model *m, const toy_sentence *sentences, int
         right += is_foreseen(logits, row, sentences[row].token[TOY_AT_IT + 1]);
         attention += best_attention(m, row);
     }
-    heed_scope_end(&scope);
     return (toy_score){right / (double)count, attention / (double)count};
 }
 
@@ -91,8 +89,7 @@ void toy_show_attention(FILE *stream, struct token_model *m, const toy_language 
                         const toy_sentence *sentence, const char *title)
 {
     const char *words[SEEN];
-    heed_scope scope;
-    heed_scope_begin(&scope);
+    HEED_SCOPE(scope);
     for (int i = 0; i < SEEN; i++) {
         words[i] = language->words[sentence->token[i]];
     }
@@ -105,7 +102,6 @@ void toy_show_attention(FILE *stream, struct token_model *m, const toy_language 
     fprintf(stream, " (rows look at columns, in percent)\n\n");
     heed_tensor *picture = heed_squeeze(heed_slice(weights, 0, best, best + 1, 1), 0);
     heed_heat_map(stream, picture, words, words, HEED_COLOR_AUTO);
-    heed_scope_end(&scope);
 }
 
 /* Lets the model continue a sentence after *it*. */

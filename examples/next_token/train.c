@@ -41,12 +41,10 @@ double pieces_loss(struct token_model *m, const pieces *p, int64_t batch)
     double sum = 0;
     for (int64_t first = 0; first < p->count; first += batch) {
         const int64_t count = p->count - first < batch ? p->count - first : batch;
-        heed_scope scope;
-        heed_scope_begin_no_grad(&scope);
+        HEED_SCOPE_NO_GRAD(scope);
         heed_tensor *which = heed_arange((double)first, (double)(first + count), 1, HEED_I64);
         heed_tensor *loss = model_loss(m, rows_of(p, heed_data_i64(which), count));
         sum += (double)count * heed_item(loss);
-        heed_scope_end(&scope);
     }
     return p->count > 0 ? sum / (double)p->count : (double)NAN;
 }
@@ -65,16 +63,13 @@ static double learning_rate(const train_options *options, int64_t step)
 static double take_step(struct token_model *m, const pieces *p, int64_t batch,
                         heed_optimizer *adamw)
 {
-    heed_scope step;
-    heed_scope_begin(&step);
+    HEED_SCOPE(step);
     heed_tensor *which = heed_randint(0, p->count, HEED_SHAPE(batch));
     heed_tensor *loss = model_loss(m, rows_of(p, heed_data_i64(which), batch));
     heed_optimizer_zero_grad(adamw);
     heed_backward(loss);
     heed_optimizer_step(adamw);
-    double value = heed_item(loss);
-    heed_scope_end(&step);
-    return value;
+    return heed_item(loss);
 }
 
 heed_status train(struct token_model *m, const pieces *training, const pieces *held_out,
