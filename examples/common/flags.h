@@ -83,7 +83,8 @@ typedef struct flag_table {
 } flag_table;
 
 /* flags_read: fills a zeroed struct from argv[1] on. True: --help or -h was found, and reading
- * stopped there. HEED_ERR_VALUE: an unknown flag, a missing value, a number outside its range. */
+ * stopped there.
+ * HEED_ERR_VALUE: an unknown flag, a missing value, a number outside its range. */
 bool flags_read(const flag_table *table, void *options, int argc, char **argv);
 
 /* flags_complete: fills in the defaults of one set for flags not given. Strings have none. */

@@ -322,7 +322,7 @@ void text_join(text_buffer *to, text_level level, text_joint *joint, const char 
     const size_t length = strlen(token);
     size_t step;
     const kind first = kind_at(token, length, 0, &step);
-    bool before = first == LINE_END, after = before; /* no blank there? */
+    bool before = first == LINE_END, after = before; /* suppress the blank? */
     if (level == TEXT_WORD && first == MARK) {
         const char *quote = strchr(quotes, token[0]);
         if (quote != NULL) {

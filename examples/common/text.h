@@ -19,8 +19,8 @@ const char *text_token_name(text_level level);
 /* ---- memory that grows ---- */
 
 /* list_grow: returns the items of a list, moved if necessary, with memory for `needed` items of
- * `size` bytes each. Capacities double, so appending takes amortised constant time. NULL:
- * HEED_ERR_MEMORY is pending, and the list is unchanged. */
+ * `size` bytes each. Capacities double, so appending takes amortised constant time.
+ * NULL: HEED_ERR_MEMORY is pending, and the list is unchanged. */
 void *list_grow(void *items, size_t *capacity, size_t needed, size_t size);
 
 /* A growable byte buffer; zero is empty. */
@@ -29,7 +29,7 @@ typedef struct text_buffer {
     size_t length, capacity;
 } text_buffer;
 
-/* text_append: HEED_ERR_MEMORY: out of memory. */
+/* text_append: appends bytes. HEED_ERR_MEMORY: out of memory. */
 void text_append(text_buffer *to, const char *bytes, size_t length);
 void text_free(text_buffer *t);
 

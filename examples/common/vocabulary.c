@@ -1,5 +1,5 @@
 /* The vocabulary: entries in the order of their ids, and a hash table that finds them. text.c
- * defines tokens. */
+ * splits texts into tokens. */
 #include "examples/common/vocabulary.h"
 
 #include <stdlib.h>

@@ -42,7 +42,8 @@ vocabulary vocabulary_of_text(text_level level, const char *bytes, size_t length
 vocabulary vocabulary_of_characters(const char *bytes, size_t length);
 
 /* vocabulary_of_list: the tokens of a list written by vocabulary_list, in its order, after
- * <unknown> if requested. HEED_ERR_VALUE: the list has an empty or a duplicate token. */
+ * <unknown> if requested.
+ * HEED_ERR_VALUE: the list has an empty or a duplicate token. */
 vocabulary vocabulary_of_list(text_level level, bool with_unknown, const char *list);
 
 /* vocabulary_list: the tokens except <unknown> as one NUL-terminated text: words separated by

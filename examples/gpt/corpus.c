@@ -106,8 +106,7 @@ static bool has_unknown(const tokenizer *t, const token_piece *piece)
 }
 
 /* A text has at most as many tokens as bytes; pages that are never written cost no memory. A piece
- * has fewer tokens than the stride. Characters are the fastest to skip, so their stride is longest.
- */
+ * has fewer tokens than the stride. Characters are fastest to skip, so their stride is longest. */
 static bool make_places(corpus *c, int64_t stride)
 {
     free_places(c);

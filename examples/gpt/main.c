@@ -82,7 +82,7 @@ static int gpt_eval(int argc, char **argv)
     return status;
 }
 
-/* ---- gpt info: what is in a file ---- */
+/* ---- gpt info: the contents of a file ---- */
 
 static void put_name(const char *name)
 {
@@ -126,7 +126,7 @@ static void put_settings(const gpt_record *r)
         if (f->kind == FLAG_REAL || f->kind == FLAG_ABOVE) {
             double real;
             memcpy(&real, (const char *)&r->settings + f->offset, sizeof real);
-            printf("%g\n", real); /* shortest form */
+            printf("%g\n", real); /* rounded; flags_text is exact */
         } else {
             printf("%s\n", flags_text(f, &r->settings).text);
         }

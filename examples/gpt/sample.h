@@ -18,8 +18,7 @@ typedef struct gpt_stream {
 
 gpt_stream gpt_stream_begin(FILE *to, const tokenizer *t);
 
-/* gpt_stream_prompt: writes the prompt as `typed` (NULL or "": nothing), whose tokens are `tokens`.
- */
+/* gpt_stream_prompt: writes the prompt as `typed` (NULL or "": nothing); `tokens` encodes it. */
 void gpt_stream_prompt(gpt_stream *s, const char *typed, const token_list *tokens);
 void gpt_stream_token(gpt_stream *s, int64_t id);
 

@@ -49,8 +49,8 @@ void tokenizer_free(tokenizer *t);
 
 /* tokenizer_encode: the ids of all tokens of a text. *first_unknown (or NULL) becomes the first
  * token outside the vocabulary. Its id is that of <unknown> at level word, and VOCABULARY_NONE at
- * char, for which tokenizer_refuse raises an error. HEED_ERR_VALUE: at levels char and word, not a
- * text. */
+ * char, for which tokenizer_refuse raises an error.
+ * HEED_ERR_VALUE: at levels char and word, not a text. */
 token_list tokenizer_encode(const tokenizer *t, const char *bytes, size_t length,
                             token_span *first_unknown);
 

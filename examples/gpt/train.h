@@ -84,8 +84,8 @@ typedef struct gpt_log {
  *     step,loss,val_loss,lr,grad_norm,tokens_per_second
  *
  * or, after `resumed` steps, continues a file, dropping its rows of later steps. *last is the step
- * of the last row, 0 without rows. HEED_ERR_VALUE: the file cannot be written, or one to continue
- * does not begin with the header. */
+ * of the last row, 0 without rows.
+ * HEED_ERR_VALUE: the file cannot be written, or a file to continue lacks the header. */
 heed_status gpt_log_open(gpt_log *log, const char *path, int64_t resumed, int64_t *last);
 
 /* gpt_log_row: writes and flushes a row. Steps count from 1; a NAN val_loss is written as empty.

@@ -77,7 +77,7 @@ typedef struct setup {
 
 /* setup_prepare: reads the files, creates or loads the model, and checks that the outputs can be
  * written. The caller keeps `language` alive, which contains the toy's sentences.
- * HEED_ERR_VALUE: the command line is invalid; the message says how. */
+ * HEED_ERR_VALUE: the command line is invalid; the message explains why. */
 heed_status setup_prepare(setup *s, const options *given, toy_language *language);
 void setup_free(setup *s);
 
