@@ -1,5 +1,5 @@
-/* Gradients as users ask for them: the forms of the backward pass, with their checks, and what
- * leaves say about their own. The pass itself is backward.c. */
+/* The public gradient functions: entry points to the backward pass, with argument checks, and the
+ * gradient settings of leaves. The pass itself is in backward.c. */
 #include "grad.h"
 
 #include "../tensor/check.h"
@@ -119,7 +119,8 @@ heed_status heed_clear_grad(heed_tensor *x)
     return heed_self.error;
 }
 
-/* A handle of its own: `grad` may have a graph, or get a gradient, and no two hold each other. */
+/* Stores a view rather than `grad` itself: `grad` may have a graph or a .grad, and storing it could
+ * create a reference cycle. */
 heed_status heed_set_grad(heed_tensor *x, heed_tensor *grad)
 {
     if (heed_blocked() || heed_check_tensor("set_grad", "x", x) != HEED_OK ||
@@ -146,7 +147,7 @@ heed_status heed_set_grad(heed_tensor *x, heed_tensor *grad)
     if (view == NULL) {
         return heed_self.error;
     }
-    if (x->shared) { /* its memory may have several such views, and threads that let them go */
+    if (x->shared) { /* other threads may release views of the same memory */
         heed_share(view);
     }
     heed_take_grad(x, view);

@@ -1,5 +1,4 @@
-/* The gradients of one node's inputs: space for them, and what an operation's derivative need not
- * do. */
+/* Storage for the gradients of one node's inputs; sums each to its input's shape. */
 #include "input_grads.h"
 
 #include "../tensor/alloc.h"

@@ -1,4 +1,4 @@
-/* What is wrong with saved values that are not intact. */
+/* Error messages for saved values that a derivative cannot read. */
 #include "saved.h"
 
 #include "../tensor/shape.h"

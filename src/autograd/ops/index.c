@@ -1,6 +1,6 @@
-/* Elements looked up at indices, and added up at them: whole rows (index_select, index_add), single
- * elements (gather, scatter_add), rows of a table (embedding); masked_select, which finds the
- * indices itself; one_hot. Indices are checked in operand_checks.c before any memory is touched. */
+/* Selecting and adding by index: whole rows (index_select, index_add), single elements (gather,
+ * scatter_add), rows of a table (embedding); masked_select, which computes the indices from a mask;
+ * one_hot. Indices are checked in operand_checks.c before any memory is accessed. */
 
 #include "index.h"
 
@@ -19,9 +19,9 @@
 #include "slice.h"
 #include "view.h"
 
-/* ---- what they share: places that an index names ---- */
+/* ---- shared: positions named by an index ---- */
 
-/* A tensor without dims is taken as one of a single element in one dim. */
+/* A 0-dim tensor counts as one dim of size 1. */
 static int dims_of(const heed_tensor *t)
 {
     return t->ndim > 0 ? t->ndim : 1;
@@ -32,8 +32,8 @@ static int64_t size_in(const heed_tensor *t, int dim)
     return t->ndim > 0 ? t->shape[dim] : 1;
 }
 
-/* The places of t, which has x's shape, as a tensor of the shape of `as`: the index names whole
- * rows, or each element. Its data are NULL on error. */
+/* The positions in t, which has x's shape, of the elements of a tensor shaped like `as`. With
+ * `rows` the index names whole rows, else each element. The result's `index` is NULL on error. */
 static heed_indexed find_places(const heed_call *call, const heed_tensor *t, const heed_tensor *as,
                                 bool rows)
 {
@@ -53,7 +53,7 @@ static heed_indexed find_places(const heed_call *call, const heed_tensor *t, con
     return places;
 }
 
-/* y = x at the places. */
+/* y = x at the positions. */
 static heed_status look_up(const heed_call *call, bool rows, heed_tensor *y)
 {
     const heed_indexed places = find_places(call, call->inputs[0], y, rows);
@@ -63,7 +63,7 @@ static heed_status look_up(const heed_call *call, bool rows, heed_tensor *y)
     return heed_self.error;
 }
 
-/* y = x with the third input added at the places. */
+/* y = x with the third input added at the positions. */
 static heed_status add_at(const heed_call *call, bool rows, heed_tensor *y)
 {
     const heed_indexed places = find_places(call, y, call->inputs[rows ? 2 : 1], rows);
@@ -74,7 +74,7 @@ static heed_status add_at(const heed_call *call, bool rows, heed_tensor *y)
     return heed_self.error;
 }
 
-/* Zeros for a gradient to be added to. */
+/* Zeros of x's shape, to add a gradient to. */
 static heed_tensor *zeros_of_x(const heed_vjp *v)
 {
     return heed_expand(heed_scalar(0, v->g->dtype), heed_shape_of_tensor(v->inputs[0]));
@@ -82,8 +82,8 @@ static heed_tensor *zeros_of_x(const heed_vjp *v)
 
 /* ---- index_select, index_add: whole rows ---- */
 
-/* x and an index that chooses along dim: wraps the dim; gives x's shape with one place for each
- * index. */
+/* Checks x and an index that selects along dim. Wraps dim; sets `shape` to x's shape with the
+ * number of indices as size of dim. */
 static heed_status chosen_shape(const heed_call *call, int *dim, heed_shape *shape)
 {
     const heed_tensor *x = call->inputs[0], *index = call->inputs[1];
@@ -186,7 +186,7 @@ heed_tensor *heed_index_add(heed_tensor *x, int dim, heed_tensor *index, heed_te
 
 /* ---- gather, scatter_add: single elements along a dim ---- */
 
-/* Is index at most as large as t, but for dim (-1: in all dims)? */
+/* True if the index is no larger than t in every dim except `dim` (-1: in every dim). */
 static bool fits(const heed_tensor *index, const heed_tensor *t, int dim)
 {
     bool is = dims_of(index) == dims_of(t);
@@ -196,7 +196,7 @@ static bool fits(const heed_tensor *index, const heed_tensor *t, int dim)
     return is;
 }
 
-/* An index without elements fits everything. */
+/* An empty index matches any shape. */
 static heed_status check_index(const heed_call *call, int *dim)
 {
     const heed_tensor *x = call->inputs[0], *index = call->inputs[1];
@@ -269,7 +269,7 @@ static heed_status scatter_add_forward(const heed_call *call, heed_tensor *y)
     return add_at(call, false, y);
 }
 
-/* The gradient of src: g gathered at the index; zeros where src is larger than the index. */
+/* The gradient of src: g gathered at the index, with zeros where src is larger than the index. */
 static heed_tensor *read_back(const heed_vjp *v)
 {
     const heed_tensor *index = v->inputs[1];
@@ -279,7 +279,7 @@ static heed_tensor *read_back(const heed_vjp *v)
     }
     heed_tensor *part = heed_gather(v->g, *(const int *)v->args, v->inputs[1]);
     heed_shape shape = heed_shape_of_tensor(index);
-    if (shape.ndim != whole.ndim) { /* () and (1) */
+    if (shape.ndim != whole.ndim) { /* one is (), the other (1) */
         shape = whole.ndim == 0 ? HEED_SCALAR : HEED_SHAPE(1);
         part = heed_reshape(part, shape);
     }
@@ -346,7 +346,7 @@ static heed_status embedding_forward(const heed_call *call, heed_tensor *y)
     return heed_self.error;
 }
 
-/* Adds row i of g to the row of `table` that id i names. */
+/* Adds row i of g to row ids[i] of `table`. */
 static heed_status add_rows(heed_tensor *g, heed_tensor *ids, heed_tensor *table)
 {
     const heed_tensor *rows = heed_contiguous(g);
@@ -428,9 +428,9 @@ heed_tensor *heed_embedding_dense_backward(heed_tensor *g, heed_tensor *ids, int
                       sizeof num_embeddings);
 }
 
-/* ---- masked_select: index_select of what lies under the mask ---- */
+/* ---- masked_select: index_select at the true elements of the mask ---- */
 
-/* The places of the true elements, row by row: i64 (n). */
+/* The positions of the true elements in row-major order, i64 (n). */
 static heed_tensor *true_places(heed_tensor *mask)
 {
     const bool *is_true = heed_const_data_bool(heed_contiguous(mask));
@@ -493,7 +493,7 @@ heed_tensor *heed_one_hot(heed_tensor *ids, int64_t num_classes)
                   (long long)num_classes, HEED_TEXT(ids));
         return NULL;
     }
-    heed_scope scope; /* for a copy of ids that do not lie row by row */
+    heed_scope scope; /* for a contiguous copy of ids */
     heed_scope_begin(&scope);
     const int64_t *id = heed_checked_indices("one_hot", "id", ids, finds ? INT64_MAX : num_classes);
     for (int64_t i = 0; id != NULL && finds && i < ids->numel; i++) {

@@ -1,5 +1,5 @@
-/* Matrix products: matmul of batches on any strides; linear; and outer, bmm and addmm, made of
- * matmul and mul. How matrices are handed to the kernels is tensor/batch_gemm.h's. */
+/* Matrix products: batched matmul for any strides; linear; and outer, bmm and addmm, composed of
+ * matmul and mul. tensor/batch_gemm.h passes matrices to the kernels. */
 
 #include "matmul.h"
 
@@ -19,7 +19,7 @@
 #include "reductions.h"
 #include "view.h"
 
-/* The inner size of b: its rows, or the elements of a vector. */
+/* The inner size of b: its number of rows, or its length if it is a vector. */
 static int64_t rows_of(const heed_tensor *b)
 {
     return b->shape[b->ndim > 1 ? b->ndim - 2 : 0];
@@ -74,8 +74,8 @@ static heed_tensor *tall(heed_tensor *x)
     return heed_reshape(x, HEED_SHAPE(-1, heed_size(x, -1)));
 }
 
-/* The factors of the gradient of input i: g b^T, or a^T g. If b is one matrix and a a batch, a^T g
- * is one product over all rows instead of a sum over products. */
+/* The factors of the gradient of input i: g b^T, or a^T g. If b is a single matrix and a is a
+ * batch, a^T g is one product over all rows instead of a sum of products. */
 static void find_factors(const heed_vjp *v, int i, heed_tensor *factors[2])
 {
     heed_tensor *a = v->inputs[0], *b = v->inputs[1], *g = v->g;
@@ -102,7 +102,7 @@ static void matmul_backward(const heed_vjp *v)
     }
 }
 
-/* Refuses where the product has more matrices than the input: the engine sums those. */
+/* Declines if the product has more matrices than the input: the engine then sums them. */
 static bool matmul_add_gradient(const heed_vjp *v, int i, heed_tensor *sum)
 {
     heed_tensor *factors[2];
@@ -136,7 +136,7 @@ heed_tensor *heed_matmul(heed_tensor *a, heed_tensor *b)
     }
     const bool row = a->ndim == 1, column = b->ndim == 1;
     if ((row || column) && a->shape[a->ndim - 1] != rows_of(b)) {
-        inner_sizes_differ(a, b); /* names the shapes given, not those of the matrices below */
+        inner_sizes_differ(a, b); /* reports the original shapes, not those of the matrices below */
         return NULL;
     }
     heed_tensor *matrices[] = {row ? heed_unsqueeze(a, 0) : a, column ? heed_unsqueeze(b, 1) : b};
@@ -145,8 +145,7 @@ heed_tensor *heed_matmul(heed_tensor *a, heed_tensor *b)
     return column ? heed_squeeze(y, -1) : y;
 }
 
-/* ---- linear: x weight^T + bias as one product over all rows of x; each gradient is one, too
- * ---- */
+/* ---- linear: x weight^T + bias as one product over all rows of x; likewise each gradient ---- */
 
 static heed_status linear_rule(const heed_call *call, heed_result *result)
 {
@@ -178,7 +177,8 @@ static heed_status linear_rule(const heed_call *call, heed_result *result)
     return HEED_OK;
 }
 
-/* All rows of t as one matrix; unevenly spaced ones are copied. False on error or for NULL. */
+/* All rows of t as one matrix; copies rows that are unevenly spaced. False on error or if t is
+ * NULL. */
 static bool view_rows(heed_tensor *t, heed_matrix_view *rows)
 {
     if (t != NULL && !heed_view_rows(t, rows)) {
@@ -203,7 +203,7 @@ static heed_status linear_forward(const heed_call *call, heed_tensor *y)
     return heed_multiply_matrices(y->dtype, &x, &weight, bias, &rows, false);
 }
 
-/* d = the gradient of input i, or += it; d is contiguous. */
+/* Stores the gradient of input i in d, or adds it; d is contiguous. */
 static heed_status find_gradient(const heed_vjp *v, int i, heed_tensor *d, bool add)
 {
     heed_matrix_view g, other, rows;
@@ -224,7 +224,7 @@ static heed_status find_gradient(const heed_vjp *v, int i, heed_tensor *d, bool 
     return heed_multiply_matrices(d->dtype, &g, &other, NULL, &rows, add);
 }
 
-/* The same gradients in operations that can be differentiated. */
+/* The same gradients, computed with differentiable operations. */
 static heed_tensor *differentiable_gradient(const heed_vjp *v, int i)
 {
     heed_tensor *x = v->inputs[0], *weight = v->inputs[1], *g = v->g;

@@ -1,4 +1,4 @@
-/* Indices: the one place that says whether they are inside their range. */
+/* Bounds checks of indices, all in one place. */
 #include "operand_checks.h"
 
 #include "view.h"

@@ -1,5 +1,5 @@
-/* Parts of a tensor, as views: slice and diagonal, each with its backward, which puts g into zeros;
- * and what is made of slices: select, narrow, split, chunk. */
+/* Parts of a tensor, as views: slice and diagonal, each with a backward that writes g into zeros;
+ * and select, narrow, split and chunk, composed of slices. */
 
 #include "slice.h"
 
@@ -14,9 +14,9 @@
 #include "../apply.h"
 #include "view.h"
 
-/* ---- what slice_backward and diagonal_backward share ---- */
+/* ---- shared by slice_backward and diagonal_backward ---- */
 
-/* The result has the shape of the whole, which must be one. */
+/* Sets the shape of the result to `whole`, checking that it is valid. */
 static heed_status set_whole(const heed_call *call, const heed_shape *whole, heed_result *result)
 {
     int64_t numel;
@@ -24,7 +24,7 @@ static heed_status set_whole(const heed_call *call, const heed_shape *whole, hee
     return heed_count_elements(call->op->name, whole->ndim, whole->size, result->dtype, &numel);
 }
 
-/* Does g have the shape of the part that it goes into? */
+/* Checks that g has the shape of the part it is written to. */
 static heed_status check_part(const heed_call *call, const char *part, const heed_shape *shape)
 {
     if (!heed_has_shape(call->inputs[0], shape)) {
@@ -35,7 +35,7 @@ static heed_status check_part(const heed_call *call, const char *part, const hee
     return HEED_OK;
 }
 
-/* y = zeros, but g in `part`, a view of y; NULL after an error. */
+/* Fills y with zeros and `part`, a view of y, with g. `part` is NULL after an error. */
 static heed_status put_into_zeros(const heed_tensor *g, heed_tensor *y, heed_tensor *part)
 {
     if (part == NULL) {
@@ -54,7 +54,7 @@ typedef struct slice_args {
     int64_t start, end, step;
 } slice_args;
 
-/* Where a slice begins, and its shape: cut to the size of its dim as Python does. */
+/* Computes the start and shape of a slice, clipped to the size of its dim as in Python. */
 static heed_status cut_slice(const char *function, const slice_args *args, const heed_shape *of,
                              heed_shape *shape, int *dim, int64_t *start)
 {
@@ -92,7 +92,7 @@ static heed_status slice_rule(const heed_call *call, heed_result *result)
     result->is_view = true;
     memcpy(result->strides, x->strides, sizeof *x->strides * x->ndim);
     if (result->shape.size[dim] > 1) {
-        result->strides[dim] *= args->step; /* cannot overflow: the last place is inside x */
+        result->strides[dim] *= args->step; /* cannot overflow: the last index is inside x */
     }
     result->offset = start * x->strides[dim];
     return HEED_OK;
@@ -105,7 +105,7 @@ static void slice_backward(const heed_vjp *v)
                                       args->start, args->end, args->step);
 }
 
-/* All parts of a tensor add into one gradient; none makes zeros for the others. */
+/* All parts of a tensor add to one gradient, so none has to allocate zeros for the others. */
 static bool slice_add_gradient(const heed_vjp *v, int i, heed_tensor *sum)
 {
     const slice_args *args = v->args;
@@ -178,8 +178,8 @@ typedef struct diagonal_args {
 
 /* ---- diagonal ---- */
 
-/* How many elements the diagonal of m rows and n columns has: `offset` > 0 lies right of the main
- * one, < 0 below it. */
+/* Length of a diagonal of an m x n matrix: `offset` > 0 is right of the main diagonal, < 0 below
+ * it. */
 static int64_t count_diagonal(int64_t m, int64_t n, int64_t offset)
 {
     if (offset >= n || offset <= -m) {
@@ -190,7 +190,7 @@ static int64_t count_diagonal(int64_t m, int64_t n, int64_t offset)
     return m < n ? m : n;
 }
 
-/* The two dims go, and the diagonal becomes the last one. */
+/* Sets `shape`: without the two dims, and with the diagonal as the last dim. */
 static heed_status find_diagonal(const char *function, const diagonal_args *args,
                                  const heed_shape *of, heed_shape *shape, int *dim1, int *dim2)
 {
@@ -293,7 +293,7 @@ heed_tensor *heed_diagonal_backward(heed_tensor *g, heed_shape shape, int64_t of
 
 /* ---- select, narrow ---- */
 
-/* Wraps a dim that is to be cut, and finds its size. */
+/* Wraps dim and gets its size. */
 static heed_status find_size(const char *function, const heed_tensor *x, int *dim, int64_t *size)
 {
     if (heed_check_operand(function, "x", x) != HEED_OK ||
@@ -348,8 +348,7 @@ heed_tensor *heed_narrow(heed_tensor *x, int dim, int64_t start, int64_t length)
 
 /* ---- split, chunk ---- */
 
-/* Cuts a dim into parts of `sizes`, or where that is NULL of `size` each, the last one of what is
- * left. */
+/* Cuts a dim into parts of `sizes`, or, if NULL, of `size` each; slicing clips the last one. */
 static int cut(heed_tensor *x, int dim, const int64_t *sizes, int64_t size, int count,
                heed_tensor **parts)
 {
@@ -366,7 +365,7 @@ static int cut(heed_tensor *x, int dim, const int64_t *sizes, int64_t size, int 
     return count;
 }
 
-/* Wraps the dim and finds its size; the parts are NULL until all has gone well. */
+/* Wraps dim, gets its size and sets all parts to NULL. */
 static heed_status begin_parts(const char *function, const heed_tensor *x, int *dim, int64_t *size,
                                heed_tensor **parts, int count)
 {
