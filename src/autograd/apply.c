@@ -122,13 +122,14 @@ heed_tensor *heed_apply(const heed_op *op, heed_tensor *const *inputs, int count
         return NULL;
     }
     if (op->inputs != HEED_ANY_COUNT && op->inputs != count) {
-        heed_fail(HEED_ERR_VALUE, "%s: cannot take %d tensors, but %d", op->name, count,
+        heed_fail(HEED_ERR_VALUE, "%s: cannot take %d tensors; it takes %d", op->name, count,
                   op->inputs);
         return NULL;
     }
     if (args_size > UINT16_MAX || (args == NULL && args_size > 0)) {
-        heed_fail(HEED_ERR_VALUE, "%s: %zu bytes of arguments; at most %d, and not NULL", op->name,
-                  args_size, UINT16_MAX);
+        heed_fail(HEED_ERR_VALUE,
+                  "%s: %zu bytes of arguments; at most %d are allowed, and args must not be NULL",
+                  op->name, args_size, UINT16_MAX);
         return NULL;
     }
     const char *outer = heed_self.operation;

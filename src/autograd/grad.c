@@ -18,13 +18,14 @@ static heed_status check_root(const char *function, const heed_tensor *y)
     }
     if (!y->requires_grad) {
         return heed_fail(HEED_ERR_GRAPH,
-                         "%s: y %s has no graph: nothing it was made of requires a gradient, or "
-                         "grad mode was off",
+                         "%s: y %s has no graph: no tensor it was computed from requires a "
+                         "gradient, or grad mode was off",
                          function, HEED_TEXT(y));
     }
     if (y->numel != 1) {
-        return heed_fail(HEED_ERR_SHAPE, "%s: y %s is not one number; heed_sum or heed_mean it",
-                         function, HEED_TEXT(y));
+        return heed_fail(HEED_ERR_SHAPE,
+                         "%s: y %s is not a single number; heed_sum or heed_mean it", function,
+                         HEED_TEXT(y));
     }
     return HEED_OK;
 }
@@ -55,7 +56,7 @@ heed_status heed_grad(heed_tensor *y, heed_tensor *const *xs, int count, heed_te
         return heed_self.error;
     }
     if (xs == NULL || grads == NULL || count < 1) {
-        return heed_fail(HEED_ERR_NULL, "grad: no tensors to differentiate by");
+        return heed_fail(HEED_ERR_NULL, "grad: no tensors to differentiate with respect to");
     }
     for (int i = 0; i < count; i++) {
         if (heed_check_tensor("grad", "an x", xs[i]) != HEED_OK) {
@@ -128,7 +129,7 @@ heed_status heed_set_grad(heed_tensor *x, heed_tensor *grad)
         return heed_self.error;
     }
     if (!heed_same_shape(x, grad)) {
-        return heed_fail(HEED_ERR_SHAPE, "set_grad: x is %s and grad %s; one shape is needed",
+        return heed_fail(HEED_ERR_SHAPE, "set_grad: x is %s and grad %s; the shapes must be equal",
                          HEED_TEXT(x), HEED_TEXT(grad));
     }
     if (x->dtype != grad->dtype) {

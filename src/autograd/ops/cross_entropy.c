@@ -47,7 +47,7 @@ static heed_status check_shapes(const char *function, const heed_tensor *x,
                 targets->shape[1] == x->shape[1];
     return heed_fail(HEED_ERR_SHAPE, "%s: targets %s do not fit %s, whose classes are dim %d%s",
                      function, HEED_TEXT(targets), HEED_TEXT(x), class_dim(x),
-                     last ? "; are they the last? heed_reshape both to (-1, C) and (-1)" : "");
+                     last ? "; if they are the last, heed_reshape both to (-1, C) and (-1)" : "");
 }
 
 /* weight must have one number per class of x, in x's dtype; NULL: no weights. */
@@ -93,10 +93,10 @@ static heed_status check_nll(const heed_nll_args *args, const heed_tensor *log_p
         return heed_self.error;
     }
     if (weight != NULL && weight->requires_grad && !heed_self.grad_disabled) {
-        return heed_fail(HEED_ERR_GRAPH,
-                         "%s: weight %s requires a gradient, and there is none by the weights of "
-                         "classes; heed_detach it",
-                         function, HEED_TEXT(weight));
+        return heed_fail(
+            HEED_ERR_GRAPH,
+            "%s: weight %s requires a gradient, but class weights have none; heed_detach it",
+            function, HEED_TEXT(weight));
     }
     return heed_check_reduction(function, args->reduction);
 }
@@ -152,7 +152,7 @@ static heed_status nll_weights_rule(const heed_call *call, heed_result *result)
     (void)result;
     if (call->count < 2 || call->count > 3) {
         return heed_fail(HEED_ERR_VALUE,
-                         "%s: %d tensors; it takes log_probs, targets and perhaps weight",
+                         "%s: %d tensors; it takes log_probs, targets and optionally weight",
                          call->op->name, call->count);
     }
     return check_nll(call->args, call->inputs[0], call->inputs[1],
@@ -260,7 +260,7 @@ static heed_status rule(const heed_call *call, heed_result *result)
     const heed_tensor *totals = call->count > 2 ? call->inputs[2] : NULL;
     if (totals == NULL || call->count > 4 || logits->ndim > 2 || totals->dtype != HEED_F64 ||
         totals->numel != 2 * call->inputs[1]->numel || !heed_is_contiguous(totals)) {
-        return heed_fail(HEED_ERR_VALUE, "%s: %d tensors that heed_cross_entropy did not make",
+        return heed_fail(HEED_ERR_VALUE, "%s: %d tensors not prepared by heed_cross_entropy",
                          call->op->name, call->count);
     }
     if (check_nll(call->args, logits, call->inputs[1], weight_of(call->inputs, call->count, 3)) !=
@@ -376,12 +376,11 @@ static heed_status check_probabilities(const heed_tensor *logits, const heed_ten
                                        const heed_cross_entropy_options *options)
 {
     if (logits->ndim == 0 || !heed_same_shape(logits, targets)) {
-        return heed_fail(HEED_ERR_SHAPE,
-                         "%s: targets %s of %s for logits %s: floats are the probabilities of the "
-                         "classes, in the shape of logits; class ids are i64: heed_to(targets, "
-                         "HEED_I64)",
-                         name, HEED_TEXT(targets), heed_dtype_name(targets->dtype),
-                         HEED_TEXT(logits));
+        return heed_fail(
+            HEED_ERR_SHAPE,
+            "%s: targets %s of %s for logits %s: float targets are class probabilities and must "
+            "have the shape of logits; class ids are i64: heed_to(targets, HEED_I64)",
+            name, HEED_TEXT(targets), heed_dtype_name(targets->dtype), HEED_TEXT(logits));
     }
     if (logits->dtype != targets->dtype) {
         return heed_fail(HEED_ERR_DTYPE,
@@ -390,11 +389,10 @@ static heed_status check_probabilities(const heed_tensor *logits, const heed_ten
                          name, heed_dtype_name(logits->dtype), heed_dtype_name(targets->dtype));
     }
     if (options->ignored_target != NULL && *options->ignored_target >= 0) {
-        return heed_fail(
-            HEED_ERR_VALUE,
-            "%s: ignored_target %lld has no meaning where targets %s are probabilities "
-            "of classes; give those rows zeros, or no ignored_target",
-            name, (long long)*options->ignored_target, HEED_TEXT(targets));
+        return heed_fail(HEED_ERR_VALUE,
+                         "%s: ignored_target %lld is not supported because targets %s are class "
+                         "probabilities; fill rows to ignore with zeros instead",
+                         name, (long long)*options->ignored_target, HEED_TEXT(targets));
     }
     return check_weight(name, options->weight, logits);
 }

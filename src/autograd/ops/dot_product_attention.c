@@ -52,18 +52,19 @@ static heed_status check_shapes(const heed_tensor *q, const heed_tensor *k, cons
         return misfit(q, k, v, "they must be (..., L, E), (..., S, E) and (..., S, Ev)");
     }
     if (q->shape[q->ndim - 1] != k->shape[k->ndim - 1]) {
-        return misfit(q, k, v, "q and k must have one last size, E");
+        return misfit(q, k, v, "q and k must have the same last size, E");
     }
     if (k->shape[k->ndim - 2] != v->shape[v->ndim - 2]) {
-        return misfit(q, k, v, "k and v must have one last size but one, S: a value for each key");
+        return misfit(q, k, v,
+                      "k and v must have the same second-to-last size, S: one value per key");
     }
     const heed_shape of_q = heed_batch_of(q), of_k = heed_batch_of(k), of_v = heed_batch_of(v);
     if (!heed_shapes_broadcast(&of_q, &of_k) || !heed_shapes_broadcast(&of_q, &of_v) ||
         !heed_shapes_broadcast(&of_k, &of_v)) {
         return misfit(
             q, k, v,
-            "their batch dims do not broadcast; make sizes equal, or one of them 1; where "
-            "several heads of q share one of k and v, heed_repeat_interleave_dim these");
+            "their batch dims do not broadcast; make the sizes equal or one of them 1; if several "
+            "heads of q share one of k and v, apply heed_repeat_interleave_dim to k and v");
     }
     heed_shape y;
     heed_broadcast(name, &of_q, &of_k, scores);
@@ -88,7 +89,7 @@ static heed_status check_inputs(const heed_tensor *q, const heed_tensor *k, cons
     }
     if (mask->dtype != HEED_BOOL && mask->dtype != q->dtype) {
         return heed_fail(HEED_ERR_DTYPE,
-                         "%s: mask is %s; bool, where true keeps, or %s, which is added", name,
+                         "%s: mask is %s; use bool, where true keeps, or %s, which is added", name,
                          heed_dtype_name(mask->dtype), heed_dtype_name(q->dtype));
     }
     if (!heed_broadcasts_to(mask, scores)) {
@@ -110,7 +111,7 @@ static heed_status check(const heed_tensor *q, const heed_tensor *k, const heed_
     }
     if (mask != NULL && is_causal) {
         return heed_fail(HEED_ERR_VALUE,
-                         "%s: is_causal with a mask; join them: heed_logical_and(mask, "
+                         "%s: is_causal with a mask; combine them: heed_logical_and(mask, "
                          "heed_causal_keep_mask(length))",
                          name);
     }
@@ -181,7 +182,8 @@ static heed_status attend_rule(const heed_call *call, heed_result *result)
     heed_tensor *const *in = call->inputs;
     heed_shape scores;
     if (call->count < 3 || call->count > 4) {
-        return heed_fail(HEED_ERR_VALUE, "attend: %d tensors; q, k, v and perhaps a mask",
+        return heed_fail(HEED_ERR_VALUE,
+                         "attend: got %d tensors; it takes q, k, v and optionally a mask",
                          call->count);
     }
     if (check_inputs(in[0], in[1], in[2], call->count > 3 ? in[3] : NULL, &scores) != HEED_OK) {

@@ -106,10 +106,10 @@ static void add_letter(term *t, unsigned char label)
 static heed_status read_ellipsis(const reading *r, int place, term *t)
 {
     if (strncmp(r->text + place, "...", 3) != 0) {
-        return refuse(r, HEED_ERR_VALUE, "the '.' at place %d is not one of three", place);
+        return refuse(r, HEED_ERR_VALUE, "the '.' at position %d is not part of '...'", place);
     }
     if (t->ellipsis >= 0) {
-        return refuse(r, HEED_ERR_VALUE, "the '...' at place %d is the second of one tensor",
+        return refuse(r, HEED_ERR_VALUE, "the '...' at position %d is the second in one tensor",
                       place);
     }
     t->ellipsis = t->letters;
@@ -137,9 +137,9 @@ static heed_status read_text(reading *r)
             t = &r->result;
             i++;
         } else if (c != ' ') {
-            return refuse(r, HEED_ERR_VALUE, "'%c' at place %d; %s", c, i,
-                          r->has_result ? "behind '->' stand letters and '...' alone"
-                                        : "letters, ',', '...' and '->' are all there is");
+            return refuse(r, HEED_ERR_VALUE, "'%c' at position %d; %s", c, i,
+                          r->has_result ? "after '->' only letters and '...' are allowed"
+                                        : "only letters, ',', '...' and '->' are allowed");
         }
     }
     return HEED_OK;
@@ -163,7 +163,7 @@ static heed_status check_text(reading *r)
     if (r->operand_count != 2) {
         return refuse(r, HEED_ERR_VALUE, "%d operand%s; heed_einsum takes two%s", r->operand_count,
                       r->operand_count == 1 ? "" : "s",
-                      r->operand_count > 2 ? ": call it once for each further one" : "");
+                      r->operand_count > 2 ? ": call it again for each additional one" : "");
     }
     if (!r->has_result) {
         complete_result(r);
@@ -171,11 +171,11 @@ static heed_status check_text(reading *r)
     const term *y = &r->result;
     for (int i = 0; i < y->letters && i < HEED_MAX_DIMS; i++) {
         if (r->uses[y->letter[i]] == 0) {
-            return refuse(r, HEED_ERR_VALUE, "%c of the result stands in no operand",
+            return refuse(r, HEED_ERR_VALUE, "%c of the result is in no operand",
                           letter_of(y->letter[i]));
         }
         if (memchr(y->letter, y->letter[i], (size_t)i) != NULL) {
-            return refuse(r, HEED_ERR_VALUE, "%c stands twice in the result",
+            return refuse(r, HEED_ERR_VALUE, "%c appears twice in the result",
                           letter_of(y->letter[i]));
         }
     }
@@ -213,7 +213,7 @@ static heed_status check_count(const reading *r, int operand)
     if (t->letters > ndim || (t->letters < ndim && t->ellipsis < 0)) {
         return refuse(r, HEED_ERR_SHAPE, "%s has %d dim%s, not %d%s", operand == 0 ? "a" : "b",
                       ndim, ndim == 1 ? "" : "s", t->letters,
-                      t->letters < ndim ? "; '...' would take the others" : "");
+                      t->letters < ndim ? "; '...' would match the others" : "");
     }
     return HEED_OK;
 }
@@ -225,9 +225,7 @@ static heed_status sizes_differ(const reading *r, int label, int64_t one, int64_
         return refuse(r, HEED_ERR_SHAPE, "dim %d from the end of '...' is %lld in a, %lld in b",
                       label - LETTERS + 1, sizes[0], sizes[1]);
     }
-    return refuse(r, HEED_ERR_SHAPE,
-                  "%c is %lld and %lld; only a size of 1 in the other operand "
-                  "is repeated",
+    return refuse(r, HEED_ERR_SHAPE, "%c is %lld and %lld; only size 1 broadcasts",
                   letter_of(label), sizes[0], sizes[1]);
 }
 

@@ -48,8 +48,8 @@ static heed_status check_numbers(const heed_call *call, const line *l, heed_dtyp
     const double *number = call->args;
     if (l->kernel == HEED_clamp && (isnan(number[0]) || isnan(number[1]))) {
         return heed_fail(HEED_ERR_VALUE,
-                         "clamp: bounds %g and %g; for none take -INFINITY, INFINITY", number[0],
-                         number[1]);
+                         "clamp: bounds %g and %g; for no bound use -INFINITY or INFINITY",
+                         number[0], number[1]);
     }
     if (dtype != HEED_I64) {
         return HEED_OK;
@@ -100,7 +100,7 @@ static heed_status line_rule(const heed_call *call, heed_result *result)
         result->dtype = HEED_I64;
     }
     if (result->dtype == HEED_BOOL && l->kind == NUMBER) {
-        return heed_fail(HEED_ERR_DTYPE, "%s: bool has no such operation; heed_to(x, HEED_I64)",
+        return heed_fail(HEED_ERR_DTYPE, "%s: bool is not supported; heed_to(x, HEED_I64)",
                          call->op->name);
     }
     return check_numbers(call, l, result->dtype);

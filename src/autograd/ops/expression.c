@@ -159,7 +159,7 @@ static heed_tensor *read_name(reader *r)
         }
     }
     r->at = start;
-    return fail(r, "an operand is missing, or has another name");
+    return fail(r, "an operand is missing or unknown");
 }
 
 static heed_tensor *read_factor(reader *r)
@@ -180,7 +180,7 @@ static heed_tensor *read_factor(reader *r)
     while (isdigit((unsigned char)*r->at)) {
         value = value * 10 + (*r->at++ - '0');
     }
-    return *r->at == '.' ? fail(r, "a number with decimals stands in real()") : number(r, value);
+    return *r->at == '.' ? fail(r, "a number with decimals must be in real()") : number(r, value);
 }
 
 static heed_tensor *read_product(reader *r)
@@ -241,7 +241,7 @@ heed_formula_fault heed_check_formula(const char *text, const char *operands)
     }
     read_comparison(&r);
     if (!accept(&r, "") || *r.at != '\0') {
-        fail(&r, "nothing of ops.def's notation");
+        fail(&r, "not in the notation of ops.def");
     }
     return r.fault;
 }

@@ -92,11 +92,11 @@ static heed_status chosen_shape(const heed_call *call, int *dim, heed_shape *sha
         return heed_self.error;
     }
     if (index->ndim > 1) {
-        return heed_fail(HEED_ERR_SHAPE, "%s: index %s has %d dims; it is a list, with one",
+        return heed_fail(HEED_ERR_SHAPE, "%s: index %s has %d dims; it must have one",
                          call->op->name, HEED_TEXT(index), index->ndim);
     }
     if (x->ndim == 0 && index->numel != 1) {
-        return heed_fail(HEED_ERR_SHAPE, "%s: index %s for x without dims, which takes just one",
+        return heed_fail(HEED_ERR_SHAPE, "%s: index %s for a 0-dim x must have one element",
                          call->op->name, HEED_TEXT(index));
     }
     *shape = heed_shape_of_tensor(x);
@@ -206,8 +206,8 @@ static heed_status check_index(const heed_call *call, int *dim)
     }
     if (index->numel > 0 && !fits(index, x, *dim)) {
         return heed_fail(HEED_ERR_SHAPE,
-                         "%s: index %s does not fit x %s in dim %d: as many dims, and none of the "
-                         "others larger than x's",
+                         "%s: index %s does not fit x %s in dim %d: it must have as many dims as "
+                         "x, and no other size larger than x's",
                          call->op->name, HEED_TEXT(index), HEED_TEXT(x), *dim);
     }
     return HEED_OK;
@@ -257,8 +257,8 @@ static heed_status scatter_add_rule(const heed_call *call, heed_result *result)
     }
     if (index->numel > 0 && !fits(index, src, -1)) {
         return heed_fail(HEED_ERR_SHAPE,
-                         "scatter_add: index %s does not fit src %s: as many dims, and none larger "
-                         "than src's",
+                         "scatter_add: index %s does not fit src %s: it must have as many dims, "
+                         "and no size larger than src's",
                          HEED_TEXT(index), HEED_TEXT(src));
     }
     return HEED_OK;
@@ -324,7 +324,7 @@ static heed_status embedding_rule(const heed_call *call, heed_result *result)
     }
     if (weight->ndim != 2 || result->shape.ndim == HEED_MAX_DIMS) {
         return heed_fail(HEED_ERR_SHAPE,
-                         "embedding: ids %s in weight %s; weight has 2 dims, ids at most %d",
+                         "embedding: ids %s in weight %s; weight must have 2 dims, ids at most %d",
                          HEED_TEXT(call->inputs[0]), HEED_TEXT(weight), HEED_MAX_DIMS - 1);
     }
     result->dtype = weight->dtype;
@@ -395,8 +395,8 @@ static heed_status dense_backward_rule(const heed_call *call, heed_result *resul
     if (g->ndim != ids->ndim + 1 ||
         memcmp(g->shape, ids->shape, sizeof *ids->shape * ids->ndim) != 0) {
         return heed_fail(HEED_ERR_SHAPE,
-                         "embedding_dense_backward: g %s for ids %s; g has their shape and one "
-                         "dim more",
+                         "embedding_dense_backward: g %s for ids %s; g must have the shape of ids "
+                         "plus a last dim",
                          HEED_TEXT(g), HEED_TEXT(ids));
     }
     result->shape = HEED_SHAPE(*(const int64_t *)call->args, g->shape[g->ndim - 1]);
@@ -502,7 +502,7 @@ heed_tensor *heed_one_hot(heed_tensor *ids, int64_t num_classes)
     heed_shape shape = heed_shape_of_tensor(ids);
     heed_tensor *y = NULL;
     if (id != NULL && shape.ndim == HEED_MAX_DIMS) {
-        heed_fail(HEED_ERR_SHAPE, "one_hot: ids %s have %d dims already, the most there are",
+        heed_fail(HEED_ERR_SHAPE, "one_hot: ids %s already have %d dims, the maximum",
                   HEED_TEXT(ids), HEED_MAX_DIMS);
     } else if (id != NULL) {
         shape.size[shape.ndim++] = num_classes;

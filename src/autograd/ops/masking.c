@@ -69,8 +69,8 @@ typedef struct triangle_args {
 static heed_status triangle_rule(const heed_call *call, heed_result *result)
 {
     if (result->shape.ndim < 2) {
-        return heed_fail(HEED_ERR_SHAPE, "%s: a tensor %s has no rows and columns; 2 dims or more",
-                         call->op->name, HEED_TEXT(call->inputs[0]));
+        return heed_fail(HEED_ERR_SHAPE, "%s: x %s must have 2 dims or more", call->op->name,
+                         HEED_TEXT(call->inputs[0]));
     }
     return HEED_OK;
 }

@@ -27,7 +27,8 @@ static int64_t rows_of(const heed_tensor *b)
 
 static heed_status inner_sizes_differ(const heed_tensor *a, const heed_tensor *b)
 {
-    const char *hint = b->ndim > 1 ? "a's last must be b's last but one" : "a's last must be b's";
+    const char *hint = b->ndim > 1 ? "a's last size must equal b's second-to-last"
+                                   : "a's last size must equal b's";
     if (b->ndim > 1 && a->shape[a->ndim - 1] == b->shape[b->ndim - 1]) {
         hint = "did you mean heed_transpose(b, -2, -1)?";
     } else if (a->ndim > 1 && a->shape[a->ndim - 2] == rows_of(b)) {
@@ -49,8 +50,8 @@ static heed_status matmul_rule(const heed_call *call, heed_result *result)
     const heed_shape batch_a = heed_batch_of(a), batch_b = heed_batch_of(b);
     if (!heed_shapes_broadcast(&batch_a, &batch_b)) {
         return heed_fail(HEED_ERR_SHAPE,
-                         "matmul: the batches %s and %s of %s x %s do not broadcast; make sizes "
-                         "equal, or one of them 1",
+                         "matmul: the batches %s and %s of %s x %s do not broadcast; make the "
+                         "sizes equal or one of them 1",
                          heed_shape_text(batch_a.ndim, batch_a.size).text,
                          heed_shape_text(batch_b.ndim, batch_b.size).text, HEED_TEXT(a),
                          HEED_TEXT(b));
@@ -130,7 +131,8 @@ heed_tensor *heed_matmul(heed_tensor *a, heed_tensor *b)
         return NULL;
     }
     if (a->ndim == 0 || b->ndim == 0) {
-        heed_fail(HEED_ERR_SHAPE, "matmul: %s x %s: a tensor without dims; heed_mul scales",
+        heed_fail(HEED_ERR_SHAPE,
+                  "matmul: %s x %s: a tensor without dims; use heed_mul to multiply by a scalar",
                   HEED_TEXT(a), HEED_TEXT(b));
         return NULL;
     }
@@ -150,7 +152,8 @@ heed_tensor *heed_matmul(heed_tensor *a, heed_tensor *b)
 static heed_status linear_rule(const heed_call *call, heed_result *result)
 {
     if (call->count < 2 || call->count > 3) {
-        return heed_fail(HEED_ERR_VALUE, "linear: %d tensors; x, weight and perhaps bias",
+        return heed_fail(HEED_ERR_VALUE,
+                         "linear: got %d tensors; it takes x, weight and optionally bias",
                          call->count);
     }
     const heed_tensor *x = call->inputs[0], *weight = call->inputs[1];
@@ -170,7 +173,7 @@ static heed_status linear_rule(const heed_call *call, heed_result *result)
     }
     if (bias != NULL && (bias->ndim != 1 || bias->shape[0] != weight->shape[0])) {
         return heed_fail(HEED_ERR_SHAPE,
-                         "linear: bias %s must be (%lld), a number for each row of weight %s",
+                         "linear: bias %s must be (%lld), one number per row of weight %s",
                          HEED_TEXT(bias), (long long)weight->shape[0], HEED_TEXT(weight));
     }
     result->shape.size[x->ndim - 1] = weight->shape[0];
@@ -316,12 +319,13 @@ heed_tensor *heed_bmm(heed_tensor *a, heed_tensor *b)
         return NULL;
     }
     if (a->shape[0] != b->shape[0]) {
-        heed_fail(HEED_ERR_SHAPE, "bmm: %s x %s: batches differ; heed_matmul repeats one of size 1",
+        heed_fail(HEED_ERR_SHAPE, "bmm: %s x %s: batches differ; heed_matmul broadcasts size 1",
                   HEED_TEXT(a), HEED_TEXT(b));
         return NULL;
     }
     if (a->shape[2] != b->shape[1]) {
-        heed_fail(HEED_ERR_SHAPE, "bmm: inner sizes differ: %s x %s; a's last must be b's second",
+        heed_fail(HEED_ERR_SHAPE,
+                  "bmm: inner sizes differ: %s x %s; a's last size must equal b's second",
                   HEED_TEXT(a), HEED_TEXT(b));
         return NULL;
     }

@@ -36,8 +36,8 @@ static heed_status check_x(const char *function, const heed_tensor *x, const hee
         memcmp(x->shape + x->ndim - shape->ndim, shape->size,
                sizeof *shape->size * (size_t)shape->ndim) != 0) {
         return heed_fail(HEED_ERR_SHAPE,
-                         "%s: x %s does not end in the normalized shape %s; HEED_SHAPE(n) for the "
-                         "last dim, of size n",
+                         "%s: x %s does not end in the normalized shape %s; use HEED_SHAPE(n) for "
+                         "a last dim of size n",
                          function, HEED_TEXT(x), heed_shape_text(shape->ndim, shape->size).text);
     }
     return HEED_OK;

@@ -11,7 +11,7 @@ static inline heed_status heed_common_dtype(const char *function, heed_dtype a, 
                                             heed_dtype *common)
 {
     if (heed_is_float(a) && heed_is_float(b) && a != b) {
-        return heed_fail(HEED_ERR_DTYPE, "%s: %s meets %s; heed_to casts one of them", function,
+        return heed_fail(HEED_ERR_DTYPE, "%s: %s with %s; heed_to casts one of them", function,
                          heed_dtype_name(a), heed_dtype_name(b));
     }
     *common = heed_is_float(a) || (a == HEED_I64 && !heed_is_float(b)) ? a : b;

@@ -127,8 +127,8 @@ static heed_status check_stack(heed_tensor *const *tensors, int count, int dim)
     for (int i = 0; i < count; i++) {
         if (!heed_has_shape(tensors[i], &shape)) {
             return heed_fail(HEED_ERR_SHAPE,
-                             "stack: tensor %d %s is not of the shape of tensor 0, %s; heed_cat "
-                             "joins along a dim that they have",
+                             "stack: tensor %d %s does not have the shape of tensor 0, %s; "
+                             "heed_cat joins along an existing dim",
                              i, HEED_TEXT(tensors[i]), HEED_TEXT(tensors[0]));
         }
         if (heed_common_dtype("stack", tensors[i]->dtype, common, &common) != HEED_OK) {
@@ -137,7 +137,7 @@ static heed_status check_stack(heed_tensor *const *tensors, int count, int dim)
     }
     int64_t numel;
     if (shape.ndim == HEED_MAX_DIMS) {
-        return heed_fail(HEED_ERR_SHAPE, "stack: %s has %d dims already, the most there are",
+        return heed_fail(HEED_ERR_SHAPE, "stack: %s already has %d dims, the maximum",
                          HEED_TEXT(tensors[0]), HEED_MAX_DIMS);
     }
     shape.size[shape.ndim++] = count;
@@ -222,7 +222,7 @@ heed_tensor *heed_flip(heed_tensor *x, int dim)
 static heed_status find_dim(const char *function, const heed_tensor *x, int *dim)
 {
     if (x->ndim == 0) {
-        return heed_fail(HEED_ERR_DIM, "%s: x has no dims; leave the dim out", function);
+        return heed_fail(HEED_ERR_DIM, "%s: x has no dims; use the form without dim", function);
     }
     return heed_wrap_dim(function, *dim, x->ndim, dim);
 }
@@ -266,7 +266,7 @@ heed_tensor *heed_roll_dims(heed_tensor *x, heed_shape shifts, heed_dims dims)
         return NULL;
     }
     if (shifts.ndim != dims.count || dims.count < 1 || dims.count > HEED_MAX_DIMS) {
-        heed_fail(HEED_ERR_VALUE, "roll: %d shifts for %d dims; one for each of 1 to %d dims",
+        heed_fail(HEED_ERR_VALUE, "roll: %d shifts for %d dims; pass one per dim, for 1 to %d dims",
                   shifts.ndim, dims.count, HEED_MAX_DIMS);
         return NULL;
     }
@@ -318,8 +318,7 @@ static heed_status multiply(const char *function, int64_t times, int64_t *size)
         return heed_fail(HEED_ERR_VALUE, "%s: %lld times; 0 or more", function, (long long)times);
     }
     if (__builtin_mul_overflow(*size, times, size)) {
-        return heed_fail(HEED_ERR_OVERFLOW, "%s: %lld times, which is more than can be counted",
-                         function, (long long)times);
+        return heed_fail(HEED_ERR_OVERFLOW, "%s: %lld times overflows", function, (long long)times);
     }
     return HEED_OK;
 }

@@ -79,8 +79,7 @@ static heed_status nonempty_rule(const heed_call *call, heed_result *result)
     for (int i = 0; i < x->ndim; i++) {
         if (set >> i & 1 && x->shape[i] == 0) {
             return heed_fail(HEED_ERR_SHAPE,
-                             "%s: dim %d of x %s has no elements to choose from; take a dim that "
-                             "has some",
+                             "%s: dim %d of x %s has no elements; reduce a nonempty dim",
                              call->op->name, i, HEED_TEXT(x));
         }
     }
@@ -334,7 +333,7 @@ heed_tensor *heed_min(heed_tensor *x)
 static heed_status argmax_rule(const heed_call *call, heed_result *result)
 {
     if (result->dtype == HEED_BOOL) {
-        return heed_fail(HEED_ERR_DTYPE, "%s: bool has no such operation; heed_to(x, HEED_I64)",
+        return heed_fail(HEED_ERR_DTYPE, "%s: bool is not supported; heed_to(x, HEED_I64)",
                          call->op->name);
     }
     result->dtype = HEED_I64;

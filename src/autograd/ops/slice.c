@@ -28,7 +28,7 @@ static heed_status set_whole(const heed_call *call, const heed_shape *whole, hee
 static heed_status check_part(const heed_call *call, const char *part, const heed_shape *shape)
 {
     if (!heed_has_shape(call->inputs[0], shape)) {
-        return heed_fail(HEED_ERR_SHAPE, "%s: g %s is not of the %s's shape %s", call->op->name,
+        return heed_fail(HEED_ERR_SHAPE, "%s: g %s does not have the %s's shape %s", call->op->name,
                          HEED_TEXT(call->inputs[0]), part,
                          heed_shape_text(shape->ndim, shape->size).text);
     }
@@ -62,7 +62,7 @@ static heed_status cut_slice(const char *function, const slice_args *args, const
         return heed_self.error;
     }
     if (of->ndim == 0) {
-        return heed_fail(HEED_ERR_DIM, "%s: a tensor without dims has nothing to slice", function);
+        return heed_fail(HEED_ERR_DIM, "%s: a tensor without dims cannot be sliced", function);
     }
     if (args->step < 1) {
         return heed_fail(HEED_ERR_VALUE, "%s: step %lld; it must be 1 or more", function,
@@ -199,7 +199,7 @@ static heed_status find_diagonal(const char *function, const diagonal_args *args
         return heed_self.error;
     }
     if (*dim1 == *dim2) {
-        return heed_fail(HEED_ERR_DIM, "%s: dim1 %d and dim2 %d of %s are the same one", function,
+        return heed_fail(HEED_ERR_DIM, "%s: dim1 %d and dim2 %d of %s are the same", function,
                          args->dim1, args->dim2, heed_shape_text(of->ndim, of->size).text);
     }
     shape->ndim = 0;
@@ -301,7 +301,7 @@ static heed_status find_size(const char *function, const heed_tensor *x, int *di
         return heed_self.error;
     }
     if (x->ndim == 0) {
-        return heed_fail(HEED_ERR_DIM, "%s: a tensor without dims has no parts", function);
+        return heed_fail(HEED_ERR_DIM, "%s: a tensor without dims cannot be sliced", function);
     }
     *size = x->shape[*dim];
     return HEED_OK;
@@ -338,8 +338,8 @@ heed_tensor *heed_narrow(heed_tensor *x, int dim, int64_t start, int64_t length)
     const int64_t first = start < 0 ? start + size : start;
     if (first < 0 || first > size || length > size - first) {
         heed_fail(HEED_ERR_INDEX,
-                  "narrow: %lld places from %lld on are not all inside dim %d of %s; heed_slice "
-                  "cuts them off",
+                  "narrow: %lld elements from %lld on are not all inside dim %d of %s; heed_slice "
+                  "clips them",
                   (long long)length, (long long)start, dim, HEED_TEXT(x));
         return NULL;
     }
@@ -391,7 +391,8 @@ int heed_split(heed_tensor *x, int64_t split_size, int dim, heed_tensor **parts,
     }
     const int64_t count = size == 0 ? 1 : (size - 1) / split_size + 1;
     if (count > most) {
-        heed_fail(HEED_ERR_VALUE, "split: dim %d of %s gives %lld parts of size %lld; room for %d",
+        heed_fail(HEED_ERR_VALUE,
+                  "split: dim %d of %s gives %lld parts of size %lld; at most %d fit into parts",
                   dim, HEED_TEXT(x), (long long)count, (long long)split_size, most);
         return 0;
     }
@@ -415,7 +416,7 @@ int heed_split_sizes(heed_tensor *x, const int64_t *sizes, int count, int dim, h
     }
     if (!fits || sum != size) {
         heed_fail(HEED_ERR_VALUE,
-                  "split_sizes: %d sizes do not sum to %lld, which dim %d of %s has, or one is "
+                  "split_sizes: %d sizes do not sum to %lld, the size of dim %d of %s, or one is "
                   "negative",
                   count, (long long)size, dim, HEED_TEXT(x));
         return 0;

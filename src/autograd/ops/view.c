@@ -65,7 +65,7 @@ static heed_status permute_rule(const heed_call *call, heed_result *result)
     const heed_tensor *x = call->inputs[0];
     unsigned set;
     if (dims->count != x->ndim) {
-        return heed_fail(HEED_ERR_DIM, "permute: %d dims for a tensor %s; name each of its %d once",
+        return heed_fail(HEED_ERR_DIM, "permute: %d dims for a tensor %s; list each of its %d once",
                          dims->count, HEED_TEXT(x), x->ndim);
     }
     if (heed_wrap_dims("permute", *dims, x->ndim, &set) != HEED_OK) {
@@ -119,7 +119,7 @@ static heed_status expanded_shape(const char *function, const heed_tensor *x,
         }
         if (*size < 0 || (i >= added && x->shape[i - added] != 1 && x->shape[i - added] != *size)) {
             return heed_fail(HEED_ERR_SHAPE,
-                             "%s: %s does not expand to %s: only dims of size 1 repeat", function,
+                             "%s: %s does not expand to %s: only dims of size 1 expand", function,
                              HEED_TEXT(x), heed_shape_text(asked->ndim, asked->size).text);
         }
     }
@@ -202,8 +202,8 @@ static heed_status refuse_sizes(const char *function, const char *what, int64_t 
         less = less || asked->size[i] < -1;
     }
     if (unknown > 1 || less) {
-        return heed_fail(HEED_ERR_SHAPE, "%s: sizes %s: one may be -1, none less", function,
-                         sizes.text);
+        return heed_fail(HEED_ERR_SHAPE, "%s: sizes %s: only one may be -1, and none less",
+                         function, sizes.text);
     }
     return heed_fail(HEED_ERR_SHAPE, "%s: %s has %lld elements, which do not fill %s", function,
                      what, (long long)numel, sizes.text);
@@ -324,7 +324,7 @@ static heed_status unsqueeze_rule(const heed_call *call, heed_result *result)
     const heed_tensor *x = call->inputs[0];
     int dim;
     if (x->ndim == HEED_MAX_DIMS) {
-        return heed_fail(HEED_ERR_SHAPE, "unsqueeze: %s has %d dims already, the most there are",
+        return heed_fail(HEED_ERR_SHAPE, "unsqueeze: %s already has %d dims, the maximum",
                          HEED_TEXT(x), HEED_MAX_DIMS);
     }
     if (heed_wrap_dim("unsqueeze", *(const int *)call->args, x->ndim + 1, &dim) != HEED_OK) {
@@ -387,7 +387,7 @@ heed_tensor *heed_unflatten(heed_tensor *x, int dim, heed_shape sizes)
         return NULL;
     }
     if (x->ndim == 0) {
-        heed_fail(HEED_ERR_DIM, "unflatten: a tensor without dims has none to unflatten");
+        heed_fail(HEED_ERR_DIM, "unflatten: a tensor without dims has no dim to unflatten");
         return NULL;
     }
     if (sizes.ndim < 1 || sizes.ndim > HEED_MAX_DIMS + 1 - x->ndim) {
