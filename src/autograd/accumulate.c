@@ -10,7 +10,7 @@
 #include "../tensor/shape.h"
 #include "ops/elementwise.h"
 
-/* True if no other handle, view or graph can see a change to t. */
+/* True if t is contiguous and no other handle, view or graph can see a change to it. */
 static bool is_ours_alone(const heed_tensor *t)
 {
     return t->references == 1 && t->storage->references == 1 && t->op == NULL &&
