@@ -14,8 +14,8 @@ HEED_BEGIN_DECLS
  *
  * Returns x itself, of any dtype, if not training, if p is 0, or if x is empty. With p 1 it returns
  * x times 0. These cases draw no random numbers. For a transposed x the order of the draws depends
- * on the PyTorch version that the generator follows (heed_set_random_flavor): 1 draws row by row, 2
- * in x's memory order.
+ * on the PyTorch version that the generator follows (heed_set_random_flavor): 1 draws in
+ * row-major order, 2 in x's memory order.
  *
  * HEED_ERR_VALUE: p is outside [0, 1]. HEED_ERR_DTYPE: x is not a float. */
 heed_tensor *heed_dropout(heed_tensor *x, double p, bool training);

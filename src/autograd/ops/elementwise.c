@@ -32,7 +32,7 @@ typedef struct line {
     kind kind;
     int numbers;
     const char *gradient[MOST];
-    uint8_t is[MOST]; /* kind of each gradient text */
+    uint8_t is[MOST]; /* FORMULA, G or ZERO, for each gradient */
 } line;
 
 /* ---- rules ---- */

@@ -150,7 +150,7 @@ heed_tensor *heed_huber_loss(heed_tensor *input, heed_tensor *target)
 /* ---- probabilities ---- */
 
 /* With on = pos_weight target and off = 1 - target, the loss is on softplus(-x) + off softplus(x).
- * One softplus is near |x| and the other near 0. With |x| factored out,
+ * One softplus is near |x| and the other near 0. With |x| split off,
  *
  *   x (off where x > 0, else -on) + (on + off) softplus(-|x|)
  *

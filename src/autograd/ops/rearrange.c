@@ -304,7 +304,7 @@ static heed_tensor *repeat_blocks(heed_tensor *x, int64_t block, int64_t times, 
     return heed_reshape(heed_expand(blocks, HEED_SHAPE(rows, times, block)), shape);
 }
 
-/* An empty part of x, in an empty shape. */
+/* An empty part of x, reshaped to `shape`, which has no elements. */
 static heed_tensor *nothing_of(heed_tensor *x, heed_shape shape)
 {
     heed_tensor *flat = heed_reshape(x, HEED_SHAPE(x->numel));

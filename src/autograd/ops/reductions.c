@@ -414,7 +414,7 @@ heed_tensor *heed_min_dim(heed_tensor *x, int dim, bool keepdim, heed_tensor **i
 typedef struct var_args {
     reduce_args reduction;
     int correction;
-    bool root; /* std */
+    bool root; /* take the square root: std */
 } var_args;
 
 /* Like torch, divides by 0, never by a negative number, if correction >= count; and the variance of
