@@ -114,7 +114,7 @@ START_TEST(errors_leave_the_cache)
     heed_gpt_cache *cache = heed_gpt_cache_new(m, 2);
     heed_gpt_forward_cached(m, heed_narrow(idx, 1, 0, 5), cache);
     heed_gpt_forward_cached(m, heed_full(HEED_SHAPE(2, 2), 13, HEED_I64), cache);
-    expect_error(HEED_ERR_INDEX, "embedding: id 13 at place 0 is outside [0, 13)");
+    expect_error(HEED_ERR_INDEX, "embedding: id 13 at position 0 is outside [0, 13)");
     heed_gpt_forward_cached(m, heed_narrow(idx, 1, 0, 8), cache);
     expect_error(HEED_ERR_SHAPE,
                  "gpt_forward_cached: 8 tokens behind 5 in the cache, and block_size "
