@@ -1,5 +1,5 @@
-// Heed from C++17: a module of one's own learns the toy language, as in examples/next_token. What a
-// C compiler does not see: the macros with lists, names that are both struct and function, linking.
+// Heed from C++17: a user-defined module learns the toy language, as in examples/next_token. Covers
+// what a C compiler does not: macros with lists, names shared by a struct and a function, linking.
 #include <cstdio>
 
 #include "heed.h"
@@ -9,21 +9,6 @@ extern "C" {
 }
 
 namespace {
-
-// A scope that ends with its block.
-class Scope {
-public:
-    explicit Scope(bool with_grad = true)
-    {
-        with_grad ? heed_scope_begin(&scope_) : heed_scope_begin_no_grad(&scope_);
-    }
-    ~Scope() { heed_scope_end(&scope_); }
-    Scope(const Scope &) = delete;
-    Scope &operator=(const Scope &) = delete;
-
-private:
-    heed_scope scope_;
-};
 
 struct Model {
     heed_module module;
@@ -60,7 +45,7 @@ heed_tensor *forward(Model *m, heed_tensor *tokens)
 double take_step(Model *m, const toy_language &language, heed_optimizer *adamw)
 {
     constexpr int64_t batch = 32;
-    Scope scope;
+    HEED_SCOPE(step);
     heed_tensor *all = heed_from_i64(language.train[0].token,
                                      HEED_SHAPE(language.train_count, TOY_LENGTH));
     heed_tensor *rows = heed_randint(0, language.train_count, HEED_SHAPE(batch));
@@ -75,12 +60,12 @@ double take_step(Model *m, const toy_language &language, heed_optimizer *adamw)
     return heed_item(loss);
 }
 
-// How many held-out sentences have the likeliest word after *it* right.
+// Number of held-out sentences whose word after *it* is predicted correctly.
 int count_right(Model *m, const toy_language &language)
 {
     int right = 0;
     for (int i = 0; i < language.held_out_count; i++) {
-        Scope scope(false);
+        HEED_SCOPE_NO_GRAD(scope);
         const int64_t *sentence = language.held_out[i].token;
         heed_tensor *logits = forward(m, heed_from_i64(sentence, HEED_SHAPE(TOY_AT_IT + 1)));
         heed_tensor *last = heed_select(logits, 0, -1);
