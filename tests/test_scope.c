@@ -351,11 +351,11 @@ START_TEST(values_that_nothing_will_read_go_before_their_handles)
     ck_assert_ptr_null(unread->storage);
     ck_assert_ptr_nonnull(read->storage); /* its own derivative reads it */
     ck_assert_ptr_null(heed_add(x, unread));
-    expect_error(HEED_ERR_SCOPE, "add: the value of input 1 (100) has been let go");
+    expect_error(HEED_ERR_SCOPE, "add: the value of input 1 (100) has been released");
     ck_assert_ptr_null(heed_retain(unread));
-    expect_error(HEED_ERR_SCOPE, "retain: the value of t (100) has been let go");
+    expect_error(HEED_ERR_SCOPE, "retain: the value of t (100) has been released");
     ck_assert_double_eq(heed_item(unread) == 0, 0); /* NaN */
-    expect_error(HEED_ERR_SCOPE, "item: the value of t (100) has been let go");
+    expect_error(HEED_ERR_SCOPE, "item: the value of t (100) has been released");
     heed_backward(y);
     ck_assert_ptr_null(read->storage); /* read, and gone */
     ck_assert_int_eq(heed_live_bytes(), bytes - 2 * value + value + (int64_t)sizeof(heed_tensor));

@@ -13,7 +13,7 @@ heed_status heed_check_tensor(const char *function, const char *argument, const 
     }
     if (t->storage == NULL) {
         return heed_fail(HEED_ERR_SCOPE,
-                         "%s: the value of %s %s has been let go; heed_retain it in its scope",
+                         "%s: the value of %s %s has been released; heed_retain it in its scope",
                          function, argument, HEED_TEXT(t));
     }
     return HEED_OK;
