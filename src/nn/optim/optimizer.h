@@ -77,8 +77,8 @@ typedef struct heed_adam_options {
 /* heed_sgd_new, heed_adam_new: as torch.optim.SGD and Adam. heed_adamw_new: as AdamW, whose
  * weight_decay (0.01 in torch) shrinks the parameters themselves; the one in the options must be 0.
  *
- * HEED_ERR_VALUE: a rate, decay or eps is negative or not finite; a beta is outside [0, 1);
- * nesterov without momentum or with dampening; no tensors, or a repeated one. HEED_ERR_GRAPH: a
+ * HEED_ERR_VALUE: a rate, momentum, decay or eps is negative or not finite; a beta is outside [0,
+ * 1); nesterov without momentum or with dampening; no tensors, or a repeated one. HEED_ERR_GRAPH: a
  * tensor is not a leaf that requires a gradient. */
 heed_optimizer *heed_sgd_new(heed_tensor_list parameters, double lr);
 heed_optimizer *heed_sgd_new_with(heed_tensor_list parameters, double lr, heed_sgd_options options);
