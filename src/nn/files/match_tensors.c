@@ -188,7 +188,7 @@ heed_status heed_match_list(const heed_match *m, heed_tensor_list offered, heed_
         const heed_tensor *t = offered.tensors[i];
         if (t == NULL || offered.names[i] == NULL || t->storage == NULL) {
             return heed_fail(HEED_ERR_NULL,
-                             "%s: tensor %d of the list is NULL, unnamed or released", m->function,
+                             "%s: tensor %d of the list is NULL, unnamed or freed", m->function,
                              i);
         }
     }

@@ -29,7 +29,7 @@ heed_tensor *heed_load_npy(const char *path);
  * order of heed_save_file. The bytes are those numpy writes for a contiguous array. No .npy is
  * appended to the name. The file is replaced atomically.
  *
- * HEED_ERR_SCOPE: the value of x has been released. */
+ * HEED_ERR_SCOPE: the value of x has been freed. */
 heed_status heed_save_npy(const heed_tensor *x, const char *path);
 
 HEED_END_DECLS

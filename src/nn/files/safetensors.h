@@ -33,7 +33,7 @@ HEED_BEGIN_DECLS
  * permissions of the old file are kept.
  *
  * HEED_ERR_VALUE: a name or key is repeated, is "__metadata__" or is not UTF-8; the header is over
- * 100 MB. HEED_ERR_SCOPE: a tensor's value has been released. */
+ * 100 MB. HEED_ERR_SCOPE: a tensor's value has been freed. */
 heed_status heed_save_file(heed_tensor_list tensors, const char *path,
                            const heed_metadata *metadata);
 
