@@ -187,9 +187,8 @@ heed_status heed_match_list(const heed_match *m, heed_tensor_list offered, heed_
     for (int i = 0; i < offered.count; i++) {
         const heed_tensor *t = offered.tensors[i];
         if (t == NULL || offered.names[i] == NULL || t->storage == NULL) {
-            return heed_fail(HEED_ERR_NULL,
-                             "%s: tensor %d of the list is NULL, unnamed or freed", m->function,
-                             i);
+            return heed_fail(HEED_ERR_NULL, "%s: tensor %d of the list is NULL, unnamed or freed",
+                             m->function, i);
         }
     }
     const size_t size = (size_t)wanted.count * sizeof(heed_file_tensor *);
