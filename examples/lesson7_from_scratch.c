@@ -285,18 +285,18 @@ typedef struct sentence {
     int words[LENGTH]; /* up to *it* */
     int food_at;       /* index of the food */
     int verb;          /* the word to predict */
-    bool to_learn;     /* 24 are training data, the other 12 test data */
+    bool training;     /* 24 are to train on, the other 12 to test */
 } sentence;
 
 static sentence sentence_new(int number)
 {
     const int food = number / 2 % FOODS, i = number / 2 / FOODS, place = PLACE + i;
-    const bool to_learn = (food + i) % PLACES != 0;
+    const bool training = (food + i) % PLACES != 0;
     if (number % 2 == 0) {
         return (sentence){
-            {THE, food, CAME, OUT, OF, THE, place, AND, IT}, 1, VERB + food, to_learn};
+            {THE, food, CAME, OUT, OF, THE, place, AND, IT}, 1, VERB + food, training};
     }
-    return (sentence){{OUT, OF, THE, place, CAME, THE, food, AND, IT}, 6, VERB + food, to_learn};
+    return (sentence){{OUT, OF, THE, place, CAME, THE, food, AND, IT}, 6, VERB + food, training};
 }
 
 /* ---- the model: which word follows *it*? ---- */
@@ -364,7 +364,7 @@ static tensor *forward(const model *m, const sentence *s, tensor **attention_per
     return linear(embedding(attended, it, 1), m->fc);
 }
 
-/* The loss of one sentence, divided so that those of all 24 add up to their mean. */
+/* The loss of one sentence, divided by 24, so that the losses of all 24 add up to their mean. */
 static tensor *loss_of(const model *m, const sentence *s)
 {
     tensor *attention_percent;
@@ -407,7 +407,7 @@ static void adam_step(adam *o)
     }
 }
 
-/* ---- learning ---- */
+/* ---- training ---- */
 
 /* Computes the gradients of the mean loss of the 24 sentences, and returns that loss. Each sentence
  * adds its part and is then removed from the tape. */
@@ -420,7 +420,7 @@ static double compute_gradients(const model *m)
     }
     for (int number = 0; number < SENTENCES; number++) {
         const sentence s = sentence_new(number);
-        if (s.to_learn) {
+        if (s.training) {
             const tensor *loss = loss_of(m, &s);
             backward(loss);
             mean += loss->value[0];
@@ -430,14 +430,14 @@ static double compute_gradients(const model *m)
     return mean;
 }
 
-/* Prints the model's predictions for the 12 other sentences. Returns whether it has learnt: each
+/* Prints the predictions for the 12 test sentences. Returns whether it has learnt: each
  * verb is right, and each *it* attends to its food with at least 0.9. */
 static bool show_reading(const model *m)
 {
     bool learnt = true;
     for (int number = 0; number < SENTENCES; number++) {
         const sentence s = sentence_new(number);
-        if (s.to_learn) {
+        if (s.training) {
             continue;
         }
         tensor *attention_percent;
@@ -463,10 +463,10 @@ int main(void)
 {
     enum { STEPS = 60 };
     const model m = model_new(42);
-    printf("Twelve sentences, before the model learns from 24 others:\n\n");
+    printf("The 12 test sentences, before training:\n\n");
     show_reading(&m);
 
-    printf("\nLearning from the 24, in %d steps of Adam:\n\n", STEPS);
+    printf("\nTraining on the 24 other sentences: %d steps of Adam\n\n", STEPS);
     adam o = adam_new(0.02);
     for (int step = 0; step < STEPS; step++) {
         const double loss = compute_gradients(&m);
@@ -476,7 +476,7 @@ int main(void)
         }
     }
 
-    printf("\nThe twelve that it has never seen:\n\n");
+    printf("\nThe 12 test sentences, after training:\n\n");
     const bool learnt = show_reading(&m);
     return !learnt || ferror(stdout) || fflush(stdout) != 0;
 }

@@ -76,7 +76,7 @@ int main(void)
     int count = 0;
     for (int number = 0; number < SENTENCES; number++) {
         const sentence s = sentence_new(number);
-        if (s.to_learn) {
+        if (s.training) {
             for (int i = 0; i < LENGTH; i++) {
                 words[count][i] = s.words[i];
             }
