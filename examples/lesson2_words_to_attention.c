@@ -282,14 +282,12 @@ static heed_tensor *embed(char *const *vocab, int seq_len, bool of_the_notebook)
 /* Explains the sums. For the reader's own words, says only what holds for all words. */
 static void explain_bug(int64_t seq_len, bool of_the_notebook)
 {
-    printf("\nThis is the bug: sum() adds the rows, so the columns sum to 1. But row i is how "
-           "query i\n"
-           "divides its attention among the keys, so each row should sum to 1.\n");
+    printf("\nThis is the bug: sum() adds the rows, so the columns sum to 1. But row i is how\n"
+           "query i divides its attention among the keys, so each row should sum to 1.\n");
     if (seq_len == 1) {
         printf("(With a single word, row and column are the same.)\n");
     } else if (of_the_notebook) {
-        printf("Above, the queries compete for each key instead: one of them wins almost all of "
-               "it, and\n"
+        printf("Above, the queries compete for each key instead: one wins almost all of it, and\n"
                "the new vectors of the others (\"new apple\") are almost 0.\n");
     } else {
         printf("Above, the queries compete for each key instead: one gains what others lose.\n");

@@ -34,8 +34,7 @@ static void show(const char *name, const char *const *words, heed_tensor *t)
     }
 }
 
-/* A Linear stores its weight as (out, in). The slides show the transpose, by which x is multiplied.
- */
+/* A Linear stores its weight as (out, in); the slides show the transpose. */
 static void show_weights(struct heed_self_attention *m)
 {
     show("Query Weights T: self.W_q.weight.transpose(0, 1)", NULL,
@@ -99,7 +98,7 @@ static void show_what_differs(void)
     printf(
         "\nWhere the slides differ from this class at seed 42:\n"
         "- Query Weights T and Key Weights T are both 0.78 2.0, 0.9 1.7. For <EOS> the query is\n"
-        "  0.8 0.8, the key 0.18 0.81 and the value 0.81, which follow from neither weights.\n"
+        "  0.8 0.8, the key 0.18 0.81 and the value 0.81: not what these weights give.\n"
         "- The percentages of Pizza: one table has 0.38 0.4 0.9, another 0.38 0.4 0.24; the text\n"
         "  has 36%%, 40%%, 24%%, as above.\n"
         "- The last table: 1.0 1.9 for Pizza (above 1.0100 1.0641), 0.2 0.4 for is (0.2040 "
@@ -247,10 +246,8 @@ static bool judge(struct reader *m, heed_tensor *rows, uint64_t seed)
     heed_tensor *on_food = heed_sum_dim(heed_mul(of_it, is_food), 1, false);
     const double least = heed_item(heed_amin(on_food));
     if (right < of_all || least < 0.9) {
-        printf("\nSeed %llu has failed: %.0f of %.0f verbs are right, and the lowest attention of "
-               "*it* "
-               "to\n"
-               "its food is %.3f, below the 0.9 required. Try another seed.\n",
+        printf("\nSeed %llu has failed: %.0f of %.0f verbs are right, and the lowest attention of\n"
+               "*it* to its food is %.3f, where 0.9 is required. Try another seed.\n",
                (unsigned long long)seed, right, of_all, least);
         return false;
     }

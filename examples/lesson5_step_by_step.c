@@ -38,8 +38,7 @@ static heed_tensor *make_embeddings(void)
                          HEED_SHAPE(3, 4));
 }
 
-/* Part 4. exp may overflow; heed_softmax avoids that by subtracting the maximum of the row first.
- */
+/* Part 4. exp may overflow; heed_softmax first subtracts the maximum of the row. */
 static heed_tensor *softmax(heed_tensor *x)
 {
     heed_tensor *e = heed_exp(x);
@@ -86,8 +85,7 @@ static heed_tensor *step_by_step(heed_tensor *embeddings, int64_t d_k)
 
 /* ---- Putting It All Together ---- */
 
-/* softmax(Q K^T / sqrt(d_k)) V for the weights {W_Q, W_K, W_V}; also returns the attention weights.
- */
+/* softmax(Q K^T / sqrt(d_k)) V for W = {W_Q, W_K, W_V}; also returns the attention weights. */
 static heed_tensor *attend_weights(heed_tensor *const *W, heed_tensor *X,
                                    heed_tensor **attention_weights)
 {

@@ -17,7 +17,7 @@ enum { MOST_NODES = 64 };
 
 typedef struct node {
     heed_tensor *tensor;
-    heed_tensor *gradient; /* dy/dtensor; NULL until something arrives */
+    heed_tensor *gradient; /* dy/dtensor; NULL until one is received */
     const char *name;      /* of a leaf */
 } node;
 
@@ -52,7 +52,7 @@ static void append(graph *g, heed_tensor *t, const char *name)
     g->nodes[g->count++] = (node){t, NULL, name};
 }
 
-/* A tensor used twice receives two gradients, which add up. */
+/* A tensor that is used twice receives two gradients, which are added. */
 static void give(graph *g, const heed_tensor *t, heed_tensor *gradient)
 {
     heed_tensor **sum = &g->nodes[find(g, t)].gradient;
