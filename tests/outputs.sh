@@ -1,5 +1,5 @@
 #!/bin/sh
-# Compares the output of the lessons and of self_attention with tests/fixtures/output/PROGRAM.txt.
+# Compares the output of the lessons and of some other programs with tests/fixtures/output/PROGRAM.txt.
 # (notebooks.sh compares these files with the numbers of the notebooks.)
 #   tests/outputs.sh [BUILD]
 #   tests/outputs.sh --update [BUILD]    records the present output and sources
@@ -12,8 +12,8 @@ cd "$(dirname "$0")/.."
 update=false
 [ "${1-}" != --update ] || { update=true && shift; }
 build=${1:-build}
-sources="examples/self_attention.c $(echo examples/lesson*.c)"
 outputs=tests/fixtures/output
+sources=$(printf '%s\n' examples/lesson*.c $outputs/*.txt | sed 's#.*/\(.*\)\..*#examples/\1.c#' | sort -u)
 printed=$(mktemp)
 trap 'rm -f "$printed"' EXIT
 
