@@ -62,11 +62,11 @@ int main(void)
     heed_on_error(heed_die);
     HEED_SCOPE(scope);
     const model lesson = model_new(42);
-    adam lessons_adam = adam_new(0.02);
+    adam lessons_optimizer = adam_new(0.02);
 
     struct twin *m = twin_new();
     const heed_tensor_list parameters = heed_parameters(m); /* in the lesson's order */
-    heed_optimizer *adam = heed_adam_new(parameters, 0.02);
+    heed_optimizer *optimizer = heed_adam_new(parameters, 0.02);
     for (int p = 0; p < PARAMETERS; p++) {
         const tensor *t = &tape.tensors[p];
         heed_copy_into(parameters.tensors[p],
@@ -90,7 +90,7 @@ int main(void)
     for (int step = 0; step < steps; step++) {
         HEED_SCOPE(of_step);
         heed_tensor *loss = twin_loss(m, input, targets);
-        heed_optimizer_zero_grad(adam);
+        heed_optimizer_zero_grad(optimizer);
         heed_backward(loss);
         const double lessons_loss = compute_gradients(&lesson), heeds_loss = heed_item(loss);
         compare("the loss", step, &lessons_loss, &heeds_loss, 1);
@@ -99,11 +99,11 @@ int main(void)
             compare(parameters.names[p], step, tape.tensors[p].grad, heed_const_data_f64(gradient),
                     (int)gradient->numel);
         }
-        adam_step(&lessons_adam);
-        heed_optimizer_step(adam);
+        adam_step(&lessons_optimizer);
+        heed_optimizer_step(optimizer);
     }
     printf("lesson7_from_scratch: %d losses and all their gradients are Heed's\n", steps);
-    heed_optimizer_free(adam);
+    heed_optimizer_free(optimizer);
     heed_module_free(m);
     return 0;
 }
