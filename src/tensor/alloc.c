@@ -15,6 +15,7 @@
 #include <string.h>
 
 #include "blocks.h"
+#include "debug.h"
 
 enum { SMALL = 1024, ALIGNED = 256, ALIGNMENT = 64, SLAB = 65536 };
 
@@ -167,6 +168,9 @@ void heed_free(void *block, size_t size)
     if (!self->registered) {
         heed_register_thread(); /* it frees what another thread allocated */
     }
+    if (HEED_IS_DEBUG) {
+        memset(block, HEED_POISON, size);
+    }
     put_block(self, block, heed_class_of(size));
     heed_count_live(0, -(int64_t)size);
 }
@@ -239,7 +243,7 @@ bool heed_allocator_keeps_blocks(void)
 #ifdef HEED_SYSTEM_ALLOCATOR
     return false;
 #else
-    return true;
+    return !HEED_IS_DEBUG; /* which keeps them, but not for reuse */
 #endif
 }
 

@@ -59,7 +59,7 @@ static inline void *heed_pop_block(size_t size)
 /* heed_push_block: heed_free of a constant size; false where heed_free has to be called. */
 static inline bool heed_push_block(void *block, size_t size)
 {
-#ifdef HEED_SYSTEM_ALLOCATOR
+#if defined HEED_SYSTEM_ALLOCATOR || defined HEED_DEBUG /* which fills freed blocks (debug.h) */
     (void)block, (void)size;
     return false;
 #else
