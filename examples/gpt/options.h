@@ -74,6 +74,8 @@
       "steps between two savings; as --eval-every if not given")                                   \
     X(STRING, best,         "FILE",      0, 0,            (0),                                     \
       "keep the run there as it was at the lowest validation loss")                                \
+    X(STRING, quiz,         "FILE",      0, 0,            (0),                                     \
+      "ask these questions with each validation; the training is not affected")                     \
     X(STRING, log,          "FILE",      0, 0,            (0),                                     \
       "write a row for each step there, as CSV")                                                   \
     X(WHOLE,  log_every,    "N",         1, 1e12,         (10),                                    \
@@ -105,6 +107,8 @@
       "the model: a file of gpt train, or a folder of gpt export")                                 \
     X(STRING, text,         "FILE",      0, 0,            (0),                                     \
       "the text that it has to foresee")                                                           \
+    X(STRING, quiz,         "FILE",      0, 0,            (0),                                     \
+      "questions: kind, context, right and wrong answers on each line, separated by tabs")         \
     X(CHOICE, part,         "all|validation", 0, 1,       (0),                                     \
       "all of it (default), or the last tenth, which gpt train does not learn")                    \
     X(WHOLE,  eval_windows, "N",         0, 1e12,         (0),                                     \
