@@ -1,4 +1,4 @@
-/* The generator behind the random numbers: seeds, saving, threads. */
+/* The random generator: seeds, saved state, threads. */
 #include "tensor/random/random.h"
 
 #include <check.h>
@@ -11,7 +11,7 @@
 
 Suite *random_suite(void);
 
-/* The same once more where one can read it. */
+/* A readable subset of test_random_numbers.c. */
 START_TEST(seed_42_gives_what_torch_prints)
 {
     heed_manual_seed(42);
@@ -105,7 +105,8 @@ START_TEST(what_is_no_generator_is_refused)
     g.next = 0;
     g.flavor = (heed_random_flavor)9;
     EXPECT_ERROR(heed_set_generator(&g), HEED_ERR_VALUE, "flavor 9");
-    EXPECT_ERROR(heed_set_random_flavor((heed_random_flavor)4), HEED_ERR_VALUE, "4 is no flavor");
+    EXPECT_ERROR(heed_set_random_flavor((heed_random_flavor)4), HEED_ERR_VALUE,
+                 "4 is not a flavor");
 }
 END_TEST
 
@@ -116,7 +117,7 @@ typedef struct drawer {
     float numbers[DRAWS];
 } drawer;
 
-/* A bit of everything, with a seed and a flavor of one's own. */
+/* Draws from several distributions, with the thread's own seed and flavor. */
 static void *draw_in_thread(void *argument)
 {
     drawer *self = argument;

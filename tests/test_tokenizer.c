@@ -1,4 +1,4 @@
-/* Tokens of every level: which there are, encoding, decoding, and as text beside a model. */
+/* Tokenizers of every level: their tokens, encoding, decoding, and saving as text with a model. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -41,12 +41,12 @@ START_TEST(test_names)
 }
 END_TEST
 
-/* ---- which tokens there are ---- */
+/* ---- tokens ---- */
 
 static const char mixed[] = "Zo\u00E9 \u20AC5,\n\ttab ~ na\u00EFve \u2014 \u6771\u4EAC \U0001F600 "
                             "\x7F\U0001D11E a\u00A0b\uFEFF\u00FF\u0800";
 
-/* What Python gives: s = sorted(set(text)); [s.index(c) for c in text]. */
+/* As in Python: s = sorted(set(text)); [s.index(c) for c in text]. */
 START_TEST(test_characters_are_numbered_as_in_python)
 {
     static const int64_t ids[] = {5,  10, 16, 2,  21, 4,  3,  1, 0,  11, 6,  7,  2,
@@ -70,7 +70,7 @@ START_TEST(test_characters_are_numbered_as_in_python)
 }
 END_TEST
 
-/* Every character that there is, in a text that goes from the last to the first. */
+/* Every Unicode character, from the last to the first. */
 START_TEST(test_all_characters)
 {
     text_buffer t = {.length = 0};
@@ -134,7 +134,7 @@ START_TEST(test_texts_that_are_none)
         {LEVEL_CHAR, "ab\0c", 4, 0, "it: not a text: a NUL byte at offset 2"},
         {LEVEL_WORD, "ab\0c", 4, 8, "it: not a text: a NUL byte at offset 2"},
         {LEVEL_WORD, "a", 1, 1, "a vocabulary of 1 words"},
-        {LEVEL_BPE, "a", 1, 200, "200 tokens; there are 256 bytes"},
+        {LEVEL_BPE, "a", 1, 200, "a vocabulary of 200 tokens; it must have from 256"},
     };
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
         tokenizer t =
@@ -178,7 +178,7 @@ START_TEST(test_unknown_tokens)
         size_t offset;
         const char *error;
     } rows[] = {{"ab\u20AC\u00E9z", 5, "p: the character '\u00E9' (U+00E9) at offset 5"},
-                {"z", 0, "p: the character 'z' (U+007A) at offset 0 is not among the 5 of the"},
+                {"z", 0, "p: the character 'z' (U+007A) at offset 0 is not in the vocabulary of 5"},
                 {"a\x1B[", 1, "p: the character (U+001B) at offset 1"},
                 {"a\xC2\x9B", 1, "p: the character (U+009B) at offset 1"},
                 {"a\U0001F600", 1, "(U+1F600) at offset 1"}};
@@ -205,7 +205,7 @@ START_TEST(test_unknown_tokens)
 }
 END_TEST
 
-/* ---- as text ---- */
+/* ---- saved as text ---- */
 
 START_TEST(test_saved_tokens_are_the_same)
 {
@@ -237,14 +237,14 @@ START_TEST(test_broken_tokens)
         token_level level;
         const char *saved, *error;
     } rows[] = {
-        {LEVEL_BYTE, "x", "has no list, and there is one"},
+        {LEVEL_BYTE, "x", "saved without a list, but there is one"},
         {LEVEL_CHAR, "", "the vocabulary is empty"},
         {LEVEL_WORD, "", "the vocabulary is empty"},
-        {LEVEL_CHAR, "aba", "one twice"},
-        {LEVEL_WORD, "a b a", "one twice"},
+        {LEVEL_CHAR, "aba", "duplicate token"},
+        {LEVEL_WORD, "a b a", "duplicate token"},
         {LEVEL_CHAR, "a\xFF", "the characters: not UTF-8: byte 0xFF at offset 1"},
         {LEVEL_WORD, "a\xFF", "the words: not UTF-8"},
-        {LEVEL_BPE, "1 2 3\n", "line 1 is not two numbers"},
+        {LEVEL_BPE, "1 2 3\n", "line 1 is not two token ids"},
     };
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
         tokenizer t = tokenizer_of_saved(rows[i].level, rows[i].saved);
@@ -256,7 +256,7 @@ START_TEST(test_broken_tokens)
 }
 END_TEST
 
-/* Whichever request for memory fails, the error is pending and nothing is lost or leaks. */
+/* Each allocation fails in turn: the error is pending, and nothing is lost or leaked. */
 START_TEST(test_no_memory)
 {
     bool failed = true;
