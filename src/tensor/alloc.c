@@ -15,7 +15,6 @@
 #include <string.h>
 
 #include "blocks.h"
-#include "debug.h"
 
 enum { SMALL = 1024, ALIGNED = 256, ALIGNMENT = 64, SLAB = 65536 };
 
