@@ -110,9 +110,9 @@ void expect_derivatives(void *module, heed_function *f, void *context, heed_tens
                         int count)
 {
     heed_module_to(module, HEED_F64);
-    heed_gradcheck(f, context, inputs, count, (heed_gradcheck_options){0});
+    heed_gradcheck(f, context, inputs, count);
     expect_no_error();
-    heed_gradgradcheck(f, context, inputs, count, (heed_gradcheck_options){0});
+    heed_gradgradcheck(f, context, inputs, count);
     expect_no_error();
     check_parameters(module, f, context, inputs);
 }
