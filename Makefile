@@ -231,9 +231,9 @@ endif
 $(BUILD)/tests/%.o: CHECK_CFLAGS = $(CHECK_INCLUDES)
 CHECK_INCLUDES = $(eval CHECK_INCLUDES := $(shell pkg-config --cflags check))$(CHECK_INCLUDES)
 
-# Calls of the system that tests/test_file_faults.c lets fail.
+# System calls that tests make fail: tests/test_file_faults.c, tests/test_unread.c.
 comma   := ,
-WRAPPED := $(addprefix -Wl$(comma)--wrap=,access close fchmod fstat fsync open pread readlink rename stat unlink write)
+WRAPPED := $(addprefix -Wl$(comma)--wrap=,access close fchmod fstat fsync open pread pthread_setspecific readlink rename stat unlink write)
 
 $(BUILD)/test_heed: $(TEST_OBJECTS) $(PART_OBJECTS) $(OBJECTS)
 	$(call step,link $@)

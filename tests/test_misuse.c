@@ -3,6 +3,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "src/tensor/thread.h"
 #include "tests/gradients_table.h"
 #include "tests/misuse/calls.h"
 #include "tests/test_util.h"
@@ -44,7 +45,7 @@ static const row rows_of_nn[] = {
 
 #define UNSCOPED(name, call)                                                                       \
     {#name, misuse_unscoped_##name, HEED_ERR_SCOPE,                                                \
-     #name ": no scope is open to own the result; heed_scope_begin first"},
+     #name ": no scope is open to own the result; begin one: HEED_SCOPE(name);"},
 static const row unscoped[] = {
 #include "tests/misuse.def"
 };
@@ -77,6 +78,7 @@ static void expect_refusal(const row *r)
     ck_assert_msg(heed_error_pending() == r->status, "%s: %s instead of %s: %s", r->name,
                   heed_status_name(heed_error_pending()), heed_status_name(r->status),
                   heed_error_message());
+    ck_assert_msg(heed_self.unread != 0, "%s: began a scope while the error was pending", r->name);
     ck_assert_msg(says(heed_error_message(), r->words), "%s: \"%s\" does not say \"%s\"", r->name,
                   heed_error_message(), r->words);
     ck_assert_ptr_null(F32(2)); /* it blocks */

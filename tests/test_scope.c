@@ -122,6 +122,99 @@ START_TEST(end_with_ends_the_scope_after_an_error_too)
 }
 END_TEST
 
+/* ---- HEED_SCOPE ---- */
+
+enum leave { BY_BREAK, BY_CONTINUE, BY_GOTO, BY_RETURN, BY_ITS_END, BY_END_WITH, BY_KEEP, LEAVES };
+
+static heed_tensor *leave_by(enum leave leave)
+{
+    for (int i = 0; i < 1; i++) {
+        HEED_SCOPE(outer);
+        heed_tensor *x = heed_ones(HEED_SHAPE(100), HEED_F32);
+        {
+            HEED_SCOPE_NO_GRAD(inner);
+            heed_tensor *y = heed_mul(x, x);
+            ck_assert(!heed_grad_enabled());
+            switch (leave) {
+            case BY_CONTINUE:
+                continue;
+            case BY_GOTO:
+                goto out;
+            case BY_RETURN:
+                return NULL;
+            case BY_END_WITH: /* out of both */
+                return heed_scope_end_with(&outer, heed_scope_end_with(&inner, y));
+            case BY_KEEP:
+                return heed_scope_keep(&outer, heed_scope_keep(&inner, y));
+            default:
+                break;
+            }
+            if (leave == BY_BREAK) {
+                break;
+            }
+        }
+        ck_assert_int_eq(leave, BY_ITS_END);
+        ck_assert(heed_grad_enabled());
+    }
+out:
+    return NULL;
+}
+
+START_TEST(a_scope_ends_however_its_block_is_left)
+{
+    const int64_t tensors = heed_live_tensors(), bytes = heed_live_bytes();
+    for (int leave = 0; leave < LEAVES; leave++) {
+        heed_scope around;
+        heed_scope_begin(&around);
+        heed_tensor *y = leave_by(leave);
+        expect_no_error();
+        ck_assert(heed_grad_enabled());
+        ck_assert_int_eq(heed_live_tensors(), tensors + (y != NULL));
+        ck_assert_int_eq(y != NULL, leave == BY_END_WITH || leave == BY_KEEP);
+        ck_assert_int_eq(heed_scope_end(&around), HEED_OK); /* no other is open */
+        ck_assert_int_eq(heed_live_bytes(), bytes);
+    }
+}
+END_TEST
+
+START_TEST(closing_a_scope_that_has_ended_does_nothing)
+{
+    heed_tensor *x = heed_ones(HEED_SHAPE(2), HEED_F32);
+    {
+        HEED_SCOPE(scope);
+        heed_exp(x);
+        ck_assert_int_eq(heed_scope_end(&scope), HEED_OK);
+        heed_exp(x); /* of the scope outside, and stays */
+    }
+    expect_no_error();
+    {
+        heed_scope outer, a, b;
+        heed_scope_begin(&outer);
+        HEED_SCOPE(inner);
+        ck_assert_int_eq(heed_scope_end(&outer), HEED_ERR_SCOPE); /* ends inner too, and says so */
+        expect_error(HEED_ERR_SCOPE, "scope_end: 1 scope(s) inside this one were still open");
+        heed_scope_begin(&a);
+        heed_scope_begin(&b); /* as deep as inner was */
+        heed_scope_close(&inner);
+        ck_assert_int_eq(heed_scope_end(&b), HEED_OK);
+        ck_assert_int_eq(heed_scope_end(&a), HEED_OK);
+    }
+    expect_no_error();
+}
+END_TEST
+
+START_TEST(a_scope_closes_while_an_error_is_pending)
+{
+    const int64_t tensors = heed_live_tensors();
+    {
+        HEED_SCOPE(scope);
+        heed_matmul(heed_ones(HEED_SHAPE(2), HEED_F32), heed_ones(HEED_SCALAR, HEED_F32));
+    }
+    ck_assert_int_eq(heed_live_tensors(), tensors);
+    expect_error(HEED_ERR_SHAPE, "matmul: (2) x ()");
+}
+END_TEST
+
 /* ---- scopes that are not ended, or not in order ---- */
 
 __attribute__((noinline)) static void leave_scopes_open(void)
@@ -348,7 +441,8 @@ START_TEST(without_a_scope_results_have_no_owner)
     expect_error(HEED_ERR_SCOPE, "scope_keep: no scope is open outside this one; heed_retain");
     heed_scope_end(&scope);
     ck_assert_ptr_null(heed_zeros(HEED_SHAPE(2), HEED_F32));
-    expect_error(HEED_ERR_SCOPE, "zeros: no scope is open to own the result; heed_scope_begin");
+    expect_error(HEED_ERR_SCOPE,
+                 "zeros: no scope is open to own the result; begin one: HEED_SCOPE(name);");
     ck_assert_ptr_null(heed_add(w, w));
     expect_error(HEED_ERR_SCOPE, "add: no scope is open");
     ck_assert_int_eq(heed_grad(loss, &w, 1, &dw, true), HEED_ERR_SCOPE);
@@ -402,6 +496,9 @@ Suite *scope_suite(void)
     tcase_add_test(tests, keep_returns_what_is_not_of_the_scope);
     tcase_add_test(tests, end_with_returns_a_result_whose_graph_works);
     tcase_add_test(tests, end_with_ends_the_scope_after_an_error_too);
+    tcase_add_test(tests, a_scope_ends_however_its_block_is_left);
+    tcase_add_test(tests, closing_a_scope_that_has_ended_does_nothing);
+    tcase_add_test(tests, a_scope_closes_while_an_error_is_pending);
     tcase_add_test(tests, scopes_left_open_in_dead_frames_are_ended);
     tcase_add_test(tests, a_scope_ends_once);
     tcase_add_test(tests, scopes_that_are_null_are_refused);

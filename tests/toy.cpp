@@ -10,21 +10,6 @@ extern "C" {
 
 namespace {
 
-// A scope that ends with its block.
-class Scope {
-public:
-    explicit Scope(bool with_grad = true)
-    {
-        with_grad ? heed_scope_begin(&scope_) : heed_scope_begin_no_grad(&scope_);
-    }
-    ~Scope() { heed_scope_end(&scope_); }
-    Scope(const Scope &) = delete;
-    Scope &operator=(const Scope &) = delete;
-
-private:
-    heed_scope scope_;
-};
-
 struct Model {
     heed_module module;
     struct heed_embedding *we;
@@ -60,7 +45,7 @@ heed_tensor *forward(Model *m, heed_tensor *tokens)
 double take_step(Model *m, const toy_language &language, heed_optimizer *adamw)
 {
     constexpr int64_t batch = 32;
-    Scope scope;
+    HEED_SCOPE(step);
     heed_tensor *all = heed_from_i64(language.train[0].token,
                                      HEED_SHAPE(language.train_count, TOY_LENGTH));
     heed_tensor *rows = heed_randint(0, language.train_count, HEED_SHAPE(batch));
@@ -80,7 +65,7 @@ int count_right(Model *m, const toy_language &language)
 {
     int right = 0;
     for (int i = 0; i < language.held_out_count; i++) {
-        Scope scope(false);
+        HEED_SCOPE_NO_GRAD(scope);
         const int64_t *sentence = language.held_out[i].token;
         heed_tensor *logits = forward(m, heed_from_i64(sentence, HEED_SHAPE(TOY_AT_IT + 1)));
         heed_tensor *last = heed_select(logits, 0, -1);

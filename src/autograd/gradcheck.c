@@ -382,7 +382,7 @@ static heed_status check_rows(const check *c, int input, jacobian *j)
         return heed_self.error;
     }
     heed_tensor *one = heed_zeros(heed_shape_of_tensor(y), HEED_F64);
-    for (int64_t k = 0; one != NULL && k < j->outputs && y->requires_grad; k++) {
+    for (int64_t k = 0; one != NULL && k < j->outputs && y->requires_grad && !heed_blocked(); k++) {
         ((double *)one->data)[k] = 1;
         pull_back(c, y, one, alias, false, j->analytic + k * j->elements);
         ((double *)one->data)[k] = 0;

@@ -23,7 +23,7 @@ heed_status heed_check_scope(const char *function)
 {
     if (!heed_blocked() && heed_self.depth == 0) {
         return heed_fail(HEED_ERR_SCOPE,
-                         "%s: no scope is open to own the result; heed_scope_begin first",
+                         "%s: no scope is open to own the result; begin one: HEED_SCOPE(name);",
                          function);
     }
     return heed_self.error;

@@ -1,13 +1,18 @@
 /* The pending error of a thread: set by the first failure, read and cleared by the caller.
  *
- * The library itself never prints and never ends the program; heed_die is a handler that a program
- * may choose. */
+ * The library never ends the program (heed_die is a handler that a program may choose), and prints
+ * one thing only: an error that nobody reads, once, so that a program which checks nothing does not
+ * fail in silence. */
 #include "error.h"
 
+#include <signal.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/uio.h>
+#include <time.h>
+#include <unistd.h>
 
 #include "thread.h"
 
@@ -25,11 +30,13 @@ heed_status heed_error(void)
 {
     heed_status status = heed_self.error;
     heed_self.error = HEED_OK;
+    heed_self.unread = 0;
     return status;
 }
 
 const char *heed_error_message(void)
 {
+    heed_self.unread = 0;
     return text_of_error;
 }
 
@@ -48,9 +55,69 @@ heed_status heed_fail(heed_status status, const char *format, ...)
     if (handler != NULL) {
         handler(status, text_of_error);
         self->error = status; /* pending, even if the handler has read it */
+    } else {
+        self->unread = (int)getpid();
+        heed_register_thread(); /* so that the end of the thread reports it */
     }
     return status;
 }
+
+/* ---- errors that nobody reads ---- */
+
+/* One write to stderr. A stderr that is closed, or a pipe that nobody reads, does no harm: SIGPIPE
+ * is held back, and taken off the pending signals if it is this write's. */
+static void print_line(const char *parts[3])
+{
+    struct iovec lines[3];
+    for (int i = 0; i < 3; i++) {
+        lines[i] = (struct iovec){(void *)parts[i], strlen(parts[i])};
+    }
+    sigset_t sigpipe, before, pending;
+    sigemptyset(&sigpipe);
+    sigaddset(&sigpipe, SIGPIPE);
+    sigpending(&pending);
+    pthread_sigmask(SIG_BLOCK, &sigpipe, &before);
+    const ssize_t written = writev(STDERR_FILENO, lines, 3);
+    if (written < 0 && !sigismember(&pending, SIGPIPE)) {
+        sigtimedwait(&sigpipe, NULL, &(struct timespec){0});
+    }
+    pthread_sigmask(SIG_SETMASK, &before, NULL);
+}
+
+/* At most once a process. A child of fork neither prints its parent's error nor is kept from
+ * printing its own by its parent's line. */
+static void report_unread(const char *beginning)
+{
+    static int reported; /* the process that has printed */
+    const int process = heed_self.unread;
+    heed_self.unread = 0;
+    if (process != 0 && process == (int)getpid() &&
+        __atomic_exchange_n(&reported, process, __ATOMIC_RELAXED) != process) {
+        print_line((const char *[]){beginning, text_of_error, "\n"});
+    }
+}
+
+void heed_report_unread(void)
+{
+    report_unread("heed: this program continues after an error that it never read: ");
+}
+
+__attribute__((destructor)) static void report_at_exit(void)
+{
+    report_unread("heed: this program ended with an error that it never read: ");
+}
+
+static void report_at_thread_end(void)
+{
+    report_unread("heed: a thread ended with an error that it never read: ");
+}
+
+__attribute__((constructor)) static void set_clean_up(void)
+{
+    heed_at_thread_end(HEED_THREAD_ERROR, report_at_thread_end);
+}
+
+/* ---- texts ---- */
 
 heed_text heed_shape_text(int ndim, const int64_t *shape)
 {

@@ -1,13 +1,26 @@
-/* Errors: one pending error per thread, read when the caller likes.
+/* Errors: one pending error per thread, which the caller may read at any later point.
  *
  * The first call that fails leaves its code and a sentence pending in its thread. Until that error
- * is read nothing computes: tensors come back NULL, statuses as the error, numbers as NaN (sizes
- * as 0), flags as false. So expressions nest unchecked, and one test at the end is enough:
+ * is read nothing computes: functions return NULL for tensors, the error for statuses, NaN for
+ * numbers (0 for sizes), false for flags. So expressions nest unchecked, and one test at the end is
+ * enough:
  *
  *     heed_tensor *y = heed_softmax(heed_matmul(a, b), -1);
  *     if (heed_error_pending()) { fputs(heed_error_message(), stderr); heed_error(); }
  *
- * Only ending, releasing, freeing and reading the error work while one is pending.
+ * While an error is pending only these work: reading the error, ending scopes, releasing, freeing.
+ *
+ * An error that is never read is printed to stderr, one line and once per process:
+ *
+ *     heed: this program ended with an error that it never read: randn: no scope is open ...
+ *
+ * That happens when its thread or the program ends, or earlier, when the program begins another
+ * scope while the error is unread. Unread means: still pending, no handler was set when it arose,
+ * and neither heed_error nor heed_error_message was called since. The exit status stays the
+ * program's own. Programs that end by _exit, abort or a signal print nothing.
+ *
+ * In a debugger, `break heed_fail` stops where an error arises; in a program built with
+ * `make DEBUG=1` the first error prints a backtrace.
  */
 #ifndef HEED_TENSOR_ERROR_H
 #define HEED_TENSOR_ERROR_H

@@ -9,18 +9,27 @@
 #include "scope_list.h"
 #include "shape.h"
 
+/* What a caller's scope holds while it is open at `place`. */
+static heed_scope opened(heed_scope *place, bool grad_disabled)
+{
+    heed_report_unread(); /* the program continues, and has not looked */
+    const heed_frame frame = heed_frame_begin(grad_disabled);
+    return (heed_scope){
+        .self = place,
+        .thread = &heed_self,
+        .depth = frame.depth,
+        .serial = heed_self.scopes_begun,
+        .grad_mode = !frame.grad_disabled,
+    };
+}
+
 static void begin(heed_scope *scope, bool grad_disabled)
 {
     if (scope == NULL) {
         heed_fail(HEED_ERR_NULL, "scope_begin: scope is NULL");
         return;
     }
-    const heed_frame frame = heed_frame_begin(grad_disabled);
-    scope->self = scope;
-    scope->thread = &heed_self;
-    scope->depth = frame.depth;
-    scope->serial = heed_self.scopes_begun;
-    scope->grad_mode = !frame.grad_disabled;
+    *scope = opened(scope, grad_disabled);
 }
 
 void heed_scope_begin(heed_scope *scope)
@@ -33,14 +42,30 @@ void heed_scope_begin_no_grad(heed_scope *scope)
     begin(scope, true);
 }
 
-/* Open: it is the last that began at its depth. Scopes too deep to be tracked are taken to be. */
+heed_scope heed_scope_opened(heed_scope *scope)
+{
+    return opened(scope, false);
+}
+
+heed_scope heed_scope_opened_no_grad(heed_scope *scope)
+{
+    return opened(scope, true);
+}
+
+/* The last scope that began at its depth is open. Scopes too deep to be tracked are taken to be. */
+static bool is_open(const heed_scope *scope)
+{
+    return scope->self == scope && scope->thread == &heed_self && scope->depth <= heed_self.depth &&
+           (scope->depth >= HEED_TRACKED_SCOPES ||
+            heed_self.serials[scope->depth] == scope->serial);
+}
+
 static heed_status check_open(const char *function, const heed_scope *scope)
 {
     if (scope == NULL) {
         return heed_fail(HEED_ERR_NULL, "%s: scope is NULL", function);
     }
-    if (scope->self != scope || scope->thread != &heed_self || scope->depth > heed_self.depth ||
-        (scope->depth < HEED_TRACKED_SCOPES && heed_self.serials[scope->depth] != scope->serial)) {
+    if (!is_open(scope)) {
         return heed_fail(HEED_ERR_SCOPE,
                          "%s: this scope is not open in this thread; each is begun and ended once",
                          function);
@@ -57,6 +82,13 @@ heed_status heed_scope_end(heed_scope *scope)
     heed_self.grad_disabled = !scope->grad_mode;
     scope->self = NULL;
     return heed_end_depth(scope->depth);
+}
+
+void heed_scope_close(heed_scope *scope)
+{
+    if (is_open(scope)) {
+        heed_scope_end(scope);
+    }
 }
 
 static heed_tensor *keep(const char *function, heed_scope *scope, heed_tensor *t)

@@ -1,12 +1,12 @@
 /* Ownership: every tensor that a function returns belongs to the innermost open scope; never free
  * it. To keep one longer, heed_retain it, and later heed_release it.
  *
- *     heed_scope step;
- *     heed_scope_begin(&step);
- *         heed_tensor *loss = heed_cross_entropy(logits, targets);
+ *     for (int i = 0; i < steps; i++) {
+ *         HEED_SCOPE(step);
+ *         heed_tensor *loss = heed_cross_entropy(forward(model, tokens), targets);
  *         heed_backward(loss);
  *         heed_optimizer_step(adam);
- *     heed_scope_end(&step);        // the graph and the activations are freed, parameters stay
+ *     } // the graph and the activations are freed, parameters stay
  *
  * A scope is a mark in its thread's one list of tensors, which is linked through the tensors
  * themselves: beginning a scope, ending one and joining one need no memory.
@@ -30,8 +30,33 @@ typedef struct heed_scope {
     bool grad_mode; /* to restore */
 } heed_scope;
 
-/* heed_scope_begin: opens a scope inside the innermost open one.
- * heed_scope_begin_no_grad: one in which no graph is recorded, as torch.no_grad(). */
+/* HEED_SCOPE(name): declares a scope and begins it; it ends by itself at the end of the block,
+ * however control leaves that: by break, continue, return or goto too.
+ * HEED_SCOPE_NO_GRAD(name): one in which no graph is recorded, as torch.no_grad().
+ *
+ *     heed_tensor *mean_of_squares(heed_tensor *x)
+ *     {
+ *         HEED_SCOPE(scope);
+ *         heed_tensor *squares = heed_mul(x, x);
+ *         return heed_scope_keep(&scope, heed_mean(squares)); // to the caller's scope
+ *     }
+ *
+ * A result that outlives the block is handed out with heed_scope_keep or heed_scope_end_with. Do
+ * not jump into the block past the declaration (clang and C++ refuse to compile that). longjmp and
+ * exit skip the end; the scope outside then ends this one, with HEED_ERR_SCOPE. */
+#define HEED_SCOPE(name)         HEED_SCOPE_OPENED_BY(heed_scope_opened, name)
+#define HEED_SCOPE_NO_GRAD(name) HEED_SCOPE_OPENED_BY(heed_scope_opened_no_grad, name)
+#define HEED_SCOPE_OPENED_BY(open, name)                                                           \
+    heed_scope name __attribute__((cleanup(heed_scope_close))) = open(&(name))
+
+/* For these macros: heed_scope_close does nothing if the scope has ended already. */
+heed_scope heed_scope_opened(heed_scope *scope);
+heed_scope heed_scope_opened_no_grad(heed_scope *scope);
+void heed_scope_close(heed_scope *scope);
+
+/* heed_scope_begin, heed_scope_begin_no_grad: the same for a struct of the caller's, where the
+ * scope does not end with a block; heed_scope_end ends it. The scope opens inside the innermost
+ * open one. */
 void heed_scope_begin(heed_scope *scope);
 void heed_scope_begin_no_grad(heed_scope *scope);
 

@@ -1,7 +1,8 @@
 /* The threads that use the library: each one's state, and the sum of their counters.
  *
- * A thread registers on its first request of memory. When it ends, its parts are cleaned up by the
- * units that own them; its counters stay in the sum, because its tensors may outlive it. */
+ * A thread registers on its first request of memory or its first error. When it ends, the units
+ * that own parts of its state clean them up; its counters stay in the sum, because its tensors may
+ * outlive it. */
 #include "thread.h"
 
 #include <pthread.h>
@@ -11,6 +12,7 @@ _Thread_local heed_thread heed_self;
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static pthread_once_t once = PTHREAD_ONCE_INIT;
 static pthread_key_t at_exit;
+static bool has_key;
 static heed_thread *threads;                       /* guarded by lock, as the two below */
 static int64_t ended_tensors, ended_bytes;         /* the counts of threads that have ended */
 static void (*clean_ups[HEED_THREAD_PARTS])(void); /* written before main */
@@ -44,14 +46,16 @@ void heed_at_thread_end(enum heed_thread_part part, void (*clean_up)(void))
 
 static void make_key(void)
 {
-    pthread_key_create(&at_exit, unregister_thread);
+    has_key = pthread_key_create(&at_exit, unregister_thread) == 0;
 }
 
 void heed_register_thread(void)
 {
     heed_thread *self = &heed_self;
     pthread_once(&once, make_key);
-    pthread_setspecific(at_exit, self);
+    if (self->registered || !has_key || pthread_setspecific(at_exit, self) != 0) {
+        return;
+    }
     pthread_mutex_lock(&lock);
     self->next = threads;
     threads = self;

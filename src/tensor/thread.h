@@ -20,6 +20,7 @@ typedef struct heed_free_list {
 /* The fields that every operation touches come first, so that they share cache lines. */
 typedef struct heed_thread {
     unsigned error; /* the pending heed_status (error.c) */
+    int unread;     /* the process in which the pending error arose, if nobody read it (error.c) */
     int depth;      /* of the innermost open scope; 0: none is open (scope_list.h) */
     struct heed_tensor
         *tensors;           /* of all open scopes, the innermost scope's first (scope_list.c) */
@@ -60,10 +61,20 @@ static inline void heed_count_live(int64_t tensors, int64_t bytes)
 /* heed_sum_live: what all threads count together, those that have ended included. */
 void heed_sum_live(int64_t *tensors, int64_t *bytes);
 
-/* heed_register_thread: called on the thread's first request of memory.
- * heed_at_thread_end: the unit that owns a part of a thread's state sets, before main, what cleans
- * that part up when a registered thread ends. Parts end in the order of the enum. */
-enum heed_thread_part { HEED_THREAD_SCOPES, HEED_THREAD_MEMORY, HEED_THREAD_PARTS };
+/* heed_report_unread: prints the pending error if nobody has read it (error.c). A scope of the
+ * caller's begins with it. */
+void heed_report_unread(void);
+
+/* heed_register_thread: called on a thread's first request of memory and on its errors. If the
+ * system has no key left for it, the thread stays unregistered: it works, but is not cleaned up.
+ * heed_at_thread_end: sets, before main, the function that cleans up one part of a registered
+ * thread's state when the thread ends. Parts are cleaned up in the order of the enum. */
+enum heed_thread_part {
+    HEED_THREAD_ERROR,
+    HEED_THREAD_SCOPES,
+    HEED_THREAD_MEMORY,
+    HEED_THREAD_PARTS
+};
 void heed_register_thread(void);
 void heed_at_thread_end(enum heed_thread_part part, void (*clean_up)(void));
 

@@ -110,9 +110,12 @@ heed_status heed_load_checkpoint(void *module, heed_optimizer *optimizer, const 
     }
     run r = {.module = module, .optimizer = optimizer};
     heed_safetensors *file = heed_file_open(loading, path);
+    if (file == NULL) {
+        return heed_error_pending();
+    }
     heed_scope scope;
     heed_scope_begin_no_grad(&scope);
-    if (file != NULL && list_run(&r, optimizer != NULL) == HEED_OK) {
+    if (list_run(&r, optimizer != NULL) == HEED_OK) {
         char here[200];
         const heed_text there = heed_show_path(file->path);
         snprintf(here, sizeof here, "%s%s%s", r.module->kind->name,

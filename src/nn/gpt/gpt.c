@@ -405,7 +405,11 @@ heed_gpt_cache *heed_gpt_cache_new(struct heed_gpt *m, int64_t batch)
         return NULL;
     }
     cache->blocks = heed_alloc_zeroed((size_t)c->n_layer * sizeof *cache->blocks);
-    cache->n_layer = cache->blocks != NULL ? c->n_layer : 0;
+    if (cache->blocks == NULL) {
+        heed_free(cache, sizeof *cache);
+        return NULL;
+    }
+    cache->n_layer = c->n_layer;
     cache->batch = batch;
     cache->block_size = c->block_size;
     heed_scope scope;
