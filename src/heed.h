@@ -9,7 +9,8 @@
  *   where a tensor is required is HEED_ERR_NULL; for an optional tensor it means "none".
  * - Names, argument order and meaning are PyTorch's (docs/pytorch.md). The suffixes `_scalar`,
  *   `_dim` and `_dims` mark forms with a number, a dim or several dims; `_with` marks forms with a
- *   struct of options, of which zero means torch's default. Negative dims count from the end.
+ *   struct of options as their last argument, in which zero means torch's default. Negative dims
+ * count from the end.
  * - In comments shapes stand in parentheses, g is dL/dy, and dx is dL/dx. No operation changes a
  *   tensor; functions that do end in `_into`, or are heed_data_*, heed_set_data, optimisers, and
  *   what loads or casts a whole module.

@@ -17,7 +17,7 @@ int64_t write_choose(heed_tensor *logits, double temperature, int64_t never)
     }
     x = heed_sub(x, heed_max(x)); /* so that a low temperature does not overflow */
     const heed_sample_options how = {.temperature = temperature, .greedy = temperature == 0};
-    const int64_t id = heed_item_i64(heed_sample(x, how));
+    const int64_t id = heed_item_i64(heed_sample_with(x, how));
     heed_scope_end(&scope);
     return id;
 }

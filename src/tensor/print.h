@@ -30,11 +30,14 @@ typedef struct heed_print_options {
  * HEED_ERR_NULL: no tensor, or no stream. HEED_ERR_SCOPE: its value has been freed.
  * HEED_ERR_VALUE: an option below 0, or a precision above 17. */
 heed_status heed_print(const heed_tensor *t);
-heed_status heed_fprint(FILE *stream, const heed_tensor *t, heed_print_options options);
+heed_status heed_fprint(FILE *stream, const heed_tensor *t);
+heed_status heed_fprint_with(FILE *stream, const heed_tensor *t, heed_print_options options);
 
 /* heed_snprint: into `buffer`, as snprintf: returns the length of the whole text, of which at most
  * size - 1 bytes and a terminating 0 are written; with size 0, buffer may be NULL. 0 on error. */
-size_t heed_snprint(char *buffer, size_t size, const heed_tensor *t, heed_print_options options);
+size_t heed_snprint(char *buffer, size_t size, const heed_tensor *t);
+size_t heed_snprint_with(char *buffer, size_t size, const heed_tensor *t,
+                         heed_print_options options);
 
 HEED_END_DECLS
 #endif

@@ -55,7 +55,7 @@ static const heed_group_options no_options = {0};
 static void add_group(heed_tensor_list parameters, heed_group_options options)
 {
     heed_optimizer *adamw = heed_adamw_new(heed_decay_parameters(nn.linear), 0.1, 0.01);
-    heed_add_param_group(adamw, parameters, options);
+    heed_add_param_group_with(adamw, parameters, options);
     heed_optimizer_free(adamw);
 }
 

@@ -21,8 +21,8 @@
  * one's own take a bias_mask with heed_add. The functions below make masks of each kind, and turn
  * one into another:
  *
- *     heed_multihead_attention_forward(m, q, k, v,
- *                                      (heed_attention_options){.attn_mask = block_mask});
+ *     heed_multihead_attention_forward_with(m, q, k, v,
+ *                                           (heed_attention_options){.attn_mask = block_mask});
  *     heed_scaled_dot_product_attention(q, k, v, heed_keep_mask_of_block(block_mask), 0, false, 0);
  *
  * Where several masks hold at once, block masks are joined by heed_logical_or, keep masks by

@@ -555,8 +555,13 @@ static heed_tensor *predict(struct heed_gpt *m, heed_tensor *tokens, int64_t len
     return heed_scope_end_with(&scope, heed_select(logits, 1, 0));
 }
 
-heed_tensor *heed_gpt_generate(struct heed_gpt *m, heed_tensor *idx, int64_t max_new_tokens,
-                               heed_gpt_generate_options options)
+heed_tensor *heed_gpt_generate(struct heed_gpt *m, heed_tensor *idx, int64_t max_new_tokens)
+{
+    return heed_gpt_generate_with(m, idx, max_new_tokens, (heed_gpt_generate_options){0});
+}
+
+heed_tensor *heed_gpt_generate_with(struct heed_gpt *m, heed_tensor *idx, int64_t max_new_tokens,
+                                    heed_gpt_generate_options options)
 {
     if (check_generate(m, idx, max_new_tokens) != HEED_OK) {
         return NULL;
@@ -577,7 +582,7 @@ heed_tensor *heed_gpt_generate(struct heed_gpt *m, heed_tensor *idx, int64_t max
     for (int64_t i = 0; i < max_new_tokens && go_on && !heed_error_pending(); i++) {
         heed_scope step;
         heed_scope_begin(&step);
-        heed_tensor *ids = heed_sample(predict(m, tokens, length, cache), options.sample);
+        heed_tensor *ids = heed_sample_with(predict(m, tokens, length, cache), options.sample);
         if (ids != NULL && heed_copy_into(heed_select(tokens, 1, length), ids) == HEED_OK) {
             length++;
             go_on = options.on_token == NULL ||

@@ -32,7 +32,8 @@ typedef struct heed_sample_options {
  * HEED_ERR_SHAPE: other dims, or no token. HEED_ERR_DTYPE: not f32 or f64. HEED_ERR_VALUE: a
  * temperature or top_k below 0, top_p outside [0, 1]; a row with NaN or inf, or nothing but
  * -inf. */
-heed_tensor *heed_sample(heed_tensor *logits, heed_sample_options options);
+heed_tensor *heed_sample(heed_tensor *logits);
+heed_tensor *heed_sample_with(heed_tensor *logits, heed_sample_options options);
 
 HEED_END_DECLS
 #endif

@@ -136,8 +136,13 @@ static double given(const double *option, double fallback)
     return option != NULL ? *option : fallback;
 }
 
-heed_status heed_add_param_group(heed_optimizer *optimizer, heed_tensor_list parameters,
-                                 heed_group_options options)
+heed_status heed_add_param_group(heed_optimizer *optimizer, heed_tensor_list parameters)
+{
+    return heed_add_param_group_with(optimizer, parameters, (heed_group_options){0});
+}
+
+heed_status heed_add_param_group_with(heed_optimizer *optimizer, heed_tensor_list parameters,
+                                      heed_group_options options)
 {
     if (check_optimizer("add_param_group", optimizer) != HEED_OK) {
         return heed_error_pending();
@@ -159,6 +164,7 @@ heed_status heed_add_param_group(heed_optimizer *optimizer, heed_tensor_list par
     }
     if (options.lr != NULL &&
         heed_check_not_negative(optimizer->name, "lr", *options.lr) == HEED_OK) {
+        group.own_lr = true;
         group.lr = *options.lr;
     }
     if (heed_error_pending() || check_group(optimizer->name, &group) != HEED_OK ||
@@ -190,7 +196,6 @@ static heed_optimizer *new_optimizer(heed_optimizer made, heed_tensor_list param
     }
     *optimizer = made;
     optimizer->lr = lr;
-    optimizer->defaults.lr = (double)NAN;
     if (add_group(optimizer, parameters, optimizer->defaults) != HEED_OK) {
         heed_optimizer_free(optimizer);
         return NULL;
@@ -309,7 +314,7 @@ enum { TOGETHER = 64 };
 static heed_status update(const heed_optimizer *optimizer, const heed_param_group *group,
                           const heed_update *all, int count, int64_t age)
 {
-    const double lr = isnan(group->lr) ? optimizer->lr : group->lr;
+    const double lr = group->own_lr ? group->lr : optimizer->lr;
     if (optimizer->is_sgd) {
         const heed_sgd_step step = {.lr = lr,
                                     .momentum = group->momentum,
@@ -479,7 +484,10 @@ static void visit_slots(walk *w, heed_optimizer *optimizer, const heed_param_gro
 
 static void visit_options(walk *w, const heed_optimizer *optimizer, heed_param_group *group, int i)
 {
-    visit_numbers(named(w, "param_groups.%d.lr", i), &group->lr, 1);
+    double lr = group->own_lr ? group->lr : (double)NAN; /* files have one number for both */
+    visit_numbers(named(w, "param_groups.%d.lr", i), &lr, 1);
+    group->own_lr = !isnan(lr);
+    group->lr = group->own_lr ? lr : 0;
     visit_numbers(named(w, "param_groups.%d.weight_decay", i), &group->weight_decay, 1);
     if (optimizer->is_sgd) {
         int64_t nesterov = group->nesterov;
@@ -556,10 +564,14 @@ static heed_status check_read(const char *function, const heed_optimizer *read,
         if (check_group(function, group) != HEED_OK) {
             return heed_error_pending();
         }
-        if (group->lr < 0 || isinf(group->lr) ||
-            state_count(read, group) != state_count(optimizer, &optimizer->groups[i])) {
-            return heed_fail(HEED_ERR_VALUE, "%s: group %d of %s has lr %g and momentum %g there",
-                             function, i, read->name, group->lr, group->momentum);
+        if (group->lr < 0 || isinf(group->lr)) {
+            return heed_fail(HEED_ERR_VALUE, "%s: group %d of %s has lr %g there", function, i,
+                             read->name, group->lr);
+        }
+        if (state_count(read, group) != state_count(optimizer, &optimizer->groups[i])) {
+            return heed_fail(HEED_ERR_VALUE, "%s: group %d of %s has momentum %g there, %g here",
+                             function, i, read->name, group->momentum,
+                             optimizer->groups[i].momentum);
         }
     }
     return HEED_OK;

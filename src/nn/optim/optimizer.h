@@ -13,8 +13,8 @@
  * weights of norms:
  *
  *     heed_optimizer *adamw = heed_adamw_new(heed_decay_parameters(model), 1e-3, 0.1);
- *     heed_add_param_group(adamw, heed_no_decay_parameters(model),
- *                          (heed_group_options){.weight_decay = &(double){0}});
+ *     heed_add_param_group_with(adamw, heed_no_decay_parameters(model),
+ *                               (heed_group_options){.weight_decay = &(double){0}});
  *
  * Gradients add up until zero_grad, so a batch that is too large for the memory is learned from in
  * parts: k backward passes of a loss / k each, one step.
@@ -40,7 +40,8 @@ HEED_BEGIN_DECLS
 
 /* The options of some of the parameters; each number may be changed at any time. */
 typedef struct heed_param_group {
-    double lr; /* NAN, as it is unless given: the optimiser's */
+    bool own_lr; /* lr is its learning rate; else the optimiser's lr is */
+    double lr;
     double weight_decay;
     double momentum, dampening; /* of SGD */
     bool nesterov;
@@ -100,8 +101,9 @@ typedef struct heed_group_options {
  * optimizer.add_param_group({"params": parameters, ...}); none are fine. On an error it stays as it
  * was. Errors as above; HEED_ERR_VALUE: a parameter that the optimiser has already, or an option
  * that is another optimiser's. */
-heed_status heed_add_param_group(heed_optimizer *optimizer, heed_tensor_list parameters,
-                                 heed_group_options options);
+heed_status heed_add_param_group(heed_optimizer *optimizer, heed_tensor_list parameters);
+heed_status heed_add_param_group_with(heed_optimizer *optimizer, heed_tensor_list parameters,
+                                      heed_group_options options);
 
 /* heed_optimizer_step: updates every parameter that has a gradient. Does nothing while an error is
  * pending, so a failed backward is never applied. */
