@@ -89,7 +89,7 @@ END_TEST
 
 static heed_tensor *draw_starts(const characters *c)
 {
-    return heed_randint(0, learnt(c) - CONTEXT, HEED_SHAPE(BATCH));
+    return heed_randint(0, learnt(c) - CONTEXT, HEED_SHAPE(BATCH), HEED_I64);
 }
 
 START_TEST(batches_are_torchs)

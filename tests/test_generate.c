@@ -56,7 +56,7 @@ enum { FED = sizeof fed / sizeof *fed };
 static void feed(struct heed_gpt *m, const struct fed *f, heed_dtype dtype)
 {
     heed_module_to(m, dtype);
-    heed_tensor *idx = heed_randint(0, 13, HEED_SHAPE(f->batch, 12));
+    heed_tensor *idx = heed_randint(0, 13, HEED_SHAPE(f->batch, 12), HEED_I64);
     heed_tensor *y = heed_detach(heed_gpt_forward(m, idx));
     heed_gpt_cache *cache = heed_gpt_cache_new(m, f->batch);
     for (int twice = 0; twice < 2; twice++) {
@@ -89,7 +89,7 @@ END_TEST
 START_TEST(a_row_needs_no_batch)
 {
     struct heed_gpt *m = model((heed_gpt_config){0});
-    heed_tensor *idx = heed_randint(0, 13, HEED_SHAPE(6));
+    heed_tensor *idx = heed_randint(0, 13, HEED_SHAPE(6), HEED_I64);
     heed_tensor *y = heed_detach(heed_gpt_forward(m, idx));
     heed_gpt_cache *cache = heed_gpt_cache_new(m, 1);
     heed_tensor *first = heed_gpt_forward_cached(m, heed_narrow(idx, 0, 0, 4), cache);
@@ -109,7 +109,7 @@ START_TEST(errors_leave_the_cache)
 {
     struct heed_gpt *m = model((heed_gpt_config){0}), *other = model((heed_gpt_config){0});
     heed_module_to(other, HEED_F64);
-    heed_tensor *idx = heed_randint(0, 13, HEED_SHAPE(2, 10));
+    heed_tensor *idx = heed_randint(0, 13, HEED_SHAPE(2, 10), HEED_I64);
     heed_tensor *y = heed_detach(heed_gpt_forward(m, idx));
     heed_gpt_cache *cache = heed_gpt_cache_new(m, 2);
     heed_gpt_forward_cached(m, heed_narrow(idx, 1, 0, 5), cache);
@@ -191,7 +191,7 @@ START_TEST(answers_are_nanogpts)
     for (int i = 0; i < list.count; i++) {
         heed_copy_into(list.tensors[i], heed_mul_scalar(heed_detach(list.tensors[i]), 16));
     }
-    heed_tensor *idx = heed_randint(0, r->vocab, HEED_SHAPE(r->batch, r->prompt));
+    heed_tensor *idx = heed_randint(0, r->vocab, HEED_SHAPE(r->batch, r->prompt), HEED_I64);
     const generate_options options = {.sample = options_of(r->temperature, r->top_k, r->top_p),
                                       .no_cache = _i % 2 == 1};
     heed_tensor *answer = heed_gpt_generate_with(m, idx, r->count, options);
@@ -222,7 +222,7 @@ START_TEST(caches_change_no_answer)
     struct heed_gpt *m = model((heed_gpt_config){.sinusoidal = _i % 2 == 1, .dropout = 0.4});
     const heed_sample_options sample = options_of(0.9, 8, 0.97);
     for (int64_t batch = 1; batch <= 3; batch++) {
-        heed_tensor *idx = heed_randint(0, 13, HEED_SHAPE(batch, prompts[_i]));
+        heed_tensor *idx = heed_randint(0, 13, HEED_SHAPE(batch, prompts[_i]), HEED_I64);
         const heed_generator before = heed_get_generator();
         heed_tensor *a = heed_gpt_generate_with(m, idx, 17, (generate_options){.sample = sample});
         heed_set_generator(&before);
@@ -269,7 +269,7 @@ START_TEST(tokens_are_told)
 {
     struct heed_gpt *m = model((heed_gpt_config){.dropout = 0.2});
     heed_eval(m->transformer->h);
-    heed_tensor *idx = heed_randint(0, 13, HEED_SHAPE(2, 3));
+    heed_tensor *idx = heed_randint(0, 13, HEED_SHAPE(2, 3), HEED_I64);
     listener l = {.most = 5, .m = m};
     heed_tensor *y = heed_gpt_generate_with(
         m, idx, 20, (generate_options){.on_token = listen, .context = &l, .sample = any});
@@ -311,7 +311,7 @@ START_TEST(modes_come_back_from_nested_calls)
 {
     struct heed_gpt *m = model((heed_gpt_config){.dropout = 0.2});
     heed_eval(m->transformer->h);
-    nested n = {m, heed_randint(0, 13, HEED_SHAPE(1, 3)), 40};
+    nested n = {m, heed_randint(0, 13, HEED_SHAPE(1, 3), HEED_I64), 40};
     heed_gpt_generate_with(m, n.idx, 1,
                            (generate_options){.on_token = generate_deeper, .context = &n});
     ck_assert_int_eq(n.deeper, -1);
@@ -326,7 +326,7 @@ END_TEST
 START_TEST(memory_stays)
 {
     struct heed_gpt *m = model((heed_gpt_config){0});
-    heed_tensor *idx = heed_randint(0, 13, HEED_SHAPE(2, 3));
+    heed_tensor *idx = heed_randint(0, 13, HEED_SHAPE(2, 3), HEED_I64);
     listener l = {.most = 40, .m = m};
     heed_gpt_generate_with(
         m, idx, 30, (generate_options){.on_token = listen, .context = &l, .no_cache = _i == 1});
@@ -349,7 +349,7 @@ END_TEST
 START_TEST(nothing_to_write)
 {
     struct heed_gpt *m = model((heed_gpt_config){0});
-    heed_tensor *idx = heed_randint(0, 13, HEED_SHAPE(2, 3));
+    heed_tensor *idx = heed_randint(0, 13, HEED_SHAPE(2, 3), HEED_I64);
     heed_tensor *y = heed_gpt_generate(m, idx, 0);
     ck_assert(heed_equal(y, idx));
     heed_fill_into(y, 0);
@@ -369,7 +369,7 @@ static heed_tensor *generate(heed_tensor *const *inputs, void *context)
 START_TEST(generation_without_memory)
 {
     struct heed_gpt *m = model((heed_gpt_config){0});
-    heed_tensor *idx = heed_randint(0, 13, HEED_SHAPE(2, 3));
+    heed_tensor *idx = heed_randint(0, 13, HEED_SHAPE(2, 3), HEED_I64);
     expect_forward_without_memory(generate, m, &idx, 50);
     ck_assert(m->module.training);
     heed_module_free(m);

@@ -286,7 +286,8 @@ static double learn_batch(gpt_run *run)
     const gpt_train_options *o = &run->options;
     heed_scope scope;
     heed_scope_begin(&scope);
-    heed_tensor *starts = heed_randint(0, run->train_tokens - o->context, HEED_SHAPE(o->batch));
+    heed_tensor *starts =
+        heed_randint(0, run->train_tokens - o->context, HEED_SHAPE(o->batch), HEED_I64);
     heed_tensor *loss = loss_at(run->model, &run->text, heed_data_i64(starts), o->batch);
     heed_backward(heed_div_scalar(loss, (double)o->accumulate));
     const double value = heed_item(loss);

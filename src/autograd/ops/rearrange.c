@@ -197,7 +197,7 @@ static heed_status flip_forward(const heed_call *call, heed_tensor *y)
 
 static void flip_backward(const heed_vjp *v)
 {
-    v->grads[0] = heed_flip_dims(v->g, *(const heed_dims *)v->args);
+    v->grads[0] = heed_flip(v->g, *(const heed_dims *)v->args);
 }
 
 HEED_OPERATION(flip) = {.name = "flip",
@@ -206,14 +206,9 @@ HEED_OPERATION(flip) = {.name = "flip",
                         .forward = flip_forward,
                         .backward = flip_backward};
 
-heed_tensor *heed_flip_dims(heed_tensor *x, heed_dims dims)
+heed_tensor *heed_flip(heed_tensor *x, heed_dims dims)
 {
     return heed_apply(&op_flip, &x, 1, &dims, sizeof dims);
-}
-
-heed_tensor *heed_flip(heed_tensor *x, int dim)
-{
-    return heed_flip_dims(x, HEED_DIMS(dim));
 }
 
 /* ---- what the composites below share ---- */

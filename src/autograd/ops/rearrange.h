@@ -26,14 +26,12 @@ heed_tensor *heed_stack(heed_tensor *const *tensors, int count, int dim);
 
 /* ---- in another order, or several times ---- */
 
-/* heed_flip: as torch.flip(x, [dim]): the places of a dim in reverse order; heed_flip_dims: of
- * several, of none with an empty list.
+/* heed_flip: as torch.flip(x, dims): the elements along these dims in reverse order.
  *
  *   y[..., i, ...] = x[..., n - 1 - i, ...]                               dx = flip(g)
  *
  * HEED_ERR_DIM: a dim is given twice. */
-heed_tensor *heed_flip(heed_tensor *x, int dim);
-heed_tensor *heed_flip_dims(heed_tensor *x, heed_dims dims);
+heed_tensor *heed_flip(heed_tensor *x, heed_dims dims);
 
 /* heed_roll: as torch.roll(x, shift): all elements, row by row, `shift` places on; those that leave
  * at the end come in at the beginning. heed_roll_dim: along one dim, as torch.roll(x, shift, dim);
