@@ -1,13 +1,13 @@
 #!/bin/sh
-# Does the Makefile keep its word? The user's flags reach every command, jobs run in parallel and are counted,
-# what is missing is named, and nothing is written outside build/. `make demo` must have run.
+# Tests the Makefile: the user's flags reach every command, jobs run in parallel and are counted, missing
+# packages are named, and nothing is written outside build/. `make demo` must have run.
 set -eu
 cd "$(dirname "$0")/.."
 . tests/expect.sh
 unset MAKEFLAGS WERROR
 mkdir "$scratch/bin"
 
-# stand_in PROGRAM: takes the place of a program for the commands that begin with $stubbed; stdin is its text
+# stand_in PROGRAM: replaces a program in commands that begin with $stubbed; its text is on stdin
 stand_in() {
     { echo '#!/bin/sh' && cat; } > "$scratch/bin/$1"
     chmod +x "$scratch/bin/$1"
@@ -16,7 +16,7 @@ stubbed="env PATH=$scratch/bin:$PATH"
 
 # ---- flags ----
 
-# commands ARGUMENT...: those of everything that is compiled or linked, each in one line, in $scratch/commands
+# commands ARGUMENT...: writes all compiler and linker commands to $scratch/commands, one per line
 commands() {
     make -n V=1 BUILD="$scratch/none" CC=acc CXX=acxx MPICC=ampi "$@" all bench-programs \
         "$scratch/none/test_heed" "$scratch/none/toy_cpp" "$scratch/none/train_mpi" "$scratch/none/fuzz_bpe" \
@@ -40,13 +40,13 @@ done < "$scratch/commands"
 commands WERROR=-Werror
 check [ "$(grep -c -e -Werror "$scratch/commands")" -eq "$(wc -l < "$scratch/commands")" ]
 
-# gcc 12 sees a truncation that cannot happen.
+# gcc 12 with --coverage must not warn, though it suspects a truncation that cannot happen.
 check make BUILD="$scratch/cov" OPTIMISE=-O1 EXTRA=--coverage "$scratch/cov/tests/test_next_token.o" \
     > "$scratch/out" 2>&1
 
-# ---- jobs, and their count ----
+# ---- jobs and their count ----
 
-# A compiler that takes a while, and whose begin and end are noted.
+# A slow compiler that records when it begins and ends.
 stand_in slow << 'END'
 case " $* " in *" -c "*) ;; *) exec cc "$@" ;; esac
 while [ "$1" != -o ]; do shift; done
@@ -60,7 +60,7 @@ export NOTES
 set -- src/autograd/*.c
 three="$scratch/j/${1%.c}.o $scratch/j/${2%.c}.o $scratch/j/${3%.c}.o"
 
-# most_at_once COMMAND...: how many compilations of three files ran at the same time, in $most
+# most_at_once COMMAND...: compiles three files; $most is how many compilations ran at the same time
 most_at_once() {
     rm -rf "$scratch/j" "$NOTES"
     # shellcheck disable=SC2086
@@ -93,7 +93,7 @@ make BUILD="$scratch/j" CC="$scratch/bin/slow" V=1 -B "$scratch/j/${1%.c}.o" CPP
 has "^$scratch/bin/slow .* -DHEED_X .* -c $1 -o" "$scratch/out"
 lacks '^\[' "$scratch/out"
 
-# ---- what is missing ----
+# ---- missing packages ----
 
 stand_in id << 'END'
 echo 1000
@@ -114,7 +114,7 @@ has "^    sudo sh -c 'apt-get update .* && .*apt-get install .* check'$" "$scrat
 lacks "may not install" "$scratch/out"
 check [ ! -e "$scratch/none" ]
 
-# ---- what is written, and where ----
+# ---- files that are written ----
 
 if git status > /dev/null 2>&1; then
     git status --porcelain --ignored > "$scratch/before"
@@ -133,4 +133,4 @@ for script in tests/*.sh bench/*.sh; do
     check sh -n "$script"
 done
 check bash -n .ci/run
-echo "build: the Makefile does what it says"
+echo "build: passed"

@@ -1,12 +1,12 @@
 #!/bin/sh
-# Follows CONTRIBUTING.md in a copy of the tree: with all of its edits the new operation is built
-# and checked; with any one left out, a build or a test fails.
+# Follows CONTRIBUTING.md in a copy of the tree: with all of its edits the new operation builds and passes;
+# without any one of them, the build or a test fails.
 set -eu
 cd "$(dirname "$0")/.."
 tree=$(mktemp -d)
 trap 'rm -rf "$tree"' EXIT
 
-# edits: one line for each, FILE <tab> PATTERN <tab> TEXT
+# $edits: one per line, FILE <tab> PATTERN <tab> TEXT
 edits=$tree/edits
 awk '/^<!-- edit: / { split($0, part, "\""); file = $3; pattern = part[2]; wanted = 1; next }
      wanted && /^```c$/ { inside = 1; next }
@@ -18,7 +18,7 @@ if [ "$count" -ne 3 ]; then
     exit 1
 fi
 
-# apply LEFT_OUT: a fresh copy of the sources with all edits but that one (0: with all)
+# apply LEFT_OUT: makes a fresh copy of the sources with all edits but that one (0: with all)
 apply() {
     for part in src tests examples Makefile; do
         cp -Rp "$part" "$tree/"
@@ -30,7 +30,7 @@ apply() {
         pattern="$pattern" text="$text" awk '
             { print } index($0, ENVIRON["pattern"]) && !done { print ENVIRON["text"]; done = 1 }
             END { exit !done }' "$tree/$file" > "$tree/edited" ||
-            { echo "$file: no line holds $pattern"; exit 1; }
+            { echo "$file: no line contains $pattern"; exit 1; }
         cp "$tree/edited" "$tree/$file"
     done < "$edits"
 }
@@ -50,21 +50,21 @@ echo "all three edits: built and checked"
 if (cd "$tree" && build/test_heed parity) > "$tree/log" 2>&1 ||
     ! grep -q "cube has no row in tests/parity.def" "$tree/log"; then
     tail -20 "$tree/log"
-    echo "nobody would notice that PyTorch was not asked"
+    echo "the parity suite does not report the missing comparison with PyTorch"
     exit 1
 fi
-echo "and without PyTorch's numbers: $(grep -m1 "cube has no row" "$tree/log" | cut -c1-150)"
+echo "without PyTorch's numbers: $(grep -m1 "cube has no row" "$tree/log" | cut -c1-150)"
 
 # expect LEFT_OUT WORDS WHAT
 expect() {
     apply "$1"
     if check; then
-        echo "without $3 everything passes: nobody would notice"
+        echo "without $3 everything passes"
         exit 1
     fi
     if ! grep -q "$2" "$tree/log"; then
         tail -20 "$tree/log"
-        echo "without $3 the failure does not say '$2'"
+        echo "without $3 the output does not contain '$2'"
         exit 1
     fi
     echo "without $3: $(grep -m1 "$2" "$tree/log" | cut -c1-150)"

@@ -1,4 +1,4 @@
-/* What the files of the engine suite share. */
+/* Shared by the files of the engine suite. */
 #ifndef HEED_TESTS_ENGINE_CASES_H
 #define HEED_TESTS_ENGINE_CASES_H
 
@@ -11,7 +11,7 @@ void add_higher_cases(Suite *suite);
 void add_custom_cases(Suite *suite);
 void add_random_graph_cases(Suite *suite);
 
-/* leaf_of: f64 that requires a gradient; LEAF(1, 2, 3) is (3), and LEAF1(2) has no dims. */
+/* leaf_of: an f64 leaf. LEAF(1, 2, 3) has shape (3); LEAF1(2) is a scalar. */
 static inline heed_tensor *leaf_of(const double *values, heed_shape shape)
 {
     return heed_set_requires_grad(heed_from_f64(values, shape), true);
@@ -26,7 +26,7 @@ static inline heed_tensor *sum_of_squares(heed_tensor *x)
     return heed_sum(heed_mul(x, x));
 }
 
-/* copy_forward: y = x, for operations whose derivative is what is looked at. */
+/* copy_forward: y = x, for operations whose derivative is under test. */
 static inline heed_status copy_forward(const heed_call *call, heed_tensor *y)
 {
     return heed_copy_into(y, call->inputs[0]);

@@ -1,7 +1,7 @@
 #!/bin/sh
-# Do files go from Heed to PyTorch and back, and does next_token go on learning there (examples/pytorch)?
-# Needs Python with PyTorch, numpy and safetensors; not part of `make test`, which reads files that
-# Python has written before (fixtures/make_safetensors.py, make_npy.py).
+# Tests that files go from Heed to PyTorch and back, and that training of next_token continues there
+# (examples/pytorch). Needs Python with PyTorch, numpy and safetensors; not part of `make test`, which uses
+# stored files (fixtures/make_safetensors.py, make_npy.py).
 #   tests/exchange.sh [PYTHON]
 set -eu
 cd "$(dirname "$0")/.."
@@ -13,7 +13,7 @@ make -s build/libheed.a build/next_token
 cat > "$scratch/write.c" << 'END'
 #include <heed.h>
 
-/* Writes a module, tensors of every dtype, and metadata; then reads what Python made of them. */
+/* Writes a module, tensors of every dtype, and metadata; then reads what Python wrote. */
 int main(int argc, char **argv)
 {
     const heed_metadata about[] = {{"format", "pt"}, {"a\"\\\n\x01", "\xe4\xb8\xad\xf0\x9f\x98\x80\x7f"}, {NULL, NULL}};
@@ -36,11 +36,11 @@ int main(int argc, char **argv)
         heed_load_state_dict(m, "python.safetensors");
         heed_safetensors *file = heed_safetensors_open("results.safetensors");
         if (!heed_allclose(heed_self_attention_forward(m, x, NULL), heed_safetensors_tensor(file, "y"), 1e-5, 1e-6, false)) {
-            fputs("a module trained by PyTorch gives other results here\n", stderr);
+            fputs("a module trained by PyTorch gives different results here\n", stderr);
             return 1;
         }
         if (!heed_equal(heed_load_npy("python.npy"), heed_to(heed_transpose(x, 0, 1), HEED_F64))) {
-            fputs("numpy's array is another one here\n", stderr);
+            fputs("numpy's array differs here\n", stderr);
             return 1;
         }
         heed_safetensors_close(file);
@@ -103,7 +103,7 @@ END
 (cd "$scratch" && ./write && "$python" exchange.py && ./write back)
 echo "files go to PyTorch and come back"
 
-# ---- next_token goes on in PyTorch ----
+# ---- next_token continues in PyTorch ----
 
 token=build/next_token
 text=$scratch/text i=0
@@ -126,25 +126,25 @@ print(f"weights of {sys.argv[3]} differ by at most {difference:.1e}")
 sys.exit(difference > float(sys.argv[4]))
 END
 
-# quietly COMMAND...: says nothing unless that fails
+# quietly COMMAND...: prints its output only if it fails
 quietly() {
     "$@" > "$scratch/out" 2>&1 || { cat "$scratch/out"; exit 1; }
 }
 
-# two_processes ARGUMENT...: what torchrun starts, which in PyTorch 1.13 fails with Python 3.11
+# two_processes ARGUMENT...: as torchrun would start them; that of PyTorch 1.13 fails with Python 3.11
 port=$((20000 + $$ % 10000))
 two_processes() {
     for rank in 1 0; do
         MASTER_ADDR=127.0.0.1 MASTER_PORT=$port WORLD_SIZE=2 RANK=$rank OMP_NUM_THREADS=1 \
             "$python" examples/pytorch/continue.py "$@" > "$scratch/rank$rank" 2>&1 &
     done
-    wait $! || { cat "$scratch/rank0" "$scratch/rank1"; exit 1; } # the one with rank 0, which saves
+    wait $! || { cat "$scratch/rank0" "$scratch/rank1"; exit 1; } # rank 0, which saves
     wait
     port=$((port + 1))
 }
 
 # go_on FLAG ...: trains 30 steps in Heed, then 20 in PyTorch, in one process and in two; compares logits
-# before and after, and the weights with those that Heed itself comes to.
+# before and after, and the weights with those after the same steps in Heed.
 go_on() {
     echo "== next_token $*"
     quietly $token "$@" --steps 30 --save "$scratch/heed.st" --prompt "$prompt" --logits "$scratch/heed.npy"
@@ -182,4 +182,4 @@ done
 prompt="the dragon was found near the castle and it" learnt=$scratch/sentences
 go_on --heads 1
 go_on --heads 2
-echo "next_token goes on in PyTorch and comes back"
+echo "next_token continues in PyTorch and comes back"

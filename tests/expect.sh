@@ -1,9 +1,8 @@
-# What tests of programs share; they read it with `.`: a folder that goes at the end, and words for what
-# is expected. Shell, not a program.
+# Shared by the tests of programs, which source it: a temporary folder, deleted at exit, and checks.
 scratch=$(mktemp -d)
 trap 'rm -rf "$scratch"' EXIT
 
-# expect STATUS WORDS COMMAND...: its exit status, and words in what it prints
+# expect STATUS WORDS COMMAND...: the exit status, and words in the output
 expect() {
     wanted=$1 words=$2
     shift 2
@@ -16,21 +15,21 @@ expect() {
     fi
 }
 
-# check COMMAND...: it succeeds.  has, lacks PATTERN FILE: a line like this is there, or none is
+# check COMMAND...: must succeed.  has, lacks PATTERN FILE: some line matches, or none does
 check() {
-    "$@" || { echo "not so: $*"; exit 1; }
+    "$@" || { echo "failed: $*"; exit 1; }
 }
 has() {
     grep -q -e "$1" "$2" || { cat "$2"; echo "$2: no '$1'"; exit 1; }
 }
 lacks() {
     if LC_ALL=C grep -e "$1" "$2"; then
-        echo "$2: there is '$1'"
+        echo "$2: contains '$1'"
         exit 1
     fi
 }
 
-# refuse WORDS ARGUMENT...: $program says one line on stderr that holds the words, nothing on stdout, status 2
+# refuse WORDS ARGUMENT...: $program prints one line with the words on stderr, nothing on stdout; status 2
 refuse() {
     words=$1
     shift

@@ -25,7 +25,7 @@ static void make_folder(void)
     lowest_descriptor = free_descriptor();
 }
 
-/* Calls `visit` on each file of the folder; how many there were. */
+/* Calls `visit` on each file of the folder; returns their number. */
 static int each_file(int (*visit)(const char *path))
 {
     int count = 0;
@@ -96,7 +96,7 @@ char *read_bytes(const char *path, size_t *size)
 {
     struct stat about;
     FILE *file = fopen(path, "rb");
-    ck_assert_msg(file != NULL, "%s is not there; tests run at the root of the source", path);
+    ck_assert_msg(file != NULL, "%s is missing; run tests in the root of the source tree", path);
     ck_assert_int_eq(fstat(fileno(file), &about), 0);
     *size = (size_t)about.st_size;
     char *bytes = calloc(*size + 1, 1);
@@ -169,8 +169,8 @@ void expect_error_of_file(heed_status status, const char *function, const char *
     char start[600];
     snprintf(start, sizeof start, "%s: %s: ", function, in_folder("file"));
     expect_error(status, words);
-    ck_assert_msg(strncmp(heed_error_message(), start, strlen(start)) == 0, "\"%s\" is not of %s",
-                  heed_error_message(), start);
+    ck_assert_msg(strncmp(heed_error_message(), start, strlen(start)) == 0,
+                  "\"%s\" does not begin with \"%s\"", heed_error_message(), start);
 }
 
 int damage_every_byte(bool (*reads)(void), int *size)

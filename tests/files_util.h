@@ -1,11 +1,11 @@
-/* What the tests of files share: a folder that comes and goes with each test, bytes in and out, and
- * the parts of the suite `files`. */
+/* Shared by the tests of files: a temporary folder per test, whole-file reads and writes, and the
+ * parts of the suite `files`. */
 #ifndef HEED_TESTS_FILES_UTIL_H
 #define HEED_TESTS_FILES_UTIL_H
 
 #include "tests/test_util.h"
 
-/* files_case: a heed_case whose tests have a folder of their own, and leave no file open. */
+/* files_case: a heed_case whose tests each get a temporary folder and must leave no file open. */
 TCase *files_case(Suite *suite, const char *name);
 
 void add_reference_cases(Suite *suite);
@@ -17,57 +17,56 @@ void add_npy_cases(Suite *suite);
 void add_malformed_npy_cases(Suite *suite);
 void add_fault_cases(Suite *suite);
 
-/* in_folder: the path of a file in that folder; the text lives until the 8th call after this.
- * files_in_folder: how many there are. */
+/* in_folder: the path of a file in that folder; valid for 8 calls.
+ * files_in_folder: number of files in it. */
 const char *in_folder(const char *name);
 int files_in_folder(void);
 
-/* write_bytes, read_bytes: a whole file; what was read ends in '\0' and is to be freed. */
+/* write_bytes, read_bytes: a whole file. read_bytes appends '\0'; free the result. */
 void write_bytes(const char *path, const void *bytes, size_t size);
 char *read_bytes(const char *path, size_t *size);
 
-/* expect_same_files: byte by byte. */
+/* expect_same_files: both have the same bytes. */
 void expect_same_files(const char *path, const char *other);
 
-/* write_header: a safetensors file of this header, with its length before it, and `data` bytes of
- * zeros behind it. */
+/* write_header: a safetensors file with this header, preceded by its length and followed by `data`
+ * zero bytes. */
 void write_header(const char *path, const char *header, size_t size, size_t data);
 
-/* Files that are refused: a header, how many bytes follow it, and what the reader says of it. */
+/* A rejected file: its header, the number of bytes after it, and words of the error. */
 typedef struct refused_header {
     const char *header;
     size_t data;
     const char *words;
 } refused_header;
 
-/* expect_error_of_file: an error as expect_error has it, which begins with the function and the
- * path of `file` in that folder. */
+/* expect_error_of_file: like expect_error; the message must begin with the function and the path of
+ * `file` in that folder. */
 void expect_error_of_file(heed_status status, const char *function, const char *words);
 
-/* damage_every_byte: calls `reads` with each byte of `file` changed into each of the 255 others,
- * and in the end with none; returns how often it said that it could, and how many bytes there are.
- */
+/* damage_every_byte: replaces each byte of `file` by each of the 255 other values and calls
+ * `reads`. It must return true for the intact file. Returns how often it did for a damaged one;
+ * *size is the size of the file. */
 int damage_every_byte(bool (*reads)(void), int *size);
 
-/* save_one, load_one: one tensor, named "x". */
+/* save_one, load_one: one tensor, saved as "x". */
 void save_one(const char *path, heed_tensor *x);
 heed_tensor *load_one(const char *path, const char *name);
 
-/* of_all_bits: elements whose bits are of every kind, NaN and minus zero among them. */
+/* of_all_bits: elements with varied bit patterns, including NaN and -0. */
 heed_tensor *of_all_bits(heed_shape shape, heed_dtype dtype);
 
-/* npy_fixture: the path of the file of that name and variant that numpy wrote; the text lives until
- * the 8th call of in_folder or of this. */
+/* npy_fixture: the path of the file of that name and variant, written by numpy; valid for 8 calls
+ * of this or in_folder. */
 const char *npy_fixture(const char *name, const char *variant);
 
-/* expect_same_bits: a and b have one dtype and one shape and the same bits in their elements. */
+/* expect_same_bits: a and b have the same dtype, shape and bits. */
 void expect_same_bits(heed_tensor *a, heed_tensor *b);
 
-/* expect_same_state: two modules have the same names in their state dicts, and the same bits. */
+/* expect_same_state: the state dicts of two modules have the same names and bits. */
 void expect_same_state(void *a, void *b);
 
-/* become_nobody: from now on this process is no administrator, whom no permission stops; the folder
- * becomes the new user's. */
+/* become_nobody: drops root, which ignores permissions; the new user owns the folder. */
 void become_nobody(void);
 
 #endif

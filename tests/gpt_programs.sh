@@ -1,5 +1,5 @@
 #!/bin/sh
-# build/gpt as a user runs it: what it says, and its exit status.
+# Runs build/gpt as a user does: output and exit status.
 #   tests/gpt_programs.sh [BUILD]
 set -eu
 cd "$(dirname "$0")/.."
@@ -7,7 +7,7 @@ cd "$(dirname "$0")/.."
 gpt=${1:-build}/gpt
 program=$gpt
 
-# ---- help and wrong words ----
+# ---- help and unknown commands ----
 
 expect 2 "^usage: gpt train" "$gpt"
 expect 0 "Exit status: 0" "$gpt" --help
@@ -21,7 +21,7 @@ done
 refuse "there is no command 'nope'" nope
 refuse "there is no command 'nope'" help nope
 
-# ---- what cannot be learnt ----
+# ---- train: rejected arguments ----
 
 text=$scratch/text
 cat README.md CONTRIBUTING.md > "$text"
@@ -55,7 +55,7 @@ refuse "--best is --save" train --text "$text" --save "$scratch/m" --best "$scra
 refuse "--log is --best" train --text "$text" --best "$scratch/m" --log "$scratch/./m"
 cat README.md CONTRIBUTING.md | cmp - "$text"
 
-# ---- by each level: learnt, told of, measured, and written on with ----
+# ---- train, info, eval and sample at each level ----
 
 small="--n-layer 1 --n-head 2 --n-embd 16 --context 16 --batch 4 --eval-every 10 --eval-windows 20"
 for level in byte char word bpe; do
@@ -72,7 +72,7 @@ for level in byte char word bpe; do
     has "^  --level  *$level$" "$scratch/out"
     expect 0 "^bits per byte" "$gpt" eval --load "$model" --text "$text"
     expect 0 "^measured over" "$gpt" eval --load "$model" --text "$text" --part validation
-    # The same words again, with and without the cache; it may be asked for none.
+    # The same text with and without the cache; --length may be 0.
     "$gpt" sample --load "$model" --prompt "The tensor" --length 30 > "$scratch/first" 2> "$scratch/err"
     check [ ! -s "$scratch/err" ]
     has "^The tensor" "$scratch/first"
@@ -84,12 +84,12 @@ done
 "$gpt" sample --load "$scratch/char" --prompt "The" --seed 2 > "$scratch/second"
 check [ "$(cmp "$scratch/first" "$scratch/second" | wc -l)" -eq 1 ]
 
-# The loss of the validation part is the one that training has seen.
+# eval gives the same validation loss as training printed.
 "$gpt" train --text "$text" --steps 5 $small --eval-windows 9999 --save "$scratch/m" 2> "$scratch/err"
 seen=$(sed -n 's/^validation loss \([0-9.]*\) .*/\1/p' "$scratch/err")
 expect 0 "^loss  *$seen " "$gpt" eval --load "$scratch/m" --text "$text" --part validation
 
-# ---- as others read it ----
+# ---- export ----
 
 for level in word bpe; do
     model=$scratch/$level
@@ -111,7 +111,7 @@ refuse "--to is --load" export --load "$model" --to "$model"
 refuse "--to is --load" export --load "$model" --to "$model" --layout nanogpt
 expect 1 "--to: .*: cannot make this folder" "$gpt" export --load "$model" --to "$scratch/no/where"
 
-# ---- what cannot be used ----
+# ---- other commands: rejected arguments and files ----
 
 model=$scratch/char
 refuse "no --load FILE" sample --prompt x
@@ -138,7 +138,7 @@ refuse "too short: it has 3 tokens, and the model needs 17" eval --load "$model"
 refuse "which FILE" info
 refuse "unexpected argument 'b'" info a b
 
-# ---- going on ----
+# ---- resuming ----
 
 refuse "the run of --resume has 0.001, which stays" train --resume "$model" --lr 1
 refuse "short has 3 bytes, and the text of --resume had" train --resume "$model" --text "$scratch/short"
@@ -156,21 +156,21 @@ refuse "has not been written by gpt train" train --resume "$model" --steps 40 --
 cmp "$text.moved" "$scratch/precious"
 text=$text.moved
 
-# A loss that is none ends the training, and the file stays that of the last saving.
+# A NaN or infinite loss ends training; the file is that of the last save.
 # shellcheck disable=SC2086
 expect 1 "the loss is .* at step .*try a lower --lr" "$gpt" train --text "$text" $small --lr 10 \
     --clip 0 --warmup 0 --weight-decay 100 --save "$scratch/high" --save-every 1
 has "high has the run as it was after step" "$scratch/out"
 expect 0 "^run" "$gpt" info "$scratch/high"
 
-# A lack of memory is told with the flags that the command has.
+# Out of memory: the message names flags of this command.
 status=0
 # shellcheck disable=SC2086
 (ulimit -v 400000 && exec "$gpt" train --text "$text" $small --batch 65536) > "$scratch/out" 2> "$scratch/err" || status=$?
 check [ $status -eq 1 ]
 has "^gpt: out of memory: .*in use; a smaller --batch, --context or --n-embd needs less$" "$scratch/err"
 
-# ---- streams that go away, are full, or are a terminal ----
+# ---- streams that are closed, full, or a terminal ----
 
 "$gpt" sample --load "$model" --prompt The --length 100000 2> "$scratch/err" | head -c 10 > "$scratch/out"
 check [ ! -s "$scratch/err" ]
@@ -188,7 +188,7 @@ if [ -e /dev/stdout ]; then
     has "^gpt: --log: cannot write /dev/stdout: Broken pipe$" "$scratch/err"
     expect 0 "of 99999" "$gpt" info "$scratch/unlogged"
 fi
-# A text that is cut while it is read: the system sends a signal. No step of the run before may be seen.
+# A text truncated while it is read raises SIGBUS. err is emptied first, so that the loop sees only this run.
 : > "$scratch/err"
 # shellcheck disable=SC2086
 "$gpt" train --text "$text" $small --steps 999999 --log-every 1 > "$scratch/out" 2> "$scratch/err" &
@@ -215,4 +215,4 @@ if command -v script > /dev/null 2>&1; then
     script -qec "$gpt sample --load $scratch/byte --length 9" /dev/null > "$scratch/terminal" < /dev/null
     has "^9 tokens in" "$scratch/terminal"
 fi
-echo "gpt_programs: as they should"
+echo "gpt_programs: passed"

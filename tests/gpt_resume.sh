@@ -1,6 +1,6 @@
 #!/bin/sh
-# A run of build/gpt that is interrupted and gone on with gives the same bits as one that is not: the
-# files of --save and --best byte for byte, and the log but for its last column, which is a speed.
+# A run of build/gpt that is interrupted and resumed gives the same bits as one that is not: the files of
+# --save and --best byte for byte, and the log except for its last column, the speed.
 #   tests/gpt_resume.sh [BUILD]
 set -eu
 cd "$(dirname "$0")/.."
@@ -17,8 +17,8 @@ fail() {
     exit 1
 }
 
-# begin: a run in the folder $name, new or from its file. There is all in it that has a state: dropout,
-# accumulation, a schedule, decay, a lowest loss, and an end that comes early.
+# begin: starts a run in the folder $name, new or resumed. It uses everything that has state: dropout,
+# accumulation, a schedule, decay, the lowest loss, and early stopping.
 files="--save run --best best --log log --save-every 7"
 begin() {
     mkdir -p "$name"
@@ -36,7 +36,7 @@ begin() {
     cd ..
 }
 
-# end STATUS: waits for the run, which ends so
+# end STATUS: waits for the run, which must exit with this status
 end() {
     status=0
     wait "$pid" 2> /dev/null || status=$?
@@ -48,7 +48,7 @@ rows() {
     if [ -e "$name/log" ]; then wc -l < "$name/log"; else echo 0; fi
 }
 
-# interrupt SIGNAL ROWS: when the log has so many lines. A run that is too fast for that has ended.
+# interrupt SIGNAL ROWS: sends the signal once the log has this many lines, unless the run has ended before
 interrupt() {
     while [ "$(rows)" -lt "$2" ] && kill -0 "$pid" 2> /dev/null; do
         :
@@ -56,25 +56,25 @@ interrupt() {
     kill "-$1" "$pid" 2> /dev/null || true
 }
 
-# same: the run has ended as the whole one
+# same: the run gave the same files as the uninterrupted one
 same() {
     for file in run best; do
-        cmp "whole/$file" "$name/$file" || fail "another $file"
+        cmp "whole/$file" "$name/$file" || fail "$file differs"
     done
     sed 's/,[0-9]*$//' "whole/log" > rows_whole
     sed 's/,[0-9]*$//' "$name/log" > rows
-    cmp rows_whole rows || fail "another log"
-    [ -z "$(find "$name" -name 'best.tmp*')" ] || [ "$killed" -gt 0 ] || fail "something is left"
+    cmp rows_whole rows || fail "the log differs"
+    [ -z "$(find "$name" -name 'best.tmp*')" ] || [ "$killed" -gt 0 ] || fail "a temporary file is left"
 }
 
 name=whole
 begin
 end 0
-grep -q "stopped early" whole/out || fail "it was to stop early"
-steps=$(($(rows) - 1)) # the lowest loss was 60 before
+grep -q "stopped early" whole/out || fail "it did not stop early"
+steps=$(($(rows) - 1)) # the lowest loss was 60 steps before
 
-# Ctrl-C, and what ends programs at shutdown: the step is finished, and saved. A lone shell lets its
-# children in the background ignore SIGINT, which gpt does not.
+# SIGINT and SIGTERM: the step is finished and saved. Non-interactive shells start background children with
+# SIGINT ignored, but gpt handles it anyway.
 name=asked
 killed=0
 for at in 5 $((steps / 2)) $((steps - 35)); do
@@ -82,13 +82,13 @@ for at in 5 $((steps / 2)) $((steps - 35)); do
     interrupt "$([ "$at" = 5 ] && echo TERM || echo INT)" "$at"
     end 0
     grep -q "interrupted after step" asked/out || fail "it was not interrupted"
-    grep -q "gpt train --resume run --best best --log log" asked/out || fail "it does not say how to go on"
+    grep -q "gpt train --resume run --best best --log log" asked/out || fail "it does not say how to resume"
 done
 begin
 end 0
 same
 
-# kill -9 at any time loses the steps since the last saving, and no more
+# kill -9 at any time loses only the steps since the last save
 name=killed
 killed=0
 for at in 3 12 $((steps / 4)) $((steps / 2)) $((steps - 35)); do
@@ -99,8 +99,8 @@ for at in 3 12 $((steps / 4)) $((steps / 2)) $((steps - 35)); do
     pid=
     [ "$status" -ne 137 ] || killed=$((killed + 1))
 done
-[ "$killed" -ge 3 ] || fail "killed $killed times only"
+[ "$killed" -ge 3 ] || fail "killed only $killed times"
 begin
 end 0
 same
-echo "gpt_resume: the same bits, $steps steps in one or in many"
+echo "gpt_resume: $steps steps give the same bits with and without interruptions"

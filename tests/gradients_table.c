@@ -1,4 +1,4 @@
-/* Turns the rows of gradients.def into functions, and their inputs into tensors. */
+/* Expands the rows of gradients.def into functions and their inputs into tensors. */
 #include "tests/gradients_table.h"
 
 #include <math.h>
@@ -8,7 +8,7 @@
 #include "tests/gradients/loss.h"
 #include "tests/gradients/shape.h"
 
-/* ---- what the rows' expressions call, besides Heed ---- */
+/* ---- helpers for the rows' expressions ---- */
 
 /* bool (3, 3), true above the diagonal. */
 static heed_tensor *above_diagonal(void)
@@ -58,7 +58,7 @@ bool graph_holds(const heed_tensor *y, const char *operation)
     return false;
 }
 
-/* ---- each row a function ---- */
+/* ---- a function for each row ---- */
 
 #define A in[0]
 #define B in[1]
@@ -71,7 +71,7 @@ bool graph_holds(const heed_tensor *y, const char *operation)
     }
 #include "tests/gradients.def"
 
-/* ---- each row a line of the table ---- */
+/* ---- a table entry for each row ---- */
 
 #define INPUT(values, ...)                                                                         \
     {                                                                                              \
@@ -101,7 +101,7 @@ const int gradient_row_count = (int)(sizeof gradient_rows / sizeof *gradient_row
 
 /* ---- inputs ---- */
 
-/* The i-th of a sequence in (0, 1) whose members lie apart: the fractions of i times the golden
+/* The i-th element of a well-spaced sequence in (0, 1): the fractional part of i times the golden
  * ratio. */
 static double spread(int64_t i)
 {
@@ -138,7 +138,7 @@ static heed_tensor *numbers(const row_input *input, int number, heed_shape shape
     return x;
 }
 
-/* The same shape by way of one that is reversed and twice as long. */
+/* The same shape as a strided view: stored transposed, with every other element unused. */
 static heed_tensor *strided_numbers(const row_input *input, int number, heed_shape shape)
 {
     heed_shape reversed = shape;

@@ -13,31 +13,31 @@ typedef enum row_kind { CURVED, LINEAR, ZERO, COARSE, FLAT } row_kind;
 typedef struct row_input {
     enum values { NONE, ANY, POS, NEG, STRIDED, SPOS, HOLED, CONST, ZEROS, MASK, IDS, GAPS } values;
     int ndim;
-    int64_t size[1 + HEED_MAX_DIMS]; /* from the second on: the first is no size */
+    int64_t size[1 + HEED_MAX_DIMS]; /* [0] is unused */
 } row_input;
 
 typedef struct gradient_row {
     const char *operation, *form;
     row_kind kind;
     heed_function *f;
-    row_input inputs[ROW_INPUTS + 1]; /* up to the first that is NONE */
+    row_input inputs[ROW_INPUTS + 1]; /* up to the first NONE */
 } gradient_row;
 
 extern const gradient_row gradient_rows[];
 extern const int gradient_row_count;
 
-/* row_inputs: makes the inputs of a row; returns how many. */
+/* row_inputs: makes the inputs of a row; returns their number. */
 int row_inputs(const gradient_row *row, heed_tensor **inputs);
 
-/* The names of rows that are no operations of the registry, but functions made of several. */
+/* Rows named after a function made of several operations, not after one in the registry. */
 extern const char *const composites[];
 extern const int composite_count;
 bool is_composite(const char *name);
 
-/* graph_holds: is there a node of this operation in the graph of y? The rows' graphs are small. */
+/* graph_holds: does the graph of y contain a node of this operation? For small graphs. */
 bool graph_holds(const heed_tensor *y, const char *operation);
 
-/* What test_gradients.c takes from the other files of the suite. */
+/* Defined by the other files of the suite. */
 void add_broken_cases(Suite *suite);
 void add_gradcheck_cases(Suite *suite);
 

@@ -1,5 +1,5 @@
 #!/bin/sh
-# Installs what is missing, with the system's package manager; does nothing where all is there.
+# Installs missing packages with the system's package manager; does nothing if all are installed.
 #   tests/install.sh check        Check and pkg-config, for `make test`
 #   tests/install.sh check dev    also the second compiler, sanitizers, formatter and checkers
 set -eu
@@ -63,7 +63,7 @@ if [ -z "$manager" ]; then
     exit 1
 fi
 
-# Debian puts the compiler's version into the name of this package.
+# Debian's package name contains the compiler's version.
 case $missing in
 *libclang-rt-dev*)
     version=$(clang -dumpversion 2>/dev/null | cut -d. -f1 || true)

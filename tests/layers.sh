@@ -1,12 +1,12 @@
 #!/bin/sh
-# Do includes point one way? Checked, each on the paths that includes resolve to:
-#   1. nn -> autograd -> tensor -> nothing; no room below includes one above
-#   2. tensor/kernels/ sees raw memory, never a tensor: it includes only itself and what FLAT names
-#   3. nn includes only public headers of the rooms below: those that heed.h includes
+# Checks includes, by the paths that they resolve to:
+#   1. nn -> autograd -> tensor -> nothing; no layer includes one above it
+#   2. tensor/kernels/ works on raw memory, never on a tensor: it includes only itself and the files in FLAT
+#   3. nn includes only public headers of the layers below: those that heed.h includes
 #   4. public headers include only public headers
-#   5. no circles between units; a unit is a .c and the .h of its name
-#   6. an include in src/ is relative to its file, so that no -I of a user's captures it
-#   7. no two units share a name
+#   5. no cycles between units; a unit is a .c and the .h of the same name
+#   6. an include in src/ is relative to its file, so that no -I of a user can redirect it
+#   7. unit names are unique
 set -eu
 cd "$(dirname "$0")/.."
 FLAT="src/tensor/dtype.h src/tensor/parallel.h"
@@ -14,7 +14,7 @@ FLAT="src/tensor/dtype.h src/tensor/parallel.h"
 problems=$(mktemp)
 trap 'rm -f "$problems" "$problems".*' EXIT
 
-# FROM TO LINE of every include of our own, as paths from the root.
+# FROM TO LINE of each of our includes, as paths from the root.
 find src -name '*.[ch]' -o -name '*.def' | sort | xargs awk '
     function resolve(dir, path,    parts, n, i, out, depth) {
         n = split(dir "/" path, parts, "/")
@@ -44,21 +44,21 @@ awk -v public="$public" -v flat="$FLAT" '
     }
     (getline line < $2) < 0 { problem("no such file; paths are relative to the file that includes") }
     { close($2) }
-    room($2) > room($1) { problem("a room above") }
-    $1 ~ /\/kernels\// && $2 !~ /\/kernels\// && !is_flat[$2] { problem("kernels see raw memory, never a tensor") }
-    room($1) == 3 && room($2) < 3 && !is_public[$2] { problem("nn uses public headers of the rooms below alone") }
-    is_public[$1] && !is_public[$2] { problem("not public, and " $1 " is") }
+    room($2) > room($1) { problem("a layer above") }
+    $1 ~ /\/kernels\// && $2 !~ /\/kernels\// && !is_flat[$2] { problem("kernels work on raw memory, never on a tensor") }
+    room($1) == 3 && room($2) < 3 && !is_public[$2] { problem("nn includes only public headers of the layers below") }
+    is_public[$1] && !is_public[$2] { problem("not public, although " $1 " is") }
     ' "$problems.edges" > "$problems"
 
-# tsort reports a circle of units, and names those in it.
+# tsort reports cycles, and names the units in them.
 sed -E 's/\.(c|h|def) / /; s/\.(c|h|def) [0-9]+$//' "$problems.edges" | awk '$1 != $2' |
     { tsort > /dev/null 2> "$problems.circles" || sed 's/^tsort: -: *//; s/^tsort: /    /' "$problems.circles" >> "$problems"; }
 
-find src -name '*.[ch]' | sed 's/\.[ch]$//' | sort -u | awk -F/ '{ if ($NF in seen) print $0 ": named as " seen[$NF]; seen[$NF] = $0 }' \
+find src -name '*.[ch]' | sed 's/\.[ch]$//' | sort -u | awk -F/ '{ if ($NF in seen) print $0 ": same name as " seen[$NF]; seen[$NF] = $0 }' \
     >> "$problems"
 
 if [ -s "$problems" ]; then
     cat "$problems"
     exit 1
 fi
-echo "layers: includes point one way, without circles"
+echo "layers: includes point one way, without cycles"

@@ -1,7 +1,7 @@
-/* Runs every suite: build/test_heed [SUITE ... | -SUITE ...], those that are named or all but
- * those.
- * --suites prints their names; --has-isa asks whether this machine has the instruction set that
- * HEED_ISA names. */
+/* Runs test suites: build/test_heed [SUITE ... | -SUITE ...] runs the named ones, or all but those
+ * with a minus; all by default.
+ * --suites prints their names; --has-isa tells whether this machine supports the instruction set in
+ * HEED_ISA. */
 #include <check.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -24,7 +24,7 @@ SUITES(DECLARE)
 
 static bool wanted(const char *name, int argc, char **argv)
 {
-    bool all = true; /* until one is asked for */
+    bool all = true; /* until a suite is named */
     for (int i = 1; i < argc; i++) {
         const bool without = argv[i][0] == '-';
         if (strcmp(argv[i] + without, name) == 0) {

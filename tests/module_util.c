@@ -1,4 +1,3 @@
-/* What the tests of modules share. */
 #include "tests/module_util.h"
 
 #include <math.h>
@@ -60,7 +59,7 @@ void expect_tree(void *module, const char *text)
     ck_assert_str_eq(buffer, whole);
 }
 
-/* The sum of u times what the module makes, with the same random numbers each time. */
+/* The sum of u times the module's output, with the same random numbers each time. */
 static double weighed(heed_function *f, void *context, heed_tensor *const *inputs, heed_tensor *u)
 {
     heed_scope scope;

@@ -1,36 +1,35 @@
-/* What the tests of modules share: names, printed trees, derivatives of whole modules, memory that
- * ends.
- */
+/* Shared by the tests of modules: names, printed trees, derivatives of whole modules, failing
+ * allocations. */
 #ifndef HEED_TESTS_MODULE_UTIL_H
 #define HEED_TESTS_MODULE_UTIL_H
 
 #include "tests/test_util.h"
 
-/* expect_state: the state dict reads "weight (3, 4)", ... in this order. */
+/* expect_state: the state dict is "weight (3, 4)", ... in this order. */
 void expect_state(void *module, int count, const char *const *names);
 
-/* expect_draws: the numbers that modules made with each of the seeds draw, in the order of the
- * state dict, and then one of heed_rand and one of heed_randn: their checksum is sums[flavor]. Of 0
- * there is none. */
+/* expect_draws: makes a module with each of the seeds. The checksum of its tensors, in state
+ * dict order, then of one number of heed_rand and one of heed_randn must be sums[flavor]; a sum
+ * of 0 is not checked. */
 void expect_draws(void *(*make)(const void *row), const void *row, const uint64_t *seeds, int count,
                   const uint64_t sums[4]);
 
-/* expect_tree: what heed_module_print prints, without the end of its last line. */
+/* expect_tree: the output of heed_module_print without its final newline. */
 void expect_tree(void *module, const char *text);
 
-/* expect_derivatives: casts the module to f64 and checks f, which calls its forward, by its inputs,
- * f64, and by each element of its parameters in place: differences change the very tensors that it
- * holds. */
+/* expect_derivatives: casts the module to f64 and checks f, which calls its forward, by its f64
+ * inputs and by each element of its parameters. Finite differences modify the parameters in
+ * place. */
 void expect_derivatives(void *module, heed_function *f, void *context, heed_tensor *const *inputs,
                         int count);
 
-/* expect_parameter_derivatives: the second half of it, for modules whose inputs have no derivative.
- */
+/* expect_parameter_derivatives: the same by the parameters alone, for inputs without a
+ * derivative. */
 void expect_parameter_derivatives(void *module, heed_function *f, void *context,
                                   heed_tensor *const *inputs);
 
-/* expect_module_without_memory, expect_forward_without_memory: with each allocation failing in
- * turn, and what was made in the end is let go. At least `least` of them fail. */
+/* expect_module_without_memory, expect_forward_without_memory: each allocation fails once; then the
+ * call succeeds and its result is freed. At least `least` allocations must fail. */
 void expect_module_without_memory(void *(*make)(void *context), void *context, int least);
 void expect_forward_without_memory(heed_function *f, void *context, heed_tensor *const *inputs,
                                    int least);

@@ -1,5 +1,5 @@
 #!/bin/sh
-# Does train_mpi give the same losses on 1, 2 and 4 ranks, and end on all of them when one cannot go on?
+# Tests that train_mpi gives the same losses on 1, 2 and 4 ranks, and that an error on one rank ends all.
 # `make mpi` builds it.
 #   tests/mpi.sh [BUILD]
 # shellcheck disable=SC2086
@@ -9,21 +9,21 @@ build=${1:-build}
 scratch=$(mktemp -d)
 trap 'rm -rf "$scratch"' EXIT
 
-# Open MPI asks twice before it runs more ranks than there are cores, or as root. What hangs is ended.
+# Open MPI needs flags to run more ranks than cores, or as root. The timeout ends runs that hang.
 export HEED_NUM_THREADS=1 # the ranks share the cores
 run="timeout 300 mpirun"
 if mpirun --version | grep -q "Open MPI"; then
     run="$run --oversubscribe --allow-run-as-root"
 fi
 
-# fail WORDS: with what was printed
+# fail WORDS: prints the output and the words
 fail() {
     cat "$scratch/out" "$scratch/err"
     echo "mpi: $*"
     exit 1
 }
 
-# expect STATUS WORDS ARGUMENT...: of mpirun, whose ranks say the words once, and print nothing
+# expect STATUS WORDS ARGUMENT...: mpirun exits so; its ranks print the words once on stderr, nothing on stdout
 expect() {
     wanted=$1 words=$2
     shift 2
@@ -48,7 +48,7 @@ awk '
     file == 1 { steps[++count] = $2 }
     END {
         if (count != 6 || lines != 18) { print "not 6 losses each"; exit 1 }
-        if (!(loss[1, 50] < loss[1, 1] - 1)) { print "nothing is learnt"; exit 1 }
+        if (!(loss[1, 50] < loss[1, 1] - 1)) { print "the loss does not fall"; exit 1 }
         for (i = 1; i <= count; i++) for (f = 2; f <= 3; f++) {
             off = loss[f, steps[i]] - loss[1, steps[i]]
             if (off < 0) off = -off
@@ -57,7 +57,7 @@ awk '
         exit bad
     }' "$scratch/1" "$scratch/2" "$scratch/4" > "$scratch/out" || fail "the losses differ"
 
-# ---- what cannot be ----
+# ---- rejected arguments ----
 
 program=$build/train_mpi
 printf 'abc' > "$scratch/short"
@@ -72,7 +72,7 @@ expect 2 "cannot read $scratch/none: No such file" -np 2 "$program" "$scratch/no
 expect 2 "$scratch is no file" -np 2 "$program" "$scratch"
 expect 2 "has 3 bytes; a context of 64 needs 65" -np 4 "$program" "$scratch/short"
 
-# An error on one rank ends them all.
+# An error on one rank ends all.
 expect 1 "rank 1: HEED_ERR_VALUE: HEED_ISA=v9" -np 1 "$program" CHANGELOG.md 5 8 : \
     -np 1 env HEED_ISA=v9 "$program" CHANGELOG.md 5 8
 echo "mpi: 1, 2 and 4 ranks agree"

@@ -1,4 +1,4 @@
-/* What the tests of nn.MultiheadAttention share: a small one, and its inputs. */
+/* Shared by the tests of nn.MultiheadAttention: a small module and its inputs. */
 #ifndef HEED_TESTS_MULTIHEAD_UTIL_H
 #define HEED_TESTS_MULTIHEAD_UTIL_H
 
@@ -25,7 +25,7 @@ static inline void expect_shape(heed_tensor *x, heed_shape shape)
                      heed_shape_text(shape.ndim, shape.size).text);
 }
 
-/* (4, 2 heads), kdim 3, vdim 5: three inputs of three sentences, L 4, S 6. */
+/* embed_dim 4, 2 heads, kdim 3, vdim 5; 3 sentences of 4 queries and 6 keys. */
 enum { BATCH = 3, L = 4, S = 6, WIDTH = 4, HEADS = 2 };
 
 typedef struct attention {
@@ -41,7 +41,7 @@ static inline attention begin(heed_multihead_attention_options options)
     attention a = {.m = heed_multihead_attention_new_with(WIDTH, HEADS, options)};
     heed_tensor_list list = heed_parameters(a.m);
     for (int i = 0; i < list.count; i++) {
-        heed_normal_into(list.tensors[i], 0, 0.7); /* biases too */
+        heed_normal_into(list.tensors[i], 0, 0.7); /* biases too, which start at 0 */
     }
     const int64_t sizes[] = {WIDTH, 3, 5};
     for (int i = 0; i < 3; i++) {
@@ -70,7 +70,7 @@ static inline void end(const attention *a)
     heed_module_free(a->m);
 }
 
-/* ---- what test_multihead_attention.c takes from the other file of the suite ---- */
+/* ---- defined by the other file of the suite ---- */
 
 void add_multihead_mask_cases(Suite *suite);
 

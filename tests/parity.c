@@ -1,5 +1,4 @@
-/* Reads fixtures/parity/, and says whether a result is as close to PyTorch's as parity.def asks
- * for. */
+/* Reads fixtures/parity/, and checks results to the tolerances in parity.def. */
 #include "tests/parity.h"
 
 #include <float.h>
@@ -25,8 +24,7 @@ heed_tensor *parity_held(const heed_safetensors *file, const char *name, const c
     snprintf(key, sizeof key, "%s.%s", name, part);
     heed_tensor *held = heed_safetensors_tensor(file, key);
     if (held == NULL) {
-        expect_error(HEED_ERR_VALUE,
-                     "no tensor '"); /* of a long name the sentence has the beginning */
+        expect_error(HEED_ERR_VALUE, "no tensor '"); /* long names are truncated in the message */
     }
     return held;
 }
@@ -43,7 +41,7 @@ void parity_every_case(const char *area, bool (*has_case)(const char *area, cons
 
 /* ---- comparing ---- */
 
-/* The elements of y and of its goal, row by row, as doubles. */
+/* The elements of y and of its goal as doubles, in row-major order. */
 typedef struct pair {
     heed_tensor *y, *goal;
     const double *found, *expected;
@@ -77,7 +75,7 @@ static void expect_places(const pair *p, const parity_goal *goal, bool single)
     }
 }
 
-/* The distance of floats at x, in that dtype. */
+/* Distance between neighbouring floats at x, in that dtype. */
 static double ulp_at(double x, heed_dtype dtype)
 {
     int exponent;
@@ -86,7 +84,7 @@ static double ulp_at(double x, heed_dtype dtype)
                              : ldexp(1, exponent < -1021 ? -1074 : exponent - 53);
 }
 
-/* The largest magnitude. What is infinite in that dtype is none: it would excuse all the others. */
+/* The largest magnitude that is finite in that dtype: infinity would loosen all tolerances. */
 static double largest(const pair *p, heed_dtype dtype)
 {
     const double end = dtype == HEED_F32 ? (double)FLT_MAX : DBL_MAX;
@@ -99,7 +97,7 @@ static double largest(const pair *p, heed_dtype dtype)
     return most;
 }
 
-/* How far off an element of this value may be. */
+/* The tolerance for an element of this value. */
 static double allowed(const parity_goal *goal, double value, double most, heed_dtype dtype)
 {
     const double near = 4 * ulp_at(value, dtype);
@@ -139,7 +137,7 @@ static void expect_close_enough(const pair *p, const parity_goal *goal, heed_dty
     double worst = 0, error = 0;
     for (int64_t i = 0; i < p->count; i++) {
         if (!isfinite(p->expected[i]) || !isfinite(p->found[i])) {
-            continue; /* expect_places has seen it */
+            continue; /* checked by expect_places */
         }
         double room = allowed(goal, p->expected[i], most, dtype);
         double off = fabs(p->found[i] - p->expected[i]);
@@ -159,7 +157,7 @@ void expect_parity(heed_tensor *y, const parity_goal *goal)
     EXPECT(heed_is_float(y->dtype) == is_float && (is_float || y->dtype == goal->y->dtype),
            "%s: %s is %s, not %s", goal->name, goal->part, heed_dtype_name(y->dtype),
            heed_dtype_name(goal->y->dtype));
-    EXPECT(heed_same_shape(y, goal->y), "%s: %s has another shape", goal->name, goal->part);
+    EXPECT(heed_same_shape(y, goal->y), "%s: %s has the wrong shape", goal->name, goal->part);
     if (!is_float) {
         EXPECT(heed_equal(heed_detach(y), goal->y), "%s: %s differs", goal->name, goal->part);
         return;

@@ -1,4 +1,4 @@
-/* The parity table as data: parity.def, expanded; and what reading fixtures/parity/ takes. */
+/* The parity table as data, parity.def expanded, and the functions that read fixtures/parity/. */
 #ifndef HEED_TESTS_PARITY_H
 #define HEED_TESTS_PARITY_H
 
@@ -19,32 +19,32 @@ extern const int parity_row_count;
 
 /* ---- files ---- */
 
-/* parity_open: the file of an area, to be closed; where it is not there, the test fails.
- * parity_held: what it holds under CASE.NAME; NULL: nothing. */
+/* parity_open: opens an area's file, to be closed; the test fails if it is missing.
+ * parity_held: the tensor CASE.NAME, or NULL. */
 heed_safetensors *parity_open(const char *area);
 heed_tensor *parity_held(const heed_safetensors *file, const char *name, const char *part);
 
-/* parity_every_case: each case of an area's file is one of those that the table has. */
+/* parity_every_case: each case in an area's file has a row in the table. */
 void parity_every_case(const char *area, bool (*has_case)(const char *area, const char *name));
 
 /* ---- comparing ---- */
 
-/* What a result is held against: what the file says of it, and how wrong PyTorch is in f32. */
+/* The expected result, as the file has it, and PyTorch's own error in f32. */
 typedef struct parity_goal {
     const char *name, *part; /* "softmax.plain", "da" */
     heed_tensor *y;          /* f64, or i64, bool */
-    heed_tensor *places;     /* where NaN and inf stand in f32, if not where y has them; or NULL */
+    heed_tensor *places;     /* where f32 has NaN and inf, if not where y does; or NULL */
     double error;            /* PyTorch's in f32 */
     parity_kind kind;
 } parity_goal;
 
-/* expect_parity: y is what the goal says, as close as the head of parity.def asks for. With
- * HEED_PARITY_REPORT=FILE its largest error goes there as well. */
+/* expect_parity: y matches the goal, within the tolerance that parity.def defines.
+ * HEED_PARITY_REPORT=FILE appends its largest error to that file. */
 void expect_parity(heed_tensor *y, const parity_goal *goal);
 
 /* ---- cases ---- */
 
-/* What a file holds of a case: its inputs as stored, and on asking all the rest. */
+/* A case in a file: its inputs as stored; the rest is read on request. */
 typedef struct parity_case {
     const heed_safetensors *file;
     char name[100];
@@ -52,23 +52,22 @@ typedef struct parity_case {
     int count;
 } parity_case;
 
-/* parity_case_of: fails the test where the file has no such case.
- * parity_case_part: what it holds under that name; NULL: nothing. */
+/* parity_case_of: fails the test if the file has no such case.
+ * parity_case_part: the case's tensor of that name, or NULL. */
 parity_case parity_case_of(const heed_safetensors *file, const char *operation, const char *form);
 heed_tensor *parity_case_part(const parity_case *c, const char *part);
 
-/* parity_input: the i-th input, with floats in that dtype, laid out in that way; it requires a
- * gradient if the case holds one. */
+/* parity_input: the i-th input in that layout, floats cast to that dtype; it requires a gradient if
+ * the file has one for it. */
 heed_tensor *parity_input(const parity_case *c, int i, heed_dtype dtype, enum layout layout);
 void parity_inputs(const parity_case *c, heed_dtype dtype, enum layout layout,
                    heed_tensor *inputs[PARITY_INPUTS]);
 
-/* expect_part: y is what the case holds under that name. */
+/* expect_part: y matches the case's tensor of that name. */
 void expect_part(const parity_case *c, const char *part, heed_tensor *y, double error,
                  parity_kind kind);
 
-/* A tensor by which y is differentiated, and how the file calls it: its gradient is "d" and that.
- */
+/* A tensor to differentiate y by; the file names its gradient "d" + name. */
 typedef struct parity_leaf {
     const char *name;
     heed_tensor *x;
@@ -76,14 +75,13 @@ typedef struct parity_leaf {
 
 enum { PARITY_LEAVES = 40 };
 
-/* parity_input_leaves: adds those of the inputs that require a gradient; returns how many.
- * expect_case: y is the result of the case, and its gradients by the leaves are as well. `errors`
- * is of y, and of each leaf in turn. */
+/* parity_input_leaves: adds the inputs that require a gradient; returns their number.
+ * expect_case: y and its gradients by the leaves match the case. */
 int parity_input_leaves(const parity_case *c, heed_tensor *const *inputs, parity_leaf *leaves);
 void expect_case(const parity_case *c, heed_tensor *y, parity_kind kind, const parity_leaf *leaves,
                  int count);
 
-/* ---- what test_parity.c takes from the other files of the suite ---- */
+/* ---- defined by the other files of the suite ---- */
 
 void add_parity_module_cases(Suite *suite);
 void add_parity_optimiser_cases(Suite *suite);

@@ -1,5 +1,5 @@
-/* What a file of fixtures/parity/ holds of one case: its inputs in any layout, and whether a result
- * and its gradients are the case's. */
+/* A case of a file in fixtures/parity/: its inputs in any layout, and whether a result and its
+ * gradients match it. */
 #include <stdio.h>
 #include <string.h>
 
@@ -30,7 +30,7 @@ parity_case parity_case_of(const heed_safetensors *file, const char *operation, 
 
 /* ---- inputs ---- */
 
-/* The same elements, laid out in another way; floats in that dtype. */
+/* The same elements in that layout; floats cast to that dtype. */
 static heed_tensor *laid_out(heed_tensor *x, heed_dtype dtype, enum layout layout)
 {
     heed_tensor *wide = heed_to(x, HEED_F64);
@@ -99,7 +99,7 @@ static void expect_gradients(const parity_case *c, heed_tensor *y, const parity_
         xs[i] = leaves[i].x;
     }
     heed_tensor *loss = heed_sum(heed_mul(y, heed_to(g, y->dtype)));
-    /* With a graph of their own they are computed another way, in operations. */
+    /* With create_graph the gradients are computed by other code, as operations. */
     for (int create_graph = 1; create_graph >= 0; create_graph--) {
         heed_grad(loss, xs, count, grads, create_graph);
         for (int i = 0; i < count; i++) {

@@ -1,4 +1,4 @@
-/* Turns the rows of parity.def into functions. */
+/* Expands the rows of parity.def into functions. */
 #include <math.h>
 
 #include "tests/parity.h"

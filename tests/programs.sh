@@ -1,5 +1,5 @@
 #!/bin/sh
-# The programs as a user runs them, and the library as a user installs it.
+# Runs the programs as a user does, and installs the library.
 set -eu
 cd "$(dirname "$0")/.."
 make all
@@ -15,7 +15,7 @@ expect 0 "and it breathed fire" $token --prompt "the dragon was found near the c
 expect 0 "usage:" $token --help
 expect 1 "HEED_ISA=v9" env HEED_ISA=v9 $token
 
-# ---- next_token on a text of the user's ----
+# ---- next_token on the user's own text ----
 
 text=$scratch/text
 i=0
@@ -63,7 +63,7 @@ refuse "name?of two lines" --text "name
 of two lines"
 check [ -s "$text" ]
 
-# What was saved says the same, and can be trained on.
+# A saved model generates the same text, and its training can continue.
 for level in char word; do
     ask="--prompt The --length 30 --seed 3"
     $token --text "$text" --level $level --steps 30 --save "$model" --plot "$scratch/svg" $ask \
@@ -92,10 +92,10 @@ $token --steps 20 --save "$model" > /dev/null 2>&1
 expect 0 "^Attention" $token --load "$model" --steps 0
 refuse "has learnt the toy" --load "$model" --text "$text"
 
-# Ctrl-C saves and ends well; SIGTERM too, and a terminal that goes away, but for nohup.
+# SIGINT, SIGTERM and SIGHUP save the model and exit with 0; under nohup SIGHUP is ignored.
 for signal in INT TERM HUP; do
     if [ $signal = HUP ] && sh -c "kill -s $signal \$\$"; then
-        echo "skipped: SIG$signal is ignored here, under nohup say"
+        echo "skipped: SIG$signal is ignored here, as under nohup"
         continue
     fi
     rm -f "$model" "$scratch/svg"
@@ -120,7 +120,7 @@ kill -s TERM $process
 wait $process
 has "^next_token: interrupted" "$scratch/err"
 
-# Without standard streams the model is still written, and nothing is written into it.
+# With the standard streams closed the model is still saved, and no output goes into its file.
 rm -f "$model"
 status=0
 $token --steps 20 --save "$model" --plot "$scratch/svg" <&- >&- 2>&- || status=$?
@@ -128,20 +128,20 @@ check [ $status -eq 1 ]
 expect 0 "^Attention" $token --load "$model" --steps 0
 tail -1 "$scratch/svg" | grep -q "^</svg>$"
 
-# A lack of memory is told to those who use the program, not to those who write one.
+# Out of memory: the message names flags, not functions.
 status=0
 (ulimit -v 400000 && exec $token --text "$text" --batch 4096 --steps 1) > "$scratch/out" 2> "$scratch/err" || status=$?
 check [ $status -eq 1 ]
 has "^next_token: .*out of memory: .*in use; a smaller --batch, --context or --d-model needs less$" "$scratch/err"
 
-# What is learnt by heart is said to be.
+# It warns when it overfits.
 expect 0 "^next_token: learnt by heart: the held-out loss was lowest, .* after step" \
     $token --text "$text" --level word --steps 150 --length 1
 
 $token --text "$text" --lr 10 --steps 5 --length 0 > "$scratch/out" 2> "$scratch/err"
 lacks "by heart" "$scratch/err" # it has learnt nothing
 
-# A reader that goes away, a full disk for what is printed, and one for what is saved.
+# A closed pipe, a full disk for the output, and one for the model.
 $token --steps 20 2> "$scratch/err" | head -1 > /dev/null
 lacks "^[^s]" "$scratch/err"
 if [ -e /dev/full ]; then
@@ -156,7 +156,7 @@ if [ -e /dev/full ]; then
 fi
 $token --steps 20 --logits "$scratch/logits.npy" > /dev/null 2>&1
 head -1 "$scratch/logits.npy" | grep -aq "'descr': '<f4', 'fortran_order': False, 'shape': (11, 93)" ||
-    { echo "--logits has not written the toy's logits"; exit 1; }
+    { echo "--logits did not write the toy's logits"; exit 1; }
 cp "$model" "$scratch/before"
 status=0
 (trap '' XFSZ && ulimit -f 8 && exec $token --text "$text" --steps 1 --save "$model") \
@@ -166,7 +166,7 @@ has "save: .*: File too large$" "$scratch/err"
 check cmp "$model" "$scratch/before"
 check [ "$(ls "$scratch" | grep -c tmp)" -eq 0 ]
 
-# A disk that is really full, where this user may make one.
+# A real full disk, if this user may mount one.
 mkdir "$scratch/disk"
 if command -v unshare > /dev/null 2>&1 && unshare -rm true 2> /dev/null; then
     # shellcheck disable=SC2016
@@ -181,15 +181,15 @@ if command -v unshare > /dev/null 2>&1 && unshare -rm true 2> /dev/null; then
     ' sh $token "$text" "$model" "$scratch/disk"
 fi
 
-# In a terminal the progress line renews itself, and the heat map has colors; elsewhere, and where
-# the terminal is dumb, there are plain lines.
+# On a terminal the progress line updates in place and the heat map has colours; elsewhere, and on a dumb
+# terminal, plain lines are printed.
 if command -v script > /dev/null 2>&1; then
     escape=$(printf '\033')
     TERM=xterm-256color script -qec "$token --steps 40" /dev/null > "$scratch/terminal" < /dev/null
     has "$escape\[48;5;" "$scratch/terminal"
     has "$(printf '\r')\[=.*40/40.*left$escape\[K" "$scratch/terminal"
     tr '\r' '\n' < "$scratch/terminal" | grep -q "^$escape\[Kstep 40/40  loss"
-    # as wide as the terminal, whoever tells
+    # as wide as the terminal, by its size or COLUMNS
     for width in "stty cols 40;" "export COLUMNS=40;"; do
         TERM=xterm script -qec "$width $token --steps 40 > /dev/null" /dev/null \
             > "$scratch/terminal" < /dev/null
@@ -206,7 +206,7 @@ fi
 
 # ---- the lessons, and the other examples ----
 
-# usage LESSON ARGUMENT...: one line on stderr, nothing on stdout, status 2
+# usage LESSON ARGUMENT...: prints one line of usage on stderr, nothing on stdout; status 2
 usage() {
     lesson=$1
     shift
@@ -215,7 +215,7 @@ usage() {
     if [ "$status" -ne 2 ] || [ -s "$scratch/out" ] || [ "$(wc -l < "$scratch/err")" -ne 1 ] ||
         ! grep -q "^usage: $lesson " "$scratch/err"; then
         cat "$scratch/out" "$scratch/err"
-        echo "$lesson $*: status $status, or no line of usage"
+        echo "$lesson $*: status $status, or no usage line"
         exit 1
     fi
 }
@@ -241,14 +241,14 @@ has "^ \{25\}K_Überraschungsmoment \{16\}K_naïve$" "$scratch/out"
 
 if [ -e /dev/full ]; then
     for example in examples/*.c; do
-        [ "$example" != examples/train_mpi.c ] || continue # which make all does not build
+        [ "$example" != examples/train_mpi.c ] || continue # not built by make all
         status=0
         "build/$(basename "$example" .c)" > /dev/full || status=$?
         [ $status -eq 1 ] || { echo "$example on a full disk: status $status, not 1"; exit 1; }
     done
 fi
 
-# Installed, the library is found by pkg-config, from C and from C++.
+# After installation pkg-config finds the library, for C and C++.
 make install PREFIX="$scratch/usr" > /dev/null
 check cmp LICENSE "$scratch/usr/share/licenses/heed/LICENSE"
 cat > "$scratch/mine.c" << 'END'
@@ -274,4 +274,4 @@ if command -v c++ > /dev/null 2>&1; then
         $(pkg-config --cflags --libs heed) -o "$scratch/mine"
     "$scratch/mine"
 fi
-echo "programs: as they should"
+echo "programs: passed"

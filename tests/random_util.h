@@ -1,5 +1,5 @@
-/* What the tests of random numbers share: a fixture that starts from an unseeded generator, views,
- * and the comparisons. */
+/* Shared by the tests of random numbers: a fixture that starts from an unseeded generator, views,
+ * and comparisons. */
 #ifndef HEED_TESTS_RANDOM_UTIL_H
 #define HEED_TESTS_RANDOM_UTIL_H
 
@@ -14,7 +14,7 @@
 #include "tensor/scope.h"
 #include "tensor/scope_list.h"
 
-/* ---- every test leaves the counters where they were ---- */
+/* ---- every test restores the counters ---- */
 
 static heed_scope scope;
 static int64_t tensors_before, bytes_before;
@@ -70,7 +70,7 @@ static inline void expect_i64(const heed_tensor *t, const int64_t *expected, int
     }
 }
 
-/* The call must fail so, draw nothing, and say its name first. */
+/* The call must fail with this status, draw nothing, and begin its message with its name. */
 #define EXPECT_ERROR(call, status, words)                                                          \
     do {                                                                                           \
         heed_generator before_ = heed_get_generator();                                             \

@@ -26,8 +26,8 @@ heed_tensor *alike(heed_shape shape, heed_dtype dtype, enum layout layout, bool 
     return t;
 }
 
-/* The elements of x over the dims of `set`, row by row, that go into the element of y at `at`, an
- * index into x's shape with zeros in these dims. */
+/* The elements of x, in row-major order, that reduce to the element of y at `at`, an index into x's
+ * shape that is 0 in the dims of `set`. */
 static int64_t line_of(const heed_tensor *x, unsigned set, heed_shape at, double *line)
 {
     heed_shape reduced = heed_shape_of_tensor(x);
@@ -91,7 +91,7 @@ void check_reduction(const reduction *r, heed_tensor *x, unsigned set)
     for (int keepdim = 0; keepdim < 2; keepdim++) {
         heed_tensor *y = r->apply(x, dims, keepdim);
         if (r->result[x->dtype] == HEED_DTYPES || (nothing && r->refuses_nothing)) {
-            EXPECT(y == NULL, "%s takes what it should not", r->name);
+            EXPECT(y == NULL, "%s accepts what it must reject", r->name);
             expect_error(r->result[x->dtype] == HEED_DTYPES ? HEED_ERR_DTYPE : HEED_ERR_SHAPE,
                          r->name);
             continue;

@@ -42,7 +42,8 @@ int64_t rank(heed_shape shape, heed_shape index)
 
 /* ---- tensors ---- */
 
-/* Strides of a layout; returns how many elements they reach over, and where the first one lies. */
+/* Strides of a layout. Returns the number of elements that they span, and the offset of the
+ * first. */
 static int64_t strides_of(heed_shape shape, enum layout layout, int64_t *strides, int64_t *offset)
 {
     const int n = shape.ndim;
@@ -186,7 +187,7 @@ void expect_same_order(const char *what, heed_tensor *y, heed_tensor *x)
         expect_element(what, element(y, at), element(x, from), 0, x->dtype);
         next_index(of, &from);
     }
-    EXPECT(from.ndim < 0, "%s: elements are left over", what);
+    EXPECT(from.ndim < 0, "%s: too few elements", what);
 }
 
 void expect_kind(const heed_tensor *y, heed_dtype dtype, heed_shape shape)
@@ -199,5 +200,5 @@ void expect_kind(const heed_tensor *y, heed_dtype dtype, heed_shape shape)
                (long long)y->shape[i], (long long)shape.size[i], i);
     }
     EXPECT(y->numel == count_of(shape), "%lld elements", (long long)y->numel);
-    EXPECT(y->op == NULL && !y->requires_grad, "a graph, though no input wants a gradient");
+    EXPECT(y->op == NULL && !y->requires_grad, "a graph, although no input requires a gradient");
 }

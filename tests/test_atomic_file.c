@@ -1,4 +1,5 @@
-/* Whatever happens while a file is written, the old one stays whole and nothing lies beside it. */
+/* Whatever fails during a save, the old file stays whole and no temporary file is left next to
+ * it. */
 #include <pthread.h>
 #include <signal.h>
 #include <stdio.h>
@@ -24,15 +25,15 @@ static heed_status save(const char *path, heed_tensor *x)
     return heed_save_file((heed_tensor_list){1, &x, &name}, path, NULL);
 }
 
-/* The file holds the value everywhere, and is alone in its folder. */
+/* The file contains the value everywhere, and is alone in its folder. */
 static void expect_file(const char *name, double value)
 {
     expect_same_bits(load_one(in_folder(name), "x"), filled_with(value));
     ck_assert_int_eq(files_in_folder(), 1);
 }
 
-/* From now on no file of this process grows beyond `bytes`; the signal that comes with it ends the
- * process, or not. No check comes in between: Check writes to a file of its own. */
+/* Limits the size of files that this process writes; exceeding it raises a signal, which is deadly
+ * or ignored. Check writes files too, so do not call it before unlimit_files. */
 static void limit_files(rlim_t bytes, bool deadly)
 {
     struct rlimit limit = {0};
@@ -83,7 +84,7 @@ START_TEST(a_first_write_that_fails_leaves_nothing)
 }
 END_TEST
 
-/* Runs `work` in a child; how that ends. */
+/* Runs `work` in a child; returns its wait status. */
 static int in_a_child(void (*work)(void))
 {
     int status = 0;
@@ -110,7 +111,7 @@ START_TEST(a_program_that_is_killed_leaves_the_old_file)
     const int status = in_a_child(die_by_the_signal);
     ck_assert(WIFSIGNALED(status) && WTERMSIG(status) == SIGXFSZ);
     expect_same_bits(load_one(in_folder("a"), "x"), filled_with(1));
-    ck_assert_int_le(files_in_folder(), 2); /* what it had begun stays */
+    ck_assert_int_le(files_in_folder(), 2); /* its temporary file stays */
     ck_assert_int_eq(save(in_folder("a"), filled_with(2)), HEED_OK);
     expect_same_bits(load_one(in_folder("a"), "x"), filled_with(2));
 }
@@ -179,12 +180,11 @@ START_TEST(permissions_hold)
 }
 END_TEST
 
-/* In a folder for everybody one may write into another's file, but not put a new one in its place.
- */
+/* In a sticky folder another user's file may be written to, but not replaced. */
 START_TEST(the_last_step_may_be_refused)
 {
     if (geteuid() != 0) {
-        return; /* it takes two users */
+        return; /* needs two users */
     }
     save_one(in_folder("a"), filled_with(1));
     chmod(in_folder("a"), 0666);
@@ -208,7 +208,7 @@ START_TEST(permissions_are_kept)
 {
     umask(027);
     save_one(in_folder("a"), filled_with(1));
-    ck_assert_int_eq(mode_of(in_folder("a")), 0640); /* as any new file */
+    ck_assert_int_eq(mode_of(in_folder("a")), 0640); /* the umask's, as for any new file */
     static const mode_t modes[] = {0600, 0666, 0755, 0200};
     for (size_t i = 0; i < sizeof modes / sizeof *modes; i++) {
         chmod(in_folder("a"), modes[i]);
@@ -225,8 +225,7 @@ START_TEST(links_are_followed)
     char text[8] = "";
     ck_assert_int_eq(symlink("a", in_folder("relative")), 0);
     ck_assert_int_eq(symlink(in_folder("relative"), in_folder("absolute")), 0);
-    save_one(in_folder("absolute"),
-             filled_with(1)); /* which makes the file that is not there yet */
+    save_one(in_folder("absolute"), filled_with(1)); /* creates the missing target */
     expect_same_bits(load_one(in_folder("a"), "x"), filled_with(1));
     save_one(in_folder("relative"), filled_with(2));
     expect_same_bits(load_one(in_folder("absolute"), "x"), filled_with(2));
@@ -248,9 +247,9 @@ START_TEST(a_path_may_have_no_folder)
 }
 END_TEST
 
-/* ---- several at once ---- */
+/* ---- concurrency ---- */
 
-/* What others have begun, or left, is not touched. */
+/* Other processes' temporary files are not touched. */
 START_TEST(names_that_are_taken_are_passed_over)
 {
     char name[64];

@@ -13,7 +13,7 @@ static heed_tensor *row_of(heed_tensor *x, int64_t b)
     return heed_squeeze(heed_slice(x, 0, b, b + 1, 1), 0);
 }
 
-/* A batch gives what its rows give one by one, whichever way the dims are said. */
+/* A batch gives what its rows give one by one, with positive and negative dims. */
 START_TEST(test_batches)
 {
     static const int dims[][2] = {{1, 2}, {-2, -1}};
@@ -34,7 +34,7 @@ START_TEST(test_batches)
 }
 END_TEST
 
-/* With the dims of (T, d) the class would mix a batch's sentences, silently. */
+/* For a batch, the dims of a (T, d) input would silently mix its sentences. */
 START_TEST(test_dims_that_are_not_the_last)
 {
     struct heed_self_attention *m = heed_self_attention_new(4, 0, 1);
@@ -57,7 +57,7 @@ START_TEST(test_dims_that_are_not_the_last)
 }
 END_TEST
 
-/* What is blocked has no weight and no influence; each row of weights sums to 1. */
+/* Blocked keys have no weight and no influence; each row of weights sums to 1. */
 START_TEST(test_masked_weights)
 {
     struct heed_self_attention *m = heed_self_attention_new(4, -2, -1);
@@ -67,7 +67,7 @@ START_TEST(test_masked_weights)
     expect_close(sums, heed_ones(HEED_SHAPE(2, 5), HEED_F32), 1e-6);
     expect_close(heed_tril(weights, 0), weights, 0);
     heed_tensor *other = heed_clone(x);
-    heed_fill_into(heed_slice(other, 1, 3, 5, 1), 100); /* the future */
+    heed_fill_into(heed_slice(other, 1, 3, 5, 1), 100); /* later tokens */
     heed_tensor *same = heed_self_attention_forward(m, other, heed_causal_block_mask(5));
     expect_close(heed_slice(y, 1, 0, 3, 1), heed_slice(same, 1, 0, 3, 1), 0);
     heed_module_free(m);
@@ -82,7 +82,7 @@ START_TEST(test_kept_weights)
     ck_assert_ptr_null(m->attention_percent);
     m->keep_weights = true;
     heed_self_attention_forward_weights(m, x, NULL, &weights);
-    heed_self_attention_forward_weights(m, x, NULL, &weights); /* the first copy is let go */
+    heed_self_attention_forward_weights(m, x, NULL, &weights); /* the first copy is freed */
     expect_close(m->attention_percent, weights, 0);
     ck_assert(m->attention_percent->op == NULL && !m->attention_percent->requires_grad);
     heed_module_free(m);
@@ -116,7 +116,7 @@ START_TEST(test_multi_head)
 }
 END_TEST
 
-/* ---- derivatives of whole modules, by their input and all parameters ---- */
+/* ---- derivatives of whole modules by their input and all parameters ---- */
 
 typedef struct model {
     struct heed_self_attention *one;
@@ -137,7 +137,7 @@ static void check_module(void *module, model *m)
     expect_derivatives(module, forward, m, &x, 1);
 }
 
-/* Of three tokens the second may attend to none. */
+/* Of three tokens the second may not attend to any. */
 static heed_tensor *mask_with_blocked_row(void)
 {
     const bool mask[] = {0, 1, 0, 1, 1, 1, 1, 0, 0};

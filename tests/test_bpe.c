@@ -1,4 +1,4 @@
-/* Byte pairs: which are learnt, how they encode, and that what was encoded is decoded. */
+/* Byte pairs: which are learnt, how they encode, and that decoding inverts encoding. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -23,8 +23,8 @@ static void expect_merges(const bpe *b, const char *lines)
 }
 
 /* The words of the paper: low 5 times, lower 2, newest 6, widest 3. By hand: es 9, est 9, lo 7, low
- * 7, then ew, new and newest 6 (of equals the smaller left number first), dest, idest, widest 3, er
- * and lower 2. */
+ * 7, then ew, new and newest 6 (ties: the smaller left id first), dest, idest, widest 3, er and
+ * lower 2. */
 static const char paper[] =
     "low\nlow\nlow\nlow\nlow\nlower\nlower\nnewest\nnewest\nnewest\nnewest\n"
     "newest\nnewest\nwidest\nwidest\nwidest\n";
@@ -59,15 +59,15 @@ START_TEST(test_what_is_learnt)
         const char *merges;
     } rows[] = {
         {"", 300, ""},
-        {"ab", 300, ""}, /* no pair is there twice */
+        {"ab", 300, ""}, /* no pair occurs twice */
         {"ab\nab", 256, ""},
         {"ab\nab", 300, "97 98\n"},
-        {"ab ab ab", 300, "97 98\n32 256\n"}, /* " ab" twice, then "ab" is left alone */
-        {"aaa", 300, "97 97\n"},              /* side by side twice, and joined once */
+        {"ab ab ab", 300, "97 98\n32 256\n"}, /* " ab" occurs twice, then "ab" only once */
+        {"aaa", 300, "97 97\n"},              /* adjacent twice, merged once */
         {"aaaa", 300, "97 97\n"},
         {"aaaaaaaa", 300, "97 97\n256 256\n"},
-        {"zb\nzb\nac\nac", 300, "97 99\n122 98\n"}, /* as often: the smaller left number first */
-        {"ab\nab\nac\nac", 300, "97 98\n97 99\n"},  /* then the smaller right one */
+        {"zb\nzb\nac\nac", 300, "97 99\n122 98\n"}, /* a tie: the smaller left id first */
+        {"ab\nab\nac\nac", 300, "97 98\n97 99\n"},  /* then the smaller right id */
         {"\xFF\xFE\n\xFF\xFE", 300, "255 254\n"},
     };
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
@@ -86,7 +86,7 @@ END_TEST
 
 enum { PLAIN_BYTES = 400, PLAIN_TOKENS = 300 };
 
-/* A row of tokens; -1 ends a chunk. */
+/* A sequence of tokens; -1 ends a chunk. */
 typedef struct plain {
     int32_t ids[2 * PLAIN_BYTES];
     int count;
@@ -125,7 +125,7 @@ static void plain_merge(plain *p, int32_t left, int32_t right, int32_t token)
     p->count = to;
 }
 
-/* The next pair to learn, found by counting every one; false: none is there twice. */
+/* The next pair to learn, by counting all pairs; false if none occurs twice. */
 static bool plain_best(const plain *p, int32_t *left, int32_t *right)
 {
     int best = 1;
@@ -148,7 +148,7 @@ static uint32_t next_random(uint64_t *state)
     return (uint32_t)(*state >> 33);
 }
 
-/* Few letters and a space, so that there is much to learn, and runs of one letter. */
+/* Few distinct letters and spaces, so that many pairs repeat, with runs of one letter. */
 static size_t random_text(char bytes[PLAIN_BYTES], uint64_t *state)
 {
     const size_t length = next_random(state) % PLAIN_BYTES;
@@ -160,7 +160,7 @@ static size_t random_text(char bytes[PLAIN_BYTES], uint64_t *state)
     return length;
 }
 
-/* All that is learnt, and how the text is encoded, cached or not. */
+/* Compares the learnt merges and the encoding of the text, with and without the cache. */
 START_TEST(test_against_a_plain_implementation)
 {
     uint64_t state = (uint64_t)_i;
@@ -194,9 +194,9 @@ START_TEST(test_against_a_plain_implementation)
 }
 END_TEST
 
-/* ---- any bytes ---- */
+/* ---- arbitrary bytes ---- */
 
-/* Encodes a text with the cache and decodes it; returns how many tokens it has. */
+/* Encodes a text with the cache and decodes it; returns the number of tokens. */
 static int64_t expect_inverse(const bpe *b, bpe_cache *cache, const char *bytes, size_t length)
 {
     text_buffer back = {.length = 0};
@@ -239,7 +239,7 @@ START_TEST(test_decode_is_the_inverse_of_encode)
 }
 END_TEST
 
-/* A million times the same byte: chunks of 128, each of which becomes one token. */
+/* One byte a million times: chunks of 128, each of which becomes one token. */
 START_TEST(test_a_long_run)
 {
     const size_t length = 1 << 20;
@@ -256,7 +256,7 @@ START_TEST(test_a_long_run)
 }
 END_TEST
 
-/* ---- as text ---- */
+/* ---- saved as text ---- */
 
 START_TEST(test_saved_merges_are_the_same)
 {
@@ -310,7 +310,7 @@ START_TEST(test_broken_merges)
 }
 END_TEST
 
-/* Whichever request for memory fails, the error is pending and nothing is lost or leaks. */
+/* Each allocation fails in turn: the error is pending, and nothing is lost or leaked. */
 START_TEST(test_no_memory)
 {
     bool failed = true;

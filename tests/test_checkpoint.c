@@ -1,4 +1,5 @@
-/* Modules to files and back: strict, all or nothing, and the tensors stay the same ones. */
+/* Saving and loading modules: strict, all or nothing, and in place, so that tensors keep their
+ * identity. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -22,7 +23,7 @@ static heed_status load_what_fits(void *module)
                                      (heed_load_options){.not_strict = true});
 }
 
-/* ---- there and back ---- */
+/* ---- round trips ---- */
 
 START_TEST(a_module_comes_back)
 {
@@ -44,7 +45,7 @@ START_TEST(a_module_comes_back)
 }
 END_TEST
 
-/* PyTorch made the file at seed 42, and a module here is the same at that seed. */
+/* PyTorch saved the file at seed 42; the same module here, at that seed, equals it. */
 START_TEST(a_module_of_pytorch_loads)
 {
     heed_manual_seed(42);
@@ -72,7 +73,7 @@ START_TEST(the_tensors_stay_the_same_ones)
     ck_assert_int_eq(load(b), HEED_OK);
     ck_assert(b->weight == weight && weight->data == data && weight->requires_grad);
     ck_assert(weight->shared && weight->op == NULL && weight->grad == NULL);
-    ck_assert_int_eq(heed_backward(before), HEED_ERR_VERSION); /* it would read the old value */
+    ck_assert_int_eq(heed_backward(before), HEED_ERR_VERSION); /* it needs the old value */
     heed_error();
     heed_backward(heed_sum(heed_linear_forward(b, x)));
     ck_assert_int_eq(heed_optimizer_step(sgd), HEED_OK);
@@ -103,7 +104,7 @@ START_TEST(floats_are_cast)
 }
 END_TEST
 
-/* ---- a module of one's own: ties, buffers, odd tensors ---- */
+/* ---- a user-defined module: ties, buffers, odd tensors ---- */
 
 struct odd {
     heed_module module;
@@ -134,14 +135,14 @@ START_TEST(tied_parameters_are_saved_twice_and_stay_tied)
     ck_assert_int_eq(load(b), HEED_OK);
     ck_assert_ptr_eq(b->one, b->other);
     expect_same_state(a, b);
-    /* One name is enough. */
+    /* one of the tied names is enough */
     struct odd *c = odd_new(3);
     heed_tensor *tensors[] = {a->other, a->mask, a->ids};
     const char *names[] = {"other", "mask", "ids"};
     heed_save_file((heed_tensor_list){3, tensors, names}, in_folder("a"), NULL);
     ck_assert_int_eq(load(c), HEED_OK);
     expect_same_state(a, c);
-    tensors[0] = heed_ones(HEED_SHAPE(3, 2), HEED_F32); /* but it must fit */
+    tensors[0] = heed_ones(HEED_SHAPE(3, 2), HEED_F32); /* but its shape must match */
     heed_save_file((heed_tensor_list){3, tensors, names}, in_folder("a"), NULL);
     ck_assert_int_eq(load(c), HEED_ERR_VALUE);
     expect_error(HEED_ERR_VALUE, "/a does not fit this Odd: 1 of another shape or dtype: other is "
@@ -152,9 +153,10 @@ START_TEST(tied_parameters_are_saved_twice_and_stay_tied)
 }
 END_TEST
 
-/* ---- what does not fit ---- */
+/* ---- mismatches ---- */
 
-/* Saves tensors of zeros and loads them into an Odd of 2s, which must refuse and stay as it is. */
+/* Saves these tensors and loads them into an Odd of seed 2, which must reject them and not
+ * change. */
 static void expect_misfit(int count, const char *const *names, heed_tensor *const *tensors,
                           bool strict, const char *words)
 {
@@ -217,7 +219,7 @@ START_TEST(foreign_tensors_do_not_fit)
 }
 END_TEST
 
-/* A model of the usual size: 40 of each kind. */
+/* A model of realistic size: 40 mismatches of each kind. */
 START_TEST(dozens_that_do_not_fit_are_all_named)
 {
     enum { EACH = 40 };
@@ -299,7 +301,8 @@ START_TEST(what_fits_loads_where_that_is_wanted)
 }
 END_TEST
 
-/* A parameter whose elements share memory cannot be copied into; found out before anything is. */
+/* A parameter whose elements share memory cannot be copied into; this is detected before any
+ * copy. */
 START_TEST(expanded_parameters_do_not_load)
 {
     struct odd *m = odd_new(2);
@@ -344,7 +347,7 @@ START_TEST(every_allocation_may_fail)
     const heed_metadata about[] = {{"k", "v"}, {NULL, NULL}};
     ck_assert_int_eq(heed_save_state_dict(a, in_folder("a"), about), HEED_OK);
     ck_assert_int_eq(heed_save_state_dict(a, in_folder("b"), about), HEED_OK);
-    heed_state_dict(b); /* these lists are made once, and kept */
+    heed_state_dict(b); /* the lists are allocated once, and kept */
     heed_state_dict(c);
     const int64_t tensors = heed_live_tensors(), bytes = heed_live_bytes();
     for (int loading = 0; loading < 2; loading++) {

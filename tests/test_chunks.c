@@ -1,4 +1,4 @@
-/* How a byte-pair encoder cuts a text into chunks, and counts them. */
+/* How a byte-pair encoder splits a text into chunks, and counts them. */
 #include <stdio.h>
 #include <string.h>
 
@@ -8,7 +8,7 @@
 Suite *chunks_suite(void);
 
 typedef struct chunk_row {
-    const char *text, *chunks; /* with | between */
+    const char *text, *chunks; /* separated by | */
 } chunk_row;
 
 static const chunk_row chunk_rows[] = {
@@ -26,7 +26,7 @@ static const chunk_row chunk_rows[] = {
     {"\x80\xFF \x01\x7F~", "\x80\xFF| \x01\x7F~"},
 };
 
-/* Puts a bar between the chunks of a text. */
+/* Puts a | between the chunks of a text. */
 static text_buffer cut(const char *bytes, size_t length)
 {
     text_buffer cut_up = {.length = 0};
@@ -48,7 +48,7 @@ START_TEST(test_chunks)
 }
 END_TEST
 
-/* What is longer than a chunk goes on as another; only a space before a word joins it. */
+/* Long runs are split at the longest chunk; a single space before a word belongs to its chunk. */
 START_TEST(test_long_chunks)
 {
     char bytes[512];
@@ -75,7 +75,7 @@ START_TEST(test_long_chunks)
 }
 END_TEST
 
-/* Chunks that come after the first BPE_LEARNT bytes of different ones teach nothing new. */
+/* After BPE_LEARNT bytes of distinct chunks, new ones are ignored. */
 START_TEST(test_different_chunks_are_limited)
 {
     char text[64];
@@ -89,7 +89,7 @@ START_TEST(test_different_chunks_are_limited)
     ck_assert_int_eq(all.count, 51);
     ck_assert_int_lt(some.count, 12);
     ck_assert_int_eq(some.entries[0].uses, 2);
-    ck_assert_int_eq(some.entries[1].uses, 100); /* the end of the line, known before */
+    ck_assert_int_eq(some.entries[1].uses, 100); /* the newline, counted from the beginning */
     vocabulary_free(&all);
     vocabulary_free(&some);
     text_free(&t);

@@ -1,5 +1,5 @@
-/* Clipping gradients: what a user does with it, and what is not finite. With PyTorch's numbers:
- * parity/optimisers.def. */
+/* Clipping gradients: typical use, and NaN and infinities. parity/optimisers.def compares it with
+ * PyTorch. */
 #include <math.h>
 
 #include "tests/optim_cases.h"
@@ -15,8 +15,7 @@ static heed_tensor *with_gradient(double a, double b, heed_dtype dtype)
     return p;
 }
 
-/* (3, 4) and (12, 0) are 13 long together: both become 1 / 13 of what they were, in whatever dtype.
- */
+/* (3, 4) and (12, 0) have a joint norm of 13: each becomes 1 / 13 of itself, whatever its dtype. */
 START_TEST(gradients_are_clipped_together)
 {
     heed_tensor *none = heed_set_requires_grad(heed_zeros(HEED_SHAPE(2), HEED_F32), true);
@@ -32,7 +31,8 @@ START_TEST(gradients_are_clipped_together)
 }
 END_TEST
 
-/* Parameters that were given one gradient: it is scaled for each, by however many threads. */
+/* Parameters that share one gradient: it is scaled once per parameter, with any number of
+ * threads. */
 START_TEST(a_shared_gradient_is_clipped_for_each)
 {
     enum { SIZE = 200000, TIMES = 20 };
@@ -67,7 +67,7 @@ START_TEST(nothing_has_norm_0)
 }
 END_TEST
 
-/* PyTorch 2.15: with inf the others become 0, with NaN all become NaN. */
+/* PyTorch 2.15: with inf the other gradients become 0, with NaN all become NaN. */
 START_TEST(what_is_not_finite_spreads)
 {
     heed_tensor *p = with_gradient(inf, 1, HEED_F32), *q = with_gradient((double)NAN, 1, HEED_F32);

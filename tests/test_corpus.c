@@ -1,4 +1,5 @@
-/* A text in a file as a row of tokens: read at any place, large, changing, or no text at all. */
+/* A text file as a sequence of tokens: random access, large files, files that change, invalid
+ * text. */
 #include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -12,7 +13,7 @@
 
 Suite *corpus_suite(void);
 
-/* A file of this test, opened. */
+/* Opens a file of this test with these bytes. */
 static corpus of_bytes(const void *bytes, size_t length)
 {
     corpus c;
@@ -30,7 +31,8 @@ static corpus of_text(const char *text)
     return of_bytes(text, strlen(text));
 }
 
-/* Words of one to nine letters, some with marks, digits, line ends and characters of more bytes. */
+/* Words of one to nine letters, some with punctuation, digits, newlines and multi-byte
+ * characters. */
 static text_buffer long_text(int words)
 {
     static const char *const between[] = {" ", ", ", ".\n", " \u20AC", "  ", " 12 ", "\n\n", "-"};
@@ -51,7 +53,7 @@ static text_buffer long_text(int words)
 
 /* ---- reading ---- */
 
-/* Pieces from any place are what encoding the whole text gives. */
+/* Reading any range gives the same tokens as encoding the whole text. */
 START_TEST(test_tokens_at_any_place)
 {
     text_buffer text = long_text(9000);
@@ -77,7 +79,7 @@ START_TEST(test_tokens_at_any_place)
 }
 END_TEST
 
-/* The same file again, with other tokens; blanks that no word follows are no token. */
+/* Indexes one file with several tokenizers; trailing blanks are not a token at the word level. */
 START_TEST(test_another_index)
 {
     corpus c = of_text("to be or not to be \n  ");
@@ -111,12 +113,12 @@ START_TEST(test_what_is_not_there)
     ck_assert_int_eq(corpus_read(&c, 0, 7, ids), HEED_OK);
     tokenizer_free(&t);
     corpus_close(&c);
-    corpus_close(&c); /* again is fine, and so is one that never was open */
+    corpus_close(&c); /* closing twice, or without opening, is fine */
     corpus_close(&(corpus){.length = 0});
 }
 END_TEST
 
-/* ---- files that are none ---- */
+/* ---- invalid files ---- */
 
 START_TEST(test_files_that_cannot_be_read)
 {
@@ -173,7 +175,7 @@ START_TEST(test_texts_that_are_none)
 }
 END_TEST
 
-/* The fault lies behind many pieces, and is found at its place in the file. */
+/* A fault far into the file is found, and its offset reported. */
 START_TEST(test_a_fault_far_on)
 {
     enum { LENGTH = 3 << 20 };
@@ -208,7 +210,7 @@ START_TEST(test_a_file_that_becomes_shorter)
     ck_assert_int_eq(truncate(c.path, 100), 0);
     ck_assert_int_eq(corpus_read(&c, c.count - 4, 4, ids), HEED_ERR_FILE);
     expect_error(HEED_ERR_FILE, "has become shorter: 100 bytes");
-    if (_i != LEVEL_BYTE) { /* which touches no byte */
+    if (_i != LEVEL_BYTE) { /* it reads no bytes */
         ck_assert_int_eq(corpus_index(&c, &t), HEED_ERR_FILE);
         expect_error(HEED_ERR_FILE, "has become shorter: 100 bytes");
     }
@@ -218,7 +220,7 @@ START_TEST(test_a_file_that_becomes_shorter)
 }
 END_TEST
 
-/* Other bytes of the same length: an error, or tokens of the new text; nothing else is touched. */
+/* Other bytes of the same length give an error, or valid tokens of the new text. */
 START_TEST(test_a_file_that_is_overwritten)
 {
     text_buffer text = long_text(3000);
@@ -262,7 +264,7 @@ static long status_of(const char *name)
     return found;
 }
 
-/* From now on this process gets no more than this of memory of its own. */
+/* Limits the memory that this process can still allocate. */
 static void limit_memory(long kib)
 {
     struct rlimit limit;
@@ -271,7 +273,7 @@ static void limit_memory(long kib)
     ck_assert_int_eq(setrlimit(RLIMIT_DATA, &limit), 0);
 }
 
-/* 1 GiB of which the disk holds the end alone; no more memory is there than a 16th of it. */
+/* A sparse file of 1 GiB, read with at most 64 MiB of memory. */
 START_TEST(test_a_file_of_a_gibibyte)
 {
     const char *path = in_folder("large");
@@ -298,7 +300,7 @@ START_TEST(test_a_file_of_a_gibibyte)
 }
 END_TEST
 
-/* 64 MiB, gone through as a whole: the index takes a byte for every 16 of the text at most. */
+/* 64 MiB, read completely: the index takes at most one byte per 16 bytes of text. */
 START_TEST(test_a_text_of_64_mebibytes)
 {
     const size_t length = (size_t)64 << 20;

@@ -1,4 +1,4 @@
-/* arange and linspace, to torch's bits; eye; tensors made like others. */
+/* arange and linspace, bit for bit torch's; eye; the *_like functions. */
 #include <math.h>
 #include <string.h>
 
@@ -10,7 +10,7 @@ enum function { LINSPACE, ARANGE };
 struct range {
     enum function function;
     heed_dtype dtype;
-    double start, by; /* the end of linspace, the step of arange */
+    double start, by; /* `by`: linspace's end, arange's step */
     uint64_t sum;
 };
 
@@ -40,13 +40,13 @@ START_TEST(ranges_have_torchs_bits)
         sum = fnv(t->data, (size_t)t->numel * heed_dtype_size(t->dtype), sum);
         heed_scope_end(&scope);
     }
-    ck_assert_msg(sum == row->sum, "%s %s from %g, %g: other numbers than torch's",
+    ck_assert_msg(sum == row->sum, "%s %s from %g, %g: not torch's numbers",
                   row->function == LINSPACE ? "linspace" : "arange", heed_dtype_name(row->dtype),
                   row->start, row->by);
 }
 END_TEST
 
-/* The same by a plain sum in more digits, to one unit in the last place of the largest number. */
+/* Compares with long double, to a few ulp of the largest number. */
 START_TEST(ranges_are_near_the_line)
 {
     const struct range *row = &ranges[_i];
@@ -66,7 +66,7 @@ START_TEST(ranges_are_near_the_line)
 }
 END_TEST
 
-/* By torch 2.15. */
+/* Values of torch 2.15. */
 START_TEST(linspace_reaches_both_ends)
 {
     EXPECT_VALUES(heed_linspace(0, 1, 7, HEED_F32), 0, 0, 0x1.555556p-3, 0x1.555556p-2, 0.5,
@@ -86,12 +86,12 @@ START_TEST(linspace_reaches_both_ends)
     EXPECT_VALUES(heed_linspace(inf, 0, 4, HEED_F64), 0, nan, nan, inf, nan);
     EXPECT_VALUES(heed_linspace(nan, 1, 3, HEED_F32), 0, nan, nan, nan);
     for (int64_t n = 2; n < 500; n++) {
-        heed_tensor *t = heed_linspace(-0.7, 0.7, n, HEED_F32); /* each half mirrors the other */
+        heed_tensor *t = heed_linspace(-0.7, 0.7, n, HEED_F32); /* symmetric around the middle */
         for (int64_t i = 0; i < n / 2; i++) {
             EXPECT(element(t, HEED_INDEX(i)) == -element(t, HEED_INDEX(n - 1 - i)), "%d of %d",
                    (int)i, (int)n);
         }
-        EXPECT(element(t, HEED_INDEX(n - 1)) == (double)0.7f, "the end of %d", (int)n);
+        EXPECT(element(t, HEED_INDEX(n - 1)) == (double)0.7f, "the last of %d", (int)n);
     }
 }
 END_TEST
@@ -129,7 +129,7 @@ START_TEST(eye_is_one_on_the_diagonal)
 }
 END_TEST
 
-/* ---- like another ---- */
+/* ---- like another tensor ---- */
 
 static void expect_all(const heed_tensor *t, const heed_tensor *x, double value)
 {
@@ -160,7 +160,7 @@ START_TEST(likes_take_shape_and_dtype)
 }
 END_TEST
 
-/* A result wants no gradient even where x does, and of x the value may be gone. */
+/* The result never requires a gradient, and x's value may have been freed. */
 START_TEST(likes_read_no_value)
 {
     heed_scope scope;
@@ -181,8 +181,8 @@ END_TEST
 typedef heed_tensor *drawing(heed_shape shape, heed_dtype dtype);
 typedef heed_tensor *drawing_like(const heed_tensor *x);
 
-/* What test_random_numbers.c holds to torch's bits, said in Heed's words: like a transposed x the
- * numbers are those of x, each in its place. */
+/* For a transposed x the same numbers are drawn as for x, and transposed. test_random_numbers.c
+ * compares them with torch's. */
 static void check_draws(drawing *draw, drawing_like *draw_like, heed_dtype dtype)
 {
     heed_tensor *x = heed_zeros(HEED_SHAPE(3, 5), dtype), *t = heed_transpose(x, 0, 1);
@@ -228,7 +228,7 @@ END_TEST
 
 void add_create_cases(Suite *suite)
 {
-    TCase *create = heed_case(suite, "create more");
+    TCase *create = heed_case(suite, "ranges and likes");
     tcase_add_loop_test(create, ranges_have_torchs_bits, 0, RANGES);
     tcase_add_loop_test(create, ranges_are_near_the_line, 0, RANGES);
     tcase_add_test(create, linspace_reaches_both_ends);

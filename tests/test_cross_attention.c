@@ -1,5 +1,5 @@
-/* CrossAttention: what it draws and holds, who is seen through which mask, kept weights,
- * derivatives, memory. tests/parity/modules.def holds its numbers against PyTorch's. */
+/* CrossAttention: its draws and state, masks, kept weights, derivatives, failing allocations.
+ * tests/parity/modules.def compares its numbers with PyTorch's. */
 #include "tests/module_util.h"
 
 Suite *cross_attention_suite(void);
@@ -22,21 +22,22 @@ static heed_tensor *memory(heed_dtype dtype)
     return heed_set_requires_grad(heed_randn(HEED_SHAPE(BATCH, S, OTHER), dtype), true);
 }
 
-/* Of the first sentence 5 tokens, of the second 2. */
+/* The first sentence has 5 tokens, the second 2. */
 static heed_tensor *padding(void)
 {
     heed_tensor *lengths = heed_from_i64((int64_t[]){S, 2}, HEED_SHAPE(BATCH));
     return heed_squeeze(heed_padding_block_mask(lengths, S), -2);
 }
 
-/* The second query sees nobody, the third two keys. */
+/* The second query attends to no key, the third to two. */
 static heed_tensor *blocked(void)
 {
     const bool mask[] = {0, 0, 0, 1, 0, 1, 1, 1, 1, 1, 0, 1, 1, 1, 0};
     return heed_from_bool(mask, HEED_SHAPE(T, S));
 }
 
-/* Of one sequence it is SelfAttention: the same draws, which are torch's, and the same numbers. */
+/* With one sequence it is SelfAttention: the same draws, which are torch's, and the same
+ * numbers. */
 START_TEST(with_itself_it_is_self_attention)
 {
     heed_manual_seed(2);
@@ -81,7 +82,7 @@ START_TEST(sizes_and_names)
 }
 END_TEST
 
-/* A batch gives what its sentences give one by one, whichever way the dims are said. */
+/* A batch gives what its sentences give one by one, with positive and negative dims. */
 START_TEST(batches)
 {
     static const int dims[][2] = {{1, 2}, {-2, -1}};
@@ -103,7 +104,7 @@ START_TEST(batches)
 }
 END_TEST
 
-/* Two masks say what one of both says; what they block has no weight and no influence. */
+/* Two masks act as their union; blocked keys have no weight and no influence. */
 START_TEST(both_masks_hold)
 {
     struct heed_cross_attention *m = make();
@@ -127,7 +128,7 @@ START_TEST(both_masks_hold)
 }
 END_TEST
 
-/* A query that sees no key gives zeros, and nothing learns from it. */
+/* A query that may attend to no key gives zeros, and zero gradients. */
 START_TEST(closed_queries_learn_nothing)
 {
     struct heed_cross_attention *m = make();
@@ -153,7 +154,7 @@ START_TEST(kept_weights)
     ck_assert_ptr_null(m->attention_percent);
     m->keep_weights = true;
     heed_cross_attention_forward(m, x, y);
-    heed_cross_attention_forward_weights(m, x, y, &weights); /* the first copy is let go */
+    heed_cross_attention_forward_weights(m, x, y, &weights); /* the first copy is freed */
     expect_close(m->attention_percent, weights, 0);
     ck_assert_str_eq(heed_shape_text(weights->ndim, weights->shape).text, "(2, 3, 5)");
     expect_close(heed_sum_dim(weights, -1, false), heed_ones(HEED_SHAPE(BATCH, T), HEED_F32), 1e-6);
@@ -162,7 +163,7 @@ START_TEST(kept_weights)
 }
 END_TEST
 
-/* No sentences, no queries, no keys: then there is nothing to see. */
+/* No sentences, no queries or no keys. */
 START_TEST(sizes_of_0)
 {
     static const int64_t sizes[][3] = {{0, T, S}, {BATCH, 0, S}, {BATCH, T, 0}};

@@ -1,4 +1,4 @@
-/* The backward pass: what arrives in .grad, and what a graph allows. */
+/* The backward pass: what is accumulated in .grad, and which graphs are allowed. */
 #include <math.h>
 #include <pthread.h>
 
@@ -51,7 +51,7 @@ START_TEST(backward_refuses)
 }
 END_TEST
 
-/* .grad has memory of its own, which lies row by row, and no graph. */
+/* .grad has its own contiguous memory, and no graph. */
 static void expect_own_grad(heed_tensor *x)
 {
     expect_no_error();
@@ -78,7 +78,7 @@ START_TEST(grads_are_contiguous_and_bare)
         EXPECT_VALUES(transposed->grad, 0, i, i * 2, i * 3, i * 4, i * 5, i * 6);
         EXPECT_VALUES(expanded->grad, 0, i, i * 2, i * 3, i * 4, i * 5, i * 6);
     }
-    heed_backward(heed_sum(transposed)); /* the gradient itself is an expanded one */
+    heed_backward(heed_sum(transposed)); /* its gradient is an expanded tensor */
     expect_own_grad(transposed);
     heed_clear_grad(expanded);
     heed_backward(heed_sum(expanded));
@@ -152,7 +152,7 @@ static heed_tensor *through_many(heed_tensor *x, int count)
     return x;
 }
 
-/* a feeds b and c at different depths; its gradient must be complete before its turn. */
+/* a feeds b and c at different depths; its gradient must be complete before a is processed. */
 START_TEST(diamonds_of_unequal_sides)
 {
     heed_tensor *x = LEAF1(0.5);
@@ -162,7 +162,7 @@ START_TEST(diamonds_of_unequal_sides)
 }
 END_TEST
 
-/* p and q get views of one gradient, and more later, q last. */
+/* p and q receive views of one gradient, and later further gradients. */
 START_TEST(gradients_on_their_way_share_nothing)
 {
     heed_tensor *x = LEAF(1, 2), *y = LEAF(3, 4);

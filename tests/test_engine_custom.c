@@ -1,4 +1,4 @@
-/* Operations of one's own, of any number of inputs, and derivatives that fail. */
+/* User-defined operations, with any number of inputs, and derivatives that fail. */
 #include "tests/engine_cases.h"
 
 /* ---- a weighted sum of any number of tensors ---- */
@@ -49,7 +49,7 @@ START_TEST(operations_of_many_inputs)
             EXPECT_VALUES(inputs[i]->grad, 0, i + 1, i + 1);
         }
         for (int i = 0; i < count; i++) {
-            inputs[i] = inputs[0]; /* all the same one */
+            inputs[i] = inputs[0]; /* the same tensor n times */
         }
         heed_clear_grad(inputs[0]);
         heed_backward(heed_sum(weighted_sum(inputs, &count)));
@@ -126,7 +126,7 @@ END_TEST
 static void failing(const heed_vjp *v)
 {
     v->grads[0] = heed_clone(v->g);
-    heed_fail(HEED_ERR_VALUE, "failing: not today");
+    heed_fail(HEED_ERR_VALUE, "failing: a test error");
 }
 
 static void failing_within(const heed_vjp *v)
@@ -154,13 +154,14 @@ typedef struct misbehaviour {
 } misbehaviour;
 
 static const misbehaviour misbehaviours[] = {
-    {"failing", failing, HEED_ERR_VALUE, "not today"},
+    {"failing", failing, HEED_ERR_VALUE, "a test error"},
     {"failing_within", failing_within, HEED_ERR_SHAPE, "matmul"},
     {"leaving_open", leaving_a_scope_open, HEED_ERR_SCOPE, "still open"},
     {"wrong_shape", of_a_wrong_shape, HEED_ERR_SHAPE, "(3)"},
 };
 
-/* Around the bad node gradients are on their way to others; all of it must be tidied up. */
+/* Places the bad node among others whose gradients are in flight when it fails and must be
+ * freed. */
 static heed_tensor *graph_around(const heed_op *op, heed_tensor *x, heed_tensor *h)
 {
     heed_tensor *bad = heed_apply(op, &h, 1, NULL, 0);
@@ -192,11 +193,11 @@ START_TEST(an_error_inside_a_derivative)
         ck_assert_ptr_null(h->gradient_in_flight);
         ck_assert_int_eq(h->engine_mark, 0);
         ck_assert_int_eq(heed_scope_end(&scope), HEED_OK);
-        heed_clear_grad(x); /* what had arrived before */
+        heed_clear_grad(x); /* accumulated before the error */
         ck_assert_int_eq(heed_live_tensors(), tensors);
         ck_assert_int_eq(heed_live_bytes(), bytes);
     }
-    heed_backward(heed_sum(h)); /* the part that was not reached is as it was */
+    heed_backward(heed_sum(h)); /* the rest of the graph is intact */
     EXPECT_VALUES(x->grad, 0, 2, 4, 6);
 }
 END_TEST
@@ -219,7 +220,7 @@ static void nothing(const heed_vjp *v)
     (void)v;
 }
 
-/* A gradient that belongs to somebody else is copied, never taken. */
+/* A gradient tensor that belongs to someone else is copied. */
 START_TEST(borrowed_gradients)
 {
     void (*const backwards[])(const heed_vjp *v) = {own_input, a_tensor_of_the_users};
@@ -266,7 +267,7 @@ static bool mode_in_backward;
 static void looking_at_the_mode(const heed_vjp *v)
 {
     mode_in_backward = heed_grad_enabled();
-    heed_set_grad_enabled(!mode_in_backward); /* ends with the derivative */
+    heed_set_grad_enabled(!mode_in_backward); /* restored after the derivative */
     v->grads[0] = heed_detach(v->g);
 }
 
@@ -300,7 +301,7 @@ static heed_status silent_rule(const heed_call *call, heed_result *result)
     return HEED_ERR_INDEX;
 }
 
-/* An operation that fails without a word, or lacks a part, is an error and never a result. */
+/* An operation that fails without an error, or lacks a function, gives an error. */
 START_TEST(incomplete_operations)
 {
     heed_tensor *x = LEAF(1, 2);
@@ -312,7 +313,7 @@ START_TEST(incomplete_operations)
         .name = "unruly", .inputs = 1, .rule = silent_rule, .forward = copy_forward};
     ck_assert_ptr_null(heed_apply(&unruly, &x, 1, NULL, 0));
     expect_error(HEED_ERR_INDEX, "unruly: its rule failed");
-    /* Without a rule the result is as the first input. */
+    /* Without a rule the result has the shape and dtype of the first input. */
     const heed_op no_rule = {.name = "no_rule", .inputs = 1, .forward = copy_forward};
     expect_close(heed_apply(&no_rule, &x, 1, NULL, 0), x, 0);
     const heed_op nothing = {.name = "nothing", .inputs = 1};

@@ -3,7 +3,7 @@
 
 #include "tests/engine_cases.h"
 
-/* dy/dx, which has a graph of its own. */
+/* dy/dx with a graph. */
 static heed_tensor *derivative(heed_tensor *y, heed_tensor *x)
 {
     heed_tensor *dx = NULL;
@@ -26,11 +26,11 @@ START_TEST(grad_leaves_dot_grad_alone)
     }
     ck_assert_ptr_null(h->grad);
     heed_grad(heed_sum(heed_mul(xs[0], xs[1])), xs, 1, grads, false);
-    ck_assert_ptr_null(xs[1]->grad); /* reached, but not asked for */
+    ck_assert_ptr_null(xs[1]->grad); /* reached, but not requested */
 }
 END_TEST
 
-static int passes; /* of count_passes' derivative */
+static int passes; /* calls of count_passes' derivative */
 
 static void counting_backward(const heed_vjp *v)
 {
@@ -51,13 +51,13 @@ START_TEST(grad_stops_at_xs)
 {
     heed_tensor *x = LEAF(1, 2), *other = LEAF(5, 6), *dh;
     heed_tensor *h = count_passes(heed_mul(x, x));
-    heed_tensor *aside = count_passes(other); /* leads to no x that is asked for */
+    heed_tensor *aside = count_passes(other); /* leads to none of the xs */
     heed_tensor *y = heed_sum(heed_mul(heed_mul(h, h), aside));
     passes = 0;
     heed_grad(y, &h, 1, &dh, false);
     EXPECT_VALUES(dh, 0, 2 * 1 * 5, 2 * 4 * 6);
     ck_assert_int_eq(passes, 0);
-    heed_backward(heed_sum(h)); /* behind h nothing is used up */
+    heed_backward(heed_sum(h)); /* the graph behind h is intact */
     EXPECT_VALUES(x->grad, 0, 2, 4);
     ck_assert_int_eq(passes, 1);
     ck_assert_ptr_null(other->grad);
@@ -121,7 +121,7 @@ START_TEST(xs_that_y_does_not_reach)
     }
     heed_grad(heed_sum(far), &x, 1, grads, false);
     EXPECT_VALUES(grads[0], 0, 0, 0);
-    heed_grad(LEAF1(2), &x, 1, grads, false); /* y a leaf, and not x */
+    heed_grad(LEAF1(2), &x, 1, grads, false); /* y is a leaf other than x */
     EXPECT_VALUES(grads[0], 0, 0, 0);
 }
 END_TEST
@@ -241,7 +241,7 @@ START_TEST(mixed_derivatives)
     heed_grad(first[0], xs, 2, second, true);
     EXPECT_VALUES(second[0], 1e-12, 2 * 27);
     EXPECT_VALUES(second[1], 1e-12, 6 * 2 * 9);
-    heed_grad(first[1], xs, 2, second, false); /* first[0]'s graph is another */
+    heed_grad(first[1], xs, 2, second, false); /* first[0] has its own graph */
     EXPECT_VALUES(second[0], 1e-12, 6 * 2 * 9);
     EXPECT_VALUES(second[1], 1e-12, 6 * 4 * 3);
 }

@@ -1,12 +1,12 @@
-/* Random graphs of small operations: their gradients against numeric differences that know nothing
- * of graphs. */
+/* Random graphs of small operations: their gradients compared with finite differences. */
 #include <math.h>
 
 #include "tests/engine_cases.h"
 
 enum { LEAVES = 4, NODES = 14, GRAPHS = 25, ROUNDS = 20 };
 
-/* The choices of one graph, the same at each evaluation (Lehmer's, 48271 mod 2^31 - 1). */
+/* Random choices, the same at each evaluation of a graph (Lehmer's generator, 48271 mod 2^31 -
+ * 1). */
 typedef struct dice {
     uint32_t state;
 } dice;
@@ -17,7 +17,7 @@ static int roll(dice *d, int sides)
     return (int)(d->state >> 8) % sides;
 }
 
-/* Any two of these broadcast; operations keep to them. */
+/* Any two of these broadcast, and every result has one of them. */
 static heed_shape shape_of(int i)
 {
     const heed_shape shapes[LEAVES] = {HEED_SHAPE(3, 3), HEED_SHAPE(3), HEED_SHAPE(3, 1),
@@ -67,7 +67,7 @@ static heed_tensor *binary(dice *d, heed_tensor *a, heed_tensor *b)
     }
 }
 
-/* Operations that look at shapes: x becomes (3, 3) first. */
+/* Operations that change shapes: x is broadcast to (3, 3) first. */
 static heed_tensor *shaped(dice *d, heed_tensor *x, heed_tensor *y)
 {
     const heed_shape square = HEED_SHAPE(3, 3);
@@ -95,7 +95,7 @@ static heed_tensor *shaped(dice *d, heed_tensor *x, heed_tensor *y)
     }
 }
 
-/* One number from the leaves, by way of NODES random operations. */
+/* A scalar computed from the leaves by NODES random operations. */
 static heed_tensor *evaluate(heed_tensor *const *leaves, void *context)
 {
     dice d = *(const dice *)context;
@@ -172,7 +172,7 @@ START_TEST(random_graphs)
 }
 END_TEST
 
-/* The same gradients by heed_grad, with and without a graph of their own; all leaves at once. */
+/* The same gradients by heed_grad, all leaves at once, with and without create_graph. */
 START_TEST(all_ways_agree)
 {
     for (int graph = 0; graph < 100; graph++) {

@@ -1,5 +1,5 @@
-/* Gradients that meet: what is added in place is what backward makes and the engine sums, takes no
- * more memory than the sum, and changes nothing that somebody else sees. */
+/* Accumulating gradients: adding in place gives the same sums as separate tensors, needs no more
+ * memory than the sum, and never changes a tensor that someone else sees. */
 #include <math.h>
 
 #include "tensor/alloc.h"
@@ -51,7 +51,7 @@ static heed_tensor *each_column(heed_tensor *x)
     return sum_parts(parts, COLUMNS);
 }
 
-/* What comes first for x is the gradient of the sum itself, which is not x's alone. */
+/* x first receives the gradient of the sum itself, which is not x's alone. */
 static heed_tensor *shared_first(heed_tensor *x)
 {
     heed_tensor *part = heed_slice(x, 0, 1, 3, 1);
@@ -70,7 +70,7 @@ static heed_tensor *products(heed_tensor *x)
     return heed_add(weighted(once, 0.1), weighted(heed_matmul(once, x), 0.01));
 }
 
-/* x meets batches, as one matrix of many products and as one of as many. */
+/* x is multiplied by batches, as one matrix for all and as a batch of matrices. */
 static heed_tensor *batches(heed_tensor *x)
 {
     heed_tensor *many = heed_full(HEED_SHAPE(3, 2, ROWS), 0.5, x->dtype);
@@ -103,7 +103,7 @@ static heed_tensor *input(heed_dtype dtype)
     return heed_to(heed_add_scalar(heed_rand(HEED_SHAPE(ROWS, COLUMNS), HEED_F32), -0.4), dtype);
 }
 
-/* With a graph nothing is added in place. */
+/* With create_graph nothing is added in place. */
 START_TEST(sums_are_those_of_a_pass_with_a_graph)
 {
     const heed_dtype dtype = _i % 2 ? HEED_F64 : HEED_F32;
@@ -113,7 +113,7 @@ START_TEST(sums_are_those_of_a_pass_with_a_graph)
     heed_grad(ways[_i / 2](x), &x, 1, &plain, true);
     heed_grad(ways[_i / 2](x), &x, 1, &dx, false);
     expect_close(dx, plain, tolerance);
-    for (int i = 1; i <= 3; i++) { /* into .grad, which is there from the second on */
+    for (int i = 1; i <= 3; i++) { /* from the second pass on it adds to .grad */
         heed_backward(ways[_i / 2](x));
         expect_close(x->grad, heed_mul_scalar(plain, i), i * tolerance);
     }
@@ -131,9 +131,9 @@ START_TEST(sums_are_those_of_a_pass_with_a_graph)
 }
 END_TEST
 
-/* ---- in place indeed ---- */
+/* ---- added in place ---- */
 
-/* -0 becomes 0 when anything is added to it, be it 0: so what stays -0 was left alone. */
+/* Adding even 0 turns -0 into 0, so elements that are still -0 were not touched. */
 static heed_tensor *leaf_with_minus_zeros(void)
 {
     heed_tensor *x = heed_set_requires_grad(input(HEED_F64), true);
@@ -171,7 +171,7 @@ START_TEST(embeddings_touch_their_rows_alone)
 }
 END_TEST
 
-/* Of a tensor on the way: the first part brings zeros, all others only what is theirs. */
+/* Of an intermediate tensor: the first part creates zeros, the others add only their elements. */
 START_TEST(parts_of_a_result_meet_in_one_gradient)
 {
     heed_tensor *x = heed_set_requires_grad(input(HEED_F64), true), *dh;
@@ -181,7 +181,7 @@ START_TEST(parts_of_a_result_meet_in_one_gradient)
         heed_tensor *part = heed_sum(heed_mul_scalar(parts[i], i == ROWS - 1 ? -0.0 : i));
         sum = sum != NULL ? heed_add(sum, part) : part;
     }
-    heed_grad(sum, &h, 1, &dh, false); /* the last part's turn comes first, with -0 */
+    heed_grad(sum, &h, 1, &dh, false); /* the last part is processed first, and contains -0 */
     ck_assert(signbit(heed_at(dh, HEED_INDEX(ROWS - 1, 0))));
     ck_assert_double_eq(heed_at(dh, HEED_INDEX(2, 1)), 2);
 }
@@ -200,12 +200,12 @@ START_TEST(a_product_is_added_without_a_copy)
     heed_tensor *w = heed_set_requires_grad(heed_ones(HEED_SHAPE(100, 90), HEED_F32), true);
     heed_tensor *y = heed_sum(heed_matmul(heed_ones(HEED_SHAPE(3, 2, 100), HEED_F32), w));
     const int64_t first = requests_of_backward(y), second = requests_of_backward(y);
-    ck_assert_int_lt(second, first); /* which made the gradient */
+    ck_assert_int_lt(second, first); /* the first pass allocated .grad */
     ck_assert_double_eq(heed_at(w->grad, HEED_INDEX(99, 89)), 12);
 }
 END_TEST
 
-/* ---- when the engine asks an operation to add ---- */
+/* ---- when the engine calls add_gradient ---- */
 
 static int asked, made;
 
@@ -215,7 +215,7 @@ static void twice_backward(const heed_vjp *v)
     v->grads[0] = heed_mul_scalar(v->g, 2);
 }
 
-/* Adds, but not to tensors of 3, which it leaves to backward. */
+/* Adds in place, except to tensors of 3 elements, which it leaves to backward. */
 static bool twice_add_gradient(const heed_vjp *v, int i, heed_tensor *sum)
 {
     asked++;
@@ -276,8 +276,8 @@ START_TEST(an_operation_is_asked_where_a_sum_is)
 }
 END_TEST
 
-/* The gradient of h is that of the sum, and k's too: what is added to the one must not reach the
- * other. */
+/* h and k first receive the same gradient tensor, that of the sum: adding to h's must not change
+ * k's. */
 START_TEST(a_gradient_of_others_is_left_alone)
 {
     heed_tensor *x = LEAF(1, 2), *xs[2], *grads[2];
@@ -291,7 +291,7 @@ START_TEST(a_gradient_of_others_is_left_alone)
 }
 END_TEST
 
-/* ---- .grad that the user gave ---- */
+/* ---- a .grad set by the user ---- */
 
 START_TEST(parts_are_added_to_a_given_gradient)
 {
@@ -309,7 +309,7 @@ START_TEST(parts_are_added_to_a_given_gradient)
 }
 END_TEST
 
-/* Where the sum is what the derivative reads, it is added to when all has been read. */
+/* If the derivative reads the memory of the sum, the addition waits until after the read. */
 START_TEST(a_gradient_in_the_memory_of_an_input)
 {
     enum { N = 40 };
@@ -341,15 +341,14 @@ START_TEST(adding_in_place_raises_the_version)
     heed_set_requires_grad(table, true);
     y = heed_sum(heed_embedding(ids, table));
     heed_backward_retain(y);
-    heed_data_i64(ids)[0] = 0; /* there is a gradient to add to now, of another row */
+    heed_data_i64(ids)[0] = 0; /* now it adds in place, but to another row */
     heed_backward(y);
     expect_error(HEED_ERR_VERSION, "derivative of embedding");
     EXPECT_VALUES(table->grad, 0, 0, 0, 1, 1);
 }
 END_TEST
 
-/* Whichever request fails, .grad is where it was, and a whole number of gradients is in each place.
- */
+/* Whichever allocation fails, .grad stays the same tensor, and later passes add to it. */
 START_TEST(a_failure_leaves_the_gradient_in_place)
 {
     heed_tensor *x = heed_set_requires_grad(heed_ones(HEED_SHAPE(ROWS, COLUMNS), HEED_F64), true);
@@ -383,7 +382,7 @@ void add_sum_cases(Suite *suite)
     tcase_add_test(sums, embeddings_touch_their_rows_alone);
     tcase_add_test(sums, parts_of_a_result_meet_in_one_gradient);
     tcase_add_test(sums, a_product_is_added_without_a_copy);
-    TCase *asking = heed_case(suite, "asking to add");
+    TCase *asking = heed_case(suite, "add_gradient");
     tcase_add_test(asking, an_operation_is_asked_where_a_sum_is);
     tcase_add_test(asking, a_gradient_of_others_is_left_alone);
     TCase *given = heed_case(suite, "adding to a given gradient");

@@ -1,9 +1,9 @@
-/* What a graph allows: a second backward, kept gradients, values changed in place. */
+/* Using a graph: a second backward, kept gradients, values changed in place. */
 #include "tests/engine_cases.h"
 
 #include "tensor/thread.h"
 
-/* ---- keeping and using up ---- */
+/* ---- retained and freed graphs ---- */
 
 START_TEST(retained_gradients)
 {
@@ -17,7 +17,7 @@ START_TEST(retained_gradients)
     heed_backward(y);
     EXPECT_VALUES(h->grad, 0, 6, 6);
     EXPECT_VALUES(x->grad, 0, 12, 24);
-    heed_retain_grad(x); /* a leaf keeps it anyway, once */
+    heed_retain_grad(x); /* no effect: leaves keep theirs anyway */
     heed_clear_grad(x);
     heed_backward(sum_of_squares(x));
     EXPECT_VALUES(x->grad, 0, 2, 4);
@@ -50,9 +50,9 @@ START_TEST(a_partly_used_up_graph)
     heed_backward(both);
     expect_error(HEED_ERR_GRAPH, "exp (2) was used up");
     ck_assert_ptr_null(z->grad);
-    heed_backward_retain(heed_sum(fresh)); /* the fresh part is as it was */
+    heed_backward_retain(heed_sum(fresh)); /* the new part is intact */
     EXPECT_VALUES(z->grad, 0, 6, 8);
-    heed_grad(both, &h, 1, &dh, false); /* what lies behind h is not asked for */
+    heed_grad(both, &h, 1, &dh, false); /* the graph behind h is not needed */
     EXPECT_VALUES(dh, 0, 9, 16);
 }
 END_TEST
@@ -85,7 +85,8 @@ static void expect_counts(const heed_tensor *t, int references, int uses)
     ck_assert_int_eq(t->uses, uses);
 }
 
-/* What docs/autograd.md says of tanh(w x + b): who holds which handle, and which value. */
+/* The counts that docs/autograd.md gives for tanh(w x + b): references to handles and uses of
+ * values. */
 START_TEST(counts_are_as_documented)
 {
     heed_tensor *w = LEAF(0.5), *x = LEAF(2), *b = LEAF(-0.4);
@@ -93,7 +94,7 @@ START_TEST(counts_are_as_documented)
     heed_scope_begin(&forward);
     heed_tensor *mul = heed_mul(w, x), *add = heed_add(mul, b), *y = heed_tanh(add);
     const heed_tensor *all[] = {y, add, mul};
-    for (int i = 0; i < 3; i++) { /* the thread's list: the newest first */
+    for (int i = 0; i < 3; i++) { /* the thread's list, newest first */
         ck_assert_ptr_eq(i == 0 ? heed_self.tensors : all[i - 1]->next, all[i]);
     }
     expect_counts(w, 2, 2);
@@ -127,7 +128,7 @@ START_TEST(a_saved_value_must_not_change)
     heed_fill_into(x, 1);
     expect_moved(y, "(2)");
     y = heed_sum(heed_exp(x));
-    heed_uniform_into(x, 0, 1); /* exp reads its result, not x */
+    heed_uniform_into(x, 0, 1); /* exp's derivative reads its result, not x */
     ck_assert_int_eq(heed_backward(y), HEED_OK);
     heed_tensor *h = heed_exp(x);
     y = heed_sum(h);
@@ -147,10 +148,10 @@ START_TEST(other_values_may_change)
     heed_fill_into(sum, 7);
     ck_assert_int_eq(heed_backward(y), HEED_OK);
     EXPECT_VALUES(x->grad, 0, -1, -1);
-    y = heed_sum(heed_mul(x, c)); /* c's gradient is not wanted, so x is not read */
+    y = heed_sum(heed_mul(x, c)); /* c requires no gradient, so x is not read */
     heed_fill_into(x, 8);
     ck_assert_int_eq(heed_backward_retain(y), HEED_OK);
-    heed_fill_into(x, 9); /* and after a backward anything may change */
+    heed_fill_into(x, 9); /* after a backward any value may change */
     ck_assert_int_eq(heed_backward_retain(y), HEED_OK);
     heed_fill_into(c, 9);
     expect_moved(y, "derivative of mul");
@@ -166,7 +167,7 @@ START_TEST(changes_through_views_count)
     heed_fill_into(x, 7); /* the view was saved, the base changes */
     expect_moved(y, "derivative of mul reads (of (2), (2) -> (2))");
     y = heed_sum(heed_mul(x, x));
-    heed_fill_into(heed_slice(heed_detach(x), 0, 3, 4, 1), 7); /* the other way round */
+    heed_fill_into(heed_slice(heed_detach(x), 0, 3, 4, 1), 7); /* and vice versa */
     expect_moved(y, "changed in place");
     y = heed_sum(heed_mul(heed_clone(x), heed_clone(x)));
     heed_fill_into(x, 7);
@@ -195,7 +196,7 @@ START_TEST(a_moved_version_stops_grad)
 }
 END_TEST
 
-/* ---- gradients that the user gives ---- */
+/* ---- gradients set by the user ---- */
 
 START_TEST(a_given_gradient_shares_memory)
 {
@@ -211,7 +212,7 @@ START_TEST(a_given_gradient_shares_memory)
 }
 END_TEST
 
-/* .grad is bare, whatever was given; and two that are each other's gradient hold no circle. */
+/* .grad never has a graph, and setting two tensors as each other's gradient makes no cycle. */
 START_TEST(a_given_gradient_has_no_graph)
 {
     heed_tensor *x = LEAF(1, 2), *y = LEAF(3, 4);
@@ -237,7 +238,7 @@ END_TEST
 
 void add_use_cases(Suite *suite)
 {
-    TCase *uses = heed_case(suite, "using up");
+    TCase *uses = heed_case(suite, "reusing graphs");
     tcase_add_test(uses, retained_gradients);
     tcase_add_test(uses, a_graph_is_used_up);
     tcase_add_test(uses, a_partly_used_up_graph);

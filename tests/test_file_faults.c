@@ -1,6 +1,6 @@
-/* Each call of the system that reads or writes a file fails in turn, is interrupted, does only a
- * part of its work, or is the last before the program is killed: the old file stays whole until the
- * new one is. The linker puts the functions here before the system's (--wrap, in the Makefile). */
+/* System calls that read or write a file fail in turn, are interrupted, do only part of their work,
+ * or are the last before the program is killed: the old file stays whole until the new one replaces
+ * it. The linker redirects these calls here (--wrap, in the Makefile). */
 #include <errno.h>
 #include <fcntl.h>
 #include <signal.h>
@@ -14,22 +14,22 @@
 
 #include "tests/files_util.h"
 
-/* ---- what goes wrong ---- */
+/* ---- faults ---- */
 
 typedef enum fault {
     NONE,
     FAIL,        /* call `at` fails with `error` */
-    KILL_BEFORE, /* the program is killed before it */
-    KILL_AFTER,  /* and after it; a write has then done half */
-    TRICKLE,     /* a read or write does 7 bytes at most, and each second one is interrupted */
-    FULL         /* the disk takes `room` bytes, and no more */
+    KILL_BEFORE, /* the program is killed before call `at` */
+    KILL_AFTER,  /* or after it; a write is then half done */
+    TRICKLE,     /* reads and writes do at most 7 bytes, and every second one is interrupted */
+    FULL         /* the disk has `room` bytes left */
 } fault;
 
 static struct plan {
     fault fault;
     int at, error, calls;
     size_t room;
-    char trace[400]; /* the names of the calls */
+    char trace[400]; /* names of the calls */
 } plan;
 
 static void begin_fault(fault which, int at, int error)
@@ -37,14 +37,14 @@ static void begin_fault(fault which, int at, int error)
     plan = (struct plan){.fault = which, .at = at, .error = error};
 }
 
-/* Ends it; how many calls there were. */
+/* Ends the fault; returns the number of calls. */
 static int end_fault(void)
 {
     plan.fault = NONE;
     return plan.calls;
 }
 
-/* Counts a call; does it fail? */
+/* Counts a call; returns whether it must fail. */
 static bool fails(const char *name)
 {
     const int call = plan.calls++;
@@ -65,7 +65,7 @@ static bool fails(const char *name)
     return plan.fault == FAIL && call == plan.at;
 }
 
-/* After a call: is it the last one? */
+/* Called after each call: kills the program if the fault says so. */
 static void survive(void)
 {
     if (plan.fault == KILL_AFTER && plan.calls == plan.at + 1) {
@@ -73,7 +73,7 @@ static void survive(void)
     }
 }
 
-/* WRAP(name, type, failure, parameters, arguments): before the system's function of that name. */
+/* WRAP(name, type, failure, parameters, arguments) wraps the system function of that name. */
 #define WRAP(name, type, failure, parameters, arguments)                                           \
     type __real_##name parameters;                                                                 \
     type __wrap_##name parameters;                                                                 \
@@ -96,7 +96,7 @@ WRAP(rename, int, -1, (const char *from, const char *to), (from, to))
 WRAP(unlink, int, -1, (const char *path), (path))
 WRAP(readlink, ssize_t, -1, (const char *path, char *to, size_t size), (path, to, size))
 
-/* A close that fails has closed all the same. */
+/* close releases the descriptor even if it fails. */
 int __real_close(int fd);
 int __wrap_close(int fd);
 int __wrap_close(int fd)
@@ -156,7 +156,7 @@ ssize_t __wrap_write(int fd, const void *from, size_t size)
     return written;
 }
 
-/* ---- both kinds of files ---- */
+/* ---- both file formats ---- */
 
 typedef struct format {
     heed_status (*save)(heed_tensor *x, const char *path);
@@ -194,7 +194,7 @@ static heed_tensor *load(const format *f)
     return x;
 }
 
-/* The file holds this value everywhere. */
+/* Does the file contain this value everywhere? */
 static bool holds(const format *f, double value)
 {
     return heed_equal(load(f), filled_with(value));
@@ -207,8 +207,8 @@ static void save(const format *f, double value)
 
 /* ---- writing ---- */
 
-/* What is renamed has been synced before, and the directory is after: no moment at which the power
- * may fail is one with half a file under the name. */
+/* The file is synced before the rename, and the directory after it, so a power failure never leaves
+ * half a file under the name. */
 START_TEST(the_order_is_safe)
 {
     const format *f = &formats[_i];
@@ -227,8 +227,8 @@ START_TEST(the_order_is_safe)
 }
 END_TEST
 
-/* Only what follows the renaming may fail after the new file is there, and only the last close and
- * the opening of the directory may fail unseen. */
+/* Until the rename, every failure is reported and keeps the old file. After it the new file is in
+ * place, and only EIO from the directory's fsync is reported. */
 START_TEST(each_call_that_writes_may_fail)
 {
     static const int errors[] = {EIO, ENOSPC, EDQUOT, EACCES};
@@ -303,8 +303,7 @@ static void save_and_die(const format *f, fault when, int at)
     _exit(0);
 }
 
-/* The renaming makes the new file; nothing before it touches the old one, nothing after it matters.
- */
+/* Until the rename the old file is untouched; after it the new one is complete. */
 START_TEST(a_kill_at_any_call_leaves_a_whole_file)
 {
     const format *f = &formats[_i % FORMATS];
@@ -324,14 +323,14 @@ START_TEST(a_kill_at_any_call_leaves_a_whole_file)
         }
         at++;
     } while (WIFSIGNALED(status));
-    ck_assert_int_eq(at, 14); /* of 13 calls each was the last */
+    ck_assert_int_eq(at, 14); /* killed at each of 13 calls */
     ck_assert(holds(f, 2));
-    save(f, 3); /* what the dead have left does not matter */
+    save(f, 3); /* leftovers of killed programs do not matter */
     ck_assert(holds(f, 3));
 }
 END_TEST
 
-/* No plan: a program that saves again and again is killed somewhere. */
+/* A program that saves in a loop is killed at random times. */
 START_TEST(a_kill_at_any_time_leaves_a_whole_file)
 {
     const format *f = &formats[_i];
@@ -370,7 +369,7 @@ START_TEST(each_call_that_reads_may_fail)
             expect_error(HEED_ERR_FILE, "/a: cannot ");
             ck_assert_ptr_nonnull(strstr(heed_error_message(), ": Input/output error"));
         } else {
-            ck_assert_int_ge(at, calls - 1); /* the close, and no call at all */
+            ck_assert_int_ge(at, calls - 1); /* only close may fail unnoticed */
             ck_assert(heed_equal(x, filled_with(1)));
         }
     } while (++at <= calls);

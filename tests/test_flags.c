@@ -1,4 +1,4 @@
-/* What programs share to be used: tables of flags, and what is shown on a terminal. */
+/* Shared by the programs: tables of flags, and output to terminals. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -9,22 +9,22 @@
 
 Suite *flags_suite(void);
 
-/* Two subcommands that share some flags; each has a table, a struct and defaults of its own. */
+/* Two subcommands that share some flags; each has its own table, struct and defaults. */
 /* clang-format off */
 #define MODEL(X)                                                                                   \
     X(BARE,   model,  "FILE", 0, 0,  (0),      "the model")                                        \
-    X(SWITCH, no_cache, "",   0, 0,  (0),      "compute all anew")
+    X(SWITCH, no_cache, "",   0, 0,  (0),      "recompute everything")
 #define WRITE(X)                                                                                   \
     MODEL(X)                                                                                       \
-    X(BARE,   prompt, "TEXT", 0, 0,  (0),      "what it goes on from")                             \
-    X(WHOLE,  length, "N",    0, 1e9, (1000000), "tokens that it writes")                          \
-    X(SWITCH, greedy, "",     0, 0,  (1),      "the likeliest token, always")
+    X(BARE,   prompt, "TEXT", 0, 0,  (0),      "the prompt")                                       \
+    X(WHOLE,  length, "N",    0, 1e9, (1000000), "tokens to generate")                             \
+    X(SWITCH, greedy, "",     0, 0,  (1),      "always the likeliest token")
 #define MEASURE(X)                                                                                 \
     MODEL(X)                                                                                       \
-    X(REAL,   share,  "X",    0, 1,  (0.1, 0.5), "how much of the text is looked at")
+    X(REAL,   share,  "X",    0, 1,  (0.1, 0.5), "share of the text to measure")
 #define KEEP(X)                                                                                    \
-    X(SWITCH, greedy, "",     0, 0,  (0),      "the likeliest token, always")                      \
-    X(WHOLE,  length, "N",    0, 1e9, (FLAG_NONE), "tokens that it writes")                            \
+    X(SWITCH, greedy, "",     0, 0,  (0),      "always the likeliest token")                       \
+    X(WHOLE,  length, "N",    0, 1e9, (FLAG_NONE), "tokens to generate")                           \
     X(REAL,   share,  "X",    0, 1,  (0.5),    "how much")                                         \
     X(CHOICE, pace, "slow|fast", 0, 1, (1),    "how fast")                                         \
     X(STRING, a_name_that_is_long, "TEXT", 0, 0, (0), "text")
@@ -71,7 +71,7 @@ static const struct {
 } rows[] = {
     {{"m", "It was", "--greedy", "--length", "5"}, NULL},
     {{"--greedy", "m", "--no-cache", "It was"}, NULL},
-    {{"-", "FILE"}, NULL}, /* what is bare has no name */
+    {{"-", "FILE"}, NULL}, /* flags without a name come by position */
     {{"m", "It", "was"}, "unexpected argument 'was'; quote the prompt"},
     {{""}, "FILE: the name of the file is empty"},
     {{"--model", "m"}, "unknown flag --model"},
@@ -111,7 +111,7 @@ START_TEST(test_values)
 }
 END_TEST
 
-/* What is kept in files comes back to the bit; what is no value of the flag is refused. */
+/* Values kept in files are restored exactly; invalid values are rejected. */
 static const struct {
     const char *name, *text;
     const char *error; /* NULL: none */
@@ -162,35 +162,34 @@ static void expect_help(const flag_table *table, const char *expected)
     free(help);
 }
 
-/* A column as wide as the longest name; one set of defaults has no name. */
+/* The column fits the longest name; a single set of defaults is not named. */
 START_TEST(test_help)
 {
     expect_help(&write_table, "  FILE        the model\n"
-                              "  --no-cache  compute all anew\n"
-                              "  TEXT        what it goes on from\n"
-                              "  --length N  tokens that it writes\n"
+                              "  --no-cache  recompute everything\n"
+                              "  TEXT        the prompt\n"
+                              "  --length N  tokens to generate\n"
                               "                a whole number from 0 to 1000000000; "
                               "default: 1000000\n"
-                              "  --greedy    the likeliest token, always\n"
+                              "  --greedy    always the likeliest token\n"
                               "  --help      this text\n");
     expect_help(&measure_table, "  FILE        the model\n"
-                                "  --no-cache  compute all anew\n"
-                                "  --share X   how much of the text is looked at\n"
+                                "  --no-cache  recompute everything\n"
+                                "  --share X   share of the text to measure\n"
                                 "                a number from 0 to 1; "
                                 "default: short 0.1, long 0.5\n"
                                 "  --help      this text\n");
 }
 END_TEST
 
-/* What has no default stays zero, and the help does not name one; a long name has a line for
- * itself. */
+/* Flags without a default stay zero, and the help shows none; a long name gets its own line. */
 START_TEST(test_no_default)
 {
     keep_flags o = {.share = 0};
     flags_complete(&keep_table, &o, 0);
     ck_assert(o.length == 0 && !o.given.length && o.pace == 1);
-    expect_help(&keep_table, "  --greedy          the likeliest token, always\n"
-                             "  --length N        tokens that it writes\n"
+    expect_help(&keep_table, "  --greedy          always the likeliest token\n"
+                             "  --length N        tokens to generate\n"
                              "                      a whole number from 0 to 1000000000\n"
                              "  --share X         how much\n"
                              "                      a number from 0 to 1; default: 0.5\n"
@@ -213,7 +212,7 @@ START_TEST(test_blame)
 }
 END_TEST
 
-/* A terminal is told nothing but text; a file gets every byte. */
+/* On terminals control characters are replaced; files get every byte. */
 START_TEST(test_put)
 {
     static const char bytes[] = "a\tb\n\x1B[2J \xC2\x9B \xC3\xA9 \xE2\x82 \x7F";

@@ -1,5 +1,4 @@
-/* Parameters and gradients side by side: the layout, what is shared, and what a user goes on to do.
- */
+/* Flattened parameters and gradients: layout, shared memory, and training on them. */
 #include <math.h>
 
 #include "tests/optim_cases.h"
@@ -14,7 +13,7 @@ static heed_tensor *leaf(heed_tensor *x)
     return heed_set_requires_grad(x, true);
 }
 
-/* (2, 2), one that no loss reaches (3), one without dims, one without elements (0, 2). */
+/* (2, 2), one that the loss does not reach (3), a scalar, an empty one (0, 2). */
 enum { LEAVES = 4 };
 static heed_tensor_list four_leaves(heed_tensor **ps)
 {
@@ -47,7 +46,7 @@ START_TEST(gradients_stand_in_the_order_of_the_list)
         ck_assert_str_eq(heed_shape_text(g->ndim, g->shape).text,
                          heed_shape_text(p->ndim, p->shape).text);
     }
-    heed_tensor *again = heed_flatten_grads(list); /* flat is then nobody's */
+    heed_tensor *again = heed_flatten_grads(list); /* flat is then unused */
     EXPECT_VALUES(again, 0, 2, 4, 6, 8, 0, 0, 0, 3);
     ck_assert_ptr_ne(again->storage, flat->storage);
     ck_assert_int_eq(flat->storage->references, 1);
@@ -67,14 +66,14 @@ START_TEST(what_is_done_to_the_tensor_is_done_to_the_gradients)
     EXPECT_VALUES(ps[2]->grad, 0, 1.5);
     heed_backward(loss_of(ps));
     EXPECT_VALUES(flat, 0, 3, 6, 9, 12, 20, 0, 0, 4.5);
-    heed_clear_grad(ps[0]); /* lets go of the view, and of nothing else */
+    heed_clear_grad(ps[0]); /* releases the view only */
     heed_backward(loss_of(ps));
     EXPECT_VALUES(ps[0]->grad, 0, 2, 4, 6, 8);
     EXPECT_VALUES(flat, 0, 3, 6, 9, 12, 20, 0, 0, 7.5);
 }
 END_TEST
 
-/* The tensor belongs to the scope; the gradients hold what it looked at. */
+/* The tensor belongs to the scope; the gradients keep its memory alive. */
 START_TEST(gradients_outlive_the_tensor)
 {
     heed_tensor *ps[LEAVES];
@@ -89,7 +88,7 @@ START_TEST(gradients_outlive_the_tensor)
 }
 END_TEST
 
-/* Flattened once and filled with 0 at each step, it stays the one tensor of all gradients. */
+/* Flattened once and zeroed at each step, the tensor collects all gradients. */
 START_TEST(flattened_once_it_serves_all_steps)
 {
     heed_tensor *ps[LEAVES];
@@ -194,9 +193,10 @@ START_TEST(a_vector_that_does_not_fit_changes_nothing)
 }
 END_TEST
 
-/* ---- without memory ---- */
+/* ---- failing allocations ---- */
 
-/* Each allocation fails in turn: gradients are as they were, or zeros that were none. */
+/* Each allocation fails in turn: gradients keep their values, and missing ones stay missing or
+ * become zeros. */
 START_TEST(without_memory_gradients_keep_their_values)
 {
     heed_tensor *ps[LEAVES], *flat = NULL;

@@ -1,4 +1,4 @@
-/* The cache of keys and values, and generation: against PyTorch, and against the forward. */
+/* The cache of keys and values, and generation: compared with PyTorch and with the forward. */
 #include <math.h>
 #include <string.h>
 
@@ -41,7 +41,7 @@ static struct heed_gpt *model(heed_gpt_config config)
 
 /* ---- the cache ---- */
 
-/* So many rows, and how many tokens come at once; 0 ends them. */
+/* The batch size, and the number of tokens in each call; 0 ends the list. */
 static const struct fed {
     int64_t batch;
     int64_t counts[13];
@@ -96,7 +96,7 @@ START_TEST(a_row_needs_no_batch)
     expect_close(first, heed_narrow(y, 0, 0, 4), 1e-5);
     heed_tensor *none = heed_gpt_forward_cached(m, heed_narrow(idx, 0, 4, 0), cache);
     ck_assert_str_eq(heed_shape_text(none->ndim, none->shape).text, "(0, 13)");
-    heed_module_free(m); /* which needs the cache not */
+    heed_module_free(m); /* it does not need the cache */
     ck_assert_int_eq(heed_gpt_cache_length(cache), 4);
     heed_gpt_cache_free(cache);
     heed_gpt_cache_free(NULL);
@@ -104,7 +104,7 @@ START_TEST(a_row_needs_no_batch)
 }
 END_TEST
 
-/* What the cache held, it holds after an error. */
+/* The cache is unchanged after an error. */
 START_TEST(errors_leave_the_cache)
 {
     struct heed_gpt *m = model((heed_gpt_config){0}), *other = model((heed_gpt_config){0});
@@ -175,7 +175,7 @@ static void expect_ids(heed_tensor *ids, const int64_t *values, int64_t count)
     }
 }
 
-/* The twin in PyTorch, of the same seed: its weights, prompt and answer. */
+/* The PyTorch twin of the same seed: its weights, prompt and answer. */
 START_TEST(answers_are_nanogpts)
 {
     const struct written *r = &written[_i / 2];
@@ -202,7 +202,7 @@ START_TEST(answers_are_nanogpts)
 }
 END_TEST
 
-/* The definition, by the forward alone. */
+/* Generation by definition, with the forward alone. */
 static heed_tensor *write_plainly(struct heed_gpt *m, heed_tensor *idx, int count,
                                   heed_sample_options options)
 {
@@ -215,7 +215,7 @@ static heed_tensor *write_plainly(struct heed_gpt *m, heed_tensor *idx, int coun
     return idx;
 }
 
-/* With a cache and without, within the block, up to its end, and beyond. */
+/* With and without a cache: within the block, up to its end, and beyond. */
 START_TEST(caches_change_no_answer)
 {
     static const int64_t prompts[] = {1, 5, 11, 12, 13, 30};
@@ -240,14 +240,14 @@ START_TEST(caches_change_no_answer)
 }
 END_TEST
 
-/* ---- while it writes ---- */
+/* ---- during generation ---- */
 
 typedef struct listener {
     int64_t heard[40];
-    int count, most; /* it has heard enough after most */
+    int count, most; /* it stops after `most` tokens */
     bool fails;
     const struct heed_gpt *m;
-    int64_t bytes[40]; /* live when it was called */
+    int64_t bytes[40]; /* live bytes at each call */
 } listener;
 
 static bool listen(void *context, const int64_t *ids, int64_t rows)
@@ -321,8 +321,8 @@ START_TEST(modes_come_back_from_nested_calls)
 }
 END_TEST
 
-/* A token leaves nothing behind, with a cache, without, and beyond the block; an error nothing at
- * all. */
+/* Memory does not grow with each token, with a cache, without, and beyond the block; an error leaks
+ * nothing. */
 START_TEST(memory_stays)
 {
     struct heed_gpt *m = model((heed_gpt_config){0});
@@ -353,7 +353,7 @@ START_TEST(nothing_to_write)
     heed_tensor *y = heed_gpt_generate(m, idx, 0);
     ck_assert(heed_equal(y, idx));
     heed_fill_into(y, 0);
-    ck_assert(!heed_equal(y, idx)); /* its own */
+    ck_assert(!heed_equal(y, idx)); /* a new tensor */
     y = heed_gpt_generate(m, heed_narrow(idx, 0, 0, 0), 4);
     ck_assert_str_eq(heed_shape_text(y->ndim, y->shape).text, "(0, 7)");
     heed_module_free(m);

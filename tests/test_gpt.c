@@ -1,6 +1,6 @@
-/* The GPT: what it draws, its names, dropout, derivatives, small sizes and memory; tied weights.
- * tests/parity/modules.def holds its numbers against PyTorch's, test_generate.c has what it writes.
- */
+/* The GPT: its draws, names, dropout, derivatives, small sizes, failing allocations; tied weights.
+ * tests/parity/modules.def compares its numbers with PyTorch's; test_generate.c tests
+ * generation. */
 #include <math.h>
 #include <string.h>
 
@@ -23,7 +23,7 @@ struct drawn {
 
 enum { DRAWN = sizeof drawn / sizeof *drawn, SEEDS = sizeof seeds / sizeof *seeds };
 
-/* ---- as nanoGPT makes it ---- */
+/* ---- compared with nanoGPT ---- */
 
 static void *make(const void *row)
 {
@@ -111,7 +111,7 @@ START_TEST(trees)
 }
 END_TEST
 
-/* Dropout takes away the same numbers, in all four places; in evaluation it takes none. */
+/* Dropout drops the same elements as torch, in all four places; in eval mode none. */
 START_TEST(dropout_is_torchs)
 {
     heed_set_random_flavor(HEED_RANDOM_TORCH_2);
@@ -150,7 +150,7 @@ START_TEST(sizes_of_0)
     ck_assert_int_eq(y->shape[idx->ndim], 5);
     ck_assert_int_eq(y->numel, 0);
     heed_backward(heed_sum(y));
-    ck_assert(isnan(heed_item(heed_gpt_loss(m, idx, idx)))); /* the mean of none */
+    ck_assert(isnan(heed_item(heed_gpt_loss(m, idx, idx)))); /* the mean of nothing */
     expect_no_error();
     heed_module_free(m);
 }
@@ -177,7 +177,7 @@ START_TEST(attention_can_be_looked_at)
 }
 END_TEST
 
-/* The program goes on with heed_forward where it knows no more than that there is a module. */
+/* It works through the generic heed_forward. */
 START_TEST(a_gpt_is_a_module)
 {
     struct heed_gpt *m = small((heed_gpt_config){0});
@@ -275,8 +275,8 @@ START_TEST(tied_weights_stay_tied)
 }
 END_TEST
 
-/* The old tensor is let go, lists are made anew, and the new one needs gradients and outlives its
- * scope. */
+/* The old tensor is released, the lists are rebuilt, and the new one requires a gradient and
+ * outlives its scope. */
 START_TEST(set_parameter_sets)
 {
     struct heed_linear *m = heed_linear_new(3, 2);
@@ -295,13 +295,13 @@ START_TEST(set_parameter_sets)
     ck_assert_ptr_eq(heed_state(m, "weight"), m->weight);
     heed_fill_into(m->bias, 0);
     EXPECT_VALUES(heed_linear_forward(m, heed_ones(HEED_SHAPE(3), HEED_F32)), 0, 3, 3);
-    heed_set_parameter(m, "weight", NULL, m->weight); /* itself; no field */
+    heed_set_parameter(m, "weight", NULL, m->weight); /* itself, without a field */
     EXPECT_VALUES(heed_linear_forward(m, heed_ones(HEED_SHAPE(3), HEED_F32)), 0, 3, 3);
     heed_module_free(m);
 }
 END_TEST
 
-/* On an error all is as it was. */
+/* An error changes nothing. */
 START_TEST(set_parameter_refuses)
 {
     struct heed_linear *m = heed_linear_new(3, 2);
@@ -322,7 +322,7 @@ END_TEST
 
 static void add_gpt_cases(Suite *suite)
 {
-    TCase *torch = heed_case(suite, "as nanoGPT makes it");
+    TCase *torch = heed_case(suite, "compared with nanoGPT");
     tcase_add_loop_test(torch, draws_are_torchs_to_the_bit, 0, DRAWN);
     tcase_add_test(torch, state_dicts_are_nanogpts);
     tcase_add_test(torch, trees);

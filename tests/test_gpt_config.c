@@ -1,5 +1,5 @@
-/* config.json: what it may leave out, what it may say another way, what a heed_gpt cannot have, and
- * what is broken. */
+/* config.json: optional keys, alternative forms, settings that heed_gpt does not support, and
+ * malformed files. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -13,7 +13,7 @@
     "\"num_hidden_layers\":2,\"num_attention_heads\":2}"
 #define WITH(more) "{" SIZES "," more "}"
 
-/* A folder with this config and the weights of the fixture `tied`. */
+/* Loads a folder with this config and the weights of the fixture `tied`. */
 static struct heed_gpt *load_with(const char *config, size_t size)
 {
     write_bytes(in_folder("config.json"), config, size);
@@ -26,7 +26,7 @@ static struct heed_gpt *load_with(const char *config, size_t size)
     return heed_gpt_from_pretrained(in_folder(""));
 }
 
-/* ---- what is fine ---- */
+/* ---- accepted ---- */
 
 static const char *const fine[] = {
     "{" SIZES "}",
@@ -94,7 +94,7 @@ START_TEST(numbers_keep_their_bits)
 }
 END_TEST
 
-/* ---- what is not ---- */
+/* ---- rejected ---- */
 
 typedef struct row {
     const char *config;
@@ -104,7 +104,7 @@ typedef struct row {
 
 /* clang-format off */
 static const row rows[] = {
-    /* what a heed_gpt cannot have */
+    /* unsupported settings */
     {WITH("\"scale_attn_weights\":false"), HEED_ERR_VALUE, "config.json: 'scale_attn_weights' is false, for which a heed_gpt has nothing"},
     {WITH("\"scale_attn_by_inverse_layer_idx\":true"), HEED_ERR_VALUE, "'scale_attn_by_inverse_layer_idx' is true, for which"},
     {WITH("\"add_cross_attention\":true"), HEED_ERR_VALUE, "'add_cross_attention' is true, for which"},
@@ -120,7 +120,7 @@ static const row rows[] = {
     {WITH("\"layer_norm_epsilon\":0"), HEED_ERR_VALUE, "'layer_norm_epsilon' is 0; it must be above 0"},
     {WITH("\"layer_norm_epsilon\":-1e-5"), HEED_ERR_VALUE, "'layer_norm_epsilon' is -1e-05"},
     {WITH("\"tie_word_embeddings\":false"), HEED_ERR_VALUE, "model.safetensors does not fit this GPT: 1 missing: lm_head.weight"},
-    /* sizes that are none, or not those of the weights */
+    /* invalid sizes, or sizes that differ from the weights' */
     {"{}", HEED_ERR_VALUE, "config.json says vocab_size 50257 and n_embd 768; transformer.wte.weight is (40, 8) in model.safetensors"},
     {"{\"vocab_size\":40}", HEED_ERR_VALUE, "says vocab_size 40 and n_embd 768; transformer.wte.weight is (40, 8)"},
     {"{\"vocab_size\":41,\"n_positions\":12,\"n_embd\":8,\"n_layer\":2,\"n_head\":2}", HEED_ERR_VALUE, "says vocab_size 41 and n_embd 8; transformer.wte.weight is (40, 8)"},
@@ -131,7 +131,7 @@ static const row rows[] = {
     {"{\"vocab_size\":40,\"n_positions\":12,\"n_embd\":8,\"n_layer\":0,\"n_head\":2}", HEED_ERR_VALUE, "'n_layer' is 0; it must be from 1 to 2147483647"},
     {"{\"vocab_size\":9223372036854775807}", HEED_ERR_VALUE, "'vocab_size' is 9223372036854775807; it must be"},
     {"{\"vocab_size\":2147483647,\"n_embd\":2147483640,\"n_layer\":2147483647}", HEED_ERR_VALUE, "says vocab_size 2147483647 and n_embd 2147483640; transformer.wte.weight is (40, 8)"},
-    /* other kinds of values */
+    /* values of the wrong type */
     {WITH("\"n_inner\":\"32\""), HEED_ERR_FORMAT, "config.json: 'n_inner' is wrong: at byte 78: a whole number, 0 or more, is expected"},
     {WITH("\"n_inner\":-32"), HEED_ERR_FORMAT, "'n_inner' is wrong: at byte 78: a whole number"},
     {WITH("\"n_inner\":nul"), HEED_ERR_FORMAT, "'n_inner' is wrong: at byte 78: a whole number"},
@@ -148,7 +148,7 @@ static const row rows[] = {
     {"{\"attn_pdrop\":1e999}", HEED_ERR_FORMAT, "a number is too large"},
     {"{\"n_head\":2,\"n_head\":2}", HEED_ERR_FORMAT, "'n_head' is there twice, perhaps under another name"},
     {"{\"n_head\":2,\"num_attention_heads\":2}", HEED_ERR_FORMAT, "'num_attention_heads' is there twice, perhaps"},
-    /* no JSON */
+    /* malformed JSON */
     {"", HEED_ERR_FORMAT, "config.json: at byte 0: an object is expected"},
     {"[]", HEED_ERR_FORMAT, "at byte 0: an object is expected"},
     {"\xef\xbb\xbf{}", HEED_ERR_FORMAT, "at byte 0: an object is expected"},
@@ -192,7 +192,7 @@ START_TEST(zeros_and_long_files_are_refused)
 }
 END_TEST
 
-/* One outcome or the other: a model, or an error that names function and file. */
+/* Either a model loads, or the error names the function and the file. */
 static void expect_either(const char *config, size_t size, int *taken)
 {
     struct heed_gpt *m = load_with(config, size);
@@ -221,13 +221,13 @@ START_TEST(no_damage_does_harm)
             expect_either(config, size, &taken);
         }
         config[i] = byte;
-        if (i < size - 2) { /* the last two are } and the end of the line */
+        if (i < size - 2) { /* the last two bytes are } and the newline */
             int whole = 0;
             expect_either(config, i, &whole);
             ck_assert_int_eq(whole, 0);
         }
     }
-    ck_assert_int_gt(taken, 100); /* in strings that do not count */
+    ck_assert_int_gt(taken, 100); /* damage inside strings that are ignored */
     free(config);
 }
 END_TEST

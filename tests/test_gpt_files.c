@@ -1,5 +1,5 @@
-/* Models that transformers and nanoGPT wrote give their logits here, and are written here as the
- * same bytes. */
+/* Models saved by transformers and nanoGPT give their logits here, and are saved here as the same
+ * bytes. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -32,7 +32,7 @@ static heed_tensor *logits_of(struct heed_gpt *m)
     return logits;
 }
 
-/* In f32 against what was computed in f32 there and in f64, and in f64. */
+/* f32 logits compared with theirs in f32 and f64, and f64 logits with theirs in f64. */
 static void expect_logits(struct heed_gpt *m, const char *name)
 {
     char exact[64];
@@ -58,7 +58,7 @@ START_TEST(transformers_models_give_their_logits)
 {
     heed_tensor *before = heed_get_rng_state();
     struct heed_gpt *m = heed_gpt_from_pretrained(folders[_i].folder);
-    expect_same_bits(heed_get_rng_state(), before); /* nothing was drawn */
+    expect_same_bits(heed_get_rng_state(), before); /* loading draws nothing */
     const heed_gpt_config *c = &m->config;
     ck_assert(c->vocab_size == 40 && c->block_size == 12 && c->n_embd == 8 && c->n_head == 2);
     ck_assert_int_eq(c->n_layer, folders[_i].n_layer);
@@ -80,7 +80,7 @@ START_TEST(nanogpt_models_give_their_logits)
 }
 END_TEST
 
-/* ---- there and back ---- */
+/* ---- round trips ---- */
 
 START_TEST(what_is_saved_is_what_transformers_saved)
 {
@@ -100,7 +100,7 @@ START_TEST(what_is_saved_is_what_transformers_saved)
 }
 END_TEST
 
-/* Each line of what is written stands in what transformers wrote. */
+/* Each line of our config.json occurs in that of transformers. */
 START_TEST(the_config_is_as_transformers_writes_it)
 {
     size_t size;
@@ -137,7 +137,7 @@ static const heed_gpt_config variants[] = {
     {.untied = true, .no_bias = true, .sinusoidal = true, .activation = heed_silu}};
 enum { VARIANTS = sizeof variants / sizeof *variants };
 
-/* A folder holds the same function, whatever the model: to the bit, but where zeros are added. */
+/* Every model survives a round trip through a folder with the same logits, bit for bit. */
 START_TEST(every_model_comes_back_from_a_folder)
 {
     const heed_dtype dtype = _i % 2 == 0 ? HEED_F32 : HEED_F64;
@@ -165,7 +165,7 @@ START_TEST(every_model_comes_back_from_a_file)
     heed_gpt_config config = variants[_i / 2];
     struct heed_gpt *m = new_gpt(config, 1);
     ck_assert_int_eq(heed_gpt_save(m, in_folder("a"), layouts[_i % 2]), HEED_OK);
-    config.sinusoidal = false; /* such a file has them as if they were learned */
+    config.sinusoidal = false; /* such files store them as learned positions */
     config.no_bias = config.no_bias && layouts[_i % 2] == HEED_GPT_LAYOUT_NANOGPT;
     struct heed_gpt *again = new_gpt(config, 2);
     ck_assert_int_eq(heed_gpt_load(again, in_folder("a")), HEED_OK);
@@ -195,7 +195,7 @@ START_TEST(nanogpts_layout_is_the_state_dict)
 }
 END_TEST
 
-/* What `gpt train` saves can be loaded by those who do not train. */
+/* A training checkpoint, as `gpt train` saves it, also loads as a plain model. */
 START_TEST(a_checkpoint_gives_its_model)
 {
     struct heed_gpt *m = new_gpt((heed_gpt_config){.dropout = 0}, 1);

@@ -1,13 +1,13 @@
-/* GPTs in files that do not fit, or cannot be read or written: each is told, and nothing changes.
- */
+/* GPT files that do not fit, or cannot be read or written: each gives an error, and changes
+ * nothing. */
 #include <string.h>
 #include <unistd.h>
 
 #include "tests/gpt_files_util.h"
 
-/* ---- what does not fit ---- */
+/* ---- mismatches ---- */
 
-/* Loading fails with these words and changes nothing. */
+/* Loading must fail with these words and change nothing. */
 static void expect_misfit(heed_gpt_config config, const char *path, const char *words)
 {
     struct heed_gpt *m = new_gpt(config, 1), *same = new_gpt(config, 1);
@@ -19,7 +19,7 @@ static void expect_misfit(heed_gpt_config config, const char *path, const char *
     heed_module_free(same);
 }
 
-/* Writes the tied fixture with one more tensor, or without one, or with another under a name. */
+/* Writes the tied fixture without one tensor, and with another under `name`. */
 static void write_changed(const char *without, const char *name, heed_tensor *t)
 {
     heed_tensor *tensors[64];
@@ -75,7 +75,7 @@ START_TEST(what_does_not_fit_is_told)
 }
 END_TEST
 
-/* A mask may be there, but no other thing that ends so. */
+/* Causal masks are ignored, but not other tensors with a similar suffix. */
 START_TEST(masks_are_passed_over)
 {
     struct heed_gpt *m = new_gpt((heed_gpt_config){0}, 1);
@@ -90,7 +90,7 @@ START_TEST(masks_are_passed_over)
 }
 END_TEST
 
-/* Tied weights may be there under both names if they are the same, or under one. */
+/* A file may contain tied weights under one name, or under both if they are equal. */
 START_TEST(tied_weights_may_have_two_names)
 {
     heed_tensor *wte = load_one(GPT2_FIXTURE("tied/model.safetensors"), "transformer.wte.weight");
@@ -166,12 +166,12 @@ END_TEST
 
 /* ---- memory ---- */
 
-/* What is asked for with each allocation failing in turn, until none does. */
+/* Runs `work` with each allocation failing in turn, until it succeeds. */
 static void expect_without_memory(heed_status (*work)(struct heed_gpt *m), int least)
 {
     struct heed_gpt *m = new_gpt((heed_gpt_config){0}, 1), *same = new_gpt((heed_gpt_config){0}, 1);
     heed_gpt_save_pretrained(m, in_folder(""));
-    heed_state_dict(same); /* these lists are made once, and kept */
+    heed_state_dict(same); /* the lists are allocated once, and kept */
     const int64_t tensors = heed_live_tensors(), bytes = heed_live_bytes();
     int n = 0;
     for (heed_status status = HEED_ERR_MEMORY; status == HEED_ERR_MEMORY; n++) {

@@ -1,4 +1,4 @@
-/* The parts of the program gpt: its settings, schedules and windows, its log, and the stream of
+/* Parts of the program gpt: its settings, schedules and windows, its log, and its stream of
  * tokens. */
 #include <math.h>
 #include <stdlib.h>
@@ -12,7 +12,7 @@ Suite *gpt_program_suite(void);
 
 /* ---- settings ---- */
 
-/* Flags that shape what is learnt are settings, and so in each checkpoint; these are the others. */
+/* Flags that affect training are settings, stored in each checkpoint; these are the others. */
 START_TEST(test_settings_are_all)
 {
     static const char *const others[] = {"text", "resume", "save",     "save_every",
@@ -67,7 +67,7 @@ END_TEST
 
 static const struct {
     int64_t schedule, step;
-    double lr; /* of lr 1, min_lr 0.2, 4 steps of warm-up, 16 in all */
+    double lr; /* for lr 1, min_lr 0.2, 4 warm-up steps, 16 in all */
 } rates[] = {
     {GPT_COSINE, 0, 0.2},  {GPT_LINEAR, 0, 0.2},
     {GPT_STEP, 3, 0.8},    {GPT_CONSTANT, 1, 0.4},
@@ -91,7 +91,7 @@ static const struct {
     int64_t first, count, context, most;
     gpt_windows windows;
 } cuts[] = {
-    {90, 11, 5, 9, {90, 5, 2}},  {90, 10, 5, 9, {90, 5, 1}}, /* the second has no token after it */
+    {90, 11, 5, 9, {90, 5, 2}},  {90, 10, 5, 9, {90, 5, 1}}, /* its last token has no target */
     {90, 5, 5, 9, {90, 5, 0}},   {0, 0, 5, 9, {0, 5, 0}},     {7, 101, 5, 9, {7, 10, 9}},
     {7, 101, 5, 20, {7, 5, 20}}, {7, 101, 5, 1, {7, 100, 1}},
 };
@@ -118,12 +118,12 @@ END_TEST
 
 static const char header[] = "step,loss,val_loss,lr,grad_norm,tokens_per_second\n";
 static const struct {
-    const char *before, *rows; /* after the header; NULL: the whole is `before` */
+    const char *before, *rows; /* after the header; NULL: `before` is the whole log */
     int64_t resumed, last;
     const char *after; /* NULL: an error */
 } logs[] = {
     {"", "1,2,,3,4,5\n2,2,,3,4,5\n3,2,,3,4,5\n", 2, 2, "1,2,,3,4,5\n2,2,,3,4,5\n"},
-    {"", "1,2,,3,4,5\n2,2,,3", 2, 1, "1,2,,3,4,5\n"}, /* killed amid a row */
+    {"", "1,2,,3,4,5\n2,2,,3", 2, 1, "1,2,,3,4,5\n"}, /* killed while writing a row */
     {"", "1,2,,3,4,5\n", 0, 0, ""},                   /* a new run */
     {"", "", 7, 0, ""},
     {"a book\n", NULL, 0, 0, ""},
@@ -188,8 +188,8 @@ START_TEST(test_whole)
 }
 END_TEST
 
-/* Bytes leave as characters; what is no character leaves when it is sure to be none, or at the end.
- */
+/* Bytes are written as complete characters; invalid bytes as soon as they are known to be invalid,
+ * or at the end. */
 START_TEST(test_stream)
 {
     static const struct {

@@ -1,5 +1,4 @@
-/* Runs of the program gpt: what a step and an evaluation are, and how a run is kept and gone on
- * with. */
+/* Runs of the program gpt: steps, evaluation, saving and resuming. */
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -11,7 +10,7 @@ Suite *gpt_run_suite(void);
 
 static const char sentence[] = "the pizza came out of the oven and it tasted good\n";
 
-/* A text of 40 sentences, and the flags of a small run on it. */
+/* Flags of a small run on a text of 40 sentences. */
 static gpt_train_options small_run(void)
 {
     char text[40 * sizeof sentence] = "";
@@ -52,8 +51,8 @@ static void learn(gpt_run *run, int64_t steps)
     }
 }
 
-/* The mean over the windows one by one, which are those of the last tenth. No number is drawn, and
- * the model learns on as before. */
+/* The mean loss over the windows of the last tenth. Evaluation draws no numbers and restores
+ * training mode. */
 START_TEST(test_evaluate)
 {
     const gpt_train_options o = small_run();
@@ -77,7 +76,7 @@ START_TEST(test_evaluate)
 }
 END_TEST
 
-/* Three batches of two are as one of six, which the generator draws alike. */
+/* Three batches of two equal one of six, which draws the same tokens. */
 START_TEST(test_accumulate)
 {
     gpt_train_options o = small_run();
@@ -131,7 +130,7 @@ START_TEST(test_patience)
 }
 END_TEST
 
-/* ---- a run and its file ---- */
+/* ---- saving and resuming ---- */
 
 static void save(const gpt_run *run, const char *path)
 {
@@ -145,7 +144,7 @@ static void resume(gpt_run *run, const char *path, int64_t steps)
     prepare(run, &o);
 }
 
-/* A run in three parts is the same as in one: the file of its end has the same bytes. */
+/* A run in three parts equals one run: both end with the same bytes in the file. */
 START_TEST(test_resume)
 {
     gpt_train_options o = small_run();
@@ -178,7 +177,7 @@ START_TEST(test_resume)
 }
 END_TEST
 
-/* Each setting comes back to the bit, whatever it is. */
+/* Each setting is restored exactly, whatever its value. */
 START_TEST(test_record)
 {
     gpt_train_options o = small_run();
@@ -252,10 +251,10 @@ START_TEST(test_refused_files)
 }
 END_TEST
 
-/* ---- what does not go together ---- */
+/* ---- rejected settings and texts ---- */
 
 static const struct {
-    const char *text; /* what becomes of the text; NULL: it stays */
+    const char *text; /* the new text; NULL: unchanged */
     gpt_train_options more;
     const char *error;
 } resumes[] = {
@@ -304,7 +303,7 @@ START_TEST(test_same_length)
 }
 END_TEST
 
-/* 6 tokens to look back at and one to foresee have to be among the first nine tenths. */
+/* The first nine tenths must have 6 tokens of context and one target. */
 START_TEST(test_short_texts)
 {
     gpt_train_options o = small_run();

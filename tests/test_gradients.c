@@ -1,4 +1,5 @@
-/* Every differentiable operation against finite differences, by the table in gradients.def. */
+/* Every differentiable operation compared with finite differences, by the table in
+ * gradients.def. */
 #include "tests/gradients_table.h"
 #include "tests/test_util.h"
 
@@ -6,7 +7,7 @@
 
 Suite *gradients_suite(void);
 
-/* ---- one row, one test ---- */
+/* ---- a test for each row ---- */
 
 static void expect_checked(const gradient_row *row, heed_status status)
 {
@@ -58,7 +59,7 @@ static bool has_row(const char *operation, bool flat)
     return false;
 }
 
-/* The first operation from `op` on without a row of its kind; NULL: all have one. */
+/* The first operation from `op` on without a row of its kind, or NULL. */
 static const heed_op *first_without_row(const heed_op *op)
 {
     while (op != NULL && has_row(op->name, op->backward == NULL)) {
@@ -85,7 +86,7 @@ START_TEST(an_operation_without_a_row_is_found)
     ck_assert_ptr_eq(first_without_row(&fake), &fake);
     fake.backward = no_backward;
     ck_assert_ptr_eq(first_without_row(&fake), &fake);
-    fake.name = "detach"; /* its rows are FLAT, and a derivative needs another */
+    fake.name = "detach"; /* its rows are FLAT; a derivative needs another kind */
     ck_assert_ptr_eq(first_without_row(&fake), &fake);
     fake.name = "exp";
     ck_assert_ptr_null(first_without_row(&fake));
@@ -105,10 +106,10 @@ START_TEST(every_row_checks_what_it_says)
         heed_tensor *y = row->f(inputs, NULL);
         expect_checked(row, heed_error());
         ck_assert_msg(heed_find_operation(row->operation) != NULL || is_composite(row->operation),
-                      "%s is no operation", row->operation);
-        ck_assert_msg(row->kind == FLAT || is_composite(row->operation) ||
-                          graph_holds(y, row->operation),
-                      "%s, %s: its graph holds no %s", row->operation, row->form, row->operation);
+                      "%s is not an operation", row->operation);
+        ck_assert_msg(
+            row->kind == FLAT || is_composite(row->operation) || graph_holds(y, row->operation),
+            "%s, %s: its graph contains no %s", row->operation, row->form, row->operation);
         heed_scope_end(&scope);
     }
 }

@@ -1,5 +1,4 @@
-/* JSON as the files of models have it: numbers to the bit, words, values that are passed over; and
- * what is no JSON. */
+/* The JSON reader for model files: exact numbers, literals, skipped values, and malformed text. */
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -8,7 +7,7 @@
 #include "nn/files/json.h"
 #include "tests/gpt_files_util.h"
 
-/* Reading overwrites: a copy on the heap, whose end a sanitizer watches. */
+/* Reading modifies the text: this copies it to the heap, where sanitizers watch its end. */
 static heed_json json_of(const char *text)
 {
     const size_t size = strlen(text);
@@ -19,14 +18,14 @@ static heed_json json_of(const char *text)
 
 static void expect_wrong(heed_json *json, const char *text, const char *words)
 {
-    ck_assert_msg(json->wrong != NULL, "%s was taken", text);
+    ck_assert_msg(json->wrong != NULL, "%s was accepted", text);
     ck_assert_msg(strstr(json->wrong, words) != NULL, "%s: %s, not %s", text, json->wrong, words);
     free(json->start);
 }
 
 /* ---- numbers ---- */
 
-/* As strtod reads them. */
+/* These must be read exactly as strtod reads them. */
 static const char *const numbers[] = {"0",
                                       "-0",
                                       "1",
@@ -84,7 +83,7 @@ START_TEST(what_is_no_number_is_refused)
 }
 END_TEST
 
-/* Headers of safetensors go on having whole numbers alone. */
+/* safetensors headers still accept integers only. */
 START_TEST(whole_numbers_stay_whole)
 {
     static const char *const texts[] = {"1.0", "1e3", "-1", "0.5", "true", "null"};
@@ -96,7 +95,7 @@ START_TEST(whole_numbers_stay_whole)
 }
 END_TEST
 
-/* ---- words ---- */
+/* ---- true, false, null ---- */
 
 START_TEST(words_are_read)
 {
@@ -114,7 +113,7 @@ START_TEST(words_are_read)
 }
 END_TEST
 
-/* ---- values that are passed over ---- */
+/* ---- skipped values ---- */
 
 #define TIMES_8(x)  x x x x x x x x
 #define TIMES_64(x) TIMES_8(TIMES_8(x))
@@ -139,7 +138,7 @@ START_TEST(values_are_passed_over)
     heed_json json = json_of(text);
     heed_json_skip(&json);
     ck_assert_msg(json.wrong == NULL, "%s: %s", text, json.wrong);
-    heed_json_take(&json, ','); /* it stands right behind */
+    heed_json_take(&json, ','); /* it follows immediately */
     ck_assert(heed_json_end(&json));
     free(json.start);
 }
@@ -182,7 +181,7 @@ START_TEST(what_is_no_value_is_refused)
 }
 END_TEST
 
-/* Each prefix of a long text is wrong, and nothing reads beyond its end. */
+/* Each proper prefix of a long text is rejected, and nothing reads beyond its end. */
 START_TEST(prefixes_are_refused)
 {
     static const char text[] =

@@ -1,10 +1,10 @@
-/* LayerNorm, Dropout, activations, Sequential, and heed_forward, which runs any module of one
- * input. Their numbers are held to PyTorch's by tests/parity/modules.def. */
+/* LayerNorm, Dropout, activations, Sequential, and heed_forward, which calls any module with one
+ * input. tests/parity/modules.def compares their numbers with PyTorch's. */
 #include "tests/module_util.h"
 
 Suite *layers_suite(void);
 
-/* ---- a module of one's own ---- */
+/* ---- a user-defined module ---- */
 
 struct twice {
     heed_module module;
@@ -25,7 +25,7 @@ static void *twice_new(void)
     return heed_module_ready(heed_module_new(&twice_kind));
 }
 
-/* ---- what they are called, and hold ---- */
+/* ---- names and state ---- */
 
 static void expect_printed(void *m, const char *text)
 {
@@ -114,7 +114,7 @@ END_TEST
 
 /* ---- forward ---- */
 
-/* The modules of a Sequential draw one behind the other, as in torch. */
+/* The modules of a Sequential draw in order, as in torch. */
 START_TEST(sequential_runs_in_order)
 {
     heed_manual_seed(5);
@@ -181,7 +181,8 @@ START_TEST(forward_runs_any_module)
 }
 END_TEST
 
-/* What has no forward of one input says so by name; what a Sequential refuses is let go. */
+/* The error names modules without a one-input forward; modules that a Sequential rejects are
+ * freed. */
 START_TEST(modules_without_a_forward)
 {
     heed_tensor *x = heed_ones(HEED_SHAPE(2), HEED_F32);
@@ -195,7 +196,7 @@ START_TEST(modules_without_a_forward)
     expect_error(HEED_ERR_VALUE, "a MultiheadAttention has no forward");
     void *child = heed_module_ready(heed_module_new(&silent_kind)), *owned = twice_new();
     heed_module_list_append(list, child);
-    heed_sequential_append(m, child); /* which its list still owns */
+    heed_sequential_append(m, child); /* the list still owns it */
     expect_error(HEED_ERR_VALUE, "Silent");
     heed_module_list_append(list, owned);
     heed_sequential_append(m, owned);
@@ -260,7 +261,7 @@ END_TEST
 Suite *layers_suite(void)
 {
     Suite *suite = suite_create("layers");
-    TCase *names = heed_case(suite, "as torch has them");
+    TCase *names = heed_case(suite, "names and state");
     tcase_add_test(names, printed_as_torch);
     tcase_add_test(names, sequential_is_a_tree);
     tcase_add_test(names, layer_norm_starts_with_ones_and_zeros);

@@ -1,5 +1,5 @@
-/* Masks: the kinds and their makers, rows that are masked everywhere, and what attention does with
- * them: zeros, forwards and backwards. */
+/* Masks: kinds and constructors, and fully masked rows, for which attention gives zeros and zero
+ * gradients. */
 #include <math.h>
 #include <string.h>
 
@@ -25,7 +25,7 @@ static const double softmax_lines[][4] = {
 };
 enum { SOFTMAX_LINES = sizeof softmax_lines / sizeof *softmax_lines };
 
-/* Softmax's numbers to the bit, but for lines of nothing but -inf; in a column too. */
+/* Equals softmax bit for bit, except for lines of -inf alone; along columns too. */
 START_TEST(safe_softmax_is_softmax)
 {
     const double *line = softmax_lines[_i];
@@ -50,7 +50,7 @@ START_TEST(safe_softmax_is_softmax)
 }
 END_TEST
 
-/* In long lines: one element that is not -inf makes the line softmax's, wherever it stands. */
+/* In long lines: a single element other than -inf, at any index, gives softmax's result. */
 START_TEST(safe_softmax_looks_at_the_whole_line)
 {
     enum { LENGTH = 67 };
@@ -86,14 +86,14 @@ START_TEST(safe_softmax_of_scalars_and_nothing)
 }
 END_TEST
 
-/* Plain softmax stays torch's. */
+/* Plain softmax gives NaN, as torch's does. */
 START_TEST(softmax_of_a_masked_line_stays_nan)
 {
     EXPECT_VALUES(heed_softmax(heed_full(HEED_SHAPE(2), -INF, HEED_F32), 0), 0, NaN, NaN);
 }
 END_TEST
 
-/* ---- kinds and makers ---- */
+/* ---- kinds and constructors ---- */
 
 START_TEST(causal_masks)
 {
@@ -114,7 +114,7 @@ START_TEST(causal_masks)
 }
 END_TEST
 
-/* A mask of one kind, made into all others, is the same mask. */
+/* Converting a mask between kinds keeps its meaning. */
 START_TEST(kinds_agree)
 {
     static const heed_shape shapes[] = {
@@ -154,7 +154,7 @@ START_TEST(padding_masks)
     expect_kind(one, HEED_BOOL, HEED_SHAPE(1, 3));
     EXPECT_VALUES(one, 0, 0, 0, 1);
     heed_tensor *turned = heed_transpose(heed_reshape(lengths, HEED_SHAPE(2, 2)), 0, 1);
-    heed_tensor *several = heed_padding_block_mask(turned, 4); /* of 3, 1; 0, 4 */
+    heed_tensor *several = heed_padding_block_mask(turned, 4); /* lengths (3, 1) and (0, 4) */
     expect_kind(several, HEED_BOOL, HEED_SHAPE(2, 2, 1, 4));
     EXPECT_VALUES(several, 0, 0, 0, 0, 1, 0, 1, 1, 1, 1, 1, 1, 1, 0, 0, 0, 0);
     expect_kind(heed_padding_block_mask(heed_zeros(HEED_SHAPE(2), HEED_I64), 0), HEED_BOOL,
@@ -169,7 +169,7 @@ END_TEST
 
 /* ---- attention ---- */
 
-/* Rows of five tokens: one that may attend to all, to some, to one, to none, to itself. */
+/* Rows of five tokens that may attend to all, some, one, none, and only itself. */
 static heed_tensor *rows_of_all_kinds(void)
 {
     const bool mask[] = {0, 0, 0, 0, 0, 1, 0, 0, 1, 0, 1, 1, 1, 1, 0, 1, 1, 1, 1, 1, 1, 1, 1, 1, 0};
@@ -195,7 +195,7 @@ static heed_tensor *without_masked_row(heed_tensor *y)
     return heed_cat(parts, 2, -2);
 }
 
-/* All rows but the one that is masked everywhere are the tutorial's to the bit, gradients too. */
+/* All rows but the fully masked one equal the tutorial's bit for bit, gradients too. */
 START_TEST(other_rows_are_the_tutorials)
 {
     heed_manual_seed(11);
@@ -228,7 +228,7 @@ static heed_tensor *masked_row(heed_tensor *x)
     return heed_slice(x, -2, MASKED_ROW, MASKED_ROW + 1, 1);
 }
 
-/* The masked row gives zeros, and what is learned through it alone is zero. */
+/* The fully masked row gives zeros, and zero gradients. */
 static void check_masked_row(void *module, heed_tensor *x, heed_tensor *y)
 {
     heed_tensor_list parameters = heed_parameters(module);
@@ -240,7 +240,7 @@ static void check_masked_row(void *module, heed_tensor *x, heed_tensor *y)
         expect_zeros(parameters.tensors[i]->grad);
     }
     expect_zeros(x->grad);
-    heed_backward(heed_sum(heed_mul(y, y))); /* and through all rows it is finite */
+    heed_backward(heed_sum(heed_mul(y, y))); /* gradients through all rows are finite */
     for (int i = 0; i < parameters.count; i++) {
         heed_tensor *g = parameters.tensors[i]->grad;
         const double square = heed_item(heed_sum(heed_mul(g, g)));
@@ -278,7 +278,8 @@ START_TEST(masked_row_of_multi_head)
 }
 END_TEST
 
-/* A sentence of no tokens beside one of three: zeros, and the other learns as if it were alone. */
+/* An empty sentence next to one of three tokens: it gives zeros, and does not affect the gradients
+ * of the other. */
 START_TEST(an_empty_sentence_in_a_batch)
 {
     heed_manual_seed(14);
@@ -298,7 +299,7 @@ START_TEST(an_empty_sentence_in_a_batch)
     for (int i = 0; i < list.count; i++) {
         expect_close(both[i], one[i], 1e-5);
     }
-    /* What stands in the padding of the first sentence changes nothing of its tokens. */
+    /* The padding of the first sentence does not affect its tokens. */
     heed_tensor *other = heed_clone(heed_detach(x));
     heed_fill_into(heed_slice(heed_slice(other, 0, 0, 1, 1), 1, 3, 5, 1), 100);
     heed_tensor *same = heed_multi_head_forward(m, other, mask);
@@ -308,7 +309,7 @@ START_TEST(an_empty_sentence_in_a_batch)
 }
 END_TEST
 
-/* With every row masked nothing is learned, and nothing is NaN. */
+/* With every row masked all gradients are 0, not NaN. */
 START_TEST(everything_is_masked)
 {
     struct heed_multi_head *m = heed_multi_head_new(4, 2, -2, -1);

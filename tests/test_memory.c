@@ -1,4 +1,4 @@
-/* Memory: the allocator, what is counted, and every allocation failing in turn. */
+/* Memory: the allocator, its counters, and every allocation failing in turn. */
 #include <string.h>
 
 #include "tensor/alloc.h"
@@ -8,7 +8,7 @@ Suite *memory_suite(void);
 
 /* ---- blocks ---- */
 
-/* The class that `size` belongs to, as alloc.h says it: 64, 80, 96, 112, 128, 160, ... */
+/* The size class of `size`, as alloc.h defines it: 64, 80, 96, 112, 128, 160, ... */
 static size_t class_size(size_t size)
 {
     size_t octave = 64;
@@ -54,9 +54,9 @@ START_TEST(classes_are_a_quarter_power_of_two_apart)
         const size_t largest = class_size(size);
         void *block = heed_alloc(largest), *other;
         heed_free(block, largest);
-        ck_assert_ptr_eq(other = heed_alloc(size), block); /* of the same class */
+        ck_assert_ptr_eq(other = heed_alloc(size), block); /* same class */
         heed_free(other, size);
-        ck_assert_ptr_ne(other = heed_alloc(largest + 1), block); /* of the next */
+        ck_assert_ptr_ne(other = heed_alloc(largest + 1), block); /* next class */
         heed_free(other, largest + 1);
     }
 }
@@ -91,7 +91,7 @@ START_TEST(a_tensor_costs_its_handle_its_storage_and_its_elements)
     ck_assert_int_eq(bytes_of(HEED_SHAPE(10, 100), HEED_F32), handle + storage + 4000);
     ck_assert_int_eq(bytes_of(HEED_SHAPE(1001), HEED_BOOL), handle + storage + 1001);
     ck_assert_int_eq(bytes_of(HEED_SHAPE(33), HEED_I64), handle + storage + 264);
-    ck_assert_int_eq(bytes_of(HEED_SHAPE(4), HEED_F64), handle + storage); /* inside the storage */
+    ck_assert_int_eq(bytes_of(HEED_SHAPE(4), HEED_F64), handle + storage); /* within the storage */
     ck_assert_int_eq(bytes_of(HEED_SHAPE(1, 1, 0, 9), HEED_F64), handle + storage);
     ck_assert_int_eq(bytes_of(HEED_SHAPE(1, 1, 1, 1, 50), HEED_F64), handle + storage + dims + 400);
     heed_tensor *x = heed_ones(HEED_SHAPE(10, 100), HEED_F32);
@@ -110,12 +110,12 @@ START_TEST(grow_keeps_the_content)
         heed_fail_allocation(0);
         ck_assert_ptr_null(heed_grow(block, size, size * 3));
         expect_error(HEED_ERR_MEMORY, "out of memory: ");
-        ck_assert_str_eq(block, "123456789"); /* untouched */
+        ck_assert_str_eq(block, "123456789"); /* unchanged */
         ck_assert_ptr_nonnull(grown = heed_grow(block, size, size * 3));
         ck_assert_int_eq(heed_live_bytes(), bytes + 3 * (int64_t)size);
         ck_assert_str_eq(grown, "123456789");
         block = grown;
-        heed_free(heed_alloc(size), size); /* the old one is back */
+        heed_free(heed_alloc(size), size); /* reuses the old block */
         if (size * 9 >= 100000) {
             heed_free(block, size * 3);
             break;
@@ -145,7 +145,7 @@ START_TEST(empty_cache_gives_large_blocks_back)
     const int64_t requests = heed_system_requests();
     heed_free(heed_alloc(SIZE), SIZE);
     ck_assert_int_eq(heed_system_requests(), requests);
-    heed_tensor *x = heed_ones(HEED_SHAPE(300), HEED_F32); /* in use: it stays */
+    heed_tensor *x = heed_ones(HEED_SHAPE(300), HEED_F32); /* in use, so not released */
     const int64_t used = heed_system_requests();
     heed_empty_cache();
     heed_empty_cache();
@@ -155,7 +155,7 @@ START_TEST(empty_cache_gives_large_blocks_back)
 }
 END_TEST
 
-/* ---- sizes at both ends ---- */
+/* ---- extreme sizes ---- */
 
 START_TEST(tensors_without_elements_are_tensors)
 {
@@ -195,14 +195,14 @@ START_TEST(sizes_beyond_the_machine_are_errors)
     ck_assert_ptr_null(heed_alloc(SIZE_MAX));
     expect_error(HEED_ERR_MEMORY, "out of memory: 18446744073709551615 bytes requested");
     heed_tensor *huge = heed_expand(heed_ones(HEED_SHAPE(1), HEED_F32), HEED_SHAPE(one << 56));
-    ck_assert_ptr_nonnull(huge); /* a view costs nothing */
+    ck_assert_ptr_nonnull(huge); /* a view allocates no elements */
     ck_assert_ptr_null(heed_neg(huge));
     expect_error(HEED_ERR_MEMORY, "out of memory: 288230376151711744 bytes requested");
     EXPECT_VALUES(heed_slice(huge, 0, (one << 56) - 2, INT64_MAX, 1), 0, 1, 1);
 }
 END_TEST
 
-/* ---- a step of training, of everything that asks for memory ---- */
+/* ---- a training step with every kind of allocation ---- */
 
 typedef struct model {
     heed_tensor *w, *m, *v; /* (3, 8) */
@@ -227,7 +227,7 @@ static void free_model(model *m)
 
 static heed_tensor *loss_of(model *m)
 {
-    heed_tensor *x = heed_arange(0, 12, 1, HEED_F32); /* seen with 6 dims on its way */
+    heed_tensor *x = heed_arange(0, 12, 1, HEED_F32); /* reshaped to 6 dims below */
     x = heed_sigmoid(heed_reshape(heed_neg(x), HEED_SHAPE(1, 2, 1, 2, 1, 3)));
     heed_tensor *h = heed_matmul(heed_reshape(x, HEED_SHAPE(4, 3)), m->w); /* (4, 8) */
     heed_tensor *p = heed_softmax(h, -1), *last = heed_slice(h, 0, 0, 4, 2);
@@ -274,10 +274,10 @@ START_TEST(every_allocation_may_fail)
         expect_error(HEED_ERR_MEMORY, "out of memory: ");
         ck_assert(m.w->grad == NULL && heed_equal(m.w, start) && heed_grad_enabled());
         ck_assert(heed_equal(m.m, zeros) && heed_equal(m.v, zeros));
-        heed_scope_end(&(heed_scope){0}); /* an error like any other: */
+        heed_scope_end(&(heed_scope){0}); /* scope errors are reported as well */
         expect_error(HEED_ERR_SCOPE, "scope_end");
     }
-    ck_assert_int_gt(n, 100); /* so many requests does a step make, or more */
+    ck_assert_int_gt(n, 100); /* a step makes at least this many allocations */
     step(&twin, 1);
     ck_assert(heed_equal(m.w, twin.w) && !heed_equal(m.w, start));
     free_model(&m);
@@ -327,7 +327,7 @@ START_TEST(in_a_steady_state_the_system_is_not_asked)
         ck_assert(heed_system_requests() == requests || !heed_allocator_keeps_blocks());
     }
     ck_assert_int_gt(requests, 0);
-    ck_assert_double_lt(last, first); /* it did train */
+    ck_assert_double_lt(last, first); /* it has learned */
     free_model(&m);
 }
 END_TEST

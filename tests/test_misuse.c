@@ -1,5 +1,5 @@
-/* Everything that can be done wrong, one row of misuse.def at a time: each gives its error with a
- * sentence that says what happened, leaks nothing, blocks until it is read, and harms nothing. */
+/* Every misuse, one row of misuse.def at a time: each gives its status and a message that explains
+ * it, leaks nothing, blocks further calls until the error is read, and leaves everything usable. */
 #include <stdio.h>
 #include <string.h>
 
@@ -19,7 +19,7 @@ typedef struct row {
     const char *words;
 } row;
 
-/* Each row becomes a function, and then a line of a table. */
+/* Each row becomes a function and a table entry. */
 #define FUNCTION(name, call)                                                                       \
     static void misuse_##name(heed_tensor *w)                                                      \
     {                                                                                              \
@@ -50,9 +50,9 @@ static const row unscoped[] = {
 #include "tests/misuse.def"
 };
 
-/* ---- what each must do ---- */
+/* ---- what each row checks ---- */
 
-/* Does the sentence begin with the words, in which "..." stands for anything? */
+/* Does the message begin with the words, in which "..." matches anything? */
 static bool says(const char *sentence, const char *words)
 {
     const char *at = sentence;
@@ -79,16 +79,16 @@ static void expect_refusal(const row *r)
                   heed_status_name(heed_error_pending()), heed_status_name(r->status),
                   heed_error_message());
     ck_assert_msg(heed_self.unread != 0, "%s: began a scope while the error was pending", r->name);
-    ck_assert_msg(says(heed_error_message(), r->words), "%s: \"%s\" does not say \"%s\"", r->name,
+    ck_assert_msg(says(heed_error_message(), r->words), "%s: \"%s\" does not match \"%s\"", r->name,
                   heed_error_message(), r->words);
-    ck_assert_ptr_null(F32(2)); /* it blocks */
+    ck_assert_ptr_null(F32(2)); /* a pending error blocks all calls */
     ck_assert_int_eq(heed_fail(HEED_ERR_GRADCHECK, "another"), r->status);
     ck_assert(says(heed_error_message(), r->words));
     ck_assert_int_eq(heed_error(), r->status);
     ck_assert(heed_grad_enabled());
 }
 
-/* The next correct call works: sum(x x) and its gradient, of known values. */
+/* Correct calls still work: sum(x x) and its gradient. */
 static void expect_work(void)
 {
     heed_scope scope;
@@ -142,7 +142,7 @@ static void make_modules(void)
     nn.gpt = heed_gpt_new((heed_gpt_config){
         .vocab_size = 5, .block_size = 4, .n_layer = 1, .n_head = 2, .n_embd = 4});
     nn.cache = heed_gpt_cache_new(nn.gpt, 2);
-    heed_parameters(nn.linear); /* these lists are made once, and kept */
+    heed_parameters(nn.linear); /* the lists are allocated once, and kept */
     heed_decay_parameters(nn.linear);
     heed_no_decay_parameters(nn.linear);
     heed_state_dict(nn.linear);
@@ -195,7 +195,7 @@ START_TEST(is_refused_without_a_scope)
 }
 END_TEST
 
-/* The tester tested: a sentence that lacks a word, or begins with another, is told apart. */
+/* Tests says(): it must reject messages with a missing word or another beginning. */
 START_TEST(sentences_are_told_apart)
 {
     ck_assert(says("add: shapes (2) and (3) differ", "add: shapes (2)"));
@@ -221,7 +221,7 @@ static bool begins_with(const row *r, int count, const char *name)
     return false;
 }
 
-/* Is there a row in which this operation is the one that refuses? Forms with a dim refuse by their
+/* Is there a row whose message begins with this operation? Messages of _dim forms begin with the
  * plain name. */
 static bool is_misused(const char *form)
 {

@@ -1,6 +1,6 @@
 /* nn.MultiheadAttention: names, draws and files of PyTorch, layouts and sizes.
- * test_multihead_masks.c has its masks, weights and derivatives; tests/parity/ holds its numbers
- * against PyTorch's. */
+ * test_multihead_masks.c tests masks, weights and derivatives; tests/parity/ compares its numbers
+ * with PyTorch's. */
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
@@ -81,8 +81,8 @@ START_TEST(first_draws)
 }
 END_TEST
 
-/* What PyTorch saved after torch.manual_seed(42) is what is drawn here after heed_manual_seed(42).
- */
+/* The file that PyTorch saved after torch.manual_seed(42) equals the module drawn after
+ * heed_manual_seed(42). */
 START_TEST(state_dicts_load)
 {
     static const char *const paths[] = {"tests/fixtures/multihead.safetensors",
@@ -115,7 +115,7 @@ END_TEST
 
 /* ---- layouts ---- */
 
-/* Lengths first, the batch first, and one sentence alone give the same. */
+/* Sequence first, batch first and unbatched inputs give the same results. */
 START_TEST(layouts_agree)
 {
     attention a = begin(plain);
@@ -140,7 +140,7 @@ START_TEST(layouts_agree)
         for (int i = 0; i < 3; i++) {
             one[i] = heed_select(a.in[i], 1, n);
         }
-        a.m->batch_first = n == 1; /* which says nothing here */
+        a.m->batch_first = n == 1; /* no effect without a batch */
         heed_tensor *alone = heed_multihead_attention_forward_weights_with(a.m, one[0], one[1],
                                                                            one[2], &of_one, causal);
         expect_shape(alone, HEED_SHAPE(L, WIDTH));
@@ -151,7 +151,7 @@ START_TEST(layouts_agree)
 }
 END_TEST
 
-/* Head by head, as the formula says. */
+/* Compares with the formula, head by head. */
 START_TEST(heads_are_slices_of_the_projections)
 {
     attention a = begin(plain);
@@ -205,7 +205,7 @@ START_TEST(sizes_of_0)
     expect_shape(weights, batched ? HEED_SHAPE(batch, queries, all) : HEED_SHAPE(queries, all));
     heed_grad(heed_sum(heed_mul(y, y)), a.in, 3, grads, false);
     expect_no_error();
-    if (all == 0 && y->numel > 0) { /* nothing to see: the bias alone */
+    if (all == 0 && y->numel > 0) { /* no keys: out_proj's bias alone */
         heed_tensor *bias = heed_expand(a.m->out_proj->bias, heed_shape_of_tensor(y));
         expect_equal(y, bias);
     }
@@ -215,7 +215,7 @@ START_TEST(sizes_of_0)
 }
 END_TEST
 
-/* torch.manual_seed(7), then the same module and inputs: which weights are left. */
+/* As after torch.manual_seed(7) with the same module and inputs: the same weights are dropped. */
 START_TEST(dropout_is_torchs)
 {
     heed_manual_seed(7);
@@ -247,7 +247,7 @@ END_TEST
 Suite *multihead_suite(void)
 {
     Suite *suite = suite_create("multihead");
-    TCase *torch = heed_case(suite, "as torch makes it");
+    TCase *torch = heed_case(suite, "compared with torch");
     tcase_add_test(torch, state_dicts_are_torchs);
     tcase_add_loop_test(torch, draws_are_torchs_to_the_bit, 0, DRAWN);
     tcase_add_test(torch, first_draws);

@@ -1,5 +1,5 @@
-/* nn.MultiheadAttention: its masks and weights, its derivatives by inputs and parameters, several
- * threads, and what happens when memory ends. */
+/* nn.MultiheadAttention: masks and weights, derivatives by inputs and parameters, threads, and
+ * failing allocations. */
 #include <math.h>
 #include <pthread.h>
 
@@ -14,7 +14,7 @@ static heed_tensor *padding_of_sentences(void)
     return heed_squeeze(heed_padding_block_mask(lengths, S), -2);
 }
 
-/* bool, float and both kinds mixed; one for all heads and one for each: the same numbers. */
+/* Bool, float and mixed masks, shared by all heads or one per head, give the same numbers. */
 START_TEST(masks_of_all_kinds_agree)
 {
     attention a = begin((heed_multihead_attention_options){0});
@@ -46,7 +46,7 @@ START_TEST(masks_of_all_kinds_agree)
 }
 END_TEST
 
-/* Each head of each sentence has its own mask; padding is seen by nobody. */
+/* Each head of each sentence uses its own mask; padding has no weight. */
 START_TEST(masks_are_where_torch_has_them)
 {
     attention a = begin((heed_multihead_attention_options){0});
@@ -70,7 +70,7 @@ START_TEST(masks_are_where_torch_has_them)
 }
 END_TEST
 
-/* A query that sees nothing gives out_proj's bias, and nothing but that learns from it. */
+/* A query that may attend to no key gives out_proj's bias, and nothing else gets a gradient. */
 START_TEST(closed_queries_learn_nothing)
 {
     attention a = begin((heed_multihead_attention_options){0});
@@ -99,7 +99,7 @@ START_TEST(closed_queries_learn_nothing)
 }
 END_TEST
 
-/* The keys that the module adds are seen through every mask. */
+/* Masks do not block the keys that the module adds. */
 START_TEST(added_keys_are_open)
 {
     attention a =
@@ -127,7 +127,7 @@ START_TEST(weights_are_means_over_heads)
     ck_assert_ptr_null(a.m->attention_percent);
     a.m->keep_weights = true;
     forward(&a, no_masks);
-    forward(&a, no_masks); /* the first copy is let go */
+    forward(&a, no_masks); /* the first copy is freed */
     expect_equal(a.m->attention_percent, each);
     ck_assert(a.m->attention_percent->op == NULL && !a.m->attention_percent->requires_grad);
     a.m->keep_weights = false;
@@ -149,8 +149,7 @@ typedef struct checked {
     bool by_parameters;
 } checked;
 
-/* Of the inputs, or of the parameters, which the module then takes from those that the check hands
- * in. */
+/* A function of the inputs, or of the parameters, which a copy of the module then uses. */
 static heed_tensor *function(heed_tensor *const *inputs, void *context)
 {
     const checked *c = context;
@@ -176,7 +175,7 @@ static heed_tensor *function(heed_tensor *const *inputs, void *context)
 static heed_attention_options options_of(int i)
 {
     heed_tensor *mask = heed_zeros(HEED_SHAPE(L, S), HEED_BOOL);
-    heed_fill_into(heed_select(mask, 0, 1), 1); /* query 1 sees nothing */
+    heed_fill_into(heed_select(mask, 0, 1), 1); /* query 1 attends to no key */
     heed_fill_into(heed_select(mask, 1, 3), 1);
     switch (i) {
     case 0:
@@ -239,7 +238,7 @@ typedef struct run {
     double of_grads;
 } run;
 
-/* One module, inputs of the thread's own, and the gradients by its parameters. */
+/* Threads share the module; each has its own inputs, and gets gradients by the parameters. */
 static void *attend_in_thread(void *argument)
 {
     run *r = argument;
@@ -278,7 +277,7 @@ START_TEST(threads_share_a_module)
 }
 END_TEST
 
-/* ---- memory ---- */
+/* ---- failing allocations ---- */
 
 START_TEST(constructors_without_memory)
 {

@@ -1,4 +1,4 @@
-/* What next_token does with a text: it trains, saves, loads and writes on. */
+/* next_token on a text: training, saving, loading and generation. */
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -31,7 +31,7 @@ START_TEST(test_pieces)
     ck_assert_int_eq(pieces_of_text(tokens, 7, 6).count, 1);
     ck_assert_int_eq(pieces_of_text(tokens, 6, 6).count, 0);
     pieces turn = pieces_in_turn(tokens, 40, 6, 100);
-    ck_assert(turn.count == 6 && turn.stride == 6 && turn.length == 7); /* 36 of 39 are foreseen */
+    ck_assert(turn.count == 6 && turn.stride == 6 && turn.length == 7); /* 36 of 39 targets */
     ck_assert_int_eq(pieces_in_turn(tokens, 7, 6, 100).count, 1);
     ck_assert_int_eq(pieces_in_turn(tokens, 6, 6, 100).count, 0);
     ck_assert_int_eq(pieces_in_turn(tokens, 0, 6, 100).count, 0);
@@ -40,7 +40,7 @@ START_TEST(test_pieces)
 }
 END_TEST
 
-/* The loss over all pieces is the mean of each one's, whatever the batch. */
+/* The loss over all pieces is the mean of their losses, whatever the batch size. */
 START_TEST(test_pieces_loss)
 {
     int64_t tokens[40];
@@ -80,7 +80,7 @@ static bool note(void *context, struct token_model *m, const train_state *now)
     return now->step != r->stop_after;
 }
 
-/* A text whose next character the one before tells. */
+/* Each character determines the next. */
 static token_list alphabet(int64_t count)
 {
     token_list list = {.count = 0};
@@ -123,7 +123,7 @@ START_TEST(test_training_stops)
 }
 END_TEST
 
-/* What the model says of the next token does not change with what it no longer sees. */
+/* Tokens before the context do not affect the prediction. */
 START_TEST(test_next_sees_its_context)
 {
     struct token_model *m = small_model(5, 3);
@@ -139,7 +139,7 @@ START_TEST(test_next_sees_its_context)
 }
 END_TEST
 
-/* ---- writing ---- */
+/* ---- generation ---- */
 
 START_TEST(test_choose)
 {
@@ -152,7 +152,7 @@ START_TEST(test_choose)
     for (int i = 0; i < 4000; i++) {
         counts[write_choose(logits, 2, 0)]++;
     }
-    /* e^0.5, e^1 and 1, of their sum 5.367 */
+    /* proportional to e^0.5, e^1 and 1, whose sum is 5.367 */
     ck_assert_int_eq(counts[0], 0);
     ck_assert_double_eq_tol(counts[1] / 4000.0, 0.307, 0.03);
     ck_assert_double_eq_tol(counts[2] / 4000.0, 0.506, 0.03);
@@ -160,13 +160,13 @@ START_TEST(test_choose)
 }
 END_TEST
 
-/* What a stream gets when the model goes on from `typed`. */
+/* The text that the model writes after `typed`. */
 static char *write_on_from(struct token_model *m, const vocabulary *v, const char *typed,
                            int64_t most)
 {
     char *written = NULL;
     size_t size = 0;
-    FILE *stream = tmpfile(); /* write_on asks whether it is a terminal */
+    FILE *stream = tmpfile(); /* write_on checks whether it is a terminal */
     token_list tokens = vocabulary_encode(v, typed, strlen(typed), NULL);
     heed_manual_seed(5);
     text_joint joint = write_start(stream, v, &tokens, typed);
@@ -188,7 +188,7 @@ START_TEST(test_write_on)
     char *first = write_on_from(m, &v, "the  cat ", 50),
          *again = write_on_from(m, &v, "the  cat ", 50);
     ck_assert_str_eq(first, again);
-    ck_assert_int_eq(strncmp(first, "the  cat ", 9), 0); /* as typed, and no second blank */
+    ck_assert_int_eq(strncmp(first, "the  cat ", 9), 0); /* as typed, without a second blank */
     ck_assert(first[9] != ' ' && first[9] != '\0');
     ck_assert_ptr_null(strstr(first, "<unknown>"));
     int blanks = 0;
@@ -227,7 +227,7 @@ START_TEST(test_saved_model_is_the_same)
 }
 END_TEST
 
-/* A row of logits for each token, the last of which are those of the next. */
+/* A row of logits for each token; the last row predicts the next. */
 START_TEST(test_logits)
 {
     struct token_model *m = small_model(5, _i);
@@ -245,7 +245,7 @@ START_TEST(test_logits)
 }
 END_TEST
 
-/* Files that are something else. Each row: metadata, and whether the sizes do not fit. */
+/* Files from other sources: their metadata, and the expected error. */
 typedef struct strange_row {
     const char *format, *task, *heads, *words, *error;
 } strange_row;
@@ -301,7 +301,7 @@ START_TEST(test_paths)
     unlink(path_of_test);
     path_check("--save", path_of_test, false);
     expect_no_error();
-    ck_assert_int_ne(access(path_of_test, F_OK), 0); /* nothing is left of the attempt */
+    ck_assert_int_ne(access(path_of_test, F_OK), 0); /* the check leaves no file */
     static const char *const bad[] = {"", "/", "/no/such/file", "/dev/null/file", "/dev/null"};
     for (int i = 0; i < 5; i++) {
         path_check("--save", bad[i], false);
@@ -310,7 +310,8 @@ START_TEST(test_paths)
 }
 END_TEST
 
-/* Links are followed to the place where the file would be; one place may have many names. */
+/* Symbolic links are resolved even if the target does not exist yet; one file may have many
+ * names. */
 START_TEST(test_places)
 {
     char link[640], folder[600], detour[1300];

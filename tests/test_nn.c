@@ -1,4 +1,4 @@
-/* Modules: what torch calls their parameters, how they are drawn, used, cast, printed and freed. */
+/* Modules: names of parameters as in torch, initialisation, use, casts, printing and freeing. */
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -8,7 +8,7 @@
 
 Suite *nn_suite(void);
 
-/* ---- a module of one's own ---- */
+/* ---- a user-defined module ---- */
 
 struct gate {
     heed_module module;
@@ -77,7 +77,7 @@ START_TEST(test_own_module)
 }
 END_TEST
 
-/* The lists hold until something is added, wherever in the tree. */
+/* The lists stay valid until something is added anywhere in the tree. */
 START_TEST(test_lists_follow_the_tree)
 {
     int freed = 0;
@@ -127,7 +127,7 @@ START_TEST(test_bad_registration)
 }
 END_TEST
 
-/* A child has one owner, which frees it, and is not its own. */
+/* A child has one owner, which frees it, and cannot own itself. */
 START_TEST(test_ownership)
 {
     int freed = 0;
@@ -148,7 +148,7 @@ START_TEST(test_ownership)
 }
 END_TEST
 
-/* Casting keeps the tensors themselves, so tied parameters stay tied and optimisers hold. */
+/* Casting keeps the tensors, so tied parameters stay tied and optimisers stay valid. */
 START_TEST(test_cast_keeps_ties)
 {
     int freed = 0;
@@ -169,7 +169,7 @@ START_TEST(test_cast_keeps_ties)
 }
 END_TEST
 
-/* What was saved for a backward is not silently another value after a cast. */
+/* A cast changes the version, so a backward that saved the value fails. */
 START_TEST(test_cast_before_backward)
 {
     heed_tensor *x = heed_set_requires_grad(heed_ones(HEED_SHAPE(2), HEED_F32), true);
@@ -186,7 +186,7 @@ START_TEST(test_cast_before_backward)
 }
 END_TEST
 
-/* Every allocation of a constructor fails once; nothing is lost, and the next call works. */
+/* Each allocation of a constructor fails once: nothing leaks, and the next call works. */
 START_TEST(test_constructors_without_memory)
 {
     for (int n = 0;; n++) {
@@ -204,7 +204,7 @@ START_TEST(test_constructors_without_memory)
 }
 END_TEST
 
-/* ---- the numbers that torch draws ---- */
+/* ---- draws, as in torch ---- */
 
 START_TEST(test_initialisation)
 {
@@ -251,7 +251,7 @@ END_TEST
 
 /* ---- embedding ---- */
 
-/* The row is zeros at first, stays what it is set to, and is never learned. */
+/* The row is zero at first, keeps a value that is set, and never gets a gradient. */
 START_TEST(test_embedding_padding)
 {
     const int64_t last = -1;
@@ -264,7 +264,7 @@ START_TEST(test_embedding_padding)
     heed_tensor *y = heed_embedding_forward(m, ids);
     EXPECT_VALUES(y, 0, 5, 6, 1, 2, 1, 2, 5, 6);
     heed_backward(heed_sum(heed_mul(y, heed_add_scalar(y, 1))));
-    EXPECT_VALUES(m->weight->grad, 0, 6, 10, 0, 0, 0, 0); /* 2 ids of 2 y + 1 */
+    EXPECT_VALUES(m->weight->grad, 0, 6, 10, 0, 0, 0, 0); /* id 0 occurs twice: 2 (2 y + 1) */
     heed_module_free(m);
 }
 END_TEST
@@ -368,7 +368,7 @@ START_TEST(test_heat_map)
 }
 END_TEST
 
-/* Modules whose weights are loaded begin with zeros, and leave the generator alone. */
+/* Modules made for loading start with zeros and draw nothing. */
 START_TEST(test_no_init)
 {
     heed_manual_seed(3);
@@ -386,7 +386,7 @@ START_TEST(test_no_init)
 }
 END_TEST
 
-/* A list grows, owns its names, and reads no argument as a format. */
+/* A list grows, owns its names, and never uses an argument as a format. */
 START_TEST(test_named_tensors_grow)
 {
     heed_named_tensors named = {.prefix = "h."};

@@ -1,4 +1,4 @@
-/* .npy files: numpy's are read, to the bit; what is written is what numpy writes. */
+/* .npy files: numpy's are read bit for bit, and ours are written as numpy writes them. */
 #include <float.h>
 #include <math.h>
 #include <stdio.h>
@@ -8,7 +8,7 @@
 
 #include "tests/files_util.h"
 
-/* ---- files that numpy wrote: tests/fixtures/make_npy.py ---- */
+/* ---- files written by numpy: tests/fixtures/make_npy.py ---- */
 
 static heed_tensor *expected_of(const char *name)
 {
@@ -44,7 +44,7 @@ START_TEST(files_of_numpy_are_read)
             expect_same_bits(x, expected_of(names[i]));
             ck_assert(heed_is_contiguous(x) && !x->requires_grad && x->op == NULL);
             heed_tensor *w = heed_is_float(x->dtype) ? heed_set_requires_grad(x, true) : NULL;
-            ck_assert(w == NULL || heed_backward(heed_sum(w)) == HEED_OK); /* a leaf as any */
+            ck_assert(w == NULL || heed_backward(heed_sum(w)) == HEED_OK); /* like any leaf */
         }
     }
     expect_same_bits(heed_load_npy(npy_fixture("version2", "")), expected_of("f4"));
@@ -73,7 +73,7 @@ START_TEST(numpy_writes_the_same_bytes)
         heed_tensor *x = heed_load_npy(npy_fixture(names[i], ""));
         ck_assert_int_eq(heed_save_npy(x, in_folder("a")), HEED_OK);
         expect_same_files(in_folder("a"), npy_fixture(names[i], ""));
-        if (x->ndim == 2) { /* a view is written row by row */
+        if (x->ndim == 2) { /* views are written in row-major order */
             heed_tensor *other = heed_contiguous(heed_transpose(x, 0, 1));
             ck_assert_int_eq(heed_save_npy(heed_transpose(other, 0, 1), in_folder("a")), HEED_OK);
             expect_same_files(in_folder("a"), npy_fixture(names[i], ""));
@@ -83,7 +83,7 @@ START_TEST(numpy_writes_the_same_bytes)
 }
 END_TEST
 
-/* ---- there and back ---- */
+/* ---- round trips ---- */
 
 static void there_and_back(heed_tensor *x)
 {
@@ -118,12 +118,12 @@ START_TEST(every_dtype_shape_and_view_comes_back)
         there_and_back(heed_expand(heed_slice(x, 0, 1, 2, 1), HEED_SHAPE(3, 5, 6)));
     }
     heed_tensor *w = heed_set_requires_grad(heed_ones(HEED_SHAPE(2, 3), HEED_F32), true);
-    there_and_back(heed_transpose(heed_exp(w), 0, 1)); /* with a graph behind it */
+    there_and_back(heed_transpose(heed_exp(w), 0, 1)); /* with a graph */
     ck_assert_int_eq(files_in_folder(), 1);
 }
 END_TEST
 
-/* All 65,536 halves are what safetensors' F16 are: one place decodes them. */
+/* All 65,536 halves equal those that safetensors decodes from F16. */
 START_TEST(halves_are_those_of_safetensors)
 {
     static uint16_t halves[65536];
@@ -151,7 +151,7 @@ START_TEST(halves_are_those_of_safetensors)
 }
 END_TEST
 
-/* ---- the system ---- */
+/* ---- file system errors ---- */
 
 START_TEST(a_file_may_not_be_there)
 {
@@ -159,7 +159,7 @@ START_TEST(a_file_may_not_be_there)
     expect_error(HEED_ERR_FILE, "load_npy: /tmp: it is a directory");
     ck_assert_ptr_null(heed_load_npy("/dev/zero"));
     expect_error(HEED_ERR_FILE, "load_npy: /dev/zero: it is no regular file");
-    ck_assert_int_eq(mkfifo(in_folder("pipe"), 0600), 0); /* nobody writes into it */
+    ck_assert_int_eq(mkfifo(in_folder("pipe"), 0600), 0); /* no process writes into it */
     ck_assert_ptr_null(heed_load_npy(in_folder("pipe")));
     expect_error(HEED_ERR_FILE, "pipe: it is no regular file");
     ck_assert_int_eq(heed_save_npy(heed_scalar(1, HEED_F32), in_folder("pipe")), HEED_ERR_FILE);
@@ -191,7 +191,7 @@ START_TEST(every_allocation_may_fail)
         ck_assert_int_eq(heed_scope_end(&scope), HEED_OK);
         ck_assert_int_eq(heed_live_tensors(), tensors);
         ck_assert_int_eq(heed_live_bytes(), bytes);
-        ck_assert_int_le(files_in_folder(), 1); /* no half file beside it */
+        ck_assert_int_le(files_in_folder(), 1); /* no temporary file is left */
     }
     ck_assert_int_gt(n, 8);
 }

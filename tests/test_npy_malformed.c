@@ -1,5 +1,5 @@
-/* .npy files that numpy would have written otherwise, or not at all: what numpy reads is read;
- * whatever else stands in a file is an error that says what is wrong, and does no harm. */
+/* .npy files that numpy would write differently, or not at all: those that numpy reads are read;
+ * all others are rejected safely, with an error that says why. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -7,7 +7,7 @@
 
 /* ---- headers ---- */
 
-/* A file of this version with this header, and `data` bytes behind it: 0, 1, 2, ... */
+/* A file of this version with this header, followed by `data` bytes 0, 1, 2, ... */
 static void write_npy(int version, const char *header, size_t size, size_t data)
 {
     const size_t before = version == 1 ? 10 : 12;
@@ -36,7 +36,7 @@ static heed_tensor *load_header(int version, const char *header, size_t data)
 #define DESCR(descr) "{'descr': " descr ", " ORDER "'shape': (2,)}"
 #define GOOD_START   "'descr': '<f4', " ORDER "'shape': (2,)"
 
-/* Forms in which numpy reads a header too, all of two floats. */
+/* Other header forms that numpy reads, all of two floats. */
 START_TEST(other_ways_to_write_a_header_are_read)
 {
     static const char *const headers[] = {
@@ -71,7 +71,7 @@ END_TEST
 
 /* clang-format off */
 static const refused_header rows[] = {
-    /* no dict */
+    /* not a dict */
     {"", 8, "file: at byte 0 of the header: '{' is expected"},
     {" \n", 8, "at byte 2 of the header: '{' is expected"},
     {"[]", 8, "at byte 0 of the header: '{' is expected"},
@@ -166,7 +166,7 @@ static const refused_header rows[] = {
 static void expect_refusal(const char *words)
 {
     heed_tensor *x = heed_load_npy(in_folder("file"));
-    ck_assert_msg(x == NULL, "this was taken, instead of: %s", words);
+    ck_assert_msg(x == NULL, "accepted instead of: %s", words);
     const heed_status status = heed_error_pending();
     expect_error_of_file(status == HEED_ERR_DTYPE ? status : HEED_ERR_FORMAT, "load_npy", words);
 }
@@ -223,7 +223,7 @@ START_TEST(foreign_dtypes_are_refused)
     ck_assert_ptr_null(load_header(1, DESCR("'<f16'"), 32));
     expect_error(HEED_ERR_DTYPE,
                  "floats, '<f16', for which Heed has no dtype; save x.astype('f8')");
-    ck_assert_ptr_null(load_header(1, DESCR("'<V2'"), 4)); /* numpy's for bfloat16 */
+    ck_assert_ptr_null(load_header(1, DESCR("'<V2'"), 4)); /* as numpy writes bfloat16 */
     expect_error(HEED_ERR_DTYPE, "bytes without a meaning, '<V2', for which Heed has no dtype");
     ck_assert_ptr_null(heed_load_npy(npy_fixture("nine", "")));
     expect_error(HEED_ERR_SHAPE, "nine.npy: it has 9 dims; a tensor has up to 8");
@@ -235,7 +235,7 @@ START_TEST(foreign_dtypes_are_refused)
 }
 END_TEST
 
-/* The length of the header may lie. */
+/* The header length may be wrong. */
 START_TEST(lengths_are_refused)
 {
     static char spaces[10002];
@@ -264,7 +264,7 @@ START_TEST(lengths_are_refused)
 }
 END_TEST
 
-/* numpy keeps such bytes as they are; a bool of Heed is 0 or 1, whatever the file. */
+/* numpy keeps such bytes unchanged; Heed's bools are 0 or 1, whatever the file has. */
 START_TEST(any_byte_is_a_bool)
 {
     heed_tensor *x = load_header(1, "{'descr': '|b1', " ORDER "'shape': (256,), }", 256);
@@ -277,7 +277,7 @@ START_TEST(any_byte_is_a_bool)
 }
 END_TEST
 
-/* ---- a valid file, cut and damaged ---- */
+/* ---- a valid file, truncated and damaged ---- */
 
 static const char *const whole[] = {"f4", "f2_big_fortran", "i4", "b1", "version2", "deep"};
 
@@ -294,7 +294,7 @@ START_TEST(every_prefix_is_refused)
 }
 END_TEST
 
-/* Reads it: that gives a tensor or an error of the file, and no harm. */
+/* Reading gives a tensor or an error of the file, and is always safe. */
 static bool try_file(void)
 {
     heed_scope scope;
@@ -315,7 +315,7 @@ START_TEST(every_damaged_byte_is_an_error_or_a_tensor)
     write_bytes(in_folder("file"), bytes, length);
     free(bytes);
     const int taken = damage_every_byte(try_file, &size);
-    ck_assert_int_ge(taken, (size - 128) * 255); /* of the data all is a number */
+    ck_assert_int_ge(taken, (size - 128) * 255); /* any data bytes are valid */
     ck_assert_int_gt(size * 255 - taken, 100 * 255);
 }
 END_TEST

@@ -1,5 +1,5 @@
-/* Element-wise operations: every line of ops.def on all dtypes, layouts and broadcast shapes, held
- * against plain loops. What is special about special values is in test_ops_special.c. */
+/* Elementwise operations: every line of ops.def with all dtypes, layouts and broadcast shapes,
+ * compared with plain loops. Special values: test_ops_special.c. */
 #include <math.h>
 
 #include "tests/ops_cases.h"
@@ -10,7 +10,7 @@ enum kind { FLOAT, NUMBER, ANY };
 
 static const heed_dtype no_dtype = HEED_DTYPES;
 
-/* torch's promotion, but that f32 does not meet f64. */
+/* torch's promotion, except that f32 with f64 is an error. */
 static heed_dtype promoted(heed_dtype a, heed_dtype b)
 {
     static const heed_dtype common[HEED_DTYPES][HEED_DTYPES] = {
@@ -22,7 +22,7 @@ static heed_dtype promoted(heed_dtype a, heed_dtype b)
     return common[a][b];
 }
 
-/* The dtype of a result whose operands compute in `common`; no_dtype where there is none. */
+/* The dtype of a result whose operands compute in `common`; no_dtype if unsupported. */
 static heed_dtype result_of(enum kind kind, heed_dtype common)
 {
     bool whole = common == HEED_I64 || common == HEED_BOOL;
@@ -123,13 +123,13 @@ START_TEST(unary_on_all_shapes_layouts_and_dtypes)
 }
 END_TEST
 
-/* x over the whole range in which f32 says anything, down to the smallest results. */
+/* x over the whole range in which f32 results vary, down to the smallest. */
 START_TEST(unary_is_accurate_everywhere)
 {
     enum { COUNT = 40000 };
     const struct unary *u = &unaries[_i];
     bool roots = u->apply == heed_log || u->apply == heed_sqrt || u->apply == heed_rsqrt;
-    /* Below -88 the e^-x of torch's sigmoid overflows, and ours with it. */
+    /* Below -88 e^-x in torch's sigmoid overflows, and so does ours. */
     const float range = u->apply == heed_sigmoid || u->apply == heed_silu ? 176 : 210;
     heed_tensor *x = heed_empty(HEED_SHAPE(COUNT), HEED_F32);
     float *values = heed_data_f32(x);
@@ -215,7 +215,7 @@ static const struct pair {
 /* clang-format on */
 enum { PAIRS = sizeof pairs / sizeof *pairs };
 
-/* What i64 gives for a power: 1 / a^-b, cut, for a negative one. */
+/* i64 powers: 1 / a^-b truncated, for negative exponents. */
 static double whole_power(double a, double b)
 {
     return a == 0 && b < 0 ? 0 : trunc(pow(a, b));
@@ -285,7 +285,7 @@ START_TEST(binary_refuses_shapes_that_do_not_meet)
 }
 END_TEST
 
-/* ---- a number on the right ---- */
+/* ---- a scalar as right operand ---- */
 
 static void check_scalar(const struct binary *op, heed_dtype dtype, double b)
 {

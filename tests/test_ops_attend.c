@@ -1,10 +1,10 @@
-/* Attention in tiles against its definition, which is what gives the weights as well. */
+/* Tiled attention compared with its definition, which also gives the weights. */
 #include <math.h>
 
 #include "tensor/parallel.h"
 #include "tests/ops_cases.h"
 
-/* Around the edges of blocks of queries and tiles of keys. */
+/* Sizes around the edges of blocks of queries and tiles of keys. */
 static const struct sizes {
     int64_t queries, keys, features, values;
 } sizes[] = {{1, 1, 1, 1},    {2, 3, 4, 5},      {31, 31, 8, 8},    {32, 32, 8, 8},
@@ -15,7 +15,7 @@ static const struct sizes {
              {3, 4, 2, 0},    {5, 300, 2, 0},    {300, 300, 0, 3}};
 enum { SIZES = sizeof sizes / sizeof *sizes, BATCH = 2, HEADS = 3 };
 
-/* q, k and v of heads: (B, H, T, d), views as a model has them, or dense, or with gaps. */
+/* One of q, k and v, (B, H, T, d): as transposed heads of a model, contiguous, or with gaps. */
 static heed_tensor *heads_of(int64_t length, int64_t width, heed_dtype dtype, int layout,
                              uint64_t seed)
 {
@@ -33,7 +33,7 @@ static void make_inputs(const struct sizes *s, heed_dtype dtype, int layout, hee
     in[2] = heads_of(s->keys, s->values, dtype, layout, 3);
 }
 
-/* In tiles, or by the definition; y and the gradients of sum(g y). */
+/* Tiled or by definition; gives y and the gradients of sum(g y). */
 static void run(heed_tensor *const *in, heed_tensor *mask, bool is_causal, bool by_definition,
                 heed_tensor **results)
 {
@@ -50,8 +50,8 @@ static bool is_of(const heed_tensor *y, const char *operation)
     return y->op != NULL && strcmp(y->op->name, operation) == 0;
 }
 
-/* NaN and the infinities stand where they do in `goal`; the rest is as close as f32 is to what is
- * of that size. */
+/* NaN and infinities are where `goal` has them; the rest is as close as f32 allows, relative to the
+ * largest element. */
 static void expect_alike(heed_tensor *x, heed_tensor *goal, const char *what)
 {
     const double close = x->dtype == HEED_F32 ? 3e-6 : 1e-12;
@@ -117,7 +117,7 @@ START_TEST(masks_are_those_of_the_definition)
 }
 END_TEST
 
-/* Whatever is skipped: 0 times NaN is NaN, in a result and in gradients. */
+/* No element is skipped where 0 times NaN must give NaN, in results and in gradients. */
 START_TEST(what_is_not_finite_goes_where_the_definition_has_it)
 {
     static const double others[] = {(double)NAN, HUGE_VAL, -HUGE_VAL, 1e30};
@@ -139,7 +139,7 @@ START_TEST(what_is_not_finite_goes_where_the_definition_has_it)
 }
 END_TEST
 
-/* All scores of a query are NaN, or -inf in one tile and not in the next. */
+/* All scores of a query are NaN or -inf, in one tile or in all. */
 START_TEST(tiles_without_a_score)
 {
     const struct sizes s = {3, 600, 4, 4};
@@ -169,7 +169,7 @@ START_TEST(threads_do_not_change_a_bit)
 }
 END_TEST
 
-/* The heads side by side again are a view, and so are those of the gradients. */
+/* Results and gradients have the layout of the queries, so that merging the heads is a view. */
 START_TEST(results_lie_as_the_queries_do)
 {
     heed_tensor *in[3], *results[4];
@@ -186,7 +186,7 @@ START_TEST(results_lie_as_the_queries_do)
 }
 END_TEST
 
-/* Nothing of the size of the scores is left for the backward pass. */
+/* Nothing of the size of the scores is kept for the backward pass. */
 START_TEST(scores_are_not_kept)
 {
     enum { LENGTH = 512 };

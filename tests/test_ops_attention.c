@@ -1,6 +1,6 @@
-/* scaled_dot_product_attention beyond what tests/parity/ holds against PyTorch: masks of all kinds
- * say one thing, queries that see nothing learn nothing, dropout draws as heed_dropout does, and
- * what fails leaves nothing behind. */
+/* scaled_dot_product_attention beyond its comparison with PyTorch in tests/parity/: all kinds of
+ * masks agree, fully masked queries give zero gradients, dropout draws as heed_dropout does, and
+ * errors leak nothing. */
 #include <math.h>
 
 #include "tensor/alloc.h"
@@ -61,7 +61,7 @@ START_TEST(all_kinds_of_masks_agree)
 }
 END_TEST
 
-/* The first query sees the first key alone, whatever the numbers of both. */
+/* The first query attends to the first key alone, whatever the lengths. */
 START_TEST(causal_begins_at_the_first_key)
 {
     heed_tensor *in[3];
@@ -83,7 +83,7 @@ START_TEST(causal_begins_at_the_first_key)
 }
 END_TEST
 
-/* A keep mask takes padding out, though its keys and scores are NaN or infinite. */
+/* A keep mask blocks padding even if its keys and scores are NaN or infinite. */
 START_TEST(what_is_masked_has_no_influence)
 {
     static const double garbage[] = {1e30, (double)NAN, HUGE_VAL};
@@ -100,7 +100,7 @@ START_TEST(what_is_masked_has_no_influence)
 }
 END_TEST
 
-/* ---- queries that see nothing ---- */
+/* ---- fully masked queries ---- */
 
 static heed_tensor *closing_mask(int kind, heed_dtype dtype)
 {
@@ -182,8 +182,8 @@ START_TEST(weights_are_those_of_the_values)
 }
 END_TEST
 
-/* As torch: the weights are dropped out, with its numbers in their order, and not in silence in
- * evaluation: the caller says. */
+/* As in torch: dropout applies to the weights, draws the same numbers in the same order, and has no
+ * eval mode: callers pass p = 0. */
 START_TEST(dropout_is_of_the_weights)
 {
     heed_tensor *in[3], *plain, *weights;
@@ -203,7 +203,7 @@ START_TEST(dropout_is_of_the_weights)
     heed_tensor *all = heed_scaled_dot_product_attention(in[0], in[1], in[2], NULL, 1, false, 0);
     expect_zeros(all);
     attend(in, NULL, false);
-    heed_tensor *drawn = heed_rand(HEED_SCALAR, HEED_F32); /* neither drew anything */
+    heed_tensor *drawn = heed_rand(HEED_SCALAR, HEED_F32); /* neither call drew anything */
     heed_manual_seed(5);
     expect_equal(drawn, heed_rand(HEED_SCALAR, HEED_F32));
 }

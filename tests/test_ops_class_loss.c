@@ -1,5 +1,5 @@
-/* cross_entropy and nll_loss with options: what is special about ignored targets, weights,
- * smoothing and probabilities, and what is refused. Values and gradients: test_parity.c. */
+/* cross_entropy and nll_loss with options: special cases of ignored targets, weights, smoothing and
+ * probabilities, and rejected arguments. Values and gradients: test_parity.c. */
 #include <math.h>
 
 #include "tensor/alloc.h"
@@ -8,7 +8,7 @@
 #define INF HUGE_VAL
 #define NaN (double)NAN
 
-/* ---- nothing counts ---- */
+/* ---- nothing to average ---- */
 
 static heed_tensor *wanted(heed_tensor *x)
 {
@@ -47,7 +47,7 @@ START_TEST(all_weights_zero)
     EXPECT_VALUES(y, 0, NaN);
     EXPECT_VALUES(gradient(y, x), 0, NaN, NaN, NaN, NaN, NaN, NaN, NaN, NaN, NaN, NaN, NaN, NaN);
     EXPECT_VALUES(CROSS_ENTROPY(x, t, .weight = weight, .reduction = HEED_SUM), 0, 0);
-    /* Smoothing gives classes of weight 1 a part; still the mean is one over weight 0. */
+    /* Smoothing gives a share to classes of weight 1, but the mean still divides by weight 0. */
     weight = heed_from_f64((double[]){0, 1, 0}, HEED_SHAPE(3));
     t = heed_from_i64((int64_t[]){0, 2, 2, 0}, HEED_SHAPE(4));
     EXPECT_VALUES(CROSS_ENTROPY(x, t, .weight = weight, .label_smoothing = 0.1), 0, NaN);
@@ -110,7 +110,7 @@ START_TEST(weights_and_gradients)
 }
 END_TEST
 
-/* The values that backward will read must not move: of the weight as well. */
+/* Values that backward reads must not change: the weight's too. */
 START_TEST(a_weight_that_moves_is_noticed)
 {
     heed_tensor *weight = heed_ones(HEED_SHAPE(3), HEED_F64);
@@ -122,7 +122,7 @@ START_TEST(a_weight_that_moves_is_noticed)
 }
 END_TEST
 
-/* Whatever it asks memory for. */
+/* Whichever allocation fails. */
 START_TEST(who_is_out_of_memory_says_its_name)
 {
     heed_tensor *logits = logits_43(), *targets = heed_zeros(HEED_SHAPE(4), HEED_I64);
@@ -140,7 +140,7 @@ START_TEST(who_is_out_of_memory_says_its_name)
 }
 END_TEST
 
-/* ---- refusals ---- */
+/* ---- rejected arguments ---- */
 
 START_TEST(options_are_checked)
 {
@@ -209,7 +209,7 @@ START_TEST(nll_loss_takes_two_or_three_tensors)
 }
 END_TEST
 
-/* The gradient table cannot tell: for probabilities other operations make the loss. */
+/* The gradient table cannot check this: a loss of probabilities consists of other operations. */
 START_TEST(of_ids_it_is_one_operation)
 {
     heed_tensor *x = logits_43();

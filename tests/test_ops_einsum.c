@@ -1,5 +1,5 @@
-/* einsum: many dims, dtypes, and which tensors are copied. What papers write, and what is in
- * question, is in parity/einsum.def; all other equations are in test_ops_equations.c. */
+/* einsum: many dims, dtypes, and which tensors are copied. parity/einsum.def tests equations from
+ * papers and edge cases; test_ops_equations.c tests random ones. */
 #include <string.h>
 
 #include "tests/ops_cases.h"
@@ -20,7 +20,7 @@ static heed_tensor *sum_of_product(heed_tensor *a, heed_tensor *b)
     return heed_sum_dim(heed_mul(a, b), -1, false);
 }
 
-/* With 7 dims of a batch there is no room for rows and columns beside them: they become one. */
+/* With 7 batch dims matmul has one dim left for rows and columns, so dims must be merged. */
 START_TEST(einsum_of_8_dims)
 {
     const heed_shape a = HEED_SHAPE(2, 3, 2, 2, 2, 2, 2, 3),
@@ -32,7 +32,7 @@ START_TEST(einsum_of_8_dims)
     check_product_of_8("abcdefgk,abcdefgk->abcdefg", some, a, y, sum_of_product);
     check_product_of_8("...,...", a, some, a, heed_mul);
     check_product_of_8("...k,...k", some, some, HEED_SHAPE(2, 1, 2, 1, 2, 2, 1), sum_of_product);
-    /* 15 letters, of which one operand has 8 and the other as many. */
+    /* 15 letters, 8 in each operand. */
     heed_tensor *x = heed_ones(HEED_SHAPE(2, 2, 2, 2, 2, 2, 2, 3), HEED_F32);
     heed_tensor *sum = heed_einsum("abcdefgh,ijklmnoh->", x, x);
     EXPECT_VALUES(sum, 0, 128 * 128 * 3);
@@ -48,7 +48,7 @@ END_TEST
 
 /* ---- what is copied ---- */
 
-/* The first matmul behind y. */
+/* The first matmul in the graph of y. */
 static const heed_tensor *find_matmul(const heed_tensor *y)
 {
     while (y->op == NULL || strcmp(y->op->name, "matmul") != 0) {
@@ -76,7 +76,7 @@ START_TEST(einsum_multiplies_views)
         {"ij,ij->", {2, {3, 4}}, {2, {3, 4}}, false, false},
         {"...ij,...jk->...ik", {4, {2, 1, 3, 4}}, {3, {5, 4, 6}}, false, false},
         {"bqhd,bkhd->bqk", {4, {2, 3, 4, 5}}, {4, {2, 6, 4, 5}}, false, false},
-        /* h and e do not lie one behind the other in (h, d, e), nor d and h in both. */
+        /* h and e cannot be merged without a copy in (h, d, e), nor d and h in both. */
         {"nld,hde->nhle", {3, {2, 3, 4}}, {3, {5, 4, 6}}, false, true},
         {"qhd,dhk->qk", {3, {9, 2, 3}}, {3, {3, 2, 4}}, false, true},
         {"qhd,dhk->qk", {3, {4, 2, 3}}, {3, {3, 2, 9}}, true, false},
@@ -93,8 +93,7 @@ START_TEST(einsum_multiplies_views)
 }
 END_TEST
 
-/* What is computed on the way is let go: of the product of two, only it and what its derivative
- * reads. */
+/* Intermediate tensors are freed: only the result and what its derivative reads remain. */
 START_TEST(einsum_leaves_nothing_behind)
 {
     heed_tensor *a = noise(HEED_SHAPE(2, 3, 4), HEED_F32, ROWS, 1);
@@ -113,7 +112,8 @@ START_TEST(einsum_dtypes)
     heed_tensor *mask = heed_from_bool((bool[]){1, 0}, HEED_SHAPE(2));
     heed_tensor *x = heed_from_f32((float[]){0.5f, 4}, HEED_SHAPE(2));
     heed_tensor *d = heed_to(x, HEED_F64);
-    /* Nothing that both have is summed over: as heed_mul, and the sum of bools counts them. */
+    /* No shared letter is summed over, so the dtypes are those of heed_mul; a sum of bools counts
+     * them. */
     expect_kind(heed_einsum("i,j->ij", ids, x), HEED_F32, HEED_SHAPE(2, 2));
     expect_kind(heed_einsum("i,i->i", mask, mask), HEED_BOOL, HEED_SHAPE(2));
     expect_kind(heed_einsum("i,j->j", mask, mask), HEED_I64, HEED_SHAPE(2));
@@ -128,9 +128,10 @@ START_TEST(einsum_dtypes)
 }
 END_TEST
 
-/* ---- memory, and the lack of it ---- */
+/* ---- failing allocations ---- */
 
-/* A diagonal, sums, copies and a product, forwards and backwards, with every request refused. */
+/* A diagonal, sums, copies and a product, forward and backward, with each allocation failing in
+ * turn. */
 START_TEST(einsum_without_memory)
 {
     heed_tensor *a =
@@ -158,7 +159,7 @@ START_TEST(einsum_without_memory)
 }
 END_TEST
 
-/* ---- a long text ---- */
+/* ---- a long equation ---- */
 
 START_TEST(einsum_of_a_long_text)
 {

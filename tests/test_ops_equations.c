@@ -1,13 +1,13 @@
-/* einsum of equations that nobody would write, by the hundred, against plain loops over all of
- * their letters; and of texts that are no equations. */
+/* Hundreds of random einsum equations compared with plain loops over all their letters, and
+ * malformed equations. */
 #include <stdio.h>
 #include <string.h>
 
 #include "tests/ops_cases.h"
 
-/* ---- drawing equations ---- */
+/* ---- random equations ---- */
 
-/* An equation before it is written: a label for each dim; capitals from Z down are the ellipsis. */
+/* An equation before it is written: one label per dim; the ellipsis is capitals up to Z. */
 enum { OF_ELLIPSIS = 3, MOST_DIMS = 5, LABELS = 'z' + 1 };
 typedef struct puzzle {
     char a[MOST_DIMS + 1], b[MOST_DIMS + 1], y[HEED_MAX_DIMS + 1], text[64];
@@ -28,7 +28,7 @@ static bool is_of_ellipsis(char label)
     return label > 'Z' - OF_ELLIPSIS && label <= 'Z';
 }
 
-/* Letters with, perhaps, an ellipsis between them. */
+/* Random letters, possibly with an ellipsis between them. */
 static void draw_operand(char *labels, int letters)
 {
     const int ellipsis = draw(OF_ELLIPSIS + 1), count = draw(MOST_DIMS + 1 - ellipsis);
@@ -45,7 +45,7 @@ static void draw_operand(char *labels, int letters)
     *to = '\0';
 }
 
-/* The labels as text: "..." where the ellipsis begins, spaces anywhere. */
+/* Writes the labels: "..." for the ellipsis, and random spaces. */
 static char *write_labels(char *to, const char *labels)
 {
     for (const char *at = labels; *at != '\0'; at++) {
@@ -69,7 +69,7 @@ static heed_shape draw_shape(const puzzle *p, const char *labels)
     return shape;
 }
 
-/* The result: some of the labels in any order, the ellipsis all in one place and complete. */
+/* The result: some of the labels in random order, and the complete ellipsis or none of it. */
 static void draw_result(puzzle *p)
 {
     char ellipsis[OF_ELLIPSIS + 1] = "", *to = p->y;
@@ -108,7 +108,7 @@ static puzzle draw_puzzle(void)
     draw_result(&p);
     p.shape_a = draw_shape(&p, p.a);
     p.shape_b = draw_shape(&p, p.b);
-    for (int i = 0; i < LABELS; i++) { /* what both together have */
+    for (int i = 0; i < LABELS; i++) { /* broadcast sizes */
         const char *in_a = i > 0 ? strchr(p.a, i) : NULL, *in_b = i > 0 ? strchr(p.b, i) : NULL;
         const int64_t a = in_a ? p.shape_a.size[in_a - p.a] : 1;
         p.size[i] = a != 1 || !in_b ? a : p.shape_b.size[in_b - p.b];
@@ -123,7 +123,7 @@ static puzzle draw_puzzle(void)
     return p;
 }
 
-/* ---- by loops ---- */
+/* ---- plain loops ---- */
 
 static double at_labels(const heed_tensor *t, const char *labels, const int64_t *index)
 {
@@ -134,7 +134,7 @@ static double at_labels(const heed_tensor *t, const char *labels, const int64_t 
     return element(t, at);
 }
 
-/* One element of the result: all other labels are stepped through. */
+/* One element of the result: sums over all other labels. */
 static double sum_at(const puzzle *p, const heed_tensor *a, const heed_tensor *b, heed_shape at)
 {
     int64_t index[LABELS] = {0};
@@ -216,7 +216,7 @@ START_TEST(einsum_of_garbage)
         }
         heed_scope_end(&scope);
     }
-    ck_assert_msg(read > 5 && read < 2000, "%d of 20000 were read", read);
+    ck_assert_msg(read > 5 && read < 2000, "%d of 20000 were accepted", read);
 }
 END_TEST
 

@@ -1,5 +1,5 @@
-/* The largest, the smallest and their places over every choice of dims, with ties and NaN; literal
- * numbers are what PyTorch says. */
+/* The largest and smallest elements and their indices over every choice of dims, with ties and NaN.
+ * Literal numbers are PyTorch's. */
 #include <math.h>
 
 #include "tests/ops_cases.h"
@@ -8,7 +8,7 @@
 #define NaN ((double)NAN)
 #define INF ((double)INFINITY)
 
-/* ---- by plain loops ---- */
+/* ---- compared with plain loops ---- */
 
 static int64_t place_of_extreme(const double *line, int64_t n, double sign)
 {
@@ -43,7 +43,7 @@ static double place_of_smallest(const double *line, int64_t n, heed_dtype dtype)
     return (double)place_of_extreme(line, n, -1);
 }
 
-/* The forms with one dim and with all, as forms with a list. */
+/* Adapts the forms with one dim and with all dims to a list of dims. */
 static heed_tensor *by_dim(heed_tensor *(*one)(heed_tensor *, int, bool),
                            heed_tensor *(*all)(heed_tensor *), heed_tensor *x, heed_dims dims,
                            bool keepdim)
@@ -78,7 +78,7 @@ static heed_tensor *max(heed_tensor *x, heed_dims dims, bool keepdim)
 
 static heed_tensor *max_place(heed_tensor *x, int dim, bool keepdim)
 {
-    heed_tensor *places = x; /* to be overwritten, also on error */
+    heed_tensor *places = x; /* must be overwritten, also on error */
     heed_max_dim(x, dim, keepdim, &places);
     return places;
 }
@@ -166,7 +166,7 @@ START_TEST(extremes_over_all_choices_of_dims)
 }
 END_TEST
 
-/* Lines of all lengths around those of vectors, with the extreme, or NaN, in each place. */
+/* Lines of every length around vector sizes, with the extreme, or NaN, at each index. */
 START_TEST(extremes_in_every_place)
 {
     for (int n = 1; n < 80; n++) {
@@ -214,7 +214,7 @@ START_TEST(extremes_of_special_values)
 }
 END_TEST
 
-/* ---- gradients, as PyTorch gives them ---- */
+/* ---- gradients, as in PyTorch ---- */
 
 static heed_tensor *max_first(heed_tensor *x)
 {

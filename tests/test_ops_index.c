@@ -1,10 +1,10 @@
-/* index_select, index_add, gather, scatter_add and one_hot by plain loops, and what PyTorch says in
- * special cases. */
+/* index_select, index_add, gather, scatter_add and one_hot compared with plain loops, and with
+ * PyTorch in special cases. */
 #include <math.h>
 
 #include "tests/ops_cases.h"
 
-/* ---- what the cases share ---- */
+/* ---- shared helpers ---- */
 
 /* clang-format off */
 static const heed_shape shapes[] = {
@@ -14,7 +14,7 @@ static const heed_shape shapes[] = {
 /* clang-format on */
 enum { SHAPES = sizeof shapes / sizeof *shapes };
 
-/* An index of this shape into `size` places, laid out in memory in one of the ways. */
+/* An index of this shape into `size` elements, in that layout. */
 static heed_tensor *some_index(heed_shape shape, int64_t size, enum layout layout, uint64_t seed)
 {
     static double values[20000];
@@ -27,7 +27,7 @@ static heed_tensor *some_index(heed_shape shape, int64_t size, enum layout layou
     return lay_out(values, shape, HEED_I64, layout);
 }
 
-/* Plain sums in one dtype: each addition rounds to it. */
+/* Adds in that dtype, rounding to it. */
 static double add_in(heed_dtype dtype, double a, double b)
 {
     switch (dtype) {
@@ -141,7 +141,7 @@ START_TEST(rows_as_in_torch)
     EXPECT_VALUES(heed_index_add(x, 1, zero, heed_ones(HEED_SHAPE(2, 1), HEED_F32)), 0, 1, 1, 2, 4,
                   4, 5);
     EXPECT_VALUES(heed_index_add(five, 0, zero, five), 0, 10);
-    /* bool adds up as "or"; i64 is exact */
+    /* bools are added by "or"; i64 is exact */
     heed_tensor *places = heed_from_i64((int64_t[]){0, 1, 1}, HEED_SHAPE(3));
     EXPECT_VALUES(heed_index_add(heed_from_bool((bool[]){1, 0}, HEED_SHAPE(2)), 0, places,
                                  heed_ones(HEED_SHAPE(3), HEED_BOOL)),
@@ -151,7 +151,7 @@ START_TEST(rows_as_in_torch)
                                        places, heed_from_i64((int64_t[]){3, 4, 5}, HEED_SHAPE(3)));
     ck_assert_int_eq(heed_const_data_i64(sums)[0], large + 4);
     ck_assert_int_eq(heed_const_data_i64(sums)[1], 11);
-    /* NaN and infinity travel, and reach nobody else */
+    /* NaN and infinity do not spread to other elements */
     heed_tensor *odd = heed_from_f32((float[]){NAN, INFINITY, 1}, HEED_SHAPE(3));
     EXPECT_VALUES(heed_index_add(heed_ones(HEED_SHAPE(3), HEED_F32), 0, places, odd), 0,
                   (double)NAN, (double)INFINITY, 1);
@@ -160,7 +160,7 @@ END_TEST
 
 START_TEST(sums_come_in_the_order_of_the_index)
 {
-    /* In f32 these sums depend on their order; the second place takes the reverse one. */
+    /* In f32 these sums depend on the order; index 1 gets the same numbers in reverse. */
     heed_tensor *index = heed_from_i64((int64_t[]){0, 1, 0, 1, 0, 1}, HEED_SHAPE(6));
     heed_tensor *source = heed_from_f32((float[]){1e8f, 1, -1e8f, -1e8f, 1, 1e8f}, HEED_SHAPE(6));
     heed_tensor *zeros = heed_zeros(HEED_SHAPE(2), HEED_F32);
@@ -191,7 +191,7 @@ static void check_gather(heed_tensor *x, int dim, heed_tensor *index)
     }
 }
 
-/* src is larger than the index by `more` in each dim. */
+/* src exceeds the index by `more` in each dim. */
 static void check_scatter(heed_tensor *x, int dim, heed_tensor *index, int64_t more,
                           enum layout layout)
 {
@@ -213,7 +213,7 @@ static void check_scatter(heed_tensor *x, int dim, heed_tensor *index, int64_t m
     expect_elements("scatter_add", y, whole, goals);
 }
 
-/* The index as large as x, or larger or smaller along dim, or smaller elsewhere. */
+/* The index is as large as x, shorter or longer along dim, or smaller in other dims. */
 static heed_shape index_shape(heed_shape shape, int dim, int variant)
 {
     const int64_t along[] = {shape.size[dim], 0, 1, 2 * shape.size[dim] + 1};
@@ -263,7 +263,7 @@ START_TEST(elements_as_in_torch)
                   0, 5, 4);
     EXPECT_VALUES(heed_gather(x, 0, heed_from_i64((int64_t[]){0, 1, 1}, HEED_SHAPE(1, 3))), 0, 0, 4,
                   5);
-    /* a tensor without dims stands for one of a single element */
+    /* a scalar acts as a tensor of one element */
     expect_kind(heed_gather(five, 0, zero), HEED_F32, HEED_SCALAR);
     expect_kind(heed_gather(five, -1, zeros), HEED_F32, HEED_SHAPE(2));
     EXPECT_VALUES(heed_gather(five, 0, zeros), 0, 5, 5);
@@ -272,7 +272,7 @@ START_TEST(elements_as_in_torch)
     EXPECT_VALUES(heed_scatter_add(five, 0, zeros, heed_ones(HEED_SHAPE(2), HEED_F32)), 0, 7);
     EXPECT_VALUES(heed_scatter_add(five, 0, zero, heed_ones(HEED_SHAPE(1), HEED_F32)), 0, 6);
     EXPECT_VALUES(heed_scatter_add(line, 0, zero, five), 0, 5, 1, 2);
-    /* an index without elements fits everything */
+    /* an empty index matches any shape */
     expect_kind(heed_gather(x, 1, heed_zeros(HEED_SHAPE(5, 0), HEED_I64)), HEED_F32,
                 HEED_SHAPE(5, 0));
     expect_kind(heed_gather(x, 1, heed_zeros(HEED_SHAPE(0), HEED_I64)), HEED_F32, HEED_SHAPE(0));
@@ -300,13 +300,13 @@ START_TEST(gradients_as_in_torch)
     heed_clear_grad(x);
     heed_backward(heed_sum(heed_mul(heed_gather(x, 0, index), weights)));
     EXPECT_VALUES(x->grad, 0, 2, 0, 5);
-    /* what scatter_add leaves over of src has gradient 0 */
+    /* elements of src that scatter_add does not use have gradient 0 */
     heed_tensor *src = leaf_of_ones(HEED_SHAPE(5));
     heed_clear_grad(x);
     heed_backward(heed_sum(heed_mul(heed_scatter_add(x, 0, index, src), weights)));
     EXPECT_VALUES(x->grad, 0, 1, 2, 4);
     EXPECT_VALUES(src->grad, 0, 4, 1, 4, 0, 0);
-    /* NaN upstream stays where it belongs */
+    /* NaN upstream reaches only its own element */
     heed_clear_grad(x);
     heed_tensor *nan = heed_from_f32((float[]){NAN, 1, 1}, HEED_SHAPE(3));
     heed_backward(heed_sum(heed_mul(heed_gather(x, 0, index), nan)));
@@ -321,7 +321,7 @@ START_TEST(a_gradient_needs_the_index_and_nothing_else)
     heed_tensor *ys[] = {heed_index_select(values, 0, index), heed_gather(values, 0, index),
                          heed_index_add(values, 0, index, heed_slice(values, 0, 0, 2, 1)),
                          heed_scatter_add(values, 0, index, values)};
-    heed_fill_into(values, 7); /* which no gradient reads */
+    heed_fill_into(values, 7); /* not read by any gradient */
     for (int i = 0; i < 4; i++) {
         heed_backward_retain(heed_sum(ys[i]));
         expect_no_error();

@@ -1,12 +1,11 @@
-/* cat, stack, slice and its backward by plain loops, and the other ways to see a tensor in another
- * shape. */
+/* cat, stack, slice and its backward compared with plain loops, and other views. */
 #include <math.h>
 
 #include "tests/ops_cases.h"
 
 /* ---- slice ---- */
 
-/* The places that Python's range(size)[start:end:step] takes; returns how many. */
+/* The indices in Python's range(size)[start:end:step]; returns their number. */
 static int64_t sliced_places(int64_t size, int64_t start, int64_t end, int64_t step,
                              int64_t *places)
 {
@@ -29,7 +28,7 @@ static void check_slice(heed_tensor *x, int dim, int64_t start, int64_t end, int
     part.size[dim] = sliced_places(whole.size[dim], start, end, step, places);
     heed_tensor *y = heed_slice(x, dim - whole.ndim, start, end, step);
     expect_kind(y, x->dtype, part);
-    EXPECT(y->storage == x->storage, "a slice is a view");
+    EXPECT(y->storage == x->storage, "slice is not a view");
     for (heed_shape at = first_index(part); at.ndim >= 0; next_index(part, &at)) {
         heed_shape from = at;
         from.size[dim] = places[at.size[dim]];
@@ -96,7 +95,7 @@ static const struct parts {
     {-3, 2, {{3, {2, 3, 4}}, {3, {1, 3, 4}}}, {3, {3, 3, 4}}},
     {1, 2, {{2, {0, 3}}, {2, {0, 2}}}, {2, {0, 5}}},
     {3, 2, {{4, {2, 3, 1, 2}}, {4, {2, 3, 1, 300}}}, {4, {2, 3, 1, 302}}},
-    {1, 3, {{1, {0}}, {2, {2, 3}}, {2, {2, 1}}}, {2, {2, 4}}}, /* (0) is left out */
+    {1, 3, {{1, {0}}, {2, {2, 3}}, {2, {2, 1}}}, {2, {2, 4}}}, /* empty (0) parts are skipped */
     {-2, 3, {{3, {2, 3, 4}}, {1, {0}}, {3, {2, 1, 4}}}, {3, {2, 4, 4}}},
     {0, 2, {{1, {0}}, {1, {0}}}, {1, {0}}},
     {7, 2, {{8, {1, 2, 1, 2, 1, 2, 1, 2}}, {8, {1, 2, 1, 2, 1, 2, 1, 1}}}, {8, {1, 2, 1, 2, 1, 2, 1, 3}}},
@@ -230,7 +229,7 @@ START_TEST(stack_of_many_and_of_one_twice)
     parts[0] = parts[1] = heed_arange(0, 2, 1, HEED_F32);
     heed_tensor *y = heed_stack(parts, 2, 1);
     EXPECT_VALUES(y, 0, 0, 0, 1, 1);
-    heed_fill_into(y, 5); /* a copy, even of one */
+    heed_fill_into(y, 5); /* a copy, even of a single tensor */
     heed_fill_into(heed_stack(parts, 1, 0), 5);
     EXPECT_VALUES(parts[0], 0, 0, 1);
     for (int n = 0; n < 7; n++) {
@@ -251,7 +250,7 @@ static void check_transpose(heed_tensor *x, int i, int j)
     turned.size[j] = shape.size[i];
     heed_tensor *y = heed_transpose(x, i - shape.ndim, j);
     expect_kind(y, x->dtype, turned);
-    EXPECT(y->storage == x->storage, "transpose is a view");
+    EXPECT(y->storage == x->storage, "transpose is not a view");
     for (heed_shape at = first_index(shape); at.ndim >= 0; next_index(shape, &at)) {
         heed_shape to = at;
         to.size[i] = at.size[j];

@@ -98,7 +98,7 @@ START_TEST(losses_of_masked_classes)
     EXPECT_VALUES(heed_cross_entropy(x, bad), 0, INF);
     heed_tensor *lost = heed_full(HEED_SHAPE(2, 3), -INF, HEED_F32);
     EXPECT_VALUES(heed_cross_entropy(lost, good), 0, NaN);
-    /* An ignored row may hold anything. */
+    /* Ignored rows may contain anything. */
     heed_tensor *half = heed_from_i64((int64_t[]){-100, 0}, HEED_SHAPE(2));
     heed_tensor *rows[] = {heed_slice(lost, 0, 0, 1, 1), heed_slice(x, 0, 1, 2, 1)};
     EXPECT_VALUES(heed_cross_entropy(heed_cat(rows, 2, 0), half), 1e-7, log(2));

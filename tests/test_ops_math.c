@@ -1,5 +1,5 @@
-/* exp, log and their kin on f32, over all bits that a float can have: within 2 ulp of what libm
- * gives in double, NaN and infinities where it has them, zeros with the same sign. */
+/* exp, log and similar functions in f32 over all bit patterns: within 2 ulp of libm in double, NaN
+ * and infinities where libm has them, zeros with the same sign. */
 #include <float.h>
 #include <math.h>
 #include <stdlib.h>
@@ -28,8 +28,8 @@ static void expect_accurate(const struct function *f, const heed_tensor *x, cons
     }
 }
 
-/* Every so many of the 2^32: a prime, so that all exponents and last bits have their turn. With
- * HEED_EVERY_FLOAT in the environment all of them, for some minutes: CK_FORK=no HEED_EVERY_FLOAT=1
+/* Every 4001st bit pattern: a prime, so that all exponents and low bits are covered. With
+ * HEED_EVERY_FLOAT all of them, which takes some minutes: CK_FORK=no HEED_EVERY_FLOAT=1
  * build/test_heed ops */
 START_TEST(accurate_on_all_bits)
 {
@@ -51,7 +51,7 @@ START_TEST(accurate_on_all_bits)
 }
 END_TEST
 
-/* The ends of ranges and where formulas change, with the floats around them. */
+/* Range ends and points where formulas change, with neighbouring floats. */
 START_TEST(accurate_around_bounds)
 {
     static const float bounds[] = {
@@ -79,7 +79,7 @@ START_TEST(accurate_around_bounds)
 }
 END_TEST
 
-/* Vectors and what is left over after them give an element the same bits. */
+/* Vector code and its scalar remainder give the same bits. */
 START_TEST(the_same_in_every_place)
 {
     enum { COUNT = 101 };

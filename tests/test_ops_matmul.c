@@ -1,4 +1,4 @@
-/* matmul against plain loops: shapes, strides, the edges of tiles, NaN; bmm, outer and addmm. */
+/* matmul compared with plain loops: shapes, strides, tile edges, NaN; bmm, outer and addmm. */
 #include <math.h>
 #include <stdlib.h>
 
@@ -40,7 +40,7 @@ static const struct product {
 /* clang-format on */
 enum { PRODUCTS = sizeof products / sizeof *products };
 
-/* One element of a b, at an index into the result. */
+/* The element of a b at an index into the result. */
 static double dot(const heed_tensor *a, const heed_tensor *b, heed_shape at)
 {
     const bool row = a->ndim == 1, column = b->ndim == 1;
@@ -81,7 +81,7 @@ START_TEST(matmul_of_all_shapes)
 }
 END_TEST
 
-/* Operands whose rows, columns or matrices are one and the same in memory. */
+/* Operands whose rows, columns or matrices share memory. */
 START_TEST(matmul_of_expanded_operands)
 {
     heed_tensor *a = whole_noise(HEED_SHAPE(1, 2, 3), HEED_F32, ROWS, 3);
@@ -100,14 +100,15 @@ START_TEST(matmul_of_expanded_operands)
 }
 END_TEST
 
-/* Dims of size 1 whatever their stride, and batches in step or not, by one matrix or several. */
+/* Dims of size 1 with any stride, and batches with and without constant stride, by one matrix or
+ * several. */
 START_TEST(matmul_of_rows_with_gaps)
 {
     for (heed_dtype dtype = HEED_F32; dtype <= HEED_I64; dtype++) {
         heed_tensor *a = whole_noise(HEED_SHAPE(5, 7, 3), dtype, ROWS, 11);
         heed_tensor *b = whole_noise(HEED_SHAPE(1, 3, 4), dtype, COLUMNS, 12);
         heed_tensor *matrix = heed_squeeze(b, 0), *many = heed_unsqueeze(b, 0);
-        heed_tensor *second = heed_slice(a, 1, 2, 3, 1); /* (5, 1, 3): in steps of 21 */
+        heed_tensor *second = heed_slice(a, 1, 2, 3, 1); /* (5, 1, 3), batch stride 21 */
         check_product(second, matrix, HEED_SHAPE(5, 1, 4));
         check_product(second, b, HEED_SHAPE(5, 1, 4));
         check_product(second, many, HEED_SHAPE(1, 5, 1, 4));
@@ -178,8 +179,8 @@ START_TEST(matmul_rounds_little)
     for (heed_shape at = first_index(shape); at.ndim >= 0; next_index(shape, &at)) {
         worst = fmax(worst, fabs(element(y, at) - dot(a, b, at)));
     }
-    /* 1500 products of about 4/3: rounding errors that are independent add up to less than this. */
-    ck_assert_msg(worst > 0 || dtype == HEED_F64, "f32 that never rounds is not f32");
+    /* 1500 products of about 4/3: the sum of independent rounding errors stays below this. */
+    ck_assert_msg(worst > 0 || dtype == HEED_F64, "f32 without rounding errors");
     ck_assert_msg(worst <= 1500 * epsilon * 4, "off by %g", worst);
 }
 END_TEST
@@ -196,7 +197,7 @@ START_TEST(whole_products_wrap)
 }
 END_TEST
 
-/* ---- what is not finite ---- */
+/* ---- NaN and infinity ---- */
 
 START_TEST(matmul_passes_nan_to_its_column_alone)
 {
@@ -299,8 +300,8 @@ START_TEST(addmm_adds)
 }
 END_TEST
 
-/* What has no weight is not read. torch.addmm(tensor([[1.], [2]]), ones(2, 0), ones(0, 3), beta=2)
- * is beta times the input. */
+/* Operands scaled by 0 are not read. torch.addmm(tensor([[1.], [2]]), ones(2, 0), ones(0, 3),
+ * beta=2) is beta times the input. */
 START_TEST(addmm_ignores_what_has_no_weight)
 {
     const double nan = (double)NAN;

@@ -1,5 +1,5 @@
-/* heed_multiply, which matmul and linear are made of: sizes around all edges of tiles, panels and
- * blocks, with a bias, into sums that are there, on several threads. */
+/* heed_multiply, on which matmul and linear are built: sizes around the edges of tiles, panels and
+ * blocks, with a bias, accumulating, and on several threads. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -8,11 +8,11 @@
 #include "tensor/parallel.h"
 #include "tests/ops_cases.h"
 
-/* ---- random sizes, in whole numbers, against plain loops ---- */
+/* ---- random sizes, with integers, compared with plain loops ---- */
 
 enum mode { PLAIN, WITH_BIAS, ADDED, MODES };
 
-/* One of the numbers around a random multiple of `step`, at least 0. */
+/* A number near a random multiple of `step`, at least 0. */
 static int64_t around(uint64_t *state, int64_t step, int64_t most)
 {
     *state = *state * 6364136223846793005u + 1442695040888963407u;
@@ -79,7 +79,7 @@ START_TEST(products_of_random_sizes)
 }
 END_TEST
 
-/* More than one block of columns, in the room that is found for it. */
+/* More than one block of columns. */
 START_TEST(products_of_several_blocks)
 {
     for (int mode = 0; mode < MODES; mode++) {
@@ -101,7 +101,7 @@ static void expect_equal(heed_tensor *y, heed_tensor *z, const char *what)
     ck_assert_msg(memcmp(y->data, z->data, size) == 0, "%s: not the same bits", what);
 }
 
-/* To the bit what a product and an addition give. */
+/* Bit for bit a product followed by an addition. */
 START_TEST(bias_rounds_as_an_addition)
 {
     uint64_t state = 7;
@@ -179,7 +179,7 @@ START_TEST(bits_are_the_same_for_any_number_of_threads)
 }
 END_TEST
 
-/* ---- memory ---- */
+/* ---- failing allocations ---- */
 
 START_TEST(no_room_is_an_error)
 {

@@ -1,5 +1,5 @@
-/* layer_norm, rms_norm and dropout: accuracy where the mean is large, what PyTorch drops of tensors
- * that lie in memory in all ways, and what is refused. Values and gradients: test_parity.c. */
+/* layer_norm, rms_norm and dropout: accuracy for large means, PyTorch's dropout of tensors in every
+ * layout, and rejected arguments. Values and gradients: test_parity.c. */
 #include <math.h>
 #include <string.h>
 
@@ -30,7 +30,7 @@ static heed_tensor *wanted(heed_tensor *x)
 
 /* ---- layer_norm, rms_norm ---- */
 
-/* Against f64 loops over the very same floats: torch's own error is 4e-7 at a mean of 0, 1e-3 at
+/* Compared with f64 loops over the same floats. torch's own error is 4e-7 at a mean of 0, 1e-3 at
  * 1e4 and 0.1 at 1e6. */
 START_TEST(layer_norm_is_accurate_far_from_0)
 {
@@ -58,7 +58,7 @@ START_TEST(layer_norm_is_accurate_far_from_0)
 }
 END_TEST
 
-/* weight z + bias, in the fewest operations. */
+/* weight z + bias by elementary operations. */
 static heed_tensor *plainly(heed_tensor *x, heed_tensor *weight, heed_tensor *bias, bool centred)
 {
     heed_tensor *c = centred ? heed_sub(x, heed_mean_dim(x, -1, true)) : x;
@@ -75,8 +75,7 @@ static void expect_near(heed_tensor *found, heed_tensor *goal, int64_t n, const 
     EXPECT(off <= 1e-13 * (1 + most), "%s of %lld: %g off", what, (long long)n, off);
 }
 
-/* Values and all gradients, in f64, of rows that fill the kernels' lanes and of those that do not.
- */
+/* Values and all gradients, in f64, of rows that do and do not fill the kernels' lanes. */
 START_TEST(normalized_by_kernels_and_plainly)
 {
     static const int64_t sizes[] = {1, 2, 31, 32, 33, 64, 100, 257};
@@ -110,7 +109,7 @@ START_TEST(lines_of_one_value_of_infinity_and_of_nothing)
     heed_tensor *half = heed_full(three, 0.5, HEED_F32);
     EXPECT_VALUES(heed_layer_norm(same, three, NULL, NULL, 1e-5), 0, 0, 0, 0, 0, 0, 0);
     EXPECT_VALUES(heed_layer_norm(same, three, half, half, 1e-5), 0, .5, .5, .5, .5, .5, .5);
-    EXPECT_VALUES(heed_layer_norm(same, three, NULL, NULL, 0), 0, 0, 0, 0, 0, 0, 0); /* 1e-5 */
+    EXPECT_VALUES(heed_layer_norm(same, three, NULL, NULL, 0), 0, 0, 0, 0, 0, 0, 0); /* eps 1e-5 */
     heed_tensor *infinite = heed_from_f32((float[]){INFINITY, 1, 2}, three);
     EXPECT_VALUES(heed_layer_norm(infinite, three, NULL, NULL, 1e-5), 0, NaN, NaN, NaN);
     EXPECT_VALUES(heed_rms_norm(infinite, three, NULL, 0), 0, NaN, 0, 0);
@@ -259,7 +258,7 @@ START_TEST(dropout_refuses_and_draws_nothing)
 }
 END_TEST
 
-/* Then the derivative reads nothing, and the values of x are gone by the time it runs. */
+/* The derivative by the bias does not read x, whose value is already freed. */
 START_TEST(a_bias_alone_needs_no_x)
 {
     heed_tensor *bias = heed_set_requires_grad(heed_zeros(HEED_SHAPE(3), HEED_F32), true);

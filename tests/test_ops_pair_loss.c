@@ -1,5 +1,5 @@
-/* mse, l1, huber, bce_with_logits and kl_div: where ours are better than PyTorch's; shapes and
- * dtypes; what is refused. Values and gradients: test_parity.c. */
+/* mse, l1, huber, bce_with_logits and kl_div: cases where Heed is more accurate than PyTorch,
+ * shapes and dtypes, and rejected arguments. Values and gradients: test_parity.c. */
 #include <math.h>
 #include <string.h>
 
@@ -34,7 +34,7 @@ static heed_tensor *wanted(heed_tensor *x)
     return heed_set_requires_grad(x, true);
 }
 
-/* ---- a longer one, by a plain loop ---- */
+/* ---- a longer one, compared with a plain loop ---- */
 
 START_TEST(mse_loss_is_the_mean_of_squares)
 {
@@ -51,7 +51,7 @@ START_TEST(mse_loss_is_the_mean_of_squares)
 }
 END_TEST
 
-/* ---- what torch rounds away ---- */
+/* ---- small values, which torch loses to rounding ---- */
 
 START_TEST(bce_keeps_small_losses_and_gradients)
 {
@@ -69,7 +69,7 @@ START_TEST(bce_keeps_small_losses_and_gradients)
 }
 END_TEST
 
-/* A logit of -inf where yes is right costs inf; torch says NaN. */
+/* A logit of -inf for a target of 1 costs inf; torch gives NaN. */
 START_TEST(bce_of_a_sure_mistake_is_infinite)
 {
     heed_tensor *x = wanted(heed_from_f32((float[]){-INFINITY, INFINITY}, HEED_SHAPE(2))), *dx;
@@ -81,7 +81,7 @@ START_TEST(bce_of_a_sure_mistake_is_infinite)
 }
 END_TEST
 
-/* A target of 0 pulls at the gradient that 0 ln 0 = 0 has; torch's is NaN. */
+/* The gradient by a target of 0 uses 0 ln 0 = 0; torch's is NaN. */
 START_TEST(kl_div_by_a_target_of_0)
 {
     heed_tensor *x = heed_from_f64((double[]){-1, INF, 0.5}, HEED_SHAPE(3)), *dt;
@@ -92,7 +92,7 @@ START_TEST(kl_div_by_a_target_of_0)
 }
 END_TEST
 
-/* A target's gradient is the logit itself, however small. */
+/* The gradient by the target is minus the logit, however small. */
 START_TEST(bce_by_its_target)
 {
     static const float logits[] = {1e-8f, -1e-8f, 0.25f, -0.25f, 0};
@@ -105,7 +105,7 @@ START_TEST(bce_by_its_target)
 }
 END_TEST
 
-/* ---- shapes, dtypes, nothing ---- */
+/* ---- shapes, dtypes, empty tensors ---- */
 
 static const char *const names[] = {"mse", "l1", "huber", "bce", "kl"};
 enum { NAMES = sizeof names / sizeof *names };
@@ -217,7 +217,8 @@ static heed_tensor *weighted_loss(int i, heed_tensor *x, heed_tensor *t, heed_te
     }
 }
 
-/* With whole numbers as input, the first to fail is their cast: a weight is not held against it. */
+/* With an i64 input its cast allocates first; the error must be about memory, not about the
+ * weight. */
 START_TEST(weighted_losses_may_run_out_of_memory)
 {
     heed_tensor *x = heed_ones(HEED_SHAPE(2, 3), HEED_I64);

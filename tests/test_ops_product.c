@@ -1,5 +1,5 @@
-/* prod, cumsum, any and all, by plain loops in double over every choice of dims; literal numbers
- * are what PyTorch says. */
+/* prod, cumsum, any and all compared with plain loops in double over every choice of dims. Literal
+ * numbers are PyTorch's. */
 #include <math.h>
 
 #include "tests/ops_cases.h"
@@ -10,7 +10,7 @@
 
 /* ---- prod ---- */
 
-/* Whole numbers wrap. */
+/* Integers wrap. */
 static double prod_of(const double *line, int64_t n, heed_dtype dtype)
 {
     double product = 1;
@@ -48,7 +48,7 @@ START_TEST(products_of_special_values)
     EXPECT_VALUES(heed_prod(heed_from_f64((double[]){INF, 0, 3}, HEED_SHAPE(3))), 0, NaN);
     heed_tensor *x = heed_from_f64((double[]){7}, HEED_SHAPE(1)), *y = heed_prod(x);
     heed_data_f64(x)[0] = 8;
-    EXPECT_VALUES(y, 0, 7); /* of its own, though there is nothing to multiply */
+    EXPECT_VALUES(y, 0, 7); /* a copy, although nothing is multiplied */
 }
 END_TEST
 
@@ -67,7 +67,7 @@ START_TEST(gradients_of_products_with_zeros)
 }
 END_TEST
 
-/* d^2 prod / dx_i dx_j is the product of the others, also among zeros. */
+/* d^2 prod / dx_i dx_j is the product of the others, also with zeros. */
 START_TEST(products_are_differentiated_twice_at_zeros)
 {
     static const double at[][3] = {{2, 0, 3}, {0, 0, 3}, {0, 0, 0}};
@@ -164,7 +164,7 @@ START_TEST(truth_over_all_choices_of_dims)
 }
 END_TEST
 
-/* Truth among many: the one that differs in each place around the ends of blocks. */
+/* A single differing element is found at every index, also at the ends of blocks. */
 START_TEST(truth_is_found_in_every_place)
 {
     enum { COUNT = 300 };

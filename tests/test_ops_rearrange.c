@@ -1,5 +1,5 @@
-/* flip, roll, repeat and repeat_interleave by plain loops, and what PyTorch says in special cases.
- */
+/* flip, roll, repeat and repeat_interleave compared with plain loops, and with PyTorch in special
+ * cases. */
 #include "tests/ops_cases.h"
 
 /* clang-format off */
@@ -15,7 +15,7 @@ static heed_tensor *some(heed_shape shape, int form)
     return noise(shape, (heed_dtype)(form / LAYOUTS), (enum layout)(form % LAYOUTS), 1);
 }
 
-/* Where an element of the result comes from. */
+/* The index in x of an element of the result. */
 typedef heed_shape origin(heed_shape at, const heed_tensor *x, const void *how);
 
 static void check(const char *what, heed_tensor *y, heed_shape shape, heed_tensor *x, origin *from,
@@ -29,7 +29,7 @@ static void check(const char *what, heed_tensor *y, heed_shape shape, heed_tenso
     }
 }
 
-/* The index of the element of that rank. */
+/* The index of the i-th element in row-major order. */
 static heed_shape unrank(int64_t place, const heed_tensor *x)
 {
     heed_shape at = {.ndim = x->ndim};
@@ -182,7 +182,7 @@ static heed_shape interleaved_flat(heed_shape at, const heed_tensor *x, const vo
     return unrank(at.size[0] / *(const int64_t *)how, x);
 }
 
-/* Each place its own times, or all the same. */
+/* Index i is repeated times[i % 7] times; equal times also go through the forms with one number. */
 static void check_interleave(heed_tensor *x, int dim, const double *times, enum layout layout)
 {
     static int64_t origins[2000];
@@ -259,7 +259,7 @@ START_TEST(rearranged_as_in_torch)
 }
 END_TEST
 
-/* What is made on the way goes with it. */
+/* Intermediate tensors are freed. */
 START_TEST(rearranging_leaves_one_tensor)
 {
     heed_tensor *x = heed_transpose(heed_ones(HEED_SHAPE(4, 3), HEED_F32), 0, 1);

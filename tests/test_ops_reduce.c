@@ -1,4 +1,4 @@
-/* sum, mean and the softmaxes over every choice of dims, by plain loops in double. */
+/* sum, mean and the softmaxes over every choice of dims, compared with plain loops in double. */
 #include <math.h>
 #include <stdlib.h>
 
@@ -18,8 +18,8 @@ static const heed_shape shapes[] = {
 /* clang-format on */
 enum { SHAPES = sizeof shapes / sizeof *shapes };
 
-/* The sums of x over the dims of `set`, in `kept`, the shape with ones in place of these dims; and
- * the sums of the absolute values, which tell how exact sums can be. */
+/* The sums of x over the dims of `set`, in `kept`, the shape with these dims of size 1; and the
+ * sums of absolute values, which bound the rounding errors. */
 static void sum_by_loops(const heed_tensor *x, heed_shape shape, unsigned set, heed_shape kept,
                          double *sums, double *sizes)
 {
@@ -56,7 +56,7 @@ static heed_shape without_dims(heed_shape shape, unsigned set)
     return rest;
 }
 
-/* Sums and means of x over the dims of `set`, listed with signs in turn. */
+/* Sums and means of x over the dims of `set`, alternately positive and negative. */
 static void check_sums(heed_tensor *x, heed_shape shape, unsigned set)
 {
     heed_shape kept = shape;
@@ -109,7 +109,7 @@ START_TEST(sum_forms_agree)
     EXPECT_VALUES(heed_sum_dim(x, 0, false), 0, 5, 7, 9);
     EXPECT_VALUES(heed_mean_dim(x, -1, false), 0, 2, 5);
     expect_kind(heed_sum_dim(x, -2, true), HEED_F32, HEED_SHAPE(1, 3));
-    /* No dims are all dims, as in torch. */
+    /* An empty list means all dims, as in torch. */
     expect_kind(heed_sum_dims(x, (heed_dims){0, {0}}, true), HEED_F32, HEED_SHAPE(1, 1));
     EXPECT_VALUES(heed_mean_dims(x, (heed_dims){0, {0}}, false), 0, 3.5);
     heed_tensor *scalar = heed_scalar(3, HEED_F64);
@@ -161,7 +161,7 @@ START_TEST(large_sums_are_exact)
     for (int j = 0; j < COLUMNS_; j++) {
         expect_element("column", element(y, HEED_INDEX(j)), column[j], 1, HEED_F32);
     }
-    /* In f32 a count by ones would stop at 2^24. */
+    /* In f32 counting by ones would stop at 2^24. */
     heed_tensor *ones = heed_expand(heed_ones(HEED_SHAPE(1), HEED_F32), HEED_SHAPE((1 << 25) + 4));
     ck_assert_double_eq(heed_item(heed_sum(ones)), (1 << 25) + 4);
     ck_assert_double_eq(heed_item(heed_mean(ones)), 1);
@@ -188,7 +188,7 @@ START_TEST(sums_pass_nan_and_infinity)
     EXPECT_VALUES(heed_sum_dim(x, 1, false), 0, INF, -INF, NaN, INF);
     EXPECT_VALUES(heed_sum_dim(x, 0, false), 0, NaN, INF);
     EXPECT_VALUES(heed_sum(heed_slice(x, 0, 0, 2, 1)), 0, NaN);
-    /* Sums are kept in double: what f32 could not hold on the way comes back. */
+    /* Sums accumulate in double, so intermediate overflow of f32 does no harm. */
     heed_tensor *large = heed_from_f32((float[]){3e38f, 3e38f, -3e38f}, HEED_SHAPE(3));
     EXPECT_VALUES(heed_sum(large), 0, (double)3e38f);
 }

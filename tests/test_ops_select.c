@@ -1,4 +1,4 @@
-/* where, masked_fill, masked_select, tril and triu, by plain loops. */
+/* where, masked_fill, masked_select, tril and triu, compared with plain loops. */
 #include <math.h>
 
 #include "tests/ops_cases.h"
@@ -164,7 +164,7 @@ END_TEST
 
 /* ---- tril, triu ---- */
 
-/* Compared without a sum that could overflow. */
+/* Compares without a sum, which could overflow. */
 static bool is_kept(int64_t row, int64_t column, int64_t diagonal, bool upper)
 {
     return upper ? diagonal <= column - row : diagonal >= column - row;

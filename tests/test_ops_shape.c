@@ -1,10 +1,10 @@
-/* permute, flatten, unflatten, broadcast_to, select, narrow, split, chunk and diagonal by plain
- * loops. What they share with the tensor that they look at is in test_tensor_view.c. */
+/* permute, flatten, unflatten, broadcast_to, select, narrow, split, chunk and diagonal, compared
+ * with plain loops. test_tensor_view.c tests the memory that views share. */
 #include "tests/ops_cases.h"
 
 static const heed_shape whole = {3, {2, 6, 4}};
 
-/* y[at] is x[from]. */
+/* Expects that y[at] is x[from]. */
 static void expect_same(const char *name, const heed_tensor *y, heed_shape at, const heed_tensor *x,
                         heed_shape from)
 {
@@ -23,7 +23,7 @@ static void check_permute(heed_tensor *x, const int *order, bool negative)
     }
     heed_tensor *y = heed_permute(x, dims);
     expect_kind(y, x->dtype, turned);
-    EXPECT(y->storage == x->storage, "permute is a view");
+    EXPECT(y->storage == x->storage, "permute is not a view");
     for (heed_shape at = first_index(turned); at.ndim >= 0; next_index(turned, &at)) {
         heed_shape from = at;
         for (int i = 0; i < 3; i++) {
@@ -105,7 +105,7 @@ START_TEST(unflatten_cuts_a_dim)
             heed_tensor *y = heed_unflatten(x, rows[i].dim, rows[i].sizes);
             expect_kind(y, (heed_dtype)_i, rows[i].y);
             expect_same_order("unflatten", y, x);
-            ck_assert_msg(y->storage == x->storage, "unflatten is a view");
+            ck_assert_msg(y->storage == x->storage, "unflatten is not a view");
         }
     }
     heed_tensor *none = heed_zeros(HEED_SHAPE(0, 2), HEED_F32);
@@ -157,7 +157,7 @@ static void check_select(heed_tensor *x, int dim)
     for (int64_t index = -size; index < size; index++) {
         heed_tensor *y = heed_select(x, dim - (index % 2 == 0 ? 3 : 0), index);
         expect_kind(y, x->dtype, rest);
-        EXPECT(y->storage == x->storage, "select is a view");
+        EXPECT(y->storage == x->storage, "select is not a view");
         for (heed_shape at = first_index(rest); at.ndim >= 0; next_index(rest, &at)) {
             expect_same("select", y, at, x, with(at, dim, index < 0 ? index + size : index));
         }
@@ -206,11 +206,12 @@ static heed_tensor *parts[ROOM];
 static void fill_parts(void)
 {
     for (int i = 0; i < ROOM; i++) {
-        parts[i] = (heed_tensor *)&parts; /* what was there before must not stay */
+        parts[i] = (heed_tensor *)&parts; /* old contents, which must be overwritten */
     }
 }
 
-/* So many parts, of these sizes, are x, and no more than `room` of the list was touched. */
+/* The parts are x split into these sizes, and only the first `room` entries of the list were
+ * written. */
 static void expect_parts(heed_tensor *x, int dim, int count, const int64_t *sizes, int room)
 {
     int64_t start = 0;
@@ -227,7 +228,7 @@ static void expect_parts(heed_tensor *x, int dim, int count, const int64_t *size
     ck_assert_int_eq(start, x->shape[dim]);
 }
 
-/* By torch: how long the parts are, up to the first that is -1. */
+/* torch's sizes of the parts, up to the first -1. */
 static const struct cut_row {
     bool is_chunk;
     int64_t size, by, lengths[ROOM];
@@ -285,7 +286,7 @@ START_TEST(split_takes_sizes)
     ck_assert_int_eq(heed_split_sizes(heed_zeros(HEED_SHAPE(0), HEED_F32), NULL, 0, 0, parts), 0);
     expect_no_error();
     fill_parts();
-    ck_assert_int_eq(heed_split(x, 1, 1, parts, 7), 7); /* as many as there is room for */
+    ck_assert_int_eq(heed_split(x, 1, 1, parts, 7), 7); /* the list has room for exactly these */
     ck_assert(parts[6] != NULL && parts[7] == (heed_tensor *)&parts);
 }
 END_TEST
@@ -340,7 +341,7 @@ static void check_diagonal(heed_tensor *x, int dim1, int dim2, int64_t offset)
     part.size[part.ndim++] = count;
     heed_tensor *y = heed_diagonal(x, offset, dim1, dim2 - 3);
     expect_kind(y, x->dtype, part);
-    EXPECT(y->storage == x->storage, "diagonal is a view");
+    EXPECT(y->storage == x->storage, "diagonal is not a view");
     heed_tensor *back = heed_diagonal_backward(y, whole, offset, dim1 - 3, dim2);
     expect_kind(back, x->dtype, whole);
     for (heed_shape from = first_index(whole); from.ndim >= 0; next_index(whole, &from)) {
@@ -374,7 +375,7 @@ START_TEST(diagonal_takes_any_two_dims)
         heed_diagonal_backward(heed_zeros(HEED_SHAPE(0), HEED_I64), HEED_SHAPE(2, 3), 4, 0, 1),
         HEED_I64, HEED_SHAPE(2, 3));
     heed_tensor *x = heed_reshape(heed_arange(0, 24, 1, HEED_I64), HEED_SHAPE(2, 3, 4));
-    EXPECT_VALUES(heed_diagonal(x, 1, 0, 2), 0, 1, 14, 5, 18, 9, 22); /* by torch */
+    EXPECT_VALUES(heed_diagonal(x, 1, 0, 2), 0, 1, 14, 5, 18, 9, 22); /* torch's values */
     EXPECT_VALUES(heed_diagonal(x, 0, 2, 0), 0, 0, 13, 4, 17, 8, 21);
 }
 END_TEST

@@ -1,20 +1,20 @@
-/* argsort, sort and topk by a plain insertion sort, and what PyTorch says in special cases. */
+/* argsort, sort and topk compared with a plain insertion sort, and with PyTorch in special
+ * cases. */
 #include <math.h>
 #include <stdlib.h>
 
 #include "tensor/alloc.h"
 #include "tests/ops_cases.h"
 
-/* ---- by plain loops ---- */
+/* ---- compared with plain loops ---- */
 
-/* Does a belong behind b, when they are sorted upwards? */
+/* Does a come after b in ascending order? */
 static bool is_larger(double a, double b)
 {
     return isnan(a) ? !isnan(b) : a > b;
 }
 
-/* The places of n values in order. Equal ones keep theirs, because only what is out of order is
- * moved. */
+/* The stable order of n values, as indices. */
 static void insertion_sort(const double *values, int64_t n, bool descending, int64_t *places)
 {
     for (int64_t i = 0; i < n; i++) {
@@ -30,8 +30,8 @@ static void insertion_sort(const double *values, int64_t n, bool descending, int
     }
 }
 
-/* Are `places` those of x in order along dim, and `values` what stands there? Their dim may be
- * cut short. */
+/* Expects that `places` is the order of x along dim and `values` the elements there; both may have
+ * fewer along dim, as topk's. */
 static void expect_order(heed_tensor *x, int dim, bool descending, const heed_tensor *places,
                          const heed_tensor *values)
 {
@@ -56,8 +56,8 @@ static void expect_order(heed_tensor *x, int dim, bool descending, const heed_te
     }
 }
 
-/* Few different values, so that many are equal; floats have zeros of both signs, infinities and NaN
- * among them. */
+/* Few distinct values, so that many are equal; floats include zeros of both signs, infinities and
+ * NaN. */
 static heed_tensor *with_ties(heed_shape shape, heed_dtype dtype, enum layout layout, uint64_t seed)
 {
     static const double odd[] = {(double)NAN, (double)INFINITY, -HUGE_VAL, -0.0, 0.0, 0x1p-1074};
@@ -135,7 +135,7 @@ START_TEST(special_values_as_in_torch)
         EXPECT_VALUES(heed_topk(x, 4, 0, true, &places), 0, nan, nan, inf, 3);
         EXPECT_VALUES(places, 0, 1, 5, 4, 0);
     }
-    /* NaN is the last whatever its sign and its payload */
+    /* NaN comes last whatever its sign and payload */
     heed_tensor *nans = heed_from_f32((float[]){-NAN, INFINITY, NAN, -1}, HEED_SHAPE(4));
     EXPECT_VALUES(heed_argsort(nans, 0, false), 0, 3, 1, 0, 2);
     heed_tensor *few = heed_from_bool((bool[]){1, 0, 1, 0}, HEED_SHAPE(4));
@@ -164,7 +164,7 @@ START_TEST(without_dims_there_is_nothing_to_sort)
     expect_kind(heed_sort(five, 0, true, &places), HEED_F32, HEED_SCALAR);
     expect_kind(places, HEED_I64, HEED_SCALAR);
     expect_kind(heed_argsort(five, -1, true), HEED_I64, HEED_SCALAR);
-    for (int64_t k = 0; k <= 1; k++) { /* torch gives the one element for k = 0, too */
+    for (int64_t k = 0; k <= 1; k++) { /* torch returns the one element for k = 0, too */
         EXPECT_VALUES(heed_topk(five, k, -1, true, &places), 0, 5);
         EXPECT_VALUES(places, 0, 0);
     }
@@ -173,7 +173,7 @@ START_TEST(without_dims_there_is_nothing_to_sort)
 }
 END_TEST
 
-/* Long lines, in order, in reverse, all equal: n log n whatever they are. */
+/* Long lines, in order, reversed or all equal, take n log n. */
 START_TEST(no_line_takes_long)
 {
     enum { N = 300000 };
@@ -215,7 +215,7 @@ START_TEST(both_results_are_of_the_callers_scope)
     heed_tensor *values = heed_topk(x, 2, 0, true, &places);
     ck_assert_int_eq(heed_live_tensors(), tensors + 2);
     ck_assert_int_eq(values->scope_depth, places->scope_depth);
-    ck_assert_int_eq(places->storage->bytes, 6 * sizeof(int64_t)); /* not those of all 5 */
+    ck_assert_int_eq(places->storage->bytes, 6 * sizeof(int64_t)); /* of 2 rows, not of 5 */
     heed_scope_end(&scope);
     ck_assert_int_eq(heed_live_tensors(), tensors);
 }

@@ -1,5 +1,5 @@
-/* What operations make of the ends of i64, of bools, of bounds and infinities, where parity.def
- * does not hold it: its inputs are f32, and PyTorch's results what is to be met. */
+/* Operations on extreme i64 values, bools, bounds and infinities that parity.def does not cover:
+ * its inputs are f32, and its results must be PyTorch's. */
 #include <math.h>
 
 #include "tests/ops_cases.h"
@@ -22,7 +22,7 @@ START_TEST(whole_numbers_wrap)
     ck_assert_int_eq(heed_item_i64(heed_relu(min)), 0);
     ck_assert_int_eq(heed_item_i64(heed_abs(min)), INT64_MIN);
     ck_assert_int_eq(heed_item_i64(heed_abs(heed_add_scalar(min, 1))), INT64_MAX);
-    ck_assert_int_eq(heed_item_i64(heed_floor(max)), INT64_MAX); /* no way by way of doubles */
+    ck_assert_int_eq(heed_item_i64(heed_floor(max)), INT64_MAX); /* not converted to double */
     ck_assert_int_eq(heed_item_i64(heed_square(heed_scalar(-3, HEED_I64))), 9);
     ck_assert_int_eq(heed_item_i64(heed_clamp(min, -INF, INF)), INT64_MIN);
     ck_assert_int_eq(heed_item_i64(heed_clamp(min, -5, INF)), -5);
@@ -31,7 +31,7 @@ START_TEST(whole_numbers_wrap)
 }
 END_TEST
 
-/* Whole numbers above 2^53, which doubles cannot tell apart, are compared as they are. */
+/* Integers above 2^53, which double cannot represent, are compared exactly. */
 START_TEST(large_whole_numbers_are_compared_exactly)
 {
     const int64_t two53 = INT64_C(1) << 53;
@@ -42,7 +42,7 @@ START_TEST(large_whole_numbers_are_compared_exactly)
     EXPECT_VALUES(heed_eq_scalar(a, 0x1p53), 0, 0, 1, 0);
     EXPECT_VALUES(heed_gt_scalar(a, 0x1p53), 0, 0, 0, 1);
     EXPECT_VALUES(heed_le_scalar(a, 0x1p53), 0, 1, 1, 0);
-    /* What i64 cannot be is compared all the same. */
+    /* Scalars that i64 cannot represent can still be compared. */
     EXPECT_VALUES(heed_lt_scalar(a, 0.5), 0, 0, 0, 0);
     EXPECT_VALUES(heed_lt_scalar(a, 1e30), 0, 1, 1, 1);
     EXPECT_VALUES(heed_gt_scalar(a, -INF), 0, 1, 1, 1);
@@ -65,7 +65,7 @@ START_TEST(numbers_that_i64_cannot_take)
 }
 END_TEST
 
-/* Bools are logic: + is or, * is and; with a number they count as i64. */
+/* Bools are logical: + is or, * is and; with a number they count as i64. */
 START_TEST(bools_are_logic)
 {
     heed_tensor *a = heed_from_bool((bool[]){0, 0, 1, 1}, HEED_SHAPE(4));
@@ -106,8 +106,8 @@ START_TEST(truth_of_any_dtype)
 }
 END_TEST
 
-/* Inside a bound and on it the gradient passes, as in torch up to 1.13 (2.15 stops it on a bound).
- */
+/* The gradient passes inside the bounds and on them, as in torch up to 1.13; 2.15 blocks it on a
+ * bound. */
 START_TEST(clamp_of_special_values)
 {
     static const double values[] = {-INF, -1, -0.5, 0, 1, 3, INF, NaN};
@@ -128,7 +128,7 @@ START_TEST(clamp_of_special_values)
 }
 END_TEST
 
-/* The ends are met exactly, and the numbers are those that torch.lerp gives. */
+/* The ends are exact, and the numbers are torch.lerp's. */
 START_TEST(lerp_meets_both_ends)
 {
     heed_tensor *a = heed_full(HEED_SHAPE(7), 1e8, HEED_F32), *b = heed_ones(HEED_SCALAR, HEED_F32);
@@ -149,7 +149,7 @@ static double slope(heed_tensor *(*f)(heed_tensor *x), double at, double g, bool
     return heed_item(dx);
 }
 
-/* A result that f32 can hold does not overflow on the way. */
+/* Intermediate values do not overflow if the result fits f32. */
 START_TEST(no_overflow_on_the_way)
 {
     EXPECT_VALUES(heed_gelu(heed_scalar(INF, HEED_F32)), 0, INF);

@@ -1,5 +1,5 @@
-/* var, std, norm and logsumexp, by plain loops in double over every choice of dims; literal numbers
- * are what PyTorch says. */
+/* var, std, norm and logsumexp compared with plain loops in double over every choice of dims.
+ * Literal numbers are PyTorch's. */
 #include <math.h>
 
 #include "tests/ops_cases.h"
@@ -8,7 +8,7 @@
 #define NaN ((double)NAN)
 #define INF ((double)INFINITY)
 
-/* ---- by plain loops ---- */
+/* ---- compared with plain loops ---- */
 
 static double variance(const double *line, int64_t n, double correction)
 {
@@ -156,7 +156,7 @@ START_TEST(norms_of_special_values)
         heed_tensor *y = heed_norm(lay_out(of[i].x, HEED_SHAPE(2), HEED_F64, STEPPED), of[i].p);
         expect_element("norm", element(y, HEED_SCALAR), of[i].y, 4, HEED_F64);
     }
-    /* f32 whose squares f32 could not hold. */
+    /* f32 whose squares would overflow f32 */
     heed_tensor *large = heed_from_f32((float[]){3e30f, 4e30f}, HEED_SHAPE(2));
     expect_element("norm", heed_item(heed_norm(large, 2)), 5e30, 1, HEED_F32);
     heed_tensor *small = heed_from_f32((float[]){3e-30f, 4e-30f}, HEED_SHAPE(2));
@@ -183,7 +183,7 @@ START_TEST(logsumexp_of_special_values)
 }
 END_TEST
 
-/* ---- gradients, as PyTorch gives them ---- */
+/* ---- gradients, as in PyTorch ---- */
 
 static heed_tensor *apply_var(heed_tensor *x, double correction)
 {
@@ -249,14 +249,14 @@ START_TEST(gradients_at_kinks_and_ends)
         expect_no_error();
         for (int i = 0; i < 3; i++) {
             const double found =
-                x->grad != NULL ? element(x->grad, HEED_INDEX(i)) : 0; /* norm 0 has none */
+                x->grad != NULL ? element(x->grad, HEED_INDEX(i)) : 0; /* norm 0 has no gradient */
             expect_element(row->name, found, row->dx[i], 8, dtype);
         }
     }
 }
 END_TEST
 
-/* Elements so far apart that f32 cannot hold their ratio, whose root it can. */
+/* Elements whose ratio overflows f32 although its root does not. */
 START_TEST(norm_gradients_of_distant_elements)
 {
     heed_tensor *x = heed_from_f32((float[]){1e30f, -1e-30f}, HEED_SHAPE(2)), *dx;
@@ -272,8 +272,8 @@ START_TEST(norm_gradients_of_distant_elements)
 }
 END_TEST
 
-/* Where std is 0 torch takes its slope for 0 and goes on from there; for norms, which torch gives
- * NaN, the same is done. */
+/* Where std is 0, torch takes its derivative as 0; second derivatives follow from that. For norms,
+ * where torch gives NaN, we do the same. */
 START_TEST(second_derivatives_at_kinks_are_0)
 {
     static const struct {

@@ -1,6 +1,5 @@
-/* The reader of ops.def's formulas: every text of the file is one, notation that C knows and the
- * reader does not is refused, and what it computes has the bits of the same operations called by
- * name. */
+/* The parser of ops.def's formulas: it accepts every formula of the file, rejects C syntax that it
+ * does not support, and its results equal those of the named operations bit for bit. */
 #include <signal.h>
 #include <string.h>
 #include <sys/wait.h>
@@ -58,13 +57,13 @@ static const struct {
 START_TEST(what_is_no_formula_is_refused)
 {
     const heed_formula_fault fault = heed_check_formula(broken[_i].text, "gyx");
-    EXPECT(fault.why != NULL, "\"%s\" is read as a formula", broken[_i].text);
+    EXPECT(fault.why != NULL, "\"%s\" is accepted as a formula", broken[_i].text);
     ck_assert_str_eq(fault.why, broken[_i].why);
     ck_assert_str_eq(fault.at, broken[_i].at);
 }
 END_TEST
 
-/* In a child: the program ends, and says which operation's text it was. */
+/* Runs in a child: the program aborts, and names the operation of the bad formula. */
 START_TEST(a_broken_text_ends_the_program)
 {
     int ends[2], status = 0;

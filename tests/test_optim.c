@@ -1,4 +1,4 @@
-/* Optimisers: what a user does with them. Their steps: test_parity_optimisers.c. */
+/* Optimisers in typical use. test_parity_optimisers.c compares their steps with PyTorch's. */
 #include <math.h>
 
 #include "tests/optim_cases.h"
@@ -10,7 +10,7 @@ static heed_tensor *parameter(void)
     return heed_set_requires_grad(heed_from_f64((double[]){1, -0.5, 0.25, 2}, HEED_SHAPE(4)), true);
 }
 
-/* A parameter that got no gradient is left alone, and its own steps do not count. */
+/* A parameter without a gradient is unchanged, and its step count does not advance. */
 START_TEST(test_without_gradient)
 {
     heed_tensor *both[] = {parameter(), parameter()};
@@ -43,7 +43,7 @@ START_TEST(test_no_step_after_an_error)
 }
 END_TEST
 
-/* A step for which there was no memory can be taken again. */
+/* A step that ran out of memory can be repeated. */
 START_TEST(test_step_without_memory)
 {
     for (int n = 0;; n++) {
@@ -80,8 +80,7 @@ START_TEST(test_learning_rate_may_change)
 }
 END_TEST
 
-/* With betas of 0 a step goes by the sign of its own gradient, whatever the one before was; the
- * numbers are PyTorch's. */
+/* With betas of 0 a step depends only on the sign of its gradient. The numbers are PyTorch's. */
 START_TEST(test_adam_without_memory)
 {
     static const double gradients[] = {1e8, 1, -2};
@@ -99,7 +98,7 @@ START_TEST(test_adam_without_memory)
 }
 END_TEST
 
-/* A step changes a value in place: a backward that still needs the old one says so. */
+/* A step changes values in place, so a backward that still needs the old ones fails. */
 START_TEST(test_step_raises_the_version)
 {
     heed_tensor *p = parameter();

@@ -1,5 +1,5 @@
-/* Optimisers as named tensors. Their values beside PyTorch's: test_parity_optimisers.c; in files:
- * test_training.c. */
+/* The state dict of an optimiser. test_parity_optimisers.c compares its values with PyTorch's;
+ * test_training.c tests files. */
 #include <math.h>
 #include <string.h>
 
@@ -42,7 +42,7 @@ START_TEST(sgd_by_name)
 }
 END_TEST
 
-/* From one optimiser to another, in any order of the parameters, and to itself. */
+/* State moves to another optimiser with its parameters in another order, and to itself. */
 START_TEST(state_moves_by_name)
 {
     heed_tensor *ps[] = {parameter(1, 2), parameter(3, 4)};

@@ -1,4 +1,4 @@
-/* What is asked of next_token: its command line, and whether that makes sense as a whole. */
+/* next_token's command line, and combinations of options that are rejected. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -20,7 +20,7 @@ static const arguments option_rows[] = {
     {{"--seed", "9223372036854775807", "--temperature", "0"}, NULL},
     {{"--steps", "+5", "--lr=.5", "--lr", "10"}, NULL},
     {{"--prompt=--save", "--save", "a=b", "--level", "word"}, NULL},
-    {{"--prompt", "--nope", "--text", "-"}, NULL}, /* not a flag, so a value */
+    {{"--prompt", "--nope", "--text", "-"}, NULL}, /* the value after a flag may begin with -- */
     {{"--nope"}, "unknown flag --nope"},
     {{"--step", "5"}, "unknown flag --step"},
     {{"--stepss=5"}, "unknown flag --stepss=5"},
@@ -35,7 +35,7 @@ static const arguments option_rows[] = {
     {{"--save", "--steps=5"}, "no value after --save"},
     {{"--load="}, "--load: the name of the file is empty"},
     {{"--save", ""}, "--save: the name of the file is empty"},
-    {{"--prompt", ""}, NULL}, /* options_read does not mind */
+    {{"--prompt", ""}, NULL}, /* options_read accepts it */
     {{"--steps", ""}, "--steps: '' is not a whole number from 0 to 1000000000"},
     {{"--steps="}, "--steps: ''"},
     {{"--steps", "1000000001"}, "--steps: '1000000001'"},
@@ -103,7 +103,7 @@ START_TEST(test_option_values)
 }
 END_TEST
 
-/* The demo is what it has always been. */
+/* The toy demo's defaults stay as they are. */
 START_TEST(test_toy_defaults)
 {
     options o = {.help = false};
@@ -131,7 +131,7 @@ START_TEST(test_help)
         for (char *c = name; *c != '\0'; c++) {
             *c = *c == '_' ? '-' : *c;
         }
-        ck_assert_msg(strstr(help, name) != NULL, "--help does not tell of %s", name);
+        ck_assert_msg(strstr(help, name) != NULL, "--help does not list %s", name);
     }
     for (const char *line = help; *line != '\0'; line += strcspn(line, "\n") + 1) {
         ck_assert_uint_le(strcspn(line, "\n"), 100);
@@ -142,7 +142,7 @@ START_TEST(test_help)
 }
 END_TEST
 
-/* ---- setups: options that do not go together, texts that are too short ---- */
+/* ---- setups: options that exclude each other, texts that are too short ---- */
 
 static const arguments setup_rows[] = {
     {{"--text", "@", "--context", "4"}, NULL},
@@ -171,7 +171,7 @@ static const arguments setup_rows[] = {
     {{"--logits", "/dev/null"}, "--logits: cannot write /dev/null: it is no file"},
     {{"--plot", "/no/such/file"}, "--plot: cannot write /no/such/file"},
     {{"--load", "/no/such/file"}, "--load: /no/such/file"},
-    {{"--load", "@"}, "--load: "}, /* a text */
+    {{"--load", "@"}, "--load: "}, /* a text, not a model */
     {{"--text", "@", "--context", "14", "--batch", "4096", "--d-model", "4096"}, NULL},
 };
 
@@ -207,7 +207,7 @@ START_TEST(test_held_out)
     expect_no_error();
     ck_assert_int_eq(s.training.count, 900 - 20);
     ck_assert_ptr_eq(s.held_out.tokens, s.text.ids + 900);
-    ck_assert_int_eq(s.held_out.count, 4); /* 80 of the 99 that can be foreseen */
+    ck_assert_int_eq(s.held_out.count, 4); /* 80 of the 99 possible targets */
     int64_t count = 0;
     ck_assert_ptr_eq(setup_sample(&s, 10, &count), s.held_out.tokens);
     ck_assert_int_eq(count, 10);
@@ -216,13 +216,13 @@ START_TEST(test_held_out)
     setup_free(&s);
     o = read_arguments((const char *const[]){"--text", path_of_test, "--context", "100", NULL});
     setup_prepare(&s, &o, &language);
-    ck_assert_int_eq(s.held_out.count, 0); /* a tenth is too short */
+    ck_assert_int_eq(s.held_out.count, 0); /* a tenth of the text is too short */
     ck_assert_int_eq(s.training.count, 900);
     setup_free(&s);
 }
 END_TEST
 
-/* A loaded model brings its sizes; flags may repeat them, but not contradict. */
+/* A loaded model sets its sizes; flags may repeat but not contradict them. */
 START_TEST(test_loaded_setups)
 {
     static const arguments rows[] = {

@@ -1,5 +1,5 @@
-/* The pool: each index once, whatever the count, the grain and the number of threads; nested, from
- * several threads at once, and in the child of a fork; and what works line by line on it. */
+/* The thread pool: each index is visited once, for any count, grain and number of threads; nested,
+ * from several threads at once, and in a forked child; and row kernels that run on it. */
 #include <pthread.h>
 #include <signal.h>
 #include <string.h>
@@ -27,7 +27,7 @@ static void visit(void *context, int64_t first, int64_t end)
     }
 }
 
-/* Says whether each index was visited once, in no more calls than grains. */
+/* Was each index visited once, in at most count / grain calls? */
 static bool each_once(int64_t count, int64_t grain)
 {
     static _Thread_local visits v;
@@ -68,7 +68,7 @@ START_TEST(test_thousands_of_jobs)
             ck_assert_int_eq(v.times[j], 1);
         }
         if (i % 5000 == 0) {
-            nanosleep(&(struct timespec){.tv_nsec = 2000000}, NULL); /* the workers fall asleep */
+            nanosleep(&(struct timespec){.tv_nsec = 2000000}, NULL); /* workers fall asleep */
         }
     }
 }
@@ -139,7 +139,7 @@ START_TEST(test_a_forked_child_starts_its_own)
 }
 END_TEST
 
-/* ---- what works line by line: the same bits for any number of threads ---- */
+/* ---- row kernels: the same bits for any number of threads ---- */
 
 typedef struct case_of_lines {
     const char *name;
@@ -174,7 +174,7 @@ EACH_CASE(CASE_OF_LINES)
 static const case_of_lines cases[] = {EACH_CASE(NAMED)};
 enum { CASES = sizeof cases / sizeof *cases };
 
-/* found: the result, and the gradients by x, weight and bias. */
+/* found: the result, and its gradients by x, weight and bias. */
 static void run_case(const case_of_lines *c, heed_tensor *const *xs, heed_tensor *targets,
                      heed_tensor **found)
 {
@@ -223,7 +223,7 @@ static void catch (int number)
     caught = number;
 }
 
-/* The one thread that could take it does not, so it waits. */
+/* This thread blocks the signal, and no worker accepts it, so it stays pending. */
 START_TEST(test_workers_take_no_signals)
 {
     heed_set_num_threads(3);

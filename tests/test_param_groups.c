@@ -1,4 +1,4 @@
-/* Groups of parameters, and batches in parts. */
+/* Parameter groups and gradient accumulation. */
 
 #include "tests/optim_cases.h"
 
@@ -36,7 +36,7 @@ START_TEST(matrices_decay)
 }
 END_TEST
 
-/* A group without a rate of its own follows the optimiser's, until it is given one. */
+/* A group without its own learning rate follows the optimiser's until one is set. */
 START_TEST(rates_of_groups)
 {
     heed_tensor *ps[] = {parameter(), parameter(), parameter()};
@@ -73,7 +73,7 @@ START_TEST(rates_of_groups)
 }
 END_TEST
 
-/* What cannot be added leaves the optimiser as it was. */
+/* If adding a group fails, the optimiser is unchanged. */
 START_TEST(a_group_is_added_or_not)
 {
     for (int n = 0;; n++) {
@@ -103,16 +103,16 @@ START_TEST(a_group_is_added_or_not)
 }
 END_TEST
 
-/* ---- batches in parts ---- */
+/* ---- gradient accumulation ---- */
 
-/* The loss of some rows under a small attention model; the same numbers for the same rows. */
+/* The loss of some rows in a small attention model; rows do not affect each other. */
 static heed_tensor *loss_of(struct heed_self_attention *m, heed_tensor *tokens,
                             heed_tensor *targets)
 {
     return heed_mse_loss(heed_self_attention_forward(m, tokens, NULL), targets);
 }
 
-/* k backward passes of a loss / k leave the gradients of the whole batch, and so one step of it. */
+/* k backward passes of a loss / k give the gradients of the whole batch. */
 START_TEST(parts_of_a_batch_add_up)
 {
     enum { ROWS = 12, PARTS = 4 };

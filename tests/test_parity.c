@@ -1,4 +1,4 @@
-/* Every operation against PyTorch, by the table in parity.def. */
+/* Every operation compared with PyTorch, by the table in parity.def. */
 #include <stdio.h>
 #include <string.h>
 
@@ -7,9 +7,9 @@
 
 Suite *parity_suite(void);
 
-/* ---- one row, one test ---- */
+/* ---- a test for each row ---- */
 
-/* Of floats come floats of their dtype, which says how close they must be; but for casts. */
+/* Float inputs give results of their dtype, which decides the tolerance; casts are an exception. */
 static void expect_dtype(const parity_row *row, heed_tensor *const *inputs, int count,
                          const heed_tensor *y)
 {
@@ -61,7 +61,7 @@ static bool has_row(const char *operation)
     return false;
 }
 
-/* The first operation from `op` on without a row; NULL: all have one. */
+/* The first operation from `op` on without a row, or NULL. */
 static const heed_op *first_without_row(const heed_op *op)
 {
     while (op != NULL && has_row(op->name)) {
@@ -101,7 +101,7 @@ static bool has_case(const char *area, const char *name)
     return false;
 }
 
-/* What generate.py makes is compared. */
+/* Every case that generate.py makes has a row that checks it. */
 START_TEST(every_case_has_a_row)
 {
     const char *checked = "";

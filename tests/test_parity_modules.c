@@ -1,4 +1,4 @@
-/* Every module against PyTorch, by the table in parity/modules.def. */
+/* Every module compared with PyTorch, by the table in parity/modules.def. */
 #include <glob.h>
 #include <stdio.h>
 #include <string.h>
@@ -128,9 +128,9 @@ static const module_row rows[] = {
 };
 enum { ROW_COUNT = sizeof rows / sizeof *rows };
 
-/* ---- one row, one test ---- */
+/* ---- a test for each row ---- */
 
-/* The file's names with that prefix, behind the name of the case. */
+/* Number of the case's tensors whose names have that prefix. */
 static int count_parts(const parity_case *c, const char *prefix)
 {
     char start[120];
@@ -142,7 +142,7 @@ static int count_parts(const parity_case *c, const char *prefix)
     return count;
 }
 
-/* The state dict of the file has the names of the module's; its values go there. */
+/* Loads the module's state dict from the file, which must have the same names. */
 static void load(const parity_case *c, void *m)
 {
     const heed_tensor_list state = heed_state_dict(m);
@@ -158,7 +158,7 @@ static void load(const parity_case *c, void *m)
     }
 }
 
-/* Buffers are as PyTorch makes them. Their errors stand last. */
+/* Compares the buffers with PyTorch's. Their errors come last in the list. */
 static void check_buffers(const parity_case *c, void *m)
 {
     const heed_tensor_list state = heed_state_dict(m);
@@ -245,8 +245,8 @@ START_TEST(every_case_has_a_row)
 }
 END_TEST
 
-/* Kinds that nobody makes alone: a list of modules has no forward, the others are run by the rows
- * of GPT. */
+/* Kinds that rows do not construct directly: a ModuleList has no forward, and GPT's rows run the
+ * others. */
 static bool is_part(const char *kind)
 {
     static const char *const parts[] = {"ModuleList", "CausalSelfAttention", "MLP", "Block",
@@ -259,7 +259,7 @@ static bool is_part(const char *kind)
     return false;
 }
 
-/* The kinds that a source defines. Returns how many it saw. */
+/* Checks the module kinds that a source file defines; returns their number. */
 static int check_kinds(const char *path)
 {
     char text[40000];

@@ -1,4 +1,4 @@
-/* Every optimiser and schedule against PyTorch, by the table in parity/optimisers.def. */
+/* Every optimiser and schedule compared with PyTorch, by the table in parity/optimisers.def. */
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
@@ -43,7 +43,7 @@ static heed_optimizer *with_group(heed_optimizer *optimizer, heed_tensor_list pa
 static const struct row {
     const char *name, *form;
     heed_optimizer *(*make)(heed_tensor_list parameters);
-    double (*clip)(heed_tensor_list parameters); /* returns the norm, if the file has it; or NULL */
+    double (*clip)(heed_tensor_list parameters); /* returns the norm, compared if stored; or NULL */
 } rows[] = {
 #define OPTIMISER(name, form, constructor)     {#name, #form, name##_##form, NULL},
 #define CLIPPED(name, form, constructor, clip) {#name, #form, name##_##form, clip_##name##_##form},
@@ -65,9 +65,9 @@ enum {
     SCHEDULE_COUNT = sizeof schedules / sizeof *schedules
 };
 
-/* ---- one row, one test ---- */
+/* ---- a test for each row ---- */
 
-/* Gives the parameter the gradient that the file has for this step. */
+/* Gives the parameter the file's gradient for this step. */
 static void set_gradient(const parity_case *c, int i, heed_tensor *p, int64_t step)
 {
     const char part[] = {'g', (char)('a' + i), '\0'};
@@ -75,7 +75,7 @@ static void set_gradient(const parity_case *c, int i, heed_tensor *p, int64_t st
     heed_backward(heed_sum(heed_mul(p, heed_to(g, p->dtype))));
 }
 
-/* Takes the steps; returns the norms that clipping found at each. */
+/* Takes the steps; returns the norm that clipping returned at each. */
 static heed_tensor *take_steps(const struct row *row, const parity_case *c,
                                heed_optimizer *optimizer, heed_tensor *const *ps)
 {
@@ -116,9 +116,10 @@ static double largest(heed_tensor *x)
     return x->numel == 0 ? 0 : heed_item(heed_amax(heed_abs(heed_to(x, HEED_F64))));
 }
 
-/* What torch has in its state dict is here, by the same name. A moving average carries the rounding
- * of larger ones before it, so torch's error is taken to be at least 2 ulp of its largest element.
- * `place` is that of the first among the errors. Returns how many there are. */
+/* Compares the state with torch's state dict, name by name. A moving average carries the rounding
+ * errors of earlier, larger values, so torch's error counts as at least 2 ulp of its largest
+ * element. `place` is the index of the first of these in the list of errors. Returns their
+ * number. */
 static int check_state(const parity_case *c, heed_optimizer *optimizer, int64_t place)
 {
     static const char *const names[] = {"step", "exp_avg", "exp_avg_sq", "momentum_buffer"};
@@ -218,7 +219,7 @@ START_TEST(every_case_has_a_row)
 }
 END_TEST
 
-/* Each constructor of optimizer.h has one. */
+/* Each constructor of optimizer.h has a row. */
 START_TEST(every_optimiser_has_a_row)
 {
     char line[200], name[20];

@@ -1,4 +1,4 @@
-/* What next_token shows: the progress of a training, and its pictures. */
+/* next_token's progress lines and plots. */
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -20,7 +20,7 @@ START_TEST(test_progress_fits)
                             .held_out = 2.75,
                             .seconds = 61,
                             .tokens = 61 * 12300,
-                            .more = "what else there is to tell",
+                            .more = "the details at full length",
                             .brief = "in brief"};
     for (int columns = 1; columns < 300; columns++) {
         char line[PROGRESS_LINE];
@@ -37,14 +37,14 @@ START_TEST(test_progress_fits)
     ck_assert_str_eq(line, "step  123/2000  loss 2.500  held-out 2.750  in brief  12.3k tokens/s");
     progress_plain(line, &facts);
     ck_assert_str_eq(line,
-                     "step   123/2000   loss 2.500   held-out 2.750   what else there is to tell");
+                     "step   123/2000   loss 2.500   held-out 2.750   the details at full length");
     facts.more = facts.brief = "";
     facts.held_out = (double)NAN;
     progress_plain(line, &facts);
     ck_assert_str_eq(line, "step   123/2000   loss 2.500   12300 tokens/s");
     facts.held_out = 2.75;
     facts.held_out_name = "validation";
-    facts.before = 1000; /* of an earlier run: a half of the rest is done in these seconds */
+    facts.before = 1000; /* by an earlier run: this one has done half of the rest */
     facts.step = 1500;
     progress_bar(line, &facts, 100, false);
     ck_assert_str_eq(line, "[====================>      ]  1500/2000  loss 2.500  "
@@ -58,7 +58,7 @@ START_TEST(test_progress_fits)
 }
 END_TEST
 
-/* A program may say how often it wants lines. */
+/* Programs may set how often lines are printed. */
 START_TEST(test_progress_every)
 {
     char *shown = NULL;
@@ -80,8 +80,7 @@ START_TEST(test_progress_every)
 }
 END_TEST
 
-/* The numbers that stay are those of the last step, though its picture came too soon to be shown.
- */
+/* The final line shows the last step, even if its frame came too soon to be drawn. */
 START_TEST(test_progress_ends)
 {
     char *shown = NULL;
@@ -117,7 +116,7 @@ START_TEST(test_progress_turns)
         for (int64_t step = 1; step <= steps; step++) {
             const bool shown = progress_turn(step, steps, 10);
             tens += shown;
-            ck_assert(!shown || progress_turn(step, steps, 40)); /* shown is measured */
+            ck_assert(!shown || progress_turn(step, steps, 40)); /* whenever shown, also measured */
         }
         ck_assert_int_eq(tens, steps < 10 ? steps : 10);
         ck_assert(progress_turn(steps, steps, 10));
@@ -126,7 +125,7 @@ START_TEST(test_progress_turns)
 }
 END_TEST
 
-/* ---- pictures ---- */
+/* ---- plots ---- */
 
 START_TEST(test_curve)
 {
@@ -145,7 +144,7 @@ START_TEST(test_curve)
 }
 END_TEST
 
-/* Every tag that opens closes, and no < or & stands for itself. */
+/* Every tag is closed, and < and & are escaped. */
 static void expect_xml(const char *svg)
 {
     char open[32][24];

@@ -1,4 +1,4 @@
-/* Printing: the texts below are what torch 1.13 and torch 2.15 both say of the same tensors. */
+/* Printing: the expected texts are what torch 1.13 and torch 2.15 print for the same tensors. */
 #include "tensor/print.h"
 #include "tensor/scope_list.h"
 
@@ -13,7 +13,7 @@ Suite *print_suite(void);
 
 /* ---- helpers ---- */
 
-/* A tensor of `values`, or of 0, 1, 2, ... where there are none. */
+/* A tensor of `values`, or of 0, 1, 2, ... if NULL. */
 static heed_tensor *make(heed_dtype dtype, heed_shape shape, const double *values)
 {
     heed_tensor *t = heed_tensor_new("make", shape.ndim, shape.size, dtype);
@@ -96,7 +96,7 @@ static const struct example {
     {HEED_BOOL, {1, {2}}, V(1, 0), {0}, "tensor([ True, False])"},
     {HEED_BOOL, {1, {2}}, V(1, 1), {0}, "tensor([True, True])"},
 
-    /* NaN and infinities, which have no say in the width */
+    /* NaN and infinities, which do not affect the width */
     {HEED_F32, {1, {3}}, V(QNAN, INF, -INF), {0}, "tensor([nan, inf, -inf])"},
     {HEED_F32, {1, {3}}, V(1, QNAN, -INF), {0}, "tensor([1., nan, -inf])"},
     {HEED_F32, {1, {3}}, V(1.5, QNAN, -INF), {0}, "tensor([1.5000,    nan,   -inf])"},
@@ -104,7 +104,7 @@ static const struct example {
     {HEED_F32, {1, {2}}, V(0.25, -INF), {0}, "tensor([0.2500,   -inf])"},
     {HEED_F32, {1, {2}}, V(QNAN, 0), {0}, "tensor([nan, 0.])"},
 
-    /* scientific: a range over 1000, a number over 1e8, or one under 1e-4 that is not whole */
+    /* scientific: a ratio over 1000, a number over 1e8, or a fraction under 1e-4 */
     {HEED_F32, {1, {2}}, V(0.001, 1.001), {0}, "tensor([1.0000e-03, 1.0010e+00])"},
     {HEED_F32, {1, {2}}, V(0.5, 500), {0}, "tensor([  0.5000, 500.0000])"},
     {HEED_F32, {1, {2}}, V(1, 1000), {0}, "tensor([   1., 1000.])"},
@@ -133,7 +133,7 @@ static const struct example {
     {HEED_I64, {2, {0, 3}}, NULL, {0}, "tensor([], size=(0, 3), dtype=torch.int64)"},
     {HEED_F64, {3, {2, 0, 4}}, NULL, {0}, "tensor([], size=(2, 0, 4), dtype=torch.float64)"},
 
-    /* many dims, and lines too long */
+    /* many dims, and wrapped lines */
     {HEED_F32, {3, {2, 1, 2}}, V(1, 2, 3, 4), {0},
      "tensor([[[1., 2.]],\n\n"
      "        [[3., 4.]]])"},
@@ -201,7 +201,7 @@ static const struct example {
      "        0.7500])"},
     {HEED_F32, {1, {3}}, V(0.25, 0.5, 0.75), {.linewidth = 31}, "tensor([0.2500, 0.5000, 0.7500])"},
 
-    /* the dtype on a line of its own */
+    /* the dtype on a separate line */
     {HEED_F64, {2, {2, 7}}, ALL(0.5), {0},
      "tensor([[0.5000, 0.5000, 0.5000, 0.5000, 0.5000, 0.5000, 0.5000],\n"
      "        [0.5000, 0.5000, 0.5000, 0.5000, 0.5000, 0.5000, 0.5000]],\n"
@@ -280,14 +280,14 @@ START_TEST(results_say_which_operation_made_them)
     heed_tensor *t = make(HEED_F32, HEED_SCALAR, V(2));
     t->requires_grad = true;
     for (size_t i = 0; i < sizeof names / sizeof names[0]; i++) {
-        t->op = (const void *)&names[i][0]; /* an operation begins with its name */
+        t->op = (const void *)&names[i][0]; /* the name is the first field of heed_op */
         expect(t, none, names[i][1]);
     }
     t->op = NULL;
 }
 END_TEST
 
-/* ---- where the text goes ---- */
+/* ---- output ---- */
 
 START_TEST(snprint_cuts_and_counts_like_snprintf)
 {
@@ -370,7 +370,7 @@ START_TEST(errors_print_nothing)
     expect_refused(t, (heed_print_options){.edgeitems = -1}, HEED_ERR_VALUE);
     expect_refused(t, (heed_print_options){.linewidth = -1}, HEED_ERR_VALUE);
     ck_assert_int_eq(heed_fprint(NULL, t), HEED_ERR_NULL);
-    ck_assert_int_eq(heed_print(t), HEED_ERR_NULL); /* still pending: nothing prints */
+    ck_assert_int_eq(heed_print(t), HEED_ERR_NULL); /* still pending: nothing is printed */
     ck_assert_uint_eq(heed_snprint(NULL, 0, t), 0);
     ck_assert_int_eq(heed_error(), HEED_ERR_NULL);
 }

@@ -1,4 +1,4 @@
-/* The generator behind the random numbers: seeds, saving, threads. */
+/* The random generator: seeds, saved state, threads. */
 #include "tensor/random/random.h"
 
 #include <check.h>
@@ -11,7 +11,7 @@
 
 Suite *random_suite(void);
 
-/* The same once more where one can read it. */
+/* A readable subset of test_random_numbers.c. */
 START_TEST(seed_42_gives_what_torch_prints)
 {
     heed_manual_seed(42);
@@ -123,7 +123,7 @@ typedef struct drawer {
     float numbers[DRAWS];
 } drawer;
 
-/* A bit of everything, with a seed and a flavor of one's own. */
+/* Draws from several distributions, with the thread's own seed and flavor. */
 static void *draw_in_thread(void *argument)
 {
     drawer *self = argument;

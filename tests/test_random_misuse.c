@@ -1,4 +1,4 @@
-/* Random numbers: empty tensors, ranges, views, and what the calls refuse without drawing. */
+/* Random numbers: empty tensors, ranges, views, and calls that fail without drawing. */
 #include "tensor/random/random.h"
 
 #include <check.h>
@@ -101,7 +101,7 @@ START_TEST(moments_are_those_of_the_distribution)
 }
 END_TEST
 
-/* A single category, and more samples than it takes to see each: never one of probability 0. */
+/* Categories of probability 0 are never drawn, even if the others are tiny or all drawn. */
 START_TEST(what_has_no_probability_is_never_drawn)
 {
     heed_tensor *p = heed_from_f64((double[]){0, 1, 0, 1e-300, 0, 5e299, 0, 0}, HEED_SHAPE(8));
@@ -252,11 +252,11 @@ START_TEST(shapes_and_memory_beyond_reach_are_refused)
         EXPECT_ERROR(heed_bernoulli(p), HEED_ERR_MEMORY, "memory");
     }
     heed_tensor *ones = heed_ones(HEED_SHAPE(100), HEED_F32);
-    for (int n = 0; n < 7; n++) { /* the result, the runners, their times */
+    for (int n = 0; n < 7; n++) { /* the result and the workspaces */
         heed_fail_allocation(n);
         EXPECT_ERROR(heed_multinomial(ones, 90, false), HEED_ERR_MEMORY, "memory");
     }
-    for (int n = 0; n < 4; n++) { /* the result, the sums */
+    for (int n = 0; n < 4; n++) { /* the result and the cumulative sums */
         heed_fail_allocation(n);
         EXPECT_ERROR(heed_multinomial(ones, 90, true), HEED_ERR_MEMORY, "memory");
     }
@@ -275,7 +275,7 @@ START_TEST(without_a_scope_nothing_is_drawn)
     EXPECT_ERROR(heed_randperm(9), HEED_ERR_SCOPE, "randperm: no scope");
     EXPECT_ERROR(heed_bernoulli(p), HEED_ERR_SCOPE, "bernoulli: no scope");
     EXPECT_ERROR(heed_multinomial(p, 1, true), HEED_ERR_SCOPE, "multinomial: no scope");
-    ck_assert_int_eq(heed_uniform_into(p, 0, 1), HEED_OK); /* a parameter needs none */
+    ck_assert_int_eq(heed_uniform_into(p, 0, 1), HEED_OK); /* parameters need no scope */
     heed_release(p);
     heed_scope_begin(&scope);
 }
@@ -299,7 +299,7 @@ START_TEST(while_an_error_is_pending_nothing_is_drawn)
     ck_assert_str_eq(heed_error_message(), "a test");
     heed_generator after = heed_get_generator();
     ck_assert(same_generator(&before, &after));
-    heed_manual_seed(9); /* seeding computes nothing, and works */
+    heed_manual_seed(9); /* seeding works even then */
     ck_assert_int_eq(heed_error(), HEED_ERR_VALUE);
     EXPECT_F32(t, 0, 0);
     after = heed_get_generator();

@@ -1,5 +1,5 @@
-/* Random numbers: bit for bit those of PyTorch 1.13.1 and 2.15.0 (random.h, which make_random.py
- * made), drawn by the generator, by initialisers and by the constructors of modules. */
+/* Random numbers: bit for bit those of PyTorch 1.13.1 and 2.15.0 (random.h, made by
+ * make_random.py), drawn by the generator, by initialisers and by the constructors of modules. */
 #include <check.h>
 #include <math.h>
 #include <stdio.h>
@@ -38,7 +38,7 @@ typedef struct golden {
     double a, b, first, last;
     struct {
         uint64_t all;
-        const char *each; /* the first four digits of each seed's */
+        const char *each; /* the first four hex digits of each seed's checksum */
     } sum[FLAVORS];
 } golden;
 static const golden goldens[] = {
@@ -48,7 +48,7 @@ static const uint64_t seeds[] = {SEEDS};
 
 enum { GOLDENS = sizeof goldens / sizeof *goldens, SEED_COUNT = sizeof seeds / sizeof *seeds };
 
-/* ---- what a row draws, as it goes by ---- */
+/* ---- checksum of the numbers that a row draws ---- */
 
 typedef struct stream {
     uint64_t sum;
@@ -180,7 +180,7 @@ static heed_tensor *draw_tensor(const golden *row)
     }
 }
 
-/* The second of a pair of normal numbers waits across rand and blocks of 16. */
+/* The second number of a normal pair stays cached across rand and blocks of 16. */
 static void take_mixed(stream *s, const golden *row)
 {
     take(s, heed_randn(HEED_SHAPE(row->n), row->dtype));
@@ -220,7 +220,7 @@ static void take_parameters(stream *s, const golden *row)
     heed_module_free(m);
 }
 
-/* Of each fan_in from 1 to n the first and last weight and the bias: the bounds of all of them. */
+/* For each fan_in from 1 to n the first and last weight and the bias, to check the bounds. */
 static void take_linears(stream *s, int64_t n)
 {
     for (int64_t fan_in = 1; fan_in <= n; fan_in++) {
@@ -258,7 +258,7 @@ static void take_row(stream *s, const golden *row)
 
 /* ---- the comparison ---- */
 
-/* Do the last bits depend on libm's logarithm, sine and cosine? They are glibc's. */
+/* Must the bits match here? Those that depend on libm's log, sin and cos are glibc's. */
 static bool exact_here(const golden *row, heed_random_flavor flavor)
 {
 #if defined __GLIBC__ && defined __x86_64__
@@ -291,7 +291,7 @@ static void check_ends(const golden *row, const stream *s)
                   row->last);
 }
 
-/* The checksum of what the row draws with this seed. */
+/* The checksum of the numbers that the row draws with this seed. */
 static uint64_t sum_of_seed(const golden *row, heed_random_flavor flavor, uint64_t seed)
 {
     heed_scope inner;
@@ -302,8 +302,7 @@ static uint64_t sum_of_seed(const golden *row, heed_random_flavor flavor, uint64
     if (seed == 42 && s.count > 0 && flavor == HEED_RANDOM_TORCH_1) {
         check_ends(row, &s);
     }
-    take(&s,
-         heed_randint(0, 1 << 27, HEED_SHAPE(1), HEED_I64)); /* where does the generator stand? */
+    take(&s, heed_randint(0, 1 << 27, HEED_SHAPE(1), HEED_I64)); /* the generator's position */
     ck_assert_int_eq(heed_scope_end(&inner), HEED_OK);
     return s.sum;
 }
@@ -316,7 +315,7 @@ static void check_golden(const golden *row, heed_random_flavor flavor)
     ck_assert_int_eq(heed_set_random_flavor(flavor), HEED_OK);
     for (int i = 0; i < SEED_COUNT; i++) {
         if (row->method == LINEARS && seeds[i] != 42) {
-            continue; /* it draws 8 million: one seed is enough */
+            continue; /* it draws 8 million numbers: one seed is enough */
         }
         const uint64_t sum = sum_of_seed(row, flavor, seeds[i]);
         char digits[5];
@@ -326,7 +325,7 @@ static void check_golden(const golden *row, heed_random_flavor flavor)
         each += 4;
         all = fnv(&sum, sizeof sum, all);
     }
-    ck_assert_msg(*each == '\0', "%s: more seeds than were drawn", row->name);
+    ck_assert_msg(*each == '\0', "%s: the fixture has more seeds", row->name);
     ck_assert_msg(all == row->sum[flavor].all || !exact, "%s: flavor %d: %016llx", row->name,
                   (int)flavor, (unsigned long long)all);
 }

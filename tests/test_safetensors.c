@@ -1,5 +1,5 @@
-/* Files of tensors: what goes in comes out, to the bit, and metadata to the character; files that
- * the system does not give; threads. */
+/* Tensor files: tensors survive a round trip bit for bit, and metadata unchanged; file system
+ * errors; threads. */
 #include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -11,7 +11,7 @@
 
 Suite *files_suite(void);
 
-/* ---- there and back ---- */
+/* ---- round trips ---- */
 
 static void there_and_back(heed_tensor *x)
 {
@@ -51,7 +51,7 @@ START_TEST(every_view_comes_back)
     }
     heed_tensor *w = heed_set_requires_grad(heed_ones(HEED_SHAPE(2, 3), HEED_F32), true);
     there_and_back(w);
-    there_and_back(heed_transpose(heed_exp(w), 0, 1)); /* with a graph behind it */
+    there_and_back(heed_transpose(heed_exp(w), 0, 1)); /* with a graph */
     ck_assert_int_eq(heed_backward(heed_sum(w)), HEED_OK);
 }
 END_TEST
@@ -96,7 +96,7 @@ END_TEST
 
 static void *save_in_a_thread(void *x)
 {
-    save_one(in_folder("a"), x); /* no scope is open in this thread */
+    save_one(in_folder("a"), x); /* this thread has no open scope */
     return NULL;
 }
 
@@ -129,7 +129,7 @@ static void expect_metadata(const heed_metadata *pairs)
         ck_assert_ptr_eq(heed_safetensors_metadata(file, all[i].key), all[i].value);
     }
     ck_assert(all[count].key == NULL && all[count].value == NULL);
-    /* What was read can be written as it is, and is the same file. */
+    /* Metadata that was read can be written again, and gives the same file. */
     ck_assert_int_eq(heed_save_file((heed_tensor_list){0}, in_folder("b"), all), HEED_OK);
     expect_same_files(in_folder("a"), in_folder("b"));
     heed_safetensors_close(file);
@@ -178,7 +178,7 @@ END_TEST
 
 START_TEST(headers_have_an_end)
 {
-    enum { SIZE = 16700000 }; /* six characters for each */
+    enum { SIZE = 16700000 }; /* each takes six characters */
     char *text = malloc(SIZE + 1);
     memset(text, 1, SIZE);
     text[SIZE] = '\0';
@@ -208,7 +208,7 @@ START_TEST(escapes_are_read)
 }
 END_TEST
 
-/* ---- files that the system does not give ---- */
+/* ---- file system errors ---- */
 
 START_TEST(a_file_may_not_be_there)
 {
@@ -220,7 +220,7 @@ START_TEST(a_file_may_not_be_there)
     expect_error(HEED_ERR_FILE, "safetensors_open: /tmp: it is a directory");
     ck_assert_ptr_null(heed_safetensors_open("/dev/zero"));
     expect_error(HEED_ERR_FILE, "/dev/zero: it is no regular file");
-    ck_assert_int_eq(mkfifo(in_folder("pipe"), 0600), 0); /* nobody writes into it */
+    ck_assert_int_eq(mkfifo(in_folder("pipe"), 0600), 0); /* no process writes into it */
     ck_assert_ptr_null(heed_safetensors_open(in_folder("pipe")));
     expect_error(HEED_ERR_FILE, "pipe: it is no regular file");
     save_one(in_folder("a"), heed_ones(HEED_SHAPE(2), HEED_F32));
@@ -315,7 +315,7 @@ START_TEST(every_allocation_may_fail)
         ck_assert_int_eq(heed_scope_end(&scope), HEED_OK);
         ck_assert_int_eq(heed_live_tensors(), tensors);
         ck_assert_int_eq(heed_live_bytes(), bytes);
-        ck_assert_int_le(files_in_folder(), 1); /* no half file beside it */
+        ck_assert_int_le(files_in_folder(), 1); /* no temporary file is left */
     }
     ck_assert_int_gt(n, 10);
 }

@@ -1,5 +1,4 @@
-/* Files that are not what they should be: each is refused with a sentence that names the file and
- * what is wrong; nothing that stands in a file does harm. */
+/* Malformed files: each is rejected safely, with an error that names the file and the fault. */
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -125,7 +124,7 @@ static const refused_header rows[] = {
     {OF("288230376151711744", "1152921504606846976"), 8, "more elements than a file can hold"},
     {OF("72057594037927936", "288230376151711744"), 8,
      "its tensors have 288230376151711744 bytes, but 8 follow the header"},
-    /* all of them together */
+    /* all tensors together */
     {"{\"x\":" GOOD "}", 7, "file: its tensors have 8 bytes, but 7 follow the header"},
     {"{\"x\":" GOOD "}", 9, "file: its tensors have 8 bytes, but 9 follow the header"},
     {"{}", 1, "its tensors have 0 bytes, but 1 follow"},
@@ -158,7 +157,7 @@ static const refused_header rows[] = {
 static void expect_refusal(const char *words)
 {
     heed_safetensors *file = heed_safetensors_open(in_folder("file"));
-    ck_assert_msg(file == NULL, "this was taken, instead of: %s", words);
+    ck_assert_msg(file == NULL, "accepted instead of: %s", words);
     expect_error_of_file(HEED_ERR_FORMAT, "safetensors_open", words);
 }
 
@@ -172,7 +171,7 @@ START_TEST(is_refused)
 }
 END_TEST
 
-/* Zeros, which no C string can hold. */
+/* NUL bytes inside the header. */
 START_TEST(zeros_are_refused)
 {
     write_header(in_folder("file"), "{}\0\0", 4, 0);
@@ -190,7 +189,7 @@ START_TEST(zeros_are_refused)
 }
 END_TEST
 
-/* ---- the length before the header ---- */
+/* ---- the header length ---- */
 
 START_TEST(lengths_are_refused)
 {
@@ -221,7 +220,7 @@ START_TEST(lengths_are_refused)
 }
 END_TEST
 
-/* A file may claim 100 MB without having them: what is not written of it is a hole on the disk. */
+/* A header of 100 MB, the maximum, in a sparse file. */
 START_TEST(the_longest_header_is_read)
 {
     static const uint64_t longest = 100000000;
@@ -270,7 +269,7 @@ START_TEST(bombs_are_refused)
 }
 END_TEST
 
-/* ---- a valid file, cut and damaged ---- */
+/* ---- a valid file, truncated and damaged ---- */
 
 static void make_valid(void)
 {
@@ -295,7 +294,7 @@ START_TEST(every_prefix_is_refused)
 }
 END_TEST
 
-/* Opens it and reads everything: that gives an error of the file or tensors, and no harm. */
+/* Opens the file and reads all tensors: it is valid, or gives an error, and is always safe. */
 static bool try_file(void)
 {
     heed_scope scope;

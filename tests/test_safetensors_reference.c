@@ -1,5 +1,5 @@
-/* What the reference implementation wrote reads here, and is written here as the same bytes; dtypes
- * that are not Heed's. */
+/* Files of the reference implementation are read, and written again as the same bytes; dtypes that
+ * Heed does not have. */
 #include <fcntl.h>
 #include <math.h>
 #include <stdio.h>
@@ -10,7 +10,7 @@
 
 #define FIXTURE(name) "tests/fixtures/" name ".safetensors"
 
-/* Read, and written again: the same bytes. */
+/* Read and written again, each file keeps its bytes. */
 START_TEST(files_are_the_same_bytes_as_the_references)
 {
     heed_safetensors *file = heed_safetensors_open(FIXTURE("plain"));
@@ -55,7 +55,7 @@ START_TEST(values_are_the_references)
 }
 END_TEST
 
-/* NaNs may differ in what they carry: processors make signalling ones quiet. */
+/* NaN payloads may differ, since processors make signalling NaNs quiet. */
 static void expect_halves(heed_tensor *x, heed_tensor *expected)
 {
     expect_no_error();
@@ -91,7 +91,7 @@ START_TEST(foreign_dtypes_become_f32_or_an_error)
 }
 END_TEST
 
-/* Writes all 65536 patterns as F16 or BF16, and reads them. */
+/* Writes all 65536 bit patterns as F16 or BF16, and reads them. */
 static heed_tensor *all_halves(const char *dtype)
 {
     char header[160];

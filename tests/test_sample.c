@@ -1,4 +1,4 @@
-/* heed_sample against PyTorch, and what it may draw. */
+/* heed_sample compared with PyTorch, and the set of tokens that it may draw. */
 #include "tests/test_util.h"
 
 void add_sample_cases(Suite *suite);
@@ -38,7 +38,7 @@ START_TEST(samples_are_torchs)
 }
 END_TEST
 
-/* Which of the tokens are drawn at all, as bits. */
+/* A bit mask of the tokens that are drawn at all. */
 static unsigned drawn_of(heed_tensor *logits, heed_sample_options options)
 {
     unsigned drawn = 0;
@@ -48,7 +48,7 @@ static unsigned drawn_of(heed_tensor *logits, heed_sample_options options)
     return drawn;
 }
 
-/* Probabilities 0.4, 0.2, 0.2, 0.2 and none: at a border the tokens that are as likely. */
+/* Probabilities 0.4, 0.2, 0.2, 0.2 and 0: top_k keeps all tokens that tie with the last. */
 START_TEST(borders_are_where_they_should)
 {
     heed_tensor *x = heed_log(heed_from_f64((double[]){0.2, 0.4, 0.2, 0.2, 0}, HEED_SHAPE(5)));

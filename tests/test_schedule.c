@@ -1,9 +1,9 @@
-/* Schedules at their ends. In between: parity/optimisers.def. */
+/* Schedules at their ends. parity/optimisers.def tests the steps between. */
 #include <math.h>
 
 #include "tests/optim_cases.h"
 
-/* Huge counts do not overflow, and after its last step a schedule keeps its rate. */
+/* Huge counts do not overflow, and after the last step the rate stays constant. */
 START_TEST(rates_stay_at_the_end)
 {
     const int64_t last = INT64_MAX;

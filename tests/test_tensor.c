@@ -1,5 +1,5 @@
-/* Tensors: making them, and reading their shapes and elements. Ranges, eye and the *_like functions
- * are in test_create.c, casts and copies in test_tensor_copy.c, views in test_tensor_view.c. */
+/* Tensors: creation, shapes and elements. test_create.c tests ranges, eye and the *_like functions,
+ * test_tensor_copy.c casts and copies, test_tensor_view.c views. */
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -50,7 +50,7 @@ START_TEST(created_tensors_hold_their_value)
     const struct made *m = &all_made[_i];
     for (heed_dtype dtype = 0; dtype < HEED_DTYPES; dtype++) {
         const bool is_bool = dtype == HEED_BOOL, is_float = dtype <= HEED_F64;
-        /* Memory that was used before must not shine through. */
+        /* Reused memory must not show through. */
         memset(heed_empty(m->shape, dtype)->data, 1, (size_t)count_of(m->shape));
         expect_filled(heed_zeros(m->shape, dtype), m, dtype, 0);
         expect_filled(heed_ones(m->shape, dtype), m, dtype, 1);
@@ -126,7 +126,7 @@ START_TEST(arange_counts)
     EXPECT_VALUES(heed_arange(0, 1, 0.25, HEED_F64), 0, 0, 0.25, 0.5, 0.75);
     expect_kind(heed_arange(3, 3, 1, HEED_F32), HEED_F32, HEED_SHAPE(0));
     expect_kind(heed_arange(0, 1000, 1, HEED_I64), HEED_I64, HEED_SHAPE(1000));
-    heed_tensor *tenths = heed_arange(0, 10, 0.1, HEED_F32); /* no error adds up */
+    heed_tensor *tenths = heed_arange(0, 10, 0.1, HEED_F32); /* errors do not accumulate */
     ck_assert_int_eq(tenths->numel, 100);
     for (int i = 0; i < 100; i++) {
         expect_element("arange", element(tenths, HEED_INDEX(i)), i * 0.1, 1, HEED_F32);
@@ -216,7 +216,7 @@ START_TEST(at_reads_any_element_of_any_layout)
 }
 END_TEST
 
-/* Whatever the strides; with as many elements in other dims, or other elements in as many dims,
+/* Equal shapes compare equal whatever the strides; other shapes with as many elements or dims do
  * not. */
 START_TEST(shapes_are_told_apart)
 {

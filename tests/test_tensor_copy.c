@@ -1,4 +1,4 @@
-/* Casts, copies in and out, and the doors through which values change in place. */
+/* Casts, copies, and the functions that modify values in place. */
 #include <math.h>
 #include <string.h>
 
@@ -35,7 +35,8 @@ static void expect_cast(heed_tensor *x, heed_dtype dtype, double goal)
     }
 }
 
-/* In runs of several lengths, and with gaps: vectors, their tails, and single elements. */
+/* Contiguous with several lengths, and with gaps: vectors, their remainders, and single
+ * elements. */
 START_TEST(to_casts_as_torch)
 {
     const struct cast *c = &casts[_i];
@@ -108,7 +109,7 @@ END_TEST
 
 /* ---- copy_into ---- */
 
-/* Between the elements of a stepped target lie others, which must stay. */
+/* Elements between those of a stepped target must not change. */
 static void check_copy(heed_shape to, heed_dtype to_dtype, enum layout layout, heed_tensor *source)
 {
     heed_tensor *target = noise(to, to_dtype, layout, 2);
@@ -125,7 +126,7 @@ static void check_copy(heed_shape to, heed_dtype to_dtype, enum layout layout, h
         expect_element("copy_into", element(target, at), goal, 0, to_dtype);
     }
     if (layout == STEPPED) {
-        heed_tensor whole = *target; /* the five elements in front of the first */
+        heed_tensor whole = *target; /* the five elements before the first */
         int64_t shape[] = {5}, strides[] = {1};
         whole.ndim = 1;
         whole.shape = shape;
@@ -155,7 +156,7 @@ START_TEST(copy_into_casts_broadcasts_and_keeps_to_its_place)
 }
 END_TEST
 
-/* As if the source had been copied first. */
+/* Overlapping copies act as if the source were copied first. */
 START_TEST(copy_into_of_its_own_memory)
 {
     heed_tensor *x = heed_arange(0, 8, 1, HEED_F32);
@@ -203,13 +204,13 @@ START_TEST(fill_into_fills_the_view_alone)
         ck_assert_int_eq(heed_fill_into(view, 1), HEED_OK);
         EXPECT_VALUES(x, 0, 0, 1, 0, 1, 0, 1, 0, 1, 0, 1, 0, 1);
         ck_assert_int_eq(x->storage->version, 1);
-        heed_fill_into(heed_slice(x, 1, 2, 2, 1), 1); /* nothing */
+        heed_fill_into(heed_slice(x, 1, 2, 2, 1), 1); /* an empty view */
         EXPECT_VALUES(x, 0, 0, 1, 0, 1, 0, 1, 0, 1, 0, 1, 0, 1);
     }
 }
 END_TEST
 
-/* ---- doors and versions ---- */
+/* ---- in-place changes and versions ---- */
 
 START_TEST(doors_raise_the_version_and_readers_do_not)
 {
@@ -254,7 +255,7 @@ START_TEST(data_doors_of_all_dtypes)
     ck_assert(
         a->storage->version + b->storage->version + c->storage->version + d->storage->version == 4);
     ck_assert_ptr_nonnull(heed_data_f32(heed_zeros(HEED_SHAPE(0, 3), HEED_F32)));
-    heed_tensor *rows = heed_slice(a, 0, 1, 2, 1); /* contiguous, behind an offset */
+    heed_tensor *rows = heed_slice(a, 0, 1, 2, 1); /* contiguous, with an offset */
     ck_assert(heed_data_f32(rows) == heed_const_data_f32(a) + 2);
     ck_assert(heed_const_data_i64(a) == NULL && heed_error() == HEED_ERR_DTYPE);
     ck_assert(heed_const_data_bool(c) == NULL && heed_error() == HEED_ERR_DTYPE);

@@ -1,9 +1,9 @@
-/* Views: what shares memory and what copies; reshape decides as torch's view does. */
+/* Views: which share memory and which copy; reshape decides as torch's view does. */
 #include "tensor/scope.h"
 #include "tensor/scope_list.h"
 #include "tests/ops_cases.h"
 
-/* A tensor on these strides, whether it can be seen in another shape, and on which strides then. */
+/* A tensor with strides, a new shape, and the strides of the view in that shape if there is one. */
 struct reshape {
     int ndim, to_ndim;
     bool is_view;
@@ -23,7 +23,7 @@ static heed_shape shape_of(int ndim, const int64_t *sizes)
     return shape;
 }
 
-/* The numbers 0, 1, 2, ... in memory, seen through the strides of a row. */
+/* The numbers 0, 1, 2, ... in memory, with the strides of a row. */
 static heed_tensor *on_strides(const struct reshape *row)
 {
     int64_t reach = 1;
@@ -48,7 +48,7 @@ START_TEST(reshape_decides_as_torch)
     }
     ck_assert(row->is_view || heed_is_contiguous(y));
     expect_same_order("reshape", y, x);
-    /* The same with a size left open. */
+    /* The same with one size as -1. */
     for (int i = 0; x->numel > 0 && i < to.ndim; i++) {
         heed_shape open = to;
         open.size[i] = -1;
@@ -95,7 +95,7 @@ START_TEST(reshape_refuses)
 }
 END_TEST
 
-/* What one writes the other reads, and both have one version. */
+/* Changes through one show in the other, and both have one version. */
 static void expect_shared(heed_tensor *x, heed_tensor *view, double old, double new)
 {
     EXPECT(view != NULL, "%s", heed_error_message());
@@ -123,11 +123,11 @@ START_TEST(views_share_memory_and_versions)
         expect_shared(x, views[i], i, i + 1);
     }
     ck_assert_int_eq(x->storage->references,
-                     1 + 10 + 8); /* with those between, and the filled slices */
+                     1 + 10 + 8); /* with intermediate views and the filled slices */
 }
 END_TEST
 
-/* Ways to see a tensor (4, 4), each with the element of it that the view shows first. */
+/* Views of a (4, 4) tensor, each with the index of its first element. */
 enum { VIEWS = 12 };
 static heed_tensor *nth_view(heed_tensor *x, int way, heed_shape *first)
 {
@@ -165,8 +165,8 @@ static heed_tensor *nth_view(heed_tensor *x, int way, heed_shape *first)
     }
 }
 
-/* What is copied into a view is in x where the view looks, and nowhere else; what is copied into x
- * is in the view. Both count the changes of one version. */
+/* Copying into a view changes exactly its elements of x; copying into x changes the view. Both
+ * raise one version. */
 START_TEST(changes_pass_through_views_both_ways)
 {
     heed_shape first;
@@ -185,7 +185,7 @@ START_TEST(changes_pass_through_views_both_ways)
 }
 END_TEST
 
-/* A derivative that would read an element which was changed through a view says so. */
+/* A derivative that would read an element changed through a view fails. */
 START_TEST(versions_hold_through_views)
 {
     heed_shape first;
@@ -209,7 +209,7 @@ START_TEST(versions_hold_through_views)
 }
 END_TEST
 
-/* A view holds its memory when the tensor that it was made from is gone. */
+/* A view keeps its memory alive when the original tensor is freed. */
 START_TEST(views_outlive_their_origin)
 {
     heed_scope scope;

@@ -1,4 +1,4 @@
-/* Texts as the programs read them: UTF-8, files, tokens, joining, vocabularies. */
+/* Text handling of the programs: UTF-8, files, tokens, joining, vocabularies. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -30,27 +30,27 @@ static const utf8_row utf8_rows[] = {
     {"\xEF\xBF\xBF", 3, 0xFFFF},
     {"\xF0\x90\x80\x80", 4, 0x10000},
     {"\xF4\x8F\xBF\xBF", 4, 0x10FFFF},
-    {"", 0, 0},     /* nothing */
-    {"\x80", 0, 0}, /* goes on with nothing before it */
+    {"", 0, 0},     /* empty */
+    {"\x80", 0, 0}, /* a continuation byte first */
     {"\xBF"
      "a",
      0, 0},
-    {"\xC0\x80", 0, 0}, /* longer than need be */
+    {"\xC0\x80", 0, 0}, /* overlong */
     {"\xC1\xBF", 0, 0},
     {"\xE0\x9F\xBF", 0, 0},
     {"\xF0\x8F\xBF\xBF", 0, 0},
-    {"\xC3", 0, 0}, /* cut off */
+    {"\xC3", 0, 0}, /* truncated */
     {"\xE2\x82", 0, 0},
     {"\xF0\x90\x80", 0, 0},
     {"\xC3"
      "a",
-     0, 0}, /* broken off */
+     0, 0}, /* not followed by a continuation byte */
     {"\xE2\x82"
      "a",
      0, 0},
-    {"\xED\xA0\x80", 0, 0}, /* halves of UTF-16 */
+    {"\xED\xA0\x80", 0, 0}, /* UTF-16 surrogates */
     {"\xED\xBF\xBF", 0, 0},
-    {"\xF4\x90\x80\x80", 0, 0}, /* past the last one */
+    {"\xF4\x90\x80\x80", 0, 0}, /* above U+10FFFF */
     {"\xF5\x80\x80\x80", 0, 0},
     {"\xF8\x88\x80\x80\x80", 0, 0},
     {"\xFF", 0, 0},
@@ -68,7 +68,7 @@ START_TEST(test_utf8)
 }
 END_TEST
 
-/* The numbers that FNV-1a is published with. */
+/* Published test values of FNV-1a. */
 START_TEST(test_hashes)
 {
     ck_assert_uint_eq(text_hash("", 0), UINT64_C(0xcbf29ce484222325));
@@ -89,7 +89,7 @@ END_TEST
 
 /* ---- files ---- */
 
-/* Writes bytes to a file of this test, and reads it as a text. */
+/* Writes bytes to a file of this test, and reads it as text. */
 static text_buffer read_back(const char *bytes, size_t length)
 {
     char path[] = "/tmp/heed-text-XXXXXX";
@@ -104,7 +104,7 @@ static text_buffer read_back(const char *bytes, size_t length)
 
 typedef struct file_row {
     const char *bytes;
-    const char *is; /* NULL: an error, which says `error` */
+    const char *is; /* NULL: rejected with `error` */
     const char *error;
 } file_row;
 
@@ -119,7 +119,7 @@ static const file_row file_rows[] = {
     {"\xEF\xBB\xBF", NULL, "empty"},
     {"\xEF\xBB\xBF"
      "a\r\nb\xFF",
-     NULL, "0xFF at offset 7"}, /* as they lie in the file */
+     NULL, "0xFF at offset 7"}, /* the offset in the file, before any conversion */
 };
 
 START_TEST(test_files)
@@ -167,7 +167,7 @@ END_TEST
 typedef struct token_row {
     text_level level;
     const char *bytes;
-    const char *tokens; /* with | between */
+    const char *tokens; /* separated by | */
     const char *joined; /* NULL: the same as bytes */
 } token_row;
 
@@ -183,7 +183,7 @@ static const token_row token_rows[] = {
     {TEXT_WORD, "don't, can't; 'tis 9 o'clock", "don't|,|can't|;|'|tis|9|o'clock",
      "don't, can't; 'tis 9 o'clock"},
     {TEXT_WORD, "it\u2019s", "it\u2019s", NULL},
-    {TEXT_WORD, "the dogs' bones", "the|dogs|'|bones", "the dogs 'bones"}, /* like a quotation */
+    {TEXT_WORD, "the dogs' bones", "the|dogs|'|bones", "the dogs 'bones"}, /* as a quotation mark */
     {TEXT_WORD, "3.14 or 1,000. Then v2.", "3.14|or|1,000|.|Then|v2|.", NULL},
     {TEXT_WORD, "a.b 1.b a.1 .5", "a|.|b|1|.|b|a|.|1|.|5", "a. b 1. b a. 1. 5"},
     {TEXT_WORD, "snake_case x_1", "snake_case|x_1", NULL},
@@ -273,7 +273,7 @@ START_TEST(test_vocabulary_is_limited)
 }
 END_TEST
 
-/* Many tokens, so that the table grows; what was encoded can be joined again. */
+/* Many tokens, so that the table grows; joining inverts encoding. */
 START_TEST(test_vocabulary_of_many)
 {
     text_buffer t = {.length = 0}, joined = {.length = 0};
@@ -302,7 +302,7 @@ START_TEST(test_vocabulary_of_many)
 }
 END_TEST
 
-/* A vocabulary is the same when it has been a list. */
+/* A vocabulary survives a round trip through a list. */
 START_TEST(test_vocabulary_as_list)
 {
     const text_level level = _i == 0 ? TEXT_CHAR : TEXT_WORD;
@@ -341,7 +341,7 @@ START_TEST(test_vocabulary_of_broken_lists)
 }
 END_TEST
 
-/* Whichever request for memory fails, the error is pending and nothing is lost or leaks. */
+/* Each allocation fails in turn: the error is pending, and nothing is lost or leaked. */
 START_TEST(test_no_memory)
 {
     bool failed = true;

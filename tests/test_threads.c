@@ -1,6 +1,6 @@
-/* Threads: small stacks, shared parameters, and what a thread leaves behind at its end.
+/* Threads: small stacks, shared parameters, and memory that a thread leaves when it ends.
  *
- * Check's assertions end a test from the main thread only, so threads note what they saw. */
+ * Check's assertions end a test from the main thread only, so threads record their results. */
 #include <limits.h>
 #include <pthread.h>
 #include <stdlib.h>
@@ -34,7 +34,8 @@ typedef struct chain {
     heed_status status;
 } chain;
 
-/* x + 1 + 1 ..., each value dropped as soon as the next is there, so that only links remain. */
+/* Alternating x + 1 and -x. Each value is released once the next exists, so that only graph nodes
+ * remain. */
 static void *run_chain(void *argument)
 {
     chain *c = argument;
@@ -74,12 +75,12 @@ START_TEST(a_million_operations_need_no_stack)
     pthread_attr_destroy(&attributes);
     ck_assert_int_eq(c.status, HEED_OK);
     ck_assert_int_eq(c.nodes, CHAIN);
-    ck_assert_double_eq(c.y, 1.0); /* -x + 1 twice is x */
+    ck_assert_double_eq(c.y, 1.0); /* negating and adding 1, twice, gives x */
     ck_assert_double_eq(c.dx, 1.0);
 }
 END_TEST
 
-/* 2 x - x, over and over: a walk that forgot where it has been would take 2^100000 steps. */
+/* Repeats 2 x - x: a traversal without marks would take 2^100000 steps. */
 static void *run_comb(void *argument)
 {
     chain *c = argument;
@@ -115,7 +116,7 @@ typedef struct model {
     int failures;
 } model;
 
-/* loss = sum((table[ids] w + b)) of whole numbers, so that sums are exact in any order. */
+/* loss = sum((table[ids] w + b)) of integers, so that sums are exact in any order. */
 static void *train(void *argument)
 {
     model *m = argument;
@@ -184,7 +185,7 @@ static void *add_parts(void *argument)
     return NULL;
 }
 
-/* Which of them adds in place, and which meanwhile beside it, is by chance. */
+/* Chance decides which thread adds in place and which into a separate gradient. */
 START_TEST(threads_add_to_one_given_gradient)
 {
     heed_scope scope;
@@ -206,8 +207,7 @@ START_TEST(threads_add_to_one_given_gradient)
 }
 END_TEST
 
-/* A thread that has given a .grad back holds no view of it any more, which the next one would count
- * too. */
+/* A thread that has returned a .grad keeps no view of it, which would raise the reference count. */
 START_TEST(threads_add_to_parts_of_one_gradient)
 {
     heed_scope scope;
@@ -225,7 +225,7 @@ START_TEST(threads_add_to_parts_of_one_gradient)
 }
 END_TEST
 
-/* ---- what is a thread's own ---- */
+/* ---- per-thread state ---- */
 
 typedef struct scope_of_another {
     heed_scope *scope;
@@ -241,12 +241,12 @@ static void *meddle(void *argument)
     heed_scope mine, inner;
     s->grad_enabled = heed_grad_enabled();
     heed_scope_begin(&mine);
-    heed_scope_begin(&inner); /* as deep as the other's */
+    heed_scope_begin(&inner); /* as deep as the other thread's */
     s->ended = heed_scope_end(s->scope);
     heed_error();
     heed_scope_keep(s->scope, s->x);
     s->keep = heed_error();
-    s->kept = heed_scope_keep(&inner, s->x); /* not of this scope: returned unchanged */
+    s->kept = heed_scope_keep(&inner, s->x); /* not in this scope: returned unchanged */
     heed_scope_end(&inner);
     heed_scope_end(&mine);
     s->tensors = heed_live_tensors();
@@ -256,7 +256,7 @@ static void *meddle(void *argument)
 START_TEST(a_scope_belongs_to_its_thread)
 {
     heed_scope scope;
-    heed_scope_begin_no_grad(&scope); /* of this thread alone */
+    heed_scope_begin_no_grad(&scope); /* affects this thread only */
     heed_tensor *x = heed_share(heed_scalar(5, HEED_F32));
     scope_of_another s = {.scope = &scope, .x = x};
     run_in_threads(1, meddle, &s);
@@ -264,13 +264,13 @@ START_TEST(a_scope_belongs_to_its_thread)
     ck_assert_int_eq(s.ended, HEED_ERR_SCOPE);
     ck_assert_int_eq(s.keep, HEED_ERR_SCOPE);
     ck_assert_ptr_eq(s.kept, x);
-    ck_assert_int_eq(s.tensors, heed_live_tensors()); /* it sees this thread's */
+    ck_assert_int_eq(s.tensors, heed_live_tensors()); /* counts tensors of all threads */
     EXPECT_VALUES(x, 0, 5);
     ck_assert_int_eq(heed_scope_end(&scope), HEED_OK);
 }
 END_TEST
 
-/* ---- what a thread leaves behind ---- */
+/* ---- memory of threads that ended ---- */
 
 enum { BIG = 777777 };
 
@@ -291,12 +291,12 @@ START_TEST(a_thread_hands_its_memory_to_those_who_come_after_it)
     if (!heed_allocator_keeps_blocks()) {
         return;
     }
-    heed_tensor *small = heed_ones(HEED_SHAPE(1), HEED_F32); /* this thread has a slab */
+    heed_tensor *small = heed_ones(HEED_SHAPE(1), HEED_F32); /* so that this thread has a slab */
     run_in_threads(1, use_memory, NULL);
     const int64_t requests = heed_system_requests();
     heed_tensor *x = heed_zeros(HEED_SHAPE(BIG), HEED_F32);
     ck_assert_int_eq(heed_system_requests(), requests);
-    heed_zeros(HEED_SHAPE(BIG), HEED_F32); /* there was one such block */
+    heed_zeros(HEED_SHAPE(BIG), HEED_F32); /* only one such block was free */
     ck_assert_int_eq(heed_system_requests(), requests + 1);
     EXPECT_VALUES(heed_slice(x, 0, BIG - 2, BIG, 1), 0, 0, 0);
     EXPECT_VALUES(small, 0, 1);
@@ -322,7 +322,7 @@ START_TEST(counters_stay_right_when_threads_end)
 }
 END_TEST
 
-/* ---- one tensor, held and let go by many ---- */
+/* ---- one tensor, retained and released by many threads ---- */
 
 static void *hold(void *argument)
 {
@@ -356,7 +356,7 @@ START_TEST(the_last_thread_lets_a_shared_tensor_go)
 }
 END_TEST
 
-/* ---- one thread makes, another lets go ---- */
+/* ---- one thread allocates, another frees ---- */
 
 enum { ROUNDS = 4000, AT_ONCE = 50 };
 typedef struct relay {
@@ -377,7 +377,8 @@ static void *let_batches_go(void *context)
     return NULL;
 }
 
-/* 4,000 batches of 16 KiB pass from thread to thread; memory for far fewer is ever requested. */
+/* 4,000 batches of 16 KiB pass between threads; blocks are reused, so far less memory is
+ * requested. */
 START_TEST(memory_goes_round_between_threads)
 {
     static relay r;

@@ -1,4 +1,4 @@
-/* Tokens of every level: which there are, encoding, decoding, and as text beside a model. */
+/* Tokenizers of every level: their tokens, encoding, decoding, and saving as text with a model. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -41,12 +41,12 @@ START_TEST(test_names)
 }
 END_TEST
 
-/* ---- which tokens there are ---- */
+/* ---- tokens ---- */
 
 static const char mixed[] = "Zo\u00E9 \u20AC5,\n\ttab ~ na\u00EFve \u2014 \u6771\u4EAC \U0001F600 "
                             "\x7F\U0001D11E a\u00A0b\uFEFF\u00FF\u0800";
 
-/* What Python gives: s = sorted(set(text)); [s.index(c) for c in text]. */
+/* As in Python: s = sorted(set(text)); [s.index(c) for c in text]. */
 START_TEST(test_characters_are_numbered_as_in_python)
 {
     static const int64_t ids[] = {5,  10, 16, 2,  21, 4,  3,  1, 0,  11, 6,  7,  2,
@@ -70,7 +70,7 @@ START_TEST(test_characters_are_numbered_as_in_python)
 }
 END_TEST
 
-/* Every character that there is, in a text that goes from the last to the first. */
+/* Every Unicode character, from the last to the first. */
 START_TEST(test_all_characters)
 {
     text_buffer t = {.length = 0};
@@ -205,7 +205,7 @@ START_TEST(test_unknown_tokens)
 }
 END_TEST
 
-/* ---- as text ---- */
+/* ---- saved as text ---- */
 
 START_TEST(test_saved_tokens_are_the_same)
 {
@@ -256,7 +256,7 @@ START_TEST(test_broken_tokens)
 }
 END_TEST
 
-/* Whichever request for memory fails, the error is pending and nothing is lost or leaks. */
+/* Each allocation fails in turn: the error is pending, and nothing is lost or leaked. */
 START_TEST(test_no_memory)
 {
     bool failed = true;

@@ -24,8 +24,7 @@ START_TEST(test_sentences)
 }
 END_TEST
 
-/* Every subject and every place is held out, whatever the seed, and no sentence is in both parts.
- */
+/* For every seed each subject and each place is held out, and no sentence is in both parts. */
 START_TEST(test_held_out)
 {
     toy_language_make(&language, (uint64_t)_i);
@@ -53,7 +52,7 @@ END_TEST
 
 /* ---- training ---- */
 
-/* The model of the demo, and its training. */
+/* The demo's model. */
 static struct token_model *make_model(uint64_t seed, int heads)
 {
     options o = {.help = false};
@@ -134,11 +133,11 @@ Suite *toy_suite(void)
     TCase *sentences = heed_case(suite, "language");
     tcase_add_test(sentences, test_sentences);
     tcase_add_loop_test(sentences, test_held_out, 0, 6);
-    /* Training is slow under sanitizers; one run of one head passes through all of the code. */
+    /* Training is slow under sanitizers, where one run with one head covers all of the code. */
     const bool fast = heed_allocator_keeps_blocks();
     const int seeds = fast ? 3 : 1, seeds_of_several = fast ? 3 : 0;
     TCase *training = heed_case(suite, "training");
-    tcase_set_timeout(training, 600); /* of sanitizer builds */
+    tcase_set_timeout(training, 600); /* for sanitizer builds */
     tcase_add_loop_test(training, test_losses_are_those_of_pytorch, 0, 3);
     tcase_add_loop_test(training, test_one_head, 0, seeds);
     tcase_add_loop_test(training, test_two_heads_of_d_model, 0, seeds_of_several);

@@ -1,5 +1,5 @@
-/* Training that stops and goes on from a file: the same bits as training that did not stop; and
- * what does not fit changes nothing. */
+/* Training resumed from a file gives the same bits as without a break, and files that do not fit
+ * change nothing. */
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -58,7 +58,7 @@ static void end(training *t)
     heed_module_free(t->m);
 }
 
-/* On a batch of the generator's, with dropout. Three numbers leave the second of a pair waiting. */
+/* Uses a random batch and dropout. Three normal numbers leave the second of a pair cached. */
 static void take_step(training *t)
 {
     heed_scope step;
@@ -94,7 +94,7 @@ static heed_status load(training *t, const char *name)
     return heed_load_checkpoint(t->m, t->optimizer, in_folder(name));
 }
 
-/* ---- there and back ---- */
+/* ---- round trips ---- */
 
 static void train_with_a_break(int kind, int64_t at)
 {
@@ -138,7 +138,7 @@ static bool same_file(const char *a, const char *b)
     return same;
 }
 
-/* The tester tested: another generator, another step or another moment would be seen. */
+/* Tests the comparison itself: it detects another generator state, weight decay or step. */
 START_TEST(what_is_not_loaded_is_seen)
 {
     training t = begin(ADAMW, 1);
@@ -162,7 +162,7 @@ START_TEST(what_is_not_loaded_is_seen)
 }
 END_TEST
 
-/* A model alone: saved so, or taken from a file of all; the generator goes its own way. */
+/* Only the model, saved alone or loaded from a full checkpoint; the generator is unchanged. */
 START_TEST(a_model_alone)
 {
     training t = begin(ADAMW, 1), other = begin(ADAMW, 2);
@@ -192,7 +192,7 @@ END_TEST
 
 /* ---- all or nothing ---- */
 
-/* Loading "bad" is refused with these words, and changes nothing. */
+/* Loading "bad" must fail with these words, and change nothing. */
 static void expect_refusal(training *t, heed_status status, const char *words)
 {
     save(t, "before");
@@ -220,7 +220,7 @@ START_TEST(another_run_does_not_fit)
 }
 END_TEST
 
-/* Makes "bad" of "good", with another tensor under that name. */
+/* Copies "good" to "bad", with this tensor replaced. */
 static void replace(const char *name, heed_tensor *value)
 {
     heed_safetensors *file = heed_safetensors_open(in_folder("good"));

@@ -1,6 +1,6 @@
 /* FeedForward, nn.TransformerEncoderLayer, nn.TransformerEncoder: names, draws and files of
- * PyTorch, what they compute, by whom it is seen, and their derivatives. tests/parity/modules.def
- * holds their numbers against PyTorch's. */
+ * PyTorch, results, masks and derivatives. tests/parity/modules.def compares their numbers with
+ * PyTorch's. */
 #include <math.h>
 #include <string.h>
 
@@ -25,7 +25,7 @@ static const double no_dropout = 0;
 
 typedef heed_transformer_encoder_layer_options layer_options;
 
-/* ---- as torch has them ---- */
+/* ---- compared with torch ---- */
 
 static void *make(const void *row)
 {
@@ -81,8 +81,8 @@ START_TEST(state_dicts_are_torchs)
 }
 END_TEST
 
-/* What PyTorch saved after torch.manual_seed(42) is what is drawn here after heed_manual_seed(42).
- */
+/* The file that PyTorch saved after torch.manual_seed(42) equals the module drawn after
+ * heed_manual_seed(42). */
 START_TEST(state_dicts_load)
 {
     const struct drawn *r = &drawn[6];
@@ -136,8 +136,8 @@ END_TEST
 
 /* ---- forward ---- */
 
-/* torch.manual_seed(7), the same module and src: dropout takes away the same numbers, in all four
- * places; in evaluation it takes none. */
+/* As after torch.manual_seed(7) with the same module and src: dropout drops the same elements, in
+ * all four places; in eval mode none. */
 START_TEST(dropout_is_torchs)
 {
     const double dropout = 0.3;
@@ -172,7 +172,7 @@ static struct heed_transformer_encoder_layer *small(layer_options options)
     return m;
 }
 
-/* Lengths first, the batch first, and one sentence alone give the same; and so do all kinds of
+/* Sequence first, batch first and unbatched inputs give the same results, as do all kinds of
  * masks. */
 START_TEST(layouts_and_masks_agree)
 {
@@ -200,8 +200,8 @@ START_TEST(layouts_and_masks_agree)
 }
 END_TEST
 
-/* What comes later, and what is padding, has no influence on the others; a sentence of padding
- * alone is no NaN, nor are its gradients. */
+/* Later tokens and padding do not affect other tokens; a sentence of padding alone gives no NaN in
+ * the gradients. */
 START_TEST(masks_hide)
 {
     struct heed_transformer_encoder *m = heed_transformer_encoder_new(
@@ -243,8 +243,8 @@ START_TEST(sizes_of_0)
 }
 END_TEST
 
-/* Copies of the layer begin as it is: weights, options, mode and dtype; from then on they are
- * apart. */
+/* Copies start with the layer's weights, options, mode and dtype, and are independent from then
+ * on. */
 START_TEST(layers_are_copies)
 {
     const double dropout = 0.2;
@@ -330,7 +330,7 @@ START_TEST(derivatives)
 }
 END_TEST
 
-/* The square of it: a network of ReLUs itself has no second derivative. */
+/* Squared, because a network of ReLUs has no second derivative. */
 static heed_tensor *run_feed(heed_tensor *const *inputs, void *context)
 {
     heed_tensor *y = heed_forward(context, inputs[0]);
@@ -368,7 +368,7 @@ END_TEST
 Suite *transformer_suite(void)
 {
     Suite *suite = suite_create("transformer");
-    TCase *torch = heed_case(suite, "as torch makes it");
+    TCase *torch = heed_case(suite, "compared with torch");
     tcase_add_loop_test(torch, draws_are_torchs_to_the_bit, 0, DRAWN);
     tcase_add_test(torch, state_dicts_are_torchs);
     tcase_add_test(torch, state_dicts_load);

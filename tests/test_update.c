@@ -1,14 +1,14 @@
-/* Updates of several parameters in one call: the bits of one after the other, for any number of
- * threads. */
+/* Updates of several parameters in one call: the same bits as one after the other, for any number
+ * of threads. */
 #include <string.h>
 
 #include "tests/optim_cases.h"
 
-/* Sizes around those that work is cut at, none at all, and enough for several threads. */
+/* Sizes around the edges of work items, empty, and enough for several threads. */
 static const int64_t sizes[] = {1, 2047, 2048, 0, 2049, 70001, 5, 40000};
 enum { COUNT = sizeof sizes / sizeof *sizes, MOST_THREADS = 3 };
 
-/* The same numbers each time. */
+/* The same numbers at each call. */
 static void make(heed_update *all, heed_dtype dtype)
 {
     heed_manual_seed(1);
@@ -32,7 +32,7 @@ static const heed_adam_step adam = {
 static const heed_sgd_step sgd = {
     .lr = 0.01, .momentum = 0.9, .weight_decay = 0.1, .nesterov = true};
 
-/* What one call after the other, on one thread, makes of it. */
+/* The expected result: one call after the other, on one thread. */
 static void update_each(heed_update *all, bool by_adam)
 {
     heed_set_num_threads(1);
@@ -98,7 +98,8 @@ START_TEST(test_scaled_at_once)
 }
 END_TEST
 
-/* More than are gathered for one call, some without a gradient, some new at the second step. */
+/* More parameters than fit into one call, some without a gradient, some first updated at the second
+ * step. */
 START_TEST(test_many_parameters)
 {
     enum { MANY = 150 };

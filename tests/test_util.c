@@ -37,7 +37,7 @@ void expect_error(heed_status status, const char *words)
     heed_status found = heed_error();
     ck_assert_msg(found == status, "%s instead of %s: %s", heed_status_name(found),
                   heed_status_name(status), heed_error_message());
-    ck_assert_msg(strstr(heed_error_message(), words) != NULL, "\"%s\" does not say \"%s\"",
+    ck_assert_msg(strstr(heed_error_message(), words) != NULL, "\"%s\" does not contain \"%s\"",
                   heed_error_message(), words);
 }
 
@@ -47,7 +47,7 @@ void expect_no_error(void)
     ck_assert_msg(found == HEED_OK, "%s: %s", heed_status_name(found), heed_error_message());
 }
 
-/* All elements as doubles, to be freed. */
+/* All elements as doubles; free the result. */
 static double *elements_of(heed_tensor *x)
 {
     double *values = calloc((size_t)x->numel + 1, sizeof *values);

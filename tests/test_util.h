@@ -1,4 +1,4 @@
-/* What all suites share: cases that watch for leaks, and checks that print what went wrong. */
+/* Shared by all suites: cases that check for leaks, and checks that print what differs. */
 #ifndef HEED_TESTS_TEST_UTIL_H
 #define HEED_TESTS_TEST_UTIL_H
 
@@ -6,27 +6,27 @@
 
 #include "heed.h"
 
-/* heed_case: a test case of `suite`, each of whose tests runs in an open scope and must leave live
- * tensors and bytes as it found them, and no error pending. */
+/* heed_case: a test case of `suite`. Each of its tests runs in an open scope and must leave no live
+ * tensors or bytes of its own, and no pending error. */
 TCase *heed_case(Suite *suite, const char *name);
 
-/* expect_error: the pending error has this code, and its sentence holds `words`; reads it. */
+/* expect_error: the pending error has this status and its message contains `words`; clears it. */
 void expect_error(heed_status status, const char *words);
 
-/* expect_no_error: none is pending; else its sentence is printed. */
+/* expect_no_error: otherwise prints the message of the pending error. */
 void expect_no_error(void);
 
-/* expect_close: a and b have one shape, and differ by at most `tolerance` everywhere. */
+/* expect_close: a and b have the same shape and differ by at most `tolerance`. */
 void expect_close(heed_tensor *a, heed_tensor *b, double tolerance);
 
-/* expect_values: x has `count` elements, row by row `values` up to `tolerance`. */
+/* expect_values: x has `count` elements, in row-major order `values` up to `tolerance`. */
 void expect_values(heed_tensor *x, const double *values, int64_t count, double tolerance);
 #define EXPECT_VALUES(x, tolerance, ...)                                                           \
     expect_values(x, (const double[]){__VA_ARGS__},                                                \
                   (int64_t)(sizeof((double[]){__VA_ARGS__}) / sizeof(double)), tolerance)
 
-/* fnv: the FNV-1a sum of bytes, going on from `sum`, at first FNV_BASIS: how fixtures hold more
- * numbers than are listed. */
+/* fnv: the FNV-1a hash of bytes, continued from `sum` (initially FNV_BASIS). Fixtures use it to
+ * check more numbers than they list. */
 #define FNV_BASIS UINT64_C(0xcbf29ce484222325)
 uint64_t fnv(const void *data, size_t size, uint64_t sum);
 

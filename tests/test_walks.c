@@ -1,5 +1,5 @@
-/* Walks: cut into parts anywhere and by any number of threads they give the same bits; copies
- * between layouts move each element to its place, whatever the strides, sizes and dtypes. */
+/* Walks: split anywhere and over any number of threads they give the same bits; copies between
+ * layouts move each element to its place, for any strides, sizes and dtypes. */
 #include <string.h>
 
 #include "tensor/broadcast_walk.h"
@@ -15,7 +15,7 @@ static heed_tensor *normal(heed_shape shape)
     return heed_randn(shape, HEED_F32);
 }
 
-/* (103, 7, 211), on strides of which none is 1. */
+/* (103, 7, 211), with no stride of 1. */
 static heed_tensor *strided(void)
 {
     return heed_slice(heed_transpose(normal(HEED_SHAPE(211, 7, 206)), 0, 2), 0, 0, 206, 2);
@@ -105,7 +105,7 @@ static heed_tensor *embedded(void)
     return heed_embedding(indices(1999, 65), normal(HEED_SHAPE(65, 77)));
 }
 
-/* x is used three times, so that gradients are added up. */
+/* x is used three times, so that gradients accumulate. */
 static heed_tensor *gradient(void)
 {
     heed_tensor *x = heed_set_requires_grad(large(), true), *dx[1] = {NULL};
@@ -158,7 +158,7 @@ START_TEST(same_bits_for_any_number_of_threads)
 }
 END_TEST
 
-/* ---- from the middle ---- */
+/* ---- starting anywhere ---- */
 
 START_TEST(begun_anywhere)
 {
@@ -182,7 +182,7 @@ START_TEST(begun_anywhere)
 }
 END_TEST
 
-/* Each element once, in parts that lie inside of runs. */
+/* Counts each element once; parts must lie within runs. */
 static void count_part(const void *context, const walk *w, int64_t start, int64_t n)
 {
     (void)context;
@@ -215,7 +215,7 @@ END_TEST
 
 /* ---- between layouts ---- */
 
-/* The element of x at an index, as a number. */
+/* The element of x at an index, as a double. */
 static double element_at(const heed_tensor *x, const int64_t *index)
 {
     int64_t at = 0;
@@ -247,7 +247,7 @@ static void expect_same_elements(const heed_tensor *x, const heed_tensor *y)
     }
 }
 
-/* Sizes around those of blocks and tiles, all orders of dims, from each dtype to each, and into a
+/* Sizes around those of blocks and tiles, all orders of dims, all pairs of dtypes, and into a
  * view. */
 START_TEST(moved_to_its_place)
 {

@@ -1,5 +1,5 @@
-// Heed from C++17: a module of one's own learns the toy language, as in examples/next_token. What a
-// C compiler does not see: the macros with lists, names that are both struct and function, linking.
+// Heed from C++17: a user-defined module learns the toy language, as in examples/next_token. Covers
+// what a C compiler does not: macros with lists, names shared by a struct and a function, linking.
 #include <cstdio>
 
 #include "heed.h"
@@ -60,7 +60,7 @@ double take_step(Model *m, const toy_language &language, heed_optimizer *adamw)
     return heed_item(loss);
 }
 
-// How many held-out sentences have the likeliest word after *it* right.
+// Number of held-out sentences whose word after *it* is predicted correctly.
 int count_right(Model *m, const toy_language &language)
 {
     int right = 0;

@@ -17,10 +17,11 @@ static heed_status check_root(const char *function, const heed_tensor *y)
         return heed_self.error;
     }
     if (!y->requires_grad) {
-        return heed_fail(HEED_ERR_GRAPH,
-                         "%s: y %s has no graph: nothing it was made of requires a gradient, or "
-                         "grad mode was off",
-                         function, HEED_TEXT(y));
+        return heed_fail(HEED_ERR_GRAPH, "%s: y %s has no graph: %s", function, HEED_TEXT(y),
+                         heed_self.grad_disabled
+                             ? "grad mode is off, in a no_grad scope or in a module's constructor "
+                               "that has not called heed_module_ready"
+                             : "nothing it was made of requires a gradient, or grad mode was off");
     }
     if (y->numel != 1) {
         return heed_fail(HEED_ERR_SHAPE, "%s: y %s is not one number; heed_sum or heed_mean it",

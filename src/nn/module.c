@@ -360,6 +360,7 @@ heed_status heed_module_free(void *module)
         heed_free(entry->name, strlen(entry->name) + 1);
     }
     heed_free(m->entries, (size_t)m->capacity * sizeof *m->entries);
+    heed_scope_close(&m->scope); /* open if its constructor gave up */
     heed_free(m, m->kind->size);
     return heed_error_pending();
 }

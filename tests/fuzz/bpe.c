@@ -1,6 +1,6 @@
-/* For libFuzzer (make fuzz-bpe): any bytes, as a text to learn from and to encode, and as merges
- * that somebody has saved. What was encoded is decoded; what was saved is the same again; a broken
- * list is an error, and no harm is done. */
+/* For libFuzzer (make fuzz-bpe): arbitrary bytes as text to learn from and encode, and as saved
+ * merges. Decoding must invert encoding and loading must invert saving; malformed merges must be
+ * rejected. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -15,7 +15,7 @@ static void must(bool holds)
     }
 }
 
-/* decode(encode(text)) is the text, and the same with the cache. */
+/* decode(encode(text)) is the text, and the cache gives the same tokens. */
 static void check_inverse(const tokenizer *t, bpe_cache *cache, const char *bytes, size_t length)
 {
     token_list list = tokenizer_encode(t, bytes, length, NULL);
@@ -50,7 +50,7 @@ static void check_saved(const tokenizer *t)
     tokenizer_free(&again);
 }
 
-/* The first byte says how much is learnt, and whether the rest is merges. */
+/* The first byte chooses how many merges are learnt, and whether the rest is saved merges. */
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
     const int64_t live = heed_live_bytes();
@@ -67,13 +67,13 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
         must((heed_error() == HEED_OK) == (t.count >= BPE_BYTES));
         free(saved);
     } else {
-        const size_t learnt = 1 + length * (data[0] & 3) / 4; /* a part of it, or nearly all */
+        const size_t learnt = 1 + length * (data[0] & 3) / 4; /* 1 byte to 3/4 of the text */
         t = tokenizer_of_text(LEVEL_BPE, "it", text, learnt < length ? learnt : length,
                               BPE_BYTES + 2 * (data[0] - 64));
         must(!heed_error_pending());
     }
     if (t.count > 0) {
-        const bool cached = data[0] % 16 == 0; /* an empty cache costs more than all the rest */
+        const bool cached = data[0] % 16 == 0; /* rarely: zeroing the cache is slow */
         bpe_cache *cache = cached ? heed_alloc_zeroed(sizeof *cache) : NULL;
         check_inverse(&t, cache, text, length);
         check_saved(&t);

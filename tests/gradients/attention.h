@@ -1,4 +1,4 @@
-/* What the rows of both attention.def call, besides Heed. */
+/* Helpers for gradients/attention.def and parity/attention.def. */
 #ifndef HEED_TESTS_GRADIENTS_ATTENTION_H
 #define HEED_TESTS_GRADIENTS_ATTENTION_H
 
@@ -6,7 +6,7 @@
 
 #include "heed.h"
 
-/* (rows, columns), of which a part is true; of row 1 nothing. */
+/* (rows, columns), partly true; row 1 is all false. */
 static inline heed_tensor *keep_some(int64_t rows, int64_t columns)
 {
     heed_tensor *mask = heed_zeros(HEED_SHAPE(rows, columns), HEED_BOOL);
@@ -17,14 +17,14 @@ static inline heed_tensor *keep_some(int64_t rows, int64_t columns)
     return mask;
 }
 
-/* The float mask (3, n), its row 1 all -inf. */
+/* Float mask (3, n) whose row 1 is all -inf. */
 static inline heed_tensor *with_closed_row(heed_tensor *bias)
 {
     const bool row[] = {false, true, false};
     return heed_masked_fill(bias, heed_from_bool(row, HEED_SHAPE(3, 1)), -HUGE_VAL);
 }
 
-/* The result and the weights, as one. */
+/* Result and weights, concatenated. */
 static inline heed_tensor *with_weights(heed_tensor *q, heed_tensor *k, heed_tensor *v,
                                         heed_tensor *mask, double dropout_p)
 {

@@ -1,4 +1,4 @@
-/* What the rows of both loss.def call, besides Heed. */
+/* Helpers for gradients/loss.def and parity/loss.def. */
 #include "autograd/ops/loss_options.h"
 
 static const int64_t class_0 = 0, class_2 = 2, class_3 = 3, class_7 = 7;

@@ -1,4 +1,4 @@
-/* What the rows of shape.def call, besides Heed. */
+/* Helpers for the rows of shape.def. */
 #ifndef HEED_TESTS_GRADIENTS_SHAPE_H
 #define HEED_TESTS_GRADIENTS_SHAPE_H
 
@@ -19,7 +19,7 @@ static heed_tensor *by_f32(heed_tensor *x)
     return heed_to(heed_to(x, HEED_F32), HEED_F64);
 }
 
-/* Parts in reverse order, the first of them left out: one that no gradient reaches. */
+/* Concatenates the parts in reverse order without the first, which gets no gradient. */
 static heed_tensor *join_parts(heed_tensor **parts, int count, int dim)
 {
     heed_tensor *turned[4];
@@ -48,7 +48,7 @@ static heed_tensor *chunk(heed_tensor *x, int chunks, int dim)
     return join_parts(parts, heed_chunk(x, chunks, dim, parts), dim);
 }
 
-/* The product of the first part and the others, which are one size: curved in each. */
+/* The product of all chunks, which have equal sizes: curved in each. */
 static heed_tensor *product_of_chunks(heed_tensor *x, int chunks, int dim)
 {
     heed_tensor *parts[4], *y = NULL;

@@ -1,4 +1,4 @@
-/* What the rows of misuse.def are written with: tensors, modules, and what takes several calls. */
+/* Helpers for the rows of misuse.def: tensors, modules, and misuses that take several calls. */
 #ifndef HEED_TESTS_MISUSE_CALLS_H
 #define HEED_TESTS_MISUSE_CALLS_H
 
@@ -35,13 +35,13 @@ static struct {
     struct heed_multi_head *heads;
     struct heed_multihead_attention *multi;       /* (L, N, 4) */
     struct heed_layer_norm *norm;                 /* (4) */
-    struct heed_sequential *sequential;           /* a Linear, 3 to 4 */
-    struct heed_cross_attention *cross;           /* 4, keys and values of 5, dims 0 and 1 */
-    struct heed_feed_forward *feed;               /* 4, 6 */
+    struct heed_sequential *sequential;           /* a Linear(3, 4) */
+    struct heed_cross_attention *cross;           /* d_model 4, kv_dim 5, dims 0 and 1 */
+    struct heed_feed_forward *feed;               /* d_model 4, d_ff 6 */
     struct heed_transformer_encoder *encoder;     /* (S, N, 4), 2 heads, 2 layers */
-    struct heed_transformer_encoder_layer *layer; /* the first of them */
-    struct heed_gpt *gpt;  /* 5 tokens, 4 at once, 1 layer, 2 heads, 4 wide */
-    heed_gpt_cache *cache; /* of 2 rows of it */
+    struct heed_transformer_encoder_layer *layer; /* the encoder's first */
+    struct heed_gpt *gpt;  /* vocabulary 5, block 4, 1 layer, 2 heads, width 4 */
+    heed_gpt_cache *cache; /* of `gpt`, 2 rows */
 } nn;
 
 static heed_tensor *leaf(heed_tensor *x)
@@ -49,7 +49,7 @@ static heed_tensor *leaf(heed_tensor *x)
     return heed_set_requires_grad(x, true);
 }
 
-/* An optimiser of the weight of the Linear, to which these are added. */
+/* Adds a group to an optimiser that has the Linear's weight. */
 #define NO_DECAY heed_no_decay_parameters(nn.linear)
 static const heed_group_options no_options = {0};
 static void add_group(heed_tensor_list parameters, heed_group_options options)
@@ -59,7 +59,7 @@ static void add_group(heed_tensor_list parameters, heed_group_options options)
     heed_optimizer_free(adamw);
 }
 
-/* The generator's state, but with this number in it. */
+/* The generator's state with element i set to `number`. */
 static heed_tensor *state_with(int64_t i, int64_t number)
 {
     heed_tensor *state = heed_get_rng_state();
@@ -101,6 +101,15 @@ static void stack_too_much(void)
     heed_stack(list, 64, 0);
 }
 
+static void backward_in_a_constructor(void)
+{
+    static const heed_module_kind kind = {.name = "Unready", .size = sizeof(heed_module)};
+    heed_module *m = heed_module_new(&kind);
+    heed_tensor *x = heed_set_requires_grad(F32(2), true);
+    heed_backward(heed_sum(heed_mul(x, x)));
+    heed_module_free(m);
+}
+
 static void backward_of_no_grad(void)
 {
     heed_scope scope;
@@ -120,7 +129,7 @@ static void backward_twice(bool first_by_grad)
     heed_backward(y);
 }
 
-/* Changes an operand, or the result, that a derivative will read. */
+/* Modifies in place an operand, or the result, that the backward pass will read. */
 static void move(bool output)
 {
     heed_tensor *x = leaf(F32(2)), *c = F32(2);
@@ -180,7 +189,7 @@ static void leave_open(void)
     heed_scope_end(&outer);
 }
 
-/* A link of a graph whose value nothing was going to read. */
+/* A graph node whose value was freed because no derivative reads it. */
 static heed_tensor *without_value(void)
 {
     heed_scope scope;
@@ -189,7 +198,7 @@ static heed_tensor *without_value(void)
     return heed_scope_end_with(&scope, sum)->inputs[0];
 }
 
-/* A leaf whose handle the graph of an outer tensor holds, but whose value was released. */
+/* A leaf whose value was freed while an outer tensor's graph still holds its handle. */
 static heed_tensor *leaf_without_value(void)
 {
     heed_scope scope;
@@ -198,7 +207,7 @@ static heed_tensor *leaf_without_value(void)
     return heed_scope_end_with(&scope, sum)->inputs[0];
 }
 
-/* Saves one tensor, and the same again under another name if there is one. Such a folder is not. */
+/* Saves one tensor, under a second name too unless `other` is NULL. The folder does not exist. */
 static void save_in(const char *name, const char *other, heed_tensor *x, const heed_metadata *about)
 {
     const char *const names[] = {name, other};
@@ -206,7 +215,7 @@ static void save_in(const char *name, const char *other, heed_tensor *x, const h
                    about);
 }
 
-/* Saves a bit of metadata and nothing else. */
+/* Saves one tensor with these metadata. */
 static void save_about(const char *key, const char *value, const char *other)
 {
     save_in("x", NULL, F32(2), (heed_metadata[]){{key, value}, {other, ""}, {NULL, NULL}});

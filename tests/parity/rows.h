@@ -1,4 +1,4 @@
-/* What the rows of parity/ call, besides Heed. */
+/* Helpers for the rows of parity/. */
 #ifndef HEED_TESTS_PARITY_ROWS_H
 #define HEED_TESTS_PARITY_ROWS_H
 
@@ -11,13 +11,13 @@ static heed_tensor *turned(heed_tensor *x)
     return heed_transpose(x, -2, -1);
 }
 
-/* Every other place of the last dim. */
+/* Every other element of the last dim. */
 static heed_tensor *every_other(heed_tensor *x)
 {
     return heed_slice(x, -1, 0, INT64_MAX, 2);
 }
 
-/* ---- of several tensors, one ---- */
+/* ---- joining and splitting ---- */
 
 static heed_tensor *joined(heed_tensor *a, heed_tensor *b, heed_tensor *c, int dim)
 {
@@ -51,7 +51,7 @@ static heed_tensor *chunk_part(heed_tensor *x, int chunks, int dim, int i)
     return parts[i];
 }
 
-/* ---- places instead of values ---- */
+/* ---- indices instead of values ---- */
 
 static heed_tensor *places_of_sort(heed_tensor *x, int dim, bool descending)
 {
@@ -81,7 +81,7 @@ static heed_tensor *places_of_min(heed_tensor *x, int dim)
     return places;
 }
 
-/* ---- softmax at work ---- */
+/* ---- attention by softmax ---- */
 
 static heed_tensor *attend(heed_tensor *q, heed_tensor *k, heed_tensor *v)
 {
