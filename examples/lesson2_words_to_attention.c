@@ -345,7 +345,7 @@ int main(int argc, char **argv)
     } else {
         fprintf(stderr, "usage: lesson2_words_to_attention [\"one or more words, in quotes\"]\n");
     }
-    heed_free(vocab, room);
+    heed_free(vocab);
     heed_scope_end(&scope);
     return understood ? ferror(stdout) || fflush(stdout) != 0 : 2;
 }

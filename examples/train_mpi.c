@@ -191,7 +191,7 @@ int main(int argc, char **argv)
     int status = 2;
     if (read_arguments(argc, argv, &r) && share_text(&r)) {
         train(&r);
-        heed_free(r.text, (size_t)r.length);
+        heed_free(r.text);
         status = fflush(stdout) != 0 || ferror(stdout);
     }
     MPI_Finalize();

@@ -3,8 +3,6 @@
 #include <math.h>
 #include <stdio.h>
 
-#include "tensor/alloc.h"
-
 void expect_state(void *module, int count, const char *const *names)
 {
     const heed_tensor_list list = heed_state_dict(module);

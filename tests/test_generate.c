@@ -2,7 +2,6 @@
 #include <math.h>
 #include <string.h>
 
-#include "tensor/alloc.h"
 #include "tests/module_util.h"
 
 void add_generate_cases(Suite *suite);

@@ -3,7 +3,6 @@
 #include <math.h>
 #include <pthread.h>
 
-#include "tensor/alloc.h"
 #include "tests/multihead_util.h"
 
 /* ---- masks ---- */

@@ -3,7 +3,6 @@
 #include <math.h>
 #include <stdlib.h>
 
-#include "tensor/alloc.h"
 #include "tests/ops_cases.h"
 
 /* ---- compared with plain loops ---- */

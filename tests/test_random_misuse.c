@@ -8,7 +8,6 @@
 
 #include "autograd/ops/view.h"
 #include "random_util.h"
-#include "tensor/alloc.h"
 
 Suite *random_misuse_suite(void);
 

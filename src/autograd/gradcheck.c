@@ -137,7 +137,7 @@ static heed_status differentiate_numerically(const check *c, const heed_tensor *
             }
         }
     }
-    heed_free(above, size);
+    heed_free(above);
     return heed_self.error;
 }
 
@@ -280,7 +280,7 @@ static bool function_changes(const check *c, int input)
         j.numeric = heed_alloc(size);
         changes =
             j.numeric == NULL || differentiate_numerically(c, x, &j) != HEED_OK || !is_zero(&j);
-        heed_free(j.numeric, size);
+        heed_free(j.numeric);
     }
     heed_scope_end(&scope);
     return changes;
@@ -413,7 +413,7 @@ static heed_status check_input(const check *c, int input, int64_t outputs)
         check_rows(c, input, &j);
     }
     heed_scope_end(&scope);
-    heed_free(j.numeric, size);
+    heed_free(j.numeric);
     return heed_self.error;
 }
 

@@ -6,14 +6,9 @@
 #include "../tensor/read.h"
 #include "ops/reductions.h"
 
-static size_t bytes_of(const heed_input_grads *in, const heed_tensor *node)
-{
-    return node->input_count * (sizeof *in->grads + sizeof *in->wanted);
-}
-
 heed_status heed_input_grads_alloc(heed_input_grads *in, const heed_tensor *node)
 {
-    in->grads = heed_alloc_zeroed(bytes_of(in, node));
+    in->grads = heed_alloc_zeroed(node->input_count * (sizeof *in->grads + sizeof *in->wanted));
     if (in->grads == NULL) {
         return heed_self.error;
     }
@@ -21,9 +16,9 @@ heed_status heed_input_grads_alloc(heed_input_grads *in, const heed_tensor *node
     return HEED_OK;
 }
 
-void heed_input_grads_free(heed_input_grads *in, const heed_tensor *node)
+void heed_input_grads_free(heed_input_grads *in)
 {
-    heed_free(in->grads, bytes_of(in, node));
+    heed_free(in->grads);
 }
 
 heed_tensor *heed_fit_gradient(heed_tensor *g, const heed_tensor *node, const heed_tensor *input)

@@ -21,7 +21,7 @@ typedef struct heed_input_grads {
 
 /* heed_input_grads_alloc, heed_input_grads_free: for nodes of many inputs. */
 heed_status heed_input_grads_alloc(heed_input_grads *in, const heed_tensor *node);
-void heed_input_grads_free(heed_input_grads *in, const heed_tensor *node);
+void heed_input_grads_free(heed_input_grads *in);
 
 /* heed_input_grads_begin: makes space for them, and says which of them the pass wants. */
 static inline heed_status heed_input_grads_begin(heed_input_grads *in, const heed_pass *pass,
@@ -50,7 +50,7 @@ static inline void heed_input_grads_end(heed_input_grads *in, const heed_tensor 
         }
     }
     if (in->grads != in->few) {
-        heed_input_grads_free(in, node);
+        heed_input_grads_free(in);
     }
 }
 

@@ -6,7 +6,6 @@
 
 #include <string.h>
 
-#include "alloc.h"
 #include "blocks.h"
 #include "kernels/kernels.h"
 #include "shape.h"
@@ -19,13 +18,13 @@ _Static_assert(sizeof(heed_storage) <= 64, "a storage takes the smallest block")
 static inline void *take_block(size_t size)
 {
     void *block = heed_pop_block(size);
-    return block != NULL ? block : heed_alloc(size);
+    return block != NULL ? block : heed_alloc_sized(size);
 }
 
 static inline void return_block(void *block, size_t size)
 {
     if (!heed_push_block(block, size)) {
-        heed_free(block, size);
+        heed_free_sized(block, size);
     }
 }
 
@@ -49,12 +48,12 @@ static void release_storage(heed_storage *storage)
     }
     const size_t block = block_of(storage->bytes);
     if (storage->bytes > MOST_INSIDE) {
-        heed_free(storage->data, storage->bytes);
+        heed_free_sized(storage->data, storage->bytes);
     }
     if (block == sizeof *storage) {
         return_block(storage, sizeof *storage);
     } else {
-        heed_free(storage, block);
+        heed_free_sized(storage, block);
     }
 }
 
@@ -87,13 +86,13 @@ static heed_tensor *free_handle(heed_tensor *t, heed_tensor *work)
     }
     heed_release_value(t);
     if (t->inputs != t->two) {
-        heed_free(t->inputs, t->input_count * sizeof *t->inputs);
+        heed_free_sized(t->inputs, t->input_count * sizeof *t->inputs);
     }
     if (t->args != t->small_args) {
-        heed_free((void *)t->args, t->args_size);
+        heed_free_sized((void *)t->args, t->args_size);
     }
     if (t->shape != t->few) {
-        heed_free(t->shape, 2 * HEED_MAX_DIMS * sizeof *t->shape);
+        heed_free_sized(t->shape, 2 * HEED_MAX_DIMS * sizeof *t->shape);
     }
     return_block(t, sizeof *t);
     heed_count_live(-1, 0);
@@ -162,7 +161,7 @@ static heed_tensor *new_handle(int ndim, const int64_t *shape, int64_t numel, he
     t->args = t->small_args;
     t->shape = t->few;
     if (ndim > HEED_FEW_DIMS) {
-        t->shape = heed_alloc(2 * HEED_MAX_DIMS * sizeof *t->shape);
+        t->shape = heed_alloc_sized(2 * HEED_MAX_DIMS * sizeof *t->shape);
         if (t->shape == NULL) {
             return_block(t, sizeof *t);
             return NULL;
@@ -183,7 +182,7 @@ static heed_storage *new_storage(size_t bytes)
 {
     const size_t block = block_of(bytes);
     heed_storage *storage =
-        block == sizeof *storage ? take_block(sizeof *storage) : heed_alloc(block);
+        block == sizeof *storage ? take_block(sizeof *storage) : heed_alloc_sized(block);
     if (storage == NULL) {
         return NULL;
     }
@@ -193,7 +192,7 @@ static heed_storage *new_storage(size_t bytes)
     storage->version = 0;
     storage->shared = false;
     if (bytes > MOST_INSIDE) {
-        storage->data = heed_alloc(bytes);
+        storage->data = heed_alloc_sized(bytes);
         if (storage->data == NULL) {
             return_block(storage, sizeof *storage);
             return NULL;

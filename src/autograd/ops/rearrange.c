@@ -2,7 +2,7 @@
  * repeat. stack, roll and repeat are made of other operations. */
 #include "rearrange.h"
 
-#include "../../tensor/alloc.h"
+#include "../../tensor/blocks.h"
 #include "../../tensor/check.h"
 #include "../../tensor/create.h"
 #include "../../tensor/handle.h"
@@ -153,7 +153,7 @@ heed_tensor *heed_stack(heed_tensor *const *tensors, int count, int dim)
         return NULL;
     }
     const size_t size = (size_t)count * sizeof *tensors;
-    heed_tensor **rows = heed_alloc(size);
+    heed_tensor **rows = heed_alloc_sized(size);
     if (rows == NULL) {
         return NULL;
     }
@@ -163,7 +163,7 @@ heed_tensor *heed_stack(heed_tensor *const *tensors, int count, int dim)
         rows[i] = heed_unsqueeze(tensors[i], dim);
     }
     heed_tensor *y = heed_cat(rows, count, dim);
-    heed_free(rows, size);
+    heed_free_sized(rows, size);
     return heed_scope_end_with(&scope, y);
 }
 

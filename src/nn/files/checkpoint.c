@@ -134,7 +134,7 @@ heed_status heed_load_checkpoint(void *module, heed_optimizer *optimizer, const 
         if (values != NULL && heed_match_file(&match, file, r.tensors.list, values) == HEED_OK) {
             take(&r, values);
         }
-        heed_free(values, size);
+        heed_free(values);
     }
     heed_scope_end(&scope);
     heed_named_free(&r.tensors);

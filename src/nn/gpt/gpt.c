@@ -406,7 +406,7 @@ heed_gpt_cache *heed_gpt_cache_new(struct heed_gpt *m, int64_t batch)
     }
     cache->blocks = heed_alloc_zeroed((size_t)c->n_layer * sizeof *cache->blocks);
     if (cache->blocks == NULL) {
-        heed_free(cache, sizeof *cache);
+        heed_free(cache);
         return NULL;
     }
     cache->n_layer = c->n_layer;
@@ -434,8 +434,8 @@ void heed_gpt_cache_free(heed_gpt_cache *cache)
         heed_release(cache->blocks[i].keys);
         heed_release(cache->blocks[i].values);
     }
-    heed_free(cache->blocks, (size_t)cache->n_layer * sizeof *cache->blocks);
-    heed_free(cache, sizeof *cache);
+    heed_free(cache->blocks);
+    heed_free(cache);
 }
 
 int64_t heed_gpt_cache_length(const heed_gpt_cache *cache)

@@ -91,8 +91,8 @@ static size_t groups_size(const heed_optimizer *optimizer)
 /* All that add_group allocates. */
 static void free_arrays(heed_optimizer *optimizer)
 {
-    heed_free(optimizer->slots, slots_size(optimizer));
-    heed_free(optimizer->groups, groups_size(optimizer));
+    heed_free(optimizer->slots);
+    heed_free(optimizer->groups);
     heed_named_free(&optimizer->parameters);
 }
 
@@ -277,7 +277,7 @@ void heed_optimizer_free(heed_optimizer *optimizer)
     }
     free_arrays(optimizer);
     heed_named_free(&optimizer->listed);
-    heed_free(optimizer, sizeof *optimizer);
+    heed_free(optimizer);
 }
 
 /* ---- state ---- */
@@ -599,8 +599,8 @@ heed_status heed_optimizer_take(const char *function, heed_optimizer *optimizer,
             visit(&w, optimizer);
         }
     }
-    heed_free(read.groups, groups);
-    heed_free(read.slots, slots);
+    heed_free(read.groups);
+    heed_free(read.slots);
     return heed_error_pending();
 }
 
@@ -620,7 +620,7 @@ heed_status heed_optimizer_load_state_dict(heed_optimizer *optimizer, heed_tenso
         if (values != NULL && heed_match_list(&match, state, named.list, values) == HEED_OK) {
             heed_optimizer_take(function, optimizer, values);
         }
-        heed_free(values, size);
+        heed_free(values);
     }
     heed_named_free(&named);
     heed_scope_end(&scope);
