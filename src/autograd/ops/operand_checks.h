@@ -1,5 +1,5 @@
-/* What several operations ask of their operands: dtypes that meet, dims once their rule has checked
- * them, and indices inside their range (internal). */
+/* Checks that several operations share: dtypes that meet, factors of matrix products, and indices
+ * inside their range (internal). */
 #ifndef HEED_AUTOGRAD_OPERAND_CHECKS_H
 #define HEED_AUTOGRAD_OPERAND_CHECKS_H
 
@@ -16,22 +16,6 @@ static inline heed_status heed_common_dtype(const char *function, heed_dtype a, 
     }
     *common = heed_is_float(a) || (a == HEED_I64 && !heed_is_float(b)) ? a : b;
     return HEED_OK;
-}
-
-/* heed_wrapped: heed_wrap_dim of a dim that a rule has checked; heed_wrapped_set: of a list of
- * them, as a bit set. */
-static inline int heed_wrapped(int dim, int ndim)
-{
-    return dim >= 0 ? dim : dim + (ndim > 0 ? ndim : 1);
-}
-
-static inline unsigned heed_wrapped_set(const heed_dims *dims, int ndim)
-{
-    unsigned set = 0;
-    for (int i = 0; i < dims->count; i++) {
-        set |= 1u << heed_wrapped(dims->dim[i], ndim);
-    }
-    return set;
 }
 
 /* heed_batch_of: the dims of t in front of its matrix. */
