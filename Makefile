@@ -1,22 +1,22 @@
 # Heed: make demo | make deps test | make help
 
-# All output goes to BUILD; another one, BUILD=build/other, keeps a variant apart.
+# All output goes to BUILD; use BUILD=build/other for a separate variant.
 BUILD   ?= build
 CC      ?= cc
 PREFIX  ?= /usr/local
 VERSION := 0.1.0
 
-# CPPFLAGS, CFLAGS, CXXFLAGS, LDFLAGS and LDLIBS are yours, and come last. EXTRA goes to every compiler and
-# linker (sanitizers, say), WERROR=-Werror makes warnings errors, and DEBUG=-g adds variables to the lines that
-# backtraces and valgrind need.
+# CPPFLAGS, CFLAGS, CXXFLAGS, LDFLAGS and LDLIBS are the user's and come last. EXTRA is passed to every compiler
+# and linker call (for sanitizers, for example), WERROR=-Werror turns warnings into errors, and DEBUG=-g adds
+# variables to the line numbers that backtraces and valgrind need.
 WARNINGS := -Wall -Wextra -Wpedantic -Wshadow -Wstrict-prototypes -Wmissing-prototypes -Wvla \
             -Wdouble-promotion
 WERROR   ?=
 EXTRA    ?=
 OPTIMISE ?= -O2
 DEBUG    ?= -g1
-# gcc fills and copies structs by rep stos and rep movs, which are slow to start; calls of the C library are
-# not. (This was a fifth of a training step of the toy.)
+# gcc fills and copies structs with rep stos and rep movs, which have a high startup cost; library calls do not.
+# (They took a fifth of a training step of the toy.)
 STRUCTS  := -mmemset-strategy=libcall:-1:noalign -mmemcpy-strategy=libcall:-1:noalign
 STRUCTS  := $(shell $(CC) -Werror $(STRUCTS) -E -x c /dev/null > /dev/null 2>&1 && echo "$(STRUCTS)")
 BASE     := -std=c11 -D_POSIX_C_SOURCE=200809L -Isrc -I. $(DEBUG) -pthread $(WARNINGS) $(WERROR) -MMD -MP $(STRUCTS)
@@ -25,10 +25,10 @@ CFLAGS_  := $(BASE) $(OPTIMISE) -ffp-contract=off $(GIVEN)
 LDLIBS_  := -lm -pthread $(LDLIBS)
 LINK      = $(CC) $(CFLAGS_) $(LDFLAGS)
 
-# ---- jobs, and what they print ----
+# ---- jobs and their output ----
 
-# As many jobs as cores, unless -j is given here or by a make that calls this one. (Only its environment and
-# command line say so: MAKEFLAGS does not have -j yet while make reads this file.)
+# One job per core, unless -j was given to this make or to a make that calls it. (-j shows only in the environment
+# and on the command line: MAKEFLAGS does not contain it yet while make reads this file.)
 ifndef COUNTING
 JOBS := $(shell case " $$MAKEFLAGS $$(tr '\0' ' ' < /proc/$$PPID/cmdline 2> /dev/null)" in \
             (*" -j"*|*" --jobs"*) ;; (*) nproc 2> /dev/null || getconf _NPROCESSORS_ONLN ;; esac)
@@ -37,8 +37,8 @@ MAKEFLAGS += -j$(JOBS)
 endif
 endif
 
-# $(call step,cc file) begins a recipe: it prints [37/102] cc file and makes the folder. The first one counts,
-# by a dry run, how many there will be. V=1 shows the commands in place of this, make -s nothing.
+# $(call step,cc file) begins a recipe: it prints [37/102] cc file and creates the folder. The first step counts
+# the total by a dry run. V=1 shows the commands instead, make -s nothing.
 V ?= 0
 silent := $(findstring s,$(filter-out --%,$(firstword -$(MAKEFLAGS))))
 steps :=
@@ -56,7 +56,7 @@ else
 step = $(folder)
 endif
 
-# Goals that run something do so one after another, in the order in which they are given.
+# Goals that run something run one after another, in the given order.
 RUNS := clean deps deps-dev demo lessons test test-isas test-cpp layers format check-format lint bench install
 earlier :=
 $(foreach goal,$(filter $(RUNS),$(MAKECMDGOALS)),\
@@ -65,10 +65,10 @@ ifneq (,$(filter clean,$(MAKECMDGOALS)))
 .NOTPARALLEL:
 endif
 
-# ---- the kernels: a file is compiled once for each of its dtypes and each instruction set ----
+# ---- the kernels: each file is compiled once per dtype and instruction set ----
 
 KERNEL_FOLDER := src/tensor/kernels
-# clang with sanitizers may leave loops rolled up; gcc does not know this warning.
+# -Wno-pass-failed: clang with sanitizers may fail to unroll loops; gcc ignores the unknown option.
 KERNEL_FLAGS := $(BASE) $(subst -O2,-O3,$(OPTIMISE)) -ffp-contract=fast -fno-math-errno \
                 -fno-trapping-math -fwrapv -Wno-pass-failed $(GIVEN)
 ISAS := baseline
@@ -78,7 +78,7 @@ endif
 FLAGS_baseline :=
 FLAGS_v3 := -mavx2 -mfma -mbmi2
 FLAGS_v4 := $(FLAGS_v3) -mavx512f -mavx512bw -mavx512cd -mavx512dq -mavx512vl
-# Integers and bool are compiled for the baseline alone, and serve beside the floats of every instruction set.
+# Integers and bool are compiled for the baseline only, and used with every instruction set.
 ISAS_F32  := $(ISAS)
 ISAS_F64  := $(ISAS)
 ISAS_I64  := baseline
@@ -88,7 +88,7 @@ KERNELS        :=
 KERNEL_SOURCES :=
 kernel = $(eval KERNEL_SOURCES += $(KERNEL_FOLDER)/$(strip $(1)).c)$(foreach d,$(2),$(foreach i,$(ISAS_$(d)),\
              $(eval KERNELS += $(BUILD)/kernels/$(i)/$(d)/$(strip $(1)).o)))
-# The slowest to compile come first, so that all cores end together.
+# The slowest to compile come first, so that all cores finish together.
 #             file             dtypes
 $(call kernel, table,           F32 F64 I64 BOOL)
 $(call kernel, gemm,            F32 F64 I64)
@@ -105,9 +105,9 @@ PUBLIC   = $(shell sed -n 's/^\#include "\([^"]*\)".*/\1/p' src/heed.h)
 OBJECTS := $(KERNELS) $(SOURCES:%.c=$(BUILD)/%.o)
 LIBRARY := $(BUILD)/libheed.a
 
-# In examples/ a file is a program, and so is a folder with a main.c; its other files are its parts.
-# A folder without one holds parts of all folder programs. The tests are linked with all parts.
-# train_mpi needs MPI: `make mpi` builds it, and nothing else does.
+# In examples/ each file is a program, and so is each folder with a main.c; its other files are its parts.
+# Folders without a main.c contain parts shared by all folder programs. The tests are linked with all parts.
+# train_mpi needs MPI; only `make mpi` builds it.
 FOLDERS      := $(patsubst examples/%/main.c,%,$(wildcard examples/*/main.c))
 COMMON       := $(filter-out $(FOLDERS),$(patsubst examples/%/,%,$(sort $(dir $(wildcard examples/*/*.c)))))
 EXAMPLES     := $(patsubst examples/%.c,$(BUILD)/%,$(filter-out %_mpi.c,$(wildcard examples/*.c))) \
@@ -124,24 +124,24 @@ TEST_OBJECTS := $(patsubst %.c,$(BUILD)/%.o,$(wildcard tests/*.c))
 all: $(LIBRARY) $(EXAMPLES)
 
 help:
-	@echo "make demo          train the toy model and show its attention; builds no more than that needs"
+	@echo "make demo          train the toy model and show its attention; builds only what that needs"
 	@echo "make lessons       build and run every lesson of examples/README.md"
-	@echo "make deps test     install Check if it is missing, and run every test"
-	@echo "make deps-dev      install what .ci/run needs"
-	@echo "make all           the library and the examples, in $(BUILD)/ (the default)"
-	@echo "make fuzz-bpe      libFuzzer on byte pairs, for FUZZ_SECONDS=$(FUZZ_SECONDS) (needs clang)"
-	@echo "make bench         Heed beside PyTorch and other peers; bench/README.md, also for bench-..."
-	@echo "make test-isas     the tests under each HEED_ISA that this machine supports"
-	@echo "make mpi           train_mpi, for several processes or machines (needs mpicc)"
-	@echo "make test-cpp      train the toy from C++17, define an operation in C++17 and C++20"
+	@echo "make deps test     install Check if it is missing, and run all tests"
+	@echo "make deps-dev      install the tools that .ci/run needs"
+	@echo "make all           build the library and the examples in $(BUILD)/ (the default)"
+	@echo "make fuzz-bpe      fuzz byte pairs with libFuzzer for FUZZ_SECONDS=$(FUZZ_SECONDS) (needs clang)"
+	@echo "make bench         benchmark Heed against PyTorch and others; bench/README.md lists bench-..."
+	@echo "make test-isas     run the tests with each HEED_ISA that this machine supports"
+	@echo "make mpi           build train_mpi, for several processes or machines (needs mpicc)"
+	@echo "make test-cpp      train the toy in C++17, define an operation in C++17 and C++20"
 	@echo "make layers        check that includes point one way: nn -> autograd -> tensor"
 	@echo "make format        clang-format everything; check-format only checks"
-	@echo "make lint          cppcheck"
-	@echo "make install       headers, library, heed.pc and LICENSE, under PREFIX=$(PREFIX)"
+	@echo "make lint          run cppcheck"
+	@echo "make install       install headers, library, heed.pc and LICENSE under PREFIX=$(PREFIX)"
 	@echo "make clean         remove $(BUILD)/"
 	@echo
-	@echo "All cores are used unless -j says otherwise, and V=1 shows the commands. CC, CXX, CPPFLAGS, CFLAGS,"
-	@echo "CXXFLAGS, LDFLAGS and LDLIBS are honoured; BUILD=build/other keeps a variant apart."
+	@echo "All cores are used unless -j is given; V=1 shows the commands. CC, CXX, CPPFLAGS, CFLAGS,"
+	@echo "CXXFLAGS, LDFLAGS and LDLIBS are honoured; BUILD=build/other keeps a separate variant."
 
 lessons: $(LESSONS)
 	@for lesson in $(LESSONS); do echo "== $$lesson"; $$lesson || exit 1; done
@@ -155,7 +155,7 @@ $(BUILD)/%.o: %.c
 	$(call step,cc $<)
 	$(CC) $(CFLAGS_) $(CHECK_CFLAGS) -c $< -o $@
 
-# isa.c has a table of what there are kernels for.
+# isa.c has a table of the compiled instruction sets.
 isas = '-DHEED_ISAS=$(patsubst %,ISA(%),$(1))'
 $(BUILD)/src/tensor/isa.o: src/tensor/isa.c
 	$(call step,cc $<)
@@ -172,20 +172,20 @@ $(BUILD)/$(1): $(BUILD)/examples/$(1)/main.o $(call parts,$(1)) $(COMMON_PARTS) 
 endef
 $(foreach f,$(FOLDERS),$(eval $(call folder_rule,$(f))))
 
-# Compiled and linked by the compiler of whichever MPI is there.
+# Compiled and linked with the installed MPI's compiler.
 MPICC ?= mpicc
 .PHONY: mpi mpi-there
 mpi: mpi-there $(BUILD)/train_mpi
 
 mpi-there:
-	@command -v $(MPICC) > /dev/null || { echo "make mpi: there is no $(MPICC); install an MPI:" \
-	    "apt-get install libopenmpi-dev openmpi-bin, say" >&2; exit 1; }
+	@command -v $(MPICC) > /dev/null || { echo "make mpi: $(MPICC) not found; install an MPI," \
+	    "for example: apt-get install libopenmpi-dev openmpi-bin" >&2; exit 1; }
 
 $(BUILD)/train_mpi: examples/train_mpi.c $(LIBRARY)
 	$(call step,mpicc $<)
 	$(MPICC) $(CFLAGS_) $(LDFLAGS) $< $(LIBRARY) -o $@ $(LDLIBS_)
 
-# The folder of a kernel object says what it is: kernels/<isa>/<dtype>/<file>.o
+# The path of a kernel object identifies it: kernels/<isa>/<dtype>/<file>.o
 lower = $(subst F32,f32,$(subst F64,f64,$(subst I64,i64,$(subst BOOL,bool,$(1)))))
 define kernel_rule
 $(BUILD)/kernels/$(1)/$(2)/%.o: $(KERNEL_FOLDER)/%.c
@@ -195,7 +195,7 @@ $(BUILD)/kernels/$(1)/$(2)/%.o: $(KERNEL_FOLDER)/%.c
 endef
 $(foreach d,F32 F64 I64 BOOL,$(foreach i,$(ISAS_$(d)),$(eval $(call kernel_rule,$(i),$(d)))))
 
-# ---- the demo: next_token with the kernels of this machine alone, which halves the time to build it ----
+# ---- the demo: next_token with this machine's kernels only, which halves its build time ----
 
 define demo_rule
 $(BUILD)/kernels/$(1)/isa.o: src/tensor/isa.c
@@ -210,7 +210,7 @@ $(BUILD)/demo_$(1): $(BUILD)/examples/next_token/main.o $(call parts,next_token)
 endef
 $(foreach i,$(ISAS),$(eval $(call demo_rule,$(i))))
 
-# The last instruction set whose flags add nothing to what the compiler finds here, or HEED_ISA.
+# HEED_ISA, or the last instruction set whose flags add nothing to -march=native.
 ifneq (,$(filter demo,$(MAKECMDGOALS)))
 macros    = $(shell $(CC) -march=native $(1) -dM -E -x c /dev/null 2> /dev/null | cksum | tr ' ' _)
 NATIVE   := $(call macros)
@@ -225,7 +225,7 @@ demo: $(BUILD)/demo_$(DEMO_ISA)
 
 ifneq (,$(filter test test-isas $(BUILD)/test_heed,$(MAKECMDGOALS)))
 ifeq (,$(filter deps,$(MAKECMDGOALS))$(shell pkg-config --exists check 2> /dev/null && echo there))
-$(error The tests need Check, which pkg-config does not find here. Run: make deps test)
+$(error The tests need Check, which pkg-config does not find. Run: make deps test)
 endif
 endif
 $(BUILD)/tests/%.o: CHECK_CFLAGS = $(CHECK_INCLUDES)
@@ -239,7 +239,7 @@ $(BUILD)/test_heed: $(TEST_OBJECTS) $(PART_OBJECTS) $(OBJECTS)
 	$(call step,link $@)
 	$(LINK) $^ -o $@ $(WRAPPED) $(shell pkg-config --libs check) $(LDLIBS_)
 
-# The programs that show how to extend Heed check themselves; what the others print is compared.
+# The custom_* programs check themselves; the output of the others is compared.
 test: $(BUILD)/test_heed $(EXAMPLES)
 	$(BUILD)/test_heed
 	$(BUILD)/custom_op > /dev/null
@@ -248,7 +248,7 @@ test: $(BUILD)/test_heed $(EXAMPLES)
 	sh tests/notebooks.sh
 	sh tests/gpt_resume.sh $(BUILD)
 
-# Each with a number of threads of its own: no result may depend on either.
+# Each instruction set runs with a different number of threads: no result may depend on that number.
 test-isas: $(BUILD)/test_heed $(EXAMPLES)
 	@threads=0; for isa in $(ISAS); do \
 	    threads=$$((threads + 1)); \
@@ -275,7 +275,7 @@ test-cpp: $(BUILD)/toy_cpp $(BUILD)/operation_c++17 $(BUILD)/operation_c++20
 	$(BUILD)/operation_c++20
 	$(BUILD)/toy_cpp
 
-# libFuzzer, of clang, on parts that read what others wrote: make fuzz-bpe FUZZ_SECONDS=600
+# Clang's libFuzzer on parsers of untrusted input: make fuzz-bpe FUZZ_SECONDS=600
 FUZZ_SECONDS ?= 60
 FUZZ         := $(BUILD)/fuzz
 FUZZ_FLAGS   := -fsanitize=fuzzer-no-link,address,undefined -fno-sanitize-recover=all
@@ -292,7 +292,7 @@ fuzz-bpe:
 
 # ---- benchmarks ----
 
-# Each program of it has the name bench_...; what they measure, and how: bench/README.md.
+# The programs are named bench_...; bench/README.md describes what they measure and how.
 HEED_BENCH    := $(patsubst %.c,$(BUILD)/%.o,$(wildcard bench/heed/*.c)) $(BUILD)/bench/serve.o
 MACHINE_FLAGS  = -O3 -ffp-contract=fast $(foreach f,-march=native -mprefer-vector-width=512,\
                      $(shell $(CC) $(f) -E -x c /dev/null > /dev/null 2>&1 && echo $(f)))
@@ -313,7 +313,7 @@ $(BUILD)/bench_peak: bench/peak.c $(BUILD)/bench/serve.o
 	$(call step,cc $<)
 	$(CC) $(BASE) $(MACHINE_FLAGS) $(GIVEN) $(LDFLAGS) $^ -o $@ $(LDLIBS_)
 
-# ROUNDS, THREADS, WORKLOADS, PYTHONS, PEERS: bench/run.sh and compare.c.
+# For ROUNDS, THREADS, WORKLOADS, PYTHONS and PEERS see bench/run.sh and compare.c.
 .PHONY: bench bench-programs bench-quick bench-growth bench-generate bench-profile
 bench-programs: $(foreach p,heed peak compare generate,$(BUILD)/bench_$(p))
 
@@ -333,12 +333,12 @@ bench-generate: $(BUILD)/bench_generate
 bench-profile: $(BUILD)/bench_heed
 	@sh bench/profile.sh $(BUILD)
 
-# ---- what is needed beyond a compiler ----
+# ---- dependencies ----
 
 deps:
 	@sh tests/install.sh check
 
-# With `make deps test` nothing of the tests is built before the packages are there.
+# With `make deps test` the tests are built only after the packages are installed.
 ifneq (,$(filter deps,$(MAKECMDGOALS)))
 $(TEST_OBJECTS) $(BUILD)/test_heed: | deps
 endif
@@ -346,7 +346,7 @@ endif
 deps-dev:
 	@sh tests/install.sh check dev
 
-# ---- the shape of the house ----
+# ---- structure and style ----
 
 layers:
 	@sh tests/layers.sh

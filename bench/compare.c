@@ -1,11 +1,11 @@
-/* Compares Heed with its peers: asks each for the same workloads, a chunk at a time and in turn, so
- * that disturbances of the machine hit all alike, and prints a table.
+/* Compares Heed with its peers: requests the same workloads from each, one chunk at a time and in
+ * turn, so that disturbances affect all alike, and prints a table.
  *
  *   bench_compare TSV HEED PEAK [NAME COMMAND]...     (bench/run.sh finds the peers)
  *
- * HEED is the command of bench_heed, PEAK that of bench_peak. The environment may set THREADS ("1
- * 2"), ROUNDS (15) and WORKLOADS ("w4 w5.nn": prefixes of names; all). The minimum of all rounds
- * counts. */
+ * HEED is the command of bench_heed, PEAK that of bench_peak. Environment variables: THREADS
+ * (default "1 2"), ROUNDS (default 15) and WORKLOADS (prefixes of names, such as "w4 w5.nn";
+ * default all). Ratios compare the minima over all rounds. */
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -16,9 +16,10 @@
 enum { HEED, MACHINE, PEERS, MOST_RUNNERS = 16 };
 enum { MOST_WORKLOADS = 256, MOST_ROUNDS = 1000, MOST_BOUNDS = 8, MOST_BEHIND = 1000 };
 enum { ROUNDS_ALONE = 3, ROUNDS_LONG = 5 };
-static const double LONG = 1; /* seconds in all, after which ROUNDS_LONG rounds suffice */
+static const double LONG =
+    1; /* sum of a program's figures in seconds; beyond it ROUNDS_LONG rounds suffice */
 
-/* A workload in the list of bench_heed: see serve.h. */
+/* A workload listed by bench_heed; see serve.h. */
 struct listed {
     char name[48], unit[16], bound[24];
     int kind;
@@ -47,7 +48,7 @@ static const char *setting(const char *name, const char *otherwise)
     return value != NULL && *value != '\0' ? value : otherwise;
 }
 
-/* Is `name` one of the words, or does it begin with one of them and a dot? */
+/* True if `name` is one of the words, or begins with one of them and a dot. */
 static bool is_wanted(const char *name)
 {
     char words[512];
@@ -70,7 +71,7 @@ static void take_workload(const char *line)
     struct listed w;
     if (sscanf(line, "%47s %d %15s %lf %23s %lf", w.name, &w.kind, w.unit, &w.scale, w.bound,
                &w.bound_times) != 6) {
-        fprintf(stderr, "compare: cannot read \"%s\"\n", line);
+        fprintf(stderr, "compare: cannot parse \"%s\"\n", line);
         exit(EXIT_FAILURE);
     }
     if (is_wanted(w.name) && workload_count < MOST_WORKLOADS) {
@@ -78,7 +79,7 @@ static void take_workload(const char *line)
     }
 }
 
-/* ---- asking ---- */
+/* ---- requests ---- */
 
 static void note(struct score *s, struct answer a)
 {
@@ -88,7 +89,7 @@ static void note(struct score *s, struct answer a)
     }
 }
 
-/* Is another round useful? */
+/* True if another round is useful. */
 static bool goes_on(const struct score *s, int kind)
 {
     double spent = 0;
@@ -99,7 +100,7 @@ static bool goes_on(const struct score *s, int kind)
     return s->last.kind == FIGURE && !enough;
 }
 
-/* Bounds of the machine: the best figure of the whole run counts. */
+/* Bounds of the machine: the minimum over the whole run. */
 static struct bound {
     char name[24];
     double least;
@@ -133,8 +134,8 @@ static void ask_machine(const struct listed *w)
     failures += a.kind == FAILED;
 }
 
-/* Each round begins with another runner. A runner that failed or lacks the workload is not asked
- * again. */
+/* Each round begins with a different runner. A runner that failed or lacks the workload is not
+ * asked again. */
 static void ask_all(const struct listed *w)
 {
     const int most = w->kind == TIMED ? rounds : rounds < ROUNDS_ALONE ? rounds : ROUNDS_ALONE;
@@ -194,7 +195,8 @@ static int strongest(void)
 
 static void print_head(int threads)
 {
-    printf("\n%d thread%s; * is the strongest peer; ratio: of the least, above 1 Heed is ahead\n\n",
+    printf("\n%d thread%s; * marks the strongest peer; ratio of the minima: above 1, Heed is "
+           "ahead\n\n",
            threads, threads == 1 ? "" : "s");
     printf("%-36s %-12s %9s %9s %7s  %-40s %9s %9s %7s\n", "workload", "unit", "Heed min", "median",
            "bound", "peer", "min", "median", "ratio");
@@ -246,7 +248,7 @@ static void print_scores(const struct listed *w, int threads)
             is_first = false;
         }
     }
-    if (is_first) { /* alone */
+    if (is_first) { /* no peers */
         fprintf(tsv, "%s\t%d\t%.6g\t%s\t-\t-\t-\n", w->name, threads,
                 in_unit(w->unit, w->scale, least(HEED)), w->unit);
     }
@@ -278,8 +280,7 @@ static void note_if_behind(const struct listed *w, int threads, int best)
 
 static void print_behind(void)
 {
-    printf("\nAgainst the strongest peer Heed is behind in %d of %d:\n", behind_count,
-           compared_count);
+    printf("\nHeed is behind the strongest peer in %d of %d:\n", behind_count, compared_count);
     for (int i = 0; i < behind_count; i++) {
         printf("%-36s %d thread%s %7.3g  %s\n", behind[i].workload, behind[i].threads,
                behind[i].threads == 1 ? " " : "s", behind[i].ratio, behind[i].peer);
@@ -297,7 +298,7 @@ static void use_threads(int threads)
     for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
         setenv(names[i], number, 1);
     }
-    unsetenv("OPENBLAS_CORETYPE"); /* presets that weaken a peer */
+    unsetenv("OPENBLAS_CORETYPE"); /* presets that slow down a peer */
     unsetenv("OPENBLAS_L2_SIZE");
 }
 
@@ -334,7 +335,7 @@ int main(int argc, char **argv)
     snprintf(list, sizeof list, "%s list", argv[2]);
     tsv = fopen(argv[1], "w");
     if (tsv == NULL || !read_lines(list, take_workload)) {
-        fprintf(stderr, "compare: no %s, or no workloads\n", argv[1]);
+        fprintf(stderr, "compare: cannot write %s, or no workloads\n", argv[1]);
         return EXIT_FAILURE;
     }
     fprintf(tsv, "workload\tthreads\theed\tunit\tpeer\tpeer_value\tratio\n");
@@ -346,7 +347,7 @@ int main(int argc, char **argv)
         print_behind();
     }
     if (failures > 0) {
-        printf("\n%d failed: see above\n", failures);
+        printf("\n%d failed; see above\n", failures);
     }
     return failures > 0 || fclose(tsv) != 0 || fflush(stdout) != 0 ? EXIT_FAILURE : EXIT_SUCCESS;
 }

@@ -1,6 +1,6 @@
-/* The cost of a generated token: microseconds for one more token after a context of n, with the
- * cache of keys and values and without it. The model has 4 layers, 4 heads, a width of 128 and 65
- * different tokens; one row. Each figure is the minimum of several tokens. */
+/* The cost of a generated token: microseconds for the next token after a context of n, with and
+ * without the key-value cache. The model has 4 layers, 4 heads, a width of 128 and a vocabulary of
+ * 65; one row. Each figure is the minimum over several tokens. */
 #include <stdio.h>
 #include <stdlib.h>
 
@@ -14,25 +14,22 @@ static double smaller(double a, double b)
     return a < b ? a : b;
 }
 
-/* Fills the cache up to the last tokens, and times those. */
+/* Fills the cache up to the last tokens and times those. */
 static double with_cache(struct heed_gpt *m, heed_tensor *idx, int64_t context)
 {
     double least = 1e9;
     heed_gpt_cache *cache = heed_gpt_cache_new(m, 1);
-    heed_scope scope;
-    heed_scope_begin(&scope);
     const int64_t first = context - CACHED;
     for (int64_t at = 0; at < first; at += 256) {
+        HEED_SCOPE(scope);
         heed_gpt_forward_cached(m, heed_narrow(idx, 1, at, first - at < 256 ? first - at : 256),
                                 cache);
     }
-    heed_scope_end(&scope);
     for (int i = 0; i < CACHED; i++) {
-        heed_scope_begin(&scope);
+        HEED_SCOPE(scope);
         const double start = seconds_now();
         heed_gpt_forward_cached(m, heed_narrow(idx, 1, first + i, 1), cache);
         least = smaller(least, seconds_now() - start);
-        heed_scope_end(&scope);
     }
     heed_gpt_cache_free(cache);
     return least;
@@ -42,25 +39,22 @@ static double without(struct heed_gpt *m, heed_tensor *idx, int64_t context)
 {
     double least = 1e9;
     for (int i = 0; i < PLAIN; i++) {
-        heed_scope scope;
-        heed_scope_begin_no_grad(&scope);
+        HEED_SCOPE_NO_GRAD(scope);
         const double start = seconds_now();
         heed_gpt_forward(m, heed_narrow(idx, 1, 0, context));
         least = smaller(least, seconds_now() - start);
-        heed_scope_end(&scope);
     }
     return least;
 }
 
 int main(void)
 {
-    heed_scope scope;
-    heed_scope_begin(&scope);
+    HEED_SCOPE(scope);
     struct heed_gpt *m = heed_gpt_new((heed_gpt_config){
         .vocab_size = 65, .block_size = MOST, .n_layer = 4, .n_head = 4, .n_embd = 128});
     heed_eval(m);
     heed_tensor *idx = heed_randint(0, 65, HEED_SHAPE(1, MOST), HEED_I64);
-    printf("%8s %14s %14s %8s\n", "context", "cached, us", "forward, us", "times");
+    printf("%8s %14s %14s %8s\n", "context", "cached, us", "forward, us", "ratio");
     for (int64_t context = 64; context <= MOST; context *= 2) {
         const double cached = with_cache(m, idx, context), plain = without(m, idx, context);
         printf("%8lld %14.1f %14.1f %8.1f\n", (long long)context, 1e6 * cached, 1e6 * plain,
@@ -72,6 +66,5 @@ int main(void)
     if (failed) {
         fprintf(stderr, "%s\n", heed_error_message());
     }
-    heed_scope_end(&scope);
     return failed ? EXIT_FAILURE : EXIT_SUCCESS;
 }

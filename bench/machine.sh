@@ -1,5 +1,5 @@
 #!/bin/sh
-# Prints what a table of figures was measured on.
+# Describes the machine that a table was measured on.
 say() {
     [ -z "$2" ] || printf '%-10s %s\n' "$1" "$2"
 }

@@ -1,6 +1,5 @@
-/* The peak of the machine: fused multiply-adds in registers, and copies between arrays of n floats,
- * by PEAK_THREADS threads that share the work. Compiled for this machine (-march=native), with its
- * widest vectors. */
+/* The machine's peak rates: fused multiply-adds in registers, and copies between arrays of n
+ * floats, split among PEAK_THREADS threads. Compiled with -march=native and the widest vectors. */
 #include <pthread.h>
 #include <stdint.h>
 #include <stdio.h>
@@ -19,10 +18,10 @@
 typedef float vector __attribute__((vector_size(WIDTH)));
 
 enum { LANES = WIDTH / 4, CHAINS = 12, SHIFT = 512, TURNS = 1 << 18, MOST_THREADS = 64 };
-static const double COPIED = 1e8; /* bytes that a thread copies per call */
+static const double COPIED = 1e8; /* bytes copied per thread and call */
 
 struct piece {
-    int64_t count; /* floats of each array; 0: multiply and add */
+    int64_t count; /* floats per array; 0: multiply and add */
     long turns;
     float *from, *to;
     float sum;
@@ -31,7 +30,7 @@ struct piece {
 static int threads = 1;
 static struct piece pieces[MOST_THREADS];
 
-/* 12 independent sums hide the latency of two units. */
+/* 12 independent sums hide the latency of two FMA units. */
 static float multiply_add(long turns)
 {
     vector sums[CHAINS], a = {0}, b = {0}, all = {0};
@@ -39,7 +38,7 @@ static float multiply_add(long turns)
         a[i] = 0.5f;
         b[i] = (float)i;
         for (int j = 0; j < CHAINS; j++) {
-            sums[j][i] = (float)j; /* each chain differs, or the compiler would merge them */
+            sums[j][i] = (float)j; /* different values, or the compiler would merge the chains */
         }
     }
     for (long t = 0; t < turns; t++) {
@@ -64,7 +63,7 @@ static void copy(const struct piece *p)
         }
         __asm__ volatile(
             "" ::
-                : "memory"); /* keeps the compiler from dropping turns whose results nobody reads */
+                : "memory"); /* keeps the compiler from dropping turns whose results are unused */
     }
 }
 
@@ -84,7 +83,7 @@ static void run(void)
     pthread_t others[MOST_THREADS];
     for (int i = 1; i < threads; i++) {
         if (pthread_create(&others[i], NULL, work, &pieces[i]) != 0) {
-            fputs("peak: no thread\n", stderr);
+            fputs("peak: cannot start a thread\n", stderr);
             exit(EXIT_FAILURE);
         }
     }
@@ -99,14 +98,14 @@ static float *array(int64_t count)
     const size_t size = ((size_t)count * sizeof(float) + 4095) / 4096 * 4096;
     void *room = NULL;
     if (posix_memalign(&room, 4096, size) != 0) {
-        fputs("peak: no memory\n", stderr);
+        fputs("peak: out of memory\n", stderr);
         exit(EXIT_FAILURE);
     }
     memset(room, 1, size);
     return room;
 }
 
-/* One call has many turns, so that the cost of starting threads is negligible. */
+/* One call has many turns, so that the time to start threads is negligible. */
 static long turns_of(const struct workload *w)
 {
     const double turns = COPIED * threads / (8 * (double)w->size[0]);
@@ -120,7 +119,8 @@ static const char *prepare(const struct workload *w)
         *p = (struct piece){.count = w->size[0] / threads, .turns = turns_of(w)};
         if (p->count > 0) {
             p->from = array(p->count);
-            p->to = array(p->count + SHIFT) + SHIFT; /* not a multiple of 4096 bytes apart */
+            p->to = array(p->count + SHIFT) +
+                    SHIFT; /* not a multiple of 4096 bytes apart, which would alias */
         }
     }
     return NULL;
@@ -153,7 +153,7 @@ int main(int argc, char **argv)
         w->finish = finish;
         const double operations = 2.0 * CHAINS * LANES * TURNS * threads;
         w->per = w->size[0] == 0 ? operations : (double)turns_of(w);
-        if (w->size[0] > 0) { /* read and written */
+        if (w->size[0] > 0) { /* read and write */
             w->unit = "GB/s";
             w->scale = 8e-9 * (double)w->size[0];
         }

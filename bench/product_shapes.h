@@ -1,14 +1,14 @@
-/* The matrix products of W5, for Heed and OpenBLAS: squares, and the shapes of a step of W4. */
+/* The matrix products of W5, for Heed and OpenBLAS: square ones, and those of a step of W4. */
 #ifndef BENCH_PRODUCT_SHAPES_H
 #define BENCH_PRODUCT_SHAPES_H
 
 #include <stddef.h>
 #include <stdio.h>
 
-/* C (m, n) = op(A) op(B), over k; mode: which of A and B is stored transposed, "nt": B */
+/* C (m, n) = op(A) op(B), over k. mode: which of A and B is stored transposed; "nt": B */
 struct product {
     const char *mode;
-    int m, n, k, batch; /* batch 0: no such dim */
+    int m, n, k, batch; /* batch 0: no batch dim */
 };
 
 static const struct product products[] = {
@@ -36,7 +36,7 @@ static const struct product products[] = {
     {"nn", 768, 128, 512, 0},
     {"nn", 768, 512, 128, 0},
     {"nn", 768, 128, 65, 0},
-    /* and of weights */
+    /* and gradients of weights */
     {"tn", 128, 128, 768, 0},
     {"tn", 384, 128, 768, 0},
     {"tn", 512, 128, 768, 0},
@@ -54,7 +54,7 @@ static inline double product_operations(const struct product *p)
     return 2.0 * p->m * p->n * p->k * (p->batch > 0 ? p->batch : 1);
 }
 
-/* product_name: "w5.nt.768x384x128", "w5.nt.48x64x64x32" of a batch of 48. */
+/* product_name: "w5.nt.768x384x128"; with a batch of 48 "w5.nt.48x64x64x32". */
 static inline void product_name(const struct product *p, char *name, size_t size)
 {
     char batch[16] = "";

@@ -1,11 +1,11 @@
 #!/bin/sh
-# Where the time of a training step goes: the share of each function, by perf, on one thread.
-#   bench/profile.sh BUILD [WORKLOAD]        w4, unless another is named
+# Profiles a training step on one thread: the share of each function, by perf.
+#   bench/profile.sh BUILD [WORKLOAD]        default: w4
 set -eu
 build=$1
 workload=${2:-w4}
 if ! command -v perf > /dev/null; then
-    echo "profile: there is no perf; install it: apt-get install linux-perf, say" >&2
+    echo "profile: perf not found; install it, for example: apt-get install linux-perf" >&2
     exit 1
 fi
 log=$(mktemp)

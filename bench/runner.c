@@ -1,4 +1,4 @@
-/* Processes that are asked for figures through pipes, and suspended in between. */
+/* Processes that answer requests through pipes and are suspended in between. */
 #include "bench/runner.h"
 
 #include <errno.h>
@@ -27,7 +27,7 @@ static _Noreturn void die(const char *what)
     exit(EXIT_FAILURE);
 }
 
-/* Unused ends of pipes are closed in every process, so that readers see the end of a stream. */
+/* Unused pipe ends are closed in every process, so that readers see the end of a stream. */
 static void start(struct runner *r, const char *argument)
 {
     int to[2], from[2];
@@ -107,12 +107,12 @@ void stop_all_on_signals(struct runner *runners, int count)
     for (int i = 0; i < 3; i++) {
         sigaction(numbers[i], &(struct sigaction){.sa_handler = on_signal}, NULL);
     }
-    signal(SIGPIPE, SIG_IGN); /* a dead runner shows by not answering */
+    signal(SIGPIPE, SIG_IGN); /* a dead runner is detected by its missing answer */
 }
 
 enum { LINE, END, SILENCE };
 
-/* Reads one line, without its end. A runner prints one line per request: none is cut. */
+/* Reads one line, without the newline. A runner prints one line per request. */
 static int read_line(int from, char *line, int size)
 {
     int length = 0;
@@ -143,21 +143,21 @@ static struct answer failure(const char *what, const char *more)
     return a;
 }
 
-/* The failure of a runner that did not answer. */
+/* Ends a runner that did not answer; returns the failure. */
 static struct answer bury_silent(struct runner *r, int how)
 {
     if (how == SILENCE) {
         stop(r);
-        return failure("said nothing for ten minutes", "");
+        return failure("no answer for ten minutes", "");
     }
     char number[16];
     const int status = bury(r);
     snprintf(number, sizeof number, "%d",
              WIFSIGNALED(status) ? WTERMSIG(status) : WEXITSTATUS(status));
-    return failure(WIFSIGNALED(status) ? "died of signal " : "ended with status ", number);
+    return failure(WIFSIGNALED(status) ? "killed by signal " : "exited with status ", number);
 }
 
-/* "0.0012 what it chose", "none", "wrong for this reason" */
+/* Parses "0.0012 remark", "none" or "wrong reason". */
 static struct answer understand(const char *line)
 {
     struct answer a = {.kind = FIGURE};
@@ -170,7 +170,7 @@ static struct answer understand(const char *line)
     }
     a.figure = strtod(line, &end);
     if (end == line || (*end != '\0' && *end != ' ') || !(a.figure >= 0 && a.figure < HUGE_VAL)) {
-        return failure("said nonsense: ", line);
+        return failure("invalid answer: ", line);
     }
     snprintf(a.text, sizeof a.text, "%s", *end == ' ' ? end + 1 : "");
     return a;
@@ -180,7 +180,7 @@ struct answer ask(struct runner *r, const char *workload)
 {
     char line[LONGEST_ANSWER];
     if (r->deaths == MOST_DEATHS) {
-        return failure("failed too often to be asked again", "");
+        return failure("failed too often; skipped", "");
     }
     if (r->pid == 0) {
         start(r, "");

@@ -1,4 +1,4 @@
-/* The loop of a program of the benchmark: warm up, time chunks of calls, answer. */
+/* The request loop of a benchmark program: warms up, times chunks of calls, answers. */
 #include "bench/serve.h"
 
 #include <stdio.h>
@@ -6,7 +6,7 @@
 #include <string.h>
 #include <time.h>
 
-static const double WARM_UP = 0.1, CHUNK = 0.01; /* seconds; peers/pytorch.py has the same */
+static const double WARM_UP = 0.1, CHUNK = 0.01; /* seconds; as in peers/pytorch.py */
 enum { BY_HAND = 15, MOST_BY_HAND = 10000 };
 
 double seconds_now(void)
@@ -42,7 +42,7 @@ static long calls_in_chunk(const struct workload *w)
     return fit < 1 ? 1 : (long)fit;
 }
 
-/* The first call of short ones is not timed: other programs have used the caches since. */
+/* For short calls the first one is not timed: other programs have evicted the caches. */
 static double time_chunk(const struct workload *w, long calls)
 {
     if (calls > 3) {
@@ -154,7 +154,7 @@ static int run_named(const struct workloads *table, const char *name, int chunks
         }
     }
     if (found == 0) {
-        puts("none"); /* "list" names all */
+        puts("none"); /* see "list" */
     }
     return found > 0 ? status : EXIT_FAILURE;
 }

@@ -1,8 +1,8 @@
-/* A module of one's own: the gated linear unit (Dauphin et al., 2017), y = W x * sigmoid(V x),
- * written as in Python: a struct with a heed_module first, a constructor that registers what it
- * holds, a forward. Its parameters, their names, printing and freeing come from that, and
- * heed_forward and a Sequential can run it, because its kind has the forward. It learns to
- * pass its first number through where the second one is positive. */
+/* Your own module: the gated linear unit (Dauphin et al., 2017), y = W x * sigmoid(V x), written as
+ * in Python: a struct that begins with a heed_module, a constructor that registers its children,
+ * and a forward. Heed derives parameters, names, printing and freeing from that; heed_forward and a
+ * Sequential can run it, because its kind has the forward. The example learns to pass the first
+ * number through where the second one is positive, and to output 0 elsewhere. */
 #include <stdio.h>
 #include <stdlib.h>
 
@@ -33,11 +33,10 @@ static struct gated *gated_new(int64_t in_features, int64_t out_features)
     return heed_module_ready(m);
 }
 
-/* The loss of one step on 64 random pairs. */
+/* Takes one step on 64 random pairs; returns the loss. */
 static double take_step(struct gated *m, heed_optimizer *adam)
 {
-    heed_scope scope;
-    heed_scope_begin(&scope);
+    HEED_SCOPE(scope);
     heed_tensor *x = heed_randn(HEED_SHAPE(64, 2), HEED_F32);
     heed_tensor *first = heed_slice(x, 1, 0, 1, 1), *second = heed_slice(x, 1, 1, 2, 1);
     heed_tensor *target = heed_mul(first, heed_gt_scalar(second, 0));
@@ -45,9 +44,7 @@ static double take_step(struct gated *m, heed_optimizer *adam)
     heed_optimizer_zero_grad(adam);
     heed_backward(loss);
     heed_optimizer_step(adam);
-    const double value = heed_item(loss);
-    heed_scope_end(&scope);
-    return value;
+    return heed_item(loss);
 }
 
 int main(void)

@@ -1,4 +1,5 @@
-/* Your own operation, y = max(x, 0)^2 (Primer; So et al., 2021): defined, derived, checked. */
+/* Your own operation, y = max(x, 0)^2 (Primer; So et al., 2021): its forward, its backward, and a
+ * gradient check. */
 #include "heed.h"
 
 static heed_status forward(const heed_call *call, heed_tensor *y)
@@ -30,11 +31,10 @@ static heed_tensor *squared_relu(heed_tensor *const *inputs, void *none)
 int main(void)
 {
     heed_on_error(heed_die);
-    heed_scope scope;
-    heed_scope_begin(&scope);
+    HEED_SCOPE(scope);
     heed_tensor *x = heed_set_requires_grad(heed_randn(HEED_SHAPE(2, 3), HEED_F64), true);
     heed_gradcheck(squared_relu, NULL, &x, 1);
     heed_gradgradcheck(squared_relu, NULL, &x, 1);
     heed_print(squared_relu(&x, NULL));
-    return heed_scope_end(&scope) || ferror(stdout) || fflush(stdout) != 0;
+    return ferror(stdout) || fflush(stdout) != 0;
 }

@@ -1,15 +1,16 @@
-/* Data-parallel training over MPI: every rank has the whole model and a share of each batch, and
+/* Data-parallel training over MPI: every rank has the whole model and a share of each batch;
  * gradients are averaged before each step.
  *
  *     make mpi
  *     mpirun -np 4 build/train_mpi FILE [STEPS [BATCH]]
  *
- * A small GPT predicts the next byte of FILE. All ranks draw the same numbers from the same seed:
- * they start with the same weights, know the whole batch, take their rows of it, and make the same
- * step. The mean of their gradients is the gradient of the whole batch, so any number of ranks
- * gives the same losses up to rounding. (With dropout it does not: each rank drops other elements.)
+ * A small GPT predicts the next byte of FILE. All ranks draw the same numbers from the same seed,
+ * so they start with the same weights, know the whole batch, take their own rows of it, and take
+ * the same step. The mean of their gradients is the gradient of the whole batch, so any number of
+ * ranks gives the same losses up to rounding. (Not with dropout: each rank drops different
+ * elements.)
  *
- * Everything special to MPI is in train_step; the rest reads arguments and a file. */
+ * All communication of training is in train_step; the rest reads arguments and the file. */
 #include <errno.h>
 #include <limits.h>
 #include <mpi.h>
@@ -34,8 +35,8 @@ typedef struct run {
 
 /* ---- training ---- */
 
-/* This rank's rows of the next batch, each a piece of the text: (batch / ranks, CONTEXT + 1).
- * Positions are drawn for all rows, so that the generators of all ranks stay the same. */
+/* This rank's rows of the next batch, each a window of the text: (batch / ranks, CONTEXT + 1).
+ * Positions are drawn for all rows, so that the generators of all ranks stay in the same state. */
 static heed_tensor *draw_share(const run *r)
 {
     const int64_t share = r->batch / ranks;
@@ -52,8 +53,7 @@ static heed_tensor *draw_share(const run *r)
 /* Returns the loss of the whole batch. */
 static double train_step(const run *r, struct heed_gpt *model, heed_optimizer *adamw)
 {
-    heed_scope step;
-    heed_scope_begin(&step);
+    HEED_SCOPE(step);
     heed_tensor *rows = draw_share(r);
     heed_tensor *tokens = heed_narrow(rows, 1, 0, CONTEXT);
     heed_tensor *targets = heed_narrow(rows, 1, 1, CONTEXT); /* the byte after each token */
@@ -71,7 +71,6 @@ static double train_step(const run *r, struct heed_gpt *model, heed_optimizer *a
     heed_zero_grad(model);
     double mean = heed_item(loss) / ranks;
     MPI_Allreduce(MPI_IN_PLACE, &mean, 1, MPI_DOUBLE, MPI_SUM, MPI_COMM_WORLD);
-    heed_scope_end(&step);
     return mean;
 }
 
@@ -100,7 +99,7 @@ static void train(const run *r)
 
 /* ---- arguments and text ---- */
 
-/* All ranks refuse the same input, and the first one says why. */
+/* All ranks reject the same input; the first one prints why. */
 static bool refuse(const char *format, ...)
 {
     va_list arguments;
@@ -131,11 +130,11 @@ static bool read_arguments(int argc, char **argv, run *r)
     return (argc <= 2 || read_number("STEPS", argv[2], &r->steps)) &&
            (argc <= 3 || read_number("BATCH", argv[3], &r->batch)) &&
            (r->batch % ranks == 0 ||
-            refuse("BATCH: %lld rows do not divide among %d ranks; take %lld, say\n",
-                   (long long)r->batch, ranks, (long long)(r->batch / ranks + 1) * ranks));
+            refuse("BATCH: %lld is not divisible by %d ranks; try %lld\n", (long long)r->batch,
+                   ranks, (long long)(r->batch / ranks + 1) * ranks));
 }
 
-/* Reads the file. On failure it says why, and the length stays 0. */
+/* Reads the file. On failure it prints why, and the length stays 0. */
 static void read_file(run *r)
 {
     struct stat about;
@@ -143,7 +142,7 @@ static void read_file(run *r)
     if (file == NULL || fstat(fileno(file), &about) != 0) {
         refuse("cannot read %s: %s\n", r->path, strerror(errno));
     } else if (!S_ISREG(about.st_mode) || about.st_size > INT_MAX) {
-        refuse("%s is no file, or has more than 2 GB\n", r->path);
+        refuse("%s is not a regular file, or is larger than 2 GB\n", r->path);
     } else if (about.st_size <= CONTEXT) {
         refuse("%s has %d bytes; a context of %d needs %d\n", r->path, (int)about.st_size, CONTEXT,
                CONTEXT + 1);
@@ -151,7 +150,7 @@ static void read_file(run *r)
         r->length = (int)about.st_size;
         r->text = heed_alloc((size_t)r->length);
         if (fread(r->text, 1, (size_t)r->length, file) != (size_t)r->length) {
-            heed_fail(HEED_ERR_FILE, "%s became shorter while it was read", r->path);
+            heed_fail(HEED_ERR_FILE, "%s became shorter while it was being read", r->path);
         }
     }
     if (file != NULL) {
@@ -174,7 +173,7 @@ static bool share_text(run *r)
     return true;
 }
 
-/* An error on one rank ends all: the others would wait for it forever. */
+/* An error on one rank ends all ranks: the others would wait for it forever. */
 static void abort_all(heed_status status, const char *message)
 {
     fprintf(stderr, "train_mpi: rank %d: %s: %s\n", rank, heed_status_name(status), message);

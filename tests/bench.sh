@@ -38,8 +38,8 @@ THREADS=1 WORKLOADS="w1 w2" "$build/bench_compare" "$out/tsv" "$build/bench_heed
     Slow "sh $out/slow" Mute false Liar "yes moo" Gone "$out/nowhere" > "$out/table" 2> /dev/null || status=$?
 [ $status = 1 ] || fail "status $status, not 1, with three broken peers"
 [ "$(grep -c '\*Slow (by hand)  *1e+06  *1e+06' "$out/table")" = 3 ] || fail "Slow is not the strongest peer three times"
-grep -q '^Against the strongest peer Heed is behind in 0 of 3:' "$out/table" || fail "Heed is behind Slow"
-for words in 'Mute: ended with status 1' 'Liar: said nonsense: moo' 'Gone: ended with status 127'; do
+grep -q '^Heed is behind the strongest peer in 0 of 3:' "$out/table" || fail "Heed is behind Slow"
+for words in 'Mute: exited with status 1' 'Liar: invalid answer: moo' 'Gone: exited with status 127'; do
     grep -q "$words" "$out/table" || fail "does not report: $words"
 done
 awk -F '\t' '$1 == "w1.sgd" && $5 == "Slow" { found = $6 == 1000000 && $7 > 1000 } END { exit !found }' "$out/tsv" ||

@@ -18,8 +18,8 @@ for command in train sample eval info export; do
     lacks '^.\{101\}' "$scratch/out"
     refuse "unknown flag --nope" "$command" --nope
 done
-refuse "there is no command 'nope'" nope
-refuse "there is no command 'nope'" help nope
+refuse "unknown command 'nope'" nope
+refuse "unknown command 'nope'" help nope
 
 # ---- train: rejected arguments ----
 
@@ -29,24 +29,24 @@ cat README.md CONTRIBUTING.md > "$text"
 printf 'abc' > "$scratch/short"
 printf 'caf\351' > "$scratch/latin1"
 printf 'a\000b' > "$scratch/nul"
-refuse "no --text FILE to learn" train
+refuse "no --text FILE to train on" train
 refuse "cannot read $scratch/none: No such file" train --text "$scratch/none"
 refuse "cannot read $scratch: it is a directory" train --text "$scratch"
 refuse "empty: empty" train --text "$scratch/empty"
 refuse "too short: it has 3 tokens; --context 64 needs 73" train --text "$scratch/short"
 refuse "not UTF-8: byte 0xE9 at offset 3" train --text "$scratch/latin1"
 refuse "a NUL byte at offset 1" train --text "$scratch/nul" --level word
-refuse "unexpected argument 'stray'; a text is --text FILE" train stray
+refuse "unexpected argument 'stray'; use --text FILE for a text" train stray
 refuse "no value after --save" train --save --text x
 refuse "'0' is not a whole number from 1" train --batch 0
 refuse "'quick' is not one of cosine|linear|step|constant" train --schedule quick
-refuse "--n-embd 128: does not divide among --n-head 3" train --text "$text" --n-head 3
-refuse "--warmup 50: not fewer than --steps 20" train --text "$text" --warmup 50 --steps 20
-refuse "--vocab: only with --level word or bpe" train --text "$text" --vocab 100
-refuse "--vocab 1: too few words" train --text "$text" --level word --vocab 1
-refuse "--vocab 255: too few byte pairs; the bytes alone are 256" train --text "$text" --level bpe --vocab 255
+refuse "--n-embd 128: not divisible by --n-head 3" train --text "$text" --n-head 3
+refuse "--warmup 50: must be less than --steps 20" train --text "$text" --warmup 50 --steps 20
+refuse "--vocab: only for --level word or bpe, not char" train --text "$text" --vocab 100
+refuse "--vocab 1: too small; words need at least 2" train --text "$text" --level word --vocab 1
+refuse "--vocab 255: too small; byte pairs need at least 256" train --text "$text" --level bpe --vocab 255
 refuse "'1' is not a number from 0 to 0.9999999999" train --text "$text" --beta1 1
-refuse "would need about .* GB, .*; make --batch" train --text "$text" --n-embd 65536 --n-layer 99
+refuse "needs about .* GB, .*; reduce --batch" train --text "$text" --n-embd 65536 --n-layer 99
 refuse "cannot write $scratch/no/where" train --text "$text" --save "$scratch/no/where"
 refuse "cannot write $scratch/no/where" train --text "$text" --log "$scratch/no/where"
 refuse "cannot write $scratch: it is a directory" train --text "$text" --best "$scratch"
@@ -116,42 +116,42 @@ expect 1 "--to: .*: cannot make this folder" "$gpt" export --load "$model" --to 
 model=$scratch/char
 refuse "no --load FILE" sample --prompt x
 refuse "--temperature 1e-300: too low" sample --load "$model" --temperature 1e-300
-refuse "the character '日' (U+65E5) at offset 2 is not among" sample --load "$model" --prompt "a 日"
+refuse "the character '日' (U+65E5) at offset 2 is not in the vocabulary" sample --load "$model" --prompt "a 日"
 refuse "not UTF-8" sample --load "$model" --prompt "$(printf 'a\351')"
 refuse "$scratch/none: cannot open it" sample --load "$scratch/none" --prompt x
 refuse "is it a safetensors file?" eval --load "$text" --text "$text"
 head -c 3000 "$model" > "$scratch/cut"
 refuse "cut" info "$scratch/cut"
 sed 's/"n_layer":"1"/"n_layer":"9"/' "$model" > "$scratch/deep"
-refuse "deep: damaged: it has .* bytes, and a model of its settings has" sample --load "$scratch/deep"
+refuse "deep: damaged: it has .* bytes, but a model of its settings has" sample --load "$scratch/deep"
 refuse "deep: damaged: it has .* bytes" info "$scratch/deep"
 "${1:-build}/next_token" --steps 1 --save "$scratch/toy" > /dev/null 2>&1
-refuse "toy: gpt train has not written this file" sample --load "$scratch/toy" --prompt x
-refuse "toy: gpt train has not written this file" train --resume "$scratch/toy"
-refuse "toy: no GPT" info "$scratch/toy"
+refuse "toy: not a file written by gpt train" sample --load "$scratch/toy" --prompt x
+refuse "toy: not a file written by gpt train" train --resume "$scratch/toy"
+refuse "toy: not a GPT" info "$scratch/toy"
 deep='{"wte.weight":{"dtype":"F32","shape":[1,1,1,1,1,1,1,1,1],"data_offsets":[0,4]}}'
 # shellcheck disable=SC2059
 printf "\\$(printf %o ${#deep})\\0\\0\\0\\0\\0\\0\\0%s\\0\\0\\0\\0" "$deep" > "$scratch/dims"
 refuse "info: $scratch/dims: 'wte.weight' has 9 dims" info "$scratch/dims"
 refuse "no --text FILE" eval --load "$model"
 refuse "too short: it has 3 tokens, and the model needs 17" eval --load "$model" --text "$scratch/short"
-refuse "which FILE" info
+refuse "no FILE to show" info
 refuse "unexpected argument 'b'" info a b
 
 # ---- resuming ----
 
-refuse "the run of --resume has 0.001, which stays" train --resume "$model" --lr 1
-refuse "short has 3 bytes, and the text of --resume had" train --resume "$model" --text "$scratch/short"
-expect 0 "nothing was left to do" "$gpt" train --resume "$model"
-expect 0 "goes on after step 20" "$gpt" train --resume "$model" --steps 30 --save "$scratch/on"
+refuse "the run of --resume has 0.001, which cannot change" train --resume "$model" --lr 1
+refuse "short is not the text of --resume: it has 3 bytes" train --resume "$model" --text "$scratch/short"
+expect 0 "nothing left to do; increase --steps" "$gpt" train --resume "$model"
+expect 0 "resuming after step 20" "$gpt" train --resume "$model" --steps 30 --save "$scratch/on"
 expect 0 "steps  *30 of 30" "$gpt" info "$scratch/on"
 mv "$text" "$text.moved"
-refuse "cannot read $text: No such file or directory; --text FILE tells where" train --resume "$model"
+refuse "cannot read $text: No such file or directory; add --text FILE if" train --resume "$model"
 expect 0 "step *25/25" "$gpt" train --resume "$model" --steps 25 --text "$text.moved" --save "$scratch/on"
 : > "$text"
 refuse "text: empty" train --resume "$model"
 cp "$text.moved" "$scratch/precious"
-refuse "has not been written by gpt train" train --resume "$model" --steps 40 --text "$text.moved" \
+refuse "is not a log written by gpt train" train --resume "$model" --steps 40 --text "$text.moved" \
     --log "$scratch/precious"
 cmp "$text.moved" "$scratch/precious"
 text=$text.moved
@@ -160,7 +160,7 @@ text=$text.moved
 # shellcheck disable=SC2086
 expect 1 "the loss is .* at step .*try a lower --lr" "$gpt" train --text "$text" $small --lr 10 \
     --clip 0 --warmup 0 --weight-decay 100 --save "$scratch/high" --save-every 1
-has "high has the run as it was after step" "$scratch/out"
+has "high contains the run up to step" "$scratch/out"
 expect 0 "^run" "$gpt" info "$scratch/high"
 
 # Out of memory: the message names flags of this command.
@@ -168,7 +168,7 @@ status=0
 # shellcheck disable=SC2086
 (ulimit -v 400000 && exec "$gpt" train --text "$text" $small --batch 65536) > "$scratch/out" 2> "$scratch/err" || status=$?
 check [ $status -eq 1 ]
-has "^gpt: out of memory: .*in use; a smaller --batch, --context or --n-embd needs less$" "$scratch/err"
+has "^gpt: out of memory: .*in use; reduce --batch, --context or --n-embd$" "$scratch/err"
 
 # ---- streams that are closed, full, or a terminal ----
 
@@ -184,7 +184,7 @@ if [ -e /dev/stdout ]; then
     # shellcheck disable=SC2086
     "$gpt" train --text "$text" $small --steps 99999 --save-every 99999 --eval-every 99999 --log /dev/stdout \
         --save "$scratch/unlogged" 2> "$scratch/err" | head -n 3 > "$scratch/out"
-    has "/unlogged has the run as it was after step" "$scratch/err"
+    has "/unlogged contains the run up to step" "$scratch/err"
     has "^gpt: --log: cannot write /dev/stdout: Broken pipe$" "$scratch/err"
     expect 0 "of 99999" "$gpt" info "$scratch/unlogged"
 fi
@@ -197,7 +197,7 @@ kill -s BUS $!
 status=0
 wait $! || status=$?
 check [ $status -eq 1 ]
-has "^gpt: --text: the file has become shorter while it was read$" "$scratch/err"
+has "^gpt: --text: the file became shorter while it was being read$" "$scratch/err"
 if [ -e /dev/full ]; then
     for command in "--help" "info $model" "eval --load $model --text $text" "sample --load $model --length 5"; do
         status=0

@@ -63,13 +63,13 @@ program=$build/train_mpi
 printf 'abc' > "$scratch/short"
 expect 2 "usage: mpirun" -np 2 "$program"
 expect 2 "usage: mpirun" -np 1 "$program" CHANGELOG.md 1 2 3
-expect 2 "10 rows do not divide among 4 ranks; take 12" -np 4 "$program" CHANGELOG.md 5 10
-expect 2 "1 rows do not divide among 2 ranks; take 2" -np 2 "$program" CHANGELOG.md 5 1
+expect 2 "10 is not divisible by 4 ranks; try 12" -np 4 "$program" CHANGELOG.md 5 10
+expect 2 "1 is not divisible by 2 ranks; try 2" -np 2 "$program" CHANGELOG.md 5 1
 expect 2 "STEPS: '0' is not a whole" -np 2 "$program" CHANGELOG.md 0
 expect 2 "BATCH: '-8' is not a whole" -np 2 "$program" CHANGELOG.md 5 -8
 expect 2 "BATCH: '8x' is not a whole" -np 2 "$program" CHANGELOG.md 5 8x
 expect 2 "cannot read $scratch/none: No such file" -np 2 "$program" "$scratch/none"
-expect 2 "$scratch is no file" -np 2 "$program" "$scratch"
+expect 2 "$scratch is not a regular file" -np 2 "$program" "$scratch"
 expect 2 "has 3 bytes; a context of 64 needs 65" -np 4 "$program" "$scratch/short"
 
 # An error on one rank ends all.

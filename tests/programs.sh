@@ -47,18 +47,18 @@ refuse "'9x' is not a whole number" --heads 9x
 refuse "'99999999999999999999' is not" --steps 99999999999999999999
 refuse "'nan' is not a number above 0" --lr nan
 refuse "'line' is not one of char|word" --level line
-refuse "does not divide among --heads 3" --heads 3
+refuse "not divisible by --heads 3" --heads 3
 refuse "cannot write $scratch/no/where" --save "$scratch/no/where"
 refuse "cannot write $scratch/no/where" --plot "$scratch/no/where"
 refuse "cannot write $scratch: it is a directory" --save "$scratch"
 ln -s "$scratch/no/where" "$scratch/link"
 refuse "cannot write $scratch/link: No such file" --save "$scratch/link"
 refuse "--plot is --save" --save "$scratch/both" --plot "$scratch/./both"
-refuse "--text: the name of the file is empty" --text=
+refuse "--text: the file name is empty" --text=
 refuse "--save is --text" --text "$text" --save "$text"
-refuse "'x' is none of the model's" --text "$text" --prompt x
-refuse "'pasta' is none of the model's 93 words" --prompt "the pasta"
-refuse "would need about .* GB" --text "$text" --batch 4096 --context 4096 --d-model 4096
+refuse "'x' is not among the model's" --text "$text" --prompt x
+refuse "'pasta' is not among the model's 93 words" --prompt "the pasta"
+refuse "needs about .* GB" --text "$text" --batch 4096 --context 4096 --d-model 4096
 refuse "name?of two lines" --text "name
 of two lines"
 check [ -s "$text" ]
@@ -84,13 +84,13 @@ done
 refuse "no --text FILE to train on" --load "$model" --steps 5
 refuse "nothing to do" --load "$model"
 refuse "the model of --load has 4" --load "$model" --heads 8 --prompt The
-refuse "has learnt by word" --load "$model" --level char --prompt The
-refuse "'frobnicate' is none of the model's" --load "$model" --prompt "The frobnicate"
+refuse "a token of the model of --load is a word" --load "$model" --level char --prompt The
+refuse "'frobnicate' is not among the model's" --load "$model" --prompt "The frobnicate"
 refuse "prompt: empty" --load "$model" --prompt " "
 refuse "too short for a safetensors file" --load "$scratch/short"
 $token --steps 20 --save "$model" > /dev/null 2>&1
 expect 0 "^Attention" $token --load "$model" --steps 0
-refuse "has learnt the toy" --load "$model" --text "$text"
+refuse "was trained on the toy" --load "$model" --text "$text"
 
 # SIGINT, SIGTERM and SIGHUP save the model and exit with 0; under nohup SIGHUP is ignored.
 for signal in INT TERM HUP; do
@@ -105,7 +105,7 @@ for signal in INT TERM HUP; do
     sleep 2
     kill -s $signal $process
     wait $process
-    has "^next_token: interrupted after step [0-9]* of 1000000000; the model is in " "$scratch/err"
+    has "^next_token: interrupted after step [0-9]* of 1000000000; the model was saved to " "$scratch/err"
     check [ ! -s "$scratch/out" ]
     check [ -s "$scratch/svg" ]
     expect 0 "^The" $token --load "$model" --prompt The --length 5
@@ -132,14 +132,14 @@ tail -1 "$scratch/svg" | grep -q "^</svg>$"
 status=0
 (ulimit -v 400000 && exec $token --text "$text" --batch 4096 --steps 1) > "$scratch/out" 2> "$scratch/err" || status=$?
 check [ $status -eq 1 ]
-has "^next_token: .*out of memory: .*in use; a smaller --batch, --context or --d-model needs less$" "$scratch/err"
+has "^next_token: .*out of memory: .*in use; reduce --batch, --context or --d-model$" "$scratch/err"
 
 # It warns when it overfits.
-expect 0 "^next_token: learnt by heart: the held-out loss was lowest, .* after step" \
+expect 0 "^next_token: overfitting: the held-out loss was lowest, .* after step" \
     $token --text "$text" --level word --steps 150 --length 1
 
 $token --text "$text" --lr 10 --steps 5 --length 0 > "$scratch/out" 2> "$scratch/err"
-lacks "by heart" "$scratch/err" # it has learnt nothing
+lacks "overfitting" "$scratch/err" # it has learnt nothing
 
 # A closed pipe, a full disk for the output, and one for the model.
 $token --steps 20 2> "$scratch/err" | head -1 > /dev/null
@@ -152,7 +152,7 @@ if [ -e /dev/full ]; then
         has "^next_token: standard output: No space left on device$" "$scratch/err"
     done
     expect 1 "plot: cannot write /dev/full: No space" $token --steps 1 --plot /dev/full
-    refuse "cannot write /dev/full: it is no file" --save /dev/full
+    refuse "cannot write /dev/full: it is not a file" --save /dev/full
 fi
 $token --steps 20 --logits "$scratch/logits.npy" > /dev/null 2>&1
 head -1 "$scratch/logits.npy" | grep -aq "'descr': '<f4', 'fortran_order': False, 'shape': (11, 93)" ||

@@ -76,9 +76,9 @@ START_TEST(test_what_is_learnt)
         bpe_free(&b);
     }
     bpe_train("a", 1, 255);
-    expect_error(HEED_ERR_VALUE, "255 tokens; there are 256 bytes");
+    expect_error(HEED_ERR_VALUE, "a vocabulary of 255 tokens; it must have from 256");
     bpe_train("a", 1, BPE_MOST + 1);
-    expect_error(HEED_ERR_VALUE, "at most 1048576");
+    expect_error(HEED_ERR_VALUE, "from 256 to 1048576");
 }
 END_TEST
 
@@ -281,24 +281,24 @@ START_TEST(test_broken_merges)
     static const struct {
         const char *saved, *error;
     } rows[] = {
-        {"1", "line 1 is not two numbers"},
-        {"1 2", "line 1 is not two numbers"},
-        {"1 2\n3", "line 2 is not two numbers"},
-        {"1  2\n", "not two numbers"},
-        {" 1 2\n", "not two numbers"},
-        {"1 2 \n", "not two numbers"},
-        {"1 2\r\n", "not two numbers"},
-        {"1 2\n\n", "line 2 is not two numbers"},
-        {"-1 2\n", "not two numbers"},
-        {"+1 2\n", "not two numbers"},
-        {"01 2\n", "not two numbers"},
-        {"1 x\n", "not two numbers"},
-        {"1 99999999999999999999999\n", "not two numbers"},
-        {"256 1\n", "line 1 joins 256 and 1, and only tokens below 256 come before it"},
-        {"1 256\n", "line 1 joins 1 and 256"},
-        {"1 2\n256 257\n", "line 2 joins 256 and 257, and only tokens below 257"},
-        {"1 1048576\n", "line 1 joins 1 and 1048576"},
-        {"1 2\n2 1\n1 2\n", "line 3 joins 1 and 2, as line 1 does"},
+        {"1", "line 1 is not two token ids"},
+        {"1 2", "line 1 is not two token ids"},
+        {"1 2\n3", "line 2 is not two token ids"},
+        {"1  2\n", "not two token ids"},
+        {" 1 2\n", "not two token ids"},
+        {"1 2 \n", "not two token ids"},
+        {"1 2\r\n", "not two token ids"},
+        {"1 2\n\n", "line 2 is not two token ids"},
+        {"-1 2\n", "not two token ids"},
+        {"+1 2\n", "not two token ids"},
+        {"01 2\n", "not two token ids"},
+        {"1 x\n", "not two token ids"},
+        {"1 99999999999999999999999\n", "not two token ids"},
+        {"256 1\n", "line 1 merges 256 and 1, but only tokens below 256 precede it"},
+        {"1 256\n", "line 1 merges 1 and 256"},
+        {"1 2\n256 257\n", "line 2 merges 256 and 257, but only tokens below 257"},
+        {"1 1048576\n", "line 1 merges 1 and 1048576"},
+        {"1 2\n2 1\n1 2\n", "line 3 merges 1 and 2, as line 1 does"},
         {"0 0\n256 256\n257 257\n258 258\n259 259\n260 260\n261 261\n262 262\n",
          "line 8 makes a token of more than 128 bytes"},
     };

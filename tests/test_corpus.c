@@ -107,7 +107,7 @@ START_TEST(test_what_is_not_there)
                                       {2, -1}, {INT64_MAX, 1}, {1, INT64_MAX}};
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
         ck_assert_int_eq(corpus_read(&c, rows[i][0], rows[i][1], ids), HEED_ERR_INDEX);
-        expect_error(HEED_ERR_INDEX, "of the 7 in ");
+        expect_error(HEED_ERR_INDEX, "there are 7 in ");
     }
     ck_assert_int_eq(corpus_read(&c, 7, 0, ids), HEED_OK);
     ck_assert_int_eq(corpus_read(&c, 0, 7, ids), HEED_OK);
@@ -133,8 +133,8 @@ START_TEST(test_files_that_cannot_be_read)
     } rows[] = {
         {"/no/such/file", HEED_ERR_FILE, "cannot read /no/such/file: No such file"},
         {"/", HEED_ERR_FILE, "cannot read /: it is a directory"},
-        {pipe, HEED_ERR_FILE, "pipe: it is no regular file"},
-        {"/dev/zero", HEED_ERR_FILE, "cannot read /dev/zero: it is no regular file"},
+        {pipe, HEED_ERR_FILE, "pipe: it is not a regular file"},
+        {"/dev/zero", HEED_ERR_FILE, "cannot read /dev/zero: it is not a regular file"},
         {empty, HEED_ERR_VALUE, "empty: empty"},
         {NULL, HEED_ERR_NULL, "the path is NULL"},
     };
@@ -209,10 +209,10 @@ START_TEST(test_a_file_that_becomes_shorter)
     expect_no_error();
     ck_assert_int_eq(truncate(c.path, 100), 0);
     ck_assert_int_eq(corpus_read(&c, c.count - 4, 4, ids), HEED_ERR_FILE);
-    expect_error(HEED_ERR_FILE, "has become shorter: 100 bytes");
+    expect_error(HEED_ERR_FILE, "became shorter: it has 100 bytes");
     if (_i != LEVEL_BYTE) { /* it reads no bytes */
         ck_assert_int_eq(corpus_index(&c, &t), HEED_ERR_FILE);
-        expect_error(HEED_ERR_FILE, "has become shorter: 100 bytes");
+        expect_error(HEED_ERR_FILE, "became shorter: it has 100 bytes");
     }
     tokenizer_free(&t);
     corpus_close(&c);
@@ -237,7 +237,7 @@ START_TEST(test_a_file_that_is_overwritten)
         ck_assert(_i == LEVEL_BYTE || _i == LEVEL_BPE);
         ck_assert(ids[3] >= 0 && ids[3] < t.count);
     } else {
-        expect_error(HEED_ERR_FILE, "has changed while it was in use");
+        expect_error(HEED_ERR_FILE, "changed while it was in use");
     }
     tokenizer_free(&t);
     corpus_close(&c);

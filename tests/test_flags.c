@@ -73,7 +73,7 @@ static const struct {
     {{"--greedy", "m", "--no-cache", "It was"}, NULL},
     {{"-", "FILE"}, NULL}, /* flags without a name come by position */
     {{"m", "It", "was"}, "unexpected argument 'was'; quote the prompt"},
-    {{""}, "FILE: the name of the file is empty"},
+    {{""}, "FILE: the file name is empty"},
     {{"--model", "m"}, "unknown flag --model"},
     {{"--no_cache"}, "unknown flag --no_cache"},
     {{"--greedy=1"}, "--greedy: takes no value"},
@@ -172,13 +172,13 @@ START_TEST(test_help)
                               "                a whole number from 0 to 1000000000; "
                               "default: 1000000\n"
                               "  --greedy    always the likeliest token\n"
-                              "  --help      this text\n");
+                              "  --help      show this help\n");
     expect_help(&measure_table, "  FILE        the model\n"
                                 "  --no-cache  recompute everything\n"
                                 "  --share X   share of the text to measure\n"
                                 "                a number from 0 to 1; "
                                 "default: short 0.1, long 0.5\n"
-                                "  --help      this text\n");
+                                "  --help      show this help\n");
 }
 END_TEST
 
@@ -196,7 +196,7 @@ START_TEST(test_no_default)
                              "  --pace slow|fast  how fast\n"
                              "  --a-name-that-is-long TEXT\n"
                              "                    text\n"
-                             "  --help            this text\n");
+                             "  --help            show this help\n");
 }
 END_TEST
 

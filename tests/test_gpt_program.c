@@ -29,7 +29,7 @@ static const struct {
     gpt_train_options options;
     const char *error; /* NULL: none */
 } settled[] = {
-    {{.n_embd = 6, .n_head = 4}, "--n-embd 6: does not divide among --n-head 4"},
+    {{.n_embd = 6, .n_head = 4}, "--n-embd 6: not divisible by --n-head 4"},
     {{.n_embd = 8, .n_head = 4, .steps = 10, .warmup = 10, .given.warmup = true}, "--warmup 10"},
     {{.n_embd = 8, .n_head = 4, .lr = 0.1, .min_lr = 0.2, .given.min_lr = true}, "--min-lr 0.2"},
     {{.n_embd = 8, .n_head = 4, .level = LEVEL_CHAR, .vocab = 9, .given.vocab = true},
@@ -140,7 +140,7 @@ START_TEST(test_log)
     write_bytes(in_folder("log"), text, strlen(text));
     gpt_log_open(&log, in_folder("log"), logs[_i].resumed, &last);
     if (logs[_i].after == NULL) {
-        expect_error(HEED_ERR_VALUE, "has not been written by gpt train");
+        expect_error(HEED_ERR_VALUE, "is not a log written by gpt train");
         snprintf(text, sizeof text, "%s", logs[_i].before);
     } else {
         const gpt_step now = {.loss = 0.5, .lr = 1e-3, .grad_norm = 2};

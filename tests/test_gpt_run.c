@@ -242,7 +242,7 @@ START_TEST(test_refused_files)
     }
     heed_save_state_dict(run.model, in_folder("other"), NULL);
     gpt_record_read(&back, "--load", in_folder("other"));
-    expect_error(HEED_ERR_VALUE, "other: gpt train has not written this file");
+    expect_error(HEED_ERR_VALUE, "other: not a file written by gpt train");
     gpt_record_free(&back);
     gpt_record_read(&back, "--load", in_folder("none"));
     expect_error(HEED_ERR_VALUE, "none: cannot open it");
@@ -258,7 +258,7 @@ static const struct {
     gpt_train_options more;
     const char *error;
 } resumes[] = {
-    {"another", {.steps = 0}, "has 7 bytes, and the text of --resume had 2000"},
+    {"another", {.steps = 0}, "is not the text of --resume: it has 7 bytes instead of 2000"},
     {NULL, {.lr = 0.5, .given.lr = true}, "--lr 0.5: the run of --resume has 0.001"},
     {NULL, {.n_embd = 8, .given.n_embd = true}, NULL},
     {NULL, {.steps = 99, .patience = 3, .given.steps = true, .given.patience = true}, NULL},
@@ -298,7 +298,7 @@ START_TEST(test_same_length)
     write_bytes(o.text, text, size);
     free(text);
     gpt_run_prepare(&run, &again);
-    expect_error(HEED_ERR_VALUE, "is not the text that --resume has learnt so far");
+    expect_error(HEED_ERR_VALUE, "is not the text of --resume: its contents differ");
     gpt_run_free(&run);
 }
 END_TEST

@@ -252,16 +252,16 @@ typedef struct strange_row {
 
 static const char ours[] = "heed next_token 1";
 static const strange_row strange_rows[] = {
-    {NULL, NULL, NULL, NULL, "no model that --save has written"},
-    {"pt", NULL, NULL, NULL, "no model that --save has written"},
-    {ours, "poem", "1", "abc", "no model that --save has written"},
-    {ours, "char", "0", "abc", "no model that --save has written"},
-    {ours, "char", "17", "abc", "no model that --save has written"},
-    {ours, "char", "1x", "abc", "no model that --save has written"},
-    {ours, "char", NULL, "abc", "no model that --save has written"},
-    {ours, "char", "1", NULL, "no model that --save has written"},
-    {ours, "char", "1", "", "no model that --save has written"},
-    {ours, "char", "1", "aba", "one twice"},
+    {NULL, NULL, NULL, NULL, "not a model written by --save"},
+    {"pt", NULL, NULL, NULL, "not a model written by --save"},
+    {ours, "poem", "1", "abc", "not a model written by --save"},
+    {ours, "char", "0", "abc", "not a model written by --save"},
+    {ours, "char", "17", "abc", "not a model written by --save"},
+    {ours, "char", "1x", "abc", "not a model written by --save"},
+    {ours, "char", NULL, "abc", "not a model written by --save"},
+    {ours, "char", "1", NULL, "not a model written by --save"},
+    {ours, "char", "1", "", "not a model written by --save"},
+    {ours, "char", "1", "aba", "a duplicate token"},
     {ours, "char", "1", "abc", "we.weight"}, /* other sizes */
 };
 

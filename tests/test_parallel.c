@@ -248,9 +248,9 @@ START_TEST(test_number_of_threads)
     ck_assert_int_ge(heed_get_num_threads(), 1);
     const int before = heed_get_num_threads();
     heed_set_num_threads(0);
-    expect_error(HEED_ERR_VALUE, "0 threads; 1 to 256");
+    expect_error(HEED_ERR_VALUE, "count is 0; it must be 1 to 256");
     heed_set_num_threads(257);
-    expect_error(HEED_ERR_VALUE, "257 threads; 1 to 256");
+    expect_error(HEED_ERR_VALUE, "count is 257; it must be 1 to 256");
     ck_assert_int_eq(heed_get_num_threads(), before);
 }
 END_TEST

@@ -112,7 +112,8 @@ START_TEST(what_is_no_generator_is_refused)
     g.next = 0;
     g.flavor = (heed_random_flavor)9;
     EXPECT_ERROR(heed_set_generator(&g), HEED_ERR_VALUE, "flavor 9");
-    EXPECT_ERROR(heed_set_random_flavor((heed_random_flavor)4), HEED_ERR_VALUE, "4 is no flavor");
+    EXPECT_ERROR(heed_set_random_flavor((heed_random_flavor)4), HEED_ERR_VALUE,
+                 "4 is not a flavor");
 }
 END_TEST
 

@@ -140,7 +140,7 @@ START_TEST(arange_counts)
         expect_error(HEED_ERR_VALUE, "arange");
     }
     ck_assert_ptr_null(heed_arange(0.5, 2, 1, HEED_I64));
-    expect_error(HEED_ERR_VALUE, "arange: i64 counts in whole numbers");
+    expect_error(HEED_ERR_VALUE, "must be whole numbers");
     ck_assert_ptr_null(heed_arange(0, 2, 1, HEED_BOOL));
     expect_error(HEED_ERR_DTYPE, "arange: bool");
 }
@@ -155,7 +155,7 @@ START_TEST(creation_refuses)
     ck_assert_ptr_null(heed_empty(HEED_SHAPE(2, -1), HEED_F32));
     expect_error(HEED_ERR_SHAPE, "empty: negative size in (2, -1)");
     ck_assert_ptr_null(heed_zeros(HEED_SHAPE(1), HEED_DTYPES));
-    expect_error(HEED_ERR_DTYPE, "zeros: 4 is no dtype");
+    expect_error(HEED_ERR_DTYPE, "zeros: 4 is not a dtype");
     ck_assert_ptr_null(heed_empty(HEED_SHAPE(INT64_C(1) << 32, INT64_C(1) << 32), HEED_BOOL));
     expect_error(HEED_ERR_OVERFLOW, "empty: (4294967296, 4294967296)");
     ck_assert_ptr_null(heed_empty(HEED_SHAPE(0, INT64_MAX, INT64_MAX), HEED_F32));

@@ -73,7 +73,7 @@ START_TEST(to_casts_whole_numbers)
         EXPECT_VALUES(heed_to(yes, dtype), 0, 1, 0);
     }
     ck_assert_ptr_null(heed_to(yes, HEED_DTYPES));
-    expect_error(HEED_ERR_DTYPE, "to: 4 is no dtype");
+    expect_error(HEED_ERR_DTYPE, "to: 4 is not a dtype");
 }
 END_TEST
 
@@ -100,7 +100,7 @@ START_TEST(copy_out_of_any_view)
     heed_tensor *x = heed_ones(HEED_SHAPE(2, 2), HEED_F32);
     float out[4];
     ck_assert_int_eq(heed_copy_out(x, out, 3), HEED_ERR_SHAPE);
-    expect_error(HEED_ERR_SHAPE, "copy_out: room for 3 elements, a tensor (2, 2) has 4");
+    expect_error(HEED_ERR_SHAPE, "copy_out: values has space for 3 elements, tensor (2, 2) has 4");
     ck_assert_int_eq(heed_copy_out(x, NULL, 4), HEED_ERR_NULL);
     expect_error(HEED_ERR_NULL, "copy_out");
     ck_assert_int_eq(heed_copy_out(heed_zeros(HEED_SHAPE(0), HEED_F32), NULL, 0), HEED_OK);

@@ -329,11 +329,11 @@ START_TEST(test_vocabulary_of_broken_lists)
     static const char *const lists[] = {"a b a", "a  b", " a", "a <unknown>"};
     for (int i = 0; i < 4; i++) {
         vocabulary v = vocabulary_of_list(TEXT_WORD, true, lists[i]);
-        expect_error(HEED_ERR_VALUE, "an empty token, or one twice");
+        expect_error(HEED_ERR_VALUE, "an empty or a duplicate token");
         ck_assert_int_eq(v.count, 0);
     }
     vocabulary_of_list(TEXT_CHAR, true, "aba");
-    expect_error(HEED_ERR_VALUE, "one twice");
+    expect_error(HEED_ERR_VALUE, "duplicate token");
     vocabulary v = vocabulary_of_list(TEXT_WORD, false, "<eos> the");
     ck_assert_int_eq(v.count, 2);
     ck_assert_int_eq(vocabulary_id(&v, "it", 2), VOCABULARY_NONE);

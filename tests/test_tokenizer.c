@@ -134,7 +134,7 @@ START_TEST(test_texts_that_are_none)
         {LEVEL_CHAR, "ab\0c", 4, 0, "it: not a text: a NUL byte at offset 2"},
         {LEVEL_WORD, "ab\0c", 4, 8, "it: not a text: a NUL byte at offset 2"},
         {LEVEL_WORD, "a", 1, 1, "a vocabulary of 1 words"},
-        {LEVEL_BPE, "a", 1, 200, "200 tokens; there are 256 bytes"},
+        {LEVEL_BPE, "a", 1, 200, "a vocabulary of 200 tokens; it must have from 256"},
     };
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
         tokenizer t =
@@ -178,7 +178,7 @@ START_TEST(test_unknown_tokens)
         size_t offset;
         const char *error;
     } rows[] = {{"ab\u20AC\u00E9z", 5, "p: the character '\u00E9' (U+00E9) at offset 5"},
-                {"z", 0, "p: the character 'z' (U+007A) at offset 0 is not among the 5 of the"},
+                {"z", 0, "p: the character 'z' (U+007A) at offset 0 is not in the vocabulary of 5"},
                 {"a\x1B[", 1, "p: the character (U+001B) at offset 1"},
                 {"a\xC2\x9B", 1, "p: the character (U+009B) at offset 1"},
                 {"a\U0001F600", 1, "(U+1F600) at offset 1"}};
@@ -237,14 +237,14 @@ START_TEST(test_broken_tokens)
         token_level level;
         const char *saved, *error;
     } rows[] = {
-        {LEVEL_BYTE, "x", "has no list, and there is one"},
+        {LEVEL_BYTE, "x", "saved without a list, but there is one"},
         {LEVEL_CHAR, "", "the vocabulary is empty"},
         {LEVEL_WORD, "", "the vocabulary is empty"},
-        {LEVEL_CHAR, "aba", "one twice"},
-        {LEVEL_WORD, "a b a", "one twice"},
+        {LEVEL_CHAR, "aba", "duplicate token"},
+        {LEVEL_WORD, "a b a", "duplicate token"},
         {LEVEL_CHAR, "a\xFF", "the characters: not UTF-8: byte 0xFF at offset 1"},
         {LEVEL_WORD, "a\xFF", "the words: not UTF-8"},
-        {LEVEL_BPE, "1 2 3\n", "line 1 is not two numbers"},
+        {LEVEL_BPE, "1 2 3\n", "line 1 is not two token ids"},
     };
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
         tokenizer t = tokenizer_of_saved(rows[i].level, rows[i].saved);

@@ -1,5 +1,5 @@
-/* A chain of 1,000 scalar operations (W7), mul and add in turn, whose other operands are numbers,
- * tensors, or tensors that require gradients. */
+/* A chain of 1,000 scalar operations (W7), alternately mul and add, whose other operands are
+ * numbers, tensors, or tensors that require gradients. */
 #include <math.h>
 
 #include "bench/heed/tables.h"
@@ -33,27 +33,21 @@ static heed_tensor *chain(void)
 
 static void forward(void)
 {
-    heed_scope scope;
-    heed_scope_begin(&scope);
+    HEED_SCOPE(scope);
     chain();
-    heed_scope_end(&scope);
 }
 
 static void forward_no_grad(void)
 {
-    heed_scope scope;
-    heed_scope_begin_no_grad(&scope);
+    HEED_SCOPE_NO_GRAD(scope);
     chain();
-    heed_scope_end(&scope);
 }
 
 static void backward(void)
 {
-    heed_scope scope;
-    heed_scope_begin(&scope);
+    HEED_SCOPE(scope);
     heed_clear_grad(x);
     heed_backward(chain());
-    heed_scope_end(&scope);
 }
 
 static void make_operands(int kind)
@@ -71,12 +65,10 @@ static const char *prepare(const struct workload *w)
 {
     make_operands(w->variant);
     backward();
-    heed_scope scope;
-    heed_scope_begin(&scope);
+    HEED_SCOPE(scope);
     const double y = heed_item(chain()), dx = heed_item(x->grad);
-    heed_scope_end(&scope);
     const bool right = fabs(y - 1) < 1e-3 && fabs(dx - pow(0.999, NODES / 2)) < 1e-3;
-    return right ? NULL : "the chain or its derivative is not what it should be";
+    return right ? NULL : "the chain or its derivative is wrong";
 }
 
 void add_chains(struct table *table)
@@ -101,15 +93,11 @@ double bytes_per_node(const struct workload *w)
 {
     enum { MANY = 1000000 };
     (void)w;
-    heed_scope outer, scope;
-    heed_scope_begin(&outer);
+    HEED_SCOPE(outer);
     make_operands(LEAVES);
     backward();
     const double before = status_kib("VmRSS:");
-    heed_scope_begin(&scope);
+    HEED_SCOPE(scope);
     chain_of_tensors(MANY);
-    const double after = status_kib("VmRSS:");
-    heed_scope_end(&scope);
-    heed_scope_end(&outer);
-    return (after - before) * 1024 / MANY;
+    return (status_kib("VmRSS:") - before) * 1024 / MANY;
 }

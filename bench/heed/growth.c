@@ -1,6 +1,6 @@
-/* How the time per token of W4 grows with each size of the model or its input, the others being
- * fixed: CPU time of one thread. The exponent is that of the size, between this line and the one
- * before; growth steeper than that of the arithmetic is marked as a cliff. */
+/* Growth of W4's time per token with each size of the model or its input, the others being fixed:
+ * CPU time of one thread. The exponent is that of the size, relative to the previous line; growth
+ * steeper than that of the arithmetic is marked as a cliff. */
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -14,7 +14,7 @@ static const double SECONDS = 0.5, TOO_LONG = 20, SLACK = 0.25;
 
 static const struct sweep {
     const char *name;
-    double steepest; /* exponent of the arithmetic of a token */
+    double steepest; /* exponent of the arithmetic per token */
     long sizes[MOST_SIZES];
 } sweeps[] = {
     {"context", 1, {64, 128, 256, 512, 1024, 2048, 4096}},
@@ -23,7 +23,7 @@ static const struct sweep {
     {"layers", 1, {1, 2, 4, 8, 16, 24}},
 };
 
-/* CPU time: other programs on the machine disturb it less than wall time. */
+/* CPU time, which other programs disturb less than wall time. */
 static double processor_now(void)
 {
     struct timespec t;
@@ -31,7 +31,7 @@ static double processor_now(void)
     return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
 }
 
-/* The minimum time of a step, of at least two, and as many as fit into SECONDS. */
+/* The minimum time per step, over at least two steps and as many as fit into SECONDS. */
 static double least_step(void)
 {
     const double start = processor_now();
@@ -44,8 +44,8 @@ static double least_step(void)
     return least;
 }
 
-/* Times the model of one line: 12 rows of 64 tokens, or fewer longer rows with 768 tokens in
- * all. */
+/* Times the model of one line: 12 rows of 64 tokens, or fewer and longer rows with 768 tokens in
+ * total. */
 static double time_step(int sweep, long size, int64_t *tokens)
 {
     heed_gpt_config config = bench_gpt_config;
@@ -75,15 +75,14 @@ static double time_step(int sweep, long size, int64_t *tokens)
 static void print_sweep(int number)
 {
     const struct sweep *sweep = &sweeps[number];
-    double per_token = 0, last = 0; /* of the size before */
-    printf("%-8s %6s %10s %12s %10s %9s\n", sweep->name, "", "tokens", "ms a step", "us a token",
+    double per_token = 0, last = 0; /* of the previous size */
+    printf("%-8s %6s %10s %12s %10s %9s\n", sweep->name, "", "tokens", "ms/step", "us/token",
            "exponent");
     for (int i = 0; i < MOST_SIZES && sweep->sizes[i] > 0; i++) {
         const long size = sweep->sizes[i];
         int64_t tokens;
         if (last * 8 > TOO_LONG) {
-            printf("%-8s %6ld  left out: it might take more than %.0f s a step\n", "", size,
-                   TOO_LONG);
+            printf("%-8s %6ld  skipped: a step might take more than %.0f s\n", "", size, TOO_LONG);
             continue;
         }
         last = time_step(number, size, &tokens);

@@ -1,5 +1,5 @@
-/* Heed's side of the benchmark: see bench/serve.h. `bench_heed growth` prints how the time per
- * token grows with each size of a GPT. */
+/* Heed's side of the benchmark; see bench/serve.h. `bench_heed growth` prints the growth of the
+ * time per token with each size of a GPT. */
 #include <string.h>
 
 #include "bench/heed/tables.h"
@@ -15,7 +15,7 @@ static void before(void)
 static void after(void)
 {
     heed_scope_end(&scope);
-    heed_empty_cache(); /* each workload allocates its own memory */
+    heed_empty_cache(); /* no workload profits from the memory of another */
 }
 
 int main(int argc, char **argv)

@@ -1,4 +1,4 @@
-/* Figures that need a process of their own: memory, and the time from the start of a program to the
+/* Figures that need a separate process: memory, and the time from the start of the process to the
  * end of its first training step. */
 #include <math.h>
 
@@ -21,23 +21,20 @@ static double first_step(const struct workload *w)
 static double memory_of_gpt(const struct workload *w)
 {
     (void)w;
-    heed_scope scope;
-    heed_scope_begin(&scope);
+    HEED_SCOPE(scope);
     start_training(gpt_training(bench_gpt_config, 12, bench_gpt_config.block_size));
     for (int i = 0; i < 20; i++) {
         training_step();
     }
     end_training();
-    heed_scope_end(&scope);
     return peak_bytes();
 }
 
-/* And of one that runs attention over T tokens, forward and backward: 4 heads of 64 features,
- * causal. */
+/* Peak memory of a process that computes causal attention over T tokens, forward and backward: 4
+ * heads of 64 features. */
 static double memory_of_attention(const struct workload *w)
 {
-    heed_scope scope;
-    heed_scope_begin(&scope);
+    HEED_SCOPE(scope);
     heed_tensor *qkv[3];
     for (int i = 0; i < 3; i++) {
         qkv[i] = heed_randn(HEED_SHAPE(1, 4, w->size[0], 64), HEED_F32);
@@ -46,7 +43,6 @@ static double memory_of_attention(const struct workload *w)
     heed_backward(
         heed_sum(heed_scaled_dot_product_attention(qkv[0], qkv[1], qkv[2], NULL, 0, true, 0)));
     const bool finite = isfinite(heed_item(heed_sum(qkv[0]->grad)));
-    heed_scope_end(&scope);
     return finite ? peak_bytes() : (double)NAN;
 }
 

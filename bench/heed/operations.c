@@ -1,5 +1,5 @@
-/* Single operations (W6): element by element, by rows, and over all parameters. Of those by rows
- * backward is timed too, alone, for a gradient that is given. */
+/* Single operations (W6): element-wise, row-wise, and over all parameters. For row-wise operations
+ * backward is also timed separately, for a given upstream gradient. */
 #include <math.h>
 #include <stdio.h>
 
@@ -7,7 +7,7 @@
 
 static heed_tensor *x, *other; /* other: the second operand of add and mul */
 static heed_tensor *weight, *bias, *ids, *g;
-static heed_tensor *y; /* backward: the differentiated result */
+static heed_tensor *y; /* result to differentiate, for backward */
 static int64_t rows, columns;
 static heed_tensor *(*apply)(void);
 
@@ -18,25 +18,20 @@ static double at(const heed_tensor *t, int64_t i)
 
 static void run_forward(void)
 {
-    heed_scope scope;
-    heed_scope_begin(&scope);
+    HEED_SCOPE(scope);
     apply();
-    heed_scope_end(&scope);
 }
 
-/* Does the result differ from the formula, in doubles? */
+/* True if the result differs from the formula, computed in double. */
 static bool result_differs(double (*expected)(int64_t i))
 {
-    heed_scope scope;
-    heed_scope_begin(&scope);
-    const bool wrong = differs(apply(), expected);
-    heed_scope_end(&scope);
-    return wrong;
+    HEED_SCOPE(scope);
+    return differs(apply(), expected);
 }
 
-/* ---- element by element ---- */
+/* ---- element-wise ---- */
 
-/* Each operation, and the formula of an element. */
+/* Each operation, and the formula for an element. */
 #define OPERATION(name, call, value)                                                               \
     static heed_tensor *name##_all(void)                                                           \
     {                                                                                              \
@@ -89,8 +84,7 @@ static const char *prepare_elementwise(const struct workload *w)
     x = heed_randn(HEED_SHAPE(w->size[0]), HEED_F32);
     other = heed_randn(HEED_SHAPE(w->size[0]), HEED_F32);
     apply = elementwise[w->variant].apply;
-    return result_differs(elementwise[w->variant].expected) ? "an element is not what libm says"
-                                                            : NULL;
+    return result_differs(elementwise[w->variant].expected) ? "an element differs from libm" : NULL;
 }
 
 static void add_elementwise(struct table *table)
@@ -114,7 +108,7 @@ static void add_elementwise(struct table *table)
     }
 }
 
-/* ---- by rows: a gradient that is given, as in torch.autograd.grad(y, x, g) ---- */
+/* ---- row-wise: a given upstream gradient, as in torch.autograd.grad(y, x, g) ---- */
 
 static heed_status given_rule(const heed_call *call, heed_result *result)
 {
@@ -141,13 +135,13 @@ HEED_OPERATION(given) = {.name = "given",
                          .backward = given_backward,
                          .saves = {HEED_SAVES_INPUT(1)}};
 
-/* A scalar whose backward costs nothing itself, and passes g on to `result`. */
+/* A scalar whose backward costs nothing and passes g to `result`. */
 static heed_tensor *with_given(heed_tensor *result)
 {
     return heed_apply(&op_given, (heed_tensor *[]){result, g}, 2, NULL, 0);
 }
 
-/* ---- by rows: formulas ---- */
+/* ---- row-wise: formulas ---- */
 
 static double mean_of_row(const heed_tensor *t, int64_t row)
 {
@@ -257,7 +251,7 @@ static double sum_of_column(int64_t column)
     return sum;
 }
 
-/* ---- by rows: operations ---- */
+/* ---- row-wise: operations ---- */
 
 static heed_tensor *softmax(void)
 {
@@ -299,11 +293,9 @@ static void clear_gradients(void)
 
 static void run_backward(void)
 {
-    heed_scope scope;
-    heed_scope_begin(&scope);
+    HEED_SCOPE(scope);
     heed_backward_retain(y);
     clear_gradients();
-    heed_scope_end(&scope);
 }
 
 static const struct {
@@ -311,7 +303,8 @@ static const struct {
     heed_tensor *(*apply)(void);
     double (*expected)(int64_t i), (*gradient)(int64_t i); /* of x, or of the table */
     long sizes[2][2];                                      /* rows and columns */
-    bool is_table; /* an embedding: columns is the number of rows of its table, of WIDTH elements */
+    bool is_table; /* an embedding: columns is the number of rows of its table, each of WIDTH
+                      elements */
 } by_rows[] = {
     {"softmax", softmax, softmax_of, softmax_gradient_of, {{3072, 64}, {4096, 1024}}, false},
     {"layer_norm",
@@ -353,7 +346,7 @@ static void make_inputs(const struct workload *w, bool with_gradients)
 static const char *prepare_forward(const struct workload *w)
 {
     make_inputs(w, false);
-    return result_differs(by_rows[w->variant].expected) ? "the result is not that of the formula"
+    return result_differs(by_rows[w->variant].expected) ? "the result differs from the formula"
                                                         : NULL;
 }
 
@@ -366,7 +359,7 @@ static const char *prepare_backward(const struct workload *w)
     const heed_tensor *leaf = by_rows[w->variant].is_table ? weight : x;
     const bool wrong = differs(leaf->grad, by_rows[w->variant].gradient);
     clear_gradients();
-    return wrong ? "the gradient is not that of the formula" : NULL;
+    return wrong ? "the gradient differs from the formula" : NULL;
 }
 
 static void add_by_rows(struct table *table)
@@ -406,7 +399,7 @@ static void update(void)
 
 static void clip(void)
 {
-    heed_clip_grad_norm(all, 1e9); /* no norm exceeds it: the gradients stay the same */
+    heed_clip_grad_norm(all, 1e9); /* larger than any norm: the gradients are unchanged */
 }
 
 static void make_parameters(void)
@@ -418,7 +411,7 @@ static void make_parameters(void)
     }
 }
 
-/* The first step moves by lr times the gradient, or times its sign. */
+/* The first step moves by lr times the gradient or, for AdamW, times its sign. */
 static const char *check_first_step(double decay, bool by_sign)
 {
     const double before = at(parameters[0], 7), slope = at(parameters[0]->grad, 7);

@@ -3,9 +3,9 @@
 #include "bench/product_shapes.h"
 
 static struct product now;
-static heed_tensor *a, *b, *stored_a, *stored_b; /* a and b are these, or views of them */
+static heed_tensor *a, *b, *stored_a, *stored_b; /* a and b are these or views of them */
 
-/* (rows, columns), of each of the batch; *stored is (columns, rows) if `transposed`. */
+/* (rows, columns), or a batch of these; *stored is (columns, rows) if `transposed`. */
 static heed_tensor *matrix(int rows, int columns, bool transposed, heed_tensor **stored)
 {
     heed_shape shape = transposed ? HEED_SHAPE(columns, rows) : HEED_SHAPE(rows, columns);
@@ -18,13 +18,11 @@ static heed_tensor *matrix(int rows, int columns, bool transposed, heed_tensor *
 
 static void multiply(void)
 {
-    heed_scope scope;
-    heed_scope_begin_no_grad(&scope);
+    HEED_SCOPE_NO_GRAD(scope);
     heed_matmul(a, b);
-    heed_scope_end(&scope);
 }
 
-/* The element (row, column) of matrix number `batch` in a view of `stored`. */
+/* Element (row, column) of matrix `batch` in a view of `stored`. */
 static double element(const heed_tensor *view, const heed_tensor *stored, int64_t batch,
                       int64_t row, int64_t column)
 {
@@ -49,7 +47,7 @@ static const char *prepare(const struct workload *w)
     now = products[w->variant];
     a = matrix(now.m, now.k, now.mode[0] == 't', &stored_a);
     b = matrix(now.k, now.n, now.mode[1] == 't', &stored_b);
-    return differs(heed_matmul(a, b), expected) ? "the product is not that of plain loops" : NULL;
+    return differs(heed_matmul(a, b), expected) ? "the product differs from plain loops" : NULL;
 }
 
 void add_products(struct table *table)

@@ -7,7 +7,7 @@
 
 #include "bench/heed/tables.h"
 
-/* ---- steps of the model that is trained ---- */
+/* ---- steps of the current model ---- */
 
 static struct training now;
 
@@ -18,36 +18,29 @@ void start_training(struct training t)
 
 void training_step(void)
 {
-    heed_scope scope;
-    heed_scope_begin(&scope);
+    HEED_SCOPE(scope);
     heed_optimizer_zero_grad(now.optimizer);
     if (now.input != NULL) {
         heed_clear_grad(now.input);
     }
     heed_backward(now.loss());
     heed_optimizer_step(now.optimizer);
-    heed_scope_end(&scope);
 }
 
-/* The loss alone, with its graph. */
+/* Only forward, with its graph. */
 static void forward_step(void)
 {
-    heed_scope scope;
-    heed_scope_begin(&scope);
+    HEED_SCOPE(scope);
     now.loss();
-    heed_scope_end(&scope);
 }
 
 static double loss_now(void)
 {
-    heed_scope scope;
-    heed_scope_begin_no_grad(&scope);
-    const double loss = heed_item(now.loss());
-    heed_scope_end(&scope);
-    return loss;
+    HEED_SCOPE_NO_GRAD(scope);
+    return heed_item(now.loss());
 }
 
-/* Begins training; returns NULL, or what is wrong with the loss. */
+/* Begins training; returns NULL, or an error if the loss is wrong. */
 static const char *begin_training(struct training t)
 {
     start_training(t);
@@ -70,7 +63,7 @@ void end_training(void)
     }
 }
 
-/* ---- inputs, which all models share ---- */
+/* ---- inputs, shared by all models ---- */
 
 enum { MOST_PARAMETERS = 16, SGD, ADAM };
 
@@ -130,12 +123,10 @@ static const char *prepare_toy(const struct workload *w)
 
 void first_toy_step(void)
 {
-    heed_scope scope;
-    heed_scope_begin(&scope);
+    HEED_SCOPE(scope);
     start_training(toy(ADAM));
     training_step();
     end_training();
-    heed_scope_end(&scope);
 }
 
 /* ---- W2: one head of 16 of 32 features, 4 rows of 8 tokens; the loss is the mean square ---- */
@@ -220,18 +211,16 @@ static heed_tensor *heads_loss(void)
     return heed_mean(heed_square(heads_forward()));
 }
 
-/* Do fused and composed attention differ? */
+/* True if fused and composed attention differ. */
 static bool fused_differs(void)
 {
-    heed_scope scope;
-    heed_scope_begin_no_grad(&scope);
+    HEED_SCOPE_NO_GRAD(scope);
     const int wanted = form;
     form = FUSED;
     heed_tensor *fused = heads_forward();
     form = COMPOSED;
     const bool same = heed_allclose(fused, heads_forward(), 1e-4, 1e-5, false);
     form = wanted;
-    heed_scope_end(&scope);
     return !same;
 }
 
@@ -289,8 +278,9 @@ static const char *prepare_gpt(const struct workload *w)
     return begin_training(gpt_training(config, 12, config.block_size));
 }
 
-/* Operations of a step: each token meets each weight of a Linear, and in attention the keys and
- * values of its row; forward, and twice as much backward. Masked scores count too. */
+/* Floating-point operations of a step: each token is multiplied by each weight of a Linear, and in
+ * attention by the keys and values of its row; backward costs twice as much as forward. Masked
+ * scores count too. */
 static double multiply_adds(heed_gpt_config c, double batch, double length)
 {
     const double width = (double)c.n_embd, weights = c.n_layer * 12 * width * width + 65 * width;
@@ -314,7 +304,7 @@ void add_training(struct table *table)
     add_workload(table, w, "w1.sgd");
     w.prepare = prepare_head;
     add_workload(table, w, "w2.sgd");
-    /* forward, and gradients of weights and of the second layer's input */
+    /* forward, the gradients of weights, and the gradient of the second layer's input */
     w.prepare = prepare_mlp;
     strcpy(w.bound, "fma");
     w.bound_times = 2.0 * 64 * (2 * 784 * 64 + 3 * 64 * 10);
@@ -323,7 +313,7 @@ void add_training(struct table *table)
     add_workload(table, w, "mlp.adam");
     w.unit = "ms";
     w.scale = 1e3;
-    /* projections, q k^T and weights v: forward, and twice as much backward */
+    /* projections, q k^T and weights v: forward, and twice as much for backward */
     w.prepare = prepare_heads;
     w.bound_times = 3.0 * (2.0 * B * T * 4 * C * C + 2.0 * 2 * B * T * T * C);
     for (w.variant = FUSED; w.variant <= MODULE; w.variant++) {

@@ -6,19 +6,19 @@
 
 struct training {
     heed_tensor *(*loss)(void);
-    heed_tensor *input; /* its gradient is computed too, and cleared before each step; or NULL */
+    heed_tensor *input; /* also gets a gradient, cleared before each step; or NULL */
     heed_optimizer *optimizer;
-    void *modules[8]; /* freed at the end; NULL after the last */
+    void *modules[8]; /* freed at the end; NULL-terminated */
 };
 
-/* start_training: training_step() now trains this. end_training: frees it. */
+/* start_training: makes training_step() train `t`. end_training: frees its modules. */
 void start_training(struct training t);
 void training_step(void);
 void end_training(void);
 
-/* ---- models that other figures are about ---- */
+/* ---- models of other workloads ---- */
 
-void first_toy_step(void); /* creates W1, and trains it for one step */
+void first_toy_step(void); /* creates W1 and trains it for one step */
 
 struct training gpt_training(heed_gpt_config config, int64_t batch, int64_t length);
 extern const heed_gpt_config bench_gpt_config; /* W4's */

@@ -1,4 +1,4 @@
-/* The table of workloads, and checks of results. */
+/* The table of workloads and the checks of results. */
 #include "bench/heed/workloads.h"
 
 #include <math.h>
@@ -21,7 +21,7 @@ struct workload *add_workload(struct table *table, struct workload w, const char
     return &table->all[table->count++];
 }
 
-/* Relative to the largest sampled element: gradients of many classes are tiny. */
+/* Relative to the largest sampled element, since gradients over many classes are tiny. */
 bool differs(const heed_tensor *y, double (*expected)(int64_t i))
 {
     const float *values = heed_const_data_f32(y);

@@ -1,4 +1,4 @@
-/* What Heed's workloads share: their table, and how results are checked. */
+/* Shared by Heed's workloads: their table and the checks of results. */
 #ifndef BENCH_HEED_WORKLOADS_H
 #define BENCH_HEED_WORKLOADS_H
 
@@ -12,11 +12,11 @@ struct table {
     int count;
 };
 
-/* add_workload: adds a copy of `w` under a name formatted as by printf; returns the copy. */
+/* add_workload: adds a copy of `w` under a printf-formatted name; returns the copy. */
 struct workload *add_workload(struct table *table, struct workload w, const char *name, ...)
     HEED_PRINTF(3, 4);
 
-/* differs: does y, contiguous and f32, differ from `expected` at the elements that are sampled? */
+/* differs: true if y, contiguous and f32, differs from `expected` at sampled elements. */
 bool differs(const heed_tensor *y, double (*expected)(int64_t i));
 
 /* status_kib: a line of /proc/self/status such as "VmHWM:", in KiB; NAN if missing. */

@@ -1,4 +1,4 @@
-/* OpenBLAS's side of the benchmark: the products of W5, those of a batch one call after another. */
+/* OpenBLAS's side of the benchmark: the products of W5, with one call per product of a batch. */
 #include <cblas.h>
 #include <math.h>
 #include <stdlib.h>

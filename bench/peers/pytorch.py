@@ -1,11 +1,10 @@
-"""PyTorch's side of the benchmark: the same workloads, and answers, as bench/serve.c.
+"""PyTorch's side of the benchmark: the same workloads and answers as bench/serve.c.
 
-    pytorch.py           reads names from stdin; for each a line: the seconds of one call, or "none"
-    pytorch.py NAME      one figure that takes a process of its own
+    pytorch.py           reads names from stdin; answers each with the seconds per call, or "none"
+    pytorch.py NAME      prints one figure that needs a separate process
 
-With BENCH_TUNED=1 every form of a workload is tried that PyTorch has (plain operations or the fused
-attention; the optimiser's loop, foreach, or fused), and the fastest one is timed and named. Without, it is
-the one that torch has by default: what a program says that says nothing.
+With BENCH_TUNED=1 all of PyTorch's variants of a workload are tried (plain operations or fused attention; the
+optimiser as a loop, foreach, or fused), and the fastest is timed and named. Otherwise the default is timed.
 """
 
 import math
@@ -17,7 +16,7 @@ import torch
 import torch.nn.functional as F
 from pytorch_training import fused_attention, gpt, head, mlp, multi_head, optimiser_forms, toy
 
-WARM_UP, CHUNK = 0.1, 0.01  # seconds; serve.c has the same
+WARM_UP, CHUNK = 0.1, 0.01  # seconds; as in serve.c
 TRIALS = 7
 
 # ---- products ----
@@ -34,7 +33,7 @@ def product(mode, *sizes):
     return [("", lambda: multiply(a, b, out=out))]
 
 
-# ---- element by element, and by rows ----
+# ---- element-wise and row-wise ----
 
 
 def elements(name, n):
@@ -139,7 +138,7 @@ def chain(kind, what="backward"):
     return [("", calls[what])]
 
 
-# ---- figures that take a process of their own ----
+# ---- figures that need a separate process ----
 
 
 def status_bytes(line):
@@ -194,7 +193,7 @@ def alone(name, *words):
 
 
 def forms_of(name):
-    """The forms of a workload, as (name, call) each, of a name as in bench_heed's list; None: no such one."""
+    """The variants of a workload from bench_heed's list, as pairs (name, call); None: unknown workload."""
     family, *words = name.split(".")
     sizes = [int(n) for word in words for n in word.split("x") if n.isdigit()]
     words = [word for word in words if not word[0].isdigit()]
@@ -221,7 +220,7 @@ def per_call(call, seconds):
 
 
 def fastest(forms):
-    """Of several forms the one with the least time of a chunk, tried in turn."""
+    """The variant with the minimum time per chunk; variants are tried in turn."""
     least = [math.inf] * len(forms)
     for _ in range(TRIALS if len(forms) > 1 else 0):
         for i, (_, call) in enumerate(forms):
@@ -230,7 +229,7 @@ def fastest(forms):
 
 
 def choose(name):
-    """The form that is timed, as (name, call, calls in a chunk)."""
+    """The variant to time, as (name, call, calls per chunk)."""
     forms = forms_of(name)
     if forms is None:
         return None
@@ -239,7 +238,7 @@ def choose(name):
 
 
 def time_chunk(call, calls):
-    if calls > 3:  # the first one finds the caches as others left them
+    if calls > 3:  # the first call has cold caches
         call()
     start = time.perf_counter()
     for _ in range(calls):
@@ -252,7 +251,7 @@ def answer_requests():
     for line in sys.stdin:
         name = line.strip()
         if name != now:
-            chosen = None  # lets go of the last one's memory first
+            chosen = None  # frees the memory of the previous one first
             now, chosen = name, choose(name)
         if chosen is None:
             print("none", flush=True)

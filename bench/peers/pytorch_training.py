@@ -1,4 +1,4 @@
-"""PyTorch's training steps: W1 to W4 and the perceptron, each in the forms that pytorch.py speaks of."""
+"""PyTorch's training steps: W1 to W4 and the perceptron, each in the variants described in pytorch.py."""
 
 import math
 import os
@@ -10,7 +10,7 @@ from torch import nn
 TUNED = os.environ.get("BENCH_TUNED") == "1"
 VERSION = tuple(int(part) for part in torch.__version__.split(".")[:2])
 
-attention = getattr(F, "scaled_dot_product_attention", None)  # of PyTorch 2
+attention = getattr(F, "scaled_dot_product_attention", None)  # PyTorch 2
 
 
 def fused_attention(q, k, v):
@@ -24,7 +24,7 @@ def causal_mask(length):
 
 
 def optimiser_forms():
-    """How the optimisers of this PyTorch can go through the parameters; the first is the default."""
+    """Variants of this PyTorch's optimisers; the first is the default."""
     forms = [{}]
     if TUNED:
         forms.append({"foreach": True})
@@ -47,7 +47,7 @@ def step_of(model, loss, kind, form, lr, leaf=None):
 
 
 def training(models, loss, kind, lr=1e-3, leaf=None):
-    """The forms of a step: each model with each form of the optimiser, by name."""
+    """The variants of a step: each model with each variant of the optimiser, by name."""
     forms = []
     for name, model in models:
         for form in optimiser_forms():
@@ -114,7 +114,7 @@ def mlp(what):
 
 
 class Attention(nn.Module):
-    """W3, and a part of W4: several heads, causal."""
+    """W3 and part of W4: several heads, causal."""
 
     def __init__(self, width, heads, length, fused):
         super().__init__()
@@ -147,7 +147,7 @@ class ModuleAttention(nn.Module):
 
 
 def attention_forms(make):
-    """Both forms where all are tried; else what a program of its day would have."""
+    """Both variants if tuned; otherwise the default of this version of PyTorch."""
     forms = [("sdpa", lambda: make(True)), ("composed", lambda: make(False))]
     if TUNED:
         return forms

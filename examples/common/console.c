@@ -1,5 +1,5 @@
-/* Standard streams, held open, flushed and kept free of what could command a terminal; and the
- * signals that ask the program to end. */
+/* Standard streams: kept open, flushed, and filtered for bytes that could command a terminal; and
+ * the signals that ask the program to end. */
 #include "examples/common/console.h"
 
 #include <errno.h>
@@ -13,7 +13,7 @@
 
 /* ---- standard streams ---- */
 
-/* Opened in the wrong direction, so that using a closed stream still fails. */
+/* The placeholders are opened in the wrong direction, so that using a closed stream still fails. */
 void console_hold(void)
 {
     for (int fd = 0; fd <= 2; fd++) {
@@ -50,8 +50,8 @@ bool console_flush(void)
     return output_error == 0;
 }
 
-/* Control characters are masked, because file names may hold any. An error of memory loses the name
- * of the operation and the library's advice, which mean nothing to a user of the program. */
+/* Control characters are masked, because file names may contain them. An out-of-memory error is
+ * printed without the operation's name and the library's advice, which mean nothing to a user. */
 int console_complain(const char *program, const char *needs_less, int status)
 {
     const bool memory = heed_error() == HEED_ERR_MEMORY;
@@ -62,7 +62,7 @@ int console_complain(const char *program, const char *needs_less, int status)
         fputc((unsigned char)*c < ' ' || *c == 0x7F ? '?' : *c, stderr);
     }
     if (memory && needs_less != NULL) {
-        fprintf(stderr, "; a smaller %s needs less", needs_less);
+        fprintf(stderr, "; reduce %s", needs_less);
     }
     fputs(status == 2 ? "; try --help\n" : "\n", stderr);
     return status;
@@ -93,7 +93,8 @@ void interrupt_catch(void)
     sigaction(SIGINT, &action, NULL);
     sigaction(SIGTERM, &action, NULL);
     struct sigaction old;
-    if (sigaction(SIGHUP, NULL, &old) == 0 && old.sa_handler != SIG_IGN) { /* nohup ignores it */
+    if (sigaction(SIGHUP, NULL, &old) == 0 &&
+        old.sa_handler != SIG_IGN) { /* set to SIG_IGN by nohup */
         sigaction(SIGHUP, &action, NULL);
     }
 }

@@ -1,4 +1,4 @@
-/* Reads the command line by a table of flags, and writes the help from the same table. */
+/* Reads the command line and prints the help from one table of flags. */
 #include "examples/common/flags.h"
 
 #include <errno.h>
@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { LONGEST_NAME = 20 }; /* that widens the left column of the help */
+enum { LONGEST_NAME = 20 }; /* that may widen the left column of the help */
 
 /* ---- names ---- */
 
@@ -57,7 +57,7 @@ static const flag_row *find_bare(const flag_table *table, void *options)
 
 /* ---- values ---- */
 
-/* A number in ordinary notation, and nothing after it. */
+/* A decimal number with nothing after it. */
 static bool read_number(const flag_row *f, const char *text, int64_t *whole, double *real)
 {
     const char *const characters = f->kind == FLAG_WHOLE ? "+-0123456789" : "+-.0123456789eE";
@@ -77,7 +77,7 @@ static bool read_number(const flag_row *f, const char *text, int64_t *whole, dou
            (f->kind == FLAG_ABOVE ? *real > f->low : *real >= f->low);
 }
 
-/* The index of `text` in a list such as "char|word"; -1: it is not in the list. */
+/* The index of `text` in a list such as "char|word"; -1: not in the list. */
 static int place_in(const char *list, const char *text)
 {
     const size_t length = strlen(text);
@@ -147,7 +147,7 @@ static void read_value(void *options, const flag_row *f, const char *text)
         fits = read_number(f, text, &whole, &real);
     }
     if (*text == '\0' && strcmp(f->value, "FILE") == 0) {
-        heed_fail(HEED_ERR_VALUE, "%s: the name of the file is empty", flags_name(f).text);
+        heed_fail(HEED_ERR_VALUE, "%s: the file name is empty", flags_name(f).text);
         return;
     }
     if (!fits) {
@@ -295,7 +295,7 @@ static void name_and_value(const flag_row *f, char *text, size_t size)
              name_alone ? "" : f->value);
 }
 
-/* A very long name gets a line of its own. */
+/* Names over LONGEST_NAME get a separate line. */
 static int column_width(const flag_table *table)
 {
     char left[64];
@@ -327,7 +327,7 @@ void flags_help(const flag_table *table, FILE *stream)
             fputc('\n', stream);
         }
     }
-    fprintf(stream, "  %-*s  this text\n", width, "--help");
+    fprintf(stream, "  %-*s  show this help\n", width, "--help");
 }
 
 /* ---- errors ---- */

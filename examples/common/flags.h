@@ -1,12 +1,12 @@
-/* The command line: a struct of options, its reader and its help come from one table of flags.
+/* The command line: one table of flags defines the struct of options, its parser and its help.
  *
  * A program, or each of its subcommands, lists its flags: kind, field of the struct, placeholder of
- * the value, range, defaults (one for each set of defaults that the program has) and help.
+ * the value, range, defaults (one per set of defaults) and help.
  *
  *     #define SAMPLE(X)                                                              \
  *         X(STRING, load,   "FILE", 0, 0,    (0),   "the model")                     \
- *         X(WHOLE,  length, "N",    0, 1000, (500), "tokens that it writes")         \
- *         X(SWITCH, greedy, "",     0, 0,    (0),   "the likeliest token, always")
+ *         X(WHOLE,  length, "N",    0, 1000, (500), "tokens to generate")            \
+ *         X(SWITCH, greedy, "",     0, 0,    (0),   "always the likeliest token")
  *
  *     typedef struct sample_options {
  *         FLAG_FIELDS(SAMPLE);       a field for each flag, and a bool of its name in `given`
@@ -29,10 +29,10 @@
 
 #include "heed.h"
 
-/* WHOLE and REAL are numbers from low to high, ABOVE is a number above low. CHOICE is the index of
- * the value in its list, "char|word". A STRING with the placeholder FILE must not be empty. A
- * SWITCH has no value. A BARE string has no flag; bare arguments fill their fields in the order of
- * the table. */
+/* WHOLE and REAL are numbers from low to high, ABOVE is a number above low, at most high. CHOICE is
+ * the index of the value in its list, such as "char|word". A STRING with the placeholder FILE must
+ * not be empty. A SWITCH has no value. A BARE string has no flag; bare arguments fill their fields
+ * in the order of the table. */
 typedef enum flag_kind {
     FLAG_STRING,
     FLAG_CHOICE,
@@ -77,44 +77,44 @@ typedef struct flag_row {
 typedef struct flag_table {
     const flag_row *flags;
     int count;
-    const char *const *sets; /* names of the sets of defaults, ended by NULL; NULL: one set */
-    const char
-        *hint; /* follows the complaint about a stray argument: "a text is --text FILE"; or NULL */
+    const char *const *sets; /* names of the sets of defaults, NULL-terminated; NULL: one set */
+    const char *hint; /* appended to the error for a stray argument: "use --text FILE for a text";
+                         or NULL */
 } flag_table;
 
-/* flags_read: fills a struct of zeros from argv[1] on. True: --help or -h is among the arguments;
- * nothing after it was read.
+/* flags_read: fills a zeroed struct from argv[1] on. True: --help or -h was found, and reading
+ * stopped there.
  * HEED_ERR_VALUE: an unknown flag, a missing value, a number outside its range. */
 bool flags_read(const flag_table *table, void *options, int argc, char **argv);
 
-/* flags_complete: fills in the defaults of one set where no flag was given. Strings have none. */
+/* flags_complete: fills in the defaults of one set for flags not given. Strings have none. */
 void flags_complete(const flag_table *table, void *options, int set);
 
-/* For settings kept in files. flags_text: the value of a flag as text; "" for strings. flags_set:
- * sets the flag of that name (with _ instead of -) from such a text, to the same bits; a switch is
+/* For settings stored in files. flags_text: the value of a flag as text; "" for strings. flags_set:
+ * sets the flag of that name (with _ instead of -) from such text, to the same bits; a switch is
  * "true" or "false".
- * HEED_ERR_VALUE: no such flag, or not a value of it. */
+ * HEED_ERR_VALUE: no such flag, or an invalid value. */
 typedef struct flag_value {
     char text[40];
 } flag_value;
 flag_value flags_text(const flag_row *flag, const void *options);
 heed_status flags_set(const flag_table *table, void *options, const char *name, const char *text);
 
-/* flags_given: was the flag set, by the command line or by flags_set? */
+/* flags_given: true if the flag was set by the command line or by flags_set. */
 bool flags_given(const flag_row *flag, const void *options);
 
-/* flags_name: a flag as it is typed, "--n-layer"; for a bare argument its placeholder. */
+/* flags_name: a flag as typed, "--n-layer"; for a bare argument its placeholder. */
 typedef struct flag_name {
     char text[32];
 } flag_name;
 flag_name flags_name(const flag_row *flag);
 
-/* flags_help: a line or two for each flag, without anything above or below. */
+/* flags_help: prints a line or two for each flag, and nothing else. */
 void flags_help(const flag_table *table, FILE *stream);
 
-/* flags_blame: the library's messages name its functions, but a user only knows flags. A pending
- * error becomes one that names `flag` and has this status; lack of memory stays as it is, since no
- * flag is at fault. Returns the pending error. */
+/* flags_blame: the library's messages name functions, but a user knows only flags. Replaces a
+ * pending error by one that names `flag` and has this status; out of memory is left unchanged,
+ * since no flag is at fault. Returns the pending error. */
 heed_status flags_blame(const char *flag, heed_status status);
 
 #endif

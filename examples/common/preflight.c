@@ -1,5 +1,5 @@
-/* Checks before the work: output files are tried out at the end of all links, and the memory of the
- * machine is compared with what training will need. */
+/* Checks before a long run: output files are tried after resolving all links, and the machine's
+ * memory is compared with what training needs. */
 #include "examples/common/preflight.h"
 
 #include <errno.h>
@@ -11,16 +11,16 @@
 
 enum { MOST_LINKS = 40, LONGEST_PATH = 4096 };
 
-/* ---- where a path leads ---- */
+/* ---- resolving paths ---- */
 
-/* Where a file is, or would be, at the end of all links. */
+/* A resolved path; the file need not exist. */
 typedef struct place {
     char path[LONGEST_PATH];
-    struct stat at; /* if it exists */
+    struct stat at; /* valid if it exists */
     bool exists;
 } place;
 
-/* Replaces the last part of the path by `name`, or the whole path if `name` is absolute. */
+/* Replaces the last component of the path, or the whole path if `name` is absolute. */
 static bool step_to(char path[LONGEST_PATH], const char *name)
 {
     const char *slash = *name == '/' ? NULL : strrchr(path, '/');
@@ -33,7 +33,7 @@ static bool step_to(char path[LONGEST_PATH], const char *name)
     return true;
 }
 
-/* False: errno says why. */
+/* False: errno is set. */
 static bool find_place(const char *path, place *p)
 {
     char link[LONGEST_PATH];
@@ -44,12 +44,12 @@ static bool find_place(const char *path, place *p)
         return false;
     }
     if (stat(path, &p->at) == 0 && !S_ISREG(p->at.st_mode) && !S_ISDIR(p->at.st_mode)) {
-        p->exists = true; /* the links of /dev/stdout do not lead to its pipe */
+        p->exists = true; /* /dev/stdout may link to a pipe, which has no path */
         return true;
     }
     for (int i = 0; i < MOST_LINKS; i++) {
         const ssize_t length = readlink(p->path, link, sizeof link - 1);
-        if (length < 0) { /* not a link, or not there yet */
+        if (length < 0) { /* not a link, or missing */
             p->exists = stat(p->path, &p->at) == 0;
             return p->exists || errno == ENOENT;
         }
@@ -104,7 +104,7 @@ static heed_status refuse(const char *flag, const char *path, const char *why)
     return heed_fail(HEED_ERR_VALUE, "%s: cannot write %s: %s", flag, path, why);
 }
 
-/* Creates a file beside it, and removes it again. */
+/* Creates a file in the same folder and removes it again. */
 static heed_status try_folder(const char *flag, const char *path, const place *p)
 {
     char beside[LONGEST_PATH + 32];
@@ -133,7 +133,7 @@ heed_status path_check(const char *flag, const char *path, bool device)
         return try_folder(flag, path, &p);
     }
     if (S_ISDIR(p.at.st_mode) || (!S_ISREG(p.at.st_mode) && !device)) {
-        return refuse(flag, path, S_ISDIR(p.at.st_mode) ? "it is a directory" : "it is no file");
+        return refuse(flag, path, S_ISDIR(p.at.st_mode) ? "it is a directory" : "it is not a file");
     }
     if (access(p.path, W_OK) != 0) {
         return refuse(flag, path, strerror(errno));
@@ -141,7 +141,7 @@ heed_status path_check(const char *flag, const char *path, bool device)
     return device ? HEED_OK : try_folder(flag, path, &p);
 }
 
-/* ---- files of one command line ---- */
+/* ---- the files of a command line ---- */
 
 static bool replaces(const path_use *file, const path_use *other)
 {
@@ -175,8 +175,7 @@ heed_status memory_check(double bytes, const char *needs_less)
     if (bytes <= memory) {
         return heed_error_pending();
     }
-    return heed_fail(
-        HEED_ERR_VALUE,
-        "a training step would need about %.0f GB, and there are %.0f; make %s smaller",
-        bytes / 1e9, memory / 1e9, needs_less);
+    return heed_fail(HEED_ERR_VALUE,
+                     "a training step needs about %.0f GB, but this machine has %.0f; reduce %s",
+                     bytes / 1e9, memory / 1e9, needs_less);
 }

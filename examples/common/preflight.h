@@ -1,5 +1,5 @@
-/* What is checked before a long run, so that it does not fail at its end: can the output files be
- * written, and is there enough memory? */
+/* Checks before a long run, so that it does not fail at its end: the output files can be written,
+ * and there is enough memory. */
 #ifndef HEED_COMMON_PREFLIGHT_H
 #define HEED_COMMON_PREFLIGHT_H
 
@@ -7,30 +7,30 @@
 
 #include "heed.h"
 
-/* path_check: can a file be written there? Creates one and removes it again. `device`: something
- * that is not a regular file is fine too. Messages name `flag`.
- * HEED_ERR_VALUE: no. */
+/* path_check: checks that a file can be written there, by creating one and removing it again. With
+ * `device` it need not be a regular file. Errors name `flag`.
+ * HEED_ERR_VALUE: it cannot be written. */
 heed_status path_check(const char *flag, const char *path, bool device);
 
-/* path_same: do both name one file? Links are followed, and the file need not exist yet. NULL names
- * no file. */
+/* path_same: true if both paths name the same file. Links are followed, and the file need not
+ * exist. NULL names no file. */
 bool path_same(const char *a, const char *b);
 
-/* A file that a flag names. */
+/* A file named by a flag. */
 typedef struct path_use {
     const char *flag, *path; /* path NULL: the flag was not given */
     bool written, device;
-    const char *replaces; /* a flag whose file this one may overwrite: --load for --save; or NULL */
+    const char *replaces; /* flag whose file this one may overwrite: --load for --save; or NULL */
 } path_use;
 
-/* path_check_all: path_check of all files that are written; no two flags may name one file. Files
- * that are only read come first.
+/* path_check_all: applies path_check to all files that are written; no two flags may name the same
+ * file. Files that are only read come first.
  * HEED_ERR_VALUE: a file cannot be written, or would overwrite another one. */
 heed_status path_check_all(const path_use *files, int count);
 
-/* memory_check: does this machine have the `bytes` that a training step needs? Systems promise more
- * memory than they have, and then kill the program. `needs_less` names the flags that reduce it.
- * HEED_ERR_VALUE: no. */
+/* memory_check: checks that this machine has the `bytes` that a training step needs. Systems
+ * overcommit memory and then kill the program. `needs_less` names the flags that reduce it.
+ * HEED_ERR_VALUE: it does not. */
 heed_status memory_check(double bytes, const char *needs_less);
 
 #endif

@@ -1,4 +1,4 @@
-/* Progress of training: what fits into a line, and when a line is due. */
+/* Progress of training: formats lines and decides when one is due. */
 #include "examples/common/progress.h"
 
 #include <math.h>
@@ -58,7 +58,7 @@ void progress_plain(char line[PROGRESS_LINE], const progress_facts *f)
     }
 }
 
-/* Appends "  " and a part to a line if it then has at most `width` characters. */
+/* Appends "  " and a part if the line then has at most `width` characters. */
 static void append(char line[PROGRESS_LINE], int width, const char *part)
 {
     const size_t length = strlen(line), gap = length > 0 ? 2 : 0;
@@ -77,8 +77,8 @@ static void draw_bar(char *bar, int64_t step, int64_t steps, int inside)
     strcpy(bar + 1 + inside, "]");
 }
 
-/* The facts in words. Where the line is too short, parts are left out from the right, the bar
- * before the losses, and the remaining time last. */
+/* The facts as text. If the line is too short, parts are left out from the right: the bar before
+ * the losses, and the remaining time last. */
 static void put_words(char line[PROGRESS_LINE], const progress_facts *f, int width, bool ended)
 {
     char step[64], loss[40], held_out[40] = "", speed[40], left[40] = "", time[24];
@@ -108,7 +108,7 @@ void progress_bar(char line[PROGRESS_LINE], const progress_facts *f, int columns
 {
     char bar[LONGEST_BAR + 3] = "", words[PROGRESS_LINE];
     const int most = columns < PROGRESS_LINE ? columns : PROGRESS_LINE;
-    const int width = most - (most > 20 ? 3 : 1); /* leaves space for a ^C that is typed */
+    const int width = most - (most > 20 ? 3 : 1); /* leaves space for a typed ^C */
     put_words(words, f, width, ended);
     const int room = width - (int)strlen(words) - 4;
     if (room >= SHORTEST_BAR && !ended) {
@@ -119,7 +119,7 @@ void progress_bar(char line[PROGRESS_LINE], const progress_facts *f, int columns
     append(line, width, words);
 }
 
-/* ---- when ---- */
+/* ---- timing ---- */
 
 double progress_clock(void)
 {

@@ -1,5 +1,5 @@
-/* Texts: memory that grows, UTF-8, files, and how tokens are cut and joined. Memory comes from the
- * library's allocator; what tokens mean, and their numbers, is up to vocabulary.c and others. */
+/* Texts: growable memory, UTF-8, files, and the splitting and joining of tokens. Memory comes from
+ * the library's allocator. Token ids are assigned by vocabulary.c and others. */
 #include "examples/common/text.h"
 
 #include <errno.h>
@@ -36,7 +36,7 @@ void *list_grow(void *items, size_t *capacity, size_t needed, size_t size)
     return moved;
 }
 
-/* Makes memory for `more` bytes after the length. */
+/* Ensures capacity for `more` bytes after the length. */
 static bool reserve(text_buffer *t, size_t more)
 {
     char *bytes = list_grow(t->bytes, &t->capacity, t->length + more, 1);
@@ -69,7 +69,7 @@ uint64_t text_hash(const char *bytes, size_t length)
 
 /* ---- UTF-8 ---- */
 
-/* The length of a character by its first byte; 0 for a byte that begins none. */
+/* The length of a character from its first byte; 0 for a byte that cannot begin one. */
 static int length_by_first(unsigned char first)
 {
     return first < 0x80                     ? 1
@@ -86,7 +86,7 @@ static bool continues(char byte)
 
 int utf8_length(const char *bytes, size_t left, uint32_t *code)
 {
-    static const uint32_t least[] = {0, 0, 0x80, 0x800, 0x10000}; /* code of each length */
+    static const uint32_t least[] = {0, 0, 0x80, 0x800, 0x10000}; /* code point for each length */
     const unsigned char first = left > 0 ? (unsigned char)bytes[0] : 0xFF;
     const int length = length_by_first(first);
     if (length == 0 || (size_t)length > left) {
@@ -142,7 +142,7 @@ size_t utf8_complete(const char *bytes, size_t length)
 
 size_t utf8_write(uint32_t code, char bytes[4])
 {
-    static const unsigned char first[] = {0, 0, 0xC0, 0xE0, 0xF0}; /* its high bits, by length */
+    static const unsigned char first[] = {0, 0, 0xC0, 0xE0, 0xF0}; /* high bits by length */
     const int length = 1 + (code >= 0x80) + (code >= 0x800) + (code >= 0x10000);
     for (int i = length - 1; i > 0; i--, code >>= 6) {
         bytes[i] = (char)(0x80 | (code & 0x3F));
@@ -259,7 +259,7 @@ static kind kind_at(const char *bytes, size_t length, size_t at, size_t *step)
     return kind_of(code);
 }
 
-/* ---- cutting ---- */
+/* ---- splitting ---- */
 
 /* The length of a mark inside a word: the apostrophe of "don't", the point of "3.14". */
 static size_t link_at(const char *bytes, size_t length, size_t at)
@@ -299,13 +299,13 @@ size_t text_next_token(text_level level, const char *bytes, size_t length, size_
 
 /* ---- joining ---- */
 
-/* Marks without a blank before them, after them, or both. Each follows a blank in these lists, so
- * that a search finds whole marks only. */
+/* Marks without a blank before them, after them, or both. A blank precedes each mark in these
+ * lists, so that a search finds only whole marks. */
 static const char close_before[] =
     " . , ; : ! ? ) ] } % … ’ ” » ‰ ° - / \\ – — ‑ @ ^ 、 。 ， ！ ？ ； ： ） 」 』 》 〉";
 static const char close_after[] =
     " ( [ { $ £ € # “ ‘ „ « ¿ ¡ - / \\ – — ‑ @ ^ 、 。 ， ！ ？ ； ： （ 「 『 《 〈";
-static const char quotes[] = "\"'`"; /* open and close in turn */
+static const char quotes[] = "\"'`"; /* alternately open and close */
 
 static bool is_among(const char *marks, const char *mark, size_t length)
 {
@@ -322,7 +322,7 @@ void text_join(text_buffer *to, text_level level, text_joint *joint, const char 
     const size_t length = strlen(token);
     size_t step;
     const kind first = kind_at(token, length, 0, &step);
-    bool before = first == LINE_END, after = before; /* no blank there? */
+    bool before = first == LINE_END, after = before; /* suppress the blank? */
     if (level == TEXT_WORD && first == MARK) {
         const char *quote = strchr(quotes, token[0]);
         if (quote != NULL) {

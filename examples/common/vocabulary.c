@@ -1,5 +1,5 @@
-/* The vocabulary: entries in the order of their ids, and a hash table that finds them. What a token
- * is stands in text.c. */
+/* The vocabulary: entries in the order of their ids, and a hash table that finds them. text.c
+ * splits texts into tokens. */
 #include "examples/common/vocabulary.h"
 
 #include <stdlib.h>
@@ -28,7 +28,7 @@ void token_list_free(token_list *list)
 
 /* ---- the hash table ---- */
 
-/* The slot of a token, or the free one where it belongs; the table is at most half full. */
+/* The slot of a token, or the free slot where it belongs; the table is at most half full. */
 static int64_t slot_of(const vocabulary *v, const char *token, size_t length)
 {
     const uint64_t hash = text_hash(token, length);
@@ -48,7 +48,7 @@ static const char *spelling_of(const vocabulary *v, int64_t id)
     return v->spelling.bytes + v->entries[id].start;
 }
 
-/* Gives the hash table two slots for each entry that there is memory for. */
+/* Resizes the hash table to two slots per entry of capacity. */
 static bool rehash(vocabulary *v)
 {
     const size_t slot_count = 2 * v->capacity;
@@ -65,7 +65,7 @@ static bool rehash(vocabulary *v)
     return true;
 }
 
-/* Makes memory for one more entry. */
+/* Ensures capacity for one more entry. */
 static bool reserve(vocabulary *v)
 {
     vocabulary_entry *entries =
@@ -104,7 +104,7 @@ static vocabulary start(text_level level, bool with_unknown)
     return v;
 }
 
-/* By falling uses, then by first appearance. */
+/* By decreasing uses, then by first appearance. */
 static int by_uses(const void *left, const void *right)
 {
     const vocabulary_entry *a = left, *b = right;
@@ -114,7 +114,7 @@ static int by_uses(const void *left, const void *right)
     return a->start < b->start ? -1 : a->start > b->start;
 }
 
-/* A copy of the first entries: a long text has many more, whose memory is then freed. */
+/* Copies the first entries, so that the memory of the many others in a long text can be freed. */
 static vocabulary first_of(const vocabulary *all, int64_t count)
 {
     vocabulary v = {.level = all->level, .unknown = all->unknown};
@@ -159,7 +159,7 @@ vocabulary vocabulary_of_characters(const char *bytes, size_t length)
         uint32_t code = (unsigned char)bytes[at];
         step = code < 0x80 ? 1 : utf8_length(bytes + at, length - at, &code);
         if (step == 0) {
-            break; /* not a checked text */
+            break; /* the text was not checked */
         }
         seen[code] = 1;
     }
@@ -178,7 +178,7 @@ vocabulary vocabulary_of_characters(const char *bytes, size_t length)
 
 vocabulary vocabulary_of_list(text_level level, bool with_unknown, const char *list)
 {
-    enum { LONGEST = 4 }; /* bytes of a character; a NUL would end it early */
+    enum { LONGEST = 4 }; /* bytes of a character; a NUL ends it earlier */
     vocabulary v = start(level, with_unknown);
     uint32_t code;
     while (*list != '\0' && !heed_error_pending()) {
@@ -189,7 +189,7 @@ vocabulary vocabulary_of_list(text_level level, bool with_unknown, const char *l
             vocabulary_count(&v, list, length, SIZE_MAX);
         }
         if (v.count == count) {
-            heed_fail(HEED_ERR_VALUE, "the vocabulary has an empty token, or one twice");
+            heed_fail(HEED_ERR_VALUE, "the vocabulary has an empty or a duplicate token");
         }
         list += length;
         list += level == TEXT_WORD && *list == ' ';

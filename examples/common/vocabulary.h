@@ -6,7 +6,7 @@
 
 enum { VOCABULARY_LIMIT = 8192, VOCABULARY_COUNTED = 8 << 20, VOCABULARY_NONE = -1 };
 
-/* A list of token ids that grows; zero is empty. */
+/* A growable list of token ids; zero is empty. */
 typedef struct token_list {
     int64_t *ids;
     int64_t count;
@@ -18,37 +18,36 @@ void token_list_free(token_list *list);
 
 typedef struct vocabulary_entry {
     size_t start, length; /* in the spelling */
-    int64_t uses;         /* in the text that the vocabulary was made from */
+    int64_t uses;         /* in the vocabulary's own text */
 } vocabulary_entry;
 
 typedef struct vocabulary {
     text_level level;
-    int64_t
-        unknown; /* the id of <unknown>, which stands for all other tokens; or VOCABULARY_NONE */
+    int64_t unknown; /* id of <unknown>, which replaces all other tokens; or VOCABULARY_NONE */
     int64_t count;
-    text_buffer spelling;      /* of the tokens, each ended by a NUL */
+    text_buffer spelling;      /* of the tokens, each NUL-terminated */
     vocabulary_entry *entries; /* by id */
     size_t capacity;
-    int32_t *slots; /* a hash table: id + 1, or 0 */
+    int32_t *slots; /* hash table of id + 1, or 0 */
     int64_t slot_count;
 } vocabulary;
 
 /* vocabulary_of_text: <unknown> and the tokens of a text, the most frequent first, at most `limit`
- * in all. To bound the memory that a large text takes, only the first VOCABULARY_COUNTED bytes of
- * different words are counted. */
+ * in all. To bound the memory for a large text, new words are ignored once the distinct words have
+ * VOCABULARY_COUNTED bytes in total. */
 vocabulary vocabulary_of_text(text_level level, const char *bytes, size_t length, int64_t limit);
 
-/* vocabulary_of_characters: the characters of a checked text in the order of their codes, without
- * <unknown>: token i is sorted(set(text))[i] of Python. */
+/* vocabulary_of_characters: the characters of a checked text in the order of their code points,
+ * without <unknown>: token i is sorted(set(text))[i] in Python. */
 vocabulary vocabulary_of_characters(const char *bytes, size_t length);
 
-/* vocabulary_of_list: the tokens of a list that vocabulary_list has written, in its order, after
- * <unknown> if wanted.
- * HEED_ERR_VALUE: vocabulary_list does not write such a list. */
+/* vocabulary_of_list: the tokens of a list written by vocabulary_list, in its order, after
+ * <unknown> if requested.
+ * HEED_ERR_VALUE: the list has an empty or a duplicate token. */
 vocabulary vocabulary_of_list(text_level level, bool with_unknown, const char *list);
 
-/* vocabulary_list: the tokens except <unknown> as one text, ended by a NUL: words separated by
- * blanks, characters side by side. */
+/* vocabulary_list: the tokens except <unknown> as one NUL-terminated text: words separated by
+ * blanks, characters concatenated. */
 text_buffer vocabulary_list(const vocabulary *v);
 
 /* vocabulary_count: counts one use of a token, which may be any bytes. A new token gets the next
@@ -62,11 +61,11 @@ void vocabulary_free(vocabulary *v);
 /* vocabulary_token: the spelling of a token; "" for an id outside the vocabulary. */
 const char *vocabulary_token(const vocabulary *v, int64_t id);
 
-/* vocabulary_id: the id of a token; v->unknown if the vocabulary does not have it. */
+/* vocabulary_id: the id of a token; v->unknown if it is not in the vocabulary. */
 int64_t vocabulary_id(const vocabulary *v, const char *token, size_t length);
 
-/* vocabulary_encode: the ids of all tokens of a checked text. *first_unknown (or NULL) is where the
- * first token stands that the vocabulary does not have. */
+/* vocabulary_encode: the ids of all tokens of a checked text. *first_unknown (or NULL) becomes the
+ * first token outside the vocabulary. */
 typedef struct token_span {
     const char *bytes; /* NULL: none */
     size_t length;

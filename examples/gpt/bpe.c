@@ -1,5 +1,5 @@
-/* Byte pairs: how a text is cut into chunks, how chunks are encoded, how merges are saved as text,
- * and how they are learnt. Memory comes from the library's allocator; there is no I/O. */
+/* Byte pairs: splits a text into chunks, encodes chunks, saves merges as text, and learns them.
+ * Memory comes from the library's allocator; no I/O. */
 #include "examples/gpt/bpe.h"
 
 #include <stdio.h>
@@ -55,7 +55,7 @@ vocabulary chunks_of_text(const char *bytes, size_t length, size_t most)
 
 enum { FEWEST_SLOTS = 1024 };
 
-/* The slot of a pair, or the free one where it belongs. */
+/* The slot of a pair, or the free slot where it belongs. */
 static pair_slot *slot_of(const pair_table *t, int32_t left, int32_t right)
 {
     uint64_t hash = ((uint64_t)(uint32_t)left << 32 | (uint32_t)right) * 0x9E3779B97F4A7C15u;
@@ -69,7 +69,7 @@ static pair_slot *slot_of(const pair_table *t, int32_t left, int32_t right)
     }
 }
 
-/* The number of a pair; 0: it has none. */
+/* The number of a pair; 0: none. */
 static int32_t pair_number(const pair_table *t, int32_t left, int32_t right)
 {
     return t->slot_count > 0 ? slot_of(t, left, right)->number : 0;
@@ -100,8 +100,8 @@ static bool grow_table(pair_table *t)
     return true;
 }
 
-/* Gives a pair that has no number one, which is not 0. False: HEED_ERR_MEMORY is pending, and
- * nothing has changed. */
+/* Assigns a number, not 0, to a pair that has none. False: HEED_ERR_MEMORY is pending, and the
+ * table is unchanged. */
 static bool pair_add(pair_table *t, int32_t left, int32_t right, int32_t number)
 {
     if (2 * (t->used + 1) > t->slot_count && !grow_table(t)) {
@@ -125,7 +125,7 @@ static bool add_token(bpe *b, bpe_token token)
     return true;
 }
 
-/* The bytes alone. False: an error is pending. */
+/* Adds the tokens of the 256 bytes. False: an error is pending. */
 static bool begin(bpe *b)
 {
     *b = (bpe){.count = 0};
@@ -137,7 +137,7 @@ static bool begin(bpe *b)
     return !heed_error_pending();
 }
 
-/* Appending may move the token's bytes, so they are copied first. */
+/* Appending may move the spelling, so the token's bytes are copied first. */
 static void append_spelling(bpe *b, int32_t id)
 {
     char bytes[CHUNK_LONGEST];
@@ -187,8 +187,8 @@ text_buffer bpe_saved(const bpe *b)
     return list;
 }
 
-/* Reads a number that `end` follows, and moves *at behind both; -1: not a number, or too large for
- * a token. */
+/* Reads a number followed by `end`, and moves *at past both; -1: not a number, or too large for a
+ * token. */
 static int32_t take_number(const char **at, char end)
 {
     int32_t number = 0;
@@ -207,15 +207,13 @@ static bool take_line(bpe *b, const char **at)
     const int64_t line = b->count - BPE_BYTES + 1;
     const int32_t left = take_number(at, ' '), right = left >= 0 ? take_number(at, '\n') : -1;
     if (right < 0) {
-        heed_fail(HEED_ERR_VALUE, "byte pairs: line %lld is not two numbers of tokens",
-                  (long long)line);
+        heed_fail(HEED_ERR_VALUE, "byte pairs: line %lld is not two token ids", (long long)line);
     } else if (left >= b->count || right >= b->count || b->count == BPE_MOST) {
-        heed_fail(
-            HEED_ERR_VALUE,
-            "byte pairs: line %lld joins %d and %d, and only tokens below %lld come before it",
-            (long long)line, left, right, (long long)b->count);
+        heed_fail(HEED_ERR_VALUE,
+                  "byte pairs: line %lld merges %d and %d, but only tokens below %lld precede it",
+                  (long long)line, left, right, (long long)b->count);
     } else if (pair_number(&b->merges, left, right) != 0) {
-        heed_fail(HEED_ERR_VALUE, "byte pairs: line %lld joins %d and %d, as line %d does",
+        heed_fail(HEED_ERR_VALUE, "byte pairs: line %lld merges %d and %d, as line %d does",
                   (long long)line, left, right,
                   pair_number(&b->merges, left, right) - BPE_BYTES + 1);
     } else if (b->tokens[left].length + b->tokens[right].length > CHUNK_LONGEST) {
@@ -244,15 +242,15 @@ bpe bpe_of_saved(const char *saved)
 
 enum { NO_MERGE = INT32_MAX };
 
-/* The token that a pair becomes; earlier merges have smaller numbers. */
+/* The token that a pair becomes; earlier merges have smaller ids. */
 static int32_t merged(const bpe *b, int32_t left, int32_t right)
 {
     const int32_t number = pair_number(&b->merges, left, right);
     return number != 0 ? number : NO_MERGE;
 }
 
-/* Makes one merge everywhere, which shortens `ids` and `into`: the token that each id becomes with
- * the next one. Returns their new count. */
+/* Applies one merge everywhere. into[i] is the token that ids[i] and ids[i + 1] become. Both arrays
+ * shrink; returns their new count. */
 static int merge_all(const bpe *b, int32_t token, int32_t *ids, int32_t *into, int count)
 {
     int to = 0;
@@ -316,20 +314,20 @@ int bpe_encode_chunk(const bpe *b, bpe_cache *cache, const char *bytes, size_t l
 
 /* ---- learning ----
  *
- * The text becomes its different chunks with a count each; a chunk is a row of tokens. Every pair
- * knows how often it occurs and in which rows, so that a merge visits only those, and a heap yields
- * the next pair. A merge makes new pairs only with the new token, so the counts of old pairs only
- * fall: at worst an entry of the heap is too high, which is corrected when it reaches the top. */
+ * The text is reduced to its distinct chunks with a count each; a chunk is a row of tokens. Every
+ * pair stores its count and its rows, so a merge visits only those, and a heap yields the next
+ * pair. A merge creates new pairs only with the new token, so the counts of old pairs can only
+ * fall: an entry of the heap may be too high, which is corrected when it reaches the top. */
 
-/* A pair of tokens. The pair_table has its index in the list + 1. */
+/* A pair of tokens. The pair_table stores its index in the list + 1. */
 typedef struct pair {
     int32_t left, right;
     int32_t where; /* index of its first place + 1 */
     int64_t count;
 } pair;
 
-/* A row that has, or had, a pair: a link in that pair's chain. The places of a merged pair are used
- * again. */
+/* A row that contains, or contained, a pair: a link in that pair's chain. The places of a merged
+ * pair are reused. */
 typedef struct place {
     int32_t row, next; /* next: index + 1 */
 } place;
@@ -371,7 +369,7 @@ static void *add_item(list *l, size_t size)
     return (char *)items + (size_t)l->count++ * size;
 }
 
-/* The next pair to be merged is on top of the heap. */
+/* The next pair to merge is at the top of the heap. */
 static bool comes_before(const entry *a, const entry *b)
 {
     return a->count != b->count ? a->count > b->count
@@ -437,7 +435,7 @@ static void lose(trainer *t, int32_t left, int32_t right, int64_t uses)
     ((pair *)t->pairs.items)[pair_number(&t->numbers, left, right) - 1].count -= uses;
 }
 
-/* A new pair, under the next number. NULL: HEED_ERR_MEMORY is pending. */
+/* A new pair with the next number. NULL: HEED_ERR_MEMORY is pending. */
 static pair *new_pair(trainer *t, int32_t left, int32_t right)
 {
     if (!pair_add(&t->numbers, left, right, (int32_t)t->pairs.count + 1)) {
@@ -450,7 +448,7 @@ static pair *new_pair(trainer *t, int32_t left, int32_t right)
     return p;
 }
 
-/* Counts one more occurrence of a pair, in row `in`. */
+/* Adds `uses` occurrences of a pair in row `in`. */
 static void gain(trainer *t, int32_t left, int32_t right, int64_t uses, int32_t in)
 {
     const int32_t number = pair_number(&t->numbers, left, right);
@@ -461,7 +459,7 @@ static void gain(trainer *t, int32_t left, int32_t right, int64_t uses, int32_t 
     p->count += uses;
     place *places = t->places.items;
     if (p->where != 0 && places[p->where - 1].row == in) {
-        return; /* rows are visited one by one, so it would be its latest */
+        return; /* rows are visited in order, so a known row is the latest */
     }
     int32_t at = t->spare;
     if (at != 0) {
@@ -512,7 +510,7 @@ static void trainer_free(trainer *t)
     heed_free(t->heap.items);
 }
 
-/* Makes a merge everywhere in one row. The row shrinks to the left: tokens before `to` are new,
+/* Applies a merge everywhere in one row. The row shrinks to the left: tokens before `to` are new,
  * tokens from `from` on are old. */
 static void merge_row(trainer *t, int32_t number, int32_t left, int32_t right, int32_t token)
 {
@@ -539,7 +537,7 @@ static void merge_row(trainer *t, int32_t number, int32_t left, int32_t right, i
     r->length = to;
 }
 
-/* Makes the merge of a pair in all of its rows. */
+/* Merges a pair in all of its rows. */
 static void merge_everywhere(trainer *t, int32_t number, int32_t token)
 {
     const pair p = ((pair *)t->pairs.items)[number];
@@ -566,7 +564,7 @@ bpe bpe_train(const char *bytes, size_t length, int64_t size)
     }
     if (size < BPE_BYTES || size > BPE_MOST) {
         heed_fail(HEED_ERR_VALUE,
-                  "byte pairs: %lld tokens; there are %d bytes, and at most %d tokens",
+                  "byte pairs: a vocabulary of %lld tokens; it must have from %d to %d",
                   (long long)size, BPE_BYTES, BPE_MOST);
         return b;
     }

@@ -1,5 +1,5 @@
-/* Checkpoints: models as settings describe them, the record of a run as metadata of a safetensors
- * file, and both from files and folders. The tensors themselves are the library's business. */
+/* Checkpoints: creates models from settings, stores the record of a run as metadata of a
+ * safetensors file, and loads both from files and folders. The library stores the tensors. */
 #include "examples/gpt/checkpoint.h"
 
 #include <inttypes.h>
@@ -28,7 +28,7 @@ struct heed_gpt *gpt_model_new(const gpt_train_options *s, int64_t tokens)
     });
 }
 
-/* Without biases. */
+/* Ignores biases. */
 static double count_parameters(const gpt_train_options *s, int64_t tokens)
 {
     const double width = (double)s->n_embd;
@@ -36,8 +36,8 @@ static double count_parameters(const gpt_train_options *s, int64_t tokens)
            (s->positions == 0 ? (double)s->context * width : 0);
 }
 
-/* Activations that each block keeps for backward, the logits, and the parameters with gradients and
- * AdamW's two averages. */
+/* Sum of the activations that each block saves for backward, the logits, and the parameters with
+ * their gradients and AdamW's two averages. */
 double gpt_step_bytes(const gpt_train_options *s, int64_t tokens)
 {
     const double width = (double)s->n_embd, layers = (double)s->n_layer;
@@ -60,7 +60,7 @@ static const char *value_of(const heed_safetensors *file, const char *key, bool 
     return text != NULL ? text : "";
 }
 
-/* A number of bytes or steps, small enough to be added to. */
+/* A number of bytes or steps, small enough that adding to it cannot overflow. */
 static int64_t whole_of(const heed_safetensors *file, const char *key, bool *good)
 {
     const long long most = INT64_MAX / 2;
@@ -98,7 +98,7 @@ static void read_place(gpt_record *r, const heed_safetensors *file, bool *good)
     *good = *good && end != hash && *end == '\0';
     r->val_loss = real_of(file, "val_loss", good);
     r->best_loss = real_of(file, "best_loss", good);
-    *good = *good && !isnan(r->best_loss); /* no loss would be lower */
+    *good = *good && !isnan(r->best_loss); /* no loss compares lower than NaN */
     r->best_step = whole_of(file, "best_step", good);
     r->since_best = whole_of(file, "since_best", good);
     text_append(&r->text, path, strlen(path) + 1);
@@ -125,14 +125,13 @@ heed_status gpt_record_read(gpt_record *r, const char *flag, const char *path)
     }
     const char *is = heed_safetensors_metadata(file, "format");
     if (is == NULL || strcmp(is, format) != 0) {
-        heed_fail(HEED_ERR_VALUE, "%s: %s: gpt train has not written this file", flag, path);
+        heed_fail(HEED_ERR_VALUE, "%s: %s: not a file written by gpt train", flag, path);
     } else {
         read_record(r, file, &good);
     }
     if (!good && heed_error_pending() != HEED_ERR_MEMORY) {
         heed_error();
-        heed_fail(HEED_ERR_VALUE,
-                  "%s: %s: damaged: not all that gpt train writes is there, or as it should be",
+        heed_fail(HEED_ERR_VALUE, "%s: %s: damaged: entries of gpt train are missing or invalid",
                   flag, path);
     }
     heed_safetensors_close(file);
@@ -141,7 +140,7 @@ heed_status gpt_record_read(gpt_record *r, const char *flag, const char *path)
 
 /* ---- writing a record ---- */
 
-/* Metadata are UTF-8; a path that is not must be typed again. */
+/* Metadata are UTF-8, so a path that is not UTF-8 cannot be stored; --resume then needs --text. */
 static const char *text_path(const gpt_record *r)
 {
     const char *path = r->text.bytes != NULL ? r->text.bytes : "";
@@ -171,7 +170,7 @@ heed_status gpt_record_metadata(const gpt_record *r, gpt_metadata_use *use, void
         {"text_length", length},
         {"text_hash", hash},
         {"tokenizer", tokens.bytes},
-        {"val_loss", isnan(r->val_loss) ? "nan" : val_loss}, /* without the sign, which varies */
+        {"val_loss", isnan(r->val_loss) ? "nan" : val_loss}, /* printf may give a NaN a sign */
         {"best_loss", best_loss},
         {"best_step", best_step},
         {"since_best", since_best},
@@ -200,10 +199,8 @@ heed_status gpt_record_save(const gpt_record *r, void *model, heed_optimizer *op
                             const char *flag, const char *path)
 {
     destination to = {model, optimizer, path};
-    heed_scope scope;
-    heed_scope_begin(&scope);
+    HEED_SCOPE(scope);
     gpt_record_metadata(r, save, &to);
-    heed_scope_end(&scope);
     return flags_blame(flag, HEED_ERR_FILE);
 }
 
@@ -215,14 +212,14 @@ void gpt_record_free(gpt_record *r)
 
 /* ---- models in files and folders ---- */
 
-/* Damaged settings could describe a model that fills all memory. */
+/* Damaged settings could describe a model larger than memory. */
 static heed_status check_size(const gpt_record *r, const char *flag, const char *path)
 {
     struct stat at;
     const double bytes = sizeof(float) * count_parameters(&r->settings, r->tokenizer.count);
     if (!heed_error_pending() && stat(path, &at) == 0 && (double)at.st_size < bytes) {
         heed_fail(HEED_ERR_VALUE,
-                  "%s: %s: damaged: it has %lld bytes, and a model of its settings has %.0f", flag,
+                  "%s: %s: damaged: it has %lld bytes, but a model of its settings has %.0f", flag,
                   path, (long long)at.st_size, bytes);
     }
     return heed_error_pending();
@@ -245,7 +242,7 @@ struct heed_gpt *gpt_model_load(const gpt_record *r, const char *flag, const cha
     return model;
 }
 
-/* The record in a folder of gpt export: metadata without tensors. */
+/* The file for the record in a folder from gpt export: metadata without tensors. */
 static const char record_file[] = "heed.safetensors";
 
 typedef struct folder_path {
@@ -273,9 +270,8 @@ static void load_folder(gpt_loaded *l, const char *flag, const char *folder)
     struct stat at;
     const folder_path path = record_path(folder);
     if (!heed_error_pending() && stat(path.text, &at) != 0) {
-        heed_fail(HEED_ERR_VALUE,
-                  "%s: %s: no %s in it, which has the tokenizer; gpt export writes it", flag,
-                  folder, record_file);
+        heed_fail(HEED_ERR_VALUE, "%s: %s: no %s in it, where gpt export stores the tokenizer",
+                  flag, folder, record_file);
     }
     if (heed_error_pending() || gpt_record_read(&l->record, flag, path.text) != HEED_OK) {
         return;
@@ -283,8 +279,8 @@ static void load_folder(gpt_loaded *l, const char *flag, const char *folder)
     l->model = heed_gpt_from_pretrained(folder);
     flags_blame(flag, HEED_ERR_VALUE);
     if (l->model != NULL && l->model->config.vocab_size != l->record.tokenizer.count) {
-        heed_fail(HEED_ERR_VALUE, "%s: %s: the model has %lld tokens, and the tokenizer %lld", flag,
-                  folder, (long long)l->model->config.vocab_size,
+        heed_fail(HEED_ERR_VALUE, "%s: %s: the model has %lld tokens, but the tokenizer has %lld",
+                  flag, folder, (long long)l->model->config.vocab_size,
                   (long long)l->record.tokenizer.count);
     }
 }
@@ -296,7 +292,7 @@ heed_status gpt_load(gpt_loaded *l, const char *flag, const char *path)
         return heed_error_pending();
     }
     if (path == NULL) {
-        return heed_fail(HEED_ERR_VALUE, "no %s FILE: a model that gpt train has saved", flag);
+        return heed_fail(HEED_ERR_VALUE, "no %s FILE: a model saved by gpt train", flag);
     }
     if (gpt_is_folder(path)) {
         load_folder(l, flag, path);

@@ -1,5 +1,5 @@
-/* Checkpoints: a model, its tokenizer and where the run is; in a file of gpt train, or a folder of
- * gpt export.
+/* Checkpoints: a model, its tokenizer and the state of its run, in a file from gpt train or a
+ * folder from gpt export.
  */
 #ifndef HEED_GPT_CHECKPOINT_H
 #define HEED_GPT_CHECKPOINT_H
@@ -10,30 +10,30 @@
 
 /* ---- models ---- */
 
-/* gpt_model_new: a new model for `tokens` different tokens. */
+/* gpt_model_new: a new model with a vocabulary of `tokens`. */
 struct heed_gpt *gpt_model_new(const gpt_train_options *settings, int64_t tokens);
 
 /* gpt_step_bytes: a rough upper bound on the memory of a training step. */
 double gpt_step_bytes(const gpt_train_options *settings, int64_t tokens);
 
-/* ---- records: all of a checkpoint except its tensors ---- */
+/* ---- records: everything in a checkpoint except its tensors ---- */
 
 typedef struct gpt_record {
-    gpt_train_options settings; /* only the GPT_SETTINGS */
+    gpt_train_options settings; /* only GPT_SETTINGS are valid */
     tokenizer tokenizer;
-    text_buffer text; /* its path as it was typed, ended by a NUL */
+    text_buffer text; /* its path as typed, NUL-terminated */
     int64_t text_length;
     uint64_t text_hash;
-    double val_loss, best_loss;    /* the last and the lowest so far; NAN and HUGE_VAL: none yet */
-    int64_t best_step, since_best; /* the step of the lowest, and evaluations since */
+    double val_loss, best_loss;    /* the latest and the lowest; NAN and HUGE_VAL: none yet */
+    int64_t best_step, since_best; /* step of the lowest; evaluations since then */
 } gpt_record;
 
-/* gpt_record_read: reads the record of a file, which `flag` names.
- * HEED_ERR_VALUE: no such file, or gpt train has not written it. */
+/* gpt_record_read: reads the record of a file; errors name `flag`.
+ * HEED_ERR_VALUE: no such file, or it was not written by gpt train. */
 heed_status gpt_record_read(gpt_record *r, const char *flag, const char *path);
 
 /* gpt_record_save: writes the model, the optimiser (or NULL), the generator and the record. The
- * file does not depend on the time or on its path. HEED_ERR_FILE: it cannot be written. */
+ * contents do not depend on the time or the path. HEED_ERR_FILE: the file cannot be written. */
 heed_status gpt_record_save(const gpt_record *r, void *model, heed_optimizer *optimizer,
                             const char *flag, const char *path);
 
@@ -45,7 +45,7 @@ void gpt_record_free(gpt_record *r);
 
 /* ---- models in files and folders ---- */
 
-/* gpt_model_load: the model of the file that the record was read from, in eval mode. */
+/* gpt_model_load: the model in the file that the record was read from, in eval mode. */
 struct heed_gpt *gpt_model_load(const gpt_record *r, const char *flag, const char *path);
 
 typedef struct gpt_loaded {
@@ -53,12 +53,12 @@ typedef struct gpt_loaded {
     gpt_record record;
 } gpt_loaded;
 
-/* gpt_load: loads a file or a folder, which `flag` names.
- * HEED_ERR_VALUE: no path, no such file, or gpt has not written it. */
+/* gpt_load: loads a file or a folder; errors name `flag`.
+ * HEED_ERR_VALUE: no path, no such file, or it was not written by gpt. */
 heed_status gpt_load(gpt_loaded *l, const char *flag, const char *path);
 void gpt_loaded_free(gpt_loaded *l);
 
-/* gpt_loaded_export: writes a folder that transformers reads, and the record in it for gpt_load.
+/* gpt_loaded_export: writes a folder that transformers reads, with the record for gpt_load.
  * HEED_ERR_FILE: it cannot be written. */
 heed_status gpt_loaded_export(const gpt_loaded *l, const char *folder);
 

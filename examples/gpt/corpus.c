@@ -1,4 +1,5 @@
-/* The corpus: maps a text file, indexes every stride-th token, and encodes from there on demand. */
+/* The corpus: maps a text file, indexes about every stride-th token, and encodes from there on
+ * demand. */
 #include "examples/gpt/corpus.h"
 
 #include <errno.h>
@@ -23,8 +24,8 @@ static heed_status map(corpus *c)
         return fail_file(c, strerror(errno));
     }
     if (!S_ISREG(about.st_mode)) {
-        return fail_file(c, S_ISDIR(about.st_mode) ? "it is a directory"
-                                                   : "it is no regular file, which can be mapped");
+        return fail_file(c,
+                         S_ISDIR(about.st_mode) ? "it is a directory" : "it is not a regular file");
     }
     c->length = (size_t)about.st_size;
     if (about.st_size == 0) {
@@ -69,7 +70,7 @@ void corpus_close(corpus *c)
     *c = (corpus){.length = 0};
 }
 
-/* Called before bytes are touched: reading past the end of a mapped file raises SIGBUS. */
+/* Called before bytes are read: reading past the end of a mapped file raises SIGBUS. */
 static heed_status check_length(const corpus *c)
 {
     struct stat about;
@@ -78,13 +79,13 @@ static heed_status check_length(const corpus *c)
     }
     return (uintmax_t)about.st_size >= c->length
                ? HEED_OK
-               : heed_fail(HEED_ERR_FILE, "%s has become shorter: %lld bytes, and it had %zu",
+               : heed_fail(HEED_ERR_FILE, "%s became shorter: it has %lld bytes and had %zu",
                            c->path, (long long)about.st_size, c->length);
 }
 
 /* ---- the index ---- */
 
-/* The piece at `at` is not a text, or has a token outside the vocabulary. */
+/* Reports a piece that is not text or has a token outside the vocabulary. */
 static heed_status refuse(const corpus *c, size_t at, size_t length, const token_piece *piece)
 {
     if (!text_check(c->path, c->bytes, length > 0 ? at + length : c->length)) {
@@ -92,7 +93,7 @@ static heed_status refuse(const corpus *c, size_t at, size_t length, const token
     }
     const token_span unknown = tokenizer_unknown(c->tokenizer, c->bytes + at, length, piece);
     return unknown.bytes != NULL ? tokenizer_refuse(c->tokenizer, c->path, c->bytes, unknown)
-                                 : fail_file(c, "it is changing");
+                                 : fail_file(c, "it changed while it was being read");
 }
 
 static bool has_unknown(const tokenizer *t, const token_piece *piece)
@@ -105,7 +106,7 @@ static bool has_unknown(const tokenizer *t, const token_piece *piece)
 }
 
 /* A text has at most as many tokens as bytes; pages that are never written cost no memory. A piece
- * has fewer tokens than a stride. Characters are the fastest to skip, so theirs is the longest. */
+ * has fewer tokens than the stride. Characters are fastest to skip, so their stride is longest. */
 static bool make_places(corpus *c, int64_t stride)
 {
     free_places(c);
@@ -115,7 +116,7 @@ static bool make_places(corpus *c, int64_t stride)
     return c->places != NULL;
 }
 
-/* Reads all pieces, and checks the length of the file at every MiB. */
+/* Indexes all pieces; checks the file's length every MiB. */
 static void index_pieces(corpus *c, bpe_cache *cache)
 {
     enum { OFTEN = 1 << 20 };
@@ -166,7 +167,7 @@ heed_status corpus_index(corpus *c, const tokenizer *t)
 
 /* ---- reading ---- */
 
-/* Reads from a piece on. */
+/* Encodes pieces starting at `from`. */
 static heed_status read_pieces(const corpus *c, corpus_place from, int64_t first, int64_t count,
                                int64_t *to)
 {
@@ -176,7 +177,7 @@ static heed_status read_pieces(const corpus *c, corpus_place from, int64_t first
         step = (int64_t)tokenizer_piece(c->tokenizer, NULL, c->bytes + offset, c->length - offset,
                                         &piece);
         if (step == 0 || has_unknown(c->tokenizer, &piece)) {
-            return heed_fail(HEED_ERR_FILE, "%s has changed while it was in use", c->path);
+            return heed_fail(HEED_ERR_FILE, "%s changed while it was in use", c->path);
         }
         for (int i = 0; i < piece.count; i++) {
             if (at + i >= first && at + i < first + count) {
@@ -194,7 +195,8 @@ heed_status corpus_read(const corpus *c, int64_t first, int64_t count, int64_t *
         return heed_error_pending();
     }
     if (first < 0 || count < 0 || first > c->count || count > c->count - first) {
-        return heed_fail(HEED_ERR_INDEX, "corpus_read: %lld tokens from %lld on of the %lld in %s",
+        return heed_fail(HEED_ERR_INDEX,
+                         "corpus_read: %lld tokens from token %lld, but there are %lld in %s",
                          (long long)count, (long long)first, (long long)c->count, c->path);
     }
     if (count == 0 || check_length(c) != HEED_OK) {

@@ -1,10 +1,10 @@
-/* Trains a GPT on your own text, samples from it, measures, shows and exports it.
+/* Trains a GPT on your own text; samples from, evaluates, shows and exports it.
  *
  *     build/gpt train --text FILE --save FILE        build/gpt --help
  *     build/gpt sample --load FILE --prompt TEXT
  *
- * The commands train and sample stand in files of their names; eval, info, export and the choice
- * among commands are here. */
+ * The commands train and sample are in files of those names; eval, info, export and the dispatch
+ * are here. */
 #include <math.h>
 #include <signal.h>
 #include <stdio.h>
@@ -21,14 +21,14 @@
 typedef struct measured {
     corpus text;
     gpt_windows windows;
-    int64_t first, count; /* tokens of the part */
+    int64_t first, count; /* the evaluated tokens */
 } measured;
 
 static void take_part(measured *m, const gpt_loaded *l, const gpt_eval_options *o)
 {
     const int64_t context = l->model->config.block_size;
     if (o->text == NULL) {
-        heed_fail(HEED_ERR_VALUE, "no --text FILE to foresee");
+        heed_fail(HEED_ERR_VALUE, "no --text FILE to evaluate on");
     }
     corpus_open(&m->text, o->text);
     if (corpus_index(&m->text, &l->record.tokenizer) != HEED_OK) {
@@ -82,14 +82,14 @@ static int gpt_eval(int argc, char **argv)
     return status;
 }
 
-/* ---- gpt info: what is in a file ---- */
+/* ---- gpt info: the contents of a file ---- */
 
 static void put_name(const char *name)
 {
     console_put(stdout, name, strlen(name), true);
 }
 
-/* Names, shapes and counts, and a last line for the sum. */
+/* Names, shapes and counts, then the total. */
 static void put_parameters(heed_tensor_list list)
 {
     int64_t all = 0;
@@ -126,7 +126,7 @@ static void put_settings(const gpt_record *r)
         if (f->kind == FLAG_REAL || f->kind == FLAG_ABOVE) {
             double real;
             memcpy(&real, (const char *)&r->settings + f->offset, sizeof real);
-            printf("%g\n", real); /* short, as it was typed */
+            printf("%g\n", real); /* rounded; flags_text is exact */
         } else {
             printf("%s\n", flags_text(f, &r->settings).text);
         }
@@ -141,22 +141,22 @@ static void put_run(const gpt_record *r, int64_t steps)
     put_name(r->text.bytes);
     printf(", %lld bytes\n  tokenizer  %s, %lld tokens\n", (long long)r->text_length,
            token_level_name(r->tokenizer.level), (long long)r->tokenizer.count);
-    printf("  steps      %lld of %lld, %.0f tokens learnt\n", (long long)steps, (long long)s->steps,
-           tokens);
+    printf("  steps      %lld of %lld, %.0f tokens trained on\n", (long long)steps,
+           (long long)s->steps, tokens);
     if (!isnan(r->val_loss)) {
         printf("  validation loss %.4f; lowest %.4f, after step %lld\n", r->val_loss, r->best_loss,
                (long long)r->best_step);
     }
 }
 
-/* Steps taken by the optimiser in the file. */
+/* Steps that the optimiser in the file has taken. */
 static int64_t steps_in(const heed_safetensors *file)
 {
     heed_tensor *steps = heed_safetensors_tensor(file, "optimizer.AdamW.steps");
     return steps != NULL ? heed_item_i64(steps) : 0;
 }
 
-/* A file of gpt train. */
+/* A file from gpt train. */
 static void show_run(const heed_safetensors *file, const char *path)
 {
     gpt_record record;
@@ -180,7 +180,7 @@ static bool ends_with(const char *name, const char *end)
     return length >= of_end && strcmp(name + length - of_end, end) == 0;
 }
 
-/* A file of another program: shapes give all sizes except the number of heads. */
+/* A file from another program: the shapes give all sizes but the number of heads. */
 static void show_other(const heed_safetensors *file, const char *path)
 {
     enum { MOST = 1 << 14 }; /* 1000 blocks of about 12 tensors */
@@ -204,7 +204,7 @@ static void show_other(const heed_safetensors *file, const char *path)
     }
     if (words == NULL || blocks == 0) {
         heed_fail(HEED_ERR_VALUE,
-                  "info: %s: no GPT: it has no wte.weight, or no attn.c_attn.weight", path);
+                  "info: %s: not a GPT: wte.weight or attn.c_attn.weight is missing", path);
         return;
     }
     printf("a GPT of %d blocks, %lld wide, with %lld tokens", blocks, (long long)words->shape[1],
@@ -249,31 +249,29 @@ static int gpt_info(int argc, char **argv)
     if (!gpt_begin(&gpt_info_flags, &o, argc, argv, &status)) {
         return status;
     }
-    heed_scope scope;
-    heed_scope_begin_no_grad(&scope);
+    HEED_SCOPE_NO_GRAD(scope);
     if (o.file == NULL) {
-        heed_fail(HEED_ERR_VALUE, "which FILE?");
+        heed_fail(HEED_ERR_VALUE, "no FILE to show");
     } else if (gpt_is_folder(o.file)) {
         show_folder(o.file);
     } else {
         show_file(o.file);
     }
-    heed_scope_end(&scope);
     return gpt_end(false);
 }
 
-/* ---- gpt export: a model as other programs read it ---- */
+/* ---- gpt export: a model for other programs ---- */
 
 static void check_target(const gpt_export_options *o)
 {
     if (o->to == NULL) {
-        heed_fail(HEED_ERR_VALUE, "no --to PATH for what is written");
+        heed_fail(HEED_ERR_VALUE, "no --to PATH to write to");
     } else if (o->layout == GPT_EXPORT_NANOGPT) {
         const path_use files[] = {{.flag = "--load", .path = o->load},
                                   {.flag = "--to", .path = o->to, .written = true}};
         path_check_all(files, 2);
     } else if (path_same(o->to, o->load)) {
-        heed_fail(HEED_ERR_VALUE, "--to is --load: it is a folder that is written");
+        heed_fail(HEED_ERR_VALUE, "--to is --load: choose another folder");
     }
 }
 
@@ -320,10 +318,10 @@ static bool wants_help(const char *word)
     return strcmp(word, "help") == 0 || strcmp(word, "--help") == 0 || strcmp(word, "-h") == 0;
 }
 
-/* The text is mapped: the system sends SIGBUS if the file becomes shorter while it is read. */
+/* The text is mapped: reading past the end of a file that became shorter raises SIGBUS. */
 static void text_is_cut(int number)
 {
-    static const char message[] = "gpt: --text: the file has become shorter while it was read\n";
+    static const char message[] = "gpt: --text: the file became shorter while it was being read\n";
     const ssize_t written = write(STDERR_FILENO, message, sizeof message - 1);
     (void)number;
     (void)written;
@@ -335,7 +333,7 @@ int main(int argc, char **argv)
     console_hold();
     signal(SIGBUS, text_is_cut);
     if (*heed_isa() == '\0') {
-        return gpt_end(true); /* HEED_ISA is not one of this machine */
+        return gpt_end(true); /* HEED_ISA names an unsupported instruction set */
     }
     if (argc < 2) {
         gpt_usage(stderr);
@@ -343,7 +341,7 @@ int main(int argc, char **argv)
     }
     if (wants_help(argv[1])) {
         if (!gpt_help(argc > 2 ? argv[2] : NULL, stdout)) {
-            heed_fail(HEED_ERR_VALUE, "there is no command '%s'", argv[2]);
+            heed_fail(HEED_ERR_VALUE, "unknown command '%s'", argv[2]);
         }
         return gpt_end(false);
     }
@@ -352,7 +350,7 @@ int main(int argc, char **argv)
             return commands[i].run(argc - 1, argv + 1);
         }
     }
-    heed_fail(HEED_ERR_VALUE, "there is no command '%s': it is train, sample, eval, info or export",
+    heed_fail(HEED_ERR_VALUE, "unknown command '%s'; use train, sample, eval, info or export",
               argv[1]);
     return gpt_end(false);
 }

@@ -1,4 +1,4 @@
-/* The flags of gpt, the help around them, and the frame of a command. What commands do stands in
+/* The flag tables of gpt, its help, and how commands begin and end. The commands themselves are in
  * train.c, sample.c and main.c. */
 #include "examples/gpt/options.h"
 
@@ -28,28 +28,30 @@ static const flag_row export_rows[] = {GPT_EXPORT(EXPORT_ROW)};
         rows, sizeof(rows) / sizeof *(rows), NULL, hint                                            \
     }
 const flag_table gpt_settings = TABLE(setting_rows, NULL);
-const flag_table gpt_train_flags = TABLE(train_rows, "a text is --text FILE");
-const flag_table gpt_sample_flags = TABLE(sample_rows, "a model is --load FILE");
-const flag_table gpt_eval_flags = TABLE(eval_rows, "a model is --load FILE");
+const flag_table gpt_train_flags = TABLE(train_rows, "use --text FILE for a text");
+const flag_table gpt_sample_flags = TABLE(sample_rows, "use --load FILE for a model");
+const flag_table gpt_eval_flags = TABLE(eval_rows, "use --load FILE for a model");
 const flag_table gpt_info_flags = TABLE(info_rows, NULL);
-const flag_table gpt_export_flags = TABLE(export_rows, "a model is --load FILE");
+const flag_table gpt_export_flags = TABLE(export_rows, "use --load FILE for a model");
 
 heed_status gpt_options_settle(gpt_train_options *o)
 {
     const bool counts_tokens = o->level == LEVEL_WORD || o->level == LEVEL_BPE;
     if (o->given.vocab && o->vocab != 0 && !counts_tokens) {
-        heed_fail(HEED_ERR_VALUE, "--vocab: only with --level word or bpe; %s has what there is",
+        heed_fail(HEED_ERR_VALUE, "--vocab: only for --level word or bpe, not %s",
                   token_level_name((token_level)o->level));
     }
     if (!o->given.vocab && counts_tokens) {
         o->vocab = o->level == LEVEL_WORD ? 8192 : 1024;
     }
     if (o->level == LEVEL_WORD && o->vocab < 2) {
-        heed_fail(HEED_ERR_VALUE, "--vocab %lld: too few words; <unknown> is one, so 2 is least",
+        heed_fail(HEED_ERR_VALUE,
+                  "--vocab %lld: too small; words need at least 2, including <unknown>",
                   (long long)o->vocab);
     }
     if (o->level == LEVEL_BPE && o->vocab < BPE_BYTES) {
-        heed_fail(HEED_ERR_VALUE, "--vocab %lld: too few byte pairs; the bytes alone are %d",
+        heed_fail(HEED_ERR_VALUE,
+                  "--vocab %lld: too small; byte pairs need at least %d, one per byte",
                   (long long)o->vocab, BPE_BYTES);
     }
     if (!o->given.min_lr) {
@@ -62,14 +64,14 @@ heed_status gpt_options_settle(gpt_train_options *o)
         o->save_every = o->eval_every;
     }
     if (o->warmup >= o->steps && o->warmup > 0) {
-        heed_fail(HEED_ERR_VALUE, "--warmup %lld: not fewer than --steps %lld; make it smaller",
+        heed_fail(HEED_ERR_VALUE, "--warmup %lld: must be less than --steps %lld",
                   (long long)o->warmup, (long long)o->steps);
     }
     if (o->min_lr > o->lr) {
         heed_fail(HEED_ERR_VALUE, "--min-lr %g: above --lr %g", o->min_lr, o->lr);
     }
     if (o->n_embd % o->n_head != 0) {
-        heed_fail(HEED_ERR_VALUE, "--n-embd %lld: does not divide among --n-head %lld",
+        heed_fail(HEED_ERR_VALUE, "--n-embd %lld: not divisible by --n-head %lld",
                   (long long)o->n_embd, (long long)o->n_head);
     }
     return heed_error_pending();
@@ -85,49 +87,47 @@ static const char usage[] = "usage: gpt train  --text FILE [--save FILE] ...\n"
 
 static const char program[] =
     "\n"
-    "A GPT that is trained on a text of yours: the decoder-only transformer of GPT-2.\n"
+    "Trains a GPT, the decoder-only transformer of GPT-2, on your own text.\n"
     "\n"
-    "  train   learns a text, and can be interrupted and gone on with\n"
-    "  sample  lets a model write\n"
-    "  eval    how well a model foresees a text\n"
-    "  info    what is in a file: modules, shapes, settings\n"
-    "  export  a model as transformers or nanoGPT read it\n"
+    "  train   trains a model; a run can be interrupted and resumed\n"
+    "  sample  generates text\n"
+    "  eval    measures a model's loss on a text\n"
+    "  info    shows a file's modules, shapes and settings\n"
+    "  export  converts a model for transformers or nanoGPT\n"
     "\n"
-    "gpt COMMAND --help tells all of a command.\n"
+    "gpt COMMAND --help lists all options of a command.\n"
     "\n"
     "  gpt train --text book.txt --save book.safetensors\n"
     "  gpt sample --load book.safetensors --prompt \"It was\"\n"
     "\n";
 
-static const char statuses[] = "Exit status: 0, also after Ctrl-C; 2 if flags, or the files they "
-                               "name, are not as they should\n"
-                               "be; 1 for all else that fails.\n";
+static const char statuses[] = "Exit status: 0 on success or Ctrl-C, 2 for invalid flags or "
+                               "input files, 1 for other errors.\n";
 
 static const char train_introduction[] =
     "usage: gpt train --text FILE [--save FILE] [--FLAG VALUE | --FLAG=VALUE] ...\n"
     "       gpt train --resume FILE ...\n"
     "\n"
-    "Trains a GPT to foresee the next token of a text. The first nine tenths of the text are "
-    "learnt;\n"
-    "the loss of the last tenth, in nats per token, tells how well.\n"
+    "Trains a GPT to predict the next token of a text. It trains on the first nine tenths; the "
+    "loss\n"
+    "on the last tenth, in nats per token, is the validation loss.\n"
     "\n";
 
 static const char train_conclusion[] =
     "\n"
-    "By char and word a text must be UTF-8; by byte and bpe it is any file. The text is not read "
-    "as a\n"
-    "whole, and may be larger than the memory.\n"
+    "At levels char and word the text must be UTF-8; at byte and bpe it can be any file. It is\n"
+    "memory-mapped and may be larger than memory.\n"
     "\n"
-    "Ctrl-C ends a training after the step at work and saves; a second one ends the program at "
-    "once,\n"
-    "which loses what came after the last saving. --resume goes on in either case, and gives the "
-    "same\n"
-    "bits as a training that nobody interrupted. All settings and the text come from the file "
-    "then;\n"
-    "only --steps and --patience may differ, and --steps makes a schedule end there. --best and\n"
-    "--log are to be given again.\n"
+    "Ctrl-C finishes the current step, saves and exits. A second Ctrl-C exits at once and loses "
+    "the\n"
+    "steps since the last save. In both cases --resume continues the run, with the same results "
+    "to\n"
+    "the bit as an uninterrupted run. It takes the settings and the text from the file. Only "
+    "--steps\n"
+    "and --patience may change; the schedule then ends at the new --steps. Pass --best and --log\n"
+    "again.\n"
     "\n"
-    "Progress goes to stderr: a bar on a terminal, lines elsewhere and where TERM is dumb.\n"
+    "Progress goes to stderr: a bar on a terminal; plain lines elsewhere, or if TERM is dumb.\n"
     "\n";
 
 static const char train_examples[] =
@@ -140,28 +140,28 @@ static const char train_examples[] =
 static const char sample_introduction[] =
     "usage: gpt sample --load FILE --prompt TEXT [--FLAG VALUE | --FLAG=VALUE] ...\n"
     "\n"
-    "Writes the prompt and what the model adds to it, as it comes. The same flags give the same "
-    "text.\n"
+    "Prints the prompt and the model's continuation, token by token. On one machine the same "
+    "flags\n"
+    "give the same text.\n"
     "\n";
 
 static const char eval_introduction[] =
     "usage: gpt eval --load FILE --text FILE [--FLAG VALUE | --FLAG=VALUE] ...\n"
     "\n"
-    "How well a model foresees a text: the loss in nats per token, the perplexity, which is "
-    "exp(loss),\n"
-    "and the bits that a byte of the text would take.\n"
+    "Measures how well a model predicts a text: the loss in nats per token, the perplexity\n"
+    "exp(loss), and the loss in bits per byte of the text.\n"
     "\n";
 
 static const char info_introduction[] =
     "usage: gpt info FILE\n"
     "\n"
-    "What is in a file: the modules, the shapes and counts of the parameters, the settings.\n"
+    "Prints the modules, parameters, shapes and settings in a file.\n"
     "\n";
 
 static const char export_introduction[] =
     "usage: gpt export --load FILE --to PATH [--layout gpt2|nanogpt]\n"
     "\n"
-    "Writes a model as others read it. In Python:\n"
+    "Converts a model for other programs. To load it in Python:\n"
     "\n"
     "  transformers.GPT2LMHeadModel.from_pretrained(PATH)                     gpt2, a folder\n"
     "  model.load_state_dict(safetensors.torch.load_file(PATH))               nanogpt, a file\n"
@@ -173,7 +173,7 @@ static const struct {
     const char *introduction, *conclusion, *examples;
 } helps[] = {
     {"train", &gpt_train_flags, train_introduction, train_conclusion, train_examples},
-    {"sample", &gpt_sample_flags, sample_introduction, "\nCtrl-C ends it.\n", ""},
+    {"sample", &gpt_sample_flags, sample_introduction, "\nCtrl-C stops the output.\n", ""},
     {"eval", &gpt_eval_flags, eval_introduction, "\n", ""},
     {"info", &gpt_info_flags, info_introduction, "\n", ""},
     {"export", &gpt_export_flags, export_introduction, "\n", ""},
@@ -205,7 +205,7 @@ void gpt_usage(FILE *stream)
 
 const char gpt_train_needs_less[] = "--batch, --context or --n-embd";
 
-/* Those of the command that runs; NULL: none. */
+/* Flags that reduce the memory of the running command; NULL: none. */
 static const char *needs_less;
 
 int gpt_end(bool ready)

@@ -1,4 +1,4 @@
-/* The flags and the help of each command of gpt, and how a command begins and ends. */
+/* The flags and help of each gpt command, and how a command begins and ends. */
 #ifndef HEED_GPT_OPTIONS_H
 #define HEED_GPT_OPTIONS_H
 
@@ -6,123 +6,123 @@
 
 #include "examples/common/flags.h"
 
-/* Everything that shapes a training run. A checkpoint holds each of these flags under its name, so
- * that none can be forgotten. */
+/* Everything that determines a training run. A checkpoint stores each of these flags under its
+ * name, so none can be forgotten. */
 /* clang-format off */
 #define GPT_SETTINGS(X)                                                                            \
     X(CHOICE, level,        "byte|char|word|bpe", 0, 3,   (1),                                     \
       "a token is a byte, a character (default), a word or a byte pair")                           \
     X(WHOLE,  vocab,        "N",         0, 1 << 20,      (FLAG_NONE),                             \
-      "most tokens of word (8192 if not given) and bpe (1024)")                                    \
+      "maximum vocabulary size; default: 8192 for word, 1024 for bpe")                             \
     X(WHOLE,  n_layer,      "N",         1, 1000,         (4),                                     \
-      "blocks")                                                                                    \
+      "transformer blocks")                                                                        \
     X(WHOLE,  n_head,       "N",         1, 1000,         (4),                                     \
-      "heads in each")                                                                             \
+      "attention heads per block")                                                                 \
     X(WHOLE,  n_embd,       "N",         1, 65536,        (128),                                   \
-      "numbers that stand for a token, shared out to the heads")                                   \
+      "width of the embeddings, divided among the heads")                                          \
     X(WHOLE,  context,      "N",         1, 65536,        (64),                                    \
-      "tokens that the model looks back at, at most")                                              \
+      "context length in tokens")                                                                  \
     X(REAL,   dropout,      "X",         0, 1,            (0),                                     \
-      "the part of the numbers that is left out at random")                                        \
+      "dropout probability")                                                                       \
     X(CHOICE, positions,    "learned|sinusoidal", 0, 1,   (0),                                     \
-      "where a token stands: learned (default) or as in Vaswani et al.")                           \
+      "position embeddings: learned (default) or as in Vaswani et al.")                            \
     X(SWITCH, untied,       "",          0, 0,            (0),                                     \
-      "the last layer has weights of its own, not those of the tokens")                            \
+      "give the output layer its own weights, not the token embedding's")                          \
     X(SWITCH, no_bias,      "",          0, 0,            (0),                                     \
       "no biases in Linear and LayerNorm")                                                         \
     X(CHOICE, activation,   "gelu_tanh|gelu|relu", 0, 2,  (0),                                     \
-      "of the feed-forward networks; default: gelu_tanh")                                          \
+      "activation of the feed-forward networks; default: gelu_tanh")                               \
     X(WHOLE,  batch,        "N",         1, 65536,        (12),                                    \
-      "pieces of text that are learnt from at once")                                               \
+      "sequences per batch")                                                                       \
     X(WHOLE,  accumulate,   "N",         1, 1e6,          (1),                                     \
-      "such batches in a step, whose gradients add up")                                            \
+      "batches per step, whose gradients are averaged")                                            \
     X(WHOLE,  steps,        "N",         0, 1e12,         (2000),                                  \
-      "steps of training")                                                                         \
+      "training steps")                                                                            \
     X(ABOVE,  lr,           "X",         0, 10,           (1e-3),                                  \
-      "the highest learning rate")                                                                 \
+      "peak learning rate")                                                                        \
     X(REAL,   min_lr,       "X",         0, 10,           (FLAG_NONE),                             \
-      "the last one, of cosine and linear; a tenth of --lr if not given")                          \
+      "final learning rate of cosine and linear; default: --lr / 10")                              \
     X(WHOLE,  warmup,       "N",         0, 1e12,         (FLAG_NONE),                             \
-      "steps in which it rises; 100 if not given, a tenth of --steps 100 or fewer")                \
+      "warmup steps; default: 100, or --steps / 10 if --steps is at most 100")                     \
     X(CHOICE, schedule,     "cosine|linear|step|constant", 0, 3, (0),                              \
-      "how it falls then: half a wave (default), a line, a tenth at each third, not")              \
+      "after warmup: cosine (default), linear, divided by 10 at each third, constant")             \
     X(REAL,   weight_decay, "X",         0, 1e6,          (0.1),                                   \
-      "of AdamW, for matrices")                                                                    \
+      "AdamW's weight decay, applied to matrices only")                                            \
     X(REAL,   beta1,        "X",         0, 0.9999999999, (0.9),                                   \
-      "of AdamW: how slowly the mean of the gradients follows them")                               \
+      "AdamW's decay rate for the mean of the gradients")                                          \
     X(REAL,   beta2,        "X",         0, 0.9999999999, (0.99),                                  \
-      "and that of their squares")                                                                 \
+      "AdamW's decay rate for the mean of their squares")                                          \
     X(REAL,   clip,         "X",         0, 1e12,         (1),                                     \
-      "the largest norm of all gradients; 0: any")                                                 \
+      "clip the norm of all gradients to X; 0: no clipping")                                       \
     X(WHOLE,  seed,         "N",         0, INT64_MAX,    (1337),                                  \
-      "of weights, batches and dropout")                                                           \
+      "random seed of weights, batches and dropout")                                               \
     X(WHOLE,  eval_every,   "N",         1, 1e12,         (250),                                   \
-      "steps between two looks at the validation loss")                                            \
+      "steps between evaluations of the validation loss")                                          \
     X(WHOLE,  eval_windows, "N",         1, 1e12,         (512),                                   \
-      "pieces of text that it is the mean over, at most")                                          \
+      "maximum number of windows per evaluation")                                                  \
     X(WHOLE,  patience,     "N",         0, 1e12,         (0),                                     \
-      "stop after so many looks without a lower one; 0: never")
+      "stop after N evaluations without a lower loss; 0: never")
 
 #define GPT_TRAIN(X)                                                                               \
     X(STRING, text,         "FILE",      0, 0,            (0),                                     \
-      "learn this text")                                                                           \
+      "train on this text")                                                                        \
     X(STRING, resume,       "FILE",      0, 0,            (0),                                     \
-      "go on with the run that this file holds, with its settings")                                \
+      "continue the run saved in this file, with its settings")                                    \
     X(STRING, save,         "FILE",      0, 0,            (0),                                     \
-      "keep the run there, as safetensors; default: the file of --resume")                         \
+      "save the run to this file, as safetensors; default: the file of --resume")                  \
     X(WHOLE,  save_every,   "N",         1, 1e12,         (FLAG_NONE),                             \
-      "steps between two savings; as --eval-every if not given")                                   \
+      "steps between saves; default: --eval-every")                                                \
     X(STRING, best,         "FILE",      0, 0,            (0),                                     \
-      "keep the run there as it was at the lowest validation loss")                                \
+      "save the run to this file at each new lowest validation loss")                              \
     X(STRING, log,          "FILE",      0, 0,            (0),                                     \
-      "write a row for each step there, as CSV")                                                   \
+      "write a CSV row for each step to this file")                                                \
     X(WHOLE,  log_every,    "N",         1, 1e12,         (10),                                    \
-      "steps between two lines, where stderr is no terminal")                                      \
+      "steps between progress lines if stderr is not a terminal")                                  \
     GPT_SETTINGS(X)
 
 #define GPT_SAMPLE(X)                                                                              \
     X(STRING, load,         "FILE",      0, 0,            (0),                                     \
-      "the model: a file of gpt train, or a folder of gpt export")                                 \
+      "the model: a file from gpt train or a folder from gpt export")                              \
     X(STRING, prompt,       "TEXT",      0, 0,            (0),                                     \
-      "what it writes on after; if empty or not given, the beginning of a line")                   \
+      "text to continue; default: the start of a line")                                            \
     X(WHOLE,  length,       "N",         0, 1e7,          (500),                                   \
-      "tokens that it writes")                                                                     \
+      "tokens to generate")                                                                        \
     X(REAL,   temperature,  "X",         0, 1e6,          (0.8),                                   \
-      "0: the likeliest token; 1: drawn by its chances; between: drawn, but safer")                \
+      "randomness: 0 takes the likeliest token, 1 samples as predicted")                           \
     X(WHOLE,  top_k,        "N",         0, 1e12,         (0),                                     \
-      "draw only from the N likeliest tokens; 0: from all")                                        \
+      "sample only from the N likeliest tokens; 0: from all")                                      \
     X(REAL,   top_p,        "X",         0, 1,            (1),                                     \
-      "draw only from the likeliest tokens whose chances sum to X")                                \
+      "sample only from the likeliest tokens whose probabilities sum to X")                        \
     X(WHOLE,  seed,         "N",         0, INT64_MAX,    (1337),                                  \
-      "of what is drawn")                                                                          \
+      "random seed of the sampling")                                                               \
     X(SWITCH, no_cache,     "",          0, 0,            (0),                                     \
-      "look at all tokens anew for each one: the same text, more slowly")                          \
+      "recompute all tokens for each new one: the same text, more slowly")                         \
     X(SWITCH, stats,        "",          0, 0,            (0),                                     \
-      "tell the tokens per second on stderr, also where that is no terminal")
+      "print tokens per second on stderr even if it is not a terminal")
 
 #define GPT_EVAL(X)                                                                                \
     X(STRING, load,         "FILE",      0, 0,            (0),                                     \
-      "the model: a file of gpt train, or a folder of gpt export")                                 \
+      "the model: a file from gpt train or a folder from gpt export")                              \
     X(STRING, text,         "FILE",      0, 0,            (0),                                     \
-      "the text that it has to foresee")                                                           \
+      "the text to evaluate on")                                                                   \
     X(CHOICE, part,         "all|validation", 0, 1,       (0),                                     \
-      "all of it (default), or the last tenth, which gpt train does not learn")                    \
+      "all of the text (default), or the last tenth, which gpt train holds out")                   \
     X(WHOLE,  eval_windows, "N",         0, 1e12,         (0),                                     \
-      "pieces that the loss is the mean over, at most; 0: all")                                    \
+      "maximum number of windows to average over; 0: all")                                         \
     X(WHOLE,  batch,        "N",         1, 65536,        (12),                                    \
-      "pieces that are looked at at once")
+      "windows per forward pass")
 
 #define GPT_INFO(X)                                                                                \
     X(BARE,   file,         "FILE",      0, 0,            (0),                                     \
-      "a file of gpt train, a folder as transformers saves it, or other safetensors of a GPT")
+      "a file from gpt train, a transformers folder, or any other GPT as safetensors")
 
 #define GPT_EXPORT(X)                                                                              \
     X(STRING, load,         "FILE",      0, 0,            (0),                                     \
-      "the model: a file of gpt train")                                                            \
+      "the model: a file from gpt train or a folder from gpt export")                              \
     X(STRING, to,           "PATH",      0, 0,            (0),                                     \
-      "where it goes: of gpt2 a folder, of nanogpt a file")                                        \
+      "output path: a folder for gpt2, a file for nanogpt")                                        \
     X(CHOICE, layout,       "gpt2|nanogpt", 0, 1,         (0),                                     \
-      "as transformers' GPT2LMHeadModel has it (default), or as nanoGPT's GPT")
+      "the format of transformers' GPT2LMHeadModel (default) or of nanoGPT's GPT")
 /* clang-format on */
 
 typedef struct gpt_train_options {
@@ -147,23 +147,23 @@ enum { GPT_GELU_TANH, GPT_GELU, GPT_RELU };
 enum { GPT_LEARNED, GPT_SINUSOIDAL };
 enum { GPT_EXPORT_GPT2, GPT_EXPORT_NANOGPT };
 
-/* The tables of flags; the settings are part of those of train. */
+/* Flag tables; gpt_train_flags includes gpt_settings. */
 extern const flag_table gpt_settings, gpt_train_flags, gpt_sample_flags, gpt_eval_flags,
     gpt_info_flags, gpt_export_flags;
 
-/* gpt_options_settle: fills in the defaults of train that depend on other flags.
- * HEED_ERR_VALUE: flags that contradict each other. */
+/* gpt_options_settle: fills in train's defaults that depend on other flags.
+ * HEED_ERR_VALUE: contradictory flags. */
 heed_status gpt_options_settle(gpt_train_options *o);
 
-/* gpt_help: the help of a command, or of the program if NULL; false: no such command. gpt_usage:
- * its first lines. */
+/* gpt_help: prints the help of a command, or of the program if NULL; false: no such command.
+ * gpt_usage: prints its first lines. */
 bool gpt_help(const char *command, FILE *stream);
 void gpt_usage(FILE *stream);
 
-/* A command gets its own arguments, argv[0] being its name, and returns the exit status.
+/* A command takes its own arguments, with its name as argv[0], and returns the exit status.
  *
  * gpt_begin: reads the flags; false: the command ends with *status, after --help or an error.
- * gpt_end: the exit status of a command. Errors before it is `ready` are those of its arguments. */
+ * gpt_end: the exit status of a command. Errors before it is `ready` come from its arguments. */
 extern const char gpt_train_needs_less[]; /* the flags that reduce the memory of training */
 bool gpt_begin(const flag_table *flags, void *options, int argc, char **argv, int *status);
 int gpt_end(bool ready);

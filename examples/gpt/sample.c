@@ -1,5 +1,5 @@
-/* gpt sample: a model writes, and its tokens are printed as they come. Sampling itself is the
- * library's heed_gpt_generate. */
+/* gpt sample: prints the tokens that a model generates, one by one. The library's heed_gpt_generate
+ * does the sampling. */
 #include "examples/gpt/sample.h"
 
 #include <math.h>
@@ -21,7 +21,7 @@ gpt_stream gpt_stream_begin(FILE *to, const tokenizer *t)
                         .line_ended = true};
 }
 
-/* Writes the first bytes that are held. */
+/* Writes the first `length` held bytes. */
 static void put(gpt_stream *s, size_t length)
 {
     text_buffer *held = &s->held;
@@ -80,19 +80,18 @@ static bool write_token(void *context, const int64_t *ids, int64_t rows)
     return !interrupted() && console_flush() && !heed_error_pending();
 }
 
-/* Logits divided by it must stay finite. */
+/* Logits divided by the temperature must stay finite. */
 static void check_temperature(double temperature)
 {
     const double least = 1e-6;
     if (temperature > 0 && temperature < least) {
         heed_fail(HEED_ERR_VALUE,
-                  "--temperature %g: too low to divide by; 0 takes the likeliest token, and %g is "
-                  "the least else",
+                  "--temperature %g: too low; use 0 for the likeliest token, or at least %g",
                   temperature, least);
     }
 }
 
-/* The tokens of the prompt, or else of a line end, after which a text can begin. */
+/* The tokens of the prompt, or else of a newline, after which a text can begin. */
 static token_list encode_prompt(const gpt_loaded *l, const char *prompt)
 {
     token_span unknown = {NULL, 0};
@@ -108,12 +107,11 @@ static token_list encode_prompt(const gpt_loaded *l, const char *prompt)
     }
     if (!typed && (unknown.bytes != NULL || tokens.count == 0) && !heed_error_pending()) {
         heed_fail(HEED_ERR_VALUE,
-                  "--prompt: empty; the model knows no end of a line to begin after");
+                  "--prompt: empty, and the model has no newline token to start from");
     } else if (unknown.bytes != NULL && t->level == LEVEL_CHAR) {
         tokenizer_refuse(t, "--prompt", bytes, unknown);
     } else if (tokens.count == 0) {
-        heed_fail(HEED_ERR_VALUE,
-                  "--prompt: it has no token; the model needs something to go on from");
+        heed_fail(HEED_ERR_VALUE, "--prompt: no tokens; the model needs at least one");
     }
     return tokens;
 }
@@ -128,8 +126,7 @@ static void write_on(const gpt_loaded *l, const gpt_sample_options *o, const tok
 {
     writer w = {.stream = gpt_stream_begin(stdout, &l->record.tokenizer)};
     const double began = progress_clock();
-    heed_scope scope;
-    heed_scope_begin_no_grad(&scope);
+    HEED_SCOPE_NO_GRAD(scope);
     heed_manual_seed((uint64_t)o->seed);
     gpt_stream_prompt(&w.stream, o->prompt, tokens);
     console_flush();
@@ -144,7 +141,6 @@ static void write_on(const gpt_loaded *l, const gpt_sample_options *o, const tok
                                .context = &w,
                                .no_cache = o->no_cache,
                            });
-    heed_scope_end(&scope);
     gpt_stream_end(&w.stream);
     if (!heed_error_pending() && (o->stats || isatty(STDERR_FILENO)) && console_flush()) {
         tell_rate(&w, progress_clock() - began);

@@ -1,5 +1,5 @@
-/* The tokenizer: dispatches on the level. How byte pairs work stands in bpe.c, vocabularies in
- * common/vocabulary.c, and how a text is cut into words in common/text.c. */
+/* The tokenizer: dispatches on the level. Byte pairs are in bpe.c, vocabularies in
+ * common/vocabulary.c, and the splitting of a text into words in common/text.c. */
 #include "examples/gpt/tokenizer.h"
 
 #include <stdio.h>
@@ -30,7 +30,7 @@ bool token_level_is_spelt(token_level level)
 
 /* ---- making one ---- */
 
-/* Fills in the count and the ids of ASCII. Frees everything if an error is pending. */
+/* Sets the count and the ids of ASCII. Frees everything if an error is pending. */
 static tokenizer complete(tokenizer t)
 {
     if (heed_error_pending()) {
@@ -57,8 +57,9 @@ tokenizer tokenizer_of_text(token_level level, const char *name, const char *byt
     if (length == 0) {
         heed_fail(HEED_ERR_VALUE, "%s: empty", name);
     } else if (level == LEVEL_WORD && size < 2) {
-        heed_fail(HEED_ERR_VALUE, "%s: a vocabulary of %lld words; <unknown> is one, so 2 is least",
-                  name, (long long)size);
+        heed_fail(HEED_ERR_VALUE,
+                  "%s: a vocabulary of %lld words; the minimum is 2, including <unknown>", name,
+                  (long long)size);
     } else if (token_level_is_spelt(level) && !text_check(name, bytes, length)) {
         return t;
     } else if (level == LEVEL_CHAR) {
@@ -68,7 +69,7 @@ tokenizer tokenizer_of_text(token_level level, const char *name, const char *byt
     } else if (level == LEVEL_BPE) {
         t.pairs = bpe_train(bytes, length, size);
     }
-    heed_empty_cache(); /* of the memory that counting a large text took */
+    heed_empty_cache(); /* frees the memory used for counting a large text */
     return complete(t);
 }
 
@@ -94,7 +95,8 @@ tokenizer tokenizer_of_saved(token_level level, const char *saved)
     } else if (level == LEVEL_BPE) {
         t.pairs = bpe_of_saved(saved);
     } else if (level == LEVEL_BYTE && *saved != '\0') {
-        heed_fail(HEED_ERR_VALUE, "the vocabulary of all bytes has no list, and there is one");
+        heed_fail(HEED_ERR_VALUE,
+                  "the vocabulary of bytes is saved without a list, but there is one");
     } else if (level != LEVEL_BYTE && *saved == '\0') {
         heed_fail(HEED_ERR_VALUE, "the vocabulary is empty");
     } else if (level != LEVEL_BYTE && text_check(name, saved, strlen(saved))) {
@@ -143,7 +145,8 @@ static size_t piece_of_characters(const tokenizer *t, const char *bytes, size_t 
     return at;
 }
 
-/* Blanks without a word after them are a piece without tokens. A NUL would pass for a blank. */
+/* Blanks without a word after them are a piece without tokens. A NUL is rejected, since it would
+ * count as a blank. */
 static size_t piece_of_words(const tokenizer *t, const char *bytes, size_t left, token_piece *piece)
 {
     size_t start = 0;
@@ -221,13 +224,14 @@ heed_status tokenizer_refuse(const tokenizer *t, const char *name, const char *b
     uint32_t code = 0;
     char quoted[80] = "";
     utf8_length(unknown.bytes, unknown.length, &code);
-    if (code >= ' ' && (code < 0x7F || code >= 0xA0)) { /* others could command a terminal */
+    if (code >= ' ' &&
+        (code < 0x7F || code >= 0xA0)) { /* control characters could command a terminal */
         snprintf(quoted, sizeof quoted, "'%.*s' ", (int)(unknown.length < 70 ? unknown.length : 70),
                  unknown.bytes);
     }
     return heed_fail(HEED_ERR_VALUE,
-                     "%s: the %s %s(U+%04X) at offset %zu is not among the %lld of the vocabulary",
-                     name, t->level == LEVEL_CHAR ? "character" : "word", quoted, (unsigned)code,
+                     "%s: the %s %s(U+%04X) at offset %zu is not in the vocabulary of %lld", name,
+                     t->level == LEVEL_CHAR ? "character" : "word", quoted, (unsigned)code,
                      (size_t)(unknown.bytes - bytes), (long long)t->count);
 }
 

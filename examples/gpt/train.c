@@ -1,5 +1,5 @@
-/* gpt train: schedules, windows, steps and evaluation; runs, made from options or resumed; the log;
- * and the command that ties them together. Checkpoints stand in checkpoint.c, texts in corpus.c. */
+/* gpt train: schedules, windows, evaluation and steps; new and resumed runs; the log; and the
+ * command that combines them. Checkpoints are in checkpoint.c, texts in corpus.c. */
 #include "examples/gpt/train.h"
 
 #include <errno.h>
@@ -67,15 +67,13 @@ double gpt_evaluate(struct heed_gpt *m, const corpus *text, const gpt_windows *w
     heed_eval(m);
     for (int64_t done = 0; done < windows->count && !heed_error_pending(); done += batch) {
         const int64_t left = windows->count - done, count = left < batch ? left : batch;
-        heed_scope scope;
-        heed_scope_begin_no_grad(&scope);
+        HEED_SCOPE_NO_GRAD(scope);
         heed_tensor *starts = heed_empty(HEED_SHAPE(count), HEED_I64);
         int64_t *start = heed_data_i64(starts);
         for (int64_t i = 0; start != NULL && i < count; i++) {
             start[i] = windows->first + (done + i) * windows->apart;
         }
         sum += (double)count * heed_item(loss_at(m, text, start, count));
-        heed_scope_end(&scope);
     }
     if (training) {
         heed_train(m);
@@ -85,13 +83,13 @@ double gpt_evaluate(struct heed_gpt *m, const corpus *text, const gpt_windows *w
 
 /* ---- a run: its settings ---- */
 
-/* Settings that may change when a run resumes. */
+/* True for settings that may change when a run resumes. */
 static bool may_differ(const flag_row *f)
 {
     return strcmp(f->name, "steps") == 0 || strcmp(f->name, "patience") == 0;
 }
 
-/* Takes the settings of the file; the command line may repeat them, but change only a few. */
+/* Takes the settings from the file; the command line may repeat all but change only a few. */
 static void take_settings(gpt_run *run)
 {
     gpt_train_options *o = &run->options;
@@ -101,7 +99,7 @@ static void take_settings(gpt_run *run)
         if (!flags_given(f, o)) {
             flags_set(&gpt_settings, o, f->name, kept.text);
         } else if (strcmp(kept.text, asked.text) != 0 && !may_differ(f)) {
-            heed_fail(HEED_ERR_VALUE, "%s %s: the run of --resume has %s, which stays",
+            heed_fail(HEED_ERR_VALUE, "%s %s: the run of --resume has %s, which cannot change",
                       flags_name(f).text, asked.text, kept.text);
         }
     }
@@ -116,14 +114,14 @@ static void settle(gpt_run *run)
     }
     flags_complete(&gpt_train_flags, o, 0);
     if (o->text == NULL && o->resume == NULL) {
-        heed_fail(HEED_ERR_VALUE, "no --text FILE to learn, nor --resume FILE to go on with");
+        heed_fail(HEED_ERR_VALUE, "no --text FILE to train on, and no --resume FILE to continue");
     }
     gpt_options_settle(o);
     if (o->text == NULL) {
         o->text = run->record.text.bytes;
         if (o->text != NULL && *o->text == '\0') {
             heed_fail(HEED_ERR_VALUE,
-                      "--resume: the name of its text is no UTF-8; add --text FILE");
+                      "--resume: the path of its text is not UTF-8; add --text FILE");
         }
     } else {
         text_free(&run->record.text);
@@ -145,7 +143,7 @@ static void check_outputs(const gpt_train_options *o)
 
 /* ---- a run: its text ---- */
 
-/* A run resumes on the text that it began with. */
+/* A resumed run needs the text that it began with. */
 static void check_same_text(gpt_run *run)
 {
     gpt_record *r = &run->record;
@@ -157,10 +155,10 @@ static void check_same_text(gpt_run *run)
         r->text_hash = hash;
     } else if (r->text_length != length) {
         heed_fail(HEED_ERR_VALUE,
-                  "--text: %s has %lld bytes, and the text of --resume had %lld: it is another one",
-                  path, (long long)length, (long long)r->text_length);
+                  "--text: %s is not the text of --resume: it has %lld bytes instead of %lld", path,
+                  (long long)length, (long long)r->text_length);
     } else if (r->text_hash != hash) {
-        heed_fail(HEED_ERR_VALUE, "--text: %s is not the text that --resume has learnt so far",
+        heed_fail(HEED_ERR_VALUE, "--text: %s is not the text of --resume: its contents differ",
                   path);
     }
 }
@@ -181,7 +179,7 @@ static void check_length(const gpt_run *run)
         heed_fail(
             HEED_ERR_VALUE,
             "%s: the last tenth of %s is shorter than --context %lld, so there is no validation "
-            "loss; leave it out, or make --context smaller",
+            "loss; remove this flag or reduce --context",
             o->best != NULL ? "--best" : "--patience", o->text, (long long)o->context);
     }
 }
@@ -193,7 +191,7 @@ static void say_where(const char *path)
     if (heed_error_pending() == HEED_ERR_FILE) {
         heed_error();
         snprintf(message, sizeof message, "%s", heed_error_message());
-        heed_fail(HEED_ERR_VALUE, "--resume: %s; --text FILE tells where %s is now", message, path);
+        heed_fail(HEED_ERR_VALUE, "--resume: %s; add --text FILE if %s has moved", message, path);
     }
 }
 
@@ -284,15 +282,12 @@ void gpt_run_free(gpt_run *run)
 static double learn_batch(gpt_run *run)
 {
     const gpt_train_options *o = &run->options;
-    heed_scope scope;
-    heed_scope_begin(&scope);
+    HEED_SCOPE(scope);
     heed_tensor *starts =
         heed_randint(0, run->train_tokens - o->context, HEED_SHAPE(o->batch), HEED_I64);
     heed_tensor *loss = loss_at(run->model, &run->text, heed_data_i64(starts), o->batch);
     heed_backward(heed_div_scalar(loss, (double)o->accumulate));
-    const double value = heed_item(loss);
-    heed_scope_end(&scope);
-    return value;
+    return heed_item(loss);
 }
 
 heed_status gpt_run_step(gpt_run *run, gpt_step *step)
@@ -310,7 +305,7 @@ heed_status gpt_run_step(gpt_run *run, gpt_step *step)
         heed_clip_grad_norm(heed_parameters(run->model), o->clip > 0 ? o->clip : (double)INFINITY);
     if (!heed_error_pending() && !(isfinite(step->loss) && isfinite(step->grad_norm))) {
         heed_fail(HEED_ERR_VALUE,
-                  "the loss is %g at step %lld, and the norm of its gradient %g; try a lower --lr, "
+                  "the loss is %g at step %lld, with a gradient norm of %g; try a lower --lr, "
                   "a longer --warmup or a smaller --clip",
                   step->loss, (long long)optimizer->steps + 1, step->grad_norm);
     }
@@ -357,8 +352,8 @@ static heed_status fail_log(heed_status status, const char *path)
     return heed_fail(status, "--log: cannot write %s: %s", path, strerror(errno));
 }
 
-/* The offset after the row of step `resumed`; 0: not such a file. A row without a line end, left by
- * a killed program, does not count. */
+/* The offset after the row of step `resumed`; 0: not a log. A row without a line end, left by a
+ * killed program, does not count. */
 static long end_of_rows(FILE *stream, int64_t resumed, int64_t *last)
 {
     char *line = NULL, *end = NULL;
@@ -384,8 +379,8 @@ static void resume_log(gpt_log *log, int64_t resumed, int64_t *last)
     const long end = end_of_rows(log->stream, resumed, last);
     if (end == 0) {
         heed_fail(HEED_ERR_VALUE,
-                  "--log: %s has not been written by gpt train, which cannot go on with it; take "
-                  "another name",
+                  "--log: %s is not a log written by gpt train, so it cannot be continued; choose "
+                  "another file",
                   log->path);
     } else if (ftruncate(fileno(log->stream), end) != 0 || fseek(log->stream, end, SEEK_SET) != 0) {
         fail_log(HEED_ERR_VALUE, log->path);
@@ -443,7 +438,7 @@ typedef struct learner {
     gpt_log log;
     progress progress;
     double last;   /* time at the end of the last step */
-    int64_t saved; /* the step of the file of --save; -1: no file yet */
+    int64_t saved; /* the last step saved to --save; -1: none */
 } learner;
 
 static void describe(const learner *l)
@@ -455,7 +450,7 @@ static void describe(const learner *l)
     for (int i = 0; i < parameters.count; i++) {
         numbers += parameters.tensors[i]->numel;
     }
-    fprintf(stderr, "%lld tokens by %s, %lld different; %lld to learn, %lld for validation\n",
+    fprintf(stderr, "%lld tokens by %s, %lld different; %lld for training, %lld for validation\n",
             (long long)run->text.count, token_level_name(r->tokenizer.level),
             (long long)r->tokenizer.count, (long long)run->train_tokens,
             (long long)(run->text.count - run->train_tokens));
@@ -465,10 +460,10 @@ static void describe(const learner *l)
                 "the last tenth is shorter than --context, so there is no validation loss\n");
     }
     if (run->resumed > 0) {
-        fprintf(stderr, "goes on after step %lld\n", (long long)run->resumed);
+        fprintf(stderr, "resuming after step %lld\n", (long long)run->resumed);
     }
     if (run->options.save == NULL && run->options.best == NULL) {
-        fprintf(stderr, "without --save FILE the model is gone at the end\n");
+        fprintf(stderr, "no --save FILE: the model will not be saved\n");
     }
 }
 
@@ -478,13 +473,12 @@ static void open_log(learner *l)
     int64_t last = 0;
     if (o->log != NULL && !heed_error_pending() &&
         gpt_log_open(&l->log, o->log, l->run.resumed, &last) == HEED_OK && last < l->run.resumed) {
-        fprintf(stderr,
-                "gpt: --log: no rows of the steps %lld to %lld, which an earlier run took\n",
+        fprintf(stderr, "gpt: --log: no rows for steps %lld to %lld, which were taken earlier\n",
                 (long long)last + 1, (long long)l->run.resumed);
     }
 }
 
-/* ---- the command: while it trains ---- */
+/* ---- the command: training ---- */
 
 static void save_run(learner *l)
 {
@@ -518,7 +512,7 @@ static void show(learner *l, const gpt_step *now, bool validated)
     progress_show(&l->progress, facts, validated);
 }
 
-/* A log that cannot be written ends training, but the steps so far are saved. */
+/* A failed write ends training, but the steps so far are saved. */
 static void log_row(learner *l, const gpt_step *now, double val_loss, double rate)
 {
     char message[512];
@@ -533,8 +527,8 @@ static void log_row(learner *l, const gpt_step *now, double val_loss, double rat
     heed_fail(error, "%s", message);
 }
 
-/* The row is logged before the run is saved, so that a resumed run finds it; and the best model is
- * saved before the run's own file says so. */
+/* The row is logged before the run is saved, so that a resumed run finds it. The best model is
+ * saved before the run records that it exists. */
 static void after_step(learner *l, const gpt_step *now)
 {
     gpt_run *run = &l->run;
@@ -572,17 +566,17 @@ static void learn(learner *l)
     progress_end(&l->progress);
 }
 
-/* ---- the command: afterwards ---- */
+/* ---- the command: after training ---- */
 
 /* Prints the command that resumes the run. */
 static void say_how(const learner *l)
 {
     const gpt_train_options *o = &l->run.options;
     if (o->save == NULL) {
-        fprintf(stderr, "; there is no --save FILE, so it cannot be gone on with\n");
+        fprintf(stderr, "; without --save FILE it cannot be resumed\n");
         return;
     }
-    fprintf(stderr, "; to go on:\n  gpt train --resume %s%s%s%s%s\n", o->save,
+    fprintf(stderr, "; to resume:\n  gpt train --resume %s%s%s%s%s\n", o->save,
             o->best != NULL ? " --best " : "", o->best != NULL ? o->best : "",
             o->log != NULL ? " --log " : "", o->log != NULL ? o->log : "");
 }
@@ -594,7 +588,7 @@ static void sum_up(const learner *l)
     const int64_t steps = run->optimizer->steps;
     if (heed_error_pending()) {
         if (l->saved >= 0) {
-            fprintf(stderr, "gpt: %s has the run as it was after step %lld\n", run->options.save,
+            fprintf(stderr, "gpt: %s contains the run up to step %lld\n", run->options.save,
                     (long long)l->saved);
         }
         return;
@@ -606,14 +600,14 @@ static void sum_up(const learner *l)
         return;
     }
     if (steps == run->resumed && run->options.resume != NULL) {
-        fprintf(stderr, "gpt: nothing was left to do; %s goes on\n",
-                gpt_run_out_of_patience(run) ? "a larger --patience"
-                                             : "--steps N, more than before,");
+        fprintf(stderr, "gpt: nothing left to do; increase %s to continue\n",
+                gpt_run_out_of_patience(run) ? "--patience" : "--steps");
     }
     if (gpt_run_out_of_patience(run)) {
-        fprintf(stderr,
-                "gpt: stopped early, after step %lld: no lower validation loss in %lld looks\n",
-                (long long)steps, (long long)r->since_best);
+        fprintf(
+            stderr,
+            "gpt: stopped early, after step %lld: no lower validation loss in %lld evaluations\n",
+            (long long)steps, (long long)r->since_best);
     }
     if (!isnan(r->val_loss)) {
         fprintf(stderr, "validation loss %.4f nats per token; lowest %.4f, after step %lld\n",

@@ -1,5 +1,5 @@
-/* gpt train: the parts of a training run, and the command. examples/pytorch/char_gpt.py is its twin
- * in PyTorch. */
+/* gpt train: the parts of a training run, and the command. examples/pytorch/char_gpt.py is its
+ * PyTorch counterpart. */
 #ifndef HEED_GPT_TRAIN_H
 #define HEED_GPT_TRAIN_H
 
@@ -10,8 +10,8 @@
 
 /* ---- schedules, windows, evaluation ---- */
 
-/* gpt_train_tokens: how many tokens of a text are trained on: the first nine tenths. The rest are
- * for validation. */
+/* gpt_train_tokens: the number of training tokens, the first nine tenths of a text. The rest is for
+ * validation. */
 int64_t gpt_train_tokens(int64_t tokens);
 
 /* gpt_lr: the learning rate of a step, counted from 0. It rises linearly to lr over `warmup` steps;
@@ -24,13 +24,13 @@ int64_t gpt_train_tokens(int64_t tokens);
  */
 double gpt_lr(const gpt_train_options *o, int64_t step);
 
-/* Adjacent pieces of a text, each with the token after it: piece i begins at first + i apart. */
+/* Windows of a text, each with the token after it: window i begins at first + i * apart. */
 typedef struct gpt_windows {
     int64_t first, apart, count;
 } gpt_windows;
 
-/* gpt_windows_of: the whole windows of tokens first ... first + count - 1; every k-th if there are
- * more than `most`. */
+/* gpt_windows_of: adjacent complete windows of tokens first ... first + count - 1; only every k-th
+ * if there are more than `most`. */
 gpt_windows gpt_windows_of(int64_t first, int64_t count, int64_t context, int64_t most);
 
 /* gpt_evaluate: the mean loss over windows, `batch` at a time, in eval mode, without a graph and
@@ -42,10 +42,10 @@ double gpt_evaluate(struct heed_gpt *m, const corpus *text, const gpt_windows *w
 
 /* A run must not be moved: its parts point to each other. */
 typedef struct gpt_run {
-    gpt_train_options options; /* complete; the same as record.settings */
+    gpt_train_options options; /* with all defaults filled in; the same as record.settings */
     gpt_record record;
     corpus text;
-    int64_t train_tokens; /* the first ones of the text */
+    int64_t train_tokens; /* the first tokens of the text */
     gpt_windows validation;
     struct heed_gpt *model;
     heed_optimizer *optimizer;
@@ -53,11 +53,11 @@ typedef struct gpt_run {
 } gpt_run;
 
 /* gpt_run_prepare: reads the files, creates or loads the model, and checks that the outputs can be
- * written. HEED_ERR_VALUE, HEED_ERR_FILE: something is wrong with the command line. */
+ * written. HEED_ERR_VALUE, HEED_ERR_FILE: invalid options or files. */
 heed_status gpt_run_prepare(gpt_run *run, const gpt_train_options *given);
 void gpt_run_free(gpt_run *run);
 
-/* gpt_run_step: learns from `accumulate` batches of random pieces of the training tokens.
+/* gpt_run_step: trains on `accumulate` batches of random windows of the training tokens.
  * HEED_ERR_VALUE: the loss or the gradient is infinite or NaN; the model is unchanged. */
 typedef struct gpt_step {
     double loss, lr, grad_norm;
@@ -65,30 +65,30 @@ typedef struct gpt_step {
 heed_status gpt_run_step(gpt_run *run, gpt_step *step);
 
 /* gpt_run_validate: evaluates and records the validation loss; true: it is the lowest so far.
- * Without a validation part it does nothing, and returns false. gpt_run_out_of_patience: did
- * --patience validations pass without a lower loss? gpt_run_ended: that, or all steps are taken. */
+ * Without a validation part it does nothing and returns false. gpt_run_out_of_patience: true after
+ * --patience validations without a lower loss. gpt_run_ended: that, or all steps are taken. */
 bool gpt_run_validate(gpt_run *run);
 bool gpt_run_out_of_patience(const gpt_run *run);
 bool gpt_run_ended(const gpt_run *run);
 
 /* ---- the log: a CSV file with a row for each step ---- */
 
-/* Zero is closed, and ignores rows. */
+/* Zero is closed and ignores rows. */
 typedef struct gpt_log {
     FILE *stream;
-    const char *path; /* kept by the caller */
+    const char *path; /* owned by the caller */
 } gpt_log;
 
 /* gpt_log_open: begins a file with the header
  *
  *     step,loss,val_loss,lr,grad_norm,tokens_per_second
  *
- * or, after `resumed` steps, continues one, whose rows of later steps it cuts off. *last is the
- * step of the last row, 0 without rows.
- * HEED_ERR_VALUE: the file cannot be written, or one to continue does not begin with the header. */
+ * or, after `resumed` steps, continues a file, dropping its rows of later steps. *last is the step
+ * of the last row, 0 without rows.
+ * HEED_ERR_VALUE: the file cannot be written, or a file to continue lacks the header. */
 heed_status gpt_log_open(gpt_log *log, const char *path, int64_t resumed, int64_t *last);
 
-/* gpt_log_row: writes and flushes a row. Steps count from 1; a val_loss of NAN is left empty.
+/* gpt_log_row: writes and flushes a row. Steps count from 1; a NAN val_loss is written as empty.
  * HEED_ERR_FILE: it cannot be written. */
 heed_status gpt_log_row(gpt_log *log, int64_t step, const gpt_step *now, double val_loss,
                         double tokens_per_second);

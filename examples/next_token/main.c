@@ -1,6 +1,6 @@
 /* Trains a next-token model, on the toy language or on your own text, and shows what it has
  * learned. `make demo` runs it on the toy: predicting the word after *it* requires attending to the
- * noun that *it* refers to. setup.c says what is trained, train.c how.
+ * noun that *it* refers to. setup.c reads the options and the data, train.c trains.
  *
  *     build/next_token [--text FILE] [--FLAG VALUE] ...        build/next_token --help
  */
@@ -86,8 +86,8 @@ static void learn(watcher *w)
     if (s->task != TASK_TOY && w->last_loss < w->lowest_held_out &&
         w->last_held_out > 1.02 * w->lowest_held_out) {
         fprintf(stderr,
-                "next_token: learnt by heart: the held-out loss was lowest, %.3f, after step %lld; "
-                "fewer --steps or a longer text would do better\n",
+                "next_token: overfitting: the held-out loss was lowest, %.3f, after step %lld; "
+                "use fewer --steps or a longer text\n",
                 w->lowest_held_out, (long long)w->lowest_step);
     }
 }
@@ -110,14 +110,12 @@ static void plot(const watcher *w)
     const char *slash = strrchr(of, '/');
     snprintf(title, sizeof title, "next_token: %.100s, %lld steps", slash != NULL ? slash + 1 : of,
              (long long)w->steps_done);
-    heed_scope scope;
-    heed_scope_begin_no_grad(&scope);
+    HEED_SCOPE_NO_GRAD(scope);
     plot_write(s->options.plot, title, &w->training, &w->held_out,
                model_attention(s->model, tokens, count), names);
-    heed_scope_end(&scope);
 }
 
-/* Writes the prompt, or else the start of the held-out part, and continues it. */
+/* Prints the prompt, or else the start of the held-out part, and the model's continuation. */
 static void write_text(const setup *s)
 {
     const options *o = &s->options;
@@ -130,7 +128,8 @@ static void write_text(const setup *s)
         token_list_add(&tokens, start[i]);
     }
     if (!heed_error_pending()) {
-        heed_manual_seed((uint64_t)o->seed); /* the same text from a trained and a loaded model */
+        heed_manual_seed(
+            (uint64_t)o->seed); /* a trained and a loaded model generate the same text */
         text_joint joint = write_start(stdout, &s->vocabulary, &tokens, o->prompt);
         write_on(stdout, s->model, &s->vocabulary, &tokens, joint, writing);
         fputc('\n', stdout);
@@ -140,7 +139,7 @@ static void write_text(const setup *s)
 
 static void show_before(const setup *s, const toy_language *language)
 {
-    printf("%d sentences to learn from, %d held out; %d words\n", language->train_count,
+    printf("%d training sentences, %d held out; %d words\n", language->train_count,
            language->held_out_count, language->word_count);
     toy_show_attention(stdout, s->model, language, &language->held_out[0],
                        s->options.steps > 0 ? "Before training" : "Attention");
@@ -158,7 +157,7 @@ static void show_after(const setup *s, const toy_language *language)
     }
 }
 
-/* Writes all files, before anything else of the model is shown. */
+/* Writes all files before showing any results. */
 static heed_status write_files(const watcher *w)
 {
     const setup *s = w->setup;
@@ -176,7 +175,7 @@ static heed_status write_files(const watcher *w)
     if (interrupted() && !heed_error_pending()) {
         fprintf(stderr, "next_token: interrupted after step %lld of %lld%s%s\n",
                 (long long)w->steps_done, (long long)s->options.steps,
-                s->options.save != NULL ? "; the model is in " : "",
+                s->options.save != NULL ? "; the model was saved to " : "",
                 s->options.save != NULL ? s->options.save : "");
     }
     return heed_error_pending();
@@ -194,7 +193,7 @@ static heed_status run(const setup *s, const toy_language *language)
     }
     if (!console_flush() && s->options.save == NULL && s->options.logits == NULL &&
         s->options.plot == NULL) {
-        return HEED_OK; /* nobody can see the rest */
+        return HEED_OK; /* the output has no reader */
     }
     if (s->options.steps > 0) {
         learn(&w);
@@ -216,19 +215,19 @@ static heed_status run(const setup *s, const toy_language *language)
 
 int main(int argc, char **argv)
 {
-    static toy_language language; /* too large for a stack */
+    static toy_language language; /* too large for the stack */
     setup s = {.task = TASK_TOY};
     console_hold();
     if (*heed_isa() == '\0') {
         return console_complain(program, options_needs_less,
-                                1); /* HEED_ISA is not one of this machine */
+                                1); /* HEED_ISA names an unsupported instruction set */
     }
     const options o = options_read(argc, argv);
     if (o.help) {
         options_help(stdout);
         return console_finish(program);
     }
-    /* Errors before training are those of the command line. */
+    /* Errors before training come from the command line. */
     const bool ready = !heed_error_pending() && setup_prepare(&s, &o, &language) == HEED_OK;
     if (ready) {
         run(&s, &language);

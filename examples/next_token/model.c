@@ -1,5 +1,5 @@
-/* The next-token model: its layers, its attention, and its files. Training stands in train.c,
- * sampling in write.c. */
+/* The next-token model: its layers, its attention, and its files. Training is in train.c, sampling
+ * in write.c. */
 #include "examples/next_token/model.h"
 
 #include <stdlib.h>
@@ -36,7 +36,7 @@ struct token_model *model_new(model_sizes sizes)
     return heed_module_ready(m);
 }
 
-/* The input of the linear layer: tokens (B, T) -> (B, T, d_model). */
+/* tokens (B, T) -> the input of the linear layer (B, T, d_model). */
 static heed_tensor *encode(struct token_model *m, heed_tensor *tokens)
 {
     heed_tensor *embeddings = heed_embedding_forward(m->we, tokens);
@@ -62,16 +62,15 @@ heed_tensor *model_loss(struct token_model *m, heed_tensor *rows)
                               heed_reshape(targets, HEED_SHAPE(-1)));
 }
 
-/* ---- looking at a model ---- */
+/* ---- inspecting a model ---- */
 
 heed_tensor *model_next(struct token_model *m, const int64_t *tokens, int64_t count)
 {
     const int64_t seen = count < m->sizes.context ? count : m->sizes.context;
-    heed_scope scope;
-    heed_scope_begin_no_grad(&scope);
+    HEED_SCOPE_NO_GRAD(scope);
     heed_tensor *encodings = encode(m, heed_from_i64(tokens + count - seen, HEED_SHAPE(seen)));
     heed_tensor *last = heed_squeeze(heed_slice(encodings, 0, -1, INT64_MAX, 1), 0);
-    return heed_scope_end_with(&scope, heed_linear_forward(m->fc_layer, last));
+    return heed_scope_keep(&scope, heed_linear_forward(m->fc_layer, last));
 }
 
 int model_head_count(const struct token_model *m)
@@ -95,15 +94,14 @@ heed_tensor *model_attention(struct token_model *m, const int64_t *tokens, int64
 {
     heed_tensor *weights[MODEL_MOST_HEADS];
     const int heads = model_head_count(m);
-    heed_scope scope;
-    heed_scope_begin_no_grad(&scope);
+    HEED_SCOPE_NO_GRAD(scope);
     model_keep_weights(m, true);
     encode(m, heed_from_i64(tokens, HEED_SHAPE(count)));
     model_keep_weights(m, false);
     for (int head = 0; head < heads; head++) {
         weights[head] = heed_unsqueeze(model_head(m, head)->attention_percent, 0);
     }
-    return heed_scope_end_with(&scope, heed_cat(weights, heads, 0));
+    return heed_scope_keep(&scope, heed_cat(weights, heads, 0));
 }
 
 double model_step_bytes(model_sizes sizes, int64_t batch)
@@ -122,7 +120,7 @@ double model_step_bytes(model_sizes sizes, int64_t batch)
 static const char format[] = "heed next_token 1";
 const char *const model_task_names[TASKS + 1] = {"toy", "char", "word", NULL};
 
-/* A whole number from 1 to `most`; 0: not such a number. */
+/* A whole number from 1 to `most`; 0 if invalid. */
 static int64_t read_size(const heed_safetensors *file, const char *key, int64_t most)
 {
     const char *text = heed_safetensors_metadata(file, key);
@@ -149,7 +147,7 @@ static void read_metadata(model_description *about, const heed_safetensors *file
     }
     if (is == NULL || strcmp(is, format) != 0 || words == NULL || *words == '\0' || i == TASKS ||
         about->sizes.context == 0 || about->sizes.d_model == 0 || about->sizes.heads == 0) {
-        heed_fail(HEED_ERR_VALUE, "--load: %s: no model that --save has written", path);
+        heed_fail(HEED_ERR_VALUE, "--load: %s: not a model written by --save", path);
     } else if (text_check("--load: the vocabulary", words, strlen(words))) {
         about->vocabulary =
             vocabulary_of_list(i == TASK_CHAR ? TEXT_CHAR : TEXT_WORD, i != TASK_TOY, words);
@@ -196,9 +194,7 @@ heed_status model_save(const char *path, struct token_model *m, model_task task,
 heed_status model_save_logits(const char *path, struct token_model *m, const int64_t *tokens,
                               int64_t count)
 {
-    heed_scope scope;
-    heed_scope_begin_no_grad(&scope);
+    HEED_SCOPE_NO_GRAD(scope);
     heed_save_npy(model_forward(m, heed_from_i64(tokens, HEED_SHAPE(count))), path);
-    heed_scope_end(&scope);
     return flags_blame("--logits", HEED_ERR_FILE);
 }

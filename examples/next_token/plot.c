@@ -1,4 +1,4 @@
-/* Writes SVG: a chart of the losses, and a square of cells for each head. */
+/* Writes SVG: a chart of the losses and a grid of cells for each head. */
 #include "examples/next_token/plot.h"
 
 #include <errno.h>
@@ -13,10 +13,10 @@ enum {
     HEADER = 56,
     CHART = 300, /* height of the chart */
     GAP = 40,
-    WIDE = 18,   /* a cell, of at most FEW tokens */
-    NARROW = 12, /* and of more */
+    WIDE = 18,   /* cell size up to FEW tokens */
+    NARROW = 12, /* cell size for more tokens */
     FEW = 12,
-    LETTER = 7, /* typical width of one */
+    LETTER = 7, /* typical width of a letter */
     MOST_LETTERS = 14
 };
 
@@ -47,7 +47,7 @@ void curve_add(curve *c, int64_t step, double loss)
 
 /* ---- text ---- */
 
-/* The replacement of a character that is invisible, or that XML forbids; NULL: none. */
+/* The replacement for a character that is invisible or forbidden in XML; NULL: none. */
 static const char *stand_in(uint32_t code)
 {
     switch (code) {
@@ -81,7 +81,7 @@ static void put_text(FILE *file, const char *bytes, int letters, bool blanks)
         const size_t step = utf8_next(bytes + at, length - at, &code);
         const char *instead = blanks && code == ' ' ? NULL : stand_in(code);
         if (letters == 0) {
-            fputs("\u2026", file); /* there is more */
+            fputs("\u2026", file); /* truncated */
         } else if (instead != NULL) {
             fputs(instead, file);
         } else {
@@ -128,7 +128,7 @@ static double y_of(const frame *f, double loss)
     return f->top + f->height * (f->high - loss) / (f->high - f->low);
 }
 
-/* 1, 2 or 5 times a power of ten, so that about `parts` of it fill the range. */
+/* 1, 2 or 5 times a power of ten; about `parts` of them fill the range. */
 static double nice_step(double range, int parts)
 {
     const double rough = range / parts, power = pow(10, floor(log10(rough)));

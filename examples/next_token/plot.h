@@ -1,4 +1,4 @@
-/* A picture of a training run as SVG: its losses, and the attention of each head. */
+/* A training run as SVG: its losses and the attention of each head. */
 #ifndef HEED_NEXT_TOKEN_PLOT_H
 #define HEED_NEXT_TOKEN_PLOT_H
 
@@ -8,7 +8,7 @@
 
 enum { CURVE_POINTS = 400, PLOT_TOKENS = 24 };
 
-/* Losses by step. In long runs a point is the mean of several steps. */
+/* Loss by step. In long runs each point averages several steps. */
 typedef struct curve_point {
     double step, loss;
 } curve_point;
@@ -24,8 +24,8 @@ typedef struct curve {
 curve curve_begin(int64_t steps);
 void curve_add(curve *c, int64_t step, double loss);
 
-/* plot_write: the losses (if any) above the attention (heads, T, T) over T tokens, at most
- * PLOT_TOKENS, of any UTF-8.
+/* plot_write: draws the losses (if any) above the attention (heads, T, T) over T tokens, at most
+ * PLOT_TOKENS. Tokens are any UTF-8.
  * HEED_ERR_FILE: it cannot be written. */
 heed_status plot_write(const char *path, const char *title, const curve *training,
                        const curve *held_out, heed_tensor *attention, const char *const *tokens);

@@ -1,19 +1,19 @@
-/* The command line of next_token, and the setup made from it: options, data, vocabulary and model.
- * Each step does nothing once an error is pending. */
+/* The command line of next_token and the setup that it describes: options, data, vocabulary and
+ * model. No step does anything while an error is pending. */
 #include "examples/next_token/setup.h"
 
 #include <string.h>
 
 #include "examples/common/preflight.h"
 
-enum { MEASURED = 128 }; /* most pieces of a text that the held-out loss is the mean of */
+enum { MEASURED = 128 }; /* most pieces of a text in the held-out loss */
 
 /* ---- the command line ---- */
 
 #define ROW(kind, field, ...) FLAG_ROW(options, kind, field, __VA_ARGS__)
 static const flag_row flags[] = {OPTIONS(ROW)};
 static const flag_table table = {flags, sizeof flags / sizeof *flags, model_task_names,
-                                 "a text is --text FILE"};
+                                 "use --text FILE for a text"};
 
 options options_read(int argc, char **argv)
 {
@@ -30,27 +30,29 @@ void options_complete(options *o, model_task task)
 static const char introduction[] =
     "usage: next_token [--text FILE] [--FLAG VALUE | --FLAG=VALUE] ...\n"
     "\n"
-    "Trains a model with one self-attention to foresee the next token of a text of yours. Without\n"
-    "--text it learns the toy: sentences such as \"the pizza came out of the oven and it tasted\n"
-    "good\", and its attention is shown before and after.\n"
+    "Trains a model with one self-attention layer to predict the next token of your own text. "
+    "Without\n"
+    "--text it learns the toy, sentences such as \"the pizza came out of the oven and it tasted\n"
+    "good\", and shows its attention before and after training.\n"
     "\n";
 
 static const char conclusion[] =
     "\n"
-    "The last tenth of a text is held out; without --prompt the model writes on after the "
-    "beginning\n"
-    "of it. Losses are in nats per token. A loaded model brings its level, vocabulary, d-model,\n"
-    "heads and context; without --text it only writes. The same flags and files give the same\n"
-    "output, word for word.\n"
+    "The last tenth of a text is held out if it is longer than --context. Without --prompt the "
+    "model\n"
+    "continues the beginning of that part. Losses are in nats per token. A loaded model "
+    "determines\n"
+    "level, vocabulary, d-model, heads and context; unless it is the toy, it is not trained "
+    "without\n"
+    "--text. On one machine the same flags and files give the same output.\n"
     "\n"
-    "What is shown goes to stdout, progress to stderr: a bar on a terminal, lines elsewhere\n"
-    "and where TERM is dumb; NO_COLOR takes the colors away. Ctrl-C ends a "
-    "training\n"
-    "after the step at work, saves and draws; a second one ends the program at once.\n"
+    "Results go to stdout, progress to stderr: a bar on a terminal; plain lines elsewhere, or if "
+    "TERM\n"
+    "is dumb. NO_COLOR disables colours. Ctrl-C finishes the current step, saves, draws and exits; "
+    "a\n"
+    "second Ctrl-C exits at once.\n"
     "\n"
-    "Exit status: 0, also after Ctrl-C; 2 if flags, or the files they name, are not as they "
-    "should\n"
-    "be; 1 for all else that fails.\n"
+    "Exit status: 0 on success or Ctrl-C, 2 for invalid flags or input files, 1 for other errors.\n"
     "\n"
     "  next_token --text book.txt --save book.safetensors --plot book.svg\n"
     "  next_token --load book.safetensors --prompt \"It was\"\n"
@@ -65,7 +67,7 @@ void options_help(FILE *stream)
 
 const char options_needs_less[] = "--batch, --context or --d-model";
 
-/* ---- do the options go together? ---- */
+/* ---- are the options consistent? ---- */
 
 static void expect_same(const char *flag, bool given, int64_t value, int64_t in_file)
 {
@@ -75,17 +77,18 @@ static void expect_same(const char *flag, bool given, int64_t value, int64_t in_
     }
 }
 
-/* A loaded model fixes these options; flags may only repeat them. */
+/* A loaded model determines these options; flags may only repeat them. */
 static void take_from_model(setup *s, const model_description *saved)
 {
     options *o = &s->options;
     const bool reads = saved->task != TASK_TOY;
     const int64_t level = saved->task == TASK_CHAR ? TEXT_CHAR : TEXT_WORD;
     if (o->given.text && !reads) {
-        heed_fail(HEED_ERR_VALUE, "--text: the model of --load has learnt the toy, not a text");
+        heed_fail(HEED_ERR_VALUE,
+                  "--text: the model of --load was trained on the toy, not on a text");
     }
     if (reads && o->given.level && o->level != level) {
-        heed_fail(HEED_ERR_VALUE, "--level %s: the model of --load has learnt by %s",
+        heed_fail(HEED_ERR_VALUE, "--level %s: a token of the model of --load is a %s",
                   text_level_name((text_level)o->level), text_token_name((text_level)level));
     }
     expect_same("--d-model", o->given.d_model, o->d_model, saved->sizes.d_model);
@@ -119,7 +122,7 @@ static void settle_options(setup *s, const model_description *saved)
         s->task = o->given.level && o->level == TEXT_WORD ? TASK_WORD : TASK_CHAR;
     }
     if (s->task == TASK_TOY && (o->given.level || o->given.context)) {
-        heed_fail(HEED_ERR_VALUE, "%s: only with --text FILE; the toy has sentences of %d words",
+        heed_fail(HEED_ERR_VALUE, "%s: only with --text FILE; the toy's sentences have %d words",
                   o->given.level ? "--level" : "--context", TOY_LENGTH - 1);
     }
     if (saved != NULL) {
@@ -127,7 +130,7 @@ static void settle_options(setup *s, const model_description *saved)
     }
     options_complete(o, s->task);
     if (o->heads > 2 && o->d_model % o->heads != 0) {
-        heed_fail(HEED_ERR_VALUE, "--d-model %lld: does not divide among --heads %lld",
+        heed_fail(HEED_ERR_VALUE, "--d-model %lld: not divisible by --heads %lld",
                   (long long)o->d_model, (long long)o->heads);
     }
 }
@@ -141,7 +144,7 @@ static void take_toy(setup *s, toy_language *language)
         s->vocabulary = toy_vocabulary(language);
     }
     if (s->vocabulary.count != language->word_count) {
-        heed_fail(HEED_ERR_VALUE, "--load: a toy of %lld words, not %d",
+        heed_fail(HEED_ERR_VALUE, "--load: the toy's vocabulary has %lld words, expected %d",
                   (long long)s->vocabulary.count, language->word_count);
     }
     s->training = toy_pieces(language->train, language->train_count);
@@ -181,12 +184,12 @@ static void take_prompt(setup *s)
     }
     s->prompt = vocabulary_encode(&s->vocabulary, prompt, strlen(prompt), &unknown);
     if (unknown.bytes != NULL) {
-        heed_fail(HEED_ERR_VALUE, "--prompt: '%.*s' is none of the model's %lld %ss",
+        heed_fail(HEED_ERR_VALUE, "--prompt: '%.*s' is not among the model's %lld %ss",
                   unknown.length < 80 ? (int)unknown.length : 80, unknown.bytes,
                   (long long)(s->vocabulary.count - (s->vocabulary.unknown == 0)),
                   text_token_name(s->vocabulary.level));
     } else if (s->prompt.count == 0) {
-        heed_fail(HEED_ERR_VALUE, "--prompt: empty; the model needs something to go on from");
+        heed_fail(HEED_ERR_VALUE, "--prompt: empty; the model needs at least one token");
     }
 }
 

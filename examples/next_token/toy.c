@@ -1,11 +1,11 @@
-/* The score of the toy, and its pictures; both use attention weights that the model keeps. */
+/* The score on the toy and its heat maps, from the attention weights that the model keeps. */
 #include "examples/next_token/toy.h"
 
 #include <string.h>
 
 #include "examples/next_token/write.h"
 
-enum { SEEN = TOY_LENGTH - 1 }; /* tokens of a sentence before the last */
+enum { SEEN = TOY_LENGTH - 1 }; /* input tokens: a sentence without its last token */
 
 vocabulary toy_vocabulary(const toy_language *language)
 {
@@ -30,7 +30,7 @@ pieces toy_pieces(const toy_sentence *sentences, int64_t count)
 
 /* ---- the score ---- */
 
-/* Is `word` the likeliest one after *it*? Logits are (B, T, words). */
+/* True if `word` is the likeliest after *it*. Logits are (B, T, words). */
 static bool is_foreseen(heed_tensor *logits, int64_t row, int64_t word)
 {
     int64_t best = 0;
@@ -43,7 +43,7 @@ static bool is_foreseen(heed_tensor *logits, int64_t row, int64_t word)
     return best == word;
 }
 
-/* The attention of *it* on the subject in one sentence, of the head that has most. */
+/* The attention of *it* on the subject in one sentence, maximised over heads. */
 static double best_attention(struct token_model *m, int64_t row)
 {
     double best = 0;
@@ -58,8 +58,7 @@ static double best_attention(struct token_model *m, int64_t row)
 toy_score toy_evaluate(struct token_model *m, const toy_sentence *sentences, int64_t count)
 {
     double right = 0, attention = 0;
-    heed_scope scope;
-    heed_scope_begin_no_grad(&scope);
+    HEED_SCOPE_NO_GRAD(scope);
     heed_tensor *tokens = heed_from_i64(sentences->token, HEED_SHAPE(count, TOY_LENGTH));
     model_keep_weights(m, true);
     heed_tensor *logits = model_forward(m, heed_slice(tokens, 1, 0, SEEN, 1));
@@ -68,11 +67,10 @@ toy_score toy_evaluate(struct token_model *m, const toy_sentence *sentences, int
         right += is_foreseen(logits, row, sentences[row].token[TOY_AT_IT + 1]);
         attention += best_attention(m, row);
     }
-    heed_scope_end(&scope);
     return (toy_score){right / (double)count, attention / (double)count};
 }
 
-/* ---- pictures ---- */
+/* ---- output ---- */
 
 /* The head of weights (heads, T, T) whose *it* attends most to the subject. */
 static int64_t best_head(heed_tensor *weights)
@@ -91,8 +89,7 @@ void toy_show_attention(FILE *stream, struct token_model *m, const toy_language 
                         const toy_sentence *sentence, const char *title)
 {
     const char *words[SEEN];
-    heed_scope scope;
-    heed_scope_begin(&scope);
+    HEED_SCOPE(scope);
     for (int i = 0; i < SEEN; i++) {
         words[i] = language->words[sentence->token[i]];
     }
@@ -105,7 +102,6 @@ void toy_show_attention(FILE *stream, struct token_model *m, const toy_language 
     fprintf(stream, " (rows look at columns, in percent)\n\n");
     heed_tensor *picture = heed_squeeze(heed_slice(weights, 0, best, best + 1, 1), 0);
     heed_heat_map(stream, picture, words, words, HEED_COLOR_AUTO);
-    heed_scope_end(&scope);
 }
 
 /* Lets the model continue a sentence after *it*. */

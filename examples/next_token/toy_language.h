@@ -32,7 +32,7 @@ typedef struct toy_language {
 } toy_language;
 
 /* toy_language_make: all sentences of the language. Those with (subject + place + seed) mod 6 = 0
- * are held out, which has every subject and every place equally often. */
+ * are held out; they contain every subject and every place equally often. */
 void toy_language_make(toy_language *language, uint64_t seed);
 
 #endif

@@ -1,4 +1,4 @@
-/* Training steps, and the loss of the held-out part. What is shown meanwhile is up to main.c. */
+/* Training steps and the held-out loss. main.c shows the progress. */
 #include "examples/next_token/train.h"
 
 #include <math.h>
@@ -6,7 +6,7 @@
 
 #include "examples/common/progress.h"
 
-/* Settings without a flag: they work for the toy with 1, 2 and 4 heads, and for texts. */
+/* Fixed settings that work for the toy with 1, 2 and 4 heads, and for texts. */
 static const double eps = 1e-4, weight_decay = 0.1;
 
 /* ---- pieces ---- */
@@ -20,11 +20,11 @@ pieces pieces_of_text(const int64_t *tokens, int64_t count, int64_t context)
 pieces pieces_in_turn(const int64_t *tokens, int64_t count, int64_t context, int64_t most)
 {
     const int64_t windows = count > 0 ? (count - 1) / context : 0;
-    const int64_t apart = windows > most ? windows / most : 1; /* spread over the whole */
+    const int64_t apart = windows > most ? windows / most : 1; /* spread over the whole text */
     return (pieces){tokens, windows > most ? most : windows, apart * context, context + 1};
 }
 
-/* Rows (count, length): the pieces with these numbers. */
+/* The pieces with these indices as rows (count, length). */
 static heed_tensor *rows_of(const pieces *p, const int64_t *which, int64_t count)
 {
     heed_tensor *rows = heed_empty(HEED_SHAPE(count, p->length), HEED_I64);
@@ -41,19 +41,17 @@ double pieces_loss(struct token_model *m, const pieces *p, int64_t batch)
     double sum = 0;
     for (int64_t first = 0; first < p->count; first += batch) {
         const int64_t count = p->count - first < batch ? p->count - first : batch;
-        heed_scope scope;
-        heed_scope_begin_no_grad(&scope);
+        HEED_SCOPE_NO_GRAD(scope);
         heed_tensor *which = heed_arange((double)first, (double)(first + count), 1, HEED_I64);
         heed_tensor *loss = model_loss(m, rows_of(p, heed_data_i64(which), count));
         sum += (double)count * heed_item(loss);
-        heed_scope_end(&scope);
     }
     return p->count > 0 ? sum / (double)p->count : (double)NAN;
 }
 
 /* ---- steps ---- */
 
-/* Up over the first tenth, down over the last three. */
+/* Rises over the first tenth of the steps and falls over the last three tenths. */
 static double learning_rate(const train_options *options, int64_t step)
 {
     const double up = (double)(step + 1) / (0.1 * (double)options->steps);
@@ -65,16 +63,13 @@ static double learning_rate(const train_options *options, int64_t step)
 static double take_step(struct token_model *m, const pieces *p, int64_t batch,
                         heed_optimizer *adamw)
 {
-    heed_scope step;
-    heed_scope_begin(&step);
+    HEED_SCOPE(step);
     heed_tensor *which = heed_randint(0, p->count, HEED_SHAPE(batch), HEED_I64);
     heed_tensor *loss = model_loss(m, rows_of(p, heed_data_i64(which), batch));
     heed_optimizer_zero_grad(adamw);
     heed_backward(loss);
     heed_optimizer_step(adamw);
-    double value = heed_item(loss);
-    heed_scope_end(&step);
-    return value;
+    return heed_item(loss);
 }
 
 heed_status train(struct token_model *m, const pieces *training, const pieces *held_out,

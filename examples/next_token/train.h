@@ -4,15 +4,15 @@
 
 #include "examples/next_token/model.h"
 
-/* What batches are drawn from: `count` pieces of `length` tokens, which start `stride` tokens
- * apart. The sentences of the toy stand side by side, the windows of a text overlap. */
+/* The data that batches are drawn from: `count` pieces of `length` tokens, whose starts are
+ * `stride` tokens apart. The toy's sentences are adjacent, the windows of a text overlap. */
 typedef struct pieces {
     const int64_t *tokens;
-    int64_t count, stride, length; /* length: inputs and one more token */
+    int64_t count, stride, length; /* length: the inputs and one more token */
 } pieces;
 
-/* pieces_of_text: every window of `context` + 1 tokens, for training; none if the text is too
- * short. pieces_in_turn: at most `most` windows that predict each token once, for evaluation. */
+/* pieces_of_text: all windows of `context` + 1 tokens, for training; none if the text is too short.
+ * pieces_in_turn: at most `most` windows that predict no token twice, for evaluation. */
 pieces pieces_of_text(const int64_t *tokens, int64_t count, int64_t context);
 pieces pieces_in_turn(const int64_t *tokens, int64_t count, int64_t context, int64_t most);
 
@@ -27,15 +27,15 @@ typedef struct train_options {
 } train_options;
 
 typedef struct train_state {
-    int64_t step;    /* the one just taken, from 1 */
+    int64_t step;    /* the step just taken, from 1 */
     double loss;     /* of its batch, in nats per token */
     bool measured;   /* about TRAIN_MEASUREMENTS times, and after the last step */
     double held_out; /* if measured: the loss of the held-out part; NaN if it is empty */
 } train_state;
 
-/* train: takes options->steps steps, and calls `watch` (or NULL) after each, which ends training by
- * returning false. Continues the random numbers that the model's weights were drawn from.
- * HEED_ERR_VALUE: the loss has become infinite or NaN. */
+/* train: takes options->steps steps and calls `watch` (or NULL) after each; false ends training.
+ * The random numbers continue those that the model's weights were drawn from. HEED_ERR_VALUE: the
+ * loss is infinite or NaN. */
 typedef bool train_watch(void *context, struct token_model *m, const train_state *now);
 heed_status train(struct token_model *m, const pieces *training, const pieces *held_out,
                   const train_options *options, train_watch *watch, void *context);

@@ -1,4 +1,4 @@
-/* Sampling: choose a token, append it, run the model again. The choice is heed_sample's. */
+/* Sampling: choose a token, append it, run the model again. heed_sample chooses. */
 #include "examples/next_token/write.h"
 
 #include <math.h>
@@ -9,17 +9,14 @@
 
 int64_t write_choose(heed_tensor *logits, double temperature, int64_t never)
 {
-    heed_scope scope;
-    heed_scope_begin_no_grad(&scope);
-    heed_tensor *x = heed_to(logits, HEED_F64); /* a copy, which any temperature can divide */
+    HEED_SCOPE_NO_GRAD(scope);
+    heed_tensor *x = heed_to(logits, HEED_F64); /* a copy in f64, for any temperature */
     if (never != VOCABULARY_NONE) {
         heed_fill_into(heed_select(x, 0, never), -HUGE_VAL);
     }
-    x = heed_sub(x, heed_max(x)); /* so that a low temperature does not overflow */
+    x = heed_sub(x, heed_max(x)); /* avoids overflow at low temperatures */
     const heed_sample_options how = {.temperature = temperature, .greedy = temperature == 0};
-    const int64_t id = heed_item_i64(heed_sample_with(x, how));
-    heed_scope_end(&scope);
-    return id;
+    return heed_item_i64(heed_sample_with(x, how));
 }
 
 static void put_token(FILE *stream, const vocabulary *v, int64_t id, text_joint *joint,
@@ -55,18 +52,16 @@ heed_status write_on(FILE *stream, struct token_model *m, const vocabulary *v, t
 {
     const bool terminal = isatty(fileno(stream));
     for (int64_t i = 0; i < options.most && !interrupted() && !ferror(stream); i++) {
-        heed_scope scope;
-        heed_scope_begin_no_grad(&scope);
+        HEED_SCOPE_NO_GRAD(scope);
         const int64_t id = write_choose(model_next(m, tokens->ids, tokens->count),
                                         options.temperature, v->unknown);
-        heed_scope_end(&scope);
         if (heed_error_pending() || id == options.stop) {
             break;
         }
         put_token(stream, v, id, &joint, terminal);
         token_list_add(tokens, id);
         if (terminal) {
-            fflush(stream); /* to be read as it comes */
+            fflush(stream); /* show each token at once */
         }
     }
     return heed_error_pending();

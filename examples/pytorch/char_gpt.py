@@ -1,11 +1,11 @@
-"""A GPT that learns a text character by character: what `build/gpt train` does, written plainly in PyTorch.
+"""A GPT that learns a text character by character: `build/gpt train` in plain PyTorch.
 
     python char_gpt.py --text FILE --log torch.csv
     build/gpt train --text FILE --log heed.csv
 
-The same flags mean the same, and from the same seed both begin with the same weights, draw the same
-batches and log the same losses, but for rounding. To be read beside src/nn/gpt/gpt.h and gpt.c: classes, names
-and order are those.
+The flags have the same meaning. From the same seed both programs begin with the same weights, draw the same
+batches and log the same losses, except for rounding. Read it next to src/nn/gpt/gpt.h and gpt.c: classes, names
+and order are the same.
 """
 import argparse
 import csv
@@ -21,7 +21,7 @@ import torch.nn.functional as F
 
 
 class CausalSelfAttention(nn.Module):
-    """Token i sees the tokens 0 ... i."""
+    """Token i attends to tokens 0 ... i."""
 
     def __init__(self, n_embd, n_head, dropout):
         super().__init__()
@@ -73,9 +73,9 @@ class GPT(nn.Module):
             "ln_f": nn.LayerNorm(n_embd),
         })
         self.lm_head = nn.Linear(n_embd, vocab_size, bias=False)
-        self.transformer.wte.weight = self.lm_head.weight  # one matrix reads tokens and writes them
+        self.transformer.wte.weight = self.lm_head.weight  # tied: one matrix embeds and predicts tokens
         self.apply(self.initialise)
-        for name, parameter in self.named_parameters():  # what is added up 2 n_layer times begins smaller
+        for name, parameter in self.named_parameters():  # the 2 n_layer residual branches begin smaller
             if name.endswith("c_proj.weight"):
                 nn.init.normal_(parameter, std=0.02 / math.sqrt(2 * n_layer))
 
@@ -102,7 +102,7 @@ def loss_of(model, x, y, reduction="mean"):
 
 
 def read_characters(path):
-    """The text as numbers, and its characters in the order of their code points: number i is the i-th."""
+    """The text as ids, and its characters in the order of their code points: id i is the i-th."""
     with open(path, encoding="utf-8", newline="") as file:
         text = file.read()
     characters = sorted(set(text))
@@ -111,20 +111,20 @@ def read_characters(path):
 
 
 def split(data):
-    """To learn from the first nine tenths, to be measured on the last."""
+    """The first nine tenths for training, the last tenth for validation."""
     learnt = int(0.9 * len(data))
     return data[:learnt], data[learnt:]
 
 
 def draw_batch(data, batch, context):
-    """Pieces from anywhere, and the same one character on: what is to be foreseen at each place."""
+    """Random windows, and the same windows shifted by one character: the targets at each position."""
     starts = torch.randint(len(data) - context, (batch,))
     return (torch.stack([data[i:i + context] for i in starts]),
             torch.stack([data[i + 1:i + 1 + context] for i in starts]))
 
 
 def windows(data, context, most):
-    """Pieces one behind the other, as many as there are whole; of more than `most` every k-th."""
+    """All complete adjacent windows; only every k-th if there are more than `most`."""
     count = (len(data) - 1) // context
     x, y = (data[first:first + count * context].view(count, context) for first in (0, 1))
     every = count // most if count > most else 1
@@ -135,7 +135,7 @@ def windows(data, context, most):
 
 
 def make_optimiser(model, weight_decay):
-    """AdamW, which pulls matrices towards 0, but neither biases nor the weights of norms."""
+    """AdamW with weight decay for matrices, but not for biases or the weights of norms."""
     matrices = [p for p in model.parameters() if p.dim() >= 2]
     others = [p for p in model.parameters() if p.dim() < 2]
     return torch.optim.AdamW([{"params": matrices, "weight_decay": weight_decay},
@@ -143,7 +143,7 @@ def make_optimiser(model, weight_decay):
 
 
 def learning_rate(step, o):
-    """Up in a line, then down to min_lr by half a wave of the cosine."""
+    """Linear warmup, then cosine decay to min_lr."""
     if step < o.warmup:
         return o.lr * (step + 1) / (o.warmup + 1)
     down = (step - o.warmup) / (o.steps - o.warmup)
@@ -161,7 +161,7 @@ def validate(model, x, y, at_once=64):
 
 
 def train(model, data, o):
-    """One row for each step: step, loss, val_loss (or None), lr, grad_norm, tokens_per_second."""
+    """Yields a row for each step: step, loss, val_loss (or None), lr, grad_norm, tokens_per_second."""
     learnt, held_out = split(data)
     x_val, y_val = windows(held_out, o.context, o.eval_windows)
     optimiser = make_optimiser(model, o.weight_decay)
@@ -186,7 +186,7 @@ def train(model, data, o):
 
 def options(arguments=None):
     o = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    o.add_argument("--text", required=True, help="learn this, UTF-8")
+    o.add_argument("--text", required=True, help="train on this UTF-8 text")
     o.add_argument("--steps", type=int, default=2000)
     o.add_argument("--batch", type=int, default=12)
     o.add_argument("--context", type=int, default=64)
@@ -195,31 +195,31 @@ def options(arguments=None):
     o.add_argument("--n-embd", type=int, default=128)
     o.add_argument("--dropout", type=float, default=0.0)
     o.add_argument("--lr", type=float, default=1e-3)
-    o.add_argument("--min-lr", type=float, help="a tenth of --lr")
-    o.add_argument("--warmup", type=int, help="100, or a tenth of --steps if these are 100 or fewer")
+    o.add_argument("--min-lr", type=float, help="final learning rate; default: --lr / 10")
+    o.add_argument("--warmup", type=int, help="default: 100, or --steps / 10 if --steps is at most 100")
     o.add_argument("--weight-decay", type=float, default=0.1)
-    o.add_argument("--clip", type=float, default=1.0, help="the largest norm of all gradients; 0: any")
+    o.add_argument("--clip", type=float, default=1.0, help="clip the norm of all gradients to this; 0: no clipping")
     o.add_argument("--seed", type=int, default=1337)
     o.add_argument("--eval-every", type=int, default=250)
     o.add_argument("--eval-windows", type=int, default=512)
-    o.add_argument("--log", help="a row for each step, CSV")
-    o.add_argument("--log-every", type=int, default=10, help="steps between lines")
-    o.add_argument("--threads", type=int, help="PyTorch's choice if not given")
-    o.add_argument("--save", help="write the model there (needs safetensors)")
+    o.add_argument("--log", help="write a CSV row for each step to this file")
+    o.add_argument("--log-every", type=int, default=10, help="steps between progress lines")
+    o.add_argument("--threads", type=int, help="default: PyTorch's choice")
+    o.add_argument("--save", help="save the model to this file (needs safetensors)")
     given = o.parse_args(arguments)
     if given.min_lr is None:
         given.min_lr = given.lr / 10
     if given.warmup is None:
         given.warmup = 100 if given.steps > 100 else given.steps // 10
     if given.warmup >= given.steps > 0:
-        o.error(f"--warmup {given.warmup}: not fewer than --steps {given.steps}")
+        o.error(f"--warmup {given.warmup}: must be less than --steps {given.steps}")
     if given.threads:
         torch.set_num_threads(given.threads)
     return given
 
 
 def begin(o):
-    """The text and the model that learns it, as they are before the first step."""
+    """The untrained model and the text."""
     data, characters = read_characters(o.text)
     torch.manual_seed(o.seed)
     return GPT(len(characters), o.context, o.n_layer, o.n_head, o.n_embd, o.dropout), data

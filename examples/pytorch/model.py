@@ -1,6 +1,6 @@
 """The model of examples/next_token in PyTorch: the same modules, names, order and numbers.
 
-Drawn after torch.manual_seed(seed), it has the weights that next_token --seed has before its first step.
+Created after torch.manual_seed(seed), it has the initial weights of next_token --seed.
 """
 import math
 import re
@@ -17,7 +17,7 @@ class SelfAttention(nn.Module):
         self.W_k = nn.Linear(d_model, head_dim, bias=False)
         self.W_v = nn.Linear(d_model, head_dim, bias=False)
 
-    def forward(self, x, block_mask):  # (B, T, d_model), (T, T): true blocks
+    def forward(self, x, block_mask):  # (B, T, d_model), (T, T); true blocks
         q, k, v = self.W_q(x), self.W_k(x), self.W_v(x)
         scaled_sims = q @ k.transpose(-2, -1) / math.sqrt(k.size(-1))
         return torch.softmax(scaled_sims.masked_fill(block_mask, -math.inf), dim=-1) @ v
@@ -51,7 +51,7 @@ class NextToken(nn.Module):
         self.pe = PositionEncoding(d_model, context)
         if heads == 1:
             self.self_attention = SelfAttention(d_model, d_model)
-        else:  # two heads are as wide as d_model, more of them share it
+        else:  # two heads are each as wide as d_model; more divide it
             self.multi_head = MultiHead(d_model, heads, d_model // heads if heads > 2 else d_model)
         self.fc_layer = nn.Linear(d_model, words)
 
@@ -65,22 +65,22 @@ class NextToken(nn.Module):
 # ---- files ----
 
 def load(path):
-    """The model that next_token --save wrote, and what the file says besides."""
+    """The model in a file from next_token --save, and the file's metadata."""
     with safe_open(path, "pt") as file:
         about = file.metadata() or {}
     if about.get("format") != "heed next_token 1":
-        raise SystemExit(f"{path}: no model that next_token --save has written")
+        raise SystemExit(f"{path}: not a model written by next_token --save")
     model = NextToken(len(vocabulary(about)), int(about["context"]), int(about["d_model"]), int(about["heads"]))
     model.load_state_dict(load_file(path))
     return model, about
 
 
 def save(model, about, path):
-    """For next_token --load: the state dict, with what the file said that it came from."""
+    """Saves for next_token --load: the state dict, with the metadata of the original file."""
     save_file(model.state_dict(), path, metadata=about)
 
 
-# ---- tokens: as examples/common/text.c cuts them ----
+# ---- tokens, split as in examples/common/text.c ----
 
 BLANK = "\x01-\x09\x0b-\x20\x7f-\xa0\u1680\u2000-\u200b\u2028-\u202f\u205f-\u2064\u3000\ufeff"
 MARK = (r"!-/:-@[-\^`{-~" "\xa1-\xa9\xab-\xb1\xb4\xb6-\xb8\xbb\xbf\xd7\xf7\u2010-\u2027\u2030-\u205e\u20a0-\u20cf"
@@ -91,7 +91,7 @@ WORD = re.compile(rf"\n|[{MARK}]|{LETTER}(?:{LETTER}|['\u2019](?={LETTER})|(?<=[
 
 
 def vocabulary(about):
-    """The tokens, in the order of their numbers."""
+    """The tokens in the order of their ids."""
     words = about["vocabulary"]
     if about["task"] == "toy":
         return words.split(" ")

@@ -1,5 +1,5 @@
-/* Shares the heads of attention out among threads: blocks of queries in the forward pass, whole
- * heads for gradients. Each thread at work has a workspace of its own. */
+/* Splits the heads of attention across threads: by blocks of queries in the forward pass, by whole
+ * heads for gradients. Each active thread has its own workspace. */
 
 #include "attention_dispatch.h"
 
@@ -12,16 +12,16 @@
 #include "shape.h"
 #include "thread.h"
 
-/* A call on its way. */
+/* A call in progress. */
 typedef struct work {
     const heed_attention_heads *heads;
-    heed_attention call; /* what all heads have in common */
+    heed_attention call; /* the fields shared by all heads */
     bool is_gradient;
     heed_shape batch;
     int64_t mask_strides[HEED_MAX_DIMS];
-    int64_t pieces_of_head; /* blocks of queries, or 1 */
+    int64_t pieces_of_head; /* blocks of queries in the forward pass, 1 for gradients */
     size_t workspace_size;
-    char *workspaces; /* workspaces, one for each thread at work */
+    char *workspaces; /* one for each active thread */
     int workspace_count;
     uint8_t *taken;
 } work;
@@ -40,7 +40,7 @@ static heed_matrix matrix_of(const heed_tensor *t, const int64_t *strides, const
     return (heed_matrix){data, strides[batch->ndim], strides[batch->ndim + 1]};
 }
 
-/* What a kernel takes for one head. */
+/* The arguments of the kernel for one head. */
 static heed_attention head_of(const work *w, int64_t head)
 {
     const heed_attention_heads *all = w->heads;
@@ -64,12 +64,12 @@ static heed_attention head_of(const work *w, int64_t head)
 
 /* ---- threads ---- */
 
-/* The pieces [first, end): blocks of queries, or for gradients whole heads. */
+/* Pieces [first, end): blocks of queries, or whole heads for gradients. */
 static void attend_some(void *context, int64_t first, int64_t end)
 {
     const work *w = context;
     const heed_kernels *kernels = heed_kernels_for(w->heads->q->dtype);
-    int workspace = 0; /* one that no other thread uses; there are as many as threads */
+    int workspace = 0; /* find a free one; there are as many as threads */
     while (__atomic_exchange_n(&w->taken[workspace], 1, __ATOMIC_ACQUIRE) != 0) {
         workspace = (workspace + 1) % w->workspace_count;
     }
@@ -97,8 +97,8 @@ static heed_status run(const heed_attention_heads *heads, bool is_gradient)
         .scale = heads->scale,
         .is_causal = heads->is_causal,
     };
-    /* Blocks small enough for causal attention to skip most masked keys, and for the scores of a
-     * block to stay in the cache. */
+    /* Blocks are small enough that causal attention skips most masked keys and that the scores of a
+     * block stay in cache. */
     enum { CACHE = 1 << 21, TILE = 256 };
     const int64_t all = heed_attention_width(w.call.keys),
                   size = (int64_t)heed_dtype_size(q->dtype);
@@ -135,7 +135,7 @@ static heed_status run(const heed_attention_heads *heads, bool is_gradient)
     }
     w.taken = (uint8_t *)w.workspaces + (size_t)w.workspace_count * w.workspace_size;
     memset(w.taken, 0, (size_t)w.workspace_count);
-    /* Multiply-adds of a piece: two products of this size, q k^T and p v; the gradient has five. */
+    /* Multiply-adds per piece: two products of this size, q k^T and p v; five for gradients. */
     const double queries = (double)(is_gradient ? w.call.queries : w.call.rows);
     const double cost = (is_gradient ? 2.5 : 1) * queries * (double)w.call.keys *
                         (double)(w.call.features + w.call.values);

@@ -1,5 +1,5 @@
-/* Batches of products: hands matrices on any strides to the kernel one by one, on several threads,
- * or as one tall matrix. Relies on the kernel for packing and for sharing one large product out. */
+/* Batched matrix products on any strides. A batch runs as one tall matrix if possible, else matrix
+ * by matrix on several threads. The kernel packs operands and splits single large products. */
 
 #include "batch_gemm.h"
 
@@ -13,7 +13,7 @@
 
 /* ---- matrices ---- */
 
-/* The last two dims of t; of a batch the first matrix. */
+/* The last two dims of t: the only matrix, or the first of a batch. */
 static inline void view_matrix(const heed_tensor *t, heed_matrix_view *m)
 {
     const int row = t->ndim - 2, column = t->ndim - 1;
@@ -29,11 +29,11 @@ heed_matrix_view heed_transposed(heed_matrix_view m)
     return (heed_matrix_view){{m.at.data, m.at.col, m.at.row}, m.columns, m.rows};
 }
 
-/* Dims of size 1 have no say: their strides are never used. */
+/* Strides of size-1 dims are ignored. */
 bool heed_view_rows(const heed_tensor *t, heed_matrix_view *rows)
 {
     const int last = t->ndim - 1;
-    int64_t count = 1, step = 0; /* of the dims so far, from the inside */
+    int64_t count = 1, step = 0; /* over the dims visited so far, innermost first */
     bool even = true;
     for (int i = last - 1; i >= 0; i--) {
         if (t->shape[i] != 1) {
@@ -60,17 +60,17 @@ bool heed_is_one_matrix(const heed_tensor *t)
 
 /* ---- batches ---- */
 
-/* The matrices of a product of batches, in the order in which those of y lie. */
+/* A batched product. Matrices are numbered in the order in which y stores them. */
 typedef struct batch {
     heed_gemm first;
     const heed_kernels *kernels;
-    int64_t count, size; /* size: bytes of an element */
+    int64_t count, size; /* size: bytes per element */
     int ndim;
     int64_t shape[HEED_MAX_DIMS], strides_a[HEED_MAX_DIMS], strides_b[HEED_MAX_DIMS];
 } batch;
 
-/* A single product; a dim of size 1 has stride 1. Fields are set one by one: a struct that is built
- * and then copied stalls on store forwarding, which a product of 8 x 8 feels. */
+/* Sets up a single product; a dim of size 1 gets stride 1. Fields are set one by one: building the
+ * struct and copying it stalls on store forwarding, which is measurable for an 8 x 8 product. */
 static void begin(batch *w, heed_dtype dtype, const heed_matrix_view *a, const heed_matrix_view *b,
                   const heed_tensor *bias, const heed_matrix_view *c, bool accumulate)
 {
@@ -96,7 +96,7 @@ static void begin(batch *w, heed_dtype dtype, const heed_matrix_view *a, const h
     first->accumulate = accumulate;
 }
 
-/* t's strides through the dims of y, as if its matrices were elements. */
+/* Strides of t's matrices along the batch dims of y. */
 static void strides_to(const heed_tensor *t, const heed_tensor *y, int64_t *strides)
 {
     int64_t shape[HEED_MAX_DIMS];

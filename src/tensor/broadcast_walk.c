@@ -1,5 +1,4 @@
-/* Walks several tensors in step, on any strides. A dim that is repeated by broadcasting has a
- * stride of 0, which shape.c sets. */
+/* Walks several tensors in step, on any strides. A broadcast dim has stride 0, set by shape.c. */
 #include "broadcast_walk.h"
 
 #include <string.h>
@@ -91,11 +90,11 @@ void heed_walk_to(walk *w, int64_t run)
     }
 }
 
-/* ---- in parts ---- */
+/* ---- parallel walks ---- */
 
 typedef struct parts {
     const walk *w;
-    int64_t count, unit; /* elements; ranges are counted in units, so that vectors stay aligned */
+    int64_t count, unit; /* elements; ranges are whole units, which keeps vectors aligned */
     walk_part *part;
     const void *context;
 } parts;
@@ -117,7 +116,7 @@ static void walk_range(void *context, int64_t first, int64_t end)
     }
 }
 
-/* The unit if a grain is less than a chunk, as when each element stands for a run or a line. */
+/* The unit for grains shorter than a chunk, as when each element of the walk is a run or a line. */
 enum { LITTLE = 16 };
 
 void heed_walk_parts(walk *w, int64_t grain, walk_part *part, const void *context)

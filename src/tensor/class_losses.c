@@ -1,5 +1,5 @@
-/* The arithmetic of cross_entropy and nll_loss on class ids: targets one by one, rows of logits
- * shared out among threads. */
+/* The arithmetic of cross_entropy and nll_loss on class ids. Targets are processed one by one, rows
+ * of logits on several threads. */
 
 #include "class_losses.h"
 
@@ -9,7 +9,7 @@
 #include "handle.h"
 #include "parallel_rows.h"
 
-/* ---- the weights of classes ---- */
+/* ---- class weights ---- */
 
 static double own_weight(const heed_class_targets *c, int64_t class)
 {
@@ -25,7 +25,7 @@ double heed_weigh_targets(const heed_class_targets *c)
     return total;
 }
 
-/* The i-th target, and the classes [first, end) that it weighs: none if it is ignored. */
+/* The i-th target and the classes [first, end) to which it gives weight: none if it is ignored. */
 typedef struct weighted {
     int64_t target, first, end;
 } weighted;
@@ -33,7 +33,7 @@ typedef struct weighted {
 static weighted weighted_by(const heed_class_targets *c, int64_t i)
 {
     const int64_t t = c->target[i];
-    if (t == c->ignored) { /* which may be any number */
+    if (t == c->ignored) { /* `ignored` may be out of range */
         return (weighted){0};
     }
     return c->smoothing > 0 ? (weighted){t, 0, c->classes} : (weighted){t, t, t + 1};
@@ -105,7 +105,7 @@ typedef struct logits {
     const heed_class_targets *c;
     const heed_kernels *kernels;
     const heed_tensor *x, *g;
-    int64_t n; /* of a row */
+    int64_t n; /* elements per row */
     double *totals;
     heed_tensor *dx;
 } logits;
@@ -140,11 +140,11 @@ static void differentiate_some(void *context, int64_t first, int64_t end)
     for (int64_t i = first; i < end; i++) {
         const double *total = w->totals + 2 * i;
         const weighted on = weighted_by(w->c, i);
-        double weights = 0; /* that the target puts on all classes together */
+        double weights = 0; /* total weight of the target over all classes */
         for (int64_t k = on.first; k < on.end; k++) {
             weights += weight_on(w->c, on.target, k);
         }
-        const bool is_ignored = w->c->target[i] == w->c->ignored; /* whatever g is: NaN, say */
+        const bool is_ignored = w->c->target[i] == w->c->ignored; /* then 0 even if g is NaN */
         const double g = heed_number_at(w->g, w->g->numel > 1 ? i : 0);
         const double factor = is_ignored ? 0 : g / w->c->divisor;
         w->kernels->scaled_exps(w->n, row_of(w->x, w->n, i), total[0], weights * factor / total[1],

@@ -1,7 +1,7 @@
-/* New tensors, and values in and out of them.
+/* New tensors, and copying values in and out.
  *
- * arange and linspace give torch 2's bits on AVX2: each product is fused with its sum, as torch's
- * compiler does it. */
+ * arange and linspace match torch 2 on AVX2 bit for bit: each multiply-add is fused, as in torch's
+ * compiled code. */
 
 #include "create.h"
 
@@ -14,7 +14,7 @@
 #include "scope_list.h"
 #include "shape.h"
 
-/* t, which is NULL on error, full of `value`. */
+/* Fills t, which is NULL on error, with `value`. */
 static heed_tensor *filled(const char *function, heed_tensor *t, double value)
 {
     if (t == NULL || heed_check_value(function, value, t->dtype) != HEED_OK) {
@@ -65,7 +65,7 @@ heed_tensor *heed_eye(int64_t n, int64_t m, heed_dtype dtype)
 
 /* ---- like another tensor ---- */
 
-/* Of x only shape and dtype are read: its value may have been freed. */
+/* Reads only x's shape and dtype: its value may have been freed. */
 static heed_tensor *like(const char *function, const heed_tensor *x)
 {
     if (x == NULL) {
@@ -107,8 +107,8 @@ static double rounded(double value, heed_dtype dtype)
     return dtype == HEED_F32 ? (double)(float)value : value;
 }
 
-/* torch makes two vectors of 32 bytes at a time, each counted from its first element, which is
- * rounded to the dtype; the remaining elements are counted from the start. */
+/* Like torch, computes two 32-byte vectors at a time, each counted from its own first element
+ * rounded to the dtype. The remaining elements are counted from the start. */
 static void count_floats(heed_tensor *t, double start, double step)
 {
     const int64_t lanes = 32 / (int64_t)heed_dtype_size(t->dtype);
@@ -128,11 +128,11 @@ static heed_status check_arange(double start, double end, double step, double co
                                 heed_dtype dtype)
 {
     if (dtype == HEED_BOOL) {
-        return heed_fail(HEED_ERR_DTYPE, "arange: bool cannot count; take i64 or a float");
+        return heed_fail(HEED_ERR_DTYPE, "arange: bool is not supported; use i64 or a float");
     }
     if (dtype == HEED_I64 && (start != floor(start) || step != floor(step))) {
         return heed_fail(HEED_ERR_VALUE,
-                         "arange: i64 counts in whole numbers, not from %g in steps of %g", start,
+                         "arange: for i64, start %g and step %g must be whole numbers", start,
                          step);
     }
     if (step == 0 || !isfinite(step) || !(count >= 0 && count < 0x1p62)) {
@@ -161,7 +161,7 @@ heed_tensor *heed_arange(double start, double end, double step, heed_dtype dtype
         return t;
     }
     int64_t *to = t->data;
-    /* Unsigned: the distance from one end of i64 to the other exceeds INT64_MAX. */
+    /* Unsigned, because the distance between two i64 values can exceed INT64_MAX. */
     const uint64_t first = (uint64_t)(int64_t)start, by = (uint64_t)(int64_t)step;
     for (int64_t i = 0; i < t->numel; i++) {
         to[i] = (int64_t)(first + (uint64_t)i * by);
@@ -169,7 +169,7 @@ heed_tensor *heed_arange(double start, double end, double step, heed_dtype dtype
     return t;
 }
 
-/* from + place step, in the dtype itself */
+/* from + place * step, computed in the dtype */
 static double on_line(double from, double step, int64_t place, heed_dtype dtype)
 {
     return dtype == HEED_F32 ? (double)fmaf((float)step, (float)place, (float)from)
@@ -182,11 +182,11 @@ heed_tensor *heed_linspace(double start, double end, int64_t steps, heed_dtype d
         return NULL;
     }
     if (dtype == HEED_BOOL) {
-        heed_fail(HEED_ERR_DTYPE, "linspace: bool has no numbers between; take a float");
+        heed_fail(HEED_ERR_DTYPE, "linspace: bool is not supported; use a float or i64");
         return NULL;
     }
     if (steps < 0) {
-        heed_fail(HEED_ERR_VALUE, "linspace: %lld steps; give how many numbers to make",
+        heed_fail(HEED_ERR_VALUE, "linspace: steps is %lld; it must be 0 or more",
                   (long long)steps);
         return NULL;
     }
@@ -205,7 +205,7 @@ heed_tensor *heed_linspace(double start, double end, int64_t steps, heed_dtype d
         heed_fill_elements(t, start);
         return t;
     }
-    /* The first half from the start, the second half back from the end. */
+    /* The first half counts up from the start, the second half back from the end. */
     const int64_t last = steps - 1, half = steps / 2;
     const double parts = rounded((double)last, dtype);
     const double step = rounded(rounded(end - start, dtype) / parts, dtype);
@@ -218,7 +218,7 @@ heed_tensor *heed_linspace(double start, double end, int64_t steps, heed_dtype d
     return t;
 }
 
-/* ---- values in ---- */
+/* ---- from values ---- */
 
 static heed_tensor *from(const char *function, const void *values, heed_shape shape,
                          heed_dtype dtype)
@@ -266,7 +266,8 @@ heed_status heed_set_data(heed_tensor *target, const heed_tensor *value)
         return heed_self.error;
     }
     if (!heed_same_shape(target, value)) {
-        return heed_fail(HEED_ERR_SHAPE, "set_data: target %s and value %s; one shape is needed",
+        return heed_fail(HEED_ERR_SHAPE,
+                         "set_data: target %s and value %s must have the same shape",
                          HEED_TEXT(target), HEED_TEXT(value));
     }
     if (target->op != NULL) {
@@ -274,7 +275,8 @@ heed_status heed_set_data(heed_tensor *target, const heed_tensor *value)
                          HEED_TEXT(target));
     }
     if (target->requires_grad && !heed_is_float(value->dtype)) {
-        return heed_fail(HEED_ERR_DTYPE, "set_data: target requires a gradient, %s has none",
+        return heed_fail(HEED_ERR_DTYPE,
+                         "set_data: target requires a gradient, which %s cannot have; use a float",
                          heed_dtype_name(value->dtype));
     }
     heed_share_storage(target, value);
@@ -288,8 +290,9 @@ static heed_status check_target(const char *function, const heed_tensor *target)
         return heed_self.error;
     }
     if (heed_is_expanded(target)) {
-        return heed_fail(HEED_ERR_SHAPE, "%s: the target %s is expanded: its elements share memory",
-                         function, HEED_TEXT(target));
+        return heed_fail(HEED_ERR_SHAPE,
+                         "%s: the target %s is expanded, so its elements share memory", function,
+                         HEED_TEXT(target));
     }
     return HEED_OK;
 }
@@ -307,7 +310,7 @@ heed_status heed_copy_into(heed_tensor *target, const heed_tensor *source)
     }
     if (source->storage != target->storage) {
         heed_copy_elements(source, target);
-    } else { /* they may overlap */
+    } else { /* the two may overlap */
         heed_tensor *copy = heed_tensor_like(source);
         if (copy == NULL) {
             return heed_self.error;
@@ -331,7 +334,7 @@ heed_status heed_fill_into(heed_tensor *target, double value)
     return HEED_OK;
 }
 
-/* ---- values out ---- */
+/* ---- to values ---- */
 
 heed_status heed_copy_out(const heed_tensor *t, void *values, int64_t count)
 {
@@ -340,7 +343,7 @@ heed_status heed_copy_out(const heed_tensor *t, void *values, int64_t count)
     }
     if (count != t->numel || (values == NULL && count > 0)) {
         return heed_fail(values == NULL ? HEED_ERR_NULL : HEED_ERR_SHAPE,
-                         "copy_out: room for %lld elements, a tensor %s has %lld",
+                         "copy_out: values has space for %lld elements, tensor %s has %lld",
                          (long long)(values != NULL ? count : 0), HEED_TEXT(t),
                          (long long)t->numel);
     }

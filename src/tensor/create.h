@@ -1,7 +1,8 @@
-/* New tensors, and values in and out of them. Each returns a leaf without gradient, or NULL.
+/* Functions that create tensors and copy values in and out. New tensors are leaves that do not
+ * require gradients; NULL on error.
  *
  * HEED_ERR_SCOPE: no scope is open. HEED_ERR_SHAPE: more than 8 dims, or a negative size.
- * HEED_ERR_OVERFLOW, HEED_ERR_MEMORY: more than the machine can hold.
+ * HEED_ERR_OVERFLOW, HEED_ERR_MEMORY: too large to address, or out of memory.
  */
 #ifndef HEED_TENSOR_CREATE_H
 #define HEED_TENSOR_CREATE_H
@@ -10,11 +11,11 @@
 
 HEED_BEGIN_DECLS
 
-/* heed_empty: elements of no particular value, as torch.empty. Fill it through heed_data_*. */
+/* heed_empty: uninitialised elements, as torch.empty. Fill it through heed_data_*. */
 heed_tensor *heed_empty(heed_shape shape, heed_dtype dtype);
 
-/* heed_zeros, heed_ones, heed_full: as in torch. A bool is true for any value but 0.
- * HEED_ERR_VALUE: a value that i64 cannot hold. */
+/* heed_zeros, heed_ones, heed_full: as in torch. For bool, any value but 0 is true.
+ * HEED_ERR_VALUE: i64 cannot represent the value. */
 heed_tensor *heed_zeros(heed_shape shape, heed_dtype dtype);
 heed_tensor *heed_ones(heed_shape shape, heed_dtype dtype);
 heed_tensor *heed_full(heed_shape shape, double value, heed_dtype dtype);
@@ -25,52 +26,52 @@ heed_tensor *heed_scalar(double value, heed_dtype dtype);
 /* heed_eye: ones on the diagonal, zeros elsewhere, as torch.eye(n, m):   (n, m) */
 heed_tensor *heed_eye(int64_t n, int64_t m, heed_dtype dtype);
 
-/* heed_empty_like, heed_zeros_like, heed_ones_like, heed_full_like: of x's shape and dtype, as
- * torch's functions of these names; contiguous, however x lies in memory.
- * HEED_ERR_VALUE: a value that i64 cannot hold. */
+/* heed_empty_like, heed_zeros_like, heed_ones_like, heed_full_like: x's shape and dtype, as the
+ * torch functions of these names, but always contiguous.
+ * HEED_ERR_VALUE: i64 cannot represent the value. */
 heed_tensor *heed_empty_like(const heed_tensor *x);
 heed_tensor *heed_zeros_like(const heed_tensor *x);
 heed_tensor *heed_ones_like(const heed_tensor *x);
 heed_tensor *heed_full_like(const heed_tensor *x, double value);
 
-/* heed_arange: start, start + step, ... while before end, as torch.arange.   (n)
- * heed_linspace: `steps` numbers from start to end, both included, as torch.linspace.   (steps)
+/* heed_arange: start, start + step, ... up to but excluding end, as torch.arange.   (n)
+ * heed_linspace: `steps` numbers from start to end inclusive, as torch.linspace.   (steps)
  *
- * Floats are torch's to the bit: those of torch 2 on x86 with AVX2 or AVX-512 (of arange over more
- * than 32768 numbers, those of one thread; torch's own depend on how many there are). Whole numbers
- * from linspace are cut towards 0.
+ * Floats match torch 2 on x86 with AVX2 or AVX-512 bit for bit. (For arange of more than 32768
+ * numbers, they match torch on one thread; torch's results depend on the thread count.) linspace of
+ * i64 truncates towards 0.
  *
  * HEED_ERR_VALUE: step is 0, not finite or leads away from end; steps is negative; a number that
- * i64 cannot hold, or that arange of i64 would have to cut. HEED_ERR_DTYPE: bool. */
+ * i64 cannot represent; a fractional start or step of an i64 arange. HEED_ERR_DTYPE: bool. */
 heed_tensor *heed_arange(double start, double end, double step, heed_dtype dtype);
 heed_tensor *heed_linspace(double start, double end, int64_t steps, heed_dtype dtype);
 
-/* heed_from_*: a copy of the elements at `values`, row by row.
+/* heed_from_*: copies the elements at `values`, in row-major order.
  *
  *     heed_tensor *x = heed_from_f32((float[]){1.16f, 0.23f, 0.57f, 1.36f}, HEED_SHAPE(2, 2));
  *
- * HEED_ERR_NULL: no values for a shape that has elements. */
+ * HEED_ERR_NULL: values is NULL but the shape has elements. */
 heed_tensor *heed_from_f32(const float *values, heed_shape shape);
 heed_tensor *heed_from_f64(const double *values, heed_shape shape);
 heed_tensor *heed_from_i64(const int64_t *values, heed_shape shape);
 heed_tensor *heed_from_bool(const bool *values, heed_shape shape);
 
-/* heed_copy_out: copies all elements, row by row, from any view into `values`, which holds `count`
- * elements of t's dtype.
- * HEED_ERR_SHAPE: count is not the number of elements. */
+/* heed_copy_out: copies all elements of t, which may be a view, in row-major order into `values`,
+ * an array of `count` elements of t's dtype.
+ * HEED_ERR_SHAPE: count differs from the number of elements. */
 heed_status heed_copy_out(const heed_tensor *t, void *values, int64_t count);
 
-/* heed_set_data: makes the leaf `target` hold the elements of `value`, of one shape but perhaps of
- * another dtype, as torch's target.data = value: the two then share memory. target->grad is
- * forgotten. One of the doors.
- * HEED_ERR_SHAPE: the shapes differ. HEED_ERR_GRAPH: target is a result of an operation.
- * HEED_ERR_DTYPE: target requires a gradient, and value is no float. */
+/* heed_set_data: makes the leaf `target` share the memory of `value`, as torch's target.data =
+ * value. The shapes must match; the dtypes may differ. Clears target->grad and raises the version.
+ * HEED_ERR_SHAPE: the shapes differ. HEED_ERR_GRAPH: target is the result of an operation.
+ * HEED_ERR_DTYPE: target requires a gradient, but value is not a float. */
 heed_status heed_set_data(heed_tensor *target, const heed_tensor *value);
 
 /* heed_copy_into: overwrites `target`, which may be a view, with `source`, broadcast and cast, as
- * torch's copy_ on a leaf under no_grad: no gradient passes. One of the doors.
- * HEED_ERR_SHAPE: source does not broadcast to target's shape, or target overlaps itself.
- * heed_fill_into: the same with one value. */
+ * torch's copy_ on a leaf under no_grad: gradients do not flow through it. Raises the version.
+ * heed_fill_into: the same with a single value.
+ * HEED_ERR_SHAPE: source does not broadcast to target's shape, or elements of target share
+ * memory. */
 heed_status heed_copy_into(heed_tensor *target, const heed_tensor *source);
 heed_status heed_fill_into(heed_tensor *target, double value);
 

@@ -1,4 +1,4 @@
-/* Names of dtypes. Any value is taken. */
+/* Names of dtypes, for any value. */
 #include "dtype.h"
 
 const char *heed_dtype_name(heed_dtype dtype)

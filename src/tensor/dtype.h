@@ -1,4 +1,4 @@
-/* The types of elements, and the limits of a shape: what even the kernels know of a tensor. */
+/* Element types and shape limits: the part of a tensor that even the kernels know. */
 #ifndef HEED_TENSOR_DTYPE_H
 #define HEED_TENSOR_DTYPE_H
 
@@ -28,7 +28,7 @@ static inline bool heed_is_float(heed_dtype dtype)
 /* heed_dtype_name: "f32"; "no dtype" for any other value. */
 const char *heed_dtype_name(heed_dtype dtype);
 
-/* heed_dtype_size: bytes of an element; 0 for what is no dtype. */
+/* heed_dtype_size: bytes per element; 0 for an invalid dtype. */
 static inline size_t heed_dtype_size(heed_dtype dtype)
 {
     const bool is_known = (unsigned)dtype < HEED_DTYPES;

@@ -1,6 +1,6 @@
-/* Elements that indices name along one dim: a walk whose third lane moves by the index.
+/* Elements selected by an index along one dim: a walk whose third lane is offset by the index.
  *
- * Relies on callers to have checked the indices. */
+ * Callers have checked the indices. */
 
 #include "indexed.h"
 
@@ -12,13 +12,14 @@
 /* The lanes of both walks. */
 enum { INDEX, VALUES, PLACES };
 
-/* The step from one of a run's elements to the next, in elements. */
+/* The distance between neighbouring elements of a run, in elements. */
 static int64_t run_step(const walk *w, int lane_number, heed_dtype dtype)
 {
     return run_stride(w, lane_number) / (int64_t)heed_dtype_size(dtype);
 }
 
-/* A tensor without dims, or an index without elements, may have fewer dims than the places. */
+/* Pads strides with 0: a tensor without dims, or an index without elements, may have fewer dims
+ * than the places. */
 static bool begin(walk *w, const heed_indexed *places, const heed_tensor *values,
                   const heed_tensor *t)
 {

@@ -1,12 +1,13 @@
-/* Elements that indices name along one dim of a tensor: reading them, adding to them (internal). */
+/* Reads and adds to elements selected by an index along one dim of a tensor (internal). */
 #ifndef HEED_TENSOR_INDEXED_H
 #define HEED_TENSOR_INDEXED_H
 
 #include "tensor.h"
 
-/* The element of `shape` at i belongs to the tensor's at i * strides + index[i * index_strides] *
- * step, all in elements. So `strides` are the tensor's with 0 in the indexed dim, whose stride is
- * `step`. Indices have been checked; along a run they are adjacent, or repeat. */
+/* Position i of `shape` refers to the tensor's element at i * strides + index[i * index_strides] *
+ * step, all in elements. So `strides` are the tensor's strides with 0 for the indexed dim, and
+ * `step` is the stride of that dim. Indices have been checked; within a run they are contiguous or
+ * all the same. */
 typedef struct heed_indexed {
     heed_shape shape;
     const int64_t *index;
@@ -14,9 +15,9 @@ typedef struct heed_indexed {
     int64_t strides[HEED_MAX_DIMS], step;
 } heed_indexed;
 
-/* heed_look_up: out = x at the places; out is contiguous, of their shape and x's dtype.
- * heed_add_at: out at the places += x, row by row of `shape`, so that sums have the same bits each
- * time; x is of out's dtype. */
+/* heed_look_up: out = x at the places; out is contiguous, with their shape and x's dtype.
+ * heed_add_at: adds x to out at the places, in row-major order of `shape`, so that sums are bitwise
+ * reproducible; x has out's dtype. */
 void heed_look_up(const heed_indexed *places, const heed_tensor *x, heed_tensor *out);
 void heed_add_at(const heed_indexed *places, const heed_tensor *x, heed_tensor *out);
 

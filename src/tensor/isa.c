@@ -1,4 +1,4 @@
-/* Chooses the kernels: once, at the first tensor, by what the machine can do and HEED_ISA says. */
+/* Chooses the kernels once, when the first tensor is made, by CPU features and HEED_ISA. */
 #include "isa.h"
 
 #include <pthread.h>
@@ -7,7 +7,7 @@
 
 #include "kernels/kernels.h"
 
-/* ISA(name) for each instruction set that the Makefile compiled kernels for, the widest last. */
+/* ISA(name) for each instruction set that the Makefile compiles kernels for, widest last. */
 #ifndef HEED_ISAS
 #define HEED_ISAS ISA(baseline)
 #endif
@@ -21,7 +21,7 @@ static const struct isa {
     const char *name;
     const heed_kernels *tables[HEED_DTYPES];
 } isas[] = {
-/* Integers and bool have kernels for the baseline alone. */
+/* Integers and bool have baseline kernels only. */
 #define ISA(isa)                                                                                   \
     {#isa,                                                                                         \
      {[HEED_F32] = &heed_kernels_##isa##_f32,                                                      \
@@ -47,7 +47,7 @@ static bool runs_here(const char *isa)
 }
 
 static pthread_once_t once = PTHREAD_ONCE_INIT;
-static const struct isa *chosen; /* written once, before heed_chosen_kernels */
+static const struct isa *chosen; /* written once, before heed_chosen_kernels is set */
 const heed_kernels *const *heed_chosen_kernels;
 
 static void choose(void)
@@ -71,13 +71,13 @@ heed_status heed_choose_isa(void)
         const char *wanted = getenv("HEED_ISA");
         if (wanted == NULL || *wanted == '\0') {
             return heed_fail(HEED_ERR_VALUE,
-                             "this build has kernels for %s alone, which this machine does not "
+                             "this build has kernels for %s only, which this machine does not "
                              "support",
                              isas[0].name);
         }
         return heed_fail(HEED_ERR_VALUE,
-                         "HEED_ISA=%s: not an instruction set of this build and machine; leave it "
-                         "unset, or take one of baseline, v3, v4",
+                         "HEED_ISA=%s: not supported by this build and machine; unset it, or use "
+                         "baseline, v3 or v4",
                          wanted);
     }
     return HEED_OK;

@@ -1,4 +1,4 @@
-/* Which instruction set the kernels use. */
+/* The instruction set of the kernels. */
 #ifndef HEED_TENSOR_ISA_H
 #define HEED_TENSOR_ISA_H
 
@@ -6,9 +6,10 @@
 
 HEED_BEGIN_DECLS
 
-/* heed_isa: the instruction set that is in use: "baseline", "v3" (AVX2) or "v4" (AVX-512) on
- * x86-64, "baseline" elsewhere. The environment variable HEED_ISA chooses another before the first
- * tensor is made; one that the machine lacks is HEED_ERR_VALUE from whatever makes a tensor. */
+/* heed_isa: the instruction set in use: "baseline", "v3" (AVX2) or "v4" (AVX-512) on x86-64,
+ * "baseline" elsewhere. Set the environment variable HEED_ISA before the first tensor is made to
+ * choose another; if the machine does not support it, creating a tensor fails with
+ * HEED_ERR_VALUE. */
 const char *heed_isa(void);
 
 HEED_END_DECLS

@@ -1,9 +1,9 @@
-/* Element-wise work and copies: hands contiguous runs of tensors on any strides to the kernels.
+/* Element-wise work and copies: passes contiguous runs of tensors on any strides to the kernels.
  *
- * Operands that all lie as the result does go to the kernel in one call; otherwise a walk steps
- * through them together, and what is strided, repeated or of another dtype is gathered a chunk at a
- * time. Relies on broadcast_walk.c for strides and threads, and on callers for shapes and dtypes
- * that fit. */
+ * A small result whose operands all have its layout takes one kernel call. Otherwise a walk steps
+ * through the operands together, and those that are strided, broadcast or of another dtype are
+ * gathered a chunk at a time. broadcast_walk.c handles strides and threads; callers have checked
+ * shapes and dtypes. */
 #include "map.h"
 
 #include <math.h>
@@ -18,18 +18,17 @@ _Static_assert(LANES == HEED_MAX_OPERANDS + 1, "a lane for each operand and the 
 
 /* ---- operands ---- */
 
-/* Results of at most this many elements have their numbers repeated, rather than walked on a stride
- * of 0. */
+/* For results up to this size, numbers are repeated in a buffer instead of walked with stride 0. */
 enum { REPEATED = 32 };
 
-/* A number as an element of some dtype, perhaps repeated. */
+/* A number converted to some dtype, possibly repeated. */
 typedef union elements {
     float f32[REPEATED];
     double f64[REPEATED];
     int64_t i64[REPEATED];
 } elements;
 
-/* The number of an operand, `times` times. Not inlined: most operands are tensors. */
+/* Writes the operand's number `times` times. Not inlined: most operands are tensors. */
 static __attribute__((noinline)) const void *set_number(elements *e, int64_t times,
                                                         const heed_operand *in)
 {
@@ -46,7 +45,7 @@ static __attribute__((noinline)) const void *set_number(elements *e, int64_t tim
     return e;
 }
 
-/* The same sizes, and strides where a dim is longer than 1? */
+/* True if sizes are equal and strides are equal for all dims longer than 1. */
 static bool lie_alike(const heed_tensor *t, const heed_tensor *out)
 {
     if (out->numel == 1 || t->numel != out->numel) {
@@ -62,7 +61,7 @@ static bool lie_alike(const heed_tensor *t, const heed_tensor *out)
 
 /* ---- element by element ---- */
 
-/* One call for everything. False, with nothing done, if some operand must be walked. */
+/* Tries a single kernel call. Returns false, having done nothing, if an operand needs a walk. */
 static bool map_at_once(heed_kernel *kernel, const heed_operand *in, int count, elements *numbers,
                         heed_tensor *out)
 {
@@ -82,18 +81,18 @@ typedef struct mapping {
     heed_kernel *kernel;
     const heed_operand *in;
     int count;
-    const walk *w; /* whose last dim a run is */
-    bool ready;    /* along it every operand lies ready */
+    const walk *w; /* its last dim is the run */
+    bool ready;    /* no operand needs gathering along the run */
 } mapping;
 
-/* The dtype of the elements in memory. */
+/* The dtype of the operand in memory. */
 static heed_dtype dtype_of(const heed_operand *in)
 {
     return in->tensor != NULL ? in->tensor->dtype : in->as;
 }
 
-/* n elements from where each lane stands: in one go, or a buffer at a time. What is repeated is
- * written into its buffer once. */
+/* Maps n elements from the lanes' positions, a buffer at a time. Repeated elements are gathered
+ * only once. */
 static void map_run(const mapping *m, char *const *at, int64_t n)
 {
     const void *from[HEED_MAX_OPERANDS];
@@ -112,7 +111,7 @@ static void map_run(const mapping *m, char *const *at, int64_t n)
     }
 }
 
-/* n elements of a run from its element `start` on; of a walk without its last dim, n runs. */
+/* Maps n elements of a run from index `start`, or n whole runs if w lacks the last dim. */
 static void map_part(const void *context, const walk *w, int64_t start, int64_t n)
 {
     const mapping *m = context;
@@ -134,7 +133,7 @@ static void map_part(const void *context, const walk *w, int64_t start, int64_t 
     }
 }
 
-/* Run by run. Not inlined: its frame would cost heed_map more than a small kernel does. */
+/* Maps run by run. Not inlined: its frame would cost heed_map more than a small kernel does. */
 static __attribute__((noinline)) void map_by_walk(heed_kernel *kernel, const heed_operand *in,
                                                   int count, elements *numbers, heed_tensor *out)
 {
@@ -177,12 +176,12 @@ void heed_map(heed_kernel *kernel, const heed_operand *in, int count, heed_tenso
 /* ---- copying ---- */
 
 typedef struct copying {
-    const heed_kernels *kernels; /* of the target's dtype */
+    const heed_kernels *kernels; /* for the target's dtype */
     heed_dtype from, to;
-    const walk *w; /* whose last dim copy_rows takes as well */
+    const walk *w; /* copy_rows uses its last dim as well */
 } copying;
 
-/* Part of one run. */
+/* Copies part of one run. */
 static void copy_part(const void *context, const walk *w, int64_t start, int64_t n)
 {
     const copying *c = context;
@@ -202,7 +201,7 @@ static void copy_part(const void *context, const walk *w, int64_t start, int64_t
     }
 }
 
-/* Rows of a plane: `w` passes them, and each is a run of the walk that the context has. */
+/* Copies rows of a plane: `w` steps through the rows; their elements are the run of context->w. */
 static void copy_rows(const void *context, const walk *w, int64_t start, int64_t n)
 {
     const copying *c = context;
@@ -218,7 +217,7 @@ static void copy_rows(const void *context, const walk *w, int64_t start, int64_t
     });
 }
 
-/* Makes the dim along which a lane's elements lie side by side, if there is one, number `place`. */
+/* Moves the lane's contiguous dim, if it has one, to position `place`. */
 static void bring(walk *w, int lane_number, heed_dtype dtype, int place)
 {
     int i = 0;
@@ -235,9 +234,8 @@ static void bring(walk *w, int lane_number, heed_dtype dtype, int place)
     }
 }
 
-/* Of several dims, the target's nearest becomes the run. The rows before it are those along which
- * the source's elements lie side by side, if that is another dim: then the plane of both is
- * transposed. */
+/* Makes the target's contiguous dim the run. If the source is contiguous along another dim, that
+ * dim becomes the rows, and the plane of the two is transposed. */
 static void copy_from(const void *from, heed_dtype dtype, const int64_t *strides, heed_tensor *out)
 {
     walk w = {0};
@@ -282,7 +280,7 @@ void heed_fill_elements(heed_tensor *out, double value)
     if (is_adjacent && value == 0 && !signbit(value)) {
         heed_parallel_for(out->numel * (int64_t)heed_dtype_size(out->dtype),
                           16 * HEED_GRAIN_OF_ELEMENTS, clear_bytes, out->data);
-    } else if (is_adjacent && out->numel < 2 * HEED_GRAIN_OF_ELEMENTS) { /* nothing to share */
+    } else if (is_adjacent && out->numel < 2 * HEED_GRAIN_OF_ELEMENTS) { /* too small for threads */
         heed_kernels_for(out->dtype)->gather[HEED_F64](out->numel, &value, 0, out->data);
     } else {
         copy_from(&value, HEED_F64, (const int64_t[HEED_MAX_DIMS]){0}, out);
@@ -311,7 +309,7 @@ static void add_part(const void *context, const walk *w, int64_t start, int64_t 
 void heed_add_elements(const heed_tensor *x, heed_tensor *out)
 {
     if (out->numel < 2 * HEED_GRAIN_OF_ELEMENTS && x->dtype == out->dtype && heed_is_row_major(x) &&
-        heed_is_row_major(out)) { /* nothing to walk, nor to share */
+        heed_is_row_major(out)) { /* needs neither a walk nor threads */
         heed_kernels_for(out->dtype)->add_into(out->numel, x->data, out->data);
         return;
     }

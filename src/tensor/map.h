@@ -1,5 +1,4 @@
-/* Element-wise work on tensors: runs kernels on operands that broadcast, and copies, fills and adds
- * (internal). */
+/* Element-wise work: kernels on broadcast operands; copies, fills and sums (internal). */
 #ifndef HEED_TENSOR_MAP_H
 #define HEED_TENSOR_MAP_H
 
@@ -8,25 +7,25 @@
 
 enum { HEED_MAX_OPERANDS = 5 };
 
-/* What a kernel reads, as elements of `as`: a tensor that broadcasts to the result's shape, or a
- * number. */
+/* An input of a kernel, read as elements of `as`: a number, or a tensor that broadcasts to the
+ * result's shape. */
 typedef struct heed_operand {
-    const heed_tensor *tensor; /* NULL: the number */
+    const heed_tensor *tensor; /* NULL: use `number` */
     double number;
     heed_dtype as;
 } heed_operand;
 
-/* heed_map: out = kernel(in...), element by element over out's shape; `out` is contiguous. A number
- * is no operand of dtype bool. */
+/* heed_map: out = kernel(in...), element by element over out's shape; `out` is contiguous. Operands
+ * of dtype bool must be tensors. */
 void heed_map(heed_kernel *kernel, const heed_operand *in, int count, heed_tensor *out);
 
 /* heed_copy_elements: out = x, broadcast and cast. */
 void heed_copy_elements(const heed_tensor *x, heed_tensor *out);
 
-/* heed_fill_elements: out = value, which is cast as torch casts. */
+/* heed_fill_elements: out = value, cast as torch does. */
 void heed_fill_elements(heed_tensor *out, double value);
 
-/* heed_add_elements: out += x, of one shape and dtype; out is not expanded. */
+/* heed_add_elements: out += x, of equal shape and dtype; out is not expanded. */
 void heed_add_elements(const heed_tensor *x, heed_tensor *out);
 
 #endif

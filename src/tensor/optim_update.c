@@ -1,5 +1,4 @@
-/* The updates of optimisers and the norm of gradients: checks, then one kernel over the memory of
- * all tensors. */
+/* Optimiser updates and the norm of gradients: checks, then one kernel pass over all tensors. */
 #include "optim_update.h"
 
 #include <math.h>
@@ -14,7 +13,7 @@
 #include "shape.h"
 #include "thread.h"
 
-/* p, and another tensor of its update. */
+/* Checks p together with another tensor of its update. */
 static heed_status check_state(const char *function, const char *name, const heed_tensor *p,
                                const heed_tensor *state)
 {
@@ -28,15 +27,16 @@ static heed_status check_state(const char *function, const char *name, const hee
     }
     if (!heed_has_sizes(state, p->ndim, p->shape) || !heed_is_row_major(p) ||
         !heed_is_row_major(state)) {
-        return heed_fail(HEED_ERR_SHAPE, "%s: p %s and %s %s must have one shape and be contiguous",
-                         function, HEED_TEXT(p), name, HEED_TEXT(state));
+        return heed_fail(HEED_ERR_SHAPE,
+                         "%s: p %s and %s %s must have the same shape and be contiguous", function,
+                         HEED_TEXT(p), name, HEED_TEXT(state));
     }
     return HEED_OK;
 }
 
-/* ---- pieces, shared by threads ---- */
+/* ---- pieces, split across threads ---- */
 
-/* Updates the elements [from, from + n) of tensors that belong together. */
+/* Processes the elements [from, from + n) of an update's tensors. */
 typedef void piece_work(const heed_update *u, int64_t from, int64_t n, const void *step);
 
 typedef struct job {
@@ -46,8 +46,8 @@ typedef struct job {
     const void *step;
 } job;
 
-/* Elements of a piece. A thread takes a grain of pieces, of one parameter or of many small ones;
- * they begin at the same elements for any number of threads. */
+/* Elements per piece. A thread takes a grain of pieces, from one parameter or from many small ones.
+ * Piece boundaries do not depend on the number of threads. */
 enum { PIECE = 2048, PIECES_OF_GRAIN = HEED_GRAIN_OF_UPDATES / PIECE };
 
 static int64_t pieces_of(const heed_tensor *t)
@@ -55,7 +55,7 @@ static int64_t pieces_of(const heed_tensor *t)
     return (t->numel + PIECE - 1) / PIECE;
 }
 
-/* The pieces [first, end), numbered through all tensors. */
+/* Runs pieces [first, end), numbered across all tensors. */
 static void run_pieces(void *context, int64_t first, int64_t end)
 {
     const job *j = context;
@@ -80,14 +80,14 @@ static void run(const heed_update *all, int count, piece_work *work, const void 
         pieces += pieces_of(all[i].p);
         elements += all[i].p->numel;
     }
-    if (elements < 2 * HEED_GRAIN_OF_UPDATES) { /* small tensors make many short pieces */
+    if (elements < 2 * HEED_GRAIN_OF_UPDATES) { /* many small tensors make many short pieces */
         run_pieces(&j, 0, pieces);
     } else {
         heed_parallel_for(pieces, PIECES_OF_GRAIN, run_pieces, &j);
     }
 }
 
-/* Element i of a tensor, as a kernel takes it. */
+/* The address of element i. */
 static void *at(const heed_tensor *t, int64_t i)
 {
     return (char *)t->data + (size_t)i * heed_dtype_size(t->dtype);
@@ -101,7 +101,7 @@ static heed_status check_list(const char *name, const heed_update *all, int coun
         return heed_self.error;
     }
     if (count < 0) {
-        return heed_fail(HEED_ERR_VALUE, "%s: %d parameters", name, count);
+        return heed_fail(HEED_ERR_VALUE, "%s: count is %d; it must be 0 or more", name, count);
     }
     if (step == NULL || (all == NULL && count > 0)) {
         return heed_fail(HEED_ERR_NULL, "%s: %s is NULL", name,
@@ -129,7 +129,7 @@ heed_status heed_sgd_update_all(const heed_update *all, int count, const heed_sg
             return heed_self.error;
         }
         if (u->b == NULL && step->momentum != 0) {
-            return heed_fail(HEED_ERR_NULL, "%s: b, which momentum needs, is NULL", name);
+            return heed_fail(HEED_ERR_NULL, "%s: b is NULL, but momentum needs it", name);
         }
     }
     const heed_sgd_terms terms = {.lr = step->lr,
@@ -167,7 +167,7 @@ heed_status heed_adam_update_all(const heed_update *all, int count, const heed_a
         return heed_self.error;
     }
     if (step->t < 1) {
-        return heed_fail(HEED_ERR_VALUE, "%s: t is %lld; it is 1 at the first step", name,
+        return heed_fail(HEED_ERR_VALUE, "%s: t is %lld; steps count from 1", name,
                          (long long)step->t);
     }
     for (int i = 0; i < count; i++) {
@@ -215,13 +215,13 @@ static heed_status check_floats(const char *function, const char *name, const he
                          heed_dtype_name(t->dtype));
     }
     if (!heed_is_contiguous(t)) {
-        return heed_fail(HEED_ERR_SHAPE, "%s: %s %s must be contiguous; heed_contiguous it",
+        return heed_fail(HEED_ERR_SHAPE, "%s: %s %s must be contiguous; heed_contiguous copies it",
                          function, name, HEED_TEXT(t));
     }
     return HEED_OK;
 }
 
-/* The norms of tensors. One thread computes a norm. */
+/* Norms of tensors; each norm is computed by one thread. */
 typedef struct norm_job {
     const heed_tensor *const *tensors;
     heed_norm_args args;
@@ -243,14 +243,14 @@ static void run_norms(void *context, int64_t first, int64_t end)
     }
 }
 
-/* The norm of the norms of the tensors that have elements. */
+/* The norm of the tensors' norms, skipping empty tensors. */
 double heed_total_norm(const heed_tensor *const *tensors, int count, double p)
 {
     if (heed_blocked()) {
         return (double)NAN;
     }
     if (isnan(p) || count < 0) {
-        heed_fail(HEED_ERR_VALUE, "total_norm: the %g-norm of %d tensors is none", p, count);
+        heed_fail(HEED_ERR_VALUE, "total_norm: the %g-norm of %d tensors is not defined", p, count);
         return (double)NAN;
     }
     if (tensors == NULL && count > 0) {

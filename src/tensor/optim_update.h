@@ -1,14 +1,14 @@
-/* The updates of parameters by an optimiser, and the norm of all gradients: one fused pass over the
- * memory of each. The optimisers of nn/ and gradient clipping use them, as may your own optimisers.
+/* Optimiser updates of parameters, and the norm of all gradients, each in one fused pass over
+ * memory. The optimisers of nn/ and gradient clipping use them; your own optimisers can too.
  *
- * The functions in _all update `count` parameters, no two of which share memory: one step over all
- * of them costs less than a step for each, and threads share it better. On an error none has
- * changed.
+ * The _all functions update `count` parameters, no two of which share memory. One call for all of
+ * them costs less than one call each, and parallelises better. On error, no parameter has changed.
  *
- * All tensors are contiguous and of one shape and dtype, f32 or f64. p and the state change in
- * place; these are doors, and raise the version.
+ * All tensors of an update are contiguous and have the same shape and dtype, f32 or f64. p and the
+ * state are changed in place, which raises their versions.
  *
- * HEED_ERR_SHAPE, HEED_ERR_DTYPE: they differ, or are not contiguous, or not floats.
+ * HEED_ERR_SHAPE, HEED_ERR_DTYPE: shapes or dtypes differ, or tensors are not contiguous or not
+ * floats.
  */
 #ifndef HEED_TENSOR_OPTIM_UPDATE_H
 #define HEED_TENSOR_OPTIM_UPDATE_H
@@ -21,8 +21,8 @@ HEED_BEGIN_DECLS
 typedef struct heed_update {
     heed_tensor *p;
     const heed_tensor *g;
-    heed_tensor *b;     /* of SGD with momentum */
-    heed_tensor *m, *v; /* of Adam */
+    heed_tensor *b;     /* for SGD with momentum */
+    heed_tensor *m, *v; /* for Adam */
 } heed_update;
 
 /* heed_sgd_update: as torch.optim.SGD
@@ -35,16 +35,16 @@ typedef struct heed_update {
 typedef struct heed_sgd_step {
     double lr, momentum, dampening, weight_decay;
     bool nesterov;
-    bool first; /* b holds nothing yet */
+    bool first; /* b is not initialised yet */
 } heed_sgd_step;
 
-/* `b` is NULL without momentum. */
+/* `b` may be NULL without momentum. */
 heed_status heed_sgd_update(heed_tensor *p, const heed_tensor *g, heed_tensor *b,
                             const heed_sgd_step *step);
 heed_status heed_sgd_update_all(const heed_update *all, int count, const heed_sgd_step *step);
 
-/* heed_adam_update: as torch.optim.Adam (Kingma and Ba, 2015), and AdamW (Loshchilov and Hutter,
- * 2019) with decoupled
+/* heed_adam_update: as torch.optim.Adam (Kingma and Ba, 2015) or, if decoupled, AdamW (Loshchilov
+ * and Hutter, 2019)
  *
  *   decoupled:  p = (1 - lr weight_decay) p          else:  g = g + weight_decay p
  *   m = beta1 m + (1 - beta1) g
@@ -61,12 +61,12 @@ heed_status heed_adam_update(heed_tensor *p, const heed_tensor *g, heed_tensor *
                              const heed_adam_step *step);
 heed_status heed_adam_update_all(const heed_update *all, int count, const heed_adam_step *step);
 
-/* heed_total_norm: as torch.nn.utils.get_total_norm(tensors, p): the p-norm of all elements of
- * `count` tensors, as if they were one, contiguous and f32 or f64 each:
+/* heed_total_norm: as torch.nn.utils.get_total_norm(tensors, p): the p-norm over all elements of
+ * `count` tensors, each contiguous and f32 or f64:
  *
  *   (sum |x|^p)^(1/p);  the largest |x| for p inf
  *
- * 0 for no tensors or no elements. NaN on error. HEED_ERR_VALUE: p is NaN. */
+ * Returns 0 if there are no elements, NaN on error. HEED_ERR_VALUE: p is NaN. */
 double heed_total_norm(const heed_tensor *const *tensors, int count, double p);
 
 /* heed_scale_into: t *= factor, as torch's t.mul_(factor) under no_grad. */

@@ -1,17 +1,18 @@
-/* The pool of threads.
+/* The thread pool.
  *
- * It runs one job at a time, described by `job`. The word `state` says whether the job is open and
- * how many workers are inside. A worker enters and leaves by changing that word. The owner closes
- * the job when no range is left, then waits for the workers inside: so it never waits for one that
- * sleeps.
+ * It runs one job at a time, described by `job`. The word `state` records whether the job is open
+ * and how many workers are inside; a worker enters and leaves by changing it. Once no range is
+ * left, the owner closes the job and waits for the workers inside, so it never waits for a sleeping
+ * worker.
  *
  *     state = generation of the job | CLOSED | workers inside
  *
- * Each thread has its own share of the count, the same one in every job, so that its caches hold
- * what it wrote in the job before. It takes ranges from its share, then from the shares of others.
- * The kernels that run here allocate nothing and see no tensor, so workers need no heed_thread. */
+ * Each thread has its own share of the count, the same one in every job, so that its caches keep
+ * what it wrote in the previous job. It takes ranges from its own share first, then from the
+ * others' shares. The kernels that run here neither allocate nor use tensors, so workers need no
+ * heed_thread. */
 #ifdef __linux__
-#define _GNU_SOURCE /* the processors that this process may use */
+#define _GNU_SOURCE /* for sched_getaffinity */
 #endif
 #include "parallel.h"
 
@@ -31,22 +32,22 @@ static struct {
     heed_parallel_work *work;
     void *context;
     int64_t range;
-    int shares; /* also the number of threads that may take part */
+    int shares; /* also the maximum number of threads */
 } job;          /* written by the owner while the job is closed and empty */
 
-/* The rest of each thread's share, each on its own cache line: the owner's, then the workers'. */
+/* The rest of each thread's share, one per cache line: the owner's first, then the workers'. */
 static struct share {
     _Alignas(64) int64_t next;
     int64_t end;
 } shares[MOST_THREADS];
 
 static uint64_t state = UINT64_C(1) << 31;
-static int threads;                                       /* wanted; 0: not read yet */
-static pthread_mutex_t owner = PTHREAD_MUTEX_INITIALIZER; /* held by the thread whose job it is */
+static int threads;                                       /* 0: not determined yet */
+static pthread_mutex_t owner = PTHREAD_MUTEX_INITIALIZER; /* held by the thread that runs a job */
 static pthread_t workers[MOST_THREADS];
-static int worker_count; /* started; guarded by owner */
+static int worker_count; /* number started; guarded by owner */
 static int most_workers = MOST_THREADS - 1;
-static bool prepared; /* for fork; guarded by owner */
+static bool prepared; /* fork handlers are installed; guarded by owner */
 static bool ending;
 
 static pthread_mutex_t sleep_lock = PTHREAD_MUTEX_INITIALIZER;
@@ -78,7 +79,7 @@ static bool is_open(uint64_t seen, uint64_t done)
     return (seen & CLOSED) == 0 && seen / GENERATION != done;
 }
 
-/* Waits for a job of another generation than `done`, or for the end of the process. */
+/* Waits for a job with a generation other than `done`, or for the end of the process. */
 static void wait_for_job(uint64_t done)
 {
     const int64_t start = nanoseconds();
@@ -117,13 +118,13 @@ static void work_on_ranges(int own)
     }
 }
 
-/* False if the job has closed, or has no share for this worker. */
+/* Returns false if the job is closed or has no share for this worker. */
 static bool join(int own, uint64_t *generation)
 {
     uint64_t seen = __atomic_load_n(&state, __ATOMIC_ACQUIRE);
     do {
         *generation = seen / GENERATION;
-        /* A stale share count does no harm: the exchange below fails unless the job stayed open. */
+        /* A stale share count is harmless: the exchange below fails unless the job stayed open. */
         if ((seen & CLOSED) != 0 || own >= __atomic_load_n(&job.shares, __ATOMIC_RELAXED)) {
             return false;
         }
@@ -149,7 +150,7 @@ static void *run_worker(void *share)
 
 /* ---- the pool ---- */
 
-/* During a fork the pool is idle. The child has no workers, and starts its own when needed. */
+/* The pool is idle during a fork. The child has no workers and starts its own when needed. */
 static void before_fork(void)
 {
     pthread_mutex_lock(&owner);
@@ -173,7 +174,7 @@ static void after_fork_in_child(void)
 __attribute__((destructor)) static void end_workers(void)
 {
     if (pthread_mutex_trylock(&owner) != 0) {
-        return; /* the process ends in the middle of a job */
+        return; /* the process is exiting in the middle of a job */
     }
     pthread_mutex_lock(&sleep_lock);
     __atomic_store_n(&ending, true, __ATOMIC_RELEASE);
@@ -185,8 +186,7 @@ __attribute__((destructor)) static void end_workers(void)
     worker_count = 0;
 }
 
-/* The program's own threads take the signals of the process; a worker takes only those that it
- * causes. */
+/* Workers block all signals but those for their own faults; the program's threads get the rest. */
 static bool start_worker(void)
 {
     sigset_t all, before;
@@ -202,7 +202,7 @@ static bool start_worker(void)
     return started;
 }
 
-/* Starts the missing workers. It is no error if the system gives fewer: those do the work. */
+/* Starts the missing workers. If the system refuses some, the existing ones do the work. */
 static void start_workers(int wanted)
 {
     if (!prepared) {
@@ -212,12 +212,12 @@ static void start_workers(int wanted)
         if (start_worker()) {
             worker_count++;
         } else {
-            most_workers = worker_count; /* the system is not asked again */
+            most_workers = worker_count; /* do not try again */
         }
     }
 }
 
-/* Returns when all workers have left. */
+/* Closes the job and returns once all workers have left it. */
 static void close_job(void)
 {
     __atomic_or_fetch(&state, CLOSED, __ATOMIC_ACQ_REL);
@@ -273,7 +273,7 @@ void heed_parallel_for(int64_t count, int64_t grain, heed_parallel_work *work, v
     pthread_mutex_unlock(&owner);
 }
 
-/* ---- the number of threads ---- */
+/* ---- number of threads ---- */
 
 static int processors(void)
 {
@@ -289,7 +289,7 @@ static int processors(void)
 int heed_get_num_threads(void)
 {
     int count = __atomic_load_n(&threads, __ATOMIC_RELAXED);
-    if (count == 0) { /* HEED_NUM_THREADS is ignored unless it is a number from 1 on */
+    if (count == 0) { /* HEED_NUM_THREADS is ignored unless it is a positive number */
         const char *text = getenv("HEED_NUM_THREADS");
         char *end = NULL;
         const long said = text != NULL ? strtol(text, &end, 10) : 0;
@@ -306,7 +306,7 @@ heed_status heed_set_num_threads(int count)
         return heed_error_pending();
     }
     if (count < 1 || count > MOST_THREADS) {
-        return heed_fail(HEED_ERR_VALUE, "set_num_threads: %d threads; 1 to %d", count,
+        return heed_fail(HEED_ERR_VALUE, "set_num_threads: count is %d; it must be 1 to %d", count,
                          MOST_THREADS);
     }
     __atomic_store_n(&threads, count, __ATOMIC_RELAXED);

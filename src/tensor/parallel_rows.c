@@ -1,5 +1,5 @@
-/* Rows shared out among threads. A thread gets whole rows, or whole columns where rows are added
- * up, so no sum depends on the number of threads. */
+/* Rows split across threads. A thread handles whole rows, or whole columns when rows are summed, so
+ * no sum depends on the number of threads. */
 
 #include "parallel_rows.h"
 
@@ -17,7 +17,7 @@ typedef struct normalization {
     int64_t chunk; /* rows in a chunk */
 } normalization;
 
-/* The rows in [first, end). */
+/* Rows [first, end). */
 static heed_normalization rows_of(const normalization *w, int64_t first, int64_t end)
 {
     const int64_t before = first * w->all->n * (int64_t)heed_dtype_size(w->dtype);
@@ -72,9 +72,9 @@ void heed_normalize_rows_gradient(const heed_normalization *all, heed_dtype dtyp
     heed_parallel_for(heed_chunks_of_rows(all), 1, differentiate_some, &w);
 }
 
-/* ---- rows of a table ---- */
+/* ---- table rows ---- */
 
-/* Columns are shared out in groups of a cache line or two. */
+/* Columns are split in groups of one or two cache lines. */
 enum { GROUP = 16 };
 
 static void copy_some(void *context, int64_t first, int64_t end)
@@ -91,8 +91,7 @@ void heed_copy_table_rows(const heed_table_rows *t)
     heed_share_rows(t->count, t->columns, HEED_GRAIN_OF_TABLE_ROWS, copy_some, (void *)t);
 }
 
-/* The groups of columns [first, end): each sum is made by one thread, in the order of the
- * indices. */
+/* Adds groups of columns [first, end). One thread computes each sum, in index order. */
 static void add_some(void *context, int64_t first, int64_t end)
 {
     const heed_table_rows *t = context;
@@ -104,7 +103,7 @@ static void add_some(void *context, int64_t first, int64_t end)
     }
 }
 
-/* Columns in groups, as rows that are `count` elements long. */
+/* Splits groups of columns across threads, each treated as a row of `count` elements. */
 static void share_columns(int64_t columns, int64_t count, int64_t grain, heed_parallel_work *work,
                           void *context)
 {

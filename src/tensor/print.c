@@ -1,9 +1,8 @@
-/* Tensors as text, character for character what torch's repr gives; torch/_tensor_str.py is the
- * reference for the behaviour.
+/* Formats tensors exactly as torch's repr; torch/_tensor_str.py is the reference for the behaviour.
  *
- * A first walk over the elements that will be shown finds the notation and the width they share, a
- * second one writes them through a sink, so nothing is allocated and the cost is linear in what is
- * shown. Reads the tensor only: no value, no graph and no counter is touched. */
+ * A first pass over the elements to be shown determines their common notation and width. A second
+ * pass writes them to a sink. Nothing is allocated, the cost is linear in the output, and the
+ * tensor is not modified. */
 
 #include "print.h"
 
@@ -17,14 +16,14 @@
 
 enum { PREFIX_LENGTH = sizeof "tensor(" - 1, ELEMENT_SIZE = 64, MAX_PRECISION = 17 };
 
-/* ---- the sink: a stream, a buffer, or neither, which only measures ---- */
+/* ---- the sink: a stream, a buffer, or neither to measure only ---- */
 
 typedef struct sink {
     FILE *stream;
-    char *buffer; /* holds `size` bytes, and one more for a 0 */
+    char *buffer; /* `size` bytes, plus one for the terminating 0 */
     size_t size;
-    size_t length; /* of all text so far, written or cut off */
-    size_t column; /* of its last line */
+    size_t length; /* total length, including truncated text */
+    size_t column; /* in the current line */
 } sink;
 
 static void put_bytes(sink *out, const char *text, size_t count)
@@ -60,7 +59,7 @@ static void put_new_lines(sink *out, int count, int indent)
     put_spaces(out, indent);
 }
 
-/* ---- the shown elements, and their notation ---- */
+/* ---- elements and their notation ---- */
 
 typedef enum notation {
     WHOLE,      /* "3." or an i64: no digits after the point */
@@ -74,22 +73,22 @@ typedef struct printer {
     heed_print_options options;
     bool summarised;
     notation notation;
-    int width; /* shorter elements are padded to it; longer ones may exist */
+    int width; /* shorter elements are padded to it; some may be longer */
 } printer;
 
-/* Is a dim of this size cut down to edgeitems at each end? */
+/* True if a dim of this size is truncated to edgeitems at each end. */
 static bool cut(const printer *p, int64_t size)
 {
     return p->summarised && size > 2LL * p->options.edgeitems;
 }
 
-/* The index that is shown after `i` in a dim of this size. */
+/* The index shown after `i` in a dim of this size. */
 static int64_t next_shown(const printer *p, int64_t size, int64_t i)
 {
     return cut(p, size) && i + 1 == p->options.edgeitems ? size - p->options.edgeitems : i + 1;
 }
 
-/* The locale's decimal point may take several bytes; torch's is always ".". */
+/* The locale's decimal point may be several bytes long; torch always prints ".". */
 static void use_point(char *number)
 {
     char *point = number + strspn(number, "-0123456789");
@@ -102,7 +101,7 @@ static void use_point(char *number)
 
 static void write_float(char *text, const printer *p, double value)
 {
-    if (isnan(value)) { /* C would print its sign */
+    if (isnan(value)) { /* printf would print its sign */
         strcpy(text, "nan");
     } else if (isinf(value)) {
         strcpy(text, value < 0 ? "-inf" : "inf");
@@ -129,13 +128,13 @@ static void write_element(char *text, const printer *p, int64_t offset)
     }
 }
 
-/* ---- the first walk: notation and width ---- */
+/* ---- first pass: notation and width ---- */
 
-/* The extremes of the finite elements that are not 0. In one notation the longest text of one sign
+/* Extremes of the finite non-zero elements. In a given notation the longest text of each sign
  * belongs to the largest or the smallest magnitude (a small one may have a longer exponent), so
- * these four decide the width. Index 1 is for negative elements. */
+ * these four determine the width. Index 1 is for negative elements. */
 typedef struct extent {
-    double largest[2], smallest[2]; /* magnitudes; 0: no element of this sign */
+    double largest[2], smallest[2]; /* magnitudes; 0 if no element has this sign */
     bool fractions;
 } extent;
 
@@ -145,7 +144,7 @@ static void note_width(printer *p, const char *text)
     p->width = length > p->width ? length : p->width;
 }
 
-/* Visits the shown elements of the dims from `dim` on. At most HEED_MAX_DIMS calls deep. */
+/* Visits the shown elements of dims `dim` and above. Recurses at most HEED_MAX_DIMS deep. */
 static void survey(printer *p, extent *seen, int dim, int64_t offset)
 {
     char text[ELEMENT_SIZE];
@@ -170,8 +169,8 @@ static void survey(printer *p, extent *seen, int dim, int64_t offset)
     }
 }
 
-/* Scientific if the range is wide, or the numbers are large, or so small that fixed digits would
- * show zeros. Zeros, NaN and infinities decide neither the notation nor the width. */
+/* Scientific notation if the range is wide, numbers are large, or fixed digits would show only
+ * zeros. Zeros, NaN and infinities affect neither notation nor width. */
 static void choose_format(printer *p)
 {
     extent seen = {{0}, {0}, false};
@@ -196,11 +195,11 @@ static void choose_format(printer *p)
     }
 }
 
-/* ---- the second walk: the text ---- */
+/* ---- second pass: the text ---- */
 
-/* Between two items of a dim, after `count` of them. Each row begins a line, matrices are separated
- * by an empty line, and so on. The elements of a row fill lines of the given width, computed as
- * torch does: an element longer than p->width runs over. */
+/* Separates two items of a dim, after `count` of them. Each row begins a new line, matrices are
+ * separated by an empty line, and so on. Elements of a row fill lines of the given width, computed
+ * as torch does: an element longer than p->width overflows. */
 static void separate(printer *p, int dim, int64_t count)
 {
     int indent = PREFIX_LENGTH + dim;
@@ -220,7 +219,7 @@ static void separate(printer *p, int dim, int64_t count)
     }
 }
 
-/* Writes the shown elements of the dims from `dim` on. At most HEED_MAX_DIMS calls deep. */
+/* Writes the shown elements of dims `dim` and above. Recurses at most HEED_MAX_DIMS deep. */
 static void put_items(printer *p, int dim, int64_t offset)
 {
     if (dim == p->t->ndim) {
@@ -258,10 +257,10 @@ static void put_dtype(sink *out, const heed_tensor *t)
     put(out, names[t->dtype]);
 }
 
-/* log_softmax is LogSoftmaxBackward0, and log1p is Log1PBackward0: a letter that does not follow a
- * letter is a capital, underscores are dropped. mul_scalar is MulBackward0, because torch has one
- * name for both. struct heed_op belongs to the layer above, which promises that the name is its
- * first member. */
+/* log_softmax becomes LogSoftmaxBackward0, log1p becomes Log1PBackward0: a letter not preceded by a
+ * letter is capitalised, and underscores are dropped. mul_scalar becomes MulBackward0, since torch
+ * uses one name for both. struct heed_op belongs to the layer above, which guarantees that its
+ * first member is the name. */
 static void put_graph(sink *out, const heed_tensor *t)
 {
     if (t->op == NULL) {
@@ -280,8 +279,8 @@ static void put_graph(sink *out, const heed_tensor *t)
     put(out, "Backward0>");
 }
 
-/* On this line if it fits, else on the next. `slack` is 2 until the first new line: torch counts
- * the line of the elements as 2 characters longer than it is. */
+/* Continues the line if the text fits, else starts a new one. `slack` is 2 until the first new
+ * line: torch overestimates the length of the last line of elements by 2. */
 static void put_suffix(printer *p, void (*write)(sink *, const heed_tensor *), size_t *slack)
 {
     sink measure = {0};
@@ -342,7 +341,7 @@ static void print_into(sink *out, const heed_tensor *t, heed_print_options optio
     put(out, ")");
 }
 
-/* The stream is locked, so that the output of several threads does not mix. */
+/* Locks the stream so that output from several threads does not interleave. */
 static heed_status print_to(const char *function, FILE *stream, const heed_tensor *t,
                             heed_print_options options, const char *end)
 {

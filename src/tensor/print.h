@@ -1,9 +1,10 @@
-/* Tensors as text, as torch prints them:
+/* Prints tensors as torch does:
  *
  *     tensor([[1.0100, 1.0641],
  *             [0.2040, 0.7057]], grad_fn=<MatmulBackward0>)
  *
- * Four digits, columns aligned, scientific where the range asks for it, large tensors summarised.
+ * Four decimals, aligned columns, scientific notation for wide ranges; large tensors are
+ * summarised.
  */
 #ifndef HEED_TENSOR_PRINT_H
 #define HEED_TENSOR_PRINT_H
@@ -14,27 +15,29 @@
 
 HEED_BEGIN_DECLS
 
-/* As torch.set_printoptions, for one call. 0 stands for torch's default; no digits at all cannot be
- * asked for. A threshold of INT_MAX shows everything. */
+/* As torch.set_printoptions, for one call. 0 selects torch's default, so a precision of 0 is not
+ * available. A threshold of INT_MAX shows everything. */
 typedef struct heed_print_options {
-    int precision; /* digits behind the point: 4, or give 1 ... 17 */
-    int threshold; /* elements above which it is summarised: 1000 */
-    int edgeitems; /* shown at each end of a summarised dim: 3 */
-    int linewidth; /* characters: 80 */
+    int precision; /* digits after the point: 1 ... 17, default 4 */
+    int threshold; /* tensors with more elements are summarised: default 1000 */
+    int edgeitems; /* items shown at each end of a summarised dim: default 3 */
+    int linewidth; /* characters per line: default 80 */
 } heed_print_options;
 
-/* heed_print: on stdout, with a newline. heed_fprint: on any stream, without. A failing call, and
- * any call while an error is pending, prints nothing. Errors of the stream are left to
+/* heed_print: prints to stdout, with a newline.
+ * heed_fprint: prints to any stream, without a newline.
+ * On error, or while an error is pending, they print nothing. For stream errors check
  * ferror(stream).
  *
- * HEED_ERR_NULL: no tensor, or no stream. HEED_ERR_SCOPE: its value has been freed.
- * HEED_ERR_VALUE: an option below 0, or a precision above 17. */
+ * HEED_ERR_NULL: the tensor or the stream is NULL. HEED_ERR_SCOPE: the value has been freed.
+ * HEED_ERR_VALUE: an option is negative, or the precision is above 17. */
 heed_status heed_print(const heed_tensor *t);
 heed_status heed_fprint(FILE *stream, const heed_tensor *t);
 heed_status heed_fprint_with(FILE *stream, const heed_tensor *t, heed_print_options options);
 
-/* heed_snprint: into `buffer`, as snprintf: returns the length of the whole text, of which at most
- * size - 1 bytes and a terminating 0 are written; with size 0, buffer may be NULL. 0 on error. */
+/* heed_snprint: prints into `buffer`, as snprintf: returns the length of the full text, and writes
+ * at most size - 1 bytes of it and a terminating 0. With size 0, buffer may be NULL. Returns 0 on
+ * error. */
 size_t heed_snprint(char *buffer, size_t size, const heed_tensor *t);
 size_t heed_snprint_with(char *buffer, size_t size, const heed_tensor *t,
                          heed_print_options options);

@@ -1,7 +1,6 @@
-/* Reading a tensor: its sizes, single elements, and the doors to its memory.
+/* Reading a tensor: sizes, single elements, and pointers to its memory.
  *
- * Every function says by name what is wrong with its argument, and computes nothing while an error
- * is pending. */
+ * Errors name the argument at fault. */
 #include "read.h"
 
 #include <math.h>
@@ -164,7 +163,7 @@ double heed_at(const heed_tensor *t, heed_shape index)
     return heed_number_at(t, offset);
 }
 
-/* ---- the writable door, and its reading twin ---- */
+/* ---- pointers to the elements ---- */
 
 static void *data_of(const char *function, const heed_tensor *t, heed_dtype dtype)
 {

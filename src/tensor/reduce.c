@@ -1,7 +1,7 @@
-/* Sums and folds over any dims, and kernels that take one line of a dim at a time.
+/* Sums and other reductions over any dims, and kernels that process one line of a dim at a time.
  *
- * No result depends on the number of threads: what is split is independent, or is cut into chunks
- * whose number the shape decides. */
+ * Results do not depend on the number of threads: work is split into independent parts, or into
+ * chunks whose number depends on the shape alone. */
 
 #include "reduce.h"
 
@@ -15,7 +15,7 @@
 
 /* ---- sums ---- */
 
-/* Adds all elements of the walk to one total. */
+/* Adds all elements of the walk to *total. */
 static void sum_walk(walk w, heed_dtype from, heed_dtype as, heed_total *total)
 {
     const int64_t n = run_length(&w), stride = run_stride(&w, 0);
@@ -32,7 +32,7 @@ static void sum_walk(walk w, heed_dtype from, heed_dtype as, heed_total *total)
     } while (heed_walk_next(&w));
 }
 
-/* Adds up `columns` sums side by side: the walk steps through the first elements of the rows. */
+/* Adds to `columns` sums side by side; the walk steps through the first elements of the rows. */
 static void sum_walk_columns(walk w, heed_dtype from, heed_dtype as, int64_t columns,
                              heed_total *totals)
 {
@@ -51,8 +51,8 @@ static void sum_walk_columns(walk w, heed_dtype from, heed_dtype as, int64_t col
     } while (heed_walk_next(&w));
 }
 
-/* The dims of x that are in `set` (or, with `inside` false, those that are not), as a walk. False
- * if it has no elements. */
+/* Makes a walk of x's dims in `set`, or not in `set` if `inside` is false. Returns false if it has
+ * no elements. */
 static bool walk_dims(const heed_tensor *x, unsigned set, bool inside, walk *w)
 {
     int64_t shape[HEED_MAX_DIMS], strides[HEED_MAX_DIMS];
@@ -67,34 +67,34 @@ static bool walk_dims(const heed_tensor *x, unsigned set, bool inside, walk *w)
     return heed_walk_begin(w, ndim, shape);
 }
 
-/* Sums of x: `stay` walks the dims that stay, `summed` those that are summed. A run of `stay` is
- * split into parts of `width` sums, at most CHUNK; a part is one thread's. */
+/* Sums of x: `stay` walks the remaining dims, `summed` the summed dims. A run of `stay` is split
+ * into parts of `width` sums, at most CHUNK; each part is processed by one thread. */
 typedef struct summing {
     walk stay, summed;
     heed_dtype from, as;
     enum {
         BY_NOTHING,  /* no elements: all sums are 0 */
-        BY_ELEMENTS, /* one sum at a time, its elements gathered */
-        BY_ROWS,     /* each sum's elements are adjacent: whole rows at a time */
-        BY_COLUMNS,  /* elements of neighbouring sums are adjacent: added side by side */
+        BY_ELEMENTS, /* one sum at a time, gathering its elements */
+        BY_ROWS,     /* elements of a sum are contiguous: sum whole rows */
+        BY_COLUMNS,  /* elements of neighbouring sums are contiguous: sum side by side */
     } order;
     int64_t width;
     double divisor;
     char *out;
 } summing;
 
-/* A line of at least two chunks is summed in chunks, which threads share. Its length alone decides
- * their number, so that the sum has the same bits for any number of threads. */
+/* Lines of at least two chunks are summed in chunks, on several threads. The number of chunks
+ * depends only on the length, so the sum has the same bits for any number of threads. */
 enum {
-    CHUNK_OF_LINE = 16384, /* elements at least: about as much work as handing out costs */
-    CHUNK_STEP = 64,       /* a chunk is a multiple of this: whole vectors */
+    CHUNK_OF_LINE = 16384, /* minimum elements; less work would not pay for its scheduling */
+    CHUNK_STEP = 64,       /* chunks are multiples of this: whole vectors */
 };
 
 typedef struct long_line {
     const char *x;
     int64_t n, chunk;
     heed_dtype dtype;
-    heed_total totals[CHUNK]; /* there are at most CHUNK chunks */
+    heed_total totals[CHUNK]; /* at most CHUNK chunks */
 } long_line;
 
 static void sum_chunks(void *context, int64_t first, int64_t end)
@@ -119,7 +119,7 @@ static void sum_long_line(const char *x, int64_t n, heed_dtype dtype, heed_total
         ->sum(1, chunks, l.totals, 0, total);
 }
 
-/* `count` sums from number `first` of a run on. */
+/* Computes `count` sums of a run, starting with number `first`. */
 static void sum_part(const summing *s, const walk *stay, int64_t first, int64_t count, char *to)
 {
     heed_total totals[CHUNK];
@@ -145,7 +145,7 @@ static void sum_part(const summing *s, const walk *stay, int64_t first, int64_t 
     kernels->from_totals(count, totals, s->divisor, to);
 }
 
-/* The parts in [first, end). */
+/* Computes parts [first, end). */
 static void sum_range(void *context, int64_t first, int64_t end)
 {
     const summing *s = context;
@@ -175,8 +175,8 @@ void heed_sum_elements(const heed_tensor *x, unsigned set, double divisor, heed_
     if (!walk_dims(x, set, false, &s.stay)) {
         return;
     }
-    /* The order in which x lies in memory. A part of rows is about a grain of elements; short runs
-     * of sums side by side are cut finer, so that they still give several parts. */
+    /* Follow the memory layout of x. By rows, a part is about a grain of elements. By columns,
+     * short runs are cut finer to yield several parts. */
     const int64_t length = run_length(&s.stay), runs = out->numel / length;
     if (!empty) {
         const int64_t size = (int64_t)heed_dtype_size(s.from), summed = run_length(&s.summed);
@@ -193,18 +193,18 @@ void heed_sum_elements(const heed_tensor *x, unsigned set, double divisor, heed_
         }
     }
     const int64_t parts = (length + s.width - 1) / s.width;
-    const int64_t cost = x->numel / (parts * runs) + 1; /* of a part, in elements */
+    const int64_t cost = x->numel / (parts * runs) + 1; /* per part, in elements */
     heed_parallel_for(parts * runs, HEED_GRAIN_OF_SUMS / cost + 1, sum_range, &s);
 }
 
-/* ---- folds ---- */
+/* ---- reductions by kernel ---- */
 
-/* Lines gathered at once: f32 lines side by side share cache lines of 16 elements, and each cache
- * line is fetched once. The gathered lines are no larger than x. */
+/* Lines gathered at once: 16 neighbouring f32 lines share cache lines, so each cache line is
+ * fetched only once. The gathered lines are no larger than x. */
 enum { LINES_AT_ONCE = 16 };
 
-/* Gathers lines of n elements, which start `step` bytes apart, one after the other into `gathered`:
- * the walk steps through the elements of the first. */
+/* Gathers lines of n elements, which start `step` bytes apart, one after another into `gathered`;
+ * the walk steps through the elements of the first line. */
 static void gather_lines(walk w, int64_t lines, int64_t step, heed_dtype from, heed_dtype as,
                          int64_t n, char *gathered)
 {
@@ -261,8 +261,8 @@ heed_status heed_reduce(heed_reduce_kernel *kernel, const void *args, heed_dtype
 
 /* ---- lines ---- */
 
-/* Lines to be mapped: the walk steps through their first elements, in every operand; the last lane
- * is the result. */
+/* Lines to map: the walk steps through the first element of each line, in all operands; the last
+ * lane is the result. */
 typedef struct line_mapping {
     heed_row_kernel *kernel;
     heed_dtype dtype;
@@ -271,7 +271,7 @@ typedef struct line_mapping {
     walk w;
 } line_mapping;
 
-/* Maps `count` lines of a run, from its line `start` on. */
+/* Maps `count` lines of a run, starting with line `start`. */
 static void map_part(const void *context, const walk *w, int64_t start, int64_t count)
 {
     const line_mapping *m = context;
@@ -301,7 +301,7 @@ heed_status heed_map_rows(heed_row_kernel *kernel, heed_tensor *const *in, int c
     }
     memcpy(shape, out->shape, sizeof *shape * ndim);
     if (ndim > 0) {
-        shape[dim] = m.n > 0; /* the other dims are walked, line by line */
+        shape[dim] = m.n > 0; /* walk the other dims */
     }
     if (!heed_walk_begin(&m.w, ndim, shape)) {
         return HEED_OK;
@@ -310,8 +310,8 @@ heed_status heed_map_rows(heed_row_kernel *kernel, heed_tensor *const *in, int c
         heed_walk_parts(&m.w, HEED_GRAIN_OF_ROWS / m.n + 1, map_part, &m);
         return HEED_OK;
     }
-    /* Lines that are strided or of another dtype, one after the other: `gathered` holds one of each
-     * operand. */
+    /* Strided lines, or lines of another dtype, go one at a time; `gathered` has space for one line
+     * of each operand. */
     const int64_t line_size = m.n * (int64_t)heed_dtype_size(m.dtype);
     const size_t bytes = (size_t)(count + 1) * (size_t)line_size;
     char *gathered = heed_alloc_sized(bytes);

@@ -1,6 +1,7 @@
-/* Work along dims of one tensor: sums, folds, and kernels that take a line at a time (internal).
+/* Work along dims of one tensor: sums, other reductions, and kernels that process a line at a time
+ * (internal).
  *
- * A line is the elements along one dim, or along several that are folded together.
+ * A line is the elements along one dim, or along several dims that are reduced together.
  */
 #ifndef HEED_TENSOR_REDUCE_H
 #define HEED_TENSOR_REDUCE_H
@@ -8,18 +9,17 @@
 #include "kernels/kernels.h"
 #include "tensor.h"
 
-/* heed_sum_elements: out = the sum of x over the dims in `set`, divided by divisor; out is
- * contiguous and has an element for each of the dims that stay, in their order. */
+/* heed_sum_elements: out = the sum of x over the dims in `set`, divided by `divisor`. out is
+ * contiguous; its dims are the remaining dims of x, in order. */
 void heed_sum_elements(const heed_tensor *x, unsigned set, double divisor, heed_tensor *out);
 
-/* heed_reduce: each element of out = kernel(the elements of x over the dims in `set`, row by row,
- * as elements of `as`); out as above. HEED_ERR_MEMORY: no memory for the lines that must be
- * gathered. */
+/* heed_reduce: each element of out = kernel(the elements of x over the dims in `set`, in row-major
+ * order, as elements of `as`); out as above. HEED_ERR_MEMORY: no memory for gathering lines. */
 heed_status heed_reduce(heed_reduce_kernel *kernel, const void *args, heed_dtype as,
                         const heed_tensor *x, unsigned set, heed_tensor *out);
 
-/* heed_map_rows: out = kernel(in...) line by line along `dim`; out is contiguous, of the shape of
- * each of the `count` inputs (at most 2). HEED_ERR_MEMORY: no memory for the gathered lines. */
+/* heed_map_rows: out = kernel(in...) line by line along `dim`. The `count` inputs (at most 2) and
+ * out have the same shape; out is contiguous. HEED_ERR_MEMORY: no memory for gathering lines. */
 heed_status heed_map_rows(heed_row_kernel *kernel, heed_tensor *const *in, int count, int dim,
                           heed_tensor *out);
 

@@ -1,6 +1,6 @@
-/* Shape arithmetic: sizes, dims, strides and broadcasting, with the errors that name both shapes.
+/* Shape arithmetic: sizes, dims, strides and broadcasting. Broadcasting errors name both shapes.
  *
- * Knows shapes and strides only; no function here reads or writes an element. */
+ * Uses only shapes and strides; never reads or writes elements. */
 #include "shape.h"
 
 #include "thread.h"
@@ -13,9 +13,9 @@ heed_status heed_count_elements(const char *function, int ndim, const int64_t *s
                          HEED_MAX_DIMS);
     }
     if ((unsigned)dtype >= HEED_DTYPES) {
-        return heed_fail(HEED_ERR_DTYPE, "%s: %d is no dtype", function, (int)dtype);
+        return heed_fail(HEED_ERR_DTYPE, "%s: %d is not a dtype", function, (int)dtype);
     }
-    int64_t product = 1, reach = 1; /* reach leaves zeros out: strides must not overflow either */
+    int64_t product = 1, reach = 1; /* reach skips zeros: strides must not overflow either */
     for (int i = 0; i < ndim; i++) {
         if (shape[i] < 0) {
             return heed_fail(HEED_ERR_SHAPE, "%s: negative size in %s", function,
@@ -37,7 +37,7 @@ heed_status heed_count_elements(const char *function, int ndim, const int64_t *s
 
 heed_status heed_wrap_dim(const char *function, int dim, int ndim, int *wrapped)
 {
-    int count = ndim == 0 ? 1 : ndim; /* a scalar takes 0 and -1 */
+    int count = ndim == 0 ? 1 : ndim; /* a scalar accepts 0 and -1 */
     if (dim < -count || dim >= count) {
         return heed_fail(HEED_ERR_DIM, "%s: dim %d is outside [%d, %d) of a tensor with %d dims",
                          function, dim, -count, count, ndim);
@@ -86,8 +86,8 @@ void heed_row_major(int ndim, const int64_t *shape, int64_t *strides)
     }
 }
 
-/* Above 0 where dim a of x comes after dim b, counted from the innermost: its stride is larger, or
- * as large and it has more elements. A stride of 0 tells nothing. */
+/* Positive if dim a of x is outside dim b in memory order: a has the larger stride, or an equal
+ * stride and a larger size. Dims with stride 0 cannot be ordered: 0. */
 static int compare_dims(const heed_tensor *x, int a, int b)
 {
     if (x->strides[a] == 0 || x->strides[b] == 0) {
@@ -99,10 +99,10 @@ static int compare_dims(const heed_tensor *x, int a, int b)
     return x->shape[a] > x->shape[b];
 }
 
-/* As torch sorts them: dims that compare_dims cannot tell apart are passed over. */
+/* The sort order is torch's: dims that compare_dims cannot order are skipped. */
 void heed_dense_strides(const heed_tensor *x, int64_t *strides)
 {
-    int dims[HEED_MAX_DIMS]; /* the innermost first */
+    int dims[HEED_MAX_DIMS]; /* innermost first */
     for (int i = 0; i < x->ndim; i++) {
         dims[i] = x->ndim - 1 - i;
         for (int moved = i, at = i - 1; at >= 0; at--) {

@@ -1,26 +1,26 @@
 /* Shape arithmetic: sizes, dims, strides and broadcasting, without the checks of the public
- * functions of read.h (internal).
+ * functions in read.h (internal).
  */
 #ifndef HEED_TENSOR_SHAPE_H
 #define HEED_TENSOR_SHAPE_H
 
 #include "tensor.h"
 
-/* heed_shape_text of a tensor, for messages. */
+/* The shape of a tensor as text, for messages. */
 #define HEED_TEXT(t) (heed_shape_text((t)->ndim, (t)->shape).text)
 
-/* heed_count_elements: the product of the sizes; an error for a negative size, too many dims or a
- * product (of bytes) past what memory can address. */
+/* heed_count_elements: the product of the sizes. Fails for negative sizes, too many dims, or more
+ * bytes than memory can address. */
 heed_status heed_count_elements(const char *function, int ndim, const int64_t *shape,
                                 heed_dtype dtype, int64_t *numel);
 
-/* heed_wrap_dim: turns a dim in [-ndim, ndim) into [0, ndim); a scalar takes 0 and -1 as torch's
- * does. heed_wrap_dims: the same for a list, as a bit set; a dim given twice is an error. */
+/* heed_wrap_dim: maps a dim in [-ndim, ndim) to [0, ndim); as in torch, a scalar accepts 0 and -1.
+ * heed_wrap_dims: the same for a list, returned as a bit set; fails if a dim is given twice. */
 heed_status heed_wrap_dim(const char *function, int dim, int ndim, int *wrapped);
 heed_status heed_wrap_dims(const char *function, heed_dims dims, int ndim, unsigned *set);
 
-/* heed_wrapped: heed_wrap_dim of a dim that has been checked. heed_wrapped_set: heed_wrap_dims of a
- * list that has been. */
+/* heed_wrapped: heed_wrap_dim of a dim that has been checked.
+ * heed_wrapped_set: heed_wrap_dims of a list that has been checked. */
 static inline int heed_wrapped(int dim, int ndim)
 {
     return dim >= 0 ? dim : dim + (ndim > 0 ? ndim : 1);
@@ -35,11 +35,10 @@ static inline unsigned heed_wrapped_set(const heed_dims *dims, int ndim)
     return set;
 }
 
-/* heed_row_major: the strides of a contiguous tensor. heed_is_row_major: is t one? */
+/* heed_row_major: the strides of a contiguous tensor. heed_is_row_major: true if t has them. */
 void heed_row_major(int ndim, const int64_t *shape, int64_t *strides);
 bool heed_is_row_major(const heed_tensor *t);
 
-/* heed_get_shape: writes t's shape. */
 static inline void heed_get_shape(const heed_tensor *t, heed_shape *shape)
 {
     shape->ndim = t->ndim;
@@ -48,7 +47,7 @@ static inline void heed_get_shape(const heed_tensor *t, heed_shape *shape)
     }
 }
 
-/* heed_has_sizes: is t of this shape? */
+/* heed_has_sizes: true if t has this shape. */
 static inline bool heed_has_sizes(const heed_tensor *t, int ndim, const int64_t *shape)
 {
     bool same = t->ndim == ndim;
@@ -58,17 +57,17 @@ static inline bool heed_has_sizes(const heed_tensor *t, int ndim, const int64_t 
     return same;
 }
 
-/* heed_dense_strides: those that torch gives a tensor made like x: without gaps, dims in the same
- * order in memory as those of x. */
+/* heed_dense_strides: the strides that torch gives a tensor made like x: without gaps, with the
+ * dims in the same memory order as in x. */
 void heed_dense_strides(const heed_tensor *x, int64_t *strides);
 
-/* heed_shapes_broadcast: do the two have a common shape?
- * heed_broadcast: that shape, or an error with both and a hint. */
+/* heed_shapes_broadcast: true if the two shapes broadcast together.
+ * heed_broadcast: writes their common shape, or fails with an error that names both. */
 bool heed_shapes_broadcast(const heed_shape *a, const heed_shape *b);
 heed_status heed_broadcast(const char *function, const heed_shape *a, const heed_shape *b,
                            heed_shape *out);
 
-/* heed_broadcast_strides: t's strides seen in a larger shape: 0 where a dim is repeated. */
+/* heed_broadcast_strides: t's strides when broadcast to a larger shape: 0 for repeated dims. */
 void heed_broadcast_strides(const heed_tensor *t, int ndim, const int64_t *shape, int64_t *strides);
 
 #endif

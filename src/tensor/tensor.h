@@ -1,8 +1,9 @@
-/* The tensor: a reference-counted handle on a reference-counted storage, and its own graph node.
+/* The tensor: a reference-counted handle to a reference-counted storage. The handle is also the
+ * graph node.
  *
- * The struct is public to read, for teaching and debugging; its fields change only through
- * functions. Reading the shape, the strides or the graph of a tensor never fails; read.h has
- * functions for that, and for the elements.
+ * The struct is public so that it can be inspected when teaching and debugging; change its fields
+ * only through functions. Reading a tensor's shape, strides or graph directly never fails. read.h
+ * has functions that read the shape and the elements.
  */
 #ifndef HEED_TENSOR_TENSOR_H
 #define HEED_TENSOR_TENSOR_H
@@ -20,7 +21,7 @@ typedef struct heed_shape {
     int64_t size[HEED_MAX_DIMS];
 } heed_shape;
 
-/* A list of dims, each in [-ndim, ndim): HEED_DIMS(0, -1). */
+/* A list of dims, each in [-ndim, ndim), as in HEED_DIMS(0, -1). */
 typedef struct heed_dims {
     int count;
     int dim[HEED_MAX_DIMS];
@@ -52,61 +53,60 @@ HEED_BEGIN_DECLS
 typedef struct heed_tensor heed_tensor;
 struct heed_op;
 
-/* The memory behind one or several tensors. */
+/* The memory behind one or more tensors. */
 typedef struct heed_storage {
     void *data;
     size_t bytes;
-    int references;   /* tensors that look at it */
-    uint32_t version; /* raised by every change in place */
-    bool shared;      /* counted atomically, because several threads hold it */
+    int references;   /* number of tensors that use it */
+    uint32_t version; /* increased by every in-place change */
+    bool shared;      /* several threads hold it: count atomically */
     union {
         double align;
         unsigned char bytes[32];
-    } small; /* where data lies if it is short: further, if need be, than these bytes */
+    } small; /* inline data; the allocation extends past these bytes for larger values */
 } heed_storage;
 
-/* What a backward pass looks at comes first: it takes as long as the memory of its nodes does. */
+/* Fields that the backward pass reads come first, since cache misses on nodes limit its speed. */
 struct heed_tensor {
-    /* The graph: the operation that made this tensor, and from what. */
-    const struct heed_op *op; /* NULL: a leaf */
-    heed_tensor **inputs;     /* input_count of them; they point to `two` when that suffices */
-    int engine_mark;          /* the engine's: consumers to come, then whether it is needed */
+    /* The graph: the operation that made this tensor, and its inputs. */
+    const struct heed_op *op; /* NULL for a leaf */
+    heed_tensor **inputs;     /* input_count of them; points to `two` if they fit */
+    int engine_mark;          /* engine: consumers still to come, then whether it is needed */
     uint16_t input_count, args_size;
-    uint8_t saved; /* whose values backward will read: bit i for input i, HEED_SAVED_OUTPUT */
+    uint8_t saved; /* read by backward: bit i for input i, HEED_SAVED_OUTPUT for the result */
     bool requires_grad;
-    bool used_up;      /* a backward has passed */
-    bool retain_grad;  /* keep .grad though this is no leaf */
-    bool grad_is_lent; /* the engine's: a thread adds to .grad, which is not there meanwhile */
-    bool shared;       /* counted atomically */
+    bool used_up;      /* a backward pass has freed its saved values */
+    bool retain_grad;  /* keep .grad even if this is not a leaf */
+    bool grad_is_lent; /* engine: a thread has taken .grad out to add to it */
+    bool shared;       /* count atomically */
     uint8_t ndim;
 
     heed_tensor *two[2];
-    heed_tensor *gradient_in_flight; /* the engine's: the sum of what has arrived so far */
+    heed_tensor *gradient_in_flight; /* engine: sum of the gradients received so far */
 
     /* Counts (see tensor/scope.h). */
-    int references; /* who holds the handle: the scope, retains, graph edges */
-    int uses;       /* who will read the value: the scope, retains, derivatives */
+    int references; /* holders of the handle: the scope, retains, graph edges */
+    int uses;       /* readers of the value: the scope, retains, derivatives */
 
     /* The value: element (i, j, ...) is data[i * strides[0] + j * strides[1] + ...]. */
-    heed_storage *storage; /* NULL once nothing will read the value any more */
+    heed_storage *storage; /* NULL once the value has been freed */
     void *data;
     int64_t numel;
-    int64_t *shape,
-        *strides; /* ndim of each, in elements; they point to `few` when that suffices */
+    int64_t *shape, *strides; /* ndim of each, in elements; both point into `few` if they fit */
 
     int retains;
-    int scope_depth;        /* the scope whose list it is on; 0 when that scope has ended */
-    heed_tensor *next;      /* on that list, or on the engine's */
+    int scope_depth;        /* depth of the scope that lists it; 0 once that scope has ended */
+    heed_tensor *next;      /* next on that list, or on the engine's */
     uint32_t saved_version; /* sum of the versions of the values that backward will read */
     heed_dtype dtype;
 
-    heed_tensor *grad; /* dL/dthis after backward, for leaves; contiguous, without a node */
-    const void *args;  /* the arguments that are no tensors; they point to `small_args` if small */
+    heed_tensor *grad; /* dL/dthis after backward, for leaves; contiguous, not part of a graph */
+    const void *args;  /* arguments that are not tensors; points to `small_args` if they fit */
     uint64_t small_args[2];
     int64_t few[2 * HEED_FEW_DIMS];
 };
 
-/* The bits of heed_tensor.saved: one for each of the first inputs, one for the result itself. */
+/* Bits of heed_tensor.saved: one for each of the first inputs, one for the result. */
 enum { HEED_SAVED_INPUTS = 7, HEED_SAVED_OUTPUT = 1 << HEED_SAVED_INPUTS };
 
 HEED_END_DECLS

@@ -1,23 +1,23 @@
-/* Attention of one head, y = softmax(scale q k^T, masked) v, for a block of queries at a time (Rabe
- * and Staats, 2021; Dao et al., 2022), so that memory grows with the number of keys, not with its
- * square. Operands are matrices on strides; products are gemm's.
+/* Attention of one head, y = softmax(scale q k^T, masked) v, one block of queries at a time (Rabe
+ * and Staats, 2021; Dao et al., 2022), so that memory is linear in the number of keys. Operands are
+ * strided matrices; products use gemm.
  *
  *                    keys
- *                0    j0        end          Forward: goes through the tiles of a block from the
- *               +----+----+----+- - - - +    left with a running softmax (Milakov and Gimelshein,
- *    a block    |    |tile|   \|            2018): y holds the sum of exp(s - max) v. Where a tile
- *    of queries |    |    |    | \ skipped  raises max, y and the total so far are multiplied by
- *               +----+----+----+- -\- - +    exp(old max - new max). At the end y is divided by
- *                                            the total, the sum of exp(s - max).
+ *                0    j0        end          Forward: visits the tiles of a block from the left
+ *               +----+----+----+- - - - +    with a running softmax (Milakov and Gimelshein,
+ *    a block    |    |tile|   \|            2018): y accumulates the sum of exp(s - max) v. When
+ *    of queries |    |    |    | \ skipped  a tile raises max, y and the total so far are scaled
+ *               +----+----+----+- -\- - +    by exp(old max - new max). At the end y is divided
+ *                                            by the total, the sum of exp(s - max).
  *
- * One tile needs no correction. Backward: recomputes the weights p of a block, for all its keys at
- * once. Five products a block: s, g v^T, and
+ * A single tile needs no correction. Backward: recomputes the weights p of a block for all its keys
+ * at once. It takes five products per block: s, g v^T, and
  *
  *     dv += p^T g         ds = p (g v^T - mean of g v^T under p)
  *     dk += ds^T scale q  dq = scale ds k
  *
  * With is_causal, keys after all queries of a block are skipped, unless their values are NaN or
- * infinite: a weight of 0 times those is NaN, and so is the definition's result. */
+ * infinite: multiplying those by a weight of 0 gives NaN, as in the definition. */
 #include "softmax_rows.h"
 
 static T *row_of(const heed_matrix *m, int64_t i)
@@ -58,7 +58,7 @@ static heed_matrix from_row(heed_matrix m, int64_t i)
 
 /* ---- rows ---- */
 
-/* Are all elements of these rows finite? NaN and infinities stay NaN when multiplied by 0. */
+/* True if all elements of these rows are finite: NaN and infinities times 0 give NaN. */
 static bool is_finite(const heed_matrix *m, int64_t first, int64_t end, int64_t columns)
 {
     vector all = {0};
@@ -80,14 +80,14 @@ static bool is_finite(const heed_matrix *m, int64_t first, int64_t end, int64_t 
 /* ---- a block of queries ---- */
 
 typedef struct block {
-    int64_t first, rows, end; /* queries first ... first + rows; they see keys before `end` */
-    heed_matrix q, s;         /* scaled q, (rows, E); scores, then weights */
-    TOTAL *total;             /* (rows): the sum of the weights so far */
-    T *max, *factor;          /* (rows): the largest score so far; the last correction of the sum */
+    int64_t first, rows, end; /* queries first ... first + rows; they attend to keys before `end` */
+    heed_matrix q, s;         /* scaled q, (rows, E); scores, later weights */
+    TOTAL *total;             /* (rows): the sum of weights so far */
+    T *max, *factor;          /* (rows): the largest score so far; the latest correction factor */
 } block;
 
-/* Divides the workspace, scales the queries and finds how far they see; `width`: scores of a
- * row. */
+/* Divides up the workspace, scales the queries and finds the last key they attend to. `width`:
+ * elements per row of scores. */
 static block begin_block(const heed_attention *call, int64_t index, int64_t width, bool is_gradient)
 {
     const int64_t first = index * call->rows, left = call->queries - first, keys = call->keys;
@@ -120,7 +120,8 @@ static block begin_block(const heed_attention *call, int64_t index, int64_t widt
     return b;
 }
 
-/* Sets a row to `value` where query i does not see the key; the row begins at key j0. */
+/* Sets elements of a row, which starts at key j0, to `value` where the key is masked for query i.
+ */
 static void block_row(const heed_attention *call, int64_t i, int64_t j0, int64_t columns, T *row,
                       T value)
 {
@@ -136,7 +137,7 @@ static void block_row(const heed_attention *call, int64_t i, int64_t j0, int64_t
     }
 }
 
-/* s = q k^T, masked, for the keys from j0 on. */
+/* s = q k^T, masked, for the keys starting at j0. */
 static void find_scores(const heed_attention *call, const block *b, int64_t j0, int64_t columns)
 {
     multiply(b->rows, columns, call->features, b->q, transposed(from_row(call->k, j0)), b->s,
@@ -153,8 +154,8 @@ static void find_scores(const heed_attention *call, const block *b, int64_t j0, 
     }
 }
 
-/* Turns scores into weights, exp(s - max), and adds their sum to the total, which is corrected by
- * exp(old max - new max) first. A block begins with max -inf and total 0. */
+/* Turns scores into weights, exp(s - max), and adds them to the total after correcting it by
+ * exp(old max - new max). A block starts with max -inf and total 0. */
 static void weigh(const block *b, int64_t columns)
 {
     for (int64_t i = 0; i < b->rows; i++) {
@@ -165,7 +166,7 @@ static void weigh(const block *b, int64_t columns)
     exps(b->rows, b->factor, 0, b->factor);
     for (int64_t i = 0; i < b->rows; i++) {
         T *s = row_of(&b->s, i);
-        /* A row of nothing but -inf: exp(-inf - 0), not exp(inf - inf). */
+        /* In a row of only -inf, computes exp(-inf - 0) instead of exp(-inf + inf). */
         exps(columns, s, b->max[i] == LOWEST ? 0 : b->max[i], s);
     }
     for (int64_t i = 0; i < b->rows; i++) {
@@ -182,7 +183,7 @@ static void begin_sums(const block *b)
     }
 }
 
-/* All weights of a block whose keys are one tile. */
+/* All weights of a block whose keys fit in one tile. */
 static void find_weights(const heed_attention *call, const block *b)
 {
     begin_sums(b);
@@ -193,7 +194,7 @@ static void find_weights(const heed_attention *call, const block *b)
     }
 }
 
-/* y of a block whose keys are more than one tile. */
+/* y of a block whose keys need several tiles. */
 static void attend_in_tiles(const heed_attention *call, const block *b, heed_matrix y)
 {
     begin_sums(b);
@@ -238,10 +239,10 @@ static void clear_rows(const heed_matrix *m, int64_t rows, int64_t columns)
     }
 }
 
-/* ds = p (g v^T - its mean under p), in place of g v^T. */
+/* ds = p (g v^T - its mean under p), overwriting g v^T. */
 static void find_score_gradients(const heed_attention *call, const block *b, heed_matrix ds)
 {
-    T *mean = b->max; /* no longer needed */
+    T *mean = b->max; /* reused */
     for (int64_t i = 0; i < b->rows; i++) {
         mean[i] = (T)sum_of_products(b->end, row_of(&b->s, i), row_of(&ds, i));
     }
@@ -255,14 +256,14 @@ static void find_score_gradients(const heed_attention *call, const block *b, hee
     }
 }
 
-/* dq of a block, and its share of dk and dv. */
+/* Computes dq of a block, and adds its contributions to dk and dv. */
 static void add_block(const heed_attention *call, block *b, heed_matrix ds)
 {
     const int64_t rows = b->rows, features = call->features, values = call->values;
     const heed_matrix g = from_row(call->g, b->first), dq = from_row(call->dq, b->first);
     find_weights(call, b);
     if (b->end < call->keys && !is_finite(&b->s, 0, rows, b->end)) {
-        b->end = call->keys; /* a row of NaN gives blocked keys the weight NaN, too */
+        b->end = call->keys; /* in a row of NaN even masked keys have weight NaN */
         find_weights(call, b);
     }
     multiply(rows, b->end, values, g, transposed(call->v), ds, false);

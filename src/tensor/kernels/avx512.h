@@ -1,10 +1,10 @@
 /* exp, tanh, erf and sigmoid on vectors of 16 floats with AVX-512 (internal to table.c; other
  * instruction sets use math_f32.h).
  *
- * Three instructions make them twice as fast: a scaling by 2^n that rounds once, subnormal results
- * and overflow included; a look-up in a table of 32 floats that lie in two registers; and a
- * reciprocal to 14 bits, which one Newton step makes a quotient in a quarter of a division's time.
- * All are within 2 ulp on all floats. NaN propagates: min and max return the second operand on
+ * Three instructions make them twice as fast: scaling by 2^n with a single rounding, even for
+ * subnormal results and overflow; look-up in a table of 32 floats in two registers; and a 14-bit
+ * reciprocal, which with one Newton step gives a quotient in a quarter of the time of a division.
+ * Errors are at most 2 ulp for all floats. NaN propagates: min and max return the second operand on
  * NaN. */
 #ifndef HEED_TENSOR_KERNELS_AVX512_H
 #define HEED_TENSOR_KERNELS_AVX512_H
@@ -29,7 +29,7 @@ static inline vector same_vector(vector x)
     return x;
 }
 
-/* A number or a vector, to a vector. */
+/* Broadcasts a number; returns a vector unchanged. */
 #define VECTOR_OF(x) _Generic((x), vector : same_vector, default : all_lanes)(x)
 
 static inline vector where_lanes(lanes condition, vector then, vector otherwise)
@@ -51,7 +51,7 @@ static inline void store_lanes(float *y, __mmask16 some, bool all, vector x)
     }
 }
 
-/* Functions of one float, lane by lane; the compiler vectorises those without a call. */
+/* Functions of one float, lane by lane; the compiler vectorises those that are inlined. */
 #define LANE_BY_LANE(name, function)                                                               \
     static inline vector name(vector x)                                                            \
     {                                                                                              \
@@ -121,7 +121,7 @@ ROUNDED(round_lanes, _MM_FROUND_TO_NEAREST_INT)
 /* ---- exponentials ---- */
 
 /* e^x for x <= 89: x = n ln 2 + r, with n a multiple of 1/16, and e^r = 1 + q. The shift leaves the
- * sixteenths of n in the last four bits; the scaling takes the integer part. */
+ * sixteenths of n in the low four bits; scalef uses the integer part of n. */
 static inline vector exp_below_89(vector x)
 {
     x = at_least(-104, x);
@@ -139,8 +139,8 @@ static inline vector exp_lanes(vector x)
     return exp_below_89(at_most(89, x));
 }
 
-/* 1 / (1 + e^-x), and for negative x e^x / (1 + e^x), which keeps all digits and shares most of its
- * work with sigmoid(-x). The remainder of the first quotient is computed without rounding 1 + e. */
+/* 1 / (1 + e^-x), or e^x / (1 + e^x) for negative x, which keeps full precision and shares most of
+ * the work. The remainder of the first quotient is computed without rounding 1 + e. */
 static inline vector sigmoid_lanes(vector x)
 {
     const vector e = exp_below_89((vector)((lanes)x | INT32_MIN)),
@@ -152,14 +152,14 @@ static inline vector sigmoid_lanes(vector x)
 
 /* ---- piecewise polynomials ---- */
 
-/* A coefficient for each lane: of the piece whose number is in the last five bits of `which`. */
+/* Each lane's coefficient, for the piece numbered by the low five bits of `which`. */
 static inline vector coefficient(const float of_pieces[32], lanes which)
 {
     return _mm512_permutex2var_ps(_mm512_load_ps(of_pieces), (__m512i)which,
                                   _mm512_load_ps(of_pieces + 16));
 }
 
-/* The terms from x^1 on, divided by x. */
+/* The polynomial without its constant, divided by x. */
 static inline vector polynomial_of_piece(const pieces p, lanes which, vector d)
 {
     vector y = coefficient(p[5], which);
@@ -170,8 +170,8 @@ static inline vector polynomial_of_piece(const pieces p, lanes which, vector d)
     return y;
 }
 
-/* The shift leaves the piece in the last bits. From 3.93 on erf is 1. In the first piece the table
- * has -1, and the maximum takes d, which is x. */
+/* The shift leaves the piece number in the low bits. erf rounds to 1 from 3.93 on. The table has -1
+ * as the constant of the first piece, so that the maximum gives d = x there. */
 static inline vector erf_lanes(vector x)
 {
     const vector size = at_most(0x1.f7fffep+1f, abs_lanes(x));
@@ -182,7 +182,7 @@ static inline vector erf_lanes(vector x)
     return with_sign_lanes(x, polynomial_of_piece(erf_pieces, which, d) * d + start);
 }
 
-/* From 9.3 on tanh is 1. */
+/* tanh rounds to 1 from 9.3 on. */
 static inline vector tanh_lanes(vector x)
 {
     const vector size = at_most(9.3f, abs_lanes(x));

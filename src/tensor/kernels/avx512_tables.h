@@ -1,12 +1,12 @@
-/* A table of AVX-512 coefficients (internal to avx512.h): powers of 2, and polynomials of erf and
- * tanh for 32 pieces of a range.
+/* Tables of coefficients for AVX-512 (internal to avx512.h): powers of 2, and piecewise polynomials
+ * of erf and tanh with 32 pieces each.
  *
- * The polynomials are minimax fits of the relative error. Their coefficients were rounded to floats
- * one by one from the lowest on, and the rest fitted again after each. */
+ * The polynomials are minimax fits of the relative error. Coefficients were rounded to floats one
+ * by one, lowest degree first, refitting the rest after each. */
 #ifndef HEED_TENSOR_KERNELS_AVX512_TABLES_H
 #define HEED_TENSOR_KERNELS_AVX512_TABLES_H
 
-/* 2^(i / 16): rounded, and the rounding error. */
+/* 2^(i / 16), rounded, and the rounding errors. */
 static const float roots_of_2[2][16] __attribute__((aligned(64))) = {
     {0x1p+0f, 0x1.0b5586p+0f, 0x1.172b84p+0f, 0x1.2387a6p+0f, 0x1.306fep+0f, 0x1.3dea64p+0f,
      0x1.4bfdaep+0f, 0x1.5ab07ep+0f, 0x1.6a09e6p+0f, 0x1.7a1148p+0f, 0x1.8ace54p+0f, 0x1.9c4918p+0f,
@@ -16,10 +16,10 @@ static const float roots_of_2[2][16] __attribute__((aligned(64))) = {
      0x1.51f848p-27f, -0x1.a94b14p-26f, -0x1.3d56b2p-27f, -0x1.822dbcp-27f, 0x1.52486cp-27f},
 };
 
-/* The coefficients of x^0 ... x^5 for 32 pieces of a range. */
+/* Coefficients of x^0 ... x^5 for 32 pieces. */
 typedef float pieces[6][32] __attribute__((aligned(64)));
 
-/* Around i / 8, for i from 0 to 31; around 0 without the term x. */
+/* Expansions around i / 8, for i from 0 to 31; the one around 0 omits the term x. */
 static const pieces erf_pieces = {
     {-0x1p+0f,       0x1.1f5e1ap-3f, 0x1.1af54ep-2f, 0x1.9dd0d2p-2f, 0x1.0a7ef6p-1f, 0x1.3f196ep-1f,
      0x1.6c1c98p-1f, 0x1.91724ap-1f, 0x1.af767ap-1f, 0x1.c6dad2p-1f, 0x1.d8865ep-1f, 0x1.e5768cp-1f,
@@ -114,8 +114,8 @@ static const pieces erf_pieces = {
      0x1.35c5acp-16f, 0x1.153512p-17f},
 };
 
-/* Eight in each octave of x + 0.625, so that their ends are what its bits are without the last
- * 20. */
+/* Eight pieces per octave of x + 0.625, so that clearing the low 20 bits of x + 0.625 gives the
+ * start of the piece. */
 static const pieces tanh_pieces = {
     {0x1.c278a6p-1f,
      0x1.d9c6fap-1f,

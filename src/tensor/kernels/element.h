@@ -1,7 +1,7 @@
-/* What one compilation of a kernel file works on: the element type T, its vectors, and the names of
- * its kernels (internal). Compiled with
+/* The element type T, its vectors and its kernel names, for one compilation of a kernel file
+ * (internal). Compiled with
  *
- *     KERNELS      the name of the table, heed_kernels_v4_f32; with it begin the names of kernels
+ *     KERNELS      the name of the table, such as heed_kernels_v4_f32; also prefixes its kernels
  *     T_IS_F32 ... the dtype: one of T_IS_F32, T_IS_F64, T_IS_I64, T_IS_BOOL
  *
  * and with -ffp-contract=fast, so that multiplications and additions may fuse. */
@@ -26,7 +26,7 @@ typedef bool T;
 #error "compile with one of T_IS_F32, T_IS_F64, T_IS_I64, T_IS_BOOL"
 #endif
 
-/* VALUE is the type that formulas compute in. Sums of bools are or, products and. */
+/* VALUE is the type in which formulas are evaluated. For bool, sums mean or, products mean and. */
 #ifdef T_IS_BOOL
 typedef int VALUE;
 #define RESULT(x) ((x) != 0)
@@ -43,7 +43,7 @@ typedef int64_t TOTAL;
 #define OF_TOTAL of_integers
 #endif
 
-/* A vector of this compilation, and its elements. */
+/* The vector width, in bytes and in elements. */
 #if defined __AVX512F__
 #define VECTOR_BYTES 64
 #elif defined __AVX__
@@ -60,14 +60,14 @@ typedef int64_t TOTAL;
 typedef T vector __attribute__((vector_size(VECTOR_BYTES)));
 #endif
 
-/* For loops of a few steps, so that their arrays become registers. */
+/* Fully unrolls short loops, so that their arrays stay in registers. */
 #ifdef __clang__
 #define UNROLL _Pragma("clang loop unroll(full)")
 #else
 #define UNROLL _Pragma("GCC unroll 16")
 #endif
 
-/* The kernels that table.c takes from other files. */
+/* Kernels of table.c that are defined in other files. */
 #define PASTE(a, b)  a##b
 #define PASTED(a, b) PASTE(a, b)
 #define KERNEL(name) PASTED(KERNELS, _##name)
@@ -100,7 +100,7 @@ void KERNEL(sgd)(int64_t n, void *p, const void *g, void *b, const heed_sgd_term
 void KERNEL(adam)(int64_t n, void *p, const void *g, void *m, void *v,
                   const heed_adam_terms *terms);
 
-/* Row i of operand k, and of the result, of a heed_row_kernel. */
+/* Row i of operand k and of the result of a heed_row_kernel. */
 #define IN(rows, k, i) ((const T *)(rows)->in[k] + (i) * (rows)->step[k])
 #define OUT(rows, i)   ((T *)(rows)->out + (i) * (rows)->out_step)
 

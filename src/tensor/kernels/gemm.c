@@ -1,40 +1,39 @@
-/* The matrix product c (m, n) = a (m, k) b (k, n) + bias, or c += a b, on any row and column
+/* The matrix product c (m, n) = a (m, k) b (k, n) + bias, or c += a b, with any row and column
  * strides.
  *
- * k and n are cut into blocks, so that the current block of b stays in L2; a block of b into panels
- * two vectors wide; c below it into tiles of MR rows and a panel:
+ * k and n are cut into blocks, such that the current block of b stays in L2. A block of b is cut
+ * into panels two vectors wide, and the part of c below it into tiles of MR rows by one panel:
  *
- *                     columns                  A block of b is packed once, panel after panel,
- *               |  |  |##|  |  |  |            each row by row, transposed in registers if need be;
- *          b    |  |  |##|  |  |  | kc         or it is read in place, if few rows of a meet it.
+ *                     columns                  A block of b is packed once, panel by panel and
+ *               |  |  |##|  |  |  |            row by row, transposed in registers if necessary.
+ *          b    |  |  |##|  |  |  | kc         If few rows of a use it, it is read in place.
  *               |  |  |##|  |  |  |
  *                      ||                      MR rows of a are packed as columns if many panels
- *      a   kc         _vv_                     meet them or their strides are bad, and stay in L1
- *     MR |####|------>|tile| ---> next panel   while the panels pass; those come from L2,
- *        |    |                                prefetched AHEAD rows before they are needed.
+ *      a   kc         _vv_                     use them or their strides are slow. They stay in L1
+ *     MR |####|------>|tile| ---> next panel   while the panels stream from L2, prefetched AHEAD
+ *        |    |                                rows before use.
  *
- * The MR x 2 sums of a tile stay in registers down the whole panel: enough to hide the latency of a
- * multiply-add, and registers remain for a row of the panel and a number of a. Then they go to c,
- * added to the sums of the block of k before, and with the bias after the last one. Remaining rows
- * get tiles of 8, 4, 2 and 1. Remaining columns need no zeros: the two vectors of a panel overlap
- * and write the same where they do; if less than a vector remains, the panel before gives up
- * columns. Only a block narrower than a vector is padded behind its rows of b, and goes to c
- * through a buffer.
+ * The MR x 2 sums of a tile stay in registers for the whole panel: enough to hide the latency of
+ * multiply-adds, with registers left for a row of the panel and an element of a. They are then
+ * stored to c, added to the sums of earlier blocks of k, and with the bias after the last block.
+ * Remaining rows use tiles of 8, 4, 2 and 1. Remaining columns need no padding: the two vectors of
+ * a panel overlap and store equal values there; if less than a vector remains, the previous panel
+ * gives up columns. Rows of b are padded only in a block narrower than a vector, whose results go
+ * to c through a buffer.
  *
- * Special shapes: small products of f32 are summed in double, which costs little, rounds once, and
- * gives nearly the same bits on every instruction set. A dot product is summed like a row. A single
- * row of a needs no panels: b is read only once.
+ * Special shapes: small f32 products are summed in double, which costs little, rounds once, and
+ * gives nearly the same bits on every instruction set. A dot product is also summed in
+ * double. With a single row of a, panels do not pay off, since b is read only once.
  *
- * Threads share the packing of panels, then the tiles. The sum of an element is never divided, and
- * its order depends on the shape of the whole product; for a single row also on the strides of
- * b. */
+ * Threads share the packing of panels, then the tiles. The sum of an element is never split. Its
+ * order depends on the shape of the whole product and, for a single row, on the strides of b. */
 #include <assert.h>
 #include <string.h>
 
 #include "../parallel.h"
 #include "gemm_transpose.h"
 
-/* MR: rows of a tile. */
+/* MR: rows per tile. */
 #if VECTOR_BYTES == 64
 #define MOST_ROWS 12
 #elif VECTOR_BYTES == 32
@@ -47,22 +46,22 @@ enum {
     PANEL = 2 * WIDTH,
     KC = sizeof(T) == 4 ? 384 : 256,
     BLOCK_BYTES = VECTOR_BYTES == 64 ? 1 << 20 : 1 << 18,
-    AHEAD = 8,     /* rows of b between prefetch and use */
-    SMALL = 2048,  /* at most this many multiplications in a product that is summed in double, */
-    SMALL_K = 256, /* and this many in a sum */
+    AHEAD = 8,     /* prefetch distance in rows of b */
+    SMALL = 2048,  /* maximum multiplications in a product summed in double, */
+    SMALL_K = 256, /* and in each of its sums */
 };
 
 /* ---- packing ---- */
 
-/* The start of the next WIDTH numbers; the last block overlaps the one before if it would not be
- * full. */
+/* The start of the next WIDTH numbers. If the last block would be incomplete, it overlaps the
+ * previous one. */
 static int64_t next_block(int64_t p, int64_t count)
 {
     p += WIDTH;
     return p < count && count < p + WIDTH ? count - WIDTH : p;
 }
 
-/* Copies less than a panel, without a loop. */
+/* Copies less than a panel without a loop. */
 static inline void copy_part(T *to, const T *from, int64_t count)
 {
     UNROLL for (int part = PANEL / 2; part > 0; part /= 2)
@@ -75,8 +74,8 @@ static inline void copy_part(T *to, const T *from, int64_t count)
     }
 }
 
-/* Zeros behind the last column, to the end of its vector. They are multiplied but not used;
- * whatever was there could be subnormal, and slow. */
+/* Pads the last vector of a row with zeros. The padding is multiplied but not used; arbitrary
+ * values could be subnormal and slow. */
 static void fill_vector(T *to, int64_t columns)
 {
     for (int64_t j = columns; j % WIDTH != 0; j++) {
@@ -125,8 +124,8 @@ static void pack_panel(const heed_gemm *call, const T *b, int64_t kc, int64_t co
     }
 }
 
-/* to (kc, MR) = `rows` rows of a as columns, with space for a vector behind them: each vector that
- * is written overlaps the next row, which is written after it. */
+/* to (kc, MR) = `rows` rows of a as columns, followed by space for a vector: each vector written
+ * overlaps the next row, which is written later. */
 static void pack_rows(const heed_gemm *call, const T *a, int64_t rows, int64_t kc, T *to)
 {
     int64_t p = 0;
@@ -171,11 +170,10 @@ static void multiply_dot(const heed_gemm *call)
     }
 }
 
-/* STRETCH: columns of b at a time; DOTS: those that are contiguous; ROW_BLOCK: rows of b at a
- * time. */
+/* STRETCH, ROW_BLOCK: columns and rows of b at a time. DOTS: contiguous columns at a time. */
 enum { STRETCH = 2 * WIDTH, DOTS = 4, ROW_BLOCK = 256 };
 
-/* Contiguous columns of b: a dot product each, in lanes. */
+/* Contiguous columns of b: each is a dot product, computed in lanes. */
 static void multiply_row_by_columns(const heed_gemm *call, const T *b, int columns, T *c)
 {
     const T *a = call->a;
@@ -207,7 +205,7 @@ static void multiply_row_by_columns(const heed_gemm *call, const T *b, int colum
 static void multiply_row_by_rows(const heed_gemm *call, const T *b, int columns, T *c)
 {
     const T *a = call->a;
-    /* An empty sum is zero, and written. */
+    /* With k = 0, zeros are still written. */
     for (int64_t first = 0; first == 0 || first < call->k; first += ROW_BLOCK) {
         const int64_t end = first + ROW_BLOCK < call->k ? first + ROW_BLOCK : call->k;
         T sum[STRETCH] = {0};
@@ -227,8 +225,7 @@ static bool row_by_columns(const heed_gemm *call)
     return call->a_col == 1 && call->b_row == 1;
 }
 
-/* Stretches first ... end of the columns. Constant counts let the compiler unroll the common
- * case. */
+/* Stretches first ... end of columns. Constant counts let the compiler unroll the common case. */
 static void multiply_row(void *context, int64_t first, int64_t end)
 {
     const heed_gemm *call = context;
@@ -281,14 +278,14 @@ static int64_t parts_of(int64_t count, int64_t size)
 /* Rows in the next tile. */
 static int64_t rows_of_tile(int64_t left)
 {
-    if (left >= MR && !(MR == 12 && left == 16)) { /* 8 and 8 are better than 12 and 4 */
+    if (left >= MR && !(MR == 12 && left == 16)) { /* 8 and 8 are faster than 12 and 4 */
         return MR;
     }
     return left >= 8 && MR > 8 ? 8 : left >= 4 ? 4 : left >= 2 ? 2 : 1;
 }
 
-/* The first column of a panel. The last two panels share their columns so that the last has a full
- * vector. */
+/* The first column of a panel. The last two panels divide their columns such that the last has a
+ * full vector. */
 static int64_t edge_of(int64_t panel, int64_t columns, int64_t lanes)
 {
     const int64_t edge = panel * 2 * lanes, rest = columns - edge;
@@ -298,7 +295,7 @@ static int64_t edge_of(int64_t panel, int64_t columns, int64_t lanes)
 /* ---- small products of f32 ---- */
 
 #ifdef T_IS_F32
-/* The limits of m, n and k come first, so that the products do not overflow. */
+/* m, n and k are limited first so that their products do not overflow. */
 static bool is_small(const heed_gemm *call)
 {
     return call->k <= SMALL_K && call->m <= SMALL && call->n <= SMALL &&
@@ -319,7 +316,7 @@ static void to_doubles(const T *from, int64_t rows, int64_t columns, int64_t row
     }
 }
 
-/* Converts both to double first. Rows of b are padded with zeros to a vector. */
+/* Converts both operands to double first, and pads rows of b with zeros to a full vector. */
 static void multiply_small(const heed_gemm *call)
 {
     enum { LANES = lanes_in_double };
@@ -349,10 +346,10 @@ static void multiply_small(const heed_gemm *call)
 }
 #endif
 
-/* ---- a block ---- */
+/* ---- one block ---- */
 
 /* A block of b: rows p0 ... p0 + kc, columns j0 ... j0 + columns, packed or in place. A row of
- * tiles may be cut into pieces of a few panels, so that there is enough work for all threads. */
+ * tiles may be cut into pieces of a few panels to keep all threads busy. */
 typedef struct block {
     const heed_gemm *call;
     int64_t p0, kc, j0, columns;
@@ -373,7 +370,7 @@ static void pack_panels(void *context, int64_t first, int64_t end)
     }
 }
 
-/* Rows first ... end of a, by panels panel ... end_panel. */
+/* Multiplies rows first ... end of a by panels panel ... end_panel. */
 static void multiply_rows(const block *at, int64_t first, int64_t end, int64_t panel,
                           int64_t end_panel)
 {
@@ -421,8 +418,8 @@ static void multiply_pieces(void *context, int64_t first, int64_t end)
     }
 }
 
-/* Minimum work per thread: packed elements, multiplications. PIECES: rows of tiles that need no
- * cutting. */
+/* Minimum work per thread: elements to pack, multiplications. PIECES: with this many rows of tiles,
+ * rows are not cut. */
 enum { PACKING_GRAIN = 1 << 13, GRAIN = 1 << 20, PIECES = 32 };
 
 static void share(int64_t count, double cost, double grain, heed_parallel_work *work, void *context)
@@ -453,7 +450,7 @@ static void multiply_block(block *at)
 
 /* ---- all blocks ---- */
 
-/* Elements of a packed block of b. OWN_WORKSPACE: on the stack; WORKSPACE: in the caller's. */
+/* Elements in a packed block of b. OWN_WORKSPACE: on the stack; WORKSPACE: from the caller. */
 enum { OWN_WORKSPACE = KC * PANEL, WORKSPACE = BLOCK_BYTES / sizeof(T) };
 
 /* How k and n are cut: evenly, so that no block is small. */
@@ -490,7 +487,7 @@ static void multiply_blocks(const heed_gemm *call)
     _Alignas(64) T own[OWN_WORKSPACE];
     block at = {.call = call, .in_place = p.in_place, .packs_a = p.packs_a};
     at.packed = call->workspace != NULL ? call->workspace : own;
-    /* An empty sum is zero: with k = 0 one block without rows still writes c. */
+    /* With k = 0, one empty block still writes zeros to c. */
     do {
         at.kc = least(p.kc, call->k - at.p0);
         for (at.j0 = 0; at.j0 < call->n; at.j0 += p.nc) {

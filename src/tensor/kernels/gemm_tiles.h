@@ -1,6 +1,5 @@
-/* The tiles of gemm.c: c (rows, columns) = a b, with sums in registers. A template: gemm.c includes
- * it once for each type of sums, SUM, with NAME(x) for the names of that version; so it has no
- * include guard. */
+/* The tiles of gemm.c: c (rows, columns) = a b, with sums in registers. A template without include
+ * guard: gemm.c includes it once for each type of sums, SUM, with NAME(x) to name that version. */
 
 #define VECTOR  NAME(vector)
 #define RESULTS NAME(results)
@@ -9,24 +8,24 @@
 
 typedef SUM VECTOR __attribute__((vector_size(VECTOR_BYTES)));
 enum { LANES = VECTOR_BYTES / sizeof(SUM) };
-/* What a vector of sums is rounded to. */
+/* A vector of sums rounded to T. */
 typedef T RESULTS __attribute__((vector_size(LANES * sizeof(T))));
 
-/* The operands of a tile and its results. LANES < columns <= 2 LANES are two vectors, which overlap
- * if they are not full, so that nothing is read or written behind the columns. Fewer are one
- * vector; b is padded for it. */
+/* The operands and results of a tile. LANES < columns <= 2 LANES take two vectors; they overlap if
+ * columns < 2 LANES, so that nothing is accessed past the last column. Fewer columns take one
+ * vector, and b is padded. */
 typedef struct TILE {
     const SUM *a;
     int64_t a_row, a_col;
-    const SUM *b; /* kc rows of adjacent columns */
+    const SUM *b; /* kc rows of contiguous columns */
     int64_t b_row, kc;
     T *c;
     int64_t c_row, columns;
-    const T *bias; /* a row to add to each, or NULL */
-    bool add;      /* to what c holds */
+    const T *bias; /* added to each row, or NULL */
+    bool add;      /* add to c instead of overwriting it */
 } TILE;
 
-/* c (rows, columns) of a tile with less than a vector, from sums (rows, LANES). */
+/* Writes c (rows, columns), of less than a vector per row, from sums (rows, LANES). */
 static void NAME(finish_part)(const TILE *t, int rows, const SUM *sum)
 {
     RESULTS y, bias = {0};
@@ -53,8 +52,8 @@ static void NAME(finish_part)(const TILE *t, int rows, const SUM *sum)
     }
 }
 
-/* c (rows, vectors) from the sums in registers. A row is read before it is written: where vectors
- * overlap, both write the same. */
+/* Writes c (rows, vectors) from the sums in registers. A row is read before it is written; where
+ * vectors overlap, both write the same values. */
 static inline __attribute__((always_inline)) void NAME(finish)(const int rows, const int vectors,
                                                                const bool add, const bool has_bias,
                                                                const TILE *t,
@@ -85,19 +84,19 @@ static inline __attribute__((always_inline)) void NAME(finish)(const int rows, c
     }
 }
 
-/* c (rows, vectors) = a b. Inlined with constants for all arguments but the tile, it becomes a loop
- * without branches whose sums stay in registers. */
+/* c (rows, vectors) = a b. Inlined with constants for all arguments but the tile, it compiles to a
+ * loop without branches that keeps its sums in registers. */
 static inline __attribute__((always_inline)) void NAME(sum_tile)(const int rows, const int vectors,
                                                                  const int64_t a_row,
                                                                  const int64_t a_col, const TILE *t)
 {
     VECTOR sum[MR][2] = {0};
-    /* A pointer for 4 rows: more would not stay in registers. */
+    /* One pointer per 4 rows: more would spill. */
     const SUM *a[] = {t->a, t->a + 4 * a_row, t->a + 8 * a_row};
     const SUM *b = t->b;
     const int64_t b_row = t->b_row, ahead = AHEAD * b_row;
-    const int64_t step = t->columns - LANES; /* from the first vector to the second */
-    for (int i = 0; i < rows; i++) {         /* c arrives while the sums are computed */
+    const int64_t step = t->columns - LANES; /* distance between the two vectors */
+    for (int i = 0; i < rows; i++) {         /* prefetch c while computing the sums */
         for (int v = 0; v < vectors; v++) {
             __builtin_prefetch(t->c + i * t->c_row + v * LANES, 1);
         }
@@ -106,7 +105,7 @@ static inline __attribute__((always_inline)) void NAME(sum_tile)(const int rows,
         VECTOR x[2];
         for (int v = 0; v < vectors; v++) {
             memcpy(&x[v], b + v * step, sizeof *x);
-            if (vectors == 2) { /* a single one: b is small */
+            if (vectors == 2) { /* with one vector, b is small */
                 __builtin_prefetch(b + ahead + v * step);
             }
         }
@@ -142,7 +141,7 @@ static inline __attribute__((always_inline)) void NAME(sum_tile)(const int rows,
     NAME(finish_part)(t, rows, part);
 }
 
-/* Either the columns of a are adjacent, or its rows are. */
+/* Either the columns or the rows of a are contiguous. */
 #define EITHER_WAY(rows, vectors)                                                                  \
     if (t->a_col == 1) {                                                                           \
         NAME(sum_tile)(rows, vectors, t->a_row, 1, t);                                             \
@@ -170,7 +169,7 @@ TILES_OF(NAME(multiply_1), 1)
 #undef TILES_OF
 #undef EITHER_WAY
 
-/* A tile of `rows` as rows_of_tile gives them. */
+/* A tile with a row count from rows_of_tile. */
 static void NAME(multiply_tile)(const TILE *t, int64_t rows)
 {
     switch (rows) {

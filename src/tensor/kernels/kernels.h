@@ -1,13 +1,13 @@
-/* The kernels: arithmetic on raw memory, behind one table per instruction set and dtype (internal).
+/* The kernels: arithmetic on raw memory, in one table per instruction set and dtype (internal).
  *
- * A kernel sees pointers, counts and strides, never a tensor, and reports no errors: its callers
- * have checked everything. Operands are contiguous and of the table's dtype unless the kernel takes
- * strides or casts; map.h and broadcast_walk.h bring tensors into that form. Files in this
- * folder are compiled once for each instruction set and dtype; those of integers and bool for the
- * baseline alone. table.c fills the table, isa.c chooses one at start.
+ * A kernel takes pointers, counts and strides, never a tensor. It reports no errors: callers have
+ * checked everything. Operands are contiguous and of the table's dtype unless the kernel takes
+ * strides or casts; map.h and broadcast_walk.h arrange tensors accordingly. Files in this folder
+ * are compiled once per instruction set and dtype; those for integers and bool only for the
+ * baseline. table.c fills the tables; isa.c chooses among them at run time.
  *
- *   table.c            element by element, from ops.def; with math_f32.h or avx512.h for f32
- *   move.h             casts, strided and transposed copies, elements at indices
+ *   table.c            element-wise kernels, from ops.def; with math_f32.h or avx512.h for f32
+ *   move.h             casts, strided and transposed copies, indexed elements
  *   rows.c             sums, extremes and norms of rows; row_reduce.h has the loops
  *   softmax_rows.c     softmax, log_softmax, logsumexp
  *   norm_rows.c        layer_norm, rms_norm
@@ -20,7 +20,7 @@
 
 #include "../dtype.h"
 
-/* A number for each operation of ops.def. */
+/* An index for each operation of ops.def. */
 enum heed_elementwise {
 #define UNARY(name, kind, f, dx)           HEED_OP_##name,
 #define BINARY(name, kind, f, da, db)      HEED_OP_##name,
@@ -33,26 +33,25 @@ enum heed_elementwise {
     HEED_ELEMENTWISE_COUNT
 };
 
-/* out[i] = f(in[0][i], in[1][i], ...). The operands of a gradient are g, those of the line
- * (x, or a, b, c), and y. */
+/* out[i] = f(in[0][i], in[1][i], ...). The inputs of a gradient are g, then the operands (x, or a,
+ * b, c), then y. */
 typedef void heed_kernel(int64_t n, const void *const *in, void *out);
 
-/* out = f(in...) row by row, as softmax. A row has n adjacent elements; rows start `step` elements
- * apart. */
+/* out = f(in...) row by row, as in softmax. A row has n contiguous elements; rows start `step`
+ * elements apart. */
 typedef struct heed_rows {
     int64_t count, n;
-    const void *in[2]; /* x; or of a gradient g and y */
+    const void *in[2]; /* x, or for a gradient g and y */
     int64_t step[2];
     void *out;
     int64_t out_step;
 } heed_rows;
 typedef void heed_row_kernel(const heed_rows *rows);
 
-/* y = one element, reduced from a row of n, which may be 0 unless stated; args are the kernel's
- * own. */
+/* y = a row of n elements reduced to one. n may be 0 unless noted; args depend on the kernel. */
 typedef void heed_reduce_kernel(int64_t n, const void *x, const void *args, void *y);
 
-/* The args of var, whose root is the standard deviation, and of norm. */
+/* Arguments of var, with `root` for the standard deviation, and of norm. */
 typedef struct heed_var_args {
     double divisor;
     bool root;
@@ -61,55 +60,54 @@ typedef struct heed_norm_args {
     double p;
 } heed_norm_args;
 
-/* A partial sum: floats are summed in double, integers in i64. */
+/* A partial sum: floats are summed in double, integers and bool in i64. */
 typedef union heed_total {
     double of_floats;
     int64_t of_integers;
 } heed_total;
 
-/* c (m, n) = a (m, k) b (k, n) + bias, or c += a b with accumulate. The bias is added to the
- * rounded sum: one call has the bits of a product followed by an addition. */
+/* c (m, n) = a (m, k) b (k, n) + bias, or with accumulate c += a b. The bias is added to the
+ * rounded sum, so one call gives the same bits as a product followed by an addition. */
 typedef struct heed_gemm {
     int64_t m, n, k;
     const void *a, *b;
-    /* Strides in elements; where a dim has size 1, its stride is 1 too. c's columns are
-     * adjacent. */
+    /* Strides in elements; a dim of size 1 has stride 1. Rows of c are contiguous. */
     int64_t a_row, a_col, b_row, b_col, c_row;
-    void *c, *workspace; /* gemm_workspace bytes; NULL: smaller blocks, on the stack */
-    const void *bias;    /* (n), or NULL; not together with accumulate */
+    void *c, *workspace; /* gemm_workspace bytes; NULL: use smaller blocks on the stack */
+    const void *bias;    /* (n); NULL: none; must be NULL with accumulate */
     bool accumulate;
 } heed_gemm;
 
-/* A matrix: rows start `row` elements apart, columns `col`. */
+/* A matrix whose rows start `row` elements apart and columns `col` elements. */
 typedef struct heed_matrix {
     void *data;
     int64_t row, col;
 } heed_matrix;
 
 /* Attention of one head, y = softmax(scale q k^T, masked) v, with L queries and S keys, and its
- * gradients. The columns of y, g, dq, dk and dv are adjacent. */
+ * gradients. Rows of y, g, dq, dk and dv are contiguous. */
 typedef struct heed_attention {
     int64_t queries, keys, features, values; /* L, S, E, Ev */
     heed_matrix q, k, v, y;                  /* (L, E) (S, E) (S, Ev) (L, Ev) */
-    heed_matrix g, dq, dk, dv;               /* gradients: g as y, the others as q, k, v */
-    heed_matrix keep, bias; /* (L, S): a bool mask, or one that is added; data NULL: none */
+    heed_matrix g, dq, dk, dv;               /* gradients of y, q, k and v */
+    heed_matrix keep, bias; /* (L, S): a bool mask, an additive mask; data NULL: none */
     double scale;
     bool is_causal;
-    int64_t rows;    /* queries of a block */
-    int64_t columns; /* keys of a tile: a multiple of HEED_ATTENTION_STEP */
-    void *workspace; /* heed_attention_workspace bytes, best aligned to 64 */
+    int64_t rows;    /* queries per block */
+    int64_t columns; /* keys per tile: a multiple of HEED_ATTENTION_STEP */
+    void *workspace; /* heed_attention_workspace bytes, preferably 64-byte aligned */
 } heed_attention;
 
 enum { HEED_ATTENTION_STEP = 32 };
 
-/* Elements that a row of scores takes in the workspace. */
+/* Elements per row of scores in the workspace. */
 static inline int64_t heed_attention_width(int64_t keys)
 {
     return (keys + HEED_ATTENTION_STEP - 1) / HEED_ATTENTION_STEP * HEED_ATTENTION_STEP;
 }
 
-/* Bytes of workspace for elements of `size` bytes: for each query of a block its scaled features,
- * its scores against a tile, or for gradients against all keys, twice, and three numbers. */
+/* Bytes of workspace for elements of `size` bytes. Each query of a block needs its scaled features,
+ * three numbers, and its scores for one tile or, for gradients, twice those for all keys. */
 static inline size_t heed_attention_workspace(const heed_attention *call, bool is_gradient,
                                               size_t size)
 {
@@ -123,12 +121,12 @@ typedef struct heed_normalization {
     const void *x, *g;         /* (rows, n); g = dL/dy */
     void *y, *dx;              /* (rows, n) */
     const void *weight, *bias; /* (n) */
-    double *totals;            /* (2, n): dweight and dbias are added to these */
+    double *totals;            /* (2, n): dweight and dbias are added to it */
     double eps;
     bool centred;
 } heed_normalization;
 
-/* What all elements of a step of SGD have in common, with a buffer b where there is momentum:
+/* Terms of an SGD step shared by all elements; the buffer b is used with momentum:
  *
  *   d = g + decay p;  b = first ? d : momentum b + fresh d;  d = b, or d + momentum b with nesterov
  *   p = p - lr d */
@@ -137,7 +135,7 @@ typedef struct heed_sgd_terms {
     bool first, nesterov;
 } heed_sgd_terms;
 
-/* What all elements of a step of Adam have in common:
+/* Terms of an Adam step shared by all elements:
  *
  *   d = g + decay p;  m = m + new1 (d - m);  v = beta2 v + new2 d^2
  *   p = shrink p - size m / (sqrt(v) correction + eps) */
@@ -145,7 +143,7 @@ typedef struct heed_adam_terms {
     double decay, new1, new2, beta2, shrink, size, correction, eps;
 } heed_adam_terms;
 
-/* to[r, c] = from[r, c], cast. Strides are in elements; the columns of `to` are adjacent. */
+/* to[r, c] = from[r, c], cast. Strides are in elements; rows of `to` are contiguous. */
 typedef struct heed_plane {
     int64_t rows, columns;
     const void *from;
@@ -154,35 +152,34 @@ typedef struct heed_plane {
     int64_t to_row;
 } heed_plane;
 
-/* All kernels of one dtype. NULL where an operation does not exist for it. */
+/* All kernels of one dtype; NULL for operations that the dtype does not support. */
 typedef struct heed_kernels {
     struct {
-        heed_kernel *forward, *gradient[3]; /* forward: of T to T, or to bool where it compares */
+        heed_kernel *forward, *gradient[3]; /* forward: T to T, or to bool for comparisons */
     } elementwise[HEED_ELEMENTWISE_COUNT];
     heed_kernel *where; /* bool, T, T -> T */
 
-    /* to[i] = from[i * stride], cast from the dtype that is the index; the same for planes */
+    /* to[i] = from[i * stride], cast from the dtype given by the index; the same for planes */
     void (*gather[HEED_DTYPES])(int64_t n, const void *from, int64_t stride, void *to);
     void (*gather_rows[HEED_DTYPES])(const heed_plane *plane);
     void (*scatter)(int64_t n, const void *from, void *to, int64_t stride); /* to[i * stride] */
     void (*add_into)(int64_t n, const void *x, void *y);                    /* y += x */
 
-    /* y[i] = x[p(i)], and y[p(i)] += x[i] in order, with p(i) = i * step + index[i * index_step] *
-     * along */
+    /* y[i] = x[p(i)]; y[p(i)] += x[i], in order; p(i) = i * step + index[i * index_step] * along */
     void (*look_up)(int64_t n, const int64_t *index, int64_t index_step, const void *x,
                     int64_t step, int64_t along, void *y);
     void (*add_at)(int64_t n, const int64_t *index, int64_t index_step, const void *x, void *y,
                    int64_t step, int64_t along);
 
-    /* totals[r] += the sum of row r; totals[i] += that of column i; rows start `step` elements
-     * apart */
+    /* totals[r] += the sum of row r; totals[i] += that of column i; rows are `step` elements apart
+     */
     void (*sum)(int64_t rows, int64_t n, const void *x, int64_t step, heed_total *totals);
     void (*sum_columns)(int64_t rows, int64_t n, const void *x, int64_t step, heed_total *totals);
     void (*from_totals)(int64_t n, const heed_total *totals, double divisor, void *y);
 
     heed_row_kernel *softmax, *safe_softmax, *log_softmax, *cumsum;
     heed_row_kernel *softmax_gradient, *log_softmax_gradient; /* in: g, y */
-    heed_row_kernel *exp_totals; /* out: two doubles a row, max x and the sum of e^(x - max) */
+    heed_row_kernel *exp_totals; /* out: two doubles per row, max(x) and the sum of e^(x - max) */
     void (*scaled_exps)(int64_t n, const void *x, double shift, double scale, void *out);
     heed_reduce_kernel *amax, *amin;     /* n > 0 */
     heed_reduce_kernel *argmax, *argmin; /* n > 0; y is i64 */
@@ -190,12 +187,12 @@ typedef struct heed_kernels {
     heed_reduce_kernel *logsumexp, *var, *norm;
 
     void (*gemm)(const heed_gemm *call);
-    int64_t (*gemm_workspace)(const heed_gemm *call);          /* bytes of call->workspace */
+    int64_t (*gemm_workspace)(const heed_gemm *call);          /* bytes for call->workspace */
     void (*attend)(const heed_attention *call, int64_t block); /* y of one block of queries */
     void (*attend_gradient)(const heed_attention *call);       /* dq, dk, dv */
     void (*normalize)(const heed_normalization *call);         /* y */
     void (*normalize_gradient)(
-        const heed_normalization *call); /* dx, totals; reads no bias, no y */
+        const heed_normalization *call); /* dx, totals; does not read bias or y */
 
     void (*scale)(int64_t n, void *x, double factor); /* x *= factor */
     void (*sgd)(int64_t n, void *p, const void *g, void *b, const heed_sgd_terms *terms);
@@ -204,8 +201,8 @@ typedef struct heed_kernels {
 
 /* ---- choosing (isa.c) ---- */
 
-/* heed_choose_isa: takes the best instruction set of the machine, or the one that HEED_ISA names;
- * called for the first tensor. HEED_ERR_VALUE: this build or machine does not support it. */
+/* heed_choose_isa: selects the machine's best instruction set, or the one named by HEED_ISA; called
+ * when the first tensor is made. HEED_ERR_VALUE: not supported by this build or machine. */
 heed_status heed_choose_isa(void);
 
 extern const heed_kernels *const *heed_chosen_kernels; /* per dtype; NULL until chosen */

@@ -1,15 +1,15 @@
-/* exp, expm1, log, log1p, tanh and erf of one float, without branches and calls, so that loops over
+/* exp, expm1, log, log1p, tanh and erf of a float, without branches and calls, so that loops over
  * them are vectorised on every instruction set (internal).
  *
- * All are within 2 ulp on all floats, subnormal arguments and results included, and give what C
- * demands at 0, the infinities and NaN; zeros keep their sign. The methods are classical: range
- * reduction after Cody and Waite (Software Manual for the Elementary Functions, 1980), with ln 2 in
- * two parts, the first with trailing zeros; then a polynomial, as in Tang (ACM TOMS 15 and 16, 1989
- * and 1990) and Moshier's Cephes. The polynomials are minimax fits; their coefficients were rounded
- * to floats one by one, and the rest fitted again after each.
+ * Errors are at most 2 ulp for all floats, including subnormal arguments and results. Zeros (with
+ * their sign), infinities and NaN give the results that C requires. The methods are classical:
+ * range reduction after Cody and Waite (Software Manual for the Elementary Functions, 1980), with
+ * ln 2 in two parts, the first with trailing zeros; then a polynomial, as in Tang (ACM TOMS 15 and
+ * 16, 1989 and 1990) and Moshier's Cephes. The polynomials are minimax fits; coefficients were
+ * rounded to floats one by one, refitting the rest after each.
  *
- * Choices are written c ? a : b with a and b already computed, which becomes a mask. NaN fails
- * every comparison and takes the last alternative. */
+ * Choices have the form c ? a : b with a and b already computed, which compiles to a mask. NaN
+ * fails every comparison and takes the last alternative. */
 #ifndef HEED_TENSOR_KERNELS_MATH_F32_H
 #define HEED_TENSOR_KERNELS_MATH_F32_H
 
@@ -19,7 +19,7 @@
 #include <string.h>
 
 #define LOG2_E   0x1.715476p+0f
-#define LN2_HIGH 0x1.63p-1f /* ten bits: a product with an exponent is exact */
+#define LN2_HIGH 0x1.63p-1f /* ten bits: its product with an exponent is exact */
 #define LN2_LOW  (-0x1.bd0106p-13f)
 
 /* ---- bits ---- */
@@ -38,13 +38,13 @@ static inline float of_bits(int32_t bits)
     return x;
 }
 
-/* x 2^k, where it is a normal float; exponent is 2^23 k. */
+/* x 2^k, if that is a normal float; exponent is 2^23 k. */
 static inline float times_power(float x, int32_t exponent)
 {
     return of_bits((int32_t)((uint32_t)bits_of(x) + (uint32_t)exponent));
 }
 
-/* 2^23 times the integer that lies in the last bits of x. */
+/* 2^23 times the integer in the low bits of x. */
 static inline int32_t last_bits_of(float x)
 {
     return (int32_t)((uint32_t)bits_of(x) << 23);
@@ -57,8 +57,8 @@ static inline float with_sign_of(float x, float size)
 
 /* ---- exponentials ---- */
 
-/* x = k ln 2 + r, with |r| <= ln 2 / 2. Adding 1.5 2^23 leaves k in the last bits of a float, from
- * where a shift moves it into the exponent. r is high - low, rounded; high is exact. */
+/* x = k ln 2 + r, with |r| <= ln 2 / 2. Adding 1.5 * 2^23 leaves k in the low bits of a float; a
+ * shift moves it to the exponent. r is high - low, rounded; high is exact. */
 typedef struct exp_parts {
     int32_t exponent; /* 2^23 k */
     float high, low, r;
@@ -88,9 +88,9 @@ static inline float expm1_of_rest(float r)
     return r * r * exp_series(r) + r;
 }
 
-/* The rounding error of 1 + high is added with the smaller terms. The sum is scaled in two steps,
- * because the result may be subnormal: only the second rounds. Below -104 the result is 0, above
- * the largest argument with a finite result it is infinite. */
+/* The rounding error of 1 + high is added along with the smaller terms. The result may be
+ * subnormal, so the sum is scaled in two steps, of which only the second rounds. Results are 0
+ * below -104, and infinite above the largest argument with a finite result. */
 static inline float exp_f32(float x)
 {
     const int32_t lowest = -125 * (1 << 23);
@@ -103,7 +103,7 @@ static inline float exp_f32(float x)
     return x <= 0x1.62e42ep+6f ? scaled : x + INFINITY;
 }
 
-/* 2^k (1 + q) - 1 = 2^k q + (2^k - 1), halved because 2^128 is no float. */
+/* 2^k (1 + q) - 1 = 2^k q + (2^k - 1), halved because 2^128 is not a float. */
 static inline float expm1_f32(float x)
 {
     float bounded = x > 89 ? 89 : x;
@@ -114,7 +114,7 @@ static inline float expm1_f32(float x)
     return fabsf(x) < 0x1p-24f ? x : y;
 }
 
-/* x + x^3 P(x^2) near 0, then 1 - 2 / (e^2x + 1). From 10 on tanh is 1. */
+/* x + x^3 P(x^2) near 0, else 1 - 2 / (e^2x + 1). tanh rounds to 1 from 10 on. */
 static inline float tanh_f32(float x)
 {
     const float size = fabsf(x) > 10 ? 10 : fabsf(x);
@@ -135,7 +135,7 @@ static inline float tanh_f32(float x)
 
 /* ---- logarithms ---- */
 
-/* ln(2^k (1 + f)), with 1 + f from sqrt(1/2) to sqrt(2). */
+/* ln(2^k (1 + f)), with 1 + f between sqrt(1/2) and sqrt(2). */
 static inline float log_of_parts(float k, float f)
 {
     float p = -0x1.38c9fap-4f;
@@ -151,7 +151,7 @@ static inline float log_of_parts(float k, float f)
     return k * LN2_HIGH + (f + small);
 }
 
-static const int32_t root_of_half = 0x3f3504f3; /* its bits */
+static const int32_t root_of_half = 0x3f3504f3; /* bits of sqrt(1/2) */
 
 static inline float log_f32(float x)
 {
@@ -163,8 +163,8 @@ static inline float log_f32(float x)
     return x > 0 ? (x > FLT_MAX ? x : y) : end;
 }
 
-/* k comes from 1 + x, but f = (1 + x) / 2^k - 1 from x, because the sum has lost the last bits of
- * x. It is computed with 4 / 2^k, because 1 / 2^128 is no normal float. */
+/* k is derived from 1 + x, but f = (1 + x) / 2^k - 1 from x itself, because the sum loses the last
+ * bits of x. f is computed with 4 / 2^k, because 1 / 2^128 is not a normal float. */
 static inline float log1p_f32(float x)
 {
     const int32_t k = (bits_of(1 + x) - root_of_half) >> 23;
@@ -178,8 +178,8 @@ static inline float log1p_f32(float x)
 
 /* ---- the error function ---- */
 
-/* x + x P(x^2) near 0, then 1 - 2^L(x), with a polynomial for L(x) = log2(1 - erf(x)). From 4 on
- * erf is 1. NaN takes the first, because the bits of the second are arbitrary. */
+/* x + x P(x^2) near 0, else 1 - 2^L(x), with a polynomial for L(x) = log2(1 - erf(x)). erf rounds
+ * to 1 from 4 on. NaN takes the first formula, because the second gives arbitrary bits. */
 static inline float erf_f32(float x)
 {
     const float size = fabsf(x) > 4 ? 4 : fabsf(x);

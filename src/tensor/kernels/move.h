@@ -1,11 +1,11 @@
-/* Moving elements (internal to table.c), on strides that count elements:
+/* Moving elements (internal to table.c); strides are in elements:
  *
  *   gather        to[i] = from[i * stride], cast       gather_rows   a plane of two dims, cast
  *   scatter       to[i * stride] = from[i]             add_into      y += x
  *   look_up       y[i] = x[p(i)]                       add_at        y[p(i)] += x[i], p by index
  *
- * Planes are copied in tiles, transposed in registers where dtypes agree, so that cache lines are
- * used whole. */
+ * Planes are copied in tiles to use whole cache lines; if the dtypes match, tiles are transposed in
+ * registers. */
 #ifndef HEED_TENSOR_KERNELS_MOVE_H
 #define HEED_TENSOR_KERNELS_MOVE_H
 
@@ -20,8 +20,8 @@
 /* ---- casts ---- */
 
 #ifdef T_IS_I64
-/* C leaves casts of NaN and of numbers out of range undefined; x86 gives the smallest integer, and
- * so does torch there. */
+/* C leaves casts of NaN and out-of-range floats undefined; x86 gives INT64_MIN, and so does torch.
+ */
 static T from_float(double x)
 {
     return x >= -0x1p63 && x < 0x1p63 ? (T)x : INT64_MIN;
@@ -32,7 +32,7 @@ static T from_float(double x)
 #endif
 #define FROM_INTEGER(x) ((T)(x))
 
-/* Strides of 1 and 0 have loops of their own, which are vectorised. */
+/* Strides 1 and 0 have separate loops, which are vectorised. */
 #define GATHER(name, type, CAST)                                                                   \
     static void name(int64_t n, const void *from, int64_t stride, void *to)                        \
     {                                                                                              \
@@ -59,10 +59,10 @@ GATHER(gather_bool, bool, FROM_INTEGER)
 
 /* ---- planes ---- */
 
-/* Rows and columns of a tile: its cache lines stay in L1 whatever the strides. */
+/* Rows and columns per tile: its cache lines stay in L1 for any strides. */
 enum { TILE = 32, TRANSPOSED_TILE = 128 };
 
-/* The tile at (row, column), cut off at the end of the plane. */
+/* The tile at (row, column), clipped to the plane. */
 static heed_plane tile_of(const heed_plane *p, int64_t row, int64_t column, int64_t size,
                           size_t from_size)
 {
@@ -78,7 +78,7 @@ static heed_plane tile_of(const heed_plane *p, int64_t row, int64_t column, int6
 #ifdef T_IS_BOOL
 #define transpose_plane(p) (void)(p)
 #else
-/* to = from transposed: blocks in registers, the edges element by element. */
+/* to = from transposed: full blocks in registers, edges element by element. */
 static void transpose_tile(const heed_plane *p)
 {
     const T *from = p->from;
@@ -108,7 +108,7 @@ static void transpose_plane(const heed_plane *p)
     }
 }
 #endif
-/* Is the source's dtype T? */
+/* True if the source's dtype is T. */
 #if defined T_IS_F32
 #define IS_T(dtype) (HEED_##dtype == HEED_F32)
 #elif defined T_IS_F64
@@ -155,7 +155,7 @@ GATHER_ROWS(f64, F64, double, FROM_FLOAT)
 GATHER_ROWS(i64, I64, int64_t, FROM_INTEGER)
 GATHER_ROWS(bool, BOOL, bool, FROM_INTEGER)
 
-/* ---- places ---- */
+/* ---- indexed elements ---- */
 
 static void scatter(int64_t n, const void *from, void *to, int64_t stride)
 {

@@ -1,20 +1,21 @@
 /* layer_norm and rms_norm of rows of n floats, and their gradients:
  *
- *   z = (x - mean) / sqrt(var + eps); of rms_norm x / sqrt(mean(x^2) + eps)
+ *   z = (x - mean) / sqrt(var + eps); for rms_norm x / sqrt(mean(x^2) + eps)
  *   y = weight z + bias          h = g weight
- *   dx = (h - mean(h) - z mean(h z)) / sqrt(var + eps); of rms_norm without mean(h)
+ *   dx = (h - mean(h) - z mean(h z)) / sqrt(var + eps); for rms_norm without mean(h)
  *   dweight = sum over rows of g z      dbias = sum over rows of g
  *
- * Sums are kept in double. A row is read several times, while it stays in L1. */
+ * Sums are in double. A row is read several times, while it stays in L1. */
 #include <math.h>
 
 #include "row_reduce.h"
 
 /* ---- z of a row ---- */
 
-/* z = (x - near) scale + shift. If the mean is large against the deviation, `near` is close to it,
- * x - near is (almost) exact, and shift is the rest of the mean; otherwise near is 0. `low` is the
- * rounding error of scale: an error in a factor of the whole row would add up in the gradients. */
+/* z = (x - near) scale + shift. If the mean is large compared with the deviation, `near` is close
+ * to the mean, x - near is (almost) exact, and shift accounts for the rest of the mean; otherwise
+ * near is 0. `low` is the rounding error of scale: an error in a factor of the whole row would
+ * accumulate in the gradients. */
 typedef struct form {
     T near, scale, low, shift;
 } form;
@@ -29,7 +30,7 @@ SUM_OF(squares_about, ABOUT, READ_X, (x - at) * (x - at))
 static form form_about(T near, double rest, double square, double eps)
 {
     square -= rest * rest;
-    square = (square < 0 ? 0 : square) + eps; /* below 0 by rounding */
+    square = (square < 0 ? 0 : square) + eps; /* rounding may make it negative */
     const double scale = 1 / sqrt(square), mean = (double)near + rest;
     const bool by_0 = mean * mean <= square;
     const T rounded = (T)scale;
@@ -37,7 +38,7 @@ static form form_about(T near, double rest, double square, double eps)
                   (T)(-(by_0 ? mean : rest) * scale)};
 }
 
-/* For f32 whose squares overflow or vanish: the same in double. */
+/* For f32 rows whose squares overflow or underflow: the same in double. */
 static form form_in_double(const heed_normalization *call, const T *x)
 {
     double mean = 0, rest = 0, square = 0;
@@ -53,8 +54,9 @@ static form form_in_double(const heed_normalization *call, const T *x)
     return form_about(near, call->centred ? rest : 0, square, call->eps);
 }
 
-/* The forms of a group of rows. The squares of a large mean would cancel the variance. So the mean
- * is found about the first element, then corrected, and the squares are summed about it. */
+/* Computes the forms of a group of rows. With a large mean, a difference of squares would lose the
+ * variance to cancellation. So the mean is first estimated relative to the first element, then
+ * corrected, and the squares are summed about the estimate. */
 static void forms_of(const heed_normalization *call, const T *x, int64_t group, form *forms)
 {
     const int64_t n = call->n;
@@ -98,12 +100,12 @@ void KERNEL(normalize)(const heed_normalization *call)
     }
 }
 
-/* ---- the gradients ---- */
+/* ---- gradients ---- */
 
 #define ALONG_Z (int64_t n, const T *row, const T *other, const T *third, form f)
 SUM_OF(sum_along_z, ALONG_Z, READ_XYZ, (x * y) * Z(z, f))
 
-/* In double: rounding errors here pass through all layers below. */
+/* Computed in double: rounding errors here would propagate through all earlier layers. */
 static void gradients_of_row(const heed_normalization *call, int64_t row, form f)
 {
     const int64_t n = call->n;

@@ -1,6 +1,5 @@
-/* One step of SGD and of Adam on n contiguous floats: one pass over a parameter, its gradient and
- * its state, each element read once and written once. kernels.h has the formulas, with the
- * terms. */
+/* One step of SGD and of Adam on n contiguous floats, in a single pass over a parameter, its
+ * gradient and its state. kernels.h has the formulas, next to their terms. */
 #include <math.h>
 
 #include "element.h"
@@ -36,14 +35,14 @@ void KERNEL(sgd)(int64_t n, void *parameter, const void *gradient, void *momentu
     }
     for (int64_t i = 0; i < n; i++) {
         const T d = g[i] + decay * p[i];
-        const T b = (first ? 0 : old * buffer[i]) + fresh * d; /* at first it may hold NaN */
+        const T b = (first ? 0 : old * buffer[i]) + fresh * d; /* a new buffer may be NaN */
         buffer[i] = b;
         p[i] -= lr * (nesterov ? d + mu * b : b);
     }
 }
 
-/* The division and the root take longer than everything else, so 1 / sqrt(1 - beta2^t) comes as a
- * factor, `correction`, rather than as a second division. */
+/* Division and square root dominate the cost, so 1 / sqrt(1 - beta2^t) is passed as a factor,
+ * `correction`, to avoid a second division. */
 void KERNEL(adam)(int64_t n, void *parameter, const void *gradient, void *first, void *second,
                   const heed_adam_terms *terms)
 {
@@ -52,8 +51,8 @@ void KERNEL(adam)(int64_t n, void *parameter, const void *gradient, void *first,
     const T size = (T)terms->size, correction = (T)terms->correction, eps = (T)terms->eps;
     const T shrink = (T)terms->shrink, decay = (T)terms->decay, beta2 = (T)terms->beta2;
     const T new1 = (T)terms->new1, new2 = (T)terms->new2;
-    /* As torch's lerp: starts from whichever of m and d has the larger weight, so that beta1 = 0
-     * gives d exactly. The rounded weights beta1 and 1 - beta1 need not add up to 1. */
+    /* As torch's lerp, starts from m or d, whichever has the larger weight, so that beta1 = 0 gives
+     * d exactly. The rounded weights beta1 and 1 - beta1 need not sum to 1. */
     const bool from_m = new1 < (T)0.5;
     const T weight = from_m ? new1 : new1 - 1;
     for (int64_t i = 0; i < n; i++) {

@@ -1,7 +1,7 @@
-/* Reductions of a row of n adjacent elements to one number (internal to the kernels): maxima, sums,
- * and two macros that define others. Elements go to lanes, which are reduced on their own and
- * joined at the end, so that the compiler can vectorise. The order of operations depends on n
- * alone. */
+/* Reductions of a row of n contiguous elements to a number (internal to the kernels): maxima, sums,
+ * and two macros that define others. Elements are distributed over lanes, which are reduced
+ * separately and joined at the end, so that the compiler can vectorise. The order of operations
+ * depends only on n. */
 #ifndef HEED_TENSOR_KERNELS_ROW_REDUCE_H
 #define HEED_TENSOR_KERNELS_ROW_REDUCE_H
 
@@ -12,8 +12,8 @@
 
 #define ROW (int64_t n, const T *row)
 
-/* The steps of a row depend on each other, so kernels take short rows through a step together: the
- * processor works on one while it waits for another. A group is as many rows as fit into L1. */
+/* The steps on one row depend on each other, so kernels take a group of short rows through each
+ * step together, which hides latency. A group is as many rows as fit into L1. */
 enum { GROUP = 8 };
 
 static inline int64_t group_of(int64_t n, int64_t left)
@@ -24,8 +24,8 @@ static inline int64_t group_of(int64_t n, int64_t left)
 
 /* ---- any reduction ---- */
 
-/* Joins all lanes into lane 0: by halves, which is vectorised and pays off for short rows; of f64
- * in order, because lessons print its sums to the last digit. */
+/* Joins all lanes into lane 0: by halves, which is vectorised and faster for short rows; for f64 in
+ * order, because lessons print its sums to the last digit. */
 #define JOIN_TO(type, count, first, join)                                                          \
     for (int j = 0; j < (count); j++) {                                                            \
         const type x = lane[(first) + j];                                                          \
@@ -72,7 +72,7 @@ static inline int64_t group_of(int64_t n, int64_t left)
     }
 
 /* Defines a function that reduces a row: `f` combines the result so far, `all`, with an element x;
- * `join` two results. Not inlined: the lanes would not stay in registers. */
+ * `join` combines two results. Not inlined, so that the lanes stay in registers. */
 #define FOLD(type, name, parameters, start, f, join)                                               \
     static __attribute__((noinline, unused)) type name parameters                                  \
     {                                                                                              \
@@ -88,7 +88,7 @@ static inline int64_t group_of(int64_t n, int64_t left)
         return result;                                                                             \
     }
 
-/* The least and the greatest element that there can be. */
+/* The smallest and the largest value of T. */
 #if defined T_IS_I64
 #define LOWEST  INT64_MIN
 #define HIGHEST INT64_MAX
@@ -100,7 +100,7 @@ static inline int64_t group_of(int64_t n, int64_t left)
 #define HIGHEST ((T)INFINITY)
 #endif
 
-/* The largest skips NaN, which compares false. */
+/* `largest` skips NaN, which fails every comparison. */
 FOLD(T, largest, ROW, LOWEST, x > all ? x : all, x > all ? x : all)
 FOLD(TOTAL, sum_of_row, ROW, 0, all + (TOTAL)x, all + x)
 
@@ -129,8 +129,8 @@ static inline T sum_of_vector(vector v)
     return lane[0];
 }
 
-/* Defines a function that sums a term over a row: within a block in lanes of T, the blocks in
- * double. `read` names the operands of the term: x, y, z from `row`, `other`, `third`. */
+/* Defines a function that sums a term over a row: in lanes of T within a block, in double across
+ * blocks. `read` names the operands of the term: x, y, z from `row`, `other`, `third`. */
 #define READ_X(type, get)   const type x = get(row);
 #define READ_XY(type, get)  const type x = get(row), y = get(other);
 #define READ_XYZ(type, get) const type x = get(row), y = get(other), z = get(third);

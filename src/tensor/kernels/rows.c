@@ -1,12 +1,12 @@
 /* Reductions of contiguous rows, and of columns:
  *
- *   amax, amin, argmax, argmin, any, all   one element of a row; NaN is both largest and smallest
+ *   amax, amin, argmax, argmin, any, all   one element per row; NaN is both largest and smallest
  *   sum, sum_columns, from_totals          totals += sums of rows, of columns; y = totals / divisor
  *   var    sum (x - mean)^2 / divisor, or its root          norm   (sum |x|^p)^(1/p)
  *   cumsum out[j] = x[0] + ... + x[j]
  *
- * Floats are summed in double, integers in i64; distances are computed in double as well, so that
- * squares of f32 neither overflow nor vanish. */
+ * Floats are summed in double, integers in i64. Variances and norms are also computed in double, so
+ * that squares of f32 neither overflow nor underflow. */
 #include <math.h>
 
 #include "row_reduce.h"
@@ -29,7 +29,7 @@ FOLD(T, smallest, ROW, HIGHEST, x < all ? x : all, x < all ? x : all)
         *(type *)y = (result);                                                                     \
     }
 
-/* NaN if the row holds one, else its extreme, which comparisons found without NaN. */
+/* NaN if the row contains one, else `extreme`, which ignores NaN. */
 static T with_nan(int64_t n, const T *row, T extreme)
 {
 #if defined T_IS_F32 || defined T_IS_F64
@@ -48,7 +48,7 @@ REDUCE(amax, T, with_nan(n, x, largest(n, x)))
 REDUCE(amin, T, with_nan(n, x, smallest(n, x)))
 
 #ifndef T_IS_BOOL
-/* The first index of the extreme of a row, which may be NaN. */
+/* The first index of the row's extreme, which may be NaN. */
 static int64_t place_of(T extreme, const T *row)
 {
     int64_t i = 0;
@@ -62,10 +62,9 @@ REDUCE(argmax, int64_t, place_of(with_nan(n, x, largest(n, x)), x))
 REDUCE(argmin, int64_t, place_of(with_nan(n, x, smallest(n, x)), x))
 #endif
 
-/* ---- truth ---- */
+/* ---- any and all ---- */
 
-/* Is there an element of this truth? In blocks, which are vectorised; stops after the first that
- * has one. */
+/* True if an element has this truth value. Vectorised in blocks; stops after the first match. */
 static bool has(bool truth, int64_t n, const T *row)
 {
     enum { AT_ONCE = 128 };
@@ -91,13 +90,12 @@ void KERNEL(sum)(int64_t rows, int64_t n, const void *x, int64_t step, heed_tota
     }
 }
 
-/* Rows are added in order, eight at a time, so that a total is loaded and stored once for all
- * eight. */
+/* Adds rows in order, eight at a time, to load and store each total once per eight rows. */
 void KERNEL(sum_columns)(int64_t rows, int64_t n, const void *x, int64_t step, heed_total *totals)
 {
     enum { AT_ONCE = 8 };
     const T *from = x;
-    TOTAL *restrict to = (TOTAL *)totals; /* unions are not vectorised */
+    TOTAL *restrict to = (TOTAL *)totals; /* access through a union is not vectorised */
     for (; rows >= AT_ONCE; rows -= AT_ONCE, from += AT_ONCE * step) {
         for (int64_t i = 0; i < n; i++) {
             TOTAL total = to[i];
@@ -145,7 +143,7 @@ void KERNEL(cumsum)(const heed_rows *rows)
 #endif
 
 #if defined T_IS_F32 || defined T_IS_F64
-/* ---- distances ---- */
+/* ---- variance and norms ---- */
 
 FOLD(double, sum_of_squares, (int64_t n, const T *row, double at), 0,
      all + ((double)x - at) * ((double)x - at), all + x)
@@ -155,7 +153,7 @@ FOLD(double, largest_size, ROW, 0, fabs((double)x) > all ? fabs((double)x) : all
 FOLD(double, smallest_size, ROW, (double)INFINITY, fabs((double)x) < all ? fabs((double)x) : all,
      x < all ? x : all)
 
-/* In two passes, the mean first: a large mean would cancel the digits of the squares. */
+/* Two passes, the mean first: a large mean would cause cancellation between squares. */
 void KERNEL(var)(int64_t n, const void *x, const void *args, void *y)
 {
     const heed_var_args *a = args;

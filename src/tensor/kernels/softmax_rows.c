@@ -1,11 +1,11 @@
 /* The softmax family, on rows of n floats:
  *
  *   softmax        y = e^(x - max) / sum(e^(x - max))     dx = y (g - sum(g y))
- *   safe_softmax   the same; zeros for a row of nothing but -inf
+ *   safe_softmax   the same, but zeros for a row of only -inf
  *   log_softmax    y = x - max - ln sum(e^(x - max))      dx = g - e^y sum(g)
  *   logsumexp      y = ln sum(e^x)
  *
- * The largest element skips NaN, which comes back through exp. */
+ * The maximum ignores NaN; exp propagates it. */
 #include "softmax_rows.h"
 
 static double sum_of_exps(int64_t n, const T *row, T shift)
@@ -20,7 +20,7 @@ static double sum_of_exps(int64_t n, const T *row, T shift)
     return total;
 }
 
-/* Short rows go through each step as a group. */
+/* Loops over groups of rows, to apply each step to a whole group. */
 #define FOR_GROUPS(rows, first, group)                                                             \
     for (int64_t first = 0, group;                                                                 \
          group = group_of((rows)->n, (rows)->count - first), first < (rows)->count;                \
@@ -84,7 +84,7 @@ void KERNEL(log_softmax)(const heed_rows *rows)
     }
 }
 
-/* Two doubles for each row: its largest x, and the sum of e^(x - largest). */
+/* Two doubles per row: its maximum, and the sum of e^(x - max). */
 void KERNEL(exp_totals)(const heed_rows *rows)
 {
     double *out = rows->out;

@@ -25,14 +25,13 @@ static void exps(int64_t n, const T *x, T shift, T *out)
     }
 }
 
-/* row /= total, of finite numbers; a total of 0, of a row that is masked everywhere, leaves
- * zeros. */
+/* row /= total, for finite numbers. A total of 0, from a fully masked row, gives zeros. */
 static void divide(int64_t n, T *row, T total)
 {
     const T inverse = total != 0 ? 1 / total : 0;
     for (int64_t i = 0; i < n; i++) {
         const T y = row[i] * inverse;
-        row[i] = y + (row[i] - y * total) * inverse; /* Newton's step: as exact as a division */
+        row[i] = y + (row[i] - y * total) * inverse; /* a Newton step: as accurate as a division */
     }
 }
 

@@ -1,10 +1,10 @@
-/* The table of kernels, and those that work element by element: each line of ops.def becomes a loop
+/* The table of kernels, and the element-wise ones: each line of ops.def becomes a loop
  *
  *     out[i] = f(x[i])      out[i] = f(a[i], b[i])      out[i] = dx(g[i], x[i], y[i])
  *
  * over n contiguous elements; `out` overlaps no operand. The compiler vectorises the loops; f32
- * with AVX-512 has vectors of its own (avx512.h). Floats have every line and its gradients,
- * integers the lines that keep them, without gradients. */
+ * with AVX-512 uses explicit vectors (avx512.h). Floats support every line and its gradients;
+ * integers support only the lines whose kind keeps them, without gradients. */
 #include <math.h>
 #include <string.h>
 
@@ -60,7 +60,7 @@
 #define floor(x)  floorf(x)
 #define ceil(x)   ceilf(x)
 #define trunc(x)  truncf(x)
-#define round(x)  rintf(x) /* halves to even */
+#define round(x)  rintf(x) /* rounds half to even */
 #elif defined T_IS_F64
 #define abs(x)   fabs(x)
 #define round(x) rint(x)
@@ -95,12 +95,12 @@ static T integer_power(T a, T b)
 }
 #endif
 
-/* Most lines do not read all of their operands. */
+/* Most lines read only some of their operands. */
 #define ELEMENT(name, place)                                                                       \
     const VALUE name = ((const T *)in[place])[i];                                                  \
     (void)name;
 #ifdef IN_VECTORS
-/* 16 elements at a time; the rest by a mask. */
+/* 16 elements at a time, the rest with a mask. */
 #define LOOP(name, operands, formula)                                                              \
     static inline void name##_lanes(int64_t i, __mmask16 some, bool all, const void *const *in,    \
                                     T *result)                                                     \
@@ -190,7 +190,7 @@ static T integer_power(T a, T b)
 
 static void choose_where(int64_t n, const void *const *in, void *out)
 {
-    const unsigned char *condition = in[0]; /* bools are not vectorised */
+    const unsigned char *condition = in[0]; /* loads of bool are not vectorised */
     const T *a = in[1], *b = in[2];
     T *restrict y = out;
     for (int64_t i = 0; i < n; i++) {

@@ -1,9 +1,9 @@
-/* The Mersenne twister MT19937, and the numbers made of its words: uniform, Bernoulli, exponential
- * and normal.
+/* The Mersenne twister MT19937, and uniform, Bernoulli, exponential and normal numbers made from
+ * its words.
  *
- * The twister is Makoto Matsumoto's and Takuji Nishimura's (ACM TOMACS 8, 1998). The numbers are
- * those of PyTorch's CPU generator to the bit, so the order of the draws, the masks and the places
- * of fused operations are given. */
+ * The twister is by Makoto Matsumoto and Takuji Nishimura (ACM TOMACS 8, 1998). Numbers match
+ * PyTorch's CPU generator bit for bit, which dictates the order of draws, the masks, and where
+ * operations are fused. */
 #include "generator.h"
 
 #include <math.h>
@@ -13,16 +13,16 @@
 
 enum { WORDS = HEED_GENERATOR_WORDS, MIDDLE = 397 };
 
-/* Inlined into the variant of a function that is compiled for machines with fma. */
+/* Inlined into block_with_fma, to be compiled for FMA there. */
 #define INLINE static inline __attribute__((always_inline))
 
-static const uint64_t default_seed = 67280421310721; /* of a torch.Generator() */
+static const uint64_t default_seed = 67280421310721; /* that of torch.Generator() */
 
 /* ---- words ---- */
 
 void heed_seed_generator(heed_generator *g, uint64_t seed)
 {
-    g->state[0] = (uint32_t)seed; /* torch drops the upper half too */
+    g->state[0] = (uint32_t)seed; /* torch also drops the upper half */
     for (uint32_t i = 1; i < WORDS; i++) {
         uint32_t last = g->state[i - 1];
         g->state[i] = 1812433253u * (last ^ last >> 30) + i;
@@ -56,7 +56,7 @@ static inline four_words load_four(const uint32_t *from)
     return words;
 }
 
-/* Words i ... i + 3, from the words after them and those `far` away. */
+/* Updates words i ... i + 3, from the words after them and those `far` away. */
 static inline void mix_four(uint32_t *s, int i, int far)
 {
     const four_words upper = load_four(s + i), lower = load_four(s + i + 1);
@@ -64,7 +64,7 @@ static inline void mix_four(uint32_t *s, int i, int far)
     memcpy(s + i, &mixed, sizeof mixed);
 }
 
-/* Replaces all words by the next ones. */
+/* Replaces all words with the next ones. */
 static void twist(heed_generator *g)
 {
     uint32_t *s = g->state;
@@ -85,7 +85,7 @@ static void twist(heed_generator *g)
     g->next = 0;
 }
 
-/* Spreads the bits of one word, or of four. */
+/* The twister's tempering, for one word or a vector of four. */
 #define TEMPER(word)                                                                               \
     do {                                                                                           \
         (word) ^= (word) >> 11;                                                                    \
@@ -135,7 +135,7 @@ static inline uint64_t draw_two_words(heed_generator *g)
     return upper << 32 | draw_word(g);
 }
 
-/* The low bits of the draw, as many as the type has digits, as a fraction. */
+/* The low bits of a draw, as many as the type's precision, as a fraction. */
 static inline float draw_float(heed_generator *g)
 {
     return (float)(draw_word(g) & 0xffffffu) * 0x1p-24f;
@@ -166,15 +166,15 @@ double heed_draw_f64(heed_generator *g)
     return draw_double(g);
 }
 
-/* ---- differences of the flavors of state.h ---- */
+/* ---- differences between the flavors of state.h ---- */
 
-/* Does a * b + c round once? */
+/* True if a * b + c rounds once. */
 static inline bool is_fused(const heed_generator *g)
 {
     return g->flavor == HEED_RANDOM_TORCH_1 || g->flavor == HEED_RANDOM_TORCH_2;
 }
 
-/* ln(1 - u) of a draw. */
+/* ln(1 - u) for a draw u. */
 static inline double log_of_rest(const heed_generator *g, double u)
 {
     return heed_random_torch_2(g) ? log1p(-u) : log(1.0 - u);
@@ -182,8 +182,8 @@ static inline double log_of_rest(const heed_generator *g, double u)
 
 /* ---- uniform, Bernoulli and exponential numbers ---- */
 
-/* torch's compiler fuses x * span + low if the machine can. With low 0 both forms round the same,
- * and rand saves a call of fma. */
+/* torch's compiler fuses x * span + low if the machine can. If low is 0, both forms round the same,
+ * and avoiding fma saves a call. */
 void heed_fill_uniform_f32(heed_generator *g, void *out, int64_t count, int64_t step, double a,
                            double b)
 {
@@ -206,8 +206,8 @@ void heed_fill_uniform_f64(heed_generator *g, void *out, int64_t count, int64_t 
     }
 }
 
-/* A draw's fraction is below a if its 53 bits are below a 2^53: that needs no float, and the
- * compiler vectorises a block at a time. */
+/* The fraction drawn is below a if its 53 bits are below a 2^53. This comparison needs no floats,
+ * and is vectorised a block at a time. */
 enum { DRAWS = 256 };
 
 #define BERNOULLI(dtype, type)                                                                     \
@@ -215,7 +215,7 @@ enum { DRAWS = 256 };
                                      double a, double b)                                           \
     {                                                                                              \
         type *to = out;                                                                            \
-        const type value[2] = {0, (type)b}; /* a branch would be unpredictable */                  \
+        const type value[2] = {0, (type)b}; /* a branch would be mispredicted */                   \
         const int64_t limit = (int64_t)ceil(a * 0x1p53);                                           \
         uint32_t words[2 * DRAWS];                                                                 \
         for (int64_t start = 0; start < count; start += DRAWS, to += step * DRAWS) {               \
@@ -233,7 +233,7 @@ BERNOULLI(f64, double)
 BERNOULLI(i64, int64_t)
 BERNOULLI(bool, bool)
 
-/* torch computes in double for a float target too, and rounds at the end. */
+/* torch computes in double even for a float target, and rounds at the end. */
 #define EXPONENTIAL(dtype, type)                                                                   \
     void heed_fill_exponential_##dtype(heed_generator *g, void *out, int64_t count, int64_t step,  \
                                        double a, double b)                                         \
@@ -250,7 +250,7 @@ EXPONENTIAL(f64, double)
 
 static const double two_pi = 6.283185307179586476925286766559;
 
-/* ---- normal numbers one by one: Box and Muller, with a cached second ---- */
+/* ---- single normal numbers: Box-Muller, caching the second ---- */
 
 static double draw_normal(heed_generator *g)
 {
@@ -266,7 +266,7 @@ static double draw_normal(heed_generator *g)
     return radius * cos(angle);
 }
 
-/* Computed in double for a float target too. */
+/* Computed in double even for a float target. */
 #define NORMAL(dtype, type)                                                                        \
     void heed_fill_normal_##dtype(heed_generator *g, void *out, int64_t count, int64_t step,       \
                                   double a, double b)                                              \
@@ -281,12 +281,12 @@ static double draw_normal(heed_generator *g)
 NORMAL(f32, float)
 NORMAL(f64, double)
 
-/* ---- normal numbers in blocks: 8 uniform numbers for the radii and 8 for the angles make 16 ----
+/* ---- blocks of 16 normal numbers: 8 uniform numbers for radii, 8 for angles ----
  *
- * For blocks of floats, torch on x86 takes logarithm, sine and cosine from polynomials of Stephen
- * Moshier's Cephes library, in the arrangement of Julien Pommier's sse_mathfun and Giovanni
- * Garberoglio's avx_mathfun, with the multiply-adds that its compiler fuses. They are written here
- * so that each rounding is the same; everything else relies on libm, as torch does. */
+ * For blocks of floats, torch on x86 computes logarithm, sine and cosine with polynomials from
+ * Stephen Moshier's Cephes library, as arranged by Julien Pommier's sse_mathfun and Giovanni
+ * Garberoglio's avx_mathfun, with some multiply-adds fused by its compiler. They are written here
+ * so that every rounding is the same. Everything else uses libm, as torch does. */
 
 /* ln x for 0 < x <= 1: x = m 2^e with m in [sqrt(1/2), sqrt(2)), and a polynomial in m - 1. */
 INLINE float log_polynomial(float x)
@@ -312,11 +312,11 @@ INLINE float log_polynomial(float x)
     y = fmaf(y, t, 3.3333331174e-1f);
     y = fmaf(y * t, square, e * -2.12194440e-4f);
     y = fmaf(-square, 0.5f, y);
-    return fmaf(e, 0.693359375f, t + y); /* ln 2 in two parts: the short one, exact, comes last */
+    return fmaf(e, 0.693359375f, t + y); /* ln 2 in two parts: the short, exact one is added last */
 }
 
-/* Sine and cosine of 0 <= x < 2 pi: the distance to the nearest multiple of pi/2, two polynomials
- * there, and which of them with which sign from the quadrant. */
+/* Sine and cosine of 0 <= x < 2 pi: the distance to the nearest multiple of pi/2, and two
+ * polynomials of it, swapped and negated according to the quadrant. */
 INLINE void sincos_polynomial(float x, float *sine, float *cosine)
 {
     int octant = ((int)(x * 1.27323954473516f) + 1) & ~1;
@@ -344,7 +344,7 @@ INLINE void block_by_polynomial(float *d, float mean, float std)
     for (int j = 0; j < 8; j++) {
         radius[j] = -2.0f * log_polynomial(1.0f - d[j]);
     }
-    /* A loop of its own: sqrtf may set errno, which prevents vectors. */
+    /* A separate loop, since sqrtf may set errno, which prevents vectorisation. */
     for (int j = 0; j < 8; j++) {
         radius[j] = sqrtf(radius[j]);
     }
@@ -356,7 +356,7 @@ INLINE void block_by_polynomial(float *d, float mean, float std)
     }
 }
 
-/* The same bits as block_by_polynomial in code for any machine, where fmaf is a call. */
+/* Compiled for FMA; elsewhere fmaf is a library call. Both give the same bits. */
 #if defined __x86_64__
 __attribute__((target("avx2,fma"))) static void block_with_fma(float *d, float mean, float std)
 {
@@ -364,8 +364,8 @@ __attribute__((target("avx2,fma"))) static void block_with_fma(float *d, float m
 }
 #endif
 
-/* Without vectors, and for doubles, torch takes libm. torch 2 fuses the sum even there, though not
- * that of numbers one by one. */
+/* torch uses libm for doubles, and for floats without vector code. Even there torch 2 fuses the
+ * multiply-add of blocks, but not that of single numbers. */
 static void block_by_libm_f32(const heed_generator *g, float *d, float mean, float std)
 {
     const bool fused = g->flavor != HEED_RANDOM_TORCH_1_PLAIN;
@@ -405,8 +405,8 @@ static void block_f32(const heed_generator *g, float *d, float mean, float std)
     block_by_polynomial(d, mean, std);
 }
 
-/* torch draws all uniform numbers first. If 16 does not divide the count, it then draws the last 16
- * places again, over the end of the last full block. */
+/* torch draws all uniform numbers first. If the count is not a multiple of 16, it then draws the
+ * last 16 elements again, overwriting the end of the last full block. */
 #define NORMAL_BLOCKS(dtype, type)                                                                 \
     void heed_fill_normal_block_##dtype(heed_generator *g, void *out, int64_t count, int64_t step, \
                                         double a, double b)                                        \

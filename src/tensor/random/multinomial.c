@@ -1,12 +1,13 @@
-/* multinomial: categories drawn with given probabilities, in torch's two ways.
+/* multinomial: draws categories with given probabilities, by the same two methods as torch.
  *
- * With replacement each number is looked up in the running sums of the probabilities. Without it
- * the categories run a race: each one's time is exponential with its probability as rate, so that
- * the first to arrive is drawn with just its probability, and the next ones without replacement.
- * torch writes a time as q / p, with q exponential with rate 1, and looks for the largest p / q.
+ * With replacement, a uniform number is looked up in the cumulative sums of the probabilities.
+ * Without replacement, the categories race: each gets an exponential time whose rate is its
+ * probability. The first to finish is a draw with these probabilities, the next ones are draws
+ * without replacement. torch computes a time as q / p, with q exponential of rate 1, and takes the
+ * largest p / q.
  *
- * Both compute in the dtype of p. Here a float is a double that is rounded after each operation,
- * which is the same to the bit. */
+ * Both compute in the dtype of p. Here floats are doubles rounded after each operation, which gives
+ * the same bits. */
 
 #include "multinomial.h"
 
@@ -19,7 +20,7 @@
 #include "generator.h"
 #include "random.h"
 
-enum { MOST_CATEGORIES = 1 << 24 }; /* torch's limit: a float counts exactly up to it */
+enum { MOST_CATEGORIES = 1 << 24 }; /* torch's limit: floats represent integers exactly up to it */
 
 static int64_t count_rows(const heed_tensor *p)
 {
@@ -63,8 +64,8 @@ static heed_status check_arguments(const heed_tensor *p, int64_t num_samples, bo
     }
     if (num_samples < 1 || (!replacement && num_samples > categories)) {
         return heed_fail(HEED_ERR_VALUE,
-                         "multinomial: %lld samples of %lld categories; 1 or more, and without "
-                         "replacement at most all",
+                         "multinomial: %lld samples of %lld categories; draw 1 or more, and at "
+                         "most one per category without replacement",
                          (long long)num_samples, (long long)categories);
     }
     return HEED_OK;
@@ -80,7 +81,7 @@ static heed_status check_rows(const heed_tensor *p, int64_t needed, bool race)
             if (!(x >= 0.0 && x <= DBL_MAX)) { /* NaN too */
                 return heed_fail(HEED_ERR_VALUE,
                                  "multinomial: the probability of category %lld in row %lld of p "
-                                 "%s is %g; for scores take heed_softmax of them",
+                                 "%s is %g; apply heed_softmax to scores",
                                  (long long)i, (long long)row, HEED_TEXT(p), x);
             }
             possible += x > 0.0;
@@ -94,8 +95,8 @@ static heed_status check_rows(const heed_tensor *p, int64_t needed, bool race)
         }
         if (!race && sum > DBL_MAX) {
             return heed_fail(HEED_ERR_VALUE,
-                             "multinomial: the sum of row %lld of p %s is past what %s holds; "
-                             "divide it by something",
+                             "multinomial: the sum of row %lld of p %s overflows %s; scale p "
+                             "down",
                              (long long)row, HEED_TEXT(p), heed_dtype_name(p->dtype));
         }
     }
@@ -121,7 +122,7 @@ static heed_status draw_replacing(const heed_tensor *p, int64_t num_samples, int
         sums[categories - 1] = 1.0;
         for (int64_t i = 0; i < num_samples; i++) {
             const double u = heed_draw_f64(g);
-            int64_t low = 0, high = categories; /* between them is the first sum not below u */
+            int64_t low = 0, high = categories; /* binary search for the first sum not below u */
             while (low < high) {
                 const int64_t middle = low + (high - low) / 2;
                 if (sums[middle] < u) {
@@ -137,20 +138,20 @@ static heed_status draw_replacing(const heed_tensor *p, int64_t num_samples, int
     return heed_error_pending();
 }
 
-/* ---- the race: a heap of runners, the fastest at its top ---- */
+/* ---- the race: a heap of categories, fastest first ---- */
 
 typedef struct runner {
     double speed; /* p / q */
     int64_t category;
 } runner;
 
-/* By falling speed, then by category. */
+/* Orders by descending speed, then by category. */
 static bool before(runner a, runner b)
 {
     return a.speed > b.speed || (a.speed == b.speed && a.category < b.category);
 }
 
-/* Moves the runner at `place` down the heap until both below it are slower. */
+/* Moves the runner at `place` down the heap until both its children are slower. */
 static void sink(runner *heap, int64_t count, int64_t place)
 {
     const runner falling = heap[place];
@@ -167,7 +168,7 @@ static void sink(runner *heap, int64_t count, int64_t place)
     heap[place] = falling;
 }
 
-/* As torch's, q lies in memory as p does, and is drawn in that order. */
+/* As in torch, q has the memory layout of p and is drawn in that order. */
 static heed_status draw_by_race(const heed_tensor *p, int64_t num_samples, int64_t *to)
 {
     const size_t size = (size_t)count_categories(p) * sizeof(runner);
@@ -181,7 +182,7 @@ static heed_status draw_by_race(const heed_tensor *p, int64_t num_samples, int64
             int64_t count = 0;
             for (int64_t i = 0; i < count_categories(p); i++) {
                 const double x = element(p, row, i);
-                if (x > 0.0) { /* a category of probability 0 does not start */
+                if (x > 0.0) { /* categories of probability 0 do not take part */
                     heap[count++] = (runner){round_as(p, x / element(q, row, i)), i};
                 }
             }
@@ -208,7 +209,7 @@ heed_tensor *heed_multinomial(const heed_tensor *p, int64_t num_samples, bool re
     }
     const heed_shape shape =
         p->ndim == 2 ? HEED_SHAPE(p->shape[0], num_samples) : HEED_SHAPE(num_samples);
-    /* torch 2 races for a single sample with replacement too. */
+    /* torch 2 also races for a single sample with replacement. */
     const bool race =
         !replacement || (num_samples == 1 && heed_random_torch_2(heed_generator_of_thread()));
     heed_tensor *t = heed_tensor_create("multinomial", shape, HEED_I64);

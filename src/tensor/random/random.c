@@ -1,8 +1,8 @@
-/* Tensors of random numbers: arguments checked, memory walked in torch's order, numbers drawn; and
- * the thread's generator, saved and restored.
+/* Random tensors: checks arguments, walks memory in torch's order and draws numbers; saves and
+ * restores the thread's generator.
  *
- * The numbers are generator.c's. Nothing is drawn before everything that can fail has succeeded, so
- * a call that fails leaves the generator unchanged. */
+ * generator.c makes the numbers. Everything that can fail comes before the first draw, so a failing
+ * call leaves the generator unchanged. */
 #include "random.h"
 
 #include <float.h>
@@ -43,8 +43,8 @@ heed_status heed_set_generator(const heed_generator *generator)
     if (generator->seeded && (generator->next < 0 || generator->next > HEED_GENERATOR_WORDS ||
                               !known_flavor(generator->flavor))) {
         return heed_fail(HEED_ERR_VALUE,
-                         "set_generator: next is %d and flavor %d, which no generator has; give "
-                         "what heed_get_generator returned",
+                         "set_generator: next is %d and flavor %d, which is invalid; pass a "
+                         "value returned by heed_get_generator",
                          generator->next, (int)generator->flavor);
     }
     *heed_generator_of_thread() = *generator;
@@ -54,20 +54,20 @@ heed_status heed_set_generator(const heed_generator *generator)
 heed_status heed_set_random_flavor(heed_random_flavor flavor)
 {
     if (!known_flavor(flavor)) {
-        return heed_fail(HEED_ERR_VALUE, "set_random_flavor: %d is no flavor; see random.h",
-                         (int)flavor);
+        return heed_fail(HEED_ERR_VALUE,
+                         "set_random_flavor: %d is not a flavor; state.h lists them", (int)flavor);
     }
     heed_generator_of_thread()->flavor = flavor;
     return heed_self.error;
 }
 
-/* ---- its state as a tensor ----
+/* ---- generator state as a tensor ----
  *
- * The 5056 bytes that torch keeps of a generator, eight to an element:
+ * The 5056 bytes of state that torch keeps for a generator, eight bytes per element:
  *
  *     0          the seed
- *     1          the number of words left before the twist, plus 1; upper half 1: seeded
- *     2          the next word
+ *     1          lower half: number of words left before the twist, plus 1; upper half 1: seeded
+ *     2          the index of the next word
  *     3 ... 626  the words
  *     628        the bits of the cached normal number, if 630 is 1
  */
@@ -98,7 +98,7 @@ heed_tensor *heed_get_rng_state(void)
     return t;
 }
 
-/* False if no generator has this state. */
+/* Returns false if this is not a valid generator state. */
 static bool read_state(const int64_t *from, heed_generator *g)
 {
     const uint64_t both = (uint64_t)from[LEFT];
@@ -129,17 +129,19 @@ heed_status heed_set_rng_state(const heed_tensor *state)
         return heed_self.error;
     }
     if (state->dtype != HEED_I64) {
-        return heed_fail(HEED_ERR_DTYPE, "%s: state is %s; it must be i64, as heed_get_rng_state's",
-                         name, heed_dtype_name(state->dtype));
+        return heed_fail(HEED_ERR_DTYPE,
+                         "%s: state is %s; it must be i64, as heed_get_rng_state returns", name,
+                         heed_dtype_name(state->dtype));
     }
     if (state->ndim != 1 || state->numel != ALL) {
-        return heed_fail(HEED_ERR_SHAPE, "%s: state %s; it must be (%d), as heed_get_rng_state's",
-                         name, HEED_TEXT(state), ALL);
+        return heed_fail(HEED_ERR_SHAPE,
+                         "%s: state %s; it must be (%d), as heed_get_rng_state returns", name,
+                         HEED_TEXT(state), ALL);
     }
     heed_generator g = heed_get_generator();
     if (heed_copy_out(state, values, ALL) == HEED_OK && !read_state(values, &g)) {
         return heed_fail(HEED_ERR_VALUE,
-                         "%s: no generator has this state; give what heed_get_rng_state returned",
+                         "%s: not a generator state; pass one returned by heed_get_rng_state",
                          name);
     }
     return heed_error_pending() ? heed_error_pending() : heed_set_generator(&g);
@@ -147,7 +149,7 @@ heed_status heed_set_rng_state(const heed_tensor *state)
 
 /* ---- fills ---- */
 
-/* The fill for each dtype; NULL where there is none. */
+/* The fill for each dtype; NULL if not supported. */
 typedef heed_random_fill *const fills[HEED_DTYPES];
 
 static fills uniform = {[HEED_F32] = heed_fill_uniform_f32, [HEED_F64] = heed_fill_uniform_f64};
@@ -162,10 +164,10 @@ static fills bernoulli = {[HEED_F32] = heed_fill_bernoulli_f32,
 static fills exponential = {
     [HEED_F32] = heed_fill_exponential_f32, [HEED_F64] = heed_fill_exponential_f64};
 
-enum { BLOCK = 16 }; /* from this count on contiguous normal numbers are made in blocks */
+enum { BLOCK = 16 }; /* from this count on, contiguous normal numbers are drawn in blocks */
 
-/* torch walks a target that is not contiguous in the order of its memory, so that a transposed
- * matrix receives the numbers of the matrix it is a view of: dims by falling stride. */
+/* torch fills a non-contiguous target in memory order, by descending stride, so a transposed matrix
+ * receives the same numbers as the matrix it is a view of. */
 static void fill_tensor(const heed_tensor *t, heed_random_fill *fill, double a, double b)
 {
     heed_generator *g = heed_generator_of_thread();
@@ -200,13 +202,12 @@ static void fill_normal(const heed_tensor *t, double mean, double std)
     fill_tensor(t, (blocks ? normal_block : normal)[t->dtype], mean, std);
 }
 
-/* ---- new tensors: they join a scope before they are filled; without one nothing is drawn ---- */
+/* ---- new tensors: created before anything is drawn ---- */
 
 static heed_status check_float(const char *function, heed_dtype dtype)
 {
     if (!heed_is_float(dtype)) {
-        return heed_fail(HEED_ERR_DTYPE,
-                         "%s: dtype %s; these numbers are f32 or f64, and heed_randint makes i64",
+        return heed_fail(HEED_ERR_DTYPE, "%s: dtype %s; use f32 or f64, or heed_randint for i64",
                          function, heed_dtype_name(dtype));
     }
     return HEED_OK;
@@ -244,9 +245,9 @@ heed_tensor *heed_randn(heed_shape shape, heed_dtype dtype)
     return draw("randn", shape, dtype, true);
 }
 
-/* torch's result lies in memory as x does, and is filled in the order of its memory. Ours is
- * contiguous: the numbers are drawn into memory like torch's, then copied to their places. Only x's
- * shape, strides and dtype are read: its value may have been freed. */
+/* torch's result has the memory layout of x and is filled in memory order. Ours is contiguous:
+ * numbers are drawn into memory laid out like torch's, then copied. Reads only x's shape, strides
+ * and dtype: its value may have been freed. */
 static heed_tensor *draw_like(const char *function, const heed_tensor *x, bool is_normal)
 {
     if (heed_blocked() || heed_check_scope(function) != HEED_OK) {
@@ -257,8 +258,8 @@ static heed_tensor *draw_like(const char *function, const heed_tensor *x, bool i
         return NULL;
     }
     if (!heed_is_float(x->dtype)) {
-        heed_fail(HEED_ERR_DTYPE, "%s: x is %s; these numbers are f32 or f64, and heed_to casts",
-                  function, heed_dtype_name(x->dtype));
+        heed_fail(HEED_ERR_DTYPE, "%s: x is %s; it must be f32 or f64; heed_to casts", function,
+                  heed_dtype_name(x->dtype));
         return NULL;
     }
     if (heed_is_row_major(x)) {
@@ -317,8 +318,8 @@ heed_tensor *heed_randint(int64_t low, int64_t high, heed_shape shape, heed_dtyp
         return NULL;
     }
     heed_generator *g = heed_generator_of_thread();
-    /* One word, or two if the remainder of one would be too uneven; torch 2 takes two from a
-     * smaller range on. */
+    /* Draws one word, or two if the remainder of one would be too uneven; torch 2 switches to two
+     * at a smaller range. */
     const uint64_t range = (uint64_t)high - (uint64_t)low;
     const bool is_wide = range >> (heed_random_torch_2(g) ? 28 : 32) != 0;
     for (int64_t i = 0; i < t->numel; i++) {
@@ -339,8 +340,7 @@ heed_tensor *heed_randperm(int64_t n)
         return NULL;
     }
     if (n < 0) {
-        heed_fail(HEED_ERR_VALUE, "randperm: n is %lld; give how many numbers to permute",
-                  (long long)n);
+        heed_fail(HEED_ERR_VALUE, "randperm: n is %lld; it must be 0 or more", (long long)n);
         return NULL;
     }
     heed_tensor *t = heed_tensor_create("randperm", HEED_SHAPE(n), HEED_I64);
@@ -350,7 +350,7 @@ heed_tensor *heed_randperm(int64_t n)
     heed_generator *g = heed_generator_of_thread();
     int64_t *to = t->data;
     if (n >= UINT32_MAX / 20 && heed_random_torch_2(g)) {
-        /* Two words for each number, which goes to a place among those before it. */
+        /* Two words per number, which goes to a random place among those so far. */
         for (int64_t i = 0; i < n; i++) {
             const int64_t j = (int64_t)(heed_draw_u64(g) % (uint64_t)(i + 1));
             to[i] = to[j];
@@ -361,7 +361,7 @@ heed_tensor *heed_randperm(int64_t n)
     for (int64_t i = 0; i < n; i++) {
         to[i] = i;
     }
-    /* One word for each number, even if there are more numbers than words. */
+    /* One word per number, even if n exceeds 2^32. */
     for (int64_t i = 0; i < n - 1; i++) {
         const int64_t j = i + (int64_t)(heed_draw_u32(g) % (uint64_t)(n - i)), moved = to[i];
         to[i] = to[j];
@@ -387,13 +387,13 @@ heed_tensor *heed_bernoulli(const heed_tensor *p)
         const double value = heed_number_at(t, i);
         if (!(value >= 0.0 && value <= 1.0)) { /* NaN too */
             heed_fail(HEED_ERR_VALUE,
-                      "bernoulli: element %lld of p %s is %g, which is outside [0, 1]; for "
-                      "scores take heed_sigmoid of them",
+                      "bernoulli: element %lld of p %s is %g, which is outside [0, 1]; apply "
+                      "heed_sigmoid to scores",
                       (long long)i, HEED_TEXT(p), value);
             return NULL;
         }
     }
-    /* For a tensor of floats, unlike a single p, torch compares with draws of one word. */
+    /* For a tensor of floats, unlike for a single p, torch compares with draws of one word. */
     heed_generator *g = heed_generator_of_thread();
     for (int64_t i = 0; i < t->numel; i++) {
         const double drawn = t->dtype == HEED_F32 ? (double)heed_draw_f32(g) : heed_draw_f64(g);
@@ -414,14 +414,14 @@ static heed_status check_target(const char *function, const heed_tensor *t, fill
     }
     if (heed_is_expanded(t)) {
         return heed_fail(HEED_ERR_SHAPE,
-                         "%s: t %s is expanded: its elements share memory; fill the tensor it "
-                         "is a view of, or a copy",
+                         "%s: t %s is expanded, so its elements share memory; fill the tensor "
+                         "it is a view of, or a copy",
                          function, HEED_TEXT(t));
     }
     return HEED_OK;
 }
 
-/* Can the dtype of t hold both numbers? */
+/* True if the dtype of t can represent both numbers. */
 static bool fits(const heed_tensor *t, double a, double b)
 {
     double largest = t->dtype == HEED_F32 ? (double)FLT_MAX : DBL_MAX;
@@ -435,8 +435,8 @@ heed_status heed_uniform_into(heed_tensor *t, double low, double high)
     }
     if (!(low <= high) || !fits(t, low, high) || !fits(t, high - low, 0.0)) {
         return heed_fail(HEED_ERR_VALUE,
-                         "uniform_into: from %g to %g in %s; low must not be above high, and both "
-                         "and their distance finite",
+                         "uniform_into: from %g to %g in %s; low must not be above high, and low, "
+                         "high and high - low must be finite",
                          low, high, heed_dtype_name(t->dtype));
     }
     heed_raise_version(t);
@@ -451,8 +451,8 @@ heed_status heed_normal_into(heed_tensor *t, double mean, double std)
     }
     if (!(std >= 0.0) || !fits(t, mean, std)) {
         return heed_fail(HEED_ERR_VALUE,
-                         "normal_into: mean %g and std %g in %s; both must be finite, and std not "
-                         "below 0",
+                         "normal_into: mean %g and std %g in %s; both must be finite, and std "
+                         "must not be negative",
                          mean, std, heed_dtype_name(t->dtype));
     }
     heed_raise_version(t);
@@ -468,7 +468,7 @@ heed_status heed_bernoulli_into(heed_tensor *t, double p)
     if (!(p >= 0.0 && p <= 1.0)) {
         return heed_fail(HEED_ERR_VALUE,
                          "bernoulli_into: p is %g, which is outside [0, 1]; it is the probability "
-                         "of a 1, which for dropout is 1 - dropout",
+                         "of a 1: for dropout, 1 minus the dropout rate",
                          p);
     }
     heed_raise_version(t);

@@ -1,9 +1,9 @@
-/* Random numbers: to the bit those of PyTorch's CPU generator.
+/* Random numbers, equal to those of PyTorch's CPU generator bit for bit.
  *
- * Each thread has a generator of its own. Unseeded it starts where a fresh torch.Generator() does,
- * at seed 67280421310721 (torch's default generator starts anywhere). The numbers depend on dtype,
- * size and contiguity exactly as in torch: heed_randn of 16 or more numbers uses another method
- * than of fewer, and a view that is not contiguous is filled in the order of its memory.
+ * Each thread has its own generator. Until seeded, it starts like a new torch.Generator(), at seed
+ * 67280421310721 (torch's default generator starts at a random seed). Numbers depend on dtype, size
+ * and contiguity as in torch: heed_randn uses different methods for 16 or more numbers and for
+ * fewer, and non-contiguous views are filled in memory order.
  */
 #ifndef HEED_TENSOR_RANDOM_H
 #define HEED_TENSOR_RANDOM_H
@@ -13,24 +13,25 @@
 
 HEED_BEGIN_DECLS
 
-/* heed_manual_seed: as torch.manual_seed(seed), of this thread's generator. The flavor stays. This
- * and the three below draw nothing, and work while an error is pending as well. */
+/* heed_manual_seed: as torch.manual_seed(seed), for this thread's generator; keeps the flavor.
+ * This function, heed_get_generator, heed_set_generator and heed_set_random_flavor also work while
+ * an error is pending. */
 void heed_manual_seed(uint64_t seed);
 
-/* heed_get_generator, heed_set_generator: this thread's generator as a value, to save and to go
- * back to, as torch.get_rng_state and set_rng_state.
- * HEED_ERR_VALUE: not a state that heed_get_generator returns. */
+/* heed_get_generator, heed_set_generator: this thread's generator as a value, to save and restore,
+ * as torch.get_rng_state and set_rng_state.
+ * HEED_ERR_VALUE: not a value returned by heed_get_generator. */
 heed_generator heed_get_generator(void);
 heed_status heed_set_generator(const heed_generator *generator);
 
-/* heed_get_rng_state, heed_set_rng_state: the same as a tensor, to save to a file: as
- * torch.get_rng_state().view(torch.int64), bit by bit, and torch.set_rng_state. i64 (632). The
- * flavor is not in it, and stays.
+/* heed_get_rng_state, heed_set_rng_state: the same as a tensor, to save to a file. i64 (632), equal
+ * to torch.get_rng_state().view(torch.int64) bit for bit. Does not include the flavor, which is
+ * kept.
  * HEED_ERR_DTYPE, HEED_ERR_SHAPE: not i64 (632). HEED_ERR_VALUE: not the state of a generator. */
 heed_tensor *heed_get_rng_state(void);
 heed_status heed_set_rng_state(const heed_tensor *state);
 
-/* heed_set_random_flavor: this thread draws the numbers of another PyTorch from now on.
+/* heed_set_random_flavor: from now on, this thread draws the numbers of another PyTorch version.
  * HEED_ERR_VALUE: no such flavor. */
 heed_status heed_set_random_flavor(heed_random_flavor flavor);
 
@@ -39,9 +40,8 @@ heed_status heed_set_random_flavor(heed_random_flavor flavor);
 heed_tensor *heed_rand(heed_shape shape, heed_dtype dtype);
 heed_tensor *heed_randn(heed_shape shape, heed_dtype dtype);
 
-/* heed_rand_like, heed_randn_like: the same of x's shape and dtype, contiguous. The numbers are
- * torch's for an x of these strides: of a transposed x they are those of x before it was
- * transposed, each in its place.
+/* heed_rand_like, heed_randn_like: the same with x's shape and dtype; contiguous. The numbers match
+ * torch's for x's strides: if x is transposed, they are those of the original matrix, transposed.
  * HEED_ERR_DTYPE: x is neither f32 nor f64. */
 heed_tensor *heed_rand_like(const heed_tensor *x);
 heed_tensor *heed_randn_like(const heed_tensor *x);
@@ -52,19 +52,20 @@ heed_tensor *heed_randn_like(const heed_tensor *x);
  * 0 and 1 for bool, +-2^24 for f32, +-2^53 for f64. */
 heed_tensor *heed_randint(int64_t low, int64_t high, heed_shape shape, heed_dtype dtype);
 
-/* heed_randperm: the numbers 0 ... n-1 in random order, i64 (n).  HEED_ERR_VALUE: n < 0. */
+/* heed_randperm: the numbers 0 ... n-1 in random order, i64 (n). HEED_ERR_VALUE: n < 0. */
 heed_tensor *heed_randperm(int64_t n);
 
-/* heed_bernoulli: a tensor of probabilities -> 1 with that probability, else 0, same shape and
+/* heed_bernoulli: 1 with the probability given by each element of p, else 0; of p's shape and
  * dtype, as torch.bernoulli(p).
  * HEED_ERR_DTYPE: p is neither f32 nor f64. HEED_ERR_VALUE: a probability outside [0, 1]. */
 heed_tensor *heed_bernoulli(const heed_tensor *p);
 
-/* heed_uniform_into, heed_normal_into, heed_bernoulli_into, heed_exponential_into: overwrite `t`, a
- * view as well, as torch's uniform_(low, high), normal_(mean, std), bernoulli_(p) and
- * exponential_(rate). Doors: the version is raised.
+/* heed_uniform_into, heed_normal_into, heed_bernoulli_into, heed_exponential_into: overwrite `t`,
+ * which may be a view, as torch's uniform_(low, high), normal_(mean, std), bernoulli_(p) and
+ * exponential_(rate). Raise the version.
  * heed_bernoulli_into takes f32, f64, i64 or bool, the others f32 or f64.
- * HEED_ERR_VALUE: low above high, std below 0, p outside [0, 1], or not finite; rate 0 or below. */
+ * HEED_ERR_VALUE: low above high, negative std, p outside [0, 1], or any of these not finite; rate
+ * not above 0. */
 heed_status heed_uniform_into(heed_tensor *t, double low, double high);
 heed_status heed_normal_into(heed_tensor *t, double mean, double std);
 heed_status heed_bernoulli_into(heed_tensor *t, double p);
