@@ -172,7 +172,7 @@ static bool add_input_in_place(const heed_vjp *v, int j, heed_tensor **sum)
 heed_status heed_add_all_in_place(const heed_pass *pass, const heed_vjp *vjp, bool *wanted)
 {
     for (int j = 0; j < vjp->y->input_count && !heed_blocked(); j++) {
-        if (wanted[j] && add_input_in_place(vjp, j, heed_gradient_slot(pass, vjp->inputs[j]))) {
+        if (wanted[j] && add_input_in_place(vjp, j, heed_gradient_slot(pass, vjp->y->inputs[j]))) {
             wanted[j] = false;
         }
     }

@@ -39,7 +39,7 @@ static heed_status differentiate(const heed_pass *pass, heed_tensor *node, heed_
         heed_input_grads_begin(&in, pass, node) != HEED_OK) {
         return heed_error_pending();
     }
-    const heed_vjp vjp = {node, g, node->inputs, node->args, in.wanted, in.grads};
+    const heed_vjp vjp = {in.y, g, in.inputs, node->args, in.wanted, in.grads};
     /* Some operations add to a sum that is there already; the inputs done so are no longer wanted.
      */
     heed_status status = heed_add_in_place(pass, &vjp, in.wanted);
@@ -136,5 +136,8 @@ heed_status heed_run_backward(const heed_pass *pass)
     }
     heed_scope_end(&scope);
     heed_self.operation = outer;
+    if (HEED_IS_DEBUG) {
+        heed_debug_count_step();
+    }
     return heed_return_grads(pass, status);
 }

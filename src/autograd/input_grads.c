@@ -21,6 +21,20 @@ void heed_input_grads_free(heed_input_grads *in)
     heed_free(in->grads);
 }
 
+heed_status heed_input_grads_hide(heed_input_grads *in, heed_tensor *node)
+{
+    heed_tensor **seen = heed_hide_unsaved(node);
+    if (seen == NULL) {
+        if (in->grads != in->few) {
+            heed_input_grads_free(in);
+        }
+        return heed_self.error;
+    }
+    in->inputs = seen;
+    in->y = seen[node->input_count];
+    return HEED_OK;
+}
+
 heed_tensor *heed_fit_gradient(heed_tensor *g, const heed_tensor *node, const heed_tensor *input)
 {
     heed_tensor *fitted = heed_has_sizes(g, input->ndim, input->shape)

@@ -3,17 +3,20 @@
 #ifndef HEED_AUTOGRAD_INPUT_GRADS_H
 #define HEED_AUTOGRAD_INPUT_GRADS_H
 
+#include "../tensor/debug.h"
 #include "../tensor/handle.h"
 #include "../tensor/scope_list.h"
 #include "../tensor/shape.h"
 #include "op.h"
 #include "pass.h"
+#include "saved.h"
 
 enum { HEED_FEW_INPUTS = 4 };
 
 typedef struct heed_input_grads {
     heed_tensor **grads; /* of each input; NULL: none, or not yet */
     bool *wanted;
+    heed_tensor *const *inputs, *y; /* the node's, as its derivative may see them (saved.h) */
     heed_tensor
         *few[HEED_FEW_INPUTS]; /* they point here when that suffices, else to heed_alloc's */
     bool few_wanted[HEED_FEW_INPUTS];
@@ -23,9 +26,13 @@ typedef struct heed_input_grads {
 heed_status heed_input_grads_alloc(heed_input_grads *in, const heed_tensor *node);
 void heed_input_grads_free(heed_input_grads *in);
 
+/* heed_input_grads_hide: for debug builds: in->inputs and in->y become what heed_hide_unsaved
+ * returns. */
+heed_status heed_input_grads_hide(heed_input_grads *in, heed_tensor *node);
+
 /* heed_input_grads_begin: makes space for them, and says which of them the pass wants. */
 static inline heed_status heed_input_grads_begin(heed_input_grads *in, const heed_pass *pass,
-                                                 const heed_tensor *node)
+                                                 heed_tensor *node)
 {
     in->grads = in->few;
     in->wanted = in->few_wanted;
@@ -38,7 +45,9 @@ static inline heed_status heed_input_grads_begin(heed_input_grads *in, const hee
     for (int j = 0; j < node->input_count; j++) {
         in->wanted[j] = heed_is_wanted(pass, node->inputs[j]);
     }
-    return HEED_OK;
+    in->inputs = node->inputs;
+    in->y = node;
+    return HEED_IS_DEBUG ? heed_input_grads_hide(in, node) : HEED_OK;
 }
 
 /* heed_input_grads_end: drops those that were not taken (set to NULL), and frees the space. */
@@ -51,6 +60,9 @@ static inline void heed_input_grads_end(heed_input_grads *in, const heed_tensor 
     }
     if (in->grads != in->few) {
         heed_input_grads_free(in);
+    }
+    if (HEED_IS_DEBUG) {
+        heed_free_hidden((heed_tensor **)in->inputs);
     }
 }
 

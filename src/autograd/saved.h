@@ -57,6 +57,12 @@ static inline heed_status heed_saved_intact(const char *function, const heed_ten
     return version == node->saved_version ? HEED_OK : heed_fail_changed(function, node);
 }
 
+/* heed_hide_unsaved: for debug builds: the inputs of the node and, after them, the node itself, as
+ * its derivative sees them: a stand-in without a value for each that is not saved, so that reading
+ * one fails. heed_free_hidden frees the list. */
+heed_tensor **heed_hide_unsaved(heed_tensor *node);
+void heed_free_hidden(heed_tensor **seen);
+
 /* heed_release_saved: the derivative has run: ends the uses. The node cannot be differentiated
  * again. */
 static inline void heed_release_saved(heed_tensor *node)

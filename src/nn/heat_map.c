@@ -130,7 +130,7 @@ heed_status heed_heat_map(FILE *stream, heed_tensor *weights, const char *const 
                          heed_dtype_name(weights->dtype));
     }
     if (weights->storage == NULL) {
-        return heed_fail(HEED_ERR_SCOPE, "heat_map: the value of weights has been let go");
+        return heed_fail(HEED_ERR_SCOPE, "heat_map: the value of weights has been freed");
     }
     const int64_t rows = heed_size(weights, 0), columns = heed_size(weights, 1);
     const int margin = longest(row_labels, rows) + 1;

@@ -19,6 +19,7 @@
 
 #include "alloc_faults.h"
 #include "blocks.h"
+#include "debug.h"
 
 enum { SMALL = 1024, ALIGNED = 256, ALIGNMENT = 64, SLAB = 65536 };
 
@@ -164,6 +165,9 @@ static inline void put(void *block, size_t size, size_t header)
     if (!self->registered) {
         heed_register_thread(); /* it frees what another thread allocated */
     }
+    if (HEED_IS_DEBUG) {
+        memset(block, HEED_POISON, header + size);
+    }
     put_block(self, block, heed_class_of(header + size));
     heed_count_live(0, -(int64_t)size);
 }
@@ -305,7 +309,7 @@ bool heed_allocator_keeps_blocks(void)
 #ifdef HEED_SYSTEM_ALLOCATOR
     return false;
 #else
-    return true;
+    return !HEED_IS_DEBUG; /* which keeps them, but not for reuse */
 #endif
 }
 

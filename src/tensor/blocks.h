@@ -69,7 +69,7 @@ static inline void *heed_pop_block(size_t size)
 /* heed_push_block: heed_free_sized of a constant size; false: call heed_free_sized. */
 static inline bool heed_push_block(void *block, size_t size)
 {
-#ifdef HEED_SYSTEM_ALLOCATOR
+#if defined HEED_SYSTEM_ALLOCATOR || defined HEED_DEBUG /* which fills freed blocks (debug.h) */
     (void)block, (void)size;
     return false;
 #else

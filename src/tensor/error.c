@@ -14,6 +14,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "debug.h"
 #include "thread.h"
 
 enum { SIZES_SHOWN = 8 }; /* as many as a tensor has dims; heed_fail may name a longer shape */
@@ -51,6 +52,9 @@ heed_status heed_fail(heed_status status, const char *format, ...)
     vsnprintf(text_of_error, sizeof text_of_error, format, arguments);
     va_end(arguments);
     self->error = status;
+    if (HEED_IS_DEBUG) {
+        heed_debug_first_error(status, text_of_error);
+    }
     heed_error_handler *handler = __atomic_load_n(&on_error, __ATOMIC_ACQUIRE);
     if (handler != NULL) {
         handler(status, text_of_error);

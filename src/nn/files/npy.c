@@ -401,7 +401,7 @@ heed_status heed_save_npy(const heed_tensor *x, const char *path)
     }
     if (x->storage == NULL) {
         return heed_fail_at(HEED_ERR_SCOPE, saving, path,
-                            "the value of x has been let go; heed_retain it in its scope");
+                            "the value of x has been freed; heed_retain it in its scope");
     }
     const size_t size = heed_write_buffer_size(x);
     void *buffer = heed_alloc(size); /* before the file is begun */

@@ -546,7 +546,7 @@ static heed_status check_entry(const saving *s, const entry *e)
     }
     if (e->tensor->storage == NULL) {
         return fail_saving(s, HEED_ERR_SCOPE, "the value of tensor", e->name,
-                           "has been let go; heed_retain it in its scope");
+                           "has been freed; heed_retain it in its scope");
     }
     if (strcmp(e->name, "__metadata__") == 0) {
         return fail_saving(s, HEED_ERR_VALUE, "name", e->name,
