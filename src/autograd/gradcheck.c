@@ -237,7 +237,7 @@ static double common_ratio(const check *c, const double *analytic, const double 
     return significant >= 2 ? ratio : (double)NAN;
 }
 
-/* Reports element i of `count` that were compared, which have the widest error. */
+/* Reports the widest error, that of element i of the `count` that were compared. */
 static heed_status report(const check *c, int input, int64_t element, const char *output,
                           const double *analytic, const double *numeric, int64_t count, int64_t i)
 {
