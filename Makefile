@@ -254,6 +254,7 @@ test: $(BUILD)/test_heed $(EXAMPLES)
 	$(BUILD)/custom_op > /dev/null
 	$(BUILD)/custom_module > /dev/null
 	sh tests/outputs.sh $(BUILD)
+	CC="$(LINK)" sh tests/lesson7.sh $(BUILD)
 	sh tests/notebooks.sh
 	sh tests/gpt_resume.sh $(BUILD)
 
@@ -360,7 +361,7 @@ deps-dev:
 layers:
 	@sh tests/layers.sh
 
-FORMATTED = $(wildcard src/*.h src/*/*.[ch] src/*/*/*.[ch] examples/*.[ch] examples/*/*.[ch] tests/*.[ch] tests/gradients/*.h tests/misuse/*.h tests/parity/*.h tests/fuzz/*.c bench/*.[ch] bench/*/*.[ch] bench/peers/*.cpp)
+FORMATTED = $(wildcard src/*.h src/*/*.[ch] src/*/*/*.[ch] examples/*.[ch] examples/*/*.[ch] tests/*.[ch] tests/gradients/*.h tests/misuse/*.h tests/parity/*.h tests/fuzz/*.c tests/lessons/*.c bench/*.[ch] bench/*/*.[ch] bench/peers/*.cpp)
 
 format:
 	clang-format -i $(FORMATTED)

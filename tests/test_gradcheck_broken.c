@@ -275,7 +275,7 @@ static const broken derivatives[] = {
     {"wrong_second_g", &cubes, wrong_second_by_g, LATER, "by the upstream gradient (2, 3) at ("},
     {"undeclared_x", &bare_cubes, cube, HEED_ERR_SCOPE, HEED_OK, "has been freed"},
     {"undeclared_y", &bare_exps, exp_from_output, HEED_ERR_SCOPE, HEED_OK, "has been freed"},
-    {"of_f32", &cubes, of_f32, HEED_ERR_DTYPE, HEED_OK, "gave f32 for an input of f64"},
+    {"of_f32", &cubes, of_f32, HEED_ERR_DTYPE, HEED_OK, "returned f32 for an input of f64"},
     {"of_another_shape", &cubes, of_another_shape, HEED_ERR_SHAPE, HEED_OK, "(2, 3)"},
     {"transposed", &copies, transposed, CAUGHT, "by input 0 (3, 3) at ("},
     {"softmax_all", &softmaxes, softmax_over_everything, CAUGHT, "by input 0 (3, 3) at ("},

@@ -13,6 +13,7 @@
 
 #include "examples/common/console.h"
 #include "examples/common/preflight.h"
+#include "examples/gpt/quiz.h"
 #include "examples/gpt/sample.h"
 #include "examples/gpt/train.h"
 
@@ -28,7 +29,7 @@ static void take_part(measured *m, const gpt_loaded *l, const gpt_eval_options *
 {
     const int64_t context = l->model->config.block_size;
     if (o->text == NULL) {
-        heed_fail(HEED_ERR_VALUE, "no --text FILE to evaluate on");
+        heed_fail(HEED_ERR_VALUE, "no --text FILE or --quiz FILE to evaluate on");
     }
     corpus_open(&m->text, o->text);
     if (corpus_index(&m->text, &l->record.tokenizer) != HEED_OK) {
@@ -61,22 +62,32 @@ static int gpt_eval(int argc, char **argv)
     gpt_eval_options o = {.load = NULL};
     gpt_loaded l = {.model = NULL};
     measured m = {.count = 0};
+    quiz q = {.count = 0};
     int status = 0;
     if (!gpt_begin(&gpt_eval_flags, &o, argc, argv, &status)) {
         return status;
     }
     flags_complete(&gpt_eval_flags, &o, 0);
     if (gpt_load(&l, "--load", o.load) == HEED_OK) {
-        take_part(&m, &l, &o);
+        if (o.text != NULL || o.quiz == NULL) {
+            take_part(&m, &l, &o);
+        }
+        if (o.quiz != NULL) {
+            quiz_open(&q, o.quiz, &l.record.tokenizer);
+        }
     }
     const bool ready = !heed_error_pending();
-    if (ready) {
+    if (ready && o.text != NULL) {
         const double loss = gpt_evaluate(l.model, &m.text, &m.windows, o.batch);
         if (!heed_error_pending()) {
             put_loss(&m, &l, loss);
         }
     }
+    if (ready && o.quiz != NULL && quiz_ask(&q, l.model) == HEED_OK) {
+        quiz_print(&q, stdout);
+    }
     status = gpt_end(ready);
+    quiz_close(&q);
     corpus_close(&m.text);
     gpt_loaded_free(&l);
     return status;
@@ -207,8 +218,8 @@ static void show_other(const heed_safetensors *file, const char *path)
                   "info: %s: not a GPT: wte.weight or attn.c_attn.weight is missing", path);
         return;
     }
-    printf("a GPT of %d blocks, %lld wide, with %lld tokens", blocks, (long long)words->shape[1],
-           (long long)words->shape[0]);
+    printf("a GPT of %d block%s, %lld wide, with %lld tokens", blocks, blocks == 1 ? "" : "s",
+           (long long)words->shape[1], (long long)words->shape[0]);
     if (places != NULL) {
         printf(" and a context of %lld", (long long)places->shape[0]);
     }

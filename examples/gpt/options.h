@@ -74,6 +74,8 @@
       "steps between saves; default: --eval-every")                                                \
     X(STRING, best,         "FILE",      0, 0,            (0),                                     \
       "save the run to this file at each new lowest validation loss")                              \
+    X(STRING, quiz,         "FILE",      0, 0,            (0),                                     \
+      "ask these questions at each validation; training is unaffected")                            \
     X(STRING, log,          "FILE",      0, 0,            (0),                                     \
       "write a CSV row for each step to this file")                                                \
     X(WHOLE,  log_every,    "N",         1, 1e12,         (10),                                    \
@@ -105,6 +107,8 @@
       "the model: a file from gpt train or a folder from gpt export")                              \
     X(STRING, text,         "FILE",      0, 0,            (0),                                     \
       "the text to evaluate on")                                                                   \
+    X(STRING, quiz,         "FILE",      0, 0,            (0),                                     \
+      "questions to ask, as written by stories --quiz")                                            \
     X(CHOICE, part,         "all|validation", 0, 1,       (0),                                     \
       "all of the text (default), or the last tenth, which gpt train holds out")                   \
     X(WHOLE,  eval_windows, "N",         0, 1e12,         (0),                                     \

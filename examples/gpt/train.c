@@ -13,6 +13,7 @@
 #include "examples/common/console.h"
 #include "examples/common/preflight.h"
 #include "examples/common/progress.h"
+#include "examples/gpt/quiz.h"
 
 /* ---- schedules and windows ---- */
 
@@ -135,6 +136,7 @@ static void check_outputs(const gpt_train_options *o)
     const path_use files[] = {
         {.flag = "--text", .path = o->text},
         {.flag = "--resume", .path = o->resume},
+        {.flag = "--quiz", .path = o->quiz},
         {.flag = "--save", .path = o->save, .written = true, .replaces = "--resume"},
         {.flag = "--best", .path = o->best, .written = true},
         {.flag = "--log", .path = o->log, .written = true, .device = true}};
@@ -436,6 +438,8 @@ void gpt_log_close(gpt_log *log)
 typedef struct learner {
     gpt_run run;
     gpt_log log;
+    quiz quiz;
+    char understood[120]; /* the last results of the quiz; or "" */
     progress progress;
     double last;   /* time at the end of the last step */
     int64_t saved; /* the last step saved to --save; -1: none */
@@ -495,6 +499,13 @@ static double tokens_of_step(const gpt_train_options *o)
     return (double)o->batch * (double)o->accumulate * (double)o->context;
 }
 
+static void ask(learner *l)
+{
+    if (l->quiz.count > 0 && quiz_ask(&l->quiz, l->run.model) == HEED_OK) {
+        quiz_line(&l->quiz, l->understood, sizeof l->understood);
+    }
+}
+
 static void show(learner *l, const gpt_step *now, bool validated)
 {
     const gpt_run *run = &l->run;
@@ -507,8 +518,8 @@ static void show(learner *l, const gpt_step *now, bool validated)
                                   .held_out_name = "validation",
                                   .tokens =
                                       (double)(step - run->resumed) * tokens_of_step(&run->options),
-                                  .more = "",
-                                  .brief = ""};
+                                  .more = l->understood,
+                                  .brief = l->understood};
     progress_show(&l->progress, facts, validated);
 }
 
@@ -540,6 +551,9 @@ static void after_step(learner *l, const gpt_step *now)
     if (best && o->best != NULL && !heed_error_pending()) {
         gpt_record_save(&run->record, run->model, run->optimizer, "--best", o->best);
     }
+    if (validates) {
+        ask(l);
+    }
     log_row(l, now, validates ? run->record.val_loss : (double)NAN, rate);
     if (!heed_error_pending()) {
         show(l, now, validates);
@@ -553,6 +567,11 @@ static void after_step(learner *l, const gpt_step *now)
 static void learn(learner *l)
 {
     gpt_run *run = &l->run;
+    ask(l);
+    if (l->quiz.count > 0) {
+        fprintf(stderr, "quiz of %lld questions; at first: %s\n", (long long)l->quiz.count,
+                l->understood);
+    }
     l->progress = progress_begin(stderr);
     l->progress.every = run->options.log_every;
     l->last = progress_clock();
@@ -624,6 +643,9 @@ int gpt_train(int argc, char **argv)
         return status;
     }
     gpt_run_prepare(&l.run, &o);
+    if (o.quiz != NULL) {
+        quiz_open(&l.quiz, o.quiz, &l.run.record.tokenizer);
+    }
     open_log(&l);
     const bool ready = !heed_error_pending();
     if (ready) {
@@ -636,6 +658,7 @@ int gpt_train(int argc, char **argv)
     }
     status = gpt_end(ready);
     gpt_log_close(&l.log);
+    quiz_close(&l.quiz);
     gpt_run_free(&l.run);
     return status;
 }

@@ -1,5 +1,4 @@
-/* The gradients of one node's inputs: space for them, and what an operation's derivative need not
- * do. */
+/* Storage for the gradients of one node's inputs; sums each to its input's shape. */
 #include "input_grads.h"
 
 #include "../tensor/alloc.h"
@@ -41,8 +40,8 @@ heed_tensor *heed_fit_gradient(heed_tensor *g, const heed_tensor *node, const he
                               ? g
                               : heed_sum_to(g, heed_shape_of_tensor(input));
     if (fitted != NULL && fitted->dtype != input->dtype) {
-        heed_fail(HEED_ERR_DTYPE, "%s: its derivative gave %s for an input of %s", node->op->name,
-                  heed_dtype_name(fitted->dtype), heed_dtype_name(input->dtype));
+        heed_fail(HEED_ERR_DTYPE, "%s: its derivative returned %s for an input of %s",
+                  node->op->name, heed_dtype_name(fitted->dtype), heed_dtype_name(input->dtype));
         return NULL;
     }
     return fitted;

@@ -1,4 +1,4 @@
-/* What is wrong with saved values that are not intact. */
+/* Error messages for saved values that a derivative cannot read. */
 #include "saved.h"
 
 #include <stdio.h>
@@ -11,12 +11,12 @@
 heed_status heed_fail_changed(const char *function, const heed_tensor *node)
 {
     const heed_tensor *last = node->inputs[node->input_count - 1];
-    return heed_fail(HEED_ERR_VERSION,
-                     "%s: a value that the derivative of %s reads (of %s%s%s -> %s) was changed "
-                     "in place since; change a heed_clone of it, or after the backward",
-                     function, node->op->name, HEED_TEXT(node->inputs[0]),
-                     node->input_count > 1 ? ", " : "",
-                     node->input_count > 1 ? HEED_TEXT(last) : "", HEED_TEXT(node));
+    return heed_fail(
+        HEED_ERR_VERSION,
+        "%s: a value that the derivative of %s reads (of %s%s%s -> %s) was changed in place after "
+        "the forward pass; change a heed_clone of it, or change it after the backward",
+        function, node->op->name, HEED_TEXT(node->inputs[0]), node->input_count > 1 ? ", " : "",
+        node->input_count > 1 ? HEED_TEXT(last) : "", HEED_TEXT(node));
 }
 
 heed_status heed_fail_not_saved(const char *function, const heed_tensor *node)
@@ -26,8 +26,8 @@ heed_status heed_fail_not_saved(const char *function, const heed_tensor *node)
         i++;
     }
     return heed_fail(HEED_ERR_GRAPH,
-                     "%s: input %d %s of %s began to require a gradient after it was used; "
-                     "heed_set_requires_grad comes first",
+                     "%s: input %d %s of %s started to require a gradient after it was used; call "
+                     "heed_set_requires_grad first",
                      function, i, HEED_TEXT(node->inputs[i]), node->op->name);
 }
 

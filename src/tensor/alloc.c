@@ -19,7 +19,6 @@
 
 #include "alloc_faults.h"
 #include "blocks.h"
-#include "debug.h"
 
 enum { SMALL = 1024, ALIGNED = 256, ALIGNMENT = 64, SLAB = 65536 };
 

@@ -19,6 +19,8 @@
 #define HEED_SYSTEM_ALLOCATOR 1
 #endif
 
+enum { HEED_POISON = 0xFF }; /* freed blocks are filled with it in debug builds: NaN, or -1 */
+
 typedef struct heed_block {
     struct heed_block *next;
 } heed_block;

@@ -5,36 +5,8 @@
 #include <pthread.h>
 #include <stdio.h>
 #include <string.h>
-#include <unistd.h>
 
 #include "shape.h"
-#include "thread.h"
-
-#if defined __has_include
-#if __has_include(<execinfo.h>)
-#include <execinfo.h>
-#define HAS_BACKTRACE
-#endif
-#endif
-
-/* ---- the first error ---- */
-
-void heed_debug_first_error(heed_status status, const char *message)
-{
-    static int reported; /* set atomically */
-    if (__atomic_exchange_n(&reported, 1, __ATOMIC_RELAXED) != 0) {
-        return;
-    }
-    fprintf(stderr, "heed: the first error, %s: %s\n", heed_status_name(status), message);
-#ifdef HAS_BACKTRACE
-    enum { MOST = 32, OWN = 2 }; /* this function and heed_fail */
-    void *callers[MOST];
-    const int count = backtrace(callers, MOST);
-    if (count > OWN) {
-        backtrace_symbols_fd(callers + OWN, count - OWN, STDERR_FILENO);
-    }
-#endif
-}
 
 /* ---- tensors used after the end of their scope ---- */
 

@@ -2,7 +2,7 @@
  * called (internal).
  *
  * - The first error prints a backtrace.
- * - Freed blocks are filled with HEED_POISON, which is NaN in floats and -1 in integers.
+ * - Freed blocks are filled with HEED_POISON (blocks.h), which is NaN in floats and -1 in integers.
  * - Handles of freed tensors are buried for a while rather than reused, so that a tensor used after
  *   the end of its scope is recognised, with the function that made it.
  * - A derivative sees only the values that its operation declares in .saves (autograd/saved.h).
@@ -12,17 +12,7 @@
 #define HEED_TENSOR_DEBUG_H
 
 #include "tensor.h"
-
-#ifdef HEED_DEBUG
-enum { HEED_IS_DEBUG = 1 };
-#else
-enum { HEED_IS_DEBUG = 0 };
-#endif
-
-enum { HEED_POISON = 0xFF };
-
-/* heed_debug_first_error: prints the first error of the process, and where it arose. */
-void heed_debug_first_error(heed_status status, const char *message);
+#include "thread.h"
 
 /* Handles are allocated with HEED_TRACE bytes more, where heed_debug_made notes the function that
  * made them. heed_debug_bury: keeps the memory of a freed handle, and returns the handle that has

@@ -1,0 +1,64 @@
+/* Quizzes: questions whose answers tell what a model has understood. A quiz is a text file with a
+ * question on each line, its parts separated by tabs:
+ *
+ *     kind   context   right answer   wrong answer   wrong answer ...
+ *
+ * A question is answered right if the model finds the right answer more probable than each wrong
+ * one: the probability of an answer is the product of those of its tokens after the context. A tie
+ * is wrong. Where context and answers are longer than the model's context, the first tokens are
+ * dropped, the same number for each answer.
+ */
+#ifndef HEED_GPT_QUIZ_H
+#define HEED_GPT_QUIZ_H
+
+#include <stdio.h>
+
+#include "examples/gpt/tokenizer.h"
+
+enum { QUIZ_MOST_KINDS = 8, QUIZ_MOST_ANSWERS = 64 };
+
+/* The questions of a kind: how many, how many the model has answered right, and how many these
+ * would be right on average or exactly:
+ *
+ *     chance      one of the answers at random
+ *     frequent    the right answer that is most frequent in the kind
+ *     recent      the answer whose word comes last in the context; else chance */
+typedef struct quiz_kind {
+    const char *name; /* in the text of the quiz */
+    int64_t questions, right;
+    double chance, frequent, recent;
+} quiz_kind;
+
+typedef struct quiz_question {
+    int kind, answers;
+    const char
+        *context; /* the answers follow it in memory, the right one first, each ended by NUL */
+} quiz_question;
+
+/* Zero is empty. */
+typedef struct quiz {
+    text_buffer text;
+    const tokenizer *tokenizer; /* kept by the caller */
+    quiz_question *questions;
+    int64_t count;
+    size_t capacity;
+    quiz_kind kinds[QUIZ_MOST_KINDS];
+    int kind_count;
+} quiz;
+
+/* quiz_open: reads a quiz for a model with this tokenizer.
+ * HEED_ERR_VALUE: the file cannot be read, or a line is not a question; the message has its number.
+ */
+heed_status quiz_open(quiz *q, const char *path, const tokenizer *t);
+void quiz_close(quiz *q);
+
+/* quiz_ask: asks all questions and counts the right answers; in eval mode, without a graph and
+ * without drawing random numbers. */
+heed_status quiz_ask(quiz *q, struct heed_gpt *m);
+
+/* quiz_line: the percentages as "pronoun 98 %  who 51 %"; cut off if longer than `size`.
+ * quiz_print: a table with a line for each kind, and what guessers would reach. */
+void quiz_line(const quiz *q, char *line, size_t size);
+void quiz_print(const quiz *q, FILE *stream);
+
+#endif

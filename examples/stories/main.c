@@ -1,0 +1,72 @@
+/* Writes small stories to learn from, or a quiz on stories that no such text has.
+ *
+ *     build/stories --bytes 1000000 > build/stories.txt        build/stories --help
+ *     build/stories --quiz 300 > build/quiz.tsv
+ */
+#include <stdio.h>
+
+#include "examples/common/console.h"
+#include "examples/common/flags.h"
+#include "examples/stories/grammar.h"
+
+/* clang-format off */
+#define OPTIONS(X)                                                                                 \
+    X(WHOLE, bytes, "N", STORY_MOST_BYTES, INT64_MAX, (1000000), "size of the text, in whole stories: at most N") \
+    X(WHOLE, quiz,  "N", 1, 1e9, (FLAG_NONE), "write N questions on held-out stories instead of a text")          \
+    X(WHOLE, seed,  "N", 0, INT64_MAX, (1), "of what is drawn")
+/* clang-format on */
+
+typedef struct options {
+    FLAG_FIELDS(OPTIONS);
+} options;
+
+#define ROW(kind, field, ...) FLAG_ROW(options, kind, field, __VA_ARGS__)
+static const flag_row rows[] = {OPTIONS(ROW)};
+static const flag_table table = {rows, sizeof rows / sizeof *rows, NULL, NULL};
+
+static const char introduction[] =
+    "usage: stories [--bytes N | --quiz N] [--seed N] > FILE\n"
+    "\n"
+    "Writes small stories, with a blank line after each, for gpt train --text FILE; or questions "
+    "on\n"
+    "stories that occur in no such text, for gpt train --quiz FILE and gpt eval --quiz FILE. The\n"
+    "same flags give the same bytes on every machine.\n"
+    "\n";
+
+static const char conclusion[] =
+    "\n"
+    "A line of a quiz is a kind (pronoun, who or where), what comes before the answer, the right\n"
+    "answer, and the wrong ones, with tabs between them.\n"
+    "\n"
+    "  stories > stories.txt\n"
+    "  stories --quiz 300 > quiz.tsv\n"
+    "  gpt train --text stories.txt --quiz quiz.tsv --save stories.safetensors\n";
+
+int main(int argc, char **argv)
+{
+    options o = {.quiz = 0};
+    console_hold();
+    if (*heed_isa() == '\0') {
+        return console_complain("stories", NULL, 1); /* HEED_ISA is not one of this machine */
+    }
+    const bool help = flags_read(&table, &o, argc, argv);
+    flags_complete(&table, &o, 0);
+    if (o.given.bytes && o.given.quiz) {
+        heed_fail(HEED_ERR_VALUE,
+                  "--bytes and --quiz: one at a time; a text and a quiz are two files");
+    }
+    const bool ready = !heed_error_pending();
+    if (help) {
+        fputs(introduction, stdout);
+        flags_help(&table, stdout);
+        fputs(conclusion, stdout);
+    } else if (ready) {
+        if (o.given.quiz) {
+            stories_quiz(stdout, (uint64_t)o.seed, o.quiz);
+        } else {
+            stories_text(stdout, (uint64_t)o.seed, o.bytes);
+        }
+    }
+    return heed_error_pending() ? console_complain("stories", NULL, ready ? 1 : 2)
+                                : console_finish("stories");
+}
