@@ -142,7 +142,7 @@ help:
 	@echo "make bench         benchmark Heed against PyTorch and others; bench/README.md lists bench-..."
 	@echo "make test-isas     run the tests with each HEED_ISA that this machine supports"
 	@echo "make mpi           build train_mpi, for several processes or machines (needs mpicc)"
-	@echo "make test-cpp      train the toy in C++17"
+	@echo "make test-cpp      train the toy in C++17, define an operation in C++17 and C++20"
 	@echo "make layers        check that includes point one way: nn -> autograd -> tensor"
 	@echo "make format        clang-format everything; check-format only checks"
 	@echo "make lint          run cppcheck"
@@ -268,14 +268,21 @@ test-isas: $(BUILD)/test_heed $(EXAMPLES)
 	        sh tests/outputs.sh $(BUILD) && sh tests/both_cores.sh $(BUILD)/test_heed || exit 1; \
 	    else echo "== HEED_ISA=$$isa: not supported on this machine"; fi; done
 
-# Includes the header from C++17 and trains the toy.
+# C++17 trains the toy; C++17 and C++20 define an operation.
+CXX_LINK = $(CXX) -std=$(1) -Isrc -I. $(OPTIMISE) $(SYMBOLS) -Wall -Wextra -Wpedantic -Wshadow $(WERROR) $(EXTRA) \
+               $(CPPFLAGS) $(CXXFLAGS) $(LDFLAGS)
 $(BUILD)/toy_cpp: tests/toy.cpp $(PART_OBJECTS) $(LIBRARY)
 	$(call step,c++ $<)
-	$(CXX) -std=c++17 -Isrc -I. $(OPTIMISE) $(SYMBOLS) -Wall -Wextra -Wpedantic -Wshadow $(WERROR) $(EXTRA) \
-	    $(CPPFLAGS) $(CXXFLAGS) $(LDFLAGS) $^ -o $@ $(LDLIBS_)
+	$(call CXX_LINK,c++17) $^ -o $@ $(LDLIBS_)
+
+$(BUILD)/operation_c++%: tests/operation.cpp $(LIBRARY)
+	$(call step,c++ $< (c++$*))
+	$(call CXX_LINK,c++$*) $^ -o $@ $(LDLIBS_)
 
 .PHONY: test-cpp
-test-cpp: $(BUILD)/toy_cpp
+test-cpp: $(BUILD)/toy_cpp $(BUILD)/operation_c++17 $(BUILD)/operation_c++20
+	$(BUILD)/operation_c++17
+	$(BUILD)/operation_c++20
 	$(BUILD)/toy_cpp
 
 # Clang's libFuzzer on parsers of untrusted input: make fuzz-bpe FUZZ_SECONDS=600

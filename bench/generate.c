@@ -53,7 +53,7 @@ int main(void)
     struct heed_gpt *m = heed_gpt_new((heed_gpt_config){
         .vocab_size = 65, .block_size = MOST, .n_layer = 4, .n_head = 4, .n_embd = 128});
     heed_eval(m);
-    heed_tensor *idx = heed_randint(0, 65, HEED_SHAPE(1, MOST));
+    heed_tensor *idx = heed_randint(0, 65, HEED_SHAPE(1, MOST), HEED_I64);
     printf("%8s %14s %14s %8s\n", "context", "cached, us", "forward, us", "ratio");
     for (int64_t context = 64; context <= MOST; context *= 2) {
         const double cached = with_cache(m, idx, context), plain = without(m, idx, context);

@@ -33,8 +33,8 @@ int main(void)
     heed_on_error(heed_die);
     HEED_SCOPE(scope);
     heed_tensor *x = heed_set_requires_grad(heed_randn(HEED_SHAPE(2, 3), HEED_F64), true);
-    heed_gradcheck(squared_relu, NULL, &x, 1, (heed_gradcheck_options){0});
-    heed_gradgradcheck(squared_relu, NULL, &x, 1, (heed_gradcheck_options){0});
+    heed_gradcheck(squared_relu, NULL, &x, 1);
+    heed_gradgradcheck(squared_relu, NULL, &x, 1);
     heed_print(squared_relu(&x, NULL));
     return ferror(stdout) || fflush(stdout) != 0;
 }

@@ -87,7 +87,7 @@ static const double WEIGHT_O[d_model][d_model] = {
 static void show(const char *name, const heed_tensor *t)
 {
     printf("\n%s\n", name);
-    heed_fprint(stdout, t, (heed_print_options){.precision = 8, .linewidth = 86});
+    heed_fprint_with(stdout, t, (heed_print_options){.precision = 8, .linewidth = 86});
     printf("\n%s\n", heed_shape_text(t->ndim, t->shape).text);
 }
 
@@ -347,6 +347,6 @@ int main(int argc, char **argv)
     } else {
         fprintf(stderr, "usage: lesson2_words_to_attention [\"one or more words, in quotes\"]\n");
     }
-    heed_free(vocab, size);
+    heed_free(vocab);
     return valid ? ferror(stdout) || fflush(stdout) != 0 : 2;
 }

@@ -40,7 +40,7 @@ typedef struct run {
 static heed_tensor *draw_share(const run *r)
 {
     const int64_t share = r->batch / ranks;
-    heed_tensor *starts = heed_randint(0, r->length - CONTEXT, HEED_SHAPE(r->batch));
+    heed_tensor *starts = heed_randint(0, r->length - CONTEXT, HEED_SHAPE(r->batch), HEED_I64);
     heed_tensor *rows = heed_empty(HEED_SHAPE(share, CONTEXT + 1), HEED_I64);
     const int64_t *start = heed_const_data_i64(starts) + rank * share;
     int64_t *to = heed_data_i64(rows);
@@ -190,7 +190,7 @@ int main(int argc, char **argv)
     int status = 2;
     if (read_arguments(argc, argv, &r) && share_text(&r)) {
         train(&r);
-        heed_free(r.text, (size_t)r.length);
+        heed_free(r.text);
         status = fflush(stdout) != 0 || ferror(stdout);
     }
     MPI_Finalize();

@@ -9,7 +9,8 @@
  *   pending. NULL for a required tensor is HEED_ERR_NULL; for an optional tensor it means "none".
  * - Names, argument order and meaning are PyTorch's (docs/pytorch.md). The suffixes `_scalar`,
  *   `_dim` and `_dims` mark forms with a number, a dim or several dims; `_with` marks forms with a
- *   struct of options, in which zero means torch's default. Negative dims count from the end.
+ *   struct of options as the last argument, in which zero means torch's default. Negative dims
+ *   count from the end.
  * - In comments, shapes are in parentheses, g is dL/dy, and dx is dL/dx. Operations never modify a
  *   tensor. Functions that do end in `_into`, or are heed_data_*, heed_set_data, optimisers, or
  *   functions that load or cast a whole module.

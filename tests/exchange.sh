@@ -33,7 +33,7 @@ int main(int argc, char **argv)
         heed_save_file((heed_tensor_list){7, tensors, names}, "tensors.safetensors", about);
         heed_save_npy(heed_transpose(x, 0, 1), "xt.npy");
     } else {
-        heed_load_state_dict(m, "python.safetensors", (heed_load_options){0});
+        heed_load_state_dict(m, "python.safetensors");
         heed_safetensors *file = heed_safetensors_open("results.safetensors");
         if (!heed_allclose(heed_self_attention_forward(m, x, NULL), heed_safetensors_tensor(file, "y"), 1e-5, 1e-6, false)) {
             fputs("a module trained by PyTorch gives different results here\n", stderr);

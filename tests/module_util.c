@@ -3,8 +3,6 @@
 #include <math.h>
 #include <stdio.h>
 
-#include "tensor/alloc.h"
-
 void expect_state(void *module, int count, const char *const *names)
 {
     const heed_tensor_list list = heed_state_dict(module);
@@ -109,9 +107,9 @@ void expect_derivatives(void *module, heed_function *f, void *context, heed_tens
                         int count)
 {
     heed_module_to(module, HEED_F64);
-    heed_gradcheck(f, context, inputs, count, (heed_gradcheck_options){0});
+    heed_gradcheck(f, context, inputs, count);
     expect_no_error();
-    heed_gradgradcheck(f, context, inputs, count, (heed_gradcheck_options){0});
+    heed_gradgradcheck(f, context, inputs, count);
     expect_no_error();
     check_parameters(module, f, context, inputs);
 }

@@ -54,13 +54,14 @@ static inline attention begin(heed_multihead_attention_options options)
 
 static inline heed_tensor *forward(const attention *a, heed_attention_options options)
 {
-    return heed_multihead_attention_forward(a->m, a->in[0], a->in[1], a->in[2], options);
+    return heed_multihead_attention_forward_with(a->m, a->in[0], a->in[1], a->in[2], options);
 }
 
 static inline heed_tensor *weights_of(const attention *a, heed_attention_options options)
 {
     heed_tensor *weights;
-    heed_multihead_attention_forward_weights(a->m, a->in[0], a->in[1], a->in[2], options, &weights);
+    heed_multihead_attention_forward_weights_with(a->m, a->in[0], a->in[1], a->in[2], &weights,
+                                                  options);
     return weights;
 }
 

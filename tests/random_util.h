@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "tensor/alloc.h"
+#include "tensor/alloc_faults.h"
 #include "tensor/create.h"
 #include "tensor/random/multinomial.h"
 #include "tensor/random/random.h"

@@ -189,7 +189,7 @@ START_TEST(test_against_a_plain_implementation)
         ck_assert_mem_eq(ids, again, (size_t)count * sizeof *ids);
         at += count + 1;
     }
-    heed_free(cache, sizeof *cache);
+    heed_free(cache);
     bpe_free(&b);
 }
 END_TEST
@@ -234,7 +234,7 @@ START_TEST(test_decode_is_the_inverse_of_encode)
     expect_inverse(&b, cache, bytes, LENGTH);
     expect_inverse(&b, cache, bytes + 1, LENGTH - 1);
     expect_inverse(&b, NULL, bytes, 0);
-    heed_free(cache, sizeof *cache);
+    heed_free(cache);
     bpe_free(&b);
 }
 END_TEST

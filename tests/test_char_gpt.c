@@ -94,7 +94,7 @@ END_TEST
 
 static heed_tensor *draw_starts(const characters *c)
 {
-    return heed_randint(0, learnt(c) - CONTEXT, HEED_SHAPE(BATCH));
+    return heed_randint(0, learnt(c) - CONTEXT, HEED_SHAPE(BATCH), HEED_I64);
 }
 
 START_TEST(batches_are_torchs)
@@ -115,8 +115,8 @@ static heed_optimizer *make_optimizer(struct heed_gpt *m)
     heed_optimizer *adamw =
         heed_adamw_new_with(heed_decay_parameters(m), 1e-3, 0.1,
                             (heed_adam_options){.betas = (const double[]){0.9, 0.99}});
-    heed_add_param_group(adamw, heed_no_decay_parameters(m),
-                         (heed_group_options){.weight_decay = &(const double){0}});
+    heed_add_param_group_with(adamw, heed_no_decay_parameters(m),
+                              (heed_group_options){.weight_decay = &(const double){0}});
     return adamw;
 }
 

@@ -6,8 +6,6 @@ Suite *cross_attention_suite(void);
 
 enum { BATCH = 2, T = 3, S = 5, WIDTH = 4, OTHER = 6 };
 
-static const heed_cross_attention_masks no_masks = {0};
-
 static struct heed_cross_attention *make(void)
 {
     return heed_cross_attention_new_with(
@@ -53,9 +51,9 @@ START_TEST(with_itself_it_is_self_attention)
         expect_close(heed_detach(a.tensors[i]), heed_detach(b.tensors[i]), 0);
     }
     heed_tensor *x = queries(HEED_F32), *causal = heed_causal_block_mask(T);
-    expect_close(
-        heed_cross_attention_forward(m, x, x, (heed_cross_attention_masks){.block_mask = causal}),
-        heed_self_attention_forward(one, x, causal), 0);
+    expect_close(heed_cross_attention_forward_with(
+                     m, x, x, (heed_cross_attention_masks){.block_mask = causal}),
+                 heed_self_attention_forward(one, x, causal), 0);
     heed_module_free(one);
     heed_module_free(m);
 }
@@ -92,14 +90,14 @@ START_TEST(batches)
     heed_tensor *x = queries(HEED_F32), *y = memory(HEED_F32);
     m->row_dim = dims[_i][0];
     m->col_dim = dims[_i][1];
-    heed_tensor *both = heed_cross_attention_forward(
+    heed_tensor *both = heed_cross_attention_forward_with(
         m, x, y, (heed_cross_attention_masks){.key_padding_mask = padding()});
     m->row_dim = 0;
     m->col_dim = 1;
     for (int64_t b = 0; b < BATCH; b++) {
         const heed_cross_attention_masks masks = {.key_padding_mask = heed_select(padding(), 0, b)};
         heed_tensor *one =
-            heed_cross_attention_forward(m, heed_select(x, 0, b), heed_select(y, 0, b), masks);
+            heed_cross_attention_forward_with(m, heed_select(x, 0, b), heed_select(y, 0, b), masks);
         expect_close(heed_select(both, 0, b), one, 1e-6);
     }
     heed_module_free(m);
@@ -113,10 +111,10 @@ START_TEST(both_masks_hold)
     heed_tensor *x = queries(HEED_F32), *y = memory(HEED_F32), *weights, *of_one;
     const heed_cross_attention_masks masks = {.block_mask = blocked(),
                                               .key_padding_mask = padding()};
-    heed_tensor *z = heed_cross_attention_forward_weights(m, x, y, masks, &weights);
+    heed_tensor *z = heed_cross_attention_forward_weights_with(m, x, y, &weights, masks);
     heed_tensor *joined = heed_logical_or(blocked(), heed_unsqueeze(padding(), 1));
-    heed_tensor *same = heed_cross_attention_forward_weights(
-        m, x, y, (heed_cross_attention_masks){.block_mask = joined}, &of_one);
+    heed_tensor *same = heed_cross_attention_forward_weights_with(
+        m, x, y, &of_one, (heed_cross_attention_masks){.block_mask = joined});
     expect_close(z, same, 0);
     expect_close(weights, of_one, 0);
     const bool *closed = heed_const_data_bool(joined);
@@ -125,7 +123,7 @@ START_TEST(both_masks_hold)
     }
     heed_tensor *changed = heed_clone(heed_detach(y));
     heed_fill_into(heed_select(heed_narrow(changed, 1, 2, 3), 0, 1), 50);
-    expect_close(heed_cross_attention_forward(m, x, changed, masks), z, 0);
+    expect_close(heed_cross_attention_forward_with(m, x, changed, masks), z, 0);
     heed_module_free(m);
 }
 END_TEST
@@ -135,7 +133,7 @@ START_TEST(closed_queries_learn_nothing)
 {
     struct heed_cross_attention *m = make();
     heed_tensor *x = queries(HEED_F32), *y = memory(HEED_F32);
-    heed_tensor *z = heed_cross_attention_forward(
+    heed_tensor *z = heed_cross_attention_forward_with(
         m, x, y, (heed_cross_attention_masks){.block_mask = blocked()});
     heed_tensor *second = heed_select(z, 1, 1);
     expect_close(second, heed_zeros(HEED_SHAPE(BATCH, 3), HEED_F32), 0);
@@ -152,11 +150,11 @@ START_TEST(kept_weights)
 {
     struct heed_cross_attention *m = make();
     heed_tensor *x = queries(HEED_F32), *y = memory(HEED_F32), *weights;
-    heed_cross_attention_forward(m, x, y, no_masks);
+    heed_cross_attention_forward(m, x, y);
     ck_assert_ptr_null(m->attention_percent);
     m->keep_weights = true;
-    heed_cross_attention_forward(m, x, y, no_masks);
-    heed_cross_attention_forward_weights(m, x, y, no_masks, &weights); /* the first copy is freed */
+    heed_cross_attention_forward(m, x, y);
+    heed_cross_attention_forward_weights(m, x, y, &weights); /* the first copy is freed */
     expect_close(m->attention_percent, weights, 0);
     ck_assert_str_eq(heed_shape_text(weights->ndim, weights->shape).text, "(2, 3, 5)");
     expect_close(heed_sum_dim(weights, -1, false), heed_ones(HEED_SHAPE(BATCH, T), HEED_F32), 1e-6);
@@ -172,7 +170,7 @@ START_TEST(sizes_of_0)
     const int64_t batch = sizes[_i][0], rows = sizes[_i][1], keys = sizes[_i][2];
     struct heed_cross_attention *m = make();
     heed_tensor *x = heed_set_requires_grad(heed_randn(HEED_SHAPE(batch, rows, 4), HEED_F32), true);
-    heed_tensor *z = heed_cross_attention_forward(
+    heed_tensor *z = heed_cross_attention_forward_with(
         m, x, heed_randn(HEED_SHAPE(batch, keys, 6), HEED_F32),
         (heed_cross_attention_masks){.block_mask = heed_zeros(HEED_SHAPE(rows, keys), HEED_BOOL),
                                      .key_padding_mask =
@@ -187,12 +185,12 @@ END_TEST
 START_TEST(batches_that_differ)
 {
     struct heed_cross_attention *m = make();
-    ck_assert_ptr_null(heed_cross_attention_forward(
-        m, queries(HEED_F32), heed_randn(HEED_SHAPE(1, S, OTHER), HEED_F32), no_masks));
+    ck_assert_ptr_null(heed_cross_attention_forward(m, queries(HEED_F32),
+                                                    heed_randn(HEED_SHAPE(1, S, OTHER), HEED_F32)));
     expect_error(HEED_ERR_SHAPE, "cross_attention_forward: encodings_for_q (2, 3, 4) and "
                                  "encodings_for_kv (1, 5, 6): all dims but the last two");
-    ck_assert_ptr_null(heed_cross_attention_forward(
-        m, queries(HEED_F32), heed_randn(HEED_SHAPE(S, OTHER), HEED_F32), no_masks));
+    ck_assert_ptr_null(heed_cross_attention_forward(m, queries(HEED_F32),
+                                                    heed_randn(HEED_SHAPE(S, OTHER), HEED_F32)));
     expect_error(HEED_ERR_SHAPE, "must be equal; heed_expand");
     heed_module_free(m);
 }
@@ -208,7 +206,7 @@ typedef struct checked {
 static heed_tensor *run(heed_tensor *const *inputs, void *context)
 {
     const checked *c = context;
-    return heed_cross_attention_forward(c->m, inputs[0], inputs[1], c->masks);
+    return heed_cross_attention_forward_with(c->m, inputs[0], inputs[1], c->masks);
 }
 
 START_TEST(derivatives)

@@ -2,7 +2,6 @@
  * memory than the sum, and never changes a tensor that someone else sees. */
 #include <math.h>
 
-#include "tensor/alloc.h"
 #include "tests/engine_cases.h"
 
 /* ---- the same numbers either way ---- */

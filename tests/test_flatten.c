@@ -131,7 +131,7 @@ static void train(struct heed_multihead_attention *m, bool flatten)
         heed_scope step;
         heed_scope_begin(&step);
         heed_tensor *x = heed_randn(HEED_SHAPE(5, 3, 8), HEED_F32);
-        heed_tensor *y = heed_multihead_attention_forward(m, x, x, x, (heed_attention_options){0});
+        heed_tensor *y = heed_multihead_attention_forward(m, x, x, x);
         heed_backward(heed_sum(heed_mul(y, y)));
         if (flatten) {
             heed_flatten_grads(heed_parameters(m));

@@ -2,7 +2,6 @@
 #include <math.h>
 #include <string.h>
 
-#include "tensor/alloc.h"
 #include "tests/module_util.h"
 
 void add_generate_cases(Suite *suite);
@@ -56,7 +55,7 @@ enum { FED = sizeof fed / sizeof *fed };
 static void feed(struct heed_gpt *m, const struct fed *f, heed_dtype dtype)
 {
     heed_module_to(m, dtype);
-    heed_tensor *idx = heed_randint(0, 13, HEED_SHAPE(f->batch, 12));
+    heed_tensor *idx = heed_randint(0, 13, HEED_SHAPE(f->batch, 12), HEED_I64);
     heed_tensor *y = heed_detach(heed_gpt_forward(m, idx));
     heed_gpt_cache *cache = heed_gpt_cache_new(m, f->batch);
     for (int twice = 0; twice < 2; twice++) {
@@ -89,7 +88,7 @@ END_TEST
 START_TEST(a_row_needs_no_batch)
 {
     struct heed_gpt *m = model((heed_gpt_config){0});
-    heed_tensor *idx = heed_randint(0, 13, HEED_SHAPE(6));
+    heed_tensor *idx = heed_randint(0, 13, HEED_SHAPE(6), HEED_I64);
     heed_tensor *y = heed_detach(heed_gpt_forward(m, idx));
     heed_gpt_cache *cache = heed_gpt_cache_new(m, 1);
     heed_tensor *first = heed_gpt_forward_cached(m, heed_narrow(idx, 0, 0, 4), cache);
@@ -109,7 +108,7 @@ START_TEST(errors_leave_the_cache)
 {
     struct heed_gpt *m = model((heed_gpt_config){0}), *other = model((heed_gpt_config){0});
     heed_module_to(other, HEED_F64);
-    heed_tensor *idx = heed_randint(0, 13, HEED_SHAPE(2, 10));
+    heed_tensor *idx = heed_randint(0, 13, HEED_SHAPE(2, 10), HEED_I64);
     heed_tensor *y = heed_detach(heed_gpt_forward(m, idx));
     heed_gpt_cache *cache = heed_gpt_cache_new(m, 2);
     heed_gpt_forward_cached(m, heed_narrow(idx, 1, 0, 5), cache);
@@ -190,10 +189,10 @@ START_TEST(answers_are_nanogpts)
     for (int i = 0; i < list.count; i++) {
         heed_copy_into(list.tensors[i], heed_mul_scalar(heed_detach(list.tensors[i]), 16));
     }
-    heed_tensor *idx = heed_randint(0, r->vocab, HEED_SHAPE(r->batch, r->prompt));
+    heed_tensor *idx = heed_randint(0, r->vocab, HEED_SHAPE(r->batch, r->prompt), HEED_I64);
     const generate_options options = {.sample = options_of(r->temperature, r->top_k, r->top_p),
                                       .no_cache = _i % 2 == 1};
-    heed_tensor *answer = heed_gpt_generate(m, idx, r->count, options);
+    heed_tensor *answer = heed_gpt_generate_with(m, idx, r->count, options);
     ck_assert_int_eq(answer->shape[0], r->batch);
     expect_ids(answer, r->ids, r->batch * (r->prompt + r->count));
     heed_module_free(m);
@@ -208,7 +207,7 @@ static heed_tensor *write_plainly(struct heed_gpt *m, heed_tensor *idx, int coun
     for (int i = 0; i < count; i++) {
         const int64_t length = heed_size(idx, 1), seen = length < 12 ? length : 12;
         heed_tensor *logits = heed_gpt_forward(m, heed_narrow(idx, 1, length - seen, seen));
-        heed_tensor *id = heed_sample(heed_select(logits, 1, -1), options);
+        heed_tensor *id = heed_sample_with(heed_select(logits, 1, -1), options);
         idx = heed_cat((heed_tensor *[]){idx, heed_unsqueeze(id, 1)}, 2, 1);
     }
     return idx;
@@ -221,12 +220,12 @@ START_TEST(caches_change_no_answer)
     struct heed_gpt *m = model((heed_gpt_config){.sinusoidal = _i % 2 == 1, .dropout = 0.4});
     const heed_sample_options sample = options_of(0.9, 8, 0.97);
     for (int64_t batch = 1; batch <= 3; batch++) {
-        heed_tensor *idx = heed_randint(0, 13, HEED_SHAPE(batch, prompts[_i]));
+        heed_tensor *idx = heed_randint(0, 13, HEED_SHAPE(batch, prompts[_i]), HEED_I64);
         const heed_generator before = heed_get_generator();
-        heed_tensor *a = heed_gpt_generate(m, idx, 17, (generate_options){.sample = sample});
+        heed_tensor *a = heed_gpt_generate_with(m, idx, 17, (generate_options){.sample = sample});
         heed_set_generator(&before);
-        heed_tensor *b =
-            heed_gpt_generate(m, idx, 17, (generate_options){.sample = sample, .no_cache = true});
+        heed_tensor *b = heed_gpt_generate_with(
+            m, idx, 17, (generate_options){.sample = sample, .no_cache = true});
         heed_set_generator(&before);
         heed_eval(m);
         heed_tensor *c = write_plainly(m, idx, 17, sample);
@@ -268,9 +267,9 @@ START_TEST(tokens_are_told)
 {
     struct heed_gpt *m = model((heed_gpt_config){.dropout = 0.2});
     heed_eval(m->transformer->h);
-    heed_tensor *idx = heed_randint(0, 13, HEED_SHAPE(2, 3));
+    heed_tensor *idx = heed_randint(0, 13, HEED_SHAPE(2, 3), HEED_I64);
     listener l = {.most = 5, .m = m};
-    heed_tensor *y = heed_gpt_generate(
+    heed_tensor *y = heed_gpt_generate_with(
         m, idx, 20, (generate_options){.on_token = listen, .context = &l, .sample = any});
     ck_assert_int_eq(l.count, 5);
     ck_assert_str_eq(heed_shape_text(y->ndim, y->shape).text, "(2, 8)");
@@ -278,8 +277,8 @@ START_TEST(tokens_are_told)
     ck_assert(m->module.training && m->transformer->drop->module.training);
     ck_assert(!heed_gpt_block_at(m, 0)->module.training && heed_grad_enabled());
     l = (listener){.most = 40, .m = m};
-    heed_tensor *row = heed_gpt_generate(m, heed_select(idx, 0, 0), 4,
-                                         (generate_options){.on_token = listen, .context = &l});
+    heed_tensor *row = heed_gpt_generate_with(
+        m, heed_select(idx, 0, 0), 4, (generate_options){.on_token = listen, .context = &l});
     expect_ids(heed_contiguous(heed_narrow(row, 0, 3, 4)), l.heard, 4);
     ck_assert_int_eq(row->ndim, 1);
     heed_module_free(m);
@@ -299,8 +298,8 @@ static bool generate_deeper(void *context, const int64_t *ids, int64_t rows)
     nested *n = context;
     ck_assert(!n->m->module.training);
     if (n->deeper-- > 0) {
-        heed_gpt_generate(n->m, n->idx, 1,
-                          (generate_options){.on_token = generate_deeper, .context = n});
+        heed_gpt_generate_with(n->m, n->idx, 1,
+                               (generate_options){.on_token = generate_deeper, .context = n});
     }
     return true;
 }
@@ -310,8 +309,9 @@ START_TEST(modes_come_back_from_nested_calls)
 {
     struct heed_gpt *m = model((heed_gpt_config){.dropout = 0.2});
     heed_eval(m->transformer->h);
-    nested n = {m, heed_randint(0, 13, HEED_SHAPE(1, 3)), 40};
-    heed_gpt_generate(m, n.idx, 1, (generate_options){.on_token = generate_deeper, .context = &n});
+    nested n = {m, heed_randint(0, 13, HEED_SHAPE(1, 3), HEED_I64), 40};
+    heed_gpt_generate_with(m, n.idx, 1,
+                           (generate_options){.on_token = generate_deeper, .context = &n});
     ck_assert_int_eq(n.deeper, -1);
     ck_assert(m->module.training && m->transformer->drop->module.training);
     ck_assert(!heed_gpt_block_at(m, 0)->module.training);
@@ -324,17 +324,17 @@ END_TEST
 START_TEST(memory_stays)
 {
     struct heed_gpt *m = model((heed_gpt_config){0});
-    heed_tensor *idx = heed_randint(0, 13, HEED_SHAPE(2, 3));
+    heed_tensor *idx = heed_randint(0, 13, HEED_SHAPE(2, 3), HEED_I64);
     listener l = {.most = 40, .m = m};
-    heed_gpt_generate(m, idx, 30,
-                      (generate_options){.on_token = listen, .context = &l, .no_cache = _i == 1});
+    heed_gpt_generate_with(
+        m, idx, 30, (generate_options){.on_token = listen, .context = &l, .no_cache = _i == 1});
     ck_assert_int_eq(l.count, 30);
     for (int i = 1; i < 30; i++) {
         ck_assert_int_eq(l.bytes[i], l.bytes[0]);
     }
     const int64_t tensors = heed_live_tensors(), bytes = heed_live_bytes();
     l = (listener){.most = 6, .m = m, .fails = true};
-    ck_assert_ptr_null(heed_gpt_generate(
+    ck_assert_ptr_null(heed_gpt_generate_with(
         m, idx, 30, (generate_options){.on_token = listen, .context = &l, .no_cache = _i == 1}));
     expect_error(HEED_ERR_VALUE, "listener: enough");
     ck_assert(m->module.training);
@@ -347,12 +347,12 @@ END_TEST
 START_TEST(nothing_to_write)
 {
     struct heed_gpt *m = model((heed_gpt_config){0});
-    heed_tensor *idx = heed_randint(0, 13, HEED_SHAPE(2, 3));
-    heed_tensor *y = heed_gpt_generate(m, idx, 0, (generate_options){0});
+    heed_tensor *idx = heed_randint(0, 13, HEED_SHAPE(2, 3), HEED_I64);
+    heed_tensor *y = heed_gpt_generate(m, idx, 0);
     ck_assert(heed_equal(y, idx));
     heed_fill_into(y, 0);
     ck_assert(!heed_equal(y, idx)); /* a new tensor */
-    y = heed_gpt_generate(m, heed_narrow(idx, 0, 0, 0), 4, (generate_options){0});
+    y = heed_gpt_generate(m, heed_narrow(idx, 0, 0, 0), 4);
     ck_assert_str_eq(heed_shape_text(y->ndim, y->shape).text, "(0, 7)");
     heed_module_free(m);
 }
@@ -360,13 +360,14 @@ END_TEST
 
 static heed_tensor *generate(heed_tensor *const *inputs, void *context)
 {
-    return heed_gpt_generate(context, inputs[0], 12, (generate_options){.sample = {.top_p = 0.9}});
+    return heed_gpt_generate_with(context, inputs[0], 12,
+                                  (generate_options){.sample = {.top_p = 0.9}});
 }
 
 START_TEST(generation_without_memory)
 {
     struct heed_gpt *m = model((heed_gpt_config){0});
-    heed_tensor *idx = heed_randint(0, 13, HEED_SHAPE(2, 3));
+    heed_tensor *idx = heed_randint(0, 13, HEED_SHAPE(2, 3), HEED_I64);
     expect_forward_without_memory(generate, m, &idx, 50);
     ck_assert(m->module.training);
     heed_module_free(m);

@@ -160,7 +160,7 @@ START_TEST(attention_can_be_looked_at)
 {
     struct heed_gpt *m = small((heed_gpt_config){0});
     struct heed_gpt_attention *attention = heed_gpt_block_at(m, 1)->attn;
-    heed_tensor *idx = heed_randint(0, 5, HEED_SHAPE(3, 4));
+    heed_tensor *idx = heed_randint(0, 5, HEED_SHAPE(3, 4), HEED_I64);
     heed_gpt_forward(m, idx);
     ck_assert_ptr_null(attention->attention_percent);
     attention->keep_weights = true;
@@ -181,7 +181,7 @@ END_TEST
 START_TEST(a_gpt_is_a_module)
 {
     struct heed_gpt *m = small((heed_gpt_config){0});
-    heed_tensor *idx = heed_randint(0, 5, HEED_SHAPE(4));
+    heed_tensor *idx = heed_randint(0, 5, HEED_SHAPE(4), HEED_I64);
     expect_close(heed_forward(m, idx), heed_gpt_forward(m, idx), 0);
     ck_assert_ptr_eq(heed_gpt_block_at(m, 1), heed_module_list_at(m->transformer->h, 1));
     heed_gpt_forward(m, heed_full(HEED_SHAPE(1, 2), 5, HEED_I64));
@@ -217,8 +217,8 @@ static struct heed_gpt *checked_model(int i)
 START_TEST(derivatives)
 {
     struct heed_gpt *m = checked_model(_i);
-    heed_tensor *inputs[] = {heed_randint(0, 5, HEED_SHAPE(2, 3)),
-                             heed_randint(0, 5, HEED_SHAPE(2, 3))};
+    heed_tensor *inputs[] = {heed_randint(0, 5, HEED_SHAPE(2, 3), HEED_I64),
+                             heed_randint(0, 5, HEED_SHAPE(2, 3), HEED_I64)};
     expect_parameter_derivatives(m, _i % 2 == 0 ? run : run_loss, m, inputs);
     heed_module_free(m);
 }
@@ -234,8 +234,8 @@ START_TEST(without_memory)
 {
     expect_module_without_memory(make_model, NULL, 100);
     struct heed_gpt *m = small((heed_gpt_config){0});
-    heed_tensor *inputs[] = {heed_randint(0, 5, HEED_SHAPE(2, 3)),
-                             heed_randint(0, 5, HEED_SHAPE(2, 3))};
+    heed_tensor *inputs[] = {heed_randint(0, 5, HEED_SHAPE(2, 3), HEED_I64),
+                             heed_randint(0, 5, HEED_SHAPE(2, 3), HEED_I64)};
     expect_forward_without_memory(run_loss, m, inputs, 50);
     heed_module_free(m);
 }
@@ -254,10 +254,10 @@ static void expect_tied(struct heed_gpt *m)
 START_TEST(tied_weights_stay_tied)
 {
     struct heed_gpt *m = small((heed_gpt_config){0}), *other = small((heed_gpt_config){0});
-    heed_tensor *idx = heed_randint(0, 5, HEED_SHAPE(2, 4));
+    heed_tensor *idx = heed_randint(0, 5, HEED_SHAPE(2, 4), HEED_I64);
     expect_tied(m);
     heed_save_state_dict(m, in_folder("a"), NULL);
-    heed_load_state_dict(other, in_folder("a"), (heed_load_options){0});
+    heed_load_state_dict(other, in_folder("a"));
     expect_tied(other);
     expect_close(heed_gpt_forward(other, idx), heed_gpt_forward(m, idx), 0);
     heed_optimizer *adam = heed_adam_new(heed_parameters(m), 0.1);

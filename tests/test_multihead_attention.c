@@ -92,11 +92,11 @@ START_TEST(state_dicts_load)
     struct heed_multihead_attention *drawn_so = make(r), *loaded = make(r);
     heed_tensor_list a = heed_state_dict(drawn_so), b = heed_state_dict(loaded);
     ck_assert(!heed_equal(heed_detach(a.tensors[0]), heed_detach(b.tensors[0])));
-    heed_load_state_dict(loaded, paths[_i], (heed_load_options){0});
+    heed_load_state_dict(loaded, paths[_i]);
     for (int i = 0; i < a.count; i++) {
         expect_equal(a.tensors[i], b.tensors[i]);
     }
-    heed_load_state_dict(loaded, paths[1 - _i], (heed_load_options){0});
+    heed_load_state_dict(loaded, paths[1 - _i]);
     expect_error(HEED_ERR_VALUE, "in_proj_weight");
     heed_module_free(drawn_so);
     heed_module_free(loaded);
@@ -121,8 +121,8 @@ START_TEST(layouts_agree)
     attention a = begin(plain);
     const heed_attention_options causal = {.is_causal = true, .weights_per_head = _i == 1};
     heed_tensor *weights;
-    heed_tensor *y =
-        heed_multihead_attention_forward_weights(a.m, a.in[0], a.in[1], a.in[2], causal, &weights);
+    heed_tensor *y = heed_multihead_attention_forward_weights_with(a.m, a.in[0], a.in[1], a.in[2],
+                                                                   &weights, causal);
     expect_shape(y, HEED_SHAPE(L, BATCH, WIDTH));
     ck_assert(heed_is_contiguous(y));
     expect_shape(weights, _i == 1 ? HEED_SHAPE(BATCH, HEADS, L, S) : HEED_SHAPE(BATCH, L, S));
@@ -131,8 +131,8 @@ START_TEST(layouts_agree)
         turned[i] = heed_transpose(a.in[i], 0, 1);
     }
     a.m->batch_first = true;
-    heed_tensor *same = heed_multihead_attention_forward_weights(a.m, turned[0], turned[1],
-                                                                 turned[2], causal, &of_turned);
+    heed_tensor *same = heed_multihead_attention_forward_weights_with(
+        a.m, turned[0], turned[1], turned[2], &of_turned, causal);
     ck_assert(heed_is_contiguous(same));
     expect_close(heed_transpose(same, 0, 1), y, 1e-6);
     expect_close(of_turned, weights, 1e-6);
@@ -141,8 +141,8 @@ START_TEST(layouts_agree)
             one[i] = heed_select(a.in[i], 1, n);
         }
         a.m->batch_first = n == 1; /* no effect without a batch */
-        heed_tensor *alone =
-            heed_multihead_attention_forward_weights(a.m, one[0], one[1], one[2], causal, &of_one);
+        heed_tensor *alone = heed_multihead_attention_forward_weights_with(a.m, one[0], one[1],
+                                                                           one[2], &of_one, causal);
         expect_shape(alone, HEED_SHAPE(L, WIDTH));
         expect_close(alone, heed_select(y, 1, n), 1e-6);
         expect_close(of_one, heed_select(weights, 0, n), 1e-6);
@@ -198,8 +198,8 @@ START_TEST(sizes_of_0)
         .key_padding_mask =
             heed_zeros(batched ? HEED_SHAPE(batch, keys) : HEED_SHAPE(keys), HEED_F32)};
     heed_tensor *weights, *grads[3];
-    heed_tensor *y =
-        heed_multihead_attention_forward_weights(a.m, a.in[0], a.in[1], a.in[2], options, &weights);
+    heed_tensor *y = heed_multihead_attention_forward_weights_with(a.m, a.in[0], a.in[1], a.in[2],
+                                                                   &weights, options);
     expect_shape(y, shape[0]);
     const int64_t all = keys + (_i % 2 == 0 ? 0 : 2);
     expect_shape(weights, batched ? HEED_SHAPE(batch, queries, all) : HEED_SHAPE(queries, all));
@@ -226,10 +226,10 @@ START_TEST(dropout_is_torchs)
     const heed_attention_options per_head = {.weights_per_head = true};
     heed_tensor *weights, *whole;
     const heed_generator before = heed_get_generator();
-    heed_multihead_attention_forward_weights(m, in[0], in[1], in[2], per_head, &weights);
+    heed_multihead_attention_forward_weights_with(m, in[0], in[1], in[2], &weights, per_head);
     heed_eval(m);
     heed_tensor *y =
-        heed_multihead_attention_forward_weights(m, in[0], in[1], in[2], per_head, &whole);
+        heed_multihead_attention_forward_weights_with(m, in[0], in[1], in[2], &whole, per_head);
     for (int i = 0; i < 60; i++) {
         const double of_all = (double)heed_const_data_f32(whole)[i];
         const double left = (double)heed_const_data_f32(weights)[i];
@@ -238,7 +238,7 @@ START_TEST(dropout_is_torchs)
     }
     heed_train(m);
     heed_set_generator(&before);
-    heed_tensor *trained = heed_multihead_attention_forward(m, in[0], in[1], in[2], no_masks);
+    heed_tensor *trained = heed_multihead_attention_forward(m, in[0], in[1], in[2]);
     ck_assert(!heed_equal(heed_detach(y), heed_detach(trained)));
     heed_module_free(m);
 }

@@ -3,7 +3,6 @@
  * errors leak nothing. */
 #include <math.h>
 
-#include "tensor/alloc.h"
 #include "tests/ops_cases.h"
 
 enum { L = 4, S = 6, WIDTH = 3, VALUES = 2, CLOSED = 2 };

@@ -2,7 +2,6 @@
  * probabilities, and rejected arguments. Values and gradients: test_parity.c. */
 #include <math.h>
 
-#include "tensor/alloc.h"
 #include "tests/ops_cases.h"
 
 #define INF HUGE_VAL

@@ -3,7 +3,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "tensor/alloc.h"
 #include "tensor/batch_gemm.h"
 #include "tensor/parallel.h"
 #include "tests/ops_cases.h"

@@ -3,7 +3,6 @@
 #include <math.h>
 #include <string.h>
 
-#include "tensor/alloc.h"
 #include "tensor/scope.h"
 #include "tensor/scope_list.h"
 #include "tests/ops_cases.h"

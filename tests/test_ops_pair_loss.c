@@ -3,7 +3,6 @@
 #include <math.h>
 #include <string.h>
 
-#include "tensor/alloc.h"
 #include "tests/ops_cases.h"
 
 #define INF HUGE_VAL

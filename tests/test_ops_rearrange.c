@@ -62,13 +62,14 @@ START_TEST(flip_turns_every_set_of_dims)
                     dims.dim[dims.count++] = form % 2 ? i : i - shape.ndim;
                 }
             }
-            check("flip", heed_flip_dims(x, dims), shape, x, flipped, &set);
+            check("flip", heed_flip(x, dims), shape, x, flipped, &set);
         }
         for (int i = 0; i < shape.ndim; i++) {
-            ck_assert(heed_equal(heed_flip(x, i), heed_flip_dims(x, HEED_DIMS(i - shape.ndim))));
+            ck_assert(
+                heed_equal(heed_flip(x, HEED_DIMS(i)), heed_flip(x, HEED_DIMS(i - shape.ndim))));
         }
     }
-    EXPECT_VALUES(heed_flip(heed_scalar(5, HEED_F32), -1), 0, 5);
+    EXPECT_VALUES(heed_flip(heed_scalar(5, HEED_F32), HEED_DIMS(-1)), 0, 5);
 }
 END_TEST
 
@@ -242,7 +243,7 @@ END_TEST
 START_TEST(rearranged_as_in_torch)
 {
     heed_tensor *x = heed_from_f32((float[]){0, 1, 2, 3, 4, 5}, HEED_SHAPE(2, 3));
-    EXPECT_VALUES(heed_flip_dims(x, HEED_DIMS(0, 1)), 0, 5, 4, 3, 2, 1, 0);
+    EXPECT_VALUES(heed_flip(x, HEED_DIMS(0, 1)), 0, 5, 4, 3, 2, 1, 0);
     EXPECT_VALUES(heed_roll(x, 1), 0, 5, 0, 1, 2, 3, 4);
     EXPECT_VALUES(heed_roll(x, -8), 0, 2, 3, 4, 5, 0, 1);
     EXPECT_VALUES(heed_roll_dim(x, 1, 1), 0, 2, 0, 1, 5, 3, 4);

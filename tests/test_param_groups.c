@@ -1,5 +1,4 @@
 /* Parameter groups and gradient accumulation. */
-#include <math.h>
 
 #include "tests/optim_cases.h"
 
@@ -28,8 +27,7 @@ START_TEST(matrices_decay)
     ck_assert_int_eq(heed_decay_parameters(l).count, 1);
     ck_assert_int_eq(heed_no_decay_parameters(l).count, 0);
     heed_optimizer *sgd = heed_sgd_new(heed_decay_parameters(l), 0.1);
-    ck_assert_int_eq(
-        heed_add_param_group(sgd, heed_no_decay_parameters(l), (heed_group_options){0}), HEED_OK);
+    ck_assert_int_eq(heed_add_param_group(sgd, heed_no_decay_parameters(l)), HEED_OK);
     ck_assert_int_eq(sgd->group_count, 2);
     heed_backward(heed_sum(l->weight));
     ck_assert_int_eq(heed_optimizer_step(sgd), HEED_OK);
@@ -44,9 +42,10 @@ START_TEST(rates_of_groups)
     heed_tensor *ps[] = {parameter(), parameter(), parameter()};
     heed_optimizer *sgd = heed_sgd_new((heed_tensor_list){1, &ps[0], NULL}, 1);
     const heed_group_options slower = {.lr = &(double){0.5}};
-    heed_add_param_group(sgd, (heed_tensor_list){1, &ps[1], NULL}, slower);
-    heed_add_param_group(sgd, (heed_tensor_list){1, &ps[2], NULL}, (heed_group_options){0});
-    ck_assert(isnan(sgd->groups[0].lr) && sgd->groups[1].lr == 0.5 && isnan(sgd->groups[2].lr));
+    heed_add_param_group_with(sgd, (heed_tensor_list){1, &ps[1], NULL}, slower);
+    heed_add_param_group(sgd, (heed_tensor_list){1, &ps[2], NULL});
+    ck_assert(!sgd->groups[0].own_lr && !sgd->groups[2].own_lr);
+    ck_assert(sgd->groups[1].own_lr && sgd->groups[1].lr == 0.5);
     for (int i = 0; i < 3; i++) {
         heed_backward(heed_sum(ps[i]));
     }
@@ -55,6 +54,7 @@ START_TEST(rates_of_groups)
     EXPECT_VALUES(ps[0], 0, 0.75, -0.75);
     EXPECT_VALUES(ps[1], 0, 0.5, -1);
     EXPECT_VALUES(ps[2], 0, 0.75, -0.75);
+    sgd->groups[2].own_lr = true;
     sgd->groups[2].lr = 0;
     sgd->groups[0].weight_decay = 4;
     heed_optimizer_step(sgd);
@@ -63,6 +63,12 @@ START_TEST(rates_of_groups)
     EXPECT_VALUES(ps[2], 0, 0.75, -0.75);
     heed_optimizer_zero_grad(sgd);
     ck_assert_ptr_null(ps[2]->grad);
+    const heed_tensor_list state = heed_optimizer_state_dict(sgd);
+    sgd->groups[0].own_lr = true;
+    sgd->groups[1].own_lr = sgd->groups[2].own_lr = false;
+    ck_assert_int_eq(heed_optimizer_load_state_dict(sgd, state), HEED_OK);
+    ck_assert(!sgd->groups[0].own_lr && sgd->groups[1].own_lr && sgd->groups[2].own_lr);
+    ck_assert(sgd->groups[1].lr == 0.5 && sgd->groups[2].lr == 0);
     heed_optimizer_free(sgd);
 }
 END_TEST
@@ -74,15 +80,15 @@ START_TEST(a_group_is_added_or_not)
         heed_tensor *ps[] = {parameter(), parameter(), parameter()};
         heed_optimizer *adam = heed_adam_new((heed_tensor_list){1, ps, NULL}, 0.1);
         const heed_tensor_list rest = {2, ps + 1, (const char *const[]){"a", "b"}};
-        heed_add_param_group(adam, (heed_tensor_list){2, ps, NULL}, (heed_group_options){0});
+        heed_add_param_group(adam, (heed_tensor_list){2, ps, NULL});
         expect_error(HEED_ERR_VALUE, "Adam: parameter 0 was already added");
         heed_fail_allocation(n);
-        const heed_status status = heed_add_param_group(adam, rest, (heed_group_options){0});
+        const heed_status status = heed_add_param_group(adam, rest);
         heed_fail_allocation(-1);
         if (status != HEED_OK) {
             expect_error(HEED_ERR_MEMORY, "out of memory");
             ck_assert_int_eq(adam->group_count, 1);
-            heed_add_param_group(adam, rest, (heed_group_options){0});
+            heed_add_param_group(adam, rest);
         }
         ck_assert_int_eq(adam->group_count, 2);
         heed_backward(heed_sum(heed_mul(ps[1], ps[2])));

@@ -28,7 +28,14 @@ START_TEST(seed_42_gives_what_torch_prints)
     heed_manual_seed(42);
     EXPECT_I64(heed_randperm(10), 2, 6, 1, 8, 4, 5, 0, 9, 3, 7);
     heed_manual_seed(42);
-    EXPECT_I64(heed_randint(0, 100, HEED_SHAPE(10)), 42, 67, 76, 14, 26, 35, 20, 24, 50, 13);
+    EXPECT_I64(heed_randint(0, 100, HEED_SHAPE(10), HEED_I64), 42, 67, 76, 14, 26, 35, 20, 24, 50,
+               13);
+    heed_manual_seed(42);
+    EXPECT_F32(heed_randint(0, 100, HEED_SHAPE(10), HEED_F32), 42, 67, 76, 14, 26, 35, 20, 24, 50,
+               13);
+    heed_manual_seed(1);
+    t = heed_randint(0, 2, HEED_SHAPE(10), HEED_BOOL); /* as torch.randint(..., dtype=torch.bool) */
+    EXPECT_VALUES(heed_to(t, HEED_F64), 0, 1, 1, 0, 0, 1, 1, 1, 1, 1, 0);
     heed_manual_seed(42);
     t = heed_empty(HEED_SHAPE(10), HEED_I64);
     heed_bernoulli_into(t, 0.5);
@@ -132,7 +139,7 @@ static void *draw_in_thread(void *argument)
         heed_copy_out(heed_randn(HEED_SHAPE(5), HEED_F32), to + 21, 5);
         heed_copy_out(rest, to + 26, 9);
         to[26] = (float)heed_item_i64(heed_multinomial(rest, 1, true));
-        to[27] = (float)heed_item_i64(heed_randint(0, 1 << 20, HEED_SCALAR));
+        to[27] = (float)heed_item_i64(heed_randint(0, 1 << 20, HEED_SCALAR, HEED_I64));
     }
     heed_scope_end(&inner);
     return NULL;

@@ -8,7 +8,6 @@
 
 #include "autograd/ops/view.h"
 #include "random_util.h"
-#include "tensor/alloc.h"
 
 Suite *random_misuse_suite(void);
 
@@ -20,7 +19,7 @@ START_TEST(nothing_is_drawn_for_an_empty_tensor)
     heed_shape none = HEED_SHAPE(3, 0, 2);
     ck_assert_int_eq(heed_rand(none, HEED_F32)->numel, 0);
     ck_assert_int_eq(heed_randn(none, HEED_F64)->numel, 0);
-    ck_assert_int_eq(heed_randint(0, 5, none)->numel, 0);
+    ck_assert_int_eq(heed_randint(0, 5, none, HEED_I64)->numel, 0);
     ck_assert_int_eq(heed_randperm(0)->numel, 0);
     ck_assert_int_eq(heed_randperm(1)->numel, 1);
     heed_tensor *t = heed_empty(none, HEED_F32);
@@ -42,15 +41,22 @@ END_TEST
 
 START_TEST(numbers_stay_in_their_range)
 {
-    heed_tensor *t = heed_randint(INT64_MIN, INT64_MAX, HEED_SHAPE(1000));
+    heed_tensor *t = heed_randint(INT64_MIN, INT64_MAX, HEED_SHAPE(1000), HEED_I64);
     int64_t below = 0;
     for (int64_t i = 0; i < t->numel; i++) {
         ck_assert_int_lt(heed_const_data_i64(t)[i], INT64_MAX);
         below += heed_const_data_i64(t)[i] < 0;
     }
     ck_assert(below > 400 && below < 600);
-    EXPECT_I64(heed_randint(INT64_MAX - 1, INT64_MAX, HEED_SHAPE(2)), INT64_MAX - 1, INT64_MAX - 1);
-    EXPECT_I64(heed_randint(INT64_MIN, INT64_MIN + 1, HEED_SHAPE(1)), INT64_MIN);
+    EXPECT_I64(heed_randint(INT64_MAX - 1, INT64_MAX, HEED_SHAPE(2), HEED_I64), INT64_MAX - 1,
+               INT64_MAX - 1);
+    EXPECT_I64(heed_randint(INT64_MIN, INT64_MIN + 1, HEED_SHAPE(1), HEED_I64), INT64_MIN);
+    const int64_t two_24 = 1 << 24, two_53 = INT64_C(1) << 53;
+    EXPECT_F32(heed_randint(two_24, two_24 + 1, HEED_SHAPE(1), HEED_F32), 0x1p24f);
+    EXPECT_F32(heed_randint(-two_24, 1 - two_24, HEED_SHAPE(1), HEED_F32), -0x1p24f);
+    ck_assert(heed_item(heed_randint(two_53, two_53 + 1, HEED_SCALAR, HEED_F64)) == 0x1p53);
+    ck_assert(heed_item(heed_randint(-two_53, 1 - two_53, HEED_SCALAR, HEED_F64)) == -0x1p53);
+    ck_assert(heed_item(heed_randint(1, 2, HEED_SCALAR, HEED_BOOL)) == 1);
     t = heed_empty(HEED_SHAPE(3), HEED_F32);
     heed_uniform_into(t, 2, 2);
     EXPECT_F32(t, 2, 2, 2);
@@ -176,8 +182,18 @@ START_TEST(arguments_outside_their_range_are_refused)
 {
     heed_tensor *t = heed_zeros(HEED_SHAPE(2), HEED_F32);
     heed_tensor *d = heed_zeros(HEED_SHAPE(2), HEED_F64);
-    EXPECT_ERROR(heed_randint(5, 5, HEED_SHAPE(0)), HEED_ERR_VALUE, "low 5 is not below high 5");
-    EXPECT_ERROR(heed_randint(INT64_MAX, INT64_MIN, HEED_SHAPE(1)), HEED_ERR_VALUE, "randint: low");
+    EXPECT_ERROR(heed_randint(5, 5, HEED_SHAPE(0), HEED_I64), HEED_ERR_VALUE,
+                 "low 5 is not below high 5");
+    EXPECT_ERROR(heed_randint(0, (1 << 24) + 2, HEED_SHAPE(1), HEED_F32), HEED_ERR_VALUE,
+                 "f32 cannot hold all whole numbers from 0 to 16777217; draw them as i64");
+    EXPECT_ERROR(heed_randint(-(1 << 24) - 1, 0, HEED_SHAPE(1), HEED_F32), HEED_ERR_VALUE, "f32");
+    EXPECT_ERROR(heed_randint(0, (INT64_C(1) << 53) + 2, HEED_SHAPE(1), HEED_F64), HEED_ERR_VALUE,
+                 "f64 cannot hold");
+    EXPECT_ERROR(heed_randint(0, 3, HEED_SHAPE(1), HEED_BOOL), HEED_ERR_VALUE, "bool cannot hold");
+    EXPECT_ERROR(heed_randint(-1, 1, HEED_SHAPE(1), HEED_BOOL), HEED_ERR_VALUE, "bool cannot hold");
+    EXPECT_ERROR(heed_randint(0, 1, HEED_SHAPE(1), (heed_dtype)9), HEED_ERR_DTYPE, "randint");
+    EXPECT_ERROR(heed_randint(INT64_MAX, INT64_MIN, HEED_SHAPE(1), HEED_I64), HEED_ERR_VALUE,
+                 "randint: low");
     EXPECT_ERROR(heed_randperm(-1), HEED_ERR_VALUE, "randperm: n is -1");
     EXPECT_ERROR(heed_uniform_into(t, 1, 0.5), HEED_ERR_VALUE, "uniform_into: from 1 to 0.5");
     EXPECT_ERROR(heed_uniform_into(t, (double)NAN, 0), HEED_ERR_VALUE, "uniform_into: from nan");
@@ -224,7 +240,7 @@ START_TEST(shapes_and_memory_beyond_reach_are_refused)
     heed_shape huge = HEED_SHAPE(INT64_MAX, 2), negative = HEED_SHAPE(2, -1);
     EXPECT_ERROR(heed_rand(huge, HEED_F32), HEED_ERR_OVERFLOW, "rand: ");
     EXPECT_ERROR(heed_randn(negative, HEED_F32), HEED_ERR_SHAPE, "randn: ");
-    EXPECT_ERROR(heed_randint(0, 1, huge), HEED_ERR_OVERFLOW, "randint: ");
+    EXPECT_ERROR(heed_randint(0, 1, huge, HEED_I64), HEED_ERR_OVERFLOW, "randint: ");
     EXPECT_ERROR(heed_randperm(INT64_MAX), HEED_ERR_OVERFLOW, "randperm: ");
     EXPECT_ERROR(heed_randperm(INT64_C(1) << 57), HEED_ERR_MEMORY, "memory");
     heed_tensor *p = heed_zeros(HEED_SHAPE(100), HEED_F32);
@@ -254,7 +270,7 @@ START_TEST(without_a_scope_nothing_is_drawn)
     ck_assert_int_eq(heed_scope_end(&scope), HEED_OK);
     EXPECT_ERROR(heed_rand(HEED_SHAPE(2), HEED_F32), HEED_ERR_SCOPE, "rand: no scope");
     EXPECT_ERROR(heed_randn(HEED_SHAPE(2), HEED_F32), HEED_ERR_SCOPE, "randn: no scope");
-    EXPECT_ERROR(heed_randint(0, 9, HEED_SHAPE(2)), HEED_ERR_SCOPE, "randint: no scope");
+    EXPECT_ERROR(heed_randint(0, 9, HEED_SHAPE(2), HEED_I64), HEED_ERR_SCOPE, "randint: no scope");
     EXPECT_ERROR(heed_randperm(9), HEED_ERR_SCOPE, "randperm: no scope");
     EXPECT_ERROR(heed_bernoulli(p), HEED_ERR_SCOPE, "bernoulli: no scope");
     EXPECT_ERROR(heed_multinomial(p, 1, true), HEED_ERR_SCOPE, "multinomial: no scope");
@@ -271,7 +287,7 @@ START_TEST(while_an_error_is_pending_nothing_is_drawn)
     heed_fail(HEED_ERR_VALUE, "a test");
     ck_assert_ptr_null(heed_rand(HEED_SHAPE(2), HEED_F32));
     ck_assert_ptr_null(heed_randn(HEED_SHAPE(2), HEED_I64));
-    ck_assert_ptr_null(heed_randint(1, 0, HEED_SHAPE(2)));
+    ck_assert_ptr_null(heed_randint(1, 0, HEED_SHAPE(2), HEED_I64));
     ck_assert_ptr_null(heed_randperm(-5));
     ck_assert_ptr_null(heed_bernoulli(NULL));
     ck_assert_ptr_null(heed_multinomial(NULL, 0, true));

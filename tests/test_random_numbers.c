@@ -161,7 +161,7 @@ static heed_tensor *draw_tensor(const golden *row)
         return heed_bernoulli(row->layout == TRANSPOSED ? probabilities(row, 5, row->n)
                                                         : probabilities(row, row->n, 5));
     case RANDINT:
-        return heed_randint(a, b, shape);
+        return heed_randint(a, b, shape, HEED_I64);
     case RANDPERM:
         return heed_randperm(row->n);
     case MULTINOMIAL:
@@ -302,7 +302,7 @@ static uint64_t sum_of_seed(const golden *row, heed_random_flavor flavor, uint64
     if (seed == 42 && s.count > 0 && flavor == HEED_RANDOM_TORCH_1) {
         check_ends(row, &s);
     }
-    take(&s, heed_randint(0, 1 << 27, HEED_SHAPE(1))); /* the generator's position */
+    take(&s, heed_randint(0, 1 << 27, HEED_SHAPE(1), HEED_I64)); /* the generator's position */
     ck_assert_int_eq(heed_scope_end(&inner), HEED_OK);
     return s.sum;
 }

@@ -27,7 +27,7 @@ START_TEST(samples_are_torchs)
     heed_manual_seed(5);
     for (int i = 0; i < SAMPLE_DRAWS; i++) {
         heed_tensor *logits = heed_randn(HEED_SHAPE(SAMPLE_ROWS, SAMPLE_TOKENS), HEED_F32);
-        heed_tensor *ids = heed_sample(heed_mul_scalar(logits, 2), options);
+        heed_tensor *ids = heed_sample_with(heed_mul_scalar(logits, 2), options);
         ck_assert_int_eq(ids->dtype, HEED_I64);
         ck_assert_int_eq(ids->ndim, 1);
         for (int row = 0; row < SAMPLE_ROWS; row++) {
@@ -43,7 +43,7 @@ static unsigned drawn_of(heed_tensor *logits, heed_sample_options options)
 {
     unsigned drawn = 0;
     for (int i = 0; i < 300; i++) {
-        drawn |= 1U << heed_item_i64(heed_sample(logits, options));
+        drawn |= 1U << heed_item_i64(heed_sample_with(logits, options));
     }
     return drawn;
 }
@@ -73,20 +73,21 @@ START_TEST(rows_are_drawn_alike)
     const heed_sample_options options = options_of(0.9, 7, 0.95);
     heed_tensor *logits = heed_set_requires_grad(heed_randn(HEED_SHAPE(9), HEED_F32), true);
     const heed_generator before = heed_get_generator();
-    heed_tensor *id = heed_sample(logits, options);
+    heed_tensor *id = heed_sample_with(logits, options);
     ck_assert_int_eq(id->ndim, 0);
     ck_assert(!id->requires_grad);
     heed_set_generator(&before);
-    heed_tensor *row = heed_sample(heed_unsqueeze(logits, 0), options);
+    heed_tensor *row = heed_sample_with(heed_unsqueeze(logits, 0), options);
     ck_assert_int_eq(heed_item_i64(id), heed_item_i64(row));
     const heed_generator now = heed_get_generator();
-    heed_tensor *greedy = heed_sample(logits, (heed_sample_options){.greedy = true, .top_k = 3});
+    heed_tensor *greedy =
+        heed_sample_with(logits, (heed_sample_options){.greedy = true, .top_k = 3});
     ck_assert_int_eq(heed_item_i64(greedy), heed_item_i64(heed_argmax(logits)));
     heed_tensor *equal = heed_ones(HEED_SHAPE(2, 4), HEED_F64);
-    EXPECT_VALUES(heed_to(heed_sample(equal, (heed_sample_options){.greedy = true}), HEED_F64), 0,
-                  0, 0);
+    EXPECT_VALUES(heed_to(heed_sample_with(equal, (heed_sample_options){.greedy = true}), HEED_F64),
+                  0, 0, 0);
     ck_assert_int_eq(heed_get_generator().next, now.next);
-    heed_tensor *none = heed_sample(heed_ones(HEED_SHAPE(0, 4), HEED_F32), options);
+    heed_tensor *none = heed_sample_with(heed_ones(HEED_SHAPE(0, 4), HEED_F32), options);
     ck_assert_int_eq(none->numel, 0);
     ck_assert_int_eq(none->ndim, 1);
 }

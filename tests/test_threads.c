@@ -6,7 +6,6 @@
 #include <stdlib.h>
 #include <unistd.h>
 
-#include "tensor/alloc.h"
 #include "tests/test_util.h"
 
 Suite *threads_suite(void);

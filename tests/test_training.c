@@ -34,7 +34,7 @@ static heed_optimizer *adamw_with_groups(void *m)
 {
     heed_optimizer *adamw = heed_adamw_new(heed_decay_parameters(m), 0.01, 0.1);
     const heed_group_options rest = {.weight_decay = &(double){0}, .lr = &(double){0.003}};
-    heed_add_param_group(adamw, heed_no_decay_parameters(m), rest);
+    heed_add_param_group_with(adamw, heed_no_decay_parameters(m), rest);
     return adamw;
 }
 
@@ -65,8 +65,8 @@ static void take_step(training *t)
     heed_scope_begin(&step);
     heed_tensor *x = heed_randn(HEED_SHAPE(2, 5, D_MODEL), HEED_F32);
     heed_tensor *shift = heed_mean(heed_randn(HEED_SHAPE(3), HEED_F32));
-    heed_tensor *y = heed_multihead_attention_forward(t->m, x, x, x,
-                                                      (heed_attention_options){.attn_mask = NULL});
+    heed_tensor *y = heed_multihead_attention_forward_with(
+        t->m, x, x, x, (heed_attention_options){.attn_mask = NULL});
     heed_optimizer_zero_grad(t->optimizer);
     heed_backward(heed_mse_loss(heed_dropout(y, 0.1, true), heed_add(x, shift)));
     heed_clip_grad_norm(heed_parameters(t->m), 1);
@@ -174,9 +174,9 @@ START_TEST(a_model_alone)
     ck_assert_mem_eq(before.state, after.state, sizeof before.state);
     ck_assert_int_eq(other.optimizer->steps, 0);
     ck_assert(heed_equal(heed_state(other.m, "in_proj_weight"), heed_state(t.m, "in_proj_weight")));
-    ck_assert_int_eq(
-        heed_load_state_dict(other.m, in_folder("all"), (heed_load_options){.not_strict = true}),
-        HEED_OK);
+    ck_assert_int_eq(heed_load_state_dict_with(other.m, in_folder("all"),
+                                               (heed_load_options){.not_strict = true}),
+                     HEED_OK);
     ck_assert_int_eq(heed_save_checkpoint(t.m, NULL, in_folder("model"), NULL), HEED_OK);
     ck_assert_int_eq(heed_load_checkpoint(other.m, NULL, in_folder("model")), HEED_OK);
     heed_safetensors *file = heed_safetensors_open(in_folder("all"));
@@ -278,7 +278,8 @@ START_TEST(numbers_that_cannot_be)
     expect_refusal(&t, HEED_ERR_VALUE, "exp_avg is (8) there, (8, 8) here");
     save(&sgd, "good");
     replace("optimizer.param_groups.0.momentum", NUMBER(0));
-    expect_refusal(&sgd, HEED_ERR_VALUE, "group 0 of the state of SGD has lr nan and momentum 0");
+    expect_refusal(&sgd, HEED_ERR_VALUE,
+                   "group 0 of the state of SGD has momentum 0; this one's is 0.9");
     end(&sgd);
     end(&t);
 }

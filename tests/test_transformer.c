@@ -21,7 +21,6 @@ struct drawn {
 
 enum { DRAWN = sizeof drawn / sizeof *drawn, SEEDS = sizeof seeds / sizeof *seeds };
 
-static const heed_encoder_masks no_masks = {0};
 static const double no_dropout = 0;
 
 typedef heed_transformer_encoder_layer_options layer_options;
@@ -89,7 +88,7 @@ START_TEST(state_dicts_load)
     const struct drawn *r = &drawn[6];
     heed_manual_seed(42);
     void *drawn_so = make(r), *loaded = make(r);
-    heed_load_state_dict(loaded, "tests/fixtures/transformer.safetensors", (heed_load_options){0});
+    heed_load_state_dict(loaded, "tests/fixtures/transformer.safetensors");
     heed_tensor_list a = heed_state_dict(drawn_so), b = heed_state_dict(loaded);
     ck_assert_int_eq(a.count, 38);
     ck_assert_str_eq(a.names[37], "norm.bias");
@@ -146,16 +145,16 @@ START_TEST(dropout_is_torchs)
     struct heed_transformer_encoder_layer *m = heed_transformer_encoder_layer_new_with(
         8, 2, (layer_options){.dim_feedforward = 16, .dropout = &dropout, .norm_first = _i == 1});
     heed_tensor *src = heed_randn(HEED_SHAPE(5, 3, 8), HEED_F32);
-    heed_tensor *y = heed_transformer_encoder_layer_forward(m, src, no_masks);
+    heed_tensor *y = heed_transformer_encoder_layer_forward(m, src);
     expect_values(heed_narrow(heed_flatten(y, 0, -1), 0, 0, 16), trained[_i], 16, 5e-6);
     heed_eval(m);
     const heed_generator before = heed_get_generator();
-    heed_tensor *a = heed_transformer_encoder_layer_forward(m, src, no_masks);
+    heed_tensor *a = heed_transformer_encoder_layer_forward(m, src);
     ck_assert_int_eq(heed_get_generator().next, before.next);
     ck_assert(!heed_equal(heed_detach(a), heed_detach(y)));
     heed_train(m);
     m->self_attn->dropout = m->dropout->p = m->dropout1->p = m->dropout2->p = 0;
-    expect_close(heed_transformer_encoder_layer_forward(m, src, no_masks), a, 0);
+    expect_close(heed_transformer_encoder_layer_forward(m, src), a, 0);
     heed_module_free(m);
 }
 END_TEST
@@ -180,21 +179,21 @@ START_TEST(layouts_and_masks_agree)
     struct heed_transformer_encoder_layer *m = small((layer_options){.norm_first = _i == 1});
     heed_tensor *src = heed_randn(HEED_SHAPE(5, 3, 4), HEED_F32);
     heed_tensor *causal = heed_causal_block_mask(5);
-    heed_tensor *y =
-        heed_transformer_encoder_layer_forward(m, src, (heed_encoder_masks){.is_causal = true});
-    expect_close(
-        heed_transformer_encoder_layer_forward(m, src, (heed_encoder_masks){.src_mask = causal}), y,
-        2e-6);
+    heed_tensor *y = heed_transformer_encoder_layer_forward_with(
+        m, src, (heed_encoder_masks){.is_causal = true});
+    expect_close(heed_transformer_encoder_layer_forward_with(
+                     m, src, (heed_encoder_masks){.src_mask = causal}),
+                 y, 2e-6);
     heed_tensor *bias = heed_bias_mask_of_block(causal, HEED_F32);
     expect_close(
-        heed_transformer_encoder_layer_forward(m, src, (heed_encoder_masks){.src_mask = bias}), y,
-        2e-6);
+        heed_transformer_encoder_layer_forward_with(m, src, (heed_encoder_masks){.src_mask = bias}),
+        y, 2e-6);
     m->self_attn->batch_first = true;
     heed_tensor *turned = heed_transpose(src, 0, 1);
-    heed_tensor *z =
-        heed_transformer_encoder_layer_forward(m, turned, (heed_encoder_masks){.src_mask = causal});
+    heed_tensor *z = heed_transformer_encoder_layer_forward_with(
+        m, turned, (heed_encoder_masks){.src_mask = causal});
     expect_close(heed_transpose(z, 0, 1), y, 2e-6);
-    heed_tensor *one = heed_transformer_encoder_layer_forward(
+    heed_tensor *one = heed_transformer_encoder_layer_forward_with(
         m, heed_select(src, 1, 2), (heed_encoder_masks){.is_causal = true});
     expect_close(one, heed_select(y, 1, 2), 2e-6);
     heed_module_free(m);
@@ -210,15 +209,15 @@ START_TEST(masks_hide)
     heed_tensor *src = heed_randn(HEED_SHAPE(3, 5, 4), HEED_F32), *other = heed_clone(src);
     heed_fill_into(heed_narrow(other, 1, 3, 2), 5);
     const heed_encoder_masks causal = {.is_causal = true};
-    heed_tensor *y = heed_transformer_encoder_forward(m, src, causal);
-    heed_tensor *z = heed_transformer_encoder_forward(m, other, causal);
+    heed_tensor *y = heed_transformer_encoder_forward_with(m, src, causal);
+    heed_tensor *z = heed_transformer_encoder_forward_with(m, other, causal);
     expect_close(heed_narrow(y, 1, 0, 3), heed_narrow(z, 1, 0, 3), 0);
     ck_assert(!heed_equal(heed_detach(y), heed_detach(z)));
     heed_tensor *lengths = heed_from_i64((int64_t[]){3, 2, 0}, HEED_SHAPE(3));
     const heed_encoder_masks padding = {.src_key_padding_mask =
                                             heed_squeeze(heed_padding_block_mask(lengths, 5), -2)};
-    y = heed_transformer_encoder_forward(m, src, padding);
-    z = heed_transformer_encoder_forward(m, other, padding);
+    y = heed_transformer_encoder_forward_with(m, src, padding);
+    z = heed_transformer_encoder_forward_with(m, other, padding);
     expect_close(heed_narrow(y, 1, 0, 3), heed_narrow(z, 1, 0, 3), 0);
     heed_backward(heed_sum(heed_mul(y, y)));
     heed_tensor_list list = heed_parameters(m);
@@ -235,8 +234,8 @@ START_TEST(sizes_of_0)
     struct heed_transformer_encoder_layer *m = small((layer_options){0});
     static const heed_shape shapes[] = {{3, {0, 2, 4}}, {3, {5, 0, 4}}, {2, {0, 4}}};
     heed_tensor *src = heed_set_requires_grad(heed_randn(shapes[_i], HEED_F32), true);
-    heed_tensor *y =
-        heed_transformer_encoder_layer_forward(m, src, (heed_encoder_masks){.is_causal = true});
+    heed_tensor *y = heed_transformer_encoder_layer_forward_with(
+        m, src, (heed_encoder_masks){.is_causal = true});
     expect_close(heed_detach(y), heed_detach(src), 0);
     heed_backward(heed_sum(y));
     expect_no_error();
@@ -283,7 +282,7 @@ START_TEST(attention_can_be_looked_at)
     struct heed_transformer_encoder_layer *m = small((layer_options){0});
     m->self_attn->keep_weights = true;
     heed_tensor *src = heed_randn(HEED_SHAPE(5, 3, 4), HEED_F32);
-    heed_transformer_encoder_layer_forward(m, src, (heed_encoder_masks){.is_causal = true});
+    heed_transformer_encoder_layer_forward_with(m, src, (heed_encoder_masks){.is_causal = true});
     heed_tensor *weights = m->self_attn->attention_percent;
     ck_assert_str_eq(heed_shape_text(weights->ndim, weights->shape).text, "(3, 2, 5, 5)");
     expect_close(heed_tril(weights, 0), weights, 0);
@@ -301,7 +300,7 @@ typedef struct checked {
 static heed_tensor *run(heed_tensor *const *inputs, void *context)
 {
     const checked *c = context;
-    return heed_transformer_encoder_forward(c->m, inputs[0], c->masks);
+    return heed_transformer_encoder_forward_with(c->m, inputs[0], c->masks);
 }
 
 static struct heed_transformer_encoder *stack_new(int i)

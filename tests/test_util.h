@@ -5,6 +5,7 @@
 #include <check.h>
 
 #include "heed.h"
+#include "tensor/alloc_faults.h"
 
 /* heed_case: a test case of `suite`. Each of its tests runs in an open scope and must leave no live
  * tensors or bytes of its own, and no pending error. */

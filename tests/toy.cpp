@@ -48,7 +48,7 @@ double take_step(Model *m, const toy_language &language, heed_optimizer *adamw)
     HEED_SCOPE(step);
     heed_tensor *all = heed_from_i64(language.train[0].token,
                                      HEED_SHAPE(language.train_count, TOY_LENGTH));
-    heed_tensor *rows = heed_randint(0, language.train_count, HEED_SHAPE(batch));
+    heed_tensor *rows = heed_randint(0, language.train_count, HEED_SHAPE(batch), HEED_I64);
     heed_tensor *tokens = heed_index_select(all, 0, rows);
     heed_tensor *logits = forward(m, heed_slice(tokens, 1, 0, TOY_LENGTH - 1, 1));
     heed_tensor *targets = heed_reshape(heed_slice(tokens, 1, 1, TOY_LENGTH, 1), HEED_SHAPE(-1));

@@ -335,7 +335,7 @@ static void make_inputs(const struct workload *w, bool with_gradients)
     weight = is_table ? heed_randn(HEED_SHAPE(w->size[1], WIDTH), HEED_F32)
                       : heed_ones(HEED_SHAPE(columns), HEED_F32);
     bias = heed_zeros(HEED_SHAPE(columns), HEED_F32);
-    ids = heed_randint(0, w->size[1], HEED_SHAPE(rows));
+    ids = heed_randint(0, w->size[1], HEED_SHAPE(rows), HEED_I64);
     heed_tensor *all[] = {x, weight, bias};
     for (int i = 0; i < 3; i++) {
         heed_set_requires_grad(all[i], with_gradients);

@@ -163,7 +163,7 @@ static const char *prepare_mlp(const struct workload *w)
     heed_sequential_append(mlp, heed_relu_new());
     heed_sequential_append(mlp, heed_linear_new(64, 10));
     x = heed_rand(HEED_SHAPE(64, 784), HEED_F32);
-    targets = heed_randint(0, 10, HEED_SHAPE(64));
+    targets = heed_randint(0, 10, HEED_SHAPE(64), HEED_I64);
     struct training t = {.loss = mlp_loss, .modules = {mlp}};
     t.optimizer = optimizer_of(w->variant, t.modules);
     return begin_training(t);
@@ -196,8 +196,8 @@ static heed_tensor *heads_forward(void)
 {
     heed_tensor *parts[3] = {NULL};
     if (form == MODULE) {
-        return heed_multihead_attention_forward(module, x, x, x,
-                                                (heed_attention_options){.is_causal = true});
+        return heed_multihead_attention_forward_with(module, x, x, x,
+                                                     (heed_attention_options){.is_causal = true});
     }
     heed_chunk(heed_linear_forward(qkv, x), 3, -1, parts);
     heed_tensor *q = heads_of(parts[0]), *k = heads_of(parts[1]), *v = heads_of(parts[2]);
@@ -261,8 +261,8 @@ static heed_tensor *gpt_loss(void)
 struct training gpt_training(heed_gpt_config config, int64_t batch, int64_t length)
 {
     model = heed_gpt_new(config);
-    x = heed_randint(0, config.vocab_size, HEED_SHAPE(batch, length));
-    targets = heed_randint(0, config.vocab_size, HEED_SHAPE(batch, length));
+    x = heed_randint(0, config.vocab_size, HEED_SHAPE(batch, length), HEED_I64);
+    targets = heed_randint(0, config.vocab_size, HEED_SHAPE(batch, length), HEED_I64);
     return (struct training){.loss = gpt_loss,
                              .optimizer = heed_adamw_new(heed_parameters(model), 1e-3, 0.01),
                              .modules = {model}};

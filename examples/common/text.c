@@ -31,7 +31,7 @@ void *list_grow(void *items, size_t *capacity, size_t needed, size_t size)
     if (grown == *capacity) {
         return items;
     }
-    void *moved = heed_grow(items, *capacity * size, grown * size);
+    void *moved = heed_realloc(items, grown * size);
     *capacity = moved != NULL ? grown : *capacity;
     return moved;
 }
@@ -54,7 +54,7 @@ void text_append(text_buffer *to, const char *bytes, size_t length)
 
 void text_free(text_buffer *t)
 {
-    heed_free(t->bytes, t->capacity);
+    heed_free(t->bytes);
     *t = (text_buffer){.length = 0};
 }
 

@@ -22,7 +22,7 @@ void token_list_add(token_list *list, int64_t id)
 
 void token_list_free(token_list *list)
 {
-    heed_free(list->ids, list->capacity * sizeof *list->ids);
+    heed_free(list->ids);
     *list = (token_list){.count = 0};
 }
 
@@ -56,7 +56,7 @@ static bool rehash(vocabulary *v)
     if (slots == NULL) {
         return false;
     }
-    heed_free(v->slots, (size_t)v->slot_count * sizeof *slots);
+    heed_free(v->slots);
     v->slots = slots;
     v->slot_count = (int64_t)slot_count;
     for (int64_t id = 0; id < v->count; id++) {
@@ -169,7 +169,7 @@ vocabulary vocabulary_of_characters(const char *bytes, size_t length)
             vocabulary_count(&v, character, utf8_write(code, character), SIZE_MAX);
         }
     }
-    heed_free(seen, CODES);
+    heed_free(seen);
     if (heed_error_pending()) {
         vocabulary_free(&v);
     }
@@ -215,8 +215,8 @@ text_buffer vocabulary_list(const vocabulary *v)
 void vocabulary_free(vocabulary *v)
 {
     text_free(&v->spelling);
-    heed_free(v->entries, v->capacity * sizeof *v->entries);
-    heed_free(v->slots, (size_t)v->slot_count * sizeof *v->slots);
+    heed_free(v->entries);
+    heed_free(v->slots);
     *v = (vocabulary){.level = v->level, .unknown = v->unknown};
 }
 

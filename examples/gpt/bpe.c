@@ -77,7 +77,7 @@ static int32_t pair_number(const pair_table *t, int32_t left, int32_t right)
 
 static void pair_table_free(pair_table *t)
 {
-    heed_free(t->slots, (size_t)t->slot_count * sizeof *t->slots);
+    heed_free(t->slots);
     *t = (pair_table){.used = 0};
 }
 
@@ -159,7 +159,7 @@ static bool add_merge(bpe *b, int32_t left, int32_t right)
 
 void bpe_free(bpe *b)
 {
-    heed_free(b->tokens, b->capacity * sizeof *b->tokens);
+    heed_free(b->tokens);
     text_free(&b->spelling);
     pair_table_free(&b->merges);
     *b = (bpe){.count = 0};
@@ -369,11 +369,6 @@ static void *add_item(list *l, size_t size)
     return (char *)items + (size_t)l->count++ * size;
 }
 
-static void free_items(list *l, size_t size)
-{
-    heed_free(l->items, l->capacity * size);
-}
-
 /* The next pair to merge is at the top of the heap. */
 static bool comes_before(const entry *a, const entry *b)
 {
@@ -506,17 +501,13 @@ static void count_pairs(trainer *t, const char *bytes, size_t length)
 
 static void trainer_free(trainer *t)
 {
-    if (t->rows != NULL) {
-        heed_free(t->rows, (size_t)t->chunks.count * sizeof *t->rows);
-    }
-    if (t->tokens != NULL) {
-        heed_free(t->tokens, t->chunks.spelling.length * sizeof *t->tokens);
-    }
+    heed_free(t->rows);
+    heed_free(t->tokens);
     vocabulary_free(&t->chunks);
     pair_table_free(&t->numbers);
-    free_items(&t->pairs, sizeof(pair));
-    free_items(&t->places, sizeof(place));
-    free_items(&t->heap, sizeof(entry));
+    heed_free(t->pairs.items);
+    heed_free(t->places.items);
+    heed_free(t->heap.items);
 }
 
 /* Applies a merge everywhere in one row. The row shrinks to the left: tokens before `to` are new,

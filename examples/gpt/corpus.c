@@ -41,7 +41,7 @@ static heed_status map(corpus *c)
 
 static void free_places(corpus *c)
 {
-    heed_free(c->places, (size_t)c->capacity * sizeof *c->places);
+    heed_free(c->places);
     c->places = NULL;
     c->place_count = c->capacity = 0;
 }
@@ -160,7 +160,7 @@ heed_status corpus_index(corpus *c, const tokenizer *t)
         index_pieces(c, cache);
     }
     posix_madvise((void *)(uintptr_t)c->bytes, c->length, POSIX_MADV_NORMAL);
-    heed_free(cache, sizeof *cache);
+    heed_free(cache);
     c->count = heed_error_pending() ? 0 : c->count;
     return heed_error_pending();
 }

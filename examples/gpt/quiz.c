@@ -164,7 +164,7 @@ heed_status quiz_open(quiz *q, const char *path, const tokenizer *t)
 void quiz_close(quiz *q)
 {
     text_free(&q->text);
-    heed_free(q->questions, q->capacity * sizeof *q->questions);
+    heed_free(q->questions);
     *q = (quiz){.count = 0};
 }
 

@@ -130,16 +130,17 @@ static void write_on(const gpt_loaded *l, const gpt_sample_options *o, const tok
     heed_manual_seed((uint64_t)o->seed);
     gpt_stream_prompt(&w.stream, o->prompt, tokens);
     console_flush();
-    heed_gpt_generate(l->model, heed_from_i64(tokens->ids, HEED_SHAPE(tokens->count)), o->length,
-                      (heed_gpt_generate_options){
-                          .sample = {.temperature = o->temperature,
-                                     .top_k = o->top_k,
-                                     .top_p = o->top_p,
-                                     .greedy = o->temperature == 0},
-                          .on_token = write_token,
-                          .context = &w,
-                          .no_cache = o->no_cache,
-                      });
+    heed_gpt_generate_with(l->model, heed_from_i64(tokens->ids, HEED_SHAPE(tokens->count)),
+                           o->length,
+                           (heed_gpt_generate_options){
+                               .sample = {.temperature = o->temperature,
+                                          .top_k = o->top_k,
+                                          .top_p = o->top_p,
+                                          .greedy = o->temperature == 0},
+                               .on_token = write_token,
+                               .context = &w,
+                               .no_cache = o->no_cache,
+                           });
     gpt_stream_end(&w.stream);
     if (!heed_error_pending() && (o->stats || isatty(STDERR_FILENO)) && console_flush()) {
         tell_rate(&w, progress_clock() - began);

@@ -236,8 +236,8 @@ static heed_optimizer *new_optimizer(struct heed_gpt *m, const gpt_train_options
     heed_optimizer *adamw = heed_adamw_new_with(
         heed_decay_parameters(m), o->lr, o->weight_decay,
         (heed_adam_options){.betas = (const double[]){o->beta1, o->beta2}, .eps = 1e-8});
-    heed_add_param_group(adamw, heed_no_decay_parameters(m),
-                         (heed_group_options){.weight_decay = &(const double){0}});
+    heed_add_param_group_with(adamw, heed_no_decay_parameters(m),
+                              (heed_group_options){.weight_decay = &(const double){0}});
     return adamw;
 }
 
@@ -285,7 +285,8 @@ static double learn_batch(gpt_run *run)
 {
     const gpt_train_options *o = &run->options;
     HEED_SCOPE(scope);
-    heed_tensor *starts = heed_randint(0, run->train_tokens - o->context, HEED_SHAPE(o->batch));
+    heed_tensor *starts =
+        heed_randint(0, run->train_tokens - o->context, HEED_SHAPE(o->batch), HEED_I64);
     heed_tensor *loss = loss_at(run->model, &run->text, heed_data_i64(starts), o->batch);
     heed_backward(heed_div_scalar(loss, (double)o->accumulate));
     return heed_item(loss);

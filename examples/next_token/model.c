@@ -170,7 +170,7 @@ model_description model_describe_file(const char *path)
 
 heed_status model_load(const char *path, struct token_model *m)
 {
-    heed_load_state_dict(m, path, (heed_load_options){0});
+    heed_load_state_dict(m, path);
     return flags_blame("--load", HEED_ERR_VALUE);
 }
 

@@ -64,7 +64,7 @@ static double take_step(struct token_model *m, const pieces *p, int64_t batch,
                         heed_optimizer *adamw)
 {
     HEED_SCOPE(step);
-    heed_tensor *which = heed_randint(0, p->count, HEED_SHAPE(batch));
+    heed_tensor *which = heed_randint(0, p->count, HEED_SHAPE(batch), HEED_I64);
     heed_tensor *loss = model_loss(m, rows_of(p, heed_data_i64(which), batch));
     heed_optimizer_zero_grad(adamw);
     heed_backward(loss);

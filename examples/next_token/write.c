@@ -16,7 +16,7 @@ int64_t write_choose(heed_tensor *logits, double temperature, int64_t never)
     }
     x = heed_sub(x, heed_max(x)); /* avoids overflow at low temperatures */
     const heed_sample_options how = {.temperature = temperature, .greedy = temperature == 0};
-    return heed_item_i64(heed_sample(x, how));
+    return heed_item_i64(heed_sample_with(x, how));
 }
 
 static void put_token(FILE *stream, const vocabulary *v, int64_t id, text_joint *joint,

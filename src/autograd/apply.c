@@ -4,7 +4,7 @@
 
 #include <string.h>
 
-#include "../tensor/alloc.h"
+#include "../tensor/blocks.h"
 #include "../tensor/check.h"
 #include "../tensor/scope_list.h"
 #include "../tensor/shape.h"
@@ -29,7 +29,7 @@ static bool needs_node(const heed_call *call, const heed_tensor *y)
 static heed_status record(const heed_call *call, size_t args_size, heed_tensor *y)
 {
     if (args_size > sizeof y->small_args) {
-        void *args = heed_alloc(args_size);
+        void *args = heed_alloc_sized(args_size);
         if (args == NULL) {
             return heed_self.error;
         }
@@ -40,7 +40,7 @@ static heed_status record(const heed_call *call, size_t args_size, heed_tensor *
         memcpy((void *)y->args, call->args, args_size);
     }
     if (call->count > 2) {
-        heed_tensor **inputs = heed_alloc((size_t)call->count * sizeof *inputs);
+        heed_tensor **inputs = heed_alloc_sized((size_t)call->count * sizeof *inputs);
         if (inputs == NULL) {
             return heed_self.error;
         }

@@ -1,12 +1,13 @@
-/* Gradient checks: compares what derivatives say with what differences say, in f64.
+/* Gradient checks: analytic derivatives against finite differences, in f64.
  *
- * For each input the whole Jacobian is taken twice: by central differences, and row by row through
- * the backward pass, on a graph in which only those values are left that derivatives have declared
- * to read. */
+ * The whole Jacobian by each input is computed twice: from central differences, and row by row with
+ * the backward pass. The graph of that pass keeps only the values that derivatives declare to
+ * read. */
 
 #include "gradcheck.h"
 
 #include <math.h>
+#include <stdio.h>
 #include <string.h>
 
 #include "../tensor/alloc.h"
@@ -35,8 +36,10 @@ typedef struct check {
     heed_tensor *const *inputs;
     int count;
     heed_gradcheck_options options;
-    const char *operation;    /* the last one of the function under test */
-    heed_generator generator; /* as it was, so that each call draws the same */
+    const char *operation;     /* the last one of the function under test */
+    const struct check *first; /* set in a second-order check: f is the gradient of first->f, and
+                                  its last input is the upstream gradient */
+    heed_generator generator;  /* the initial state: every call draws the same numbers */
 } check;
 
 /* The Jacobian of one input, (outputs, elements), row by row. */
@@ -47,7 +50,7 @@ typedef struct jacobian {
 
 /* ---- calling the function ---- */
 
-/* f of fresh aliases of the inputs, which belong to the open scope. */
+/* Calls f with fresh aliases of the inputs. The aliases belong to the open scope. */
 static heed_tensor *call(const check *c, heed_tensor **aliases)
 {
     heed_set_generator(&c->generator);
@@ -55,7 +58,7 @@ static heed_tensor *call(const check *c, heed_tensor **aliases)
         aliases[i] = heed_expand(c->inputs[i], heed_shape_of_tensor(c->inputs[i]));
     }
     heed_tensor *y = heed_blocked() ? NULL : c->f(aliases, c->context);
-    if (y == NULL) { /* unless it has said why */
+    if (y == NULL) { /* an error that f itself reported comes first */
         heed_fail(HEED_ERR_NULL, "%s: the function returned NULL", c->name);
     } else if (y->dtype != HEED_F64) {
         heed_fail(HEED_ERR_DTYPE, "%s: the function returned %s, not f64", c->name,
@@ -64,9 +67,9 @@ static heed_tensor *call(const check *c, heed_tensor **aliases)
     return heed_blocked() ? NULL : y;
 }
 
-/* The graph of f: y and the alias of input `number` as mere handles, whose references the caller
- * drops. Of all values only those are left that derivatives have declared to read. NULL on error.
- */
+/* Records the graph of f: returns y and sets *alias to the alias of input `number`, both as handles
+ * without values. The caller drops their references. Only the values that derivatives declare to
+ * read are still there. NULL on error. */
 static heed_tensor *record(const check *c, int number, heed_tensor **alias)
 {
     heed_tensor *aliases[MAX_INPUTS];
@@ -98,7 +101,8 @@ static double *element_at(const heed_tensor *x, int64_t i)
     return (double *)x->data + offset;
 }
 
-/* y at x + step, as contiguous doubles in a block of `outputs`. */
+/* Evaluates f with *place set to `value`; writes y, row by row, to the `outputs` doubles at `to`.
+ */
 static heed_status sample(const check *c, double *place, double value, int64_t outputs, double *to)
 {
     heed_tensor *aliases[MAX_INPUTS];
@@ -133,11 +137,12 @@ static heed_status differentiate_numerically(const check *c, const heed_tensor *
             }
         }
     }
-    heed_free(above, size);
+    heed_free(above);
     return heed_self.error;
 }
 
-/* u^T J for the alias, into `to`: by derivatives that have a graph, or by those that have none. */
+/* Writes u^T J, by the alias, to `to`. With create_graph the derivatives record a graph too, which
+ * is another path through the code of many operations. */
 static heed_status pull_back(const check *c, heed_tensor *y, const heed_tensor *u,
                              heed_tensor *alias, bool create_graph, double *to)
 {
@@ -163,7 +168,8 @@ static const char *last_operation(const heed_tensor *y)
     return y != NULL && y->op != NULL ? y->op->name : "nothing";
 }
 
-/* Numbers in +-[0.5, 1.5] from a small generator of our own (Lehmer's, 48271 mod 2^31 - 1). */
+/* Fills u with numbers in +-[0.5, 1.5] from Lehmer's generator (48271 mod 2^31 - 1), which leaves
+ * the thread's generator untouched. */
 static void fill_upstream(heed_tensor *u)
 {
     uint32_t state = 1;
@@ -187,53 +193,156 @@ static heed_text index_text(const heed_tensor *t, int64_t i)
     return heed_shape_text(t->ndim, at);
 }
 
-/* Names the element and both values where they differ most; output -1 is the sum of all, with a
- * random upstream. */
-static heed_status report(const check *c, int input, const heed_tensor *y, int64_t output,
-                          int64_t element, double analytic, double numeric)
+/* The input's name in messages: "input 1" or "the upstream gradient". */
+static heed_text input_text(const check *c, int input)
 {
-    const heed_tensor *x = c->inputs[input];
-    return heed_fail(HEED_ERR_GRADCHECK,
-                     "%s: the gradient through %s by input %d %s at %s, of output %s: analytic "
-                     "%.10g, numeric %.10g, off by %.3g",
-                     c->name, c->operation, input, HEED_TEXT(x), index_text(x, element).text,
-                     output < 0 ? "(random upstream)" : index_text(y, output).text, analytic,
-                     numeric, fabs(analytic - numeric));
+    heed_text text = {"the upstream gradient"};
+    if (c->first == NULL || input < c->first->count) {
+        snprintf(text.text, sizeof text.text, "input %d", input);
+    }
+    return text;
 }
 
-static bool differs(const check *c, double analytic, double numeric, double *by)
+/* The error without the part that rtol allows; INFINITY for NaN, which never passes. */
+static double error_of(const check *c, double analytic, double numeric)
 {
-    double error = fabs(analytic - numeric) - c->options.rtol * fabs(numeric);
-    *by = isnan(error) ? (double)INFINITY : error;
-    return !(error <= c->options.atol); /* NaN differs */
+    const double difference = fabs(analytic - numeric);
+    double *worst = c->options.worst;
+    if (worst != NULL && !(difference <= *worst)) {
+        *worst = isnan(difference) ? (double)INFINITY : difference;
+    }
+    const double error = difference - c->options.rtol * fabs(numeric);
+    return isnan(error) ? (double)INFINITY : error;
 }
+
+/* The ratio of analytic to numeric if it is the same for all `count` elements, else NaN. One
+ * element above the tolerance is not enough: its ratio is always the same as itself. */
+static double common_ratio(const check *c, const double *analytic, const double *numeric,
+                           int64_t count)
+{
+    double products = 0, squares = 0;
+    int64_t significant = 0;
+    for (int64_t i = 0; i < count; i++) {
+        products += analytic[i] * numeric[i];
+        squares += numeric[i] * numeric[i];
+        significant += fabs(numeric[i]) > c->options.atol;
+    }
+    const double ratio = products / squares;
+    for (int64_t i = 0; i < count; i++) {
+        const double error = fabs(analytic[i] - ratio * numeric[i]);
+        if (!(error <= c->options.atol + c->options.rtol * fabs(numeric[i]))) {
+            return (double)NAN;
+        }
+    }
+    return significant >= 2 ? ratio : (double)NAN;
+}
+
+/* Reports the widest error, that of element i of the `count` that were compared. */
+static heed_status report(const check *c, int input, int64_t element, const char *output,
+                          const double *analytic, const double *numeric, int64_t count, int64_t i)
+{
+    const double ratio = common_ratio(c, analytic, numeric, count);
+    heed_text factor = {""};
+    if (!isnan(ratio)) {
+        snprintf(factor.text, sizeof factor.text, "; analytic / numeric is %.4g everywhere",
+                 ratio == 0 ? 0 : ratio); /* no "-0" */
+    }
+    return heed_fail(HEED_ERR_GRADCHECK,
+                     "%s: the gradient through %s by %s %s at %s, of output %s: analytic %.10g, "
+                     "numeric %.10g, off by %.3g%s",
+                     c->name, c->operation, input_text(c, input).text, HEED_TEXT(c->inputs[input]),
+                     index_text(c->inputs[input], element).text, output, analytic[i], numeric[i],
+                     fabs(analytic[i] - numeric[i]), factor.text);
+}
+
+/* ---- inputs without effect ---- */
+
+static bool is_zero(const jacobian *j)
+{
+    bool zero = true;
+    for (int64_t i = 0; zero && i < j->outputs * j->elements; i++) {
+        zero = j->numeric[i] == 0;
+    }
+    return zero;
+}
+
+/* Does the function of this first-order check change with the input? True on error. */
+static bool function_changes(const check *c, int input)
+{
+    heed_tensor *aliases[MAX_INPUTS];
+    heed_scope scope;
+    heed_scope_begin(&scope);
+    const heed_tensor *x = c->inputs[input], *y = call(c, aliases);
+    bool changes = true;
+    if (y != NULL) {
+        jacobian j = {.outputs = y->numel, .elements = x->numel};
+        const size_t size = (size_t)j.outputs * (size_t)j.elements * sizeof(double);
+        j.numeric = heed_alloc(size);
+        changes =
+            j.numeric == NULL || differentiate_numerically(c, x, &j) != HEED_OK || !is_zero(&j);
+        heed_free(j.numeric);
+    }
+    heed_scope_end(&scope);
+    return changes;
+}
+
+/* A check by an input that changes nothing compares zeros with zeros and proves nothing, so it
+ * fails unless the options declare that. */
+static heed_status check_no_effect(const check *c, int input)
+{
+    const check *first = c->first != NULL ? c->first : c;
+    const unsigned unused = first->options.unused;
+    const char *what = "function", *option = "unused";
+    bool declared = (unused & HEED_INPUT(input)) != 0;
+    if (input == first->count) { /* the upstream gradient: f has to be constant in all inputs */
+        bool constant = true;
+        for (int i = 0; i < first->count; i++) {
+            constant =
+                constant && (!first->inputs[i]->requires_grad || (unused & HEED_INPUT(i)) != 0);
+        }
+        return constant ? HEED_OK
+                        : heed_fail(HEED_ERR_GRADCHECK,
+                                    "%s: the gradient is 0 for every upstream gradient, so the "
+                                    "check proves nothing",
+                                    c->name);
+    }
+    if (c->first != NULL && function_changes(first, input)) {
+        what = "gradient";
+        option = "linear";
+        declared = (first->options.linear & HEED_INPUT(input)) != 0;
+    }
+    if (!declared && !heed_blocked()) {
+        heed_fail(HEED_ERR_GRADCHECK,
+                  "%s: the %s does not change with %s %s, so the check proves nothing; "
+                  "if that is meant, set .%s = HEED_INPUT(%d)",
+                  c->name, what, input_text(c, input).text, HEED_TEXT(c->inputs[input]), option,
+                  input);
+    }
+    return heed_self.error;
+}
+
+/* ---- the Jacobians compared ---- */
 
 static heed_status compare(const check *c, int input, const heed_tensor *y, const jacobian *j)
 {
-    bool all_zero = true;
-    double worst = -1, by;
+    const int64_t count = j->outputs * j->elements;
+    double widest = c->options.atol;
     int64_t at = -1;
-    for (int64_t i = 0; i < j->outputs * j->elements; i++) {
-        all_zero = all_zero && j->numeric[i] == 0;
-        if (differs(c, j->analytic[i], j->numeric[i], &by) && by > worst) {
-            worst = by;
+    for (int64_t i = 0; i < count; i++) {
+        const double error = error_of(c, j->analytic[i], j->numeric[i]);
+        if (error > widest) {
+            widest = error;
             at = i;
         }
     }
     if (at >= 0) {
-        return report(c, input, y, at / j->elements, at % j->elements, j->analytic[at],
-                      j->numeric[at]);
+        return report(c, input, at % j->elements, index_text(y, at / j->elements).text, j->analytic,
+                      j->numeric, count, at);
     }
-    if (all_zero && !c->options.allow_zero) {
-        return heed_fail(HEED_ERR_GRADCHECK,
-                         "%s: the function does not change with input %d %s, so the check proves "
-                         "nothing; set allow_zero if that is meant",
-                         c->name, input, HEED_TEXT(c->inputs[input]));
-    }
-    return HEED_OK;
+    return is_zero(j) ? check_no_effect(c, input) : HEED_OK;
 }
 
-/* The gradient for a random upstream against the same sum of numeric rows. */
+/* Compares the gradient for a random upstream gradient with the same sum of the numeric rows. */
 static heed_status check_upstream(const check *c, int input, heed_tensor *y, heed_tensor *alias,
                                   bool create_graph, const jacobian *j)
 {
@@ -242,22 +351,28 @@ static heed_status check_upstream(const check *c, int input, heed_tensor *y, hee
         return heed_self.error;
     }
     fill_upstream(u);
-    double *analytic = j->analytic; /* the rows have been compared and can be overwritten */
+    /* The analytic rows have been compared and can be overwritten; the numeric ones are needed
+     * again, and have a spare row behind them. */
+    double *analytic = j->analytic, *numeric = j->numeric + j->outputs * j->elements;
     if (pull_back(c, y, u, alias, create_graph, analytic) != HEED_OK) {
         return heed_self.error;
     }
+    int64_t at = -1;
     for (int64_t e = 0; e < j->elements; e++) {
-        double numeric = 0, scale = 0, by;
+        double scale = 0;
+        numeric[e] = 0;
         for (int64_t k = 0; k < j->outputs; k++) {
-            double term = ((double *)u->data)[k] * j->numeric[k * j->elements + e];
-            numeric += term;
+            const double term = ((double *)u->data)[k] * j->numeric[k * j->elements + e];
+            numeric[e] += term;
             scale += fabs(term);
         }
-        if (differs(c, analytic[e], numeric, &by) && !(by <= c->options.rtol * scale)) {
-            return report(c, input, y, -1, e, analytic[e], numeric);
+        const double error = error_of(c, analytic[e], numeric[e]);
+        if (at < 0 && error > c->options.atol && !(error <= c->options.rtol * scale)) {
+            at = e;
         }
     }
-    return HEED_OK;
+    const char *output = create_graph ? "(random upstream, create_graph)" : "(random upstream)";
+    return at < 0 ? HEED_OK : report(c, input, at, output, analytic, numeric, j->elements, at);
 }
 
 static heed_status check_rows(const check *c, int input, jacobian *j)
@@ -285,7 +400,7 @@ static heed_status check_input(const check *c, int input, int64_t outputs)
 {
     const heed_tensor *x = c->inputs[input];
     jacobian j = {.outputs = outputs, .elements = x->numel};
-    /* at least one row: the random upstream needs it */
+    /* one row more, for the random upstream gradient */
     const size_t size = 2 * (size_t)(outputs + 1) * (size_t)x->numel * sizeof(double);
     j.numeric = heed_alloc_zeroed(size);
     if (j.numeric == NULL) {
@@ -298,7 +413,7 @@ static heed_status check_input(const check *c, int input, int64_t outputs)
         check_rows(c, input, &j);
     }
     heed_scope_end(&scope);
-    heed_free(j.numeric, size);
+    heed_free(j.numeric);
     return heed_self.error;
 }
 
@@ -319,7 +434,7 @@ static heed_status check_inputs(const check *c)
         any = any || x->requires_grad;
         if (x->requires_grad && x->dtype != HEED_F64) {
             return heed_fail(HEED_ERR_DTYPE,
-                             "%s: input %d is %s, in which differences say nothing; "
+                             "%s: input %d is %s, too coarse for differences; "
                              "heed_to(x, HEED_F64)",
                              c->name, i, heed_dtype_name(x->dtype));
         }
@@ -331,14 +446,22 @@ static heed_status check_inputs(const check *c)
     return any ? HEED_OK : heed_fail(HEED_ERR_GRAPH, "%s: no input requires a gradient", c->name);
 }
 
+static heed_gradcheck_options with_defaults(heed_gradcheck_options options)
+{
+    options.eps = options.eps > 0 ? options.eps : 1e-6;
+    options.atol = options.atol > 0 ? options.atol : 1e-7;
+    options.rtol = options.rtol > 0 ? options.rtol : 1e-5;
+    return options;
+}
+
 static heed_status run_check(check *c)
 {
+    if (c->options.worst != NULL) {
+        *c->options.worst = 0;
+    }
     if (heed_blocked() || check_inputs(c) != HEED_OK) {
         return heed_self.error;
     }
-    c->options.eps = c->options.eps > 0 ? c->options.eps : 1e-6;
-    c->options.atol = c->options.atol > 0 ? c->options.atol : 1e-7;
-    c->options.rtol = c->options.rtol > 0 ? c->options.rtol : 1e-5;
     c->generator = heed_get_generator();
     heed_tensor *aliases[MAX_INPUTS];
     heed_scope scope;
@@ -356,11 +479,21 @@ static heed_status run_check(check *c)
     return heed_scope_end(&scope);
 }
 
-heed_status heed_gradcheck(heed_function *f, void *context, heed_tensor *const *inputs, int count,
-                           heed_gradcheck_options options)
+heed_status heed_gradcheck_with(heed_function *f, void *context, heed_tensor *const *inputs,
+                                int count, heed_gradcheck_options options)
 {
-    check c = {"gradcheck", f, context, inputs, count, options, .operation = NULL};
+    check c = {.name = "gradcheck",
+               .f = f,
+               .context = context,
+               .inputs = inputs,
+               .count = count,
+               .options = with_defaults(options)};
     return run_check(&c);
+}
+
+heed_status heed_gradcheck(heed_function *f, void *context, heed_tensor *const *inputs, int count)
+{
+    return heed_gradcheck_with(f, context, inputs, count, (heed_gradcheck_options){0});
 }
 
 /* ---- second derivatives ---- */
@@ -368,10 +501,10 @@ heed_status heed_gradcheck(heed_function *f, void *context, heed_tensor *const *
 typedef struct gradient_of {
     heed_function *f;
     void *context;
-    int count; /* of f's inputs; the upstream is one more */
+    int count; /* of f's inputs; the upstream gradient comes after them */
 } gradient_of;
 
-/* All gradients of sum(f(inputs) u), flattened and joined. */
+/* The gradients of sum(f(inputs) u) by all inputs that require one, flattened and joined. */
 static heed_tensor *gradient(heed_tensor *const *inputs, void *context)
 {
     const gradient_of *of = context;
@@ -392,22 +525,31 @@ static heed_tensor *gradient(heed_tensor *const *inputs, void *context)
     return heed_cat(grads, wanted, 0);
 }
 
-heed_status heed_gradgradcheck(heed_function *f, void *context, heed_tensor *const *inputs,
-                               int count, heed_gradcheck_options options)
+heed_status heed_gradgradcheck_with(heed_function *f, void *context, heed_tensor *const *inputs,
+                                    int count, heed_gradcheck_options options)
 {
-    const char *name = "gradgradcheck";
-    check c = {name, f, context, inputs, count, options, .operation = NULL};
-    if (heed_blocked() || check_inputs(&c) != HEED_OK) {
+    check first = {.name = "gradgradcheck",
+                   .f = f,
+                   .context = context,
+                   .inputs = inputs,
+                   .count = count,
+                   .options = with_defaults(options)};
+    if (options.worst != NULL) {
+        *options.worst = 0;
+    }
+    if (heed_blocked() || check_inputs(&first) != HEED_OK) {
         return heed_self.error;
     }
     if (count >= MAX_INPUTS) {
-        return heed_fail(HEED_ERR_VALUE, "%s: %d inputs; at most %d", name, count, MAX_INPUTS - 1);
+        return heed_fail(HEED_ERR_VALUE, "%s: %d inputs; at most %d", first.name, count,
+                         MAX_INPUTS - 1);
     }
+    first.options.worst = NULL; /* the second check reports it */
     heed_tensor *all[MAX_INPUTS], *aliases[MAX_INPUTS];
     heed_scope scope;
     heed_scope_begin(&scope);
-    c.generator = heed_get_generator();
-    heed_tensor *y = call(&c, aliases);
+    first.generator = heed_get_generator();
+    heed_tensor *y = call(&first, aliases);
     if (y != NULL) {
         memcpy(all, inputs, (size_t)count * sizeof *all);
         all[count] = heed_empty(heed_shape_of_tensor(y), HEED_F64);
@@ -416,10 +558,22 @@ heed_status heed_gradgradcheck(heed_function *f, void *context, heed_tensor *con
         fill_upstream(all[count]);
         heed_set_requires_grad(all[count], true);
         gradient_of of = {f, context, count};
-        check second = {
-            name, gradient, &of, all, count + 1, options, .operation = last_operation(y)};
+        check second = {.name = first.name,
+                        .f = gradient,
+                        .context = &of,
+                        .inputs = all,
+                        .count = count + 1,
+                        .options = with_defaults(options),
+                        .operation = last_operation(y),
+                        .first = &first};
         run_check(&second);
     }
-    heed_set_generator(&c.generator);
+    heed_set_generator(&first.generator);
     return heed_scope_end(&scope);
+}
+
+heed_status heed_gradgradcheck(heed_function *f, void *context, heed_tensor *const *inputs,
+                               int count)
+{
+    return heed_gradgradcheck_with(f, context, inputs, count, (heed_gradcheck_options){0});
 }

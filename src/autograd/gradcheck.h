@@ -1,4 +1,4 @@
-/* Gradient checks: the derivatives of a function against finite differences.
+/* Gradient checks: compare the derivatives of a function with finite differences.
  *
  *     static heed_tensor *f(heed_tensor *const *inputs, void *context)
  *     {
@@ -6,13 +6,13 @@
  *     }
  *     ...
  *     heed_tensor *inputs[] = {a, b};              // f64, requiring gradients
- *     heed_gradcheck(f, NULL, inputs, 2, (heed_gradcheck_options){0});
+ *     heed_gradcheck(f, NULL, inputs, 2);
  *
- * As torch.autograd.gradcheck, and stricter: every element of the Jacobian is compared, with its
- * sign; then the gradient for a random upstream (one of ones would hide a wrong softmax), as
- * backward computes it and as create_graph does. NaN never passes; a numeric gradient that is zero
- * everywhere fails unless it is declared. The derivatives find only the values that they have
- * declared to read: one that reads another fails.
+ * Like torch.autograd.gradcheck, but stricter. It compares every element of the Jacobian, with its
+ * sign, and then the gradient for a random upstream gradient (an upstream of ones would hide a
+ * wrong softmax), computed as backward does and as create_graph does. NaN never passes. An input
+ * without effect fails unless the options declare it. Derivatives can read only the values that
+ * they declare to save.
  */
 #ifndef HEED_AUTOGRAD_GRADCHECK_H
 #define HEED_AUTOGRAD_GRADCHECK_H
@@ -21,30 +21,41 @@
 
 HEED_BEGIN_DECLS
 
-/* A function of `inputs`, which it must not keep. What it draws at random is the same at each call:
- * the generator is set back, and is left as it was. */
+/* A function of `inputs`, which it must not keep. The generator is reset before each call, so that
+ * random functions draw the same numbers, and restored at the end. */
 typedef heed_tensor *heed_function(heed_tensor *const *inputs, void *context);
 
+/* Sets of inputs: HEED_INPUT(0) | HEED_INPUT(2). */
+#define HEED_INPUT(i)   (1u << (i))
+#define HEED_ALL_INPUTS (~0u)
+
 typedef struct heed_gradcheck_options {
-    double eps;      /* half the step of the differences: 1e-6 */
-    double atol;     /* |analytic - numeric| <= atol + rtol |numeric|: 1e-7 */
-    double rtol;     /* 1e-5 */
-    bool allow_zero; /* the function may be constant in an input */
+    double eps;      /* half the step of the differences; 0: 1e-6 */
+    double atol;     /* |analytic - numeric| <= atol + rtol |numeric|; 0: 1e-7 */
+    double rtol;     /* 0: 1e-5 */
+    unsigned unused; /* inputs that may have no effect on the function */
+    unsigned linear; /* gradgradcheck: inputs that may have no effect on the gradient */
+    double *worst;   /* set to the largest |analytic - numeric|, INFINITY for NaN, also if the check
+                        passes; NULL: not wanted */
 } heed_gradcheck_options;
 
-/* heed_gradcheck: first derivatives, by every input that requires a gradient; the others, and those
- * of i64 and bool, are constants.
+/* heed_gradcheck: first derivatives, by every input that requires a gradient. The other inputs,
+ * which may be i64 or bool, are constants. At most 16 inputs, 15 for heed_gradgradcheck.
  *
- * HEED_ERR_GRADCHECK: one differs; the message names the worst element and both values.
+ * HEED_ERR_GRADCHECK: a derivative differs. The message names the worst element, both values, and
+ * their ratio if it is the same everywhere (-1 is a wrong sign); or the input that has no effect.
  * HEED_ERR_DTYPE: an input that requires a gradient is not f64. HEED_ERR_GRAPH: none requires one.
- * HEED_ERR_SHAPE: an input shares memory with itself. Or the function's own error. */
-heed_status heed_gradcheck(heed_function *f, void *context, heed_tensor *const *inputs, int count,
-                           heed_gradcheck_options options);
+ * HEED_ERR_SHAPE: an input is expanded. Errors of the function are returned. */
+heed_status heed_gradcheck(heed_function *f, void *context, heed_tensor *const *inputs, int count);
+heed_status heed_gradcheck_with(heed_function *f, void *context, heed_tensor *const *inputs,
+                                int count, heed_gradcheck_options options);
 
-/* heed_gradgradcheck: second derivatives: the same check of the function's gradient, by its inputs
- * and by a random upstream. */
+/* heed_gradgradcheck: second derivatives: checks the function's gradient, by its inputs and by a
+ * random upstream gradient. */
 heed_status heed_gradgradcheck(heed_function *f, void *context, heed_tensor *const *inputs,
-                               int count, heed_gradcheck_options options);
+                               int count);
+heed_status heed_gradgradcheck_with(heed_function *f, void *context, heed_tensor *const *inputs,
+                                    int count, heed_gradcheck_options options);
 
 HEED_END_DECLS
 #endif

@@ -5,14 +5,9 @@
 #include "../tensor/read.h"
 #include "ops/reductions.h"
 
-static size_t bytes_of(const heed_input_grads *in, const heed_tensor *node)
-{
-    return node->input_count * (sizeof *in->grads + sizeof *in->wanted);
-}
-
 heed_status heed_input_grads_alloc(heed_input_grads *in, const heed_tensor *node)
 {
-    in->grads = heed_alloc_zeroed(bytes_of(in, node));
+    in->grads = heed_alloc_zeroed(node->input_count * (sizeof *in->grads + sizeof *in->wanted));
     if (in->grads == NULL) {
         return heed_self.error;
     }
@@ -20,9 +15,9 @@ heed_status heed_input_grads_alloc(heed_input_grads *in, const heed_tensor *node
     return HEED_OK;
 }
 
-void heed_input_grads_free(heed_input_grads *in, const heed_tensor *node)
+void heed_input_grads_free(heed_input_grads *in)
 {
-    heed_free(in->grads, bytes_of(in, node));
+    heed_free(in->grads);
 }
 
 heed_status heed_input_grads_hide(heed_input_grads *in, heed_tensor *node)
@@ -30,7 +25,7 @@ heed_status heed_input_grads_hide(heed_input_grads *in, heed_tensor *node)
     heed_tensor **seen = heed_hide_unsaved(node);
     if (seen == NULL) {
         if (in->grads != in->few) {
-            heed_input_grads_free(in, node);
+            heed_input_grads_free(in);
         }
         return heed_self.error;
     }

@@ -23,7 +23,7 @@ typedef struct heed_input_grads {
 
 /* heed_input_grads_alloc, heed_input_grads_free: heap storage for nodes with many inputs. */
 heed_status heed_input_grads_alloc(heed_input_grads *in, const heed_tensor *node);
-void heed_input_grads_free(heed_input_grads *in, const heed_tensor *node);
+void heed_input_grads_free(heed_input_grads *in);
 
 /* heed_input_grads_hide: for debug builds: in->inputs and in->y become what heed_hide_unsaved
  * returns. */
@@ -59,10 +59,10 @@ static inline void heed_input_grads_end(heed_input_grads *in, const heed_tensor 
         }
     }
     if (in->grads != in->few) {
-        heed_input_grads_free(in, node);
+        heed_input_grads_free(in);
     }
     if (HEED_IS_DEBUG) {
-        heed_free_hidden((heed_tensor **)in->inputs, node);
+        heed_free_hidden((heed_tensor **)in->inputs);
     }
 }
 

@@ -1,4 +1,4 @@
-/* Operations: the registry, and the checks that their rules share. apply.c applies them. */
+/* The registry of operations, and the checks that their rules share. apply.c applies them. */
 #include "op.h"
 
 #include <stdio.h>
@@ -39,7 +39,7 @@ const heed_op *heed_find_operation(const char *name)
 
 /* ---- checks that rules share ---- */
 
-/* What an error calls input i. */
+/* The name of input i in errors. */
 static heed_text name_of(const heed_call *call, int i)
 {
     heed_text name;

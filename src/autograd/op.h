@@ -1,14 +1,19 @@
-/* What an operation is. heed_apply (apply.h) applies one.
- *
- * An operation is a rule (which dtypes and shapes it takes, what it gives), a forward and a
- * backward, side by side in one file; heed_apply does all the rest. Operations outside the library
- * are made the same way:
+/* Operations: a rule (which dtypes and shapes it takes, and the result's), a forward and a
+ * backward, side by side in one file. heed_apply (apply.h) does the rest. Your own operations are
+ * defined as the library's are:
  *
  *     static heed_status cube_forward(const heed_call *call, heed_tensor *y) ...
  *     HEED_OPERATION(cube) = {.name = "cube", .inputs = 1, .forward = cube_forward, ...};
  *     heed_tensor *my_cube(heed_tensor *x) { return heed_apply(&op_cube, &x, 1, NULL, 0); }
  *
- * (examples/custom_op.c is a whole one.)
+ * examples/custom_op.c is a complete one. C++20 takes the same definition, with the fields in the
+ * order of heed_op (g++ -Wextra warns of fields that are left out:
+ * -Wno-missing-field-initializers). C++17, which has no designated initialisers, fills a heed_op
+ * before it is applied:
+ *
+ *     heed_op op_cube{};
+ *     op_cube.name = "cube"; ...
+ *     heed_register(&op_cube);
  */
 #ifndef HEED_AUTOGRAD_OP_H
 #define HEED_AUTOGRAD_OP_H
@@ -21,95 +26,121 @@ typedef struct heed_op heed_op;
 
 enum { HEED_ANY_COUNT = -1, HEED_SAVES = 4 };
 
-/* One application: what it takes. */
+/* One application of an operation. */
 typedef struct heed_call {
     const heed_op *op;
     heed_tensor *const *inputs;
     int count;
-    const void *args; /* the arguments that are no tensors, in a struct of the operation's own */
+    const void *args; /* the arguments that are not tensors, in a struct of the operation */
 } heed_call;
 
-/* What it will give: memory of its own, contiguous or is_strided: dense, its dims in any order; or
- * a view of the first input's. */
+/* Describes the result: its own memory, contiguous or, with is_strided, dense with its dims in any
+ * order; or a view of the first input. */
 typedef struct heed_result {
     heed_dtype dtype;
     heed_shape shape;
     bool is_view, is_strided;
-    int64_t strides[HEED_MAX_DIMS]; /* of these two, in elements */
+    int64_t strides[HEED_MAX_DIMS]; /* of a view or with is_strided, in elements */
     int64_t offset;                 /* of a view, in elements */
 } heed_result;
 
-/* One step of the backward pass: dL/dy is there, dL/dinput is wanted. */
+/* One step of the backward pass: computes dL/dinput from dL/dy. */
 typedef struct heed_vjp {
     heed_tensor *y, *g; /* the result and its gradient g = dL/dy */
     heed_tensor *const *inputs;
     const void *args;
-    const bool *wanted;  /* of which inputs; ask heed_wants_grad */
+    const bool *wanted;  /* by input; read it with heed_wants_grad */
     heed_tensor **grads; /* to be set: the gradient of each input, in y's broadcast shape or the
-                            input's own; NULL where there is none */
+                            input's own; NULL for none */
 } heed_vjp;
 
 struct heed_op {
     const char *name;
-    int inputs;               /* how many, or HEED_ANY_COUNT */
+    int inputs;               /* their number, or HEED_ANY_COUNT */
     const char *const *names; /* of the inputs, for errors; NULL: "input 0", "input 1", ... */
 
-    /* Checks what it takes and says what it gives: the result starts with the dtype and shape of
-     * the first input. NULL: takes anything, and gives that. */
+    /* Checks the inputs and describes the result, which starts with the dtype and shape of the
+     * first input. NULL: accepts everything and leaves the result so. */
     heed_status (*rule)(const heed_call *call, heed_result *result);
 
-    /* Computes y, which is contiguous unless the rule says otherwise. Runs without grad mode in a
-     * scope of its own. NULL: the result is always a view. Not called for results that are views.
-     */
+    /* Computes y, which is contiguous unless the rule says otherwise, in a scope without grad mode.
+     * Not called for views. NULL: the result is always a view. */
     heed_status (*forward)(const heed_call *call, heed_tensor *y);
 
-    /* Sets the gradients, in Heed operations, so that they can be differentiated again; where
-     * heed_grad_enabled() says no, by kernels if it likes. NULL: the result has no gradient. */
+    /* Sets the gradients, computed with Heed operations so that they can be differentiated again.
+     * If heed_grad_enabled() is false, kernels may compute them instead. NULL: no gradient. */
     void (*backward)(const heed_vjp *vjp);
 
-    /* Adds the gradient of input i to `sum`, of that input's shape and dtype and contiguous, and
-     * says true; or leaves it alone and says false: then backward makes that gradient, and the
-     * engine adds. Called only where no graph of the gradient is wanted, and where `sum` shares no
-     * memory with what the derivative reads. NULL: always left to backward. */
+    /* Adds the gradient of input i to `sum`, which has that input's shape and dtype and is
+     * contiguous, and returns true; or returns false and leaves `sum` unchanged, and backward makes
+     * the gradient. Called only when no graph of the gradient is recorded, and `sum` shares no
+     * memory with anything the derivative reads. NULL: backward makes all gradients. */
     bool (*add_gradient)(const heed_vjp *vjp, int i, heed_tensor *sum);
 
-    /* saves[i]: whose values the gradient of input i reads: HEED_SAVES_INPUT(j) of input j,
-     * HEED_SAVED_OUTPUT of y. All other values may be gone by then; shapes always stay. The values
-     * of the first HEED_SAVED_INPUTS inputs can be read, for the gradients of the first HEED_SAVES;
-     * operations of more inputs, as cat, read none. */
+    /* saves[i]: the values that the gradient of input i reads: HEED_SAVES_INPUT(j) for input j,
+     * HEED_SAVED_OUTPUT for y. All other values may have been freed; shapes stay. Gradients of the
+     * first HEED_SAVES inputs can read the values of the first HEED_SAVED_INPUTS; an operation with
+     * more inputs, as cat, reads none of theirs. */
     uint8_t saves[HEED_SAVES];
 
     heed_op *next; /* in the registry */
 };
 
 #define HEED_SAVES_INPUT(j) (1 << (j))
-#define HEED_NAMES(...)     ((const char *const[]){__VA_ARGS__})
+#ifndef __cplusplus /* C++ has no array literals: point .names to a static array */
+#define HEED_NAMES(...) ((const char *const[]){__VA_ARGS__})
+#endif
 
-/* heed_wants_grad: does input i need its gradient? Backward may skip the others. */
+/* heed_wants_grad: is the gradient of input i needed? Backward may skip the others. */
 bool heed_wants_grad(const heed_vjp *vjp, int i);
 
-/* heed_expect_dtype, heed_expect_float: rules' checks: the dtype of input i, or any float. The
- * error names the operation, the input and heed_to. HEED_NAMES("x", "index"): names of inputs. */
+/* heed_expect_dtype, heed_expect_float: checks for rules: input i has this dtype, or any float
+ * dtype. The error names the operation, the input (from .names = HEED_NAMES("x", "index")) and
+ * heed_to. */
 heed_status heed_expect_dtype(const heed_call *call, int i, heed_dtype dtype);
 heed_status heed_expect_float(const heed_call *call, int i);
 
-/* ---- the registry: every linked operation; of a static library, those that are used ---- */
+/* ---- the registry: every linked operation; from a static library, those that are used ---- */
 
-/* heed_first_operation: the head of the list that heed_op.next continues.
- * heed_find_operation: the one of that name, or NULL. */
+/* heed_first_operation: the head of the list, which heed_op.next links.
+ * heed_find_operation: the operation of that name, or NULL. */
 const heed_op *heed_first_operation(void);
 const heed_op *heed_find_operation(const char *name);
 
-/* heed_register: puts an operation into the registry; HEED_OPERATION defines one that does so by
- * itself, before main:    HEED_OPERATION(softmax) = {.name = "softmax", ...}; */
+/* heed_register: adds an operation to the registry; for the start of a program, before other
+ * threads run. HEED_OPERATION defines an operation op_<id> that is added before main:
+ *
+ *     HEED_OPERATION(softmax) = {.name = "softmax", ...}; */
 void heed_register(heed_op *op);
-#define HEED_OPERATION(id)                                                                         \
-    static heed_op op_##id;                                                                        \
+#define HEED_REGISTER_BEFORE_MAIN(id)                                                              \
     __attribute__((constructor)) static void register_##id(void)                                   \
     {                                                                                              \
         heed_register(&op_##id);                                                                   \
+    }
+#ifdef __cplusplus
+/* C++ has no tentative definitions, so a static member declares the operation. It must be a
+ * constant, which constinit checks: other initialisers would run after the registration. */
+#if __cplusplus >= 202002L
+#define HEED_CONSTANT constinit
+#else
+#define HEED_CONSTANT
+#endif
+#define HEED_OPERATION(id)                                                                         \
+    namespace                                                                                      \
+    {                                                                                              \
+    struct operation_##id {                                                                        \
+        static heed_op op;                                                                         \
+    };                                                                                             \
+    heed_op &op_##id = operation_##id::op;                                                         \
     }                                                                                              \
+    HEED_REGISTER_BEFORE_MAIN(id)                                                                  \
+    HEED_CONSTANT heed_op operation_##id::op
+#else
+#define HEED_OPERATION(id)                                                                         \
+    static heed_op op_##id;                                                                        \
+    HEED_REGISTER_BEFORE_MAIN(id)                                                                  \
     static heed_op op_##id
+#endif
 
 HEED_END_DECLS
 #endif

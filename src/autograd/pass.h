@@ -2,6 +2,8 @@
 #ifndef HEED_AUTOGRAD_PASS_H
 #define HEED_AUTOGRAD_PASS_H
 
+#include <assert.h>
+
 #include "topo.h"
 
 typedef struct heed_pass {
@@ -43,7 +45,12 @@ static inline heed_tensor **heed_gradient_slot(const heed_pass *pass, heed_tenso
     if (heed_is_node(t)) {
         return &t->gradient_in_flight;
     }
-    return pass->xs != NULL ? &pass->grads[heed_find_x(pass, t)] : NULL;
+    if (pass->xs == NULL) {
+        return NULL;
+    }
+    const int i = heed_find_x(pass, t);
+    assert(i >= 0); /* heed_is_wanted: only leaves among xs receive gradients */
+    return &pass->grads[i];
 }
 
 /* heed_return_grads: moves the gradients of xs to the innermost scope: zeros for an x that received

@@ -71,7 +71,7 @@ heed_tensor **heed_hide_unsaved(heed_tensor *node)
     return seen;
 }
 
-void heed_free_hidden(heed_tensor **seen, const heed_tensor *node)
+void heed_free_hidden(heed_tensor **seen)
 {
-    heed_free(seen, size_of_hidden(node));
+    heed_free(seen);
 }

@@ -61,7 +61,7 @@ static inline heed_status heed_saved_intact(const char *function, const heed_ten
  * its derivative sees them: a stand-in without a value for each that is not saved, so that reading
  * one fails. heed_free_hidden frees the list. */
 heed_tensor **heed_hide_unsaved(heed_tensor *node);
-void heed_free_hidden(heed_tensor **seen, const heed_tensor *node);
+void heed_free_hidden(heed_tensor **seen);
 
 /* heed_release_saved: ends the uses after the derivative has run. The node cannot be differentiated
  * again. */

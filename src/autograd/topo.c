@@ -10,8 +10,7 @@ static heed_status append(heed_topo *topo, heed_tensor *node)
 {
     if (topo->count == topo->capacity) {
         int64_t larger = topo->capacity > 0 ? 2 * topo->capacity : 64;
-        heed_tensor **nodes = heed_grow(topo->nodes, (size_t)topo->capacity * sizeof *nodes,
-                                        (size_t)larger * sizeof *nodes);
+        heed_tensor **nodes = heed_realloc(topo->nodes, (size_t)larger * sizeof *nodes);
         if (nodes == NULL) {
             return heed_self.error;
         }
@@ -71,5 +70,5 @@ void heed_topo_free(heed_topo *topo, int64_t visited)
             node->gradient_in_flight = NULL;
         }
     }
-    heed_free(topo->nodes, (size_t)topo->capacity * sizeof *topo->nodes);
+    heed_free(topo->nodes);
 }

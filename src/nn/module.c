@@ -88,8 +88,7 @@ static heed_module_entry *append(heed_module *m, const char *name)
     }
     if (m->count == m->capacity) {
         int larger = m->capacity > 0 ? 2 * m->capacity : 4;
-        heed_module_entry *grown = heed_grow(m->entries, (size_t)m->capacity * sizeof *grown,
-                                             (size_t)larger * sizeof *grown);
+        heed_module_entry *grown = heed_realloc(m->entries, (size_t)larger * sizeof *grown);
         if (grown == NULL) {
             return NULL;
         }
@@ -267,7 +266,7 @@ static void list_module(heed_named_tensors *named, const heed_module *m, list_ki
                 list_module(named, m->entries[i].child, kind);
                 named->prefix = outer;
             }
-            heed_free(prefix, size);
+            heed_free(prefix);
         }
     }
 }
@@ -362,11 +361,11 @@ heed_status heed_module_free(void *module)
         } else {
             heed_release(entry->tensor);
         }
-        heed_free(entry->name, strlen(entry->name) + 1);
+        heed_free(entry->name);
     }
-    heed_free(m->entries, (size_t)m->capacity * sizeof *m->entries);
+    heed_free(m->entries);
     heed_scope_close(&m->scope); /* still open if the constructor failed */
-    heed_free(m, m->kind->size);
+    heed_free(m);
     return heed_error_pending();
 }
 

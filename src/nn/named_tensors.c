@@ -22,7 +22,7 @@ static heed_status grow(heed_named_tensors *named)
         memcpy(tensors, named->tensors, count * sizeof *tensors);
         memcpy(names, named->names, count * sizeof *names);
     }
-    heed_free(named->tensors, (size_t)named->capacity * PAIR);
+    heed_free(named->tensors);
     named->list.tensors = named->tensors = tensors;
     named->list.names = named->names = names;
     named->capacity = larger;
@@ -71,9 +71,9 @@ heed_status heed_named_append(heed_named_tensors *named, heed_tensor_list list)
 void heed_named_free(heed_named_tensors *named)
 {
     for (int i = 0; i < named->list.count; i++) {
-        heed_free((char *)named->names[i], strlen(named->names[i]) + 1);
+        heed_free((char *)named->names[i]);
     }
-    heed_free(named->tensors, (size_t)named->capacity * PAIR);
+    heed_free(named->tensors);
     *named = (heed_named_tensors){0};
 }
 

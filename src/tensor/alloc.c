@@ -1,10 +1,13 @@
 /* The allocator: free lists per size class and thread, filled from slabs or from the system.
  *
- * Relies on callers that say the right size when they free. Small classes (up to a kilobyte) are
- * cut from slabs of 64 KiB that stay with the process; larger blocks are requested one by one, and
- * heed_empty_cache returns those. A thread keeps a list up to a limit; the excess, and its lists
- * when it ends, go to common lists, from which every thread takes before it asks the system. So
- * memory that one thread takes and another frees is reused.
+ * Small classes (up to a kilobyte) are cut from slabs of 64 KiB that stay with the process; larger
+ * blocks are requested one by one, and heed_empty_cache returns them. A thread keeps a list up to a
+ * limit. The excess goes to common lists, and so do all its lists when the thread ends; every
+ * thread takes from these before it asks the system, so memory that one thread allocates and
+ * another frees is reused.
+ *
+ * Blocks of heed_alloc begin with a header that holds their size; sized blocks (blocks.h) have
+ * none.
  *
  * In AddressSanitizer builds, and with -DHEED_SYSTEM_ALLOCATOR (for valgrind), every block comes
  * from the system and is freed at once, so that these tools see each one. */
@@ -14,6 +17,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "alloc_faults.h"
 #include "blocks.h"
 
 enum { SMALL = 1024, ALIGNED = 256, ALIGNMENT = 64, SLAB = 65536 };
@@ -65,8 +69,8 @@ static void put_block(heed_thread *self, heed_block *block, int class)
     free(block);
 }
 #else
-/* Cuts a small block off the slab. The rest of a slab that is too short for it is dropped: at most
- * a kilobyte in 64. All slabs are on one list, so that leak checkers find them. */
+/* Cuts a small block off the slab. The rest of a slab that is too short is dropped: at most a
+ * kilobyte of 64. All slabs are on one list, so that leak checkers find them. */
 static void *from_slab(heed_thread *self, size_t size)
 {
     static heed_block *slabs;
@@ -134,7 +138,8 @@ static void *out_of_memory(size_t size)
     return NULL;
 }
 
-void *heed_alloc(size_t size)
+/* A block of header + size bytes. Only `size` of them count as live. */
+static inline void *get(size_t size, size_t header)
 {
     heed_thread *self = &heed_self;
     if (self->fail_countdown != 0 && --self->fail_countdown == 0) {
@@ -143,13 +148,66 @@ void *heed_alloc(size_t size)
     if (!self->registered) {
         heed_register_thread();
     }
-    const int class = heed_class_of(size);
-    void *block = class < HEED_SIZE_CLASSES ? get_block(self, size, class) : NULL;
+    const bool overflows = size > SIZE_MAX - header;
+    const int class = overflows ? HEED_SIZE_CLASSES : heed_class_of(header + size);
+    void *block = class < HEED_SIZE_CLASSES ? get_block(self, header + size, class) : NULL;
     if (block == NULL) {
         return out_of_memory(size);
     }
     heed_count_live(0, (int64_t)size);
     return block;
+}
+
+static inline void put(void *block, size_t size, size_t header)
+{
+    heed_thread *self = &heed_self;
+    if (!self->registered) {
+        heed_register_thread(); /* it frees what another thread allocated */
+    }
+    if (HEED_IS_DEBUG) {
+        memset(block, HEED_POISON, header + size);
+    }
+    put_block(self, block, heed_class_of(header + size));
+    heed_count_live(0, -(int64_t)size);
+}
+
+/* ---- blocks without a header ---- */
+
+void *heed_alloc_sized(size_t size)
+{
+    return get(size, 0);
+}
+
+void heed_free_sized(void *block, size_t size)
+{
+    if (block != NULL) {
+        put(block, size, 0);
+    }
+}
+
+/* ---- blocks with a header ---- */
+
+/* `check` depends on the size and the address. A free list links blocks through their first word,
+ * so it survives a free, which clears it. */
+typedef struct header {
+    _Alignas(16) size_t size;
+    uintptr_t check;
+} header;
+
+static uintptr_t check_of(const header *h, size_t size)
+{
+    return ~((uintptr_t)h ^ (uintptr_t)size);
+}
+
+void *heed_alloc(size_t size)
+{
+    header *h = get(size, sizeof *h);
+    if (h == NULL) {
+        return NULL;
+    }
+    h->size = size;
+    h->check = check_of(h, size);
+    return h + 1;
 }
 
 void *heed_alloc_zeroed(size_t size)
@@ -158,28 +216,36 @@ void *heed_alloc_zeroed(size_t size)
     return block != NULL ? memset(block, 0, size) : NULL;
 }
 
-void heed_free(void *block, size_t size)
+/* The header of a block, NULL with an error pending if it has none. */
+static header *header_of(const char *function, void *block)
 {
-    if (block == NULL) {
-        return;
+    header *h = (header *)block - 1;
+    if (h->check == check_of(h, h->size)) {
+        return h;
     }
-    heed_thread *self = &heed_self;
-    if (!self->registered) {
-        heed_register_thread(); /* it frees what another thread allocated */
-    }
-    if (HEED_IS_DEBUG) {
-        memset(block, HEED_POISON, size);
-    }
-    put_block(self, block, heed_class_of(size));
-    heed_count_live(0, -(int64_t)size);
+    heed_fail(HEED_ERR_VALUE, "%s: this block is not from heed_alloc, or has been freed", function);
+    return NULL;
 }
 
-void *heed_grow(void *block, size_t old_size, size_t new_size)
+void heed_free(void *block)
 {
-    void *grown = heed_alloc(new_size);
+    header *h = block != NULL ? header_of("free", block) : NULL;
+    if (h != NULL) {
+        h->check = 0;
+        put(h, h->size, sizeof *h);
+    }
+}
+
+void *heed_realloc(void *block, size_t size)
+{
+    const header *h = block != NULL ? header_of("realloc", block) : NULL;
+    if (block != NULL && h == NULL) {
+        return NULL;
+    }
+    void *grown = heed_alloc(size);
     if (grown != NULL && block != NULL) {
-        memcpy(grown, block, old_size < new_size ? old_size : new_size);
-        heed_free(block, old_size);
+        memcpy(grown, block, h->size < size ? h->size : size);
+        heed_free(block);
     }
     return grown;
 }

@@ -5,7 +5,7 @@
 
 #include <string.h>
 
-#include "alloc.h"
+#include "blocks.h"
 #include "grain.h"
 #include "kernels/kernels.h"
 #include "parallel.h"
@@ -129,7 +129,7 @@ static heed_status run(const heed_attention_heads *heads, bool is_gradient)
     w.workspace_count = count < threads ? (int)count : threads;
     w.workspace_size = (workspace + 63) / 64 * 64;
     const size_t bytes = (size_t)w.workspace_count * (w.workspace_size + 1);
-    w.workspaces = heed_alloc(bytes);
+    w.workspaces = heed_alloc_sized(bytes);
     if (w.workspaces == NULL) {
         return heed_self.error;
     }
@@ -140,7 +140,7 @@ static heed_status run(const heed_attention_heads *heads, bool is_gradient)
     const double cost = (is_gradient ? 2.5 : 1) * queries * (double)w.call.keys *
                         (double)(w.call.features + w.call.values);
     heed_parallel_for(count, 1 + (int64_t)(HEED_GRAIN_OF_PRODUCTS / (cost + 1)), attend_some, &w);
-    heed_free(w.workspaces, bytes);
+    heed_free_sized(w.workspaces, bytes);
     return HEED_OK;
 }
 

@@ -6,7 +6,7 @@
 #include <assert.h>
 #include <string.h>
 
-#include "alloc.h"
+#include "blocks.h"
 #include "grain.h"
 #include "parallel.h"
 #include "shape.h"
@@ -134,11 +134,11 @@ static heed_status multiply_all(batch *w)
         cost < HEED_LITTLE_PRODUCT ? 0 : w->kernels->gemm_workspace(&w->first);
     if (workspace > 0 || cost > HEED_LARGE_PRODUCT ||
         (double)w->count * cost < 2 * HEED_GRAIN_OF_PRODUCTS) {
-        if (workspace > 0 && (w->first.workspace = heed_alloc((size_t)workspace)) == NULL) {
+        if (workspace > 0 && (w->first.workspace = heed_alloc_sized((size_t)workspace)) == NULL) {
             return heed_error_pending();
         }
         multiply_matrices(w, 0, w->count);
-        heed_free(w->first.workspace, (size_t)workspace);
+        heed_free_sized(w->first.workspace, (size_t)workspace);
         return HEED_OK;
     }
     heed_parallel_for(w->count, (int64_t)(HEED_GRAIN_OF_PRODUCTS / (cost + 1)) + 1,

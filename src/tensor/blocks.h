@@ -1,10 +1,14 @@
-/* Free blocks of memory: size classes, and the inlined path to and from a thread's free lists for
- * blocks whose size the compiler knows: a handle, a storage (internal). That path takes some ten
- * instructions; every other case is left to alloc.c.
+/* Blocks without a header, whose size the caller passes again when it frees them (internal): size
+ * classes, and the inlined path to and from a thread's free lists for blocks whose size is a
+ * compile-time constant, as a handle's is. That path takes about ten instructions; all other cases
+ * go to alloc.c. A wrong size corrupts the free lists, so alloc.h has functions that store it.
  */
 #ifndef HEED_TENSOR_BLOCKS_H
 #define HEED_TENSOR_BLOCKS_H
 
+#include <stddef.h>
+
+#include "error.h"
 #include "thread.h"
 
 #if defined __has_feature
@@ -22,7 +26,7 @@ typedef struct heed_block {
 } heed_block;
 
 enum { HEED_SMALLEST_BLOCK = 64 };
-enum { HEED_MOST_OF_A_CLASS = 16 << 20 }; /* bytes that a thread keeps for itself */
+enum { HEED_MOST_OF_A_CLASS = 16 << 20 }; /* bytes that a thread keeps in its own list */
 
 /* Size classes: 64, then 80 96 112 128, 160 192 224 256, 320 ... */
 static inline int heed_class_of(size_t size)
@@ -44,7 +48,13 @@ static inline size_t heed_size_of_class(int class)
     return (size_t)(quarter + 5) << (octave - 2);
 }
 
-/* heed_pop_block: heed_alloc of a constant size; NULL where heed_alloc has to be called. */
+/* heed_alloc_sized: `size` bytes, uninitialised, aligned to 64 bytes from 256 bytes on, else to 16.
+ * NULL on failure, with HEED_ERR_MEMORY pending. heed_free_sized: frees a block of
+ * heed_alloc_sized(size); NULL is a no-op. */
+void *heed_alloc_sized(size_t size);
+void heed_free_sized(void *block, size_t size);
+
+/* heed_pop_block: heed_alloc_sized of a constant size; NULL: call heed_alloc_sized. */
 static inline void *heed_pop_block(size_t size)
 {
     heed_free_list *list = &heed_self.free[heed_class_of(size)];
@@ -58,7 +68,7 @@ static inline void *heed_pop_block(size_t size)
     return block;
 }
 
-/* heed_push_block: heed_free of a constant size; false where heed_free has to be called. */
+/* heed_push_block: heed_free_sized of a constant size; false: call heed_free_sized. */
 static inline bool heed_push_block(void *block, size_t size)
 {
 #if defined HEED_SYSTEM_ALLOCATOR || defined HEED_DEBUG /* which fills freed blocks (debug.h) */

@@ -6,7 +6,6 @@
 
 #include <string.h>
 
-#include "alloc.h"
 #include "blocks.h"
 #include "debug.h"
 #include "kernels/kernels.h"
@@ -20,13 +19,13 @@ _Static_assert(sizeof(heed_storage) <= 64, "a storage takes the smallest block")
 static inline void *take_block(size_t size)
 {
     void *block = heed_pop_block(size);
-    return block != NULL ? block : heed_alloc(size);
+    return block != NULL ? block : heed_alloc_sized(size);
 }
 
 static inline void return_block(void *block, size_t size)
 {
     if (!heed_push_block(block, size)) {
-        heed_free(block, size);
+        heed_free_sized(block, size);
     }
 }
 
@@ -50,12 +49,12 @@ static void release_storage(heed_storage *storage)
     }
     const size_t block = block_of(storage->bytes);
     if (storage->bytes > MOST_INSIDE) {
-        heed_free(storage->data, storage->bytes);
+        heed_free_sized(storage->data, storage->bytes);
     }
     if (block == sizeof *storage) {
         return_block(storage, sizeof *storage);
     } else {
-        heed_free(storage, block);
+        heed_free_sized(storage, block);
     }
 }
 
@@ -82,7 +81,7 @@ static int64_t memory_of(const heed_tensor *t)
 static void free_memory(heed_tensor *t)
 {
     if (t->shape != t->few) {
-        heed_free(t->shape, MANY_DIMS);
+        heed_free_sized(t->shape, MANY_DIMS);
     }
     return_block(t, HANDLE);
 }
@@ -106,10 +105,10 @@ static heed_tensor *free_handle(heed_tensor *t, heed_tensor *work)
     }
     heed_release_value(t);
     if (t->inputs != t->two) {
-        heed_free(t->inputs, t->input_count * sizeof *t->inputs);
+        heed_free_sized(t->inputs, t->input_count * sizeof *t->inputs);
     }
     if (t->args != t->small_args) {
-        heed_free((void *)t->args, t->args_size);
+        heed_free_sized((void *)t->args, t->args_size);
     }
     heed_count_live(-1, 0);
     if (!HEED_IS_DEBUG) {
@@ -188,7 +187,7 @@ static heed_tensor *new_handle(const char *function, int ndim, const int64_t *sh
     t->args = t->small_args;
     t->shape = t->few;
     if (ndim > HEED_FEW_DIMS) {
-        t->shape = heed_alloc(MANY_DIMS);
+        t->shape = heed_alloc_sized(MANY_DIMS);
         if (t->shape == NULL) {
             return_block(t, HANDLE);
             return NULL;
@@ -212,7 +211,7 @@ static heed_storage *new_storage(size_t bytes)
 {
     const size_t block = block_of(bytes);
     heed_storage *storage =
-        block == sizeof *storage ? take_block(sizeof *storage) : heed_alloc(block);
+        block == sizeof *storage ? take_block(sizeof *storage) : heed_alloc_sized(block);
     if (storage == NULL) {
         return NULL;
     }
@@ -222,7 +221,7 @@ static heed_storage *new_storage(size_t bytes)
     storage->version = 0;
     storage->shared = false;
     if (bytes > MOST_INSIDE) {
-        storage->data = heed_alloc(bytes);
+        storage->data = heed_alloc_sized(bytes);
         if (storage->data == NULL) {
             return_block(storage, sizeof *storage);
             return NULL;

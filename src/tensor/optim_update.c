@@ -3,7 +3,7 @@
 
 #include <math.h>
 
-#include "alloc.h"
+#include "blocks.h"
 #include "check.h"
 #include "grain.h"
 #include "handle.h"
@@ -265,7 +265,7 @@ double heed_total_norm(const heed_tensor *const *tensors, int count, double p)
         elements += tensors[i]->numel;
     }
     const size_t size = (size_t)count * sizeof(double);
-    norm_job n = {tensors, {p}, heed_alloc(size)};
+    norm_job n = {tensors, {p}, heed_alloc_sized(size)};
     if (n.of == NULL) {
         return (double)NAN;
     }
@@ -279,7 +279,7 @@ double heed_total_norm(const heed_tensor *const *tensors, int count, double p)
     if (some > 0) {
         heed_kernels_for(HEED_F64)->norm(some, n.of, &n.args, &total);
     }
-    heed_free(n.of, size);
+    heed_free_sized(n.of, size);
     return total;
 }
 

@@ -364,12 +364,23 @@ heed_status heed_print(const heed_tensor *t)
     return print_to("print", stdout, t, (heed_print_options){0}, "\n");
 }
 
-heed_status heed_fprint(FILE *stream, const heed_tensor *t, heed_print_options options)
+heed_status heed_fprint(FILE *stream, const heed_tensor *t)
+{
+    return heed_fprint_with(stream, t, (heed_print_options){0});
+}
+
+heed_status heed_fprint_with(FILE *stream, const heed_tensor *t, heed_print_options options)
 {
     return print_to("fprint", stream, t, options, "");
 }
 
-size_t heed_snprint(char *buffer, size_t size, const heed_tensor *t, heed_print_options options)
+size_t heed_snprint(char *buffer, size_t size, const heed_tensor *t)
+{
+    return heed_snprint_with(buffer, size, t, (heed_print_options){0});
+}
+
+size_t heed_snprint_with(char *buffer, size_t size, const heed_tensor *t,
+                         heed_print_options options)
 {
     sink out = {.buffer = buffer, .size = buffer != NULL && size > 0 ? size - 1 : 0};
     if (check("snprint", t, &options) == HEED_OK) {

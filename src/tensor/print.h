@@ -32,12 +32,15 @@ typedef struct heed_print_options {
  * HEED_ERR_NULL: the tensor or the stream is NULL. HEED_ERR_SCOPE: the value has been freed.
  * HEED_ERR_VALUE: an option is negative, or the precision is above 17. */
 heed_status heed_print(const heed_tensor *t);
-heed_status heed_fprint(FILE *stream, const heed_tensor *t, heed_print_options options);
+heed_status heed_fprint(FILE *stream, const heed_tensor *t);
+heed_status heed_fprint_with(FILE *stream, const heed_tensor *t, heed_print_options options);
 
 /* heed_snprint: prints into `buffer`, as snprintf: returns the length of the full text, and writes
  * at most size - 1 bytes of it and a terminating 0. With size 0, buffer may be NULL. Returns 0 on
  * error. */
-size_t heed_snprint(char *buffer, size_t size, const heed_tensor *t, heed_print_options options);
+size_t heed_snprint(char *buffer, size_t size, const heed_tensor *t);
+size_t heed_snprint_with(char *buffer, size_t size, const heed_tensor *t,
+                         heed_print_options options);
 
 HEED_END_DECLS
 #endif

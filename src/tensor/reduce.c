@@ -7,7 +7,7 @@
 
 #include <string.h>
 
-#include "alloc.h"
+#include "blocks.h"
 #include "broadcast_walk.h"
 #include "grain.h"
 #include "parallel.h"
@@ -237,7 +237,7 @@ heed_status heed_reduce(heed_reduce_kernel *kernel, const void *args, heed_dtype
         empty || (x->dtype == as && folded.ndim == 1 && (n == 1 || run_stride(&folded, 0) == size));
     const int64_t width = ready ? 1 : columns < LINES_AT_ONCE ? columns : LINES_AT_ONCE;
     const size_t bytes = ready ? 0 : (size_t)(width * n) * (size_t)size;
-    char *gathered = ready ? NULL : heed_alloc(bytes), *to = out->data;
+    char *gathered = ready ? NULL : heed_alloc_sized(bytes), *to = out->data;
     if (!ready && gathered == NULL) {
         return heed_self.error;
     }
@@ -255,7 +255,7 @@ heed_status heed_reduce(heed_reduce_kernel *kernel, const void *args, heed_dtype
             }
         }
     } while (heed_walk_next(&stay));
-    heed_free(gathered, bytes);
+    heed_free_sized(gathered, bytes);
     return HEED_OK;
 }
 
@@ -314,7 +314,7 @@ heed_status heed_map_rows(heed_row_kernel *kernel, heed_tensor *const *in, int c
      * of each operand. */
     const int64_t line_size = m.n * (int64_t)heed_dtype_size(m.dtype);
     const size_t bytes = (size_t)(count + 1) * (size_t)line_size;
-    char *gathered = heed_alloc(bytes);
+    char *gathered = heed_alloc_sized(bytes);
     if (gathered == NULL) {
         return heed_self.error;
     }
@@ -332,6 +332,6 @@ heed_status heed_map_rows(heed_row_kernel *kernel, heed_tensor *const *in, int c
                              steps[count]);
         }
     } while (heed_walk_next(&m.w));
-    heed_free(gathered, bytes);
+    heed_free_sized(gathered, bytes);
     return HEED_OK;
 }

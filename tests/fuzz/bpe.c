@@ -77,7 +77,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
         bpe_cache *cache = cached ? heed_alloc_zeroed(sizeof *cache) : NULL;
         check_inverse(&t, cache, text, length);
         check_saved(&t);
-        heed_free(cache, sizeof *cache);
+        heed_free(cache);
     }
     tokenizer_free(&t);
     must(heed_live_bytes() == live);

@@ -73,7 +73,7 @@ bool heed_equal(heed_tensor *a, heed_tensor *b)
         return false;
     }
     const heed_operand in[] = {{.tensor = a, .as = a->dtype}, {.tensor = b, .as = a->dtype}};
-    heed_map(heed_kernels_for(a->dtype)->elementwise[HEED_eq].forward, in, 2, same);
+    heed_map(heed_kernels_for(a->dtype)->elementwise[HEED_OP_eq].forward, in, 2, same);
     bool equal = memchr(same->data, 0, (size_t)same->numel) == NULL;
     heed_unref(same);
     return equal;

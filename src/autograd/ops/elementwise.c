@@ -46,7 +46,7 @@ static bool is_whole(double number)
 static heed_status check_numbers(const heed_call *call, const line *l, heed_dtype dtype)
 {
     const double *number = call->args;
-    if (l->kernel == HEED_clamp && (isnan(number[0]) || isnan(number[1]))) {
+    if (l->kernel == HEED_OP_clamp && (isnan(number[0]) || isnan(number[1]))) {
         return heed_fail(HEED_ERR_VALUE,
                          "clamp: bounds %g and %g; for no bound use -INFINITY or INFINITY",
                          number[0], number[1]);
@@ -54,12 +54,12 @@ static heed_status check_numbers(const heed_call *call, const line *l, heed_dtyp
     if (dtype != HEED_I64) {
         return HEED_OK;
     }
-    if (l->kernel == HEED_pow && l->numbers > 0 && *number < 0) {
+    if (l->kernel == HEED_OP_pow && l->numbers > 0 && *number < 0) {
         return heed_fail(HEED_ERR_VALUE, "%s: i64 to a negative power %g; heed_to(x, HEED_F32)",
                          call->op->name, *number);
     }
     for (int i = 0; i < l->numbers; i++) {
-        const bool unbounded = l->kernel == HEED_clamp && isinf(number[i]);
+        const bool unbounded = l->kernel == HEED_OP_clamp && isinf(number[i]);
         if (!unbounded && !is_whole(number[i])) {
             return heed_fail(
                 HEED_ERR_VALUE,
@@ -278,7 +278,7 @@ heed_tensor *heed_where(heed_tensor *condition, heed_tensor *a, heed_tensor *b)
                        .rule = line_rule,                                                          \
                        .forward = line_forward,                                                    \
                        .backward = line_backward},                                                 \
-                      HEED_##number,                                                               \
+                      HEED_OP_##number,                                                            \
                       kind,                                                                        \
                       numbers,                                                                     \
                       {__VA_ARGS__},                                                               \
@@ -286,7 +286,7 @@ heed_tensor *heed_where(heed_tensor *condition, heed_tensor *a, heed_tensor *b)
 #define TRUTH_LINE(id, text, count, number, numbers)                                               \
     static line id = {                                                                             \
         {.name = text, .inputs = count, .rule = truth_rule, .forward = truth_forward},             \
-        HEED_##number,                                                                             \
+        HEED_OP_##number,                                                                          \
         TRUTH,                                                                                     \
         numbers,                                                                                   \
         {NULL},                                                                                    \

@@ -1,5 +1,5 @@
-/* Checks shared by several operations: dtype promotion, wrapped dims, and index bounds
- * (internal). */
+/* Checks shared by several operations: dtype promotion, batch dims, factors of matrix
+ * products, and index bounds (internal). */
 #ifndef HEED_AUTOGRAD_OPERAND_CHECKS_H
 #define HEED_AUTOGRAD_OPERAND_CHECKS_H
 
@@ -16,22 +16,6 @@ static inline heed_status heed_common_dtype(const char *function, heed_dtype a, 
     }
     *common = heed_is_float(a) || (a == HEED_I64 && !heed_is_float(b)) ? a : b;
     return HEED_OK;
-}
-
-/* heed_wrapped: heed_wrap_dim for a dim that a rule has already checked. heed_wrapped_set: the same
- * for a list of dims, as a bit set. */
-static inline int heed_wrapped(int dim, int ndim)
-{
-    return dim >= 0 ? dim : dim + (ndim > 0 ? ndim : 1);
-}
-
-static inline unsigned heed_wrapped_set(const heed_dims *dims, int ndim)
-{
-    unsigned set = 0;
-    for (int i = 0; i < dims->count; i++) {
-        set |= 1u << heed_wrapped(dims->dim[i], ndim);
-    }
-    return set;
 }
 
 /* heed_batch_of: the batch dims of t: all but the last two. */

@@ -2,7 +2,7 @@
  * and repeat are composed of other operations. */
 #include "rearrange.h"
 
-#include "../../tensor/alloc.h"
+#include "../../tensor/blocks.h"
 #include "../../tensor/check.h"
 #include "../../tensor/create.h"
 #include "../../tensor/handle.h"
@@ -153,7 +153,7 @@ heed_tensor *heed_stack(heed_tensor *const *tensors, int count, int dim)
         return NULL;
     }
     const size_t size = (size_t)count * sizeof *tensors;
-    heed_tensor **rows = heed_alloc(size);
+    heed_tensor **rows = heed_alloc_sized(size);
     if (rows == NULL) {
         return NULL;
     }
@@ -163,7 +163,7 @@ heed_tensor *heed_stack(heed_tensor *const *tensors, int count, int dim)
         rows[i] = heed_unsqueeze(tensors[i], dim);
     }
     heed_tensor *y = heed_cat(rows, count, dim);
-    heed_free(rows, size);
+    heed_free_sized(rows, size);
     return heed_scope_end_with(&scope, y);
 }
 
@@ -197,7 +197,7 @@ static heed_status flip_forward(const heed_call *call, heed_tensor *y)
 
 static void flip_backward(const heed_vjp *v)
 {
-    v->grads[0] = heed_flip_dims(v->g, *(const heed_dims *)v->args);
+    v->grads[0] = heed_flip(v->g, *(const heed_dims *)v->args);
 }
 
 HEED_OPERATION(flip) = {.name = "flip",
@@ -206,14 +206,9 @@ HEED_OPERATION(flip) = {.name = "flip",
                         .forward = flip_forward,
                         .backward = flip_backward};
 
-heed_tensor *heed_flip_dims(heed_tensor *x, heed_dims dims)
+heed_tensor *heed_flip(heed_tensor *x, heed_dims dims)
 {
     return heed_apply(&op_flip, &x, 1, &dims, sizeof dims);
-}
-
-heed_tensor *heed_flip(heed_tensor *x, int dim)
-{
-    return heed_flip_dims(x, HEED_DIMS(dim));
 }
 
 /* ---- shared by the composites below ---- */

@@ -26,14 +26,12 @@ heed_tensor *heed_stack(heed_tensor *const *tensors, int count, int dim);
 
 /* ---- reordering and repeating ---- */
 
-/* heed_flip: as torch.flip(x, [dim]): reverses a dim. heed_flip_dims: reverses several; an empty
- * list reverses none.
+/* heed_flip: as torch.flip(x, dims): reverses the order of elements along these dims.
  *
  *   y[..., i, ...] = x[..., n - 1 - i, ...]                               dx = flip(g)
  *
  * HEED_ERR_DIM: a dim is given twice. */
-heed_tensor *heed_flip(heed_tensor *x, int dim);
-heed_tensor *heed_flip_dims(heed_tensor *x, heed_dims dims);
+heed_tensor *heed_flip(heed_tensor *x, heed_dims dims);
 
 /* heed_roll: as torch.roll(x, shift): shifts all elements, in row-major order, by `shift`
  * positions; those shifted past the end wrap around. heed_roll_dim: along one dim, as torch.roll(x,

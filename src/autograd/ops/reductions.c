@@ -269,7 +269,7 @@ static heed_status cumsum_forward(const heed_call *call, heed_tensor *y)
 static void cumsum_backward(const heed_vjp *v)
 {
     const int dim = *(const int *)v->args;
-    v->grads[0] = heed_flip(heed_cumsum(heed_flip(v->g, dim), dim), dim);
+    v->grads[0] = heed_flip(heed_cumsum(heed_flip(v->g, HEED_DIMS(dim)), dim), HEED_DIMS(dim));
 }
 
 HEED_OPERATION(cumsum) = {.name = "cumsum",

@@ -5,7 +5,7 @@
 #include <math.h>
 #include <string.h>
 
-#include "../../tensor/alloc.h"
+#include "../../tensor/blocks.h"
 #include "../../tensor/check.h"
 #include "../../tensor/create.h"
 #include "../../tensor/map.h"
@@ -112,7 +112,7 @@ static heed_status sort_lines(const heed_tensor *lines, int64_t n, bool descendi
 {
     const size_t bytes = 2 * (size_t)n * sizeof(item);
     const char *line = lines->data;
-    item *items = heed_alloc(bytes);
+    item *items = heed_alloc_sized(bytes);
     if (items == NULL) {
         return heed_self.error;
     }
@@ -127,7 +127,7 @@ static heed_status sort_lines(const heed_tensor *lines, int64_t n, bool descendi
         }
         line += (size_t)n * heed_dtype_size(lines->dtype);
     }
-    heed_free(items, bytes);
+    heed_free_sized(items, bytes);
     return HEED_OK;
 }
 

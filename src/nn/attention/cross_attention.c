@@ -96,11 +96,11 @@ static heed_status check(const struct heed_cross_attention *m, const heed_tensor
 
 /* ---- forward ---- */
 
-heed_tensor *heed_cross_attention_forward_weights(struct heed_cross_attention *m,
-                                                  heed_tensor *encodings_for_q,
-                                                  heed_tensor *encodings_for_kv,
-                                                  heed_cross_attention_masks masks,
-                                                  heed_tensor **weights)
+heed_tensor *heed_cross_attention_forward_weights_with(struct heed_cross_attention *m,
+                                                       heed_tensor *encodings_for_q,
+                                                       heed_tensor *encodings_for_kv,
+                                                       heed_tensor **weights,
+                                                       heed_cross_attention_masks masks)
 {
     if (weights != NULL) {
         *weights = NULL;
@@ -116,10 +116,28 @@ heed_tensor *heed_cross_attention_forward_weights(struct heed_cross_attention *m
                                        masks.key_padding_mask, weights);
 }
 
+heed_tensor *heed_cross_attention_forward_weights(struct heed_cross_attention *m,
+                                                  heed_tensor *encodings_for_q,
+                                                  heed_tensor *encodings_for_kv,
+                                                  heed_tensor **weights)
+{
+    return heed_cross_attention_forward_weights_with(m, encodings_for_q, encodings_for_kv, weights,
+                                                     (heed_cross_attention_masks){0});
+}
+
+heed_tensor *heed_cross_attention_forward_with(struct heed_cross_attention *m,
+                                               heed_tensor *encodings_for_q,
+                                               heed_tensor *encodings_for_kv,
+                                               heed_cross_attention_masks masks)
+{
+    return heed_cross_attention_forward_weights_with(m, encodings_for_q, encodings_for_kv, NULL,
+                                                     masks);
+}
+
 heed_tensor *heed_cross_attention_forward(struct heed_cross_attention *m,
                                           heed_tensor *encodings_for_q,
-                                          heed_tensor *encodings_for_kv,
-                                          heed_cross_attention_masks masks)
+                                          heed_tensor *encodings_for_kv)
 {
-    return heed_cross_attention_forward_weights(m, encodings_for_q, encodings_for_kv, masks, NULL);
+    return heed_cross_attention_forward_with(m, encodings_for_q, encodings_for_kv,
+                                             (heed_cross_attention_masks){0});
 }

@@ -56,13 +56,20 @@ typedef struct heed_cross_attention_masks {
  * not bool, or the encodings do not have the parameters' dtype. */
 heed_tensor *heed_cross_attention_forward(struct heed_cross_attention *m,
                                           heed_tensor *encodings_for_q,
-                                          heed_tensor *encodings_for_kv,
-                                          heed_cross_attention_masks masks);
+                                          heed_tensor *encodings_for_kv);
+heed_tensor *heed_cross_attention_forward_with(struct heed_cross_attention *m,
+                                               heed_tensor *encodings_for_q,
+                                               heed_tensor *encodings_for_kv,
+                                               heed_cross_attention_masks masks);
 heed_tensor *heed_cross_attention_forward_weights(struct heed_cross_attention *m,
                                                   heed_tensor *encodings_for_q,
                                                   heed_tensor *encodings_for_kv,
-                                                  heed_cross_attention_masks masks,
                                                   heed_tensor **weights);
+heed_tensor *heed_cross_attention_forward_weights_with(struct heed_cross_attention *m,
+                                                       heed_tensor *encodings_for_q,
+                                                       heed_tensor *encodings_for_kv,
+                                                       heed_tensor **weights,
+                                                       heed_cross_attention_masks masks);
 
 HEED_END_DECLS
 #endif

@@ -21,8 +21,8 @@
  * If you compute scores yourself, heed_add a bias_mask to them. The functions below create each
  * kind and convert between them:
  *
- *     heed_multihead_attention_forward(m, q, k, v,
- *                                      (heed_attention_options){.attn_mask = block_mask});
+ *     heed_multihead_attention_forward_with(m, q, k, v,
+ *                                           (heed_attention_options){.attn_mask = block_mask});
  *     heed_scaled_dot_product_attention(q, k, v, heed_keep_mask_of_block(block_mask), 0, false, 0);
  *
  * To combine masks, use heed_logical_or for block masks, heed_logical_and for keep masks and

@@ -82,6 +82,6 @@ heed_tensor *heed_multi_head_forward(struct heed_multi_head *m, heed_tensor *tok
                                                  block_mask);
     }
     heed_tensor *y = heed_linear_forward(m->W_o, heed_cat(outputs, heads, m->col_dim));
-    heed_free(outputs, size);
+    heed_free(outputs);
     return heed_scope_end_with(&scope, y);
 }

@@ -330,11 +330,11 @@ static heed_tensor *attend(const struct heed_multihead_attention *m, heed_tensor
     return s->batched ? y : heed_squeeze(y, 0);
 }
 
-heed_tensor *heed_multihead_attention_forward_weights(struct heed_multihead_attention *m,
-                                                      heed_tensor *query, heed_tensor *key,
-                                                      heed_tensor *value,
-                                                      heed_attention_options options,
-                                                      heed_tensor **weights)
+heed_tensor *heed_multihead_attention_forward_weights_with(struct heed_multihead_attention *m,
+                                                           heed_tensor *query, heed_tensor *key,
+                                                           heed_tensor *value,
+                                                           heed_tensor **weights,
+                                                           heed_attention_options options)
 {
     heed_tensor *inputs[] = {query, key, value}, *percent = NULL;
     if (weights != NULL) {
@@ -358,9 +358,25 @@ heed_tensor *heed_multihead_attention_forward_weights(struct heed_multihead_atte
     return heed_scope_end_with(&scope, y);
 }
 
+heed_tensor *heed_multihead_attention_forward_weights(struct heed_multihead_attention *m,
+                                                      heed_tensor *query, heed_tensor *key,
+                                                      heed_tensor *value, heed_tensor **weights)
+{
+    return heed_multihead_attention_forward_weights_with(m, query, key, value, weights,
+                                                         (heed_attention_options){0});
+}
+
+heed_tensor *heed_multihead_attention_forward_with(struct heed_multihead_attention *m,
+                                                   heed_tensor *query, heed_tensor *key,
+                                                   heed_tensor *value,
+                                                   heed_attention_options options)
+{
+    return heed_multihead_attention_forward_weights_with(m, query, key, value, NULL, options);
+}
+
 heed_tensor *heed_multihead_attention_forward(struct heed_multihead_attention *m,
                                               heed_tensor *query, heed_tensor *key,
-                                              heed_tensor *value, heed_attention_options options)
+                                              heed_tensor *value)
 {
-    return heed_multihead_attention_forward_weights(m, query, key, value, options, NULL);
+    return heed_multihead_attention_forward_with(m, query, key, value, (heed_attention_options){0});
 }

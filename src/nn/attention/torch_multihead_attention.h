@@ -96,12 +96,19 @@ typedef struct heed_attention_options {
  * the parameters' dtype, or a mask is neither bool nor of that dtype. */
 heed_tensor *heed_multihead_attention_forward(struct heed_multihead_attention *m,
                                               heed_tensor *query, heed_tensor *key,
-                                              heed_tensor *value, heed_attention_options options);
+                                              heed_tensor *value);
+heed_tensor *heed_multihead_attention_forward_with(struct heed_multihead_attention *m,
+                                                   heed_tensor *query, heed_tensor *key,
+                                                   heed_tensor *value,
+                                                   heed_attention_options options);
 heed_tensor *heed_multihead_attention_forward_weights(struct heed_multihead_attention *m,
                                                       heed_tensor *query, heed_tensor *key,
-                                                      heed_tensor *value,
-                                                      heed_attention_options options,
-                                                      heed_tensor **weights);
+                                                      heed_tensor *value, heed_tensor **weights);
+heed_tensor *heed_multihead_attention_forward_weights_with(struct heed_multihead_attention *m,
+                                                           heed_tensor *query, heed_tensor *key,
+                                                           heed_tensor *value,
+                                                           heed_tensor **weights,
+                                                           heed_attention_options options);
 
 HEED_END_DECLS
 #endif

@@ -13,7 +13,7 @@
 
 static heed_tensor *forward_layer(void *module, heed_tensor *x)
 {
-    return heed_transformer_encoder_layer_forward(module, x, (heed_encoder_masks){0});
+    return heed_transformer_encoder_layer_forward(module, x);
 }
 
 static const heed_module_kind layer_kind = {.name = "TransformerEncoderLayer",
@@ -112,7 +112,7 @@ static heed_tensor *attend(struct heed_transformer_encoder_layer *m, heed_tensor
     const heed_attention_options options = {.attn_mask = masks.src_mask,
                                             .key_padding_mask = masks.src_key_padding_mask,
                                             .is_causal = masks.is_causal};
-    x = heed_multihead_attention_forward(m->self_attn, x, x, x, options);
+    x = heed_multihead_attention_forward_with(m->self_attn, x, x, x, options);
     return heed_dropout_forward(m->dropout1, x);
 }
 
@@ -139,7 +139,13 @@ static heed_tensor *run(struct heed_transformer_encoder_layer *m, heed_tensor *s
 }
 
 heed_tensor *heed_transformer_encoder_layer_forward(struct heed_transformer_encoder_layer *m,
-                                                    heed_tensor *src, heed_encoder_masks masks)
+                                                    heed_tensor *src)
+{
+    return heed_transformer_encoder_layer_forward_with(m, src, (heed_encoder_masks){0});
+}
+
+heed_tensor *heed_transformer_encoder_layer_forward_with(struct heed_transformer_encoder_layer *m,
+                                                         heed_tensor *src, heed_encoder_masks masks)
 {
     static const char function[] = "transformer_encoder_layer_forward";
     return heed_forward_check(function, m) == HEED_OK && check(function, m, src, masks) == HEED_OK
@@ -151,7 +157,7 @@ heed_tensor *heed_transformer_encoder_layer_forward(struct heed_transformer_enco
 
 static heed_tensor *forward_stack(void *module, heed_tensor *x)
 {
-    return heed_transformer_encoder_forward(module, x, (heed_encoder_masks){0});
+    return heed_transformer_encoder_forward(module, x);
 }
 
 static const heed_module_kind stack_kind = {.name = "TransformerEncoder",
@@ -235,8 +241,13 @@ heed_transformer_encoder_layer_at(struct heed_transformer_encoder *m, int i)
                : NULL;
 }
 
-heed_tensor *heed_transformer_encoder_forward(struct heed_transformer_encoder *m, heed_tensor *src,
-                                              heed_encoder_masks masks)
+heed_tensor *heed_transformer_encoder_forward(struct heed_transformer_encoder *m, heed_tensor *src)
+{
+    return heed_transformer_encoder_forward_with(m, src, (heed_encoder_masks){0});
+}
+
+heed_tensor *heed_transformer_encoder_forward_with(struct heed_transformer_encoder *m,
+                                                   heed_tensor *src, heed_encoder_masks masks)
 {
     static const char function[] = "transformer_encoder_forward";
     if (heed_forward_check(function, m) != HEED_OK ||

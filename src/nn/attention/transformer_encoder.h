@@ -76,7 +76,10 @@ heed_transformer_encoder_layer_new_with(int64_t d_model, int nhead,
  * HEED_ERR_SHAPE: src or a mask does not fit. HEED_ERR_DTYPE: src does not have the parameters'
  * dtype, or a mask is neither bool nor of that dtype. */
 heed_tensor *heed_transformer_encoder_layer_forward(struct heed_transformer_encoder_layer *m,
-                                                    heed_tensor *src, heed_encoder_masks masks);
+                                                    heed_tensor *src);
+heed_tensor *heed_transformer_encoder_layer_forward_with(struct heed_transformer_encoder_layer *m,
+                                                         heed_tensor *src,
+                                                         heed_encoder_masks masks);
 
 /* ---- a stack of layers ---- */
 
@@ -108,8 +111,9 @@ heed_transformer_encoder_layer_at(struct heed_transformer_encoder *m, int i);
 
 /* heed_transformer_encoder_forward: applies all layers, each with the same masks, then norm. Shapes
  * and errors are those of one layer. */
-heed_tensor *heed_transformer_encoder_forward(struct heed_transformer_encoder *m, heed_tensor *src,
-                                              heed_encoder_masks masks);
+heed_tensor *heed_transformer_encoder_forward(struct heed_transformer_encoder *m, heed_tensor *src);
+heed_tensor *heed_transformer_encoder_forward_with(struct heed_transformer_encoder *m,
+                                                   heed_tensor *src, heed_encoder_masks masks);
 
 HEED_END_DECLS
 #endif

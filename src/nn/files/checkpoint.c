@@ -21,7 +21,12 @@ heed_status heed_save_state_dict(void *module, const char *path, const heed_meta
                : heed_error_pending();
 }
 
-heed_status heed_load_state_dict(void *module, const char *path, heed_load_options options)
+heed_status heed_load_state_dict(void *module, const char *path)
+{
+    return heed_load_state_dict_with(module, path, (heed_load_options){0});
+}
+
+heed_status heed_load_state_dict_with(void *module, const char *path, heed_load_options options)
 {
     static const char function[] = "load_state_dict";
     heed_module *m = module;
@@ -129,7 +134,7 @@ heed_status heed_load_checkpoint(void *module, heed_optimizer *optimizer, const 
         if (values != NULL && heed_match_file(&match, file, r.tensors.list, values) == HEED_OK) {
             take(&r, values);
         }
-        heed_free(values, size);
+        heed_free(values);
     }
     heed_scope_end(&scope);
     heed_named_free(&r.tensors);

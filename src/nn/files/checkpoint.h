@@ -3,7 +3,7 @@
  *
  *     heed_save_state_dict(model, "model.safetensors", NULL);
  *     ...
- *     heed_load_state_dict(model, "model.safetensors", (heed_load_options){0});
+ *     heed_load_state_dict(model, "model.safetensors");
  *
  * In PyTorch:
  *
@@ -34,7 +34,8 @@ typedef struct heed_load_options {
  *
  * HEED_ERR_VALUE: names are missing or unexpected, or shapes or dtypes differ. One message lists
  * them all: for each kind, up to 2400 characters and the number of further names. */
-heed_status heed_load_state_dict(void *module, const char *path, heed_load_options options);
+heed_status heed_load_state_dict(void *module, const char *path);
+heed_status heed_load_state_dict_with(void *module, const char *path, heed_load_options options);
 
 /* heed_save_checkpoint: writes everything needed to resume training as if it had never stopped, as
  * heed_save_file:

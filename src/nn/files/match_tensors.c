@@ -107,7 +107,7 @@ static heed_status match(const heed_match *m, const heed_file_header *offered,
             mention(&unexpected, "%s", heed_show_name(name).text);
         }
     }
-    heed_free(used, (size_t)offered->count);
+    heed_free(used);
     if (missing.count + unexpected.count + different.count == 0) {
         return HEED_OK;
     }
@@ -127,13 +127,13 @@ heed_status heed_match_file(const heed_match *m, const heed_safetensors *file,
     const size_t size = (size_t)wanted.count * sizeof(heed_file_tensor *);
     const heed_file_tensor **found = heed_alloc(size);
     if (found == NULL || match(m, &file->header, wanted, found) != HEED_OK) {
-        heed_free(found, size);
+        heed_free(found);
         return heed_error_pending();
     }
     for (int i = 0; i < wanted.count && !heed_error_pending(); i++) {
         values[i] = found[i] != NULL ? heed_file_read(m->function, file, found[i]) : NULL;
     }
-    heed_free(found, size);
+    heed_free(found);
     return heed_error_pending();
 }
 
@@ -153,7 +153,7 @@ heed_status heed_match_load(const heed_match *m, const heed_safetensors *file,
             heed_copy_into(wanted.tensors[i], values[i]);
         }
     }
-    heed_free(values, size);
+    heed_free(values);
     return heed_scope_end(&scope);
 }
 
@@ -205,8 +205,8 @@ heed_status heed_match_list(const heed_match *m, heed_tensor_list offered, heed_
             values[i] = found[i] != NULL ? offered.tensors[found[i]->begin] : NULL;
         }
     }
-    heed_free(found, size);
-    heed_free(seen.tensors, entries);
+    heed_free(found);
+    heed_free(seen.tensors);
     return heed_error_pending();
 }
 

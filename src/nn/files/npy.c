@@ -413,6 +413,6 @@ heed_status heed_save_npy(const heed_tensor *x, const char *path)
     heed_atomic_write(&file, header, length);
     heed_atomic_write_tensor(&file, x, buffer);
     heed_atomic_end(&file);
-    heed_free(buffer, size);
+    heed_free(buffer);
     return heed_error_pending();
 }

@@ -88,7 +88,7 @@ static void *grow(void *list, int count, int *capacity, size_t size)
         return list;
     }
     const int larger = *capacity > 0 ? 2 * *capacity : 16;
-    void *grown = heed_grow(list, (size_t)*capacity * size, (size_t)larger * size);
+    void *grown = heed_realloc(list, (size_t)larger * size);
     *capacity = grown != NULL ? larger : *capacity;
     return grown;
 }
@@ -409,16 +409,12 @@ void heed_file_close(heed_safetensors *file)
         return;
     }
     heed_reader_close(&file->in);
-    if (file->path != NULL) {
-        heed_free(file->path, strlen(file->path) + 1);
-    }
+    heed_free(file->path);
     heed_file_header *header = &file->header;
-    if (header->text != NULL) {
-        heed_free(header->text, header->size + 1);
-    }
-    heed_free(header->tensors, (size_t)header->capacity * sizeof *header->tensors);
-    heed_free(header->metadata, (size_t)header->pair_capacity * sizeof *header->metadata);
-    heed_free(file, sizeof *file);
+    heed_free(header->text);
+    heed_free(header->tensors);
+    heed_free(header->metadata);
+    heed_free(file);
 }
 
 /* ---- reading tensors ---- */
@@ -461,7 +457,7 @@ static void add_bytes(text *t, const char *bytes, size_t size)
     }
     if (size > t->capacity - t->size) {
         const size_t larger = 2 * t->capacity + size + 256;
-        char *grown = heed_grow(t->data, t->capacity, larger);
+        char *grown = heed_realloc(t->data, larger);
         if (grown == NULL) {
             return;
         }
@@ -614,7 +610,7 @@ static void add_metadata(saving *s, const heed_metadata *metadata)
         }
     }
     add(&s->header, "}");
-    heed_free(sorted, count * sizeof *sorted);
+    heed_free(sorted);
 }
 
 static int64_t bytes_of(const heed_tensor *t)
@@ -695,8 +691,8 @@ heed_status heed_file_save(const char *function, const char *path, heed_tensor_l
         }
         heed_atomic_end(&file);
     }
-    heed_free(s.entries, s.count * sizeof *s.entries);
-    heed_free(s.header.data, s.header.capacity);
-    heed_free(buffer, size);
+    heed_free(s.entries);
+    heed_free(s.header.data);
+    heed_free(buffer);
     return heed_error_pending();
 }

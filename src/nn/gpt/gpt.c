@@ -407,7 +407,7 @@ heed_gpt_cache *heed_gpt_cache_new(struct heed_gpt *m, int64_t batch)
     }
     cache->blocks = heed_alloc_zeroed((size_t)c->n_layer * sizeof *cache->blocks);
     if (cache->blocks == NULL) {
-        heed_free(cache, sizeof *cache);
+        heed_free(cache);
         return NULL;
     }
     cache->n_layer = c->n_layer;
@@ -435,8 +435,8 @@ void heed_gpt_cache_free(heed_gpt_cache *cache)
         heed_release(cache->blocks[i].keys);
         heed_release(cache->blocks[i].values);
     }
-    heed_free(cache->blocks, (size_t)cache->n_layer * sizeof *cache->blocks);
-    heed_free(cache, sizeof *cache);
+    heed_free(cache->blocks);
+    heed_free(cache);
 }
 
 int64_t heed_gpt_cache_length(const heed_gpt_cache *cache)
@@ -556,8 +556,13 @@ static heed_tensor *predict(struct heed_gpt *m, heed_tensor *tokens, int64_t len
     return heed_scope_end_with(&scope, heed_select(logits, 1, 0));
 }
 
-heed_tensor *heed_gpt_generate(struct heed_gpt *m, heed_tensor *idx, int64_t max_new_tokens,
-                               heed_gpt_generate_options options)
+heed_tensor *heed_gpt_generate(struct heed_gpt *m, heed_tensor *idx, int64_t max_new_tokens)
+{
+    return heed_gpt_generate_with(m, idx, max_new_tokens, (heed_gpt_generate_options){0});
+}
+
+heed_tensor *heed_gpt_generate_with(struct heed_gpt *m, heed_tensor *idx, int64_t max_new_tokens,
+                                    heed_gpt_generate_options options)
 {
     if (check_generate(m, idx, max_new_tokens) != HEED_OK) {
         return NULL;
@@ -578,7 +583,7 @@ heed_tensor *heed_gpt_generate(struct heed_gpt *m, heed_tensor *idx, int64_t max
     for (int64_t i = 0; i < max_new_tokens && go_on && !heed_error_pending(); i++) {
         heed_scope step;
         heed_scope_begin(&step);
-        heed_tensor *ids = heed_sample(predict(m, tokens, length, cache), options.sample);
+        heed_tensor *ids = heed_sample_with(predict(m, tokens, length, cache), options.sample);
         if (ids != NULL && heed_copy_into(heed_select(tokens, 1, length), ids) == HEED_OK) {
             length++;
             go_on = options.on_token == NULL ||

@@ -160,7 +160,7 @@ heed_tensor *heed_gpt_forward_cached(struct heed_gpt *m, heed_tensor *idx, heed_
 /* ---- generation ----
  *
  *     heed_manual_seed(1337);
- *     heed_tensor *text = heed_gpt_generate(model, prompt, 500, (heed_gpt_generate_options){
+ *     heed_tensor *text = heed_gpt_generate_with(model, prompt, 500, (heed_gpt_generate_options){
  *         .sample = {.temperature = 0.8, .top_k = 200}, .on_token = print}); */
 typedef struct heed_gpt_generate_options {
     heed_sample_options sample;
@@ -189,8 +189,9 @@ typedef struct heed_gpt_generate_options {
  * HEED_ERR_SHAPE: idx has other dims, or T is 0. HEED_ERR_DTYPE: idx is not i64. HEED_ERR_INDEX: an
  * id is outside [0, V). HEED_ERR_VALUE: max_new_tokens is negative, or as for heed_sample.
  * HEED_ERR_OVERFLOW: more tokens than memory can address. */
-heed_tensor *heed_gpt_generate(struct heed_gpt *m, heed_tensor *idx, int64_t max_new_tokens,
-                               heed_gpt_generate_options options);
+heed_tensor *heed_gpt_generate(struct heed_gpt *m, heed_tensor *idx, int64_t max_new_tokens);
+heed_tensor *heed_gpt_generate_with(struct heed_gpt *m, heed_tensor *idx, int64_t max_new_tokens,
+                                    heed_gpt_generate_options options);
 
 HEED_END_DECLS
 #endif

@@ -290,7 +290,7 @@ heed_status heed_gpt_config_read(const char *function, const char *path, heed_gp
         if (heed_reader_read(&in, function, text, in.size, 0) == HEED_OK) {
             read_text(function, path, text, (size_t)in.size, config);
         }
-        heed_free(text, (size_t)in.size + 1);
+        heed_free(text);
     }
     heed_reader_close(&in);
     return heed_error_pending();

@@ -99,7 +99,12 @@ static heed_tensor *keep_top_p(heed_tensor *x, double p)
     return heed_masked_fill(x, heed_to(back, HEED_BOOL), -HUGE_VAL);
 }
 
-heed_tensor *heed_sample(heed_tensor *logits, heed_sample_options options)
+heed_tensor *heed_sample(heed_tensor *logits)
+{
+    return heed_sample_with(logits, (heed_sample_options){0});
+}
+
+heed_tensor *heed_sample_with(heed_tensor *logits, heed_sample_options options)
 {
     if (check_logits(logits) != HEED_OK || check_options(&options) != HEED_OK) {
         return NULL;

@@ -32,7 +32,8 @@ typedef struct heed_sample_options {
  * HEED_ERR_SHAPE: other dims, or V is 0. HEED_ERR_DTYPE: not f32 or f64. HEED_ERR_VALUE:
  * temperature or top_k is negative, or top_p is outside [0, 1]; a row contains NaN or inf, or only
  * -inf. */
-heed_tensor *heed_sample(heed_tensor *logits, heed_sample_options options);
+heed_tensor *heed_sample(heed_tensor *logits);
+heed_tensor *heed_sample_with(heed_tensor *logits, heed_sample_options options);
 
 HEED_END_DECLS
 #endif

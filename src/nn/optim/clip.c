@@ -82,7 +82,7 @@ double heed_clip_grad_norm_with(heed_tensor_list parameters, double max_norm,
     if (!(factor >= 1)) {
         scale(gradients, count, factor);
     }
-    heed_free(gradients, size);
+    heed_free(gradients);
     return heed_error_pending() ? (double)NAN : norm;
 }
 

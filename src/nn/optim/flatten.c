@@ -97,7 +97,7 @@ heed_tensor *heed_parameters_to_vector(heed_tensor_list parameters)
         parts[i] = heed_reshape(parameters.tensors[i], HEED_SHAPE(-1));
     }
     heed_tensor *vec = heed_cat(parts, parameters.count, 0);
-    heed_free(parts, size);
+    heed_free(parts);
     return heed_scope_end_with(&scope, vec);
 }
 

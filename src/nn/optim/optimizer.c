@@ -92,8 +92,8 @@ static size_t groups_size(const heed_optimizer *optimizer)
 /* Everything that add_group allocates. */
 static void free_arrays(heed_optimizer *optimizer)
 {
-    heed_free(optimizer->slots, slots_size(optimizer));
-    heed_free(optimizer->groups, groups_size(optimizer));
+    heed_free(optimizer->slots);
+    heed_free(optimizer->groups);
     heed_named_free(&optimizer->parameters);
 }
 
@@ -137,8 +137,13 @@ static double given(const double *option, double fallback)
     return option != NULL ? *option : fallback;
 }
 
-heed_status heed_add_param_group(heed_optimizer *optimizer, heed_tensor_list parameters,
-                                 heed_group_options options)
+heed_status heed_add_param_group(heed_optimizer *optimizer, heed_tensor_list parameters)
+{
+    return heed_add_param_group_with(optimizer, parameters, (heed_group_options){0});
+}
+
+heed_status heed_add_param_group_with(heed_optimizer *optimizer, heed_tensor_list parameters,
+                                      heed_group_options options)
 {
     if (check_optimizer("add_param_group", optimizer) != HEED_OK) {
         return heed_error_pending();
@@ -160,6 +165,7 @@ heed_status heed_add_param_group(heed_optimizer *optimizer, heed_tensor_list par
     }
     if (options.lr != NULL &&
         heed_check_not_negative(optimizer->name, "lr", *options.lr) == HEED_OK) {
+        group.own_lr = true;
         group.lr = *options.lr;
     }
     if (heed_error_pending() || check_group(optimizer->name, &group) != HEED_OK ||
@@ -191,7 +197,6 @@ static heed_optimizer *new_optimizer(heed_optimizer made, heed_tensor_list param
     }
     *optimizer = made;
     optimizer->lr = lr;
-    optimizer->defaults.lr = (double)NAN;
     if (add_group(optimizer, parameters, optimizer->defaults) != HEED_OK) {
         heed_optimizer_free(optimizer);
         return NULL;
@@ -272,7 +277,7 @@ void heed_optimizer_free(heed_optimizer *optimizer)
     }
     free_arrays(optimizer);
     heed_named_free(&optimizer->listed);
-    heed_free(optimizer, sizeof *optimizer);
+    heed_free(optimizer);
 }
 
 /* ---- state ---- */
@@ -309,7 +314,7 @@ enum { TOGETHER = 64 };
 static heed_status update(const heed_optimizer *optimizer, const heed_param_group *group,
                           const heed_update *all, int count, int64_t age)
 {
-    const double lr = isnan(group->lr) ? optimizer->lr : group->lr;
+    const double lr = group->own_lr ? group->lr : optimizer->lr;
     if (optimizer->is_sgd) {
         const heed_sgd_step step = {.lr = lr,
                                     .momentum = group->momentum,
@@ -479,7 +484,10 @@ static void visit_slots(walk *w, heed_optimizer *optimizer, const heed_param_gro
 
 static void visit_options(walk *w, const heed_optimizer *optimizer, heed_param_group *group, int i)
 {
-    visit_numbers(named(w, "param_groups.%d.lr", i), &group->lr, 1);
+    double lr = group->own_lr ? group->lr : (double)NAN; /* files have one number for both */
+    visit_numbers(named(w, "param_groups.%d.lr", i), &lr, 1);
+    group->own_lr = !isnan(lr);
+    group->lr = group->own_lr ? lr : 0;
     visit_numbers(named(w, "param_groups.%d.weight_decay", i), &group->weight_decay, 1);
     if (optimizer->is_sgd) {
         int64_t nesterov = group->nesterov;
@@ -557,12 +565,14 @@ static heed_status check_read(const char *function, const heed_optimizer *read,
         if (check_group(function, group) != HEED_OK) {
             return heed_error_pending();
         }
-        if (group->lr < 0 || isinf(group->lr) ||
-            state_count(read, group) != state_count(optimizer, &optimizer->groups[i])) {
-            return heed_fail(HEED_ERR_VALUE,
-                             "%s: group %d of the state of %s has lr %g and momentum %g, which do "
-                             "not fit this one",
-                             function, i, read->name, group->lr, group->momentum);
+        if (group->lr < 0 || isinf(group->lr)) {
+            return heed_fail(HEED_ERR_VALUE, "%s: group %d of the state of %s has lr %g", function,
+                             i, read->name, group->lr);
+        }
+        if (state_count(read, group) != state_count(optimizer, &optimizer->groups[i])) {
+            return heed_fail(
+                HEED_ERR_VALUE, "%s: group %d of the state of %s has momentum %g; this one's is %g",
+                function, i, read->name, group->momentum, optimizer->groups[i].momentum);
         }
     }
     return HEED_OK;
@@ -590,8 +600,8 @@ heed_status heed_optimizer_take(const char *function, heed_optimizer *optimizer,
             visit(&w, optimizer);
         }
     }
-    heed_free(read.groups, groups);
-    heed_free(read.slots, slots);
+    heed_free(read.groups);
+    heed_free(read.slots);
     return heed_error_pending();
 }
 
@@ -611,7 +621,7 @@ heed_status heed_optimizer_load_state_dict(heed_optimizer *optimizer, heed_tenso
         if (values != NULL && heed_match_list(&match, state, named.list, values) == HEED_OK) {
             heed_optimizer_take(function, optimizer, values);
         }
-        heed_free(values, size);
+        heed_free(values);
     }
     heed_named_free(&named);
     heed_scope_end(&scope);

@@ -13,8 +13,8 @@
  * but not to biases and the weights of norms:
  *
  *     heed_optimizer *adamw = heed_adamw_new(heed_decay_parameters(model), 1e-3, 0.1);
- *     heed_add_param_group(adamw, heed_no_decay_parameters(model),
- *                          (heed_group_options){.weight_decay = &(double){0}});
+ *     heed_add_param_group_with(adamw, heed_no_decay_parameters(model),
+ *                               (heed_group_options){.weight_decay = &(double){0}});
  *
  * Gradients accumulate until zero_grad, so a batch too large for memory can be split into k parts:
  * one backward pass of loss / k for each, then a single step.
@@ -41,7 +41,8 @@ HEED_BEGIN_DECLS
 
 /* The options of a group of parameters; any number may be changed at any time. */
 typedef struct heed_param_group {
-    double lr; /* NAN, the default: the optimiser's */
+    bool own_lr; /* true: lr is the group's learning rate; false: the optimiser's lr is */
+    double lr;
     double weight_decay;
     double momentum, dampening; /* of SGD */
     bool nesterov;
@@ -101,8 +102,9 @@ typedef struct heed_group_options {
  * optimizer.add_param_group({"params": parameters, ...}); the list may be empty. On error nothing
  * changes. Errors as above; HEED_ERR_VALUE: a parameter was already added, or the optimiser
  * does not have an option. */
-heed_status heed_add_param_group(heed_optimizer *optimizer, heed_tensor_list parameters,
-                                 heed_group_options options);
+heed_status heed_add_param_group(heed_optimizer *optimizer, heed_tensor_list parameters);
+heed_status heed_add_param_group_with(heed_optimizer *optimizer, heed_tensor_list parameters,
+                                      heed_group_options options);
 
 /* heed_optimizer_step: updates every parameter that has a gradient. Does nothing while an error is
  * pending, so the gradients of a failed backward are never applied. */

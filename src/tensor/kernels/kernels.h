@@ -22,13 +22,13 @@
 
 /* An index for each operation of ops.def. */
 enum heed_elementwise {
-#define UNARY(name, kind, f, dx)           HEED_##name,
-#define BINARY(name, kind, f, da, db)      HEED_##name,
-#define TERNARY(name, kind, f, da, db, dc) HEED_##name,
-#define BOUNDS(name, kind, f, da)          HEED_##name,
-#define COMPARE(name, f)                   HEED_##name,
-#define LOGICAL(name, f)                   HEED_##name,
-#define PREDICATE(name, f)                 HEED_##name,
+#define UNARY(name, kind, f, dx)           HEED_OP_##name,
+#define BINARY(name, kind, f, da, db)      HEED_OP_##name,
+#define TERNARY(name, kind, f, da, db, dc) HEED_OP_##name,
+#define BOUNDS(name, kind, f, da)          HEED_OP_##name,
+#define COMPARE(name, f)                   HEED_OP_##name,
+#define LOGICAL(name, f)                   HEED_OP_##name,
+#define PREDICATE(name, f)                 HEED_OP_##name,
 #include "ops.def"
     HEED_ELEMENTWISE_COUNT
 };

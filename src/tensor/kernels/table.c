@@ -202,10 +202,10 @@ static void choose_where(int64_t n, const void *const *in, void *out)
 /* ---- the table ---- */
 
 #if defined T_IS_F32 || defined T_IS_F64
-#define ENTRY(name, kind, ...) [HEED_##name] = {name##_forward, {__VA_ARGS__}},
+#define ENTRY(name, kind, ...) [HEED_OP_##name] = {name##_forward, {__VA_ARGS__}},
 #else
 #define ENTRY(name, kind, ...) ENTRY_##kind(name)
-#define ENTRY_ANY(name)        [HEED_##name] = {name##_forward, {NULL}},
+#define ENTRY_ANY(name)        [HEED_OP_##name] = {name##_forward, {NULL}},
 #define ENTRY_FLOAT(name)
 #ifdef T_IS_I64
 #define ENTRY_NUMBER ENTRY_ANY
@@ -221,9 +221,9 @@ const heed_kernels KERNELS = {
 #define BINARY(name, kind, f, da, db)      ENTRY(name, kind, name##_da, name##_db)
 #define TERNARY(name, kind, f, da, db, dc) ENTRY(name, kind, name##_da, name##_db, name##_dc)
 #define BOUNDS(name, kind, f, da)          ENTRY(name, kind, name##_da)
-#define COMPARE(name, f)                   [HEED_##name] = {name##_truth, {NULL}},
-#define LOGICAL(name, f)                   [HEED_##name] = {name##_truth, {NULL}},
-#define PREDICATE(name, f)                 [HEED_##name] = {name##_truth, {NULL}},
+#define COMPARE(name, f)                   [HEED_OP_##name] = {name##_truth, {NULL}},
+#define LOGICAL(name, f)                   [HEED_OP_##name] = {name##_truth, {NULL}},
+#define PREDICATE(name, f)                 [HEED_OP_##name] = {name##_truth, {NULL}},
 #include "ops.def"
         },
     .where = choose_where,

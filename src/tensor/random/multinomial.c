@@ -13,7 +13,7 @@
 
 #include <float.h>
 
-#include "../alloc.h"
+#include "../blocks.h"
 #include "../check.h"
 #include "../scope_list.h"
 #include "../shape.h"
@@ -110,7 +110,7 @@ static heed_status draw_replacing(const heed_tensor *p, int64_t num_samples, int
     const int64_t categories = count_categories(p);
     const size_t size = (size_t)categories * sizeof(double);
     heed_generator *g = heed_generator_of_thread();
-    double *sums = heed_alloc(size);
+    double *sums = heed_alloc_sized(size);
     for (int64_t row = 0; row < count_rows(p) && sums != NULL; row++) {
         double sum = 0.0;
         for (int64_t i = 0; i < categories; i++) {
@@ -134,7 +134,7 @@ static heed_status draw_replacing(const heed_tensor *p, int64_t num_samples, int
             *to++ = low;
         }
     }
-    heed_free(sums, size);
+    heed_free_sized(sums, size);
     return heed_error_pending();
 }
 
@@ -172,7 +172,7 @@ static void sink(runner *heap, int64_t count, int64_t place)
 static heed_status draw_by_race(const heed_tensor *p, int64_t num_samples, int64_t *to)
 {
     const size_t size = (size_t)count_categories(p) * sizeof(runner);
-    runner *heap = heed_alloc(size);
+    runner *heap = heed_alloc_sized(size);
     heed_tensor *q =
         heap != NULL ? heed_tensor_new("multinomial", p->ndim, p->shape, p->dtype) : NULL;
     if (q != NULL) {
@@ -197,7 +197,7 @@ static heed_status draw_by_race(const heed_tensor *p, int64_t num_samples, int64
         }
         heed_unref(q);
     }
-    heed_free(heap, size);
+    heed_free_sized(heap, size);
     return heed_error_pending();
 }
 

@@ -287,17 +287,33 @@ heed_tensor *heed_randn_like(const heed_tensor *x)
     return draw_like("randn_like", x, true);
 }
 
-heed_tensor *heed_randint(int64_t low, int64_t high, heed_shape shape)
+/* The dtype holds every whole number in [low, high). */
+static heed_status check_range(int64_t low, int64_t high, heed_dtype dtype)
 {
-    if (heed_blocked()) {
-        return NULL;
-    }
     if (low >= high) {
-        heed_fail(HEED_ERR_VALUE, "randint: low %lld is not below high %lld, which is excluded",
-                  (long long)low, (long long)high);
+        return heed_fail(HEED_ERR_VALUE,
+                         "randint: low %lld is not below high %lld, which is excluded",
+                         (long long)low, (long long)high);
+    }
+    const int64_t most = dtype == HEED_BOOL  ? 1
+                         : dtype == HEED_F32 ? (int64_t)1 << 24
+                         : dtype == HEED_F64 ? (int64_t)1 << 53
+                                             : INT64_MAX;
+    if (dtype != HEED_I64 && (low < (dtype == HEED_BOOL ? 0 : -most) || high - 1 > most)) {
+        return heed_fail(HEED_ERR_VALUE,
+                         "randint: %s cannot hold all whole numbers from %lld to %lld; draw them "
+                         "as i64",
+                         heed_dtype_name(dtype), (long long)low, (long long)(high - 1));
+    }
+    return HEED_OK;
+}
+
+heed_tensor *heed_randint(int64_t low, int64_t high, heed_shape shape, heed_dtype dtype)
+{
+    if (heed_blocked() || check_range(low, high, dtype) != HEED_OK) {
         return NULL;
     }
-    heed_tensor *t = heed_tensor_create("randint", shape, HEED_I64);
+    heed_tensor *t = heed_tensor_create("randint", shape, dtype);
     if (t == NULL) {
         return NULL;
     }
@@ -306,10 +322,14 @@ heed_tensor *heed_randint(int64_t low, int64_t high, heed_shape shape)
      * at a smaller range. */
     const uint64_t range = (uint64_t)high - (uint64_t)low;
     const bool is_wide = range >> (heed_random_torch_2(g) ? 28 : 32) != 0;
-    int64_t *to = t->data;
     for (int64_t i = 0; i < t->numel; i++) {
         const uint64_t drawn = is_wide ? heed_draw_u64(g) : heed_draw_u32(g);
-        to[i] = (int64_t)(drawn % range + (uint64_t)low);
+        const int64_t number = (int64_t)(drawn % range + (uint64_t)low);
+        if (dtype == HEED_I64) {
+            ((int64_t *)t->data)[i] = number;
+        } else {
+            heed_set_number_at(t, i, (double)number); /* exact: check_range */
+        }
     }
     return t;
 }
