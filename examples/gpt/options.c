@@ -124,8 +124,8 @@ static const char train_conclusion[] =
     "to\n"
     "the bit as an uninterrupted run. It takes the settings and the text from the file. Only "
     "--steps\n"
-    "and --patience may change; the schedule then ends at the new --steps. Pass --best and --log\n"
-    "again.\n"
+    "and --patience may change; the schedule then ends at the new --steps. Pass --best, --log\n"
+    "and --quiz again.\n"
     "\n"
     "Progress goes to stderr: a bar on a terminal; plain lines elsewhere, or if TERM is dumb.\n"
     "\n";
@@ -146,10 +146,17 @@ static const char sample_introduction[] =
     "\n";
 
 static const char eval_introduction[] =
-    "usage: gpt eval --load FILE --text FILE [--FLAG VALUE | --FLAG=VALUE] ...\n"
+    "usage: gpt eval --load FILE [--text FILE] [--quiz FILE] [--FLAG VALUE | --FLAG=VALUE] ...\n"
     "\n"
     "Measures how well a model predicts a text: the loss in nats per token, the perplexity\n"
     "exp(loss), and the loss in bits per byte of the text.\n"
+    "\n"
+    "With --quiz FILE it asks questions, alone or after the text. A line of the file is a kind, a\n"
+    "context, the right answer and wrong ones, separated by tabs. An answer is right if the model\n"
+    "finds it more probable after the context than each wrong one. Beside the share of right\n"
+    "answers of each kind are those of guessers: by chance, always the most frequent right "
+    "answer,\n"
+    "and the answer that is most recent in the context.\n"
     "\n";
 
 static const char info_introduction[] =
