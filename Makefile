@@ -1,29 +1,38 @@
 # Heed: make demo | make deps test | make help
 
-# All output goes to BUILD; use BUILD=build/other for a separate variant.
+# All output goes to BUILD; use BUILD=build/other for a separate variant. DEBUG=1 is one of its own, whose reports
+# find mistakes in programs (src/tensor/debug.h).
+ifeq ($(DEBUG),1)
+BUILD    ?= build/debug
+OPTIMISE ?= -Og
+SYMBOLS  := -g -DHEED_DEBUG
+NAMES    := -rdynamic
+else ifneq ($(DEBUG),)
+$(error DEBUG=$(DEBUG): give DEBUG=1 for a debug build; CFLAGS=-g adds variables for a debugger)
+endif
 BUILD   ?= build
 CC      ?= cc
 PREFIX  ?= /usr/local
 VERSION := 0.1.0
 
 # CPPFLAGS, CFLAGS, CXXFLAGS, LDFLAGS and LDLIBS are the user's and come last. EXTRA is passed to every compiler
-# and linker call (for sanitizers, for example), WERROR=-Werror turns warnings into errors, and DEBUG=-g adds
-# variables to the line numbers that backtraces and valgrind need.
+# and linker call (for sanitizers, for example), and WERROR=-Werror turns warnings into errors. -g1 gives
+# backtraces and valgrind their line numbers.
 WARNINGS := -Wall -Wextra -Wpedantic -Wshadow -Wstrict-prototypes -Wmissing-prototypes -Wvla \
             -Wdouble-promotion
 WERROR   ?=
 EXTRA    ?=
 OPTIMISE ?= -O2
-DEBUG    ?= -g1
+SYMBOLS  ?= -g1
 # gcc fills and copies structs with rep stos and rep movs, which have a high startup cost; library calls do not.
 # (They took a fifth of a training step of the toy.)
 STRUCTS  := -mmemset-strategy=libcall:-1:noalign -mmemcpy-strategy=libcall:-1:noalign
 STRUCTS  := $(shell $(CC) -Werror $(STRUCTS) -E -x c /dev/null > /dev/null 2>&1 && echo "$(STRUCTS)")
-BASE     := -std=c11 -D_POSIX_C_SOURCE=200809L -Isrc -I. $(DEBUG) -pthread $(WARNINGS) $(WERROR) -MMD -MP $(STRUCTS)
+BASE     := -std=c11 -D_POSIX_C_SOURCE=200809L -Isrc -I. $(SYMBOLS) -pthread $(WARNINGS) $(WERROR) -MMD -MP $(STRUCTS)
 GIVEN    := $(EXTRA) $(CPPFLAGS) $(CFLAGS)
 CFLAGS_  := $(BASE) $(OPTIMISE) -ffp-contract=off $(GIVEN)
 LDLIBS_  := -lm -pthread $(LDLIBS)
-LINK      = $(CC) $(CFLAGS_) $(LDFLAGS)
+LINK      = $(CC) $(CFLAGS_) $(NAMES) $(LDFLAGS)
 
 # ---- jobs and their output ----
 
@@ -245,6 +254,7 @@ test: $(BUILD)/test_heed $(EXAMPLES)
 	$(BUILD)/custom_op > /dev/null
 	$(BUILD)/custom_module > /dev/null
 	sh tests/outputs.sh $(BUILD)
+	CC="$(LINK)" sh tests/lesson7.sh $(BUILD)
 	sh tests/notebooks.sh
 	sh tests/gpt_resume.sh $(BUILD)
 
@@ -261,7 +271,7 @@ test-isas: $(BUILD)/test_heed $(EXAMPLES)
 # Includes the header from C++17 and trains the toy.
 $(BUILD)/toy_cpp: tests/toy.cpp $(PART_OBJECTS) $(LIBRARY)
 	$(call step,c++ $<)
-	$(CXX) -std=c++17 -Isrc -I. $(OPTIMISE) $(DEBUG) -Wall -Wextra -Wpedantic -Wshadow $(WERROR) $(EXTRA) \
+	$(CXX) -std=c++17 -Isrc -I. $(OPTIMISE) $(SYMBOLS) -Wall -Wextra -Wpedantic -Wshadow $(WERROR) $(EXTRA) \
 	    $(CPPFLAGS) $(CXXFLAGS) $(LDFLAGS) $^ -o $@ $(LDLIBS_)
 
 .PHONY: test-cpp
@@ -344,7 +354,7 @@ deps-dev:
 layers:
 	@sh tests/layers.sh
 
-FORMATTED = $(wildcard src/*.h src/*/*.[ch] src/*/*/*.[ch] examples/*.[ch] examples/*/*.[ch] tests/*.[ch] tests/gradients/*.h tests/misuse/*.h tests/parity/*.h tests/fuzz/*.c bench/*.[ch] bench/*/*.[ch] bench/peers/*.cpp)
+FORMATTED = $(wildcard src/*.h src/*/*.[ch] src/*/*/*.[ch] examples/*.[ch] examples/*/*.[ch] tests/*.[ch] tests/gradients/*.h tests/misuse/*.h tests/parity/*.h tests/fuzz/*.c tests/lessons/*.c bench/*.[ch] bench/*/*.[ch] bench/peers/*.cpp)
 
 format:
 	clang-format -i $(FORMATTED)

@@ -16,8 +16,7 @@
 enum { HEED, MACHINE, PEERS, MOST_RUNNERS = 16 };
 enum { MOST_WORKLOADS = 256, MOST_ROUNDS = 1000, MOST_BOUNDS = 8, MOST_BEHIND = 1000 };
 enum { ROUNDS_ALONE = 3, ROUNDS_LONG = 5 };
-static const double LONG =
-    1; /* sum of a program's figures in seconds; beyond it ROUNDS_LONG rounds suffice */
+static const double LONG = 1; /* seconds; beyond this sum ROUNDS_LONG rounds suffice */
 
 /* A workload listed by bench_heed; see serve.h. */
 struct listed {

@@ -119,8 +119,7 @@ static const char *prepare(const struct workload *w)
         *p = (struct piece){.count = w->size[0] / threads, .turns = turns_of(w)};
         if (p->count > 0) {
             p->from = array(p->count);
-            p->to = array(p->count + SHIFT) +
-                    SHIFT; /* not a multiple of 4096 bytes apart, which would alias */
+            p->to = array(p->count + SHIFT) + SHIFT; /* not a multiple of 4096 bytes apart */
         }
     }
     return NULL;

@@ -1,23 +1,28 @@
-/* Lesson 1: one attention head, number by number, as the notebook computes it with numpy.
+/* Lesson 1: one attention head, computed step by step as in a numpy notebook.
  *
  *     build/lesson1_attention_head
  *
- * Read it beside the notebook: cell by cell, with its names and its numbers, to the last digit. The
- * sentence is "My name is Grant". Each word has a query (what it looks for), a key (what it can be
- * found by) and a value (what it has to say), and comes out as a mixture of the values of the words
- * that it may look at. */
+ * Each word of "My name is Grant" has a query (what it looks for), a key (what it can be found by)
+ * and a value (what it contributes). Its output is a weighted mean of the values of the words that
+ * it may attend to.
+ *
+ * Sources: a notebook without title or author, cells [149] to [160], which begins "Goes over how to
+ * create a singular attention head and the math behind it"; [...] below are its cell numbers. Its
+ * code is that of "Self Attention in Transformers" by Ajay Halthor
+ * (https://github.com/ajhalthor/Transformer-Neural-Network). The formula is from Vaswani et al.,
+ * "Attention Is All You Need", 2017, arXiv:1706.03762, section 3.2.1. */
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 
 #include "heed.h"
 
-/* L words; queries and keys of d_k numbers, values of d_v. */
+/* The number of words; the sizes of a query or key and of a value. */
 enum { L = 4, d_k = 8, d_v = 8 };
 
-/* The notebook draws Q, K and V at random and prints 8 decimals of the 16 with which it goes on.
- * Its own are lost. These numbers have the same 8 decimals, and two more, chosen such that
- * everything that it prints later follows from them. */
+/* The notebook draws Q, K and V at random without a seed and prints 8 decimals of them. These
+ * numbers have the same 8 decimals and two more, chosen so that all later output of the notebook
+ * follows. */
 static const double Q[L][d_k] = {
     {-1.8216575956, 1.5763030054, -0.2077850557, -0.7695629644, 0.8582931031, -0.1929343542,
      1.3647830855, -1.1637958089},
@@ -50,7 +55,7 @@ static const double V[L][d_v] = {
 };
 static const char *const words[L] = {"My", "name", "is", "Grant"};
 
-/* Eight decimals, and the line breaks of numpy. */
+/* Prints 8 decimals, with numpy's line breaks. */
 static void show(const char *name, const heed_tensor *t)
 {
     printf("\n%s\n", name);
@@ -58,8 +63,8 @@ static void show(const char *name, const heed_tensor *t)
     putchar('\n');
 }
 
-/* The variance over all elements; numpy divides by n where torch divides by n - 1. Python prints as
- * few digits as tell a number from its neighbours, so we do too. */
+/* Prints the variance over all elements. numpy divides by n, torch by n - 1. Like Python, prints
+ * the fewest digits that identify the double. */
 static void show_var(const char *name, heed_tensor *x)
 {
     const double var = heed_item(heed_var_dims(x, HEED_DIMS(0, 1), 0, false));
@@ -71,14 +76,15 @@ static void show_var(const char *name, heed_tensor *x)
     printf("%-28s %s\n", name, text);
 }
 
-/* exp(x_ij) / sum over j of exp(x_ij): every row becomes positive, and sums to one. */
+/* exp(x) / (sum of exp(x) over the row): positive, and each row sums to 1. */
 static heed_tensor *softmax(heed_tensor *x)
 {
     heed_tensor *e = heed_exp(x);
     return heed_div(e, heed_sum_dim(e, -1, true));
 }
 
-/* 0 where a word may look, -inf at the words that follow it: e^-inf is 0. */
+/* To be added to the scores: 0 for the word itself and the words before it, -inf for the words
+ * after it, because e^-inf is 0. */
 static heed_tensor *make_mask(void)
 {
     heed_tensor *mask = heed_tril(heed_ones(HEED_SHAPE(L, L), HEED_F64), 0);
@@ -90,20 +96,20 @@ static heed_tensor *make_mask(void)
     return mask;
 }
 
-/* How far each query and each key point the same way, before and after the division by sqrt(d_k).
- * A sum of d_k products of numbers with variance 1 has variance d_k. Scores that large would push
- * softmax towards one word and all others to 0; the division brings the variance back. */
+/* The dot product of each query with each key, divided by sqrt(d_k). The dot product of two vectors
+ * of d_k independent numbers with variance 1 has variance d_k. With scores that large, softmax
+ * gives nearly all weight to one word; the division brings the variance back to 1. */
 static heed_tensor *scores(heed_tensor *q, heed_tensor *k)
 {
     heed_tensor *products = heed_matmul(q, heed_transpose(k, 0, 1));
     show("[152] np.matmul(q, k.T)", products);
-    printf("\n[153] why the sqrt(d_k): the products vary more\n");
+    printf("\n[153] why sqrt(d_k): the products have a larger variance\n");
     show_var("q.var()", q);
     show_var("k.var()", k);
     show_var("np.matmul(q, k.T).var()", products);
 
     heed_tensor *scaled = heed_div_scalar(products, sqrt(d_k));
-    printf("\n[154] scaled = np.matmul(q, k.T) / math.sqrt(d_k): an eighth of that\n");
+    printf("\n[154] scaled = np.matmul(q, k.T) / math.sqrt(d_k): the variance divided by d_k\n");
     show_var("q.var()", q);
     show_var("k.var()", k);
     show_var("scaled.var()", scaled);
@@ -113,8 +119,7 @@ static heed_tensor *scores(heed_tensor *q, heed_tensor *k)
 int main(void)
 {
     heed_on_error(heed_die);
-    heed_scope scope;
-    heed_scope_begin(&scope);
+    HEED_SCOPE(scope);
 
     heed_tensor *q = heed_from_f64(&Q[0][0], HEED_SHAPE(L, d_k));
     heed_tensor *k = heed_from_f64(&K[0][0], HEED_SHAPE(L, d_k));
@@ -135,10 +140,10 @@ int main(void)
     show("[160] New Values: new_v = np.matmul(attention, v)", new_v);
     show("[160] Old Values: v", v);
 
-    printf("\nThe attention in percent: \"My\" sees only itself, and keeps its value.\n");
+    printf("\nThe attention in percent. \"My\" attends only to itself and keeps its value.\n");
     heed_heat_map(stdout, attention, words, words, HEED_COLOR_AUTO);
     heed_tensor *in_one_line = heed_softmax(scaled, -1);
     printf("\nheed_softmax(scaled, -1) is the same in one line: %s\n",
            heed_allclose(attention, in_one_line, 0, 1e-14, false) ? "yes" : "no");
-    return heed_scope_end(&scope) || ferror(stdout) || fflush(stdout) != 0;
+    return ferror(stdout) || fflush(stdout) != 0;
 }

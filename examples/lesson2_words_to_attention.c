@@ -1,10 +1,15 @@
-/* Lesson 2: from words to attention, and the bug that the notebook did not see.
+/* Lesson 2: from words to attention, and a bug in a notebook.
  *
  *     build/lesson2_words_to_attention                     "love apple phones", as the notebook
- *     build/lesson2_words_to_attention "any other words"   with embeddings drawn at random
+ *     build/lesson2_words_to_attention "any other words"   with random embeddings
  *
- * Read it beside the notebook: cell by cell, with its names and its numbers, to the last digit. Its
- * softmax sums down the columns. Both are computed here, and you see what comes of it. */
+ * The notebook's softmax normalises the columns instead of the rows. The lesson computes both, and
+ * shows the difference.
+ *
+ * Sources: a notebook without title or author, cells [1] to [60], from the tokens of "love apple
+ * phones" to multi-head attention; [...] below are its cell numbers. Position encoding, attention
+ * and several heads are from Vaswani et al., "Attention Is All You Need", 2017,
+ * arXiv:1706.03762, sections 3.5, 3.2.1 and 3.2.2. */
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -14,9 +19,9 @@
 
 enum { SEQ_LEN = 3, d_model = 8, d_k = 4, d_v = 4, HEADS = 2 };
 
-/* The notebook draws its numbers at random and prints 8 decimals of the 16 with which it goes on;
- * W_q and W_v it does not print at all. These were found by going backwards: the same 8 decimals
- * and two more, and weights in [0, 1), such that everything that it prints later follows. */
+/* The notebook draws these at random without a seed, prints 8 decimals of the embeddings and of
+ * W_k, and does not print W_q and W_v. These numbers have the same 8 decimals and two more, and W_q
+ * and W_v lie in [0, 1), all chosen so that the notebook's later output follows. */
 static const double EMBEDDINGS[SEQ_LEN][d_model] = {
     {0.7822575348, 0.9884757048, 0.4164472149, 0.7174969221, 0.5066631351, 0.8412538183,
      0.8855062348, 0.1797517552},
@@ -56,7 +61,7 @@ static const double WEIGHT_V[d_model][d_v] = {
     {0.2689242255, 0.2228819653, 0.5632338603, 0.4737326958},
 };
 
-/* As printed, though the notebook multiplies by another one, drawn anew. */
+/* As printed. The notebook multiplies by another one, which it draws later and does not print. */
 static const double WEIGHT_O[d_model][d_model] = {
     {0.0581876408, 0.147190614, 0.254777067, 0.831229393, 0.272155422, 0.773214221, 0.174398622,
      0.400250267},
@@ -76,9 +81,9 @@ static const double WEIGHT_O[d_model][d_model] = {
      0.538128121},
 };
 
-/* ---- what the lesson prints with ---- */
+/* ---- printing ---- */
 
-/* Eight decimals, as numpy, and the shape. */
+/* Prints 8 decimals, as numpy does, and the shape. */
 static void show(const char *name, const heed_tensor *t)
 {
     printf("\n%s\n", name);
@@ -86,7 +91,7 @@ static void show(const char *name, const heed_tensor *t)
     printf("\n%s\n", heed_shape_text(t->ndim, t->shape).text);
 }
 
-/* How many columns a word takes: of UTF-8 the bytes that begin a character. */
+/* The number of characters in a word of UTF-8: bytes that are not continuation bytes. */
 static int width_of(const char *word)
 {
     int width = 0;
@@ -96,7 +101,7 @@ static int width_of(const char *word)
     return width;
 }
 
-/* A square table with labels: row i, column j is query i meeting key j. */
+/* Prints a square table with labels: rows are queries, columns are keys. */
 static void show_table(const char *name, heed_tensor *t, char *const *vocab)
 {
     const int64_t n = heed_size(t, 0);
@@ -118,11 +123,10 @@ static void show_table(const char *name, heed_tensor *t, char *const *vocab)
     putchar('\n');
 }
 
-/* ---- [3] words: split at blanks; the id of a token is its place ---- */
+/* ---- [3] tokens: words, whose ids are their positions ---- */
 
-/* Cuts `text` into tokens, which stay where they are, and returns how many. A word that comes twice
- * becomes two tokens with an embedding each: this is the notebook's vocabulary, and a toy. A real
- * one has each word once. */
+/* Splits `text` in place and returns the number of tokens. As in the notebook, a word that occurs
+ * twice becomes two tokens, each with its own embedding. A real vocabulary has each word once. */
 static int tokenizer(char *text, char **vocab)
 {
     static const char blanks[] = " \t\n\v\f\r";
@@ -133,7 +137,7 @@ static int tokenizer(char *text, char **vocab)
     return count;
 }
 
-/* ---- [7] where a word stands: sines and cosines of its position, slower from dim to dim ---- */
+/* ---- [7] position encoding: sines and cosines, of lower frequency from pair to pair ---- */
 
 static heed_tensor *every_second(heed_tensor *t, int64_t start)
 {
@@ -156,15 +160,15 @@ static heed_tensor *sinusoidal_positional_encoding(int64_t seq_len)
 
 /* ---- [34] two softmaxes ---- */
 
-/* The notebook's np.exp(x) / sum(np.exp(x)). Python's sum() adds up what it finds when it walks
- * over a matrix, and that is rows: the result is a row, the sums of the columns. */
+/* The notebook's np.exp(x) / sum(np.exp(x)). Iterating over a matrix yields its rows, so Python's
+ * sum() adds the rows: the result is one row, which has the sums of the columns. */
 static heed_tensor *softmax_of_the_notebook(heed_tensor *x)
 {
     heed_tensor *e = heed_exp(x);
     return heed_div(e, heed_sum_dim(e, 0, true));
 }
 
-/* The sums of the rows (dim 0) or of the columns (1): sums over the other dim. */
+/* Prints the sum of each row (dim 0) or column (dim 1). */
 static void show_sums(const char *name, heed_tensor *t, int dim)
 {
     printf("the %s sum to", name);
@@ -174,7 +178,7 @@ static void show_sums(const char *name, heed_tensor *t, int dim)
     putchar('\n');
 }
 
-/* What comes of one of them: the table, its sums, the attention, and a new vector for each word. */
+/* Prints the probabilities, their sums, and the new vector of each word. */
 static void show_attention(heed_tensor *similarity_prob_matrix, heed_tensor *V, char *const *vocab)
 {
     show_table("similarity_prob_matrix", similarity_prob_matrix, vocab);
@@ -198,7 +202,7 @@ struct weights {
     heed_tensor *W_q, *W_k, *W_v;
 };
 
-/* softmax(Q K^T / sqrt(d_k)) V, along the rows. */
+/* softmax(Q K^T / sqrt(d_k)) V, the softmax along the rows */
 static heed_tensor *one_head(heed_tensor *embeddings, struct weights w)
 {
     heed_tensor *Q = heed_matmul(embeddings, w.W_q);
@@ -208,7 +212,8 @@ static heed_tensor *one_head(heed_tensor *embeddings, struct weights w)
     return heed_matmul(heed_softmax(sim_matrix, -1), V);
 }
 
-/* Heed's module, with these weights loaded. A Linear keeps its weight as (out, in): transposed. */
+/* Heed's module with these weights. A Linear stores its weight as (out, in), so they are
+ * transposed. */
 static struct heed_multi_head *load(const struct weights heads[HEADS], heed_tensor *W_o)
 {
     struct heed_multi_head *m =
@@ -230,9 +235,9 @@ static void multi_head_attention(heed_tensor *embeddings, struct weights first)
     show("[42] W_o", W_o);
 
     printf(
-        "\nThe notebook draws both heads and another W_o, prints none of them, and has the bug\n"
-        "again; its last numbers cannot be repeated. Here the first head is the one above, the\n"
-        "second one is drawn from seed 42, W_o is the printed one, and softmax goes along rows.\n");
+        "\nThe notebook draws two new heads and a new W_o, prints none of them, and has the bug\n"
+        "again: its last numbers cannot be reproduced. Here the first head is the one above, the\n"
+        "second is drawn from seed 42, W_o is the printed one, and softmax is along the rows.\n");
     struct weights heads[HEADS] = {first};
     heed_manual_seed(42);
     heads[1].W_k = heed_rand(HEED_SHAPE(d_model, d_k), HEED_F64);
@@ -274,23 +279,20 @@ static heed_tensor *embed(char *const *vocab, int seq_len, bool of_the_notebook)
     return embeddings;
 }
 
-/* What the two sums under the table say; of words of one's own only what holds for all words. */
+/* Explains the sums. For the reader's own words, says only what holds for all words. */
 static void explain_bug(int64_t seq_len, bool of_the_notebook)
 {
-    printf(
-        "\nHere is the bug: sum() adds up the rows, so it is the columns that sum to 1 above. But\n"
-        "row i says how query i divides its attention over the keys: all of it, and no more.\n");
+    printf("\nThis is the bug: sum() adds the rows, so the columns sum to 1. But row i is how\n"
+           "query i divides its attention among the keys, so each row should sum to 1.\n");
     if (seq_len == 1) {
-        printf("(Row and column are the same as long as there is only one word.)\n");
+        printf("(With a single word, row and column are the same.)\n");
     } else if (of_the_notebook) {
-        printf(
-            "Above the queries compete for each key instead; one of them wins everything, and the\n"
-            "new vectors of the others (\"new apple\") are next to nothing.\n");
+        printf("Above, the queries compete for each key instead: one wins almost all of it, and\n"
+               "the new vectors of the others (\"new apple\") are almost 0.\n");
     } else {
-        printf("Above the queries compete for each key instead; what one of them wins, others "
-               "lack.\n");
+        printf("Above, the queries compete for each key instead: one gains what others lose.\n");
     }
-    printf("Now along the rows:\n");
+    printf("Now the same along the rows:\n");
 }
 
 static void attend(heed_tensor *embeddings, struct weights w, char *const *vocab,
@@ -306,9 +308,10 @@ static void attend(heed_tensor *embeddings, struct weights w, char *const *vocab
         heed_div_scalar(heed_matmul(Q, heed_transpose(K, 0, 1)), sqrt(d_k));
     show("[29] similarity_matrix = (Q @ K.T) / np.sqrt(d_k)", similarity_matrix);
     show_table("[31] df_similarity", similarity_matrix, vocab);
-    printf("Row i of Q @ K.T is query i against every key: the notebook calls the rows K_ and the\n"
-           "columns Q_, which is the other way round.\n"
-           "\n[34] the notebook's softmax: np.exp(x) / sum(np.exp(x))\n");
+    printf(
+        "Row i of Q @ K.T is query i with every key. The notebook swaps the labels: it calls the\n"
+        "rows K_ and the columns Q_.\n"
+        "\n[34] the notebook's softmax: np.exp(x) / sum(np.exp(x))\n");
     show_attention(softmax_of_the_notebook(similarity_matrix), V, vocab);
     explain_bug(heed_size(embeddings, 0), of_the_notebook);
     printf("\n[34] softmax as it should be: heed_softmax(similarity_matrix, -1)\n");
@@ -331,21 +334,19 @@ static void from_words_to_attention(char *const *vocab, int seq_len, bool of_the
 int main(int argc, char **argv)
 {
     heed_on_error(heed_die);
-    heed_scope scope;
-    heed_scope_begin(&scope);
+    HEED_SCOPE(scope);
 
     char of_the_notebook[] = "love apple phones";
     char *sentence = argc > 1 ? argv[1] : of_the_notebook;
-    const size_t room = (strlen(sentence) / 2 + 1) * sizeof(char *);
-    char **vocab = heed_alloc(room);
+    const size_t size = (strlen(sentence) / 2 + 1) * sizeof(char *);
+    char **vocab = heed_alloc(size);
     const int seq_len = tokenizer(sentence, vocab);
-    const bool understood = argc <= 2 && seq_len > 0;
-    if (understood) {
+    const bool valid = argc <= 2 && seq_len > 0;
+    if (valid) {
         from_words_to_attention(vocab, seq_len, argc < 2);
     } else {
         fprintf(stderr, "usage: lesson2_words_to_attention [\"one or more words, in quotes\"]\n");
     }
-    heed_free(vocab, room);
-    heed_scope_end(&scope);
-    return understood ? ferror(stdout) || fflush(stdout) != 0 : 2;
+    heed_free(vocab, size);
+    return valid ? ferror(stdout) || fflush(stdout) != 0 : 2;
 }

@@ -1,11 +1,17 @@
-/* Lesson 3: the SelfAttention class of the slides, step by step, and then at work.
+/* Lesson 3: the SelfAttention class of a set of slides, step by step, and trained.
  *
  *     build/lesson3_self_attention_class [SEED]
  *
  * "The pizza came out of the oven and it tasted good": what is *it*? Attention answers with a
- * number for each word. First the class computes such numbers with the weights it is born with,
- * which know nothing of pizza; then a small model is trained, from SEED, until its *it* looks at
- * *pizza*. */
+ * weight for each word. First the class computes such weights with its initial, random parameters.
+ * Then a small model is trained, from SEED, until its *it* attends to *pizza*.
+ *
+ * Sources: slides titled "Self-Attention", without an author, with the motto "Unlocking Your
+ * Potential, Unleashing Your Success". They follow "Coding Self-Attention in PyTorch", a lesson of
+ * "Attention in Transformers: Concepts and Code in PyTorch" by Josh Starmer (StatQuest,
+ * DeepLearning.AI), called the tutorial below. The formula is from Vaswani et al., "Attention Is
+ * All You Need", 2017, arXiv:1706.03762, section 3.2.1; AdamW from Loshchilov and Hutter,
+ * "Decoupled Weight Decay Regularization", 2017, arXiv:1711.05101. */
 #include <errno.h>
 #include <math.h>
 #include <stdio.h>
@@ -28,7 +34,7 @@ static void show(const char *name, const char *const *words, heed_tensor *t)
     }
 }
 
-/* A Linear keeps its weights as (out, in); the slides show them transposed, as x is multiplied. */
+/* A Linear stores its weight as (out, in); the slides show the transpose. */
 static void show_weights(struct heed_self_attention *m)
 {
     show("Query Weights T: self.W_q.weight.transpose(0, 1)", NULL,
@@ -37,11 +43,11 @@ static void show_weights(struct heed_self_attention *m)
     show("Value Weights T", NULL, heed_transpose(m->W_v->weight, 0, 1));
 }
 
-/* Says in words how the first word's new first number comes about. */
+/* Prints how the first element of the first word's output is computed. */
 static void show_blend(const char *const *words, heed_tensor *percent, heed_tensor *v)
 {
     double sum = 0;
-    printf("\nThe first new number of %s: what share of which value it takes\n", words[0]);
+    printf("\nThe first output of %s is a weighted mean of the first values\n", words[0]);
     for (int64_t i = 0; i < heed_size(v, 0); i++) {
         const double share = heed_at(percent, HEED_INDEX(0, i)),
                      value = heed_at(v, HEED_INDEX(i, 0));
@@ -59,9 +65,9 @@ static void show_forward(struct heed_self_attention *self, const char *const *wo
     heed_tensor *k = heed_linear_forward(self->W_k, token_encoding);
     heed_tensor *v = heed_linear_forward(self->W_v, token_encoding);
     show("token_encoding", words, token_encoding);
-    show("q = self.W_q(token_encoding): what each word asks for", words, q);
-    show("k = self.W_k(token_encoding): what it answers to", words, k);
-    show("v = self.W_v(token_encoding): what it has to give", words, v);
+    show("q = self.W_q(token_encoding): what each word looks for", words, q);
+    show("k = self.W_k(token_encoding): what it can be found by", words, k);
+    show("v = self.W_v(token_encoding): what it contributes", words, v);
 
     heed_tensor *sims = heed_matmul(q, heed_transpose(k, self->row_dim, self->col_dim));
     heed_tensor *scaled_sims = heed_div_scalar(sims, sqrt((double)heed_size(k, self->col_dim)));
@@ -69,7 +75,7 @@ static void show_forward(struct heed_self_attention *self, const char *const *wo
     show("scaled_sims = sims / sqrt(d_k), where d_k is 2", words, scaled_sims);
 
     heed_tensor *attention_percentages = heed_softmax(scaled_sims, self->col_dim);
-    show("attention_percentages = softmax(scaled_sims): each row is 1 in all, or 100%", words,
+    show("attention_percentages = softmax(scaled_sims): each row sums to 1, or 100%", words,
          attention_percentages);
     printf("\n");
     heed_heat_map(stdout, attention_percentages, words, words, HEED_COLOR_AUTO);
@@ -80,25 +86,24 @@ static void show_forward(struct heed_self_attention *self, const char *const *wo
 
 static const char *const slides_words[] = {"Pizza", "is", "awesome", "<EOS>"};
 
-/* The tutorial that the slides follow has these three words, with these encodings. */
+/* The tutorial has three words, with these encodings. */
 static const char *const tutorials_words[] = {"Pizza", "is", "awesome"};
 static heed_tensor *tutorials_encodings(void)
 {
     return heed_from_f32((float[]){1.16f, 0.23f, 0.57f, 1.36f, 4.41f, -2.16f}, HEED_SHAPE(3, 2));
 }
 
-/* Not all numbers of the slides are what the class computes. */
 static void show_what_differs(void)
 {
     printf(
-        "\nWhere the slides have other numbers than this class at seed 42:\n"
-        "- Query Weights T, and Key Weights T as well: 0.78 2.0 and 0.9 1.7. They have the query\n"
-        "  0.8 0.8, the key 0.18 0.81 and the value 0.81 for <EOS>, which follow from neither.\n"
-        "- What Pizza takes from each word: one table has 0.38 0.4 0.9, another 0.38 0.4 0.24;\n"
-        "  their text has the 36%%, 40%%, 24%% above.\n"
+        "\nWhere the slides differ from this class at seed 42:\n"
+        "- Query Weights T and Key Weights T are both 0.78 2.0, 0.9 1.7. For <EOS> the query is\n"
+        "  0.8 0.8, the key 0.18 0.81 and the value 0.81: not what these weights give.\n"
+        "- The percentages of Pizza: one table has 0.38 0.4 0.9, another 0.38 0.4 0.24; the text\n"
+        "  has 36%%, 40%%, 24%%, as above.\n"
         "- The last table: 1.0 1.9 for Pizza (above 1.0100 1.0641), 0.2 0.4 for is (0.2040 "
         "0.7057)\n"
-        "  and 3.86 2.2 for awesome (3.4989 2.2427; 3.86 is the value of awesome, cut short).\n");
+        "  and 3.86 2.2 for awesome (3.4989 2.2427; 3.86 is the value of awesome, truncated).\n");
 }
 
 static void show_class(struct heed_self_attention *m)
@@ -111,11 +116,12 @@ static void show_class(struct heed_self_attention *m)
     float slides[] = {0.1f, 2.13f, 0.11f, 2.13f, 0.21f, 3.13f, 0.8f, 0.9f};
     show_forward(m, slides_words, heed_from_f32(slides, HEED_SHAPE(4, 2)));
 
-    printf("\n== 3. The tutorial's: where the slides have 36%%, 40%%, 24%% and 1.0 from\n");
+    printf(
+        "\n== 3. The tutorial's encodings, from which the slides have 36%%, 40%%, 24%% and 1.0\n");
     show_forward(m, tutorials_words, tutorials_encodings());
     show_what_differs();
 
-    printf("\n== 4. Masked: nobody sees the words that follow\n");
+    printf("\n== 4. Masked: no word attends to the words after it\n");
     heed_tensor *mask = heed_causal_block_mask(3), *weights;
     heed_tensor *masked =
         heed_self_attention_forward_weights(m, tutorials_encodings(), mask, &weights);
@@ -123,7 +129,8 @@ static void show_class(struct heed_self_attention *m)
     show("attention_scores, masked", tutorials_words, masked);
 }
 
-/* row_dim and col_dim say which dims are the words and their numbers; in a batch they move on. */
+/* row_dim and col_dim are the dims of the words and of their encodings: 0 and 1, or 1 and 2 in a
+ * batch. */
 static void show_batch(struct heed_self_attention *m)
 {
     heed_tensor *alone = tutorials_encodings(), *other = heed_neg(alone);
@@ -132,16 +139,15 @@ static void show_batch(struct heed_self_attention *m)
     m->row_dim = 1;
     m->col_dim = 2;
     heed_tensor *out = heed_self_attention_forward(m, batch, NULL);
-    printf(
-        "\n== 5. A batch %s, with row_dim=1, col_dim=2\n\nIts first sentence comes out as it did "
-        "alone: %s\n",
-        heed_shape_text(batch->ndim, batch->shape).text,
-        heed_allclose(heed_select(out, 0, 0), out_alone, 0, 1e-6, false) ? "yes" : "no");
+    printf("\n== 5. A batch %s, with row_dim=1, col_dim=2\n\nIts first sentence gives the same "
+           "output as alone: %s\n",
+           heed_shape_text(batch->ndim, batch->shape).text,
+           heed_allclose(heed_select(out, 0, 0), out_alone, 0, 1e-6, false) ? "yes" : "no");
 }
 
 /* ---- the sentences ---- */
 
-/* Words by their number: six foods, what each of them does, three places, and the others. */
+/* Word ids: six foods, a verb for each of them, three places, and the other words. */
 enum { FOODS = 6, VERB = FOODS, PLACE = 2 * FOODS, PLACES = 3 };
 enum { THE = PLACE + PLACES, CAME, OUT, OF, AND, IT, WORDS };
 static const char *const vocabulary[WORDS] = {
@@ -150,10 +156,10 @@ static const char *const vocabulary[WORDS] = {
     "box",     "the",    "came",   "out",      "of",      "and",    "it"};
 enum { LENGTH = 9 }; /* words of a sentence up to *it* */
 
-/* (N, LENGTH + 1), the last column being the verb to foresee: 24 sentences to learn from, or the
- * other 12. Each food comes out of each place, in two orders of words, so neither the place nor
- * where a word stands says what *it* is. Pizza and oven meet only where the model does not
- * learn. */
+/* Returns the 24 training sentences or the 12 test sentences, (N, LENGTH + 1); the last column is
+ * the verb to predict. Each food comes out of each place, in two word orders, so neither the place
+ * nor the position of a word tells what *it* is. Pizza and oven occur together only in test
+ * sentences. */
 static heed_tensor *sentences(bool to_learn_from)
 {
     int64_t rows[2 * FOODS * PLACES][LENGTH + 1], count = 0;
@@ -194,15 +200,16 @@ static struct reader *reader_new(int64_t d_model)
     heed_add_child(m, "pe", &m->pe, heed_position_encoding_new(d_model, LENGTH));
     heed_add_child(m, "self_attention", &m->self_attention, heed_self_attention_new(d_model, 1, 2));
     heed_add_child(m, "fc_layer", &m->fc_layer, heed_linear_new(d_model, WORDS));
-    /* Large embeddings are quickly told apart, from wherever *it* looks: with the usual 1 many a
-     * seed learns in half the steps, but of 200 only 105 end with *it* on the food. With 0.2 it is
-     * 199. */
+    /* With embeddings of the usual standard deviation, 1, the model can tell sentences apart
+     * without attending to the food: of 200 seeds, 105 end with *it* on the food. With 0.2, 199
+     * do. */
     heed_normal_into(m->we->weight, 0, 0.2);
     return heed_module_ready(m);
 }
 
-/* rows (N, LENGTH + 1) -> scores (N, WORDS) of what follows *it*, and who looked at whom. Whatever
- * the scores know of the other words has come to *it* by attention. */
+/* rows (N, LENGTH + 1) -> scores (N, WORDS) of the word after *it*, and the attention weights. The
+ * scores depend on the other words only through attention: of its result, only the row of *it* is
+ * read. */
 static heed_tensor *reader_forward(struct reader *m, heed_tensor *rows, heed_tensor **weights)
 {
     heed_tensor *words = heed_slice(rows, 1, 0, LENGTH, 1);
@@ -213,23 +220,20 @@ static heed_tensor *reader_forward(struct reader *m, heed_tensor *rows, heed_ten
     return heed_linear_forward(m->fc_layer, heed_select(attended, 1, LENGTH - 1));
 }
 
-/* One step; the loss before it. */
+/* One training step; returns the loss before it. */
 static double learn(struct reader *m, heed_tensor *rows, heed_optimizer *adamw)
 {
-    heed_scope step;
-    heed_scope_begin(&step);
+    HEED_SCOPE(step);
     heed_tensor *verbs = heed_select(rows, 1, LENGTH), *weights;
     heed_tensor *loss = heed_cross_entropy(reader_forward(m, rows, &weights), verbs);
     heed_optimizer_zero_grad(adamw);
     heed_backward(loss);
     heed_optimizer_step(adamw);
-    const double value = heed_item(loss);
-    heed_scope_end(&step);
-    return value;
+    return heed_item(loss);
 }
 
-/* Has the model understood? That is: each verb comes out right, and everywhere *it* looks at the
- * food with at least 0.9. Says so if not. */
+/* Returns whether the model has learnt: each verb is right, and each *it* attends to its food with
+ * at least 0.9. Prints a message if not. */
 static bool judge(struct reader *m, heed_tensor *rows, uint64_t seed)
 {
     heed_tensor *weights, *scores = reader_forward(m, rows, &weights);
@@ -242,17 +246,16 @@ static bool judge(struct reader *m, heed_tensor *rows, uint64_t seed)
     heed_tensor *on_food = heed_sum_dim(heed_mul(of_it, is_food), 1, false);
     const double least = heed_item(heed_amin(on_food));
     if (right < of_all || least < 0.9) {
-        printf("\nWith seed %llu it has not been learnt: %.0f of %.0f verbs are right, and the "
-               "least that\n"
-               "an *it* has on its food is %.3f, where 0.9 was asked for. Try another seed.\n",
+        printf("\nSeed %llu has failed: %.0f of %.0f verbs are right, and the lowest attention of\n"
+               "*it* to its food is %.3f, where 0.9 is required. Try another seed.\n",
                (unsigned long long)seed, right, of_all, least);
         return false;
     }
     return true;
 }
 
-/* Every sentence, the word that the model has follow, and the one that *it* looks at most; and a
- * picture of the first. */
+/* Prints each sentence, the predicted word, and the word to which *it* attends most; then the
+ * attention weights of the first sentence. */
 static void show_reading(struct reader *m, heed_tensor *rows)
 {
     heed_tensor *weights, *scores = reader_forward(m, rows, &weights);
@@ -274,43 +277,42 @@ static void show_reading(struct reader *m, heed_tensor *rows)
     heed_heat_map(stdout, heed_select(weights, 0, 0), words, words, HEED_COLOR_AUTO);
 }
 
-/* Learns from the 24 sentences for as many steps as were fixed beforehand, and only then is asked
- * about the other 12: who stops when these come out right has learnt from them too. Of the seeds 0
- * to 599, 585 end with all verbs right and *it* on the food. In f64, so that every machine prints
- * the same. */
+/* Trains for a fixed number of steps: stopping once the test sentences are right would mean
+ * learning from them. Of the seeds 0 to 599, 585 end with all verbs right and *it* on the food. In
+ * f64, so that every machine prints the same. */
 static bool train(uint64_t seed)
 {
     enum { STEPS = 100 };
-    heed_tensor *learnt = sentences(true), *unseen = sentences(false);
+    heed_tensor *training = sentences(true), *test = sentences(false);
     heed_manual_seed(seed);
     struct reader *m = reader_new(64);
     heed_module_to(m, HEED_F64);
-    printf("\n== 6. What is *it*? Twelve sentences, before the model learns from 24 others\n\n");
-    show_reading(m, unseen);
+    printf("\n== 6. What is *it*? The 12 test sentences, before training\n\n");
+    show_reading(m, test);
 
-    /* At first the values say nothing, and what tells queries and keys where to look is faint. Adam
-     * would blow it up to full steps; a large eps keeps faint gradients small. The decay holds the
-     * weights small, so that looking straight at the food is the cheapest way to be sure. Neither
-     * is fast, but both are reliable: of the seeds 0 to 199, 199 end well with them, 186 with the
-     * usual eps of 1e-8, 177 without decay. */
+    /* At first the values carry little information, so the gradients of W_q and W_k are small and
+     * unreliable. Adam would scale them up to full steps; a large eps keeps these steps small.
+     * Weight decay keeps the weights small, so that a confident prediction requires attending to
+     * the food. Of the seeds 0 to 199, 199 succeed with both, 186 with the usual eps of 1e-8, 177
+     * without decay. */
     heed_optimizer *adamw =
         heed_adamw_new_with(heed_parameters(m), 0.02, 1.0, (heed_adam_options){.eps = 1e-3});
-    printf("\n== Learning from the 24, by %d steps of AdamW\n\n", STEPS);
+    printf("\n== Training on the 24 other sentences: %d steps of AdamW\n\n", STEPS);
     for (int step = 0; step < STEPS; step++) {
-        const double loss = learn(m, learnt, adamw);
+        const double loss = learn(m, training, adamw);
         if (step % 10 == 0) {
             printf("before step %3d: loss %.2f\n", step, loss);
         }
     }
-    printf("\n== The twelve that it has never seen\n\n");
-    show_reading(m, unseen);
-    const bool understood = judge(m, unseen, seed);
+    printf("\n== The 12 test sentences, after training\n\n");
+    show_reading(m, test);
+    const bool has_learnt = judge(m, test, seed);
     heed_optimizer_free(adamw);
     heed_module_free(m);
-    return understood;
+    return has_learnt;
 }
 
-/* Digits and nothing else, up to 2^64 - 1. */
+/* Parses decimal digits, up to 2^64 - 1; false if `text` is anything else. */
 static bool read_seed(const char *text, uint64_t *seed)
 {
     errno = 0;
@@ -327,8 +329,7 @@ int main(int count, char **arguments)
         return 2;
     }
     heed_on_error(heed_die);
-    heed_scope scope;
-    heed_scope_begin(&scope);
+    HEED_SCOPE(scope);
 
     printf("The pizza came out of the oven and it tasted good. What is *it*?\n\n");
     heed_manual_seed(42);
@@ -337,6 +338,6 @@ int main(int count, char **arguments)
     show_batch(m);
     heed_module_free(m);
 
-    const bool understood = train(seed);
-    return heed_scope_end(&scope) || !understood || ferror(stdout) || fflush(stdout) != 0;
+    const bool has_learnt = train(seed);
+    return !has_learnt || ferror(stdout) || fflush(stdout) != 0;
 }

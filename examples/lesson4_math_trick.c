@@ -1,16 +1,19 @@
-/* Lesson 4: the mathematical trick of self-attention, cell by cell of the notebook.
+/* Lesson 4: the mathematical trick of self-attention.
  *
  *     build/lesson4_math_trick
  *
- * A token that may look at itself and at all before it can take their mean. A loop does that, or
- * one product with a triangular matrix, or a softmax over a row of zeros and -inf. The third way is
- * the trick: put numbers that depend on the tokens where the zeros are, and the mean has become
- * attention.
+ * The mean of a token and all tokens before it can be computed by a loop, by one product with a
+ * triangular matrix, or by a softmax over rows of zeros and -inf. The third way is the trick:
+ * replace the zeros by numbers that depend on the tokens, and the mean becomes attention.
  *
- * Every number that the notebook shows is shown here, to the last digit, though it sets no seed and
- * PyTorch then starts anywhere. Only 32 bits of a seed matter, so all of them were tried (two
- * minutes of one core): one alone gives the first five numbers of x, and then all the others
- * follow. */
+ * The notebook sets no seed. PyTorch uses only 32 bits of a seed, so all of them were tried (two
+ * minutes on one core). Only one gives the first five numbers of x, and it gives all the others
+ * too.
+ *
+ * Sources: the notebook "Self Attention's Math Trick", without an author, cells [1] to [21]; [...]
+ * below are its cell numbers. It follows "Let's build GPT: from scratch, in code, spelled out" by
+ * Andrej Karpathy (https://www.youtube.com/watch?v=kCc8FmEb1nY). The scale is from Vaswani et al.,
+ * "Attention Is All You Need", 2017, arXiv:1706.03762, section 3.2.1. */
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -41,7 +44,7 @@ static const char *allclose(heed_tensor *a, heed_tensor *b)
 
 /* ---- the mean of all tokens so far, in three ways: x (B, T, C) -> (B, T, C) ---- */
 
-/* [2] The loop that says what is meant. */
+/* [2] The definition, as a loop. */
 static heed_tensor *mean_by_loop(heed_tensor *x)
 {
     heed_tensor *xbow = heed_zeros_like(x);
@@ -57,8 +60,8 @@ static heed_tensor *mean_by_loop(heed_tensor *x)
     return xbow;
 }
 
-/* [3], [4] Row t of the weights is 1 / (t + 1) up to the diagonal, and 0 behind it. One (T, T)
- * serves all the (T, C) of the batch. */
+/* [3], [4] Row t of the weights is 1 / (t + 1) up to the diagonal and 0 after it. The (T, T)
+ * weights broadcast over the batch. */
 static heed_tensor *mean_by_matrix(heed_tensor *x)
 {
     const int64_t T = heed_size(x, 1);
@@ -70,8 +73,8 @@ static heed_tensor *mean_by_matrix(heed_tensor *x)
     return mean;
 }
 
-/* [6] e^0 is 1 and e^-inf is 0, so softmax makes the same weights out of zeros and -inf. The zeros
- * say that no token interests another more than the next; attention will fill in what does. */
+/* [6] e^0 is 1 and e^-inf is 0, so softmax turns zeros and -inf into the same weights. Equal scores
+ * give equal weights; attention will replace the zeros by scores that differ. */
 static heed_tensor *mean_by_softmax(heed_tensor *x)
 {
     const int64_t T = heed_size(x, 1);
@@ -96,7 +99,7 @@ struct head {
     struct heed_linear *key, *query, *value; /* (..., C) -> (..., HEAD_SIZE) */
 };
 
-/* How well each query matches each key: (B, T, T). */
+/* (B, T, T): the dot product of each query with each key, times scale. */
 static heed_tensor *scores(const struct head *h, double scale)
 {
     heed_tensor *K = heed_linear_forward(h->key, h->x);   /* (B, T, HEAD_SIZE) */
@@ -104,16 +107,15 @@ static heed_tensor *scores(const struct head *h, double scale)
     return heed_mul_scalar(heed_matmul(Q, heed_transpose(K, -2, -1)), scale);
 }
 
-/* The trick of [6], with the scores in the place of the zeros. */
+/* The softmax of [6], with scores instead of zeros. */
 static heed_tensor *attention(const struct head *h, double scale)
 {
     heed_tensor *blocked = heed_causal_block_mask(T); /* tril == 0 */
     return heed_softmax(heed_masked_fill(scores(h, scale), blocked, -(double)INFINITY), -1);
 }
 
-/* [21] The number says that this is the fifteenth run of the cell, after [7] to [20]. Each draws x,
- * key and query anew, and what 14 runs draw is just what lies between the x of [1] and the one
- * shown. */
+/* [21] By its number, this is the 15th run of the cell, after [7] to [20]. Each run draws x, key
+ * and query. 14 runs draw exactly as many numbers as separate the x of [1] from the one shown. */
 static struct head draw_head(void)
 {
     const heed_linear_options no_bias = {.no_bias = true};
@@ -132,7 +134,7 @@ static struct head draw_head(void)
 static void show_head(const struct head *h, double scale)
 {
     printf("\n[21] A single head: x %s, key, query and value Linear(%d, %d, bias=False).\n"
-           "The notebook shows weights @ x, of a run when the cell did not scale yet:\n",
+           "The notebook's output is weights @ x, from a run before the scale was added:\n",
            heed_shape_text(h->x->ndim, h->x->shape).text, C, HEAD_SIZE);
     heed_tensor *blend = heed_matmul(attention(h, 1), h->x);
     show_size(blend);
@@ -140,12 +142,13 @@ static void show_head(const struct head *h, double scale)
 
     heed_tensor *V = heed_linear_forward(h->value, h->x);
     heed_tensor *out = heed_matmul(attention(h, scale), V);
-    printf("\nThe cell as it stands scales, and blends values: out = weights @ V is %s.\n",
-           heed_shape_text(out->ndim, out->shape).text);
+    printf(
+        "\nThe final version of the cell scales, and multiplies by V: out = weights @ V is %s.\n",
+        heed_shape_text(out->ndim, out->shape).text);
     show("out[0], the first two tokens", heed_slice(heed_select(out, 0, 0), 0, 0, 2, 1));
 }
 
-/* The attention of the first of the batch, in percent. */
+/* The weights of the first element of the batch, in percent. */
 static void show_map(const char *title, heed_tensor *weights)
 {
     static const char *const tokens[T] = {"0", "1", "2", "3", "4", "5", "6", "7"};
@@ -160,15 +163,15 @@ static double var(heed_tensor *x)
     return heed_item(heed_var(x));
 }
 
-/* The largest weight of a row, on average. */
+/* The mean over all rows of their largest weight. */
 static double sharpness(heed_tensor *weights)
 {
     return heed_item(heed_mean(heed_amax_dim(weights, -1, false)));
 }
 
-/* A score is a sum of head_size products. Of numbers with variance 1 each product has variance 1,
- * and so the sum has head_size. The larger the scores, the more of the weight goes to one token:
- * the softmax nears a choice of one, through which hardly any gradient passes. */
+/* A score is a sum of head_size products. If the factors have variance 1, each product has variance
+ * 1 and the sum has variance head_size. The larger the scores, the more weight goes to one token:
+ * softmax approaches one-hot rows, through which almost no gradient passes. */
 static void show_variance(void)
 {
     printf(
@@ -189,8 +192,7 @@ static void show_variance(void)
 int main(void)
 {
     heed_on_error(heed_die);
-    heed_scope scope;
-    heed_scope_begin(&scope);
+    HEED_SCOPE(scope);
 
     printf("The notebook's cells in C: the mean of all tokens so far in three ways, and a head.\n");
     heed_manual_seed(notebooks_seed);
@@ -208,12 +210,12 @@ int main(void)
     show_head(&h, scale);
     printf("\nThe variance of query @ key.T is %.2f, with the scale %.2f.\n", var(scores(&h, 1)),
            var(scores(&h, scale)));
-    show_map("Without the scale (row: who looks, column: at whom, in percent)", attention(&h, 1));
-    show_map("With it: the rows are flatter", attention(&h, scale));
+    show_map("Without the scale (rows attend to columns, in percent)", attention(&h, 1));
+    show_map("With the scale: the weights are more even", attention(&h, scale));
     show_variance();
 
     heed_module_free(h.key);
     heed_module_free(h.query);
     heed_module_free(h.value);
-    return heed_scope_end(&scope) || ferror(stdout) || fflush(stdout) != 0;
+    return ferror(stdout) || fflush(stdout) != 0;
 }

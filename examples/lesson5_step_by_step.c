@@ -1,10 +1,14 @@
-/* Lesson 5: self-attention step by step, as the document builds it with numpy; and then what it
- * leaves out: how the weights learn.
+/* Lesson 5: self-attention step by step, as a document builds it with numpy; then the gradients, by
+ * which the weights learn.
  *
  *     build/lesson5_step_by_step
  *
- * The document draws its weights with np.random.randn and shows no numbers, so any will do. Here
- * they are those of torch.manual_seed(42) and torch.randn(d_model, d_k, dtype=torch.float64). */
+ * The document draws its weights with np.random.randn and shows no numbers. The weights here are
+ * those of torch.manual_seed(42) and torch.randn(d_model, d_k, dtype=torch.float64).
+ *
+ * Sources: "Lesson 6: Attention in Code, Step-by-Step", a page of a course on GitHub, without an
+ * author; its next page is "The Feedforward Layer (Transformer Feedforward Module)". The formula is
+ * from Vaswani et al., "Attention Is All You Need", 2017, arXiv:1706.03762, section 3.2.1. */
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -34,7 +38,7 @@ static heed_tensor *make_embeddings(void)
                          HEED_SHAPE(3, 4));
 }
 
-/* Part 4. The largest number of a row could overflow exp; heed_softmax subtracts it first. */
+/* Part 4. exp may overflow; heed_softmax first subtracts the maximum of the row. */
 static heed_tensor *softmax(heed_tensor *x)
 {
     heed_tensor *e = heed_exp(x);
@@ -56,7 +60,7 @@ static heed_tensor *step_by_step(heed_tensor *embeddings, int64_t d_k)
     heed_tensor *Q = heed_matmul(embeddings, W_Q);
     heed_tensor *K = heed_matmul(embeddings, W_K);
     heed_tensor *V = heed_matmul(embeddings, W_V);
-    printf("\n--- Part 2: Creating Q, K, and V. A row is the vector of a word\n\n");
+    printf("\n--- Part 2: Creating Q, K, and V. Each row belongs to a word\n\n");
     show_shape("Q matrix", Q);
     show_shape("K matrix", K);
     show_shape("V matrix", V);
@@ -81,7 +85,7 @@ static heed_tensor *step_by_step(heed_tensor *embeddings, int64_t d_k)
 
 /* ---- Putting It All Together ---- */
 
-/* The formula, of given weights {W_Q, W_K, W_V}: the output, and the attention weights. */
+/* softmax(Q K^T / sqrt(d_k)) V for W = {W_Q, W_K, W_V}; also returns the attention weights. */
 static heed_tensor *attend_weights(heed_tensor *const *W, heed_tensor *X,
                                    heed_tensor **attention_weights)
 {
@@ -92,16 +96,14 @@ static heed_tensor *attend_weights(heed_tensor *const *W, heed_tensor *X,
     return heed_matmul(*attention_weights, V);
 }
 
-/* The output alone, as a function of the type that heed_gradcheck takes, with the embeddings X as
- * what it does not derive by. */
+/* Returns only the output, with the signature that heed_gradcheck requires. X is the embeddings. */
 static heed_tensor *attend(heed_tensor *const *W, void *X)
 {
     heed_tensor *attention_weights;
     return attend_weights(W, X, &attention_weights);
 }
 
-/* The document's function, which draws its own W and gives the output and the attention weights;
- * here W as well, to learn. */
+/* The document's function, which draws the weights itself. Also returns them, to be trained. */
 static heed_tensor *self_attention(heed_tensor *embeddings, int64_t d_k,
                                    heed_tensor **attention_weights, heed_tensor *W[3])
 {
@@ -113,26 +115,27 @@ static heed_tensor *self_attention(heed_tensor *embeddings, int64_t d_k,
     return attend_weights(W, embeddings, attention_weights);
 }
 
-/* ---- what is left out: gradients ---- */
+/* ---- gradients, which the document leaves out ---- */
 
-/* How far the output is from what we would rather have: here (1, 0, 0) for the first word, (0, 1,
- * 0) for the second, (0, 0, 1) for the third. */
+/* The distance of the output from a target: (1, 0, 0) for the first word, (0, 1, 0) for the second,
+ * (0, 0, 1) for the third. */
 static heed_tensor *loss_of(heed_tensor *output)
 {
     return heed_mse_loss(output, heed_eye(3, 3, HEED_F64));
 }
 
-/* Every derivative of every element of the output, against differences: nudge a weight, and look. A
- * derivative that is wrong in its sign or its sixth digit would end the program with its name. */
+/* Compares the derivative of every output by every weight with a finite difference. If a sign or a
+ * sixth digit is wrong, the program ends with a message that names the derivative. */
 static void check_gradients(heed_tensor *X, heed_tensor *W[3])
 {
     const heed_gradcheck_options options = {.eps = 1e-6, .atol = 1e-8, .rtol = 1e-6};
     heed_gradcheck(attend, X, W, 3, options);
     const int64_t weights = W[0]->numel + W[1]->numel + W[2]->numel, outputs = 9;
-    printf("heed_gradcheck: %lld outputs by %lld weights, %lld derivatives; none differs by more\n"
-           "than %g + %g of itself.\n\n",
-           (long long)outputs, (long long)weights, (long long)(outputs * weights), options.atol,
-           options.rtol);
+    printf(
+        "heed_gradcheck: %lld outputs by %lld weights, %lld derivatives; the differences are at\n"
+        "most %g + %g of the derivative.\n\n",
+        (long long)outputs, (long long)weights, (long long)(outputs * weights), options.atol,
+        options.rtol);
 }
 
 static const char *yes_if_close(heed_tensor *a, heed_tensor *b)
@@ -140,8 +143,8 @@ static const char *yes_if_close(heed_tensor *a, heed_tensor *b)
     return heed_allclose(a, b, 0, 1e-12, false) ? "yes" : "no";
 }
 
-/* What backward does, by hand, from the output back to the weights: the gradient of a product A B
- * is dY B^T for A and A^T dY for B, where dY is that of the product. */
+/* Computes what heed_backward computes, from the output back to the weights. If dY is the gradient
+ * of Y = A B, that of A is dY B^T and that of B is A^T dY. */
 static void derive_by_hand(heed_tensor *X, heed_tensor *W[3], heed_tensor *dY)
 {
     const double scale = 1 / sqrt((double)heed_size(W[1], 1));
@@ -151,8 +154,7 @@ static void derive_by_hand(heed_tensor *X, heed_tensor *W[3], heed_tensor *dY)
     heed_tensor *X_T = heed_transpose(X, 0, 1);
 
     heed_tensor *dW_V = heed_matmul(heed_transpose(heed_matmul(A, X), 0, 1), dY);
-    /* Through softmax: what a weight gains, less what its row gains on average, times the
-     * weight. */
+    /* softmax: dS = A * (dA - the mean of dA over the row, weighted by A) */
     heed_tensor *dA = heed_matmul(dY, heed_transpose(V, 0, 1));
     heed_tensor *average = heed_sum_dim(heed_mul(A, dA), -1, true);
     heed_tensor *dS = heed_mul(A, heed_sub(dA, average));
@@ -161,22 +163,20 @@ static void derive_by_hand(heed_tensor *X, heed_tensor *W[3], heed_tensor *dY)
     heed_tensor *dW_K = heed_matmul(X_T, heed_matmul(heed_transpose(dQK, 0, 1), Q));
 
     printf("By hand, with A the attention weights and S the scaled scores:\n");
-    printf("  dW_V = (A X)^T dY                                as backward has it: %s\n",
+    printf("  dW_V = (A X)^T dY                                same as heed_backward: %s\n",
            yes_if_close(dW_V, W[2]->grad));
     printf("  dA = dY V^T    dS = A * (dA - sum(A * dA))\n");
-    printf("  dW_Q = X^T dS K / sqrt(d_k)                      as backward has it: %s\n",
+    printf("  dW_Q = X^T dS K / sqrt(d_k)                      same as heed_backward: %s\n",
            yes_if_close(dW_Q, W[0]->grad));
-    printf("  dW_K = X^T dS^T Q / sqrt(d_k)                    as backward has it: %s\n\n",
+    printf("  dW_K = X^T dS^T Q / sqrt(d_k)                    same as heed_backward: %s\n\n",
            yes_if_close(dW_K, W[1]->grad));
 }
 
 int main(void)
 {
     heed_on_error(heed_die);
-    heed_scope scope;
-    heed_scope_begin(&scope);
-    printf(
-        "Self-attention as the document builds it, step by step; then how its weights learn.\n\n");
+    HEED_SCOPE(scope);
+    printf("Self-attention as the document builds it, step by step; then the gradients.\n\n");
     heed_tensor *embeddings = make_embeddings();
 
     heed_manual_seed(42);
@@ -191,8 +191,8 @@ int main(void)
     printf("self_attention(embeddings, d_k=3) gives the same output: %s\n\n",
            yes_if_close(output, final_output));
 
-    printf("--- What the document leaves out: gradients\n\n");
-    heed_retain_grad(final_output); /* as torch's retain_grad(), to have dY */
+    printf("--- Gradients, which the document leaves out\n\n");
+    heed_retain_grad(final_output); /* as torch's retain_grad(): dY below */
     heed_tensor *loss = loss_of(final_output);
     heed_backward(loss);
     printf("loss %.8f\n\n", heed_item(loss));
@@ -207,5 +207,5 @@ int main(void)
     }
     printf("A small step against the gradients, W - 0.1 W.grad: loss %.8f\n",
            heed_item(loss_of(attend(W, embeddings))));
-    return heed_scope_end(&scope) || ferror(stdout) || fflush(stdout) != 0;
+    return ferror(stdout) || fflush(stdout) != 0;
 }

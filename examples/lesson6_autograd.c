@@ -5,7 +5,9 @@
  *
  * The result of an operation points to the operation (op), to the tensors it was computed from
  * (inputs) and to its other arguments (args). These pointers are the graph. my_backward needs only
- * them and the tensors' values. Inspired by Andrej Karpathy's micrograd. */
+ * them and the tensors' values.
+ *
+ * Source: inspired by micrograd by Andrej Karpathy (https://github.com/karpathy/micrograd). */
 #include <stdio.h>
 #include <string.h>
 
@@ -15,7 +17,7 @@ enum { MOST_NODES = 64 };
 
 typedef struct node {
     heed_tensor *tensor;
-    heed_tensor *gradient; /* dy/dtensor; NULL until something arrives */
+    heed_tensor *gradient; /* dy/dtensor; NULL until one is received */
     const char *name;      /* of a leaf */
 } node;
 
@@ -50,7 +52,7 @@ static void append(graph *g, heed_tensor *t, const char *name)
     g->nodes[g->count++] = (node){t, NULL, name};
 }
 
-/* A tensor used twice receives two gradients, which add up. */
+/* A tensor that is used twice receives two gradients, which are added. */
 static void give(graph *g, const heed_tensor *t, heed_tensor *gradient)
 {
     heed_tensor **sum = &g->nodes[find(g, t)].gradient;
@@ -177,8 +179,7 @@ static heed_tensor *leaf(graph *g, const char *name, heed_tensor *t)
 int main(void)
 {
     heed_on_error(heed_die);
-    heed_scope scope;
-    heed_scope_begin(&scope);
+    HEED_SCOPE(scope);
 
     graph neuron = {.count = 0};
     heed_tensor *w = leaf(&neuron, "w", heed_scalar(0.5, HEED_F64));
@@ -202,5 +203,5 @@ int main(void)
     same = show("loss = sum(output^2), output = SelfAttention(tokens)", &attention, loss) && same;
 
     heed_module_free(m);
-    return heed_scope_end(&scope) || !same || ferror(stdout) || fflush(stdout) != 0;
+    return !same || ferror(stdout) || fflush(stdout) != 0;
 }

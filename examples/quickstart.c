@@ -56,5 +56,5 @@ int main(void)
     printf("\nthe cow hid and it -> %s\n\n", words[predicted]);
     heed_heat_map(stdout, weights, prompt, prompt, HEED_COLOR_AUTO);
     heed_optimizer_free(sgd);
-    heed_module_free(m);
+    return heed_module_free(m) != HEED_OK || fflush(stdout) != 0;
 }

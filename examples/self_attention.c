@@ -1,10 +1,12 @@
-/* The SelfAttention class of the PyTorch tutorial, in C: the same seed, the same weights, the same
- * numbers. Every step of the forward pass is printed, then the gradients of sum(output^2).
+/* The SelfAttention class of a PyTorch tutorial in C: the same seed gives the same weights and the
+ * same output. Prints every step of the forward pass, then the gradients of sum(output^2).
  *
  *     torch.manual_seed(42)
  *     self_attention = SelfAttention(d_model=2, row_dim=0, col_dim=1)
  *     self_attention(encodings_matrix)
- */
+ *
+ * Source: "Coding Self-Attention in PyTorch", a lesson of "Attention in Transformers: Concepts and
+ * Code in PyTorch" by Josh Starmer (StatQuest, DeepLearning.AI). */
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -17,7 +19,7 @@ static void show(const char *name, heed_tensor *t)
     heed_print(t);
 }
 
-/* Three digits: in f32 the fourth depends on the order in which a machine adds. */
+/* Prints three digits: in f32 the fourth depends on the machine's order of summation. */
 static void show_gradient(const char *name, heed_tensor *t)
 {
     printf("\n%s\n", name);
@@ -25,7 +27,7 @@ static void show_gradient(const char *name, heed_tensor *t)
     putchar('\n');
 }
 
-/* What SelfAttention.forward does, with each step in view. */
+/* SelfAttention.forward, printing each step. */
 static void show_steps(struct heed_self_attention *m, heed_tensor *token_encodings)
 {
     heed_tensor *q = heed_linear_forward(m->W_q, token_encodings);
@@ -48,8 +50,7 @@ static void show_steps(struct heed_self_attention *m, heed_tensor *token_encodin
 int main(void)
 {
     heed_on_error(heed_die);
-    heed_scope scope;
-    heed_scope_begin(&scope);
+    HEED_SCOPE(scope);
 
     heed_tensor *encodings_matrix =
         heed_from_f32((float[]){1.16f, 0.23f, 0.57f, 1.36f, 4.41f, -2.16f}, HEED_SHAPE(3, 2));
@@ -65,7 +66,7 @@ int main(void)
 
     heed_tensor *output = heed_self_attention_forward(self_attention, encodings_matrix, NULL);
     show("self_attention(encodings_matrix)", output);
-    show("the same, masked: each token sees only those before it",
+    show("masked: each token attends only to itself and the tokens before it",
          heed_self_attention_forward(self_attention, encodings_matrix, heed_causal_block_mask(3)));
 
     heed_backward(heed_sum(heed_mul(output, output)));
@@ -75,5 +76,5 @@ int main(void)
     show_gradient("encodings_matrix.grad", encodings_matrix->grad);
 
     heed_module_free(self_attention);
-    return heed_scope_end(&scope) || ferror(stdout) || fflush(stdout) != 0;
+    return ferror(stdout) || fflush(stdout) != 0;
 }

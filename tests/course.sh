@@ -1,12 +1,12 @@
 #!/bin/sh
-# Does the course say the truth? Makes each edit of examples/README.md in a copy of the lesson, runs it,
-# and looks for what the page shows.
+# Makes each edit of examples/README.md in a copy of the lesson, runs it, and checks that it prints what the
+# page shows. Then checks that outputs.sh reports an edited lesson.
 #   tests/course.sh [BUILD]
 #
-# In the page a block marked `diff` is an edit: lines with ' ' and '-' stand in the lesson once, one
-# below the other, and become those with ' ' and '+'. A block marked `console` begins with "$ build/PROGRAM
-# ARGUMENT..."; the program runs with the edits since the last such block, and prints the block's other
-# lines in this order, with any others between them.
+# In the page a `diff` block is an edit: its lines with ' ' and '-' are consecutive lines that occur exactly
+# once in the lesson; they are replaced by the lines with ' ' and '+'. A `console` block begins with
+# "$ build/PROGRAM ARGUMENT..."; the program, with the edits since the previous `console` block, must print
+# the other lines of the block in this order; other lines may come between them.
 set -eu
 cd "$(dirname "$0")/.."
 build=${1:-build}
@@ -14,7 +14,7 @@ page=examples/README.md
 scratch=$(mktemp -d)
 trap 'rm -rf "$scratch"' EXIT
 
-# Case N becomes the files N.edits, N.command and N.lines.
+# Splits the page: example N becomes the files N.edits, N.command and N.lines.
 awk -v to="$scratch/" '
     /^```/ {
         kind = inside ? "" : substr($0, 4)
@@ -28,7 +28,7 @@ awk -v to="$scratch/" '
     kind == "console" { print > (to cases ".lines") }
 ' "$page"
 
-# edit EDITS FILE: the file with the edits made; fails where an edit has not exactly one place
+# edit EDITS FILE: prints the edited file; fails unless each edit matches exactly one place
 edit() {
     awk '
     function replace(    i, k, place, places) {
@@ -76,4 +76,31 @@ while [ -e "$scratch/$number.command" ]; do
     number=$((number + 1))
 done
 [ $number -gt 1 ] || { echo "$page has no examples"; exit 1; }
-echo "course: $((number - 1)) examples do what the page says"
+echo "course: $((number - 1)) examples print what the page shows"
+
+# ---- an edited lesson ----
+
+# outputs STATUS LINE [HEED_STRICT]: outputs.sh, in a copy of what it reads, ends so and prints that line
+copy=$scratch/copy
+mkdir -p "$copy/tests/fixtures" "$copy/examples"
+cp tests/outputs.sh "$copy/tests"
+cp -R tests/fixtures/output "$copy/tests/fixtures"
+cp examples/*.c "$copy/examples"
+case $build in /*) programs=$build ;; *) programs=$PWD/$build ;; esac
+outputs() {
+    status=0
+    HEED_STRICT=${3-0} sh "$copy/tests/outputs.sh" "$programs" > "$scratch/printed" || status=$?
+    [ $status -eq "$1" ] && grep -qx "$2" "$scratch/printed" ||
+        { cat "$scratch/printed"; echo "outputs.sh ends with $status, not $1, or does not print \"$2\""; exit 1; }
+}
+lesson=lesson7_from_scratch
+echo "/* edited */" >> "$copy/examples/$lesson.c"
+echo "edited" >> "$copy/tests/fixtures/output/$lesson.txt"
+outputs 0 "$lesson was edited: its output is not compared"
+[ "$(wc -l < "$scratch/printed")" -eq 1 ] || { cat "$scratch/printed"; exit 1; }
+outputs 1 "examples/$lesson.c changed after .*" 1
+cp "examples/$lesson.c" "$copy/examples"
+outputs 1 "$lesson prints something else"
+sh "$copy/tests/outputs.sh" --update "$programs"
+diff -r tests/fixtures/output "$copy/tests/fixtures/output"
+echo "outputs.sh reports edited lessons"

@@ -105,11 +105,11 @@ rm "$scratch/folder/heed.safetensors"
 refuse "folder: no heed.safetensors in it" sample --load "$scratch/folder"
 refuse "config.json: cannot open it" info "$scratch"
 "$gpt" export --load "$model" --to "$scratch/nanogpt" --layout nanogpt
-expect 0 "a GPT of 1 blocks, 16 wide" "$gpt" info "$scratch/nanogpt"
+expect 0 "a GPT of 1 block, 16 wide" "$gpt" info "$scratch/nanogpt"
 refuse "no --to PATH" export --load "$model"
 refuse "--to is --load" export --load "$model" --to "$model"
 refuse "--to is --load" export --load "$model" --to "$model" --layout nanogpt
-expect 1 "--to: .*: cannot make this folder" "$gpt" export --load "$model" --to "$scratch/no/where"
+expect 1 "--to: .*: cannot create this folder" "$gpt" export --load "$model" --to "$scratch/no/where"
 
 # ---- other commands: rejected arguments and files ----
 

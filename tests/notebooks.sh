@@ -1,23 +1,23 @@
 #!/bin/sh
-# Do the lessons print the numbers that the notebooks print, digit by digit?
+# Do the lessons print every digit that the notebooks print?
 #
-# fixtures/notebooks/PROGRAM.txt holds them, copied from the notebook, beside fixtures/output/PROGRAM.txt,
-# which outputs.sh holds against the program itself. Its format:
+# Compares fixtures/notebooks/PROGRAM.txt, copied from the notebook, with fixtures/output/PROGRAM.txt, which
+# outputs.sh compares with the program itself. Format of the former:
 #
 #   # a comment
 #   == a line that the program prints
 #   [[ 1.25  -inf]
-#    [-0.5    2. ]]           the numbers that follow there, in order; all but numbers is passed over
+#    [-0.5    2. ]]           the numbers that follow it, in order; other text is skipped
 #   ~~ another such line
 #   9.999943e-01 0.000124     the same, for numbers that were not printed as one array
 #
-# Headings come in the order of the output, each after the numbers of the one before; one may come
-# twice. A number is what stands alone between blanks, brackets, braces and commas: "2:", "K_1" and
-# "tensor" are none. The program may print more digits, never fewer: rounded to those of the notebook,
-# they are the same. numpy and torch drop zeros at the end, but give the numbers of an array one count of
-# decimals: after == all have that of the longest one (0.5 above is 0.50), after ~~ each its own.
+# Headings are in the order of the output, and may repeat. Numbers are separated by blanks, brackets, braces
+# and commas: "2:", "K_1" and "tensor" are not numbers. The program may print more digits than the notebook,
+# not fewer, and must agree when rounded to the notebook's. numpy and torch print all numbers of an array
+# with the same number of decimals but drop trailing zeros: after == all have the decimals of the longest
+# (0.5 above is 0.50), after ~~ each has its own.
 #
-# Each comparison is tried with the notebook's last digit changed as well, and must then fail.
+# Each comparison is repeated with the notebook's last digit changed, and must then fail.
 set -eu
 cd "$(dirname "$0")/.."
 status=0
@@ -34,13 +34,13 @@ for notebook in tests/fixtures/notebooks/*.txt; do
                 numbers[++found] = words[i]
         return found
     }
-    function decimals(x) { # behind the point, before the e
+    function decimals(x) { # digits between the point and the exponent
         sub(/[eE].*/, "", x)
         return index(x, ".") ? length(x) - index(x, ".") : 0
     }
     function exponent(x) { return x ~ /[eE]/ ? substr(x, match(x, /[eE]/) + 1) + 0 : 0 }
 
-    # Is what the program prints what the notebook prints, to `digits` decimals of its notation?
+    # Do the numbers of notebook and program agree, to `digits` decimals of the notation of the former?
     function same(theirs, ours, digits,    last) {
         if (theirs !~ /[0-9]/ || ours !~ /[0-9]/) return theirs == ours # inf, nan
         if (decimals(ours) - exponent(ours) < decimals(theirs) - exponent(theirs)) return 0
@@ -48,7 +48,7 @@ for notebook in tests/fixtures/notebooks/*.txt; do
         if (last < 0) last = 0
         return sprintf("%.*f", last, ours) == sprintf("%.*f", last, theirs)
     }
-    function changed(x,    mantissa, digit) { # the last digit is another one
+    function changed(x,    mantissa, digit) { # with another last digit
         if (x !~ /[0-9]/) return x "x"
         mantissa = x
         sub(/[eE].*/, "", mantissa)
@@ -58,7 +58,7 @@ for notebook in tests/fixtures/notebooks/*.txt; do
     }
     function fail(sentence) { print program ": " sentence; failed = 1; exit 1 }
 
-    function look_at_section(s,    i, found, printed, theirs, digits) {
+    function compare_section(s,    i, found, printed, theirs, digits) {
         while (at < lines && output[++at] != heading[s]) ;
         if (output[at] != heading[s]) fail("prints no further line \"" heading[s] "\"")
         for (i = 1; i <= count[s]; i++) {
@@ -71,8 +71,8 @@ for notebook in tests/fixtures/notebooks/*.txt; do
             if (!same(theirs, printed[i], digits))
                 fail("number " i " after \"" heading[s] "\" is " printed[i] ", in the notebook " theirs)
             if (same(changed(theirs), printed[i], digits))
-                fail("a change of " theirs " after \"" heading[s] "\" would not be seen")
-            seen++
+                fail("a change of " theirs " after \"" heading[s] "\" would go unnoticed")
+            compared++
         }
     }
 
@@ -91,10 +91,10 @@ for notebook in tests/fixtures/notebooks/*.txt; do
         if (failed) exit 1
         for (s = 1; s <= sections; s++) {
             if (!count[s]) fail("no numbers to compare with after \"" heading[s] "\"")
-            look_at_section(s)
+            compare_section(s)
         }
-        if (!seen) fail("nothing to compare with")
-        print program ": " seen " numbers are the notebook'\''s"
+        if (!compared) fail("nothing to compare with")
+        print program ": " compared " numbers are those of the notebook"
     }' program="$(basename "$notebook" .txt)" "$notebook" \
         "tests/fixtures/output/$(basename "$notebook")" || status=1
 done

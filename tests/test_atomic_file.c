@@ -141,12 +141,13 @@ START_TEST(some_places_cannot_be_written)
     static const struct {
         const char *path, *words;
     } rows[] = {
-        {"/tmp/heed-none/of/these", "cannot make a file beside it: No such file or directory"},
+        {"/tmp/heed-none/of/these",
+         "cannot create a temporary file next to it: No such file or directory"},
         {"", "save_file: : cannot"},
         {"/tmp", "save_file: /tmp: it is a directory"},
         {"/tmp/", "save_file: /tmp/: it is a directory"},
-        {"/dev/full", "save_file: /dev/full: it is no regular file"},
-        {"/dev/null", "save_file: /dev/null: it is no regular file"},
+        {"/dev/full", "save_file: /dev/full: it is not a regular file"},
+        {"/dev/null", "save_file: /dev/null: it is not a regular file"},
         {"/dev/null/x", "cannot find it: Not a directory"},
     };
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
@@ -174,7 +175,7 @@ START_TEST(permissions_hold)
     expect_error(HEED_ERR_FILE, "/a: cannot write it: Permission denied");
     chmod(in_folder(""), 0555);
     ck_assert_int_eq(save(in_folder("b"), filled_with(2)), HEED_ERR_FILE);
-    expect_error(HEED_ERR_FILE, "/b: cannot make a file beside it: Permission denied");
+    expect_error(HEED_ERR_FILE, "/b: cannot create a temporary file next to it: Permission denied");
     chmod(in_folder(""), 0755);
     expect_file("a", 1);
 }

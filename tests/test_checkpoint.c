@@ -310,7 +310,7 @@ START_TEST(expanded_parameters_do_not_load)
     heed_save_state_dict(m, in_folder("a"), NULL);
     const uint32_t version = m->one->storage->version;
     ck_assert_int_eq(load(m), HEED_ERR_VALUE);
-    expect_error(HEED_ERR_VALUE, "wide is expanded here, so that its elements share memory");
+    expect_error(HEED_ERR_VALUE, "wide is expanded here: its elements share memory");
     ck_assert_uint_eq(m->one->storage->version, version);
     heed_module_free(m);
 }

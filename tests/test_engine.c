@@ -39,9 +39,9 @@ START_TEST(backward_refuses)
 {
     heed_tensor *x = LEAF(1, 2);
     heed_backward(heed_mul(x, x));
-    expect_error(HEED_ERR_SHAPE, "y (2) is not one number");
+    expect_error(HEED_ERR_SHAPE, "y (2) is not a single number");
     heed_backward(heed_sum(heed_ones(HEED_SHAPE(2), HEED_F64)));
-    expect_error(HEED_ERR_GRAPH, "nothing it was made of requires a gradient");
+    expect_error(HEED_ERR_GRAPH, "no tensor it was computed from requires a gradient");
     heed_backward(NULL);
     expect_error(HEED_ERR_NULL, "backward: y is NULL");
     heed_fail(HEED_ERR_VALUE, "an error before");

@@ -136,11 +136,11 @@ START_TEST(grad_refuses)
     heed_grad(y, none, 2, grads, false);
     expect_error(HEED_ERR_NULL, "an x is NULL");
     heed_grad(y, NULL, 1, grads, false);
-    expect_error(HEED_ERR_NULL, "no tensors to differentiate by");
+    expect_error(HEED_ERR_NULL, "no tensors to differentiate with respect to");
     heed_grad(y, xs, 0, grads, false);
-    expect_error(HEED_ERR_NULL, "no tensors to differentiate by");
+    expect_error(HEED_ERR_NULL, "no tensors to differentiate with respect to");
     heed_grad(heed_mul(x, x), xs, 1, grads, false);
-    expect_error(HEED_ERR_SHAPE, "grad: y (2) is not one number");
+    expect_error(HEED_ERR_SHAPE, "grad: y (2) is not a single number");
     heed_grad(heed_sum(c), xs, 1, grads, false);
     expect_error(HEED_ERR_GRAPH, "has no graph");
     heed_grad(y, xs, 1, grads, false);

@@ -225,7 +225,7 @@ START_TEST(a_given_gradient_has_no_graph)
     EXPECT_VALUES(x->grad, 0, 3, 4);
     EXPECT_VALUES(y->grad, 0, 1, 2);
     heed_set_grad(x, heed_ones(HEED_SHAPE(3), HEED_F64));
-    expect_error(HEED_ERR_SHAPE, "one shape is needed");
+    expect_error(HEED_ERR_SHAPE, "the shapes must be equal");
     EXPECT_VALUES(x->grad, 0, 3, 4);
     heed_set_grad(x, x);
     expect_error(HEED_ERR_VALUE, "set_grad: grad is x itself; heed_clone it");

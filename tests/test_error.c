@@ -188,7 +188,7 @@ START_TEST(a_handler_is_called_once_for_each_error)
     heed_exp(heed_neg(heed_tril(x, 0)));
     ck_assert_int_eq(handled, 1);
     ck_assert_int_eq(handled_status, HEED_ERR_SHAPE);
-    ck_assert_ptr_nonnull(strstr(handled_message, "tril: a tensor (2) has no rows"));
+    ck_assert_ptr_nonnull(strstr(handled_message, "tril: x (2) must have 2 dims or more"));
     expect_error(HEED_ERR_SHAPE, handled_message);
     heed_exp(NULL);
     ck_assert_int_eq(handled, 2);

@@ -114,19 +114,18 @@ START_TEST(errors_leave_the_cache)
     heed_gpt_cache *cache = heed_gpt_cache_new(m, 2);
     heed_gpt_forward_cached(m, heed_narrow(idx, 1, 0, 5), cache);
     heed_gpt_forward_cached(m, heed_full(HEED_SHAPE(2, 2), 13, HEED_I64), cache);
-    expect_error(HEED_ERR_INDEX, "embedding: id 13 at place 0 is outside [0, 13)");
+    expect_error(HEED_ERR_INDEX, "embedding: id 13 at position 0 is outside [0, 13)");
     heed_gpt_forward_cached(m, heed_narrow(idx, 1, 0, 8), cache);
     expect_error(HEED_ERR_SHAPE,
-                 "gpt_forward_cached: 8 tokens behind 5 in the cache, and block_size "
+                 "gpt_forward_cached: 8 tokens after 5 in the cache, but block_size "
                  "is 12; clear the cache");
     heed_gpt_forward_cached(m, heed_zeros(HEED_SHAPE(3), HEED_I64), cache);
-    expect_error(HEED_ERR_SHAPE, "gpt_forward_cached: idx (3); the cache has 2 rows");
+    expect_error(HEED_ERR_SHAPE, "gpt_forward_cached: idx (3), but the cache has 2 rows");
     heed_gpt_forward_cached(m, heed_zeros(HEED_SHAPE(1, 3), HEED_I64), cache);
-    expect_error(HEED_ERR_SHAPE, "gpt_forward_cached: idx (1, 3); the cache has 2 rows");
+    expect_error(HEED_ERR_SHAPE, "gpt_forward_cached: idx (1, 3), but the cache has 2 rows");
     heed_gpt_forward_cached(other, heed_narrow(idx, 1, 5, 1), cache);
     expect_error(HEED_ERR_VALUE,
-                 "gpt_forward_cached: the cache was made for a model of other sizes "
-                 "or another dtype");
+                 "gpt_forward_cached: the cache was created for a model of another size or dtype");
     for (int n = 0; n < 40; n++) {
         heed_fail_allocation(n);
         ck_assert_ptr_null(heed_gpt_forward_cached(m, heed_narrow(idx, 1, 5, 2), cache));

@@ -1,5 +1,5 @@
-/* The golden numbers of PyTorch 1.13.1: the tutorial's SelfAttention at seed 42, and a decoder-only
- * toy that trains for 30 epochs. */
+/* Numbers computed with PyTorch 1.13.1: the SelfAttention class of Josh Starmer's tutorial (see
+ * examples/self_attention.c) at seed 42, and a decoder-only toy trained for 30 epochs. */
 #include <math.h>
 
 #include "tests/test_util.h"
@@ -37,7 +37,7 @@ START_TEST(test_every_intermediate)
     heed_tensor *v = heed_linear_forward(m->W_v, encodings());
     heed_tensor *sims = heed_matmul(q, heed_transpose(k, 0, 1));
     heed_tensor *scaled = heed_div_scalar(sims, sqrt(2));
-    const double near = 3e-7; /* the last of eight digits, and a rounding of each side */
+    const double near = 3e-7; /* rounding to eight digits and to float */
     EXPECT_VALUES(q, near, .76209599, -.04276261, 1.10633767, .78897280, 1.11637843, -2.13358307);
     EXPECT_VALUES(k, near, -.14690022, -.30382738, .10574520, .36854199, -.99144477, -2.41516638);
     EXPECT_VALUES(v, near, .60376686, .74339134, -.35019803, .53031486, 3.86945868, 2.42459178);
@@ -66,7 +66,7 @@ START_TEST(test_outputs)
 }
 END_TEST
 
-/* The tutorial's MultiHeadAttention has no W_o: its heads joined are what ours joins. */
+/* The tutorial's MultiHeadAttention has no W_o: it concatenates its heads. */
 START_TEST(test_two_heads)
 {
     heed_manual_seed(42);
@@ -90,7 +90,7 @@ START_TEST(test_gradients)
     heed_tensor *loss = heed_sum(heed_mul(out, out));
     EXPECT_VALUES(loss, 5e-6, 19.96432877);
     heed_backward(loss);
-    const double near = 3e-5; /* 1e-6 of the largest, 32 */
+    const double near = 3e-5; /* 1e-6 of the largest gradient, 32 */
     EXPECT_VALUES(m->W_q->weight->grad, near, -10.7894707, 3.7718170, -27.1707764, 9.4767456);
     EXPECT_VALUES(m->W_k->weight->grad, near, 13.1872225, -11.0459023, -15.7115259, 12.6371441);
     EXPECT_VALUES(m->W_v->weight->grad, near, 32.2112427, -12.5873919, 23.1966629, -7.0787749);
@@ -206,28 +206,26 @@ START_TEST(test_decoder_first_step)
 }
 END_TEST
 
-/* Trains as decoder_twin.py does, and writes the mean loss of each epoch. */
+/* Trains, and writes the mean loss of each epoch to `losses`. */
 static void train_decoder(struct decoder *m, int epochs, double *losses)
 {
     heed_optimizer *adam = heed_adam_new(heed_parameters(m), 0.1);
     for (int epoch = 0; epoch < epochs; epoch++) {
         losses[epoch] = 0;
         for (int row = 0; row < 2; row++) {
-            heed_scope step;
-            heed_scope_begin(&step);
+            HEED_SCOPE(step);
             heed_optimizer_zero_grad(adam);
             heed_tensor *loss = decoder_loss(m, row);
             heed_backward(loss);
             heed_optimizer_step(adam);
             losses[epoch] += heed_item(loss) / 2;
-            heed_scope_end(&step);
         }
     }
     heed_optimizer_free(adam);
     expect_no_error();
 }
 
-/* The token that the model finds likeliest after `tokens`. */
+/* The most likely token after `tokens`. */
 static int64_t next_token(struct decoder *m, const int64_t *tokens, int64_t count)
 {
     heed_tensor *logits = decoder_forward(m, heed_from_i64(tokens, HEED_SHAPE(count)));

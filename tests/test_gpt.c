@@ -185,7 +185,7 @@ START_TEST(a_gpt_is_a_module)
     expect_close(heed_forward(m, idx), heed_gpt_forward(m, idx), 0);
     ck_assert_ptr_eq(heed_gpt_block_at(m, 1), heed_module_list_at(m->transformer->h, 1));
     heed_gpt_forward(m, heed_full(HEED_SHAPE(1, 2), 5, HEED_I64));
-    expect_error(HEED_ERR_INDEX, "embedding: id 5 at place 0 is outside [0, 5)");
+    expect_error(HEED_ERR_INDEX, "embedding: id 5 at position 0 is outside [0, 5)");
     heed_module_free(m);
 }
 END_TEST

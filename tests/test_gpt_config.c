@@ -105,15 +105,15 @@ typedef struct row {
 /* clang-format off */
 static const row rows[] = {
     /* unsupported settings */
-    {WITH("\"scale_attn_weights\":false"), HEED_ERR_VALUE, "config.json: 'scale_attn_weights' is false, for which a heed_gpt has nothing"},
-    {WITH("\"scale_attn_by_inverse_layer_idx\":true"), HEED_ERR_VALUE, "'scale_attn_by_inverse_layer_idx' is true, for which"},
-    {WITH("\"add_cross_attention\":true"), HEED_ERR_VALUE, "'add_cross_attention' is true, for which"},
-    {WITH("\"n_inner\":16"), HEED_ERR_VALUE, "'n_inner' is 16; a heed_gpt has 4 n_embd, which is 32"},
-    {WITH("\"n_inner\":0"), HEED_ERR_VALUE, "'n_inner' is 0; a heed_gpt has 4 n_embd"},
-    {WITH("\"activation_function\":\"gelu_10\""), HEED_ERR_VALUE, "'activation_function' is 'gelu_10'; Heed has gelu_new, gelu_pytorch_tanh, gelu, relu, silu, swish, tanh, sigmoid"},
-    {WITH("\"activation_function\":\"\""), HEED_ERR_VALUE, "'activation_function' is ''; Heed has"},
+    {WITH("\"scale_attn_weights\":false"), HEED_ERR_VALUE, "config.json: 'scale_attn_weights' is false, which a heed_gpt does not support"},
+    {WITH("\"scale_attn_by_inverse_layer_idx\":true"), HEED_ERR_VALUE, "'scale_attn_by_inverse_layer_idx' is true, which a heed_gpt does not support"},
+    {WITH("\"add_cross_attention\":true"), HEED_ERR_VALUE, "'add_cross_attention' is true, which a heed_gpt does not support"},
+    {WITH("\"n_inner\":16"), HEED_ERR_VALUE, "'n_inner' is 16; a heed_gpt supports only 4 n_embd, 32"},
+    {WITH("\"n_inner\":0"), HEED_ERR_VALUE, "'n_inner' is 0; a heed_gpt supports only 4 n_embd"},
+    {WITH("\"activation_function\":\"gelu_10\""), HEED_ERR_VALUE, "'activation_function' is 'gelu_10'; Heed supports gelu_new, gelu_pytorch_tanh, gelu, relu, silu, swish, tanh, sigmoid"},
+    {WITH("\"activation_function\":\"\""), HEED_ERR_VALUE, "'activation_function' is ''; Heed supports"},
     {WITH("\"model_type\":\"gpt_neo\""), HEED_ERR_VALUE, "'model_type' is 'gpt_neo', not 'gpt2'"},
-    {WITH("\"attn_pdrop\":0"), HEED_ERR_VALUE, "'attn_pdrop' is 0, resid_pdrop 0.1 and embd_pdrop 0.1; a heed_gpt has one dropout"},
+    {WITH("\"attn_pdrop\":0"), HEED_ERR_VALUE, "'attn_pdrop' is 0, resid_pdrop 0.1 and embd_pdrop 0.1; a heed_gpt has a single dropout"},
     {WITH("\"embd_pdrop\":0.2"), HEED_ERR_VALUE, "'attn_pdrop' is 0.1, resid_pdrop 0.1 and embd_pdrop 0.2"},
     {WITH("\"attn_pdrop\":1.5,\"resid_pdrop\":1.5,\"embd_pdrop\":1.5"), HEED_ERR_VALUE, "'attn_pdrop' is 1.5, which is outside [0, 1]"},
     {WITH("\"attn_pdrop\":-0.1"), HEED_ERR_VALUE, "'attn_pdrop' is -0.1, which is outside [0, 1]"},
@@ -121,16 +121,16 @@ static const row rows[] = {
     {WITH("\"layer_norm_epsilon\":-1e-5"), HEED_ERR_VALUE, "'layer_norm_epsilon' is -1e-05"},
     {WITH("\"tie_word_embeddings\":false"), HEED_ERR_VALUE, "model.safetensors does not fit this GPT: 1 missing: lm_head.weight"},
     /* invalid sizes, or sizes that differ from the weights' */
-    {"{}", HEED_ERR_VALUE, "config.json says vocab_size 50257 and n_embd 768; transformer.wte.weight is (40, 8) in model.safetensors"},
-    {"{\"vocab_size\":40}", HEED_ERR_VALUE, "says vocab_size 40 and n_embd 768; transformer.wte.weight is (40, 8)"},
-    {"{\"vocab_size\":41,\"n_positions\":12,\"n_embd\":8,\"n_layer\":2,\"n_head\":2}", HEED_ERR_VALUE, "says vocab_size 41 and n_embd 8; transformer.wte.weight is (40, 8)"},
-    {"{\"vocab_size\":40,\"n_positions\":13,\"n_embd\":8,\"n_layer\":2,\"n_head\":2}", HEED_ERR_VALUE, "says n_positions 13 and n_embd 8; transformer.wpe.weight is (12, 8)"},
-    {"{\"vocab_size\":40,\"n_positions\":12,\"n_embd\":8,\"n_layer\":3,\"n_head\":2}", HEED_ERR_VALUE, "says n_layer 3 and n_embd 8; transformer.h.2.ln_1.weight is not there in model.safetensors"},
+    {"{}", HEED_ERR_VALUE, "config.json has vocab_size 50257 and n_embd 768, but transformer.wte.weight is (40, 8) in model.safetensors"},
+    {"{\"vocab_size\":40}", HEED_ERR_VALUE, "has vocab_size 40 and n_embd 768, but transformer.wte.weight is (40, 8)"},
+    {"{\"vocab_size\":41,\"n_positions\":12,\"n_embd\":8,\"n_layer\":2,\"n_head\":2}", HEED_ERR_VALUE, "has vocab_size 41 and n_embd 8, but transformer.wte.weight is (40, 8)"},
+    {"{\"vocab_size\":40,\"n_positions\":13,\"n_embd\":8,\"n_layer\":2,\"n_head\":2}", HEED_ERR_VALUE, "has n_positions 13 and n_embd 8, but transformer.wpe.weight is (12, 8)"},
+    {"{\"vocab_size\":40,\"n_positions\":12,\"n_embd\":8,\"n_layer\":3,\"n_head\":2}", HEED_ERR_VALUE, "has n_layer 3 and n_embd 8, but transformer.h.2.ln_1.weight is missing in model.safetensors"},
     {"{\"vocab_size\":40,\"n_positions\":12,\"n_embd\":8,\"n_layer\":1,\"n_head\":2}", HEED_ERR_VALUE, "12 unexpected: transformer.h.1.attn.c_attn.bias"},
     {"{\"vocab_size\":40,\"n_positions\":12,\"n_embd\":8,\"n_layer\":2,\"n_head\":3}", HEED_ERR_VALUE, "'n_head' 3 does not divide n_embd 8"},
     {"{\"vocab_size\":40,\"n_positions\":12,\"n_embd\":8,\"n_layer\":0,\"n_head\":2}", HEED_ERR_VALUE, "'n_layer' is 0; it must be from 1 to 2147483647"},
     {"{\"vocab_size\":9223372036854775807}", HEED_ERR_VALUE, "'vocab_size' is 9223372036854775807; it must be"},
-    {"{\"vocab_size\":2147483647,\"n_embd\":2147483640,\"n_layer\":2147483647}", HEED_ERR_VALUE, "says vocab_size 2147483647 and n_embd 2147483640; transformer.wte.weight is (40, 8)"},
+    {"{\"vocab_size\":2147483647,\"n_embd\":2147483640,\"n_layer\":2147483647}", HEED_ERR_VALUE, "has vocab_size 2147483647 and n_embd 2147483640, but transformer.wte.weight is (40, 8)"},
     /* values of the wrong type */
     {WITH("\"n_inner\":\"32\""), HEED_ERR_FORMAT, "config.json: 'n_inner' is wrong: at byte 78: a whole number, 0 or more, is expected"},
     {WITH("\"n_inner\":-32"), HEED_ERR_FORMAT, "'n_inner' is wrong: at byte 78: a whole number"},
@@ -146,8 +146,8 @@ static const row rows[] = {
     {"{\"attn_pdrop\":\"0.1\"}", HEED_ERR_FORMAT, "'attn_pdrop' is wrong: at byte 14: a number is expected"},
     {"{\"attn_pdrop\":NaN}", HEED_ERR_FORMAT, "a number is expected"},
     {"{\"attn_pdrop\":1e999}", HEED_ERR_FORMAT, "a number is too large"},
-    {"{\"n_head\":2,\"n_head\":2}", HEED_ERR_FORMAT, "'n_head' is there twice, perhaps under another name"},
-    {"{\"n_head\":2,\"num_attention_heads\":2}", HEED_ERR_FORMAT, "'num_attention_heads' is there twice, perhaps"},
+    {"{\"n_head\":2,\"n_head\":2}", HEED_ERR_FORMAT, "'n_head' appears twice, perhaps under a synonym"},
+    {"{\"n_head\":2,\"num_attention_heads\":2}", HEED_ERR_FORMAT, "'num_attention_heads' appears twice, perhaps"},
     /* malformed JSON */
     {"", HEED_ERR_FORMAT, "config.json: at byte 0: an object is expected"},
     {"[]", HEED_ERR_FORMAT, "at byte 0: an object is expected"},
@@ -165,7 +165,7 @@ static const row rows[] = {
     {"{\"x\":[1,{\"y\":}]}", HEED_ERR_FORMAT, "'x' is wrong: at byte 13: a value is expected"},
     {"{\"x\":undefined}", HEED_ERR_FORMAT, "'x' is wrong: at byte 5: a value is expected"},
     {"{\"x\":truex}", HEED_ERR_FORMAT, "at byte 9: ',' or '}' is expected"},
-    {"{\"x\xff\":1}", HEED_ERR_FORMAT, "a byte that is not UTF-8"},
+    {"{\"x\xff\":1}", HEED_ERR_FORMAT, "invalid UTF-8"},
 };
 /* clang-format on */
 
@@ -188,7 +188,7 @@ START_TEST(zeros_and_long_files_are_refused)
     expect_error(HEED_ERR_FORMAT, "a control character inside a string");
     ck_assert_int_eq(truncate(in_folder("config.json"), 16000001), 0);
     ck_assert_ptr_null(heed_gpt_from_pretrained(in_folder("")));
-    expect_error(HEED_ERR_FORMAT, "config.json: 16000001 bytes are too long for a config.json");
+    expect_error(HEED_ERR_FORMAT, "config.json: 16000001 bytes are too many for a config.json");
 }
 END_TEST
 

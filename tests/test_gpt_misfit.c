@@ -67,11 +67,12 @@ START_TEST(what_does_not_fit_is_told)
     expect_misfit((heed_gpt_config){.untied = true}, GPT2_FIXTURE("tied/model.safetensors"),
                   "1 missing: lm_head.weight");
     expect_misfit((heed_gpt_config){.sinusoidal = true}, GPT2_FIXTURE("tied/model.safetensors"),
-                  "has positions that were learned, transformer.wpe.weight, and those of this GPT "
-                  "are sinusoidal; make it without .sinusoidal");
-    expect_misfit(plain, GPT2_FIXTURE("untied/model.safetensors"),
-                  "lm_head.weight and transformer.wte.weight differ, and this GPT ties them; it "
-                  "must be .untied");
+                  "has learned positions, transformer.wpe.weight, but those of this GPT are "
+                  "sinusoidal; create it without .sinusoidal");
+    expect_misfit(
+        plain, GPT2_FIXTURE("untied/model.safetensors"),
+        "lm_head.weight and transformer.wte.weight differ, but this GPT ties them; create "
+        "it with .untied");
 }
 END_TEST
 
@@ -119,13 +120,13 @@ START_TEST(misuse)
     ck_assert_int_eq(heed_gpt_save(m, NULL, HEED_GPT_LAYOUT_GPT2), HEED_ERR_NULL);
     expect_error(HEED_ERR_NULL, "gpt_save: the path is NULL");
     ck_assert_int_eq(heed_gpt_save(m, in_folder("a"), (heed_gpt_layout)7), HEED_ERR_VALUE);
-    expect_error(HEED_ERR_VALUE, "gpt_save: no layout 7");
+    expect_error(HEED_ERR_VALUE, "gpt_save: unknown layout 7");
     ck_assert_int_eq(heed_gpt_save_pretrained(NULL, "a"), HEED_ERR_NULL);
     expect_error(HEED_ERR_NULL, "gpt_save_pretrained: the module is NULL");
     ck_assert_int_eq(heed_gpt_save_pretrained(m, NULL), HEED_ERR_NULL);
     expect_error(HEED_ERR_NULL, "gpt_save_pretrained: the folder is NULL");
     ck_assert_int_eq(heed_gpt_save_pretrained(m, in_folder("no/such")), HEED_ERR_FILE);
-    expect_error(HEED_ERR_FILE, "/no/such: cannot make this folder: No such file or directory");
+    expect_error(HEED_ERR_FILE, "/no/such: cannot create this folder: No such file or directory");
     write_bytes(in_folder("file"), "", 0);
     ck_assert_int_eq(heed_gpt_save_pretrained(m, in_folder("file")), HEED_ERR_FILE);
     expect_error(HEED_ERR_FILE, "/file/model.safetensors: cannot find it: Not a directory");

@@ -72,7 +72,7 @@ static const struct {
                   {"--1", "a number is expected"},      {"NaN", "a number is expected"},
                   {"Infinity", "a number is expected"}, {"-Infinity", "a number is expected"},
                   {"\"1\"", "a number is expected"},    {"null", "a number is expected"},
-                  {"01", "a number begins with 0"},     {"-00.5", "a number begins with 0"},
+                  {"01", "a number has a leading 0"},   {"-00.5", "a number has a leading 0"},
                   {"1e309", "a number is too large"},   {"-1e99999999999999999999", "too large"}};
 
 START_TEST(what_is_no_number_is_refused)
@@ -167,11 +167,11 @@ static const struct {
                  {"{\"a\":1]", "',' or '}' is expected"},
                  {"{\"a\" 1}", "':' is expected"},
                  {"[tru]", "true or false is expected"},
-                 {"[01]", "a number begins with 0"},
+                 {"[01]", "a number has a leading 0"},
                  {"\"a", "the text ends inside a string"},
-                 {"[\"\xff\"]", "a byte that is not UTF-8"},
-                 {TIMES_64("[") "[", "more than 64 lists and objects inside each other"},
-                 {TIMES_64("{\"a\":") "{", "more than 64 lists"}};
+                 {"[\"\xff\"]", "invalid UTF-8"},
+                 {TIMES_64("[") "[", "arrays and objects are nested more than 64 deep"},
+                 {TIMES_64("{\"a\":") "{", "nested more than 64 deep"}};
 
 START_TEST(what_is_no_value_is_refused)
 {

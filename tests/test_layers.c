@@ -200,9 +200,9 @@ START_TEST(modules_without_a_forward)
     expect_error(HEED_ERR_VALUE, "Silent");
     heed_module_list_append(list, owned);
     heed_sequential_append(m, owned);
-    expect_error(HEED_ERR_VALUE, "it has an owner already");
+    expect_error(HEED_ERR_VALUE, "it already has an owner");
     heed_sequential_append(m, m);
-    expect_error(HEED_ERR_VALUE, "holds this module");
+    expect_error(HEED_ERR_VALUE, "contains this module");
     heed_sequential_append(m, heed_linear_new(-1, 2));
     expect_error(HEED_ERR_VALUE, "linear: -1 features");
     heed_sequential_append(NULL, twice_new());

@@ -1,6 +1,7 @@
 /* Memory: the allocator, its counters, and every allocation failing in turn. */
 #include <string.h>
 
+#include "src/tensor/debug.h"
 #include "tensor/alloc.h"
 #include "tests/test_util.h"
 
@@ -86,7 +87,7 @@ static int64_t bytes_of(heed_shape shape, heed_dtype dtype)
 
 START_TEST(a_tensor_costs_its_handle_its_storage_and_its_elements)
 {
-    const int64_t handle = sizeof(heed_tensor), storage = sizeof(heed_storage);
+    const int64_t handle = sizeof(heed_tensor) + HEED_TRACE, storage = sizeof(heed_storage);
     const int64_t dims = 2 * HEED_MAX_DIMS * (int64_t)sizeof(int64_t);
     ck_assert_int_eq(bytes_of(HEED_SHAPE(10, 100), HEED_F32), handle + storage + 4000);
     ck_assert_int_eq(bytes_of(HEED_SHAPE(1001), HEED_BOOL), handle + storage + 1001);

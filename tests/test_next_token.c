@@ -240,7 +240,8 @@ START_TEST(test_logits)
         expect_close(heed_select(logits, 0, count - 1), model_next(m, tokens, count), 1e-6);
     }
     model_save_logits("/heed-none/file", m, tokens, 4);
-    expect_error(HEED_ERR_FILE, "--logits: /heed-none/file: cannot make a file beside it");
+    expect_error(HEED_ERR_FILE,
+                 "--logits: /heed-none/file: cannot create a temporary file next to it");
     heed_module_free(m);
 }
 END_TEST

@@ -133,7 +133,7 @@ START_TEST(test_ownership)
     int freed = 0;
     struct gate *m = gate_new(2, &freed), *other = gate_new(2, &freed);
     heed_add_child(other, "taken", NULL, m->project);
-    expect_error(HEED_ERR_VALUE, "Linear 'taken': it has an owner");
+    expect_error(HEED_ERR_VALUE, "Linear 'taken': it already has an owner");
     heed_add_child(m, "self", NULL, m);
     expect_error(HEED_ERR_VALUE, "Gate 'self'");
     heed_add_child(m->project, "above", NULL, m);

@@ -158,10 +158,10 @@ START_TEST(a_file_may_not_be_there)
     ck_assert_ptr_null(heed_load_npy("/tmp"));
     expect_error(HEED_ERR_FILE, "load_npy: /tmp: it is a directory");
     ck_assert_ptr_null(heed_load_npy("/dev/zero"));
-    expect_error(HEED_ERR_FILE, "load_npy: /dev/zero: it is no regular file");
+    expect_error(HEED_ERR_FILE, "load_npy: /dev/zero: it is not a regular file");
     ck_assert_int_eq(mkfifo(in_folder("pipe"), 0600), 0); /* no process writes into it */
     ck_assert_ptr_null(heed_load_npy(in_folder("pipe")));
-    expect_error(HEED_ERR_FILE, "pipe: it is no regular file");
+    expect_error(HEED_ERR_FILE, "pipe: it is not a regular file");
     ck_assert_int_eq(heed_save_npy(heed_scalar(1, HEED_F32), in_folder("pipe")), HEED_ERR_FILE);
     expect_error(HEED_ERR_FILE, "save_npy: /tmp/heed-test-");
 }

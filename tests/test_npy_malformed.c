@@ -75,7 +75,7 @@ static const refused_header rows[] = {
     {"", 8, "file: at byte 0 of the header: '{' is expected"},
     {" \n", 8, "at byte 2 of the header: '{' is expected"},
     {"[]", 8, "at byte 0 of the header: '{' is expected"},
-    {"{}", 8, "at byte 2 of the header: descr, fortran_order and shape are not all there"},
+    {"{}", 8, "at byte 2 of the header: descr, fortran_order or shape is missing"},
     {"{,}", 8, "a string is expected"},
     {"{", 8, "at byte 1 of the header: a string is expected"},
     {"{" GOOD_START, 8, "',' or '}' is expected"},
@@ -89,23 +89,23 @@ static const refused_header rows[] = {
     /* keys */
     {"{'descr' '<f4', " ORDER "'shape': (2,)}", 8, "at byte 9 of the header: ':' is expected"},
     {"{'descr': '<f4' " ORDER "'shape': (2,)}", 8, "',' or '}' is expected"},
-    {"{'descr': '<f4', " ORDER "}", 8, "are not all there"},
-    {"{'descr': '<f4', 'shape': (2,)}", 8, "are not all there"},
-    {"{" ORDER "'shape': (2,)}", 8, "are not all there"},
-    {"{" GOOD_START ", 'descr': '<f4'}", 8, "file: the key 'descr' is there twice"},
-    {"{" GOOD_START ", 'shape': (2,)}", 8, "file: the key 'shape' is there twice"},
+    {"{'descr': '<f4', " ORDER "}", 8, "fortran_order or shape is missing"},
+    {"{'descr': '<f4', 'shape': (2,)}", 8, "fortran_order or shape is missing"},
+    {"{" ORDER "'shape': (2,)}", 8, "fortran_order or shape is missing"},
+    {"{" GOOD_START ", 'descr': '<f4'}", 8, "file: the key 'descr' appears twice"},
+    {"{" GOOD_START ", 'shape': (2,)}", 8, "file: the key 'shape' appears twice"},
     {"{" GOOD_START ", 'more': 1}", 8, "file: unknown key 'more'"},
-    {"{" GOOD_START ", '\x1b': 1}", 8, "a character that such strings do not have"},
+    {"{" GOOD_START ", '\x1b': 1}", 8, "an unsupported character in a string"},
     {"{'Descr': '<f4'}", 8, "file: unknown key 'Descr'"},
     {"{'descr ': '<f4'}", 8, "file: unknown key 'descr '"},
     {"{descr: '<f4'}", 8, "a string is expected"},
     {"{b'descr': '<f4'}", 8, "a string is expected"},
     {"{'descr\": '<f4'}", 8, "file: unknown key 'descr\": '"},
     {"{'descr", 8, "at byte 7 of the header: it ends inside a string"},
-    {"{'de\\x73cr': '<f4'}", 8, "a character that such strings do not have"},
-    {"{'d\xc3\xa9scr': '<f4'}", 8, "a character that such strings do not have"},
+    {"{'de\\x73cr': '<f4'}", 8, "an unsupported character in a string"},
+    {"{'d\xc3\xa9scr': '<f4'}", 8, "an unsupported character in a string"},
     {"{'''descr''': '<f4'}", 8, "file: unknown key ''"},
-    {"{'descr\n': '<f4'}", 8, "a character that such strings do not have"},
+    {"{'descr\n': '<f4'}", 8, "an unsupported character in a string"},
     /* fortran_order */
     {"{'fortran_order': false}", 8, "True or False is expected"},
     {"{'fortran_order': 0}", 8, "True or False is expected"},
@@ -114,7 +114,7 @@ static const refused_header rows[] = {
     {"{'fortran_order': Fals", 8, "True or False is expected"},
     /* shape */
     {HEAD "2}", 8, "a tuple is expected"},
-    {HEAD "(2)}", 8, "a tuple is expected, and one of a single number has a comma"},
+    {HEAD "(2)}", 8, "a tuple is expected; a tuple of one number needs a comma"},
     {HEAD "[2]}", 8, "a tuple is expected"},
     {HEAD "None}", 8, "a tuple is expected"},
     {HEAD "(,)}", 8, "a whole number, 0 or more, is expected"},
@@ -141,21 +141,21 @@ static const refused_header rows[] = {
     {HEAD "(3, 6148914691236517206)}", 8, "more elements than a file can hold"},
     {HEAD "(1,1,1,1,1,1,1,1,9223372036854775807)}", 8, "more elements than a file can hold"},
     /* descr */
-    {DESCR("''"), 8, "file: '' is no descr of a dtype"},
-    {DESCR("'<'"), 8, "file: '<' is no descr of a dtype"},
-    {DESCR("'<<f4'"), 8, "file: '<<f4' is no descr of a dtype"},
-    {DESCR("'!f4'"), 8, "file: '!f4' is no descr of a dtype"},
+    {DESCR("''"), 8, "file: '' is not a valid descr"},
+    {DESCR("'<'"), 8, "file: '<' is not a valid descr"},
+    {DESCR("'<<f4'"), 8, "file: '<<f4' is not a valid descr"},
+    {DESCR("'!f4'"), 8, "file: '!f4' is not a valid descr"},
     {DESCR("'<f4 '"), 8, "Heed has no dtype"},
-    {DESCR("'float32'"), 8, "file: 'float32' is no descr of a dtype"},
-    {DESCR("'<b2'"), 8, "file: '<b2' is no descr of a dtype"},
-    {DESCR("'<F4'"), 8, "file: '<F4' is no descr of a dtype"},
+    {DESCR("'float32'"), 8, "file: 'float32' is not a valid descr"},
+    {DESCR("'<b2'"), 8, "file: '<b2' is not a valid descr"},
+    {DESCR("'<F4'"), 8, "file: '<F4' is not a valid descr"},
     {DESCR("<f4"), 8, "a string is expected"},
     {DESCR("4"), 8, "a string is expected"},
     {DESCR("{'a': 1}"), 8, "a string is expected"},
     /* sizes */
     {HEAD "(2,)}", 7, "file: its shape (2) of f4 needs 8 bytes, but 7 follow the header"},
     {HEAD "(2,)}", 0, "needs 8 bytes, but 0 follow the header"},
-    {HEAD "(2,)}", 9, "needs 8 bytes, but 9 follow the header; save each array in a file of its own"},
+    {HEAD "(2,)}", 9, "needs 8 bytes, but 9 follow the header; save each array in its own file"},
     {HEAD "()}", 8, "its shape () of f4 needs 4 bytes, but 8 follow"},
     {HEAD "(0, 2)}", 8, "its shape (0, 2) of f4 needs 0 bytes, but 8 follow"},
     {DESCR("'>i4'"), 16, "its shape (2) of i4 needs 8 bytes, but 16 follow"},
@@ -185,7 +185,7 @@ START_TEST(zeros_and_other_versions_are_refused)
     write_npy(1, "\0{}", 3, 0);
     expect_refusal("'{' is expected");
     write_npy(1, "{'des\0cr': 1}", 13, 0);
-    expect_refusal("a character that such strings do not have");
+    expect_refusal("an unsupported character in a string");
     write_npy(3, HEAD "(2L,)}", strlen(HEAD "(2L,)}"), 8); /* as numpy: Python 2 had no version 3 */
     expect_refusal("',' or ')' is expected");
     static const int versions[] = {0, 4, 255};
@@ -207,12 +207,13 @@ START_TEST(foreign_dtypes_are_refused)
                "save x.astype('i8')"},
         {"i2", "integers, '>i2', for which Heed has no dtype; save x.astype('i8')"},
         {"c8", "complex numbers, '<c8', for which Heed has no dtype; save x.real and x.imag"},
-        {"text", "texts, '<U2', for"},
-        {"bytes", "texts, '|S2', for"},
+        {"text", "strings, '<U2', for"},
+        {"bytes", "strings, '|S2', for"},
         {"date", "dates, '<M8[D]', for which Heed has no dtype; save x.astype('i8')"},
         {"object",
          "Python objects, '|O', for which Heed has no dtype; save numbers, x.astype('f4')"},
-        {"fields", "structured, for which Heed has no dtype; save each field in a file of its own"},
+        {"fields",
+         "structured, for which Heed has no dtype; save each field, x['name'], in its own file"},
     };
     for (size_t i = 0; i < sizeof foreign / sizeof *foreign; i++) {
         ck_assert_ptr_null(heed_load_npy(npy_fixture("foreign_", foreign[i].name)));
@@ -224,14 +225,14 @@ START_TEST(foreign_dtypes_are_refused)
     expect_error(HEED_ERR_DTYPE,
                  "floats, '<f16', for which Heed has no dtype; save x.astype('f8')");
     ck_assert_ptr_null(load_header(1, DESCR("'<V2'"), 4)); /* as numpy writes bfloat16 */
-    expect_error(HEED_ERR_DTYPE, "bytes without a meaning, '<V2', for which Heed has no dtype");
+    expect_error(HEED_ERR_DTYPE, "raw bytes, '<V2', for which Heed has no dtype");
     ck_assert_ptr_null(heed_load_npy(npy_fixture("nine", "")));
-    expect_error(HEED_ERR_SHAPE, "nine.npy: it has 9 dims; a tensor has up to 8");
+    expect_error(HEED_ERR_SHAPE, "nine.npy: it has 9 dims; Heed supports up to 8");
     ck_assert_ptr_null(heed_load_npy(npy_fixture("several", "")));
     expect_error(HEED_ERR_FORMAT, "its shape (1) of f4 needs 4 bytes, but 136 follow the header; "
-                                  "save each array in a file of its own");
+                                  "save each array in its own file");
     ck_assert_ptr_null(heed_load_npy("tests/fixtures/npy/zip.npz"));
-    expect_error(HEED_ERR_FORMAT, "it is a zip, as numpy.savez writes; unzip it");
+    expect_error(HEED_ERR_FORMAT, "it is a zip archive, as numpy.savez writes; unzip it");
 }
 END_TEST
 
@@ -245,7 +246,7 @@ START_TEST(lengths_are_refused)
         write_npy(version, spaces, 10000, 8);
         EXPECT_VALUES(heed_zeros_like(heed_load_npy(in_folder("file"))), 0, 0, 0);
         write_npy(version, spaces, 10001, 8);
-        expect_refusal("its header would have 10001 bytes, more than the 10000 that are allowed");
+        expect_refusal("its header would have 10001 bytes, more than the limit of 10000");
     }
     static const struct {
         const char *bytes, *words;
@@ -254,8 +255,8 @@ START_TEST(lengths_are_refused)
         {"\x93NUMPY\1\0\3\0{}", "its header would have 3 bytes, more than the file"},
         {"\x93NUMPY\2\0\xff\xff\xff\xff", "would have 4294967295 bytes, more than the file"},
         {"\x93NUMPY\3\0\1\0\0\0", "would have 1 bytes, more than the file"},
-        {"\x93NUMPX\1\0\2\0{}", "it does not begin as a .npy file does"},
-        {"PK\3\4\0\0\0\0\0\0\0\0", "it is a zip, as numpy.savez writes"},
+        {"\x93NUMPX\1\0\2\0{}", "it does not begin like a .npy file"},
+        {"PK\3\4\0\0\0\0\0\0\0\0", "it is a zip archive, as numpy.savez writes"},
     };
     for (size_t i = 0; i < sizeof lies / sizeof *lies; i++) {
         write_bytes(in_folder("file"), lies[i].bytes, 12);

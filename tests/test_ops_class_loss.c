@@ -202,7 +202,8 @@ START_TEST(nll_loss_takes_two_or_three_tensors)
     for (int i = 0; i < 2; i++) {
         const heed_op *op = heed_find_operation(names[i]);
         ck_assert_ptr_null(heed_apply(op, inputs, 1, NULL, 0));
-        expect_error(HEED_ERR_VALUE, "1 tensors; it takes log_probs, targets and perhaps weight");
+        expect_error(HEED_ERR_VALUE,
+                     "1 tensors; it takes log_probs, targets and optionally weight");
         ck_assert_ptr_null(heed_apply(op, inputs, 4, NULL, 0));
         expect_error(HEED_ERR_VALUE, names[i]);
     }

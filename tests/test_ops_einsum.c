@@ -124,7 +124,7 @@ START_TEST(einsum_dtypes)
     ck_assert_ptr_null(heed_einsum("i,i->", mask, mask));
     expect_error(HEED_ERR_DTYPE, "einsum: bool with bool; heed_to");
     ck_assert_ptr_null(heed_einsum("i,j->ij", x, d));
-    expect_error(HEED_ERR_DTYPE, "einsum: f32 meets f64; heed_to");
+    expect_error(HEED_ERR_DTYPE, "einsum: f32 with f64; heed_to");
 }
 END_TEST
 

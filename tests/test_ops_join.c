@@ -76,7 +76,7 @@ START_TEST(slice_of_slice)
     ck_assert_ptr_null(heed_slice(heed_scalar(1, HEED_F32), 0, 0, 1, 1));
     expect_error(HEED_ERR_DIM, "slice");
     ck_assert_ptr_null(heed_slice_backward(y, HEED_SHAPE(9), 0, 0, 5, 1));
-    expect_error(HEED_ERR_SHAPE, "slice_backward: g (4) is not of the slice's shape (5)");
+    expect_error(HEED_ERR_SHAPE, "slice_backward: g (4) does not have the slice's shape (5)");
 }
 END_TEST
 

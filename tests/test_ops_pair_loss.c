@@ -165,7 +165,7 @@ START_TEST(refused_by_all)
         expect_error(HEED_ERR_SHAPE, "their shapes must be equal");
     }
     ck_assert_ptr_null(apply(name, x, heed_ones(HEED_SHAPE(3), HEED_F64), HEED_MEAN));
-    expect_error(HEED_ERR_DTYPE, "f32 meets f64");
+    expect_error(HEED_ERR_DTYPE, "f32 with f64");
     const int reductions[] = {-1, HEED_BATCHMEAN + 1, 99};
     for (int i = 0; i < 3; i++) {
         ck_assert_ptr_null(apply(name, x, x, (heed_reduction)reductions[i]));
@@ -199,7 +199,7 @@ START_TEST(options_are_checked)
     ck_assert_ptr_null(heed_bce_with_logits_with(x, x, (heed_bce_options){.weight = other}));
     expect_error(HEED_ERR_SHAPE, "bce_with_logits: ");
     ck_assert_ptr_null(heed_bce_with_logits_with(x, x, (heed_bce_options){.pos_weight = f64}));
-    expect_error(HEED_ERR_DTYPE, "bce_with_logits: f32 meets f64");
+    expect_error(HEED_ERR_DTYPE, "bce_with_logits: f32 with f64");
 }
 END_TEST
 

@@ -75,7 +75,7 @@ START_TEST(a_group_is_added_or_not)
         heed_optimizer *adam = heed_adam_new((heed_tensor_list){1, ps, NULL}, 0.1);
         const heed_tensor_list rest = {2, ps + 1, (const char *const[]){"a", "b"}};
         heed_add_param_group(adam, (heed_tensor_list){2, ps, NULL}, (heed_group_options){0});
-        expect_error(HEED_ERR_VALUE, "Adam: parameter 0 is there already");
+        expect_error(HEED_ERR_VALUE, "Adam: parameter 0 was already added");
         heed_fail_allocation(n);
         const heed_status status = heed_add_param_group(adam, rest, (heed_group_options){0});
         heed_fail_allocation(-1);

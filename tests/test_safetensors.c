@@ -184,7 +184,7 @@ START_TEST(headers_have_an_end)
     text[SIZE] = '\0';
     const heed_metadata about[] = {{"long", text}, {NULL, NULL}};
     ck_assert_int_eq(heed_save_file((heed_tensor_list){0}, in_folder("a"), about), HEED_ERR_VALUE);
-    expect_error(HEED_ERR_VALUE, "make a header of 100200032 bytes; 100 MB are allowed");
+    expect_error(HEED_ERR_VALUE, "make a header of 100200032 bytes; the limit is 100 MB");
     ck_assert_int_eq(files_in_folder(), 0);
     free(text);
     heed_empty_cache();
@@ -219,10 +219,10 @@ START_TEST(a_file_may_not_be_there)
     ck_assert_ptr_null(heed_safetensors_open("/tmp"));
     expect_error(HEED_ERR_FILE, "safetensors_open: /tmp: it is a directory");
     ck_assert_ptr_null(heed_safetensors_open("/dev/zero"));
-    expect_error(HEED_ERR_FILE, "/dev/zero: it is no regular file");
+    expect_error(HEED_ERR_FILE, "/dev/zero: it is not a regular file");
     ck_assert_int_eq(mkfifo(in_folder("pipe"), 0600), 0); /* no process writes into it */
     ck_assert_ptr_null(heed_safetensors_open(in_folder("pipe")));
-    expect_error(HEED_ERR_FILE, "pipe: it is no regular file");
+    expect_error(HEED_ERR_FILE, "pipe: it is not a regular file");
     save_one(in_folder("a"), heed_ones(HEED_SHAPE(2), HEED_F32));
     chmod(in_folder("a"), 0);
     become_nobody();
@@ -237,7 +237,7 @@ START_TEST(a_file_may_become_shorter)
     heed_safetensors *file = heed_safetensors_open(in_folder("a"));
     ck_assert_int_eq(truncate(in_folder("a"), 5000), 0);
     ck_assert_ptr_null(heed_safetensors_tensor(file, "x"));
-    expect_error(HEED_ERR_FILE, "it has become shorter: it ends at byte 5000");
+    expect_error(HEED_ERR_FILE, "it was truncated while open: it ends at byte 5000");
     heed_safetensors_close(file);
 }
 END_TEST

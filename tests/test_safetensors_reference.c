@@ -86,7 +86,7 @@ START_TEST(foreign_dtypes_become_f32_or_an_error)
         expect_error(HEED_ERR_DTYPE, rows[i].words);
     }
     ck_assert_ptr_null(heed_safetensors_tensor(file, "nine"));
-    expect_error(HEED_ERR_SHAPE, "'nine' has 9 dims; a tensor has up to 8");
+    expect_error(HEED_ERR_SHAPE, "'nine' has 9 dims; Heed supports up to 8");
     heed_safetensors_close(file);
 }
 END_TEST

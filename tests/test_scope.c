@@ -1,9 +1,12 @@
 /* Scopes: what they own, hand on and let go; references and uses; the grad mode. */
 #include <string.h>
 
+#include "src/tensor/debug.h"
 #include "tests/test_util.h"
 
 Suite *scope_suite(void);
+
+enum { HANDLE = sizeof(heed_tensor) + HEED_TRACE };
 
 static heed_tensor *leaf(heed_shape shape)
 {
@@ -351,14 +354,14 @@ START_TEST(values_that_nothing_will_read_go_before_their_handles)
     ck_assert_ptr_null(unread->storage);
     ck_assert_ptr_nonnull(read->storage); /* its own derivative reads it */
     ck_assert_ptr_null(heed_add(x, unread));
-    expect_error(HEED_ERR_SCOPE, "add: the value of input 1 (100) has been let go");
+    expect_error(HEED_ERR_SCOPE, "add: the value of input 1 (100) has been freed");
     ck_assert_ptr_null(heed_retain(unread));
-    expect_error(HEED_ERR_SCOPE, "retain: the value of t (100) has been let go");
+    expect_error(HEED_ERR_SCOPE, "retain: the value of t (100) has been freed");
     ck_assert_double_eq(heed_item(unread) == 0, 0); /* NaN */
-    expect_error(HEED_ERR_SCOPE, "item: the value of t (100) has been let go");
+    expect_error(HEED_ERR_SCOPE, "item: the value of t (100) has been freed");
     heed_backward(y);
     ck_assert_ptr_null(read->storage); /* read, and gone */
-    ck_assert_int_eq(heed_live_bytes(), bytes - 2 * value + value + (int64_t)sizeof(heed_tensor));
+    ck_assert_int_eq(heed_live_bytes(), bytes - 2 * value + value + HANDLE);
     ck_assert_double_eq_tol(heed_at(x->grad, HEED_INDEX(99)), 2.718281828, 1e-6);
 }
 END_TEST
@@ -372,7 +375,7 @@ START_TEST(a_view_holds_the_memory_and_not_the_tensor)
     const int64_t tensors = heed_live_tensors(), bytes = heed_live_bytes();
     heed_scope_end(&scope);
     ck_assert_int_eq(heed_live_tensors(), tensors - 1);
-    ck_assert_int_eq(heed_live_bytes(), bytes - (int64_t)sizeof(heed_tensor));
+    ck_assert_int_eq(heed_live_bytes(), bytes - HANDLE);
     EXPECT_VALUES(view, 0, 2, 4);
 }
 END_TEST

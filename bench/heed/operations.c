@@ -303,8 +303,7 @@ static const struct {
     heed_tensor *(*apply)(void);
     double (*expected)(int64_t i), (*gradient)(int64_t i); /* of x, or of the table */
     long sizes[2][2];                                      /* rows and columns */
-    bool is_table; /* an embedding: columns is the number of rows of its table, each of WIDTH
-                      elements */
+    bool is_table; /* an embedding: columns is the number of rows of its table, of WIDTH elements */
 } by_rows[] = {
     {"softmax", softmax, softmax_of, softmax_gradient_of, {{3072, 64}, {4096, 1024}}, false},
     {"layer_norm",

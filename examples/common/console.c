@@ -93,8 +93,7 @@ void interrupt_catch(void)
     sigaction(SIGINT, &action, NULL);
     sigaction(SIGTERM, &action, NULL);
     struct sigaction old;
-    if (sigaction(SIGHUP, NULL, &old) == 0 &&
-        old.sa_handler != SIG_IGN) { /* set to SIG_IGN by nohup */
+    if (sigaction(SIGHUP, NULL, &old) == 0 && old.sa_handler != SIG_IGN) { /* nohup ignores it */
         sigaction(SIGHUP, &action, NULL);
     }
 }

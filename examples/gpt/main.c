@@ -218,8 +218,8 @@ static void show_other(const heed_safetensors *file, const char *path)
                   "info: %s: not a GPT: wte.weight or attn.c_attn.weight is missing", path);
         return;
     }
-    printf("a GPT of %d blocks, %lld wide, with %lld tokens", blocks, (long long)words->shape[1],
-           (long long)words->shape[0]);
+    printf("a GPT of %d block%s, %lld wide, with %lld tokens", blocks, blocks == 1 ? "" : "s",
+           (long long)words->shape[1], (long long)words->shape[0]);
     if (places != NULL) {
         printf(" and a context of %lld", (long long)places->shape[0]);
     }

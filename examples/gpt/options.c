@@ -108,9 +108,8 @@ static const char train_introduction[] =
     "usage: gpt train --text FILE [--save FILE] [--FLAG VALUE | --FLAG=VALUE] ...\n"
     "       gpt train --resume FILE ...\n"
     "\n"
-    "Trains a GPT to predict the next token of a text. It trains on the first nine tenths; the "
-    "loss\n"
-    "on the last tenth, in nats per token, is the validation loss.\n"
+    "Trains a GPT to predict the next token of a text. It trains on the first nine tenths; the\n"
+    "loss on the last tenth, in nats per token, is the validation loss.\n"
     "\n";
 
 static const char train_conclusion[] =
@@ -118,14 +117,11 @@ static const char train_conclusion[] =
     "At levels char and word the text must be UTF-8; at byte and bpe it can be any file. It is\n"
     "memory-mapped and may be larger than memory.\n"
     "\n"
-    "Ctrl-C finishes the current step, saves and exits. A second Ctrl-C exits at once and loses "
-    "the\n"
-    "steps since the last save. In both cases --resume continues the run, with the same results "
-    "to\n"
-    "the bit as an uninterrupted run. It takes the settings and the text from the file. Only "
-    "--steps\n"
-    "and --patience may change; the schedule then ends at the new --steps. Pass --best, --log\n"
-    "and --quiz again.\n"
+    "Ctrl-C finishes the current step, saves and exits. A second Ctrl-C exits at once and loses\n"
+    "the steps since the last save. In both cases --resume continues the run, with the same\n"
+    "results to the bit as an uninterrupted run. It takes the settings and the text from the\n"
+    "file. Only --steps and --patience may change; the schedule then ends at the new --steps.\n"
+    "Pass --best, --quiz and --log again.\n"
     "\n"
     "Progress goes to stderr: a bar on a terminal; plain lines elsewhere, or if TERM is dumb.\n"
     "\n";
@@ -140,9 +136,8 @@ static const char train_examples[] =
 static const char sample_introduction[] =
     "usage: gpt sample --load FILE --prompt TEXT [--FLAG VALUE | --FLAG=VALUE] ...\n"
     "\n"
-    "Prints the prompt and the model's continuation, token by token. On one machine the same "
-    "flags\n"
-    "give the same text.\n"
+    "Prints the prompt and the model's continuation, token by token. On one machine the same\n"
+    "flags give the same text.\n"
     "\n";
 
 static const char eval_introduction[] =

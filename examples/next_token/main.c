@@ -128,8 +128,7 @@ static void write_text(const setup *s)
         token_list_add(&tokens, start[i]);
     }
     if (!heed_error_pending()) {
-        heed_manual_seed(
-            (uint64_t)o->seed); /* a trained and a loaded model generate the same text */
+        heed_manual_seed((uint64_t)o->seed); /* same text from trained and loaded models */
         text_joint joint = write_start(stdout, &s->vocabulary, &tokens, o->prompt);
         write_on(stdout, s->model, &s->vocabulary, &tokens, joint, writing);
         fputc('\n', stdout);

@@ -7,10 +7,9 @@
 #include "examples/next_token/model.h"
 
 typedef struct write_options {
-    int64_t most; /* maximum number of tokens to write */
-    double
-        temperature; /* 0: the likeliest token; else sampled from softmax(logits / temperature) */
-    int64_t stop;    /* the token that ends the text and is not written, or VOCABULARY_NONE */
+    int64_t most;       /* maximum number of tokens to write */
+    double temperature; /* 0: the likeliest token; else drawn from softmax(logits / temperature) */
+    int64_t stop;       /* the token that ends the text and is not written, or VOCABULARY_NONE */
 } write_options;
 
 /* write_start: prints the tokens, or else the text `typed` for them (NULL: none). Returns the joint

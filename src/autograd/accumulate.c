@@ -1,4 +1,4 @@
-/* Gradients are summed up: in place where nobody else can see it, else as an operation. */
+/* Sums gradients: in place where nothing else can see the change, otherwise with heed_add. */
 
 #include "accumulate.h"
 
@@ -10,14 +10,14 @@
 #include "../tensor/shape.h"
 #include "ops/elementwise.h"
 
-/* Is there nobody else who could see a change of t? */
+/* True if t is contiguous and no other handle, view or graph can see a change to it. */
 static bool is_ours_alone(const heed_tensor *t)
 {
     return t->references == 1 && t->storage->references == 1 && t->op == NULL &&
            heed_is_row_major(t);
 }
 
-/* The first is moved, not added. */
+/* The first gradient is moved into *sum, not added. */
 heed_status heed_add_gradient(heed_tensor **sum, heed_tensor *g, bool create_graph)
 {
     if (*sum == NULL) {
@@ -44,7 +44,7 @@ heed_status heed_add_gradient(heed_tensor **sum, heed_tensor *g, bool create_gra
 /* ---- .grad ---- */
 
 /* Several threads may train one model, so shared leaves are locked. Nothing that can fail runs
- * under the lock, and of what takes long only the addition of one gradient to another. */
+ * under the lock, and nothing slow except adding two gradients. */
 static pthread_mutex_t grad_lock = PTHREAD_MUTEX_INITIALIZER;
 
 static void lock_grad(const heed_tensor *t)
@@ -61,7 +61,8 @@ static void unlock_grad(const heed_tensor *t)
     }
 }
 
-/* Adds g to t->grad if that is there; else it becomes `instead`, if that is. True: so it was. */
+/* Adds g to t->grad and returns true. If t->grad is NULL, sets it to `instead`, which may be NULL,
+ * and returns false. */
 static bool add_or_become(heed_tensor *t, const heed_tensor *g, heed_tensor *instead)
 {
     lock_grad(t);
@@ -95,8 +96,8 @@ heed_status heed_add_to_grad(heed_tensor *t, heed_tensor *g)
     return HEED_OK;
 }
 
-/* Only one thread at a time, so that the one who returns it knows what t->grad is by then: what
- * others have added, never what another one has to return. */
+/* One borrower at a time. Meanwhile other threads accumulate into a fresh t->grad, which
+ * return_grad adds. */
 static heed_tensor *borrow_grad(heed_tensor *t)
 {
     lock_grad(t);
@@ -127,7 +128,7 @@ static void return_grad(heed_tensor *t, heed_tensor *grad)
 
 /* ---- in place ---- */
 
-/* May the derivative read what changes with t? */
+/* True if the derivative may read memory that t shares. */
 static bool reads_memory_of(const heed_vjp *v, const heed_tensor *t)
 {
     bool reads = v->g->storage == t->storage || v->y->storage == t->storage;
@@ -137,8 +138,8 @@ static bool reads_memory_of(const heed_vjp *v, const heed_tensor *t)
     return reads;
 }
 
-/* Views of the sum are gone behind this: of a .grad, the next thread to borrow it counts views too.
- */
+/* The frame releases views of the sum before the next thread borrows a .grad: they count as
+ * references to its storage. */
 static bool add_to(heed_tensor *sum, const heed_vjp *v, int j)
 {
     if (sum->dtype != v->g->dtype || reads_memory_of(v, sum)) {
@@ -149,9 +150,9 @@ static bool add_to(heed_tensor *sum, const heed_vjp *v, int j)
     return heed_frame_end(frame) == HEED_OK && added;
 }
 
-/* Adds the gradient of input j to *sum, or where `sum` is NULL to the input's .grad. False: nothing
- * is there to add to yet, somebody else could see the change, or the operation does not support it.
- */
+/* Adds the gradient of input j to *sum, or to the input's .grad if `sum` is NULL. Returns false if
+ * there is no gradient to add to yet, if something else could see the change, or if the operation
+ * does not support it. */
 static bool add_input_in_place(const heed_vjp *v, int j, heed_tensor **sum)
 {
     if (sum != NULL) {
@@ -172,7 +173,7 @@ static bool add_input_in_place(const heed_vjp *v, int j, heed_tensor **sum)
 heed_status heed_add_all_in_place(const heed_pass *pass, const heed_vjp *vjp, bool *wanted)
 {
     for (int j = 0; j < vjp->y->input_count && !heed_blocked(); j++) {
-        if (wanted[j] && add_input_in_place(vjp, j, heed_gradient_slot(pass, vjp->inputs[j]))) {
+        if (wanted[j] && add_input_in_place(vjp, j, heed_gradient_slot(pass, vjp->y->inputs[j]))) {
             wanted[j] = false;
         }
     }

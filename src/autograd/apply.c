@@ -1,4 +1,4 @@
-/* Applies an operation: the one place where results are made and graphs recorded. */
+/* Applies an operation: the only place that allocates results and records graphs. */
 
 #include "apply.h"
 
@@ -25,7 +25,7 @@ static bool needs_node(const heed_call *call, const heed_tensor *y)
     return false;
 }
 
-/* Copies the arguments and makes the edges. After a failure y can still be released. */
+/* Copies the arguments and adds the edges. On failure y can still be released. */
 static heed_status record(const heed_call *call, size_t args_size, heed_tensor *y)
 {
     if (args_size > sizeof y->small_args) {
@@ -75,7 +75,8 @@ static heed_status run_forward(const heed_call *call, heed_tensor *y)
     const heed_frame frame = heed_frame_begin(true);
     heed_status status = call->op->forward(call, y);
     if (status != HEED_OK) {
-        heed_fail(status, "%s: its forward failed", call->op->name); /* and did not say why */
+        /* kept only if forward reported no error of its own */
+        heed_fail(status, "%s: its forward failed", call->op->name);
     }
     return heed_frame_end(frame);
 }
@@ -83,7 +84,7 @@ static heed_status run_forward(const heed_call *call, heed_tensor *y)
 static heed_tensor *compute(const heed_call *call, size_t args_size)
 {
     const heed_tensor *first = call->inputs[0];
-    heed_result result; /* its strides are a view's, and left to the rule */
+    heed_result result; /* the rule sets strides if it needs them */
     result.dtype = first->dtype;
     heed_get_shape(first, &result.shape);
     result.is_view = result.is_strided = false;
@@ -117,17 +118,18 @@ heed_tensor *heed_apply(const heed_op *op, heed_tensor *const *inputs, int count
         return NULL;
     }
     if (!heed_are_operands(inputs, count)) {
-        heed_check_operands(op->name, op->names, inputs, count); /* says why not */
+        heed_check_operands(op->name, op->names, inputs, count); /* reports the error */
         return NULL;
     }
     if (op->inputs != HEED_ANY_COUNT && op->inputs != count) {
-        heed_fail(HEED_ERR_VALUE, "%s: cannot take %d tensors, but %d", op->name, count,
+        heed_fail(HEED_ERR_VALUE, "%s: cannot take %d tensors; it takes %d", op->name, count,
                   op->inputs);
         return NULL;
     }
     if (args_size > UINT16_MAX || (args == NULL && args_size > 0)) {
-        heed_fail(HEED_ERR_VALUE, "%s: %zu bytes of arguments; at most %d, and not NULL", op->name,
-                  args_size, UINT16_MAX);
+        heed_fail(HEED_ERR_VALUE,
+                  "%s: %zu bytes of arguments; at most %d are allowed, and args must not be NULL",
+                  op->name, args_size, UINT16_MAX);
         return NULL;
     }
     const char *outer = heed_self.operation;

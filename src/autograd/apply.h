@@ -1,7 +1,6 @@
-/* heed_apply: the one function through which every operation goes. It looks at the pending error,
+/* heed_apply: every operation goes through this function. It returns NULL if an error is pending,
  * checks the inputs, runs the rule, allocates the result, runs forward, records the node if grad
- * mode is on and an input needs it, and joins the scope.
- */
+ * mode is on and an input needs it, and joins the scope. */
 #ifndef HEED_AUTOGRAD_APPLY_H
 #define HEED_AUTOGRAD_APPLY_H
 
@@ -9,7 +8,7 @@
 
 HEED_BEGIN_DECLS
 
-/* heed_apply: the result of an operation, or NULL. `args` (args_size bytes) are copied. */
+/* heed_apply: the result of an operation, or NULL on error. Copies args_size bytes from `args`. */
 heed_tensor *heed_apply(const heed_op *op, heed_tensor *const *inputs, int count, const void *args,
                         size_t args_size);
 

@@ -3,7 +3,7 @@
  *
  * A result of an operation that has a gradient is a node: it points to its operation and to its
  * inputs, so the graph leads back from a result L to the leaves. A pass starts at L and computes
- * dL/dt for every t on the way, in four steps:
+ * dL/dt for every t along the way, in four steps:
  *
  *   seed         dL/dL = 1
  *   sort         list the nodes behind L, each after all nodes computed from it (topo.c)
@@ -39,16 +39,15 @@ static heed_status differentiate(const heed_pass *pass, heed_tensor *node, heed_
         heed_input_grads_begin(&in, pass, node) != HEED_OK) {
         return heed_error_pending();
     }
-    const heed_vjp vjp = {node, g, node->inputs, node->args, in.wanted, in.grads};
-    /* Some operations add to a sum that is there already; the inputs done so are no longer wanted.
-     */
+    const heed_vjp vjp = {in.y, g, in.inputs, node->args, in.wanted, in.grads};
+    /* Some operations add directly to an existing sum; this clears `wanted` for those inputs. */
     heed_status status = heed_add_in_place(pass, &vjp, in.wanted);
 
     if (status == HEED_OK && heed_any_wanted(&in, node)) {
         const heed_frame frame =
             heed_frame_begin(false);      /* a scope for the derivative's temporaries */
         node->op->backward(&vjp);         /* sets in.grads */
-        heed_input_grads_take(&in, node); /* which outlive the frame */
+        heed_input_grads_take(&in, node); /* they outlive the frame */
         status = heed_frame_end(frame);
     }
     for (int j = 0; j < node->input_count && status == HEED_OK; j++) {
@@ -62,11 +61,10 @@ static heed_status differentiate(const heed_pass *pass, heed_tensor *node, heed_
     return status;
 }
 
-/* A failed node has used up its saved values too: there is no second try on the same graph. */
+/* A node that fails also releases its saved values: the pass cannot be repeated on this graph. */
 static heed_status visit(const heed_pass *pass, heed_tensor *node)
 {
-    heed_tensor *g =
-        node->gradient_in_flight; /* NULL: no node computed from this one gave it any */
+    heed_tensor *g = node->gradient_in_flight; /* NULL: no consumer produced one */
     const bool needed = node->engine_mark > 0;
     heed_status status = HEED_OK;
     node->gradient_in_flight = NULL;
@@ -121,8 +119,8 @@ heed_status heed_run_backward(const heed_pass *pass)
     heed_self.operation = pass->function;
     heed_scope scope;
     heed_scope_begin(&scope);
-    /* Derivatives are made of operations, recorded for create_graph alone. The scope's end restores
-     * this. */
+    /* Derivatives are operations themselves, recorded only for create_graph. The end of the scope
+     * restores grad mode. */
     heed_set_grad_enabled(pass->create_graph);
 
     heed_tensor *seed = make_seed(pass);
@@ -136,5 +134,8 @@ heed_status heed_run_backward(const heed_pass *pass)
     }
     heed_scope_end(&scope);
     heed_self.operation = outer;
+    if (HEED_IS_DEBUG) {
+        heed_debug_count_step();
+    }
     return heed_return_grads(pass, status);
 }

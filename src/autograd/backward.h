@@ -1,12 +1,11 @@
-/* The backward pass that heed_backward, heed_grad and the gradient checks are forms of (internal).
- */
+/* The backward pass shared by heed_backward, heed_grad and the gradient checks (internal). */
 #ifndef HEED_AUTOGRAD_BACKWARD_H
 #define HEED_AUTOGRAD_BACKWARD_H
 
 #include "pass.h"
 
-/* heed_run_backward: errors as heed_backward and heed_grad; y may have any number of elements.
- * pass->grads start as NULL. */
+/* heed_run_backward: same errors as heed_backward and heed_grad, but y may have any number of
+ * elements. The caller sets pass->grads to NULL. */
 heed_status heed_run_backward(const heed_pass *pass);
 
 #endif

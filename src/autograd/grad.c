@@ -1,5 +1,5 @@
-/* Gradients as users ask for them: the forms of the backward pass, with their checks, and what
- * leaves say about their own. The pass itself is backward.c. */
+/* The public gradient functions: entry points to the backward pass, with argument checks, and the
+ * gradient settings of leaves. The pass itself is in backward.c. */
 #include "grad.h"
 
 #include "../tensor/check.h"
@@ -17,15 +17,17 @@ static heed_status check_root(const char *function, const heed_tensor *y)
         return heed_self.error;
     }
     if (!y->requires_grad) {
-        return heed_fail(HEED_ERR_GRAPH, "%s: y %s has no graph: %s", function, HEED_TEXT(y),
-                         heed_self.grad_disabled
-                             ? "grad mode is off, in a no_grad scope or in a module's constructor "
-                               "that has not called heed_module_ready"
-                             : "nothing it was made of requires a gradient, or grad mode was off");
+        return heed_fail(
+            HEED_ERR_GRAPH, "%s: y %s has no graph: %s", function, HEED_TEXT(y),
+            heed_self.grad_disabled
+                ? "grad mode is off, in a no_grad scope or in a module's constructor "
+                  "that has not called heed_module_ready"
+                : "no tensor it was computed from requires a gradient, or grad mode was off");
     }
     if (y->numel != 1) {
-        return heed_fail(HEED_ERR_SHAPE, "%s: y %s is not one number; heed_sum or heed_mean it",
-                         function, HEED_TEXT(y));
+        return heed_fail(HEED_ERR_SHAPE,
+                         "%s: y %s is not a single number; heed_sum or heed_mean it", function,
+                         HEED_TEXT(y));
     }
     return HEED_OK;
 }
@@ -56,7 +58,7 @@ heed_status heed_grad(heed_tensor *y, heed_tensor *const *xs, int count, heed_te
         return heed_self.error;
     }
     if (xs == NULL || grads == NULL || count < 1) {
-        return heed_fail(HEED_ERR_NULL, "grad: no tensors to differentiate by");
+        return heed_fail(HEED_ERR_NULL, "grad: no tensors to differentiate with respect to");
     }
     for (int i = 0; i < count; i++) {
         if (heed_check_tensor("grad", "an x", xs[i]) != HEED_OK) {
@@ -120,7 +122,8 @@ heed_status heed_clear_grad(heed_tensor *x)
     return heed_self.error;
 }
 
-/* A handle of its own: `grad` may have a graph, or get a gradient, and no two hold each other. */
+/* Stores a view rather than `grad` itself: `grad` may have a graph or a .grad, and storing it could
+ * create a reference cycle. */
 heed_status heed_set_grad(heed_tensor *x, heed_tensor *grad)
 {
     if (heed_blocked() || heed_check_tensor("set_grad", "x", x) != HEED_OK ||
@@ -128,7 +131,7 @@ heed_status heed_set_grad(heed_tensor *x, heed_tensor *grad)
         return heed_self.error;
     }
     if (!heed_same_shape(x, grad)) {
-        return heed_fail(HEED_ERR_SHAPE, "set_grad: x is %s and grad %s; one shape is needed",
+        return heed_fail(HEED_ERR_SHAPE, "set_grad: x is %s and grad %s; the shapes must be equal",
                          HEED_TEXT(x), HEED_TEXT(grad));
     }
     if (x->dtype != grad->dtype) {
@@ -147,7 +150,7 @@ heed_status heed_set_grad(heed_tensor *x, heed_tensor *grad)
     if (view == NULL) {
         return heed_self.error;
     }
-    if (x->shared) { /* its memory may have several such views, and threads that let them go */
+    if (x->shared) { /* other threads may release views of the same memory */
         heed_share(view);
     }
     heed_take_grad(x, view);

@@ -1,31 +1,37 @@
-/* The gradients of one node's inputs, between the derivative that makes them and the inputs that
- * take them (internal). */
+/* The gradients of one node's inputs, from the derivative until they are accumulated (internal). */
 #ifndef HEED_AUTOGRAD_INPUT_GRADS_H
 #define HEED_AUTOGRAD_INPUT_GRADS_H
 
+#include "../tensor/debug.h"
 #include "../tensor/handle.h"
 #include "../tensor/scope_list.h"
 #include "../tensor/shape.h"
 #include "op.h"
 #include "pass.h"
+#include "saved.h"
 
 enum { HEED_FEW_INPUTS = 4 };
 
 typedef struct heed_input_grads {
-    heed_tensor **grads; /* of each input; NULL: none, or not yet */
+    heed_tensor **grads; /* one per input; NULL: none, or not computed yet */
     bool *wanted;
-    heed_tensor
-        *few[HEED_FEW_INPUTS]; /* they point here when that suffices, else to heed_alloc's */
+    heed_tensor *const *inputs, *y;    /* passed to the derivative; the node's own, except in debug
+                                          builds */
+    heed_tensor *few[HEED_FEW_INPUTS]; /* used for up to HEED_FEW_INPUTS inputs */
     bool few_wanted[HEED_FEW_INPUTS];
 } heed_input_grads;
 
-/* heed_input_grads_alloc, heed_input_grads_free: for nodes of many inputs. */
+/* heed_input_grads_alloc, heed_input_grads_free: heap storage for nodes with many inputs. */
 heed_status heed_input_grads_alloc(heed_input_grads *in, const heed_tensor *node);
 void heed_input_grads_free(heed_input_grads *in, const heed_tensor *node);
 
-/* heed_input_grads_begin: makes space for them, and says which of them the pass wants. */
+/* heed_input_grads_hide: for debug builds: in->inputs and in->y become what heed_hide_unsaved
+ * returns. */
+heed_status heed_input_grads_hide(heed_input_grads *in, heed_tensor *node);
+
+/* heed_input_grads_begin: provides storage and sets `wanted`. */
 static inline heed_status heed_input_grads_begin(heed_input_grads *in, const heed_pass *pass,
-                                                 const heed_tensor *node)
+                                                 heed_tensor *node)
 {
     in->grads = in->few;
     in->wanted = in->few_wanted;
@@ -38,10 +44,13 @@ static inline heed_status heed_input_grads_begin(heed_input_grads *in, const hee
     for (int j = 0; j < node->input_count; j++) {
         in->wanted[j] = heed_is_wanted(pass, node->inputs[j]);
     }
-    return HEED_OK;
+    in->inputs = node->inputs;
+    in->y = node;
+    return HEED_IS_DEBUG ? heed_input_grads_hide(in, node) : HEED_OK;
 }
 
-/* heed_input_grads_end: drops those that were not taken (set to NULL), and frees the space. */
+/* heed_input_grads_end: releases gradients still in `grads` (not set to NULL) and frees the
+ * storage. */
 static inline void heed_input_grads_end(heed_input_grads *in, const heed_tensor *node)
 {
     for (int j = 0; j < node->input_count; j++) {
@@ -52,9 +61,12 @@ static inline void heed_input_grads_end(heed_input_grads *in, const heed_tensor 
     if (in->grads != in->few) {
         heed_input_grads_free(in, node);
     }
+    if (HEED_IS_DEBUG) {
+        heed_free_hidden((heed_tensor **)in->inputs, node);
+    }
 }
 
-/* heed_any_wanted: is a gradient left that the derivative must make? */
+/* heed_any_wanted: true if the derivative must still compute a gradient. */
 static inline bool heed_any_wanted(const heed_input_grads *in, const heed_tensor *node)
 {
     bool any = false;
@@ -64,16 +76,15 @@ static inline bool heed_any_wanted(const heed_input_grads *in, const heed_tensor
     return any;
 }
 
-/* heed_fit_gradient: g, summed to the shape of the input. NULL on error.
- * HEED_ERR_DTYPE: the derivative made another dtype than its input's. */
+/* heed_fit_gradient: g summed to the shape of the input. NULL on error.
+ * HEED_ERR_DTYPE: the dtype of g is not that of the input. */
 heed_tensor *heed_fit_gradient(heed_tensor *g, const heed_tensor *node, const heed_tensor *input);
 
-/* heed_input_grads_take: takes what a derivative has made out of its scope, each in the shape of
- * its input, which undoes broadcasting; drops what nobody wants. */
+/* heed_input_grads_take: takes the wanted gradients out of the derivative's scope and drops the
+ * others. Undoes broadcasting: each is summed to the shape of its input. */
 static inline void heed_input_grads_take(heed_input_grads *in, const heed_tensor *node)
 {
-    for (int j = node->input_count - 1; j >= 0;
-         j--) { /* the last made is first in the scope's list */
+    for (int j = node->input_count - 1; j >= 0; j--) { /* the newest is first in the scope's list */
         const heed_tensor *input = node->inputs[j];
         heed_tensor *g = in->wanted[j] && !heed_blocked() ? in->grads[j] : NULL;
         if (g != NULL &&

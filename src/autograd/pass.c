@@ -1,5 +1,5 @@
-/* What a pass is asked for: which nodes lead there, and what becomes of gradients that are
- * complete. */
+/* Marks the nodes that a pass must differentiate, and returns the gradients that heed_grad
+ * requested. */
 
 #include "pass.h"
 
@@ -40,8 +40,7 @@ heed_status heed_mark_needed(const heed_pass *pass, const heed_topo *topo)
     return HEED_OK;
 }
 
-/* The gradient of x number i, which the pass holds in grads[i], as a handle of the innermost scope.
- */
+/* Gradient of x number i, taken from pass->grads[i], as a handle in the innermost scope. */
 static heed_tensor *hand_out_one(const heed_pass *pass, int i)
 {
     heed_tensor *x = pass->xs[i], *g = pass->grads[i];
@@ -51,7 +50,7 @@ static heed_tensor *hand_out_one(const heed_pass *pass, int i)
     if (g->references == 1) {
         return heed_join_scope(pass->function, g);
     }
-    /* Somebody else holds this handle, a scope perhaps: x gets one of its own. */
+    /* The handle has another owner, such as a scope: return a new one. */
     heed_tensor *own =
         pass->create_graph ? heed_reshape(g, heed_shape_of_tensor(g)) : heed_detach(g);
     heed_unref(g);
@@ -62,7 +61,7 @@ heed_status heed_return_grads(const heed_pass *pass, heed_status status)
 {
     for (int i = pass->count - 1; i >= 0; i--) {
         if (status == HEED_OK) {
-            /* of an x that is listed twice, the last place has the gradient */
+            /* if an x is listed twice, its last entry has the gradient */
             const int last = heed_find_x(pass, pass->xs[i]);
             pass->grads[i] = last > i ? pass->grads[last] : hand_out_one(pass, i);
         } else if (pass->grads[i] != NULL) {

@@ -1,4 +1,4 @@
-/* What one backward pass is asked for, and who waits for a gradient (internal). */
+/* The request of one backward pass, and which tensors need a gradient (internal). */
 #ifndef HEED_AUTOGRAD_PASS_H
 #define HEED_AUTOGRAD_PASS_H
 
@@ -8,35 +8,36 @@ typedef struct heed_pass {
     const char *function; /* the caller, for errors */
     heed_tensor *y;
     const heed_tensor *upstream; /* dL/dy; NULL: 1 */
-    heed_tensor *const *xs; /* whose gradients are asked for; NULL: those of all leaves, in .grad */
+    heed_tensor *const *xs;      /* differentiate with respect to these; NULL: all leaves */
     int count;
-    heed_tensor **grads; /* of xs */
+    heed_tensor **grads; /* one per x */
     bool create_graph, retain_graph;
 } heed_pass;
 
-/* heed_mark_needed: sets engine_mark to 1 in the nodes that lead to a tensor that is asked for, to
- * 0 in the others. HEED_ERR_GRAPH: an earlier pass has used one of the former up. */
+/* heed_mark_needed: sets engine_mark to 1 in nodes that lead to a requested tensor, and to 0 in all
+ * others. HEED_ERR_GRAPH: an earlier pass has used up a node that is needed. */
 heed_status heed_mark_needed(const heed_pass *pass, const heed_topo *nodes);
 
-/* heed_find_x: the index of t in pass->xs; -1: it is not asked for by name. */
+/* heed_find_x: the last index of t in pass->xs; -1 if it is not in xs. */
 static inline int heed_find_x(const heed_pass *pass, const heed_tensor *t)
 {
-    int i = pass->count - 1; /* 0 tensors are asked for by name in the usual pass */
+    int i = pass->count - 1; /* xs is empty in most passes */
     while (i >= 0 && pass->xs[i] != t) {
         i--;
     }
     return i;
 }
 
-/* heed_is_wanted: does the pass need the gradient of this input of a node? */
+/* heed_is_wanted: true if the pass needs the gradient of this input of a node. */
 static inline bool heed_is_wanted(const heed_pass *pass, const heed_tensor *input)
 {
     return input->requires_grad &&
            (pass->xs == NULL || input->engine_mark > 0 || heed_find_x(pass, input) >= 0);
 }
 
-/* heed_gradient_slot: where the gradients of t are added up during the pass; NULL: in t->grad. A
- * node's are until it is visited, those of an x that is a leaf until the pass ends. */
+/* heed_gradient_slot: where the gradients of t are summed during the pass; NULL: in t->grad. A
+ * node's sum is complete when the node is visited, that of an x that is a leaf when the pass
+ * ends. */
 static inline heed_tensor **heed_gradient_slot(const heed_pass *pass, heed_tensor *t)
 {
     if (heed_is_node(t)) {
@@ -45,8 +46,8 @@ static inline heed_tensor **heed_gradient_slot(const heed_pass *pass, heed_tenso
     return pass->xs != NULL ? &pass->grads[heed_find_x(pass, t)] : NULL;
 }
 
-/* heed_return_grads: gives the gradients of xs to the innermost scope, zeros where nothing came;
- * after an error NULL. */
+/* heed_return_grads: moves the gradients of xs to the innermost scope: zeros for an x that received
+ * none, NULL for all after an error. */
 heed_status heed_return_grads(const heed_pass *pass, heed_status status);
 
 #endif

@@ -1,8 +1,8 @@
-/* The values that derivatives read (internal). heed_op.saves declares them. A node holds a use of
- * each from its forward to its backward, and knows their versions, so that a change in place in
- * between is noticed; all other values may be freed as soon as their scope ends.
+/* The values that derivatives read (internal), declared by heed_op.saves. A node holds a use of
+ * each from its forward to its backward, and records their versions to detect changes in place in
+ * between. All other values may be freed as soon as their scope ends.
  *
- * Inline, because every node goes through here three times.
+ * Inline because every node calls these three times.
  */
 #ifndef HEED_AUTOGRAD_SAVED_H
 #define HEED_AUTOGRAD_SAVED_H
@@ -10,11 +10,11 @@
 #include "../tensor/handle.h"
 #include "op.h"
 
-/* heed_hold_inputs: y, a new node, gets its inputs: takes a reference to each, and a use of the
+/* heed_hold_inputs: sets the inputs of y, a new node. Takes a reference to each, and a use of the
  * values that its derivative will read. */
 static inline void heed_hold_inputs(heed_tensor *y, heed_tensor *const *inputs)
 {
-    unsigned read = 0; /* bit i: the value of input i; HEED_SAVED_OUTPUT: of y itself */
+    unsigned read = 0; /* bit i: the value of input i; HEED_SAVED_OUTPUT: that of y */
     for (int i = 0; i < y->input_count && i < HEED_SAVES; i++) {
         read |= inputs[i]->requires_grad ? y->op->saves[i] : 0;
     }
@@ -34,13 +34,13 @@ static inline void heed_hold_inputs(heed_tensor *y, heed_tensor *const *inputs)
     }
 }
 
-/* HEED_ERR_VERSION: a saved value was changed in place since.
- * HEED_ERR_GRAPH: an input began to require a gradient after its use, so its value was not saved.
- */
+/* HEED_ERR_VERSION: a saved value has since been changed in place.
+ * HEED_ERR_GRAPH: an input started to require a gradient after it was used, so a value was not
+ * saved. */
 heed_status heed_fail_changed(const char *function, const heed_tensor *node);
 heed_status heed_fail_not_saved(const char *function, const heed_tensor *node);
 
-/* heed_saved_intact: can the derivative of this node run? Errors as above. */
+/* heed_saved_intact: checks that the derivative of this node can run. Errors as above. */
 static inline heed_status heed_saved_intact(const char *function, const heed_tensor *node)
 {
     const unsigned saved = node->saved;
@@ -57,7 +57,13 @@ static inline heed_status heed_saved_intact(const char *function, const heed_ten
     return version == node->saved_version ? HEED_OK : heed_fail_changed(function, node);
 }
 
-/* heed_release_saved: the derivative has run: ends the uses. The node cannot be differentiated
+/* heed_hide_unsaved: for debug builds: the inputs of the node and, after them, the node itself, as
+ * its derivative sees them: a stand-in without a value for each that is not saved, so that reading
+ * one fails. heed_free_hidden frees the list. */
+heed_tensor **heed_hide_unsaved(heed_tensor *node);
+void heed_free_hidden(heed_tensor **seen, const heed_tensor *node);
+
+/* heed_release_saved: ends the uses after the derivative has run. The node cannot be differentiated
  * again. */
 static inline void heed_release_saved(heed_tensor *node)
 {

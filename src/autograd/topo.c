@@ -1,6 +1,5 @@
-/* Sorts a graph topologically (Kahn, 1962), with a list and without recursion: lists every node
- * behind y and counts its consumers, then places each node when the last of its consumers has been
- * placed. */
+/* Topological sort of a graph (Kahn, 1962), without recursion: lists every node behind y and counts
+ * its consumers, then places each node once the last of its consumers has been placed. */
 #include "topo.h"
 
 #include "../tensor/alloc.h"
@@ -36,7 +35,7 @@ static heed_status discover(heed_topo *topo, heed_tensor *y)
             }
             status = append(topo, input);
             if (status != HEED_OK) {
-                input->engine_mark = 0; /* it is not on the list, which resets the others */
+                input->engine_mark = 0; /* not on the list, so the loop below misses it */
             }
         }
     }

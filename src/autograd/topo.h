@@ -5,11 +5,12 @@
 #include "../tensor/tensor.h"
 
 typedef struct heed_topo {
-    heed_tensor **nodes; /* `capacity` pointers, of heed_alloc */
+    heed_tensor **nodes; /* `capacity` pointers, from heed_alloc */
     int64_t count, capacity;
 } heed_topo;
 
-/* heed_is_node: the result of an operation that has a gradient; to a pass all others are leaves. */
+/* heed_is_node: true for the result of an operation that has a gradient. A pass treats all others
+ * as leaves. */
 static inline bool heed_is_node(const heed_tensor *t)
 {
     return t->op != NULL && t->requires_grad;
@@ -19,8 +20,8 @@ static inline bool heed_is_node(const heed_tensor *t)
  * engine_mark of every node is 0 before and after. HEED_ERR_MEMORY: no memory for the list. */
 heed_status heed_topo_sort(heed_topo *topo, heed_tensor *y);
 
-/* heed_topo_free: frees the list. Nodes from number `visited` on, which a failed pass did not
- * reach, lose their engine_mark and the gradient that they had collected. */
+/* heed_topo_free: frees the list. For nodes from index `visited` on, which a failed pass did not
+ * reach, also resets engine_mark and drops the gradient collected so far. */
 void heed_topo_free(heed_topo *topo, int64_t visited);
 
 #endif

@@ -1,4 +1,4 @@
-/* Checks of arguments, each with its sentence. */
+/* Argument checks and their error messages. */
 
 #include "arguments.h"
 
@@ -43,26 +43,26 @@ heed_status heed_check_positive(const char *function, const heed_named_size *siz
                  (long long)sizes[i].size);
         all_positive = all_positive && sizes[i].size >= 1;
     }
-    return all_positive ? heed_error_pending()
-                        : heed_fail(HEED_ERR_VALUE, "%s: %s; 1 or more", function, list);
+    return all_positive
+               ? heed_error_pending()
+               : heed_fail(HEED_ERR_VALUE, "%s: %s; each must be 1 or more", function, list);
 }
 
 heed_status heed_check_heads(const char *function, heed_named_size heads, heed_named_size size)
 {
     return size.size % heads.size == 0
                ? heed_error_pending()
-               : heed_fail(HEED_ERR_VALUE,
-                           "%s: %s %lld does not divide %s %lld, which the heads share out among "
-                           "them",
-                           function, heads.name, (long long)heads.size, size.name,
-                           (long long)size.size);
+               : heed_fail(
+                     HEED_ERR_VALUE,
+                     "%s: %s %lld does not divide %s %lld, which is split evenly among the heads",
+                     function, heads.name, (long long)heads.size, size.name, (long long)size.size);
 }
 
 heed_status heed_check_not_negative(const char *function, const char *argument, double number)
 {
     return number >= 0 && isfinite(number)
                ? heed_error_pending()
-               : heed_fail(HEED_ERR_VALUE, "%s: %s is %g; it must be finite, and 0 or above",
+               : heed_fail(HEED_ERR_VALUE, "%s: %s is %g; it must be finite and 0 or more",
                            function, argument, number);
 }
 
@@ -74,8 +74,8 @@ heed_status heed_check_dtype(const char *function, const char *argument, const h
     const heed_status status = heed_check_not_null(function, argument, x);
     if (status == HEED_OK && x->dtype != dtype) {
         return heed_fail(HEED_ERR_DTYPE,
-                         "%s: %s is %s, and the parameters are %s; heed_to casts the one, "
-                         "heed_module_to the others",
+                         "%s: %s is %s, but the parameters are %s; cast the tensor with heed_to or "
+                         "the module with heed_module_to",
                          function, argument, heed_dtype_name(x->dtype), heed_dtype_name(dtype));
     }
     return status;
@@ -99,14 +99,13 @@ heed_status heed_check_encodings(const char *function, const char *argument, con
     if (heed_check_not_null(function, argument, x) != HEED_OK) {
         return heed_error_pending();
     }
-    /* Other dims would be silently wrong: with 0 and 1, (B, T, d) mixes the batch with the
-     * tokens. */
+    /* Other dims give silently wrong results: on (B, T, d), 0 and 1 mix batch and tokens. */
     const int row = row_dim < 0 ? row_dim + x->ndim : row_dim;
     const int column = col_dim < 0 ? col_dim + x->ndim : col_dim;
     if (x->ndim < 2 || row != x->ndim - 2 || column != x->ndim - 1) {
         return heed_fail(HEED_ERR_DIM,
-                         "%s: row_dim %d and col_dim %d are not the last two of %d dims of %s; "
-                         "make it with -2 and -1",
+                         "%s: row_dim %d and col_dim %d are not the last two of the %d dims of %s; "
+                         "create the module with -2 and -1",
                          function, row_dim, col_dim, x->ndim, argument);
     }
     return heed_check_features(function, argument, x, size_name, weight->shape[1], weight->dtype);
@@ -119,9 +118,8 @@ heed_status heed_check_bool_mask(const char *function, const char *argument,
 {
     return mask->dtype == HEED_BOOL ? HEED_OK
                                     : heed_fail(HEED_ERR_DTYPE,
-                                                "%s: %s is %s, not bool, where true blocks; "
-                                                "nn/attention/mask.h turns other masks "
-                                                "into one",
+                                                "%s: %s is %s, not bool (true blocks); "
+                                                "nn/attention/mask.h converts other masks",
                                                 function, argument, heed_dtype_name(mask->dtype));
 }
 
@@ -145,15 +143,16 @@ heed_status heed_check_block_mask(const char *function, const heed_tensor *block
                            heed_shape_text(scores.ndim, scores.size).text);
 }
 
-/* Bool, where true blocks, or floats that are added. */
+/* Bool (true blocks), or floats added to the scores. */
 static heed_status check_mask_dtype(const char *function, const char *argument,
                                     const heed_tensor *mask, heed_dtype dtype)
 {
     return mask->dtype == HEED_BOOL || mask->dtype == dtype
                ? heed_error_pending()
-               : heed_fail(HEED_ERR_DTYPE,
-                           "%s: %s is %s; bool, where true blocks, or %s, which is added", function,
-                           argument, heed_dtype_name(mask->dtype), heed_dtype_name(dtype));
+               : heed_fail(
+                     HEED_ERR_DTYPE,
+                     "%s: %s is %s; it must be bool (true blocks) or %s (added to the scores)",
+                     function, argument, heed_dtype_name(mask->dtype), heed_dtype_name(dtype));
 }
 
 heed_status heed_check_padding_mask(const char *function, const char *argument,
@@ -175,7 +174,7 @@ heed_status heed_check_attn_mask(const char *function, const char *argument,
                                  const heed_tensor *mask, const heed_attention_sizes *s)
 {
     const heed_shape one = HEED_SHAPE(s->queries, s->keys);
-    /* No overflow: the query has as many elements, and more. */
+    /* Cannot overflow: the query has at least as many elements. */
     const heed_shape all = HEED_SHAPE(s->batch * s->heads, s->queries, s->keys);
     if (mask == NULL || check_mask_dtype(function, argument, mask, s->dtype) != HEED_OK) {
         return heed_error_pending();
@@ -184,7 +183,7 @@ heed_status heed_check_attn_mask(const char *function, const char *argument,
                ? HEED_OK
                : heed_fail(HEED_ERR_SHAPE,
                            "%s: %s %s; it must be (L, S), %s, or (N num_heads, L, S), %s; "
-                           "heed_repeat_interleave_dim(mask, num_heads, 0) makes it of (N, L, S)",
+                           "heed_repeat_interleave_dim(mask, num_heads, 0) converts (N, L, S)",
                            function, argument, heed_shape_text(mask->ndim, mask->shape).text,
                            heed_shape_text(one.ndim, one.size).text,
                            heed_shape_text(all.ndim, all.size).text);

@@ -1,18 +1,18 @@
-/* Checks of arguments that modules, optimisers and files share (internal to nn). Functions check
- * before they compute, so that an error names the function that was called and what the caller
- * passed. Each returns the error that is pending, its own or an earlier one.
+/* Argument checks shared by modules, optimisers and files (internal to nn). Functions check before
+ * they compute, so that an error names the function the user called and the argument it was passed.
+ * Each check returns the pending error, its own or an earlier one.
  */
 #ifndef HEED_NN_ARGUMENTS_H
 #define HEED_NN_ARGUMENTS_H
 
 #include "tensor_list.h"
 
-/* heed_check_not_null: HEED_ERR_NULL where `value` is NULL. heed_check_parameters: where a tensor
- * of the list is. */
+/* heed_check_not_null: HEED_ERR_NULL if `value` is NULL. heed_check_parameters: HEED_ERR_NULL if
+ * any tensor of the list is NULL. */
 heed_status heed_check_not_null(const char *function, const char *argument, const void *value);
 heed_status heed_check_parameters(const char *function, heed_tensor_list parameters);
 
-/* heed_check_named: HEED_ERR_NULL where a list that is not empty has no tensors or no names. */
+/* heed_check_named: HEED_ERR_NULL if a non-empty list has no tensors or no names. */
 heed_status heed_check_named(const char *function, heed_tensor_list list);
 
 /* ---- numbers ---- */
@@ -22,48 +22,47 @@ typedef struct heed_named_size {
     int64_t size;
 } heed_named_size;
 
-/* heed_check_positive: HEED_ERR_VALUE where one of `count` sizes is below 1; the sentence lists
- * all.
- * heed_check_heads: where the heads do not divide `size`, which is above 0.
- * heed_check_not_negative: where a number is below 0, infinite or NaN. */
+/* Each gives HEED_ERR_VALUE. heed_check_positive: if any of `count` sizes is below 1; the message
+ * lists them all. heed_check_heads: if the number of heads, at least 1, does not divide `size`.
+ * heed_check_not_negative: if a number is below 0, infinite or NaN. */
 heed_status heed_check_positive(const char *function, const heed_named_size *sizes, int count);
 heed_status heed_check_heads(const char *function, heed_named_size heads, heed_named_size size);
 heed_status heed_check_not_negative(const char *function, const char *argument, double number);
 
-/* ---- the input of a forward; NULL is refused ---- */
+/* ---- the input of a forward; NULL is rejected ---- */
 
-/* heed_check_dtype: `x` has the dtype of the module's parameters. heed_check_features: and its last
- * size is the module's, which `size_name` names. */
+/* heed_check_dtype: `x` has the dtype of the module's parameters. heed_check_features: in addition,
+ * its last dim is `size`, which messages call `size_name`. */
 heed_status heed_check_dtype(const char *function, const char *argument, const heed_tensor *x,
                              heed_dtype dtype);
 heed_status heed_check_features(const char *function, const char *argument, const heed_tensor *x,
                                 const char *size_name, int64_t size, heed_dtype dtype);
 
-/* heed_check_encodings: row_dim and col_dim are the last two dims of `x`, and `weight` (out, in) of
- * the module takes its features. */
+/* heed_check_encodings: row_dim and col_dim are the last two dims of `x`, and its features match
+ * the module's `weight` (out, in). */
 heed_status heed_check_encodings(const char *function, const char *argument, const heed_tensor *x,
                                  int row_dim, int col_dim, const char *size_name,
                                  const heed_tensor *weight);
 
 /* ---- masks ---- */
 
-/* heed_check_bool_mask: the mask is bool. heed_check_block_mask: and it broadcasts to the scores
- * (..., T, S) of queries (..., T, features) and keys (..., S, features); NULL is no mask. */
+/* heed_check_bool_mask: the mask is bool. heed_check_block_mask: in addition, it broadcasts to the
+ * scores (..., T, S) of queries (..., T, features) and keys (..., S, features); NULL is no mask. */
 heed_status heed_check_bool_mask(const char *function, const char *argument,
                                  const heed_tensor *mask);
 heed_status heed_check_block_mask(const char *function, const heed_tensor *block_mask,
                                   const heed_tensor *queries, const heed_tensor *keys);
 
-/* N sentences of L queries and S keys, as nn.MultiheadAttention takes them. */
+/* N sentences of L queries and S keys, as in nn.MultiheadAttention. */
 typedef struct heed_attention_sizes {
     int64_t batch, queries, keys; /* N, L, S */
     int heads;
-    bool batched; /* else N is 1, and no tensor has its dim */
+    bool batched; /* else N is 1, and tensors have no batch dim */
     heed_dtype dtype;
 } heed_attention_sizes;
 
-/* heed_check_padding_mask: bool, or floats that are added: (N, S). heed_check_attn_mask: (L, S) or
- * (N heads, L, S). NULL is no mask. */
+/* Masks are bool (true blocks) or floats added to the scores; NULL is no mask.
+ * heed_check_padding_mask: (N, S). heed_check_attn_mask: (L, S) or (N heads, L, S). */
 heed_status heed_check_padding_mask(const char *function, const char *argument,
                                     const heed_tensor *mask, const heed_attention_sizes *s);
 heed_status heed_check_attn_mask(const char *function, const char *argument,

@@ -1,4 +1,4 @@
-/* Heat maps in text: labels down the columns, percent in the cells, shade or color behind them. */
+/* Heat maps as text: vertical column labels, and cells with a percentage and a shade or color. */
 #include "heat_map.h"
 
 #include <math.h>
@@ -10,7 +10,7 @@
 
 enum { CELL = 4, MOST_LABEL = 16 };
 
-/* ---- UTF-8: a character is a byte that does not continue one ---- */
+/* ---- UTF-8: a character starts at each byte that is not a continuation byte ---- */
 
 static bool starts_character(char c)
 {
@@ -26,8 +26,8 @@ static int count_characters(const char *text)
     return count < MOST_LABEL ? count : MOST_LABEL;
 }
 
-/* Prints the character at place `i`, or a blank past the end. Control characters would break the
- * picture, or command the terminal. */
+/* Prints character `i`, or a blank past the end. Control characters are replaced: they could break
+ * the layout or send commands to the terminal. */
 static void print_character(FILE *stream, const char *text, int i)
 {
     while (text != NULL && *text != '\0' && (!starts_character(*text) || i-- > 0)) {
@@ -54,7 +54,7 @@ static int longest(const char *const *labels, int64_t count)
     return most;
 }
 
-/* ---- the parts of the picture ---- */
+/* ---- labels and cells ---- */
 
 static void print_row_label(FILE *stream, const char *label, int width)
 {
@@ -65,7 +65,7 @@ static void print_row_label(FILE *stream, const char *label, int width)
     }
 }
 
-/* Column labels stand upright, their last characters next to the cells. */
+/* Column labels run downwards and end just above the cells. */
 static void print_column_labels(FILE *stream, const char *const *labels, int64_t count, int margin)
 {
     const int height = longest(labels, count);
@@ -80,7 +80,7 @@ static void print_column_labels(FILE *stream, const char *const *labels, int64_t
     }
 }
 
-/* A percentage in a cell: on a background from black to warm white, or behind a shade. */
+/* A percentage on a background from dark grey to yellow, or after a shade character. */
 static void print_cell(FILE *stream, double weight, bool color)
 {
     static const char *const shades[] = {" ", "░", "▒", "▓", "█"};
@@ -120,9 +120,7 @@ heed_status heed_heat_map(FILE *stream, heed_tensor *weights, const char *const 
         return heed_fail(HEED_ERR_NULL, "heat_map: stream or weights is NULL");
     }
     if (weights->ndim != 2) {
-        return heed_fail(HEED_ERR_SHAPE,
-                         "heat_map: weights have %d dims; a picture has rows and "
-                         "columns",
+        return heed_fail(HEED_ERR_SHAPE, "heat_map: weights have %d dims, not 2: rows and columns",
                          weights->ndim);
     }
     if (!heed_is_float(weights->dtype)) {
@@ -130,7 +128,7 @@ heed_status heed_heat_map(FILE *stream, heed_tensor *weights, const char *const 
                          heed_dtype_name(weights->dtype));
     }
     if (weights->storage == NULL) {
-        return heed_fail(HEED_ERR_SCOPE, "heat_map: the value of weights has been let go");
+        return heed_fail(HEED_ERR_SCOPE, "heat_map: the value of weights has been freed");
     }
     const int64_t rows = heed_size(weights, 0), columns = heed_size(weights, 1);
     const int margin = longest(row_labels, rows) + 1;

@@ -1,4 +1,4 @@
-/* Attention to look at, in a terminal. */
+/* Attention weights as a heat map in the terminal. */
 #ifndef HEED_NN_HEAT_MAP_H
 #define HEED_NN_HEAT_MAP_H
 
@@ -10,11 +10,11 @@ HEED_BEGIN_DECLS
 
 typedef enum heed_color { HEED_COLOR_AUTO, HEED_COLOR_NEVER, HEED_COLOR_ALWAYS } heed_color;
 
-/* heed_heat_map: a matrix of weights with a label for each row and column, in percent; the more,
- * the brighter the cell. Colors (of 256) where the stream is a terminal and NO_COLOR is not set;
- * blocks of shade elsewhere.
+/* heed_heat_map: prints a matrix of weights in percent, with labelled rows and columns; larger
+ * weights have brighter cells. HEED_COLOR_AUTO uses 256 colors if the stream is a terminal and
+ * NO_COLOR is not set, and shade characters otherwise.
  *
- *   weights (rows, columns) float; labels: that many, or NULL
+ *   weights (rows, columns) float; labels: one for each row or column, or NULL
  *
  *                   t  p
  *                   h  i
@@ -22,7 +22,7 @@ typedef enum heed_color { HEED_COLOR_AUTO, HEED_COLOR_NEVER, HEED_COLOR_ALWAYS }
  *         the     100
  *         pizza    20 80
  *
- * HEED_ERR_SHAPE: weights do not have 2 dims. HEED_ERR_DTYPE: no floats. */
+ * HEED_ERR_SHAPE: weights do not have 2 dims. HEED_ERR_DTYPE: weights are not floats. */
 heed_status heed_heat_map(FILE *stream, heed_tensor *weights, const char *const *row_labels,
                           const char *const *column_labels, heed_color color);
 

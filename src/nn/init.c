@@ -1,4 +1,4 @@
-/* Initialisers. Bounds and deviations are computed in double, as torch does, and cast by the
+/* Initialisers. Bounds and standard deviations are computed in double, as in torch, and cast by the
  * generator. */
 #include "init.h"
 
@@ -23,7 +23,7 @@ static heed_status check(const char *function, const heed_tensor *w)
     return HEED_OK;
 }
 
-/* Without elements there is nothing to draw, and the fans may be 0. */
+/* An empty tensor draws nothing; its fans may be 0 and std infinite. */
 static heed_status fill(heed_tensor *w, double std, bool uniform)
 {
     const double bound = sqrt(3) * std;

@@ -1,6 +1,5 @@
-/* Initialisers, as torch.nn.init: they overwrite a tensor, with the numbers that torch draws.
- * heed_uniform_into, heed_normal_into (tensor/random/random.h) and heed_fill_into are the plain
- * ones.
+/* Initialisers, as in torch.nn.init: they overwrite a tensor with the numbers that torch draws. The
+ * basic ones are heed_uniform_into, heed_normal_into (tensor/random/random.h) and heed_fill_into.
  */
 #ifndef HEED_NN_INIT_H
 #define HEED_NN_INIT_H
@@ -15,10 +14,10 @@ HEED_BEGIN_DECLS
  *   w (fan_out, fan_in)    std = sqrt(2 / (1 + a^2)) / sqrt(fan_in)
  *                          uniform in +-sqrt(3) std, or normal with mean 0
  *
- * a is the slope of a leaky ReLU below 0; 0 is for a ReLU, sqrt(5) is what Linear takes.
+ * a is the negative slope of a leaky ReLU: 0 for a ReLU; Linear uses sqrt(5).
  *
- * HEED_ERR_SHAPE: w does not have 2 dims. HEED_ERR_DTYPE: no floats. HEED_ERR_VALUE: a is not
- * finite. */
+ * HEED_ERR_SHAPE: w does not have 2 dims. HEED_ERR_DTYPE: w is not a float. HEED_ERR_VALUE: a is
+ * not finite. */
 heed_status heed_kaiming_uniform_into(heed_tensor *w, double a);
 heed_status heed_kaiming_normal_into(heed_tensor *w, double a);
 
@@ -28,7 +27,7 @@ heed_status heed_kaiming_normal_into(heed_tensor *w, double a);
  *   w (fan_out, fan_in)    std = gain sqrt(2 / (fan_in + fan_out))
  *                          uniform in +-sqrt(3) std, or normal with mean 0
  *
- * Errors as above; HEED_ERR_VALUE: a gain below 0 or not finite. */
+ * Errors as above; HEED_ERR_VALUE: gain is negative or not finite. */
 heed_status heed_xavier_uniform_into(heed_tensor *w, double gain);
 heed_status heed_xavier_normal_into(heed_tensor *w, double gain);
 

@@ -1,6 +1,5 @@
-/* Modules: making and freeing them, their tensors by name, modes, casts, the tree as text,
- * ModuleList. A module holds a list of entries: its own parameters and buffers, which it retains,
- * and its children. */
+/* Modules: creation and freeing, tensors by name, modes, casts, printing, ModuleList. A module has
+ * a list of entries: its own parameters and buffers, which it retains, and its children. */
 
 #include "module.h"
 
@@ -29,7 +28,7 @@ heed_status heed_forward_check(const char *function, const void *module)
     return status == HEED_OK ? heed_check_scope(function) : status;
 }
 
-/* ---- making ---- */
+/* ---- creation ---- */
 
 void *heed_module_new(const heed_module_kind *kind)
 {
@@ -37,7 +36,7 @@ void *heed_module_new(const heed_module_kind *kind)
         return NULL;
     }
     if (kind == NULL || kind->size < sizeof(heed_module)) {
-        heed_fail(HEED_ERR_VALUE, "module_new: its kind has no size for a heed_module");
+        heed_fail(HEED_ERR_VALUE, "module_new: kind is NULL or its size is too small");
         return NULL;
     }
     heed_module *module = heed_alloc_zeroed(kind->size);
@@ -68,7 +67,8 @@ static heed_status check_name(const heed_module *module, const char *name)
         return heed_fail(HEED_ERR_NULL, "module: an entry needs a module and a name");
     }
     if (strchr(name, '.') != NULL) {
-        return heed_fail(HEED_ERR_VALUE, "%s: the name '%s' holds a '.', which joins names",
+        return heed_fail(HEED_ERR_VALUE,
+                         "%s: the name '%s' contains a '.', which separates names in a path",
                          module->kind->name, name);
     }
     for (int i = 0; i < module->count; i++) {
@@ -80,7 +80,7 @@ static heed_status check_name(const heed_module *module, const char *name)
     return HEED_OK;
 }
 
-/* A new entry at the end, with its name; NULL on error. */
+/* Appends an entry of that name; NULL on error. */
 static heed_module_entry *append(heed_module *m, const char *name)
 {
     if (heed_error_pending() || check_name(m, name) != HEED_OK) {
@@ -149,22 +149,25 @@ static heed_module_entry *find_parameter(heed_module *m, const char *name)
             return entry;
         }
     }
-    heed_fail(HEED_ERR_VALUE, "set_parameter: a %s has no parameter '%s' of its own", m->kind->name,
-              name != NULL ? name : "NULL");
+    heed_fail(HEED_ERR_VALUE,
+              "set_parameter: this %s has no parameter '%s'; children are not searched",
+              m->kind->name, name != NULL ? name : "NULL");
     return NULL;
 }
 
 static heed_status check_alike(const heed_tensor *value, const heed_tensor *old)
 {
     if (!heed_same_shape(value, old)) {
-        return heed_fail(HEED_ERR_SHAPE, "set_parameter: %s in place of %s",
+        return heed_fail(HEED_ERR_SHAPE, "set_parameter: value is %s, but the parameter is %s",
                          heed_shape_text(value->ndim, value->shape).text,
                          heed_shape_text(old->ndim, old->shape).text);
     }
     return value->dtype == old->dtype
                ? HEED_OK
-               : heed_fail(HEED_ERR_DTYPE, "set_parameter: %s in place of %s; heed_to casts",
-                           heed_dtype_name(value->dtype), heed_dtype_name(old->dtype));
+               : heed_fail(
+                     HEED_ERR_DTYPE,
+                     "set_parameter: value is %s, but the parameter is %s; cast it with heed_to",
+                     heed_dtype_name(value->dtype), heed_dtype_name(old->dtype));
 }
 
 heed_status heed_set_parameter(void *module, const char *name, heed_tensor **field,
@@ -195,19 +198,21 @@ heed_status heed_add_child(void *module, const char *name, void *field, void *ch
 {
     heed_module *m = child, *outer = module;
     if (field != NULL) {
-        memcpy(field, &(heed_module *){NULL}, sizeof m); /* a pointer to a pointer to some module */
+        memcpy(field, &(heed_module *){NULL},
+               sizeof m); /* field points to a pointer to a module of some type */
     }
     while (outer != NULL && outer != m) {
         outer = outer->owner;
     }
     if (m != NULL && (m->owner != NULL || outer != NULL)) {
-        return heed_fail(HEED_ERR_VALUE, "%s '%s': it has an owner already, or holds this module",
-                         m->kind->name, name != NULL ? name : "");
+        return heed_fail(HEED_ERR_VALUE,
+                         "%s '%s': it already has an owner, or contains this module", m->kind->name,
+                         name != NULL ? name : "");
     }
     heed_module_entry *entry = m != NULL ? append(module, name) : NULL;
     if (entry == NULL) {
         heed_module_free(m);
-        return heed_fail(HEED_ERR_NULL, "module: no child for '%s'", name != NULL ? name : "");
+        return heed_fail(HEED_ERR_NULL, "module: the child '%s' is NULL", name != NULL ? name : "");
     }
     entry->child = m;
     m->owner = module;
@@ -230,7 +235,7 @@ static int64_t changes_of(const heed_module *m)
     return changes;
 }
 
-/* A state dict has every name of a tensor, the other lists have each tensor once. */
+/* A state dict contains a tensor under each of its names; the other lists contain it once. */
 static void list_entries(heed_named_tensors *named, const heed_module *m, bool buffers,
                          list_kind kind)
 {
@@ -244,7 +249,7 @@ static void list_entries(heed_named_tensors *named, const heed_module *m, bool b
     }
 }
 
-/* Its own tensors, then the children's, whose names begin with the child's. */
+/* The module's own tensors, then its children's, prefixed with the child's name. */
 static void list_module(heed_named_tensors *named, const heed_module *m, list_kind kind)
 {
     list_entries(named, m, false, kind);
@@ -273,7 +278,7 @@ static heed_tensor_list list_of(const char *function, heed_module *m, list_kind 
     if (heed_module_check(function, m) != HEED_OK) {
         return list;
     }
-    static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER; /* several threads may use a model */
+    static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER; /* threads may share a model */
     pthread_mutex_lock(&lock);
     const int64_t changes = changes_of(m);
     heed_named_tensors named = {0};
@@ -331,7 +336,7 @@ heed_tensor *heed_state(void *module, const char *name)
     return NULL;
 }
 
-/* ---- keeping and freeing ---- */
+/* ---- freeing ---- */
 
 heed_status heed_module_free(void *module)
 {
@@ -360,7 +365,7 @@ heed_status heed_module_free(void *module)
         heed_free(entry->name, strlen(entry->name) + 1);
     }
     heed_free(m->entries, (size_t)m->capacity * sizeof *m->entries);
-    heed_scope_close(&m->scope); /* open if its constructor gave up */
+    heed_scope_close(&m->scope); /* still open if the constructor failed */
     heed_free(m, m->kind->size);
     return heed_error_pending();
 }
@@ -375,8 +380,8 @@ heed_tensor *heed_forward(void *module, heed_tensor *x)
     }
     if (m->kind->forward == NULL) {
         heed_fail(HEED_ERR_VALUE,
-                  "forward: a %s has no forward that takes one tensor; call its own, or give its "
-                  "kind a .forward",
+                  "forward: a %s has no forward that takes one tensor; call its own forward "
+                  "function, or set .forward in its kind",
                   m->kind->name);
         return NULL;
     }
@@ -424,7 +429,7 @@ heed_status heed_eval(void *module)
 
 /* ---- casting ---- */
 
-/* In place: the tensors stay the same for everyone who holds them. */
+/* In place, so that references to the tensors stay valid. */
 static heed_status cast_module(heed_module *m, heed_dtype dtype)
 {
     heed_status status = HEED_OK;

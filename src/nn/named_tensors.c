@@ -1,5 +1,4 @@
-/* Lists of named tensors that grow. Each name is a block of its own, so that it stays where it
- * is. */
+/* Growable lists of named tensors. Each name is allocated separately, so that it never moves. */
 #include "named_tensors.h"
 
 #include <stdio.h>
@@ -9,7 +8,7 @@
 
 enum { PAIR = sizeof(heed_tensor *) + sizeof(char *) };
 
-/* Both arrays lie in one block: the tensors, then the names. */
+/* Both arrays share one block: the tensors, then the names. */
 static heed_status grow(heed_named_tensors *named)
 {
     const size_t count = (size_t)named->list.count;

@@ -1,4 +1,4 @@
-/* Lists of named tensors that grow (internal to nn); all zero when empty.
+/* Growable lists of named tensors (internal to nn); all zero when empty.
  *
  *     heed_named_tensors all = {0};
  *     heed_named_add(&all, x, "layers.%d.weight", i);
@@ -12,9 +12,9 @@
 
 #include "tensor_list.h"
 
-/* heed_named_add: appends a tensor under a name that is formatted as by printf; heed_named_add_v
- * takes the arguments as a va_list. heed_named_append: all tensors of a list that has names.
- * heed_named_free: frees the names and the arrays, and leaves an empty list. HEED_ERR_MEMORY. */
+/* heed_named_add: appends a tensor under a printf-formatted name; heed_named_add_v takes the
+ * arguments as a va_list. heed_named_append: appends all tensors of a list with names.
+ * heed_named_free: frees the names and arrays and leaves an empty list. HEED_ERR_MEMORY. */
 heed_status heed_named_add(heed_named_tensors *named, heed_tensor *tensor, const char *format, ...)
     HEED_PRINTF(3, 4);
 heed_status heed_named_add_v(heed_named_tensors *named, heed_tensor *tensor, const char *format,
@@ -22,10 +22,10 @@ heed_status heed_named_add_v(heed_named_tensors *named, heed_tensor *tensor, con
 heed_status heed_named_append(heed_named_tensors *named, heed_tensor_list list);
 void heed_named_free(heed_named_tensors *named);
 
-/* heed_name_ends_in: names are paths; what a tensor is stands at the end. */
+/* heed_name_ends_in: names are paths, and their end tells a tensor's role. */
 bool heed_name_ends_in(const char *name, const char *end);
 
-/* heed_is_listed: is it among the tensors of the list? */
+/* heed_is_listed: true if the list contains the tensor. */
 bool heed_is_listed(heed_tensor_list list, const heed_tensor *tensor);
 
 #endif

@@ -1,4 +1,4 @@
-/* Tensors with their names: the list that functions take and return. */
+/* The lists of named tensors that functions take and return. */
 #ifndef HEED_NN_TENSOR_LIST_H
 #define HEED_NN_TENSOR_LIST_H
 
@@ -6,16 +6,16 @@
 
 HEED_BEGIN_DECLS
 
-/* It owns neither tensors nor names. Where names do not matter, they may be NULL. */
+/* Owns neither tensors nor names. names may be NULL if the function does not use them. */
 typedef struct heed_tensor_list {
     int count;
     heed_tensor *const *tensors;
     const char *const *names;
 } heed_tensor_list;
 
-/* What a file says besides its tensors: pairs of texts, ended by {NULL, NULL}. For the options of a
- * model, its vocabulary and the like; a value may be megabytes long. (Hugging Face's transformers
- * look for {"format", "pt"}.)
+/* Metadata of a file: pairs of strings, terminated by {NULL, NULL}. For a model's options,
+ * vocabulary and the like; a value may be megabytes long. (Hugging Face's transformers library
+ * expects {"format", "pt"}.)
  *
  *     const heed_metadata about[] = {{"level", "char"}, {"heads", "4"}, {NULL, NULL}};
  */
@@ -23,13 +23,13 @@ typedef struct heed_metadata {
     const char *key, *value;
 } heed_metadata;
 
-/* A list that grows, in modules and optimisers. It owns its names, not the tensors. */
+/* A growable list, used by modules and optimisers. It owns the names but not the tensors. */
 typedef struct heed_named_tensors {
     heed_tensor_list list;
-    heed_tensor **tensors; /* those of the list */
+    heed_tensor **tensors; /* writable aliases of the list's arrays */
     const char **names;
     int capacity;
-    const char *prefix; /* put before each name that is added; NULL: nothing */
+    const char *prefix; /* prepended to each added name; NULL: none */
 } heed_named_tensors;
 
 HEED_END_DECLS

@@ -167,6 +167,9 @@ void heed_free(void *block, size_t size)
     if (!self->registered) {
         heed_register_thread(); /* it frees what another thread allocated */
     }
+    if (HEED_IS_DEBUG) {
+        memset(block, HEED_POISON, size);
+    }
     put_block(self, block, heed_class_of(size));
     heed_count_live(0, -(int64_t)size);
 }
@@ -239,7 +242,7 @@ bool heed_allocator_keeps_blocks(void)
 #ifdef HEED_SYSTEM_ALLOCATOR
     return false;
 #else
-    return true;
+    return !HEED_IS_DEBUG; /* which keeps them, but not for reuse */
 #endif
 }
 

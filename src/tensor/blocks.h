@@ -15,6 +15,8 @@
 #define HEED_SYSTEM_ALLOCATOR 1
 #endif
 
+enum { HEED_POISON = 0xFF }; /* freed blocks are filled with it in debug builds: NaN, or -1 */
+
 typedef struct heed_block {
     struct heed_block *next;
 } heed_block;
@@ -59,7 +61,7 @@ static inline void *heed_pop_block(size_t size)
 /* heed_push_block: heed_free of a constant size; false where heed_free has to be called. */
 static inline bool heed_push_block(void *block, size_t size)
 {
-#ifdef HEED_SYSTEM_ALLOCATOR
+#if defined HEED_SYSTEM_ALLOCATOR || defined HEED_DEBUG /* which fills freed blocks (debug.h) */
     (void)block, (void)size;
     return false;
 #else

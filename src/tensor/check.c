@@ -3,6 +3,7 @@
 
 #include <stdio.h>
 
+#include "debug.h"
 #include "shape.h"
 #include "thread.h"
 
@@ -12,8 +13,11 @@ heed_status heed_check_tensor(const char *function, const char *argument, const 
         return heed_fail(HEED_ERR_NULL, "%s: %s is NULL", function, argument);
     }
     if (t->storage == NULL) {
+        if (HEED_IS_DEBUG) {
+            return heed_debug_fail_freed(function, argument, t);
+        }
         return heed_fail(HEED_ERR_SCOPE,
-                         "%s: the value of %s %s has been let go; heed_retain it in its scope",
+                         "%s: the value of %s %s has been freed; heed_retain it in its scope",
                          function, argument, HEED_TEXT(t));
     }
     return HEED_OK;

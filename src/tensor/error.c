@@ -16,6 +16,13 @@
 
 #include "thread.h"
 
+#if defined __has_include
+#if __has_include(<execinfo.h>)
+#include <execinfo.h>
+#define HAS_BACKTRACE
+#endif
+#endif
+
 enum { SIZES_SHOWN = 8 }; /* as many as a tensor has dims; heed_fail may name a longer shape */
 
 static _Thread_local char text_of_error[8192];
@@ -40,6 +47,24 @@ const char *heed_error_message(void)
     return text_of_error;
 }
 
+/* For debug builds: the first error of the process, and where it arose. */
+static void print_first_error(heed_status status)
+{
+    static int printed; /* set atomically */
+    if (__atomic_exchange_n(&printed, 1, __ATOMIC_RELAXED) != 0) {
+        return;
+    }
+    fprintf(stderr, "heed: the first error, %s: %s\n", heed_status_name(status), text_of_error);
+#ifdef HAS_BACKTRACE
+    enum { MOST = 32, OWN = 2 }; /* this function and heed_fail */
+    void *callers[MOST];
+    const int count = backtrace(callers, MOST);
+    if (count > OWN) {
+        backtrace_symbols_fd(callers + OWN, count - OWN, STDERR_FILENO);
+    }
+#endif
+}
+
 heed_status heed_fail(heed_status status, const char *format, ...)
 {
     heed_thread *self = &heed_self;
@@ -51,6 +76,9 @@ heed_status heed_fail(heed_status status, const char *format, ...)
     vsnprintf(text_of_error, sizeof text_of_error, format, arguments);
     va_end(arguments);
     self->error = status;
+    if (HEED_IS_DEBUG) {
+        print_first_error(status);
+    }
     heed_error_handler *handler = __atomic_load_n(&on_error, __ATOMIC_ACQUIRE);
     if (handler != NULL) {
         handler(status, text_of_error);

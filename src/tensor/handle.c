@@ -8,6 +8,7 @@
 
 #include "alloc.h"
 #include "blocks.h"
+#include "debug.h"
 #include "kernels/kernels.h"
 #include "shape.h"
 
@@ -68,6 +69,24 @@ void heed_release_value(heed_tensor *t)
     }
 }
 
+enum {
+    HANDLE = sizeof(heed_tensor) + HEED_TRACE,
+    MANY_DIMS = 2 * HEED_MAX_DIMS * sizeof(int64_t)
+}; /* shape and strides beyond HEED_FEW_DIMS */
+
+static int64_t memory_of(const heed_tensor *t)
+{
+    return HANDLE + (t->shape != t->few ? MANY_DIMS : 0);
+}
+
+static void free_memory(heed_tensor *t)
+{
+    if (t->shape != t->few) {
+        heed_free(t->shape, MANY_DIMS);
+    }
+    return_block(t, HANDLE);
+}
+
 /* Frees the handle `t`, and puts inputs that only it held on the work list. */
 static heed_tensor *free_handle(heed_tensor *t, heed_tensor *work)
 {
@@ -92,11 +111,17 @@ static heed_tensor *free_handle(heed_tensor *t, heed_tensor *work)
     if (t->args != t->small_args) {
         heed_free((void *)t->args, t->args_size);
     }
-    if (t->shape != t->few) {
-        heed_free(t->shape, 2 * HEED_MAX_DIMS * sizeof *t->shape);
-    }
-    return_block(t, sizeof *t);
     heed_count_live(-1, 0);
+    if (!HEED_IS_DEBUG) {
+        free_memory(t);
+        return work;
+    }
+    heed_count_live(0, -memory_of(t)); /* t is freed, though its memory is not */
+    heed_tensor *evicted = heed_debug_bury(t);
+    if (evicted != NULL) {
+        heed_count_live(0, memory_of(evicted));
+        free_memory(evicted);
+    }
     return work;
 }
 
@@ -135,13 +160,14 @@ void heed_take_grad(heed_tensor *t, heed_tensor *grad)
 
 /* A handle without value, graph and owner. Its fields are set one by one: zeroing the whole struct
  * compiles to a slow rep stos. The inline arrays keep any content. */
-static heed_tensor *new_handle(int ndim, const int64_t *shape, int64_t numel, heed_dtype dtype)
+static heed_tensor *new_handle(const char *function, int ndim, const int64_t *shape, int64_t numel,
+                               heed_dtype dtype)
 {
     if (__atomic_load_n(&heed_chosen_kernels, __ATOMIC_ACQUIRE) == NULL &&
         heed_choose_isa() != HEED_OK) {
         return NULL;
     }
-    heed_tensor *t = take_block(sizeof *t);
+    heed_tensor *t = take_block(HANDLE);
     if (t == NULL) {
         return NULL;
     }
@@ -162,9 +188,9 @@ static heed_tensor *new_handle(int ndim, const int64_t *shape, int64_t numel, he
     t->args = t->small_args;
     t->shape = t->few;
     if (ndim > HEED_FEW_DIMS) {
-        t->shape = heed_alloc(2 * HEED_MAX_DIMS * sizeof *t->shape);
+        t->shape = heed_alloc(MANY_DIMS);
         if (t->shape == NULL) {
-            return_block(t, sizeof *t);
+            return_block(t, HANDLE);
             return NULL;
         }
     }
@@ -176,6 +202,9 @@ static heed_tensor *new_handle(int ndim, const int64_t *shape, int64_t numel, he
     t->numel = numel;
     t->dtype = dtype;
     heed_count_live(1, 0);
+    if (HEED_IS_DEBUG) {
+        heed_debug_made(t, function);
+    }
     return t;
 }
 
@@ -202,9 +231,10 @@ static heed_storage *new_storage(size_t bytes)
     return storage;
 }
 
-static heed_tensor *new_tensor(int ndim, const int64_t *shape, int64_t numel, heed_dtype dtype)
+static heed_tensor *new_tensor(const char *function, int ndim, const int64_t *shape, int64_t numel,
+                               heed_dtype dtype)
 {
-    heed_tensor *t = new_handle(ndim, shape, numel, dtype);
+    heed_tensor *t = new_handle(function, ndim, shape, numel, dtype);
     if (t == NULL) {
         return NULL;
     }
@@ -222,13 +252,13 @@ heed_tensor *heed_tensor_new(const char *function, int ndim, const int64_t *shap
 {
     int64_t numel = 0;
     return heed_count_elements(function, ndim, shape, dtype, &numel) == HEED_OK
-               ? new_tensor(ndim, shape, numel, dtype)
+               ? new_tensor(function, ndim, shape, numel, dtype)
                : NULL;
 }
 
 heed_tensor *heed_tensor_like(const heed_tensor *t)
 {
-    return new_tensor(t->ndim, t->shape, t->numel, t->dtype);
+    return new_tensor(NULL, t->ndim, t->shape, t->numel, t->dtype);
 }
 
 heed_tensor *heed_tensor_view(const char *function, const heed_tensor *t, int ndim,
@@ -238,7 +268,7 @@ heed_tensor *heed_tensor_view(const char *function, const heed_tensor *t, int nd
     if (heed_count_elements(function, ndim, shape, t->dtype, &numel) != HEED_OK) {
         return NULL;
     }
-    heed_tensor *view = new_handle(ndim, shape, numel, t->dtype);
+    heed_tensor *view = new_handle(function, ndim, shape, numel, t->dtype);
     if (view == NULL) {
         return NULL;
     }

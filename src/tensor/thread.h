@@ -10,6 +10,12 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#ifdef HEED_DEBUG
+enum { HEED_IS_DEBUG = 1 }; /* a debug build: debug.h */
+#else
+enum { HEED_IS_DEBUG = 0 };
+#endif
+
 enum { HEED_SIZE_CLASSES = 4 * 42, HEED_TRACKED_SCOPES = 64 };
 
 typedef struct heed_free_list {

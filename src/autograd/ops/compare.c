@@ -1,4 +1,4 @@
-/* Comparing whole tensors: allclose and equal. */
+/* Comparisons of whole tensors: allclose and equal. */
 
 #include "compare.h"
 
@@ -12,7 +12,7 @@
 #include "../../tensor/thread.h"
 #include "operand_checks.h"
 
-/* t as contiguous doubles in a shape that it broadcasts to; the caller lets it go. */
+/* A contiguous f64 copy of t, broadcast to `shape`; the caller releases it. */
 static heed_tensor *as_doubles(const char *function, const heed_tensor *t, const heed_shape *shape)
 {
     heed_tensor *copy = heed_tensor_new(function, shape->ndim, shape->size, HEED_F64);

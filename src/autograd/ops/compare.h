@@ -1,4 +1,5 @@
-/* Comparing whole tensors. Element by element: heed_eq and the others of elementwise.h. */
+/* Comparisons of whole tensors. For elementwise comparisons see heed_eq and others in
+ * elementwise.h. */
 #ifndef HEED_AUTOGRAD_COMPARE_H
 #define HEED_AUTOGRAD_COMPARE_H
 
@@ -6,12 +7,13 @@
 
 HEED_BEGIN_DECLS
 
-/* heed_allclose: |a - b| <= atol + rtol |b| everywhere, as torch.allclose; infinities are close to
- * themselves, NaN to nothing (to NaN with equal_nan). torch's defaults are rtol 1e-5, atol 1e-8.
- * False on error. */
+/* heed_allclose: |a - b| <= atol + rtol |b| everywhere, as torch.allclose; an infinity is close
+ * only to itself, NaN to nothing (to NaN with equal_nan). torch's defaults are rtol 1e-5, atol
+ * 1e-8. False on error. */
 bool heed_allclose(heed_tensor *a, heed_tensor *b, double rtol, double atol, bool equal_nan);
 
-/* heed_equal: the same shape, dtype and elements, as torch.equal. False on error. */
+/* heed_equal: true if a and b have the same shape, dtype and elements, as torch.equal. False on
+ * error. */
 bool heed_equal(heed_tensor *a, heed_tensor *b);
 
 HEED_END_DECLS

@@ -1,11 +1,11 @@
-/* Losses of classes: nll_loss and its derivative nll_weights; cross_entropy, which is log_softmax
- * and nll_loss where targets are class ids, or a sum of products where they are the probabilities
- * of all classes. The sums over targets are tensor/class_losses.c.
+/* Classification losses: nll_loss and its derivative nll_weights; cross_entropy, which is
+ * log_softmax and nll_loss for class ids, or a sum of products for class probabilities. The sums
+ * over targets are in tensor/class_losses.c.
  *
- * The loss of class ids is linear in log_probs. Its derivative, nll_weights, is minus the weight
- * that a target puts on each class, and does not depend on log_probs. cross_entropy of ids is one
- * operation, by kernels: it saves no log-probabilities but two numbers for each row, from which the
- * gradient makes them again. */
+ * nll_loss is linear in log_probs. Its derivative, nll_weights, is minus the weight that a target
+ * puts on each class, and does not depend on log_probs. cross_entropy of ids is one fused
+ * operation: instead of log-probabilities it saves two numbers per row, from which the gradient
+ * recomputes them. */
 
 #include "cross_entropy.h"
 
@@ -27,7 +27,7 @@
 
 /* ---- checks of class ids ---- */
 
-/* The dim of x (C), (N, C) or (N, C, d...) in which the classes lie. */
+/* The class dim of x (C), (N, C) or (N, C, d...). */
 static int class_dim(const heed_tensor *x)
 {
     return x->ndim > 1;
@@ -47,10 +47,10 @@ static heed_status check_shapes(const char *function, const heed_tensor *x,
                 targets->shape[1] == x->shape[1];
     return heed_fail(HEED_ERR_SHAPE, "%s: targets %s do not fit %s, whose classes are dim %d%s",
                      function, HEED_TEXT(targets), HEED_TEXT(x), class_dim(x),
-                     last ? "; are they the last? heed_reshape both to (-1, C) and (-1)" : "");
+                     last ? "; if they are the last, heed_reshape both to (-1, C) and (-1)" : "");
 }
 
-/* One number for each class of x, in x's dtype; NULL is none. */
+/* weight must have one number per class of x, in x's dtype; NULL: no weights. */
 static heed_status check_weight(const char *function, const heed_tensor *weight,
                                 const heed_tensor *x)
 {
@@ -78,7 +78,7 @@ static heed_shape shape_of_losses(const heed_nll_args *args, const heed_tensor *
     return args->reduction == HEED_NONE ? heed_shape_of_tensor(targets) : HEED_SCALAR;
 }
 
-/* Do the three (weight may be NULL) fit each other? */
+/* Checks the inputs against each other. weight may be NULL. */
 static heed_status check_nll(const heed_nll_args *args, const heed_tensor *log_probs,
                              const heed_tensor *targets, const heed_tensor *weight)
 {
@@ -93,16 +93,15 @@ static heed_status check_nll(const heed_nll_args *args, const heed_tensor *log_p
         return heed_self.error;
     }
     if (weight != NULL && weight->requires_grad && !heed_self.grad_disabled) {
-        return heed_fail(HEED_ERR_GRAPH,
-                         "%s: weight %s requires a gradient, and there is none by the weights of "
-                         "classes; heed_detach it",
-                         function, HEED_TEXT(weight));
+        return heed_fail(
+            HEED_ERR_GRAPH,
+            "%s: weight %s requires a gradient, but class weights have none; heed_detach it",
+            function, HEED_TEXT(weight));
     }
     return heed_check_reduction(function, args->reduction);
 }
 
-/* What the targets choose in x; the tensors have been checked. HEED_ERR_INDEX: a target that is no
- * class. */
+/* Fills *c from tensors that have been checked. HEED_ERR_INDEX: a target is not a class of x. */
 static heed_status find_targets(const heed_nll_args *args, const heed_tensor *x,
                                 heed_tensor *targets, heed_tensor *weight, heed_class_targets *c)
 {
@@ -112,7 +111,8 @@ static heed_status find_targets(const heed_nll_args *args, const heed_tensor *x,
                               .ignored = args->ignore_index,
                               .smoothing = args->label_smoothing,
                               .divisor = 1};
-    for (int i = 2; i < x->ndim && c->count > 0; i++) { /* without targets, d... may be anything */
+    for (int i = 2; i < x->ndim && c->count > 0;
+         i++) { /* without targets, the product of d... could overflow */
         c->inner *= x->shape[i];
     }
     c->target = heed_const_data_i64(heed_contiguous(targets));
@@ -126,33 +126,33 @@ static heed_status find_targets(const heed_nll_args *args, const heed_tensor *x,
             return heed_self.error;
         }
     }
-    if (args->reduction == HEED_MEAN) { /* NaN where nothing counts */
+    if (args->reduction == HEED_MEAN) { /* NaN if all targets are ignored */
         const double total = heed_weigh_targets(c);
         c->divisor = total != 0 ? total : (double)NAN;
     }
     return HEED_OK;
 }
 
-/* The target that an option names, or torch's default for ignore_index. */
+/* The target to ignore: the option's, or torch's default for ignore_index. */
 static int64_t ignored_or_default(const int64_t *ignored_target)
 {
     return ignored_target != NULL ? *ignored_target : -100;
 }
 
-/* The last input, class weights, which a call may leave out. */
+/* The optional last input, class weights; NULL if absent. */
 static heed_tensor *weight_of(heed_tensor *const *inputs, int count, int place)
 {
     return count > place ? inputs[place] : NULL;
 }
 
-/* ---- nll_weights: dloss / dlog_probs; of NONE, that of each target's own loss ---- */
+/* ---- nll_weights: dloss / dlog_probs; for HEED_NONE, of each target's own loss ---- */
 
 static heed_status nll_weights_rule(const heed_call *call, heed_result *result)
 {
     (void)result;
     if (call->count < 2 || call->count > 3) {
         return heed_fail(HEED_ERR_VALUE,
-                         "%s: %d tensors; it takes log_probs, targets and perhaps weight",
+                         "%s: %d tensors; it takes log_probs, targets and optionally weight",
                          call->op->name, call->count);
     }
     return check_nll(call->args, call->inputs[0], call->inputs[1],
@@ -180,14 +180,14 @@ HEED_OPERATION(nll_weights) = {.name = "nll_weights",
                                .rule = nll_weights_rule,
                                .forward = nll_weights_forward};
 
-/* g times nll_weights; of log_probs it reads the shape. */
+/* g times nll_weights. Reads only the shape of log_probs. */
 static heed_tensor *nll_gradient(heed_tensor *g, heed_tensor *log_probs, heed_tensor *targets,
                                  heed_tensor *weight, const heed_nll_args *args)
 {
     heed_tensor *inputs[] = {log_probs, targets, weight};
     heed_tensor *weights =
         heed_apply(&op_nll_weights, inputs, weight != NULL ? 3 : 2, args, sizeof *args);
-    if (args->reduction == HEED_NONE) { /* what is ignored gets 0, whatever its g: NaN, say */
+    if (args->reduction == HEED_NONE) { /* ignored targets get 0, even if their g is NaN */
         heed_tensor *ignored = heed_from_i64(&args->ignore_index, HEED_SCALAR);
         ignored = heed_eq(targets, ignored);
         g = heed_unsqueeze(heed_masked_fill(g, ignored, 0), class_dim(log_probs));
@@ -252,15 +252,15 @@ heed_tensor *heed_nll_loss(heed_tensor *log_probs, heed_tensor *targets)
 
 static const char name[] = "cross_entropy";
 
-/* Its inputs: logits, targets, totals (N, 2) f64: of each row of logits max and the sum of
- * e^(x - max); and perhaps weight. */
+/* Inputs: logits, targets, totals and optionally weight. totals (N, 2) f64 contains the max and the
+ * sum of e^(x - max) of each row of logits. */
 static heed_status rule(const heed_call *call, heed_result *result)
 {
     const heed_tensor *logits = call->inputs[0];
     const heed_tensor *totals = call->count > 2 ? call->inputs[2] : NULL;
     if (totals == NULL || call->count > 4 || logits->ndim > 2 || totals->dtype != HEED_F64 ||
         totals->numel != 2 * call->inputs[1]->numel || !heed_is_contiguous(totals)) {
-        return heed_fail(HEED_ERR_VALUE, "%s: %d tensors that heed_cross_entropy did not make",
+        return heed_fail(HEED_ERR_VALUE, "%s: %d tensors not prepared by heed_cross_entropy",
                          call->op->name, call->count);
     }
     if (check_nll(call->args, logits, call->inputs[1], weight_of(call->inputs, call->count, 3)) !=
@@ -322,7 +322,7 @@ static heed_tensor *totals_of(heed_tensor *logits)
     const char *outer = heed_self.operation;
     heed_scope scope;
     heed_scope_begin_no_grad(&scope);
-    heed_self.operation = name; /* named if memory runs out */
+    heed_self.operation = name; /* named in errors */
     heed_tensor *totals =
         heed_empty(HEED_SHAPE(logits->ndim > 1 ? logits->shape[0] : 1, 2), HEED_F64);
     const heed_tensor *rows = heed_contiguous(logits);
@@ -376,12 +376,11 @@ static heed_status check_probabilities(const heed_tensor *logits, const heed_ten
                                        const heed_cross_entropy_options *options)
 {
     if (logits->ndim == 0 || !heed_same_shape(logits, targets)) {
-        return heed_fail(HEED_ERR_SHAPE,
-                         "%s: targets %s of %s for logits %s: floats are the probabilities of the "
-                         "classes, in the shape of logits; class ids are i64: heed_to(targets, "
-                         "HEED_I64)",
-                         name, HEED_TEXT(targets), heed_dtype_name(targets->dtype),
-                         HEED_TEXT(logits));
+        return heed_fail(
+            HEED_ERR_SHAPE,
+            "%s: targets %s of %s for logits %s: float targets are class probabilities and must "
+            "have the shape of logits; class ids are i64: heed_to(targets, HEED_I64)",
+            name, HEED_TEXT(targets), heed_dtype_name(targets->dtype), HEED_TEXT(logits));
     }
     if (logits->dtype != targets->dtype) {
         return heed_fail(HEED_ERR_DTYPE,
@@ -390,11 +389,10 @@ static heed_status check_probabilities(const heed_tensor *logits, const heed_ten
                          name, heed_dtype_name(logits->dtype), heed_dtype_name(targets->dtype));
     }
     if (options->ignored_target != NULL && *options->ignored_target >= 0) {
-        return heed_fail(
-            HEED_ERR_VALUE,
-            "%s: ignored_target %lld has no meaning where targets %s are probabilities "
-            "of classes; give those rows zeros, or no ignored_target",
-            name, (long long)*options->ignored_target, HEED_TEXT(targets));
+        return heed_fail(HEED_ERR_VALUE,
+                         "%s: ignored_target %lld is not supported because targets %s are class "
+                         "probabilities; fill rows to ignore with zeros instead",
+                         name, (long long)*options->ignored_target, HEED_TEXT(targets));
     }
     return check_weight(name, options->weight, logits);
 }

@@ -1,5 +1,5 @@
-/* Losses of classes: cross_entropy and nll_loss. Each has a short form with torch's defaults, and a
- * `_with` form with options, of which zero means torch's default:
+/* Classification losses: cross_entropy and nll_loss. Each has a short form with torch's defaults
+ * and a `_with` form with options; an option that is zero takes torch's default:
  *
  *     heed_cross_entropy_with(logits, targets,
  *                             (heed_cross_entropy_options){.label_smoothing = 0.1});
@@ -17,26 +17,28 @@ HEED_BEGIN_DECLS
  *   y = mean over the targets t of -log_softmax(logits)[t]
  *   dlogits = g (softmax(logits) - one_hot(t)) / count
  *
- *   targets of the logits' shape and dtype are probabilities p of the classes:
- *   y = mean over the rest of -sum over C of p log_softmax(logits)
+ *   targets of the logits' shape and dtype are class probabilities p:
+ *   y = mean over the other dims of -sum over C of p log_softmax(logits)
  *   dp = -g log_softmax / count
  *
- * Of the options:
+ * Options:
  *
- *   weight (C)        each loss times w_t, and their mean divides by the sum of the w_t that count;
- *                     with probabilities each product times w_c, and the mean divides by the count
- *   ignored_target    torch's ignore_index, by its address, because 0 is a class: &padding; targets
- *                     equal to it do not count; not with probabilities
- *   label_smoothing   in [0, 1]: that part of the target is shared among all classes
+ *   weight (C)        multiplies each loss by w_t; the mean divides by the sum of the w_t of
+ *                     targets not ignored. With probabilities: multiplies each product by w_c;
+ *                     the mean divides by the count
+ *   ignored_target    torch's ignore_index, passed by address because 0 is a class: &padding;
+ *                     targets equal to it are ignored; not for probabilities
+ *   label_smoothing   in [0, 1]: the share of each target that is spread evenly over all classes
  *
- * Where no target counts the mean is NaN, as in torch. Logits of (B, T, C) are flattened first, as
- * in torch: heed_reshape(logits, HEED_SHAPE(-1, C)) and heed_reshape(targets, HEED_SHAPE(-1)).
+ * If all targets are ignored the mean is NaN, as in torch. Flatten logits of (B, T, C) first, as in
+ * torch: heed_reshape(logits, HEED_SHAPE(-1, C)) and heed_reshape(targets, HEED_SHAPE(-1)).
  *
- * HEED_ERR_SHAPE: the shapes do not fit. HEED_ERR_DTYPE: targets are neither i64 nor of the logits'
- * dtype, logits no floats. HEED_ERR_INDEX: a target outside [0, C). HEED_ERR_VALUE: an option.
- * HEED_ERR_GRAPH: weight requires a gradient, which class ids do not give it. */
+ * HEED_ERR_SHAPE: the shapes do not match. HEED_ERR_DTYPE: targets are neither i64 nor of the
+ * logits' dtype, or logits are not floats. HEED_ERR_INDEX: a target outside [0, C). HEED_ERR_VALUE:
+ * an invalid option. HEED_ERR_GRAPH: weight requires a gradient, which is not supported with class
+ * ids. */
 typedef struct heed_cross_entropy_options {
-    heed_tensor *weight;           /* of the classes, in the logits' dtype; NULL: ones */
+    heed_tensor *weight;           /* one per class, in the logits' dtype; NULL: ones */
     const int64_t *ignored_target; /* NULL: torch's -100 */
     heed_reduction reduction;
     double label_smoothing;
@@ -47,7 +49,7 @@ heed_tensor *heed_cross_entropy_with(heed_tensor *logits, heed_tensor *targets,
                                      heed_cross_entropy_options options);
 
 /* heed_nll_loss: as torch.nn.functional.nll_loss(log_probs, targets): the second half of
- * cross_entropy, with its shapes (class ids), options and errors.
+ * cross_entropy of class ids, with the same shapes, options and errors.
  *
  *   y = mean over the targets t of -log_probs[t]       dlog_probs = -g one_hot(t) / count */
 typedef struct heed_nll_options {

@@ -1,8 +1,7 @@
-/* Scaled dot product attention, twice: its definition, made of other operations, which is used
- * where weights or dropout are wanted or batches broadcast; and `attend`, one operation whose
- * kernels go through the scores in tiles (tensor/attention_dispatch.c), so that neither forward nor
- * backward holds all of them. It saves q, k and v. A gradient that is differentiated again goes
- * through the definition. */
+/* Scaled dot product attention, implemented twice. The definition, composed of other operations, is
+ * used for weights, for dropout, for batches that broadcast and for second derivatives. `attend` is
+ * one operation whose kernels compute the scores in tiles (tensor/attention_dispatch.c), so that
+ * neither forward nor backward stores all of them. It saves q, k and v. */
 
 #include "dot_product_attention.h"
 
@@ -36,7 +35,7 @@ static heed_status misfit(const heed_tensor *q, const heed_tensor *k, const heed
                      HEED_TEXT(v), why);
 }
 
-/* `batch`, and behind it a matrix: few enough elements for memory to address. */
+/* Appends the dims of a matrix to `batch`. Fails if the total size overflows. */
 static heed_status with_matrix(heed_shape *batch, int64_t rows, int64_t columns, heed_dtype dtype)
 {
     int64_t numel;
@@ -45,7 +44,7 @@ static heed_status with_matrix(heed_shape *batch, int64_t rows, int64_t columns,
     return heed_count_elements(name, batch->ndim, batch->size, dtype, &numel);
 }
 
-/* Do they fit? Then `scores` becomes the shape of q k^T. */
+/* Checks the shapes and sets `scores` to the shape of q k^T. */
 static heed_status check_shapes(const heed_tensor *q, const heed_tensor *k, const heed_tensor *v,
                                 heed_shape *scores)
 {
@@ -53,18 +52,19 @@ static heed_status check_shapes(const heed_tensor *q, const heed_tensor *k, cons
         return misfit(q, k, v, "they must be (..., L, E), (..., S, E) and (..., S, Ev)");
     }
     if (q->shape[q->ndim - 1] != k->shape[k->ndim - 1]) {
-        return misfit(q, k, v, "q and k must have one last size, E");
+        return misfit(q, k, v, "q and k must have the same last size, E");
     }
     if (k->shape[k->ndim - 2] != v->shape[v->ndim - 2]) {
-        return misfit(q, k, v, "k and v must have one last size but one, S: a value for each key");
+        return misfit(q, k, v,
+                      "k and v must have the same second-to-last size, S: one value per key");
     }
     const heed_shape of_q = heed_batch_of(q), of_k = heed_batch_of(k), of_v = heed_batch_of(v);
     if (!heed_shapes_broadcast(&of_q, &of_k) || !heed_shapes_broadcast(&of_q, &of_v) ||
         !heed_shapes_broadcast(&of_k, &of_v)) {
         return misfit(
             q, k, v,
-            "their batch dims do not broadcast; make sizes equal, or one of them 1; where "
-            "several heads of q share one of k and v, heed_repeat_interleave_dim these");
+            "their batch dims do not broadcast; make the sizes equal or one of them 1; if several "
+            "heads of q share one of k and v, apply heed_repeat_interleave_dim to k and v");
     }
     heed_shape y;
     heed_broadcast(name, &of_q, &of_k, scores);
@@ -74,7 +74,7 @@ static heed_status check_shapes(const heed_tensor *q, const heed_tensor *k, cons
     return status != HEED_OK ? status : with_matrix(&y, queries, v->shape[v->ndim - 1], q->dtype);
 }
 
-/* Do q, k, v and the mask, which may be NULL, fit? `scores` becomes the shape of q k^T. */
+/* Checks q, k, v and the mask, which may be NULL, and sets `scores` to the shape of q k^T. */
 static heed_status check_inputs(const heed_tensor *q, const heed_tensor *k, const heed_tensor *v,
                                 const heed_tensor *mask, heed_shape *scores)
 {
@@ -89,7 +89,7 @@ static heed_status check_inputs(const heed_tensor *q, const heed_tensor *k, cons
     }
     if (mask->dtype != HEED_BOOL && mask->dtype != q->dtype) {
         return heed_fail(HEED_ERR_DTYPE,
-                         "%s: mask is %s; bool, where true keeps, or %s, which is added", name,
+                         "%s: mask is %s; use bool, where true keeps, or %s, which is added", name,
                          heed_dtype_name(mask->dtype), heed_dtype_name(q->dtype));
     }
     if (!heed_broadcasts_to(mask, scores)) {
@@ -111,7 +111,7 @@ static heed_status check(const heed_tensor *q, const heed_tensor *k, const heed_
     }
     if (mask != NULL && is_causal) {
         return heed_fail(HEED_ERR_VALUE,
-                         "%s: is_causal with a mask; join them: heed_logical_and(mask, "
+                         "%s: is_causal with a mask; combine them: heed_logical_and(mask, "
                          "heed_causal_keep_mask(length))",
                          name);
     }
@@ -144,14 +144,14 @@ static heed_tensor *attention_percent(heed_tensor *scaled_q, heed_tensor *k, hee
     return heed_safe_softmax(scores, -1);
 }
 
-/* ---- attend: the operation in tiles ---- */
+/* ---- attend: the tiled operation ---- */
 
 typedef struct attend_args {
     double scale;
     bool is_causal;
 } attend_args;
 
-/* Can the operation in tiles take them? Batches must be equal. */
+/* True if `attend` supports these shapes: batch dims must be equal. */
 static bool has_tiles(const heed_tensor *q, const heed_tensor *k, const heed_tensor *v)
 {
     const size_t batch = sizeof *q->shape * (size_t)(q->ndim - 2);
@@ -159,9 +159,9 @@ static bool has_tiles(const heed_tensor *q, const heed_tensor *k, const heed_ten
            memcmp(v->shape, q->shape, batch) == 0;
 }
 
-/* Dense strides for `shape`, which is x's except for the last size. Dims keep the order that those
- * of x have in memory, so that heads taken from (..., L, H E) lie side by side again; the last dim
- * is always the innermost. */
+/* Dense strides for `shape`, which differs from x's only in the last size. Dims keep x's memory
+ * order, so that heads taken from (..., L, H E) are adjacent again. The last dim is always the
+ * innermost. */
 static void dense_strides(const heed_tensor *x, const heed_shape *shape, int64_t *strides)
 {
     const int last = shape->ndim - 1;
@@ -182,7 +182,8 @@ static heed_status attend_rule(const heed_call *call, heed_result *result)
     heed_tensor *const *in = call->inputs;
     heed_shape scores;
     if (call->count < 3 || call->count > 4) {
-        return heed_fail(HEED_ERR_VALUE, "attend: %d tensors; q, k, v and perhaps a mask",
+        return heed_fail(HEED_ERR_VALUE,
+                         "attend: got %d tensors; it takes q, k, v and optionally a mask",
                          call->count);
     }
     if (check_inputs(in[0], in[1], in[2], call->count > 3 ? in[3] : NULL, &scores) != HEED_OK) {
@@ -243,7 +244,7 @@ static void gradients_by_kernels(const heed_vjp *v)
     }
 }
 
-/* The same in operations that can be differentiated, and the gradient of a mask that is added. */
+/* The same in differentiable operations; also the gradient of a float mask. */
 static void gradients_by_operations(const heed_vjp *v)
 {
     const attend_args *args = v->args;

@@ -1,4 +1,5 @@
-/* Attention: for each query the mean of the values, weighted by how well their keys match it. */
+/* Attention: for each query, the mean of the values weighted by how well their keys match the
+ * query. */
 #ifndef HEED_AUTOGRAD_DOT_PRODUCT_ATTENTION_H
 #define HEED_AUTOGRAD_DOT_PRODUCT_ATTENTION_H
 
@@ -17,29 +18,30 @@ HEED_BEGIN_DECLS
  *   dq = scale ds k      dk = scale ds^T q
  *
  * In a bool mask true means KEEP: it is a keep_mask of nn/attention/mask.h, the inverse of the
- * block masks that the modules of nn take; heed_keep_mask_of_block turns one into the other. A
- * float mask, a bias_mask, is added to the scores, and its gradient is ds. is_causal lets query i
- * see the keys 0 ... i, whatever L and S are; it takes no mask.
+ * block masks that nn modules take; heed_keep_mask_of_block converts one into the other. A float
+ * mask, a bias_mask, is added to the scores, and its gradient is ds. is_causal lets query i see
+ * keys 0 ... i, whatever L and S are; it cannot be combined with a mask.
  *
- * A query for which all keys are masked, by a bool mask or by -inf in a float one, gives zeros with
- * zero gradients, never NaN; so do all queries where there are no keys (S is 0).
+ * A query whose keys are all masked, by a bool mask or by -inf in a float mask, gives zeros with
+ * zero gradients, never NaN. So do all queries if S is 0.
  *
- * Without dropout and weights, and with equal batch dims, it goes through the scores in tiles (Dao
- * et al., 2022) and keeps none of them: memory grows with L + S, not with L S. A second derivative,
- * or the gradient of a float mask, does make them. y lies in memory as q does: where heads are a
- * view of (..., L, H E), heed_transpose and heed_flatten turn y into (..., L, H Ev) without a copy,
- * as in torch.
+ * Without dropout and weights, and with equal batch dims, the scores are computed in tiles (Dao et
+ * al., 2022) and never stored: memory grows with L + S, not with L S. Second derivatives and the
+ * gradient of a float mask do store them. y has the memory layout of q: if heads are a view of
+ * (..., L, H E), heed_transpose and heed_flatten turn y into (..., L, H Ev) without a copy, as in
+ * torch.
  *
- * dropout_p is applied whenever it is above 0: pass 0 outside of training. scale 0 is torch's
- * default, 1 / sqrt(E); it may be negative. For torch's enable_gqa: heed_repeat_interleave_dim(k,
- * times, -3), and the same of v.
+ * dropout_p is applied whenever it is above 0: pass 0 outside of training. scale 0 means torch's
+ * default, 1 / sqrt(E); scale may be negative. For torch's enable_gqa use
+ * heed_repeat_interleave_dim(k, times, -3), and the same for v.
  *
- * heed_scaled_dot_product_attention_weights: the same, and *weights is dropout(p), (..., L, S); on
- * error NULL.
+ * heed_scaled_dot_product_attention_weights: the same, and sets *weights to dropout(p), (..., L,
+ * S); NULL on error.
  *
- * HEED_ERR_SHAPE: the shapes do not fit, or the mask would make the scores larger. HEED_ERR_DTYPE:
- * q, k and v are not floats of one dtype, or the mask is neither bool nor of that dtype.
- * HEED_ERR_VALUE: is_causal with a mask, dropout_p outside [0, 1], a scale that is not finite. */
+ * HEED_ERR_SHAPE: the shapes do not match, or the mask does not broadcast to the scores.
+ * HEED_ERR_DTYPE: q, k and v are not floats of one dtype, or the mask is neither bool nor of that
+ * dtype. HEED_ERR_VALUE: is_causal with a mask, dropout_p outside [0, 1], a scale that is not
+ * finite. */
 heed_tensor *heed_scaled_dot_product_attention(heed_tensor *q, heed_tensor *k, heed_tensor *v,
                                                heed_tensor *mask, double dropout_p, bool is_causal,
                                                double scale);

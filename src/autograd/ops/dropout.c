@@ -1,5 +1,5 @@
-/* dropout: x times a random mask, which lies in memory as torch's does, so that the draws have its
- * order. */
+/* dropout: x times a random mask. The mask has torch's memory layout, so that the draws come in
+ * torch's order. */
 #include "dropout.h"
 
 #include "../../tensor/check.h"
@@ -12,7 +12,7 @@
 #include "../../tensor/shape.h"
 #include "elementwise.h"
 
-/* 1 / kept with probability `kept`, else zeros, like x. */
+/* A mask of x's shape: 1 / kept with probability `kept`, else 0. */
 static heed_tensor *draw_mask(const heed_tensor *x, double kept)
 {
     heed_tensor *mask = heed_empty(heed_shape_of_tensor(x), x->dtype);
@@ -54,7 +54,7 @@ heed_tensor *heed_dropout(heed_tensor *x, double p, bool training)
     heed_tensor *mask = draw_mask(x, 1 - p);
     heed_tensor *y = heed_scope_end_with(&scope, heed_mul(x, mask));
     if (y == NULL) {
-        heed_set_generator(&before); /* what failed has drawn nothing */
+        heed_set_generator(&before); /* a failed call does not advance the generator */
     }
     return y;
 }

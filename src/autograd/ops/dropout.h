@@ -1,4 +1,4 @@
-/* Dropout: a random mask. nn/layers/dropout.h is the module. */
+/* Dropout as a function. The module is in nn/layers/dropout.h. */
 #ifndef HEED_AUTOGRAD_DROPOUT_H
 #define HEED_AUTOGRAD_DROPOUT_H
 
@@ -6,17 +6,18 @@
 
 HEED_BEGIN_DECLS
 
-/* heed_dropout: as torch.nn.functional.dropout(x, p, training), with torch's numbers for a seed
+/* heed_dropout: as torch.nn.functional.dropout(x, p, training), with the same random numbers as
+ * torch for the same seed
  *
  *   x (...) float   ->   y (...)
  *   y = x noise, dx = g noise; noise is 0 with probability p, else 1 / (1 - p)
  *
- * Not training, with p 0, or without elements it is x itself, of any dtype. With p 1 it is x times
- * 0. In these cases nothing is drawn. Which element of a transposed x gets which number depends on
- * the PyTorch that the generator follows (heed_set_random_flavor): 1 draws row by row, 2 in the
- * order of x's memory.
+ * Returns x itself, of any dtype, if not training, if p is 0, or if x is empty. With p 1 it returns
+ * x times 0. These cases draw no random numbers. For a transposed x the order of the draws depends
+ * on the PyTorch version that the generator follows (heed_set_random_flavor): 1 draws in
+ * row-major order, 2 in x's memory order.
  *
- * HEED_ERR_VALUE: p is outside [0, 1]. HEED_ERR_DTYPE: x is no float. */
+ * HEED_ERR_VALUE: p is outside [0, 1]. HEED_ERR_DTYPE: x is not a float. */
 heed_tensor *heed_dropout(heed_tensor *x, double p, bool training);
 
 HEED_END_DECLS

@@ -1,16 +1,16 @@
-/* einsum: reads the equation, first the text alone, then against two shapes; brings the operands
- * into the form of matrices, multiplies, and brings the product into the order of the result. It
- * has no kernel and no derivative: it is made of other operations.
+/* einsum: parses the equation, checks it against the two shapes, arranges the operands as matrices,
+ * multiplies, and puts the dims of the product in the order of the result. It has no kernel or
+ * derivative: it is composed of other operations.
  *
- * The labels fall into groups by who has them; dims of size 1 take no part:
+ * Labels are grouped by where they occur; dims of size 1 are left out:
  *
  *     batch    a, b and the result       a (batch, rows, inner)
  *     rows     a and the result          b (batch, inner, columns)
  *     columns  b and the result
  *     inner    a and b                   a b (batch, rows, columns)
  *
- * What one operand has alone is summed first. Without inner labels the product is one element by
- * element. */
+ * Labels that occur in one operand only are summed first. Without inner labels the product is
+ * elementwise. */
 
 #include "einsum.h"
 
@@ -29,15 +29,15 @@
 #include "slice.h"
 #include "view.h"
 
-/* ---- the equation: what its letters mean for two operands ----
+/* ---- the equation ----
  *
  * Every dim of an operand or of the result has a label. Labels below LETTERS are letters, A to Z
- * and then a to z, which is also the order of the dims of a result that is not spelt out; those
- * from there on are the dims of the ellipsis, counted from its end, as broadcasting counts. */
+ * and then a to z, which is also the order of dims in an implicit result. The others are dims of
+ * the ellipsis, counted from its end, as in broadcasting. */
 
 enum { LETTERS = 52, LABELS = LETTERS + HEED_MAX_DIMS };
 
-/* Labels in some order: those of a tensor's dims; large enough for a list joined from several. */
+/* An ordered list of labels, usually of a tensor's dims. Large enough for several joined lists. */
 typedef struct label_list {
     int count;
     unsigned char at[2 * HEED_MAX_DIMS];
@@ -45,23 +45,23 @@ typedef struct label_list {
 
 typedef struct parsed {
     label_list a, b, y;
-    int64_t size[LABELS]; /* of each label that occurs, broadcast */
+    int64_t size[LABELS]; /* broadcast size of each label that occurs */
 } parsed;
 
-/* What stands between the commas and the arrow. */
+/* One operand or the result, as written in the equation. */
 typedef struct term {
-    int letters;                         /* how many; only the first ones are kept */
+    int letters;                         /* count; only the first HEED_MAX_DIMS are stored */
     unsigned char letter[HEED_MAX_DIMS]; /* as labels */
-    int ellipsis;                        /* how many letters stand before it; -1: there is none */
+    int ellipsis;                        /* number of letters before "..."; -1: no "..." */
 } term;
 
 typedef struct reading {
     const char *text;
     const heed_tensor *tensors[2]; /* a and b */
-    term operands[3], result;      /* the third stands for all that are too many */
+    term operands[3], result;      /* the third collects all surplus operands */
     int operand_count;
-    bool has_result;  /* is there an arrow? */
-    int uses[LABELS]; /* how often each letter stands in the operands */
+    bool has_result;  /* has "->" */
+    int uses[LABELS]; /* occurrences of each letter in the operands */
 } reading;
 
 static heed_status refuse(const reading *r, heed_status status, const char *format, ...)
@@ -106,10 +106,10 @@ static void add_letter(term *t, unsigned char label)
 static heed_status read_ellipsis(const reading *r, int place, term *t)
 {
     if (strncmp(r->text + place, "...", 3) != 0) {
-        return refuse(r, HEED_ERR_VALUE, "the '.' at place %d is not one of three", place);
+        return refuse(r, HEED_ERR_VALUE, "the '.' at position %d is not part of '...'", place);
     }
     if (t->ellipsis >= 0) {
-        return refuse(r, HEED_ERR_VALUE, "the '...' at place %d is the second of one tensor",
+        return refuse(r, HEED_ERR_VALUE, "the '...' at position %d is the second in one tensor",
                       place);
     }
     t->ellipsis = t->letters;
@@ -137,15 +137,15 @@ static heed_status read_text(reading *r)
             t = &r->result;
             i++;
         } else if (c != ' ') {
-            return refuse(r, HEED_ERR_VALUE, "'%c' at place %d; %s", c, i,
-                          r->has_result ? "behind '->' stand letters and '...' alone"
-                                        : "letters, ',', '...' and '->' are all there is");
+            return refuse(r, HEED_ERR_VALUE, "'%c' at position %d; %s", c, i,
+                          r->has_result ? "after '->' only letters and '...' are allowed"
+                                        : "only letters, ',', '...' and '->' are allowed");
         }
     }
     return HEED_OK;
 }
 
-/* Without an arrow the result has the ellipsis and the letters that stand once, in their order. */
+/* The implicit result: the ellipsis, then the letters that appear once, in label order. */
 static void complete_result(reading *r)
 {
     term *y = &r->result;
@@ -157,13 +157,13 @@ static void complete_result(reading *r)
     }
 }
 
-/* What can be said before the shapes are looked at. */
+/* Checks that do not need the shapes. */
 static heed_status check_text(reading *r)
 {
     if (r->operand_count != 2) {
         return refuse(r, HEED_ERR_VALUE, "%d operand%s; heed_einsum takes two%s", r->operand_count,
                       r->operand_count == 1 ? "" : "s",
-                      r->operand_count > 2 ? ": call it once for each further one" : "");
+                      r->operand_count > 2 ? ": call it again for each additional one" : "");
     }
     if (!r->has_result) {
         complete_result(r);
@@ -171,11 +171,11 @@ static heed_status check_text(reading *r)
     const term *y = &r->result;
     for (int i = 0; i < y->letters && i < HEED_MAX_DIMS; i++) {
         if (r->uses[y->letter[i]] == 0) {
-            return refuse(r, HEED_ERR_VALUE, "%c of the result stands in no operand",
+            return refuse(r, HEED_ERR_VALUE, "%c of the result is in no operand",
                           letter_of(y->letter[i]));
         }
         if (memchr(y->letter, y->letter[i], (size_t)i) != NULL) {
-            return refuse(r, HEED_ERR_VALUE, "%c stands twice in the result",
+            return refuse(r, HEED_ERR_VALUE, "%c appears twice in the result",
                           letter_of(y->letter[i]));
         }
     }
@@ -184,13 +184,14 @@ static heed_status check_text(reading *r)
 
 /* ---- the shapes ---- */
 
-/* How many dims an ellipsis takes. */
+/* Number of dims that the ellipsis matches. */
 static int dims_of_ellipsis(const term *t, int ndim)
 {
     return t->ellipsis >= 0 && ndim > t->letters ? ndim - t->letters : 0;
 }
 
-/* The labels of a term whose ellipsis takes so many dims: at most HEED_MAX_DIMS in all. */
+/* The labels of a term whose ellipsis matches `of_ellipsis` dims; at most HEED_MAX_DIMS in
+ * total. */
 static label_list labels_of(const term *t, int of_ellipsis)
 {
     label_list labels = {0, {0}};
@@ -212,7 +213,7 @@ static heed_status check_count(const reading *r, int operand)
     if (t->letters > ndim || (t->letters < ndim && t->ellipsis < 0)) {
         return refuse(r, HEED_ERR_SHAPE, "%s has %d dim%s, not %d%s", operand == 0 ? "a" : "b",
                       ndim, ndim == 1 ? "" : "s", t->letters,
-                      t->letters < ndim ? "; '...' would take the others" : "");
+                      t->letters < ndim ? "; '...' would match the others" : "");
     }
     return HEED_OK;
 }
@@ -224,20 +225,18 @@ static heed_status sizes_differ(const reading *r, int label, int64_t one, int64_
         return refuse(r, HEED_ERR_SHAPE, "dim %d from the end of '...' is %lld in a, %lld in b",
                       label - LETTERS + 1, sizes[0], sizes[1]);
     }
-    return refuse(r, HEED_ERR_SHAPE,
-                  "%c is %lld and %lld; only a size of 1 in the other operand "
-                  "is repeated",
+    return refuse(r, HEED_ERR_SHAPE, "%c is %lld and %lld; only size 1 broadcasts",
                   letter_of(label), sizes[0], sizes[1]);
 }
 
-/* Puts the sizes of one operand into size[], where -1 means that no other has been seen yet. */
+/* Enters the sizes of one operand into size[], where -1 means not seen yet. */
 static heed_status bind(const reading *r, int operand, const label_list *labels, int64_t *size)
 {
     const int64_t *shape = r->tensors[operand]->shape;
     for (int i = 0; i < labels->count; i++) {
         const unsigned char label = labels->at[i];
         const unsigned char *earlier = memchr(labels->at, label, (size_t)i);
-        if (earlier != NULL) { /* a diagonal, which has one size */
+        if (earlier != NULL) { /* a diagonal: both sizes must be equal */
             const int64_t first = shape[earlier - labels->at];
             if (first != shape[i]) {
                 return sizes_differ(r, label, first, shape[i]);
@@ -251,8 +250,8 @@ static heed_status bind(const reading *r, int operand, const label_list *labels,
     return HEED_OK;
 }
 
-/* Reads the text and fits it to the shapes of a and b. Each error shows the text, both shapes, and
- * what is wrong. */
+/* Parses the text and matches it to the shapes of a and b. Errors show the text, both shapes and
+ * the cause. */
 static heed_status read_equation(const char *text, const heed_tensor *a, const heed_tensor *b,
                                  parsed *e)
 {
@@ -279,13 +278,13 @@ static heed_status read_equation(const char *text, const heed_tensor *a, const h
     return bind(&r, 0, &e->a, e->size) == HEED_OK ? bind(&r, 1, &e->b, e->size) : heed_self.error;
 }
 
-/* ---- operands on their way ---- */
+/* ---- operands ---- */
 
 typedef uint64_t label_set;
 static const label_set all_labels = ~(label_set)0;
 static const label_set ellipsis_labels = ~(((label_set)1 << LETTERS) - 1);
 
-/* An operand on its way: `labels` are those of t's dims. */
+/* An operand being rearranged; `labels` names t's dims. */
 typedef struct operand {
     heed_tensor *t; /* NULL after an error */
     label_list labels;
@@ -307,7 +306,7 @@ static label_set set_of(const label_list *labels)
     return set;
 }
 
-/* The labels of a tensor's dims, but for those of size 1. */
+/* The labels of x's dims, except dims of size 1. */
 static label_set present(const operand *x)
 {
     label_set set = 0;
@@ -317,14 +316,14 @@ static label_set present(const operand *x)
     return set;
 }
 
-/* The size that x has for a label: 1 if it has none. */
+/* The size of a label in x; 1 if x does not have it. */
 static int64_t size_in(const operand *x, int label)
 {
     const unsigned char *at = memchr(x->labels.at, label, (size_t)x->labels.count);
     return at != NULL ? x->t->shape[at - x->labels.at] : 1;
 }
 
-/* Appends those of `more` that are in the set. */
+/* Appends the labels of `more` that are in the set. */
 static void append(label_list *list, const label_list *more, label_set set)
 {
     for (int i = 0; i < more->count; i++) {
@@ -334,15 +333,15 @@ static void append(label_list *list, const label_list *more, label_set set)
     }
 }
 
-/* ---- bringing an operand into order ---- */
+/* ---- rearranging operands ---- */
 
 static heed_tensor *reshaped(heed_tensor *x, heed_shape shape)
 {
     return x != NULL && heed_has_shape(x, &shape) ? x : heed_reshape(x, shape);
 }
 
-/* x with its dims in the order of the list, which may name others too; those that it leaves out
- * come last. */
+/* x with its dims in the order of the list, which may contain other labels too. Dims not in the
+ * list come last. */
 static heed_tensor *arranged(const operand *x, const label_list *list)
 {
     label_list labels = {0};
@@ -358,7 +357,7 @@ static heed_tensor *arranged(const operand *x, const label_list *list)
     return in_order ? x->t : heed_permute(x->t, order);
 }
 
-/* Two dims of one label become one, behind the others: their diagonal. */
+/* Replaces two dims with the same label by their diagonal, as the last dim. */
 static void take_diagonals(operand *x)
 {
     for (int i = 1; i < x->labels.count && x->t != NULL; i++) {
@@ -378,7 +377,7 @@ static void take_diagonals(operand *x)
     }
 }
 
-/* Sums over the labels that are not in `kept`; their dims stay, with size 1. */
+/* Sums over labels that are not in `kept`, keeping their dims with size 1. */
 static void sum_others(operand *x, label_set kept)
 {
     heed_dims dims = {0};
@@ -392,7 +391,7 @@ static void sum_others(operand *x, label_set kept)
 
 /* ---- multiplying ---- */
 
-/* x with a dim for each label of the result, of size 1 where it has none. */
+/* x with one dim per label of the result, of size 1 for labels that x does not have. */
 static heed_tensor *aligned(const operand *x, const label_list *y)
 {
     heed_shape shape = {.ndim = y->count};
@@ -402,18 +401,18 @@ static heed_tensor *aligned(const operand *x, const label_list *y)
     return reshaped(arranged(x, y), shape);
 }
 
-/* The groups of a product of matrices. */
+/* The label groups of a matrix product. */
 typedef struct groups {
     const parsed *equation;
     label_list batch, rows, columns, inner;
-    bool flat; /* the batch is one dim, because it would be too many */
+    bool flat; /* the batch is flattened into one dim, because it has too many */
 } groups;
 
 static groups group(const parsed *e, const operand *a, const operand *b)
 {
     enum { MOST = HEED_MAX_DIMS - 2 };
     const label_set in_a = present(a), in_b = present(b), both = in_a & in_b;
-    label_set batch = both | ((in_a | in_b) & ellipsis_labels); /* where matmul broadcasts */
+    label_set batch = both | ((in_a | in_b) & ellipsis_labels); /* matmul broadcasts these */
     groups g = {.equation = e};
     append(&g.batch, &e->y, batch);
     if (g.batch.count > MOST) {
@@ -424,7 +423,7 @@ static groups group(const parsed *e, const operand *a, const operand *b)
     }
     append(&g.rows, &a->labels, in_a & ~in_b & ~batch);
     append(&g.columns, &b->labels, in_b & ~in_a & ~batch);
-    /* In the order of the larger operand, which is the costlier one to copy. */
+    /* In the order of the larger operand, which costs more to copy. */
     const operand *larger = a->t->numel < b->t->numel ? b : a;
     append(&g.inner, &larger->labels, both & ~set_of(&e->y));
     return g;
@@ -439,7 +438,7 @@ static int64_t product_of(const groups *g, const label_list *list)
     return product;
 }
 
-/* An operand as a batch of matrices. */
+/* x as a batch of matrices. */
 static heed_tensor *matrices(const groups *g, const operand *x, const label_list *rows,
                              const label_list *columns)
 {
@@ -458,14 +457,14 @@ static heed_tensor *matrices(const groups *g, const operand *x, const label_list
     return reshaped(arranged(x, &list), shape);
 }
 
-/* The product of matrices in the order of the result: one dim for each label again. */
+/* The product in the order of the result, with one dim per label again. */
 static heed_tensor *unfolded(const groups *g, heed_tensor *product)
 {
     const label_list *y = &g->equation->y;
     operand result = {.labels = g->batch};
     append(&result.labels, &g->rows, all_labels);
     append(&result.labels, &g->columns, all_labels);
-    append(&result.labels, y, ~set_of(&result.labels)); /* of size 1 */
+    append(&result.labels, y, ~set_of(&result.labels)); /* dims of size 1 */
     heed_shape shape = {.ndim = y->count};
     for (int i = 0; i < y->count; i++) {
         shape.size[i] = g->equation->size[result.labels.at[i]];
@@ -489,7 +488,7 @@ static heed_tensor *multiply(const parsed *e, heed_tensor *x, heed_tensor *y)
     if (a.t == NULL || b.t == NULL) {
         return NULL;
     }
-    if ((in_a & in_b & ~result) == 0) { /* element by element */
+    if ((in_a & in_b & ~result) == 0) { /* elementwise */
         heed_dtype dtype;
         const heed_status status = heed_common_dtype("einsum", a.t->dtype, b.t->dtype, &dtype);
         return status == HEED_OK ? heed_mul(aligned(&a, &e->y), aligned(&b, &e->y)) : NULL;

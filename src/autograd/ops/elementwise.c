@@ -1,10 +1,10 @@
-/* The element-wise operations: each line of tensor/kernels/ops.def becomes a heed_op and a public
- * function; and where, the one that the lines use but cannot say.
+/* Elementwise operations: each line of tensor/kernels/ops.def becomes a heed_op and a public
+ * function. `where` is written by hand, because the notation of ops.def cannot express it.
  *
- * A gradient exists twice, made from the same text: as a compiled kernel, which training runs, and
- * as the text itself, which expression.c computes in operations where the gradient must be
- * differentiated again. The arithmetic is in the kernels; here are dtypes, shapes, and which values
- * a gradient keeps. */
+ * A gradient exists in two forms, made from the same text: a compiled kernel, which training runs,
+ * and the text itself, which expression.c evaluates with operations if the gradient must be
+ * differentiated again. The arithmetic is in the kernels; this file handles dtypes, shapes and the
+ * values that a gradient saves. */
 
 #include "elementwise.h"
 
@@ -21,23 +21,23 @@
 
 typedef enum kind { FLOAT, NUMBER, ANY, TRUTH } kind; /* TRUTH: the result is bool */
 
-enum { MOST = 3 }; /* operands of a line */
+enum { MOST = 3 }; /* operands per line */
 enum { FORMULA, G, ZERO };
 
-/* A line of ops.def, in its form with tensors for all operands or with numbers for the last
- * ones. */
+/* A line of ops.def, in one of its forms: all operands are tensors, or the last ones are
+ * numbers. */
 typedef struct line {
     heed_op op; /* first: a call's op points to the line */
     enum heed_elementwise kernel;
     kind kind;
     int numbers;
     const char *gradient[MOST];
-    uint8_t is[MOST]; /* FORMULA, or what the text plainly is */
+    uint8_t is[MOST]; /* FORMULA, G or ZERO, for each gradient */
 } line;
 
 /* ---- rules ---- */
 
-/* Can i64 be this number? */
+/* True if i64 can represent the number. */
 static bool is_whole(double number)
 {
     return number == floor(number) && fabs(number) < 0x1p63;
@@ -48,8 +48,8 @@ static heed_status check_numbers(const heed_call *call, const line *l, heed_dtyp
     const double *number = call->args;
     if (l->kernel == HEED_clamp && (isnan(number[0]) || isnan(number[1]))) {
         return heed_fail(HEED_ERR_VALUE,
-                         "clamp: bounds %g and %g; for none take -INFINITY, INFINITY", number[0],
-                         number[1]);
+                         "clamp: bounds %g and %g; for no bound use -INFINITY or INFINITY",
+                         number[0], number[1]);
     }
     if (dtype != HEED_I64) {
         return HEED_OK;
@@ -70,7 +70,7 @@ static heed_status check_numbers(const heed_call *call, const line *l, heed_dtyp
     return HEED_OK;
 }
 
-/* The dtype that inputs compute in, and their broadcast shape: at first those of input 0. */
+/* Computes the common dtype and broadcast shape of the inputs; on entry those of input 0. */
 static heed_status meet(const heed_call *call, heed_dtype *dtype, heed_shape *shape)
 {
     for (int i = 1; i < call->count; i++) {
@@ -100,7 +100,7 @@ static heed_status line_rule(const heed_call *call, heed_result *result)
         result->dtype = HEED_I64;
     }
     if (result->dtype == HEED_BOOL && l->kind == NUMBER) {
-        return heed_fail(HEED_ERR_DTYPE, "%s: bool has no such operation; heed_to(x, HEED_I64)",
+        return heed_fail(HEED_ERR_DTYPE, "%s: bool is not supported; heed_to(x, HEED_I64)",
                          call->op->name);
     }
     return check_numbers(call, l, result->dtype);
@@ -108,7 +108,7 @@ static heed_status line_rule(const heed_call *call, heed_result *result)
 
 /* ---- computing ---- */
 
-/* Runs `kernel` on the inputs and the numbers of a call, as elements of `as`. */
+/* Runs `kernel` on the inputs and numbers of a call, converted to `as`. */
 static void map_call(heed_kernel *kernel, const heed_call *call, int numbers, heed_dtype as,
                      heed_tensor *y)
 {
@@ -134,8 +134,8 @@ static heed_status line_forward(const heed_call *call, heed_tensor *y)
 
 /* ---- gradients ---- */
 
-/* dL/dinput i by the compiled loop. Its operands are g, those of the line, and y; what it does not
- * read may be gone, and g stands in for it. */
+/* dL/dinput i by the compiled kernel. Its operands are g, those of the line, and y. Operands that
+ * it does not read may have been freed; g is passed instead. */
 static heed_tensor *gradient_by_kernel(const line *l, const heed_vjp *v, int i)
 {
     const heed_tensor *y = v->y;
@@ -158,13 +158,13 @@ static heed_tensor *gradient_by_kernel(const line *l, const heed_vjp *v, int i)
     return heed_join_scope(l->op.name, result);
 }
 
-/* The name of an operand of a line in its text. */
+/* The name of operand i in the text of a line. */
 static char operand_name(const line *l, int i)
 {
     return l->op.inputs + l->numbers == 1 ? 'x' : (char)('a' + i);
 }
 
-/* dL/dinput i by the text, in operations that record their own graph. */
+/* dL/dinput i from the text, with operations that record a graph. */
 static heed_tensor *gradient_by_text(const line *l, const heed_vjp *v, int i)
 {
     heed_binding bindings[2 + MOST] = {{'g', v->g}, {'y', v->y}};
@@ -270,7 +270,7 @@ heed_tensor *heed_where(heed_tensor *condition, heed_tensor *a, heed_tensor *b)
     return heed_apply(&op_where, (heed_tensor *[]){condition, a, b}, 3, NULL, 0);
 }
 
-/* ---- a line becomes an operation and a function ---- */
+/* ---- turning lines into operations and functions ---- */
 
 #define LINE(id, text, count, number, kind, numbers, ...)                                          \
     static line id = {{.name = text,                                                               \
@@ -359,7 +359,7 @@ static line *const lines[] = {
 #include "../../tensor/kernels/ops.def"
 };
 
-/* The values that a gradient reads, from its text. */
+/* The values that a gradient's text reads. */
 static uint8_t saves_of(const line *l, const char *text)
 {
     unsigned saves = heed_mentions(text, 'y') ? HEED_SAVED_OUTPUT : 0;
@@ -369,7 +369,7 @@ static uint8_t saves_of(const line *l, const char *text)
     return (uint8_t)saves;
 }
 
-/* All lines register before any text is checked: a text may name any of them. */
+/* Registers all lines before checking any text: a text may use any operation. */
 __attribute__((constructor)) static void register_lines(void)
 {
     for (size_t i = 0; i < sizeof lines / sizeof *lines; i++) {

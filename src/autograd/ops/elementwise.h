@@ -1,14 +1,14 @@
-/* Operations that work element by element, from ops.def, and where.
+/* Elementwise operations, from ops.def, and where.
  *
- * Shapes broadcast as in torch: aligned at the last dim, sizes equal or 1. A float meeting i64 or
- * bool gives the float; f32 meeting f64 is HEED_ERR_DTYPE, and names heed_to. "float" below means
- * that i64 and bool are cast to f32 first.
+ * Shapes broadcast as in torch: aligned at the last dim, sizes equal or 1. A float with i64 or bool
+ * gives that float dtype; f32 with f64 is HEED_ERR_DTYPE: use heed_to. "float" below means that i64
+ * and bool are cast to f32 first.
  *
- * Each binary operation comes with a number on its right as well (`_scalar`). With an i64 tensor
- * (bool counts as i64) the number must be a whole one: HEED_ERR_VALUE otherwise; heed_to first.
+ * Each binary operation also has a form with a number as its right operand (`_scalar`). With an i64
+ * or bool tensor the number must be an integer, else HEED_ERR_VALUE: use heed_to first.
  *
  * HEED_ERR_SHAPE: the shapes do not broadcast. HEED_ERR_DTYPE: f32 with f64, or an operation that
- * bool does not have.
+ * does not support bool.
  */
 #ifndef HEED_AUTOGRAD_ELEMENTWISE_H
 #define HEED_AUTOGRAD_ELEMENTWISE_H
@@ -34,19 +34,19 @@ heed_tensor *heed_tanh(heed_tensor *x);       /* y = tanh x         dx = g (1 - 
 heed_tensor *heed_erf(heed_tensor *x);        /* y = erf x          dx = 2 g e^(-x^2) / pi^(1/2)
                                               float */
 heed_tensor *heed_abs(heed_tensor *x);        /* y = |x|            dx = g sign(x)      not bool */
-heed_tensor *heed_sign(heed_tensor *x);       /* y = 1, 0, -1; 0 of NaN     dx = 0 */
+heed_tensor *heed_sign(heed_tensor *x);       /* y = 1, 0, -1; 0 for NaN     dx = 0 */
 
-/* Whole numbers: below, above, towards 0, and the nearest, halves to the even one. dx = 0; i64
- * stays as it is; not bool. */
+/* Round down, up, towards 0, and to nearest with ties to even. dx = 0; i64 is returned unchanged;
+ * not bool. */
 heed_tensor *heed_floor(heed_tensor *x);
 heed_tensor *heed_ceil(heed_tensor *x);
 heed_tensor *heed_trunc(heed_tensor *x);
 heed_tensor *heed_round(heed_tensor *x);
 
-/* heed_clamp: as torch.clamp(x, min, max) with numbers; -INFINITY and INFINITY are no bounds. With
- * tensors for bounds: heed_minimum(heed_maximum(x, min), max).
+/* heed_clamp: as torch.clamp(x, min, max) with numbers; -INFINITY and INFINITY mean no bound. For
+ * tensors as bounds use heed_minimum(heed_maximum(x, min), max).
  *
- *   y = x, but at least min and at most max; max where min > max; NaN stays
+ *   y = x limited to [min, max]; max if min > max; NaN propagates
  *   dx = g where min <= x <= max, else 0
  *
  * HEED_ERR_VALUE: a bound is NaN, or has a fraction for an i64 x. */
@@ -56,10 +56,9 @@ heed_tensor *heed_clamp(heed_tensor *x, double min, double max);
 heed_tensor *heed_relu(heed_tensor *x);       /* y = max(x, 0)      dx = g where y > 0  not bool */
 heed_tensor *heed_sigmoid(heed_tensor *x);    /* y = 1 / (1 + e^-x)   dx = g y (1 - y) */
 heed_tensor *heed_silu(heed_tensor *x);       /* y = x s            dx = g s (1 + x (1 - s)) */
-heed_tensor *heed_softplus(heed_tensor *x);   /* y = ln(1 + e^x); x above 20, as in torch
-                                                  dx = g s */
+heed_tensor *heed_softplus(heed_tensor *x);   /* y = ln(1 + e^x); x if x > 20   dx = g s */
 heed_tensor *heed_logsigmoid(heed_tensor *x); /* y = ln s           dx = g (1 - s) */
-/* y = x P(x), where P and p are the normal distribution and its density     dx = g (P(x) + x p(x))
+/* y = x P(x), with P and p the normal CDF and its density     dx = g (P(x) + x p(x))
  * heed_gelu_tanh: torch's approximate="tanh": P(x) = (1 + tanh((2 / pi)^(1/2) (x + 0.044715 x^3)))
  * / 2 (Hendrycks and Gimpel, 2016). */
 heed_tensor *heed_gelu(heed_tensor *x);
@@ -67,7 +66,7 @@ heed_tensor *heed_gelu_tanh(heed_tensor *x);
 
 /* ---- two operands: a (...), b (...) -> y (broadcast) ---- */
 
-/* Sums of bools are "or", products "and". An i64 to a negative power is 1 / a^-b, truncated. */
+/* Sums of bools are "or", products are "and". An i64 to a negative power is 1 / a^-b, truncated. */
 heed_tensor *heed_add(heed_tensor *a, heed_tensor *b); /* y = a + b   da = g         db = g */
 heed_tensor *heed_sub(heed_tensor *a, heed_tensor *b); /* y = a - b   da = g         db = -g */
 heed_tensor *heed_mul(heed_tensor *a, heed_tensor *b); /* y = a b     da = g b       db = g a */
@@ -75,8 +74,8 @@ heed_tensor *heed_div(heed_tensor *a, heed_tensor *b); /* y = a / b   da = g / b
                                                           float, as torch.true_divide */
 heed_tensor *heed_pow(heed_tensor *a, heed_tensor *b); /* y = a^b     da = g b a^(b-1)
                                                           db = g y ln a; 0 where a = 0 <= b */
-/* y = the larger or the smaller one, NaN if either is; equal ones share the gradient: da = g where
- * a is chosen, g / 2 where a = b. */
+/* y = the larger or smaller operand, NaN if either is NaN
+ * da = g where a is chosen, g / 2 where a = b. */
 heed_tensor *heed_maximum(heed_tensor *a, heed_tensor *b);
 heed_tensor *heed_minimum(heed_tensor *a, heed_tensor *b);
 
@@ -103,7 +102,7 @@ heed_tensor *heed_le(heed_tensor *a, heed_tensor *b);
 heed_tensor *heed_gt(heed_tensor *a, heed_tensor *b);
 heed_tensor *heed_ge(heed_tensor *a, heed_tensor *b);
 
-/* The number may have a fraction, whatever the tensor: i64 is then compared as f64. */
+/* The number may have a fraction with any tensor: i64 is then compared as f64. */
 heed_tensor *heed_eq_scalar(heed_tensor *a, double b);
 heed_tensor *heed_ne_scalar(heed_tensor *a, double b);
 heed_tensor *heed_lt_scalar(heed_tensor *a, double b);
@@ -111,14 +110,14 @@ heed_tensor *heed_le_scalar(heed_tensor *a, double b);
 heed_tensor *heed_gt_scalar(heed_tensor *a, double b);
 heed_tensor *heed_ge_scalar(heed_tensor *a, double b);
 
-/* ---- logic: any dtype, true is what is not 0 (NaN too) -> bool, without gradient ---- */
+/* ---- logic: any dtype, nonzero (also NaN) is true -> bool, without gradient ---- */
 
 heed_tensor *heed_logical_and(heed_tensor *a, heed_tensor *b);
 heed_tensor *heed_logical_or(heed_tensor *a, heed_tensor *b);
 heed_tensor *heed_logical_xor(heed_tensor *a, heed_tensor *b);
 heed_tensor *heed_logical_not(heed_tensor *x);
 
-/* Of i64 and bool all are finite. */
+/* i64 and bool are always finite. */
 heed_tensor *heed_isnan(heed_tensor *x);
 heed_tensor *heed_isinf(heed_tensor *x);
 heed_tensor *heed_isfinite(heed_tensor *x);

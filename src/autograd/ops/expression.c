@@ -1,5 +1,5 @@
-/* A reader of the formulas in ops.def, for gradients that must themselves be differentiated: it
- * computes a text as it reads it, by recursive descent, with the operations that the text names.
+/* Parser for the formulas in ops.def, for gradients that must themselves be differentiated. It
+ * evaluates a text while parsing it, by recursive descent, with the operations that the text names.
  *
  *     comparison:  sum [(== | != | < | <= | > | >=) sum]
  *     sum:         product {(+ | -) product}
@@ -7,9 +7,10 @@
  *     factor:      - factor | digits | operand | pi | (comparison)
  *                  | real(decimal) | function(comparison, ...)
  *
- * A function is an operation, `where`, or what a DEFINE line of ops.def names. C knows more
- * notation than this; so each text is checked once, when its operation registers, by the same code
- * with nothing to compute. Knows nothing of lines, kinds and kernels: they are elementwise.c's. */
+ * A function is an operation, `where`, or the name of a DEFINE line of ops.def. The kernels compile
+ * the texts as C, which accepts more than this grammar. So each text is checked once, when its
+ * operation registers, by the same code without evaluation. Lines, kinds and kernels are left to
+ * elementwise.c. */
 #include "expression.h"
 
 #include <ctype.h>
@@ -26,8 +27,8 @@ typedef struct reader {
     const char *at;
     const heed_binding *bindings;
     int count;
-    heed_dtype dtype; /* of numbers */
-    bool checks;      /* computes nothing: every value is NULL */
+    heed_dtype dtype; /* dtype of numbers */
+    bool checks;      /* parses without evaluating: every value is NULL */
     heed_formula_fault fault;
 } reader;
 
@@ -40,7 +41,7 @@ static const struct definition {
 
 static heed_tensor *read_comparison(reader *r);
 
-/* The first fault counts. Reading goes on from the end of the text, which ends it. */
+/* Records the first fault and moves to the end of the text, so that parsing stops. */
 static heed_tensor *fail(reader *r, const char *why)
 {
     if (r->fault.why == NULL) {
@@ -70,7 +71,7 @@ static void expect(reader *r, const char *token, const char *why)
     }
 }
 
-/* Numbers become tensors without dims: they broadcast, and need no gradient. */
+/* Numbers become 0-dim tensors, which broadcast and need no gradient. */
 static heed_tensor *number(const reader *r, double value)
 {
     return r->checks ? NULL : heed_scalar(value, r->dtype);
@@ -96,7 +97,7 @@ static const struct definition *find_definition(const char *name)
     return NULL;
 }
 
-/* The value of a definition's text, with its operand bound to x. */
+/* Evaluates the text of a definition with its operand bound to x. */
 static heed_tensor *expand(reader *r, const struct definition *d, heed_tensor *x)
 {
     const heed_binding binding = {*d->operand, x};
@@ -118,7 +119,7 @@ static heed_tensor *read_call(reader *r, const char *name)
     if (d != NULL) {
         return count == 1 ? expand(r, d, arguments[0]) : fail(r, "too many arguments");
     }
-    if (r->checks) { /* `where` may register later than the lines of ops.def */
+    if (r->checks) { /* `where` may not be registered yet */
         const heed_op *op = heed_find_operation(name);
         const int wanted = strcmp(name, "where") == 0 ? 3 : op != NULL ? op->inputs : 0;
         return wanted == count ? NULL : fail(r, "no operation of this name takes these arguments");
@@ -158,7 +159,7 @@ static heed_tensor *read_name(reader *r)
         }
     }
     r->at = start;
-    return fail(r, "an operand is missing, or has another name");
+    return fail(r, "an operand is missing or unknown");
 }
 
 static heed_tensor *read_factor(reader *r)
@@ -179,7 +180,7 @@ static heed_tensor *read_factor(reader *r)
     while (isdigit((unsigned char)*r->at)) {
         value = value * 10 + (*r->at++ - '0');
     }
-    return *r->at == '.' ? fail(r, "a number with decimals stands in real()") : number(r, value);
+    return *r->at == '.' ? fail(r, "a number with decimals must be in real()") : number(r, value);
 }
 
 static heed_tensor *read_product(reader *r)
@@ -240,7 +241,7 @@ heed_formula_fault heed_check_formula(const char *text, const char *operands)
     }
     read_comparison(&r);
     if (!accept(&r, "") || *r.at != '\0') {
-        fail(&r, "nothing of ops.def's notation");
+        fail(&r, "not in the notation of ops.def");
     }
     return r.fault;
 }

@@ -1,6 +1,6 @@
-/* Elements looked up at indices, and added up at them: whole rows (index_select, index_add), single
- * elements (gather, scatter_add), rows of a table (embedding); masked_select, which finds the
- * indices itself; one_hot. Indices are checked in operand_checks.c before any memory is touched. */
+/* Selecting and adding by index: whole rows (index_select, index_add), single elements (gather,
+ * scatter_add), rows of a table (embedding); masked_select, which computes the indices from a mask;
+ * one_hot. Indices are checked in operand_checks.c before any memory is accessed. */
 
 #include "index.h"
 
@@ -19,9 +19,9 @@
 #include "slice.h"
 #include "view.h"
 
-/* ---- what they share: places that an index names ---- */
+/* ---- shared: positions named by an index ---- */
 
-/* A tensor without dims is taken as one of a single element in one dim. */
+/* A 0-dim tensor counts as one dim of size 1. */
 static int dims_of(const heed_tensor *t)
 {
     return t->ndim > 0 ? t->ndim : 1;
@@ -32,8 +32,8 @@ static int64_t size_in(const heed_tensor *t, int dim)
     return t->ndim > 0 ? t->shape[dim] : 1;
 }
 
-/* The places of t, which has x's shape, as a tensor of the shape of `as`: the index names whole
- * rows, or each element. Its data are NULL on error. */
+/* The positions in t, which has x's shape, of the elements of a tensor shaped like `as`. With
+ * `rows` the index names whole rows, else each element. The result's `index` is NULL on error. */
 static heed_indexed find_places(const heed_call *call, const heed_tensor *t, const heed_tensor *as,
                                 bool rows)
 {
@@ -53,7 +53,7 @@ static heed_indexed find_places(const heed_call *call, const heed_tensor *t, con
     return places;
 }
 
-/* y = x at the places. */
+/* y = x at the positions. */
 static heed_status look_up(const heed_call *call, bool rows, heed_tensor *y)
 {
     const heed_indexed places = find_places(call, call->inputs[0], y, rows);
@@ -63,7 +63,7 @@ static heed_status look_up(const heed_call *call, bool rows, heed_tensor *y)
     return heed_self.error;
 }
 
-/* y = x with the third input added at the places. */
+/* y = x with the third input added at the positions. */
 static heed_status add_at(const heed_call *call, bool rows, heed_tensor *y)
 {
     const heed_indexed places = find_places(call, y, call->inputs[rows ? 2 : 1], rows);
@@ -74,7 +74,7 @@ static heed_status add_at(const heed_call *call, bool rows, heed_tensor *y)
     return heed_self.error;
 }
 
-/* Zeros for a gradient to be added to. */
+/* Zeros of x's shape, to add a gradient to. */
 static heed_tensor *zeros_of_x(const heed_vjp *v)
 {
     return heed_expand(heed_scalar(0, v->g->dtype), heed_shape_of_tensor(v->inputs[0]));
@@ -82,8 +82,8 @@ static heed_tensor *zeros_of_x(const heed_vjp *v)
 
 /* ---- index_select, index_add: whole rows ---- */
 
-/* x and an index that chooses along dim: wraps the dim; gives x's shape with one place for each
- * index. */
+/* Checks x and an index that selects along dim. Wraps dim; sets `shape` to x's shape with the
+ * number of indices as size of dim. */
 static heed_status chosen_shape(const heed_call *call, int *dim, heed_shape *shape)
 {
     const heed_tensor *x = call->inputs[0], *index = call->inputs[1];
@@ -92,11 +92,11 @@ static heed_status chosen_shape(const heed_call *call, int *dim, heed_shape *sha
         return heed_self.error;
     }
     if (index->ndim > 1) {
-        return heed_fail(HEED_ERR_SHAPE, "%s: index %s has %d dims; it is a list, with one",
+        return heed_fail(HEED_ERR_SHAPE, "%s: index %s has %d dims; it must have one",
                          call->op->name, HEED_TEXT(index), index->ndim);
     }
     if (x->ndim == 0 && index->numel != 1) {
-        return heed_fail(HEED_ERR_SHAPE, "%s: index %s for x without dims, which takes just one",
+        return heed_fail(HEED_ERR_SHAPE, "%s: index %s for a 0-dim x must have one element",
                          call->op->name, HEED_TEXT(index));
     }
     *shape = heed_shape_of_tensor(x);
@@ -186,7 +186,7 @@ heed_tensor *heed_index_add(heed_tensor *x, int dim, heed_tensor *index, heed_te
 
 /* ---- gather, scatter_add: single elements along a dim ---- */
 
-/* Is index at most as large as t, but for dim (-1: in all dims)? */
+/* True if the index is no larger than t in every dim except `dim` (-1: in every dim). */
 static bool fits(const heed_tensor *index, const heed_tensor *t, int dim)
 {
     bool is = dims_of(index) == dims_of(t);
@@ -196,7 +196,7 @@ static bool fits(const heed_tensor *index, const heed_tensor *t, int dim)
     return is;
 }
 
-/* An index without elements fits everything. */
+/* An empty index matches any shape. */
 static heed_status check_index(const heed_call *call, int *dim)
 {
     const heed_tensor *x = call->inputs[0], *index = call->inputs[1];
@@ -206,8 +206,8 @@ static heed_status check_index(const heed_call *call, int *dim)
     }
     if (index->numel > 0 && !fits(index, x, *dim)) {
         return heed_fail(HEED_ERR_SHAPE,
-                         "%s: index %s does not fit x %s in dim %d: as many dims, and none of the "
-                         "others larger than x's",
+                         "%s: index %s does not fit x %s in dim %d: it must have as many dims as "
+                         "x, and no other size larger than x's",
                          call->op->name, HEED_TEXT(index), HEED_TEXT(x), *dim);
     }
     return HEED_OK;
@@ -257,8 +257,8 @@ static heed_status scatter_add_rule(const heed_call *call, heed_result *result)
     }
     if (index->numel > 0 && !fits(index, src, -1)) {
         return heed_fail(HEED_ERR_SHAPE,
-                         "scatter_add: index %s does not fit src %s: as many dims, and none larger "
-                         "than src's",
+                         "scatter_add: index %s does not fit src %s: it must have as many dims, "
+                         "and no size larger than src's",
                          HEED_TEXT(index), HEED_TEXT(src));
     }
     return HEED_OK;
@@ -269,7 +269,7 @@ static heed_status scatter_add_forward(const heed_call *call, heed_tensor *y)
     return add_at(call, false, y);
 }
 
-/* The gradient of src: g gathered at the index; zeros where src is larger than the index. */
+/* The gradient of src: g gathered at the index, with zeros where src is larger than the index. */
 static heed_tensor *read_back(const heed_vjp *v)
 {
     const heed_tensor *index = v->inputs[1];
@@ -279,7 +279,7 @@ static heed_tensor *read_back(const heed_vjp *v)
     }
     heed_tensor *part = heed_gather(v->g, *(const int *)v->args, v->inputs[1]);
     heed_shape shape = heed_shape_of_tensor(index);
-    if (shape.ndim != whole.ndim) { /* () and (1) */
+    if (shape.ndim != whole.ndim) { /* one is (), the other (1) */
         shape = whole.ndim == 0 ? HEED_SCALAR : HEED_SHAPE(1);
         part = heed_reshape(part, shape);
     }
@@ -324,7 +324,7 @@ static heed_status embedding_rule(const heed_call *call, heed_result *result)
     }
     if (weight->ndim != 2 || result->shape.ndim == HEED_MAX_DIMS) {
         return heed_fail(HEED_ERR_SHAPE,
-                         "embedding: ids %s in weight %s; weight has 2 dims, ids at most %d",
+                         "embedding: ids %s in weight %s; weight must have 2 dims, ids at most %d",
                          HEED_TEXT(call->inputs[0]), HEED_TEXT(weight), HEED_MAX_DIMS - 1);
     }
     result->dtype = weight->dtype;
@@ -346,7 +346,7 @@ static heed_status embedding_forward(const heed_call *call, heed_tensor *y)
     return heed_self.error;
 }
 
-/* Adds row i of g to the row of `table` that id i names. */
+/* Adds row i of g to row ids[i] of `table`. */
 static heed_status add_rows(heed_tensor *g, heed_tensor *ids, heed_tensor *table)
 {
     const heed_tensor *rows = heed_contiguous(g);
@@ -395,8 +395,8 @@ static heed_status dense_backward_rule(const heed_call *call, heed_result *resul
     if (g->ndim != ids->ndim + 1 ||
         memcmp(g->shape, ids->shape, sizeof *ids->shape * ids->ndim) != 0) {
         return heed_fail(HEED_ERR_SHAPE,
-                         "embedding_dense_backward: g %s for ids %s; g has their shape and one "
-                         "dim more",
+                         "embedding_dense_backward: g %s for ids %s; g must have the shape of ids "
+                         "plus a last dim",
                          HEED_TEXT(g), HEED_TEXT(ids));
     }
     result->shape = HEED_SHAPE(*(const int64_t *)call->args, g->shape[g->ndim - 1]);
@@ -428,9 +428,9 @@ heed_tensor *heed_embedding_dense_backward(heed_tensor *g, heed_tensor *ids, int
                       sizeof num_embeddings);
 }
 
-/* ---- masked_select: index_select of what lies under the mask ---- */
+/* ---- masked_select: index_select at the true elements of the mask ---- */
 
-/* The places of the true elements, row by row: i64 (n). */
+/* The positions of the true elements in row-major order, i64 (n). */
 static heed_tensor *true_places(heed_tensor *mask)
 {
     const bool *is_true = heed_const_data_bool(heed_contiguous(mask));
@@ -493,7 +493,7 @@ heed_tensor *heed_one_hot(heed_tensor *ids, int64_t num_classes)
                   (long long)num_classes, HEED_TEXT(ids));
         return NULL;
     }
-    heed_scope scope; /* for a copy of ids that do not lie row by row */
+    heed_scope scope; /* for a contiguous copy of ids */
     heed_scope_begin(&scope);
     const int64_t *id = heed_checked_indices("one_hot", "id", ids, finds ? INT64_MAX : num_classes);
     for (int64_t i = 0; id != NULL && finds && i < ids->numel; i++) {
@@ -502,7 +502,7 @@ heed_tensor *heed_one_hot(heed_tensor *ids, int64_t num_classes)
     heed_shape shape = heed_shape_of_tensor(ids);
     heed_tensor *y = NULL;
     if (id != NULL && shape.ndim == HEED_MAX_DIMS) {
-        heed_fail(HEED_ERR_SHAPE, "one_hot: ids %s have %d dims already, the most there are",
+        heed_fail(HEED_ERR_SHAPE, "one_hot: ids %s already have %d dims, the maximum",
                   HEED_TEXT(ids), HEED_MAX_DIMS);
     } else if (id != NULL) {
         shape.size[shape.ndim++] = num_classes;

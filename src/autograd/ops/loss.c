@@ -1,9 +1,9 @@
-/* Losses that compare two tensors element by element: mse, l1, huber, bce_with_logits, kl_div. Each
- * is a line or two of formula; they share their checks and their reductions. Losses of class ids
- * are in cross_entropy.c.
+/* Elementwise losses of two tensors: mse, l1, huber, bce_with_logits, kl_div. They share checks and
+ * reductions. Losses of class ids are in cross_entropy.c.
  *
- * A new one is made of operations, so it has a gradient already: a function as heed_huber_loss_with
- * below, its prototype in loss.h, rows in tests/gradients/loss.def and docs/pytorch.md. */
+ * A new loss composed of operations needs no gradient code. Add a function like
+ * heed_huber_loss_with below, its prototype to loss.h, and rows to tests/gradients/loss.def and
+ * docs/pytorch.md. */
 #include "loss.h"
 
 #include "../../tensor/scope.h"
@@ -15,12 +15,12 @@
 #include "operand_checks.h"
 #include "view.h"
 
-/* ---- what all share ---- */
+/* ---- shared ---- */
 
-/* What the shape of a weight must do to that of the input. */
+/* How a weight's shape must match the input's. */
 typedef enum fit { BROADCASTS, EQUALS } fit;
 
-/* weight may be NULL: none. */
+/* weight may be NULL. */
 static heed_status check_weight(const char *function, const char *argument,
                                 const heed_tensor *weight, const heed_tensor *input,
                                 heed_dtype dtype, fit how)
@@ -45,8 +45,8 @@ static heed_status check_weight(const char *function, const char *argument,
     return HEED_OK;
 }
 
-/* Checks the arguments, casts both to one dtype, and opens a scope for intermediate results. On an
- * error false, without a scope. */
+/* Checks the arguments, casts input and target to one dtype, and opens a scope for intermediate
+ * results. Returns false on error, without opening a scope. */
 static bool begin(const char *function, heed_tensor **input, heed_tensor **target,
                   const heed_tensor *weight, fit how, heed_reduction reduction, heed_scope *scope)
 {
@@ -86,7 +86,7 @@ static heed_tensor *weighted(heed_tensor *losses, heed_tensor *weight)
 
 /* ---- distances ---- */
 
-/* The mean of distance(input - target) divides by the sum of the weights. */
+/* Loss of distance(input - target). The mean divides by the sum of the weights. */
 static heed_tensor *distance_loss(const char *function, heed_tensor *(*distance)(heed_tensor *),
                                   heed_tensor *input, heed_tensor *target,
                                   heed_loss_options options)
@@ -122,8 +122,8 @@ heed_tensor *heed_l1_loss(heed_tensor *input, heed_tensor *target)
     return heed_l1_loss_with(input, target, (heed_loss_options){0});
 }
 
-/* With c the difference d, cut at +-delta, both branches are one: c (d - c / 2). So an infinite d
- * meets no square, and has a gradient. */
+/* With c = d clamped to +-delta, both branches become c (d - c / 2). This never squares an infinite
+ * d, so its gradient stays defined. */
 heed_tensor *heed_huber_loss_with(heed_tensor *input, heed_tensor *target,
                                   heed_huber_options options)
 {
@@ -150,11 +150,11 @@ heed_tensor *heed_huber_loss(heed_tensor *input, heed_tensor *target)
 /* ---- probabilities ---- */
 
 /* With on = pos_weight target and off = 1 - target, the loss is on softplus(-x) + off softplus(x).
- * One of the two softplus is near |x| and the other near 0; with |x| taken out,
+ * One softplus is near |x| and the other near 0. With |x| split off,
  *
  *   x (off where x > 0, else -on) + (on + off) softplus(-|x|)
  *
- * nothing large cancels, in the gradients neither. The bends of |x| are in both, and are none. */
+ * no large terms cancel, not even in the gradients. The kinks of |x| in the two terms cancel. */
 heed_tensor *heed_bce_with_logits_with(heed_tensor *input, heed_tensor *target,
                                        heed_bce_options options)
 {
@@ -163,13 +163,13 @@ heed_tensor *heed_bce_with_logits_with(heed_tensor *input, heed_tensor *target,
     if (!begin(name, &input, &target, options.weight, BROADCASTS, options.reduction, &scope)) {
         return NULL;
     }
-    if (input != NULL) { /* its cast has not failed */
+    if (input != NULL) { /* the cast in begin succeeded */
         check_weight(name, "pos_weight", options.pos_weight, input, input->dtype, BROADCASTS);
     }
     heed_tensor *yes = heed_gt_scalar(input, 0), *on = target;
     heed_tensor *off = heed_add_scalar(heed_neg(target), 1);
     heed_tensor *rest = heed_softplus(heed_where(yes, heed_neg(input), input));
-    if (options.pos_weight != NULL) { /* else on + off is 1 */
+    if (options.pos_weight != NULL) { /* without pos_weight on + off is 1 */
         on = heed_mul(target, options.pos_weight);
         rest = heed_mul(rest, heed_add(on, off));
     }
@@ -193,7 +193,7 @@ heed_tensor *heed_kl_div_with(heed_tensor *input, heed_tensor *target, heed_kl_d
     }
     heed_tensor *p = options.log_target ? heed_exp(target) : target;
     heed_tensor *log_p = target;
-    if (!options.log_target) { /* p ln p is 0 at 0: guarded, its gradient is finite as well */
+    if (!options.log_target) { /* p ln p is 0 at p = 0: masked so that its gradient is finite too */
         log_p = heed_log(heed_masked_fill(p, heed_eq_scalar(p, 0), 1));
     }
     heed_tensor *y = heed_reduce_losses(heed_mul(p, heed_sub(log_p, input)), reduction);

@@ -1,7 +1,7 @@
-/* Losses that compare two tensors element by element; cross_entropy.h has those of classes.
+/* Elementwise losses of two tensors. Classification losses are in cross_entropy.h.
  *
- * Each has a short form with torch's defaults, and a `_with` form with options, of which zero means
- * torch's default:
+ * Each has a short form with torch's defaults and a `_with` form with options; an option that is
+ * zero takes torch's default:
  *
  *     heed_huber_loss_with(input, target, (heed_huber_options){.delta = 0.5});
  */
@@ -12,13 +12,13 @@
 
 HEED_BEGIN_DECLS
 
-/* ---- element by element: input (...) and target (...), of one shape ----
+/* ---- elementwise: input (...) and target (...), of the same shape ----
  *
- * Both are floats, or one of them i64 or bool, which is cast. The gradients below are of NONE; SUM
- * repeats g, MEAN divides it by the count.
+ * Both are floats, or one is i64 or bool and is cast. The gradients below are for HEED_NONE;
+ * HEED_SUM repeats g, HEED_MEAN also divides it by the count.
  *
- * HEED_ERR_SHAPE: the shapes differ. HEED_ERR_DTYPE: no float, or f32 with f64. HEED_ERR_VALUE: an
- * option. */
+ * HEED_ERR_SHAPE: the shapes differ. HEED_ERR_DTYPE: neither is a float, or f32 with f64.
+ * HEED_ERR_VALUE: an invalid option. */
 
 /* heed_mse_loss: as torch.nn.functional.mse_loss(input, target)
  * heed_l1_loss: as torch.nn.functional.l1_loss(input, target)
@@ -26,13 +26,13 @@ HEED_BEGIN_DECLS
  *   y = (input - target)^2      dinput = 2 g (input - target)         dtarget = -dinput
  *   y = |input - target|        dinput = g sign(input - target)       dtarget = -dinput
  *
- * With a weight each y is times its own; MEAN divides by the sum of the weights, NaN where that is
- * 0. The gradients are times the weight; of NONE dweight = g y.
+ * weight multiplies y and the gradients elementwise. HEED_MEAN then divides by the sum of the
+ * weights, giving NaN if it is 0. For HEED_NONE dweight = g y, with y before weighting.
  *
  * HEED_ERR_SHAPE: weight has another shape than input. */
 typedef struct heed_loss_options {
     heed_reduction reduction;
-    heed_tensor *weight; /* (...), of any dtype that may meet the input's; NULL: ones */
+    heed_tensor *weight; /* (...), of a dtype that promotes with input's; NULL: ones */
 } heed_loss_options;
 
 heed_tensor *heed_mse_loss(heed_tensor *input, heed_tensor *target);
@@ -40,15 +40,15 @@ heed_tensor *heed_mse_loss_with(heed_tensor *input, heed_tensor *target, heed_lo
 heed_tensor *heed_l1_loss(heed_tensor *input, heed_tensor *target);
 heed_tensor *heed_l1_loss_with(heed_tensor *input, heed_tensor *target, heed_loss_options options);
 
-/* heed_huber_loss: as torch.nn.functional.huber_loss(input, target): a parabola that goes on as
- * straight lines, so that outliers do not pull harder than others.
+/* heed_huber_loss: as torch.nn.functional.huber_loss(input, target): quadratic near 0 and linear
+ * beyond delta, which bounds the gradient of outliers.
  *
  *   y = d^2 / 2 where |d| <= delta, else delta (|d| - delta / 2), with d = input - target
- *   dinput = g d, cut at -delta and delta                           dtarget = -dinput
+ *   dinput = g d, with d clamped to [-delta, delta]                 dtarget = -dinput
  *
- * With a weight each y is times its own. Other than above MEAN divides by the count, as in torch.
+ * weight multiplies y elementwise. Unlike above, HEED_MEAN divides by the count, as in torch.
  *
- * HEED_ERR_VALUE: delta below 0, or NaN. HEED_ERR_SHAPE: weight has another shape than input. */
+ * HEED_ERR_VALUE: delta is negative or NaN. HEED_ERR_SHAPE: weight does not have input's shape. */
 typedef struct heed_huber_options {
     double delta; /* 0: 1 */
     heed_reduction reduction;
@@ -60,7 +60,7 @@ heed_tensor *heed_huber_loss_with(heed_tensor *input, heed_tensor *target,
                                   heed_huber_options options);
 
 /* heed_bce_with_logits: as torch.nn.functional.binary_cross_entropy_with_logits(input, target):
- * each element is a yes or no of its own; target is 1, 0 or a probability.
+ * each element is a separate yes-or-no decision; target is 1, 0 or a probability.
  *
  *   y = -weight (pos_weight target ln sigmoid(input) + (1 - target) ln sigmoid(-input))
  *   dinput = g weight ((1 - target) sigmoid(input) - pos_weight target sigmoid(-input))
@@ -76,9 +76,9 @@ heed_tensor *heed_bce_with_logits(heed_tensor *input, heed_tensor *target);
 heed_tensor *heed_bce_with_logits_with(heed_tensor *input, heed_tensor *target,
                                        heed_bce_options options);
 
-/* heed_kl_div: as torch.nn.functional.kl_div(input, target): how far the distribution `target` is
- * from another, whose logarithms are `input`. HEED_BATCHMEAN is the mean over rows, not the
- * default.
+/* heed_kl_div: as torch.nn.functional.kl_div(input, target): Kullback-Leibler divergence of the
+ * distribution `target` from the one whose logarithms are `input`. HEED_BATCHMEAN divides the sum
+ * by the number of rows; it is not the default.
  *
  *   y = target (ln target - input), with 0 ln 0 = 0
  *   dinput = -g target             dtarget = g (ln target + 1 - input); -g input where target is 0
@@ -88,7 +88,7 @@ heed_tensor *heed_bce_with_logits_with(heed_tensor *input, heed_tensor *target,
  *
  * torch's dtarget is NaN where target is 0. */
 typedef struct heed_kl_div_options {
-    bool log_target; /* target too is given as logarithms */
+    bool log_target; /* target is given as logarithms too */
     heed_reduction reduction;
 } heed_kl_div_options;
 

@@ -1,12 +1,11 @@
-/* Options that losses share: what is made of single losses, and the arguments of class losses
- * (internal). */
+/* Options shared by losses: the reduction, and the arguments of class losses (internal). */
 #ifndef HEED_AUTOGRAD_LOSS_OPTIONS_H
 #define HEED_AUTOGRAD_LOSS_OPTIONS_H
 
 #include "../../tensor/check.h"
 #include "reductions.h"
 
-/* The arguments of nll_loss, nll_weights and cross_entropy that are no tensors. */
+/* The non-tensor arguments of nll_loss, nll_weights and cross_entropy. */
 typedef struct heed_nll_args {
     int64_t ignore_index;
     double label_smoothing;
@@ -14,7 +13,7 @@ typedef struct heed_nll_args {
     heed_reduction reduction;
 } heed_nll_args;
 
-/* heed_check_reduction: MEAN, SUM or NONE. */
+/* heed_check_reduction: accepts HEED_MEAN, HEED_SUM and HEED_NONE. */
 static inline heed_status heed_check_reduction(const char *function, heed_reduction reduction)
 {
     if (reduction == HEED_BATCHMEAN) {
@@ -29,7 +28,7 @@ static inline heed_status heed_check_reduction(const char *function, heed_reduct
     return HEED_OK;
 }
 
-/* heed_reduce_losses: the losses of all elements, reduced; the reduction has been checked. */
+/* heed_reduce_losses: reduces elementwise losses; the reduction has been checked. */
 static inline heed_tensor *heed_reduce_losses(heed_tensor *losses, heed_reduction reduction)
 {
     return reduction == HEED_MEAN   ? heed_mean(losses)

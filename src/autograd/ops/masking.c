@@ -1,4 +1,4 @@
-/* Elements chosen by a mask, given or triangular: masked_fill, tril, triu. */
+/* Elements kept or replaced by a mask, given or triangular: masked_fill, tril, triu. */
 
 #include "masking.h"
 
@@ -69,14 +69,13 @@ typedef struct triangle_args {
 static heed_status triangle_rule(const heed_call *call, heed_result *result)
 {
     if (result->shape.ndim < 2) {
-        return heed_fail(HEED_ERR_SHAPE, "%s: a tensor %s has no rows and columns; 2 dims or more",
-                         call->op->name, HEED_TEXT(call->inputs[0]));
+        return heed_fail(HEED_ERR_SHAPE, "%s: x %s must have 2 dims or more", call->op->name,
+                         HEED_TEXT(call->inputs[0]));
     }
     return HEED_OK;
 }
 
-/* Copies x, and clears each row on the far side of the diagonal: tril from the edge on, triu up to
- * it. */
+/* Copies x, then clears each row beyond the diagonal: tril from the edge on, triu before it. */
 static heed_status triangle_forward(const heed_call *call, heed_tensor *y)
 {
     const triangle_args *args = call->args;
@@ -97,7 +96,7 @@ static heed_status triangle_forward(const heed_call *call, heed_tensor *y)
     return HEED_OK;
 }
 
-/* The same of g. */
+/* The same operation applied to g. */
 static void triangle_backward(const heed_vjp *v)
 {
     v->grads[0] = heed_apply(v->y->op, &v->g, 1, v->args, sizeof(triangle_args));

@@ -1,4 +1,4 @@
-/* Elements chosen or replaced by a mask, one that is given or a triangle. */
+/* Elements kept or replaced by a mask, given or triangular. */
 #ifndef HEED_AUTOGRAD_MASKING_H
 #define HEED_AUTOGRAD_MASKING_H
 
@@ -6,23 +6,23 @@
 
 HEED_BEGIN_DECLS
 
-/* heed_masked_fill: as torch.masked_fill(x, mask, value): what is true is replaced. A block mask of
- * attention is such a mask (nn/attention/mask.h).
+/* heed_masked_fill: as torch.masked_fill(x, mask, value): replaces elements where the mask is true,
+ * like an attention block mask (nn/attention/mask.h).
  *
  *   x (...)   replace_mask (...) bool, broadcasts to x   ->   y (as x)
  *   y = value where replace_mask, else x                 dx = 0 where replace_mask, else g
  *
  * HEED_ERR_DTYPE: the mask is not bool. HEED_ERR_SHAPE: it does not broadcast to x. HEED_ERR_VALUE:
- * a value that x's dtype cannot hold. */
+ * x's dtype cannot represent value. */
 heed_tensor *heed_masked_fill(heed_tensor *x, heed_tensor *replace_mask, double value);
 
 /* heed_tril, heed_triu: the lower and the upper triangle, as torch.tril(x, diagonal) and torch.triu
  *
  *   x (..., m, n)   ->   y (..., m, n)
- *   tril: y[i, j] = x[i, j] where j <= i + diagonal, else 0      dx = the same of g
- *   triu: y[i, j] = x[i, j] where j >= i + diagonal, else 0      dx = the same of g
+ *   tril: y[i, j] = x[i, j] where j <= i + diagonal, else 0      dx = tril(g, diagonal)
+ *   triu: y[i, j] = x[i, j] where j >= i + diagonal, else 0      dx = triu(g, diagonal)
  *
- * HEED_ERR_SHAPE: fewer than 2 dims. */
+ * HEED_ERR_SHAPE: x has fewer than 2 dims. */
 heed_tensor *heed_tril(heed_tensor *x, int64_t diagonal);
 heed_tensor *heed_triu(heed_tensor *x, int64_t diagonal);
 

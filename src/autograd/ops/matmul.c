@@ -1,5 +1,5 @@
-/* Matrix products: matmul of batches on any strides; linear; and outer, bmm and addmm, made of
- * matmul and mul. How matrices are handed to the kernels is tensor/batch_gemm.h's. */
+/* Matrix products: batched matmul for any strides; linear; and outer, bmm and addmm, composed of
+ * matmul and mul. tensor/batch_gemm.h passes matrices to the kernels. */
 
 #include "matmul.h"
 
@@ -19,7 +19,7 @@
 #include "reductions.h"
 #include "view.h"
 
-/* The inner size of b: its rows, or the elements of a vector. */
+/* The inner size of b: its number of rows, or its length if it is a vector. */
 static int64_t rows_of(const heed_tensor *b)
 {
     return b->shape[b->ndim > 1 ? b->ndim - 2 : 0];
@@ -27,7 +27,8 @@ static int64_t rows_of(const heed_tensor *b)
 
 static heed_status inner_sizes_differ(const heed_tensor *a, const heed_tensor *b)
 {
-    const char *hint = b->ndim > 1 ? "a's last must be b's last but one" : "a's last must be b's";
+    const char *hint = b->ndim > 1 ? "a's last size must equal b's second-to-last"
+                                   : "a's last size must equal b's";
     if (b->ndim > 1 && a->shape[a->ndim - 1] == b->shape[b->ndim - 1]) {
         hint = "did you mean heed_transpose(b, -2, -1)?";
     } else if (a->ndim > 1 && a->shape[a->ndim - 2] == rows_of(b)) {
@@ -49,8 +50,8 @@ static heed_status matmul_rule(const heed_call *call, heed_result *result)
     const heed_shape batch_a = heed_batch_of(a), batch_b = heed_batch_of(b);
     if (!heed_shapes_broadcast(&batch_a, &batch_b)) {
         return heed_fail(HEED_ERR_SHAPE,
-                         "matmul: the batches %s and %s of %s x %s do not broadcast; make sizes "
-                         "equal, or one of them 1",
+                         "matmul: the batches %s and %s of %s x %s do not broadcast; make the "
+                         "sizes equal or one of them 1",
                          heed_shape_text(batch_a.ndim, batch_a.size).text,
                          heed_shape_text(batch_b.ndim, batch_b.size).text, HEED_TEXT(a),
                          HEED_TEXT(b));
@@ -74,8 +75,8 @@ static heed_tensor *tall(heed_tensor *x)
     return heed_reshape(x, HEED_SHAPE(-1, heed_size(x, -1)));
 }
 
-/* The factors of the gradient of input i: g b^T, or a^T g. If b is one matrix and a a batch, a^T g
- * is one product over all rows instead of a sum over products. */
+/* The factors of the gradient of input i: g b^T, or a^T g. If b is a single matrix and a is a
+ * batch, a^T g is one product over all rows instead of a sum of products. */
 static void find_factors(const heed_vjp *v, int i, heed_tensor *factors[2])
 {
     heed_tensor *a = v->inputs[0], *b = v->inputs[1], *g = v->g;
@@ -102,7 +103,7 @@ static void matmul_backward(const heed_vjp *v)
     }
 }
 
-/* Refuses where the product has more matrices than the input: the engine sums those. */
+/* Declines if the product has more matrices than the input: the engine then sums them. */
 static bool matmul_add_gradient(const heed_vjp *v, int i, heed_tensor *sum)
 {
     heed_tensor *factors[2];
@@ -130,13 +131,14 @@ heed_tensor *heed_matmul(heed_tensor *a, heed_tensor *b)
         return NULL;
     }
     if (a->ndim == 0 || b->ndim == 0) {
-        heed_fail(HEED_ERR_SHAPE, "matmul: %s x %s: a tensor without dims; heed_mul scales",
+        heed_fail(HEED_ERR_SHAPE,
+                  "matmul: %s x %s: a tensor without dims; use heed_mul to multiply by a scalar",
                   HEED_TEXT(a), HEED_TEXT(b));
         return NULL;
     }
     const bool row = a->ndim == 1, column = b->ndim == 1;
     if ((row || column) && a->shape[a->ndim - 1] != rows_of(b)) {
-        inner_sizes_differ(a, b); /* names the shapes given, not those of the matrices below */
+        inner_sizes_differ(a, b); /* reports the original shapes, not those of the matrices below */
         return NULL;
     }
     heed_tensor *matrices[] = {row ? heed_unsqueeze(a, 0) : a, column ? heed_unsqueeze(b, 1) : b};
@@ -145,13 +147,13 @@ heed_tensor *heed_matmul(heed_tensor *a, heed_tensor *b)
     return column ? heed_squeeze(y, -1) : y;
 }
 
-/* ---- linear: x weight^T + bias as one product over all rows of x; each gradient is one, too
- * ---- */
+/* ---- linear: x weight^T + bias as one product over all rows of x; likewise each gradient ---- */
 
 static heed_status linear_rule(const heed_call *call, heed_result *result)
 {
     if (call->count < 2 || call->count > 3) {
-        return heed_fail(HEED_ERR_VALUE, "linear: %d tensors; x, weight and perhaps bias",
+        return heed_fail(HEED_ERR_VALUE,
+                         "linear: got %d tensors; it takes x, weight and optionally bias",
                          call->count);
     }
     const heed_tensor *x = call->inputs[0], *weight = call->inputs[1];
@@ -171,14 +173,15 @@ static heed_status linear_rule(const heed_call *call, heed_result *result)
     }
     if (bias != NULL && (bias->ndim != 1 || bias->shape[0] != weight->shape[0])) {
         return heed_fail(HEED_ERR_SHAPE,
-                         "linear: bias %s must be (%lld), a number for each row of weight %s",
+                         "linear: bias %s must be (%lld), one number per row of weight %s",
                          HEED_TEXT(bias), (long long)weight->shape[0], HEED_TEXT(weight));
     }
     result->shape.size[x->ndim - 1] = weight->shape[0];
     return HEED_OK;
 }
 
-/* All rows of t as one matrix; unevenly spaced ones are copied. False on error or for NULL. */
+/* All rows of t as one matrix; copies rows that are unevenly spaced. False on error or if t is
+ * NULL. */
 static bool view_rows(heed_tensor *t, heed_matrix_view *rows)
 {
     if (t != NULL && !heed_view_rows(t, rows)) {
@@ -203,7 +206,7 @@ static heed_status linear_forward(const heed_call *call, heed_tensor *y)
     return heed_multiply_matrices(y->dtype, &x, &weight, bias, &rows, false);
 }
 
-/* d = the gradient of input i, or += it; d is contiguous. */
+/* Stores the gradient of input i in d, or adds it; d is contiguous. */
 static heed_status find_gradient(const heed_vjp *v, int i, heed_tensor *d, bool add)
 {
     heed_matrix_view g, other, rows;
@@ -224,7 +227,7 @@ static heed_status find_gradient(const heed_vjp *v, int i, heed_tensor *d, bool 
     return heed_multiply_matrices(d->dtype, &g, &other, NULL, &rows, add);
 }
 
-/* The same gradients in operations that can be differentiated. */
+/* The same gradients, computed with differentiable operations. */
 static heed_tensor *differentiable_gradient(const heed_vjp *v, int i)
 {
     heed_tensor *x = v->inputs[0], *weight = v->inputs[1], *g = v->g;
@@ -316,12 +319,13 @@ heed_tensor *heed_bmm(heed_tensor *a, heed_tensor *b)
         return NULL;
     }
     if (a->shape[0] != b->shape[0]) {
-        heed_fail(HEED_ERR_SHAPE, "bmm: %s x %s: batches differ; heed_matmul repeats one of size 1",
+        heed_fail(HEED_ERR_SHAPE, "bmm: %s x %s: batches differ; heed_matmul broadcasts size 1",
                   HEED_TEXT(a), HEED_TEXT(b));
         return NULL;
     }
     if (a->shape[2] != b->shape[1]) {
-        heed_fail(HEED_ERR_SHAPE, "bmm: inner sizes differ: %s x %s; a's last must be b's second",
+        heed_fail(HEED_ERR_SHAPE,
+                  "bmm: inner sizes differ: %s x %s; a's last size must equal b's second",
                   HEED_TEXT(a), HEED_TEXT(b));
         return NULL;
     }

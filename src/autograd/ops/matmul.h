@@ -1,5 +1,5 @@
-/* Matrix products. einsum.h writes any product of two as a line of text; nn/layers/linear.h is the
- * module with the parameters of heed_linear. */
+/* Matrix products. For products in Einstein notation see einsum.h; nn/layers/linear.h is the module
+ * with the parameters of heed_linear. */
 #ifndef HEED_AUTOGRAD_MATMUL_H
 #define HEED_AUTOGRAD_MATMUL_H
 
@@ -15,7 +15,7 @@ HEED_BEGIN_DECLS
  *   y = a b         da = g b^T           db = a^T g
  *
  * HEED_ERR_SHAPE: inner sizes differ, the batch dims do not broadcast, or a tensor has no dims.
- * HEED_ERR_DTYPE: dtypes differ, or bool. */
+ * HEED_ERR_DTYPE: the dtypes differ, or are bool. */
 heed_tensor *heed_matmul(heed_tensor *a, heed_tensor *b);
 
 /* heed_linear: as torch.nn.functional.linear(x, weight, bias)
@@ -24,16 +24,15 @@ heed_tensor *heed_matmul(heed_tensor *a, heed_tensor *b);
  *   y = x weight^T + bias
  *   dx = g weight      dweight = g^T x      dbias = sum(g), each over all rows of x
  *
- * All of one dtype, which is not bool.
- * HEED_ERR_SHAPE: the shapes do not fit. HEED_ERR_DTYPE: dtypes differ, or bool. */
+ * HEED_ERR_SHAPE: the shapes do not match. HEED_ERR_DTYPE: the dtypes differ, or are bool. */
 heed_tensor *heed_linear(heed_tensor *x, heed_tensor *weight, heed_tensor *bias);
 
-/* heed_bmm: batched matrix product, as torch.bmm(a, b): matmul for exactly 3 dims, where nothing
- * broadcasts
+/* heed_bmm: batched matrix product, as torch.bmm(a, b): matmul for exactly 3 dims, without
+ * broadcasting
  *
  *   a (B, m, k)   b (B, k, n)   ->   y (B, m, n)          da = g b^T           db = a^T g
  *
- * HEED_ERR_SHAPE: not 3 dims, or batches or inner sizes differ. HEED_ERR_DTYPE: as matmul. */
+ * HEED_ERR_SHAPE: not 3 dims, or batch or inner sizes differ. HEED_ERR_DTYPE: as heed_matmul. */
 heed_tensor *heed_bmm(heed_tensor *a, heed_tensor *b);
 
 /* heed_outer: all products of two vectors, as torch.outer(a, b)
@@ -41,7 +40,7 @@ heed_tensor *heed_bmm(heed_tensor *a, heed_tensor *b);
  *   a (m)   b (n)   ->   y (m, n)
  *   y[i, j] = a[i] b[j]           da = sum(g b, dim 1)           db = sum(g a, dim 0)
  *
- * dtypes meet as in heed_mul. HEED_ERR_SHAPE: not 1 dim each. */
+ * dtypes promote as in heed_mul. HEED_ERR_SHAPE: a or b does not have exactly 1 dim. */
 heed_tensor *heed_outer(heed_tensor *a, heed_tensor *b);
 
 /* heed_addmm: as torch.addmm(input, mat1, mat2, beta=beta, alpha=alpha), where both default to 1
@@ -50,9 +49,9 @@ heed_tensor *heed_outer(heed_tensor *a, heed_tensor *b);
  *   y = beta input + alpha mat1 mat2
  *   dinput = beta g      dmat1 = alpha g mat2^T      dmat2 = alpha mat1^T g
  *
- * What has the factor 0 is ignored, its NaN and infinities too, and has gradient 0.
- * HEED_ERR_SHAPE: the shapes do not fit. HEED_ERR_DTYPE: dtypes differ, or bool. HEED_ERR_VALUE: a
- * factor with a fraction for i64. */
+ * A term with factor 0 is ignored, even if it is NaN or infinite, and has gradient 0.
+ * HEED_ERR_SHAPE: the shapes do not match. HEED_ERR_DTYPE: the dtypes differ, or are bool.
+ * HEED_ERR_VALUE: a factor has a fraction, for i64. */
 heed_tensor *heed_addmm(heed_tensor *input, heed_tensor *mat1, heed_tensor *mat2, double beta,
                         double alpha);
 

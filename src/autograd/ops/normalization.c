@@ -1,5 +1,5 @@
-/* layer_norm and rms_norm, by kernels on rows, which tensor/parallel_rows.c shares out. The
- * gradients stand here in other operations as well, for second derivatives. */
+/* layer_norm and rms_norm, with row kernels that tensor/parallel_rows.c distributes over threads.
+ * The gradients are also implemented with other operations, for second derivatives. */
 
 #include "normalization.h"
 
@@ -21,7 +21,7 @@
 
 typedef struct norm_args {
     double eps;
-    int ndim;     /* how many dims of x are normalized, the last ones */
+    int ndim;     /* number of normalized dims, the last of x */
     bool centred; /* layer_norm subtracts the mean, rms_norm does not */
 } norm_args;
 
@@ -36,14 +36,14 @@ static heed_status check_x(const char *function, const heed_tensor *x, const hee
         memcmp(x->shape + x->ndim - shape->ndim, shape->size,
                sizeof *shape->size * (size_t)shape->ndim) != 0) {
         return heed_fail(HEED_ERR_SHAPE,
-                         "%s: x %s does not end in the normalized shape %s; HEED_SHAPE(n) for the "
-                         "last dim, of size n",
+                         "%s: x %s does not end in the normalized shape %s; use HEED_SHAPE(n) for "
+                         "a last dim of size n",
                          function, HEED_TEXT(x), heed_shape_text(shape->ndim, shape->size).text);
     }
     return HEED_OK;
 }
 
-/* The dims of x that are normalized, as a shape. */
+/* The shape of the normalized dims of x. */
 static heed_shape normalized(const heed_tensor *x, const norm_args *args)
 {
     heed_shape shape = {.ndim = args->ndim};
@@ -51,7 +51,7 @@ static heed_shape normalized(const heed_tensor *x, const norm_args *args)
     return shape;
 }
 
-/* x, then perhaps the parameters, in the order of their names. */
+/* Inputs: x, then the parameters that are present, in the order of the operation's names. */
 static heed_status norm_rule(const heed_call *call, heed_result *result)
 {
     (void)result;
@@ -84,9 +84,9 @@ static heed_status norm_rule(const heed_call *call, heed_result *result)
     return HEED_OK;
 }
 
-/* ---- by kernels ---- */
+/* ---- with kernels ---- */
 
-/* Fills in what the kernels read. A missing parameter is replaced by ones or zeros. */
+/* Sets the fields that the kernels read. A missing parameter is replaced by ones or zeros. */
 static heed_status find_rows(heed_tensor *x, heed_tensor *weight, heed_tensor *bias,
                              const norm_args *args, heed_normalization *rows)
 {
@@ -118,7 +118,7 @@ static heed_status norm_forward(const heed_call *call, heed_tensor *y)
     return heed_self.error;
 }
 
-/* All gradients in one pass. The weight's value may be freed where x needs no gradient. */
+/* All gradients in one pass. The weight's value may have been freed if x needs no gradient. */
 static void gradients_by_kernel(const heed_vjp *v, heed_tensor *weight)
 {
     heed_tensor *x = v->inputs[0], *g = heed_contiguous(v->g), *dx = heed_empty_like(x);
@@ -127,7 +127,7 @@ static void gradients_by_kernel(const heed_vjp *v, heed_tensor *weight)
         return;
     }
     const heed_shape shape = HEED_SHAPE(heed_chunks_of_rows(&rows), 2, rows.n);
-    heed_tensor *totals = heed_zeros(shape, HEED_F64); /* dweight and dbias of each chunk */
+    heed_tensor *totals = heed_zeros(shape, HEED_F64); /* dweight and dbias per chunk */
     if (totals == NULL) {
         return;
     }
@@ -143,11 +143,11 @@ static void gradients_by_kernel(const heed_vjp *v, heed_tensor *weight)
     }
 }
 
-/* ---- by other operations ---- */
+/* ---- with other operations ---- */
 
 /* x minus its mean. A mean far from 0 has a large rounding error, so x is first shifted by the
- * rounded mean, as a constant, which is exact or nearly so; the mean that remains is small. The
- * shift changes no derivative. */
+ * rounded mean, taken as a constant. The shift is exact or nearly so, and the remaining mean is
+ * small. It does not affect derivatives. */
 static heed_tensor *centre(heed_tensor *x, heed_dims dims)
 {
     heed_tensor *near_0 = heed_sub(x, heed_mean_dims(heed_detach(x), dims, true));
@@ -162,7 +162,7 @@ static heed_tensor *to_parameter(const heed_vjp *v, int i, heed_tensor *dx)
 }
 
 /* The gradients of y = weight z + bias with z = c * scale and scale = 1 / sqrt(mean(c^2) + eps),
- * where c is x, or x minus its mean. In f64, as in the kernels. */
+ * where c is x, or x minus its mean. Computed in f64, as in the kernels. */
 static void gradients_by_operations(const heed_vjp *v, heed_tensor *weight)
 {
     const norm_args *args = v->args;
@@ -193,7 +193,7 @@ static void gradients_by_operations(const heed_vjp *v, heed_tensor *weight)
 
 static void norm_backward(const heed_vjp *v)
 {
-    if (!heed_wants_grad(v, 0) && !heed_wants_grad(v, 1)) { /* the bias alone: x may be gone */
+    if (!heed_wants_grad(v, 0) && !heed_wants_grad(v, 1)) { /* bias only: x may be freed */
         v->grads[2] = to_parameter(v, 2, v->g);
         return;
     }

@@ -1,10 +1,10 @@
 /* Normalisation over the last dims: layer_norm, rms_norm.
  *
- * `normalized_shape` says which: x (..., normalized_shape). weight and bias have that very shape,
- * and x's dtype; NULL: none.
+ * `normalized_shape` is the shape of those dims: x (..., normalized_shape). weight and bias have
+ * that shape and x's dtype; NULL: none.
  *
- * HEED_ERR_SHAPE: x does not end in normalized_shape, which has at least 1 dim; or weight or bias
- * has another shape. HEED_ERR_DTYPE: x is no float, or weight or bias is not of its dtype.
+ * HEED_ERR_SHAPE: normalized_shape has no dims or x does not end in it, or weight or bias has
+ * another shape. HEED_ERR_DTYPE: x is not a float, or weight or bias does not have x's dtype.
  */
 #ifndef HEED_AUTOGRAD_NORMALIZATION_H
 #define HEED_AUTOGRAD_NORMALIZATION_H
@@ -17,7 +17,7 @@ HEED_BEGIN_DECLS
  * is torch's default, 1e-5.
  *
  *   x (..., n) float   weight (n)   bias (n)   ->   y (..., n)
- *   z = (x - mean) / sqrt(var + eps), y = weight z + bias; mean and var (divided by n) over n
+ *   z = (x - mean) / sqrt(var + eps), y = weight z + bias; mean and var (biased) over n
  *   dx = (h - mean(h) - z mean(h z)) / sqrt(var + eps), with h = g weight
  *   dweight = sum of g z, dbias = sum of g, over the rows */
 heed_tensor *heed_layer_norm(heed_tensor *x, heed_shape normalized_shape, heed_tensor *weight,
@@ -27,7 +27,7 @@ heed_tensor *heed_layer_norm(heed_tensor *x, heed_shape normalized_shape, heed_t
  * torch's default, the machine epsilon of x's dtype: 2^-23 for f32, 2^-52 for f64.
  *
  *   x (..., n) float   weight (n)   ->   y (..., n)
- *   z = x / sqrt(mean(x^2) + eps), y = weight z; the mean over n
+ *   z = x / sqrt(mean(x^2) + eps), y = weight z; mean over n
  *   dx = (h - z mean(h z)) / sqrt(mean(x^2) + eps), with h = g weight
  *   dweight = sum of g z, over the rows */
 heed_tensor *heed_rms_norm(heed_tensor *x, heed_shape normalized_shape, heed_tensor *weight,

@@ -1,4 +1,4 @@
-/* Indices: the one place that says whether they are inside their range. */
+/* Bounds checks of indices, all in one place. */
 #include "operand_checks.h"
 
 #include "view.h"
@@ -7,8 +7,8 @@ heed_status heed_check_index(const char *function, const char *what, int64_t ind
                              int64_t count)
 {
     if (index < 0 || index >= count) {
-        return heed_fail(HEED_ERR_INDEX, "%s: %s %lld at place %lld is outside [0, %lld)", function,
-                         what, (long long)index, (long long)place, (long long)count);
+        return heed_fail(HEED_ERR_INDEX, "%s: %s %lld at position %lld is outside [0, %lld)",
+                         function, what, (long long)index, (long long)place, (long long)count);
     }
     return HEED_OK;
 }

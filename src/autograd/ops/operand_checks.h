@@ -1,25 +1,25 @@
-/* What several operations ask of their operands: dtypes that meet, dims once their rule has checked
- * them, and indices inside their range (internal). */
+/* Checks shared by several operations: dtype promotion, wrapped dims, and index bounds
+ * (internal). */
 #ifndef HEED_AUTOGRAD_OPERAND_CHECKS_H
 #define HEED_AUTOGRAD_OPERAND_CHECKS_H
 
 #include "../../tensor/read.h"
 
-/* heed_common_dtype: the dtype in which a and b compute: a float meeting i64 or bool wins, i64
- * meeting bool wins; f32 meeting f64 is an error. */
+/* heed_common_dtype: the dtype to which a and b promote: float before i64 before bool; f32 with f64
+ * is an error. */
 static inline heed_status heed_common_dtype(const char *function, heed_dtype a, heed_dtype b,
                                             heed_dtype *common)
 {
     if (heed_is_float(a) && heed_is_float(b) && a != b) {
-        return heed_fail(HEED_ERR_DTYPE, "%s: %s meets %s; heed_to casts one of them", function,
+        return heed_fail(HEED_ERR_DTYPE, "%s: %s with %s; heed_to casts one of them", function,
                          heed_dtype_name(a), heed_dtype_name(b));
     }
     *common = heed_is_float(a) || (a == HEED_I64 && !heed_is_float(b)) ? a : b;
     return HEED_OK;
 }
 
-/* heed_wrapped: heed_wrap_dim of a dim that a rule has checked; heed_wrapped_set: of a list of
- * them, as a bit set. */
+/* heed_wrapped: heed_wrap_dim for a dim that a rule has already checked. heed_wrapped_set: the same
+ * for a list of dims, as a bit set. */
 static inline int heed_wrapped(int dim, int ndim)
 {
     return dim >= 0 ? dim : dim + (ndim > 0 ? ndim : 1);
@@ -34,7 +34,7 @@ static inline unsigned heed_wrapped_set(const heed_dims *dims, int ndim)
     return set;
 }
 
-/* heed_batch_of: the dims of t in front of its matrix. */
+/* heed_batch_of: the batch dims of t: all but the last two. */
 static inline heed_shape heed_batch_of(const heed_tensor *t)
 {
     heed_shape batch = heed_shape_of_tensor(t);
@@ -42,7 +42,8 @@ static inline heed_shape heed_batch_of(const heed_tensor *t)
     return batch;
 }
 
-/* heed_check_factors: what a product of matrices takes: two of one dtype, which is not bool. */
+/* heed_check_factors: checks that the factors of a matrix product have the same dtype, other than
+ * bool. */
 static inline heed_status heed_check_factors(const char *function, heed_dtype a, heed_dtype b)
 {
     if (a != b || a == HEED_BOOL) {
@@ -52,14 +53,14 @@ static inline heed_status heed_check_factors(const char *function, heed_dtype a,
     return HEED_OK;
 }
 
-/* heed_check_index: is the index, at that place of its tensor, inside [0, count)? `what` it is
- * called in errors: index, id, target. */
+/* heed_check_index: checks that the index, at position `place` of its tensor, is in [0, count).
+ * `what` names it in errors: index, id, target. */
 heed_status heed_check_index(const char *function, const char *what, int64_t index, int64_t place,
                              int64_t count);
 
-/* heed_checked_indices: the elements of an i64 tensor, row by row, all inside [0, count): no memory
- * is read or written at an index that this has not checked. NULL on error. A copy, where one is
- * needed, joins the scope. */
+/* heed_checked_indices: the elements of an i64 tensor in row-major order, all checked to be in [0,
+ * count). Every index must pass this check before it is used to access memory. NULL on error. If
+ * the tensor is not contiguous, the elements are a copy in the current scope. */
 const int64_t *heed_checked_indices(const char *function, const char *what, heed_tensor *indices,
                                     int64_t count);
 

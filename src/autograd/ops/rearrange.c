@@ -1,5 +1,5 @@
-/* Copies with the elements in another order: several tensors joined (cat, stack), flip, roll,
- * repeat. stack, roll and repeat are made of other operations. */
+/* Copies that join (cat, stack) or reorder and repeat elements (flip, roll, repeat). stack, roll
+ * and repeat are composed of other operations. */
 #include "rearrange.h"
 
 #include "../../tensor/alloc.h"
@@ -18,7 +18,7 @@
 
 /* ---- cat ---- */
 
-/* A tensor (0) joins any other, and adds nothing: a list to be filled may begin with one. */
+/* A tensor of shape (0) joins any other and adds nothing, so that a list can start with one. */
 static bool is_nothing(const heed_tensor *x)
 {
     return x->ndim == 1 && x->shape[0] == 0;
@@ -29,7 +29,7 @@ static int64_t size_in(const heed_tensor *x, int dim)
     return is_nothing(x) ? 0 : heed_size(x, dim);
 }
 
-/* The tensor that says what shape the others have. */
+/* The tensor whose shape the others must match. */
 static const heed_tensor *first_of_something(const heed_call *call)
 {
     for (int i = 0; i < call->count; i++) {
@@ -123,12 +123,12 @@ static heed_status check_stack(heed_tensor *const *tensors, int count, int dim)
         return heed_self.error;
     }
     heed_shape shape = heed_shape_of_tensor(tensors[0]);
-    heed_dtype common = HEED_BOOL; /* which meets every other */
+    heed_dtype common = HEED_BOOL; /* promotes to every other dtype */
     for (int i = 0; i < count; i++) {
         if (!heed_has_shape(tensors[i], &shape)) {
             return heed_fail(HEED_ERR_SHAPE,
-                             "stack: tensor %d %s is not of the shape of tensor 0, %s; heed_cat "
-                             "joins along a dim that they have",
+                             "stack: tensor %d %s does not have the shape of tensor 0, %s; "
+                             "heed_cat joins along an existing dim",
                              i, HEED_TEXT(tensors[i]), HEED_TEXT(tensors[0]));
         }
         if (heed_common_dtype("stack", tensors[i]->dtype, common, &common) != HEED_OK) {
@@ -137,7 +137,7 @@ static heed_status check_stack(heed_tensor *const *tensors, int count, int dim)
     }
     int64_t numel;
     if (shape.ndim == HEED_MAX_DIMS) {
-        return heed_fail(HEED_ERR_SHAPE, "stack: %s has %d dims already, the most there are",
+        return heed_fail(HEED_ERR_SHAPE, "stack: %s already has %d dims, the maximum",
                          HEED_TEXT(tensors[0]), HEED_MAX_DIMS);
     }
     shape.size[shape.ndim++] = count;
@@ -175,7 +175,7 @@ static heed_status flip_rule(const heed_call *call, heed_result *result)
     return heed_wrap_dims("flip", *(const heed_dims *)call->args, result->shape.ndim, &set);
 }
 
-/* Copies x as it is seen from the other end of those dims. */
+/* Copies from a view of x with negated strides. */
 static heed_status flip_forward(const heed_call *call, heed_tensor *y)
 {
     const heed_tensor *x = call->inputs[0];
@@ -216,13 +216,13 @@ heed_tensor *heed_flip(heed_tensor *x, int dim)
     return heed_flip_dims(x, HEED_DIMS(dim));
 }
 
-/* ---- what the composites below share ---- */
+/* ---- shared by the composites below ---- */
 
-/* A dim of x, which has to have one. */
+/* Wraps a dim of x, which must have dims. */
 static heed_status find_dim(const char *function, const heed_tensor *x, int *dim)
 {
     if (x->ndim == 0) {
-        return heed_fail(HEED_ERR_DIM, "%s: x has no dims; leave the dim out", function);
+        return heed_fail(HEED_ERR_DIM, "%s: x has no dims; use the form without dim", function);
     }
     return heed_wrap_dim(function, *dim, x->ndim, dim);
 }
@@ -236,13 +236,13 @@ static int64_t product(int count, const int64_t *sizes)
     return n;
 }
 
-/* y itself, or a copy where it is still a view: of x, or with elements that lie in one place. */
+/* y itself, or a contiguous copy if it is a view of x or has overlapping elements. */
 static heed_tensor *own(heed_tensor *y, const heed_tensor *x)
 {
     return y != NULL && y->storage == x->storage ? heed_clone(y) : heed_contiguous(y);
 }
 
-/* ---- roll: two slices change places ---- */
+/* ---- roll: two slices swapped ---- */
 
 heed_tensor *heed_roll(heed_tensor *x, int64_t shift)
 {
@@ -266,7 +266,7 @@ heed_tensor *heed_roll_dims(heed_tensor *x, heed_shape shifts, heed_dims dims)
         return NULL;
     }
     if (shifts.ndim != dims.count || dims.count < 1 || dims.count > HEED_MAX_DIMS) {
-        heed_fail(HEED_ERR_VALUE, "roll: %d shifts for %d dims; one for each of 1 to %d dims",
+        heed_fail(HEED_ERR_VALUE, "roll: %d shifts for %d dims; pass one per dim, for 1 to %d dims",
                   shifts.ndim, dims.count, HEED_MAX_DIMS);
         return NULL;
     }
@@ -293,7 +293,7 @@ heed_tensor *heed_roll_dims(heed_tensor *x, heed_shape shifts, heed_dims dims)
 
 /* ---- repeat, repeat_interleave: blocks of elements, expanded ---- */
 
-/* x as rows of `block` elements, each `times` times; neither is 0. */
+/* Repeats each block of `block` elements `times` times; neither is 0. */
 static heed_tensor *repeat_blocks(heed_tensor *x, int64_t block, int64_t times, heed_shape shape)
 {
     if (x == NULL) {
@@ -304,22 +304,21 @@ static heed_tensor *repeat_blocks(heed_tensor *x, int64_t block, int64_t times, 
     return heed_reshape(heed_expand(blocks, HEED_SHAPE(rows, times, block)), shape);
 }
 
-/* Nothing of x, in a shape without elements. */
+/* An empty part of x, reshaped to `shape`, which has no elements. */
 static heed_tensor *nothing_of(heed_tensor *x, heed_shape shape)
 {
     heed_tensor *flat = heed_reshape(x, HEED_SHAPE(x->numel));
     return heed_reshape(heed_slice(flat, 0, 0, 0, 1), shape);
 }
 
-/* size * times, unless that is too much. */
+/* *size *= times. Fails on overflow. */
 static heed_status multiply(const char *function, int64_t times, int64_t *size)
 {
     if (times < 0) {
         return heed_fail(HEED_ERR_VALUE, "%s: %lld times; 0 or more", function, (long long)times);
     }
     if (__builtin_mul_overflow(*size, times, size)) {
-        return heed_fail(HEED_ERR_OVERFLOW, "%s: %lld times, which is more than can be counted",
-                         function, (long long)times);
+        return heed_fail(HEED_ERR_OVERFLOW, "%s: %lld times overflows", function, (long long)times);
     }
     return HEED_OK;
 }
@@ -335,7 +334,7 @@ heed_tensor *heed_repeat(heed_tensor *x, heed_shape sizes)
         return NULL;
     }
     const int added = sizes.ndim - x->ndim;
-    heed_shape shape = sizes, goal = sizes; /* of x with as many dims, and of the result */
+    heed_shape shape = sizes, goal = sizes; /* x with leading dims added, and the result */
     int64_t numel = 0;
     for (int i = 0; i < sizes.ndim; i++) {
         goal.size[i] = shape.size[i] = i < added ? 1 : x->shape[i - added];
@@ -390,11 +389,11 @@ heed_tensor *heed_repeat_interleave(heed_tensor *x, int64_t repeats)
     return heed_scope_end_with(&scope, heed_repeat_interleave_dim(flat, repeats, 0));
 }
 
-/* The places of a dim, each as often as `repeats` say. */
+/* The indices of dim, each repeated as given by `repeats`. */
 static heed_tensor *repeated_places(const heed_tensor *x, int dim, heed_tensor *repeats)
 {
     const int64_t *times = heed_const_data_i64(heed_contiguous(repeats));
-    const int64_t step = repeats->numel > 1; /* 0: the same for all */
+    const int64_t step = repeats->numel > 1; /* 0: one number for all */
     heed_shape shape = heed_shape_of_tensor(x);
     int64_t *total = &shape.size[dim], numel;
     *total = 0;

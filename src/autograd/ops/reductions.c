@@ -1,5 +1,5 @@
-/* Reductions: which dims they take away, how their gradients come back to the input's shape, and
- * each of them: sum, mean, prod, cumsum, extremes, var, std, norm, any, all, logsumexp. */
+/* Reductions: shared code for the reduced dims and for expanding gradients to the input's shape;
+ * then the operations sum, mean, prod, cumsum, extremes, var, std, norm, any, all, logsumexp. */
 
 #include "reductions.h"
 
@@ -20,9 +20,9 @@
 #include "slice.h"
 #include "view.h"
 
-/* The arguments of a reduction, or the first member of its arguments. */
+/* The arguments of a reduction, or the first member of its argument struct. */
 typedef struct reduce_args {
-    heed_dims dims; /* none: all */
+    heed_dims dims; /* empty: all dims */
     bool keepdim;
 } reduce_args;
 
@@ -31,13 +31,13 @@ static const reduce_args everything = {{0, {0}}, false};
 
 /* ---- rules ---- */
 
-/* The dims that a call reduces, as a bit set; its rule has checked them. */
+/* The reduced dims as a bit set; the rule has checked them. */
 static unsigned reduced_dims(const reduce_args *args, int ndim)
 {
     return args->dims.count == 0 ? (1u << ndim) - 1 : heed_wrapped_set(&args->dims, ndim);
 }
 
-/* The shape of x with the dims of the set as size 1, or without them. */
+/* The shape of x with the dims of the set reduced: to size 1 with keepdim, else removed. */
 static heed_shape reduced_shape(const heed_tensor *x, unsigned set, bool keepdim)
 {
     heed_shape shape = {0};
@@ -50,7 +50,7 @@ static heed_shape reduced_shape(const heed_tensor *x, unsigned set, bool keepdim
     return shape;
 }
 
-/* The shape of the result; its dtype stays that of x. */
+/* Sets the shape of the result; its dtype stays that of x. */
 static heed_status reduction_rule(const heed_call *call, heed_result *result)
 {
     const reduce_args *args = call->args;
@@ -68,7 +68,7 @@ static heed_status float_rule(const heed_call *call, heed_result *result)
     return heed_expect_float(call, 0) == HEED_OK ? reduction_rule(call, result) : heed_self.error;
 }
 
-/* For reductions that have no answer over no elements. */
+/* For reductions that are undefined without elements. */
 static heed_status nonempty_rule(const heed_call *call, heed_result *result)
 {
     const heed_tensor *x = call->inputs[0];
@@ -79,15 +79,14 @@ static heed_status nonempty_rule(const heed_call *call, heed_result *result)
     for (int i = 0; i < x->ndim; i++) {
         if (set >> i & 1 && x->shape[i] == 0) {
             return heed_fail(HEED_ERR_SHAPE,
-                             "%s: dim %d of x %s has no elements to choose from; take a dim that "
-                             "has some",
+                             "%s: dim %d of x %s has no elements; reduce a nonempty dim",
                              call->op->name, i, HEED_TEXT(x));
         }
     }
     return HEED_OK;
 }
 
-/* How many elements of x go into one of the result. */
+/* Elements of x per element of the result. */
 static double count_reduced(const heed_tensor *x, const void *args)
 {
     const unsigned set = reduced_dims(args, x->ndim);
@@ -98,7 +97,7 @@ static double count_reduced(const heed_tensor *x, const void *args)
     return count;
 }
 
-/* y = kernel(x) over the dims that a call reduces, x's elements cast to `as`. */
+/* y = kernel(x) over the reduced dims, with x's elements cast to `as`. */
 static heed_status fold_reduced(const heed_call *call, heed_reduce_kernel *kernel, const void *args,
                                 heed_dtype as, heed_tensor *y)
 {
@@ -106,7 +105,7 @@ static heed_status fold_reduced(const heed_call *call, heed_reduce_kernel *kerne
     return heed_reduce(kernel, args, as, x, reduced_dims(call->args, x->ndim), y);
 }
 
-/* Forwards by the kernel of the same name, which takes no arguments and reads x's own dtype. */
+/* Forward functions that run the kernel of the same name, without arguments, on x's own dtype. */
 #define FOLD_FORWARD(kernel)                                                                       \
     static heed_status kernel##_forward(const heed_call *call, heed_tensor *y)                     \
     {                                                                                              \
@@ -120,9 +119,9 @@ FOLD_FORWARD(argmin)
 FOLD_FORWARD(any)
 FOLD_FORWARD(all)
 
-/* ---- for derivatives: from the result's shape back to the input's ---- */
+/* ---- for derivatives: from the result's shape to the input's ---- */
 
-/* t, of the result's shape, with the reduced dims as size 1: it broadcasts against the input. */
+/* t, of the result's shape, with reduced dims of size 1, so that it broadcasts with the input. */
 static heed_tensor *keep_dims(const heed_vjp *v, heed_tensor *t)
 {
     const reduce_args *args = v->args;
@@ -130,14 +129,14 @@ static heed_tensor *keep_dims(const heed_vjp *v, heed_tensor *t)
     return args->keepdim ? t : heed_reshape(t, reduced_shape(x, reduced_dims(args, x->ndim), true));
 }
 
-/* t in the shape of the input, repeated along the reduced dims without a copy. */
+/* t expanded to the input's shape along the reduced dims, without a copy. */
 static heed_tensor *spread(const heed_vjp *v, heed_tensor *t)
 {
     return heed_expand(keep_dims(v, t), heed_shape_of_tensor(v->inputs[0]));
 }
 
-/* g in equal parts among the elements of each row that are true in `chosen`, a bool of the input's
- * shape; 0 for the others. A row without any is NaN. */
+/* Divides g equally among the elements that are true in `chosen`, a bool of the input's shape; the
+ * others get 0. If none is true, all get NaN. */
 static heed_tensor *divide_among(const heed_vjp *v, heed_tensor *chosen)
 {
     const reduce_args *args = v->args;
@@ -145,8 +144,8 @@ static heed_tensor *divide_among(const heed_vjp *v, heed_tensor *chosen)
     return heed_mul(keep_dims(v, part), chosen);
 }
 
-/* Defines heed_name_dim and heed_name by heed_name_dims. REDUCTION_FORMS: all three, of the
- * operation op_name, which takes no other arguments. */
+/* Defines heed_name_dim and heed_name with heed_name_dims. REDUCTION_FORMS defines all three for
+ * the operation op_name, which takes no other arguments. */
 #define SHORT_FORMS(name)                                                                          \
     heed_tensor *heed_##name##_dim(heed_tensor *x, int dim, bool keepdim)                          \
     {                                                                                              \
@@ -208,17 +207,17 @@ HEED_OPERATION(mean) = {.name = "mean",
 REDUCTION_FORMS(sum)
 REDUCTION_FORMS(mean)
 
-/* ---- prod: a tree of products of halves ---- */
+/* ---- prod: a tree of products ---- */
 
-/* Its derivatives are those of mul, log2(n) deep, and right where elements are 0. */
+/* Its derivatives are those of mul, log2(n) deep, and correct if elements are 0. */
 
 /* x (..., n, ...) -> (..., 1, ...) */
 static heed_tensor *multiply_along(heed_tensor *x, int dim)
 {
-    if (heed_size(x, dim) == 0) { /* 1; by way of a sum of nothing, so that the graph goes on */
+    if (heed_size(x, dim) == 0) { /* ones, computed from an empty sum to keep the graph */
         return heed_add_scalar(heed_sum_dim(x, dim, true), 1);
     }
-    heed_tensor *odd = NULL; /* the product of what was left over by halving */
+    heed_tensor *odd = NULL; /* product of the elements left over by halving */
     for (int64_t n = heed_size(x, dim); n > 1; n /= 2) {
         const int64_t half = n / 2;
         if (n % 2 != 0) {
@@ -266,7 +265,7 @@ static heed_status cumsum_forward(const heed_call *call, heed_tensor *y)
     return heed_map_rows(heed_kernels_for(y->dtype)->cumsum, call->inputs, 1, dim, y);
 }
 
-/* x_i is in every sum from the i-th on: sums from the other end. */
+/* x_i is in every sum from the i-th on, so its gradient sums g from the other end. */
 static void cumsum_backward(const heed_vjp *v)
 {
     const int dim = *(const int *)v->args;
@@ -286,7 +285,7 @@ heed_tensor *heed_cumsum(heed_tensor *x, int dim)
 
 /* ---- amax, amin ---- */
 
-/* Ties share the gradient. No element equals NaN, so that nothing is shared there: NaN. */
+/* Ties share the gradient. If y is NaN, no element equals it, and divide_among gives NaN. */
 static void amax_backward(const heed_vjp *v)
 {
     v->grads[0] = divide_among(v, heed_eq(v->inputs[0], keep_dims(v, v->y)));
@@ -305,9 +304,9 @@ EXTREME(amin, amin, amax_backward)
 REDUCTION_FORMS(amax)
 REDUCTION_FORMS(amin)
 
-/* ---- max, min of everything ---- */
+/* ---- max, min over all elements ---- */
 
-/* As amax's, but where y is NaN the elements that are NaN share. */
+/* As for amax, but if y is NaN the NaN elements share the gradient. */
 static void max_backward(const heed_vjp *v)
 {
     heed_tensor *x = v->inputs[0];
@@ -334,7 +333,7 @@ heed_tensor *heed_min(heed_tensor *x)
 static heed_status argmax_rule(const heed_call *call, heed_result *result)
 {
     if (result->dtype == HEED_BOOL) {
-        return heed_fail(HEED_ERR_DTYPE, "%s: bool has no such operation; heed_to(x, HEED_I64)",
+        return heed_fail(HEED_ERR_DTYPE, "%s: bool is not supported; heed_to(x, HEED_I64)",
                          call->op->name);
     }
     result->dtype = HEED_I64;
@@ -369,7 +368,7 @@ heed_tensor *heed_argmin(heed_tensor *x)
     return heed_apply(&op_argmin, &x, 1, &everything, sizeof everything);
 }
 
-/* ---- max, min of a dim: what stands at these places ---- */
+/* ---- max, min along a dim: gathered at argmax, argmin ---- */
 
 static heed_tensor *take_extremes(const heed_op *op, const heed_op *places_op, heed_tensor *x,
                                   int dim, bool keepdim, heed_tensor **indices)
@@ -385,7 +384,7 @@ static heed_tensor *take_extremes(const heed_op *op, const heed_op *places_op, h
     const reduce_args args = {HEED_DIMS(dim), true};
     const heed_call call = {op, &x, 1, &args};
     heed_tensor *y = NULL, *places = NULL;
-    if (nonempty_rule(&call, &(heed_result){0}) == HEED_OK) { /* errors name max or min */
+    if (nonempty_rule(&call, &(heed_result){0}) == HEED_OK) { /* so that errors name max or min */
         heed_tensor *ordered = x->dtype == HEED_BOOL ? heed_to(x, HEED_I64) : x;
         places = heed_apply(places_op, &ordered, 1, &args, sizeof args);
         y = heed_gather(x, dim, places);
@@ -415,11 +414,11 @@ heed_tensor *heed_min_dim(heed_tensor *x, int dim, bool keepdim, heed_tensor **i
 typedef struct var_args {
     reduce_args reduction;
     int correction;
-    bool root; /* of std */
+    bool root; /* take the square root: std */
 } var_args;
 
-/* torch divides by 0 where the correction leaves nothing, not by less; and the spread of nothing is
- * NaN, whatever the correction. */
+/* Like torch, divides by 0, never by a negative number, if correction >= count; and the variance of
+ * no elements is NaN, whatever the correction. */
 static heed_status var_forward(const heed_call *call, heed_tensor *y)
 {
     const var_args *args = call->args;
@@ -428,7 +427,7 @@ static heed_status var_forward(const heed_call *call, heed_tensor *y)
     return fold_reduced(call, heed_kernels_for(y->dtype)->var, &given, y->dtype, y);
 }
 
-/* dL/dx, given g = dL/dvar: the mean moves with x, but that cancels. */
+/* dL/dx, given g = dL/dvar. The dependence of the mean on x cancels. */
 static heed_tensor *gradient_of_var(const heed_vjp *v, heed_tensor *g)
 {
     const var_args *args = v->args;
@@ -444,7 +443,7 @@ static void var_backward(const heed_vjp *v)
     v->grads[0] = gradient_of_var(v, v->g);
 }
 
-/* dvar = g / (2 std), but 0 where std is 0, as torch has it. */
+/* dvar = g / (2 std), but 0 where std is 0, as in torch. */
 static void std_backward(const heed_vjp *v)
 {
     heed_tensor *flat = heed_eq_scalar(v->y, 0);
@@ -490,7 +489,7 @@ typedef struct norm_args {
     double p;
 } norm_args;
 
-/* The norm of nothing is 0; but the largest size, or a power below 0, of nothing is none. */
+/* The norm of no elements is 0, but undefined if p is infinite or negative. */
 static heed_status norm_rule(const heed_call *call, heed_result *result)
 {
     const double p = ((const norm_args *)call->args)->p;
@@ -506,7 +505,7 @@ static heed_status norm_forward(const heed_call *call, heed_tensor *y)
     return fold_reduced(call, heed_kernels_for(y->dtype)->norm, &args, y->dtype, y);
 }
 
-/* p = inf, -inf: the elements whose size is the norm share the gradient, and NaN do. */
+/* p = inf, -inf: elements with |x| equal to the norm, and NaN elements, share the gradient. */
 static heed_tensor *gradient_of_extreme(const heed_vjp *v)
 {
     heed_tensor *x = v->inputs[0];
@@ -514,8 +513,8 @@ static heed_tensor *gradient_of_extreme(const heed_vjp *v)
     return heed_mul(heed_sign(x), divide_among(v, heed_logical_or(extreme, heed_isnan(x))));
 }
 
-/* (|x| / y)^(p - 1). Between 0 and 2 the root of each is taken before they are divided: |x| / y may
- * leave the range of floats, its root does not. */
+/* (|x| / y)^(p - 1). For p between 0 and 2 both are raised to the power before the division: |x| /
+ * y may leave the range of floats, but these powers do not. */
 static heed_tensor *power_of_ratio(heed_tensor *size, heed_tensor *y, double p)
 {
     if (p > 0 && p < 2) {
@@ -524,8 +523,8 @@ static heed_tensor *power_of_ratio(heed_tensor *size, heed_tensor *y, double p)
     return heed_pow_scalar(heed_div(size, y), p - 1);
 }
 
-/* dx = g sign(x) (|x| / y)^(p - 1): 0 where x is 0, and where y is. What is raised to a power is
- * kept from 0, or the second derivative would meet 0 * inf. */
+/* dx = g sign(x) (|x| / y)^(p - 1), 0 where x or y is 0. Zeros are masked before the power, or the
+ * second derivative would contain 0 * inf. */
 static heed_tensor *gradient_of_power(const heed_vjp *v, double p)
 {
     heed_tensor *x = v->inputs[0];
@@ -546,7 +545,7 @@ static void norm_backward(const heed_vjp *v)
         v->grads[0] = heed_mul(keep_dims(v, v->g), heed_sign(v->inputs[0]));
     } else if (isinf(p)) {
         v->grads[0] = gradient_of_extreme(v);
-    } else if (p == 0) { /* a count is flat */
+    } else if (p == 0) { /* a count has derivative 0 */
         v->grads[0] = heed_zeros(heed_shape_of_tensor(v->inputs[0]), v->g->dtype);
     } else {
         v->grads[0] = gradient_of_power(v, p);

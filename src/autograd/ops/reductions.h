@@ -1,7 +1,7 @@
-/* Operations that take dims away: sums, products, extremes, spread, truth, logsumexp; and cumsum.
+/* Reductions: sums, products, extremes, variance and norms, any and all, logsumexp; and cumsum.
  *
- * The plain form takes all dims, `_dim` one and `_dims` several; no dims in the list are all of
- * them; keepdim leaves them with size 1. Floats are summed in double and rounded once.
+ * The plain form reduces all dims, `_dim` one and `_dims` several; an empty list means all. keepdim
+ * keeps reduced dims with size 1. Floats are summed in double and rounded once.
  *
  * HEED_ERR_DIM: a dim outside [-ndim, ndim), or given twice.
  */
@@ -17,7 +17,7 @@ HEED_BEGIN_DECLS
 /* heed_sum: as torch.sum(x, dim, keepdim)
  *
  *   x (..., n, ...)   ->   y (..., ...); i64 for i64 and bool
- *   y = sum over the dims                       dx = g, repeated along them */
+ *   y = sum over the dims                       dx = g, broadcast along them */
 heed_tensor *heed_sum(heed_tensor *x);
 heed_tensor *heed_sum_dim(heed_tensor *x, int dim, bool keepdim);
 heed_tensor *heed_sum_dims(heed_tensor *x, heed_dims dims, bool keepdim);
@@ -25,7 +25,7 @@ heed_tensor *heed_sum_dims(heed_tensor *x, heed_dims dims, bool keepdim);
 /* heed_mean: as torch.mean(x, dim, keepdim)
  *
  *   x (..., n, ...) float   ->   y (..., ...)
- *   y = sum over the dims / count; NaN over nothing        dx = g / count, repeated along them
+ *   y = sum over the dims / count; NaN if count is 0       dx = g / count, broadcast along them
  *
  * HEED_ERR_DTYPE: i64 or bool. */
 heed_tensor *heed_mean(heed_tensor *x);
@@ -35,8 +35,8 @@ heed_tensor *heed_mean_dims(heed_tensor *x, heed_dims dims, bool keepdim);
 /* heed_prod: as torch.prod(x, dim, keepdim), over several dims as well
  *
  *   x (..., n, ...)   ->   y (..., ...); i64 for i64 and bool
- *   y = the product over the dims, 1 of nothing     dx = g times the product of all others, right
- *                                                   where elements are 0 as well */
+ *   y = the product over the dims; 1 if empty       dx = g times the product of all others, also
+ *                                                   correct if elements are 0 */
 heed_tensor *heed_prod(heed_tensor *x);
 heed_tensor *heed_prod_dim(heed_tensor *x, int dim, bool keepdim);
 heed_tensor *heed_prod_dims(heed_tensor *x, heed_dims dims, bool keepdim);
@@ -52,8 +52,8 @@ heed_tensor *heed_cumsum(heed_tensor *x, int dim);
 /* heed_amax, heed_amin: the largest and the smallest, as torch.amax(x, dim, keepdim)
  *
  *   x (..., n, ...)   ->   y (..., ...)
- *   y = the largest over the dims; NaN if there is one
- *   dx = g / k at the k elements that are y, else 0; NaN over a line with NaN, as in torch
+ *   y = the largest over the dims; NaN if any is NaN
+ *   dx = g / k at the k elements equal to y, else 0; all NaN if y is NaN, as in torch
  *
  * HEED_ERR_SHAPE: a dim without elements. */
 heed_tensor *heed_amax(heed_tensor *x);
@@ -63,25 +63,25 @@ heed_tensor *heed_amin(heed_tensor *x);
 heed_tensor *heed_amin_dim(heed_tensor *x, int dim, bool keepdim);
 heed_tensor *heed_amin_dims(heed_tensor *x, heed_dims dims, bool keepdim);
 
-/* heed_max, heed_min: as torch.max(x), over everything. As heed_amax, but where y is NaN the
- * gradient goes to the elements that are.
+/* heed_max, heed_min: as torch.max(x), over all elements. Like heed_amax, but if y is NaN the
+ * gradient goes to the NaN elements.
  *
- * heed_max_dim, heed_min_dim: as torch.max(x, dim, keepdim): the values, and in *indices (NULL: not
- * wanted) their places in that dim, i64: the first among equals, or the first NaN.
+ * heed_max_dim, heed_min_dim: as torch.max(x, dim, keepdim): the values, and in *indices (unless
+ * NULL) their i64 indices along dim: of the first among equals, or of the first NaN.
  *
- *   x (..., n, ...)   ->   y (..., ...), *indices (..., ...)      dx = g at these places, else 0
+ *   x (..., n, ...)   ->   y (..., ...), *indices (..., ...)      dx = g at these indices, else 0
  *
  *     heed_tensor *places, *best = heed_max_dim(scores, -1, false, &places);
  *
- * HEED_ERR_SHAPE: a dim without elements; *indices is NULL then. */
+ * HEED_ERR_SHAPE: a dim without elements. On error *indices is NULL. */
 heed_tensor *heed_max(heed_tensor *x);
 heed_tensor *heed_min(heed_tensor *x);
 heed_tensor *heed_max_dim(heed_tensor *x, int dim, bool keepdim, heed_tensor **indices);
 heed_tensor *heed_min_dim(heed_tensor *x, int dim, bool keepdim, heed_tensor **indices);
 
-/* heed_argmax, heed_argmin: places of extremes, as torch.argmax(x): of the elements of x row by
- * row; with a dim, as torch.argmax(x, dim, keepdim), in that dim. The first among equals, or the
- * first NaN.
+/* heed_argmax, heed_argmin: index of the largest or smallest element of the flattened x, as
+ * torch.argmax(x). With a dim: index along dim, as torch.argmax(x, dim, keepdim). The first among
+ * equals, or the first NaN.
  *
  *   x (..., n, ...)   ->   y (..., ...) i64, without gradient
  *
@@ -91,15 +91,15 @@ heed_tensor *heed_argmax_dim(heed_tensor *x, int dim, bool keepdim);
 heed_tensor *heed_argmin(heed_tensor *x);
 heed_tensor *heed_argmin_dim(heed_tensor *x, int dim, bool keepdim);
 
-/* ---- spread and size ---- */
+/* ---- variance and norms ---- */
 
 /* heed_var: as torch.var(x, dim, correction, keepdim); the plain form has torch's correction, 1
  *
  *   x (..., n, ...) float   ->   y (..., ...)
  *   y = the sum of (x - mean)^2 / (n - correction)      dx = g 2 (x - mean) / (n - correction)
  *
- * Where n <= correction the division is by 0: inf, or NaN of equal elements.
- * heed_std: its root.                      dx = g (x - mean) / (y (n - correction)), 0 where y = 0
+ * If n <= correction it divides by 0: inf, or NaN if all elements are equal.
+ * heed_std: its square root.               dx = g (x - mean) / (y (n - correction)), 0 where y = 0
  *
  * HEED_ERR_DTYPE: i64 or bool. */
 heed_tensor *heed_var(heed_tensor *x);
@@ -114,18 +114,18 @@ heed_tensor *heed_std_dims(heed_tensor *x, heed_dims dims, int correction, bool 
  *   x (..., n, ...) float   ->   y (..., ...)
  *   y = (the sum of |x|^p)^(1/p)            dx = g sign(x) (|x| / y)^(p-1), 0 where x or y is 0
  *
- *   p = 0: how many are not 0; dx = 0.      p = inf, -inf: the largest and the smallest |x|;
- *                                           dx = g sign(x) / k at the k elements of that size
+ *   p = 0: the number of nonzeros; dx = 0.  p = inf, -inf: the largest and the smallest |x|;
+ *                                           dx = g sign(x) / k at the k elements with |x| = y
  *
  * HEED_ERR_DTYPE: i64 or bool. HEED_ERR_SHAPE: p < 0 or inf over a dim without elements. */
 heed_tensor *heed_norm(heed_tensor *x, double p);
 heed_tensor *heed_norm_dim(heed_tensor *x, double p, int dim, bool keepdim);
 heed_tensor *heed_norm_dims(heed_tensor *x, double p, heed_dims dims, bool keepdim);
 
-/* ---- truth ---- */
+/* ---- any, all ---- */
 
-/* heed_any, heed_all: is one element true, are all? As torch.any(x, dim, keepdim): everything but
- * 0 is true, NaN too. Of nothing, any is false and all is true.
+/* heed_any, heed_all: true if any or all elements are nonzero (NaN counts), as torch.any(x, dim,
+ * keepdim). If there are none, any is false and all is true.
  *
  *   x (..., n, ...)   ->   y (..., ...) bool, without gradient */
 heed_tensor *heed_any(heed_tensor *x);
@@ -135,33 +135,33 @@ heed_tensor *heed_all(heed_tensor *x);
 heed_tensor *heed_all_dim(heed_tensor *x, int dim, bool keepdim);
 heed_tensor *heed_all_dims(heed_tensor *x, heed_dims dims, bool keepdim);
 
-/* ---- exponentials: softmax.h has the softmaxes ---- */
+/* ---- exponentials: for softmax see softmax.h ---- */
 
-/* heed_logsumexp: as torch.logsumexp(x, dim, keepdim): ln of a sum of exponentials, which do not
+/* heed_logsumexp: as torch.logsumexp(x, dim, keepdim): ln of a sum of exponentials, without
  * overflow
  *
  *   x (..., n, ...)   ->   y (..., ...); f32 for i64 and bool
- *   y = ln sum over the dims of e^x; -inf of nothing but -inf       dx = g e^(x - y)
+ *   y = ln sum over the dims of e^x; -inf if all x are -inf         dx = g e^(x - y)
  *
- * The gradient is NaN where y is infinite and x as well, as in torch. */
+ * The gradient is NaN where both x and y are infinite, as in torch. */
 heed_tensor *heed_logsumexp(heed_tensor *x);
 heed_tensor *heed_logsumexp_dim(heed_tensor *x, int dim, bool keepdim);
 heed_tensor *heed_logsumexp_dims(heed_tensor *x, heed_dims dims, bool keepdim);
 
 /* ---- losses: loss.h, cross_entropy.h ---- */
 
-/* What is made of the losses of single elements or targets. */
+/* How the losses of elements or targets are reduced. */
 typedef enum heed_reduction {
-    HEED_MEAN,      /* their mean over what counts, the default; NaN where nothing does */
-    HEED_SUM,       /* their sum */
-    HEED_NONE,      /* they themselves, in the shape of the targets */
-    HEED_BATCHMEAN, /* kl_div only: their sum, divided by the size of dim 0 */
+    HEED_MEAN,      /* mean over the targets not ignored; the default; NaN if none */
+    HEED_SUM,       /* sum */
+    HEED_NONE,      /* no reduction: losses in the shape of the targets */
+    HEED_BATCHMEAN, /* kl_div only: sum divided by the size of dim 0 */
 } heed_reduction;
 
-/* ---- what undoes broadcasting ---- */
+/* ---- undoing broadcasting ---- */
 
-/* heed_sum_to: x summed over the dims that broadcasting from `shape` repeats, in that shape, as
- * torch's x.sum_to_size(shape). The engine undoes broadcasting with it.      dx = expand(g)
+/* heed_sum_to: x summed to `shape` over the dims that broadcasting repeated, as torch's
+ * x.sum_to_size(shape). The engine uses it to undo broadcasting.      dx = expand(g)
  *
  * HEED_ERR_SHAPE: `shape` does not broadcast to x's. */
 heed_tensor *heed_sum_to(heed_tensor *x, heed_shape shape);

@@ -1,5 +1,5 @@
-/* Parts of a tensor, as views: slice and diagonal, each with its backward, which puts g into zeros;
- * and what is made of slices: select, narrow, split, chunk. */
+/* Parts of a tensor, as views: slice and diagonal, each with a backward that writes g into zeros;
+ * and select, narrow, split and chunk, composed of slices. */
 
 #include "slice.h"
 
@@ -14,9 +14,9 @@
 #include "../apply.h"
 #include "view.h"
 
-/* ---- what slice_backward and diagonal_backward share ---- */
+/* ---- shared by slice_backward and diagonal_backward ---- */
 
-/* The result has the shape of the whole, which must be one. */
+/* Sets the shape of the result to `whole`, checking that it is valid. */
 static heed_status set_whole(const heed_call *call, const heed_shape *whole, heed_result *result)
 {
     int64_t numel;
@@ -24,18 +24,18 @@ static heed_status set_whole(const heed_call *call, const heed_shape *whole, hee
     return heed_count_elements(call->op->name, whole->ndim, whole->size, result->dtype, &numel);
 }
 
-/* Does g have the shape of the part that it goes into? */
+/* Checks that g has the shape of the part it is written to. */
 static heed_status check_part(const heed_call *call, const char *part, const heed_shape *shape)
 {
     if (!heed_has_shape(call->inputs[0], shape)) {
-        return heed_fail(HEED_ERR_SHAPE, "%s: g %s is not of the %s's shape %s", call->op->name,
+        return heed_fail(HEED_ERR_SHAPE, "%s: g %s does not have the %s's shape %s", call->op->name,
                          HEED_TEXT(call->inputs[0]), part,
                          heed_shape_text(shape->ndim, shape->size).text);
     }
     return HEED_OK;
 }
 
-/* y = zeros, but g in `part`, a view of y; NULL after an error. */
+/* Fills y with zeros and `part`, a view of y, with g. `part` is NULL after an error. */
 static heed_status put_into_zeros(const heed_tensor *g, heed_tensor *y, heed_tensor *part)
 {
     if (part == NULL) {
@@ -54,7 +54,7 @@ typedef struct slice_args {
     int64_t start, end, step;
 } slice_args;
 
-/* Where a slice begins, and its shape: cut to the size of its dim as Python does. */
+/* Computes the start and shape of a slice, clipped to the size of its dim as in Python. */
 static heed_status cut_slice(const char *function, const slice_args *args, const heed_shape *of,
                              heed_shape *shape, int *dim, int64_t *start)
 {
@@ -62,7 +62,7 @@ static heed_status cut_slice(const char *function, const slice_args *args, const
         return heed_self.error;
     }
     if (of->ndim == 0) {
-        return heed_fail(HEED_ERR_DIM, "%s: a tensor without dims has nothing to slice", function);
+        return heed_fail(HEED_ERR_DIM, "%s: a tensor without dims cannot be sliced", function);
     }
     if (args->step < 1) {
         return heed_fail(HEED_ERR_VALUE, "%s: step %lld; it must be 1 or more", function,
@@ -92,7 +92,7 @@ static heed_status slice_rule(const heed_call *call, heed_result *result)
     result->is_view = true;
     memcpy(result->strides, x->strides, sizeof *x->strides * x->ndim);
     if (result->shape.size[dim] > 1) {
-        result->strides[dim] *= args->step; /* cannot overflow: the last place is inside x */
+        result->strides[dim] *= args->step; /* cannot overflow: the last index is inside x */
     }
     result->offset = start * x->strides[dim];
     return HEED_OK;
@@ -105,7 +105,7 @@ static void slice_backward(const heed_vjp *v)
                                       args->start, args->end, args->step);
 }
 
-/* All parts of a tensor add into one gradient; none makes zeros for the others. */
+/* All parts of a tensor add to one gradient, so none has to allocate zeros for the others. */
 static bool slice_add_gradient(const heed_vjp *v, int i, heed_tensor *sum)
 {
     const slice_args *args = v->args;
@@ -178,8 +178,8 @@ typedef struct diagonal_args {
 
 /* ---- diagonal ---- */
 
-/* How many elements the diagonal of m rows and n columns has: `offset` > 0 lies right of the main
- * one, < 0 below it. */
+/* Length of a diagonal of an m x n matrix: `offset` > 0 is right of the main diagonal, < 0 below
+ * it. */
 static int64_t count_diagonal(int64_t m, int64_t n, int64_t offset)
 {
     if (offset >= n || offset <= -m) {
@@ -190,7 +190,7 @@ static int64_t count_diagonal(int64_t m, int64_t n, int64_t offset)
     return m < n ? m : n;
 }
 
-/* The two dims go, and the diagonal becomes the last one. */
+/* Sets `shape`: without the two dims, and with the diagonal as the last dim. */
 static heed_status find_diagonal(const char *function, const diagonal_args *args,
                                  const heed_shape *of, heed_shape *shape, int *dim1, int *dim2)
 {
@@ -199,7 +199,7 @@ static heed_status find_diagonal(const char *function, const diagonal_args *args
         return heed_self.error;
     }
     if (*dim1 == *dim2) {
-        return heed_fail(HEED_ERR_DIM, "%s: dim1 %d and dim2 %d of %s are the same one", function,
+        return heed_fail(HEED_ERR_DIM, "%s: dim1 %d and dim2 %d of %s are the same", function,
                          args->dim1, args->dim2, heed_shape_text(of->ndim, of->size).text);
     }
     shape->ndim = 0;
@@ -293,7 +293,7 @@ heed_tensor *heed_diagonal_backward(heed_tensor *g, heed_shape shape, int64_t of
 
 /* ---- select, narrow ---- */
 
-/* Wraps a dim that is to be cut, and finds its size. */
+/* Wraps dim and gets its size. */
 static heed_status find_size(const char *function, const heed_tensor *x, int *dim, int64_t *size)
 {
     if (heed_check_operand(function, "x", x) != HEED_OK ||
@@ -301,7 +301,7 @@ static heed_status find_size(const char *function, const heed_tensor *x, int *di
         return heed_self.error;
     }
     if (x->ndim == 0) {
-        return heed_fail(HEED_ERR_DIM, "%s: a tensor without dims has no parts", function);
+        return heed_fail(HEED_ERR_DIM, "%s: a tensor without dims cannot be sliced", function);
     }
     *size = x->shape[*dim];
     return HEED_OK;
@@ -338,8 +338,8 @@ heed_tensor *heed_narrow(heed_tensor *x, int dim, int64_t start, int64_t length)
     const int64_t first = start < 0 ? start + size : start;
     if (first < 0 || first > size || length > size - first) {
         heed_fail(HEED_ERR_INDEX,
-                  "narrow: %lld places from %lld on are not all inside dim %d of %s; heed_slice "
-                  "cuts them off",
+                  "narrow: %lld elements from %lld on are not all inside dim %d of %s; heed_slice "
+                  "clips them",
                   (long long)length, (long long)start, dim, HEED_TEXT(x));
         return NULL;
     }
@@ -348,8 +348,7 @@ heed_tensor *heed_narrow(heed_tensor *x, int dim, int64_t start, int64_t length)
 
 /* ---- split, chunk ---- */
 
-/* Cuts a dim into parts of `sizes`, or where that is NULL of `size` each, the last one of what is
- * left. */
+/* Cuts a dim into parts of `sizes`, or, if NULL, of `size` each; slicing clips the last one. */
 static int cut(heed_tensor *x, int dim, const int64_t *sizes, int64_t size, int count,
                heed_tensor **parts)
 {
@@ -366,7 +365,7 @@ static int cut(heed_tensor *x, int dim, const int64_t *sizes, int64_t size, int 
     return count;
 }
 
-/* Wraps the dim and finds its size; the parts are NULL until all has gone well. */
+/* Wraps dim, gets its size and sets all parts to NULL. */
 static heed_status begin_parts(const char *function, const heed_tensor *x, int *dim, int64_t *size,
                                heed_tensor **parts, int count)
 {
@@ -392,7 +391,8 @@ int heed_split(heed_tensor *x, int64_t split_size, int dim, heed_tensor **parts,
     }
     const int64_t count = size == 0 ? 1 : (size - 1) / split_size + 1;
     if (count > most) {
-        heed_fail(HEED_ERR_VALUE, "split: dim %d of %s gives %lld parts of size %lld; room for %d",
+        heed_fail(HEED_ERR_VALUE,
+                  "split: dim %d of %s gives %lld parts of size %lld; at most %d fit into parts",
                   dim, HEED_TEXT(x), (long long)count, (long long)split_size, most);
         return 0;
     }
@@ -416,7 +416,7 @@ int heed_split_sizes(heed_tensor *x, const int64_t *sizes, int count, int dim, h
     }
     if (!fits || sum != size) {
         heed_fail(HEED_ERR_VALUE,
-                  "split_sizes: %d sizes do not sum to %lld, which dim %d of %s has, or one is "
+                  "split_sizes: %d sizes do not sum to %lld, the size of dim %d of %s, or one is "
                   "negative",
                   count, (long long)size, dim, HEED_TEXT(x));
         return 0;

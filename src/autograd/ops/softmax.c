@@ -1,5 +1,5 @@
-/* softmax, safe_softmax and log_softmax, row by row, by kernels. Each gradient stands here twice:
- * by a kernel, and in other operations where it is itself differentiated. */
+/* softmax, safe_softmax and log_softmax, with row kernels. Each gradient is implemented twice: with
+ * a kernel, and with other operations if it is itself differentiated. */
 #include "softmax.h"
 
 #include "../../tensor/create.h"
@@ -39,7 +39,7 @@ static heed_status log_softmax_forward(const heed_call *call, heed_tensor *y)
     return heed_map_rows(heed_kernels_for(y->dtype)->log_softmax, call->inputs, 1, dim, y);
 }
 
-/* dx = kernel(g, y), row by row. */
+/* dx = kernel(g, y) for each row. */
 static void gradient_by_kernel(const heed_vjp *v, heed_row_kernel *kernel)
 {
     heed_tensor *dx = heed_empty_like(v->y), *const in[] = {v->g, v->y};
@@ -49,7 +49,7 @@ static void gradient_by_kernel(const heed_vjp *v, heed_row_kernel *kernel)
     }
 }
 
-/* 0 for a row of zeros, which safe_softmax may give. */
+/* A row of zeros, as from safe_softmax, has gradient 0. */
 static void softmax_backward(const heed_vjp *v)
 {
     const int dim = *(const int *)v->args;

@@ -1,4 +1,4 @@
-/* The softmaxes along a dim. logsumexp is a reduction (reductions.h). */
+/* Softmax functions along a dim. For logsumexp see reductions.h. */
 #ifndef HEED_AUTOGRAD_SOFTMAX_H
 #define HEED_AUTOGRAD_SOFTMAX_H
 
@@ -11,21 +11,21 @@ HEED_BEGIN_DECLS
  *   x (..., n, ...) float   ->   y (..., n, ...)
  *   y_i = e^x_i / sum over j of e^x_j along dim       dx = y (g - sum(g y, dim))
  *
- * The largest x is subtracted first, so large ones do not overflow. -inf gives 0 with gradient 0; a
- * line of nothing but -inf gives NaN, as in torch; heed_safe_softmax gives zeros there.
+ * The maximum is subtracted first, so large x do not overflow. -inf gives 0 with gradient 0. If all
+ * x along dim are -inf the result is NaN, as in torch; heed_safe_softmax gives zeros.
  * HEED_ERR_DTYPE: i64 or bool. */
 heed_tensor *heed_softmax(heed_tensor *x, int dim);
 
-/* heed_safe_softmax: as torch._safe_softmax(x, dim) of PyTorch 2.5 and later: softmax, but a line
- * of nothing but -inf, such as a token that may attend to none, gives zeros with gradient 0
+/* heed_safe_softmax: as torch._safe_softmax(x, dim) of PyTorch 2.5 and later: softmax, but if all x
+ * along dim are -inf, such as for a query with all keys masked, gives zeros with gradient 0
  *
  *   x (..., n, ...) float   ->   y (..., n, ...)
- *   y = 0 where all of the line is -inf, else softmax(x, dim)     dx = y (g - sum(g y, dim))
+ *   y = 0 where all x along dim are -inf, else softmax(x, dim)    dx = y (g - sum(g y, dim))
  *
- * A line with a NaN is NaN. HEED_ERR_DTYPE: i64 or bool. */
+ * NaN propagates along dim. HEED_ERR_DTYPE: i64 or bool. */
 heed_tensor *heed_safe_softmax(heed_tensor *x, int dim);
 
-/* heed_log_softmax: as torch.log_softmax(x, dim): ln softmax, without its underflow
+/* heed_log_softmax: as torch.log_softmax(x, dim): ln softmax, without the underflow
  *
  *   x (..., n, ...) float   ->   y (..., n, ...)
  *   y_i = x_i - ln sum over j of e^x_j along dim      dx = g - e^y sum(g, dim)

@@ -1,4 +1,4 @@
-/* argsort by merging, line by line; sort and topk gather what it finds. */
+/* argsort is a merge sort of each line along dim; sort and topk gather with its result. */
 
 #include "sort.h"
 
@@ -18,23 +18,24 @@
 #include "slice.h"
 #include "view.h"
 
-/* ---- keys: integers in the order of the values, so that one comparison serves all dtypes ---- */
+/* ---- keys: integers that sort like the values, so all dtypes share one comparison ---- */
 
 typedef struct item {
     uint64_t key;
-    int64_t place; /* in its line */
+    int64_t place; /* index in its line */
 } item;
 
 static const uint64_t sign_bit = UINT64_C(1) << 63;
 
-/* The bits of a float rise with it, but for the sign: negative ones fall, and come after. */
+/* As integers, the bits of positive floats sort like their values. Those of negative floats sort in
+ * reverse, after the positive ones. */
 static uint64_t key_of_float(double x)
 {
     uint64_t bits;
     if (isnan(x)) {
         return UINT64_MAX;
     }
-    x = x == 0 ? 0 : x; /* -0 as 0 */
+    x = x == 0 ? 0 : x; /* maps -0 to 0 */
     memcpy(&bits, &x, sizeof bits);
     return bits & sign_bit ? ~bits : bits | sign_bit;
 }
@@ -55,8 +56,8 @@ static uint64_t key_of(const void *line, int64_t i, heed_dtype dtype)
 
 /* ---- merging ---- */
 
-/* Merges from[0, middle) and from[middle, end), each in order; of equal ones the first comes first.
- * Which is next is computed rather than branched on: it is anybody's guess. */
+/* Stable merge of the sorted runs from[0, middle) and from[middle, end). Branchless, because the
+ * comparison is unpredictable. */
 static void merge(const item *from, int64_t middle, int64_t end, item *to)
 {
     int64_t a = 0, b = middle;
@@ -74,8 +75,8 @@ static void merge(const item *from, int64_t middle, int64_t end, item *to)
     }
 }
 
-/* Merges runs of 1, then of 2, 4, ... from one array to the other and back; returns the one that
- * is in order at the end. */
+/* Merges runs of 1, 2, 4, ... back and forth between the arrays; returns the one with the sorted
+ * result. */
 static const item *merge_sort(item *items, item *spare, int64_t n)
 {
     for (int64_t width = 1; width < n; width *= 2) {
@@ -106,7 +107,7 @@ static heed_status argsort_rule(const heed_call *call, heed_result *result)
     return heed_wrap_dim("argsort", args->dim, result->shape.ndim, &dim);
 }
 
-/* Sorts contiguous lines of n elements. */
+/* Sorts contiguous lines of n elements; writes the original positions to `places`. */
 static heed_status sort_lines(const heed_tensor *lines, int64_t n, bool descending, int64_t *places)
 {
     const size_t bytes = 2 * (size_t)n * sizeof(item);
@@ -130,7 +131,7 @@ static heed_status sort_lines(const heed_tensor *lines, int64_t n, bool descendi
     return HEED_OK;
 }
 
-/* The dim that is sorted is made the last, and goes back afterwards. */
+/* Sorts along the last dim: transposes args->dim there and back. */
 static heed_status argsort_forward(const heed_call *call, heed_tensor *y)
 {
     const argsort_args *args = call->args;
@@ -160,14 +161,14 @@ heed_tensor *heed_argsort(heed_tensor *x, int dim, bool descending)
 
 /* ---- sort, topk ---- */
 
-/* The first k of x in order along dim (wrapped), and where they come from. */
+/* The first k elements of x sorted along dim (wrapped), and their indices. */
 static heed_tensor *take(heed_tensor *x, int dim, bool descending, int64_t k, heed_tensor **indices)
 {
     heed_scope scope;
     heed_scope_begin(&scope);
     heed_tensor *places = heed_argsort(x, dim, descending);
     if (x->ndim > 0 && k < x->shape[dim]) {
-        places = heed_clone(heed_slice(places, dim, 0, k, 1)); /* and let the others go */
+        places = heed_clone(heed_slice(places, dim, 0, k, 1)); /* clone, to release the rest */
     }
     heed_tensor *values = heed_gather(x, dim, places);
     if (indices != NULL) {
@@ -180,7 +181,7 @@ static heed_tensor *take(heed_tensor *x, int dim, bool descending, int64_t k, he
     return values;
 }
 
-/* Checks x and wraps dim; `size` becomes how many elements lie along it. Clears *indices. */
+/* Checks x, wraps dim, sets *size to the size of dim, and clears *indices. */
 static heed_status begin(const char *function, const heed_tensor *x, int *dim, int64_t *size,
                          heed_tensor **indices)
 {

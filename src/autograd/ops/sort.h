@@ -1,7 +1,7 @@
-/* Elements in order: argsort, sort, topk.
+/* Sorting: argsort, sort, topk.
  *
- * All dtypes. Equal elements keep their order, whichever way they are sorted; NaN counts as larger
- * than everything, as in torch, and -0 equals 0.
+ * All dtypes. Sorting is stable in both directions. NaN is larger than all numbers, as in torch,
+ * and -0 equals 0.
  *
  * HEED_ERR_DIM: a dim outside [-ndim, ndim).
  */
@@ -15,20 +15,20 @@ HEED_BEGIN_DECLS
 /* heed_argsort: as torch.argsort(x, dim, descending, stable=True)
  *
  *   x (..., n, ...)   ->   y (..., n, ...) i64, without gradient
- *   gather(x, dim, y) is in order along dim */
+ *   gather(x, dim, y) is sorted along dim */
 heed_tensor *heed_argsort(heed_tensor *x, int dim, bool descending);
 
-/* heed_sort: as torch.sort(x, dim, descending, stable=True): the elements in order along dim.
- * Where `indices` is not NULL, *indices becomes their places, as heed_argsort's: a tensor of its
- * own, i64, in the same scope; NULL on error.
+/* heed_sort: as torch.sort(x, dim, descending, stable=True): the elements sorted along dim. If
+ * `indices` is not NULL, sets *indices to their original positions, as returned by heed_argsort: a
+ * separate i64 tensor in the same scope, NULL on error.
  *
- *   x (..., n, ...)   ->   y (..., n, ...)       dx = g, each back in its place */
+ *   x (..., n, ...)   ->   y (..., n, ...)       dx = g in the original order */
 heed_tensor *heed_sort(heed_tensor *x, int dim, bool descending, heed_tensor **indices);
 
-/* heed_topk: as torch.topk(x, k, dim, largest): the k largest along dim, the largest first; or the
- * k smallest, the smallest first. *indices as heed_sort's. Of equal elements the first are taken.
+/* heed_topk: as torch.topk(x, k, dim, largest): the k largest along dim, largest first, or the k
+ * smallest, smallest first. *indices as in heed_sort. Ties take the earlier elements.
  *
- *   x (..., n, ...)   ->   y (..., k, ...)       dx = g where it was taken from, else 0
+ *   x (..., n, ...)   ->   y (..., k, ...)       dx = g at the selected elements, else 0
  *
  * HEED_ERR_VALUE: k outside [0, n]. */
 heed_tensor *heed_topk(heed_tensor *x, int64_t k, int dim, bool largest, heed_tensor **indices);

@@ -1,6 +1,7 @@
 /* The same elements in another shape, layout or dtype: views (transpose, permute, expand, reshape
- * and what reshapes some dims, detach) and copies (clone, contiguous, to). A rule computes the
- * strides of a view; reshape copies where no strides fit. Parts of a tensor are slice.c's. */
+ * and its variants, detach) and copies (clone, contiguous, to). The rule of a view computes its
+ * strides; reshape copies if no strides exist for the new shape. For parts of a tensor see
+ * slice.c. */
 
 #include "view.h"
 
@@ -64,7 +65,7 @@ static heed_status permute_rule(const heed_call *call, heed_result *result)
     const heed_tensor *x = call->inputs[0];
     unsigned set;
     if (dims->count != x->ndim) {
-        return heed_fail(HEED_ERR_DIM, "permute: %d dims for a tensor %s; name each of its %d once",
+        return heed_fail(HEED_ERR_DIM, "permute: %d dims for a tensor %s; list each of its %d once",
                          dims->count, HEED_TEXT(x), x->ndim);
     }
     if (heed_wrap_dims("permute", *dims, x->ndim, &set) != HEED_OK) {
@@ -79,7 +80,7 @@ static heed_status permute_rule(const heed_call *call, heed_result *result)
     return HEED_OK;
 }
 
-/* Each dim goes back to where it came from. */
+/* Permutes each dim back. */
 static void permute_backward(const heed_vjp *v)
 {
     const heed_dims *dims = v->args;
@@ -100,7 +101,7 @@ heed_tensor *heed_permute(heed_tensor *x, heed_dims dims)
 
 /* ---- expand, broadcast_to ---- */
 
-/* The shape that x is asked to expand to: -1 keeps a size. */
+/* The shape to expand x to, with each -1 replaced by x's size. */
 static heed_status expanded_shape(const char *function, const heed_tensor *x,
                                   const heed_shape *asked, heed_shape *shape)
 {
@@ -118,7 +119,7 @@ static heed_status expanded_shape(const char *function, const heed_tensor *x,
         }
         if (*size < 0 || (i >= added && x->shape[i - added] != 1 && x->shape[i - added] != *size)) {
             return heed_fail(HEED_ERR_SHAPE,
-                             "%s: %s does not expand to %s: only dims of size 1 repeat", function,
+                             "%s: %s does not expand to %s: only dims of size 1 expand", function,
                              HEED_TEXT(x), heed_shape_text(asked->ndim, asked->size).text);
         }
     }
@@ -136,7 +137,7 @@ static heed_status expand_rule(const heed_call *call, heed_result *result)
     return HEED_OK;
 }
 
-/* Of an expanded x the engine sums what was repeated. */
+/* For expand the engine sums g over the repeated dims. */
 static void same_backward(const heed_vjp *v)
 {
     v->grads[0] = v->g;
@@ -162,8 +163,8 @@ heed_tensor *heed_broadcast_to(heed_tensor *x, heed_shape shape)
 
 /* ---- reshape ---- */
 
-/* Fills in the size that is -1. False where the sizes do not hold `numel` elements, or more than
- * one is -1, or one is less. */
+/* Infers the size that is -1. False if the sizes do not multiply to `numel`, more than one is -1,
+ * or one is less than -1. */
 static bool find_sizes(int64_t numel, const heed_shape *asked, heed_shape *shape)
 {
     int unknown = -1;
@@ -189,7 +190,7 @@ static bool find_sizes(int64_t numel, const heed_shape *asked, heed_shape *shape
     return true;
 }
 
-/* Says what is wrong with the sizes for `what`. */
+/* Reports why the sizes do not fit `what`. */
 static heed_status refuse_sizes(const char *function, const char *what, int64_t numel,
                                 const heed_shape *asked)
 {
@@ -201,15 +202,15 @@ static heed_status refuse_sizes(const char *function, const char *what, int64_t 
         less = less || asked->size[i] < -1;
     }
     if (unknown > 1 || less) {
-        return heed_fail(HEED_ERR_SHAPE, "%s: sizes %s: one may be -1, none less", function,
-                         sizes.text);
+        return heed_fail(HEED_ERR_SHAPE, "%s: sizes %s: only one may be -1, and none less",
+                         function, sizes.text);
     }
     return heed_fail(HEED_ERR_SHAPE, "%s: %s has %lld elements, which do not fill %s", function,
                      what, (long long)numel, sizes.text);
 }
 
-/* The strides with which x is seen in another shape, dim by dim: each group of x's dims that lie
- * one behind the other may be cut anew. False where a copy is needed. */
+/* Strides of a view of x with another shape. Each group of adjacent dims that are contiguous in
+ * memory can be divided differently. False if a copy is needed. */
 static bool view_strides(const heed_tensor *x, const heed_shape *shape, int64_t *strides)
 {
     if (x->numel == 0) {
@@ -217,7 +218,7 @@ static bool view_strides(const heed_tensor *x, const heed_shape *shape, int64_t 
         return true;
     }
     int to = shape->ndim - 1;
-    int64_t group = 1, cut = 1; /* elements of the group so far, in x and in the new shape */
+    int64_t group = 1, cut = 1; /* elements in the group so far, of x and of the new shape */
     int64_t step = x->ndim > 0 ? x->strides[x->ndim - 1] : 1;
     for (int from = x->ndim - 1; from >= 0; from--) {
         group *= x->shape[from];
@@ -258,7 +259,7 @@ static heed_status reshape_rule(const heed_call *call, heed_result *result)
     return HEED_OK;
 }
 
-/* Copies into y seen in x's shape. */
+/* Copies x into a view of y in x's shape. */
 static heed_status reshape_forward(const heed_call *call, heed_tensor *y)
 {
     const heed_tensor *x = call->inputs[0];
@@ -273,7 +274,7 @@ static heed_status reshape_forward(const heed_call *call, heed_tensor *y)
     return HEED_OK;
 }
 
-/* squeeze and unsqueeze have the same one. */
+/* Also used by squeeze and unsqueeze. */
 static void reshape_backward(const heed_vjp *v)
 {
     v->grads[0] = heed_reshape(v->g, heed_shape_of_tensor(v->inputs[0]));
@@ -323,7 +324,7 @@ static heed_status unsqueeze_rule(const heed_call *call, heed_result *result)
     const heed_tensor *x = call->inputs[0];
     int dim;
     if (x->ndim == HEED_MAX_DIMS) {
-        return heed_fail(HEED_ERR_SHAPE, "unsqueeze: %s has %d dims already, the most there are",
+        return heed_fail(HEED_ERR_SHAPE, "unsqueeze: %s already has %d dims, the maximum",
                          HEED_TEXT(x), HEED_MAX_DIMS);
     }
     if (heed_wrap_dim("unsqueeze", *(const int *)call->args, x->ndim + 1, &dim) != HEED_OK) {
@@ -386,7 +387,7 @@ heed_tensor *heed_unflatten(heed_tensor *x, int dim, heed_shape sizes)
         return NULL;
     }
     if (x->ndim == 0) {
-        heed_fail(HEED_ERR_DIM, "unflatten: a tensor without dims has none to unflatten");
+        heed_fail(HEED_ERR_DIM, "unflatten: a tensor without dims has no dim to unflatten");
         return NULL;
     }
     if (sizes.ndim < 1 || sizes.ndim > HEED_MAX_DIMS + 1 - x->ndim) {

@@ -11,10 +11,10 @@
 #include "../../autograd/ops/view.h"
 #include "../../tensor/read.h"
 
-/* The tutorial's forward, line for line, except that the tutorial fills with -1e9. To softmax that
- * is -inf, to the bit, unless a row is blocked everywhere: there -1e9 gives equal weights to all
- * tokens, and safe_softmax with -inf gives zeros. In self-attention encodings_for_kv is
- * token_encodings too; in cross-attention it is the other sequence. */
+/* The tutorial's forward, line for line, except that the tutorial fills with -1e9 instead of -inf.
+ * Softmax gives bit-identical results unless a row is fully masked: there -1e9 gives all tokens
+ * equal weights, and safe_softmax with -inf gives zeros. In self-attention encodings_for_kv is
+ * token_encodings; in cross-attention it is the other sequence. */
 static heed_tensor *attend(const heed_attention_head *m, heed_tensor *token_encodings,
                            heed_tensor *encodings_for_kv, heed_tensor *block_mask,
                            heed_tensor **weights)
@@ -47,7 +47,7 @@ heed_tensor *heed_attention_head_forward(const heed_attention_head *m, heed_tens
     heed_scope scope;
     heed_scope_begin(&scope);
     heed_tensor *mask = block_mask;
-    if (key_padding_mask != NULL) { /* both hold */
+    if (key_padding_mask != NULL) { /* both masks apply */
         heed_tensor *padding = heed_unsqueeze(key_padding_mask, -2);
         mask = block_mask != NULL ? heed_logical_or(block_mask, padding) : padding;
     }

@@ -1,5 +1,5 @@
 /* Cross-attention: the queries of one sequence, the keys and values of another (Vaswani et al.,
- * 2017, section 3.2.3). A head computes what self_attention.c shows. */
+ * 2017, section 3.2.3). attention_head.c has the computation. */
 #include "cross_attention.h"
 
 #include "../../tensor/read.h"
@@ -50,7 +50,7 @@ struct heed_cross_attention *heed_cross_attention_new(int64_t d_model, int row_d
 
 /* ---- checks ---- */
 
-/* One for each key. */
+/* The mask has one element per key. */
 static heed_status check_padding(const heed_tensor *mask, const heed_tensor *encodings_for_kv)
 {
     heed_shape keys = heed_shape_of_tensor(encodings_for_kv);
@@ -61,8 +61,8 @@ static heed_status check_padding(const heed_tensor *mask, const heed_tensor *enc
     return heed_has_shape(mask, &keys)
                ? HEED_OK
                : heed_fail(HEED_ERR_SHAPE,
-                           "%s: key_padding_mask %s; it must be %s: for each key of "
-                           "encodings_for_kv %s one",
+                           "%s: key_padding_mask %s; it must be %s, one element per key of "
+                           "encodings_for_kv %s",
                            function, heed_shape_text(mask->ndim, mask->shape).text,
                            heed_shape_text(keys.ndim, keys.size).text,
                            heed_shape_text(encodings_for_kv->ndim, encodings_for_kv->shape).text);
@@ -77,7 +77,7 @@ static heed_status check(const struct heed_cross_attention *m, const heed_tensor
                              m->W_k->weight) != HEED_OK) {
         return heed_error_pending();
     }
-    heed_shape queries = heed_shape_of_tensor(for_kv); /* as for_q has them, if the batches fit */
+    heed_shape queries = heed_shape_of_tensor(for_kv); /* for_q's shape if the batch dims match */
     queries.size[queries.ndim - 2] = for_q->shape[for_q->ndim - 2];
     queries.size[queries.ndim - 1] = for_q->shape[for_q->ndim - 1];
     if (!heed_has_shape(for_q, &queries)) {

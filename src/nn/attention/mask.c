@@ -1,4 +1,4 @@
-/* Masks for attention. Each mask is made as one kind, and the others are derived from it. */
+/* Masks for attention. Each mask is computed as one kind and converted to the others. */
 
 #include "mask.h"
 
@@ -15,14 +15,15 @@
 
 /* ---- checks ---- */
 
-/* Most tokens of a mask (T, T), and of one (..., 1, T): no memory holds more. */
+/* Maximum T of masks (T, T) and (..., 1, T): larger ones exceed any address space. */
 static const int64_t most_square = INT64_C(1) << 28, most_row = INT64_C(1) << 53;
 
-/* Checked here, where the names of function and argument are known. */
+/* Checked here, so that errors name the public function. */
 static heed_status check_length(const char *function, int64_t length, int64_t most)
 {
     if (length < 0) {
-        return heed_fail(HEED_ERR_SHAPE, "%s: length %lld; 0 or more", function, (long long)length);
+        return heed_fail(HEED_ERR_SHAPE, "%s: length is %lld; it must be 0 or more", function,
+                         (long long)length);
     }
     if (length > most) {
         return heed_fail(HEED_ERR_OVERFLOW,
@@ -35,7 +36,8 @@ static heed_status check_length(const char *function, int64_t length, int64_t mo
 static heed_status check_bias_dtype(const char *function, heed_dtype dtype)
 {
     if (!heed_is_float(dtype)) {
-        return heed_fail(HEED_ERR_DTYPE, "%s: %s; a bias mask is added to scores: a float",
+        return heed_fail(HEED_ERR_DTYPE,
+                         "%s: dtype %s; a bias mask is added to the scores and must be a float",
                          function, heed_dtype_name(dtype));
     }
     return heed_error_pending();
@@ -47,15 +49,15 @@ static heed_status check_bool(const char *function, const char *argument, const 
         return heed_error_pending();
     }
     if (mask->dtype != HEED_BOOL) {
-        return heed_fail(HEED_ERR_DTYPE, "%s: %s is %s, not bool; heed_to(mask, HEED_BOOL)",
+        return heed_fail(HEED_ERR_DTYPE,
+                         "%s: %s is %s, not bool; convert it with heed_to(mask, HEED_BOOL)",
                          function, argument, heed_dtype_name(mask->dtype));
     }
     return heed_check_scope(function);
 }
 
-/* ---- turning one kind into another ---- */
+/* ---- conversion ---- */
 
-/* A float mask with one number where `mask` is true, and another where it is false. */
 static heed_tensor *bias(heed_tensor *mask, double if_true, double if_false, heed_dtype dtype)
 {
     heed_scope scope;
@@ -133,7 +135,7 @@ heed_tensor *heed_causal_bias_mask(int64_t length, heed_dtype dtype)
 
 /* ---- padding ---- */
 
-/* i64, of few enough dims, all in [0, max_length]. */
+/* i64, at most HEED_MAX_DIMS - 2 dims, all values in [0, max_length]. */
 static heed_status check_lengths(heed_tensor *lengths, int64_t max_length)
 {
     if (heed_check_not_null("padding_block_mask", "lengths", lengths) != HEED_OK) {
@@ -144,14 +146,15 @@ static heed_status check_lengths(heed_tensor *lengths, int64_t max_length)
                          heed_dtype_name(lengths->dtype));
     }
     if (lengths->ndim > HEED_MAX_DIMS - 2) {
-        return heed_fail(HEED_ERR_SHAPE, "padding_block_mask: lengths %s; at most %d dims",
+        return heed_fail(HEED_ERR_SHAPE,
+                         "padding_block_mask: lengths %s; they may have at most %d dims",
                          heed_shape_text(lengths->ndim, lengths->shape).text, HEED_MAX_DIMS - 2);
     }
     const int64_t *length = heed_const_data_i64(heed_contiguous(lengths));
     for (int64_t i = 0; length != NULL && i < lengths->numel; i++) {
         if (length[i] < 0 || length[i] > max_length) {
             return heed_fail(HEED_ERR_VALUE,
-                             "padding_block_mask: length %lld at place %lld is outside [0, %lld]",
+                             "padding_block_mask: length %lld at index %lld is outside [0, %lld]",
                              (long long)length[i], (long long)i, (long long)max_length);
         }
     }

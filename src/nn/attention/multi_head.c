@@ -24,12 +24,13 @@ struct heed_multi_head *heed_multi_head_new_with(int64_t d_model, int heads, int
     const int64_t head_dim = options.head_dim != 0 ? options.head_dim : d_model;
     int64_t width = 0;
     if (d_model < 1 || heads < 1 || head_dim < 1) {
-        heed_fail(HEED_ERR_VALUE, "multi_head: d_model %lld, %d heads, head_dim %lld; 1 or more",
+        heed_fail(HEED_ERR_VALUE,
+                  "multi_head: d_model %lld, %d heads, head_dim %lld; each must be 1 or more",
                   (long long)d_model, heads, (long long)head_dim);
         return NULL;
     }
     if (__builtin_mul_overflow(heads, head_dim, &width)) {
-        heed_fail(HEED_ERR_OVERFLOW, "multi_head: %d heads of %lld are too wide", heads,
+        heed_fail(HEED_ERR_OVERFLOW, "multi_head: %d heads of width %lld are too wide", heads,
                   (long long)head_dim);
         return NULL;
     }

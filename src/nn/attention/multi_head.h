@@ -1,5 +1,5 @@
-/* Several heads of self-attention side by side, mixed by W_o: the tutorial's. PyTorch's own is
- * nn/attention/torch_multihead_attention.h, whose head says which to take when. */
+/* The tutorial's multi-head self-attention: parallel heads, combined by W_o.
+ * nn/attention/torch_multihead_attention.h has PyTorch's own, and explains when to use which. */
 #ifndef HEED_NN_MULTI_HEAD_H
 #define HEED_NN_MULTI_HEAD_H
 
@@ -15,13 +15,13 @@ struct heed_multi_head {
 };
 
 typedef struct heed_multi_head_options {
-    int64_t head_dim; /* 0: d_model, as in the tutorial; d_model / heads is the paper's */
+    int64_t head_dim; /* 0: d_model, as in the tutorial; the paper uses d_model / heads */
 } heed_multi_head_options;
 
-/* heed_multi_head_new: `heads` heads, drawn one after the other, then W_o. Parameters are named
- * heads.0.W_q.weight ... W_o.weight. The dims are SelfAttention's.
+/* heed_multi_head_new: draws `heads` heads in order, then W_o. Parameters are named
+ * heads.0.W_q.weight ... W_o.weight. row_dim and col_dim are SelfAttention's.
  *
- * HEED_ERR_VALUE: d_model or heads below 1, head_dim below 0. */
+ * HEED_ERR_VALUE: d_model or heads is below 1, or head_dim is negative. */
 struct heed_multi_head *heed_multi_head_new(int64_t d_model, int heads, int row_dim, int col_dim);
 struct heed_multi_head *heed_multi_head_new_with(int64_t d_model, int heads, int row_dim,
                                                  int col_dim, heed_multi_head_options options);
@@ -33,8 +33,8 @@ struct heed_multi_head *heed_multi_head_new_with(int64_t d_model, int heads, int
  *
  *   y = cat(head_0(x), head_1(x), ...) W_o^T        zeros where block_mask blocks a whole row
  *
- * heed_multi_head_head: one head, to look at its weights (keep_weights).
- * Errors as SelfAttention's; HEED_ERR_INDEX for a head outside [0, heads). */
+ * heed_multi_head_head: one head, for inspecting its weights (keep_weights).
+ * Errors are those of SelfAttention; HEED_ERR_INDEX: head is outside [0, heads). */
 heed_tensor *heed_multi_head_forward(struct heed_multi_head *m, heed_tensor *token_encodings,
                                      heed_tensor *block_mask);
 struct heed_self_attention *heed_multi_head_head(struct heed_multi_head *m, int head);

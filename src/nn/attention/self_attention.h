@@ -1,4 +1,4 @@
-/* Self-attention with one head, as the class of the PyTorch tutorial. */
+/* Self-attention with one head, as the PyTorch tutorial's class. */
 #ifndef HEED_NN_SELF_ATTENTION_H
 #define HEED_NN_SELF_ATTENTION_H
 
@@ -11,7 +11,7 @@ struct heed_self_attention {
     struct heed_linear *W_q, *W_k, *W_v; /* each (head_dim, d_model), without bias */
     int row_dim, col_dim;                /* of the queries and of the keys */
     bool keep_weights;                   /* store attention_percent below at each forward */
-    heed_tensor *attention_percent;      /* a detached copy, of the last forward; or NULL */
+    heed_tensor *attention_percent;      /* a detached copy from the last forward; or NULL */
 };
 
 typedef struct heed_self_attention_options {
@@ -21,9 +21,9 @@ typedef struct heed_self_attention_options {
 /* heed_self_attention_new: as SelfAttention(d_model, row_dim, col_dim)
  *
  * row_dim and col_dim are the dims of tokens and features: 0 and 1 for (T, d_model), 1 and 2 for
- * (B, T, d_model), -2 and -1 for both. W_q, W_k and W_v are drawn in that order.
+ * (B, T, d_model); -2 and -1 work for either. W_q, W_k and W_v are drawn in that order.
  *
- * HEED_ERR_VALUE: d_model below 1, or head_dim below 0. */
+ * HEED_ERR_VALUE: d_model is below 1, or head_dim is negative. */
 struct heed_self_attention *heed_self_attention_new(int64_t d_model, int row_dim, int col_dim);
 struct heed_self_attention *heed_self_attention_new_with(int64_t d_model, int row_dim, int col_dim,
                                                          heed_self_attention_options options);
@@ -36,15 +36,13 @@ struct heed_self_attention *heed_self_attention_new_with(int64_t d_model, int ro
  *   q = x W_q^T   k = x W_k^T   v = x W_v^T
  *   attention = softmax(q k^T / sqrt(head_dim), -inf where block_mask) v
  *
- * True in the mask blocks; nn/attention/mask.h makes masks and turns other kinds into this one. A
- * row that is blocked everywhere gives zeros, and nothing is learned from it: zero gradients. (The
- * tutorial's class, which fills with -1e9, gives it equal weights to all tokens; PyTorch's softmax
- * with -inf gives NaN.)
- * heed_self_attention_forward_weights: the same, and *weights is softmax(...), (..., T, T).
+ * True in the mask blocks; nn/attention/mask.h creates masks and converts other kinds. A fully
+ * masked row gives zeros and zero gradients. (The tutorial's class, which fills with -1e9, gives
+ * all its tokens equal weights; PyTorch's softmax with -inf gives NaN.)
+ * heed_self_attention_forward_weights: also sets *weights to softmax(...), (..., T, T).
  *
- * HEED_ERR_DIM: row_dim and col_dim are not the last two dims of token_encodings.
- * HEED_ERR_SHAPE: the last size is not d_model, or the mask does not fit. HEED_ERR_DTYPE: the mask
- * is not bool. */
+ * HEED_ERR_DIM: row_dim and col_dim are not the last two dims of token_encodings. HEED_ERR_SHAPE:
+ * the last dim is not d_model, or the mask does not fit. HEED_ERR_DTYPE: the mask is not bool. */
 heed_tensor *heed_self_attention_forward(struct heed_self_attention *m,
                                          heed_tensor *token_encodings, heed_tensor *block_mask);
 heed_tensor *heed_self_attention_forward_weights(struct heed_self_attention *m,

@@ -1,5 +1,5 @@
-/* nn.MultiheadAttention: three projections, heed_scaled_dot_product_attention in all heads, one
- * projection. What it takes is checked first, so that errors name what the user passed. */
+/* nn.MultiheadAttention: three projections, heed_scaled_dot_product_attention over all heads, and
+ * an output projection. Inputs are checked first, so that errors name the user's arguments. */
 
 #include "torch_multihead_attention.h"
 
@@ -22,7 +22,7 @@
 #include "attention_head.h"
 #include "mask.h"
 
-/* ---- making ---- */
+/* ---- creation ---- */
 
 static void forget_weights(void *module)
 {
@@ -44,8 +44,8 @@ static heed_status check_arguments(int64_t embed_dim, int num_heads, int64_t kdi
     }
     if (embed_dim % num_heads != 0) {
         return heed_fail(HEED_ERR_VALUE,
-                         "multihead_attention: %d heads do not divide embed_dim %lld, which they "
-                         "share out among them; heed_multi_head_new has heads of any width",
+                         "multihead_attention: num_heads %d does not divide embed_dim %lld; "
+                         "heed_multi_head_new allows heads of any width",
                          num_heads, (long long)embed_dim);
     }
     return heed_check_probability("multihead_attention", "dropout", dropout);
@@ -59,7 +59,7 @@ static void add_weight(struct heed_multihead_attention *m, const char *name, hee
     heed_add_parameter(m, name, field, weight);
 }
 
-/* A key or value: Xavier-normal, to torch a matrix of as many rows as columns. */
+/* An extra key or value: Xavier-normal with fan_in = fan_out = embed_dim, as in torch. */
 static void add_token(struct heed_multihead_attention *m, const char *name, heed_tensor **field)
 {
     heed_tensor *token = heed_empty(HEED_SHAPE(1, 1, m->embed_dim), HEED_F32);
@@ -67,7 +67,7 @@ static void add_token(struct heed_multihead_attention *m, const char *name, heed
     heed_add_parameter(m, name, field, token);
 }
 
-/* In torch's order of names. */
+/* In torch's order. */
 static void add_in_projections(struct heed_multihead_attention *m,
                                heed_multihead_attention_options options)
 {
@@ -116,11 +116,11 @@ heed_multihead_attention_new_with(int64_t embed_dim, int num_heads,
     m->dropout = options.dropout;
     m->batch_first = options.batch_first;
     m->add_zero_attn = options.add_zero_attn;
-    /* torch draws it first, its bias too, before that is zeroed. */
+    /* torch draws out_proj first, including its bias, which it zeroes later. */
     heed_add_child(m, "out_proj", &m->out_proj,
                    heed_linear_new_with(embed_dim, embed_dim,
                                         (heed_linear_options){.no_bias = options.no_bias}));
-    if (m->out_proj != NULL) { /* so embed_dim is none that overflows */
+    if (m->out_proj != NULL) { /* so embed_dim^2 does not overflow */
         add_in_projections(m, options);
         if (m->out_proj->bias != NULL) {
             heed_fill_into(m->out_proj->bias, 0);
@@ -131,7 +131,7 @@ heed_multihead_attention_new_with(int64_t embed_dim, int num_heads,
 
 /* ---- sizes ---- */
 
-/* The dims of N and of L in x: (N, L, E) if batch_first, else (L, N, E); or (L, E). */
+/* N and L of x: (N, L, E) if batch_first, else (L, N, E); or (L, E). */
 static int64_t count_of(const heed_tensor *x, bool batch_first)
 {
     return x->ndim < 3 ? 1 : x->shape[batch_first ? 0 : 1];
@@ -142,7 +142,7 @@ static int64_t length_of(const heed_tensor *x, bool batch_first)
     return x->shape[x->ndim == 3 && batch_first ? 1 : 0];
 }
 
-/* Those of a forward with this query and key, of 2 or 3 dims both. */
+/* The sizes of a forward; query and key both have 2 or 3 dims. */
 static heed_attention_sizes sizes_of(const struct heed_multihead_attention *m,
                                      const heed_tensor *query, const heed_tensor *key)
 {
@@ -158,7 +158,7 @@ static heed_attention_sizes sizes_of(const struct heed_multihead_attention *m,
 
 static const char function[] = "multihead_attention_forward";
 
-/* Do they fit each other? */
+/* Checks that query, key and value fit each other. */
 static heed_status check_sizes(const struct heed_multihead_attention *m, const heed_tensor *query,
                                const heed_tensor *key, const heed_tensor *value)
 {
@@ -170,8 +170,8 @@ static heed_status check_sizes(const struct heed_multihead_attention *m, const h
                        : "all must be (length, N, features), or (length, features)";
     } else if (count_of(key, first) != count_of(query, first) ||
                count_of(value, first) != count_of(query, first)) {
-        misfit = first ? "their sizes in dim 0, that of the batch, must be equal"
-                       : "their sizes in dim 1, that of the batch, must be equal; .batch_first "
+        misfit = first ? "their sizes in dim 0, the batch, must be equal"
+                       : "their sizes in dim 1, the batch, must be equal; .batch_first "
                          "makes it dim 0";
     } else if (length_of(value, first) != length_of(key, first)) {
         misfit = "there must be as many values as keys";
@@ -205,14 +205,14 @@ static heed_status check(const struct heed_multihead_attention *m, heed_tensor *
     return heed_check_attn_mask(function, "attn_mask", options->attn_mask, &s);
 }
 
-/* ---- masks, joined ---- */
+/* ---- combining masks ---- */
 
 static heed_tensor *as_bias(heed_tensor *mask, heed_dtype dtype)
 {
     return mask->dtype == HEED_BOOL ? heed_bias_mask_of_block(mask, dtype) : mask;
 }
 
-/* Both hold; either may be NULL. */
+/* Both masks apply; either may be NULL. */
 static heed_tensor *join(heed_tensor *a, heed_tensor *b, heed_dtype dtype)
 {
     if (a == NULL || b == NULL) {
@@ -223,7 +223,7 @@ static heed_tensor *join(heed_tensor *a, heed_tensor *b, heed_dtype dtype)
                : heed_add(as_bias(a, dtype), as_bias(b, dtype));
 }
 
-/* `keys` more columns, which block nothing. */
+/* Appends `keys` columns that block nothing. */
 static heed_tensor *with_open_keys(heed_tensor *mask, int64_t keys)
 {
     heed_shape shape = heed_shape_of_tensor(mask);
@@ -231,8 +231,8 @@ static heed_tensor *with_open_keys(heed_tensor *mask, int64_t keys)
     return heed_cat((heed_tensor *[]){mask, heed_zeros(shape, mask->dtype)}, 2, -1);
 }
 
-/* All masks as one, a keep mask or a bias mask that broadcasts to the scores (N, H, L, S + added);
- * NULL where nothing is masked. */
+/* Combines all masks into a keep mask or bias mask that broadcasts to the scores (N, H, L, S +
+ * added); NULL if nothing is masked. */
 static heed_tensor *join_masks(const heed_attention_options *options, const heed_attention_sizes *s,
                                int64_t added)
 {
@@ -256,7 +256,7 @@ static heed_tensor *join_masks(const heed_attention_options *options, const heed
 
 /* ---- forward ---- */
 
-/* (N, L, E), or (L, N, E), as (N, H, L, head_dim). */
+/* (N, L, E) or (L, N, E) -> (N, H, L, head_dim) */
 static heed_tensor *split_heads(const struct heed_multihead_attention *m, heed_tensor *x,
                                 bool batch_first)
 {
@@ -264,7 +264,7 @@ static heed_tensor *split_heads(const struct heed_multihead_attention *m, heed_t
     return heed_permute(heads, batch_first ? HEED_DIMS(0, 2, 1, 3) : HEED_DIMS(1, 2, 0, 3));
 }
 
-/* And back. */
+/* The reverse of split_heads. */
 static heed_tensor *join_heads(heed_tensor *heads, bool batch_first)
 {
     heed_tensor *x =
@@ -272,7 +272,7 @@ static heed_tensor *join_heads(heed_tensor *heads, bool batch_first)
     return heed_flatten(x, 2, 3);
 }
 
-/* Query, key and value, as q, k and v of all heads. */
+/* Projects query, key and value to the q, k and v of all heads. */
 static void project_all(const struct heed_multihead_attention *m, heed_tensor *const *inputs,
                         heed_tensor **heads)
 {
@@ -292,7 +292,7 @@ static void project_all(const struct heed_multihead_attention *m, heed_tensor *c
     }
 }
 
-/* One more token behind those of x (N, H, S, head_dim). */
+/* Appends a token to x (N, H, S, head_dim). */
 static heed_tensor *with_token(heed_tensor *x, heed_tensor *token)
 {
     heed_shape shape = heed_shape_of_tensor(x);
@@ -300,7 +300,7 @@ static heed_tensor *with_token(heed_tensor *x, heed_tensor *token)
     return heed_cat((heed_tensor *[]){x, heed_expand(token, shape)}, 2, 2);
 }
 
-/* The keys, or the values, and behind them what the module adds. */
+/* Appends the module's extra keys (or values) to x. */
 static heed_tensor *with_added(const struct heed_multihead_attention *m, heed_tensor *x,
                                heed_tensor *bias, heed_dtype dtype)
 {
@@ -310,13 +310,13 @@ static heed_tensor *with_added(const struct heed_multihead_attention *m, heed_te
     return m->add_zero_attn ? with_token(x, heed_zeros(HEED_SHAPE(1, 1, 1, 1), dtype)) : x;
 }
 
-/* *percent, (N, H, L, S), is made if it is wanted. */
+/* percent, if not NULL, receives the weights, (N, H, L, S). */
 static heed_tensor *attend(const struct heed_multihead_attention *m, heed_tensor *const *inputs,
                            const heed_attention_options *options, const heed_attention_sizes *s,
                            heed_tensor **percent)
 {
     heed_tensor *heads[3];
-    const int added = (m->bias_k != NULL) + m->add_zero_attn; /* keys behind the S */
+    const int added = (m->bias_k != NULL) + m->add_zero_attn; /* extra keys */
     project_all(m, inputs, heads);
     heed_tensor *k = with_added(m, heads[1], m->bias_k, s->dtype);
     heed_tensor *v = with_added(m, heads[2], m->bias_v, s->dtype);

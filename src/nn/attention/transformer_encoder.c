@@ -1,5 +1,5 @@
-/* nn.TransformerEncoderLayer and nn.TransformerEncoder, of the modules that they consist of. What
- * they take is checked first, so that errors name what the user passed. */
+/* nn.TransformerEncoderLayer and nn.TransformerEncoder, built from other modules. Inputs are
+ * checked first, so that errors name the user's arguments. */
 #include "transformer_encoder.h"
 
 #include "../../autograd/grad.h"
@@ -9,7 +9,7 @@
 #include "../../tensor/random/random.h"
 #include "../arguments.h"
 
-/* ---- making a layer ---- */
+/* ---- creating a layer ---- */
 
 static heed_tensor *forward_layer(void *module, heed_tensor *x)
 {
@@ -76,7 +76,7 @@ heed_transformer_encoder_layer_new_with(int64_t d_model, int nhead,
 
 /* ---- the forward of a layer ---- */
 
-/* Do src and the masks fit this layer? */
+/* Checks that src and the masks fit this layer. */
 static heed_status check(const char *function, const struct heed_transformer_encoder_layer *m,
                          const heed_tensor *src, heed_encoder_masks masks)
 {
@@ -158,7 +158,7 @@ static const heed_module_kind stack_kind = {.name = "TransformerEncoder",
                                             .size = sizeof(struct heed_transformer_encoder),
                                             .forward = forward_stack};
 
-/* As Python's deepcopy: with the same weights, mode and dtype. Nothing is drawn. */
+/* As Python's deepcopy: the same weights, mode and dtype. Draws nothing. */
 static struct heed_transformer_encoder_layer *
 copy_layer(struct heed_transformer_encoder_layer *layer)
 {
@@ -205,12 +205,13 @@ heed_transformer_encoder_new_with(struct heed_transformer_encoder_layer *encoder
                                   int num_layers, heed_transformer_encoder_options options)
 {
     if (num_layers < 1) {
-        heed_fail(HEED_ERR_VALUE, "transformer_encoder: num_layers %d; 1 or more", num_layers);
+        heed_fail(HEED_ERR_VALUE, "transformer_encoder: num_layers is %d; it must be 1 or more",
+                  num_layers);
     } else if (encoder_layer == NULL) {
         heed_fail(HEED_ERR_NULL, "transformer_encoder: encoder_layer is NULL");
     }
     struct heed_transformer_encoder *m = heed_module_new(&stack_kind);
-    if (m == NULL) { /* frees what it would have taken over */
+    if (m == NULL) { /* with an error pending, appending frees the modules */
         heed_module_list_append(NULL, encoder_layer);
         heed_module_list_append(NULL, options.norm);
         return NULL;

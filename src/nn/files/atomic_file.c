@@ -1,4 +1,4 @@
-/* Files that are replaced as a whole or not at all. */
+/* Atomic replacement of files. */
 #include "atomic_file.h"
 
 #include <errno.h>
@@ -27,14 +27,14 @@ static void discard(heed_atomic_file *file)
     }
 }
 
-/* Discards first: a handler of errors may end the program. */
+/* Discards first: an error handler may exit the program. */
 static heed_status fail(heed_atomic_file *file, const char *what, int error)
 {
     discard(file);
     return heed_fail_file(file->function, file->path, what, error);
 }
 
-/* Follows links to the file: renaming over a link would only replace the link. */
+/* Resolves symbolic links: renaming over a link would only replace the link. */
 static heed_status find_target(heed_atomic_file *file)
 {
     char *target = file->target, link[HEED_LONGEST_PATH];
@@ -44,7 +44,7 @@ static heed_status find_target(heed_atomic_file *file)
     strcpy(target, file->path);
     for (int i = 0; i < MOST_LINKS; i++) {
         const ssize_t length = readlink(target, link, sizeof link - 1);
-        if (length < 0) { /* no link, or nothing there yet */
+        if (length < 0) { /* not a link, or no such file yet */
             return errno == EINVAL || errno == ENOENT ? HEED_OK : fail(file, "find it", errno);
         }
         const char *slash = strrchr(target, '/');
@@ -58,18 +58,18 @@ static heed_status find_target(heed_atomic_file *file)
     return fail(file, "find it", ELOOP);
 }
 
-/* The permissions that the new file gets: those of an old one, which must be a file that may be
- * written; renaming would not ask. */
+/* Sets *mode to the permissions of the old file, which the new one inherits. An old file must be
+ * regular and writable, because renaming would not check that. */
 static heed_status check_old(heed_atomic_file *file, int *mode)
 {
     struct stat old;
     *mode = NO_OLD_FILE;
     if (stat(file->target, &old) != 0) {
-        return errno == ENOENT ? HEED_OK : fail(file, "look at it", errno);
+        return errno == ENOENT ? HEED_OK : fail(file, "stat it", errno);
     }
     if (!S_ISREG(old.st_mode)) {
         return heed_fail_at(HEED_ERR_FILE, file->function, file->path, "it is %s",
-                            S_ISDIR(old.st_mode) ? "a directory" : "no regular file");
+                            S_ISDIR(old.st_mode) ? "a directory" : "not a regular file");
     }
     if (access(file->target, W_OK) != 0) {
         return fail(file, "write it", errno);
@@ -90,8 +90,8 @@ static heed_status create(heed_atomic_file *file, int mode)
     }
     if (file->fd < 0) {
         const int error = errno;
-        *file->temporary = '\0'; /* it is not ours */
-        return fail(file, "make a file beside it", error);
+        *file->temporary = '\0'; /* not created here: do not delete it */
+        return fail(file, "create a temporary file next to it", error);
     }
     return mode != NO_OLD_FILE && fchmod(file->fd, (mode_t)mode) != 0
                ? fail(file, "set its permissions", errno)
@@ -141,15 +141,15 @@ heed_status heed_atomic_write_tensor(heed_atomic_file *file, const heed_tensor *
     return heed_atomic_write(file, data, (size_t)t->numel * heed_dtype_size(t->dtype));
 }
 
-/* ---- the end ---- */
+/* ---- committing ---- */
 
-/* The new name must reach the disk too. Where the directory cannot be read or synced, it does so in
- * its own time. */
+/* The new name must reach the disk too. If the directory cannot be opened or synced, this is left
+ * to the system. */
 static heed_status sync_directory(heed_atomic_file *file)
 {
     char *slash = strrchr(file->target, '/');
     if (slash != NULL) {
-        slash[slash == file->target] = '\0'; /* "/" stays */
+        slash[slash == file->target] = '\0'; /* keeps a leading "/" */
     }
     int directory = open(slash != NULL ? file->target : ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
     if (directory < 0) {

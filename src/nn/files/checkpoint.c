@@ -1,5 +1,5 @@
-/* State dicts and whole training runs to files and back. A file is matched with what is wanted,
- * then read as a whole, and only then is anything copied. */
+/* Saves and loads state dicts and training runs. Loading matches all names first, then reads the
+ * whole file, and only then copies. */
 #include "checkpoint.h"
 
 #include <stdio.h>
@@ -45,15 +45,15 @@ heed_status heed_load_state_dict(void *module, const char *path, heed_load_optio
 
 static const char saving[] = "save_checkpoint", loading[] = "load_checkpoint";
 
-/* A run in a file: the model's tensors, then the optimiser's, then the generator's state. */
+/* The tensors of a run: the model's, then the optimiser's, then the generator's state. */
 typedef struct run {
     heed_module *module;
     heed_optimizer *optimizer; /* or NULL */
     heed_named_tensors tensors;
-    int module_count; /* of the model's */
+    int module_count; /* number of the model's tensors */
 } run;
 
-/* In an open scope. */
+/* Needs an open scope. */
 static heed_status list_run(run *r, bool with_generator)
 {
     heed_named_append(&r->tensors, heed_state_dict(r->module));
@@ -85,8 +85,8 @@ heed_status heed_save_checkpoint(void *module, heed_optimizer *optimizer, const 
     return heed_error_pending();
 }
 
-/* The generator and the optimiser check everything before they change; the model's tensors
- * match. */
+/* All or nothing: the generator and the optimiser validate before they change, and the model's
+ * tensors have been matched. */
 static void take(const run *r, heed_tensor *const *values)
 {
     const heed_generator before = heed_get_generator();
@@ -97,7 +97,7 @@ static void take(const run *r, heed_tensor *const *values)
         return;
     }
     for (int i = 0; i < r->module_count; i++) {
-        if (values[i] != NULL) { /* else it is there under another name */
+        if (values[i] != NULL) { /* else the file has it under another name */
             heed_copy_into(r->tensors.tensors[i], values[i]);
         }
     }

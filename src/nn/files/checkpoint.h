@@ -1,5 +1,5 @@
-/* Modules to files and back. The files are safetensors (nn/files/safetensors.h), with the names
- * that heed_state_dict has, which are torch's.
+/* Saves and loads modules and training runs. The files are safetensors (nn/files/safetensors.h),
+ * with the names of heed_state_dict, which are torch's.
  *
  *     heed_save_state_dict(model, "model.safetensors", NULL);
  *     ...
@@ -19,38 +19,38 @@
 HEED_BEGIN_DECLS
 
 /* heed_save_state_dict: writes all parameters and buffers, as heed_save_file. A tensor with several
- * names is written under each. */
+ * names is written under each of them. */
 heed_status heed_save_state_dict(void *module, const char *path, const heed_metadata *metadata);
 
 typedef struct heed_load_options {
     bool not_strict; /* ignore names that only the file has, or only the module */
 } heed_load_options;
 
-/* heed_load_state_dict: copies the tensors of a file into the parameters and buffers of their
- * names, as torch's load_state_dict. Floats are cast to the dtype that the module has. The tensors
- * stay the same ones, so optimisers and tied parameters hold; the whole file is read before the
- * first one changes, so on an error none has. Of a tensor with several names the file need have
- * only one, as for safetensors.torch.load_model.
+/* heed_load_state_dict: copies the tensors of a file into the parameters and buffers of the same
+ * names, as torch's load_state_dict. Floats are cast to the module's dtype. The values are copied
+ * in place, so optimisers and tied parameters stay valid. The whole file is read before the first
+ * tensor changes, so on error nothing changes. If a tensor has several names, the file needs only
+ * one of them, as for safetensors.torch.load_model.
  *
- * HEED_ERR_VALUE: names that are missing or unexpected, and shapes or dtypes that differ: one
- * sentence lists all, of each kind the first 2400 characters and how many more there are. */
+ * HEED_ERR_VALUE: names are missing or unexpected, or shapes or dtypes differ. One message lists
+ * them all: for each kind, up to 2400 characters and the number of further names. */
 heed_status heed_load_state_dict(void *module, const char *path, heed_load_options options);
 
-/* heed_save_checkpoint: writes all that training needs to go on as if it had never stopped, as
+/* heed_save_checkpoint: writes everything needed to resume training as if it had never stopped, as
  * heed_save_file:
  *
- *   the names of heed_state_dict            the model; PyTorch loads these, not strictly
- *   optimizer. and those of                 the optimiser, its steps and learning rates among it
+ *   the names of heed_state_dict            the model; PyTorch loads these with strict=False
+ *   optimizer. and those of                 the optimiser, including its steps and learning rates
  *     heed_optimizer_state_dict
  *   rng_state                               heed_get_rng_state of this thread
  *
- * and `about`, the options of the program say. Without an optimiser (NULL) the file has the model
- * and rng_state alone. Written between two steps; gradients are not in it.
+ * and `about`, for instance the program's options. Without an optimiser (NULL), only the model and
+ * rng_state. Call it between two steps; gradients are not saved.
  *
- * heed_load_checkpoint: brings model, optimiser and this thread's generator to where they were;
- * both are made as those that were saved, and optimizer->steps says where to go on. With NULL for
- * the optimiser the model is loaded and nothing else: for evaluation, from any such file. Floats
- * are cast as by heed_load_state_dict. On an error nothing has changed.
+ * heed_load_checkpoint: restores model, optimiser and this thread's generator. Model and optimiser
+ * must be constructed like the saved ones; optimizer->steps is the step to resume from. If
+ * optimizer is NULL, only the model is loaded, from any such file, for evaluation. Floats are cast
+ * as by heed_load_state_dict. On error nothing changes.
  *
  *     heed_load_checkpoint(model, adamw, "run.safetensors");
  *     while (adamw->steps < 1000 && !heed_error_pending()) {
@@ -61,10 +61,10 @@ heed_status heed_load_state_dict(void *module, const char *path, heed_load_optio
  *         }
  *     }
  *
- * The same bits come out as without the break, if batches are drawn from the generator.
+ * The results are bit-identical to an uninterrupted run if batches are drawn from the generator.
  *
- * HEED_ERR_VALUE: what does not fit, in one sentence as above: parameters, the optimiser's kind,
- * its groups and which parameter is in which. */
+ * HEED_ERR_VALUE: parameters, the kind of optimiser, its groups or their parameters do not match;
+ * one message lists all mismatches, as above. */
 heed_status heed_save_checkpoint(void *module, heed_optimizer *optimizer, const char *path,
                                  const heed_metadata *about);
 heed_status heed_load_checkpoint(void *module, heed_optimizer *optimizer, const char *path);

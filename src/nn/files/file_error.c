@@ -1,4 +1,4 @@
-/* Sentences about files. */
+/* Error messages about files. */
 #include "file_error.h"
 
 #include <stdarg.h>
@@ -12,7 +12,7 @@ static bool continues_character(char c)
     return ((unsigned char)c & 0xC0) == 0x80;
 }
 
-/* Control characters: below 0x20, DEL, and U+0080 to U+009F, which are 0xC2 and one more byte. */
+/* Control characters: below 0x20, DEL, and U+0080 to U+009F, encoded as 0xC2 and one more byte. */
 static void hide_controls(char *text)
 {
     for (unsigned char *c = (unsigned char *)text; *c != '\0'; c++) {

@@ -1,5 +1,5 @@
-/* Reads files by pread, so that several threads can share one, and decodes their elements: half
- * precision, i32, either byte order. */
+/* Reads files with pread, so that threads can share them, and decodes elements: half precision,
+ * i32, either byte order. */
 #include "file_reader.h"
 
 #include <errno.h>
@@ -13,7 +13,7 @@
 #include "file_error.h"
 
 #if __BYTE_ORDER__ != __ORDER_LITTLE_ENDIAN__
-#error "safetensors and .npy files are written little-endian, and so must the machine be"
+#error "safetensors and .npy files are little-endian; big-endian machines are not supported"
 #endif
 
 enum { MOST_AT_ONCE = 1 << 30, CHUNK = 512 };
@@ -28,11 +28,11 @@ static heed_status open_regular(heed_file_reader *in, const char *function)
         return heed_fail_file(function, in->path, "open it", errno);
     }
     if (fstat(in->fd, &about) != 0) {
-        return heed_fail_file(function, in->path, "look at it", errno);
+        return heed_fail_file(function, in->path, "stat it", errno);
     }
     if (!S_ISREG(about.st_mode)) {
         return heed_fail_at(HEED_ERR_FILE, function, in->path, "it is %s",
-                            S_ISDIR(about.st_mode) ? "a directory" : "no regular file");
+                            S_ISDIR(about.st_mode) ? "a directory" : "not a regular file");
     }
     in->size = about.st_size;
     return HEED_OK;
@@ -67,7 +67,7 @@ heed_status heed_reader_read(const heed_file_reader *in, const char *function, v
         }
         if (got == 0) {
             return heed_fail_at(HEED_ERR_FILE, function, in->path,
-                                "it has become shorter: it ends at byte %lld", (long long)at);
+                                "it was truncated while open: it ends at byte %lld", (long long)at);
         }
         to = (char *)to + got;
         size -= got;
@@ -85,12 +85,12 @@ static float from_bits(uint32_t bits)
     return value;
 }
 
-/* Half precision: a sign, 5 bits of exponent and 10 of fraction. */
+/* Half precision: 1 sign bit, 5 exponent bits, 10 fraction bits. */
 static float from_f16(uint16_t h)
 {
     const uint32_t sign = (uint32_t)(h >> 15) << 31, exponent = h >> 10 & 31, fraction = h & 1023;
     if (exponent == 0) {
-        const float value = ldexpf((float)fraction, -24); /* zero, and numbers below 2^-14 */
+        const float value = ldexpf((float)fraction, -24); /* zero and subnormals, below 2^-14 */
         return sign != 0 ? -value : value;
     }
     if (exponent == 31) {
@@ -118,7 +118,7 @@ heed_status heed_reader_elements(const heed_file_reader *in, const char *functio
     unsigned char chunk[4 * CHUNK];
     const int64_t size = dtype->bits / 8;
     if (dtype->decoding == HEED_DECODE_COPY || dtype->decoding == HEED_DECODE_BOOL) {
-        /* as large in memory as in the file: in place */
+        /* The same size in memory as in the file: read in place. */
         if (heed_reader_read(in, function, to->data, to->numel * size, at) != HEED_OK) {
             return heed_error_pending();
         }
@@ -160,7 +160,7 @@ heed_status heed_reader_elements(const heed_file_reader *in, const char *functio
 
 bool heed_count_dim(heed_dim_count *count, int64_t size)
 {
-    const int64_t most = INT64_C(1) << 56; /* their bits can still be counted */
+    const int64_t most = INT64_C(1) << 56; /* the number of bits still fits */
     if (size > 0 && __builtin_mul_overflow(count->reach, size, &count->reach)) {
         count->reach = INT64_MAX;
     }

@@ -1,5 +1,5 @@
-/* Strict JSON, read in place. Relies on the '\0' behind the text: no character that is looked for
- * is one, so nothing reads past it. */
+/* Strict JSON, read in place. Relies on the terminating '\0': nothing matches it, so no function
+ * reads past it. */
 #include "json.h"
 
 #include <math.h>
@@ -90,8 +90,8 @@ int64_t heed_json_number(heed_json *json)
     return json->wrong == NULL ? n : -1;
 }
 
-/* Steps over digits, of which there must be one, and takes those that fit into *n. Returns how many
- * did not. */
+/* Consumes one or more digits, accumulates those that fit into *n, and returns the number of those
+ * that do not. */
 static int take_digits(heed_json *json, uint64_t *n, int *count)
 {
     int left_out = 0;
@@ -108,7 +108,7 @@ static int take_digits(heed_json *json, uint64_t *n, int *count)
     return left_out;
 }
 
-/* e5, E-05 or nothing; what is too large for any number stays so. */
+/* e5, E-05 or nothing. Exponents too large for any double are clamped. */
 static int take_exponent(heed_json *json)
 {
     const int most = 100000;
@@ -125,7 +125,7 @@ static int take_exponent(heed_json *json)
     return negative ? -exponent : exponent;
 }
 
-/* n 10^exponent: exact where both are, as they are in what people write. */
+/* n 10^exponent: correctly rounded if n and 10^|exponent| are exact, as in most files. */
 static double scale(uint64_t n, int exponent)
 {
     if (n == 0) {
@@ -142,7 +142,7 @@ static double scale(uint64_t n, int exponent)
 double heed_json_real(heed_json *json)
 {
     uint64_t n = 0;
-    int whole = 0, fraction = 0; /* digits before and behind the point */
+    int whole = 0, fraction = 0; /* digits before and after the point */
     skip_space(json);
     if (json->wrong != NULL) {
         return 0;
@@ -152,7 +152,7 @@ double heed_json_real(heed_json *json)
     const char *digits = json->at;
     int exponent = take_digits(json, &n, &whole);
     if (*digits == '0' && whole > 1) {
-        fail(json, "a number begins with 0");
+        fail(json, "a number has a leading 0");
     }
     if (*json->at == '.') {
         json->at++;
@@ -167,7 +167,7 @@ double heed_json_real(heed_json *json)
     return json->wrong != NULL ? 0 : negative ? -value : value;
 }
 
-/* ---- words ---- */
+/* ---- keywords ---- */
 
 static bool next_word(heed_json *json, const char *word)
 {
@@ -193,8 +193,8 @@ bool heed_json_bool(heed_json *json)
 
 /* ---- characters ---- */
 
-/* How many bytes the UTF-8 character at `text` has; 0 where there is none: a byte that begins none,
- * one cut short, a form that is longer than needed, half a surrogate, or past U+10FFFF. */
+/* The length in bytes of the UTF-8 character at `text`; 0 if it is invalid: a wrong first byte,
+ * truncated, overlong, a surrogate, or past U+10FFFF. */
 static int utf8_size(const char *text)
 {
     const unsigned char *s = (const unsigned char *)text;
@@ -227,7 +227,7 @@ bool heed_is_utf8(const char *text)
     return size > 0;
 }
 
-/* Writes a character as UTF-8 and returns the place behind it. */
+/* Writes a character as UTF-8 and returns the end. */
 static char *write_utf8(char *to, uint32_t c)
 {
     if (c < 0x80) {
@@ -244,7 +244,7 @@ static char *write_utf8(char *to, uint32_t c)
 
 /* ---- strings ---- */
 
-/* The four digits of \uXXXX; -1 where they are not. */
+/* The four digits of \uXXXX; -1 on error. */
 static int32_t read_hex(heed_json *json)
 {
     int32_t value = 0;
@@ -262,7 +262,7 @@ static int32_t read_hex(heed_json *json)
     return value;
 }
 
-/* \uXXXX, or the two of them that make one character past U+FFFF. */
+/* \uXXXX, or a pair of them for a character past U+FFFF. */
 static char *read_unicode(heed_json *json, char *to)
 {
     int32_t c = read_hex(json);
@@ -273,13 +273,13 @@ static char *read_unicode(heed_json *json, char *to)
             low = read_hex(json);
         }
         if (low < 0xDC00 || low >= 0xE000) {
-            fail(json, "half a surrogate pair");
+            fail(json, "an unpaired surrogate");
             return to;
         }
         c = 0x10000 + (c - 0xD800) * 0x400 + (low - 0xDC00);
     }
     if (c <= 0) {
-        fail(json, "\\u0000, which no text here can hold");
+        fail(json, "\\u0000, which is not supported");
         return to;
     }
     return write_utf8(to, (uint32_t)c);
@@ -296,7 +296,7 @@ static char *read_escape(heed_json *json, char *to)
         return to;
     }
     if (c != 'u') {
-        fail(json, "an escape that JSON does not have");
+        fail(json, "an invalid escape sequence");
         return to;
     }
     json->at++;
@@ -308,7 +308,7 @@ const char *heed_json_string(heed_json *json)
     if (!heed_json_take(json, '"')) {
         return NULL;
     }
-    char *const text = json->at, *to = text; /* never ahead of `at` */
+    char *const text = json->at, *to = text; /* `to` never overtakes `at` */
     while (json->wrong == NULL && *json->at != '"') {
         const unsigned char c = (unsigned char)*json->at;
         const int size = utf8_size(json->at);
@@ -319,7 +319,7 @@ const char *heed_json_string(heed_json *json)
             json->at++;
             to = read_escape(json, to);
         } else if (size == 0) {
-            fail(json, "a byte that is not UTF-8");
+            fail(json, "invalid UTF-8");
         } else {
             memmove(to, json->at, (size_t)size);
             to += size;
@@ -336,7 +336,7 @@ const char *heed_json_string(heed_json *json)
 
 /* ---- any value ---- */
 
-/* One that holds no others. */
+/* A value that is not an object or array. */
 static void skip_plain(heed_json *json)
 {
     const char c = *json->at;
@@ -351,11 +351,11 @@ static void skip_plain(heed_json *json)
     }
 }
 
-/* Without recursion, so that no text makes the stack overflow. */
+/* Not recursive, so that no input overflows the stack. */
 void heed_json_skip(heed_json *json)
 {
     enum { DEEPEST = 64 };
-    char close[DEEPEST]; /* what ends each list and object that is open */
+    char close[DEEPEST]; /* the closing brackets of open arrays and objects */
     int depth = 0;
     bool first = true;
     do {
@@ -374,7 +374,7 @@ void heed_json_skip(heed_json *json)
         if (*json->at != '{' && *json->at != '[') {
             skip_plain(json);
         } else if (depth == DEEPEST) {
-            fail(json, "more than 64 lists and objects inside each other");
+            fail(json, "arrays and objects are nested more than 64 deep");
         } else {
             close[depth++] = *json->at++ == '{' ? '}' : ']';
             first = true;

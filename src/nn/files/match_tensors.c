@@ -1,4 +1,4 @@
-/* Matches tensors by name, and lists all mismatches in one error. */
+/* Matches tensors by name and lists all mismatches in one error message. */
 
 #include "match_tensors.h"
 
@@ -14,14 +14,14 @@
 #include "../arguments.h"
 #include "file_error.h"
 
-/* ---- the sentence ---- */
+/* ---- the message ---- */
 
 typedef struct mentions {
     int count, shown;
-    char text[2400]; /* some eighty names; three such texts fit into a message */
+    char text[2400]; /* about 80 names; a message has space for three lists */
 } mentions;
 
-/* Counts one, and names it while the text holds more. */
+/* Counts an item, and appends it while it fits into the text. */
 HEED_PRINTF(2, 3)
 static void mention(mentions *m, const char *format, ...)
 {
@@ -38,7 +38,7 @@ static void mention(mentions *m, const char *format, ...)
     m->count++;
 }
 
-/* Adds "; 3 missing: a, b and 1 more" to a text. */
+/* Appends "; 3 missing: a, b and 1 more". */
 static void tell(char *text, size_t size, const mentions *m, const char *what)
 {
     const size_t used = strlen(text);
@@ -67,11 +67,11 @@ static void compare(mentions *different, const char *name, const heed_tensor *he
         mention(different, "%s is %s there, %s here", shown.text, there->dtype->name,
                 heed_dtype_name(here->dtype));
     } else if (heed_is_expanded(here)) {
-        mention(different, "%s is expanded here, so that its elements share memory", shown.text);
+        mention(different, "%s is expanded here: its elements share memory", shown.text);
     }
 }
 
-/* Does a name that the file lacks belong to a tensor that it has under another one? */
+/* True if the file has tensor i under another of its names. */
 static bool has_other_name(int i, heed_tensor_list state, const heed_file_header *header)
 {
     for (int j = 0; j < state.count; j++) {
@@ -83,7 +83,7 @@ static bool has_other_name(int i, heed_tensor_list state, const heed_file_header
     return false;
 }
 
-/* found[i]: what is offered for wanted[i], or NULL. */
+/* found[i]: the tensor offered for wanted[i], or NULL. */
 static heed_status match(const heed_match *m, const heed_file_header *offered,
                          heed_tensor_list wanted, const heed_file_tensor **found)
 {
@@ -187,8 +187,7 @@ heed_status heed_match_list(const heed_match *m, heed_tensor_list offered, heed_
     for (int i = 0; i < offered.count; i++) {
         const heed_tensor *t = offered.tensors[i];
         if (t == NULL || offered.names[i] == NULL || t->storage == NULL) {
-            return heed_fail(HEED_ERR_NULL,
-                             "%s: tensor %d of the list, its name or its value is gone",
+            return heed_fail(HEED_ERR_NULL, "%s: tensor %d of the list is NULL, unnamed or freed",
                              m->function, i);
         }
     }

@@ -1,5 +1,5 @@
-/* Matches offered tensors to wanted ones by name (internal to nn): shared by all functions that
- * load. One error lists all mismatches.
+/* Matches offered tensors to wanted ones by name, for all loading functions (internal to nn). One
+ * error message lists all mismatches.
  */
 #ifndef HEED_NN_MATCH_TENSORS_H
 #define HEED_NN_MATCH_TENSORS_H
@@ -7,24 +7,23 @@
 #include "../tensor_list.h"
 #include "safetensors_format.h"
 
-/* One loading: what its errors say, and which names need no match. */
+/* Options of one match: the names in its error messages, and which names may stay unmatched. */
 typedef struct heed_match {
-    const char *function;                  /* the name in the sentences of errors */
-    const char *there;                     /* what offers: "a/file", "the state" */
-    const char *here;                      /* what wants: "Linear" */
+    const char *function;                  /* the function called */
+    const char *there;                     /* the source: "a/file", "the state" */
+    const char *here;                      /* the destination: "Linear" */
     bool not_strict;                       /* ignore names that only one side has */
-    bool (*passes_over)(const char *name); /* offered names that nobody need want; or NULL */
+    bool (*passes_over)(const char *name); /* true for offered names to ignore; or NULL */
 } heed_match;
 
-/* heed_match_file: reads the tensor that the file offers for each wanted one: values[i], in the
- * innermost scope, or NULL where there is none. A tensor with several names need be there under
- * one.
+/* heed_match_file: reads the file's tensor for each wanted one into values[i], in the innermost
+ * scope; NULL if it has none. A tensor with several names needs only one of them in the file.
  * heed_match_list: the same with the tensors of a list, which are not copied.
- * heed_match_load: copies those of a file into the wanted ones, which may be views; everything is
- * compared and read before the first one changes.
+ * heed_match_load: copies the file's tensors into the wanted ones, which may be views. Everything
+ * is compared and read before the first tensor changes.
  *
- * HEED_ERR_VALUE: names that are missing or unexpected, and shapes or dtypes that differ: one
- * sentence lists all, of each kind the first 2400 characters and how many more there are. */
+ * HEED_ERR_VALUE: names are missing or unexpected, or shapes or dtypes differ. One message lists
+ * them all: for each kind, up to 2400 characters and the number of further names. */
 heed_status heed_match_file(const heed_match *match, const heed_safetensors *file,
                             heed_tensor_list wanted, heed_tensor **values);
 heed_status heed_match_list(const heed_match *match, heed_tensor_list offered,
@@ -32,8 +31,8 @@ heed_status heed_match_list(const heed_match *match, heed_tensor_list offered,
 heed_status heed_match_load(const heed_match *match, const heed_safetensors *file,
                             heed_tensor_list wanted);
 
-/* heed_is_of_training: does a checkpoint have this name besides its model's: the optimiser's state,
- * or the generator's? For functions that load the model alone. */
+/* heed_is_of_training: true if a checkpoint uses this name for the state of the optimiser or the
+ * generator, not for the model. For functions that load only the model. */
 #define HEED_OPTIMIZER_PREFIX "optimizer."
 #define HEED_GENERATOR_NAME   "rng_state"
 bool heed_is_of_training(const char *name);

@@ -1,8 +1,8 @@
-/* The .npy format: the header of an array, read and written, and its elements. The header is a dict
- * as Python writes it. Programs write its three members in any order, with white space, trailing
- * commas, both quotation marks and the L of Python 2: all read here, as by numpy.load. What only a
- * person would write is not: comments, escapes, string prefixes, 0x10 and 1_000, a dtype's long
- * name. A repeated key is an error. */
+/* Reads and writes .npy files. The header is a Python dict literal. Like numpy.load, the reader
+ * accepts the variants that programs write: the three members in any order, white space, trailing
+ * commas, either quotation mark, and Python 2's L suffix. It rejects what only people would write:
+ * comments, escapes, string prefixes, 0x10 and 1_000, long dtype names. Repeated keys are an
+ * error. */
 
 #include "npy.h"
 
@@ -23,13 +23,13 @@
 static const char loading[] = "load_npy", saving[] = "save_npy";
 
 enum {
-    MOST_HEADER = 10000, /* bytes, as numpy.load has it */
+    MOST_HEADER = 10000, /* bytes, numpy.load's limit */
     MOST_WRITTEN = 320   /* bytes of a header that Heed writes */
 };
 
 /* ---- reading the header ---- */
 
-/* In the order of heed_dtype come those that are written. */
+/* The dtypes that Heed writes come first, in the order of heed_dtype. */
 static const heed_file_dtype dtypes[] = {
     {"f4", 32, HEED_F32, HEED_DECODE_COPY}, {"f8", 64, HEED_F64, HEED_DECODE_COPY},
     {"i8", 64, HEED_I64, HEED_DECODE_COPY}, {"b1", 8, HEED_BOOL, HEED_DECODE_BOOL},
@@ -58,7 +58,7 @@ static bool fail_there(const reader *r, const char *wrong)
     return false;
 }
 
-/* ---- words of the language ---- */
+/* ---- tokens ---- */
 
 static void skip_space(reader *r)
 {
@@ -67,7 +67,7 @@ static void skip_space(reader *r)
     }
 }
 
-/* Steps over c, if it comes next. */
+/* Consumes c if it comes next. */
 static bool next_is(reader *r, char c)
 {
     skip_space(r);
@@ -76,7 +76,7 @@ static bool next_is(reader *r, char c)
     return is;
 }
 
-/* A string, whose closing mark becomes its end; NULL where it is none. */
+/* A string; its closing quote is overwritten with '\0'. NULL on error. */
 static const char *read_string(reader *r)
 {
     skip_space(r);
@@ -91,14 +91,14 @@ static const char *read_string(reader *r)
     }
     if (*r->at != mark) {
         fail_there(r, r->at == r->end ? "it ends inside a string"
-                                      : "a character that such strings do not have");
+                                      : "an unsupported character in a string");
         return NULL;
     }
     *r->at++ = '\0';
     return string;
 }
 
-/* A whole number; Python 2 ends some in L. */
+/* A non-negative integer; Python 2 appends L to some. */
 static bool read_size(reader *r, int64_t *size)
 {
     skip_space(r);
@@ -124,7 +124,7 @@ static bool fail_dtype(const reader *r, const char *what, const char *way_out)
     return false;
 }
 
-/* A dtype of numpy's that Heed does not have, or no dtype at all. */
+/* Reports a numpy dtype that Heed does not support, or an invalid descr. */
 static bool refuse_descr(const reader *r, const char *descr, const char *type)
 {
     static const struct {
@@ -134,13 +134,13 @@ static bool refuse_descr(const reader *r, const char *descr, const char *type)
         {'i', "integers", "x.astype('i8')"},
         {'u', "integers", "x.astype('i8')"},
         {'f', "floats", "x.astype('f8')"},
-        {'c', "complex numbers", "x.real and x.imag, each in a file of its own"},
+        {'c', "complex numbers", "x.real and x.imag, each in its own file"},
         {'O', "Python objects", "numbers, x.astype('f4')"},
-        {'S', "texts", "numbers, x.astype('f4')"},
-        {'U', "texts", "numbers, x.astype('f4')"},
+        {'S', "strings", "numbers, x.astype('f4')"},
+        {'U', "strings", "numbers, x.astype('f4')"},
         {'M', "dates", "x.astype('i8')"},
-        {'m', "spans of time", "x.astype('i8')"},
-        {'V', "bytes without a meaning", "x.astype('f4')"},
+        {'m', "time differences", "x.astype('i8')"},
+        {'V', "raw bytes", "x.astype('f4')"},
     };
     for (size_t i = 0; i < sizeof kinds / sizeof *kinds; i++) {
         if (*type == kinds[i].kind && (*type == 'O' || (type[1] >= '0' && type[1] <= '9'))) {
@@ -149,18 +149,18 @@ static bool refuse_descr(const reader *r, const char *descr, const char *type)
             return fail_dtype(r, what, kinds[i].way_out);
         }
     }
-    heed_fail_at(HEED_ERR_FORMAT, loading, r->path, "'%s' is no descr of a dtype",
+    heed_fail_at(HEED_ERR_FORMAT, loading, r->path, "'%s' is not a valid descr",
                  heed_show_name(descr).text);
     return false;
 }
 
-/* '<f4': little-endian floats of four bytes. Without a sign, or with = or |, it is the machine's
- * order, which is the same. */
+/* '<f4': little-endian floats of 4 bytes. Without a sign, or with = or |, the byte order is the
+ * machine's, also little-endian. */
 static bool read_descr(reader *r)
 {
     skip_space(r);
     if (*r->at == '[' || *r->at == '(') {
-        return fail_dtype(r, "structured", "each field in a file of its own, as x['name']");
+        return fail_dtype(r, "structured", "each field, x['name'], in its own file");
     }
     const char *descr = read_string(r);
     if (descr == NULL) {
@@ -188,7 +188,7 @@ static bool read_order(reader *r)
     return true;
 }
 
-/* (), (3,), (2, 3) or (2, 3,); (3) is no tuple. */
+/* (), (3,), (2, 3) or (2, 3,); (3) is not a tuple. */
 static bool read_shape(reader *r)
 {
     heed_shape *shape = &r->header->shape;
@@ -213,7 +213,7 @@ static bool read_shape(reader *r)
         comma = next_is(r, ',');
     }
     if (ndim == 1 && !comma) {
-        return fail_there(r, "a tuple is expected, and one of a single number has a comma");
+        return fail_there(r, "a tuple is expected; a tuple of one number needs a comma");
     }
     r->header->numel = count.numel;
     shape->ndim = ndim;
@@ -235,7 +235,7 @@ static bool read_member(reader *r, bool seen[3])
     if (i == 3 || seen[i]) {
         heed_fail_at(HEED_ERR_FORMAT, loading, r->path, "%s '%s'%s",
                      i == 3 ? "unknown key" : "the key", heed_show_name(key).text,
-                     i == 3 ? "" : " is there twice");
+                     i == 3 ? "" : " appears twice");
         return false;
     }
     seen[i] = true;
@@ -262,12 +262,12 @@ static bool read_dict(reader *r)
         return fail_there(r, "something follows the closing '}'");
     }
     return (seen[0] && seen[1] && seen[2]) ||
-           fail_there(r, "descr, fortran_order and shape are not all there");
+           fail_there(r, "descr, fortran_order or shape is missing");
 }
 
 /* ---- reading ---- */
 
-/* Magic, version and length, then the dict; *data is where the elements begin. */
+/* Reads magic bytes, version, length and dict; sets *data to the offset of the elements. */
 static heed_status read_header(const heed_file_reader *in, npy_header *header, int64_t *data)
 {
     unsigned char start[12] = {0};
@@ -280,11 +280,11 @@ static heed_status read_header(const heed_file_reader *in, npy_header *header, i
     if (size >= 4 && memcmp(start, "PK\3\4", 4) == 0) {
         return heed_fail_at(
             HEED_ERR_FORMAT, loading, in->path,
-            "it is a zip, as numpy.savez writes; unzip it and load a .npy file of it");
+            "it is a zip archive, as numpy.savez writes; unzip it and load a .npy file from it");
     }
     if (size < 10 || memcmp(start, "\x93NUMPY", 6) != 0) {
         return heed_fail_at(HEED_ERR_FORMAT, loading, in->path,
-                            "it does not begin as a .npy file does");
+                            "it does not begin like a .npy file");
     }
     const int version = start[6], at = version == 1 ? 10 : 12;
     if (version < 1 || version > 3 || start[7] != 0) {
@@ -296,7 +296,7 @@ static heed_status read_header(const heed_file_reader *in, npy_header *header, i
     if (*data > in->size || length > MOST_HEADER) {
         return heed_fail_at(HEED_ERR_FORMAT, loading, in->path,
                             "its header would have %lld bytes, more than %s", (long long)length,
-                            *data > in->size ? "the file" : "the 10000 that are allowed");
+                            *data > in->size ? "the file" : "the limit of 10000");
     }
     if (heed_reader_read(in, loading, text, length, at) != HEED_OK) {
         return heed_error_pending();
@@ -309,7 +309,7 @@ static heed_status read_header(const heed_file_reader *in, npy_header *header, i
     }
     if (header->shape.ndim > HEED_MAX_DIMS) {
         return heed_fail_at(HEED_ERR_SHAPE, loading, in->path,
-                            "it has %d dims; a tensor has up to %d", header->shape.ndim,
+                            "it has %d dims; Heed supports up to %d", header->shape.ndim,
                             HEED_MAX_DIMS);
     }
     const int64_t need = header->numel * (header->dtype->bits / 8), have = in->size - *data;
@@ -318,12 +318,12 @@ static heed_status read_header(const heed_file_reader *in, npy_header *header, i
                             "its shape %s of %s needs %lld bytes, but %lld follow the header%s",
                             heed_shape_text(header->shape.ndim, header->shape.size).text,
                             header->dtype->name, (long long)need, (long long)have,
-                            have > need ? "; save each array in a file of its own" : "");
+                            have > need ? "; save each array in its own file" : "");
     }
     return HEED_OK;
 }
 
-/* In Fortran's order the elements are those of the array with its dims reversed. */
+/* An array in Fortran order is stored as its transpose, with all dims reversed. */
 static heed_tensor *read_array(const heed_file_reader *in, const npy_header *header, int64_t data)
 {
     const int ndim = header->shape.ndim;
@@ -364,8 +364,8 @@ heed_tensor *heed_load_npy(const char *path)
 
 /* ---- writing ---- */
 
-/* numpy pads, so that the first size can grow to 21 digits, ends the header in a newline, and
- * makes the data begin at a multiple of 64, after one blank at least. */
+/* Like numpy, pads with at least one blank and a newline, so that the first size can grow to 21
+ * digits and the data starts at a multiple of 64. */
 static size_t write_header(char text[MOST_WRITTEN], heed_dtype dtype, heed_shape shape)
 {
     enum { BEFORE = 10, ALIGNED = 64, GROWING = 21 };
@@ -385,7 +385,7 @@ static size_t write_header(char text[MOST_WRITTEN], heed_dtype dtype, heed_shape
     const size_t whole = grown + ALIGNED - grown % ALIGNED;
     memset(text + length, ' ', whole - length - 1);
     text[whole - 1] = '\n';
-    memcpy(text, "\x93NUMPY\1", 8); /* and the zero of version 1.0 */
+    memcpy(text, "\x93NUMPY\1", 8); /* includes the zero of version 1.0 */
     text[8] = (char)((whole - BEFORE) & 255);
     text[9] = (char)((whole - BEFORE) >> 8);
     return whole;
@@ -401,10 +401,10 @@ heed_status heed_save_npy(const heed_tensor *x, const char *path)
     }
     if (x->storage == NULL) {
         return heed_fail_at(HEED_ERR_SCOPE, saving, path,
-                            "the value of x has been let go; heed_retain it in its scope");
+                            "the value of x has been freed; heed_retain it in its scope");
     }
     const size_t size = heed_write_buffer_size(x);
-    void *buffer = heed_alloc(size); /* before the file is begun */
+    void *buffer = heed_alloc(size); /* before the file is created */
     if (buffer == NULL) {
         return heed_error_pending();
     }

@@ -1,14 +1,14 @@
-/* One tensor in a file, as numpy's .npy: numpy.load reads what Heed writes, and the other way
- * round. From PyTorch: numpy.save(path, x.numpy()), torch.from_numpy(numpy.load(path)).
+/* Single tensors in numpy's .npy format, exchangeable with numpy in both directions. In PyTorch:
+ * numpy.save(path, x.numpy()) and torch.from_numpy(numpy.load(path)).
  *
  *     8 bytes    "\x93NUMPY", and the version of the format
- *     2 bytes    how long the header is, little-endian; 4 bytes from version 2 on
+ *     2 bytes    length of the header, little-endian; 4 bytes from version 2 on
  *     header     {'descr': '<f4', 'fortran_order': False, 'shape': (2, 3), }, and spaces
- *     data       the elements, row by row, or in Fortran's order column by column
+ *     data       the elements in row-major order, or column-major if fortran_order
  *
- * A file is checked as a whole before anything of it is used, as for safetensors, whose errors
- * (nn/files/safetensors.h) these are too. Several tensors go into one file of safetensors; a .npz
- * is a zip of .npy files, to be unzipped first.
+ * The whole header is validated before any data is used. File errors are as in
+ * nn/files/safetensors.h. To store several tensors in one file use safetensors; a .npz is a zip of
+ * .npy files, so unzip it first.
  */
 #ifndef HEED_NN_NPY_H
 #define HEED_NN_NPY_H
@@ -17,19 +17,19 @@
 
 HEED_BEGIN_DECLS
 
-/* heed_load_npy: a new tensor, as numpy.load(path): versions 1 to 3, both orders, both byte orders.
- * f4 and f2 become f32, f8 f64, i8 and i4 i64, b1 bool. An array with more behind it, as several
- * calls of numpy.save into one file leave it, is an error; numpy.load would pass over that.
+/* heed_load_npy: a new tensor, as numpy.load(path): versions 1 to 3, either memory order, either
+ * byte order. f4 and f2 become f32, f8 f64, i8 and i4 i64, b1 bool. Trailing data, as from several
+ * numpy.save calls into one file, is an error; numpy.load ignores it.
  *
- * HEED_ERR_FORMAT: this is no .npy file, or a damaged one. HEED_ERR_DTYPE: elements of another
- * kind; the sentence says how to save them. HEED_ERR_SHAPE: more than 8 dims. */
+ * HEED_ERR_FORMAT: not a .npy file, or a damaged one. HEED_ERR_DTYPE: other element types; the
+ * message explains how to save them. HEED_ERR_SHAPE: more than 8 dims. */
 heed_tensor *heed_load_npy(const char *path);
 
-/* heed_save_npy: writes x, any view of any dtype, as numpy.save(path, x), but with the arguments in
- * the order of heed_save_file: the same bytes as numpy writes for a contiguous array. The name is
- * taken as it is, without a .npy being added. The file is replaced as a whole or not at all.
+/* heed_save_npy: writes x, any view of any dtype, as numpy.save(path, x), but with arguments in the
+ * order of heed_save_file. The bytes are those numpy writes for a contiguous array. No .npy is
+ * appended to the name. The file is replaced atomically.
  *
- * HEED_ERR_SCOPE: the value of x has been released. */
+ * HEED_ERR_SCOPE: the value of x has been freed. */
 heed_status heed_save_npy(const heed_tensor *x, const char *path);
 
 HEED_END_DECLS

@@ -1,4 +1,4 @@
-/* The public face of safetensors files: safetensors_format.c reads and writes them. */
+/* The public functions for safetensors files; safetensors_format.c reads and writes them. */
 
 #include "safetensors.h"
 

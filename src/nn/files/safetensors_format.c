@@ -1,10 +1,13 @@
-/* Safetensors files. Reading: a file may come from anywhere, so nothing in it is believed before it
- * is checked, and memory requests stay within a few times the size of the header. Tensors are read
- * when asked for. Stricter than the reference implementation where that one ignores the format
- * (white space before the header, repeated names) and where the format leaves things open (other
- * members, metadata that is null, zeros inside texts). Writing: the same bytes as the reference
- * implementation, with the tensors by the size of their elements, largest first, so that each is
- * aligned, and by name within a dtype. */
+/* Safetensors files.
+ *
+ * Reading: files may be untrusted, so everything is validated before use, and allocations are
+ * limited to a few times the size of the header. Tensors are read on demand. The reader is stricter
+ * than the reference implementation where that deviates from the format (white space before the
+ * header, repeated names) and where the format is silent (other members, null metadata, zero bytes
+ * in strings).
+ *
+ * Writing: the same bytes as the reference implementation. Tensors are sorted by element size,
+ * largest first, so that all are aligned, and within a dtype by name. */
 #include "safetensors_format.h"
 
 #include <stdarg.h>
@@ -20,13 +23,13 @@
 #include "json.h"
 
 enum {
-    LENGTH = 8,             /* bytes that hold the length of the header */
-    MOST_HEADER = 100000000 /* bytes, as the format has it */
+    LENGTH = 8,             /* bytes of the header's length */
+    MOST_HEADER = 100000000 /* bytes, the format's limit */
 };
 
 /* ---- reading the header ---- */
 
-/* Those that Heed writes come first, in the order of heed_dtype. */
+/* The dtypes that Heed writes come first, in the order of heed_dtype. */
 static const heed_file_dtype dtypes[] = {
     {"F32", 32, HEED_F32, HEED_DECODE_COPY},
     {"F64", 64, HEED_F64, HEED_DECODE_COPY},
@@ -78,7 +81,7 @@ static bool fail(const reader *r, const char *format, ...)
     return false;
 }
 
-/* The list, with space for one more after the first `count`; NULL without memory. */
+/* Returns the list with space for one more after the first `count`; NULL if out of memory. */
 static void *grow(void *list, int count, int *capacity, size_t size)
 {
     if (count < *capacity) {
@@ -134,10 +137,10 @@ static bool read_offsets(reader *r, heed_file_tensor *t)
         }
     }
     return r->json.wrong == NULL &&
-           (count == 2 || fail(r, "data_offsets are begin and end, not %d numbers", count));
+           (count == 2 || fail(r, "data_offsets must be begin and end, not %d numbers", count));
 }
 
-/* Do the offsets hold as many bytes as dtype and shape need? */
+/* Checks that the offsets span the bytes that dtype and shape need. */
 static bool check_size(reader *r, const heed_file_tensor *t)
 {
     const int64_t bits = t->numel * t->dtype->bits;
@@ -146,7 +149,7 @@ static bool check_size(reader *r, const heed_file_tensor *t)
                     heed_shape_text(t->shape.ndim, t->shape.size).text, t->dtype->name);
     }
     if (t->end < t->begin || t->end - t->begin != bits / 8) {
-        return fail(r, "data_offsets [%lld, %lld] are not the %lld bytes of shape %s of %s",
+        return fail(r, "data_offsets [%lld, %lld] do not span the %lld bytes of shape %s of %s",
                     (long long)t->begin, (long long)t->end, (long long)(bits / 8),
                     heed_shape_text(t->shape.ndim, t->shape.size).text, t->dtype->name);
     }
@@ -170,7 +173,7 @@ static bool read_tensor(reader *r, heed_file_tensor *t)
             return false;
         }
         if (i == 3 || seen[i]) {
-            return fail(r, i == 3 ? "unknown member '%s'" : "'%s' is there twice",
+            return fail(r, i == 3 ? "unknown member '%s'" : "'%s' appears twice",
                         heed_show_name(key).text);
         }
         seen[i] = true;
@@ -186,13 +189,13 @@ static bool read_tensor(reader *r, heed_file_tensor *t)
     return r->json.wrong == NULL && check_size(r, t);
 }
 
-/* ---- the whole ---- */
+/* ---- the whole header ---- */
 
 static bool read_metadata(reader *r)
 {
     heed_file_header *header = r->header;
     if (header->metadata != NULL) {
-        return fail(r, "it is there twice");
+        return fail(r, "it appears twice");
     }
     heed_json_take(&r->json, '{');
     bool first = true, more;
@@ -204,7 +207,7 @@ static bool read_metadata(reader *r)
         }
         header->metadata = list;
         list += header->pairs;
-        *list = (heed_metadata){NULL, NULL}; /* the end, unless one more follows */
+        *list = (heed_metadata){NULL, NULL}; /* the terminator, unless another pair follows */
         more = heed_json_more(&r->json, '}', &first);
         if (more) {
             list->key = heed_json_string(&r->json);
@@ -255,7 +258,7 @@ static bool read_all(reader *r)
 
 /* ---- checks of the whole header ---- */
 
-/* Metadata, tensors and entries all begin with their name. */
+/* For metadata, tensors and entries: all start with a pointer to their name. */
 static int by_name(const void *a, const void *b)
 {
     return strcmp(*(const char *const *)a, *(const char *const *)b);
@@ -275,7 +278,7 @@ static int by_offset(const void *a, const void *b)
 
 static void sort(void *list, int count, size_t size, int (*order)(const void *, const void *))
 {
-    if (count > 1) { /* an empty list may be NULL, which qsort does not take */
+    if (count > 1) { /* an empty list may be NULL, which qsort does not allow */
         qsort(list, (size_t)count, size, order);
     }
 }
@@ -286,20 +289,20 @@ static bool check_names(reader *r)
     for (int i = 1; i < h->count; i++) {
         r->name = h->tensors[i].name;
         if (strcmp(h->tensors[i - 1].name, r->name) == 0) {
-            return fail(r, "the name is there twice");
+            return fail(r, "the name appears twice");
         }
     }
     sort(h->metadata, h->pairs, sizeof *h->metadata, by_name);
     for (int i = 1; i < h->pairs; i++) {
         r->name = h->metadata[i].key;
         if (strcmp(h->metadata[i - 1].key, r->name) == 0) {
-            return fail(r, "the key is there twice in __metadata__");
+            return fail(r, "the key appears twice in __metadata__");
         }
     }
     return true;
 }
 
-/* Tensors in the order of their offsets lie end to end, and end with the file. */
+/* Sorted by offset, the tensors must cover the data section without gaps or overlaps. */
 static bool check_offsets(reader *r, int64_t data)
 {
     int64_t end = 0;
@@ -307,14 +310,15 @@ static bool check_offsets(reader *r, int64_t data)
         const heed_file_tensor *t = &r->header->tensors[i];
         r->name = t->name;
         if (t->begin != end) {
-            return fail(r, "it begins at byte %lld of the data, the one before it ends at %lld: %s",
-                        (long long)t->begin, (long long)end,
-                        t->begin < end ? "they overlap" : "there is a hole");
+            return fail(
+                r, "it begins at byte %lld of the data, but the one before it ends at %lld: %s",
+                (long long)t->begin, (long long)end,
+                t->begin < end ? "they overlap" : "there is a gap");
         }
         end = t->end;
     }
     r->name = NULL;
-    return end == data || fail(r, "its tensors have %lld bytes, but %lld follow the header",
+    return end == data || fail(r, "its tensors take up %lld bytes, but %lld follow the header",
                                (long long)end, (long long)data);
 }
 
@@ -348,7 +352,7 @@ static heed_status read_header(const char *function, heed_safetensors *file)
                             "its header would have %llu bytes, more than %s; is it a "
                             "safetensors file?",
                             (unsigned long long)length,
-                            length > MOST_HEADER ? "the 100 MB that are allowed" : "the file");
+                            length > MOST_HEADER ? "the limit of 100 MB" : "the file");
     }
     header->text = heed_alloc((size_t)length + 1);
     if (header->text == NULL) {
@@ -431,7 +435,7 @@ heed_tensor *heed_file_read(const char *function, const heed_safetensors *file,
     }
     if (tensor->shape.ndim > HEED_MAX_DIMS) {
         heed_fail_at(HEED_ERR_SHAPE, function, file->path,
-                     "'%s' has %d dims; a tensor has up to %d", heed_show_name(tensor->name).text,
+                     "'%s' has %d dims; Heed supports up to %d", heed_show_name(tensor->name).text,
                      tensor->shape.ndim, HEED_MAX_DIMS);
         return NULL;
     }
@@ -443,7 +447,7 @@ heed_tensor *heed_file_read(const char *function, const heed_safetensors *file,
     return heed_error_pending() ? NULL : t;
 }
 
-/* ---- writing: text that grows ---- */
+/* ---- writing: a growable text ---- */
 
 typedef struct text {
     char *data;
@@ -473,7 +477,7 @@ static void add(text *t, const char *words)
     add_bytes(t, words, strlen(words));
 }
 
-/* A formatted piece, of at most 99 bytes. */
+/* Adds formatted text of at most 99 bytes. */
 HEED_PRINTF(2, 3)
 static void add_format(text *t, const char *format, ...)
 {
@@ -515,10 +519,10 @@ typedef struct saving {
     const char *function, *path;
     entry *entries;
     size_t count;
-    text header; /* with its length before it */
+    text header; /* including its length */
 } saving;
 
-/* The order in the file: i64, f64, f32, bool, and by name. */
+/* The order in the file: i64, f64, f32, bool; then by name. */
 static int by_position(const void *a, const void *b)
 {
     static const int order[] = {[HEED_I64] = 0, [HEED_F64] = 1, [HEED_F32] = 2, [HEED_BOOL] = 3};
@@ -537,7 +541,8 @@ static heed_status fail_saving(const saving *s, heed_status status, const char *
 
 static heed_status check_text(const saving *s, const char *what, const char *name)
 {
-    return heed_is_utf8(name) ? HEED_OK : fail_saving(s, HEED_ERR_VALUE, what, name, "is no UTF-8");
+    return heed_is_utf8(name) ? HEED_OK
+                              : fail_saving(s, HEED_ERR_VALUE, what, name, "is not valid UTF-8");
 }
 
 static heed_status check_entry(const saving *s, const entry *e)
@@ -550,16 +555,15 @@ static heed_status check_entry(const saving *s, const entry *e)
     }
     if (e->tensor->storage == NULL) {
         return fail_saving(s, HEED_ERR_SCOPE, "the value of tensor", e->name,
-                           "has been let go; heed_retain it in its scope");
+                           "has been freed; heed_retain it in its scope");
     }
     if (strcmp(e->name, "__metadata__") == 0) {
-        return fail_saving(s, HEED_ERR_VALUE, "name", e->name,
-                           "means something else in such files");
+        return fail_saving(s, HEED_ERR_VALUE, "name", e->name, "is reserved in safetensors files");
     }
     return check_text(s, "name", e->name);
 }
 
-/* Lists the tensors with their names, in the order of the file. */
+/* Lists the tensors in file order. */
 static heed_status list_entries(saving *s, heed_tensor_list tensors)
 {
     s->entries = heed_alloc(s->count * sizeof *s->entries);
@@ -573,7 +577,7 @@ static heed_status list_entries(saving *s, heed_tensor_list tensors)
     qsort(s->entries, s->count, sizeof *s->entries, by_name);
     for (size_t i = 1; i < s->count; i++) {
         if (strcmp(s->entries[i - 1].name, s->entries[i].name) == 0) {
-            return fail_saving(s, HEED_ERR_VALUE, "name", s->entries[i].name, "is there twice");
+            return fail_saving(s, HEED_ERR_VALUE, "name", s->entries[i].name, "appears twice");
         }
     }
     qsort(s->entries, s->count, sizeof *s->entries, by_position);
@@ -600,9 +604,9 @@ static void add_metadata(saving *s, const heed_metadata *metadata)
         if (value == NULL) {
             fail_saving(s, HEED_ERR_NULL, "metadata", key, "has no value");
         } else if (i > 0 && strcmp(sorted[i - 1].key, key) == 0) {
-            fail_saving(s, HEED_ERR_VALUE, "metadata", key, "is there twice");
+            fail_saving(s, HEED_ERR_VALUE, "metadata", key, "appears twice");
         } else if (check_text(s, "metadata", key) == HEED_OK &&
-                   check_text(s, "the text of metadata", value) == HEED_OK) {
+                   check_text(s, "the metadata value", value) == HEED_OK) {
             add(&s->header, i > 0 ? "," : "");
             add_string(&s->header, key);
             add(&s->header, ":");
@@ -629,7 +633,7 @@ static void add_entry(text *t, const entry *e, int64_t begin)
                (long long)(begin + bytes_of(e->tensor)));
 }
 
-/* The length and the header, up to where the data begins. */
+/* Writes the length and the header, up to the start of the data. */
 static heed_status make_header(saving *s, const heed_metadata *metadata)
 {
     text *t = &s->header;
@@ -655,8 +659,7 @@ static heed_status make_header(saving *s, const heed_metadata *metadata)
     length = t->size - sizeof length;
     if (length > MOST_HEADER) {
         return heed_fail_at(HEED_ERR_VALUE, s->function, s->path,
-                            "names and metadata make a header of %llu bytes; 100 MB are "
-                            "allowed",
+                            "names and metadata make a header of %llu bytes; the limit is 100 MB",
                             (unsigned long long)length);
     }
     memcpy(t->data, &length, sizeof length); /* little-endian: file_reader.c requires it */

@@ -1,5 +1,5 @@
-/* Safetensors files, read and written for functions that errors name (internal to nn);
- * safetensors.h says what lies in one.
+/* Reads and writes safetensors files, with the caller's function name in errors (internal to nn).
+ * safetensors.h describes the format.
  */
 #ifndef HEED_NN_SAFETENSORS_FORMAT_H
 #define HEED_NN_SAFETENSORS_FORMAT_H
@@ -10,24 +10,24 @@
 typedef struct heed_file_tensor {
     const char *name;
     const heed_file_dtype *dtype;
-    int64_t begin, end; /* in the data of the file */
+    int64_t begin, end; /* byte offsets in the data section */
     int64_t numel;
-    heed_shape shape; /* its ndim may be more than HEED_MAX_DIMS; then the sizes are cut */
+    heed_shape shape; /* ndim may exceed HEED_MAX_DIMS; further sizes are then dropped */
 } heed_file_tensor;
 
 typedef struct heed_file_header {
-    char *text; /* holds the names and the metadata */
+    char *text; /* owns the strings of names and metadata */
     size_t size;
     heed_file_tensor *tensors; /* `count`, sorted by name */
     int count, capacity;
-    heed_metadata *metadata; /* `pairs`, sorted, and then {NULL, NULL} */
+    heed_metadata *metadata; /* `pairs`, sorted by key, then {NULL, NULL} */
     int pairs, pair_capacity;
 } heed_file_header;
 
 typedef struct heed_safetensors {
     heed_file_reader in;
     char *path;
-    int64_t data; /* offset of the data */
+    int64_t data; /* offset of the data section */
     heed_file_header header;
 } heed_safetensors;
 

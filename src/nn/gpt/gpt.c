@@ -1,6 +1,6 @@
-/* GPT-2's decoder: its modules in nanoGPT's order and initialisation, its forward with and without
- * a cache of keys and values, its loss, and generation. Sampling a token is sample.c's, files are
- * gpt_files.c's. */
+/* GPT-2's decoder: modules in nanoGPT's order and with its initialisation, the forward with and
+ * without a key-value cache, the loss, and generation. sample.c samples tokens, gpt_files.c handles
+ * files. */
 
 #include "gpt.h"
 
@@ -32,7 +32,7 @@ struct heed_gpt_cache {
     past *blocks;
 };
 
-/* ---- the parts ---- */
+/* ---- modules ---- */
 
 static void forget_weights(void *module)
 {
@@ -130,7 +130,7 @@ static struct heed_gpt_transformer *new_transformer(const heed_gpt_config *c)
 
 /* ---- initialisation ---- */
 
-/* Over every name, so that a tied weight is drawn twice, as nanoGPT's apply does. */
+/* Goes over all names, so that a tied weight is drawn twice, as by nanoGPT's apply. */
 static void initialise(struct heed_gpt *m)
 {
     const double std = 0.02;
@@ -167,7 +167,7 @@ static heed_status check_config(const heed_gpt_config *c)
         c->n_embd < 1) {
         return heed_fail(HEED_ERR_VALUE,
                          "gpt: vocab_size %lld, block_size %lld, n_layer %d, n_head %d, n_embd "
-                         "%lld; 1 or more each",
+                         "%lld; each must be 1 or more",
                          (long long)c->vocab_size, (long long)c->block_size, c->n_layer, c->n_head,
                          (long long)c->n_embd);
     }
@@ -211,7 +211,7 @@ struct heed_gpt_block *heed_gpt_block_at(struct heed_gpt *m, int i)
                : NULL;
 }
 
-/* ---- the forward of the parts ---- */
+/* ---- the forward of each module ---- */
 
 /* (B, T, C) -> (B, H, T, C / H) */
 static heed_tensor *split_heads(heed_tensor *x, int n_head)
@@ -219,8 +219,7 @@ static heed_tensor *split_heads(heed_tensor *x, int n_head)
     return heed_transpose(heed_unflatten(x, -1, HEED_SHAPE(n_head, -1)), 1, 2);
 }
 
-/* Stores new keys or values behind the first `before`; returns all of them, (B, H, before + T, C /
- * H). */
+/* Stores new keys or values after the first `before`; returns all, (B, H, before + T, C / H). */
 static heed_tensor *remember(heed_tensor *kept, heed_tensor *more, int64_t before)
 {
     const int64_t count = heed_size(more, 2);
@@ -240,8 +239,8 @@ static heed_tensor *attend(struct heed_gpt_attention *m, heed_tensor *x, const p
         k = remember(seen->keys, k, before);
         v = remember(seen->values, v, before);
     }
-    /* The T queries follow `before` tokens: (T, before + T). A single token is the last one and
-     * sees all: no mask. */
+    /* The T queries follow `before` tokens: (T, before + T). A single query is the last token and
+     * attends to all, so it needs no mask. */
     const int64_t count = heed_size(x, 1);
     heed_tensor *mask = NULL;
     if (before > 0 && count > 1) {
@@ -253,7 +252,7 @@ static heed_tensor *attend(struct heed_gpt_attention *m, heed_tensor *x, const p
     if (m->keep_weights) {
         heed_keep_copy(&m->attention_percent, weights);
     }
-    y = heed_flatten(heed_transpose(y, 1, 2), 2, 3); /* the heads side by side again */
+    y = heed_flatten(heed_transpose(y, 1, 2), 2, 3); /* concatenate the heads */
     return heed_dropout_forward(m->resid_dropout, heed_linear_forward(m->c_proj, y));
 }
 
@@ -273,8 +272,9 @@ static heed_tensor *run_block(struct heed_gpt_block *m, heed_tensor *x, const pa
     return heed_scope_end_with(&scope, x);
 }
 
-/* idx (B, T) -> logits (B, T, V), in the innermost scope. The cache, or NULL, gets the new keys and
- * values, but keeps its length. last_only: the logits of the last token, (B, 1, V). */
+/* idx (B, T) -> logits (B, T, V), in the innermost scope. Stores the new keys and values in the
+ * cache, if not NULL, but does not change its length. last_only: only the last token's logits, (B,
+ * 1, V). */
 static heed_tensor *run(struct heed_gpt *m, heed_tensor *idx, const heed_gpt_cache *cache,
                         bool last_only)
 {
@@ -294,7 +294,7 @@ static heed_tensor *run(struct heed_gpt *m, heed_tensor *idx, const heed_gpt_cac
 
 /* ---- forward and loss ---- */
 
-/* Ids of tokens, by shape and dtype. */
+/* Checks the shape and dtype of token ids. */
 static heed_status check_ids(const char *function, const struct heed_gpt *m, const heed_tensor *idx)
 {
     if (heed_forward_check(function, m) != HEED_OK ||
@@ -307,11 +307,11 @@ static heed_status check_ids(const char *function, const struct heed_gpt *m, con
     }
     return idx->dtype == HEED_I64
                ? HEED_OK
-               : heed_fail(HEED_ERR_DTYPE, "%s: idx is %s; ids of tokens are i64", function,
+               : heed_fail(HEED_ERR_DTYPE, "%s: idx is %s; token ids must be i64", function,
                            heed_dtype_name(idx->dtype));
 }
 
-/* And as many as the model can see, behind `before` others. */
+/* Checks in addition that they fit into the block after `before` others. */
 static heed_status check_length(const char *function, const struct heed_gpt *m,
                                 const heed_tensor *idx, int64_t before)
 {
@@ -321,26 +321,26 @@ static heed_status check_length(const char *function, const struct heed_gpt *m,
     const int64_t count = idx->shape[idx->ndim - 1], most = m->config.block_size;
     if (before > 0 && count > most - before) {
         return heed_fail(HEED_ERR_SHAPE,
-                         "%s: %lld tokens behind %lld in the cache, and block_size is %lld; clear "
-                         "the cache and give it the last ones anew",
+                         "%s: %lld tokens after %lld in the cache, but block_size is %lld; clear "
+                         "the cache and pass the last tokens again",
                          function, (long long)count, (long long)before, (long long)most);
     }
     return count <= most
                ? HEED_OK
                : heed_fail(HEED_ERR_SHAPE,
-                           "%s: idx %s has %lld tokens, and block_size is %lld; narrow it to the "
+                           "%s: idx %s has %lld tokens, but block_size is %lld; narrow it to the "
                            "last ones",
                            function, heed_shape_text(idx->ndim, idx->shape).text, (long long)count,
                            (long long)most);
 }
 
-/* A row of its own is run as a batch of one. */
+/* A single row becomes a batch of one. */
 static heed_tensor *as_batch(heed_tensor *idx)
 {
     return idx->ndim == 2 ? idx : heed_unsqueeze(idx, 0);
 }
 
-/* y, which was computed from as_batch(idx), with the dims of idx. */
+/* The reverse, for y computed from as_batch(idx). */
 static heed_tensor *like(const heed_tensor *idx, heed_tensor *y)
 {
     return idx->ndim == 2 ? y : heed_squeeze(y, 0);
@@ -370,7 +370,7 @@ heed_tensor *heed_gpt_loss(struct heed_gpt *m, heed_tensor *idx, heed_tensor *ta
         return NULL;
     }
     if (targets->dtype != HEED_I64) {
-        heed_fail(HEED_ERR_DTYPE, "%s: targets are %s; ids of tokens are i64", function,
+        heed_fail(HEED_ERR_DTYPE, "%s: targets are %s; token ids must be i64", function,
                   heed_dtype_name(targets->dtype));
         return NULL;
     }
@@ -396,7 +396,8 @@ heed_gpt_cache *heed_gpt_cache_new(struct heed_gpt *m, int64_t batch)
         return NULL;
     }
     if (batch < 1) {
-        heed_fail(HEED_ERR_VALUE, "gpt_cache: batch %lld; 1 or more", (long long)batch);
+        heed_fail(HEED_ERR_VALUE, "gpt_cache: batch is %lld; it must be 1 or more",
+                  (long long)batch);
         return NULL;
     }
     const heed_gpt_config *c = &m->config;
@@ -452,7 +453,7 @@ heed_status heed_gpt_cache_clear(heed_gpt_cache *cache)
     return status;
 }
 
-/* Was the cache made for such a model, and for as many rows? */
+/* Checks that the cache was created for such a model and this number of rows. */
 static heed_status check_cache(const char *function, const struct heed_gpt *m,
                                const heed_tensor *idx, const heed_gpt_cache *cache)
 {
@@ -462,14 +463,14 @@ static heed_status check_cache(const char *function, const struct heed_gpt *m,
         keys->shape[1] != c->n_head || keys->shape[3] != c->n_embd / c->n_head ||
         keys->dtype != m->lm_head->weight->dtype) {
         return heed_fail(HEED_ERR_VALUE,
-                         "%s: the cache was made for a model of other sizes or another dtype; "
-                         "heed_gpt_cache_new makes one for this",
+                         "%s: the cache was created for a model of another size or dtype; create "
+                         "one for this model with heed_gpt_cache_new",
                          function);
     }
     const int64_t rows = idx->ndim == 2 ? idx->shape[0] : 1;
     return rows == cache->batch
                ? HEED_OK
-               : heed_fail(HEED_ERR_SHAPE, "%s: idx %s; the cache has %lld rows", function,
+               : heed_fail(HEED_ERR_SHAPE, "%s: idx %s, but the cache has %lld rows", function,
                            heed_shape_text(idx->ndim, idx->shape).text, (long long)cache->batch);
 }
 
@@ -489,7 +490,7 @@ heed_tensor *heed_gpt_forward_cached(struct heed_gpt *m, heed_tensor *idx, heed_
     return logits;
 }
 
-/* ---- generation: with a cache while the tokens fit into the block, then without ---- */
+/* ---- generation: with a cache until the block is full, then without ---- */
 
 static const char generating[] = "gpt_generate";
 
@@ -501,21 +502,21 @@ static heed_status check_generate(const struct heed_gpt *m, const heed_tensor *i
     }
     const int64_t count = idx->shape[idx->ndim - 1];
     if (count == 0) {
-        return heed_fail(HEED_ERR_SHAPE, "%s: idx %s has no token to go on from", generating,
+        return heed_fail(HEED_ERR_SHAPE, "%s: idx %s has no tokens to continue from", generating,
                          heed_shape_text(idx->ndim, idx->shape).text);
     }
     if (max_new_tokens < 0) {
-        return heed_fail(HEED_ERR_VALUE, "%s: max_new_tokens is %lld; 0 or more", generating,
-                         (long long)max_new_tokens);
+        return heed_fail(HEED_ERR_VALUE, "%s: max_new_tokens is %lld; it must be 0 or more",
+                         generating, (long long)max_new_tokens);
     }
     return max_new_tokens <= INT64_MAX - count
                ? HEED_OK
-               : heed_fail(HEED_ERR_OVERFLOW, "%s: %lld tokens and %lld more are past what counts",
+               : heed_fail(HEED_ERR_OVERFLOW, "%s: %lld tokens and %lld more are too many",
                            generating, (long long)count, (long long)max_new_tokens);
 }
 
-/* Evaluation for the whole tree, until end_eval restores the mode of each module. on_token may
- * generate too: the outermost call keeps the modes. */
+/* Puts the whole tree in evaluation mode until end_eval restores each module's mode. Calls may
+ * nest, from on_token; only the outermost saves the modes. */
 static void begin_eval(heed_module *m, bool outermost)
 {
     if (outermost) {
@@ -539,7 +540,7 @@ static void end_eval(heed_module *m)
     }
 }
 
-/* The logits of the token behind the first `length`, (B, V). The cache serves while they fit. */
+/* The logits of the token after the first `length`, (B, V). Uses the cache while the tokens fit. */
 static heed_tensor *predict(struct heed_gpt *m, heed_tensor *tokens, int64_t length,
                             heed_gpt_cache *cache)
 {
@@ -569,7 +570,7 @@ heed_tensor *heed_gpt_generate(struct heed_gpt *m, heed_tensor *idx, int64_t max
     int64_t length = heed_size(prompt, 1);
     heed_tensor *tokens = heed_empty(HEED_SHAPE(rows, length + max_new_tokens), HEED_I64);
     heed_copy_into(heed_narrow(tokens, 1, 0, length), prompt);
-    /* A cache pays from the second new token on, if that still fits into the block. */
+    /* A cache pays off from the second new token on, if that still fits into the block. */
     const bool wants_cache = !options.no_cache && max_new_tokens > 1 &&
                              length < m->config.block_size && rows > 0 && !heed_error_pending();
     heed_gpt_cache *cache = wants_cache ? heed_gpt_cache_new(m, rows) : NULL;

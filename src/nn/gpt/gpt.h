@@ -1,9 +1,10 @@
-/* The decoder-only transformer of GPT-2 (Radford et al., 2019): tokens and positions, blocks of
- * causal self-attention and a feed-forward network, each behind a LayerNorm with a residual
- * connection around it, and logits of what follows each token.
+/* GPT-2, a decoder-only transformer (Radford et al., 2019): token and position embeddings; blocks
+ * of causal self-attention and a feed-forward network, each preceded by a LayerNorm and with a
+ * residual connection; and logits for the next token at each position.
  *
- * The parts and their names are those of nanoGPT (Karpathy, 2022), which are OpenAI's: a state dict
- * of nanoGPT loads as it is, and nn/gpt/gpt_files.h reads and writes what transformers has.
+ * The modules and their names are those of nanoGPT (Karpathy, 2022), which follow OpenAI's: a
+ * nanoGPT state dict loads unchanged, and nn/gpt/gpt_files.h reads and writes the format of
+ * transformers.
  *
  *     struct heed_gpt *model = heed_gpt_new((heed_gpt_config){
  *         .vocab_size = 65, .block_size = 64, .n_layer = 4, .n_head = 4, .n_embd = 128});
@@ -21,28 +22,28 @@
 
 HEED_BEGIN_DECLS
 
-/* The sizes; zero is the default of all but the first five, which must be given. */
+/* Only the first five members are required; zero selects the default of the others. */
 typedef struct heed_gpt_config {
     int64_t vocab_size;    /* V */
-    int64_t block_size;    /* most tokens that it sees at once */
+    int64_t block_size;    /* maximum number of tokens in the context */
     int n_layer, n_head;   /* blocks, and heads in each; H */
-    int64_t n_embd;        /* numbers that stand for a token, shared out to the heads; C */
-    double dropout;        /* of embeddings, attention and what each half of a block adds */
+    int64_t n_embd;        /* features of a token, split among the heads; C */
+    double dropout;        /* of embeddings, attention weights and residual branches */
     double layer_norm_eps; /* 0: 1e-5 */
-    heed_activation_function *activation; /* NULL: heed_gelu_tanh, GPT-2's; nanoGPT has heed_gelu */
+    heed_activation_function *activation; /* NULL: GPT-2's heed_gelu_tanh; nanoGPT: heed_gelu */
     bool no_bias;                         /* in Linear and LayerNorm; nanoGPT's bias=False */
-    bool untied;     /* lm_head has weights of its own, not those of wte (Press and Wolf, 2017) */
-    bool sinusoidal; /* positions as in Vaswani et al., 2017, not learned */
-    bool no_init;    /* weights are zeros, to be loaded: draws nothing */
+    bool untied;     /* lm_head does not share wte's weight (Press and Wolf, 2017) */
+    bool sinusoidal; /* fixed position encodings (Vaswani et al., 2017), not learned ones */
+    bool no_init;    /* zeros, draws nothing: for weights to be loaded */
 } heed_gpt_config;
 
-/* ---- the parts ---- */
+/* ---- modules ---- */
 
-/* Causal self-attention: token i sees the tokens 0 ... i. */
+/* Causal self-attention: token i attends to tokens 0 ... i. */
 struct heed_gpt_attention {
     heed_module module;
     struct heed_linear *c_attn; /* C to 3 C: queries, keys, values */
-    struct heed_linear *c_proj; /* C to C: mixes the heads */
+    struct heed_linear *c_proj; /* C to C: combines the heads */
     struct heed_dropout *attn_dropout, *resid_dropout;
     int n_head;
     bool keep_weights;              /* store attention_percent below at each forward */
@@ -52,7 +53,7 @@ struct heed_gpt_attention {
 struct heed_gpt_mlp {
     heed_module module;
     struct heed_linear *c_fc;   /* C to 4 C */
-    struct heed_linear *c_proj; /* and back */
+    struct heed_linear *c_proj; /* 4 C to C */
     struct heed_dropout *dropout;
     heed_activation_function *activation;
 };
@@ -67,8 +68,8 @@ struct heed_gpt_block {
 
 struct heed_gpt_transformer {
     heed_module module;
-    struct heed_embedding *wte;        /* of tokens, (V, C) */
-    struct heed_embedding *wpe;        /* of positions, (block_size, C); NULL if sinusoidal */
+    struct heed_embedding *wte; /* token embeddings, (V, C) */
+    struct heed_embedding *wpe; /* position embeddings, (block_size, C); NULL if sinusoidal */
     struct heed_position_encoding *pe; /* if sinusoidal, else NULL */
     struct heed_dropout *drop;
     struct heed_module_list *h; /* of struct heed_gpt_block */
@@ -80,18 +81,17 @@ struct heed_gpt {
     struct heed_gpt_transformer *transformer;
     struct heed_linear *lm_head; /* C to V, without bias */
     heed_gpt_config config;
-    int generating; /* calls of heed_gpt_generate under way, nested or in several threads */
+    int generating; /* running calls of heed_gpt_generate, nested or in several threads */
 };
 
 /* ---- the model ---- */
 
-/* heed_gpt_new: as nanoGPT's GPT(config), drawn in the same order: all modules with their own
- * initialisation, and then again with GPT-2's: weights normal with std 0.02, those of each c_proj
- * with 0.02 / sqrt(2 n_layer), biases 0. To the bit, but for sinusoidal positions, which nanoGPT
- * has not.
+/* heed_gpt_new: as nanoGPT's GPT(config), bit-identical except for sinusoidal positions, which
+ * nanoGPT does not have. As there, weights are drawn twice: first each module's own initialisation,
+ * then GPT-2's: normal with std 0.02, or 0.02 / sqrt(2 n_layer) for each c_proj; biases 0.
  *
- * HEED_ERR_VALUE: a size below 1, an n_embd that n_head does not divide, dropout outside [0, 1], an
- * eps below 0 or not finite. */
+ * HEED_ERR_VALUE: a size is below 1, n_head does not divide n_embd, dropout is outside [0, 1], or
+ * layer_norm_eps is negative or not finite. */
 struct heed_gpt *heed_gpt_new(heed_gpt_config config);
 
 /* heed_gpt_forward
@@ -106,22 +106,26 @@ struct heed_gpt *heed_gpt_new(heed_gpt_config config);
  *   mlp(x)  = dropout(c_proj(activation(c_fc(x))))
  *
  * HEED_ERR_SHAPE: idx has other dims, or T is more than block_size. HEED_ERR_DTYPE: idx is not i64.
- * HEED_ERR_INDEX: an id outside [0, V). */
+ * HEED_ERR_INDEX: an id is outside [0, V). */
 heed_tensor *heed_gpt_forward(struct heed_gpt *m, heed_tensor *idx);
 
-/* heed_gpt_loss: mean cross-entropy of the targets (B, T) or (T), in nats, (): as
- * cross_entropy(logits.view(-1, V), targets.view(-1)); NaN of no token. HEED_ERR_SHAPE: idx and
- * targets differ. HEED_ERR_DTYPE: targets are not i64. HEED_ERR_INDEX: a target outside [0, V). */
+/* heed_gpt_loss: mean cross-entropy of the targets, in nats, as cross_entropy(logits.view(-1, V),
+ * targets.view(-1))
+ *
+ *   idx, targets (B, T) or (T) i64   ->   loss ()
+ *
+ * NaN if there are no tokens. Errors as above; HEED_ERR_SHAPE: the shapes of idx and targets
+ * differ. HEED_ERR_DTYPE: targets are not i64. HEED_ERR_INDEX: a target is outside [0, V). */
 heed_tensor *heed_gpt_loss(struct heed_gpt *m, heed_tensor *idx, heed_tensor *targets);
 
-/* heed_gpt_block_at: transformer.h.i, to look into. HEED_ERR_INDEX: there is none. */
+/* heed_gpt_block_at: transformer.h.i, for inspection. HEED_ERR_INDEX: i is out of range. */
 struct heed_gpt_block *heed_gpt_block_at(struct heed_gpt *m, int i);
 
 /* ---- token by token ----
  *
- * A new token needs only the keys and values of the tokens before it. A cache keeps these, so the
- * cost of one more token grows linearly with their number, not quadratically. heed_gpt_generate
- * uses one; others may as well:
+ * A new token needs only the keys and values of the tokens before it. A cache keeps them, so that
+ * the cost of another token grows linearly with their number, not quadratically. heed_gpt_generate
+ * uses a cache; you can use one too:
  *
  *     heed_gpt_cache *cache = heed_gpt_cache_new(model, 1);
  *     heed_tensor *logits = heed_gpt_forward_cached(model, prompt, cache); // then for each token
@@ -129,28 +133,28 @@ struct heed_gpt_block *heed_gpt_block_at(struct heed_gpt *m, int i);
  *     heed_gpt_cache_free(cache); */
 typedef struct heed_gpt_cache heed_gpt_cache;
 
-/* heed_gpt_cache_new: space for block_size tokens in each of `batch` rows, of the model's dtype: 2
- * n_layer block_size C numbers a row. It needs no open scope; it and the model may be freed in any
- * order. It belongs to one thread. HEED_ERR_VALUE: batch below 1. */
+/* heed_gpt_cache_new: allocates space for block_size tokens in each of `batch` rows, in the model's
+ * dtype: 2 n_layer block_size C elements per row. Needs no open scope. Cache and model may be freed
+ * in any order. A cache must be used by one thread at a time. HEED_ERR_VALUE: batch is below 1. */
 heed_gpt_cache *heed_gpt_cache_new(struct heed_gpt *m, int64_t batch);
 void heed_gpt_cache_free(heed_gpt_cache *cache);
 
-/* heed_gpt_cache_length: how many tokens of each row it holds. heed_gpt_cache_clear: none any more,
- * as is necessary when weights have changed. */
+/* heed_gpt_cache_length: the number of cached tokens per row. heed_gpt_cache_clear: empties the
+ * cache; required after the weights change. */
 int64_t heed_gpt_cache_length(const heed_gpt_cache *cache);
 heed_status heed_gpt_cache_clear(heed_gpt_cache *cache);
 
-/* heed_gpt_forward_cached: the logits of T more tokens, which join those in the cache
+/* heed_gpt_forward_cached: the logits of T more tokens, which are added to the cache
  *
- *   idx (B, T), or (T) where batch is 1   ->   logits (B, T, V) or (T, V)
+ *   idx (B, T), or (T) if batch is 1   ->   logits (B, T, V) or (T, V)
  *
- * They are what heed_gpt_forward gives for all tokens so far, of the last T, but for rounding; in
- * training mode dropout draws other numbers. No graph is recorded. On an error the cache holds what
- * it held.
+ * Up to rounding, they equal the logits that heed_gpt_forward computes for the last T of all tokens
+ * so far; in training mode dropout draws other numbers. No graph is recorded. On error the cache is
+ * unchanged.
  *
- * HEED_ERR_SHAPE: as above, another batch than the cache's, or more tokens than fit.
- * HEED_ERR_DTYPE, HEED_ERR_INDEX: as above. HEED_ERR_VALUE: the cache was made for a model of other
- * sizes, or before a cast. */
+ * HEED_ERR_SHAPE: as above, the batch differs from the cache's, or the tokens do not fit.
+ * HEED_ERR_DTYPE, HEED_ERR_INDEX: as above. HEED_ERR_VALUE: the cache was created for a model with
+ * other sizes, or before a cast. */
 heed_tensor *heed_gpt_forward_cached(struct heed_gpt *m, heed_tensor *idx, heed_gpt_cache *cache);
 
 /* ---- generation ----
@@ -160,30 +164,30 @@ heed_tensor *heed_gpt_forward_cached(struct heed_gpt *m, heed_tensor *idx, heed_
  *         .sample = {.temperature = 0.8, .top_k = 200}, .on_token = print}); */
 typedef struct heed_gpt_generate_options {
     heed_sample_options sample;
-    /* Called after each token, with one id for each row, valid during the call; false ends the
-     * generation, and the tokens so far are the result. NULL: no callback. */
+    /* Called after each token with one id per row, valid during the call. Returning false stops the
+     * generation; the result is then the tokens so far. NULL: no callback. */
     bool (*on_token)(void *context, const int64_t *ids, int64_t rows);
-    void *context; /* of on_token */
-    bool no_cache; /* computes all tokens again for each new one: the same tokens, but slower */
+    void *context; /* passed to on_token */
+    bool no_cache; /* recompute all tokens for each new one: the same tokens, but slower */
 } heed_gpt_generate_options;
 
 /* heed_gpt_generate: as nanoGPT's model.generate
  *
- *   idx (B, T) or (T) i64, of any length but 0   ->   (B, T + n) or (T + n), idx and what follows
+ *   idx (B, T) or (T) i64, T at least 1   ->   (B, T + n) or (T + n), idx and the new tokens
  *
  *   n times: logits = forward(the last block_size tokens)[last];  append sample(logits)
  *
- * n is max_new_tokens, or less where on_token ends it. The same seed gives the same tokens. A token
- * costs work in proportion to the tokens before it, as long as all fit into block_size. From then
- * on it costs a whole forward: each token has moved to another position, so no keys and values can
- * be kept.
+ * n is max_new_tokens, or less if on_token stops the generation. The same seed gives the same
+ * tokens. The cost of a token grows linearly with the context, as long as all tokens fit into
+ * block_size. After that, each token costs a full forward: all tokens shift to other positions, so
+ * their keys and values cannot be reused.
  *
- * The model is in evaluation mode meanwhile, for other threads as well; each module has its own
- * mode back afterwards. No graph is recorded, and the memory of a token is freed before the next
- * one. An error, of on_token as well, ends it with NULL.
+ * The model is in evaluation mode during the call, for other threads too; afterwards each module
+ * returns to its own mode. No graph is recorded, and temporaries are freed after each token. On
+ * error, including one set by on_token, returns NULL.
  *
- * HEED_ERR_SHAPE: idx has other dims, or no token. HEED_ERR_DTYPE: idx is not i64. HEED_ERR_INDEX:
- * an id outside [0, V). HEED_ERR_VALUE: max_new_tokens below 0; those of heed_sample.
+ * HEED_ERR_SHAPE: idx has other dims, or T is 0. HEED_ERR_DTYPE: idx is not i64. HEED_ERR_INDEX: an
+ * id is outside [0, V). HEED_ERR_VALUE: max_new_tokens is negative, or as for heed_sample.
  * HEED_ERR_OVERFLOW: more tokens than memory can address. */
 heed_tensor *heed_gpt_generate(struct heed_gpt *m, heed_tensor *idx, int64_t max_new_tokens,
                                heed_gpt_generate_options options);

@@ -1,5 +1,5 @@
 /* Reads and writes config.json of a GPT-2. Rejects unsupported settings, naming the key: the
- * weights alone would load, and compute something else. */
+ * weights would load, but the model would compute something else. */
 #include "gpt_config.h"
 
 #include <limits.h>
@@ -16,9 +16,9 @@
 #include "../files/file_reader.h"
 #include "../files/json.h"
 
-enum { MOST_CONFIG = 16000000 }; /* bytes; such files have one thousand */
+enum { MOST_CONFIG = 16000000 }; /* bytes; typical files have about 1000 */
 
-/* transformers' names; the first of each function is the one that is written. */
+/* transformers' names; the first name of each function is written. */
 static const struct {
     const char *name;
     heed_activation_function *function;
@@ -37,7 +37,7 @@ typedef struct settings {
     const char *activation_function, *model_type;
 } settings;
 
-/* transformers' own, for keys that are not there. */
+/* transformers' defaults for missing keys. */
 static const settings defaults = {.vocab_size = 50257,
                                   .n_positions = 1024,
                                   .n_embd = 768,
@@ -55,11 +55,11 @@ static const settings defaults = {.vocab_size = 50257,
 
 typedef enum value_kind { WHOLE, WHOLE_OR_NULL, REAL, TRUTH, TEXT } value_kind;
 
-/* reorder_and_upcast_attn is not among them: it changes the order of two factors. */
+/* reorder_and_upcast_attn is ignored: it only changes the order of two factors. */
 static const struct key {
     const char *name;
     value_kind kind;
-    size_t offset; /* in settings; names with the same one are synonyms */
+    size_t offset; /* in settings; synonyms share one */
 } keys[] = {
 #define KEY(name, kind, field)                                                                     \
     {                                                                                              \
@@ -148,7 +148,7 @@ static bool read_member(reader *r)
         return r->json.wrong == NULL;
     }
     if (r->seen[keys[i].offset]) {
-        return fail(r, HEED_ERR_FORMAT, "is there twice, perhaps under another name");
+        return fail(r, HEED_ERR_FORMAT, "appears twice, perhaps under a synonym");
     }
     r->seen[keys[i].offset] = true;
     read_value(&r->json, keys[i].kind, (char *)&r->said + keys[i].offset);
@@ -196,7 +196,7 @@ static bool check_sizes(reader *r)
     }
     r->name = "n_inner";
     return s->n_inner == -1 || s->n_inner == 4 * s->n_embd ||
-           fail(r, HEED_ERR_VALUE, "is %lld; a heed_gpt has 4 n_embd, which is %lld",
+           fail(r, HEED_ERR_VALUE, "is %lld; a heed_gpt supports only 4 n_embd, %lld",
                 (long long)s->n_inner, (long long)(4 * s->n_embd));
 }
 
@@ -212,11 +212,10 @@ static bool check_numbers(reader *r)
         return fail(r, HEED_ERR_VALUE, "is %g, which is outside [0, 1]", s->attn_pdrop);
     }
     return (s->attn_pdrop == s->resid_pdrop && s->attn_pdrop == s->embd_pdrop) ||
-           fail(
-               r, HEED_ERR_VALUE,
-               "is %g, resid_pdrop %g and embd_pdrop %g; a heed_gpt has one dropout: give them one "
-               "value, which matters in training alone",
-               s->attn_pdrop, s->resid_pdrop, s->embd_pdrop);
+           fail(r, HEED_ERR_VALUE,
+                "is %g, resid_pdrop %g and embd_pdrop %g; a heed_gpt has a single dropout: set all "
+                "three to one value, which matters only in training",
+                s->attn_pdrop, s->resid_pdrop, s->embd_pdrop);
 }
 
 static bool check_words(reader *r)
@@ -231,7 +230,7 @@ static bool check_words(reader *r)
     for (size_t i = 0; i < sizeof words / sizeof *words; i++) {
         r->name = words[i].name;
         if (words[i].said != words[i].wanted) {
-            return fail(r, HEED_ERR_VALUE, "is %s, for which a heed_gpt has nothing",
+            return fail(r, HEED_ERR_VALUE, "is %s, which a heed_gpt does not support",
                         words[i].said ? "true" : "false");
         }
     }
@@ -252,7 +251,7 @@ static bool find_activation(reader *r, heed_activation_function **function)
                  activations[i].name);
     }
     r->name = "activation_function";
-    return fail(r, HEED_ERR_VALUE, "is '%s'; Heed has %s",
+    return fail(r, HEED_ERR_VALUE, "is '%s'; Heed supports %s",
                 heed_show_name(r->said.activation_function).text, names);
 }
 
@@ -283,7 +282,7 @@ heed_status heed_gpt_config_read(const char *function, const char *path, heed_gp
 {
     heed_file_reader in;
     if (heed_reader_open(&in, function, path) == HEED_OK && in.size > MOST_CONFIG) {
-        heed_fail_at(HEED_ERR_FORMAT, function, path, "%lld bytes are too long for a config.json",
+        heed_fail_at(HEED_ERR_FORMAT, function, path, "%lld bytes are too many for a config.json",
                      (long long)in.size);
     }
     char *text = heed_error_pending() ? NULL : heed_alloc_zeroed((size_t)in.size + 1);
@@ -299,8 +298,8 @@ heed_status heed_gpt_config_read(const char *function, const char *path, heed_gp
 
 /* ---- writing ---- */
 
-/* The shortest decimals that are x, as JSON and Python have a float: with a point or an exponent,
- * whatever the locale makes of it. */
+/* The shortest decimal that reads back as x, with a decimal point or an exponent as in JSON and
+ * Python, independent of the locale. */
 static heed_text real_text(double x)
 {
     heed_text text;
@@ -330,7 +329,7 @@ static const char *activation_name(heed_activation_function *function)
     return NULL;
 }
 
-/* The keys sorted, as transformers writes them. */
+/* Keys are sorted, as transformers writes them. */
 static int print_config(char *text, size_t size, const struct heed_gpt *m, const char *activation)
 {
     const heed_gpt_config *c = &m->config;
@@ -379,9 +378,9 @@ heed_status heed_gpt_config_check(const char *function, const struct heed_gpt *m
     return activation_name(m->config.activation) != NULL
                ? HEED_OK
                : heed_fail(HEED_ERR_VALUE,
-                           "%s: the model's activation has no name in transformers; "
-                           "heed_gelu_tanh, heed_gelu, heed_relu, heed_silu, heed_tanh and "
-                           "heed_sigmoid have one",
+                           "%s: the model's activation has no name in transformers; use "
+                           "heed_gelu_tanh, heed_gelu, heed_relu, heed_silu, heed_tanh or "
+                           "heed_sigmoid",
                            function);
 }
 

@@ -1,5 +1,5 @@
-/* A GPT under the names and in the shapes of transformers and nanoGPT: lists views of its tensors
- * under the file's names, and reads and writes that list as any state dict. */
+/* GPT files of transformers and nanoGPT: lists views of the model's tensors under the file's names
+ * and in its shapes, and reads or writes that list like any state dict. */
 
 #include "gpt_files.h"
 
@@ -20,10 +20,10 @@
 static const char from_pretrained[] = "gpt_from_pretrained";
 static const char save_pretrained[] = "gpt_save_pretrained";
 
-/* ---- the tensors of a model as a file has them ---- */
+/* ---- the tensors of a model under a file's names ---- */
 
-/* Name prefixes of a file: wte, wpe, h and ln_f have the first `length` bytes of `prefix`, lm_head
- * has the first `outer`. */
+/* Name prefixes of a file: the first `length` bytes of `prefix` precede wte, wpe, h and ln_f; the
+ * first `outer` bytes precede lm_head. */
 typedef struct naming {
     const char *prefix;
     int length, outer;
@@ -42,7 +42,7 @@ typedef struct file_name {
     char text[MOST_PREFIX + MOST_NAME];
 } file_name;
 
-/* What the file calls the tensor that Heed calls "transformer.h.0..." or "lm_head.weight". */
+/* The file's name of a tensor that Heed calls "transformer.h.0..." or "lm_head.weight". */
 static file_name name_there(const naming *n, const char *name)
 {
     file_name there;
@@ -57,7 +57,7 @@ static void list_as(heed_named_tensors *named, const naming *n, const char *name
     heed_named_add(named, t, "%s", name_there(n, name).text);
 }
 
-/* The tensors that are written, or wanted of a file: in the innermost scope, without gradients. */
+/* Lists the tensors to save, or to load from a file, as views in the innermost scope. */
 static void list_tensors(heed_named_tensors *named, const naming *n, struct heed_gpt *m,
                          bool saving)
 {
@@ -79,7 +79,7 @@ static void list_tensors(heed_named_tensors *named, const naming *n, struct heed
         const bool table = heed_name_ends_in(name, "wte.weight") ||
                            heed_name_ends_in(name, "wpe.weight") || positions ||
                            strcmp(name, "lm_head.weight") == 0;
-        if (gpt2 && m->config.no_bias && !table) { /* zeros for the bias beside this weight */
+        if (gpt2 && m->config.no_bias && !table) { /* zeros for this weight's bias */
             char bias[MOST_NAME];
             snprintf(bias, sizeof bias, "%.*sbias", (int)(strlen(name) - strlen("weight")), name);
             list_as(named, n, bias, heed_zeros(HEED_SHAPE(t->shape[0]), t->dtype));
@@ -110,16 +110,17 @@ heed_status heed_gpt_save(struct heed_gpt *m, const char *path, heed_gpt_layout 
         return heed_error_pending();
     }
     if (layout != HEED_GPT_LAYOUT_GPT2 && layout != HEED_GPT_LAYOUT_NANOGPT) {
-        return heed_fail(HEED_ERR_VALUE,
-                         "%s: no layout %d; HEED_GPT_LAYOUT_GPT2 or HEED_GPT_LAYOUT_NANOGPT",
-                         function, (int)layout);
+        return heed_fail(
+            HEED_ERR_VALUE,
+            "%s: unknown layout %d; use HEED_GPT_LAYOUT_GPT2 or HEED_GPT_LAYOUT_NANOGPT", function,
+            (int)layout);
     }
     return save(function, m, path, layout);
 }
 
 /* ---- loading ---- */
 
-/* How a file names and shapes its tensors, by the first block's c_attn: (C, 3 C) or (3 C, C). */
+/* Detects a file's names and layout from the first block's c_attn: (C, 3 C) or (3 C, C). */
 static naming naming_of(const heed_safetensors *file)
 {
     static const char first[] = "h.0.attn.c_attn.weight";
@@ -140,28 +141,28 @@ static naming naming_of(const heed_safetensors *file)
     return usual_naming(false);
 }
 
-/* The tensor that stands for a name of Heed's, or NULL. */
+/* The file's tensor for one of Heed's names, or NULL. */
 static const heed_file_tensor *find(const heed_safetensors *file, const naming *n, const char *name)
 {
     return heed_file_tensor_find(&file->header, name_there(n, name).text);
 }
 
-/* Masks of attention, which some versions save as buffers, and what a checkpoint adds to a
- * model. */
+/* Attention masks, which some versions save as buffers, and a checkpoint's optimiser and
+ * generator. */
 static bool is_no_weight(const char *name)
 {
     return heed_name_ends_in(name, ".attn.bias") || heed_name_ends_in(name, ".attn.masked_bias") ||
            heed_is_of_training(name);
 }
 
-/* A model that ties lm_head to wte takes both from a file only if they are the same. */
+/* If the model ties lm_head to wte and the file has both, they must be equal. */
 static heed_status check_tied(const char *function, const heed_safetensors *file, const naming *n)
 {
     const heed_file_tensor *wte = find(file, n, "transformer.wte.weight");
     const heed_file_tensor *head = find(file, n, "lm_head.weight");
     if (wte == NULL || head == NULL || wte->dtype->as != head->dtype->as ||
         wte->numel != head->numel) {
-        return HEED_OK; /* one is enough; mismatches are listed with the rest */
+        return HEED_OK; /* one suffices; mismatches are reported with all others */
     }
     const heed_tensor *a = heed_file_read(function, file, wte);
     const heed_tensor *b = heed_file_read(function, file, head);
@@ -170,7 +171,7 @@ static heed_status check_tied(const char *function, const heed_safetensors *file
         return heed_error_pending();
     }
     return heed_fail_at(HEED_ERR_VALUE, function, file->path,
-                        "%s and %s differ, and this GPT ties them; it must be .untied (in a "
+                        "%s and %s differ, but this GPT ties them; create it with .untied (in "
                         "config.json: tie_word_embeddings false)",
                         heed_show_name(head->name).text, heed_show_name(wte->name).text);
 }
@@ -186,8 +187,8 @@ static heed_status load(const char *function, struct heed_gpt *m, const heed_saf
     const heed_file_tensor *wpe = find(file, n, "transformer.wpe.weight");
     if (wpe != NULL && m->transformer->wpe == NULL) {
         heed_fail(HEED_ERR_VALUE,
-                  "%s: %s has positions that were learned, %s, and those of this GPT are "
-                  "sinusoidal; make it without .sinusoidal",
+                  "%s: %s has learned positions, %s, but those of this GPT are sinusoidal; create "
+                  "it without .sinusoidal",
                   function, path.text, heed_show_name(wpe->name).text);
     }
     if (heed_gpt_is_tied(m)) {
@@ -251,15 +252,15 @@ heed_status heed_gpt_save_pretrained(struct heed_gpt *m, const char *folder)
         return heed_error_pending();
     }
     if (mkdir(folder, 0777) != 0 && errno != EEXIST) {
-        return heed_fail_file(save_pretrained, folder, "make this folder", errno);
+        return heed_fail_file(save_pretrained, folder, "create this folder", errno);
     }
     return save(save_pretrained, m, p.weights, HEED_GPT_LAYOUT_GPT2) == HEED_OK
                ? heed_gpt_config_write(save_pretrained, p.config, m)
                : heed_error_pending();
 }
 
-/* Compares the weights with the sizes in config.json before a model is made, which might need more
- * memory than there is. */
+/* Compares the weights with the sizes in config.json before the model is created: wrong sizes might
+ * exhaust memory. */
 static heed_status check_sizes(const char *config_path, const heed_gpt_config *c,
                                const heed_safetensors *file, const naming *n)
 {
@@ -275,12 +276,12 @@ static heed_status check_sizes(const char *config_path, const heed_gpt_config *c
         const heed_file_tensor *t = find(file, n, tables[i].name);
         if (t == NULL || (i < 2 && (t->shape.ndim != 2 || t->shape.size[0] != tables[i].rows ||
                                     t->shape.size[1] != c->n_embd))) {
-            return heed_fail(HEED_ERR_VALUE, "%s: %s says %s %lld and n_embd %lld; %s is %s in %s",
-                             from_pretrained, heed_show_path(config_path).text, tables[i].size_name,
-                             (long long)tables[i].rows, (long long)c->n_embd, tables[i].name,
-                             t != NULL ? heed_shape_text(t->shape.ndim, t->shape.size).text
-                                       : "not there",
-                             "model.safetensors");
+            return heed_fail(
+                HEED_ERR_VALUE, "%s: %s has %s %lld and n_embd %lld, but %s is %s in %s",
+                from_pretrained, heed_show_path(config_path).text, tables[i].size_name,
+                (long long)tables[i].rows, (long long)c->n_embd, tables[i].name,
+                t != NULL ? heed_shape_text(t->shape.ndim, t->shape.size).text : "missing",
+                "model.safetensors");
         }
     }
     return HEED_OK;

@@ -1,4 +1,4 @@
-/* Sampling: unlikely tokens are ruled out step by step, then one is drawn. */
+/* Sampling: filters out unlikely tokens, then draws one of the rest. */
 
 #include "sample.h"
 
@@ -25,11 +25,11 @@ static heed_status check_options(const heed_sample_options *o)
 {
     if (!(o->temperature >= 0 && isfinite(o->temperature))) {
         return heed_fail(HEED_ERR_VALUE,
-                         "sample: temperature is %g; it divides: above 0, and finite (0: 1)",
+                         "sample: temperature is %g; it must be finite and above 0 (0: 1)",
                          o->temperature);
     }
     if (o->top_k < 0) {
-        return heed_fail(HEED_ERR_VALUE, "sample: top_k is %lld; 1 or more (0: all)",
+        return heed_fail(HEED_ERR_VALUE, "sample: top_k is %lld; it must be 1 or more (0: all)",
                          (long long)o->top_k);
     }
     return heed_check_probability("sample", "top_p", o->top_p);
@@ -42,31 +42,32 @@ static heed_status check_logits(const heed_tensor *logits)
         return heed_error_pending();
     }
     if (!heed_is_float(logits->dtype)) {
-        return heed_fail(HEED_ERR_DTYPE, "sample: logits are %s; f32 or f64",
+        return heed_fail(HEED_ERR_DTYPE, "sample: logits are %s; they must be f32 or f64",
                          heed_dtype_name(logits->dtype));
     }
     if (logits->ndim < 1 || logits->ndim > 2 || logits->shape[logits->ndim - 1] == 0) {
         return heed_fail(HEED_ERR_SHAPE,
-                         "sample: logits %s; (V) or (B, V), of 1 token or more: of (B, T, V) take "
-                         "those of the last token, heed_select(logits, 1, -1)",
+                         "sample: logits %s; they must be (V) or (B, V), with V of 1 or more; for "
+                         "the last token of (B, T, V) use heed_select(logits, 1, -1)",
                          heed_shape_text(logits->ndim, logits->shape).text);
     }
     return HEED_OK;
 }
 
-/* The maximum of a row shows every bad value: NaN, inf, or -inf if all are. */
+/* A row's maximum reveals all invalid cases: NaN, inf, or -inf if every logit is -inf. */
 static heed_status check_rows(heed_tensor *x, double temperature)
 {
     heed_tensor *largest = heed_amax_dim(x, -1, false);
     for (int64_t row = 0; largest != NULL && row < largest->numel; row++) {
         const double most = heed_at(largest, HEED_INDEX(row));
         if (!isfinite(most)) {
-            return heed_fail(HEED_ERR_VALUE,
-                             "sample: row %lld of logits %s, divided by temperature %g, has %s",
-                             (long long)row, heed_shape_text(x->ndim, x->shape).text, temperature,
-                             isnan(most) ? "NaN"
-                             : most > 0  ? "inf"
-                                         : "nothing but -inf");
+            return heed_fail(
+                HEED_ERR_VALUE,
+                "sample: row %lld of logits %s, divided by temperature %g, contains %s",
+                (long long)row, heed_shape_text(x->ndim, x->shape).text, temperature,
+                isnan(most) ? "NaN"
+                : most > 0  ? "inf"
+                            : "nothing but -inf");
         }
     }
     return heed_error_pending();
@@ -83,7 +84,8 @@ static heed_tensor *keep_top_k(heed_tensor *x, int64_t k)
     return heed_masked_fill(x, heed_lt(x, last), -HUGE_VAL);
 }
 
-/* Drops tokens from the least likely on while their sum is at most 1 - p; the likeliest stays. */
+/* Drops the least likely tokens while their probabilities sum to at most 1 - p; keeps at least
+ * one. */
 static heed_tensor *keep_top_p(heed_tensor *x, double p)
 {
     if (x == NULL || p == 0 || p >= 1) {

@@ -1,4 +1,4 @@
-/* Layers without parameters: activations, with torch's names, and dropout. */
+/* Layers without parameters: activations, printed with torch's names, and dropout. */
 #include "activation_dropout.h"
 
 #include "../../autograd/ops/dropout.h"

@@ -1,5 +1,5 @@
-/* Layers without parameters: activations and dropout. Activations are modules for a Sequential;
- * elsewhere heed_relu(x) and the like are enough.
+/* Layers without parameters: activations and dropout. Activation modules are for use in a
+ * Sequential; elsewhere, call heed_relu(x) and the like.
  */
 #ifndef HEED_NN_ACTIVATION_DROPOUT_H
 #define HEED_NN_ACTIVATION_DROPOUT_H
@@ -10,7 +10,7 @@ HEED_BEGIN_DECLS
 
 /* ---- activations ---- */
 
-/* heed_relu, heed_gelu, ...: what modules take as their activation. */
+/* heed_relu, heed_gelu, ...: the type of a module's activation option. */
 typedef heed_tensor *heed_activation_function(heed_tensor *x);
 
 struct heed_activation {
@@ -33,7 +33,7 @@ struct heed_activation *heed_sigmoid_new(void);
 /* heed_activation_forward: x (...)   ->   function(x) (...) */
 heed_tensor *heed_activation_forward(struct heed_activation *m, heed_tensor *x);
 
-/* ---- dropout (Srivastava et al., 2014) that knows whether its model is training ---- */
+/* ---- dropout (Srivastava et al., 2014), active in training mode only ---- */
 
 struct heed_dropout {
     heed_module module;
@@ -44,8 +44,8 @@ struct heed_dropout {
  * HEED_ERR_VALUE: p is outside [0, 1]. */
 struct heed_dropout *heed_dropout_new(double p);
 
-/* heed_dropout_forward: heed_dropout(x, p, training): each element is 0 with probability p and the
- * others are divided by 1 - p; after heed_eval it is x itself, and nothing is drawn. */
+/* heed_dropout_forward: heed_dropout(x, p, training): each element becomes 0 with probability p,
+ * and the others are divided by 1 - p. After heed_eval it returns x itself and draws nothing. */
 heed_tensor *heed_dropout_forward(struct heed_dropout *m, heed_tensor *x);
 
 HEED_END_DECLS

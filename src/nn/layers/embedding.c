@@ -44,7 +44,7 @@ struct heed_embedding *heed_embedding_new_with(int64_t num_embeddings, int64_t e
         return NULL;
     }
     if (padding_idx != NULL && (*padding_idx < -num_embeddings || *padding_idx >= num_embeddings)) {
-        heed_fail(HEED_ERR_INDEX, "embedding: padding_idx %lld is no row of %lld",
+        heed_fail(HEED_ERR_INDEX, "embedding: padding_idx %lld is outside the %lld rows",
                   (long long)*padding_idx, (long long)num_embeddings);
         return NULL;
     }
@@ -75,7 +75,7 @@ heed_tensor *heed_embedding_forward(struct heed_embedding *m, heed_tensor *ids)
     if (m->padding_idx < 0 || rows == NULL) {
         return rows;
     }
-    heed_scope scope; /* the rows of padding without a gradient for weight */
+    heed_scope scope; /* padding rows pass no gradient to weight */
     heed_scope_begin(&scope);
     heed_tensor *padding = heed_unsqueeze(heed_eq_scalar(ids, (double)m->padding_idx), -1);
     return heed_scope_end_with(&scope, heed_where(padding, heed_detach(rows), rows));

@@ -1,5 +1,5 @@
-/* The feed-forward network of a transformer: two linear layers, an activation and dropout
- * between. */
+/* The feed-forward network of a transformer: two linear layers with an activation and dropout
+ * between them. */
 #include "feed_forward.h"
 
 #include "../../autograd/ops/elementwise.h"

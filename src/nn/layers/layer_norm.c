@@ -1,4 +1,4 @@
-/* LayerNorm: the parameters of heed_layer_norm. */
+/* LayerNorm: heed_layer_norm with its parameters. */
 #include "layer_norm.h"
 
 #include "../../autograd/ops/normalization.h"
@@ -10,7 +10,7 @@ static void describe(const void *module, char *text, size_t size)
     const struct heed_layer_norm *m = module;
     const heed_shape *shape = &m->normalized_shape;
     heed_text dims = heed_shape_text(shape->ndim, shape->size);
-    if (shape->ndim == 1) { /* a tuple of one, as Python writes it */
+    if (shape->ndim == 1) { /* Python's notation of a 1-tuple */
         snprintf(dims.text, sizeof dims.text, "(%lld,)", (long long)shape->size[0]);
     }
     snprintf(text, size, "%s, eps=%g, elementwise_affine=%s, bias=%s", dims.text, m->eps,
@@ -34,10 +34,10 @@ static heed_status check_arguments(heed_shape shape, double eps)
         fits = shape.size[i] >= 0;
     }
     if (!fits) {
-        return heed_fail(HEED_ERR_SHAPE,
-                         "layer_norm: normalized_shape %s; it has 1 dim or more, and no size is "
-                         "negative",
-                         heed_shape_text(shape.ndim, shape.size).text);
+        return heed_fail(
+            HEED_ERR_SHAPE,
+            "layer_norm: normalized_shape %s must have 1 dim or more and no negative size",
+            heed_shape_text(shape.ndim, shape.size).text);
     }
     return heed_check_not_negative("layer_norm", "eps", eps);
 }

@@ -15,15 +15,15 @@ struct heed_linear {
 
 typedef struct heed_linear_options {
     bool no_bias; /* torch's bias=False */
-    bool no_init; /* zeros, to be loaded: draws nothing, as torch.nn.utils.skip_init */
+    bool no_init; /* zeros, draws nothing: for weights to be loaded, as torch.nn.utils.skip_init */
 } heed_linear_options;
 
 /* heed_linear_new: as torch.nn.Linear(in_features, out_features); heed_linear_new_with: with
  * options
  *
- * weight, then bias, are uniform in +-1 / sqrt(in_features), drawn as torch draws them. f32; cast
- * with heed_module_to.
- * HEED_ERR_VALUE: a size below 0. */
+ * weight, then bias, is drawn uniformly from +-1 / sqrt(in_features), as in torch. They are f32;
+ * cast with heed_module_to.
+ * HEED_ERR_VALUE: a size is negative. */
 struct heed_linear *heed_linear_new(int64_t in_features, int64_t out_features);
 struct heed_linear *heed_linear_new_with(int64_t in_features, int64_t out_features,
                                          heed_linear_options options);
@@ -33,7 +33,7 @@ struct heed_linear *heed_linear_new_with(int64_t in_features, int64_t out_featur
  *   x (..., in_features)   ->   y (..., out_features)
  *   y = x weight^T + bias
  *
- * HEED_ERR_SHAPE: the last size is not in_features. */
+ * HEED_ERR_SHAPE: the last dim is not in_features. */
 heed_tensor *heed_linear_forward(struct heed_linear *m, heed_tensor *x);
 
 HEED_END_DECLS

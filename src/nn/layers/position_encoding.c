@@ -1,4 +1,4 @@
-/* Sinusoidal position encoding: computed once in f32 steps, as the PyTorch tutorial does. */
+/* Sinusoidal position encoding: computed once, in f32 as in the PyTorch tutorial. */
 
 #include "position_encoding.h"
 
@@ -41,7 +41,7 @@ struct heed_position_encoding *heed_position_encoding_new(int64_t d_model, int64
     float *to = heed_data_f32(pe);
     for (int64_t t = 0; to != NULL && t < max_len; t++) {
         for (int64_t i = 0; i < d_model; i++) {
-            /* rounded where torch's tensors round */
+            /* rounded to f32 at the same steps as torch */
             const float exponent = (float)(i - i % 2) / (float)d_model;
             const float div_term = 1 / powf(10000, exponent);
             const float angle = (float)t * div_term;

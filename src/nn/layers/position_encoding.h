@@ -15,7 +15,7 @@ struct heed_position_encoding {
  *
  *   pe[t, 2i] = sin(t / 10000^(2i / d_model))    pe[t, 2i + 1] = cos(t / 10000^(2i / d_model))
  *
- * An odd d_model ends with a sine. HEED_ERR_VALUE: d_model or max_len below 1. */
+ * If d_model is odd, the last column is a sine. HEED_ERR_VALUE: d_model or max_len is below 1. */
 struct heed_position_encoding *heed_position_encoding_new(int64_t d_model, int64_t max_len);
 
 /* heed_position_encoding_forward
@@ -23,7 +23,7 @@ struct heed_position_encoding *heed_position_encoding_new(int64_t d_model, int64
  *   x (..., T, d_model)   ->   y (..., T, d_model)
  *   y = x + pe[:T]
  *
- * HEED_ERR_SHAPE: T is more than max_len, or the last size is not d_model. */
+ * HEED_ERR_SHAPE: T is more than max_len, or the last dim is not d_model. */
 heed_tensor *heed_position_encoding_forward(struct heed_position_encoding *m, heed_tensor *x);
 
 HEED_END_DECLS

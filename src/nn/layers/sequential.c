@@ -1,4 +1,4 @@
-/* Sequential: a list of modules, run one behind the other. */
+/* Sequential: a list of modules, run one after another. */
 #include "sequential.h"
 
 #include "../arguments.h"
@@ -16,16 +16,16 @@ struct heed_sequential *heed_sequential_new(void)
     return heed_module_ready(heed_module_new(&kind));
 }
 
-/* What cannot be run is refused here, not at the first forward; the list then frees it. */
+/* Modules that cannot run are rejected here, not at the first forward; with an error pending, the
+ * list frees them. */
 heed_status heed_sequential_append(struct heed_sequential *m, void *child)
 {
     heed_module *module = child;
     if (!heed_error_pending() && m != NULL && module != NULL && module->kind->forward == NULL) {
-        heed_fail(
-            HEED_ERR_VALUE,
-            "sequential_append: a %s has no forward that takes one tensor, which a Sequential "
-            "could call",
-            module->kind->name);
+        heed_fail(HEED_ERR_VALUE,
+                  "sequential_append: a %s has no forward that takes one tensor, as a Sequential "
+                  "requires",
+                  module->kind->name);
     }
     return heed_module_list_append(m != NULL ? &m->list : NULL, child);
 }

@@ -1,5 +1,5 @@
-/* Clipping gradients: which tensors, and by how much; the norm and the scaling are
- * tensor/optim_update.c's. */
+/* Gradient clipping: selects the tensors and the factor; tensor/optim_update.c computes the norm
+ * and scales. */
 #include "clip.h"
 
 #include <math.h>
@@ -26,8 +26,8 @@ static int by_address(const void *a, const void *b)
     return (first > second) - (first < second);
 }
 
-/* In any order. One gradient that several parameters were given is scaled for each of them, by one
- * thread after the other. */
+/* Reorders the list. A gradient shared by several parameters is scaled once for each of them, so
+ * shared ones are scaled sequentially: heed_scale_all_into would race. */
 static void scale(heed_tensor **gradients, int count, double factor)
 {
     uintptr_t end = 0;
@@ -55,7 +55,8 @@ double heed_clip_grad_norm_with(heed_tensor_list parameters, double max_norm,
         return (double)NAN;
     }
     if (isnan(options.norm_type)) {
-        heed_fail(HEED_ERR_VALUE, "clip_grad_norm: norm_type is nan; it is 2 or INFINITY, say");
+        heed_fail(HEED_ERR_VALUE,
+                  "clip_grad_norm: norm_type is NaN; use 2 or INFINITY, for example");
         return (double)NAN;
     }
     const size_t size = (size_t)parameters.count * sizeof(heed_tensor *);
@@ -73,8 +74,8 @@ double heed_clip_grad_norm_with(heed_tensor_list parameters, double max_norm,
     const double norm = heed_total_norm((const heed_tensor *const *)gradients, count, p);
     if (options.error_if_nonfinite && !isfinite(norm) && !heed_error_pending()) {
         heed_fail(HEED_ERR_VALUE,
-                  "clip_grad_norm: the norm of all gradients is %g; without error_if_nonfinite "
-                  "they would be scaled by it all the same",
+                  "clip_grad_norm: the norm of all gradients is %g; to scale by it anyway, clear "
+                  "error_if_nonfinite",
                   norm);
     }
     const double factor = max_norm / (norm + 1e-6);

@@ -1,4 +1,4 @@
-/* Parameters and gradients side by side: views of one tensor, and copies into them. */
+/* Flattens parameters and gradients into one tensor, and copies parameters back. */
 #include "flatten.h"
 
 #include "../../autograd/grad.h"
@@ -11,8 +11,8 @@
 #include "../../tensor/read.h"
 #include "../arguments.h"
 
-/* Can they stand side by side, all of them or the trained ones? *first is the first, *numel the
- * number of elements of all. */
+/* Checks that the parameters, all or only those that require a gradient, can share a flat tensor.
+ * *first is the first of them, *numel their total number of elements. */
 static heed_status check_layout(const char *function, heed_tensor_list parameters,
                                 bool trained_only, const heed_tensor **first, int64_t *numel)
 {
@@ -30,7 +30,7 @@ static heed_status check_layout(const char *function, heed_tensor_list parameter
         if (p->dtype != (*first)->dtype) {
             return heed_fail(
                 HEED_ERR_DTYPE,
-                "%s: parameter %d %s is %s, those before it %s; give a list of one dtype, "
+                "%s: parameter %d %s is %s, but those before it are %s; pass a list of one dtype, "
                 "or cast with heed_module_to",
                 function, i, heed_shape_text(p->ndim, p->shape).text, heed_dtype_name(p->dtype),
                 heed_dtype_name((*first)->dtype));
@@ -43,11 +43,12 @@ static heed_status check_layout(const char *function, heed_tensor_list parameter
     }
     return *first == NULL
                ? heed_fail(HEED_ERR_VALUE, "%s: no parameters%s", function,
-                           trained_only ? " that require a gradient; heed_set_requires_grad" : "")
+                           trained_only ? " that require a gradient; call heed_set_requires_grad"
+                                        : "")
                : HEED_OK;
 }
 
-/* The part of `flat` that is p's, in its shape; *at goes on behind it. */
+/* p's part of `flat`, starting at *at, in p's shape; advances *at. */
 static heed_tensor *part_of(heed_tensor *flat, const heed_tensor *p, int64_t *at)
 {
     heed_tensor *part = heed_narrow(flat, 0, *at, p->numel);
@@ -110,8 +111,8 @@ heed_status heed_vector_to_parameters(heed_tensor *vec, heed_tensor_list paramet
         return heed_error_pending();
     }
     if (vec->ndim != 1 || vec->numel != numel) {
-        return heed_fail(HEED_ERR_SHAPE, "%s: vec is %s, not (%lld), as the parameters need",
-                         function, heed_shape_text(vec->ndim, vec->shape).text, (long long)numel);
+        return heed_fail(HEED_ERR_SHAPE, "%s: vec is %s, but the parameters need (%lld)", function,
+                         heed_shape_text(vec->ndim, vec->shape).text, (long long)numel);
     }
     if (heed_check_dtype(function, "vec", vec, first->dtype) != HEED_OK) {
         return heed_error_pending();

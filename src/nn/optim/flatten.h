@@ -1,5 +1,5 @@
-/* All parameters of a model, or all their gradients, side by side in one tensor: to send them to
- * another process, add them up over several, or measure them, by one call.
+/* All parameters of a model, or all their gradients, in one flat tensor: one call then sends them
+ * to another process, sums them over processes or computes their norm.
  *
  *     heed_backward(loss);
  *     heed_tensor *grads = heed_flatten_grads(heed_parameters(model));
@@ -15,35 +15,32 @@
 
 HEED_BEGIN_DECLS
 
-/* heed_flatten_grads: all gradients in one tensor, in the order of the list, and each .grad from
- * now on a view of its part: a change of one changes the other. As FSDP's flat
- * parameter in torch.
+/* heed_flatten_grads: copies all gradients into one tensor, in list order, and makes each .grad a
+ * view of its part, as FSDP's flat parameter in torch.
  *
  *   parameters of n_i elements, of one dtype   ->   grads (sum of n_i)
  *
- * A parameter without a gradient gets zeros, so that the layout is that of the model and the same
- * in every process; mind that an optimiser then steps it as well. One that requires no gradient is
- * left out.
+ * A parameter without a gradient gets zeros, so that all processes have the same layout; note that
+ * an optimiser then updates it as well. A parameter that does not require a gradient is left out.
  *
  * The next backward adds to the views, hence to the tensor; heed_zero_grad releases the views. To
- * copy nothing at a step, flatten once, before the first backward, heed_retain the tensor, and
- * heed_fill_into(grads, 0) where heed_zero_grad would stand.
+ * avoid copying at each step, flatten once, before the first backward, heed_retain the tensor, and
+ * call heed_fill_into(grads, 0) instead of heed_zero_grad.
  *
- * HEED_ERR_VALUE: no parameter requires a gradient. HEED_ERR_DTYPE: f32 with f64. HEED_ERR_NULL: a
- * parameter is NULL. On error gradients keep their values. */
+ * HEED_ERR_VALUE: no parameter requires a gradient. HEED_ERR_DTYPE: f32 mixed with f64.
+ * HEED_ERR_NULL: a parameter is NULL. On error, gradients keep their values. */
 heed_tensor *heed_flatten_grads(heed_tensor_list parameters);
 
-/* heed_parameters_to_vector: as torch.nn.utils.parameters_to_vector(parameters): a copy of all of
- * them in one tensor.
+/* heed_parameters_to_vector: as torch.nn.utils.parameters_to_vector(parameters): a copy of all
+ * parameters in one tensor. In backward each parameter gets its part of the gradient.
  *
- *   parameters of n_i elements, of one dtype   ->   y (sum of n_i)        each its part of g
+ *   parameters of n_i elements, of one dtype   ->   y (sum of n_i)
  *
- * heed_vector_to_parameters: as torch.nn.utils.vector_to_parameters(vec, parameters): the reverse,
- * through heed_copy_into: parameters keep their memory and gradients, and share none with vec.
+ * heed_vector_to_parameters: as torch.nn.utils.vector_to_parameters(vec, parameters): the reverse.
+ * It copies the values, so parameters keep their memory and gradients and share none with vec.
  *
- * HEED_ERR_VALUE: no parameters. HEED_ERR_DTYPE: f32 with f64. HEED_ERR_SHAPE: vec is not (sum of
- * n_i).
- * HEED_ERR_NULL: vec or a parameter is NULL. */
+ * HEED_ERR_VALUE: no parameters. HEED_ERR_DTYPE: f32 mixed with f64. HEED_ERR_SHAPE: vec is not
+ * (sum of n_i). HEED_ERR_NULL: vec or a parameter is NULL. */
 heed_tensor *heed_parameters_to_vector(heed_tensor_list parameters);
 heed_status heed_vector_to_parameters(heed_tensor *vec, heed_tensor_list parameters);
 

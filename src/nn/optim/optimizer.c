@@ -1,5 +1,5 @@
-/* Optimisers: which parameters have which options, a step, and the state as named tensors. The
- * arithmetic of a step is tensor/optim_update.c's. */
+/* Optimisers: parameter groups, steps, and the state as named tensors. tensor/optim_update.c does
+ * the arithmetic of a step. */
 
 #include "optimizer.h"
 
@@ -19,10 +19,10 @@
 
 enum { STATES = 2 };
 
-/* What the optimiser remembers of a parameter: the momentum, or both moments. */
+/* The state of a parameter: the momentum buffer, or both moments. */
 typedef struct heed_optimizer_slot {
-    heed_tensor *state[STATES]; /* made at its first gradient */
-    int64_t steps;              /* with a gradient */
+    heed_tensor *state[STATES]; /* created at the first gradient */
+    int64_t steps;              /* steps with a gradient */
 } heed_optimizer_slot;
 
 /* ---- checks ---- */
@@ -41,7 +41,8 @@ static heed_status check_group(const char *name, const heed_param_group *group)
         return heed_error_pending();
     }
     if (!isfinite(group->dampening)) {
-        return heed_fail(HEED_ERR_VALUE, "%s: dampening is %g", name, group->dampening);
+        return heed_fail(HEED_ERR_VALUE, "%s: dampening is %g; it must be finite", name,
+                         group->dampening);
     }
     if (group->nesterov && (group->momentum == 0 || group->dampening != 0)) {
         return heed_fail(HEED_ERR_VALUE, "%s: nesterov needs a momentum and no dampening", name);
@@ -70,7 +71,7 @@ static heed_status check_parameters(const heed_optimizer *optimizer, heed_tensor
         }
         const heed_tensor_list earlier = {i, parameters.tensors, NULL};
         if (heed_is_listed(optimizer->parameters.list, p) || heed_is_listed(earlier, p)) {
-            return heed_fail(HEED_ERR_VALUE, "%s: parameter %d is there already", name, i);
+            return heed_fail(HEED_ERR_VALUE, "%s: parameter %d was already added", name, i);
         }
     }
     return HEED_OK;
@@ -88,7 +89,7 @@ static size_t groups_size(const heed_optimizer *optimizer)
     return (size_t)optimizer->group_count * sizeof *optimizer->groups;
 }
 
-/* All that add_group allocates. */
+/* Everything that add_group allocates. */
 static void free_arrays(heed_optimizer *optimizer)
 {
     heed_free(optimizer->slots, slots_size(optimizer));
@@ -96,7 +97,7 @@ static void free_arrays(heed_optimizer *optimizer)
     heed_named_free(&optimizer->parameters);
 }
 
-/* Builds larger arrays beside the old ones, so that an error changes nothing. */
+/* Builds larger arrays before freeing the old ones, so that an error changes nothing. */
 static heed_status add_group(heed_optimizer *optimizer, heed_tensor_list parameters,
                              heed_param_group group)
 {
@@ -168,9 +169,9 @@ heed_status heed_add_param_group(heed_optimizer *optimizer, heed_tensor_list par
     return add_group(optimizer, parameters, group);
 }
 
-/* ---- making ---- */
+/* ---- creation ---- */
 
-/* `made` has name and options; group 0 becomes that of the parameters. */
+/* `made` has the name and options; the parameters become group 0. */
 static heed_optimizer *new_optimizer(heed_optimizer made, heed_tensor_list parameters, double lr)
 {
     if (heed_error_pending() || check_group(made.name, &made.defaults) != HEED_OK) {
@@ -251,8 +252,7 @@ heed_optimizer *heed_adamw_new_with(heed_tensor_list parameters, double lr, doub
 {
     if (options.weight_decay != 0) {
         heed_fail(HEED_ERR_VALUE,
-                  "AdamW: its weight_decay is an argument of its own, not %g in "
-                  "the options",
+                  "AdamW: pass weight_decay as an argument, not as %g in the options",
                   options.weight_decay);
         return NULL;
     }
@@ -277,13 +277,13 @@ void heed_optimizer_free(heed_optimizer *optimizer)
 
 /* ---- state ---- */
 
-/* How many tensors are remembered of each parameter of a group. */
+/* State tensors per parameter of a group. */
 static int state_count(const heed_optimizer *optimizer, const heed_param_group *group)
 {
     return !optimizer->is_sgd ? 2 : group->momentum != 0 ? 1 : 0;
 }
 
-/* Makes the state of parameter i, zeros of its shape, unless it is there. */
+/* Creates the state of parameter i, zeros of its shape, if missing. */
 static heed_status make_state(const heed_optimizer *optimizer, int i, int count)
 {
     heed_optimizer_slot *slot = &optimizer->slots[i];
@@ -301,11 +301,11 @@ static heed_status make_state(const heed_optimizer *optimizer, int i, int count)
     return heed_scope_end(&scope);
 }
 
-/* ---- a step: parameters of a group that are as old as each other are updated in one call ---- */
+/* ---- a step: parameters of a group with equal step counts are updated in one call ---- */
 
 enum { TOGETHER = 64 };
 
-/* `age` of SGD: 0 if nothing is in the buffers yet, else 1; of Adam: the number of the step. */
+/* `age`: for SGD 0 if the buffers are still empty, else 1; for Adam the step number, from 1. */
 static heed_status update(const heed_optimizer *optimizer, const heed_param_group *group,
                           const heed_update *all, int count, int64_t age)
 {
@@ -389,22 +389,22 @@ heed_status heed_optimizer_zero_grad(heed_optimizer *optimizer)
     return status;
 }
 
-/* ---- the state as named tensors, and back: one walk over all of it, for three tasks ---- */
+/* ---- saving and loading the state: one walk does three tasks ---- */
 
 typedef enum task {
-    LIST, /* appends names and tensors to a list */
-    READ, /* sets numbers from values */
-    COPY  /* overwrites tensors by values */
+    LIST, /* append names and tensors to a list */
+    READ, /* set numbers from values */
+    COPY  /* overwrite tensors with values */
 } task;
 
 typedef struct walk {
     task task;
-    heed_named_tensors *named;  /* of LIST */
-    heed_tensor *const *values; /* of READ and COPY */
+    heed_named_tensors *named;  /* for LIST */
+    heed_tensor *const *values; /* for READ and COPY */
     int count;                  /* tensors visited so far */
 } walk;
 
-/* Names the next tensor for the visit that follows, while listing. */
+/* When listing, appends the name of the tensor visited next. */
 HEED_PRINTF(2, 3)
 static walk *named(walk *w, const char *format, ...)
 {
@@ -455,7 +455,7 @@ static void visit_integer(walk *w, int64_t *number)
     w->count++;
 }
 
-/* Torch's names. */
+/* Torch's name of state tensor i. */
 static const char *state_name(const heed_optimizer *optimizer, int i)
 {
     return optimizer->is_sgd ? "momentum_buffer" : i == 0 ? "exp_avg" : "exp_avg_sq";
@@ -493,7 +493,7 @@ static void visit_options(walk *w, const heed_optimizer *optimizer, heed_param_g
     }
 }
 
-/* The options come last: which tensors there are depends on them. */
+/* Options come last: the set of state tensors depends on them. */
 static void visit(walk *w, heed_optimizer *optimizer)
 {
     w->count = 0;
@@ -542,14 +542,15 @@ heed_tensor_list heed_optimizer_state_dict(heed_optimizer *optimizer)
 static heed_status check_read(const char *function, const heed_optimizer *read,
                               const heed_optimizer *optimizer)
 {
-    bool counts = read->steps >= 0 && read->steps < INT64_MAX; /* another step follows */
+    bool counts = read->steps >= 0 && read->steps < INT64_MAX; /* the next step must not overflow */
     for (int i = 0; i < read->parameters.list.count; i++) {
         counts = counts && read->slots[i].steps >= 0 && read->slots[i].steps < INT64_MAX;
     }
     if (!counts || !(read->lr >= 0) || isinf(read->lr)) {
-        return heed_fail(HEED_ERR_VALUE,
-                         "%s: %s has a step below 0 there, or one too many to count, or lr %g",
-                         function, read->name, read->lr);
+        return heed_fail(
+            HEED_ERR_VALUE,
+            "%s: the state of %s has a negative or too large step, or an invalid lr (%g)", function,
+            read->name, read->lr);
     }
     for (int i = 0; i < read->group_count; i++) {
         const heed_param_group *group = &read->groups[i];
@@ -558,14 +559,16 @@ static heed_status check_read(const char *function, const heed_optimizer *read,
         }
         if (group->lr < 0 || isinf(group->lr) ||
             state_count(read, group) != state_count(optimizer, &optimizer->groups[i])) {
-            return heed_fail(HEED_ERR_VALUE, "%s: group %d of %s has lr %g and momentum %g there",
+            return heed_fail(HEED_ERR_VALUE,
+                             "%s: group %d of the state of %s has lr %g and momentum %g, which do "
+                             "not fit this one",
                              function, i, read->name, group->lr, group->momentum);
         }
     }
     return HEED_OK;
 }
 
-/* Reads into arrays of its own, and takes these over if they can be. */
+/* Reads into copies of the arrays, and commits them only if all values are valid. */
 heed_status heed_optimizer_take(const char *function, heed_optimizer *optimizer,
                                 heed_tensor *const *values)
 {

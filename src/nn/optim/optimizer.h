@@ -1,4 +1,4 @@
-/* Optimisers, as torch.optim. tensor/optim_update.h has the formulas.
+/* Optimisers, as in torch.optim. tensor/optim_update.h has the formulas.
  *
  *     heed_optimizer *adam = heed_adam_new(heed_parameters(model), 1e-3);
  *     ...
@@ -6,18 +6,18 @@
  *     heed_backward(loss);
  *     heed_optimizer_step(adam);
  *
- * An optimiser retains its tensors. The learning rate may be changed at any time, by a schedule of
- * nn/optim/schedule.h say: adam->lr = ...
+ * An optimiser retains its tensors. The learning rate may be changed at any time, for example by a
+ * schedule of nn/optim/schedule.h: adam->lr = ...
  *
- * Groups of parameters differ in options. Weight decay is for matrices, not for biases and the
- * weights of norms:
+ * Parameter groups can have different options. Weight decay, for instance, should apply to matrices
+ * but not to biases and the weights of norms:
  *
  *     heed_optimizer *adamw = heed_adamw_new(heed_decay_parameters(model), 1e-3, 0.1);
  *     heed_add_param_group(adamw, heed_no_decay_parameters(model),
  *                          (heed_group_options){.weight_decay = &(double){0}});
  *
- * Gradients add up until zero_grad, so a batch that is too large for the memory is learned from in
- * parts: k backward passes of a loss / k each, one step.
+ * Gradients accumulate until zero_grad, so a batch too large for memory can be split into k parts:
+ * one backward pass of loss / k for each, then a single step.
  *
  *     heed_optimizer_zero_grad(adam);
  *     for (int i = 0; i < k; i++) {
@@ -28,7 +28,8 @@
  *     }
  *     heed_optimizer_step(adam);
  *
- * For a loss that is a mean over parts of equal size, the gradients are those of the whole batch.
+ * If the loss is a mean and the parts have equal size, the gradients equal those of the whole
+ * batch.
  */
 #ifndef HEED_NN_OPTIMIZER_H
 #define HEED_NN_OPTIMIZER_H
@@ -38,28 +39,28 @@
 
 HEED_BEGIN_DECLS
 
-/* The options of some of the parameters; each number may be changed at any time. */
+/* The options of a group of parameters; any number may be changed at any time. */
 typedef struct heed_param_group {
-    double lr; /* NAN, as it is unless given: the optimiser's */
+    double lr; /* NAN, the default: the optimiser's */
     double weight_decay;
     double momentum, dampening; /* of SGD */
     bool nesterov;
     double betas[2], eps; /* of Adam and AdamW */
-    int first, count;     /* which parameters: belongs to optimizer.c */
+    int first, count;     /* range of its parameters: private to optimizer.c */
 } heed_param_group;
 
 typedef struct heed_optimizer {
-    double lr;        /* of every group that has none of its own */
+    double lr;        /* of all groups without their own */
     const char *name; /* "SGD", "Adam", "AdamW" */
     int64_t steps;    /* taken so far */
     int group_count;
-    heed_param_group *groups; /* the first is the constructor's */
-    /* the rest belongs to optimizer.c */
+    heed_param_group *groups; /* the constructor creates the first */
+    /* the rest is private to optimizer.c */
     heed_param_group defaults;
     bool is_sgd, decoupled;
-    heed_named_tensors parameters; /* retained, under the names that their lists had, or numbers */
-    struct heed_optimizer_slot *slots; /* one for each */
-    heed_named_tensors listed;         /* by heed_optimizer_state_dict */
+    heed_named_tensors parameters;     /* retained, named as in their lists or numbered */
+    struct heed_optimizer_slot *slots; /* one per parameter */
+    heed_named_tensors listed;         /* the last result of heed_optimizer_state_dict */
 } heed_optimizer;
 
 typedef struct heed_sgd_options {
@@ -68,17 +69,17 @@ typedef struct heed_sgd_options {
 } heed_sgd_options;
 
 typedef struct heed_adam_options {
-    const double *betas; /* two of them, (double[]){0.9, 0.98}; NULL: 0.9 and 0.999 */
+    const double *betas; /* two, such as (double[]){0.9, 0.98}; NULL: 0.9 and 0.999 */
     double eps;          /* 0: 1e-8 */
-    double weight_decay; /* of Adam, into the gradient */
+    double weight_decay; /* Adam only: added to the gradient */
 } heed_adam_options;
 
 /* heed_sgd_new, heed_adam_new: as torch.optim.SGD and Adam. heed_adamw_new: as AdamW, whose
- * weight_decay (0.01 in torch) shrinks the parameters themselves; that in the options must be 0.
+ * weight_decay (0.01 in torch) shrinks the parameters themselves; the one in the options must be 0.
  *
- * HEED_ERR_VALUE: a negative or NaN rate, decay or eps, a beta outside [0, 1), nesterov without
- * momentum or with dampening, no tensors, one that is there twice. HEED_ERR_GRAPH: a tensor that is
- * no leaf with a gradient. */
+ * HEED_ERR_VALUE: a rate, momentum, decay or eps is negative or not finite; a beta is outside [0,
+ * 1); nesterov without momentum or with dampening; no tensors, or a repeated one. HEED_ERR_GRAPH: a
+ * tensor is not a leaf that requires a gradient. */
 heed_optimizer *heed_sgd_new(heed_tensor_list parameters, double lr);
 heed_optimizer *heed_sgd_new_with(heed_tensor_list parameters, double lr, heed_sgd_options options);
 heed_optimizer *heed_adam_new(heed_tensor_list parameters, double lr);
@@ -88,7 +89,7 @@ heed_optimizer *heed_adamw_new(heed_tensor_list parameters, double lr, double we
 heed_optimizer *heed_adamw_new_with(heed_tensor_list parameters, double lr, double weight_decay,
                                     heed_adam_options options);
 
-/* What a group has of its own; NULL: what the constructor was given. */
+/* Options of a group; NULL: as given to the constructor. */
 typedef struct heed_group_options {
     const double *lr, *weight_decay;
     const double *momentum, *dampening; /* of SGD */
@@ -96,47 +97,46 @@ typedef struct heed_group_options {
     const double *betas, *eps; /* of Adam and AdamW; two betas */
 } heed_group_options;
 
-/* heed_add_param_group: has the optimiser train more parameters, as torch's
- * optimizer.add_param_group({"params": parameters, ...}); none are fine. On an error it stays as it
- * was. Errors as above; HEED_ERR_VALUE: a parameter that the optimiser has already, or an option
- * that is another optimiser's. */
+/* heed_add_param_group: adds parameters to the optimiser, as torch's
+ * optimizer.add_param_group({"params": parameters, ...}); the list may be empty. On error nothing
+ * changes. Errors as above; HEED_ERR_VALUE: a parameter was already added, or the optimiser
+ * does not have an option. */
 heed_status heed_add_param_group(heed_optimizer *optimizer, heed_tensor_list parameters,
                                  heed_group_options options);
 
 /* heed_optimizer_step: updates every parameter that has a gradient. Does nothing while an error is
- * pending, so a failed backward is never applied. */
+ * pending, so the gradients of a failed backward are never applied. */
 heed_status heed_optimizer_step(heed_optimizer *optimizer);
 
-/* heed_optimizer_zero_grad: forgets the gradients of its tensors. */
+/* heed_optimizer_zero_grad: clears the gradients of its parameters. */
 heed_status heed_optimizer_zero_grad(heed_optimizer *optimizer);
 
-/* heed_optimizer_state_dict: all that an optimiser needs to go on, by name, as torch's
- * optimizer.state_dict(); of a parameter W in group 0
+/* heed_optimizer_state_dict: the complete state of an optimiser, by name, as torch's
+ * optimizer.state_dict(); for a parameter W in group 0
  *
- *   state.W.step                         how many gradients it has had; i64 ()
- *   state.W.exp_avg .exp_avg_sq          of Adam and AdamW, in W's shape;
- *   state.W.momentum_buffer              of SGD with a momentum; 0 before the first step
- *   param_groups.0.params.W              its place among all parameters; i64 ()
- *   param_groups.0.lr .weight_decay ...  f64; lr is NaN if it is the optimiser's
- *   AdamW.steps, AdamW.lr                i64 and f64 (), under the optimiser's name
+ *   state.W.step                         number of steps with a gradient; i64 ()
+ *   state.W.exp_avg .exp_avg_sq          Adam and AdamW: in W's shape; 0 before the first step
+ *   state.W.momentum_buffer              SGD with momentum: the same
+ *   param_groups.0.params.W              its index among all parameters; i64 ()
+ *   param_groups.0.lr .weight_decay ...  f64; lr is NaN if the group uses the optimiser's
+ *   AdamW.steps, AdamW.lr                i64 and f64 (), prefixed with the optimiser's name
  *
- * A parameter has the name that the list had in which it came, else its place. The list belongs to
- * the optimiser, and holds until the next call. Numbers in it are copies, in the innermost scope;
- * the tensors in the shape of parameters are the optimiser's own: later steps change them. Empty on
- * error.
+ * Parameters keep the names of the lists they came in; those without a name are numbered. The list
+ * belongs to the optimiser and is valid until the next call. Its numbers are copies, in the
+ * innermost scope; its tensors in the shape of parameters are the optimiser's own and change with
+ * later steps. Empty on error.
  *
- * heed_optimizer_load_state_dict: copies such a list into an optimiser made as the one that it came
- * from, as torch's load_state_dict, but by name, whatever the order. On an error nothing has
- * changed.
- * HEED_ERR_VALUE: names that are missing or unexpected, shapes that differ, in one sentence;
- * numbers that such an optimiser cannot have. HEED_ERR_NULL: a tensor of the list is. */
+ * heed_optimizer_load_state_dict: copies such a list into an optimiser constructed like the one it
+ * came from, as torch's load_state_dict, but by name, in any order. On error nothing changes.
+ * HEED_ERR_VALUE: names are missing or unexpected, or shapes differ (one message lists them all),
+ * or a number is invalid for this optimiser. HEED_ERR_NULL: a tensor of the list is NULL. */
 heed_tensor_list heed_optimizer_state_dict(heed_optimizer *optimizer);
 heed_status heed_optimizer_load_state_dict(heed_optimizer *optimizer, heed_tensor_list state);
 
-/* For files that hold more than an optimiser (nn/files/checkpoint.c). heed_optimizer_list: appends
- * its state dict to a list, in the innermost scope. heed_optimizer_take: takes the values of such a
- * list, in its order and shapes; on an error nothing has changed. HEED_ERR_VALUE: numbers that no
- * such optimiser has. */
+/* For files that contain more than an optimiser (nn/files/checkpoint.c). heed_optimizer_list:
+ * appends the state dict to a list, in the innermost scope. heed_optimizer_take: loads the values
+ * of such a list, in its order and shapes; on error nothing changes. HEED_ERR_VALUE: a number is
+ * invalid for this optimiser. */
 heed_status heed_optimizer_list(heed_optimizer *optimizer, heed_named_tensors *named);
 heed_status heed_optimizer_take(const char *function, heed_optimizer *optimizer,
                                 heed_tensor *const *values);

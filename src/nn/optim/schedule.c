@@ -1,4 +1,4 @@
-/* Learning rates as functions of the step. */
+/* Learning rate schedules, as functions of the step. */
 #include "schedule.h"
 
 #include <math.h>
@@ -12,7 +12,7 @@ static bool is_valid(const char *name, int64_t step, int64_t count, double a, do
     if (step < 0) {
         heed_fail(HEED_ERR_VALUE, "%s: step is %lld; the first is 0", name, (long long)step);
     } else if (count < 1) {
-        heed_fail(HEED_ERR_VALUE, "%s: it is to take %lld steps; give 1 or more", name,
+        heed_fail(HEED_ERR_VALUE, "%s: the number of steps is %lld; it must be 1 or more", name,
                   (long long)count);
     } else if (!isfinite(a) || !isfinite(b) || !isfinite(c)) {
         heed_fail(HEED_ERR_VALUE, "%s: %g, %g and %g must be finite", name, a, b, c);
@@ -20,7 +20,7 @@ static bool is_valid(const char *name, int64_t step, int64_t count, double a, do
     return !heed_error_pending();
 }
 
-/* Where a line from a to b, which takes `count` steps, is at `step`. */
+/* Linear from a to b over `count` steps. */
 static double line(double a, double b, int64_t step, int64_t count)
 {
     return step < count ? a + (b - a) * (double)step / (double)count : b;
@@ -66,8 +66,8 @@ double heed_warmup_cosine_lr(int64_t step, double lr, int64_t warmup, int64_t to
     const char *name = "warmup_cosine_lr";
     if (!heed_error_pending() && (warmup < 0 || total <= warmup)) {
         heed_fail(HEED_ERR_VALUE,
-                  "%s: %lld of %lld steps are to warm up; give 0 or more, and fewer", name,
-                  (long long)warmup, (long long)total);
+                  "%s: warmup is %lld of %lld steps; it must be 0 or more, and less than total",
+                  name, (long long)warmup, (long long)total);
     }
     if (!is_valid(name, step, total, lr, eta_min, 0)) {
         return (double)NAN;
