@@ -1,13 +1,15 @@
 #!/bin/sh
-# Does build/gpt learn a real text as PyTorch does? Trains on fixtures/gpt/licenses.txt and compares its
-# log with fixtures/gpt/losses.csv, of the twin in examples/pytorch/char_gpt.py.
+# Trains build/gpt on the stories of build/stories.
 #   tests/gpt_job.sh [BUILD] [STEPS]
 #
-# With 1000 steps, as it is unless given: the first 50 losses to 1e-5, that of step 500 to 1e-3, and the last
-# validation loss to 3 % and below 2.2 nats; and what it then writes consists of the text's words, at least a
-# quarter of those with three letters or more. (Of random characters none does.) With fewer steps only the
-# first 50 losses: while it warms up, which takes 100 steps, the learning rate does not depend on how many
-# there are.
+# First with --lr 1e-4, and compares the log with fixtures/gpt/losses.csv, which examples/pytorch/char_gpt.py
+# wrote. With 1000 steps, the default, the first 50 losses must agree to 1e-5, that of step 500 to 1e-3, and
+# the last validation loss to 3 %. With fewer steps only the first 50 are compared: during warm-up, 100
+# steps, the learning rate does not depend on the number of steps. (At the default rate of 1e-3 training on
+# this text is chaotic: rounding differences grow a thousandfold from step 200 to 350, in PyTorch too.)
+#
+# Then 1000 steps with the defaults: 95 % of the words in a sample must be words of the stories, and 60 % of
+# the pronouns in a held-out quiz must be right. (Guessing gets at most 46 %.)
 set -eu
 cd "$(dirname "$0")/.."
 build=${1:-build}
@@ -20,8 +22,9 @@ case $steps in
 esac
 [ "$steps" -gt 100 ] || steps=101
 [ "$steps" -eq 1000 ] && windows=512 || windows=1
-text=tests/fixtures/gpt/licenses.txt
-"$build/gpt" train --text $text --steps "$steps" --eval-windows "$windows" --save "$scratch/model" \
+text=$scratch/stories.txt
+"$build/stories" > "$text"
+"$build/gpt" train --text "$text" --lr 1e-4 --steps "$steps" --eval-windows "$windows" \
     --log "$scratch/log.csv" > "$scratch/out" 2>&1 || { cat "$scratch/out"; exit 1; }
 
 awk -F, -v steps="$steps" '
@@ -54,23 +57,31 @@ awk -F, -v steps="$steps" '
         if (steps != 1000) exit
         printf "gpt_job: that of step 500 is to %.1e\n", middle
         last = number(last)
-        if (size(last - validation[steps]) > 0.03 * validation[steps] || last >= 2.2)
+        if (size(last - validation[steps]) > 0.03 * validation[steps])
             wrong("validation loss " last ", not " validation[steps])
         printf "gpt_job: validation loss %.5f, PyTorch'\''s is %.5f\n", last, validation[steps]
     }
 ' tests/fixtures/gpt/losses.csv "$scratch/log.csv"
 
 [ "$steps" -eq 1000 ] || exit 0
-"$build/gpt" sample --load "$scratch/model" --prompt "The " --length 1000 > "$scratch/sample"
+"$build/stories" --quiz 300 > "$scratch/quiz.tsv"
+"$build/gpt" train --text "$text" --steps 1000 --save "$scratch/model" > "$scratch/out" 2>&1 ||
+    { cat "$scratch/out"; exit 1; }
+"$build/gpt" sample --load "$scratch/model" --prompt "Ann " --length 1000 > "$scratch/sample"
 words() {
     tr -cs 'A-Za-z' '\n' < "$1" | awk 'length($0) >= 3'
 }
-words $text > "$scratch/known"
+words "$text" > "$scratch/known"
 words "$scratch/sample" | awk '
     FILENAME == ARGV[1] { known[$0]; next }
     { count++; found += $0 in known }
     END {
-        printf "gpt_job: %d of the %d words that it writes stand in the text\n", found, count
-        exit found * 4 < count || count < 50
+        printf "gpt_job: %d of the %d words in a sample are words of the stories\n", found, count
+        exit found < 0.95 * count || count < 50
     }
 ' "$scratch/known" -
+"$build/gpt" eval --load "$scratch/model" --quiz "$scratch/quiz.tsv" | awk '
+    { print "gpt_job: " $0 }
+    $1 == "pronoun" { right = $3 }
+    END { exit right < 60 }
+'

@@ -17,7 +17,8 @@
     X(nn) X(layers) X(attention) X(cross_attention) X(multihead) X(transformer) X(gpt) X(masks)    \
     X(optim) X(files) X(gpt_files) X(golden)                                                       \
     X(toy) X(char_gpt) X(text) X(chunks) X(bpe) X(tokenizer) X(corpus)                             \
-    X(flags) X(options) X(next_token) X(gpt_program) X(gpt_run) X(stories) X(pictures)
+    X(flags) X(options) X(next_token) X(gpt_program) X(gpt_run) X(quiz) X(stories) \
+    X(pictures)
 /* clang-format on */
 #define DECLARE(name) Suite *name##_suite(void);
 SUITES(DECLARE)

@@ -113,7 +113,7 @@ END_TEST
 static heed_optimizer *make_optimizer(struct heed_gpt *m)
 {
     heed_optimizer *adamw =
-        heed_adamw_new_with(heed_decay_parameters(m), 1e-3, 0.1,
+        heed_adamw_new_with(heed_decay_parameters(m), 1e-4, 0.1,
                             (heed_adam_options){.betas = (const double[]){0.9, 0.99}});
     heed_add_param_group_with(adamw, heed_no_decay_parameters(m),
                               (heed_group_options){.weight_decay = &(const double){0}});
@@ -139,7 +139,7 @@ static double take_step(struct heed_gpt *m, heed_optimizer *adamw, const charact
     heed_tensor *loss = heed_gpt_loss(m, pieces(c, begins, 0), pieces(c, begins, 1));
     heed_backward(loss);
     heed_clip_grad_norm(heed_parameters(m), 1);
-    adamw->lr = heed_warmup_cosine_lr(adamw->steps, 1e-3, 100, STEPS_OF_JOB, 1e-4);
+    adamw->lr = heed_warmup_cosine_lr(adamw->steps, 1e-4, 100, STEPS_OF_JOB, 1e-5);
     heed_optimizer_step(adamw);
     heed_optimizer_zero_grad(adamw);
     const double value = heed_item(loss);

@@ -17,7 +17,7 @@
 #include "examples/gpt/sample.h"
 #include "examples/gpt/train.h"
 
-/* ---- gpt eval: the loss of a model on a text ---- */
+/* ---- gpt eval: the loss of a model on a text, and its answers to a quiz ---- */
 
 typedef struct measured {
     corpus text;

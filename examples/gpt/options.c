@@ -121,7 +121,7 @@ static const char train_conclusion[] =
     "the steps since the last save. In both cases --resume continues the run, with the same\n"
     "results to the bit as an uninterrupted run. It takes the settings and the text from the\n"
     "file. Only --steps and --patience may change; the schedule then ends at the new --steps.\n"
-    "Pass --best and --log again.\n"
+    "Pass --best, --quiz and --log again.\n"
     "\n"
     "Progress goes to stderr: a bar on a terminal; plain lines elsewhere, or if TERM is dumb.\n"
     "\n";
@@ -141,10 +141,17 @@ static const char sample_introduction[] =
     "\n";
 
 static const char eval_introduction[] =
-    "usage: gpt eval --load FILE --text FILE [--FLAG VALUE | --FLAG=VALUE] ...\n"
+    "usage: gpt eval --load FILE [--text FILE] [--quiz FILE] [--FLAG VALUE | --FLAG=VALUE] ...\n"
     "\n"
     "Measures how well a model predicts a text: the loss in nats per token, the perplexity\n"
     "exp(loss), and the loss in bits per byte of the text.\n"
+    "\n"
+    "With --quiz FILE it asks questions, alone or after the text. A line of the file is a kind, a\n"
+    "context, the right answer and wrong ones, separated by tabs. An answer is right if the model\n"
+    "finds it more probable after the context than each wrong one. Beside the share of right\n"
+    "answers of each kind are those of guessers: by chance, always the most frequent right "
+    "answer,\n"
+    "and the answer that is most recent in the context.\n"
     "\n";
 
 static const char info_introduction[] =

@@ -79,8 +79,10 @@ static void add_question(quiz *q, const char *path, int64_t number, const char *
     for (int i = 0; i <= one.answers && !heed_error_pending(); i++, answer = after(answer)) {
         has_unknown(q, where, answer);
     }
-    quiz_question *all = list_grow(q->questions, &q->capacity, (size_t)q->count + 1, sizeof *all);
-    if (all != NULL && !heed_error_pending()) {
+    quiz_question *all = heed_error_pending() ? NULL
+                                              : list_grow(q->questions, &q->capacity,
+                                                          (size_t)q->count + 1, sizeof *all);
+    if (all != NULL) {
         q->questions = all;
         q->questions[q->count++] = one;
     }
@@ -117,15 +119,27 @@ static double recent(const quiz_question *one)
     return last == NULL ? 1.0 / one->answers : found == 0;
 }
 
+/* How many questions from the i-th on have its answer; 0 if an earlier one has. */
+static double same_answers(const quiz *q, int64_t i)
+{
+    double count = 0;
+    for (int64_t j = 0; j < i; j++) {
+        if (same_answer(&q->questions[j], &q->questions[i])) {
+            return 0;
+        }
+    }
+    for (int64_t j = i; j < q->count; j++) {
+        count += same_answer(&q->questions[j], &q->questions[i]);
+    }
+    return count;
+}
+
 static void guess(quiz *q)
 {
     for (int64_t i = 0; i < q->count; i++) {
         const quiz_question *one = &q->questions[i];
         quiz_kind *kind = &q->kinds[one->kind];
-        double same = 0;
-        for (int64_t j = 0; j < q->count; j++) {
-            same += same_answer(one, &q->questions[j]);
-        }
+        const double same = same_answers(q, i);
         kind->questions++;
         kind->chance += 1.0 / one->answers;
         kind->frequent = same > kind->frequent ? same : kind->frequent;
@@ -238,11 +252,9 @@ heed_status quiz_ask(quiz *q, struct heed_gpt *m)
     for (int64_t i = 0; i < q->count && !heed_error_pending(); i++) {
         const quiz_question *one = &q->questions[i];
         quiz_rows rows;
-        heed_scope scope;
-        heed_scope_begin_no_grad(&scope);
+        HEED_SCOPE_NO_GRAD(scope);
         encode(q, one, &rows);
         q->kinds[one->kind].right += first_wins(m, &rows, one->answers);
-        heed_scope_end(&scope);
         for (int row = 0; row < one->answers; row++) {
             token_list_free(&rows.ids[row]);
         }

@@ -17,12 +17,12 @@
 
 enum { QUIZ_MOST_KINDS = 8, QUIZ_MOST_ANSWERS = 64 };
 
-/* The questions of a kind: how many, how many the model has answered right, and how many these
- * would be right on average or exactly:
+/* The questions of one kind: how many there are, how many the model answered right, and how many a
+ * guesser would:
  *
- *     chance      one of the answers at random
- *     frequent    the right answer that is most frequent in the kind
- *     recent      the answer whose word comes last in the context; else chance */
+ *     chance      picks an answer at random (the expected number)
+ *     frequent    always gives the most frequent right answer of the kind
+ *     recent      gives the answer that occurs last in the context; picks at random if none does */
 typedef struct quiz_kind {
     const char *name; /* in the text of the quiz */
     int64_t questions, right;
@@ -31,8 +31,7 @@ typedef struct quiz_kind {
 
 typedef struct quiz_question {
     int kind, answers;
-    const char
-        *context; /* the answers follow it in memory, the right one first, each ended by NUL */
+    const char *context; /* then the answers, the right one first, each ended by NUL */
 } quiz_question;
 
 /* Zero is empty. */
@@ -52,12 +51,12 @@ typedef struct quiz {
 heed_status quiz_open(quiz *q, const char *path, const tokenizer *t);
 void quiz_close(quiz *q);
 
-/* quiz_ask: asks all questions and counts the right answers; in eval mode, without a graph and
- * without drawing random numbers. */
+/* quiz_ask: asks all questions and counts the right answers. It runs in eval mode, records no graph
+ * and draws no random numbers. */
 heed_status quiz_ask(quiz *q, struct heed_gpt *m);
 
-/* quiz_line: the percentages as "pronoun 98 %  who 51 %"; cut off if longer than `size`.
- * quiz_print: a table with a line for each kind, and what guessers would reach. */
+/* quiz_line: the share of right answers, "pronoun 98 %  who 51 %", cut off at `size`.
+ * quiz_print: a table with a row for each kind, with the shares of the guessers. */
 void quiz_line(const quiz *q, char *line, size_t size);
 void quiz_print(const quiz *q, FILE *stream);
 

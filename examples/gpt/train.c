@@ -569,8 +569,8 @@ static void learn(learner *l)
     gpt_run *run = &l->run;
     ask(l);
     if (l->quiz.count > 0) {
-        fprintf(stderr, "quiz of %lld questions; at first: %s\n", (long long)l->quiz.count,
-                l->understood);
+        fprintf(stderr, "quiz of %lld questions, after step %lld: %s\n", (long long)l->quiz.count,
+                (long long)run->optimizer->steps, l->understood);
     }
     l->progress = progress_begin(stderr);
     l->progress.every = run->options.log_every;
@@ -631,6 +631,9 @@ static void sum_up(const learner *l)
     if (!isnan(r->val_loss)) {
         fprintf(stderr, "validation loss %.4f nats per token; lowest %.4f, after step %lld\n",
                 r->val_loss, r->best_loss, (long long)r->best_step);
+    }
+    if (l->quiz.count > 0) {
+        quiz_print(&l->quiz, stderr);
     }
 }
 

@@ -1,17 +1,17 @@
-/* The grammar: tables of words and of sentences, the world that sentences need and change, and the
- * teller, who draws sentences that fit the world. */
+/* The grammar: tables of words and sentences, the world that sentences depend on and change, and
+ * the code that draws sentences that fit the world. */
 #include "examples/stories/grammar.h"
 
 #include <string.h>
 
 #include "heed.h"
 
-/* ---- words: those of a list have different first letters ---- */
+/* ---- words: first letters differ within a list ---- */
 
 enum { GIRL, BOY, ANIMAL, CHARACTERS };
 enum { NAMES = 3, THINGS = 6, PLACES = 6 };
 
-/* Boys follow girls, so that the list is also the choices of "who". */
+/* Girls, then boys: the whole list is the choices for "who". */
 static const char *const people[] = {"Ann", "Eva", "Mia", "Ben", "Dan", "Leo", NULL};
 static const char *const animals[] = {"cat", "dog", "fox", "hen", "owl", "pig"};
 static const char *const things[] = {"ball", "coin", "drum", "kite", "lamp", "rope"};
@@ -19,7 +19,7 @@ static const char *const places[] = {"Cork", "Kiel", "Oslo", "Pisa", "Vigo", "Yo
 static const char *const pronouns[] = {"she", "he", "it", NULL};
 static const char *const first_pronouns[] = {"She", "He", "It", NULL};
 
-/* ---- sentences: X is the subject and Y the other person; T is the thing and P a new place ---- */
+/* ---- sentences: X is the subject, Y the other person, T the thing, P a new place ---- */
 
 typedef enum fact {
     ALWAYS,
@@ -33,11 +33,12 @@ typedef enum fact {
     TOGETHER
 } fact;
 
-/* People who are apart hand over nothing; those who do, or meet, are together afterwards. */
+/* People who are apart cannot hand anything over. Those who hand something over, meet or visit are
+ * together afterwards. */
 typedef struct sentence {
     const char *text;
-    int first, last; /* the characters that X may be */
-    fact needs, then;
+    int first, last;  /* the characters that X may be */
+    fact needs, then; /* before the sentence and after it */
 } sentence;
 
 static const sentence sentences[] = {
@@ -61,17 +62,17 @@ static const char who_has[] = "Who has the %T? ", who_is_in[] = "Who is in %P? "
 
 enum { NOBODY = -1, NOWHERE = -1 };
 
-/* A name was last told, or a fact was told, in the text from here on. */
+/* ..._told: where the text tells a fact, from the sentence that names the character on. */
 typedef struct world {
     const char *name[CHARACTERS];
     const char *thing;
-    int holder, holder_told, got; /* got: who got the thing in the last sentence */
+    int holder, holder_told, got; /* got: who received the thing in the last sentence */
     int place[CHARACTERS], place_told[CHARACTERS];
     bool moved[CHARACTERS]; /* has been somewhere in this story */
     unsigned places_used;
-    int subject;  /* of the last sentence */
-    fact meeting; /* APART, TOGETHER or ALWAYS: not known */
-    int named[CHARACTERS];
+    int subject;                      /* of the last sentence */
+    fact meeting;                     /* APART, TOGETHER or ALWAYS: not known */
+    int named[CHARACTERS];            /* where the last sentence with this name begins */
     unsigned names_now, names_before; /* characters named in this sentence and the last, as bits */
 } world;
 
@@ -107,7 +108,7 @@ static bool holds(const world *w, fact needed, int x)
     }
 }
 
-/* Where people are who come together is not asked any more. */
+/* Both are in one place now, so "who is in" has two answers; no place is asked for. */
 static void come_together(world *w)
 {
     w->meeting = TOGETHER;
@@ -138,7 +139,7 @@ static void change(world *w, fact then, int x, int place)
     }
 }
 
-/* ---- the teller ---- */
+/* ---- text ---- */
 
 static void put(story *s, const char *word)
 {
@@ -172,7 +173,7 @@ static void put_name(story *s, world *w, int x, int begin)
     w->names_now |= 1U << x;
 }
 
-/* The subject is a pronoun if the sentence before names it and nobody else. */
+/* The subject is a pronoun if the last sentence names this character and no other. */
 static void put_subject(story *s, world *w, int x, int begin)
 {
     if (w->names_before == 1U << x) {
@@ -213,6 +214,8 @@ static void put_sentence(story *s, world *w, const char *text, int x, int place)
     }
 }
 
+/* ---- telling ---- */
+
 static int draw_place(world *w)
 {
     int place = draw(PLACES);
@@ -222,7 +225,7 @@ static int draw_place(world *w)
     return place;
 }
 
-/* Draws until a sentence fits. */
+/* Draws until a sentence fits. Three in four times the subject is the character named last. */
 static int tell_sentence(story *s, world *w, int last, int characters)
 {
     int i, x;
@@ -239,8 +242,8 @@ static int tell_sentence(story *s, world *w, int last, int characters)
     return i;
 }
 
-/* Asks and answers a question about X; false: `easy` is not as wanted, or the facts, which were
- * told from `told` on, are out of reach. */
+/* Asks a question about X, and answers it. False: the answer is the latest name and should not be
+ * (or the reverse), or the facts, told from `told` on, are out of reach. */
 static bool ask(story *s, world *w, const char *question, int x, int told, bool easy)
 {
     const bool where = question == where_is;
@@ -264,7 +267,8 @@ static bool ask(story *s, world *w, const char *question, int x, int told, bool 
     return true;
 }
 
-/* Asks a question of this kind, if there is one; rather one whose answer is not the latest name. */
+/* Asks a question of this kind if the story answers one. Those whose answer is not the latest name
+ * come first. */
 static void tell_question(story *s, world *w, story_kind kind)
 {
     const int first = draw(CHARACTERS);
@@ -327,8 +331,8 @@ void stories_text(FILE *to, uint64_t seed, int64_t bytes)
     }
 }
 
-/* The last pronoun, or the first question if it is of this kind and its answer the latest name or
- * not; NULL: none. */
+/* The last pronoun; or the first question, if it is of this kind and has such an answer. A second
+ * question may be answered by the first. NULL: none. */
 static const story_point *quiz_point(const story *s, story_kind kind, bool latest)
 {
     const story_point *found = NULL;

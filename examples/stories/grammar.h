@@ -14,19 +14,19 @@
 #include <stdint.h>
 #include <stdio.h>
 
-/* A question is only asked if what it takes to answer it, from the name of a person to the answer,
- * stands in this many characters: the default context of build/gpt. */
+/* The facts that answer a question, with the names they refer to, are within this many characters
+ * before the end of the answer: the default context of build/gpt. */
 enum { STORY_REACH = 64 };
 
-/* What a quiz asks for. */
+/* The kinds of questions in a quiz. */
 typedef enum story_kind {
-    STORY_PRONOUN, /* "She", "he", where the sentence before determines who is meant */
-    STORY_WHO,     /* "Who has the drum?", "Who is in the barn?" */
-    STORY_WHERE,   /* "Where is Eva? In the" */
+    STORY_PRONOUN, /* "She", "he": the sentence before determines who is meant */
+    STORY_WHO,     /* "Who has the drum?", "Who is in Oslo?" */
+    STORY_WHERE,   /* "Where is Eva?" */
     STORY_KINDS
 } story_kind;
 
-/* A place in a story where one word is right. */
+/* A position in a story where exactly one word is right. */
 typedef struct story_point {
     story_kind kind;
     bool latest;                /* is it the choice that the story names last? */
@@ -44,14 +44,14 @@ typedef struct story {
 } story;
 
 /* story_tell: draws a story: three or four sentences and up to two questions. Of the nine pairs of
- * a girl and a boy three are `held_out` for quizzes, and the others are for training. Each story
- * names both, so no story of a quiz occurs in a text, whatever the seeds. */
+ * a girl and a boy three are `held_out` for quizzes; texts use the others. Each story names both,
+ * so no story of a quiz occurs in a text, whatever the seeds. */
 void story_tell(story *s, bool held_out);
 
-/* stories_text: writes stories drawn from this seed, each with a blank line after it: those that
- * fit into `bytes`. stories_quiz: writes questions of each kind in turn, on held-out stories, as
- * examples/gpt/quiz.h reads them. Half of the answers to "who" and "where" are not the latest name,
- * so guessing that is right half of the time. Errors of the stream are the caller's to check. */
+/* stories_text: writes stories drawn from this seed, each followed by a blank line, as many as fit
+ * into `bytes`. stories_quiz: writes questions about held-out stories, each kind in turn, as
+ * examples/gpt/quiz.h reads them. In half of the "who" and "where" questions the answer is not the
+ * name told last, so guessing that name gets 50 %. The caller checks the stream for errors. */
 void stories_text(FILE *to, uint64_t seed, int64_t bytes);
 void stories_quiz(FILE *to, uint64_t seed, int64_t questions);
 

@@ -1,4 +1,4 @@
-/* Writes small stories to learn from, or a quiz on stories that no such text has.
+/* Writes small stories to train on, or a quiz about held-out stories.
  *
  *     build/stories --bytes 1000000 > build/stories.txt        build/stories --help
  *     build/stories --quiz 300 > build/quiz.tsv
@@ -11,9 +11,12 @@
 
 /* clang-format off */
 #define OPTIONS(X)                                                                                 \
-    X(WHOLE, bytes, "N", STORY_MOST_BYTES, INT64_MAX, (1000000), "size of the text, in whole stories: at most N") \
-    X(WHOLE, quiz,  "N", 1, 1e9, (FLAG_NONE), "write N questions on held-out stories instead of a text")          \
-    X(WHOLE, seed,  "N", 0, INT64_MAX, (1), "of what is drawn")
+    X(WHOLE, bytes, "N", STORY_MOST_BYTES, INT64_MAX, (1000000),                                   \
+      "maximum size of the text, in whole stories")                                                \
+    X(WHOLE, quiz,  "N", 1,                1e9,       (FLAG_NONE),                                 \
+      "write N questions instead of a text")                                                       \
+    X(WHOLE, seed,  "N", 0,                INT64_MAX, (1),                                         \
+      "random seed")
 /* clang-format on */
 
 typedef struct options {
@@ -27,16 +30,15 @@ static const flag_table table = {rows, sizeof rows / sizeof *rows, NULL, NULL};
 static const char introduction[] =
     "usage: stories [--bytes N | --quiz N] [--seed N] > FILE\n"
     "\n"
-    "Writes small stories, with a blank line after each, for gpt train --text FILE; or questions "
-    "on\n"
-    "stories that occur in no such text, for gpt train --quiz FILE and gpt eval --quiz FILE. The\n"
-    "same flags give the same bytes on every machine.\n"
+    "Writes small stories for gpt train --text FILE. With --quiz it writes questions about\n"
+    "held-out stories, for gpt train --quiz FILE and gpt eval --quiz FILE: no story of a quiz\n"
+    "occurs in a text, whatever the seeds. The same flags give the same bytes on every machine.\n"
     "\n";
 
 static const char conclusion[] =
     "\n"
-    "A line of a quiz is a kind (pronoun, who or where), what comes before the answer, the right\n"
-    "answer, and the wrong ones, with tabs between them.\n"
+    "A line of a quiz is a kind (pronoun, who or where), a context, the right answer and wrong\n"
+    "ones, separated by tabs.\n"
     "\n"
     "  stories > stories.txt\n"
     "  stories --quiz 300 > quiz.tsv\n"
@@ -53,7 +55,7 @@ int main(int argc, char **argv)
     flags_complete(&table, &o, 0);
     if (o.given.bytes && o.given.quiz) {
         heed_fail(HEED_ERR_VALUE,
-                  "--bytes and --quiz: one at a time; a text and a quiz are two files");
+                  "--bytes and --quiz: choose one; a text and a quiz are separate files");
     }
     const bool ready = !heed_error_pending();
     if (help) {
