@@ -1,4 +1,4 @@
-/* Checks of arguments. Reads the handle and the thread's state, never an element. */
+/* Argument checks. They read handles and the thread's state, never elements. */
 #include "check.h"
 
 #include <stdio.h>

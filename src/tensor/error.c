@@ -26,7 +26,7 @@
 enum { SIZES_SHOWN = 8 }; /* as many as a tensor has dims; heed_fail may name a longer shape */
 
 static _Thread_local char text_of_error[8192];
-static heed_error_handler *on_error; /* of the whole process; read and set atomically */
+static heed_error_handler *on_error; /* of the process; accessed atomically */
 
 heed_status heed_error_pending(void)
 {

@@ -47,47 +47,47 @@ HEED_BEGIN_DECLS
 typedef enum heed_status {
     HEED_OK = 0,
     HEED_ERR_NULL,      /* NULL where something is required */
-    HEED_ERR_SHAPE,     /* shapes that do not fit, or too many dims */
-    HEED_ERR_DTYPE,     /* an operation that has no meaning for these dtypes */
+    HEED_ERR_SHAPE,     /* incompatible shapes, or too many dims */
+    HEED_ERR_DTYPE,     /* the operation does not support these dtypes */
     HEED_ERR_DIM,       /* a dim outside [-ndim, ndim), or given twice */
     HEED_ERR_INDEX,     /* an index, token id or class outside its range */
     HEED_ERR_VALUE,     /* another argument outside its range */
-    HEED_ERR_OVERFLOW,  /* sizes whose product no machine can hold */
-    HEED_ERR_MEMORY,    /* the system gave no memory */
+    HEED_ERR_OVERFLOW,  /* the product of the sizes overflows */
+    HEED_ERR_MEMORY,    /* out of memory */
     HEED_ERR_SCOPE,     /* no open scope, one ended out of order, a release without a retain */
-    HEED_ERR_GRAPH,     /* backward without a graph, or through one that is used up */
+    HEED_ERR_GRAPH,     /* backward without a graph, or through a graph already used */
     HEED_ERR_VERSION,   /* a value that backward needs was changed in place */
-    HEED_ERR_GRADCHECK, /* an analytic gradient that differs from the numeric one */
-    HEED_ERR_FILE,      /* the system refuses to read or write a file */
-    HEED_ERR_FORMAT,    /* a file that is not what it should be */
+    HEED_ERR_GRADCHECK, /* an analytic gradient differs from the numeric one */
+    HEED_ERR_FILE,      /* the system failed to read or write a file */
+    HEED_ERR_FORMAT,    /* a malformed file */
 } heed_status;
 
-/* heed_error_pending: the error that is waiting to be read in this thread, or HEED_OK, which is 0.
- * It stays pending. */
+/* heed_error_pending: the error pending in this thread, or HEED_OK, which is 0. It stays pending
+ * and unread. */
 heed_status heed_error_pending(void);
 
 /* heed_error: reads and clears the pending error; HEED_OK if none is pending. */
 heed_status heed_error(void);
 
-/* heed_error_message: the sentence of this thread's last error, "" before the first. It names the
- * operation, the shapes and a way out, and stays readable after heed_error() until the next error.
- * It is cut after 8,191 characters. */
+/* heed_error_message: the sentence of this thread's last error, or "" before the first. It names
+ * the operation, the shapes and a remedy. It remains available after heed_error(), until the next
+ * error, and is truncated to 8,191 characters. */
 const char *heed_error_message(void);
 
 /* heed_status_name: "HEED_ERR_SHAPE" for HEED_ERR_SHAPE. */
 const char *heed_status_name(heed_status status);
 
-/* heed_on_error: calls `handler` at the moment an error becomes pending, in any thread; NULL
- * removes the handler. If the handler returns, the error is pending as always. */
+/* heed_on_error: sets the function that is called when an error becomes pending, in any thread;
+ * NULL removes it. If the handler returns, the error is pending as usual. */
 typedef void heed_error_handler(heed_status status, const char *message);
 void heed_on_error(heed_error_handler *handler);
 
-/* heed_die: a handler for programs that want to end on the first error: the message on stderr,
- * exit status 1.   heed_on_error(heed_die); */
+/* heed_die: a handler that ends the program at the first error, with the message on stderr and exit
+ * status 1:    heed_on_error(heed_die); */
 void heed_die(heed_status status, const char *message);
 
-/* heed_fail: makes an error pending, for operations and modules written outside the library. The
- * first one pending wins; returns the pending status. */
+/* heed_fail: makes an error pending, also for your own operations and modules. An error that is
+ * already pending stays. Returns the pending status. */
 heed_status heed_fail(heed_status status, const char *format, ...) HEED_PRINTF(2, 3);
 
 /* heed_shape_text: a shape as text, for messages:

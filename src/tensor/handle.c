@@ -1,7 +1,7 @@
-/* Handles and storages: making, counting and releasing them.
+/* Handles and storages: creation, reference counts and release.
  *
- * Releasing is a loop over a work list that runs through the tensors themselves, never a recursion:
- * the end of a chain of a million operations needs no stack. */
+ * Releasing is a loop over a work list linked through the tensors themselves. It never recurses, so
+ * freeing a chain of a million operations needs no stack. */
 #include "handle.h"
 
 #include <string.h>
@@ -29,8 +29,8 @@ static inline void return_block(void *block, size_t size)
     }
 }
 
-/* Up to this size data lies in the block of its storage, which is longer by as much; larger data is
- * aligned to 64 bytes in a block of its own. */
+/* Data of up to this size is stored in the block of its storage. Larger data has its own block,
+ * aligned to 64 bytes. */
 enum { MOST_INSIDE = 224 };
 
 static size_t block_of(size_t bytes)
@@ -86,7 +86,7 @@ static void free_memory(heed_tensor *t)
     return_block(t, HANDLE);
 }
 
-/* Frees the handle `t`, and puts inputs that only it held on the work list. */
+/* Frees the handle `t`, and adds inputs that only it kept alive to the work list. */
 static heed_tensor *free_handle(heed_tensor *t, heed_tensor *work)
 {
     for (int i = 0; i < t->input_count; i++) {
@@ -158,7 +158,7 @@ void heed_take_grad(heed_tensor *t, heed_tensor *grad)
 /* ---- making ---- */
 
 /* A handle without value, graph and owner. Its fields are set one by one: zeroing the whole struct
- * compiles to a slow rep stos. The inline arrays keep any content. */
+ * compiles to a slow rep stos. The inline arrays stay uninitialised. */
 static heed_tensor *new_handle(const char *function, int ndim, const int64_t *shape, int64_t numel,
                                heed_dtype dtype)
 {

@@ -1,15 +1,15 @@
 /* Handles and storages: making and releasing them, counts and versions (internal).
  *
- * A new tensor is in no scope yet: the caller holds one reference and one use, and passes them on
- * with heed_join_scope (scope_list.h) or ends them with heed_unref.
+ * A new tensor belongs to no scope. The caller holds one reference and one use, and either passes
+ * them to a scope with heed_join_scope (scope_list.h) or releases them with heed_unref.
  */
 #ifndef HEED_TENSOR_HANDLE_H
 #define HEED_TENSOR_HANDLE_H
 
 #include "tensor.h"
 
-/* heed_tensor_new: a contiguous tensor with memory of its own, elements of any value.
- * heed_tensor_like: one of t's shape and dtype, which need no more checks.
+/* heed_tensor_new: a contiguous tensor with its own storage and uninitialised elements.
+ * heed_tensor_like: the same with t's shape and dtype, which are not checked again.
  * heed_tensor_view: a tensor on t's storage. `offset` counts elements from t->data.
  * `function` names the caller in errors. */
 heed_tensor *heed_tensor_new(const char *function, int ndim, const int64_t *shape,
@@ -20,7 +20,7 @@ heed_tensor *heed_tensor_view(const char *function, const heed_tensor *t, int nd
 
 /* ---- counts ---- */
 
-/* Only what several threads hold is counted atomically: it costs as much as the rest of a node. */
+/* Only shared tensors are counted atomically, because that costs as much as the rest of a node. */
 static inline int heed_add_count(int *count, int by, bool shared)
 {
     if (shared) {
@@ -29,12 +29,12 @@ static inline int heed_add_count(int *count, int by, bool shared)
     return *count += by;
 }
 
-/* For the functions below. heed_release_value: t lets its storage go, which is freed with its last
- * tensor. heed_release_handle: frees the handle, and the part of the graph that only it held. */
+/* For the functions below. heed_release_value: t releases its storage, which is freed with its last
+ * tensor. heed_release_handle: frees the handle, and the part of the graph that only it kept. */
 void heed_release_value(heed_tensor *t);
 void heed_release_handle(heed_tensor *t);
 
-/* A reference holds the handle, a use the value; heed_ref and heed_unref count both. */
+/* A reference keeps the handle alive, a use keeps the value; heed_ref and heed_unref count both. */
 static inline void heed_add_reference(heed_tensor *t)
 {
     heed_add_count(&t->references, 1, t->shared);
@@ -71,13 +71,13 @@ static inline void heed_unref(heed_tensor *t)
     heed_drop_reference(t);
 }
 
-/* heed_saves_input: does the node t hold a use of the value of its input i? */
+/* heed_saves_input: true if the node t holds a use of the value of its input i. */
 static inline bool heed_saves_input(const heed_tensor *t, int i)
 {
     return i < HEED_SAVED_INPUTS && (t->saved >> i & 1) != 0;
 }
 
-/* heed_raise_version: the value was changed in place. */
+/* heed_raise_version: to be called after a change of t's elements. */
 static inline void heed_raise_version(heed_tensor *t)
 {
     heed_storage *storage = t->storage;
@@ -88,8 +88,8 @@ static inline void heed_raise_version(heed_tensor *t)
     }
 }
 
-/* heed_number_at: the element at data[offset], of any dtype, as a double.
- * heed_set_number_at: makes it this number, cast as C casts. */
+/* heed_number_at: the element data[offset] of any dtype, as a double.
+ * heed_set_number_at: sets it, cast as in C. */
 static inline double heed_number_at(const heed_tensor *t, int64_t offset)
 {
     switch (t->dtype) {
@@ -121,10 +121,10 @@ static inline void heed_set_number_at(heed_tensor *t, int64_t offset, double val
     }
 }
 
-/* heed_take_grad: t->grad becomes `grad` (NULL: none), whose reference and use it takes over. */
+/* heed_take_grad: replaces t->grad by `grad` (NULL: none), taking over its reference and use. */
 void heed_take_grad(heed_tensor *t, heed_tensor *grad);
 
-/* heed_share_storage: t looks at the storage of `value`, which has t's shape, from now on. */
+/* heed_share_storage: t becomes a tensor on the storage of `value`, which has t's shape. */
 void heed_share_storage(heed_tensor *t, const heed_tensor *value);
 
 #endif

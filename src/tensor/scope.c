@@ -1,18 +1,18 @@
-/* Scopes: who owns the tensors that functions return.
+/* Scopes: ownership of the tensors that functions return.
  *
- * The list of owned tensors is scope_list.h's. Everything else that a scope needs lies in the
- * caller's struct, and only the one that is being ended is read: scopes left open by functions that
- * have returned lie in dead stack frames. */
+ * The list of owned tensors is in scope_list.h. All other data of a scope is in the caller's
+ * struct. Only the struct of the scope being ended is read, because scopes left open by functions
+ * that have returned are in dead stack frames. */
 #include "scope.h"
 
 #include "check.h"
 #include "scope_list.h"
 #include "shape.h"
 
-/* What a caller's scope holds while it is open at `place`. */
+/* The content of a caller's scope that is opened at `place`. */
 static heed_scope opened(heed_scope *place, bool grad_disabled)
 {
-    heed_report_unread(); /* the program continues, and has not looked */
+    heed_report_unread();
     const heed_frame frame = heed_frame_begin(grad_disabled);
     return (heed_scope){
         .self = place,
@@ -153,7 +153,7 @@ heed_status heed_release(heed_tensor *t)
     }
     if (__atomic_load_n(&t->retains, __ATOMIC_RELAXED) <= 0) {
         return heed_fail(HEED_ERR_SCOPE,
-                         "release: a tensor %s that was not retained; its scope lets it go",
+                         "release: the tensor %s was not retained; its scope will release it",
                          HEED_TEXT(t));
     }
     __atomic_sub_fetch(&t->retains, 1, __ATOMIC_RELAXED);

@@ -1,4 +1,4 @@
-/* The list of owned tensors: joining it, and the end of a scope, which releases its first part. */
+/* The list of owned tensors: adding to it, and releasing its first part at the end of a scope. */
 #include "scope_list.h"
 
 #include "check.h"

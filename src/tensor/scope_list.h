@@ -1,8 +1,8 @@
-/* The thread's list of the tensors that its scopes own, and scopes for the library's own use
- * (internal; scope.h is for callers).
+/* The thread's list of tensors owned by its scopes, and scopes for internal use (internal; scope.h
+ * is for callers).
  *
- * The innermost scope's tensors come first; each tensor holds the depth of its scope, so depths
- * never rise along the list and the end of a scope is a prefix of it.
+ * The innermost scope's tensors come first. Each tensor stores the depth of its scope; depths never
+ * increase along the list, so ending a scope removes a prefix of it.
  */
 #ifndef HEED_TENSOR_SCOPE_LIST_H
 #define HEED_TENSOR_SCOPE_LIST_H
@@ -10,15 +10,15 @@
 #include "handle.h"
 #include "thread.h"
 
-/* heed_join_scope: hands the caller's reference and use to the innermost open scope; returns t, or
- * NULL with t released if none is open. */
+/* heed_join_scope: passes the caller's reference and use to the innermost open scope. Returns t, or
+ * NULL with t released if no scope is open. */
 heed_tensor *heed_join_scope(const char *function, heed_tensor *t);
 
-/* heed_tensor_create: heed_tensor_new for a public function: NULL while an error is pending, and
- * the tensor is in the innermost scope. */
+/* heed_tensor_create: heed_tensor_new for a public function: the tensor belongs to the innermost
+ * scope. NULL while an error is pending. */
 heed_tensor *heed_tensor_create(const char *function, heed_shape shape, heed_dtype dtype);
 
-/* heed_are_operands: would heed_check_operands be HEED_OK? */
+/* heed_are_operands: true if heed_check_operands would return HEED_OK. */
 static inline bool heed_are_operands(heed_tensor *const *inputs, int count)
 {
     bool fine = !heed_blocked() && heed_self.depth > 0 && inputs != NULL && count > 0 &&
@@ -29,13 +29,13 @@ static inline bool heed_are_operands(heed_tensor *const *inputs, int count)
     return fine;
 }
 
-/* heed_end_depth: ends the scopes of this depth and deeper. HEED_ERR_SCOPE: more than one was open,
- * or none. */
+/* heed_end_depth: ends the scopes of this depth and deeper. HEED_ERR_SCOPE: not exactly one was
+ * open. */
 heed_status heed_end_depth(int depth);
 
-/* heed_frame_begin, heed_frame_end: a scope around a forward or a derivative, which begins and ends
- * in one function. So it needs none of the checks of a caller's scope, and if no tensor joined it,
- * as in most forwards, it takes a few instructions. */
+/* heed_frame_begin, heed_frame_end: a scope around a forward or a derivative. It begins and ends in
+ * one function, so it needs none of the checks of a caller's scope. If no tensor joined it, as in
+ * most forwards, it costs a few instructions. */
 typedef struct heed_frame {
     int depth;
     bool grad_disabled; /* to restore */
@@ -63,8 +63,8 @@ static inline heed_status heed_frame_end(heed_frame frame)
     return heed_end_depth(frame.depth);
 }
 
-/* heed_take_from_scope: if t is the last tensor that joined the innermost scope, the scope's
- * reference and use become the caller's; else the caller gets one of each beside the scope's. */
+/* heed_take_from_scope: gives the caller a reference to t and a use. They are the scope's own if t
+ * was the last tensor to join the innermost scope, and additional ones otherwise. */
 static inline void heed_take_from_scope(heed_tensor *t)
 {
     if (heed_self.tensors == t && t->scope_depth == heed_self.depth) {

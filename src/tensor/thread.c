@@ -1,8 +1,7 @@
 /* The threads that use the library: each one's state, and the sum of their counters.
  *
- * A thread registers on its first request of memory or its first error. When it ends, the units
- * that own parts of its state clean them up; its counters stay in the sum, because its tensors may
- * outlive it. */
+ * A thread registers on its first allocation or error. When it ends, the units that own parts of
+ * its state clean them up. Its counters stay in the sum, because its tensors may outlive it. */
 #include "thread.h"
 
 #include <pthread.h>

@@ -1,7 +1,7 @@
 /* The state of a thread, and the registry of all threads (internal).
  *
- * This is the lowest unit: it includes nothing of Heed's. Each field is written by the file that
- * its comment names; they stand together here because one operation touches most of them.
+ * This is the lowest unit: it includes no other header of Heed. Each field is written by the file
+ * that its comment names. The fields are in one struct because one operation touches most of them.
  */
 #ifndef HEED_TENSOR_THREAD_H
 #define HEED_TENSOR_THREAD_H
@@ -26,13 +26,12 @@ typedef struct heed_free_list {
 /* The fields that every operation touches come first, so that they share cache lines. */
 typedef struct heed_thread {
     unsigned error; /* the pending heed_status (error.c) */
-    int unread;     /* the process in which the pending error arose, if nobody read it (error.c) */
+    int unread;     /* process in which an unread pending error arose, else 0 (error.c) */
     int depth;      /* of the innermost open scope; 0: none is open (scope_list.h) */
-    struct heed_tensor
-        *tensors;           /* of all open scopes, the innermost scope's first (scope_list.c) */
-    const char *operation;  /* being applied; named when memory runs out */
-    int64_t scopes_begun;   /* scope_list.h */
-    int64_t fail_countdown; /* requests of memory until one fails; 0: off (alloc.c) */
+    struct heed_tensor *tensors;      /* of all open scopes, innermost first (scope_list.c) */
+    const char *operation;            /* in progress; named if memory runs out */
+    int64_t scopes_begun;             /* scope_list.h */
+    int64_t fail_countdown;           /* allocations until one fails; 0: off (alloc.c) */
     int64_t live_tensors, live_bytes; /* written by this thread, read by all */
     bool grad_disabled;
     bool registered; /* counted by heed_sum_live, cleaned up at its end */
@@ -47,7 +46,7 @@ typedef struct heed_thread {
 /* Use heed_self directly: TLS relaxation breaks UBSan's null check on a pointer to it. */
 extern _Thread_local heed_thread heed_self;
 
-/* heed_blocked: is an error pending? Then nothing computes. */
+/* heed_blocked: true if an error is pending, so that nothing computes. */
 static inline bool heed_blocked(void)
 {
     return heed_self.error != 0; /* HEED_OK */
@@ -64,15 +63,15 @@ static inline void heed_count_live(int64_t tensors, int64_t bytes)
     }
 }
 
-/* heed_sum_live: what all threads count together, those that have ended included. */
+/* heed_sum_live: the totals over all threads, including those that have ended. */
 void heed_sum_live(int64_t *tensors, int64_t *bytes);
 
-/* heed_report_unread: prints the pending error if nobody has read it (error.c). A scope of the
- * caller's begins with it. */
+/* heed_report_unread: prints the pending error if it is unread (error.c). Called when a caller's
+ * scope begins. */
 void heed_report_unread(void);
 
-/* heed_register_thread: called on a thread's first request of memory and on its errors. If the
- * system has no key left for it, the thread stays unregistered: it works, but is not cleaned up.
+/* heed_register_thread: called on a thread's first allocation and on its errors. If the system has
+ * no thread-specific key left, the thread stays unregistered: it works, but is not cleaned up.
  * heed_at_thread_end: sets, before main, the function that cleans up one part of a registered
  * thread's state when the thread ends. Parts are cleaned up in the order of the enum. */
 enum heed_thread_part {
