@@ -1,4 +1,4 @@
-/* Scopes: what they own, hand on and let go; references and uses; the grad mode. */
+/* Scopes: ownership, handing out and release of tensors; references and uses; the grad mode. */
 #include <string.h>
 
 #include "src/tensor/debug.h"
