@@ -4,7 +4,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "tensor/debug.h"
+#include "src/tensor/debug.h"
 #include "tests/gradients_table.h"
 #include "tests/test_util.h"
 
@@ -258,9 +258,10 @@ typedef struct broken {
 
 #define CAUGHT           HEED_ERR_GRADCHECK, HEED_OK
 #define LATER            HEED_OK, HEED_ERR_GRADCHECK
-/* A value that .saves does not declare has been freed; debug builds know why. */
+/* A derivative that reads what .saves does not declare: only a debug build knows why it fails. */
 #define UNDECLARED       (HEED_IS_DEBUG ? HEED_ERR_GRAPH : HEED_ERR_SCOPE)
 #define UNDECLARED_WORDS (HEED_IS_DEBUG ? "declare it in .saves" : "has been freed")
+
 static const broken derivatives[] = {
     {"cube", &cubes, cube, HEED_OK, HEED_OK, ""},
     {"exp_from_output", &exps, exp_from_output, HEED_OK, HEED_OK, ""},

@@ -1,4 +1,4 @@
-/* Scopes: what they own, hand on and let go; references and uses; the grad mode. */
+/* Scopes: ownership, handing out and release of tensors; references and uses; the grad mode. */
 #include <string.h>
 
 #include "src/tensor/debug.h"
@@ -326,11 +326,11 @@ START_TEST(a_release_needs_a_retain)
 {
     heed_tensor *x = heed_ones(HEED_SHAPE(2, 3), HEED_F32);
     ck_assert_int_eq(heed_release(x), HEED_ERR_SCOPE);
-    expect_error(HEED_ERR_SCOPE, "release: a tensor (2, 3) that was not retained");
+    expect_error(HEED_ERR_SCOPE, "release: the tensor (2, 3) was not retained");
     heed_retain(x);
     heed_release(x);
     ck_assert_int_eq(heed_release(x), HEED_ERR_SCOPE);
-    expect_error(HEED_ERR_SCOPE, "release: a tensor (2, 3) that was not retained");
+    expect_error(HEED_ERR_SCOPE, "release: the tensor (2, 3) was not retained");
     EXPECT_VALUES(x, 0, 1, 1, 1, 1, 1, 1);
     ck_assert_int_eq(heed_release(NULL), HEED_OK);
     ck_assert_ptr_null(heed_retain(NULL));

@@ -1,5 +1,5 @@
-/* Errors that nobody reads are printed once to stderr. Each case runs in a child process whose
- * stderr is a pipe, and whose exit status must stay its own. */
+/* Unread errors are printed once to stderr. Each case runs in a child process whose stderr is a
+ * pipe and whose exit status must not change. */
 #include <errno.h>
 #include <pthread.h>
 #include <signal.h>
@@ -199,7 +199,7 @@ START_TEST(scopes_inside_modules_do_not_print)
 }
 END_TEST
 
-/* ---- forks, and a stderr that is gone ---- */
+/* ---- forks, and a closed stderr ---- */
 
 static void fail_in_a_child(void)
 {
