@@ -158,7 +158,8 @@ static bool add_input_in_place(const heed_vjp *v, int j, heed_tensor **sum)
     if (sum != NULL) {
         return *sum != NULL && is_ours_alone(*sum) && add_to(*sum, v, j);
     }
-    heed_tensor *grad = borrow_grad(v->inputs[j]);
+    heed_tensor *input = v->y->inputs[j]; /* v->inputs has stand-ins in debug builds */
+    heed_tensor *grad = borrow_grad(input);
     if (grad == NULL) {
         return false;
     }
@@ -166,7 +167,7 @@ static bool add_input_in_place(const heed_vjp *v, int j, heed_tensor **sum)
     if (added) {
         heed_raise_version(grad);
     }
-    return_grad(v->inputs[j], grad);
+    return_grad(input, grad);
     return added;
 }
 
