@@ -78,7 +78,7 @@ endif
 
 KERNEL_FOLDER := src/tensor/kernels
 # -Wno-pass-failed: clang with sanitizers may fail to unroll loops; gcc ignores the unknown option.
-KERNEL_FLAGS := $(BASE) $(subst -O2,-O3,$(OPTIMISE)) -ffp-contract=fast -fno-math-errno \
+KERNEL_FLAGS := $(BASE) $(patsubst -O2,-O3,$(patsubst -Og,-O3,$(OPTIMISE))) -ffp-contract=fast -fno-math-errno \
                 -fno-trapping-math -fwrapv -Wno-pass-failed $(GIVEN)
 ISAS := baseline
 ifneq (,$(findstring x86_64,$(shell $(CC) -dumpmachine)))

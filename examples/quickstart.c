@@ -22,7 +22,7 @@ static heed_tensor *forward(model *m, heed_tensor *tokens, heed_tensor **weights
     x = heed_position_encoding_forward(m->positions, x);
     heed_tensor *mask = heed_causal_block_mask(heed_size(tokens, -1)); /* hides later words */
     heed_tensor *y = heed_self_attention_forward_weights(m->attention, x, mask, weights);
-    return heed_linear_forward(m->output, heed_add(x, y)); /* a logit for each word */
+    return heed_linear_forward(m->output, heed_add(x, y)); /* a score (logit) for each word */
 }
 
 int main(void)
@@ -34,7 +34,7 @@ int main(void)
     heed_add_child(m, "positions", &m->positions, heed_position_encoding_new(D_MODEL, LENGTH));
     heed_add_child(m, "attention", &m->attention, heed_self_attention_new(D_MODEL, -2, -1));
     heed_add_child(m, "output", &m->output, heed_linear_new(D_MODEL, WORDS));
-    heed_optimizer *sgd = heed_sgd_new(heed_parameters(heed_module_ready(m)), 0.3);
+    heed_optimizer *sgd = heed_sgd_new(heed_parameters(m = heed_module_ready(m)), 0.3);
     heed_tensor *weights, *logits;
     for (int step = 0; step <= 200; step++) {
         HEED_SCOPE(scope); /* the tensors made in this block are freed at its end */

@@ -120,8 +120,10 @@ heed_status heed_heat_map(FILE *stream, heed_tensor *weights, const char *const 
         return heed_fail(HEED_ERR_NULL, "heat_map: stream or weights is NULL");
     }
     if (weights->ndim != 2) {
-        return heed_fail(HEED_ERR_SHAPE, "heat_map: weights have %d dims, not 2: rows and columns",
-                         weights->ndim);
+        return heed_fail(
+            HEED_ERR_SHAPE,
+            "heat_map: weights have %d dims, not 2 (rows, columns); heed_select picks one matrix",
+            weights->ndim);
     }
     if (!heed_is_float(weights->dtype)) {
         return heed_fail(HEED_ERR_DTYPE, "heat_map: weights are %s, not a float",

@@ -147,7 +147,8 @@ double heed_at(const heed_tensor *t, heed_shape index)
         return (double)NAN;
     }
     if (index.ndim != t->ndim) {
-        heed_fail(HEED_ERR_SHAPE, "at: %d indices for a tensor %s", index.ndim, HEED_TEXT(t));
+        heed_fail(HEED_ERR_SHAPE, "at: %d indices for a tensor %s; give one per dim", index.ndim,
+                  HEED_TEXT(t));
         return (double)NAN;
     }
     int64_t offset = 0;

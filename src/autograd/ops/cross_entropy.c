@@ -47,7 +47,9 @@ static heed_status check_shapes(const char *function, const heed_tensor *x,
                 targets->shape[1] == x->shape[1];
     return heed_fail(HEED_ERR_SHAPE, "%s: targets %s do not fit %s, whose classes are dim %d%s",
                      function, HEED_TEXT(targets), HEED_TEXT(x), class_dim(x),
-                     last ? "; if they are the last, heed_reshape both to (-1, C) and (-1)" : "");
+                     last ? "; if the classes are the last dim, heed_reshape the scores to (-1, C) "
+                            "and the targets to (-1)"
+                          : "");
 }
 
 /* weight must have one number per class of x, in x's dtype; NULL: no weights. */
