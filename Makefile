@@ -128,16 +128,18 @@ LESSONS      := $(filter $(BUILD)/lesson%,$(EXAMPLES))
 
 TEST_OBJECTS := $(patsubst %.c,$(BUILD)/%.o,$(wildcard tests/*.c))
 
-.PHONY: all demo lessons test test-isas deps deps-dev layers format check-format lint install clean help
+.PHONY: all lib demo lessons test test-isas deps deps-dev layers format check-format lint install clean help
 
 all: $(LIBRARY) $(EXAMPLES)
+
+lib: $(LIBRARY)
 
 help:
 	@echo "make demo          train the toy model and show its attention; builds only what that needs"
 	@echo "make lessons       build and run every lesson of examples/README.md"
 	@echo "make deps test     install Check if it is missing, and run all tests"
 	@echo "make deps-dev      install the tools that .ci/run needs"
-	@echo "make all           build the library and the examples in $(BUILD)/ (the default)"
+	@echo "make all           build the library and the examples in $(BUILD)/ (the default); make lib: only the library"
 	@echo "make fuzz-bpe      fuzz byte pairs with libFuzzer for FUZZ_SECONDS=$(FUZZ_SECONDS) (needs clang)"
 	@echo "make bench         benchmark Heed against PyTorch and others; bench/README.md lists bench-..."
 	@echo "make test-isas     run the tests with each HEED_ISA that this machine supports"
