@@ -2,13 +2,15 @@
 
 # All output goes to BUILD; use BUILD=build/other for a separate variant. DEBUG=1 is one of its own, whose reports
 # find mistakes in programs (src/tensor/debug.h).
-ifeq ($(DEBUG),1)
+ifeq ($(origin DEBUG)$(DEBUG),command line1)
 BUILD    ?= build/debug
 OPTIMISE ?= -Og
 SYMBOLS  := -g -DHEED_DEBUG
 NAMES    := -rdynamic
-else ifneq ($(DEBUG),)
+else ifeq ($(origin DEBUG),command line)
+ifneq ($(filter-out 0,$(DEBUG)),)
 $(error DEBUG=$(DEBUG): give DEBUG=1 for a debug build; CFLAGS=-g adds variables for a debugger)
+endif
 endif
 BUILD   ?= build
 CC      ?= cc
@@ -152,7 +154,7 @@ help:
 	@echo "make clean         remove $(BUILD)/"
 	@echo
 	@echo "All cores are used unless -j is given; V=1 shows the commands. CC, CXX, CPPFLAGS, CFLAGS,"
-	@echo "CXXFLAGS, LDFLAGS and LDLIBS are honoured; BUILD=build/other keeps a separate variant."
+	@echo "CXXFLAGS, LDFLAGS and LDLIBS are honoured; BUILD=build/other keeps a separate variant. DEBUG=1 builds one that reports mistakes."
 
 lessons: $(LESSONS)
 	@for lesson in $(LESSONS); do echo "== $$lesson"; $$lesson || exit 1; done

@@ -97,6 +97,12 @@ END
 run 0
 says "backward of causal_conv reads x; declare it in .saves"
 
+# ---- a derivative that passes on an input which .saves does not declare ----
+
+sed -e 's/heed_mul(vjp->g, heed_mul_scalar(vjp->inputs\[0\], 2))/vjp->inputs[0]/' -i "$scratch/main"
+run 0
+says "backward of causal_conv reads x; declare it in .saves"
+
 # ---- a training loop without a scope is told so, once; one with a scope is not ----
 
 for scope in ';' 'HEED_SCOPE(step);'; do
