@@ -2,7 +2,7 @@
  * numpy.save(path, x.numpy()) and torch.from_numpy(numpy.load(path)).
  *
  *     8 bytes    "\x93NUMPY", and the version of the format
- *     2 bytes    length of the header, little-endian; 4 bytes from version 2 on
+ *     2 bytes    length of the header, little-endian; 4 bytes in versions 2 and 3
  *     header     {'descr': '<f4', 'fortran_order': False, 'shape': (2, 3), }, and spaces
  *     data       the elements in row-major order, or column-major if fortran_order
  *

@@ -24,8 +24,8 @@ HEED_BEGIN_DECLS
 
 /* ---- writing ---- */
 
-/* heed_save_file: writes tensors under their names, as safetensors.torch.save_file: any view, f32,
- * f64, i64 and bool. `metadata`: NULL for none.
+/* heed_save_file: writes tensors under their names, like safetensors.torch.save_file: any view of
+ * f32, f64, i64 or bool. `metadata`: NULL for none.
  *
  * The file at `path` is replaced atomically: the new one is written next to it (as path.tmp-...),
  * synced and renamed. On any error, and if the program or the machine crashes, the old file is
