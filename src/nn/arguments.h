@@ -23,7 +23,7 @@ typedef struct heed_named_size {
 } heed_named_size;
 
 /* All report HEED_ERR_VALUE. heed_check_positive: if any of `count` sizes is below 1; the message
- * lists them all. heed_check_heads: if the number of heads, at least 1, does not divide `size`.
+ * lists them all. heed_check_heads: if the number of heads, 1 or more, does not divide `size`.
  * heed_check_not_negative: if a number is below 0, infinite or NaN. */
 heed_status heed_check_positive(const char *function, const heed_named_size *sizes, int count);
 heed_status heed_check_heads(const char *function, heed_named_size heads, heed_named_size size);

@@ -48,7 +48,8 @@ typedef struct heed_module_kind {
     /* Frees everything except parameters, buffers and children; NULL: nothing to free. */
     void (*destroy)(void *module);
     /* The forward of modules that map one tensor to one tensor, for heed_forward and Sequential;
-     * NULL if it takes more or does not exist. Never called while an error is pending. */
+     * NULL if there is none or it takes more than one tensor. Never called while an error is
+     * pending. */
     heed_tensor *(*forward)(void *module, heed_tensor *x);
 } heed_module_kind;
 
@@ -85,7 +86,7 @@ typedef struct heed_module {
 void *heed_module_new(const heed_module_kind *kind);
 void *heed_module_ready(void *module);
 
-/* heed_add_parameter: registers a trainable tensor: retains it, sets requires_grad, lets all
+/* heed_add_parameter: registers and retains a trainable tensor, sets requires_grad, lets all
  * threads use it, and sets *field. heed_add_buffer: registers a tensor that is saved but not
  * trained. heed_add_child: takes ownership of a module and sets *field, a pointer to a module of
  * any type; on error it frees the child, unless the child has an owner or contains this module.
@@ -121,7 +122,7 @@ heed_status heed_set_parameter(void *module, const char *name, heed_tensor **fie
 heed_status heed_module_free(void *module);
 
 /* heed_forward_check: call it first in a forward: checks that the module is not NULL and that a
- * scope is open to own the result. heed_module_check: for other functions: checks the module only.
+ * scope is open to own the result. heed_module_check, for other functions, checks the module only.
  * `function` is the name in error messages.
  * HEED_ERR_NULL: the module is NULL. HEED_ERR_SCOPE: no scope is open. */
 heed_status heed_forward_check(const char *function, const void *module);

@@ -38,7 +38,7 @@ struct heed_self_attention *heed_self_attention_new_with(int64_t d_model, int ro
  *
  * True in the mask blocks; nn/attention/mask.h creates masks and converts other kinds. A fully
  * masked row gives zeros and zero gradients. (The tutorial's class, which fills with -1e9, gives
- * all its tokens equal weights; PyTorch's softmax with -inf gives NaN.)
+ * all tokens in such a row equal weights; PyTorch's softmax with -inf gives NaN.)
  * heed_self_attention_forward_weights: also sets *weights to softmax(...), (..., T, T).
  *
  * HEED_ERR_DIM: row_dim and col_dim are not the last two dims of token_encodings. HEED_ERR_SHAPE:

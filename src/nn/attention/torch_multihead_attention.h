@@ -82,8 +82,8 @@ typedef struct heed_attention_options {
  * key_padding_mask, heed_squeeze(heed_padding_block_mask(...), -2)). This is the inverse of
  * heed_scaled_dot_product_attention's keep masks; heed_block_mask_of_keep converts those. Float
  * masks are added to the scores. All given masks apply. is_causal is a mask in its own right and
- * needs no attn_mask, whereas torch takes it as a hint that attn_mask is causal. The keys of
- * add_bias_kv and add_zero_attn are never masked.
+ * needs no attn_mask, whereas torch takes it as a hint that attn_mask is causal. The keys that
+ * add_bias_kv and add_zero_attn append are never masked.
  *
  * A query that may not attend to any key gets zero weights, and y is out_proj's bias; only that
  * bias gets gradients from it. (torch gives NaN with need_weights=True.)

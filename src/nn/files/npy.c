@@ -278,9 +278,9 @@ static heed_status read_header(const heed_file_reader *in, npy_header *header, i
         return heed_error_pending();
     }
     if (size >= 4 && memcmp(start, "PK\3\4", 4) == 0) {
-        return heed_fail_at(
-            HEED_ERR_FORMAT, loading, in->path,
-            "it is a zip archive, as numpy.savez writes; unzip it and load a .npy file from it");
+        return heed_fail_at(HEED_ERR_FORMAT, loading, in->path,
+                            "it is a zip archive, as written by numpy.savez; unzip it and load a "
+                            ".npy file from it");
     }
     if (size < 10 || memcmp(start, "\x93NUMPY", 6) != 0) {
         return heed_fail_at(HEED_ERR_FORMAT, loading, in->path,

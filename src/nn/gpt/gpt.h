@@ -87,8 +87,9 @@ struct heed_gpt {
 /* ---- the model ---- */
 
 /* heed_gpt_new: as nanoGPT's GPT(config), bit-identical except for sinusoidal positions, which
- * nanoGPT does not have. As there, weights are drawn twice: first each module's own initialisation,
- * then GPT-2's: normal with std 0.02, or 0.02 / sqrt(2 n_layer) for each c_proj; biases 0.
+ * nanoGPT does not have. As in nanoGPT, weights are drawn twice: first each module's own
+ * initialisation, then GPT-2's: normal with std 0.02, or 0.02 / sqrt(2 n_layer) for each c_proj;
+ * biases 0.
  *
  * HEED_ERR_VALUE: a size is below 1, n_head does not divide n_embd, dropout is outside [0, 1], or
  * layer_norm_eps is negative or not finite. */
