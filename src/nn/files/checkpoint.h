@@ -26,11 +26,11 @@ typedef struct heed_load_options {
     bool not_strict; /* ignore names that only the file or only the module has */
 } heed_load_options;
 
-/* heed_load_state_dict: copies the tensors of a file into the parameters and buffers of the same
- * names, like torch's load_state_dict. Floats are cast to the module's dtype. The values are copied
- * in place, so optimisers and tied parameters stay valid. The whole file is read before the first
- * tensor changes, so on error nothing changes. If a tensor has several names, the file needs only
- * one of them, as for safetensors.torch.load_model.
+/* heed_load_state_dict: copies the tensors from a file into the parameters and buffers with the
+ * same names, like torch's load_state_dict. Floats are cast to the module's dtype. The values are
+ * copied in place, so optimisers and tied parameters stay valid. The whole file is read before the
+ * first tensor changes, so on error nothing changes. If a tensor has several names, the file needs
+ * only one of them, as for safetensors.torch.load_model.
  *
  * HEED_ERR_VALUE: names are missing or unexpected, or shapes or dtypes differ. One message lists
  * them all: for each kind, up to 2400 characters and the number of further names. */

@@ -153,7 +153,7 @@ heed_status heed_gpt_cache_clear(heed_gpt_cache *cache);
  * so far; in training mode dropout draws different numbers. No graph is recorded. On error the
  * cache is unchanged.
  *
- * HEED_ERR_SHAPE: as above, the batch differs from the cache's, or the tokens do not fit.
+ * HEED_ERR_SHAPE: as above, or the batch differs from the cache's, or the tokens do not fit.
  * HEED_ERR_DTYPE, HEED_ERR_INDEX: as above. HEED_ERR_VALUE: the cache was created for a model with
  * other sizes, or before a cast. */
 heed_tensor *heed_gpt_forward_cached(struct heed_gpt *m, heed_tensor *idx, heed_gpt_cache *cache);

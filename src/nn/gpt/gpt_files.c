@@ -147,8 +147,8 @@ static const heed_file_tensor *find(const heed_safetensors *file, const naming *
     return heed_file_tensor_find(&file->header, name_there(n, name).text);
 }
 
-/* Attention masks, which some versions save as buffers, and the optimiser and generator state of a
- * checkpoint. */
+/* Attention masks, which some versions of transformers save as buffers, and the optimiser and
+ * generator state of a checkpoint. */
 static bool is_no_weight(const char *name)
 {
     return heed_name_ends_in(name, ".attn.bias") || heed_name_ends_in(name, ".attn.masked_bias") ||

@@ -59,8 +59,8 @@ typedef enum heed_gpt_layout {
 /* heed_gpt_load: loads a safetensors file of either layout into a model of matching sizes, like
  * heed_load_state_dict; the shape of c_attn.weight distinguishes the layouts. Names may have a
  * prefix (torch.compile's `_orig_mod.`) or lack `transformer.` (GPT2Model). The masks attn.bias and
- * attn.masked_bias, saved by some versions, are ignored, and so are the tensors that
- * heed_save_checkpoint adds to a model's. On error nothing changes.
+ * attn.masked_bias, saved by some versions of transformers, are ignored, and so are the tensors
+ * that heed_save_checkpoint adds to a model's. On error nothing changes.
  *
  * HEED_ERR_VALUE: names are missing or unexpected, or shapes differ (one message lists them all);
  * the file has learned positions but the model sinusoidal ones; lm_head and wte differ but the

@@ -128,10 +128,11 @@ heed_status heed_optimizer_zero_grad(heed_optimizer *optimizer);
  * innermost scope; its tensors with the shapes of parameters are the optimiser's own and change in
  * later steps. Empty on error.
  *
- * heed_optimizer_load_state_dict: copies such a list into an optimiser constructed like the one it
- * came from, like torch's load_state_dict, but by name and in any order. On error nothing changes.
- * HEED_ERR_VALUE: names are missing or unexpected, or shapes differ (one message lists them all),
- * or a number is invalid for this optimiser. HEED_ERR_NULL: a tensor of the list is NULL. */
+ * heed_optimizer_load_state_dict: like torch's load_state_dict, but by name and in any order:
+ * copies such a list into an optimiser constructed like the one it came from. On error nothing
+ * changes. HEED_ERR_VALUE: names are missing or unexpected, or shapes differ (one message lists
+ * them all), or a number is invalid for this optimiser. HEED_ERR_NULL: a tensor of the list is
+ * NULL. */
 heed_tensor_list heed_optimizer_state_dict(heed_optimizer *optimizer);
 heed_status heed_optimizer_load_state_dict(heed_optimizer *optimizer, heed_tensor_list state);
 
