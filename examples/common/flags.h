@@ -91,8 +91,8 @@ bool flags_read(const flag_table *table, void *options, int argc, char **argv);
 void flags_complete(const flag_table *table, void *options, int set);
 
 /* For settings stored in files. flags_text: the value of a flag as text; "" for strings. flags_set:
- * sets the flag of that name (with _ instead of -) from such text, to the same bits; a switch is
- * "true" or "false".
+ * sets the flag of that name (with _ instead of -) from such text, exactly; a switch is "true" or
+ * "false".
  * HEED_ERR_VALUE: no such flag, or an invalid value. */
 typedef struct flag_value {
     char text[40];

@@ -1,11 +1,11 @@
-/* Quizzes: questions whose answers tell what a model has understood. A quiz is a text file with a
+/* Quizzes: questions whose answers show what a model has understood. A quiz is a text file with a
  * question on each line, its parts separated by tabs:
  *
  *     kind   context   right answer   wrong answer   wrong answer ...
  *
- * A question is answered right if the model finds the right answer more probable than each wrong
- * one: the probability of an answer is the product of those of its tokens after the context. A tie
- * is wrong. Where context and answers are longer than the model's context, the first tokens are
+ * A question is answered correctly if the model finds the right answer more probable than each
+ * wrong one: the probability of an answer is the product of those of its tokens after the context.
+ * A tie is wrong. If context and answers are longer than the model's context, the first tokens are
  * dropped, the same number for each answer.
  */
 #ifndef HEED_GPT_QUIZ_H
@@ -17,8 +17,8 @@
 
 enum { QUIZ_MOST_KINDS = 8, QUIZ_MOST_ANSWERS = 64 };
 
-/* The questions of one kind: how many there are, how many the model answered right, and how many a
- * guesser would:
+/* The questions of one kind: how many there are, how many the model answered correctly, and how
+ * many a guesser would:
  *
  *     chance      picks an answer at random (the expected number)
  *     frequent    always gives the most frequent right answer of the kind
@@ -37,7 +37,7 @@ typedef struct quiz_question {
 /* Zero is empty. */
 typedef struct quiz {
     text_buffer text;
-    const tokenizer *tokenizer; /* kept by the caller */
+    const tokenizer *tokenizer; /* owned by the caller */
     quiz_question *questions;
     int64_t count;
     size_t capacity;

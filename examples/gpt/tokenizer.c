@@ -224,7 +224,7 @@ heed_status tokenizer_refuse(const tokenizer *t, const char *name, const char *b
     uint32_t code = 0;
     char quoted[80] = "";
     utf8_length(unknown.bytes, unknown.length, &code);
-    if (code >= ' ' && (code < 0x7F || code >= 0xA0)) { /* others could command a terminal */
+    if (code >= ' ' && (code < 0x7F || code >= 0xA0)) { /* others could control a terminal */
         snprintf(quoted, sizeof quoted, "'%.*s' ", (int)(unknown.length < 70 ? unknown.length : 70),
                  unknown.bytes);
     }

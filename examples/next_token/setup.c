@@ -31,8 +31,8 @@ static const char introduction[] =
     "usage: next_token [--text FILE] [--FLAG VALUE | --FLAG=VALUE] ...\n"
     "\n"
     "Trains a model with one self-attention layer to predict the next token of your own text.\n"
-    "Without --text it learns the toy, sentences such as \"the pizza came out of the oven and it\n"
-    "tasted good\", and shows its attention before and after training.\n"
+    "Without --text it learns a toy language, with sentences such as \"the pizza came out of the\n"
+    "oven and it tasted good\", and shows its attention before and after training.\n"
     "\n";
 
 static const char conclusion[] =

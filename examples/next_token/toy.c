@@ -1,4 +1,4 @@
-/* The score on the toy and its heat maps, from the attention weights that the model keeps. */
+/* The score on the toy task and its heat maps, from the attention weights that the model keeps. */
 #include "examples/next_token/toy.h"
 
 #include <string.h>
