@@ -4,7 +4,7 @@
  *
  * The mean of a token and all tokens before it can be computed by a loop, by one product with a
  * triangular matrix, or by a softmax over rows of zeros and -inf. The third way is the trick:
- * replace the zeros by numbers that depend on the tokens, and the mean becomes attention.
+ * replace the zeros with numbers that depend on the tokens, and the mean becomes attention.
  *
  * The notebook sets no seed. PyTorch uses only 32 bits of a seed, so all 2^32 seeds were tried (two
  * minutes on one core). Only one gives the first five numbers of x, and it gives all the others
@@ -74,7 +74,7 @@ static heed_tensor *mean_by_matrix(heed_tensor *x)
 }
 
 /* [6] e^0 is 1 and e^-inf is 0, so softmax turns zeros and -inf into the same weights. Equal scores
- * give equal weights; attention will replace the zeros by scores that differ. */
+ * give equal weights; attention will replace the zeros with scores that differ. */
 static heed_tensor *mean_by_softmax(heed_tensor *x)
 {
     const int64_t T = heed_size(x, 1);

@@ -103,4 +103,4 @@ done
 begin
 end 0
 same
-echo "gpt_resume: $steps steps give the same bits with and without interruptions"
+echo "gpt_resume: $steps steps give identical files with and without interruptions"

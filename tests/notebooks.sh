@@ -94,7 +94,7 @@ for notebook in tests/fixtures/notebooks/*.txt; do
             compare_section(s)
         }
         if (!compared) fail("nothing to compare with")
-        print program ": " compared " numbers are those of the notebook"
+        print program ": " compared " numbers match the notebook"
     }' program="$(basename "$notebook" .txt)" "$notebook" \
         "tests/fixtures/output/$(basename "$notebook")" || status=1
 done

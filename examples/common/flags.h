@@ -113,7 +113,7 @@ flag_name flags_name(const flag_row *flag);
 void flags_help(const flag_table *table, FILE *stream);
 
 /* flags_blame: the library's messages name functions, but a user knows only flags. Replaces a
- * pending error by one that names `flag` and has this status; out of memory is left unchanged,
+ * pending error with one that names `flag` and has this status; out of memory is left unchanged,
  * since no flag is at fault. Returns the pending error. */
 heed_status flags_blame(const char *flag, heed_status status);
 

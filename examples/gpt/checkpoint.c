@@ -270,7 +270,7 @@ static void load_folder(gpt_loaded *l, const char *flag, const char *folder)
     struct stat at;
     const folder_path path = record_path(folder);
     if (!heed_error_pending() && stat(path.text, &at) != 0) {
-        heed_fail(HEED_ERR_VALUE, "%s: %s: %s is missing, in which gpt export stores the tokenizer",
+        heed_fail(HEED_ERR_VALUE, "%s: %s: no %s in it; gpt export stores the tokenizer there",
                   flag, folder, record_file);
     }
     if (heed_error_pending() || gpt_record_read(&l->record, flag, path.text) != HEED_OK) {

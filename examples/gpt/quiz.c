@@ -37,7 +37,7 @@ static bool has_unknown(const quiz *q, const char *where, const char *field)
     return heed_error_pending() != HEED_OK;
 }
 
-/* An answer that begins another would be at least as probable as that, whatever the model. */
+/* An answer that is a prefix of another would be at least as probable, whatever the model. */
 static bool begins_another(const quiz_question *one)
 {
     const char *a = after(one->context);
@@ -75,7 +75,7 @@ static void add_question(quiz *q, const char *path, int64_t number, const char *
         heed_fail(HEED_ERR_VALUE, "%s: %d answers; at most %d", where, one.answers,
                   QUIZ_MOST_ANSWERS);
     } else if (begins_another(&one)) {
-        heed_fail(HEED_ERR_VALUE, "%s: an answer is empty, or begins another one", where);
+        heed_fail(HEED_ERR_VALUE, "%s: an answer is empty, or is a prefix of another", where);
     }
     for (int i = 0; i <= one.answers && !heed_error_pending(); i++, answer = after(answer)) {
         has_unknown(q, where, answer);

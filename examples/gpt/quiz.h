@@ -31,10 +31,10 @@ typedef struct quiz_kind {
 
 typedef struct quiz_question {
     int kind, answers;
-    const char *context; /* then the answers, the right one first, each ended by NUL */
+    const char *context; /* then the answers, the right one first, each NUL-terminated */
 } quiz_question;
 
-/* Zero is empty. */
+/* Zero-initialised, it is empty. */
 typedef struct quiz {
     text_buffer text;
     const tokenizer *tokenizer; /* owned by the caller */
@@ -46,8 +46,8 @@ typedef struct quiz {
 } quiz;
 
 /* quiz_open: reads a quiz for a model with this tokenizer.
- * HEED_ERR_VALUE: the file cannot be read, or a line is not a question; the message has its number.
- */
+ * HEED_ERR_VALUE: the file cannot be read, or a line is not a question; the message gives its
+ * number. */
 heed_status quiz_open(quiz *q, const char *path, const tokenizer *t);
 void quiz_close(quiz *q);
 
@@ -55,7 +55,7 @@ void quiz_close(quiz *q);
  * and draws no random numbers. */
 heed_status quiz_ask(quiz *q, struct heed_gpt *m);
 
-/* quiz_line: the share of right answers, "pronoun 98 %  who 51 %", cut off at `size`.
+/* quiz_line: the share of right answers, "pronoun 98 %  who 51 %", truncated to `size`.
  * quiz_print: a table with a row for each kind, with the shares of the guessers. */
 void quiz_line(const quiz *q, char *line, size_t size);
 void quiz_print(const quiz *q, FILE *stream);

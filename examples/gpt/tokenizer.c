@@ -96,7 +96,7 @@ tokenizer tokenizer_of_saved(token_level level, const char *saved)
         t.pairs = bpe_of_saved(saved);
     } else if (level == LEVEL_BYTE && *saved != '\0') {
         heed_fail(HEED_ERR_VALUE,
-                  "the vocabulary of bytes is saved without a list, but there is one");
+                  "a byte vocabulary is saved without a list, but a list is present");
     } else if (level != LEVEL_BYTE && *saved == '\0') {
         heed_fail(HEED_ERR_VALUE, "the vocabulary is empty");
     } else if (level != LEVEL_BYTE && text_check(name, saved, strlen(saved))) {

@@ -6,7 +6,7 @@
 
 #include "examples/common/preflight.h"
 
-enum { MEASURED = 128 }; /* most pieces of a text in the held-out loss */
+enum { MEASURED = 128 }; /* maximum number of pieces in the held-out loss */
 
 /* ---- the command line ---- */
 
@@ -39,8 +39,8 @@ static const char conclusion[] =
     "\n"
     "The last tenth of a text is held out if it is longer than --context. Without --prompt the\n"
     "model continues the beginning of that part. Losses are in nats per token. A loaded model\n"
-    "determines level, vocabulary, d-model, heads and context; unless it is the toy, it is not\n"
-    "trained without --text. On one machine the same flags and files give the same output.\n"
+    "determines level, vocabulary, d-model, heads and context; unless it is the toy model, it\n"
+    "is trained only with --text. On one machine the same flags and files give the same output.\n"
     "\n"
     "Results go to stdout, progress to stderr: a bar on a terminal; plain lines elsewhere, or if\n"
     "TERM is dumb. NO_COLOR disables colours. Ctrl-C finishes the current step, saves, draws and\n"

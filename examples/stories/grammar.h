@@ -32,7 +32,7 @@ typedef struct story_point {
     bool latest;                /* is it the choice that the story names last? */
     int at;                     /* where the word begins */
     const char *right;          /* the word */
-    const char *const *choices; /* this and the wrong ones, ended by NULL */
+    const char *const *choices; /* this and the wrong ones, NULL-terminated */
 } story_point;
 
 enum { STORY_MOST_BYTES = 400, STORY_MOST_POINTS = 8 };
