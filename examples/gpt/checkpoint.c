@@ -140,7 +140,7 @@ heed_status gpt_record_read(gpt_record *r, const char *flag, const char *path)
 
 /* ---- writing a record ---- */
 
-/* Metadata are UTF-8, so a path that is not UTF-8 cannot be stored; --resume then needs --text. */
+/* Metadata is UTF-8, so a path that is not UTF-8 cannot be stored; --resume then needs --text. */
 static const char *text_path(const gpt_record *r)
 {
     const char *path = r->text.bytes != NULL ? r->text.bytes : "";

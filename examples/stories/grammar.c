@@ -29,7 +29,7 @@ typedef enum fact {
     X_GOT, /* the thing, in the sentence before */
     X_UNPLACED,
     X_AT_P,
-    APART, /* X and Y are known not to be in one place */
+    APART, /* X and Y are known not to be in the same place */
     TOGETHER
 } fact;
 
@@ -108,7 +108,7 @@ static bool holds(const world *w, fact needed, int x)
     }
 }
 
-/* Both are in one place now, so "who is in" has two answers and is not asked. */
+/* Both are now in the same place, so "who is in" has two answers and is not asked. */
 static void come_together(world *w)
 {
     w->meeting = TOGETHER;
