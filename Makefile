@@ -1,7 +1,7 @@
 # Heed: make demo | make deps test | make help
 
-# All output goes to BUILD; use BUILD=build/other for a separate variant. DEBUG=1 is one of its own, whose reports
-# find mistakes in programs (src/tensor/debug.h).
+# All output goes to BUILD; use BUILD=build/other for a separate variant. DEBUG=1 is another variant, which
+# reports mistakes in programs (src/tensor/debug.h).
 ifeq ($(origin DEBUG)$(DEBUG),command line1)
 BUILD    ?= build/debug
 OPTIMISE ?= -Og
@@ -9,7 +9,7 @@ SYMBOLS  := -g -DHEED_DEBUG
 NAMES    := -rdynamic
 else ifeq ($(origin DEBUG),command line)
 ifneq ($(filter-out 0,$(DEBUG)),)
-$(error DEBUG=$(DEBUG): give DEBUG=1 for a debug build; CFLAGS=-g adds variables for a debugger)
+$(error DEBUG=$(DEBUG): use DEBUG=1 for a debug build, or CFLAGS=-g to see variables in a debugger)
 endif
 endif
 BUILD   ?= build
@@ -27,7 +27,7 @@ EXTRA    ?=
 OPTIMISE ?= -O2
 SYMBOLS  ?= -g1
 # gcc fills and copies structs with rep stos and rep movs, which have a high startup cost; library calls do not.
-# (They took a fifth of a training step of the toy.)
+# (They took a fifth of a training step of the toy model.)
 STRUCTS  := -mmemset-strategy=libcall:-1:noalign -mmemcpy-strategy=libcall:-1:noalign
 STRUCTS  := $(shell $(CC) -Werror $(STRUCTS) -E -x c /dev/null > /dev/null 2>&1 && echo "$(STRUCTS)")
 BASE     := -std=c11 -D_POSIX_C_SOURCE=200809L -Isrc -I. $(SYMBOLS) -pthread $(WARNINGS) $(WERROR) -MMD -MP $(STRUCTS)
@@ -49,7 +49,7 @@ endif
 endif
 
 # $(call step,cc file) begins a recipe: it prints [37/102] cc file and creates the folder. The first step counts
-# the total by a dry run. V=1 shows the commands instead, make -s nothing.
+# the total with a dry run. V=1 shows the commands instead, make -s nothing.
 V ?= 0
 silent := $(findstring s,$(filter-out --%,$(firstword -$(MAKEFLAGS))))
 steps :=
@@ -146,8 +146,8 @@ help:
 	@echo "make bench         benchmark Heed against PyTorch and others; bench/README.md lists bench-..."
 	@echo "make test-isas     run the tests with each HEED_ISA that this machine supports"
 	@echo "make mpi           build train_mpi, for several processes or machines (needs mpicc)"
-	@echo "make test-cpp      train the toy in C++17, define an operation in C++17 and C++20"
-	@echo "make layers        check that includes point one way: nn -> autograd -> tensor"
+	@echo "make test-cpp      train the toy model in C++17, define an operation in C++17 and C++20"
+	@echo "make layers        check that includes go one way only: nn -> autograd -> tensor"
 	@echo "make format        clang-format everything; check-format only checks"
 	@echo "make lint          run cppcheck"
 	@echo "make install       install headers, library, heed.pc and LICENSE under PREFIX=$(PREFIX)"
@@ -272,7 +272,7 @@ test-isas: $(BUILD)/test_heed $(EXAMPLES)
 	        sh tests/outputs.sh $(BUILD) && sh tests/both_cores.sh $(BUILD)/test_heed || exit 1; \
 	    else echo "== HEED_ISA=$$isa: not supported on this machine"; fi; done
 
-# C++17 trains the toy; C++17 and C++20 define an operation.
+# Trains the toy model in C++17, and defines an operation in C++17 and C++20.
 CXX_LINK = $(CXX) -std=$(1) -Isrc -I. $(OPTIMISE) $(SYMBOLS) -Wall -Wextra -Wpedantic -Wshadow $(WERROR) $(EXTRA) \
                $(CPPFLAGS) $(CXXFLAGS) $(LDFLAGS)
 $(BUILD)/toy_cpp: tests/toy.cpp $(PART_OBJECTS) $(LIBRARY)

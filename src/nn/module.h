@@ -81,8 +81,9 @@ typedef struct heed_module {
 /* ---- for constructors; `module` is a pointer to any module ---- */
 
 /* heed_module_new: allocates a struct of the kind's size, zeroed except for its heed_module; NULL
- * on error. Opens a scope, so that tensors can be created. heed_module_ready closes it and returns
- * the module; if an error is pending, it frees the module and returns NULL. */
+ * on error. Opens a scope without grad mode, so that tensors can be created. heed_module_ready must
+ * be called at the end of the constructor: it closes the scope and returns the module; if an error
+ * is pending, it frees the module and returns NULL. */
 void *heed_module_new(const heed_module_kind *kind);
 void *heed_module_ready(void *module);
 

@@ -21,10 +21,8 @@
  *
  *     heed_optimizer_zero_grad(adam);
  *     for (int i = 0; i < k; i++) {
- *         heed_scope part;
- *         heed_scope_begin(&part);
+ *         HEED_SCOPE(part);
  *         heed_backward(heed_div_scalar(loss_of_part(i), k));
- *         heed_scope_end(&part);
  *     }
  *     heed_optimizer_step(adam);
  *
