@@ -511,6 +511,7 @@ static void show(learner *l, const gpt_step *now, bool validated)
 {
     const gpt_run *run = &l->run;
     const int64_t step = run->optimizer->steps;
+    const char *understood = validated ? l->understood : ""; /* not of an earlier step */
     const progress_facts facts = {.step = step,
                                   .steps = run->options.steps,
                                   .before = run->resumed,
@@ -519,8 +520,8 @@ static void show(learner *l, const gpt_step *now, bool validated)
                                   .held_out_name = "validation",
                                   .tokens =
                                       (double)(step - run->resumed) * tokens_of_step(&run->options),
-                                  .more = l->understood,
-                                  .brief = l->understood};
+                                  .more = understood,
+                                  .brief = understood};
     progress_show(&l->progress, facts, validated);
 }
 
