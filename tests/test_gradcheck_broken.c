@@ -280,7 +280,7 @@ static const broken derivatives[] = {
     {"wrong_second_g", &cubes, wrong_second_by_g, LATER, "by the upstream gradient (2, 3) at ("},
     {"undeclared_x", &bare_cubes, cube, UNDECLARED, HEED_OK, UNDECLARED_WORDS},
     {"undeclared_y", &bare_exps, exp_from_output, UNDECLARED, HEED_OK, UNDECLARED_WORDS},
-    {"of_f32", &cubes, of_f32, HEED_ERR_DTYPE, HEED_OK, "returned f32 for an input of f64"},
+    {"of_f32", &cubes, of_f32, HEED_ERR_DTYPE, HEED_OK, "returned f32 for an f64 input"},
     {"of_another_shape", &cubes, of_another_shape, HEED_ERR_SHAPE, HEED_OK, "(2, 3)"},
     {"transposed", &copies, transposed, CAUGHT, "by input 0 (3, 3) at ("},
     {"softmax_all", &softmaxes, softmax_over_everything, CAUGHT, "by input 0 (3, 3) at ("},
@@ -309,7 +309,7 @@ static heed_tensor *numbers(heed_shape shape)
 static void expect_caught(const broken *b, heed_status status)
 {
     char operation[64];
-    snprintf(operation, sizeof operation, "through %s by ", b->name);
+    snprintf(operation, sizeof operation, "through %s with respect to ", b->name);
     if (status == HEED_ERR_GRADCHECK) {
         ck_assert_msg(strstr(heed_error_message(), operation) != NULL, "\"%s\" does not say \"%s\"",
                       heed_error_message(), operation);

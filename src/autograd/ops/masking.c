@@ -1,4 +1,4 @@
-/* Elements kept or replaced by a mask, given or triangular: masked_fill, tril, triu. */
+/* Functions that keep or replace elements by a mask: masked_fill, tril, triu. */
 
 #include "masking.h"
 

@@ -105,7 +105,7 @@ static heed_status fold_reduced(const heed_call *call, heed_reduce_kernel *kerne
     return heed_reduce(kernel, args, as, x, reduced_dims(call->args, x->ndim), y);
 }
 
-/* Forward functions that run the kernel of the same name, without arguments, on x's own dtype. */
+/* Forward functions that run the kernel of the same name, without arguments, in x's own dtype. */
 #define FOLD_FORWARD(kernel)                                                                       \
     static heed_status kernel##_forward(const heed_call *call, heed_tensor *y)                     \
     {                                                                                              \
@@ -121,7 +121,8 @@ FOLD_FORWARD(all)
 
 /* ---- for derivatives: from the result's shape to the input's ---- */
 
-/* t, of the result's shape, with reduced dims of size 1, so that it broadcasts with the input. */
+/* t, which has the result's shape, with the reduced dims restored as size 1, so that it broadcasts
+ * with the input. */
 static heed_tensor *keep_dims(const heed_vjp *v, heed_tensor *t)
 {
     const reduce_args *args = v->args;
@@ -209,7 +210,8 @@ REDUCTION_FORMS(mean)
 
 /* ---- prod: a tree of products ---- */
 
-/* Its derivatives are those of mul, log2(n) deep, and correct if elements are 0. */
+/* Its derivatives come from mul, in a graph log2(n) deep, and are correct even if elements are 0.
+ * */
 
 /* x (..., n, ...) -> (..., 1, ...) */
 static heed_tensor *multiply_along(heed_tensor *x, int dim)
@@ -417,8 +419,8 @@ typedef struct var_args {
     bool root; /* take the square root: std */
 } var_args;
 
-/* Like torch, divides by 0, never by a negative number, if correction >= count; and the variance of
- * no elements is NaN, whatever the correction. */
+/* Like torch, divides by 0, never by a negative number, if correction >= count. The variance of no
+ * elements is NaN, whatever the correction. */
 static heed_status var_forward(const heed_call *call, heed_tensor *y)
 {
     const var_args *args = call->args;
