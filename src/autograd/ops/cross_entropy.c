@@ -47,8 +47,8 @@ static heed_status check_shapes(const char *function, const heed_tensor *x,
                 targets->shape[1] == x->shape[1];
     return heed_fail(HEED_ERR_SHAPE, "%s: targets %s do not fit %s, whose class dim is %d%s",
                      function, HEED_TEXT(targets), HEED_TEXT(x), class_dim(x),
-                     last ? "; if the classes are in the last dim, heed_reshape the scores to (-1, "
-                            "C) and the targets to (-1)"
+                     last ? "; if the classes are in the last dim, heed_reshape the scores to "
+                            "(-1, C) and the targets to (-1)"
                           : "");
 }
 

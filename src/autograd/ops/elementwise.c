@@ -69,7 +69,7 @@ static heed_status check_numbers(const heed_call *call, const line *l, heed_dtyp
     return HEED_OK;
 }
 
-/* Computes the common dtype and broadcast shape of the inputs; on entry those of input 0. */
+/* Computes the common dtype and broadcast shape of the inputs; on entry, those of input 0. */
 static heed_status meet(const heed_call *call, heed_dtype *dtype, heed_shape *shape)
 {
     for (int i = 1; i < call->count; i++) {
