@@ -169,7 +169,7 @@ heed_tensor *heed_bce_with_logits_with(heed_tensor *input, heed_tensor *target,
     heed_tensor *yes = heed_gt_scalar(input, 0), *on = target;
     heed_tensor *off = heed_add_scalar(heed_neg(target), 1);
     heed_tensor *rest = heed_softplus(heed_where(yes, heed_neg(input), input));
-    if (options.pos_weight != NULL) { /* without pos_weight on + off is 1 */
+    if (options.pos_weight != NULL) { /* without pos_weight, on + off is 1 */
         on = heed_mul(target, options.pos_weight);
         rest = heed_mul(rest, heed_add(on, off));
     }

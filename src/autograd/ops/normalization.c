@@ -194,7 +194,7 @@ static void gradients_by_operations(const heed_vjp *v, heed_tensor *weight)
 
 static void norm_backward(const heed_vjp *v)
 {
-    if (!heed_wants_grad(v, 0) && !heed_wants_grad(v, 1)) { /* bias only: x may be freed */
+    if (!heed_wants_grad(v, 0) && !heed_wants_grad(v, 1)) { /* bias only: x may have been freed */
         v->grads[2] = to_parameter(v, 2, v->g);
         return;
     }

@@ -18,8 +18,7 @@
 
 /* ---- cat ---- */
 
-/* A tensor of shape (0) can be joined to any other and adds nothing, so a list can start with one.
- * */
+/* A tensor of shape (0) can be joined to any other and adds nothing: a list can start with one. */
 static bool is_nothing(const heed_tensor *x)
 {
     return x->ndim == 1 && x->shape[0] == 0;
@@ -315,7 +314,8 @@ static heed_status multiply(const char *function, int64_t times, int64_t *size)
                          (long long)times);
     }
     if (__builtin_mul_overflow(*size, times, size)) {
-        return heed_fail(HEED_ERR_OVERFLOW, "%s: %lld times overflows", function, (long long)times);
+        return heed_fail(HEED_ERR_OVERFLOW, "%s: %lld times; the size overflows", function,
+                         (long long)times);
     }
     return HEED_OK;
 }
