@@ -1,14 +1,16 @@
 # Heed: make demo | make deps test | make help
 
-# All output goes to BUILD; use BUILD=build/other for a separate variant. DEBUG=1 is one of its own, whose reports
-# find mistakes in programs (src/tensor/debug.h).
-ifeq ($(DEBUG),1)
+# All output goes to BUILD; use BUILD=build/other for a separate variant. DEBUG=1 is another variant, which
+# reports mistakes in programs (src/tensor/debug.h).
+ifeq ($(origin DEBUG)$(DEBUG),command line1)
 BUILD    ?= build/debug
 OPTIMISE ?= -Og
 SYMBOLS  := -g -DHEED_DEBUG
 NAMES    := -rdynamic
-else ifneq ($(DEBUG),)
-$(error DEBUG=$(DEBUG): give DEBUG=1 for a debug build; CFLAGS=-g adds variables for a debugger)
+else ifeq ($(origin DEBUG),command line)
+ifneq ($(filter-out 0,$(DEBUG)),)
+$(error DEBUG=$(DEBUG): use DEBUG=1 for a debug build, or CFLAGS=-g to see variables in a debugger)
+endif
 endif
 BUILD   ?= build
 CC      ?= cc
@@ -25,7 +27,7 @@ EXTRA    ?=
 OPTIMISE ?= -O2
 SYMBOLS  ?= -g1
 # gcc fills and copies structs with rep stos and rep movs, which have a high startup cost; library calls do not.
-# (They took a fifth of a training step of the toy.)
+# (They took a fifth of a training step of the toy model.)
 STRUCTS  := -mmemset-strategy=libcall:-1:noalign -mmemcpy-strategy=libcall:-1:noalign
 STRUCTS  := $(shell $(CC) -Werror $(STRUCTS) -E -x c /dev/null > /dev/null 2>&1 && echo "$(STRUCTS)")
 BASE     := -std=c11 -D_POSIX_C_SOURCE=200809L -Isrc -I. $(SYMBOLS) -pthread $(WARNINGS) $(WERROR) -MMD -MP $(STRUCTS)
@@ -47,7 +49,7 @@ endif
 endif
 
 # $(call step,cc file) begins a recipe: it prints [37/102] cc file and creates the folder. The first step counts
-# the total by a dry run. V=1 shows the commands instead, make -s nothing.
+# the total with a dry run. V=1 shows the commands instead, make -s nothing.
 V ?= 0
 silent := $(findstring s,$(filter-out --%,$(firstword -$(MAKEFLAGS))))
 steps :=
@@ -128,29 +130,31 @@ LESSONS      := $(filter $(BUILD)/lesson%,$(EXAMPLES))
 
 TEST_OBJECTS := $(patsubst %.c,$(BUILD)/%.o,$(wildcard tests/*.c))
 
-.PHONY: all demo lessons test test-isas deps deps-dev layers format check-format lint install clean help
+.PHONY: all lib demo lessons test test-isas deps deps-dev layers format check-format lint install clean help
 
 all: $(LIBRARY) $(EXAMPLES)
+
+lib: $(LIBRARY)
 
 help:
 	@echo "make demo          train the toy model and show its attention; builds only what that needs"
 	@echo "make lessons       build and run every lesson of examples/README.md"
 	@echo "make deps test     install Check if it is missing, and run all tests"
 	@echo "make deps-dev      install the tools that .ci/run needs"
-	@echo "make all           build the library and the examples in $(BUILD)/ (the default)"
+	@echo "make all           build the library and the examples in $(BUILD)/ (the default); make lib: only the library"
 	@echo "make fuzz-bpe      fuzz byte pairs with libFuzzer for FUZZ_SECONDS=$(FUZZ_SECONDS) (needs clang)"
 	@echo "make bench         benchmark Heed against PyTorch and others; bench/README.md lists bench-..."
 	@echo "make test-isas     run the tests with each HEED_ISA that this machine supports"
 	@echo "make mpi           build train_mpi, for several processes or machines (needs mpicc)"
-	@echo "make test-cpp      train the toy in C++17, define an operation in C++17 and C++20"
-	@echo "make layers        check that includes point one way: nn -> autograd -> tensor"
+	@echo "make test-cpp      train the toy model in C++17, define an operation in C++17 and C++20"
+	@echo "make layers        check that includes go one way only: nn -> autograd -> tensor"
 	@echo "make format        clang-format everything; check-format only checks"
 	@echo "make lint          run cppcheck"
 	@echo "make install       install headers, library, heed.pc and LICENSE under PREFIX=$(PREFIX)"
 	@echo "make clean         remove $(BUILD)/"
 	@echo
 	@echo "All cores are used unless -j is given; V=1 shows the commands. CC, CXX, CPPFLAGS, CFLAGS,"
-	@echo "CXXFLAGS, LDFLAGS and LDLIBS are honoured; BUILD=build/other keeps a separate variant."
+	@echo "CXXFLAGS, LDFLAGS and LDLIBS are honoured; BUILD=build/other keeps a separate variant. DEBUG=1 builds one that reports mistakes."
 
 lessons: $(LESSONS)
 	@for lesson in $(LESSONS); do echo "== $$lesson"; $$lesson || exit 1; done
@@ -268,7 +272,7 @@ test-isas: $(BUILD)/test_heed $(EXAMPLES)
 	        sh tests/outputs.sh $(BUILD) && sh tests/both_cores.sh $(BUILD)/test_heed || exit 1; \
 	    else echo "== HEED_ISA=$$isa: not supported on this machine"; fi; done
 
-# C++17 trains the toy; C++17 and C++20 define an operation.
+# Trains the toy model in C++17, and defines an operation in C++17 and C++20.
 CXX_LINK = $(CXX) -std=$(1) -Isrc -I. $(OPTIMISE) $(SYMBOLS) -Wall -Wextra -Wpedantic -Wshadow $(WERROR) $(EXTRA) \
                $(CPPFLAGS) $(CXXFLAGS) $(LDFLAGS)
 $(BUILD)/toy_cpp: tests/toy.cpp $(PART_OBJECTS) $(LIBRARY)

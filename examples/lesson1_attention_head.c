@@ -21,8 +21,8 @@
 enum { L = 4, d_k = 8, d_v = 8 };
 
 /* The notebook draws Q, K and V at random without a seed and prints 8 decimals of them. These
- * numbers have the same 8 decimals and two more, chosen so that all later output of the notebook
- * follows. */
+ * numbers have the same 8 decimals and two more, chosen so that they reproduce all later output of
+ * the notebook. */
 static const double Q[L][d_k] = {
     {-1.8216575956, 1.5763030054, -0.2077850557, -0.7695629644, 0.8582931031, -0.1929343542,
      1.3647830855, -1.1637958089},
@@ -134,7 +134,8 @@ int main(void)
     show("[157] scaled += mask", scaled);
 
     heed_tensor *attention = softmax(scaled);
-    show("[159] attention = softmax(scaled): row i is how word i divides its attention", attention);
+    show("[159] attention = softmax(scaled): row i shows how word i divides its attention",
+         attention);
 
     heed_tensor *new_v = heed_matmul(attention, v);
     show("[160] New Values: new_v = np.matmul(attention, v)", new_v);

@@ -1,6 +1,6 @@
 /* Lesson 2: from words to attention, and a bug in a notebook.
  *
- *     build/lesson2_words_to_attention                     "love apple phones", as the notebook
+ *     build/lesson2_words_to_attention                     "love apple phones", as in the notebook
  *     build/lesson2_words_to_attention "any other words"   with random embeddings
  *
  * The notebook's softmax normalises the columns instead of the rows. The lesson computes both, and
@@ -21,7 +21,7 @@ enum { SEQ_LEN = 3, d_model = 8, d_k = 4, d_v = 4, HEADS = 2 };
 
 /* The notebook draws these at random without a seed, prints 8 decimals of the embeddings and of
  * W_k, and does not print W_q and W_v. These numbers have the same 8 decimals and two more, and W_q
- * and W_v lie in [0, 1), all chosen so that the notebook's later output follows. */
+ * and W_v lie in [0, 1), all chosen so that they reproduce the notebook's later output. */
 static const double EMBEDDINGS[SEQ_LEN][d_model] = {
     {0.7822575348, 0.9884757048, 0.4164472149, 0.7174969221, 0.5066631351, 0.8412538183,
      0.8855062348, 0.1797517552},
@@ -61,7 +61,7 @@ static const double WEIGHT_V[d_model][d_v] = {
     {0.2689242255, 0.2228819653, 0.5632338603, 0.4737326958},
 };
 
-/* As printed. The notebook multiplies by another one, which it draws later and does not print. */
+/* As printed in the notebook, which then multiplies by another one, drawn later and not printed. */
 static const double WEIGHT_O[d_model][d_model] = {
     {0.0581876408, 0.147190614, 0.254777067, 0.831229393, 0.272155422, 0.773214221, 0.174398622,
      0.400250267},
@@ -91,7 +91,7 @@ static void show(const char *name, const heed_tensor *t)
     printf("\n%s\n", heed_shape_text(t->ndim, t->shape).text);
 }
 
-/* The number of characters in a word of UTF-8: bytes that are not continuation bytes. */
+/* The number of characters in a UTF-8 word: bytes that are not continuation bytes. */
 static int width_of(const char *word)
 {
     int width = 0;
@@ -126,7 +126,8 @@ static void show_table(const char *name, heed_tensor *t, char *const *vocab)
 /* ---- [3] tokens: words, whose ids are their positions ---- */
 
 /* Splits `text` in place and returns the number of tokens. As in the notebook, a word that occurs
- * twice becomes two tokens, each with its own embedding. A real vocabulary has each word once. */
+ * twice becomes two tokens, each with its own embedding. A real vocabulary contains each word
+ * once. */
 static int tokenizer(char *text, char **vocab)
 {
     static const char blanks[] = " \t\n\v\f\r";
@@ -137,7 +138,7 @@ static int tokenizer(char *text, char **vocab)
     return count;
 }
 
-/* ---- [7] position encoding: sines and cosines, of lower frequency from pair to pair ---- */
+/* ---- [7] position encoding: sines and cosines, whose frequency falls from pair to pair ---- */
 
 static heed_tensor *every_second(heed_tensor *t, int64_t start)
 {
@@ -161,7 +162,7 @@ static heed_tensor *sinusoidal_positional_encoding(int64_t seq_len)
 /* ---- [34] two softmaxes ---- */
 
 /* The notebook's np.exp(x) / sum(np.exp(x)). Iterating over a matrix yields its rows, so Python's
- * sum() adds the rows: the result is one row, which has the sums of the columns. */
+ * sum() adds the rows: the result is one row, which holds the sums of the columns. */
 static heed_tensor *softmax_of_the_notebook(heed_tensor *x)
 {
     heed_tensor *e = heed_exp(x);
@@ -235,8 +236,8 @@ static void multi_head_attention(heed_tensor *embeddings, struct weights first)
     show("[42] W_o", W_o);
 
     printf(
-        "\nThe notebook draws two new heads and a new W_o, prints none of them, and has the bug\n"
-        "again: its last numbers cannot be reproduced. Here the first head is the one above, the\n"
+        "\nThe notebook draws two new heads and a new W_o, prints none of them, and repeats the\n"
+        "bug: its last numbers cannot be reproduced. Here the first head is the one above, the\n"
         "second is drawn from seed 42, W_o is the printed one, and softmax is along the rows.\n");
     struct weights heads[HEADS] = {first};
     heed_manual_seed(42);
@@ -279,10 +280,10 @@ static heed_tensor *embed(char *const *vocab, int seq_len, bool of_the_notebook)
     return embeddings;
 }
 
-/* Explains the sums. For the reader's own words, says only what holds for all words. */
+/* Explains the sums. For the reader's own words, states only what is true of any words. */
 static void explain_bug(int64_t seq_len, bool of_the_notebook)
 {
-    printf("\nThis is the bug: sum() adds the rows, so the columns sum to 1. But row i is how\n"
+    printf("\nThis is the bug: sum() adds the rows, so the columns sum to 1. But row i shows how\n"
            "query i divides its attention among the keys, so each row should sum to 1.\n");
     if (seq_len == 1) {
         printf("(With a single word, row and column are the same.)\n");
@@ -308,13 +309,12 @@ static void attend(heed_tensor *embeddings, struct weights w, char *const *vocab
         heed_div_scalar(heed_matmul(Q, heed_transpose(K, 0, 1)), sqrt(d_k));
     show("[29] similarity_matrix = (Q @ K.T) / np.sqrt(d_k)", similarity_matrix);
     show_table("[31] df_similarity", similarity_matrix, vocab);
-    printf(
-        "Row i of Q @ K.T is query i with every key. The notebook swaps the labels: it calls the\n"
-        "rows K_ and the columns Q_.\n"
-        "\n[34] the notebook's softmax: np.exp(x) / sum(np.exp(x))\n");
+    printf("Row i of Q @ K.T holds the products of query i with every key. The notebook swaps the\n"
+           "labels: it calls the rows K_ and the columns Q_.\n"
+           "\n[34] the notebook's softmax: np.exp(x) / sum(np.exp(x))\n");
     show_attention(softmax_of_the_notebook(similarity_matrix), V, vocab);
     explain_bug(heed_size(embeddings, 0), of_the_notebook);
-    printf("\n[34] softmax as it should be: heed_softmax(similarity_matrix, -1)\n");
+    printf("\n[34] the correct softmax: heed_softmax(similarity_matrix, -1)\n");
     show_attention(heed_softmax(similarity_matrix, -1), V, vocab);
 }
 

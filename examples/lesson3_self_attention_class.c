@@ -1,4 +1,4 @@
-/* Lesson 3: the SelfAttention class of a set of slides, step by step, and trained.
+/* Lesson 3: the SelfAttention class from a set of slides, first step by step, then in training.
  *
  *     build/lesson3_self_attention_class [SEED]
  *
@@ -99,8 +99,8 @@ static void show_what_differs(void)
         "\nWhere the slides differ from this class at seed 42:\n"
         "- Query Weights T and Key Weights T are both 0.78 2.0, 0.9 1.7. For <EOS> the query is\n"
         "  0.8 0.8, the key 0.18 0.81 and the value 0.81: not what these weights give.\n"
-        "- The percentages of Pizza: one table has 0.38 0.4 0.9, another 0.38 0.4 0.24; the text\n"
-        "  has 36%%, 40%%, 24%%, as above.\n"
+        "- The percentages of Pizza: one table shows 0.38 0.4 0.9, another 0.38 0.4 0.24; the\n"
+        "  text says 36%%, 40%%, 24%%, as above.\n"
         "- The last table: 1.0 1.9 for Pizza (above 1.0100 1.0641), 0.2 0.4 for is (0.2040 "
         "0.7057)\n"
         "  and 3.86 2.2 for awesome (3.4989 2.2427; 3.86 is the value of awesome, truncated).\n");
@@ -117,7 +117,7 @@ static void show_class(struct heed_self_attention *m)
     show_forward(m, slides_words, heed_from_f32(slides, HEED_SHAPE(4, 2)));
 
     printf(
-        "\n== 3. The tutorial's encodings, from which the slides have 36%%, 40%%, 24%% and 1.0\n");
+        "\n== 3. The tutorial's encodings, the source of the slides' 36%%, 40%%, 24%% and 1.0\n");
     show_forward(m, tutorials_words, tutorials_encodings());
     show_what_differs();
 
@@ -140,7 +140,7 @@ static void show_batch(struct heed_self_attention *m)
     m->col_dim = 2;
     heed_tensor *out = heed_self_attention_forward(m, batch, NULL);
     printf("\n== 5. A batch %s, with row_dim=1, col_dim=2\n\nIts first sentence gives the same "
-           "output as alone: %s\n",
+           "output as on its own: %s\n",
            heed_shape_text(batch->ndim, batch->shape).text,
            heed_allclose(heed_select(out, 0, 0), out_alone, 0, 1e-6, false) ? "yes" : "no");
 }
@@ -158,7 +158,7 @@ enum { LENGTH = 9 }; /* words of a sentence up to *it* */
 
 /* Returns the 24 training sentences or the 12 test sentences, (N, LENGTH + 1); the last column is
  * the verb to predict. Each food comes out of each place, in two word orders, so neither the place
- * nor the position of a word tells what *it* is. Pizza and oven occur together only in test
+ * nor the position of a word shows what *it* is. Pizza and oven occur together only in test
  * sentences. */
 static heed_tensor *sentences(bool to_learn_from)
 {
@@ -201,8 +201,8 @@ static struct reader *reader_new(int64_t d_model)
     heed_add_child(m, "self_attention", &m->self_attention, heed_self_attention_new(d_model, 1, 2));
     heed_add_child(m, "fc_layer", &m->fc_layer, heed_linear_new(d_model, WORDS));
     /* With embeddings of the usual standard deviation, 1, the model can tell sentences apart
-     * without attending to the food: of 200 seeds, 105 end with *it* on the food. With 0.2, 199
-     * do. */
+     * without attending to the food: for 105 of 200 seeds, *it* ends up attending to the food. With
+     * 0.2, it does for 199. */
     heed_normal_into(m->we->weight, 0, 0.2);
     return heed_module_ready(m);
 }
@@ -233,7 +233,7 @@ static double learn(struct reader *m, heed_tensor *rows, heed_optimizer *adamw)
 }
 
 /* Returns whether the model has learnt: each verb is right, and each *it* attends to its food with
- * at least 0.9. Prints a message if not. */
+ * a weight of at least 0.9. Prints a message if not. */
 static bool judge(struct reader *m, heed_tensor *rows, uint64_t seed)
 {
     heed_tensor *weights, *scores = reader_forward(m, rows, &weights);
@@ -246,8 +246,8 @@ static bool judge(struct reader *m, heed_tensor *rows, uint64_t seed)
     heed_tensor *on_food = heed_sum_dim(heed_mul(of_it, is_food), 1, false);
     const double least = heed_item(heed_amin(on_food));
     if (right < of_all || least < 0.9) {
-        printf("\nSeed %llu has failed: %.0f of %.0f verbs are right, and the lowest attention of\n"
-               "*it* to its food is %.3f, where 0.9 is required. Try another seed.\n",
+        printf("\nSeed %llu failed: %.0f of %.0f verbs are right, and the lowest attention of\n"
+               "*it* to its food is %.3f; 0.9 is required. Try another seed.\n",
                (unsigned long long)seed, right, of_all, least);
         return false;
     }
@@ -278,8 +278,8 @@ static void show_reading(struct reader *m, heed_tensor *rows)
 }
 
 /* Trains for a fixed number of steps: stopping once the test sentences are right would mean
- * learning from them. Of the seeds 0 to 599, 585 end with all verbs right and *it* on the food. In
- * f64, so that every machine prints the same. */
+ * learning from them. Of seeds 0 to 599, 585 end with all verbs right and *it* attending to the
+ * food. Trains in f64, so that every machine prints the same numbers. */
 static bool train(uint64_t seed)
 {
     enum { STEPS = 100 };
@@ -293,11 +293,11 @@ static bool train(uint64_t seed)
     /* At first the values carry little information, so the gradients of W_q and W_k are small and
      * unreliable. Adam would scale them up to full steps; a large eps keeps these steps small.
      * Weight decay keeps the weights small, so that a confident prediction requires attending to
-     * the food. Of the seeds 0 to 199, 199 succeed with both, 186 with the usual eps of 1e-8, 177
+     * the food. Of seeds 0 to 199, 199 succeed with both, 186 with the usual eps of 1e-8, 177
      * without decay. */
     heed_optimizer *adamw =
         heed_adamw_new_with(heed_parameters(m), 0.02, 1.0, (heed_adam_options){.eps = 1e-3});
-    printf("\n== Training on the 24 other sentences: %d steps of AdamW\n\n", STEPS);
+    printf("\n== Training on the other 24 sentences: %d steps of AdamW\n\n", STEPS);
     for (int step = 0; step < STEPS; step++) {
         const double loss = learn(m, training, adamw);
         if (step % 10 == 0) {

@@ -4,9 +4,9 @@
  *
  * The mean of a token and all tokens before it can be computed by a loop, by one product with a
  * triangular matrix, or by a softmax over rows of zeros and -inf. The third way is the trick:
- * replace the zeros by numbers that depend on the tokens, and the mean becomes attention.
+ * replace the zeros with numbers that depend on the tokens, and the mean becomes attention.
  *
- * The notebook sets no seed. PyTorch uses only 32 bits of a seed, so all of them were tried (two
+ * The notebook sets no seed. PyTorch uses only 32 bits of a seed, so all 2^32 seeds were tried (two
  * minutes on one core). Only one gives the first five numbers of x, and it gives all the others
  * too.
  *
@@ -74,7 +74,7 @@ static heed_tensor *mean_by_matrix(heed_tensor *x)
 }
 
 /* [6] e^0 is 1 and e^-inf is 0, so softmax turns zeros and -inf into the same weights. Equal scores
- * give equal weights; attention will replace the zeros by scores that differ. */
+ * give equal weights; attention will replace the zeros with scores that differ. */
 static heed_tensor *mean_by_softmax(heed_tensor *x)
 {
     const int64_t T = heed_size(x, 1);
@@ -114,8 +114,9 @@ static heed_tensor *attention(const struct head *h, double scale)
     return heed_softmax(heed_masked_fill(scores(h, scale), blocked, -(double)INFINITY), -1);
 }
 
-/* [21] By its number, this is the 15th run of the cell, after [7] to [20]. Each run draws x, key
- * and query. 14 runs draw exactly as many numbers as separate the x of [1] from the one shown. */
+/* [21] Judging by its number, this is the 15th run of the cell, after [7] to [20]. Each run draws
+ * x, key and query. The first 14 runs draw exactly as many numbers as lie between the x of [1] and
+ * the one shown. */
 static struct head draw_head(void)
 {
     const heed_linear_options no_bias = {.no_bias = true};
@@ -142,9 +143,9 @@ static void show_head(const struct head *h, double scale)
 
     heed_tensor *V = heed_linear_forward(h->value, h->x);
     heed_tensor *out = heed_matmul(attention(h, scale), V);
-    printf(
-        "\nThe final version of the cell scales, and multiplies by V: out = weights @ V is %s.\n",
-        heed_shape_text(out->ndim, out->shape).text);
+    printf("\nThe final version of the cell scales, and multiplies by V: out = weights @ V has "
+           "shape %s.\n",
+           heed_shape_text(out->ndim, out->shape).text);
     show("out[0], the first two tokens", heed_slice(heed_select(out, 0, 0), 0, 0, 2, 1));
 }
 
@@ -163,7 +164,7 @@ static double var(heed_tensor *x)
     return heed_item(heed_var(x));
 }
 
-/* The mean over all rows of their largest weight. */
+/* The largest weight of each row, averaged over all rows. */
 static double sharpness(heed_tensor *weights)
 {
     return heed_item(heed_mean(heed_amax_dim(weights, -1, false)));
@@ -174,10 +175,9 @@ static double sharpness(heed_tensor *weights)
  * softmax approaches one-hot rows, through which almost no gradient passes. */
 static void show_variance(void)
 {
-    printf(
-        "\nWhy head_size ** -0.5: queries and keys with variance 1, each row of weights over 8\n\n"
-        "             variance of             largest weight of a row\n"
-        "  head_size  q @ k.T    scaled       of q @ k.T    scaled\n");
+    printf("\nWhy head_size ** -0.5: queries and keys with variance 1, and 8 weights per row\n\n"
+           "             variance of             largest weight of a row\n"
+           "  head_size  q @ k.T    scaled       of q @ k.T    scaled\n");
     for (int64_t head_size = 4; head_size <= 256; head_size *= 4) {
         heed_tensor *q = heed_randn(HEED_SHAPE(1024, T, head_size), HEED_F32);
         heed_tensor *k = heed_randn(HEED_SHAPE(1024, T, head_size), HEED_F32);
@@ -208,8 +208,8 @@ int main(void)
     struct head h = draw_head();
     const double scale = pow(HEAD_SIZE, -0.5);
     show_head(&h, scale);
-    printf("\nThe variance of query @ key.T is %.2f, with the scale %.2f.\n", var(scores(&h, 1)),
-           var(scores(&h, scale)));
+    printf("\nThe variance of query @ key.T is %.2f; with the scale it is %.2f.\n",
+           var(scores(&h, 1)), var(scores(&h, scale)));
     show_map("Without the scale (rows attend to columns, in percent)", attention(&h, 1));
     show_map("With the scale: the weights are more even", attention(&h, scale));
     show_variance();

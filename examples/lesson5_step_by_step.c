@@ -1,5 +1,5 @@
-/* Lesson 5: self-attention step by step, as a document builds it with numpy; then the gradients, by
- * which the weights learn.
+/* Lesson 5: self-attention step by step, as a document builds it with numpy; then the gradients,
+ * from which the weights learn.
  *
  *     build/lesson5_step_by_step
  *
@@ -103,7 +103,8 @@ static heed_tensor *attend(heed_tensor *const *W, void *X)
     return attend_weights(W, X, &attention_weights);
 }
 
-/* The document's function, which draws the weights itself. Also returns them, to be trained. */
+/* The document's function, which draws the weights itself. Also returns them, so that they can be
+ * trained. */
 static heed_tensor *self_attention(heed_tensor *embeddings, int64_t d_k,
                                    heed_tensor **attention_weights, heed_tensor *W[3])
 {
@@ -124,8 +125,9 @@ static heed_tensor *loss_of(heed_tensor *output)
     return heed_mse_loss(output, heed_eye(3, 3, HEED_F64));
 }
 
-/* Compares the derivative of every output by every weight with a finite difference. If a sign or a
- * sixth digit is wrong, the program ends with a message that names the derivative. */
+/* Compares the derivative of every output with respect to every weight with a finite difference. If
+ * a derivative is wrong, even only in its sign or its sixth digit, the program ends with a message
+ * that names it. */
 static void check_gradients(heed_tensor *X, heed_tensor *W[3])
 {
     const heed_gradcheck_options options = {.eps = 1e-6, .atol = 1e-8, .rtol = 1e-6};
@@ -192,7 +194,7 @@ int main(void)
            yes_if_close(output, final_output));
 
     printf("--- Gradients, which the document leaves out\n\n");
-    heed_retain_grad(final_output); /* as torch's retain_grad(): dY below */
+    heed_retain_grad(final_output); /* like torch's retain_grad(): dY below */
     heed_tensor *loss = loss_of(final_output);
     heed_backward(loss);
     printf("loss %.8f\n\n", heed_item(loss));

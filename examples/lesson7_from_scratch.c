@@ -1,13 +1,13 @@
 /* Lesson 7: everything from scratch. A tensor, a tape, seven operations with their derivatives,
- * self-attention and Adam, in plain C without Heed, learn from the sentences of lesson 3 what *it*
- * is.
+ * self-attention and Adam, in plain C without Heed. The model built from them learns from the
+ * sentences of lesson 3 what *it* is.
  *
  *     build/lesson7_from_scratch
  *
- * Read it from top to bottom: each part uses only the parts above it. An operation is two
- * functions. One computes the result and records it on the tape; the other, above it, computes the
- * gradients of the inputs from the gradient of the result. The comment at the end of the file lists
- * where Heed has each part, and what it adds.
+ * Read it from top to bottom: each part uses only the parts above it. Each operation consists of
+ * two functions. One computes the result and records it on the tape; the other, above it, computes
+ * the gradients of the inputs from the gradient of the result. The comment at the end of the file
+ * lists where each part is found in Heed, and what Heed adds.
  *
  * Sources: Andrej Karpathy's micrograd (https://github.com/karpathy/micrograd) does the same for
  * scalars. The attention is that of Vaswani et al., "Attention Is All You Need", 2017,
@@ -29,13 +29,13 @@ struct tensor {
     double *value;
     double *grad;                      /* d loss / d value */
     const tensor *a, *b;               /* the inputs; NULL where there is none */
-    double factor;                     /* another argument of scale */
+    double factor;                     /* additional argument of scale */
     const int *ids;                    /* another argument of embedding and cross_entropy */
     void (*backward)(const tensor *y); /* adds to the gradients of the inputs; NULL for a leaf */
 };
 
 /* All tensors, in the order in which they were computed: each comes after its inputs. The model's
- * parameters are the first. `numbers` is the memory of all values and gradients. */
+ * parameters come first. `numbers` is the memory of all values and gradients. */
 enum { MOST_TENSORS = 64, MOST_NUMBERS = 1 << 16 };
 static struct {
     tensor tensors[MOST_TENSORS];
@@ -73,8 +73,8 @@ static void rewind_tape(int count)
     }
 }
 
-/* Computes d loss / dx for every tensor x on the tape. All uses of a tensor come after it, so going
- * backwards its gradient is complete before it is passed on to its inputs. */
+/* Computes d loss / dx for every tensor x on the tape. All uses of a tensor come after it, so when
+ * the tape is walked backwards, its gradient is complete before it is passed on to its inputs. */
 static void backward(const tensor *loss)
 {
     assert(loss->rows == 1 && loss->cols == 1);
@@ -285,7 +285,7 @@ typedef struct sentence {
     int words[LENGTH]; /* up to *it* */
     int food_at;       /* index of the food */
     int verb;          /* the word to predict */
-    bool training;     /* 24 are to train on, the other 12 to test */
+    bool training;     /* 24 are for training, the other 12 for testing */
 } sentence;
 
 static sentence sentence_new(int number)
@@ -340,8 +340,8 @@ static tensor *linear(const tensor *x, const tensor *weight)
     return matmul(x, transpose(weight));
 }
 
-/* softmax(q k^T / sqrt(d_k)) v (Vaswani et al., section 3.2.1). Row i of attention_percent is how
- * word i divides its attention. */
+/* softmax(q k^T / sqrt(d_k)) v (Vaswani et al., section 3.2.1). Row i of attention_percent shows
+ * how word i divides its attention. */
 static tensor *self_attention(const model *m, const tensor *x, tensor **attention_percent)
 {
     const tensor *q = linear(x, m->W_q);
@@ -430,8 +430,8 @@ static double compute_gradients(const model *m)
     return mean;
 }
 
-/* Prints the predictions for the 12 test sentences. Returns whether it has learnt: each
- * verb is right, and each *it* attends to its food with at least 0.9. */
+/* Prints the predictions for the 12 test sentences. Returns whether the model has learnt: each verb
+ * is right, and each *it* attends to its food with a weight of at least 0.9. */
 static bool show_reading(const model *m)
 {
     bool learnt = true;
@@ -466,7 +466,7 @@ int main(void)
     printf("The 12 test sentences, before training:\n\n");
     show_reading(&m);
 
-    printf("\nTraining on the 24 other sentences: %d steps of Adam\n\n", STEPS);
+    printf("\nTraining on the other 24 sentences: %d steps of Adam\n\n", STEPS);
     adam o = adam_new(0.02);
     for (int step = 0; step < STEPS; step++) {
         const double loss = compute_gradients(&m);
@@ -481,11 +481,11 @@ int main(void)
     return !learnt || ferror(stdout) || fflush(stdout) != 0;
 }
 
-/* Where Heed has each part, and what it adds:
+/* Where each part is found in Heed, and what Heed adds:
  *
  * tensor, record  src/tensor/tensor.h, src/autograd/apply.c: up to 8 dims, four dtypes, views. A
  *                 tensor points to its inputs, so the graph needs no tape.
- * rewind_tape     src/tensor/scope.c: reference counts; a scope frees what was made in it
+ * rewind_tape     src/tensor/scope.c: reference counts; a scope frees the tensors created in it
  * backward        src/autograd/backward.c, src/autograd/topo.c: second derivatives
  * matmul          src/autograd/ops/matmul.c, src/tensor/kernels/gemm.c: batches, SIMD, threads
  * transpose       src/autograd/ops/view.c: a view, which copies nothing
@@ -496,5 +496,5 @@ int main(void)
  * cross_entropy   src/autograd/ops/cross_entropy.c: exact even where p underflows to 0
  * self_attention  src/nn/attention/attention_head.c, src/nn/attention/self_attention.c: batches
  * parameter       src/tensor/random/generator.c: the numbers that PyTorch draws
- * adam            src/nn/optim/optimizer.c: SGD and AdamW, groups of parameters
+ * adam            src/nn/optim/optimizer.c: SGD and AdamW, parameter groups
  * assert          src/tensor/error.c: errors that a program can handle */

@@ -1,5 +1,5 @@
-/* A model with masked self-attention learns to predict the next word. To end "the cow hid and it"
- * with "mooed", a sentence that it is not trained on, it has to look back from "it" to "cow". */
+/* A model with masked self-attention learns to predict the next word. To complete "the cow hid and
+ * it" with "mooed", which it was not trained on, it has to look back from "it" to "cow". */
 #include "heed.h"
 enum { WORDS = 12, LENGTH = 6, SENTENCES = 8, D_MODEL = 64 };
 static const char *const words[WORDS] = {"the", "cat", "dog", "cow",    "sat",    "ran",
@@ -8,7 +8,7 @@ static const int64_t sentences[SENTENCES][LENGTH] = {
     {0, 1, 4, 7, 8, 9},  {0, 1, 5, 7, 8, 9},  {0, 1, 6, 7, 8, 9},  {0, 2, 4, 7, 8, 10},
     {0, 2, 5, 7, 8, 10}, {0, 2, 6, 7, 8, 10}, {0, 3, 4, 7, 8, 11}, {0, 3, 5, 7, 8, 11}};
 typedef struct model {
-    heed_module module; /* comes first: the struct is a module */
+    heed_module module; /* must come first: it makes the struct a module */
     struct heed_embedding *embedding;
     struct heed_position_encoding *positions;
     struct heed_self_attention *attention;
@@ -27,7 +27,7 @@ static heed_tensor *forward(model *m, heed_tensor *tokens, heed_tensor **weights
 
 int main(void)
 {
-    heed_on_error(heed_die); /* the first error ends the program, with a sentence */
+    heed_on_error(heed_die); /* the first error prints a message and ends the program */
     heed_manual_seed(42);
     model *m = heed_module_new(&model_kind);
     heed_add_child(m, "embedding", &m->embedding, heed_embedding_new(WORDS, D_MODEL));

@@ -1,5 +1,5 @@
-/* The SelfAttention class of a PyTorch tutorial in C: the same seed gives the same weights and the
- * same output. Prints every step of the forward pass, then the gradients of sum(output^2).
+/* The SelfAttention class from a PyTorch tutorial, in C: the same seed gives the same weights and
+ * the same output. Prints every step of the forward pass, then the gradients of sum(output^2).
  *
  *     torch.manual_seed(42)
  *     self_attention = SelfAttention(d_model=2, row_dim=0, col_dim=1)

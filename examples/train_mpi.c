@@ -10,7 +10,7 @@
  * ranks gives the same losses up to rounding. (Not with dropout: each rank drops different
  * elements.)
  *
- * All communication of training is in train_step; the rest reads arguments and the file. */
+ * All communication during training is in train_step; the rest reads arguments and the file. */
 #include <errno.h>
 #include <limits.h>
 #include <mpi.h>

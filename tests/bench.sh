@@ -26,7 +26,7 @@ head -n 1 "$out/tsv" | grep -qx "workload${tab}threads${tab}heed${tab}unit${tab}
 [ "$(awk -F '\t' 'NR > 1 && NF == 7 && ($2 == 1 || $2 == 2) && $3 > 0' "$out/tsv" | wc -l)" = 10 ] ||
     fail "the tsv does not have ten rows of figures"
 
-# A peer that reports one second for every workload but one.
+# A peer that reports one second for every workload except one.
 cat > "$out/slow" <<'END'
 echo $$ > "$(dirname "$0")/slow.pid"
 while read -r name; do

@@ -1,5 +1,5 @@
 #!/bin/sh
-# Runs all suites but those in SKIP, two at a time, slowest first: tests/both_cores.sh build/test_heed
+# Runs all suites except those in SKIP, two at a time, slowest first: tests/both_cores.sh build/test_heed
 set -eu
 long="gradients parity toy random"
 {

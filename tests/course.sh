@@ -80,7 +80,8 @@ echo "course: $((number - 1)) examples print what the page shows"
 
 # ---- an edited lesson ----
 
-# outputs STATUS LINE [HEED_STRICT]: outputs.sh, in a copy of what it reads, ends so and prints that line
+# outputs STATUS LINE [HEED_STRICT]: outputs.sh, in a copy of the files that it reads, exits with this
+# status and prints this line
 copy=$scratch/copy
 mkdir -p "$copy/tests/fixtures" "$copy/examples"
 cp tests/outputs.sh "$copy/tests"

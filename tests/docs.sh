@@ -20,7 +20,8 @@ for name in $(echo "$said" | grep -oE '\bheed_[a-zA-Z0-9_]+' | sort -u); do
     fi
 done
 
-# README's first code block is examples/quickstart.c, but for the #include, which is an installed program's.
+# README's first code block is examples/quickstart.c, except for the #include, which is that of an installed
+# Heed.
 awk '/^```c$/ { inside = 1; next } /^```$/ { if (inside) exit } inside' README.md > "${TMPDIR:-/tmp}/quickstart.$$"
 if ! sed 's/"heed.h"/<heed.h>/' examples/quickstart.c | diff -u - "${TMPDIR:-/tmp}/quickstart.$$"; then
     echo "README's first code block is not examples/quickstart.c"

@@ -1,7 +1,7 @@
 #!/bin/sh
-# Tests that files go from Heed to PyTorch and back, and that training of next_token continues there
-# (examples/pytorch). Needs Python with PyTorch, numpy and safetensors; not part of `make test`, which uses
-# stored files (fixtures/make_safetensors.py, make_npy.py).
+# Tests that files can be exchanged with PyTorch in both directions, and that training of next_token can
+# continue there (examples/pytorch). Needs Python with PyTorch, numpy and safetensors; not part of
+# `make test`, which uses stored files (fixtures/make_safetensors.py, make_npy.py).
 #   tests/exchange.sh [PYTHON]
 set -eu
 cd "$(dirname "$0")/.."

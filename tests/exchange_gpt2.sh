@@ -1,6 +1,6 @@
 #!/bin/sh
-# Tests that GPTs go from Heed to transformers and back: GPT2LMHeadModel.from_pretrained loads what Heed wrote
-# without a warning and gives the same logits; it trains and saves the model, and Heed loads that.
+# Tests that GPTs can be exchanged with transformers in both directions: GPT2LMHeadModel.from_pretrained
+# loads what Heed wrote without a warning and gives the same logits; it trains and saves the model, and Heed loads that.
 # Needs Python with PyTorch and transformers; not part of `make test`, which uses stored files
 # (fixtures/make_gpt2.py).
 #   tests/exchange_gpt2.sh [PYTHON]

@@ -1,5 +1,5 @@
 /* Shared by the tests of files: a temporary folder per test, whole-file reads and writes, and the
- * parts of the suite `files`. */
+ * parts of the `files` suite. */
 #ifndef HEED_TESTS_FILES_UTIL_H
 #define HEED_TESTS_FILES_UTIL_H
 
@@ -17,7 +17,7 @@ void add_npy_cases(Suite *suite);
 void add_malformed_npy_cases(Suite *suite);
 void add_fault_cases(Suite *suite);
 
-/* in_folder: the path of a file in that folder; valid for 8 calls.
+/* in_folder: the path of a file in that folder; valid for the next 8 calls.
  * files_in_folder: number of files in it. */
 const char *in_folder(const char *name);
 int files_in_folder(void);
@@ -29,8 +29,8 @@ char *read_bytes(const char *path, size_t *size);
 /* expect_same_files: both have the same bytes. */
 void expect_same_files(const char *path, const char *other);
 
-/* write_header: a safetensors file with this header, preceded by its length and followed by `data`
- * zero bytes. */
+/* write_header: writes a safetensors file with this header, preceded by its length and followed by
+ * `data` zero bytes. */
 void write_header(const char *path, const char *header, size_t size, size_t data);
 
 /* A rejected file: its header, the number of bytes after it, and words of the error. */
@@ -44,9 +44,9 @@ typedef struct refused_header {
  * `file` in that folder. */
 void expect_error_of_file(heed_status status, const char *function, const char *words);
 
-/* damage_every_byte: replaces each byte of `file` by each of the 255 other values and calls
- * `reads`. It must return true for the intact file. Returns how often it did for a damaged one;
- * *size is the size of the file. */
+/* damage_every_byte: replaces each byte of `file` with each of the other 255 values and calls
+ * `reads`, which must return true for the intact file. Returns how often it returned true for a
+ * damaged one; *size is set to the size of the file. */
 int damage_every_byte(bool (*reads)(void), int *size);
 
 /* save_one, load_one: one tensor, saved as "x". */
@@ -56,8 +56,8 @@ heed_tensor *load_one(const char *path, const char *name);
 /* of_all_bits: elements with varied bit patterns, including NaN and -0. */
 heed_tensor *of_all_bits(heed_shape shape, heed_dtype dtype);
 
-/* npy_fixture: the path of the file of that name and variant, written by numpy; valid for 8 calls
- * of this or in_folder. */
+/* npy_fixture: the path of the file of that name and variant, written by numpy; valid for the next
+ * 8 calls of this or in_folder. */
 const char *npy_fixture(const char *name, const char *variant);
 
 /* expect_same_bits: a and b have the same dtype, shape and bits. */

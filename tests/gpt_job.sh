@@ -2,11 +2,11 @@
 # Trains build/gpt on the stories of build/stories.
 #   tests/gpt_job.sh [BUILD] [STEPS]
 #
-# First with --lr 1e-4, and compares the log with fixtures/gpt/losses.csv, which examples/pytorch/char_gpt.py
-# wrote. With 1000 steps, the default, the first 50 losses must agree to 1e-5, that of step 500 to 1e-3, and
-# the last validation loss to 3 %. With fewer steps only the first 50 are compared: during warm-up, 100
-# steps, the learning rate does not depend on the number of steps. (At the default rate of 1e-3 training on
-# this text is chaotic: rounding differences grow a thousandfold from step 200 to 350, in PyTorch too.)
+# First with --lr 1e-4, and compares the log with fixtures/gpt/losses.csv, which examples/pytorch/char_gpt.py wrote.
+# With 1000 steps, the default, the first 50 losses must agree to within 1e-5, that of step 500 to within 1e-3, and
+# the last validation loss to within 3 %. With fewer steps only the first 50 are compared: during warm-up, 100 steps,
+# the learning rate does not depend on the number of steps. (At the default rate of 1e-3 training on this text is
+# chaotic: rounding differences grow a thousandfold from step 200 to 350, in PyTorch too.)
 #
 # Then 1000 steps with the defaults: 95 % of the words in a sample must be words of the stories, and 60 % of
 # the pronouns in a held-out quiz must be right. (Guessing gets at most 46 %.)
@@ -30,7 +30,7 @@ text=$scratch/stories.txt
 awk -F, -v steps="$steps" '
     function size(x) { return x < 0 ? -x : x }
     function wrong(words) { print "gpt_job: " words; failed = 1; exit 1 }
-    # A number; nan and inf are none to awks of every kind.
+    # A number; not every awk treats nan and inf as numbers.
     function number(text) {
         if (text !~ /^[0-9]+(\.[0-9]+)?(e[-+]?[0-9]+)?$/) wrong("step " $1 ": \"" text "\" is no loss")
         return text + 0

@@ -123,7 +123,7 @@ refuse "is it a safetensors file?" eval --load "$text" --text "$text"
 head -c 3000 "$model" > "$scratch/cut"
 refuse "cut" info "$scratch/cut"
 sed 's/"n_layer":"1"/"n_layer":"9"/' "$model" > "$scratch/deep"
-refuse "deep: damaged: it has .* bytes, but a model of its settings has" sample --load "$scratch/deep"
+refuse "deep: damaged: it has .* bytes, but a model with its settings has" sample --load "$scratch/deep"
 refuse "deep: damaged: it has .* bytes" info "$scratch/deep"
 "${1:-build}/next_token" --steps 1 --save "$scratch/toy" > /dev/null 2>&1
 refuse "toy: not a file written by gpt train" sample --load "$scratch/toy" --prompt x

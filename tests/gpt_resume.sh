@@ -1,5 +1,5 @@
 #!/bin/sh
-# A run of build/gpt that is interrupted and resumed gives the same bits as one that is not: the files of
+# A run of build/gpt that is interrupted and resumed gives the same results as one that is not: the files of
 # --save and --best byte for byte, and the log except for its last column, the speed.
 #   tests/gpt_resume.sh [BUILD]
 set -eu
@@ -103,4 +103,4 @@ done
 begin
 end 0
 same
-echo "gpt_resume: $steps steps give the same bits with and without interruptions"
+echo "gpt_resume: $steps steps give identical files with and without interruptions"

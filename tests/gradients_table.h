@@ -26,15 +26,15 @@ typedef struct gradient_row {
 extern const gradient_row gradient_rows[];
 extern const int gradient_row_count;
 
-/* row_inputs: makes the inputs of a row; returns their number. */
+/* row_inputs: creates the inputs of a row; returns their number. */
 int row_inputs(const gradient_row *row, heed_tensor **inputs);
 
-/* Rows named after a function made of several operations, not after one in the registry. */
+/* Rows named after a function that combines several operations, not after one in the registry. */
 extern const char *const composites[];
 extern const int composite_count;
 bool is_composite(const char *name);
 
-/* graph_holds: does the graph of y contain a node of this operation? For small graphs. */
+/* graph_holds: true if the graph of y contains a node of this operation; for small graphs. */
 bool graph_holds(const heed_tensor *y, const char *operation);
 
 /* Defined by the other files of the suite. */

@@ -5,7 +5,7 @@
 #   3. nn includes only public headers of the layers below: those that heed.h includes
 #   4. public headers include only public headers
 #   5. no cycles between units; a unit is a .c and the .h of the same name
-#   6. an include in src/ is relative to its file, so that no -I of a user can redirect it
+#   6. an include in src/ is relative to its file, so that no -I path can redirect it
 #   7. unit names are unique
 set -eu
 cd "$(dirname "$0")/.."

@@ -1,5 +1,5 @@
 #!/bin/sh
-# Tests that train_mpi gives the same losses on 1, 2 and 4 ranks, and that an error on one rank ends all.
+# Tests that train_mpi gives the same losses on 1, 2 and 4 ranks, and that an error on one rank ends all ranks.
 # `make mpi` builds it.
 #   tests/mpi.sh [BUILD]
 # shellcheck disable=SC2086
@@ -23,7 +23,8 @@ fail() {
     exit 1
 }
 
-# expect STATUS WORDS ARGUMENT...: mpirun exits so; its ranks print the words once on stderr, nothing on stdout
+# expect STATUS WORDS ARGUMENT...: mpirun exits with this status; its ranks print the words once on stderr, and
+# nothing on stdout
 expect() {
     wanted=$1 words=$2
     shift 2
@@ -72,7 +73,7 @@ expect 2 "cannot read $scratch/none: No such file" -np 2 "$program" "$scratch/no
 expect 2 "$scratch is not a regular file" -np 2 "$program" "$scratch"
 expect 2 "has 3 bytes; a context of 64 needs 65" -np 4 "$program" "$scratch/short"
 
-# An error on one rank ends all.
+# An error on one rank ends all ranks.
 expect 1 "rank 1: HEED_ERR_VALUE: HEED_ISA=v9" -np 1 "$program" CHANGELOG.md 5 8 : \
     -np 1 env HEED_ISA=v9 "$program" CHANGELOG.md 5 8
 echo "mpi: 1, 2 and 4 ranks agree"

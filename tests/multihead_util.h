@@ -25,7 +25,7 @@ static inline void expect_shape(heed_tensor *x, heed_shape shape)
                      heed_shape_text(shape.ndim, shape.size).text);
 }
 
-/* embed_dim 4, 2 heads, kdim 3, vdim 5; 3 sentences of 4 queries and 6 keys. */
+/* embed_dim 4, 2 heads, kdim 3, vdim 5; 3 sequences of 4 queries and 6 keys. */
 enum { BATCH = 3, L = 4, S = 6, WIDTH = 4, HEADS = 2 };
 
 typedef struct attention {

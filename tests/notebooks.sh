@@ -40,7 +40,7 @@ for notebook in tests/fixtures/notebooks/*.txt; do
     }
     function exponent(x) { return x ~ /[eE]/ ? substr(x, match(x, /[eE]/) + 1) + 0 : 0 }
 
-    # Do the numbers of notebook and program agree, to `digits` decimals of the notation of the former?
+    # Do the numbers of notebook and program agree, to `digits` decimals in the notation of the notebook?
     function same(theirs, ours, digits,    last) {
         if (theirs !~ /[0-9]/ || ours !~ /[0-9]/) return theirs == ours # inf, nan
         if (decimals(ours) - exponent(ours) < decimals(theirs) - exponent(theirs)) return 0
@@ -94,7 +94,7 @@ for notebook in tests/fixtures/notebooks/*.txt; do
             compare_section(s)
         }
         if (!compared) fail("nothing to compare with")
-        print program ": " compared " numbers are those of the notebook"
+        print program ": " compared " numbers match the notebook"
     }' program="$(basename "$notebook" .txt)" "$notebook" \
         "tests/fixtures/output/$(basename "$notebook")" || status=1
 done

@@ -1,4 +1,4 @@
-/* The parts of the suites `tensor` and `ops`; each file adds its cases. */
+/* The parts of the `tensor` and `ops` suites; each file adds its cases. */
 #ifndef HEED_TESTS_OPS_CASES_H
 #define HEED_TESTS_OPS_CASES_H
 

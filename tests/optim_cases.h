@@ -1,4 +1,4 @@
-/* The parts of the suite `optim`. */
+/* The parts of the `optim` suite. */
 #ifndef HEED_TESTS_OPTIM_CASES_H
 #define HEED_TESTS_OPTIM_CASES_H
 

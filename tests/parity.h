@@ -19,21 +19,21 @@ extern const int parity_row_count;
 
 /* ---- files ---- */
 
-/* parity_open: opens an area's file, to be closed; the test fails if it is missing.
+/* parity_open: opens an area's file, which the caller closes; the test fails if it is missing.
  * parity_held: the tensor CASE.NAME, or NULL. */
 heed_safetensors *parity_open(const char *area);
 heed_tensor *parity_held(const heed_safetensors *file, const char *name, const char *part);
 
-/* parity_every_case: each case in an area's file has a row in the table. */
+/* parity_every_case: checks that each case in an area's file has a row in the table. */
 void parity_every_case(const char *area, bool (*has_case)(const char *area, const char *name));
 
 /* ---- comparing ---- */
 
-/* The expected result, as the file has it, and PyTorch's own error in f32. */
+/* The expected result, as stored in the file, and PyTorch's own error in f32. */
 typedef struct parity_goal {
     const char *name, *part; /* "softmax.plain", "da" */
     heed_tensor *y;          /* f64, or i64, bool */
-    heed_tensor *places;     /* where f32 has NaN and inf, if not where y does; or NULL */
+    heed_tensor *places;     /* where f32 has NaN or inf; NULL: in the same places as y */
     double error;            /* PyTorch's in f32 */
     parity_kind kind;
 } parity_goal;
@@ -67,7 +67,7 @@ void parity_inputs(const parity_case *c, heed_dtype dtype, enum layout layout,
 void expect_part(const parity_case *c, const char *part, heed_tensor *y, double error,
                  parity_kind kind);
 
-/* A tensor to differentiate y by; the file names its gradient "d" + name. */
+/* A tensor that y is differentiated with respect to; the file names its gradient "d" + name. */
 typedef struct parity_leaf {
     const char *name;
     heed_tensor *x;
@@ -76,7 +76,7 @@ typedef struct parity_leaf {
 enum { PARITY_LEAVES = 40 };
 
 /* parity_input_leaves: adds the inputs that require a gradient; returns their number.
- * expect_case: y and its gradients by the leaves match the case. */
+ * expect_case: y and the gradients of the leaves match the case. */
 int parity_input_leaves(const parity_case *c, heed_tensor *const *inputs, parity_leaf *leaves);
 void expect_case(const parity_case *c, heed_tensor *y, parity_kind kind, const parity_leaf *leaves,
                  int count);

@@ -71,7 +71,8 @@ static inline void expect_i64(const heed_tensor *t, const int64_t *expected, int
     }
 }
 
-/* The call must fail with this status, draw nothing, and begin its message with its name. */
+/* The call must fail with this status, draw no random numbers, and begin its message with its
+ * name. */
 #define EXPECT_ERROR(call, status, words)                                                          \
     do {                                                                                           \
         heed_generator before_ = heed_get_generator();                                             \

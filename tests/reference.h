@@ -1,5 +1,5 @@
-/* Inputs in every memory layout, and expected values by plain loops: nothing here calls an
- * operation of the library. */
+/* Inputs in every memory layout, and expected values computed by plain loops: no operation of the
+ * library is called here. */
 #ifndef HEED_TESTS_REFERENCE_H
 #define HEED_TESTS_REFERENCE_H
 
@@ -16,8 +16,8 @@ int64_t count_of(heed_shape shape);
 
 /* ---- tensors ---- */
 
-/* Memory layouts: row-major; first dim innermost, as transposed; last dim outermost; gaps in every
- * dim, and an offset. */
+/* Memory layouts: row-major; first dim innermost, as after a transpose; last dim outermost; gaps in
+ * every dim, and an offset. */
 enum layout { ROWS, COLUMNS, ROTATED, STEPPED, LAYOUTS };
 
 /* lay_out: a tensor with these elements, given in row-major order. Gaps in memory are filled with

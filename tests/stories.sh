@@ -8,7 +8,7 @@ build=${1:-build}
 stories=$build/stories
 gpt=$build/gpt
 
-# ---- texts: the same bytes everywhere, of the size that was asked for ----
+# ---- texts: the same bytes everywhere, of the requested size ----
 
 sum() {
     "$stories" "$@" | cksum | tr ' ' _
@@ -59,7 +59,7 @@ if [ -e /dev/full ]; then
     done
 fi
 
-# ---- quizzes: asked while a model trains, which changes nothing, and of a model that is there ----
+# ---- quizzes: during training, which they must not change, and of a saved model ----
 
 "$stories" --quiz 30 > "$scratch/quiz"
 small="--n-layer 1 --n-head 2 --n-embd 16 --context 64 --batch 4 --dropout 0.1 --steps 20 --eval-every 10 --eval-windows 5"

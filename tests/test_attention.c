@@ -111,7 +111,7 @@ START_TEST(test_multi_head)
     expect_close(heed_multi_head_forward(m, x, mask),
                  heed_matmul(heed_cat(heads, 2, -1), heed_transpose(m->W_o->weight, 0, 1)), 1e-6);
     ck_assert_ptr_null(heed_multi_head_head(m, 2));
-    expect_error(HEED_ERR_INDEX, "2 is outside");
+    expect_error(HEED_ERR_INDEX, "index 2 is out of range");
     heed_module_free(m);
 }
 END_TEST

@@ -1,5 +1,5 @@
-/* A GPT that learns small stories, beside its twin of examples/pytorch/char_gpt.py: the same
- * weights, the same batches, the same first losses. tests/gpt_job.sh goes all the way, with
+/* Trains a GPT on short stories, and compares it with its twin in examples/pytorch/char_gpt.py: the
+ * same weights, the same batches, the same first losses. tests/gpt_job.sh goes all the way, with
  * build/gpt. */
 #include <math.h>
 #include <stdlib.h>

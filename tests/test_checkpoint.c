@@ -145,8 +145,9 @@ START_TEST(tied_parameters_are_saved_twice_and_stay_tied)
     tensors[0] = heed_ones(HEED_SHAPE(3, 2), HEED_F32); /* but its shape must match */
     heed_save_file((heed_tensor_list){3, tensors, names}, in_folder("a"), NULL);
     ck_assert_int_eq(load(c), HEED_ERR_VALUE);
-    expect_error(HEED_ERR_VALUE, "/a does not fit this Odd: 1 of another shape or dtype: other is "
-                                 "(3, 2) there, (2, 3) here");
+    expect_error(HEED_ERR_VALUE,
+                 "/a does not fit this Odd: 1 with a different shape or dtype: other is "
+                 "(3, 2) there, (2, 3) here");
     heed_module_free(a);
     heed_module_free(b);
     heed_module_free(c);
@@ -182,7 +183,7 @@ START_TEST(everything_that_does_not_fit_is_told_at_once)
                   "load_state_dict: /tmp/heed-test-");
     expect_misfit(
         4, names, (heed_tensor *[]){f32, f32, ids, mask}, true,
-        "/a does not fit this Odd: 2 of another shape or dtype: mask is (2, 2) there, (3) "
+        "/a does not fit this Odd: 2 with a different shape or dtype: mask is (2, 2) there, (3) "
         "here, ids is (3) there, (2, 2) here");
     expect_misfit(3, names, (heed_tensor *[]){f32, f32, mask}, true,
                   "fit this Odd: 1 missing: ids");
@@ -191,10 +192,11 @@ START_TEST(everything_that_does_not_fit_is_told_at_once)
     expect_misfit(5, names, (heed_tensor *[]){f32, f32, mask, ids, f32}, true,
                   "fit this Odd: 1 unexpected: more");
     heed_tensor *wrong = heed_zeros(HEED_SHAPE(2, 3), HEED_I64);
-    expect_misfit(2, names + 1, (heed_tensor *[]){f32, heed_to(mask, HEED_F32)}, true,
-                  "1 of another shape or dtype: mask is F32 there, bool here; 1 missing: ids");
+    expect_misfit(
+        2, names + 1, (heed_tensor *[]){f32, heed_to(mask, HEED_F32)}, true,
+        "1 with a different shape or dtype: mask is F32 there, bool here; 1 missing: ids");
     expect_misfit(1, names, &wrong, false,
-                  "Odd: 1 of another shape or dtype: one is I64 there, f32");
+                  "Odd: 1 with a different shape or dtype: one is I64 there, f32");
     wrong = heed_zeros(HEED_SHAPE(2), HEED_F32);
     expect_misfit(1, names, &wrong, false, "one is (2) there, (2, 3) here");
     wrong = heed_zeros(HEED_SHAPE(2, 3, 1), HEED_F32);
@@ -213,7 +215,7 @@ START_TEST(foreign_tensors_do_not_fit)
     write_header(in_folder("a"), header, sizeof header - 1, 15);
     ck_assert_int_eq(load_what_fits(m), HEED_ERR_VALUE);
     expect_error(HEED_ERR_VALUE,
-                 "2 of another shape or dtype: one is (1, 1, 1, 1, 1, 1, 1, 2, ...) "
+                 "2 with a different shape or dtype: one is (1, 1, 1, 1, 1, 1, 1, 2, ...) "
                  "there, (2, 3) here, mask is U8 there, bool here");
     heed_module_free(m);
 }
@@ -278,8 +280,9 @@ START_TEST(hundreds_that_do_not_fit_are_cut)
     heed_tensor *tensors[] = {m->bias, heed_zeros(HEED_SHAPE(1000007, 0, 1000000009), HEED_F32)};
     heed_save_file((heed_tensor_list){2, tensors, names}, in_folder("a"), NULL);
     ck_assert_int_eq(load(m), HEED_ERR_VALUE);
-    expect_error(HEED_ERR_VALUE, "1 of another shape or dtype: weight is (1000007, 0, 1000000009) "
-                                 "there, (2, 3) here; 1 missing: bias; 1 unexpected: nnnnn");
+    expect_error(HEED_ERR_VALUE,
+                 "1 with a different shape or dtype: weight is (1000007, 0, 1000000009) "
+                 "there, (2, 3) here; 1 missing: bias; 1 unexpected: nnnnn");
     ck_assert_ptr_nonnull(strstr(heed_error_message(), "nnn..."));
     heed_module_free(m);
     heed_module_free(list);

@@ -191,7 +191,7 @@ START_TEST(batches_that_differ)
                                  "encodings_for_kv (1, 5, 6): all dims but the last two");
     ck_assert_ptr_null(heed_cross_attention_forward(m, queries(HEED_F32),
                                                     heed_randn(HEED_SHAPE(S, OTHER), HEED_F32)));
-    expect_error(HEED_ERR_SHAPE, "must be equal; heed_expand");
+    expect_error(HEED_ERR_SHAPE, "must be equal; repeat one of them with heed_expand");
     heed_module_free(m);
 }
 END_TEST

@@ -123,8 +123,9 @@ START_TEST(errors_leave_the_cache)
     heed_gpt_forward_cached(m, heed_zeros(HEED_SHAPE(1, 3), HEED_I64), cache);
     expect_error(HEED_ERR_SHAPE, "gpt_forward_cached: idx (1, 3), but the cache has 2 rows");
     heed_gpt_forward_cached(other, heed_narrow(idx, 1, 5, 1), cache);
-    expect_error(HEED_ERR_VALUE,
-                 "gpt_forward_cached: the cache was created for a model of another size or dtype");
+    expect_error(
+        HEED_ERR_VALUE,
+        "gpt_forward_cached: the cache was created for a model of a different size or dtype");
     for (int n = 0; n < 40; n++) {
         heed_fail_allocation(n);
         ck_assert_ptr_null(heed_gpt_forward_cached(m, heed_narrow(idx, 1, 5, 2), cache));

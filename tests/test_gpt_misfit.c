@@ -51,9 +51,10 @@ START_TEST(what_does_not_fit_is_told)
     expect_misfit(plain, in_folder("a"), "GPT: 1 unexpected: transformer.h.2.ln_1.bias");
     write_changed("transformer.h.0.mlp.c_fc.weight", "transformer.h.0.mlp.c_fc.weight",
                   heed_ones(HEED_SHAPE(32, 8), HEED_F32));
-    expect_misfit(plain, in_folder("a"),
-                  "1 of another shape or dtype: transformer.h.0.mlp.c_fc.weight is (32, 8) there, "
-                  "(8, 32) here");
+    expect_misfit(
+        plain, in_folder("a"),
+        "1 with a different shape or dtype: transformer.h.0.mlp.c_fc.weight is (32, 8) there, "
+        "(8, 32) here");
     write_changed("transformer.h.0.attn.c_attn.weight", NULL, NULL);
     expect_misfit(plain, in_folder("a"), "; 1 missing: transformer.h.0.attn.c_attn.weight");
     write_changed("transformer.wte.weight", NULL, NULL);

@@ -341,7 +341,7 @@ START_TEST(the_worst_difference_is_returned)
     x = heed_full(HEED_SHAPE(2), 1.5, HEED_F32);
     heed_gradgradcheck_with(square, NULL, &x, 1, options);
     expect_error(HEED_ERR_GRAPH, "no input requires a gradient");
-    ck_assert_double_eq(worst, 0);
+    ck_assert_msg(isnan(worst), "%g", worst); /* nothing was compared */
 }
 END_TEST
 

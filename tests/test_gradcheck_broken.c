@@ -79,6 +79,11 @@ static void one_percent_more(const heed_vjp *v)
     v->grads[0] = heed_mul_scalar(cube_gradient(v->g, v->inputs[0]), 1.01);
 }
 
+static void slightly_more(const heed_vjp *v)
+{
+    v->grads[0] = heed_mul_scalar(cube_gradient(v->g, v->inputs[0]), 1.0001);
+}
+
 static void zero(const heed_vjp *v)
 {
     v->grads[0] = heed_mul_scalar(v->g, 0);
@@ -267,6 +272,7 @@ static const broken derivatives[] = {
     {"exp_from_output", &exps, exp_from_output, HEED_OK, HEED_OK, ""},
     {"wrong_sign", &cubes, wrong_sign, CAUGHT, "analytic / numeric is -1 everywhere"},
     {"one_percent_more", &cubes, one_percent_more, CAUGHT, "analytic / numeric is 1.01 everywhere"},
+    {"slightly_more", &cubes, slightly_more, CAUGHT, "analytic / numeric is 1.0001 everywhere"},
     {"zero", &cubes, zero, CAUGHT, "analytic / numeric is 0 everywhere"},
     {"none", &cubes, none, CAUGHT, "analytic 0, numeric "},
     {"nan", &cubes, nan_everywhere, CAUGHT, "nan, numeric "},

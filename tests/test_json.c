@@ -90,7 +90,7 @@ START_TEST(whole_numbers_stay_whole)
     for (size_t i = 0; i < sizeof texts / sizeof *texts; i++) {
         heed_json json = json_of(texts[i]);
         ck_assert_int_eq(heed_json_number(&json), -1);
-        expect_wrong(&json, texts[i], "a whole number, 0 or more, is expected");
+        expect_wrong(&json, texts[i], "a non-negative integer is expected");
     }
 }
 END_TEST

@@ -117,21 +117,21 @@ static const refused_header rows[] = {
     {HEAD "(2)}", 8, "a tuple is expected; a tuple of one number needs a comma"},
     {HEAD "[2]}", 8, "a tuple is expected"},
     {HEAD "None}", 8, "a tuple is expected"},
-    {HEAD "(,)}", 8, "a whole number, 0 or more, is expected"},
-    {HEAD "(2,,)}", 8, "a whole number, 0 or more, is expected"},
+    {HEAD "(,)}", 8, "a non-negative integer is expected"},
+    {HEAD "(2,,)}", 8, "a non-negative integer is expected"},
     {HEAD "(2 1)}", 8, "',' or ')' is expected"},
-    {HEAD "(2,", 8, "a whole number, 0 or more, is expected"},
+    {HEAD "(2,", 8, "a non-negative integer is expected"},
     {HEAD "(2", 8, "',' or ')' is expected"},
-    {HEAD "(-2,)}", 8, "a whole number, 0 or more, is expected"},
-    {HEAD "(+2,)}", 8, "a whole number, 0 or more, is expected"},
-    {HEAD "(02,)}", 8, "a whole number, 0 or more, is expected"},
+    {HEAD "(-2,)}", 8, "a non-negative integer is expected"},
+    {HEAD "(+2,)}", 8, "a non-negative integer is expected"},
+    {HEAD "(02,)}", 8, "a non-negative integer is expected"},
     {HEAD "(2.0,)}", 8, "',' or ')' is expected"},
     {HEAD "(0x2,)}", 8, "',' or ')' is expected"},
     {HEAD "(2LL,)}", 8, "',' or ')' is expected"},
     {HEAD "(2l,)}", 8, "',' or ')' is expected"},
-    {HEAD "('2',)}", 8, "a whole number, 0 or more, is expected"},
-    {HEAD "(True, 2)}", 8, "a whole number, 0 or more, is expected"},
-    {HEAD "((2,),)}", 8, "a whole number, 0 or more, is expected"},
+    {HEAD "('2',)}", 8, "a non-negative integer is expected"},
+    {HEAD "(True, 2)}", 8, "a non-negative integer is expected"},
+    {HEAD "((2,),)}", 8, "a non-negative integer is expected"},
     {HEAD "(9223372036854775808,)}", 8, "a number is larger than 2^63 - 1"},
     {HEAD "(99999999999999999999999999999,)}", 8, "a number is larger than 2^63 - 1"},
     {HEAD "(9223372036854775807,)}", 8, "its shape has more elements than a file can hold"},
@@ -232,7 +232,7 @@ START_TEST(foreign_dtypes_are_refused)
     expect_error(HEED_ERR_FORMAT, "its shape (1) of f4 needs 4 bytes, but 136 follow the header; "
                                   "save each array in its own file");
     ck_assert_ptr_null(heed_load_npy("tests/fixtures/npy/zip.npz"));
-    expect_error(HEED_ERR_FORMAT, "it is a zip archive, as numpy.savez writes; unzip it");
+    expect_error(HEED_ERR_FORMAT, "it is a zip archive, as written by numpy.savez; unzip it");
 }
 END_TEST
 
@@ -256,7 +256,7 @@ START_TEST(lengths_are_refused)
         {"\x93NUMPY\2\0\xff\xff\xff\xff", "would have 4294967295 bytes, more than the file"},
         {"\x93NUMPY\3\0\1\0\0\0", "would have 1 bytes, more than the file"},
         {"\x93NUMPX\1\0\2\0{}", "it does not begin like a .npy file"},
-        {"PK\3\4\0\0\0\0\0\0\0\0", "it is a zip archive, as numpy.savez writes"},
+        {"PK\3\4\0\0\0\0\0\0\0\0", "it is a zip archive, as written by numpy.savez"},
     };
     for (size_t i = 0; i < sizeof lies / sizeof *lies; i++) {
         write_bytes(in_folder("file"), lies[i].bytes, 12);

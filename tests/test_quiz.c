@@ -34,10 +34,10 @@ static const struct {
     {"ka b c", "quiz: line 1: 0 tabs; "},
     {"\ta\tb\tc", "quiz: line 1: the kind is empty"},
     {"k\t\tb\tc", "quiz: line 1: the context is empty"},
-    {"k\ta\t\tc", "quiz: line 1: an answer is empty, or begins another"},
-    {"k\ta\tb\tc\t", "quiz: line 1: an answer is empty, or begins another"},
-    {"k\ta\tbc\tbcd", "quiz: line 1: an answer is empty, or begins another"},
-    {"k\ta\tb\tb", "quiz: line 1: an answer is empty, or begins another"},
+    {"k\ta\t\tc", "quiz: line 1: an answer is empty, or is a prefix of another"},
+    {"k\ta\tb\tc\t", "quiz: line 1: an answer is empty, or is a prefix of another"},
+    {"k\ta\tbc\tbcd", "quiz: line 1: an answer is empty, or is a prefix of another"},
+    {"k\ta\tb\tb", "quiz: line 1: an answer is empty, or is a prefix of another"},
     {"k\ta\tb\tc\nk\ta\tbx\tc", "quiz: line 2: the character 'x'"},
     {"k\tax\tb\tc", "quiz: line 1: the character 'x'"},
     {"1\ta\tb\tc\n2\ta\tb\tc\n3\ta\tb\tc\n4\ta\tb\tc\n5\ta\tb\tc\n6\ta\tb\tc\n7\ta\tb\tc\n8\ta\tb\t"
@@ -195,7 +195,7 @@ START_TEST(test_scores)
         fprintf(file, "k\t%s", context);
         for (int a = 0; a < ANSWERS; a++) {
             draw_word(answers[a], 1 + (i + a) % 4);
-            answers[a][0] = alphabet[(i + 3 * a) % LETTERS]; /* none begins another */
+            answers[a][0] = alphabet[(i + 3 * a) % LETTERS]; /* none is a prefix of another */
             fprintf(file, "\t%s", answers[a]);
         }
         fputc('\n', file);

@@ -184,7 +184,7 @@ START_TEST(headers_have_an_end)
     text[SIZE] = '\0';
     const heed_metadata about[] = {{"long", text}, {NULL, NULL}};
     ck_assert_int_eq(heed_save_file((heed_tensor_list){0}, in_folder("a"), about), HEED_ERR_VALUE);
-    expect_error(HEED_ERR_VALUE, "make a header of 100200032 bytes; the limit is 100 MB");
+    expect_error(HEED_ERR_VALUE, "need a header of 100200032 bytes; the limit is 100 MB");
     ck_assert_int_eq(files_in_folder(), 0);
     free(text);
     heed_empty_cache();

@@ -84,20 +84,20 @@ static const refused_header rows[] = {
     {X("\"dtype\":\"\"," SHAPE "," OFFSETS), 8, "'x': unknown dtype ''"},
     {X("\"dtype\":32," SHAPE "," OFFSETS), 8, "'x': at byte 14 of the header: a string is expected"},
     /* numbers */
-    {OF("-2", "8"), 8, "'x': at byte 29 of the header: a whole number, 0 or more, is expected"},
-    {OF("-0", "0"), 0, "a whole number"},
-    {OF("+2", "8"), 8, "a whole number"},
-    {OF("2.0", "8"), 8, "a whole number"},
-    {OF("2e0", "8"), 8, "a whole number"},
-    {OF("2E0", "8"), 8, "a whole number"},
-    {OF("02", "8"), 8, "a whole number"},
-    {OF("00", "0"), 0, "a whole number"},
+    {OF("-2", "8"), 8, "'x': at byte 29 of the header: a non-negative integer is expected"},
+    {OF("-0", "0"), 0, "a non-negative integer"},
+    {OF("+2", "8"), 8, "a non-negative integer"},
+    {OF("2.0", "8"), 8, "a non-negative integer"},
+    {OF("2e0", "8"), 8, "a non-negative integer"},
+    {OF("2E0", "8"), 8, "a non-negative integer"},
+    {OF("02", "8"), 8, "a non-negative integer"},
+    {OF("00", "0"), 0, "a non-negative integer"},
     {OF("0x2", "8"), 8, "',' or ']' is expected"},
-    {OF("\"2\"", "8"), 8, "a whole number"},
-    {OF("null", "8"), 8, "a whole number"},
-    {OF("2,", "8"), 8, "a whole number"},
+    {OF("\"2\"", "8"), 8, "a non-negative integer"},
+    {OF("null", "8"), 8, "a non-negative integer"},
+    {OF("2,", "8"), 8, "a non-negative integer"},
     {OF("2 2", "8"), 8, "',' or ']' is expected"},
-    {OF("[2]", "8"), 8, "a whole number"},
+    {OF("[2]", "8"), 8, "a non-negative integer"},
     {OF("9223372036854775808", "8"), 8, "a number is larger than 2^63 - 1"},
     {OF("2", "99999999999999999999999999"), 8, "a number is larger than 2^63 - 1"},
     {X(DTYPE ",\"shape\":2," OFFSETS), 8, "'x': at byte 28 of the header: an array is expected"},
@@ -106,7 +106,7 @@ static const refused_header rows[] = {
     {X(DTYPE "," SHAPE ",\"data_offsets\":[]"), 8, "'x': data_offsets must be begin and end, not 0"},
     {X(DTYPE "," SHAPE ",\"data_offsets\":[8]"), 8, "begin and end, not 1 numbers"},
     {X(DTYPE "," SHAPE ",\"data_offsets\":[0,8,8]"), 8, "begin and end, not 3 numbers"},
-    {X(DTYPE "," SHAPE ",\"data_offsets\":[0,-8]"), 8, "a whole number"},
+    {X(DTYPE "," SHAPE ",\"data_offsets\":[0,-8]"), 8, "a non-negative integer"},
     /* sizes */
     {OF("3", "8"), 8, "'x': data_offsets [0, 8] do not span the 12 bytes of shape (3) of F32"},
     {OF("", "8"), 8, "data_offsets [0, 8] do not span the 4 bytes of shape ()"},
@@ -215,7 +215,7 @@ START_TEST(lengths_are_refused)
     }
     for (size_t size = 0; size < 8; size++) {
         write_bytes(in_folder("file"), "\2\0\0\0\0\0\0\0{}", size);
-        expect_refusal("bytes are too short for a safetensors file");
+        expect_refusal("it is too short for a safetensors file (");
     }
 }
 END_TEST
@@ -253,7 +253,7 @@ START_TEST(bombs_are_refused)
     memset(header, '[', 1000000);
     memcpy(header, "{\"x\":{\"shape\":", 14);
     write_header(in_folder("file"), header, 1000000, 0);
-    expect_refusal("'x': at byte 15 of the header: a whole number");
+    expect_refusal("'x': at byte 15 of the header: a non-negative integer");
     memset(header + 14, '1', 1000000 - 14);
     header[14] = '[';
     write_header(in_folder("file"), header, 1000000, 0);

@@ -237,7 +237,7 @@ START_TEST(test_broken_tokens)
         token_level level;
         const char *saved, *error;
     } rows[] = {
-        {LEVEL_BYTE, "x", "saved without a list, but there is one"},
+        {LEVEL_BYTE, "x", "saved without a list, but a list is present"},
         {LEVEL_CHAR, "", "the vocabulary is empty"},
         {LEVEL_WORD, "", "the vocabulary is empty"},
         {LEVEL_CHAR, "aba", "duplicate token"},

@@ -129,6 +129,23 @@ START_TEST(once_a_process)
 }
 END_TEST
 
+/* An error of the outer scope: the loop says so after some steps. */
+static void train_what_could_not_be_made(void)
+{
+    HEED_SCOPE(outer);
+    wrong_sizes();
+    for (int step = 0; step < 100; step++) {
+        HEED_SCOPE(scope);
+    }
+    dprintf(STDERR_FILENO, "trained\n");
+}
+
+START_TEST(after_some_steps)
+{
+    ck_assert_str_eq(stderr_of(train_what_could_not_be_made), CONTINUES SIZES "trained\n");
+}
+END_TEST
+
 /* ---- what is not ---- */
 
 static void read_it(void)
@@ -140,9 +157,11 @@ static void read_it(void)
 
 static void look_at_its_message(void)
 {
-    HEED_SCOPE(scope);
-    wrong_sizes();
-    heed_error_message();
+    {
+        HEED_SCOPE(scope);
+        wrong_sizes();
+        heed_error_message();
+    }
     HEED_SCOPE(another);
 }
 
@@ -153,10 +172,12 @@ static void ignore(heed_status status, const char *message)
 
 static void handle_it(void)
 {
-    HEED_SCOPE(scope);
-    heed_on_error(ignore);
-    wrong_sizes();
-    heed_on_error(NULL);
+    {
+        HEED_SCOPE(scope);
+        heed_on_error(ignore);
+        wrong_sizes();
+        heed_on_error(NULL);
+    }
     HEED_SCOPE(another);
 }
 
@@ -165,6 +186,28 @@ START_TEST(an_error_that_was_read_or_handled_is_not_printed)
     ck_assert_str_eq(stderr_of(read_it), "");
     ck_assert_str_eq(stderr_of(look_at_its_message), "");
     ck_assert_str_eq(stderr_of(handle_it), "");
+}
+END_TEST
+
+/* A function with a scope of its own, as an expression calls it. */
+static heed_tensor *forward(heed_tensor *x)
+{
+    HEED_SCOPE(scope);
+    return heed_scope_keep(&scope, heed_exp(x));
+}
+
+static void test_after_a_nested_expression(void)
+{
+    HEED_SCOPE(scope);
+    heed_tensor *x = heed_ones(HEED_SHAPE(2, 3), HEED_F32);
+    if (forward(forward(heed_matmul(x, x))) == NULL) {
+        heed_error();
+    }
+}
+
+START_TEST(functions_nest_and_their_scopes_do_not_print)
+{
+    ck_assert_str_eq(stderr_of(test_after_a_nested_expression), "");
 }
 END_TEST
 
@@ -299,6 +342,8 @@ Suite *unread_suite(void)
     tcase_add_test(tests, at_the_end_of_the_program);
     tcase_add_test(tests, at_the_end_of_a_thread);
     tcase_add_test(tests, in_the_second_step);
+    tcase_add_test(tests, after_some_steps);
+    tcase_add_test(tests, functions_nest_and_their_scopes_do_not_print);
     tcase_add_test(tests, once_a_process);
     tcase_add_test(tests, an_error_that_was_read_or_handled_is_not_printed);
     tcase_add_test(tests, the_next_error_is);

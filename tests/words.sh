@@ -1,5 +1,5 @@
 #!/bin/sh
-# Greps pages, comments and messages for phrases that make readers stop. For each there is a plain one.
+# Greps pages, comments and messages for phrases that make readers stop. Each has a plain replacement.
 set -eu
 cd "$(dirname "$0")/.."
 status=0

@@ -1,5 +1,5 @@
-/* Standard streams: kept open, flushed, and filtered for bytes that could command a terminal; and
- * the signals that ask the program to end. */
+/* Standard streams: keeps them open, flushes them, and replaces bytes that could control a
+ * terminal. Also catches the signals that ask the program to end. */
 #include "examples/common/console.h"
 
 #include <errno.h>

@@ -13,7 +13,7 @@
 void console_hold(void);
 
 /* console_put: writes bytes. On a `terminal`, control characters other than newline and tab, and
- * bytes that are not UTF-8, are written as '?', since they could command it. */
+ * bytes that are not UTF-8, are written as '?', since they could control it. */
 void console_put(FILE *stream, const char *bytes, size_t length, bool terminal);
 
 /* console_flush: flushes stdout; false if any output so far was lost. */

@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { LONGEST_NAME = 20 }; /* that may widen the left column of the help */
+enum { LONGEST_NAME = 20 }; /* longer names do not widen the help's left column */
 
 /* ---- names ---- */
 

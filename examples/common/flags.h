@@ -91,8 +91,8 @@ bool flags_read(const flag_table *table, void *options, int argc, char **argv);
 void flags_complete(const flag_table *table, void *options, int set);
 
 /* For settings stored in files. flags_text: the value of a flag as text; "" for strings. flags_set:
- * sets the flag of that name (with _ instead of -) from such text, to the same bits; a switch is
- * "true" or "false".
+ * sets the flag of that name (with _ instead of -) from such text, exactly; a switch is "true" or
+ * "false".
  * HEED_ERR_VALUE: no such flag, or an invalid value. */
 typedef struct flag_value {
     char text[40];
@@ -113,7 +113,7 @@ flag_name flags_name(const flag_row *flag);
 void flags_help(const flag_table *table, FILE *stream);
 
 /* flags_blame: the library's messages name functions, but a user knows only flags. Replaces a
- * pending error by one that names `flag` and has this status; out of memory is left unchanged,
+ * pending error with one that names `flag` and has this status; out of memory is left unchanged,
  * since no flag is at fault. Returns the pending error. */
 heed_status flags_blame(const char *flag, heed_status status);
 

@@ -1,5 +1,5 @@
-/* Checks before a long run: output files are tried after resolving all links, and the machine's
- * memory is compared with what training needs. */
+/* Checks before a long run: tries to create the output files after resolving all links, and
+ * compares the machine's memory with what training needs. */
 #include "examples/common/preflight.h"
 
 #include <errno.h>

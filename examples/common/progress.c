@@ -77,8 +77,8 @@ static void draw_bar(char *bar, int64_t step, int64_t steps, int inside)
     strcpy(bar + 1 + inside, "]");
 }
 
-/* The facts as text. If the line is too short, parts are left out from the right: the bar before
- * the losses, and the remaining time last. */
+/* The facts as text. Parts that do not fit are dropped, from right to left: the bar before the
+ * losses, and the remaining time last. */
 static void put_words(char line[PROGRESS_LINE], const progress_facts *f, int width, bool ended)
 {
     char step[64], loss[40], held_out[40] = "", speed[40], left[40] = "", time[24];

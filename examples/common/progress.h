@@ -43,7 +43,7 @@ double progress_clock(void);
 progress progress_begin(FILE *stream);
 
 /* progress_show: shows the facts when a line is due; on a terminal immediately if `always`. Sets
- * `seconds` itself. progress_end: replaces the bar by the final numbers. Write errors do not stop
+ * `seconds` itself. progress_end: replaces the bar with the final numbers. Write errors do not stop
  * training. */
 void progress_show(progress *p, progress_facts facts, bool always);
 void progress_end(progress *p);

@@ -100,7 +100,7 @@ int utf8_length(const char *bytes, size_t left, uint32_t *code)
         value = value << 6 | ((unsigned char)bytes[i] & 0x3F);
     }
     if (value < least[length] || value > 0x10FFFF || (value >= 0xD800 && value <= 0xDFFF)) {
-        return 0; /* overlong, too large, or half of a UTF-16 pair */
+        return 0; /* overlong, too large, or half of a UTF-16 surrogate pair */
     }
     *code = value;
     return length;
@@ -261,7 +261,7 @@ static kind kind_at(const char *bytes, size_t length, size_t at, size_t *step)
 
 /* ---- splitting ---- */
 
-/* The length of a mark inside a word: the apostrophe of "don't", the point of "3.14". */
+/* The length of a mark inside a word: the apostrophe of "don't", the decimal point of "3.14". */
 static size_t link_at(const char *bytes, size_t length, size_t at)
 {
     static const char curly[] = "\u2019";

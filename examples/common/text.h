@@ -23,7 +23,7 @@ const char *text_token_name(text_level level);
  * NULL: HEED_ERR_MEMORY is pending, and the list is unchanged. */
 void *list_grow(void *items, size_t *capacity, size_t needed, size_t size);
 
-/* A growable byte buffer; zero is empty. */
+/* A growable byte buffer; zero-initialised, it is empty. */
 typedef struct text_buffer {
     char *bytes;
     size_t length, capacity;

@@ -104,7 +104,7 @@ static vocabulary start(text_level level, bool with_unknown)
     return v;
 }
 
-/* By decreasing uses, then by first appearance. */
+/* By decreasing number of uses, then by first appearance. */
 static int by_uses(const void *left, const void *right)
 {
     const vocabulary_entry *a = left, *b = right;

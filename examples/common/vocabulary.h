@@ -6,7 +6,7 @@
 
 enum { VOCABULARY_LIMIT = 8192, VOCABULARY_COUNTED = 8 << 20, VOCABULARY_NONE = -1 };
 
-/* A growable list of token ids; zero is empty. */
+/* A growable list of token ids; zero-initialised, it is empty. */
 typedef struct token_list {
     int64_t *ids;
     int64_t count;

@@ -317,7 +317,8 @@ int bpe_encode_chunk(const bpe *b, bpe_cache *cache, const char *bytes, size_t l
  * The text is reduced to its distinct chunks with a count each; a chunk is a row of tokens. Every
  * pair stores its count and its rows, so a merge visits only those, and a heap yields the next
  * pair. A merge creates new pairs only with the new token, so the counts of old pairs can only
- * fall: an entry of the heap may be too high, which is corrected when it reaches the top. */
+ * fall: the count of a heap entry may be too high, which is corrected when the entry reaches the
+ * top. */
 
 /* A pair of tokens. The pair_table stores its index in the list + 1. */
 typedef struct pair {
@@ -338,7 +339,7 @@ typedef struct entry {
     int32_t left, right, pair;
 } entry;
 
-/* Items of one type; zero is empty. */
+/* Items of one type; zero-initialised, a list is empty. */
 typedef struct list {
     void *items;
     int64_t count;

@@ -44,7 +44,7 @@ typedef struct bpe_token {
     int32_t length;      /* at most CHUNK_LONGEST */
 } bpe_token;
 
-/* A number for each pair of tokens; zero is empty. */
+/* A number for each pair of tokens; zero-initialised, the table is empty. */
 typedef struct pair_slot {
     int32_t left, right;
     int32_t number; /* 0: the slot is free */
@@ -56,17 +56,17 @@ typedef struct pair_table {
 } pair_table;
 
 typedef struct bpe {
-    int64_t count; /* of tokens; zero is empty */
+    int64_t count; /* of tokens; 0: empty */
     size_t capacity;
     bpe_token *tokens;    /* by id */
     text_buffer spelling; /* of all tokens, concatenated */
     pair_table merges;    /* the token that a pair becomes */
 } bpe;
 
-/* bpe_train: learns up to `size` tokens from a text. The most frequent pair is merged first; of
- * equally frequent ones the one with the smaller left token, then the smaller right one.
- * Overlapping pairs count, so "aaa" contains "aa" twice. Learning ends early when no pair occurs
- * twice.
+/* bpe_train: learns up to `size` tokens from a text. The most frequent pair is merged first; among
+ * equally frequent pairs, the one with the smaller left token, then the one with the smaller right
+ * token. Overlapping pairs count, so "aaa" contains "aa" twice. Learning ends early when no pair
+ * occurs twice.
  *
  * Memory grows with the number of distinct chunks, of which only the first BPE_LEARNT bytes are
  * used. The same text gives the same tokens on every machine.

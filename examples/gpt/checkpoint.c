@@ -140,7 +140,7 @@ heed_status gpt_record_read(gpt_record *r, const char *flag, const char *path)
 
 /* ---- writing a record ---- */
 
-/* Metadata are UTF-8, so a path that is not UTF-8 cannot be stored; --resume then needs --text. */
+/* Metadata is UTF-8, so a path that is not UTF-8 cannot be stored; --resume then needs --text. */
 static const char *text_path(const gpt_record *r)
 {
     const char *path = r->text.bytes != NULL ? r->text.bytes : "";
@@ -219,8 +219,8 @@ static heed_status check_size(const gpt_record *r, const char *flag, const char 
     const double bytes = sizeof(float) * count_parameters(&r->settings, r->tokenizer.count);
     if (!heed_error_pending() && stat(path, &at) == 0 && (double)at.st_size < bytes) {
         heed_fail(HEED_ERR_VALUE,
-                  "%s: %s: damaged: it has %lld bytes, but a model of its settings has %.0f", flag,
-                  path, (long long)at.st_size, bytes);
+                  "%s: %s: damaged: it has %lld bytes, but a model with its settings has %.0f",
+                  flag, path, (long long)at.st_size, bytes);
     }
     return heed_error_pending();
 }
@@ -270,7 +270,7 @@ static void load_folder(gpt_loaded *l, const char *flag, const char *folder)
     struct stat at;
     const folder_path path = record_path(folder);
     if (!heed_error_pending() && stat(path.text, &at) != 0) {
-        heed_fail(HEED_ERR_VALUE, "%s: %s: no %s in it, where gpt export stores the tokenizer",
+        heed_fail(HEED_ERR_VALUE, "%s: %s: no %s in it; gpt export stores the tokenizer there",
                   flag, folder, record_file);
     }
     if (heed_error_pending() || gpt_record_read(&l->record, flag, path.text) != HEED_OK) {

@@ -17,7 +17,7 @@ typedef struct corpus_place {
     int64_t offset, first;
 } corpus_place;
 
-/* Zero is closed. */
+/* Zero-initialised, it is closed. */
 typedef struct corpus {
     const char *path;  /* owned by the caller */
     const char *bytes; /* of the whole file; NULL: not open */

@@ -191,7 +191,7 @@ static bool ends_with(const char *name, const char *end)
     return length >= of_end && strcmp(name + length - of_end, end) == 0;
 }
 
-/* A file from another program: the shapes give all sizes but the number of heads. */
+/* A file from another program: the shapes give all sizes except the number of heads. */
 static void show_other(const heed_safetensors *file, const char *path)
 {
     enum { MOST = 1 << 14 }; /* 1000 blocks of about 12 tensors */

@@ -118,10 +118,10 @@ static const char train_conclusion[] =
     "memory-mapped and may be larger than memory.\n"
     "\n"
     "Ctrl-C finishes the current step, saves and exits. A second Ctrl-C exits at once and loses\n"
-    "the steps since the last save. In both cases --resume continues the run, with the same\n"
-    "results to the bit as an uninterrupted run. It takes the settings and the text from the\n"
-    "file. Only --steps and --patience may change; the schedule then ends at the new --steps.\n"
-    "Pass --best, --quiz and --log again.\n"
+    "the steps since the last save. In both cases --resume continues the run, with results\n"
+    "bit-identical to those of an uninterrupted run. It takes the settings and the text from\n"
+    "the file. Only --steps and --patience may change; the schedule then ends at the new\n"
+    "--steps. Pass --best, --quiz and --log again.\n"
     "\n"
     "Progress goes to stderr: a bar on a terminal; plain lines elsewhere, or if TERM is dumb.\n"
     "\n";
@@ -146,12 +146,12 @@ static const char eval_introduction[] =
     "Measures how well a model predicts a text: the loss in nats per token, the perplexity\n"
     "exp(loss), and the loss in bits per byte of the text.\n"
     "\n"
-    "With --quiz FILE it asks questions, alone or after the text. A line of the file is a kind, a\n"
-    "context, the right answer and wrong ones, separated by tabs. An answer is right if the model\n"
-    "finds it more probable after the context than each wrong one. Beside the share of right\n"
-    "answers of each kind are those of guessers: by chance, always the most frequent right "
-    "answer,\n"
-    "and the answer that is most recent in the context.\n"
+    "With --quiz FILE it asks questions, alone or after the text. Each line of the file contains\n"
+    "a kind, a context, the right answer and wrong ones, separated by tabs. A question counts as\n"
+    "right if the model finds the right answer more probable than each wrong one. For each kind\n"
+    "it prints the share of right answers, and the shares of three guessers: one picks at random,\n"
+    "one always gives the most frequent right answer, and one gives the answer that occurs last\n"
+    "in the context.\n"
     "\n";
 
 static const char info_introduction[] =

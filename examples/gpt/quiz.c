@@ -1,4 +1,5 @@
-/* Quizzes: reads the lines, scores each answer with the model, and computes what guessers reach. */
+/* Quizzes: reads the lines, scores each answer with the model, and computes the scores of
+ * guessers. */
 #include "examples/gpt/quiz.h"
 
 #include <ctype.h>
@@ -24,7 +25,7 @@ static int kind_named(quiz *q, const char *name)
     return kind;
 }
 
-/* A tokenizer by character does not have every character. */
+/* A character tokenizer may lack some characters. */
 static bool has_unknown(const quiz *q, const char *where, const char *field)
 {
     token_span unknown = {NULL, 0};
@@ -36,7 +37,7 @@ static bool has_unknown(const quiz *q, const char *where, const char *field)
     return heed_error_pending() != HEED_OK;
 }
 
-/* An answer that begins another would be at least as probable as that, whatever the model. */
+/* An answer that is a prefix of another would be at least as probable, whatever the model. */
 static bool begins_another(const quiz_question *one)
 {
     const char *a = after(one->context);
@@ -74,7 +75,7 @@ static void add_question(quiz *q, const char *path, int64_t number, const char *
         heed_fail(HEED_ERR_VALUE, "%s: %d answers; at most %d", where, one.answers,
                   QUIZ_MOST_ANSWERS);
     } else if (begins_another(&one)) {
-        heed_fail(HEED_ERR_VALUE, "%s: an answer is empty, or begins another one", where);
+        heed_fail(HEED_ERR_VALUE, "%s: an answer is empty, or is a prefix of another", where);
     }
     for (int i = 0; i <= one.answers && !heed_error_pending(); i++, answer = after(answer)) {
         has_unknown(q, where, answer);
@@ -95,7 +96,7 @@ static bool same_answer(const quiz_question *a, const quiz_question *b)
     return a->kind == b->kind && strcmp(after(a->context), after(b->context)) == 0;
 }
 
-/* Where a word stands last in a text; NULL: nowhere. */
+/* The last occurrence of a word in a text; NULL: none. */
 static const char *last_place(const char *text, const char *word)
 {
     const char *last = NULL;
@@ -106,7 +107,7 @@ static const char *last_place(const char *text, const char *word)
     return last;
 }
 
-/* The chance of a guesser to be right who takes the answer that the context names last. */
+/* The probability that the answer named last in the context is right. */
 static double recent(const quiz_question *one)
 {
     const char *answer = after(one->context), *last = NULL;
@@ -119,7 +120,7 @@ static double recent(const quiz_question *one)
     return last == NULL ? 1.0 / one->answers : found == 0;
 }
 
-/* How many questions from the i-th on have its answer; 0 if an earlier one has. */
+/* The number of questions with the i-th's answer, or 0 if an earlier one has it. */
 static double same_answers(const quiz *q, int64_t i)
 {
     double count = 0;
@@ -184,7 +185,8 @@ void quiz_close(quiz *q)
 
 /* ---- asking ---- */
 
-/* The tokens of context and answer for each answer, and what all have in common. */
+/* The tokens of the context followed by each answer; the length of their common prefix and of the
+ * longest. */
 typedef struct quiz_rows {
     token_list ids[QUIZ_MOST_ANSWERS];
     int64_t common, longest;

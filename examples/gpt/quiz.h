@@ -1,11 +1,11 @@
-/* Quizzes: questions whose answers tell what a model has understood. A quiz is a text file with a
+/* Quizzes: questions whose answers show what a model has understood. A quiz is a text file with a
  * question on each line, its parts separated by tabs:
  *
  *     kind   context   right answer   wrong answer   wrong answer ...
  *
- * A question is answered right if the model finds the right answer more probable than each wrong
- * one: the probability of an answer is the product of those of its tokens after the context. A tie
- * is wrong. Where context and answers are longer than the model's context, the first tokens are
+ * A question is answered correctly if the model finds the right answer more probable than each
+ * wrong one: the probability of an answer is the product of those of its tokens after the context.
+ * A tie is wrong. If context and answers are longer than the model's context, the first tokens are
  * dropped, the same number for each answer.
  */
 #ifndef HEED_GPT_QUIZ_H
@@ -17,8 +17,8 @@
 
 enum { QUIZ_MOST_KINDS = 8, QUIZ_MOST_ANSWERS = 64 };
 
-/* The questions of one kind: how many there are, how many the model answered right, and how many a
- * guesser would:
+/* The questions of one kind: how many there are, how many the model answered correctly, and how
+ * many a guesser would:
  *
  *     chance      picks an answer at random (the expected number)
  *     frequent    always gives the most frequent right answer of the kind
@@ -31,13 +31,13 @@ typedef struct quiz_kind {
 
 typedef struct quiz_question {
     int kind, answers;
-    const char *context; /* then the answers, the right one first, each ended by NUL */
+    const char *context; /* then the answers, the right one first, each NUL-terminated */
 } quiz_question;
 
-/* Zero is empty. */
+/* Zero-initialised, it is empty. */
 typedef struct quiz {
     text_buffer text;
-    const tokenizer *tokenizer; /* kept by the caller */
+    const tokenizer *tokenizer; /* owned by the caller */
     quiz_question *questions;
     int64_t count;
     size_t capacity;
@@ -46,8 +46,8 @@ typedef struct quiz {
 } quiz;
 
 /* quiz_open: reads a quiz for a model with this tokenizer.
- * HEED_ERR_VALUE: the file cannot be read, or a line is not a question; the message has its number.
- */
+ * HEED_ERR_VALUE: the file cannot be read, or a line is not a question; the message gives its
+ * number. */
 heed_status quiz_open(quiz *q, const char *path, const tokenizer *t);
 void quiz_close(quiz *q);
 
@@ -55,7 +55,7 @@ void quiz_close(quiz *q);
  * and draws no random numbers. */
 heed_status quiz_ask(quiz *q, struct heed_gpt *m);
 
-/* quiz_line: the share of right answers, "pronoun 98 %  who 51 %", cut off at `size`.
+/* quiz_line: the share of right answers, "pronoun 98 %  who 51 %", truncated to `size`.
  * quiz_print: a table with a row for each kind, with the shares of the guessers. */
 void quiz_line(const quiz *q, char *line, size_t size);
 void quiz_print(const quiz *q, FILE *stream);

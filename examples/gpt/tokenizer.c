@@ -96,7 +96,7 @@ tokenizer tokenizer_of_saved(token_level level, const char *saved)
         t.pairs = bpe_of_saved(saved);
     } else if (level == LEVEL_BYTE && *saved != '\0') {
         heed_fail(HEED_ERR_VALUE,
-                  "the vocabulary of bytes is saved without a list, but there is one");
+                  "a byte vocabulary is saved without a list, but a list is present");
     } else if (level != LEVEL_BYTE && *saved == '\0') {
         heed_fail(HEED_ERR_VALUE, "the vocabulary is empty");
     } else if (level != LEVEL_BYTE && text_check(name, saved, strlen(saved))) {
@@ -224,7 +224,7 @@ heed_status tokenizer_refuse(const tokenizer *t, const char *name, const char *b
     uint32_t code = 0;
     char quoted[80] = "";
     utf8_length(unknown.bytes, unknown.length, &code);
-    if (code >= ' ' && (code < 0x7F || code >= 0xA0)) { /* others could command a terminal */
+    if (code >= ' ' && (code < 0x7F || code >= 0xA0)) { /* others could control a terminal */
         snprintf(quoted, sizeof quoted, "'%.*s' ", (int)(unknown.length < 70 ? unknown.length : 70),
                  unknown.bytes);
     }

@@ -30,7 +30,7 @@ typedef struct tokenizer {
 /* tokenizer_of_text: a tokenizer for a text; errors name the text `name`. Its tokens are
  *
  *     byte    all 256 bytes, whatever the text
- *     char    the characters of the text, ordered by code as sorted(set(text)) in Python
+ *     char    the characters of the text, ordered by code point, like sorted(set(text)) in Python
  *     word    <unknown> and the words of the text, the most frequent first: at most `size` in all
  *     bpe     the 256 bytes and the merges that bpe_train learns: at most `size` in all
  *

@@ -73,7 +73,7 @@ bool gpt_run_ended(const gpt_run *run);
 
 /* ---- the log: a CSV file with a row for each step ---- */
 
-/* Zero is closed and ignores rows. */
+/* Zero-initialised, it is closed and ignores rows. */
 typedef struct gpt_log {
     FILE *stream;
     const char *path; /* owned by the caller */

@@ -1,6 +1,7 @@
 /* Trains a next-token model, on the toy language or on your own text, and shows what it has
- * learned. `make demo` runs it on the toy: predicting the word after *it* requires attending to the
- * noun that *it* refers to. setup.c reads the options and the data, train.c trains.
+ * learned. `make demo` runs it on the toy language: predicting the word after *it* requires
+ * attending to the noun that *it* refers to. setup.c reads the options and the data, train.c
+ * trains.
  *
  *     build/next_token [--text FILE] [--FLAG VALUE] ...        build/next_token --help
  */

@@ -1,5 +1,5 @@
 /* The next-token model: embedding, position encoding, one masked self-attention layer, a residual
- * connection and a linear layer to the vocabulary; and its files. The toy and texts share it.
+ * connection and a linear layer to the vocabulary; and its files. The toy task and texts share it.
  */
 #ifndef HEED_NEXT_TOKEN_MODEL_H
 #define HEED_NEXT_TOKEN_MODEL_H

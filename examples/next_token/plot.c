@@ -286,7 +286,7 @@ static void draw_head(FILE *file, const panels *p, heed_tensor *attention, int64
                     x + p->cell * (double)j, y + p->cell * (double)i, p->cell, p->cell, blue,
                     weight);
             put_text(file, tokens[i], MOST_LETTERS, false);
-            fprintf(file, " looks at ");
+            fprintf(file, " attends to ");
             put_text(file, tokens[j], MOST_LETTERS, false);
             fprintf(file, ": %.0f %%</title></rect>\n", 100 * weight);
         }
@@ -319,7 +319,7 @@ static void draw(FILE *file, const char *title, const curve *training, const cur
         draw_losses(file, training, held_out);
     }
     fprintf(file,
-            "<text x=\"%d\" y=\"%.1f\">Attention: rows look at columns; the darker, the "
+            "<text x=\"%d\" y=\"%.1f\">Attention: rows attend to columns; darker means "
             "more.</text>\n",
             MARGIN, p.top - 4);
     for (int64_t head = 0; head < p.heads; head++) {

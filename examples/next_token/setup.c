@@ -6,7 +6,7 @@
 
 #include "examples/common/preflight.h"
 
-enum { MEASURED = 128 }; /* most pieces of a text in the held-out loss */
+enum { MEASURED = 128 }; /* maximum number of pieces in the held-out loss */
 
 /* ---- the command line ---- */
 
@@ -31,16 +31,16 @@ static const char introduction[] =
     "usage: next_token [--text FILE] [--FLAG VALUE | --FLAG=VALUE] ...\n"
     "\n"
     "Trains a model with one self-attention layer to predict the next token of your own text.\n"
-    "Without --text it learns the toy, sentences such as \"the pizza came out of the oven and it\n"
-    "tasted good\", and shows its attention before and after training.\n"
+    "Without --text it learns a toy language, with sentences such as \"the pizza came out of the\n"
+    "oven and it tasted good\", and shows its attention before and after training.\n"
     "\n";
 
 static const char conclusion[] =
     "\n"
     "The last tenth of a text is held out if it is longer than --context. Without --prompt the\n"
     "model continues the beginning of that part. Losses are in nats per token. A loaded model\n"
-    "determines level, vocabulary, d-model, heads and context; unless it is the toy, it is not\n"
-    "trained without --text. On one machine the same flags and files give the same output.\n"
+    "determines level, vocabulary, d-model, heads and context; unless it is the toy model, it\n"
+    "is trained only with --text. On one machine the same flags and files give the same output.\n"
     "\n"
     "Results go to stdout, progress to stderr: a bar on a terminal; plain lines elsewhere, or if\n"
     "TERM is dumb. NO_COLOR disables colours. Ctrl-C finishes the current step, saves, draws and\n"

@@ -30,7 +30,7 @@
     X(WHOLE,  batch,       "N",         1, 4096,      (32,   32,   4),                             \
       "sequences per batch")                                                                       \
     X(WHOLE,  seed,        "N",         0, INT64_MAX, (0,    0,    0),                             \
-      "random seed; also selects the sentences that the toy holds out")                            \
+      "random seed; also selects which of the toy's sentences are held out")                     \
     X(STRING, load,        "FILE",      0, 0,         (0, 0, 0),                                   \
       "start from a saved model; with --steps 0, do not train it")                                 \
     X(STRING, save,        "FILE",      0, 0,         (0, 0, 0),                                   \

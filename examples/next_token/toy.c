@@ -1,4 +1,4 @@
-/* The score on the toy and its heat maps, from the attention weights that the model keeps. */
+/* The score on the toy task and its heat maps, from the attention weights that the model keeps. */
 #include "examples/next_token/toy.h"
 
 #include <string.h>
@@ -99,7 +99,7 @@ void toy_show_attention(FILE *stream, struct token_model *m, const toy_language 
     if (heads > 1) {
         fprintf(stream, ", head %lld of %lld", (long long)best + 1, (long long)heads);
     }
-    fprintf(stream, " (rows look at columns, in percent)\n\n");
+    fprintf(stream, " (rows attend to columns, in percent)\n\n");
     heed_tensor *picture = heed_squeeze(heed_slice(weights, 0, best, best + 1, 1), 0);
     heed_heat_map(stream, picture, words, words, HEED_COLOR_AUTO);
 }

@@ -92,7 +92,7 @@ void toy_language_make(toy_language *language, uint64_t seed)
         for (int place = 0; place < TOY_PLACES; place++) {
             for (int verb = 0; verb < TOY_VERBS; verb++) {
                 if (verb == 0 && place == 0 && subject >= FOODS) {
-                    continue; /* nobody bakes a dog */
+                    continue; /* only foods come out of the oven */
                 }
                 bool held_out = ((uint64_t)(subject + place) + seed % 6) % 6 == 0;
                 toy_sentence *sentence = held_out ? &language->held_out[language->held_out_count++]

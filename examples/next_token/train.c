@@ -6,7 +6,7 @@
 
 #include "examples/common/progress.h"
 
-/* Fixed settings that work for the toy with 1, 2 and 4 heads, and for texts. */
+/* Fixed settings that work for the toy model with 1, 2 and 4 heads, and for texts. */
 static const double eps = 1e-4, weight_decay = 0.1;
 
 /* ---- pieces ---- */

@@ -4,7 +4,7 @@
     build/gpt train --text FILE --log heed.csv
 
 The flags have the same meaning. From the same seed both programs begin with the same weights, draw the same
-batches and log the same losses, except for rounding. Read it next to src/nn/gpt/gpt.h and gpt.c: classes, names
+batches and log the same losses, except for rounding. Read it alongside src/nn/gpt/gpt.h and gpt.c: classes, names
 and order are the same.
 """
 import argparse
@@ -75,7 +75,7 @@ class GPT(nn.Module):
         self.lm_head = nn.Linear(n_embd, vocab_size, bias=False)
         self.transformer.wte.weight = self.lm_head.weight  # tied: one matrix embeds and predicts tokens
         self.apply(self.initialise)
-        for name, parameter in self.named_parameters():  # the 2 n_layer residual branches begin smaller
+        for name, parameter in self.named_parameters():  # the 2 n_layer residual branches start with smaller weights
             if name.endswith("c_proj.weight"):
                 nn.init.normal_(parameter, std=0.02 / math.sqrt(2 * n_layer))
 

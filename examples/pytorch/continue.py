@@ -1,4 +1,4 @@
-"""Continues a model of next_token: loads a file from --save, compares logits, trains, saves for --load.
+"""Continues training a next_token model: loads a file from --save, compares logits, trains, saves for --load.
 
     python continue.py MODEL --prompt TEXT --logits FILE.npy      compares with next_token --logits
     python continue.py MODEL --text FILE --save FILE              continues training

@@ -29,7 +29,7 @@ typedef enum fact {
     X_GOT, /* the thing, in the sentence before */
     X_UNPLACED,
     X_AT_P,
-    APART, /* X and Y are known not to be in one place */
+    APART, /* X and Y are known not to be in the same place */
     TOGETHER
 } fact;
 
@@ -62,7 +62,7 @@ static const char who_has[] = "Who has the %T? ", who_is_in[] = "Who is in %P? "
 
 enum { NOBODY = -1, NOWHERE = -1 };
 
-/* ..._told: where the text tells a fact, from the sentence that names the character on. */
+/* ..._told: where the text that tells a fact begins, at the sentence that names the character. */
 typedef struct world {
     const char *name[CHARACTERS];
     const char *thing;
@@ -108,7 +108,7 @@ static bool holds(const world *w, fact needed, int x)
     }
 }
 
-/* Both are in one place now, so "who is in" has two answers; no place is asked for. */
+/* Both are now in the same place, so "who is in" has two answers and is not asked. */
 static void come_together(world *w)
 {
     w->meeting = TOGETHER;
@@ -225,7 +225,7 @@ static int draw_place(world *w)
     return place;
 }
 
-/* Draws until a sentence fits. Three in four times the subject is the character named last. */
+/* Draws until a sentence fits. Three times out of four the subject is the character named last. */
 static int tell_sentence(story *s, world *w, int last, int characters)
 {
     int i, x;
@@ -243,7 +243,7 @@ static int tell_sentence(story *s, world *w, int last, int characters)
 }
 
 /* Asks a question about X, and answers it. False: the answer is the latest name and should not be
- * (or the reverse), or the facts, told from `told` on, are out of reach. */
+ * (or the reverse), or the facts, which begin at `told`, are too far back. */
 static bool ask(story *s, world *w, const char *question, int x, int told, bool easy)
 {
     const bool where = question == where_is;

@@ -1,5 +1,5 @@
-/* A grammar of small stories: who has what, who went where, pronouns that refer, and at the end of
- * most a question with one right answer.
+/* A grammar of short stories: who has what, who went where, pronouns that refer to them, and at the
+ * end of most stories a question with one right answer.
  *
  *     Eva has a drum. Tom visits Eva. He takes the drum from Eva. Who has the drum? Tom.
  *
@@ -32,7 +32,7 @@ typedef struct story_point {
     bool latest;                /* is it the choice that the story names last? */
     int at;                     /* where the word begins */
     const char *right;          /* the word */
-    const char *const *choices; /* this and the wrong ones, ended by NULL */
+    const char *const *choices; /* this and the wrong ones, NULL-terminated */
 } story_point;
 
 enum { STORY_MOST_BYTES = 400, STORY_MOST_POINTS = 8 };
@@ -45,13 +45,14 @@ typedef struct story {
 
 /* story_tell: draws a story: three or four sentences and up to two questions. Of the nine pairs of
  * a girl and a boy three are `held_out` for quizzes; texts use the others. Each story names both,
- * so no story of a quiz occurs in a text, whatever the seeds. */
+ * so no quiz story occurs in a text, whatever the seeds. */
 void story_tell(story *s, bool held_out);
 
 /* stories_text: writes stories drawn from this seed, each followed by a blank line, as many as fit
  * into `bytes`. stories_quiz: writes questions about held-out stories, each kind in turn, as
  * examples/gpt/quiz.h reads them. In half of the "who" and "where" questions the answer is not the
- * name told last, so guessing that name gets 50 %. The caller checks the stream for errors. */
+ * name mentioned last, so guessing that name scores 50 %. The caller checks the stream for
+ * errors. */
 void stories_text(FILE *to, uint64_t seed, int64_t bytes);
 void stories_quiz(FILE *to, uint64_t seed, int64_t questions);
 

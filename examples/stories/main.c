@@ -1,4 +1,4 @@
-/* Writes small stories to train on, or a quiz about held-out stories.
+/* Writes short stories to train on, or a quiz about held-out stories.
  *
  *     build/stories --bytes 1000000 > build/stories.txt        build/stories --help
  *     build/stories --quiz 300 > build/quiz.tsv
@@ -30,15 +30,15 @@ static const flag_table table = {rows, sizeof rows / sizeof *rows, NULL, NULL};
 static const char introduction[] =
     "usage: stories [--bytes N | --quiz N] [--seed N] > FILE\n"
     "\n"
-    "Writes small stories for gpt train --text FILE. With --quiz it writes questions about\n"
-    "held-out stories, for gpt train --quiz FILE and gpt eval --quiz FILE: no story of a quiz\n"
+    "Writes short stories for gpt train --text FILE. With --quiz it writes questions about\n"
+    "held-out stories, for gpt train --quiz FILE and gpt eval --quiz FILE: no quiz story\n"
     "occurs in a text, whatever the seeds. The same flags give the same bytes on every machine.\n"
     "\n";
 
 static const char conclusion[] =
     "\n"
-    "A line of a quiz is a kind (pronoun, who or where), a context, the right answer and wrong\n"
-    "ones, separated by tabs.\n"
+    "A line of a quiz contains a kind (pronoun, who or where), a context, the right answer and\n"
+    "wrong ones, separated by tabs.\n"
     "\n"
     "  stories > stories.txt\n"
     "  stories --quiz 300 > quiz.tsv\n"
@@ -49,7 +49,8 @@ int main(int argc, char **argv)
     options o = {.quiz = 0};
     console_hold();
     if (*heed_isa() == '\0') {
-        return console_complain("stories", NULL, 1); /* HEED_ISA is not one of this machine */
+        /* HEED_ISA names an unsupported instruction set. */
+        return console_complain("stories", NULL, 1);
     }
     const bool help = flags_read(&table, &o, argc, argv);
     flags_complete(&table, &o, 0);

@@ -237,14 +237,14 @@ static double common_ratio(const check *c, const double *analytic, const double 
     return significant >= 2 ? ratio : (double)NAN;
 }
 
-/* Reports the largest error, at element i of the `count` that were compared. */
+/* Reports the error of element i of the `count` that were compared. */
 static heed_status report(const check *c, int input, int64_t element, const char *output,
                           const double *analytic, const double *numeric, int64_t count, int64_t i)
 {
     const double ratio = common_ratio(c, analytic, numeric, count);
     heed_text factor = {""};
     if (!isnan(ratio)) {
-        snprintf(factor.text, sizeof factor.text, "; analytic / numeric is %.4g everywhere",
+        snprintf(factor.text, sizeof factor.text, "; analytic / numeric is %.7g everywhere",
                  ratio == 0 ? 0 : ratio); /* no "-0" */
     }
     return heed_fail(
@@ -360,6 +360,7 @@ static heed_status check_upstream(const check *c, int input, heed_tensor *y, hee
         return heed_self.error;
     }
     int64_t at = -1;
+    double widest = c->options.atol;
     for (int64_t e = 0; e < j->elements; e++) {
         double scale = 0;
         numeric[e] = 0;
@@ -369,8 +370,9 @@ static heed_status check_upstream(const check *c, int input, heed_tensor *y, hee
             scale += fabs(term);
         }
         const double error = error_of(c, analytic[e], numeric[e]);
-        if (at < 0 && error > c->options.atol && !(error <= c->options.rtol * scale)) {
+        if (error > widest && !(error <= c->options.rtol * scale)) {
             at = e;
+            widest = error;
         }
     }
     const char *output = create_graph ? "(random upstream, create_graph)" : "(random upstream)";
@@ -459,7 +461,7 @@ static heed_gradcheck_options with_defaults(heed_gradcheck_options options)
 static heed_status run_check(check *c)
 {
     if (c->options.worst != NULL) {
-        *c->options.worst = 0;
+        *c->options.worst = (double)NAN; /* nothing compared yet */
     }
     if (heed_blocked() || check_inputs(c) != HEED_OK) {
         return heed_self.error;
@@ -538,7 +540,7 @@ heed_status heed_gradgradcheck_with(heed_function *f, void *context, heed_tensor
                    .count = count,
                    .options = with_defaults(options)};
     if (options.worst != NULL) {
-        *options.worst = 0;
+        *options.worst = (double)NAN;
     }
     if (heed_blocked() || check_inputs(&first) != HEED_OK) {
         return heed_self.error;

@@ -2,6 +2,7 @@
 #ifndef HEED_AUTOGRAD_INPUT_GRADS_H
 #define HEED_AUTOGRAD_INPUT_GRADS_H
 
+#include "../tensor/check.h"
 #include "../tensor/debug.h"
 #include "../tensor/handle.h"
 #include "../tensor/scope_list.h"
@@ -87,6 +88,10 @@ static inline void heed_input_grads_take(heed_input_grads *in, const heed_tensor
     for (int j = node->input_count - 1; j >= 0; j--) { /* the newest is first in the scope's list */
         const heed_tensor *input = node->inputs[j];
         heed_tensor *g = in->wanted[j] && !heed_blocked() ? in->grads[j] : NULL;
+        if (g != NULL && g->storage == NULL) { /* an input, returned without being in .saves */
+            heed_check_tensor(node->op->name, "a gradient", g);
+            g = NULL;
+        }
         if (g != NULL &&
             (g->dtype != input->dtype || !heed_has_sizes(g, input->ndim, input->shape))) {
             g = heed_fit_gradient(g, node, input);

@@ -99,7 +99,7 @@ heed_status heed_check_encodings(const char *function, const char *argument, con
     if (heed_check_not_null(function, argument, x) != HEED_OK) {
         return heed_error_pending();
     }
-    /* Other dims give silently wrong results: on (B, T, d), 0 and 1 mix batch and tokens. */
+    /* Other dims silently give wrong results: on (B, T, d), 0 and 1 mix batch and tokens. */
     const int row = row_dim < 0 ? row_dim + x->ndim : row_dim;
     const int column = col_dim < 0 ? col_dim + x->ndim : col_dim;
     if (x->ndim < 2 || row != x->ndim - 2 || column != x->ndim - 1) {

@@ -22,8 +22,8 @@ typedef struct heed_named_size {
     int64_t size;
 } heed_named_size;
 
-/* Each gives HEED_ERR_VALUE. heed_check_positive: if any of `count` sizes is below 1; the message
- * lists them all. heed_check_heads: if the number of heads, at least 1, does not divide `size`.
+/* All report HEED_ERR_VALUE. heed_check_positive: if any of `count` sizes is below 1; the message
+ * lists them all. heed_check_heads: if the number of heads, 1 or more, does not divide `size`.
  * heed_check_not_negative: if a number is below 0, infinite or NaN. */
 heed_status heed_check_positive(const char *function, const heed_named_size *sizes, int count);
 heed_status heed_check_heads(const char *function, heed_named_size heads, heed_named_size size);
@@ -53,7 +53,7 @@ heed_status heed_check_bool_mask(const char *function, const char *argument,
 heed_status heed_check_block_mask(const char *function, const heed_tensor *block_mask,
                                   const heed_tensor *queries, const heed_tensor *keys);
 
-/* N sentences of L queries and S keys, as in nn.MultiheadAttention. */
+/* N sequences of L queries and S keys, as in nn.MultiheadAttention. */
 typedef struct heed_attention_sizes {
     int64_t batch, queries, keys; /* N, L, S */
     int heads;

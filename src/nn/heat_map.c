@@ -122,7 +122,7 @@ heed_status heed_heat_map(FILE *stream, heed_tensor *weights, const char *const 
     if (weights->ndim != 2) {
         return heed_fail(
             HEED_ERR_SHAPE,
-            "heat_map: weights have %d dims, not 2 (rows, columns); heed_select picks one matrix",
+            "heat_map: weights have %d dims, not 2 (rows, columns); pick one with heed_select",
             weights->ndim);
     }
     if (!heed_is_float(weights->dtype)) {

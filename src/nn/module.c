@@ -523,7 +523,7 @@ void *heed_module_list_at(const struct heed_module_list *list, int i)
         return NULL;
     }
     if (i < 0 || i >= list->module.count) {
-        heed_fail(HEED_ERR_INDEX, "module_list_at: %d is outside a list of %d", i,
+        heed_fail(HEED_ERR_INDEX, "module_list_at: index %d is out of range for a list of %d", i,
                   list->module.count);
         return NULL;
     }

@@ -22,12 +22,13 @@
  *         return heed_module_ready(m);
  *     }
  *
- * Such a module has parameters with torch's names ("project.weight"), training and evaluation
- * modes, casting, files (nn/files/checkpoint.h), printing, freeing and, if its kind has a forward,
- * heed_forward and use in a Sequential. Constructors need no open scope.
+ * Such a module has parameters with torch's names ("project.weight") and training and evaluation
+ * modes. It can be cast, saved and loaded (nn/files/checkpoint.h), printed and freed. If its kind
+ * has a forward, heed_forward runs it and a Sequential can contain it. Constructors need no open
+ * scope.
  * Several threads may use a module at once, unless keep_weights is set or one of them modifies it.
- * Module structs have no typedef, because operations have the plain names: heed_linear computes
- * what the forward of a `struct heed_linear` does.
+ * Module structs have no typedef, because operations use the plain names: heed_linear is the
+ * function that a `struct heed_linear` applies in its forward.
  */
 #ifndef HEED_NN_MODULE_H
 #define HEED_NN_MODULE_H
@@ -47,7 +48,8 @@ typedef struct heed_module_kind {
     /* Frees everything except parameters, buffers and children; NULL: nothing to free. */
     void (*destroy)(void *module);
     /* The forward of modules that map one tensor to one tensor, for heed_forward and Sequential;
-     * NULL if it takes more or does not exist. Never called while an error is pending. */
+     * NULL if there is none or it takes more than one tensor. Never called while an error is
+     * pending. */
     heed_tensor *(*forward)(void *module, heed_tensor *x);
 } heed_module_kind;
 
@@ -79,12 +81,13 @@ typedef struct heed_module {
 /* ---- for constructors; `module` is a pointer to any module ---- */
 
 /* heed_module_new: allocates a struct of the kind's size, zeroed except for its heed_module; NULL
- * on error. Opens a scope, so that tensors can be created. heed_module_ready closes it and returns
- * the module; if an error is pending, it frees the module and returns NULL. */
+ * on error. Opens a scope without grad mode, so that tensors can be created. heed_module_ready must
+ * be called at the end of the constructor: it closes the scope and returns the module; if an error
+ * is pending, it frees the module and returns NULL. */
 void *heed_module_new(const heed_module_kind *kind);
 void *heed_module_ready(void *module);
 
-/* heed_add_parameter: registers a trainable tensor: retains it, sets requires_grad, lets all
+/* heed_add_parameter: registers and retains a trainable tensor, sets requires_grad, lets all
  * threads use it, and sets *field. heed_add_buffer: registers a tensor that is saved but not
  * trained. heed_add_child: takes ownership of a module and sets *field, a pointer to a module of
  * any type; on error it frees the child, unless the child has an owner or contains this module.
@@ -99,14 +102,15 @@ heed_status heed_add_buffer(void *module, const char *name, heed_tensor **field,
                             heed_tensor *value);
 heed_status heed_add_child(void *module, const char *name, void *field, void *child);
 
-/* heed_set_parameter: replaces a registered parameter by another tensor, as torch's m.weight =
- * value: retains it, releases the old one, and sets *field, which may be NULL. Use it to tie
- * weights:
+/* heed_set_parameter: replaces a registered parameter with another tensor, like m.weight = value in
+ * torch: retains the new tensor, releases the old one, and sets *field, which may be NULL. Use it
+ * to tie weights:
  *
  *     heed_set_parameter(lm_head, "weight", &lm_head->weight, embedding->weight);
  *
  * Training, casts and files then treat it as one parameter with two names. Call this before
- * creating an optimiser, which would keep updating the old tensor. On error nothing changes.
+ * creating an optimiser; an existing one would keep updating the old tensor. On error nothing
+ * changes.
  *
  * HEED_ERR_VALUE: this module has no parameter of that name; children are not searched.
  * HEED_ERR_SHAPE, HEED_ERR_DTYPE: value differs from the old tensor. HEED_ERR_GRAPH: value is not a
@@ -119,7 +123,7 @@ heed_status heed_set_parameter(void *module, const char *name, heed_tensor **fie
 heed_status heed_module_free(void *module);
 
 /* heed_forward_check: call it first in a forward: checks that the module is not NULL and that a
- * scope is open to own the result. heed_module_check: for other functions: checks the module only.
+ * scope is open to own the result. heed_module_check, for other functions, checks the module only.
  * `function` is the name in error messages.
  * HEED_ERR_NULL: the module is NULL. HEED_ERR_SCOPE: no scope is open. */
 heed_status heed_forward_check(const char *function, const void *module);
@@ -127,7 +131,7 @@ heed_status heed_module_check(const char *function, const void *module);
 
 /* ---- for users ---- */
 
-/* heed_forward: runs a module of any kind whose forward takes one tensor, as torch's m(x): for a
+/* heed_forward: runs a module of any kind whose forward takes one tensor, like torch's m(x): for a
  * Linear, the same as heed_linear_forward(m, x). Optional arguments are left out: the tutorial's
  * attention gets no mask.
  * HEED_ERR_VALUE: its kind has no such forward. HEED_ERR_NULL, HEED_ERR_SCOPE: as
@@ -136,38 +140,38 @@ heed_tensor *heed_forward(void *module, heed_tensor *x);
 
 /* The lists below belong to the module and are valid until it changes or is freed.
  *
- * heed_parameters: all parameters, each once, the module's own before its children's, as torch's
- * named_parameters(). heed_state_dict: parameters and buffers under all their names, as torch's
+ * heed_parameters: all parameters, each once, the module's own before its children's, like torch's
+ * named_parameters(). heed_state_dict: parameters and buffers under all their names, like torch's
  * state_dict(). Empty on error. */
 heed_tensor_list heed_parameters(void *module);
 heed_tensor_list heed_state_dict(void *module);
 
-/* heed_decay_parameters: the parameters with 2 dims or more, which should be decayed.
+/* heed_decay_parameters: the parameters with 2 dims or more, to which weight decay should apply.
  * heed_no_decay_parameters: the others, biases and the weights of norms. See
  * nn/optim/optimizer.h. */
 heed_tensor_list heed_decay_parameters(void *module);
 heed_tensor_list heed_no_decay_parameters(void *module);
 
-/* heed_state: the parameter or buffer of that name, as state_dict()[name].
+/* heed_state: the parameter or buffer of that name, like state_dict()[name].
  * HEED_ERR_VALUE: no such name. */
 heed_tensor *heed_state(void *module, const char *name);
 
-/* heed_zero_grad: clears all gradients, as torch's zero_grad(set_to_none=True). */
+/* heed_zero_grad: clears all gradients, like torch's zero_grad(set_to_none=True). */
 heed_status heed_zero_grad(void *module);
 
 /* heed_train, heed_eval: set the training flag of the module and all its descendants. */
 heed_status heed_train(void *module);
 heed_status heed_eval(void *module);
 
-/* heed_module_to: casts all floating-point parameters and buffers, as torch's module.to(dtype). The
- * casts are in place, so optimisers and tied parameters stay valid; gradients are cleared.
+/* heed_module_to: casts all floating-point parameters and buffers, like torch's module.to(dtype).
+ * The casts are in place, so optimisers and tied parameters stay valid; gradients are cleared.
  * HEED_ERR_DTYPE: neither f32 nor f64. */
 heed_status heed_module_to(void *module, heed_dtype dtype);
 
 /* heed_module_print: prints the tree in torch's format. */
 heed_status heed_module_print(FILE *stream, void *module);
 
-/* ---- a list of modules, as torch.nn.ModuleList: its children are named 0, 1, 2, ... ---- */
+/* ---- a list of modules, like torch.nn.ModuleList: its children are named 0, 1, 2, ... ---- */
 
 struct heed_module_list {
     heed_module module;

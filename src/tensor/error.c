@@ -85,6 +85,8 @@ heed_status heed_fail(heed_status status, const char *format, ...)
         self->error = status; /* pending, even if the handler has read it */
     } else {
         self->unread = (int)getpid();
+        self->unread_depth = self->depth;
+        self->unread_scopes = 0;
         heed_register_thread(); /* so that the end of the thread reports it */
     }
     return status;
@@ -125,9 +127,17 @@ static void report_unread(const char *beginning)
     }
 }
 
+/* The scope in which the error arose has ended, or there was none: the program has gone past it. A
+ * scope inside that scope may belong to an expression that is still being evaluated, so only a
+ * number of them tells that. */
 void heed_report_unread(void)
 {
-    report_unread("heed: this program continues after an error that it never read: ");
+    enum { MANY_SCOPES = 10 };
+    if (heed_self.unread != 0 &&
+        (heed_self.depth < heed_self.unread_depth || heed_self.unread_depth == 0 ||
+         ++heed_self.unread_scopes == MANY_SCOPES)) {
+        report_unread("heed: this program continues after an error that it never read: ");
+    }
 }
 
 __attribute__((destructor)) static void report_at_exit(void)

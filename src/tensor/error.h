@@ -14,10 +14,12 @@
  *
  *     heed: this program ended with an error that it never read: randn: no scope is open ...
  *
- * That happens when its thread or the program ends, or earlier, when the program begins another
- * scope while the error is unread. Unread means: still pending, no handler was set when it arose,
- * and neither heed_error nor heed_error_message was called since. The exit status stays the
- * program's own. Programs that end by _exit, abort or a signal print nothing.
+ * This happens when its thread ends or when its thread ends the program. It happens earlier if the
+ * program continues: when another scope begins after the end of the scope in which the error arose,
+ * or when ten scopes have begun inside that scope. Unread means that the error is still pending,
+ * that no handler was set when it arose, and that neither heed_error nor heed_error_message has
+ * been called since; heed_error_pending does not read it. The exit status does not change. Programs
+ * that end by _exit, abort or a signal print nothing.
  *
  * In a debugger, `break heed_fail` stops where an error arises; in a program built with
  * `make DEBUG=1` the first error prints a backtrace.

@@ -27,11 +27,12 @@ typedef struct heed_free_list {
 typedef struct heed_thread {
     unsigned error; /* the pending heed_status (error.c) */
     int unread;     /* process in which an unread pending error arose, else 0 (error.c) */
-    int depth;      /* of the innermost open scope; 0: none is open (scope_list.h) */
-    struct heed_tensor *tensors;      /* of all open scopes, innermost first (scope_list.c) */
-    const char *operation;            /* in progress; named if memory runs out */
-    int64_t scopes_begun;             /* scope_list.h */
-    int64_t fail_countdown;           /* allocations until one fails; 0: off (alloc.c) */
+    int unread_depth, unread_scopes; /* its scope; scopes begun since (error.c) */
+    int depth;                   /* of the innermost open scope; 0: none is open (scope_list.h) */
+    struct heed_tensor *tensors; /* of all open scopes, innermost first (scope_list.c) */
+    const char *operation;       /* in progress; named if memory runs out */
+    int64_t scopes_begun;        /* scope_list.h */
+    int64_t fail_countdown;      /* allocations until one fails; 0: off (alloc.c) */
     int64_t live_tensors, live_bytes; /* written by this thread, read by all */
     bool grad_disabled;
     bool registered; /* counted by heed_sum_live, cleaned up at its end */

@@ -102,7 +102,7 @@ int main(void)
         adam_step(&lessons_optimizer);
         heed_optimizer_step(optimizer);
     }
-    printf("lesson7_from_scratch: %d losses and all their gradients are Heed's\n", steps);
+    printf("lesson7_from_scratch: %d losses and all their gradients match Heed's\n", steps);
     heed_optimizer_free(optimizer);
     heed_module_free(m);
     return 0;

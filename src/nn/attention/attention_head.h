@@ -17,8 +17,8 @@ heed_tensor *heed_attention_head_forward(const heed_attention_head *m, heed_tens
                                          heed_tensor *encodings_for_kv, heed_tensor *block_mask,
                                          heed_tensor *key_padding_mask, heed_tensor **weights);
 
-/* heed_keep_copy: replaces *kept by a detached copy of the weights `value`, which may be NULL, and
- * releases the old tensor. Used by all attention modules. */
+/* heed_keep_copy: replaces *kept with a detached copy of the weights `value`, which may be NULL,
+ * and releases the old tensor. Used by all attention modules. */
 void heed_keep_copy(heed_tensor **kept, heed_tensor *value);
 
 #endif

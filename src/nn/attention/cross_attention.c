@@ -1,5 +1,5 @@
-/* Cross-attention: the queries of one sequence, the keys and values of another (Vaswani et al.,
- * 2017, section 3.2.3). attention_head.c has the computation. */
+/* Cross-attention: queries from one sequence, keys and values from another (Vaswani et al., 2017,
+ * section 3.2.3). attention_head.c has the computation. */
 #include "cross_attention.h"
 
 #include "../../tensor/read.h"
@@ -84,7 +84,7 @@ static heed_status check(const struct heed_cross_attention *m, const heed_tensor
         return heed_fail(
             HEED_ERR_SHAPE,
             "%s: encodings_for_q %s and encodings_for_kv %s: all dims but the last two "
-            "must be equal; heed_expand repeats one of them",
+            "must be equal; repeat one of them with heed_expand",
             function, heed_shape_text(for_q->ndim, for_q->shape).text,
             heed_shape_text(for_kv->ndim, for_kv->shape).text);
     }

@@ -1,6 +1,7 @@
 /* Cross-attention with one head: the queries come from one sequence and the keys and values from
- * another, as from decoder and encoder. This is the PyTorch tutorial's class with two inputs; for
- * several heads, as in PyTorch, use heed_multihead_attention_forward(m, query, key, value, ...). */
+ * another, such as a decoder's and an encoder's. This is the PyTorch tutorial's class with two
+ * inputs; for several heads, as in PyTorch, use heed_multihead_attention_forward(m, query, key,
+ * value, ...). */
 #ifndef HEED_NN_CROSS_ATTENTION_H
 #define HEED_NN_CROSS_ATTENTION_H
 
@@ -13,7 +14,7 @@ struct heed_cross_attention {
     struct heed_linear *W_q;        /* (head_dim, d_model), without bias */
     struct heed_linear *W_k, *W_v;  /* (head_dim, kv_dim), without bias */
     int row_dim, col_dim;           /* of the queries and of the keys */
-    bool keep_weights;              /* store attention_percent below at each forward */
+    bool keep_weights;              /* store attention_percent below on each forward */
     heed_tensor *attention_percent; /* a detached copy from the last forward; or NULL */
 };
 
@@ -22,7 +23,7 @@ typedef struct heed_cross_attention_options {
     int64_t kv_dim;   /* features of encodings_for_kv; 0: d_model */
 } heed_cross_attention_options;
 
-/* heed_cross_attention_new: as the tutorial's SelfAttention(d_model, row_dim, col_dim)
+/* heed_cross_attention_new: like the tutorial's SelfAttention(d_model, row_dim, col_dim)
  *
  * row_dim and col_dim are the dims of tokens and features in both sequences: 0 and 1 for (T,
  * d_model), 1 and 2 for (B, T, d_model); -2 and -1 work for either. W_q, W_k and W_v are drawn in
@@ -47,13 +48,13 @@ typedef struct heed_cross_attention_masks {
  *   q = encodings_for_q W_q^T   k = encodings_for_kv W_k^T   v = encodings_for_kv W_v^T
  *   attention = softmax(q k^T / sqrt(head_dim), -inf where a mask blocks) v
  *
- * heed_squeeze(heed_padding_block_mask(lengths, S), -2) makes a key_padding_mask. A query that may
- * not attend to any key gives zeros and zero gradients, as in heed_self_attention_forward.
+ * heed_squeeze(heed_padding_block_mask(lengths, S), -2) creates a key_padding_mask. A query that
+ * may not attend to any key gives zeros and zero gradients, as in heed_self_attention_forward.
  * heed_cross_attention_forward_weights: also sets *weights to softmax(...), (..., T, S).
  *
- * HEED_ERR_DIM: row_dim and col_dim are not the last two dims of both. HEED_ERR_SHAPE: the features
- * do not match the module, the batch dims differ, or a mask does not fit. HEED_ERR_DTYPE: a mask is
- * not bool, or the encodings do not have the parameters' dtype. */
+ * HEED_ERR_DIM: row_dim and col_dim are not the last two dims of both inputs. HEED_ERR_SHAPE: the
+ * features do not match the module, the batch dims differ, or a mask does not fit. HEED_ERR_DTYPE:
+ * a mask is not bool, or the encodings do not have the parameters' dtype. */
 heed_tensor *heed_cross_attention_forward(struct heed_cross_attention *m,
                                           heed_tensor *encodings_for_q,
                                           heed_tensor *encodings_for_kv);

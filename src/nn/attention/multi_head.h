@@ -18,8 +18,8 @@ typedef struct heed_multi_head_options {
     int64_t head_dim; /* 0: d_model, as in the tutorial; the paper uses d_model / heads */
 } heed_multi_head_options;
 
-/* heed_multi_head_new: draws `heads` heads in order, then W_o. Parameters are named
- * heads.0.W_q.weight ... W_o.weight. row_dim and col_dim are SelfAttention's.
+/* heed_multi_head_new: initialises `heads` heads in order, then W_o. Parameters are named
+ * heads.0.W_q.weight ... W_o.weight. row_dim and col_dim are as for SelfAttention.
  *
  * HEED_ERR_VALUE: d_model or heads is below 1, or head_dim is negative. */
 struct heed_multi_head *heed_multi_head_new(int64_t d_model, int heads, int row_dim, int col_dim);

@@ -1,4 +1,4 @@
-/* Self-attention with one head, as the PyTorch tutorial's class. */
+/* Self-attention with one head, like the PyTorch tutorial's class. */
 #ifndef HEED_NN_SELF_ATTENTION_H
 #define HEED_NN_SELF_ATTENTION_H
 
@@ -10,7 +10,7 @@ struct heed_self_attention {
     heed_module module;
     struct heed_linear *W_q, *W_k, *W_v; /* each (head_dim, d_model), without bias */
     int row_dim, col_dim;                /* of the queries and of the keys */
-    bool keep_weights;                   /* store attention_percent below at each forward */
+    bool keep_weights;                   /* store attention_percent below on each forward */
     heed_tensor *attention_percent;      /* a detached copy from the last forward; or NULL */
 };
 
@@ -18,7 +18,7 @@ typedef struct heed_self_attention_options {
     int64_t head_dim; /* of queries, keys and values; 0: d_model */
 } heed_self_attention_options;
 
-/* heed_self_attention_new: as SelfAttention(d_model, row_dim, col_dim)
+/* heed_self_attention_new: like the tutorial's SelfAttention(d_model, row_dim, col_dim)
  *
  * row_dim and col_dim are the dims of tokens and features: 0 and 1 for (T, d_model), 1 and 2 for
  * (B, T, d_model); -2 and -1 work for either. W_q, W_k and W_v are drawn in that order.
@@ -38,7 +38,7 @@ struct heed_self_attention *heed_self_attention_new_with(int64_t d_model, int ro
  *
  * True in the mask blocks; nn/attention/mask.h creates masks and converts other kinds. A fully
  * masked row gives zeros and zero gradients. (The tutorial's class, which fills with -1e9, gives
- * all its tokens equal weights; PyTorch's softmax with -inf gives NaN.)
+ * all tokens in such a row equal weights; PyTorch's softmax with -inf gives NaN.)
  * heed_self_attention_forward_weights: also sets *weights to softmax(...), (..., T, T).
  *
  * HEED_ERR_DIM: row_dim and col_dim are not the last two dims of token_encodings. HEED_ERR_SHAPE:

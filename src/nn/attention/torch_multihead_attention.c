@@ -158,7 +158,7 @@ static heed_attention_sizes sizes_of(const struct heed_multihead_attention *m,
 
 static const char function[] = "multihead_attention_forward";
 
-/* Checks that query, key and value fit each other. */
+/* Checks that query, key and value match. */
 static heed_status check_sizes(const struct heed_multihead_attention *m, const heed_tensor *query,
                                const heed_tensor *key, const heed_tensor *value)
 {

@@ -33,7 +33,7 @@ struct heed_multihead_attention {
     int num_heads;
     double dropout; /* of attention weights, in training mode */
     bool batch_first, add_zero_attn;
-    bool keep_weights;              /* store attention_percent below at each forward */
+    bool keep_weights;              /* store attention_percent below on each forward */
     heed_tensor *attention_percent; /* (N, num_heads, L, S), a detached copy, or NULL */
 };
 
@@ -61,10 +61,10 @@ struct heed_multihead_attention *
 heed_multihead_attention_new_with(int64_t embed_dim, int num_heads,
                                   heed_multihead_attention_options options);
 
-/* Options of one forward; zero selects torch's default. */
+/* Options for one forward call; zero selects torch's default. */
 typedef struct heed_attention_options {
     heed_tensor *key_padding_mask; /* (N, S), (S) without a batch */
-    heed_tensor *attn_mask; /* (L, S), or (N num_heads, L, S), the heads of a sentence adjacent */
+    heed_tensor *attn_mask; /* (L, S), or (N num_heads, L, S), the heads of a sequence adjacent */
     bool is_causal;         /* query i attends to keys 0 ... i only */
     bool weights_per_head;  /* torch's average_attn_weights=False */
 } heed_attention_options;
@@ -82,8 +82,8 @@ typedef struct heed_attention_options {
  * key_padding_mask, heed_squeeze(heed_padding_block_mask(...), -2)). This is the inverse of
  * heed_scaled_dot_product_attention's keep masks; heed_block_mask_of_keep converts those. Float
  * masks are added to the scores. All given masks apply. is_causal is a mask in its own right and
- * needs no attn_mask, whereas torch takes it as a hint that attn_mask is causal. The keys of
- * add_bias_kv and add_zero_attn are never masked.
+ * needs no attn_mask, whereas torch takes it as a hint that attn_mask is causal. The keys that
+ * add_bias_kv and add_zero_attn append are never masked.
  *
  * A query that may not attend to any key gets zero weights, and y is out_proj's bias; only that
  * bias gets gradients from it. (torch gives NaN with need_weights=True.)
@@ -92,8 +92,8 @@ typedef struct heed_attention_options {
  * torch returns it: the mean over the heads, (N, L, S), or with weights_per_head (N, num_heads, L,
  * S). Without a batch, N is absent; S includes the added keys. NULL on error.
  *
- * HEED_ERR_SHAPE: sizes do not fit each other or the module. HEED_ERR_DTYPE: an input does not have
- * the parameters' dtype, or a mask is neither bool nor of that dtype. */
+ * HEED_ERR_SHAPE: sizes do not match each other or the module. HEED_ERR_DTYPE: an input does not
+ * have the parameters' dtype, or a mask is neither bool nor of that dtype. */
 heed_tensor *heed_multihead_attention_forward(struct heed_multihead_attention *m,
                                               heed_tensor *query, heed_tensor *key,
                                               heed_tensor *value);

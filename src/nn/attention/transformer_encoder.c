@@ -164,7 +164,7 @@ static const heed_module_kind stack_kind = {.name = "TransformerEncoder",
                                             .size = sizeof(struct heed_transformer_encoder),
                                             .forward = forward_stack};
 
-/* As Python's deepcopy: the same weights, mode and dtype. Draws nothing. */
+/* Like Python's deepcopy: the same weights, mode and dtype. Draws no random numbers. */
 static struct heed_transformer_encoder_layer *
 copy_layer(struct heed_transformer_encoder_layer *layer)
 {

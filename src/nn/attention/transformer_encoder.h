@@ -16,8 +16,9 @@
 
 HEED_BEGIN_DECLS
 
-/* Options of one forward; zero selects torch's default. Masks are as in heed_attention_options:
- * bool (true blocks) or float (added to the scores); all given masks apply. */
+/* Options for one forward call; zero selects torch's default. Masks are as in
+ * heed_attention_options: bool (true blocks) or float (added to the scores); all given masks
+ * apply. */
 typedef struct heed_encoder_masks {
     heed_tensor *src_mask;             /* (S, S), or (N nhead, S, S) */
     heed_tensor *src_key_padding_mask; /* (N, S), (S) without a batch */
@@ -50,8 +51,8 @@ typedef struct heed_transformer_encoder_layer_options {
 } heed_transformer_encoder_layer_options;
 
 /* heed_transformer_encoder_layer_new: as torch.nn.TransformerEncoderLayer(d_model, nhead), with its
- * parameter names: self_attn.in_proj_weight, ..., linear1.weight, ..., norm2.bias. Drawn in torch's
- * order: self_attn, linear1, linear2.
+ * parameter names: self_attn.in_proj_weight, ..., linear1.weight, ..., norm2.bias. Weights are
+ * drawn in torch's order: self_attn, linear1, linear2.
  *
  * HEED_ERR_VALUE: a size is below 1, nhead does not divide d_model, dropout is outside [0, 1], or
  * eps is negative or not finite. */
@@ -95,7 +96,8 @@ typedef struct heed_transformer_encoder_options {
 
 /* heed_transformer_encoder_new: as torch.nn.TransformerEncoder(encoder_layer, num_layers): takes
  * ownership of the layer as layers.0 and copies it to layers.1, ..., so all layers start with the
- * same weights, as in torch, and nothing is drawn. On error it frees the layer and the norm.
+ * same weights, as in torch, and no random numbers are drawn. On error it frees the layer and the
+ * norm.
  *
  * HEED_ERR_VALUE: num_layers is below 1; a layer or norm has an owner. HEED_ERR_NULL: no layer. */
 struct heed_transformer_encoder *

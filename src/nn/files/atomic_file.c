@@ -59,7 +59,7 @@ static heed_status find_target(heed_atomic_file *file)
 }
 
 /* Sets *mode to the permissions of the old file, which the new one inherits. An old file must be
- * regular and writable, because renaming would not check that. */
+ * regular and writable, because renaming does not check that. */
 static heed_status check_old(heed_atomic_file *file, int *mode)
 {
     struct stat old;

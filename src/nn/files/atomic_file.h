@@ -18,7 +18,7 @@
 enum { HEED_LONGEST_PATH = 4096 };
 
 typedef struct heed_atomic_file {
-    const char *function, *path; /* for errors */
+    const char *function, *path; /* for error messages */
     int fd;
     char target[HEED_LONGEST_PATH]; /* path with symbolic links resolved */
     char temporary[HEED_LONGEST_PATH + 40];

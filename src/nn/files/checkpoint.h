@@ -18,27 +18,27 @@
 
 HEED_BEGIN_DECLS
 
-/* heed_save_state_dict: writes all parameters and buffers, as heed_save_file. A tensor with several
- * names is written under each of them. */
+/* heed_save_state_dict: writes all parameters and buffers, like heed_save_file. A tensor with
+ * several names is written under each of them. */
 heed_status heed_save_state_dict(void *module, const char *path, const heed_metadata *metadata);
 
 typedef struct heed_load_options {
-    bool not_strict; /* ignore names that only the file has, or only the module */
+    bool not_strict; /* ignore names that only the file or only the module has */
 } heed_load_options;
 
-/* heed_load_state_dict: copies the tensors of a file into the parameters and buffers of the same
- * names, as torch's load_state_dict. Floats are cast to the module's dtype. The values are copied
- * in place, so optimisers and tied parameters stay valid. The whole file is read before the first
- * tensor changes, so on error nothing changes. If a tensor has several names, the file needs only
- * one of them, as for safetensors.torch.load_model.
+/* heed_load_state_dict: copies the tensors from a file into the parameters and buffers with the
+ * same names, like torch's load_state_dict. Floats are cast to the module's dtype. The values are
+ * copied in place, so optimisers and tied parameters stay valid. The whole file is read before the
+ * first tensor changes, so on error nothing changes. If a tensor has several names, the file needs
+ * only one of them, as for safetensors.torch.load_model.
  *
  * HEED_ERR_VALUE: names are missing or unexpected, or shapes or dtypes differ. One message lists
  * them all: for each kind, up to 2400 characters and the number of further names. */
 heed_status heed_load_state_dict(void *module, const char *path);
 heed_status heed_load_state_dict_with(void *module, const char *path, heed_load_options options);
 
-/* heed_save_checkpoint: writes everything needed to resume training as if it had never stopped, as
- * heed_save_file:
+/* heed_save_checkpoint: writes everything needed to resume training as if it had never stopped, to
+ * a file like that of heed_save_file:
  *
  *   the names of heed_state_dict            the model; PyTorch loads these with strict=False
  *   optimizer. and those of                 the optimiser, including its steps and learning rates
@@ -62,7 +62,8 @@ heed_status heed_load_state_dict_with(void *module, const char *path, heed_load_
  *         }
  *     }
  *
- * The results are bit-identical to an uninterrupted run if batches are drawn from the generator.
+ * The results are bit-identical to those of an uninterrupted run if batches are drawn from the
+ * generator.
  *
  * HEED_ERR_VALUE: parameters, the kind of optimiser, its groups or their parameters do not match;
  * one message lists all mismatches, as above. */

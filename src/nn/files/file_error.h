@@ -6,9 +6,9 @@
 
 #include "../../tensor/tensor.h"
 
-/* heed_show_name: a name with control characters replaced, since they could send commands to the
- * terminal, and truncated to about 60 bytes. heed_show_path: the same, keeping the last 90 bytes or
- * so. */
+/* heed_show_name: a name truncated to about 60 bytes, with control characters replaced, since
+ * they could send commands to the terminal. heed_show_path: the same, keeping the last 90 bytes
+ * or so. */
 heed_text heed_show_name(const char *name);
 heed_text heed_show_path(const char *path);
 

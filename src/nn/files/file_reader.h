@@ -9,7 +9,7 @@
 /* An open file, or none if fd is -1. Several threads may read from it. */
 typedef struct heed_file_reader {
     int fd;
-    const char *path; /* for errors; the caller keeps it */
+    const char *path; /* for error messages; owned by the caller */
     int64_t size;
 } heed_file_reader;
 
@@ -41,7 +41,7 @@ typedef struct heed_file_dtype {
 } heed_file_dtype;
 
 /* heed_reader_elements: reads all elements of the contiguous tensor `to`, whose dtype is dtype->as,
- * from offset `at` on. */
+ * starting at offset `at`. */
 heed_status heed_reader_elements(const heed_file_reader *in, const char *function, heed_tensor *to,
                                  const heed_file_dtype *dtype, bool big_endian, int64_t at);
 

@@ -85,7 +85,7 @@ int64_t heed_json_number(heed_json *json)
     const char next = *json->at;
     if (json->at == digits || (*digits == '0' && json->at > digits + 1) || next == '.' ||
         next == 'e' || next == 'E') {
-        fail(json, "a whole number, 0 or more, is expected");
+        fail(json, "a non-negative integer is expected");
     }
     return json->wrong == NULL ? n : -1;
 }

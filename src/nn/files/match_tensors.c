@@ -112,7 +112,7 @@ static heed_status match(const heed_match *m, const heed_file_header *offered,
         return HEED_OK;
     }
     char text[3 * sizeof missing.text + 300] = "";
-    tell(text, sizeof text, &different, "of another shape or dtype");
+    tell(text, sizeof text, &different, "with a different shape or dtype");
     tell(text, sizeof text, &missing, "missing");
     tell(text, sizeof text, &unexpected, "unexpected");
     return heed_fail(HEED_ERR_VALUE, "%s: %s does not fit this %s: %s", m->function, m->there,

@@ -9,7 +9,7 @@
 
 /* Options of one match: the names in its error messages, and which names may stay unmatched. */
 typedef struct heed_match {
-    const char *function;                  /* the function called */
+    const char *function;                  /* the public function */
     const char *there;                     /* the source: "a/file", "the state" */
     const char *here;                      /* the destination: "Linear" */
     bool not_strict;                       /* ignore names that only one side has */

@@ -1,8 +1,8 @@
 /* Reads and writes .npy files. The header is a Python dict literal. Like numpy.load, the reader
  * accepts the variants that programs write: the three members in any order, white space, trailing
- * commas, either quotation mark, and Python 2's L suffix. It rejects what only people would write:
- * comments, escapes, string prefixes, 0x10 and 1_000, long dtype names. Repeated keys are an
- * error. */
+ * commas, either quotation mark, and Python 2's L suffix. It rejects variants that only people
+ * would write: comments, escapes, string prefixes, 0x10 and 1_000, long dtype names. Repeated keys
+ * are an error. */
 
 #include "npy.h"
 
@@ -109,7 +109,7 @@ static bool read_size(reader *r, int64_t *size)
                !__builtin_add_overflow(*size, *r->at - '0', size);
     }
     if (r->at == first || (*first == '0' && r->at > first + 1)) {
-        return fail_there(r, "a whole number, 0 or more, is expected");
+        return fail_there(r, "a non-negative integer is expected");
     }
     r->at += *r->at == 'L' && r->version < 3;
     return fits || fail_there(r, "a number is larger than 2^63 - 1");
@@ -154,8 +154,8 @@ static bool refuse_descr(const reader *r, const char *descr, const char *type)
     return false;
 }
 
-/* '<f4': little-endian floats of 4 bytes. Without a sign, or with = or |, the byte order is the
- * machine's, also little-endian. */
+/* '<f4': little-endian floats of 4 bytes. Without the <, or with = or |, the byte order is the
+ * machine's, which is little-endian too. */
 static bool read_descr(reader *r)
 {
     skip_space(r);
@@ -278,9 +278,9 @@ static heed_status read_header(const heed_file_reader *in, npy_header *header, i
         return heed_error_pending();
     }
     if (size >= 4 && memcmp(start, "PK\3\4", 4) == 0) {
-        return heed_fail_at(
-            HEED_ERR_FORMAT, loading, in->path,
-            "it is a zip archive, as numpy.savez writes; unzip it and load a .npy file from it");
+        return heed_fail_at(HEED_ERR_FORMAT, loading, in->path,
+                            "it is a zip archive, as written by numpy.savez; unzip it and load a "
+                            ".npy file from it");
     }
     if (size < 10 || memcmp(start, "\x93NUMPY", 6) != 0) {
         return heed_fail_at(HEED_ERR_FORMAT, loading, in->path,

@@ -45,7 +45,8 @@ const char *heed_safetensors_name(const heed_safetensors *file, int i)
         return NULL;
     }
     if (i < 0 || i >= file->header.count) {
-        heed_fail(HEED_ERR_INDEX, "safetensors_name: %d is outside the %d tensors of %s", i,
+        heed_fail(HEED_ERR_INDEX,
+                  "safetensors_name: index %d is out of range for the %d tensors of %s", i,
                   file->header.count, heed_show_path(file->path).text);
         return NULL;
     }

@@ -24,13 +24,13 @@ HEED_BEGIN_DECLS
 
 /* ---- writing ---- */
 
-/* heed_save_file: writes tensors under their names, as safetensors.torch.save_file: any view, f32,
- * f64, i64 and bool. `metadata`: NULL for none.
+/* heed_save_file: writes tensors under their names, like safetensors.torch.save_file: any view of
+ * f32, f64, i64 or bool. `metadata`: NULL for none.
  *
  * The file at `path` is replaced atomically: the new one is written next to it (as path.tmp-...),
- * synced and renamed. On any error, and if the program or the machine crashes, the old file is
- * unchanged; a temporary file left by a killed program can be deleted. Links are followed, and the
- * permissions of the old file are kept.
+ * synced and renamed. On any error, or if the program or the machine crashes, the old file is
+ * unchanged; a temporary file left by a killed program can be deleted. Symbolic links are followed,
+ * and the permissions of the old file are kept.
  *
  * HEED_ERR_VALUE: a name or key is repeated, is "__metadata__" or is not UTF-8; the header is over
  * 100 MB. HEED_ERR_SCOPE: a tensor's value has been freed. */
@@ -41,25 +41,25 @@ heed_status heed_save_file(heed_tensor_list tensors, const char *path,
 
 typedef struct heed_safetensors heed_safetensors;
 
-/* heed_safetensors_open: reads and validates the header, as safe_open(path); tensors are read on
+/* heed_safetensors_open: reads and validates the header, like safe_open(path); tensors are read on
  * demand. Several threads may read from a file. heed_safetensors_close frees it together with the
  * names and metadata returned from it; NULL is a no-op. */
 heed_safetensors *heed_safetensors_open(const char *path);
 void heed_safetensors_close(heed_safetensors *file);
 
-/* heed_safetensors_count, heed_safetensors_name: the names in the file, sorted, as keys().
+/* heed_safetensors_count, heed_safetensors_name: the names in the file, sorted, like keys().
  * HEED_ERR_INDEX: i is outside [0, count). */
 int heed_safetensors_count(const heed_safetensors *file);
 const char *heed_safetensors_name(const heed_safetensors *file, int i);
 
-/* heed_safetensors_tensor: reads the tensor of that name, as get_tensor(name). F16 and BF16 become
- * f32.
+/* heed_safetensors_tensor: reads the tensor of that name, like get_tensor(name). F16 and BF16
+ * become f32.
  *
  * HEED_ERR_VALUE: no such name. HEED_ERR_DTYPE: a dtype that Heed does not support. HEED_ERR_SHAPE:
  * more than 8 dims. */
 heed_tensor *heed_safetensors_tensor(const heed_safetensors *file, const char *name);
 
-/* heed_safetensors_metadata: the value of `key`, as metadata().get(key); NULL without an error if
+/* heed_safetensors_metadata: the value of `key`, like metadata().get(key); NULL without an error if
  * it is missing. heed_safetensors_all_metadata: all pairs, sorted by key, terminated by {NULL,
  * NULL}. */
 const char *heed_safetensors_metadata(const heed_safetensors *file, const char *key);

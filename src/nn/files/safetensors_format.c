@@ -81,7 +81,7 @@ static bool fail(const reader *r, const char *format, ...)
     return false;
 }
 
-/* Returns the list with space for one more after the first `count`; NULL if out of memory. */
+/* Returns the list with space for one more entry after the first `count`; NULL if out of memory. */
 static void *grow(void *list, int count, int *capacity, size_t size)
 {
     if (count < *capacity) {
@@ -341,7 +341,7 @@ static heed_status read_header(const char *function, heed_safetensors *file)
     uint64_t length = 0;
     if (size < LENGTH) {
         return heed_fail_at(HEED_ERR_FORMAT, function, path,
-                            "%lld bytes are too short for a safetensors file", (long long)size);
+                            "it is too short for a safetensors file (%lld bytes)", (long long)size);
     }
     if (heed_reader_read(&file->in, function, bytes, LENGTH, 0) != HEED_OK) {
         return heed_error_pending();
@@ -515,7 +515,7 @@ typedef struct saving {
     const char *function, *path;
     entry *entries;
     size_t count;
-    text header; /* including its length */
+    text header; /* starts with its length */
 } saving;
 
 /* The order in the file: i64, f64, f32, bool; then by name. */
@@ -655,7 +655,7 @@ static heed_status make_header(saving *s, const heed_metadata *metadata)
     length = t->size - sizeof length;
     if (length > MOST_HEADER) {
         return heed_fail_at(HEED_ERR_VALUE, s->function, s->path,
-                            "names and metadata make a header of %llu bytes; the limit is 100 MB",
+                            "names and metadata need a header of %llu bytes; the limit is 100 MB",
                             (unsigned long long)length);
     }
     memcpy(t->data, &length, sizeof length); /* little-endian: file_reader.c requires it */

@@ -130,7 +130,7 @@ static struct heed_gpt_transformer *new_transformer(const heed_gpt_config *c)
 
 /* ---- initialisation ---- */
 
-/* Goes over all names, so that a tied weight is drawn twice, as by nanoGPT's apply. */
+/* Iterates over all names, so that a tied weight is drawn twice, as in nanoGPT's apply. */
 static void initialise(struct heed_gpt *m)
 {
     const double std = 0.02;
@@ -311,7 +311,7 @@ static heed_status check_ids(const char *function, const struct heed_gpt *m, con
                            heed_dtype_name(idx->dtype));
 }
 
-/* Checks in addition that they fit into the block after `before` others. */
+/* Also checks that they fit into the block after `before` other tokens. */
 static heed_status check_length(const char *function, const struct heed_gpt *m,
                                 const heed_tensor *idx, int64_t before)
 {
@@ -462,10 +462,11 @@ static heed_status check_cache(const char *function, const struct heed_gpt *m,
     if (cache->n_layer != c->n_layer || cache->block_size != c->block_size ||
         keys->shape[1] != c->n_head || keys->shape[3] != c->n_embd / c->n_head ||
         keys->dtype != m->lm_head->weight->dtype) {
-        return heed_fail(HEED_ERR_VALUE,
-                         "%s: the cache was created for a model of another size or dtype; create "
-                         "one for this model with heed_gpt_cache_new",
-                         function);
+        return heed_fail(
+            HEED_ERR_VALUE,
+            "%s: the cache was created for a model of a different size or dtype; create "
+            "one for this model with heed_gpt_cache_new",
+            function);
     }
     const int64_t rows = idx->ndim == 2 ? idx->shape[0] : 1;
     return rows == cache->batch
@@ -515,8 +516,8 @@ static heed_status check_generate(const struct heed_gpt *m, const heed_tensor *i
                            generating, (long long)count, (long long)max_new_tokens);
 }
 
-/* Puts the whole tree in evaluation mode until end_eval restores each module's mode. Calls may
- * nest, from on_token; only the outermost saves the modes. */
+/* Puts the whole tree in evaluation mode until end_eval restores each module's mode. Calls may nest
+ * through on_token; only the outermost saves the modes. */
 static void begin_eval(heed_module *m, bool outermost)
 {
     if (outermost) {
@@ -575,7 +576,7 @@ heed_tensor *heed_gpt_generate_with(struct heed_gpt *m, heed_tensor *idx, int64_
     int64_t length = heed_size(prompt, 1);
     heed_tensor *tokens = heed_empty(HEED_SHAPE(rows, length + max_new_tokens), HEED_I64);
     heed_copy_into(heed_narrow(tokens, 1, 0, length), prompt);
-    /* A cache pays off from the second new token on, if that still fits into the block. */
+    /* A cache pays off only if there is a second new token that still fits into the block. */
     const bool wants_cache = !options.no_cache && max_new_tokens > 1 &&
                              length < m->config.block_size && rows > 0 && !heed_error_pending();
     heed_gpt_cache *cache = wants_cache ? heed_gpt_cache_new(m, rows) : NULL;

@@ -1,5 +1,5 @@
 /* GPT-2, a decoder-only transformer (Radford et al., 2019): token and position embeddings; blocks
- * of causal self-attention and a feed-forward network, each preceded by a LayerNorm and with a
+ * of causal self-attention and a feed-forward network, each with a LayerNorm before it and a
  * residual connection; and logits for the next token at each position.
  *
  * The modules and their names are those of nanoGPT (Karpathy, 2022), which follow OpenAI's: a
@@ -22,7 +22,7 @@
 
 HEED_BEGIN_DECLS
 
-/* Only the first five members are required; zero selects the default of the others. */
+/* Only the first five members are required; for the others, zero selects the default. */
 typedef struct heed_gpt_config {
     int64_t vocab_size;    /* V */
     int64_t block_size;    /* maximum number of tokens in the context */
@@ -34,7 +34,7 @@ typedef struct heed_gpt_config {
     bool no_bias;                         /* in Linear and LayerNorm; nanoGPT's bias=False */
     bool untied;     /* lm_head does not share wte's weight (Press and Wolf, 2017) */
     bool sinusoidal; /* fixed position encodings (Vaswani et al., 2017), not learned ones */
-    bool no_init;    /* zeros, draws nothing: for weights to be loaded */
+    bool no_init;    /* zeros, draws no random numbers: for weights to be loaded */
 } heed_gpt_config;
 
 /* ---- modules ---- */
@@ -46,7 +46,7 @@ struct heed_gpt_attention {
     struct heed_linear *c_proj; /* C to C: combines the heads */
     struct heed_dropout *attn_dropout, *resid_dropout;
     int n_head;
-    bool keep_weights;              /* store attention_percent below at each forward */
+    bool keep_weights;              /* store attention_percent below on each forward */
     heed_tensor *attention_percent; /* (B, H, T, S), a detached copy, or NULL */
 };
 
@@ -87,8 +87,9 @@ struct heed_gpt {
 /* ---- the model ---- */
 
 /* heed_gpt_new: as nanoGPT's GPT(config), bit-identical except for sinusoidal positions, which
- * nanoGPT does not have. As there, weights are drawn twice: first each module's own initialisation,
- * then GPT-2's: normal with std 0.02, or 0.02 / sqrt(2 n_layer) for each c_proj; biases 0.
+ * nanoGPT does not have. As in nanoGPT, weights are drawn twice: first each module's own
+ * initialisation, then GPT-2's: normal with std 0.02, or 0.02 / sqrt(2 n_layer) for each c_proj;
+ * biases 0.
  *
  * HEED_ERR_VALUE: a size is below 1, n_head does not divide n_embd, dropout is outside [0, 1], or
  * layer_norm_eps is negative or not finite. */
@@ -124,7 +125,7 @@ struct heed_gpt_block *heed_gpt_block_at(struct heed_gpt *m, int i);
 /* ---- token by token ----
  *
  * A new token needs only the keys and values of the tokens before it. A cache keeps them, so that
- * the cost of another token grows linearly with their number, not quadratically. heed_gpt_generate
+ * the cost of each new token grows linearly with their number, not quadratically. heed_gpt_generate
  * uses a cache; you can use one too:
  *
  *     heed_gpt_cache *cache = heed_gpt_cache_new(model, 1);
@@ -149,10 +150,10 @@ heed_status heed_gpt_cache_clear(heed_gpt_cache *cache);
  *   idx (B, T), or (T) if batch is 1   ->   logits (B, T, V) or (T, V)
  *
  * Up to rounding, they equal the logits that heed_gpt_forward computes for the last T of all tokens
- * so far; in training mode dropout draws other numbers. No graph is recorded. On error the cache is
- * unchanged.
+ * so far; in training mode dropout draws different numbers. No graph is recorded. On error the
+ * cache is unchanged.
  *
- * HEED_ERR_SHAPE: as above, the batch differs from the cache's, or the tokens do not fit.
+ * HEED_ERR_SHAPE: as above, or the batch differs from the cache's, or the tokens do not fit.
  * HEED_ERR_DTYPE, HEED_ERR_INDEX: as above. HEED_ERR_VALUE: the cache was created for a model with
  * other sizes, or before a cast. */
 heed_tensor *heed_gpt_forward_cached(struct heed_gpt *m, heed_tensor *idx, heed_gpt_cache *cache);
@@ -164,8 +165,8 @@ heed_tensor *heed_gpt_forward_cached(struct heed_gpt *m, heed_tensor *idx, heed_
  *         .sample = {.temperature = 0.8, .top_k = 200}, .on_token = print}); */
 typedef struct heed_gpt_generate_options {
     heed_sample_options sample;
-    /* Called after each token with one id per row, valid during the call. Returning false stops the
-     * generation; the result is then the tokens so far. NULL: no callback. */
+    /* Called after each token with one id per row; `ids` is valid only during the call. Returning
+     * false stops the generation; the result is then the tokens so far. NULL: no callback. */
     bool (*on_token)(void *context, const int64_t *ids, int64_t rows);
     void *context; /* passed to on_token */
     bool no_cache; /* recompute all tokens for each new one: the same tokens, but slower */

@@ -1,5 +1,5 @@
-/* Reads and writes config.json of a GPT-2. Rejects unsupported settings, naming the key: the
- * weights would load, but the model would compute something else. */
+/* Reads and writes config.json of a GPT-2. Rejects unsupported settings, naming the key: with them,
+ * the weights would load but the model would compute something else. */
 #include "gpt_config.h"
 
 #include <limits.h>
@@ -214,7 +214,7 @@ static bool check_numbers(reader *r)
     return (s->attn_pdrop == s->resid_pdrop && s->attn_pdrop == s->embd_pdrop) ||
            fail(r, HEED_ERR_VALUE,
                 "is %g, resid_pdrop %g and embd_pdrop %g; a heed_gpt has a single dropout: set all "
-                "three to one value, which matters only in training",
+                "three to the same value, which matters only in training",
                 s->attn_pdrop, s->resid_pdrop, s->embd_pdrop);
 }
 
@@ -282,8 +282,8 @@ heed_status heed_gpt_config_read(const char *function, const char *path, heed_gp
 {
     heed_file_reader in;
     if (heed_reader_open(&in, function, path) == HEED_OK && in.size > MOST_CONFIG) {
-        heed_fail_at(HEED_ERR_FORMAT, function, path, "%lld bytes are too many for a config.json",
-                     (long long)in.size);
+        heed_fail_at(HEED_ERR_FORMAT, function, path,
+                     "it is too long for a config.json (%lld bytes)", (long long)in.size);
     }
     char *text = heed_error_pending() ? NULL : heed_alloc_zeroed((size_t)in.size + 1);
     if (text != NULL) {

@@ -42,7 +42,7 @@ typedef struct file_name {
     char text[MOST_PREFIX + MOST_NAME];
 } file_name;
 
-/* The file's name of a tensor that Heed calls "transformer.h.0..." or "lm_head.weight". */
+/* The file's name for a tensor that Heed calls "transformer.h.0..." or "lm_head.weight". */
 static file_name name_there(const naming *n, const char *name)
 {
     file_name there;
@@ -147,8 +147,8 @@ static const heed_file_tensor *find(const heed_safetensors *file, const naming *
     return heed_file_tensor_find(&file->header, name_there(n, name).text);
 }
 
-/* Attention masks, which some versions save as buffers, and a checkpoint's optimiser and
- * generator. */
+/* Attention masks, which some versions of transformers save as buffers, and the optimiser and
+ * generator state of a checkpoint. */
 static bool is_no_weight(const char *name)
 {
     return heed_name_ends_in(name, ".attn.bias") || heed_name_ends_in(name, ".attn.masked_bias") ||

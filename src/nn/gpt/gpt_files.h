@@ -10,10 +10,10 @@
  *     model = transformers.GPT2LMHeadModel.from_pretrained("mine")
  *     model.save_pretrained("theirs")
  *
- * Both layouts use the same names. In GPT-2's, the weights of c_attn, c_fc and each c_proj are (in,
- * out), the transpose of a Linear's; biases are always present, and tied weights are written once.
- * nanoGPT's layout is the state dict, so heed_load_state_dict also loads such a file if it contains
- * nothing else.
+ * Both layouts use the same names. In GPT-2's layout, the weights of c_attn, c_fc and each c_proj
+ * are (in, out), the transpose of a Linear's; biases are always present, and tied weights are
+ * written once. nanoGPT's layout is the state dict, so heed_load_state_dict also loads such a file
+ * if it contains nothing else.
  *
  * File errors are those of nn/files/safetensors.h and name the file. */
 #ifndef HEED_NN_GPT_FILES_H
@@ -27,8 +27,8 @@ HEED_BEGIN_DECLS
 
 /* heed_gpt_from_pretrained: as GPT2LMHeadModel.from_pretrained(folder): the model described by
  * config.json, with the weights of model.safetensors, in evaluation mode; call heed_train before
- * training. f64 if the file's weights are, else f32. Draws no random numbers. Missing keys of
- * config.json get transformers' defaults (n_layer 12, ...); other keys are ignored.
+ * training. The model is f64 if the file's weights are, else f32. Draws no random numbers. Missing
+ * keys of config.json get transformers' defaults (n_layer 12, ...); other keys are ignored.
  *
  *   n_positions   block_size      activation_function   gelu_new, gelu_pytorch_tanh, gelu, relu,
  *   attn_pdrop, resid_pdrop,                            silu, swish, tanh, sigmoid
@@ -37,7 +37,7 @@ HEED_BEGIN_DECLS
  * HEED_ERR_FORMAT: config.json is not valid JSON, or a value has the wrong type. HEED_ERR_VALUE: a
  * setting that heed_gpt does not support (another activation or model_type, an n_inner other than 4
  * n_embd, different dropouts, scale_attn_weights false, ...); sizes that do not match the weights;
- * and as heed_gpt_load. */
+ * and the errors of heed_gpt_load. */
 struct heed_gpt *heed_gpt_from_pretrained(const char *folder);
 
 /* heed_gpt_save_pretrained: as model.save_pretrained(folder); creates the folder if necessary.
@@ -56,11 +56,11 @@ typedef enum heed_gpt_layout {
     HEED_GPT_LAYOUT_NANOGPT /* the state dict, except that sinusoidal positions become wpe */
 } heed_gpt_layout;
 
-/* heed_gpt_load: loads a safetensors file of either layout into a model of matching sizes, as
- * heed_load_state_dict; the shape of c_attn.weight tells the layouts apart. Names may have a prefix
- * (torch.compile's `_orig_mod.`) or lack `transformer.` (GPT2Model). The masks attn.bias and
- * attn.masked_bias, saved by some versions, are ignored, and so are the tensors that
- * heed_save_checkpoint adds to a model's. On error nothing changes.
+/* heed_gpt_load: loads a safetensors file of either layout into a model of matching sizes, like
+ * heed_load_state_dict; the shape of c_attn.weight distinguishes the layouts. Names may have a
+ * prefix (torch.compile's `_orig_mod.`) or lack `transformer.` (GPT2Model). The masks attn.bias and
+ * attn.masked_bias, saved by some versions of transformers, are ignored, and so are the tensors
+ * that heed_save_checkpoint adds to a model's. On error nothing changes.
  *
  * HEED_ERR_VALUE: names are missing or unexpected, or shapes differ (one message lists them all);
  * the file has learned positions but the model sinusoidal ones; lm_head and wte differ but the

@@ -25,11 +25,12 @@ static heed_status check_options(const heed_sample_options *o)
 {
     if (!(o->temperature >= 0 && isfinite(o->temperature))) {
         return heed_fail(HEED_ERR_VALUE,
-                         "sample: temperature is %g; it must be finite and above 0 (0: 1)",
+                         "sample: temperature is %g; it must be finite and above 0 (0 means 1)",
                          o->temperature);
     }
     if (o->top_k < 0) {
-        return heed_fail(HEED_ERR_VALUE, "sample: top_k is %lld; it must be 1 or more (0: all)",
+        return heed_fail(HEED_ERR_VALUE,
+                         "sample: top_k is %lld; it must be 1 or more (0 means all)",
                          (long long)o->top_k);
     }
     return heed_check_probability("sample", "top_p", o->top_p);

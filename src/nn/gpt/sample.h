@@ -11,7 +11,7 @@ typedef struct heed_sample_options {
     double temperature; /* below 1 sharpens the distribution, above 1 flattens it; 0: 1 */
     int64_t top_k;      /* only the k most likely tokens; 0 or more than V: all */
     double top_p;       /* only the most likely tokens whose probabilities sum to p; 0: 1, all */
-    bool greedy;        /* the most likely token, the first one on a tie; draws nothing */
+    bool greedy;        /* the most likely token, the first one on a tie; draws no random numbers */
 } heed_sample_options;
 
 /* heed_sample: draws a token for each row
@@ -24,14 +24,14 @@ typedef struct heed_sample_options {
  *          sum(softmax(x)[set]) >= top_p, at least one token    (Holtzman et al., 2020)
  *   id drawn with the probabilities softmax(x)
  *
- * in this order, as the warpers of transformers' generate; without top_p, as nanoGPT. All tokens
- * tied with the top_k-th are kept. On a tie at the border of top_p, the tokens with larger ids are
- * kept. Draws as torch.multinomial(softmax(x), 1): the same ids for the same seed. A token with
- * logit -inf is never drawn. No graph is recorded.
+ * in this order, like the warpers of transformers' generate or, without top_p, like nanoGPT. All
+ * tokens tied with the top_k-th are kept. On a tie at the boundary of top_p, the tokens with larger
+ * ids are kept. Draws like torch.multinomial(softmax(x), 1): the same ids for the same seed. A
+ * token with logit -inf is never drawn. No graph is recorded.
  *
- * HEED_ERR_SHAPE: other dims, or V is 0. HEED_ERR_DTYPE: not f32 or f64. HEED_ERR_VALUE:
- * temperature or top_k is negative, or top_p is outside [0, 1]; a row contains NaN or inf, or only
- * -inf. */
+ * HEED_ERR_SHAPE: logits have other dims, or V is 0. HEED_ERR_DTYPE: not f32 or f64.
+ * HEED_ERR_VALUE: temperature or top_k is negative, or top_p is outside [0, 1]; a row contains NaN
+ * or inf, or only -inf. */
 heed_tensor *heed_sample(heed_tensor *logits);
 heed_tensor *heed_sample_with(heed_tensor *logits, heed_sample_options options);
 

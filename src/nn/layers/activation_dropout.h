@@ -10,7 +10,7 @@ HEED_BEGIN_DECLS
 
 /* ---- activations ---- */
 
-/* heed_relu, heed_gelu, ...: the type of a module's activation option. */
+/* The type of heed_relu, heed_gelu, ... and of activation options. */
 typedef heed_tensor *heed_activation_function(heed_tensor *x);
 
 struct heed_activation {
@@ -45,7 +45,8 @@ struct heed_dropout {
 struct heed_dropout *heed_dropout_new(double p);
 
 /* heed_dropout_forward: heed_dropout(x, p, training): each element becomes 0 with probability p,
- * and the others are divided by 1 - p. After heed_eval it returns x itself and draws nothing. */
+ * and the others are divided by 1 - p. After heed_eval it returns x itself and draws no random
+ * numbers. */
 heed_tensor *heed_dropout_forward(struct heed_dropout *m, heed_tensor *x);
 
 HEED_END_DECLS

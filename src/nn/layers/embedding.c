@@ -44,7 +44,7 @@ struct heed_embedding *heed_embedding_new_with(int64_t num_embeddings, int64_t e
         return NULL;
     }
     if (padding_idx != NULL && (*padding_idx < -num_embeddings || *padding_idx >= num_embeddings)) {
-        heed_fail(HEED_ERR_INDEX, "embedding: padding_idx %lld is outside the %lld rows",
+        heed_fail(HEED_ERR_INDEX, "embedding: padding_idx %lld is out of range for %lld rows",
                   (long long)*padding_idx, (long long)num_embeddings);
         return NULL;
     }

@@ -15,12 +15,12 @@ struct heed_embedding {
 
 typedef struct heed_embedding_options {
     const int64_t *padding_idx; /* NULL: none; negative: counted from the end */
-    bool no_init;               /* zeros, draws nothing: for weights to be loaded */
+    bool no_init;               /* zeros, draws no random numbers: for weights to be loaded */
 } heed_embedding_options;
 
-/* heed_embedding_new: as torch.nn.Embedding(num_embeddings, embedding_dim): drawn from a normal
- * distribution with mean 0 and standard deviation 1. heed_embedding_new_with: row padding_idx is
- * zero and receives no gradient.
+/* heed_embedding_new: as torch.nn.Embedding(num_embeddings, embedding_dim): weight is drawn from a
+ * normal distribution with mean 0 and standard deviation 1. heed_embedding_new_with: row
+ * padding_idx is zero and receives no gradient.
  * HEED_ERR_VALUE: a size is negative. HEED_ERR_INDEX: padding_idx is out of range. */
 struct heed_embedding *heed_embedding_new(int64_t num_embeddings, int64_t embedding_dim);
 struct heed_embedding *heed_embedding_new_with(int64_t num_embeddings, int64_t embedding_dim,

@@ -10,7 +10,7 @@ static void describe(const void *module, char *text, size_t size)
     const struct heed_layer_norm *m = module;
     const heed_shape *shape = &m->normalized_shape;
     heed_text dims = heed_shape_text(shape->ndim, shape->size);
-    if (shape->ndim == 1) { /* Python's notation of a 1-tuple */
+    if (shape->ndim == 1) { /* Python's notation for a 1-tuple */
         snprintf(dims.text, sizeof dims.text, "(%lld,)", (long long)shape->size[0]);
     }
     snprintf(text, size, "%s, eps=%g, elementwise_affine=%s, bias=%s", dims.text, m->eps,

@@ -15,13 +15,13 @@ struct heed_linear {
 
 typedef struct heed_linear_options {
     bool no_bias; /* torch's bias=False */
-    bool no_init; /* zeros, draws nothing: for weights to be loaded, as torch.nn.utils.skip_init */
+    bool no_init; /* zeros, draws no random numbers, like torch's skip_init; for loading weights */
 } heed_linear_options;
 
 /* heed_linear_new: as torch.nn.Linear(in_features, out_features); heed_linear_new_with: with
  * options
  *
- * weight, then bias, is drawn uniformly from +-1 / sqrt(in_features), as in torch. They are f32;
+ * weight and then bias are drawn uniformly from +-1 / sqrt(in_features), as in torch. They are f32;
  * cast with heed_module_to.
  * HEED_ERR_VALUE: a size is negative. */
 struct heed_linear *heed_linear_new(int64_t in_features, int64_t out_features);

@@ -12,8 +12,8 @@ struct heed_sequential {
 };
 
 /* heed_sequential_new: as torch.nn.Sequential(), empty. heed_sequential_append takes ownership of a
- * module, even on error, and appends it. The modules are named 0, 1, 2, ... With one module per
- * statement, they draw their weights in order:
+ * module, even on error, and appends it. The modules are named 0, 1, 2, ... Append one module per
+ * statement, so that they draw their weights in order:
  *
  *     struct heed_sequential *m = heed_sequential_new();
  *     heed_sequential_append(m, heed_linear_new(3, 4));

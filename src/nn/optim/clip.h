@@ -20,12 +20,12 @@ typedef struct heed_clip_options {
 
 /* heed_clip_grad_norm: as torch.nn.utils.clip_grad_norm_(parameters, max_norm): scales all
  * gradients by max_norm / (norm + 1e-6) if that is below 1, and returns their total norm before
- * scaling. A max_norm of INFINITY only measures. As in torch, an infinite or NaN norm turns
- * gradients into 0 or NaN, unless error_if_nonfinite is set. Returns 0 without gradients, NaN on
- * error.
+ * scaling. To measure the norm only, pass INFINITY as max_norm. As in torch, an infinite or NaN
+ * norm turns gradients into 0 or NaN, unless error_if_nonfinite is set. Returns 0 if there are no
+ * gradients, NaN on error.
  *
- * HEED_ERR_VALUE: max_norm is negative or NaN, or norm_type is NaN; with error_if_nonfinite: the
- * norm is not finite; the gradients are unchanged. HEED_ERR_NULL: a parameter is NULL. */
+ * HEED_ERR_VALUE: max_norm is negative or NaN, or norm_type is NaN; or, with error_if_nonfinite,
+ * the norm is not finite (the gradients are then unchanged). HEED_ERR_NULL: a parameter is NULL. */
 double heed_clip_grad_norm(heed_tensor_list parameters, double max_norm);
 double heed_clip_grad_norm_with(heed_tensor_list parameters, double max_norm,
                                 heed_clip_options options);

@@ -16,7 +16,7 @@
 HEED_BEGIN_DECLS
 
 /* heed_flatten_grads: copies all gradients into one tensor, in list order, and makes each .grad a
- * view of its part, as FSDP's flat parameter in torch.
+ * view of its part, like the flat parameter of torch's FSDP.
  *
  *   parameters of n_i elements, of one dtype   ->   grads (sum of n_i)
  *
@@ -37,7 +37,7 @@ heed_tensor *heed_flatten_grads(heed_tensor_list parameters);
  *   parameters of n_i elements, of one dtype   ->   y (sum of n_i)
  *
  * heed_vector_to_parameters: as torch.nn.utils.vector_to_parameters(vec, parameters): the reverse.
- * It copies the values, so parameters keep their memory and gradients and share none with vec.
+ * It copies the values, so parameters keep their own memory and their gradients.
  *
  * HEED_ERR_VALUE: no parameters. HEED_ERR_DTYPE: f32 mixed with f64. HEED_ERR_SHAPE: vec is not
  * (sum of n_i). HEED_ERR_NULL: vec or a parameter is NULL. */

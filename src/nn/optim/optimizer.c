@@ -152,7 +152,7 @@ heed_status heed_add_param_group_with(heed_optimizer *optimizer, heed_tensor_lis
     const bool of_adam = options.betas != NULL || options.eps != NULL;
     if (optimizer->is_sgd ? of_adam : of_sgd) {
         return heed_fail(HEED_ERR_VALUE, "add_param_group: %s has no %s", optimizer->name,
-                         optimizer->is_sgd ? "betas and eps" : "momentum, dampening and nesterov");
+                         optimizer->is_sgd ? "betas or eps" : "momentum, dampening or nesterov");
     }
     heed_param_group group = optimizer->defaults;
     group.weight_decay = given(options.weight_decay, group.weight_decay);
@@ -282,7 +282,7 @@ void heed_optimizer_free(heed_optimizer *optimizer)
 
 /* ---- state ---- */
 
-/* State tensors per parameter of a group. */
+/* Number of state tensors per parameter of a group. */
 static int state_count(const heed_optimizer *optimizer, const heed_param_group *group)
 {
     return !optimizer->is_sgd ? 2 : group->momentum != 0 ? 1 : 0;
@@ -394,7 +394,7 @@ heed_status heed_optimizer_zero_grad(heed_optimizer *optimizer)
     return status;
 }
 
-/* ---- saving and loading the state: one walk does three tasks ---- */
+/* ---- saving and loading the state: one walk for three tasks ---- */
 
 typedef enum task {
     LIST, /* append names and tensors to a list */
@@ -460,7 +460,7 @@ static void visit_integer(walk *w, int64_t *number)
     w->count++;
 }
 
-/* Torch's name of state tensor i. */
+/* Torch's name for state tensor i. */
 static const char *state_name(const heed_optimizer *optimizer, int i)
 {
     return optimizer->is_sgd ? "momentum_buffer" : i == 0 ? "exp_avg" : "exp_avg_sq";
@@ -557,8 +557,8 @@ static heed_status check_read(const char *function, const heed_optimizer *read,
     if (!counts || !(read->lr >= 0) || isinf(read->lr)) {
         return heed_fail(
             HEED_ERR_VALUE,
-            "%s: the state of %s has a negative or too large step, or an invalid lr (%g)", function,
-            read->name, read->lr);
+            "%s: the state of %s has a step that is negative or too large, or an invalid lr (%g)",
+            function, read->name, read->lr);
     }
     for (int i = 0; i < read->group_count; i++) {
         const heed_param_group *group = &read->groups[i];

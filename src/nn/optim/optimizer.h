@@ -7,7 +7,7 @@
  *     heed_optimizer_step(adam);
  *
  * An optimiser retains its tensors. The learning rate may be changed at any time, for example by a
- * schedule of nn/optim/schedule.h: adam->lr = ...
+ * schedule from nn/optim/schedule.h: adam->lr = ...
  *
  * Parameter groups can have different options. Weight decay, for instance, should apply to matrices
  * but not to biases and the weights of norms:
@@ -21,10 +21,8 @@
  *
  *     heed_optimizer_zero_grad(adam);
  *     for (int i = 0; i < k; i++) {
- *         heed_scope part;
- *         heed_scope_begin(&part);
+ *         HEED_SCOPE(part);
  *         heed_backward(heed_div_scalar(loss_of_part(i), k));
- *         heed_scope_end(&part);
  *     }
  *     heed_optimizer_step(adam);
  *
@@ -39,9 +37,9 @@
 
 HEED_BEGIN_DECLS
 
-/* The options of a group of parameters; any number may be changed at any time. */
+/* The options of a group of parameters; any option may be changed at any time. */
 typedef struct heed_param_group {
-    bool own_lr; /* true: lr is the group's learning rate; false: the optimiser's lr is */
+    bool own_lr; /* true: the group uses its own lr; false: the optimiser's */
     double lr;
     double weight_decay;
     double momentum, dampening; /* of SGD */
@@ -98,10 +96,10 @@ typedef struct heed_group_options {
     const double *betas, *eps; /* of Adam and AdamW; two betas */
 } heed_group_options;
 
-/* heed_add_param_group: adds parameters to the optimiser, as torch's
+/* heed_add_param_group: adds parameters to the optimiser, like torch's
  * optimizer.add_param_group({"params": parameters, ...}); the list may be empty. On error nothing
- * changes. Errors as above; HEED_ERR_VALUE: a parameter was already added, or the optimiser
- * does not have an option. */
+ * changes. Errors as above; HEED_ERR_VALUE: a parameter was already added, or this kind of
+ * optimiser does not have one of the options. */
 heed_status heed_add_param_group(heed_optimizer *optimizer, heed_tensor_list parameters);
 heed_status heed_add_param_group_with(heed_optimizer *optimizer, heed_tensor_list parameters,
                                       heed_group_options options);
@@ -113,8 +111,8 @@ heed_status heed_optimizer_step(heed_optimizer *optimizer);
 /* heed_optimizer_zero_grad: clears the gradients of its parameters. */
 heed_status heed_optimizer_zero_grad(heed_optimizer *optimizer);
 
-/* heed_optimizer_state_dict: the complete state of an optimiser, by name, as torch's
- * optimizer.state_dict(); for a parameter W in group 0
+/* heed_optimizer_state_dict: the complete state of an optimiser, by name, like torch's
+ * optimizer.state_dict(). For a parameter W in group 0:
  *
  *   state.W.step                         number of steps with a gradient; i64 ()
  *   state.W.exp_avg .exp_avg_sq          Adam and AdamW: in W's shape; 0 before the first step
@@ -123,15 +121,16 @@ heed_status heed_optimizer_zero_grad(heed_optimizer *optimizer);
  *   param_groups.0.lr .weight_decay ...  f64; lr is NaN if the group uses the optimiser's
  *   AdamW.steps, AdamW.lr                i64 and f64 (), prefixed with the optimiser's name
  *
- * Parameters keep the names of the lists they came in; those without a name are numbered. The list
- * belongs to the optimiser and is valid until the next call. Its numbers are copies, in the
- * innermost scope; its tensors in the shape of parameters are the optimiser's own and change with
+ * Parameters keep the names from their lists; those without a name are numbered. The list belongs
+ * to the optimiser and is valid until the next call. Its numbers are copies that belong to the
+ * innermost scope; its tensors with the shapes of parameters are the optimiser's own and change in
  * later steps. Empty on error.
  *
- * heed_optimizer_load_state_dict: copies such a list into an optimiser constructed like the one it
- * came from, as torch's load_state_dict, but by name, in any order. On error nothing changes.
- * HEED_ERR_VALUE: names are missing or unexpected, or shapes differ (one message lists them all),
- * or a number is invalid for this optimiser. HEED_ERR_NULL: a tensor of the list is NULL. */
+ * heed_optimizer_load_state_dict: like torch's load_state_dict, but by name and in any order:
+ * copies such a list into an optimiser constructed like the one it came from. On error nothing
+ * changes. HEED_ERR_VALUE: names are missing or unexpected, or shapes differ (one message lists
+ * them all), or a number is invalid for this optimiser. HEED_ERR_NULL: a tensor of the list is
+ * NULL. */
 heed_tensor_list heed_optimizer_state_dict(heed_optimizer *optimizer);
 heed_status heed_optimizer_load_state_dict(heed_optimizer *optimizer, heed_tensor_list state);
 

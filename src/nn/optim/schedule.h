@@ -39,11 +39,11 @@ double heed_linear_lr(int64_t step, double lr, double start_factor, double end_f
 double heed_cosine_annealing_lr(int64_t step, double lr, int64_t T_max, double eta_min);
 
 /* heed_warmup_cosine_lr: rises linearly over `warmup` steps (0: none), starting at lr / (warmup +
- * 1), then falls to eta_min by half a cosine wave until step `total`, and stays there. In torch:
+ * 1), then falls to eta_min along half a cosine wave until step `total`, and stays there. In torch:
  * SequentialLR of LinearLR(start_factor=1 / (warmup + 1), total_iters=warmup) and
  * CosineAnnealingLR(T_max=total - warmup), with milestone warmup.
  *
- * HEED_ERR_VALUE also: warmup is negative, or total is not above it. */
+ * Also HEED_ERR_VALUE: warmup is negative, or total is not greater than warmup. */
 double heed_warmup_cosine_lr(int64_t step, double lr, int64_t warmup, int64_t total,
                              double eta_min);
 
