@@ -308,17 +308,17 @@ START_TEST(incomplete_operations)
     const heed_op mute = {
         .name = "mute", .inputs = 1, .rule = first_rule, .forward = silent_forward};
     ck_assert_ptr_null(heed_apply(&mute, &x, 1, NULL, 0));
-    expect_error(HEED_ERR_VALUE, "mute: its forward failed");
+    expect_error(HEED_ERR_VALUE, "mute: forward failed");
     const heed_op unruly = {
         .name = "unruly", .inputs = 1, .rule = silent_rule, .forward = copy_forward};
     ck_assert_ptr_null(heed_apply(&unruly, &x, 1, NULL, 0));
-    expect_error(HEED_ERR_INDEX, "unruly: its rule failed");
+    expect_error(HEED_ERR_INDEX, "unruly: the rule failed");
     /* Without a rule the result has the shape and dtype of the first input. */
     const heed_op no_rule = {.name = "no_rule", .inputs = 1, .forward = copy_forward};
     expect_close(heed_apply(&no_rule, &x, 1, NULL, 0), x, 0);
     const heed_op nothing = {.name = "nothing", .inputs = 1};
     ck_assert_ptr_null(heed_apply(&nothing, &x, 1, NULL, 0));
-    expect_error(HEED_ERR_NULL, "nothing: its rule failed, or it has no forward");
+    expect_error(HEED_ERR_NULL, "nothing: the rule failed, or there is no forward");
     const heed_op no_forward = {.name = "no_forward", .inputs = 1, .rule = first_rule};
     ck_assert_ptr_null(heed_apply(&no_forward, &x, 1, NULL, 0));
     expect_error(HEED_ERR_NULL, "no_forward");

@@ -54,7 +54,7 @@ START_TEST(unused_inputs_must_be_declared)
     ck_assert_int_eq(heed_gradcheck_with(constant, NULL, inputs, 1, first), HEED_OK);
     heed_gradcheck(first_only, NULL, inputs, 2);
     expect_error(HEED_ERR_GRADCHECK, "does not change with input 1 (3), so the check proves "
-                                     "nothing; if that is meant, set .unused = HEED_INPUT(1)");
+                                     "nothing; if this is intended, set .unused = HEED_INPUT(1)");
     heed_gradcheck_with(first_only, NULL, inputs, 2, first);
     expect_error(HEED_ERR_GRADCHECK, "input 1 (3)");
     ck_assert_int_eq(heed_gradcheck_with(first_only, NULL, inputs, 2, second), HEED_OK);
@@ -78,14 +78,14 @@ START_TEST(second_order_tells_unused_from_linear)
     const heed_gradcheck_options both = {.linear = HEED_INPUT(1), .unused = HEED_INPUT(2)};
     heed_gradgradcheck(square_plus, NULL, inputs, 3);
     expect_error(HEED_ERR_GRADCHECK, "the gradient does not change with input 1 (2), so "
-                                     "the check proves nothing; if that is meant, set .linear = "
+                                     "the check proves nothing; if this is intended, set .linear = "
                                      "HEED_INPUT(1)");
     heed_gradgradcheck_with(square_plus, NULL, inputs, 3, all_unused);
     expect_error(HEED_ERR_GRADCHECK, ".linear = HEED_INPUT(1)");
     ck_assert_int_eq(heed_gradgradcheck_with(square_plus, NULL, inputs, 2, linear), HEED_OK);
     heed_gradgradcheck_with(square_plus, NULL, inputs, 3, all_linear);
     expect_error(HEED_ERR_GRADCHECK, "the function does not change with input 2 (3), so "
-                                     "the check proves nothing; if that is meant, set .unused = "
+                                     "the check proves nothing; if this is intended, set .unused = "
                                      "HEED_INPUT(2)");
     ck_assert_int_eq(heed_gradgradcheck_with(square_plus, NULL, inputs, 3, both), HEED_OK);
 }

@@ -282,20 +282,23 @@ static const broken derivatives[] = {
     {"right_for_ones", &cubes, right_for_ones, CAUGHT, "of output ("},
     {"right_for_units", &cubes, right_for_unit_vectors, CAUGHT, "output (random upstream)"},
     {"wrong_with_graph", &cubes, wrong_with_graph, CAUGHT, "(random upstream, create_graph)"},
-    {"wrong_second", &cubes, wrong_second, LATER, "by input 0 (2, 3) at ("},
-    {"wrong_second_g", &cubes, wrong_second_by_g, LATER, "by the upstream gradient (2, 3) at ("},
+    {"wrong_second", &cubes, wrong_second, LATER, "with respect to input 0 (2, 3) at ("},
+    {"wrong_second_g", &cubes, wrong_second_by_g, LATER,
+     "with respect to the upstream gradient (2, 3) at ("},
     {"undeclared_x", &bare_cubes, cube, UNDECLARED, HEED_OK, UNDECLARED_WORDS},
     {"undeclared_y", &bare_exps, exp_from_output, UNDECLARED, HEED_OK, UNDECLARED_WORDS},
-    {"of_f32", &cubes, of_f32, HEED_ERR_DTYPE, HEED_OK, "returned f32 for an input of f64"},
+    {"of_f32", &cubes, of_f32, HEED_ERR_DTYPE, HEED_OK, "returned f32 for an f64 input"},
     {"of_another_shape", &cubes, of_another_shape, HEED_ERR_SHAPE, HEED_OK, "(2, 3)"},
-    {"transposed", &copies, transposed, CAUGHT, "by input 0 (3, 3) at ("},
-    {"softmax_all", &softmaxes, softmax_over_everything, CAUGHT, "by input 0 (3, 3) at ("},
-    {"softmax_along_0", &softmaxes, softmax_along_0, CAUGHT, "by input 0 (3, 3) at ("},
+    {"transposed", &copies, transposed, CAUGHT, "with respect to input 0 (3, 3) at ("},
+    {"softmax_all", &softmaxes, softmax_over_everything, CAUGHT,
+     "with respect to input 0 (3, 3) at ("},
+    {"softmax_along_0", &softmaxes, softmax_along_0, CAUGHT, "with respect to input 0 (3, 3) at ("},
     {"mean_by_numel", &means, mean_by_numel, CAUGHT, "of output ("},
-    {"first_row_only", &sums, first_row_only, CAUGHT, "by input 1 (3) at ("},
-    {"left_only", &sums, left_only, CAUGHT, "by input 1 (3) at ("},
-    {"wrong_dim", &sums, along_the_wrong_dim, CAUGHT, "by input 1 (3) at ("},
-    {"matmul_0_and_1", &products, matmul_transposing_0_and_1, CAUGHT, "by input 0 (2, 2, 2) at ("},
+    {"first_row_only", &sums, first_row_only, CAUGHT, "with respect to input 1 (3) at ("},
+    {"left_only", &sums, left_only, CAUGHT, "with respect to input 1 (3) at ("},
+    {"wrong_dim", &sums, along_the_wrong_dim, CAUGHT, "with respect to input 1 (3) at ("},
+    {"matmul_0_and_1", &products, matmul_transposing_0_and_1, CAUGHT,
+     "with respect to input 0 (2, 2, 2) at ("},
 };
 
 static heed_tensor *apply(heed_tensor *const *inputs, void *context)
@@ -315,7 +318,7 @@ static heed_tensor *numbers(heed_shape shape)
 static void expect_caught(const broken *b, heed_status status)
 {
     char operation[64];
-    snprintf(operation, sizeof operation, "through %s by ", b->name);
+    snprintf(operation, sizeof operation, "through %s with respect to ", b->name);
     if (status == HEED_ERR_GRADCHECK) {
         ck_assert_msg(strstr(heed_error_message(), operation) != NULL, "\"%s\" does not say \"%s\"",
                       heed_error_message(), operation);

@@ -120,11 +120,11 @@ START_TEST(einsum_dtypes)
     EXPECT_VALUES(heed_einsum("i,i->i", mask, x), 0, 0.5, 0);
     EXPECT_VALUES(heed_einsum("i,i->", ids, ids), 0, 13);
     ck_assert_ptr_null(heed_einsum("i,i->", ids, x));
-    expect_error(HEED_ERR_DTYPE, "einsum: i64 with f32; heed_to");
+    expect_error(HEED_ERR_DTYPE, "einsum: i64 with f32; cast");
     ck_assert_ptr_null(heed_einsum("i,i->", mask, mask));
-    expect_error(HEED_ERR_DTYPE, "einsum: bool with bool; heed_to");
+    expect_error(HEED_ERR_DTYPE, "einsum: bool with bool; cast");
     ck_assert_ptr_null(heed_einsum("i,j->ij", x, d));
-    expect_error(HEED_ERR_DTYPE, "einsum: f32 with f64; heed_to");
+    expect_error(HEED_ERR_DTYPE, "einsum: f32 with f64; cast");
 }
 END_TEST
 

@@ -339,7 +339,8 @@ START_TEST(matmul_refuses)
     expect_error(HEED_ERR_SHAPE, "matmul: (3, 2) x ()");
     ck_assert_ptr_null(heed_matmul(heed_ones(HEED_SHAPE(2, 1, 1), HEED_F32),
                                    heed_ones(HEED_SHAPE(3, 1, 1), HEED_F32)));
-    expect_error(HEED_ERR_SHAPE, "matmul: the batches (2) and (3) of (2, 1, 1) x (3, 1, 1) do not");
+    expect_error(HEED_ERR_SHAPE,
+                 "matmul: the batch dims (2) and (3) of (2, 1, 1) x (3, 1, 1) do not");
     ck_assert_ptr_null(heed_matmul(a, heed_ones(HEED_SHAPE(2, 2), HEED_I64)));
     expect_error(HEED_ERR_DTYPE, "matmul: f32 with i64");
     heed_tensor *mask = heed_ones(HEED_SHAPE(2, 2), HEED_BOOL);

@@ -133,12 +133,12 @@ START_TEST(normalized_shapes_are_checked)
     heed_tensor *x = heed_ones(HEED_SHAPE(3, 3), HEED_F32), *scalar = heed_scalar(1, HEED_F32);
     for (int i = 0; i < 8; i++) {
         ck_assert_ptr_null(heed_layer_norm(x, wrong[i], NULL, NULL, 1e-5));
-        expect_error(HEED_ERR_SHAPE, "layer_norm: x (3, 3) does not end in the normalized shape");
+        expect_error(HEED_ERR_SHAPE, "layer_norm: x (3, 3) does not end with the normalized shape");
         ck_assert_ptr_null(heed_rms_norm(x, wrong[i], NULL, 0));
-        expect_error(HEED_ERR_SHAPE, "rms_norm: x (3, 3) does not end in the normalized shape");
+        expect_error(HEED_ERR_SHAPE, "rms_norm: x (3, 3) does not end with the normalized shape");
     }
     ck_assert_ptr_null(heed_layer_norm(scalar, HEED_SHAPE(1), NULL, NULL, 1e-5));
-    expect_error(HEED_ERR_SHAPE, "layer_norm: x () does not end in");
+    expect_error(HEED_ERR_SHAPE, "layer_norm: x () does not end with");
     heed_tensor *parameters[] = {heed_ones(HEED_SHAPE(1, 3), HEED_F32), scalar,
                                  heed_ones(HEED_SHAPE(2), HEED_F32)};
     for (int i = 0; i < 3; i++) {

@@ -172,7 +172,7 @@ START_TEST(refused_by_all)
     }
     if (strcmp(name, "kl") != 0) {
         ck_assert_ptr_null(apply(name, x, x, HEED_BATCHMEAN));
-        expect_error(HEED_ERR_VALUE, "HEED_BATCHMEAN is for kl_div");
+        expect_error(HEED_ERR_VALUE, "HEED_BATCHMEAN is only for kl_div");
     }
 }
 END_TEST

@@ -76,7 +76,7 @@ static heed_status run_forward(const heed_call *call, heed_tensor *y)
     heed_status status = call->op->forward(call, y);
     if (status != HEED_OK) {
         /* kept only if forward reported no error of its own */
-        heed_fail(status, "%s: its forward failed", call->op->name);
+        heed_fail(status, "%s: forward failed", call->op->name);
     }
     return heed_frame_end(frame);
 }
@@ -94,7 +94,7 @@ static heed_tensor *compute(const heed_call *call, size_t args_size)
         status = HEED_ERR_NULL;
     }
     if (status != HEED_OK || heed_blocked()) {
-        heed_fail(status, "%s: its rule failed, or it has no forward", call->op->name);
+        heed_fail(status, "%s: the rule failed, or there is no forward", call->op->name);
         return NULL;
     }
     heed_tensor *y = make_result(call, &result);

@@ -1,6 +1,6 @@
 /* heed_apply: every operation goes through this function. It returns NULL if an error is pending,
  * checks the inputs, runs the rule, allocates the result, runs forward, records the node if grad
- * mode is on and an input needs it, and joins the scope. */
+ * mode is on and an input requires a gradient, and adds the result to the scope. */
 #ifndef HEED_AUTOGRAD_APPLY_H
 #define HEED_AUTOGRAD_APPLY_H
 

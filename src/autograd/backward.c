@@ -6,14 +6,14 @@
  * dL/dt for every t along the way, in four steps:
  *
  *   seed         dL/dL = 1
- *   sort         list the nodes behind L, each after all nodes computed from it (topo.c)
- *   visit        take the nodes in that order. All nodes computed from this one were visited
- *                before, so the sum of the gradients it has received is dL/dnode
+ *   sort         list the nodes of the graph, each after all nodes computed from it (topo.c)
+ *   visit        take the nodes in that order. All nodes computed from a node are visited before
+ *                it, so the sum of the gradients it has received is dL/dnode
  *   accumulate   its derivative turns dL/dnode into dL/dinput for each input. These are added up:
  *                a node's until it is visited, a leaf's in its .grad (accumulate.c)
  *
- * Elsewhere: which gradients a pass must compute, and which nodes that takes (pass.c); the values
- * that derivatives read (saved.h); the gradients between a derivative and the inputs
+ * Elsewhere: the gradients that a pass must compute, and the nodes that lead to them (pass.c); the
+ * values that derivatives read (saved.h); the gradients between a derivative and the inputs
  * (input_grads.h). */
 #include "backward.h"
 
@@ -23,7 +23,7 @@
 #include "input_grads.h"
 #include "saved.h"
 
-/* dL/dt += g. Consumes the caller's g, also on error. */
+/* dL/dt += g. Consumes the caller's g, even on error. */
 static heed_status accumulate(const heed_pass *pass, heed_tensor *t, heed_tensor *g)
 {
     heed_tensor **sum = heed_gradient_slot(pass, t); /* NULL: t->grad */
@@ -94,7 +94,8 @@ static heed_tensor *make_seed(const heed_pass *pass)
     return seed;
 }
 
-/* Consumes the seed. After an error heed_topo_free drops the gradients of the nodes not visited. */
+/* Consumes the seed. After an error, heed_topo_free drops the gradients of the nodes that were not
+ * visited. */
 static heed_status walk(const heed_pass *pass, heed_tensor *seed)
 {
     heed_topo topo = {0};
@@ -119,7 +120,7 @@ heed_status heed_run_backward(const heed_pass *pass)
     heed_self.operation = pass->function;
     heed_scope scope;
     heed_scope_begin(&scope);
-    /* Derivatives are operations themselves, recorded only for create_graph. The end of the scope
+    /* Derivatives are operations themselves, recorded only for create_graph. Ending the scope
      * restores grad mode. */
     heed_set_grad_enabled(pass->create_graph);
 

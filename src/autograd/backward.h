@@ -5,7 +5,7 @@
 #include "pass.h"
 
 /* heed_run_backward: same errors as heed_backward and heed_grad, but y may have any number of
- * elements. The caller sets pass->grads to NULL. */
+ * elements. The caller sets all elements of pass->grads to NULL. */
 heed_status heed_run_backward(const heed_pass *pass);
 
 #endif

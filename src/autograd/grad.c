@@ -20,8 +20,8 @@ static heed_status check_root(const char *function, const heed_tensor *y)
         return heed_fail(
             HEED_ERR_GRAPH, "%s: y %s has no graph: %s", function, HEED_TEXT(y),
             heed_self.grad_disabled
-                ? "grad mode is off, in a no_grad scope or in a module's constructor "
-                  "that has not called heed_module_ready"
+                ? "grad mode is off because of a no_grad scope or a module constructor that has "
+                  "not called heed_module_ready"
                 : "no tensor it was computed from requires a gradient, or grad mode was off");
     }
     if (y->numel != 1) {
@@ -135,7 +135,7 @@ heed_status heed_set_grad(heed_tensor *x, heed_tensor *grad)
                          HEED_TEXT(x), HEED_TEXT(grad));
     }
     if (x->dtype != grad->dtype) {
-        return heed_fail(HEED_ERR_DTYPE, "set_grad: x is %s and grad %s; heed_to casts it",
+        return heed_fail(HEED_ERR_DTYPE, "set_grad: x is %s and grad %s; cast grad with heed_to",
                          heed_dtype_name(x->dtype), heed_dtype_name(grad->dtype));
     }
     if (!heed_is_row_major(grad)) {

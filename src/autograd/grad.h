@@ -2,8 +2,8 @@
  *
  * If an input of an operation requires a gradient, the result records the operation and its inputs.
  * backward walks that graph from a loss to the leaves, visiting each node after all of its
- * consumers. Neither building nor walking the graph recurses, so a chain of a million operations
- * cannot overflow the stack.
+ * consumers. Neither building nor walking the graph is recursive, so a chain of a million
+ * operations cannot overflow the stack.
  *
  * backward uses up its graph: it releases saved values as it goes, and a second backward fails with
  * HEED_ERR_GRAPH unless the first was heed_backward_retain.
@@ -26,7 +26,7 @@ heed_tensor *heed_set_requires_grad(heed_tensor *x, bool requires_grad);
  * HEED_ERR_GRAPH: x does not require a gradient. */
 heed_tensor *heed_retain_grad(heed_tensor *x);
 
-/* heed_backward: adds dy/dx to x->grad of every leaf x that requires a gradient, as torch's
+/* heed_backward: adds dy/dx to x->grad for every leaf x that requires a gradient, as torch's
  * y.backward(). heed_backward_retain: the same, but the graph can be used again.
  *
  * HEED_ERR_GRAPH: y does not require a gradient, or its graph is used up. HEED_ERR_SHAPE: y does
@@ -45,16 +45,16 @@ heed_status heed_backward_retain(heed_tensor *y);
  *     heed_grad(y, &x, 1, dx, true);
  *     heed_grad(heed_sum(dx[0]), &x, 1, ddx, false);
  *
- * Errors as for heed_backward; HEED_ERR_GRAPH also if an x does not require a gradient. On error
- * all of grads are NULL. */
+ * The errors are those of heed_backward, and HEED_ERR_GRAPH if an x does not require a gradient. On
+ * error all grads are NULL. */
 heed_status heed_grad(heed_tensor *y, heed_tensor *const *xs, int count, heed_tensor **grads,
                       bool create_graph);
 
-/* heed_clear_grad: clears x->grad, as x.grad = None. */
+/* heed_clear_grad: sets x->grad to NULL, like torch's x.grad = None. */
 heed_status heed_clear_grad(heed_tensor *x);
 
-/* heed_set_grad: sets x->grad to a view of `grad` without its graph, as x.grad = grad. The two
- * share memory: a later backward that adds to x->grad changes `grad` too.
+/* heed_set_grad: sets x->grad to a view of `grad` without its graph, like torch's x.grad = grad.
+ * The two share memory: a later backward that adds to x->grad changes `grad` too.
  *
  *   x, grad (...)   same shape and dtype; grad contiguous
  *

@@ -1,8 +1,8 @@
 /* Gradient checks: analytic derivatives against finite differences, in f64.
  *
- * The whole Jacobian by each input is computed twice: from central differences, and row by row with
- * the backward pass. The graph of that pass keeps only the values that derivatives declare to
- * read. */
+ * The whole Jacobian with respect to each input is computed twice: from central differences, and
+ * row by row with the backward pass. The graph of that pass keeps only the values that derivatives
+ * declare as saved. */
 
 #include "gradcheck.h"
 
@@ -36,7 +36,7 @@ typedef struct check {
     heed_tensor *const *inputs;
     int count;
     heed_gradcheck_options options;
-    const char *operation;     /* the last one of the function under test */
+    const char *operation;     /* the last operation of the function under test */
     const struct check *first; /* set in a second-order check: f is the gradient of first->f, and
                                   its last input is the upstream gradient */
     heed_generator generator;  /* the initial state: every call draws the same numbers */
@@ -58,7 +58,7 @@ static heed_tensor *call(const check *c, heed_tensor **aliases)
         aliases[i] = heed_expand(c->inputs[i], heed_shape_of_tensor(c->inputs[i]));
     }
     heed_tensor *y = heed_blocked() ? NULL : c->f(aliases, c->context);
-    if (y == NULL) { /* an error that f itself reported comes first */
+    if (y == NULL) { /* an error reported by f takes precedence */
         heed_fail(HEED_ERR_NULL, "%s: the function returned NULL", c->name);
     } else if (y->dtype != HEED_F64) {
         heed_fail(HEED_ERR_DTYPE, "%s: the function returned %s, not f64", c->name,
@@ -68,8 +68,8 @@ static heed_tensor *call(const check *c, heed_tensor **aliases)
 }
 
 /* Records the graph of f: returns y and sets *alias to the alias of input `number`, both as handles
- * without values. The caller drops their references. Only the values that derivatives declare to
- * read are still there. NULL on error. */
+ * without values. The caller drops their references. Only the values that derivatives declare as
+ * saved are kept. NULL on error. */
 static heed_tensor *record(const check *c, int number, heed_tensor **alias)
 {
     heed_tensor *aliases[MAX_INPUTS];
@@ -101,8 +101,8 @@ static double *element_at(const heed_tensor *x, int64_t i)
     return (double *)x->data + offset;
 }
 
-/* Evaluates f with *place set to `value`; writes y, row by row, to the `outputs` doubles at `to`.
- */
+/* Evaluates f with *place set to `value`; writes y's `outputs` elements to `to` in row-major
+ * order. */
 static heed_status sample(const check *c, double *place, double value, int64_t outputs, double *to)
 {
     heed_tensor *aliases[MAX_INPUTS];
@@ -118,7 +118,7 @@ static heed_status sample(const check *c, double *place, double value, int64_t o
     return heed_scope_end(&scope);
 }
 
-/* The numeric Jacobian by x, from central differences. */
+/* The numeric Jacobian with respect to x, from central differences. */
 static heed_status differentiate_numerically(const check *c, const heed_tensor *x, jacobian *j)
 {
     const size_t size = 2 * (size_t)j->outputs * sizeof(double);
@@ -141,8 +141,8 @@ static heed_status differentiate_numerically(const check *c, const heed_tensor *
     return heed_self.error;
 }
 
-/* Writes u^T J, by the alias, to `to`. With create_graph the derivatives record a graph too, which
- * is another path through the code of many operations. */
+/* Writes u^T J to `to`, where J is the Jacobian with respect to the alias. With create_graph the
+ * derivatives record a graph too, for which many operations take a different code path. */
 static heed_status pull_back(const check *c, heed_tensor *y, const heed_tensor *u,
                              heed_tensor *alias, bool create_graph, double *to)
 {
@@ -215,8 +215,8 @@ static double error_of(const check *c, double analytic, double numeric)
     return isnan(error) ? (double)INFINITY : error;
 }
 
-/* The ratio of analytic to numeric if it is the same for all `count` elements, else NaN. One
- * element above the tolerance is not enough: its ratio is always the same as itself. */
+/* The ratio of analytic to numeric if it is the same for all `count` elements, else NaN. A single
+ * element above the tolerance is not enough to show a common ratio. */
 static double common_ratio(const check *c, const double *analytic, const double *numeric,
                            int64_t count)
 {
@@ -247,15 +247,16 @@ static heed_status report(const check *c, int input, int64_t element, const char
         snprintf(factor.text, sizeof factor.text, "; analytic / numeric is %.7g everywhere",
                  ratio == 0 ? 0 : ratio); /* no "-0" */
     }
-    return heed_fail(HEED_ERR_GRADCHECK,
-                     "%s: the gradient through %s by %s %s at %s, of output %s: analytic %.10g, "
-                     "numeric %.10g, off by %.3g%s",
-                     c->name, c->operation, input_text(c, input).text, HEED_TEXT(c->inputs[input]),
-                     index_text(c->inputs[input], element).text, output, analytic[i], numeric[i],
-                     fabs(analytic[i] - numeric[i]), factor.text);
+    return heed_fail(
+        HEED_ERR_GRADCHECK,
+        "%s: the gradient through %s with respect to %s %s at %s, of output %s: analytic %.10g, "
+        "numeric %.10g, off by %.3g%s",
+        c->name, c->operation, input_text(c, input).text, HEED_TEXT(c->inputs[input]),
+        index_text(c->inputs[input], element).text, output, analytic[i], numeric[i],
+        fabs(analytic[i] - numeric[i]), factor.text);
 }
 
-/* ---- inputs without effect ---- */
+/* ---- inputs that have no effect ---- */
 
 static bool is_zero(const jacobian *j)
 {
@@ -266,7 +267,7 @@ static bool is_zero(const jacobian *j)
     return zero;
 }
 
-/* Does the function of this first-order check change with the input? True on error. */
+/* True if the function of this first-order check changes with the input, or on error. */
 static bool function_changes(const check *c, int input)
 {
     heed_tensor *aliases[MAX_INPUTS];
@@ -286,8 +287,8 @@ static bool function_changes(const check *c, int input)
     return changes;
 }
 
-/* A check by an input that changes nothing compares zeros with zeros and proves nothing, so it
- * fails unless the options declare that. */
+/* A check of an input that has no effect compares zeros with zeros and proves nothing, so it fails
+ * unless the options list the input. */
 static heed_status check_no_effect(const check *c, int input)
 {
     const check *first = c->first != NULL ? c->first : c;
@@ -314,14 +315,14 @@ static heed_status check_no_effect(const check *c, int input)
     if (!declared && !heed_blocked()) {
         heed_fail(HEED_ERR_GRADCHECK,
                   "%s: the %s does not change with %s %s, so the check proves nothing; "
-                  "if that is meant, set .%s = HEED_INPUT(%d)",
+                  "if this is intended, set .%s = HEED_INPUT(%d)",
                   c->name, what, input_text(c, input).text, HEED_TEXT(c->inputs[input]), option,
                   input);
     }
     return heed_self.error;
 }
 
-/* ---- the Jacobians compared ---- */
+/* ---- comparing the Jacobians ---- */
 
 static heed_status compare(const check *c, int input, const heed_tensor *y, const jacobian *j)
 {
@@ -342,7 +343,8 @@ static heed_status compare(const check *c, int input, const heed_tensor *y, cons
     return is_zero(j) ? check_no_effect(c, input) : HEED_OK;
 }
 
-/* Compares the gradient for a random upstream gradient with the same sum of the numeric rows. */
+/* Compares the gradient for a random upstream gradient with the same weighted sum of the numeric
+ * rows. */
 static heed_status check_upstream(const check *c, int input, heed_tensor *y, heed_tensor *alias,
                                   bool create_graph, const jacobian *j)
 {
@@ -352,7 +354,7 @@ static heed_status check_upstream(const check *c, int input, heed_tensor *y, hee
     }
     fill_upstream(u);
     /* The analytic rows have been compared and can be overwritten; the numeric ones are needed
-     * again, and have a spare row behind them. */
+     * again, and are followed by a spare row. */
     double *analytic = j->analytic, *numeric = j->numeric + j->outputs * j->elements;
     if (pull_back(c, y, u, alias, create_graph, analytic) != HEED_OK) {
         return heed_self.error;
@@ -402,7 +404,7 @@ static heed_status check_input(const check *c, int input, int64_t outputs)
 {
     const heed_tensor *x = c->inputs[input];
     jacobian j = {.outputs = outputs, .elements = x->numel};
-    /* one row more, for the random upstream gradient */
+    /* one extra row, for the random upstream gradient */
     const size_t size = 2 * (size_t)(outputs + 1) * (size_t)x->numel * sizeof(double);
     j.numeric = heed_alloc_zeroed(size);
     if (j.numeric == NULL) {
@@ -436,7 +438,7 @@ static heed_status check_inputs(const check *c)
         any = any || x->requires_grad;
         if (x->requires_grad && x->dtype != HEED_F64) {
             return heed_fail(HEED_ERR_DTYPE,
-                             "%s: input %d is %s, too coarse for differences; "
+                             "%s: input %d is %s, too coarse for finite differences; "
                              "heed_to(x, HEED_F64)",
                              c->name, i, heed_dtype_name(x->dtype));
         }
@@ -503,10 +505,11 @@ heed_status heed_gradcheck(heed_function *f, void *context, heed_tensor *const *
 typedef struct gradient_of {
     heed_function *f;
     void *context;
-    int count; /* of f's inputs; the upstream gradient comes after them */
+    int count; /* number of f's inputs; the upstream gradient comes after them */
 } gradient_of;
 
-/* The gradients of sum(f(inputs) u) by all inputs that require one, flattened and joined. */
+/* The gradients of sum(f(inputs) u) with respect to all inputs that require one, flattened and
+ * concatenated. */
 static heed_tensor *gradient(heed_tensor *const *inputs, void *context)
 {
     const gradient_of *of = context;
@@ -543,7 +546,7 @@ heed_status heed_gradgradcheck_with(heed_function *f, void *context, heed_tensor
         return heed_self.error;
     }
     if (count >= MAX_INPUTS) {
-        return heed_fail(HEED_ERR_VALUE, "%s: %d inputs; at most %d", first.name, count,
+        return heed_fail(HEED_ERR_VALUE, "%s: %d inputs; at most %d are allowed", first.name, count,
                          MAX_INPUTS - 1);
     }
     first.options.worst = NULL; /* the second check reports it */

@@ -8,11 +8,11 @@
  *     heed_tensor *inputs[] = {a, b};              // f64, requiring gradients
  *     heed_gradcheck(f, NULL, inputs, 2);
  *
- * Like torch.autograd.gradcheck, but stricter. It compares every element of the Jacobian, with its
- * sign, and then the gradient for a random upstream gradient (an upstream of ones would hide a
- * wrong softmax), computed as backward does and as create_graph does. NaN never passes. An input
- * without effect fails unless the options declare it. Derivatives can read only the values that
- * they declare to save.
+ * Like torch.autograd.gradcheck, but stricter. It compares every element of the Jacobian, including
+ * its sign, and then the gradient for a random upstream gradient, once as in backward and once with
+ * create_graph. (An upstream gradient of ones would hide a wrong softmax.) NaN never passes. An
+ * input that has no effect fails the check unless the options list it. A derivative can read only
+ * the values that it declares as saved.
  */
 #ifndef HEED_AUTOGRAD_GRADCHECK_H
 #define HEED_AUTOGRAD_GRADCHECK_H
@@ -30,7 +30,7 @@ typedef heed_tensor *heed_function(heed_tensor *const *inputs, void *context);
 #define HEED_ALL_INPUTS (~0u)
 
 typedef struct heed_gradcheck_options {
-    double eps;      /* half the step of the differences; 0: 1e-6 */
+    double eps;      /* step of the central differences, in each direction; 0: 1e-6 */
     double atol;     /* |analytic - numeric| <= atol + rtol |numeric|; 0: 1e-7 */
     double rtol;     /* 0: 1e-5 */
     unsigned unused; /* inputs that may have no effect on the function */
@@ -39,19 +39,20 @@ typedef struct heed_gradcheck_options {
                       one is NaN, NaN if nothing was compared; NULL: not wanted */
 } heed_gradcheck_options;
 
-/* heed_gradcheck: first derivatives, by every input that requires a gradient. The other inputs,
- * which may be i64 or bool, are constants. At most 16 inputs, 15 for heed_gradgradcheck.
+/* heed_gradcheck: first derivatives, with respect to every input that requires a gradient. The
+ * other inputs, which may be i64 or bool, are constants. At most 16 inputs, 15 for
+ * heed_gradgradcheck.
  *
  * HEED_ERR_GRADCHECK: a derivative differs. The message names the worst element, both values, and
- * their ratio if it is the same everywhere (-1 is a wrong sign); or the input that has no effect.
- * HEED_ERR_DTYPE: an input that requires a gradient is not f64. HEED_ERR_GRAPH: none requires one.
- * HEED_ERR_SHAPE: an input is expanded. Errors of the function are returned. */
+ * their ratio if it is the same everywhere (-1 means a wrong sign), or it names the input that has
+ * no effect. HEED_ERR_DTYPE: an input that requires a gradient is not f64. HEED_ERR_GRAPH: no input
+ * requires a gradient. HEED_ERR_SHAPE: an input is expanded. Returns the function's own errors. */
 heed_status heed_gradcheck(heed_function *f, void *context, heed_tensor *const *inputs, int count);
 heed_status heed_gradcheck_with(heed_function *f, void *context, heed_tensor *const *inputs,
                                 int count, heed_gradcheck_options options);
 
-/* heed_gradgradcheck: second derivatives: checks the function's gradient, by its inputs and by a
- * random upstream gradient. */
+/* heed_gradgradcheck: second derivatives: checks the derivatives of the function's gradient with
+ * respect to its inputs and to a random upstream gradient. */
 heed_status heed_gradgradcheck(heed_function *f, void *context, heed_tensor *const *inputs,
                                int count);
 heed_status heed_gradgradcheck_with(heed_function *f, void *context, heed_tensor *const *inputs,

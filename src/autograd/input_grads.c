@@ -40,8 +40,8 @@ heed_tensor *heed_fit_gradient(heed_tensor *g, const heed_tensor *node, const he
                               ? g
                               : heed_sum_to(g, heed_shape_of_tensor(input));
     if (fitted != NULL && fitted->dtype != input->dtype) {
-        heed_fail(HEED_ERR_DTYPE, "%s: its derivative returned %s for an input of %s",
-                  node->op->name, heed_dtype_name(fitted->dtype), heed_dtype_name(input->dtype));
+        heed_fail(HEED_ERR_DTYPE, "%s: its derivative returned %s for an %s input", node->op->name,
+                  heed_dtype_name(fitted->dtype), heed_dtype_name(input->dtype));
         return NULL;
     }
     return fitted;

@@ -26,8 +26,8 @@ typedef struct heed_input_grads {
 heed_status heed_input_grads_alloc(heed_input_grads *in, const heed_tensor *node);
 void heed_input_grads_free(heed_input_grads *in);
 
-/* heed_input_grads_hide: for debug builds: in->inputs and in->y become what heed_hide_unsaved
- * returns. */
+/* heed_input_grads_hide: for debug builds: sets in->inputs and in->y to the tensors that
+ * heed_hide_unsaved returns. */
 heed_status heed_input_grads_hide(heed_input_grads *in, heed_tensor *node);
 
 /* heed_input_grads_begin: provides storage and sets `wanted`. */

@@ -54,9 +54,9 @@ static heed_text name_of(const heed_call *call, int i)
 heed_status heed_expect_dtype(const heed_call *call, int i, heed_dtype dtype)
 {
     if (call->inputs[i]->dtype != dtype) {
-        return heed_fail(HEED_ERR_DTYPE, "%s: %s is %s, not %s; heed_to casts", call->op->name,
-                         name_of(call, i).text, heed_dtype_name(call->inputs[i]->dtype),
-                         heed_dtype_name(dtype));
+        return heed_fail(HEED_ERR_DTYPE, "%s: %s is %s, not %s; cast it with heed_to",
+                         call->op->name, name_of(call, i).text,
+                         heed_dtype_name(call->inputs[i]->dtype), heed_dtype_name(dtype));
     }
     return HEED_OK;
 }

@@ -1,15 +1,15 @@
-/* Operations: a rule (which dtypes and shapes it takes, and the result's), a forward and a
- * backward, side by side in one file. heed_apply (apply.h) does the rest. Your own operations are
- * defined as the library's are:
+/* Operations: a rule (the dtypes and shapes of the inputs and the result), a forward and a
+ * backward, side by side in one file. heed_apply (apply.h) does the rest. You can define your own
+ * operations in the same way as the library's:
  *
  *     static heed_status cube_forward(const heed_call *call, heed_tensor *y) ...
  *     HEED_OPERATION(cube) = {.name = "cube", .inputs = 1, .forward = cube_forward, ...};
  *     heed_tensor *my_cube(heed_tensor *x) { return heed_apply(&op_cube, &x, 1, NULL, 0); }
  *
- * examples/custom_op.c is a complete one. C++20 takes the same definition, with the fields in the
- * order of heed_op (g++ -Wextra warns of fields that are left out:
- * -Wno-missing-field-initializers). C++17, which has no designated initialisers, fills a heed_op
- * before it is applied:
+ * examples/custom_op.c is a complete example. C++20 accepts the same definition, with the fields in
+ * the order of heed_op (g++ -Wextra warns about fields that are left out:
+ * -Wno-missing-field-initializers). In C++17, which has no designated initialisers, fill in a
+ * heed_op before applying it:
  *
  *     heed_op op_cube{};
  *     op_cube.name = "cube"; ...
@@ -31,17 +31,17 @@ typedef struct heed_call {
     const heed_op *op;
     heed_tensor *const *inputs;
     int count;
-    const void *args; /* the arguments that are not tensors, in a struct of the operation */
+    const void *args; /* the non-tensor arguments, in a struct that the operation defines */
 } heed_call;
 
-/* Describes the result: its own memory, contiguous or, with is_strided, dense with its dims in any
- * order; or a view of the first input. */
+/* Describes the result, which either has its own memory (contiguous or, with is_strided, dense with
+ * its dims in any order) or is a view of the first input. */
 typedef struct heed_result {
     heed_dtype dtype;
     heed_shape shape;
     bool is_view, is_strided;
-    int64_t strides[HEED_MAX_DIMS]; /* of a view or with is_strided, in elements */
-    int64_t offset;                 /* of a view, in elements */
+    int64_t strides[HEED_MAX_DIMS]; /* for a view or with is_strided, in elements */
+    int64_t offset;                 /* for a view, in elements */
 } heed_result;
 
 /* One step of the backward pass: computes dL/dinput from dL/dy. */
@@ -49,18 +49,18 @@ typedef struct heed_vjp {
     heed_tensor *y, *g; /* the result and its gradient g = dL/dy */
     heed_tensor *const *inputs;
     const void *args;
-    const bool *wanted;  /* by input; read it with heed_wants_grad */
-    heed_tensor **grads; /* to be set: the gradient of each input, in y's broadcast shape or the
-                            input's own; NULL for none */
+    const bool *wanted;  /* one per input; read it with heed_wants_grad */
+    heed_tensor **grads; /* set by backward: the gradient of each input, in y's broadcast shape or
+                            the input's own; NULL for none */
 } heed_vjp;
 
 struct heed_op {
     const char *name;
-    int inputs;               /* their number, or HEED_ANY_COUNT */
-    const char *const *names; /* of the inputs, for errors; NULL: "input 0", "input 1", ... */
+    int inputs;               /* number of inputs, or HEED_ANY_COUNT */
+    const char *const *names; /* names of the inputs in errors; NULL: "input 0", "input 1", ... */
 
     /* Checks the inputs and describes the result, which starts with the dtype and shape of the
-     * first input. NULL: accepts everything and leaves the result so. */
+     * first input. NULL: accepts everything and leaves the result unchanged. */
     heed_status (*rule)(const heed_call *call, heed_result *result);
 
     /* Computes y, which is contiguous unless the rule says otherwise, in a scope without grad mode.
@@ -72,15 +72,15 @@ struct heed_op {
     void (*backward)(const heed_vjp *vjp);
 
     /* Adds the gradient of input i to `sum`, which has that input's shape and dtype and is
-     * contiguous, and returns true; or returns false and leaves `sum` unchanged, and backward makes
-     * the gradient. Called only when no graph of the gradient is recorded, and `sum` shares no
-     * memory with anything the derivative reads. NULL: backward makes all gradients. */
+     * contiguous, and returns true; or returns false and leaves `sum` unchanged; backward then
+     * computes the gradient. Called only when no graph of the gradient is recorded, and `sum`
+     * shares no memory with anything the derivative reads. NULL: backward computes them all. */
     bool (*add_gradient)(const heed_vjp *vjp, int i, heed_tensor *sum);
 
     /* saves[i]: the values that the gradient of input i reads: HEED_SAVES_INPUT(j) for input j,
-     * HEED_SAVED_OUTPUT for y. All other values may have been freed; shapes stay. Gradients of the
-     * first HEED_SAVES inputs can read the values of the first HEED_SAVED_INPUTS; an operation with
-     * more inputs, as cat, reads none of theirs. */
+     * HEED_SAVED_OUTPUT for y. All other values may have been freed; their shapes remain. Gradients
+     * of the first HEED_SAVES inputs can read the values of the first HEED_SAVED_INPUTS; an
+     * operation with more inputs, such as cat, reads none of their values. */
     uint8_t saves[HEED_SAVES];
 
     heed_op *next; /* in the registry */
@@ -91,7 +91,7 @@ struct heed_op {
 #define HEED_NAMES(...) ((const char *const[]){__VA_ARGS__})
 #endif
 
-/* heed_wants_grad: is the gradient of input i needed? Backward may skip the others. */
+/* heed_wants_grad: true if the gradient of input i is needed. Backward may skip the others. */
 bool heed_wants_grad(const heed_vjp *vjp, int i);
 
 /* heed_expect_dtype, heed_expect_float: checks for rules: input i has this dtype, or any float
@@ -100,15 +100,15 @@ bool heed_wants_grad(const heed_vjp *vjp, int i);
 heed_status heed_expect_dtype(const heed_call *call, int i, heed_dtype dtype);
 heed_status heed_expect_float(const heed_call *call, int i);
 
-/* ---- the registry: every linked operation; from a static library, those that are used ---- */
+/* ---- the registry: all linked operations; from a static library, only those that are used ---- */
 
-/* heed_first_operation: the head of the list, which heed_op.next links.
+/* heed_first_operation: the head of the list, linked through heed_op.next.
  * heed_find_operation: the operation of that name, or NULL. */
 const heed_op *heed_first_operation(void);
 const heed_op *heed_find_operation(const char *name);
 
-/* heed_register: adds an operation to the registry; for the start of a program, before other
- * threads run. HEED_OPERATION defines an operation op_<id> that is added before main:
+/* heed_register: adds an operation to the registry; call it at the start of the program, before
+ * other threads run. HEED_OPERATION defines an operation op_<id> that is added before main:
  *
  *     HEED_OPERATION(softmax) = {.name = "softmax", ...}; */
 void heed_register(heed_op *op);
@@ -118,8 +118,8 @@ void heed_register(heed_op *op);
         heed_register(&op_##id);                                                                   \
     }
 #ifdef __cplusplus
-/* C++ has no tentative definitions, so a static member declares the operation. It must be a
- * constant, which constinit checks: other initialisers would run after the registration. */
+/* C++ has no tentative definitions, so a static member declares the operation. Its initialiser must
+ * be constant, which constinit checks: any other would run after the registration. */
 #if __cplusplus >= 202002L
 #define HEED_CONSTANT constinit
 #else

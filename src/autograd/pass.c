@@ -40,7 +40,7 @@ heed_status heed_mark_needed(const heed_pass *pass, const heed_topo *topo)
     return HEED_OK;
 }
 
-/* Gradient of x number i, taken from pass->grads[i], as a handle in the innermost scope. */
+/* The gradient of xs[i], taken from pass->grads[i], as a handle in the innermost scope. */
 static heed_tensor *hand_out_one(const heed_pass *pass, int i)
 {
     heed_tensor *x = pass->xs[i], *g = pass->grads[i];

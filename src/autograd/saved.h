@@ -1,8 +1,8 @@
 /* The values that derivatives read (internal), declared by heed_op.saves. A node holds a use of
- * each from its forward to its backward, and records their versions to detect changes in place in
+ * each from its forward to its backward, and records their versions to detect in-place changes in
  * between. All other values may be freed as soon as their scope ends.
  *
- * Inline because every node calls these three times.
+ * Inline because every node makes three of these calls.
  */
 #ifndef HEED_AUTOGRAD_SAVED_H
 #define HEED_AUTOGRAD_SAVED_H
@@ -57,9 +57,9 @@ static inline heed_status heed_saved_intact(const char *function, const heed_ten
     return version == node->saved_version ? HEED_OK : heed_fail_changed(function, node);
 }
 
-/* heed_hide_unsaved: for debug builds: the inputs of the node and, after them, the node itself, as
- * its derivative sees them: a stand-in without a value for each that is not saved, so that reading
- * one fails. heed_free_hidden frees the list. */
+/* heed_hide_unsaved: for debug builds: the inputs of the node, followed by the node itself, with
+ * stand-ins for those that are not saved. A stand-in has no value, so that reading it fails.
+ * heed_free_hidden frees the list. */
 heed_tensor **heed_hide_unsaved(heed_tensor *node);
 void heed_free_hidden(heed_tensor **seen);
 

@@ -1,5 +1,5 @@
-/* Topological sort of a graph (Kahn, 1962), without recursion: lists every node behind y and counts
- * its consumers, then places each node once the last of its consumers has been placed. */
+/* Topological sort of a graph (Kahn, 1962), without recursion: lists every node that y depends on
+ * and counts its consumers, then places each node after the last of its consumers. */
 #include "topo.h"
 
 #include "../tensor/alloc.h"
@@ -21,7 +21,7 @@ static heed_status append(heed_topo *topo, heed_tensor *node)
     return HEED_OK;
 }
 
-/* Lists every node behind y, in any order; engine_mark then counts its consumers. */
+/* Lists every node that y depends on, in any order; engine_mark then counts its consumers. */
 static heed_status discover(heed_topo *topo, heed_tensor *y)
 {
     heed_status status = append(topo, y);
@@ -34,7 +34,7 @@ static heed_status discover(heed_topo *topo, heed_tensor *y)
             }
             status = append(topo, input);
             if (status != HEED_OK) {
-                input->engine_mark = 0; /* not on the list, so the loop below misses it */
+                input->engine_mark = 0; /* not on the list, so the loop below does not reach it */
             }
         }
     }

@@ -16,8 +16,8 @@ static inline bool heed_is_node(const heed_tensor *t)
     return t->op != NULL && t->requires_grad;
 }
 
-/* heed_topo_sort: lists the nodes behind y, y first, each after all of its consumers. The
- * engine_mark of every node is 0 before and after. HEED_ERR_MEMORY: no memory for the list. */
+/* heed_topo_sort: lists y and the nodes that it depends on, each after all of its consumers. The
+ * engine_mark of every node is 0 before and after. HEED_ERR_MEMORY: out of memory for the list. */
 heed_status heed_topo_sort(heed_topo *topo, heed_tensor *y);
 
 /* heed_topo_free: frees the list. For nodes from index `visited` on, which a failed pass did not

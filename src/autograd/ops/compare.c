@@ -43,8 +43,8 @@ bool heed_allclose(heed_tensor *a, heed_tensor *b, double rtol, double atol, boo
         return false;
     }
     if (!(rtol >= 0) || !(atol >= 0)) {
-        heed_fail(HEED_ERR_VALUE, "allclose: tolerances rtol %g, atol %g; take 0 or more", rtol,
-                  atol);
+        heed_fail(HEED_ERR_VALUE, "allclose: tolerances rtol %g, atol %g; both must be 0 or more",
+                  rtol, atol);
         return false;
     }
     heed_tensor *x = as_doubles("allclose", a, &shape), *y = as_doubles("allclose", b, &shape);

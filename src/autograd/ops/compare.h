@@ -8,7 +8,7 @@
 HEED_BEGIN_DECLS
 
 /* heed_allclose: |a - b| <= atol + rtol |b| everywhere, as torch.allclose; an infinity is close
- * only to itself, NaN to nothing (to NaN with equal_nan). torch's defaults are rtol 1e-5, atol
+ * only to itself, NaN to nothing (with equal_nan, to NaN). torch's defaults are rtol 1e-5, atol
  * 1e-8. False on error. */
 bool heed_allclose(heed_tensor *a, heed_tensor *b, double rtol, double atol, bool equal_nan);
 

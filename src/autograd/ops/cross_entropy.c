@@ -1,9 +1,9 @@
 /* Classification losses: nll_loss and its derivative nll_weights; cross_entropy, which is
- * log_softmax and nll_loss for class ids, or a sum of products for class probabilities. The sums
- * over targets are in tensor/class_losses.c.
+ * log_softmax followed by nll_loss for class ids, or a sum of products for class probabilities. The
+ * sums over targets are in tensor/class_losses.c.
  *
  * nll_loss is linear in log_probs. Its derivative, nll_weights, is minus the weight that a target
- * puts on each class, and does not depend on log_probs. cross_entropy of ids is one fused
+ * puts on each class, and does not depend on log_probs. With class ids, cross_entropy is one fused
  * operation: instead of log-probabilities it saves two numbers per row, from which the gradient
  * recomputes them. */
 
@@ -45,10 +45,10 @@ static heed_status check_shapes(const char *function, const heed_tensor *x,
     }
     bool last = x->ndim == 3 && targets->ndim == 2 && targets->shape[0] == x->shape[0] &&
                 targets->shape[1] == x->shape[1];
-    return heed_fail(HEED_ERR_SHAPE, "%s: targets %s do not fit %s, whose classes are dim %d%s",
+    return heed_fail(HEED_ERR_SHAPE, "%s: targets %s do not fit %s, whose class dim is %d%s",
                      function, HEED_TEXT(targets), HEED_TEXT(x), class_dim(x),
-                     last ? "; if the classes are the last dim, heed_reshape the scores to (-1, C) "
-                            "and the targets to (-1)"
+                     last ? "; if the classes are in the last dim, heed_reshape the scores to "
+                            "(-1, C) and the targets to (-1)"
                           : "");
 }
 
@@ -65,12 +65,13 @@ static heed_status check_weight(const char *function, const heed_tensor *weight,
     }
     if (weight->ndim != 1 || weight->shape[0] != classes) {
         return heed_fail(HEED_ERR_SHAPE,
-                         "%s: weight %s for %s; it must have one number per class, (%lld)",
+                         "%s: weight %s does not fit %s; it must have one number per class: (%lld)",
                          function, HEED_TEXT(weight), HEED_TEXT(x), (long long)classes);
     }
     if (weight->dtype != x->dtype) {
-        return heed_fail(HEED_ERR_DTYPE, "%s: weight is %s for %s; heed_to casts it", function,
-                         heed_dtype_name(weight->dtype), heed_dtype_name(x->dtype));
+        return heed_fail(HEED_ERR_DTYPE,
+                         "%s: weight is %s, but the input is %s; cast weight with heed_to",
+                         function, heed_dtype_name(weight->dtype), heed_dtype_name(x->dtype));
     }
     return HEED_OK;
 }
@@ -86,9 +87,9 @@ static heed_status check_nll(const heed_nll_args *args, const heed_tensor *log_p
 {
     const char *function = args->function;
     if (!heed_is_float(log_probs->dtype) || targets->dtype != HEED_I64) {
-        return heed_fail(HEED_ERR_DTYPE, "%s: %s with targets of %s; a float with targets of i64",
-                         function, heed_dtype_name(log_probs->dtype),
-                         heed_dtype_name(targets->dtype));
+        return heed_fail(HEED_ERR_DTYPE,
+                         "%s: %s with %s targets; it takes a float with i64 targets", function,
+                         heed_dtype_name(log_probs->dtype), heed_dtype_name(targets->dtype));
     }
     if (check_shapes(function, log_probs, targets) != HEED_OK ||
         check_weight(function, weight, log_probs) != HEED_OK) {
@@ -97,7 +98,7 @@ static heed_status check_nll(const heed_nll_args *args, const heed_tensor *log_p
     if (weight != NULL && weight->requires_grad && !heed_self.grad_disabled) {
         return heed_fail(
             HEED_ERR_GRAPH,
-            "%s: weight %s requires a gradient, but class weights have none; heed_detach it",
+            "%s: weight %s requires a gradient, but class weights do not get one; heed_detach it",
             function, HEED_TEXT(weight));
     }
     return heed_check_reduction(function, args->reduction);
@@ -250,7 +251,7 @@ heed_tensor *heed_nll_loss(heed_tensor *log_probs, heed_tensor *targets)
     return heed_nll_loss_with(log_probs, targets, (heed_nll_options){0});
 }
 
-/* ---- cross_entropy of class ids, the operation ---- */
+/* ---- the operation cross_entropy, for class ids ---- */
 
 static const char name[] = "cross_entropy";
 
@@ -262,7 +263,8 @@ static heed_status rule(const heed_call *call, heed_result *result)
     const heed_tensor *totals = call->count > 2 ? call->inputs[2] : NULL;
     if (totals == NULL || call->count > 4 || logits->ndim > 2 || totals->dtype != HEED_F64 ||
         totals->numel != 2 * call->inputs[1]->numel || !heed_is_contiguous(totals)) {
-        return heed_fail(HEED_ERR_VALUE, "%s: %d tensors not prepared by heed_cross_entropy",
+        return heed_fail(HEED_ERR_VALUE,
+                         "%s: the %d input tensors were not prepared by heed_cross_entropy",
                          call->op->name, call->count);
     }
     if (check_nll(call->args, logits, call->inputs[1], weight_of(call->inputs, call->count, 3)) !=
@@ -313,7 +315,7 @@ HEED_OPERATION(cross_entropy) = {.name = "cross_entropy",
                                  .saves = {HEED_SAVES_INPUT(0) | HEED_SAVES_INPUT(1) |
                                            HEED_SAVES_INPUT(2) | HEED_SAVES_INPUT(3)}};
 
-/* ---- cross_entropy of class ids ---- */
+/* ---- cross_entropy with class ids ---- */
 
 /* The third input of the operation. */
 static heed_tensor *totals_of(heed_tensor *logits)
@@ -372,7 +374,7 @@ static heed_tensor *of_ids(heed_tensor *logits, heed_tensor *targets,
     return heed_scope_end_with(&scope, several ? heed_reshape(loss, shape) : loss);
 }
 
-/* ---- cross_entropy of class probabilities ---- */
+/* ---- cross_entropy with class probabilities ---- */
 
 static heed_status check_probabilities(const heed_tensor *logits, const heed_tensor *targets,
                                        const heed_cross_entropy_options *options)
@@ -380,20 +382,20 @@ static heed_status check_probabilities(const heed_tensor *logits, const heed_ten
     if (logits->ndim == 0 || !heed_same_shape(logits, targets)) {
         return heed_fail(
             HEED_ERR_SHAPE,
-            "%s: targets %s of %s for logits %s: float targets are class probabilities and must "
-            "have the shape of logits; class ids are i64: heed_to(targets, HEED_I64)",
+            "%s: targets %s are %s and logits are %s: float targets are class probabilities and "
+            "must have the same shape as logits; class ids must be i64: heed_to(targets, HEED_I64)",
             name, HEED_TEXT(targets), heed_dtype_name(targets->dtype), HEED_TEXT(logits));
     }
     if (logits->dtype != targets->dtype) {
         return heed_fail(HEED_ERR_DTYPE,
-                         "%s: %s with targets of %s; a float with probabilities of the same dtype, "
-                         "or with class ids of i64",
+                         "%s: %s with %s targets; it takes a float with probabilities of the same "
+                         "dtype or with i64 class ids",
                          name, heed_dtype_name(logits->dtype), heed_dtype_name(targets->dtype));
     }
     if (options->ignored_target != NULL && *options->ignored_target >= 0) {
         return heed_fail(HEED_ERR_VALUE,
                          "%s: ignored_target %lld is not supported because targets %s are class "
-                         "probabilities; fill rows to ignore with zeros instead",
+                         "probabilities; fill the rows to ignore with zeros instead",
                          name, (long long)*options->ignored_target, HEED_TEXT(targets));
     }
     return check_weight(name, options->weight, logits);

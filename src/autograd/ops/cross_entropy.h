@@ -17,26 +17,26 @@ HEED_BEGIN_DECLS
  *   y = mean over the targets t of -log_softmax(logits)[t]
  *   dlogits = g (softmax(logits) - one_hot(t)) / count
  *
- *   targets of the logits' shape and dtype are class probabilities p:
+ *   targets with the logits' shape and dtype are class probabilities p:
  *   y = mean over the other dims of -sum over C of p log_softmax(logits)
  *   dp = -g log_softmax / count
  *
  * Options:
  *
- *   weight (C)        multiplies each loss by w_t; the mean divides by the sum of the w_t of
- *                     targets not ignored. With probabilities: multiplies each product by w_c;
- *                     the mean divides by the count
+ *   weight (C)        multiplies each loss by w_t; the mean divides by the sum of w_t over the
+ *                     targets that are not ignored. With probabilities: multiplies each product by
+ *                     w_c; the mean divides by the count
  *   ignored_target    torch's ignore_index, passed by address because 0 is a class: &padding;
  *                     targets equal to it are ignored; not for probabilities
  *   label_smoothing   in [0, 1]: the share of each target that is spread evenly over all classes
  *
- * If all targets are ignored the mean is NaN, as in torch. Flatten logits of (B, T, C) first, as in
+ * If all targets are ignored, the mean is NaN, as in torch. Flatten (B, T, C) logits first, as in
  * torch: heed_reshape(logits, HEED_SHAPE(-1, C)) and heed_reshape(targets, HEED_SHAPE(-1)).
  *
- * HEED_ERR_SHAPE: the shapes do not match. HEED_ERR_DTYPE: targets are neither i64 nor of the
- * logits' dtype, or logits are not floats. HEED_ERR_INDEX: a target outside [0, C). HEED_ERR_VALUE:
- * an invalid option. HEED_ERR_GRAPH: weight requires a gradient, which is not supported with class
- * ids. */
+ * HEED_ERR_SHAPE: the shapes do not match. HEED_ERR_DTYPE: the dtype of targets is neither i64 nor
+ * that of logits, or logits are not floats. HEED_ERR_INDEX: a target outside [0, C).
+ * HEED_ERR_VALUE: an invalid option. HEED_ERR_GRAPH: weight requires a gradient, which is not
+ * supported with class ids. */
 typedef struct heed_cross_entropy_options {
     heed_tensor *weight;           /* one per class, in the logits' dtype; NULL: ones */
     const int64_t *ignored_target; /* NULL: torch's -100 */
@@ -49,7 +49,7 @@ heed_tensor *heed_cross_entropy_with(heed_tensor *logits, heed_tensor *targets,
                                      heed_cross_entropy_options options);
 
 /* heed_nll_loss: as torch.nn.functional.nll_loss(log_probs, targets): the second half of
- * cross_entropy of class ids, with the same shapes, options and errors.
+ * cross_entropy with class ids; it has the same shapes, options and errors.
  *
  *   y = mean over the targets t of -log_probs[t]       dlog_probs = -g one_hot(t) / count */
 typedef struct heed_nll_options {

@@ -1,7 +1,8 @@
 /* Scaled dot product attention, implemented twice. The definition, composed of other operations, is
- * used for weights, for dropout, for batches that broadcast and for second derivatives. `attend` is
- * one operation whose kernels compute the scores in tiles (tensor/attention_dispatch.c), so that
- * neither forward nor backward stores all of them. It saves q, k and v. */
+ * used if weights are requested, for dropout, for batches that broadcast and for second
+ * derivatives. `attend` is one operation whose kernels compute the scores in tiles
+ * (tensor/attention_dispatch.c), so that neither forward nor backward stores all of them. It saves
+ * q, k and v. */
 
 #include "dot_product_attention.h"
 
@@ -79,9 +80,9 @@ static heed_status check_inputs(const heed_tensor *q, const heed_tensor *k, cons
                                 const heed_tensor *mask, heed_shape *scores)
 {
     if (!heed_is_float(q->dtype) || k->dtype != q->dtype || v->dtype != q->dtype) {
-        return heed_fail(HEED_ERR_DTYPE, "%s: q is %s, k %s, v %s; heed_to casts to one float",
-                         name, heed_dtype_name(q->dtype), heed_dtype_name(k->dtype),
-                         heed_dtype_name(v->dtype));
+        return heed_fail(
+            HEED_ERR_DTYPE, "%s: q is %s, k %s, v %s; cast them to one float dtype with heed_to",
+            name, heed_dtype_name(q->dtype), heed_dtype_name(k->dtype), heed_dtype_name(v->dtype));
     }
     if (check_shapes(q, k, v, scores) != HEED_OK || mask == NULL ||
         heed_check_tensor(name, "mask", mask) != HEED_OK) {
@@ -119,7 +120,7 @@ static heed_status check(const heed_tensor *q, const heed_tensor *k, const heed_
         return heed_self.error;
     }
     if (!isfinite(scale)) {
-        return heed_fail(HEED_ERR_VALUE, "%s: scale is %g; a finite number, or 0 for 1 / sqrt(E)",
+        return heed_fail(HEED_ERR_VALUE, "%s: scale is %g; it must be finite (0: 1 / sqrt(E))",
                          name, scale);
     }
     return HEED_OK;
@@ -190,7 +191,8 @@ static heed_status attend_rule(const heed_call *call, heed_result *result)
         return heed_self.error;
     }
     if (!has_tiles(in[0], in[1], in[2])) {
-        return heed_fail(HEED_ERR_SHAPE, "attend: the batches of q %s, k %s and v %s must be equal",
+        return heed_fail(HEED_ERR_SHAPE,
+                         "attend: the batch dims of q %s, k %s and v %s must be equal",
                          HEED_TEXT(in[0]), HEED_TEXT(in[1]), HEED_TEXT(in[2]));
     }
     result->shape.size[result->shape.ndim - 1] = in[2]->shape[in[2]->ndim - 1];
@@ -244,7 +246,7 @@ static void gradients_by_kernels(const heed_vjp *v)
     }
 }
 
-/* The same in differentiable operations; also the gradient of a float mask. */
+/* The same with differentiable operations; also computes the gradient of a float mask. */
 static void gradients_by_operations(const heed_vjp *v)
 {
     const attend_args *args = v->args;

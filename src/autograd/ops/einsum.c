@@ -1,6 +1,6 @@
 /* einsum: parses the equation, checks it against the two shapes, arranges the operands as matrices,
  * multiplies, and puts the dims of the product in the order of the result. It has no kernel or
- * derivative: it is composed of other operations.
+ * derivative of its own: it is composed of other operations.
  *
  * Labels are grouped by where they occur; dims of size 1 are left out:
  *
@@ -266,7 +266,7 @@ static heed_status read_equation(const char *text, const heed_tensor *a, const h
     const int in_a = dims_of_ellipsis(of_a, a->ndim), in_b = dims_of_ellipsis(of_b, b->ndim);
     const int in_y = y->ellipsis < 0 ? 0 : in_a > in_b ? in_a : in_b;
     if (y->letters + in_y > HEED_MAX_DIMS) {
-        return refuse(&r, HEED_ERR_SHAPE, "the result would have %d dims; at most %d",
+        return refuse(&r, HEED_ERR_SHAPE, "the result would have %d dims; at most %d are allowed",
                       y->letters + in_y, HEED_MAX_DIMS);
     }
     e->a = labels_of(of_a, in_a);

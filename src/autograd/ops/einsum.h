@@ -16,13 +16,13 @@ HEED_BEGIN_DECLS
  *
  *   y[letters of the result] = the sum over all other letters of a[letters of a] b[letters of b]
  *
- * - Without "->" the result has the letters that appear once, A-Z before a-z.
+ * - Without "->", the result has the letters that appear once, A-Z before a-z.
  * - "..." matches all dims without letters. They broadcast. Without "->" they come first in the
  *   result; after a "->" without "..." they are summed over.
  * - A dim of size 1 broadcasts to the size of the same letter in the other operand.
- * - A letter that appears twice in one operand takes its diagonal.
+ * - A letter that appears twice in one operand selects its diagonal.
  *
- *   da = einsum of g and b, with the letters of a as result            db = likewise of g and a
+ *   da = einsum of g and b, with the letters of a as the result            db: likewise
  *
  * Computed as one batched heed_matmul of views, or as heed_mul if no letter shared by both operands
  * is summed over; the same dtype rules apply. An operand is copied only if several of its letters

@@ -1,7 +1,7 @@
 /* Elementwise operations: each line of tensor/kernels/ops.def becomes a heed_op and a public
  * function. `where` is written by hand, because the notation of ops.def cannot express it.
  *
- * A gradient exists in two forms, made from the same text: a compiled kernel, which training runs,
+ * A gradient exists in two forms, both from the same text: a compiled kernel, which training runs,
  * and the text itself, which expression.c evaluates with operations if the gradient must be
  * differentiated again. The arithmetic is in the kernels; this file handles dtypes, shapes and the
  * values that a gradient saves. */
@@ -61,16 +61,15 @@ static heed_status check_numbers(const heed_call *call, const line *l, heed_dtyp
     for (int i = 0; i < l->numbers; i++) {
         const bool unbounded = l->kernel == HEED_OP_clamp && isinf(number[i]);
         if (!unbounded && !is_whole(number[i])) {
-            return heed_fail(
-                HEED_ERR_VALUE,
-                "%s: an i64 tensor %s takes a whole number, not %g; heed_to(x, HEED_F32)",
-                call->op->name, HEED_TEXT(call->inputs[0]), number[i]);
+            return heed_fail(HEED_ERR_VALUE,
+                             "%s: an i64 tensor %s takes an integer, not %g; heed_to(x, HEED_F32)",
+                             call->op->name, HEED_TEXT(call->inputs[0]), number[i]);
         }
     }
     return HEED_OK;
 }
 
-/* Computes the common dtype and broadcast shape of the inputs; on entry those of input 0. */
+/* Computes the common dtype and broadcast shape of the inputs; on entry, those of input 0. */
 static heed_status meet(const heed_call *call, heed_dtype *dtype, heed_shape *shape)
 {
     for (int i = 1; i < call->count; i++) {
@@ -134,7 +133,7 @@ static heed_status line_forward(const heed_call *call, heed_tensor *y)
 
 /* ---- gradients ---- */
 
-/* dL/dinput i by the compiled kernel. Its operands are g, those of the line, and y. Operands that
+/* dL/dinput i from the compiled kernel. Its operands are g, those of the line, and y. Operands that
  * it does not read may have been freed; g is passed instead. */
 static heed_tensor *gradient_by_kernel(const line *l, const heed_vjp *v, int i)
 {

@@ -1,4 +1,4 @@
-/* Elementwise operations, from ops.def, and where.
+/* Elementwise operations, which ops.def lists, and heed_where.
  *
  * Shapes broadcast as in torch: aligned at the last dim, sizes equal or 1. A float with i64 or bool
  * gives that float dtype; f32 with f64 is HEED_ERR_DTYPE: use heed_to. "float" below means that i64
@@ -17,7 +17,7 @@
 
 HEED_BEGIN_DECLS
 
-/* ---- one operand: x (...) -> y (...), as torch's functions of the same name ---- */
+/* ---- one operand: x (...) -> y (...), like the torch functions of the same name ---- */
 
 heed_tensor *heed_neg(heed_tensor *x);        /* y = -x             dx = -g             not bool */
 heed_tensor *heed_exp(heed_tensor *x);        /* y = e^x            dx = g y            float */
@@ -44,12 +44,12 @@ heed_tensor *heed_trunc(heed_tensor *x);
 heed_tensor *heed_round(heed_tensor *x);
 
 /* heed_clamp: as torch.clamp(x, min, max) with numbers; -INFINITY and INFINITY mean no bound. For
- * tensors as bounds use heed_minimum(heed_maximum(x, min), max).
+ * tensor bounds, use heed_minimum(heed_maximum(x, min), max).
  *
  *   y = x limited to [min, max]; max if min > max; NaN propagates
  *   dx = g where min <= x <= max, else 0
  *
- * HEED_ERR_VALUE: a bound is NaN, or has a fraction for an i64 x. */
+ * HEED_ERR_VALUE: a bound is NaN, or is not an integer while x is i64. */
 heed_tensor *heed_clamp(heed_tensor *x, double min, double max);
 
 /* Activations; i64 and bool are cast to f32. s is sigmoid(x). */
@@ -87,13 +87,14 @@ heed_tensor *heed_pow_scalar(heed_tensor *a, double b); /* i64: b >= 0, else HEE
 heed_tensor *heed_maximum_scalar(heed_tensor *a, double b);
 heed_tensor *heed_minimum_scalar(heed_tensor *a, double b);
 
-/* heed_lerp: as torch.lerp(a, b, weight): from a to b    a (...), b (...), weight (...), float
+/* heed_lerp: as torch.lerp(a, b, weight): linear interpolation
  *
+ *   a (...), b (...), weight (...) float   ->   y (broadcast)
  *   y = a + weight (b - a)       da = g (1 - weight)   db = g weight   dweight = g (b - a) */
 heed_tensor *heed_lerp(heed_tensor *a, heed_tensor *b, heed_tensor *weight);
 heed_tensor *heed_lerp_scalar(heed_tensor *a, heed_tensor *b, double weight);
 
-/* ---- comparisons: a (...), b (...) -> bool (broadcast), without gradient ---- */
+/* ---- comparisons: a (...), b (...) -> bool (broadcast), no gradient ---- */
 
 heed_tensor *heed_eq(heed_tensor *a, heed_tensor *b);
 heed_tensor *heed_ne(heed_tensor *a, heed_tensor *b);
@@ -102,7 +103,7 @@ heed_tensor *heed_le(heed_tensor *a, heed_tensor *b);
 heed_tensor *heed_gt(heed_tensor *a, heed_tensor *b);
 heed_tensor *heed_ge(heed_tensor *a, heed_tensor *b);
 
-/* The number may have a fraction with any tensor: i64 is then compared as f64. */
+/* The number need not be an integer, whatever the tensor's dtype: i64 is then compared as f64. */
 heed_tensor *heed_eq_scalar(heed_tensor *a, double b);
 heed_tensor *heed_ne_scalar(heed_tensor *a, double b);
 heed_tensor *heed_lt_scalar(heed_tensor *a, double b);
@@ -110,7 +111,7 @@ heed_tensor *heed_le_scalar(heed_tensor *a, double b);
 heed_tensor *heed_gt_scalar(heed_tensor *a, double b);
 heed_tensor *heed_ge_scalar(heed_tensor *a, double b);
 
-/* ---- logic: any dtype, nonzero (also NaN) is true -> bool, without gradient ---- */
+/* ---- logic: any dtype, nonzero (including NaN) is true -> bool, no gradient ---- */
 
 heed_tensor *heed_logical_and(heed_tensor *a, heed_tensor *b);
 heed_tensor *heed_logical_or(heed_tensor *a, heed_tensor *b);

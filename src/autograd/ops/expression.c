@@ -9,8 +9,8 @@
  *
  * A function is an operation, `where`, or the name of a DEFINE line of ops.def. The kernels compile
  * the texts as C, which accepts more than this grammar. So each text is checked once, when its
- * operation registers, by the same code without evaluation. Lines, kinds and kernels are left to
- * elementwise.c. */
+ * operation is registered, by the same code without evaluation. Lines, kinds and kernels are left
+ * to elementwise.c. */
 #include "expression.h"
 
 #include <ctype.h>

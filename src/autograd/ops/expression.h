@@ -4,20 +4,20 @@
 
 #include "../../tensor/tensor.h"
 
-/* The value of a name in the text. */
+/* The operand that a name in the text refers to. */
 typedef struct heed_binding {
     char name;
     heed_tensor *tensor;
 } heed_binding;
 
-/* heed_evaluate: evaluates a text that has passed heed_require_formula with Heed operations.
+/* heed_evaluate: evaluates, with Heed operations, a text that has passed heed_require_formula.
  * Numbers in it have dtype `dtype`. NULL on error. */
 heed_tensor *heed_evaluate(const char *text, const heed_binding *bindings, int count,
                            heed_dtype dtype);
 
-/* heed_check_formula: checks that `text` is a formula of operands with these one-letter names, such
- * as "gxy", without evaluating it. On a fault `why` describes it and `at` points into the text;
- * otherwise both are NULL. */
+/* heed_check_formula: checks that `text` is a formula whose operands have these one-letter names,
+ * such as "gxy", without evaluating it. On a fault, `why` describes it and `at` points into the
+ * text; otherwise both are NULL. */
 typedef struct heed_formula_fault {
     const char *why, *at;
 } heed_formula_fault;

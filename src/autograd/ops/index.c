@@ -19,7 +19,7 @@
 #include "slice.h"
 #include "view.h"
 
-/* ---- shared: positions named by an index ---- */
+/* ---- shared: positions given by an index ---- */
 
 /* A 0-dim tensor counts as one dim of size 1. */
 static int dims_of(const heed_tensor *t)
@@ -33,7 +33,7 @@ static int64_t size_in(const heed_tensor *t, int dim)
 }
 
 /* The positions in t, which has x's shape, of the elements of a tensor shaped like `as`. With
- * `rows` the index names whole rows, else each element. The result's `index` is NULL on error. */
+ * `rows` the index selects whole rows, else elements. The result's `index` is NULL on error. */
 static heed_indexed find_places(const heed_call *call, const heed_tensor *t, const heed_tensor *as,
                                 bool rows)
 {
@@ -83,7 +83,7 @@ static heed_tensor *zeros_of_x(const heed_vjp *v)
 /* ---- index_select, index_add: whole rows ---- */
 
 /* Checks x and an index that selects along dim. Wraps dim; sets `shape` to x's shape with the
- * number of indices as size of dim. */
+ * number of indices as the size of dim. */
 static heed_status chosen_shape(const heed_call *call, int *dim, heed_shape *shape)
 {
     const heed_tensor *x = call->inputs[0], *index = call->inputs[1];
@@ -150,10 +150,11 @@ static heed_status index_add_rule(const heed_call *call, heed_result *result)
         return heed_self.error;
     }
     if (!heed_has_shape(source, &shape)) {
-        return heed_fail(HEED_ERR_SHAPE,
-                         "index_add: source %s for x %s and index %s in dim %d; it must be %s",
-                         HEED_TEXT(source), HEED_TEXT(x), HEED_TEXT(call->inputs[1]), dim,
-                         heed_shape_text(shape.ndim, shape.size).text);
+        return heed_fail(
+            HEED_ERR_SHAPE,
+            "index_add: source %s does not fit x %s and index %s in dim %d; it must be %s",
+            HEED_TEXT(source), HEED_TEXT(x), HEED_TEXT(call->inputs[1]), dim,
+            heed_shape_text(shape.ndim, shape.size).text);
     }
     return HEED_OK;
 }
@@ -394,10 +395,11 @@ static heed_status dense_backward_rule(const heed_call *call, heed_result *resul
     }
     if (g->ndim != ids->ndim + 1 ||
         memcmp(g->shape, ids->shape, sizeof *ids->shape * ids->ndim) != 0) {
-        return heed_fail(HEED_ERR_SHAPE,
-                         "embedding_dense_backward: g %s for ids %s; g must have the shape of ids "
-                         "plus a last dim",
-                         HEED_TEXT(g), HEED_TEXT(ids));
+        return heed_fail(
+            HEED_ERR_SHAPE,
+            "embedding_dense_backward: g %s does not fit ids %s; g must have the shape of ids "
+            "plus a last dim",
+            HEED_TEXT(g), HEED_TEXT(ids));
     }
     result->shape = HEED_SHAPE(*(const int64_t *)call->args, g->shape[g->ndim - 1]);
     return HEED_OK;
@@ -455,9 +457,10 @@ heed_tensor *heed_masked_select(heed_tensor *x, heed_tensor *keep_mask)
         return NULL;
     }
     if (keep_mask->dtype != HEED_BOOL) {
-        heed_fail(HEED_ERR_DTYPE,
-                  "masked_select: keep_mask is %s, not bool; a comparison gives one",
-                  heed_dtype_name(keep_mask->dtype));
+        heed_fail(
+            HEED_ERR_DTYPE,
+            "masked_select: keep_mask is %s, not bool; comparisons such as heed_gt return bool",
+            heed_dtype_name(keep_mask->dtype));
         return NULL;
     }
     const heed_shape a = heed_shape_of_tensor(x), b = heed_shape_of_tensor(keep_mask);
@@ -482,14 +485,15 @@ heed_tensor *heed_one_hot(heed_tensor *ids, int64_t num_classes)
         return NULL;
     }
     if (ids->dtype != HEED_I64) {
-        heed_fail(HEED_ERR_DTYPE, "one_hot: ids are %s, not i64; heed_to casts",
+        heed_fail(HEED_ERR_DTYPE, "one_hot: ids are %s, not i64; cast them with heed_to",
                   heed_dtype_name(ids->dtype));
         return NULL;
     }
     const bool finds = num_classes == -1;
     if (num_classes < -1 || (num_classes <= 0 && ids->numel == 0)) {
         heed_fail(HEED_ERR_VALUE,
-                  "one_hot: %lld classes for ids %s; 1 or more, or -1 for the largest id + 1",
+                  "one_hot: num_classes is %lld for ids %s; it must be 1 or more, or, if ids is "
+                  "not empty, -1 for the largest id + 1",
                   (long long)num_classes, HEED_TEXT(ids));
         return NULL;
     }

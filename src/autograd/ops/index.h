@@ -1,7 +1,7 @@
 /* Selecting elements and rows by index, and adding at indices.
  *
  * An index is i64 and counts from 0; negative values are an error, as in torch. Values for the same
- * index are added in the order of the indices, so that results are reproducible bit for bit.
+ * index are added in the order of the indices, so results are reproducible bit for bit.
  *
  * HEED_ERR_INDEX: an index outside its dim. HEED_ERR_DTYPE: the index is not i64. HEED_ERR_DIM: a
  * dim outside [-ndim, ndim).
@@ -30,8 +30,8 @@ heed_tensor *heed_index_select(heed_tensor *x, int dim, heed_tensor *index);
  *   y = x with source[..., i, ...] added to y[..., index[i], ...], for i = 0, 1, ...
  *   dx = g          dsource = index_select(g, dim, index)
  *
- * HEED_ERR_SHAPE: source does not have x's shape with size n in dim. HEED_ERR_DTYPE: x and source
- * differ. */
+ * HEED_ERR_SHAPE: source does not have x's shape with size n in dim. HEED_ERR_DTYPE: the dtypes of
+ * x and source differ. */
 heed_tensor *heed_index_add(heed_tensor *x, int dim, heed_tensor *index, heed_tensor *source);
 
 /* heed_masked_select: as torch.masked_select(x, mask): the elements where the mask is true, in
@@ -45,11 +45,11 @@ heed_tensor *heed_masked_select(heed_tensor *x, heed_tensor *keep_mask);
 
 /* heed_one_hot: as torch.nn.functional.one_hot(ids, num_classes)
  *
- *   ids (...) i64   ->   y (..., num_classes) i64, without gradient
+ *   ids (...) i64   ->   y (..., num_classes) i64, no gradient
  *   y[..., c] = 1 where ids = c, else 0          num_classes -1: the largest id + 1
  *
  * HEED_ERR_INDEX: an id outside [0, num_classes). HEED_ERR_VALUE: num_classes is below -1, or is -1
- * or 0 and ids is empty. HEED_ERR_SHAPE: ids have 8 dims. */
+ * or 0 and ids is empty. HEED_ERR_SHAPE: ids already have 8 dims. */
 heed_tensor *heed_one_hot(heed_tensor *ids, int64_t num_classes);
 
 /* ---- single elements ---- */
@@ -70,7 +70,8 @@ heed_tensor *heed_gather(heed_tensor *x, int dim, heed_tensor *index);
  *   y = x with src[i, j, k] added to y[i, index[i, j, k], k] for dim = 1, in row-major order
  *   dx = g          dsrc = gather(g, dim, index), 0 outside the index's shape
  *
- * HEED_ERR_SHAPE: as for gather, or src is smaller than index. HEED_ERR_DTYPE: x and src differ. */
+ * HEED_ERR_SHAPE: as for gather, or src is smaller than index. HEED_ERR_DTYPE: the dtypes of x and
+ * src differ. */
 heed_tensor *heed_scatter_add(heed_tensor *x, int dim, heed_tensor *index, heed_tensor *src);
 
 /* ---- rows of a table: the module with the parameter is in nn/layers/embedding.h ---- */
@@ -84,7 +85,7 @@ heed_tensor *heed_scatter_add(heed_tensor *x, int dim, heed_tensor *index, heed_
  * HEED_ERR_SHAPE: weight does not have 2 dims. */
 heed_tensor *heed_embedding(heed_tensor *ids, heed_tensor *weight);
 
-/* heed_embedding_dense_backward: as torch's: sums g (..., d) into the rows given by ids (...) of a
+/* heed_embedding_dense_backward: as in torch: sums g (..., d) into the rows given by ids (...) of a
  * result (num_embeddings, d). The derivative of heed_embedding; its own derivative is
  * heed_embedding.
  *

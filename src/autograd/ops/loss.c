@@ -1,5 +1,5 @@
 /* Elementwise losses of two tensors: mse, l1, huber, bce_with_logits, kl_div. They share checks and
- * reductions. Losses of class ids are in cross_entropy.c.
+ * reductions. Losses with class targets are in cross_entropy.c.
  *
  * A new loss composed of operations needs no gradient code. Add a function like
  * heed_huber_loss_with below, its prototype to loss.h, and rows to tests/gradients/loss.def and
@@ -64,7 +64,7 @@ static bool begin(const char *function, heed_tensor **input, heed_tensor **targe
         return false;
     }
     if (!heed_is_float(x->dtype) && !heed_is_float(t->dtype)) {
-        heed_fail(HEED_ERR_DTYPE, "%s: %s and %s; one of them must be a float", function,
+        heed_fail(HEED_ERR_DTYPE, "%s: %s with %s; one of them must be a float", function,
                   heed_dtype_name(x->dtype), heed_dtype_name(t->dtype));
         return false;
     }
@@ -86,7 +86,7 @@ static heed_tensor *weighted(heed_tensor *losses, heed_tensor *weight)
 
 /* ---- distances ---- */
 
-/* Loss of distance(input - target). The mean divides by the sum of the weights. */
+/* The loss distance(input - target), reduced. The mean divides by the sum of the weights. */
 static heed_tensor *distance_loss(const char *function, heed_tensor *(*distance)(heed_tensor *),
                                   heed_tensor *input, heed_tensor *target,
                                   heed_loss_options options)
@@ -169,7 +169,7 @@ heed_tensor *heed_bce_with_logits_with(heed_tensor *input, heed_tensor *target,
     heed_tensor *yes = heed_gt_scalar(input, 0), *on = target;
     heed_tensor *off = heed_add_scalar(heed_neg(target), 1);
     heed_tensor *rest = heed_softplus(heed_where(yes, heed_neg(input), input));
-    if (options.pos_weight != NULL) { /* without pos_weight on + off is 1 */
+    if (options.pos_weight != NULL) { /* without pos_weight, on + off is 1 */
         on = heed_mul(target, options.pos_weight);
         rest = heed_mul(rest, heed_add(on, off));
     }

@@ -27,9 +27,9 @@ HEED_BEGIN_DECLS
  *   y = |input - target|        dinput = g sign(input - target)       dtarget = -dinput
  *
  * weight multiplies y and the gradients elementwise. HEED_MEAN then divides by the sum of the
- * weights, giving NaN if it is 0. For HEED_NONE dweight = g y, with y before weighting.
+ * weights, giving NaN if it is 0. For HEED_NONE, dweight = g y, with y before weighting.
  *
- * HEED_ERR_SHAPE: weight has another shape than input. */
+ * HEED_ERR_SHAPE: weight does not have input's shape. */
 typedef struct heed_loss_options {
     heed_reduction reduction;
     heed_tensor *weight; /* (...), of a dtype that promotes with input's; NULL: ones */

@@ -17,13 +17,15 @@ typedef struct heed_nll_args {
 static inline heed_status heed_check_reduction(const char *function, heed_reduction reduction)
 {
     if (reduction == HEED_BATCHMEAN) {
-        return heed_fail(HEED_ERR_VALUE,
-                         "%s: HEED_BATCHMEAN is for kl_div; HEED_MEAN, HEED_SUM or HEED_NONE",
-                         function);
+        return heed_fail(
+            HEED_ERR_VALUE,
+            "%s: HEED_BATCHMEAN is only for kl_div; use HEED_MEAN, HEED_SUM or HEED_NONE",
+            function);
     }
     if ((unsigned)reduction > HEED_BATCHMEAN) {
-        return heed_fail(HEED_ERR_VALUE, "%s: reduction %d; HEED_MEAN, HEED_SUM or HEED_NONE",
-                         function, (int)reduction);
+        return heed_fail(HEED_ERR_VALUE,
+                         "%s: reduction is %d; use HEED_MEAN, HEED_SUM or HEED_NONE", function,
+                         (int)reduction);
     }
     return HEED_OK;
 }

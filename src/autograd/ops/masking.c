@@ -1,4 +1,4 @@
-/* Elements kept or replaced by a mask, given or triangular: masked_fill, tril, triu. */
+/* Functions that keep or replace elements by a mask: masked_fill, tril, triu. */
 
 #include "masking.h"
 
@@ -75,7 +75,8 @@ static heed_status triangle_rule(const heed_call *call, heed_result *result)
     return HEED_OK;
 }
 
-/* Copies x, then clears each row beyond the diagonal: tril from the edge on, triu before it. */
+/* Copies x, then clears the part of each row beyond the diagonal: its end for tril, its start for
+ * triu. */
 static heed_status triangle_forward(const heed_call *call, heed_tensor *y)
 {
     const triangle_args *args = call->args;

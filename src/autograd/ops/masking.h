@@ -1,4 +1,4 @@
-/* Elements kept or replaced by a mask, given or triangular. */
+/* Functions that keep or replace elements by a mask, either given or triangular. */
 #ifndef HEED_AUTOGRAD_MASKING_H
 #define HEED_AUTOGRAD_MASKING_H
 
@@ -7,7 +7,7 @@
 HEED_BEGIN_DECLS
 
 /* heed_masked_fill: as torch.masked_fill(x, mask, value): replaces elements where the mask is true,
- * like an attention block mask (nn/attention/mask.h).
+ * the convention of attention block masks (nn/attention/mask.h).
  *
  *   x (...)   replace_mask (...) bool, broadcasts to x   ->   y (as x)
  *   y = value where replace_mask, else x                 dx = 0 where replace_mask, else g

@@ -50,7 +50,7 @@ static heed_status matmul_rule(const heed_call *call, heed_result *result)
     const heed_shape batch_a = heed_batch_of(a), batch_b = heed_batch_of(b);
     if (!heed_shapes_broadcast(&batch_a, &batch_b)) {
         return heed_fail(HEED_ERR_SHAPE,
-                         "matmul: the batches %s and %s of %s x %s do not broadcast; make the "
+                         "matmul: the batch dims %s and %s of %s x %s do not broadcast; make the "
                          "sizes equal or one of them 1",
                          heed_shape_text(batch_a.ndim, batch_a.size).text,
                          heed_shape_text(batch_b.ndim, batch_b.size).text, HEED_TEXT(a),
@@ -319,7 +319,7 @@ heed_tensor *heed_bmm(heed_tensor *a, heed_tensor *b)
         return NULL;
     }
     if (a->shape[0] != b->shape[0]) {
-        heed_fail(HEED_ERR_SHAPE, "bmm: %s x %s: batches differ; heed_matmul broadcasts size 1",
+        heed_fail(HEED_ERR_SHAPE, "bmm: %s x %s: batch sizes differ; heed_matmul broadcasts size 1",
                   HEED_TEXT(a), HEED_TEXT(b));
         return NULL;
     }
@@ -342,8 +342,9 @@ heed_tensor *heed_bmm(heed_tensor *a, heed_tensor *b)
 
 static heed_status check_factor(const char *name, double factor, heed_dtype dtype)
 {
-    if (dtype == HEED_I64 && factor != floor(factor)) { /* NaN too */
-        return heed_fail(HEED_ERR_VALUE, "addmm: %s is %g; i64 takes whole numbers", name, factor);
+    if (dtype == HEED_I64 && factor != floor(factor)) { /* true for NaN too */
+        return heed_fail(HEED_ERR_VALUE, "addmm: %s is %g; it must be an integer for i64", name,
+                         factor);
     }
     return heed_check_value("addmm", factor, dtype);
 }

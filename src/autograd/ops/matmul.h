@@ -1,5 +1,5 @@
-/* Matrix products. For products in Einstein notation see einsum.h; nn/layers/linear.h is the module
- * with the parameters of heed_linear. */
+/* Matrix products. For products in Einstein notation see einsum.h; the module that owns the
+ * parameters of heed_linear is in nn/layers/linear.h. */
 #ifndef HEED_AUTOGRAD_MATMUL_H
 #define HEED_AUTOGRAD_MATMUL_H
 
@@ -32,7 +32,8 @@ heed_tensor *heed_linear(heed_tensor *x, heed_tensor *weight, heed_tensor *bias)
  *
  *   a (B, m, k)   b (B, k, n)   ->   y (B, m, n)          da = g b^T           db = a^T g
  *
- * HEED_ERR_SHAPE: not 3 dims, or batch or inner sizes differ. HEED_ERR_DTYPE: as heed_matmul. */
+ * HEED_ERR_SHAPE: a or b does not have 3 dims, or batch or inner sizes differ. HEED_ERR_DTYPE: as
+ * for heed_matmul. */
 heed_tensor *heed_bmm(heed_tensor *a, heed_tensor *b);
 
 /* heed_outer: all products of two vectors, as torch.outer(a, b)
@@ -51,7 +52,7 @@ heed_tensor *heed_outer(heed_tensor *a, heed_tensor *b);
  *
  * A term with factor 0 is ignored, even if it is NaN or infinite, and has gradient 0.
  * HEED_ERR_SHAPE: the shapes do not match. HEED_ERR_DTYPE: the dtypes differ, or are bool.
- * HEED_ERR_VALUE: a factor has a fraction, for i64. */
+ * HEED_ERR_VALUE: for i64, a factor is not an integer. */
 heed_tensor *heed_addmm(heed_tensor *input, heed_tensor *mat1, heed_tensor *mat2, double beta,
                         double alpha);
 

@@ -35,10 +35,11 @@ static heed_status check_x(const char *function, const heed_tensor *x, const hee
     if (shape->ndim < 1 || shape->ndim > x->ndim ||
         memcmp(x->shape + x->ndim - shape->ndim, shape->size,
                sizeof *shape->size * (size_t)shape->ndim) != 0) {
-        return heed_fail(HEED_ERR_SHAPE,
-                         "%s: x %s does not end in the normalized shape %s; use HEED_SHAPE(n) for "
-                         "a last dim of size n",
-                         function, HEED_TEXT(x), heed_shape_text(shape->ndim, shape->size).text);
+        return heed_fail(
+            HEED_ERR_SHAPE,
+            "%s: x %s does not end with the normalized shape %s; use HEED_SHAPE(n) for "
+            "a last dim of size n",
+            function, HEED_TEXT(x), heed_shape_text(shape->ndim, shape->size).text);
     }
     return HEED_OK;
 }
@@ -76,7 +77,7 @@ static heed_status norm_rule(const heed_call *call, heed_result *result)
                              heed_shape_text(shape.ndim, shape.size).text);
         }
         if (parameter->dtype != x->dtype) {
-            return heed_fail(HEED_ERR_DTYPE, "%s: x is %s and %s %s; heed_to casts one of them",
+            return heed_fail(HEED_ERR_DTYPE, "%s: x is %s and %s %s; cast one of them with heed_to",
                              name, heed_dtype_name(x->dtype), argument,
                              heed_dtype_name(parameter->dtype));
         }
@@ -193,7 +194,7 @@ static void gradients_by_operations(const heed_vjp *v, heed_tensor *weight)
 
 static void norm_backward(const heed_vjp *v)
 {
-    if (!heed_wants_grad(v, 0) && !heed_wants_grad(v, 1)) { /* bias only: x may be freed */
+    if (!heed_wants_grad(v, 0) && !heed_wants_grad(v, 1)) { /* bias only: x may have been freed */
         v->grads[2] = to_parameter(v, 2, v->g);
         return;
     }

@@ -11,7 +11,7 @@ static inline heed_status heed_common_dtype(const char *function, heed_dtype a, 
                                             heed_dtype *common)
 {
     if (heed_is_float(a) && heed_is_float(b) && a != b) {
-        return heed_fail(HEED_ERR_DTYPE, "%s: %s with %s; heed_to casts one of them", function,
+        return heed_fail(HEED_ERR_DTYPE, "%s: %s with %s; cast one of them with heed_to", function,
                          heed_dtype_name(a), heed_dtype_name(b));
     }
     *common = heed_is_float(a) || (a == HEED_I64 && !heed_is_float(b)) ? a : b;
@@ -31,8 +31,9 @@ static inline heed_shape heed_batch_of(const heed_tensor *t)
 static inline heed_status heed_check_factors(const char *function, heed_dtype a, heed_dtype b)
 {
     if (a != b || a == HEED_BOOL) {
-        return heed_fail(HEED_ERR_DTYPE, "%s: %s with %s; heed_to casts to one dtype, not bool",
-                         function, heed_dtype_name(a), heed_dtype_name(b));
+        return heed_fail(HEED_ERR_DTYPE,
+                         "%s: %s with %s; cast them to one dtype, not bool, with heed_to", function,
+                         heed_dtype_name(a), heed_dtype_name(b));
     }
     return HEED_OK;
 }

@@ -18,7 +18,7 @@
 
 /* ---- cat ---- */
 
-/* A tensor of shape (0) joins any other and adds nothing, so that a list can start with one. */
+/* A tensor of shape (0) can be joined to any other and adds nothing: a list can start with one. */
 static bool is_nothing(const heed_tensor *x)
 {
     return x->ndim == 1 && x->shape[0] == 0;
@@ -58,10 +58,10 @@ static heed_status cat_rule(const heed_call *call, heed_result *result)
             fits = j == dim || x->shape[j] == first->shape[j];
         }
         if (!fits && !is_nothing(x)) {
-            return heed_fail(HEED_ERR_SHAPE,
-                             "cat: tensor %d %s does not join %s in dim %d; all other sizes must "
-                             "be equal",
-                             i, HEED_TEXT(x), HEED_TEXT(first), dim);
+            return heed_fail(
+                HEED_ERR_SHAPE,
+                "cat: tensor %d %s cannot be joined to %s in dim %d; all other sizes must be equal",
+                i, HEED_TEXT(x), HEED_TEXT(first), dim);
         }
         if (heed_common_dtype("cat", x->dtype, result->dtype, &result->dtype) != HEED_OK) {
             return heed_self.error;
@@ -310,10 +310,12 @@ static heed_tensor *nothing_of(heed_tensor *x, heed_shape shape)
 static heed_status multiply(const char *function, int64_t times, int64_t *size)
 {
     if (times < 0) {
-        return heed_fail(HEED_ERR_VALUE, "%s: %lld times; 0 or more", function, (long long)times);
+        return heed_fail(HEED_ERR_VALUE, "%s: %lld times; it must be 0 or more", function,
+                         (long long)times);
     }
     if (__builtin_mul_overflow(*size, times, size)) {
-        return heed_fail(HEED_ERR_OVERFLOW, "%s: %lld times overflows", function, (long long)times);
+        return heed_fail(HEED_ERR_OVERFLOW, "%s: %lld times; the size overflows", function,
+                         (long long)times);
     }
     return HEED_OK;
 }
@@ -324,7 +326,8 @@ heed_tensor *heed_repeat(heed_tensor *x, heed_shape sizes)
         return NULL;
     }
     if (sizes.ndim < x->ndim || sizes.ndim > HEED_MAX_DIMS) {
-        heed_fail(HEED_ERR_SHAPE, "repeat: %d sizes for x %s; at least as many as dims, at most %d",
+        heed_fail(HEED_ERR_SHAPE,
+                  "repeat: %d sizes for x %s; pass at least one per dim, and at most %d",
                   sizes.ndim, HEED_TEXT(x), HEED_MAX_DIMS);
         return NULL;
     }
@@ -425,13 +428,14 @@ heed_tensor *heed_repeat_interleave_each(heed_tensor *x, heed_tensor *repeats, i
     }
     const int64_t n = x->shape[dim];
     if (repeats->dtype != HEED_I64) {
-        heed_fail(HEED_ERR_DTYPE, "repeat_interleave: repeats are %s, not i64; heed_to casts",
+        heed_fail(HEED_ERR_DTYPE,
+                  "repeat_interleave: repeats are %s, not i64; cast them with heed_to",
                   heed_dtype_name(repeats->dtype));
         return NULL;
     }
     if (repeats->ndim > 1 || (repeats->numel != n && repeats->numel != 1)) {
         heed_fail(HEED_ERR_SHAPE,
-                  "repeat_interleave: repeats %s for x %s in dim %d; one number, or %lld",
+                  "repeat_interleave: repeats %s for x %s in dim %d; pass one number, or %lld",
                   HEED_TEXT(repeats), HEED_TEXT(x), dim, (long long)n);
         return NULL;
     }

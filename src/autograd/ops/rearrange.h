@@ -21,7 +21,8 @@ heed_tensor *heed_cat(heed_tensor *const *tensors, int count, int dim);
  *
  *   tensors: count of (...)   ->   y (..., count, ...)                    gradients: slices of g
  *
- * HEED_ERR_SHAPE: their shapes differ, or already have 8 dims. HEED_ERR_DTYPE: f32 with f64. */
+ * HEED_ERR_SHAPE: the shapes differ, or the tensors already have 8 dims. HEED_ERR_DTYPE: f32 with
+ * f64. */
 heed_tensor *heed_stack(heed_tensor *const *tensors, int count, int dim);
 
 /* ---- reordering and repeating ---- */
@@ -45,7 +46,7 @@ heed_tensor *heed_roll_dim(heed_tensor *x, int64_t shift, int dim);
 heed_tensor *heed_roll_dims(heed_tensor *x, heed_shape shifts, heed_dims dims);
 
 /* heed_repeat: as torch's x.repeat(sizes): tiles x sizes[i] times along dim i; surplus sizes add
- * dims in front.
+ * leading dims.
  *
  *   x (m, n)   sizes (a, b, c)   ->   y (a, b m, c n)           dx = the sum of g over the copies
  *
@@ -53,15 +54,15 @@ heed_tensor *heed_roll_dims(heed_tensor *x, heed_shape shifts, heed_dims dims);
 heed_tensor *heed_repeat(heed_tensor *x, heed_shape sizes);
 
 /* heed_repeat_interleave_dim: as torch.repeat_interleave(x, repeats, dim): repeats each slice along
- * dim `repeats` times, its copies adjacent. heed_repeat_interleave: repeats each element of the
- * flattened x. heed_repeat_interleave_each: with a number of repeats per slice, as torch's with a
- * tensor.
+ * dim `repeats` times, with its copies adjacent. heed_repeat_interleave: repeats each element of
+ * the flattened x. heed_repeat_interleave_each: with a separate number of repeats for each slice,
+ * as torch's with a tensor.
  *
  *   x (..., n, ...)   repeats (n) or (1) or () i64   ->   y (..., sum of repeats, ...)
  *   dx = the sum of g over the copies
  *
- * HEED_ERR_VALUE: repeats is negative. HEED_ERR_DIM: x has no dims. HEED_ERR_SHAPE: repeats has
- * another shape. HEED_ERR_DTYPE: repeats is not i64. */
+ * HEED_ERR_VALUE: repeats is negative. HEED_ERR_DIM: x has no dims. HEED_ERR_SHAPE: repeats has a
+ * different shape. HEED_ERR_DTYPE: repeats is not i64. */
 heed_tensor *heed_repeat_interleave(heed_tensor *x, int64_t repeats);
 heed_tensor *heed_repeat_interleave_dim(heed_tensor *x, int64_t repeats, int dim);
 heed_tensor *heed_repeat_interleave_each(heed_tensor *x, heed_tensor *repeats, int dim);

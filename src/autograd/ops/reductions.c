@@ -105,7 +105,7 @@ static heed_status fold_reduced(const heed_call *call, heed_reduce_kernel *kerne
     return heed_reduce(kernel, args, as, x, reduced_dims(call->args, x->ndim), y);
 }
 
-/* Forward functions that run the kernel of the same name, without arguments, on x's own dtype. */
+/* Forward functions that run the kernel of the same name, without arguments, in x's own dtype. */
 #define FOLD_FORWARD(kernel)                                                                       \
     static heed_status kernel##_forward(const heed_call *call, heed_tensor *y)                     \
     {                                                                                              \
@@ -121,7 +121,8 @@ FOLD_FORWARD(all)
 
 /* ---- for derivatives: from the result's shape to the input's ---- */
 
-/* t, of the result's shape, with reduced dims of size 1, so that it broadcasts with the input. */
+/* t, which has the result's shape, with the reduced dims restored as size 1, so that it broadcasts
+ * with the input. */
 static heed_tensor *keep_dims(const heed_vjp *v, heed_tensor *t)
 {
     const reduce_args *args = v->args;
@@ -209,7 +210,7 @@ REDUCTION_FORMS(mean)
 
 /* ---- prod: a tree of products ---- */
 
-/* Its derivatives are those of mul, log2(n) deep, and correct if elements are 0. */
+/* Its derivatives come from mul, in a graph log2(n) deep; they are correct even for zeros. */
 
 /* x (..., n, ...) -> (..., 1, ...) */
 static heed_tensor *multiply_along(heed_tensor *x, int dim)
@@ -417,8 +418,8 @@ typedef struct var_args {
     bool root; /* take the square root: std */
 } var_args;
 
-/* Like torch, divides by 0, never by a negative number, if correction >= count; and the variance of
- * no elements is NaN, whatever the correction. */
+/* Like torch, divides by 0, never by a negative number, if correction >= count. Without elements,
+ * the variance is NaN, whatever the correction. */
 static heed_status var_forward(const heed_call *call, heed_tensor *y)
 {
     const var_args *args = call->args;
@@ -489,7 +490,7 @@ typedef struct norm_args {
     double p;
 } norm_args;
 
-/* The norm of no elements is 0, but undefined if p is infinite or negative. */
+/* Without elements, the norm is 0, or undefined if p is infinite or negative. */
 static heed_status norm_rule(const heed_call *call, heed_result *result)
 {
     const double p = ((const norm_args *)call->args)->p;
@@ -513,7 +514,7 @@ static heed_tensor *gradient_of_extreme(const heed_vjp *v)
     return heed_mul(heed_sign(x), divide_among(v, heed_logical_or(extreme, heed_isnan(x))));
 }
 
-/* (|x| / y)^(p - 1). For p between 0 and 2 both are raised to the power before the division: |x| /
+/* (|x| / y)^(p - 1). For p between 0 and 2, both are raised to the power before the division: |x| /
  * y may leave the range of floats, but these powers do not. */
 static heed_tensor *power_of_ratio(heed_tensor *size, heed_tensor *y, double p)
 {

@@ -35,13 +35,13 @@ heed_tensor *heed_mean_dims(heed_tensor *x, heed_dims dims, bool keepdim);
 /* heed_prod: as torch.prod(x, dim, keepdim), over several dims as well
  *
  *   x (..., n, ...)   ->   y (..., ...); i64 for i64 and bool
- *   y = the product over the dims; 1 if empty       dx = g times the product of all others, also
- *                                                   correct if elements are 0 */
+ *   y = the product over the dims; 1 if empty       dx = g times the product of all others, correct
+ *                                                   even if elements are 0 */
 heed_tensor *heed_prod(heed_tensor *x);
 heed_tensor *heed_prod_dim(heed_tensor *x, int dim, bool keepdim);
 heed_tensor *heed_prod_dims(heed_tensor *x, heed_dims dims, bool keepdim);
 
-/* heed_cumsum: as torch.cumsum(x, dim): the sum of all elements up to each
+/* heed_cumsum: as torch.cumsum(x, dim): the sum of all elements up to and including each
  *
  *   x (..., n, ...)   ->   y (..., n, ...); i64 for i64 and bool
  *   y_i = x_0 + ... + x_i                               dx_i = g_i + ... + g_(n-1) */
@@ -49,7 +49,7 @@ heed_tensor *heed_cumsum(heed_tensor *x, int dim);
 
 /* ---- extremes ---- */
 
-/* heed_amax, heed_amin: the largest and the smallest, as torch.amax(x, dim, keepdim)
+/* heed_amax, heed_amin: the largest and the smallest element, as torch.amax(x, dim, keepdim)
  *
  *   x (..., n, ...)   ->   y (..., ...)
  *   y = the largest over the dims; NaN if any is NaN
@@ -63,11 +63,11 @@ heed_tensor *heed_amin(heed_tensor *x);
 heed_tensor *heed_amin_dim(heed_tensor *x, int dim, bool keepdim);
 heed_tensor *heed_amin_dims(heed_tensor *x, heed_dims dims, bool keepdim);
 
-/* heed_max, heed_min: as torch.max(x), over all elements. Like heed_amax, but if y is NaN the
+/* heed_max, heed_min: as torch.max(x), over all elements. Like heed_amax, but if y is NaN, the
  * gradient goes to the NaN elements.
  *
  * heed_max_dim, heed_min_dim: as torch.max(x, dim, keepdim): the values, and in *indices (unless
- * NULL) their i64 indices along dim: of the first among equals, or of the first NaN.
+ * NULL) their i64 indices along dim, as from heed_argmax and heed_argmin.
  *
  *   x (..., n, ...)   ->   y (..., ...), *indices (..., ...)      dx = g at these indices, else 0
  *
@@ -80,10 +80,10 @@ heed_tensor *heed_max_dim(heed_tensor *x, int dim, bool keepdim, heed_tensor **i
 heed_tensor *heed_min_dim(heed_tensor *x, int dim, bool keepdim, heed_tensor **indices);
 
 /* heed_argmax, heed_argmin: index of the largest or smallest element of the flattened x, as
- * torch.argmax(x). With a dim: index along dim, as torch.argmax(x, dim, keepdim). The first among
- * equals, or the first NaN.
+ * torch.argmax(x). With a dim: index along dim, as torch.argmax(x, dim, keepdim). The first of
+ * equal elements, or the first NaN.
  *
- *   x (..., n, ...)   ->   y (..., ...) i64, without gradient
+ *   x (..., n, ...)   ->   y (..., ...) i64, no gradient
  *
  * HEED_ERR_SHAPE: a dim without elements. HEED_ERR_DTYPE: bool. */
 heed_tensor *heed_argmax(heed_tensor *x);
@@ -93,12 +93,13 @@ heed_tensor *heed_argmin_dim(heed_tensor *x, int dim, bool keepdim);
 
 /* ---- variance and norms ---- */
 
-/* heed_var: as torch.var(x, dim, correction, keepdim); the plain form has torch's correction, 1
+/* heed_var: as torch.var(x, dim, correction, keepdim); the plain form uses torch's default
+ * correction, 1
  *
  *   x (..., n, ...) float   ->   y (..., ...)
  *   y = the sum of (x - mean)^2 / (n - correction)      dx = g 2 (x - mean) / (n - correction)
  *
- * If n <= correction it divides by 0: inf, or NaN if all elements are equal.
+ * If n <= correction, the division by 0 gives inf, or NaN if all elements are equal.
  * heed_std: its square root.               dx = g (x - mean) / (y (n - correction)), 0 where y = 0
  *
  * HEED_ERR_DTYPE: i64 or bool. */
@@ -117,7 +118,8 @@ heed_tensor *heed_std_dims(heed_tensor *x, heed_dims dims, int correction, bool 
  *   p = 0: the number of nonzeros; dx = 0.  p = inf, -inf: the largest and the smallest |x|;
  *                                           dx = g sign(x) / k at the k elements with |x| = y
  *
- * HEED_ERR_DTYPE: i64 or bool. HEED_ERR_SHAPE: p < 0 or inf over a dim without elements. */
+ * HEED_ERR_DTYPE: i64 or bool. HEED_ERR_SHAPE: p is negative or infinite, and a reduced dim has no
+ * elements. */
 heed_tensor *heed_norm(heed_tensor *x, double p);
 heed_tensor *heed_norm_dim(heed_tensor *x, double p, int dim, bool keepdim);
 heed_tensor *heed_norm_dims(heed_tensor *x, double p, heed_dims dims, bool keepdim);
@@ -127,7 +129,7 @@ heed_tensor *heed_norm_dims(heed_tensor *x, double p, heed_dims dims, bool keepd
 /* heed_any, heed_all: true if any or all elements are nonzero (NaN counts), as torch.any(x, dim,
  * keepdim). If there are none, any is false and all is true.
  *
- *   x (..., n, ...)   ->   y (..., ...) bool, without gradient */
+ *   x (..., n, ...)   ->   y (..., ...) bool, no gradient */
 heed_tensor *heed_any(heed_tensor *x);
 heed_tensor *heed_any_dim(heed_tensor *x, int dim, bool keepdim);
 heed_tensor *heed_any_dims(heed_tensor *x, heed_dims dims, bool keepdim);
@@ -152,9 +154,9 @@ heed_tensor *heed_logsumexp_dims(heed_tensor *x, heed_dims dims, bool keepdim);
 
 /* How the losses of elements or targets are reduced. */
 typedef enum heed_reduction {
-    HEED_MEAN,      /* mean over the targets not ignored; the default; NaN if none */
-    HEED_SUM,       /* sum */
-    HEED_NONE,      /* no reduction: losses in the shape of the targets */
+    HEED_MEAN, /* the default: mean over the targets that are not ignored; NaN if there are none */
+    HEED_SUM,  /* sum */
+    HEED_NONE, /* no reduction: losses with the shape of the targets */
     HEED_BATCHMEAN, /* kl_div only: sum divided by the size of dim 0 */
 } heed_reduction;
 

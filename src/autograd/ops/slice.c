@@ -105,7 +105,7 @@ static void slice_backward(const heed_vjp *v)
                                       args->start, args->end, args->step);
 }
 
-/* All parts of a tensor add to one gradient, so none has to allocate zeros for the others. */
+/* All parts of a tensor add to one gradient, so no part has to allocate zeros for the others. */
 static bool slice_add_gradient(const heed_vjp *v, int i, heed_tensor *sum)
 {
     const slice_args *args = v->args;
@@ -385,7 +385,8 @@ int heed_split(heed_tensor *x, int64_t split_size, int dim, heed_tensor **parts,
         return 0;
     }
     if (split_size < 0 || (split_size == 0 && size > 0)) {
-        heed_fail(HEED_ERR_VALUE, "split: parts of size %lld of dim %d of %s; 1 or more",
+        heed_fail(HEED_ERR_VALUE,
+                  "split: split_size is %lld for dim %d of %s; it must be 1 or more",
                   (long long)split_size, dim, HEED_TEXT(x));
         return 0;
     }
@@ -431,7 +432,7 @@ int heed_chunk(heed_tensor *x, int chunks, int dim, heed_tensor **parts)
         return 0;
     }
     if (chunks < 1) {
-        heed_fail(HEED_ERR_VALUE, "chunk: %d chunks; 1 or more", chunks);
+        heed_fail(HEED_ERR_VALUE, "chunk: chunks is %d; it must be 1 or more", chunks);
         return 0;
     }
     const int64_t each = size == 0 ? 0 : (size - 1) / chunks + 1;

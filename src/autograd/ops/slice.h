@@ -10,7 +10,7 @@
 HEED_BEGIN_DECLS
 
 /* heed_slice: as torch's x[..., start:end:step, ...] in dim `dim`: negative indices count from the
- * end, indices outside are clipped; INT64_MAX as end means the end. A view.
+ * end, out-of-range indices are clipped; INT64_MAX as end means the end. A view.
  *
  *   dx = g in the slice, else 0
  *
@@ -24,8 +24,8 @@ heed_tensor *heed_slice(heed_tensor *x, int dim, int64_t start, int64_t end, int
 heed_tensor *heed_slice_backward(heed_tensor *g, heed_shape shape, int dim, int64_t start,
                                  int64_t end, int64_t step);
 
-/* heed_select: as torch.select(x, dim, index), x[..., index, ...]: one index of a dim, which is
- * removed. A negative index counts from the end.
+/* heed_select: as torch.select(x, dim, index), x[..., index, ...]: selects one index of a dim,
+ * which is removed. A negative index counts from the end.
  *
  *   x (..., n, ...)   ->   y (..., ...), a view          dx = g at index, else 0
  *
@@ -33,7 +33,7 @@ heed_tensor *heed_slice_backward(heed_tensor *g, heed_shape shape, int dim, int6
 heed_tensor *heed_select(heed_tensor *x, int dim, int64_t index);
 
 /* heed_narrow: as torch.narrow(x, dim, start, length): indices start ... start + length - 1 of dim;
- * a negative start counts from the end. A view. Unlike heed_slice it does not clip.
+ * a negative start counts from the end. A view. Unlike heed_slice, it does not clip.
  *
  *   x (..., n, ...)   ->   y (..., length, ...)          dx = g at these indices, else 0
  *

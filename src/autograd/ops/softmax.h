@@ -12,12 +12,12 @@ HEED_BEGIN_DECLS
  *   y_i = e^x_i / sum over j of e^x_j along dim       dx = y (g - sum(g y, dim))
  *
  * The maximum is subtracted first, so large x do not overflow. -inf gives 0 with gradient 0. If all
- * x along dim are -inf the result is NaN, as in torch; heed_safe_softmax gives zeros.
+ * x along dim are -inf, the result is NaN, as in torch; heed_safe_softmax gives zeros.
  * HEED_ERR_DTYPE: i64 or bool. */
 heed_tensor *heed_softmax(heed_tensor *x, int dim);
 
-/* heed_safe_softmax: as torch._safe_softmax(x, dim) of PyTorch 2.5 and later: softmax, but if all x
- * along dim are -inf, such as for a query with all keys masked, gives zeros with gradient 0
+/* heed_safe_softmax: as torch._safe_softmax(x, dim) in PyTorch 2.5 and later: softmax, but zeros
+ * with gradient 0 if all x along dim are -inf, as for a query whose keys are all masked
  *
  *   x (..., n, ...) float   ->   y (..., n, ...)
  *   y = 0 where all x along dim are -inf, else softmax(x, dim)    dx = y (g - sum(g y, dim))
@@ -25,7 +25,7 @@ heed_tensor *heed_softmax(heed_tensor *x, int dim);
  * NaN propagates along dim. HEED_ERR_DTYPE: i64 or bool. */
 heed_tensor *heed_safe_softmax(heed_tensor *x, int dim);
 
-/* heed_log_softmax: as torch.log_softmax(x, dim): ln softmax, without the underflow
+/* heed_log_softmax: as torch.log_softmax(x, dim): ln softmax, without underflow
  *
  *   x (..., n, ...) float   ->   y (..., n, ...)
  *   y_i = x_i - ln sum over j of e^x_j along dim      dx = g - e^y sum(g, dim)

@@ -1,7 +1,7 @@
 /* Sorting: argsort, sort, topk.
  *
- * All dtypes. Sorting is stable in both directions. NaN is larger than all numbers, as in torch,
- * and -0 equals 0.
+ * All dtypes are supported. Sorting is stable in both directions. NaN is larger than all numbers,
+ * as in torch, and -0 equals 0.
  *
  * HEED_ERR_DIM: a dim outside [-ndim, ndim).
  */
@@ -14,7 +14,7 @@ HEED_BEGIN_DECLS
 
 /* heed_argsort: as torch.argsort(x, dim, descending, stable=True)
  *
- *   x (..., n, ...)   ->   y (..., n, ...) i64, without gradient
+ *   x (..., n, ...)   ->   y (..., n, ...) i64, no gradient
  *   gather(x, dim, y) is sorted along dim */
 heed_tensor *heed_argsort(heed_tensor *x, int dim, bool descending);
 
@@ -26,7 +26,8 @@ heed_tensor *heed_argsort(heed_tensor *x, int dim, bool descending);
 heed_tensor *heed_sort(heed_tensor *x, int dim, bool descending, heed_tensor **indices);
 
 /* heed_topk: as torch.topk(x, k, dim, largest): the k largest along dim, largest first, or the k
- * smallest, smallest first. *indices as in heed_sort. Ties take the earlier elements.
+ * smallest, smallest first. *indices as in heed_sort. Among equal elements, the earlier ones are
+ * taken.
  *
  *   x (..., n, ...)   ->   y (..., k, ...)       dx = g at the selected elements, else 0
  *

@@ -1,6 +1,6 @@
-/* The same elements in another shape, layout or dtype: views (transpose, permute, expand, reshape
- * and its variants, detach) and copies (clone, contiguous, to). The rule of a view computes its
- * strides; reshape copies if no strides exist for the new shape. For parts of a tensor see
+/* The same elements with a different shape, layout or dtype: views (transpose, permute, expand,
+ * reshape and its variants, detach) and copies (clone, contiguous, to). The rule of a view computes
+ * its strides; reshape copies if no strides exist for the new shape. For parts of a tensor see
  * slice.c. */
 
 #include "view.h"
@@ -108,8 +108,9 @@ static heed_status expanded_shape(const char *function, const heed_tensor *x,
     const int added = asked->ndim - x->ndim;
     int64_t numel;
     if (asked->ndim > HEED_MAX_DIMS || added < 0) {
-        return heed_fail(HEED_ERR_SHAPE, "%s: %s to %d dims; at least its own, at most %d",
-                         function, HEED_TEXT(x), asked->ndim, HEED_MAX_DIMS);
+        return heed_fail(HEED_ERR_SHAPE,
+                         "%s: %s to %d dims; it needs at least its own, and at most %d", function,
+                         HEED_TEXT(x), asked->ndim, HEED_MAX_DIMS);
     }
     *shape = *asked;
     for (int i = 0; i < asked->ndim; i++) {
@@ -209,7 +210,7 @@ static heed_status refuse_sizes(const char *function, const char *what, int64_t 
                      what, (long long)numel, sizes.text);
 }
 
-/* Strides of a view of x with another shape. Each group of adjacent dims that are contiguous in
+/* Strides of a view of x with a different shape. Each group of adjacent dims that are contiguous in
  * memory can be divided differently. False if a copy is needed. */
 static bool view_strides(const heed_tensor *x, const heed_shape *shape, int64_t *strides)
 {
@@ -259,7 +260,7 @@ static heed_status reshape_rule(const heed_call *call, heed_result *result)
     return HEED_OK;
 }
 
-/* Copies x into a view of y in x's shape. */
+/* Copies x into a view of y with x's shape. */
 static heed_status reshape_forward(const heed_call *call, heed_tensor *y)
 {
     const heed_tensor *x = call->inputs[0];
@@ -391,9 +392,10 @@ heed_tensor *heed_unflatten(heed_tensor *x, int dim, heed_shape sizes)
         return NULL;
     }
     if (sizes.ndim < 1 || sizes.ndim > HEED_MAX_DIMS + 1 - x->ndim) {
-        heed_fail(HEED_ERR_SHAPE,
-                  "unflatten: %d sizes for dim %d of %s; at least one, and at most %d dims in all",
-                  sizes.ndim, dim, HEED_TEXT(x), HEED_MAX_DIMS);
+        heed_fail(
+            HEED_ERR_SHAPE,
+            "unflatten: %d sizes for dim %d of %s; pass at least one, for at most %d dims in total",
+            sizes.ndim, dim, HEED_TEXT(x), HEED_MAX_DIMS);
         return NULL;
     }
     if (!find_sizes(x->shape[place], &sizes, &found)) {

@@ -1,4 +1,4 @@
-/* The same elements in another shape, layout or dtype. A view shares storage with its input;
+/* The same elements with a different shape, layout or dtype. A view shares storage with its input;
  * gradients flow through it.
  *
  * HEED_ERR_DIM: a dim outside [-ndim, ndim). */
@@ -20,19 +20,19 @@ heed_tensor *heed_transpose(heed_tensor *x, int dim0, int dim1);
  *
  *   x (B, T, C), HEED_DIMS(0, 2, 1)   ->   y (B, C, T), a view          dx = g permuted back
  *
- * HEED_ERR_DIM: dims does not list each dim once. */
+ * HEED_ERR_DIM: dims does not list each dim exactly once. */
 heed_tensor *heed_permute(heed_tensor *x, heed_dims dims);
 
 /* heed_reshape: as torch.reshape(x, shape): the same elements in row-major order; one size may be
  * -1 and is inferred. A view if the strides allow it, else a copy.      dx = reshape(g)
  *
- * HEED_ERR_SHAPE: another number of elements, or more than one -1. */
+ * HEED_ERR_SHAPE: a different number of elements, or more than one -1. */
 heed_tensor *heed_reshape(heed_tensor *x, heed_shape shape);
 
 /* heed_flatten: as torch.flatten(x, start_dim, end_dim): merges dims start_dim ... end_dim into
  * one; a 0-dim tensor becomes (1).
  *
- *   x (B, m, n), 1, -1   ->   y (B, m n), a view or copy like reshape     dx = reshape(g)
+ *   x (B, m, n), 1, -1   ->   y (B, m n), a view or copy as in reshape     dx = reshape(g)
  *
  * HEED_ERR_DIM: start_dim is after end_dim. */
 heed_tensor *heed_flatten(heed_tensor *x, int start_dim, int end_dim);
@@ -42,10 +42,10 @@ heed_tensor *heed_flatten(heed_tensor *x, int start_dim, int end_dim);
  *
  *   x (B, m n), 1, HEED_SHAPE(m, -1)   ->   y (B, m, n), a view           dx = reshape(g)
  *
- * HEED_ERR_SHAPE: the product of the sizes is not the size of the dim, or too many dims. */
+ * HEED_ERR_SHAPE: the sizes do not multiply to that of the dim, or there are too many dims. */
 heed_tensor *heed_unflatten(heed_tensor *x, int dim, heed_shape sizes);
 
-/* heed_expand: as torch's x.expand(shape): repeats dims of size 1, and new dims in front, without a
+/* heed_expand: as torch's x.expand(shape): repeats dims of size 1, and new leading dims, without a
  * copy; -1 keeps a size.                                dx = the sum of g over the repeats
  *
  * HEED_ERR_SHAPE: a size other than 1 would change. */
@@ -54,8 +54,8 @@ heed_tensor *heed_expand(heed_tensor *x, heed_shape shape);
 /* heed_broadcast_to: as torch.broadcast_to(x, shape): another name for heed_expand. */
 heed_tensor *heed_broadcast_to(heed_tensor *x, heed_shape shape);
 
-/* heed_squeeze: as torch.squeeze(x, dim): removes a dim of size 1; x unchanged if it has another
- * size. heed_unsqueeze: as torch.unsqueeze(x, dim): inserts a dim of size 1 at `dim`, in
+/* heed_squeeze: as torch.squeeze(x, dim): removes a dim of size 1; a dim of any other size is kept.
+ * heed_unsqueeze: as torch.unsqueeze(x, dim): inserts a dim of size 1 at `dim`, in
  * [-ndim - 1, ndim + 1).                                                dx = reshape(g) */
 heed_tensor *heed_squeeze(heed_tensor *x, int dim);
 heed_tensor *heed_unsqueeze(heed_tensor *x, int dim);
@@ -71,7 +71,7 @@ heed_tensor *heed_clone(heed_tensor *x);
 heed_tensor *heed_contiguous(heed_tensor *x);
 
 /* heed_to: as torch's x.to(dtype): x itself if it has that dtype, else a cast copy. Floats are
- * truncated to i64; nonzero is true as bool.      dx = g cast back, between floats */
+ * truncated to i64; as bool, nonzero is true.      dx = g cast back, between floats */
 heed_tensor *heed_to(heed_tensor *x, heed_dtype dtype);
 
 HEED_END_DECLS
