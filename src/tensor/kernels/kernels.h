@@ -67,7 +67,7 @@ typedef union heed_total {
 } heed_total;
 
 /* c (m, n) = a (m, k) b (k, n) + bias, or with accumulate c += a b. The bias is added to the
- * rounded sum, so one call gives the same bits as a product followed by an addition. */
+ * rounded sum, so the result is bit-identical to that of a product followed by an addition. */
 typedef struct heed_gemm {
     int64_t m, n, k;
     const void *a, *b;
@@ -78,7 +78,7 @@ typedef struct heed_gemm {
     bool accumulate;
 } heed_gemm;
 
-/* A matrix whose rows start `row` elements apart and columns `col` elements. */
+/* A matrix whose rows start `row` elements apart, and whose columns start `col` elements apart. */
 typedef struct heed_matrix {
     void *data;
     int64_t row, col;

@@ -7,7 +7,7 @@
 #include "state.h"
 
 /* heed_generator_of_thread: this thread's generator; if not yet seeded, seeds it as torch does.
- * heed_seed_generator: restarts g from `seed`, keeping the flavor. */
+ * heed_seed_generator: restarts g with `seed`, keeping the flavor. */
 heed_generator *heed_generator_of_thread(void);
 void heed_seed_generator(heed_generator *g, uint64_t seed);
 
