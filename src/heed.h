@@ -11,7 +11,7 @@
  * - Names, argument order and semantics are PyTorch's (docs/pytorch.md). The suffixes `_scalar`,
  *   `_dim` and `_dims` mark forms with a number, a dim or several dims; `_with` marks forms whose
  *   last argument is a struct of options, in which zero selects torch's default. Negative dims
- * count from the end.
+ *   count from the end.
  * - In comments, shapes are in parentheses, g is dL/dy, and dx is dL/dx. Operations never modify a
  *   tensor. The functions that do so end in `_into`, or are heed_data_*, heed_set_data, the
  *   optimisers, or functions that load or cast a whole module.

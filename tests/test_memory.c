@@ -173,7 +173,7 @@ START_TEST(only_blocks_can_be_freed_and_once)
             void *block = heed_alloc(size);
             heed_free(block);
             heed_free(block);
-            expect_error(HEED_ERR_VALUE, "or has been freed");
+            expect_error(HEED_ERR_VALUE, "or has already been freed");
             void *one = heed_alloc(size), *two = heed_alloc(size);
             ck_assert_ptr_ne(one, two);
             heed_free(one);

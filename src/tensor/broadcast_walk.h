@@ -43,7 +43,7 @@ bool heed_walk_begin(walk *w, int ndim, const int64_t *shape);
 bool heed_walk_next(walk *w);
 void heed_walk_to(walk *w, int64_t run);
 
-/* heed_walk_parts: covers a whole walk, which must be at its start, with calls of `part`, each for
+/* heed_walk_parts: covers a whole walk, which must be at its start, with calls to `part`, each for
  * n elements of a run from index `start`. If there are two grains of elements or more, the calls
  * run on several threads, and runs may be cut anywhere. */
 typedef void walk_part(const void *context, const walk *w, int64_t start, int64_t n);

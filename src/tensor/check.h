@@ -26,8 +26,8 @@ heed_status heed_check_scope(const char *function);
  * the first of them checks it. */
 heed_status heed_check_operand(const char *function, const char *argument, const heed_tensor *x);
 
-/* heed_check_operands: the same for a list of 1 to 65535 tensors, as heed_apply takes. `names` are
- * used in errors; NULL: input 0, input 1, ... */
+/* heed_check_operands: the same for a list of 1 to 65535 tensors, like the inputs of heed_apply.
+ * `names` are used in errors; NULL: input 0, input 1, ... */
 heed_status heed_check_operands(const char *function, const char *const *names,
                                 heed_tensor *const *inputs, int count);
 

@@ -1,4 +1,4 @@
-/* Reads and adds to elements selected by an index along one dim of a tensor (internal). */
+/* Reading and adding to elements selected by an index along one dim of a tensor (internal). */
 #ifndef HEED_TENSOR_INDEXED_H
 #define HEED_TENSOR_INDEXED_H
 

@@ -64,7 +64,7 @@ heed_status heed_adam_update_all(const heed_update *all, int count, const heed_a
 /* heed_total_norm: like torch.nn.utils.get_total_norm(tensors, p): the p-norm over all elements of
  * `count` tensors, each contiguous and f32 or f64:
  *
- *   (sum |x|^p)^(1/p);  the largest |x| for p inf
+ *   (sum |x|^p)^(1/p);  the largest |x| for p = inf
  *
  * Returns 0 if there are no elements, NaN on error. HEED_ERR_VALUE: p is NaN. */
 double heed_total_norm(const heed_tensor *const *tensors, int count, double p);

@@ -52,8 +52,8 @@ heed_scope heed_scope_opened_no_grad(heed_scope *scope)
     return opened(scope, true);
 }
 
-/* A scope is open if no later one has begun at its depth. If it is too deep to be tracked, it is
- * assumed to be open. */
+/* A scope is open if its depth is open and no later scope has begun there. If it is too deep to be
+ * tracked, it is assumed to be the last. */
 static bool is_open(const heed_scope *scope)
 {
     return scope->self == scope && scope->thread == &heed_self && scope->depth <= heed_self.depth &&

@@ -7,7 +7,7 @@
  *               +----+----+----+- - - - +    with a running softmax (Milakov and Gimelshein,
  *    a block    |    |tile|   \|            2018): y accumulates the sum of exp(s - max) v. When
  *    of queries |    |    |    | \ skipped  a tile raises max, y and the total so far are scaled
- *               +----+----+----+- -\- - +    by exp(old max - new max). At the end y is divided
+ *               +----+----+----+- -\- - +    by exp(old max - new max). At the end, y is divided
  *                                            by the total, the sum of exp(s - max).
  *
  * A single tile needs no correction. Backward: recomputes the weights p of a block for all its keys
@@ -167,7 +167,7 @@ static void weigh(const block *b, int64_t columns)
     exps(b->rows, b->factor, 0, b->factor);
     for (int64_t i = 0; i < b->rows; i++) {
         T *s = row_of(&b->s, i);
-        /* In a row of only -inf, computes exp(-inf - 0) instead of exp(-inf + inf). */
+        /* In a row that is all -inf, computes exp(-inf - 0) instead of exp(-inf + inf). */
         exps(columns, s, b->max[i] == LOWEST ? 0 : b->max[i], s);
     }
     for (int64_t i = 0; i < b->rows; i++) {

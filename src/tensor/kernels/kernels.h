@@ -41,7 +41,7 @@ typedef void heed_kernel(int64_t n, const void *const *in, void *out);
  * elements apart. */
 typedef struct heed_rows {
     int64_t count, n;
-    const void *in[2]; /* x, or for a gradient g and y */
+    const void *in[2]; /* x; for a gradient, g and y */
     int64_t step[2];
     void *out;
     int64_t out_step;
@@ -66,7 +66,7 @@ typedef union heed_total {
     int64_t of_integers;
 } heed_total;
 
-/* c (m, n) = a (m, k) b (k, n) + bias, or with accumulate c += a b. The bias is added to the
+/* c (m, n) = a (m, k) b (k, n) + bias or, with accumulate, c += a b. The bias is added to the
  * rounded sum, so the result is bit-identical to that of a product followed by an addition. */
 typedef struct heed_gemm {
     int64_t m, n, k;

@@ -49,8 +49,7 @@ heed_tensor *heed_randn_like(const heed_tensor *x);
 /* heed_randint: integers in [low, high), like torch.randint(low, high, shape, dtype=dtype); the
  * same numbers for every dtype.
  * HEED_ERR_VALUE: low is not below high; or a bound is beyond the integers that dtype can
- * represent:
- * 0 and 1 for bool, +-2^24 for f32, +-2^53 for f64. */
+ * represent: 0 and 1 for bool, +-2^24 for f32, +-2^53 for f64. */
 heed_tensor *heed_randint(int64_t low, int64_t high, heed_shape shape, heed_dtype dtype);
 
 /* heed_randperm: the numbers 0 ... n-1 in random order, i64 (n). HEED_ERR_VALUE: n < 0. */
