@@ -131,7 +131,7 @@ static void *out_of_memory(size_t size)
 {
     const char *operation = heed_self.operation;
     heed_fail(HEED_ERR_MEMORY,
-              "%s%sout of memory: %zu bytes requested, %lld in use; use smaller sizes, or end a "
+              "%s%sout of memory: %zu bytes requested, %lld in use; try smaller sizes, or end a "
               "scope earlier",
               operation != NULL ? operation : "", operation != NULL ? ": " : "", size,
               (long long)heed_live_bytes());

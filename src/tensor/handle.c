@@ -12,7 +12,7 @@
 #include "shape.h"
 
 _Static_assert(sizeof(heed_tensor) <= 224, "a node and a small value must stay under 300 bytes");
-_Static_assert(sizeof(heed_storage) <= 64, "a storage takes the smallest block");
+_Static_assert(sizeof(heed_storage) <= 64, "a storage must fit in the smallest block");
 
 /* ---- memory ---- */
 

@@ -130,13 +130,13 @@ heed_status heed_set_rng_state(const heed_tensor *state)
     }
     if (state->dtype != HEED_I64) {
         return heed_fail(HEED_ERR_DTYPE,
-                         "%s: state is %s; it must be i64, as heed_get_rng_state returns", name,
-                         heed_dtype_name(state->dtype));
+                         "%s: state is %s; it must be i64, like the result of heed_get_rng_state",
+                         name, heed_dtype_name(state->dtype));
     }
     if (state->ndim != 1 || state->numel != ALL) {
         return heed_fail(HEED_ERR_SHAPE,
-                         "%s: state %s; it must be (%d), as heed_get_rng_state returns", name,
-                         HEED_TEXT(state), ALL);
+                         "%s: state %s; it must be (%d), like the result of heed_get_rng_state",
+                         name, HEED_TEXT(state), ALL);
     }
     heed_generator g = heed_get_generator();
     if (heed_copy_out(state, values, ALL) == HEED_OK && !read_state(values, &g)) {
