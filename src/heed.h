@@ -5,15 +5,16 @@
  *
  * - Every tensor that a function returns belongs to the innermost open scope; never free it. To
  *   keep one longer, heed_retain it, and later heed_release it.
- * - Functions that return a tensor return NULL on error, and nothing computes while an error is
- *   pending. NULL for a required tensor is HEED_ERR_NULL; for an optional tensor it means "none".
- * - Names, argument order and meaning are PyTorch's (docs/pytorch.md). The suffixes `_scalar`,
- *   `_dim` and `_dims` mark forms with a number, a dim or several dims; `_with` marks forms with a
- *   struct of options as the last argument, in which zero means torch's default. Negative dims
+ * - Functions that return a tensor return NULL on error, and nothing is computed while an error is
+ *   pending. NULL for a required tensor is the error HEED_ERR_NULL; for an optional tensor it means
+ *   "none".
+ * - Names, argument order and semantics are PyTorch's (docs/pytorch.md). The suffixes `_scalar`,
+ *   `_dim` and `_dims` mark forms with a number, a dim or several dims; `_with` marks forms whose
+ *   last argument is a struct of options, in which zero selects torch's default. Negative dims
  *   count from the end.
  * - In comments, shapes are in parentheses, g is dL/dy, and dx is dL/dx. Operations never modify a
- *   tensor. Functions that do end in `_into`, or are heed_data_*, heed_set_data, optimisers, or
- *   functions that load or cast a whole module.
+ *   tensor. The functions that do so end in `_into`, or are heed_data_*, heed_set_data, the
+ *   optimisers, or functions that load or cast a whole module.
  */
 #ifndef HEED_H
 #define HEED_H
@@ -23,15 +24,15 @@
 #include "tensor/dtype.h"                /* element types: f32, f64, i64, bool */
 #include "tensor/tensor.h"               /* the tensor: shape, strides, storage, node */
 #include "tensor/read.h"                 /* access to sizes, elements and memory */
-#include "tensor/scope.h"                /* who owns tensors; retain, share, grad mode */
+#include "tensor/scope.h"                /* ownership of tensors; retain, share, grad mode */
 #include "tensor/create.h"               /* zeros, full, arange, from_*, ...; copying in and out */
-#include "tensor/print.h"                /* tensors as torch prints them */
+#include "tensor/print.h"                /* prints tensors as torch does */
 
 #include "tensor/random/random.h"        /* PyTorch's random numbers: manual_seed, rand, randn, ... */
 #include "tensor/random/multinomial.h"   /* sampling from given probabilities */
 #include "tensor/random/state.h"         /* the generator's state; the PyTorch version it follows */
 
-#include "tensor/alloc.h"                /* memory for your own modules; counts of live memory */
+#include "tensor/alloc.h"                /* memory for your own modules; counts of live tensors */
 #include "tensor/check.h"                /* argument checks for your own functions */
 #include "tensor/isa.h"                  /* the instruction set in use */
 #include "tensor/parallel.h"             /* the number of threads */
@@ -62,7 +63,7 @@
 
 #include "nn/module.h"                   /* parameters and children by name; your own modules */
 #include "nn/tensor_list.h"              /* lists of tensors by name: parameters, state dicts */
-#include "nn/init.h"                     /* parameter initialisation, as torch.nn.init */
+#include "nn/init.h"                     /* parameter initialisation, like torch.nn.init */
 
 #include "nn/layers/linear.h"            /* Linear */
 #include "nn/layers/embedding.h"         /* Embedding */
@@ -72,8 +73,8 @@
 #include "nn/layers/feed_forward.h"      /* the feed-forward network of a transformer */
 #include "nn/layers/sequential.h"        /* layers one after another */
 
-#include "nn/attention/self_attention.h" /* SelfAttention, as the class of the PyTorch tutorial */
-#include "nn/attention/cross_attention.h" /* the same with keys and values of another sequence */
+#include "nn/attention/self_attention.h" /* SelfAttention, as in the PyTorch tutorial */
+#include "nn/attention/cross_attention.h" /* the same with keys and values from another sequence */
 #include "nn/attention/multi_head.h"     /* several heads, combined by W_o */
 #include "nn/attention/mask.h"           /* masks, and the meaning of true in each */
 #include "nn/attention/torch_multihead_attention.h" /* torch.nn.MultiheadAttention */

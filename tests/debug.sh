@@ -57,7 +57,7 @@ main:
     return 0;
 END
 run 0
-says "exp: the value of input 0 (2, 3) has been freed; randn made it in a scope that has ended: hand it out with"
+says "exp: the value of input 0 (2, 3) has been freed; randn made it in a scope that has ended: move it to the enclosing scope with"
 
 # ---- freed memory holds NaN ----
 

@@ -230,7 +230,7 @@ START_TEST(die_ends_the_program_with_the_sentence)
     ck_assert_int_eq(WEXITSTATUS(status), EXIT_FAILURE);
     ck_assert_int_gt(read(ends[0], text, sizeof text - 1), 0);
     close(ends[0]);
-    ck_assert_str_eq(text, "HEED_ERR_DIM: transpose: dim 1 is outside [-1, 1) of a tensor with 1 "
+    ck_assert_str_eq(text, "HEED_ERR_DIM: transpose: dim 1 is outside [-1, 1) for a tensor with 1 "
                            "dims\n");
 }
 END_TEST

@@ -164,7 +164,8 @@ START_TEST(only_blocks_can_be_freed_and_once)
     const int64_t bytes = heed_live_bytes();
     _Alignas(16) char foreign[64] = {0};
     heed_free(foreign + 32);
-    expect_error(HEED_ERR_VALUE, "free: this block is not from heed_alloc, or has been freed");
+    expect_error(HEED_ERR_VALUE,
+                 "free: this block is not from heed_alloc, or has already been freed");
     ck_assert_ptr_null(heed_realloc(foreign + 32, 10));
     expect_error(HEED_ERR_VALUE, "realloc: this block is not from heed_alloc");
     if (heed_allocator_keeps_blocks()) { /* else the second free reads freed memory */
@@ -172,7 +173,7 @@ START_TEST(only_blocks_can_be_freed_and_once)
             void *block = heed_alloc(size);
             heed_free(block);
             heed_free(block);
-            expect_error(HEED_ERR_VALUE, "or has been freed");
+            expect_error(HEED_ERR_VALUE, "or has already been freed");
             void *one = heed_alloc(size), *two = heed_alloc(size);
             ck_assert_ptr_ne(one, two);
             heed_free(one);

@@ -185,7 +185,7 @@ START_TEST(arguments_outside_their_range_are_refused)
     EXPECT_ERROR(heed_randint(5, 5, HEED_SHAPE(0), HEED_I64), HEED_ERR_VALUE,
                  "low 5 is not below high 5");
     EXPECT_ERROR(heed_randint(0, (1 << 24) + 2, HEED_SHAPE(1), HEED_F32), HEED_ERR_VALUE,
-                 "f32 cannot hold all whole numbers from 0 to 16777217; draw them as i64");
+                 "f32 cannot hold all integers from 0 to 16777217; draw them as i64");
     EXPECT_ERROR(heed_randint(-(1 << 24) - 1, 0, HEED_SHAPE(1), HEED_F32), HEED_ERR_VALUE, "f32");
     EXPECT_ERROR(heed_randint(0, (INT64_C(1) << 53) + 2, HEED_SHAPE(1), HEED_F64), HEED_ERR_VALUE,
                  "f64 cannot hold");

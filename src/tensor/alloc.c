@@ -1,16 +1,16 @@
 /* The allocator: free lists per size class and thread, filled from slabs or from the system.
  *
  * Small classes (up to a kilobyte) are cut from slabs of 64 KiB that stay with the process; larger
- * blocks are requested one by one, and heed_empty_cache returns them. A thread keeps a list up to a
- * limit. The excess goes to common lists, and so do all its lists when the thread ends; every
- * thread takes from these before it asks the system, so memory that one thread allocates and
+ * blocks are requested one by one, and heed_empty_cache returns them. When a thread's list exceeds
+ * a limit, it moves to the common lists, as do all its lists when the thread ends. Threads take
+ * blocks from the common lists before they ask the system, so memory that one thread allocates and
  * another frees is reused.
  *
- * Blocks of heed_alloc begin with a header that holds their size; sized blocks (blocks.h) have
+ * Blocks from heed_alloc begin with a header that stores their size; sized blocks (blocks.h) have
  * none.
  *
  * In AddressSanitizer builds, and with -DHEED_SYSTEM_ALLOCATOR (for valgrind), every block comes
- * from the system and is freed at once, so that these tools see each one. */
+ * from the system and is returned to it at once, so that these tools see each one. */
 #include "alloc.h"
 
 #include <pthread.h>
@@ -22,7 +22,7 @@
 
 enum { SMALL = 1024, ALIGNED = 256, ALIGNMENT = 64, SLAB = 65536 };
 
-/* The common lists, for threads that find their own empty. */
+/* The common lists, for threads whose own lists are empty. */
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static heed_free_list common[HEED_SIZE_CLASSES];
 static bool anything_common; /* read without the lock, as a hint */
@@ -69,8 +69,8 @@ static void put_block(heed_thread *self, heed_block *block, int class)
     free(block);
 }
 #else
-/* Cuts a small block off the slab. The rest of a slab that is too short is dropped: at most a
- * kilobyte of 64. All slabs are on one list, so that leak checkers find them. */
+/* Cuts a small block from the slab. If the rest of the slab is too short, it is dropped: at most
+ * one kilobyte of 64. All slabs are linked in one list, so that leak checkers find them. */
 static void *from_slab(heed_thread *self, size_t size)
 {
     static heed_block *slabs;
@@ -131,8 +131,8 @@ static void *out_of_memory(size_t size)
 {
     const char *operation = heed_self.operation;
     heed_fail(HEED_ERR_MEMORY,
-              "%s%sout of memory: %zu bytes requested, %lld in use; smaller sizes, or a scope that "
-              "ends earlier, would help",
+              "%s%sout of memory: %zu bytes requested, %lld in use; try smaller sizes, or end a "
+              "scope earlier",
               operation != NULL ? operation : "", operation != NULL ? ": " : "", size,
               (long long)heed_live_bytes());
     return NULL;
@@ -162,7 +162,7 @@ static inline void put(void *block, size_t size, size_t header)
 {
     heed_thread *self = &heed_self;
     if (!self->registered) {
-        heed_register_thread(); /* it frees what another thread allocated */
+        heed_register_thread(); /* another thread allocated the block */
     }
     if (HEED_IS_DEBUG) {
         memset(block, HEED_POISON, header + size);
@@ -187,8 +187,8 @@ void heed_free_sized(void *block, size_t size)
 
 /* ---- blocks with a header ---- */
 
-/* `check` depends on the size and the address. A free list links blocks through their first word,
- * so it survives a free, which clears it. */
+/* `check` is computed from the size and the address. heed_free clears it, and it stays cleared
+ * while the block is free, because free lists overwrite only the first word. */
 typedef struct header {
     _Alignas(16) size_t size;
     uintptr_t check;
@@ -216,14 +216,15 @@ void *heed_alloc_zeroed(size_t size)
     return block != NULL ? memset(block, 0, size) : NULL;
 }
 
-/* The header of a block, NULL with an error pending if it has none. */
+/* The header of a block; NULL, with an error pending, if it has none. */
 static header *header_of(const char *function, void *block)
 {
     header *h = (header *)block - 1;
     if (h->check == check_of(h, h->size)) {
         return h;
     }
-    heed_fail(HEED_ERR_VALUE, "%s: this block is not from heed_alloc, or has been freed", function);
+    heed_fail(HEED_ERR_VALUE, "%s: this block is not from heed_alloc, or has already been freed",
+              function);
     return NULL;
 }
 
@@ -308,7 +309,7 @@ bool heed_allocator_keeps_blocks(void)
 #ifdef HEED_SYSTEM_ALLOCATOR
     return false;
 #else
-    return !HEED_IS_DEBUG; /* which keeps them, but not for reuse */
+    return !HEED_IS_DEBUG; /* debug builds do not reuse handles at once */
 #endif
 }
 

@@ -69,7 +69,7 @@ static void attend_some(void *context, int64_t first, int64_t end)
 {
     const work *w = context;
     const heed_kernels *kernels = heed_kernels_for(w->heads->q->dtype);
-    int workspace = 0; /* find a free one; there are as many as threads */
+    int workspace = 0; /* find a free one; there is one for each active thread */
     while (__atomic_exchange_n(&w->taken[workspace], 1, __ATOMIC_ACQUIRE) != 0) {
         workspace = (workspace + 1) % w->workspace_count;
     }

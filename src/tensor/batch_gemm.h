@@ -1,4 +1,4 @@
-/* Products of matrices and batches of matrices, on any strides (internal). */
+/* Products of matrices and of batches of matrices, with any strides (internal). */
 #ifndef HEED_TENSOR_BATCH_GEMM_H
 #define HEED_TENSOR_BATCH_GEMM_H
 
@@ -23,7 +23,7 @@ bool heed_is_one_matrix(const heed_tensor *t);
 
 /* heed_multiply: y (..., m, n) = a (..., m, k) b (..., k, n) + bias (n), where bias may be NULL.
  * With accumulate, y += a b, and bias must be NULL. a and b may have any strides; their batch dims
- * broadcast to those of y. y and bias are contiguous. All have the same dtype, not bool.
+ * broadcast to those of y. y and bias are contiguous. All have the same dtype, which is not bool.
  * heed_multiply_matrices: the same for single matrices, c = a b + bias.
  * HEED_ERR_MEMORY: no memory for the workspace; y is unchanged. */
 heed_status heed_multiply(const heed_tensor *a, const heed_tensor *b, const heed_tensor *bias,

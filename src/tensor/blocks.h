@@ -1,7 +1,8 @@
-/* Blocks without a header, whose size the caller passes again when it frees them (internal): size
- * classes, and the inlined path to and from a thread's free lists for blocks whose size is a
- * compile-time constant, as a handle's is. That path takes about ten instructions; all other cases
- * go to alloc.c. A wrong size corrupts the free lists, so alloc.h has functions that store it.
+/* Blocks without a header (internal): the caller passes the size again when freeing a block. A
+ * wrong size corrupts the free lists; the functions of alloc.h store the size instead.
+ *
+ * For blocks whose size is a compile-time constant, such as handles, the path to and from a
+ * thread's free lists is inlined and takes about ten instructions. All other cases go to alloc.c.
  */
 #ifndef HEED_TENSOR_BLOCKS_H
 #define HEED_TENSOR_BLOCKS_H
@@ -26,7 +27,7 @@ typedef struct heed_block {
 } heed_block;
 
 enum { HEED_SMALLEST_BLOCK = 64 };
-enum { HEED_MOST_OF_A_CLASS = 16 << 20 }; /* bytes that a thread keeps in its own list */
+enum { HEED_MOST_OF_A_CLASS = 16 << 20 }; /* maximum bytes in a thread's list */
 
 /* Size classes: 64, then 80 96 112 128, 160 192 224 256, 320 ... */
 static inline int heed_class_of(size_t size)
@@ -48,13 +49,14 @@ static inline size_t heed_size_of_class(int class)
     return (size_t)(quarter + 5) << (octave - 2);
 }
 
-/* heed_alloc_sized: `size` bytes, uninitialised, aligned to 64 bytes from 256 bytes on, else to 16.
- * NULL on failure, with HEED_ERR_MEMORY pending. heed_free_sized: frees a block of
+/* heed_alloc_sized: `size` bytes, uninitialised, aligned to 64 bytes if `size` is 256 or more, else
+ * to 16. NULL on failure, with HEED_ERR_MEMORY pending. heed_free_sized: frees a block of
  * heed_alloc_sized(size); NULL is a no-op. */
 void *heed_alloc_sized(size_t size);
 void heed_free_sized(void *block, size_t size);
 
-/* heed_pop_block: heed_alloc_sized of a constant size; NULL: call heed_alloc_sized. */
+/* heed_pop_block: heed_alloc_sized for a constant size. If it returns NULL, call
+ * heed_alloc_sized. */
 static inline void *heed_pop_block(size_t size)
 {
     heed_free_list *list = &heed_self.free[heed_class_of(size)];
@@ -68,10 +70,11 @@ static inline void *heed_pop_block(size_t size)
     return block;
 }
 
-/* heed_push_block: heed_free_sized of a constant size; false: call heed_free_sized. */
+/* heed_push_block: heed_free_sized for a constant size. If it returns false, call
+ * heed_free_sized. */
 static inline bool heed_push_block(void *block, size_t size)
 {
-#if defined HEED_SYSTEM_ALLOCATOR || defined HEED_DEBUG /* which fills freed blocks (debug.h) */
+#if defined HEED_SYSTEM_ALLOCATOR || defined HEED_DEBUG /* debug builds fill freed blocks */
     (void)block, (void)size;
     return false;
 #else

@@ -1,4 +1,4 @@
-/* Walks several tensors in step, on any strides. A broadcast dim has stride 0, set by shape.c. */
+/* Walks several tensors in step, with any strides. A broadcast dim has stride 0, set by shape.c. */
 #include "broadcast_walk.h"
 
 #include <string.h>
@@ -116,7 +116,8 @@ static void walk_range(void *context, int64_t first, int64_t end)
     }
 }
 
-/* The unit for grains shorter than a chunk, as when each element of the walk is a run or a line. */
+/* The unit for grains shorter than a chunk, for example when each element of the walk is a run or a
+ * line. */
 enum { LITTLE = 16 };
 
 void heed_walk_parts(walk *w, int64_t grain, walk_part *part, const void *context)

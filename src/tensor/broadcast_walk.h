@@ -8,8 +8,8 @@
 
 #include "tensor.h"
 
-/* CHUNK: elements gathered at a time, so that the buffers of all operands fit into L1.
- * LANES: the operands and the result of an element-wise kernel. */
+/* CHUNK: elements gathered at a time; the buffers of all operands fit in L1.
+ * LANES: the maximum number of operands of an element-wise kernel, plus its result. */
 enum { CHUNK = 256, LANES = 6 };
 
 /* One operand of a walk: its current position, and its strides in bytes. */
@@ -31,7 +31,7 @@ typedef union buffer {
     int64_t i64[CHUNK];
 } buffer;
 
-/* heed_walk_lane: adds an operand to a walk initialised as {0}. Call before heed_walk_begin. */
+/* heed_walk_lane: adds an operand to a walk initialised to {0}. Call before heed_walk_begin. */
 void heed_walk_lane(walk *w, const void *data, const int64_t *strides, heed_dtype dtype, int ndim);
 
 /* heed_walk_begin: sets the shape, dropping dims of size 1 and merging neighbours; at least one dim
@@ -43,9 +43,9 @@ bool heed_walk_begin(walk *w, int ndim, const int64_t *shape);
 bool heed_walk_next(walk *w);
 void heed_walk_to(walk *w, int64_t run);
 
-/* heed_walk_parts: covers a whole walk, given at its start, with calls of `part`, each for n
- * elements of a run from index `start`. From two grains of elements on, the calls run on several
- * threads, and runs may be cut anywhere. */
+/* heed_walk_parts: covers a whole walk, which must be at its start, with calls to `part`, each for
+ * n elements of a run from index `start`. If there are two grains of elements or more, the calls
+ * run on several threads, and runs may be cut anywhere. */
 typedef void walk_part(const void *context, const walk *w, int64_t start, int64_t n);
 void heed_walk_parts(walk *w, int64_t grain, walk_part *part, const void *context);
 

@@ -74,7 +74,7 @@ heed_status heed_check_value(const char *function, double value, heed_dtype dtyp
 
 heed_status heed_check_probability(const char *function, const char *argument, double p)
 {
-    return p >= 0 && p <= 1 /* so no NaN either */
+    return p >= 0 && p <= 1 /* false for NaN */
                ? heed_error_pending()
                : heed_fail(HEED_ERR_VALUE, "%s: %s is %g, which is outside [0, 1]", function,
                            argument, p);

@@ -1,5 +1,5 @@
-/* The arithmetic of cross_entropy and nll_loss on class ids. Targets are processed one by one, rows
- * of logits on several threads. */
+/* The arithmetic of cross_entropy and nll_loss with class ids. Targets are processed one by one,
+ * rows of logits on several threads. */
 
 #include "class_losses.h"
 
@@ -144,7 +144,8 @@ static void differentiate_some(void *context, int64_t first, int64_t end)
         for (int64_t k = on.first; k < on.end; k++) {
             weights += weight_on(w->c, on.target, k);
         }
-        const bool is_ignored = w->c->target[i] == w->c->ignored; /* then 0 even if g is NaN */
+        const bool is_ignored =
+            w->c->target[i] == w->c->ignored; /* dx is then 0, even if g is NaN */
         const double g = heed_number_at(w->g, w->g->numel > 1 ? i : 0);
         const double factor = is_ignored ? 0 : g / w->c->divisor;
         w->kernels->scaled_exps(w->n, row_of(w->x, w->n, i), total[0], weights * factor / total[1],

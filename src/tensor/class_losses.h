@@ -1,4 +1,4 @@
-/* Losses on class ids and their gradients, on raw elements, for nll_loss and cross_entropy
+/* Losses for class ids and their gradients, on raw elements, for nll_loss and cross_entropy
  * (internal).
  *
  * A target t gives each class a weight: w_t to t and 0 to the others. With label smoothing s, it
@@ -10,8 +10,8 @@
 
 #include "tensor.h"
 
-/* Targets for x (N, C, d...). Neighbouring classes are `inner` elements apart, the product of d...
- * A shape of (C) means a single row. */
+/* Targets for x (N, C, d...). Neighbouring classes are `inner` elements apart; `inner` is the
+ * product of d... A shape of (C) means a single row. */
 typedef struct heed_class_targets {
     const int64_t *target; /* `count` of them, each in [0, C) or equal to `ignored` */
     int64_t count, classes, inner, ignored;
@@ -24,8 +24,8 @@ typedef struct heed_class_targets {
 double heed_weigh_targets(const heed_class_targets *c);
 
 /* heed_add_up_class_losses: y () = the sum of all losses / divisor; with is_each, y has the shape
- * of the targets and receives each loss. x is contiguous: log-probabilities, or logits if the
- * `totals` of its rows are given. */
+ * of the targets and receives the individual losses. x is contiguous: log-probabilities, or logits
+ * if the `totals` of its rows are given. */
 void heed_add_up_class_losses(const heed_class_targets *c, const heed_tensor *x,
                               const double *totals, bool is_each, heed_tensor *y);
 

@@ -131,13 +131,12 @@ static heed_status check_arange(double start, double end, double step, double co
         return heed_fail(HEED_ERR_DTYPE, "arange: bool is not supported; use i64 or a float");
     }
     if (dtype == HEED_I64 && (start != floor(start) || step != floor(step))) {
-        return heed_fail(HEED_ERR_VALUE,
-                         "arange: for i64, start %g and step %g must be whole numbers", start,
-                         step);
+        return heed_fail(HEED_ERR_VALUE, "arange: for i64, start %g and step %g must be integers",
+                         start, step);
     }
     if (step == 0 || !isfinite(step) || !(count >= 0 && count < 0x1p62)) {
-        return heed_fail(HEED_ERR_VALUE, "arange: from %g in steps of %g never reaches %g", start,
-                         step, end);
+        return heed_fail(HEED_ERR_VALUE, "arange: counting from %g in steps of %g never reaches %g",
+                         start, step, end);
     }
     if (heed_check_value("arange", start, dtype) != HEED_OK ||
         heed_check_value("arange", end, dtype) != HEED_OK) {
@@ -271,7 +270,7 @@ heed_status heed_set_data(heed_tensor *target, const heed_tensor *value)
                          HEED_TEXT(target), HEED_TEXT(value));
     }
     if (target->op != NULL) {
-        return heed_fail(HEED_ERR_GRAPH, "set_data: target %s is a result of an operation",
+        return heed_fail(HEED_ERR_GRAPH, "set_data: target %s is the result of an operation",
                          HEED_TEXT(target));
     }
     if (target->requires_grad && !heed_is_float(value->dtype)) {
@@ -343,7 +342,7 @@ heed_status heed_copy_out(const heed_tensor *t, void *values, int64_t count)
     }
     if (count != t->numel || (values == NULL && count > 0)) {
         return heed_fail(values == NULL ? HEED_ERR_NULL : HEED_ERR_SHAPE,
-                         "copy_out: values has space for %lld elements, tensor %s has %lld",
+                         "copy_out: values has space for %lld elements, but tensor %s has %lld",
                          (long long)(values != NULL ? count : 0), HEED_TEXT(t),
                          (long long)t->numel);
     }

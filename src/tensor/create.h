@@ -11,7 +11,7 @@
 
 HEED_BEGIN_DECLS
 
-/* heed_empty: uninitialised elements, as torch.empty. Fill it through heed_data_*. */
+/* heed_empty: uninitialised elements, like torch.empty. Fill it through heed_data_*. */
 heed_tensor *heed_empty(heed_shape shape, heed_dtype dtype);
 
 /* heed_zeros, heed_ones, heed_full: as in torch. For bool, any value but 0 is true.
@@ -23,10 +23,10 @@ heed_tensor *heed_full(heed_shape shape, double value, heed_dtype dtype);
 /* heed_scalar: a tensor without dims. */
 heed_tensor *heed_scalar(double value, heed_dtype dtype);
 
-/* heed_eye: ones on the diagonal, zeros elsewhere, as torch.eye(n, m):   (n, m) */
+/* heed_eye: ones on the diagonal, zeros elsewhere, like torch.eye(n, m):   (n, m) */
 heed_tensor *heed_eye(int64_t n, int64_t m, heed_dtype dtype);
 
-/* heed_empty_like, heed_zeros_like, heed_ones_like, heed_full_like: x's shape and dtype, as the
+/* heed_empty_like, heed_zeros_like, heed_ones_like, heed_full_like: x's shape and dtype, like the
  * torch functions of these names, but always contiguous.
  * HEED_ERR_VALUE: i64 cannot represent the value. */
 heed_tensor *heed_empty_like(const heed_tensor *x);
@@ -34,15 +34,15 @@ heed_tensor *heed_zeros_like(const heed_tensor *x);
 heed_tensor *heed_ones_like(const heed_tensor *x);
 heed_tensor *heed_full_like(const heed_tensor *x, double value);
 
-/* heed_arange: start, start + step, ... up to but excluding end, as torch.arange.   (n)
- * heed_linspace: `steps` numbers from start to end inclusive, as torch.linspace.   (steps)
+/* heed_arange: start, start + step, ... up to but excluding end, like torch.arange.   (n)
+ * heed_linspace: `steps` numbers from start to end inclusive, like torch.linspace.   (steps)
  *
  * Floats match torch 2 on x86 with AVX2 or AVX-512 bit for bit. (For arange of more than 32768
- * numbers, they match torch on one thread; torch's results depend on the thread count.) linspace of
- * i64 truncates towards 0.
+ * numbers, they match torch on one thread; torch's results depend on the thread count.) For i64,
+ * linspace truncates towards 0.
  *
- * HEED_ERR_VALUE: step is 0, not finite or leads away from end; steps is negative; a number that
- * i64 cannot represent; a fractional start or step of an i64 arange. HEED_ERR_DTYPE: bool. */
+ * HEED_ERR_VALUE: step is 0, not finite, or leads away from end; steps is negative; a number that
+ * i64 cannot represent; a fractional start or step for an i64 arange. HEED_ERR_DTYPE: bool. */
 heed_tensor *heed_arange(double start, double end, double step, heed_dtype dtype);
 heed_tensor *heed_linspace(double start, double end, int64_t steps, heed_dtype dtype);
 
@@ -61,14 +61,15 @@ heed_tensor *heed_from_bool(const bool *values, heed_shape shape);
  * HEED_ERR_SHAPE: count differs from the number of elements. */
 heed_status heed_copy_out(const heed_tensor *t, void *values, int64_t count);
 
-/* heed_set_data: makes the leaf `target` share the memory of `value`, as torch's target.data =
- * value. The shapes must match; the dtypes may differ. Clears target->grad and raises the version.
+/* heed_set_data: makes the leaf `target` share the memory of `value`, like torch's target.data =
+ * value. The shapes must match; the dtypes may differ. Clears target->grad and increments the
+ * version.
  * HEED_ERR_SHAPE: the shapes differ. HEED_ERR_GRAPH: target is the result of an operation.
  * HEED_ERR_DTYPE: target requires a gradient, but value is not a float. */
 heed_status heed_set_data(heed_tensor *target, const heed_tensor *value);
 
-/* heed_copy_into: overwrites `target`, which may be a view, with `source`, broadcast and cast, as
- * torch's copy_ on a leaf under no_grad: gradients do not flow through it. Raises the version.
+/* heed_copy_into: overwrites `target`, which may be a view, with `source`, broadcast and cast, like
+ * torch's copy_ on a leaf under no_grad: gradients do not flow through it. Increments the version.
  * heed_fill_into: the same with a single value.
  * HEED_ERR_SHAPE: source does not broadcast to target's shape, or elements of target share
  * memory. */

@@ -1,4 +1,4 @@
-/* The debug build's reports. Slow and simple: this is for finding mistakes. */
+/* Reports of debug builds. Simple rather than fast. */
 #include "debug.h"
 
 #include <inttypes.h>
@@ -13,7 +13,7 @@
 enum { GRAVES = 1 << 16, HIDDEN = INT32_MIN }; /* HIDDEN: heed_tensor.uses of a proxy */
 
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
-static heed_tensor *oldest, *newest; /* linked by `next`; guarded by lock, as buried */
+static heed_tensor *oldest, *newest; /* linked by `next`; guarded by lock, like `buried` */
 static int buried;
 
 void heed_debug_made(heed_tensor *t, const char *function)
@@ -60,7 +60,7 @@ heed_status heed_debug_fail_freed(const char *function, const char *argument, co
     memcpy(&by, t + 1, sizeof by);
     return heed_fail(HEED_ERR_SCOPE,
                      "%s: the value of %s %s has been freed; %s made it in a scope that has ended: "
-                     "hand it out with heed_scope_keep, or heed_retain it",
+                     "move it to the enclosing scope with heed_scope_keep, or heed_retain it",
                      function, argument, HEED_TEXT(t), by != NULL ? by : "the library");
 }
 

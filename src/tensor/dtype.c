@@ -1,4 +1,4 @@
-/* Names of dtypes, for any value. */
+/* Names of dtypes; any value is accepted. */
 #include "dtype.h"
 
 const char *heed_dtype_name(heed_dtype dtype)

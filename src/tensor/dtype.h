@@ -1,4 +1,4 @@
-/* Element types and shape limits: the part of a tensor that even the kernels know. */
+/* Element types and the maximum number of dims: the definitions that the kernels use as well. */
 #ifndef HEED_TENSOR_DTYPE_H
 #define HEED_TENSOR_DTYPE_H
 

@@ -1,8 +1,8 @@
 /* The pending error of a thread: set by the first failure, read and cleared by the caller.
  *
- * The library never ends the program (heed_die is a handler that a program may choose), and prints
- * one thing only: an error that nobody reads, once, so that a program which checks nothing does not
- * fail in silence. */
+ * The library never ends the program (heed_die is an optional handler). It prints only one thing:
+ * an error that was never read, once, so that a program without any checks does not fail
+ * silently. */
 #include "error.h"
 
 #include <signal.h>
@@ -23,10 +23,10 @@
 #endif
 #endif
 
-enum { SIZES_SHOWN = 8 }; /* as many as a tensor has dims; heed_fail may name a longer shape */
+enum { SIZES_SHOWN = 8 }; /* the maximum number of dims; a shape in a message may have more */
 
 static _Thread_local char text_of_error[8192];
-static heed_error_handler *on_error; /* of the process; accessed atomically */
+static heed_error_handler *on_error; /* for all threads; accessed atomically */
 
 heed_status heed_error_pending(void)
 {
@@ -69,7 +69,7 @@ heed_status heed_fail(heed_status status, const char *format, ...)
 {
     heed_thread *self = &heed_self;
     if (self->error != HEED_OK || status == HEED_OK) {
-        return self->error; /* the first error tells the cause, later ones follow from it */
+        return self->error; /* the first error is the cause; later ones follow from it */
     }
     va_list arguments;
     va_start(arguments, format);
@@ -87,15 +87,15 @@ heed_status heed_fail(heed_status status, const char *format, ...)
         self->unread = (int)getpid();
         self->unread_depth = self->depth;
         self->unread_scopes = 0;
-        heed_register_thread(); /* so that the end of the thread reports it */
+        heed_register_thread(); /* so that it is reported when the thread ends */
     }
     return status;
 }
 
-/* ---- errors that nobody reads ---- */
+/* ---- unread errors ---- */
 
-/* One write to stderr. A stderr that is closed, or a pipe that nobody reads, does no harm: SIGPIPE
- * is held back, and taken off the pending signals if it is this write's. */
+/* Prints with one write to stderr. A closed stderr, or a pipe without a reader, does no harm:
+ * SIGPIPE is blocked, and discarded if this write raised it. */
 static void print_line(const char *parts[3])
 {
     struct iovec lines[3];
@@ -114,8 +114,8 @@ static void print_line(const char *parts[3])
     pthread_sigmask(SIG_SETMASK, &before, NULL);
 }
 
-/* At most once a process. A child of fork neither prints its parent's error nor is kept from
- * printing its own by its parent's line. */
+/* Prints at most once per process. A forked child does not print its parent's error, and may print
+ * its own even if its parent has already printed. */
 static void report_unread(const char *beginning)
 {
     static int reported; /* the process that has printed */
@@ -155,7 +155,7 @@ __attribute__((constructor)) static void set_clean_up(void)
     heed_at_thread_end(HEED_THREAD_ERROR, report_at_thread_end);
 }
 
-/* ---- texts ---- */
+/* ---- shapes, handlers, names ---- */
 
 heed_text heed_shape_text(int ndim, const int64_t *shape)
 {

@@ -1,28 +1,28 @@
 /* Errors: one pending error per thread, which the caller may read at any later point.
  *
- * The first call that fails leaves its code and a sentence pending in its thread. Until that error
- * is read nothing computes: functions return NULL for tensors, the error for statuses, NaN for
- * numbers (0 for sizes), false for flags. So expressions nest unchecked, and one test at the end is
- * enough:
+ * The first call that fails leaves an error code and a message pending in its thread. Until that
+ * error is read, nothing is computed: functions return NULL for tensors, the error for statuses,
+ * NaN for numbers (0 for sizes) and false for flags. So calls can be nested without checks, and one
+ * check at the end is enough:
  *
  *     heed_tensor *y = heed_softmax(heed_matmul(a, b), -1);
  *     if (heed_error_pending()) { fputs(heed_error_message(), stderr); heed_error(); }
  *
- * While an error is pending only these work: reading the error, ending scopes, releasing, freeing.
+ * While an error is pending, only these work: reading the error, ending scopes, releasing, freeing.
  *
- * An error that is never read is printed to stderr, one line and once per process:
+ * An error that is never read is printed to stderr, as one line and once per process:
  *
  *     heed: this program ended with an error that it never read: randn: no scope is open ...
  *
- * This happens when its thread ends or when its thread ends the program. It happens earlier if the
- * program continues: when another scope begins after the end of the scope in which the error arose,
- * or when ten scopes have begun inside that scope. Unread means that the error is still pending,
- * that no handler was set when it arose, and that neither heed_error nor heed_error_message has
- * been called since; heed_error_pending does not read it. The exit status does not change. Programs
- * that end by _exit, abort or a signal print nothing.
+ * That happens when its thread ends, or when its thread ends the program. It happens earlier if the
+ * program continues: when another scope begins after the scope in which the error arose has ended,
+ * or when ten scopes have begun inside it. An error is unread if it is still pending, no handler
+ * was set when it arose, and neither heed_error nor heed_error_message has been called since;
+ * heed_error_pending does not read it. The program's exit status does not change. Programs that end
+ * through _exit, abort or a signal print nothing.
  *
  * In a debugger, `break heed_fail` stops where an error arises; in a program built with
- * `make DEBUG=1` the first error prints a backtrace.
+ * `make DEBUG=1`, the first error prints a backtrace.
  */
 #ifndef HEED_TENSOR_ERROR_H
 #define HEED_TENSOR_ERROR_H
@@ -48,7 +48,7 @@ HEED_BEGIN_DECLS
 
 typedef enum heed_status {
     HEED_OK = 0,
-    HEED_ERR_NULL,      /* NULL where something is required */
+    HEED_ERR_NULL,      /* NULL for a required argument */
     HEED_ERR_SHAPE,     /* incompatible shapes, or too many dims */
     HEED_ERR_DTYPE,     /* the operation does not support these dtypes */
     HEED_ERR_DIM,       /* a dim outside [-ndim, ndim), or given twice */
@@ -56,7 +56,7 @@ typedef enum heed_status {
     HEED_ERR_VALUE,     /* another argument outside its range */
     HEED_ERR_OVERFLOW,  /* the product of the sizes overflows */
     HEED_ERR_MEMORY,    /* out of memory */
-    HEED_ERR_SCOPE,     /* no open scope, one ended out of order, a release without a retain */
+    HEED_ERR_SCOPE,     /* no open scope, a scope ended out of order, a release without a retain */
     HEED_ERR_GRAPH,     /* backward without a graph, or through a graph already used */
     HEED_ERR_VERSION,   /* a value that backward needs was changed in place */
     HEED_ERR_GRADCHECK, /* an analytic gradient differs from the numeric one */
@@ -71,8 +71,8 @@ heed_status heed_error_pending(void);
 /* heed_error: reads and clears the pending error; HEED_OK if none is pending. */
 heed_status heed_error(void);
 
-/* heed_error_message: the sentence of this thread's last error, or "" before the first. It names
- * the operation, the shapes and a remedy. It remains available after heed_error(), until the next
+/* heed_error_message: the message of this thread's last error, or "" before the first. It names the
+ * operation, the shapes and a remedy. It remains available after heed_error(), until the next
  * error, and is truncated to 8,191 characters. */
 const char *heed_error_message(void);
 
@@ -88,8 +88,8 @@ void heed_on_error(heed_error_handler *handler);
  * status 1:    heed_on_error(heed_die); */
 void heed_die(heed_status status, const char *message);
 
-/* heed_fail: makes an error pending, also for your own operations and modules. An error that is
- * already pending stays. Returns the pending status. */
+/* heed_fail: makes an error pending; your own operations and modules can use it too. An error that
+ * is already pending stays. Returns the pending status. */
 heed_status heed_fail(heed_status status, const char *format, ...) HEED_PRINTF(2, 3);
 
 /* heed_shape_text: a shape as text, for messages:

@@ -12,7 +12,7 @@
 #include "shape.h"
 
 _Static_assert(sizeof(heed_tensor) <= 224, "a node and a small value must stay under 300 bytes");
-_Static_assert(sizeof(heed_storage) <= 64, "a storage takes the smallest block");
+_Static_assert(sizeof(heed_storage) <= 64, "a storage must fit in the smallest block");
 
 /* ---- memory ---- */
 
@@ -29,7 +29,7 @@ static inline void return_block(void *block, size_t size)
     }
 }
 
-/* Data of up to this size is stored in the block of its storage. Larger data has its own block,
+/* Data up to this size is stored in the block of its storage. Larger data has its own block,
  * aligned to 64 bytes. */
 enum { MOST_INSIDE = 224 };
 
@@ -86,7 +86,7 @@ static void free_memory(heed_tensor *t)
     return_block(t, HANDLE);
 }
 
-/* Frees the handle `t`, and adds inputs that only it kept alive to the work list. */
+/* Frees the handle `t`, and adds the tensors that only it kept alive to the work list. */
 static heed_tensor *free_handle(heed_tensor *t, heed_tensor *work)
 {
     for (int i = 0; i < t->input_count; i++) {
@@ -138,7 +138,7 @@ void heed_share_storage(heed_tensor *t, const heed_tensor *value)
     heed_storage *old = t->storage, *new = value->storage;
     new->shared = new->shared || t->shared;
     heed_add_count(&new->references, 1, new->shared);
-    new->version += old->version + 1; /* a backward that saved the old elements must fail */
+    new->version += old->version + 1; /* a backward pass that saved the old elements must fail */
     t->storage = new;
     t->data = value->data;
     t->dtype = value->dtype;
@@ -155,10 +155,10 @@ void heed_take_grad(heed_tensor *t, heed_tensor *grad)
     }
 }
 
-/* ---- making ---- */
+/* ---- creation ---- */
 
-/* A handle without value, graph and owner. Its fields are set one by one: zeroing the whole struct
- * compiles to a slow rep stos. The inline arrays stay uninitialised. */
+/* A handle without a value, a graph or an owner. Its fields are set one by one: zeroing the whole
+ * struct compiles to a slow rep stos. The inline arrays stay uninitialised. */
 static heed_tensor *new_handle(const char *function, int ndim, const int64_t *shape, int64_t numel,
                                heed_dtype dtype)
 {

@@ -1,4 +1,4 @@
-/* Handles and storages: making and releasing them, counts and versions (internal).
+/* Handles and storages: creation, release, reference counts and versions (internal).
  *
  * A new tensor belongs to no scope. The caller holds one reference and one use, and either passes
  * them to a scope with heed_join_scope (scope_list.h) or releases them with heed_unref.
@@ -20,7 +20,8 @@ heed_tensor *heed_tensor_view(const char *function, const heed_tensor *t, int nd
 
 /* ---- counts ---- */
 
-/* Only shared tensors are counted atomically, because that costs as much as the rest of a node. */
+/* Only shared tensors are counted atomically, because atomics cost as much as the rest of a
+ * node. */
 static inline int heed_add_count(int *count, int by, bool shared)
 {
     if (shared) {
@@ -29,8 +30,9 @@ static inline int heed_add_count(int *count, int by, bool shared)
     return *count += by;
 }
 
-/* For the functions below. heed_release_value: t releases its storage, which is freed with its last
- * tensor. heed_release_handle: frees the handle, and the part of the graph that only it kept. */
+/* For the functions below. heed_release_value: releases t's storage, which is freed with its last
+ * tensor. heed_release_handle: frees the handle, and the part of the graph that only it kept
+ * alive. */
 void heed_release_value(heed_tensor *t);
 void heed_release_handle(heed_tensor *t);
 
@@ -71,13 +73,13 @@ static inline void heed_unref(heed_tensor *t)
     heed_drop_reference(t);
 }
 
-/* heed_saves_input: true if the node t holds a use of the value of its input i. */
+/* heed_saves_input: true if the node t holds a use of input i. */
 static inline bool heed_saves_input(const heed_tensor *t, int i)
 {
     return i < HEED_SAVED_INPUTS && (t->saved >> i & 1) != 0;
 }
 
-/* heed_raise_version: to be called after a change of t's elements. */
+/* heed_raise_version: call it after changing t's elements. */
 static inline void heed_raise_version(heed_tensor *t)
 {
     heed_storage *storage = t->storage;
@@ -121,10 +123,10 @@ static inline void heed_set_number_at(heed_tensor *t, int64_t offset, double val
     }
 }
 
-/* heed_take_grad: replaces t->grad by `grad` (NULL: none), taking over its reference and use. */
+/* heed_take_grad: replaces t->grad with `grad` (NULL: none), taking over its reference and use. */
 void heed_take_grad(heed_tensor *t, heed_tensor *grad);
 
-/* heed_share_storage: t becomes a tensor on the storage of `value`, which has t's shape. */
+/* heed_share_storage: makes t a tensor on the storage of `value`, which has t's shape. */
 void heed_share_storage(heed_tensor *t, const heed_tensor *value);
 
 #endif

@@ -19,7 +19,7 @@ static int64_t run_step(const walk *w, int lane_number, heed_dtype dtype)
 }
 
 /* Pads strides with 0: a tensor without dims, or an index without elements, may have fewer dims
- * than the places. */
+ * than `shape`. */
 static bool begin(walk *w, const heed_indexed *places, const heed_tensor *values,
                   const heed_tensor *t)
 {

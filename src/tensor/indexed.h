@@ -1,4 +1,4 @@
-/* Reads and adds to elements selected by an index along one dim of a tensor (internal). */
+/* Reading and adding to elements selected by an index along one dim of a tensor (internal). */
 #ifndef HEED_TENSOR_INDEXED_H
 #define HEED_TENSOR_INDEXED_H
 
@@ -15,9 +15,10 @@ typedef struct heed_indexed {
     int64_t strides[HEED_MAX_DIMS], step;
 } heed_indexed;
 
-/* heed_look_up: out = x at the places; out is contiguous, with their shape and x's dtype.
- * heed_add_at: adds x to out at the places, in row-major order of `shape`, so that sums are bitwise
- * reproducible; x has out's dtype. */
+/* heed_look_up: out = the elements of x at `places`; out is contiguous, with the shape of `places`
+ * and x's dtype.
+ * heed_add_at: adds x to the elements of out at `places`, in row-major order of `shape`, so that
+ * sums are bitwise reproducible; x has out's dtype. */
 void heed_look_up(const heed_indexed *places, const heed_tensor *x, heed_tensor *out);
 void heed_add_at(const heed_indexed *places, const heed_tensor *x, heed_tensor *out);
 

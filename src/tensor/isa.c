@@ -1,4 +1,5 @@
-/* Chooses the kernels once, when the first tensor is made, by CPU features and HEED_ISA. */
+/* Chooses the kernels once, when the first tensor is made, according to CPU features and
+ * HEED_ISA. */
 #include "isa.h"
 
 #include <pthread.h>

@@ -7,8 +7,8 @@
 HEED_BEGIN_DECLS
 
 /* heed_isa: the instruction set in use: "baseline", "v3" (AVX2) or "v4" (AVX-512) on x86-64,
- * "baseline" elsewhere. Set the environment variable HEED_ISA before the first tensor is made to
- * choose another; if the machine does not support it, creating a tensor fails with
+ * "baseline" elsewhere. To choose another one, set the environment variable HEED_ISA before the
+ * first tensor is made; if the machine does not support it, creating a tensor fails with
  * HEED_ERR_VALUE. */
 const char *heed_isa(void);
 

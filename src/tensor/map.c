@@ -1,4 +1,4 @@
-/* Element-wise work and copies: passes contiguous runs of tensors on any strides to the kernels.
+/* Element-wise work and copies: passes contiguous runs of tensors with any strides to the kernels.
  *
  * A small result whose operands all have its layout takes one kernel call. Otherwise a walk steps
  * through the operands together, and those that are strided, broadcast or of another dtype are
@@ -18,7 +18,8 @@ _Static_assert(LANES == HEED_MAX_OPERANDS + 1, "a lane for each operand and the 
 
 /* ---- operands ---- */
 
-/* For results up to this size, numbers are repeated in a buffer instead of walked with stride 0. */
+/* For results up to this size, numbers are repeated in a buffer instead of being walked with stride
+ * 0. */
 enum { REPEATED = 32 };
 
 /* A number converted to some dtype, possibly repeated. */
@@ -45,7 +46,7 @@ static __attribute__((noinline)) const void *set_number(elements *e, int64_t tim
     return e;
 }
 
-/* True if sizes are equal and strides are equal for all dims longer than 1. */
+/* True if the sizes are equal, and so are the strides of all dims longer than 1. */
 static bool lie_alike(const heed_tensor *t, const heed_tensor *out)
 {
     if (out->numel == 1 || t->numel != out->numel) {

@@ -25,7 +25,7 @@ void heed_copy_elements(const heed_tensor *x, heed_tensor *out);
 /* heed_fill_elements: out = value, cast as torch does. */
 void heed_fill_elements(heed_tensor *out, double value);
 
-/* heed_add_elements: out += x, of equal shape and dtype; out is not expanded. */
+/* heed_add_elements: out += x, with equal shapes and dtypes; out is not expanded. */
 void heed_add_elements(const heed_tensor *x, heed_tensor *out);
 
 #endif

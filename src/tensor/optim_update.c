@@ -80,7 +80,8 @@ static void run(const heed_update *all, int count, piece_work *work, const void 
         pieces += pieces_of(all[i].p);
         elements += all[i].p->numel;
     }
-    if (elements < 2 * HEED_GRAIN_OF_UPDATES) { /* many small tensors make many short pieces */
+    /* The number of pieces would overestimate the work of many small tensors. */
+    if (elements < 2 * HEED_GRAIN_OF_UPDATES) {
         run_pieces(&j, 0, pieces);
     } else {
         heed_parallel_for(pieces, PIECES_OF_GRAIN, run_pieces, &j);
@@ -167,7 +168,7 @@ heed_status heed_adam_update_all(const heed_update *all, int count, const heed_a
         return heed_self.error;
     }
     if (step->t < 1) {
-        return heed_fail(HEED_ERR_VALUE, "%s: t is %lld; steps count from 1", name,
+        return heed_fail(HEED_ERR_VALUE, "%s: t is %lld; steps are counted from 1", name,
                          (long long)step->t);
     }
     for (int i = 0; i < count; i++) {

@@ -2,10 +2,10 @@
  * memory. The optimisers of nn/ and gradient clipping use them; your own optimisers can too.
  *
  * The _all functions update `count` parameters, no two of which share memory. One call for all of
- * them costs less than one call each, and parallelises better. On error, no parameter has changed.
+ * them costs less than one call each, and parallelises better. On error, no parameter is changed.
  *
  * All tensors of an update are contiguous and have the same shape and dtype, f32 or f64. p and the
- * state are changed in place, which raises their versions.
+ * state are changed in place, which increments their versions.
  *
  * HEED_ERR_SHAPE, HEED_ERR_DTYPE: shapes or dtypes differ, or tensors are not contiguous or not
  * floats.
@@ -25,7 +25,7 @@ typedef struct heed_update {
     heed_tensor *m, *v; /* for Adam */
 } heed_update;
 
-/* heed_sgd_update: as torch.optim.SGD
+/* heed_sgd_update: like torch.optim.SGD
  *
  *   d = g + weight_decay p
  *   with momentum:  b = d at the first step, then momentum b + (1 - dampening) d;
@@ -43,7 +43,7 @@ heed_status heed_sgd_update(heed_tensor *p, const heed_tensor *g, heed_tensor *b
                             const heed_sgd_step *step);
 heed_status heed_sgd_update_all(const heed_update *all, int count, const heed_sgd_step *step);
 
-/* heed_adam_update: as torch.optim.Adam (Kingma and Ba, 2015) or, if decoupled, AdamW (Loshchilov
+/* heed_adam_update: like torch.optim.Adam (Kingma and Ba, 2015) or, if decoupled, AdamW (Loshchilov
  * and Hutter, 2019)
  *
  *   decoupled:  p = (1 - lr weight_decay) p          else:  g = g + weight_decay p
@@ -61,15 +61,15 @@ heed_status heed_adam_update(heed_tensor *p, const heed_tensor *g, heed_tensor *
                              const heed_adam_step *step);
 heed_status heed_adam_update_all(const heed_update *all, int count, const heed_adam_step *step);
 
-/* heed_total_norm: as torch.nn.utils.get_total_norm(tensors, p): the p-norm over all elements of
+/* heed_total_norm: like torch.nn.utils.get_total_norm(tensors, p): the p-norm over all elements of
  * `count` tensors, each contiguous and f32 or f64:
  *
- *   (sum |x|^p)^(1/p);  the largest |x| for p inf
+ *   (sum |x|^p)^(1/p);  the largest |x| for p = inf
  *
  * Returns 0 if there are no elements, NaN on error. HEED_ERR_VALUE: p is NaN. */
 double heed_total_norm(const heed_tensor *const *tensors, int count, double p);
 
-/* heed_scale_into: t *= factor, as torch's t.mul_(factor) under no_grad. */
+/* heed_scale_into: t *= factor, like torch's t.mul_(factor) under no_grad. */
 heed_status heed_scale_into(heed_tensor *t, double factor);
 heed_status heed_scale_all_into(heed_tensor *const *tensors, int count, double factor);
 

@@ -7,8 +7,8 @@
  *
  *     state = generation of the job | CLOSED | workers inside
  *
- * Each thread has its own share of the count, the same one in every job, so that its caches keep
- * what it wrote in the previous job. It takes ranges from its own share first, then from the
+ * Each thread has its own share of the count, the same one in every job, so that its caches still
+ * hold what it wrote in the previous job. It takes ranges from its own share first, then from the
  * others' shares. The kernels that run here neither allocate nor use tensors, so workers need no
  * heed_thread. */
 #ifdef __linux__

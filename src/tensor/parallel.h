@@ -1,5 +1,5 @@
-/* Splits work across a pool of threads, which the first large enough job starts. Idle workers spin
- * briefly, then sleep; the pool ends with the process.
+/* Splits work across a pool of threads, which is started by the first job that is large enough.
+ * Idle workers spin briefly, then sleep; the pool ends with the process.
  */
 #ifndef HEED_TENSOR_PARALLEL_H
 #define HEED_TENSOR_PARALLEL_H
@@ -10,17 +10,17 @@
 
 HEED_BEGIN_DECLS
 
-/* heed_set_num_threads: the number of threads that compute together, including the calling one, as
- * torch.set_num_threads. The default is the environment variable HEED_NUM_THREADS, else the number
- * of processors available to the process. Results do not depend on it.
- * HEED_ERR_VALUE: not in 1 ... 256.
+/* heed_set_num_threads: sets the number of threads that compute together, including the calling
+ * one, like torch.set_num_threads. The default is the environment variable HEED_NUM_THREADS, else
+ * the number of processors available to the process. Results do not depend on it.
+ * HEED_ERR_VALUE: count is not in 1 ... 256.
  * heed_get_num_threads: the current number. */
 heed_status heed_set_num_threads(int count);
 int heed_get_num_threads(void);
 
 /* heed_parallel_for: calls work(context, first, end) on ranges that together cover [0, count), on
- * the calling thread and the pool's; returns when all calls have finished. For your own operations,
- * as at::parallel_for.
+ * the calling thread and the pool's; returns when all calls have finished. Like at::parallel_for;
+ * your own operations can use it.
  *
  *   grain   the minimum count per thread: a few microseconds of work
  *

@@ -74,7 +74,7 @@ void heed_normalize_rows_gradient(const heed_normalization *all, heed_dtype dtyp
 
 /* ---- table rows ---- */
 
-/* Columns are split in groups of one or two cache lines. */
+/* Columns are split into groups of one or two cache lines. */
 enum { GROUP = 16 };
 
 static void copy_some(void *context, int64_t first, int64_t end)

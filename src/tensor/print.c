@@ -1,4 +1,5 @@
-/* Formats tensors exactly as torch's repr; torch/_tensor_str.py is the reference for the behaviour.
+/* Formats tensors exactly like torch's repr; torch/_tensor_str.py is the reference for the
+ * behaviour.
  *
  * A first pass over the elements to be shown determines their common notation and width. A second
  * pass writes them to a sink. Nothing is allocated, the cost is linear in the output, and the
@@ -16,7 +17,7 @@
 
 enum { PREFIX_LENGTH = sizeof "tensor(" - 1, ELEMENT_SIZE = 64, MAX_PRECISION = 17 };
 
-/* ---- the sink: a stream, a buffer, or neither to measure only ---- */
+/* ---- the sink: a stream, a buffer, or neither, to measure only ---- */
 
 typedef struct sink {
     FILE *stream;
@@ -130,7 +131,7 @@ static void write_element(char *text, const printer *p, int64_t offset)
 
 /* ---- first pass: notation and width ---- */
 
-/* Extremes of the finite non-zero elements. In a given notation the longest text of each sign
+/* Extremes of the finite non-zero elements. In a given notation, the longest text of each sign
  * belongs to the largest or the smallest magnitude (a small one may have a longer exponent), so
  * these four determine the width. Index 1 is for negative elements. */
 typedef struct extent {
@@ -144,7 +145,8 @@ static void note_width(printer *p, const char *text)
     p->width = length > p->width ? length : p->width;
 }
 
-/* Visits the shown elements of dims `dim` and above. Recurses at most HEED_MAX_DIMS deep. */
+/* Visits the shown elements of `dim` and of the dims after it. Recurses at most HEED_MAX_DIMS
+ * deep. */
 static void survey(printer *p, extent *seen, int dim, int64_t offset)
 {
     char text[ELEMENT_SIZE];
@@ -197,9 +199,9 @@ static void choose_format(printer *p)
 
 /* ---- second pass: the text ---- */
 
-/* Separates two items of a dim, after `count` of them. Each row begins a new line, matrices are
- * separated by an empty line, and so on. Elements of a row fill lines of the given width, computed
- * as torch does: an element longer than p->width overflows. */
+/* Writes the separator after the first `count` items of a dim. Each row begins a new line, matrices
+ * are separated by an empty line, and so on. Elements of a row fill lines of the given width,
+ * computed as torch does: an element longer than p->width overflows. */
 static void separate(printer *p, int dim, int64_t count)
 {
     int indent = PREFIX_LENGTH + dim;
@@ -219,7 +221,8 @@ static void separate(printer *p, int dim, int64_t count)
     }
 }
 
-/* Writes the shown elements of dims `dim` and above. Recurses at most HEED_MAX_DIMS deep. */
+/* Writes the shown elements of `dim` and of the dims after it. Recurses at most HEED_MAX_DIMS
+ * deep. */
 static void put_items(printer *p, int dim, int64_t offset)
 {
     if (dim == p->t->ndim) {

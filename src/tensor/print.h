@@ -15,8 +15,8 @@
 
 HEED_BEGIN_DECLS
 
-/* As torch.set_printoptions, for one call. 0 selects torch's default, so a precision of 0 is not
- * available. A threshold of INT_MAX shows everything. */
+/* Like torch.set_printoptions, but for one call. 0 selects torch's default, so a precision of 0 is
+ * not available. A threshold of INT_MAX shows everything. */
 typedef struct heed_print_options {
     int precision; /* digits after the point: 1 ... 17, default 4 */
     int threshold; /* tensors with more elements are summarised: default 1000 */
@@ -26,7 +26,7 @@ typedef struct heed_print_options {
 
 /* heed_print: prints to stdout, with a newline.
  * heed_fprint: prints to any stream, without a newline.
- * On error, or while an error is pending, they print nothing. For stream errors check
+ * On error, or while an error is pending, they print nothing. For stream errors, check
  * ferror(stream).
  *
  * HEED_ERR_NULL: the tensor or the stream is NULL. HEED_ERR_SCOPE: the value has been freed.
@@ -35,9 +35,9 @@ heed_status heed_print(const heed_tensor *t);
 heed_status heed_fprint(FILE *stream, const heed_tensor *t);
 heed_status heed_fprint_with(FILE *stream, const heed_tensor *t, heed_print_options options);
 
-/* heed_snprint: prints into `buffer`, as snprintf: returns the length of the full text, and writes
- * at most size - 1 bytes of it and a terminating 0. With size 0, buffer may be NULL. Returns 0 on
- * error. */
+/* heed_snprint: prints into `buffer`, like snprintf: returns the length of the full text, and
+ * writes at most size - 1 bytes of it and a terminating 0. With size 0, buffer may be NULL. Returns
+ * 0 on error. */
 size_t heed_snprint(char *buffer, size_t size, const heed_tensor *t);
 size_t heed_snprint_with(char *buffer, size_t size, const heed_tensor *t,
                          heed_print_options options);

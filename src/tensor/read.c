@@ -26,8 +26,8 @@ int64_t heed_size(const heed_tensor *t, int dim)
     return heed_wrap_dim("size", dim, t->ndim, &wrapped) == HEED_OK ? t->shape[wrapped] : 0;
 }
 
-/* The sizes are unrolled below to avoid a store-forwarding stall: after a loop the struct would be
- * copied out in wider pieces than it was written in. */
+/* The sizes are unrolled below to avoid a store-forwarding stall: after a loop, the struct would be
+ * read in wider pieces than it was written in. */
 static int64_t size_or_0(const heed_tensor *t, int ndim, int i)
 {
     return i < ndim ? t->shape[i] : 0;
@@ -134,8 +134,7 @@ int64_t heed_item_i64(const heed_tensor *t)
         return 0;
     }
     if (heed_is_float(t->dtype)) {
-        heed_fail(HEED_ERR_DTYPE, "item_i64: a tensor of %s; use heed_item",
-                  heed_dtype_name(t->dtype));
+        heed_fail(HEED_ERR_DTYPE, "item_i64: t is %s; use heed_item", heed_dtype_name(t->dtype));
         return 0;
     }
     return t->dtype == HEED_I64 ? *(const int64_t *)t->data : *(const bool *)t->data;
@@ -155,7 +154,7 @@ double heed_at(const heed_tensor *t, heed_shape index)
     for (int i = 0; i < t->ndim; i++) {
         int64_t at = index.size[i] < 0 ? index.size[i] + t->shape[i] : index.size[i];
         if (at < 0 || at >= t->shape[i]) {
-            heed_fail(HEED_ERR_INDEX, "at: index %lld in dim %d is outside a tensor %s",
+            heed_fail(HEED_ERR_INDEX, "at: index %lld in dim %d is out of range for a tensor %s",
                       (long long)index.size[i], i, HEED_TEXT(t));
             return (double)NAN;
         }
@@ -172,14 +171,14 @@ static void *data_of(const char *function, const heed_tensor *t, heed_dtype dtyp
         return NULL;
     }
     if (t->dtype != dtype) {
-        heed_fail(HEED_ERR_DTYPE, "%s: a tensor of %s; heed_to casts", function,
+        heed_fail(HEED_ERR_DTYPE, "%s: t is %s; cast it with heed_to", function,
                   heed_dtype_name(t->dtype));
         return NULL;
     }
     if (!heed_is_contiguous(t)) {
         heed_fail(HEED_ERR_SHAPE,
-                  "%s: a view %s that is not contiguous; heed_contiguous copies it, heed_copy_into "
-                  "writes through it",
+                  "%s: t %s is not contiguous; copy it with heed_contiguous, or write through it "
+                  "with heed_copy_into",
                   function, HEED_TEXT(t));
         return NULL;
     }

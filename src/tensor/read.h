@@ -9,11 +9,11 @@
 
 HEED_BEGIN_DECLS
 
-/* heed_size: the size of a dim, as torch's size(dim).
+/* heed_size: the size of a dim, like torch's size(dim).
  * HEED_ERR_DIM: no such dim. Returns 0 on error. */
 int64_t heed_size(const heed_tensor *t, int dim);
 
-/* heed_shape_of_tensor: the whole shape, as torch's t.shape; use it to create another tensor. */
+/* heed_shape_of_tensor: the whole shape, like torch's t.shape; use it to create another tensor. */
 heed_shape heed_shape_of_tensor(const heed_tensor *t);
 
 /* heed_has_shape: true if t has this shape. heed_same_shape: true if a and b have the same shape.
@@ -29,25 +29,26 @@ bool heed_is_contiguous(const heed_tensor *t);
 bool heed_is_expanded(const heed_tensor *t);
 bool heed_broadcasts_to(const heed_tensor *t, const heed_shape *shape);
 
-/* heed_item: the element of a one-element tensor of any dtype, as torch's item().
+/* heed_item: the element of a one-element tensor of any dtype, like torch's item().
  * HEED_ERR_SHAPE: not exactly one element. Returns NaN on error. */
 double heed_item(const heed_tensor *t);
 
-/* heed_item_i64: the same, exact for i64. HEED_ERR_DTYPE: not i64 or bool. Returns 0 on error. */
+/* heed_item_i64: the same, exact for i64. HEED_ERR_DTYPE: neither i64 nor bool. Returns 0 on
+ * error. */
 int64_t heed_item_i64(const heed_tensor *t);
 
-/* heed_at: one element, as torch's t[i, j].item(); negative indices count from the end.
+/* heed_at: one element, like torch's t[i, j].item(); negative indices count from the end.
  *
  *     double percent = heed_at(attention, HEED_INDEX(7, 1));
  *
  * HEED_ERR_SHAPE: not one index per dim. HEED_ERR_INDEX: out of range. Returns NaN on error. */
 double heed_at(const heed_tensor *t, heed_shape index);
 
-/* heed_data_*: a writable pointer to the elements. Each call raises the version of the storage, so
- * that a backward pass that needs the old value fails.
- * heed_const_data_*: a pointer for reading only; does not raise the version.
+/* heed_data_*: a writable pointer to the elements. Each call increments the version of the storage,
+ * so that a backward pass that needs the old value fails.
+ * heed_const_data_*: a pointer for reading only; does not increment the version.
  *
- * HEED_ERR_DTYPE: another dtype. HEED_ERR_SHAPE: not contiguous (heed_contiguous copies,
+ * HEED_ERR_DTYPE: t has another dtype. HEED_ERR_SHAPE: t is not contiguous (heed_contiguous copies,
  * heed_copy_into writes through views). Returns NULL on error; never NULL for a tensor without
  * elements. */
 float *heed_data_f32(heed_tensor *t);

@@ -51,8 +51,8 @@ static void sum_walk_columns(walk w, heed_dtype from, heed_dtype as, int64_t col
     } while (heed_walk_next(&w));
 }
 
-/* Makes a walk of x's dims in `set`, or not in `set` if `inside` is false. Returns false if it has
- * no elements. */
+/* Makes a walk over the dims of x in `set` or, if `inside` is false, over the others. Returns false
+ * if it has no elements. */
 static bool walk_dims(const heed_tensor *x, unsigned set, bool inside, walk *w)
 {
     int64_t shape[HEED_MAX_DIMS], strides[HEED_MAX_DIMS];
@@ -84,7 +84,7 @@ typedef struct summing {
 } summing;
 
 /* Lines of at least two chunks are summed in chunks, on several threads. The number of chunks
- * depends only on the length, so the sum has the same bits for any number of threads. */
+ * depends only on the length, so the sum is bit-identical for any number of threads. */
 enum {
     CHUNK_OF_LINE = 16384, /* minimum elements; less work would not pay for its scheduling */
     CHUNK_STEP = 64,       /* chunks are multiples of this: whole vectors */
@@ -310,8 +310,8 @@ heed_status heed_map_rows(heed_row_kernel *kernel, heed_tensor *const *in, int c
         heed_walk_parts(&m.w, HEED_GRAIN_OF_ROWS / m.n + 1, map_part, &m);
         return HEED_OK;
     }
-    /* Strided lines, or lines of another dtype, go one at a time; `gathered` has space for one line
-     * of each operand. */
+    /* Strided lines, or lines of another dtype, are processed one at a time; `gathered` has space
+     * for one line of each operand. */
     const int64_t line_size = m.n * (int64_t)heed_dtype_size(m.dtype);
     const size_t bytes = (size_t)(count + 1) * (size_t)line_size;
     char *gathered = heed_alloc_sized(bytes);

@@ -1,7 +1,7 @@
 /* Work along dims of one tensor: sums, other reductions, and kernels that process a line at a time
  * (internal).
  *
- * A line is the elements along one dim, or along several dims that are reduced together.
+ * A line consists of the elements along one dim, or along several dims that are reduced together.
  */
 #ifndef HEED_TENSOR_REDUCE_H
 #define HEED_TENSOR_REDUCE_H

@@ -9,7 +9,7 @@
 #include "scope_list.h"
 #include "shape.h"
 
-/* The content of a caller's scope that is opened at `place`. */
+/* Begins a caller's scope, and returns the content of its struct, which is at `place`. */
 static heed_scope opened(heed_scope *place, bool grad_disabled)
 {
     heed_report_unread();
@@ -52,7 +52,8 @@ heed_scope heed_scope_opened_no_grad(heed_scope *scope)
     return opened(scope, true);
 }
 
-/* The last scope that began at its depth is open. Scopes too deep to be tracked are taken to be. */
+/* A scope is open if its depth is open and no later scope has begun there. If it is too deep to be
+ * tracked, it is assumed to be the last. */
 static bool is_open(const heed_scope *scope)
 {
     return scope->self == scope && scope->thread == &heed_self && scope->depth <= heed_self.depth &&
@@ -67,7 +68,7 @@ static heed_status check_open(const char *function, const heed_scope *scope)
     }
     if (!is_open(scope)) {
         return heed_fail(HEED_ERR_SCOPE,
-                         "%s: this scope is not open in this thread; each is begun and ended once",
+                         "%s: this scope is not open in this thread; begin and end each scope once",
                          function);
     }
     return HEED_OK;
@@ -98,7 +99,7 @@ static heed_tensor *keep(const char *function, heed_scope *scope, heed_tensor *t
         return NULL;
     }
     if (t->scope_depth < scope->depth) {
-        return t; /* a parameter, or a tensor from outside */
+        return t; /* a parameter, or a tensor from an outer scope */
     }
     if (scope->depth == 1) {
         heed_fail(HEED_ERR_SCOPE,
@@ -110,7 +111,7 @@ static heed_tensor *keep(const char *function, heed_scope *scope, heed_tensor *t
     heed_tensor **from = &heed_self.tensors;
     while (*from != t) {
         if (*from == NULL) {
-            return t; /* of a scope of another thread */
+            return t; /* it belongs to a scope of another thread */
         }
         from = &(*from)->next;
     }

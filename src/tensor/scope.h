@@ -9,11 +9,11 @@
  *     } // the graph and the activations are freed, parameters stay
  *
  * A scope is a mark in its thread's list of tensors, which is linked through the tensors
- * themselves, so beginning and ending scopes needs no memory.
+ * themselves, so beginning or ending a scope allocates no memory.
  *
  * A tensor counts references to its handle (scope, retains, graph edges) and uses of its value
- * (scope, retains, derivatives that will read it). At zero uses the memory of the value is freed,
- * and the handle stays as a link of the graph. At zero references the handle is freed too.
+ * (scope, retains, derivatives that will read it). At zero uses, the memory of the value is freed,
+ * and the handle stays as a link in the graph. At zero references, the handle is freed too.
  */
 #ifndef HEED_TENSOR_SCOPE_H
 #define HEED_TENSOR_SCOPE_H
@@ -31,8 +31,8 @@ typedef struct heed_scope {
 } heed_scope;
 
 /* HEED_SCOPE(name): declares a scope and begins it. It ends automatically when control leaves the
- * block, also by break, continue, return or goto.
- * HEED_SCOPE_NO_GRAD(name): the same without recording a graph, as torch.no_grad().
+ * block, including by break, continue, return or goto.
+ * HEED_SCOPE_NO_GRAD(name): the same without recording a graph, like torch.no_grad().
  *
  *     heed_tensor *mean_of_squares(heed_tensor *x)
  *     {
@@ -41,7 +41,7 @@ typedef struct heed_scope {
  *         return heed_scope_keep(&scope, heed_mean(squares)); // to the caller's scope
  *     }
  *
- * Use heed_scope_keep or heed_scope_end_with to hand out a result that outlives the block. Do not
+ * Use heed_scope_keep or heed_scope_end_with to return a result that outlives the block. Do not
  * jump into the block past the declaration (clang and C++ reject that). longjmp and exit skip the
  * end; the enclosing scope then ends this one too, with HEED_ERR_SCOPE. */
 #define HEED_SCOPE(name)         HEED_SCOPE_OPENED_BY(heed_scope_opened, name)
@@ -54,19 +54,19 @@ heed_scope heed_scope_opened(heed_scope *scope);
 heed_scope heed_scope_opened_no_grad(heed_scope *scope);
 void heed_scope_close(heed_scope *scope);
 
-/* heed_scope_begin, heed_scope_begin_no_grad: the same for scopes that do not end with a block:
- * heed_scope_end ends them. A scope opens inside the innermost open one. */
+/* heed_scope_begin, heed_scope_begin_no_grad: the same for scopes that do not end with a block;
+ * heed_scope_end ends them. A new scope is nested in the innermost open one. */
 void heed_scope_begin(heed_scope *scope);
 void heed_scope_begin_no_grad(heed_scope *scope);
 
 /* heed_scope_end: releases all tensors of the scope and restores the grad mode. Scopes still open
- * inside it end too.
+ * inside it are ended too.
  *
  * HEED_ERR_SCOPE: there were such scopes, or this scope is not open in this thread. */
 heed_status heed_scope_end(heed_scope *scope);
 
 /* heed_scope_keep: moves `t` to the enclosing scope and returns it. A tensor that belongs to
- * another scope is returned unchanged. heed_scope_end_with: the same, and ends the scope.
+ * another scope is returned unchanged. heed_scope_end_with: does the same, then ends the scope.
  *
  *     return heed_scope_end_with(&scope, result);
  *
@@ -74,18 +74,18 @@ heed_status heed_scope_end(heed_scope *scope);
 heed_tensor *heed_scope_keep(heed_scope *scope, heed_tensor *t);
 heed_tensor *heed_scope_end_with(heed_scope *scope, heed_tensor *t);
 
-/* heed_retain: keeps `t` beyond its scope, and returns it. heed_release: ends one retain; NULL is
- * allowed. HEED_ERR_SCOPE: released more often than retained. */
+/* heed_retain: keeps `t` alive beyond its scope, and returns it. heed_release: undoes one retain;
+ * NULL is a no-op. HEED_ERR_SCOPE: released more often than retained. */
 heed_tensor *heed_retain(heed_tensor *t);
 heed_status heed_release(heed_tensor *t);
 
-/* heed_share: allows several threads to hold `t`, whose counts become atomic. Call it before
- * another thread sees the tensor. Parameters of modules are always shared. HEED_ERR_GRAPH: t has a
- * graph, which belongs to one thread; heed_detach it first. */
+/* heed_share: allows several threads to hold `t`: its counts become atomic. Call it before another
+ * thread sees the tensor. Parameters of modules are always shared. HEED_ERR_GRAPH: t has a graph,
+ * which belongs to one thread; heed_detach it first. */
 heed_tensor *heed_share(heed_tensor *t);
 
-/* heed_set_grad_enabled: turns recording of graphs on or off, as torch.set_grad_enabled, and
- * returns the previous setting. The end of a scope restores the setting from its beginning. */
+/* heed_set_grad_enabled: turns recording of graphs on or off, like torch.set_grad_enabled, and
+ * returns the previous setting. When a scope ends, the setting from its beginning is restored. */
 bool heed_set_grad_enabled(bool enabled);
 bool heed_grad_enabled(void);
 

@@ -26,7 +26,7 @@ heed_tensor *heed_tensor_create(const char *function, heed_shape shape, heed_dty
     return t != NULL ? heed_join_scope(function, t) : NULL;
 }
 
-/* Releases the tensors of all scopes of this depth and deeper. */
+/* Releases the tensors of all scopes at this depth and deeper. */
 static void release_tensors(int depth)
 {
     heed_thread *self = &heed_self;
@@ -44,7 +44,7 @@ heed_status heed_end_depth(int depth)
     heed_thread *self = &heed_self;
     int left_open = self->depth - depth;
     if (left_open < 0) {
-        return heed_fail(HEED_ERR_SCOPE, "scope_end: the scope outside was ended before this one");
+        return heed_fail(HEED_ERR_SCOPE, "scope_end: an enclosing scope was ended before this one");
     }
     release_tensors(depth);
     self->depth = depth - 1;

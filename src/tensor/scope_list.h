@@ -14,7 +14,7 @@
  * NULL with t released if no scope is open. */
 heed_tensor *heed_join_scope(const char *function, heed_tensor *t);
 
-/* heed_tensor_create: heed_tensor_new for a public function: the tensor belongs to the innermost
+/* heed_tensor_create: heed_tensor_new for public functions; the tensor belongs to the innermost
  * scope. NULL while an error is pending. */
 heed_tensor *heed_tensor_create(const char *function, heed_shape shape, heed_dtype dtype);
 
@@ -29,8 +29,8 @@ static inline bool heed_are_operands(heed_tensor *const *inputs, int count)
     return fine;
 }
 
-/* heed_end_depth: ends the scopes of this depth and deeper. HEED_ERR_SCOPE: not exactly one was
- * open. */
+/* heed_end_depth: ends the scopes at this depth and deeper. HEED_ERR_SCOPE: none of them was open,
+ * or more than one. */
 heed_status heed_end_depth(int depth);
 
 /* heed_frame_begin, heed_frame_end: a scope around a forward or a derivative. It begins and ends in
@@ -63,8 +63,8 @@ static inline heed_status heed_frame_end(heed_frame frame)
     return heed_end_depth(frame.depth);
 }
 
-/* heed_take_from_scope: gives the caller a reference to t and a use. They are the scope's own if t
- * was the last tensor to join the innermost scope, and additional ones otherwise. */
+/* heed_take_from_scope: gives the caller a reference and a use of t: those of the innermost scope
+ * if t was the last tensor to join it, new ones otherwise. */
 static inline void heed_take_from_scope(heed_tensor *t)
 {
     if (heed_self.tensors == t && t->scope_depth == heed_self.depth) {

@@ -39,7 +39,7 @@ heed_status heed_wrap_dim(const char *function, int dim, int ndim, int *wrapped)
 {
     int count = ndim == 0 ? 1 : ndim; /* a scalar accepts 0 and -1 */
     if (dim < -count || dim >= count) {
-        return heed_fail(HEED_ERR_DIM, "%s: dim %d is outside [%d, %d) of a tensor with %d dims",
+        return heed_fail(HEED_ERR_DIM, "%s: dim %d is outside [%d, %d) for a tensor with %d dims",
                          function, dim, -count, count, ndim);
     }
     *wrapped = dim < 0 ? dim + count : dim;
@@ -50,7 +50,8 @@ heed_status heed_wrap_dims(const char *function, heed_dims dims, int ndim, unsig
 {
     *set = 0;
     if (dims.count < 0 || dims.count > HEED_MAX_DIMS) {
-        return heed_fail(HEED_ERR_DIM, "%s: a list of %d dims", function, dims.count);
+        return heed_fail(HEED_ERR_DIM, "%s: a list of %d dims; it takes 0 to %d", function,
+                         dims.count, HEED_MAX_DIMS);
     }
     for (int i = 0; i < dims.count; i++) {
         int dim = 0;
@@ -87,7 +88,7 @@ void heed_row_major(int ndim, const int64_t *shape, int64_t *strides)
 }
 
 /* Positive if dim a of x is outside dim b in memory order: a has the larger stride, or an equal
- * stride and a larger size. Dims with stride 0 cannot be ordered: 0. */
+ * stride and a larger size. 0 if one has stride 0: such dims cannot be ordered. */
 static int compare_dims(const heed_tensor *x, int a, int b)
 {
     if (x->strides[a] == 0 || x->strides[b] == 0) {

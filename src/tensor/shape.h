@@ -19,8 +19,8 @@ heed_status heed_count_elements(const char *function, int ndim, const int64_t *s
 heed_status heed_wrap_dim(const char *function, int dim, int ndim, int *wrapped);
 heed_status heed_wrap_dims(const char *function, heed_dims dims, int ndim, unsigned *set);
 
-/* heed_wrapped: heed_wrap_dim of a dim that has been checked.
- * heed_wrapped_set: heed_wrap_dims of a list that has been checked. */
+/* heed_wrapped: heed_wrap_dim for a dim that has been checked.
+ * heed_wrapped_set: heed_wrap_dims for a list that has been checked. */
 static inline int heed_wrapped(int dim, int ndim)
 {
     return dim >= 0 ? dim : dim + (ndim > 0 ? ndim : 1);

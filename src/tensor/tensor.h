@@ -1,7 +1,7 @@
 /* The tensor: a reference-counted handle to a reference-counted storage. The handle is also the
  * graph node.
  *
- * The struct is public so that it can be inspected when teaching and debugging; change its fields
+ * The struct is public so that it can be inspected for teaching and debugging; change its fields
  * only through functions. Reading a tensor's shape, strides or graph directly never fails. read.h
  * has functions that read the shape and the elements.
  */
@@ -14,8 +14,8 @@ HEED_BEGIN_DECLS
 
 enum { HEED_FEW_DIMS = 4 };
 
-/* A shape, or an index into one. HEED_SHAPE(2, 3) carries its own length; HEED_SCALAR is the shape
- * of a tensor without dims. */
+/* A shape, or the index of an element. HEED_SHAPE(2, 3) counts its arguments; HEED_SCALAR is the
+ * shape of a tensor without dims. */
 typedef struct heed_shape {
     int ndim;
     int64_t size[HEED_MAX_DIMS];
@@ -71,7 +71,7 @@ struct heed_tensor {
     /* The graph: the operation that made this tensor, and its inputs. */
     const struct heed_op *op; /* NULL for a leaf */
     heed_tensor **inputs;     /* input_count of them; points to `two` if they fit */
-    int engine_mark;          /* engine: consumers still to come, then whether it is needed */
+    int engine_mark;          /* engine: consumers not yet visited, then whether it is needed */
     uint16_t input_count, args_size;
     uint8_t saved; /* read by backward: bit i for input i, HEED_SAVED_OUTPUT for the result */
     bool requires_grad;

@@ -1,7 +1,8 @@
 /* The threads that use the library: each one's state, and the sum of their counters.
  *
- * A thread registers on its first allocation or error. When it ends, the units that own parts of
- * its state clean them up. Its counters stay in the sum, because its tensors may outlive it. */
+ * A thread registers on its first allocation or error. When it ends, its state is cleaned up by the
+ * functions set with heed_at_thread_end. Its counters stay in the sum, because its tensors may
+ * outlive it. */
 #include "thread.h"
 
 #include <pthread.h>
@@ -12,7 +13,7 @@ static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static pthread_once_t once = PTHREAD_ONCE_INIT;
 static pthread_key_t at_exit;
 static bool has_key;
-static heed_thread *threads;                       /* guarded by lock, as the two below */
+static heed_thread *threads;                       /* guarded by lock, like the next two */
 static int64_t ended_tensors, ended_bytes;         /* the counts of threads that have ended */
 static void (*clean_ups[HEED_THREAD_PARTS])(void); /* written before main */
 

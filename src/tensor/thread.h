@@ -1,7 +1,7 @@
 /* The state of a thread, and the registry of all threads (internal).
  *
- * This is the lowest unit: it includes no other header of Heed. Each field is written by the file
- * that its comment names. The fields are in one struct because one operation touches most of them.
+ * This is the lowest level: it includes no other Heed header. A field is written only by the file
+ * named in its comment. The fields are in one struct because one operation touches most of them.
  */
 #ifndef HEED_TENSOR_THREAD_H
 #define HEED_TENSOR_THREAD_H
@@ -27,27 +27,27 @@ typedef struct heed_free_list {
 typedef struct heed_thread {
     unsigned error; /* the pending heed_status (error.c) */
     int unread;     /* process in which an unread pending error arose, else 0 (error.c) */
-    int unread_depth, unread_scopes; /* its scope; scopes begun since (error.c) */
-    int depth;                   /* of the innermost open scope; 0: none is open (scope_list.h) */
-    struct heed_tensor *tensors; /* of all open scopes, innermost first (scope_list.c) */
-    const char *operation;       /* in progress; named if memory runs out */
-    int64_t scopes_begun;        /* scope_list.h */
-    int64_t fail_countdown;      /* allocations until one fails; 0: off (alloc.c) */
+    int depth;      /* of the innermost open scope; 0: none is open (scope_list.h) */
+    struct heed_tensor *tensors;      /* of all open scopes, innermost first (scope_list.c) */
+    const char *operation;            /* in progress; named in out-of-memory errors */
+    int64_t scopes_begun;             /* scope_list.h */
+    int64_t fail_countdown;           /* allocations until one fails; 0: off (alloc.c) */
     int64_t live_tensors, live_bytes; /* written by this thread, read by all */
     bool grad_disabled;
-    bool registered; /* counted by heed_sum_live, cleaned up at its end */
+    bool registered; /* counted by heed_sum_live, cleaned up when it ends */
 
     heed_free_list free[HEED_SIZE_CLASSES]; /* alloc.c */
     int64_t serials[HEED_TRACKED_SCOPES];   /* of the open scopes, by depth (scope_list.h) */
     char *slab, *slab_end;                  /* small blocks are cut from here (alloc.c) */
     int64_t system_requests;
+    int unread_depth, unread_scopes; /* scope of the unread error; scopes begun since (error.c) */
     struct heed_thread *next;
 } heed_thread;
 
 /* Use heed_self directly: TLS relaxation breaks UBSan's null check on a pointer to it. */
 extern _Thread_local heed_thread heed_self;
 
-/* heed_blocked: true if an error is pending, so that nothing computes. */
+/* heed_blocked: true if an error is pending; nothing is then computed. */
 static inline bool heed_blocked(void)
 {
     return heed_self.error != 0; /* HEED_OK */

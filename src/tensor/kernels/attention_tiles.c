@@ -7,7 +7,7 @@
  *               +----+----+----+- - - - +    with a running softmax (Milakov and Gimelshein,
  *    a block    |    |tile|   \|            2018): y accumulates the sum of exp(s - max) v. When
  *    of queries |    |    |    | \ skipped  a tile raises max, y and the total so far are scaled
- *               +----+----+----+- -\- - +    by exp(old max - new max). At the end y is divided
+ *               +----+----+----+- -\- - +    by exp(old max - new max). At the end, y is divided
  *                                            by the total, the sum of exp(s - max).
  *
  * A single tile needs no correction. Backward: recomputes the weights p of a block for all its keys
@@ -16,8 +16,8 @@
  *     dv += p^T g         ds = p (g v^T - mean of g v^T under p)
  *     dk += ds^T scale q  dq = scale ds k
  *
- * With is_causal, keys after all queries of a block are skipped, unless their values are NaN or
- * infinite: multiplying those by a weight of 0 gives NaN, as in the definition. */
+ * With is_causal, keys that come after all queries of a block are skipped, unless their values are
+ * NaN or infinite: multiplying those by a weight of 0 gives NaN, as in the definition. */
 #include "softmax_rows.h"
 
 static T *row_of(const heed_matrix *m, int64_t i)
@@ -58,7 +58,8 @@ static heed_matrix from_row(heed_matrix m, int64_t i)
 
 /* ---- rows ---- */
 
-/* True if all elements of these rows are finite: NaN and infinities times 0 give NaN. */
+/* True if all elements of these rows are finite. NaN and infinities give NaN when multiplied by
+ * 0. */
 static bool is_finite(const heed_matrix *m, int64_t first, int64_t end, int64_t columns)
 {
     vector all = {0};
@@ -154,8 +155,8 @@ static void find_scores(const heed_attention *call, const block *b, int64_t j0, 
     }
 }
 
-/* Turns scores into weights, exp(s - max), and adds them to the total after correcting it by
- * exp(old max - new max). A block starts with max -inf and total 0. */
+/* Turns scores into weights, exp(s - max), and adds them to the total, which is first multiplied by
+ * exp(old max - new max). A block starts with max = -inf and total = 0. */
 static void weigh(const block *b, int64_t columns)
 {
     for (int64_t i = 0; i < b->rows; i++) {
@@ -166,7 +167,7 @@ static void weigh(const block *b, int64_t columns)
     exps(b->rows, b->factor, 0, b->factor);
     for (int64_t i = 0; i < b->rows; i++) {
         T *s = row_of(&b->s, i);
-        /* In a row of only -inf, computes exp(-inf - 0) instead of exp(-inf + inf). */
+        /* In a row that is all -inf, computes exp(-inf - 0) instead of exp(-inf + inf). */
         exps(columns, s, b->max[i] == LOWEST ? 0 : b->max[i], s);
     }
     for (int64_t i = 0; i < b->rows; i++) {
@@ -263,7 +264,7 @@ static void add_block(const heed_attention *call, block *b, heed_matrix ds)
     const heed_matrix g = from_row(call->g, b->first), dq = from_row(call->dq, b->first);
     find_weights(call, b);
     if (b->end < call->keys && !is_finite(&b->s, 0, rows, b->end)) {
-        b->end = call->keys; /* in a row of NaN even masked keys have weight NaN */
+        b->end = call->keys; /* in a row of NaN, even masked keys have weight NaN */
         find_weights(call, b);
     }
     multiply(rows, b->end, values, g, transposed(call->v), ds, false);

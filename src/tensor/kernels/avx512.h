@@ -3,9 +3,9 @@
  *
  * Three instructions make them twice as fast: scaling by 2^n with a single rounding, even for
  * subnormal results and overflow; look-up in a table of 32 floats in two registers; and a 14-bit
- * reciprocal, which with one Newton step gives a quotient in a quarter of the time of a division.
- * Errors are at most 2 ulp for all floats. NaN propagates: min and max return the second operand on
- * NaN. */
+ * reciprocal, which, with one Newton step, gives a quotient in a quarter of the time that a
+ * division takes. Errors are at most 2 ulp for all floats. NaN propagates: min and max return the
+ * second operand on NaN. */
 #ifndef HEED_TENSOR_KERNELS_AVX512_H
 #define HEED_TENSOR_KERNELS_AVX512_H
 
@@ -152,7 +152,7 @@ static inline vector sigmoid_lanes(vector x)
 
 /* ---- piecewise polynomials ---- */
 
-/* Each lane's coefficient, for the piece numbered by the low five bits of `which`. */
+/* Each lane's coefficient, for the piece whose number is in the low five bits of `which`. */
 static inline vector coefficient(const float of_pieces[32], lanes which)
 {
     return _mm512_permutex2var_ps(_mm512_load_ps(of_pieces), (__m512i)which,
@@ -170,8 +170,8 @@ static inline vector polynomial_of_piece(const pieces p, lanes which, vector d)
     return y;
 }
 
-/* The shift leaves the piece number in the low bits. erf rounds to 1 from 3.93 on. The table has -1
- * as the constant of the first piece, so that the maximum gives d = x there. */
+/* The shift leaves the piece number in the low bits. erf rounds to 1 for x >= 3.93. The table has
+ * -1 as the constant of the first piece, so that the maximum gives d = x there. */
 static inline vector erf_lanes(vector x)
 {
     const vector size = at_most(0x1.f7fffep+1f, abs_lanes(x));
@@ -182,7 +182,7 @@ static inline vector erf_lanes(vector x)
     return with_sign_lanes(x, polynomial_of_piece(erf_pieces, which, d) * d + start);
 }
 
-/* tanh rounds to 1 from 9.3 on. */
+/* tanh rounds to 1 for x >= 9.3. */
 static inline vector tanh_lanes(vector x)
 {
     const vector size = at_most(9.3f, abs_lanes(x));

@@ -9,7 +9,7 @@
 #define HEED_TENSOR_KERNELS_ELEMENT_H
 
 #ifdef __FAST_MATH__
-#error "masks are -inf and NaN must stay NaN: build without -ffast-math"
+#error "masks use -inf and NaN must propagate: build without -ffast-math"
 #endif
 
 #include "kernels.h"
@@ -26,7 +26,8 @@ typedef bool T;
 #error "compile with one of T_IS_F32, T_IS_F64, T_IS_I64, T_IS_BOOL"
 #endif
 
-/* VALUE is the type in which formulas are evaluated. For bool, sums mean or, products mean and. */
+/* VALUE is the type in which formulas are evaluated. For bool, a sum is a logical or, and a product
+ * is a logical and. */
 #ifdef T_IS_BOOL
 typedef int VALUE;
 #define RESULT(x) ((x) != 0)

@@ -1,8 +1,8 @@
 /* The matrix product c (m, n) = a (m, k) b (k, n) + bias, or c += a b, with any row and column
  * strides.
  *
- * k and n are cut into blocks, such that the current block of b stays in L2. A block of b is cut
- * into panels two vectors wide, and the part of c below it into tiles of MR rows by one panel:
+ * k and n are cut into blocks so that the current block of b stays in L2. A block of b is cut into
+ * panels two vectors wide, and the part of c below it into tiles of MR rows by one panel:
  *
  *                     columns                  A block of b is packed once, panel by panel and
  *               |  |  |##|  |  |  |            row by row, transposed in registers if necessary.
@@ -15,14 +15,14 @@
  *
  * The MR x 2 sums of a tile stay in registers for the whole panel: enough to hide the latency of
  * multiply-adds, with registers left for a row of the panel and an element of a. They are then
- * stored to c, added to the sums of earlier blocks of k, and with the bias after the last block.
- * Remaining rows use tiles of 8, 4, 2 and 1. Remaining columns need no padding: the two vectors of
- * a panel overlap and store equal values there; if less than a vector remains, the previous panel
- * gives up columns. Rows of b are padded only in a block narrower than a vector, whose results go
- * to c through a buffer.
+ * stored to c, or added to the sums of earlier blocks of k; after the last block, the bias is added
+ * as well. Remaining rows use tiles of 8, 4, 2 and 1. Remaining columns need no padding: the two
+ * vectors of a panel overlap and store equal values there; if less than a vector remains, the
+ * previous panel gives up columns. Rows of b are padded only in a block narrower than a vector,
+ * whose results go to c through a buffer.
  *
  * Special shapes: small f32 products are summed in double, which costs little, rounds once, and
- * gives nearly the same bits on every instruction set. A dot product is also summed in
+ * gives almost bit-identical results on all instruction sets. A dot product is also summed in
  * double. With a single row of a, panels do not pay off, since b is read only once.
  *
  * Threads share the packing of panels, then the tiles. The sum of an element is never split. Its
@@ -61,7 +61,7 @@ static int64_t next_block(int64_t p, int64_t count)
     return p < count && count < p + WIDTH ? count - WIDTH : p;
 }
 
-/* Copies less than a panel without a loop. */
+/* Copies `count` elements, fewer than a panel has, without a loop. */
 static inline void copy_part(T *to, const T *from, int64_t count)
 {
     UNROLL for (int part = PANEL / 2; part > 0; part /= 2)
@@ -101,7 +101,7 @@ static void pack_columns(const T *b, int64_t b_col, int64_t kc, int64_t columns,
     }
 }
 
-/* to (kc, PANEL) = `columns` columns of b (kc, n), on any strides. */
+/* to (kc, PANEL) = `columns` columns of b (kc, n), with any strides. */
 static void pack_panel(const heed_gemm *call, const T *b, int64_t kc, int64_t columns, T *to)
 {
     if (call->b_row == 1 && call->b_col != 1) {
@@ -173,7 +173,7 @@ static void multiply_dot(const heed_gemm *call)
 /* STRETCH, ROW_BLOCK: columns and rows of b at a time. DOTS: contiguous columns at a time. */
 enum { STRETCH = 2 * WIDTH, DOTS = 4, ROW_BLOCK = 256 };
 
-/* Contiguous columns of b: each is a dot product, computed in lanes. */
+/* Contiguous columns of b: each takes a dot product, computed in lanes. */
 static void multiply_row_by_columns(const heed_gemm *call, const T *b, int columns, T *c)
 {
     const T *a = call->a;
@@ -284,8 +284,8 @@ static int64_t rows_of_tile(int64_t left)
     return left >= 8 && MR > 8 ? 8 : left >= 4 ? 4 : left >= 2 ? 2 : 1;
 }
 
-/* The first column of a panel. The last two panels divide their columns such that the last has a
- * full vector. */
+/* The first column of a panel. The last two panels divide their columns so that the last has a full
+ * vector. */
 static int64_t edge_of(int64_t panel, int64_t columns, int64_t lanes)
 {
     const int64_t edge = panel * 2 * lanes, rest = columns - edge;

@@ -1,5 +1,6 @@
-/* The tiles of gemm.c: c (rows, columns) = a b, with sums in registers. A template without include
- * guard: gemm.c includes it once for each type of sums, SUM, with NAME(x) to name that version. */
+/* The tiles of gemm.c: c (rows, columns) = a b, with sums in registers. A template without an
+ * include guard: gemm.c includes it once for each type of sums, SUM, with NAME(x) naming that
+ * version. */
 
 #define VECTOR  NAME(vector)
 #define RESULTS NAME(results)
@@ -11,9 +12,9 @@ enum { LANES = VECTOR_BYTES / sizeof(SUM) };
 /* A vector of sums rounded to T. */
 typedef T RESULTS __attribute__((vector_size(LANES * sizeof(T))));
 
-/* The operands and results of a tile. LANES < columns <= 2 LANES take two vectors; they overlap if
- * columns < 2 LANES, so that nothing is accessed past the last column. Fewer columns take one
- * vector, and b is padded. */
+/* The operands and results of a tile. If LANES < columns <= 2 LANES, a row takes two vectors, which
+ * overlap if columns < 2 LANES, so that nothing is accessed past the last column. Fewer columns
+ * take one vector, and b is padded. */
 typedef struct TILE {
     const SUM *a;
     int64_t a_row, a_col;
@@ -25,7 +26,7 @@ typedef struct TILE {
     bool add;      /* add to c instead of overwriting it */
 } TILE;
 
-/* Writes c (rows, columns), of less than a vector per row, from sums (rows, LANES). */
+/* Writes c (rows, columns), with less than a vector per row, from sums (rows, LANES). */
 static void NAME(finish_part)(const TILE *t, int rows, const SUM *sum)
 {
     RESULTS y, bias = {0};

@@ -1,6 +1,6 @@
 /* Transposes a block of WIDTH x WIDTH elements in registers (internal to gemm.c and move.h).
  *
- * log2(WIDTH) rounds swap quarters. The round of distance D takes rows r and r + D and, in each
+ * log2(WIDTH) rounds swap quarters. The round with distance D takes rows r and r + D and, in each
  * group of 2 D columns, swaps the second half of row r with the first half of row r + D:
  *
  *     r        a b       a c
@@ -32,7 +32,7 @@
 #define EACH_LANE(X) X(0), X(1)
 #endif
 
-/* The source of lane c in the new rows r and r + D: a lane of the old two rows side by side. */
+/* The source of lane c in the new rows r and r + D: a lane of the two old rows side by side. */
 #define NEW_FIRST(D, c)  ((c) & (D) ? WIDTH + (c) - (D) : (c))
 #define NEW_SECOND(D, c) ((c) & (D) ? WIDTH + (c) : (c) + (D))
 
@@ -54,8 +54,8 @@
 #define FIRST_8(c)  NEW_FIRST(8, c)
 #define SECOND_8(c) NEW_SECOND(8, c)
 
-/* to (WIDTH, WIDTH) = from (rows, WIDTH) transposed, with rows <= WIDTH. Columns of `to` from
- * `rows` on receive arbitrary elements. Rows start from_row and to_row elements apart. */
+/* to (WIDTH, WIDTH) = from (rows, WIDTH) transposed, with rows <= WIDTH. Columns of `to` past the
+ * first `rows` receive arbitrary elements. Rows start from_row and to_row elements apart. */
 static void transpose_block(const T *from, int64_t from_row, int64_t rows, T *to, int64_t to_row)
 {
 #ifdef HAS_SHUFFLE

@@ -41,7 +41,7 @@ typedef void heed_kernel(int64_t n, const void *const *in, void *out);
  * elements apart. */
 typedef struct heed_rows {
     int64_t count, n;
-    const void *in[2]; /* x, or for a gradient g and y */
+    const void *in[2]; /* x; for a gradient, g and y */
     int64_t step[2];
     void *out;
     int64_t out_step;
@@ -66,8 +66,8 @@ typedef union heed_total {
     int64_t of_integers;
 } heed_total;
 
-/* c (m, n) = a (m, k) b (k, n) + bias, or with accumulate c += a b. The bias is added to the
- * rounded sum, so one call gives the same bits as a product followed by an addition. */
+/* c (m, n) = a (m, k) b (k, n) + bias or, with accumulate, c += a b. The bias is added to the
+ * rounded sum, so the result is bit-identical to that of a product followed by an addition. */
 typedef struct heed_gemm {
     int64_t m, n, k;
     const void *a, *b;
@@ -78,7 +78,7 @@ typedef struct heed_gemm {
     bool accumulate;
 } heed_gemm;
 
-/* A matrix whose rows start `row` elements apart and columns `col` elements. */
+/* A matrix whose rows start `row` elements apart, and whose columns start `col` elements apart. */
 typedef struct heed_matrix {
     void *data;
     int64_t row, col;

@@ -1,12 +1,12 @@
-/* exp, expm1, log, log1p, tanh and erf of a float, without branches and calls, so that loops over
+/* exp, expm1, log, log1p, tanh and erf of a float, without branches or calls, so that loops over
  * them are vectorised on every instruction set (internal).
  *
  * Errors are at most 2 ulp for all floats, including subnormal arguments and results. Zeros (with
- * their sign), infinities and NaN give the results that C requires. The methods are classical:
- * range reduction after Cody and Waite (Software Manual for the Elementary Functions, 1980), with
- * ln 2 in two parts, the first with trailing zeros; then a polynomial, as in Tang (ACM TOMS 15 and
- * 16, 1989 and 1990) and Moshier's Cephes. The polynomials are minimax fits; coefficients were
- * rounded to floats one by one, refitting the rest after each.
+ * their sign), infinities and NaN give the results that C requires. The methods are standard: range
+ * reduction after Cody and Waite (Software Manual for the Elementary Functions, 1980), with ln 2 in
+ * two parts, the first with trailing zeros; then a polynomial, as in Tang (ACM TOMS 15 and 16, 1989
+ * and 1990) and Moshier's Cephes. The polynomials are minimax fits; coefficients were rounded to
+ * floats one by one, refitting the rest after each.
  *
  * Choices have the form c ? a : b with a and b already computed, which compiles to a mask. NaN
  * fails every comparison and takes the last alternative. */
@@ -114,7 +114,7 @@ static inline float expm1_f32(float x)
     return fabsf(x) < 0x1p-24f ? x : y;
 }
 
-/* x + x^3 P(x^2) near 0, else 1 - 2 / (e^2x + 1). tanh rounds to 1 from 10 on. */
+/* x + x^3 P(x^2) near 0, else 1 - 2 / (e^2x + 1). tanh rounds to 1 for x >= 10. */
 static inline float tanh_f32(float x)
 {
     const float size = fabsf(x) > 10 ? 10 : fabsf(x);
@@ -179,7 +179,7 @@ static inline float log1p_f32(float x)
 /* ---- the error function ---- */
 
 /* x + x P(x^2) near 0, else 1 - 2^L(x), with a polynomial for L(x) = log2(1 - erf(x)). erf rounds
- * to 1 from 4 on. NaN takes the first formula, because the second gives arbitrary bits. */
+ * to 1 for x >= 4. NaN takes the first formula, because the second gives arbitrary bits. */
 static inline float erf_f32(float x)
 {
     const float size = fabsf(x) > 4 ? 4 : fabsf(x);

@@ -2,10 +2,10 @@
  *
  *   gather        to[i] = from[i * stride], cast       gather_rows   a plane of two dims, cast
  *   scatter       to[i * stride] = from[i]             add_into      y += x
- *   look_up       y[i] = x[p(i)]                       add_at        y[p(i)] += x[i], p by index
+ *   look_up       y[i] = x[p(i)]                       add_at        y[p(i)] += x[i]
  *
- * Planes are copied in tiles to use whole cache lines; if the dtypes match, tiles are transposed in
- * registers. */
+ * The position p(i) depends on an index. Planes are copied in tiles to use whole cache lines; if
+ * the dtypes match, tiles are transposed in registers. */
 #ifndef HEED_TENSOR_KERNELS_MOVE_H
 #define HEED_TENSOR_KERNELS_MOVE_H
 

@@ -1,8 +1,8 @@
 /* layer_norm and rms_norm of rows of n floats, and their gradients:
  *
- *   z = (x - mean) / sqrt(var + eps); for rms_norm x / sqrt(mean(x^2) + eps)
+ *   z = (x - mean) / sqrt(var + eps); for rms_norm, x / sqrt(mean(x^2) + eps)
  *   y = weight z + bias          h = g weight
- *   dx = (h - mean(h) - z mean(h z)) / sqrt(var + eps); for rms_norm without mean(h)
+ *   dx = (h - mean(h) - z mean(h z)) / sqrt(var + eps); for rms_norm, without mean(h)
  *   dweight = sum over rows of g z      dbias = sum over rows of g
  *
  * Sums are in double. A row is read several times, while it stays in L1. */

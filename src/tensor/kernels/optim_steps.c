@@ -35,7 +35,7 @@ void KERNEL(sgd)(int64_t n, void *parameter, const void *gradient, void *momentu
     }
     for (int64_t i = 0; i < n; i++) {
         const T d = g[i] + decay * p[i];
-        const T b = (first ? 0 : old * buffer[i]) + fresh * d; /* a new buffer may be NaN */
+        const T b = (first ? 0 : old * buffer[i]) + fresh * d; /* a new buffer may hold NaN */
         buffer[i] = b;
         p[i] -= lr * (nesterov ? d + mu * b : b);
     }
@@ -51,8 +51,8 @@ void KERNEL(adam)(int64_t n, void *parameter, const void *gradient, void *first,
     const T size = (T)terms->size, correction = (T)terms->correction, eps = (T)terms->eps;
     const T shrink = (T)terms->shrink, decay = (T)terms->decay, beta2 = (T)terms->beta2;
     const T new1 = (T)terms->new1, new2 = (T)terms->new2;
-    /* As torch's lerp, starts from m or d, whichever has the larger weight, so that beta1 = 0 gives
-     * d exactly. The rounded weights beta1 and 1 - beta1 need not sum to 1. */
+    /* Like torch's lerp, starts from m or d, whichever has the larger weight, so that beta1 = 0
+     * gives d exactly. The rounded weights beta1 and 1 - beta1 need not sum to 1. */
     const bool from_m = new1 < (T)0.5;
     const T weight = from_m ? new1 : new1 - 1;
     for (int64_t i = 0; i < n; i++) {

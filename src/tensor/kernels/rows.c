@@ -29,7 +29,7 @@ FOLD(T, smallest, ROW, HIGHEST, x < all ? x : all, x < all ? x : all)
         *(type *)y = (result);                                                                     \
     }
 
-/* NaN if the row contains one, else `extreme`, which ignores NaN. */
+/* NaN if the row contains NaN, else `extreme`, which ignores NaN. */
 static T with_nan(int64_t n, const T *row, T extreme)
 {
 #if defined T_IS_F32 || defined T_IS_F64

@@ -1,7 +1,7 @@
 /* The softmax family, on rows of n floats:
  *
  *   softmax        y = e^(x - max) / sum(e^(x - max))     dx = y (g - sum(g y))
- *   safe_softmax   the same, but zeros for a row of only -inf
+ *   safe_softmax   the same, but zeros for a row that is all -inf
  *   log_softmax    y = x - max - ln sum(e^(x - max))      dx = g - e^y sum(g)
  *   logsumexp      y = ln sum(e^x)
  *

@@ -182,8 +182,8 @@ static inline double log_of_rest(const heed_generator *g, double u)
 
 /* ---- uniform, Bernoulli and exponential numbers ---- */
 
-/* torch's compiler fuses x * span + low if the machine can. If low is 0, both forms round the same,
- * and avoiding fma saves a call. */
+/* torch's compiler fuses x * span + low if the machine supports it. If low is 0, both forms round
+ * the same, and avoiding fma saves a call. */
 void heed_fill_uniform_f32(heed_generator *g, void *out, int64_t count, int64_t step, double a,
                            double b)
 {
@@ -206,7 +206,7 @@ void heed_fill_uniform_f64(heed_generator *g, void *out, int64_t count, int64_t 
     }
 }
 
-/* The fraction drawn is below a if its 53 bits are below a 2^53. This comparison needs no floats,
+/* The fraction drawn is below a if its 53 bits are below a * 2^53. This comparison needs no floats,
  * and is vectorised a block at a time. */
 enum { DRAWS = 256 };
 
@@ -286,7 +286,7 @@ NORMAL(f64, double)
  * For blocks of floats, torch on x86 computes logarithm, sine and cosine with polynomials from
  * Stephen Moshier's Cephes library, as arranged by Julien Pommier's sse_mathfun and Giovanni
  * Garberoglio's avx_mathfun, with some multiply-adds fused by its compiler. They are written here
- * so that every rounding is the same. Everything else uses libm, as torch does. */
+ * so that every rounding matches. Everything else uses libm, as torch does. */
 
 /* ln x for 0 < x <= 1: x = m 2^e with m in [sqrt(1/2), sqrt(2)), and a polynomial in m - 1. */
 INLINE float log_polynomial(float x)
@@ -316,7 +316,7 @@ INLINE float log_polynomial(float x)
 }
 
 /* Sine and cosine of 0 <= x < 2 pi: the distance to the nearest multiple of pi/2, and two
- * polynomials of it, swapped and negated according to the quadrant. */
+ * polynomials in it, swapped and negated according to the quadrant. */
 INLINE void sincos_polynomial(float x, float *sine, float *cosine)
 {
     int octant = ((int)(x * 1.27323954473516f) + 1) & ~1;
@@ -356,7 +356,7 @@ INLINE void block_by_polynomial(float *d, float mean, float std)
     }
 }
 
-/* Compiled for FMA; elsewhere fmaf is a library call. Both give the same bits. */
+/* Compiled for FMA; elsewhere fmaf is a library call. The results are bit-identical. */
 #if defined __x86_64__
 __attribute__((target("avx2,fma"))) static void block_with_fma(float *d, float mean, float std)
 {
@@ -364,8 +364,8 @@ __attribute__((target("avx2,fma"))) static void block_with_fma(float *d, float m
 }
 #endif
 
-/* torch uses libm for doubles, and for floats without vector code. Even there torch 2 fuses the
- * multiply-add of blocks, but not that of single numbers. */
+/* torch uses libm for doubles, and for floats where it has no vector code. Even there, torch 2
+ * fuses the multiply-add of blocks, but not that of single numbers. */
 static void block_by_libm_f32(const heed_generator *g, float *d, float mean, float std)
 {
     const bool fused = g->flavor != HEED_RANDOM_TORCH_1_PLAIN;

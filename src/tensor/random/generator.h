@@ -7,7 +7,7 @@
 #include "state.h"
 
 /* heed_generator_of_thread: this thread's generator; if not yet seeded, seeds it as torch does.
- * heed_seed_generator: restarts g from `seed`, keeping the flavor. */
+ * heed_seed_generator: restarts g with `seed`, keeping the flavor. */
 heed_generator *heed_generator_of_thread(void);
 void heed_seed_generator(heed_generator *g, uint64_t seed);
 
@@ -33,7 +33,7 @@ heed_random_fill heed_fill_bernoulli_i64, heed_fill_bernoulli_bool;
 heed_random_fill heed_fill_exponential_f32, heed_fill_exponential_f64;
 
 /* heed_fill_normal_*: single normal numbers, using the cached second number of a pair.
- * heed_fill_normal_block_*: as torch fills 16 or more contiguous elements (step 1), without the
+ * heed_fill_normal_block_*: torch's method for 16 or more contiguous elements (step 1), without the
  * cache. */
 heed_random_fill heed_fill_normal_f32, heed_fill_normal_f64;
 heed_random_fill heed_fill_normal_block_f32, heed_fill_normal_block_f64;

@@ -3,11 +3,11 @@
  * With replacement, a uniform number is looked up in the cumulative sums of the probabilities.
  * Without replacement, the categories race: each gets an exponential time whose rate is its
  * probability. The first to finish is a draw with these probabilities, the next ones are draws
- * without replacement. torch computes a time as q / p, with q exponential of rate 1, and takes the
- * largest p / q.
+ * without replacement. torch computes a time as q / p, where q is exponential with rate 1, and
+ * takes the largest p / q.
  *
- * Both compute in the dtype of p. Here floats are doubles rounded after each operation, which gives
- * the same bits. */
+ * Both compute in the dtype of p. Here, f32 arithmetic is done in double and rounded after each
+ * operation; the results are bit-identical. */
 
 #include "multinomial.h"
 
@@ -59,7 +59,8 @@ static heed_status check_arguments(const heed_tensor *p, int64_t num_samples, bo
     }
     const int64_t categories = count_categories(p);
     if (categories < 1 || categories > MOST_CATEGORIES) {
-        return heed_fail(HEED_ERR_SHAPE, "multinomial: p %s has %lld categories, not 1 to 2^24",
+        return heed_fail(HEED_ERR_SHAPE,
+                         "multinomial: p %s has %lld categories; it must have 1 to 2^24",
                          HEED_TEXT(p), (long long)categories);
     }
     if (num_samples < 1 || (!replacement && num_samples > categories)) {
@@ -78,7 +79,7 @@ static heed_status check_rows(const heed_tensor *p, int64_t needed, bool race)
         double sum = 0.0;
         for (int64_t i = 0; i < count_categories(p); i++) {
             const double x = element(p, row, i);
-            if (!(x >= 0.0 && x <= DBL_MAX)) { /* NaN too */
+            if (!(x >= 0.0 && x <= DBL_MAX)) { /* true for NaN */
                 return heed_fail(HEED_ERR_VALUE,
                                  "multinomial: the probability of category %lld in row %lld of p "
                                  "%s is %g; apply heed_softmax to scores",
@@ -89,8 +90,8 @@ static heed_status check_rows(const heed_tensor *p, int64_t needed, bool race)
         }
         if (possible < needed) {
             return heed_fail(HEED_ERR_VALUE,
-                             "multinomial: row %lld of p %s has %lld probabilities above 0, and "
-                             "%lld are needed",
+                             "multinomial: row %lld of p %s has %lld probabilities above 0; it "
+                             "needs at least %lld",
                              (long long)row, HEED_TEXT(p), (long long)possible, (long long)needed);
         }
         if (!race && sum > DBL_MAX) {
@@ -182,7 +183,7 @@ static heed_status draw_by_race(const heed_tensor *p, int64_t num_samples, int64
             int64_t count = 0;
             for (int64_t i = 0; i < count_categories(p); i++) {
                 const double x = element(p, row, i);
-                if (x > 0.0) { /* categories of probability 0 do not take part */
+                if (x > 0.0) { /* categories with probability 0 do not take part */
                     heap[count++] = (runner){round_as(p, x / element(q, row, i)), i};
                 }
             }

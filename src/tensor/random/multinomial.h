@@ -6,10 +6,10 @@
 
 HEED_BEGIN_DECLS
 
-/* heed_multinomial: draws from categories 0 ... n-1 with probabilities p, as
+/* heed_multinomial: draws from categories 0 ... n-1 with probabilities p, like
  * torch.multinomial(p, num_samples, replacement)
  *
- *   p (n) or (rows, n), non-negative, of any sum   ->   i64 (num_samples) or (rows, num_samples)
+ *   p (n) or (rows, n), non-negative, with any sum   ->   i64 (num_samples) or (rows, num_samples)
  *
  * Probabilities are normalised by the sum of their row. Without replacement, each category is drawn
  * at most once. Samples are in the order drawn.

@@ -1,8 +1,8 @@
 /* Random tensors: checks arguments, walks memory in torch's order and draws numbers; saves and
  * restores the thread's generator.
  *
- * generator.c makes the numbers. Everything that can fail comes before the first draw, so a failing
- * call leaves the generator unchanged. */
+ * generator.c generates the numbers. Everything that can fail comes before the first draw, so a
+ * failing call leaves the generator unchanged. */
 #include "random.h"
 
 #include <float.h>
@@ -69,7 +69,7 @@ heed_status heed_set_random_flavor(heed_random_flavor flavor)
  *     1          lower half: number of words left before the twist, plus 1; upper half 1: seeded
  *     2          the index of the next word
  *     3 ... 626  the words
- *     628        the bits of the cached normal number, if 630 is 1
+ *     628        the bits of the cached normal number, if element 630 is 1
  */
 
 enum { WORDS = HEED_GENERATOR_WORDS };
@@ -130,13 +130,13 @@ heed_status heed_set_rng_state(const heed_tensor *state)
     }
     if (state->dtype != HEED_I64) {
         return heed_fail(HEED_ERR_DTYPE,
-                         "%s: state is %s; it must be i64, as heed_get_rng_state returns", name,
-                         heed_dtype_name(state->dtype));
+                         "%s: state is %s; it must be i64, like the result of heed_get_rng_state",
+                         name, heed_dtype_name(state->dtype));
     }
     if (state->ndim != 1 || state->numel != ALL) {
         return heed_fail(HEED_ERR_SHAPE,
-                         "%s: state %s; it must be (%d), as heed_get_rng_state returns", name,
-                         HEED_TEXT(state), ALL);
+                         "%s: state %s; it must be (%d), like the result of heed_get_rng_state",
+                         name, HEED_TEXT(state), ALL);
     }
     heed_generator g = heed_get_generator();
     if (heed_copy_out(state, values, ALL) == HEED_OK && !read_state(values, &g)) {
@@ -164,7 +164,7 @@ static fills bernoulli = {[HEED_F32] = heed_fill_bernoulli_f32,
 static fills exponential = {
     [HEED_F32] = heed_fill_exponential_f32, [HEED_F64] = heed_fill_exponential_f64};
 
-enum { BLOCK = 16 }; /* from this count on, contiguous normal numbers are drawn in blocks */
+enum { BLOCK = 16 }; /* this many contiguous normal numbers or more are drawn in blocks */
 
 /* torch fills a non-contiguous target in memory order, by descending stride, so a transposed matrix
  * receives the same numbers as the matrix it is a view of. */
@@ -258,8 +258,8 @@ static heed_tensor *draw_like(const char *function, const heed_tensor *x, bool i
         return NULL;
     }
     if (!heed_is_float(x->dtype)) {
-        heed_fail(HEED_ERR_DTYPE, "%s: x is %s; it must be f32 or f64; heed_to casts", function,
-                  heed_dtype_name(x->dtype));
+        heed_fail(HEED_ERR_DTYPE, "%s: x is %s; it must be f32 or f64; cast it with heed_to",
+                  function, heed_dtype_name(x->dtype));
         return NULL;
     }
     if (heed_is_row_major(x)) {
@@ -287,12 +287,12 @@ heed_tensor *heed_randn_like(const heed_tensor *x)
     return draw_like("randn_like", x, true);
 }
 
-/* The dtype holds every whole number in [low, high). */
+/* Checks that the dtype can represent every integer in [low, high). */
 static heed_status check_range(int64_t low, int64_t high, heed_dtype dtype)
 {
     if (low >= high) {
         return heed_fail(HEED_ERR_VALUE,
-                         "randint: low %lld is not below high %lld, which is excluded",
+                         "randint: low %lld is not below high %lld; high is exclusive",
                          (long long)low, (long long)high);
     }
     const int64_t most = dtype == HEED_BOOL  ? 1
@@ -301,7 +301,7 @@ static heed_status check_range(int64_t low, int64_t high, heed_dtype dtype)
                                              : INT64_MAX;
     if (dtype != HEED_I64 && (low < (dtype == HEED_BOOL ? 0 : -most) || high - 1 > most)) {
         return heed_fail(HEED_ERR_VALUE,
-                         "randint: %s cannot hold all whole numbers from %lld to %lld; draw them "
+                         "randint: %s cannot hold all integers from %lld to %lld; draw them "
                          "as i64",
                          heed_dtype_name(dtype), (long long)low, (long long)(high - 1));
     }
@@ -318,7 +318,7 @@ heed_tensor *heed_randint(int64_t low, int64_t high, heed_shape shape, heed_dtyp
         return NULL;
     }
     heed_generator *g = heed_generator_of_thread();
-    /* Draws one word, or two if the remainder of one would be too uneven; torch 2 switches to two
+    /* Draws one word, or two if the remainder of one would be too biased; torch 2 switches to two
      * at a smaller range. */
     const uint64_t range = (uint64_t)high - (uint64_t)low;
     const bool is_wide = range >> (heed_random_torch_2(g) ? 28 : 32) != 0;
@@ -328,7 +328,7 @@ heed_tensor *heed_randint(int64_t low, int64_t high, heed_shape shape, heed_dtyp
         if (dtype == HEED_I64) {
             ((int64_t *)t->data)[i] = number;
         } else {
-            heed_set_number_at(t, i, (double)number); /* exact: check_range */
+            heed_set_number_at(t, i, (double)number); /* exact, see check_range */
         }
     }
     return t;
@@ -350,7 +350,7 @@ heed_tensor *heed_randperm(int64_t n)
     heed_generator *g = heed_generator_of_thread();
     int64_t *to = t->data;
     if (n >= UINT32_MAX / 20 && heed_random_torch_2(g)) {
-        /* Two words per number, which goes to a random place among those so far. */
+        /* Two words per number, which is put at a random position among those so far. */
         for (int64_t i = 0; i < n; i++) {
             const int64_t j = (int64_t)(heed_draw_u64(g) % (uint64_t)(i + 1));
             to[i] = to[j];
@@ -385,7 +385,7 @@ heed_tensor *heed_bernoulli(const heed_tensor *p)
     heed_copy_elements(p, t);
     for (int64_t i = 0; i < t->numel; i++) {
         const double value = heed_number_at(t, i);
-        if (!(value >= 0.0 && value <= 1.0)) { /* NaN too */
+        if (!(value >= 0.0 && value <= 1.0)) { /* true for NaN */
             heed_fail(HEED_ERR_VALUE,
                       "bernoulli: element %lld of p %s is %g, which is outside [0, 1]; apply "
                       "heed_sigmoid to scores",
@@ -393,7 +393,7 @@ heed_tensor *heed_bernoulli(const heed_tensor *p)
             return NULL;
         }
     }
-    /* For a tensor of floats, unlike for a single p, torch compares with draws of one word. */
+    /* For an f32 tensor p, unlike for a single p, torch compares with one-word draws. */
     heed_generator *g = heed_generator_of_thread();
     for (int64_t i = 0; i < t->numel; i++) {
         const double drawn = t->dtype == HEED_F32 ? (double)heed_draw_f32(g) : heed_draw_f64(g);

@@ -13,16 +13,16 @@ HEED_BEGIN_DECLS
  * compared. All flavors draw the same words, but compute different numbers from them.
  *
  * The PLAIN flavors use libm's logf, sinf and cosf for 16 or more normal floats, and round each
- * product before adding (but TORCH_2_PLAIN fuses the scaling of these floats). About every third of
- * them differs in its last bits.
+ * product before adding (but TORCH_2_PLAIN fuses the scaling of these floats). About one in three
+ * of these floats differs in its last bits.
  *
- * In the TORCH_2 flavors, some f64 normal and exponential numbers differ in the last bit from
- * TORCH_1, and heed_randint draws two words per number for ranges of 2^28 or more (TORCH_1: 2^32 or
+ * In the TORCH_2 flavors, some f64 normal and exponential numbers differ from TORCH_1 in the last
+ * bit, and heed_randint draws two words per number for ranges of 2^28 or more (TORCH_1: 2^32 or
  * more). Results differ entirely for heed_multinomial of one sample with replacement, heed_randperm
  * of 2^32 / 20 or more numbers, and heed_dropout of a non-contiguous tensor. */
 typedef enum heed_random_flavor {
     HEED_RANDOM_TORCH_1,       /* 1.13 on x86 with AVX2 or AVX-512: the default */
-    HEED_RANDOM_TORCH_2,       /* 2.7 to 2.15, the same machines */
+    HEED_RANDOM_TORCH_2,       /* 2.7 to 2.15 on the same machines */
     HEED_RANDOM_TORCH_1_PLAIN, /* 1.13 with ATEN_CPU_CAPABILITY=default */
     HEED_RANDOM_TORCH_2_PLAIN, /* 2.13 to 2.15, likewise; torch on ARM is close to this */
 } heed_random_flavor;
@@ -37,7 +37,7 @@ typedef struct heed_generator {
     bool seeded;
     double normal;
     heed_random_flavor flavor;
-    uint64_t seed; /* the seed it was started from */
+    uint64_t seed; /* the seed it was started with */
 } heed_generator;
 
 HEED_END_DECLS
