@@ -1,4 +1,5 @@
-/* Lesson 3: the SelfAttention class from a set of slides, first step by step, then in training.
+/* Lesson 3: the SelfAttention class from a set of slides, first step by step, then trained as part
+ * of a model.
  *
  *     build/lesson3_self_attention_class [SEED]
  *
@@ -6,7 +7,7 @@
  * weight for each word. First the class computes such weights with its initial, random parameters.
  * Then a small model is trained, from SEED, until its *it* attends to *pizza*.
  *
- * Sources: slides titled "Self-Attention", without an author, with the motto "Unlocking Your
+ * Sources: slides titled "Self-Attention", which name no author, with the motto "Unlocking Your
  * Potential, Unleashing Your Success". They follow "Coding Self-Attention in PyTorch", a lesson of
  * "Attention in Transformers: Concepts and Code in PyTorch" by Josh Starmer (StatQuest,
  * DeepLearning.AI), called the tutorial below. The formula is from Vaswani et al., "Attention Is
@@ -201,8 +202,8 @@ static struct reader *reader_new(int64_t d_model)
     heed_add_child(m, "self_attention", &m->self_attention, heed_self_attention_new(d_model, 1, 2));
     heed_add_child(m, "fc_layer", &m->fc_layer, heed_linear_new(d_model, WORDS));
     /* With embeddings of the usual standard deviation, 1, the model can tell sentences apart
-     * without attending to the food: for 105 of 200 seeds, *it* ends up attending to the food. With
-     * 0.2, it does for 199. */
+     * without attending to the food: *it* ends up attending to the food for only 105 of 200 seeds.
+     * With 0.2, it does so for 199. */
     heed_normal_into(m->we->weight, 0, 0.2);
     return heed_module_ready(m);
 }

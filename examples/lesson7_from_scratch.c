@@ -1,6 +1,6 @@
 /* Lesson 7: everything from scratch. A tensor, a tape, seven operations with their derivatives,
- * self-attention and Adam, in plain C without Heed. The model built from them learns from the
- * sentences of lesson 3 what *it* is.
+ * self-attention and Adam, in plain C without Heed. The model built from them learns what *it*
+ * is from the sentences of lesson 3.
  *
  *     build/lesson7_from_scratch
  *
@@ -190,7 +190,7 @@ static tensor *mask(const tensor *a)
 }
 
 /* y = softmax(a): in each row, exp(a) / sum(exp(a)). Subtracting the largest a of the row changes
- * nothing and keeps exp from overflowing.  da = y (dy - sum(y dy)), the sum over the row */
+ * nothing and keeps exp from overflowing.  da = y (dy - sum(y dy)), summed over the row */
 static void softmax_backward(const tensor *y)
 {
     for (int i = 0; i < y->rows; i++) {
@@ -272,7 +272,7 @@ static tensor *cross_entropy(const tensor *a, const int *ids)
 
 /* ---- the sentences of lesson 3 ---- */
 
-/* Words by their number: six foods, what each of them does, three places, and the others. */
+/* Word ids: six foods, a verb for each of them, three places, and the other words. */
 enum { FOODS = 6, VERB = FOODS, PLACE = 2 * FOODS, PLACES = 3 };
 enum { THE = PLACE + PLACES, CAME, OUT, OF, AND, IT, WORDS };
 static const char *const vocabulary[WORDS] = {
@@ -303,7 +303,7 @@ static sentence sentence_new(int number)
 
 enum { D_MODEL = 32, PARAMETERS = 5 };
 
-/* The model of lesson 3 without positions and biases, which these sentences do not need. Weights
+/* The model of lesson 3 without positions or biases, which these sentences do not require. Weights
  * are stored as (out, in), as in torch.nn.Linear. */
 typedef struct model {
     tensor *we;              /* (WORDS, D_MODEL), the embeddings */

@@ -1,5 +1,5 @@
-/* A model with masked self-attention learns to predict the next word. To complete "the cow hid and
- * it" with "mooed", which it was not trained on, it has to look back from "it" to "cow". */
+/* A model with masked self-attention learns to predict the next word. "the cow hid and it mooed"
+ * is not in its training data: predicting "mooed" requires looking back from "it" to "cow". */
 #include "heed.h"
 enum { WORDS = 12, LENGTH = 6, SENTENCES = 8, D_MODEL = 64 };
 static const char *const words[WORDS] = {"the", "cat", "dog", "cow",    "sat",    "ran",

@@ -162,7 +162,7 @@ START_TEST(cat_refuses)
                 *b = heed_ones(HEED_SHAPE(3, 3), HEED_F32);
     heed_tensor *c = heed_ones(HEED_SHAPE(2, 3), HEED_F64), *d = heed_scalar(1, HEED_F32);
     ck_assert_ptr_null(heed_cat((heed_tensor *[]){a, b}, 2, 1));
-    expect_error(HEED_ERR_SHAPE, "cat: tensor 1 (3, 3) cannot be joined to (2, 3) in dim 1");
+    expect_error(HEED_ERR_SHAPE, "cat: tensor 1 (3, 3) cannot be joined to (2, 3) along dim 1");
     ck_assert_ptr_null(heed_cat((heed_tensor *[]){a, c}, 2, 0));
     expect_error(HEED_ERR_DTYPE, "cat");
     ck_assert_ptr_null(heed_cat((heed_tensor *[]){d, d}, 2, 0));

@@ -97,7 +97,7 @@ heed_status heed_add_to_grad(heed_tensor *t, heed_tensor *g)
 }
 
 /* One borrower at a time. Meanwhile other threads accumulate into a fresh t->grad, which
- * return_grad adds. */
+ * return_grad adds to the borrowed one. */
 static heed_tensor *borrow_grad(heed_tensor *t)
 {
     lock_grad(t);
@@ -128,7 +128,7 @@ static void return_grad(heed_tensor *t, heed_tensor *grad)
 
 /* ---- in place ---- */
 
-/* True if the derivative may read memory that t shares. */
+/* True if the derivative may read memory shared with t. */
 static bool reads_memory_of(const heed_vjp *v, const heed_tensor *t)
 {
     bool reads = v->g->storage == t->storage || v->y->storage == t->storage;
@@ -138,8 +138,8 @@ static bool reads_memory_of(const heed_vjp *v, const heed_tensor *t)
     return reads;
 }
 
-/* The frame releases views of the sum before the next thread borrows a .grad: they count as
- * references to its storage. */
+/* Views of the sum count as references to its storage, so the frame releases them before
+ * another thread can borrow the .grad. */
 static bool add_to(heed_tensor *sum, const heed_vjp *v, int j)
 {
     if (sum->dtype != v->g->dtype || reads_memory_of(v, sum)) {

@@ -15,31 +15,31 @@
 
 HEED_BEGIN_DECLS
 
-/* heed_set_requires_grad: sets whether backward collects a gradient for the leaf x, as torch's
- * x.requires_grad_(); returns x.
+/* heed_set_requires_grad: sets whether backward collects a gradient for the leaf x, like
+ * torch's x.requires_grad_(); returns x.
  * HEED_ERR_DTYPE: x is i64 or bool. HEED_ERR_GRAPH: x is the result of an operation; heed_detach it
  * first. */
 heed_tensor *heed_set_requires_grad(heed_tensor *x, bool requires_grad);
 
-/* heed_retain_grad: makes backward store the gradient of a non-leaf x in x->grad too, as torch's
+/* heed_retain_grad: makes backward store the gradient of a non-leaf x in x->grad too, like torch's
  * x.retain_grad(); returns x.
  * HEED_ERR_GRAPH: x does not require a gradient. */
 heed_tensor *heed_retain_grad(heed_tensor *x);
 
-/* heed_backward: adds dy/dx to x->grad for every leaf x that requires a gradient, as torch's
+/* heed_backward: adds dy/dx to x->grad for every leaf x that requires a gradient, like torch's
  * y.backward(). heed_backward_retain: the same, but the graph can be used again.
  *
  * HEED_ERR_GRAPH: y does not require a gradient, or its graph is used up. HEED_ERR_SHAPE: y does
  * not have exactly one element; heed_sum or heed_mean it. HEED_ERR_VERSION: a value that a
- * derivative reads has since been changed in place. Leaves reached before the error keep the
- * gradients they received. */
+ * derivative reads has been changed in place since the forward pass. Leaves reached before the
+ * error keep the gradients they received. */
 heed_status heed_backward(heed_tensor *y);
 heed_status heed_backward_retain(heed_tensor *y);
 
-/* heed_grad: grads[i] = dy/dxs[i] for `count` tensors, leaves or not, as torch.autograd.grad; .grad
- * is left unchanged. An x that y does not depend on gets zeros. With create_graph the gradients can
- * themselves be differentiated, and y's graph can be used again. Results may share memory, as in
- * torch: heed_clone one before changing it in place.
+/* heed_grad: grads[i] = dy/dxs[i] for `count` tensors, leaves or not, like torch.autograd.grad;
+ * .grad is left unchanged. An x that y does not depend on gets zeros. With create_graph the
+ * gradients can themselves be differentiated, and y's graph can be used again. Results may share
+ * memory, as in torch: heed_clone one before changing it in place.
  *
  *     heed_tensor *dx[1], *ddx[1];
  *     heed_grad(y, &x, 1, dx, true);

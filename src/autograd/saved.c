@@ -13,7 +13,7 @@ heed_status heed_fail_changed(const char *function, const heed_tensor *node)
     const heed_tensor *last = node->inputs[node->input_count - 1];
     return heed_fail(
         HEED_ERR_VERSION,
-        "%s: a value that the derivative of %s reads (of %s%s%s -> %s) was changed in place after "
+        "%s: a value that the derivative of %s (%s%s%s -> %s) reads was changed in place after "
         "the forward pass; change a heed_clone of it, or change it after the backward pass",
         function, node->op->name, HEED_TEXT(node->inputs[0]), node->input_count > 1 ? ", " : "",
         node->input_count > 1 ? HEED_TEXT(last) : "", HEED_TEXT(node));

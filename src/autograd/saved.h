@@ -10,8 +10,8 @@
 #include "../tensor/handle.h"
 #include "op.h"
 
-/* heed_hold_inputs: sets the inputs of y, a new node. Takes a reference to each, and a use of the
- * values that its derivative will read. */
+/* heed_hold_inputs: sets the inputs of y, a new node. Takes a reference to each, and a use of each
+ * value that y's derivative will read. */
 static inline void heed_hold_inputs(heed_tensor *y, heed_tensor *const *inputs)
 {
     unsigned read = 0; /* bit i: the value of input i; HEED_SAVED_OUTPUT: that of y */
@@ -34,7 +34,7 @@ static inline void heed_hold_inputs(heed_tensor *y, heed_tensor *const *inputs)
     }
 }
 
-/* HEED_ERR_VERSION: a saved value has since been changed in place.
+/* HEED_ERR_VERSION: a saved value has been changed in place since the forward pass.
  * HEED_ERR_GRAPH: an input started to require a gradient after it was used, so a value was not
  * saved. */
 heed_status heed_fail_changed(const char *function, const heed_tensor *node);
@@ -57,8 +57,8 @@ static inline heed_status heed_saved_intact(const char *function, const heed_ten
     return version == node->saved_version ? HEED_OK : heed_fail_changed(function, node);
 }
 
-/* heed_hide_unsaved: for debug builds: the inputs of the node, followed by the node itself, with
- * stand-ins for those that are not saved. A stand-in has no value, so that reading it fails.
+/* heed_hide_unsaved (debug builds only): the inputs of the node, followed by the node itself,
+ * with stand-ins for those that are not saved. A stand-in has no value, so that reading it fails.
  * heed_free_hidden frees the list. */
 heed_tensor **heed_hide_unsaved(heed_tensor *node);
 void heed_free_hidden(heed_tensor **seen);

@@ -1,6 +1,6 @@
-/* Batched matrix products with any strides. A batch runs as one tall matrix if possible, else
- * matrix by matrix on several threads. The kernel packs operands and splits single large
- * products. */
+/* Batched matrix products with any strides. A batch is multiplied as one tall matrix if
+ * possible, else matrix by matrix on several threads. The kernel packs operands and splits single
+ * large products. */
 
 #include "batch_gemm.h"
 

@@ -47,7 +47,7 @@ const char *heed_error_message(void)
     return text_of_error;
 }
 
-/* For debug builds: the first error of the process, and where it arose. */
+/* For debug builds: the first error of the process, and where it occurred. */
 static void print_first_error(heed_status status)
 {
     static int printed; /* set atomically */
@@ -127,8 +127,8 @@ static void report_unread(const char *beginning)
     }
 }
 
-/* The scope in which the error arose has ended, or there was none: the program has gone past it. A
- * scope inside that scope may belong to an expression that is still being evaluated, so only a
+/* The scope in which the error occurred has ended, or there was none: the program has gone past it.
+ * A scope inside that scope may belong to an expression that is still being evaluated, so only a
  * number of them tells that. */
 void heed_report_unread(void)
 {

@@ -15,13 +15,13 @@
  *     heed: this program ended with an error that it never read: randn: no scope is open ...
  *
  * That happens when its thread ends, or when its thread ends the program. It happens earlier if the
- * program continues: when another scope begins after the scope in which the error arose has ended,
- * or when ten scopes have begun inside it. An error is unread if it is still pending, no handler
- * was set when it arose, and neither heed_error nor heed_error_message has been called since;
- * heed_error_pending does not read it. The program's exit status does not change. Programs that end
- * through _exit, abort or a signal print nothing.
+ * program continues: when another scope begins after the scope in which the error occurred has
+ * ended, or when ten scopes have begun inside it. An error is unread if it is still pending, no
+ * handler was set when it occurred, and neither heed_error nor heed_error_message has been called
+ * since; heed_error_pending does not read it. The program's exit status does not change. Programs
+ * that end through _exit, abort or a signal print nothing.
  *
- * In a debugger, `break heed_fail` stops where an error arises; in a program built with
+ * In a debugger, `break heed_fail` stops where an error occurs; in a program built with
  * `make DEBUG=1`, the first error prints a backtrace.
  */
 #ifndef HEED_TENSOR_ERROR_H

@@ -1,8 +1,8 @@
 /* How much work justifies another thread (internal).
  *
  * A grain is the minimum work per thread, a few microseconds; less would not pay for waking the
- * thread and sharing cache lines. Grains are counted in elements, by kind of work. Times are
- * estimates for one AVX-512 core with data in cache, unless noted.
+ * thread and sharing cache lines. Grains are given in elements, one for each kind of work. Times
+ * are estimates for one AVX-512 core with data in cache, unless noted.
  */
 #ifndef HEED_TENSOR_GRAIN_H
 #define HEED_TENSOR_GRAIN_H
@@ -19,8 +19,9 @@ enum {
 /* Matrix products, in multiply-adds; a core does about 50 per nanosecond in f32. */
 enum {
     HEED_GRAIN_OF_PRODUCTS = 1 << 20, /* 20 us */
-    HEED_LITTLE_PRODUCT = 1 << 18,    /* below: no workspace; single products run on this thread */
-    HEED_LARGE_PRODUCT = 1 << 24,     /* above: the kernel splits each product */
+    HEED_LITTLE_PRODUCT =
+        1 << 18, /* below: no workspace; single products run on the calling thread */
+    HEED_LARGE_PRODUCT = 1 << 24, /* above: the kernel splits each product */
 };
 
 #endif

@@ -91,7 +91,7 @@ void heed_copy_table_rows(const heed_table_rows *t)
     heed_share_rows(t->count, t->columns, HEED_GRAIN_OF_TABLE_ROWS, copy_some, (void *)t);
 }
 
-/* Adds groups of columns [first, end). One thread computes each sum, in index order. */
+/* Adds groups of columns [first, end). Each sum is computed by a single thread, in index order. */
 static void add_some(void *context, int64_t first, int64_t end)
 {
     const heed_table_rows *t = context;
@@ -103,7 +103,7 @@ static void add_some(void *context, int64_t first, int64_t end)
     }
 }
 
-/* Splits groups of columns across threads, each treated as a row of `count` elements. */
+/* Splits groups of columns across threads; each group is treated as a row of `count` elements. */
 static void share_columns(int64_t columns, int64_t count, int64_t grain, heed_parallel_work *work,
                           void *context)
 {

@@ -26,7 +26,7 @@ typedef struct heed_free_list {
 /* The fields that every operation touches come first, so that they share cache lines. */
 typedef struct heed_thread {
     unsigned error; /* the pending heed_status (error.c) */
-    int unread;     /* process in which an unread pending error arose, else 0 (error.c) */
+    int unread;     /* process in which an unread pending error occurred, else 0 (error.c) */
     int depth;      /* of the innermost open scope; 0: none is open (scope_list.h) */
     struct heed_tensor *tensors;      /* of all open scopes, innermost first (scope_list.c) */
     const char *operation;            /* in progress; named in out-of-memory errors */

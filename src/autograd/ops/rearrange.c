@@ -18,7 +18,8 @@
 
 /* ---- cat ---- */
 
-/* A tensor of shape (0) can be joined to any other and adds nothing: a list can start with one. */
+/* A tensor of shape (0) can be joined to any other and adds nothing, so a list can start with one.
+ */
 static bool is_nothing(const heed_tensor *x)
 {
     return x->ndim == 1 && x->shape[0] == 0;
@@ -58,10 +59,10 @@ static heed_status cat_rule(const heed_call *call, heed_result *result)
             fits = j == dim || x->shape[j] == first->shape[j];
         }
         if (!fits && !is_nothing(x)) {
-            return heed_fail(
-                HEED_ERR_SHAPE,
-                "cat: tensor %d %s cannot be joined to %s in dim %d; all other sizes must be equal",
-                i, HEED_TEXT(x), HEED_TEXT(first), dim);
+            return heed_fail(HEED_ERR_SHAPE,
+                             "cat: tensor %d %s cannot be joined to %s along dim %d; all other "
+                             "sizes must be equal",
+                             i, HEED_TEXT(x), HEED_TEXT(first), dim);
         }
         if (heed_common_dtype("cat", x->dtype, result->dtype, &result->dtype) != HEED_OK) {
             return heed_self.error;
@@ -213,7 +214,7 @@ heed_tensor *heed_flip(heed_tensor *x, heed_dims dims)
 
 /* ---- shared by the composites below ---- */
 
-/* Wraps a dim of x, which must have dims. */
+/* Wraps a dim of x, which must have at least one. */
 static heed_status find_dim(const char *function, const heed_tensor *x, int *dim)
 {
     if (x->ndim == 0) {
@@ -310,8 +311,8 @@ static heed_tensor *nothing_of(heed_tensor *x, heed_shape shape)
 static heed_status multiply(const char *function, int64_t times, int64_t *size)
 {
     if (times < 0) {
-        return heed_fail(HEED_ERR_VALUE, "%s: %lld times; it must be 0 or more", function,
-                         (long long)times);
+        return heed_fail(HEED_ERR_VALUE, "%s: %lld times; the number of repeats must be 0 or more",
+                         function, (long long)times);
     }
     if (__builtin_mul_overflow(*size, times, size)) {
         return heed_fail(HEED_ERR_OVERFLOW, "%s: %lld times; the size overflows", function,
@@ -387,7 +388,7 @@ heed_tensor *heed_repeat_interleave(heed_tensor *x, int64_t repeats)
     return heed_scope_end_with(&scope, heed_repeat_interleave_dim(flat, repeats, 0));
 }
 
-/* The indices of dim, each repeated as given by `repeats`. */
+/* The indices along dim, each repeated as often as `repeats` says. */
 static heed_tensor *repeated_places(const heed_tensor *x, int dim, heed_tensor *repeats)
 {
     const int64_t *times = heed_const_data_i64(heed_contiguous(repeats));

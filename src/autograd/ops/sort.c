@@ -210,7 +210,7 @@ heed_tensor *heed_topk(heed_tensor *x, int64_t k, int dim, bool largest, heed_te
         return NULL;
     }
     if (k < 0 || k > size) {
-        heed_fail(HEED_ERR_VALUE, "topk: k is %lld, and x %s has %lld elements in dim %d",
+        heed_fail(HEED_ERR_VALUE, "topk: k is %lld, but x %s has %lld elements in dim %d",
                   (long long)k, HEED_TEXT(x), (long long)size, dim);
         return NULL;
     }

@@ -13,7 +13,7 @@ struct heed_cross_attention {
     heed_module module;
     struct heed_linear *W_q;        /* (head_dim, d_model), without bias */
     struct heed_linear *W_k, *W_v;  /* (head_dim, kv_dim), without bias */
-    int row_dim, col_dim;           /* of the queries and of the keys */
+    int row_dim, col_dim;           /* the dims of tokens and of features */
     bool keep_weights;              /* store attention_percent below on each forward */
     heed_tensor *attention_percent; /* a detached copy from the last forward; or NULL */
 };

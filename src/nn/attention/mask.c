@@ -15,7 +15,7 @@
 
 /* ---- checks ---- */
 
-/* Maximum T of masks (T, T) and (..., 1, T): larger ones exceed any address space. */
+/* Maximum T for masks of shape (T, T) and (..., 1, T): larger masks exceed any address space. */
 static const int64_t most_square = INT64_C(1) << 28, most_row = INT64_C(1) << 53;
 
 /* Checked here, so that errors name the public function. */
@@ -36,9 +36,10 @@ static heed_status check_length(const char *function, int64_t length, int64_t mo
 static heed_status check_bias_dtype(const char *function, heed_dtype dtype)
 {
     if (!heed_is_float(dtype)) {
-        return heed_fail(HEED_ERR_DTYPE,
-                         "%s: dtype %s; a bias mask is added to the scores and must be a float",
-                         function, heed_dtype_name(dtype));
+        return heed_fail(
+            HEED_ERR_DTYPE,
+            "%s: dtype is %s; a bias mask is added to the scores, so its dtype must be a float",
+            function, heed_dtype_name(dtype));
     }
     return heed_error_pending();
 }

@@ -30,8 +30,9 @@ struct heed_multi_head *heed_multi_head_new_with(int64_t d_model, int heads, int
         return NULL;
     }
     if (__builtin_mul_overflow(heads, head_dim, &width)) {
-        heed_fail(HEED_ERR_OVERFLOW, "multi_head: %d heads of width %lld are too wide together",
-                  heads, (long long)head_dim);
+        heed_fail(HEED_ERR_OVERFLOW,
+                  "multi_head: the total width of %d heads of width %lld overflows", heads,
+                  (long long)head_dim);
         return NULL;
     }
     struct heed_multi_head *m = heed_module_new(&kind);

@@ -9,7 +9,7 @@ HEED_BEGIN_DECLS
 struct heed_self_attention {
     heed_module module;
     struct heed_linear *W_q, *W_k, *W_v; /* each (head_dim, d_model), without bias */
-    int row_dim, col_dim;                /* of the queries and of the keys */
+    int row_dim, col_dim;                /* the dims of tokens and of features */
     bool keep_weights;                   /* store attention_percent below on each forward */
     heed_tensor *attention_percent;      /* a detached copy from the last forward; or NULL */
 };
@@ -36,10 +36,10 @@ struct heed_self_attention *heed_self_attention_new_with(int64_t d_model, int ro
  *   q = x W_q^T   k = x W_k^T   v = x W_v^T
  *   attention = softmax(q k^T / sqrt(head_dim), -inf where block_mask) v
  *
- * True in the mask blocks; nn/attention/mask.h creates masks and converts other kinds. A fully
- * masked row gives zeros and zero gradients. (The tutorial's class, which fills with -1e9, gives
- * all tokens in such a row equal weights; PyTorch's softmax with -inf gives NaN.)
- * heed_self_attention_forward_weights: also sets *weights to softmax(...), (..., T, T).
+ * Tokens are blocked where the mask is true; nn/attention/mask.h creates masks and converts other
+ * kinds. A fully masked row gives zeros and zero gradients. (The tutorial's class, which fills with
+ * -1e9, gives all tokens in such a row equal weights; PyTorch's softmax with -inf gives NaN.)
+ * heed_self_attention_forward_weights: also sets *weights to softmax(...), of shape (..., T, T).
  *
  * HEED_ERR_DIM: row_dim and col_dim are not the last two dims of token_encodings. HEED_ERR_SHAPE:
  * the last dim is not d_model, or the mask does not fit. HEED_ERR_DTYPE: the mask is not bool. */

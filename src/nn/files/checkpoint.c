@@ -91,7 +91,7 @@ heed_status heed_save_checkpoint(void *module, heed_optimizer *optimizer, const 
 }
 
 /* All or nothing: the generator and the optimiser validate before they change, and the model's
- * tensors have been matched. */
+ * tensors have already been matched. */
 static void take(const run *r, heed_tensor *const *values)
 {
     const heed_generator before = heed_get_generator();

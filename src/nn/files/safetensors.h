@@ -1,8 +1,9 @@
-/* Files of named tensors, as in safetensors.torch, exchangeable with PyTorch in both directions.
+/* Files of named tensors, as in safetensors.torch: PyTorch can read the files that Heed writes, and
+ * vice versa.
  *
  *     8 bytes    length of the header, little-endian
  *     header     JSON: {"name": {"dtype": "F32", "shape": [2, 3], "data_offsets": [0, 24]}, ...,
- *                "__metadata__": {"text": "text", ...}}, and spaces up to a multiple of 8
+ *                "__metadata__": {"text": "text", ...}}, padded with spaces to a multiple of 8
  *     data       the elements of each tensor in row-major order, without gaps
  *
  * The whole header is validated before any data is used; malformed files are rejected safely.
@@ -24,8 +25,8 @@ HEED_BEGIN_DECLS
 
 /* ---- writing ---- */
 
-/* heed_save_file: writes tensors under their names, like safetensors.torch.save_file: any view of
- * f32, f64, i64 or bool. `metadata`: NULL for none.
+/* heed_save_file: writes tensors under their names, like safetensors.torch.save_file. They may be
+ * views; the dtype is f32, f64, i64 or bool. `metadata`: NULL for none.
  *
  * The file at `path` is replaced atomically: the new one is written next to it (as path.tmp-...),
  * synced and renamed. On any error, or if the program or the machine crashes, the old file is

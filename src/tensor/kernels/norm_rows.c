@@ -14,8 +14,8 @@
 
 /* z = (x - near) scale + shift. If the mean is large compared with the deviation, `near` is close
  * to the mean, x - near is (almost) exact, and shift accounts for the rest of the mean; otherwise
- * near is 0. `low` is the rounding error of scale: an error in a factor of the whole row would
- * accumulate in the gradients. */
+ * near is 0. `low` is the rounding error of scale: an error in a factor that applies to the
+ * whole row would accumulate in the gradients. */
 typedef struct form {
     T near, scale, low, shift;
 } form;
