@@ -2,8 +2,8 @@
  *
  * Small blocks (up to a kilobyte) are cut from slabs of 64 KiB, which are never returned; larger
  * blocks are requested one by one, and heed_empty_cache returns them. When a thread's list exceeds
- * a limit, its blocks move to the common list of that class; when the thread ends, the blocks of
- * all its lists do. Threads take blocks from the common lists before they ask the system, so memory
+ * a limit, its blocks move to the common list of that class; when the thread ends, so do the blocks
+ * of all its lists. Threads take blocks from the common lists before they ask the system, so memory
  * that one thread allocates and another frees is reused.
  *
  * Blocks from heed_alloc begin with a header that stores their size; sized blocks (blocks.h) have

@@ -13,7 +13,7 @@
 #include "shape.h"
 #include "thread.h"
 
-/* Checks p, and another tensor of its update against it. */
+/* Checks p, and checks that `state` matches it. */
 static heed_status check_state(const char *function, const char *name, const heed_tensor *p,
                                const heed_tensor *state)
 {
