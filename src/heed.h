@@ -6,15 +6,15 @@
  * - Every tensor that a function returns belongs to the innermost open scope; never free it. To
  *   keep one longer, heed_retain it, and later heed_release it.
  * - Functions that return a tensor return NULL on error, and nothing is computed while an error is
- *   pending. NULL for a required tensor is the error HEED_ERR_NULL; for an optional tensor it means
- *   "none".
+ *   pending. Passing NULL for a required tensor is the error HEED_ERR_NULL; for an optional tensor,
+ *   NULL means "none".
  * - Names, argument order and semantics are PyTorch's (docs/pytorch.md). The suffixes `_scalar`,
- *   `_dim` and `_dims` mark forms with a number, a dim or several dims; `_with` marks forms whose
- *   last argument is a struct of options, in which zero selects torch's default. Negative dims
- *   count from the end.
+ *   `_dim` and `_dims` mark forms that take a number, a dim or several dims; `_with` marks forms
+ *   whose last argument is a struct of options, in which zero selects torch's default. Negative
+ *   dims count from the end.
  * - In comments, shapes are in parentheses, g is dL/dy, and dx is dL/dx. Operations never modify a
- *   tensor. The functions that do so end in `_into`, or are heed_data_*, heed_set_data, the
- *   optimisers, or functions that load or cast a whole module.
+ *   tensor. Only the following functions do: those that end in `_into`, heed_data_*, heed_set_data,
+ *   the optimisers, and functions that load or cast a whole module.
  */
 #ifndef HEED_H
 #define HEED_H
@@ -62,7 +62,7 @@
 #include "autograd/apply.h"              /* applies an operation */
 
 #include "nn/module.h"                   /* parameters and children by name; your own modules */
-#include "nn/tensor_list.h"              /* lists of tensors by name: parameters, state dicts */
+#include "nn/tensor_list.h"              /* lists of named tensors: parameters, state dicts */
 #include "nn/init.h"                     /* parameter initialisation, like torch.nn.init */
 
 #include "nn/layers/linear.h"            /* Linear */

@@ -1,10 +1,10 @@
 /* The allocator: free lists per size class and thread, filled from slabs or from the system.
  *
- * Small classes (up to a kilobyte) are cut from slabs of 64 KiB that stay with the process; larger
+ * Small blocks (up to a kilobyte) are cut from slabs of 64 KiB, which are never returned; larger
  * blocks are requested one by one, and heed_empty_cache returns them. When a thread's list exceeds
- * a limit, it moves to the common lists, as do all its lists when the thread ends. Threads take
- * blocks from the common lists before they ask the system, so memory that one thread allocates and
- * another frees is reused.
+ * a limit, its blocks move to the common list of that class; when the thread ends, so do the blocks
+ * of all its lists. Threads take blocks from the common lists before they ask the system, so memory
+ * that one thread allocates and another frees is reused.
  *
  * Blocks from heed_alloc begin with a header that stores their size; sized blocks (blocks.h) have
  * none.

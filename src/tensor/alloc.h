@@ -2,7 +2,7 @@
  * live tensors and bytes.
  *
  * Blocks come from per-thread free lists, so reusing a block costs little more than a function
- * call. Any thread may free them.
+ * call. Any thread may free a block.
  */
 #ifndef HEED_TENSOR_ALLOC_H
 #define HEED_TENSOR_ALLOC_H
@@ -32,8 +32,8 @@ void heed_free(void *block);
  * torch.cuda.empty_cache(). */
 void heed_empty_cache(void);
 
-/* heed_live_tensors, heed_live_bytes: the number of existing tensors, and of bytes requested and
- * not yet freed, over all threads. Exact while no other thread is working. */
+/* heed_live_tensors, heed_live_bytes: the number of existing tensors, and the number of bytes
+ * requested and not yet freed, over all threads. Exact only while no other thread is working. */
 int64_t heed_live_tensors(void);
 int64_t heed_live_bytes(void);
 

@@ -1,5 +1,5 @@
-/* Splits the heads of attention across threads: by blocks of queries in the forward pass, by whole
- * heads for gradients. Each active thread has its own workspace. */
+/* Splits attention across threads: into blocks of queries in the forward pass, and into whole heads
+ * for gradients. Each active thread has its own workspace. */
 
 #include "attention_dispatch.h"
 
@@ -135,7 +135,8 @@ static heed_status run(const heed_attention_heads *heads, bool is_gradient)
     }
     w.taken = (uint8_t *)w.workspaces + (size_t)w.workspace_count * w.workspace_size;
     memset(w.taken, 0, (size_t)w.workspace_count);
-    /* Multiply-adds per piece: two products of this size, q k^T and p v; five for gradients. */
+    /* Multiply-adds per piece: two products, q k^T and p v, in the forward pass; five for
+     * gradients. */
     const double queries = (double)(is_gradient ? w.call.queries : w.call.rows);
     const double cost = (is_gradient ? 2.5 : 1) * queries * (double)w.call.keys *
                         (double)(w.call.features + w.call.values);

@@ -14,7 +14,7 @@
 
 /* ---- matrices ---- */
 
-/* The last two dims of t: the only matrix, or the first of a batch. */
+/* Views the last two dims of t: its only matrix, or the first matrix of a batch. */
 static inline void view_matrix(const heed_tensor *t, heed_matrix_view *m)
 {
     const int row = t->ndim - 2, column = t->ndim - 1;

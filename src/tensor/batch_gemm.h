@@ -15,7 +15,7 @@ typedef struct heed_matrix_view {
 heed_matrix_view heed_transposed(heed_matrix_view m);
 
 /* heed_view_rows: views all rows of t (..., columns) as one matrix. False, with *rows unset, if the
- * rows are not evenly spaced; those of a contiguous tensor always are. */
+ * rows are not evenly spaced; the rows of a contiguous tensor always are. */
 bool heed_view_rows(const heed_tensor *t, heed_matrix_view *rows);
 
 /* heed_is_one_matrix: true if all batch dims of t have size 1. */

@@ -1,5 +1,5 @@
 /* Blocks without a header (internal): the caller passes the size again when freeing a block. A
- * wrong size corrupts the free lists; the functions of alloc.h store the size instead.
+ * wrong size corrupts the free lists; the functions in alloc.h store the size instead.
  *
  * For blocks whose size is a compile-time constant, such as handles, the path to and from a
  * thread's free lists is inlined and takes about ten instructions. All other cases go to alloc.c.
@@ -20,7 +20,7 @@
 #define HEED_SYSTEM_ALLOCATOR 1
 #endif
 
-enum { HEED_POISON = 0xFF }; /* freed blocks are filled with it in debug builds: NaN, or -1 */
+enum { HEED_POISON = 0xFF }; /* fills freed blocks in debug builds; reads as NaN or -1 */
 
 typedef struct heed_block {
     struct heed_block *next;
@@ -50,7 +50,7 @@ static inline size_t heed_size_of_class(int class)
 }
 
 /* heed_alloc_sized: `size` bytes, uninitialised, aligned to 64 bytes if `size` is 256 or more, else
- * to 16. NULL on failure, with HEED_ERR_MEMORY pending. heed_free_sized: frees a block of
+ * to 16. NULL on failure, with HEED_ERR_MEMORY pending. heed_free_sized: frees a block from
  * heed_alloc_sized(size); NULL is a no-op. */
 void *heed_alloc_sized(size_t size);
 void heed_free_sized(void *block, size_t size);

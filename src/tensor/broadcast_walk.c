@@ -94,7 +94,7 @@ void heed_walk_to(walk *w, int64_t run)
 
 typedef struct parts {
     const walk *w;
-    int64_t count, unit; /* elements; ranges are whole units, which keeps vectors aligned */
+    int64_t count, unit; /* in elements; ranges consist of whole units, to align vectors */
     walk_part *part;
     const void *context;
 } parts;

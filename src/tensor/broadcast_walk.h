@@ -1,4 +1,4 @@
-/* Walks several tensors through one shape in step (internal to the files that call kernels).
+/* Walks several tensors in step through one shape (internal to the files that call kernels).
  *
  * Neighbouring dims are merged where every lane allows it, so contiguous tensors of any shape form
  * a single run. A broadcast dim has stride 0.
@@ -9,7 +9,7 @@
 #include "tensor.h"
 
 /* CHUNK: elements gathered at a time; the buffers of all operands fit in L1.
- * LANES: the maximum number of operands of an element-wise kernel, plus its result. */
+ * LANES: the maximum number of operands of an element-wise kernel, plus one for its result. */
 enum { CHUNK = 256, LANES = 6 };
 
 /* One operand of a walk: its current position, and its strides in bytes. */
@@ -34,8 +34,8 @@ typedef union buffer {
 /* heed_walk_lane: adds an operand to a walk initialised to {0}. Call before heed_walk_begin. */
 void heed_walk_lane(walk *w, const void *data, const int64_t *strides, heed_dtype dtype, int ndim);
 
-/* heed_walk_begin: sets the shape, dropping dims of size 1 and merging neighbours; at least one dim
- * remains. Returns false if the shape has no elements. */
+/* heed_walk_begin: sets the shape, dropping dims of size 1 and merging neighbouring dims; at least
+ * one dim remains. Returns false if the shape has no elements. */
 bool heed_walk_begin(walk *w, int ndim, const int64_t *shape);
 
 /* heed_walk_next: moves all lanes to the next run; returns false after the last.
@@ -44,8 +44,8 @@ bool heed_walk_next(walk *w);
 void heed_walk_to(walk *w, int64_t run);
 
 /* heed_walk_parts: covers a whole walk, which must be at its start, with calls to `part`, each for
- * n elements of a run from index `start`. If there are two grains of elements or more, the calls
- * run on several threads, and runs may be cut anywhere. */
+ * n elements of a run, starting at index `start`. If the walk has at least two grains of elements,
+ * the calls run on several threads, and runs may be cut anywhere. */
 typedef void walk_part(const void *context, const walk *w, int64_t start, int64_t n);
 void heed_walk_parts(walk *w, int64_t grain, walk_part *part, const void *context);
 

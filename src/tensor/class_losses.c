@@ -1,5 +1,5 @@
-/* The arithmetic of cross_entropy and nll_loss with class ids. Targets are processed one by one,
- * rows of logits on several threads. */
+/* The arithmetic of cross_entropy and nll_loss for class ids. Targets are processed one by one;
+ * rows of logits are processed on several threads. */
 
 #include "class_losses.h"
 
@@ -25,7 +25,8 @@ double heed_weigh_targets(const heed_class_targets *c)
     return total;
 }
 
-/* The i-th target and the classes [first, end) to which it gives weight: none if it is ignored. */
+/* The i-th target, and the range [first, end) of the classes to which it gives weight; the range is
+ * empty if the target is ignored. */
 typedef struct weighted {
     int64_t target, first, end;
 } weighted;
@@ -140,7 +141,7 @@ static void differentiate_some(void *context, int64_t first, int64_t end)
     for (int64_t i = first; i < end; i++) {
         const double *total = w->totals + 2 * i;
         const weighted on = weighted_by(w->c, i);
-        double weights = 0; /* total weight of the target over all classes */
+        double weights = 0; /* total weight that the target gives to all classes */
         for (int64_t k = on.first; k < on.end; k++) {
             weights += weight_on(w->c, on.target, k);
         }

@@ -65,7 +65,7 @@ heed_tensor *heed_eye(int64_t n, int64_t m, heed_dtype dtype)
 
 /* ---- like another tensor ---- */
 
-/* Reads only x's shape and dtype: its value may have been freed. */
+/* Reads only the shape and dtype of x, whose value may have been freed. */
 static heed_tensor *like(const char *function, const heed_tensor *x)
 {
     if (x == NULL) {
@@ -107,8 +107,9 @@ static double rounded(double value, heed_dtype dtype)
     return dtype == HEED_F32 ? (double)(float)value : value;
 }
 
-/* Like torch, computes two 32-byte vectors at a time, each counted from its own first element
- * rounded to the dtype. The remaining elements are counted from the start. */
+/* Like torch, computes two 32-byte vectors at a time: each element is computed from the first
+ * element of its vector, which is rounded to the dtype. The elements after the last pair of vectors
+ * are computed from `start`. */
 static void count_floats(heed_tensor *t, double start, double step)
 {
     const int64_t lanes = 32 / (int64_t)heed_dtype_size(t->dtype);
@@ -204,7 +205,7 @@ heed_tensor *heed_linspace(double start, double end, int64_t steps, heed_dtype d
         heed_fill_elements(t, start);
         return t;
     }
-    /* The first half counts up from the start, the second half back from the end. */
+    /* The first half counts forward from the start; the second half counts back from the end. */
     const int64_t last = steps - 1, half = steps / 2;
     const double parts = rounded((double)last, dtype);
     const double step = rounded(rounded(end - start, dtype) / parts, dtype);

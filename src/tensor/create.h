@@ -41,8 +41,8 @@ heed_tensor *heed_full_like(const heed_tensor *x, double value);
  * numbers, they match torch on one thread; torch's results depend on the thread count.) For i64,
  * linspace truncates towards 0.
  *
- * HEED_ERR_VALUE: step is 0, not finite, or leads away from end; steps is negative; a number that
- * i64 cannot represent; a fractional start or step for an i64 arange. HEED_ERR_DTYPE: bool. */
+ * HEED_ERR_VALUE: step is 0, not finite, or leads away from end; steps is negative; i64 cannot
+ * represent a number; the start or step of an i64 arange is fractional. HEED_ERR_DTYPE: bool. */
 heed_tensor *heed_arange(double start, double end, double step, heed_dtype dtype);
 heed_tensor *heed_linspace(double start, double end, int64_t steps, heed_dtype dtype);
 

@@ -70,7 +70,7 @@ void heed_debug_count_step(void)
 {
     enum { STEPS = 50 };
     static _Thread_local int64_t before;
-    static _Thread_local int growing; /* steps in a row; negative once it has warned */
+    static _Thread_local int growing; /* growing steps in a row; -1 after the warning */
     const int64_t live = heed_self.live_tensors;
     if (growing < 0) {
         return;

@@ -1,4 +1,4 @@
-/* Element types and the maximum number of dims: the definitions that the kernels use as well. */
+/* Element types and the maximum number of dims: definitions that the kernels use too. */
 #ifndef HEED_TENSOR_DTYPE_H
 #define HEED_TENSOR_DTYPE_H
 

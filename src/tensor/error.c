@@ -1,8 +1,8 @@
 /* The pending error of a thread: set by the first failure, read and cleared by the caller.
  *
- * The library never ends the program (heed_die is an optional handler). It prints only one thing:
- * an error that was never read, once, so that a program without any checks does not fail
- * silently. */
+ * The library never ends the program (heed_die is an optional handler). It prints only one thing,
+ * and only once: an error that was never read. Even a program without any checks therefore does not
+ * fail silently. */
 #include "error.h"
 
 #include <signal.h>
@@ -47,7 +47,7 @@ const char *heed_error_message(void)
     return text_of_error;
 }
 
-/* For debug builds: the first error of the process, and where it occurred. */
+/* For debug builds: prints the first error of the process, and where it occurred. */
 static void print_first_error(heed_status status)
 {
     static int printed; /* set atomically */
@@ -87,7 +87,7 @@ heed_status heed_fail(heed_status status, const char *format, ...)
         self->unread = (int)getpid();
         self->unread_depth = self->depth;
         self->unread_scopes = 0;
-        heed_register_thread(); /* so that it is reported when the thread ends */
+        heed_register_thread(); /* so that the error is reported when the thread ends */
     }
     return status;
 }
@@ -127,9 +127,9 @@ static void report_unread(const char *beginning)
     }
 }
 
-/* The scope in which the error occurred has ended, or there was none: the program has gone past it.
- * A scope inside that scope may belong to an expression that is still being evaluated, so only a
- * number of them tells that. */
+/* If the scope in which the error occurred has ended, or there was none, the program has continued
+ * past the error. A single new scope inside that scope does not show this, because it may belong to
+ * an expression that is still being evaluated; MANY_SCOPES of them do. */
 void heed_report_unread(void)
 {
     enum { MANY_SCOPES = 10 };

@@ -10,16 +10,17 @@
  *
  * While an error is pending, only these work: reading the error, ending scopes, releasing, freeing.
  *
- * An error that is never read is printed to stderr, as one line and once per process:
+ * An error that is never read is printed to stderr, on one line and only once per process:
  *
  *     heed: this program ended with an error that it never read: randn: no scope is open ...
  *
- * That happens when its thread ends, or when its thread ends the program. It happens earlier if the
- * program continues: when another scope begins after the scope in which the error occurred has
- * ended, or when ten scopes have begun inside it. An error is unread if it is still pending, no
- * handler was set when it occurred, and neither heed_error nor heed_error_message has been called
- * since; heed_error_pending does not read it. The program's exit status does not change. Programs
- * that end through _exit, abort or a signal print nothing.
+ * The line is printed when the thread with the error ends, or when that thread ends the program. It
+ * is printed earlier if the program continues: when another scope begins after the scope in which
+ * the error occurred has ended, or when ten scopes have begun inside it. An error is unread if it
+ * is still pending, no handler was set when it occurred, and neither heed_error nor
+ * heed_error_message has been called since; calling heed_error_pending does not count as reading.
+ * The program's exit status does not change. Programs that end through _exit, abort or a signal
+ * print nothing.
  *
  * In a debugger, `break heed_fail` stops where an error occurs; in a program built with
  * `make DEBUG=1`, the first error prints a backtrace.
@@ -89,7 +90,7 @@ void heed_on_error(heed_error_handler *handler);
 void heed_die(heed_status status, const char *message);
 
 /* heed_fail: makes an error pending; your own operations and modules can use it too. An error that
- * is already pending stays. Returns the pending status. */
+ * is already pending is kept. Returns the pending status. */
 heed_status heed_fail(heed_status status, const char *format, ...) HEED_PRINTF(2, 3);
 
 /* heed_shape_text: a shape as text, for messages:

@@ -1,8 +1,8 @@
 /* How much work justifies another thread (internal).
  *
  * A grain is the minimum work per thread, a few microseconds; less would not pay for waking the
- * thread and sharing cache lines. Grains are given in elements, one for each kind of work. Times
- * are estimates for one AVX-512 core with data in cache, unless noted.
+ * thread and sharing cache lines. Grains are given in elements, one for each kind of work. Times,
+ * per element and per grain, are estimates for one AVX-512 core with data in cache, unless noted.
  */
 #ifndef HEED_TENSOR_GRAIN_H
 #define HEED_TENSOR_GRAIN_H

@@ -1,7 +1,7 @@
 /* Handles and storages: creation, reference counts and release.
  *
  * Releasing is a loop over a work list linked through the tensors themselves. It never recurses, so
- * freeing a chain of a million operations needs no stack. */
+ * freeing a chain of a million operations needs no deep stack. */
 #include "handle.h"
 
 #include <string.h>
@@ -29,8 +29,8 @@ static inline void return_block(void *block, size_t size)
     }
 }
 
-/* Data up to this size is stored in the block of its storage. Larger data has its own block,
- * aligned to 64 bytes. */
+/* Data of up to this size is stored in the same block as its heed_storage. Larger data has its own
+ * block, aligned to 64 bytes. */
 enum { MOST_INSIDE = 224 };
 
 static size_t block_of(size_t bytes)
@@ -86,7 +86,7 @@ static void free_memory(heed_tensor *t)
     return_block(t, HANDLE);
 }
 
-/* Frees the handle `t`, and adds the tensors that only it kept alive to the work list. */
+/* Frees the handle `t`, and adds to the work list the tensors that only t kept alive. */
 static heed_tensor *free_handle(heed_tensor *t, heed_tensor *work)
 {
     for (int i = 0; i < t->input_count; i++) {
@@ -115,7 +115,7 @@ static heed_tensor *free_handle(heed_tensor *t, heed_tensor *work)
         free_memory(t);
         return work;
     }
-    heed_count_live(0, -memory_of(t)); /* t is freed, though its memory is not */
+    heed_count_live(0, -memory_of(t)); /* count the value as freed, though its memory is kept */
     heed_tensor *evicted = heed_debug_bury(t);
     if (evicted != NULL) {
         heed_count_live(0, memory_of(evicted));

@@ -20,8 +20,8 @@ heed_tensor *heed_tensor_view(const char *function, const heed_tensor *t, int nd
 
 /* ---- counts ---- */
 
-/* Only shared tensors are counted atomically, because atomics cost as much as the rest of a
- * node. */
+/* Only shared tensors are counted atomically, because atomics would cost as much as all other work
+ * on a node. */
 static inline int heed_add_count(int *count, int by, bool shared)
 {
     if (shared) {
@@ -36,7 +36,8 @@ static inline int heed_add_count(int *count, int by, bool shared)
 void heed_release_value(heed_tensor *t);
 void heed_release_handle(heed_tensor *t);
 
-/* A reference keeps the handle alive, a use keeps the value; heed_ref and heed_unref count both. */
+/* A reference keeps the handle alive, a use keeps its value; heed_ref and heed_unref change both
+ * counts. */
 static inline void heed_add_reference(heed_tensor *t)
 {
     heed_add_count(&t->references, 1, t->shared);
@@ -126,7 +127,7 @@ static inline void heed_set_number_at(heed_tensor *t, int64_t offset, double val
 /* heed_take_grad: replaces t->grad with `grad` (NULL: none), taking over its reference and use. */
 void heed_take_grad(heed_tensor *t, heed_tensor *grad);
 
-/* heed_share_storage: makes t a tensor on the storage of `value`, which has t's shape. */
+/* heed_share_storage: makes t use the storage of `value`, which has t's shape. */
 void heed_share_storage(heed_tensor *t, const heed_tensor *value);
 
 #endif

@@ -18,8 +18,8 @@ static int64_t run_step(const walk *w, int lane_number, heed_dtype dtype)
     return run_stride(w, lane_number) / (int64_t)heed_dtype_size(dtype);
 }
 
-/* Pads strides with 0: a tensor without dims, or an index without elements, may have fewer dims
- * than `shape`. */
+/* Pads the strides of `values` with 0: a tensor without dims, or an index without elements, may
+ * have fewer dims than `shape`. */
 static bool begin(walk *w, const heed_indexed *places, const heed_tensor *values,
                   const heed_tensor *t)
 {

@@ -1,4 +1,4 @@
-/* Reading and adding to elements selected by an index along one dim of a tensor (internal). */
+/* Reads elements selected by an index along one dim of a tensor, or adds to them (internal). */
 #ifndef HEED_TENSOR_INDEXED_H
 #define HEED_TENSOR_INDEXED_H
 

@@ -46,7 +46,7 @@ static __attribute__((noinline)) const void *set_number(elements *e, int64_t tim
     return e;
 }
 
-/* True if the sizes are equal, and so are the strides of all dims longer than 1. */
+/* True if all sizes, and the strides of all dims longer than 1, are equal. */
 static bool lie_alike(const heed_tensor *t, const heed_tensor *out)
 {
     if (out->numel == 1 || t->numel != out->numel) {
@@ -92,8 +92,8 @@ static heed_dtype dtype_of(const heed_operand *in)
     return in->tensor != NULL ? in->tensor->dtype : in->as;
 }
 
-/* Maps n elements from the lanes' positions, a buffer at a time. Repeated elements are gathered
- * only once. */
+/* Maps n elements, starting at the addresses `at`, a chunk at a time. Repeated elements are
+ * gathered only once. */
 static void map_run(const mapping *m, char *const *at, int64_t n)
 {
     const void *from[HEED_MAX_OPERANDS];
@@ -202,7 +202,7 @@ static void copy_part(const void *context, const walk *w, int64_t start, int64_t
     }
 }
 
-/* Copies rows of a plane: `w` steps through the rows; their elements are the run of context->w. */
+/* Copies rows of a plane: `w` steps through the rows, each of which is a run of context->w. */
 static void copy_rows(const void *context, const walk *w, int64_t start, int64_t n)
 {
     const copying *c = context;
@@ -236,7 +236,7 @@ static void bring(walk *w, int lane_number, heed_dtype dtype, int place)
 }
 
 /* Makes the target's contiguous dim the run. If the source is contiguous along another dim, that
- * dim becomes the rows, and the plane of the two is transposed. */
+ * dim becomes the rows, and the plane of these two dims is transposed. */
 static void copy_from(const void *from, heed_dtype dtype, const int64_t *strides, heed_tensor *out)
 {
     walk w = {0};

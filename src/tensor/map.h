@@ -7,8 +7,8 @@
 
 enum { HEED_MAX_OPERANDS = 5 };
 
-/* An input of a kernel, read as elements of `as`: a number, or a tensor that broadcasts to the
- * result's shape. */
+/* An input of a kernel, read as elements of dtype `as`: a number, or a tensor that broadcasts to
+ * the result's shape. */
 typedef struct heed_operand {
     const heed_tensor *tensor; /* NULL: use `number` */
     double number;

@@ -13,7 +13,7 @@
 #include "shape.h"
 #include "thread.h"
 
-/* Checks p together with another tensor of its update. */
+/* Checks p, and checks that `state` matches it. */
 static heed_status check_state(const char *function, const char *name, const heed_tensor *p,
                                const heed_tensor *state)
 {
@@ -222,7 +222,7 @@ static heed_status check_floats(const char *function, const char *name, const he
     return HEED_OK;
 }
 
-/* Norms of tensors; each norm is computed by one thread. */
+/* Norms of tensors; each norm is computed by a single thread. */
 typedef struct norm_job {
     const heed_tensor *const *tensors;
     heed_norm_args args;

@@ -1,16 +1,16 @@
 /* The thread pool.
  *
  * It runs one job at a time, described by `job`. The word `state` records whether the job is open
- * and how many workers are inside; a worker enters and leaves by changing it. Once no range is
+ * and how many workers are inside; a worker enters and leaves by changing `state`. Once no range is
  * left, the owner closes the job and waits for the workers inside, so it never waits for a sleeping
  * worker.
  *
  *     state = generation of the job | CLOSED | workers inside
  *
- * Each thread has its own share of the count, the same one in every job, so that its caches still
- * hold what it wrote in the previous job. It takes ranges from its own share first, then from the
- * others' shares. The kernels that run here neither allocate nor use tensors, so workers need no
- * heed_thread. */
+ * Each thread has its own share of the count, which is the same in every job, so that its caches
+ * still hold what it wrote in the previous job. It takes ranges from its own share first, then from
+ * the others' shares. The kernels that run here neither allocate nor use tensors, so workers need
+ * no heed_thread. */
 #ifdef __linux__
 #define _GNU_SOURCE /* for sched_getaffinity */
 #endif
@@ -186,7 +186,7 @@ __attribute__((destructor)) static void end_workers(void)
     worker_count = 0;
 }
 
-/* Workers block all signals but those for their own faults; the program's threads get the rest. */
+/* Workers block all signals except those for their own faults; other threads get the rest. */
 static bool start_worker(void)
 {
     sigset_t all, before;

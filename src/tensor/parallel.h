@@ -12,7 +12,8 @@ HEED_BEGIN_DECLS
 
 /* heed_set_num_threads: sets the number of threads that compute together, including the calling
  * one, like torch.set_num_threads. The default is the environment variable HEED_NUM_THREADS, else
- * the number of processors available to the process. Results do not depend on it.
+ * the number of processors available to the process. Results do not depend on the number of
+ * threads.
  * HEED_ERR_VALUE: count is not in 1 ... 256.
  * heed_get_num_threads: the current number. */
 heed_status heed_set_num_threads(int count);
@@ -24,11 +25,11 @@ int heed_get_num_threads(void);
  *
  *   grain   the minimum count per thread: a few microseconds of work
  *
- * A single call on this thread covers everything if count is less than two grains, in a nested
- * call, or while the pool is working for another thread. Ranges differ from run to run, and results
- * must not depend on them: split only independent work. For a sum, split into chunks whose number
- * depends on the shape alone, and add their totals in order afterwards. `work` must not call the
- * library and cannot fail; allocate what it needs beforehand. */
+ * A single call on the calling thread covers everything if count is less than two grains, in a
+ * nested call, or while the pool is working for another thread. Ranges differ from run to run, and
+ * results must not depend on them: split only independent work. For a sum, split into chunks whose
+ * number depends on the shape alone, and add their totals in order afterwards. `work` must not call
+ * the library and cannot fail; allocate what it needs beforehand. */
 typedef void heed_parallel_work(void *context, int64_t first, int64_t end);
 void heed_parallel_for(int64_t count, int64_t grain, heed_parallel_work *work, void *context);
 

@@ -131,9 +131,9 @@ static void write_element(char *text, const printer *p, int64_t offset)
 
 /* ---- first pass: notation and width ---- */
 
-/* Extremes of the finite non-zero elements. In a given notation, the longest text of each sign
- * belongs to the largest or the smallest magnitude (a small one may have a longer exponent), so
- * these four determine the width. Index 1 is for negative elements. */
+/* Extremes of the finite non-zero elements. In any notation, the longest text among elements of one
+ * sign is that of the largest or the smallest magnitude (whose exponent may be longer), so these
+ * four determine the width. Index 1 is for negative elements. */
 typedef struct extent {
     double largest[2], smallest[2]; /* magnitudes; 0 if no element has this sign */
     bool fractions;
@@ -145,7 +145,7 @@ static void note_width(printer *p, const char *text)
     p->width = length > p->width ? length : p->width;
 }
 
-/* Visits the shown elements of `dim` and of the dims after it. Recurses at most HEED_MAX_DIMS
+/* Visits the elements shown along `dim` and the dims after it. Recurses at most HEED_MAX_DIMS
  * deep. */
 static void survey(printer *p, extent *seen, int dim, int64_t offset)
 {
@@ -171,8 +171,8 @@ static void survey(printer *p, extent *seen, int dim, int64_t offset)
     }
 }
 
-/* Scientific notation if the range is wide, numbers are large, or fixed digits would show only
- * zeros. Zeros, NaN and infinities affect neither notation nor width. */
+/* Chooses scientific notation if the range is wide, or if numbers are very large or very small.
+ * Zeros, NaN and infinities affect neither notation nor width. */
 static void choose_format(printer *p)
 {
     extent seen = {{0}, {0}, false};
@@ -201,7 +201,7 @@ static void choose_format(printer *p)
 
 /* Writes the separator after the first `count` items of a dim. Each row begins a new line, matrices
  * are separated by an empty line, and so on. Elements of a row fill lines of the given width,
- * computed as torch does: an element longer than p->width overflows. */
+ * computed as torch does: an element longer than p->width overflows its line. */
 static void separate(printer *p, int dim, int64_t count)
 {
     int indent = PREFIX_LENGTH + dim;
@@ -221,7 +221,7 @@ static void separate(printer *p, int dim, int64_t count)
     }
 }
 
-/* Writes the shown elements of `dim` and of the dims after it. Recurses at most HEED_MAX_DIMS
+/* Writes the elements shown along `dim` and the dims after it. Recurses at most HEED_MAX_DIMS
  * deep. */
 static void put_items(printer *p, int dim, int64_t offset)
 {
@@ -262,8 +262,8 @@ static void put_dtype(sink *out, const heed_tensor *t)
 
 /* log_softmax becomes LogSoftmaxBackward0, log1p becomes Log1PBackward0: a letter not preceded by a
  * letter is capitalised, and underscores are dropped. mul_scalar becomes MulBackward0, since torch
- * uses one name for both. struct heed_op belongs to the layer above, which guarantees that its
- * first member is the name. */
+ * uses one name for both. struct heed_op is defined in the layer above, which guarantees that the
+ * name is its first member. */
 static void put_graph(sink *out, const heed_tensor *t)
 {
     if (t->op == NULL) {

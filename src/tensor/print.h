@@ -3,8 +3,8 @@
  *     tensor([[1.0100, 1.0641],
  *             [0.2040, 0.7057]], grad_fn=<MatmulBackward0>)
  *
- * Four decimals, aligned columns, scientific notation for wide ranges; large tensors are
- * summarised.
+ * Elements have four decimals and are aligned in columns; wide ranges are shown in scientific
+ * notation, and large tensors are summarised.
  */
 #ifndef HEED_TENSOR_PRINT_H
 #define HEED_TENSOR_PRINT_H

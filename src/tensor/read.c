@@ -26,8 +26,8 @@ int64_t heed_size(const heed_tensor *t, int dim)
     return heed_wrap_dim("size", dim, t->ndim, &wrapped) == HEED_OK ? t->shape[wrapped] : 0;
 }
 
-/* The sizes are unrolled below to avoid a store-forwarding stall: after a loop, the struct would be
- * read in wider pieces than it was written in. */
+/* The sizes are copied without a loop below to avoid a store-forwarding stall: a loop would write
+ * the struct in narrower pieces than those in which it is then read. */
 static int64_t size_or_0(const heed_tensor *t, int ndim, int i)
 {
     return i < ndim ? t->shape[i] : 0;

@@ -30,7 +30,7 @@ bool heed_is_expanded(const heed_tensor *t);
 bool heed_broadcasts_to(const heed_tensor *t, const heed_shape *shape);
 
 /* heed_item: the element of a one-element tensor of any dtype, like torch's item().
- * HEED_ERR_SHAPE: not exactly one element. Returns NaN on error. */
+ * HEED_ERR_SHAPE: t does not have exactly one element. Returns NaN on error. */
 double heed_item(const heed_tensor *t);
 
 /* heed_item_i64: the same, exact for i64. HEED_ERR_DTYPE: neither i64 nor bool. Returns 0 on
@@ -41,7 +41,8 @@ int64_t heed_item_i64(const heed_tensor *t);
  *
  *     double percent = heed_at(attention, HEED_INDEX(7, 1));
  *
- * HEED_ERR_SHAPE: not one index per dim. HEED_ERR_INDEX: out of range. Returns NaN on error. */
+ * HEED_ERR_SHAPE: the number of indices differs from t's number of dims. HEED_ERR_INDEX: an index
+ * is out of range. Returns NaN on error. */
 double heed_at(const heed_tensor *t, heed_shape index);
 
 /* heed_data_*: a writable pointer to the elements. Each call increments the version of the storage,
@@ -49,7 +50,7 @@ double heed_at(const heed_tensor *t, heed_shape index);
  * heed_const_data_*: a pointer for reading only; does not increment the version.
  *
  * HEED_ERR_DTYPE: t has another dtype. HEED_ERR_SHAPE: t is not contiguous (heed_contiguous copies,
- * heed_copy_into writes through views). Returns NULL on error; never NULL for a tensor without
+ * heed_copy_into writes through views). Returns NULL on error only, not for a tensor without
  * elements. */
 float *heed_data_f32(heed_tensor *t);
 double *heed_data_f64(heed_tensor *t);

@@ -1,4 +1,4 @@
-/* Sums and other reductions over any dims, and kernels that process one line of a dim at a time.
+/* Sums and other reductions over any dims, and kernels that process one line along a dim at a time.
  *
  * Results do not depend on the number of threads: work is split into independent parts, or into
  * chunks whose number depends on the shape alone. */
@@ -52,7 +52,7 @@ static void sum_walk_columns(walk w, heed_dtype from, heed_dtype as, int64_t col
 }
 
 /* Makes a walk over the dims of x in `set` or, if `inside` is false, over the others. Returns false
- * if it has no elements. */
+ * if the walk has no elements. */
 static bool walk_dims(const heed_tensor *x, unsigned set, bool inside, walk *w)
 {
     int64_t shape[HEED_MAX_DIMS], strides[HEED_MAX_DIMS];
@@ -67,8 +67,8 @@ static bool walk_dims(const heed_tensor *x, unsigned set, bool inside, walk *w)
     return heed_walk_begin(w, ndim, shape);
 }
 
-/* Sums of x: `stay` walks the remaining dims, `summed` the summed dims. A run of `stay` is split
- * into parts of `width` sums, at most CHUNK; each part is processed by one thread. */
+/* Sums of x: `stay` walks the remaining dims, and `summed` walks the summed dims. A run of `stay`
+ * is split into parts of `width` sums, at most CHUNK; each part is processed by one thread. */
 typedef struct summing {
     walk stay, summed;
     heed_dtype from, as;
@@ -175,8 +175,8 @@ void heed_sum_elements(const heed_tensor *x, unsigned set, double divisor, heed_
     if (!walk_dims(x, set, false, &s.stay)) {
         return;
     }
-    /* Follow the memory layout of x. By rows, a part is about a grain of elements. By columns,
-     * short runs are cut finer to yield several parts. */
+    /* The order follows the memory layout of x. With BY_ROWS, a part has about a grain of elements.
+     * With BY_COLUMNS, short runs are cut into smaller parts, to yield several. */
     const int64_t length = run_length(&s.stay), runs = out->numel / length;
     if (!empty) {
         const int64_t size = (int64_t)heed_dtype_size(s.from), summed = run_length(&s.summed);
@@ -203,8 +203,8 @@ void heed_sum_elements(const heed_tensor *x, unsigned set, double divisor, heed_
  * fetched only once. The gathered lines are no larger than x. */
 enum { LINES_AT_ONCE = 16 };
 
-/* Gathers lines of n elements, which start `step` bytes apart, one after another into `gathered`;
- * the walk steps through the elements of the first line. */
+/* Gathers lines of n elements one after another into `gathered`. The lines start `step` bytes
+ * apart; the walk steps through the elements of the first line. */
 static void gather_lines(walk w, int64_t lines, int64_t step, heed_dtype from, heed_dtype as,
                          int64_t n, char *gathered)
 {
@@ -261,13 +261,13 @@ heed_status heed_reduce(heed_reduce_kernel *kernel, const void *args, heed_dtype
 
 /* ---- lines ---- */
 
-/* Lines to map: the walk steps through the first element of each line, in all operands; the last
+/* Lines to map: the walk steps through the first elements of the lines in all operands; the last
  * lane is the result. */
 typedef struct line_mapping {
     heed_row_kernel *kernel;
     heed_dtype dtype;
     int64_t n;
-    int count; /* of inputs */
+    int count; /* number of inputs */
     walk w;
 } line_mapping;
 

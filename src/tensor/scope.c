@@ -1,8 +1,8 @@
 /* Scopes: ownership of the tensors that functions return.
  *
  * The list of owned tensors is in scope_list.h. All other data of a scope is in the caller's
- * struct. Only the struct of the scope being ended is read, because scopes left open by functions
- * that have returned are in dead stack frames. */
+ * struct. Only the struct of the scope being ended is read, because the structs of scopes left open
+ * by functions that have returned are in dead stack frames. */
 #include "scope.h"
 
 #include "check.h"
@@ -52,8 +52,8 @@ heed_scope heed_scope_opened_no_grad(heed_scope *scope)
     return opened(scope, true);
 }
 
-/* A scope is open if its depth is open and no later scope has begun there. If it is too deep to be
- * tracked, it is assumed to be the last. */
+/* A scope is open if its depth is open and no later scope has begun at that depth. A scope too deep
+ * to be tracked is assumed to be the last. */
 static bool is_open(const heed_scope *scope)
 {
     return scope->self == scope && scope->thread == &heed_self && scope->depth <= heed_self.depth &&

@@ -1,5 +1,5 @@
-/* The thread's list of tensors owned by its scopes, and scopes for internal use (internal; scope.h
- * is for callers).
+/* The thread's list of tensors owned by its scopes, and scopes for Heed's own functions (internal;
+ * scope.h is for callers).
  *
  * The innermost scope's tensors come first. Each tensor stores the depth of its scope; depths never
  * increase along the list, so ending a scope removes a prefix of it.
@@ -30,12 +30,12 @@ static inline bool heed_are_operands(heed_tensor *const *inputs, int count)
 }
 
 /* heed_end_depth: ends the scopes at this depth and deeper. HEED_ERR_SCOPE: none of them was open,
- * or more than one. */
+ * or more than one was. */
 heed_status heed_end_depth(int depth);
 
-/* heed_frame_begin, heed_frame_end: a scope around a forward or a derivative. It begins and ends in
- * one function, so it needs none of the checks of a caller's scope. If no tensor joined it, as in
- * most forwards, it costs a few instructions. */
+/* heed_frame_begin, heed_frame_end: a scope around a forward function or a derivative. It begins
+ * and ends in one function, so it needs none of the checks of a caller's scope. If no tensor joined
+ * it, as in most forward functions, it costs a few instructions. */
 typedef struct heed_frame {
     int depth;
     bool grad_disabled; /* to restore */

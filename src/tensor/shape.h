@@ -10,7 +10,7 @@
 #define HEED_TEXT(t) (heed_shape_text((t)->ndim, (t)->shape).text)
 
 /* heed_count_elements: the product of the sizes. Fails for negative sizes, too many dims, or more
- * bytes than memory can address. */
+ * bytes than can be addressed. */
 heed_status heed_count_elements(const char *function, int ndim, const int64_t *shape,
                                 heed_dtype dtype, int64_t *numel);
 

@@ -71,7 +71,7 @@ struct heed_tensor {
     /* The graph: the operation that made this tensor, and its inputs. */
     const struct heed_op *op; /* NULL for a leaf */
     heed_tensor **inputs;     /* input_count of them; points to `two` if they fit */
-    int engine_mark;          /* engine: consumers not yet visited, then whether it is needed */
+    int engine_mark;          /* engine: consumers not yet visited, later whether it is needed */
     uint16_t input_count, args_size;
     uint8_t saved; /* read by backward: bit i for input i, HEED_SAVED_OUTPUT for the result */
     bool requires_grad;
@@ -92,7 +92,7 @@ struct heed_tensor {
     heed_storage *storage; /* NULL once the value has been freed */
     void *data;
     int64_t numel;
-    int64_t *shape, *strides; /* ndim of each, in elements; both point into `few` if they fit */
+    int64_t *shape, *strides; /* ndim of each, strides in elements; in `few` if they fit */
 
     int retains;
     int scope_depth;        /* depth of the scope that lists it; 0 once that scope has ended */
@@ -100,7 +100,7 @@ struct heed_tensor {
     uint32_t saved_version; /* sum of the versions of the values that backward will read */
     heed_dtype dtype;
 
-    heed_tensor *grad; /* dL/dthis after backward, for leaves; contiguous, not part of a graph */
+    heed_tensor *grad; /* for leaves, dL/d(this) after backward; contiguous, without a graph */
     const void *args;  /* arguments that are not tensors; points to `small_args` if they fit */
     uint64_t small_args[2];
     int64_t few[2 * HEED_FEW_DIMS];

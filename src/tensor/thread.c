@@ -1,7 +1,7 @@
-/* The threads that use the library: each one's state, and the sum of their counters.
+/* The threads that use the library: their states, and the sums of their counters.
  *
  * A thread registers on its first allocation or error. When it ends, its state is cleaned up by the
- * functions set with heed_at_thread_end. Its counters stay in the sum, because its tensors may
+ * functions set with heed_at_thread_end. Its counters stay in the sums, because its tensors may
  * outlive it. */
 #include "thread.h"
 
