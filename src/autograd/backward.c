@@ -2,8 +2,8 @@
  * heed_grad, in grad.c, check their arguments and call heed_run_backward, at the end of this file.
  *
  * The result of a recorded operation is a node: it points to the operation and to its inputs, so
- * the graph leads back from a result L to the leaves. A pass starts at L and computes
- * dL/dt for every t along the way, in four steps:
+ * the graph leads back from a result L to the leaves. A pass starts at L and computes dL/dt for
+ * every t along the way, in four steps:
  *
  *   seed         dL/dL = 1
  *   sort         list the nodes of the graph, each after all nodes computed from it (topo.c)

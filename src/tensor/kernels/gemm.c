@@ -202,8 +202,8 @@ static void multiply_row_by_columns(const heed_gemm *call, const T *b, int colum
     }
 }
 
-/* For contiguous rows of b: the sums of a stretch of columns stay in registers for ROW_BLOCK rows.
- */
+/* For contiguous rows of b: the sums of a stretch of columns stay in registers for ROW_BLOCK
+ * rows. */
 static void multiply_row_by_rows(const heed_gemm *call, const T *b, int columns, T *c)
 {
     const T *a = call->a;
@@ -453,8 +453,8 @@ static void multiply_block(block *at)
 
 /* ---- all blocks ---- */
 
-/* Maximum elements in a packed block of b. OWN_WORKSPACE: on the stack; WORKSPACE: from the caller.
- */
+/* Maximum elements of a packed block of b. OWN_WORKSPACE: on the stack; WORKSPACE: from the
+ * caller. */
 enum { OWN_WORKSPACE = KC * PANEL, WORKSPACE = BLOCK_BYTES / sizeof(T) };
 
 /* How k and n are cut: evenly, so that no block is small. */

@@ -246,8 +246,8 @@ heed_tensor *heed_randn(heed_shape shape, heed_dtype dtype)
 }
 
 /* torch's result has the memory layout of x and is filled in memory order. Ours is contiguous:
- * numbers are drawn into memory laid out like torch's, then copied. Reads only the shape,
- * strides and dtype of x, whose value may have been freed. */
+ * numbers are drawn into memory laid out like torch's, then copied. Reads only the shape, strides
+ * and dtype of x, whose value may have been freed. */
 static heed_tensor *draw_like(const char *function, const heed_tensor *x, bool is_normal)
 {
     if (heed_blocked() || heed_check_scope(function) != HEED_OK) {
@@ -350,8 +350,7 @@ heed_tensor *heed_randperm(int64_t n)
     heed_generator *g = heed_generator_of_thread();
     int64_t *to = t->data;
     if (n >= UINT32_MAX / 20 && heed_random_torch_2(g)) {
-        /* Draws two words per number and puts the number at a random position among those so far.
-         */
+        /* Draws two words per number and puts it at a random position among the numbers so far. */
         for (int64_t i = 0; i < n; i++) {
             const int64_t j = (int64_t)(heed_draw_u64(g) % (uint64_t)(i + 1));
             to[i] = to[j];

@@ -41,8 +41,9 @@ heed_tensor *heed_rand(heed_shape shape, heed_dtype dtype);
 heed_tensor *heed_randn(heed_shape shape, heed_dtype dtype);
 
 /* heed_rand_like, heed_randn_like: the same with x's shape and dtype; contiguous. The numbers match
- * torch's for x's strides: if x is transposed, they are drawn for the original matrix, then
- * transposed. HEED_ERR_DTYPE: x is neither f32 nor f64. */
+ * torch's for x's strides: if x is transposed, they are drawn for the original matrix and
+ * then transposed.
+ * HEED_ERR_DTYPE: x is neither f32 nor f64. */
 heed_tensor *heed_rand_like(const heed_tensor *x);
 heed_tensor *heed_randn_like(const heed_tensor *x);
 
