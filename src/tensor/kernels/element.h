@@ -1,8 +1,8 @@
 /* The element type T, its vectors and its kernel names, for one compilation of a kernel file
  * (internal). Kernel files are compiled with
  *
- *     KERNELS      the name of the table, such as heed_kernels_v4_f32, and the prefix of its
- * kernels T_IS_F32 ... the dtype: one of T_IS_F32, T_IS_F64, T_IS_I64, T_IS_BOOL
+ *     KERNELS      the name of the table and the prefix of its kernels: heed_kernels_v4_f32, ...
+ *     T_IS_F32 ... the dtype: one of T_IS_F32, T_IS_F64, T_IS_I64, T_IS_BOOL
  *
  * and with -ffp-contract=fast, so that multiplications and additions may fuse. */
 #ifndef HEED_TENSOR_KERNELS_ELEMENT_H
