@@ -152,7 +152,7 @@ static bool add_to(heed_tensor *sum, const heed_vjp *v, int j)
 
 /* Adds the gradient of input j to *sum, or to the input's .grad if `sum` is NULL. Returns false if
  * there is no gradient to add to yet, if something else could see the change, or if the operation
- * does not support it. */
+ * does not support this. */
 static bool add_input_in_place(const heed_vjp *v, int j, heed_tensor **sum)
 {
     if (sum != NULL) {

@@ -25,8 +25,8 @@ static inline heed_status heed_add_in_place(const heed_pass *pass, const heed_vj
     return can ? heed_add_all_in_place(pass, vjp, wanted) : HEED_OK;
 }
 
-/* heed_retain_gradient: stores the complete gradient g = dL/dnode: in pass->grads if the node is an
- * x, and in .grad if heed_retain_grad was called on it. */
+/* heed_retain_gradient: stores the complete gradient g = dL/dnode: in pass->grads if the node is
+ * one of pass->xs, or in .grad if heed_retain_grad was called on it. */
 heed_status heed_retain_gradient(const heed_pass *pass, heed_tensor *node, heed_tensor *g);
 
 #endif

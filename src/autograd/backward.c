@@ -1,20 +1,20 @@
 /* The backward pass: reverse-mode differentiation of a graph of tensors. heed_backward and
  * heed_grad, in grad.c, check their arguments and call heed_run_backward, at the end of this file.
  *
- * A result of an operation that has a gradient is a node: it points to its operation and to its
- * inputs, so the graph leads back from a result L to the leaves. A pass starts at L and computes
- * dL/dt for every t along the way, in four steps:
+ * The result of a recorded operation is a node: it points to the operation and to its inputs, so
+ * the graph leads back from a result L to the leaves. A pass starts at L and computes dL/dt for
+ * every t along the way, in four steps:
  *
  *   seed         dL/dL = 1
  *   sort         list the nodes of the graph, each after all nodes computed from it (topo.c)
  *   visit        take the nodes in that order. All nodes computed from a node are visited before
  *                it, so the sum of the gradients it has received is dL/dnode
- *   accumulate   its derivative turns dL/dnode into dL/dinput for each input. These are added up:
- *                a node's until it is visited, a leaf's in its .grad (accumulate.c)
+ *   accumulate   the node's derivative turns dL/dnode into dL/dinput for each input. These are
+ *                summed: for a node until it is visited, for a leaf in its .grad (accumulate.c)
  *
  * Elsewhere: the gradients that a pass must compute, and the nodes that lead to them (pass.c); the
- * values that derivatives read (saved.h); the gradients between a derivative and the inputs
- * (input_grads.h). */
+ * values that derivatives read (saved.h); the gradients that a derivative returns, until they are
+ * accumulated (input_grads.h). */
 #include "backward.h"
 
 #include "../tensor/map.h"
@@ -40,14 +40,15 @@ static heed_status differentiate(const heed_pass *pass, heed_tensor *node, heed_
         return heed_error_pending();
     }
     const heed_vjp vjp = {in.y, g, in.inputs, node->args, in.wanted, in.grads};
-    /* Some operations add directly to an existing sum; this clears `wanted` for those inputs. */
+    /* Some operations add directly to an existing sum; this clears `wanted` for the inputs they
+     * handle. */
     heed_status status = heed_add_in_place(pass, &vjp, in.wanted);
 
     if (status == HEED_OK && heed_any_wanted(&in, node)) {
         const heed_frame frame =
             heed_frame_begin(false);      /* a scope for the derivative's temporaries */
         node->op->backward(&vjp);         /* sets in.grads */
-        heed_input_grads_take(&in, node); /* they outlive the frame */
+        heed_input_grads_take(&in, node); /* in.grads outlive the frame */
         status = heed_frame_end(frame);
     }
     for (int j = 0; j < node->input_count && status == HEED_OK; j++) {

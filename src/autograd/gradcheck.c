@@ -42,7 +42,7 @@ typedef struct check {
     heed_generator generator;  /* the initial state: every call draws the same numbers */
 } check;
 
-/* The Jacobian of one input, (outputs, elements), row by row. */
+/* The Jacobian with respect to one input, of shape (outputs, elements), row by row. */
 typedef struct jacobian {
     int64_t outputs, elements;
     double *numeric, *analytic;
@@ -142,7 +142,7 @@ static heed_status differentiate_numerically(const check *c, const heed_tensor *
 }
 
 /* Writes u^T J to `to`, where J is the Jacobian with respect to the alias. With create_graph the
- * derivatives record a graph too, for which many operations take a different code path. */
+ * derivatives record a graph too; many operations then take a different code path. */
 static heed_status pull_back(const check *c, heed_tensor *y, const heed_tensor *u,
                              heed_tensor *alias, bool create_graph, double *to)
 {
@@ -215,8 +215,8 @@ static double error_of(const check *c, double analytic, double numeric)
     return isnan(error) ? (double)INFINITY : error;
 }
 
-/* The ratio of analytic to numeric if it is the same for all `count` elements, else NaN. A single
- * element above the tolerance is not enough to show a common ratio. */
+/* The ratio of analytic to numeric if it is the same for all `count` elements, else NaN. If only
+ * one numeric value exceeds atol, a common ratio shows nothing. */
 static double common_ratio(const check *c, const double *analytic, const double *numeric,
                            int64_t count)
 {
@@ -343,8 +343,8 @@ static heed_status compare(const check *c, int input, const heed_tensor *y, cons
     return is_zero(j) ? check_no_effect(c, input) : HEED_OK;
 }
 
-/* Compares the gradient for a random upstream gradient with the same weighted sum of the numeric
- * rows. */
+/* Compares the gradient for a random upstream gradient u with the sum of the numeric rows, weighted
+ * by u. */
 static heed_status check_upstream(const check *c, int input, heed_tensor *y, heed_tensor *alias,
                                   bool create_graph, const jacobian *j)
 {
@@ -508,8 +508,8 @@ typedef struct gradient_of {
     int count; /* number of f's inputs; the upstream gradient comes after them */
 } gradient_of;
 
-/* The gradients of sum(f(inputs) u) with respect to all inputs that require one, flattened and
- * concatenated. */
+/* The gradients of sum(f(inputs) * u), with u upstream, with respect to all inputs that require
+ * one, flattened and concatenated. */
 static heed_tensor *gradient(heed_tensor *const *inputs, void *context)
 {
     const gradient_of *of = context;
@@ -549,7 +549,7 @@ heed_status heed_gradgradcheck_with(heed_function *f, void *context, heed_tensor
         return heed_fail(HEED_ERR_VALUE, "%s: %d inputs; at most %d are allowed", first.name, count,
                          MAX_INPUTS - 1);
     }
-    first.options.worst = NULL; /* the second check reports it */
+    first.options.worst = NULL; /* the second check sets it */
     heed_tensor *all[MAX_INPUTS], *aliases[MAX_INPUTS];
     heed_scope scope;
     heed_scope_begin(&scope);

@@ -46,7 +46,8 @@ typedef struct heed_gradcheck_options {
  * HEED_ERR_GRADCHECK: a derivative differs. The message names the worst element, both values, and
  * their ratio if it is the same everywhere (-1 means a wrong sign), or it names the input that has
  * no effect. HEED_ERR_DTYPE: an input that requires a gradient is not f64. HEED_ERR_GRAPH: no input
- * requires a gradient. HEED_ERR_SHAPE: an input is expanded. Returns the function's own errors. */
+ * requires a gradient. HEED_ERR_SHAPE: an input is expanded. Errors of the function itself are
+ * returned as well. */
 heed_status heed_gradcheck(heed_function *f, void *context, heed_tensor *const *inputs, int count);
 heed_status heed_gradcheck_with(heed_function *f, void *context, heed_tensor *const *inputs,
                                 int count, heed_gradcheck_options options);

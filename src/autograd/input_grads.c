@@ -1,4 +1,4 @@
-/* Storage for the gradients of one node's inputs; sums each to its input's shape. */
+/* Storage for the gradients of one node's inputs; sums each gradient to its input's shape. */
 #include "input_grads.h"
 
 #include "../tensor/alloc.h"

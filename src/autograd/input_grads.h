@@ -26,7 +26,7 @@ typedef struct heed_input_grads {
 heed_status heed_input_grads_alloc(heed_input_grads *in, const heed_tensor *node);
 void heed_input_grads_free(heed_input_grads *in);
 
-/* heed_input_grads_hide: for debug builds: sets in->inputs and in->y to the tensors that
+/* heed_input_grads_hide (debug builds only): sets in->inputs and in->y to the tensors that
  * heed_hide_unsaved returns. */
 heed_status heed_input_grads_hide(heed_input_grads *in, heed_tensor *node);
 
@@ -88,7 +88,7 @@ static inline void heed_input_grads_take(heed_input_grads *in, const heed_tensor
     for (int j = node->input_count - 1; j >= 0; j--) { /* the newest is first in the scope's list */
         const heed_tensor *input = node->inputs[j];
         heed_tensor *g = in->wanted[j] && !heed_blocked() ? in->grads[j] : NULL;
-        if (g != NULL && g->storage == NULL) { /* an input, returned without being in .saves */
+        if (g != NULL && g->storage == NULL) { /* a value that .saves does not list */
             heed_check_tensor(node->op->name, "a gradient", g);
             g = NULL;
         }

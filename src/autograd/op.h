@@ -7,9 +7,9 @@
  *     heed_tensor *my_cube(heed_tensor *x) { return heed_apply(&op_cube, &x, 1, NULL, 0); }
  *
  * examples/custom_op.c is a complete example. C++20 accepts the same definition, with the fields in
- * the order of heed_op (g++ -Wextra warns about fields that are left out:
- * -Wno-missing-field-initializers). In C++17, which has no designated initialisers, fill in a
- * heed_op before applying it:
+ * the order of heed_op (g++ -Wextra warns about fields that are left out;
+ * -Wno-missing-field-initializers prevents this). In C++17, which has no designated initialisers,
+ * fill in a heed_op before applying it:
  *
  *     heed_op op_cube{};
  *     op_cube.name = "cube"; ...
@@ -71,16 +71,16 @@ struct heed_op {
      * If heed_grad_enabled() is false, kernels may compute them instead. NULL: no gradient. */
     void (*backward)(const heed_vjp *vjp);
 
-    /* Adds the gradient of input i to `sum`, which has that input's shape and dtype and is
-     * contiguous, and returns true; or returns false and leaves `sum` unchanged; backward then
-     * computes the gradient. Called only when no graph of the gradient is recorded, and `sum`
-     * shares no memory with anything the derivative reads. NULL: backward computes them all. */
+    /* Either adds the gradient of input i to `sum`, which is contiguous and has that input's shape
+     * and dtype, and returns true; or leaves `sum` unchanged and returns false, and backward then
+     * computes the gradient. Called only when no graph of the gradient is recorded and `sum` shares
+     * no memory with anything the derivative reads. NULL: backward computes all gradients. */
     bool (*add_gradient)(const heed_vjp *vjp, int i, heed_tensor *sum);
 
     /* saves[i]: the values that the gradient of input i reads: HEED_SAVES_INPUT(j) for input j,
-     * HEED_SAVED_OUTPUT for y. All other values may have been freed; their shapes remain. Gradients
-     * of the first HEED_SAVES inputs can read the values of the first HEED_SAVED_INPUTS; an
-     * operation with more inputs, such as cat, reads none of their values. */
+     * HEED_SAVED_OUTPUT for y. All other values may have been freed; their shapes remain. Only the
+     * gradients of the first HEED_SAVES inputs can read values: y and the first HEED_SAVED_INPUTS
+     * inputs. Gradients of later inputs, as in cat, read none. */
     uint8_t saves[HEED_SAVES];
 
     heed_op *next; /* in the registry */

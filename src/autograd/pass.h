@@ -38,7 +38,7 @@ static inline bool heed_is_wanted(const heed_pass *pass, const heed_tensor *inpu
 }
 
 /* heed_gradient_slot: where the gradients of t are summed during the pass; NULL: in t->grad. A
- * node's sum is complete when the node is visited, that of a leaf x when the pass ends. */
+ * node's sum is complete when the node is visited, the sum of a leaf x when the pass ends. */
 static inline heed_tensor **heed_gradient_slot(const heed_pass *pass, heed_tensor *t)
 {
     if (heed_is_node(t)) {

@@ -2,7 +2,7 @@
  * each from its forward to its backward, and records their versions to detect in-place changes in
  * between. All other values may be freed as soon as their scope ends.
  *
- * Inline because every node makes three of these calls.
+ * Inline because three of these functions are called for every node.
  */
 #ifndef HEED_AUTOGRAD_SAVED_H
 #define HEED_AUTOGRAD_SAVED_H
@@ -14,7 +14,7 @@
  * value that y's derivative will read. */
 static inline void heed_hold_inputs(heed_tensor *y, heed_tensor *const *inputs)
 {
-    unsigned read = 0; /* bit i: the value of input i; HEED_SAVED_OUTPUT: that of y */
+    unsigned read = 0; /* bit i: the value of input i; HEED_SAVED_OUTPUT: the value of y */
     for (int i = 0; i < y->input_count && i < HEED_SAVES; i++) {
         read |= inputs[i]->requires_grad ? y->op->saves[i] : 0;
     }

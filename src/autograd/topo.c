@@ -21,7 +21,8 @@ static heed_status append(heed_topo *topo, heed_tensor *node)
     return HEED_OK;
 }
 
-/* Lists every node that y depends on, in any order; engine_mark then counts its consumers. */
+/* Lists every node that y depends on, in any order; a node's engine_mark then counts its
+ * consumers. */
 static heed_status discover(heed_topo *topo, heed_tensor *y)
 {
     heed_status status = append(topo, y);

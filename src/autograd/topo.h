@@ -9,8 +9,8 @@ typedef struct heed_topo {
     int64_t count, capacity;
 } heed_topo;
 
-/* heed_is_node: true for the result of an operation that has a gradient. A pass treats all others
- * as leaves. */
+/* heed_is_node: true for the result of a recorded operation. A pass treats all other tensors as
+ * leaves. */
 static inline bool heed_is_node(const heed_tensor *t)
 {
     return t->op != NULL && t->requires_grad;

@@ -10,8 +10,8 @@
  *               +----+----+----+- -\- - +    by exp(old max - new max). At the end, y is divided
  *                                            by the total, the sum of exp(s - max).
  *
- * A single tile needs no correction. Backward: recomputes the weights p of a block for all its keys
- * at once. It takes five products per block: s, g v^T, and
+ * A single tile needs no correction. Backward: recomputes the weights p of a block of queries, for
+ * all keys at once. It takes five products per block: s, g v^T, and
  *
  *     dv += p^T g         ds = p (g v^T - mean of g v^T under p)
  *     dk += ds^T scale q  dq = scale ds k
@@ -27,7 +27,7 @@ static T *row_of(const heed_matrix *m, int64_t i)
 
 /* ---- products ---- */
 
-/* c (m, n) = a b, or += */
+/* c (m, n) = a b or, with `add`, c += a b. */
 static void multiply(int64_t m, int64_t n, int64_t k, heed_matrix a, heed_matrix b, heed_matrix c,
                      bool add)
 {
@@ -82,7 +82,7 @@ static bool is_finite(const heed_matrix *m, int64_t first, int64_t end, int64_t 
 
 typedef struct block {
     int64_t first, rows, end; /* queries first ... first + rows; they attend to keys before `end` */
-    heed_matrix q, s;         /* scaled q, (rows, E); scores, later weights */
+    heed_matrix q, s;         /* scaled q (rows, E); scores, later weights */
     TOTAL *total;             /* (rows): the sum of weights so far */
     T *max, *factor;          /* (rows): the largest score so far; the latest correction factor */
 } block;
@@ -121,8 +121,8 @@ static block begin_block(const heed_attention *call, int64_t index, int64_t widt
     return b;
 }
 
-/* Sets elements of a row, which starts at key j0, to `value` where the key is masked for query i.
- */
+/* Sets the elements of `row`, which starts at key j0, to `value` for each key that is masked for
+ * query i. */
 static void block_row(const heed_attention *call, int64_t i, int64_t j0, int64_t columns, T *row,
                       T value)
 {
@@ -184,7 +184,7 @@ static void begin_sums(const block *b)
     }
 }
 
-/* All weights of a block whose keys fit in one tile. */
+/* All weights of a block at once. A row of b->s must have space for b->end keys. */
 static void find_weights(const heed_attention *call, const block *b)
 {
     begin_sums(b);

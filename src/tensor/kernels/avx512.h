@@ -1,11 +1,11 @@
 /* exp, tanh, erf and sigmoid on vectors of 16 floats with AVX-512 (internal to table.c; other
  * instruction sets use math_f32.h).
  *
- * Three instructions make them twice as fast: scaling by 2^n with a single rounding, even for
- * subnormal results and overflow; look-up in a table of 32 floats in two registers; and a 14-bit
- * reciprocal, which, with one Newton step, gives a quotient in a quarter of the time that a
- * division takes. Errors are at most 2 ulp for all floats. NaN propagates: min and max return the
- * second operand on NaN. */
+ * Three instructions make these functions twice as fast: scaling by 2^n with a single rounding,
+ * even for subnormal results and overflow; look-up in a table of 32 floats in two registers; and a
+ * 14-bit reciprocal, which, with one Newton step, gives a quotient in a quarter of the time of a
+ * division. Errors are at most 2 ulp for all floats. NaN propagates: min and max return the second
+ * operand on NaN. */
 #ifndef HEED_TENSOR_KERNELS_AVX512_H
 #define HEED_TENSOR_KERNELS_AVX512_H
 
@@ -51,7 +51,7 @@ static inline void store_lanes(float *y, __mmask16 some, bool all, vector x)
     }
 }
 
-/* Functions of one float, lane by lane; the compiler vectorises those that are inlined. */
+/* Applies a function of one float lane by lane; if it is inlined, the loop is vectorised. */
 #define LANE_BY_LANE(name, function)                                                               \
     static inline vector name(vector x)                                                            \
     {                                                                                              \
@@ -120,8 +120,8 @@ ROUNDED(round_lanes, _MM_FROUND_TO_NEAREST_INT)
 
 /* ---- exponentials ---- */
 
-/* e^x for x <= 89: x = n ln 2 + r, with n a multiple of 1/16, and e^r = 1 + q. The shift leaves the
- * sixteenths of n in the low four bits; scalef uses the integer part of n. */
+/* e^x for x <= 89: x = n ln 2 + r, with n a multiple of 1/16, and e^r = 1 + q. Adding `shift`
+ * leaves the sixteenths of n in the low four bits of the sum; scalef uses the integer part of n. */
 static inline vector exp_below_89(vector x)
 {
     x = at_least(-104, x);
@@ -139,8 +139,8 @@ static inline vector exp_lanes(vector x)
     return exp_below_89(at_most(89, x));
 }
 
-/* 1 / (1 + e^-x), or e^x / (1 + e^x) for negative x, which keeps full precision and shares most of
- * the work. The remainder of the first quotient is computed without rounding 1 + e. */
+/* 1 / (1 + e^-x) or, for negative x, e^x / (1 + e^x), which keeps full precision there. Both share
+ * most of the work. The remainder of the first quotient is computed without rounding 1 + e. */
 static inline vector sigmoid_lanes(vector x)
 {
     const vector e = exp_below_89((vector)((lanes)x | INT32_MIN)),
@@ -159,7 +159,7 @@ static inline vector coefficient(const float of_pieces[32], lanes which)
                                   _mm512_load_ps(of_pieces + 16));
 }
 
-/* The polynomial without its constant, divided by x. */
+/* The polynomial of a piece without its constant term, divided by d. */
 static inline vector polynomial_of_piece(const pieces p, lanes which, vector d)
 {
     vector y = coefficient(p[5], which);
@@ -170,8 +170,8 @@ static inline vector polynomial_of_piece(const pieces p, lanes which, vector d)
     return y;
 }
 
-/* The shift leaves the piece number in the low bits. erf rounds to 1 for x >= 3.93. The table has
- * -1 as the constant of the first piece, so that the maximum gives d = x there. */
+/* Adding `shift` leaves the piece number in the low bits of the sum. erf rounds to 1 for x >= 3.93.
+ * The table has -1 as the constant of the first piece, so that `start` is d there. */
 static inline vector erf_lanes(vector x)
 {
     const vector size = at_most(0x1.f7fffep+1f, abs_lanes(x));

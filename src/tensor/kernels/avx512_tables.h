@@ -2,7 +2,7 @@
  * of erf and tanh with 32 pieces each.
  *
  * The polynomials are minimax fits of the relative error. Coefficients were rounded to floats one
- * by one, lowest degree first, refitting the rest after each. */
+ * by one, lowest degree first; the rest were refitted after each. */
 #ifndef HEED_TENSOR_KERNELS_AVX512_TABLES_H
 #define HEED_TENSOR_KERNELS_AVX512_TABLES_H
 

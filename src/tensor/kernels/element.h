@@ -1,7 +1,7 @@
 /* The element type T, its vectors and its kernel names, for one compilation of a kernel file
- * (internal). Compiled with
+ * (internal). Kernel files are compiled with
  *
- *     KERNELS      the name of the table, such as heed_kernels_v4_f32; also prefixes its kernels
+ *     KERNELS      the name of the table and the prefix of its kernels: heed_kernels_v4_f32, ...
  *     T_IS_F32 ... the dtype: one of T_IS_F32, T_IS_F64, T_IS_I64, T_IS_BOOL
  *
  * and with -ffp-contract=fast, so that multiplications and additions may fuse. */
@@ -68,7 +68,7 @@ typedef T vector __attribute__((vector_size(VECTOR_BYTES)));
 #define UNROLL _Pragma("GCC unroll 16")
 #endif
 
-/* Kernels of table.c that are defined in other files. */
+/* Kernels that table.c lists and other files define. */
 #define PASTE(a, b)  a##b
 #define PASTED(a, b) PASTE(a, b)
 #define KERNEL(name) PASTED(KERNELS, _##name)
@@ -101,7 +101,7 @@ void KERNEL(sgd)(int64_t n, void *p, const void *g, void *b, const heed_sgd_term
 void KERNEL(adam)(int64_t n, void *p, const void *g, void *m, void *v,
                   const heed_adam_terms *terms);
 
-/* Row i of operand k and of the result of a heed_row_kernel. */
+/* IN: row i of operand k of a heed_row_kernel. OUT: row i of its result. */
 #define IN(rows, k, i) ((const T *)(rows)->in[k] + (i) * (rows)->step[k])
 #define OUT(rows, i)   ((T *)(rows)->out + (i) * (rows)->out_step)
 

@@ -13,20 +13,21 @@
  *     MR |####|------>|tile| ---> next panel   while the panels stream from L2, prefetched AHEAD
  *        |    |                                rows before use.
  *
- * The MR x 2 sums of a tile stay in registers for the whole panel: enough to hide the latency of
- * multiply-adds, with registers left for a row of the panel and an element of a. They are then
- * stored to c, or added to the sums of earlier blocks of k; after the last block, the bias is added
- * as well. Remaining rows use tiles of 8, 4, 2 and 1. Remaining columns need no padding: the two
- * vectors of a panel overlap and store equal values there; if less than a vector remains, the
- * previous panel gives up columns. Rows of b are padded only in a block narrower than a vector,
- * whose results go to c through a buffer.
+ * The sums of a tile, MR x 2 vectors, stay in registers for the whole panel. They are enough to
+ * hide the latency of multiply-adds and leave registers for a row of the panel and an element of a.
+ * They are then stored to c, or added to the sums of earlier blocks of k; after the last block, the
+ * bias is added as well. Remaining rows use tiles of 8, 4, 2 and 1. Remaining columns need no
+ * padding: the two vectors of a panel overlap and store equal values there; if less than a vector
+ * remains, the previous panel gives up columns. Rows of b are padded only in a block narrower than
+ * a vector, whose results go to c through a buffer.
  *
  * Special shapes: small f32 products are summed in double, which costs little, rounds once, and
  * gives almost bit-identical results on all instruction sets. A dot product is also summed in
  * double. With a single row of a, panels do not pay off, since b is read only once.
  *
- * Threads share the packing of panels, then the tiles. The sum of an element is never split. Its
- * order depends on the shape of the whole product and, for a single row, on the strides of b. */
+ * Threads share the packing of panels, then the tiles. The sum of an element is never split. The
+ * order of its terms depends on the shape of the whole product and, for a single row, on the
+ * strides of b. */
 #include <assert.h>
 #include <string.h>
 
@@ -47,21 +48,21 @@ enum {
     KC = sizeof(T) == 4 ? 384 : 256,
     BLOCK_BYTES = VECTOR_BYTES == 64 ? 1 << 20 : 1 << 18,
     AHEAD = 8,     /* prefetch distance in rows of b */
-    SMALL = 2048,  /* maximum multiplications in a product summed in double, */
-    SMALL_K = 256, /* and in each of its sums */
+    SMALL = 2048,  /* maximum multiplications in a product summed in double */
+    SMALL_K = 256, /* maximum k of such a product */
 };
 
 /* ---- packing ---- */
 
-/* The start of the next WIDTH numbers. If the last block would be incomplete, it overlaps the
- * previous one. */
+/* The start of the block of WIDTH numbers after the one at p. If the last block would be
+ * incomplete, it overlaps the previous one. */
 static int64_t next_block(int64_t p, int64_t count)
 {
     p += WIDTH;
     return p < count && count < p + WIDTH ? count - WIDTH : p;
 }
 
-/* Copies `count` elements, fewer than a panel has, without a loop. */
+/* Copies `count` < PANEL elements without a loop. */
 static inline void copy_part(T *to, const T *from, int64_t count)
 {
     UNROLL for (int part = PANEL / 2; part > 0; part /= 2)
@@ -124,8 +125,8 @@ static void pack_panel(const heed_gemm *call, const T *b, int64_t kc, int64_t co
     }
 }
 
-/* to (kc, MR) = `rows` rows of a as columns, followed by space for a vector: each vector written
- * overlaps the next row, which is written later. */
+/* to (kc, MR) = `rows` rows of a as columns. After them, `to` needs space for a vector: each vector
+ * written overlaps the next row of `to`, which is written later. */
 static void pack_rows(const heed_gemm *call, const T *a, int64_t rows, int64_t kc, T *to)
 {
     int64_t p = 0;
@@ -170,10 +171,10 @@ static void multiply_dot(const heed_gemm *call)
     }
 }
 
-/* STRETCH, ROW_BLOCK: columns and rows of b at a time. DOTS: contiguous columns at a time. */
+/* STRETCH, ROW_BLOCK: columns and rows of b taken at a time. DOTS: contiguous columns at a time. */
 enum { STRETCH = 2 * WIDTH, DOTS = 4, ROW_BLOCK = 256 };
 
-/* Contiguous columns of b: each takes a dot product, computed in lanes. */
+/* For contiguous columns of b: each element of c is a dot product, summed in lanes. */
 static void multiply_row_by_columns(const heed_gemm *call, const T *b, int columns, T *c)
 {
     const T *a = call->a;
@@ -201,7 +202,8 @@ static void multiply_row_by_columns(const heed_gemm *call, const T *b, int colum
     }
 }
 
-/* Contiguous rows of b: the sums of a stretch of columns stay in registers for ROW_BLOCK rows. */
+/* For contiguous rows of b: the sums of a stretch of columns stay in registers for ROW_BLOCK
+ * rows. */
 static void multiply_row_by_rows(const heed_gemm *call, const T *b, int columns, T *c)
 {
     const T *a = call->a;
@@ -225,7 +227,8 @@ static bool row_by_columns(const heed_gemm *call)
     return call->a_col == 1 && call->b_row == 1;
 }
 
-/* Stretches first ... end of columns. Constant counts let the compiler unroll the common case. */
+/* Computes stretches first ... end of c. Constant column counts let the compiler unroll the common
+ * case. */
 static void multiply_row(void *context, int64_t first, int64_t end)
 {
     const heed_gemm *call = context;
@@ -370,7 +373,7 @@ static void pack_panels(void *context, int64_t first, int64_t end)
     }
 }
 
-/* Multiplies rows first ... end of a by panels panel ... end_panel. */
+/* Multiplies rows first ... end of a by panels `panel` ... `end_panel`. */
 static void multiply_rows(const block *at, int64_t first, int64_t end, int64_t panel,
                           int64_t end_panel)
 {
@@ -418,8 +421,8 @@ static void multiply_pieces(void *context, int64_t first, int64_t end)
     }
 }
 
-/* Minimum work per thread: elements to pack, multiplications. PIECES: with this many rows of tiles,
- * rows are not cut. */
+/* Minimum work per thread: PACKING_GRAIN elements to pack, GRAIN multiplications. PIECES: with this
+ * many rows of tiles or more, rows are not cut. */
 enum { PACKING_GRAIN = 1 << 13, GRAIN = 1 << 20, PIECES = 32 };
 
 static void share(int64_t count, double cost, double grain, heed_parallel_work *work, void *context)
@@ -450,7 +453,8 @@ static void multiply_block(block *at)
 
 /* ---- all blocks ---- */
 
-/* Elements in a packed block of b. OWN_WORKSPACE: on the stack; WORKSPACE: from the caller. */
+/* Maximum elements of a packed block of b. OWN_WORKSPACE: on the stack; WORKSPACE: from the
+ * caller. */
 enum { OWN_WORKSPACE = KC * PANEL, WORKSPACE = BLOCK_BYTES / sizeof(T) };
 
 /* How k and n are cut: evenly, so that no block is small. */

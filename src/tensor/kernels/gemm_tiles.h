@@ -1,6 +1,6 @@
 /* The tiles of gemm.c: c (rows, columns) = a b, with sums in registers. A template without an
- * include guard: gemm.c includes it once for each type of sums, SUM, with NAME(x) naming that
- * version. */
+ * include guard: gemm.c includes it once for each type SUM of the sums; NAME(x) adds a suffix for
+ * the type. */
 
 #define VECTOR  NAME(vector)
 #define RESULTS NAME(results)
@@ -12,9 +12,9 @@ enum { LANES = VECTOR_BYTES / sizeof(SUM) };
 /* A vector of sums rounded to T. */
 typedef T RESULTS __attribute__((vector_size(LANES * sizeof(T))));
 
-/* The operands and results of a tile. If LANES < columns <= 2 LANES, a row takes two vectors, which
- * overlap if columns < 2 LANES, so that nothing is accessed past the last column. Fewer columns
- * take one vector, and b is padded. */
+/* The operands and results of a tile. If LANES < columns <= 2 * LANES, a row takes two vectors,
+ * which overlap if columns < 2 * LANES, so that nothing is accessed past the last column. Fewer
+ * columns take one vector, and rows of b are padded to it. */
 typedef struct TILE {
     const SUM *a;
     int64_t a_row, a_col;
@@ -142,7 +142,7 @@ static inline __attribute__((always_inline)) void NAME(sum_tile)(const int rows,
     NAME(finish_part)(t, rows, part);
 }
 
-/* Either the columns or the rows of a are contiguous. */
+/* Either a_col or a_row is 1. */
 #define EITHER_WAY(rows, vectors)                                                                  \
     if (t->a_col == 1) {                                                                           \
         NAME(sum_tile)(rows, vectors, t->a_row, 1, t);                                             \
@@ -170,7 +170,7 @@ TILES_OF(NAME(multiply_1), 1)
 #undef TILES_OF
 #undef EITHER_WAY
 
-/* A tile with a row count from rows_of_tile. */
+/* Computes a tile; `rows` comes from rows_of_tile. */
 static void NAME(multiply_tile)(const TILE *t, int64_t rows)
 {
     switch (rows) {

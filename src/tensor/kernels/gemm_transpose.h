@@ -32,7 +32,8 @@
 #define EACH_LANE(X) X(0), X(1)
 #endif
 
-/* The source of lane c in the new rows r and r + D: a lane of the two old rows side by side. */
+/* The source of lane c of the new row r (NEW_FIRST) or r + D (NEW_SECOND), as a lane of the two old
+ * rows side by side. */
 #define NEW_FIRST(D, c)  ((c) & (D) ? WIDTH + (c) - (D) : (c))
 #define NEW_SECOND(D, c) ((c) & (D) ? WIDTH + (c) : (c) + (D))
 
@@ -55,7 +56,8 @@
 #define SECOND_8(c) NEW_SECOND(8, c)
 
 /* to (WIDTH, WIDTH) = from (rows, WIDTH) transposed, with rows <= WIDTH. Columns of `to` past the
- * first `rows` receive arbitrary elements. Rows start from_row and to_row elements apart. */
+ * first `rows` receive arbitrary elements. Rows start from_row elements apart in `from`, to_row in
+ * `to`. */
 static void transpose_block(const T *from, int64_t from_row, int64_t rows, T *to, int64_t to_row)
 {
 #ifdef HAS_SHUFFLE

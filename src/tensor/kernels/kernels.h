@@ -3,8 +3,8 @@
  * A kernel takes pointers, counts and strides, never a tensor. It reports no errors: callers have
  * checked everything. Operands are contiguous and of the table's dtype unless the kernel takes
  * strides or casts; map.h and broadcast_walk.h arrange tensors accordingly. Files in this folder
- * are compiled once per instruction set and dtype; those for integers and bool only for the
- * baseline. table.c fills the tables; isa.c chooses among them at run time.
+ * are compiled once per instruction set and dtype; for integers and bool, only for the baseline
+ * instruction set. table.c fills the tables; isa.c chooses among them at run time.
  *
  *   table.c            element-wise kernels, from ops.def; with math_f32.h or avx512.h for f32
  *   move.h             casts, strided and transposed copies, indexed elements
@@ -51,7 +51,7 @@ typedef void heed_row_kernel(const heed_rows *rows);
 /* y = a row of n elements reduced to one. n may be 0 unless noted; args depend on the kernel. */
 typedef void heed_reduce_kernel(int64_t n, const void *x, const void *args, void *y);
 
-/* Arguments of var, with `root` for the standard deviation, and of norm. */
+/* Arguments of var (with `root`: the standard deviation) and of norm. */
 typedef struct heed_var_args {
     double divisor;
     bool root;
@@ -107,7 +107,8 @@ static inline int64_t heed_attention_width(int64_t keys)
 }
 
 /* Bytes of workspace for elements of `size` bytes. Each query of a block needs its scaled features,
- * three numbers, and its scores for one tile or, for gradients, twice those for all keys. */
+ * three numbers (total, max, factor), and a row of scores for one tile or, for gradients, two rows
+ * for all keys. */
 static inline size_t heed_attention_workspace(const heed_attention *call, bool is_gradient,
                                               size_t size)
 {
@@ -159,7 +160,7 @@ typedef struct heed_kernels {
     } elementwise[HEED_ELEMENTWISE_COUNT];
     heed_kernel *where; /* bool, T, T -> T */
 
-    /* to[i] = from[i * stride], cast from the dtype given by the index; the same for planes */
+    /* indexed by the dtype of `from`: to[i] = from[i * stride], cast; the same for planes */
     void (*gather[HEED_DTYPES])(int64_t n, const void *from, int64_t stride, void *to);
     void (*gather_rows[HEED_DTYPES])(const heed_plane *plane);
     void (*scatter)(int64_t n, const void *from, void *to, int64_t stride); /* to[i * stride] */
@@ -171,8 +172,8 @@ typedef struct heed_kernels {
     void (*add_at)(int64_t n, const int64_t *index, int64_t index_step, const void *x, void *y,
                    int64_t step, int64_t along);
 
-    /* totals[r] += the sum of row r; totals[i] += that of column i; rows are `step` elements apart
-     */
+    /* sum: totals[r] += the sum of row r; sum_columns: totals[i] += the sum of column i; rows start
+     * `step` elements apart */
     void (*sum)(int64_t rows, int64_t n, const void *x, int64_t step, heed_total *totals);
     void (*sum_columns)(int64_t rows, int64_t n, const void *x, int64_t step, heed_total *totals);
     void (*from_totals)(int64_t n, const heed_total *totals, double divisor, void *y);
@@ -202,7 +203,7 @@ typedef struct heed_kernels {
 /* ---- choosing (isa.c) ---- */
 
 /* heed_choose_isa: selects the machine's best instruction set, or the one named by HEED_ISA; called
- * when the first tensor is made. HEED_ERR_VALUE: not supported by this build or machine. */
+ * when the first tensor is made. HEED_ERR_VALUE: this build or machine does not support it. */
 heed_status heed_choose_isa(void);
 
 extern const heed_kernels *const *heed_chosen_kernels; /* per dtype; NULL until chosen */

@@ -6,7 +6,7 @@
  * reduction after Cody and Waite (Software Manual for the Elementary Functions, 1980), with ln 2 in
  * two parts, the first with trailing zeros; then a polynomial, as in Tang (ACM TOMS 15 and 16, 1989
  * and 1990) and Moshier's Cephes. The polynomials are minimax fits; coefficients were rounded to
- * floats one by one, refitting the rest after each.
+ * floats one by one, and the rest were refitted after each.
  *
  * Choices have the form c ? a : b with a and b already computed, which compiles to a mask. NaN
  * fails every comparison and takes the last alternative. */
@@ -38,7 +38,7 @@ static inline float of_bits(int32_t bits)
     return x;
 }
 
-/* x 2^k, if that is a normal float; exponent is 2^23 k. */
+/* x * 2^k, if that is a normal float; `exponent` is 2^23 * k. */
 static inline float times_power(float x, int32_t exponent)
 {
     return of_bits((int32_t)((uint32_t)bits_of(x) + (uint32_t)exponent));
@@ -163,7 +163,7 @@ static inline float log_f32(float x)
     return x > 0 ? (x > FLT_MAX ? x : y) : end;
 }
 
-/* k is derived from 1 + x, but f = (1 + x) / 2^k - 1 from x itself, because the sum loses the last
+/* k is derived from 1 + x, but f = (1 + x) / 2^k - 1 from x itself, because 1 + x loses the last
  * bits of x. f is computed with 4 / 2^k, because 1 / 2^128 is not a normal float. */
 static inline float log1p_f32(float x)
 {

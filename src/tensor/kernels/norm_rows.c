@@ -5,7 +5,7 @@
  *   dx = (h - mean(h) - z mean(h z)) / sqrt(var + eps); for rms_norm, without mean(h)
  *   dweight = sum over rows of g z      dbias = sum over rows of g
  *
- * Sums are in double. A row is read several times, while it stays in L1. */
+ * Sums are in double. A row stays in L1 while it is read several times. */
 #include <math.h>
 
 #include "row_reduce.h"

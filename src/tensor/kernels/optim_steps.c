@@ -35,7 +35,7 @@ void KERNEL(sgd)(int64_t n, void *parameter, const void *gradient, void *momentu
     }
     for (int64_t i = 0; i < n; i++) {
         const T d = g[i] + decay * p[i];
-        const T b = (first ? 0 : old * buffer[i]) + fresh * d; /* a new buffer may hold NaN */
+        const T b = (first ? 0 : old * buffer[i]) + fresh * d; /* a new buffer may contain NaN */
         buffer[i] = b;
         p[i] -= lr * (nesterov ? d + mu * b : b);
     }

@@ -13,7 +13,7 @@
 #define ROW (int64_t n, const T *row)
 
 /* The steps on one row depend on each other, so kernels take a group of short rows through each
- * step together, which hides latency. A group is as many rows as fit in L1. */
+ * step together, which hides latency. A group is as many rows as fit in L1, at most GROUP. */
 enum { GROUP = 8 };
 
 static inline int64_t group_of(int64_t n, int64_t left)
@@ -25,7 +25,7 @@ static inline int64_t group_of(int64_t n, int64_t left)
 /* ---- any reduction ---- */
 
 /* Joins all lanes into lane 0: by halves, which is vectorised and faster for short rows; for f64,
- * in order, because lessons print its sums to the last digit. */
+ * in order, because the lessons print f64 sums to the last digit. */
 #define JOIN_TO(type, count, first, join)                                                          \
     for (int j = 0; j < (count); j++) {                                                            \
         const type x = lane[(first) + j];                                                          \

@@ -64,7 +64,8 @@ REDUCE(argmin, int64_t, place_of(with_nan(n, x, smallest(n, x)), x))
 
 /* ---- any and all ---- */
 
-/* True if an element has this truth value. Vectorised in blocks; stops after the first match. */
+/* True if an element has this truth value. Vectorised in blocks; stops after the first block with
+ * a match. */
 static bool has(bool truth, int64_t n, const T *row)
 {
     enum { AT_ONCE = 128 };
@@ -153,7 +154,7 @@ FOLD(double, largest_size, ROW, 0, fabs((double)x) > all ? fabs((double)x) : all
 FOLD(double, smallest_size, ROW, (double)INFINITY, fabs((double)x) < all ? fabs((double)x) : all,
      x < all ? x : all)
 
-/* Two passes, the mean first: a large mean would cause cancellation between squares. */
+/* Two passes, the mean first: in one pass, a large mean would cause cancellation. */
 void KERNEL(var)(int64_t n, const void *x, const void *args, void *y)
 {
     const heed_var_args *a = args;

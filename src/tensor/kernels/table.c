@@ -1,4 +1,4 @@
-/* The table of kernels, and the element-wise ones: each line of ops.def becomes a loop
+/* The table of kernels, and the element-wise kernels: each line of ops.def becomes a loop
  *
  *     out[i] = f(x[i])      out[i] = f(a[i], b[i])      out[i] = dx(g[i], x[i], y[i])
  *

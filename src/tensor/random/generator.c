@@ -16,7 +16,7 @@ enum { WORDS = HEED_GENERATOR_WORDS, MIDDLE = 397 };
 /* Inlined into block_with_fma, to be compiled for FMA there. */
 #define INLINE static inline __attribute__((always_inline))
 
-static const uint64_t default_seed = 67280421310721; /* that of torch.Generator() */
+static const uint64_t default_seed = 67280421310721; /* the seed of torch.Generator() */
 
 /* ---- words ---- */
 
@@ -135,7 +135,7 @@ static inline uint64_t draw_two_words(heed_generator *g)
     return upper << 32 | draw_word(g);
 }
 
-/* The low bits of a draw, as many as the type's precision, as a fraction. */
+/* A fraction in [0, 1): the low bits of a draw, as many as the type's precision. */
 static inline float draw_float(heed_generator *g)
 {
     return (float)(draw_word(g) & 0xffffffu) * 0x1p-24f;
@@ -356,7 +356,7 @@ INLINE void block_by_polynomial(float *d, float mean, float std)
     }
 }
 
-/* Compiled for FMA; elsewhere fmaf is a library call. The results are bit-identical. */
+/* Compiled for FMA; without it, fmaf is a library call. The results are bit-identical. */
 #if defined __x86_64__
 __attribute__((target("avx2,fma"))) static void block_with_fma(float *d, float mean, float std)
 {

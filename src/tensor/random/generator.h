@@ -1,5 +1,5 @@
-/* Each thread's generator: the words of the Mersenne twister, and arrays of numbers made from them
- * as PyTorch does (internal). Works on memory, not on tensors.
+/* Each thread's generator: the words of the Mersenne twister, and the arrays of numbers that
+ * PyTorch makes from them (internal). Works on memory, not on tensors.
  */
 #ifndef HEED_TENSOR_GENERATOR_H
 #define HEED_TENSOR_GENERATOR_H
@@ -21,7 +21,7 @@ double heed_draw_f64(heed_generator *g);
 /* A fill writes `count` numbers to `out`, `step` elements apart, in the order drawn. a and b are
  *
  *   uniform        low and high
- *   bernoulli      the probability of b; all other elements are 0
+ *   bernoulli      the probability of a nonzero element, and its value
  *   exponential    the rate; b is ignored
  *   normal         mean and standard deviation */
 typedef void heed_random_fill(heed_generator *g, void *out, int64_t count, int64_t step, double a,

@@ -6,8 +6,8 @@
  * without replacement. torch computes a time as q / p, where q is exponential with rate 1, and
  * takes the largest p / q.
  *
- * Both compute in the dtype of p. Here, f32 arithmetic is done in double and rounded after each
- * operation; the results are bit-identical. */
+ * Both methods compute in the dtype of p. Here, f32 arithmetic is done in double and rounded after
+ * each operation; the results are bit-identical. */
 
 #include "multinomial.h"
 

@@ -17,8 +17,8 @@ HEED_BEGIN_DECLS
  * HEED_ERR_SHAPE: p does not have 1 or 2 dims, or has no categories or more than 2^24.
  * HEED_ERR_DTYPE: p is neither f32 nor f64.
  * HEED_ERR_VALUE: num_samples is below 1; a probability is negative or not finite; a row has no
- * positive probability or, without replacement, fewer than num_samples (torch then draws zeros as
- * well); with replacement, the sum of a row is not finite. */
+ * positive probability or, without replacement, fewer than num_samples (torch then also draws
+ * categories of probability 0); with replacement, the sum of a row is not finite. */
 heed_tensor *heed_multinomial(const heed_tensor *p, int64_t num_samples, bool replacement);
 
 HEED_END_DECLS

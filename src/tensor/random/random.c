@@ -66,7 +66,7 @@ heed_status heed_set_random_flavor(heed_random_flavor flavor)
  * The 5056 bytes of state that torch keeps for a generator, eight bytes per element:
  *
  *     0          the seed
- *     1          lower half: number of words left before the twist, plus 1; upper half 1: seeded
+ *     1          lower half: number of words left before the twist, plus 1; upper half: 1 (seeded)
  *     2          the index of the next word
  *     3 ... 626  the words
  *     628        the bits of the cached normal number, if element 630 is 1
@@ -246,8 +246,8 @@ heed_tensor *heed_randn(heed_shape shape, heed_dtype dtype)
 }
 
 /* torch's result has the memory layout of x and is filled in memory order. Ours is contiguous:
- * numbers are drawn into memory laid out like torch's, then copied. Reads only x's shape, strides
- * and dtype: its value may have been freed. */
+ * numbers are drawn into memory laid out like torch's, then copied. Reads only the shape, strides
+ * and dtype of x, whose value may have been freed. */
 static heed_tensor *draw_like(const char *function, const heed_tensor *x, bool is_normal)
 {
     if (heed_blocked() || heed_check_scope(function) != HEED_OK) {
@@ -350,7 +350,7 @@ heed_tensor *heed_randperm(int64_t n)
     heed_generator *g = heed_generator_of_thread();
     int64_t *to = t->data;
     if (n >= UINT32_MAX / 20 && heed_random_torch_2(g)) {
-        /* Two words per number, which is put at a random position among those so far. */
+        /* Draws two words per number and puts it at a random position among the numbers so far. */
         for (int64_t i = 0; i < n; i++) {
             const int64_t j = (int64_t)(heed_draw_u64(g) % (uint64_t)(i + 1));
             to[i] = to[j];
@@ -393,7 +393,7 @@ heed_tensor *heed_bernoulli(const heed_tensor *p)
             return NULL;
         }
     }
-    /* For an f32 tensor p, unlike for a single p, torch compares with one-word draws. */
+    /* torch draws one word per element of an f32 tensor p, but two if p is a single number. */
     heed_generator *g = heed_generator_of_thread();
     for (int64_t i = 0; i < t->numel; i++) {
         const double drawn = t->dtype == HEED_F32 ? (double)heed_draw_f32(g) : heed_draw_f64(g);

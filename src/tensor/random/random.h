@@ -24,9 +24,9 @@ void heed_manual_seed(uint64_t seed);
 heed_generator heed_get_generator(void);
 heed_status heed_set_generator(const heed_generator *generator);
 
-/* heed_get_rng_state, heed_set_rng_state: the same as a tensor, to save to a file. i64 (632),
- * bit-identical to torch.get_rng_state().view(torch.int64). Does not include the flavor, which is
- * kept.
+/* heed_get_rng_state, heed_set_rng_state: the same as a tensor, i64 (632), to save to a file. It
+ * is bit-identical to torch.get_rng_state().view(torch.int64). It does not include the flavor,
+ * which is left unchanged.
  * HEED_ERR_DTYPE, HEED_ERR_SHAPE: not i64 (632). HEED_ERR_VALUE: not the state of a generator. */
 heed_tensor *heed_get_rng_state(void);
 heed_status heed_set_rng_state(const heed_tensor *state);
@@ -41,7 +41,8 @@ heed_tensor *heed_rand(heed_shape shape, heed_dtype dtype);
 heed_tensor *heed_randn(heed_shape shape, heed_dtype dtype);
 
 /* heed_rand_like, heed_randn_like: the same with x's shape and dtype; contiguous. The numbers match
- * torch's for x's strides: if x is transposed, they are those of the original matrix, transposed.
+ * torch's for x's strides: if x is transposed, they are drawn for the original matrix and
+ * then transposed.
  * HEED_ERR_DTYPE: x is neither f32 nor f64. */
 heed_tensor *heed_rand_like(const heed_tensor *x);
 heed_tensor *heed_randn_like(const heed_tensor *x);

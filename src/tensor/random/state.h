@@ -32,7 +32,7 @@ enum { HEED_GENERATOR_WORDS = 624 };
 
 typedef struct heed_generator {
     uint32_t state[HEED_GENERATOR_WORDS];
-    int next;        /* word to return next; HEED_GENERATOR_WORDS: twist first */
+    int next;        /* index of the next word; HEED_GENERATOR_WORDS: twist first */
     bool has_normal; /* the second number of a Box-Muller pair is cached in `normal` */
     bool seeded;
     double normal;
