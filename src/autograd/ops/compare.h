@@ -7,9 +7,9 @@
 
 HEED_BEGIN_DECLS
 
-/* heed_allclose: |a - b| <= atol + rtol |b| everywhere, as torch.allclose; an infinity is close
- * only to itself, NaN to nothing (with equal_nan, to NaN). torch's defaults are rtol 1e-5, atol
- * 1e-8. False on error. */
+/* heed_allclose: true if |a - b| <= atol + rtol * |b| for all elements, as torch.allclose. An
+ * infinity is close only to itself. NaN is close to nothing, or with equal_nan only to NaN. torch's
+ * defaults are rtol 1e-5 and atol 1e-8. False on error. */
 bool heed_allclose(heed_tensor *a, heed_tensor *b, double rtol, double atol, bool equal_nan);
 
 /* heed_equal: true if a and b have the same shape, dtype and elements, as torch.equal. False on

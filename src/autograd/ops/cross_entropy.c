@@ -3,9 +3,9 @@
  * sums over targets are in tensor/class_losses.c.
  *
  * nll_loss is linear in log_probs. Its derivative, nll_weights, is minus the weight that a target
- * puts on each class, and does not depend on log_probs. With class ids, cross_entropy is one fused
- * operation: instead of log-probabilities it saves two numbers per row, from which the gradient
- * recomputes them. */
+ * gives each class, and does not depend on log_probs. With class ids, cross_entropy is one fused
+ * operation: it does not save log-probabilities, but two numbers per row from which the gradient
+ * recomputes the probabilities. */
 
 #include "cross_entropy.h"
 
@@ -136,7 +136,7 @@ static heed_status find_targets(const heed_nll_args *args, const heed_tensor *x,
     return HEED_OK;
 }
 
-/* The target to ignore: the option's, or torch's default for ignore_index. */
+/* The target to ignore: the option's value, or torch's default for ignore_index. */
 static int64_t ignored_or_default(const int64_t *ignored_target)
 {
     return ignored_target != NULL ? *ignored_target : -100;
@@ -148,7 +148,7 @@ static heed_tensor *weight_of(heed_tensor *const *inputs, int count, int place)
     return count > place ? inputs[place] : NULL;
 }
 
-/* ---- nll_weights: dloss / dlog_probs; for HEED_NONE, of each target's own loss ---- */
+/* ---- nll_weights: dloss / dlog_probs; for HEED_NONE, loss is each target's own loss ---- */
 
 static heed_status nll_weights_rule(const heed_call *call, heed_result *result)
 {
@@ -337,7 +337,7 @@ static heed_tensor *totals_of(heed_tensor *logits)
     return heed_scope_end_with(&scope, totals);
 }
 
-/* (N, C, d...) as (N d..., C). */
+/* logits (N, C, d...) rearranged to (N d..., C). */
 static heed_tensor *with_classes_last(heed_tensor *logits, int64_t count)
 {
     const int64_t classes = logits->shape[class_dim(logits)];

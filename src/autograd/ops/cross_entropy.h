@@ -26,7 +26,7 @@ HEED_BEGIN_DECLS
  *   weight (C)        multiplies each loss by w_t; the mean divides by the sum of w_t over the
  *                     targets that are not ignored. With probabilities: multiplies each product by
  *                     w_c; the mean divides by the count
- *   ignored_target    torch's ignore_index, passed by address because 0 is a class: &padding;
+ *   ignored_target    torch's ignore_index, passed by address (&padding) because 0 is a class;
  *                     targets equal to it are ignored; not for probabilities
  *   label_smoothing   in [0, 1]: the share of each target that is spread evenly over all classes
  *
@@ -49,7 +49,7 @@ heed_tensor *heed_cross_entropy_with(heed_tensor *logits, heed_tensor *targets,
                                      heed_cross_entropy_options options);
 
 /* heed_nll_loss: as torch.nn.functional.nll_loss(log_probs, targets): the second half of
- * cross_entropy with class ids; it has the same shapes, options and errors.
+ * cross_entropy with class ids. It has the same shapes, errors and options, except label_smoothing.
  *
  *   y = mean over the targets t of -log_probs[t]       dlog_probs = -g one_hot(t) / count */
 typedef struct heed_nll_options {

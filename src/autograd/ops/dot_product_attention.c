@@ -2,7 +2,7 @@
  * used if weights are requested, for dropout, for batches that broadcast and for second
  * derivatives. `attend` is one operation whose kernels compute the scores in tiles
  * (tensor/attention_dispatch.c), so that neither forward nor backward stores all of them. It saves
- * q, k and v. */
+ * only its inputs. */
 
 #include "dot_product_attention.h"
 
@@ -128,7 +128,7 @@ static heed_status check(const heed_tensor *q, const heed_tensor *k, const heed_
 
 /* ---- the definition ---- */
 
-/* softmax(scale q k^T, masked); `scaled_q` is scale q. */
+/* softmax(scaled_q k^T, masked), where `scaled_q` is scale * q. */
 static heed_tensor *attention_percent(heed_tensor *scaled_q, heed_tensor *k, heed_tensor *mask,
                                       bool is_causal)
 {
@@ -160,9 +160,9 @@ static bool has_tiles(const heed_tensor *q, const heed_tensor *k, const heed_ten
            memcmp(v->shape, q->shape, batch) == 0;
 }
 
-/* Dense strides for `shape`, which differs from x's only in the last size. Dims keep x's memory
- * order, so that heads taken from (..., L, H E) are adjacent again. The last dim is always the
- * innermost. */
+/* Dense strides for `shape`, which differs from x's shape only in the last size. Dims keep x's
+ * memory order: if x's heads are adjacent, as in a view of (..., L, H E), so are the result's. The
+ * last dim is always the innermost. */
 static void dense_strides(const heed_tensor *x, const heed_shape *shape, int64_t *strides)
 {
     const int last = shape->ndim - 1;
@@ -246,7 +246,7 @@ static void gradients_by_kernels(const heed_vjp *v)
     }
 }
 
-/* The same with differentiable operations; also computes the gradient of a float mask. */
+/* The same gradients from differentiable operations; also computes the gradient of a float mask. */
 static void gradients_by_operations(const heed_vjp *v)
 {
     const attend_args *args = v->args;

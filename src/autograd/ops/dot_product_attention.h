@@ -18,25 +18,25 @@ HEED_BEGIN_DECLS
  *   dq = scale ds k      dk = scale ds^T q
  *
  * In a bool mask, true means KEEP: it is a keep_mask as in nn/attention/mask.h, the inverse of the
- * block masks that nn modules take; heed_keep_mask_of_block converts block masks. A float mask, a
- * bias_mask, is added to the scores, and its gradient is ds. is_causal lets query i see keys 0 ...
- * i, whatever L and S are; it cannot be combined with a mask.
+ * block masks that nn modules take; heed_keep_mask_of_block converts block masks. A float mask, or
+ * bias_mask, is added to the scores, and its gradient is ds. With is_causal, query i sees only keys
+ * 0 ... i, whatever L and S are; is_causal cannot be combined with a mask.
  *
  * A query whose keys are all masked, by a bool mask or by -inf in a float mask, gives zeros with
  * zero gradients, never NaN. So do all queries if S is 0.
  *
  * If there is no dropout, no weights are requested and the batch dims are equal, the scores are
- * computed in tiles (Dao et al., 2022) and never stored: memory grows with L + S, not with L S.
+ * computed in tiles (Dao et al., 2022) and never stored: memory grows with L + S, not with L * S.
  * Second derivatives and the gradient of a float mask do store them. y has the memory layout of q:
- * if heads are a view of (..., L, H E), heed_transpose and heed_flatten turn y into (..., L, H Ev)
- * without a copy, as in torch.
+ * if the H heads of q are a view of (..., L, H E), heed_transpose and heed_flatten turn y into
+ * (..., L, H Ev) without a copy, as in torch.
  *
  * dropout_p is applied whenever it is above 0: pass 0 outside of training. scale 0 means torch's
- * default, 1 / sqrt(E); scale may be negative. For torch's enable_gqa, use
+ * default, 1 / sqrt(E); scale may be negative. Instead of torch's enable_gqa, use
  * heed_repeat_interleave_dim(k, times, -3), and the same for v.
  *
- * heed_scaled_dot_product_attention_weights: the same, and sets *weights to dropout(p), (..., L,
- * S); NULL on error.
+ * heed_scaled_dot_product_attention_weights: the same, and sets *weights to dropout(p), of shape
+ * (..., L, S), or to NULL on error.
  *
  * HEED_ERR_SHAPE: the shapes do not match, or the mask does not broadcast to the scores.
  * HEED_ERR_DTYPE: q, k and v are not floats of one dtype, or the mask is neither bool nor of that

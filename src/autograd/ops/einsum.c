@@ -9,8 +9,8 @@
  *     columns  b and the result
  *     inner    a and b                   a b (batch, rows, columns)
  *
- * Labels that occur in one operand only are summed first. Without inner labels the product is
- * elementwise. */
+ * Labels that occur in only one operand and not in the result are summed first. Without inner
+ * labels, the product is elementwise. */
 
 #include "einsum.h"
 
@@ -357,7 +357,7 @@ static heed_tensor *arranged(const operand *x, const label_list *list)
     return in_order ? x->t : heed_permute(x->t, order);
 }
 
-/* Replaces two dims with the same label by their diagonal, as the last dim. */
+/* Replaces each pair of dims that share a label by their diagonal, which becomes the last dim. */
 static void take_diagonals(operand *x)
 {
     for (int i = 1; i < x->labels.count && x->t != NULL; i++) {
@@ -405,7 +405,7 @@ static heed_tensor *aligned(const operand *x, const label_list *y)
 typedef struct groups {
     const parsed *equation;
     label_list batch, rows, columns, inner;
-    bool flat; /* the batch is flattened into one dim, because it has too many */
+    bool flat; /* the batch has too many dims and is flattened into one */
 } groups;
 
 static groups group(const parsed *e, const operand *a, const operand *b)

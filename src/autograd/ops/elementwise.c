@@ -2,9 +2,9 @@
  * function. `where` is written by hand, because the notation of ops.def cannot express it.
  *
  * A gradient exists in two forms, both from the same text: a compiled kernel, which training runs,
- * and the text itself, which expression.c evaluates with operations if the gradient must be
- * differentiated again. The arithmetic is in the kernels; this file handles dtypes, shapes and the
- * values that a gradient saves. */
+ * and the text itself, which expression.c evaluates with operations if the gradient must itself be
+ * differentiated. The arithmetic is in the kernels; this file handles dtypes, shapes and the values
+ * saved for gradients. */
 
 #include "elementwise.h"
 
@@ -27,7 +27,7 @@ enum { FORMULA, G, ZERO };
 /* A line of ops.def, in one of its forms: all operands are tensors, or the last ones are
  * numbers. */
 typedef struct line {
-    heed_op op; /* first: a call's op points to the line */
+    heed_op op; /* the first member, so that a call's op points to the line */
     enum heed_elementwise kernel;
     kind kind;
     int numbers;
@@ -69,7 +69,8 @@ static heed_status check_numbers(const heed_call *call, const line *l, heed_dtyp
     return HEED_OK;
 }
 
-/* Computes the common dtype and broadcast shape of the inputs; on entry, those of input 0. */
+/* Computes the common dtype and the broadcast shape of the inputs. On entry, *dtype and *shape are
+ * the dtype and shape of input 0. */
 static heed_status meet(const heed_call *call, heed_dtype *dtype, heed_shape *shape)
 {
     for (int i = 1; i < call->count; i++) {
@@ -133,8 +134,8 @@ static heed_status line_forward(const heed_call *call, heed_tensor *y)
 
 /* ---- gradients ---- */
 
-/* dL/dinput i from the compiled kernel. Its operands are g, those of the line, and y. Operands that
- * it does not read may have been freed; g is passed instead. */
+/* dL/dinput i from the compiled kernel, which takes g, the operands of the line, and y. Operands
+ * that it does not read may have been freed, so g is passed in their place. */
 static heed_tensor *gradient_by_kernel(const line *l, const heed_vjp *v, int i)
 {
     const heed_tensor *y = v->y;
@@ -163,7 +164,7 @@ static char operand_name(const line *l, int i)
     return l->op.inputs + l->numbers == 1 ? 'x' : (char)('a' + i);
 }
 
-/* dL/dinput i from the text, with operations that record a graph. */
+/* dL/dinput i evaluated from the text with operations that record a graph. */
 static heed_tensor *gradient_by_text(const line *l, const heed_vjp *v, int i)
 {
     heed_binding bindings[2 + MOST] = {{'g', v->g}, {'y', v->y}};
@@ -368,7 +369,7 @@ static uint8_t saves_of(const line *l, const char *text)
     return (uint8_t)saves;
 }
 
-/* Registers all lines before checking any text: a text may use any operation. */
+/* Registers all lines before checking any text, because a text may use any operation. */
 __attribute__((constructor)) static void register_lines(void)
 {
     for (size_t i = 0; i < sizeof lines / sizeof *lines; i++) {

@@ -1,8 +1,8 @@
-/* Elementwise operations, which ops.def lists, and heed_where.
+/* The elementwise operations listed in ops.def, and heed_where.
  *
- * Shapes broadcast as in torch: aligned at the last dim, sizes equal or 1. A float with i64 or bool
- * gives that float dtype; f32 with f64 is HEED_ERR_DTYPE: use heed_to. "float" below means that i64
- * and bool are cast to f32 first.
+ * Shapes broadcast as in torch: aligned at the last dim, with sizes equal or 1. A float with i64 or
+ * bool gives that float dtype; f32 with f64 is HEED_ERR_DTYPE: use heed_to. "float" below means
+ * that i64 and bool are cast to f32 first.
  *
  * Each binary operation also has a form with a number as its right operand (`_scalar`). With an i64
  * or bool tensor the number must be an integer, else HEED_ERR_VALUE: use heed_to first.
@@ -49,7 +49,7 @@ heed_tensor *heed_round(heed_tensor *x);
  *   y = x limited to [min, max]; max if min > max; NaN propagates
  *   dx = g where min <= x <= max, else 0
  *
- * HEED_ERR_VALUE: a bound is NaN, or is not an integer while x is i64. */
+ * HEED_ERR_VALUE: a bound is NaN, or is not an integer while x is i64 or bool. */
 heed_tensor *heed_clamp(heed_tensor *x, double min, double max);
 
 /* Activations; i64 and bool are cast to f32. s is sigmoid(x). */
@@ -103,7 +103,8 @@ heed_tensor *heed_le(heed_tensor *a, heed_tensor *b);
 heed_tensor *heed_gt(heed_tensor *a, heed_tensor *b);
 heed_tensor *heed_ge(heed_tensor *a, heed_tensor *b);
 
-/* The number need not be an integer, whatever the tensor's dtype: i64 is then compared as f64. */
+/* The number need not be an integer, whatever the tensor's dtype: i64 elements are then compared as
+ * f64. */
 heed_tensor *heed_eq_scalar(heed_tensor *a, double b);
 heed_tensor *heed_ne_scalar(heed_tensor *a, double b);
 heed_tensor *heed_lt_scalar(heed_tensor *a, double b);

@@ -8,9 +8,9 @@
  *                  | real(decimal) | function(comparison, ...)
  *
  * A function is an operation, `where`, or the name of a DEFINE line of ops.def. The kernels compile
- * the texts as C, which accepts more than this grammar. So each text is checked once, when its
- * operation is registered, by the same code without evaluation. Lines, kinds and kernels are left
- * to elementwise.c. */
+ * the texts as C, which accepts more than this grammar. So the same code checks each text once,
+ * without evaluating it, when the operation is registered. elementwise.c handles lines, kinds and
+ * kernels. */
 #include "expression.h"
 
 #include <ctype.h>

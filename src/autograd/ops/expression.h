@@ -10,8 +10,8 @@ typedef struct heed_binding {
     heed_tensor *tensor;
 } heed_binding;
 
-/* heed_evaluate: evaluates, with Heed operations, a text that has passed heed_require_formula.
- * Numbers in it have dtype `dtype`. NULL on error. */
+/* heed_evaluate: evaluates a text that has passed heed_require_formula, using Heed operations.
+ * Numbers in the text have dtype `dtype`. NULL on error. */
 heed_tensor *heed_evaluate(const char *text, const heed_binding *bindings, int count,
                            heed_dtype dtype);
 

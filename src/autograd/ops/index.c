@@ -1,6 +1,6 @@
 /* Selecting and adding by index: whole rows (index_select, index_add), single elements (gather,
  * scatter_add), rows of a table (embedding); masked_select, which computes the indices from a mask;
- * one_hot. Indices are checked in operand_checks.c before any memory is accessed. */
+ * and one_hot. Indices are checked in operand_checks.c before any memory is accessed. */
 
 #include "index.h"
 
@@ -32,8 +32,8 @@ static int64_t size_in(const heed_tensor *t, int dim)
     return t->ndim > 0 ? t->shape[dim] : 1;
 }
 
-/* The positions in t, which has x's shape, of the elements of a tensor shaped like `as`. With
- * `rows` the index selects whole rows, else elements. The result's `index` is NULL on error. */
+/* The position in t, which has x's shape, for each element of a tensor shaped like `as`. With
+ * `rows`, the index selects whole rows, else elements. The result's `index` is NULL on error. */
 static heed_indexed find_places(const heed_call *call, const heed_tensor *t, const heed_tensor *as,
                                 bool rows)
 {
@@ -187,7 +187,8 @@ heed_tensor *heed_index_add(heed_tensor *x, int dim, heed_tensor *index, heed_te
 
 /* ---- gather, scatter_add: single elements along a dim ---- */
 
-/* True if the index is no larger than t in every dim except `dim` (-1: in every dim). */
+/* True if the index has as many dims as t and no larger size. The size of `dim` is not compared
+ * (-1: all are). */
 static bool fits(const heed_tensor *index, const heed_tensor *t, int dim)
 {
     bool is = dims_of(index) == dims_of(t);

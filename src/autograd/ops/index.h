@@ -1,7 +1,7 @@
 /* Selecting elements and rows by index, and adding at indices.
  *
- * An index is i64 and counts from 0; negative values are an error, as in torch. Values for the same
- * index are added in the order of the indices, so results are reproducible bit for bit.
+ * An index is i64 and counts from 0; negative values are an error, as in torch. Values with equal
+ * indices are added in row-major order, so results are reproducible bit for bit.
  *
  * HEED_ERR_INDEX: an index outside its dim. HEED_ERR_DTYPE: the index is not i64. HEED_ERR_DIM: a
  * dim outside [-ndim, ndim).
@@ -48,8 +48,8 @@ heed_tensor *heed_masked_select(heed_tensor *x, heed_tensor *keep_mask);
  *   ids (...) i64   ->   y (..., num_classes) i64, no gradient
  *   y[..., c] = 1 where ids = c, else 0          num_classes -1: the largest id + 1
  *
- * HEED_ERR_INDEX: an id outside [0, num_classes). HEED_ERR_VALUE: num_classes is below -1, or is -1
- * or 0 and ids is empty. HEED_ERR_SHAPE: ids already have 8 dims. */
+ * HEED_ERR_INDEX: an id outside [0, num_classes). HEED_ERR_VALUE: num_classes is below -1, or below
+ * 1 while ids is empty. HEED_ERR_SHAPE: ids already has 8 dims. */
 heed_tensor *heed_one_hot(heed_tensor *ids, int64_t num_classes);
 
 /* ---- single elements ---- */
@@ -85,9 +85,9 @@ heed_tensor *heed_scatter_add(heed_tensor *x, int dim, heed_tensor *index, heed_
  * HEED_ERR_SHAPE: weight does not have 2 dims. */
 heed_tensor *heed_embedding(heed_tensor *ids, heed_tensor *weight);
 
-/* heed_embedding_dense_backward: as in torch: sums g (..., d) into the rows given by ids (...) of a
- * result (num_embeddings, d). The derivative of heed_embedding; its own derivative is
- * heed_embedding.
+/* heed_embedding_dense_backward: as in torch: a tensor (num_embeddings, d) whose row v is the sum
+ * of the rows of g (..., d) where ids (...) = v. The derivative of heed_embedding; its own
+ * derivative is heed_embedding.
  *
  * HEED_ERR_INDEX: as above. HEED_ERR_SHAPE: g does not have the shape of ids plus a last dim. */
 heed_tensor *heed_embedding_dense_backward(heed_tensor *g, heed_tensor *ids,

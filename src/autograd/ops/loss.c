@@ -149,12 +149,13 @@ heed_tensor *heed_huber_loss(heed_tensor *input, heed_tensor *target)
 
 /* ---- probabilities ---- */
 
-/* With on = pos_weight target and off = 1 - target, the loss is on softplus(-x) + off softplus(x).
- * One softplus is near |x| and the other near 0. With |x| split off,
+/* With on = pos_weight * target and off = 1 - target, the loss is
  *
- *   x (off where x > 0, else -on) + (on + off) softplus(-|x|)
+ *     on * softplus(-x) + off * softplus(x)
+ *   = x * (off where x > 0, else -on) + (on + off) * softplus(-|x|)
  *
- * no large terms cancel, not even in the gradients. The kinks of |x| in the two terms cancel. */
+ * The second form is computed: no large terms cancel in it or in its gradients. The kinks of |x| in
+ * its two terms do cancel. */
 heed_tensor *heed_bce_with_logits_with(heed_tensor *input, heed_tensor *target,
                                        heed_bce_options options)
 {
@@ -193,7 +194,7 @@ heed_tensor *heed_kl_div_with(heed_tensor *input, heed_tensor *target, heed_kl_d
     }
     heed_tensor *p = options.log_target ? heed_exp(target) : target;
     heed_tensor *log_p = target;
-    if (!options.log_target) { /* p ln p is 0 at p = 0: masked so that its gradient is finite too */
+    if (!options.log_target) { /* p ln p is 0 at p = 0; the mask keeps its gradient finite */
         log_p = heed_log(heed_masked_fill(p, heed_eq_scalar(p, 0), 1));
     }
     heed_tensor *y = heed_reduce_losses(heed_mul(p, heed_sub(log_p, input)), reduction);

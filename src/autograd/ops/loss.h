@@ -15,7 +15,7 @@ HEED_BEGIN_DECLS
 /* ---- elementwise: input (...) and target (...), of the same shape ----
  *
  * Both are floats, or one is i64 or bool and is cast. The gradients below are for HEED_NONE;
- * HEED_SUM repeats g, HEED_MEAN also divides it by the count.
+ * HEED_SUM uses the same g for all elements, and HEED_MEAN also divides it by the count.
  *
  * HEED_ERR_SHAPE: the shapes differ. HEED_ERR_DTYPE: neither is a float, or f32 with f64.
  * HEED_ERR_VALUE: an invalid option. */
@@ -27,7 +27,8 @@ HEED_BEGIN_DECLS
  *   y = |input - target|        dinput = g sign(input - target)       dtarget = -dinput
  *
  * weight multiplies y and the gradients elementwise. HEED_MEAN then divides by the sum of the
- * weights, giving NaN if it is 0. For HEED_NONE, dweight = g y, with y before weighting.
+ * weights, which gives NaN if the sum is 0. For HEED_NONE, dweight = g * y, with y before
+ * weighting.
  *
  * HEED_ERR_SHAPE: weight does not have input's shape. */
 typedef struct heed_loss_options {
@@ -46,7 +47,8 @@ heed_tensor *heed_l1_loss_with(heed_tensor *input, heed_tensor *target, heed_los
  *   y = d^2 / 2 where |d| <= delta, else delta (|d| - delta / 2), with d = input - target
  *   dinput = g d, with d clamped to [-delta, delta]                 dtarget = -dinput
  *
- * weight multiplies y elementwise. Unlike above, HEED_MEAN divides by the count, as in torch.
+ * weight multiplies y elementwise. Unlike in the losses above, HEED_MEAN divides by the count, as
+ * in torch.
  *
  * HEED_ERR_VALUE: delta is negative or NaN. HEED_ERR_SHAPE: weight does not have input's shape. */
 typedef struct heed_huber_options {

@@ -1,4 +1,4 @@
-/* Functions that keep or replace elements by a mask: masked_fill, tril, triu. */
+/* Functions that keep or replace elements according to a mask: masked_fill, tril, triu. */
 
 #include "masking.h"
 
@@ -75,7 +75,7 @@ static heed_status triangle_rule(const heed_call *call, heed_result *result)
     return HEED_OK;
 }
 
-/* Copies x, then clears the part of each row beyond the diagonal: its end for tril, its start for
+/* Copies x, then clears the end of each row after the diagonal for tril, or the start before it for
  * triu. */
 static heed_status triangle_forward(const heed_call *call, heed_tensor *y)
 {

@@ -1,4 +1,4 @@
-/* Functions that keep or replace elements by a mask, either given or triangular. */
+/* Functions that keep or replace elements according to a mask, which is given or triangular. */
 #ifndef HEED_AUTOGRAD_MASKING_H
 #define HEED_AUTOGRAD_MASKING_H
 
@@ -7,7 +7,7 @@
 HEED_BEGIN_DECLS
 
 /* heed_masked_fill: as torch.masked_fill(x, mask, value): replaces elements where the mask is true,
- * the convention of attention block masks (nn/attention/mask.h).
+ * which is also the convention of attention block masks (nn/attention/mask.h).
  *
  *   x (...)   replace_mask (...) bool, broadcasts to x   ->   y (as x)
  *   y = value where replace_mask, else x                 dx = 0 where replace_mask, else g

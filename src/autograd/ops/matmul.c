@@ -206,7 +206,7 @@ static heed_status linear_forward(const heed_call *call, heed_tensor *y)
     return heed_multiply_matrices(y->dtype, &x, &weight, bias, &rows, false);
 }
 
-/* Stores the gradient of input i in d, or adds it; d is contiguous. */
+/* Stores the gradient of input i in d, or adds it to d, which is contiguous. */
 static heed_status find_gradient(const heed_vjp *v, int i, heed_tensor *d, bool add)
 {
     heed_matrix_view g, other, rows;

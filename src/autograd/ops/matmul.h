@@ -22,7 +22,7 @@ heed_tensor *heed_matmul(heed_tensor *a, heed_tensor *b);
  *
  *   x (..., in)   weight (out, in)   bias (out), or NULL for none   ->   y (..., out)
  *   y = x weight^T + bias
- *   dx = g weight      dweight = g^T x      dbias = sum(g), each over all rows of x
+ *   dx = g weight      dweight = g^T x      dbias = sum(g), both sums over all rows of x
  *
  * HEED_ERR_SHAPE: the shapes do not match. HEED_ERR_DTYPE: the dtypes differ, or are bool. */
 heed_tensor *heed_linear(heed_tensor *x, heed_tensor *weight, heed_tensor *bias);
@@ -41,10 +41,10 @@ heed_tensor *heed_bmm(heed_tensor *a, heed_tensor *b);
  *   a (m)   b (n)   ->   y (m, n)
  *   y[i, j] = a[i] b[j]           da = sum(g b, dim 1)           db = sum(g a, dim 0)
  *
- * dtypes promote as in heed_mul. HEED_ERR_SHAPE: a or b does not have exactly 1 dim. */
+ * Dtypes promote as in heed_mul. HEED_ERR_SHAPE: a or b does not have exactly 1 dim. */
 heed_tensor *heed_outer(heed_tensor *a, heed_tensor *b);
 
-/* heed_addmm: as torch.addmm(input, mat1, mat2, beta=beta, alpha=alpha), where both default to 1
+/* heed_addmm: as torch.addmm(input, mat1, mat2, beta=beta, alpha=alpha), whose factors default to 1
  *
  *   input (...) broadcasts to (m, n)   mat1 (m, k)   mat2 (k, n)   ->   y (m, n)
  *   y = beta input + alpha mat1 mat2

@@ -21,7 +21,7 @@
 
 typedef struct norm_args {
     double eps;
-    int ndim;     /* number of normalized dims, the last of x */
+    int ndim;     /* number of normalized dims, which are the last dims of x */
     bool centred; /* layer_norm subtracts the mean, rms_norm does not */
 } norm_args;
 
@@ -119,7 +119,8 @@ static heed_status norm_forward(const heed_call *call, heed_tensor *y)
     return heed_self.error;
 }
 
-/* All gradients in one pass. The weight's value may have been freed if x needs no gradient. */
+/* All gradients in one pass. `weight` is NULL if x needs no gradient, because the weight's value
+ * may then have been freed. */
 static void gradients_by_kernel(const heed_vjp *v, heed_tensor *weight)
 {
     heed_tensor *x = v->inputs[0], *g = heed_contiguous(v->g), *dx = heed_empty_like(x);
@@ -147,8 +148,8 @@ static void gradients_by_kernel(const heed_vjp *v, heed_tensor *weight)
 /* ---- with other operations ---- */
 
 /* x minus its mean. A mean far from 0 has a large rounding error, so x is first shifted by the
- * rounded mean, taken as a constant. The shift is exact or nearly so, and the remaining mean is
- * small. It does not affect derivatives. */
+ * rounded mean, taken as a constant. The shift is exact or nearly so and does not affect
+ * derivatives, and the remaining mean is small. */
 static heed_tensor *centre(heed_tensor *x, heed_dims dims)
 {
     heed_tensor *near_0 = heed_sub(x, heed_mean_dims(heed_detach(x), dims, true));

@@ -333,7 +333,7 @@ heed_tensor *heed_repeat(heed_tensor *x, heed_shape sizes)
         return NULL;
     }
     const int added = sizes.ndim - x->ndim;
-    heed_shape shape = sizes, goal = sizes; /* x with leading dims added, and the result */
+    heed_shape shape = sizes, goal = sizes; /* goal: the result's; shape: x's with dims added */
     int64_t numel = 0;
     for (int i = 0; i < sizes.ndim; i++) {
         goal.size[i] = shape.size[i] = i < added ? 1 : x->shape[i - added];

@@ -11,15 +11,15 @@ HEED_BEGIN_DECLS
 /* heed_cat: as torch.cat(tensors, dim): joins tensors along a dim; all other sizes must be equal.
  * Tensors of shape (0) are skipped, whatever the shapes of the others.
  *
- *   tensors: count of (..., n_i, ...)   ->   y (..., sum of n_i, ...)     gradients: slices of g
+ *   `count` tensors (..., n_i, ...)     ->   y (..., sum of n_i, ...)     gradients: slices of g
  *
- * HEED_ERR_SHAPE: other sizes differ, or no tensor has dims. HEED_ERR_DTYPE: f32 with f64. */
+ * HEED_ERR_SHAPE: other sizes differ, or a tensor has no dims. HEED_ERR_DTYPE: f32 with f64. */
 heed_tensor *heed_cat(heed_tensor *const *tensors, int count, int dim);
 
-/* heed_stack: as torch.stack(tensors, dim): joins tensors along a new dim, in
+/* heed_stack: as torch.stack(tensors, dim): joins tensors along a new dim; dim is in
  * [-ndim - 1, ndim + 1).
  *
- *   tensors: count of (...)   ->   y (..., count, ...)                    gradients: slices of g
+ *   `count` tensors (...)     ->   y (..., count, ...)                    gradients: slices of g
  *
  * HEED_ERR_SHAPE: the shapes differ, or the tensors already have 8 dims. HEED_ERR_DTYPE: f32 with
  * f64. */
@@ -40,7 +40,7 @@ heed_tensor *heed_flip(heed_tensor *x, heed_dims dims);
  *
  *   y[..., i, ...] = x[..., (i - shift) mod n, ...]                       dx = roll(g, -shift)
  *
- * HEED_ERR_VALUE: not one shift per dim, or no dims. HEED_ERR_DIM: x has no dims. */
+ * HEED_ERR_VALUE: the numbers of shifts and dims differ, or are 0. HEED_ERR_DIM: x has no dims. */
 heed_tensor *heed_roll(heed_tensor *x, int64_t shift);
 heed_tensor *heed_roll_dim(heed_tensor *x, int64_t shift, int dim);
 heed_tensor *heed_roll_dims(heed_tensor *x, heed_shape shifts, heed_dims dims);
@@ -55,8 +55,8 @@ heed_tensor *heed_repeat(heed_tensor *x, heed_shape sizes);
 
 /* heed_repeat_interleave_dim: as torch.repeat_interleave(x, repeats, dim): repeats each slice along
  * dim `repeats` times, with its copies adjacent. heed_repeat_interleave: repeats each element of
- * the flattened x. heed_repeat_interleave_each: with a separate number of repeats for each slice,
- * as torch's with a tensor.
+ * the flattened x. heed_repeat_interleave_each: takes a separate number of repeats for each slice,
+ * like torch's form with a tensor.
  *
  *   x (..., n, ...)   repeats (n) or (1) or () i64   ->   y (..., sum of repeats, ...)
  *   dx = the sum of g over the copies

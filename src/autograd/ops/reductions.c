@@ -37,7 +37,7 @@ static unsigned reduced_dims(const reduce_args *args, int ndim)
     return args->dims.count == 0 ? (1u << ndim) - 1 : heed_wrapped_set(&args->dims, ndim);
 }
 
-/* The shape of x with the dims of the set reduced: to size 1 with keepdim, else removed. */
+/* The shape of x with each dim in the set reduced to size 1 if keepdim, else removed. */
 static heed_shape reduced_shape(const heed_tensor *x, unsigned set, bool keepdim)
 {
     heed_shape shape = {0};
@@ -50,7 +50,7 @@ static heed_shape reduced_shape(const heed_tensor *x, unsigned set, bool keepdim
     return shape;
 }
 
-/* Sets the shape of the result; its dtype stays that of x. */
+/* Sets the shape of the result; the dtype stays x's. */
 static heed_status reduction_rule(const heed_call *call, heed_result *result)
 {
     const reduce_args *args = call->args;
@@ -121,8 +121,8 @@ FOLD_FORWARD(all)
 
 /* ---- for derivatives: from the result's shape to the input's ---- */
 
-/* t, which has the result's shape, with the reduced dims restored as size 1, so that it broadcasts
- * with the input. */
+/* t, which has the result's shape, with the reduced dims restored with size 1, so that it
+ * broadcasts with the input. */
 static heed_tensor *keep_dims(const heed_vjp *v, heed_tensor *t)
 {
     const reduce_args *args = v->args;
@@ -136,8 +136,8 @@ static heed_tensor *spread(const heed_vjp *v, heed_tensor *t)
     return heed_expand(keep_dims(v, t), heed_shape_of_tensor(v->inputs[0]));
 }
 
-/* Divides g equally among the elements that are true in `chosen`, a bool of the input's shape; the
- * others get 0. If none is true, all get NaN. */
+/* Divides g equally among the elements that are true in `chosen`, a bool tensor of the input's
+ * shape; the others get 0. If none is true, all get NaN. */
 static heed_tensor *divide_among(const heed_vjp *v, heed_tensor *chosen)
 {
     const reduce_args *args = v->args;
@@ -145,8 +145,8 @@ static heed_tensor *divide_among(const heed_vjp *v, heed_tensor *chosen)
     return heed_mul(keep_dims(v, part), chosen);
 }
 
-/* Defines heed_name_dim and heed_name with heed_name_dims. REDUCTION_FORMS defines all three for
- * the operation op_name, which takes no other arguments. */
+/* Defines heed_name_dim and heed_name in terms of heed_name_dims. REDUCTION_FORMS defines all three
+ * for the operation op_name, which takes no other arguments. */
 #define SHORT_FORMS(name)                                                                          \
     heed_tensor *heed_##name##_dim(heed_tensor *x, int dim, bool keepdim)                          \
     {                                                                                              \
@@ -210,7 +210,7 @@ REDUCTION_FORMS(mean)
 
 /* ---- prod: a tree of products ---- */
 
-/* Its derivatives come from mul, in a graph log2(n) deep; they are correct even for zeros. */
+/* The derivatives come from mul, in a graph log2(n) deep, and are correct even for zeros. */
 
 /* x (..., n, ...) -> (..., 1, ...) */
 static heed_tensor *multiply_along(heed_tensor *x, int dim)
@@ -266,7 +266,7 @@ static heed_status cumsum_forward(const heed_call *call, heed_tensor *y)
     return heed_map_rows(heed_kernels_for(y->dtype)->cumsum, call->inputs, 1, dim, y);
 }
 
-/* x_i is in every sum from the i-th on, so its gradient sums g from the other end. */
+/* x_i is part of the sums y_i, ..., y_(n-1), so dx is the sum of g from i to the end. */
 static void cumsum_backward(const heed_vjp *v)
 {
     const int dim = *(const int *)v->args;
@@ -418,7 +418,7 @@ typedef struct var_args {
     bool root; /* take the square root: std */
 } var_args;
 
-/* Like torch, divides by 0, never by a negative number, if correction >= count. Without elements,
+/* If correction >= count, divides by 0 instead of a negative number, like torch. Without elements,
  * the variance is NaN, whatever the correction. */
 static heed_status var_forward(const heed_call *call, heed_tensor *y)
 {
@@ -514,8 +514,8 @@ static heed_tensor *gradient_of_extreme(const heed_vjp *v)
     return heed_mul(heed_sign(x), divide_among(v, heed_logical_or(extreme, heed_isnan(x))));
 }
 
-/* (|x| / y)^(p - 1). For p between 0 and 2, both are raised to the power before the division: |x| /
- * y may leave the range of floats, but these powers do not. */
+/* (|x| / y)^(p - 1). For p between 0 and 2, |x| and y are raised to the power before the division,
+ * because |x| / y may leave the range of floats, but these powers do not. */
 static heed_tensor *power_of_ratio(heed_tensor *size, heed_tensor *y, double p)
 {
     if (p > 0 && p < 2) {
@@ -524,8 +524,8 @@ static heed_tensor *power_of_ratio(heed_tensor *size, heed_tensor *y, double p)
     return heed_pow_scalar(heed_div(size, y), p - 1);
 }
 
-/* dx = g sign(x) (|x| / y)^(p - 1), 0 where x or y is 0. Zeros are masked before the power, or the
- * second derivative would contain 0 * inf. */
+/* dx = g sign(x) (|x| / y)^(p - 1), 0 where x or y is 0. Zeros are masked before the power;
+ * otherwise the second derivative would contain 0 * inf. */
 static heed_tensor *gradient_of_power(const heed_vjp *v, double p)
 {
     heed_tensor *x = v->inputs[0];

@@ -1,7 +1,8 @@
 /* Reductions: sums, products, extremes, variance and norms, any and all, logsumexp; and cumsum.
  *
- * The plain form reduces all dims, `_dim` one and `_dims` several; an empty list means all. keepdim
- * keeps reduced dims with size 1. Floats are summed in double and rounded once.
+ * The plain form reduces all dims, `_dim` reduces one, and `_dims` reduces several, or all if the
+ * list is empty. keepdim keeps reduced dims with size 1. Floats are summed in double and rounded
+ * once.
  *
  * HEED_ERR_DIM: a dim outside [-ndim, ndim), or given twice.
  */
@@ -32,7 +33,7 @@ heed_tensor *heed_mean(heed_tensor *x);
 heed_tensor *heed_mean_dim(heed_tensor *x, int dim, bool keepdim);
 heed_tensor *heed_mean_dims(heed_tensor *x, heed_dims dims, bool keepdim);
 
-/* heed_prod: as torch.prod(x, dim, keepdim), over several dims as well
+/* heed_prod: as torch.prod(x, dim, keepdim), but also for several dims
  *
  *   x (..., n, ...)   ->   y (..., ...); i64 for i64 and bool
  *   y = the product over the dims; 1 if empty       dx = g times the product of all others, correct
@@ -41,7 +42,7 @@ heed_tensor *heed_prod(heed_tensor *x);
 heed_tensor *heed_prod_dim(heed_tensor *x, int dim, bool keepdim);
 heed_tensor *heed_prod_dims(heed_tensor *x, heed_dims dims, bool keepdim);
 
-/* heed_cumsum: as torch.cumsum(x, dim): the sum of all elements up to and including each
+/* heed_cumsum: as torch.cumsum(x, dim): cumulative sums along dim
  *
  *   x (..., n, ...)   ->   y (..., n, ...); i64 for i64 and bool
  *   y_i = x_0 + ... + x_i                               dx_i = g_i + ... + g_(n-1) */
@@ -66,8 +67,8 @@ heed_tensor *heed_amin_dims(heed_tensor *x, heed_dims dims, bool keepdim);
 /* heed_max, heed_min: as torch.max(x), over all elements. Like heed_amax, but if y is NaN, the
  * gradient goes to the NaN elements.
  *
- * heed_max_dim, heed_min_dim: as torch.max(x, dim, keepdim): the values, and in *indices (unless
- * NULL) their i64 indices along dim, as from heed_argmax and heed_argmin.
+ * heed_max_dim, heed_min_dim: as torch.max(x, dim, keepdim): the values. If `indices` is not NULL,
+ * sets *indices to their i64 indices along dim, as returned by heed_argmax_dim and heed_argmin_dim.
  *
  *   x (..., n, ...)   ->   y (..., ...), *indices (..., ...)      dx = g at these indices, else 0
  *
@@ -80,8 +81,8 @@ heed_tensor *heed_max_dim(heed_tensor *x, int dim, bool keepdim, heed_tensor **i
 heed_tensor *heed_min_dim(heed_tensor *x, int dim, bool keepdim, heed_tensor **indices);
 
 /* heed_argmax, heed_argmin: index of the largest or smallest element of the flattened x, as
- * torch.argmax(x). With a dim: index along dim, as torch.argmax(x, dim, keepdim). The first of
- * equal elements, or the first NaN.
+ * torch.argmax(x). With a dim: index along dim, as torch.argmax(x, dim, keepdim). Equal elements
+ * give the index of the first; if any is NaN, the result is the index of the first NaN.
  *
  *   x (..., n, ...)   ->   y (..., ...) i64, no gradient
  *
@@ -99,8 +100,8 @@ heed_tensor *heed_argmin_dim(heed_tensor *x, int dim, bool keepdim);
  *   x (..., n, ...) float   ->   y (..., ...)
  *   y = the sum of (x - mean)^2 / (n - correction)      dx = g 2 (x - mean) / (n - correction)
  *
- * If n <= correction, the division by 0 gives inf, or NaN if all elements are equal.
- * heed_std: its square root.               dx = g (x - mean) / (y (n - correction)), 0 where y = 0
+ * If n <= correction, the divisor is 0 and y is inf, or NaN if all elements are equal.
+ * heed_std: its square root, y = sqrt(var).   dx = g (x - mean) / (y (n - correction)); 0 if y = 0
  *
  * HEED_ERR_DTYPE: i64 or bool. */
 heed_tensor *heed_var(heed_tensor *x);
@@ -127,7 +128,7 @@ heed_tensor *heed_norm_dims(heed_tensor *x, double p, heed_dims dims, bool keepd
 /* ---- any, all ---- */
 
 /* heed_any, heed_all: true if any or all elements are nonzero (NaN counts), as torch.any(x, dim,
- * keepdim). If there are none, any is false and all is true.
+ * keepdim). Without elements, any is false and all is true.
  *
  *   x (..., n, ...)   ->   y (..., ...) bool, no gradient */
 heed_tensor *heed_any(heed_tensor *x);

@@ -35,7 +35,7 @@ static heed_status check_part(const heed_call *call, const char *part, const hee
     return HEED_OK;
 }
 
-/* Fills y with zeros and `part`, a view of y, with g. `part` is NULL after an error. */
+/* Fills y with zeros, then copies g into `part`, a view of y that is NULL after an error. */
 static heed_status put_into_zeros(const heed_tensor *g, heed_tensor *y, heed_tensor *part)
 {
     if (part == NULL) {
@@ -178,8 +178,8 @@ typedef struct diagonal_args {
 
 /* ---- diagonal ---- */
 
-/* Length of a diagonal of an m x n matrix: `offset` > 0 is right of the main diagonal, < 0 below
- * it. */
+/* Length of a diagonal of an m x n matrix. A positive `offset` is to the right of the main
+ * diagonal, a negative one below it. */
 static int64_t count_diagonal(int64_t m, int64_t n, int64_t offset)
 {
     if (offset >= n || offset <= -m) {
@@ -190,7 +190,7 @@ static int64_t count_diagonal(int64_t m, int64_t n, int64_t offset)
     return m < n ? m : n;
 }
 
-/* Sets `shape`: without the two dims, and with the diagonal as the last dim. */
+/* Sets `shape` to `of` without the two dims, but with the diagonal as the last dim. */
 static heed_status find_diagonal(const char *function, const diagonal_args *args,
                                  const heed_shape *of, heed_shape *shape, int *dim1, int *dim2)
 {
@@ -348,7 +348,8 @@ heed_tensor *heed_narrow(heed_tensor *x, int dim, int64_t start, int64_t length)
 
 /* ---- split, chunk ---- */
 
-/* Cuts a dim into parts of `sizes`, or, if NULL, of `size` each; slicing clips the last one. */
+/* Cuts a dim into parts of the given sizes, or of `size` each if `sizes` is NULL; slicing clips the
+ * last one. */
 static int cut(heed_tensor *x, int dim, const int64_t *sizes, int64_t size, int count,
                heed_tensor **parts)
 {

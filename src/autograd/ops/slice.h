@@ -10,7 +10,7 @@
 HEED_BEGIN_DECLS
 
 /* heed_slice: as torch's x[..., start:end:step, ...] in dim `dim`: negative indices count from the
- * end, out-of-range indices are clipped; INT64_MAX as end means the end. A view.
+ * end, and out-of-range indices are clipped. For x[start:], pass INT64_MAX as `end`. A view.
  *
  *   dx = g in the slice, else 0
  *
@@ -24,8 +24,8 @@ heed_tensor *heed_slice(heed_tensor *x, int dim, int64_t start, int64_t end, int
 heed_tensor *heed_slice_backward(heed_tensor *g, heed_shape shape, int dim, int64_t start,
                                  int64_t end, int64_t step);
 
-/* heed_select: as torch.select(x, dim, index), x[..., index, ...]: selects one index of a dim,
- * which is removed. A negative index counts from the end.
+/* heed_select: as torch.select(x, dim, index), x[..., index, ...]: selects one index of a dim
+ * and removes the dim. A negative index counts from the end.
  *
  *   x (..., n, ...)   ->   y (..., ...), a view          dx = g at index, else 0
  *
@@ -50,17 +50,17 @@ heed_tensor *heed_narrow(heed_tensor *x, int dim, int64_t start, int64_t length)
  *
  *   x (..., n, ...)   ->   parts[i] (..., n_i, ...), views          dx = each g in its part
  *
- * All return the number of parts and set the rest of `parts` to NULL. `parts` has `most`, `count`
- * or `chunks` elements. On error they return 0 and all parts are NULL.
+ * All return the number of parts and set the rest of `parts` to NULL. `parts` is an array of
+ * `most`, `count` or `chunks` elements. On error they return 0 and all parts are NULL.
  *
  * HEED_ERR_VALUE: split_size below 1 (0 is allowed for an empty dim), more than `most` parts, a
- * negative size, sizes that do not sum to n, chunks below 1. */
+ * negative size, sizes that do not sum to n, or chunks below 1. */
 int heed_split(heed_tensor *x, int64_t split_size, int dim, heed_tensor **parts, int most);
 int heed_split_sizes(heed_tensor *x, const int64_t *sizes, int count, int dim, heed_tensor **parts);
 int heed_chunk(heed_tensor *x, int chunks, int dim, heed_tensor **parts);
 
-/* heed_diagonal: as torch.diagonal(x, offset, dim1, dim2): the elements whose index in dim2 is that
- * in dim1 plus offset, as the last dim. A view.
+/* heed_diagonal: as torch.diagonal(x, offset, dim1, dim2): the elements whose index in dim2 is
+ * their index in dim1 plus offset, as the last dim. A view.
  *
  *   x (..., m, ..., n, ...)   ->   y (..., ..., ..., count)       dx = g on the diagonal, else 0
  *

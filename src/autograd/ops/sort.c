@@ -27,8 +27,8 @@ typedef struct item {
 
 static const uint64_t sign_bit = UINT64_C(1) << 63;
 
-/* As integers, the bits of positive floats sort like their values. Those of negative floats sort in
- * reverse, after the positive ones. */
+/* The bits of positive floats, read as integers, sort like their values. The bits of negative
+ * floats sort in reverse, after the positive ones. */
 static uint64_t key_of_float(double x)
 {
     uint64_t bits;
@@ -75,8 +75,8 @@ static void merge(const item *from, int64_t middle, int64_t end, item *to)
     }
 }
 
-/* Merges runs of 1, 2, 4, ... back and forth between the arrays; returns the one with the sorted
- * result. */
+/* Merges runs of length 1, 2, 4, ... back and forth between the two arrays; returns the one with
+ * the sorted result. */
 static const item *merge_sort(item *items, item *spare, int64_t n)
 {
     for (int64_t width = 1; width < n; width *= 2) {
@@ -161,7 +161,7 @@ heed_tensor *heed_argsort(heed_tensor *x, int dim, bool descending)
 
 /* ---- sort, topk ---- */
 
-/* The first k elements of x sorted along dim (wrapped), and their indices. */
+/* The first k elements of x sorted along dim, which is wrapped, and their indices. */
 static heed_tensor *take(heed_tensor *x, int dim, bool descending, int64_t k, heed_tensor **indices)
 {
     heed_scope scope;

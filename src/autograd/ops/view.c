@@ -138,7 +138,7 @@ static heed_status expand_rule(const heed_call *call, heed_result *result)
     return HEED_OK;
 }
 
-/* For expand the engine sums g over the repeated dims. */
+/* For expand, the engine sums g over the repeated dims. */
 static void same_backward(const heed_vjp *v)
 {
     v->grads[0] = v->g;
@@ -219,7 +219,7 @@ static bool view_strides(const heed_tensor *x, const heed_shape *shape, int64_t 
         return true;
     }
     int to = shape->ndim - 1;
-    int64_t group = 1, cut = 1; /* elements in the group so far, of x and of the new shape */
+    int64_t group = 1, cut = 1; /* elements of the group in x's dims and in the new dims */
     int64_t step = x->ndim > 0 ? x->strides[x->ndim - 1] : 1;
     for (int from = x->ndim - 1; from >= 0; from--) {
         group *= x->shape[from];

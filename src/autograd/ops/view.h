@@ -42,10 +42,10 @@ heed_tensor *heed_flatten(heed_tensor *x, int start_dim, int end_dim);
  *
  *   x (B, m n), 1, HEED_SHAPE(m, -1)   ->   y (B, m, n), a view           dx = reshape(g)
  *
- * HEED_ERR_SHAPE: the sizes do not multiply to that of the dim, or there are too many dims. */
+ * HEED_ERR_SHAPE: the product of the sizes is not the dim's size, or there are too many dims. */
 heed_tensor *heed_unflatten(heed_tensor *x, int dim, heed_shape sizes);
 
-/* heed_expand: as torch's x.expand(shape): repeats dims of size 1, and new leading dims, without a
+/* heed_expand: as torch's x.expand(shape): repeats dims of size 1 and adds leading dims, without a
  * copy; -1 keeps a size.                                dx = the sum of g over the repeats
  *
  * HEED_ERR_SHAPE: a size other than 1 would change. */
@@ -71,7 +71,8 @@ heed_tensor *heed_clone(heed_tensor *x);
 heed_tensor *heed_contiguous(heed_tensor *x);
 
 /* heed_to: as torch's x.to(dtype): x itself if it has that dtype, else a cast copy. Floats are
- * truncated to i64; as bool, nonzero is true.      dx = g cast back, between floats */
+ * truncated to i64; in a cast to bool, nonzero becomes true.
+ *                                                    dx = g cast back, only between floats */
 heed_tensor *heed_to(heed_tensor *x, heed_dtype dtype);
 
 HEED_END_DECLS
