@@ -13,7 +13,7 @@
 #include "tensor_list.h"
 
 /* heed_named_add: appends a tensor under a printf-formatted name; heed_named_add_v takes the
- * arguments as a va_list. heed_named_append: appends all tensors of a list with names.
+ * arguments as a va_list. heed_named_append: appends all tensors of a list under their names.
  * heed_named_free: frees the names and arrays and leaves an empty list. HEED_ERR_MEMORY. */
 heed_status heed_named_add(heed_named_tensors *named, heed_tensor *tensor, const char *format, ...)
     HEED_PRINTF(3, 4);

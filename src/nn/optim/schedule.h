@@ -29,7 +29,7 @@ double heed_constant_lr(int64_t step, double lr, double factor, int64_t total_it
 double heed_step_lr(int64_t step, double lr, int64_t step_size, double gamma);
 
 /* heed_linear_lr: as LinearLR: linear from lr * start_factor to lr * end_factor in total_iters
- * steps. For a warm-up use heed_linear_lr(step, lr, 1.0 / n, 1, n), for a decay to zero
+ * steps. For a warm-up, use heed_linear_lr(step, lr, 1.0 / n, 1, n); for a decay to zero, use
  * heed_linear_lr(step, lr, 1, 0, n). */
 double heed_linear_lr(int64_t step, double lr, double start_factor, double end_factor,
                       int64_t total_iters);
