@@ -22,8 +22,7 @@ heed_status heed_named_add_v(heed_named_tensors *named, heed_tensor *tensor, con
 heed_status heed_named_append(heed_named_tensors *named, heed_tensor_list list);
 void heed_named_free(heed_named_tensors *named);
 
-/* heed_name_ends_in: true if the name ends in `end`, the part of a path that identifies a tensor's
- * role. */
+/* heed_name_ends_in: true if the name ends in `end`, such as "c_attn.weight". */
 bool heed_name_ends_in(const char *name, const char *end);
 
 /* heed_is_listed: true if the list contains the tensor. */

@@ -80,7 +80,7 @@ typedef struct heed_attention_options {
  *   y = out_proj(cat over h of softmax(q_h k_h^T / sqrt(head_dim), masked) v_h)
  *
  * In bool masks, true BLOCKS, as everywhere in nn (use heed_causal_block_mask; for a
- * key_padding_mask, heed_squeeze(heed_padding_block_mask(...), -2)). This is the inverse of
+ * key_padding_mask, heed_squeeze(heed_padding_block_mask(...), -2)). Such masks are the inverse of
  * heed_scaled_dot_product_attention's keep masks; heed_block_mask_of_keep converts those. Float
  * masks are added to the scores. All given masks apply. is_causal is a mask in its own right and
  * needs no attn_mask, whereas torch takes it as a hint that attn_mask is causal. The keys that

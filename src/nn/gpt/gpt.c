@@ -1,6 +1,6 @@
 /* GPT-2's decoder: modules in nanoGPT's order and with its initialisation, the forward with and
- * without a key-value cache, the loss, and generation. sample.c samples tokens, gpt_files.c handles
- * files. */
+ * without a key-value cache, the loss, and generation. sample.c samples tokens; gpt_files.c reads
+ * and writes files. */
 
 #include "gpt.h"
 

@@ -26,7 +26,7 @@ HEED_BEGIN_DECLS
 typedef struct heed_gpt_config {
     int64_t vocab_size;    /* V */
     int64_t block_size;    /* maximum number of tokens in the context */
-    int n_layer, n_head;   /* blocks, and heads in each; H */
+    int n_layer, n_head;   /* number of blocks, and of heads (H) in each block */
     int64_t n_embd;        /* features of a token, split among the heads; C */
     double dropout;        /* of embeddings, attention weights and residual branches */
     double layer_norm_eps; /* 0: 1e-5 */

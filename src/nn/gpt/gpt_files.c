@@ -1,5 +1,5 @@
-/* GPT files of transformers and nanoGPT: lists views of the model's tensors with the file's names
- * and shapes, and reads or writes that list like any state dict. */
+/* Reads and writes GPT files of transformers and nanoGPT: lists views of the model's tensors with
+ * the file's names and shapes, and loads or saves that list like any state dict. */
 
 #include "gpt_files.h"
 

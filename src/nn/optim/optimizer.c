@@ -501,7 +501,7 @@ static void visit_options(walk *w, const heed_optimizer *optimizer, heed_param_g
     }
 }
 
-/* Options come last: the set of state tensors depends on them. */
+/* Options come last: changing them changes which state tensors exist. */
 static void visit(walk *w, heed_optimizer *optimizer)
 {
     w->count = 0;

@@ -122,8 +122,8 @@ heed_status heed_optimizer_zero_grad(heed_optimizer *optimizer);
  *   AdamW.steps, AdamW.lr                i64 and f64 (), prefixed with the optimiser's name
  *
  * Parameters keep the names from their lists; those without a name are numbered. The list belongs
- * to the optimiser and is valid until the next call. Its numbers are copies that belong to the
- * innermost scope; its tensors with the shapes of parameters are the optimiser's own and change in
+ * to the optimiser and is valid until the next call. The numbers in it are copies that belong to
+ * the innermost scope; the tensors shaped like parameters are the optimiser's own and change in
  * later steps. Empty on error.
  *
  * heed_optimizer_load_state_dict: like torch's load_state_dict, but by name and in any order:

@@ -5,13 +5,14 @@
  *     heed_optimizer_step(adam);
  *
  * `step` is the number of steps taken so far, 0 for the first; torch calls it the epoch. lr is the
- * base rate that the schedule scales. After its last step a schedule keeps its final rate, except
- * heed_cosine_annealing_lr, which rises again as torch's does. Schedules can be chained: step < 100
- * ? heed_linear_lr(step, ...) : heed_step_lr(step - 100, ...) is torch's SequentialLR with
- * milestone 100.
+ * base rate that the schedule scales. After its last step, a schedule keeps its final rate, except
+ * for heed_cosine_annealing_lr, which rises again, like torch's. Schedules can be chained, like
+ * torch's SequentialLR with milestone 100:
  *
- * All compute torch's closed forms in double. They return NaN on error or while an error is
- * pending.
+ *     adam->lr = step < 100 ? heed_linear_lr(step, ...) : heed_step_lr(step - 100, ...);
+ *
+ * All schedules compute torch's closed forms in double. They return NaN on error or while an error
+ * is pending.
  *
  * HEED_ERR_VALUE: step is negative, a count is below 1, or a number is not finite.
  */
