@@ -99,7 +99,8 @@ heed_status heed_check_encodings(const char *function, const char *argument, con
     if (heed_check_not_null(function, argument, x) != HEED_OK) {
         return heed_error_pending();
     }
-    /* Other dims silently give wrong results: on (B, T, d), 0 and 1 mix batch and tokens. */
+    /* Other dims would silently give wrong results: on (B, T, d), dims 0 and 1 mix batch and
+     * tokens. */
     const int row = row_dim < 0 ? row_dim + x->ndim : row_dim;
     const int column = col_dim < 0 ? col_dim + x->ndim : col_dim;
     if (x->ndim < 2 || row != x->ndim - 2 || column != x->ndim - 1) {
@@ -174,7 +175,7 @@ heed_status heed_check_attn_mask(const char *function, const char *argument,
                                  const heed_tensor *mask, const heed_attention_sizes *s)
 {
     const heed_shape one = HEED_SHAPE(s->queries, s->keys);
-    /* Cannot overflow: the query has at least as many elements. */
+    /* batch * heads cannot overflow: the query has at least that many elements. */
     const heed_shape all = HEED_SHAPE(s->batch * s->heads, s->queries, s->keys);
     if (mask == NULL || check_mask_dtype(function, argument, mask, s->dtype) != HEED_OK) {
         return heed_error_pending();

@@ -62,7 +62,7 @@ typedef struct heed_attention_sizes {
 } heed_attention_sizes;
 
 /* Masks are bool (true blocks) or floats added to the scores; NULL is no mask.
- * heed_check_padding_mask: (N, S). heed_check_attn_mask: (L, S) or (N heads, L, S). */
+ * heed_check_padding_mask: (N, S). heed_check_attn_mask: (L, S) or (N * heads, L, S). */
 heed_status heed_check_padding_mask(const char *function, const char *argument,
                                     const heed_tensor *mask, const heed_attention_sizes *s);
 heed_status heed_check_attn_mask(const char *function, const char *argument,

@@ -23,7 +23,7 @@ static heed_status check(const char *function, const heed_tensor *w)
     return HEED_OK;
 }
 
-/* No random numbers are drawn for an empty tensor; its fans may be 0 and std infinite. */
+/* No random numbers are drawn for an empty tensor, whose fans may be 0 and make std infinite. */
 static heed_status fill(heed_tensor *w, double std, bool uniform)
 {
     const double bound = sqrt(3) * std;

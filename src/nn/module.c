@@ -80,7 +80,7 @@ static heed_status check_name(const heed_module *module, const char *name)
     return HEED_OK;
 }
 
-/* Appends an entry of that name; NULL on error. */
+/* Appends an entry with that name; returns NULL on error. */
 static heed_module_entry *append(heed_module *m, const char *name)
 {
     if (heed_error_pending() || check_name(m, name) != HEED_OK) {
@@ -248,7 +248,7 @@ static void list_entries(heed_named_tensors *named, const heed_module *m, bool b
     }
 }
 
-/* The module's own tensors, then its children's, prefixed with the child's name. */
+/* The module's own tensors, then those of each child, prefixed with the child's name. */
 static void list_module(heed_named_tensors *named, const heed_module *m, list_kind kind)
 {
     list_entries(named, m, false, kind);

@@ -122,9 +122,9 @@ heed_status heed_set_parameter(void *module, const char *name, heed_tensor **fie
  * HEED_ERR_VALUE: the module is a child; its owner frees it. */
 heed_status heed_module_free(void *module);
 
-/* heed_forward_check: call it first in a forward: checks that the module is not NULL and that a
- * scope is open to own the result. heed_module_check, for other functions, checks the module only.
- * `function` is the name in error messages.
+/* heed_forward_check: to be called first in a forward; checks that the module is not NULL and that
+ * a scope is open to own the result. heed_module_check, for other functions, checks the module
+ * only. `function` is the name in error messages.
  * HEED_ERR_NULL: the module is NULL. HEED_ERR_SCOPE: no scope is open. */
 heed_status heed_forward_check(const char *function, const void *module);
 heed_status heed_module_check(const char *function, const void *module);
@@ -132,9 +132,9 @@ heed_status heed_module_check(const char *function, const void *module);
 /* ---- for users ---- */
 
 /* heed_forward: runs a module of any kind whose forward takes one tensor, like torch's m(x): for a
- * Linear, the same as heed_linear_forward(m, x). Optional arguments are left out: the tutorial's
+ * Linear, the same as heed_linear_forward(m, x). Optional arguments are omitted, so the tutorial's
  * attention gets no mask.
- * HEED_ERR_VALUE: its kind has no such forward. HEED_ERR_NULL, HEED_ERR_SCOPE: as
+ * HEED_ERR_VALUE: the module's kind has no such forward. HEED_ERR_NULL, HEED_ERR_SCOPE: as
  * heed_forward_check. */
 heed_tensor *heed_forward(void *module, heed_tensor *x);
 
@@ -147,7 +147,7 @@ heed_tensor_list heed_parameters(void *module);
 heed_tensor_list heed_state_dict(void *module);
 
 /* heed_decay_parameters: the parameters with 2 dims or more, to which weight decay should apply.
- * heed_no_decay_parameters: the others, biases and the weights of norms. See
+ * heed_no_decay_parameters: the others: biases and the weights of norms. See
  * nn/optim/optimizer.h. */
 heed_tensor_list heed_decay_parameters(void *module);
 heed_tensor_list heed_no_decay_parameters(void *module);

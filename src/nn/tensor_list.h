@@ -13,7 +13,7 @@ typedef struct heed_tensor_list {
     const char *const *names;
 } heed_tensor_list;
 
-/* Metadata of a file: pairs of strings, terminated by {NULL, NULL}. For a model's options,
+/* Metadata of a file: pairs of strings, terminated by {NULL, NULL}. Used for a model's options,
  * vocabulary and the like; a value may be megabytes long. (Hugging Face's transformers library
  * expects {"format", "pt"}.)
  *

@@ -12,9 +12,9 @@
 #include "../../tensor/read.h"
 
 /* The tutorial's forward, line for line, except that the tutorial fills with -1e9 instead of -inf.
- * Softmax gives bit-identical results unless a row is fully masked: there -1e9 gives all tokens
- * equal weights, and safe_softmax with -inf gives zeros. In self-attention encodings_for_kv is
- * token_encodings; in cross-attention it is the other sequence. */
+ * Both values give bit-identical weights unless a row is fully masked: -1e9 then gives all tokens
+ * equal weights, whereas safe_softmax with -inf gives zeros. In self-attention, encodings_for_kv is
+ * token_encodings; in cross-attention, it is the other sequence. */
 static heed_tensor *attend(const heed_attention_head *m, heed_tensor *token_encodings,
                            heed_tensor *encodings_for_kv, heed_tensor *block_mask,
                            heed_tensor **weights)

@@ -50,7 +50,7 @@ struct heed_cross_attention *heed_cross_attention_new(int64_t d_model, int row_d
 
 /* ---- checks ---- */
 
-/* The mask has one element per key. */
+/* Checks that the mask has one element per key. */
 static heed_status check_padding(const heed_tensor *mask, const heed_tensor *encodings_for_kv)
 {
     heed_shape keys = heed_shape_of_tensor(encodings_for_kv);

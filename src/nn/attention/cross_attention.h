@@ -50,7 +50,7 @@ typedef struct heed_cross_attention_masks {
  *
  * heed_squeeze(heed_padding_block_mask(lengths, S), -2) creates a key_padding_mask. A query that
  * may not attend to any key gives zeros and zero gradients, as in heed_self_attention_forward.
- * heed_cross_attention_forward_weights: also sets *weights to softmax(...), (..., T, S).
+ * heed_cross_attention_forward_weights: also sets *weights to softmax(...), of shape (..., T, S).
  *
  * HEED_ERR_DIM: row_dim and col_dim are not the last two dims of both inputs. HEED_ERR_SHAPE: the
  * features do not match the module, the batch dims differ, or a mask does not fit. HEED_ERR_DTYPE:

@@ -136,7 +136,7 @@ heed_tensor *heed_causal_bias_mask(int64_t length, heed_dtype dtype)
 
 /* ---- padding ---- */
 
-/* i64, at most HEED_MAX_DIMS - 2 dims, all values in [0, max_length]. */
+/* Checks that lengths are i64, have at most HEED_MAX_DIMS - 2 dims and are in [0, max_length]. */
 static heed_status check_lengths(heed_tensor *lengths, int64_t max_length)
 {
     if (heed_check_not_null("padding_block_mask", "lengths", lengths) != HEED_OK) {

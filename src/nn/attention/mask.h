@@ -9,9 +9,9 @@
  *   bias_mask   float  added to the score: 0, or  float attn_mask, in all of these
  *                      -inf: may not attend
  *
- * Outside attention, bool masks mean the same here as in torch:
+ * Outside attention, bool masks mean the same in Heed as in torch:
  *
- *   replace_mask  true is replaced   heed_masked_fill, as torch.masked_fill: a block_mask works
+ *   replace_mask  true is replaced   heed_masked_fill, as torch.masked_fill; accepts a block_mask
  *   keep_mask     true is selected   heed_masked_select, as torch.masked_select
  *   condition     true selects a     heed_where(condition, a, b), as torch.where
  *
@@ -40,10 +40,10 @@ HEED_BEGIN_DECLS
 
 /* ---- creation ---- */
 
-/* heed_causal_block_mask: (length, length), blocks attention to later tokens: true above the
- * diagonal, like torch.tril(torch.ones(n, n)) == 0.
- * heed_causal_keep_mask: the same as a keep mask: true on and below the diagonal.
- * heed_causal_bias_mask: the same as a bias mask, like
+/* heed_causal_block_mask: a mask of shape (length, length) that blocks attention to later tokens:
+ * true above the diagonal, like torch.tril(torch.ones(n, n)) == 0.
+ * heed_causal_keep_mask: the equivalent keep mask: true on and below the diagonal.
+ * heed_causal_bias_mask: the equivalent bias mask, like
  * nn.Transformer.generate_square_subsequent_mask(n).
  *
  * HEED_ERR_SHAPE: length is negative. HEED_ERR_DTYPE: the dtype of a bias mask is not a float.

@@ -120,7 +120,7 @@ heed_multihead_attention_new_with(int64_t embed_dim, int num_heads,
     heed_add_child(m, "out_proj", &m->out_proj,
                    heed_linear_new_with(embed_dim, embed_dim,
                                         (heed_linear_options){.no_bias = options.no_bias}));
-    if (m->out_proj != NULL) { /* so embed_dim^2 does not overflow */
+    if (m->out_proj != NULL) { /* it exists, so embed_dim^2 does not overflow */
         add_in_projections(m, options);
         if (m->out_proj->bias != NULL) {
             heed_fill_into(m->out_proj->bias, 0);
@@ -310,7 +310,7 @@ static heed_tensor *with_added(const struct heed_multihead_attention *m, heed_te
     return m->add_zero_attn ? with_token(x, heed_zeros(HEED_SHAPE(1, 1, 1, 1), dtype)) : x;
 }
 
-/* percent, if not NULL, receives the weights, (N, H, L, S). */
+/* percent, if not NULL, receives the weights, of shape (N, H, L, S). */
 static heed_tensor *attend(const struct heed_multihead_attention *m, heed_tensor *const *inputs,
                            const heed_attention_options *options, const heed_attention_sizes *s,
                            heed_tensor **percent)

@@ -20,8 +20,8 @@ HEED_BEGIN_DECLS
  * heed_attention_options: bool (true blocks) or float (added to the scores); all given masks
  * apply. */
 typedef struct heed_encoder_masks {
-    heed_tensor *src_mask;             /* (S, S), or (N nhead, S, S) */
-    heed_tensor *src_key_padding_mask; /* (N, S), (S) without a batch */
+    heed_tensor *src_mask;             /* (S, S), or (N * nhead, S, S) */
+    heed_tensor *src_key_padding_mask; /* (N, S), or (S) without a batch */
     bool is_causal; /* token i attends to tokens 0 ... i only; needs no src_mask */
 } heed_encoder_masks;
 
@@ -99,7 +99,8 @@ typedef struct heed_transformer_encoder_options {
  * same weights, as in torch, and no random numbers are drawn. On error it frees the layer and the
  * norm.
  *
- * HEED_ERR_VALUE: num_layers is below 1; a layer or norm has an owner. HEED_ERR_NULL: no layer. */
+ * HEED_ERR_VALUE: num_layers is below 1; the layer or norm already has an owner. HEED_ERR_NULL: no
+ * layer. */
 struct heed_transformer_encoder *
 heed_transformer_encoder_new(struct heed_transformer_encoder_layer *encoder_layer, int num_layers);
 struct heed_transformer_encoder *

@@ -34,7 +34,7 @@ static heed_status fail(heed_atomic_file *file, const char *what, int error)
     return heed_fail_file(file->function, file->path, what, error);
 }
 
-/* Resolves symbolic links: renaming over a link would only replace the link. */
+/* Resolves symbolic links: renaming over a link would replace the link, not its target. */
 static heed_status find_target(heed_atomic_file *file)
 {
     char *target = file->target, link[HEED_LONGEST_PATH];
@@ -58,8 +58,8 @@ static heed_status find_target(heed_atomic_file *file)
     return fail(file, "find it", ELOOP);
 }
 
-/* Sets *mode to the permissions of the old file, which the new one inherits. An old file must be
- * regular and writable, because renaming does not check that. */
+/* Sets *mode to the permissions of the old file, which the new one inherits. Checks that the old
+ * file is regular and writable, because renaming does not. */
 static heed_status check_old(heed_atomic_file *file, int *mode)
 {
     struct stat old;

@@ -37,21 +37,21 @@ typedef struct heed_load_options {
 heed_status heed_load_state_dict(void *module, const char *path);
 heed_status heed_load_state_dict_with(void *module, const char *path, heed_load_options options);
 
-/* heed_save_checkpoint: writes everything needed to resume training as if it had never stopped, to
- * a file like that of heed_save_file:
+/* heed_save_checkpoint: writes everything needed to resume training as if it had never stopped.
+ * The file has the format of heed_save_file and contains
  *
  *   the names of heed_state_dict            the model; PyTorch loads these with strict=False
- *   optimizer. and those of                 the optimiser, including its steps and learning rates
- *     heed_optimizer_state_dict
+ *   the names of heed_optimizer_state_dict, the optimiser, including its steps and learning rates
+ *     prefixed with "optimizer."
  *   rng_state                               heed_get_rng_state of this thread
  *
  * and `about`, for instance the program's options. Without an optimiser (NULL), only the model and
- * rng_state. Call it between two steps; gradients are not saved.
+ * rng_state are written. Call it between two steps; gradients are not saved.
  *
  * heed_load_checkpoint: restores model, optimiser and this thread's generator. Model and optimiser
  * must be constructed like the saved ones; optimizer->steps is the step to resume from. If
- * optimizer is NULL, only the model is loaded, from any such file, for evaluation. Floats are cast
- * as by heed_load_state_dict. On error nothing changes.
+ * optimizer is NULL, only the model is loaded, for evaluation, whether or not the file contains
+ * an optimiser. Floats are cast as by heed_load_state_dict. On error nothing changes.
  *
  *     heed_load_checkpoint(model, adamw, "run.safetensors");
  *     while (adamw->steps < 1000 && !heed_error_pending()) {

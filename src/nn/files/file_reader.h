@@ -19,8 +19,8 @@ typedef struct heed_file_reader {
 heed_status heed_reader_open(heed_file_reader *in, const char *function, const char *path);
 void heed_reader_close(heed_file_reader *in);
 
-/* heed_reader_read: `size` bytes from offset `at`. HEED_ERR_FILE: the system reports an error, or
- * the file is too short. */
+/* heed_reader_read: reads `size` bytes at offset `at`. HEED_ERR_FILE: the system reports an error,
+ * or the file is too short. */
 heed_status heed_reader_read(const heed_file_reader *in, const char *function, void *to,
                              int64_t size, int64_t at);
 
@@ -46,7 +46,7 @@ heed_status heed_reader_elements(const heed_file_reader *in, const char *functio
                                  const heed_file_dtype *dtype, bool big_endian, int64_t at);
 
 /* heed_count_dim: multiplies an element count, initially HEED_NO_DIMS, by another dim. Returns
- * false once the count exceeds any file or memory, even if another size is 0. */
+ * false once the count exceeds the size of any file or memory, even if another size is 0. */
 typedef struct heed_dim_count {
     int64_t numel, reach; /* reach: counts sizes of 0 as 1 */
 } heed_dim_count;

@@ -125,7 +125,7 @@ static int take_exponent(heed_json *json)
     return negative ? -exponent : exponent;
 }
 
-/* n 10^exponent: correctly rounded if n and 10^|exponent| are exact, as in most files. */
+/* n * 10^exponent: correctly rounded if n and 10^|exponent| are exact, as in most files. */
 static double scale(uint64_t n, int exponent)
 {
     if (n == 0) {

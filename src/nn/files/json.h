@@ -15,7 +15,7 @@ typedef struct heed_json {
     const char *wrong;      /* NULL: no error */
 } heed_json;
 
-/* heed_json_take: consumes c, which must come next, and white space before it. */
+/* heed_json_take: consumes c, which must come next, and any whitespace before it. */
 bool heed_json_take(heed_json *json, char c);
 
 /* heed_json_more: true if another element follows in an object or array. Consumes the comma before
@@ -35,15 +35,15 @@ int64_t heed_json_number(heed_json *json);
  * the locale; with more than 15 digits the last bit may be wrong. */
 double heed_json_real(heed_json *json);
 
-/* heed_json_bool: true or false. heed_json_null: consumes null if it comes next; it is not an error
- * if it does not. */
+/* heed_json_bool: true or false. heed_json_null: consumes null if it comes next; reports no error
+ * otherwise. */
 bool heed_json_bool(heed_json *json);
 bool heed_json_null(heed_json *json);
 
 /* heed_json_skip: skips any value, with arrays and objects nested at most 64 deep. */
 void heed_json_skip(heed_json *json);
 
-/* heed_json_end: checks that only white space is left. */
+/* heed_json_end: checks that only whitespace is left. */
 bool heed_json_end(heed_json *json);
 
 /* heed_is_utf8: true if the whole text is valid UTF-8. */

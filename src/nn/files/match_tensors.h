@@ -16,8 +16,9 @@ typedef struct heed_match {
     bool (*passes_over)(const char *name); /* true for offered names to ignore; or NULL */
 } heed_match;
 
-/* heed_match_file: reads the file's tensor for each wanted one into values[i], in the innermost
- * scope; NULL if it has none. A tensor with several names needs only one of them in the file.
+/* heed_match_file: reads the file's tensor for wanted tensor i into values[i], in the innermost
+ * scope; values[i] is NULL if the file has none. A tensor with several names needs only one of them
+ * in the file.
  * heed_match_list: the same with the tensors of a list, which are not copied.
  * heed_match_load: copies the file's tensors into the wanted ones, which may be views. Everything
  * is compared and read before the first tensor changes.

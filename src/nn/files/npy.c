@@ -1,5 +1,5 @@
 /* Reads and writes .npy files. The header is a Python dict literal. Like numpy.load, the reader
- * accepts the variants that programs write: the three members in any order, white space, trailing
+ * accepts the variants that programs write: the three members in any order, whitespace, trailing
  * commas, either quotation mark, and Python 2's L suffix. It rejects variants that only people
  * would write: comments, escapes, string prefixes, 0x10 and 1_000, long dtype names. Repeated keys
  * are an error. */

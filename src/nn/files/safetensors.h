@@ -26,7 +26,7 @@ HEED_BEGIN_DECLS
 /* ---- writing ---- */
 
 /* heed_save_file: writes tensors under their names, like safetensors.torch.save_file. They may be
- * views; the dtype is f32, f64, i64 or bool. `metadata`: NULL for none.
+ * views; the dtype is f32, f64, i64 or bool. `metadata` may be NULL.
  *
  * The file at `path` is replaced atomically: the new one is written next to it (as path.tmp-...),
  * synced and renamed. On any error, or if the program or the machine crashes, the old file is

@@ -2,12 +2,12 @@
  *
  * Reading: files may be untrusted, so everything is validated before use, and allocations are
  * limited to a few times the size of the header. Tensors are read on demand. The reader is stricter
- * than the reference implementation where that deviates from the format (white space before the
+ * than the reference implementation where that deviates from the format (whitespace before the
  * header, repeated names) and where the format is silent (other members, null metadata, zero bytes
  * in strings).
  *
- * Writing: the same bytes as the reference implementation. Tensors are sorted by element size,
- * largest first, so that all are aligned, and within a dtype by name. */
+ * Writing: the output has the same bytes as the reference implementation's. Tensors are sorted by
+ * element size, largest first, so that all are aligned, and by name within a dtype. */
 #include "safetensors_format.h"
 
 #include <stdarg.h>

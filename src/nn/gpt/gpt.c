@@ -1,6 +1,6 @@
 /* GPT-2's decoder: modules in nanoGPT's order and with its initialisation, the forward with and
- * without a key-value cache, the loss, and generation. sample.c samples tokens, gpt_files.c handles
- * files. */
+ * without a key-value cache, the loss, and generation. sample.c samples tokens; gpt_files.c reads
+ * and writes files. */
 
 #include "gpt.h"
 
@@ -21,7 +21,8 @@
 #include "../attention/attention_head.h"
 #include "../named_tensors.h"
 
-/* Keys and values of the first `length` tokens of one block, each (B, H, block_size, C / H). */
+/* Keys and values of the first `length` tokens of one block. Both have the shape
+ * (B, H, block_size, C / H). */
 typedef struct past {
     heed_tensor *keys, *values;
 } past;
@@ -219,7 +220,8 @@ static heed_tensor *split_heads(heed_tensor *x, int n_head)
     return heed_transpose(heed_unflatten(x, -1, HEED_SHAPE(n_head, -1)), 1, 2);
 }
 
-/* Stores new keys or values after the first `before`; returns all, (B, H, before + T, C / H). */
+/* Stores new keys or values after the first `before`. Returns all of them, of shape
+ * (B, H, before + T, C / H). */
 static heed_tensor *remember(heed_tensor *kept, heed_tensor *more, int64_t before)
 {
     const int64_t count = heed_size(more, 2);
@@ -239,8 +241,8 @@ static heed_tensor *attend(struct heed_gpt_attention *m, heed_tensor *x, const p
         k = remember(seen->keys, k, before);
         v = remember(seen->values, v, before);
     }
-    /* The T queries follow `before` tokens: (T, before + T). A single query is the last token and
-     * attends to all, so it needs no mask. */
+    /* The T queries follow `before` tokens, so the mask has shape (T, before + T). A single query
+     * is the last token and attends to all, so it needs no mask. */
     const int64_t count = heed_size(x, 1);
     heed_tensor *mask = NULL;
     if (before > 0 && count > 1) {
@@ -273,8 +275,8 @@ static heed_tensor *run_block(struct heed_gpt_block *m, heed_tensor *x, const pa
 }
 
 /* idx (B, T) -> logits (B, T, V), in the innermost scope. Stores the new keys and values in the
- * cache, if not NULL, but does not change its length. last_only: only the last token's logits, (B,
- * 1, V). */
+ * cache, if not NULL, but does not change its length. last_only: only the last token's logits, of
+ * shape (B, 1, V). */
 static heed_tensor *run(struct heed_gpt *m, heed_tensor *idx, const heed_gpt_cache *cache,
                         bool last_only)
 {
@@ -311,7 +313,7 @@ static heed_status check_ids(const char *function, const struct heed_gpt *m, con
                            heed_dtype_name(idx->dtype));
 }
 
-/* Also checks that they fit into the block after `before` other tokens. */
+/* Like check_ids, and checks that the tokens fit into the block after `before` others. */
 static heed_status check_length(const char *function, const struct heed_gpt *m,
                                 const heed_tensor *idx, int64_t before)
 {
@@ -453,7 +455,8 @@ heed_status heed_gpt_cache_clear(heed_gpt_cache *cache)
     return status;
 }
 
-/* Checks that the cache was created for such a model and this number of rows. */
+/* Checks that the cache was created for a model of this size and dtype and for as many rows
+ * as idx has. */
 static heed_status check_cache(const char *function, const struct heed_gpt *m,
                                const heed_tensor *idx, const heed_gpt_cache *cache)
 {
@@ -541,7 +544,8 @@ static void end_eval(heed_module *m)
     }
 }
 
-/* The logits of the token after the first `length`, (B, V). Uses the cache while the tokens fit. */
+/* The logits of the token after the first `length`, of shape (B, V). Uses the cache while the
+ * tokens fit. */
 static heed_tensor *predict(struct heed_gpt *m, heed_tensor *tokens, int64_t length,
                             heed_gpt_cache *cache)
 {

@@ -26,7 +26,7 @@ HEED_BEGIN_DECLS
 typedef struct heed_gpt_config {
     int64_t vocab_size;    /* V */
     int64_t block_size;    /* maximum number of tokens in the context */
-    int n_layer, n_head;   /* blocks, and heads in each; H */
+    int n_layer, n_head;   /* number of blocks, and of heads (H) in each block */
     int64_t n_embd;        /* features of a token, split among the heads; C */
     double dropout;        /* of embeddings, attention weights and residual branches */
     double layer_norm_eps; /* 0: 1e-5 */
@@ -34,7 +34,7 @@ typedef struct heed_gpt_config {
     bool no_bias;                         /* in Linear and LayerNorm; nanoGPT's bias=False */
     bool untied;     /* lm_head does not share wte's weight (Press and Wolf, 2017) */
     bool sinusoidal; /* fixed position encodings (Vaswani et al., 2017), not learned ones */
-    bool no_init;    /* zeros, draws no random numbers: for weights to be loaded */
+    bool no_init;    /* zeros instead of random numbers; for loading weights */
 } heed_gpt_config;
 
 /* ---- modules ---- */
@@ -42,7 +42,7 @@ typedef struct heed_gpt_config {
 /* Causal self-attention: token i attends to tokens 0 ... i. */
 struct heed_gpt_attention {
     heed_module module;
-    struct heed_linear *c_attn; /* C to 3 C: queries, keys, values */
+    struct heed_linear *c_attn; /* C to 3 * C: queries, keys, values */
     struct heed_linear *c_proj; /* C to C: combines the heads */
     struct heed_dropout *attn_dropout, *resid_dropout;
     int n_head;
@@ -52,8 +52,8 @@ struct heed_gpt_attention {
 
 struct heed_gpt_mlp {
     heed_module module;
-    struct heed_linear *c_fc;   /* C to 4 C */
-    struct heed_linear *c_proj; /* 4 C to C */
+    struct heed_linear *c_fc;   /* C to 4 * C */
+    struct heed_linear *c_proj; /* 4 * C to C */
     struct heed_dropout *dropout;
     heed_activation_function *activation;
 };
@@ -87,9 +87,9 @@ struct heed_gpt {
 /* ---- the model ---- */
 
 /* heed_gpt_new: as nanoGPT's GPT(config), bit-identical except for sinusoidal positions, which
- * nanoGPT does not have. As in nanoGPT, weights are drawn twice: first each module's own
- * initialisation, then GPT-2's: normal with std 0.02, or 0.02 / sqrt(2 n_layer) for each c_proj;
- * biases 0.
+ * nanoGPT does not have. As in nanoGPT, weights are drawn twice: first with each module's own
+ * initialisation, then with GPT-2's, which is normal with std 0.02, or 0.02 / sqrt(2 * n_layer) for
+ * each c_proj, and sets biases to 0.
  *
  * HEED_ERR_VALUE: a size is below 1, n_head does not divide n_embd, dropout is outside [0, 1], or
  * layer_norm_eps is negative or not finite. */
@@ -126,7 +126,7 @@ struct heed_gpt_block *heed_gpt_block_at(struct heed_gpt *m, int i);
  *
  * A new token needs only the keys and values of the tokens before it. A cache keeps them, so that
  * the cost of each new token grows linearly with their number, not quadratically. heed_gpt_generate
- * uses a cache; you can use one too:
+ * uses a cache; you can also use one directly:
  *
  *     heed_gpt_cache *cache = heed_gpt_cache_new(model, 1);
  *     heed_tensor *logits = heed_gpt_forward_cached(model, prompt, cache); // then for each token
@@ -135,8 +135,9 @@ struct heed_gpt_block *heed_gpt_block_at(struct heed_gpt *m, int i);
 typedef struct heed_gpt_cache heed_gpt_cache;
 
 /* heed_gpt_cache_new: allocates space for block_size tokens in each of `batch` rows, in the model's
- * dtype: 2 n_layer block_size C elements per row. Needs no open scope. Cache and model may be freed
- * in any order. A cache must be used by one thread at a time. HEED_ERR_VALUE: batch is below 1. */
+ * dtype: 2 * n_layer * block_size * C elements per row. Needs no open scope. Cache and model may be
+ * freed in any order. A cache must be used by one thread at a time.
+ * HEED_ERR_VALUE: batch is below 1. */
 heed_gpt_cache *heed_gpt_cache_new(struct heed_gpt *m, int64_t batch);
 void heed_gpt_cache_free(heed_gpt_cache *cache);
 
@@ -166,7 +167,7 @@ heed_tensor *heed_gpt_forward_cached(struct heed_gpt *m, heed_tensor *idx, heed_
 typedef struct heed_gpt_generate_options {
     heed_sample_options sample;
     /* Called after each token with one id per row; `ids` is valid only during the call. Returning
-     * false stops the generation; the result is then the tokens so far. NULL: no callback. */
+     * false stops the generation; the result then contains the tokens so far. NULL: no callback. */
     bool (*on_token)(void *context, const int64_t *ids, int64_t rows);
     void *context; /* passed to on_token */
     bool no_cache; /* recompute all tokens for each new one: the same tokens, but slower */

@@ -1,4 +1,4 @@
-/* Reads and writes config.json of a GPT-2. Rejects unsupported settings, naming the key: with them,
+/* Reads and writes config.json of a GPT-2. Rejects unsupported settings, naming the key, because
  * the weights would load but the model would compute something else. */
 #include "gpt_config.h"
 

@@ -10,7 +10,7 @@ heed_status heed_gpt_config_read(const char *function, const char *path, heed_gp
 heed_status heed_gpt_config_check(const char *function, const struct heed_gpt *m);
 heed_status heed_gpt_config_write(const char *function, const char *path, const struct heed_gpt *m);
 
-/* heed_gpt_is_tied: true if lm_head and wte share their weight: compares the tensors, not
+/* heed_gpt_is_tied: true if lm_head and wte share their weight. Compares the tensors and ignores
  * config.untied. */
 bool heed_gpt_is_tied(const struct heed_gpt *m);
 

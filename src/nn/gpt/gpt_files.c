@@ -1,5 +1,5 @@
-/* GPT files of transformers and nanoGPT: lists views of the model's tensors under the file's names
- * and in its shapes, and reads or writes that list like any state dict. */
+/* Reads and writes GPT files of transformers and nanoGPT: lists views of the model's tensors with
+ * the file's names and shapes, and loads or saves that list like any state dict. */
 
 #include "gpt_files.h"
 
@@ -120,7 +120,7 @@ heed_status heed_gpt_save(struct heed_gpt *m, const char *path, heed_gpt_layout 
 
 /* ---- loading ---- */
 
-/* Detects a file's names and layout from the first block's c_attn: (C, 3 C) or (3 C, C). */
+/* Detects a file's names and layout from the first block's c_attn: (C, 3 * C) or (3 * C, C). */
 static naming naming_of(const heed_safetensors *file)
 {
     static const char first[] = "h.0.attn.c_attn.weight";
@@ -162,7 +162,7 @@ static heed_status check_tied(const char *function, const heed_safetensors *file
     const heed_file_tensor *head = find(file, n, "lm_head.weight");
     if (wte == NULL || head == NULL || wte->dtype->as != head->dtype->as ||
         wte->numel != head->numel) {
-        return HEED_OK; /* one suffices; mismatches are reported with all others */
+        return HEED_OK; /* one suffices; loading reports mismatches */
     }
     const heed_tensor *a = heed_file_read(function, file, wte);
     const heed_tensor *b = heed_file_read(function, file, head);

@@ -24,7 +24,7 @@ typedef struct heed_sample_options {
  *          sum(softmax(x)[set]) >= top_p, at least one token    (Holtzman et al., 2020)
  *   id drawn with the probabilities softmax(x)
  *
- * in this order, like the warpers of transformers' generate or, without top_p, like nanoGPT. All
+ * The filters apply in this order, as in transformers' generate or, without top_p, nanoGPT. All
  * tokens tied with the top_k-th are kept. On a tie at the boundary of top_p, the tokens with larger
  * ids are kept. Draws like torch.multinomial(softmax(x), 1): the same ids for the same seed. A
  * token with logit -inf is never drawn. No graph is recorded.

@@ -15,7 +15,7 @@ struct heed_embedding {
 
 typedef struct heed_embedding_options {
     const int64_t *padding_idx; /* NULL: none; negative: counted from the end */
-    bool no_init;               /* zeros, draws no random numbers: for weights to be loaded */
+    bool no_init;               /* zeros instead of random numbers; for loading weights */
 } heed_embedding_options;
 
 /* heed_embedding_new: as torch.nn.Embedding(num_embeddings, embedding_dim): weight is drawn from a

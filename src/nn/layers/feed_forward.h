@@ -22,7 +22,7 @@ typedef struct heed_feed_forward_options {
 } heed_feed_forward_options;
 
 /* heed_feed_forward_new: two Linear layers, initialised in order and named as in
- * torch.nn.TransformerEncoderLayer: linear1, linear2. The paper uses d_ff = 4 d_model.
+ * torch.nn.TransformerEncoderLayer: linear1, linear2. The paper uses d_ff = 4 * d_model.
  * HEED_ERR_VALUE: a size is below 1, or dropout is outside [0, 1]. */
 struct heed_feed_forward *heed_feed_forward_new(int64_t d_model, int64_t d_ff);
 struct heed_feed_forward *heed_feed_forward_new_with(int64_t d_model, int64_t d_ff,

@@ -21,7 +21,7 @@ typedef struct heed_layer_norm_options {
 } heed_layer_norm_options;
 
 /* heed_layer_norm_new: as torch.nn.LayerNorm(normalized_shape); HEED_SHAPE(n) normalises the last
- * dim. weight is ones and bias zeros; no random numbers are drawn.
+ * dim. weight is all ones and bias all zeros; no random numbers are drawn.
  * HEED_ERR_SHAPE: no dims, or a negative size. HEED_ERR_VALUE: eps is negative or not finite. */
 struct heed_layer_norm *heed_layer_norm_new(heed_shape normalized_shape);
 struct heed_layer_norm *heed_layer_norm_new_with(heed_shape normalized_shape,

@@ -15,7 +15,7 @@ struct heed_linear {
 
 typedef struct heed_linear_options {
     bool no_bias; /* torch's bias=False */
-    bool no_init; /* zeros, draws no random numbers, like torch's skip_init; for loading weights */
+    bool no_init; /* zeros instead of random numbers, like torch's skip_init; for loading weights */
 } heed_linear_options;
 
 /* heed_linear_new: as torch.nn.Linear(in_features, out_features); heed_linear_new_with: with

@@ -16,8 +16,8 @@ struct heed_sequential *heed_sequential_new(void)
     return heed_module_ready(heed_module_new(&kind));
 }
 
-/* Modules that cannot run are rejected here, not at the first forward; with an error pending, the
- * list frees them. */
+/* Modules that cannot run are rejected here, not at the first forward; the list frees a module
+ * passed to it while an error is pending. */
 heed_status heed_sequential_append(struct heed_sequential *m, void *child)
 {
     heed_module *module = child;

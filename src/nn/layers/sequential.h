@@ -6,7 +6,7 @@
 
 HEED_BEGIN_DECLS
 
-/* A list of modules (nn/module.h: heed_module_list_count and _at take &m->list) with a forward. */
+/* A list of modules with a forward. heed_module_list_count and _at (nn/module.h) take &m->list. */
 struct heed_sequential {
     struct heed_module_list list;
 };

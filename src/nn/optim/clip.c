@@ -1,5 +1,5 @@
 /* Gradient clipping: selects the tensors and the factor; tensor/optim_update.c computes the norm
- * and scales. */
+ * and scales the gradients. */
 #include "clip.h"
 
 #include <math.h>

@@ -1,5 +1,5 @@
-/* All parameters of a model, or all their gradients, in one flat tensor: one call then sends them
- * to another process, sums them over processes or computes their norm.
+/* All parameters of a model, or all their gradients, as one flat tensor, so that a single call
+ * sends them to another process, sums them over processes or computes their norm.
  *
  *     heed_backward(loss);
  *     heed_tensor *grads = heed_flatten_grads(heed_parameters(model));
@@ -21,7 +21,8 @@ HEED_BEGIN_DECLS
  *   parameters of n_i elements, of one dtype   ->   grads (sum of n_i)
  *
  * A parameter without a gradient gets zeros, so that all processes have the same layout; note that
- * an optimiser then updates it as well. A parameter that does not require a gradient is left out.
+ * an optimiser then updates such a parameter as well. A parameter that does not require a gradient
+ * is left out.
  *
  * The next backward adds to the views, hence to the tensor; heed_zero_grad releases the views. To
  * avoid copying at each step, flatten once, before the first backward, heed_retain the tensor, and

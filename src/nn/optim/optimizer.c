@@ -288,7 +288,7 @@ static int state_count(const heed_optimizer *optimizer, const heed_param_group *
     return !optimizer->is_sgd ? 2 : group->momentum != 0 ? 1 : 0;
 }
 
-/* Creates the state of parameter i, zeros of its shape, if missing. */
+/* Creates the state of parameter i, if missing, as zeros of its shape. */
 static heed_status make_state(const heed_optimizer *optimizer, int i, int count)
 {
     heed_optimizer_slot *slot = &optimizer->slots[i];
@@ -310,7 +310,7 @@ static heed_status make_state(const heed_optimizer *optimizer, int i, int count)
 
 enum { TOGETHER = 64 };
 
-/* `age`: for SGD 0 if the buffers are still empty, else 1; for Adam the step number, from 1. */
+/* `age`: for SGD, 0 if the buffers are still empty, else 1; for Adam, the step number, from 1. */
 static heed_status update(const heed_optimizer *optimizer, const heed_param_group *group,
                           const heed_update *all, int count, int64_t age)
 {
@@ -484,7 +484,7 @@ static void visit_slots(walk *w, heed_optimizer *optimizer, const heed_param_gro
 
 static void visit_options(walk *w, const heed_optimizer *optimizer, heed_param_group *group, int i)
 {
-    double lr = group->own_lr ? group->lr : (double)NAN; /* files have one number for both */
+    double lr = group->own_lr ? group->lr : (double)NAN; /* NaN if the group has no lr of its own */
     visit_numbers(named(w, "param_groups.%d.lr", i), &lr, 1);
     group->own_lr = !isnan(lr);
     group->lr = group->own_lr ? lr : 0;
@@ -501,7 +501,7 @@ static void visit_options(walk *w, const heed_optimizer *optimizer, heed_param_g
     }
 }
 
-/* Options come last: the set of state tensors depends on them. */
+/* Options come last: changing them changes which state tensors exist. */
 static void visit(walk *w, heed_optimizer *optimizer)
 {
     w->count = 0;

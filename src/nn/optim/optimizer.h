@@ -49,7 +49,7 @@ typedef struct heed_param_group {
 } heed_param_group;
 
 typedef struct heed_optimizer {
-    double lr;        /* of all groups without their own */
+    double lr;        /* of all groups without an lr of their own */
     const char *name; /* "SGD", "Adam", "AdamW" */
     int64_t steps;    /* taken so far */
     int group_count;
@@ -74,7 +74,7 @@ typedef struct heed_adam_options {
 } heed_adam_options;
 
 /* heed_sgd_new, heed_adam_new: as torch.optim.SGD and Adam. heed_adamw_new: as AdamW, whose
- * weight_decay (0.01 in torch) shrinks the parameters themselves; the one in the options must be 0.
+ * weight_decay (0.01 in torch) shrinks the parameters themselves; options.weight_decay must be 0.
  *
  * HEED_ERR_VALUE: a rate, momentum, decay or eps is negative or not finite; a beta is outside [0,
  * 1); nesterov without momentum or with dampening; no tensors, or a repeated one. HEED_ERR_GRAPH: a
@@ -122,8 +122,8 @@ heed_status heed_optimizer_zero_grad(heed_optimizer *optimizer);
  *   AdamW.steps, AdamW.lr                i64 and f64 (), prefixed with the optimiser's name
  *
  * Parameters keep the names from their lists; those without a name are numbered. The list belongs
- * to the optimiser and is valid until the next call. Its numbers are copies that belong to the
- * innermost scope; its tensors with the shapes of parameters are the optimiser's own and change in
+ * to the optimiser and is valid until the next call. The numbers in it are copies that belong to
+ * the innermost scope; the tensors shaped like parameters are the optimiser's own and change in
  * later steps. Empty on error.
  *
  * heed_optimizer_load_state_dict: like torch's load_state_dict, but by name and in any order:
@@ -136,8 +136,8 @@ heed_status heed_optimizer_load_state_dict(heed_optimizer *optimizer, heed_tenso
 
 /* For files that contain more than an optimiser (nn/files/checkpoint.c). heed_optimizer_list:
  * appends the state dict to a list, in the innermost scope. heed_optimizer_take: loads the values
- * of such a list, in its order and shapes; on error nothing changes. HEED_ERR_VALUE: a number is
- * invalid for this optimiser. */
+ * of such a list, in the same order and shapes; on error nothing changes. HEED_ERR_VALUE: a number
+ * is invalid for this optimiser. */
 heed_status heed_optimizer_list(heed_optimizer *optimizer, heed_named_tensors *named);
 heed_status heed_optimizer_take(const char *function, heed_optimizer *optimizer,
                                 heed_tensor *const *values);

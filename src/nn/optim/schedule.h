@@ -5,13 +5,14 @@
  *     heed_optimizer_step(adam);
  *
  * `step` is the number of steps taken so far, 0 for the first; torch calls it the epoch. lr is the
- * base rate that the schedule scales. After its last step a schedule keeps its final rate, except
- * heed_cosine_annealing_lr, which rises again as torch's does. Schedules can be chained: step < 100
- * ? heed_linear_lr(step, ...) : heed_step_lr(step - 100, ...) is torch's SequentialLR with
- * milestone 100.
+ * base rate that the schedule scales. After its last step, a schedule keeps its final rate, except
+ * for heed_cosine_annealing_lr, which rises again, like torch's. Schedules can be chained, like
+ * torch's SequentialLR with milestone 100:
  *
- * All compute torch's closed forms in double. They return NaN on error or while an error is
- * pending.
+ *     adam->lr = step < 100 ? heed_linear_lr(step, ...) : heed_step_lr(step - 100, ...);
+ *
+ * All schedules compute torch's closed forms in double. They return NaN on error or while an error
+ * is pending.
  *
  * HEED_ERR_VALUE: step is negative, a count is below 1, or a number is not finite.
  */
@@ -29,7 +30,7 @@ double heed_constant_lr(int64_t step, double lr, double factor, int64_t total_it
 double heed_step_lr(int64_t step, double lr, int64_t step_size, double gamma);
 
 /* heed_linear_lr: as LinearLR: linear from lr * start_factor to lr * end_factor in total_iters
- * steps. For a warm-up use heed_linear_lr(step, lr, 1.0 / n, 1, n), for a decay to zero
+ * steps. For a warm-up, use heed_linear_lr(step, lr, 1.0 / n, 1, n); for a decay to zero, use
  * heed_linear_lr(step, lr, 1, 0, n). */
 double heed_linear_lr(int64_t step, double lr, double start_factor, double end_factor,
                       int64_t total_iters);
