@@ -203,7 +203,7 @@ static heed_text input_text(const check *c, int input)
     return text;
 }
 
-/* The error without the part that rtol allows; INFINITY for NaN, which never passes. */
+/* The error in excess of what rtol allows; INFINITY for NaN, which never passes. */
 static double error_of(const check *c, double analytic, double numeric)
 {
     const double difference = fabs(analytic - numeric);
@@ -216,7 +216,7 @@ static double error_of(const check *c, double analytic, double numeric)
 }
 
 /* The ratio of analytic to numeric if it is the same for all `count` elements, else NaN. If only
- * one numeric value exceeds atol, a common ratio shows nothing. */
+ * one numeric value exceeds atol, a common ratio proves nothing. */
 static double common_ratio(const check *c, const double *analytic, const double *numeric,
                            int64_t count)
 {
@@ -237,7 +237,7 @@ static double common_ratio(const check *c, const double *analytic, const double 
     return significant >= 2 ? ratio : (double)NAN;
 }
 
-/* Reports the error of element i of the `count` that were compared. */
+/* Reports the error of element i, one of the `count` elements compared. */
 static heed_status report(const check *c, int input, int64_t element, const char *output,
                           const double *analytic, const double *numeric, int64_t count, int64_t i)
 {
@@ -508,8 +508,8 @@ typedef struct gradient_of {
     int count; /* number of f's inputs; the upstream gradient comes after them */
 } gradient_of;
 
-/* The gradients of sum(f(inputs) * u), with u upstream, with respect to all inputs that require
- * one, flattened and concatenated. */
+/* The gradients of sum(f(inputs) * u), where u is the upstream gradient, with respect to all
+ * inputs that require gradients, flattened and concatenated. */
 static heed_tensor *gradient(heed_tensor *const *inputs, void *context)
 {
     const gradient_of *of = context;

@@ -99,8 +99,8 @@ heed_status heed_check_encodings(const char *function, const char *argument, con
     if (heed_check_not_null(function, argument, x) != HEED_OK) {
         return heed_error_pending();
     }
-    /* Other dims would silently give wrong results: on (B, T, d), dims 0 and 1 mix batch and
-     * tokens. */
+    /* Other dims would silently give wrong results: for (B, T, d), dims 0 and 1 would mix
+     * batch and tokens. */
     const int row = row_dim < 0 ? row_dim + x->ndim : row_dim;
     const int column = col_dim < 0 ? col_dim + x->ndim : col_dim;
     if (x->ndim < 2 || row != x->ndim - 2 || column != x->ndim - 1) {
@@ -183,7 +183,7 @@ heed_status heed_check_attn_mask(const char *function, const char *argument,
     return heed_has_shape(mask, &one) || heed_has_shape(mask, &all)
                ? HEED_OK
                : heed_fail(HEED_ERR_SHAPE,
-                           "%s: %s %s; it must be (L, S), %s, or (N num_heads, L, S), %s; "
+                           "%s: %s %s; it must be (L, S) = %s or (N * num_heads, L, S) = %s; "
                            "heed_repeat_interleave_dim(mask, num_heads, 0) converts (N, L, S)",
                            function, argument, heed_shape_text(mask->ndim, mask->shape).text,
                            heed_shape_text(one.ndim, one.size).text,

@@ -18,7 +18,7 @@ typedef struct lane {
     int64_t stride[HEED_MAX_DIMS];
 } lane;
 
-/* Kernels process a run, the last dim; the walk steps through the other dims. */
+/* A kernel call processes one run, along the last dim; the walk steps through the other dims. */
 typedef struct walk {
     int ndim, lanes;
     int64_t size[HEED_MAX_DIMS], index[HEED_MAX_DIMS];

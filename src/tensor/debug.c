@@ -1,4 +1,4 @@
-/* Reports of debug builds. Simple rather than fast. */
+/* The reports that debug builds make. Simple rather than fast. */
 #include "debug.h"
 
 #include <inttypes.h>

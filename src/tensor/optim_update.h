@@ -1,8 +1,9 @@
 /* Optimiser updates of parameters, and the norm of all gradients, each in one fused pass over
  * memory. The optimisers of nn/ and gradient clipping use them; your own optimisers can too.
  *
- * The _all functions update `count` parameters, no two of which share memory. One call for all of
- * them costs less than one call each, and parallelises better. On error, no parameter is changed.
+ * The _all functions update `count` parameters, no two of which share memory. One call for all
+ * parameters costs less than one call for each, and parallelises better. On error, no parameter is
+ * changed.
  *
  * All tensors of an update are contiguous and have the same shape and dtype, f32 or f64. p and the
  * state are changed in place, which increments their versions.

@@ -1,5 +1,5 @@
-/* Work along dims of one tensor: sums, other reductions, and kernels that process a line at a time
- * (internal).
+/* Computations along dims of one tensor: sums, other reductions, and kernels that process a line at
+ * a time (internal).
  *
  * A line consists of the elements along one dim, or along several dims that are reduced together.
  */
@@ -14,7 +14,7 @@
 void heed_sum_elements(const heed_tensor *x, unsigned set, double divisor, heed_tensor *out);
 
 /* heed_reduce: each element of out = kernel(the elements of x over the dims in `set`, in row-major
- * order, as elements of `as`); out as above. HEED_ERR_MEMORY: no memory for gathering lines. */
+ * order, cast to `as`); out as above. HEED_ERR_MEMORY: no memory for gathering lines. */
 heed_status heed_reduce(heed_reduce_kernel *kernel, const void *args, heed_dtype as,
                         const heed_tensor *x, unsigned set, heed_tensor *out);
 

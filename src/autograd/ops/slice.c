@@ -1,5 +1,5 @@
-/* Parts of a tensor, as views: slice and diagonal, each with a backward that writes g into zeros;
- * and select, narrow, split and chunk, composed of slices. */
+/* Parts of a tensor, as views: slice and diagonal, each with a backward that writes g into a tensor
+ * of zeros; and select, narrow, split and chunk, composed of slices. */
 
 #include "slice.h"
 
@@ -65,7 +65,7 @@ static heed_status cut_slice(const char *function, const slice_args *args, const
         return heed_fail(HEED_ERR_DIM, "%s: a tensor without dims cannot be sliced", function);
     }
     if (args->step < 1) {
-        return heed_fail(HEED_ERR_VALUE, "%s: step %lld; it must be 1 or more", function,
+        return heed_fail(HEED_ERR_VALUE, "%s: step is %lld; it must be 1 or more", function,
                          (long long)args->step);
     }
     const int64_t size = of->size[*dim];
@@ -105,7 +105,8 @@ static void slice_backward(const heed_vjp *v)
                                       args->start, args->end, args->step);
 }
 
-/* All parts of a tensor add to one gradient, so no part has to allocate zeros for the others. */
+/* All parts of a tensor accumulate into one gradient, so no part has to allocate zeros for the
+ * others. */
 static bool slice_add_gradient(const heed_vjp *v, int i, heed_tensor *sum)
 {
     const slice_args *args = v->args;
@@ -178,8 +179,8 @@ typedef struct diagonal_args {
 
 /* ---- diagonal ---- */
 
-/* Length of a diagonal of an m x n matrix. A positive `offset` is to the right of the main
- * diagonal, a negative one below it. */
+/* Length of a diagonal of an m x n matrix. With a positive `offset` it lies to the right of
+ * the main diagonal, with a negative one below it. */
 static int64_t count_diagonal(int64_t m, int64_t n, int64_t offset)
 {
     if (offset >= n || offset <= -m) {
@@ -332,14 +333,15 @@ heed_tensor *heed_narrow(heed_tensor *x, int dim, int64_t start, int64_t length)
         return NULL;
     }
     if (length < 0) {
-        heed_fail(HEED_ERR_VALUE, "narrow: length %lld; it must be 0 or more", (long long)length);
+        heed_fail(HEED_ERR_VALUE, "narrow: length is %lld; it must be 0 or more",
+                  (long long)length);
         return NULL;
     }
     const int64_t first = start < 0 ? start + size : start;
     if (first < 0 || first > size || length > size - first) {
         heed_fail(HEED_ERR_INDEX,
-                  "narrow: %lld elements from %lld on are not all inside dim %d of %s; heed_slice "
-                  "clips them",
+                  "narrow: %lld elements starting at index %lld do not fit in dim %d of %s; "
+                  "heed_slice would clip the range",
                   (long long)length, (long long)start, dim, HEED_TEXT(x));
         return NULL;
     }
@@ -394,7 +396,8 @@ int heed_split(heed_tensor *x, int64_t split_size, int dim, heed_tensor **parts,
     const int64_t count = size == 0 ? 1 : (size - 1) / split_size + 1;
     if (count > most) {
         heed_fail(HEED_ERR_VALUE,
-                  "split: dim %d of %s gives %lld parts of size %lld; at most %d fit into parts",
+                  "split: dim %d of %s gives %lld parts of size %lld, but the array `parts` has "
+                  "room for only %d",
                   dim, HEED_TEXT(x), (long long)count, (long long)split_size, most);
         return 0;
     }

@@ -17,8 +17,8 @@ HEED_BEGIN_DECLS
  * HEED_ERR_VALUE: step below 1. */
 heed_tensor *heed_slice(heed_tensor *x, int dim, int64_t start, int64_t end, int64_t step);
 
-/* heed_slice_backward: as torch's slice_backward: zeros of `shape` with g in the slice. The
- * derivative of heed_slice; its own derivative is heed_slice.
+/* heed_slice_backward: like torch's slice_backward: zeros of shape `shape`, with g in the slice.
+ * The derivative of heed_slice; its own derivative is heed_slice.
  *
  * HEED_ERR_SHAPE: g does not have the shape of the slice. */
 heed_tensor *heed_slice_backward(heed_tensor *g, heed_shape shape, int dim, int64_t start,
@@ -67,8 +67,8 @@ int heed_chunk(heed_tensor *x, int chunks, int dim, heed_tensor **parts);
  * HEED_ERR_DIM: dim1 and dim2 are the same. */
 heed_tensor *heed_diagonal(heed_tensor *x, int64_t offset, int dim1, int dim2);
 
-/* heed_diagonal_backward: as torch's diagonal_backward: zeros of `shape` with g on the diagonal.
- * The derivative of heed_diagonal; its own derivative is heed_diagonal.
+/* heed_diagonal_backward: like torch's diagonal_backward: zeros of shape `shape`, with g on the
+ * diagonal. The derivative of heed_diagonal; its own derivative is heed_diagonal.
  *
  * HEED_ERR_SHAPE: g does not have the shape of the diagonal. */
 heed_tensor *heed_diagonal_backward(heed_tensor *g, heed_shape shape, int64_t offset, int dim1,

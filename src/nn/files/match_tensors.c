@@ -21,7 +21,7 @@ typedef struct mentions {
     char text[2400]; /* about 80 names; a message has space for three lists */
 } mentions;
 
-/* Counts an item, and appends it while it fits into the text. */
+/* Counts an item, and appends it if the text has room for it. */
 HEED_PRINTF(2, 3)
 static void mention(mentions *m, const char *format, ...)
 {
@@ -157,7 +157,7 @@ heed_status heed_match_load(const heed_match *m, const heed_safetensors *file,
     return heed_scope_end(&scope);
 }
 
-/* A tensor of a list as an entry of a file; `begin` is its index. */
+/* Tensor i of a list, described as if it were in a file; `begin` is its index. */
 static heed_file_tensor in_list(heed_tensor_list list, int i)
 {
     static const heed_file_dtype dtypes[] = {

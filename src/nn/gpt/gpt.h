@@ -4,7 +4,7 @@
  *
  * The modules and their names are those of nanoGPT (Karpathy, 2022), which follow OpenAI's: a
  * nanoGPT state dict loads unchanged, and nn/gpt/gpt_files.h reads and writes the format of
- * transformers.
+ * Hugging Face's transformers.
  *
  *     struct heed_gpt *model = heed_gpt_new((heed_gpt_config){
  *         .vocab_size = 65, .block_size = 64, .n_layer = 4, .n_head = 4, .n_embd = 128});
@@ -46,7 +46,7 @@ struct heed_gpt_attention {
     struct heed_linear *c_proj; /* C to C: combines the heads */
     struct heed_dropout *attn_dropout, *resid_dropout;
     int n_head;
-    bool keep_weights;              /* store attention_percent below on each forward */
+    bool keep_weights;              /* each forward stores attention_percent, below */
     heed_tensor *attention_percent; /* (B, H, T, S), a detached copy, or NULL */
 };
 
@@ -81,7 +81,7 @@ struct heed_gpt {
     struct heed_gpt_transformer *transformer;
     struct heed_linear *lm_head; /* C to V, without bias */
     heed_gpt_config config;
-    int generating; /* running calls of heed_gpt_generate, nested or in several threads */
+    int generating; /* active calls to heed_gpt_generate, nested or in several threads */
 };
 
 /* ---- the model ---- */
@@ -106,8 +106,8 @@ struct heed_gpt *heed_gpt_new(heed_gpt_config config);
  *   attn(x) = resid_dropout(c_proj(heads of scaled_dot_product_attention(q, k, v, causal)))
  *   mlp(x)  = dropout(c_proj(activation(c_fc(x))))
  *
- * HEED_ERR_SHAPE: idx has other dims, or T is more than block_size. HEED_ERR_DTYPE: idx is not i64.
- * HEED_ERR_INDEX: an id is outside [0, V). */
+ * HEED_ERR_SHAPE: idx does not have 1 or 2 dims, or T exceeds block_size. HEED_ERR_DTYPE: idx is
+ * not i64. HEED_ERR_INDEX: an id is outside [0, V). */
 heed_tensor *heed_gpt_forward(struct heed_gpt *m, heed_tensor *idx);
 
 /* heed_gpt_loss: mean cross-entropy of the targets, in nats, as cross_entropy(logits.view(-1, V),
@@ -136,7 +136,7 @@ typedef struct heed_gpt_cache heed_gpt_cache;
 
 /* heed_gpt_cache_new: allocates space for block_size tokens in each of `batch` rows, in the model's
  * dtype: 2 * n_layer * block_size * C elements per row. Needs no open scope. Cache and model may be
- * freed in any order. A cache must be used by one thread at a time.
+ * freed in any order. A cache must be used by only one thread at a time.
  * HEED_ERR_VALUE: batch is below 1. */
 heed_gpt_cache *heed_gpt_cache_new(struct heed_gpt *m, int64_t batch);
 void heed_gpt_cache_free(heed_gpt_cache *cache);
@@ -188,9 +188,9 @@ typedef struct heed_gpt_generate_options {
  * returns to its own mode. No graph is recorded, and temporaries are freed after each token. On
  * error, including one set by on_token, returns NULL.
  *
- * HEED_ERR_SHAPE: idx has other dims, or T is 0. HEED_ERR_DTYPE: idx is not i64. HEED_ERR_INDEX: an
- * id is outside [0, V). HEED_ERR_VALUE: max_new_tokens is negative, or as for heed_sample.
- * HEED_ERR_OVERFLOW: more tokens than memory can address. */
+ * HEED_ERR_SHAPE: idx does not have 1 or 2 dims, or T is 0. HEED_ERR_DTYPE: idx is not i64.
+ * HEED_ERR_INDEX: an id is outside [0, V). HEED_ERR_VALUE: max_new_tokens is negative, or as for
+ * heed_sample. HEED_ERR_OVERFLOW: more tokens than memory can address. */
 heed_tensor *heed_gpt_generate(struct heed_gpt *m, heed_tensor *idx, int64_t max_new_tokens);
 heed_tensor *heed_gpt_generate_with(struct heed_gpt *m, heed_tensor *idx, int64_t max_new_tokens,
                                     heed_gpt_generate_options options);

@@ -91,7 +91,8 @@ void KERNEL(sum)(int64_t rows, int64_t n, const void *x, int64_t step, heed_tota
     }
 }
 
-/* Adds rows in order, eight at a time, to load and store each total once per eight rows. */
+/* Adds rows in order, eight at a time, so that each total is loaded and stored only once per eight
+ * rows. */
 void KERNEL(sum_columns)(int64_t rows, int64_t n, const void *x, int64_t step, heed_total *totals)
 {
     enum { AT_ONCE = 8 };

@@ -3,8 +3,9 @@
  *     out[i] = f(x[i])      out[i] = f(a[i], b[i])      out[i] = dx(g[i], x[i], y[i])
  *
  * over n contiguous elements; `out` overlaps no operand. The compiler vectorises the loops; f32
- * with AVX-512 uses explicit vectors (avx512.h). Floats support every line and its gradients;
- * integers support only the lines whose kind keeps them, without gradients. */
+ * with AVX-512 uses explicit vectors (avx512.h). For floats there are kernels for every line
+ * and its gradients; for integers, only for lines whose kind does not cast them to float, and none
+ * for gradients. */
 #include <math.h>
 #include <string.h>
 

@@ -1,10 +1,10 @@
 /* multinomial: draws categories with given probabilities, by the same two methods as torch.
  *
- * With replacement, a uniform number is looked up in the cumulative sums of the probabilities.
- * Without replacement, the categories race: each gets an exponential time whose rate is its
- * probability. The first to finish is a draw with these probabilities, the next ones are draws
- * without replacement. torch computes a time as q / p, where q is exponential with rate 1, and
- * takes the largest p / q.
+ * With replacement, a uniform random number is looked up in the cumulative sums of the
+ * probabilities. Without replacement, the categories race: each gets an exponentially distributed
+ * time, with its probability as the rate. The first to finish is a draw with these probabilities;
+ * the next ones are draws without replacement. The time is q / p, where q is
+ * exponential with rate 1, so torch takes the categories with the largest p / q.
  *
  * Both methods compute in the dtype of p. Here, f32 arithmetic is done in double and rounded after
  * each operation; the results are bit-identical. */
