@@ -11,24 +11,26 @@ Suite *stories_suite(void);
 
 static const char *const girls[] = {"Ann", "Eva", "Mia"}, *const boys[] = {"Ben", "Dan", "Leo"};
 
-static char *text_of(uint64_t seed, int64_t bytes, size_t *size)
+/* What `writes`, stories_text or stories_quiz, writes. */
+static char *written_by(void (*writes)(FILE *, uint64_t, int64_t), uint64_t seed, int64_t count,
+                        size_t *size)
 {
     char *text = NULL;
     FILE *to = open_memstream(&text, size);
-    stories_text(to, seed, bytes);
+    writes(to, seed, count);
     fclose(to);
     expect_no_error();
     return text;
 }
 
+static char *text_of(uint64_t seed, int64_t bytes, size_t *size)
+{
+    return written_by(stories_text, seed, bytes, size);
+}
+
 static char *quiz_of(uint64_t seed, int64_t questions, size_t *size)
 {
-    char *text = NULL;
-    FILE *to = open_memstream(&text, size);
-    stories_quiz(to, seed, questions);
-    fclose(to);
-    expect_no_error();
-    return text;
+    return written_by(stories_quiz, seed, questions, size);
 }
 
 /* ---- a reader ---- */

@@ -458,12 +458,18 @@ static heed_gradcheck_options with_defaults(heed_gradcheck_options options)
     return options;
 }
 
-static heed_status run_check(check *c)
+/* What every check begins with. */
+static heed_status begin_check(const check *c)
 {
     if (c->options.worst != NULL) {
         *c->options.worst = (double)NAN; /* nothing compared yet */
     }
-    if (heed_blocked() || check_inputs(c) != HEED_OK) {
+    return heed_blocked() ? heed_self.error : check_inputs(c);
+}
+
+static heed_status run_check(check *c)
+{
+    if (begin_check(c) != HEED_OK) {
         return heed_self.error;
     }
     c->generator = heed_get_generator();
@@ -539,10 +545,7 @@ heed_status heed_gradgradcheck_with(heed_function *f, void *context, heed_tensor
                    .inputs = inputs,
                    .count = count,
                    .options = with_defaults(options)};
-    if (options.worst != NULL) {
-        *options.worst = (double)NAN;
-    }
-    if (heed_blocked() || check_inputs(&first) != HEED_OK) {
+    if (begin_check(&first) != HEED_OK) {
         return heed_self.error;
     }
     if (count >= MAX_INPUTS) {

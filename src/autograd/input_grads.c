@@ -15,17 +15,12 @@ heed_status heed_input_grads_alloc(heed_input_grads *in, const heed_tensor *node
     return HEED_OK;
 }
 
-void heed_input_grads_free(heed_input_grads *in)
-{
-    heed_free(in->grads);
-}
-
 heed_status heed_input_grads_hide(heed_input_grads *in, heed_tensor *node)
 {
     heed_tensor **seen = heed_hide_unsaved(node);
     if (seen == NULL) {
         if (in->grads != in->few) {
-            heed_input_grads_free(in);
+            heed_free(in->grads);
         }
         return heed_self.error;
     }

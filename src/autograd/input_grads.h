@@ -2,6 +2,7 @@
 #ifndef HEED_AUTOGRAD_INPUT_GRADS_H
 #define HEED_AUTOGRAD_INPUT_GRADS_H
 
+#include "../tensor/alloc.h"
 #include "../tensor/check.h"
 #include "../tensor/debug.h"
 #include "../tensor/handle.h"
@@ -22,9 +23,8 @@ typedef struct heed_input_grads {
     bool few_wanted[HEED_FEW_INPUTS];
 } heed_input_grads;
 
-/* heed_input_grads_alloc, heed_input_grads_free: heap storage for nodes with many inputs. */
+/* heed_input_grads_alloc: heap storage for nodes with many inputs. */
 heed_status heed_input_grads_alloc(heed_input_grads *in, const heed_tensor *node);
-void heed_input_grads_free(heed_input_grads *in);
 
 /* heed_input_grads_hide (debug builds only): sets in->inputs and in->y to the tensors that
  * heed_hide_unsaved returns. */
@@ -60,10 +60,10 @@ static inline void heed_input_grads_end(heed_input_grads *in, const heed_tensor 
         }
     }
     if (in->grads != in->few) {
-        heed_input_grads_free(in);
+        heed_free(in->grads);
     }
     if (HEED_IS_DEBUG) {
-        heed_free_hidden((heed_tensor **)in->inputs);
+        heed_free((void *)in->inputs);
     }
 }
 

@@ -35,16 +35,11 @@ heed_status heed_fail_not_saved(const char *function, const heed_tensor *node)
 
 enum { REASON = 160 };
 
-static size_t size_of_hidden(const heed_tensor *node)
-{
-    return (node->input_count + 1) * (sizeof(heed_tensor *) + sizeof(heed_tensor) + REASON);
-}
-
 /* The inputs, y last. */
 heed_tensor **heed_hide_unsaved(heed_tensor *node)
 {
     const int count = node->input_count + 1;
-    heed_tensor **seen = heed_alloc(size_of_hidden(node));
+    heed_tensor **seen = heed_alloc((size_t)count * (sizeof *seen + sizeof **seen + REASON));
     if (seen == NULL) {
         return NULL;
     }
@@ -69,9 +64,4 @@ heed_tensor **heed_hide_unsaved(heed_tensor *node)
         }
     }
     return seen;
-}
-
-void heed_free_hidden(heed_tensor **seen)
-{
-    heed_free(seen);
 }

@@ -59,9 +59,8 @@ static inline heed_status heed_saved_intact(const char *function, const heed_ten
 
 /* heed_hide_unsaved (debug builds only): the inputs of the node, followed by the node itself,
  * with stand-ins for those that are not saved. A stand-in has no value, so that reading it fails.
- * heed_free_hidden frees the list. */
+ * The caller passes the list to heed_free. */
 heed_tensor **heed_hide_unsaved(heed_tensor *node);
-void heed_free_hidden(heed_tensor **seen);
 
 /* heed_release_saved: ends the uses after the derivative has run. The node cannot be differentiated
  * again. */

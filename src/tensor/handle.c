@@ -115,7 +115,7 @@ static heed_tensor *free_handle(heed_tensor *t, heed_tensor *work)
         free_memory(t);
         return work;
     }
-    heed_count_live(0, -memory_of(t)); /* count the value as freed, though its memory is kept */
+    heed_count_live(0, -memory_of(t)); /* count the handle as freed, though its memory is kept */
     heed_tensor *evicted = heed_debug_bury(t);
     if (evicted != NULL) {
         heed_count_live(0, memory_of(evicted));
