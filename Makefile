@@ -30,7 +30,10 @@ SYMBOLS  ?= -g1
 # (They took a fifth of a training step of the toy model.)
 STRUCTS  := -mmemset-strategy=libcall:-1:noalign -mmemcpy-strategy=libcall:-1:noalign
 STRUCTS  := $(shell $(CC) -Werror $(STRUCTS) -E -x c /dev/null > /dev/null 2>&1 && echo "$(STRUCTS)")
-BASE     := -std=c11 -D_POSIX_C_SOURCE=200809L -Isrc -I. $(SYMBOLS) -pthread $(WARNINGS) $(WERROR) -MMD -MP $(STRUCTS)
+# The x87 unit of 32-bit x86 rounds to other formats than float and double; SSE2 does not.
+MACHINE  := $(shell $(CC) $(CPPFLAGS) $(CFLAGS) -dM -E -x c /dev/null | grep -o '__x86_64__\|__i386__')
+SSE2     := $(if $(filter __i386__,$(MACHINE)),-msse2 -mfpmath=sse)
+BASE     := -std=c11 -D_POSIX_C_SOURCE=200809L -Isrc -I. $(SYMBOLS) -pthread $(WARNINGS) $(WERROR) -MMD -MP $(STRUCTS) $(SSE2)
 GIVEN    := $(EXTRA) $(CPPFLAGS) $(CFLAGS)
 CFLAGS_  := $(BASE) $(OPTIMISE) -ffp-contract=off $(GIVEN)
 LDLIBS_  := -lm -pthread $(LDLIBS)
@@ -83,7 +86,7 @@ KERNEL_FOLDER := src/tensor/kernels
 KERNEL_FLAGS := $(BASE) $(patsubst -O2,-O3,$(patsubst -Og,-O3,$(OPTIMISE))) -ffp-contract=fast -fno-math-errno \
                 -fno-trapping-math -fwrapv -Wno-pass-failed $(GIVEN)
 ISAS := baseline
-ifneq (,$(findstring x86_64,$(shell $(CC) -dumpmachine)))
+ifneq (,$(filter __x86_64__,$(MACHINE)))
 ISAS += v3 v4
 endif
 FLAGS_baseline :=
