@@ -36,6 +36,11 @@ enum { CHILDREN = 1000, BUSY = 2, SIZE = 20000 };
 static bool stop;
 static heed_tensor *weight; /* shared by the threads, which add to its gradient */
 
+static heed_tensor *parameter(void)
+{
+    return heed_share(heed_set_requires_grad(heed_ones(HEED_SHAPE(SIZE), HEED_F32), true));
+}
+
 /* Adds to weight->grad, and allocates in all size classes. */
 static void *train_once(void *unused)
 {
@@ -57,7 +62,9 @@ static void *work_until_stopped(void *unused)
         for (int i = 0; i < 20; i++) {
             train_once(unused);
             heed_empty_cache();
-            heed_live_bytes();
+            for (int j = 0; j < 200; j++) {
+                heed_live_bytes();
+            }
         }
         if (began) {
             pthread_join(brief, NULL);
@@ -99,8 +106,8 @@ START_TEST(children_of_busy_threads_compute)
 {
     pthread_t threads[BUSY];
     heed_set_num_threads(2);
-    weight = heed_share(heed_set_requires_grad(heed_ones(HEED_SHAPE(SIZE), HEED_F32), true));
-    train_once(NULL); /* so that a gradient is there */
+    weight = parameter();
+    train_once(NULL); /* makes its gradient */
     for (int i = 0; i < BUSY; i++) {
         ck_assert_int_eq(pthread_create(&threads[i], NULL, work_until_stopped, NULL), 0);
     }
@@ -111,6 +118,48 @@ START_TEST(children_of_busy_threads_compute)
     for (int i = 0; i < BUSY; i++) {
         pthread_join(threads[i], NULL);
     }
+}
+END_TEST
+
+/* ---- tensors of the parent's threads ---- */
+
+static int64_t tensors_in_parent;
+static heed_tensor *kept;
+static pthread_barrier_t barrier;
+
+static bool child_counts_and_releases(void)
+{
+    bool good = heed_live_tensors() == tensors_in_parent;
+    heed_release(kept);
+    good = good && heed_live_tensors() == tensors_in_parent - 1;
+    train_once(NULL);
+    return good && heed_live_tensors() == tensors_in_parent - 1;
+}
+
+static void *keep_a_tensor(void *unused)
+{
+    heed_scope scope;
+    heed_scope_begin(&scope);
+    kept = heed_retain(heed_share(heed_ones(HEED_SHAPE(SIZE), HEED_F32)));
+    heed_scope_end(&scope);
+    pthread_barrier_wait(&barrier);
+    pthread_barrier_wait(&barrier); /* the main thread has forked */
+    return unused;
+}
+
+START_TEST(children_count_the_tensors_of_all_threads)
+{
+    pthread_t thread;
+    pthread_barrier_init(&barrier, NULL, 2);
+    weight = parameter();
+    train_once(NULL);
+    ck_assert_int_eq(pthread_create(&thread, NULL, keep_a_tensor, NULL), 0);
+    pthread_barrier_wait(&barrier);
+    tensors_in_parent = heed_live_tensors();
+    expect_in_child(child_counts_and_releases);
+    pthread_barrier_wait(&barrier);
+    pthread_join(thread, NULL);
+    heed_release(kept);
 }
 END_TEST
 
@@ -193,6 +242,7 @@ Suite *forks_suite(void)
 {
     Suite *suite = suite_create("forks");
     TCase *tests = heed_case(suite, "forks");
+    tcase_add_test(tests, children_count_the_tensors_of_all_threads);
     tcase_add_test(tests, threads_without_a_key_are_counted);
     tcase_add_test(tests, without_fork_handlers_one_thread_computes);
     tcase_add_test(tests, children_of_busy_threads_compute);
