@@ -247,9 +247,9 @@ endif
 $(BUILD)/tests/%.o: CHECK_CFLAGS = $(CHECK_INCLUDES)
 CHECK_INCLUDES = $(eval CHECK_INCLUDES := $(shell pkg-config --cflags check))$(CHECK_INCLUDES)
 
-# System calls that tests make fail: tests/test_file_faults.c, tests/test_unread.c.
+# System calls that tests make fail: tests/test_file_faults.c, tests/test_forks.c, tests/test_unread.c.
 comma   := ,
-WRAPPED := $(addprefix -Wl$(comma)--wrap=,access close fchmod fstat fsync open pread pthread_setspecific readlink rename stat unlink write)
+WRAPPED := $(addprefix -Wl$(comma)--wrap=,access close fchmod fstat fsync open pread pthread_atfork pthread_setspecific readlink rename stat unlink write)
 
 $(BUILD)/test_heed: $(TEST_OBJECTS) $(PART_OBJECTS) $(OBJECTS)
 	$(call step,link $@)

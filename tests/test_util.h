@@ -7,6 +7,27 @@
 #include "heed.h"
 #include "tensor/alloc_faults.h"
 
+/* HAS_TSAN, HAS_SANITIZER: this build has ThreadSanitizer; it or AddressSanitizer. */
+#if defined __has_feature
+#if __has_feature(thread_sanitizer)
+#define HAS_TSAN 1
+#elif __has_feature(address_sanitizer)
+#define HAS_SANITIZER 1
+#endif
+#elif defined __SANITIZE_THREAD__
+#define HAS_TSAN 1
+#elif defined __SANITIZE_ADDRESS__
+#define HAS_SANITIZER 1
+#endif
+#ifdef HAS_TSAN
+#define HAS_SANITIZER 1
+#else
+#define HAS_TSAN 0
+#endif
+#ifndef HAS_SANITIZER
+#define HAS_SANITIZER 0
+#endif
+
 /* heed_case: a test case of `suite`. Each of its tests runs in an open scope and must leave no live
  * tensors or bytes of its own, and no pending error. */
 TCase *heed_case(Suite *suite, const char *name);
