@@ -183,6 +183,15 @@ START_TEST(norm_of_tiny_elements_and_a_zero)
 }
 END_TEST
 
+START_TEST(the_norm_of_order_0_has_no_gradient)
+{
+    heed_tensor *x = heed_set_requires_grad(heed_ones(HEED_SHAPE(3), HEED_F32), true);
+    heed_backward(heed_norm(x, 0));
+    expect_no_error();
+    ck_assert_ptr_null(x->grad);
+}
+END_TEST
+
 void add_special_cases(Suite *suite)
 {
     TCase *special = heed_case(suite, "special");
@@ -195,4 +204,5 @@ void add_special_cases(Suite *suite)
     tcase_add_test(special, lerp_meets_both_ends);
     tcase_add_test(special, no_overflow_on_the_way);
     tcase_add_test(special, norm_of_tiny_elements_and_a_zero);
+    tcase_add_test(special, the_norm_of_order_0_has_no_gradient);
 }

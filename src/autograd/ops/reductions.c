@@ -547,9 +547,7 @@ static void norm_backward(const heed_vjp *v)
         v->grads[0] = heed_mul(keep_dims(v, v->g), heed_sign(v->inputs[0]));
     } else if (isinf(p)) {
         v->grads[0] = gradient_of_extreme(v);
-    } else if (p == 0) { /* a count has derivative 0 */
-        v->grads[0] = heed_zeros(heed_shape_of_tensor(v->inputs[0]), v->g->dtype);
-    } else {
+    } else if (p != 0) { /* a count has no gradient, as in torch */
         v->grads[0] = gradient_of_power(v, p);
     }
 }
