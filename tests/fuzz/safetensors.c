@@ -28,7 +28,7 @@ static bool read_tensors(const heed_safetensors *file, heed_tensor **tensors, co
         tensors[i] = heed_safetensors_tensor(file, names[i]);
         all = tensors[i] != NULL && all;
         if (tensors[i] == NULL) {
-            must_fail();
+            must_fail_printably();
         }
     }
     return all;
@@ -69,7 +69,7 @@ void fuzz_one(const uint8_t *data, size_t size)
             : fuzz_file("in", whole, 8 + (size_t)length, rest, (size_t)(data + size - rest));
     heed_safetensors *file = heed_safetensors_open(path);
     if (file == NULL) {
-        must_fail();
+        must_fail_printably();
         return;
     }
     const heed_metadata *metadata = heed_safetensors_all_metadata(file);

@@ -32,8 +32,10 @@ void fuzz_run(const uint8_t *data, size_t size);
 #define must(holds) fuzz_must(holds, #holds, __FILE__, __LINE__)
 void fuzz_must(bool holds, const char *condition, const char *file, int line);
 
-/* must_fail: the pending error, which it clears, has a sentence for a reader. */
+/* must_fail: an error with a message is pending; clears it. must_fail_printably: the message also
+ * has no control characters, whatever names are in the file. */
 heed_status must_fail(void);
+heed_status must_fail_printably(void);
 
 /* fuzz_path: the path of a file in a temporary folder, removed after each input; valid for the next
  * 8 calls. fuzz_file: creates it from two pieces. */
