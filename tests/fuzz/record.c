@@ -13,9 +13,9 @@ const fuzz_seed fuzz_seeds[] = {
     FUZZ_SEED("rsteps=9\tlr=0.5\tval_loss=1.5\tbest_loss=1e-300\tbest_step=3"),
     FUZZ_SEED("rn_layer=2\tn_embd=64"),
     FUZZ_SEED("rn_embd=65536\tn_layer=1000\tcontext=65536"),
-    FUZZ_SEED("rtokenizer=abcdefghijk\tuntied=true"),
+    FUZZ_SEED("rlevel=char\ttokenizer=abcd ,\tuntied=true"),
     FUZZ_SEED("rlevel=bpe\ttokenizer=97 98\n256 97\n\tvocab=258"),
-    FUZZ_SEED("rlevel=byte\ttokenizer="),
+    FUZZ_SEED("rlevel=word\ttokenizer=a cab\tvocab=3"),
     FUZZ_SEED("rtext_length=5\ttext_hash=0\tformat=heed gpt 2"),
     FUZZ_SEED("rpositions=sinusoidal\tno_bias=true\tactivation=relu\tbatch=65536\taccumulate=1000"),
     {NULL, 0}};
@@ -67,13 +67,14 @@ static void prepare_run(gpt_run *run)
     static const char text[] = "a cab, a bad cab";
     fuzz_file("text", text, sizeof text - 1, text, sizeof text - 1);
     gpt_train_options o = {.text = fuzz_path("text"),
+                           .level = LEVEL_BYTE,
                            .n_layer = 1,
                            .n_head = 1,
                            .n_embd = 2,
                            .context = 3,
                            .batch = 1,
                            .steps = 4};
-    o.given.n_layer = o.given.n_head = o.given.n_embd = o.given.context = true;
+    o.given.level = o.given.n_layer = o.given.n_head = o.given.n_embd = o.given.context = true;
     o.given.batch = o.given.steps = true;
     must(gpt_run_prepare(run, &o) == HEED_OK);
 }
