@@ -145,7 +145,8 @@ help:
 	@echo "make deps test     install Check if it is missing, and run all tests"
 	@echo "make deps-dev      install the tools that .ci/run needs"
 	@echo "make all           build the library and the examples in $(BUILD)/ (the default); make lib: only the library"
-	@echo "make fuzz-bpe      fuzz byte pairs with libFuzzer for FUZZ_SECONDS=$(FUZZ_SECONDS) (needs clang)"
+	@echo "make fuzz          fuzz the readers of files and command lines for FUZZ_SECONDS=$(FUZZ_SECONDS) each (needs clang);"
+	@echo "                   fuzz-NAME: tests/fuzz/NAME.c alone; fuzz-replay: FUZZ_RUNS=$(FUZZ_RUNS) fixed inputs each"
 	@echo "make bench         benchmark Heed against PyTorch and others; bench/README.md lists bench-..."
 	@echo "make test-isas     run the tests with each HEED_ISA that this machine supports"
 	@echo "make mpi           build train_mpi, for several processes or machines (needs mpicc)"
@@ -292,20 +293,38 @@ test-cpp: $(BUILD)/toy_cpp $(BUILD)/operation_c++17 $(BUILD)/operation_c++20
 	$(BUILD)/operation_c++20
 	$(BUILD)/toy_cpp
 
-# Clang's libFuzzer on parsers of untrusted input: make fuzz-bpe FUZZ_SECONDS=600
+# ---- fuzzers: each tests/fuzz/NAME.c is one; tests/fuzz/common/ is shared ----
+
+# make fuzz runs all of them with clang's libFuzzer, FUZZ_SECONDS each, and keeps what they find in $(FUZZ)/corpus.
+# make fuzz-NAME runs one. make fuzz-replay needs no clang: it checks FUZZ_RUNS inputs each, always the same.
+FUZZERS      := $(patsubst tests/fuzz/%.c,%,$(wildcard tests/fuzz/*.c))
 FUZZ_SECONDS ?= 60
+FUZZ_RUNS    ?= 3000
+FUZZ_CC      ?= clang
 FUZZ         := $(BUILD)/fuzz
 FUZZ_FLAGS   := -fsanitize=fuzzer-no-link,address,undefined -fno-sanitize-recover=all
+FUZZ_PARTS   := $(BUILD)/tests/fuzz/common/fuzz.o $(sort $(PART_OBJECTS))
 
-$(BUILD)/fuzz_%: $(BUILD)/tests/fuzz/%.o $(sort $(call parts,gpt) $(COMMON_PARTS)) $(LIBRARY)
+$(BUILD)/fuzz_%: $(BUILD)/tests/fuzz/%.o $(FUZZ_PARTS) $(LIBRARY)
 	$(call step,link $@)
 	$(LINK) -fsanitize=fuzzer $^ -o $@ $(LDLIBS_)
 
-.PHONY: fuzz-bpe
-fuzz-bpe:
-	@$(MAKE) --no-print-directory CC=clang BUILD=$(FUZZ) EXTRA="$(FUZZ_FLAGS)" $(FUZZ)/fuzz_bpe
-	@mkdir -p $(FUZZ)/seen
-	$(FUZZ)/fuzz_bpe -max_total_time=$(FUZZ_SECONDS) -print_final_stats=1 $(FUZZ)/seen
+$(BUILD)/replay_%: $(BUILD)/tests/fuzz/%.o $(BUILD)/tests/fuzz/common/replay.o $(FUZZ_PARTS) $(LIBRARY)
+	$(call step,link $@)
+	$(LINK) $^ -o $@ $(LDLIBS_)
+
+# -malloc_limit_mb: no input may make Heed allocate more than that at once.
+.PHONY: fuzz fuzz-replay $(FUZZERS:%=fuzz-%)
+fuzz: ; @for f in $(FUZZERS); do $(MAKE) --no-print-directory fuzz-$$f || exit 1; done
+
+$(FUZZERS:%=fuzz-%): fuzz-%:
+	@$(MAKE) --no-print-directory CC="$(FUZZ_CC)" BUILD=$(FUZZ) EXTRA="$(FUZZ_FLAGS)" $(FUZZ)/fuzz_$*
+	@mkdir -p $(FUZZ)/corpus/$*
+	$(FUZZ)/fuzz_$* -max_total_time=$(FUZZ_SECONDS) -max_len=2000 -timeout=20 -malloc_limit_mb=256 \
+	    -artifact_prefix=$(FUZZ)/$*- -print_final_stats=1 $(FUZZ)/corpus/$*
+
+fuzz-replay: $(FUZZERS:%=$(BUILD)/replay_%)
+	@for f in $(FUZZERS); do $(BUILD)/replay_$$f $(FUZZ_RUNS) || exit 1; done
 
 # ---- benchmarks ----
 
@@ -368,7 +387,7 @@ deps-dev:
 layers:
 	@sh tests/layers.sh
 
-FORMATTED = $(wildcard src/*.h src/*/*.[ch] src/*/*/*.[ch] examples/*.[ch] examples/*/*.[ch] tests/*.[ch] tests/gradients/*.h tests/misuse/*.h tests/parity/*.h tests/fuzz/*.c tests/lessons/*.c bench/*.[ch] bench/*/*.[ch] bench/peers/*.cpp)
+FORMATTED = $(wildcard src/*.h src/*/*.[ch] src/*/*/*.[ch] examples/*.[ch] examples/*/*.[ch] tests/*.[ch] tests/gradients/*.h tests/misuse/*.h tests/parity/*.h tests/fuzz/*.c tests/fuzz/common/*.[ch] tests/lessons/*.c bench/*.[ch] bench/*/*.[ch] bench/peers/*.cpp)
 
 format:
 	clang-format -i $(FORMATTED)

@@ -73,8 +73,8 @@ START_TEST(what_does_not_fit_is_told)
                   "sinusoidal; create it without .sinusoidal");
     expect_misfit(
         plain, GPT2_FIXTURE("untied/model.safetensors"),
-        "lm_head.weight and transformer.wte.weight differ, but this GPT ties them; create "
-        "it with .untied");
+        "has different values for transformer.wte.weight and lm_head.weight, which are one tensor "
+        "in this GPT; create it with .untied");
 }
 END_TEST
 
