@@ -68,7 +68,7 @@ step = $(folder)
 endif
 
 # Goals that run something run one after another, in the given order.
-RUNS := clean deps deps-dev demo lessons test test-isas test-cpp layers format check-format lint bench install
+RUNS := clean deps deps-dev demo lessons test test-isas test-cpp layers mutate format check-format lint bench install
 earlier :=
 $(foreach goal,$(filter $(RUNS),$(MAKECMDGOALS)),\
     $(if $(earlier),$(eval $(goal): | $(earlier)))$(eval earlier := $(goal)))
@@ -143,6 +143,7 @@ help:
 	@echo "make deps-dev      install the tools that .ci/run needs"
 	@echo "make all           build the library and the examples in $(BUILD)/ (the default); make lib: only the library"
 	@echo "make fuzz-bpe      fuzz byte pairs with libFuzzer for FUZZ_SECONDS=$(FUZZ_SECONDS) (needs clang)"
+	@echo "make mutate        change src/ in MUTANTS places (all) and print the changes that no test notices"
 	@echo "make bench         benchmark Heed against PyTorch and others; bench/README.md lists bench-..."
 	@echo "make test-isas     run the tests with each HEED_ISA that this machine supports"
 	@echo "make mpi           build train_mpi, for several processes or machines (needs mpicc)"
@@ -303,6 +304,13 @@ fuzz-bpe:
 	@$(MAKE) --no-print-directory CC=clang BUILD=$(FUZZ) EXTRA="$(FUZZ_FLAGS)" $(FUZZ)/fuzz_bpe
 	@mkdir -p $(FUZZ)/seen
 	$(FUZZ)/fuzz_bpe -max_total_time=$(FUZZ_SECONDS) -print_final_stats=1 $(FUZZ)/seen
+
+# Mutation testing, in copies of the tree: make mutate MUTANTS=200 SEED=1 FILES='src/autograd/*' LEAST=95
+# fails below 95 %. Writes what became of each mutant to log.txt.
+.PHONY: mutate
+mutate:
+	@python3 tests/mutate/mutate.py --build $(BUILD)/mutate --cc "$(CC)" $(MUTANTS:%=--mutants %) $(SEED:%=--seed %) \
+	    $(if $(FILES),--files '$(FILES)') $(LEAST:%=--least %)
 
 # ---- benchmarks ----
 

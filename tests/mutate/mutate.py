@@ -307,6 +307,7 @@ def main():
     parser.add_argument("--least", type=float, default=0, help="fails below this percentage")
     parser.add_argument("--list", action="store_true", help="only prints the mutants")
     o = parser.parse_args()
+    o.build = o.build.resolve()  # suites run elsewhere
 
     rows, known = read_suites(), read_equivalent()
 
