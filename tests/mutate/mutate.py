@@ -13,7 +13,6 @@ All work happens in copies of the tree below the build folder.
 import argparse
 import fnmatch
 import hashlib
-import json
 import os
 import pathlib
 import queue
@@ -151,7 +150,7 @@ class Tree:
 
     def __init__(self, folder, compiler, jobs):
         self.folder, self.compiler, self.jobs = folder, compiler, jobs
-        self.plain = {}  # instruction sets -> hash of the unchanged program
+        self.plain = {}  # instruction sets -> hash of the unchanged program, kept in test_heed.plain
 
     def update(self):
         """Copies what has changed, so that the next build is incremental."""
@@ -191,13 +190,14 @@ class Tree:
             self.plain[isas] = self.build(isas)
             if self.plain[isas] is None:
                 sys.exit(f"the tree does not build:\n{self.complaint}")
+            shutil.copy(self.program(isas), f"{self.program(isas)}.plain")
 
-    def passes(self, suite, isas, limit):
+    def passes(self, program, suite, limit):
         """Runs a suite until the first failure: True, False, or None if it takes too long."""
         suite, _, case = suite.partition(":")
         only = {"CK_RUN_CASE": case} if case else {}
         run = subprocess.Popen(
-            [self.program(isas), suite], cwd=self.folder, stdout=subprocess.PIPE, text=True,
+            [program, suite], cwd=self.folder, stdout=subprocess.PIPE, text=True,
             stderr=subprocess.DEVNULL, start_new_session=True, errors="replace",
             env=dict(os.environ, CK_TAP_LOG_FILE_NAME="-", CK_TIMEOUT_MULTIPLIER="0.5", **only),
             preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_AS, (MOST_MEMORY, MOST_MEMORY)))
@@ -229,7 +229,7 @@ class Tree:
             if built == self.plain[isas]:
                 return "same program", None
             for suite in suites:
-                passed = self.passes(suite, isas, limits[suite])
+                passed = self.passes(self.program(isas), suite, limits.of(self, suite, isas))
                 if not passed:
                     return ("hung" if passed is None else "killed"), suite
             return "survived", None
@@ -249,24 +249,27 @@ def end_session(session):
 
 # ---- the campaign ----
 
-def measure(tree, pairs):
-    """{suite: seconds that a mutant may take}; the unchanged tree must pass."""
-    limits = {}
-    kept = tree.folder / "seconds.txt"
-    known = json.loads(kept.read_text()) if kept.exists() else {}
-    for isas, suite in sorted(pairs):
-        key = f"{tree.plain[isas].hex()} {suite}"
-        if key not in known:
-            start = time.monotonic()
-            if not tree.passes(suite, isas, 600):
-                sys.exit(f"the unchanged tree fails {suite} of {tree.program(isas)}")
-            known[key] = time.monotonic() - start
-            kept.write_text(json.dumps(known))
-        limits[suite] = max(limits.get(suite, 20), 8 * known[key])
-    return limits
+class Limits:
+    """Seconds that a suite may take: measured when it first runs. The unchanged tree must pass."""
+
+    def __init__(self):
+        self.known = {}
+        self.lock = threading.Lock()
+
+    def of(self, tree, suite, isas):
+        with self.lock:
+            if (suite, isas) not in self.known:
+                start = time.monotonic()
+                program = f"{tree.program(isas)}.plain"
+                if not tree.passes(program, suite, 600):
+                    print(f"the unchanged tree fails {suite}: {program}", flush=True)
+                    os._exit(1)  # other threads may be waiting for a suite
+                self.known[suite, isas] = max(20, 8 * (time.monotonic() - start))
+            return self.known[suite, isas]
 
 
-def run_all(trees, chosen, row_of, limits, log):
+def run_all(trees, chosen, row_of, log):
+    limits = Limits()
     todo = queue.SimpleQueue()
     for mutant in chosen:
         todo.put(mutant)
@@ -302,6 +305,7 @@ def main():
     parser.add_argument("--mutants", type=int, default=0, help="size of the sample; 0: all")
     parser.add_argument("--seed", default="1")
     parser.add_argument("--files", default="*", help="pattern")
+    parser.add_argument("--match", default="", help="only mutants whose text contains this")
     parser.add_argument("--trees", type=int, default=len(os.sched_getaffinity(0)),
                         help="how many mutants are tried at a time")
     parser.add_argument("--least", type=float, default=0, help="fails below this percentage")
@@ -323,7 +327,7 @@ def main():
         for m in mutants)} if o.files == "*" else set()
     for file, before, _ in sorted(stale):
         print(f"equivalent.txt: no such mutant in {file}: {before}")
-    chosen = sample(mutants, o.mutants, o.seed)
+    chosen = sample([m for m in mutants if o.match in str(m)], o.mutants, o.seed)
     if o.list:
         print("\n".join(str(mutant) for mutant in chosen))
         return
@@ -333,12 +337,11 @@ def main():
     print(f"{len(mutants)} mutants; {len(chosen)} chosen, {len(equivalent)} of them listed as "
           f"equivalent", flush=True)
 
-    pairs = {(row_of(m.file)[1], suite) for m in tried for suite in row_of(m.file)[2]}
     cores = len(os.sched_getaffinity(0))
     trees = [Tree(o.build / str(i), o.cc, max(1, cores // o.trees)) for i in range(o.trees)]
     trees[0].jobs = cores
     trees[0].update()
-    for isas in sorted({isas for isas, _ in pairs}):
+    for isas in sorted({row_of(m.file)[1] for m in tried}):
         trees[0].prepare(isas)
     trees[0].jobs = trees[-1].jobs
     for tree in trees[1:]:
@@ -348,7 +351,7 @@ def main():
         for isas in trees[0].plain:
             tree.prepare(isas)
     with open(o.build / "log.txt", "w", encoding="utf-8") as log:
-        run_all(trees, tried, row_of, measure(trees[0], pairs), log)
+        run_all(trees, tried, row_of, log)
 
     of = {result: sum(m.result == result for m in tried) for result in
           ("killed", "hung", "survived", "same program", "invalid")}
