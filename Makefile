@@ -71,7 +71,7 @@ step = $(folder)
 endif
 
 # Goals that run something run one after another, in the given order.
-RUNS := clean deps deps-dev demo lessons test test-isas test-cpp layers format check-format lint bench install
+RUNS := clean deps deps-dev demo lessons test test-isas test-cpp layers mutate format check-format lint bench install
 earlier :=
 $(foreach goal,$(filter $(RUNS),$(MAKECMDGOALS)),\
     $(if $(earlier),$(eval $(goal): | $(earlier)))$(eval earlier := $(goal)))
@@ -147,6 +147,7 @@ help:
 	@echo "make all           build the library and the examples in $(BUILD)/ (the default); make lib: only the library"
 	@echo "make fuzz          fuzz the readers of files and command lines for FUZZ_SECONDS=$(FUZZ_SECONDS) each (needs clang);"
 	@echo "                   fuzz-NAME: tests/fuzz/NAME.c alone; fuzz-replay: FUZZ_RUNS=$(FUZZ_RUNS) fixed inputs each"
+	@echo "make mutate        change src/ in MUTANTS places (all) and print the changes that no test notices"
 	@echo "make bench         benchmark Heed against PyTorch and others; bench/README.md lists bench-..."
 	@echo "make test-isas     run the tests with each HEED_ISA that this machine supports"
 	@echo "make mpi           build train_mpi, for several processes or machines (needs mpicc)"
@@ -325,6 +326,13 @@ $(FUZZERS:%=fuzz-%): fuzz-%:
 
 fuzz-replay: $(FUZZERS:%=$(BUILD)/replay_%)
 	@for f in $(FUZZERS); do $(BUILD)/replay_$$f $(FUZZ_RUNS) || exit 1; done
+
+# Mutation testing, in copies of the tree: make mutate MUTANTS=200 SEED=1 FILES='src/autograd/*' LEAST=95
+# fails below 95 %. Writes what became of each mutant to log.txt.
+.PHONY: mutate
+mutate:
+	@python3 tests/mutate/mutate.py --build $(BUILD)/mutate --cc "$(CC)" $(MUTANTS:%=--mutants %) $(SEED:%=--seed %) \
+	    $(if $(FILES),--files '$(FILES)') $(LEAST:%=--least %)
 
 # ---- benchmarks ----
 
