@@ -1,6 +1,5 @@
 /* Shared by the files of the `oom` suite, which makes each allocation of a scenario fail: once, and
- * from there on. HEED_OOM=all tries every allocation (make test-oom), otherwise evenly spaced
- * ones. */
+ * from there on. */
 #ifndef HEED_TESTS_OOM_H
 #define HEED_TESTS_OOM_H
 
@@ -10,10 +9,12 @@
  * returns a hash of its results. It must not read the error. */
 typedef uint64_t scenario(const void *context);
 
-/* starve: runs the scenario once for each allocation. If the failure was reported, it must be as
- * HEED_ERR_MEMORY; otherwise the results must be right. Nothing may leak, and the next run must
+/* starve: runs the scenario for up to `few` evenly spaced allocations, or for all of them if the
+ * environment variable HEED_OOM is "all" (make test-oom). If the failure was reported, it must be
+ * as HEED_ERR_MEMORY; otherwise the results must be right. Nothing may leak, and the next run must
  * give the results of the first. */
-void starve(const char *name, scenario *run, const void *context);
+void starve(const char *name, scenario *run, const void *context, int few);
+enum { FEW = 12, MANY = 2000 };
 
 /* hash_of: continues `sum` with the shape and bits of x, if it is not NULL. */
 uint64_t hash_of(heed_tensor *x, uint64_t sum);

@@ -90,7 +90,7 @@ START_TEST(operations)
     const gradient_row *row = &gradient_rows[_i];
     char name[200];
     snprintf(name, sizeof name, "%s, %s", row->operation, row->form);
-    starve(name, run_row, row);
+    starve(name, run_row, row, FEW);
 }
 END_TEST
 
@@ -120,11 +120,39 @@ static uint64_t run_gradchecks(const void *context)
 
 START_TEST(gradient_checks)
 {
-    starve("gradient checks", run_gradchecks, NULL);
+    starve("gradient checks", run_gradchecks, NULL, MANY);
 }
 END_TEST
 
 /* ---- functions without a row ---- */
+
+/* More inputs and nodes than fit into the engine's arrays on the stack, some of them used twice. */
+static uint64_t run_wide_graph(const void *context)
+{
+    enum { PARTS = 40 };
+    (void)context;
+    HEED_SCOPE(scope);
+    heed_tensor *x = heed_set_requires_grad(heed_ones(HEED_SHAPE(3), HEED_F64), true);
+    heed_tensor *parts[PARTS], *grad = NULL;
+    for (int i = 0; i < PARTS; i++) {
+        parts[i] = i % 3 == 0 ? x : heed_retain_grad(heed_mul_scalar(parts[i - 1], 1.1));
+    }
+    heed_tensor *y = heed_prod(heed_cat(parts, PARTS, 0));
+    heed_backward_retain(y);
+    heed_tensor *once = heed_error_pending() ? NULL : parts[1]->grad;
+    uint64_t sum = hash_of(once, hash_of(x != NULL ? x->grad : NULL, FNV_BASIS));
+    if (heed_grad(y, &x, 1, &grad, true) == HEED_OK) {
+        heed_backward(heed_sum(grad));
+        sum = hash_of(x->grad, hash_of(grad, sum));
+    }
+    return sum;
+}
+
+START_TEST(wide_graph)
+{
+    starve("wide graph", run_wide_graph, NULL, MANY);
+}
+END_TEST
 
 static uint64_t run_random(const void *context)
 {
@@ -146,7 +174,7 @@ static uint64_t run_random(const void *context)
 
 START_TEST(random_numbers)
 {
-    starve("random numbers", run_random, NULL);
+    starve("random numbers", run_random, NULL, MANY);
 }
 END_TEST
 
@@ -167,7 +195,7 @@ static uint64_t run_printing(const void *context)
 
 START_TEST(printing)
 {
-    starve("printing", run_printing, NULL);
+    starve("printing", run_printing, NULL, MANY);
 }
 END_TEST
 
@@ -185,7 +213,7 @@ static uint64_t run_masks(const void *context)
 
 START_TEST(masks)
 {
-    starve("masks", run_masks, NULL);
+    starve("masks", run_masks, NULL, MANY);
 }
 END_TEST
 
@@ -196,6 +224,7 @@ Suite *oom_suite(void)
     tcase_add_loop_test(rows, operations, 0, gradient_row_count);
     TCase *rest = oom_case(suite, "other functions");
     tcase_add_test(rest, gradient_checks);
+    tcase_add_test(rest, wide_graph);
     tcase_add_test(rest, random_numbers);
     tcase_add_test(rest, printing);
     tcase_add_test(rest, masks);

@@ -16,10 +16,10 @@ static uint64_t hash_of_state(void *module, uint64_t sum)
     return sum;
 }
 
-/* A failed writer leaves no temporary file. */
-static void starve_files(const char *name, scenario *run, const void *context, int files)
+/* A failed writer leaves no temporary file. FEW of them, as each waits for the disk. */
+static void starve_files(const char *name, scenario *run, const void *context, int few, int files)
 {
-    starve(name, run, context);
+    starve(name, run, context, few);
     ck_assert_int_eq(files_in_folder(), files);
 }
 
@@ -109,25 +109,25 @@ static uint64_t run_gpt_files(const void *context)
 
 START_TEST(files)
 {
-    starve_files("safetensors", run_tensors, NULL, 1);
+    starve_files("safetensors", run_tensors, NULL, FEW, 1);
 }
 END_TEST
 
 START_TEST(npy)
 {
-    starve_files("npy", run_npy, NULL, 1);
+    starve_files("npy", run_npy, NULL, FEW, 1);
 }
 END_TEST
 
 START_TEST(checkpoints)
 {
-    starve_files("checkpoints", run_checkpoint, NULL, 2);
+    starve_files("checkpoints", run_checkpoint, NULL, FEW, 2);
 }
 END_TEST
 
 START_TEST(gpt_files)
 {
-    starve_files("gpt files", run_gpt_files, NULL, 3);
+    starve_files("gpt files", run_gpt_files, NULL, FEW, 3);
 }
 END_TEST
 
@@ -179,7 +179,7 @@ START_TEST(tokenizers)
 {
     const token_level level = (token_level)_i;
     write_bytes(in_folder("text"), text, sizeof text - 1);
-    starve_files(token_level_name(level), run_tokenizer, &level, 1);
+    starve_files(token_level_name(level), run_tokenizer, &level, MANY, 1);
 }
 END_TEST
 

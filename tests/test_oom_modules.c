@@ -161,7 +161,7 @@ static uint64_t run_module(const void *context)
 
 START_TEST(modules)
 {
-    starve(module_rows[_i].name, run_module, &module_rows[_i]);
+    starve(module_rows[_i].name, run_module, &module_rows[_i], MANY);
 }
 END_TEST
 
@@ -187,7 +187,7 @@ static uint64_t run_generation(const void *context)
 
 START_TEST(generation)
 {
-    starve("generation", run_generation, &(const bool){_i == 1});
+    starve("generation", run_generation, &(const bool){_i == 1}, MANY);
 }
 END_TEST
 
@@ -252,7 +252,7 @@ static uint64_t run_optimizer(const void *context)
 
 START_TEST(all_optimizers)
 {
-    starve("optimiser", run_optimizer, &optimizers[_i]);
+    starve("optimiser", run_optimizer, &optimizers[_i], MANY);
 }
 END_TEST
 
