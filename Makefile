@@ -68,7 +68,7 @@ step = $(folder)
 endif
 
 # Goals that run something run one after another, in the given order.
-RUNS := clean deps deps-dev demo lessons test test-isas test-cpp layers format check-format lint bench install
+RUNS := clean deps deps-dev demo lessons test test-isas test-cpp test-oom layers format check-format lint bench install
 earlier :=
 $(foreach goal,$(filter $(RUNS),$(MAKECMDGOALS)),\
     $(if $(earlier),$(eval $(goal): | $(earlier)))$(eval earlier := $(goal)))
@@ -142,6 +142,7 @@ help:
 	@echo "make deps test     install Check if it is missing, and run all tests"
 	@echo "make deps-dev      install the tools that .ci/run needs"
 	@echo "make all           build the library and the examples in $(BUILD)/ (the default); make lib: only the library"
+	@echo "make test-oom      make every request for memory fail: takes minutes"
 	@echo "make fuzz-bpe      fuzz byte pairs with libFuzzer for FUZZ_SECONDS=$(FUZZ_SECONDS) (needs clang)"
 	@echo "make bench         benchmark Heed against PyTorch and others; bench/README.md lists bench-..."
 	@echo "make test-isas     run the tests with each HEED_ISA that this machine supports"
@@ -236,7 +237,7 @@ demo: $(BUILD)/demo_$(DEMO_ISA)
 
 # ---- tests: linked with the objects, so that every operation is in the registry ----
 
-ifneq (,$(filter test test-isas $(BUILD)/test_heed,$(MAKECMDGOALS)))
+ifneq (,$(filter test test-isas test-oom $(BUILD)/test_heed,$(MAKECMDGOALS)))
 ifeq (,$(filter deps,$(MAKECMDGOALS))$(shell pkg-config --exists check 2> /dev/null && echo there))
 $(error The tests need Check, which pkg-config does not find. Run: make deps test)
 endif
@@ -288,6 +289,24 @@ test-cpp: $(BUILD)/toy_cpp $(BUILD)/operation_c++17 $(BUILD)/operation_c++20
 	$(BUILD)/operation_c++17
 	$(BUILD)/operation_c++20
 	$(BUILD)/toy_cpp
+
+# Every request for memory fails once, and for ever: those of the suite, and those of programs whose tensors all come
+# from the system.
+OOM := $(BUILD)/oom
+.PHONY: test-oom
+test-oom: $(BUILD)/test_heed
+	HEED_OOM=all $(BUILD)/test_heed oom
+	@$(MAKE) --no-print-directory BUILD=$(OOM) EXTRA="$(EXTRA) -DHEED_SYSTEM_ALLOCATOR" \
+	    $(addprefix $(OOM)/,$(FOLDERS) starve fail_alloc.so)
+	sh tests/oom.sh $(OOM)
+
+$(BUILD)/starve: tests/oom/starve.c
+	$(call step,cc $<)
+	$(CC) $(BASE) $(OPTIMISE) $(LDFLAGS) $< -o $@
+
+$(BUILD)/fail_alloc.so: tests/oom/fail_alloc.c
+	$(call step,cc $<)
+	$(CC) $(BASE) $(OPTIMISE) -fPIC -shared $< -o $@ -ldl
 
 # Clang's libFuzzer on parsers of untrusted input: make fuzz-bpe FUZZ_SECONDS=600
 FUZZ_SECONDS ?= 60
@@ -365,7 +384,7 @@ deps-dev:
 layers:
 	@sh tests/layers.sh
 
-FORMATTED = $(wildcard src/*.h src/*/*.[ch] src/*/*/*.[ch] examples/*.[ch] examples/*/*.[ch] tests/*.[ch] tests/gradients/*.h tests/misuse/*.h tests/parity/*.h tests/fuzz/*.c tests/lessons/*.c bench/*.[ch] bench/*/*.[ch] bench/peers/*.cpp)
+FORMATTED = $(wildcard src/*.h src/*/*.[ch] src/*/*/*.[ch] examples/*.[ch] examples/*/*.[ch] tests/*.[ch] tests/gradients/*.h tests/misuse/*.h tests/parity/*.h tests/fuzz/*.c tests/oom/*.c tests/lessons/*.c bench/*.[ch] bench/*/*.[ch] bench/peers/*.cpp)
 
 format:
 	clang-format -i $(FORMATTED)
