@@ -323,6 +323,17 @@ fuzz-bpe:
 	@mkdir -p $(FUZZ)/seen
 	$(FUZZ)/fuzz_bpe -max_total_time=$(FUZZ_SECONDS) -print_final_stats=1 $(FUZZ)/seen
 
+# Random graphs of operations, in graphs/: make fuzz-graphs FUZZ_SECONDS=600. The registry has to be complete.
+GRAPHS := $(patsubst %.c,$(BUILD)/%.o,$(wildcard tests/fuzz/graphs/*.c))
+$(BUILD)/fuzz_graphs: $(GRAPHS) $(OBJECTS)
+	$(call step,link $@)
+	$(LINK) $^ -o $@ $(LDLIBS_)
+
+.PHONY: fuzz-graphs
+fuzz-graphs: $(BUILD)/fuzz_graphs
+	$(BUILD)/fuzz_graphs --broken 1 1000
+	$(BUILD)/fuzz_graphs $$(date +%s)000000 1000000000 $(FUZZ_SECONDS)
+
 # ---- benchmarks ----
 
 # The programs are named bench_...; bench/README.md describes what they measure and how.
@@ -384,7 +395,7 @@ deps-dev:
 layers:
 	@sh tests/layers.sh
 
-FORMATTED = $(wildcard src/*.h src/*/*.[ch] src/*/*/*.[ch] examples/*.[ch] examples/*/*.[ch] tests/*.[ch] tests/gradients/*.h tests/misuse/*.h tests/parity/*.h tests/fuzz/*.c tests/oom/*.c tests/lessons/*.c bench/*.[ch] bench/*/*.[ch] bench/peers/*.cpp)
+FORMATTED = $(wildcard src/*.h src/*/*.[ch] src/*/*/*.[ch] examples/*.[ch] examples/*/*.[ch] tests/*.[ch] tests/gradients/*.h tests/misuse/*.h tests/parity/*.h tests/fuzz/*.c tests/fuzz/graphs/*.[ch] tests/oom/*.c tests/lessons/*.c bench/*.[ch] bench/*/*.[ch] bench/peers/*.cpp)
 
 format:
 	clang-format -i $(FORMATTED)
