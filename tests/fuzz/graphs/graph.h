@@ -45,10 +45,4 @@ heed_tensor *graph_evaluate(heed_tensor *const *leaves, void *context);
 /* graph_random: the next number of a sequence (splitmix64: Steele et al., 2014). */
 uint64_t graph_random(uint64_t *state);
 
-/* graph_count_uses: adds to the counts, one for each rule, and returns the number of rules.
- * graph_rule_name: "" for the broken one. */
-int graph_count_uses(const graph *g, int *uses);
-const char *graph_rule_name(int rule);
-enum { MAX_RULES = 200 };
-
 #endif
