@@ -179,6 +179,7 @@ typedef enum operand_kind {
 #define DIM                  ((int)some(n, 0, 0, in[0]->ndim))
 #define SIZE                 heed_size(in[0], DIM)
 #define POSITIVE(x)          positive(x)
+#define SEEDED               heed_manual_seed(n->parameter[3])
 #define MASK                 mask_alike(in[0], n->parameter[3])
 #define INDICES(count, most) indices(HEED_SHAPE(count), n->parameter[3], most)
 #define INDICES_ALIKE        indices(heed_shape_of_tensor(in[0]), n->parameter[3], SIZE)
