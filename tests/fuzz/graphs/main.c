@@ -93,7 +93,7 @@ static heed_tensor *leaf_tensor(const graph_leaf *leaf, storage how, heed_dtype 
     } else if (how == GAPS && ndim > 0) {
         heed_shape wide = leaf->shape;
         wide.size[ndim - 1] = 2 * wide.size[ndim - 1] + 3;
-        heed_tensor *all = heed_full(wide, NAN, dtype);
+        heed_tensor *all = heed_full(wide, (double)NAN, dtype);
         heed_tensor *part = heed_slice(all, -1, 3, INT64_MAX, 2);
         heed_copy_into(part, x);
         x = part;
