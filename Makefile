@@ -329,7 +329,8 @@ $(BUILD)/fuzz_graphs: $(GRAPHS) $(OBJECTS)
 	$(call step,link $@)
 	$(LINK) $^ -o $@ $(LDLIBS_)
 
-.PHONY: fuzz-graphs
+.PHONY: fuzz fuzz-graphs
+fuzz: fuzz-graphs
 fuzz-graphs: $(BUILD)/fuzz_graphs
 	$(BUILD)/fuzz_graphs --broken 1 1000
 	$(BUILD)/fuzz_graphs $$(date +%s)000000 1000000000 $(FUZZ_SECONDS)

@@ -159,7 +159,7 @@ static heed_tensor *broken_square(heed_tensor *x)
 
 /* ---- the rules ---- */
 
-typedef enum guard { SMOOTH, SMALL, NONZERO, DISTINCT, APART, AWAY } guard;
+typedef enum guard { SMOOTH, SMALL, NONZERO, JUMPS, DISTINCT, APART, AWAY } guard;
 typedef enum operand_kind {
     NOTHING,
     ALIKE,     /* A's shape */
@@ -382,6 +382,8 @@ static bool is_allowed(const builder *b, const graph_node *n)
         return largest(x) < 3;
     case NONZERO:
         return b->g->large || smallest(x) > 1e-3;
+    case JUMPS:
+        return !b->g->large && smallest(x) > 1e-3;
     case DISTINCT:
         return b->g->large || is_distinct(x);
     case APART:
