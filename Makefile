@@ -71,7 +71,7 @@ step = $(folder)
 endif
 
 # Goals that run something run one after another, in the given order.
-RUNS := clean deps deps-dev demo lessons test test-isas test-cpp layers mutate format check-format lint bench install
+RUNS := clean deps deps-dev demo lessons test test-isas test-cpp test-oom layers mutate format check-format lint bench install
 earlier :=
 $(foreach goal,$(filter $(RUNS),$(MAKECMDGOALS)),\
     $(if $(earlier),$(eval $(goal): | $(earlier)))$(eval earlier := $(goal)))
@@ -145,9 +145,10 @@ help:
 	@echo "make deps test     install Check if it is missing, and run all tests"
 	@echo "make deps-dev      install the tools that .ci/run needs"
 	@echo "make all           build the library and the examples in $(BUILD)/ (the default); make lib: only the library"
-	@echo "make fuzz          fuzz the readers of files and command lines for FUZZ_SECONDS=$(FUZZ_SECONDS) each (needs clang);"
+	@echo "make fuzz          fuzz file readers, command lines and graphs for FUZZ_SECONDS=$(FUZZ_SECONDS) each (needs clang);"
 	@echo "                   fuzz-NAME: tests/fuzz/NAME.c alone; fuzz-replay: FUZZ_RUNS=$(FUZZ_RUNS) fixed inputs each"
 	@echo "make mutate        change src/ in MUTANTS places (all) and print the changes that no test notices"
+	@echo "make test-oom      make every request for memory fail: takes minutes"
 	@echo "make bench         benchmark Heed against PyTorch and others; bench/README.md lists bench-..."
 	@echo "make test-isas     run the tests with each HEED_ISA that this machine supports"
 	@echo "make mpi           build train_mpi, for several processes or machines (needs mpicc)"
@@ -241,7 +242,7 @@ demo: $(BUILD)/demo_$(DEMO_ISA)
 
 # ---- tests: linked with the objects, so that every operation is in the registry ----
 
-ifneq (,$(filter test test-isas $(BUILD)/test_heed,$(MAKECMDGOALS)))
+ifneq (,$(filter test test-isas test-oom $(BUILD)/test_heed,$(MAKECMDGOALS)))
 ifeq (,$(filter deps,$(MAKECMDGOALS))$(shell pkg-config --exists check 2> /dev/null && echo there))
 $(error The tests need Check, which pkg-config does not find. Run: make deps test)
 endif
@@ -294,6 +295,24 @@ test-cpp: $(BUILD)/toy_cpp $(BUILD)/operation_c++17 $(BUILD)/operation_c++20
 	$(BUILD)/operation_c++20
 	$(BUILD)/toy_cpp
 
+# Every request for memory fails once, and for ever: those of the suite, and those of programs whose tensors all come
+# from the system.
+OOM := $(BUILD)/oom
+.PHONY: test-oom
+test-oom: $(BUILD)/test_heed
+	HEED_OOM=all $(BUILD)/test_heed oom
+	@$(MAKE) --no-print-directory BUILD=$(OOM) EXTRA="$(EXTRA) -DHEED_SYSTEM_ALLOCATOR" \
+	    $(addprefix $(OOM)/,$(FOLDERS) starve fail_alloc.so)
+	sh tests/oom.sh $(OOM)
+
+$(BUILD)/starve: tests/oom/starve.c
+	$(call step,cc $<)
+	$(CC) $(BASE) $(OPTIMISE) $(LDFLAGS) $< -o $@
+
+$(BUILD)/fail_alloc.so: tests/oom/fail_alloc.c
+	$(call step,cc $<)
+	$(CC) $(BASE) $(OPTIMISE) -fPIC -shared $< -o $@ -ldl
+
 # ---- fuzzers: each tests/fuzz/NAME.c is one; tests/fuzz/common/ is shared ----
 
 # make fuzz runs all of them with clang's libFuzzer, FUZZ_SECONDS each, and keeps what they find in $(FUZZ)/corpus.
@@ -326,6 +345,18 @@ $(FUZZERS:%=fuzz-%): fuzz-%:
 
 fuzz-replay: $(FUZZERS:%=$(BUILD)/replay_%)
 	@for f in $(FUZZERS); do $(BUILD)/replay_$$f $(FUZZ_RUNS) || exit 1; done
+
+# Random graphs of operations, in graphs/: make fuzz-graphs FUZZ_SECONDS=600. The registry has to be complete.
+GRAPHS := $(patsubst %.c,$(BUILD)/%.o,$(wildcard tests/fuzz/graphs/*.c))
+$(BUILD)/fuzz_graphs: $(GRAPHS) $(OBJECTS)
+	$(call step,link $@)
+	$(LINK) $^ -o $@ $(LDLIBS_)
+
+.PHONY: fuzz-graphs
+fuzz: fuzz-graphs
+fuzz-graphs: $(BUILD)/fuzz_graphs
+	$(BUILD)/fuzz_graphs --broken 1 1000
+	$(BUILD)/fuzz_graphs $$(date +%s)000000 1000000000 $(FUZZ_SECONDS)
 
 # Mutation testing, in copies of the tree: make mutate MUTANTS=200 SEED=1 FILES='src/autograd/*' LEAST=95
 # fails below 95 %. Writes what became of each mutant to log.txt.
@@ -395,7 +426,7 @@ deps-dev:
 layers:
 	@sh tests/layers.sh
 
-FORMATTED = $(wildcard src/*.h src/*/*.[ch] src/*/*/*.[ch] examples/*.[ch] examples/*/*.[ch] tests/*.[ch] tests/gradients/*.h tests/misuse/*.h tests/parity/*.h tests/fuzz/*.c tests/fuzz/common/*.[ch] tests/lessons/*.c bench/*.[ch] bench/*/*.[ch] bench/peers/*.cpp)
+FORMATTED = $(wildcard src/*.h src/*/*.[ch] src/*/*/*.[ch] examples/*.[ch] examples/*/*.[ch] tests/*.[ch] tests/gradients/*.h tests/misuse/*.h tests/parity/*.h tests/fuzz/*.c tests/fuzz/*/*.[ch] tests/oom/*.c tests/lessons/*.c bench/*.[ch] bench/*/*.[ch] bench/peers/*.cpp)
 
 format:
 	clang-format -i $(FORMATTED)

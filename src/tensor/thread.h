@@ -41,6 +41,7 @@ typedef struct heed_thread {
     int64_t serials[HEED_TRACKED_SCOPES];   /* of the open scopes, by depth (scope_list.h) */
     char *slab, *slab_end;                  /* small blocks are cut from here (alloc.c) */
     int64_t system_requests;
+    int64_t failures_left, failures; /* injected: still to come, so far (alloc.c) */
     int unread_depth, unread_scopes; /* scope of the unread error; scopes begun since (error.c) */
     struct heed_thread *next;
 } heed_thread;
