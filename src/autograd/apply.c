@@ -8,6 +8,7 @@
 #include "../tensor/check.h"
 #include "../tensor/scope_list.h"
 #include "../tensor/shape.h"
+#include "inspect.h"
 #include "saved.h"
 
 /* ---- recording ---- */
@@ -28,16 +29,20 @@ static bool needs_node(const heed_call *call, const heed_tensor *y)
 /* Copies the arguments and adds the edges. On failure y can still be released. */
 static heed_status record(const heed_call *call, size_t args_size, heed_tensor *y)
 {
-    if (args_size > sizeof y->small_args) {
-        void *args = heed_alloc_sized(args_size);
+    const size_t size = args_size + (heed_self.detect_anomaly ? heed_origin_size(args_size) : 0);
+    if (size > sizeof y->small_args) {
+        void *args = heed_alloc_sized(size);
         if (args == NULL) {
             return heed_self.error;
         }
         y->args = args;
-        y->args_size = (uint16_t)args_size;
+        y->args_size = (uint16_t)size;
     }
     if (args_size > 0) {
         memcpy((void *)y->args, call->args, args_size);
+    }
+    if (size > args_size) {
+        heed_store_origin(y);
     }
     if (call->count > 2) {
         heed_tensor **inputs = heed_alloc_sized((size_t)call->count * sizeof *inputs);
@@ -136,5 +141,5 @@ heed_tensor *heed_apply(const heed_op *op, heed_tensor *const *inputs, int count
     heed_self.operation = op->name;
     heed_tensor *y = compute(&call, args_size);
     heed_self.operation = outer;
-    return y;
+    return heed_self.detect_anomaly && outer == NULL ? heed_inspect_result(&call, y) : y;
 }

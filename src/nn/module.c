@@ -43,6 +43,7 @@ void *heed_module_new(const heed_module_kind *kind)
     if (module != NULL) {
         module->kind = kind;
         module->training = true;
+        module->place.name = kind->name;
         heed_scope_begin_no_grad(&module->scope);
     }
     return module;
@@ -215,6 +216,7 @@ heed_status heed_add_child(void *module, const char *name, void *field, void *ch
     }
     entry->child = m;
     m->owner = module;
+    m->place = (heed_place){&m->owner->place, entry->name};
     if (field != NULL) {
         memcpy(field, &m, sizeof m);
     }
@@ -365,6 +367,7 @@ heed_status heed_module_free(void *module)
     }
     heed_free(m->entries);
     heed_scope_close(&m->scope); /* still open if the constructor failed */
+    heed_forget_place(&m->place);
     heed_free(m);
     return heed_error_pending();
 }
@@ -384,6 +387,7 @@ heed_tensor *heed_forward(void *module, heed_tensor *x)
                   m->kind->name);
         return NULL;
     }
+    HEED_FORWARD(m);
     return m->kind->forward(m, x);
 }
 
