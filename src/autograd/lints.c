@@ -5,17 +5,20 @@
 
 #include "../tensor/handle.h"
 #include "../tensor/shape.h"
-#include "../tensor/thread.h"
+#include "inspect.h"
 #include "module_path.h"
 
-static bool is(const heed_tensor *t, const char *operation)
+/* The number of inputs is compared because a program's own operation may have the same name. */
+static bool is(const heed_tensor *t, const char *operation, int inputs)
 {
-    return t->op != NULL && strcmp(t->op->name, operation) == 0;
+    return t->op != NULL && t->input_count == inputs && strcmp(t->op->name, operation) == 0;
 }
 
+/* Its argument is the dim. */
 static bool is_softmax(const heed_tensor *t)
 {
-    return is(t, "softmax") || is(t, "safe_softmax");
+    return (is(t, "softmax", 1) || is(t, "safe_softmax", 1)) && t->has_origin &&
+           t->args_size == sizeof(int) + heed_origin_size(sizeof(int));
 }
 
 static heed_status complain(const heed_call *call, const char *sentence)
@@ -31,7 +34,7 @@ static heed_status complain(const heed_call *call, const char *sentence)
 static heed_status check_logits(const heed_call *call)
 {
     const heed_tensor *x = call->inputs[0];
-    while (x->op != NULL && (x->op->forward == NULL || is(x, "reshape"))) {
+    while (x->op != NULL && (x->op->forward == NULL || is(x, "reshape", 1))) {
         x = x->inputs[0]; /* a view */
     }
     return is_softmax(x) ? complain(call, "its input was made by softmax, and softmax is applied "
@@ -44,17 +47,17 @@ static heed_status check_logits(const heed_call *call)
 /* The scores, before they were scaled and masked. */
 static bool is_product(const heed_tensor *x)
 {
-    while (is(x, "div") || is(x, "div_scalar") || is(x, "mul") || is(x, "mul_scalar") ||
-           is(x, "add") || is(x, "masked_fill")) {
+    while (is(x, "div", 2) || is(x, "div_scalar", 1) || is(x, "mul", 2) || is(x, "mul_scalar", 1) ||
+           is(x, "add", 2) || is(x, "masked_fill", 2)) {
         x = x->inputs[0];
     }
-    return is(x, "matmul");
+    return is(x, "matmul", 2);
 }
 
 static heed_status check_softmax_dim(const heed_call *call)
 {
     const heed_tensor *p = call->inputs[0];
-    p = is(p, "mul") && !p->inputs[1]->requires_grad ? p->inputs[0] : p; /* dropout */
+    p = is(p, "mul", 2) && !p->inputs[1]->requires_grad ? p->inputs[0] : p; /* dropout */
     return is_softmax(p) && p->shape[p->ndim - 1] > 1 &&
                    heed_wrapped(*(const int *)p->args, p->ndim) < p->ndim - 1 &&
                    is_product(p->inputs[0])
@@ -117,10 +120,10 @@ heed_status heed_lint(const heed_call *call)
         return check_mask(call, mask, mask->dtype == HEED_BOOL ? KEEP : BIAS);
     }
     if ((strcmp(name, "softmax") == 0 || strcmp(name, "safe_softmax") == 0) && x->op != NULL) {
-        return is(x, "masked_fill") ? check_mask(call, x->inputs[1], BLOCK)
-               : is(x, "where")     ? check_mask(call, x->inputs[0], KEEP)
-               : is(x, "add")       ? check_mask(call, x->inputs[1], BIAS)
-                                    : HEED_OK;
+        return is(x, "masked_fill", 2) ? check_mask(call, x->inputs[1], BLOCK)
+               : is(x, "where", 3)     ? check_mask(call, x->inputs[0], KEEP)
+               : is(x, "add", 2)       ? check_mask(call, x->inputs[1], BIAS)
+                                       : HEED_OK;
     }
     return HEED_OK;
 }
