@@ -664,6 +664,7 @@ int gpt_train(int argc, char **argv)
         return status;
     }
     gpt_run_prepare(&l.run, &o);
+    heed_set_detect_anomaly(o.detect_anomaly);
     if (o.quiz != NULL) {
         quiz_open(&l.quiz, o.quiz, &l.run.record.tokenizer);
     }

@@ -14,14 +14,8 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "backtrace.h"
 #include "thread.h"
-
-#if defined __has_include
-#if __has_include(<execinfo.h>)
-#include <execinfo.h>
-#define HAS_BACKTRACE
-#endif
-#endif
 
 enum { SIZES_SHOWN = 8 }; /* the maximum number of dims; a shape in a message may have more */
 
@@ -55,14 +49,12 @@ static void print_first_error(heed_status status)
         return;
     }
     fprintf(stderr, "heed: the first error, %s: %s\n", heed_status_name(status), text_of_error);
-#ifdef HAS_BACKTRACE
-    enum { MOST = 32, OWN = 2 }; /* this function and heed_fail */
-    void *callers[MOST];
-    const int count = backtrace(callers, MOST);
+    enum { OWN = 3 }; /* heed_backtrace, this function and heed_fail */
+    void *callers[HEED_MOST_CALLERS];
+    const int count = heed_backtrace(callers, HEED_MOST_CALLERS);
     if (count > OWN) {
-        backtrace_symbols_fd(callers + OWN, count - OWN, STDERR_FILENO);
+        heed_backtrace_print(callers + OWN, count - OWN);
     }
-#endif
 }
 
 heed_status heed_fail(heed_status status, const char *format, ...)
@@ -209,6 +201,7 @@ const char *heed_status_name(heed_status status)
         NAME(HEED_ERR_GRADCHECK),
         NAME(HEED_ERR_FILE),
         NAME(HEED_ERR_FORMAT),
+        NAME(HEED_ERR_ANOMALY),
     };
     return (unsigned)status < sizeof names / sizeof *names ? names[status] : "unknown status";
 }

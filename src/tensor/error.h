@@ -64,6 +64,7 @@ typedef enum heed_status {
     HEED_ERR_GRADCHECK, /* an analytic gradient differs from the numeric one */
     HEED_ERR_FILE,      /* the system failed to read or write a file */
     HEED_ERR_FORMAT,    /* a malformed file */
+    HEED_ERR_ANOMALY,   /* anomaly mode: a NaN or infinity, or a likely mistake */
 } heed_status;
 
 /* heed_error_pending: the error pending in this thread, or HEED_OK, which is 0. It stays pending
