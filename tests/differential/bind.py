@@ -147,6 +147,8 @@ class Heed:
                 setattr(made, field, ctypes.cast(part, ctypes.c_void_p) if isinstance(part, ctypes.Array) else part)
             return made
         if kind in ("heed_shape", "heed_dims"):
+            if len(value) > self.constants["HEED_MAX_DIMS"]:
+                raise HeedError(self.constants["HEED_ERR_SHAPE"], "at most 8 dims fit into a shape")
             made = self.structs[kind]()
             setattr(made, "ndim" if kind == "heed_shape" else "count", len(value))
             for i, size in enumerate(value):

@@ -10,6 +10,7 @@ or the place of an infinity, nothing is compared. Equal values are changed equal
 few bits (multiples of 1/8 below 65,536) are not changed, which keeps kinks.
 """
 import collections
+import math
 
 import numpy
 import torch
@@ -175,7 +176,8 @@ class Known:
     def __init__(self, graph, failure, heed_run, torch_run):
         self.graph, self.failure, self.torch_run = graph, failure, torch_run
         self.heed_error, self.torch_error = heed_run.error or "", torch_run.error or ""
-        self.is_gradient = failure.what in ("grads", "seconds")
+        after_forward = failure.what == "error" and failure.node >= len(graph.nodes)
+        self.is_gradient = failure.what in ("grads", "seconds") or after_forward
 
     def inputs(self, node):
         return {name: [self.torch_run.outputs[r.node][r.part] for r in graphs.refs_of(value)]
@@ -219,6 +221,32 @@ def one_value(x, arguments):
     return x.ndim == 0 or numpy.prod(numpy.array(x.shape)[[*numpy.atleast_1d(dims)]]) <= 1
 
 
+def holds_zero(x, arguments):
+    return (x == 0).any()
+
+
+def near_tie(x, arguments):
+    """Whether the extreme and its neighbour differ by rounding only, so that each library may choose another one."""
+    dims = arguments.get("dims") or arguments.get("dim", tuple(range(x.ndim)))
+    if x.size < 2 or x.dtype.kind != "f":
+        return False
+    lines = numpy.sort(numpy.moveaxis(x, dims, tuple(range(-numpy.size(dims), 0))).reshape(
+        -1, math.prod(x.shape[d] for d in numpy.atleast_1d(dims))), 1)
+    ends = numpy.concatenate([lines[:, :2], lines[:, -2:]])
+    gaps = numpy.diff(ends, axis=1)
+    return lines.shape[1] > 1 and ((gaps > 0) & (gaps < 8 * numpy.finfo(x.dtype).eps * abs(ends).max(1, keepdims=True))).any()
+
+
+EXTREMES = "max min amax amin max_dim min_dim amax_dim amin_dim amax_dims amin_dims"
+NORMS, POWERS = "norm norm_dim norm_dims", "pow pow_scalar"
+SPREADS = "var std var_dim std_dim var_dims std_dims"
+
+
+def constant_row(x, arguments):
+    rows = x.reshape(-1, max(1, numpy.prod(arguments["shape"])))
+    return (numpy.ptp(rows, 1) <= 1e-5 * abs(rows).max(1)).any() if rows.size else False
+
+
 KNOWN = [  # the reason, and whether it explains a failure k
     ("f32 with f64 is an error", mixes_floats),
     ("bce_with_logits differentiates its weights",
@@ -230,10 +258,29 @@ KNOWN = [  # the reason, and whether it explains a failure k
     ("topk takes the first of equal elements", lambda k: k.input_holds("topk", ties)),
     ("gelu of infinities is finite where torch has NaN", lambda k: k.input_holds("gelu gelu_tanh", extreme)),
     ("gelu_tanh: 1 + tanh cancels for negative x", lambda k: k.input_holds("gelu_tanh", lambda x, _: (x < -3).any())),
+    ("layer_norm: x and its mean cancel in equal rows", lambda k: k.input_holds("layer_norm", constant_row)),
     ("torch: the derivative of a power with a bool exponent is an error", lambda k: "`-` operator, with a bool" in k.torch_error),
     ("the gradient of clamp at a bound is 1", lambda k: k.is_gradient and k.input_holds("clamp", at_bound)),
     ("torch: second derivatives of var of one element are 0, not NaN",
-     lambda k: k.failure.what == "seconds" and k.input_holds("var std var_dim std_dim var_dims std_dims", one_value)),
+     lambda k: k.failure.what == "seconds" and k.input_holds(SPREADS, one_value)),
+    ("second derivatives of norm and pow at 0 are finite", lambda k: k.failure.what == "seconds" and
+     k.failure.text.endswith("(nan)") and k.input_holds(f"{NORMS} {POWERS}", holds_zero)),
+    ("torch: double backward of layer_norm with a bias and no weight is wrong or an error", lambda k: any(
+        n.arguments["weight"] is None and n.arguments["bias"] for n in k.nodes("layer_norm")) and k.graph.second),
+    ("norms of huge and tiny numbers do not overflow or underflow",
+     lambda k: k.input_holds(NORMS, lambda x, _: ((abs(x) > 1e10) | (abs(x) < 1e-10) & (x != 0)).any())),
+    ("exponents 0.5 and -0.5 follow C's pow, not sqrt", lambda k: k.input_holds(
+        "pow_scalar", lambda x, a: abs(a["b"]) == 0.5 and ((x == 0) | numpy.isinf(x)).any())),
+    ("torch: causal attention with a negative scale is NaN", lambda k: k.failure.text.endswith("(nan)") and any(
+        n.arguments["is_causal"] and n.arguments["scale"] < 0 for n in k.nodes("scaled_dot_product_attention"))),
+    ("torch: some attention has no second derivative", lambda k: "attention" in k.torch_error and
+     "is not implemented" in k.torch_error),
+    ("torch: attention without values gives its mask no gradient", lambda k: k.failure.what == "grads" and any(
+        v.size == 0 for n in k.nodes("scaled_dot_product_attention") for v in k.inputs(n)["v"])),
+    ("extremes that differ by rounding", lambda k: k.is_gradient and k.input_holds(EXTREMES, near_tie)),
+    ("some arguments are checked even if the tensor is empty", lambda k: k.heed_error and not k.torch_error and
+     k.input_holds("roll_dim roll_dims repeat index_add", lambda x, _: x.size == 0)),
+    ("Heed has up to 8 dims", lambda k: "8 dims" in k.heed_error and not k.torch_error),
     ("the gradient of kl_div for a target of 0 is finite",
      lambda k: k.is_gradient and k.failure.text.endswith("(nan)") and any(
          (t == 0).any() for n in k.nodes("kl_div_with") for t in k.inputs(n)["target"])),

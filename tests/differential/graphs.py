@@ -104,8 +104,10 @@ class Drawing:
 
     def size(self):
         if self.chance(self.large):
+            self.large = 0  # products of large sizes would not fit in memory
             return self.choose(LARGE)
         if self.chance(self.edges):
+            self.edges *= 0.7
             return self.choose(EDGES)
         return self.choose([0, 1, 1, 2, 2, 3, 3, 4, 5, 6] if self.chance(0.3) else [1, 2, 3, 4, 5])
 
@@ -288,6 +290,11 @@ def weights_like(shape):
     return ((numpy.arange(math.prod(shape)) * 37 % 17 - 8) / 8 + 0.0625).reshape(shape)
 
 
+def array_of(t):
+    """A copy of t's values. ZeroTensor, a gradient that torch knows to be 0, has no memory to copy."""
+    return numpy.zeros(t.shape, NUMPY[NAMES[t.dtype]]) if t._is_zerotensor() else t.detach().numpy().copy()
+
+
 class Run:
     """What a graph gave: the outputs of each node, or an error; gradients of the leaves; second derivatives."""
 
@@ -310,7 +317,7 @@ def torch_runs(graph, noise=None):
                 run.error = f"{type(error).__name__}: {error}"
                 return run
             outputs.append(noise.outputs(parts) if noise else parts)
-        run.outputs.append([t.numpy(force=True) if isinstance(t, torch.Tensor) else t for t in outputs[-1]])
+        run.outputs.append([array_of(t) if isinstance(t, torch.Tensor) else t for t in outputs[-1]])
         run.requires.append([isinstance(t, torch.Tensor) and t.requires_grad for t in parts])
     leaves = [(i, outputs[i][0]) for i, n in enumerate(graph.nodes) if isinstance(n, Leaf) and n.requires_grad]
     sinks = [t for i in graph.sinks() for t in outputs[i] if isinstance(t, torch.Tensor) and t.requires_grad]
@@ -319,14 +326,14 @@ def torch_runs(graph, noise=None):
     try:
         loss = sum((t.double() * torch.from_numpy(weights_like(t.shape))).sum() for t in sinks)
         loss.backward(retain_graph=graph.second)
-        run.grads = {i: None if t.grad is None else t.grad.numpy(force=True).copy() for i, t in leaves}
+        run.grads = {i: None if t.grad is None else array_of(t.grad) for i, t in leaves}
         if graph.second:
             tensors = [t for _, t in leaves]
             grads = torch.autograd.grad(loss, tensors, create_graph=True, allow_unused=True)
             grads = [g for g in grads if g is not None and g.requires_grad]
             total = sum((g.double() * torch.from_numpy(weights_like(g.shape))).sum() for g in grads)
             seconds = torch.autograd.grad(total, tensors, allow_unused=True) if grads else [None] * len(tensors)
-            run.seconds = {i: numpy.zeros(t.shape, t.detach().numpy().dtype) if g is None else g.numpy(force=True).copy()
+            run.seconds = {i: numpy.zeros(t.shape, t.detach().numpy().dtype) if g is None else array_of(g)
                            for (i, t), g in zip(leaves, seconds)}
     except RuntimeError as error:
         run.error = f"{type(error).__name__}: {error}"

@@ -164,7 +164,7 @@ def new_shape(d, a):
 
 def expanded(d, a):
     shape = [d.size() if s == 1 and d.chance(0.7) else -1 if d.chance(0.2) else s for s in d.value(a["x"]).shape]
-    return tuple([d.integer(1, 3) for _ in range(d.integer(0, 2))] + shape) if len(shape) < 6 else tuple(shape)
+    return tuple([d.integer(1, 3) for _ in range(d.integer(0, 2) if len(shape) < 6 else 0)] + shape)
 
 
 def narrowed(d, a):

@@ -48,6 +48,8 @@ def report(heed, seed, case, failure):
 def campaign(heed, options):
     counts, failed, start = collections.Counter(), 0, time.time()
     for seed in range(options.seed, options.seed + options.cases):
+        if options.verbose:
+            print(f"seed {seed}", flush=True)
         case = draw(seed, options.kind, options.only)
         counts.update(case.names())
         failure = check(heed, case)
@@ -70,8 +72,14 @@ def self_test(heed):
     def transposed(pointer):
         return heed.call("transpose", pointer, 0, -1) if heed.struct(pointer).ndim > 1 else pointer
 
+    def steeper(pointer):  # the same value, another gradient
+        if not heed.struct(pointer).requires_grad:
+            return pointer
+        zero = heed.call("sub", pointer, heed.call("detach", pointer))
+        return heed.call("add", pointer, heed.call("mul_scalar", zero, 1e-3))
+
     for name, change in (("mul", perturbed), ("gather", perturbed), ("matmul", transposed), ("softmax", perturbed),
-                         ("sum_dim", perturbed)):
+                         ("sum_dim", perturbed), ("tanh", steeper), ("layer_norm", steeper)):
         graphs.fault = lambda called, result: change(result) if called == name else result
         for seed in range(2000):
             case = graphs.draw(seed)
@@ -94,6 +102,7 @@ def main():
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--only", type=lambda text: text.split(","))
     parser.add_argument("--kind", choices=["graphs", "scripts", *scripts.KINDS])
+    parser.add_argument("--verbose", action="store_true", help="print each seed, to see which one crashes")
     parser.add_argument("--self-test", action="store_true")
     options = parser.parse_args()
     warnings.simplefilter("ignore")

@@ -86,11 +86,11 @@ def optimisers(s, heed, py):
         elif s["clip"]:
             norm = heed.call("clip_grad_norm_with", list_of(tensors), 0.7, {"norm_type": s["clip"]})
             py(f"norm = nn.utils.clip_grad_norm_({everything}, 0.7, norm_type=float('{s['clip']}'))")
-            yield "norm", numpy.asarray(norm).astype(py.array("norm").dtype), py.array("norm"), 16
+            yield "norm", numpy.asarray(norm).astype(py.array("norm").dtype), py.array("norm"), 16 + s["size"]
         heed.call("optimizer_step", o)
         py("o.step()")
         for i, t in enumerate(tensors):
-            yield f"p{i} after step {step + 1}", heed.array(t), py.array(f"p{i}"), 8 * (step + 1)
+            yield f"p{i} after step {step + 1}", heed.array(t), py.array(f"p{i}"), 8 * (step + 1), 1
         if s["new_lr"]:
             heed.struct(o, "heed_optimizer").lr = lr / 2
             py(f"o.param_groups[0]['lr'] = {lr / 2}")
@@ -259,7 +259,7 @@ def modules(s, heed, py):
     else:
         y = heed.call("forward", m, x)
         py("y = m(x)")
-    yield "y", heed.array(y), py.array("y"), ulp
+    yield "y", heed.array(y), py.array("y"), ulp, 0.02  # the size of GPT's embeddings
     weights = both(heed, py, "weights", normal(s, *heed.shape(y)))
     heed.call("backward", heed.call("sum", heed.call("mul", y, weights)))
     py("(y * weights).sum().backward()")
