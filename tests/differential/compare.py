@@ -40,6 +40,8 @@ class Noise:
 
     def of_gradient(self, g):
         """The gradient with changes that depend on the place, so that equal gradients do not cancel."""
+        if g is None:
+            return None
         places = torch.arange(g.numel(), dtype=torch.float64).reshape(g.shape) + self.phase
         return g + (g.detach() * (2 * torch.finfo(g.dtype).eps * torch.sin(places * 12345.678)).to(g.dtype))
 
@@ -70,8 +72,9 @@ class Failure:
     def kind(self, graph):
         """What shrinking must keep: where the difference is, and for values and errors in which operation."""
         node = graph.nodes[self.node] if self.node < len(graph.nodes) else None
-        is_gradient = self.what in ("grads", "seconds")
-        return self.what, None if is_gradient or isinstance(node, (graphs.Leaf, type(None))) else node.operation.name
+        is_gradient = self.what.endswith(("grads", "seconds"))
+        aspect = self.text.split(" ")[0] if self.text.startswith(("dtype", "shape")) else ""
+        return self.what + aspect, None if is_gradient or isinstance(node, (graphs.Leaf, type(None))) else node.operation.name
 
     def __str__(self):
         return f"{self.what}{'' if self.node is None else f' of node {self.node}'}: {self.text}"
@@ -148,7 +151,7 @@ def failures(heed_run, torch_run, noisy):
         for i in sorted(set(found) | set(expected)):
             f, e = found.get(i), expected.get(i)
             if (f is None) != (e is None):
-                yield Failure(what, i, f"{'none' if f is None else 'one'} instead of {'none' if e is None else 'one'}")
+                yield Failure(f"which {what}", i, f"{'none' if f is None else 'one'} instead of {'none' if e is None else 'one'}")
                 return
             text = difference(f, e, [getattr(r, what).get(i) for r in noisy], n, absolute=1) if e is not None else None
             if text:
@@ -177,7 +180,7 @@ class Known:
         self.graph, self.failure, self.torch_run = graph, failure, torch_run
         self.heed_error, self.torch_error = heed_run.error or "", torch_run.error or ""
         after_forward = failure.what == "error" and failure.node >= len(graph.nodes)
-        self.is_gradient = failure.what in ("grads", "seconds") or after_forward
+        self.is_gradient = failure.what.endswith(("grads", "seconds")) or after_forward
 
     def inputs(self, node):
         return {name: [self.torch_run.outputs[r.node][r.part] for r in graphs.refs_of(value)]
@@ -261,22 +264,32 @@ KNOWN = [  # the reason, and whether it explains a failure k
     ("layer_norm: x and its mean cancel in equal rows", lambda k: k.input_holds("layer_norm", constant_row)),
     ("torch: the derivative of a power with a bool exponent is an error", lambda k: "`-` operator, with a bool" in k.torch_error),
     ("the gradient of clamp at a bound is 1", lambda k: k.is_gradient and k.input_holds("clamp", at_bound)),
-    ("torch: second derivatives of var of one element are 0, not NaN",
-     lambda k: k.failure.what == "seconds" and k.input_holds(SPREADS, one_value)),
+    ("torch: some derivatives of var of one element are 0 or infinite, not NaN",
+     lambda k: k.is_gradient and k.input_holds(SPREADS, one_value)),
     ("second derivatives of norm and pow at 0 are finite", lambda k: k.failure.what == "seconds" and
      k.failure.text.endswith("(nan)") and k.input_holds(f"{NORMS} {POWERS}", holds_zero)),
     ("torch: double backward of layer_norm with a bias and no weight is wrong or an error", lambda k: any(
         n.arguments["weight"] is None and n.arguments["bias"] for n in k.nodes("layer_norm")) and k.graph.second),
     ("norms of huge and tiny numbers do not overflow or underflow",
      lambda k: k.input_holds(NORMS, lambda x, _: ((abs(x) > 1e10) | (abs(x) < 1e-10) & (x != 0)).any())),
-    ("exponents 0.5 and -0.5 follow C's pow, not sqrt", lambda k: k.input_holds(
-        "pow_scalar", lambda x, a: abs(a["b"]) == 0.5 and ((x == 0) | numpy.isinf(x)).any())),
+    ("exponents 0.5, -0.5 and 1.5 (in its gradient) follow C's pow, not sqrt", lambda k: k.input_holds(
+        "pow_scalar", lambda x, a: a["b"] % 1 == 0.5 and ((x == 0) | numpy.isinf(x)).any())),
     ("torch: causal attention with a negative scale is NaN", lambda k: k.failure.text.endswith("(nan)") and any(
         n.arguments["is_causal"] and n.arguments["scale"] < 0 for n in k.nodes("scaled_dot_product_attention"))),
     ("torch: some attention has no second derivative", lambda k: "attention" in k.torch_error and
      "is not implemented" in k.torch_error),
-    ("torch: attention without values gives its mask no gradient", lambda k: k.failure.what == "grads" and any(
+    ("torch: attention without values gives its mask no gradient", lambda k: k.failure.what == "which grads" and any(
         v.size == 0 for n in k.nodes("scaled_dot_product_attention") for v in k.inputs(n)["v"])),
+    ("torch: cross_entropy without classes is NaN", lambda k: k.input_holds("cross_entropy_with", lambda x, _: x.size == 0)),
+    ("the gradient of prod is the product of the others, next to infinities and NaN too",
+     lambda k: k.is_gradient and k.input_holds("prod prod_dim", lambda x, _: (~numpy.isfinite(x)).any())),
+    ("nll_loss: an upstream NaN reaches the gradients of all classes",
+     lambda k: k.is_gradient and "(nan) instead of" in k.failure.text and [*k.nodes("nll_loss_with")]),
+    ("torch: cross_entropy multiplies infinite weights of ignored targets", lambda k: k.is_gradient and any(
+        not numpy.isfinite(w).all() for n in k.nodes("cross_entropy_with") if "weight" in n.arguments["options"]
+        for w in k.inputs(n)["options"])),
+    ("attention without keys: zeros, of the broadcast shape", lambda k: any(
+        a.shape[-2] == 0 for n in k.nodes("scaled_dot_product_attention") for a in k.inputs(n)["k"])),
     ("extremes that differ by rounding", lambda k: k.is_gradient and k.input_holds(EXTREMES, near_tie)),
     ("some arguments are checked even if the tensor is empty", lambda k: k.heed_error and not k.torch_error and
      k.input_holds("roll_dim roll_dims repeat index_add", lambda x, _: x.size == 0)),

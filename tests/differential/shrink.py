@@ -1,21 +1,22 @@
 """Shrinks a failing case to the smallest one that fails in the same way."""
+import time
+
 import numpy
 
 import graphs
 
 
-def shrink(case, failure, check, attempts=1500):
+def shrink(case, failure, check, seconds=20):
     """The simplest case found whose failure is like `failure`, and its failure. check(case) gives a Failure or None."""
-    progress = True
+    progress, end = True, time.process_time() + seconds
     while progress:
         progress = False
         for candidate in case.simpler():
-            attempts -= 1
             found = check(candidate)
             if found and found.kind(candidate) == failure.kind(case):
                 case, failure, progress = candidate, found, True
                 break
-            if attempts == 0:
+            if time.process_time() > end:
                 return case, failure
     return case, failure
 
@@ -130,7 +131,7 @@ def simpler_arguments(arguments):
         elif isinstance(value, graphs.Ref) and name in ("weight", "bias", "mask"):
             yield {**arguments, name: None}
         elif type(value) in (int, float) and value not in (0, 1):
-            for simple in (0, 1):
+            for simple in (1,) if name in ("eps", "scale", "p") else (0, 1):  # 0 is Heed's default, or special
                 yield {**arguments, name: type(value)(simple)}
         elif value is True:
             yield {**arguments, name: False}
