@@ -365,6 +365,19 @@ mutate:
 	@python3 tests/mutate/mutate.py --build $(BUILD)/mutate --cc "$(CC)" $(MUTANTS:%=--mutants %) $(SEED:%=--seed %) \
 	    $(if $(FILES),--files '$(FILES)') $(LEAST:%=--least %)
 
+# Random graphs, modules, optimisers, generators and files, compared with PyTorch (tests/differential/run.py).
+CASES ?= 2000
+SEED  ?= 1
+SHARED := $(BUILD)/differential
+.PHONY: differential
+differential:
+	@$(MAKE) --no-print-directory BUILD=$(SHARED) EXTRA="-fPIC $(EXTRA)" $(SHARED)/libheed.so
+	python3 tests/differential/run.py $(SHARED)/libheed.so --cases $(CASES) --seed $(SEED)
+
+$(BUILD)/libheed.so: $(OBJECTS)
+	$(call step,link $@)
+	$(LINK) -shared $^ -o $@ $(LDLIBS_)
+
 # ---- benchmarks ----
 
 # The programs are named bench_...; bench/README.md describes what they measure and how.
