@@ -348,6 +348,7 @@ heed_tensor *heed_multihead_attention_forward_weights_with(struct heed_multihead
                                                            heed_tensor **weights,
                                                            heed_attention_options options)
 {
+    HEED_FORWARD(m);
     heed_tensor *inputs[] = {query, key, value}, *percent = NULL;
     if (weights != NULL) {
         *weights = NULL;
