@@ -1,6 +1,9 @@
-/* Subnormal numbers: state and weights that are flushed to 0, results that are not. */
+/* Subnormal numbers: state and weights that are flushed to 0, results that are not, and the mode in
+ * which the processor flushes them. */
 #include <float.h>
 #include <math.h>
+#include <pthread.h>
+#include <sched.h>
 #include <stdint.h>
 #include <string.h>
 
@@ -218,6 +221,132 @@ START_TEST(test_softmax_keeps_subnormal_probabilities)
 }
 END_TEST
 
+/* ---- the mode ---- */
+
+START_TEST(test_mode_is_off_by_default)
+{
+    ck_assert(!heed_flush_denormal());
+    ck_assert(heed_item(heed_mul_scalar(heed_full(HEED_SHAPE(1), 1e-30, HEED_F32), 1e-10)) != 0);
+}
+END_TEST
+
+/* Operands and results, in every kernel: element-wise, sums and products. */
+START_TEST(test_mode_flushes)
+{
+    heed_tensor *small = heed_full(HEED_SHAPE(20, 20), 1e-30, floats[0]);
+    heed_tensor *subnormal = heed_full(HEED_SHAPE(20, 20), 1e-40, floats[0]);
+    const bool supported = heed_set_flush_denormal(true);
+    ck_assert(heed_flush_denormal() == supported);
+    if (supported) {
+        ck_assert(is_zero(heed_mul_scalar(small, 1e-10)));
+        ck_assert(is_zero(heed_mul_scalar(subnormal, 1e10)));
+        ck_assert(is_zero(heed_matmul(subnormal, subnormal)));
+        ck_assert(is_zero(heed_exp(heed_full(HEED_SHAPE(40), -95, HEED_F32))));
+    }
+    ck_assert(heed_set_flush_denormal(false) == supported);
+    ck_assert(!heed_flush_denormal());
+    ck_assert(heed_item(heed_amax(heed_mul_scalar(small, 1e-10))) > 0);
+}
+END_TEST
+
+/* A job in which each thread of the pool has a part: a call returns once all have begun. */
+enum { THREADS = 4 };
+typedef struct job {
+    int begun;
+    float product[THREADS], third[THREADS]; /* 1e-30 * 1e-10, and 1 / 3 */
+} job;
+
+static void compute(void *context, int64_t first, int64_t end)
+{
+    job *j = context;
+    __atomic_add_fetch(&j->begun, (int)(end - first), __ATOMIC_SEQ_CST);
+    while (__atomic_load_n(&j->begun, __ATOMIC_SEQ_CST) < THREADS) {
+        sched_yield();
+    }
+    volatile float small = 1e-30f, three = 3;
+    for (int64_t i = first; i < end; i++) {
+        j->product[i] = small * 1e-10f;
+        j->third[i] = 1 / three;
+    }
+}
+
+/* All parts of a job are equal, and flushed as the caller's are. */
+static bool job_is_uniform(void)
+{
+    job j = {.begun = 0}, alone = {.begun = THREADS};
+    heed_parallel_for(THREADS, 1, compute, &j);
+    compute(&alone, 0, THREADS);
+    return memcmp(j.product, alone.product, sizeof j.product) == 0 &&
+           memcmp(j.third, alone.third, sizeof j.third) == 0;
+}
+
+START_TEST(test_jobs_have_the_mode_of_their_caller)
+{
+    heed_set_num_threads(THREADS);
+    for (int i = 0; i < 50; i++) {
+        heed_set_flush_denormal(i % 2);
+        ck_assert(job_is_uniform());
+        ck_assert(heed_flush_denormal() == (i % 2 && heed_set_flush_denormal(true)));
+    }
+    heed_set_flush_denormal(false);
+}
+END_TEST
+
+/* However it was set: rounding upwards, and flushing results but not operands. */
+START_TEST(test_jobs_have_a_mode_that_heed_did_not_set)
+{
+#if defined __x86_64__
+    const unsigned before = __builtin_ia32_stmxcsr(), up = 2 << 13, flush_results = 1 << 15;
+    heed_set_num_threads(THREADS);
+    ck_assert(job_is_uniform());
+    __builtin_ia32_ldmxcsr(before | up);
+    ck_assert(job_is_uniform());
+    __builtin_ia32_ldmxcsr(before | flush_results);
+    ck_assert(!heed_flush_denormal());
+    ck_assert(job_is_uniform());
+    __builtin_ia32_ldmxcsr(before);
+#endif
+}
+END_TEST
+
+/* Two callers with different modes use the pool in turn; one may find it busy and work alone. */
+static void *work_often(void *argument)
+{
+    bool *good = argument;
+    const bool flush = heed_set_flush_denormal(*good) && *good;
+    heed_scope scope;
+    heed_scope_begin(&scope);
+    heed_tensor *x = heed_full(HEED_SHAPE(40000), 1e-30, HEED_F32);
+    *good = true;
+    for (int i = 0; i < 300; i++) {
+        heed_tensor *y = heed_mul_scalar(x, 1e-10);
+        const float *values = heed_const_data_f32(y);
+        for (int64_t j = 0; j < y->numel; j++) {
+            *good = *good && (values[j] == 0) == flush;
+        }
+        *good = *good && heed_flush_denormal() == flush;
+    }
+    heed_scope_end(&scope);
+    return NULL;
+}
+
+START_TEST(test_callers_with_different_modes)
+{
+    enum { CALLERS = 2 };
+    bool good[CALLERS] = {true, false}; /* flush; later: was every result right */
+    pthread_t threads[CALLERS];
+    heed_set_num_threads(3);
+    for (int i = 0; i < CALLERS; i++) {
+        ck_assert_int_eq(pthread_create(&threads[i], NULL, work_often, &good[i]), 0);
+    }
+    for (int i = 0; i < CALLERS; i++) {
+        ck_assert_int_eq(pthread_join(threads[i], NULL), 0);
+        ck_assert(good[i]);
+    }
+    ck_assert(!heed_flush_denormal());
+}
+END_TEST
+
 Suite *denormal_suite(void)
 {
     Suite *suite = suite_create("denormal");
@@ -234,5 +363,11 @@ Suite *denormal_suite(void)
     tcase_add_test(flushed, test_sigmoid_does_not_underflow);
     tcase_add_test(flushed, test_sums_of_exponentials_meet_no_subnormal);
     tcase_add_test(flushed, test_softmax_keeps_subnormal_probabilities);
+    TCase *mode = heed_case(suite, "mode");
+    tcase_add_test(mode, test_mode_is_off_by_default);
+    tcase_add_test(mode, test_mode_flushes);
+    tcase_add_test(mode, test_jobs_have_the_mode_of_their_caller);
+    tcase_add_test(mode, test_jobs_have_a_mode_that_heed_did_not_set);
+    tcase_add_test(mode, test_callers_with_different_modes);
     return suite;
 }
