@@ -35,6 +35,14 @@ TCase *heed_case(Suite *suite, const char *name);
 /* expect_error: the pending error has this status and its message contains `words`; clears it. */
 void expect_error(heed_status status, const char *words);
 
+/* expect_file_error: the same for HEED_ERR_FILE, whose message contains `words`, a colon and the
+ * system's text for `error`, an errno. */
+void expect_file_error(const char *words, int error);
+
+/* too_large_for_32_bits: on a 32-bit machine, sizes beyond its address space are refused as an
+ * overflow, before the error that the tests expect of a 64-bit machine. */
+bool too_large_for_32_bits(void);
+
 /* expect_no_error: otherwise prints the message of the pending error. */
 void expect_no_error(void);
 

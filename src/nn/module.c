@@ -47,6 +47,7 @@ void *heed_module_new(const heed_module_kind *kind)
         module->kind = kind;
         module->self = module;
         module->training = true;
+        module->place.name = kind->name;
         heed_scope_begin_no_grad(&module->scope);
     }
     return module;
@@ -245,6 +246,7 @@ heed_status heed_add_child(void *module, const char *name, void *field, void *ch
     }
     entry->child = m;
     m->owner = module;
+    m->place = (heed_place){&m->owner->place, entry->name};
     if (field != NULL) {
         memcpy(field, &m, sizeof m);
     }
@@ -396,6 +398,7 @@ heed_status heed_module_free(void *module)
     heed_free(m->entries);
     heed_scope_close(&m->scope); /* still open if the constructor failed */
     m->self = NULL;
+    heed_forget_place(&m->place);
     heed_free(m);
     return heed_error_pending();
 }
@@ -415,6 +418,7 @@ heed_tensor *heed_forward(void *module, heed_tensor *x)
                   m->kind->name);
         return NULL;
     }
+    HEED_FORWARD(m);
     return m->kind->forward(m, x);
 }
 

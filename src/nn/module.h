@@ -35,6 +35,7 @@
 
 #include <stdio.h>
 
+#include "../autograd/module_path.h"
 #include "../tensor/scope.h"
 #include "tensor_list.h"
 
@@ -69,6 +70,7 @@ typedef struct heed_module {
     bool training;              /* initially true, as in torch */
     bool was_training;          /* mode to restore after heed_gpt_generate */
     struct heed_module *owner;  /* of a child: the parent, which frees it */
+    heed_place place;           /* its name in the parent */
     heed_module_entry *entries; /* in order of registration */
     int count, capacity;
     heed_named_tensors *lists[HEED_MODULE_LISTS]; /* of heed_parameters and the like, or NULL */
@@ -127,6 +129,28 @@ heed_status heed_module_free(void *module);
  * HEED_ERR_SCOPE: no scope is open. */
 heed_status heed_forward_check(const char *function, const void *module);
 heed_status heed_module_check(const char *function, const void *module);
+
+/* HEED_FORWARD(module): the first statement of a forward. Until its block ends, operations belong
+ * to this module, so errors of anomaly mode can name it (autograd/module_path.h):
+ *
+ *     static heed_tensor *gate_forward(void *module, heed_tensor *x)
+ *     {
+ *         struct gate *m = module;
+ *         HEED_FORWARD(m);
+ *         return heed_mul(heed_linear_forward(m->project, x), m->scale);
+ *     }
+ *
+ * Without it, and outside heed_forward, they belong to the module whose forward called this one;
+ * the paths of children do not depend on it. */
+#define HEED_FORWARD(module)                                                                       \
+    const heed_place *heed_place_before __attribute__((cleanup(heed_leave_place))) =               \
+        heed_begin_forward(module)
+
+/* For this macro. `module` may be NULL. */
+static inline const heed_place *heed_begin_forward(const void *module)
+{
+    return heed_enter_place(module != NULL ? &((const heed_module *)module)->place : NULL);
+}
 
 /* ---- for users ---- */
 

@@ -142,6 +142,8 @@ static inline void *get(size_t size, size_t header)
 {
     heed_thread *self = &heed_self;
     if (self->fail_countdown != 0 && --self->fail_countdown == 0) {
+        self->failures++;
+        self->fail_countdown = --self->failures_left > 0;
         return out_of_memory(size);
     }
     const bool overflows = size > SIZE_MAX - header;
@@ -312,9 +314,20 @@ bool heed_allocator_keeps_blocks(void)
 #endif
 }
 
-void heed_fail_allocation(int64_t n)
+void heed_fail_allocations(int64_t n, int64_t count)
 {
     heed_self.fail_countdown = n + 1;
+    heed_self.failures_left = count;
+}
+
+void heed_fail_allocation(int64_t n)
+{
+    heed_fail_allocations(n, 1);
+}
+
+int64_t heed_allocation_failures(void)
+{
+    return heed_self.failures;
 }
 
 int64_t heed_system_requests(void)

@@ -13,6 +13,8 @@
  * no heed_thread. */
 #ifdef __linux__
 #define _GNU_SOURCE /* for sched_getaffinity */
+#elif defined __APPLE__
+#define _DARWIN_C_SOURCE /* for _SC_NPROCESSORS_ONLN */
 #endif
 #include "parallel.h"
 

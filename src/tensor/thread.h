@@ -35,12 +35,15 @@ typedef struct heed_thread {
     int64_t fail_countdown;           /* allocations until one fails; 0: off (alloc.c) */
     int64_t live_tensors, live_bytes; /* written by this thread, read by all */
     bool grad_disabled;
-    bool registered; /* counted by heed_sum_live, cleaned up when it ends */
+    bool detect_anomaly;            /* autograd/anomaly.c */
+    bool registered;                /* counted by heed_sum_live, cleaned up when it ends */
+    const struct heed_place *place; /* of the module that is running (autograd/module_path.c) */
 
     heed_free_list free[HEED_SIZE_CLASSES]; /* alloc.c */
     int64_t serials[HEED_TRACKED_SCOPES];   /* of the open scopes, by depth (scope_list.h) */
     char *slab, *slab_end;                  /* small blocks are cut from here (alloc.c) */
     int64_t system_requests;
+    int64_t failures_left, failures; /* injected: still to come, so far (alloc.c) */
     int unread_depth, unread_scopes; /* scope of the unread error; scopes begun since (error.c) */
     struct heed_thread *next;
 } heed_thread;
