@@ -242,8 +242,10 @@ Suite *forks_suite(void)
     Suite *suite = suite_create("forks");
     TCase *tests = heed_case(suite, "forks");
     tcase_add_test(tests, children_count_the_tensors_of_all_threads);
-    tcase_add_test(tests, threads_without_a_key_are_counted);
-    tcase_add_test(tests, parallel_work_is_done_without_fork_handlers);
+    if (!HAS_TSAN) { /* they run suites that ThreadSanitizer sees anyway */
+        tcase_add_test(tests, threads_without_a_key_are_counted);
+        tcase_add_test(tests, parallel_work_is_done_without_fork_handlers);
+    }
     tcase_add_test(tests, children_of_busy_threads_compute);
     return suite;
 }
