@@ -73,7 +73,7 @@ step = $(folder)
 endif
 
 # Goals that run something run one after another, in the given order.
-RUNS := clean deps deps-dev demo lessons test test-isas test-cpp test-oom layers mutate format check-format lint bench install
+RUNS := clean deps deps-dev demo lessons test test-isas test-tsan test-cpp test-oom layers mutate format check-format lint bench install
 earlier :=
 $(foreach goal,$(filter $(RUNS),$(MAKECMDGOALS)),\
     $(if $(earlier),$(eval $(goal): | $(earlier)))$(eval earlier := $(goal)))
@@ -154,6 +154,7 @@ help:
 	@echo "make bench         benchmark Heed against PyTorch and others; bench/README.md lists bench-..."
 	@echo "make test-isas     run the tests with each HEED_ISA that this machine supports"
 	@echo "make mpi           build train_mpi, for several processes or machines (needs mpicc)"
+	@echo "make test-tsan     run the suites in which threads work with ThreadSanitizer (needs gcc)"
 	@echo "make test-cpp      train the toy model in C++17, define an operation in C++17 and C++20"
 	@echo "make layers        check that includes go one way only: nn -> autograd -> tensor"
 	@echo "make format        clang-format everything; check-format only checks"
@@ -244,7 +245,7 @@ demo: $(BUILD)/demo_$(DEMO_ISA)
 
 # ---- tests: linked with the objects, so that every operation is in the registry ----
 
-ifneq (,$(filter test test-isas test-oom $(BUILD)/test_heed,$(MAKECMDGOALS)))
+ifneq (,$(filter test test-isas test-tsan test-oom $(BUILD)/test_heed,$(MAKECMDGOALS)))
 ifeq (,$(filter deps,$(MAKECMDGOALS))$(shell pkg-config --exists check 2> /dev/null && echo there))
 $(error The tests need Check, which pkg-config does not find. Run: make deps test)
 endif
@@ -299,6 +300,17 @@ test-cpp: $(BUILD)/toy_cpp $(BUILD)/operation_c++17 $(BUILD)/operation_c++20
 	$(BUILD)/operation_c++17
 	$(BUILD)/operation_c++20
 	$(BUILD)/toy_cpp
+
+# ThreadSanitizer, with the suites in which threads work. The compiler is gcc, because clang links its runtime
+# statically, where it would call the functions in WRAPPED too early. Two instruction sets build faster than all.
+TSAN        := $(BUILD)/tsan
+TSAN_SUITES := threads parallel forks determinism unread error engine random multihead gpt
+
+.PHONY: test-tsan
+test-tsan:
+	@$(MAKE) --no-print-directory CC="$(if $(findstring gcc,$(CC)),$(CC),gcc)" BUILD=$(TSAN) OPTIMISE=-O1 \
+	    ISAS="$(filter-out v4,$(ISAS))" EXTRA="-fsanitize=thread" $(TSAN)/test_heed
+	$(TSAN)/test_heed $(TSAN_SUITES)
 
 # Every request for memory fails once, and for ever: those of the suite, and those of programs whose tensors all come
 # from the system.
