@@ -245,8 +245,10 @@ static heed_optimizer *new_optimizer(struct heed_gpt *m, const gpt_train_options
 static void make_model(gpt_run *run)
 {
     const gpt_train_options *o = &run->options;
-    memory_check(gpt_step_bytes(o, run->record.tokenizer.count), gpt_train_needs_less);
-    if (heed_error_pending()) {
+    const gpt_memory needed = gpt_step_memory(o, run->record.tokenizer.count);
+    const bool model = needed.model > needed.batch;
+    if (memory_check(needed.model + needed.batch,
+                     model ? "--n-embd or --n-layer" : "--batch or --context") != HEED_OK) {
         return;
     }
     heed_manual_seed((uint64_t)o->seed);
@@ -662,6 +664,7 @@ int gpt_train(int argc, char **argv)
         return status;
     }
     gpt_run_prepare(&l.run, &o);
+    heed_set_detect_anomaly(o.detect_anomaly);
     if (o.quiz != NULL) {
         quiz_open(&l.quiz, o.quiz, &l.run.record.tokenizer);
     }
