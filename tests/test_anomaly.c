@@ -34,7 +34,7 @@ static heed_tensor *leaf(double a, double b, double c)
 START_TEST(forward_is_checked)
 {
     const double inf = HUGE_VAL;
-    heed_log(row(1, 0, 2));
+    heed_log(leaf(1, 0, 2));
     expect_error(HEED_ERR_ANOMALY, "log: -inf at (0, 1) of the result (1, 3), from (1, 3) with "
                                    "values from 0 to 2; clamp or mask");
     heed_sqrt(row(1, 4, -1));
@@ -42,6 +42,11 @@ START_TEST(forward_is_checked)
     heed_div(row(1, 2, 3), row(1, 1, 0));
     expect_error(HEED_ERR_ANOMALY, "div: inf at (0, 2) of the result (1, 3), from (1, 3) with "
                                    "values from 1 to 3 and (1, 3) with values from 0 to 1");
+    heed_log(row(1, -1, 0));
+    expect_error(HEED_ERR_ANOMALY, "log: nan at (0, 1)");
+    heed_reciprocal(heed_from_i64((int64_t[]){3, 0}, HEED_SHAPE(2)));
+    expect_error(HEED_ERR_ANOMALY,
+                 "inf at (1) of the result (2), from (2) with values from 0 to 3");
     heed_exp(heed_transpose(row(1, 2, 1000), 0, 1));
     expect_error(HEED_ERR_ANOMALY, "exp: inf at (2, 0) of the result (3, 1)");
     heed_matmul(heed_full(HEED_SHAPE(2, 3), 1e30, HEED_F32),
@@ -70,6 +75,10 @@ START_TEST(infinite_constants_are_fine)
     heed_safe_softmax(heed_masked_fill(x, heed_ones(HEED_SHAPE(4, 4), HEED_BOOL), -inf), -1);
     heed_masked_fill(x, block, (double)NAN);
     heed_exp(filled);
+    heed_log(row(0, 0.5, 0.5));
+    heed_add_scalar(x, -inf);
+    heed_mul_scalar(row(1, 2, 3), inf);
+    heed_mul_scalar(x, (double)NAN);
     heed_neg(row(inf, (double)NAN, 1)); /* came with the data */
     heed_isnan(row(inf, (double)NAN, 1));
     heed_argsort(filled, -1, false);
@@ -144,7 +153,7 @@ START_TEST(the_loss_is_checked)
     heed_backward(loss);
     expect_error(HEED_ERR_ANOMALY, "backward: y is nan, although no operation made it");
     heed_backward_retain(heed_sum(heed_add_scalar(x, HUGE_VAL)));
-    expect_error(HEED_ERR_ANOMALY, "add_scalar: inf");
+    expect_error(HEED_ERR_ANOMALY, "backward_retain: y is inf");
     heed_grad(loss, &x, 1, dx, false);
     expect_error(HEED_ERR_ANOMALY, "grad: y is nan");
     ck_assert_ptr_null(dx[0]);

@@ -38,19 +38,18 @@ typedef struct elements {
     double low, high; /* of all but NaN; low > high: none */
 } elements;
 
-/* Integers and bool count as finite. */
 static elements scan(const heed_tensor *t)
 {
     elements e = {.low = HUGE_VAL, .high = -HUGE_VAL};
     heed_tensor *copy = NULL;
-    if (heed_is_float(t->dtype) && !heed_is_row_major(t)) {
+    if (!heed_is_row_major(t)) {
         copy = heed_tensor_like(t);
         if (copy != NULL) {
             heed_copy_elements(t, copy);
         }
         t = copy;
     }
-    for (int64_t i = 0; t != NULL && heed_is_float(t->dtype) && i < t->numel; i++) {
+    for (int64_t i = 0; t != NULL && i < t->numel; i++) {
         const double x = heed_number_at(t, i);
         if (!isfinite(x)) {
             e.at = e.has_nan || e.has_inf ? e.at : i;
@@ -104,12 +103,26 @@ static heed_text range_text(const heed_tensor *t, const elements *e)
 
 enum { INPUTS_SHOWN = 4 };
 
+/* Infinities that are meant: masks, infinite numbers, and the logarithm of constant probabilities.
+ */
+static bool is_asked_for(const heed_call *call, const elements *made)
+{
+    const char *name = call->op->name;
+    if (strcmp(name, "log") == 0) {
+        return !made->has_nan && !call->inputs[0]->requires_grad;
+    }
+    if (strcmp(name, "add_scalar") == 0 || strcmp(name, "mul_scalar") == 0) {
+        const double number = *(const double *)call->args;
+        return isnan(number) || (isinf(number) && !made->has_nan);
+    }
+    return strcmp(name, "masked_fill") == 0;
+}
+
 static heed_status check_result(const heed_call *call, const heed_tensor *y)
 {
-    const bool selects = y->storage == call->inputs[0]->storage || /* a view */
-                         strcmp(call->op->name, "masked_fill") == 0;
-    const elements made = selects ? (elements){0} : scan(y);
-    if (is_finite(&made)) {
+    const bool is_view = y->storage == call->inputs[0]->storage;
+    const elements made = is_view || !heed_is_float(y->dtype) ? (elements){0} : scan(y);
+    if (is_finite(&made) || is_asked_for(call, &made)) {
         return heed_self.error;
     }
     char from[INPUTS_SHOWN * sizeof(heed_text)] = "";

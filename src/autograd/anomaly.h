@@ -14,10 +14,10 @@
  *
  * NaN and infinity:
  *
- * - an operation makes NaN where no input has NaN, or infinity of finite inputs. Constants are not
- *   results: heed_masked_fill with -INFINITY, heed_full, and heed_where that selects from them;
- *   neither is heed_safe_softmax of a fully masked row, which is zeros. heed_softmax of such a row
- *   is NaN, and an anomaly
+ * - an operation makes NaN where no input has NaN, or infinity of finite inputs. Infinities that
+ * are meant are not reported: heed_masked_fill with -INFINITY, heed_full, heed_where that selects
+ * from it, heed_log of a 0 that requires no gradient. heed_softmax of a fully masked row is NaN,
+ * and is reported; heed_safe_softmax gives zeros
  * - a derivative makes NaN or infinity of a finite gradient
  * - heed_backward or heed_grad of a y that is not finite, as it is if NaN came with the data
  * - an optimiser's step leaves a parameter that is not finite
