@@ -5,12 +5,12 @@
  * fail silently. */
 #include "error.h"
 
+#include <errno.h>
 #include <signal.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/uio.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -86,24 +86,28 @@ heed_status heed_fail(heed_status status, const char *format, ...)
 
 /* ---- unread errors ---- */
 
-/* Prints with one write to stderr. A closed stderr, or a pipe without a reader, does no harm:
- * SIGPIPE is blocked, and discarded if this write raised it. */
-static void print_line(const char *parts[3])
+/* Both signals are blocked in this thread, and discarded if this write raised one. */
+int64_t heed_write(int fd, const void *data, size_t size)
 {
-    struct iovec lines[3];
-    for (int i = 0; i < 3; i++) {
-        lines[i] = (struct iovec){(void *)parts[i], strlen(parts[i])};
-    }
-    sigset_t sigpipe, before, pending;
-    sigemptyset(&sigpipe);
-    sigaddset(&sigpipe, SIGPIPE);
+    sigset_t both, before, pending, one;
+    sigemptyset(&both);
+    sigaddset(&both, SIGPIPE);
+    sigaddset(&both, SIGXFSZ);
     sigpending(&pending);
-    pthread_sigmask(SIG_BLOCK, &sigpipe, &before);
-    const ssize_t written = writev(STDERR_FILENO, lines, 3);
-    if (written < 0 && !sigismember(&pending, SIGPIPE)) {
-        sigtimedwait(&sigpipe, NULL, &(struct timespec){0});
+    pthread_sigmask(SIG_BLOCK, &both, &before);
+    const ssize_t written = write(fd, data, size);
+    const int error = errno;
+    const int raised = written < 0 && error == EPIPE   ? SIGPIPE
+                       : written < 0 && error == EFBIG ? SIGXFSZ
+                                                       : 0;
+    if (raised != 0 && !sigismember(&pending, raised)) {
+        sigemptyset(&one);
+        sigaddset(&one, raised);
+        sigtimedwait(&one, NULL, &(struct timespec){0});
     }
     pthread_sigmask(SIG_SETMASK, &before, NULL);
+    errno = error;
+    return written;
 }
 
 /* Prints at most once per process. A forked child does not print its parent's error, and may print
@@ -115,7 +119,9 @@ static void report_unread(const char *beginning)
     heed_self.unread = 0;
     if (process != 0 && process == (int)getpid() &&
         __atomic_exchange_n(&reported, process, __ATOMIC_RELAXED) != process) {
-        print_line((const char *[]){beginning, text_of_error, "\n"});
+        char line[sizeof text_of_error + 100];
+        snprintf(line, sizeof line, "%s%s\n", beginning, text_of_error);
+        heed_write(STDERR_FILENO, line, strlen(line)); /* one write: one line */
     }
 }
 

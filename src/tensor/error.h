@@ -29,6 +29,7 @@
 #define HEED_TENSOR_ERROR_H
 
 #include <stdbool.h>
+#include <stddef.h>
 #include <stdint.h>
 
 #ifdef __cplusplus
@@ -101,6 +102,10 @@ typedef struct heed_text {
     char text[160];
 } heed_text;
 heed_text heed_shape_text(int ndim, const int64_t *shape);
+
+/* heed_write: as POSIX's write, but raises no signal where it fails: a pipe without a reader gives
+ * EPIPE, and a file that would exceed a limit (ulimit -f) EFBIG. */
+int64_t heed_write(int fd, const void *data, size_t size);
 
 HEED_END_DECLS
 #endif

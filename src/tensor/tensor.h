@@ -60,10 +60,8 @@ typedef struct heed_storage {
     int references;   /* number of tensors that use it */
     uint32_t version; /* increased by every in-place change */
     bool shared;      /* several threads hold it: count atomically */
-    union {
-        double align;
-        unsigned char bytes[32];
-    } small; /* inline data; the allocation extends past these bytes for larger values */
+    /* Inline data; the allocation extends past these bytes for larger values. */
+    unsigned char small[32] __attribute__((aligned(8)));
 } heed_storage;
 
 /* Fields that the backward pass reads come first, since cache misses on nodes limit its speed. */

@@ -340,6 +340,12 @@ static heed_status update(const heed_optimizer *optimizer, const heed_param_grou
     return heed_adam_update_all(all, count, &step);
 }
 
+/* A count stays at its maximum, where one more step makes no difference to any update. */
+static int64_t after(int64_t steps)
+{
+    return steps < INT64_MAX ? steps + 1 : steps;
+}
+
 static heed_status step_group(const heed_optimizer *optimizer, const heed_param_group *group)
 {
     const int states = state_count(optimizer, group), end = group->first + group->count;
@@ -354,7 +360,7 @@ static heed_status step_group(const heed_optimizer *optimizer, const heed_param_
                 continue;
             }
             const bool fresh = slot->steps == 0 || slot->state[0] == NULL;
-            const int64_t its_age = optimizer->is_sgd ? !fresh : slot->steps + 1;
+            const int64_t its_age = optimizer->is_sgd ? !fresh : after(slot->steps);
             if (count > 0 && its_age != age) {
                 break;
             }
@@ -372,7 +378,9 @@ static heed_status step_group(const heed_optimizer *optimizer, const heed_param_
             return heed_error_pending();
         }
         for (int j = first; j < i; j++) {
-            optimizer->slots[j].steps += optimizer->parameters.tensors[j]->grad != NULL;
+            if (optimizer->parameters.tensors[j]->grad != NULL) {
+                optimizer->slots[j].steps = after(optimizer->slots[j].steps);
+            }
         }
     }
     return HEED_OK;
@@ -445,7 +453,9 @@ heed_status heed_optimizer_step(heed_optimizer *optimizer)
     for (int i = 0; i < optimizer->group_count && status == HEED_OK; i++) {
         status = step_group(optimizer, &optimizer->groups[i]);
     }
-    optimizer->steps += status == HEED_OK;
+    if (status == HEED_OK) {
+        optimizer->steps = after(optimizer->steps);
+    }
     return checks && status == HEED_OK ? check_step(optimizer) : status;
 }
 
@@ -614,15 +624,14 @@ heed_tensor_list heed_optimizer_state_dict(heed_optimizer *optimizer)
 static heed_status check_read(const char *function, const heed_optimizer *read,
                               const heed_optimizer *optimizer)
 {
-    bool counts = read->steps >= 0 && read->steps < INT64_MAX; /* the next step must not overflow */
+    bool counts = read->steps >= 0;
     for (int i = 0; i < read->parameters.list.count; i++) {
-        counts = counts && read->slots[i].steps >= 0 && read->slots[i].steps < INT64_MAX;
+        counts = counts && read->slots[i].steps >= 0;
     }
     if (!counts || !(read->lr >= 0) || isinf(read->lr)) {
-        return heed_fail(
-            HEED_ERR_VALUE,
-            "%s: the state of %s has a step that is negative or too large, or an invalid lr (%g)",
-            function, read->name, read->lr);
+        return heed_fail(HEED_ERR_VALUE,
+                         "%s: the state of %s has a negative step or an invalid lr (%g)", function,
+                         read->name, read->lr);
     }
     for (int i = 0; i < read->group_count; i++) {
         const heed_param_group *group = &read->groups[i];
