@@ -111,7 +111,8 @@ static bool is_asked_for(const heed_call *call, const elements *made)
     if (strcmp(name, "log") == 0) {
         return !made->has_nan && !call->inputs[0]->requires_grad;
     }
-    if (strcmp(name, "add_scalar") == 0 || strcmp(name, "mul_scalar") == 0) {
+    if (call->args != NULL &&
+        (strcmp(name, "add_scalar") == 0 || strcmp(name, "mul_scalar") == 0)) {
         const double number = *(const double *)call->args;
         return isnan(number) || (isinf(number) && !made->has_nan);
     }
