@@ -103,8 +103,7 @@ static heed_text range_text(const heed_tensor *t, const elements *e)
 
 enum { INPUTS_SHOWN = 4 };
 
-/* Infinities that are meant: masks, infinite numbers, and the logarithm of constant probabilities.
- */
+/* Infinities that are meant: of masks, infinite numbers, and the logarithm of constants. */
 static bool is_asked_for(const heed_call *call, const elements *made)
 {
     const char *name = call->op->name;
@@ -211,8 +210,8 @@ heed_status heed_inspect_gradients(const heed_tensor *node, const heed_tensor *g
         heed_fail(
             HEED_ERR_ANOMALY,
             "backward of %s%s%s: %s at %s of the gradient of input %d %s, from a gradient %s; "
-            "keep inputs away from values where the derivative is not finite: a heed_where on "
-            "the input can, one on the result cannot",
+            "if the derivative is infinite there, replace such inputs before the operation; a "
+            "heed_where after it is too late",
             node->op->name, *origin.path.text != '\0' ? " in " : "", origin.path.text,
             first_name(&e), first_index(grads[i], &e).text, i, HEED_TEXT(node->inputs[i]),
             range_text(g, &upstream).text);
