@@ -78,6 +78,8 @@ def optimisers(s, heed, py):
             if s["skip"] and i == step + 1:
                 continue  # keeps its gradient, or has none
             gradient = normal(s, *heed.shape(t)) * NUMPY[s["dtype"]](s["gradient"])
+            if s["optimiser"] == "Adam":  # which would enlarge errors where weight_decay * p cancels the gradient
+                gradient = numpy.copysign(gradient, heed.array(t))
             heed.call("set_grad", t, both(heed, py, "g", gradient))
             py(f"p{i}.grad = g.clone()")
         if s["clip"] == "value":
