@@ -30,7 +30,10 @@ SYMBOLS  ?= -g1
 # (They took a fifth of a training step of the toy model.)
 STRUCTS  := -mmemset-strategy=libcall:-1:noalign -mmemcpy-strategy=libcall:-1:noalign
 STRUCTS  := $(shell $(CC) -Werror $(STRUCTS) -E -x c /dev/null > /dev/null 2>&1 && echo "$(STRUCTS)")
-BASE     := -std=c11 -D_POSIX_C_SOURCE=200809L -Isrc -I. $(SYMBOLS) -pthread $(WARNINGS) $(WERROR) -MMD -MP $(STRUCTS)
+# The x87 unit of 32-bit x86 rounds to other formats than float and double; SSE2 does not.
+MACHINE  := $(shell $(CC) $(CPPFLAGS) $(CFLAGS) -dM -E -x c /dev/null | grep -o '__x86_64__\|__i386__')
+SSE2     := $(if $(filter __i386__,$(MACHINE)),-msse2 -mfpmath=sse)
+BASE     := -std=c11 -D_POSIX_C_SOURCE=200809L -Isrc -I. $(SYMBOLS) -pthread $(WARNINGS) $(WERROR) -MMD -MP $(STRUCTS) $(SSE2)
 GIVEN    := $(EXTRA) $(CPPFLAGS) $(CFLAGS)
 CFLAGS_  := $(BASE) $(OPTIMISE) -ffp-contract=off $(GIVEN)
 LDLIBS_  := -lm -pthread $(LDLIBS)
@@ -68,7 +71,7 @@ step = $(folder)
 endif
 
 # Goals that run something run one after another, in the given order.
-RUNS := clean deps deps-dev demo lessons test test-isas test-cpp layers format check-format lint bench install
+RUNS := clean deps deps-dev demo lessons test test-isas test-cpp test-oom layers mutate format check-format lint bench install
 earlier :=
 $(foreach goal,$(filter $(RUNS),$(MAKECMDGOALS)),\
     $(if $(earlier),$(eval $(goal): | $(earlier)))$(eval earlier := $(goal)))
@@ -83,7 +86,7 @@ KERNEL_FOLDER := src/tensor/kernels
 KERNEL_FLAGS := $(BASE) $(patsubst -O2,-O3,$(patsubst -Og,-O3,$(OPTIMISE))) -ffp-contract=fast -fno-math-errno \
                 -fno-trapping-math -fwrapv -Wno-pass-failed $(GIVEN)
 ISAS := baseline
-ifneq (,$(findstring x86_64,$(shell $(CC) -dumpmachine)))
+ifneq (,$(filter __x86_64__,$(MACHINE)))
 ISAS += v3 v4
 endif
 FLAGS_baseline :=
@@ -142,7 +145,10 @@ help:
 	@echo "make deps test     install Check if it is missing, and run all tests"
 	@echo "make deps-dev      install the tools that .ci/run needs"
 	@echo "make all           build the library and the examples in $(BUILD)/ (the default); make lib: only the library"
-	@echo "make fuzz-bpe      fuzz byte pairs with libFuzzer for FUZZ_SECONDS=$(FUZZ_SECONDS) (needs clang)"
+	@echo "make fuzz          fuzz file readers, command lines and graphs for FUZZ_SECONDS=$(FUZZ_SECONDS) each (needs clang);"
+	@echo "                   fuzz-NAME: tests/fuzz/NAME.c alone; fuzz-replay: FUZZ_RUNS=$(FUZZ_RUNS) fixed inputs each"
+	@echo "make mutate        change src/ in MUTANTS places (all) and print the changes that no test notices"
+	@echo "make test-oom      make every request for memory fail: takes minutes"
 	@echo "make bench         benchmark Heed against PyTorch and others; bench/README.md lists bench-..."
 	@echo "make test-isas     run the tests with each HEED_ISA that this machine supports"
 	@echo "make mpi           build train_mpi, for several processes or machines (needs mpicc)"
@@ -236,7 +242,7 @@ demo: $(BUILD)/demo_$(DEMO_ISA)
 
 # ---- tests: linked with the objects, so that every operation is in the registry ----
 
-ifneq (,$(filter test test-isas $(BUILD)/test_heed,$(MAKECMDGOALS)))
+ifneq (,$(filter test test-isas test-oom $(BUILD)/test_heed,$(MAKECMDGOALS)))
 ifeq (,$(filter deps,$(MAKECMDGOALS))$(shell pkg-config --exists check 2> /dev/null && echo there))
 $(error The tests need Check, which pkg-config does not find. Run: make deps test)
 endif
@@ -244,9 +250,9 @@ endif
 $(BUILD)/tests/%.o: CHECK_CFLAGS = $(CHECK_INCLUDES)
 CHECK_INCLUDES = $(eval CHECK_INCLUDES := $(shell pkg-config --cflags check))$(CHECK_INCLUDES)
 
-# System calls that tests make fail: tests/test_file_faults.c, tests/test_unread.c.
+# System calls that tests make fail: tests/test_file_faults.c, tests/test_forks.c, tests/test_unread.c.
 comma   := ,
-WRAPPED := $(addprefix -Wl$(comma)--wrap=,access close fchmod fstat fsync open pread pthread_setspecific readlink rename stat unlink write)
+WRAPPED := $(addprefix -Wl$(comma)--wrap=,access close fchmod fstat fsync open pread pthread_atfork pthread_setspecific readlink rename stat unlink write)
 
 $(BUILD)/test_heed: $(TEST_OBJECTS) $(PART_OBJECTS) $(OBJECTS)
 	$(call step,link $@)
@@ -289,20 +295,75 @@ test-cpp: $(BUILD)/toy_cpp $(BUILD)/operation_c++17 $(BUILD)/operation_c++20
 	$(BUILD)/operation_c++20
 	$(BUILD)/toy_cpp
 
-# Clang's libFuzzer on parsers of untrusted input: make fuzz-bpe FUZZ_SECONDS=600
+# Every request for memory fails once, and for ever: those of the suite, and those of programs whose tensors all come
+# from the system.
+OOM := $(BUILD)/oom
+.PHONY: test-oom
+test-oom: $(BUILD)/test_heed
+	HEED_OOM=all $(BUILD)/test_heed oom
+	@$(MAKE) --no-print-directory BUILD=$(OOM) EXTRA="$(EXTRA) -DHEED_SYSTEM_ALLOCATOR" \
+	    $(addprefix $(OOM)/,$(FOLDERS) starve fail_alloc.so)
+	sh tests/oom.sh $(OOM)
+
+$(BUILD)/starve: tests/oom/starve.c
+	$(call step,cc $<)
+	$(CC) $(BASE) $(OPTIMISE) $(LDFLAGS) $< -o $@
+
+$(BUILD)/fail_alloc.so: tests/oom/fail_alloc.c
+	$(call step,cc $<)
+	$(CC) $(BASE) $(OPTIMISE) -fPIC -shared $< -o $@ -ldl
+
+# ---- fuzzers: each tests/fuzz/NAME.c is one; tests/fuzz/common/ is shared ----
+
+# make fuzz runs all of them with clang's libFuzzer, FUZZ_SECONDS each, and keeps what they find in $(FUZZ)/corpus.
+# make fuzz-NAME runs one. make fuzz-replay needs no clang: it checks FUZZ_RUNS inputs each, always the same.
+FUZZERS      := $(patsubst tests/fuzz/%.c,%,$(wildcard tests/fuzz/*.c))
 FUZZ_SECONDS ?= 60
+FUZZ_RUNS    ?= 3000
+FUZZ_CC      ?= clang
 FUZZ         := $(BUILD)/fuzz
 FUZZ_FLAGS   := -fsanitize=fuzzer-no-link,address,undefined -fno-sanitize-recover=all
+FUZZ_PARTS   := $(BUILD)/tests/fuzz/common/fuzz.o $(sort $(PART_OBJECTS))
 
-$(BUILD)/fuzz_%: $(BUILD)/tests/fuzz/%.o $(sort $(call parts,gpt) $(COMMON_PARTS)) $(LIBRARY)
+$(BUILD)/fuzz_%: $(BUILD)/tests/fuzz/%.o $(FUZZ_PARTS) $(LIBRARY)
 	$(call step,link $@)
 	$(LINK) -fsanitize=fuzzer $^ -o $@ $(LDLIBS_)
 
-.PHONY: fuzz-bpe
-fuzz-bpe:
-	@$(MAKE) --no-print-directory CC=clang BUILD=$(FUZZ) EXTRA="$(FUZZ_FLAGS)" $(FUZZ)/fuzz_bpe
-	@mkdir -p $(FUZZ)/seen
-	$(FUZZ)/fuzz_bpe -max_total_time=$(FUZZ_SECONDS) -print_final_stats=1 $(FUZZ)/seen
+$(BUILD)/replay_%: $(BUILD)/tests/fuzz/%.o $(BUILD)/tests/fuzz/common/replay.o $(FUZZ_PARTS) $(LIBRARY)
+	$(call step,link $@)
+	$(LINK) $^ -o $@ $(LDLIBS_)
+
+# -malloc_limit_mb: no input may make Heed allocate more than that at once.
+.PHONY: fuzz fuzz-replay $(FUZZERS:%=fuzz-%)
+fuzz: ; @for f in $(FUZZERS); do $(MAKE) --no-print-directory fuzz-$$f || exit 1; done
+
+$(FUZZERS:%=fuzz-%): fuzz-%:
+	@$(MAKE) --no-print-directory CC="$(FUZZ_CC)" BUILD=$(FUZZ) EXTRA="$(FUZZ_FLAGS)" $(FUZZ)/fuzz_$*
+	@mkdir -p $(FUZZ)/corpus/$*
+	$(FUZZ)/fuzz_$* -max_total_time=$(FUZZ_SECONDS) -max_len=2000 -timeout=20 -malloc_limit_mb=256 \
+	    -artifact_prefix=$(FUZZ)/$*- -print_final_stats=1 $(FUZZ)/corpus/$*
+
+fuzz-replay: $(FUZZERS:%=$(BUILD)/replay_%)
+	@for f in $(FUZZERS); do $(BUILD)/replay_$$f $(FUZZ_RUNS) || exit 1; done
+
+# Random graphs of operations, in graphs/: make fuzz-graphs FUZZ_SECONDS=600. The registry has to be complete.
+GRAPHS := $(patsubst %.c,$(BUILD)/%.o,$(wildcard tests/fuzz/graphs/*.c))
+$(BUILD)/fuzz_graphs: $(GRAPHS) $(OBJECTS)
+	$(call step,link $@)
+	$(LINK) $^ -o $@ $(LDLIBS_)
+
+.PHONY: fuzz-graphs
+fuzz: fuzz-graphs
+fuzz-graphs: $(BUILD)/fuzz_graphs
+	$(BUILD)/fuzz_graphs --broken 1 1000
+	$(BUILD)/fuzz_graphs $$(date +%s)000000 1000000000 $(FUZZ_SECONDS)
+
+# Mutation testing, in copies of the tree: make mutate MUTANTS=200 SEED=1 FILES='src/autograd/*' LEAST=95
+# fails below 95 %. Writes what became of each mutant to log.txt.
+.PHONY: mutate
+mutate:
+	@python3 tests/mutate/mutate.py --build $(BUILD)/mutate --cc "$(CC)" $(MUTANTS:%=--mutants %) $(SEED:%=--seed %) \
+	    $(if $(FILES),--files '$(FILES)') $(LEAST:%=--least %)
 
 # Random graphs, modules, optimisers, generators and files, compared with PyTorch (tests/differential/run.py).
 CASES ?= 2000
@@ -378,7 +439,7 @@ deps-dev:
 layers:
 	@sh tests/layers.sh
 
-FORMATTED = $(wildcard src/*.h src/*/*.[ch] src/*/*/*.[ch] examples/*.[ch] examples/*/*.[ch] tests/*.[ch] tests/gradients/*.h tests/misuse/*.h tests/parity/*.h tests/fuzz/*.c tests/lessons/*.c bench/*.[ch] bench/*/*.[ch] bench/peers/*.cpp)
+FORMATTED = $(wildcard src/*.h src/*/*.[ch] src/*/*/*.[ch] examples/*.[ch] examples/*/*.[ch] tests/*.[ch] tests/gradients/*.h tests/misuse/*.h tests/parity/*.h tests/fuzz/*.c tests/fuzz/*/*.[ch] tests/oom/*.c tests/lessons/*.c bench/*.[ch] bench/*/*.[ch] bench/peers/*.cpp)
 
 format:
 	clang-format -i $(FORMATTED)

@@ -11,6 +11,8 @@
 #ifndef BENCH_SERVE_H
 #define BENCH_SERVE_H
 
+#include <stdbool.h>
+
 #ifdef __cplusplus
 extern "C" {
 #endif
@@ -31,6 +33,7 @@ struct workload {
     double per;         /* operations in one run(); 0: one */
     long size[4];       /* shapes, interpreted by the functions below */
     int variant;
+    bool subnormal; /* inputs, or the state of an optimiser, are below FLT_MIN */
 
     const char *(*prepare)(const struct workload *w); /* returns NULL or an error */
     void (*run)(void);

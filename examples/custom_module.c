@@ -16,6 +16,7 @@ struct gated {
 static heed_tensor *gated_forward(void *module, heed_tensor *x)
 {
     struct gated *m = module;
+    HEED_FORWARD(m);
     return heed_mul(heed_linear_forward(m->W, x), heed_sigmoid(heed_linear_forward(m->V, x)));
 }
 

@@ -58,6 +58,8 @@
 
 #include "autograd/grad.h"               /* backward, grad, requires_grad */
 #include "autograd/gradcheck.h"          /* checks derivatives against finite differences */
+#include "autograd/anomaly.h"            /* finds NaN, infinity and frequent mistakes */
+#include "autograd/module_path.h"        /* the name of the running module */
 #include "autograd/op.h"                 /* defining operations, including your own */
 #include "autograd/apply.h"              /* applies an operation */
 

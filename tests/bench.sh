@@ -15,16 +15,17 @@ fail() {
 export ROUNDS=1
 tab=$(printf '\t')
 
-PEERS=none THREADS="1 2" WORKLOADS="w1.adam w5.nt.64x64x64 w6.gelu.1024 start memory.w4" \
+PEERS=none THREADS="1 2" WORKLOADS="w1.adam w5.nt.64x64x64 w6.gelu.1024 w6.gelu.65536.subnormal start memory.w4" \
     TSV=$out/tsv sh bench/run.sh "$build" > "$out/table" 2>&1 || fail "a run without peers failed"
 for line in 'w1\.adam  *us  *[0-9.]*  *[0-9.]*' 'w5\.nt\.64x64x64  *GFLOP/s  *[0-9.]*  *[0-9.]*  *[0-9]* %' \
-    'w6\.gelu\.1024  *ns/element .* %' 'start  *ms ' 'memory\.w4  *MiB '; do
+    'w6\.gelu\.1024  *ns/element .* %' \
+    'w6\.gelu\.65536\.subnormal  *ns/element  *[0-9.]*' 'start  *ms ' 'memory\.w4  *MiB '; do
     [ "$(grep -c "^$line" "$out/table")" = 2 ] || fail "not two lines of $line"
 done
 head -n 1 "$out/tsv" | grep -qx "workload${tab}threads${tab}heed${tab}unit${tab}peer${tab}peer_value${tab}ratio" ||
     fail "the tsv has the wrong columns"
-[ "$(awk -F '\t' 'NR > 1 && NF == 7 && ($2 == 1 || $2 == 2) && $3 > 0' "$out/tsv" | wc -l)" = 10 ] ||
-    fail "the tsv does not have ten rows of figures"
+[ "$(awk -F '\t' 'NR > 1 && NF == 7 && ($2 == 1 || $2 == 2) && $3 > 0' "$out/tsv" | wc -l)" = 12 ] ||
+    fail "the tsv does not have twelve rows of figures"
 
 # A peer that reports one second for every workload except one.
 cat > "$out/slow" <<'END'

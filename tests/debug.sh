@@ -103,6 +103,22 @@ sed -e 's/heed_mul(vjp->g, heed_mul_scalar(vjp->inputs\[0\], 2))/vjp->inputs[0]/
 run 0
 says "backward of causal_conv reads x; declare it in .saves"
 
+# ---- anomaly mode prints where the forward of a failing derivative was called ----
+
+cat > "$scratch/main" << 'END'
+heed_tensor *root_of(heed_tensor *x) { return heed_sqrt(x); }
+main:
+    HEED_SCOPE(scope);
+    heed_set_detect_anomaly(true);
+    heed_tensor *x = heed_set_requires_grad(heed_zeros(HEED_SHAPE(3), HEED_F32), true);
+    heed_backward(heed_sum(root_of(x)));
+    return heed_error() == HEED_ERR_ANOMALY ? 0 : 1;
+END
+run 0
+says "heed: the first error, HEED_ERR_ANOMALY: backward of sqrt: inf at (0) of the gradient of input 0 (3)"
+says "heed: the forward of this sqrt was called here:"
+says "root_of"
+
 # ---- a training loop without a scope gets one warning; one with a scope gets none ----
 
 for scope in ';' 'HEED_SCOPE(step);'; do

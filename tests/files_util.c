@@ -123,7 +123,7 @@ void write_header(const char *path, const char *header, size_t size, size_t data
 {
     char *bytes = calloc(8 + size + data, 1);
     for (int i = 0; i < 8; i++) {
-        bytes[i] = (char)(size >> 8 * i & 255);
+        bytes[i] = (char)((uint64_t)size >> 8 * i & 255);
     }
     memcpy(bytes + 8, header, size);
     write_bytes(path, bytes, 8 + size + data);

@@ -46,7 +46,8 @@ refuse "--vocab: only for --level word or bpe, not char" train --text "$text" --
 refuse "--vocab 1: too small; words need at least 2" train --text "$text" --level word --vocab 1
 refuse "--vocab 255: too small; byte pairs need at least 256" train --text "$text" --level bpe --vocab 255
 refuse "'1' is not a number from 0 to 0.9999999999" train --text "$text" --beta1 1
-refuse "needs about .* GB, .*; reduce --batch" train --text "$text" --n-embd 65536 --n-layer 99
+refuse "needs more than .* GB, .*; reduce --n-embd or --n-layer" train --text "$text" --n-embd 65536 --n-layer 99
+refuse "needs more than .* GB, .*; reduce --batch or --context" train --text "$text" --batch 65536 --n-layer 99
 refuse "cannot write $scratch/no/where" train --text "$text" --save "$scratch/no/where"
 refuse "cannot write $scratch/no/where" train --text "$text" --log "$scratch/no/where"
 refuse "cannot write $scratch: it is a directory" train --text "$text" --best "$scratch"
@@ -125,6 +126,7 @@ refuse "cut" info "$scratch/cut"
 sed 's/"n_layer":"1"/"n_layer":"9"/' "$model" > "$scratch/deep"
 refuse "deep: damaged: it has .* bytes, but a model with its settings has" sample --load "$scratch/deep"
 refuse "deep: damaged: it has .* bytes" info "$scratch/deep"
+refuse "deep: damaged: it has .* bytes" train --resume "$scratch/deep"
 "${1:-build}/next_token" --steps 1 --save "$scratch/toy" > /dev/null 2>&1
 refuse "toy: not a file written by gpt train" sample --load "$scratch/toy" --prompt x
 refuse "toy: not a file written by gpt train" train --resume "$scratch/toy"

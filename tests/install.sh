@@ -2,6 +2,7 @@
 # Installs missing packages with the system's package manager; does nothing if all are installed.
 #   tests/install.sh check        Check and pkg-config, for `make test`
 #   tests/install.sh check dev    also the second compiler, sanitizers, formatter and checkers
+#   tests/install.sh machines     cross compilers and emulators, for tests/machines.sh
 set -eu
 
 missing=""
@@ -42,6 +43,7 @@ for group in "$@"; do
         ;;
     dev)
         want "command -v gcc" gcc gcc gcc gcc gcc
+        want "command -v python3" python3 python3 python3 python python3
         want "command -v g++" g++ gcc-c++ g++ gcc gcc
         want "command -v clang" clang clang clang clang llvm
         want 'echo "int main(void){return 0;}" | clang -fsanitize=address,undefined -x c - -o /dev/null' \
@@ -51,6 +53,16 @@ for group in "$@"; do
         want "command -v valgrind" valgrind valgrind valgrind valgrind valgrind
         want "command -v mpicc && command -v mpirun" "libopenmpi-dev openmpi-bin" openmpi-devel \
             "openmpi openmpi-dev" openmpi open-mpi
+        ;;
+    machines)
+        for target in aarch64 i686 s390x; do
+            want "command -v $target-linux-gnu-gcc" gcc-$target-linux-gnu gcc-$target-linux-gnu \
+                gcc-$target-linux-gnu $target-linux-gnu-gcc $target-linux-gnu-gcc
+        done
+        want "command -v qemu-aarch64" qemu-user qemu-user qemu-aarch64 qemu-user qemu
+        want "command -v musl-gcc" musl-tools musl-gcc musl-dev musl musl-cross
+        want "command -v cmake" cmake cmake cmake cmake cmake
+        want "python3 -m pip --version" python3-pip python3-pip py3-pip python-pip python
         ;;
     esac
 done

@@ -1,5 +1,7 @@
 /* Whatever fails during a save, the old file stays whole and no temporary file is left next to
  * it. */
+#include <errno.h>
+#include <fcntl.h>
 #include <pthread.h>
 #include <signal.h>
 #include <stdio.h>
@@ -10,6 +12,8 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "nn/files/atomic_file.h"
+#include "nn/gpt/gpt_config.h"
 #include "tests/files_util.h"
 
 enum { ELEMENTS = 2000 };
@@ -99,24 +103,6 @@ static int in_a_child(void (*work)(void))
     return status;
 }
 
-static void die_by_the_signal(void)
-{
-    limit_files(5000, true);
-    save(in_folder("a"), filled_with(2));
-}
-
-START_TEST(a_program_that_is_killed_leaves_the_old_file)
-{
-    save_one(in_folder("a"), filled_with(1));
-    const int status = in_a_child(die_by_the_signal);
-    ck_assert(WIFSIGNALED(status) && WTERMSIG(status) == SIGXFSZ);
-    expect_same_bits(load_one(in_folder("a"), "x"), filled_with(1));
-    ck_assert_int_le(files_in_folder(), 2); /* its temporary file stays */
-    ck_assert_int_eq(save(in_folder("a"), filled_with(2)), HEED_OK);
-    expect_same_bits(load_one(in_folder("a"), "x"), filled_with(2));
-}
-END_TEST
-
 static void die_by_the_handler(void)
 {
     fclose(stderr);
@@ -131,6 +117,149 @@ START_TEST(a_program_that_ends_with_the_error_leaves_the_old_file)
     const int status = in_a_child(die_by_the_handler);
     ck_assert(WIFEXITED(status) && WEXITSTATUS(status) == EXIT_FAILURE);
     expect_file("a", 1);
+}
+END_TEST
+
+/* ---- a limit of the size of files ---- */
+
+static void expect_too_large(heed_status status)
+{
+    if (status != HEED_ERR_FILE || heed_error() != status ||
+        strstr(heed_error_message(),
+               "cannot write it: File too large; ulimit -f or the file system limits its size") ==
+            NULL) {
+        _exit(1);
+    }
+}
+
+/* Runs in a child, where SIGXFSZ would be deadly. */
+static void write_past_the_limit(void)
+{
+    struct heed_gpt *m = heed_gpt_new((heed_gpt_config){
+        .vocab_size = 9, .block_size = 9, .n_layer = 1, .n_head = 1, .n_embd = 8});
+    heed_tensor *x = filled_with(2);
+    sigset_t pending;
+    limit_files(3000, true);
+    expect_too_large(save(in_folder("a"), x));
+    expect_too_large(heed_save_npy(x, in_folder("a")));
+    expect_too_large(heed_save_state_dict(m, in_folder("a"), NULL));
+    expect_too_large(heed_save_checkpoint(m, NULL, in_folder("a"), NULL));
+    expect_too_large(heed_gpt_save(m, in_folder("a"), HEED_GPT_LAYOUT_NANOGPT));
+    expect_too_large(heed_gpt_save_pretrained(m, in_folder("")));
+    limit_files(100, true);
+    expect_too_large(heed_gpt_config_write("write", in_folder("a"), m));
+    sigpending(&pending);
+    if (sigismember(&pending, SIGXFSZ)) {
+        _exit(2);
+    }
+    raise(SIGXFSZ); /* it is neither blocked nor ignored */
+}
+
+START_TEST(a_file_beyond_the_limit_is_an_error_not_a_signal)
+{
+    save_one(in_folder("a"), filled_with(1));
+    const int status = in_a_child(write_past_the_limit);
+    ck_assert_msg(WIFSIGNALED(status) && WTERMSIG(status) == SIGXFSZ, "status %x", status);
+    expect_file("a", 1);
+}
+END_TEST
+
+/* ---- leftovers ---- */
+
+/* Begins a save of "a", and stops before the rename. */
+static void stop_in_the_middle(void)
+{
+    heed_atomic_file file;
+    heed_atomic_begin(&file, "save", in_folder("a"));
+    heed_atomic_write(&file, "half", 4);
+    raise(SIGSTOP);
+}
+
+START_TEST(a_save_removes_what_a_killed_save_left)
+{
+    int status = 0;
+    save_one(in_folder("a"), filled_with(1));
+    const pid_t child = fork();
+    if (child == 0) {
+        stop_in_the_middle();
+        _exit(1);
+    }
+    ck_assert_int_eq(waitpid(child, &status, WUNTRACED), child);
+    ck_assert(WIFSTOPPED(status));
+    save_one(in_folder("a"), filled_with(2)); /* keeps the file of a living process */
+    ck_assert_int_eq(files_in_folder(), 2);
+    kill(child, SIGKILL);
+    ck_assert_int_eq(waitpid(child, &status, 0), child);
+    save_one(in_folder("b"), filled_with(2)); /* keeps the files of other targets */
+    ck_assert_int_eq(files_in_folder(), 3);
+    unlink(in_folder("b"));
+    expect_same_bits(load_one(in_folder("a"), "x"), filled_with(2));
+    save_one(in_folder("a"), filled_with(3));
+    expect_file("a", 3);
+}
+END_TEST
+
+/* A process number that is not in use. */
+static pid_t ended_process(void)
+{
+    const pid_t child = fork();
+    if (child == 0) {
+        _exit(0);
+    }
+    ck_assert_int_eq(waitpid(child, NULL, 0), child);
+    return child;
+}
+
+/* The name of a temporary file of "a" from a process of this host. Replaces "a". */
+static const char *temporary_of(pid_t process)
+{
+    static char name[64];
+    unsigned host;
+    heed_atomic_file file;
+    heed_atomic_begin(&file, "save", in_folder("a"));
+    ck_assert_int_eq(sscanf(strstr(file.temporary, "/a.tmp-"), "/a.tmp-%8x-", &host), 1);
+    heed_atomic_end(&file);
+    snprintf(name, sizeof name, "a.tmp-%08x-%ld-0", host, (long)process);
+    return name;
+}
+
+/* Runs in a child, while its parent has locked this file. */
+static char locked[512];
+static void save_beside_a_lock(void)
+{
+    save(in_folder("a"), filled_with(1));
+    _exit(access(locked, F_OK) == 0 && !heed_error_pending() ? 0 : 1);
+}
+
+START_TEST(a_save_keeps_files_that_may_not_be_leftovers)
+{
+    char leftover[64], other_host[64], copy[80];
+    strcpy(leftover, temporary_of(ended_process()));
+    strcpy(other_host, leftover);
+    other_host[strlen("a.tmp-")] = leftover[strlen("a.tmp-")] == '0' ? '1' : '0';
+    snprintf(copy, sizeof copy, "%s.bak", leftover);
+    const char *kept[] = {"a.tmp",    "a.tmp-", "a.tmp-0-1-0", "a.tmp-book",
+                          other_host, copy,     "b",           leftover + 1};
+    for (size_t i = 0; i < sizeof kept / sizeof *kept; i++) {
+        write_bytes(in_folder(kept[i]), "mine", 4);
+    }
+    const int files = files_in_folder();
+    ck_assert_int_eq(symlink("b", in_folder(leftover)), 0);
+    save_one(in_folder("a"), filled_with(1));
+    ck_assert_int_eq(files_in_folder(), files + 1); /* the link and its target stay */
+    unlink(in_folder(leftover));
+    ck_assert_int_eq(link(in_folder("b"), in_folder(leftover)), 0);
+    save_one(in_folder("a"), filled_with(1));
+    ck_assert_int_eq(files_in_folder(), files + 1); /* a file with another name stays */
+    unlink(in_folder("b"));
+    save_one(in_folder("a"), filled_with(1));
+    ck_assert_int_eq(files_in_folder(), files - 1); /* now it is a leftover */
+    write_bytes(in_folder(leftover), "half", 4);
+    strcpy(locked, in_folder(leftover));
+    const int fd = open(locked, O_WRONLY);
+    ck_assert_int_eq(fcntl(fd, F_SETLK, &(struct flock){.l_type = F_WRLCK}), 0);
+    ck_assert_int_eq(in_a_child(save_beside_a_lock), 0);
+    close(fd);
 }
 END_TEST
 
@@ -157,11 +286,11 @@ START_TEST(some_places_cannot_be_written)
     char path[5000] = "";
     memset(path, '/', sizeof path - 1);
     ck_assert_int_eq(save(path, filled_with(1)), HEED_ERR_FILE);
-    expect_error(HEED_ERR_FILE, "////: cannot find it: File name too long");
+    expect_file_error("////: cannot find it", ENAMETOOLONG);
     memset(path, 'a', 300);
     path[300] = '\0';
     ck_assert_int_eq(save(in_folder(path), filled_with(1)), HEED_ERR_FILE);
-    expect_error(HEED_ERR_FILE, "aaa: cannot find it: File name too long");
+    expect_file_error("aaa: cannot find it", ENAMETOOLONG);
     ck_assert_int_eq(files_in_folder(), 0);
 }
 END_TEST
@@ -235,7 +364,7 @@ START_TEST(links_are_followed)
     ck_assert_int_eq(files_in_folder(), 3);
     ck_assert_int_eq(symlink("loop", in_folder("loop")), 0);
     ck_assert_int_eq(save(in_folder("loop"), filled_with(3)), HEED_ERR_FILE);
-    expect_error(HEED_ERR_FILE, "/loop: cannot find it: Too many levels of symbolic links");
+    expect_file_error("/loop: cannot find it", ELOOP);
 }
 END_TEST
 
@@ -253,9 +382,11 @@ END_TEST
 /* Other processes' temporary files are not touched. */
 START_TEST(names_that_are_taken_are_passed_over)
 {
-    char name[64];
+    char name[80];
+    strcpy(name, temporary_of(getpid()));
+    unlink(in_folder("a"));
     for (int i = 0; i < 3; i++) {
-        snprintf(name, sizeof name, "a.tmp-%ld-%d", (long)getpid(), i);
+        name[strlen(name) - 1] = (char)('0' + i);
         write_bytes(in_folder(name), name, 5);
     }
     save_one(in_folder("a"), filled_with(1));
@@ -311,8 +442,10 @@ void add_atomic_file_cases(Suite *suite)
     TCase *tests = files_case(suite, "atomic files");
     tcase_add_test(tests, a_write_that_fails_leaves_the_old_file);
     tcase_add_test(tests, a_first_write_that_fails_leaves_nothing);
-    tcase_add_test(tests, a_program_that_is_killed_leaves_the_old_file);
     tcase_add_test(tests, a_program_that_ends_with_the_error_leaves_the_old_file);
+    tcase_add_test(tests, a_file_beyond_the_limit_is_an_error_not_a_signal);
+    tcase_add_test(tests, a_save_removes_what_a_killed_save_left);
+    tcase_add_test(tests, a_save_keeps_files_that_may_not_be_leftovers);
     tcase_add_test(tests, some_places_cannot_be_written);
     tcase_add_test(tests, permissions_hold);
     tcase_add_test(tests, the_last_step_may_be_refused);

@@ -1,9 +1,13 @@
 /* Saving and loading modules: strict, all or nothing, and in place, so that tensors keep their
  * identity. */
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 
+#include "nn/files/match_tensors.h"
+#include "nn/named_tensors.h"
 #include "tests/files_util.h"
 
 static struct heed_linear *new_linear(uint64_t seed, int64_t in, int64_t out)
@@ -154,7 +158,69 @@ START_TEST(tied_parameters_are_saved_twice_and_stay_tied)
 }
 END_TEST
 
+/* Loading would keep only one of the two. They are compared in the module's dtype. */
+START_TEST(tied_parameters_that_differ_are_refused)
+{
+    struct odd *a = odd_new(1), *b = odd_new(2), *same = odd_new(2);
+    heed_tensor *tensors[] = {heed_detach(a->one), heed_to(heed_detach(a->one), HEED_F64), a->mask,
+                              a->ids};
+    const char *names[] = {"one", "other", "mask", "ids"};
+    const heed_tensor_list list = {4, tensors, names};
+    static const char words[] = "/a has different values for one and other, which are one tensor "
+                                "in this Odd";
+    heed_fill_into(heed_select(heed_select(tensors[1], 0, 1), 0, 2), 7);
+    heed_save_file(list, in_folder("a"), NULL);
+    ck_assert_int_eq(load(b), HEED_ERR_VALUE);
+    expect_error(HEED_ERR_VALUE, words);
+    ck_assert_int_eq(load_what_fits(b), HEED_ERR_VALUE);
+    expect_error(HEED_ERR_VALUE, words);
+    ck_assert_int_eq(heed_load_checkpoint(b, NULL, in_folder("a")), HEED_ERR_VALUE);
+    expect_error(HEED_ERR_VALUE, words);
+    expect_same_state(b, same);
+    heed_fill_into(heed_select(heed_select(tensors[1], 0, 1), 0, 2), 1);
+    heed_save_file(list, in_folder("a"), NULL);
+    ck_assert_int_eq(load(b), HEED_OK);
+    expect_same_state(a, b);
+    heed_module_free(a);
+    heed_module_free(b);
+    heed_module_free(same);
+}
+END_TEST
+
 /* ---- mismatches ---- */
+
+/* Seconds that it takes to report `count` missing names. */
+static double seconds_to_report(int count)
+{
+    heed_named_tensors named = {0};
+    HEED_SCOPE(scope);
+    for (int i = 0; i < count; i++) {
+        heed_named_add(&named, heed_zeros(HEED_SCALAR, HEED_F32), "name.%d", i);
+    }
+    heed_safetensors *file = heed_file_open("test", in_folder("a"));
+    const heed_match match = {.function = "test", .there = "a", .here = "list"};
+    const clock_t begin = clock();
+    heed_match_load(&match, file, named.list);
+    const double seconds = (double)(clock() - begin) / CLOCKS_PER_SEC;
+    expect_error(HEED_ERR_VALUE, "more; 1 unexpected: x");
+    heed_file_close(file);
+    heed_named_free(&named);
+    return seconds;
+}
+
+/* 16 times as many names take about 20 times as long; 256 times if each is compared with each. */
+START_TEST(missing_names_are_found_in_linear_time)
+{
+    enum { FEW = 2000, MANY = 16 * FEW, TRIES = 3 };
+    double few = HUGE_VAL, many = HUGE_VAL;
+    save_one(in_folder("a"), heed_ones(HEED_SHAPE(1), HEED_F32));
+    for (int i = 0; i < TRIES; i++) {
+        few = fmin(few, seconds_to_report(FEW));
+        many = fmin(many, seconds_to_report(MANY));
+    }
+    ck_assert_msg(many < 80 * few + 0.01, "%g s and %g s", few, many);
+}
+END_TEST
 
 /* Saves these tensors and loads them into an Odd of seed 2, which must reject them and not
  * change. */
@@ -385,6 +451,8 @@ void add_checkpoint_cases(Suite *suite)
     tcase_add_test(tests, the_tensors_stay_the_same_ones);
     tcase_add_test(tests, floats_are_cast);
     tcase_add_test(tests, tied_parameters_are_saved_twice_and_stay_tied);
+    tcase_add_test(tests, tied_parameters_that_differ_are_refused);
+    tcase_add_test(tests, missing_names_are_found_in_linear_time);
     tcase_add_test(tests, everything_that_does_not_fit_is_told_at_once);
     tcase_add_test(tests, foreign_tensors_do_not_fit);
     tcase_add_test(tests, dozens_that_do_not_fit_are_all_named);

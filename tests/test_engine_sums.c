@@ -347,6 +347,54 @@ START_TEST(adding_in_place_raises_the_version)
 }
 END_TEST
 
+START_TEST(adding_a_whole_gradient_raises_the_version)
+{
+    heed_tensor *x = LEAF(1, 2), *w = LEAF(3, 4);
+    heed_set_grad(x, heed_ones(HEED_SHAPE(2), HEED_F64));
+    heed_tensor *y = heed_sum(heed_mul(w, x->grad));
+    heed_backward(heed_sum(heed_mul_scalar(x, 2)));
+    EXPECT_VALUES(x->grad, 0, 3, 3);
+    heed_backward(y);
+    expect_error(HEED_ERR_VERSION, "derivative of mul");
+}
+END_TEST
+
+/* While add_gradient has x->grad, x gets another, as from another thread. Then it fails. */
+static heed_tensor *reached_meanwhile;
+
+static bool interrupted_add_gradient(const heed_vjp *v, int i, heed_tensor *sum)
+{
+    (void)v, (void)i, (void)sum;
+    asked++;
+    ck_assert_ptr_null(reached_meanwhile->grad);
+    heed_set_grad(reached_meanwhile, heed_full(HEED_SHAPE(2), 10, HEED_F64));
+    heed_fail(HEED_ERR_VALUE, "interrupted");
+    return false;
+}
+
+static const heed_op interrupted = {.name = "interrupted",
+                                    .inputs = 1,
+                                    .forward = twice_forward,
+                                    .backward = twice_backward,
+                                    .add_gradient = interrupted_add_gradient};
+
+START_TEST(gradients_added_meanwhile_raise_the_version)
+{
+    heed_tensor *x = LEAF(1, 2), *w = LEAF(3, 4);
+    heed_set_grad(x, heed_ones(HEED_SHAPE(2), HEED_F64));
+    heed_tensor *y = heed_sum(heed_mul(w, x->grad));
+    reached_meanwhile = x;
+    asked = 0;
+    heed_tensor *z = heed_apply(&interrupted, &x, 1, NULL, 0);
+    heed_backward(heed_sum(z));
+    expect_error(HEED_ERR_VALUE, "interrupted");
+    ck_assert_int_eq(asked, 1);
+    EXPECT_VALUES(x->grad, 0, 11, 11);
+    heed_backward(y);
+    expect_error(HEED_ERR_VERSION, "derivative of mul");
+}
+END_TEST
+
 /* Whichever allocation fails, .grad stays the same tensor, and later passes add to it. */
 START_TEST(a_failure_leaves_the_gradient_in_place)
 {
@@ -388,5 +436,7 @@ void add_sum_cases(Suite *suite)
     tcase_add_test(given, parts_are_added_to_a_given_gradient);
     tcase_add_test(given, a_gradient_in_the_memory_of_an_input);
     tcase_add_test(given, adding_in_place_raises_the_version);
+    tcase_add_test(given, adding_a_whole_gradient_raises_the_version);
+    tcase_add_test(given, gradients_added_meanwhile_raise_the_version);
     tcase_add_test(given, a_failure_leaves_the_gradient_in_place);
 }

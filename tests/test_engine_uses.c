@@ -181,6 +181,104 @@ START_TEST(changes_through_views_count)
 }
 END_TEST
 
+/* Every function that changes the elements of t. */
+static void fill(heed_tensor *t)
+{
+    heed_fill_into(t, 2);
+}
+
+static void copy(heed_tensor *t)
+{
+    heed_copy_into(t, heed_ones(HEED_SHAPE(2), HEED_F64));
+}
+
+static void write(heed_tensor *t)
+{
+    heed_data_f64(t)[0] = 2;
+}
+
+static void uniform(heed_tensor *t)
+{
+    heed_uniform_into(t, 0, 1);
+}
+
+static void normal(heed_tensor *t)
+{
+    heed_normal_into(t, 0, 1);
+}
+
+static void bernoulli(heed_tensor *t)
+{
+    heed_bernoulli_into(t, 0.5);
+}
+
+static void exponential(heed_tensor *t)
+{
+    heed_exponential_into(t, 1);
+}
+
+static void scale(heed_tensor *t)
+{
+    heed_scale_into(t, 2);
+}
+
+/* A step of SGD or, with m, of Adam. */
+static void step(heed_tensor *p, heed_tensor *b, heed_tensor *m, heed_tensor *v)
+{
+    const heed_tensor *g = heed_ones(HEED_SHAPE(2), HEED_F64);
+    if (m == NULL) {
+        heed_sgd_update(p, g, b, &(heed_sgd_step){.lr = 1, .momentum = b != NULL ? 0.9 : 0});
+    } else {
+        heed_adam_update(p, g, m, v,
+                         &(heed_adam_step){.lr = 1, .beta1 = 0.9, .beta2 = 0.9, .t = 1});
+    }
+}
+
+static heed_tensor *another(void)
+{
+    return heed_ones(HEED_SHAPE(2), HEED_F64);
+}
+
+static void sgd(heed_tensor *t)
+{
+    step(t, NULL, NULL, NULL);
+}
+
+static void sgd_momentum(heed_tensor *t)
+{
+    step(another(), t, NULL, NULL);
+}
+
+static void adam(heed_tensor *t)
+{
+    step(t, NULL, another(), another());
+}
+
+static void adam_mean(heed_tensor *t)
+{
+    step(another(), NULL, t, another());
+}
+
+static void adam_square(heed_tensor *t)
+{
+    step(another(), NULL, another(), t);
+}
+
+static void (*const changes[])(heed_tensor *t) = {
+    fill,  copy, write,        uniform, normal,    bernoulli,  exponential,
+    scale, sgd,  sgd_momentum, adam,    adam_mean, adam_square};
+enum { CHANGES = sizeof changes / sizeof *changes };
+
+START_TEST(every_change_raises_the_version)
+{
+    heed_tensor *w = LEAF(1, 2), *t = another();
+    heed_tensor *y = heed_sum(heed_mul(w, t));
+    changes[_i](t);
+    expect_no_error();
+    expect_moved(y, "derivative of mul");
+}
+END_TEST
+
 START_TEST(a_moved_version_stops_grad)
 {
     heed_tensor *x = LEAF(1, 2), *dx = x, *h = heed_mul(x, x), *y = heed_sum(heed_mul(h, h));
@@ -251,5 +349,6 @@ void add_use_cases(Suite *suite)
     tcase_add_test(versions, a_saved_value_must_not_change);
     tcase_add_test(versions, other_values_may_change);
     tcase_add_test(versions, changes_through_views_count);
+    tcase_add_loop_test(versions, every_change_raises_the_version, 0, CHANGES);
     tcase_add_test(versions, a_moved_version_stops_grad);
 }

@@ -367,7 +367,7 @@ START_TEST(each_call_that_reads_may_fail)
         calls = end_fault();
         if (x == NULL) {
             expect_error(HEED_ERR_FILE, "/a: cannot ");
-            ck_assert_ptr_nonnull(strstr(heed_error_message(), ": Input/output error"));
+            ck_assert_ptr_nonnull(strstr(heed_error_message(), strerror(EIO)));
         } else {
             ck_assert_int_ge(at, calls - 1); /* only close may fail unnoticed */
             ck_assert(heed_equal(x, filled_with(1)));

@@ -280,6 +280,7 @@ START_TEST(tokens_are_told)
     l = (listener){.most = 40, .m = m};
     heed_tensor *row = heed_gpt_generate_with(
         m, heed_select(idx, 0, 0), 4, (generate_options){.on_token = listen, .context = &l});
+    ck_assert_int_eq(l.count, 4);
     expect_ids(heed_contiguous(heed_narrow(row, 0, 3, 4)), l.heard, 4);
     ck_assert_int_eq(row->ndim, 1);
     heed_module_free(m);

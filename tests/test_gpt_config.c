@@ -125,7 +125,7 @@ static const row rows[] = {
     {"{\"vocab_size\":40}", HEED_ERR_VALUE, "has vocab_size 40 and n_embd 768, but transformer.wte.weight is (40, 8)"},
     {"{\"vocab_size\":41,\"n_positions\":12,\"n_embd\":8,\"n_layer\":2,\"n_head\":2}", HEED_ERR_VALUE, "has vocab_size 41 and n_embd 8, but transformer.wte.weight is (40, 8)"},
     {"{\"vocab_size\":40,\"n_positions\":13,\"n_embd\":8,\"n_layer\":2,\"n_head\":2}", HEED_ERR_VALUE, "has n_positions 13 and n_embd 8, but transformer.wpe.weight is (12, 8)"},
-    {"{\"vocab_size\":40,\"n_positions\":12,\"n_embd\":8,\"n_layer\":3,\"n_head\":2}", HEED_ERR_VALUE, "has n_layer 3 and n_embd 8, but transformer.h.2.ln_1.weight is missing in model.safetensors"},
+    {"{\"vocab_size\":40,\"n_positions\":12,\"n_embd\":8,\"n_layer\":3,\"n_head\":2}", HEED_ERR_VALUE, "has n_layer 3 and n_embd 8, but transformer.h.2.attn.c_attn.weight is missing in model.safetensors"},
     {"{\"vocab_size\":40,\"n_positions\":12,\"n_embd\":8,\"n_layer\":1,\"n_head\":2}", HEED_ERR_VALUE, "12 unexpected: transformer.h.1.attn.c_attn.bias"},
     {"{\"vocab_size\":40,\"n_positions\":12,\"n_embd\":8,\"n_layer\":2,\"n_head\":3}", HEED_ERR_VALUE, "'n_head' 3 does not divide n_embd 8"},
     {"{\"vocab_size\":40,\"n_positions\":12,\"n_embd\":8,\"n_layer\":0,\"n_head\":2}", HEED_ERR_VALUE, "'n_layer' is 0; it must be from 1 to 2147483647"},

@@ -3,9 +3,14 @@
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/resource.h>
+#include <sys/wait.h>
+#include <unistd.h>
 
+#include "examples/common/console.h"
 #include "examples/gpt/sample.h"
 #include "examples/gpt/train.h"
+#include "examples/next_token/plot.h"
 #include "tests/files_util.h"
 
 Suite *gpt_program_suite(void);
@@ -15,8 +20,8 @@ Suite *gpt_program_suite(void);
 /* Flags that affect training are settings, stored in each checkpoint; these are the others. */
 START_TEST(test_settings_are_all)
 {
-    static const char *const others[] = {"text", "resume", "save", "save_every",
-                                         "best", "quiz",   "log",  "log_every"};
+    static const char *const others[] = {"text", "resume", "save",      "save_every",    "best",
+                                         "quiz", "log",    "log_every", "detect_anomaly"};
     const int count = (int)(sizeof others / sizeof *others);
     ck_assert_int_eq(gpt_train_flags.count, gpt_settings.count + count);
     for (int i = 0; i < count; i++) {
@@ -158,6 +163,43 @@ START_TEST(test_log)
 }
 END_TEST
 
+/* Runs in a child: the exit status says what went wrong. */
+static void write_past_the_limit(void)
+{
+    const struct rlimit limit = {60, 60};
+    const char *const tokens[] = {"a", "b"};
+    const gpt_step now = {.loss = 0.5};
+    const curve none = {.count = 0};
+    gpt_log log;
+    int64_t last;
+    console_hold();
+    setrlimit(RLIMIT_FSIZE, &limit);
+    gpt_log_open(&log, in_folder("log"), 0, &last);
+    gpt_log_row(&log, 1, &now, (double)NAN, 1);
+    const bool row = heed_error() == HEED_ERR_FILE &&
+                     strstr(heed_error_message(), "--log: cannot write") != NULL &&
+                     strstr(heed_error_message(), "File too large") != NULL;
+    gpt_log_close(&log);
+    plot_write(in_folder("svg"), "title", &none, &none, heed_ones(HEED_SHAPE(1, 2, 2), HEED_F32),
+               tokens);
+    const bool plot = heed_error() == HEED_ERR_FILE &&
+                      strstr(heed_error_message(), "--plot: cannot write") != NULL &&
+                      strstr(heed_error_message(), "File too large") != NULL;
+    _exit(!row + 2 * !plot);
+}
+
+START_TEST(logs_and_plots_beyond_the_limit_of_files_are_errors)
+{
+    int status = 0;
+    const pid_t child = fork();
+    if (child == 0) {
+        write_past_the_limit();
+    }
+    ck_assert_int_eq(waitpid(child, &status, 0), child);
+    ck_assert_int_eq(status, 0);
+}
+END_TEST
+
 /* ---- the stream ---- */
 
 static const struct {
@@ -242,6 +284,7 @@ Suite *gpt_program_suite(void)
     tcase_add_loop_test(parts, test_windows, 0, ROWS(cuts));
     tcase_add_test(parts, test_train_tokens);
     tcase_add_loop_test(parts, test_log, 0, ROWS(logs));
+    tcase_add_test(parts, logs_and_plots_beyond_the_limit_of_files_are_errors);
     tcase_add_loop_test(parts, test_whole, 0, ROWS(ends));
     tcase_add_test(parts, test_stream);
     return suite;

@@ -251,6 +251,71 @@ START_TEST(test_refused_files)
 }
 END_TEST
 
+/* A checkpoint whose settings describe a larger model than it contains. */
+static const struct {
+    gpt_train_options more;
+    const char *words;
+} hostile[] = {
+    {{.n_embd = 4096}, "damaged: it has "},
+    {{.n_layer = 60}, "damaged: it has "},
+    {{.context = 65536}, "bytes, but a model with its settings has "},
+    {{.context = 65536, .positions = GPT_SINUSOIDAL}, "bytes, but a model with its settings has "},
+    {{.n_layer = 30, .n_embd = 2, .n_head = 1}, "tensors, but a model with its settings has over "},
+};
+
+/* Training, sampling and info reject it with the same words, before a model is created. */
+START_TEST(a_checkpoint_is_refused_before_its_model_is_built)
+{
+    gpt_train_options o = small_run(), again = {.resume = in_folder("run")};
+    gpt_run run;
+    gpt_loaded loaded;
+    prepare(&run, &o);
+    gpt_train_options *s = &run.record.settings;
+    const gpt_train_options *more = &hostile[_i].more;
+    s->n_embd = more->n_embd > 0 ? more->n_embd : s->n_embd;
+    s->n_layer = more->n_layer > 0 ? more->n_layer : s->n_layer;
+    s->n_head = more->n_head > 0 ? more->n_head : s->n_head;
+    s->context = more->context > 0 ? more->context : s->context;
+    s->positions = more->positions;
+    save(&run, in_folder("run"));
+    gpt_run_free(&run);
+    const int64_t drawn = heed_get_generator().next;
+    gpt_run_prepare(&run, &again);
+    ck_assert_ptr_nonnull(strstr(heed_error_message(), "--resume: "));
+    expect_error(HEED_ERR_VALUE, hostile[_i].words);
+    ck_assert(run.model == NULL && heed_get_generator().next == drawn);
+    gpt_run_free(&run);
+    gpt_load(&loaded, "--load", in_folder("run"));
+    expect_error(HEED_ERR_VALUE, hostile[_i].words);
+    gpt_loaded_free(&loaded);
+}
+END_TEST
+
+/* Peaks of VmHWM that were measured for a step, minus the 3 MB of the smallest run. The second and
+ * fourth rows differ in the activation: gelu_tanh, and relu, which saves less. */
+static const struct {
+    gpt_train_options options;
+    int64_t tokens;
+    double measured;
+} peaks[] = {
+    {{.n_layer = 4, .n_embd = 128, .n_head = 4, .context = 64, .batch = 120}, 94, 296e6},
+    {{.n_layer = 4, .n_embd = 128, .n_head = 4, .context = 512, .batch = 12}, 94, 246e6},
+    {{.n_layer = 4, .n_embd = 128, .n_head = 4, .context = 512, .batch = 12, .dropout = 0.1},
+     94,
+     996e6},
+    {{.n_layer = 4, .n_embd = 128, .n_head = 4, .context = 512, .batch = 12}, 94, 210e6},
+    {{.n_layer = 4, .n_embd = 1024, .n_head = 4, .context = 64, .batch = 1}, 94, 830e6},
+    {{.n_layer = 1, .n_embd = 16, .n_head = 4, .context = 64, .batch = 100}, 600, 43e6},
+};
+
+START_TEST(the_estimate_of_memory_is_a_lower_bound)
+{
+    const gpt_memory least = gpt_step_memory(&peaks[_i].options, peaks[_i].tokens);
+    ck_assert_double_le(least.model + least.batch, peaks[_i].measured);
+    ck_assert_double_ge(least.model + least.batch, peaks[_i].measured / 2);
+}
+END_TEST
+
 /* ---- rejected settings and texts ---- */
 
 static const struct {
@@ -337,6 +402,8 @@ Suite *gpt_run_suite(void)
     tcase_add_test(runs, test_resume);
     tcase_add_test(runs, test_record);
     tcase_add_test(runs, test_refused_files);
+    tcase_add_loop_test(runs, a_checkpoint_is_refused_before_its_model_is_built, 0, ROWS(hostile));
+    tcase_add_loop_test(runs, the_estimate_of_memory_is_a_lower_bound, 0, ROWS(peaks));
     tcase_add_loop_test(runs, test_resume_refuses, 0, ROWS(resumes));
     tcase_add_test(runs, test_same_length);
     tcase_add_test(runs, test_short_texts);

@@ -362,6 +362,29 @@ START_TEST(a_common_ratio_is_reported)
 }
 END_TEST
 
+static heed_tensor *counted_square(heed_tensor *const *in, void *context)
+{
+    ++*(int *)context;
+    ck_assert(in[0] != NULL && !heed_error_pending());
+    return heed_mul(in[0], in[0]);
+}
+
+START_TEST(functions_are_not_called_after_an_error)
+{
+    heed_tensor *x = leaf(HEED_SHAPE(2));
+    heed_status status = HEED_ERR_MEMORY;
+    int calls = 0;
+    for (int n = 0; status == HEED_ERR_MEMORY; n++) {
+        heed_fail_allocation(n);
+        status = heed_gradcheck(counted_square, &calls, &x, 1);
+        heed_fail_allocation(-1);
+        ck_assert_int_eq(heed_error(), status);
+    }
+    ck_assert_int_eq(status, HEED_OK);
+    ck_assert_int_gt(calls, 0);
+}
+END_TEST
+
 void add_gradcheck_cases(Suite *suite)
 {
     TCase *checks = heed_case(suite, "gradcheck");
@@ -370,6 +393,7 @@ void add_gradcheck_cases(Suite *suite)
     tcase_add_test(checks, second_order_of_a_constant);
     tcase_add_test(checks, a_lost_graph_is_caught);
     tcase_add_test(checks, refuses_functions);
+    tcase_add_test(checks, functions_are_not_called_after_an_error);
     tcase_add_test(checks, gradcheck_refuses_inputs);
     tcase_add_test(checks, gradgradcheck_refuses_inputs);
     tcase_add_test(checks, inputs_stay_as_they_were);

@@ -75,6 +75,10 @@ static bool says(const char *sentence, const char *words)
 
 static void expect_refusal(const row *r)
 {
+    if (too_large_for_32_bits()) {
+        heed_error();
+        return;
+    }
     ck_assert_msg(heed_error_pending() == r->status, "%s: %s instead of %s: %s", r->name,
                   heed_status_name(heed_error_pending()), heed_status_name(r->status),
                   heed_error_message());

@@ -92,6 +92,9 @@ START_TEST(test_lists_follow_the_tree)
                  (const char *const[]){"scale", "offset", "project.weight", "project.bias",
                                        "project.extra"});
     ck_assert_ptr_eq(heed_state(m, "project.extra"), m->scale);
+    heed_tensor *other = NULL;
+    heed_set_parameter(m->project, "extra", &other, heed_ones(HEED_SHAPE(2), HEED_F32));
+    ck_assert_ptr_eq(heed_state(m, "project.extra"), other);
     heed_module_free(m);
 }
 END_TEST
@@ -145,6 +148,34 @@ START_TEST(test_ownership)
     ck_assert_int_eq(freed, 2);
     ck_assert_ptr_null(heed_module_new(NULL));
     expect_error(HEED_ERR_VALUE, "module_new");
+}
+END_TEST
+
+START_TEST(test_a_freed_module_is_recognised)
+{
+    if (!heed_allocator_keeps_blocks()) {
+        return; /* else this test reads freed memory */
+    }
+    int freed = 0;
+    struct gate *m = gate_new(2, &freed), *other = gate_new(2, &freed);
+    struct heed_linear *child = m->project;
+    ck_assert_int_eq(heed_module_free(m), HEED_OK);
+    ck_assert_int_eq(heed_module_free(m), HEED_ERR_VALUE);
+    expect_error(HEED_ERR_VALUE, "module_free: the module has already been freed");
+    heed_module_free(child);
+    expect_error(HEED_ERR_VALUE, "module_free: the module has already been freed");
+    ck_assert_int_eq(freed, 1);
+    ck_assert_ptr_null(heed_linear_forward(child, heed_ones(HEED_SHAPE(2), HEED_F32)));
+    expect_error(HEED_ERR_VALUE, "linear_forward: the module has already been freed");
+    ck_assert_int_eq(heed_parameters(m).count, 0);
+    expect_error(HEED_ERR_VALUE, "parameters: the module has already been freed");
+    heed_add_child(other, "child", NULL, child);
+    expect_error(HEED_ERR_VALUE, "module: the child 'child' has already been freed");
+    heed_add_child(m, "other", NULL, other); /* frees `other` */
+    expect_error(HEED_ERR_VALUE, "module: the module has already been freed");
+    heed_module_free(other);
+    expect_error(HEED_ERR_VALUE, "module_free: the module has already been freed");
+    ck_assert_int_eq(freed, 2);
 }
 END_TEST
 
@@ -414,6 +445,7 @@ Suite *nn_suite(void)
     tcase_add_test(modules, test_bad_registration);
     tcase_add_test(modules, test_constructors_without_memory);
     tcase_add_test(modules, test_ownership);
+    tcase_add_test(modules, test_a_freed_module_is_recognised);
     tcase_add_test(modules, test_cast);
     tcase_add_test(modules, test_cast_keeps_ties);
     tcase_add_test(modules, test_cast_before_backward);

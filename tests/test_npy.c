@@ -108,7 +108,8 @@ START_TEST(every_dtype_shape_and_view_comes_back)
                                  HEED_SHAPE(1, 2, 1, 2, 1, 1, 2, 3),
                                  HEED_SHAPE(0, 7777, 7777, 7777)};
     for (int dtype = HEED_F32; dtype < HEED_DTYPES; dtype++) {
-        for (size_t i = 0; i < sizeof shapes / sizeof *shapes; i++) {
+        const size_t too_large = SIZE_MAX == UINT32_MAX; /* the last one's strides */
+        for (size_t i = 0; i < sizeof shapes / sizeof *shapes - too_large; i++) {
             there_and_back(of_all_bits(shapes[i], (heed_dtype)dtype));
         }
         heed_tensor *x = of_all_bits(HEED_SHAPE(4, 6), (heed_dtype)dtype);

@@ -109,12 +109,8 @@ START_TEST(masked_fill_refuses)
     expect_error(HEED_ERR_DTYPE, "masked_fill: replace_mask is i64, not bool");
     ck_assert_ptr_null(heed_masked_fill(x, mask, -HUGE_VAL));
     expect_error(HEED_ERR_VALUE, "masked_fill: i64 cannot hold -inf");
-    ck_assert_ptr_null(heed_masked_fill(x, heed_ones(HEED_SHAPE(2, 3), HEED_BOOL), 0));
-    expect_error(HEED_ERR_SHAPE, "masked_fill: replace_mask (2, 3) does not broadcast to x (3)");
-    ck_assert_ptr_null(heed_masked_fill(heed_scalar(1, HEED_F32), mask, 0));
-    expect_error(HEED_ERR_SHAPE, "masked_fill");
-    ck_assert_ptr_null(heed_masked_fill(heed_zeros(HEED_SHAPE(1), HEED_F32), mask, 0));
-    expect_error(HEED_ERR_SHAPE, "masked_fill");
+    ck_assert_ptr_null(heed_masked_fill(x, heed_ones(HEED_SHAPE(2, 4), HEED_BOOL), 0));
+    expect_error(HEED_ERR_SHAPE, "masked_fill: shapes (3) and (2, 4) do not broadcast");
 }
 END_TEST
 

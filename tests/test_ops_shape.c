@@ -79,6 +79,7 @@ START_TEST(flatten_joins_dims)
             expect_kind(y, (heed_dtype)_i, rows[i].y);
             expect_same_order("flatten", y, x);
             ck_assert((y->storage == x->storage) == lie_as_one(x, rows[i].start, rows[i].end));
+            ck_assert((y == x) == (rows[i].y.ndim == 3));
         }
     }
     expect_kind(heed_flatten(heed_scalar(1, HEED_F32), -1, 0), HEED_F32, HEED_SHAPE(1));

@@ -167,6 +167,31 @@ START_TEST(no_overflow_on_the_way)
 }
 END_TEST
 
+/* A zero beside tiny elements: 1 / y would overflow. */
+START_TEST(norm_of_tiny_elements_and_a_zero)
+{
+    static const double ps[] = {2.5, 3, 7};
+    for (int i = 0; i < 3; i++) {
+        const double p = ps[i], y = 1e-20 * pow(1 + pow(2, p), 1 / p);
+        heed_tensor *x = heed_from_f32((float[]){0, 1e-20f, -2e-20f}, HEED_SHAPE(3)), *dx, *ddx;
+        heed_set_requires_grad(x, true);
+        heed_grad(heed_norm(x, p), &x, 1, &dx, true);
+        EXPECT_VALUES(dx, 1e-6, 0, pow(1e-20 / y, p - 1), -pow(2e-20 / y, p - 1));
+        heed_grad(heed_sum(heed_mul(dx, dx)), &x, 1, &ddx, false);
+        EXPECT(heed_item_i64(heed_all(heed_isfinite(ddx))) == 1, "p = %g", p);
+    }
+}
+END_TEST
+
+START_TEST(the_norm_of_order_0_has_no_gradient)
+{
+    heed_tensor *x = heed_set_requires_grad(heed_ones(HEED_SHAPE(3), HEED_F32), true);
+    heed_backward(heed_norm(x, 0));
+    expect_no_error();
+    ck_assert_ptr_null(x->grad);
+}
+END_TEST
+
 void add_special_cases(Suite *suite)
 {
     TCase *special = heed_case(suite, "special");
@@ -178,4 +203,6 @@ void add_special_cases(Suite *suite)
     tcase_add_test(special, clamp_of_special_values);
     tcase_add_test(special, lerp_meets_both_ends);
     tcase_add_test(special, no_overflow_on_the_way);
+    tcase_add_test(special, norm_of_tiny_elements_and_a_zero);
+    tcase_add_test(special, the_norm_of_order_0_has_no_gradient);
 }

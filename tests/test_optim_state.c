@@ -69,6 +69,33 @@ START_TEST(state_moves_by_name)
 }
 END_TEST
 
+/* The last step that can be counted, and two more, which are counted as it. */
+START_TEST(counts_of_steps_do_not_overflow)
+{
+    for (int sgd = 0; sgd < 2; sgd++) {
+        heed_tensor *p = parameter(1, 2);
+        const heed_tensor_list list = {1, &p, (const char *const[]){"p"}};
+        heed_optimizer *o = sgd ? heed_sgd_new(list, 0.5) : heed_adam_new(list, 0.5);
+        const heed_tensor_list state = heed_optimizer_state_dict(o);
+        heed_tensor *all = state_of(state, sgd ? "SGD.steps" : "Adam.steps");
+        heed_tensor *own = state_of(state, "state.p.step");
+        *heed_data_i64(all) = *heed_data_i64(own) = INT64_MAX - 1;
+        heed_optimizer_load_state_dict(o, state);
+        heed_backward(heed_sum(p));
+        for (int i = 0; i < 3; i++) {
+            const double before = heed_at(p, HEED_INDEX(0));
+            ck_assert_int_eq(heed_optimizer_step(o), HEED_OK);
+            ck_assert_int_eq(o->steps, INT64_MAX);
+            ck_assert_double_lt(heed_at(p, HEED_INDEX(0)), before);
+        }
+        const heed_tensor_list last = heed_optimizer_state_dict(o);
+        ck_assert_int_eq(heed_item_i64(state_of(last, "state.p.step")), INT64_MAX);
+        ck_assert_int_eq(heed_optimizer_load_state_dict(o, last), HEED_OK);
+        heed_optimizer_free(o);
+    }
+}
+END_TEST
+
 START_TEST(state_that_does_not_fit)
 {
     heed_tensor *p = parameter(1, 2), *q = parameter(1, 2);
@@ -114,6 +141,7 @@ void add_optim_state_cases(Suite *suite)
     TCase *state = heed_case(suite, "state");
     tcase_add_test(state, sgd_by_name);
     tcase_add_test(state, state_moves_by_name);
+    tcase_add_test(state, counts_of_steps_do_not_overflow);
     tcase_add_test(state, state_that_does_not_fit);
     tcase_add_test(state, a_list_without_memory);
 }

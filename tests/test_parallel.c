@@ -1,7 +1,12 @@
 /* The thread pool: each index is visited once, for any count, grain and number of threads; nested,
  * from several threads at once, and in a forked child; and row kernels that run on it. */
+#ifdef __linux__
+#define _GNU_SOURCE /* for sched_setaffinity */
+#endif
 #include <pthread.h>
+#include <sched.h>
 #include <signal.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/wait.h>
 #include <time.h>
@@ -255,6 +260,54 @@ START_TEST(test_number_of_threads)
 }
 END_TEST
 
+/* The default number of threads of a fresh process, with this HEED_NUM_THREADS. */
+static int threads_by_default(const char *said)
+{
+    const pid_t child = fork();
+    if (child == 0) {
+        if (said != NULL) {
+            setenv("HEED_NUM_THREADS", said, 1);
+        } else {
+            unsetenv("HEED_NUM_THREADS");
+        }
+        _exit(heed_get_num_threads() % 256);
+    }
+    int status = 0;
+    ck_assert_int_eq(waitpid(child, &status, 0), child);
+    ck_assert(WIFEXITED(status));
+    return WEXITSTATUS(status);
+}
+
+/* Each test has a process of its own, which has not determined the number yet. */
+START_TEST(test_default_number_of_threads)
+{
+    ck_assert_int_eq(threads_by_default("3"), 3);
+    ck_assert_int_eq(threads_by_default("255"), 255);
+    ck_assert_int_eq(threads_by_default("256"), 0);
+    ck_assert_int_eq(threads_by_default("257"), 0);
+    ck_assert_int_eq(threads_by_default("1"), 1);
+    const int processors = threads_by_default(NULL);
+    ck_assert_int_ge(processors, 1);
+    static const char *const ignored[] = {"", "0", "-1", "3x", "x"};
+    for (size_t i = 0; i < sizeof ignored / sizeof *ignored; i++) {
+        ck_assert_int_eq(threads_by_default(ignored[i]), processors);
+    }
+#ifdef __linux__
+    cpu_set_t all, one;
+    ck_assert_int_eq(sched_getaffinity(0, sizeof all, &all), 0);
+    ck_assert_int_eq(processors, CPU_COUNT(&all) % 256);
+    CPU_ZERO(&one);
+    for (int i = 0; CPU_COUNT(&one) == 0; i++) {
+        if (CPU_ISSET(i, &all)) {
+            CPU_SET(i, &one);
+        }
+    }
+    ck_assert_int_eq(sched_setaffinity(0, sizeof one, &one), 0);
+    ck_assert_int_eq(threads_by_default(NULL), 1);
+#endif
+}
+END_TEST
+
 Suite *parallel_suite(void)
 {
     Suite *suite = suite_create("parallel");
@@ -266,6 +319,7 @@ Suite *parallel_suite(void)
     tcase_add_test(tests, test_a_forked_child_starts_its_own);
     tcase_add_test(tests, test_workers_take_no_signals);
     tcase_add_test(tests, test_number_of_threads);
+    tcase_add_test(tests, test_default_number_of_threads);
     tcase_add_loop_test(tests, test_lines_do_not_depend_on_threads, 0, 6);
     return suite;
 }

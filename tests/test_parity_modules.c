@@ -31,6 +31,18 @@ static heed_tensor *multihead_weights(void *m, heed_tensor *const *in,
     return weights;
 }
 
+static heed_tensor *with_weights(void *m, heed_tensor *const *in)
+{
+    heed_tensor *weights = NULL;
+    return heed_multihead_attention_forward_weights(m, in[0], in[1], in[2], &weights);
+}
+
+static void follow_torch_2(uint64_t seed)
+{
+    heed_set_random_flavor(HEED_RANDOM_TORCH_2);
+    heed_manual_seed(seed);
+}
+
 static heed_tensor *in_eval(void *m, heed_tensor *x)
 {
     heed_eval(m);
@@ -66,8 +78,6 @@ static struct heed_sequential *attention_sequential(void)
     heed_sequential_append(m, heed_relu_new());
     return m;
 }
-
-static const double no_dropout = 0;
 
 static struct heed_transformer_encoder_layer *encoder_layer_with_dropout(void)
 {
@@ -191,6 +201,7 @@ static void check_forward(const module_row *row, const parity_case *c, void *m, 
         leaves[count++] = (parity_leaf){names[i], parameters.tensors[i]};
     }
     expect_case(c, row->forward(m, inputs), SCALED, leaves, count);
+    heed_set_random_flavor(HEED_RANDOM_TORCH_1);
     heed_scope_end(&scope);
 }
 

@@ -109,10 +109,17 @@ static const double losses_of_pytorch[3][STEPS] = {
 #include "tests/fixtures/toy.h"
 };
 
+typedef struct comparison {
+    const double *expected;
+    int steps; /* compared so far */
+} comparison;
+
 static bool compare_loss(void *context, struct token_model *m, const train_state *now)
 {
-    const double expected = ((const double *)context)[now->step - 1];
+    comparison *c = context;
     (void)m;
+    ck_assert_int_eq(now->step, ++c->steps);
+    const double expected = c->expected[now->step - 1];
     ck_assert_msg(fabs(now->loss - expected) <= 5e-6, "step %d: loss %.7f, not %.7f",
                   (int)now->step, now->loss, expected);
     return now->step < STEPS;
@@ -121,9 +128,11 @@ static bool compare_loss(void *context, struct token_model *m, const train_state
 START_TEST(test_losses_are_those_of_pytorch)
 {
     static const int heads[] = {1, 2, 4};
+    comparison c = {.expected = losses_of_pytorch[_i]};
     struct token_model *m = make_model(0, heads[_i]);
-    train_model(m, compare_loss, (void *)losses_of_pytorch[_i]);
+    train_model(m, compare_loss, &c);
     heed_module_free(m);
+    ck_assert_int_eq(c.steps, STEPS);
 }
 END_TEST
 

@@ -250,16 +250,9 @@ START_TEST(numbers_that_cannot_be)
     save(&t, "good");
     take_steps(&t, 3);
     replace("optimizer.AdamW.steps", INTEGER(-1));
-    expect_refusal(&t, HEED_ERR_VALUE,
-                   "load_checkpoint: the state of AdamW has a step that is negative or too large");
+    expect_refusal(&t, HEED_ERR_VALUE, "load_checkpoint: the state of AdamW has a negative step");
     replace("optimizer.state.in_proj_bias.step", INTEGER(-1));
-    expect_refusal(&t, HEED_ERR_VALUE,
-                   "load_checkpoint: the state of AdamW has a step that is negative or too large");
-    const int64_t most = INT64_MAX; /* one more would overflow */
-    replace("optimizer.AdamW.steps", heed_from_i64(&most, (heed_shape){0}));
-    expect_refusal(&t, HEED_ERR_VALUE, "a step that is negative or too large");
-    replace("optimizer.state.in_proj_bias.step", heed_from_i64(&most, (heed_shape){0}));
-    expect_refusal(&t, HEED_ERR_VALUE, "a step that is negative or too large");
+    expect_refusal(&t, HEED_ERR_VALUE, "load_checkpoint: the state of AdamW has a negative step");
     replace("optimizer.AdamW.lr", NUMBER((double)NAN));
     expect_refusal(&t, HEED_ERR_VALUE, "invalid lr (nan)");
     replace("optimizer.param_groups.1.lr", NUMBER(-1));

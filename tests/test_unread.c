@@ -82,9 +82,18 @@ static void in_a_thread(void)
     pthread_join(thread, NULL);
 }
 
+static void in_a_thread_of_a_process_without_keys(void)
+{
+    pthread_key_t key;
+    while (pthread_key_create(&key, NULL) == 0) {
+    }
+    in_a_thread();
+}
+
 START_TEST(at_the_end_of_a_thread)
 {
     ck_assert_str_eq(stderr_of(in_a_thread), THREAD NO_SCOPE);
+    ck_assert_str_eq(stderr_of(in_a_thread_of_a_process_without_keys), THREAD NO_SCOPE);
 }
 END_TEST
 

@@ -7,12 +7,41 @@
 #include "heed.h"
 #include "tensor/alloc_faults.h"
 
+/* HAS_TSAN, HAS_SANITIZER: this build has ThreadSanitizer; it or AddressSanitizer. */
+#if defined __has_feature
+#if __has_feature(thread_sanitizer)
+#define HAS_TSAN 1
+#elif __has_feature(address_sanitizer)
+#define HAS_SANITIZER 1
+#endif
+#elif defined __SANITIZE_THREAD__
+#define HAS_TSAN 1
+#elif defined __SANITIZE_ADDRESS__
+#define HAS_SANITIZER 1
+#endif
+#ifdef HAS_TSAN
+#define HAS_SANITIZER 1
+#else
+#define HAS_TSAN 0
+#endif
+#ifndef HAS_SANITIZER
+#define HAS_SANITIZER 0
+#endif
+
 /* heed_case: a test case of `suite`. Each of its tests runs in an open scope and must leave no live
  * tensors or bytes of its own, and no pending error. */
 TCase *heed_case(Suite *suite, const char *name);
 
 /* expect_error: the pending error has this status and its message contains `words`; clears it. */
 void expect_error(heed_status status, const char *words);
+
+/* expect_file_error: the same for HEED_ERR_FILE, whose message contains `words`, a colon and the
+ * system's text for `error`, an errno. */
+void expect_file_error(const char *words, int error);
+
+/* too_large_for_32_bits: on a 32-bit machine, sizes beyond its address space are refused as an
+ * overflow, before the error that the tests expect of a 64-bit machine. */
+bool too_large_for_32_bits(void);
 
 /* expect_no_error: otherwise prints the message of the pending error. */
 void expect_no_error(void);

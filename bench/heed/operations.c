@@ -11,6 +11,8 @@ static heed_tensor *y; /* result to differentiate, for backward */
 static int64_t rows, columns;
 static heed_tensor *(*apply)(void);
 
+enum { MOST_KEYS = 1024 }; /* of attention */
+
 static double at(const heed_tensor *t, int64_t i)
 {
     return (double)heed_const_data_f32(t)[i];
@@ -46,6 +48,7 @@ static bool result_differs(double (*expected)(int64_t i))
 
 OPERATION(add, heed_add(x, other), a + b)
 OPERATION(mul, heed_mul(x, other), a *b)
+OPERATION(div, heed_div(x, other), a / b)
 OPERATION(exp, heed_exp(x), exp(a))
 OPERATION(tanh, heed_tanh(x), tanh(a))
 OPERATION(gelu, heed_gelu(x), a / 2 * (1 + erf(a * sqrt(0.5))))
@@ -70,18 +73,24 @@ static const struct {
     const char *name;
     heed_tensor *(*apply)(void);
     double (*expected)(int64_t i);
-    bool near_copy; /* reads one array and writes one */
+    bool near_copy;    /* reads one array and writes one */
+    long of_subnormal; /* also timed with this number of subnormal elements */
 } elementwise[] = {
-    {"add", add_all, add_of, false},   {"add_new", add_all, add_of, false},
-    {"mul", mul_all, mul_of, false},   {"exp", exp_all, exp_of, true},
-    {"tanh", tanh_all, tanh_of, true}, {"gelu", gelu_all, gelu_of, true},
-    {"sum", sum_all, sum_of, false},   {"gelu_tanh", gelu_tanh_all, gelu_tanh_of, true},
+    {"add", add_all, add_of, false, 0},
+    {"add_new", add_all, add_of, false, 0},
+    {"mul", mul_all, mul_of, false, 1 << 16},
+    {"div", div_all, div_of, false, 1 << 16},
+    {"exp", exp_all, exp_of, true, 0},
+    {"tanh", tanh_all, tanh_of, true, 0},
+    {"gelu", gelu_all, gelu_of, true, 1 << 16},
+    {"sum", sum_all, sum_of, false, 0},
+    {"gelu_tanh", gelu_tanh_all, gelu_tanh_of, true, 0},
 };
 enum { ELEMENTWISE = sizeof elementwise / sizeof *elementwise };
 
 static const char *prepare_elementwise(const struct workload *w)
 {
-    x = heed_randn(HEED_SHAPE(w->size[0]), HEED_F32);
+    x = input_of(w, heed_randn(HEED_SHAPE(w->size[0]), HEED_F32));
     other = heed_randn(HEED_SHAPE(w->size[0]), HEED_F32);
     apply = elementwise[w->variant].apply;
     return result_differs(elementwise[w->variant].expected) ? "an element differs from libm" : NULL;
@@ -103,6 +112,9 @@ static void add_elementwise(struct table *table)
             if (elementwise[i].near_copy) {
                 snprintf(w->bound, sizeof w->bound, "copy.%ld", sizes[s]);
                 w->bound_times = 1;
+            }
+            if (elementwise[i].of_subnormal == sizes[s]) {
+                add_subnormal(table, *w);
             }
         }
     }
@@ -161,6 +173,15 @@ static double sum_of_exp(int64_t row)
     return sum;
 }
 
+static double dot(const heed_tensor *a, int64_t row, const heed_tensor *b, int64_t other_row)
+{
+    double sum = 0;
+    for (int64_t i = 0; i < columns; i++) {
+        sum += at(a, row * columns + i) * at(b, other_row * columns + i);
+    }
+    return sum;
+}
+
 static double softmax_of(int64_t i)
 {
     return exp(at(x, i)) / sum_of_exp(i / columns);
@@ -202,6 +223,38 @@ static double layer_norm_gradient_of(int64_t i)
     }
     const double z = (at(x, i) - mean) / deviation;
     return (at(g, i) - mean_of_row(g, row) - z * inner) / deviation;
+}
+
+/* Attention: x, weight and bias are q, k and v. The mean of column `column` of `of` under the
+ * weights of query `row`; with `along`, of its product with g v^T. */
+static double mean_of_keys(int64_t row, const heed_tensor *of, int64_t column, bool along)
+{
+    double sum = 0, total = 0, max = -HUGE_VAL, scores[MOST_KEYS];
+    for (int64_t key = 0; key <= row; key++) {
+        scores[key] = dot(x, row, weight, key) / sqrt((double)columns);
+        max = fmax(max, scores[key]);
+    }
+    for (int64_t key = 0; key <= row; key++) {
+        const double p = exp(scores[key] - max),
+                     value = of != NULL ? at(of, key * columns + column) : 1;
+        total += p;
+        sum += p * value * (along ? dot(g, row, bias, key) : 1);
+    }
+    return sum / total;
+}
+
+static double attention_of(int64_t i)
+{
+    return mean_of_keys(i / columns, bias, i % columns, false);
+}
+
+static double attention_gradient_of(int64_t i)
+{
+    const int64_t row = i / columns, column = i % columns;
+    const double inner = mean_of_keys(row, NULL, 0, true);
+    return (mean_of_keys(row, weight, column, true) -
+            inner * mean_of_keys(row, weight, column, false)) /
+           sqrt((double)columns);
 }
 
 static int64_t id_of(int64_t row)
@@ -268,6 +321,11 @@ static heed_tensor *cross_entropy(void)
     return heed_cross_entropy(x, ids);
 }
 
+static heed_tensor *attention(void)
+{
+    return heed_scaled_dot_product_attention(x, weight, bias, NULL, 0, true, 0);
+}
+
 static heed_tensor *embedding(void)
 {
     return heed_embedding(ids, weight);
@@ -298,43 +356,92 @@ static void run_backward(void)
     clear_gradients();
 }
 
+/* What the tensors weight and bias are. */
+enum operands { OF_FEATURES, TABLE, KEYS };
+
 static const struct {
     const char *name;
     heed_tensor *(*apply)(void);
     double (*expected)(int64_t i), (*gradient)(int64_t i); /* of x, or of the table */
     long sizes[2][2];                                      /* rows and columns */
-    bool is_table; /* an embedding: columns is the number of rows of its table, of WIDTH elements */
+    /* OF_FEATURES: ones and zeros (columns); TABLE: an embedding, and columns is the number of rows
+     * of its table, of WIDTH elements; KEYS: keys and values (rows, columns) */
+    enum operands operands;
+    bool of_subnormal; /* the first size is also timed with subnormal probabilities */
 } by_rows[] = {
-    {"softmax", softmax, softmax_of, softmax_gradient_of, {{3072, 64}, {4096, 1024}}, false},
+    {"softmax",
+     softmax,
+     softmax_of,
+     softmax_gradient_of,
+     {{3072, 64}, {4096, 1024}},
+     OF_FEATURES,
+     true},
+    {"attention",
+     attention,
+     attention_of,
+     attention_gradient_of,
+     {{512, 64}, {MOST_KEYS, 64}},
+     KEYS,
+     true},
     {"layer_norm",
      layer_norm,
      layer_norm_of,
      layer_norm_gradient_of,
      {{768, 128}, {4096, 1024}},
+     OF_FEATURES,
      false},
     {"cross_entropy",
      cross_entropy,
      cross_entropy_of,
      cross_entropy_gradient_of,
      {{768, 65}, {768, 50257}},
+     OF_FEATURES,
      false},
-    {"embedding", embedding, embedding_of, embedding_gradient_of, {{768, 65}, {768, 50257}}, true},
-    {"sum_dim0", sum_rows, sum_of_column, NULL, {{768, 128}, {4096, 1024}}, false},
-    {"sum_dim1", sum_columns, sum_of_row, NULL, {{768, 128}, {4096, 1024}}, false},
+    {"embedding",
+     embedding,
+     embedding_of,
+     embedding_gradient_of,
+     {{768, 65}, {768, 50257}},
+     TABLE,
+     false},
+    {"sum_dim0", sum_rows, sum_of_column, NULL, {{768, 128}, {4096, 1024}}, OF_FEATURES, false},
+    {"sum_dim1", sum_columns, sum_of_row, NULL, {{768, 128}, {4096, 1024}}, OF_FEATURES, false},
 };
 enum { BY_ROWS = sizeof by_rows / sizeof *by_rows, WIDTH = 128 };
 
+/* Makes the scores of each row, which are x or q k^T / sqrt(columns), 95 lower except for the first
+ * two, so that the other probabilities are subnormal. (With a single large probability the
+ * gradients would be rounding errors.) */
+static void spread_scores(enum operands operands)
+{
+    float *queries = heed_data_f32(x), *keys = operands == KEYS ? heed_data_f32(weight) : NULL;
+    for (int64_t row = 0; row < rows; row++) {
+        if (keys == NULL) {
+            queries[row * columns] += 95;
+            queries[row * columns + 1] += 95;
+        } else {
+            queries[row * columns] = 1;
+            keys[row * columns] = row < 2 ? 95 * sqrtf((float)columns) : 0;
+        }
+    }
+}
+
 static void make_inputs(const struct workload *w, bool with_gradients)
 {
-    const bool is_table = by_rows[w->variant].is_table;
+    const enum operands operands = by_rows[w->variant].operands;
+    const bool is_table = operands == TABLE;
     rows = w->size[0];
     columns = is_table ? WIDTH : w->size[1];
     apply = by_rows[w->variant].apply;
     x = heed_randn(HEED_SHAPE(rows, columns), HEED_F32);
     g = heed_randn(HEED_SHAPE(rows, columns), HEED_F32);
-    weight = is_table ? heed_randn(HEED_SHAPE(w->size[1], WIDTH), HEED_F32)
-                      : heed_ones(HEED_SHAPE(columns), HEED_F32);
-    bias = heed_zeros(HEED_SHAPE(columns), HEED_F32);
+    weight = is_table           ? heed_randn(HEED_SHAPE(w->size[1], WIDTH), HEED_F32)
+             : operands == KEYS ? heed_randn_like(x)
+                                : heed_ones(HEED_SHAPE(columns), HEED_F32);
+    bias = operands == KEYS ? heed_randn_like(x) : heed_zeros(HEED_SHAPE(columns), HEED_F32);
+    if (w->subnormal) {
+        spread_scores(operands);
+    }
     ids = heed_randint(0, w->size[1], HEED_SHAPE(rows), HEED_I64);
     heed_tensor *all[] = {x, weight, bias};
     for (int i = 0; i < 3; i++) {
@@ -355,7 +462,7 @@ static const char *prepare_backward(const struct workload *w)
     y = apply();
     y = y->ndim == 0 ? y : with_given(y);
     heed_backward_retain(y);
-    const heed_tensor *leaf = by_rows[w->variant].is_table ? weight : x;
+    const heed_tensor *leaf = by_rows[w->variant].operands == TABLE ? weight : x;
     const bool wrong = differs(leaf->grad, by_rows[w->variant].gradient);
     clear_gradients();
     return wrong ? "the gradient differs from the formula" : NULL;
@@ -366,19 +473,28 @@ static void add_by_rows(struct table *table)
     for (int i = 0; i < 2 * BY_ROWS; i++) {
         const int number = i / 2;
         const long *size = by_rows[number].sizes[i % 2];
-        const long elements = size[0] * (by_rows[number].is_table ? WIDTH : size[1]);
+        const bool is_table = by_rows[number].operands == TABLE;
+        const bool of_subnormal = by_rows[number].of_subnormal && i % 2 == 0;
+        const long elements = size[0] * (is_table ? WIDTH : size[1]);
         struct workload w = {.unit = "ns/element",
                              .scale = 1e9 / (double)elements,
                              .size = {size[0], size[1]},
                              .variant = number,
                              .prepare = prepare_forward,
                              .run = run_forward};
-        add_workload(table, w, "w6.%s.%ldx%ld", by_rows[number].name, size[0], size[1]);
+        const struct workload *added =
+            add_workload(table, w, "w6.%s.%ldx%ld", by_rows[number].name, size[0], size[1]);
+        if (of_subnormal) {
+            add_subnormal(table, *added);
+        }
         if (by_rows[number].gradient != NULL) {
             w.prepare = prepare_backward;
             w.run = run_backward;
-            add_workload(table, w, "w6.%s_backward.%ldx%ld", by_rows[number].name, size[0],
-                         size[1]);
+            added = add_workload(table, w, "w6.%s_backward.%ldx%ld", by_rows[number].name, size[0],
+                                 size[1]);
+            if (of_subnormal) {
+                add_subnormal(table, *added);
+            }
         }
     }
 }
@@ -386,6 +502,7 @@ static void add_by_rows(struct table *table)
 /* ---- over all parameters: updates by AdamW and SGD, and the norm for clipping ---- */
 
 enum { PARAMETERS = 4, ELEMENTS = 204512 };
+enum { PLAIN, MOMENTUM };
 
 static heed_optimizer *optimizer;
 static heed_tensor *parameters[PARAMETERS];
@@ -410,30 +527,46 @@ static void make_parameters(void)
     }
 }
 
+/* Lets a state of ordinary size decay until it is subnormal, as that of a unit whose gradient stays
+ * 0. */
+static void decay_state(void)
+{
+    for (int i = 0; i < PARAMETERS; i++) {
+        heed_clear_grad(parameters[i]);
+        heed_set_grad(parameters[i], heed_zeros(HEED_SHAPE(ELEMENTS), HEED_F32));
+    }
+    for (int i = 0; i < 1000; i++) {
+        update();
+    }
+}
+
 /* The first step moves by lr times the gradient or, for AdamW, times its sign. */
-static const char *check_first_step(double decay, bool by_sign)
+static const char *check_first_step(const struct workload *w, double decay, bool by_sign)
 {
     const double before = at(parameters[0], 7), slope = at(parameters[0]->grad, 7);
     const double right =
         before * (1 - 1e-3 * decay) - 1e-3 * (by_sign ? copysign(1, slope) : slope);
     update();
-    return fabs(at(parameters[0], 7) - right) < 1e-6 ? NULL : "the first step is wrong";
+    const bool wrong = !(fabs(at(parameters[0], 7) - right) < 1e-6);
+    if (w->subnormal) {
+        decay_state();
+    }
+    return wrong ? "the first step is wrong" : NULL;
 }
 
 static const char *prepare_adamw(const struct workload *w)
 {
-    (void)w;
     make_parameters();
     optimizer = heed_adamw_new(all, 1e-3, 0.01);
-    return check_first_step(0.01, true);
+    return check_first_step(w, 0.01, true);
 }
 
 static const char *prepare_sgd(const struct workload *w)
 {
-    (void)w;
     make_parameters();
-    optimizer = heed_sgd_new(all, 1e-3);
-    return check_first_step(0, false);
+    optimizer = heed_sgd_new_with(all, 1e-3,
+                                  (heed_sgd_options){.momentum = w->variant == MOMENTUM ? 0.9 : 0});
+    return check_first_step(w, 0, false);
 }
 
 static const char *prepare_clip(const struct workload *w)
@@ -464,8 +597,10 @@ static void add_updates(struct table *table)
     w.finish = free_optimizer;
     w.prepare = prepare_sgd;
     add_workload(table, w, "w6.sgd");
+    w.variant = MOMENTUM;
+    add_subnormal(table, *add_workload(table, w, "w6.sgd_momentum"));
     w.prepare = prepare_adamw;
-    add_workload(table, w, "w6.adamw");
+    add_subnormal(table, *add_workload(table, w, "w6.adamw"));
 }
 
 void add_operations(struct table *table)

@@ -1,4 +1,6 @@
 /* Matrix products (W5); transposed operands are views. */
+#include <string.h>
+
 #include "bench/heed/tables.h"
 #include "bench/product_shapes.h"
 
@@ -6,13 +8,14 @@ static struct product now;
 static heed_tensor *a, *b, *stored_a, *stored_b; /* a and b are these or views of them */
 
 /* (rows, columns), or a batch of these; *stored is (columns, rows) if `transposed`. */
-static heed_tensor *matrix(int rows, int columns, bool transposed, heed_tensor **stored)
+static heed_tensor *matrix(const struct workload *w, int rows, int columns, bool transposed,
+                           heed_tensor **stored)
 {
     heed_shape shape = transposed ? HEED_SHAPE(columns, rows) : HEED_SHAPE(rows, columns);
     if (now.batch > 0) {
         shape = HEED_SHAPE(now.batch, shape.size[0], shape.size[1]);
     }
-    *stored = heed_sub_scalar(heed_rand(shape, HEED_F32), 0.5);
+    *stored = input_of(w, heed_sub_scalar(heed_rand(shape, HEED_F32), 0.5));
     return transposed ? heed_transpose(*stored, -2, -1) : *stored;
 }
 
@@ -45,8 +48,8 @@ static double expected(int64_t i)
 static const char *prepare(const struct workload *w)
 {
     now = products[w->variant];
-    a = matrix(now.m, now.k, now.mode[0] == 't', &stored_a);
-    b = matrix(now.k, now.n, now.mode[1] == 't', &stored_b);
+    a = matrix(w, now.m, now.k, now.mode[0] == 't', &stored_a);
+    b = matrix(&(struct workload){.subnormal = false}, now.k, now.n, now.mode[1] == 't', &stored_b);
     return differs(heed_matmul(a, b), expected) ? "the product differs from plain loops" : NULL;
 }
 
@@ -56,14 +59,17 @@ void add_products(struct table *table)
         const double operations = product_operations(&products[i]);
         char name[48];
         product_name(&products[i], name, sizeof name);
-        add_workload(table,
-                     (struct workload){.unit = "GFLOP/s",
-                                       .scale = 1e-9 * operations,
-                                       .bound = "fma",
-                                       .bound_times = operations,
-                                       .variant = i,
-                                       .prepare = prepare,
-                                       .run = multiply},
-                     "%s", name);
+        const struct workload *w = add_workload(table,
+                                                (struct workload){.unit = "GFLOP/s",
+                                                                  .scale = 1e-9 * operations,
+                                                                  .bound = "fma",
+                                                                  .bound_times = operations,
+                                                                  .variant = i,
+                                                                  .prepare = prepare,
+                                                                  .run = multiply},
+                                                "%s", name);
+        if (strcmp(name, "w5.nn.256x256x256") == 0) {
+            add_subnormal(table, *w);
+        }
     }
 }

@@ -21,6 +21,19 @@ struct workload *add_workload(struct table *table, struct workload w, const char
     return &table->all[table->count++];
 }
 
+void add_subnormal(struct table *table, struct workload w)
+{
+    const struct workload normal = w;
+    w.subnormal = true;
+    *w.bound = '\0';
+    add_workload(table, w, "%s.subnormal", normal.name);
+}
+
+heed_tensor *input_of(const struct workload *w, heed_tensor *t)
+{
+    return w->subnormal ? heed_mul_scalar(t, 1e-39) : t;
+}
+
 /* Relative to the largest sampled element, since gradients over many classes are tiny. */
 bool differs(const heed_tensor *y, double (*expected)(int64_t i))
 {

@@ -5,7 +5,7 @@
 #include "bench/serve.h"
 #include "heed.h"
 
-enum { MOST_WORKLOADS = 128 };
+enum { MOST_WORKLOADS = 160 };
 
 struct table {
     struct workload all[MOST_WORKLOADS];
@@ -15,6 +15,11 @@ struct table {
 /* add_workload: adds a copy of `w` under a printf-formatted name; returns the copy. */
 struct workload *add_workload(struct table *table, struct workload w, const char *name, ...)
     HEED_PRINTF(3, 4);
+
+/* add_subnormal: adds w again, as NAME.subnormal. input_of: a tensor of w's inputs; if w is
+ * subnormal, 1e-39 times t. */
+void add_subnormal(struct table *table, struct workload w);
+heed_tensor *input_of(const struct workload *w, heed_tensor *t);
 
 /* differs: true if y, contiguous and f32, differs from `expected` at sampled elements. */
 bool differs(const heed_tensor *y, double (*expected)(int64_t i));

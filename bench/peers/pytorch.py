@@ -18,13 +18,14 @@ from pytorch_training import fused_attention, gpt, head, mlp, multi_head, optimi
 
 WARM_UP, CHUNK = 0.1, 0.01  # seconds; as in serve.c
 TRIALS = 7
+SUBNORMAL = 1e-39  # the factor of inputs that are below the smallest normal number
 
 # ---- products ----
 
 
-def product(mode, *sizes):
+def product(scale, mode, *sizes):
     *batch, m, n, k = sizes
-    a = torch.rand(*batch, *((k, m) if mode[0] == "t" else (m, k))) - 0.5
+    a = scale * (torch.rand(*batch, *((k, m) if mode[0] == "t" else (m, k))) - 0.5)
     b = torch.rand(*batch, *((n, k) if mode[1] == "t" else (k, n))) - 0.5
     a = a.transpose(-2, -1) if mode[0] == "t" else a
     b = b.transpose(-2, -1) if mode[1] == "t" else b
@@ -36,12 +37,13 @@ def product(mode, *sizes):
 # ---- element-wise and row-wise ----
 
 
-def elements(name, n):
-    a, b, out = torch.randn(n), torch.randn(n), torch.empty(n)
+def elements(scale, name, n):
+    a, b, out = scale * torch.randn(n), torch.randn(n), torch.empty(n)
     calls = {
         "add": lambda: torch.add(a, b, out=out),
         "add_new": lambda: a + b,
         "mul": lambda: torch.mul(a, b, out=out),
+        "div": lambda: torch.div(a, b, out=out),
         "exp": lambda: torch.exp(a, out=out),
         "tanh": lambda: torch.tanh(a, out=out),
         "gelu": lambda: F.gelu(a),
@@ -55,8 +57,21 @@ def backward_of(y, leaves, g=None):
     return [("", lambda: torch.autograd.grad(y, leaves, g, retain_graph=True))]
 
 
-def lines(name, rows, columns):
+def attend(subnormal, name, rows, columns):
+    q, k, v, g = (torch.randn(1, 1, rows, columns) for _ in range(4))
+    if subnormal:
+        q[..., 0], k[..., 0], k[:, :, :2, 0] = 1, 0, 95 * math.sqrt(columns)
+    if name == "attention":
+        return [("", lambda: fused_attention(q, k, v))]
+    for leaf in (q, k, v):
+        leaf.requires_grad_(True)
+    return backward_of(fused_attention(q, k, v), (q, k, v), g)
+
+
+def lines(subnormal, name, rows, columns):
     x, g = torch.randn(rows, columns), torch.randn(rows, columns)
+    if subnormal:
+        x[:, :2] += 95
     ids = torch.randint(columns, (rows,))
     leaf = x.clone().requires_grad_(True)
     if name.startswith("softmax"):
@@ -85,25 +100,35 @@ def table(name, rows, count):
     return backward_of(F.embedding(ids, weight), weight, g)
 
 
-def update(name):
+def update(subnormal, name):
     parameters = [torch.randn(204512, requires_grad=True) for _ in range(4)]
     for parameter in parameters:
         parameter.grad = torch.randn_like(parameter)
     if name == "clip_grad_norm":
         return [("", lambda: torch.nn.utils.clip_grad_norm_(parameters, 1e9))]
-    kind = {"adamw": "AdamW", "sgd": "SGD"}[name]
-    return [
-        (" ".join(form), getattr(torch.optim, kind)(parameters, lr=1e-3, **form).step)
-        for form in optimiser_forms()
-    ]
+    kind = "AdamW" if name == "adamw" else "SGD"
+    options = {"momentum": 0.9} if name == "sgd_momentum" else {}
+    forms = []
+    for form in optimiser_forms():
+        step = getattr(torch.optim, kind)(parameters, lr=1e-3, **options, **form).step
+        forms.append((" ".join(form), step))
+        step()
+    if subnormal:  # the state decays, as that of a unit whose gradient stays 0
+        for parameter in parameters:
+            parameter.grad.zero_()
+        for _, step in forms:
+            repeat(step, 1000)
+    return forms
 
 
-def by_element(name, *sizes):
+def by_element(subnormal, name, *sizes):
     if not sizes:
-        return update(name)
+        return update(subnormal, name)
     if len(sizes) == 1:
-        return elements(name, *sizes)
-    return table(name, *sizes) if name.startswith("embedding") else lines(name, *sizes)
+        return elements(SUBNORMAL if subnormal else 1, name, *sizes)
+    if name.startswith("embedding"):
+        return table(name, *sizes)
+    return (attend if name.startswith("attention") else lines)(subnormal, name, *sizes)
 
 
 # ---- chains ----
@@ -196,16 +221,17 @@ def forms_of(name):
     """The variants of a workload from bench_heed's list, as pairs (name, call); None: unknown workload."""
     family, *words = name.split(".")
     sizes = [int(n) for word in words for n in word.split("x") if n.isdigit()]
-    words = [word for word in words if not word[0].isdigit()]
+    subnormal = "subnormal" in words
+    words = [word for word in words if not word[0].isdigit() and word != "subnormal"]
     families = {
         "w1": lambda: toy(*words),
         "w2": head,
         "w3": lambda: multi_head(*words),
         "w4": lambda: gpt(not words),
-        "w5": lambda: product(words[0], *sizes),
-        "w6": lambda: by_element(words[0], *sizes),
+        "w5": lambda: product(SUBNORMAL if subnormal else 1, words[0], *sizes),
+        "w6": lambda: by_element(subnormal, words[0], *sizes),
         "w7": lambda: chain(*words),
-        "mlp": lambda: mlp(*words),
+        "mlp": lambda: mlp(subnormal, *words),
     }
     return families[family]() if family in families else None
 

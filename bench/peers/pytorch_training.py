@@ -103,14 +103,18 @@ def head():
     return training([("", Head)], lambda model: model(x).pow(2).mean(), "SGD")
 
 
-def mlp(what):
+def mlp(subnormal, what):
     kind = {"adam": "Adam", "sgd": "SGD"}[what]
     x, targets = torch.rand(64, 784), torch.randint(10, (64,))
 
     def model():
         return nn.Sequential(nn.Linear(784, 64), nn.ReLU(), nn.Linear(64, 10))
 
-    return training([("", model)], lambda m: F.cross_entropy(m(x), targets), kind)
+    forms = training([("", model)], lambda m: F.cross_entropy(m(x), targets), kind)
+    for _, step in forms:
+        for _ in range(1500 if subnormal else 0):  # until the moments of dead units are subnormal
+            step()
+    return forms
 
 
 class Attention(nn.Module):

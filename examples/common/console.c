@@ -21,6 +21,7 @@ void console_hold(void)
             open("/dev/null", fd == 0 ? O_WRONLY : O_RDONLY); /* takes the lowest free number */
         }
     }
+    signal(SIGXFSZ, SIG_IGN);
 }
 
 static int output_error; /* errno of the first write that failed */

@@ -9,7 +9,8 @@
 /* ---- standard streams ---- */
 
 /* console_hold: call it first. If a standard stream is closed, the next file opened would get its
- * descriptor and receive the program's output; this prevents that. */
+ * descriptor and receive the program's output; this prevents that. Also ignores SIGXFSZ, so that
+ * writing a file beyond its limit (ulimit -f) is an error. */
 void console_hold(void);
 
 /* console_put: writes bytes. On a `terminal`, control characters other than newline and tab, and

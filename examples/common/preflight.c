@@ -4,8 +4,11 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <math.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -166,16 +169,37 @@ heed_status path_check_all(const path_use *files, int count)
 
 /* ---- memory ---- */
 
-heed_status memory_check(double bytes, const char *needs_less)
+/* The physical memory and the swap space, or the process's limit if that is lower (ulimit -v). */
+static double memory_of_process(void)
 {
-    double memory = 64e9;
+    double memory = HUGE_VAL, swap = 0;
+    struct rlimit limit;
 #ifdef _SC_PHYS_PAGES
     memory = (double)sysconf(_SC_PHYS_PAGES) * (double)sysconf(_SC_PAGESIZE);
 #endif
-    if (bytes <= memory) {
-        return heed_error_pending();
+    FILE *file = fopen("/proc/meminfo", "r");
+    char line[128];
+    while (file != NULL && fgets(line, sizeof line, file) != NULL) {
+        const char *name = "SwapTotal:";
+        if (strncmp(line, name, strlen(name)) == 0) {
+            swap = 1024 * strtod(line + strlen(name), NULL);
+        }
     }
-    return heed_fail(HEED_ERR_VALUE,
-                     "a training step needs about %.0f GB, but this machine has %.0f; reduce %s",
-                     bytes / 1e9, memory / 1e9, needs_less);
+    if (file != NULL) {
+        fclose(file);
+    }
+    memory += swap;
+    const bool limited = getrlimit(RLIMIT_AS, &limit) == 0 && limit.rlim_cur != RLIM_INFINITY;
+    return limited && (double)limit.rlim_cur < memory ? (double)limit.rlim_cur : memory;
+}
+
+heed_status memory_check(double bytes, const char *needs_less)
+{
+    const double memory = memory_of_process();
+    return bytes <= memory
+               ? heed_error_pending()
+               : heed_fail(HEED_ERR_VALUE,
+                           "a training step needs more than %.3g GB, but this program can have "
+                           "only %.3g GB; reduce %s",
+                           bytes / 1e9, memory / 1e9, needs_less);
 }

@@ -28,23 +28,24 @@ struct heed_gpt *gpt_model_new(const gpt_train_options *s, int64_t tokens)
     });
 }
 
-/* Ignores biases. */
+/* Includes sinusoidal positions, but no biases and no norms. */
 static double count_parameters(const gpt_train_options *s, int64_t tokens)
 {
     const double width = (double)s->n_embd;
-    return 12 * (double)s->n_layer * width * width + (s->untied ? 2 : 1) * (double)tokens * width +
-           (s->positions == 0 ? (double)s->context * width : 0);
+    return 12 * (double)s->n_layer * width * width +
+           ((s->untied ? 2 : 1) * (double)tokens + (double)s->context) * width;
 }
 
-/* Sum of the activations that each block saves for backward, the logits, and the parameters with
- * their gradients and AdamW's two averages. */
-double gpt_step_bytes(const gpt_train_options *s, int64_t tokens)
+/* A block saves at least 14 floats per token and feature for backward; attention saves its weights
+ * only with dropout. The loss saves the logits and needs their gradient. (Measured: 16 to 20, 4 to
+ * 5 per weight, and 2.1.) */
+gpt_memory gpt_step_memory(const gpt_train_options *s, int64_t tokens)
 {
-    const double width = (double)s->n_embd, layers = (double)s->n_layer;
-    const double at_once = (double)s->batch * (double)s->context;
-    const double of_token = layers * (18 * width + 2 * (double)s->n_head * (double)s->context) +
-                            3 * (double)tokens + 4 * width;
-    return 4 * (at_once * of_token + 4 * count_parameters(s, tokens));
+    const double width = (double)s->n_embd, context = (double)s->context;
+    const double weights = s->dropout > 0 ? 3 * (double)s->n_head * context : 0;
+    const double of_token = (double)s->n_layer * (14 * width + weights) + 2 * (double)tokens;
+    return (gpt_memory){.model = 4 * sizeof(float) * count_parameters(s, tokens),
+                        .batch = sizeof(float) * (double)s->batch * context * of_token};
 }
 
 /* ---- reading a record ---- */
@@ -115,7 +116,27 @@ static void read_record(gpt_record *r, const heed_safetensors *file, bool *good)
     }
 }
 
-heed_status gpt_record_read(gpt_record *r, const char *flag, const char *path)
+/* Compares the settings with the file before a model of their sizes is created. Each block has at
+ * least 6 tensors, so this also bounds the number of modules by the size of the file. */
+static void check_size(const gpt_record *r, const heed_safetensors *file, const char *flag,
+                       const char *path)
+{
+    struct stat at;
+    const double bytes = sizeof(float) * count_parameters(&r->settings, r->tokenizer.count);
+    const int64_t tensors = 6 * r->settings.n_layer;
+    if (stat(path, &at) == 0 && (double)at.st_size < bytes) {
+        heed_fail(HEED_ERR_VALUE,
+                  "%s: %s: damaged: it has %lld bytes, but a model with its settings has %.0f",
+                  flag, path, (long long)at.st_size, bytes);
+    } else if (heed_safetensors_count(file) < tensors) {
+        heed_fail(HEED_ERR_VALUE,
+                  "%s: %s: damaged: it has %d tensors, but a model with its settings has over %lld",
+                  flag, path, heed_safetensors_count(file), (long long)tensors);
+    }
+}
+
+/* A record alone is in a file without tensors. */
+static heed_status read_file(gpt_record *r, const char *flag, const char *path, bool with_model)
 {
     bool good = true;
     *r = (gpt_record){.text_length = 0};
@@ -134,8 +155,16 @@ heed_status gpt_record_read(gpt_record *r, const char *flag, const char *path)
         heed_fail(HEED_ERR_VALUE, "%s: %s: damaged: entries of gpt train are missing or invalid",
                   flag, path);
     }
+    if (with_model && !heed_error_pending()) {
+        check_size(r, file, flag, path);
+    }
     heed_safetensors_close(file);
     return heed_error_pending();
+}
+
+heed_status gpt_record_read(gpt_record *r, const char *flag, const char *path)
+{
+    return read_file(r, flag, path, true);
 }
 
 /* ---- writing a record ---- */
@@ -212,24 +241,8 @@ void gpt_record_free(gpt_record *r)
 
 /* ---- models in files and folders ---- */
 
-/* Damaged settings could describe a model larger than memory. */
-static heed_status check_size(const gpt_record *r, const char *flag, const char *path)
-{
-    struct stat at;
-    const double bytes = sizeof(float) * count_parameters(&r->settings, r->tokenizer.count);
-    if (!heed_error_pending() && stat(path, &at) == 0 && (double)at.st_size < bytes) {
-        heed_fail(HEED_ERR_VALUE,
-                  "%s: %s: damaged: it has %lld bytes, but a model with its settings has %.0f",
-                  flag, path, (long long)at.st_size, bytes);
-    }
-    return heed_error_pending();
-}
-
 struct heed_gpt *gpt_model_load(const gpt_record *r, const char *flag, const char *path)
 {
-    if (check_size(r, flag, path) != HEED_OK) {
-        return NULL;
-    }
     struct heed_gpt *model = gpt_model_new(&r->settings, r->tokenizer.count);
     if (model != NULL) {
         heed_load_checkpoint(model, NULL, path);
@@ -273,7 +286,7 @@ static void load_folder(gpt_loaded *l, const char *flag, const char *folder)
         heed_fail(HEED_ERR_VALUE, "%s: %s: no %s in it; gpt export stores the tokenizer there",
                   flag, folder, record_file);
     }
-    if (heed_error_pending() || gpt_record_read(&l->record, flag, path.text) != HEED_OK) {
+    if (heed_error_pending() || read_file(&l->record, flag, path.text, false) != HEED_OK) {
         return;
     }
     l->model = heed_gpt_from_pretrained(folder);

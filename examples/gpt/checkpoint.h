@@ -13,8 +13,12 @@
 /* gpt_model_new: a new model with a vocabulary of `tokens`. */
 struct heed_gpt *gpt_model_new(const gpt_train_options *settings, int64_t tokens);
 
-/* gpt_step_bytes: a rough upper bound on the memory of a training step. */
-double gpt_step_bytes(const gpt_train_options *settings, int64_t tokens);
+/* gpt_step_memory: the bytes that a training step needs at least: for the parameters with their
+ * gradients and AdamW's two averages, and for one batch. Accumulated batches reuse the memory. */
+typedef struct gpt_memory {
+    double model, batch;
+} gpt_memory;
+gpt_memory gpt_step_memory(const gpt_train_options *settings, int64_t tokens);
 
 /* ---- records: everything in a checkpoint except its tensors ---- */
 
@@ -29,7 +33,8 @@ typedef struct gpt_record {
 } gpt_record;
 
 /* gpt_record_read: reads the record of a file; errors name `flag`.
- * HEED_ERR_VALUE: no such file, or it was not written by gpt train. */
+ * HEED_ERR_VALUE: no such file, it was not written by gpt train, or it is too small for the model
+ * that its settings describe. */
 heed_status gpt_record_read(gpt_record *r, const char *flag, const char *path);
 
 /* gpt_record_save: writes the model, the optimiser (or NULL), the generator and the record. The

@@ -245,8 +245,10 @@ static heed_optimizer *new_optimizer(struct heed_gpt *m, const gpt_train_options
 static void make_model(gpt_run *run)
 {
     const gpt_train_options *o = &run->options;
-    memory_check(gpt_step_bytes(o, run->record.tokenizer.count), gpt_train_needs_less);
-    if (heed_error_pending()) {
+    const gpt_memory needed = gpt_step_memory(o, run->record.tokenizer.count);
+    const bool model = needed.model > needed.batch;
+    if (memory_check(needed.model + needed.batch,
+                     model ? "--n-embd or --n-layer" : "--batch or --context") != HEED_OK) {
         return;
     }
     heed_manual_seed((uint64_t)o->seed);
@@ -355,23 +357,34 @@ static heed_status fail_log(heed_status status, const char *path)
     return heed_fail(status, "--log: cannot write %s: %s", path, strerror(errno));
 }
 
+/* False at the end of the file, or with an error pending. */
+static bool next_line(gpt_log *log, char **line, size_t *capacity)
+{
+    errno = 0;
+    const bool found = getline(line, capacity, log->stream) > 0;
+    if (!found && errno != 0) {
+        heed_fail(HEED_ERR_FILE, "--log: cannot read %s: %s", log->path, strerror(errno));
+    }
+    return found;
+}
+
 /* The offset after the row of step `resumed`; 0: not a log. A row without a line end, left by a
  * killed program, does not count. */
-static long end_of_rows(FILE *stream, int64_t resumed, int64_t *last)
+static long end_of_rows(gpt_log *log, int64_t resumed, int64_t *last)
 {
     char *line = NULL, *end = NULL;
     size_t capacity = 0;
     long place = 0;
-    if (getline(&line, &capacity, stream) > 0 && strcmp(line, header) == 0) {
-        place = ftell(stream);
+    if (next_line(log, &line, &capacity) && strcmp(line, header) == 0) {
+        place = ftell(log->stream);
     }
-    while (place > 0 && getline(&line, &capacity, stream) > 0 && strchr(line, '\n') != NULL) {
+    while (place > 0 && next_line(log, &line, &capacity) && strchr(line, '\n') != NULL) {
         const int64_t step = strtoll(line, &end, 10);
         if (end == line || *end != ',' || step > resumed || step <= *last) {
             break;
         }
         *last = step;
-        place = ftell(stream);
+        place = ftell(log->stream);
     }
     free(line);
     return place;
@@ -379,7 +392,10 @@ static long end_of_rows(FILE *stream, int64_t resumed, int64_t *last)
 
 static void resume_log(gpt_log *log, int64_t resumed, int64_t *last)
 {
-    const long end = end_of_rows(log->stream, resumed, last);
+    const long end = end_of_rows(log, resumed, last);
+    if (heed_error_pending()) {
+        return; /* the log could not be read, and stays as it is */
+    }
     if (end == 0) {
         heed_fail(HEED_ERR_VALUE,
                   "--log: %s is not a log written by gpt train, so it cannot be continued; choose "
@@ -648,6 +664,7 @@ int gpt_train(int argc, char **argv)
         return status;
     }
     gpt_run_prepare(&l.run, &o);
+    heed_set_detect_anomaly(o.detect_anomaly);
     if (o.quiz != NULL) {
         quiz_open(&l.quiz, o.quiz, &l.run.record.tokenizer);
     }

@@ -108,8 +108,8 @@ double model_step_bytes(model_sizes sizes, int64_t batch)
 {
     const double tokens = (double)batch * (double)sizes.context;
     const double width = (double)model_head_dim(sizes.d_model, sizes.heads) * sizes.heads;
-    const double of_token = 6 * (double)sizes.words + 6 * (double)sizes.d_model + 6 * width +
-                            3 * (double)sizes.context * sizes.heads;
+    const double of_token = 2 * (double)sizes.words + 4 * (double)sizes.d_model + 4 * width +
+                            2 * (double)sizes.context * sizes.heads;
     const double parameters =
         2 * (double)sizes.words * (double)sizes.d_model + 4 * width * (double)sizes.d_model;
     return 4 * (tokens * of_token + 4 * parameters); /* with gradients and AdamW's two averages */

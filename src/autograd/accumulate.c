@@ -2,12 +2,11 @@
 
 #include "accumulate.h"
 
-#include <pthread.h>
-
 #include "../tensor/map.h"
 #include "../tensor/scope.h"
 #include "../tensor/scope_list.h"
 #include "../tensor/shape.h"
+#include "../tensor/thread.h"
 #include "ops/elementwise.h"
 
 /* True if t is contiguous and no other handle, view or graph can see a change to it. */
@@ -45,19 +44,19 @@ heed_status heed_add_gradient(heed_tensor **sum, heed_tensor *g, bool create_gra
 
 /* Several threads may train one model, so shared leaves are locked. Nothing that can fail runs
  * under the lock, and nothing slow except adding two gradients. */
-static pthread_mutex_t grad_lock = PTHREAD_MUTEX_INITIALIZER;
+static pthread_mutex_t *const grad_lock = &heed_locks[HEED_LOCK_GRADS];
 
 static void lock_grad(const heed_tensor *t)
 {
     if (t->shared) {
-        pthread_mutex_lock(&grad_lock);
+        pthread_mutex_lock(grad_lock);
     }
 }
 
 static void unlock_grad(const heed_tensor *t)
 {
     if (t->shared) {
-        pthread_mutex_unlock(&grad_lock);
+        pthread_mutex_unlock(grad_lock);
     }
 }
 

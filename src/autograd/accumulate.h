@@ -2,6 +2,7 @@
 #ifndef HEED_AUTOGRAD_ACCUMULATE_H
 #define HEED_AUTOGRAD_ACCUMULATE_H
 
+#include "../tensor/thread.h"
 #include "op.h"
 #include "pass.h"
 
@@ -21,7 +22,9 @@ heed_status heed_add_all_in_place(const heed_pass *pass, const heed_vjp *vjp, bo
 static inline heed_status heed_add_in_place(const heed_pass *pass, const heed_vjp *vjp,
                                             bool *wanted)
 {
-    const bool can = vjp->y->op->add_gradient != NULL && !pass->create_graph;
+    /* Anomaly mode checks gradients before they are added. */
+    const bool can =
+        vjp->y->op->add_gradient != NULL && !pass->create_graph && !heed_self.detect_anomaly;
     return can ? heed_add_all_in_place(pass, vjp, wanted) : HEED_OK;
 }
 

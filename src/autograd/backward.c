@@ -21,6 +21,7 @@
 #include "../tensor/scope.h"
 #include "accumulate.h"
 #include "input_grads.h"
+#include "inspect.h"
 #include "saved.h"
 
 /* dL/dt += g. Consumes the caller's g, even on error. */
@@ -50,6 +51,9 @@ static heed_status differentiate(const heed_pass *pass, heed_tensor *node, heed_
         node->op->backward(&vjp);         /* sets in.grads */
         heed_input_grads_take(&in, node); /* in.grads outlive the frame */
         status = heed_frame_end(frame);
+    }
+    if (heed_self.detect_anomaly && status == HEED_OK) {
+        status = heed_inspect_gradients(node, g, in.grads);
     }
     for (int j = 0; j < node->input_count && status == HEED_OK; j++) {
         heed_tensor *grad = in.grads[j];

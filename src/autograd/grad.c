@@ -9,6 +9,7 @@
 #include "../tensor/shape.h"
 #include "../tensor/thread.h"
 #include "backward.h"
+#include "inspect.h"
 #include "op.h"
 
 static heed_status check_root(const char *function, const heed_tensor *y)
@@ -29,7 +30,7 @@ static heed_status check_root(const char *function, const heed_tensor *y)
                          "%s: y %s is not a single number; heed_sum or heed_mean it", function,
                          HEED_TEXT(y));
     }
-    return HEED_OK;
+    return heed_self.detect_anomaly ? heed_inspect_root(function, y) : HEED_OK;
 }
 
 static heed_status check_and_run(const heed_pass *pass)

@@ -3,7 +3,6 @@
 
 #include "module.h"
 
-#include <pthread.h>
 #include <string.h>
 
 #include "../autograd/grad.h"
@@ -19,7 +18,11 @@
 
 heed_status heed_module_check(const char *function, const void *module)
 {
-    return heed_check_not_null(function, "the module", module);
+    const heed_module *m = module;
+    const heed_status status = heed_check_not_null(function, "the module", m);
+    return status != HEED_OK || m->self == m
+               ? status
+               : heed_fail(HEED_ERR_VALUE, "%s: the module has already been freed", function);
 }
 
 heed_status heed_forward_check(const char *function, const void *module)
@@ -42,7 +45,9 @@ void *heed_module_new(const heed_module_kind *kind)
     heed_module *module = heed_alloc_zeroed(kind->size);
     if (module != NULL) {
         module->kind = kind;
+        module->self = module;
         module->training = true;
+        module->place.name = kind->name;
         heed_scope_begin_no_grad(&module->scope);
     }
     return module;
@@ -66,6 +71,9 @@ static heed_status check_name(const heed_module *module, const char *name)
     if (module == NULL || name == NULL || *name == '\0') {
         return heed_fail(HEED_ERR_NULL, "module: an entry needs a module and a name");
     }
+    if (heed_module_check("module", module) != HEED_OK) {
+        return heed_error_pending();
+    }
     if (strchr(name, '.') != NULL) {
         return heed_fail(HEED_ERR_VALUE,
                          "%s: the name '%s' contains a '.', which separates names in a path",
@@ -78,6 +86,25 @@ static heed_status check_name(const heed_module *module, const char *name)
         }
     }
     return HEED_OK;
+}
+
+static void free_list(heed_named_tensors *list)
+{
+    if (list != NULL) {
+        heed_named_free(list);
+        heed_free(list);
+    }
+}
+
+/* The lists of m, and those of the modules around it, which contain m's tensors too. */
+static void free_lists(heed_module *m)
+{
+    for (; m != NULL; m = m->owner) {
+        for (int i = 0; i < HEED_MODULE_LISTS; i++) {
+            free_list(m->lists[i]);
+            m->lists[i] = NULL;
+        }
+    }
 }
 
 /* Appends an entry with that name; returns NULL on error. */
@@ -102,7 +129,7 @@ static heed_module_entry *append(heed_module *m, const char *name)
     }
     heed_module_entry *entry = &m->entries[m->count++];
     *entry = (heed_module_entry){.name = memcpy(copy, name, size)};
-    m->changes++;
+    free_lists(m);
     return entry;
 }
 
@@ -186,7 +213,7 @@ heed_status heed_set_parameter(void *module, const char *name, heed_tensor **fie
     }
     heed_release(entry->tensor);
     entry->tensor = value;
-    m->changes++;
+    free_lists(m);
     if (field != NULL) {
         *field = value;
     }
@@ -199,6 +226,10 @@ heed_status heed_add_child(void *module, const char *name, void *field, void *ch
     if (field != NULL) {
         memcpy(field, &(heed_module *){NULL},
                sizeof m); /* field points to a pointer to a module of some type */
+    }
+    if (m != NULL && m->self != m) {
+        return heed_fail(HEED_ERR_VALUE, "module: the child '%s' has already been freed",
+                         name != NULL ? name : "");
     }
     while (outer != NULL && outer != m) {
         outer = outer->owner;
@@ -215,6 +246,7 @@ heed_status heed_add_child(void *module, const char *name, void *field, void *ch
     }
     entry->child = m;
     m->owner = module;
+    m->place = (heed_place){&m->owner->place, entry->name};
     if (field != NULL) {
         memcpy(field, &m, sizeof m);
     }
@@ -224,15 +256,6 @@ heed_status heed_add_child(void *module, const char *name, void *field, void *ch
 /* ---- tensors by name ---- */
 
 typedef enum list_kind { PARAMETERS, STATE, DECAY, NO_DECAY } list_kind;
-
-static int64_t changes_of(const heed_module *m)
-{
-    int64_t changes = m->changes;
-    for (int i = 0; i < m->count; i++) {
-        changes += m->entries[i].child != NULL ? changes_of(m->entries[i].child) : 0;
-    }
-    return changes;
-}
 
 /* A state dict contains a tensor under each of its names; the other lists contain it once. */
 static void list_entries(heed_named_tensors *named, const heed_module *m, bool buffers,
@@ -271,31 +294,39 @@ static void list_module(heed_named_tensors *named, const heed_module *m, list_ki
     }
 }
 
+static heed_named_tensors *new_list(const heed_module *m, list_kind kind)
+{
+    heed_named_tensors *list = heed_alloc_zeroed(sizeof *list);
+    if (list != NULL) {
+        list_module(list, m, kind);
+    }
+    if (heed_error_pending()) {
+        free_list(list);
+        return NULL;
+    }
+    return list;
+}
+
+/* Lists are built once. Threads may share a model: if several build a list, the first one stays. */
 static heed_tensor_list list_of(const char *function, heed_module *m, list_kind kind)
 {
-    heed_tensor_list list = {0, NULL, NULL};
+    static const heed_tensor_list none;
     if (heed_module_check(function, m) != HEED_OK) {
-        return list;
+        return none;
     }
-    static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER; /* threads may share a model */
-    pthread_mutex_lock(&lock);
-    const int64_t changes = changes_of(m);
-    heed_named_tensors named = {0};
-    if (m->lists[kind].changes != changes) {
-        list_module(&named, m, kind);
-        if (heed_error_pending()) {
-            heed_named_free(&named);
-        } else {
-            heed_named_free(&m->lists[kind].named);
-            m->lists[kind].named = named;
-            m->lists[kind].changes = changes;
+    heed_named_tensors *list = __atomic_load_n(&m->lists[kind], __ATOMIC_ACQUIRE), *earlier = NULL;
+    if (list == NULL) {
+        list = new_list(m, kind);
+        if (list == NULL) {
+            return none;
+        }
+        if (!__atomic_compare_exchange_n(&m->lists[kind], &earlier, list, false, __ATOMIC_ACQ_REL,
+                                         __ATOMIC_ACQUIRE)) {
+            free_list(list);
+            list = earlier;
         }
     }
-    if (!heed_error_pending()) {
-        list = m->lists[kind].named.list;
-    }
-    pthread_mutex_unlock(&lock);
-    return list;
+    return list->list;
 }
 
 heed_tensor_list heed_parameters(void *module)
@@ -343,6 +374,9 @@ heed_status heed_module_free(void *module)
     if (m == NULL) {
         return heed_error_pending();
     }
+    if (m->self != m) {
+        return heed_fail(HEED_ERR_VALUE, "module_free: the module has already been freed");
+    }
     if (m->owner != NULL) {
         return heed_fail(HEED_ERR_VALUE, "module_free: this %s is a child of a %s, which frees it",
                          m->kind->name, m->owner->kind->name);
@@ -350,9 +384,7 @@ heed_status heed_module_free(void *module)
     if (m->kind->destroy != NULL) {
         m->kind->destroy(m);
     }
-    for (int i = 0; i < HEED_MODULE_LISTS; i++) {
-        heed_named_free(&m->lists[i].named);
-    }
+    free_lists(m);
     for (int i = 0; i < m->count; i++) {
         heed_module_entry *entry = &m->entries[i];
         if (entry->child != NULL) {
@@ -365,6 +397,8 @@ heed_status heed_module_free(void *module)
     }
     heed_free(m->entries);
     heed_scope_close(&m->scope); /* still open if the constructor failed */
+    m->self = NULL;
+    heed_forget_place(&m->place);
     heed_free(m);
     return heed_error_pending();
 }
@@ -384,6 +418,7 @@ heed_tensor *heed_forward(void *module, heed_tensor *x)
                   m->kind->name);
         return NULL;
     }
+    HEED_FORWARD(m);
     return m->kind->forward(m, x);
 }
 

@@ -35,6 +35,7 @@
 
 #include <stdio.h>
 
+#include "../autograd/module_path.h"
 #include "../tensor/scope.h"
 #include "tensor_list.h"
 
@@ -65,17 +66,15 @@ enum { HEED_MODULE_LISTS = 4 };
 
 typedef struct heed_module {
     const heed_module_kind *kind;
+    const void *self;           /* the module itself until it is freed */
     bool training;              /* initially true, as in torch */
     bool was_training;          /* mode to restore after heed_gpt_generate */
     struct heed_module *owner;  /* of a child: the parent, which frees it */
+    heed_place place;           /* its name in the parent */
     heed_module_entry *entries; /* in order of registration */
     int count, capacity;
-    int64_t changes; /* number of additions and replacements */
-    struct {
-        heed_named_tensors named;
-        int64_t changes;        /* of the whole tree, when the list was built */
-    } lists[HEED_MODULE_LISTS]; /* cached for heed_parameters and the like */
-    heed_scope scope;           /* open while the constructor runs */
+    heed_named_tensors *lists[HEED_MODULE_LISTS]; /* of heed_parameters and the like, or NULL */
+    heed_scope scope;                             /* open while the constructor runs */
 } heed_module;
 
 /* ---- for constructors; `module` is a pointer to any module ---- */
@@ -119,15 +118,39 @@ heed_status heed_set_parameter(void *module, const char *name, heed_tensor **fie
                                heed_tensor *value);
 
 /* heed_module_free: frees a module and everything it owns; NULL is a no-op.
- * HEED_ERR_VALUE: the module is a child; its owner frees it. */
+ * HEED_ERR_VALUE: the module is a child, which its owner frees, or has already been freed, where
+ * this can be detected. */
 heed_status heed_module_free(void *module);
 
 /* heed_forward_check: to be called first in a forward; checks that the module is not NULL and that
  * a scope is open to own the result. heed_module_check, for other functions, checks the module
  * only. `function` is the name in error messages.
- * HEED_ERR_NULL: the module is NULL. HEED_ERR_SCOPE: no scope is open. */
+ * HEED_ERR_NULL: the module is NULL. HEED_ERR_VALUE: it has been freed, where this can be detected.
+ * HEED_ERR_SCOPE: no scope is open. */
 heed_status heed_forward_check(const char *function, const void *module);
 heed_status heed_module_check(const char *function, const void *module);
+
+/* HEED_FORWARD(module): the first statement of a forward. Until its block ends, operations belong
+ * to this module, so errors of anomaly mode can name it (autograd/module_path.h):
+ *
+ *     static heed_tensor *gate_forward(void *module, heed_tensor *x)
+ *     {
+ *         struct gate *m = module;
+ *         HEED_FORWARD(m);
+ *         return heed_mul(heed_linear_forward(m->project, x), m->scale);
+ *     }
+ *
+ * Without it, and outside heed_forward, they belong to the module whose forward called this one;
+ * the paths of children do not depend on it. */
+#define HEED_FORWARD(module)                                                                       \
+    const heed_place *heed_place_before __attribute__((cleanup(heed_leave_place))) =               \
+        heed_begin_forward(module)
+
+/* For this macro. `module` may be NULL. */
+static inline const heed_place *heed_begin_forward(const void *module)
+{
+    return heed_enter_place(module != NULL ? &((const heed_module *)module)->place : NULL);
+}
 
 /* ---- for users ---- */
 

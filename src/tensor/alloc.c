@@ -13,7 +13,6 @@
  * from the system and is returned to it at once, so that these tools see each one. */
 #include "alloc.h"
 
-#include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -23,7 +22,7 @@
 enum { SMALL = 1024, ALIGNED = 256, ALIGNMENT = 64, SLAB = 65536 };
 
 /* The common lists, for threads whose own lists are empty. */
-static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+static pthread_mutex_t *const lock = &heed_locks[HEED_LOCK_MEMORY];
 static heed_free_list common[HEED_SIZE_CLASSES];
 static bool anything_common; /* read without the lock, as a hint */
 
@@ -81,10 +80,10 @@ static void *from_slab(heed_thread *self, size_t size)
         if (slab == NULL) {
             return NULL;
         }
-        pthread_mutex_lock(&lock);
+        pthread_mutex_lock(lock);
         slab->next = slabs;
         slabs = slab;
-        pthread_mutex_unlock(&lock);
+        pthread_mutex_unlock(lock);
         self->slab_end = (char *)slab + SLAB;
         at = (uintptr_t)slab + ALIGNMENT; /* after the link */
     }
@@ -97,10 +96,10 @@ static void *get_block(heed_thread *self, size_t size, int class)
     (void)size;
     heed_free_list *own = &self->free[class];
     if (own->first == NULL && __atomic_load_n(&anything_common, __ATOMIC_ACQUIRE)) {
-        pthread_mutex_lock(&lock);
+        pthread_mutex_lock(lock);
         *own = common[class];
         common[class] = (heed_free_list){0};
-        pthread_mutex_unlock(&lock);
+        pthread_mutex_unlock(lock);
     }
     heed_block *block = own->first;
     size = heed_size_of_class(class);
@@ -118,9 +117,9 @@ static void put_block(heed_thread *self, heed_block *block, int class)
     self->free[class].first = block;
     self->free[class].bytes += heed_size_of_class(class);
     if (self->free[class].bytes > HEED_MOST_OF_A_CLASS) {
-        pthread_mutex_lock(&lock);
+        pthread_mutex_lock(lock);
         hand_over(self, class);
-        pthread_mutex_unlock(&lock);
+        pthread_mutex_unlock(lock);
     }
 }
 #endif
@@ -143,10 +142,9 @@ static inline void *get(size_t size, size_t header)
 {
     heed_thread *self = &heed_self;
     if (self->fail_countdown != 0 && --self->fail_countdown == 0) {
+        self->failures++;
+        self->fail_countdown = --self->failures_left > 0;
         return out_of_memory(size);
-    }
-    if (!self->registered) {
-        heed_register_thread();
     }
     const bool overflows = size > SIZE_MAX - header;
     const int class = overflows ? HEED_SIZE_CLASSES : heed_class_of(header + size);
@@ -155,20 +153,23 @@ static inline void *get(size_t size, size_t header)
         return out_of_memory(size);
     }
     heed_count_live(0, (int64_t)size);
+    if (!self->registered) {
+        heed_register_thread();
+    }
     return block;
 }
 
 static inline void put(void *block, size_t size, size_t header)
 {
     heed_thread *self = &heed_self;
-    if (!self->registered) {
-        heed_register_thread(); /* another thread allocated the block */
-    }
     if (HEED_IS_DEBUG) {
         memset(block, HEED_POISON, header + size);
     }
     put_block(self, block, heed_class_of(header + size));
     heed_count_live(0, -(int64_t)size);
+    if (!self->registered) {
+        heed_register_thread(); /* another thread allocated the block */
+    }
 }
 
 /* ---- blocks without a header ---- */
@@ -268,20 +269,20 @@ void heed_empty_cache(void)
             continue; /* cut from a slab */
         }
         free_list(&heed_self.free[class]);
-        pthread_mutex_lock(&lock);
+        pthread_mutex_lock(lock);
         free_list(&common[class]);
-        pthread_mutex_unlock(&lock);
+        pthread_mutex_unlock(lock);
     }
 }
 
 static void hand_over_all(void)
 {
     heed_thread *self = &heed_self;
-    pthread_mutex_lock(&lock);
+    pthread_mutex_lock(lock);
     for (int class = 0; class < HEED_SIZE_CLASSES; class ++) {
         hand_over(self, class);
     }
-    pthread_mutex_unlock(&lock);
+    pthread_mutex_unlock(lock);
     self->slab = self->slab_end = NULL; /* the rest of a slab is not worth handing over */
 }
 
@@ -313,9 +314,20 @@ bool heed_allocator_keeps_blocks(void)
 #endif
 }
 
-void heed_fail_allocation(int64_t n)
+void heed_fail_allocations(int64_t n, int64_t count)
 {
     heed_self.fail_countdown = n + 1;
+    heed_self.failures_left = count;
+}
+
+void heed_fail_allocation(int64_t n)
+{
+    heed_fail_allocations(n, 1);
+}
+
+int64_t heed_allocation_failures(void)
+{
+    return heed_self.failures;
 }
 
 int64_t heed_system_requests(void)

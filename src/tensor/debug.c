@@ -2,7 +2,6 @@
 #include "debug.h"
 
 #include <inttypes.h>
-#include <pthread.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -12,7 +11,7 @@
 
 enum { GRAVES = 1 << 16, HIDDEN = INT32_MIN }; /* HIDDEN: heed_tensor.uses of a proxy */
 
-static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+static pthread_mutex_t *const lock = &heed_locks[HEED_LOCK_BURIED];
 static heed_tensor *oldest, *newest; /* linked by `next`; guarded by lock, like `buried` */
 static int buried;
 
@@ -26,7 +25,7 @@ heed_tensor *heed_debug_bury(heed_tensor *t)
 {
     heed_tensor *evicted = NULL;
     t->next = NULL;
-    pthread_mutex_lock(&lock);
+    pthread_mutex_lock(lock);
     if (newest != NULL) {
         newest->next = t;
     } else {
@@ -38,7 +37,7 @@ heed_tensor *heed_debug_bury(heed_tensor *t)
         oldest = oldest->next;
         buried--;
     }
-    pthread_mutex_unlock(&lock);
+    pthread_mutex_unlock(lock);
     return evicted;
 }
 

@@ -5,23 +5,17 @@
  * fail silently. */
 #include "error.h"
 
+#include <errno.h>
 #include <signal.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/uio.h>
 #include <time.h>
 #include <unistd.h>
 
+#include "backtrace.h"
 #include "thread.h"
-
-#if defined __has_include
-#if __has_include(<execinfo.h>)
-#include <execinfo.h>
-#define HAS_BACKTRACE
-#endif
-#endif
 
 enum { SIZES_SHOWN = 8 }; /* the maximum number of dims; a shape in a message may have more */
 
@@ -55,14 +49,12 @@ static void print_first_error(heed_status status)
         return;
     }
     fprintf(stderr, "heed: the first error, %s: %s\n", heed_status_name(status), text_of_error);
-#ifdef HAS_BACKTRACE
-    enum { MOST = 32, OWN = 2 }; /* this function and heed_fail */
-    void *callers[MOST];
-    const int count = backtrace(callers, MOST);
+    enum { OWN = 3 }; /* heed_backtrace, this function and heed_fail */
+    void *callers[HEED_MOST_CALLERS];
+    const int count = heed_backtrace(callers, HEED_MOST_CALLERS);
     if (count > OWN) {
-        backtrace_symbols_fd(callers + OWN, count - OWN, STDERR_FILENO);
+        heed_backtrace_print(callers + OWN, count - OWN);
     }
-#endif
 }
 
 heed_status heed_fail(heed_status status, const char *format, ...)
@@ -94,24 +86,28 @@ heed_status heed_fail(heed_status status, const char *format, ...)
 
 /* ---- unread errors ---- */
 
-/* Prints with one write to stderr. A closed stderr, or a pipe without a reader, does no harm:
- * SIGPIPE is blocked, and discarded if this write raised it. */
-static void print_line(const char *parts[3])
+/* Both signals are blocked in this thread, and discarded if this write raised one. */
+int64_t heed_write(int fd, const void *data, size_t size)
 {
-    struct iovec lines[3];
-    for (int i = 0; i < 3; i++) {
-        lines[i] = (struct iovec){(void *)parts[i], strlen(parts[i])};
-    }
-    sigset_t sigpipe, before, pending;
-    sigemptyset(&sigpipe);
-    sigaddset(&sigpipe, SIGPIPE);
+    sigset_t both, before, pending, one;
+    sigemptyset(&both);
+    sigaddset(&both, SIGPIPE);
+    sigaddset(&both, SIGXFSZ);
     sigpending(&pending);
-    pthread_sigmask(SIG_BLOCK, &sigpipe, &before);
-    const ssize_t written = writev(STDERR_FILENO, lines, 3);
-    if (written < 0 && !sigismember(&pending, SIGPIPE)) {
-        sigtimedwait(&sigpipe, NULL, &(struct timespec){0});
+    pthread_sigmask(SIG_BLOCK, &both, &before);
+    const ssize_t written = write(fd, data, size);
+    const int error = errno;
+    const int raised = written < 0 && error == EPIPE   ? SIGPIPE
+                       : written < 0 && error == EFBIG ? SIGXFSZ
+                                                       : 0;
+    if (raised != 0 && !sigismember(&pending, raised)) {
+        sigemptyset(&one);
+        sigaddset(&one, raised);
+        sigtimedwait(&one, NULL, &(struct timespec){0});
     }
     pthread_sigmask(SIG_SETMASK, &before, NULL);
+    errno = error;
+    return written;
 }
 
 /* Prints at most once per process. A forked child does not print its parent's error, and may print
@@ -123,7 +119,9 @@ static void report_unread(const char *beginning)
     heed_self.unread = 0;
     if (process != 0 && process == (int)getpid() &&
         __atomic_exchange_n(&reported, process, __ATOMIC_RELAXED) != process) {
-        print_line((const char *[]){beginning, text_of_error, "\n"});
+        char line[sizeof text_of_error + 100];
+        snprintf(line, sizeof line, "%s%s\n", beginning, text_of_error);
+        heed_write(STDERR_FILENO, line, strlen(line)); /* one write: one line */
     }
 }
 
@@ -203,6 +201,7 @@ const char *heed_status_name(heed_status status)
         NAME(HEED_ERR_GRADCHECK),
         NAME(HEED_ERR_FILE),
         NAME(HEED_ERR_FORMAT),
+        NAME(HEED_ERR_ANOMALY),
     };
     return (unsigned)status < sizeof names / sizeof *names ? names[status] : "unknown status";
 }

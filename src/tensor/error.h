@@ -29,6 +29,7 @@
 #define HEED_TENSOR_ERROR_H
 
 #include <stdbool.h>
+#include <stddef.h>
 #include <stdint.h>
 
 #ifdef __cplusplus
@@ -63,6 +64,7 @@ typedef enum heed_status {
     HEED_ERR_GRADCHECK, /* an analytic gradient differs from the numeric one */
     HEED_ERR_FILE,      /* the system failed to read or write a file */
     HEED_ERR_FORMAT,    /* a malformed file */
+    HEED_ERR_ANOMALY,   /* anomaly mode: a NaN or infinity, or a likely mistake */
 } heed_status;
 
 /* heed_error_pending: the error pending in this thread, or HEED_OK, which is 0. It stays pending
@@ -100,6 +102,10 @@ typedef struct heed_text {
     char text[160];
 } heed_text;
 heed_text heed_shape_text(int ndim, const int64_t *shape);
+
+/* heed_write: as POSIX's write, but raises no signal where it fails: a pipe without a reader gives
+ * EPIPE, and a file that would exceed a limit (ulimit -f) EFBIG. */
+int64_t heed_write(int fd, const void *data, size_t size);
 
 HEED_END_DECLS
 #endif

@@ -2,11 +2,11 @@
  * HEED_ISA. */
 #include "isa.h"
 
-#include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "kernels/kernels.h"
+#include "thread.h"
 
 /* ISA(name) for each instruction set that the Makefile compiles kernels for, widest last. */
 #ifndef HEED_ISAS
@@ -47,8 +47,7 @@ static bool runs_here(const char *isa)
     return strcmp(isa, "v4") == 0 ? v4 : strcmp(isa, "v3") == 0 ? v3 : true;
 }
 
-static pthread_once_t once = PTHREAD_ONCE_INIT;
-static const struct isa *chosen; /* written once, before heed_chosen_kernels is set */
+static const struct isa *chosen; /* written once, under HEED_LOCK_ISA */
 const heed_kernels *const *heed_chosen_kernels;
 
 static void choose(void)
@@ -61,13 +60,19 @@ static void choose(void)
             found = &isas[i];
         }
     }
-    chosen = found;
-    __atomic_store_n(&heed_chosen_kernels, found != NULL ? found->tables : NULL, __ATOMIC_RELEASE);
+    if (found != NULL) {
+        chosen = found;
+        __atomic_store_n(&heed_chosen_kernels, found->tables, __ATOMIC_RELEASE);
+    }
 }
 
 heed_status heed_choose_isa(void)
 {
-    pthread_once(&once, choose);
+    pthread_mutex_lock(&heed_locks[HEED_LOCK_ISA]);
+    if (chosen == NULL) {
+        choose();
+    }
+    pthread_mutex_unlock(&heed_locks[HEED_LOCK_ISA]);
     if (chosen == NULL) {
         const char *wanted = getenv("HEED_ISA");
         if (wanted == NULL || *wanted == '\0') {

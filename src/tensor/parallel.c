@@ -13,16 +13,19 @@
  * no heed_thread. */
 #ifdef __linux__
 #define _GNU_SOURCE /* for sched_getaffinity */
+#elif defined __APPLE__
+#define _DARWIN_C_SOURCE /* for _SC_NPROCESSORS_ONLN */
 #endif
 #include "parallel.h"
 
-#include <pthread.h>
 #include <sched.h>
 #include <signal.h>
 #include <stdbool.h>
 #include <stdlib.h>
 #include <time.h>
 #include <unistd.h>
+
+#include "thread.h"
 
 enum { MOST_THREADS = 256, RANGES_PER_THREAD = 8, SPIN_NANOSECONDS = 100000 };
 
@@ -42,15 +45,15 @@ static struct share {
 } shares[MOST_THREADS];
 
 static uint64_t state = UINT64_C(1) << 31;
-static int threads;                                       /* 0: not determined yet */
-static pthread_mutex_t owner = PTHREAD_MUTEX_INITIALIZER; /* held by the thread that runs a job */
+static int threads; /* 0: not determined yet */
+/* Held by the thread that runs a job. */
+static pthread_mutex_t *const owner = &heed_locks[HEED_LOCK_POOL];
 static pthread_t workers[MOST_THREADS];
 static int worker_count; /* number started; guarded by owner */
 static int most_workers = MOST_THREADS - 1;
-static bool prepared; /* fork handlers are installed; guarded by owner */
 static bool ending;
 
-static pthread_mutex_t sleep_lock = PTHREAD_MUTEX_INITIALIZER;
+static pthread_mutex_t *const sleep_lock = &heed_locks[HEED_LOCK_SLEEP];
 static pthread_cond_t wake = PTHREAD_COND_INITIALIZER;
 static int sleepers;
 
@@ -91,13 +94,13 @@ static void wait_for_job(uint64_t done)
             pause_briefly();
         }
     } while (nanoseconds() - start < SPIN_NANOSECONDS);
-    pthread_mutex_lock(&sleep_lock);
+    pthread_mutex_lock(sleep_lock);
     __atomic_add_fetch(&sleepers, 1, __ATOMIC_SEQ_CST);
     while (!is_open(__atomic_load_n(&state, __ATOMIC_SEQ_CST), done) && !ending) {
-        pthread_cond_wait(&wake, &sleep_lock);
+        pthread_cond_wait(&wake, sleep_lock);
     }
     __atomic_sub_fetch(&sleepers, 1, __ATOMIC_SEQ_CST);
-    pthread_mutex_unlock(&sleep_lock);
+    pthread_mutex_unlock(sleep_lock);
 }
 
 /* ---- working ---- */
@@ -151,39 +154,27 @@ static void *run_worker(void *share)
 /* ---- the pool ---- */
 
 /* The pool is idle during a fork. The child has no workers and starts its own when needed. */
-static void before_fork(void)
-{
-    pthread_mutex_lock(&owner);
-    pthread_mutex_lock(&sleep_lock);
-}
-
-static void after_fork(void)
-{
-    pthread_mutex_unlock(&sleep_lock);
-    pthread_mutex_unlock(&owner);
-}
-
-static void after_fork_in_child(void)
+static void forget_workers(void)
 {
     worker_count = 0;
     sleepers = 0;
     wake = (pthread_cond_t)PTHREAD_COND_INITIALIZER;
-    after_fork();
 }
 
 __attribute__((destructor)) static void end_workers(void)
 {
-    if (pthread_mutex_trylock(&owner) != 0) {
+    if (pthread_mutex_trylock(owner) != 0) {
         return; /* the process is exiting in the middle of a job */
     }
-    pthread_mutex_lock(&sleep_lock);
+    pthread_mutex_lock(sleep_lock);
     __atomic_store_n(&ending, true, __ATOMIC_RELEASE);
     pthread_cond_broadcast(&wake);
-    pthread_mutex_unlock(&sleep_lock);
+    pthread_mutex_unlock(sleep_lock);
     for (int i = 0; i < worker_count; i++) {
         pthread_join(workers[i], NULL);
     }
     worker_count = 0;
+    pthread_mutex_unlock(owner); /* a later destructor may fork */
 }
 
 /* Workers block all signals except those for their own faults; other threads get the rest. */
@@ -205,10 +196,8 @@ static bool start_worker(void)
 /* Starts the missing workers. If the system refuses some, the existing ones do the work. */
 static void start_workers(int wanted)
 {
-    if (!prepared) {
-        prepared = pthread_atfork(before_fork, after_fork, after_fork_in_child) == 0;
-    }
-    while (worker_count < wanted && worker_count < most_workers && prepared && !ending) {
+    while (worker_count < wanted && worker_count < most_workers && !ending &&
+           heed_at_fork(forget_workers)) {
         if (start_worker()) {
             worker_count++;
         } else {
@@ -240,7 +229,7 @@ void heed_parallel_for(int64_t count, int64_t grain, heed_parallel_work *work, v
     if (count <= 0) {
         return;
     }
-    if (ranges < 2 || wanted < 2 || is_working || pthread_mutex_trylock(&owner) != 0) {
+    if (ranges < 2 || wanted < 2 || is_working || pthread_mutex_trylock(owner) != 0) {
         work(context, 0, count);
         return;
     }
@@ -262,15 +251,15 @@ void heed_parallel_for(int64_t count, int64_t grain, heed_parallel_work *work, v
     const uint64_t generation = __atomic_load_n(&state, __ATOMIC_ACQUIRE) / GENERATION + 1;
     __atomic_store_n(&state, generation * GENERATION, __ATOMIC_SEQ_CST);
     if (__atomic_load_n(&sleepers, __ATOMIC_SEQ_CST) > 0) {
-        pthread_mutex_lock(&sleep_lock);
+        pthread_mutex_lock(sleep_lock);
         pthread_cond_broadcast(&wake);
-        pthread_mutex_unlock(&sleep_lock);
+        pthread_mutex_unlock(sleep_lock);
     }
     is_working = true;
     work_on_ranges(0);
     is_working = false;
     close_job();
-    pthread_mutex_unlock(&owner);
+    pthread_mutex_unlock(owner);
 }
 
 /* ---- number of threads ---- */

@@ -60,10 +60,8 @@ typedef struct heed_storage {
     int references;   /* number of tensors that use it */
     uint32_t version; /* increased by every in-place change */
     bool shared;      /* several threads hold it: count atomically */
-    union {
-        double align;
-        unsigned char bytes[32];
-    } small; /* inline data; the allocation extends past these bytes for larger values */
+    /* Inline data; the allocation extends past these bytes for larger values. */
+    unsigned char small[32] __attribute__((aligned(8)));
 } heed_storage;
 
 /* Fields that the backward pass reads come first, since cache misses on nodes limit its speed. */
@@ -79,6 +77,7 @@ struct heed_tensor {
     bool retain_grad;  /* keep .grad even if this is not a leaf */
     bool grad_is_lent; /* engine: a thread has taken .grad out to add to it */
     bool shared;       /* count atomically */
+    bool has_origin;   /* a heed_origin is stored after the arguments (autograd/inspect.h) */
     uint8_t ndim;
 
     heed_tensor *two[2];

@@ -1,21 +1,36 @@
-/* The threads that use the library: their states, and the sums of their counters.
+/* The threads that use the library: their states, the sums of their counters, and the locks.
  *
  * A thread registers on its first allocation or error. When it ends, its state is cleaned up by the
  * functions set with heed_at_thread_end. Its counters stay in the sums, because its tensors may
  * outlive it. */
 #include "thread.h"
 
-#include <pthread.h>
-
 _Thread_local heed_thread heed_self;
 
-static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
-static pthread_once_t once = PTHREAD_ONCE_INIT;
+pthread_mutex_t heed_locks[HEED_LOCKS] = {
+    PTHREAD_MUTEX_INITIALIZER, PTHREAD_MUTEX_INITIALIZER, PTHREAD_MUTEX_INITIALIZER,
+    PTHREAD_MUTEX_INITIALIZER, PTHREAD_MUTEX_INITIALIZER, PTHREAD_MUTEX_INITIALIZER,
+    PTHREAD_MUTEX_INITIALIZER,
+};
+_Static_assert(HEED_LOCKS == 7, "each lock needs an initialiser");
+
+static pthread_mutex_t *const lock = &heed_locks[HEED_LOCK_THREADS];
+static heed_thread *threads;                       /* registered; guarded by lock, like the next */
+static int64_t other_tensors, other_bytes;         /* counts of all other threads */
+static void (*clean_ups[HEED_THREAD_PARTS])(void); /* written before main, like the next two */
 static pthread_key_t at_exit;
-static bool has_key;
-static heed_thread *threads;                       /* guarded by lock, like the next two */
-static int64_t ended_tensors, ended_bytes;         /* the counts of threads that have ended */
-static void (*clean_ups[HEED_THREAD_PARTS])(void); /* written before main */
+static bool has_key, has_fork_handlers;
+static void (*in_child)(void);
+
+/* ---- registration ---- */
+
+/* Adds the thread's counts to those of the other threads; called with the lock held. */
+static void move_counts(heed_thread *t)
+{
+    other_tensors += t->live_tensors;
+    other_bytes += t->live_bytes;
+    t->live_tensors = t->live_bytes = 0;
+}
 
 static void unregister_thread(void *thread)
 {
@@ -25,18 +40,16 @@ static void unregister_thread(void *thread)
             clean_ups[part]();
         }
     }
-    pthread_mutex_lock(&lock);
+    pthread_mutex_lock(lock);
     for (heed_thread **link = &threads; *link != NULL; link = &(*link)->next) {
         if (*link == self) {
             *link = self->next;
             break;
         }
     }
-    ended_tensors += self->live_tensors;
-    ended_bytes += self->live_bytes;
-    self->live_tensors = self->live_bytes = 0;
+    move_counts(self);
     self->registered = false;
-    pthread_mutex_unlock(&lock);
+    pthread_mutex_unlock(lock);
 }
 
 void heed_at_thread_end(enum heed_thread_part part, void (*clean_up)(void))
@@ -44,33 +57,79 @@ void heed_at_thread_end(enum heed_thread_part part, void (*clean_up)(void))
     clean_ups[part] = clean_up;
 }
 
-static void make_key(void)
-{
-    has_key = pthread_key_create(&at_exit, unregister_thread) == 0;
-}
-
 void heed_register_thread(void)
 {
     heed_thread *self = &heed_self;
-    pthread_once(&once, make_key);
-    if (self->registered || !has_key || pthread_setspecific(at_exit, self) != 0) {
+    if (self->registered) {
         return;
     }
-    pthread_mutex_lock(&lock);
-    self->next = threads;
-    threads = self;
-    self->registered = true;
-    pthread_mutex_unlock(&lock);
+    const bool cleaned_up = has_key && pthread_setspecific(at_exit, self) == 0;
+    pthread_mutex_lock(lock);
+    if (cleaned_up) {
+        self->next = threads;
+        threads = self;
+        self->registered = true;
+    } else {
+        move_counts(self); /* its memory may vanish at any time */
+    }
+    pthread_mutex_unlock(lock);
 }
 
 void heed_sum_live(int64_t *tensors, int64_t *bytes)
 {
-    pthread_mutex_lock(&lock);
-    *tensors = ended_tensors;
-    *bytes = ended_bytes;
+    heed_register_thread(); /* so that this thread is counted */
+    pthread_mutex_lock(lock);
+    *tensors = other_tensors;
+    *bytes = other_bytes;
     for (const heed_thread *t = threads; t != NULL; t = t->next) {
         *tensors += __atomic_load_n(&t->live_tensors, __ATOMIC_RELAXED);
         *bytes += __atomic_load_n(&t->live_bytes, __ATOMIC_RELAXED);
     }
-    pthread_mutex_unlock(&lock);
+    pthread_mutex_unlock(lock);
+}
+
+/* ---- forks ---- */
+
+static void lock_all(void)
+{
+    for (int i = 0; i < HEED_LOCKS; i++) {
+        pthread_mutex_lock(&heed_locks[i]);
+    }
+}
+
+static void unlock_all(void)
+{
+    for (int i = HEED_LOCKS - 1; i >= 0; i--) {
+        pthread_mutex_unlock(&heed_locks[i]);
+    }
+}
+
+/* The memory of the parent's other threads, and with it their states, will be reused. */
+static void begin_child(void)
+{
+    heed_thread *self = &heed_self;
+    for (heed_thread *t = threads; t != NULL; t = t->next) {
+        if (t != self) {
+            move_counts(t);
+        }
+    }
+    threads = self->registered ? self : NULL;
+    self->next = NULL;
+    if (in_child != NULL) {
+        in_child();
+    }
+    unlock_all();
+}
+
+bool heed_at_fork(void (*function)(void))
+{
+    in_child = function;
+    return has_fork_handlers;
+}
+
+/* Before main, because programs may use up all keys. */
+__attribute__((constructor)) static void begin_process(void)
+{
+    has_key = pthread_key_create(&at_exit, unregister_thread) == 0;
+    has_fork_handlers = pthread_atfork(lock_all, unlock_all, begin_child) == 0;
 }

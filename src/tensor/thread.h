@@ -6,6 +6,7 @@
 #ifndef HEED_TENSOR_THREAD_H
 #define HEED_TENSOR_THREAD_H
 
+#include <pthread.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -34,12 +35,15 @@ typedef struct heed_thread {
     int64_t fail_countdown;           /* allocations until one fails; 0: off (alloc.c) */
     int64_t live_tensors, live_bytes; /* written by this thread, read by all */
     bool grad_disabled;
-    bool registered; /* counted by heed_sum_live, cleaned up when it ends */
+    bool detect_anomaly;            /* autograd/anomaly.c */
+    bool registered;                /* counted by heed_sum_live, cleaned up when it ends */
+    const struct heed_place *place; /* of the module that is running (autograd/module_path.c) */
 
     heed_free_list free[HEED_SIZE_CLASSES]; /* alloc.c */
     int64_t serials[HEED_TRACKED_SCOPES];   /* of the open scopes, by depth (scope_list.h) */
     char *slab, *slab_end;                  /* small blocks are cut from here (alloc.c) */
     int64_t system_requests;
+    int64_t failures_left, failures; /* injected: still to come, so far (alloc.c) */
     int unread_depth, unread_scopes; /* scope of the unread error; scopes begun since (error.c) */
     struct heed_thread *next;
 } heed_thread;
@@ -64,15 +68,16 @@ static inline void heed_count_live(int64_t tensors, int64_t bytes)
     }
 }
 
-/* heed_sum_live: the totals over all threads, including those that have ended. */
+/* heed_sum_live: the totals over all threads, including those that have ended. A forked child
+ * starts with its parent's totals. */
 void heed_sum_live(int64_t *tensors, int64_t *bytes);
 
 /* heed_report_unread: prints the pending error if it is unread (error.c). Called when a caller's
  * scope begins. */
 void heed_report_unread(void);
 
-/* heed_register_thread: called on a thread's first allocation and on its errors. If the system has
- * no thread-specific key left, the thread stays unregistered: it works, but is not cleaned up.
+/* heed_register_thread: called after a thread's first allocation, and on its errors. If the system
+ * refuses, the thread stays unregistered: it works and is counted, but is not cleaned up.
  * heed_at_thread_end: sets, before main, the function that cleans up one part of a registered
  * thread's state when the thread ends. Parts are cleaned up in the order of the enum. */
 enum heed_thread_part {
@@ -83,5 +88,22 @@ enum heed_thread_part {
 };
 void heed_register_thread(void);
 void heed_at_thread_end(enum heed_thread_part part, void (*clean_up)(void));
+
+/* The locks, in the order in which a thread takes several of them. A fork takes them all, so that
+ * no lock in the child is held by a thread that exists only in the parent.
+ * heed_at_fork: sets the function that a forked child calls before it unlocks them. False if the
+ * system refused to let forks take the locks. */
+enum heed_lock {
+    HEED_LOCK_GRADS, /* accumulate.c */
+    HEED_LOCK_POOL,  /* parallel.c, like the next */
+    HEED_LOCK_SLEEP,
+    HEED_LOCK_ISA,     /* isa.c */
+    HEED_LOCK_BURIED,  /* debug.c */
+    HEED_LOCK_MEMORY,  /* alloc.c */
+    HEED_LOCK_THREADS, /* thread.c */
+    HEED_LOCKS
+};
+extern pthread_mutex_t heed_locks[HEED_LOCKS];
+bool heed_at_fork(void (*in_child)(void));
 
 #endif

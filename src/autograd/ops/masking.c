@@ -16,16 +16,12 @@
 
 static heed_status masked_fill_rule(const heed_call *call, heed_result *result)
 {
-    const heed_tensor *mask = call->inputs[1];
-    const double value = *(const double *)call->args;
-    if (heed_expect_dtype(call, 1, HEED_BOOL) != HEED_OK) {
+    const heed_shape x = result->shape, mask = heed_shape_of_tensor(call->inputs[1]);
+    if (heed_expect_dtype(call, 1, HEED_BOOL) != HEED_OK ||
+        heed_broadcast("masked_fill", &x, &mask, &result->shape) != HEED_OK) {
         return heed_self.error;
     }
-    if (!heed_broadcasts_to(mask, &result->shape)) {
-        return heed_fail(HEED_ERR_SHAPE, "masked_fill: replace_mask %s does not broadcast to x %s",
-                         HEED_TEXT(mask), HEED_TEXT(call->inputs[0]));
-    }
-    return heed_check_value("masked_fill", value, result->dtype);
+    return heed_check_value("masked_fill", *(const double *)call->args, result->dtype);
 }
 
 static heed_status masked_fill_forward(const heed_call *call, heed_tensor *y)

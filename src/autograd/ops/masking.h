@@ -9,11 +9,11 @@ HEED_BEGIN_DECLS
 /* heed_masked_fill: as torch.masked_fill(x, mask, value): replaces elements where the mask is true,
  * which is also the convention of attention block masks (nn/attention/mask.h).
  *
- *   x (...)   replace_mask (...) bool, broadcasts to x   ->   y (as x)
- *   y = value where replace_mask, else x                 dx = 0 where replace_mask, else g
+ *   x (...)   replace_mask (...) bool      ->   y (broadcast)
+ *   y = value where replace_mask, else x        dx = 0 where replace_mask, else g
  *
- * HEED_ERR_DTYPE: the mask is not bool. HEED_ERR_SHAPE: it does not broadcast to x. HEED_ERR_VALUE:
- * x's dtype cannot represent value. */
+ * HEED_ERR_DTYPE: the mask is not bool. HEED_ERR_SHAPE: x and the mask do not broadcast.
+ * HEED_ERR_VALUE: x's dtype cannot represent value. */
 heed_tensor *heed_masked_fill(heed_tensor *x, heed_tensor *replace_mask, double value);
 
 /* heed_tril, heed_triu: the lower and the upper triangle, as torch.tril(x, diagonal) and torch.triu

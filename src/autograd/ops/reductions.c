@@ -524,8 +524,9 @@ static heed_tensor *power_of_ratio(heed_tensor *size, heed_tensor *y, double p)
     return heed_pow_scalar(heed_div(size, y), p - 1);
 }
 
-/* dx = g sign(x) (|x| / y)^(p - 1), 0 where x or y is 0. Zeros are masked before the power;
- * otherwise the second derivative would contain 0 * inf. */
+/* dx = g sign(x) (|x| / y)^(p - 1), 0 where x or y is 0. Zeros are replaced before the power;
+ * otherwise the second derivative would contain 0 * inf. Their replacement is at most y, so that
+ * its ratio to y is finite. */
 static heed_tensor *gradient_of_power(const heed_vjp *v, double p)
 {
     heed_tensor *x = v->inputs[0];
@@ -535,7 +536,7 @@ static heed_tensor *gradient_of_power(const heed_vjp *v, double p)
     if (p == 2) {
         return heed_mul(g, heed_div(x, y));
     }
-    heed_tensor *size = heed_abs(heed_masked_fill(x, heed_eq_scalar(x, 0), 1));
+    heed_tensor *size = heed_where(heed_eq_scalar(x, 0), heed_minimum_scalar(y, 1), heed_abs(x));
     return heed_mul(g, heed_mul(heed_sign(x), power_of_ratio(size, y, p)));
 }
 
@@ -546,9 +547,7 @@ static void norm_backward(const heed_vjp *v)
         v->grads[0] = heed_mul(keep_dims(v, v->g), heed_sign(v->inputs[0]));
     } else if (isinf(p)) {
         v->grads[0] = gradient_of_extreme(v);
-    } else if (p == 0) { /* a count has derivative 0 */
-        v->grads[0] = heed_zeros(heed_shape_of_tensor(v->inputs[0]), v->g->dtype);
-    } else {
+    } else if (p != 0) { /* a count has no gradient, as in torch */
         v->grads[0] = gradient_of_power(v, p);
     }
 }

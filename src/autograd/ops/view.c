@@ -364,6 +364,9 @@ heed_tensor *heed_flatten(heed_tensor *x, int start_dim, int end_dim)
                   start_dim, end_dim, HEED_TEXT(x));
         return NULL;
     }
+    if (start == end && x->ndim > 0) {
+        return x;
+    }
     heed_shape flat = {.ndim = start + 1};
     for (int i = 0; i < start; i++) {
         flat.size[i] = x->shape[i];

@@ -30,7 +30,7 @@ heed_tensor *heed_permute(heed_tensor *x, heed_dims dims);
 heed_tensor *heed_reshape(heed_tensor *x, heed_shape shape);
 
 /* heed_flatten: as torch.flatten(x, start_dim, end_dim): merges dims start_dim ... end_dim into
- * one; a 0-dim tensor becomes (1).
+ * one; a 0-dim tensor becomes (1). A single dim gives x itself.
  *
  *   x (B, m, n), 1, -1   ->   y (B, m n), a view or copy as in reshape     dx = reshape(g)
  *

@@ -102,6 +102,7 @@ heed_tensor *heed_cross_attention_forward_weights_with(struct heed_cross_attenti
                                                        heed_tensor **weights,
                                                        heed_cross_attention_masks masks)
 {
+    HEED_FORWARD(m);
     if (weights != NULL) {
         *weights = NULL;
     }

@@ -61,6 +61,7 @@ struct heed_self_attention *heed_multi_head_head(struct heed_multi_head *m, int 
 heed_tensor *heed_multi_head_forward(struct heed_multi_head *m, heed_tensor *token_encodings,
                                      heed_tensor *block_mask)
 {
+    HEED_FORWARD(m);
     static const char function[] = "multi_head_forward";
     const struct heed_self_attention *first =
         heed_forward_check(function, m) == HEED_OK ? heed_multi_head_head(m, 0) : NULL;

@@ -54,6 +54,7 @@ heed_tensor *heed_self_attention_forward_weights(struct heed_self_attention *m,
                                                  heed_tensor *token_encodings,
                                                  heed_tensor *block_mask, heed_tensor **weights)
 {
+    HEED_FORWARD(m);
     static const char function[] = "self_attention_forward";
     if (weights != NULL) {
         *weights = NULL;

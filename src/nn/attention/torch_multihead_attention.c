@@ -310,6 +310,19 @@ static heed_tensor *with_added(const struct heed_multihead_attention *m, heed_te
     return m->add_zero_attn ? with_token(x, heed_zeros(HEED_SHAPE(1, 1, 1, 1), dtype)) : x;
 }
 
+/* The heads' results (N, H, L, head_dim), joined and projected: (N, L, E) if batch_first, else
+ * (L, N, E). In torch both lie in memory as (L, N, E), which is the order in which torch 2 draws a
+ * dropout mask of them. */
+static heed_tensor *project_out(const struct heed_multihead_attention *m, heed_tensor *heads,
+                                bool batch_first)
+{
+    const heed_random_flavor flavor = heed_get_generator().flavor;
+    const bool turned =
+        batch_first && (flavor == HEED_RANDOM_TORCH_2 || flavor == HEED_RANDOM_TORCH_2_PLAIN);
+    heed_tensor *y = heed_linear_forward(m->out_proj, join_heads(heads, batch_first && !turned));
+    return turned ? heed_transpose(y, 0, 1) : y;
+}
+
 /* percent, if not NULL, receives the weights, of shape (N, H, L, S). */
 static heed_tensor *attend(const struct heed_multihead_attention *m, heed_tensor *const *inputs,
                            const heed_attention_options *options, const heed_attention_sizes *s,
@@ -325,8 +338,7 @@ static heed_tensor *attend(const struct heed_multihead_attention *m, heed_tensor
     heed_tensor *mask = causal_alone ? NULL : join_masks(options, s, added);
     heed_tensor *attended = heed_scaled_dot_product_attention_weights(
         heads[0], k, v, mask, m->module.training ? m->dropout : 0, causal_alone, 0, percent);
-    heed_tensor *y =
-        heed_linear_forward(m->out_proj, join_heads(attended, m->batch_first || !s->batched));
+    heed_tensor *y = project_out(m, attended, m->batch_first || !s->batched);
     return s->batched ? y : heed_squeeze(y, 0);
 }
 
@@ -336,6 +348,7 @@ heed_tensor *heed_multihead_attention_forward_weights_with(struct heed_multihead
                                                            heed_tensor **weights,
                                                            heed_attention_options options)
 {
+    HEED_FORWARD(m);
     heed_tensor *inputs[] = {query, key, value}, *percent = NULL;
     if (weights != NULL) {
         *weights = NULL;

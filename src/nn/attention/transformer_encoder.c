@@ -125,6 +125,7 @@ static heed_tensor *feed(struct heed_transformer_encoder_layer *m, heed_tensor *
 static heed_tensor *run(struct heed_transformer_encoder_layer *m, heed_tensor *src,
                         heed_encoder_masks masks)
 {
+    HEED_FORWARD(m);
     heed_tensor *x = src;
     heed_scope scope;
     heed_scope_begin(&scope);
@@ -249,6 +250,7 @@ heed_tensor *heed_transformer_encoder_forward(struct heed_transformer_encoder *m
 heed_tensor *heed_transformer_encoder_forward_with(struct heed_transformer_encoder *m,
                                                    heed_tensor *src, heed_encoder_masks masks)
 {
+    HEED_FORWARD(m);
     static const char function[] = "transformer_encoder_forward";
     if (heed_forward_check(function, m) != HEED_OK ||
         check(function, heed_transformer_encoder_layer_at(m, 0), src, masks) != HEED_OK) {

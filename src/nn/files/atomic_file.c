@@ -1,8 +1,10 @@
 /* Atomic replacement of files. */
 #include "atomic_file.h"
 
+#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <signal.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -78,10 +80,91 @@ static heed_status check_old(heed_atomic_file *file, int *mode)
     return HEED_OK;
 }
 
+/* ---- temporary files ----
+ *
+ * Their names are TARGET.tmp-HOST-PROCESS-NUMBER, with a hash of the host's name. Each is locked
+ * while it is open. A save that is killed leaves one, which the next save of the same target
+ * removes, but only if nothing suggests that it is in use or not ours:
+ *
+ *   it is a regular file, not a link, and belongs to this user
+ *   this host has no process of that number: other hosts may share the disk, and a process's own
+ *     threads may save at the same time
+ *   nobody has locked it: containers may share the host's name, but not its processes' numbers */
+
+/* FNV-1a of the host's name. */
+static unsigned host_hash(void)
+{
+    char name[256] = "";
+    uint32_t hash = 2166136261u;
+    gethostname(name, sizeof name - 1);
+    for (const char *c = name; *c != '\0'; c++) {
+        hash = (hash ^ (unsigned char)*c) * 16777619u;
+    }
+    return hash;
+}
+
+/* False: another process holds the lock, or the file system has no locks. */
+static bool lock(int fd)
+{
+    return fcntl(fd, F_SETLK, &(struct flock){.l_type = F_WRLCK, .l_whence = SEEK_SET}) == 0;
+}
+
+/* The process that created this temporary file of the target; 0: another file, or of another
+ * host. */
+static pid_t process_of(const char *name, const char *target)
+{
+    const size_t length = strlen(target);
+    unsigned host;
+    long process, number;
+    char again[HEED_LONGEST_PATH + 40];
+    if (strncmp(name, target, length) != 0 ||
+        sscanf(name + length, ".tmp-%8x-%ld-%ld", &host, &process, &number) != 3) {
+        return 0;
+    }
+    snprintf(again, sizeof again, "%s.tmp-%08x-%ld-%ld", target, host_hash(), process, number);
+    return strcmp(name, again) == 0 && process > 0 ? (pid_t)process : 0;
+}
+
+static void remove_leftover(int folder, const char *name)
+{
+    struct stat at;
+    const int fd = openat(folder, name, O_WRONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
+    if (fd < 0) {
+        return;
+    }
+    /* Once the lock is held: another process may have removed the file before. */
+    if (lock(fd) && fstat(fd, &at) == 0 && S_ISREG(at.st_mode) && at.st_uid == geteuid() &&
+        at.st_nlink == 1) {
+        unlinkat(folder, name, 0);
+    }
+    close(fd);
+}
+
+/* Failing to remove leftovers is no error. */
+static void remove_leftovers(const heed_atomic_file *file)
+{
+    const char *slash = strrchr(file->target, '/');
+    const char *target = slash != NULL ? slash + 1 : file->target;
+    char path[HEED_LONGEST_PATH];
+    snprintf(path, sizeof path, "%.*s.", (int)(target - file->target), file->target);
+    DIR *folder = opendir(path);
+    if (folder == NULL) {
+        return;
+    }
+    for (struct dirent *e; (e = readdir(folder)) != NULL;) {
+        const pid_t process = process_of(e->d_name, target);
+        if (process != 0 && kill(process, 0) != 0 && errno == ESRCH) {
+            remove_leftover(dirfd(folder), e->d_name);
+        }
+    }
+    closedir(folder);
+}
+
 static heed_status create(heed_atomic_file *file, int mode)
 {
+    const unsigned host = host_hash();
     for (int i = 0; i < TRIES && file->fd < 0; i++) {
-        snprintf(file->temporary, sizeof file->temporary, "%s.tmp-%ld-%d", file->target,
+        snprintf(file->temporary, sizeof file->temporary, "%s.tmp-%08x-%ld-%d", file->target, host,
                  (long)getpid(), i);
         file->fd = open(file->temporary, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
         if (file->fd < 0 && errno != EEXIST) {
@@ -93,6 +176,7 @@ static heed_status create(heed_atomic_file *file, int mode)
         *file->temporary = '\0'; /* not created here: do not delete it */
         return fail(file, "create a temporary file next to it", error);
     }
+    lock(file->fd);
     return mode != NO_OLD_FILE && fchmod(file->fd, (mode_t)mode) != 0
                ? fail(file, "set its permissions", errno)
                : HEED_OK;
@@ -108,13 +192,15 @@ heed_status heed_atomic_begin(heed_atomic_file *file, const char *function, cons
     if (heed_error_pending() || find_target(file) != HEED_OK || check_old(file, &mode) != HEED_OK) {
         return heed_error_pending();
     }
+    remove_leftovers(file);
     return create(file, mode);
 }
 
 heed_status heed_atomic_write(heed_atomic_file *file, const void *data, size_t size)
 {
     while (size > 0 && !heed_error_pending()) {
-        const ssize_t written = write(file->fd, data, size < MOST_AT_ONCE ? size : MOST_AT_ONCE);
+        const int64_t written =
+            heed_write(file->fd, data, size < MOST_AT_ONCE ? size : MOST_AT_ONCE);
         if (written == 0 || (written < 0 && errno != EINTR)) {
             return fail(file, "write it", written == 0 ? EIO : errno);
         }

@@ -1,6 +1,7 @@
 /* Error messages about files. */
 #include "file_error.h"
 
+#include <errno.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
@@ -69,5 +70,6 @@ heed_status heed_fail_file(const char *function, const char *path, const char *w
     if (strerror_r(error, reason, sizeof reason) != 0) {
         snprintf(reason, sizeof reason, "error %d", error);
     }
-    return heed_fail_at(HEED_ERR_FILE, function, path, "cannot %s: %s", what, reason);
+    return heed_fail_at(HEED_ERR_FILE, function, path, "cannot %s: %s%s", what, reason,
+                        error == EFBIG ? "; ulimit -f or the file system limits its size" : "");
 }

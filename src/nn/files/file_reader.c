@@ -12,10 +12,6 @@
 #include "../arguments.h"
 #include "file_error.h"
 
-#if __BYTE_ORDER__ != __ORDER_LITTLE_ENDIAN__
-#error "safetensors and .npy files are little-endian; big-endian machines are not supported"
-#endif
-
 enum { MOST_AT_ONCE = 1 << 30, CHUNK = 512 };
 
 /* ---- bytes ---- */

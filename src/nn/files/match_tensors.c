@@ -3,10 +3,12 @@
 #include "match_tensors.h"
 
 #include <stdarg.h>
+#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "../../autograd/ops/view.h"
 #include "../../tensor/alloc.h"
 #include "../../tensor/create.h"
 #include "../../tensor/read.h"
@@ -71,33 +73,106 @@ static void compare(mentions *different, const char *name, const heed_tensor *he
     }
 }
 
-/* True if the file has tensor i under another of its names. */
-static bool has_other_name(int i, heed_tensor_list state, const heed_file_header *header)
+/* ---- tensors with several names ---- */
+
+typedef struct owner {
+    const heed_tensor *tensor;
+    int name;
+} owner;
+
+static int by_tensor(const void *a, const void *b)
 {
-    for (int j = 0; j < state.count; j++) {
-        if (state.tensors[j] == state.tensors[i] &&
-            heed_file_tensor_find(header, state.names[j]) != NULL) {
-            return true;
-        }
-    }
-    return false;
+    const owner *x = a, *y = b;
+    const uintptr_t p = (uintptr_t)x->tensor, q = (uintptr_t)y->tensor;
+    return p != q ? (p < q ? -1 : 1) : x->name - y->name;
 }
 
-/* found[i]: the tensor offered for wanted[i], or NULL. */
+/* For each name of a list, the index of the first name of its tensor. Free the result; NULL:
+ * HEED_ERR_MEMORY. */
+static int *find_first_names(heed_tensor_list list)
+{
+    const size_t count = (size_t)list.count;
+    int *first = heed_alloc(count * sizeof *first);
+    owner *owners = heed_alloc(count * sizeof *owners);
+    for (int i = 0; i < list.count && !heed_error_pending(); i++) {
+        owners[i] = (owner){list.tensors[i], i};
+    }
+    if (heed_error_pending()) {
+        heed_free(first);
+        first = NULL;
+    } else {
+        qsort(owners, count, sizeof *owners, by_tensor);
+        for (size_t i = 0; i < count; i++) {
+            const bool again = i > 0 && owners[i].tensor == owners[i - 1].tensor;
+            first[owners[i].name] = again ? first[owners[i - 1].name] : owners[i].name;
+        }
+    }
+    heed_free(owners);
+    return first;
+}
+
+/* a and b were read from a file, so they are contiguous. */
+static bool same_values(heed_tensor *a, heed_tensor *b, heed_dtype dtype)
+{
+    heed_scope scope;
+    heed_scope_begin_no_grad(&scope);
+    const heed_tensor *x = heed_to(a, dtype);
+    const heed_tensor *y = heed_to(b, dtype);
+    const bool same = x != NULL && y != NULL &&
+                      memcmp(x->data, y->data, (size_t)x->numel * heed_dtype_size(dtype)) == 0;
+    heed_scope_end(&scope);
+    return same;
+}
+
+/* The values given for several names of one tensor must be the same: only one can be loaded.
+ * first: see find_first_names. */
+static heed_status check_tied(const heed_match *m, heed_tensor_list wanted, const int *first,
+                              heed_tensor *const *values)
+{
+    int *given = heed_alloc((size_t)wanted.count * sizeof *given); /* by first name; -1: none yet */
+    for (int i = 0; i < wanted.count && !heed_error_pending(); i++) {
+        int *other = &given[first[i]];
+        *other = first[i] == i ? -1 : *other;
+        if (values[i] == NULL) {
+            continue;
+        }
+        if (*other >= 0 && !same_values(values[*other], values[i], wanted.tensors[i]->dtype)) {
+            heed_fail(HEED_ERR_VALUE,
+                      "%s: %s has different values for %s and %s, which are one tensor in this "
+                      "%s%s%s",
+                      m->function, m->there, heed_show_name(wanted.names[*other]).text,
+                      heed_show_name(wanted.names[i]).text, m->here,
+                      m->if_untied != NULL ? "; " : "", m->if_untied != NULL ? m->if_untied : "");
+        }
+        *other = i;
+    }
+    heed_free(given);
+    return heed_error_pending();
+}
+
+/* ---- matching ---- */
+
+/* found[i]: the tensor offered for wanted[i], or NULL. first: see find_first_names. */
 static heed_status match(const heed_match *m, const heed_file_header *offered,
-                         heed_tensor_list wanted, const heed_file_tensor **found)
+                         heed_tensor_list wanted, const int *first, const heed_file_tensor **found)
 {
     mentions missing = {0}, unexpected = {0}, different = {0};
     bool *used = heed_alloc_zeroed((size_t)offered->count);
-    if (used == NULL) {
+    bool *has = heed_alloc_zeroed((size_t)wanted.count); /* by first name */
+    if (used == NULL || has == NULL) {
+        heed_free(used);
+        heed_free(has);
         return heed_error_pending();
     }
     for (int i = 0; i < wanted.count; i++) {
         found[i] = heed_file_tensor_find(offered, wanted.names[i]);
         if (found[i] != NULL) {
-            used[found[i] - offered->tensors] = true;
+            used[found[i] - offered->tensors] = has[first[i]] = true;
             compare(&different, wanted.names[i], wanted.tensors[i], found[i]);
-        } else if (!m->not_strict && !has_other_name(i, wanted, offered)) {
+        }
+    }
+    for (int i = 0; i < wanted.count && !m->not_strict; i++) {
+        if (!has[first[i]]) {
             mention(&missing, "%s", heed_show_name(wanted.names[i]).text);
         }
     }
@@ -108,6 +183,7 @@ static heed_status match(const heed_match *m, const heed_file_header *offered,
         }
     }
     heed_free(used);
+    heed_free(has);
     if (missing.count + unexpected.count + different.count == 0) {
         return HEED_OK;
     }
@@ -126,14 +202,18 @@ heed_status heed_match_file(const heed_match *m, const heed_safetensors *file,
 {
     const size_t size = (size_t)wanted.count * sizeof(heed_file_tensor *);
     const heed_file_tensor **found = heed_alloc(size);
-    if (found == NULL || match(m, &file->header, wanted, found) != HEED_OK) {
-        heed_free(found);
-        return heed_error_pending();
-    }
-    for (int i = 0; i < wanted.count && !heed_error_pending(); i++) {
-        values[i] = found[i] != NULL ? heed_file_read(m->function, file, found[i]) : NULL;
+    int *first = find_first_names(wanted);
+    if (found != NULL && first != NULL &&
+        match(m, &file->header, wanted, first, found) == HEED_OK) {
+        for (int i = 0; i < wanted.count && !heed_error_pending(); i++) {
+            values[i] = found[i] != NULL ? heed_file_read(m->function, file, found[i]) : NULL;
+        }
+        if (!heed_error_pending()) {
+            check_tied(m, wanted, first, values);
+        }
     }
     heed_free(found);
+    heed_free(first);
     return heed_error_pending();
 }
 
@@ -195,17 +275,19 @@ heed_status heed_match_list(const heed_match *m, heed_tensor_list offered, heed_
     const size_t entries = (size_t)offered.count * sizeof(heed_file_tensor);
     const heed_file_tensor **found = heed_alloc(size);
     heed_file_header seen = {.count = offered.count, .tensors = heed_alloc(entries)};
-    if (found != NULL && seen.tensors != NULL) {
+    int *first = find_first_names(wanted);
+    if (found != NULL && seen.tensors != NULL && first != NULL) {
         for (int i = 0; i < offered.count; i++) {
             seen.tensors[i] = in_list(offered, i);
         }
         qsort(seen.tensors, (size_t)offered.count, sizeof *seen.tensors, by_name);
-        match(m, &seen, wanted, found);
+        match(m, &seen, wanted, first, found);
         for (int i = 0; i < wanted.count && !heed_error_pending(); i++) {
             values[i] = found[i] != NULL ? offered.tensors[found[i]->begin] : NULL;
         }
     }
     heed_free(found);
+    heed_free(first);
     heed_free(seen.tensors);
     return heed_error_pending();
 }

@@ -14,6 +14,7 @@ typedef struct heed_match {
     const char *here;                      /* the destination: "Linear" */
     bool not_strict;                       /* ignore names that only one side has */
     bool (*passes_over)(const char *name); /* true for offered names to ignore; or NULL */
+    const char *if_untied; /* advice if tied tensors differ in the source; or NULL */
 } heed_match;
 
 /* heed_match_file: reads the file's tensor for wanted tensor i into values[i], in the innermost
@@ -24,7 +25,8 @@ typedef struct heed_match {
  * is compared and read before the first tensor changes.
  *
  * HEED_ERR_VALUE: names are missing or unexpected, or shapes or dtypes differ. One message lists
- * them all: for each kind, up to 2400 characters and the number of further names. */
+ * them all: for each kind, up to 2400 characters and the number of further names. Also: a file has
+ * different values for two names of one tensor. */
 heed_status heed_match_file(const heed_match *match, const heed_safetensors *file,
                             heed_tensor_list wanted, heed_tensor **values);
 heed_status heed_match_list(const heed_match *match, heed_tensor_list offered,

@@ -658,7 +658,7 @@ static heed_status make_header(saving *s, const heed_metadata *metadata)
                             "names and metadata need a header of %llu bytes; the limit is 100 MB",
                             (unsigned long long)length);
     }
-    memcpy(t->data, &length, sizeof length); /* little-endian: file_reader.c requires it */
+    memcpy(t->data, &length, sizeof length); /* little-endian: dtype.h requires it */
     return HEED_OK;
 }
 

@@ -232,6 +232,7 @@ static heed_tensor *remember(heed_tensor *kept, heed_tensor *more, int64_t befor
 static heed_tensor *attend(struct heed_gpt_attention *m, heed_tensor *x, const past *seen,
                            int64_t before)
 {
+    HEED_FORWARD(m);
     heed_tensor *qkv[3] = {NULL}, *weights = NULL;
     heed_chunk(heed_linear_forward(m->c_attn, x), 3, -1, qkv);
     heed_tensor *q = split_heads(qkv[0], m->n_head);
@@ -260,6 +261,7 @@ static heed_tensor *attend(struct heed_gpt_attention *m, heed_tensor *x, const p
 
 static heed_tensor *feed(struct heed_gpt_mlp *m, heed_tensor *x)
 {
+    HEED_FORWARD(m);
     heed_tensor *hidden = m->activation(heed_linear_forward(m->c_fc, x));
     return heed_dropout_forward(m->dropout, heed_linear_forward(m->c_proj, hidden));
 }
@@ -267,6 +269,7 @@ static heed_tensor *feed(struct heed_gpt_mlp *m, heed_tensor *x)
 static heed_tensor *run_block(struct heed_gpt_block *m, heed_tensor *x, const past *seen,
                               int64_t before)
 {
+    HEED_FORWARD(m);
     heed_scope scope;
     heed_scope_begin(&scope);
     x = heed_add(x, attend(m->attn, heed_layer_norm_forward(m->ln_1, x), seen, before));
@@ -280,6 +283,7 @@ static heed_tensor *run_block(struct heed_gpt_block *m, heed_tensor *x, const pa
 static heed_tensor *run(struct heed_gpt *m, heed_tensor *idx, const heed_gpt_cache *cache,
                         bool last_only)
 {
+    HEED_FORWARD(m);
     struct heed_gpt_transformer *t = m->transformer;
     const int64_t before = cache != NULL ? cache->length : 0;
     heed_tensor *positions = t->wpe != NULL ? t->wpe->weight : t->pe->pe;
@@ -360,6 +364,7 @@ heed_tensor *heed_gpt_forward(struct heed_gpt *m, heed_tensor *idx)
 
 heed_tensor *heed_gpt_loss(struct heed_gpt *m, heed_tensor *idx, heed_tensor *targets)
 {
+    HEED_FORWARD(m);
     static const char function[] = "gpt_loss";
     if (check_length(function, m, idx, 0) != HEED_OK) {
         return NULL;

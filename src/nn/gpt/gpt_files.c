@@ -155,33 +155,16 @@ static bool is_no_weight(const char *name)
            heed_is_of_training(name);
 }
 
-/* If the model ties lm_head to wte and the file has both, they must be equal. */
-static heed_status check_tied(const char *function, const heed_safetensors *file, const naming *n)
-{
-    const heed_file_tensor *wte = find(file, n, "transformer.wte.weight");
-    const heed_file_tensor *head = find(file, n, "lm_head.weight");
-    if (wte == NULL || head == NULL || wte->dtype->as != head->dtype->as ||
-        wte->numel != head->numel) {
-        return HEED_OK; /* one suffices; loading reports mismatches */
-    }
-    const heed_tensor *a = heed_file_read(function, file, wte);
-    const heed_tensor *b = heed_file_read(function, file, head);
-    if (a == NULL || b == NULL ||
-        memcmp(a->data, b->data, (size_t)a->numel * heed_dtype_size(a->dtype)) == 0) {
-        return heed_error_pending();
-    }
-    return heed_fail_at(HEED_ERR_VALUE, function, file->path,
-                        "%s and %s differ, but this GPT ties them; create it with .untied (in "
-                        "config.json: tie_word_embeddings false)",
-                        heed_show_name(head->name).text, heed_show_name(wte->name).text);
-}
-
 static heed_status load(const char *function, struct heed_gpt *m, const heed_safetensors *file,
                         const naming *n)
 {
     const heed_text path = heed_show_path(file->path);
     const heed_match match = {
-        .function = function, .there = path.text, .here = "GPT", .passes_over = is_no_weight};
+        .function = function,
+        .there = path.text,
+        .here = "GPT",
+        .passes_over = is_no_weight,
+        .if_untied = "create it with .untied (in config.json: tie_word_embeddings false)"};
     heed_scope scope;
     heed_scope_begin_no_grad(&scope);
     const heed_file_tensor *wpe = find(file, n, "transformer.wpe.weight");
@@ -190,9 +173,6 @@ static heed_status load(const char *function, struct heed_gpt *m, const heed_saf
                   "%s: %s has learned positions, %s, but those of this GPT are sinusoidal; create "
                   "it without .sinusoidal",
                   function, path.text, heed_show_name(wpe->name).text);
-    }
-    if (heed_gpt_is_tied(m)) {
-        check_tied(function, file, n);
     }
     heed_named_tensors named = {0};
     list_tensors(&named, n, m, false);
@@ -259,32 +239,46 @@ heed_status heed_gpt_save_pretrained(struct heed_gpt *m, const char *folder)
                : heed_error_pending();
 }
 
-/* Compares the weights with the sizes in config.json before the model is created: wrong sizes might
- * exhaust memory. */
-static heed_status check_sizes(const char *config_path, const heed_gpt_config *c,
-                               const heed_safetensors *file, const naming *n)
+/* The two files of a folder. */
+typedef struct pair {
+    const char *config_path;
+    const heed_gpt_config *config;
+    const heed_safetensors *weights;
+    const naming *names;
+} pair;
+
+/* Compares the shape of a tensor with the value of `key` in config.json. */
+static heed_status check_shape(const pair *p, const char *key, int64_t value, const char *name,
+                               int64_t rows, int64_t columns)
 {
-    char last[MOST_NAME];
-    snprintf(last, sizeof last, "transformer.h.%d.ln_1.weight", c->n_layer - 1);
-    const struct {
-        const char *name, *size_name;
-        int64_t rows;
-    } tables[] = {{"transformer.wte.weight", "vocab_size", c->vocab_size},
-                  {"transformer.wpe.weight", "n_positions", c->block_size},
-                  {last, "n_layer", c->n_layer}};
-    for (int i = 0; i < 3; i++) {
-        const heed_file_tensor *t = find(file, n, tables[i].name);
-        if (t == NULL || (i < 2 && (t->shape.ndim != 2 || t->shape.size[0] != tables[i].rows ||
-                                    t->shape.size[1] != c->n_embd))) {
-            return heed_fail(
-                HEED_ERR_VALUE, "%s: %s has %s %lld and n_embd %lld, but %s is %s in %s",
-                from_pretrained, heed_show_path(config_path).text, tables[i].size_name,
-                (long long)tables[i].rows, (long long)c->n_embd, tables[i].name,
-                t != NULL ? heed_shape_text(t->shape.ndim, t->shape.size).text : "missing",
-                "model.safetensors");
-        }
+    const heed_file_tensor *t = find(p->weights, p->names, name);
+    if (t != NULL && t->shape.ndim == 2 && t->shape.size[0] == rows &&
+        t->shape.size[1] == columns) {
+        return heed_error_pending();
     }
-    return HEED_OK;
+    return heed_fail(HEED_ERR_VALUE,
+                     "%s: %s has %s %lld and n_embd %lld, but %s is %s in model.safetensors",
+                     from_pretrained, heed_show_path(p->config_path).text, key, (long long)value,
+                     (long long)p->config->n_embd, name,
+                     t != NULL ? heed_shape_text(t->shape.ndim, t->shape.size).text : "missing");
+}
+
+/* Compares the weights with the sizes in config.json before the model is created: wrong sizes might
+ * exhaust memory. In each block c_attn stands for the other weights. */
+static heed_status check_sizes(const pair *p)
+{
+    const heed_gpt_config *c = p->config;
+    const int64_t width = c->n_embd, wide = 3 * width;
+    const bool transposed = p->names->transposed;
+    check_shape(p, "vocab_size", c->vocab_size, "transformer.wte.weight", c->vocab_size, width);
+    check_shape(p, "n_positions", c->block_size, "transformer.wpe.weight", c->block_size, width);
+    for (int i = 0; i < c->n_layer && !heed_error_pending(); i++) {
+        char name[MOST_NAME];
+        snprintf(name, sizeof name, "transformer.h.%d.attn.c_attn.weight", i);
+        check_shape(p, "n_layer", c->n_layer, name, transposed ? width : wide,
+                    transposed ? wide : width);
+    }
+    return heed_error_pending();
 }
 
 struct heed_gpt *heed_gpt_from_pretrained(const char *folder)
@@ -298,7 +292,7 @@ struct heed_gpt *heed_gpt_from_pretrained(const char *folder)
     }
     heed_safetensors *file = heed_file_open(from_pretrained, p.weights);
     const naming names = file != NULL ? naming_of(file) : usual_naming(false);
-    if (file != NULL && check_sizes(p.config, &config, file, &names) == HEED_OK) {
+    if (file != NULL && check_sizes(&(pair){p.config, &config, file, &names}) == HEED_OK) {
         config.no_init = true;
         m = heed_gpt_new(config);
     }

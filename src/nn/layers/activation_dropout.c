@@ -71,6 +71,7 @@ struct heed_activation *heed_sigmoid_new(void)
 
 heed_tensor *heed_activation_forward(struct heed_activation *m, heed_tensor *x)
 {
+    HEED_FORWARD(m);
     return heed_forward_check("activation_forward", m) == HEED_OK ? m->function(x) : NULL;
 }
 
@@ -105,6 +106,7 @@ struct heed_dropout *heed_dropout_new(double p)
 
 heed_tensor *heed_dropout_forward(struct heed_dropout *m, heed_tensor *x)
 {
+    HEED_FORWARD(m);
     return heed_forward_check("dropout_forward", m) == HEED_OK
                ? heed_dropout(x, m->p, m->module.training)
                : NULL;

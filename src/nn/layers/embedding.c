@@ -68,6 +68,7 @@ struct heed_embedding *heed_embedding_new_with(int64_t num_embeddings, int64_t e
 
 heed_tensor *heed_embedding_forward(struct heed_embedding *m, heed_tensor *ids)
 {
+    HEED_FORWARD(m);
     if (heed_forward_check("embedding_forward", m) != HEED_OK) {
         return NULL;
     }

@@ -39,6 +39,7 @@ struct heed_feed_forward *heed_feed_forward_new_with(int64_t d_model, int64_t d_
 
 heed_tensor *heed_feed_forward_forward(struct heed_feed_forward *m, heed_tensor *x)
 {
+    HEED_FORWARD(m);
     static const char function[] = "feed_forward_forward";
     if (heed_forward_check(function, m) != HEED_OK ||
         heed_check_features(function, "x", x, "d_model", m->linear1->in_features,

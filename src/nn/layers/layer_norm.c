@@ -70,6 +70,7 @@ struct heed_layer_norm *heed_layer_norm_new_with(heed_shape normalized_shape,
 
 heed_tensor *heed_layer_norm_forward(struct heed_layer_norm *m, heed_tensor *x)
 {
+    HEED_FORWARD(m);
     static const char function[] = "layer_norm_forward";
     if (heed_forward_check(function, m) != HEED_OK ||
         (m->weight != NULL && heed_check_dtype(function, "x", x, m->weight->dtype) != HEED_OK)) {

@@ -62,6 +62,7 @@ struct heed_linear *heed_linear_new_with(int64_t in_features, int64_t out_featur
 
 heed_tensor *heed_linear_forward(struct heed_linear *m, heed_tensor *x)
 {
+    HEED_FORWARD(m);
     static const char function[] = "linear_forward";
     if (heed_forward_check(function, m) != HEED_OK ||
         heed_check_features(function, "x", x, "in_features", m->in_features, m->weight->dtype) !=

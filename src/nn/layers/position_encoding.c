@@ -54,6 +54,7 @@ struct heed_position_encoding *heed_position_encoding_new(int64_t d_model, int64
 
 heed_tensor *heed_position_encoding_forward(struct heed_position_encoding *m, heed_tensor *x)
 {
+    HEED_FORWARD(m);
     static const char function[] = "position_encoding_forward";
     if (heed_forward_check(function, m) != HEED_OK ||
         heed_check_features(function, "x", x, "d_model", heed_size(m->pe, 1), m->pe->dtype) !=

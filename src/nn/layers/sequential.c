@@ -32,6 +32,7 @@ heed_status heed_sequential_append(struct heed_sequential *m, void *child)
 
 heed_tensor *heed_sequential_forward(struct heed_sequential *m, heed_tensor *x)
 {
+    HEED_FORWARD(m);
     static const char function[] = "sequential_forward";
     if (heed_forward_check(function, m) != HEED_OK ||
         heed_check_not_null(function, "x", x) != HEED_OK) {

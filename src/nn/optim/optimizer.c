@@ -7,7 +7,10 @@
 #include <stdarg.h>
 #include <string.h>
 
+#include "../../autograd/anomaly.h"
 #include "../../autograd/grad.h"
+#include "../../autograd/ops/elementwise.h"
+#include "../../autograd/ops/reductions.h"
 #include "../../autograd/ops/view.h"
 #include "../../tensor/alloc.h"
 #include "../../tensor/check.h"
@@ -23,6 +26,8 @@ enum { STATES = 2 };
 typedef struct heed_optimizer_slot {
     heed_tensor *state[STATES]; /* created at the first gradient */
     int64_t steps;              /* steps with a gradient */
+    heed_tensor *used;          /* anomaly mode: the gradient of the last step, retained */
+    uint32_t used_version;
 } heed_optimizer_slot;
 
 /* ---- checks ---- */
@@ -274,6 +279,7 @@ void heed_optimizer_free(heed_optimizer *optimizer)
         for (int j = 0; j < STATES; j++) {
             heed_release(optimizer->slots[i].state[j]);
         }
+        heed_release(optimizer->slots[i].used);
     }
     free_arrays(optimizer);
     heed_named_free(&optimizer->listed);
@@ -334,6 +340,12 @@ static heed_status update(const heed_optimizer *optimizer, const heed_param_grou
     return heed_adam_update_all(all, count, &step);
 }
 
+/* A count stays at its maximum, where one more step makes no difference to any update. */
+static int64_t after(int64_t steps)
+{
+    return steps < INT64_MAX ? steps + 1 : steps;
+}
+
 static heed_status step_group(const heed_optimizer *optimizer, const heed_param_group *group)
 {
     const int states = state_count(optimizer, group), end = group->first + group->count;
@@ -348,7 +360,7 @@ static heed_status step_group(const heed_optimizer *optimizer, const heed_param_
                 continue;
             }
             const bool fresh = slot->steps == 0 || slot->state[0] == NULL;
-            const int64_t its_age = optimizer->is_sgd ? !fresh : slot->steps + 1;
+            const int64_t its_age = optimizer->is_sgd ? !fresh : after(slot->steps);
             if (count > 0 && its_age != age) {
                 break;
             }
@@ -366,10 +378,68 @@ static heed_status step_group(const heed_optimizer *optimizer, const heed_param_
             return heed_error_pending();
         }
         for (int j = first; j < i; j++) {
-            optimizer->slots[j].steps += optimizer->parameters.tensors[j]->grad != NULL;
+            if (optimizer->parameters.tensors[j]->grad != NULL) {
+                optimizer->slots[j].steps = after(optimizer->slots[j].steps);
+            }
         }
     }
     return HEED_OK;
+}
+
+/* ---- anomaly mode: mistakes around a step (autograd/anomaly.h) ---- */
+
+/* A parameter may belong to a part of the model that few batches use. */
+enum { STEPS_WITHOUT_GRADIENT = 10 };
+
+static heed_status check_gradients(const heed_optimizer *optimizer)
+{
+    bool any = false;
+    for (int i = 0; i < optimizer->parameters.list.count; i++) {
+        const heed_optimizer_slot *slot = &optimizer->slots[i];
+        const heed_tensor *p = optimizer->parameters.tensors[i], *grad = p->grad;
+        const char *name = optimizer->parameters.names[i];
+        if (grad == NULL && p->requires_grad && slot->steps == 0 &&
+            optimizer->steps >= STEPS_WITHOUT_GRADIENT) {
+            return heed_fail(HEED_ERR_ANOMALY,
+                             "optimizer_step: the parameter %s had no gradient in any step so far; "
+                             "use it in the loss, or heed_set_requires_grad(p, false)",
+                             name);
+        }
+        if (grad != NULL && grad == slot->used && grad->storage->version != slot->used_version) {
+            return heed_fail(HEED_ERR_ANOMALY,
+                             "optimizer_step: backward has added to the gradient of %s that the "
+                             "last step used; call heed_optimizer_zero_grad before each step's "
+                             "first backward",
+                             name);
+        }
+        any = any || grad != NULL;
+    }
+    return any ? HEED_OK
+               : heed_fail(HEED_ERR_ANOMALY,
+                           "optimizer_step: no parameter has a gradient; call heed_backward with a "
+                           "loss that is computed from them, without heed_detach or no_grad");
+}
+
+/* Checks the new values, and notes which gradients have been used. They are retained so that no
+ * later gradient has the same address. */
+static heed_status check_step(const heed_optimizer *optimizer)
+{
+    heed_scope scope;
+    heed_scope_begin_no_grad(&scope);
+    for (int i = 0; i < optimizer->parameters.list.count; i++) {
+        heed_optimizer_slot *slot = &optimizer->slots[i];
+        heed_tensor *p = optimizer->parameters.tensors[i];
+        heed_release(slot->used);
+        slot->used = p->grad != NULL ? heed_retain(p->grad) : NULL;
+        slot->used_version = p->grad != NULL ? p->grad->storage->version : 0;
+        if (p->grad != NULL && heed_item(heed_all(heed_isfinite(p))) != 1) {
+            heed_fail(HEED_ERR_ANOMALY,
+                      "optimizer_step: the parameter %s is no longer finite after step %lld; lower "
+                      "the learning rate, or clip the gradients",
+                      optimizer->parameters.names[i], (long long)optimizer->steps);
+        }
+    }
+    return heed_scope_end(&scope);
 }
 
 heed_status heed_optimizer_step(heed_optimizer *optimizer)
@@ -378,11 +448,15 @@ heed_status heed_optimizer_step(heed_optimizer *optimizer)
     if (status != HEED_OK) {
         return status;
     }
+    const bool checks = heed_is_anomaly_enabled();
+    status = checks ? check_gradients(optimizer) : HEED_OK;
     for (int i = 0; i < optimizer->group_count && status == HEED_OK; i++) {
         status = step_group(optimizer, &optimizer->groups[i]);
     }
-    optimizer->steps += status == HEED_OK;
-    return status;
+    if (status == HEED_OK) {
+        optimizer->steps = after(optimizer->steps);
+    }
+    return checks && status == HEED_OK ? check_step(optimizer) : status;
 }
 
 heed_status heed_optimizer_zero_grad(heed_optimizer *optimizer)
@@ -550,15 +624,14 @@ heed_tensor_list heed_optimizer_state_dict(heed_optimizer *optimizer)
 static heed_status check_read(const char *function, const heed_optimizer *read,
                               const heed_optimizer *optimizer)
 {
-    bool counts = read->steps >= 0 && read->steps < INT64_MAX; /* the next step must not overflow */
+    bool counts = read->steps >= 0;
     for (int i = 0; i < read->parameters.list.count; i++) {
-        counts = counts && read->slots[i].steps >= 0 && read->slots[i].steps < INT64_MAX;
+        counts = counts && read->slots[i].steps >= 0;
     }
     if (!counts || !(read->lr >= 0) || isinf(read->lr)) {
-        return heed_fail(
-            HEED_ERR_VALUE,
-            "%s: the state of %s has a step that is negative or too large, or an invalid lr (%g)",
-            function, read->name, read->lr);
+        return heed_fail(HEED_ERR_VALUE,
+                         "%s: the state of %s has a negative step or an invalid lr (%g)", function,
+                         read->name, read->lr);
     }
     for (int i = 0; i < read->group_count; i++) {
         const heed_param_group *group = &read->groups[i];

@@ -75,11 +75,8 @@ static void twist(heed_generator *g)
     for (; i < WORDS - MIDDLE; i++) {
         s[i] = MIX(s[i], s[i + 1], s[i + MIDDLE]);
     }
-    for (; i + 4 <= WORDS - 1; i += 4) {
+    for (; i < WORDS - 1; i += 4) { /* MIDDLE - 1 words, a multiple of 4 */
         mix_four(s, i, MIDDLE - WORDS);
-    }
-    for (; i < WORDS - 1; i++) {
-        s[i] = MIX(s[i], s[i + 1], s[i + MIDDLE - WORDS]);
     }
     s[i] = MIX(s[i], s[0], s[MIDDLE - 1]);
     g->next = 0;

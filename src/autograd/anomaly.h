@@ -1,0 +1,49 @@
+/* Anomaly mode: finds where a NaN or an infinity arises, and frequent mistakes in training.
+ *
+ *     heed_set_detect_anomaly(true);
+ *     ...
+ *     backward of sqrt in Net.layers.0.norm: inf at (1, 0) of the gradient of input 0 (2, 3), from
+ *     a gradient (2, 3) with values from 1 to 1; keep inputs away from ...
+ *
+ * Like torch.autograd.set_detect_anomaly, but it checks the forward pass too. What it finds becomes
+ * the pending error HEED_ERR_ANOMALY, so that nothing is computed from it and no optimiser steps.
+ * The message names the operation, the shapes and the module, and says what to do. In a debug build
+ * (make DEBUG=1) stderr shows where the operation was called. Results stay the same, up to rounding
+ * where gradients are added. Each result is read once more, which costs a few nanoseconds per
+ * element. The mode is meant for debugging; when it is off, it costs nothing.
+ *
+ * NaN and infinity:
+ *
+ * - an operation makes NaN where no input has NaN, or infinity of finite inputs. Constants are not
+ *   results: heed_masked_fill with -INFINITY, heed_full, and heed_where that selects from them;
+ *   neither is heed_safe_softmax of a fully masked row, which is zeros. heed_softmax of such a row
+ *   is NaN, and an anomaly
+ * - a derivative makes NaN or infinity of a finite gradient
+ * - heed_backward or heed_grad of a y that is not finite, as it is if NaN came with the data
+ * - an optimiser's step leaves a parameter that is not finite
+ *
+ * Mistakes. The first three are recognised in graphs, so not without grad mode:
+ *
+ * - cross_entropy or log_softmax of the result of softmax, instead of logits
+ * - attention whose weights sum to 1 over the queries: softmax(q k^T) v over another dim than the
+ *   last
+ * - attention with an inverted mask (T, T), T >= 3: each query sees only later keys, or only itself
+ * - a step of an optimiser when no parameter has a gradient: the loss does not depend on them
+ * - a parameter that had no gradient in any of the first 10 steps
+ * - a second step with gradients that were not cleared in between, although backward added to them.
+ *   Several backward passes per step are fine
+ */
+#ifndef HEED_AUTOGRAD_ANOMALY_H
+#define HEED_AUTOGRAD_ANOMALY_H
+
+#include "../tensor/tensor.h"
+
+HEED_BEGIN_DECLS
+
+/* heed_set_detect_anomaly: turns the mode on or off in this thread, and returns the previous
+ * setting. heed_is_anomaly_enabled: the setting, like torch.is_anomaly_enabled. */
+bool heed_set_detect_anomaly(bool enabled);
+bool heed_is_anomaly_enabled(void);
+
+HEED_END_DECLS
+#endif

@@ -1,0 +1,25 @@
+/* The checks that anomaly mode makes in heed_apply and in the backward pass (internal; anomaly.h
+ * describes the mode). Call them only if heed_self.detect_anomaly is set. */
+#ifndef HEED_AUTOGRAD_INSPECT_H
+#define HEED_AUTOGRAD_INSPECT_H
+
+#include "../tensor/thread.h"
+#include "op.h"
+
+/* heed_inspect_result: y, the result of an operation or NULL; NULL if it is an anomaly. */
+heed_tensor *heed_inspect_result(const heed_call *call, heed_tensor *y);
+
+/* heed_inspect_root: checks the y of heed_backward or heed_grad. heed_inspect_gradients: checks the
+ * gradients of a node's inputs, which its derivative has computed from g; NULL for none. */
+heed_status heed_inspect_root(const char *function, const heed_tensor *y);
+heed_status heed_inspect_gradients(const heed_tensor *node, const heed_tensor *g,
+                                   heed_tensor *const *grads);
+
+/* Where a node was created. In anomaly mode, heed_apply stores it after the node's arguments, in
+ * the same block.
+ * heed_origin_size: the bytes that it adds to arguments of this size; 0 if args_size would
+ * overflow. heed_store_origin: stores it in y, whose args_size includes these bytes. */
+size_t heed_origin_size(size_t args_size);
+void heed_store_origin(heed_tensor *y);
+
+#endif

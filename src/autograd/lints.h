@@ -1,0 +1,11 @@
+/* The mistakes that anomaly mode recognises in calls of operations (internal; listed in anomaly.h).
+ * Each has a narrow pattern: a false alarm would be worse than a mistake that is not found. */
+#ifndef HEED_AUTOGRAD_LINTS_H
+#define HEED_AUTOGRAD_LINTS_H
+
+#include "op.h"
+
+/* heed_lint: HEED_ERR_ANOMALY if this call is a likely mistake. */
+heed_status heed_lint(const heed_call *call);
+
+#endif

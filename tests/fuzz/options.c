@@ -1,0 +1,102 @@
+/* Command lines: options that are read have texts which set them to the same values. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "examples/gpt/options.h"
+#include "examples/next_token/setup.h"
+#include "tests/fuzz/common/fuzz.h"
+
+/* The first byte chooses the program; the arguments follow, one per line. */
+const fuzz_seed fuzz_seeds[] = {
+    FUZZ_SEED("0--text\na\n--steps=5\n--lr\n1e-3\n--level\nword\n--untied\n--vocab=9"),
+    FUZZ_SEED("0--n-embd\n6\n--n-head\n4\n--warmup\n10\n--min-lr=0.2\n--schedule\nstep"),
+    FUZZ_SEED("1--load=a\n--prompt\n\n--temperature\n0.5\n--top-k=3\n--stats"),
+    FUZZ_SEED("2--load\na\n--text\nb\n--part\nvalidation\n--batch\n3"),
+    FUZZ_SEED("3a.safetensors"),
+    FUZZ_SEED("4--load\na\n--to\nb\n--layout=nanogpt"),
+    FUZZ_SEED("5--text\na\n--level=char\n--heads\n2\n--temperature=1.5\n--plot\nx.svg\n--help"),
+    {NULL, 0}};
+
+enum { MOST_ARGUMENTS = 50, NEXT_TOKEN = 5, PROGRAMS };
+
+/* Every value as text sets a fresh copy to the same text. */
+static void check_texts(const flag_table *table, const void *o)
+{
+    union {
+        gpt_train_options train;
+        gpt_sample_options sample;
+        gpt_eval_options eval;
+        gpt_info_options info;
+        gpt_export_options export;
+    } copy;
+    memset(&copy, 0, sizeof copy);
+    for (int i = 0; i < table->count; i++) {
+        const flag_row *f = &table->flags[i];
+        const flag_value text = flags_text(f, o);
+        if (flags_given(f, o) && f->kind != FLAG_STRING && f->kind != FLAG_BARE) {
+            must(flags_set(table, &copy, f->name, text.text) == HEED_OK);
+            must(strcmp(flags_text(f, &copy).text, text.text) == 0);
+        }
+    }
+}
+
+static void check_gpt(int program, int argc, char **argv)
+{
+    static const flag_table *const tables[] = {&gpt_train_flags, &gpt_sample_flags, &gpt_eval_flags,
+                                               &gpt_info_flags, &gpt_export_flags};
+    const flag_table *table = tables[program];
+    union {
+        gpt_train_options train;
+        gpt_sample_options sample;
+        gpt_eval_options eval;
+        gpt_info_options info;
+        gpt_export_options export;
+    } o;
+    memset(&o, 0, sizeof o);
+    const bool help = flags_read(table, &o, argc, argv);
+    if (heed_error_pending()) {
+        must_fail();
+        return;
+    }
+    check_texts(table, &o);
+    flags_complete(table, &o, 0);
+    if (program == 0 && !help && gpt_options_settle(&o.train) == HEED_OK) {
+        must(o.train.n_embd % o.train.n_head == 0 && o.train.min_lr <= o.train.lr);
+    }
+    if (heed_error_pending()) {
+        must_fail();
+    }
+}
+
+static void check_next_token(int argc, char **argv)
+{
+    options o = options_read(argc, argv);
+    if (heed_error_pending()) {
+        must_fail();
+    } else {
+        options_complete(&o, TASK_CHAR);
+        must(o.d_model >= 1 && o.heads >= 1 && o.heads <= 16 && o.lr > 0);
+    }
+}
+
+void fuzz_one(const uint8_t *data, size_t size)
+{
+    char program[] = "program", *argv[MOST_ARGUMENTS + 1] = {program};
+    char *text = calloc(size, 1); /* NUL-terminated, without the first byte */
+    memcpy(text, data + 1, size - 1);
+    int argc = 1;
+    for (char *at = text; at != NULL && argc < MOST_ARGUMENTS; argc++) {
+        argv[argc] = at;
+        at = strchr(at, '\n');
+        if (at != NULL) {
+            *at++ = '\0';
+        }
+    }
+    const int chosen = data[0] % PROGRAMS; /* '0' is a multiple */
+    if (chosen == NEXT_TOKEN) {
+        check_next_token(argc, argv);
+    } else {
+        check_gpt(chosen, argc, argv);
+    }
+    free(text);
+}

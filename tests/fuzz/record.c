@@ -1,0 +1,125 @@
+/* Checkpoints of gpt: entries of a record are replaced. What loads for sampling has a model that
+ * fits its tokenizer; what resumes can be saved, and the copy resumes as the same run. */
+#include <stdio.h>
+#include <string.h>
+
+#include "examples/gpt/train.h"
+#include "tests/fuzz/common/fuzz.h"
+
+/* The first byte: 'm' leaves out the optimiser. Then entries KEY=VALUE, separated by tabs. */
+const fuzz_seed fuzz_seeds[] = {
+    FUZZ_SEED("r"),
+    FUZZ_SEED("m"),
+    FUZZ_SEED("rsteps=9\tlr=0.5\tval_loss=1.5\tbest_loss=1e-300\tbest_step=3"),
+    FUZZ_SEED("rn_layer=2\tn_embd=64"),
+    FUZZ_SEED("rn_embd=65536\tn_layer=1000\tcontext=65536"),
+    FUZZ_SEED("rlevel=char\ttokenizer=abcd ,\tuntied=true"),
+    FUZZ_SEED("rlevel=bpe\ttokenizer=97 98\n256 97\n\tvocab=258"),
+    FUZZ_SEED("rlevel=word\ttokenizer=a cab\tvocab=3"),
+    FUZZ_SEED("rtext_length=5\ttext_hash=0\tformat=heed gpt 2"),
+    FUZZ_SEED("rpositions=sinusoidal\tno_bias=true\tactivation=relu\tbatch=65536\taccumulate=1000"),
+    {NULL, 0}};
+
+enum { MOST = 64, LONGEST = 2000 };
+
+/* One input: the run and its changes. */
+typedef struct changes {
+    gpt_run *run;
+    bool with_optimizer;
+    char *entries; /* NUL-terminated */
+} changes;
+
+static void put(heed_metadata *about, const char *key, const char *value)
+{
+    int i = 0;
+    while (about[i].key != NULL && strcmp(about[i].key, key) != 0) {
+        i++;
+    }
+    if (i < MOST - 1) {
+        about[i] = (heed_metadata){key, value};
+    }
+}
+
+static heed_status save_changed(void *context, const heed_metadata *metadata)
+{
+    const changes *c = context;
+    heed_metadata about[MOST] = {{NULL, NULL}};
+    for (; metadata->key != NULL; metadata++) {
+        put(about, metadata->key, metadata->value);
+    }
+    for (char *at = c->entries, *next; at != NULL; at = next) {
+        next = strchr(at, '\t');
+        if (next != NULL) {
+            *next++ = '\0';
+        }
+        char *value = strchr(at, '=');
+        if (value != NULL) {
+            *value = '\0';
+            put(about, at, value + 1);
+        }
+    }
+    return heed_save_checkpoint(c->run->model, c->with_optimizer ? c->run->optimizer : NULL,
+                                fuzz_path("in"), about);
+}
+
+static void prepare_run(gpt_run *run)
+{
+    static const char text[] = "a cab, a bad cab";
+    fuzz_file("text", text, sizeof text - 1, text, sizeof text - 1);
+    gpt_train_options o = {.text = fuzz_path("text"),
+                           .level = LEVEL_BYTE,
+                           .n_layer = 1,
+                           .n_head = 1,
+                           .n_embd = 2,
+                           .context = 3,
+                           .batch = 1,
+                           .steps = 4};
+    o.given.level = o.given.n_layer = o.given.n_head = o.given.n_embd = o.given.context = true;
+    o.given.batch = o.given.steps = true;
+    must(gpt_run_prepare(run, &o) == HEED_OK);
+}
+
+/* Resumes one file and saves the run to another; false: it was rejected. */
+static bool resume(const char *path, const char *copy)
+{
+    gpt_run run;
+    const gpt_train_options o = {.resume = path};
+    const bool fine = gpt_run_prepare(&run, &o) == HEED_OK;
+    if (fine) {
+        must(gpt_record_save(&run.record, run.model, run.optimizer, "--save", copy) == HEED_OK);
+    } else {
+        must_fail();
+    }
+    gpt_run_free(&run);
+    return fine;
+}
+
+void fuzz_one(const uint8_t *data, size_t size)
+{
+    char entries[LONGEST + 1] = "";
+    gpt_run run;
+    gpt_loaded loaded;
+    if (size > LONGEST) {
+        return;
+    }
+    memcpy(entries, data + 1, size - 1);
+    prepare_run(&run);
+    changes c = {&run, data[0] != 'm', entries};
+    gpt_record_metadata(&run.record, save_changed, &c);
+    gpt_run_free(&run);
+    if (heed_error_pending()) { /* the entries are not UTF-8 */
+        must(must_fail() == HEED_ERR_VALUE);
+        return;
+    }
+    if (gpt_load(&loaded, "--load", fuzz_path("in")) == HEED_OK) {
+        must(loaded.model->config.vocab_size == loaded.record.tokenizer.count);
+        must(loaded.model->config.n_layer == loaded.record.settings.n_layer);
+    } else {
+        must_fail();
+    }
+    gpt_loaded_free(&loaded);
+    if (resume(fuzz_path("in"), fuzz_path("copy"))) {
+        must(resume(fuzz_path("copy"), fuzz_path("again")));
+        must_equal_files(fuzz_path("copy"), fuzz_path("again"));
+    }
+}

@@ -1,0 +1,102 @@
+#!/bin/sh
+# Builds and tests Heed for other machines, on Debian: tests/machines.sh [--quick] [machine ...]
+#
+#   musl      x86-64 with musl: all suites
+#   i686      32-bit x86: all suites
+#   aarch64   under qemu: all suites
+#   s390x     big-endian: the build must fail with a sentence
+#   macos     aarch64-macos with zig: everything must compile; nothing runs
+#
+# --quick runs only the suites that depend on the machine most, where the others take long. Check is
+# built for each machine from Debian's source package. Everything stays in build/machines.
+set -eu
+cd "$(dirname "$0")/.."
+quick=false
+[ "${1:-}" != --quick ] || { quick=true && shift; }
+here=$PWD/build/machines
+mkdir -p "$here"
+sh tests/install.sh machines
+
+get_check() {
+    [ ! -d "$here/check/src" ] || return 0
+    mkdir -p "$here/apt/lists/partial" "$here/check"
+    release=$(. /etc/os-release && echo "$VERSION_CODENAME")
+    echo "deb-src http://deb.debian.org/debian $release main" > "$here/apt/sources"
+    set -- -qq -o "Dir::Etc::SourceList=$here/apt/sources" -o Dir::Etc::SourceParts=- \
+        -o "Dir::State::Lists=$here/apt/lists" -o APT::Sandbox::User=root
+    (cd "$here/apt" && apt-get "$@" update && apt-get "$@" source --download-only check)
+    tar xzf "$here"/apt/check_*.orig.tar.gz -C "$here/check" --strip-components=1
+}
+
+# build MACHINE COMPILER: everything, with a static Check
+build() {
+    get_check
+    if [ ! -e "$here/$1/check/lib/libcheck.a" ]; then
+        echo "== $1: Check"
+        log=$here/check_$1.log
+        { cmake -S "$here/check" -B "$here/$1/check_build" -DCMAKE_C_COMPILER="$2" \
+            -DCMAKE_SYSTEM_NAME=Linux -DCMAKE_BUILD_TYPE=Release -DCHECK_ENABLE_TESTS=OFF \
+            -DCMAKE_INSTALL_PREFIX="$here/$1/check" -DCMAKE_INSTALL_LIBDIR=lib &&
+            cmake --build "$here/$1/check_build" --target install; } > "$log" 2>&1 ||
+            { tail "$log" && exit 1; }
+    fi
+    echo "== $1: build"
+    PKG_CONFIG_LIBDIR=$here/$1/check/lib/pkgconfig make CC="$2" BUILD="$here/$1" LDFLAGS=-static \
+        all "$here/$1/test_heed"
+}
+
+# run MACHINE [SUITE ...]: these suites or all, two at a time, with the emulator $emulator
+run() {
+    program=$here/$1/test_heed
+    shift
+    [ $# -gt 0 ] || set -- $($emulator "$program" --suites)
+    # shellcheck disable=SC2016
+    printf '%s\n' "$@" | SKIP=${SKIP:-} xargs -n 1 -P 2 sh -c \
+        'case " $SKIP " in *" $1 "*) exit ;; esac
+        log=$('"$emulator"' "$0" "$1" 2>&1) && failed=0 || failed=1; echo "$log"; exit $failed' \
+        "$program"
+}
+
+musl() {
+    emulator=
+    build musl musl-gcc
+    run musl
+}
+
+i686() {
+    emulator=
+    build i686 i686-linux-gnu-gcc
+    run i686 $($quick && echo tensor print memory random parity misuse ops files)
+}
+
+# qemu-user ends with a failed assertion when a process with threads forks.
+aarch64() {
+    emulator=qemu-aarch64
+    build aarch64 aarch64-linux-gnu-gcc
+    "$emulator" "$here/aarch64/quickstart" > "$here/aarch64/quickstart.txt"
+    SKIP="$forking" run aarch64 $($quick && echo tensor print random parity)
+}
+forking="threads parallel unread error"
+
+s390x() {
+    echo "== s390x: build"
+    if said=$(make -s CC=s390x-linux-gnu-gcc BUILD="$here/s390x" lib 2>&1); then
+        echo "s390x: the library was built for a big-endian machine" >&2
+        exit 1
+    fi
+    echo "$said" | grep '#error.*big-endian machines are not supported'
+}
+
+macos() {
+    [ -d "$here/zig/ziglang" ] || python3 -m pip install -q --target "$here/zig" ziglang
+    printf '#!/bin/sh\nPYTHONPATH=%s exec python3 -m ziglang cc -target aarch64-macos "$@"\n' \
+        "$here/zig" > "$here/zig/cc"
+    chmod +x "$here/zig/cc"
+    echo "== macos: build"
+    make CC="$here/zig/cc" BUILD="$here/macos" WERROR=-Werror all
+}
+
+[ $# -gt 0 ] || set -- s390x macos musl i686 aarch64
+for machine in "$@"; do
+    $machine
+done

@@ -1,0 +1,29 @@
+/* Shared by the files of the `oom` suite, which makes each allocation of a scenario fail: once, and
+ * from there on. */
+#ifndef HEED_TESTS_OOM_H
+#define HEED_TESTS_OOM_H
+
+#include "tests/files_util.h"
+
+/* A scenario creates and frees everything it uses, whether or not an error becomes pending, and
+ * returns a hash of its results. It must not read the error. */
+typedef uint64_t scenario(const void *context);
+
+/* starve: runs the scenario for up to `few` evenly spaced allocations, or for all of them if the
+ * environment variable HEED_OOM is "all" (make test-oom). If the failure was reported, it must be
+ * as HEED_ERR_MEMORY; otherwise the results must be right. Nothing may leak, and the next run must
+ * give the results of the first. */
+void starve(const char *name, scenario *run, const void *context, int few);
+enum { FEW = 12, MANY = 2000 };
+
+/* hash_of: continues `sum` with the shape and bits of x, if it is not NULL. */
+uint64_t hash_of(heed_tensor *x, uint64_t sum);
+
+/* oom_case: its tests get a folder, and the failures so far are printed after it. */
+TCase *oom_case(Suite *suite, const char *name);
+
+void add_oom_operation_cases(Suite *suite);
+void add_oom_module_cases(Suite *suite);
+void add_oom_file_cases(Suite *suite);
+
+#endif

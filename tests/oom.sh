@@ -1,0 +1,59 @@
+#!/bin/sh
+# The programs, when a request for memory fails: each of them, or at most MOST evenly spaced ones per command. BUILD
+# has to be built with -DHEED_SYSTEM_ALLOCATOR, so that every tensor is a request.
+#   tests/oom.sh BUILD [MOST]
+set -eu
+cd "$(dirname "$0")/.."
+build=$1
+most=${2:-1000000000}
+scratch=$(mktemp -d)
+trap 'rm -rf "$scratch"' EXIT
+findings=0
+
+# starve RESULT PROGRAM ARGUMENT...: RESULT is a file it writes, or - for its output
+starve() {
+    result=$1 program=$2
+    shift 2
+    "$build/starve" "$build/fail_alloc.so" "$scratch" "$result" "$most" "$build/$program" "$@" || findings=1
+}
+
+text=$scratch/text
+quiz=$scratch/quiz
+run=$scratch/run
+head -c 6000 CHANGELOG.md > "$text"
+"$build/stories" --quiz 3 > "$quiz"
+
+starve - stories --bytes 2000
+starve - stories --quiz 3
+
+small="--steps 2 --batch 2 --length 5"
+# shellcheck disable=SC2086
+{
+    starve - next_token $small --plot "$scratch/plot.svg"
+    starve "$scratch/model" next_token --text "$text" $small --d-model 16 --save "$scratch/model"
+    "$build/next_token" --text "$text" $small --d-model 16 --save "$scratch/model" > /dev/null 2>&1
+    starve "$scratch/logits" next_token --load "$scratch/model" --steps 0 --prompt The --length 3 \
+        --logits "$scratch/logits"
+}
+
+tiny="--n-layer 1 --n-head 2 --n-embd 8 --context 8 --batch 2 --accumulate 2 --dropout 0.1 --eval-windows 3"
+# shellcheck disable=SC2086
+{
+    starve "$run" gpt train --text "$text" $tiny --steps 2 --save "$run" --best "$run.best" --log "$run.log" \
+        --quiz "$quiz" --level byte
+    starve "$run" gpt train --text "$text" $tiny --steps 1 --save "$run" --level word
+    starve "$run" gpt train --text "$text" $tiny --steps 1 --save "$run" --level bpe --vocab 270
+    base=$scratch/base
+    "$build/gpt" train --text "$text" $tiny --steps 2 --save "$base" --level byte --log "$base.log" > /dev/null 2>&1
+}
+starve "$run" gpt train --resume "$base" --steps 3 --save "$run" --log "$base.log"
+rows=$(cut -d, -f1 "$base.log" | tr '\n' ' ')
+[ "$rows" = "step 1 2 3 " ] || { echo "oom: the log has the rows $rows"; findings=1; }
+starve - gpt sample --load "$base" --length 4 --prompt The
+starve - gpt eval --load "$base" --text "$text" --eval-windows 3 --quiz "$quiz"
+starve - gpt info "$base"
+starve "$scratch/folder/model.safetensors" gpt export --load "$base" --to "$scratch/folder"
+starve - gpt sample --load "$scratch/folder" --length 3 --no-cache
+
+[ -z "$(find "$scratch" -name '*.tmp-*')" ] || { echo "oom: temporary files are left"; findings=1; }
+exit "$findings"
