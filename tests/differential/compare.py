@@ -36,14 +36,14 @@ class Noise:
         """Changes of up to 2 ulp, a function of the value."""
         ulp = torch.finfo(t.dtype).eps
         t = t.detach()
-        return torch.nan_to_num(t * (2 * ulp * torch.sin(t.double() * 12345.678 + self.phase)).to(t.dtype), 0, 0, 0)
+        return torch.nan_to_num(t * (2 * ulp * torch.sin(t.double() * 12345.678 * self.phase)).to(t.dtype), 0, 0, 0)
 
     def of_gradient(self, g):
         """The gradient with changes that depend on the place, so that equal gradients do not cancel."""
         if g is None:
             return None
-        places = torch.arange(g.numel(), dtype=torch.float64).reshape(g.shape) + self.phase
-        return g + (g.detach() * (2 * torch.finfo(g.dtype).eps * torch.sin(places * 12345.678)).to(g.dtype))
+        places = torch.arange(g.numel(), dtype=torch.float64).reshape(g.shape) + 1
+        return g + (g.detach() * (2 * torch.finfo(g.dtype).eps * torch.sin(places * 12345.678 * self.phase)).to(g.dtype))
 
     def inputs(self, node, outputs):
         if node.operation.name in EXACT:
