@@ -250,6 +250,11 @@ def constant_row(x, arguments):
     return (numpy.ptp(rows, 1) <= 1e-5 * abs(rows).max(1)).any() if rows.size else False
 
 
+def results(run):
+    return [a for a in [*(a for parts in run.outputs for a in parts), *run.grads.values(), *run.seconds.values()]
+            if isinstance(a, numpy.ndarray) and a.dtype.kind == "f"]
+
+
 KNOWN = [  # the reason, and whether it explains a failure k
     ("f32 with f64 is an error", mixes_floats),
     ("bce_with_logits differentiates its weights",
@@ -280,6 +285,8 @@ KNOWN = [  # the reason, and whether it explains a failure k
         n.arguments["weight"] is None and n.arguments["bias"] for n in k.nodes("layer_norm")) and k.graph.second),
     ("norms of huge and tiny numbers do not overflow or underflow",
      lambda k: k.input_holds(NORMS, lambda x, _: ((abs(x) > 1e10) | (abs(x) < 1e-10) & (x != 0)).any())),
+    ("torch: norms with powers of many elements lose digits",
+     lambda k: k.input_holds(NORMS, lambda x, a: x.size > 500 and a["p"] in (0.5, 2.5, 3))),
     ("exponents 0.5, -0.5 and 1.5 (in its gradient) follow C's pow, not sqrt", lambda k: k.input_holds(
         "pow_scalar", lambda x, a: a["b"] % 1 == 0.5 and ((x == 0) | numpy.isinf(x)).any())),
     ("torch: causal attention with a negative scale is NaN", lambda k: k.failure.text.endswith("(nan)") and any(
@@ -298,6 +305,17 @@ KNOWN = [  # the reason, and whether it explains a failure k
         for w in k.inputs(n)["options"])),
     ("attention without keys: zeros, of the broadcast shape", lambda k: any(
         a.shape[-2] == 0 for n in k.nodes("scaled_dot_product_attention") for a in k.inputs(n)["k"])),
+    ("torch: second derivatives of logsigmoid lose digits for large x", lambda k: k.failure.what == "seconds" and
+     k.input_holds("logsigmoid", lambda x, _: (x > 1).any())),
+    ("bce_with_logits, huber_loss and kl_div of infinities are not NaN", lambda k: any(
+        not numpy.isfinite(a).all() for n in k.nodes("bce_with_logits_with", "huber_loss_with", "kl_div_with")
+        for name in ("x", "target") for a in k.inputs(n)[name])),
+    ("addmm ignores a term with factor 0", lambda k: k.is_gradient and any(
+        0 in (n.arguments["alpha"], n.arguments["beta"]) for n in k.nodes("addmm"))),
+    ("second derivatives of infinities and NaN", lambda k: k.failure.what == "seconds" and any(
+        not numpy.isfinite(a).all() for a in results(k.torch_run))),
+    ("gradients near the limits of f32 overflow in one library only", lambda k: k.is_gradient and any(
+        a.dtype == numpy.float32 and (abs(a) > 1e35).any() for a in results(k.torch_run))),
     ("extremes that differ by rounding", lambda k: k.is_gradient and k.input_holds(EXTREMES, near_tie)),
     ("some arguments are checked even if the tensor is empty", lambda k: k.heed_error and not k.torch_error and
      k.input_holds("roll_dim roll_dims repeat index_add", lambda x, _: x.size == 0)),
