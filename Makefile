@@ -388,8 +388,10 @@ SEED  ?= 1
 SHARED := $(BUILD)/differential
 .PHONY: differential
 differential:
+	@python3 -c "import numpy, torch, safetensors" || { echo "make differential: needs PyTorch:" \
+	    "pip install numpy torch safetensors" >&2; exit 1; }
 	@$(MAKE) --no-print-directory BUILD=$(SHARED) EXTRA="-fPIC $(EXTRA)" $(SHARED)/libheed.so
-	python3 tests/differential/run.py $(SHARED)/libheed.so --cases $(CASES) --seed $(SEED)
+	python3 -B tests/differential/run.py $(SHARED)/libheed.so --cases $(CASES) --seed $(SEED)
 
 $(BUILD)/libheed.so: $(OBJECTS)
 	$(call step,link $@)
