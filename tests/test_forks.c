@@ -244,6 +244,8 @@ Suite *forks_suite(void)
     tcase_add_test(tests, children_count_the_tensors_of_all_threads);
     if (!HAS_TSAN) { /* they run suites that ThreadSanitizer sees anyway */
         tcase_add_test(tests, threads_without_a_key_are_counted);
+    }
+    if (!HAS_TSAN && CAN_WRAP) {
         tcase_add_test(tests, parallel_work_is_done_without_fork_handlers);
     }
     tcase_add_test(tests, children_of_busy_threads_compute);

@@ -698,6 +698,30 @@ static void check_normal_blocks(int64_t n, heed_dtype dtype)
     }
 }
 
+/* Without replacement, categories come in the order of p / q, where q is exponential; among so many
+ * in f32, some are equal, and the lower category comes first. */
+static void check_race(int64_t n, heed_dtype dtype)
+{
+    heed_tensor *p = heed_ones(HEED_SHAPE(n), dtype), *q = heed_empty(HEED_SHAPE(n), dtype);
+    heed_manual_seed(5);
+    heed_exponential_into(q, 1);
+    heed_manual_seed(5);
+    const heed_tensor *drawn = heed_multinomial(p, n, false);
+    expect_no_error();
+    int64_t equal = 0;
+    for (int64_t i = 1; i < n; i++) {
+        const int64_t a = (int64_t)at(drawn, i - 1), b = (int64_t)at(drawn, i);
+        double fast = 1 / at(q, a), slow = 1 / at(q, b);
+        if (dtype == HEED_F32) {
+            fast = (double)(float)fast;
+            slow = (double)(float)slow;
+        }
+        EXPECT(fast > slow || (fast == slow && a < b), "draws %d and %d", (int)i - 1, (int)i);
+        equal += fast == slow;
+    }
+    EXPECT(equal > 0 || dtype == HEED_F64, "no two are equal");
+}
+
 /* ---- printing ---- */
 
 static void check_summary(int64_t n, heed_dtype dtype)
@@ -807,6 +831,7 @@ static const limit limits[] = {
     {"updates", "optim_update.c: heed_scale_all_into", 64, check_many_parameters},
     {"others", "random.c: BLOCK", 16, check_normal_blocks},
     {"others", "random.c: BLOCK", 64, check_normal_blocks},
+    {"others", "multinomial.c: equal speeds", 20000, check_race},
     {"others", "print.h: threshold", 1000, check_summary},
 };
 enum { LIMITS = sizeof limits / sizeof *limits };

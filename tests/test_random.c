@@ -45,6 +45,25 @@ END_TEST
 
 /* ---- the generator ---- */
 
+/* The state holds the position among the drawn words, and the second of a pair of normal numbers.
+ */
+START_TEST(a_saved_state_continues)
+{
+    for (int drawn = 0; drawn < 6; drawn++) {
+        heed_manual_seed(7);
+        heed_rand(HEED_SHAPE(621 + drawn), HEED_F32);
+        heed_randn(HEED_SHAPE(drawn % 3), HEED_F32);
+        heed_tensor *state = heed_get_rng_state();
+        heed_tensor *normal = heed_randn(HEED_SHAPE(3), HEED_F32);
+        heed_tensor *next = heed_rand(HEED_SHAPE(700), HEED_F32);
+        heed_manual_seed(8);
+        ck_assert_int_eq(heed_set_rng_state(state), HEED_OK);
+        expect_close(heed_randn(HEED_SHAPE(3), HEED_F32), normal, 0);
+        expect_close(heed_rand(HEED_SHAPE(700), HEED_F32), next, 0);
+    }
+}
+END_TEST
+
 static void *draw_first(void *out)
 {
     heed_scope inner;
@@ -176,6 +195,7 @@ Suite *random_suite(void)
     tcase_add_checked_fixture(tests, setup, teardown);
     tcase_add_test(tests, seed_42_gives_what_torch_prints);
     tcase_add_test(tests, unseeded_it_is_a_fresh_torch_generator);
+    tcase_add_test(tests, a_saved_state_continues);
     tcase_add_test(tests, only_the_lower_half_of_a_seed_counts);
     tcase_add_test(tests, a_saved_generator_goes_on_where_it_was);
     tcase_add_test(tests, what_is_no_generator_is_refused);
