@@ -32,7 +32,7 @@ static void expect_in_child(bool (*works)(void))
 /* ---- children that are forked while threads work ---- */
 
 /* ThreadSanitizer supports no threads in a child of a process with threads. */
-enum { CHILDREN = HAS_TSAN ? 50 : 1000, THREADS_OF_CHILD = HAS_TSAN ? 1 : 2 };
+enum { CHILDREN = HAS_TSAN ? 10 : 1000, THREADS_OF_CHILD = HAS_TSAN ? 1 : 2 };
 enum { BUSY = 2, SIZE = 20000 };
 
 static bool stop;

@@ -20,7 +20,7 @@ heed_status heed_module_check(const char *function, const void *module)
 {
     const heed_module *m = module;
     const heed_status status = heed_check_not_null(function, "the module", m);
-    return status != HEED_OK || m->self == m
+    return status != HEED_OK || m->alive == HEED_ALIVE
                ? status
                : heed_fail(HEED_ERR_VALUE, "%s: the module has already been freed", function);
 }
@@ -45,7 +45,7 @@ void *heed_module_new(const heed_module_kind *kind)
     heed_module *module = heed_alloc_zeroed(kind->size);
     if (module != NULL) {
         module->kind = kind;
-        module->self = module;
+        module->alive = HEED_ALIVE;
         module->training = true;
         module->place.name = kind->name;
         heed_scope_begin_no_grad(&module->scope);
@@ -227,7 +227,7 @@ heed_status heed_add_child(void *module, const char *name, void *field, void *ch
         memcpy(field, &(heed_module *){NULL},
                sizeof m); /* field points to a pointer to a module of some type */
     }
-    if (m != NULL && m->self != m) {
+    if (m != NULL && m->alive != HEED_ALIVE) {
         return heed_fail(HEED_ERR_VALUE, "module: the child '%s' has already been freed",
                          name != NULL ? name : "");
     }
@@ -374,7 +374,7 @@ heed_status heed_module_free(void *module)
     if (m == NULL) {
         return heed_error_pending();
     }
-    if (m->self != m) {
+    if (m->alive != HEED_ALIVE) {
         return heed_fail(HEED_ERR_VALUE, "module_free: the module has already been freed");
     }
     if (m->owner != NULL) {
@@ -397,7 +397,7 @@ heed_status heed_module_free(void *module)
     }
     heed_free(m->entries);
     heed_scope_close(&m->scope); /* still open if the constructor failed */
-    m->self = NULL;
+    m->alive = 0;
     heed_forget_place(&m->place);
     heed_free(m);
     return heed_error_pending();

@@ -62,11 +62,11 @@ typedef struct heed_module_entry {
     struct heed_module *child; /* or NULL */
 } heed_module_entry;
 
-enum { HEED_MODULE_LISTS = 4 };
+enum { HEED_MODULE_LISTS = 4, HEED_ALIVE = 0x5eed };
 
 typedef struct heed_module {
     const heed_module_kind *kind;
-    const void *self;           /* the module itself until it is freed */
+    int alive;                  /* HEED_ALIVE until the module is freed */
     bool training;              /* initially true, as in torch */
     bool was_training;          /* mode to restore after heed_gpt_generate */
     struct heed_module *owner;  /* of a child: the parent, which frees it */

@@ -107,14 +107,13 @@ static void unlock_all(void)
 /* The memory of the parent's other threads, and with it their states, will be reused. */
 static void begin_child(void)
 {
-    heed_thread *self = &heed_self;
     for (heed_thread *t = threads; t != NULL; t = t->next) {
-        if (t != self) {
+        if (t != &heed_self) {
             move_counts(t);
         }
     }
-    threads = self->registered ? self : NULL;
-    self->next = NULL;
+    threads = heed_self.registered ? &heed_self : NULL;
+    heed_self.next = NULL;
     if (in_child != NULL) {
         in_child();
     }
