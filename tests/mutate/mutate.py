@@ -31,7 +31,8 @@ ROOT = HERE.parent.parent
 COPIED = ("Makefile", "src", "tests", "examples")
 MOST_MEMORY = 8 << 30  # bytes of address space of one test
 # Suites whose tests need a process each. The others run in one, which takes half the time.
-FORKING = ("error", "unread", "memory", "threads", "parallel", "multihead", "files", "gpt_files")
+FORKING = ("error", "unread", "memory", "threads", "parallel", "forks",
+           "determinism", "multihead", "files", "gpt_files")
 
 # ---- mutants ----
 
