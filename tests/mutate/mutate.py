@@ -272,7 +272,7 @@ class Limits:
                 if not tree.passes(tree.plain_program(isas), suite, 600):
                     print(f"the unchanged tree fails {suite}: {tree.plain_program(isas)}", flush=True)
                     os._exit(1)  # other threads may be waiting for a suite
-                self.known[suite, isas] = max(20, 8 * (time.monotonic() - start))
+                self.known[suite, isas] = max(20, 4 * (time.monotonic() - start))
             return self.known[suite, isas]
 
 
