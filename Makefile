@@ -33,7 +33,9 @@ STRUCTS  := $(shell $(CC) -Werror $(STRUCTS) -E -x c /dev/null > /dev/null 2>&1 
 # The x87 unit of 32-bit x86 rounds to other formats than float and double; SSE2 does not.
 MACHINE  := $(shell $(CC) $(CPPFLAGS) $(CFLAGS) -dM -E -x c /dev/null | grep -o '__x86_64__\|__i386__')
 SSE2     := $(if $(filter __i386__,$(MACHINE)),-msse2 -mfpmath=sse)
-BASE     := -std=c11 -D_POSIX_C_SOURCE=200809L -Isrc -I. $(SYMBOLS) -pthread $(WARNINGS) $(WERROR) -MMD -MP $(STRUCTS) $(SSE2)
+# _DARWIN_C_SOURCE: macOS hides O_NOFOLLOW and the number of processors from programs that ask for POSIX alone.
+STANDARD := -std=c11 -D_POSIX_C_SOURCE=200809L -D_DARWIN_C_SOURCE
+BASE     := $(STANDARD) -Isrc -I. $(SYMBOLS) -pthread $(WARNINGS) $(WERROR) -MMD -MP $(STRUCTS) $(SSE2)
 GIVEN    := $(EXTRA) $(CPPFLAGS) $(CFLAGS)
 CFLAGS_  := $(BASE) $(OPTIMISE) -ffp-contract=off $(GIVEN)
 LDLIBS_  := -lm -pthread $(LDLIBS)
@@ -71,7 +73,7 @@ step = $(folder)
 endif
 
 # Goals that run something run one after another, in the given order.
-RUNS := clean deps deps-dev demo lessons test test-isas test-cpp test-oom layers mutate format check-format lint bench install
+RUNS := clean deps deps-dev demo lessons test test-isas test-tsan test-cpp test-oom layers mutate format check-format lint bench install
 earlier :=
 $(foreach goal,$(filter $(RUNS),$(MAKECMDGOALS)),\
     $(if $(earlier),$(eval $(goal): | $(earlier)))$(eval earlier := $(goal)))
@@ -152,6 +154,7 @@ help:
 	@echo "make bench         benchmark Heed against PyTorch and others; bench/README.md lists bench-..."
 	@echo "make test-isas     run the tests with each HEED_ISA that this machine supports"
 	@echo "make mpi           build train_mpi, for several processes or machines (needs mpicc)"
+	@echo "make test-tsan     run the suites in which threads work with ThreadSanitizer (needs gcc)"
 	@echo "make test-cpp      train the toy model in C++17, define an operation in C++17 and C++20"
 	@echo "make layers        check that includes go one way only: nn -> autograd -> tensor"
 	@echo "make format        clang-format everything; check-format only checks"
@@ -242,17 +245,20 @@ demo: $(BUILD)/demo_$(DEMO_ISA)
 
 # ---- tests: linked with the objects, so that every operation is in the registry ----
 
-ifneq (,$(filter test test-isas test-oom $(BUILD)/test_heed,$(MAKECMDGOALS)))
+ifneq (,$(filter test test-isas test-tsan test-oom $(BUILD)/test_heed,$(MAKECMDGOALS)))
 ifeq (,$(filter deps,$(MAKECMDGOALS))$(shell pkg-config --exists check 2> /dev/null && echo there))
 $(error The tests need Check, which pkg-config does not find. Run: make deps test)
 endif
 endif
-$(BUILD)/tests/%.o: CHECK_CFLAGS = $(CHECK_INCLUDES)
+$(BUILD)/tests/%.o: CHECK_CFLAGS = $(CHECK_INCLUDES) $(NO_WRAP)
 CHECK_INCLUDES = $(eval CHECK_INCLUDES := $(shell pkg-config --cflags check))$(CHECK_INCLUDES)
 
-# System calls that tests make fail: tests/test_file_faults.c, tests/test_forks.c, tests/test_unread.c.
-comma   := ,
-WRAPPED := $(addprefix -Wl$(comma)--wrap=,access close fchmod fstat fsync open pread pthread_atfork pthread_setspecific readlink rename stat unlink write)
+# System calls that tests make fail. A linker without --wrap, as on macOS, leaves these tests out.
+comma    := ,
+CALLS    := access close fchmod fstat fsync open pread pthread_atfork pthread_setspecific readlink rename stat unlink write
+WRAPPED   = $(eval WRAPPED := $(shell printf 'int main(void){}' | $(CC) -Wl,--wrap=open -x c - -o /dev/null \
+                2> /dev/null && echo $(addprefix -Wl$(comma)--wrap=,$(CALLS))))$(WRAPPED)
+NO_WRAP   = $(if $(WRAPPED),,-DHEED_NO_WRAP $(foreach c,$(CALLS),-D__real_$c=$c))
 
 $(BUILD)/test_heed: $(TEST_OBJECTS) $(PART_OBJECTS) $(OBJECTS)
 	$(call step,link $@)
@@ -294,6 +300,17 @@ test-cpp: $(BUILD)/toy_cpp $(BUILD)/operation_c++17 $(BUILD)/operation_c++20
 	$(BUILD)/operation_c++17
 	$(BUILD)/operation_c++20
 	$(BUILD)/toy_cpp
+
+# ThreadSanitizer, with the suites in which threads work. The compiler is gcc, because clang links its runtime
+# statically, where it would call the functions in WRAPPED too early. Two instruction sets build faster than all.
+TSAN        := $(BUILD)/tsan
+TSAN_SUITES := threads parallel forks determinism unread error engine random multihead gpt
+
+.PHONY: test-tsan
+test-tsan:
+	@$(MAKE) --no-print-directory CC="$(if $(findstring gcc,$(CC)),$(CC),gcc)" BUILD=$(TSAN) OPTIMISE=-O1 \
+	    ISAS="$(filter-out v4,$(ISAS))" EXTRA="-fsanitize=thread" $(TSAN)/test_heed
+	$(TSAN)/test_heed $(TSAN_SUITES)
 
 # Every request for memory fails once, and for ever: those of the suite, and those of programs whose tensors all come
 # from the system.
@@ -371,8 +388,10 @@ SEED  ?= 1
 SHARED := $(BUILD)/differential
 .PHONY: differential
 differential:
+	@python3 -c "import numpy, torch, safetensors" || { echo "make differential: needs PyTorch:" \
+	    "pip install numpy torch safetensors" >&2; exit 1; }
 	@$(MAKE) --no-print-directory BUILD=$(SHARED) EXTRA="-fPIC $(EXTRA)" $(SHARED)/libheed.so
-	python3 tests/differential/run.py $(SHARED)/libheed.so --cases $(CASES) --seed $(SEED)
+	python3 -B tests/differential/run.py $(SHARED)/libheed.so --cases $(CASES) --seed $(SEED)
 
 $(BUILD)/libheed.so: $(OBJECTS)
 	$(call step,link $@)

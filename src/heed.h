@@ -36,6 +36,7 @@
 #include "tensor/check.h"                /* argument checks for your own functions */
 #include "tensor/isa.h"                  /* the instruction set in use */
 #include "tensor/parallel.h"             /* the number of threads */
+#include "tensor/flush_denormal.h"       /* treats subnormal numbers as 0 */
 #include "tensor/optim_update.h"         /* fused parameter updates; the norm of gradients */
 
 #include "autograd/ops/elementwise.h"    /* add, mul, exp, ... activations, comparisons, logic */

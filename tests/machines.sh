@@ -5,7 +5,7 @@
 #   i686      32-bit x86: all suites
 #   aarch64   under qemu: all suites
 #   s390x     big-endian: the build must fail with a sentence
-#   macos     aarch64-macos with zig: everything must compile; nothing runs
+#   macos     aarch64-macos with zig: library and programs must compile and link; nothing runs
 #
 # --quick runs only the suites that depend on the machine most, where the others take long. Check is
 # built for each machine from Debian's source package. Everything stays in build/machines.
@@ -89,11 +89,13 @@ s390x() {
 
 macos() {
     [ -d "$here/zig/ziglang" ] || python3 -m pip install -q --target "$here/zig" ziglang
-    printf '#!/bin/sh\nPYTHONPATH=%s exec python3 -m ziglang cc -target aarch64-macos "$@"\n' \
-        "$here/zig" > "$here/zig/cc"
-    chmod +x "$here/zig/cc"
+    for tool in "cc -target aarch64-macos" ar; do
+        printf '#!/bin/sh\nPYTHONPATH=%s exec python3 -m ziglang %s "$@"\n' "$here/zig" "$tool" \
+            > "$here/zig/${tool%% *}"
+        chmod +x "$here/zig/${tool%% *}"
+    done
     echo "== macos: build"
-    make CC="$here/zig/cc" BUILD="$here/macos" WERROR=-Werror all
+    make CC="$here/zig/cc" AR="$here/zig/ar" BUILD="$here/macos" WERROR=-Werror all
 }
 
 [ $# -gt 0 ] || set -- s390x macos musl i686 aarch64

@@ -14,7 +14,7 @@ typedef uint64_t scenario(const void *context);
  * as HEED_ERR_MEMORY; otherwise the results must be right. Nothing may leak, and the next run must
  * give the results of the first. */
 void starve(const char *name, scenario *run, const void *context, int few);
-enum { FEW = 12, MANY = 2000 };
+enum { FEW = 12, MANY = 2000 }; /* MANY: usually all */
 
 /* hash_of: continues `sum` with the shape and bits of x, if it is not NULL. */
 uint64_t hash_of(heed_tensor *x, uint64_t sum);
@@ -22,7 +22,6 @@ uint64_t hash_of(heed_tensor *x, uint64_t sum);
 /* oom_case: its tests get a folder, and the failures so far are printed after it. */
 TCase *oom_case(Suite *suite, const char *name);
 
-void add_oom_operation_cases(Suite *suite);
 void add_oom_module_cases(Suite *suite);
 void add_oom_file_cases(Suite *suite);
 

@@ -75,8 +75,7 @@ static void expect_places(const pair *p, const parity_goal *goal, bool single)
     }
 }
 
-/* Distance between neighbouring floats at x, in that dtype. */
-static double ulp_at(double x, heed_dtype dtype)
+double parity_ulp(double x, heed_dtype dtype)
 {
     int exponent;
     frexp(x, &exponent);
@@ -100,14 +99,14 @@ static double largest(const pair *p, heed_dtype dtype)
 /* The tolerance for an element of this value. */
 static double allowed(const parity_goal *goal, double value, double most, heed_dtype dtype)
 {
-    const double near = 4 * ulp_at(value, dtype);
+    const double near = 4 * parity_ulp(value, dtype);
     if (goal->kind == EXACT || goal->kind == ULP) {
         return goal->kind == EXACT ? 0 : near;
     }
     if (dtype == HEED_F64) {
         return 1e-12 * most;
     }
-    return fmax(goal->kind == NEAR ? near : 2 * ulp_at(most, dtype), 2 * goal->error);
+    return fmax(goal->kind == NEAR ? near : 2 * parity_ulp(most, dtype), 2 * goal->error);
 }
 
 static void expect_signs_of_zeros(const pair *p, const parity_goal *goal)

@@ -42,6 +42,9 @@ typedef struct parity_goal {
  * HEED_PARITY_REPORT=FILE appends its largest error to that file. */
 void expect_parity(heed_tensor *y, const parity_goal *goal);
 
+/* parity_ulp: the distance between neighbouring floats at x, in that dtype. */
+double parity_ulp(double x, heed_dtype dtype);
+
 /* ---- cases ---- */
 
 /* A case in a file: its inputs as stored; the rest is read on request. */
@@ -56,6 +59,9 @@ typedef struct parity_case {
  * parity_case_part: the case's tensor of that name, or NULL. */
 parity_case parity_case_of(const heed_safetensors *file, const char *operation, const char *form);
 heed_tensor *parity_case_part(const parity_case *c, const char *part);
+
+/* parity_case_requires_grad: true if the file has a gradient for the i-th input. */
+bool parity_case_requires_grad(const parity_case *c, int i);
 
 /* parity_input: the i-th input in that layout, floats cast to that dtype; it requires a gradient if
  * the file has one for it. */
@@ -84,6 +90,7 @@ void expect_case(const parity_case *c, heed_tensor *y, parity_kind kind, const p
 /* ---- defined by the other files of the suite ---- */
 
 void add_parity_module_cases(Suite *suite);
+void add_parity_extreme_cases(Suite *suite);
 void add_parity_optimiser_cases(Suite *suite);
 
 #endif

@@ -42,12 +42,17 @@ static heed_tensor *laid_out(heed_tensor *x, heed_dtype dtype, enum layout layou
                    layout);
 }
 
-heed_tensor *parity_input(const parity_case *c, int i, heed_dtype dtype, enum layout layout)
+bool parity_case_requires_grad(const parity_case *c, int i)
 {
     char gradient[8];
-    heed_tensor *x = laid_out(c->inputs[i], dtype, layout);
     snprintf(gradient, sizeof gradient, "d%s", letters[i]);
-    return parity_case_part(c, gradient) != NULL ? heed_set_requires_grad(x, true) : x;
+    return parity_case_part(c, gradient) != NULL;
+}
+
+heed_tensor *parity_input(const parity_case *c, int i, heed_dtype dtype, enum layout layout)
+{
+    heed_tensor *x = laid_out(c->inputs[i], dtype, layout);
+    return parity_case_requires_grad(c, i) ? heed_set_requires_grad(x, true) : x;
 }
 
 void parity_inputs(const parity_case *c, heed_dtype dtype, enum layout layout,

@@ -34,7 +34,7 @@ static heed_tensor *leaf(double a, double b, double c)
 START_TEST(forward_is_checked)
 {
     const double inf = HUGE_VAL;
-    heed_log(row(1, 0, 2));
+    heed_log(leaf(1, 0, 2));
     expect_error(HEED_ERR_ANOMALY, "log: -inf at (0, 1) of the result (1, 3), from (1, 3) with "
                                    "values from 0 to 2; clamp or mask");
     heed_sqrt(row(1, 4, -1));
@@ -42,6 +42,11 @@ START_TEST(forward_is_checked)
     heed_div(row(1, 2, 3), row(1, 1, 0));
     expect_error(HEED_ERR_ANOMALY, "div: inf at (0, 2) of the result (1, 3), from (1, 3) with "
                                    "values from 1 to 3 and (1, 3) with values from 0 to 1");
+    heed_log(row(1, -1, 0));
+    expect_error(HEED_ERR_ANOMALY, "log: nan at (0, 1)");
+    heed_reciprocal(heed_from_i64((int64_t[]){3, 0}, HEED_SHAPE(2)));
+    expect_error(HEED_ERR_ANOMALY,
+                 "inf at (1) of the result (2), from (2) with values from 0 to 3");
     heed_exp(heed_transpose(row(1, 2, 1000), 0, 1));
     expect_error(HEED_ERR_ANOMALY, "exp: inf at (2, 0) of the result (3, 1)");
     heed_matmul(heed_full(HEED_SHAPE(2, 3), 1e30, HEED_F32),
@@ -70,6 +75,10 @@ START_TEST(infinite_constants_are_fine)
     heed_safe_softmax(heed_masked_fill(x, heed_ones(HEED_SHAPE(4, 4), HEED_BOOL), -inf), -1);
     heed_masked_fill(x, block, (double)NAN);
     heed_exp(filled);
+    heed_log(row(0, 0.5, 0.5));
+    heed_add_scalar(x, -inf);
+    heed_mul_scalar(row(1, 2, 3), inf);
+    heed_mul_scalar(x, (double)NAN);
     heed_neg(row(inf, (double)NAN, 1)); /* came with the data */
     heed_isnan(row(inf, (double)NAN, 1));
     heed_argsort(filled, -1, false);
@@ -105,8 +114,9 @@ START_TEST(backward_is_checked)
 {
     heed_tensor *x = leaf(4, 0, 1);
     heed_backward(heed_sum(heed_sqrt(x)));
-    expect_error(HEED_ERR_ANOMALY, "backward of sqrt: inf at (0, 1) of the gradient of input 0 (1, "
-                                   "3), from a gradient (1, 3) with values from 1 to 1; keep");
+    expect_error(HEED_ERR_ANOMALY,
+                 "backward of sqrt: inf at (0, 1) of the gradient of input 0 (1, "
+                 "3), from a gradient (1, 3) with values from 1 to 1; if the derivative");
     ck_assert_ptr_null(x->grad);
 
     heed_tensor *root = heed_sqrt(x);
@@ -119,20 +129,15 @@ START_TEST(backward_is_checked)
 }
 END_TEST
 
-/* Operations that can add to an existing gradient are checked like the others. */
+/* Outside the mode, matmul adds to an existing gradient without a tensor of its own. */
 START_TEST(added_gradients_are_checked)
 {
-    heed_tensor *x = heed_set_requires_grad(heed_ones(HEED_SHAPE(1, 2), HEED_F32), true);
     heed_tensor *w = heed_full(HEED_SHAPE(2, 1), 1e30, HEED_F32);
+    heed_tensor *x = heed_set_requires_grad(heed_full(HEED_SHAPE(1, 2), 1e-38, HEED_F32), true);
     heed_backward(heed_sum(heed_matmul(x, w)));
     expect_no_error();
-    heed_backward(heed_sum(heed_mul_scalar(heed_matmul(x, heed_mul_scalar(w, 1e-30)), 1e30)));
-    expect_no_error();
-    heed_tensor *tiny = heed_mul_scalar(heed_matmul(x, w), 1e-30);
-    heed_backward(heed_sum(heed_mul_scalar(heed_mul_scalar(tiny, 1e-30), 1e30)));
-    expect_no_error();
-    heed_tensor *small = heed_mul_scalar(x, 1e-38);
-    heed_backward(heed_sum(heed_mul_scalar(heed_matmul(small, w), 1e20)));
+    ck_assert_ptr_nonnull(x->grad);
+    heed_backward(heed_sum(heed_mul_scalar(heed_matmul(x, w), 1e20)));
     expect_error(HEED_ERR_ANOMALY, "backward of matmul: inf at (0, 0) of the gradient of input 0");
 }
 END_TEST
@@ -144,7 +149,7 @@ START_TEST(the_loss_is_checked)
     heed_backward(loss);
     expect_error(HEED_ERR_ANOMALY, "backward: y is nan, although no operation made it");
     heed_backward_retain(heed_sum(heed_add_scalar(x, HUGE_VAL)));
-    expect_error(HEED_ERR_ANOMALY, "add_scalar: inf");
+    expect_error(HEED_ERR_ANOMALY, "backward_retain: y is inf");
     heed_grad(loss, &x, 1, dx, false);
     expect_error(HEED_ERR_ANOMALY, "grad: y is nan");
     ck_assert_ptr_null(dx[0]);
@@ -190,6 +195,29 @@ START_TEST(the_mode_may_change_within_a_graph)
     }
     heed_backward(heed_sum(y));
     expect_no_error();
+}
+END_TEST
+
+static heed_status copy_forward(const heed_call *call, heed_tensor *y)
+{
+    return heed_copy_into(y, call->inputs[0]);
+}
+
+static void last_argument_backward(const heed_vjp *v)
+{
+    v->grads[0] = heed_mul_scalar(v->g, *((const char *)v->args + UINT16_MAX - 1));
+}
+
+/* The longest arguments leave no memory for the origin of the node. */
+START_TEST(arguments_may_have_any_size)
+{
+    static const heed_op op = {
+        .name = "long", .inputs = 1, .forward = copy_forward, .backward = last_argument_backward};
+    static const char args[UINT16_MAX] = {[UINT16_MAX - 1] = 7};
+    heed_tensor *x = leaf(1, 2, 3);
+    heed_backward(heed_sum(heed_apply(&op, &x, 1, args, sizeof args)));
+    expect_no_error();
+    ck_assert_double_eq(heed_at(x->grad, HEED_INDEX(0, 2)), 7);
 }
 END_TEST
 
@@ -263,10 +291,16 @@ static struct twice *twice_new(heed_activation_function *activation)
     return heed_module_ready(m);
 }
 
+static void expect_path(const char *path)
+{
+    const heed_text found = heed_module_path();
+    ck_assert_str_eq(found.text, path);
+}
+
 START_TEST(paths_are_the_names_of_the_state_dict)
 {
     struct twice *m = twice_new(note_path);
-    ck_assert_str_eq(heed_module_path().text, "");
+    expect_path("");
     heed_sequential_forward(m->inner, row(1, 2, 3));
     ck_assert_int_eq(heed_error(), HEED_ERR_DTYPE);
     heed_module_to(m, HEED_F64);
@@ -275,10 +309,10 @@ START_TEST(paths_are_the_names_of_the_state_dict)
     ck_assert_str_eq(seen.text, "Twice.inner.0");
     heed_forward(m, row(1, 2, 3));
     ck_assert_str_eq(seen.text, "Twice");
-    ck_assert_str_eq(heed_module_path().text, "");
+    expect_path("");
     heed_linear_forward(NULL, row(1, 2, 3));
     ck_assert_int_eq(heed_error(), HEED_ERR_NULL);
-    ck_assert_str_eq(heed_module_path().text, "");
+    expect_path("");
     expect_no_error();
     heed_module_free(m);
 }
@@ -297,8 +331,9 @@ START_TEST(long_paths_lose_their_beginning)
     }
     {
         HEED_FORWARD(list);
-        ck_assert_str_eq(heed_module_path().text + 1, name);
-        ck_assert_int_eq(*heed_module_path().text, '.');
+        const heed_text path = heed_module_path();
+        ck_assert_str_eq(path.text + 1, name);
+        ck_assert_int_eq(*path.text, '.');
     }
     heed_module_free(root);
 }
@@ -324,9 +359,9 @@ START_TEST(a_module_left_by_longjmp_is_forgotten_when_freed)
     }
     ck_assert_int_eq(heed_scope_end(&scope), HEED_ERR_SCOPE);
     heed_error();
-    ck_assert_str_eq(heed_module_path().text, "FeedForward");
+    expect_path("FeedForward");
     heed_module_free(m);
-    ck_assert_str_eq(heed_module_path().text, "");
+    expect_path("");
 }
 END_TEST
 
@@ -418,7 +453,7 @@ END_TEST
 /* Attention with a mask, in each form in which a mask reaches a softmax. */
 static heed_tensor *attend_with(heed_tensor *block, int form)
 {
-    heed_tensor *x = heed_set_requires_grad(heed_randn(HEED_SHAPE(1, 4, 4), HEED_F32), true);
+    heed_tensor *x = heed_set_requires_grad(heed_randn(HEED_SHAPE(4, 4, 4), HEED_F32), true);
     heed_tensor *scores = heed_matmul(x, heed_transpose(x, -2, -1)), *weights;
     heed_tensor *keep = heed_keep_mask_of_block(block);
     heed_tensor *bias = heed_bias_mask_of_block(block, HEED_F32);
@@ -451,9 +486,25 @@ START_TEST(an_inverted_mask_is_found)
     attend_with(diagonal, _i);
     attend_with(heed_logical_not(ones), _i);
     attend_with(ones, _i);
-    attend_with(heed_transpose(causal, 0, 1), _i); /* from right to left */
+    attend_with(heed_transpose(causal, 0, 1), _i);                /* from right to left */
+    attend_with(heed_unsqueeze(heed_causal_keep_mask(4), 1), _i); /* four rows, not a square */
     attend_with(heed_padding_block_mask(heed_from_i64((int64_t[]){1}, HEED_SHAPE(1)), 4), _i);
     expect_no_error();
+}
+END_TEST
+
+START_TEST(mistakes_name_the_module)
+{
+    heed_tensor *x = heed_randn(HEED_SHAPE(4, 6), HEED_F32);
+    struct heed_self_attention *m = heed_self_attention_new(6, 0, 1);
+    heed_self_attention_forward(m, x, heed_causal_keep_mask(4));
+    expect_error(HEED_ERR_ANOMALY, "safe_softmax of (4, 4) in SelfAttention: the attention mask");
+    heed_module_free(m);
+    struct heed_multihead_attention *heads = heed_multihead_attention_new(6, 2);
+    heed_multihead_attention_forward_with(
+        heads, x, x, x, (heed_attention_options){.attn_mask = heed_causal_keep_mask(4)});
+    expect_error(HEED_ERR_ANOMALY, " in MultiheadAttention: the attention mask");
+    heed_module_free(heads);
 }
 END_TEST
 
@@ -693,6 +744,7 @@ Suite *anomaly_suite(void)
     TCase *mode = anomaly_case(suite, "the mode");
     tcase_add_test(mode, the_mode_belongs_to_the_thread);
     tcase_add_test(mode, the_mode_may_change_within_a_graph);
+    tcase_add_test(mode, arguments_may_have_any_size);
     tcase_add_test(mode, without_memory_it_fails_cleanly);
     TCase *paths = anomaly_case(suite, "module paths");
     tcase_add_test(paths, paths_are_the_names_of_the_state_dict);
@@ -703,6 +755,7 @@ Suite *anomaly_suite(void)
     tcase_add_test(calls, the_loss_of_probabilities_is_found);
     tcase_add_test(calls, softmax_over_the_queries_is_found);
     tcase_add_loop_test(calls, an_inverted_mask_is_found, 0, 6);
+    tcase_add_test(calls, mistakes_name_the_module);
     TCase *steps = anomaly_case(suite, "mistakes around a step");
     tcase_add_test(steps, uncleared_gradients_are_found);
     tcase_add_test(steps, a_loss_without_parameters_is_found);

@@ -138,8 +138,9 @@ START_TEST(test_kept)
         const bool is_set = strcmp(f->name, kept[_i].name) == 0;
         ck_assert(flags_given(f, &o) == is_set);
         if (is_set) {
-            ck_assert_str_eq(flags_text(f, &o).text, kept[_i].text);
-            flags_set(&keep_table, &back, f->name, flags_text(f, &o).text);
+            const flag_value text = flags_text(f, &o);
+            ck_assert_str_eq(text.text, kept[_i].text);
+            flags_set(&keep_table, &back, f->name, text.text);
             ck_assert_mem_eq((char *)&o + f->offset, (char *)&back + f->offset, 1);
         }
     }

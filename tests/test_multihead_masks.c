@@ -154,6 +154,8 @@ static heed_tensor *function(heed_tensor *const *inputs, void *context)
     const checked *c = context;
     struct heed_multihead_attention m = *c->a.m;
     struct heed_linear out_proj = *c->a.m->out_proj;
+    m.module.self = &m; /* a copied module is taken for a freed one */
+    out_proj.module.self = &out_proj;
     heed_tensor *const *in = c->by_parameters ? c->a.in : inputs, *weights;
     if (c->by_parameters) {
         heed_tensor **fields[] = {&m.q_proj_weight, &m.k_proj_weight, &m.v_proj_weight,

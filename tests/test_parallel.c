@@ -124,8 +124,33 @@ START_TEST(test_several_threads_at_once)
 }
 END_TEST
 
+static void *change_number(void *stop)
+{
+    for (int i = 0; !__atomic_load_n((bool *)stop, __ATOMIC_RELAXED); i++) {
+        heed_set_num_threads(1 + i % 5);
+    }
+    return NULL;
+}
+
+START_TEST(test_the_number_of_threads_may_change_during_work)
+{
+    pthread_t thread;
+    bool stop = false, good = true;
+    ck_assert_int_eq(pthread_create(&thread, NULL, change_number, &stop), 0);
+    for (int i = 0; i < 1000; i++) {
+        good = good && each_once(100 + i, 10);
+    }
+    __atomic_store_n(&stop, true, __ATOMIC_RELAXED);
+    ck_assert_int_eq(pthread_join(thread, NULL), 0);
+    ck_assert(good);
+}
+END_TEST
+
 START_TEST(test_a_forked_child_starts_its_own)
 {
+    if (HAS_TSAN) {
+        return; /* ThreadSanitizer supports no threads in a child of a process with threads */
+    }
     heed_set_num_threads(2);
     ck_assert(each_once(MOST, 1));
     const pid_t child = fork();
@@ -316,6 +341,7 @@ Suite *parallel_suite(void)
     tcase_add_test(tests, test_thousands_of_jobs);
     tcase_add_test(tests, test_nested_work_runs_in_place);
     tcase_add_test(tests, test_several_threads_at_once);
+    tcase_add_test(tests, test_the_number_of_threads_may_change_during_work);
     tcase_add_test(tests, test_a_forked_child_starts_its_own);
     tcase_add_test(tests, test_workers_take_no_signals);
     tcase_add_test(tests, test_number_of_threads);

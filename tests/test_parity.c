@@ -123,6 +123,7 @@ Suite *parity_suite(void)
     tcase_add_test(table, every_operation_has_a_row);
     tcase_add_test(table, an_operation_without_a_row_is_found);
     tcase_add_test(table, every_case_has_a_row);
+    add_parity_extreme_cases(suite);
     add_parity_module_cases(suite);
     add_parity_optimiser_cases(suite);
     return suite;

@@ -274,6 +274,41 @@ START_TEST(threads_add_to_parts_of_one_gradient)
 }
 END_TEST
 
+typedef struct generation {
+    struct heed_gpt *model;
+    int64_t tokens[THREADS][24];
+    int threads;
+} generation;
+
+static void *generate(void *argument)
+{
+    generation *g = argument;
+    const int thread = __atomic_fetch_add(&g->threads, 1, __ATOMIC_RELAXED);
+    HEED_SCOPE(scope);
+    heed_manual_seed(3);
+    heed_tensor *prompt = heed_zeros(HEED_SHAPE(4), HEED_I64);
+    heed_copy_out(heed_gpt_generate(g->model, prompt, 20), g->tokens[thread], 24);
+    return NULL;
+}
+
+START_TEST(threads_generate_from_one_model)
+{
+    generation g = {.model = heed_gpt_new((heed_gpt_config){.vocab_size = 31,
+                                                            .block_size = 17,
+                                                            .n_layer = 1,
+                                                            .n_head = 2,
+                                                            .n_embd = 10,
+                                                            .dropout = 0.5})};
+    heed_eval(g.model);
+    run_in_threads(THREADS, generate, &g);
+    for (int i = 1; i < THREADS; i++) {
+        ck_assert_mem_eq(g.tokens[i], g.tokens[0], sizeof g.tokens[0]);
+    }
+    ck_assert(!g.model->module.training);
+    heed_module_free(g.model);
+}
+END_TEST
+
 /* ---- per-thread state ---- */
 
 typedef struct scope_of_another {
@@ -459,6 +494,7 @@ Suite *threads_suite(void)
     tcase_add_test(tests, threads_train_one_model);
     tcase_add_test(tests, threads_add_to_one_given_gradient);
     tcase_add_test(tests, threads_add_to_parts_of_one_gradient);
+    tcase_add_test(tests, threads_generate_from_one_model);
     tcase_add_test(tests, a_scope_belongs_to_its_thread);
     tcase_add_test(tests, counters_stay_right_when_threads_end);
     tcase_add_test(tests, the_last_thread_lets_a_shared_tensor_go);

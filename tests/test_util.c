@@ -65,6 +65,12 @@ void expect_no_error(void)
     ck_assert_msg(found == HEED_OK, "%s: %s", heed_status_name(found), heed_error_message());
 }
 
+void expect_shape_of(const heed_tensor *x, const char *shape)
+{
+    const heed_text found = heed_shape_text(x->ndim, x->shape);
+    ck_assert_str_eq(found.text, shape);
+}
+
 /* All elements as doubles; free the result. */
 static double *elements_of(heed_tensor *x)
 {

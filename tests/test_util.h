@@ -39,6 +39,16 @@ void expect_error(heed_status status, const char *words);
  * system's text for `error`, an errno. */
 void expect_file_error(const char *words, int error);
 
+/* expect_shape_of: x has this shape, such as "(2, 3)". */
+void expect_shape_of(const heed_tensor *x, const char *shape);
+
+/* CAN_WRAP: the linker lets tests make system calls fail (Makefile). */
+#ifdef HEED_NO_WRAP
+enum { CAN_WRAP = 0 };
+#else
+enum { CAN_WRAP = 1 };
+#endif
+
 /* too_large_for_32_bits: on a 32-bit machine, sizes beyond its address space are refused as an
  * overflow, before the error that the tests expect of a 64-bit machine. */
 bool too_large_for_32_bits(void);

@@ -38,19 +38,18 @@ typedef struct elements {
     double low, high; /* of all but NaN; low > high: none */
 } elements;
 
-/* Integers and bool count as finite. */
 static elements scan(const heed_tensor *t)
 {
     elements e = {.low = HUGE_VAL, .high = -HUGE_VAL};
     heed_tensor *copy = NULL;
-    if (heed_is_float(t->dtype) && !heed_is_row_major(t)) {
+    if (!heed_is_row_major(t)) {
         copy = heed_tensor_like(t);
         if (copy != NULL) {
             heed_copy_elements(t, copy);
         }
         t = copy;
     }
-    for (int64_t i = 0; t != NULL && heed_is_float(t->dtype) && i < t->numel; i++) {
+    for (int64_t i = 0; t != NULL && i < t->numel; i++) {
         const double x = heed_number_at(t, i);
         if (!isfinite(x)) {
             e.at = e.has_nan || e.has_inf ? e.at : i;
@@ -104,12 +103,29 @@ static heed_text range_text(const heed_tensor *t, const elements *e)
 
 enum { INPUTS_SHOWN = 4 };
 
+/* Infinities that are meant: of masks, infinite numbers, and the logarithm of constants. */
+static bool is_asked_for(const heed_call *call, const elements *made)
+{
+    const char *name = call->op->name;
+    if (strcmp(name, "log") == 0) {
+        return !made->has_nan && !call->inputs[0]->requires_grad;
+    }
+    if (call->args != NULL &&
+        (strcmp(name, "add_scalar") == 0 || strcmp(name, "mul_scalar") == 0)) {
+        const double number = *(const double *)call->args;
+        return isnan(number) || (isinf(number) && !made->has_nan);
+    }
+    return strcmp(name, "masked_fill") == 0;
+}
+
 static heed_status check_result(const heed_call *call, const heed_tensor *y)
 {
-    const bool selects = y->storage == call->inputs[0]->storage || /* a view */
-                         strcmp(call->op->name, "masked_fill") == 0;
-    const elements made = selects ? (elements){0} : scan(y);
-    if (is_finite(&made)) {
+    const bool is_view = y->storage == call->inputs[0]->storage;
+    if (is_view || !heed_is_float(y->dtype)) {
+        return HEED_OK;
+    }
+    const elements made = scan(y);
+    if (is_finite(&made) || is_asked_for(call, &made)) {
         return heed_self.error;
     }
     char from[INPUTS_SHOWN * sizeof(heed_text)] = "";
@@ -188,7 +204,10 @@ heed_status heed_inspect_gradients(const heed_tensor *node, const heed_tensor *g
                                    heed_tensor *const *grads)
 {
     for (int i = 0; i < node->input_count; i++) {
-        const elements e = grads[i] != NULL ? scan(grads[i]) : (elements){0};
+        if (grads[i] == NULL) {
+            continue;
+        }
+        const elements e = scan(grads[i]);
         if (is_finite(&e)) {
             continue;
         }
@@ -197,8 +216,8 @@ heed_status heed_inspect_gradients(const heed_tensor *node, const heed_tensor *g
         heed_fail(
             HEED_ERR_ANOMALY,
             "backward of %s%s%s: %s at %s of the gradient of input %d %s, from a gradient %s; "
-            "keep inputs away from values where the derivative is not finite: a heed_where on "
-            "the input can, one on the result cannot",
+            "if the derivative is infinite there, replace such inputs before the operation; a "
+            "heed_where after it is too late",
             node->op->name, *origin.path.text != '\0' ? " in " : "", origin.path.text,
             first_name(&e), first_index(grads[i], &e).text, i, HEED_TEXT(node->inputs[i]),
             range_text(g, &upstream).text);

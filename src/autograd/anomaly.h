@@ -3,7 +3,7 @@
  *     heed_set_detect_anomaly(true);
  *     ...
  *     backward of sqrt in Net.layers.0.norm: inf at (1, 0) of the gradient of input 0 (2, 3), from
- *     a gradient (2, 3) with values from 1 to 1; keep inputs away from ...
+ *     a gradient (2, 3) with values from 1 to 1; if the derivative is infinite there, ...
  *
  * Like torch.autograd.set_detect_anomaly, but it checks the forward pass too. What it finds becomes
  * the pending error HEED_ERR_ANOMALY, so that nothing is computed from it and no optimiser steps.
@@ -14,10 +14,10 @@
  *
  * NaN and infinity:
  *
- * - an operation makes NaN where no input has NaN, or infinity of finite inputs. Constants are not
- *   results: heed_masked_fill with -INFINITY, heed_full, and heed_where that selects from them;
- *   neither is heed_safe_softmax of a fully masked row, which is zeros. heed_softmax of such a row
- *   is NaN, and an anomaly
+ * - an operation makes NaN where no input has NaN, or infinity of finite inputs. heed_softmax of a
+ *   fully masked row is such a NaN (heed_safe_softmax gives zeros). Infinities that are meant are
+ *   not reported: heed_masked_fill with -INFINITY, heed_full, heed_where that selects from it,
+ *   infinite numbers, and heed_log of a 0 that requires no gradient
  * - a derivative makes NaN or infinity of a finite gradient
  * - heed_backward or heed_grad of a y that is not finite, as it is if NaN came with the data
  * - an optimiser's step leaves a parameter that is not finite

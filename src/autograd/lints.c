@@ -82,7 +82,8 @@ static bool is_kept(const heed_tensor *mask, mask_kind kind, int64_t i, int64_t 
 static bool is_inverted(const heed_tensor *mask, mask_kind kind)
 {
     const int64_t length = mask->ndim >= 2 ? mask->shape[mask->ndim - 1] : 0;
-    bool later = length >= 3 && mask->numel == length * length && mask->storage != NULL;
+    bool later = length >= 3 && mask->shape[mask->ndim - 2] == length &&
+                 mask->numel == length * length && mask->storage != NULL;
     bool itself = later;
     for (int64_t i = 0; i < length && (later || itself); i++) {
         for (int64_t j = 0; j < length && (later || itself); j++) {

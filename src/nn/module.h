@@ -143,7 +143,7 @@ heed_status heed_module_check(const char *function, const void *module);
  * Without it, and outside heed_forward, they belong to the module whose forward called this one;
  * the paths of children do not depend on it. */
 #define HEED_FORWARD(module)                                                                       \
-    const heed_place *heed_place_before __attribute__((cleanup(heed_leave_place))) =               \
+    const heed_place *heed_place_before __attribute__((cleanup(heed_leave_place), unused)) =       \
         heed_begin_forward(module)
 
 /* For this macro. `module` may be NULL. */

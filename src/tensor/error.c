@@ -11,7 +11,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 #include <unistd.h>
 
 #include "backtrace.h"
@@ -89,7 +88,7 @@ heed_status heed_fail(heed_status status, const char *format, ...)
 /* Both signals are blocked in this thread, and discarded if this write raised one. */
 int64_t heed_write(int fd, const void *data, size_t size)
 {
-    sigset_t both, before, pending, one;
+    sigset_t both, before, pending, now, one;
     sigemptyset(&both);
     sigaddset(&both, SIGPIPE);
     sigaddset(&both, SIGXFSZ);
@@ -100,10 +99,11 @@ int64_t heed_write(int fd, const void *data, size_t size)
     const int raised = written < 0 && error == EPIPE   ? SIGPIPE
                        : written < 0 && error == EFBIG ? SIGXFSZ
                                                        : 0;
-    if (raised != 0 && !sigismember(&pending, raised)) {
+    sigpending(&now);
+    if (raised != 0 && !sigismember(&pending, raised) && sigismember(&now, raised)) {
         sigemptyset(&one);
         sigaddset(&one, raised);
-        sigtimedwait(&one, NULL, &(struct timespec){0});
+        sigwait(&one, &(int){0}); /* does not wait, as the signal is pending */
     }
     pthread_sigmask(SIG_SETMASK, &before, NULL);
     errno = error;

@@ -13,8 +13,6 @@
  * no heed_thread. */
 #ifdef __linux__
 #define _GNU_SOURCE /* for sched_getaffinity */
-#elif defined __APPLE__
-#define _DARWIN_C_SOURCE /* for _SC_NPROCESSORS_ONLN */
 #endif
 #include "parallel.h"
 
@@ -25,6 +23,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "float_mode.h"
 #include "thread.h"
 
 enum { MOST_THREADS = 256, RANGES_PER_THREAD = 8, SPIN_NANOSECONDS = 100000 };
@@ -35,8 +34,9 @@ static struct {
     heed_parallel_work *work;
     void *context;
     int64_t range;
-    int shares; /* also the maximum number of threads */
-} job;          /* written by the owner while the job is closed and empty */
+    int shares;          /* also the maximum number of threads */
+    uint64_t float_mode; /* the owner's */
+} job;                   /* written by the owner while the job is closed and empty */
 
 /* The rest of each thread's share, one per cache line: the owner's first, then the workers'. */
 static struct share {
@@ -144,7 +144,10 @@ static void *run_worker(void *share)
     while (!__atomic_load_n(&ending, __ATOMIC_ACQUIRE)) {
         wait_for_job(done);
         if (join(own, &done)) {
+            const uint64_t before = heed_float_mode();
+            heed_set_float_mode(job.float_mode);
             work_on_ranges(own);
+            heed_set_float_mode(before);
             __atomic_sub_fetch(&state, 1, __ATOMIC_RELEASE);
         }
     }
@@ -238,6 +241,7 @@ void heed_parallel_for(int64_t count, int64_t grain, heed_parallel_work *work, v
     }
     job.work = work;
     job.context = context;
+    job.float_mode = heed_float_mode();
     const int threads_wanted = ranges < wanted ? (int)ranges : wanted;
     const int64_t of_share = ranges / threads_wanted, most = count / threads_wanted + 1;
     job.range = (most + of_share - 1) / of_share;

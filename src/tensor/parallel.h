@@ -29,7 +29,8 @@ int heed_get_num_threads(void);
  * nested call, or while the pool is working for another thread. Ranges differ from run to run, and
  * results must not depend on them: split only independent work. For a sum, split into chunks whose
  * number depends on the shape alone, and add their totals in order afterwards. `work` must not call
- * the library and cannot fail; allocate what it needs beforehand. */
+ * the library and cannot fail; allocate what it needs beforehand. It runs in the caller's
+ * floating-point mode: rounding, and flushing of subnormal numbers. */
 typedef void heed_parallel_work(void *context, int64_t first, int64_t end);
 void heed_parallel_for(int64_t count, int64_t grain, heed_parallel_work *work, void *context);
 

@@ -20,7 +20,7 @@ static int64_t other_tensors, other_bytes;         /* counts of all other thread
 static void (*clean_ups[HEED_THREAD_PARTS])(void); /* written before main, like the next two */
 static pthread_key_t at_exit;
 static bool has_key, has_fork_handlers;
-static void (*in_child)(void);
+static void (*in_child)(void); /* guarded by the lock of the pool */
 
 /* ---- registration ---- */
 

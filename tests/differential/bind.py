@@ -87,7 +87,7 @@ class Heed:
                 value = eval(given, {}, self.constants) if given else value + 1
                 self.constants[name.strip()] = value
             BASIC[enum[2]] = ctypes.c_int
-        elif struct and "{" not in struct[2]:  # structs with nested ones are used through pointers only
+        elif struct and not re.search(r"\{|unsigned char", struct[2]):  # the others are used through pointers only
             self.read_struct(struct[1], struct[2])
         elif function and not text.startswith("typedef"):
             self.read_function(function[1].strip(), function[2], function[3])

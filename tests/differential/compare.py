@@ -1,13 +1,16 @@
 """Compares two runs of a graph, and lists the differences that Heed declares.
 
 Tolerance. Dtypes, shapes, integers, bools, infinities and NaN must be equal. For graphs whose largest tensor has n
-elements, a float is accepted at once within 4 + sqrt(n) ulp in f32 and 4 + n ulp in f64, in which PyTorch sums one after
-another what it sums in double or in pairs in f32; gradients also within an ulp of 1, the upstream gradient's size,
-because terms of that size may cancel. Otherwise PyTorch runs the graph three more times with noise: each result and gradient is changed by up to 2 ulp
-of its dtype, and so is each input of an operation that rounds inside (sums, products, norms, losses), before the
-operation. What moves the result moves it in both libraries, so the tolerance is 8 times the largest change seen; a sum of n terms is moved by about sqrt(n) ulp of its terms. Where the noise changes an integer or a bool,
-or the place of an infinity, nothing is compared. Equal values are changed equally, which keeps ties, and results with
-few bits (multiples of 1/8 below 65,536) are not changed, which keeps kinks.
+elements, a float is accepted at once within 4 + sqrt(n) ulp in f32 and 4 + n ulp in f64, whose elements PyTorch sums
+one after another. Gradients are also accepted within an ulp of 1, the size of the upstream gradient, because terms of
+that size may cancel; second derivatives, whose terms may be larger, within 100.
+
+Otherwise PyTorch runs the graph three more times with noise. Each result and gradient is changed by up to 2 ulp of its
+dtype, and so is each input of an operation that rounds inside (sums, products, norms, losses). What moves the result
+moves it in both libraries, so the tolerance is 8 times the largest change seen; a sum of n terms is moved by about
+sqrt(n) ulp of its terms. Where the noise changes an integer or a bool, or the place of an infinity, nothing is
+compared. Equal values are changed equally, which keeps ties, and results with few bits (multiples of 1/8 below 65,536)
+are not changed, which keeps kinks.
 """
 import collections
 import math
@@ -36,14 +39,14 @@ class Noise:
         """Changes of up to 2 ulp, a function of the value."""
         ulp = torch.finfo(t.dtype).eps
         t = t.detach()
-        return torch.nan_to_num(t * (2 * ulp * torch.sin(t.double() * 12345.678 + self.phase)).to(t.dtype), 0, 0, 0)
+        return torch.nan_to_num(t * (2 * ulp * torch.sin(t.double() * 12345.678 * self.phase)).to(t.dtype), 0, 0, 0)
 
     def of_gradient(self, g):
         """The gradient with changes that depend on the place, so that equal gradients do not cancel."""
         if g is None:
             return None
-        places = torch.arange(g.numel(), dtype=torch.float64).reshape(g.shape) + self.phase
-        return g + (g.detach() * (2 * torch.finfo(g.dtype).eps * torch.sin(places * 12345.678)).to(g.dtype))
+        places = torch.arange(g.numel(), dtype=torch.float64).reshape(g.shape) + 1
+        return g + (g.detach() * (2 * torch.finfo(g.dtype).eps * torch.sin(places * 12345.678 * self.phase)).to(g.dtype))
 
     def inputs(self, node, outputs):
         if node.operation.name in EXACT:
@@ -74,7 +77,8 @@ class Failure:
         node = graph.nodes[self.node] if self.node < len(graph.nodes) else None
         is_gradient = self.what.endswith(("grads", "seconds"))
         aspect = self.text.split(" ")[0] if self.text.startswith(("dtype", "shape")) else ""
-        return self.what + aspect, None if is_gradient or isinstance(node, (graphs.Leaf, type(None))) else node.operation.name
+        has_operation = isinstance(node, graphs.Node) and not is_gradient
+        return self.what + aspect, node.operation.name if has_operation else None
 
     def __str__(self):
         return f"{self.what}{'' if self.node is None else f' of node {self.node}'}: {self.text}"
@@ -151,9 +155,10 @@ def failures(heed_run, torch_run, noisy):
         for i in sorted(set(found) | set(expected)):
             f, e = found.get(i), expected.get(i)
             if (f is None) != (e is None):
-                yield Failure(f"which {what}", i, f"{'none' if f is None else 'one'} instead of {'none' if e is None else 'one'}")
+                yield Failure(f"which {what}", i, "none instead of one" if f is None else "one instead of none")
                 return
-            text = difference(f, e, [getattr(r, what).get(i) for r in noisy], n, absolute=1) if e is not None else None
+            others = [getattr(r, what).get(i) for r in noisy]
+            text = e is not None and difference(f, e, others, n, 1 if what == "grads" else 100)
             if text:
                 yield Failure(what, i, text)
                 return
@@ -237,7 +242,8 @@ def near_tie(x, arguments):
         -1, math.prod(x.shape[d] for d in numpy.atleast_1d(dims))), 1)
     ends = numpy.concatenate([lines[:, :2], lines[:, -2:]])
     gaps = numpy.diff(ends, axis=1)
-    return lines.shape[1] > 1 and ((gaps > 0) & (gaps < 8 * numpy.finfo(x.dtype).eps * abs(ends).max(1, keepdims=True))).any()
+    rounding = 8 * numpy.finfo(x.dtype).eps * abs(ends).max(1, keepdims=True)
+    return lines.shape[1] > 1 and ((gaps > 0) & (gaps < rounding)).any()
 
 
 EXTREMES = "max min amax amin max_dim min_dim amax_dim amin_dim amax_dims amin_dims"
@@ -250,6 +256,11 @@ def constant_row(x, arguments):
     return (numpy.ptp(rows, 1) <= 1e-5 * abs(rows).max(1)).any() if rows.size else False
 
 
+def results(run):
+    return [a for a in [*(a for parts in run.outputs for a in parts), *run.grads.values(), *run.seconds.values()]
+            if isinstance(a, numpy.ndarray) and a.dtype.kind == "f"]
+
+
 KNOWN = [  # the reason, and whether it explains a failure k
     ("f32 with f64 is an error", mixes_floats),
     ("bce_with_logits differentiates its weights",
@@ -260,9 +271,20 @@ KNOWN = [  # the reason, and whether it explains a failure k
      lambda k: k.failure.text.startswith("dtype bool") and any(n.arguments["shape"] == () for n in k.nodes("sum_to"))),
     ("topk takes the first of equal elements", lambda k: k.input_holds("topk", ties)),
     ("gelu of infinities is finite where torch has NaN", lambda k: k.input_holds("gelu gelu_tanh", extreme)),
-    ("gelu_tanh: 1 + tanh cancels for negative x", lambda k: k.input_holds("gelu_tanh", lambda x, _: (x < -3).any())),
+    ("gelu: 1 + tanh and 1 + erf cancel for negative x",
+     lambda k: k.input_holds("gelu gelu_tanh", lambda x, _: (x < -3).any())),
+    ("tanh: 1 - y^2 cancels for large x",
+     lambda k: k.is_gradient and k.input_holds("tanh", lambda x, _: (abs(x) > 4).any())),
+    ("torch: second derivatives of prod lose digits next to small elements",
+     lambda k: k.failure.what == "seconds" and k.input_holds("prod prod_dim", lambda x, _: (abs(x) < 0.05).any())),
+    ("torch: d2y / da db of a ** b is 0 for b = 0", lambda k: k.failure.what == "seconds" and any(
+        (b == 0).any() for n in k.nodes("pow") for b in k.inputs(n)["b"])),
+    ("attention: infinities at masked keys", lambda k: any(
+        not all(numpy.isfinite(k.inputs(n)[name][0]).all() for name in ("x", "k", "v"))
+        for n in k.nodes("scaled_dot_product_attention"))),
     ("layer_norm: x and its mean cancel in equal rows", lambda k: k.input_holds("layer_norm", constant_row)),
-    ("torch: the derivative of a power with a bool exponent is an error", lambda k: "`-` operator, with a bool" in k.torch_error),
+    ("torch: the derivative of a power with a bool exponent is an error",
+     lambda k: "`-` operator, with a bool" in k.torch_error),
     ("the gradient of clamp at a bound is 1", lambda k: k.is_gradient and k.input_holds("clamp", at_bound)),
     ("torch: some derivatives of var of one element are 0 or infinite, not NaN",
      lambda k: k.is_gradient and k.input_holds(SPREADS, one_value)),
@@ -272,6 +294,8 @@ KNOWN = [  # the reason, and whether it explains a failure k
         n.arguments["weight"] is None and n.arguments["bias"] for n in k.nodes("layer_norm")) and k.graph.second),
     ("norms of huge and tiny numbers do not overflow or underflow",
      lambda k: k.input_holds(NORMS, lambda x, _: ((abs(x) > 1e10) | (abs(x) < 1e-10) & (x != 0)).any())),
+    ("torch: norms with powers of many elements lose digits",
+     lambda k: k.input_holds(NORMS, lambda x, a: x.size > 500 and a["p"] in (0.5, 2.5, 3))),
     ("exponents 0.5, -0.5 and 1.5 (in its gradient) follow C's pow, not sqrt", lambda k: k.input_holds(
         "pow_scalar", lambda x, a: a["b"] % 1 == 0.5 and ((x == 0) | numpy.isinf(x)).any())),
     ("torch: causal attention with a negative scale is NaN", lambda k: k.failure.text.endswith("(nan)") and any(
@@ -280,7 +304,8 @@ KNOWN = [  # the reason, and whether it explains a failure k
      "is not implemented" in k.torch_error),
     ("torch: attention without values gives its mask no gradient", lambda k: k.failure.what == "which grads" and any(
         v.size == 0 for n in k.nodes("scaled_dot_product_attention") for v in k.inputs(n)["v"])),
-    ("torch: cross_entropy without classes is NaN", lambda k: k.input_holds("cross_entropy_with", lambda x, _: x.size == 0)),
+    ("torch: cross_entropy without classes is NaN",
+     lambda k: k.input_holds("cross_entropy_with", lambda x, _: x.size == 0)),
     ("the gradient of prod is the product of the others, next to infinities and NaN too",
      lambda k: k.is_gradient and k.input_holds("prod prod_dim", lambda x, _: (~numpy.isfinite(x)).any())),
     ("nll_loss: an upstream NaN reaches the gradients of all classes",
@@ -290,6 +315,17 @@ KNOWN = [  # the reason, and whether it explains a failure k
         for w in k.inputs(n)["options"])),
     ("attention without keys: zeros, of the broadcast shape", lambda k: any(
         a.shape[-2] == 0 for n in k.nodes("scaled_dot_product_attention") for a in k.inputs(n)["k"])),
+    ("torch: second derivatives of logsigmoid lose digits for large x", lambda k: k.failure.what == "seconds" and
+     k.input_holds("logsigmoid", lambda x, _: (x > 1).any())),
+    ("bce_with_logits, huber_loss and kl_div of infinities are not NaN", lambda k: any(
+        not numpy.isfinite(a).all() for n in k.nodes("bce_with_logits_with", "huber_loss_with", "kl_div_with")
+        for name in ("x", "target") for a in k.inputs(n)[name])),
+    ("addmm ignores a term with factor 0", lambda k: k.is_gradient and any(
+        0 in (n.arguments["alpha"], n.arguments["beta"]) for n in k.nodes("addmm"))),
+    ("second derivatives of infinities and NaN", lambda k: k.failure.what == "seconds" and any(
+        not numpy.isfinite(a).all() for a in results(k.torch_run))),
+    ("gradients near the limits of f32 overflow in one library only", lambda k: k.is_gradient and any(
+        a.dtype == numpy.float32 and (abs(a) > 1e35).any() for a in results(k.torch_run))),
     ("extremes that differ by rounding", lambda k: k.is_gradient and k.input_holds(EXTREMES, near_tie)),
     ("some arguments are checked even if the tensor is empty", lambda k: k.heed_error and not k.torch_error and
      k.input_holds("roll_dim roll_dims repeat index_add", lambda x, _: x.size == 0)),

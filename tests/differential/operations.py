@@ -188,6 +188,10 @@ def pieces(d, a):
     return sizes if d.chance(0.97) else sizes + [1]
 
 
+def split_count(d, a):
+    return max(1, -(-d.extent(a["x"], a["dim"]) // a["size"]))
+
+
 def count_of(name):
     return lambda d, a: len(a[name])
 
@@ -411,7 +415,7 @@ op("slice", "torch.ops.aten.slice(x, dim, start, end, step)", x=anything, dim=di
 op("select", "x.select(dim, index)", x=anything, dim=dim, index=index)
 op("narrow", "x.narrow(dim, start, length)", x=anything, dim=dim, start=index, length=integer(0, 3))
 op("diagonal", "x.diagonal(offset, dim1, dim)", x=anything, offset=integer(-2, 2), dim1=dim, dim=dim)
-op("split", "x.split(size, dim)", x=anything, size=integer(1, 5), dim=dim, most=lambda d, a: max(1, -(-d.extent(a["x"], a["dim"]) // a["size"])),
+op("split", "x.split(size, dim)", x=anything, size=integer(1, 5), dim=dim, most=split_count,
    parts=room_of("most"),
    order="x size dim parts most")
 op("split_sizes", "x.split(sizes, dim)", x=anything, dim=dim, sizes=pieces, count=count_of("sizes"), parts=room_of("sizes"),
@@ -441,7 +445,8 @@ op("one_hot", "F.one_hot(x, classes)", x=lambda d, a: d.ids(d.shape(), 4), class
 op("embedding", "F.embedding(ids, x)", x=tensor(FLOATS, 2), dim=choice(0), ids=indices(lambda d, a: d.shape()),
    order="ids x")
 op("argsort", "x.argsort(dim=dim, descending=descending, stable=True)", x=anything, dim=dim, descending=flag)
-op("sort", "x.sort(dim=dim, descending=descending, stable=True)", x=anything, dim=dim, descending=flag, indices=lambda d, a: Parts(1))
+op("sort", "x.sort(dim=dim, descending=descending, stable=True)", x=anything, dim=dim, descending=flag,
+   indices=lambda d, a: Parts(1))
 op("topk", "x.topk(k, dim, largest)", x=numbers, k=integer(0, 4), dim=dim, largest=flag, indices=lambda d, a: Parts(1))
 
 for name in ("sum", "mean", "amax", "amin", "any", "all", "logsumexp"):
@@ -476,7 +481,8 @@ op("bmm", "torch.bmm(x, b)", x=tensor(NUMBERS, 3), b=batch_factor)
 op("outer", "torch.outer(x, b)", x=tensor(NUMBERS, 1), b=lambda d, a: d.of_shape((d.size(),), d.dtype(a["x"])))
 op("linear", "F.linear(x, weight, bias)", x=floats, weight=linear_weight, bias=linear_bias)
 factor = choice(1, 0, 2, -1)
-op("addmm", "torch.addmm(x, mat1, mat2, beta=beta, alpha=alpha)", mat1=matrix, mat2=second_matrix, x=addend, beta=factor, alpha=factor,
+op("addmm", "torch.addmm(x, mat1, mat2, beta=beta, alpha=alpha)", mat1=matrix, mat2=second_matrix, x=addend,
+   beta=factor, alpha=factor,
    order="x mat1 mat2 beta alpha")
 op("einsum", "torch.einsum(equation, x, b)", equation=equation, x=einsum_operand(0), b=einsum_operand(1))
 op("layer_norm", "F.layer_norm(x, shape, weight, bias, eps)", x=floats, shape=last_dims, weight=normalized(0.6),

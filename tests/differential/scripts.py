@@ -72,12 +72,14 @@ def optimisers(s, heed, py):
         py(f"o = torch.optim.{s['optimiser']}({names}, lr={lr}, betas=({beta}, 0.99), eps={eps}, weight_decay={decay})")
     if s["groups"] == 2 and len(tensors) > 1:
         heed.call("add_param_group_with", o, list_of(tensors[1:]), {"lr": 0.03, "weight_decay": 0.2})
-        py(f"o.add_param_group(dict(params=[{', '.join(f'p{i}' for i in range(1, len(tensors)))}], lr=0.03, weight_decay=0.2))")
+        py(f"o.add_param_group(dict(params={everything}[1:], lr=0.03, weight_decay=0.2))")
     for step in range(s["steps"]):
         for i, t in enumerate(tensors):
             if s["skip"] and i == step + 1:
                 continue  # keeps its gradient, or has none
             gradient = normal(s, *heed.shape(t)) * NUMPY[s["dtype"]](s["gradient"])
+            if s["optimiser"] == "Adam":  # which would enlarge errors where weight_decay * p cancels the gradient
+                gradient = numpy.copysign(gradient, heed.array(t))
             heed.call("set_grad", t, both(heed, py, "g", gradient))
             py(f"p{i}.grad = g.clone()")
         if s["clip"] == "value":
@@ -137,9 +139,10 @@ def generators(s, heed, py):
             if s["transposed"] and shape:
                 t = heed.call("transpose", t, 0, -1)
                 py("t = t.transpose(0, -1)")
-            arguments = {"uniform": (-0.3, 1.7), "normal": (0.5, 2.0), "exponential": (1.5,), "bernoulli_into": (s["p"],)}[draw]
-            heed.call(draw.replace("_into", "") + "_into", t, *arguments)
-            py(f"t.{draw.replace('_into', '')}_({', '.join(map(str, arguments))})")
+            arguments = {"uniform_into": (-0.3, 1.7), "normal_into": (0.5, 2.0), "exponential_into": (1.5,),
+                         "bernoulli_into": (s["p"],)}[draw]
+            heed.call(draw, t, *arguments)
+            py(f"t.{draw.replace('_into', '_')}({', '.join(map(str, arguments))})")
         yield draw, heed.array(t), py.array("t"), ulp
     yield "state", heed.array(heed.call("get_rng_state")), py.array("torch.get_rng_state().view(torch.int64)"), 0
 
@@ -188,6 +191,9 @@ def modules(s, heed, py):
     if kind == "Linear":
         m = heed.call("linear_new_with", e, s["wide"], {"no_bias": not bias})
         py(f"m = nn.Linear({e}, {s['wide']}, bias={bias})")
+    elif kind == "Embedding":
+        m = heed.call("embedding_new_with", s["wide"] + 1, e, {"padding_idx": 0} if s["padding"] else {})
+        py(f"m = nn.Embedding({s['wide'] + 1}, {e}, padding_idx={0 if s['padding'] else None})")
     elif kind == "LayerNorm":
         m = heed.call("layer_norm_new_with", (t, e), {"no_bias": not bias, "eps": 1e-4})
         py(f"m = nn.LayerNorm(({t}, {e}), bias={bias}, eps=1e-4)")
@@ -230,12 +236,13 @@ def modules(s, heed, py):
         if s["dtype"] == "f64":
             py("m = m.double()")
         py("m.train()")
-        parameters = {name: f"dict(m.named_parameters())['{name}']" for name in py.array("[k for k, _ in m.named_parameters()]")}
+        names = py.array("[name for name, _ in m.named_parameters()]")
+        parameters = {name: f"dict(m.named_parameters())['{name}']" for name in names}
         yield "names", sorted(held), sorted(parameters), 0
         for name, expression in parameters.items():
             yield name, heed.array(held[name]), py.array(expression), 0
-    if kind == "GPT":
-        x = both(heed, py, "x", s["random"].integers(0, 11, (n, t)))
+    if kind in ("GPT", "Embedding"):
+        x = both(heed, py, "x", s["random"].integers(0, 11 if kind == "GPT" else s["wide"] + 1, (n, t)))
     else:
         x = heed.call("set_requires_grad", both(heed, py, "x", normal(s, *x_shape)), True)
         py("x.requires_grad_()")
@@ -248,7 +255,8 @@ def modules(s, heed, py):
     elif kind == "MultiheadAttention":
         options = {"attn_mask": h_mask, "key_padding_mask": h_padding, "weights_per_head": s["norm_first"]}
         y, weights = heed.call("multihead_attention_forward_weights_with", m, x, x, x, Parts(1), options)
-        py(f"y, w = m(x, x, x, attn_mask={py_mask}, key_padding_mask={py_padding}, average_attn_weights={not s['norm_first']})")
+        py(f"y, w = m(x, x, x, attn_mask={py_mask}, key_padding_mask={py_padding}, "
+           f"average_attn_weights={not s['norm_first']})")
         yield "weights", heed.array(weights), py.array("w"), ulp
     elif kind == "TransformerEncoder":
         y = heed.call("transformer_encoder_forward_with", m, x, {"src_mask": h_mask, "src_key_padding_mask": h_padding})
@@ -266,7 +274,7 @@ def modules(s, heed, py):
     largest = max(1, *(abs(py.array(f"{p}.grad")).max() for p in parameters.values()))
     for name, expression in parameters.items():
         yield f"gradient of {name}", heed.grad(held[name]), py.array(f"{expression}.grad"), 16 * ulp, largest
-    if kind != "GPT":
+    if kind not in ("GPT", "Embedding"):
         yield "gradient of x", heed.grad(x), py.array("x.grad"), 16 * ulp, largest
     heed.call("module_free", m)
 
@@ -311,8 +319,8 @@ def files(s, heed, py):
 # ---- the kinds and their settings, the simplest value first ----
 
 SHAPES = [(1,), (2,), (), (0,), (3, 2), (2, 7), (4, 4), (15,), (16,), (17,), (3, 5, 2), (33,), (2, 0), (5, 64)]
-DRAWS = ["rand", "randn", "randint", "randperm", "bernoulli", "multinomial", "dropout", "uniform", "normal", "exponential",
-         "bernoulli_into"]
+DRAWS = ["rand", "randn", "randint", "randperm", "bernoulli", "multinomial", "dropout", "uniform_into",
+         "normal_into", "exponential_into", "bernoulli_into"]
 NO_YES = [False, True]
 SETTINGS = {
     "optimisers": {"dtype": ["f32", "f64"], "optimiser": ["SGD", "Adam", "AdamW"], "tensors": [1, 2, 4],
@@ -323,7 +331,7 @@ SETTINGS = {
     "generators": {"dtype": ["f32", "f64"], "seed": [1, 0, 42, 2**32 + 5, 2**63 - 1], "shape": SHAPES, "size": [1, 2, 9, 40],
                  "high": [2, 10, 2**27, 2**29, 2**33], "p": [0.5, 0.1, 0.9], "transposed": NO_YES, "replacement": NO_YES,
                  "draws": DRAWS},
-    "modules": {"module": ["Linear", "LayerNorm", "SelfAttention", "MultiheadAttention", "TransformerEncoder", "GPT"],
+    "modules": {"module": ["Linear", "Embedding", "LayerNorm", "SelfAttention", "MultiheadAttention", "TransformerEncoder", "GPT"],
               "dtype": ["f32", "f64"], "heads": [1, 2, 3], "head_size": [1, 2, 4, 8, 16], "batch": [1, 2, 3],
               "tokens": [1, 2, 5, 17, 33], "wide": [1, 4, 16, 33], "layers": [1, 2], "no_bias": NO_YES, "causal": NO_YES,
               "padding": NO_YES, "batch_first": NO_YES, "bias_kv": NO_YES, "zero_attn": NO_YES, "norm_first": NO_YES,

@@ -51,7 +51,8 @@ def simpler_graphs(graph):
     runs = graphs.torch_runs(graph)
     for i, node in reversed(list(enumerate(graph.nodes))):
         if isinstance(node, graphs.Node) and i < len(runs.outputs) and isinstance(runs.outputs[i][0], numpy.ndarray):
-            parts = {r.part for n in graph.nodes if isinstance(n, graphs.Node) for r in graphs.refs_of(n.arguments) if r.node == i}
+            others = [n for n in graph.nodes if isinstance(n, graphs.Node)]
+            parts = {r.part for n in others for r in graphs.refs_of(n.arguments) if r.node == i}
             if parts <= {0}:
                 yield with_node(graph, i, graphs.Leaf(runs.outputs[i][0], runs.requires[i][0]))
     if graph.second:

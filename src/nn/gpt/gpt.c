@@ -525,13 +525,16 @@ static heed_status check_generate(const struct heed_gpt *m, const heed_tensor *i
 }
 
 /* Puts the whole tree in evaluation mode until end_eval restores each module's mode. Calls may nest
- * through on_token; only the outermost saves the modes. */
+ * through on_token; only the outermost saves the modes. A mode that stays the same is not written,
+ * because other threads may be reading it. */
 static void begin_eval(heed_module *m, bool outermost)
 {
-    if (outermost) {
+    if (outermost && m->was_training != m->training) {
         m->was_training = m->training;
     }
-    m->training = false;
+    if (m->training) {
+        m->training = false;
+    }
     for (int i = 0; i < m->count; i++) {
         if (m->entries[i].child != NULL) {
             begin_eval(m->entries[i].child, outermost);
@@ -541,7 +544,9 @@ static void begin_eval(heed_module *m, bool outermost)
 
 static void end_eval(heed_module *m)
 {
-    m->training = m->was_training;
+    if (m->training != m->was_training) {
+        m->training = m->was_training;
+    }
     for (int i = 0; i < m->count; i++) {
         if (m->entries[i].child != NULL) {
             end_eval(m->entries[i].child);

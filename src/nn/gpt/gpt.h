@@ -185,8 +185,9 @@ typedef struct heed_gpt_generate_options {
  * their keys and values cannot be reused.
  *
  * The model is in evaluation mode during the call, for other threads too; afterwards each module
- * returns to its own mode. No graph is recorded, and temporaries are freed after each token. On
- * error, including one set by on_token, returns NULL.
+ * returns to its own mode. To generate in several threads at once, call heed_eval first. No graph
+ * is recorded, and temporaries are freed after each token. On error, including one set by on_token,
+ * returns NULL.
  *
  * HEED_ERR_SHAPE: idx does not have 1 or 2 dims, or T is 0. HEED_ERR_DTYPE: idx is not i64.
  * HEED_ERR_INDEX: an id is outside [0, V). HEED_ERR_VALUE: max_new_tokens is negative, or as for

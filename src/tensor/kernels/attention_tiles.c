@@ -164,11 +164,11 @@ static void weigh(const block *b, int64_t columns)
         b->max[i] = here > before ? here : before;
         b->factor[i] = here > before ? before - here : 0;
     }
-    exps(b->rows, b->factor, 0, b->factor);
+    weights(b->rows, b->factor, 0, b->factor);
     for (int64_t i = 0; i < b->rows; i++) {
         T *s = row_of(&b->s, i);
         /* In a row that is all -inf, computes exp(-inf - 0) instead of exp(-inf + inf). */
-        exps(columns, s, b->max[i] == LOWEST ? 0 : b->max[i], s);
+        weights(columns, s, b->max[i] == LOWEST ? 0 : b->max[i], s);
     }
     for (int64_t i = 0; i < b->rows; i++) {
         b->total[i] =

@@ -120,18 +120,19 @@ ROUNDED(round_lanes, _MM_FROUND_TO_NEAREST_INT)
 
 /* ---- exponentials ---- */
 
-/* e^x for x <= 89: x = n ln 2 + r, with n a multiple of 1/16, and e^r = 1 + q. Adding `shift`
- * leaves the sixteenths of n in the low four bits of the sum; scalef uses the integer part of n. */
+/* e^x for x <= 89, and 0 below -104 without an underflow, which would be slow: x = n ln 2 + r, with
+ * n a multiple of 1/16, and e^r = 1 + q. Adding `shift` leaves the sixteenths of n in the low four
+ * bits of the sum; scalef uses the integer part of n. */
 static inline vector exp_below_89(vector x)
 {
-    x = at_least(-104, x);
+    const __mmask16 some = _mm512_cmp_ps_mask(x, all_lanes(-104), _CMP_NLT_UQ);
     const vector shift = all_lanes(0x1.8p19f), shifted = x * LOG2_E + shift, n = shifted - shift;
     const vector r = (x - n * LN2_HIGH) - n * LN2_LOW,
                  q = r * r * (r * 0x1.555764p-3f + 0x1.00022p-1f) + r;
     const __m512i sixteenths = (__m512i)shifted;
     const vector root = _mm512_permutexvar_ps(sixteenths, _mm512_load_ps(roots_of_2[0]));
     const vector missing = _mm512_permutexvar_ps(sixteenths, _mm512_load_ps(roots_of_2[1]));
-    return _mm512_scalef_ps(root + (root * q + missing), n);
+    return _mm512_maskz_scalef_ps(some, root + (root * q + missing), n);
 }
 
 static inline vector exp_lanes(vector x)
@@ -140,13 +141,15 @@ static inline vector exp_lanes(vector x)
 }
 
 /* 1 / (1 + e^-x) or, for negative x, e^x / (1 + e^x), which keeps full precision there. Both share
- * most of the work. The remainder of the first quotient is computed without rounding 1 + e. */
+ * most of the work. The remainder of the first quotient is computed without rounding 1 + e, and
+ * only where it counts, because near * e may underflow, which would be slow. */
 static inline vector sigmoid_lanes(vector x)
 {
     const vector e = exp_below_89((vector)((lanes)x | INT32_MIN)),
                  reciprocal = _mm512_rcp14_ps(e + 1);
+    const __mmask16 some = _mm512_cmp_ps_mask(e, all_lanes(0x1p-30f), _CMP_NLT_UQ);
     const vector a = _mm512_mask_mov_ps(all_lanes(1), _mm512_movepi32_mask((__m512i)x), e);
-    const vector near = a * reciprocal, rest = (a - near) - near * e;
+    const vector near = a * reciprocal, rest = _mm512_maskz_fnmadd_ps(some, near, e, a - near);
     return rest * reciprocal + near;
 }
 

@@ -88,18 +88,25 @@ static inline float expm1_of_rest(float r)
     return r * r * exp_series(r) + r;
 }
 
-/* The rounding error of 1 + high is added along with the smaller terms. The result may be
- * subnormal, so the sum is scaled in two steps, of which only the second rounds. Results are 0
- * below -104, and infinite above the largest argument with a finite result. */
+/* e^r. The rounding error of 1 + high is added along with the smaller terms. */
+static inline float exp_of_rest(exp_parts e)
+{
+    const float sum = 1 + e.high;
+    const float lost = 1 - sum + e.high;
+    return sum + (e.r * e.r * exp_series(e.r) + (lost - e.low));
+}
+
+/* The result may be subnormal, so e^r is scaled in two steps, of which only the second rounds.
+ * Results are 0 below -104, where the second factor is 0 because an underflow would be slow (with
+ * AVX-512; for other instruction sets, gcc selects 0 afterwards instead), and infinite above the
+ * largest argument with a finite result. */
 static inline float exp_f32(float x)
 {
     const int32_t lowest = -125 * (1 << 23);
     const exp_parts e = exp_parts_of(x < -104 ? -104 : x);
-    const float sum = 1 + e.high;
-    const float lost = 1 - sum + e.high;
-    const float y = sum + (e.r * e.r * exp_series(e.r) + (lost - e.low));
     const int32_t first = e.exponent > lowest ? e.exponent : lowest;
-    const float scaled = times_power(y, first) * times_power(1, e.exponent - first);
+    const float second = x < -104 ? 0 : times_power(1, e.exponent - first);
+    const float scaled = times_power(exp_of_rest(e), first) * second;
     return x <= 0x1.62e42ep+6f ? scaled : x + INFINITY;
 }
 

@@ -1,14 +1,16 @@
 /* One step of SGD and of Adam on n contiguous floats, in a single pass over a parameter, its
- * gradient and its state. kernels.h has the formulas, next to their terms. */
-#include <math.h>
-
+ * gradient and its state. kernels.h has the formulas, next to their terms.
+ *
+ * Where a gradient stays 0, momentum and moments decay. Subnormal numbers, which are slow, would
+ * remain forever, because 0.9 times the smallest rounds to itself. So state below LEAST_NORMAL
+ * becomes 0. A moment or momentum is then off by at most LEAST_NORMAL / (1 - beta), the sum of a
+ * geometric series. */
 #include "element.h"
 
-#if defined T_IS_F32
-#define ROOT(x) sqrtf(x)
-#else
-#define ROOT(x) sqrt(x)
-#endif
+static inline T flush_below(T least, T x)
+{
+    return SIZE(x) < least ? 0 : x;
+}
 
 void KERNEL(scale)(int64_t n, void *x, double factor)
 {
@@ -35,7 +37,8 @@ void KERNEL(sgd)(int64_t n, void *parameter, const void *gradient, void *momentu
     }
     for (int64_t i = 0; i < n; i++) {
         const T d = g[i] + decay * p[i];
-        const T b = (first ? 0 : old * buffer[i]) + fresh * d; /* a new buffer may contain NaN */
+        /* a new buffer may contain NaN */
+        const T b = flush_below(LEAST_NORMAL, (first ? 0 : old * buffer[i]) + fresh * d);
         buffer[i] = b;
         p[i] -= lr * (nesterov ? d + mu * b : b);
     }
@@ -55,10 +58,17 @@ void KERNEL(adam)(int64_t n, void *parameter, const void *gradient, void *first,
      * gives d exactly. The rounded weights beta1 and 1 - beta1 need not sum to 1. */
     const bool from_m = new1 < (T)0.5;
     const T weight = from_m ? new1 : new1 - 1;
+    /* Squares of gradients are flushed too. Together, both change v by at most 2 LEAST_NORMAL /
+     * new2, and the denominator by less than its rounding error if eps is as large as here; with
+     * the default betas, from 1.7e-10. Smaller eps divide by numbers that this would change. */
+    const bool flush = ROOT(2 * LEAST_NORMAL / new2) < EPSILON / 4 * eps;
+    const T least = flush ? LEAST_NORMAL : 0, least_root = flush ? ROOT(LEAST_NORMAL / new2) : 0;
     for (int64_t i = 0; i < n; i++) {
         const T d = g[i] + decay * p[i];
-        const T mean = (from_m ? m[i] : d) + weight * (d - m[i]);
-        const T square = beta2 * v[i] + new2 * d * d;
+        const T mean = flush_below(least, (from_m ? m[i] : d) + weight * (d - m[i]));
+        const T squared = flush_below(least_root, d);
+        const T grown = beta2 * v[i] + new2 * squared * squared; /* not negative: no SIZE */
+        const T square = grown < least ? 0 : grown;
         m[i] = mean;
         v[i] = square;
         p[i] = shrink * p[i] - size * mean / (ROOT(square) * correction + eps);

@@ -8,13 +8,21 @@
  * The maximum ignores NaN; exp propagates it. */
 #include "softmax_rows.h"
 
+/* out = exp(x - shift); out may be x. */
+static void exps(int64_t n, const T *x, T shift, T *out)
+{
+    for (int64_t i = 0; i < n; i++) {
+        out[i] = exp(x[i] - shift);
+    }
+}
+
 static double sum_of_exps(int64_t n, const T *row, T shift)
 {
     double total = 0;
     for (int64_t i = 0; i < n; i += BLOCK) {
         const int64_t part = n - i < BLOCK ? n - i : BLOCK;
         T exponentials[BLOCK];
-        exps(part, row + i, shift, exponentials);
+        weights(part, row + i, shift, exponentials);
         total += sum_of_row(part, exponentials);
     }
     return total;

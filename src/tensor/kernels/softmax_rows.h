@@ -17,11 +17,34 @@
 SUM_OF(sum_of_positive, ROW, READ_X, x)
 #endif
 
-/* out = exp(x - shift); out may be x. */
-static void exps(int64_t n, const T *x, T shift, T *out)
+/* out = exp(x - shift), for exponentials that are only summed, or multiplied by values. Scores
+ * below LEAST_SCORE get weight 0, which keeps subnormal numbers, which are slow, out of later
+ * steps: quotients, their remainders, and products with numbers of ordinary size. The largest
+ * weight of a row is 1, so a sum of up to 2^40 weights rounds to the same double with and without
+ * the rest.
+ *
+ * Scores are at most 0, or NaN, unless the maximum of the row, and so the sum, is infinite. */
+#ifdef T_IS_F32
+#define LEAST_SCORE (-69)
+static inline T weight_of(T score)
+{
+    const exp_parts e = exp_parts_of(score < LEAST_SCORE ? LEAST_SCORE : score);
+    const T y = times_power(exp_of_rest(e), e.exponent);
+    const T weight = score < LEAST_SCORE ? 0 : y;
+    return score <= 0 ? weight : score + INFINITY;
+}
+#else
+#define LEAST_SCORE (-660)
+static inline T weight_of(T score)
+{
+    return score < LEAST_SCORE ? 0 : exp(score);
+}
+#endif
+
+static void weights(int64_t n, const T *x, T shift, T *out)
 {
     for (int64_t i = 0; i < n; i++) {
-        out[i] = exp(x[i] - shift);
+        out[i] = weight_of(x[i] - shift);
     }
 }
 

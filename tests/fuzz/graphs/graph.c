@@ -5,7 +5,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-uint64_t graph_random(uint64_t *state)
+/* The next number of splitmix64 (Steele et al., 2014). */
+static uint64_t random_bits(uint64_t *state)
 {
     uint64_t x = *state += UINT64_C(0x9E3779B97F4A7C15);
     x = (x ^ x >> 30) * UINT64_C(0xBF58476D1CE4E5B9);
@@ -15,7 +16,7 @@ uint64_t graph_random(uint64_t *state)
 
 static int64_t random_in(uint64_t *state, int64_t low, int64_t high)
 {
-    return low + (int64_t)(graph_random(state) % (uint64_t)(high - low));
+    return low + (int64_t)(random_bits(state) % (uint64_t)(high - low));
 }
 
 /* ---- what the rules use ---- */
@@ -266,8 +267,8 @@ static int64_t random_size(builder *b)
 /* In +-[0.1, 1.5]. */
 static double random_value(builder *b)
 {
-    const double x = 0.1 + 1.4 * (double)(graph_random(&b->random) >> 11) * 0x1p-53;
-    return graph_random(&b->random) & 1 ? x : -x;
+    const double x = 0.1 + 1.4 * (double)(random_bits(&b->random) >> 11) * 0x1p-53;
+    return random_bits(&b->random) & 1 ? x : -x;
 }
 
 /* Index of the leaf that gets this shape; -1: there are enough leaves. */
@@ -336,7 +337,7 @@ static heed_shape operand_shape(builder *b, operand_kind which, const heed_tenso
     }
 }
 
-/* An operand of this shape: if possible and in half the cases one that exists. */
+/* An operand of this shape: usually one that exists, otherwise a new leaf. */
 static bool find_operand(builder *b, heed_shape shape, int *operand)
 {
     const int count = b->g->leaf_count + b->g->node_count;
@@ -420,7 +421,7 @@ static void try_node(builder *b, int rule_count)
     graph_node n = {.rule = (int)random_in(&b->random, 0, rule_count), .operands = 1};
     const struct rule *rule = &rules[n.rule];
     for (int i = 0; i < PARAMETERS; i++) {
-        n.parameter[i] = graph_random(&b->random);
+        n.parameter[i] = random_bits(&b->random);
     }
     n.operand[0] = any_operand(b);
     const heed_tensor *x = value_of(n.operand[0], b->leaves, b->nodes);

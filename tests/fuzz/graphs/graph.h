@@ -42,7 +42,4 @@ void graph_print(FILE *stream, const graph *g);
  * elements of all nodes that no other node uses. */
 heed_tensor *graph_evaluate(heed_tensor *const *leaves, void *context);
 
-/* graph_random: the next number of a sequence (splitmix64: Steele et al., 2014). */
-uint64_t graph_random(uint64_t *state);
-
 #endif
