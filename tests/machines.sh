@@ -28,7 +28,7 @@ get_check() {
     tar xzf "$here"/apt/check_*.orig.tar.gz -C "$here/check" --strip-components=1
 }
 
-# build MACHINE COMPILER: everything, with a static Check
+# build MACHINE COMPILER [LDFLAGS]: everything, with a static Check
 build() {
     get_check
     if [ ! -e "$here/$1/check/lib/libcheck.a" ]; then
@@ -41,7 +41,7 @@ build() {
             { tail "$log" && exit 1; }
     fi
     echo "== $1: build"
-    PKG_CONFIG_LIBDIR=$here/$1/check/lib/pkgconfig make CC="$2" BUILD="$here/$1" LDFLAGS=-static \
+    PKG_CONFIG_LIBDIR=$here/$1/check/lib/pkgconfig make CC="$2" BUILD="$here/$1" LDFLAGS="$3" \
         all "$here/$1/test_heed"
 }
 
@@ -59,20 +59,20 @@ run() {
 
 musl() {
     emulator=
-    build musl musl-gcc
+    build musl musl-gcc ""
     run musl
 }
 
 i686() {
     emulator=
-    build i686 i686-linux-gnu-gcc
+    build i686 i686-linux-gnu-gcc -static
     run i686 $($quick && echo tensor print memory random parity misuse ops files)
 }
 
 # qemu-user ends with a failed assertion when a process with threads forks.
 aarch64() {
     emulator=qemu-aarch64
-    build aarch64 aarch64-linux-gnu-gcc
+    build aarch64 aarch64-linux-gnu-gcc -static
     "$emulator" "$here/aarch64/quickstart" > "$here/aarch64/quickstart.txt"
     SKIP="$forking" run aarch64 $($quick && echo tensor print random parity)
 }

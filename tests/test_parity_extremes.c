@@ -94,11 +94,13 @@ typedef struct goals {
     int variant;
 } goals;
 
+/* Infinity is near a goal within `room` of overflow. */
 static bool is_near(double found, double goal, double room)
 {
-    return isnan(goal)   ? isnan(found)
-           : isinf(goal) ? found == goal
-                         : isfinite(found) && fabs(found - goal) <= room;
+    return isnan(goal)    ? isnan(found)
+           : isinf(goal)  ? found == goal
+           : isinf(found) ? isinf(goal + copysign(room, found))
+                          : fabs(found - goal) <= room;
 }
 
 static double largest_finite(const double *x, int64_t n)
