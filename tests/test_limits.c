@@ -37,7 +37,8 @@ static void expect_at(const char *what, const heed_tensor *t, int64_t i, double 
            what, (long long)i, found, goal);
 }
 
-static heed_tensor *rows(heed_tensor *t, int64_t numel)
+/* t, which must have `numel` elements, contiguous. */
+static heed_tensor *dense(heed_tensor *t, int64_t numel)
 {
     expect_no_error();
     ck_assert_ptr_nonnull(t);
@@ -79,12 +80,12 @@ static void check_elements(int64_t n, heed_dtype dtype)
     heed_tensor *x = noise(HEED_SHAPE(n), dtype, ROWS, 1);
     heed_tensor *stepped = noise(HEED_SHAPE(n), dtype, STEPPED, 2);
     heed_tensor *ids = numbers(n, 9, 3), *one = heed_full(HEED_SHAPE(1), 2.5, dtype);
-    heed_tensor *both = rows(heed_mul(x, noise(HEED_SHAPE(n), dtype, ROWS, 2)), n);
-    heed_tensor *strided = rows(heed_mul(stepped, x), n);
-    heed_tensor *number = rows(heed_sub(heed_mul_scalar(x, 3), one), n);
-    heed_tensor *cast = rows(heed_add(x, ids), n);
+    heed_tensor *both = dense(heed_mul(x, noise(HEED_SHAPE(n), dtype, ROWS, 2)), n);
+    heed_tensor *strided = dense(heed_mul(stepped, x), n);
+    heed_tensor *number = dense(heed_sub(heed_mul_scalar(x, 3), one), n);
+    heed_tensor *cast = dense(heed_add(x, ids), n);
     heed_tensor *turned =
-        rows(heed_mul(noise(HEED_SHAPE(n, 3), dtype, COLUMNS, 4), heed_unsqueeze(x, 1)), 3 * n);
+        dense(heed_mul(noise(HEED_SHAPE(n, 3), dtype, COLUMNS, 4), heed_unsqueeze(x, 1)), 3 * n);
     const heed_tensor *c = noise(HEED_SHAPE(n, 3), dtype, ROWS, 4);
     for (int64_t i = 0; i < n; i++) {
         expect_at("a * b", both, i, at(a, i) * at(b, i));
@@ -105,10 +106,10 @@ static void check_copies(int64_t n, heed_dtype dtype)
         const heed_tensor *x = noise(HEED_SHAPE(n, m), dtype, ROWS, 1);
         heed_tensor *columns = noise(HEED_SHAPE(n, m), dtype, COLUMNS, 1);
         heed_tensor *stepped = noise(HEED_SHAPE(n, m), dtype, STEPPED, 1);
-        heed_tensor *y = rows(columns, n * m), *z = rows(heed_to(stepped, HEED_F64), n * m);
+        heed_tensor *y = dense(columns, n * m), *z = dense(heed_to(stepped, HEED_F64), n * m);
         heed_tensor *into = noise(HEED_SHAPE(n, m), dtype, STEPPED, 2);
         heed_copy_into(into, columns);
-        into = rows(heed_transpose(into, 0, 1), n * m);
+        into = dense(heed_transpose(into, 0, 1), n * m);
         for (int64_t i = 0; i < n * m; i++) {
             expect_at("rows of columns", y, i, at(x, i));
             expect_at("cast", z, i, at(x, i));
@@ -142,7 +143,7 @@ static void check_accumulation(int64_t n, heed_dtype dtype)
     heed_backward(heed_sum(heed_mul(x, w)));
     heed_backward(heed_sum(heed_mul(x, turned)));
     heed_backward(heed_sum(heed_mul(heed_select(x, 1, 1), heed_select(w, 1, 0))));
-    rows(x->grad, 2 * n);
+    dense(x->grad, 2 * n);
     for (int64_t i = 0; i < 2 * n; i++) {
         const double part = i % 2 == 1 ? at(w, i - 1) : 0;
         expect_at(".grad", x->grad, i, at(before, i) + 2 * at(w, i) + part);
@@ -161,12 +162,12 @@ static void check_long_sums(int64_t n, heed_dtype dtype)
         squares += at(x, i) * at(x, i);
         id_sum += at(ids, i);
     }
-    expect_at("sum", rows(heed_sum(x), 1), 0, sum);
-    expect_at("mean", rows(heed_mean(x), 1), 0, sum / (double)n);
-    expect_at("sum of ids", rows(heed_sum(ids), 1), 0, id_sum);
-    expect_at("strided sum", rows(heed_sum(whole_noise(HEED_SHAPE(n), dtype, STEPPED, 1)), 1), 0,
+    expect_at("sum", dense(heed_sum(x), 1), 0, sum);
+    expect_at("mean", dense(heed_mean(x), 1), 0, sum / (double)n);
+    expect_at("sum of ids", dense(heed_sum(ids), 1), 0, id_sum);
+    expect_at("strided sum", dense(heed_sum(whole_noise(HEED_SHAPE(n), dtype, STEPPED, 1)), 1), 0,
               sum);
-    expect_at("norm", rows(heed_norm(x, 2), 1), 0, sqrt(squares));
+    expect_at("norm", dense(heed_norm(x, 2), 1), 0, sqrt(squares));
     const heed_tensor *both[] = {x, x};
     EXPECT(fabs(heed_total_norm(both, 2, 2) - sqrt(2 * squares)) <= 1e-5 * sqrt(squares),
            "total_norm");
@@ -176,7 +177,7 @@ static void check_long_sums(int64_t n, heed_dtype dtype)
 static void check_longest_sum(int64_t n, heed_dtype dtype)
 {
     heed_tensor *x = heed_arange(0, (double)n, 1, dtype);
-    expect_at("sum", rows(heed_sum(x), 1), 0, (double)n * (double)(n - 1) / 2);
+    expect_at("sum", dense(heed_sum(x), 1), 0, (double)n * (double)(n - 1) / 2);
 }
 
 /* Sums and maxima of (n, 3) or (n, 20) and of their transposes over either dim, in each layout. */
@@ -187,9 +188,9 @@ static void check_sums(int64_t n, heed_dtype dtype)
         const int64_t r = k % 2 == 0 ? n : other, c = k % 2 == 0 ? other : n;
         const heed_tensor *x = whole_noise(HEED_SHAPE(r, c), dtype, ROWS, 1);
         heed_tensor *laid = whole_noise(HEED_SHAPE(r, c), dtype, (enum layout)(k / 2), 1);
-        heed_tensor *by_row = rows(heed_sum_dim(laid, 1, false), r);
-        heed_tensor *by_column = rows(heed_sum_dim(laid, 0, false), c);
-        heed_tensor *largest = rows(heed_amax_dim(laid, 0, false), c);
+        heed_tensor *by_row = dense(heed_sum_dim(laid, 1, false), r);
+        heed_tensor *by_column = dense(heed_sum_dim(laid, 0, false), c);
+        heed_tensor *largest = dense(heed_amax_dim(laid, 0, false), c);
         double *sums = calloc((size_t)c, sizeof *sums), *most = calloc((size_t)c, sizeof *most);
         for (int64_t i = 0; i < r; i++) {
             double sum = 0;
@@ -215,9 +216,9 @@ static void check_cumsum_and_softmax(int64_t n, heed_dtype dtype)
     for (int dim = 0; dim < 2; dim++) {
         const heed_shape shape = dim == 0 ? HEED_SHAPE(n, 3) : HEED_SHAPE(3, n);
         heed_tensor *x = noise(shape, dtype, ROWS, 1);
-        heed_tensor *sums = rows(heed_cumsum(x, dim), 3 * n);
-        heed_tensor *p = rows(heed_softmax(x, dim), 3 * n);
-        heed_tensor *log_p = rows(heed_log_softmax(x, dim), 3 * n);
+        heed_tensor *sums = dense(heed_cumsum(x, dim), 3 * n);
+        heed_tensor *p = dense(heed_softmax(x, dim), 3 * n);
+        heed_tensor *log_p = dense(heed_log_softmax(x, dim), 3 * n);
         for (int64_t line = 0; line < 3; line++) {
             const int64_t first = dim == 0 ? line : line * n, step = dim == 0 ? 3 : 1;
             double total = 0, sum = 0, sum_of_sizes = 1;
@@ -359,11 +360,11 @@ static void check_indexed(int64_t n, heed_dtype dtype)
 {
     heed_tensor *x = whole_noise(HEED_SHAPE(5, n), dtype, ROWS, 1), *ids = numbers(n, 5, 2);
     heed_tensor *turned = heed_transpose(x, 0, 1);
-    heed_tensor *chosen = rows(heed_index_select(x, 0, ids), n * n);
-    heed_tensor *sum = rows(heed_index_add(heed_zeros(HEED_SHAPE(n, 5), dtype), 1, ids,
-                                           whole_noise(HEED_SHAPE(n, n), dtype, COLUMNS, 3)),
-                            5 * n);
-    heed_tensor *gathered = rows(heed_gather(turned, 1, heed_unsqueeze(ids, 1)), n);
+    heed_tensor *chosen = dense(heed_index_select(x, 0, ids), n * n);
+    heed_tensor *sum = dense(heed_index_add(heed_zeros(HEED_SHAPE(n, 5), dtype), 1, ids,
+                                            whole_noise(HEED_SHAPE(n, n), dtype, COLUMNS, 3)),
+                             5 * n);
+    heed_tensor *gathered = dense(heed_gather(turned, 1, heed_unsqueeze(ids, 1)), n);
     const heed_tensor *added = whole_noise(HEED_SHAPE(n, n), dtype, ROWS, 3);
     for (int64_t i = 0; i < n; i++) {
         double goal[5] = {0};
@@ -381,8 +382,8 @@ static void check_indexed(int64_t n, heed_dtype dtype)
 static void check_sort(int64_t n, heed_dtype dtype)
 {
     heed_tensor *x = whole_noise(HEED_SHAPE(2, n), dtype, ROWS, 1), *places, *top;
-    heed_tensor *sorted = rows(heed_sort(x, 1, false, &places), 2 * n);
-    heed_tensor *largest = rows(heed_topk(x, n / 2 + 1, 1, true, &top), 2 * (n / 2 + 1));
+    heed_tensor *sorted = dense(heed_sort(x, 1, false, &places), 2 * n);
+    heed_tensor *largest = dense(heed_topk(x, n / 2 + 1, 1, true, &top), 2 * (n / 2 + 1));
     for (int64_t line = 0; line < 2; line++) {
         for (int64_t i = 0; i < n; i++) {
             int64_t before = 0; /* elements that come before x[i]: the sort is stable */
@@ -417,8 +418,8 @@ static void check_product(int64_t batch, int64_t m, int64_t n, int64_t k, heed_d
     const heed_tensor *before = heed_clone(y);
     ck_assert_int_eq(heed_multiply(a, b, mode == WITH_BIAS ? bias : NULL, y, mode == ADDED),
                      HEED_OK);
-    a = rows(a, batch * m * k);
-    b = rows(b, batch * n * k);
+    a = dense(a, batch * m * k);
+    b = dense(b, batch * n * k);
     double *sums = malloc((size_t)n * sizeof *sums);
     for (int64_t i = 0; i < batch * m; i++) {
         for (int64_t j = 0; j < n; j++) {

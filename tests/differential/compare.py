@@ -302,8 +302,8 @@ KNOWN = [  # the reason, and whether it explains a failure k
         n.arguments["is_causal"] and n.arguments["scale"] < 0 for n in k.nodes("scaled_dot_product_attention"))),
     ("torch: some attention has no second derivative", lambda k: "attention" in k.torch_error and
      "is not implemented" in k.torch_error),
-    ("torch: attention without values gives its mask no gradient", lambda k: k.failure.what == "which grads" and any(
-        v.size == 0 for n in k.nodes("scaled_dot_product_attention") for v in k.inputs(n)["v"])),
+    ("torch: attention without elements gives its mask no gradient", lambda k: k.failure.what == "which grads" and any(
+        k.inputs(n)[name][0].size == 0 for n in k.nodes("scaled_dot_product_attention") for name in ("x", "v"))),
     ("torch: cross_entropy without classes is NaN",
      lambda k: k.input_holds("cross_entropy_with", lambda x, _: x.size == 0)),
     ("the gradient of prod is the product of the others, next to infinities and NaN too",

@@ -30,6 +30,9 @@ HERE = pathlib.Path(__file__).resolve().parent
 ROOT = HERE.parent.parent
 COPIED = ("Makefile", "src", "tests", "examples")
 MOST_MEMORY = 8 << 30  # bytes of address space of one test
+# Suites whose tests need a process each. The others run in one, which takes half the time.
+FORKING = ("error", "unread", "memory", "threads", "parallel", "forks",
+           "determinism", "multihead", "files", "gpt_files")
 
 # ---- mutants ----
 
@@ -197,11 +200,11 @@ class Tree:
                 sys.exit(f"the tree does not build:\n{self.complaint}")
             shutil.copy(self.program, self.plain_program(isas))
 
-    def passes(self, program, suite, fork, limit):
-        """Runs a suite until the first failure: True, False, or None if it takes too long. `fork`:
-        "yes" for a process per test, else "no", which is twice as fast for small tests."""
+    def passes(self, program, suite, limit):
+        """Runs a suite until the first failure: True, False, or None if it takes too long."""
         suite, _, case = suite.partition(":")
         only = {"CK_RUN_CASE": case} if case else {}
+        fork = "yes" if suite in FORKING else "no"
         run = subprocess.Popen(
             [program, suite], cwd=self.folder, stdout=subprocess.PIPE, text=True,
             stderr=subprocess.DEVNULL, start_new_session=True, errors="replace",
@@ -235,7 +238,7 @@ class Tree:
             if built == self.plain[isas]:
                 return "same program", None
             for suite in suites:
-                passed = self.passes(self.program, suite, *limits.of(self, suite, isas))
+                passed = self.passes(self.program, suite, limits.of(self, suite, isas))
                 if not passed:
                     return ("hung" if passed is None else "killed"), suite
             return "survived", None
@@ -256,8 +259,7 @@ def end_session(session):
 # ---- the campaign ----
 
 class Limits:
-    """How a suite runs, and how many seconds it may take. This is measured before its first use; the
-    unchanged tree must pass."""
+    """Seconds that a suite may take: measured before its first use. The unchanged tree must pass."""
 
     def __init__(self):
         self.known = {}
@@ -266,18 +268,12 @@ class Limits:
     def of(self, tree, suite, isas):
         with self.locks[suite, isas]:
             if (suite, isas) not in self.known:
-                self.known[suite, isas] = self.measure(tree, suite, isas)
+                start = time.monotonic()
+                if not tree.passes(tree.plain_program(isas), suite, 600):
+                    print(f"the unchanged tree fails {suite}: {tree.plain_program(isas)}", flush=True)
+                    os._exit(1)  # other threads may be waiting for a suite
+                self.known[suite, isas] = max(20, 4 * (time.monotonic() - start))
             return self.known[suite, isas]
-
-    @staticmethod
-    def measure(tree, suite, isas):
-        program = tree.plain_program(isas)
-        for fork in ("no", "yes"):  # some tests need a process of their own
-            start = time.monotonic()
-            if tree.passes(program, suite, fork, 600):
-                return fork, max(20, 8 * (time.monotonic() - start))
-        print(f"the unchanged tree fails {suite}: {program}", flush=True)
-        os._exit(1)  # other threads may be waiting for a suite
 
 
 def run_all(trees, chosen, row_of, log):
