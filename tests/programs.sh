@@ -58,7 +58,7 @@ refuse "--text: the file name is empty" --text=
 refuse "--save is --text" --text "$text" --save "$text"
 refuse "'x' is not among the model's" --text "$text" --prompt x
 refuse "'pasta' is not among the model's 93 words" --prompt "the pasta"
-refuse "needs about .* GB" --text "$text" --batch 4096 --context 4096 --d-model 4096
+refuse "needs more than .* GB" --text "$text" --batch 4096 --context 4096 --d-model 4096
 refuse "name?of two lines" --text "name
 of two lines"
 check [ -s "$text" ]
