@@ -56,6 +56,8 @@ START_TEST(forward_is_checked)
     expect_error(HEED_ERR_ANOMALY, "mul_scalar: nan at (0, 1)");
     heed_softmax(row(-inf, -inf, -inf), -1);
     expect_error(HEED_ERR_ANOMALY, "heed_safe_softmax gives zeros");
+    heed_softmax(row(1, inf, 2), -1);
+    expect_error(HEED_ERR_ANOMALY, "a row has inf, or only -inf");
     heed_mean(heed_zeros(HEED_SHAPE(0), HEED_F32));
     expect_error(HEED_ERR_ANOMALY, "mean: nan at () of the result (), from (0);");
 }
