@@ -39,6 +39,7 @@ build() {
             -DCMAKE_INSTALL_PREFIX="$here/$1/check" -DCMAKE_INSTALL_LIBDIR=lib &&
             cmake --build "$here/$1/check_build" --target install; } > "$log" 2>&1 ||
             { tail "$log" && exit 1; }
+        rm -f "$here/$1"/check/lib/*.so*
     fi
     echo "== $1: build"
     PKG_CONFIG_LIBDIR=$here/$1/check/lib/pkgconfig make CC="$2" BUILD="$here/$1" LDFLAGS="$3" \
