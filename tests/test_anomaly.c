@@ -56,6 +56,8 @@ START_TEST(forward_is_checked)
     expect_error(HEED_ERR_ANOMALY, "mul_scalar: nan at (0, 1)");
     heed_softmax(row(-inf, -inf, -inf), -1);
     expect_error(HEED_ERR_ANOMALY, "heed_safe_softmax gives zeros");
+    heed_softmax(row(1, inf, 2), -1);
+    expect_error(HEED_ERR_ANOMALY, "a row has inf, or only -inf");
     heed_mean(heed_zeros(HEED_SHAPE(0), HEED_F32));
     expect_error(HEED_ERR_ANOMALY, "mean: nan at () of the result (), from (0);");
 }
@@ -468,6 +470,8 @@ static heed_tensor *attend_with(heed_tensor *block, int form)
         return heed_scaled_dot_product_attention(x, x, x, keep, 0, false, 0);
     case 4:
         return heed_scaled_dot_product_attention(x, x, x, bias, 0, false, 0);
+    case 5:
+        return heed_safe_softmax(heed_where(block, heed_scalar(-1e9, HEED_F32), scores), -1);
     default:
         return heed_scaled_dot_product_attention_weights(x, x, x, keep, 0.5, false, 0, &weights);
     }
@@ -754,7 +758,7 @@ Suite *anomaly_suite(void)
     TCase *calls = anomaly_case(suite, "mistakes in calls");
     tcase_add_test(calls, the_loss_of_probabilities_is_found);
     tcase_add_test(calls, softmax_over_the_queries_is_found);
-    tcase_add_loop_test(calls, an_inverted_mask_is_found, 0, 6);
+    tcase_add_loop_test(calls, an_inverted_mask_is_found, 0, 7);
     tcase_add_test(calls, mistakes_name_the_module);
     TCase *steps = anomaly_case(suite, "mistakes around a step");
     tcase_add_test(steps, uncleared_gradients_are_found);

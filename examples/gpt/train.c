@@ -360,9 +360,8 @@ static heed_status fail_log(heed_status status, const char *path)
 /* False at the end of the file, or with an error pending. */
 static bool next_line(gpt_log *log, char **line, size_t *capacity)
 {
-    errno = 0;
     const bool found = getline(line, capacity, log->stream) > 0;
-    if (!found && errno != 0) {
+    if (!found && !feof(log->stream)) {
         heed_fail(HEED_ERR_FILE, "--log: cannot read %s: %s", log->path, strerror(errno));
     }
     return found;

@@ -5,7 +5,6 @@
 #include "anomaly.h"
 
 #include <math.h>
-#include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -148,7 +147,7 @@ static heed_status check_result(const heed_call *call, const heed_tensor *y)
                      call->op->name, *path.text != '\0' ? " in " : "", path.text, first_name(&made),
                      first_index(y, &made).text, HEED_TEXT(y), from,
                      strcmp(call->op->name, "softmax") == 0
-                         ? "all values of a row are -inf; heed_safe_softmax gives zeros for it"
+                         ? "a row has inf, or only -inf, for which heed_safe_softmax gives zeros"
                          : "clamp or mask these inputs, or find out why they have grown");
 }
 

@@ -31,7 +31,8 @@
  * - a step of an optimiser when no parameter has a gradient: the loss does not depend on them
  * - a parameter that had no gradient in any of the first 10 steps
  * - a second step with gradients that were not cleared in between, although backward added to them.
- *   Several backward passes per step are fine
+ *   Several backward passes per step are fine. Clear them with heed_optimizer_zero_grad or
+ *   heed_zero_grad: setting them to 0 in place is not recognised
  */
 #ifndef HEED_AUTOGRAD_ANOMALY_H
 #define HEED_AUTOGRAD_ANOMALY_H

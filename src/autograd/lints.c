@@ -104,6 +104,13 @@ static heed_status check_mask(const heed_call *call, const heed_tensor *mask, ma
                : HEED_OK;
 }
 
+/* where(keep, scores, -inf) or where(block, -inf, scores). Only scores have a gradient. */
+static heed_status check_where(const heed_call *call, const heed_tensor *x)
+{
+    const bool first = x->inputs[1]->requires_grad, second = x->inputs[2]->requires_grad;
+    return first != second ? check_mask(call, x->inputs[0], first ? KEEP : BLOCK) : HEED_OK;
+}
+
 /* ---- all of them ---- */
 
 heed_status heed_lint(const heed_call *call)
@@ -122,7 +129,7 @@ heed_status heed_lint(const heed_call *call)
     }
     if ((strcmp(name, "softmax") == 0 || strcmp(name, "safe_softmax") == 0) && x->op != NULL) {
         return is(x, "masked_fill", 2) ? check_mask(call, x->inputs[1], BLOCK)
-               : is(x, "where", 3)     ? check_mask(call, x->inputs[0], KEEP)
+               : is(x, "where", 3)     ? check_where(call, x)
                : is(x, "add", 2)       ? check_mask(call, x->inputs[1], BIAS)
                                        : HEED_OK;
     }

@@ -118,7 +118,7 @@ static pid_t process_of(const char *name, const char *target)
     long process, number;
     char again[HEED_LONGEST_PATH + 40];
     if (strncmp(name, target, length) != 0 ||
-        sscanf(name + length, ".tmp-%8x-%ld-%ld", &host, &process, &number) != 3) {
+        sscanf(name + length, ".tmp-%8x-%9ld-%9ld", &host, &process, &number) != 3) {
         return 0;
     }
     snprintf(again, sizeof again, "%s.tmp-%08x-%ld-%ld", target, host_hash(), process, number);
@@ -127,13 +127,16 @@ static pid_t process_of(const char *name, const char *target)
 
 static void remove_leftover(int folder, const char *name)
 {
-    struct stat at;
+    struct stat at, named;
     const int fd = openat(folder, name, O_WRONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
     if (fd < 0) {
         return;
     }
-    /* Once the lock is held: another process may have removed the file before. */
-    if (lock(fd) && fstat(fd, &at) == 0 && S_ISREG(at.st_mode) && at.st_uid == geteuid() &&
+    /* Once the lock is held: another process may have removed or renamed the file before, and given
+     * its name to a new one. */
+    if (lock(fd) && fstat(fd, &at) == 0 &&
+        fstatat(folder, name, &named, AT_SYMLINK_NOFOLLOW) == 0 && at.st_dev == named.st_dev &&
+        at.st_ino == named.st_ino && S_ISREG(at.st_mode) && at.st_uid == geteuid() &&
         at.st_nlink == 1) {
         unlinkat(folder, name, 0);
     }

@@ -12,9 +12,6 @@
 #error "masks use -inf and NaN must propagate: build without -ffast-math"
 #endif
 
-#include <float.h>
-#include <math.h>
-
 #include "kernels.h"
 
 #if defined T_IS_F32
@@ -41,17 +38,6 @@ typedef T VALUE;
 
 #if defined T_IS_F32 || defined T_IS_F64
 typedef double TOTAL; /* the type of sums */
-#ifdef T_IS_F32
-#define LEAST_NORMAL FLT_MIN
-#define EPSILON      FLT_EPSILON
-#define SIZE(x)      fabsf(x)
-#define ROOT(x)      sqrtf(x)
-#else
-#define LEAST_NORMAL DBL_MIN
-#define EPSILON      DBL_EPSILON
-#define SIZE(x)      fabs(x)
-#define ROOT(x)      sqrt(x)
-#endif
 #define OF_TOTAL of_floats
 #else
 typedef int64_t TOTAL;

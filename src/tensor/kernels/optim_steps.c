@@ -5,7 +5,22 @@
  * remain forever, because 0.9 times the smallest rounds to itself. So state below LEAST_NORMAL
  * becomes 0. A moment or momentum is then off by at most LEAST_NORMAL / (1 - beta), the sum of a
  * geometric series. */
+#include <float.h>
+#include <math.h>
+
 #include "element.h"
+
+#ifdef T_IS_F32
+#define LEAST_NORMAL FLT_MIN
+#define EPSILON      FLT_EPSILON
+#define SIZE(x)      fabsf(x)
+#define ROOT(x)      sqrtf(x)
+#else
+#define LEAST_NORMAL DBL_MIN
+#define EPSILON      DBL_EPSILON
+#define SIZE(x)      fabs(x)
+#define ROOT(x)      sqrt(x)
+#endif
 
 static inline T flush_below(T least, T x)
 {
