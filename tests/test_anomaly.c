@@ -1,5 +1,4 @@
-/* Anomaly mode: what it finds, which module it names, and that healthy training does not alarm it.
- */
+/* Anomaly mode: its findings, the modules it names, and no findings in healthy training. */
 #include <math.h>
 #include <pthread.h>
 #include <setjmp.h>
@@ -79,14 +78,14 @@ START_TEST(infinite_constants_are_fine)
     heed_add_scalar(x, -inf);
     heed_mul_scalar(row(1, 2, 3), inf);
     heed_mul_scalar(x, (double)NAN);
-    heed_neg(row(inf, (double)NAN, 1)); /* came with the data */
+    heed_neg(row(inf, (double)NAN, 1)); /* in the data itself */
     heed_isnan(row(inf, (double)NAN, 1));
     heed_argsort(filled, -1, false);
     expect_no_error();
 }
 END_TEST
 
-/* Derivatives and composed functions may compute infinity where it is not selected. */
+/* Derivatives and composed functions may compute an infinity that is not selected. */
 START_TEST(only_results_count)
 {
     heed_tensor *x = leaf(0, 0, 0), *dx[1];
@@ -129,7 +128,7 @@ START_TEST(backward_is_checked)
 }
 END_TEST
 
-/* Outside the mode, matmul adds to an existing gradient without a tensor of its own. */
+/* Outside the mode, matmul adds directly to an existing gradient, without a temporary tensor. */
 START_TEST(added_gradients_are_checked)
 {
     heed_tensor *w = heed_full(HEED_SHAPE(2, 1), 1e30, HEED_F32);
@@ -147,7 +146,7 @@ START_TEST(the_loss_is_checked)
     heed_tensor *x = leaf(1, 2, 3), *dx[1];
     heed_tensor *loss = heed_sum(heed_mul(x, row(1, (double)NAN, 1)));
     heed_backward(loss);
-    expect_error(HEED_ERR_ANOMALY, "backward: y is nan, although no operation made it");
+    expect_error(HEED_ERR_ANOMALY, "backward: y is nan, although no operation produced it");
     heed_backward_retain(heed_sum(heed_add_scalar(x, HUGE_VAL)));
     expect_error(HEED_ERR_ANOMALY, "backward_retain: y is inf");
     heed_grad(loss, &x, 1, dx, false);
@@ -431,12 +430,12 @@ START_TEST(softmax_over_the_queries_is_found)
     heed_tensor *scores = heed_div_scalar(heed_matmul(x, heed_transpose(x, -2, -1)), 2);
     heed_matmul(heed_softmax(scores, -2), x);
     expect_error(HEED_ERR_ANOMALY, "matmul of (2, 4, 4): the weights come from a softmax over "
-                                   "another dim than the last");
+                                   "a dim other than the last");
     heed_tensor *masked = heed_masked_fill(scores, heed_causal_block_mask(4), -HUGE_VAL);
     heed_matmul(heed_dropout(heed_safe_softmax(masked, 1), 0.5, true), x);
     expect_error(HEED_ERR_ANOMALY, "use heed_softmax(x, -1)");
     heed_matmul(heed_softmax(scores, 0), x);
-    expect_error(HEED_ERR_ANOMALY, "another dim than the last");
+    expect_error(HEED_ERR_ANOMALY, "a dim other than the last");
 
     heed_matmul(heed_softmax(masked, 2), x);
     heed_matmul(heed_softmax(x, -2), x);                              /* not a product */
