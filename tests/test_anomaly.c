@@ -180,7 +180,7 @@ START_TEST(the_mode_belongs_to_the_thread)
 }
 END_TEST
 
-/* Nodes with short, long and no arguments, made before and after the mode was turned on. */
+/* Nodes with short, long and no arguments, created before and after the mode was turned on. */
 START_TEST(the_mode_may_change_within_a_graph)
 {
     heed_tensor *x = heed_set_requires_grad(heed_ones(HEED_SHAPE(2, 6), HEED_F64), true), *y = x;
@@ -207,7 +207,7 @@ static void last_argument_backward(const heed_vjp *v)
     v->grads[0] = heed_mul_scalar(v->g, *((const char *)v->args + UINT16_MAX - 1));
 }
 
-/* The longest arguments leave no memory for the origin of the node. */
+/* With the longest arguments, adding the origin of the node would overflow. */
 START_TEST(arguments_may_have_any_size)
 {
     static const heed_op op = {
@@ -449,7 +449,7 @@ START_TEST(softmax_over_the_queries_is_found)
 }
 END_TEST
 
-/* Attention with a mask, in each form in which a mask reaches a softmax. */
+/* Attention with a mask, in each of the forms in which a mask is applied before softmax. */
 static heed_tensor *attend_with(heed_tensor *block, int form)
 {
     heed_tensor *x = heed_set_requires_grad(heed_randn(HEED_SHAPE(4, 4, 4), HEED_F32), true);

@@ -20,7 +20,7 @@ static void run_in_threads(int count, void *(*work)(void *), void *argument)
     }
 }
 
-/* ---- the least stack, which docs/features.md promises ---- */
+/* ---- the smallest stack that docs/features.md guarantees ---- */
 
 enum { CHAIN = 1000000, STACK = 128 * 1024 };
 
@@ -85,8 +85,8 @@ static heed_tensor *square(heed_tensor *const *inputs, void *context)
     return heed_mul(inputs[0], inputs[0]);
 }
 
-/* Trains GPTs of widths that use all ways to multiply matrices, and writes and reads all kinds of
- * files: the functions with the largest arrays on the stack. */
+/* Trains GPTs whose widths use all matrix product algorithms, and writes and reads all kinds of
+ * files: these functions have the largest arrays on the stack. */
 static void *train_and_save(void *status)
 {
     for (int i = 0; i < 10; i++) {
