@@ -86,7 +86,7 @@ START_TEST(infinite_constants_are_fine)
 END_TEST
 
 /* Derivatives and composed functions may compute an infinity that is not selected. */
-START_TEST(only_results_count)
+START_TEST(only_results_are_checked)
 {
     heed_tensor *x = leaf(0, 0, 0), *dx[1];
     heed_backward(heed_norm(x, 2));
@@ -317,7 +317,7 @@ START_TEST(paths_are_the_names_of_the_state_dict)
 }
 END_TEST
 
-START_TEST(long_paths_lose_their_beginning)
+START_TEST(long_paths_omit_their_first_names)
 {
     struct heed_module_list *list = heed_module_list_new(), *inner;
     heed_module *root = &list->module;
@@ -735,7 +735,7 @@ Suite *anomaly_suite(void)
     TCase *numbers = anomaly_case(suite, "NaN and infinity");
     tcase_add_test(numbers, forward_is_checked);
     tcase_add_test(numbers, infinite_constants_are_fine);
-    tcase_add_test(numbers, only_results_count);
+    tcase_add_test(numbers, only_results_are_checked);
     tcase_add_test(numbers, nothing_is_computed_from_an_anomaly);
     tcase_add_test(numbers, backward_is_checked);
     tcase_add_test(numbers, added_gradients_are_checked);
@@ -747,7 +747,7 @@ Suite *anomaly_suite(void)
     tcase_add_test(mode, without_memory_it_fails_cleanly);
     TCase *paths = anomaly_case(suite, "module paths");
     tcase_add_test(paths, paths_are_the_names_of_the_state_dict);
-    tcase_add_test(paths, long_paths_lose_their_beginning);
+    tcase_add_test(paths, long_paths_omit_their_first_names);
     tcase_add_test(paths, a_module_left_by_longjmp_is_forgotten_when_freed);
     tcase_add_test(paths, errors_name_the_module);
     TCase *calls = anomaly_case(suite, "mistakes in calls");

@@ -175,7 +175,7 @@ static void stop_in_the_middle(void)
     raise(SIGSTOP);
 }
 
-START_TEST(a_save_removes_what_a_killed_save_left)
+START_TEST(a_save_removes_leftovers_of_killed_saves)
 {
     int status = 0;
     save_one(in_folder("a"), filled_with(1));
@@ -444,7 +444,7 @@ void add_atomic_file_cases(Suite *suite)
     tcase_add_test(tests, a_first_write_that_fails_leaves_nothing);
     tcase_add_test(tests, a_program_that_ends_with_the_error_leaves_the_old_file);
     tcase_add_test(tests, a_file_beyond_the_limit_is_an_error_not_a_signal);
-    tcase_add_test(tests, a_save_removes_what_a_killed_save_left);
+    tcase_add_test(tests, a_save_removes_leftovers_of_killed_saves);
     tcase_add_test(tests, a_save_keeps_files_that_may_not_be_leftovers);
     tcase_add_test(tests, some_places_cannot_be_written);
     tcase_add_test(tests, permissions_hold);

@@ -203,8 +203,7 @@ int __wrap_pthread_atfork(handler *before, handler *in_parent, handler *in_child
 static bool passes_without(const char *refused, const char *suite)
 {
     setenv("REFUSED", refused, 1);
-    setenv("CK_RUN_CASE", suite,
-           1); /* only the case of that name, which does not need these calls */
+    setenv("CK_RUN_CASE", suite, 1); /* only the case that does not need these calls */
     execl("/proc/self/exe", "test_heed", suite, (char *)NULL);
     return false;
 }

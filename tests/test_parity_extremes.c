@@ -259,7 +259,7 @@ static const parity_row *row_of(const extreme_row *extreme)
     return &parity_rows[i];
 }
 
-START_TEST(extremes_are_torchs)
+START_TEST(extremes_agree_with_torch)
 {
     const extreme_row *extreme = &rows[_i];
     const parity_row *row = row_of(extreme);
@@ -326,7 +326,7 @@ END_TEST
 void add_parity_extreme_cases(Suite *suite)
 {
     TCase *extremes = heed_case(suite, "extremes");
-    tcase_add_loop_test(extremes, extremes_are_torchs, 0, ROW_COUNT);
+    tcase_add_loop_test(extremes, extremes_agree_with_torch, 0, ROW_COUNT);
     tcase_add_test(extremes, every_operation_has_extremes);
     tcase_add_test(extremes, every_case_has_a_row);
 }

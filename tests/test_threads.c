@@ -121,7 +121,7 @@ static void *train_and_save(void *status)
     return NULL;
 }
 
-START_TEST(training_fits_the_least_stack)
+START_TEST(training_fits_the_smallest_stack)
 {
     heed_status status = HEED_ERR_NULL;
     run_on_least_stack(train_and_save, &status);
@@ -500,7 +500,7 @@ Suite *threads_suite(void)
     tcase_add_test(tests, the_last_thread_lets_a_shared_tensor_go);
     tcase_add_test(tests, memory_goes_round_between_threads);
     if (!HAS_SANITIZER) { /* sanitizers enlarge stack frames */
-        tcase_add_test(files_case(suite, "least stack"), training_fits_the_least_stack);
+        tcase_add_test(files_case(suite, "smallest stack"), training_fits_the_smallest_stack);
     }
     TCase *registered = heed_case(suite, "registered threads"); /* see test_forks.c */
     tcase_add_test(registered, a_thread_hands_its_memory_to_those_who_come_after_it);

@@ -93,8 +93,7 @@ int main(int argc, char **argv)
         for (size_t changes = 1 + below(MOST_CHANGES); changes > 0; changes--) {
             change(data, &size);
         }
-        uint8_t *exact =
-            malloc(size + 1); /* on the heap, so that reads past the end are detected */
+        uint8_t *exact = malloc(size + 1); /* on the heap, to detect reads past the end */
         memcpy(exact, data, size);
         fuzz_run(exact, size);
         free(exact);
