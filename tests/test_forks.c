@@ -30,9 +30,7 @@ static void expect_in_child(bool (*works)(void))
 
 /* ---- children that are forked while threads work ---- */
 
-/* ThreadSanitizer does not support threads in a forked child of a multithreaded process. */
-enum { CHILDREN = HAS_TSAN ? 10 : 1000, THREADS_OF_CHILD = HAS_TSAN ? 1 : 2 };
-enum { BUSY = 2, SIZE = 20000 };
+enum { CHILDREN = 1000, BUSY = 2, SIZE = 20000 };
 
 static bool stop;
 static heed_tensor *weight; /* shared by the threads, which add to its gradient */
@@ -83,12 +81,11 @@ static void count_call(void *calls, int64_t first, int64_t end)
 /* Uses every lock. New threads reuse the memory of the parent's threads. */
 static bool child_works(void)
 {
-    heed_set_num_threads(THREADS_OF_CHILD);
+    heed_set_num_threads(2);
     const int64_t tensors = heed_live_tensors(), bytes = heed_live_bytes();
     pthread_t thread;
-    bool good = true;
-    if (!HAS_TSAN) {
-        good = pthread_create(&thread, NULL, train_once, NULL) == 0;
+    bool good = pthread_create(&thread, NULL, train_once, NULL) == 0;
+    if (good) {
         pthread_join(thread, NULL);
     }
     HEED_SCOPE(scope);
@@ -97,7 +94,7 @@ static bool child_works(void)
     heed_scope_end(&scope);
     int calls = 0;
     heed_parallel_for(100, 1, count_call, &calls);
-    return good && calls >= THREADS_OF_CHILD /* the pool is free */ && !heed_error_pending() &&
+    return good && calls > 1 /* the pool is free */ && !heed_error_pending() &&
            heed_live_tensors() == tensors && heed_live_bytes() == bytes;
 }
 
@@ -128,7 +125,7 @@ static pthread_barrier_t barrier;
 
 static bool child_counts_and_releases(void)
 {
-    heed_set_num_threads(THREADS_OF_CHILD);
+    heed_set_num_threads(1); /* ThreadSanitizer does not support new threads in such a child */
     bool good = heed_live_tensors() == tensors_in_parent;
     heed_release(kept);
     good = good && heed_live_tensors() == tensors_in_parent - 1;
@@ -247,6 +244,8 @@ Suite *forks_suite(void)
     if (!HAS_TSAN && CAN_WRAP) {
         tcase_add_test(tests, parallel_work_is_done_without_fork_handlers);
     }
-    tcase_add_test(tests, children_of_busy_threads_compute);
+    if (!HAS_SANITIZER) { /* the sanitizers' own allocators hold locks during a fork */
+        tcase_add_test(tests, children_of_busy_threads_compute);
+    }
     return suite;
 }

@@ -208,7 +208,8 @@ class Tree:
         run = subprocess.Popen(
             [program, suite], cwd=self.folder, stdout=subprocess.PIPE, text=True,
             stderr=subprocess.DEVNULL, start_new_session=True, errors="replace",
-            env=dict(os.environ, CK_TAP_LOG_FILE_NAME="-", CK_FORK=fork, **only),
+            env=dict(os.environ, CK_TAP_LOG_FILE_NAME="-", CK_FORK=fork,
+                     CK_TIMEOUT_MULTIPLIER="0.25", **only),
             preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_AS, (MOST_MEMORY, MOST_MEMORY)))
         late = threading.Event()
         timer = threading.Timer(limit, lambda: (late.set(), run.terminate()))
