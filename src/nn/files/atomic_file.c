@@ -132,7 +132,7 @@ static void remove_leftover(int folder, const char *name)
     if (fd < 0) {
         return;
     }
-    /* Check after locking, because another process may have removed the file before. */
+    /* Once the lock is held: another process may have removed the file before. */
     if (lock(fd) && fstat(fd, &at) == 0 && S_ISREG(at.st_mode) && at.st_uid == geteuid() &&
         at.st_nlink == 1) {
         unlinkat(folder, name, 0);
