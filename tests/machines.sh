@@ -2,7 +2,7 @@
 # Builds and tests Heed for other machines, on Debian: tests/machines.sh [--quick] [machine ...]
 #
 #   musl      x86-64 with musl: all suites
-#   i686      32-bit x86: all suites
+#   i686      32-bit x86: all suites but misuse and files
 #   aarch64   under qemu: all suites
 #   s390x     big-endian: the build must fail with an error message
 #   macos     aarch64-macos with zig: library and programs must compile and link; nothing runs
@@ -39,6 +39,7 @@ build() {
             -DCMAKE_INSTALL_PREFIX="$here/$1/check" -DCMAKE_INSTALL_LIBDIR=lib &&
             cmake --build "$here/$1/check_build" --target install; } > "$log" 2>&1 ||
             { tail "$log" && exit 1; }
+        rm -f "$here/$1"/check/lib/*.so*
     fi
     echo "== $1: build"
     PKG_CONFIG_LIBDIR=$here/$1/check/lib/pkgconfig make CC="$2" BUILD="$here/$1" LDFLAGS="$3" \
@@ -49,9 +50,9 @@ build() {
 run() {
     program=$here/$1/test_heed
     shift
-    [ $# -gt 0 ] || set -- $($emulator "$program" --suites)
-    # shellcheck disable=SC2016
-    printf '%s\n' "$@" | SKIP=${SKIP:-} xargs -n 1 -P 2 sh -c \
+    suites=$($emulator "$program" --suites) # ends this script if the program does not run
+    # shellcheck disable=SC2016,SC2086
+    printf '%s\n' ${*:-$suites} | SKIP=${SKIP:-} xargs -n 1 -P 2 sh -c \
         'case " $SKIP " in *" $1 "*) exit ;; esac
         log=$('"$emulator"' "$0" "$1" 2>&1) && failed=0 || failed=1; echo "$log"; exit $failed' \
         "$program"
@@ -66,7 +67,8 @@ musl() {
 i686() {
     emulator=
     build i686 i686-linux-gnu-gcc -static
-    run i686 $($quick && echo tensor print memory random parity misuse ops files)
+    SKIP="misuse files" # they expect sizes that only 64 bits can address
+    run i686 $($quick && echo tensor print memory random parity ops)
 }
 
 # qemu-user fails an assertion when a process with threads forks.

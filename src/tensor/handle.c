@@ -120,6 +120,8 @@ static heed_tensor *free_handle(heed_tensor *t, heed_tensor *work)
     if (evicted != NULL) {
         heed_count_live(0, memory_of(evicted));
         free_memory(evicted);
+    } else if (!heed_self.registered) {
+        heed_register_thread(); /* takes over the counts, as freeing the block would */
     }
     return work;
 }
