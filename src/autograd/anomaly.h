@@ -30,8 +30,8 @@
  * - attention with an inverted mask (T, T), T >= 3: each query sees only later keys, or only itself
  * - a step of an optimiser when no parameter has a gradient: the loss does not depend on them
  * - a parameter that had no gradient in any of the first 10 steps
- * - a second step whose gradients were not cleared after the first, although backward added to
- *   them. Several backward passes per step are fine
+ * - a second step with gradients that were not cleared in between, although backward added to them.
+ *   Several backward passes per step are fine
  */
 #ifndef HEED_AUTOGRAD_ANOMALY_H
 #define HEED_AUTOGRAD_ANOMALY_H

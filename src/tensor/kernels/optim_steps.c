@@ -1,10 +1,10 @@
 /* One step of SGD and of Adam on n contiguous floats, in a single pass over a parameter, its
  * gradient and its state. kernels.h has the formulas, next to their terms.
  *
- * While a gradient is 0, momentum and moments decay to subnormal numbers, which are slow. They
- * would remain forever, because 0.9 times the smallest one rounds to itself. So state below
- * LEAST_NORMAL is set to 0. This changes a moment or momentum by at most LEAST_NORMAL / (1 - beta),
- * the sum of a geometric series. */
+ * While a gradient is 0, momentum and moments decay to subnormal numbers, which are slow and would
+ * remain forever, because 0.9 times the smallest rounds to itself. So state below LEAST_NORMAL
+ * becomes 0. A moment or momentum is then off by at most LEAST_NORMAL / (1 - beta), the sum of a
+ * geometric series. */
 #include "element.h"
 
 static inline T flush_below(T least, T x)
