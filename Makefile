@@ -30,10 +30,10 @@ SYMBOLS  ?= -g1
 # (They took a fifth of a training step of the toy model.)
 STRUCTS  := -mmemset-strategy=libcall:-1:noalign -mmemcpy-strategy=libcall:-1:noalign
 STRUCTS  := $(shell $(CC) -Werror $(STRUCTS) -E -x c /dev/null > /dev/null 2>&1 && echo "$(STRUCTS)")
-# The x87 unit of 32-bit x86 rounds to other formats than float and double; SSE2 does not.
+# The x87 unit of 32-bit x86 computes in extended precision; SSE2 rounds to float and double.
 MACHINE  := $(shell $(CC) $(CPPFLAGS) $(CFLAGS) -dM -E -x c /dev/null | grep -o '__x86_64__\|__i386__')
 SSE2     := $(if $(filter __i386__,$(MACHINE)),-msse2 -mfpmath=sse)
-# _DARWIN_C_SOURCE: macOS hides O_NOFOLLOW and the number of processors from programs that ask for POSIX alone.
+# _DARWIN_C_SOURCE: with _POSIX_C_SOURCE alone, macOS hides O_NOFOLLOW and the number of processors.
 STANDARD := -std=c11 -D_POSIX_C_SOURCE=200809L -D_DARWIN_C_SOURCE
 BASE     := $(STANDARD) -Isrc -I. $(SYMBOLS) -pthread $(WARNINGS) $(WERROR) -MMD -MP $(STRUCTS) $(SSE2)
 GIVEN    := $(EXTRA) $(CPPFLAGS) $(CFLAGS)
@@ -149,12 +149,12 @@ help:
 	@echo "make all           build the library and the examples in $(BUILD)/ (the default); make lib: only the library"
 	@echo "make fuzz          fuzz file readers, command lines and graphs for FUZZ_SECONDS=$(FUZZ_SECONDS) each (needs clang);"
 	@echo "                   fuzz-NAME: tests/fuzz/NAME.c alone; fuzz-replay: FUZZ_RUNS=$(FUZZ_RUNS) fixed inputs each"
-	@echo "make mutate        change src/ in MUTANTS places (all) and print the changes that no test notices"
-	@echo "make test-oom      make every request for memory fail: takes minutes"
+	@echo "make mutate        change src/ in MUTANTS places (all), one at a time, and print the changes that no test detects"
+	@echo "make test-oom      make each memory allocation fail in turn; takes minutes"
 	@echo "make bench         benchmark Heed against PyTorch and others; bench/README.md lists bench-..."
 	@echo "make test-isas     run the tests with each HEED_ISA that this machine supports"
 	@echo "make mpi           build train_mpi, for several processes or machines (needs mpicc)"
-	@echo "make test-tsan     run the suites in which threads work with ThreadSanitizer (needs gcc)"
+	@echo "make test-tsan     run the multithreaded suites with ThreadSanitizer (needs gcc)"
 	@echo "make test-cpp      train the toy model in C++17, define an operation in C++17 and C++20"
 	@echo "make layers        check that includes go one way only: nn -> autograd -> tensor"
 	@echo "make format        clang-format everything; check-format only checks"
@@ -253,7 +253,7 @@ endif
 $(BUILD)/tests/%.o: CHECK_CFLAGS = $(CHECK_INCLUDES) $(NO_WRAP)
 CHECK_INCLUDES = $(eval CHECK_INCLUDES := $(shell pkg-config --cflags check))$(CHECK_INCLUDES)
 
-# System calls that tests make fail. A linker without --wrap, as on macOS, leaves these tests out.
+# System calls that tests make fail. Where the linker has no --wrap, as on macOS, these tests are skipped.
 comma    := ,
 CALLS    := access close fchmod fstat fsync open pread pthread_atfork pthread_setspecific readlink rename stat unlink write
 WRAPPED   = $(eval WRAPPED := $(shell printf 'int main(void){}' | $(CC) -Wl,--wrap=open -x c - -o /dev/null \
@@ -301,8 +301,8 @@ test-cpp: $(BUILD)/toy_cpp $(BUILD)/operation_c++17 $(BUILD)/operation_c++20
 	$(BUILD)/operation_c++20
 	$(BUILD)/toy_cpp
 
-# ThreadSanitizer, with the suites in which threads work. The compiler is gcc, because clang links its runtime
-# statically, where it would call the functions in WRAPPED too early. Two instruction sets build faster than all.
+# ThreadSanitizer with the multithreaded suites. Needs gcc: clang links its runtime statically, so the runtime would
+# call the functions in WRAPPED too early. Leaving out one instruction set makes the build faster.
 TSAN        := $(BUILD)/tsan
 TSAN_SUITES := threads parallel forks determinism unread error engine random multihead gpt
 
@@ -312,8 +312,8 @@ test-tsan:
 	    ISAS="$(filter-out v4,$(ISAS))" EXTRA="-fsanitize=thread" $(TSAN)/test_heed
 	$(TSAN)/test_heed $(TSAN_SUITES)
 
-# Every request for memory fails once, and for ever: those of the suite, and those of programs whose tensors all come
-# from the system.
+# Makes each memory allocation fail, alone and with all later ones: first in the suite, then in programs that request
+# every tensor from the system.
 OOM := $(BUILD)/oom
 .PHONY: test-oom
 test-oom: $(BUILD)/test_heed
@@ -332,8 +332,8 @@ $(BUILD)/fail_alloc.so: tests/oom/fail_alloc.c
 
 # ---- fuzzers: each tests/fuzz/NAME.c is one; tests/fuzz/common/ is shared ----
 
-# make fuzz runs all of them with clang's libFuzzer, FUZZ_SECONDS each, and keeps what they find in $(FUZZ)/corpus.
-# make fuzz-NAME runs one. make fuzz-replay needs no clang: it checks FUZZ_RUNS inputs each, always the same.
+# make fuzz runs all of them with clang's libFuzzer, FUZZ_SECONDS each, and keeps their inputs in $(FUZZ)/corpus.
+# make fuzz-NAME runs one. make fuzz-replay needs no clang: it checks the same FUZZ_RUNS inputs per fuzzer each time.
 FUZZERS      := $(patsubst tests/fuzz/%.c,%,$(wildcard tests/fuzz/*.c))
 FUZZ_SECONDS ?= 60
 FUZZ_RUNS    ?= 3000
@@ -350,7 +350,7 @@ $(BUILD)/replay_%: $(BUILD)/tests/fuzz/%.o $(BUILD)/tests/fuzz/common/replay.o $
 	$(call step,link $@)
 	$(LINK) $^ -o $@ $(LDLIBS_)
 
-# -malloc_limit_mb: no input may make Heed allocate more than that at once.
+# -malloc_limit_mb: no input may make Heed allocate a larger block.
 .PHONY: fuzz fuzz-replay $(FUZZERS:%=fuzz-%)
 fuzz: ; @for f in $(FUZZERS); do $(MAKE) --no-print-directory fuzz-$$f || exit 1; done
 
@@ -363,7 +363,8 @@ $(FUZZERS:%=fuzz-%): fuzz-%:
 fuzz-replay: $(FUZZERS:%=$(BUILD)/replay_%)
 	@for f in $(FUZZERS); do $(BUILD)/replay_$$f $(FUZZ_RUNS) || exit 1; done
 
-# Random graphs of operations, in graphs/: make fuzz-graphs FUZZ_SECONDS=600. The registry has to be complete.
+# Random graphs of operations, in graphs/: make fuzz-graphs FUZZ_SECONDS=600. It links all objects, because it checks
+# that every registered operation occurs.
 GRAPHS := $(patsubst %.c,$(BUILD)/%.o,$(wildcard tests/fuzz/graphs/*.c))
 $(BUILD)/fuzz_graphs: $(GRAPHS) $(OBJECTS)
 	$(call step,link $@)
@@ -376,7 +377,7 @@ fuzz-graphs: $(BUILD)/fuzz_graphs
 	$(BUILD)/fuzz_graphs $$(date +%s)000000 1000000000 $(FUZZ_SECONDS)
 
 # Mutation testing, in copies of the tree: make mutate MUTANTS=200 SEED=1 FILES='src/autograd/*' LEAST=95
-# fails below 95 %. Writes what became of each mutant to log.txt.
+# fails if tests detect less than 95 %. log.txt lists the result of each mutant.
 .PHONY: mutate
 mutate:
 	@python3 tests/mutate/mutate.py --build $(BUILD)/mutate --cc "$(CC)" $(MUTANTS:%=--mutants %) $(SEED:%=--seed %) \

@@ -103,7 +103,7 @@ sed -e 's/heed_mul(vjp->g, heed_mul_scalar(vjp->inputs\[0\], 2))/vjp->inputs[0]/
 run 0
 says "backward of causal_conv reads x; declare it in .saves"
 
-# ---- anomaly mode prints where the forward of a failing derivative was called ----
+# ---- anomaly mode prints a backtrace of the forward call whose derivative failed ----
 
 cat > "$scratch/main" << 'END'
 heed_tensor *root_of(heed_tensor *x) { return heed_sqrt(x); }

@@ -165,13 +165,13 @@ expect 1 "the loss is .* at step .*try a lower --lr" "$gpt" train --text "$text"
 has "high contains the run up to step" "$scratch/out"
 expect 0 "^run" "$gpt" info "$scratch/high"
 
-# Out of memory: a run that clearly needs too much does not begin; others end with a message that names flags of
+# Out of memory: a run that clearly needs too much does not start; others end with a message that names flags of
 # this command.
 status=0
 # shellcheck disable=SC2086
 (ulimit -v 400000 && exec "$gpt" train --text "$text" $small --batch 65536) > "$scratch/out" 2> "$scratch/err" || status=$?
 check [ $status -eq 2 ]
-has "needs more than .* GB, but this program can have only 0.41 GB; reduce --batch or --context" "$scratch/err"
+has "needs more than .* GB, but only 0.41 GB are available to this program; reduce --batch or --context" "$scratch/err"
 status=0
 # shellcheck disable=SC2086
 (ulimit -v 400000 && exec "$gpt" train --text "$text" $small --batch 13000) > "$scratch/out" 2> "$scratch/err" || status=$?

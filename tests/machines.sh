@@ -4,11 +4,11 @@
 #   musl      x86-64 with musl: all suites
 #   i686      32-bit x86: all suites but misuse and files
 #   aarch64   under qemu: all suites
-#   s390x     big-endian: the build must fail with a sentence
+#   s390x     big-endian: the build must fail with an error message
 #   macos     aarch64-macos with zig: library and programs must compile and link; nothing runs
 #
-# --quick runs only the suites that depend on the machine most, where the others take long. Check is
-# built for each machine from Debian's source package. Everything stays in build/machines.
+# --quick runs only the most machine-dependent suites on machines where all take long. Check is built
+# for each machine from Debian's source package. All files are written to build/machines.
 set -eu
 cd "$(dirname "$0")/.."
 quick=false
@@ -71,7 +71,7 @@ i686() {
     run i686 $($quick && echo tensor print memory random parity ops)
 }
 
-# qemu-user ends with a failed assertion when a process with threads forks.
+# qemu-user fails an assertion when a process with threads forks.
 aarch64() {
     emulator=qemu-aarch64
     build aarch64 aarch64-linux-gnu-gcc -static

@@ -8,7 +8,7 @@
 
 #include "tensor/thread.h"
 
-/* Added up by the processes of all tests. */
+/* Totals of the processes of all tests. */
 typedef struct totals {
     int64_t runs, failures, unreported;
 } totals;
@@ -17,7 +17,7 @@ static totals *all; /* shared memory */
 
 static void print_totals(void)
 {
-    printf("out of memory so far: %lld runs with %lld failed allocations; %lld runs did without\n",
+    printf("out of memory so far: %lld runs with %lld failed allocations; %lld of them succeeded\n",
            (long long)all->runs, (long long)all->failures, (long long)all->unreported);
 }
 
@@ -75,7 +75,7 @@ static void starve_at(const char *name, scenario *run, const void *context, int6
     const heed_status status = heed_error();
     const bool reported =
         status == HEED_ERR_MEMORY && strstr(heed_error_message(), "out of memory") != NULL;
-    const char *mode = count == 1 ? "once" : "for ever";
+    const char *mode = count == 1 ? "once" : "with all later ones";
     ck_assert_msg(heed_allocation_failures() > failures, "%s: allocation %lld was not reached",
                   name, (long long)n);
     ck_assert_msg(reported || (status == HEED_OK && sum == expected),
@@ -94,8 +94,7 @@ static void starve_at(const char *name, scenario *run, const void *context, int6
                   (long long)n, mode);
 }
 
-/* The number of allocations to try; each test of a sanitizer build takes about ten times as long.
- */
+/* The number of allocations to try: fewer in sanitizer builds, which are about ten times slower. */
 static int64_t tries(int few)
 {
     const char *wanted = getenv("HEED_OOM");
@@ -105,7 +104,7 @@ static int64_t tries(int few)
     return heed_allocator_keeps_blocks() ? few : 1 + few / 10;
 }
 
-/* Heed reports errors that stay unread for long, unless there is a handler. */
+/* A handler, so that Heed does not report errors that stay unread for long. */
 static void ignore(heed_status status, const char *message)
 {
     (void)status, (void)message;

@@ -1,6 +1,6 @@
 #!/bin/sh
-# The programs, when a request for memory fails: each of them, or at most MOST evenly spaced ones per command. BUILD
-# has to be built with -DHEED_SYSTEM_ALLOCATOR, so that every tensor is a request.
+# Runs the programs while memory allocations fail in turn: all of them, or at most MOST evenly spaced ones per command.
+# BUILD must be built with -DHEED_SYSTEM_ALLOCATOR, so that every tensor is requested from the system.
 #   tests/oom.sh BUILD [MOST]
 set -eu
 cd "$(dirname "$0")/.."

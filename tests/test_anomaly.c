@@ -1,5 +1,4 @@
-/* Anomaly mode: what it finds, which module it names, and that healthy training does not alarm it.
- */
+/* Anomaly mode: its findings, the modules it names, and no findings in healthy training. */
 #include <math.h>
 #include <pthread.h>
 #include <setjmp.h>
@@ -81,15 +80,15 @@ START_TEST(infinite_constants_are_fine)
     heed_add_scalar(x, -inf);
     heed_mul_scalar(row(1, 2, 3), inf);
     heed_mul_scalar(x, (double)NAN);
-    heed_neg(row(inf, (double)NAN, 1)); /* came with the data */
+    heed_neg(row(inf, (double)NAN, 1)); /* in the data itself */
     heed_isnan(row(inf, (double)NAN, 1));
     heed_argsort(filled, -1, false);
     expect_no_error();
 }
 END_TEST
 
-/* Derivatives and composed functions may compute infinity where it is not selected. */
-START_TEST(only_results_count)
+/* Derivatives and composed functions may compute an infinity that is not selected. */
+START_TEST(only_results_are_checked)
 {
     heed_tensor *x = leaf(0, 0, 0), *dx[1];
     heed_backward(heed_norm(x, 2));
@@ -131,7 +130,7 @@ START_TEST(backward_is_checked)
 }
 END_TEST
 
-/* Outside the mode, matmul adds to an existing gradient without a tensor of its own. */
+/* Outside the mode, matmul adds directly to an existing gradient, without a temporary tensor. */
 START_TEST(added_gradients_are_checked)
 {
     heed_tensor *w = heed_full(HEED_SHAPE(2, 1), 1e30, HEED_F32);
@@ -149,7 +148,7 @@ START_TEST(the_loss_is_checked)
     heed_tensor *x = leaf(1, 2, 3), *dx[1];
     heed_tensor *loss = heed_sum(heed_mul(x, row(1, (double)NAN, 1)));
     heed_backward(loss);
-    expect_error(HEED_ERR_ANOMALY, "backward: y is nan, although no operation made it");
+    expect_error(HEED_ERR_ANOMALY, "backward: y is nan, although no operation produced it");
     heed_backward_retain(heed_sum(heed_add_scalar(x, HUGE_VAL)));
     expect_error(HEED_ERR_ANOMALY, "backward_retain: y is inf");
     heed_grad(loss, &x, 1, dx, false);
@@ -183,7 +182,7 @@ START_TEST(the_mode_belongs_to_the_thread)
 }
 END_TEST
 
-/* Nodes with short, long and no arguments, made before and after the mode was turned on. */
+/* Nodes with short, long and no arguments, created before and after the mode was turned on. */
 START_TEST(the_mode_may_change_within_a_graph)
 {
     heed_tensor *x = heed_set_requires_grad(heed_ones(HEED_SHAPE(2, 6), HEED_F64), true), *y = x;
@@ -210,7 +209,7 @@ static void last_argument_backward(const heed_vjp *v)
     v->grads[0] = heed_mul_scalar(v->g, *((const char *)v->args + UINT16_MAX - 1));
 }
 
-/* The longest arguments leave no memory for the origin of the node. */
+/* With the longest arguments, adding the origin of the node would overflow. */
 START_TEST(arguments_may_have_any_size)
 {
     static const heed_op op = {
@@ -320,7 +319,7 @@ START_TEST(paths_are_the_names_of_the_state_dict)
 }
 END_TEST
 
-START_TEST(long_paths_lose_their_beginning)
+START_TEST(long_paths_omit_their_first_names)
 {
     struct heed_module_list *list = heed_module_list_new(), *inner;
     heed_module *root = &list->module;
@@ -433,12 +432,12 @@ START_TEST(softmax_over_the_queries_is_found)
     heed_tensor *scores = heed_div_scalar(heed_matmul(x, heed_transpose(x, -2, -1)), 2);
     heed_matmul(heed_softmax(scores, -2), x);
     expect_error(HEED_ERR_ANOMALY, "matmul of (2, 4, 4): the weights come from a softmax over "
-                                   "another dim than the last");
+                                   "a dim other than the last");
     heed_tensor *masked = heed_masked_fill(scores, heed_causal_block_mask(4), -HUGE_VAL);
     heed_matmul(heed_dropout(heed_safe_softmax(masked, 1), 0.5, true), x);
     expect_error(HEED_ERR_ANOMALY, "use heed_softmax(x, -1)");
     heed_matmul(heed_softmax(scores, 0), x);
-    expect_error(HEED_ERR_ANOMALY, "another dim than the last");
+    expect_error(HEED_ERR_ANOMALY, "a dim other than the last");
 
     heed_matmul(heed_softmax(masked, 2), x);
     heed_matmul(heed_softmax(x, -2), x);                              /* not a product */
@@ -452,7 +451,7 @@ START_TEST(softmax_over_the_queries_is_found)
 }
 END_TEST
 
-/* Attention with a mask, in each form in which a mask reaches a softmax. */
+/* Attention with a mask, in each of the forms in which a mask is applied before softmax. */
 static heed_tensor *attend_with(heed_tensor *block, int form)
 {
     heed_tensor *x = heed_set_requires_grad(heed_randn(HEED_SHAPE(4, 4, 4), HEED_F32), true);
@@ -740,7 +739,7 @@ Suite *anomaly_suite(void)
     TCase *numbers = anomaly_case(suite, "NaN and infinity");
     tcase_add_test(numbers, forward_is_checked);
     tcase_add_test(numbers, infinite_constants_are_fine);
-    tcase_add_test(numbers, only_results_count);
+    tcase_add_test(numbers, only_results_are_checked);
     tcase_add_test(numbers, nothing_is_computed_from_an_anomaly);
     tcase_add_test(numbers, backward_is_checked);
     tcase_add_test(numbers, added_gradients_are_checked);
@@ -752,7 +751,7 @@ Suite *anomaly_suite(void)
     tcase_add_test(mode, without_memory_it_fails_cleanly);
     TCase *paths = anomaly_case(suite, "module paths");
     tcase_add_test(paths, paths_are_the_names_of_the_state_dict);
-    tcase_add_test(paths, long_paths_lose_their_beginning);
+    tcase_add_test(paths, long_paths_omit_their_first_names);
     tcase_add_test(paths, a_module_left_by_longjmp_is_forgotten_when_freed);
     tcase_add_test(paths, errors_name_the_module);
     TCase *calls = anomaly_case(suite, "mistakes in calls");

@@ -120,7 +120,7 @@ START_TEST(a_program_that_ends_with_the_error_leaves_the_old_file)
 }
 END_TEST
 
-/* ---- a limit of the size of files ---- */
+/* ---- the file size limit ---- */
 
 static void expect_too_large(heed_status status)
 {
@@ -132,7 +132,7 @@ static void expect_too_large(heed_status status)
     }
 }
 
-/* Runs in a child, where SIGXFSZ would be deadly. */
+/* Runs in a child, which SIGXFSZ would kill. */
 static void write_past_the_limit(void)
 {
     struct heed_gpt *m = heed_gpt_new((heed_gpt_config){
@@ -152,7 +152,7 @@ static void write_past_the_limit(void)
     if (sigismember(&pending, SIGXFSZ)) {
         _exit(2);
     }
-    raise(SIGXFSZ); /* it is neither blocked nor ignored */
+    raise(SIGXFSZ); /* still neither blocked nor ignored */
 }
 
 START_TEST(a_file_beyond_the_limit_is_an_error_not_a_signal)
@@ -175,7 +175,7 @@ static void stop_in_the_middle(void)
     raise(SIGSTOP);
 }
 
-START_TEST(a_save_removes_what_a_killed_save_left)
+START_TEST(a_save_removes_leftovers_of_killed_saves)
 {
     int status = 0;
     save_one(in_folder("a"), filled_with(1));
@@ -246,11 +246,11 @@ START_TEST(a_save_keeps_files_that_may_not_be_leftovers)
     const int files = files_in_folder();
     ck_assert_int_eq(symlink("b", in_folder(leftover)), 0);
     save_one(in_folder("a"), filled_with(1));
-    ck_assert_int_eq(files_in_folder(), files + 1); /* the link and its target stay */
+    ck_assert_int_eq(files_in_folder(), files + 1); /* keeps the link and its target */
     unlink(in_folder(leftover));
     ck_assert_int_eq(link(in_folder("b"), in_folder(leftover)), 0);
     save_one(in_folder("a"), filled_with(1));
-    ck_assert_int_eq(files_in_folder(), files + 1); /* a file with another name stays */
+    ck_assert_int_eq(files_in_folder(), files + 1); /* keeps a file with a second name */
     unlink(in_folder("b"));
     save_one(in_folder("a"), filled_with(1));
     ck_assert_int_eq(files_in_folder(), files - 1); /* now it is a leftover */
@@ -444,7 +444,7 @@ void add_atomic_file_cases(Suite *suite)
     tcase_add_test(tests, a_first_write_that_fails_leaves_nothing);
     tcase_add_test(tests, a_program_that_ends_with_the_error_leaves_the_old_file);
     tcase_add_test(tests, a_file_beyond_the_limit_is_an_error_not_a_signal);
-    tcase_add_test(tests, a_save_removes_what_a_killed_save_left);
+    tcase_add_test(tests, a_save_removes_leftovers_of_killed_saves);
     tcase_add_test(tests, a_save_keeps_files_that_may_not_be_leftovers);
     tcase_add_test(tests, some_places_cannot_be_written);
     tcase_add_test(tests, permissions_hold);

@@ -158,7 +158,7 @@ START_TEST(tied_parameters_are_saved_twice_and_stay_tied)
 }
 END_TEST
 
-/* Loading would keep only one of the two. They are compared in the module's dtype. */
+/* Loading could keep only one of the two values. They are compared in the module's dtype. */
 START_TEST(tied_parameters_that_differ_are_refused)
 {
     struct odd *a = odd_new(1), *b = odd_new(2), *same = odd_new(2);
@@ -189,7 +189,7 @@ END_TEST
 
 /* ---- mismatches ---- */
 
-/* Seconds that it takes to report `count` missing names. */
+/* Seconds to report `count` missing names. */
 static double seconds_to_report(int count)
 {
     heed_named_tensors named = {0};
@@ -208,7 +208,7 @@ static double seconds_to_report(int count)
     return seconds;
 }
 
-/* 16 times as many names take about 20 times as long; 256 times if each is compared with each. */
+/* 16 times as many names take about 20 times as long; comparing all pairs would take 256 times. */
 START_TEST(missing_names_are_found_in_linear_time)
 {
     enum { FEW = 2000, MANY = 16 * FEW, TRIES = 3 };

@@ -11,8 +11,8 @@
 
 Suite *denormal_suite(void);
 
-/* met_subnormal: true if arithmetic of this thread had a subnormal operand, or a result that was
- * inexact and subnormal or 0, since the last call. x86-64 only; false elsewhere. */
+/* met_subnormal: true if, since the last call, arithmetic in this thread had a subnormal operand,
+ * or a result that underflowed to an inexact subnormal or 0. x86-64 only; false elsewhere. */
 static bool met_subnormal(void)
 {
 #if defined __x86_64__
@@ -130,7 +130,7 @@ END_TEST
 
 enum { FEATURES = 16 };
 
-/* The scores of keys after the first two are about 95 below theirs. */
+/* The scores of all keys but the first two are about 95 below those of the first two. */
 static void spread(heed_tensor *q, heed_tensor *k)
 {
     for (int64_t i = 0; i < q->shape[0]; i++) {
@@ -139,7 +139,7 @@ static void spread(heed_tensor *q, heed_tensor *k)
     }
 }
 
-/* Causal attention over `_i` tokens: a single tile, and several. */
+/* Causal attention over `_i` tokens: in one tile and in several. */
 START_TEST(test_attention_meets_no_subnormal)
 {
     heed_manual_seed(1);
@@ -170,8 +170,8 @@ START_TEST(test_attention_meets_no_subnormal)
 }
 END_TEST
 
-/* Below -104, e^x is 0 without an underflow: in whole vectors and in the rest. (gcc compiles AVX2
- * and SSE2 loops so that they compute the underflow.) */
+/* Below -104, e^x is 0 without an underflow, in whole vectors and in the remainder. (With AVX2 and
+ * SSE2, gcc generates loops that do underflow.) */
 START_TEST(test_exponentials_do_not_underflow)
 {
     const float some[] = {-105, -150, -1e4f, -INFINITY, -FLT_MAX, -104.5f, -200};
@@ -249,7 +249,7 @@ START_TEST(test_mode_flushes)
 }
 END_TEST
 
-/* A job in which each thread of the pool has a part: a call returns once all have begun. */
+/* A job in which each thread of the pool has a part: no part ends before all have begun. */
 enum { THREADS = 4 };
 typedef struct job {
     int begun;
@@ -270,7 +270,7 @@ static void compute(void *context, int64_t first, int64_t end)
     }
 }
 
-/* All parts of a job are equal, and flushed as the caller's are. */
+/* All parts of a job give the caller's results, with the same flushing. */
 static bool job_is_uniform(void)
 {
     job j = {.begun = 0}, alone = {.begun = THREADS};
@@ -292,7 +292,7 @@ START_TEST(test_jobs_have_the_mode_of_their_caller)
 }
 END_TEST
 
-/* However it was set: rounding upwards, and flushing results but not operands. */
+/* Such as rounding upwards, and flushing results but not operands. */
 START_TEST(test_jobs_have_a_mode_that_heed_did_not_set)
 {
 #if defined __x86_64__
@@ -309,7 +309,7 @@ START_TEST(test_jobs_have_a_mode_that_heed_did_not_set)
 }
 END_TEST
 
-/* Two callers with different modes use the pool in turn; one may find it busy and work alone. */
+/* Callers with different modes share the pool; one that finds it busy works alone. */
 static void *work_often(void *argument)
 {
     bool *good = argument;
@@ -333,7 +333,7 @@ static void *work_often(void *argument)
 START_TEST(test_callers_with_different_modes)
 {
     enum { CALLERS = 2 };
-    bool good[CALLERS] = {true, false}; /* flush; later: was every result right */
+    bool good[CALLERS] = {true, false}; /* before: flush? after: were all results right? */
     pthread_t threads[CALLERS];
     heed_set_num_threads(3);
     for (int i = 0; i < CALLERS; i++) {

@@ -1,6 +1,6 @@
-/* Training gives the same bits for any number of threads, and wherever its tensors lie in memory:
- * checkpoints after 50 steps are compared byte for byte. All sizes are odd, and so large that
- * several threads work; the most work per step is in the kernels that tensor/grain.h names. */
+/* Training is bit-identical for any number of threads and wherever its tensors are allocated:
+ * checkpoints after 50 steps are compared byte for byte. All sizes are odd, and large enough for
+ * several threads; most of the work is in the kernels that tensor/grain.h names. */
 #include "tests/files_util.h"
 
 Suite *determinism_suite(void);
@@ -84,7 +84,8 @@ static model new_mlp(void)
 
 /* ---- training ---- */
 
-/* `disturb`: the heap has tensors of odd sizes, and more are made and freed between the steps. */
+/* `disturb`: allocates tensors of odd sizes beforehand, and creates and frees more between steps.
+ */
 static void train(model (*make)(void), const char *path, bool disturb)
 {
     HEED_SCOPE(run);

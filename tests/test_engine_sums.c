@@ -359,7 +359,7 @@ START_TEST(adding_a_whole_gradient_raises_the_version)
 }
 END_TEST
 
-/* While add_gradient has x->grad, x gets another, as from another thread. Then it fails. */
+/* While add_gradient holds x->grad, x gets another one, as from another thread. Then it fails. */
 static heed_tensor *reached_meanwhile;
 
 static bool interrupted_add_gradient(const heed_vjp *v, int i, heed_tensor *sum)

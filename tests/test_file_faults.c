@@ -380,7 +380,7 @@ END_TEST
 void add_fault_cases(Suite *suite)
 {
     if (!CAN_WRAP) {
-        puts("the linker has no --wrap: system calls are not made to fail");
+        puts("the linker has no --wrap: tests with failing system calls are skipped");
         return;
     }
     TCase *tests = files_case(suite, "faults");

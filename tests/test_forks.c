@@ -1,5 +1,4 @@
-/* Forks while other threads hold locks of the library, and calls of the system that are refused
- * before main. */
+/* Forks while other threads hold the library's locks, and system calls that fail before main. */
 #include <errno.h>
 #include <limits.h>
 #include <pthread.h>
@@ -79,7 +78,7 @@ static void count_call(void *calls, int64_t first, int64_t end)
     __atomic_add_fetch((int *)calls, 1, __ATOMIC_RELAXED);
 }
 
-/* Uses every lock. New threads get the memory of the parent's threads. */
+/* Uses every lock. New threads reuse the memory of the parent's threads. */
 static bool child_works(void)
 {
     heed_set_num_threads(2);
@@ -126,7 +125,7 @@ static pthread_barrier_t barrier;
 
 static bool child_counts_and_releases(void)
 {
-    heed_set_num_threads(1); /* ThreadSanitizer supports no new threads in such a child */
+    heed_set_num_threads(1); /* ThreadSanitizer does not support new threads in such a child */
     bool good = heed_live_tensors() == tensors_in_parent;
     heed_release(kept);
     good = good && heed_live_tensors() == tensors_in_parent - 1;
@@ -161,7 +160,7 @@ START_TEST(children_count_the_tensors_of_all_threads)
 }
 END_TEST
 
-/* ---- what the system refuses before main: REFUSED=keys or REFUSED=atfork ---- */
+/* ---- system calls that fail before main: REFUSED=keys or REFUSED=atfork ---- */
 
 static bool refuses_fork_handlers;
 static pthread_key_t keys[PTHREAD_KEYS_MAX];
@@ -179,7 +178,7 @@ __attribute__((constructor(101))) static void refuse(void)
     }
 }
 
-/* The library must not touch keys of others. */
+/* The library must not touch other code's keys. */
 __attribute__((destructor)) static void check_all_keys(void)
 {
     for (int i = 0; i < key_count; i++) {
@@ -197,11 +196,11 @@ int __wrap_pthread_atfork(handler *before, handler *in_parent, handler *in_child
     return refuses_fork_handlers ? ENOMEM : __real_pthread_atfork(before, in_parent, in_child);
 }
 
-/* Runs a suite of this program in a process to which the system refuses something. */
+/* Runs a suite of this program in a process in which these calls fail. */
 static bool passes_without(const char *refused, const char *suite)
 {
     setenv("REFUSED", refused, 1);
-    setenv("CK_RUN_CASE", suite, 1); /* without the cases that need it */
+    setenv("CK_RUN_CASE", suite, 1); /* only the case that does not need these calls */
     execl("/proc/self/exe", "test_heed", suite, (char *)NULL);
     return false;
 }
@@ -239,7 +238,7 @@ Suite *forks_suite(void)
     Suite *suite = suite_create("forks");
     TCase *tests = heed_case(suite, "forks");
     tcase_add_test(tests, children_count_the_tensors_of_all_threads);
-    if (!HAS_TSAN) { /* they run suites that ThreadSanitizer sees anyway */
+    if (!HAS_TSAN) { /* these suites run with ThreadSanitizer anyway */
         tcase_add_test(tests, threads_without_a_key_are_counted);
     }
     if (!HAS_TSAN && CAN_WRAP) {

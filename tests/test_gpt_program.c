@@ -163,7 +163,7 @@ START_TEST(test_log)
 }
 END_TEST
 
-/* Runs in a child: the exit status says what went wrong. */
+/* Runs in a child: the exit status identifies the failed check. */
 static void write_past_the_limit(void)
 {
     const struct rlimit limit = {60, 60};
@@ -188,7 +188,7 @@ static void write_past_the_limit(void)
     _exit(!row + 2 * !plot);
 }
 
-START_TEST(logs_and_plots_beyond_the_limit_of_files_are_errors)
+START_TEST(logs_and_plots_beyond_the_file_size_limit_are_errors)
 {
     int status = 0;
     const pid_t child = fork();
@@ -284,7 +284,7 @@ Suite *gpt_program_suite(void)
     tcase_add_loop_test(parts, test_windows, 0, ROWS(cuts));
     tcase_add_test(parts, test_train_tokens);
     tcase_add_loop_test(parts, test_log, 0, ROWS(logs));
-    tcase_add_test(parts, logs_and_plots_beyond_the_limit_of_files_are_errors);
+    tcase_add_test(parts, logs_and_plots_beyond_the_file_size_limit_are_errors);
     tcase_add_loop_test(parts, test_whole, 0, ROWS(ends));
     tcase_add_test(parts, test_stream);
     return suite;

@@ -264,7 +264,7 @@ static const struct {
     {{.n_layer = 30, .n_embd = 2, .n_head = 1}, "tensors, but a model with its settings has over "},
 };
 
-/* Training, sampling and info reject it with the same words, before a model is created. */
+/* Training, sampling and info reject it with the same message, before a model is created. */
 START_TEST(a_checkpoint_is_refused_before_its_model_is_built)
 {
     gpt_train_options o = small_run(), again = {.resume = in_folder("run")};
@@ -292,7 +292,7 @@ START_TEST(a_checkpoint_is_refused_before_its_model_is_built)
 }
 END_TEST
 
-/* Peaks of VmHWM that were measured for a step, minus the 3 MB of the smallest run. The second and
+/* Peak memory (VmHWM) measured for a step, minus the 3 MB of the smallest run. The second and
  * fourth rows differ in the activation: gelu_tanh, and relu, which saves less. */
 static const struct {
     gpt_train_options options;

@@ -1,6 +1,5 @@
 /* Code that runs only above some size: chunks, tiles, blocks, threads, packed panels. Each limit is
- * tested with sizes just below, at and above it, and with an odd one, against plain loops in
- * double. */
+ * tested just below, at and above it, and with an odd size, against plain loops in double. */
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -29,7 +28,7 @@ static double at(const heed_tensor *t, int64_t i)
     }
 }
 
-/* Element i of t, which is contiguous, is `goal` up to the rounding of its dtype. */
+/* Element i of the contiguous t equals `goal` up to the rounding of its dtype. */
 static void expect_at(const char *what, const heed_tensor *t, int64_t i, double goal)
 {
     const double found = at(t, i), tolerance = t->dtype == HEED_F32 ? 2e-5 : 1e-12;
@@ -46,7 +45,7 @@ static heed_tensor *dense(heed_tensor *t, int64_t numel)
     return heed_contiguous(t);
 }
 
-/* The gradients of y, weighted by g, by `count` tensors xs. */
+/* The gradients of the sum of y g with respect to `count` tensors xs. */
 static void gradients(heed_tensor *y, heed_tensor *g, heed_tensor **xs, int count,
                       heed_tensor **grads)
 {
@@ -128,12 +127,12 @@ static void check_fills(int64_t n, heed_dtype dtype)
     for (int64_t i = 0; i < n; i++) {
         expect_at("full", filled, i, 2.5);
         expect_at("zeros", cleared, i, 0);
-        expect_at("left alone", outer, 2 * i, 7);
+        expect_at("unchanged", outer, 2 * i, 7);
         expect_at("filled with steps", outer, 2 * i + 1, -1);
     }
 }
 
-/* A gradient is added to one that is there, whole and in part. */
+/* Adds to an existing gradient, to all of it and to a part. */
 static void check_accumulation(int64_t n, heed_dtype dtype)
 {
     heed_tensor *x = leaf(HEED_SHAPE(n, 2), dtype, 1), *w = noise(HEED_SHAPE(n, 2), dtype, ROWS, 2);
@@ -173,7 +172,7 @@ static void check_long_sums(int64_t n, heed_dtype dtype)
            "total_norm");
 }
 
-/* Millions of elements, of which chunks become longer instead of more. */
+/* Millions of elements: from some size, chunks become longer rather than more numerous. */
 static void check_longest_sum(int64_t n, heed_dtype dtype)
 {
     heed_tensor *x = heed_arange(0, (double)n, 1, dtype);
@@ -619,7 +618,7 @@ static void check_keys(int64_t n, heed_dtype dtype)
     }
 }
 
-/* Longer rows of scores than a cache holds: gradients take fewer queries at a time. */
+/* Rows of scores that do not fit in the cache: gradients take fewer queries at a time. */
 static void check_many_keys(int64_t n, heed_dtype dtype)
 {
     check_masked_attention(33, n, dtype, NO_MASK);
@@ -699,8 +698,8 @@ static void check_normal_blocks(int64_t n, heed_dtype dtype)
     }
 }
 
-/* Without replacement, categories come in the order of p / q, where q is exponential; among so many
- * in f32, some are equal, and the lower category comes first. */
+/* Without replacement, categories are drawn in the order of p / q, where q is exponential. In f32,
+ * some of these ratios are equal; then the lower category comes first. */
 static void check_race(int64_t n, heed_dtype dtype)
 {
     heed_tensor *p = heed_ones(HEED_SHAPE(n), dtype), *q = heed_empty(HEED_SHAPE(n), dtype);

@@ -108,7 +108,7 @@ START_TEST(every_dtype_shape_and_view_comes_back)
                                  HEED_SHAPE(1, 2, 1, 2, 1, 1, 2, 3),
                                  HEED_SHAPE(0, 7777, 7777, 7777)};
     for (int dtype = HEED_F32; dtype < HEED_DTYPES; dtype++) {
-        const size_t too_large = SIZE_MAX == UINT32_MAX; /* the last one's strides */
+        const size_t too_large = SIZE_MAX == UINT32_MAX; /* of the last one, the strides overflow */
         for (size_t i = 0; i < sizeof shapes / sizeof *shapes - too_large; i++) {
             there_and_back(of_all_bits(shapes[i], (heed_dtype)dtype));
         }

@@ -31,7 +31,7 @@ static int leaves_of(heed_tensor *const *inputs, int count, heed_tensor **leaves
     return found;
 }
 
-/* Forward and two plain backward passes, the second of which adds to the gradients. */
+/* Forward and two backward passes without create_graph; the second adds to the gradients. */
 static uint64_t first_derivatives(const gradient_row *row, heed_tensor *const *inputs, uint64_t sum)
 {
     for (int pass = 0; pass < 2; pass++) {
@@ -126,7 +126,7 @@ END_TEST
 
 /* ---- functions without a row ---- */
 
-/* More inputs and nodes than fit into the engine's arrays on the stack, some of them used twice. */
+/* More inputs and nodes than fit in the engine's stack arrays, some of them used twice. */
 static uint64_t run_wide_graph(const void *context)
 {
     enum { PARTS = 40 };

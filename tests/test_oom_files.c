@@ -16,7 +16,8 @@ static uint64_t hash_of_state(void *module, uint64_t sum)
     return sum;
 }
 
-/* A failed writer leaves no temporary file. FEW of them, as each waits for the disk. */
+/* A failed writer leaves no temporary file. Only FEW failures, because each run waits for the disk.
+ */
 static void starve_files(const char *name, scenario *run, const void *context, int few, int files)
 {
     starve(name, run, context, few);
@@ -135,7 +136,7 @@ END_TEST
 
 static const char text[] = "the cat sat on the mat, and that cat sat still\nnext to the hat.\n";
 
-/* Learning, saving, encoding; reading a part of a file. */
+/* Learning, saving, encoding; reading part of a file. */
 static uint64_t run_tokenizer(const void *context)
 {
     const token_level level = *(const token_level *)context;

@@ -167,7 +167,7 @@ START_TEST(no_overflow_on_the_way)
 }
 END_TEST
 
-/* A zero beside tiny elements: 1 / y would overflow. */
+/* A zero next to tiny elements: 1 / y would overflow. */
 START_TEST(norm_of_tiny_elements_and_a_zero)
 {
     static const double ps[] = {2.5, 3, 7};

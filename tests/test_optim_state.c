@@ -69,7 +69,7 @@ START_TEST(state_moves_by_name)
 }
 END_TEST
 
-/* The last step that can be counted, and two more, which are counted as it. */
+/* The last step that can be counted, and two more, which leave the count unchanged. */
 START_TEST(counts_of_steps_do_not_overflow)
 {
     for (int sgd = 0; sgd < 2; sgd++) {

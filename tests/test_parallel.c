@@ -149,7 +149,8 @@ END_TEST
 START_TEST(test_a_forked_child_starts_its_own)
 {
     if (HAS_TSAN) {
-        return; /* ThreadSanitizer supports no threads in a child of a process with threads */
+        return; /* ThreadSanitizer does not support threads in a forked child of a multithreaded
+                   process */
     }
     heed_set_num_threads(2);
     ck_assert(each_once(MOST, 1));
@@ -303,7 +304,7 @@ static int threads_by_default(const char *said)
     return WEXITSTATUS(status);
 }
 
-/* Each test has a process of its own, which has not determined the number yet. */
+/* Each test runs in its own process, which has not determined the number yet. */
 START_TEST(test_default_number_of_threads)
 {
     ck_assert_int_eq(threads_by_default("3"), 3);

@@ -1,4 +1,4 @@
-/* Every operation on inputs at the ends of the range of floats, compared with PyTorch: the rows of
+/* Every operation on inputs at both extremes of the float range, compared with PyTorch: the rows of
  * parity/extremes.def. */
 #include <float.h>
 #include <math.h>
@@ -61,7 +61,7 @@ static heed_tensor *scaled(heed_tensor *x, double factor, heed_dtype dtype)
     return heed_to(heed_mul_scalar(heed_to(x, HEED_F64), factor), dtype);
 }
 
-/* x with special values as its second element and its last but one. */
+/* x with special values as its second and its second last element. */
 static heed_tensor *with_specials(heed_tensor *x, const variant *v, heed_dtype dtype)
 {
     heed_tensor *y = heed_clone(heed_to(x, HEED_F64));
@@ -95,7 +95,7 @@ typedef struct goals {
     bool overflows; /* y, within rounding: its gradients follow from an infinite y */
 } goals;
 
-/* Infinity is near a goal within `room` of overflow. */
+/* Infinity also counts as near if the goal is within `room` of overflow. */
 static bool is_near(double found, double goal, double room)
 {
     return isnan(goal)    ? isnan(found)
@@ -223,7 +223,7 @@ static const double *as_doubles(heed_tensor *x)
     return x != NULL ? heed_const_data_f64(heed_to(x, HEED_F64)) : NULL;
 }
 
-/* Calls the operation with `together` variants at a time; 0: with all. */
+/* Calls the operation with `together` variants at a time; 0: all of them. */
 static void check_row(const extreme_row *extreme, const parity_row *row, const parity_case *c,
                       const parity_case *expected, heed_dtype dtype, int together,
                       bool create_graph)
@@ -263,14 +263,14 @@ static const parity_row *row_of(const extreme_row *extreme)
     return &parity_rows[i];
 }
 
-START_TEST(extremes_are_torchs)
+START_TEST(extremes_agree_with_torch)
 {
     const extreme_row *extreme = &rows[_i];
     const parity_row *row = row_of(extreme);
     heed_safetensors *file = parity_open(row->area), *extremes = parity_open("extremes");
     const parity_case c = parity_case_of(file, row->operation, row->form);
     const parity_case expected = parity_case_of(extremes, row->operation, row->form);
-    /* Joined, elements pass through the vector loops; alone, through the loops of the rest. */
+    /* Joined, elements pass through the vector loops; alone, through the remainder loops. */
     const bool can_join = strcmp(row->area, "elementwise") == 0;
     for (int create_graph = 0; create_graph < 2; create_graph++) {
         for (heed_dtype dtype = HEED_F32; dtype <= HEED_F64; dtype++) {
@@ -330,7 +330,7 @@ END_TEST
 void add_parity_extreme_cases(Suite *suite)
 {
     TCase *extremes = heed_case(suite, "extremes");
-    tcase_add_loop_test(extremes, extremes_are_torchs, 0, ROW_COUNT);
+    tcase_add_loop_test(extremes, extremes_agree_with_torch, 0, ROW_COUNT);
     tcase_add_test(extremes, every_operation_has_extremes);
     tcase_add_test(extremes, every_case_has_a_row);
 }

@@ -45,7 +45,8 @@ END_TEST
 
 /* ---- the generator ---- */
 
-/* The state holds the position among the drawn words, and the second of a pair of normal numbers.
+/* The state includes the position among the drawn words, and the second of a pair of normal
+ * numbers.
  */
 START_TEST(a_saved_state_continues)
 {

@@ -20,7 +20,7 @@ static void run_in_threads(int count, void *(*work)(void *), void *argument)
     }
 }
 
-/* ---- the least stack, which docs/features.md promises ---- */
+/* ---- the smallest stack that docs/features.md guarantees ---- */
 
 enum { CHAIN = 1000000, STACK = 128 * 1024 };
 
@@ -85,8 +85,8 @@ static heed_tensor *square(heed_tensor *const *inputs, void *context)
     return heed_mul(inputs[0], inputs[0]);
 }
 
-/* Trains GPTs of widths that use all ways to multiply matrices, and writes and reads all kinds of
- * files: the functions with the largest arrays on the stack. */
+/* Trains GPTs whose widths use all matrix product algorithms, and writes and reads all kinds of
+ * files: these functions have the largest arrays on the stack. */
 static void *train_and_save(void *status)
 {
     for (int i = 0; i < 10; i++) {
@@ -121,7 +121,7 @@ static void *train_and_save(void *status)
     return NULL;
 }
 
-START_TEST(training_fits_the_least_stack)
+START_TEST(training_fits_the_smallest_stack)
 {
     heed_status status = HEED_ERR_NULL;
     run_on_least_stack(train_and_save, &status);
@@ -500,7 +500,7 @@ Suite *threads_suite(void)
     tcase_add_test(tests, the_last_thread_lets_a_shared_tensor_go);
     tcase_add_test(tests, memory_goes_round_between_threads);
     if (!HAS_SANITIZER) { /* sanitizers enlarge stack frames */
-        tcase_add_test(files_case(suite, "least stack"), training_fits_the_least_stack);
+        tcase_add_test(files_case(suite, "smallest stack"), training_fits_the_smallest_stack);
     }
     TCase *registered = heed_case(suite, "registered threads"); /* see test_forks.c */
     tcase_add_test(registered, a_thread_hands_its_memory_to_those_who_come_after_it);

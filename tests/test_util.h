@@ -42,15 +42,15 @@ void expect_file_error(const char *words, int error);
 /* expect_shape_of: x has this shape, such as "(2, 3)". */
 void expect_shape_of(const heed_tensor *x, const char *shape);
 
-/* CAN_WRAP: the linker lets tests make system calls fail (Makefile). */
+/* CAN_WRAP: the linker supports --wrap, so tests can make system calls fail (Makefile). */
 #ifdef HEED_NO_WRAP
 enum { CAN_WRAP = 0 };
 #else
 enum { CAN_WRAP = 1 };
 #endif
 
-/* too_large_for_32_bits: on a 32-bit machine, sizes beyond its address space are refused as an
- * overflow, before the error that the tests expect of a 64-bit machine. */
+/* too_large_for_32_bits: true if a 32-bit machine has rejected a size beyond its address space, so
+ * that the error that a test expects of 64-bit machines does not occur. */
 bool too_large_for_32_bits(void);
 
 /* expect_no_error: otherwise prints the message of the pending error. */

@@ -225,8 +225,8 @@ static double layer_norm_gradient_of(int64_t i)
     return (at(g, i) - mean_of_row(g, row) - z * inner) / deviation;
 }
 
-/* Attention: x, weight and bias are q, k and v. The mean of column `column` of `of` under the
- * weights of query `row`; with `along`, of its product with g v^T. */
+/* Attention: x, weight and bias are q, k and v. The mean over the keys of column `column` of `of`,
+ * weighted by the attention of query `row`; with `along`, of its product with g v^T. */
 static double mean_of_keys(int64_t row, const heed_tensor *of, int64_t column, bool along)
 {
     double sum = 0, total = 0, max = -HUGE_VAL, scores[MOST_KEYS];
@@ -356,7 +356,7 @@ static void run_backward(void)
     clear_gradients();
 }
 
-/* What the tensors weight and bias are. */
+/* The roles of the tensors weight and bias. */
 enum operands { OF_FEATURES, TABLE, KEYS };
 
 static const struct {
@@ -409,9 +409,9 @@ static const struct {
 };
 enum { BY_ROWS = sizeof by_rows / sizeof *by_rows, WIDTH = 128 };
 
-/* Makes the scores of each row, which are x or q k^T / sqrt(columns), 95 lower except for the first
- * two, so that the other probabilities are subnormal. (With a single large probability the
- * gradients would be rounding errors.) */
+/* In each row, makes all scores (x or q k^T / sqrt(columns)) but the first two 95 lower than these,
+ * so that their probabilities are subnormal. (With a single large probability, the gradients would
+ * be rounding errors.) */
 static void spread_scores(enum operands operands)
 {
     float *queries = heed_data_f32(x), *keys = operands == KEYS ? heed_data_f32(weight) : NULL;
@@ -527,8 +527,7 @@ static void make_parameters(void)
     }
 }
 
-/* Lets a state of ordinary size decay until it is subnormal, as that of a unit whose gradient stays
- * 0. */
+/* Lets a normal state decay until it is subnormal, like that of a unit whose gradient stays 0. */
 static void decay_state(void)
 {
     for (int i = 0; i < PARAMETERS; i++) {

@@ -16,8 +16,8 @@ struct table {
 struct workload *add_workload(struct table *table, struct workload w, const char *name, ...)
     HEED_PRINTF(3, 4);
 
-/* add_subnormal: adds w again, as NAME.subnormal. input_of: a tensor of w's inputs; if w is
- * subnormal, 1e-39 times t. */
+/* add_subnormal: adds w again, as NAME.subnormal. input_of: t as an input of w; 1e-39 t if w is
+ * subnormal. */
 void add_subnormal(struct table *table, struct workload w);
 heed_tensor *input_of(const struct workload *w, heed_tensor *t);
 

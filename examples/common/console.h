@@ -10,7 +10,7 @@
 
 /* console_hold: call it first. If a standard stream is closed, the next file opened would get its
  * descriptor and receive the program's output; this prevents that. Also ignores SIGXFSZ, so that
- * writing a file beyond its limit (ulimit -f) is an error. */
+ * exceeding the file size limit (ulimit -f) is an error, not a signal. */
 void console_hold(void);
 
 /* console_put: writes bytes. On a `terminal`, control characters other than newline and tab, and

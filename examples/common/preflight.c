@@ -199,7 +199,7 @@ heed_status memory_check(double bytes, const char *needs_less)
     return bytes <= memory
                ? heed_error_pending()
                : heed_fail(HEED_ERR_VALUE,
-                           "a training step needs more than %.3g GB, but this program can have "
-                           "only %.3g GB; reduce %s",
+                           "a training step needs more than %.3g GB, but only %.3g GB are "
+                           "available to this program; reduce %s",
                            bytes / 1e9, memory / 1e9, needs_less);
 }

@@ -28,8 +28,9 @@ typedef struct path_use {
  * HEED_ERR_VALUE: a file cannot be written, or would overwrite another one. */
 heed_status path_check_all(const path_use *files, int count);
 
-/* memory_check: checks that this program can have the `bytes` that a training step needs at least.
- * Systems overcommit memory and then kill the program. `needs_less` names the flags that reduce it.
+/* memory_check: checks that a training step, which needs at least `bytes`, fits in memory. Without
+ * this check, the system would overcommit memory and later kill the program. `needs_less` names the
+ * flags that reduce it.
  * HEED_ERR_VALUE: they exceed the physical memory and swap space, or the limit of the process. */
 heed_status memory_check(double bytes, const char *needs_less);
 

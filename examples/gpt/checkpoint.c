@@ -36,9 +36,9 @@ static double count_parameters(const gpt_train_options *s, int64_t tokens)
            ((s->untied ? 2 : 1) * (double)tokens + (double)s->context) * width;
 }
 
-/* A block saves at least 14 floats per token and feature for backward; attention saves its weights
- * only with dropout. The loss saves the logits and needs their gradient. (Measured: 16 to 20, 4 to
- * 5 per weight, and 2.1.) */
+/* A block saves at least 14 floats per token and feature for backward (measured: 16 to 20).
+ * Attention saves its weights only with dropout, 3 floats each (measured: 4 to 5). The loss saves
+ * the logits and needs their gradient, 2 floats each (measured: 2.1). */
 gpt_memory gpt_step_memory(const gpt_train_options *s, int64_t tokens)
 {
     const double width = (double)s->n_embd, context = (double)s->context;
@@ -116,7 +116,7 @@ static void read_record(gpt_record *r, const heed_safetensors *file, bool *good)
     }
 }
 
-/* Compares the settings with the file before a model of their sizes is created. Each block has at
+/* Compares the settings with the file before a model of these sizes is created. Each block has at
  * least 6 tensors, so this also bounds the number of modules by the size of the file. */
 static void check_size(const gpt_record *r, const heed_safetensors *file, const char *flag,
                        const char *path)
@@ -135,7 +135,7 @@ static void check_size(const gpt_record *r, const heed_safetensors *file, const 
     }
 }
 
-/* A record alone is in a file without tensors. */
+/* with_model: the file must also have the tensors of the model. */
 static heed_status read_file(gpt_record *r, const char *flag, const char *path, bool with_model)
 {
     bool good = true;

@@ -13,8 +13,8 @@
 /* gpt_model_new: a new model with a vocabulary of `tokens`. */
 struct heed_gpt *gpt_model_new(const gpt_train_options *settings, int64_t tokens);
 
-/* gpt_step_memory: the bytes that a training step needs at least: for the parameters with their
- * gradients and AdamW's two averages, and for one batch. Accumulated batches reuse the memory. */
+/* gpt_step_memory: the least number of bytes that a training step needs: for the parameters with
+ * their gradients and AdamW's two averages, and for one batch. Accumulated batches reuse memory. */
 typedef struct gpt_memory {
     double model, batch;
 } gpt_memory;

@@ -342,7 +342,7 @@ static void text_is_cut(int number)
 int main(int argc, char **argv)
 {
     console_hold();
-    heed_set_flush_denormal(true); /* they do not affect training, and are slow */
+    heed_set_flush_denormal(true); /* subnormal numbers are slow and do not affect training */
     signal(SIGBUS, text_is_cut);
     if (*heed_isa() == '\0') {
         return gpt_end(true); /* HEED_ISA names an unsupported instruction set */

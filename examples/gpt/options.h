@@ -81,7 +81,7 @@
     X(WHOLE,  log_every,    "N",         1, 1e12,         (10),                                    \
       "steps between progress lines if stderr is not a terminal")                                  \
     X(SWITCH, detect_anomaly, "",        0, 0,            (0),                                     \
-      "end at the first NaN or infinity and name its module; slower")                              \
+      "stop at the first NaN or infinity and name its module; slower")                              \
     GPT_SETTINGS(X)
 
 #define GPT_SAMPLE(X)                                                                              \

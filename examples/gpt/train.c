@@ -393,7 +393,7 @@ static void resume_log(gpt_log *log, int64_t resumed, int64_t *last)
 {
     const long end = end_of_rows(log, resumed, last);
     if (heed_error_pending()) {
-        return; /* the log could not be read, and stays as it is */
+        return; /* an unreadable log is left unchanged */
     }
     if (end == 0) {
         heed_fail(HEED_ERR_VALUE,

@@ -218,7 +218,7 @@ int main(int argc, char **argv)
     static toy_language language; /* too large for the stack */
     setup s = {.task = TASK_TOY};
     console_hold();
-    heed_set_flush_denormal(true); /* they do not affect training, and are slow */
+    heed_set_flush_denormal(true); /* subnormal numbers are slow and do not affect training */
     if (*heed_isa() == '\0') {
         return console_complain(program, options_needs_less,
                                 1); /* HEED_ISA names an unsupported instruction set */

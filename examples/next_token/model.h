@@ -49,7 +49,7 @@ int model_head_count(const struct token_model *m);
 struct heed_self_attention *model_head(struct token_model *m, int head);
 void model_keep_weights(struct token_model *m, bool keep);
 
-/* model_step_bytes: the memory that a training step needs at least. */
+/* model_step_bytes: the least memory that a training step needs. */
 double model_step_bytes(model_sizes sizes, int64_t batch);
 
 /* ---- files: safetensors with task, sizes and vocabulary as metadata ---- */

@@ -1,7 +1,7 @@
 /* Anomaly mode: the setting, and the checks for NaN and infinity. lints.c has the other checks.
  *
- * Only results of operations that a caller applies are checked. What an operation computes on the
- * way, in its forward or its derivative, may be infinite as long as its result is not. */
+ * Only the results of operations that a caller applies are checked. Intermediate values inside an
+ * operation's forward or derivative may be infinite if its result is finite. */
 #include "anomaly.h"
 
 #include <math.h>
@@ -34,7 +34,7 @@ typedef struct elements {
     bool has_nan, has_inf;
     int64_t at; /* the first NaN or infinity, in row-major order */
     double first;
-    double low, high; /* of all but NaN; low > high: none */
+    double low, high; /* excluding NaN; low > high: none */
 } elements;
 
 static elements scan(const heed_tensor *t)
@@ -102,7 +102,7 @@ static heed_text range_text(const heed_tensor *t, const elements *e)
 
 enum { INPUTS_SHOWN = 4 };
 
-/* Infinities that are meant: of masks, infinite numbers, and the logarithm of constants. */
+/* Intended infinities: from masks, infinite scalars, and logarithms of constants. */
 static bool is_asked_for(const heed_call *call, const elements *made)
 {
     const char *name = call->op->name;
@@ -140,7 +140,7 @@ static heed_status check_result(const heed_call *call, const heed_tensor *y)
         }
     }
     if (has_nan || (has_inf && !made.has_nan)) {
-        return heed_self.error; /* it came with the inputs */
+        return heed_self.error; /* an input already contained it */
     }
     const heed_text path = heed_module_path();
     return heed_fail(HEED_ERR_ANOMALY, "%s%s%s: %s at %s of the result %s, from %s; %s",
@@ -192,11 +192,12 @@ static heed_origin origin_of(const heed_tensor *node)
 heed_status heed_inspect_root(const char *function, const heed_tensor *y)
 {
     const elements e = scan(y);
-    return is_finite(&e) ? heed_self.error
-                         : heed_fail(HEED_ERR_ANOMALY,
-                                     "%s: y is %s, although no operation made it of finite inputs; "
-                                     "look for NaN and infinity in the data and the parameters",
-                                     function, first_name(&e));
+    return is_finite(&e)
+               ? heed_self.error
+               : heed_fail(HEED_ERR_ANOMALY,
+                           "%s: y is %s, although no operation produced it from finite inputs; "
+                           "look for NaN and infinity in the data and the parameters",
+                           function, first_name(&e));
 }
 
 heed_status heed_inspect_gradients(const heed_tensor *node, const heed_tensor *g,

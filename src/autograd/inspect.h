@@ -6,7 +6,8 @@
 #include "../tensor/thread.h"
 #include "op.h"
 
-/* heed_inspect_result: y, the result of an operation or NULL; NULL if it is an anomaly. */
+/* heed_inspect_result: checks y, the result of an operation or NULL. Returns y; NULL on an anomaly.
+ */
 heed_tensor *heed_inspect_result(const heed_call *call, heed_tensor *y);
 
 /* heed_inspect_root: checks the y of heed_backward or heed_grad. heed_inspect_gradients: checks the
@@ -17,7 +18,7 @@ heed_status heed_inspect_gradients(const heed_tensor *node, const heed_tensor *g
 
 /* Where a node was created. In anomaly mode, heed_apply stores it after the node's arguments, in
  * the same block.
- * heed_origin_size: the bytes that it adds to arguments of this size; 0 if args_size would
+ * heed_origin_size: the bytes that it adds to arguments of this size; 0 if their sum would
  * overflow. heed_store_origin: stores it in y, whose args_size includes these bytes. */
 size_t heed_origin_size(size_t args_size);
 void heed_store_origin(heed_tensor *y);

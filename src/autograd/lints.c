@@ -14,7 +14,7 @@ static bool is(const heed_tensor *t, const char *operation, int inputs)
     return t->op != NULL && t->input_count == inputs && strcmp(t->op->name, operation) == 0;
 }
 
-/* Its argument is the dim. */
+/* The argument of softmax is the dim. */
 static bool is_softmax(const heed_tensor *t)
 {
     return (is(t, "softmax", 1) || is(t, "safe_softmax", 1)) && t->has_origin &&
@@ -38,13 +38,13 @@ static heed_status check_logits(const heed_call *call)
         x = x->inputs[0]; /* a view */
     }
     return is_softmax(x) ? complain(call, "its input was made by softmax, and softmax is applied "
-                                          "again; pass the logits that softmax was given")
+                                          "again; pass the logits instead")
                          : HEED_OK;
 }
 
 /* ---- the dim of attention's softmax ---- */
 
-/* The scores, before they were scaled and masked. */
+/* True if x is a matrix product, possibly scaled and masked since. */
 static bool is_product(const heed_tensor *x)
 {
     while (is(x, "div", 2) || is(x, "div_scalar", 1) || is(x, "mul", 2) || is(x, "mul_scalar", 1) ||
@@ -61,7 +61,7 @@ static heed_status check_softmax_dim(const heed_call *call)
     return is_softmax(p) && p->shape[p->ndim - 1] > 1 &&
                    heed_wrapped(*(const int *)p->args, p->ndim) < p->ndim - 1 &&
                    is_product(p->inputs[0])
-               ? complain(call, "the weights come from a softmax over another dim than the last, "
+               ? complain(call, "the weights come from a softmax over a dim other than the last, "
                                 "so they do not sum to 1 over the keys; use heed_softmax(x, -1)")
                : HEED_OK;
 }

@@ -1,5 +1,5 @@
 /* The mistakes that anomaly mode recognises in calls of operations (internal; listed in anomaly.h).
- * Each has a narrow pattern: a false alarm would be worse than a mistake that is not found. */
+ * The patterns are narrow: a false alarm is worse than a missed mistake. */
 #ifndef HEED_AUTOGRAD_LINTS_H
 #define HEED_AUTOGRAD_LINTS_H
 

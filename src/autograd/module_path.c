@@ -1,4 +1,4 @@
-/* The path of the running module, put together from the names of its owners. */
+/* The path of the running module, assembled from the names of its owners. */
 #include "module_path.h"
 
 #include <string.h>
@@ -37,7 +37,7 @@ void heed_leave_place(const heed_place **before)
     heed_self.place = *before;
 }
 
-/* A forward that was left by longjmp is still running, as far as this thread knows. */
+/* The place is still the current one if a longjmp left its forward. */
 void heed_forget_place(const heed_place *place)
 {
     if (heed_self.place == place) {

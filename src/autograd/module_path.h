@@ -8,17 +8,17 @@
 
 HEED_BEGIN_DECLS
 
-/* A name, and what it belongs to. Every module contains one. */
+/* A module's name and its owner's place. Every module contains one. */
 typedef struct heed_place {
     const struct heed_place *outer; /* NULL: `name` is the kind of an outermost module */
     const char *name;
 } heed_place;
 
-/* heed_module_path: the path of the module that is running in this thread; "" if there is none. A
- * path that is too long loses its beginning. */
+/* heed_module_path: the path of the module that is running in this thread; "" if there is none. If
+ * the path is too long, its first names are omitted. */
 heed_text heed_module_path(void);
 
-/* heed_enter_place: makes `place` (NULL: none) the running one, and returns the one before.
+/* heed_enter_place: makes `place` (NULL: none) the current one, and returns the previous one.
  * heed_leave_place: restores it, as a cleanup function. heed_forget_place: must be called before
  * the memory of a place is freed. */
 const heed_place *heed_enter_place(const heed_place *place);

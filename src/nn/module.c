@@ -96,7 +96,7 @@ static void free_list(heed_named_tensors *list)
     }
 }
 
-/* The lists of m, and those of the modules around it, which contain m's tensors too. */
+/* Frees the lists of m and of the modules that contain it, whose lists include m's tensors. */
 static void free_lists(heed_module *m)
 {
     for (; m != NULL; m = m->owner) {
@@ -307,7 +307,8 @@ static heed_named_tensors *new_list(const heed_module *m, list_kind kind)
     return list;
 }
 
-/* Lists are built once. Threads may share a model: if several build a list, the first one stays. */
+/* Lists are built once. If several threads build the list of a shared model, the first one is kept.
+ */
 static heed_tensor_list list_of(const char *function, heed_module *m, list_kind kind)
 {
     static const heed_tensor_list none;

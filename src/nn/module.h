@@ -140,8 +140,8 @@ heed_status heed_module_check(const char *function, const void *module);
  *         return heed_mul(heed_linear_forward(m->project, x), m->scale);
  *     }
  *
- * Without it, and outside heed_forward, they belong to the module whose forward called this one;
- * the paths of children do not depend on it. */
+ * heed_forward does the same. Without either, they belong to the module whose forward called this
+ * one. The paths of children do not depend on it. */
 #define HEED_FORWARD(module)                                                                       \
     const heed_place *heed_place_before __attribute__((cleanup(heed_leave_place), unused)) =       \
         heed_begin_forward(module)

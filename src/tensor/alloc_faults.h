@@ -8,7 +8,7 @@
 /* heed_fail_allocation: makes this thread's next request (n = 0), or the n-th one after it, fail
  * once; -1 cancels this. heed_fail_allocations: the same for `count` consecutive requests, counted
  * from the n-th; INT64_MAX: this one and all later ones.
- * heed_allocation_failures: the number of requests of this thread that failed for this reason.
+ * heed_allocation_failures: the number of this thread's requests that were made to fail.
  * heed_system_requests: the number of blocks this thread has requested from the system.
  * heed_allocator_keeps_blocks: false if every block comes from the system and is returned to it at
  * once, as in sanitizer builds. */

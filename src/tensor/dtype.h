@@ -9,7 +9,7 @@
 #include "error.h"
 
 #if __BYTE_ORDER__ != __ORDER_LITTLE_ENDIAN__
-#error "Heed copies the values of its little-endian files: big-endian machines are not supported"
+#error "Heed does not byte-swap its little-endian files: big-endian machines are not supported"
 #endif
 
 HEED_BEGIN_DECLS

@@ -85,7 +85,7 @@ heed_status heed_fail(heed_status status, const char *format, ...)
 
 /* ---- unread errors ---- */
 
-/* Both signals are blocked in this thread, and discarded if this write raised one. */
+/* Blocks both signals in this thread, and discards the one that this write raised. */
 int64_t heed_write(int fd, const void *data, size_t size)
 {
     sigset_t both, before, pending, now, one;

@@ -103,8 +103,8 @@ typedef struct heed_text {
 } heed_text;
 heed_text heed_shape_text(int ndim, const int64_t *shape);
 
-/* heed_write: as POSIX's write, but raises no signal where it fails: a pipe without a reader gives
- * EPIPE, and a file that would exceed a limit (ulimit -f) EFBIG. */
+/* heed_write: like POSIX's write, but failures raise no signal: a pipe without a reader gives
+ * EPIPE, and a file that would exceed its size limit (ulimit -f) gives EFBIG. */
 int64_t heed_write(int fd, const void *data, size_t size);
 
 HEED_END_DECLS

@@ -7,7 +7,7 @@
 #include <stdint.h>
 
 /* FLUSH_MODE: the bits that flush subnormal operands and results to 0; 0: not supported.
- * heed_float_mode, heed_set_float_mode: without the flags of past exceptions, which stay. */
+ * heed_float_mode excludes the flags of past exceptions; heed_set_float_mode preserves them. */
 #if defined __x86_64__
 enum { FLUSH_MODE = 1 << 15 | 1 << 6, EXCEPTION_FLAGS = 0x3f }; /* FTZ and DAZ */
 static inline uint64_t heed_float_mode(void)

@@ -70,7 +70,7 @@ void heed_register_thread(void)
         threads = self;
         self->registered = true;
     } else {
-        move_counts(self); /* its memory may vanish at any time */
+        move_counts(self); /* its memory may be freed without notice */
     }
     pthread_mutex_unlock(lock);
 }
@@ -104,7 +104,7 @@ static void unlock_all(void)
     }
 }
 
-/* The memory of the parent's other threads, and with it their states, will be reused. */
+/* Keeps the counts of the parent's other threads: the memory of their states will be reused. */
 static void begin_child(void)
 {
     for (heed_thread *t = threads; t != NULL; t = t->next) {

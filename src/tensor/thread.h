@@ -77,7 +77,7 @@ void heed_sum_live(int64_t *tensors, int64_t *bytes);
 void heed_report_unread(void);
 
 /* heed_register_thread: called after a thread's first allocation, and on its errors. If the system
- * refuses, the thread stays unregistered: it works and is counted, but is not cleaned up.
+ * refuses, the thread stays unregistered: it works and is counted, but its state is not cleaned up.
  * heed_at_thread_end: sets, before main, the function that cleans up one part of a registered
  * thread's state when the thread ends. Parts are cleaned up in the order of the enum. */
 enum heed_thread_part {
@@ -89,10 +89,10 @@ enum heed_thread_part {
 void heed_register_thread(void);
 void heed_at_thread_end(enum heed_thread_part part, void (*clean_up)(void));
 
-/* The locks, in the order in which a thread takes several of them. A fork takes them all, so that
- * no lock in the child is held by a thread that exists only in the parent.
- * heed_at_fork: sets the function that a forked child calls before it unlocks them. False if the
- * system refused to let forks take the locks. */
+/* The locks, in the order in which a thread acquires several of them. A fork acquires them all, so
+ * that no lock in the child is held by a thread that exists only in the parent.
+ * heed_at_fork: sets the function that a forked child calls before it unlocks them. False if
+ * pthread_atfork failed, so that forks do not acquire the locks. */
 enum heed_lock {
     HEED_LOCK_GRADS, /* accumulate.c */
     HEED_LOCK_POOL,  /* parallel.c, like the next */

@@ -39,7 +39,7 @@ class Functions(str):
 # ---- reading the headers ----
 
 def declarations(compiler):
-    """The top-level declarations of heed.h, without the system's."""
+    """The top-level declarations of heed.h, without those of system headers."""
     text = subprocess.run([compiler, "-E", "-Isrc", "src/heed.h"], capture_output=True, text=True,
                           check=True).stdout
     ours, kept = False, []
@@ -236,7 +236,7 @@ class Heed:
         self.call_quietly("scope_end", self.scope)
 
     def call_quietly(self, name, *arguments):
-        """A call that the traced program does not show."""
+        """A call that is omitted from the traced program."""
         trace, self.trace = self.trace, None
         try:
             return self.call(name, *arguments)

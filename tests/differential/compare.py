@@ -1,16 +1,16 @@
-"""Compares two runs of a graph, and lists the differences that Heed declares.
+"""Compares two runs of a graph, and lists the declared differences between the libraries.
 
 Tolerance. Dtypes, shapes, integers, bools, infinities and NaN must be equal. For graphs whose largest tensor has n
-elements, a float is accepted at once within 4 + sqrt(n) ulp in f32 and 4 + n ulp in f64, whose elements PyTorch sums
-one after another. Gradients are also accepted within an ulp of 1, the size of the upstream gradient, because terms of
-that size may cancel; second derivatives, whose terms may be larger, within 100.
+elements, floats within 4 + sqrt(n) ulp in f32 and 4 + n ulp in f64, which PyTorch sums sequentially, are accepted
+immediately. Gradients are also accepted within an ulp of 1, the size of the upstream gradient, because terms of that
+size may cancel; second derivatives, whose terms may be larger, within 100.
 
-Otherwise PyTorch runs the graph three more times with noise. Each result and gradient is changed by up to 2 ulp of its
-dtype, and so is each input of an operation that rounds inside (sums, products, norms, losses). What moves the result
-moves it in both libraries, so the tolerance is 8 times the largest change seen; a sum of n terms is moved by about
-sqrt(n) ulp of its terms. Where the noise changes an integer or a bool, or the place of an infinity, nothing is
-compared. Equal values are changed equally, which keeps ties, and results with few bits (multiples of 1/8 below 65,536)
-are not changed, which keeps kinks.
+Otherwise PyTorch runs the graph three more times with noise: each result and gradient is perturbed by up to 2 ulp of
+its dtype, and so is each input of an operation that rounds internally (sums, products, norms, losses). Both libraries
+are equally sensitive to such noise, so the tolerance is 8 times the largest change observed; a sum of n terms changes
+by about sqrt(n) ulp of its terms. Elements where the noise changes an integer, a bool or the place of an infinity are
+not compared. Equal values are perturbed equally, which preserves ties, and results with few bits (multiples of 1/8
+below 65,536) are not perturbed, which preserves kinks.
 """
 import collections
 import math
@@ -20,7 +20,7 @@ import torch
 
 import graphs
 
-# Operations that do not round inside: their noise comes from their inputs.
+# Operations that do not round internally: their noise comes from their inputs.
 EXACT = set("""neg abs sign floor ceil trunc round relu add sub mul div maximum minimum eq ne lt le gt ge logical_and
     logical_or logical_xor eq_scalar ne_scalar lt_scalar le_scalar gt_scalar ge_scalar logical_not isnan isinf isfinite
     add_scalar sub_scalar mul_scalar div_scalar maximum_scalar minimum_scalar clamp where masked_fill tril triu transpose
@@ -36,13 +36,13 @@ class Noise:
         self.phase = phase
 
     def of(self, t):
-        """Changes of up to 2 ulp, a function of the value."""
+        """Perturbs by up to 2 ulp, as a function of the value."""
         ulp = torch.finfo(t.dtype).eps
         t = t.detach()
         return torch.nan_to_num(t * (2 * ulp * torch.sin(t.double() * 12345.678 * self.phase)).to(t.dtype), 0, 0, 0)
 
     def of_gradient(self, g):
-        """The gradient with changes that depend on the place, so that equal gradients do not cancel."""
+        """The gradient with perturbations that depend on the place, so that equal gradients do not cancel."""
         if g is None:
             return None
         places = torch.arange(g.numel(), dtype=torch.float64).reshape(g.shape) + 1
@@ -67,13 +67,13 @@ class Noise:
 
 
 class Failure:
-    """Where two runs differ: what ('value', 'error', ...), at which node, and in words."""
+    """How two runs differ: the kind ('value', 'error', ...), the node, and a description."""
 
     def __init__(self, what, node, text):
         self.what, self.node, self.text = what, node, text
 
     def kind(self, graph):
-        """What shrinking must keep: where the difference is, and for values and errors in which operation."""
+        """What shrinking must preserve: the kind of difference, and for values and errors the operation."""
         node = graph.nodes[self.node] if self.node < len(graph.nodes) else None
         is_gradient = self.what.endswith(("grads", "seconds"))
         aspect = self.text.split(" ")[0] if self.text.startswith(("dtype", "shape")) else ""
@@ -93,7 +93,7 @@ def ulps(n, t):
 
 
 def difference(found, expected, noisy=(), n=1, absolute=0):
-    """What is wrong with `found` in words, or None. `noisy` are results of PyTorch with noise; n: the largest tensor."""
+    """Describes how `found` is wrong, or None. `noisy`: PyTorch's results with noise; n: size of the largest tensor."""
     if not isinstance(expected, numpy.ndarray) or not isinstance(found, numpy.ndarray):
         return None if found == expected else f"{found} instead of {expected}"
     if found.dtype != expected.dtype:
@@ -130,7 +130,7 @@ def same_special(a, b):
 
 
 def failures(heed_run, torch_run, noisy):
-    """The differences between two runs, first one first."""
+    """The differences between two runs, in order."""
     n = max((a.size for parts in torch_run.outputs for a in parts if isinstance(a, numpy.ndarray)), default=1)
     for i, (found, expected) in enumerate(zip(heed_run.outputs, torch_run.outputs)):
         if len(found) != len(expected):
@@ -165,7 +165,7 @@ def failures(heed_run, torch_run, noisy):
 
 
 def check(heed, graph):
-    """The first failure of a graph, or None; and whether PyTorch had to run with noise."""
+    """The first failure of a graph, or None; and whether PyTorch also ran with noise."""
     heed_run = graphs.heed_runs(heed, graph)
     torch_run = graphs.torch_runs(graph)
     first = next(failures(heed_run, torch_run, ()), None)
@@ -179,7 +179,7 @@ def check(heed, graph):
 # ---- declared differences: docs/pytorch.md, "Differences", and faults of PyTorch ----
 
 class Known:
-    """What a declared difference may look at: the failure, its node's inputs, and the operations of the graph."""
+    """What a declared difference may examine: the failure, its node's inputs, and the operations of the graph."""
 
     def __init__(self, graph, failure, heed_run, torch_run):
         self.graph, self.failure, self.torch_run = graph, failure, torch_run
@@ -199,7 +199,7 @@ class Known:
                     yield node
 
     def input_holds(self, names, condition):
-        """Whether an operation of these has an x for which condition(x, arguments) holds."""
+        """Whether condition(x, arguments) holds for the x of one of these operations."""
         with numpy.errstate(all="ignore"):
             return any(condition(x, node.arguments) for node in self.nodes(*names.split())
                        for x in self.inputs(node).get("x", ()))
@@ -234,7 +234,7 @@ def holds_zero(x, arguments):
 
 
 def near_tie(x, arguments):
-    """Whether the extreme and its neighbour differ by rounding only, so that each library may choose another one."""
+    """Whether the two most extreme elements differ only by rounding, so that the libraries may choose differently."""
     dims = arguments.get("dims") or arguments.get("dim", tuple(range(x.ndim)))
     if x.size < 2 or x.dtype.kind != "f":
         return False
@@ -263,14 +263,14 @@ def results(run):
 
 KNOWN = [  # the reason, and whether it explains a failure k
     ("f32 with f64 is an error", mixes_floats),
-    ("bce_with_logits differentiates its weights",
+    ("bce_with_logits has gradients for its weights",
      lambda k: "binary_cross_entropy_with_logits' is not differentiable" in k.torch_error),
     ("torch: backward of scatter_add fails for a src larger than the index",
      lambda k: "ScatterAddBackward0 returned an invalid gradient" in k.torch_error),
     ("torch: sum_to_size to () turns bool into i64",
      lambda k: k.failure.text.startswith("dtype bool") and any(n.arguments["shape"] == () for n in k.nodes("sum_to"))),
     ("topk takes the first of equal elements", lambda k: k.input_holds("topk", ties)),
-    ("gelu of infinities is finite where torch has NaN", lambda k: k.input_holds("gelu gelu_tanh", extreme)),
+    ("gelu of infinities is never NaN (torch: NaN)", lambda k: k.input_holds("gelu gelu_tanh", extreme)),
     ("gelu: 1 + tanh and 1 + erf cancel for negative x",
      lambda k: k.input_holds("gelu gelu_tanh", lambda x, _: (x < -3).any())),
     ("tanh: 1 - y^2 cancels for large x",
@@ -306,7 +306,7 @@ KNOWN = [  # the reason, and whether it explains a failure k
         k.inputs(n)[name][0].size == 0 for n in k.nodes("scaled_dot_product_attention") for name in ("x", "v"))),
     ("torch: cross_entropy without classes is NaN",
      lambda k: k.input_holds("cross_entropy_with", lambda x, _: x.size == 0)),
-    ("the gradient of prod is the product of the others, next to infinities and NaN too",
+    ("the gradient of prod is the product of the other elements, even next to infinities and NaN",
      lambda k: k.is_gradient and k.input_holds("prod prod_dim", lambda x, _: (~numpy.isfinite(x)).any())),
     ("nll_loss: an upstream NaN reaches the gradients of all classes",
      lambda k: k.is_gradient and "(nan) instead of" in k.failure.text and [*k.nodes("nll_loss_with")]),

@@ -44,7 +44,7 @@ def refs_of(value):
 
 
 def replaced(value, change):
-    """A copy of an argument in which change(leaf) has replaced what is no container."""
+    """A copy of an argument with change(leaf) in place of everything that is not a container."""
     if isinstance(value, dict):
         return {k: replaced(v, change) for k, v in value.items()}
     if isinstance(value, (list, tuple)):
@@ -124,7 +124,7 @@ class Drawing:
         return tuple(shape[self.integer(0, len(shape)) if self.chance(0.3) else 0:])
 
     def partner(self, shape):
-        """A shape that broadcasts with `shape`, nearly always."""
+        """A shape that broadcasts with `shape`, with rare exceptions."""
         other = [self.size() if s == 1 and self.chance(0.5) else s for s in self.narrowed(shape)]
         if len(other) == len(shape) and len(shape) < 5 and self.chance(0.1):
             other = [self.integer(1, 3)] + other
@@ -216,7 +216,7 @@ class Drawing:
         return self.leaf(numpy.asarray(array, dtype=numpy.int64), False)
 
     def node(self):
-        """Adds an operation; false if torch rejects it, or it is too large to go on."""
+        """Adds an operation; false if torch rejects it, or the result is too large to continue."""
         operation = self.rng.choices(list(OPERATIONS.values()), self.weights)[0]
         arguments = {}
         for name, drawer in operation.drawers.items():
@@ -244,7 +244,7 @@ class Mode:
 
 
 def draw(seed, only=None):
-    """The graph of a seed; of the operations `only`, if any are given."""
+    """The graph of a seed; contains only the operations `only`, if any are given."""
     rng = random.Random(seed)
     while True:
         drawing = Drawing(rng, [not only or name in only for name in OPERATIONS])
@@ -253,7 +253,7 @@ def draw(seed, only=None):
                 if not drawing.node():
                     break
         except (ValueError, IndexError, KeyError):
-            continue  # a drawer that wants another number of dims than x has
+            continue  # a drawer needs a different number of dims than x has
         if drawing.graph.names():
             return drawing.graph
 
@@ -291,12 +291,12 @@ def weights_like(shape):
 
 
 def array_of(t):
-    """A copy of t's values. ZeroTensor, a gradient that torch knows to be 0, has no memory to copy."""
+    """A copy of t's values. A ZeroTensor, torch's constant zero gradient, has no memory to copy."""
     return numpy.zeros(t.shape, NUMPY[NAMES[t.dtype]]) if t._is_zerotensor() else t.detach().numpy().copy()
 
 
 class Run:
-    """What a graph gave: the outputs of each node, or an error; gradients of the leaves; second derivatives."""
+    """Results of a graph: the outputs of each node, or an error; gradients of the leaves; second derivatives."""
 
     def __init__(self):
         self.outputs, self.error, self.grads, self.seconds, self.requires = [], None, {}, {}, []

@@ -1,8 +1,8 @@
 """The operations: each with its expression in torch, and how its arguments are drawn.
 
 A drawer is a function (d, a) -> value: d is the graph so far (graphs.Drawing), a the arguments drawn before, by name.
-Arguments stand in the order of Heed's; `x` is the first tensor. An argument is a tensor (Ref), a number, a bool, a
-tuple, a list of tensors, a dict of options, the name of a dtype, or Parts; None means NULL.
+Arguments are in Heed's order; `x` is the first tensor. An argument is a tensor (Ref), a number, a bool, a tuple, a list
+of tensors, a dict of options, the name of a dtype, or Parts; None means NULL.
 """
 from bind import Parts
 
@@ -20,8 +20,8 @@ OPERATIONS = {}
 
 
 def op(names, torch, **drawers):
-    """Adds operations; NAME in the torch expression is the operation's name. `order` is that of Heed's arguments, if
-    they are drawn in another one."""
+    """Adds operations; NAME in the torch expression is the operation's name. `order`: the order of Heed's arguments, if
+    they are drawn in a different one."""
     for name in names.split():
         OPERATIONS[name] = Operation(name, torch.replace("NAME", name), **drawers)
 
@@ -45,7 +45,7 @@ def anything(d, a):
 
 
 def like(d, a):
-    """Broadcasts with x; of x's dtype, or of an integer one."""
+    """A tensor that broadcasts with x, of x's dtype or any other."""
     x = d.value(a["x"])
     dtype = d.dtype(a["x"]) if d.chance(0.85) else d.choose(ALL)
     return d.of_shape(d.partner(x.shape), dtype)
@@ -158,7 +158,7 @@ def exponent(d, a):
 
 
 def new_shape(d, a):
-    """A shape with as many elements, now and then one with -1 or a wrong one."""
+    """A shape with as many elements as x, occasionally with -1 or wrong."""
     return d.refactored(d.value(a["x"]).numel())
 
 
@@ -218,7 +218,7 @@ def gather_shape(d, a):
 
 
 def source(d, a):
-    """What index_add adds: x's shape with the index's size in dim."""
+    """The source of index_add: x's shape with the index's size in dim."""
     shape = list(d.value(a["x"]).shape)
     if shape and -len(shape) <= a["dim"] < len(shape):
         shape[a["dim"]] = d.value(a["index"]).numel()
@@ -267,7 +267,7 @@ def addend(d, a):
 
 
 def equation(d, a):
-    """Letters for both operands, shared with some chance, and a result that keeps some of them."""
+    """Letters for both operands, some of them shared, and a result with some of them."""
     letters = d.sample("abcdXY", d.integer(1, 5))
     left = d.sample(letters, d.integer(0, min(4, len(letters))))
     right = d.sample(letters, d.integer(0, min(4, len(letters))))

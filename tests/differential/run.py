@@ -1,15 +1,15 @@
 """Random differential test of Heed against PyTorch: make differential CASES=2000 SEED=1
 
-Every case has a number, its seed: it is drawn from the seed, run in both libraries and compared (compare.py). Nine of ten
-are graphs of operations (graphs.py, operations.py), forward, backward and twice backward; the others are optimisers,
-modules, generators and files (scripts.py). A failure is shrunk (shrink.py) and printed as a program in both languages.
+Every case is generated from a seed, run in both libraries and compared (compare.py). Nine of ten cases are graphs of
+operations (graphs.py, operations.py) with first and second derivatives; the others are optimisers, modules, generators
+and files (scripts.py). A failing case is shrunk (shrink.py) and printed as a program in both languages.
 
-    python3 tests/differential/run.py build/differential/libheed.so --cases 1 --seed 1234    # one case again
+    python3 tests/differential/run.py build/differential/libheed.so --cases 1 --seed 1234    # repeat one case
     python3 tests/differential/run.py ... --only sum_dim,gather                              # only these operations
     python3 tests/differential/run.py ... --kind modules                                     # only this kind
-    python3 tests/differential/run.py ... --self-test    # faults put into Heed's results must be found and shrunk
+    python3 tests/differential/run.py ... --self-test    # injected faults must be found and shrunk
 
-Needs PyTorch and numpy, and for one kind of files the package safetensors. Exits with 1 after a failure.
+Needs PyTorch, numpy and, for some of the file cases, safetensors. Exits with status 1 after a failure.
 """
 import argparse
 import collections
@@ -65,14 +65,14 @@ def campaign(heed, options):
 
 
 def self_test(heed):
-    """Puts a fault into the result of an operation; the test must find it and shrink it to one node."""
+    """Injects a fault into the result of an operation; the test must find it and shrink it to one node."""
     def perturbed(pointer):
         return heed.call("mul_scalar", pointer, 1.001) if heed.struct(pointer).dtype < 2 else pointer
 
     def transposed(pointer):
         return heed.call("transpose", pointer, 0, -1) if heed.struct(pointer).ndim > 1 else pointer
 
-    def steeper(pointer):  # the same value, another gradient
+    def steeper(pointer):  # the same value, a different gradient
         if not heed.struct(pointer).requires_grad:
             return pointer
         zero = heed.call("sub", pointer, heed.call("detach", pointer))

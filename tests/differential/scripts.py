@@ -1,8 +1,8 @@
 """Optimisers, modules, generators and files: short scripts that run in both libraries, with random settings.
 
-A script is a function of its settings `s` that calls Heed (`heed.call`) and runs lines of Python (`py`), and yields what
-must agree: (name, Heed's array, PyTorch's, tolerance). The tolerance is in ulp of the array's largest element, 0 for the
-same bits. Each setting has a list of values, the simplest first; shrinking moves the settings towards those.
+A script is a function of its settings `s` that calls Heed (`heed.call`), runs lines of Python (`py`), and yields pairs
+that must agree: (name, Heed's array, PyTorch's, tolerance). The tolerance is in ulp of the array's largest element; 0
+requires equal bits. Each setting has a list of values, the simplest first; shrinking moves settings towards these.
 """
 import os
 import random
@@ -78,7 +78,7 @@ def optimisers(s, heed, py):
             if s["skip"] and i == step + 1:
                 continue  # keeps its gradient, or has none
             gradient = normal(s, *heed.shape(t)) * NUMPY[s["dtype"]](s["gradient"])
-            if s["optimiser"] == "Adam":  # which would enlarge errors where weight_decay * p cancels the gradient
+            if s["optimiser"] == "Adam":  # Adam enlarges errors where weight_decay * p cancels the gradient
                 gradient = numpy.copysign(gradient, heed.array(t))
             heed.call("set_grad", t, both(heed, py, "g", gradient))
             py(f"p{i}.grad = g.clone()")
@@ -225,7 +225,7 @@ def modules(s, heed, py):
     if s["dtype"] == "f64":
         heed.call("module_to", m, "f64")
     held = heed.items(heed.call("state_dict", m))
-    if kind == "GPT":  # no twin in torch draws its parameters; they are Heed's
+    if kind == "GPT":  # torch has no equivalent to draw its parameters; use Heed's
         for name, p in held.items():
             py.names["value"] = torch.from_numpy(heed.array(p))
             py(f"m['{name}'] = value.requires_grad_()")
@@ -392,7 +392,7 @@ class Difference(Failure):
 
 
 def unlike(found, expected, ulp, scale=0.0):
-    """What is wrong in words, or None. Tolerance: `ulp` of the largest element, or of `scale` if that is larger."""
+    """Describes the difference, or None. Tolerance: `ulp` of the largest element, or of `scale` if that is larger."""
     if not isinstance(expected, numpy.ndarray):
         return None if found == expected else f"{found} instead of {expected}"
     if found is None or found.dtype != expected.dtype or found.shape != expected.shape:

@@ -22,7 +22,7 @@ def shrink(case, failure, check, seconds=20):
 
 
 def without(graph, dropped):
-    """The graph without the nodes `dropped`, which no other uses."""
+    """The graph without the nodes `dropped`, which no other node uses."""
     places, other = {}, graph.copy()
     other.nodes = []
     for i, node in enumerate(graph.nodes):
@@ -44,7 +44,7 @@ def with_node(graph, i, node):
 
 
 def simpler_graphs(graph):
-    """Simpler graphs, the much simpler ones first."""
+    """Simpler graphs, the simplest first."""
     for i in graph.sinks():
         if len(graph.nodes) > 1:
             yield without(graph, {i})

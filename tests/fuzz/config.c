@@ -1,5 +1,5 @@
-/* config.json of a GPT-2: settings that are read can be written, and read as the same. Next to
- * weights of other sizes they are rejected before a model of their sizes is created. */
+/* config.json of a GPT-2: settings that are read survive a round trip of writing and reading. If
+ * the weights have other sizes, loading is rejected before a model is created. */
 #include <string.h>
 
 #include "src/nn/gpt/gpt_config.h"

@@ -1,4 +1,4 @@
-/* Files of numpy: an array that loads can be saved, and the copy loads as the same. */
+/* .npy files: an array that loads survives a round trip of saving and loading. */
 #include <string.h>
 
 #include "tests/fuzz/common/fuzz.h"

@@ -1,4 +1,4 @@
-/* Command lines: options that are read have texts which set them to the same values. */
+/* Command lines: options that are accepted survive a round trip through their text. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -19,7 +19,7 @@ const fuzz_seed fuzz_seeds[] = {
 
 enum { MOST_ARGUMENTS = 50, NEXT_TOKEN = 5, PROGRAMS };
 
-/* Every value as text sets a fresh copy to the same text. */
+/* Sets each option of a fresh copy from its text; the copy's text must be the same. */
 static void check_texts(const flag_table *table, const void *o)
 {
     union {

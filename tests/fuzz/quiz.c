@@ -1,5 +1,5 @@
-/* Quizzes: in one that is accepted, each question has a kind, a context and two or more answers,
- * all within its text. */
+/* Quizzes: each question of an accepted quiz has a kind, a context and two or more answers, all
+ * within its text. */
 #include <string.h>
 
 #include "examples/gpt/quiz.h"

@@ -1,12 +1,12 @@
-/* Checkpoints of gpt: entries of a record are replaced. What loads for sampling has a model that
- * fits its tokenizer; what resumes can be saved, and the copy resumes as the same run. */
+/* Checkpoints of gpt: entries of a record are replaced. If a checkpoint loads for sampling, its
+ * model fits its tokenizer. If it resumes, it survives a round trip of saving and resuming. */
 #include <stdio.h>
 #include <string.h>
 
 #include "examples/gpt/train.h"
 #include "tests/fuzz/common/fuzz.h"
 
-/* The first byte: 'm' leaves out the optimiser. Then entries KEY=VALUE, separated by tabs. */
+/* The first byte: 'm' omits the optimiser. Then entries KEY=VALUE, separated by tabs. */
 const fuzz_seed fuzz_seeds[] = {
     FUZZ_SEED("r"),
     FUZZ_SEED("m"),

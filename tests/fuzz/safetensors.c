@@ -1,4 +1,4 @@
-/* Safetensors files: a file that opens can be saved, and the copy contains the same. */
+/* Safetensors files: a file that opens can be saved, and the copy has the same contents. */
 #include <string.h>
 
 #include "tests/fuzz/common/fuzz.h"

@@ -1,6 +1,5 @@
-/* Vocabularies and byte pairs: arbitrary bytes as text to learn from and encode, and as saved
- * tokens. Decoding inverts encoding at the levels that keep every byte, and loading inverts
- * saving. */
+/* Vocabularies and byte pairs: the input is text to learn from and encode, or saved tokens.
+ * Decoding inverts encoding at the levels that preserve every byte, and loading inverts saving. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -21,8 +20,8 @@ const fuzz_seed fuzz_seeds[] = {FUZZ_SEED("b\5any bytes: \xFF\xC3\xA9 and any by
 
 static const char texts[] = "xcwb", lists[] = "sqrp"; /* by level */
 
-/* The tokens of the text, piece by piece, are those of the whole. At levels byte and bpe, and at
- * char if all characters are known, decoding them gives the text. */
+/* Encoding piece by piece gives the same tokens as encoding the whole text. At levels byte and bpe,
+ * and at char if all characters are known, decoding them gives the text. */
 static void check_encoding(const tokenizer *t, const char *bytes, size_t length)
 {
     token_span unknown = {NULL, 0};
@@ -49,7 +48,7 @@ static void check_encoding(const tokenizer *t, const char *bytes, size_t length)
     token_list_free(&list);
 }
 
-/* The cache gives the same tokens. */
+/* Tokens are the same with and without a cache. */
 static void check_cache(const tokenizer *t, const char *bytes, size_t length)
 {
     bpe_cache *cache = heed_alloc_zeroed(sizeof *cache);
@@ -92,7 +91,7 @@ void fuzz_one(const uint8_t *data, size_t size)
     tokenizer t;
     if (list != NULL) {
         t = tokenizer_of_saved((token_level)(list - lists), text);
-    } else { /* learns from a part of the text, so that the rest has unknown tokens */
+    } else { /* learns from part of the text, so that the rest has unknown tokens */
         const size_t learnt = length - length * (data[1] & 3) / 4;
         const int64_t base = *level == 'b' ? BPE_BYTES : 2;
         t = tokenizer_of_text((token_level)(level - texts), "it", text, learnt,

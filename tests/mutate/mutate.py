@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
-"""Mutation testing: changes one place of src/, builds, and runs the suites that cover it.
+"""Mutation testing: makes one small change in src/, builds, and runs the suites that cover it.
 
-A mutant that every suite passes is a gap in the tests, or makes no difference. Survivors are printed
-as a diff; those known to make no difference are listed, with the reason, in equivalent.txt.
+A mutant that passes every suite reveals a gap in the tests, or is equivalent to the original. Survivors
+are printed as a diff; known equivalent mutants are listed, with the reason, in equivalent.txt.
 All work happens in copies of the tree below the build folder.
 
     make mutate                          every mutant
@@ -30,14 +30,14 @@ HERE = pathlib.Path(__file__).resolve().parent
 ROOT = HERE.parent.parent
 COPIED = ("Makefile", "src", "tests", "examples")
 MOST_MEMORY = 8 << 30  # bytes of address space of one test
-# Suites whose tests need a process each. The others run in one, which takes half the time.
+# Suites whose tests need separate processes. The others run in one process, which halves the time.
 FORKING = ("error", "unread", "memory", "threads", "parallel", "forks",
            "determinism", "multihead", "files", "gpt_files")
 
 # ---- mutants ----
 
-# Not mutated: comments, strings, includes and conditions of the preprocessor, assertions, prefetches,
-# sizes of arrays (one more makes no difference), and enums, which hold names and tuned sizes.
+# Not mutated: comments, strings, preprocessor includes and conditions, assertions, prefetches, sizes of
+# arrays (one more element makes no difference), and enums, which are names and tuned sizes.
 HIDDEN = re.compile(
     r"""/\*.*?\*/ | //[^\n]* | "(?:\\.|[^"\\\n])*" | '(?:\\.|[^'\\\n])*'
         | ^\#\ *(?:include|if|ifdef|ifndef|elif|else|endif|undef|error|pragma)\b[^\n]*
@@ -54,7 +54,7 @@ SWAPS = {"<": ["<="], "<=": ["<"], ">": [">="], ">=": [">"], "==": ["!="], "!=":
 
 
 def next_number(match):
-    """The number plus 1; of a decimal, its first digit other than 0 changes."""
+    """An integer plus 1; a decimal with its first nonzero digit changed."""
     text = match.group()
     if text.isdigit():
         return str(int(text) + 1)
@@ -111,7 +111,7 @@ def mutants_of(file):
 
 
 def sample(mutants, count, seed):
-    """A sample that changes little when the sources change: the order is that of a hash."""
+    """A sample in the order of a hash, so that it changes little when the sources change."""
     times = {}
     ranked = []
     for mutant in mutants:
@@ -125,7 +125,7 @@ def sample(mutants, count, seed):
 # ---- tables ----
 
 def read_suites():
-    """[(file pattern, instruction sets, suites)]: the first row that matches a file counts."""
+    """[(file pattern, instruction sets, suites)]: the first row that matches a file applies."""
     rows = []
     for line in (HERE / "suites.txt").read_text().splitlines():
         if line.strip() and not line.startswith("#"):
@@ -248,7 +248,7 @@ class Tree:
 
 
 def end_session(session):
-    """Ends what a suite left behind: Check puts each test in a process group of its own."""
+    """Ends leftover processes of a suite: Check puts each test in its own process group."""
     for stat in pathlib.Path("/proc").glob("[0-9]*/stat"):
         try:
             if int(stat.read_text().rsplit(")", 1)[1].split()[3]) == session:
@@ -355,7 +355,7 @@ def main():
     trees[0].jobs = trees[-1].jobs
     for tree in trees[1:]:
         if not tree.folder.exists():
-            shutil.copytree(trees[0].folder, tree.folder)  # keeps times: nothing is built again
+            shutil.copytree(trees[0].folder, tree.folder)  # preserves times, so nothing is rebuilt
         tree.update()
         for isas in trees[0].plain:
             tree.prepare(isas)

@@ -1,6 +1,6 @@
-/* A shared object for LD_PRELOAD: from the request number FAIL_FIRST on, FAIL_COUNT requests for
- * memory or threads fail. libc's own requests, as in fopen and getline, count too. The file
- * FAIL_REPORT receives the numbers of requests and of failures. For glibc. */
+/* A shared object for LD_PRELOAD: starting with request number FAIL_FIRST, FAIL_COUNT requests for
+ * memory or threads fail. libc's own requests, as in fopen and getline, count too. The numbers of
+ * requests and of failures are written to the file FAIL_REPORT. For glibc. */
 #define _GNU_SOURCE
 #include <dlfcn.h>
 #include <errno.h>

@@ -1,12 +1,12 @@
-/* Runs a program again and again; each time, another one of its requests for memory fails
- * (fail_alloc.c): once, and for ever from there on.
+/* Runs a program repeatedly. In each run another request for memory fails (fail_alloc.c): alone, or
+ * with all later ones.
  *
  *   starve FAIL_ALLOC.so FOLDER RESULT MOST PROGRAM ARGUMENT...
  *
- * FOLDER takes its output. RESULT is a file that the program writes, or - for its standard output:
- * a run that succeeds must give the RESULT of the first run, and so must the last one, in which
- * nothing fails. A run that fails must end with status 1 or 2 and say that memory is missing. At
- * most MOST evenly spaced requests fail. */
+ * The program's output is stored in FOLDER. RESULT is a file that the program writes, or - for its
+ * standard output. A run that succeeds must give the RESULT of the first run, and so must the last
+ * run, in which nothing fails. A run that fails must exit with status 1 or 2 and report that it is
+ * out of memory. At most MOST evenly spaced requests are made to fail. */
 #define _DEFAULT_SOURCE
 #include <fcntl.h>
 #include <inttypes.h>
@@ -71,7 +71,7 @@ static int run(int64_t first, int64_t count)
     return status;
 }
 
-/* A file as a string, which the caller frees; "" if there is none. */
+/* The contents of a file as a string, which the caller frees; "" if the file does not exist. */
 static char *contents(const char *path, size_t *size)
 {
     char *bytes = calloc(1, 1);
@@ -122,7 +122,7 @@ static void check(int64_t n, int64_t count, int status)
     size_t size;
     char *text = contents(errors, &size);
     printf("%s: request %" PRId64 " failed %s: %s %d, result %s: %s\n", program[0], n,
-           count == 1 ? "once" : "for ever", WIFSIGNALED(status) ? "signal" : "status",
+           count == 1 ? "once" : "with all later ones", WIFSIGNALED(status) ? "signal" : "status",
            WIFSIGNALED(status) ? WTERMSIG(status) : code, result_is_right() ? "right" : "wrong",
            text);
     free(text);
@@ -163,7 +163,7 @@ int main(int argc, char **argv)
     }
     check(requests, 0, run(INT64_MAX, 0));
     printf("%s %s: %" PRId64 " requests; %" PRId64 " runs, %" PRId64 " failures, %" PRId64
-           " runs unharmed, %d findings\n",
+           " successful runs, %d findings\n",
            program[0], argc > 6 ? program[1] : "", requests, runs, failures, unharmed, findings);
     free(expected);
     return findings > 0;

@@ -82,14 +82,14 @@ static heed_status check_old(heed_atomic_file *file, int *mode)
 
 /* ---- temporary files ----
  *
- * Their names are TARGET.tmp-HOST-PROCESS-NUMBER, with a hash of the host's name. Each is locked
- * while it is open. A save that is killed leaves one, which the next save of the same target
- * removes, but only if nothing suggests that it is in use or not ours:
+ * They are named TARGET.tmp-HOST-PROCESS-NUMBER, where HOST is a hash of the host's name. Each is
+ * locked while it is open. If a save is killed, its temporary file remains. The next save of the
+ * same target removes it, but only if all of the following hold:
  *
- *   it is a regular file, not a link, and belongs to this user
- *   this host has no process of that number: other hosts may share the disk, and a process's own
- *     threads may save at the same time
- *   nobody has locked it: containers may share the host's name, but not its processes' numbers */
+ *   it is a regular file without other links and belongs to this user
+ *   it was created on this host by a process that no longer exists: other hosts may share the
+ *     disk, and other threads of this process may be saving
+ *   it is not locked: containers may share the host's name but not its process numbers */
 
 /* FNV-1a of the host's name. */
 static unsigned host_hash(void)
@@ -143,7 +143,7 @@ static void remove_leftover(int folder, const char *name)
     close(fd);
 }
 
-/* Failing to remove leftovers is no error. */
+/* Failing to remove leftovers is not an error. */
 static void remove_leftovers(const heed_atomic_file *file)
 {
     const char *slash = strrchr(file->target, '/');

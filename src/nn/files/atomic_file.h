@@ -6,8 +6,8 @@
  *     heed_atomic_write(&file, data, size);
  *     return heed_atomic_end(&file);
  *
- * After an error the other calls do nothing, and heed_atomic_end removes the temporary file. The
- * temporary file of a killed save is removed by the next save of the same file.
+ * After an error the other calls do nothing, and heed_atomic_end removes the temporary file. If a
+ * save is killed, the next save of the same file removes its temporary file.
  */
 #ifndef HEED_NN_ATOMIC_FILE_H
 #define HEED_NN_ATOMIC_FILE_H

@@ -25,8 +25,8 @@ typedef struct heed_match {
  * is compared and read before the first tensor changes.
  *
  * HEED_ERR_VALUE: names are missing or unexpected, or shapes or dtypes differ. One message lists
- * them all: for each kind, up to 2400 characters and the number of further names. Also: a file has
- * different values for two names of one tensor. */
+ * them all: for each kind, up to 2400 characters and the number of further names. Also if a file
+ * has different values for two names of one tensor. */
 heed_status heed_match_file(const heed_match *match, const heed_safetensors *file,
                             heed_tensor_list wanted, heed_tensor **values);
 heed_status heed_match_list(const heed_match *match, heed_tensor_list offered,

@@ -525,7 +525,7 @@ static heed_status check_generate(const struct heed_gpt *m, const heed_tensor *i
 }
 
 /* Puts the whole tree in evaluation mode until end_eval restores each module's mode. Calls may nest
- * through on_token; only the outermost saves the modes. A mode that stays the same is not written,
+ * through on_token; only the outermost saves the modes. A mode is only written if it changes,
  * because other threads may be reading it. */
 static void begin_eval(heed_module *m, bool outermost)
 {

@@ -264,7 +264,7 @@ static heed_status check_shape(const pair *p, const char *key, int64_t value, co
 }
 
 /* Compares the weights with the sizes in config.json before the model is created: wrong sizes might
- * exhaust memory. In each block c_attn stands for the other weights. */
+ * exhaust memory. Of each block only c_attn is checked. */
 static heed_status check_sizes(const pair *p)
 {
     const heed_gpt_config *c = p->config;

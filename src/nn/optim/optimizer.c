@@ -340,7 +340,7 @@ static heed_status update(const heed_optimizer *optimizer, const heed_param_grou
     return heed_adam_update_all(all, count, &step);
 }
 
-/* A count stays at its maximum, where one more step makes no difference to any update. */
+/* Saturates: at the maximum, one more step no longer changes any update. */
 static int64_t after(int64_t steps)
 {
     return steps < INT64_MAX ? steps + 1 : steps;
@@ -420,8 +420,8 @@ static heed_status check_gradients(const heed_optimizer *optimizer)
                            "loss that is computed from them, without heed_detach or no_grad");
 }
 
-/* Checks the new values, and notes which gradients have been used. They are retained so that no
- * later gradient has the same address. */
+/* Checks the new values and records which gradients were used. They are retained so that no later
+ * gradient can have the same address. */
 static heed_status check_step(const heed_optimizer *optimizer)
 {
     heed_scope scope;

@@ -1,7 +1,7 @@
 /* One step of SGD and of Adam on n contiguous floats, in a single pass over a parameter, its
  * gradient and its state. kernels.h has the formulas, next to their terms.
  *
- * Where a gradient stays 0, momentum and moments decay. Subnormal numbers, which are slow, would
+ * While a gradient is 0, momentum and moments decay to subnormal numbers, which are slow and would
  * remain forever, because 0.9 times the smallest rounds to itself. So state below LEAST_NORMAL
  * becomes 0. A moment or momentum is then off by at most LEAST_NORMAL / (1 - beta), the sum of a
  * geometric series. */
@@ -73,9 +73,9 @@ void KERNEL(adam)(int64_t n, void *parameter, const void *gradient, void *first,
      * gives d exactly. The rounded weights beta1 and 1 - beta1 need not sum to 1. */
     const bool from_m = new1 < (T)0.5;
     const T weight = from_m ? new1 : new1 - 1;
-    /* Squares of gradients are flushed too. Together, both change v by at most 2 LEAST_NORMAL /
-     * new2, and the denominator by less than its rounding error if eps is as large as here; with
-     * the default betas, from 1.7e-10. Smaller eps divide by numbers that this would change. */
+    /* Squares of gradients are flushed too. Together this changes v by at most 2 LEAST_NORMAL /
+     * new2, and the denominator by less than its rounding error if eps is large enough: with the
+     * default betas, 1.7e-10. With a smaller eps, nothing is flushed. */
     const bool flush = ROOT(2 * LEAST_NORMAL / new2) < EPSILON / 4 * eps;
     const T least = flush ? LEAST_NORMAL : 0, least_root = flush ? ROOT(LEAST_NORMAL / new2) : 0;
     for (int64_t i = 0; i < n; i++) {

@@ -17,11 +17,10 @@
 SUM_OF(sum_of_positive, ROW, READ_X, x)
 #endif
 
-/* out = exp(x - shift), for exponentials that are only summed, or multiplied by values. Scores
- * below LEAST_SCORE get weight 0, which keeps subnormal numbers, which are slow, out of later
- * steps: quotients, their remainders, and products with numbers of ordinary size. The largest
- * weight of a row is 1, so a sum of up to 2^40 weights rounds to the same double with and without
- * the rest.
+/* out = exp(x - shift), for exponentials that are only summed or multiplied by values. Scores below
+ * LEAST_SCORE get weight 0. This avoids slow subnormal numbers in later steps: quotients, their
+ * remainders, and products with numbers of ordinary size. The largest weight of a row is 1, so a
+ * sum of up to 2^40 weights rounds to the same double with and without the tiny ones.
  *
  * Scores are at most 0, or NaN, unless the maximum of the row, and so the sum, is infinite. */
 #ifdef T_IS_F32

@@ -1,4 +1,4 @@
-/* What the fuzzers share: libFuzzer's entry points, the temporary folder, and the checks after each
+/* Shared by the fuzzers: libFuzzer's entry points, the temporary folder, and the checks after each
  * input. */
 #include "tests/fuzz/common/fuzz.h"
 
@@ -48,7 +48,7 @@ static void remove_folder(void)
     rmdir(folder);
 }
 
-/* In memory, because saving syncs. */
+/* In memory if possible, because saving syncs. */
 static void make_folder(void)
 {
     if (*folder == '\0') {
@@ -160,7 +160,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     return 0;
 }
 
-/* Writes the seeds into the corpus, if libFuzzer's last argument is one. */
+/* Writes the seeds into the corpus, if libFuzzer's last argument is a folder. */
 int LLVMFuzzerInitialize(int *argc, char ***argv)
 {
     const char *corpus = (*argv)[*argc - 1];

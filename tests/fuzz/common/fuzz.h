@@ -25,15 +25,15 @@ extern const fuzz_seed fuzz_seeds[];
  * no memory allocated, no descriptor open, and no temporary file of a save. */
 void fuzz_one(const uint8_t *data, size_t size);
 
-/* fuzz_run: fuzz_one and these checks. */
+/* fuzz_run: fuzz_one, followed by these checks. */
 void fuzz_run(const uint8_t *data, size_t size);
 
 /* must: ends the program if the condition is false. */
 #define must(holds) fuzz_must(holds, #holds, __FILE__, __LINE__)
 void fuzz_must(bool holds, const char *condition, const char *file, int line);
 
-/* must_fail: an error with a message is pending; clears it. must_fail_printably: the message also
- * has no control characters, whatever names are in the file. */
+/* must_fail: an error with a message must be pending; clears it. must_fail_printably: the message
+ * must also have no control characters, whatever names are in the file. */
 heed_status must_fail(void);
 heed_status must_fail_printably(void);
 

@@ -1,5 +1,5 @@
 /* Runs a fuzzer without libFuzzer: replay_NAME RUNS [FILE...] checks the files and all seeds, then
- * RUNS inputs made from the seeds by random changes, the same ones in each run. */
+ * RUNS random mutations of the seeds, the same ones in each run. */
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -20,7 +20,7 @@ static size_t below(size_t n)
     return (size_t)((state * 0x2545F4914F6CDD1D) >> 33) % n;
 }
 
-/* Characters with a meaning in some format, and numbers at the edges of types. */
+/* Characters with a meaning in some format, and numbers at the limits of types. */
 static const char *const words[] = {
     "\"", "{", "}", "[",  "]",    ":",          ",",
     "0",  "-", "9", "\\", "\n",   "\xFF",       "\xC3\xA9",
@@ -93,11 +93,11 @@ int main(int argc, char **argv)
         for (size_t changes = 1 + below(MOST_CHANGES); changes > 0; changes--) {
             change(data, &size);
         }
-        uint8_t *exact = malloc(size + 1); /* a heap block shows reads past the end */
+        uint8_t *exact = malloc(size + 1); /* on the heap, to detect reads past the end */
         memcpy(exact, data, size);
         fuzz_run(exact, size);
         free(exact);
     }
-    printf("%s: %zu seeds and %ld changed inputs\n", argv[0], seeds, runs);
+    printf("%s: %zu seeds and %ld mutated inputs\n", argv[0], seeds, runs);
     return 0;
 }

@@ -19,7 +19,7 @@ static int64_t random_in(uint64_t *state, int64_t low, int64_t high)
     return low + (int64_t)(random_bits(state) % (uint64_t)(high - low));
 }
 
-/* ---- what the rules use ---- */
+/* ---- helpers of the rules ---- */
 
 static int64_t some(graph_node *n, int i, int64_t low, int64_t high)
 {
@@ -42,7 +42,7 @@ static heed_dims turned(const heed_tensor *x)
     return dims;
 }
 
-/* The sizes in reverse: as a reshape, not a transpose. */
+/* The sizes in reverse order: for a reshape, not a transpose. */
 static heed_shape swapped_shape(const heed_tensor *x)
 {
     heed_shape shape = {.ndim = x->ndim};
@@ -84,7 +84,7 @@ static heed_shape square_shape(const heed_tensor *x)
     return shape;
 }
 
-/* x and four numbers that change only at x = 0. */
+/* x plus four functions that change only at x = 0. */
 static heed_tensor *rounded(heed_tensor *x)
 {
     heed_tensor *part = heed_mul_scalar(heed_tanh(x), 0.4);

@@ -13,8 +13,8 @@ typedef struct graph_node {
     int operand[OPERANDS]; /* a node; ~i: leaf i */
     int operands;
     uint64_t parameter[PARAMETERS];
-    int64_t chosen[PARAMETERS]; /* what the rule made of them, for graph_print */
-    unsigned used;              /* parameters that it read */
+    int64_t chosen[PARAMETERS]; /* the values that the rule derived from them, for graph_print */
+    unsigned used;              /* number of parameters read */
     heed_shape shape;
 } graph_node;
 

@@ -1,11 +1,11 @@
 /* Checks random graphs of operations:
  *
- *   - values and gradients of leaves that are views (transposed, with gaps, expanded) against those
- *     of contiguous leaves,
- *   - first and second derivatives against finite differences,
- *   - f32 against f64, loosely,
- *   - the same bits with 1, 2 and 3 threads,
- *   - that nothing leaks.
+ *   - values and gradients are the same with leaves that are views (transposed, with gaps,
+ * expanded) and with contiguous leaves,
+ *   - first and second derivatives agree with finite differences,
+ *   - f32 agrees with f64, loosely,
+ *   - results are bit-identical with 1, 2 and 3 threads,
+ *   - nothing leaks.
  *
  *   fuzz_graphs SEED COUNT [SECONDS]   graphs SEED, SEED + 1, ...; stops after SECONDS
  *   fuzz_graphs --broken SEED COUNT    succeeds if it finds an operation whose backward is wrong
@@ -121,7 +121,7 @@ static void append(run *r, heed_tensor *x)
     }
 }
 
-/* own: the leaves have this dtype, otherwise they are f64 and cast. */
+/* own: the leaves have this dtype; otherwise they are f64 and are cast to it. */
 static run run_graph(const graph *g, storage how, heed_dtype dtype, bool own)
 {
     run r = {.count = 0};
@@ -177,7 +177,7 @@ static void check_storage(const graph *g, const run *dense)
                                         "leaves of mixed storage differ"};
     for (int how = REVERSED; how <= STORAGES; how++, checks++) {
         run r = run_graph(g, (storage)how, HEED_F64, true);
-        /* rounding may choose another side of a kink, which a large graph does not avoid */
+        /* rounding may select the other side of a kink, which large graphs do not avoid */
         const double gap = difference(dense, &r, g->large ? r.values : r.count);
         if (heed_error_pending() || !(gap < 1e-9)) {
             found(g, names[how], gap);
@@ -224,7 +224,7 @@ static void check_threads(const graph *g)
 typedef heed_status gradient_check(heed_function *f, void *context, heed_tensor *const *inputs,
                                    int count, heed_gradcheck_options options);
 
-/* A wrong derivative is wrong for every step; an ill-conditioned one only for some. */
+/* A wrong derivative fails for every step size; an ill-conditioned one only for some. */
 static void check_derivatives(const graph *g, gradient_check *check, const char *what)
 {
     static const double steps[] = {1e-6, 1e-5, 1e-4, 1e-7};
