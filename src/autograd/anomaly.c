@@ -103,7 +103,7 @@ static heed_text range_text(const heed_tensor *t, const elements *e)
 enum { INPUTS_SHOWN = 4 };
 
 /* Intended infinities: from masks, infinite scalars, and logarithms of constants. */
-static bool is_asked_for(const heed_call *call, const elements *made)
+static bool is_intended(const heed_call *call, const elements *made)
 {
     const char *name = call->op->name;
     if (strcmp(name, "log") == 0) {
@@ -124,7 +124,7 @@ static heed_status check_result(const heed_call *call, const heed_tensor *y)
         return HEED_OK;
     }
     const elements made = scan(y);
-    if (is_finite(&made) || is_asked_for(call, &made)) {
+    if (is_finite(&made) || is_intended(call, &made)) {
         return heed_self.error;
     }
     char from[INPUTS_SHOWN * sizeof(heed_text)] = "";
