@@ -155,6 +155,8 @@ help:
 	@echo "make test-isas     run the tests with each HEED_ISA that this machine supports"
 	@echo "make mpi           build train_mpi, for several processes or machines (needs mpicc)"
 	@echo "make test-tsan     run the multithreaded suites with ThreadSanitizer (needs gcc)"
+	@echo "make coverage      list the lines of src/ that no test reaches (needs gcovr)"
+	@echo "make machines      build and test for musl, 32-bit x86, aarch64 and macOS (on Debian)"
 	@echo "make test-cpp      train the toy model in C++17, define an operation in C++17 and C++20"
 	@echo "make layers        check that includes go one way only: nn -> autograd -> tensor"
 	@echo "make format        clang-format everything; check-format only checks"
@@ -311,6 +313,13 @@ test-tsan:
 	@$(MAKE) --no-print-directory CC="$(if $(findstring gcc,$(CC)),$(CC),gcc)" BUILD=$(TSAN) OPTIMISE=-O1 \
 	    ISAS="$(filter-out v4,$(ISAS))" EXTRA="-fsanitize=thread" $(TSAN)/test_heed
 	$(TSAN)/test_heed $(TSAN_SUITES)
+
+.PHONY: coverage machines
+coverage:
+	@sh tests/coverage.sh $(BUILD)/coverage
+
+machines:
+	@sh tests/machines.sh
 
 # Makes each memory allocation fail, alone and with all later ones: first in the suite, then in programs that request
 # every tensor from the system.

@@ -2,6 +2,7 @@
 # Installs missing packages with the system's package manager; does nothing if all are installed.
 #   tests/install.sh check        Check and pkg-config, for `make test`
 #   tests/install.sh check dev    also the second compiler, sanitizers, formatter and checkers
+#   tests/install.sh coverage     gcovr, for tests/coverage.sh
 #   tests/install.sh machines     cross compilers and emulators, for tests/machines.sh
 set -eu
 
@@ -53,6 +54,10 @@ for group in "$@"; do
         want "command -v valgrind" valgrind valgrind valgrind valgrind valgrind
         want "command -v mpicc && command -v mpirun" "libopenmpi-dev openmpi-bin" openmpi-devel \
             "openmpi openmpi-dev" openmpi open-mpi
+        ;;
+    coverage)
+        want "command -v gcovr" gcovr gcovr gcovr gcovr gcovr
+        want "command -v python3" python3 python3 python3 python python
         ;;
     machines)
         for target in aarch64 i686 s390x; do
