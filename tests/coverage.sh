@@ -9,15 +9,16 @@ make BUILD="$out" EXTRA=--coverage "$out/test_heed"
 find "$out" -name '*.gcda' -delete
 
 # A process writes the counters of all files when it exits, which takes longer than most tests. So suites that do not
-# need separate processes run in one. The toy and determinism take long, and reach no line that others do not.
-forking="error threads multihead parallel forks unread files gpt_files gpt_run"
+# need separate processes run in one. Three
+# suites take long and reach no line that others do not.
+forking="error threads multihead parallel unread files gpt_files gpt_run"
 run() {
     case " $forking " in
     *" $1 "*) "$out/test_heed" "$1" ;;
     *) CK_FORK=no "$out/test_heed" "$1" ;;
     esac > "$out/$1.log" 2>&1 || { cat "$out/$1.log" && exit 1; }
 }
-for suite in $("$out/test_heed" --suites | grep -vxE "toy|determinism"); do
+for suite in $("$out/test_heed" --suites | grep -vxE "toy|determinism|forks"); do
     run "$suite"
 done
 for isa in baseline v3; do # the suites that compute most
