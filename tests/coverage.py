@@ -1,7 +1,7 @@
 """Prints the lines of src/ that no test reaches: coverage.py GCOVR.json REASONS LEAST_LINES LEAST_BRANCHES
 
-Each line of REASONS is "file: text | reason". It excludes the lines of that file that contain the text, if a test does
-not reach them or all of their branches. Fails if less than the given percentages of the other lines and branches are
+Each line of REASONS is "file: text | reason". It excludes the lines of that file that contain the text (*: all lines),
+if the tests do not reach them or all of their branches. Fails if less than the given percentages of the other lines and branches are
 reached, or if a reason excludes nothing.
 """
 
@@ -38,7 +38,7 @@ def main(report, reasons_path, least_lines, least_branches):
             text = source[number - 1]
             count = sum(e["count"] for e in entries)
             counts = [b["count"] for e in entries for b in e["branches"]]
-            reason = next((r for r in own if r["text"] in text), None)
+            reason = next((r for r in own if r["text"] == "*" or r["text"] in text), None)
             if reason and (count == 0 or 0 in counts):
                 reason["excluded"] += 1
                 continue
