@@ -19,16 +19,19 @@ const fuzz_seed fuzz_seeds[] = {
 
 enum { MOST_ARGUMENTS = 50, NEXT_TOKEN = 5, PROGRAMS };
 
+/* The options of any command of gpt. */
+typedef union gpt_options {
+    gpt_train_options train;
+    gpt_sample_options sample;
+    gpt_eval_options eval;
+    gpt_info_options info;
+    gpt_export_options export;
+} gpt_options;
+
 /* Sets each option of a fresh copy from its text; the copy's text must be the same. */
 static void check_texts(const flag_table *table, const void *o)
 {
-    union {
-        gpt_train_options train;
-        gpt_sample_options sample;
-        gpt_eval_options eval;
-        gpt_info_options info;
-        gpt_export_options export;
-    } copy;
+    gpt_options copy;
     memset(&copy, 0, sizeof copy);
     for (int i = 0; i < table->count; i++) {
         const flag_row *f = &table->flags[i];
@@ -45,13 +48,7 @@ static void check_gpt(int program, int argc, char **argv)
     static const flag_table *const tables[] = {&gpt_train_flags, &gpt_sample_flags, &gpt_eval_flags,
                                                &gpt_info_flags, &gpt_export_flags};
     const flag_table *table = tables[program];
-    union {
-        gpt_train_options train;
-        gpt_sample_options sample;
-        gpt_eval_options eval;
-        gpt_info_options info;
-        gpt_export_options export;
-    } o;
+    gpt_options o;
     memset(&o, 0, sizeof o);
     const bool help = flags_read(table, &o, argc, argv);
     if (heed_error_pending()) {
