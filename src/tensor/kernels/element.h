@@ -94,7 +94,7 @@ void KERNEL(scaled_exps)(int64_t n, const void *x, double shift, double scale, v
 void KERNEL(normalize)(const heed_normalization *call);
 void KERNEL(normalize_gradient)(const heed_normalization *call);
 void KERNEL(attend)(const heed_attention *call, int64_t block);
-void KERNEL(attend_gradient)(const heed_attention *call);
+void KERNEL(attend_gradient)(const heed_attention *call, int64_t piece, int64_t pieces);
 void KERNEL(gemm)(const heed_gemm *call);
 int64_t KERNEL(gemm_workspace)(const heed_gemm *call);
 
