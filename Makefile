@@ -443,7 +443,7 @@ bench-table:
 	@awk -f bench/table.awk $(BUILD)/bench.tsv
 
 bench-quick: export ROUNDS = 3
-bench-quick: export WORKLOADS = w1 w2 w3 w4 mlp start memory.w4
+bench-quick: export WORKLOADS = w1 w2 w3 w4 mlp gpt.small generate start memory.w4
 bench-quick: bench
 
 bench-growth: $(BUILD)/bench_heed

@@ -10,7 +10,8 @@ import os
 from serve import GPTS, THREADS, TRAINED, answer_requests, check_losses
 
 # XLA starts a thread for each processor that it may use, and has no setting for their number.
-os.sched_setaffinity(0, sorted(os.sched_getaffinity(0))[:THREADS])
+if hasattr(os, "sched_setaffinity"):  # Linux
+    os.sched_setaffinity(0, sorted(os.sched_getaffinity(0))[:THREADS])
 
 import jax  # noqa: E402
 import jax.numpy as jnp  # noqa: E402
