@@ -248,12 +248,12 @@ static bool is_compared(int peer)
     return has_figures(HEED) && has_figures(peer);
 }
 
-/* The peer with the lowest ratio, among those with this verdict if it is BEHIND; -1: none. */
-static int strongest(enum verdict wanted)
+/* The peer with the lowest ratio, of all or of those that Heed is behind; -1: none. */
+static int strongest(bool only_behind)
 {
     int best = -1;
     for (int i = PEERS; i < runner_count; i++) {
-        if (is_compared(i) && (wanted != BEHIND || verdict_on(i) == BEHIND) &&
+        if (is_compared(i) && (!only_behind || verdict_on(i) == BEHIND) &&
             (best < 0 || scores[i].ratio.median < scores[best].ratio.median)) {
             best = i;
         }
@@ -329,7 +329,7 @@ static void write_tsv(const struct listed *w, int threads, int i)
 
 static void print_scores(const struct listed *w, int threads)
 {
-    const int best = strongest(AHEAD);
+    const int best = strongest(false);
     bool is_alone = true;
     print_heed(w);
     for (int i = PEERS; i < runner_count; i++) {
@@ -364,7 +364,7 @@ static void note_row(const struct listed *w, int threads)
             worst = verdict_on(i);
         }
     }
-    const int peer = strongest(worst);
+    const int peer = strongest(worst == BEHIND);
     if (peer >= 0 && worst == BEHIND && row_counts[BEHIND] < MOST_BEHIND) {
         behind[row_counts[BEHIND]].workload = w->name;
         behind[row_counts[BEHIND]].peer = runners[peer].name;
@@ -377,8 +377,8 @@ static void note_row(const struct listed *w, int threads)
 static void print_behind(void)
 {
     const int count = row_counts[BEHIND];
-    printf("\nHeed is ahead of all peers in %d rows, level with the strongest in %d; %s\n",
-           row_counts[AHEAD], row_counts[LEVEL], count == 0 ? "no row behind" : "behind:");
+    printf("\nHeed is ahead of all peers in %d rows, level in %d; %s\n", row_counts[AHEAD],
+           row_counts[LEVEL], count == 0 ? "no row behind" : "behind:");
     for (int i = 0; i < count && i < MOST_BEHIND; i++) {
         const struct interval *r = &behind[i].ratio;
         printf("%-*s %d thread%s %7.3g  [%.3g, %.3g]  %s\n", NAME, behind[i].workload,

@@ -40,7 +40,7 @@ THREADS=1 WORKLOADS="w1 w2" "$build/bench_compare" "$out/tsv" "$build/bench_heed
     Slow "sh $out/slow" Mute false Liar "yes moo" Gone "$out/nowhere" > "$out/table" 2> /dev/null || status=$?
 [ $status = 1 ] || fail "status $status, not 1, with three broken peers"
 [ "$(grep -c '^\* Slow (by hand)  *1e+06  *1e+06' "$out/table")" = 3 ] || fail "Slow is not the strongest peer three times"
-grep -q '^Heed is ahead of all peers in 3 rows, level with the strongest in 0; no row behind$' "$out/table" ||
+grep -q '^Heed is ahead of all peers in 3 rows, level in 0; no row behind$' "$out/table" ||
     fail "Heed is behind Slow"
 for words in 'Mute: exited with status 1' 'Liar: invalid answer: moo' 'Gone: exited with status 127'; do
     grep -q "$words" "$out/table" || fail "does not report: $words"
@@ -86,7 +86,7 @@ unsure 0.9 0.9 2 15 level
 alternating 0.5 0.5 1.5 15 level
 lucky 1.1 1.1 1.1 15 ahead" ] || fail "wrong ratios, intervals or verdicts"
 [ "$(sed -n '/^Heed is/,$p' "$out/table" | tr -s ' ')" = \
-    "Heed is ahead of all peers in 2 rows, level with the strongest in 2; behind:
+    "Heed is ahead of all peers in 2 rows, level in 2; behind:
 behind 1 thread 0.9 [0.9, 0.9] Peer" ] || fail "does not list the row behind, and only this"
 # shellcheck disable=SC2016
 awk -f bench/table.awk "$out/tsv" | grep -qxF '| `behind` | ms | 1 | **0.90** |' || fail "wrong Markdown table"
