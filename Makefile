@@ -434,7 +434,7 @@ $(BUILD)/bench_peak $(BUILD)/bench_peak_v3: bench/peak.c $(BUILD)/bench/serve.o
 
 # For ISA, ROUNDS, THREADS, WORKLOADS, PYTHONS and PEERS see bench/run.sh and compare.c.
 .PHONY: bench bench-programs bench-quick bench-table bench-growth bench-generate bench-profile
-bench-programs: $(foreach p,heed peak$(ISA:v3=_v3) compare generate,$(BUILD)/bench_$(p))
+bench-programs: $(foreach p,heed peak$(addprefix _,$(filter v3,$(ISA))) compare generate,$(BUILD)/bench_$(p))
 
 bench: bench-programs
 	@ISA="$(ISA)" CC="$(CC)" CXX="$(CXX)" sh bench/run.sh $(BUILD)
