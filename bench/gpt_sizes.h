@@ -14,12 +14,17 @@ struct gpt_size {
     enum gpt_kind kind;
 };
 
+/* clang-format off */
 static const struct gpt_size gpt_sizes[] = {
-    {"w4", 4, 4, 128, 64, 12, 65, TIED},         {"w4.untied", 4, 4, 128, 64, 12, 65, UNTIED},
-    {"w4.batch1", 4, 4, 128, 64, 1, 65, TIED},   {"gpt.readme", 4, 4, 128, 64, 12, 24, GPT_TRAIN},
-    {"gpt.small", 2, 2, 64, 32, 8, 65, TIED},    {"gpt.384", 6, 6, 384, 256, 4, 65, TIED},
+    {"w4", 4, 4, 128, 64, 12, 65, TIED},
+    {"w4.untied", 4, 4, 128, 64, 12, 65, UNTIED},
+    {"w4.batch1", 4, 4, 128, 64, 1, 65, TIED},
+    {"gpt.readme", 4, 4, 128, 64, 12, 24, GPT_TRAIN},
+    {"gpt.small", 2, 2, 64, 32, 8, 65, TIED},
+    {"gpt.384", 6, 6, 384, 256, 4, 65, TIED},
     {"gpt.768", 4, 12, 768, 256, 2, 8192, TIED},
 };
+/* clang-format on */
 enum { GPT_SIZES = sizeof gpt_sizes / sizeof *gpt_sizes };
 
 /* gpt_operations: the floating-point operations of a step's products. Each token is multiplied by

@@ -98,6 +98,38 @@ for ranks in "3 2 1 3" "5 3 1 5" "6 3.5 1 6" "9 5 2 8" "10 5.5 2 9" "15 8 4 12" 
         fail "the interval of $1 rounds is not from the value of rank $3 to that of rank $4"
 done
 
+# The request loop in Python, and its copy of the sizes of GPTs.
+if command -v python3 > /dev/null; then
+    cat > "$out/peer.py" <<'END'
+import sys, time
+
+sys.dont_write_bytecode = True
+sys.path.insert(0, "bench/peers")
+import serve
+
+def prepare(name):
+    if name == "bad":
+        serve.check_losses([1.0, 2.0])
+    return ("by hand", lambda calls: time.sleep(1e-3 * calls)) if name == "good" else None
+
+if len(sys.argv) > 1:
+    for name, size in serve.GPTS.items():
+        print(name, *size)
+else:
+    serve.answer_requests(prepare)
+END
+    printf 'good\ngood\nbad\nbad\nother\ngood\n' | python3 "$out/peer.py" > "$out/table"
+    [ "$(sed 's/^0\.001[0-9]* /1 ms /' "$out/table")" = "1 ms by hand
+1 ms by hand
+wrong the loss does not fall
+wrong the loss does not fall
+none
+1 ms by hand" ] || fail "wrong answers of a peer in Python"
+    python3 "$out/peer.py" sizes > "$out/table"
+    sed -n 's/^    {"\(.*\)", \(.*\), [A-Z_]*},$/\1 \2/p' bench/gpt_sizes.h | tr -d , | cmp -s - "$out/table" ||
+        fail "bench/gpt_sizes.h and bench/peers/serve.py differ"
+fi
+
 # Ending a run ends its peers too, although they are suspended most of the time.
 ROUNDS=1000 WORKLOADS=w1 "$build/bench_compare" "$out/tsv" "$build/bench_heed" "$build/bench_peak" \
     Slow "sh $out/slow" > "$out/table" 2>&1 &
