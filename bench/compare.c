@@ -400,30 +400,37 @@ static void use_threads(int threads)
     }
 }
 
-/* The next row of the table overwrites this line. */
 static void show_progress(int done, int threads, double begin)
 {
-    if (isatty(STDERR_FILENO)) {
-        fprintf(stderr, "%s, %d of %d with %d thread%s", workloads[done].name, done + 1,
-                workload_count, threads, threads == 1 ? "" : "s");
-        if (done > 0) {
-            fprintf(stderr, ", about %.0f min left",
-                    ceil((seconds_now() - begin) * (workload_count - done) / done / 60));
-        }
-        fputs("\r", stderr);
+    fprintf(stderr, "%s, %d of %d with %d thread%s", workloads[done].name, done + 1, workload_count,
+            threads, threads == 1 ? "" : "s");
+    if (done > 0) {
+        fprintf(stderr, ", about %.0f min left",
+                ceil((seconds_now() - begin) * (workload_count - done) / done / 60));
     }
+}
+
+static void clear_progress(void)
+{
+    fputs("\r\033[K", stderr);
 }
 
 static void compare(int threads)
 {
     const double begin = seconds_now();
+    const bool is_terminal = isatty(STDERR_FILENO) != 0;
     use_threads(threads);
     bound_count = 0;
     print_head(threads);
+    fflush(stdout);
     for (int i = 0; i < workload_count; i++) {
-        fflush(stdout);
-        show_progress(i, threads, begin);
+        if (is_terminal) {
+            show_progress(i, threads, begin);
+        }
         ask_all(&workloads[i]);
+        if (is_terminal) {
+            clear_progress();
+        }
         print_scores(&workloads[i], threads);
         note_row(&workloads[i], threads);
     }
