@@ -36,13 +36,13 @@ while read -r name; do
 done
 END
 status=0
-THREADS=1 WORKLOADS="w1 w2" "$build/bench_compare" "$out/tsv" "$build/bench_heed" "$build/bench_peak" \
+THREADS=1 WORKLOADS="w1 w2 start" "$build/bench_compare" "$out/tsv" "$build/bench_heed" "$build/bench_peak" \
     Slow "sh $out/slow" Mute false Liar "yes moo" Gone "$out/nowhere" > "$out/table" 2> /dev/null || status=$?
 [ $status = 1 ] || fail "status $status, not 1, with three broken peers"
 [ "$(grep -c '^\* Slow (by hand)  *1e+06  *1e+06' "$out/table")" = 3 ] || fail "Slow is not the strongest peer three times"
 grep -q '^Heed is ahead of all peers in 3 rows, level in 0; no row behind$' "$out/table" ||
     fail "Heed is behind Slow"
-for words in 'Mute: exited with status 1' 'Liar: invalid answer: moo' 'Gone: exited with status 127'; do
+for words in 'Slow: exited with status 0' 'Mute: exited with status 1' 'Liar: invalid answer: moo' 'Gone: exited with status 127'; do
     grep -q "$words" "$out/table" || fail "does not report: $words"
 done
 awk -F '\t' '$1 == "w1.sgd" && $5 == "Slow" { found = $6 == 1000000 && $7 > 1000 } END { exit !found }' "$out/tsv" ||
@@ -112,7 +112,7 @@ def prepare(name):
         serve.check_losses([1.0, 2.0])
     return ("by hand", lambda calls: time.sleep(1e-3 * calls)) if name == "good" else None
 
-if len(sys.argv) > 1:
+if sys.argv.pop() == "sizes":
     for name, size in serve.GPTS.items():
         print(name, *size)
 else:

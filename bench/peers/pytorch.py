@@ -273,7 +273,7 @@ def prepare(name):
 
 torch.set_num_threads(THREADS)
 torch.manual_seed(0)
-if len(sys.argv) > 1:
+if len(sys.argv) > 1 and not COMPILED:
     print(alone(*sys.argv[1].split(".")), flush=True)
 else:
     answer_requests(prepare)
