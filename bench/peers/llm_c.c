@@ -30,8 +30,7 @@ static int *random_ids(void)
     return ids;
 }
 
-/* Rows of a layer's parameters, all of `width` elements: two LayerNorms, and four Linears with
- * biases. */
+/* Embeddings and the last LayerNorm; in each layer two LayerNorms and four Linears. */
 static long weights_in_model(void)
 {
     const long width = size->width, layers = size->layers;
