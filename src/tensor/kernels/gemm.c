@@ -50,6 +50,7 @@ enum {
     AHEAD = 8,     /* prefetch distance in rows of b */
     SMALL = 2048,  /* maximum multiplications in a product summed in double */
     SMALL_K = 256, /* maximum k of such a product */
+    TINY = 128,    /* maximum multiplications in a product without vectors */
 };
 
 /* ---- packing ---- */
@@ -319,6 +320,41 @@ static void to_doubles(const T *from, int64_t rows, int64_t columns, int64_t row
     }
 }
 
+/* c (row, columns) = a (row, k) b (k, columns). */
+static inline __attribute__((always_inline)) void
+multiply_scalars(const heed_gemm *call, const T *a, const T *b, const int columns, T *c)
+{
+    TOTAL sum[2] = {0};
+    for (int64_t p = 0; p < call->k; p++, a += call->a_col, b += call->b_row) {
+        for (int j = 0; j < columns; j++) {
+            sum[j] += (TOTAL)*a * (TOTAL)b[j * call->b_col];
+        }
+    }
+    for (int j = 0; j < columns; j++) {
+        c[j] = (T)(call->accumulate ? (TOTAL)c[j] + sum[j] : sum[j]);
+    }
+}
+
+/* Converting so few operands would take longer than multiplying them. */
+static void multiply_tiny(const heed_gemm *call)
+{
+    const T *bias = call->bias;
+    for (int64_t i = 0; i < call->m; i++) {
+        const T *a = (const T *)call->a + i * call->a_row, *b = call->b;
+        T *c = (T *)call->c + i * call->c_row;
+        int64_t j = 0;
+        for (; j + 2 <= call->n; j += 2) {
+            multiply_scalars(call, a, b + j * call->b_col, 2, c + j);
+        }
+        if (j < call->n) {
+            multiply_scalars(call, a, b + j * call->b_col, 1, c + j);
+        }
+        for (j = 0; bias != NULL && j < call->n; j++) {
+            c[j] += bias[j];
+        }
+    }
+}
+
 /* Converts both operands to double first, and pads rows of b with zeros to a full vector. */
 static void multiply_small(const heed_gemm *call)
 {
@@ -537,7 +573,11 @@ void KERNEL(gemm)(const heed_gemm *call)
         break;
     case SMALL_ONE:
 #ifdef T_IS_F32
-        multiply_small(call);
+        if (call->m * call->k * call->n <= TINY) {
+            multiply_tiny(call);
+        } else {
+            multiply_small(call);
+        }
 #endif
         break;
     case ROW:
