@@ -72,7 +72,11 @@ static heed_tensor *like(const char *function, const heed_tensor *x)
         heed_fail(HEED_ERR_NULL, "%s: x is NULL", function);
         return NULL;
     }
-    return heed_tensor_create(function, heed_shape_of_tensor(x), x->dtype);
+    if (heed_blocked()) {
+        return NULL;
+    }
+    heed_tensor *t = heed_tensor_like(x);
+    return t != NULL ? heed_join_scope(function, t) : NULL;
 }
 
 static heed_tensor *filled_like(const char *function, const heed_tensor *x, double value)

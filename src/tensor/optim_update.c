@@ -13,10 +13,25 @@
 #include "shape.h"
 #include "thread.h"
 
+/* True if p and `state` pass the checks below, as in every step after the first. False does not
+ * mean that they fail. */
+static inline bool match(const heed_tensor *p, const heed_tensor *state)
+{
+    bool same = p != NULL && state != NULL && p->storage != NULL && state->storage != NULL &&
+                p->dtype == state->dtype && heed_is_float(p->dtype) && p->ndim == state->ndim;
+    for (int i = 0; same && i < p->ndim; i++) {
+        same = p->shape[i] == state->shape[i] && p->strides[i] == state->strides[i];
+    }
+    return same && heed_is_row_major(p);
+}
+
 /* Checks p, and checks that `state` matches it. */
 static heed_status check_state(const char *function, const char *name, const heed_tensor *p,
                                const heed_tensor *state)
 {
+    if (match(p, state)) {
+        return HEED_OK;
+    }
     if (heed_check_tensor(function, "p", p) != HEED_OK ||
         heed_check_tensor(function, name, state) != HEED_OK) {
         return heed_self.error;

@@ -75,12 +75,19 @@ static heed_tensor *tall(heed_tensor *x)
     return heed_reshape(x, HEED_SHAPE(-1, heed_size(x, -1)));
 }
 
-/* The factors of the gradient of input i: g b^T, or a^T g. If b is a single matrix and a is a
- * batch, a^T g is one product over all rows instead of a sum of products. */
+/* If b is a single matrix and a is a batch, a^T g is one product over all rows instead of a sum of
+ * products. */
+static bool is_one_product(const heed_vjp *v)
+{
+    const heed_tensor *a = v->inputs[0], *b = v->inputs[1];
+    return heed_is_one_matrix(b) && a->ndim > 2 && a->numel > 0 && v->g->numel > 0;
+}
+
+/* The factors of the gradient of input i: g b^T, or a^T g. */
 static void find_factors(const heed_vjp *v, int i, heed_tensor *factors[2])
 {
     heed_tensor *a = v->inputs[0], *b = v->inputs[1], *g = v->g;
-    const bool once = heed_is_one_matrix(b) && a->ndim > 2 && a->numel > 0 && g->numel > 0;
+    const bool once = is_one_product(v);
     if (i == 0) {
         factors[0] = g;
         factors[1] = heed_transpose(b, -2, -1);
@@ -90,10 +97,38 @@ static void find_factors(const heed_vjp *v, int i, heed_tensor *factors[2])
     }
 }
 
+/* The same product without operations for the transposed factor and for the product itself. */
+static heed_tensor *multiply_factors(const heed_vjp *v, int i)
+{
+    const heed_tensor *input = v->inputs[i], *other = v->inputs[1 - i], *g = v->g;
+    int64_t shape[HEED_MAX_DIMS], strides[HEED_MAX_DIMS];
+    const heed_tensor turned = {.data = other->data,
+                                .ndim = other->ndim,
+                                .numel = other->numel,
+                                .shape = shape,
+                                .strides = strides};
+    for (int dim = 0, last = other->ndim - 1; dim <= last; dim++) {
+        const int from = dim < last - 1 ? dim : 2 * last - 1 - dim;
+        shape[dim] = other->shape[from];
+        strides[dim] = other->strides[from];
+    }
+    heed_shape of_d = heed_shape_of_tensor(g);
+    of_d.size[g->ndim - 2] = input->shape[input->ndim - 2];
+    of_d.size[g->ndim - 1] = input->shape[input->ndim - 1];
+    heed_tensor *d = heed_empty(of_d, g->dtype);
+    if (d == NULL ||
+        heed_multiply(i == 0 ? g : &turned, i == 0 ? &turned : g, NULL, d, false) != HEED_OK) {
+        return NULL;
+    }
+    return d;
+}
+
 static void matmul_backward(const heed_vjp *v)
 {
     for (int i = 0; i < 2; i++) {
-        if (heed_wants_grad(v, i)) {
+        if (heed_wants_grad(v, i) && !heed_grad_enabled() && !is_one_product(v)) {
+            v->grads[i] = multiply_factors(v, i);
+        } else if (heed_wants_grad(v, i)) {
             heed_tensor *input = v->inputs[i], *factors[2];
             find_factors(v, i, factors);
             heed_tensor *d = heed_matmul(factors[0], factors[1]);
@@ -257,7 +292,7 @@ static void linear_backward(const heed_vjp *v)
             continue;
         }
         const heed_tensor *input = v->inputs[i];
-        heed_tensor *d = heed_empty(heed_shape_of_tensor(input), input->dtype);
+        heed_tensor *d = heed_empty_like(input);
         v->grads[i] = d != NULL && find_gradient(v, i, d, false) == HEED_OK ? d : NULL;
     }
 }

@@ -320,37 +320,35 @@ static void to_doubles(const T *from, int64_t rows, int64_t columns, int64_t row
     }
 }
 
-/* c (row, columns) = a (row, k) b (k, columns). */
-static inline __attribute__((always_inline)) void
-multiply_scalars(const heed_gemm *call, const T *a, const T *b, const int columns, T *c)
+/* Row i of c, columns j ... j + columns. */
+static inline __attribute__((always_inline)) void multiply_scalars(const heed_gemm *t, int64_t i,
+                                                                   int64_t j, const int columns)
 {
+    const T *a = (const T *)t->a + i * t->a_row, *b = (const T *)t->b + j * t->b_col;
+    T *c = (T *)t->c + i * t->c_row + j;
     TOTAL sum[2] = {0};
-    for (int64_t p = 0; p < call->k; p++, a += call->a_col, b += call->b_row) {
-        for (int j = 0; j < columns; j++) {
-            sum[j] += (TOTAL)*a * (TOTAL)b[j * call->b_col];
+    for (int64_t p = 0; p < t->k; p++, a += t->a_col, b += t->b_row) {
+        for (int k = 0; k < columns; k++) {
+            sum[k] += (TOTAL)*a * (TOTAL)b[k * t->b_col];
         }
     }
-    for (int j = 0; j < columns; j++) {
-        c[j] = (T)(call->accumulate ? (TOTAL)c[j] + sum[j] : sum[j]);
+    for (int k = 0; k < columns; k++) {
+        const T y = (T)(t->accumulate ? (TOTAL)c[k] + sum[k] : sum[k]);
+        c[k] = t->bias != NULL ? y + ((const T *)t->bias)[j + k] : y;
     }
 }
 
 /* Converting so few operands would take longer than multiplying them. */
-static void multiply_tiny(const heed_gemm *call)
+static __attribute__((noinline)) void multiply_tiny(const heed_gemm *call)
 {
-    const T *bias = call->bias;
-    for (int64_t i = 0; i < call->m; i++) {
-        const T *a = (const T *)call->a + i * call->a_row, *b = call->b;
-        T *c = (T *)call->c + i * call->c_row;
+    const heed_gemm t = *call; /* cannot alias c */
+    for (int64_t i = 0; i < t.m; i++) {
         int64_t j = 0;
-        for (; j + 2 <= call->n; j += 2) {
-            multiply_scalars(call, a, b + j * call->b_col, 2, c + j);
+        for (; j + 2 <= t.n; j += 2) {
+            multiply_scalars(&t, i, j, 2);
         }
-        if (j < call->n) {
-            multiply_scalars(call, a, b + j * call->b_col, 1, c + j);
-        }
-        for (j = 0; bias != NULL && j < call->n; j++) {
-            c[j] += bias[j];
+        if (j < t.n) {
+            multiply_scalars(&t, i, j, 1);
         }
     }
 }
@@ -361,19 +359,26 @@ static void multiply_small(const heed_gemm *call)
     enum { LANES = lanes_in_double };
     TOTAL a[SMALL], b[SMALL_K * LANES > SMALL ? SMALL_K * LANES : SMALL];
     const int64_t b_row = call->n > LANES ? call->n : LANES;
-    to_doubles(call->a, call->m, call->k, call->a_row, call->a_col, a, call->k);
+    const bool turned = call->a_row == 1 && call->a_col != 1; /* columns of a are contiguous */
+    if (turned) {
+        to_doubles(call->a, call->k, call->m, call->a_col, 1, a, call->m);
+    } else {
+        to_doubles(call->a, call->m, call->k, call->a_row, call->a_col, a, call->k);
+    }
     to_doubles(call->b, call->k, call->n, call->b_row, call->b_col, b, b_row);
     for (int64_t p = 0; p < call->k; p++) {
         for (int64_t j = call->n; j < LANES; j++) {
             b[p * b_row + j] = 0;
         }
     }
-    tile_in_double t = {.a_row = call->k, .a_col = 1, .b_row = b_row, .kc = call->k};
+    tile_in_double t = {.a_row = turned ? 1 : call->k, .a_col = turned ? call->m : 1};
+    t.b_row = b_row;
+    t.kc = call->k;
     t.c_row = call->c_row;
     t.add = call->accumulate;
     for (int64_t i = 0, rows; i < call->m; i += rows) {
         rows = rows_of_tile(call->m - i);
-        t.a = a + i * call->k;
+        t.a = a + i * t.a_row;
         for (int64_t panel = 0, j = 0; j < call->n; j += t.columns) {
             t.columns = edge_of(++panel, call->n, LANES) - j;
             t.b = b + j;
