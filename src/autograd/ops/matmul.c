@@ -97,30 +97,35 @@ static void find_factors(const heed_vjp *v, int i, heed_tensor *factors[2])
     }
 }
 
-/* The same product without operations for the transposed factor and for the product itself. */
+/* The same product without operations for the transposed factor and for the product itself. The
+ * gradient of a batch of transposed matrices has their layout, so that transposing it gives
+ * contiguous memory. */
 static heed_tensor *multiply_factors(const heed_vjp *v, int i)
 {
     const heed_tensor *input = v->inputs[i], *other = v->inputs[1 - i], *g = v->g;
+    const int row = input->ndim - 2, column = input->ndim - 1;
+    const bool is_transposed = row > 0 && input->strides[row] == 1 && input->strides[column] > 1;
+    const heed_tensor *factor = is_transposed ? other : g, *last = is_transposed ? g : other;
     int64_t shape[HEED_MAX_DIMS], strides[HEED_MAX_DIMS];
-    const heed_tensor turned = {.data = other->data,
-                                .ndim = other->ndim,
-                                .numel = other->numel,
+    const heed_tensor turned = {.data = last->data,
+                                .ndim = last->ndim,
+                                .numel = last->numel,
                                 .shape = shape,
                                 .strides = strides};
-    for (int dim = 0, last = other->ndim - 1; dim <= last; dim++) {
-        const int from = dim < last - 1 ? dim : 2 * last - 1 - dim;
-        shape[dim] = other->shape[from];
-        strides[dim] = other->strides[from];
+    for (int dim = 0, end = last->ndim - 1; dim <= end; dim++) {
+        const int from = dim < end - 1 ? dim : 2 * end - 1 - dim;
+        shape[dim] = last->shape[from];
+        strides[dim] = last->strides[from];
     }
     heed_shape of_d = heed_shape_of_tensor(g);
-    of_d.size[g->ndim - 2] = input->shape[input->ndim - 2];
-    of_d.size[g->ndim - 1] = input->shape[input->ndim - 1];
+    of_d.size[g->ndim - 2] = input->shape[is_transposed ? column : row];
+    of_d.size[g->ndim - 1] = input->shape[is_transposed ? row : column];
     heed_tensor *d = heed_empty(of_d, g->dtype);
-    if (d == NULL ||
-        heed_multiply(i == 0 ? g : &turned, i == 0 ? &turned : g, NULL, d, false) != HEED_OK) {
+    if (d == NULL || heed_multiply(i == 0 ? factor : &turned, i == 0 ? &turned : factor, NULL, d,
+                                   false) != HEED_OK) {
         return NULL;
     }
-    return d;
+    return is_transposed ? heed_transpose(d, -2, -1) : d;
 }
 
 static void matmul_backward(const heed_vjp *v)
@@ -215,15 +220,17 @@ static heed_status linear_rule(const heed_call *call, heed_result *result)
     return HEED_OK;
 }
 
+static bool view_copied_rows(heed_tensor *t, heed_matrix_view *rows)
+{
+    t = heed_contiguous(t);
+    return t != NULL && heed_view_rows(t, rows);
+}
+
 /* All rows of t as one matrix; copies rows that are unevenly spaced. False on error or if t is
  * NULL. */
 static inline bool view_rows(heed_tensor *t, heed_matrix_view *rows)
 {
-    if (t != NULL && !heed_view_rows(t, rows)) {
-        t = heed_contiguous(t);
-        return t != NULL && heed_view_rows(t, rows);
-    }
-    return t != NULL;
+    return t != NULL && (heed_view_rows(t, rows) || view_copied_rows(t, rows));
 }
 
 static heed_status linear_forward(const heed_call *call, heed_tensor *y)
