@@ -101,14 +101,12 @@ heed_status heed_add_to_grad(heed_tensor *t, heed_tensor *g)
     return HEED_OK;
 }
 
-/* NULL if there is no gradient to add to, as in the first backward pass of a step: checked first
- * without the lock, since a gradient that another thread is about to set may be missed. One
- * borrower at a time. Meanwhile other threads accumulate into a fresh t->grad, which
- * return_grad adds to the borrowed one. */
+/* One borrower at a time. Meanwhile other threads accumulate into a fresh t->grad, which
+ * return_grad adds to the borrowed one. NULL: there is no gradient to borrow. */
 static heed_tensor *borrow_grad(heed_tensor *t)
 {
     if (__atomic_load_n(&t->grad, __ATOMIC_RELAXED) == NULL) {
-        return NULL;
+        return NULL; /* the first gradient of a step, in most programs: not worth a lock */
     }
     lock_grad(t);
     heed_tensor *grad = t->grad_is_lent ? NULL : t->grad;

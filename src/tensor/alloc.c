@@ -176,7 +176,7 @@ static inline void put(void *block, size_t size, size_t header)
 
 void *heed_alloc_sized(size_t size)
 {
-    void *block = size <= SLAB ? heed_pop_block(size) : NULL;
+    void *block = size <= SLAB ? heed_pop_block(size) : NULL; /* huge sizes have no class */
     return block != NULL ? block : get(size, 0);
 }
 

@@ -9,6 +9,7 @@
 #include <string.h>
 
 #include "check.h"
+#include "debug.h"
 #include "map.h"
 #include "read.h"
 #include "scope_list.h"
@@ -76,6 +77,9 @@ static heed_tensor *like(const char *function, const heed_tensor *x)
         return NULL;
     }
     heed_tensor *t = heed_tensor_like(x);
+    if (HEED_IS_DEBUG && t != NULL) {
+        heed_debug_made(t, function);
+    }
     return t != NULL ? heed_join_scope(function, t) : NULL;
 }
 

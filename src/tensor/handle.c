@@ -36,10 +36,10 @@ enum { MEDIUM = 128, LARGE = 256, MOST_INSIDE = LARGE - offsetof(heed_storage, s
 
 static size_t block_of(size_t bytes)
 {
-    const size_t needed = bytes > MOST_INSIDE ? 0 : offsetof(heed_storage, small) + bytes;
-    return needed <= sizeof(heed_storage) ? sizeof(heed_storage)
-           : needed <= MEDIUM             ? MEDIUM
-                                          : LARGE;
+    if (bytes <= sizeof((heed_storage *)0)->small || bytes > MOST_INSIDE) {
+        return sizeof(heed_storage);
+    }
+    return offsetof(heed_storage, small) + bytes <= MEDIUM ? MEDIUM : LARGE;
 }
 
 static void *take_storage(size_t block)

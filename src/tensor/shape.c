@@ -29,8 +29,9 @@ heed_status heed_count_elements(const char *function, int ndim, const int64_t *s
             break;
         }
     }
-    const int64_t most = PTRDIFF_MAX / 4;                                     /* bytes */
-    if (reach > most / 8 && reach > most / (int64_t)heed_dtype_size(dtype)) { /* rarely divides */
+    const int64_t most_bytes = PTRDIFF_MAX / 4;
+    if (reach > most_bytes / 8 && /* no division for ordinary sizes */
+        reach > most_bytes / (int64_t)heed_dtype_size(dtype)) {
         return heed_fail(HEED_ERR_OVERFLOW, "%s: %s has more elements than memory can address",
                          function, heed_shape_text(ndim, shape).text);
     }

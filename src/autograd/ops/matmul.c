@@ -97,31 +97,44 @@ static void find_factors(const heed_vjp *v, int i, heed_tensor *factors[2])
     }
 }
 
-/* The same product without operations for the transposed factor and for the product itself. The
- * gradient of a batch of transposed matrices has their layout, so that transposing it gives
- * contiguous memory. */
+/* t with its last two dims swapped, for heed_multiply. */
+typedef struct swapped_view {
+    heed_tensor t;
+    int64_t shape[HEED_MAX_DIMS], strides[HEED_MAX_DIMS];
+} swapped_view;
+
+static const heed_tensor *swap_last(const heed_tensor *t, swapped_view *to)
+{
+    const int last = t->ndim - 1;
+    for (int dim = 0; dim <= last; dim++) {
+        const int from = dim < last - 1 ? dim : 2 * last - 1 - dim;
+        to->shape[dim] = t->shape[from];
+        to->strides[dim] = t->strides[from];
+    }
+    to->t.data = t->data;
+    to->t.ndim = t->ndim;
+    to->t.numel = t->numel;
+    to->t.shape = to->shape;
+    to->t.strides = to->strides;
+    return &to->t;
+}
+
+/* The gradient of input i without a graph, so without operations for the transposed factor and the
+ * product. The gradient of a batch of transposed matrices gets their layout: transposing it back
+ * then gives contiguous memory. */
 static heed_tensor *multiply_factors(const heed_vjp *v, int i)
 {
     const heed_tensor *input = v->inputs[i], *other = v->inputs[1 - i], *g = v->g;
     const int row = input->ndim - 2, column = input->ndim - 1;
     const bool is_transposed = row > 0 && input->strides[row] == 1 && input->strides[column] > 1;
-    const heed_tensor *factor = is_transposed ? other : g, *last = is_transposed ? g : other;
-    int64_t shape[HEED_MAX_DIMS], strides[HEED_MAX_DIMS];
-    const heed_tensor turned = {.data = last->data,
-                                .ndim = last->ndim,
-                                .numel = last->numel,
-                                .shape = shape,
-                                .strides = strides};
-    for (int dim = 0, end = last->ndim - 1; dim <= end; dim++) {
-        const int from = dim < end - 1 ? dim : 2 * end - 1 - dim;
-        shape[dim] = last->shape[from];
-        strides[dim] = last->strides[from];
-    }
-    heed_shape of_d = heed_shape_of_tensor(g);
-    of_d.size[g->ndim - 2] = input->shape[is_transposed ? column : row];
-    of_d.size[g->ndim - 1] = input->shape[is_transposed ? row : column];
-    heed_tensor *d = heed_empty(of_d, g->dtype);
-    if (d == NULL || heed_multiply(i == 0 ? factor : &turned, i == 0 ? &turned : factor, NULL, d,
+    swapped_view view;
+    const heed_tensor *plain = is_transposed ? other : g;
+    const heed_tensor *swapped = swap_last(is_transposed ? g : other, &view);
+    heed_shape shape = heed_shape_of_tensor(g);
+    shape.size[g->ndim - 2] = input->shape[is_transposed ? column : row];
+    shape.size[g->ndim - 1] = input->shape[is_transposed ? row : column];
+    heed_tensor *d = heed_empty(shape, g->dtype);
+    if (d == NULL || heed_multiply(i == 0 ? plain : swapped, i == 0 ? swapped : plain, NULL, d,
                                    false) != HEED_OK) {
         return NULL;
     }

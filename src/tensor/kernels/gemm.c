@@ -50,7 +50,6 @@ enum {
     AHEAD = 8,     /* prefetch distance in rows of b */
     SMALL = 2048,  /* maximum multiplications in a product summed in double */
     SMALL_K = 256, /* maximum k of such a product */
-    TINY = 128,    /* maximum multiplications in a product without vectors */
 };
 
 /* ---- packing ---- */
@@ -320,6 +319,8 @@ static void to_doubles(const T *from, int64_t rows, int64_t columns, int64_t row
     }
 }
 
+enum { TINY = 128 }; /* maximum multiplications in a product without vectors */
+
 /* Row i of c, columns j ... j + columns. */
 static inline __attribute__((always_inline)) void multiply_scalars(const heed_gemm *t, int64_t i,
                                                                    int64_t j, const int columns)
@@ -338,7 +339,7 @@ static inline __attribute__((always_inline)) void multiply_scalars(const heed_ge
     }
 }
 
-/* Converting so few operands would take longer than multiplying them. */
+/* Converts operands as it multiplies them: for so few, tiles would cost more than the product. */
 static __attribute__((noinline)) void multiply_tiny(const heed_gemm *call)
 {
     const heed_gemm t = *call; /* cannot alias c */
