@@ -465,6 +465,14 @@ static void check_products_by_m(int64_t m, heed_dtype dtype)
     }
 }
 
+static void check_tiny_products(int64_t m, heed_dtype dtype)
+{
+    for (int how = 0; how < 12; how++) {
+        check_product(1, m, 5, 6, dtype, how);
+        check_product(1, m, 8, 4, dtype, how);
+    }
+}
+
 static void check_packed_products(int64_t n, heed_dtype dtype)
 {
     check_product(1, 61, n, 300, dtype, 2);
@@ -814,6 +822,7 @@ static const limit limits[] = {
     {"products", "gemm.c: MR of the baseline", 4, check_products_by_m},
     {"products", "gemm.c: MR of AVX2", 6, check_products_by_m},
     {"products", "gemm.c: MR of AVX-512", 12, check_products_by_m},
+    {"products", "gemm.c: TINY", 128 / 8 / 4, check_tiny_products},
     {"products", "gemm.c: SMALL; 16 rows", 2048 / 8 / 16, check_products_by_m},
     {"products", "gemm.c: 4 MR and TILES of AVX2", 4 * 6, check_products_by_m},
     {"products", "gemm.c: 4 MR and TILES of AVX-512", 4 * 12, check_products_by_m},

@@ -191,12 +191,13 @@ static inline void put(void *block, size_t size, size_t header)
 
 void *heed_alloc_sized(size_t size)
 {
-    return get(size, 0);
+    void *block = size <= SLAB ? heed_pop_block(size) : NULL; /* huge sizes have no class */
+    return block != NULL ? block : get(size, 0);
 }
 
 void heed_free_sized(void *block, size_t size)
 {
-    if (block != NULL) {
+    if (block != NULL && !(size <= SLAB && heed_push_block(block, size))) {
         put(block, size, 0);
     }
 }

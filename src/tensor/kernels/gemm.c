@@ -339,6 +339,41 @@ static void to_doubles(const T *from, int64_t rows, int64_t columns, int64_t row
     }
 }
 
+enum { TINY = 128 }; /* maximum multiplications in a product without vectors */
+
+/* Row i of c, columns j ... j + columns. */
+static inline __attribute__((always_inline)) void multiply_scalars(const heed_gemm *t, int64_t i,
+                                                                   int64_t j, const int columns)
+{
+    const T *a = (const T *)t->a + i * t->a_row, *b = (const T *)t->b + j * t->b_col;
+    T *c = (T *)t->c + i * t->c_row + j;
+    TOTAL sum[2] = {0};
+    for (int64_t p = 0; p < t->k; p++, a += t->a_col, b += t->b_row) {
+        for (int k = 0; k < columns; k++) {
+            sum[k] += (TOTAL)*a * (TOTAL)b[k * t->b_col];
+        }
+    }
+    for (int k = 0; k < columns; k++) {
+        const T y = (T)(t->accumulate ? (TOTAL)c[k] + sum[k] : sum[k]);
+        c[k] = t->bias != NULL ? y + ((const T *)t->bias)[j + k] : y;
+    }
+}
+
+/* Converts operands as it multiplies them: for so few, tiles would cost more than the product. */
+static __attribute__((noinline)) void multiply_tiny(const heed_gemm *call)
+{
+    const heed_gemm t = *call; /* cannot alias c */
+    for (int64_t i = 0; i < t.m; i++) {
+        int64_t j = 0;
+        for (; j + 2 <= t.n; j += 2) {
+            multiply_scalars(&t, i, j, 2);
+        }
+        if (j < t.n) {
+            multiply_scalars(&t, i, j, 1);
+        }
+    }
+}
+
 /* Converts both operands to double first, and pads rows of b with zeros to a full vector. Not
  * inlined, so that other products do not pay for its stack. */
 static __attribute__((noinline)) void multiply_small(const heed_gemm *call)
@@ -346,19 +381,26 @@ static __attribute__((noinline)) void multiply_small(const heed_gemm *call)
     enum { LANES = lanes_in_double };
     TOTAL a[SMALL], b[SMALL_K * LANES > SMALL ? SMALL_K * LANES : SMALL];
     const int64_t b_row = call->n > LANES ? call->n : LANES;
-    to_doubles(call->a, call->m, call->k, call->a_row, call->a_col, a, call->k);
+    const bool turned = call->a_row == 1 && call->a_col != 1; /* columns of a are contiguous */
+    if (turned) {
+        to_doubles(call->a, call->k, call->m, call->a_col, 1, a, call->m);
+    } else {
+        to_doubles(call->a, call->m, call->k, call->a_row, call->a_col, a, call->k);
+    }
     to_doubles(call->b, call->k, call->n, call->b_row, call->b_col, b, b_row);
     for (int64_t p = 0; p < call->k; p++) {
         for (int64_t j = call->n; j < LANES; j++) {
             b[p * b_row + j] = 0;
         }
     }
-    tile_in_double t = {.a_row = call->k, .a_col = 1, .b_row = b_row, .kc = call->k};
+    tile_in_double t = {.a_row = turned ? 1 : call->k, .a_col = turned ? call->m : 1};
+    t.b_row = b_row;
+    t.kc = call->k;
     t.c_row = call->c_row;
     t.add = call->accumulate;
     for (int64_t i = 0, rows; i < call->m; i += rows) {
         rows = rows_of_tile(call->m - i);
-        t.a = a + i * call->k;
+        t.a = a + i * t.a_row;
         for (int64_t panel = 0, j = 0; j < call->n; j += t.columns) {
             t.columns = edge_of(++panel, call->n, LANES) - j;
             t.b = b + j;
@@ -561,7 +603,11 @@ void KERNEL(gemm)(const heed_gemm *call)
         break;
     case SMALL_ONE:
 #ifdef T_IS_F32
-        multiply_small(call);
+        if (call->m * call->k * call->n <= TINY) {
+            multiply_tiny(call);
+        } else {
+            multiply_small(call);
+        }
 #endif
         break;
     case ROW:
