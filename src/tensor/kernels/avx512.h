@@ -42,12 +42,13 @@ static inline vector load_lanes(const float *x, __mmask16 some, bool all)
     return all ? _mm512_loadu_ps(x) : _mm512_maskz_loadu_ps(some, x);
 }
 
-static inline void store_lanes(float *y, __mmask16 some, bool all, vector x)
+/* A store past the cache needs an aligned address, and _mm_sfence before other threads read it. */
+static inline void store_vector(float *y, vector x, bool past_cache)
 {
-    if (all) {
-        _mm512_storeu_ps(y, x);
+    if (past_cache) {
+        _mm512_stream_ps(y, x);
     } else {
-        _mm512_mask_storeu_ps(y, some, x);
+        _mm512_storeu_ps(y, x);
     }
 }
 

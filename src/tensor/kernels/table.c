@@ -103,20 +103,25 @@ static T integer_power(T a, T b)
 #ifdef IN_VECTORS
 /* 16 elements at a time, the rest with a mask. */
 #define LOOP(name, operands, formula)                                                              \
-    static inline void name##_lanes(int64_t i, __mmask16 some, bool all, const void *const *in,    \
-                                    T *result)                                                     \
+    static inline vector name##_lanes(int64_t i, __mmask16 some, bool all, const void *const *in)  \
     {                                                                                              \
-        operands store_lanes(result + i, some, all, VECTOR_OF(formula));                           \
+        operands return VECTOR_OF(formula);                                                        \
     }                                                                                              \
-    static void name(int64_t n, const void *const *in, void *out)                                  \
+    static void name(int64_t n, const void *const *in, void *restrict out, bool stream)            \
     {                                                                                              \
+        T *result = out;                                                                           \
+        const bool past_cache = stream && (uintptr_t)out % VECTOR_BYTES == 0;                      \
         int64_t i = 0;                                                                             \
         _Pragma("GCC unroll 2") for (; i + WIDTH <= n; i += WIDTH)                                 \
         {                                                                                          \
-            name##_lanes(i, 0, true, in, out);                                                     \
+            store_vector(result + i, name##_lanes(i, 0, true, in), past_cache);                    \
         }                                                                                          \
         if (i < n) {                                                                               \
-            name##_lanes(i, (__mmask16)((1u << (n - i)) - 1), false, in, out);                     \
+            const __mmask16 rest = (__mmask16)((1u << (n - i)) - 1);                               \
+            _mm512_mask_storeu_ps(result + i, rest, name##_lanes(i, rest, false, in));             \
+        }                                                                                          \
+        if (past_cache) {                                                                          \
+            _mm_sfence();                                                                          \
         }                                                                                          \
     }
 #define OPERAND_TYPE vector
@@ -125,9 +130,10 @@ static T integer_power(T a, T b)
     (void)name;
 #else
 #define LOOP(name, operands, formula)                                                              \
-    static void name(int64_t n, const void *const *in, void *out)                                  \
+    static void name(int64_t n, const void *const *in, void *restrict out, bool stream)            \
     {                                                                                              \
-        T *restrict result = out;                                                                  \
+        T *result = out;                                                                           \
+        (void)stream;                                                                              \
         for (int64_t i = 0; i < n; i++) {                                                          \
             operands result[i] = RESULT(formula);                                                  \
         }                                                                                          \
@@ -177,9 +183,10 @@ static T integer_power(T a, T b)
     FORWARD(name, kind, READ_ABC, f)                                                               \
     GRADIENT(name##_da, READ_GABCY, da)
 #define TRUTH(name, read, f)                                                                       \
-    static void name##_truth(int64_t n, const void *const *in, void *out)                          \
+    static void name##_truth(int64_t n, const void *const *in, void *restrict out, bool stream)    \
     {                                                                                              \
-        bool *restrict result = out;                                                               \
+        bool *result = out;                                                                        \
+        (void)stream;                                                                              \
         for (int64_t i = 0; i < n; i++) {                                                          \
             read result[i] = f;                                                                    \
         }                                                                                          \
@@ -189,11 +196,12 @@ static T integer_power(T a, T b)
 #define PREDICATE(name, f) TRUTH(name, ELEMENT(x, 0), f)
 #include "ops.def"
 
-static void choose_where(int64_t n, const void *const *in, void *out)
+static void choose_where(int64_t n, const void *const *in, void *restrict out, bool stream)
 {
     const unsigned char *condition = in[0]; /* loads of bool are not vectorised */
     const T *a = in[1], *b = in[2];
-    T *restrict y = out;
+    T *y = out;
+    (void)stream;
     for (int64_t i = 0; i < n; i++) {
         const T then = a[i], otherwise = b[i];
         y[i] = condition[i] != 0 ? then : otherwise;
