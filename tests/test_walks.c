@@ -280,6 +280,29 @@ START_TEST(moved_to_its_place)
 }
 END_TEST
 
+/* ---- larger than the cache ---- */
+
+/* Results that the kernels write past the cache, on two threads, have the bits of small ones. */
+START_TEST(the_same_past_the_cache)
+{
+    enum { COUNT = (9 << 20) + 37, PART = 8000 }; /* more than 64 MiB with the operand */
+    heed_tensor *x = heed_empty(HEED_SHAPE(COUNT), HEED_F32);
+    float *values = heed_data_f32(x);
+    for (int64_t i = 0; i < COUNT; i++) {
+        values[i] = (float)(i * 7919 % 65537) / 8192 - 4;
+    }
+    heed_set_num_threads(2);
+    heed_tensor *whole = heed_tanh(x);
+    for (int64_t from = 0; from < COUNT; from += PART) {
+        HEED_SCOPE(scope);
+        const int64_t to = from + PART < COUNT ? from + PART : COUNT;
+        const float *some = heed_const_data_f32(heed_tanh(heed_slice(x, 0, from, to, 1)));
+        const float *all = heed_const_data_f32(whole) + from;
+        ck_assert_mem_eq(some, all, sizeof *some * (size_t)(to - from));
+    }
+}
+END_TEST
+
 Suite *walks_suite(void)
 {
     Suite *suite = suite_create("walks");
@@ -289,6 +312,7 @@ Suite *walks_suite(void)
     TCase *parts = heed_case(suite, "parts");
     tcase_add_test(parts, begun_anywhere);
     tcase_add_test(parts, each_element_in_one_part);
+    tcase_add_test(parts, the_same_past_the_cache);
     TCase *copies = heed_case(suite, "copies");
     tcase_add_loop_test(copies, moved_to_its_place, 0, HEED_DTYPES * HEED_DTYPES);
     return suite;

@@ -42,12 +42,13 @@ static inline vector load_lanes(const float *x, __mmask16 some, bool all)
     return all ? _mm512_loadu_ps(x) : _mm512_maskz_loadu_ps(some, x);
 }
 
-static inline void store_lanes(float *y, __mmask16 some, bool all, vector x)
+/* A store past the cache needs an aligned address, and _mm_sfence before other threads read it. */
+static inline void store_vector(float *y, vector x, bool past_cache)
 {
-    if (all) {
-        _mm512_storeu_ps(y, x);
+    if (past_cache) {
+        _mm512_stream_ps(y, x);
     } else {
-        _mm512_mask_storeu_ps(y, some, x);
+        _mm512_storeu_ps(y, x);
     }
 }
 
@@ -93,14 +94,9 @@ static inline vector with_sign_lanes(vector x, vector size)
     return (vector)((lanes)size | ((lanes)x & INT32_MIN));
 }
 
-static inline vector at_most(float bound, vector x)
+static inline vector at_most_lanes(float bound, vector x)
 {
     return _mm512_min_ps(all_lanes(bound), x);
-}
-
-static inline vector at_least(float bound, vector x)
-{
-    return _mm512_max_ps(all_lanes(bound), x);
 }
 
 static inline vector sqrt_lanes(vector x)
@@ -137,20 +133,32 @@ static inline vector exp_below_89(vector x)
 
 static inline vector exp_lanes(vector x)
 {
-    return exp_below_89(at_most(89, x));
+    return exp_below_89(at_most_lanes(89, x));
 }
 
-/* 1 / (1 + e^-x) or, for negative x, e^x / (1 + e^x), which keeps full precision there. Both share
- * most of the work. The remainder of the first quotient is computed without rounding 1 + e, and
- * only where it counts, because near * e may underflow, which would be slow. */
+/* e = e^-|x| and r = 1 / (1 + e). The quotient's remainder is computed without rounding 1 + e. */
+typedef struct sigmoid_parts {
+    vector e, r;
+} sigmoid_parts;
+
+static inline sigmoid_parts sigmoid_parts_of(vector x)
+{
+    const vector e = exp_below_89((vector)((lanes)x | INT32_MIN));
+    const vector near = _mm512_rcp14_ps(e + 1), rest = (1 - near) - near * e;
+    return (sigmoid_parts){e, near * rest + near};
+}
+
+/* r or, for negative x, e r, which keeps full precision there. */
 static inline vector sigmoid_lanes(vector x)
 {
-    const vector e = exp_below_89((vector)((lanes)x | INT32_MIN)),
-                 reciprocal = _mm512_rcp14_ps(e + 1);
-    const __mmask16 some = _mm512_cmp_ps_mask(e, all_lanes(0x1p-30f), _CMP_NLT_UQ);
-    const vector a = _mm512_mask_mov_ps(all_lanes(1), _mm512_movepi32_mask((__m512i)x), e);
-    const vector near = a * reciprocal, rest = _mm512_maskz_fnmadd_ps(some, near, e, a - near);
-    return rest * reciprocal + near;
+    const sigmoid_parts s = sigmoid_parts_of(x);
+    return _mm512_mask_mul_ps(s.r, _mm512_movepi32_mask((__m512i)x), s.e, s.r);
+}
+
+static inline vector sigmoid_slope_lanes(vector x)
+{
+    const sigmoid_parts s = sigmoid_parts_of(x);
+    return s.e * s.r * s.r;
 }
 
 /* ---- piecewise polynomials ---- */
@@ -177,7 +185,7 @@ static inline vector polynomial_of_piece(const pieces p, lanes which, vector d)
  * The table has -1 as the constant of the first piece, so that `start` is d there. */
 static inline vector erf_lanes(vector x)
 {
-    const vector size = at_most(0x1.f7fffep+1f, abs_lanes(x));
+    const vector size = at_most_lanes(0x1.f7fffep+1f, abs_lanes(x));
     const vector shift = all_lanes(0x1.8p20f), shifted = size + shift;
     const vector d = size - (shifted - shift);
     const lanes which = (lanes)shifted;
@@ -188,7 +196,7 @@ static inline vector erf_lanes(vector x)
 /* tanh rounds to 1 for x >= 9.3. */
 static inline vector tanh_lanes(vector x)
 {
-    const vector size = at_most(9.3f, abs_lanes(x));
+    const vector size = at_most_lanes(9.3f, abs_lanes(x));
     const lanes sum = (lanes)(size + 0.625f);
     const vector d = size - ((vector)(sum & ~0xfffff) - 0.625f);
     const lanes which = sum >> 20;

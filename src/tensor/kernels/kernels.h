@@ -34,8 +34,8 @@ enum heed_elementwise {
 };
 
 /* out[i] = f(in[0][i], in[1][i], ...). The inputs of a gradient are g, then the operands (x, or a,
- * b, c), then y. */
-typedef void heed_kernel(int64_t n, const void *const *in, void *out);
+ * b, c), then y. With `stream`, kernels that can do so write the result directly to memory. */
+typedef void heed_kernel(int64_t n, const void *const *in, void *out, bool stream);
 
 /* out = f(in...) row by row, as in softmax. A row has n contiguous elements; rows start `step`
  * elements apart. */

@@ -25,46 +25,50 @@
 #define pi            real(3.14159265358979323846)
 #ifndef IN_VECTORS
 #define where(condition, then, otherwise) ((condition) ? (then) : (otherwise))
-#define sigmoid(x)                        (1 / (1 + exp(-(x))))
 #endif
 #if defined IN_VECTORS
 #define where(condition, then, otherwise)                                                          \
     where_lanes(condition, VECTOR_OF(then), VECTOR_OF(otherwise))
-#define exp(x)     exp_lanes(x)
-#define expm1(x)   expm1_lanes(x)
-#define log(x)     log_lanes(x)
-#define log1p(x)   log1p_lanes(x)
-#define sqrt(x)    _Generic((x), vector : sqrt_lanes, default : sqrtf)(x)
-#define sin(x)     sin_lanes(x)
-#define cos(x)     cos_lanes(x)
-#define tanh(x)    tanh_lanes(x)
-#define erf(x)     erf_lanes(x)
-#define sigmoid(x) sigmoid_lanes(x)
-#define pow(a, b)  pow_lanes(a, b)
-#define abs(x)     abs_lanes(x)
-#define floor(x)   floor_lanes(x)
-#define ceil(x)    ceil_lanes(x)
-#define trunc(x)   trunc_lanes(x)
-#define round(x)   round_lanes(x)
+#define exp(x)           exp_lanes(x)
+#define expm1(x)         expm1_lanes(x)
+#define log(x)           log_lanes(x)
+#define log1p(x)         log1p_lanes(x)
+#define sqrt(x)          _Generic((x), vector : sqrt_lanes, default : sqrtf)(x)
+#define sin(x)           sin_lanes(x)
+#define cos(x)           cos_lanes(x)
+#define tanh(x)          tanh_lanes(x)
+#define erf(x)           erf_lanes(x)
+#define sigmoid(x)       sigmoid_lanes(x)
+#define sigmoid_slope(x) sigmoid_slope_lanes(x)
+#define pow(a, b)        pow_lanes(a, b)
+#define abs(x)           abs_lanes(x)
+#define floor(x)         floor_lanes(x)
+#define ceil(x)          ceil_lanes(x)
+#define trunc(x)         trunc_lanes(x)
+#define round(x)         round_lanes(x)
 #elif defined T_IS_F32
-#define exp(x)    exp_f32(x)
-#define expm1(x)  expm1_f32(x)
-#define log(x)    log_f32(x)
-#define log1p(x)  log1p_f32(x)
-#define sqrt(x)   sqrtf(x)
-#define sin(x)    sinf(x)
-#define cos(x)    cosf(x)
-#define tanh(x)   tanh_f32(x)
-#define erf(x)    erf_f32(x)
-#define pow(a, b) powf(a, b)
-#define abs(x)    fabsf(x)
-#define floor(x)  floorf(x)
-#define ceil(x)   ceilf(x)
-#define trunc(x)  truncf(x)
-#define round(x)  rintf(x) /* rounds half to even */
+#define exp(x)           exp_f32(x)
+#define expm1(x)         expm1_f32(x)
+#define log(x)           log_f32(x)
+#define log1p(x)         log1p_f32(x)
+#define sqrt(x)          sqrtf(x)
+#define sin(x)           sinf(x)
+#define cos(x)           cosf(x)
+#define tanh(x)          tanh_f32(x)
+#define erf(x)           erf_f32(x)
+#define sigmoid(x)       sigmoid_f32(x)
+#define sigmoid_slope(x) sigmoid_slope_f32(x)
+#define normal_cdf(x)    normal_cdf_f32(x)
+#define pow(a, b)        powf(a, b)
+#define abs(x)           fabsf(x)
+#define floor(x)         floorf(x)
+#define ceil(x)          ceilf(x)
+#define trunc(x)         truncf(x)
+#define round(x)         rintf(x) /* rounds half to even */
 #elif defined T_IS_F64
-#define abs(x)   fabs(x)
-#define round(x) rint(x)
+#define sigmoid(x) (1 / (1 + exp(-(x))))
+#define abs(x)     fabs(x)
+#define round(x)   rint(x)
 #else
 #define abs(x)   where((x) < 0, -(x), x)
 #define floor(x) (x)
@@ -103,20 +107,25 @@ static T integer_power(T a, T b)
 #ifdef IN_VECTORS
 /* 16 elements at a time, the rest with a mask. */
 #define LOOP(name, operands, formula)                                                              \
-    static inline void name##_lanes(int64_t i, __mmask16 some, bool all, const void *const *in,    \
-                                    T *result)                                                     \
+    static inline vector name##_lanes(int64_t i, __mmask16 some, bool all, const void *const *in)  \
     {                                                                                              \
-        operands store_lanes(result + i, some, all, VECTOR_OF(formula));                           \
+        operands return VECTOR_OF(formula);                                                        \
     }                                                                                              \
-    static void name(int64_t n, const void *const *in, void *out)                                  \
+    static void name(int64_t n, const void *const *in, void *restrict out, bool stream)            \
     {                                                                                              \
+        T *result = out;                                                                           \
+        const bool past_cache = stream && (uintptr_t)out % VECTOR_BYTES == 0;                      \
         int64_t i = 0;                                                                             \
         _Pragma("GCC unroll 2") for (; i + WIDTH <= n; i += WIDTH)                                 \
         {                                                                                          \
-            name##_lanes(i, 0, true, in, out);                                                     \
+            store_vector(result + i, name##_lanes(i, 0, true, in), past_cache);                    \
         }                                                                                          \
         if (i < n) {                                                                               \
-            name##_lanes(i, (__mmask16)((1u << (n - i)) - 1), false, in, out);                     \
+            const __mmask16 rest = (__mmask16)((1u << (n - i)) - 1);                               \
+            _mm512_mask_storeu_ps(result + i, rest, name##_lanes(i, rest, false, in));             \
+        }                                                                                          \
+        if (past_cache) {                                                                          \
+            _mm_sfence();                                                                          \
         }                                                                                          \
     }
 #define OPERAND_TYPE vector
@@ -125,9 +134,10 @@ static T integer_power(T a, T b)
     (void)name;
 #else
 #define LOOP(name, operands, formula)                                                              \
-    static void name(int64_t n, const void *const *in, void *out)                                  \
+    static void name(int64_t n, const void *const *in, void *restrict out, bool stream)            \
     {                                                                                              \
-        T *restrict result = out;                                                                  \
+        T *result = out;                                                                           \
+        (void)stream;                                                                              \
         for (int64_t i = 0; i < n; i++) {                                                          \
             operands result[i] = RESULT(formula);                                                  \
         }                                                                                          \
@@ -145,8 +155,9 @@ static T integer_power(T a, T b)
 #if defined T_IS_F32 || defined T_IS_F64
 #define FORWARD(name, kind, read, f) LOOP(name##_forward, read, f)
 #define GRADIENT                     LOOP
+/* In parentheses, because the vocabulary may replace a name by a faster macro. */
 #define DEFINE(name, x, f)                                                                         \
-    static inline __attribute__((always_inline)) OPERAND_TYPE name(OPERAND_TYPE x)                 \
+    static inline __attribute__((always_inline)) OPERAND_TYPE(name)(OPERAND_TYPE x)                \
     {                                                                                              \
         return f;                                                                                  \
     }
@@ -177,9 +188,10 @@ static T integer_power(T a, T b)
     FORWARD(name, kind, READ_ABC, f)                                                               \
     GRADIENT(name##_da, READ_GABCY, da)
 #define TRUTH(name, read, f)                                                                       \
-    static void name##_truth(int64_t n, const void *const *in, void *out)                          \
+    static void name##_truth(int64_t n, const void *const *in, void *restrict out, bool stream)    \
     {                                                                                              \
-        bool *restrict result = out;                                                               \
+        bool *result = out;                                                                        \
+        (void)stream;                                                                              \
         for (int64_t i = 0; i < n; i++) {                                                          \
             read result[i] = f;                                                                    \
         }                                                                                          \
@@ -189,11 +201,12 @@ static T integer_power(T a, T b)
 #define PREDICATE(name, f) TRUTH(name, ELEMENT(x, 0), f)
 #include "ops.def"
 
-static void choose_where(int64_t n, const void *const *in, void *out)
+static void choose_where(int64_t n, const void *const *in, void *restrict out, bool stream)
 {
     const unsigned char *condition = in[0]; /* loads of bool are not vectorised */
     const T *a = in[1], *b = in[2];
-    T *restrict y = out;
+    T *y = out;
+    (void)stream;
     for (int64_t i = 0; i < n; i++) {
         const T then = a[i], otherwise = b[i];
         y[i] = condition[i] != 0 ? then : otherwise;
