@@ -101,6 +101,77 @@ START_TEST(normalized_by_kernels_and_plainly)
 }
 END_TEST
 
+/* Rows whose mean, size or first elements are unlike the rest. */
+enum { ORDINARY, FAR, MISLEADING, LARGE, SMALL, KINDS };
+
+static float hard_value(int kind, int64_t place, float noise)
+{
+    switch (kind) {
+    case FAR:
+        return -1e4f + noise;
+    case MISLEADING:
+        return place < 16 ? 1000 + noise : noise;
+    case LARGE:
+        return 1e30f * noise;
+    case SMALL:
+        return 1e-25f * noise;
+    default:
+        return noise;
+    }
+}
+
+static void expect_within(heed_tensor *found, heed_tensor *goal, double most, const char *what)
+{
+    const double size = heed_item(heed_amax(heed_abs(goal)));
+    const double off = heed_item(heed_amax(heed_abs(heed_sub(heed_to(found, HEED_F64), goal))));
+    EXPECT(off <= most * 0x1p-23 * size, "%s: off by %g ulp of the largest", what,
+           off / size * 0x1p23);
+}
+
+/* Values and all gradients in f32, compared with those of the same floats in f64. There are more
+ * rows, and columns, than are processed together; one row in three is hard. */
+START_TEST(normalized_in_f32_as_in_f64)
+{
+    static const int64_t sizes[] = {1, 3, 4, 15, 16, 17, 100, 1024, 2100};
+    enum { COUNT = sizeof sizes / sizeof *sizes, LINES = 19 };
+    const int64_t n = sizes[_i % COUNT];
+    const int kind = _i / COUNT % KINDS;
+    const bool centred = _i / COUNT / KINDS == 0;
+    const double eps = kind == SMALL ? 1e-60 : 1e-5;
+    const heed_shape row = HEED_SHAPE(n), shape = HEED_SHAPE(LINES, n);
+    heed_tensor *x = noise(shape, HEED_F32, ROWS, 3), *g = noise(shape, HEED_F32, ROWS, 6);
+    for (int64_t i = 0; i < LINES * n; i++) {
+        float *at = heed_data_f32(x) + i;
+        *at = i / n % 3 == 1 || kind == SMALL ? hard_value(kind, i % n, *at) : *at;
+    }
+    heed_tensor *in[] = {wanted(x), wanted(noise(row, HEED_F32, ROWS, 4)),
+                         wanted(noise(row, HEED_F32, ROWS, 5))};
+    heed_tensor *found[2][4];
+    for (int wide = 0; wide < 2; wide++) {
+        heed_tensor *as[3];
+        for (int i = 0; i < 3; i++) {
+            as[i] = wide ? wanted(heed_to(heed_detach(in[i]), HEED_F64)) : in[i];
+        }
+        heed_tensor *y = centred ? heed_layer_norm(as[0], row, as[1], as[2], eps)
+                                 : heed_rms_norm(as[0], row, as[1], eps);
+        heed_grad(heed_sum(heed_mul(y, heed_to(g, as[0]->dtype))), as, centred ? 3 : 2, found[wide],
+                  false);
+        found[wide][3] = heed_detach(y);
+    }
+    expect_within(found[0][3], found[1][3], 3, "y");
+    expect_within(found[0][1], found[1][1], 4, "dweight");
+    if (centred) {
+        expect_within(found[0][2], found[1][2], 3, "dbias");
+    }
+    /* dx of short rows is a small difference of large terms, and 0 for one element. */
+    for (int64_t i = 0; i < LINES && n > 1; i++) {
+        heed_tensor *dx[] = {heed_select(found[0][0], 0, i), heed_select(found[1][0], 0, i)};
+        expect_within(dx[0], dx[1], n < 15 ? 64 : 8, "dx");
+    }
+    expect_no_error();
+}
+END_TEST
+
 START_TEST(lines_of_one_value_of_infinity_and_of_nothing)
 {
     const heed_shape three = HEED_SHAPE(3), none = HEED_SHAPE(0);
@@ -280,6 +351,7 @@ void add_normalize_cases(Suite *suite)
     tcase_add_test(tests, layer_norm_is_accurate_far_from_0);
     tcase_add_loop_test(tests, normalized_by_kernels_and_plainly, 0, 32);
     tcase_add_test(tests, lines_of_one_value_of_infinity_and_of_nothing);
+    tcase_add_loop_test(tests, normalized_in_f32_as_in_f64, 0, 9 * KINDS * 2);
     tcase_add_test(tests, normalized_shapes_are_checked);
     tcase_add_test(tests, a_bias_alone_needs_no_x);
     tcase_add_loop_test(tests, dropped_as_torch_does, 0, DROPPED);

@@ -168,6 +168,42 @@ START_TEST(large_sums_are_exact)
 }
 END_TEST
 
+/* Values of all magnitudes; half of them cancel, and some would overflow in f32 on the way. */
+static float of_any_size(int64_t i, int64_t n, const float *noise)
+{
+    const int64_t twin = i % ((n + 1) / 2);
+    const float sign = i == twin ? 1 : -1, size = ldexpf(noise[twin], (int)(twin * 37 % 120) - 60);
+    return sign * (twin % 5 == 0 ? 3e38f : twin % 5 < 3 ? size : noise[i]);
+}
+
+/* Rows and columns of f32: the error is that of sums in double. */
+START_TEST(sums_that_cancel_are_as_exact_as_in_double)
+{
+    enum { LINES = 21 };
+    static const int64_t lengths[] = {1, 2, 7, 8, 9, 31, 32, 33, 41, 63, 64, 97, 1000, 40000};
+    const int64_t n = lengths[_i];
+    const float *values = heed_const_data_f32(noise(HEED_SHAPE(LINES, n), HEED_F32, ROWS, 17));
+    heed_tensor *x = heed_empty(HEED_SHAPE(LINES, n), HEED_F32);
+    long double sum[LINES] = {0}, sizes[LINES] = {0};
+    for (int64_t i = 0; i < LINES * n; i++) {
+        const float value = of_any_size(i % n, n, values + i / n * n);
+        heed_data_f32(x)[i] = value;
+        sum[i / n] += (long double)value;
+        sizes[i / n] += fabsl((long double)value);
+    }
+    heed_tensor *rows = heed_sum_dim(x, 1, false);
+    heed_tensor *columns = heed_sum_dim(heed_contiguous(heed_transpose(x, 0, 1)), 0, false);
+    for (int i = 0; i < LINES; i++) {
+        const double slack = (double)n * 0x1p-53 * (double)sizes[i];
+        const double most = slack + ROUNDED_ONCE * 0x1p-23 * fabs((double)sum[i]);
+        EXPECT(fabs(heed_at(rows, HEED_INDEX(i)) - (double)sum[i]) <= most, "row %d of %lld", i,
+               (long long)n);
+        EXPECT(fabs(heed_at(columns, HEED_INDEX(i)) - (double)sum[i]) <= most, "column %d of %lld",
+               i, (long long)n);
+    }
+}
+END_TEST
+
 START_TEST(whole_sums_are_exact_and_wrap)
 {
     const int64_t big = (INT64_C(1) << 53) + 1, half = INT64_C(1) << 62;
@@ -253,6 +289,7 @@ void add_reduce_cases(Suite *suite)
     tcase_add_test(reduce, sums_of_nothing);
     tcase_add_test(reduce, sums_refuse);
     tcase_add_loop_test(reduce, large_sums_are_exact, 0, LAYOUTS);
+    tcase_add_loop_test(reduce, sums_that_cancel_are_as_exact_as_in_double, 0, 14);
     tcase_add_test(reduce, whole_sums_are_exact_and_wrap);
     tcase_add_test(reduce, sums_pass_nan_and_infinity);
     tcase_add_loop_test(reduce, softmax_over_all_dims, 0, SHAPES);

@@ -75,7 +75,7 @@ static bool is_finite(const heed_matrix *m, int64_t first, int64_t end, int64_t 
             rest += row_of(m, i)[j * m->col] * 0;
         }
     }
-    return sum_of_vector(all) + rest == 0;
+    return sum_of_vector(all) + (double)rest == 0;
 }
 
 /* ---- a block of queries ---- */

@@ -5,96 +5,151 @@
  *   dx = (h - mean(h) - z mean(h z)) / sqrt(var + eps); for rms_norm, without mean(h)
  *   dweight = sum over rows of g z      dbias = sum over rows of g
  *
- * Sums are in double. A row stays in L1 while it is read several times. */
+ * A row is read twice: from memory for its means, then from the cache. */
 #include <math.h>
 
 #include "row_reduce.h"
 
+/* Rows of a group, for gradients: few enough for L2, and for sums in f32. */
+enum { ROWS_OF_GROUP = 2 * GROUP };
+
+/* For rows that hardly occur: compiled for size. */
+#define SLOW __attribute__((noinline, cold))
+
+/* ---- means of a row ---- */
+
+/* Of c = x - near, c^2 and, for gradients, h and h c. */
+typedef struct means {
+    double c, square, h, h_c;
+} means;
+
+#define MEAN(i)            (total[i] / (double)n)
+#define READ_C(type, get)  READ_X(type, get) const type c = x - near;
+#define READ_CH(type, get) READ_C(type, get) const type h = get(g) * get(weight);
+SUMS_OF(means_about, means, ((means){MEAN(0), MEAN(1), 0, 0}), (int64_t n, const T *row, T near), 2,
+        READ_C, c, c *c)
+SUMS_OF(means_with_g, means, ((means){MEAN(0), MEAN(1), MEAN(2), MEAN(3)}),
+        (int64_t n, const T *row, T near, const T *g, const T *weight), 4, READ_CH, c, c *c, h,
+        h *c)
+
+static SLOW means means_in_double(int64_t n, const T *x, double near, const T *g, const T *weight)
+{
+    double total[4] = {0};
+    for (int64_t i = 0; i < n; i++) {
+        const double c = (double)x[i] - near;
+        const double h = g != NULL ? (double)g[i] * (double)weight[i] : 0;
+        total[0] += c;
+        total[1] += c * c;
+        total[2] += h;
+        total[3] += h * c;
+    }
+    return (means){MEAN(0), MEAN(1), MEAN(2), MEAN(3)};
+}
+
 /* ---- z of a row ---- */
 
-/* z = (x - near) scale + shift. If the mean is large compared with the deviation, `near` is close
- * to the mean, x - near is (almost) exact, and shift accounts for the rest of the mean; otherwise
- * near is 0. `low` is the rounding error of scale: an error in a factor that applies to the
- * whole row would accumulate in the gradients. */
+/* z = (x - near) scale + shift. `near` is the rounded mean, so that x - near is as accurate as x,
+ * and shift accounts for the rest of the mean. `low` is the rounding error of scale: an error in a
+ * factor that applies to the whole row would accumulate in the gradients. */
 typedef struct form {
     T near, scale, low, shift;
+    T along, along_z; /* for gradients: mean(h) (0 for rms_norm) and mean(h z) */
+    bool in_double;   /* f32 rows whose squares or scale may overflow or underflow */
 } form;
 
 #define Z(x, f) (((x) - (f).near) * (f).scale + (((x) - (f).near) * (f).low + (f).shift))
 
-#define ABOUT   (int64_t n, const T *row, T at)
-SUM_OF(sum_about, ABOUT, READ_X, (x - at))
-SUM_OF(squares_about, ABOUT, READ_X, (x - at) * (x - at))
-
-/* rest: mean - near; square: the mean of (x - near)^2. */
-static form form_about(T near, double rest, double square, double eps)
+static form form_of(const heed_normalization *call, T near, means m)
 {
-    square -= rest * rest;
-    square = (square < 0 ? 0 : square) + eps; /* rounding may make it negative */
-    const double scale = 1 / sqrt(square), mean = (double)near + rest;
-    const bool by_0 = mean * mean <= square;
-    const T rounded = (T)scale;
-    return (form){by_0 ? 0 : near, rounded, (T)(scale - (double)rounded),
-                  (T)(-(by_0 ? mean : rest) * scale)};
+    const double c = call->centred ? m.c : 0, var = m.square - c * c; /* rounded, may be < 0 */
+    const double mean = (double)near + c, scale = 1 / sqrt((var < 0 ? 0 : var) + call->eps);
+    return (form){
+        .near = (T)mean,
+        .scale = (T)scale,
+        .low = (T)(scale - (double)(T)scale),
+        .shift = (T)(((double)(T)mean - mean) * scale),
+        .along = call->centred ? (T)m.h : 0,
+        .along_z = (T)((m.h_c - c * m.h) * scale),
+        .in_double = sizeof(T) == sizeof(float) &&
+                     !(m.square < 1e36 && (m.square > 1e-30 || call->eps > 1e-24)),
+    };
 }
 
-/* For f32 rows whose squares overflow or underflow: the same in double. */
-static form form_in_double(const heed_normalization *call, const T *x)
+/* The means of a row about `near`. */
+static means means_of(const heed_normalization *call, const T *x, T near, const T *g)
 {
-    double mean = 0, rest = 0, square = 0;
-    for (int64_t i = 0; i < call->n && call->centred; i++) {
-        mean += (double)x[i] / (double)call->n;
-    }
-    const T near = (T)mean;
-    for (int64_t i = 0; i < call->n; i++) {
-        const double c = (double)x[i] - (double)near;
-        rest += c / (double)call->n;
-        square += c * c / (double)call->n;
-    }
-    return form_about(near, call->centred ? rest : 0, square, call->eps);
+    return g == NULL ? means_about(call->n, x, near)
+                     : means_with_g(call->n, x, near, g, call->weight);
 }
 
-/* Computes the forms of a group of rows. With a large mean, a difference of squares would lose the
- * variance to cancellation. So the mean is first estimated relative to the first element, then
- * corrected, and the squares are summed about the estimate. */
-static void forms_of(const heed_normalization *call, const T *x, int64_t group, form *forms)
+/* The forms of rows [first, first + group). With a large mean, a difference of squares would lose
+ * the variance to cancellation. So the means are taken about an estimate, the mean of the first
+ * elements; if it is off by more than the deviation, they are taken again about the mean itself. */
+static void forms_of(const heed_normalization *call, int64_t first, int64_t group, form *forms)
 {
     const int64_t n = call->n;
-    T near[GROUP] = {0};
-    double rest[GROUP] = {0};
+    const T *x = (const T *)call->x + first * n;
+    const T *g = call->g != NULL ? (const T *)call->g + first * n : NULL;
+    T near[ROWS_OF_GROUP] = {0};
     for (int64_t i = 0; i < group && call->centred; i++) {
-        near[i] = (T)((double)x[i * n] + sum_about(n, x + i * n, x[i * n]) / (double)n);
+        near[i] = (T)(n < WIDTH ? sum_of_row(n, x + i * n) / (double)n
+                                : sum_of_vector(load(x + i * n)) / WIDTH);
     }
-    for (int64_t i = 0; i < group && call->centred; i++) {
-        rest[i] = sum_about(n, x + i * n, near[i]) / (double)n;
-    }
-    for (int64_t i = 0; i < group; i++) {
-        const double square = squares_about(n, x + i * n, near[i]) / (double)n;
-        const bool is_exact =
-            sizeof(T) == sizeof(double) || (square < 1e36 && (square > 1e-30 || call->eps > 1e-24));
-        forms[i] = is_exact ? form_about(near[i], rest[i], square, call->eps)
-                            : form_in_double(call, x + i * n);
+    for (int64_t i = 0; i < group; i++, x += n, g += g != NULL ? n : 0) {
+        means m = means_of(call, x, near[i], g);
+        if (call->centred && m.c * m.c > m.square / 2) {
+            near[i] = (T)((double)near[i] + m.c);
+            m = means_of(call, x, near[i], g);
+        }
+        forms[i] = form_of(call, near[i], m);
+        if (forms[i].in_double) {
+            near[i] = call->centred ? (T)means_in_double(n, x, 0, NULL, NULL).c : 0;
+            m = means_in_double(n, x, (double)near[i], g, call->weight);
+            forms[i] = form_of(call, near[i], m);
+        }
     }
 }
 
 /* ---- y = weight z + bias ---- */
 
+static SLOW void normalize_in_double(int64_t n, const T *x, form f, const T *weight, const T *bias,
+                                     T *y)
+{
+    const double scale = (double)f.scale + (double)f.low, shift = (double)f.shift;
+    for (int64_t j = 0; j < n; j++) {
+        const double z = ((double)x[j] - (double)f.near) * scale + shift;
+        y[j] = (T)(z * (double)weight[j] + (double)bias[j]);
+    }
+}
+
+/* Prefetches the elements `ahead` of these: processors do not prefetch across pages. */
+static void normalize_row(int64_t n, const T *x, int64_t ahead, form f, const T *weight,
+                          const T *bias, T *y)
+{
+    int64_t j = 0;
+    for (; j + WIDTH <= n; j += WIDTH) {
+        __builtin_prefetch(x + j + ahead);
+        store(y + j, Z(load(x + j), f) * load(weight + j) + load(bias + j));
+    }
+    for (; j < n; j++) {
+        y[j] = Z(x[j], f) * weight[j] + bias[j];
+    }
+}
+
 void KERNEL(normalize)(const heed_normalization *call)
 {
     const int64_t n = call->n;
-    const T *weight = call->weight, *bias = call->bias;
     for (int64_t first = 0, group; first < call->rows; first += group) {
-        const T *x = (const T *)call->x + first * n;
         form forms[GROUP];
         group = group_of(n, call->rows - first);
-        forms_of(call, x, group, forms);
-        for (int64_t i = 0; i < group; i++, x += n) {
-            T *restrict y = (T *)call->y + (first + i) * n;
-            const double near = (double)forms[i].near, shift = (double)forms[i].shift;
-            const double scale = (double)forms[i].scale + (double)forms[i].low;
-            for (int64_t j = 0; j < n; j++) {
-                const double z = ((double)x[j] - near) * scale + shift;
-                y[j] = (T)(z * (double)weight[j] + (double)bias[j]);
+        forms_of(call, first, group, forms);
+        for (int64_t i = 0; i < group; i++) {
+            const T *x = (const T *)call->x + (first + i) * n;
+            T *y = (T *)call->y + (first + i) * n;
+            if (forms[i].in_double) {
+                normalize_in_double(n, x, forms[i], call->weight, call->bias, y);
+            } else {
+                normalize_row(n, x, group * n, forms[i], call->weight, call->bias, y);
             }
         }
     }
@@ -102,37 +157,90 @@ void KERNEL(normalize)(const heed_normalization *call)
 
 /* ---- gradients ---- */
 
-#define ALONG_Z (int64_t n, const T *row, const T *other, const T *third, form f)
-SUM_OF(sum_along_z, ALONG_Z, READ_XYZ, (x * y) * Z(z, f))
-
-/* Computed in double: rounding errors here would propagate through all earlier layers. */
-static void gradients_of_row(const heed_normalization *call, int64_t row, form f)
+static SLOW void gradients_in_double(const heed_normalization *call, int64_t row, form f)
 {
     const int64_t n = call->n;
     const T *x = (const T *)call->x + row * n, *g = (const T *)call->g + row * n;
     const T *weight = call->weight;
-    T *restrict dx = (T *)call->dx + row * n;
-    double *restrict dweight = call->totals, *restrict dbias = call->totals + n;
-    const double along_z = sum_along_z(n, g, weight, x, f) / (double)n;
-    const double along = call->centred ? sum_of_products(n, g, weight) / (double)n : 0;
+    T *dx = (T *)call->dx + row * n;
     const double scale = (double)f.scale + (double)f.low, shift = (double)f.shift;
     for (int64_t j = 0; j < n; j++) {
         const double z = ((double)x[j] - (double)f.near) * scale + shift, slope = (double)g[j];
-        dx[j] = (T)((slope * (double)weight[j] - along - z * along_z) * scale);
-        dweight[j] += slope * z;
-        dbias[j] += slope;
+        const double d = slope * (double)weight[j] - (double)f.along - z * (double)f.along_z;
+        dx[j] = (T)(d * scale);
+        call->totals[j] += slope * z;
+        call->totals[n + j] += slope;
+    }
+}
+
+/* The gradients of n elements of a row, added to those of weight and bias. Prefetches the elements
+ * `ahead` of these, and the next page of dx. */
+static void gradients_of_row(int64_t n, const T *x, const T *g, const T *weight, form f,
+                             int64_t ahead, T *restrict dx, T *restrict dweight, T *restrict dbias)
+{
+    enum { PAGE = 4096 / sizeof(T) };
+    int64_t j = 0;
+#define GRADIENTS(type, get, put)                                                                  \
+    const type slope = get(g + j), z = Z(get(x + j), f);                                           \
+    const type d = slope * get(weight + j) - f.along - z * f.along_z;                              \
+    put(dx + j, d * f.scale + d * f.low);                                                          \
+    put(dweight + j, get(dweight + j) + slope * z);                                                \
+    put(dbias + j, get(dbias + j) + slope);
+    for (; j + WIDTH <= n; j += WIDTH) {
+        __builtin_prefetch(x + j + ahead);
+        __builtin_prefetch(g + j + ahead);
+        __builtin_prefetch(dx + j + PAGE, 1);
+        GRADIENTS(vector, load, store)
+    }
+#define ELEMENT(x) (*(x))
+#define PUT(to, x) (*(to) = (x))
+    for (; j < n; j++) {
+        GRADIENTS(T, ELEMENT, PUT)
+    }
+}
+
+/* dweight and dbias of a group are summed in T, those of all groups in double. */
+static void gradients_of_group(const heed_normalization *call, int64_t first, int64_t group,
+                               const form *forms)
+{
+    enum { ACROSS = 1024 };
+    const int64_t n = call->n;
+    const T *weight = call->weight;
+    for (int64_t start = 0; start < n; start += ACROSS) {
+        const int64_t columns = n - start < ACROSS ? n - start : ACROSS;
+        double *dweight = call->totals + start, *dbias = dweight + n;
+        T dw[ACROSS], db[ACROSS];
+        memset(dw, 0, sizeof(T) * (size_t)columns);
+        memset(db, 0, sizeof(T) * (size_t)columns);
+        for (int64_t i = 0; i < group; i++) {
+            const int64_t at = (first + i) * n + start;
+            gradients_of_row(columns, (const T *)call->x + at, (const T *)call->g + at,
+                             weight + start, forms[i], group * n, (T *)call->dx + at, dw, db);
+        }
+        for (int64_t j = 0; j < columns; j++) {
+            dweight[j] += (double)dw[j];
+        }
+        for (int64_t j = 0; j < columns; j++) {
+            dbias[j] += (double)db[j];
+        }
     }
 }
 
 void KERNEL(normalize_gradient)(const heed_normalization *call)
 {
-    const int64_t n = call->n;
     for (int64_t first = 0, group; first < call->rows; first += group) {
-        form forms[GROUP];
-        group = group_of(n, call->rows - first);
-        forms_of(call, (const T *)call->x + first * n, group, forms);
+        form forms[ROWS_OF_GROUP];
+        bool in_double = false;
+        group = call->rows - first < ROWS_OF_GROUP ? call->rows - first : ROWS_OF_GROUP;
+        forms_of(call, first, group, forms);
         for (int64_t i = 0; i < group; i++) {
-            gradients_of_row(call, first + i, forms[i]);
+            in_double |= forms[i].in_double;
+        }
+        for (int64_t i = 0; i < group && in_double; i++) {
+            gradients_in_double(call, first + i, forms[i]);
+        }
+        if (!in_double) {
+            gradients_of_group(call, first, group, forms);
         }
     }
 }

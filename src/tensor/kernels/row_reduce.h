@@ -10,6 +10,10 @@
 
 #include "element.h"
 
+#if defined T_IS_F32 && defined __AVX2__
+#include <immintrin.h>
+#endif
+
 #define ROW (int64_t n, const T *row)
 
 /* The steps on one row depend on each other, so kernels take a group of short rows through each
@@ -102,12 +106,83 @@ static inline int64_t group_of(int64_t n, int64_t left)
 
 /* `largest` skips NaN, which fails every comparison. */
 FOLD(T, largest, ROW, LOWEST, x > all ? x : all, x > all ? x : all)
-FOLD(TOTAL, sum_of_row, ROW, 0, all + (TOTAL)x, all + x)
 
-/* ---- sums of terms that do not cancel ---- */
+/* ---- sums ---- */
+
+#if defined T_IS_F32 && defined __AVX2__ && defined __FMA__
+/* f32 elements are added in double, WIDE at a time, so that sums that cancel stay exact. Elements
+ * are converted while they are loaded, and added as fused multiply-adds by `one`, which is volatile
+ * to keep the compiler from simplifying them: AMD processors run conversions and additions on the
+ * same units, fused multiply-adds beside them. */
+#define WIDENS
+enum { WIDE = VECTOR_BYTES / sizeof(double) };
+typedef double wide __attribute__((vector_size(VECTOR_BYTES)));
+static const volatile double one = 1;
+
+static inline wide widened(const float *x)
+{
+#ifdef __AVX512F__
+    return (wide)_mm512_cvtps_pd(_mm256_loadu_ps(x));
+#else
+    return (wide)_mm256_cvtps_pd(_mm_loadu_ps(x));
+#endif
+}
+
+/* Prefetches two pages ahead: processors do not prefetch across pages. */
+static __attribute__((noinline, unused)) double sum_of_row ROW
+{
+    enum { LANES = 32, AHEAD = 8192 / sizeof(float) };
+    const double factor = one;
+    wide lane[LANES / WIDE];
+    int64_t i = 0;
+    UNROLL for (int k = 0; k < LANES / WIDE; k++)
+    {
+        lane[k] = (wide){0};
+    }
+    for (; i + LANES <= n; i += LANES) {
+        __builtin_prefetch(row + i + AHEAD);
+        __builtin_prefetch(row + i + AHEAD + LANES / 2);
+        UNROLL for (int k = 0; k < LANES / WIDE; k++)
+        {
+            lane[k] += widened(row + i + k * WIDE) * factor;
+        }
+    }
+    UNROLL for (int half = LANES / WIDE / 2; half > 0; half /= 2)
+    {
+        UNROLL for (int k = 0; k < half; k++)
+        {
+            lane[k] += lane[k + half];
+        }
+    }
+    for (; i + WIDE <= n; i += WIDE) {
+        lane[0] += widened(row + i) * factor;
+    }
+    const wide all = lane[0];
+    double total = 0, sum[WIDE];
+    memcpy(sum, &all, sizeof sum);
+    UNROLL for (int half = WIDE / 2; half > 0; half /= 2)
+    {
+        for (int k = 0; k < half; k++) {
+            sum[k] += sum[k + half];
+        }
+    }
+    for (; i < n; i++) {
+        total += (double)row[i];
+    }
+    return sum[0] + total;
+}
+#else
+FOLD(TOTAL, sum_of_row, ROW, 0, all + (TOTAL)x, all + x)
+#endif
+
+/* ---- sums in lanes of T ---- */
 
 #if defined T_IS_F32 || defined T_IS_F64
-enum { VECTORS = 4, BLOCK = 512 };
+/* For sums that only enter a formula with other terms of their size: lanes of T within a block,
+ * double across lanes and blocks. In f32, a lane adds 8 terms and is joined with 3 others, or 16
+ * terms with 1 other. So the error is at most 17 2^-24 times the sum of magnitudes, however long
+ * the row is. */
+enum { VECTORS = 4, BLOCK = sizeof(T) == 4 ? 8 * VECTORS * WIDTH : 512 };
 
 static inline vector load(const T *x)
 {
@@ -116,51 +191,89 @@ static inline vector load(const T *x)
     return v;
 }
 
-static inline T sum_of_vector(vector v)
+static inline void store(T *x, vector v)
+{
+    memcpy(x, &v, sizeof v);
+}
+
+static inline double sum_of_vector(vector v)
 {
     T lane[WIDTH];
+    double sum[WIDTH];
     memcpy(lane, &v, sizeof v);
+    for (int j = 0; j < WIDTH; j++) {
+        sum[j] = (double)lane[j];
+    }
     UNROLL for (int half = WIDTH / 2; half > 0; half /= 2)
     {
         for (int j = 0; j < half; j++) {
-            lane[j] += lane[j + half];
+            sum[j] += sum[j + half];
         }
     }
-    return lane[0];
+    return sum[0];
 }
 
-/* Defines a function that sums a term over a row: in lanes of T within a block, in double across
- * blocks. `read` names the operands of the term: x, y, z from `row`, `other`, `third`. */
-#define READ_X(type, get)   const type x = get(row);
-#define READ_XY(type, get)  const type x = get(row), y = get(other);
-#define READ_XYZ(type, get) const type x = get(row), y = get(other), z = get(third);
-#define VECTOR_AT(x)        load((x) + i)
-#define ELEMENT_AT(x)       (x)[i]
-#define SUM_OF(name, parameters, read, term)                                                       \
-    static __attribute__((noinline, unused)) double name parameters                                \
+/* Defines a function that sums `count` terms (the last arguments) over a row, in one pass, and
+ * returns `result`, a formula of total[0], ... `read` names the operands of the terms: x and y from
+ * `row` and `other`. */
+#define READ_X(type, get)  const type x = get(row);
+#define READ_XY(type, get) const type x = get(row), y = get(other);
+#define VECTOR_AT(x)       load((x) + i)
+#define ELEMENT_AT(x)      (x)[i]
+#define SUMS_OF(name, type, result, parameters, count, read, ...)                                  \
+    static __attribute__((noinline, unused)) type name parameters                                  \
     {                                                                                              \
-        double total = 0;                                                                          \
+        enum { CHAINS = (count) > 2 ? VECTORS / 2 : VECTORS };                                     \
+        double total[count] = {0};                                                                 \
         int64_t i = 0;                                                                             \
         while (i + WIDTH <= n) {                                                                   \
             const int64_t end = n - i < BLOCK ? n : i + BLOCK;                                     \
-            vector sum[VECTORS] = {0};                                                             \
-            while (i + VECTORS * WIDTH <= end) {                                                   \
-                UNROLL for (int k = 0; k < VECTORS; k++, i += WIDTH)                               \
+            vector sum[CHAINS][count] = {{{0}}};                                                   \
+            while (i + CHAINS * WIDTH <= end) {                                                    \
+                UNROLL for (int k = 0; k < CHAINS; k++, i += WIDTH)                                \
                 {                                                                                  \
-                    read(vector, VECTOR_AT) sum[k] += term;                                        \
+                    read(vector, VECTOR_AT) const vector term[] = {__VA_ARGS__};                   \
+                    UNROLL for (int t = 0; t < (count); t++)                                       \
+                    {                                                                              \
+                        sum[k][t] += term[t];                                                      \
+                    }                                                                              \
                 }                                                                                  \
             }                                                                                      \
             for (; i + WIDTH <= end; i += WIDTH) {                                                 \
-                read(vector, VECTOR_AT) sum[0] += term;                                            \
+                read(vector, VECTOR_AT) const vector term[] = {__VA_ARGS__};                       \
+                UNROLL for (int t = 0; t < (count); t++)                                           \
+                {                                                                                  \
+                    sum[0][t] += term[t];                                                          \
+                }                                                                                  \
             }                                                                                      \
-            total += (double)sum_of_vector((sum[0] + sum[2]) + (sum[1] + sum[3]));                 \
+            UNROLL for (int t = 0; t < (count); t++)                                               \
+            {                                                                                      \
+                UNROLL for (int half = CHAINS / 2; half > 0; half /= 2)                            \
+                {                                                                                  \
+                    UNROLL for (int k = 0; k < half; k++)                                          \
+                    {                                                                              \
+                        sum[k][t] += sum[k + half][t];                                             \
+                    }                                                                              \
+                }                                                                                  \
+                total[t] += sum_of_vector(sum[0][t]);                                              \
+            }                                                                                      \
         }                                                                                          \
-        T rest = 0;                                                                                \
+        T rest[count] = {0};                                                                       \
         for (; i < n; i++) {                                                                       \
-            read(T, ELEMENT_AT) rest += term;                                                      \
+            read(T, ELEMENT_AT) const T term[] = {__VA_ARGS__};                                    \
+            UNROLL for (int t = 0; t < (count); t++)                                               \
+            {                                                                                      \
+                rest[t] += term[t];                                                                \
+            }                                                                                      \
         }                                                                                          \
-        return total + (double)rest;                                                               \
+        UNROLL for (int t = 0; t < (count); t++)                                                   \
+        {                                                                                          \
+            total[t] += (double)rest[t];                                                           \
+        }                                                                                          \
+        return result;                                                                             \
     }
+#define SUM_OF(name, parameters, read, term)                                                       \
+    SUMS_OF(name, double, total[0], parameters, 1, read, term)
 SUM_OF(sum_of_products, (int64_t n, const T *row, const T *other), READ_XY, x *y)
 #endif
 

@@ -96,10 +96,25 @@ void KERNEL(sum)(int64_t rows, int64_t n, const void *x, int64_t step, heed_tota
 void KERNEL(sum_columns)(int64_t rows, int64_t n, const void *x, int64_t step, heed_total *totals)
 {
     enum { AT_ONCE = 8 };
+#ifdef WIDENS
+    const double factor = one;
+#endif
     const T *from = x;
     TOTAL *restrict to = (TOTAL *)totals; /* access through a union is not vectorised */
     for (; rows >= AT_ONCE; rows -= AT_ONCE, from += AT_ONCE * step) {
-        for (int64_t i = 0; i < n; i++) {
+        int64_t i = 0;
+#ifdef WIDENS
+        for (; i + WIDE <= n; i += WIDE) {
+            wide total;
+            memcpy(&total, to + i, sizeof total);
+            UNROLL for (int j = 0; j < AT_ONCE; j++)
+            {
+                total += widened(from + j * step + i) * factor;
+            }
+            memcpy(to + i, &total, sizeof total);
+        }
+#endif
+        for (; i < n; i++) {
             TOTAL total = to[i];
             UNROLL for (int j = 0; j < AT_ONCE; j++)
             {
