@@ -243,7 +243,8 @@ void heed_parallel_for(int64_t count, int64_t grain, heed_parallel_work *work, v
     job.context = context;
     job.float_mode = heed_float_mode();
     const int threads_wanted = ranges < wanted ? (int)ranges : wanted;
-    const int64_t of_share = ranges / threads_wanted, most = count / threads_wanted + 1;
+    const int64_t of_share = ranges / threads_wanted;
+    const int64_t most = (count + threads_wanted - 1) / threads_wanted;
     job.range = (most + of_share - 1) / of_share;
     start_workers(threads_wanted - 1);
     __atomic_store_n(&job.shares, threads_wanted, __ATOMIC_RELAXED);
