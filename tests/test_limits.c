@@ -802,6 +802,7 @@ static const limit limits[] = {
     {"products", "gemm.c: FEW_GRAIN", 2 * (1 << 14) / 66, check_products_by_n},
     {"products", "gemm.c: MR of the baseline", 4, check_products_by_m},
     {"products", "gemm.c: MR of AVX2", 6, check_products_by_m},
+    {"products", "gemm.c: MR of aarch64", 8, check_products_by_m},
     {"products", "gemm.c: MR of AVX-512", 12, check_products_by_m},
     {"products", "gemm.c: SMALL; 16 rows", 2048 / 8 / 16, check_products_by_m},
     {"products", "gemm.c: 4 MR of AVX-512", 4 * 12, check_products_by_m},

@@ -37,11 +37,13 @@
 #include "../parallel.h"
 #include "gemm_transpose.h"
 
-/* MR: rows per tile. */
+/* MR: rows per tile. AVX-512 and aarch64 have 32 vector registers, the others 16. */
 #if VECTOR_BYTES == 64
 #define MOST_ROWS 12
 #elif VECTOR_BYTES == 32
 #define MOST_ROWS 6
+#elif defined __aarch64__
+#define MOST_ROWS 8
 #else
 #define MOST_ROWS 4
 #endif
@@ -283,7 +285,7 @@ static inline __attribute__((always_inline)) void multiply_dots(const int rows, 
 /* Columns j0 ... j1 of c, DOTS at a time, which stay in L1 for all rows. */
 static void multiply_columns(const heed_gemm *call, int64_t j0, int64_t j1)
 {
-    enum { ACROSS = VECTOR_BYTES == 64 ? 4 : 2 }; /* more would spill with 16 registers */
+    enum { ACROSS = MR >= 8 ? 4 : 2 }; /* with 16 registers, 4 would spill */
     for (; j0 < j1; j0 += DOTS) {
         const int64_t end = least(j0 + DOTS, j1);
         int64_t i = 0;
