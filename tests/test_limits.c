@@ -794,6 +794,7 @@ static const limit limits[] = {
     {"products", "gemm.c: two blocks", 768, check_products_by_k},
     {"products", "gemm.c: DOTS", 8, check_products_by_n},
     {"products", "gemm.c: FEW_ROWS", 16, check_products_by_m},
+    {"products", "gemm.c: SMALL; few rows", 2048 / 65, check_products_by_n},
     {"products", "gemm.c: SMALL_ROW", 512 / 65, check_products_by_n},
     {"products", "gemm.c: panels of the baseline", 8, check_products_by_n},
     {"products", "gemm.c: panels of AVX2", 16, check_products_by_n},

@@ -184,12 +184,14 @@ static void multiply_dot(const heed_gemm *call)
 
 /* ---- few rows of a, contiguous columns of b: dot products ---- */
 
-/* FEW_ROWS: with more rows, packing b is cheaper. DOTS: dot products at a time. */
+/* FEW_ROWS: with more rows, packing b is cheaper. DOTS: dot products at a time. Several rows times
+ * a small b go the general way, whose sums have the same order on all instruction sets. */
 enum { FEW_ROWS = 16, DOTS = 8 };
 
 static bool is_few_dots(const heed_gemm *call)
 {
-    return call->m <= FEW_ROWS && call->a_col == 1 && call->b_row == 1;
+    return call->m <= FEW_ROWS && call->a_col == 1 && call->b_row == 1 &&
+           (call->m == 1 || (double)call->k * (double)call->n > SMALL);
 }
 
 /* total[j] += the sum of the lanes of sum[j]. Each step adds two vectors into one that interleaves
