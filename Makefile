@@ -411,7 +411,7 @@ $(BUILD)/libheed.so: $(OBJECTS)
 
 # The programs are named bench_...; bench/README.md describes what they measure and how.
 HEED_BENCH    := $(patsubst %.c,$(BUILD)/%.o,$(wildcard bench/heed/*.c)) $(BUILD)/bench/serve.o
-MACHINE_FLAGS  = -O3 -ffp-contract=fast $(foreach f,-march=native -mprefer-vector-width=512,\
+MACHINE_FLAGS  = -O3 -ffp-contract=fast $(foreach f,-march=$(MACHINE) -mprefer-vector-width=512,\
                      $(shell $(CC) $(f) -E -x c /dev/null > /dev/null 2>&1 && echo $(f)))
 
 $(BUILD)/bench_%: $(BUILD)/bench/%.o $(BUILD)/bench/serve.o $(LIBRARY)
@@ -426,19 +426,24 @@ $(BUILD)/bench_compare: $(BUILD)/bench/compare.o $(BUILD)/bench/runner.o $(BUILD
 	$(call step,link $@)
 	$(LINK) $^ -o $@ $(LDLIBS_)
 
-$(BUILD)/bench_peak: bench/peak.c $(BUILD)/bench/serve.o
+$(BUILD)/bench_peak:    MACHINE = native
+$(BUILD)/bench_peak_v3: MACHINE = haswell
+$(BUILD)/bench_peak $(BUILD)/bench_peak_v3: bench/peak.c $(BUILD)/bench/serve.o
 	$(call step,cc $<)
 	$(CC) $(BASE) $(MACHINE_FLAGS) $(GIVEN) $(LDFLAGS) $^ -o $@ $(LDLIBS_)
 
-# For ROUNDS, THREADS, WORKLOADS, PYTHONS and PEERS see bench/run.sh and compare.c.
-.PHONY: bench bench-programs bench-quick bench-growth bench-generate bench-profile
-bench-programs: $(foreach p,heed peak compare generate,$(BUILD)/bench_$(p))
+# For ISA, ROUNDS, THREADS, WORKLOADS, PYTHONS and PEERS see bench/run.sh and compare.c.
+.PHONY: bench bench-programs bench-quick bench-table bench-growth bench-generate bench-profile
+bench-programs: $(foreach p,heed peak$(addprefix _,$(filter v3,$(ISA))) compare generate,$(BUILD)/bench_$(p))
 
 bench: bench-programs
-	@CC="$(CC)" CXX="$(CXX)" sh bench/run.sh $(BUILD)
+	@ISA="$(ISA)" CC="$(CC)" CXX="$(CXX)" sh bench/run.sh $(BUILD)
+
+bench-table:
+	@awk -f bench/table.awk $(BUILD)/bench.tsv
 
 bench-quick: export ROUNDS = 3
-bench-quick: export WORKLOADS = w1 w2 w3 w4 mlp start memory.w4
+bench-quick: export WORKLOADS = w1 w2 w3 w4 mlp gpt.small generate start memory.w4
 bench-quick: bench
 
 bench-growth: $(BUILD)/bench_heed

@@ -5,18 +5,22 @@
  *
  * HEED is the command of bench_heed, PEAK that of bench_peak. Environment variables: THREADS
  * (default "1 2"), ROUNDS (default 15) and WORKLOADS (prefixes of names, such as "w4 w5.nn";
- * default all). Ratios compare the minima over all rounds. */
+ * default all). Each round gives a ratio, of a peer's time to Heed's in the same round; the table
+ * shows their median and its confidence interval. */
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "bench/runner.h"
 
 enum { HEED, MACHINE, PEERS, MOST_RUNNERS = 16 };
 enum { MOST_WORKLOADS = 256, MOST_ROUNDS = 1000, MOST_BOUNDS = 8, MOST_BEHIND = 1000 };
+enum { NAME = 38, UNIT = 12 }; /* widths of columns */
 enum { ROUNDS_ALONE = 3, ROUNDS_LONG = 5 };
-static const double LONG = 1; /* seconds; beyond this sum ROUNDS_LONG rounds suffice */
+static const double LONG = 1;     /* seconds; beyond this sum ROUNDS_LONG rounds suffice */
+static const double DOUBT = 0.05; /* that a median is outside its interval */
 
 /* A workload listed by bench_heed; see serve.h. */
 struct listed {
@@ -25,11 +29,16 @@ struct listed {
     double scale, bound_times;
 };
 
-/* The figures of one runner for one workload. */
+/* The figures of one runner for one workload: figures[r] is that of round r. */
 struct score {
     int count;
     double figures[MOST_ROUNDS];
     struct answer last;
+    double least, median;
+    struct interval {
+        double low, median, high;
+        int count;
+    } ratio; /* of a peer's figures to Heed's */
 };
 
 static struct runner runners[MOST_RUNNERS] = {{.name = "Heed"}, {.name = "the machine"}};
@@ -108,12 +117,15 @@ static int bound_count;
 
 static struct bound *bound_of(const struct listed *w)
 {
+    if (w->bound_times <= 0) {
+        return NULL;
+    }
     for (int i = 0; i < bound_count; i++) {
         if (strcmp(bounds[i].name, w->bound) == 0) {
             return &bounds[i];
         }
     }
-    if (w->bound_times <= 0 || bound_count == MOST_BOUNDS) {
+    if (bound_count == MOST_BOUNDS) {
         return NULL;
     }
     struct bound *b = &bounds[bound_count++];
@@ -131,6 +143,57 @@ static void ask_machine(const struct listed *w)
         b->least = fmin(b->least, a.figure);
     }
     failures += a.kind == FAILED;
+}
+
+/* ---- statistics ---- */
+
+static double median_of(const double *sorted, int count)
+{
+    return count == 0 ? (double)NAN : (sorted[(count - 1) / 2] + sorted[count / 2]) / 2;
+}
+
+/* How many of `count` sorted values are outside the interval, at each end. Each value is below the
+ * true median with probability 1/2, so the median is below the k-th smallest (from 0) if at most k
+ * values are, with probability P(B <= k) of the binomial distribution. The largest k for which both
+ * ends together have at most the probability DOUBT; 0, the whole range, if none has. */
+static int count_outside(int count)
+{
+    double chance = pow(0.5, count), sum = chance; /* of exactly k, and of at most k */
+    int k = 0;
+    for (;; k++) {
+        chance *= (double)(count - k) / (k + 1);
+        sum += chance;
+        if (2 * sum > DOUBT) {
+            return k;
+        }
+    }
+}
+
+static struct interval interval_of(double *values, int count)
+{
+    qsort(values, (size_t)count, sizeof(double), compare_doubles);
+    const int k = count_outside(count);
+    const bool some = count > 0;
+    return (struct interval){.low = some ? values[k] : (double)NAN,
+                             .median = median_of(values, count),
+                             .high = some ? values[count - 1 - k] : (double)NAN,
+                             .count = count};
+}
+
+/* Figures of the same round are compared, since they share the machine's state; then what slows
+ * down some rounds, or makes a peer alternate, widens the interval. */
+static void summarize(struct score *s, const struct score *heed)
+{
+    double values[MOST_ROUNDS];
+    const int pairs = s->count < heed->count ? s->count : heed->count;
+    for (int i = 0; i < pairs; i++) {
+        values[i] = s->figures[i] / heed->figures[i];
+    }
+    s->ratio = interval_of(values, pairs);
+    memcpy(values, s->figures, (size_t)s->count * sizeof *values);
+    qsort(values, (size_t)s->count, sizeof *values, compare_doubles);
+    s->least = s->count > 0 ? values[0] : (double)NAN;
+    s->median = median_of(values, s->count);
 }
 
 /* Each round begins with a different runner. A runner that failed or lacks the workload is not
@@ -158,7 +221,7 @@ static void ask_all(const struct listed *w)
         }
     }
     for (int i = 0; i < runner_count; i++) {
-        qsort(scores[i].figures, (size_t)scores[i].count, sizeof(double), compare_doubles);
+        summarize(&scores[i], &scores[HEED]);
         failures += scores[i].last.kind == FAILED;
     }
 }
@@ -170,22 +233,28 @@ static bool has_figures(int i)
     return scores[i].last.kind == FIGURE && scores[i].count > 0;
 }
 
-static double least(int i)
+/* How Heed compares with a peer: AHEAD and BEHIND only if the interval excludes 1. */
+enum verdict { AHEAD, LEVEL, BEHIND };
+static const char *const verdicts[] = {"ahead", "level", "behind"};
+
+static enum verdict verdict_on(int peer)
 {
-    return has_figures(i) ? scores[i].figures[0] : (double)NAN;
+    const struct interval *r = &scores[peer].ratio;
+    return r->low > 1 ? AHEAD : r->high < 1 ? BEHIND : LEVEL;
 }
 
-static double median(int i)
+static bool is_compared(int peer)
 {
-    return has_figures(i) ? scores[i].figures[scores[i].count / 2] : (double)NAN;
+    return has_figures(HEED) && has_figures(peer);
 }
 
-/* The fastest peer. */
-static int strongest(void)
+/* The peer with the lowest ratio, of all or of those that Heed is behind; -1: none. */
+static int strongest(bool only_behind)
 {
     int best = -1;
     for (int i = PEERS; i < runner_count; i++) {
-        if (has_figures(i) && (best < 0 || least(i) < least(best))) {
+        if (is_compared(i) && (!only_behind || verdict_on(i) == BEHIND) &&
+            (best < 0 || scores[i].ratio.median < scores[best].ratio.median)) {
             best = i;
         }
     }
@@ -194,64 +263,85 @@ static int strongest(void)
 
 static void print_head(int threads)
 {
-    printf("\n%d thread%s; * marks the strongest peer; ratio of the minima: above 1, Heed is "
-           "ahead\n\n",
-           threads, threads == 1 ? "" : "s");
-    printf("%-36s %-12s %9s %9s %7s  %-40s %9s %9s %7s\n", "workload", "unit", "Heed min", "median",
-           "bound", "peer", "min", "median", "ratio");
+    printf(
+        "\n%d thread%s; ratio: the peer's time (or memory) over Heed's, as the median over rounds "
+        "with its interval;\nabove 1, Heed is ahead; * marks the strongest peer\n\n",
+        threads, threads == 1 ? "" : "s");
+    printf("%-*s %-*s %9s %9s %7s\n", NAME, "workload", UNIT, "unit", "min", "median", "bound");
+    printf("  %-*s %9s %9s %7s  interval\n", NAME + UNIT - 1, "peer", "min", "median", "ratio");
+}
+
+/* The minimum and the median. */
+static void print_figures(const struct listed *w, int i)
+{
+    printf(" %9.4g %9.4g", in_unit(w->unit, w->scale, scores[i].least),
+           in_unit(w->unit, w->scale, scores[i].median));
 }
 
 static void print_heed(const struct listed *w)
 {
-    char bound[16] = "";
     const struct bound *b = bound_of(w);
-    if (b != NULL && has_figures(HEED)) {
-        snprintf(bound, sizeof bound, "%.0f %%", 100 * w->bound_times * b->least / least(HEED));
+    printf("%-*s %-*s", NAME, w->name, UNIT, w->unit);
+    if (has_figures(HEED)) {
+        print_figures(w, HEED);
+        if (b != NULL && isfinite(b->least)) {
+            printf(" %5.0f %%", 100 * w->bound_times * b->least / scores[HEED].least);
+        }
+        putchar('\n');
+    } else {
+        printf("  Heed: %s\n", scores[HEED].last.text);
     }
-    printf("%-36s %-12s %9.4g %9.4g %7s", w->name, w->unit, in_unit(w->unit, w->scale, least(HEED)),
-           in_unit(w->unit, w->scale, median(HEED)), bound);
 }
 
-static void print_peer(const struct listed *w, int threads, int i, bool is_strongest)
+static void print_peer(const struct listed *w, int i, bool is_strongest)
 {
     char name[LONGEST_ANSWER + 64];
     const char *said = scores[i].last.text;
-    const double ratio = least(i) / least(HEED);
-    snprintf(name, sizeof name, "%s%s%s%s%s", is_strongest ? "*" : "", runners[i].name,
-             *said != '\0' ? " (" : "", said, *said != '\0' ? ")" : "");
-    if (has_figures(i)) {
-        printf("  %-40s %9.4g %9.4g %7.3g", name, in_unit(w->unit, w->scale, least(i)),
-               in_unit(w->unit, w->scale, median(i)), ratio);
-    } else {
-        printf("  %s: %s", runners[i].name, said);
+    const struct interval *r = &scores[i].ratio;
+    if (!has_figures(i)) {
+        printf("  %s: %s\n", runners[i].name, said);
+        return;
     }
-    fprintf(tsv, "%s\t%d\t%.6g\t%s\t%s\t%.6g\t%.4g\n", w->name, threads,
-            in_unit(w->unit, w->scale, least(HEED)), w->unit, runners[i].name,
-            in_unit(w->unit, w->scale, least(i)), ratio);
+    snprintf(name, sizeof name, "%s%s%s%s", runners[i].name, *said != '\0' ? " (" : "", said,
+             *said != '\0' ? ")" : "");
+    printf("%c %-*s", is_strongest ? '*' : ' ', NAME + UNIT - 1, name);
+    print_figures(w, i);
+    if (is_compared(i)) {
+        printf(" %7.3g  [%.3g, %.3g]%s", r->median, r->low, r->high,
+               verdict_on(i) == BEHIND ? " behind" : "");
+    }
+    putchar('\n');
+}
+
+static void write_tsv(const struct listed *w, int threads, int i)
+{
+    const struct interval *r = &scores[i].ratio;
+    fprintf(tsv, "%s\t%d\t%.6g\t%s\t", w->name, threads,
+            in_unit(w->unit, w->scale, scores[HEED].least), w->unit);
+    if (i == HEED) { /* no peers */
+        fputs("-\t-\t-\t-\t-\t-\t-\n", tsv);
+    } else {
+        fprintf(tsv, "%s\t%.6g\t%.4g\t%.4g\t%.4g\t%d\t%s\n", runners[i].name,
+                in_unit(w->unit, w->scale, scores[i].least), r->median, r->low, r->high, r->count,
+                is_compared(i) ? verdicts[verdict_on(i)] : "failed");
+    }
 }
 
 static void print_scores(const struct listed *w, int threads)
 {
-    const int best = strongest();
-    bool is_first = true;
+    const int best = strongest(false);
+    bool is_alone = true;
     print_heed(w);
-    if (scores[HEED].last.kind == FAILED) {
-        printf("  Heed: %s", scores[HEED].last.text);
-    }
     for (int i = PEERS; i < runner_count; i++) {
         if (scores[i].last.kind != NONE) {
-            if (!is_first) {
-                printf("\n%-77s", "");
-            }
-            print_peer(w, threads, i, i == best);
-            is_first = false;
+            print_peer(w, i, i == best);
+            write_tsv(w, threads, i);
+            is_alone = false;
         }
     }
-    if (is_first) { /* no peers */
-        fprintf(tsv, "%s\t%d\t%.6g\t%s\t-\t-\t-\n", w->name, threads,
-                in_unit(w->unit, w->scale, least(HEED)), w->unit);
+    if (is_alone) {
+        write_tsv(w, threads, HEED);
     }
-    putchar('\n');
     fflush(stdout);
     fflush(tsv);
 }
@@ -261,28 +351,39 @@ static void print_scores(const struct listed *w, int threads)
 static struct {
     const char *workload, *peer;
     int threads;
-    double ratio;
+    struct interval ratio;
 } behind[MOST_BEHIND];
-static int behind_count, compared_count;
+static int row_counts[BEHIND + 1];
 
-static void note_if_behind(const struct listed *w, int threads, int best)
+/* The verdict on a row is the worst of those on its peers. */
+static void note_row(const struct listed *w, int threads)
 {
-    const double ratio = best >= 0 ? least(best) / least(HEED) : (double)NAN;
-    compared_count += ratio > 0;
-    if (ratio < 1 && behind_count < MOST_BEHIND) {
-        behind[behind_count].workload = w->name;
-        behind[behind_count].peer = runners[best].name;
-        behind[behind_count].threads = threads;
-        behind[behind_count++].ratio = ratio;
+    enum verdict worst = AHEAD;
+    for (int i = PEERS; i < runner_count; i++) {
+        if (is_compared(i) && verdict_on(i) > worst) {
+            worst = verdict_on(i);
+        }
     }
+    const int peer = strongest(worst == BEHIND);
+    if (peer >= 0 && worst == BEHIND && row_counts[BEHIND] < MOST_BEHIND) {
+        behind[row_counts[BEHIND]].workload = w->name;
+        behind[row_counts[BEHIND]].peer = runners[peer].name;
+        behind[row_counts[BEHIND]].threads = threads;
+        behind[row_counts[BEHIND]].ratio = scores[peer].ratio;
+    }
+    row_counts[worst] += peer >= 0;
 }
 
 static void print_behind(void)
 {
-    printf("\nHeed is behind the strongest peer in %d of %d:\n", behind_count, compared_count);
-    for (int i = 0; i < behind_count; i++) {
-        printf("%-36s %d thread%s %7.3g  %s\n", behind[i].workload, behind[i].threads,
-               behind[i].threads == 1 ? " " : "s", behind[i].ratio, behind[i].peer);
+    const int count = row_counts[BEHIND];
+    printf("\nHeed is ahead of all peers in %d rows, level in %d; %s\n", row_counts[AHEAD],
+           row_counts[LEVEL], count == 0 ? "no row behind" : "behind:");
+    for (int i = 0; i < count && i < MOST_BEHIND; i++) {
+        const struct interval *r = &behind[i].ratio;
+        printf("%-*s %d thread%s %7.3g  [%.3g, %.3g]  %s\n", NAME, behind[i].workload,
+               behind[i].threads, behind[i].threads == 1 ? " " : "s", r->median, r->low, r->high,
+               behind[i].peer);
     }
 }
 
@@ -297,19 +398,41 @@ static void use_threads(int threads)
     for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
         setenv(names[i], number, 1);
     }
-    unsetenv("OPENBLAS_CORETYPE"); /* presets that slow down a peer */
-    unsetenv("OPENBLAS_L2_SIZE");
+}
+
+static void show_progress(int done, int threads, double begin)
+{
+    fprintf(stderr, "%s, %d of %d with %d thread%s", workloads[done].name, done + 1, workload_count,
+            threads, threads == 1 ? "" : "s");
+    if (done > 0) {
+        fprintf(stderr, ", about %.0f min left",
+                ceil((seconds_now() - begin) * (workload_count - done) / done / 60));
+    }
+}
+
+static void clear_progress(void)
+{
+    fputs("\r\033[K", stderr);
 }
 
 static void compare(int threads)
 {
+    const double begin = seconds_now();
+    const bool is_terminal = isatty(STDERR_FILENO) != 0;
     use_threads(threads);
     bound_count = 0;
     print_head(threads);
+    fflush(stdout);
     for (int i = 0; i < workload_count; i++) {
+        if (is_terminal) {
+            show_progress(i, threads, begin);
+        }
         ask_all(&workloads[i]);
+        if (is_terminal) {
+            clear_progress();
+        }
         print_scores(&workloads[i], threads);
-        note_if_behind(&workloads[i], threads, strongest());
+        note_row(&workloads[i], threads);
     }
     for (int i = 0; i < runner_count; i++) {
         stop(&runners[i]);
@@ -337,12 +460,13 @@ int main(int argc, char **argv)
         fprintf(stderr, "compare: cannot write %s, or no workloads\n", argv[1]);
         return EXIT_FAILURE;
     }
-    fprintf(tsv, "workload\tthreads\theed\tunit\tpeer\tpeer_value\tratio\n");
+    fprintf(tsv, "workload\tthreads\theed\tunit\tpeer\tpeer_value\tratio\tlow\thigh\t"
+                 "rounds\tverdict\n");
     snprintf(threads, sizeof threads, "%s", setting("THREADS", "1 2"));
     for (char *number = strtok(threads, " ,"); number != NULL; number = strtok(NULL, " ,")) {
         compare(atoi(number) > 0 ? atoi(number) : 1);
     }
-    if (compared_count > 0) {
+    if (row_counts[AHEAD] + row_counts[LEVEL] + row_counts[BEHIND] > 0) {
         print_behind();
     }
     if (failures > 0) {

@@ -70,12 +70,21 @@ static void start(struct runner *r, const char *argument)
 static int bury(struct runner *r)
 {
     int status = 0;
-    close(r->in);
+    if (r->in >= 0) {
+        close(r->in);
+    }
     close(r->out);
     while (waitpid(r->pid, &status, 0) < 0 && errno == EINTR) {
     }
     r->pid = 0;
     return status;
+}
+
+/* Ends the input of a runner that gets no requests, in case it waits for some. */
+static void end_input(struct runner *r)
+{
+    close(r->in);
+    r->in = -1;
 }
 
 void stop(struct runner *r)
@@ -207,6 +216,7 @@ struct answer ask_alone(const struct runner *r, const char *workload, enum workl
     alone = (struct runner){.name = r->name, .command = r->command};
     const double begin = seconds_now();
     start(&alone, workload);
+    end_input(&alone);
     const int how = read_line(alone.out, line, sizeof line);
     const double passed = seconds_now() - begin;
     if (how != LINE) {
@@ -223,6 +233,7 @@ bool read_lines(const char *command, void (*take)(const char *line))
     char line[LONGEST_ANSWER];
     alone = (struct runner){.name = command, .command = command};
     start(&alone, "");
+    end_input(&alone);
     while (read_line(alone.out, line, sizeof line) == LINE) {
         take(line);
     }

@@ -6,7 +6,7 @@
 #include <string.h>
 #include <time.h>
 
-static const double WARM_UP = 0.1, CHUNK = 0.01; /* seconds; as in peers/pytorch.py */
+static const double WARM_UP = 0.1, CHUNK = 0.01; /* seconds; as in peers/serve.py */
 enum { BY_HAND = 15, MOST_BY_HAND = 10000 };
 
 double seconds_now(void)

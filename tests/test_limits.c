@@ -465,6 +465,14 @@ static void check_products_by_m(int64_t m, heed_dtype dtype)
     }
 }
 
+static void check_tiny_products(int64_t m, heed_dtype dtype)
+{
+    for (int how = 0; how < 12; how++) {
+        check_product(1, m, 5, 6, dtype, how);
+        check_product(1, m, 8, 4, dtype, how);
+    }
+}
+
 static void check_packed_products(int64_t n, heed_dtype dtype)
 {
     check_product(1, 61, n, 300, dtype, 2);
@@ -538,13 +546,13 @@ static void check_bias_columns(int64_t n, heed_dtype dtype)
 enum { DEPTH = 5, VALUES = 3 };
 enum mask { NO_MASK, KEEP, CAUSAL, MASKS };
 
-static void check_masked_attention(int64_t queries, int64_t keys, heed_dtype dtype, enum mask mask)
+static void check_heads(int heads, int64_t queries, int64_t keys, heed_dtype dtype, enum mask mask)
 {
-    heed_tensor *in[] = {leaf(HEED_SHAPE(2, queries, DEPTH), dtype, 1),
-                         leaf(HEED_SHAPE(2, keys, DEPTH), dtype, 2),
-                         leaf(HEED_SHAPE(2, keys, VALUES), dtype, 3)};
+    heed_tensor *in[] = {leaf(HEED_SHAPE(heads, queries, DEPTH), dtype, 1),
+                         leaf(HEED_SHAPE(heads, keys, DEPTH), dtype, 2),
+                         leaf(HEED_SHAPE(heads, keys, VALUES), dtype, 3)};
     heed_tensor *keep = noise(HEED_SHAPE(keys), HEED_BOOL, ROWS, 5), *grads[3];
-    heed_tensor *g = noise(HEED_SHAPE(2, queries, VALUES), dtype, ROWS, 4);
+    heed_tensor *g = noise(HEED_SHAPE(heads, queries, VALUES), dtype, ROWS, 4);
     heed_tensor *y = heed_scaled_dot_product_attention(
         in[0], in[1], in[2], mask == KEEP ? keep : NULL, 0, mask == CAUSAL, 0.5);
     gradients(y, g, in, 3, grads);
@@ -552,7 +560,7 @@ static void check_masked_attention(int64_t queries, int64_t keys, heed_dtype dty
     double *dk = calloc((size_t)(keys * DEPTH), sizeof *dk);
     double *dv = calloc((size_t)(keys * VALUES), sizeof *dv);
     const heed_tensor *q = in[0], *k = in[1], *v = in[2];
-    for (int head = 0; head < 2; head++) {
+    for (int head = 0; head < heads; head++) {
         memset(dk, 0, (size_t)(keys * DEPTH) * sizeof *dk);
         memset(dv, 0, (size_t)(keys * VALUES) * sizeof *dv);
         for (int64_t i = head * queries; i < (head + 1) * queries; i++) {
@@ -604,10 +612,24 @@ static void check_masked_attention(int64_t queries, int64_t keys, heed_dtype dty
     free(dv);
 }
 
+static void check_masked_attention(int64_t queries, int64_t keys, heed_dtype dtype, enum mask mask)
+{
+    check_heads(2, queries, keys, dtype, mask);
+}
+
 static void check_queries(int64_t n, heed_dtype dtype)
 {
     for (int mask = 0; mask < MASKS; mask++) {
         check_masked_attention(n, 70, dtype, (enum mask)mask);
+    }
+}
+
+/* Gradients of few heads are computed in several pieces per head. */
+static void check_few_heads(int64_t n, heed_dtype dtype)
+{
+    for (int heads = 1; heads <= 4; heads++) {
+        check_heads(heads, n, 33, dtype, NO_MASK);
+        check_heads(heads, n, 33, dtype, CAUSAL);
     }
 }
 
@@ -789,9 +811,8 @@ static const limit limits[] = {
     {"rows", "broadcast_walk.h: CHUNK", CHUNK, check_indexed},
     {"rows", "sort.c: merged runs", 128, check_sort},
     {"products", "gemm.c: PARTS", 8, check_products_by_k},
-    {"products", "gemm.c: SMALL_K, ROW_BLOCK, KC of f64", 256, check_products_by_k},
-    {"products", "gemm.c: KC of f32", 384, check_products_by_k},
-    {"products", "gemm.c: two blocks", 768, check_products_by_k},
+    {"products", "gemm.c: SMALL_K, ROW_BLOCK, KC", 256, check_products_by_k},
+    {"products", "gemm.c: two blocks", 512, check_products_by_k},
     {"products", "gemm.c: DOTS", 8, check_products_by_n},
     {"products", "gemm.c: FEW_ROWS", 16, check_products_by_m},
     {"products", "gemm.c: SMALL; few rows", 2048 / 65, check_products_by_n},
@@ -805,8 +826,10 @@ static const limit limits[] = {
     {"products", "gemm.c: MR of AVX2", 6, check_products_by_m},
     {"products", "gemm.c: MR of aarch64", 8, check_products_by_m},
     {"products", "gemm.c: MR of AVX-512", 12, check_products_by_m},
+    {"products", "gemm.c: TINY", 128 / 8 / 4, check_tiny_products},
     {"products", "gemm.c: SMALL; 16 rows", 2048 / 8 / 16, check_products_by_m},
-    {"products", "gemm.c: 4 MR of AVX-512", 4 * 12, check_products_by_m},
+    {"products", "gemm.c: 4 MR and TILES of AVX2", 4 * 6, check_products_by_m},
+    {"products", "gemm.c: 4 MR and TILES of AVX-512", 4 * 12, check_products_by_m},
     {"products", "gemm.c: WORKSPACE of f64", (1 << 18) / 8 / 300, check_packed_products},
     {"products", "gemm.c: WORKSPACE of f32", (1 << 18) / 4 / 300, check_packed_products},
     {"products", "gemm.c: WORKSPACE of AVX-512", (1 << 20) / 4 / 300, check_packed_products},
@@ -824,6 +847,8 @@ static const limit limits[] = {
     {"attention", "attention_dispatch.c: rows of a block", 32, check_queries},
     {"attention", "attention_dispatch.c: larger blocks", 128, check_queries},
     {"attention", "attention_dispatch.c: three larger blocks", 192, check_queries},
+    {"attention", "attention_dispatch.c: several pieces", 7 * 64, check_few_heads},
+    {"attention", "attention_dispatch.c: nine blocks", 8 * 64, check_few_heads},
     {"attention", "kernels.h: HEED_ATTENTION_STEP", 32, check_keys},
     {"attention", "attention_dispatch.c: TILE", 256, check_keys},
     {"attention", "attention_dispatch.c: two TILEs", 512, check_keys},

@@ -48,8 +48,8 @@ static double least_step(void)
  * total. */
 static double time_step(int sweep, long size, int64_t *tokens)
 {
-    heed_gpt_config config = bench_gpt_config;
-    int64_t batch = 12;
+    heed_gpt_config config = gpt_config(&gpt_sizes[0]);
+    int64_t batch = gpt_sizes[0].batch;
     if (sweep == CONTEXT) {
         config.block_size = size;
         batch = size < TOKENS ? TOKENS / size : 1;
@@ -63,7 +63,7 @@ static double time_step(int sweep, long size, int64_t *tokens)
     *tokens = batch * config.block_size;
     heed_scope scope;
     heed_scope_begin(&scope);
-    start_training(gpt_training(config, batch, config.block_size));
+    start_training(gpt_training(config, batch));
     training_step();
     const double seconds = least_step();
     end_training();

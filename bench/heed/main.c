@@ -26,6 +26,7 @@ int main(int argc, char **argv)
         return print_growth();
     }
     add_training(&table);
+    add_gpts(&table);
     add_products(&table);
     add_operations(&table);
     add_chains(&table);

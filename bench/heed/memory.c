@@ -22,7 +22,7 @@ static double memory_of_gpt(const struct workload *w)
 {
     (void)w;
     HEED_SCOPE(scope);
-    start_training(gpt_training(bench_gpt_config, 12, bench_gpt_config.block_size));
+    start_training(gpt_training(gpt_config(&gpt_sizes[0]), gpt_sizes[0].batch));
     for (int i = 0; i < 20; i++) {
         training_step();
     }

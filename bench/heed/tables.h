@@ -4,7 +4,8 @@
 
 #include "bench/heed/workloads.h"
 
-void add_training(struct table *table);   /* W1 to W4, MLP */
+void add_training(struct table *table);   /* W1 to W3, MLP */
+void add_gpts(struct table *table);       /* W4, other GPTs, generation */
 void add_products(struct table *table);   /* W5 */
 void add_operations(struct table *table); /* W6 */
 void add_chains(struct table *table);     /* W7 */

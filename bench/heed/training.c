@@ -1,5 +1,5 @@
-/* Training steps: the toy (W1), one head (W2), a perceptron (MLP), multi-head attention (W3) and a
- * character GPT (W4). A model is trained a little before it is timed, and its loss must fall. */
+/* Training steps: the toy (W1), one head (W2), a perceptron (MLP) and multi-head attention (W3). A
+ * model is trained a little before it is timed, and its loss must fall. */
 #include "bench/heed/training.h"
 
 #include <math.h>
@@ -24,6 +24,9 @@ void training_step(void)
         heed_clear_grad(now.input);
     }
     heed_backward(now.loss());
+    if (now.clipped != NULL) {
+        heed_clip_grad_norm(heed_parameters(now.clipped), 1);
+    }
     heed_optimizer_step(now.optimizer);
 }
 
@@ -40,8 +43,7 @@ static double loss_now(void)
     return heed_item(now.loss());
 }
 
-/* Begins training; returns NULL, or an error if the loss is wrong. */
-static const char *begin_training(struct training t)
+const char *begin_training(struct training t)
 {
     start_training(t);
     const double at_first = loss_now(), start = seconds_now();
@@ -248,49 +250,6 @@ static const char *prepare_heads(const struct workload *w)
                                                               : wrong;
 }
 
-/* ---- W4: a character GPT of 4 layers, 4 heads, 128 wide, context 64, batch 12, AdamW ---- */
-
-enum { TIED, UNTIED };
-
-const heed_gpt_config bench_gpt_config = {
-    .vocab_size = 65, .block_size = 64, .n_layer = 4, .n_head = 4, .n_embd = 128};
-
-static struct heed_gpt *model;
-
-static heed_tensor *gpt_loss(void)
-{
-    return heed_gpt_loss(model, x, targets);
-}
-
-struct training gpt_training(heed_gpt_config config, int64_t batch, int64_t length)
-{
-    model = heed_gpt_new(config);
-    x = heed_randint(0, config.vocab_size, HEED_SHAPE(batch, length), HEED_I64);
-    targets = heed_randint(0, config.vocab_size, HEED_SHAPE(batch, length), HEED_I64);
-    return (struct training){.loss = gpt_loss,
-                             .optimizer = heed_adamw_new(heed_parameters(model), 1e-3, 0.01),
-                             .modules = {model}};
-}
-
-static const char *prepare_gpt(const struct workload *w)
-{
-    heed_gpt_config config = bench_gpt_config;
-    if (w->variant == UNTIED) {
-        config.untied = true;
-        config.activation = heed_gelu;
-    }
-    return begin_training(gpt_training(config, 12, config.block_size));
-}
-
-/* Floating-point operations of a step: each token is multiplied by each weight of a Linear, and in
- * attention by the keys and values of its row; backward costs twice as much as forward. Masked
- * scores count too. */
-static double multiply_adds(heed_gpt_config c, double batch, double length)
-{
-    const double width = (double)c.n_embd, weights = c.n_layer * 12 * width * width + 65 * width;
-    return 3 * 2 * batch * length * (weights + c.n_layer * 2 * length * width);
-}
-
 /* ---- the table ---- */
 
 void add_training(struct table *table)
@@ -323,10 +282,4 @@ void add_training(struct table *table)
     for (w.variant = FUSED; w.variant <= MODULE; w.variant++) {
         add_workload(table, w, "%s", forms[w.variant]);
     }
-    w.prepare = prepare_gpt;
-    w.bound_times = multiply_adds(bench_gpt_config, 12, 64);
-    w.variant = TIED;
-    add_workload(table, w, "w4");
-    w.variant = UNTIED;
-    add_workload(table, w, "w4.untied");
 }

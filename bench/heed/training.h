@@ -2,17 +2,21 @@
 #ifndef BENCH_HEED_TRAINING_H
 #define BENCH_HEED_TRAINING_H
 
+#include "bench/gpt_sizes.h"
 #include "bench/heed/workloads.h"
 
 struct training {
     heed_tensor *(*loss)(void);
     heed_tensor *input; /* also gets a gradient, cleared before each step; or NULL */
     heed_optimizer *optimizer;
+    void *clipped;    /* the norm of this module's gradients is clipped to 1; or NULL */
     void *modules[8]; /* freed at the end; NULL-terminated */
 };
 
-/* start_training: makes training_step() train `t`. end_training: frees its modules. */
+/* start_training: makes training_step() train `t`. begin_training: also trains a little; returns
+ * NULL, or an error if the loss does not fall. end_training: frees the modules. */
 void start_training(struct training t);
+const char *begin_training(struct training t);
 void training_step(void);
 void end_training(void);
 
@@ -20,7 +24,7 @@ void end_training(void);
 
 void first_toy_step(void); /* creates W1 and trains it for one step */
 
-struct training gpt_training(heed_gpt_config config, int64_t batch, int64_t length);
-extern const heed_gpt_config bench_gpt_config; /* W4's */
+struct training gpt_training(heed_gpt_config config, int64_t batch); /* rows of block_size tokens */
+heed_gpt_config gpt_config(const struct gpt_size *s);
 
 #endif

@@ -25,7 +25,6 @@ void add_subnormal(struct table *table, struct workload w)
 {
     const struct workload normal = w;
     w.subnormal = true;
-    *w.bound = '\0';
     add_workload(table, w, "%s.subnormal", normal.name);
 }
 

@@ -5,19 +5,19 @@
 
 With BENCH_TUNED=1 all of PyTorch's variants of a workload are tried (plain operations or fused attention; the
 optimiser as a loop, foreach, or fused), and the fastest is timed and named. Otherwise the default is timed.
+With BENCH_COMPILED=1 only training steps are answered: models and optimisers compiled by torch.compile.
 """
 
 import math
-import os
 import sys
 import time
 
 import torch
 import torch.nn.functional as F
-from pytorch_training import fused_attention, gpt, head, mlp, multi_head, optimiser_forms, toy
+from pytorch_training import COMPILED, fused_attention, generation, gpt, head, mlp, multi_head, optimiser_forms, toy
+from serve import CHUNK, THREADS, answer_requests
 
-WARM_UP, CHUNK = 0.1, 0.01  # seconds; as in serve.c
-TRIALS = 7
+TRIALS, TRYING = 7, 2  # TRYING: seconds after which no further trial begins
 SUBNORMAL = 1e-39  # the factor of inputs that are below the smallest normal number
 
 # ---- products ----
@@ -181,7 +181,7 @@ def default_form(forms):
 
 
 def memory_of_gpt():
-    repeat(default_form(gpt()), 20)
+    repeat(default_form(gpt("w4")), 20)
     return status_bytes("VmHWM:")
 
 
@@ -217,6 +217,10 @@ def alone(name, *words):
 # ---- answering ----
 
 
+def trains(family, what=""):
+    return family in ("w1", "w2", "w3", "w4", "gpt", "mlp") and what != "forward"
+
+
 def forms_of(name):
     """The variants of a workload from bench_heed's list, as pairs (name, call); None: unknown workload."""
     family, *words = name.split(".")
@@ -227,68 +231,49 @@ def forms_of(name):
         "w1": lambda: toy(*words),
         "w2": head,
         "w3": lambda: multi_head(*words),
-        "w4": lambda: gpt(not words),
+        "w4": lambda: gpt(name),
+        "gpt": lambda: gpt(name),
+        "generate": lambda: generation(*words),
         "w5": lambda: product(SUBNORMAL if subnormal else 1, words[0], *sizes),
         "w6": lambda: by_element(subnormal, words[0], *sizes),
         "w7": lambda: chain(*words),
         "mlp": lambda: mlp(subnormal, *words),
     }
-    return families[family]() if family in families else None
+    if family not in families or (COMPILED and not trains(family, *words)):
+        return None
+    return families[family]()
 
 
-def per_call(call, seconds):
+def seconds_of(call, seconds):
     start = time.perf_counter()
     calls = 0
-    while calls < 2 or time.perf_counter() - start < seconds:
+    while calls < 1 or time.perf_counter() - start < seconds:
         call()
         calls += 1
     return (time.perf_counter() - start) / calls
 
 
 def fastest(forms):
-    """The variant with the minimum time per chunk; variants are tried in turn."""
-    least = [math.inf] * len(forms)
-    for _ in range(TRIALS if len(forms) > 1 else 0):
-        for i, (_, call) in enumerate(forms):
-            least[i] = min(least[i], per_call(call, CHUNK))
+    """The variant with the minimum time per chunk; variants are tried in turn, at least once."""
+    least, start = [math.inf] * len(forms), time.perf_counter()
+    for trial in range(TRIALS if len(forms) > 1 else 0):
+        if trial == 0 or time.perf_counter() - start < TRYING:
+            for i, (_, call) in enumerate(forms):
+                least[i] = min(least[i], seconds_of(call, CHUNK))
     return forms[least.index(min(least))]
 
 
-def choose(name):
-    """The variant to time, as (name, call, calls per chunk)."""
+def prepare(name):
     forms = forms_of(name)
     if forms is None:
         return None
     form, call = fastest(forms)
-    return form, call, max(1, int(CHUNK / per_call(call, WARM_UP)))
+    return form, lambda calls: repeat(call, calls)
 
 
-def time_chunk(call, calls):
-    if calls > 3:  # the first call has cold caches
-        call()
-    start = time.perf_counter()
-    for _ in range(calls):
-        call()
-    return (time.perf_counter() - start) / calls
-
-
-def answer_requests():
-    now, chosen = None, None
-    for line in sys.stdin:
-        name = line.strip()
-        if name != now:
-            chosen = None  # frees the memory of the previous one first
-            now, chosen = name, choose(name)
-        if chosen is None:
-            print("none", flush=True)
-        else:
-            form, call, calls = chosen
-            print(f"{time_chunk(call, calls):.9g} {form}".strip(), flush=True)
-
-
-torch.set_num_threads(int(os.environ.get("OMP_NUM_THREADS", "1")))
+torch.set_num_threads(THREADS)
 torch.manual_seed(0)
-if len(sys.argv) > 1:
+if len(sys.argv) > 1 and not COMPILED:
     print(alone(*sys.argv[1].split(".")), flush=True)
 else:
-    answer_requests()
+    answer_requests(prepare)

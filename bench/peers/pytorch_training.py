@@ -1,22 +1,27 @@
-"""PyTorch's training steps: W1 to W4 and the perceptron, each in the variants described in pytorch.py."""
+"""PyTorch's training steps and generation, each in the variants described in pytorch.py."""
 
+import logging
 import math
 import os
 
 import torch
 import torch.nn.functional as F
+from serve import GPTS, TRAINED, Wrong, check_losses
 from torch import nn
 
 TUNED = os.environ.get("BENCH_TUNED") == "1"
+COMPILED = os.environ.get("BENCH_COMPILED") == "1"
+if COMPILED:
+    torch._logging.set_logs(all=logging.ERROR)  # no warnings amid the table
 VERSION = tuple(int(part) for part in torch.__version__.split(".")[:2])
 
 attention = getattr(F, "scaled_dot_product_attention", None)  # PyTorch 2
 
 
-def fused_attention(q, k, v):
+def fused_attention(q, k, v, causal=True):
     if attention is not None:
-        return attention(q, k, v, is_causal=True)
-    return F._scaled_dot_product_attention(q, k, v, is_causal=True)[0]
+        return attention(q, k, v, is_causal=causal)
+    return F._scaled_dot_product_attention(q, k, v, is_causal=causal)[0]
 
 
 def causal_mask(length):
@@ -33,26 +38,44 @@ def optimiser_forms():
     return forms
 
 
-def step_of(model, loss, kind, form, lr, leaf=None):
-    optimiser = getattr(torch.optim, kind)(model.parameters(), lr=lr, **form)
+def step_of(model, loss, optimiser, leaf, clipped):
+    """A step, which returns the loss."""
+
+    def loss_of_model():
+        return loss(model)
+
+    update = optimiser.step
+    if COMPILED:
+        loss_of_model, update = torch.compile(loss_of_model), torch.compile(update)
 
     def step():
         optimiser.zero_grad()
         if leaf is not None:
             leaf.grad = None
-        loss(model).backward()
-        optimiser.step()
+        y = loss_of_model()
+        y.backward()
+        if clipped:
+            nn.utils.clip_grad_norm_(model.parameters(), 1)
+        update()
+        return y
 
     return step
 
 
-def training(models, loss, kind, lr=1e-3, leaf=None):
+def training(models, loss, kind, lr=1e-3, leaf=None, groups=nn.Module.parameters, clipped=False, **options):
     """The variants of a step: each model with each variant of the optimiser, by name."""
     forms = []
-    for name, model in models:
+    if COMPILED:
+        torch.compiler.reset()  # of the previous workload
+        lr = torch.tensor(lr) if kind != "SGD" else lr  # as a number it would be compiled in
+    for name, make in models:
         for form in optimiser_forms():
+            model = make()
+            optimiser = getattr(torch.optim, kind)(groups(model), lr=lr, **options, **form)
             words = [name] * bool(name) + list(form)
-            forms.append((" ".join(words), step_of(model(), loss, kind, form, lr, leaf)))
+            forms.append((" ".join(words), step_of(model, loss, optimiser, leaf, clipped)))
+    for _, step in forms:
+        check_losses([step().item() for _ in range(TRAINED + 1)])
     return forms
 
 
@@ -182,14 +205,15 @@ class Block(nn.Module):
 
 
 class GPT(nn.Module):
-    """W4: 4 layers, 4 heads, 128 wide, context 64, vocabulary 65."""
+    """W4 and other sizes."""
 
-    def __init__(self, fused, tied):
+    def __init__(self, size, fused, tied):
         super().__init__()
         gelu = "tanh" if tied else "none"
-        self.wte, self.wpe = nn.Embedding(65, 128), nn.Embedding(64, 128)
-        self.blocks = nn.Sequential(*(Block(128, 4, 64, gelu, fused) for _ in range(4)))
-        self.ln_f, self.head = nn.LayerNorm(128), nn.Linear(128, 65, bias=False)
+        width, context = size.width, size.context
+        self.wte, self.wpe = nn.Embedding(size.vocabulary, width), nn.Embedding(context, width)
+        self.blocks = nn.Sequential(*(Block(width, size.heads, context, gelu, fused) for _ in range(size.layers)))
+        self.ln_f, self.head = nn.LayerNorm(width), nn.Linear(width, size.vocabulary, bias=False)
         if tied:
             self.wte.weight = self.head.weight
 
@@ -198,11 +222,61 @@ class GPT(nn.Module):
         return self.head(self.ln_f(self.blocks(x)))
 
 
-def gpt(tied=True):
-    ids, targets = torch.randint(65, (12, 64)), torch.randint(65, (12, 64))
+def decay_groups(model):
+    """Weight decay for matrices only, as in `gpt train`."""
+    matrices = [p for p in model.parameters() if p.dim() > 1]
+    vectors = [p for p in model.parameters() if p.dim() <= 1]
+    return [{"params": matrices}, {"params": vectors, "weight_decay": 0}]
+
+
+def gpt(name):
+    size = GPTS[name]
+    ids, targets = torch.randint(size.vocabulary, (2, size.batch, size.context))
 
     def loss(model):
-        logits = model(ids)
-        return F.cross_entropy(logits.view(-1, 65), targets.view(-1))
+        return F.cross_entropy(model(ids).view(-1, size.vocabulary), targets.view(-1))
 
-    return training(attention_forms(lambda fused: GPT(fused, tied)), loss, "AdamW")
+    models = attention_forms(lambda fused: GPT(size, fused, name != "w4.untied"))
+    if size.width > 128:  # each variant would take long
+        models = models[:1]
+    if name == "gpt.readme":
+        options = {"groups": decay_groups, "clipped": True, "weight_decay": 0.1, "betas": (0.9, 0.99)}
+        return training(models, loss, "AdamW", **options)
+    return training(models, loss, "AdamW")
+
+
+def generation(batch="batch1"):
+    """The most probable tokens of a whole context, with cached keys and values."""
+    size, rows = GPTS["w4"], int(batch[len("batch") :])
+    model = GPT(size, True, True).eval()
+    shape = rows, size.heads, size.context, size.width // size.heads
+    caches = [(torch.zeros(shape), torch.zeros(shape)) for _ in range(size.layers)]
+
+    def attend(layer, x, keys, values, at):
+        parts = layer.qkv(x).view(rows, 1, 3, layer.heads, -1).permute(2, 0, 3, 1, 4)
+        q, keys[:, :, at : at + 1], values[:, :, at : at + 1] = parts
+        y = fused_attention(q, keys[:, :, : at + 1], values[:, :, : at + 1], causal=False)
+        return layer.proj(y.transpose(1, 2).reshape(rows, 1, -1))
+
+    def logits_of(ids, at):
+        x = model.wte(ids) + model.wpe.weight[at]
+        for block, (keys, values) in zip(model.blocks, caches):
+            x = x + attend(block.attn, block.ln_1(x), keys, values, at)
+            x = x + block.proj(block.gelu(block.fc(block.ln_2(x))))
+        return model.head(model.ln_f(x))
+
+    @torch.no_grad()
+    def generate():
+        ids = torch.zeros(rows, 1, dtype=torch.long)
+        for at in range(size.context):
+            ids = logits_of(ids, at).argmax(-1)
+
+    @torch.no_grad()
+    def check():
+        ids = torch.randint(size.vocabulary, (rows, size.context))
+        last = [logits_of(ids[:, at : at + 1], at) for at in range(size.context)][-1]
+        if not torch.allclose(last, model(ids)[:, -1:], 1e-3, 1e-4):
+            raise Wrong("the logits with and without the cache differ")
+
+    check()
+    return [("", generate)]

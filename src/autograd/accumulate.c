@@ -60,6 +60,12 @@ static void unlock_grad(const heed_tensor *t)
     }
 }
 
+/* borrow_grad reads t->grad without the lock. */
+static void set_grad(heed_tensor *t, heed_tensor *grad)
+{
+    __atomic_store_n(&t->grad, grad, __ATOMIC_RELAXED);
+}
+
 /* Adds g to t->grad and returns true. If t->grad is NULL, sets it to `instead`, which may be NULL,
  * and returns false. */
 static bool add_or_become(heed_tensor *t, const heed_tensor *g, heed_tensor *instead)
@@ -70,7 +76,7 @@ static bool add_or_become(heed_tensor *t, const heed_tensor *g, heed_tensor *ins
         heed_add_elements(g, t->grad);
         heed_raise_version(t->grad);
     } else {
-        t->grad = instead;
+        set_grad(t, instead);
     }
     unlock_grad(t);
     return added;
@@ -96,13 +102,16 @@ heed_status heed_add_to_grad(heed_tensor *t, heed_tensor *g)
 }
 
 /* One borrower at a time. Meanwhile other threads accumulate into a fresh t->grad, which
- * return_grad adds to the borrowed one. */
+ * return_grad adds to the borrowed one. NULL: there is no gradient to borrow. */
 static heed_tensor *borrow_grad(heed_tensor *t)
 {
+    if (__atomic_load_n(&t->grad, __ATOMIC_RELAXED) == NULL) {
+        return NULL; /* the first gradient of a step, in most programs: not worth a lock */
+    }
     lock_grad(t);
     heed_tensor *grad = t->grad_is_lent ? NULL : t->grad;
     if (grad != NULL) {
-        t->grad = NULL;
+        set_grad(t, NULL);
         t->grad_is_lent = true;
     }
     unlock_grad(t);
@@ -117,7 +126,7 @@ static void return_grad(heed_tensor *t, heed_tensor *grad)
         heed_add_elements(others, grad);
         heed_raise_version(grad);
     }
-    t->grad = grad;
+    set_grad(t, grad);
     t->grad_is_lent = false;
     unlock_grad(t);
     if (others != NULL) {

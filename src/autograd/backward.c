@@ -62,7 +62,7 @@ static heed_status differentiate(const heed_pass *pass, heed_tensor *node, heed_
             status = accumulate(pass, node->inputs[j], grad);
         }
     }
-    heed_input_grads_end(&in, node);
+    heed_input_grads_end(&in, node, status);
     return status;
 }
 

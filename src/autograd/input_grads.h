@@ -50,11 +50,12 @@ static inline heed_status heed_input_grads_begin(heed_input_grads *in, const hee
     return HEED_IS_DEBUG ? heed_input_grads_hide(in, node) : HEED_OK;
 }
 
-/* heed_input_grads_end: releases gradients still in `grads` (not set to NULL) and frees the
- * storage. */
-static inline void heed_input_grads_end(heed_input_grads *in, const heed_tensor *node)
+/* heed_input_grads_end: frees the storage and, after an error, the gradients still in `grads` (not
+ * set to NULL). */
+static inline void heed_input_grads_end(heed_input_grads *in, const heed_tensor *node,
+                                        heed_status status)
 {
-    for (int j = 0; j < node->input_count; j++) {
+    for (int j = 0; status != HEED_OK && j < node->input_count; j++) {
         if (in->grads[j] != NULL) {
             heed_unref(in->grads[j]);
         }

@@ -1,5 +1,10 @@
-/* Splits attention across threads: into blocks of queries in the forward pass, and into whole heads
- * for gradients. Each active thread has its own workspace. */
+/* Splits attention across threads: into blocks of queries in the forward pass, and into heads for
+ * gradients. Each active thread has its own workspace.
+ *
+ * All blocks of queries of a head add to its dk and dv. With few heads, the blocks are dealt out to
+ * several pieces. The first piece adds to dk and dv, each other piece to a pair of its own; these
+ * are added to dk and dv at the end, in order. The number of pieces depends only on the shape, so
+ * the sums do not depend on the number of threads. */
 
 #include "attention_dispatch.h"
 
@@ -19,7 +24,8 @@ typedef struct work {
     bool is_gradient;
     heed_shape batch;
     int64_t mask_strides[HEED_MAX_DIMS];
-    int64_t pieces_of_head; /* blocks of queries in the forward pass, 1 for gradients */
+    int64_t heads_count, pieces_of_head;
+    char *pairs; /* dk (S, E) and dv (S, Ev) of each piece but the first of each head */
     size_t workspace_size;
     char *workspaces; /* one for each active thread */
     int workspace_count;
@@ -62,9 +68,54 @@ static heed_attention head_of(const work *w, int64_t head)
     return call;
 }
 
+/* ---- gradients in several pieces ---- */
+
+/* Short sequences are not worth it. */
+static int64_t pieces_of_gradient(int64_t heads, int64_t blocks)
+{
+    return blocks < 8 || heads > 3 ? 1 : heads > 1 ? 2 : 4;
+}
+
+/* Sets dk and dv to the pair of piece 1, 2, ... of a head. */
+static void use_pair(const work *w, int64_t head, int64_t piece, heed_attention *call)
+{
+    const int64_t size = (int64_t)heed_dtype_size(w->heads->q->dtype);
+    const int64_t columns = call->features + call->values;
+    const int64_t pair = head * (w->pieces_of_head - 1) + piece - 1;
+    char *dk = w->pairs + pair * call->keys * columns * size;
+    call->dk = (heed_matrix){dk, call->features, 1};
+    call->dv = (heed_matrix){dk + call->keys * call->features * size, call->values, 1};
+}
+
+static void add_row(const work *w, const heed_matrix *from, const heed_matrix *to, int64_t row,
+                    int64_t columns)
+{
+    const int64_t size = (int64_t)heed_dtype_size(w->heads->q->dtype);
+    heed_kernels_for(w->heads->q->dtype)
+        ->add_into(columns, (const char *)from->data + row * from->row * size,
+                   (char *)to->data + row * to->row * size);
+}
+
+/* Adds rows first ... end of all pairs to dk and dv. */
+static void add_pairs(void *context, int64_t first, int64_t end)
+{
+    const work *w = context;
+    for (int64_t head = 0; head < w->heads_count; head++) {
+        const heed_attention sum = head_of(w, head);
+        for (int64_t piece = 1; piece < w->pieces_of_head; piece++) {
+            heed_attention call = sum;
+            use_pair(w, head, piece, &call);
+            for (int64_t row = first; row < end; row++) {
+                add_row(w, &call.dk, &sum.dk, row, call.features);
+                add_row(w, &call.dv, &sum.dv, row, call.values);
+            }
+        }
+    }
+}
+
 /* ---- threads ---- */
 
-/* Pieces [first, end): blocks of queries, or whole heads for gradients. */
+/* Pieces [first, end): blocks of queries or, for gradients, parts of heads. */
 static void attend_some(void *context, int64_t first, int64_t end)
 {
     const work *w = context;
@@ -74,13 +125,17 @@ static void attend_some(void *context, int64_t first, int64_t end)
         workspace = (workspace + 1) % w->workspace_count;
     }
     for (int64_t i = first; i < end; i++) {
-        heed_attention call = head_of(w, i / w->pieces_of_head);
+        const int64_t head = i / w->pieces_of_head, piece = i % w->pieces_of_head;
+        heed_attention call = head_of(w, head);
         call.workspace = w->workspaces + (size_t)workspace * w->workspace_size;
-        if (w->is_gradient) {
-            kernels->attend_gradient(&call);
-        } else {
-            kernels->attend(&call, i % w->pieces_of_head);
+        if (!w->is_gradient) {
+            kernels->attend(&call, piece);
+            continue;
         }
+        if (piece > 0) {
+            use_pair(w, head, piece, &call);
+        }
+        kernels->attend_gradient(&call, piece, w->pieces_of_head);
     }
     __atomic_store_n(&w->taken[workspace], 0, __ATOMIC_RELEASE);
 }
@@ -107,7 +162,6 @@ static heed_status run(const heed_attention_heads *heads, bool is_gradient)
     while (is_gradient && w.call.rows > 16 && 2 * w.call.rows * w.call.keys > CACHE / size) {
         w.call.rows /= 2;
     }
-    w.pieces_of_head = is_gradient ? 1 : (w.call.queries + w.call.rows - 1) / w.call.rows;
     heed_get_shape(q, &w.batch);
     w.batch.ndim -= 2;
     if (heads->mask != NULL) {
@@ -118,29 +172,38 @@ static heed_status run(const heed_attention_heads *heads, bool is_gradient)
     }
     const size_t workspace =
         heed_attention_workspace(&w.call, is_gradient, heed_dtype_size(q->dtype));
-    const int threads = heed_get_num_threads();
-    int64_t count = w.pieces_of_head;
+    w.heads_count = 1;
     for (int i = 0; i < w.batch.ndim; i++) {
-        count *= w.batch.size[i];
+        w.heads_count *= w.batch.size[i];
     }
-    if (count == 0) {
+    const int64_t blocks = (w.call.queries + w.call.rows - 1) / w.call.rows;
+    if (w.heads_count == 0 || (blocks == 0 && !is_gradient)) {
         return HEED_OK;
     }
-    w.workspace_count = count < threads ? (int)count : threads;
+    w.pieces_of_head = is_gradient ? pieces_of_gradient(w.heads_count, blocks) : blocks;
+    const int64_t count = w.heads_count * w.pieces_of_head, threads = heed_get_num_threads();
+    w.workspace_count = (int)(count < threads ? count : threads);
     w.workspace_size = (workspace + 63) / 64 * 64;
-    const size_t bytes = (size_t)w.workspace_count * (w.workspace_size + 1);
+    const int64_t columns = w.call.features + w.call.values;
+    const int64_t pairs = is_gradient ? count - w.heads_count : 0;
+    const size_t of_pairs = (size_t)(pairs * w.call.keys * columns * size);
+    const size_t bytes = (size_t)w.workspace_count * (w.workspace_size + 1) + of_pairs;
     w.workspaces = heed_alloc_sized(bytes);
     if (w.workspaces == NULL) {
         return heed_self.error;
     }
-    w.taken = (uint8_t *)w.workspaces + (size_t)w.workspace_count * w.workspace_size;
+    w.pairs = w.workspaces + (size_t)w.workspace_count * w.workspace_size;
+    w.taken = (uint8_t *)w.pairs + of_pairs;
     memset(w.taken, 0, (size_t)w.workspace_count);
     /* Multiply-adds per piece: two products, q k^T and p v, in the forward pass; five for
      * gradients. */
-    const double queries = (double)(is_gradient ? w.call.queries : w.call.rows);
-    const double cost = (is_gradient ? 2.5 : 1) * queries * (double)w.call.keys *
-                        (double)(w.call.features + w.call.values);
+    const double queries = (double)w.call.queries / (double)w.pieces_of_head;
+    const double cost = (is_gradient ? 2.5 : 1) * queries * (double)w.call.keys * (double)columns;
     heed_parallel_for(count, 1 + (int64_t)(HEED_GRAIN_OF_PRODUCTS / (cost + 1)), attend_some, &w);
+    if (pairs > 0) {
+        heed_parallel_for(w.call.keys, HEED_GRAIN_OF_ELEMENTS / (pairs * columns + 1) + 1,
+                          add_pairs, &w);
+    }
     heed_free_sized(w.workspaces, bytes);
     return HEED_OK;
 }

@@ -25,14 +25,13 @@ static inline void view_matrix(const heed_tensor *t, heed_matrix_view *m)
     m->columns = t->shape[column];
 }
 
-heed_matrix_view heed_transposed(heed_matrix_view m)
-{
-    return (heed_matrix_view){{m.at.data, m.at.col, m.at.row}, m.columns, m.rows};
-}
-
 /* Strides of size-1 dims are ignored. */
 bool heed_view_rows(const heed_tensor *t, heed_matrix_view *rows)
 {
+    if (t->ndim == 2) {
+        view_matrix(t, rows);
+        return true;
+    }
     const int last = t->ndim - 1;
     int64_t count = 1, step = 0; /* over the dims visited so far, innermost first */
     bool even = true;

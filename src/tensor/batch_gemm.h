@@ -12,7 +12,10 @@ typedef struct heed_matrix_view {
 } heed_matrix_view;
 
 /* heed_transposed: the same memory with rows and columns swapped. */
-heed_matrix_view heed_transposed(heed_matrix_view m);
+static inline heed_matrix_view heed_transposed(heed_matrix_view m)
+{
+    return (heed_matrix_view){{m.at.data, m.at.col, m.at.row}, m.columns, m.rows};
+}
 
 /* heed_view_rows: views all rows of t (..., columns) as one matrix. False, with *rows unset, if the
  * rows are not evenly spaced; the rows of a contiguous tensor always are. */

@@ -9,6 +9,7 @@
 #include <string.h>
 
 #include "check.h"
+#include "debug.h"
 #include "map.h"
 #include "read.h"
 #include "scope_list.h"
@@ -72,7 +73,14 @@ static heed_tensor *like(const char *function, const heed_tensor *x)
         heed_fail(HEED_ERR_NULL, "%s: x is NULL", function);
         return NULL;
     }
-    return heed_tensor_create(function, heed_shape_of_tensor(x), x->dtype);
+    if (heed_blocked()) {
+        return NULL;
+    }
+    heed_tensor *t = heed_tensor_like(x);
+    if (HEED_IS_DEBUG && t != NULL) {
+        heed_debug_made(t, function);
+    }
+    return t != NULL ? heed_join_scope(function, t) : NULL;
 }
 
 static heed_tensor *filled_like(const char *function, const heed_tensor *x, double value)

@@ -29,15 +29,35 @@ static inline void return_block(void *block, size_t size)
     }
 }
 
-/* Data of up to this size is stored in the same block as its heed_storage. Larger data has its own
- * block, aligned to 64 bytes. */
-enum { MOST_INSIDE = 224 };
+/* Data of up to MOST_INSIDE bytes is stored in the same block as its heed_storage. Larger data has
+ * its own block, aligned to 64 bytes. Blocks have one of three sizes, so that blocks.h can inline
+ * the path to each free list. */
+enum { MEDIUM = 128, LARGE = 256, MOST_INSIDE = LARGE - offsetof(heed_storage, small) };
 
 static size_t block_of(size_t bytes)
 {
-    return bytes <= sizeof((heed_storage *)0)->small || bytes > MOST_INSIDE
-               ? sizeof(heed_storage)
-               : offsetof(heed_storage, small) + bytes;
+    if (bytes <= sizeof((heed_storage *)0)->small || bytes > MOST_INSIDE) {
+        return sizeof(heed_storage);
+    }
+    return offsetof(heed_storage, small) + bytes <= MEDIUM ? MEDIUM : LARGE;
+}
+
+static void *take_storage(size_t block)
+{
+    return block == sizeof(heed_storage) ? take_block(sizeof(heed_storage))
+           : block == MEDIUM             ? take_block(MEDIUM)
+                                         : take_block(LARGE);
+}
+
+static void return_storage(heed_storage *storage, size_t block)
+{
+    if (block == sizeof(heed_storage)) {
+        return_block(storage, sizeof(heed_storage));
+    } else if (block == MEDIUM) {
+        return_block(storage, MEDIUM);
+    } else {
+        return_block(storage, LARGE);
+    }
 }
 
 /* ---- releasing ---- */
@@ -47,15 +67,10 @@ static void release_storage(heed_storage *storage)
     if (heed_add_count(&storage->references, -1, storage->shared) > 0) {
         return;
     }
-    const size_t block = block_of(storage->bytes);
     if (storage->bytes > MOST_INSIDE) {
         heed_free_sized(storage->data, storage->bytes);
     }
-    if (block == sizeof *storage) {
-        return_block(storage, sizeof *storage);
-    } else {
-        heed_free_sized(storage, block);
-    }
+    return_storage(storage, block_of(storage->bytes));
 }
 
 void heed_release_value(heed_tensor *t)
@@ -212,9 +227,7 @@ static heed_tensor *new_handle(const char *function, int ndim, const int64_t *sh
 
 static heed_storage *new_storage(size_t bytes)
 {
-    const size_t block = block_of(bytes);
-    heed_storage *storage =
-        block == sizeof *storage ? take_block(sizeof *storage) : heed_alloc_sized(block);
+    heed_storage *storage = take_storage(block_of(bytes));
     if (storage == NULL) {
         return NULL;
     }

@@ -27,6 +27,7 @@ typedef union elements {
     float f32[REPEATED];
     double f64[REPEATED];
     int64_t i64[REPEATED];
+    bool truth[REPEATED];
 } elements;
 
 /* Writes the operand's number `times` times. Not inlined: most operands are tensors. */
@@ -39,6 +40,8 @@ static __attribute__((noinline)) const void *set_number(elements *e, int64_t tim
             e->f32[i] = (float)number;
         } else if (in->as == HEED_I64) {
             e->i64[i] = isinf(number) ? (number < 0 ? INT64_MIN : INT64_MAX) : (int64_t)number;
+        } else if (in->as == HEED_BOOL) {
+            e->truth[i] = number != 0;
         } else {
             e->f64[i] = number;
         }

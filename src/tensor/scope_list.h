@@ -21,12 +21,16 @@ heed_tensor *heed_tensor_create(const char *function, heed_shape shape, heed_dty
 /* heed_are_operands: true if heed_check_operands would return HEED_OK. */
 static inline bool heed_are_operands(heed_tensor *const *inputs, int count)
 {
-    bool fine = !heed_blocked() && heed_self.depth > 0 && inputs != NULL && count > 0 &&
-                count <= UINT16_MAX;
-    for (int i = 0; fine && i < count; i++) {
-        fine = inputs[i] != NULL && inputs[i]->storage != NULL;
+    if (heed_blocked() || heed_self.depth == 0 || inputs == NULL || count < 1 ||
+        count > UINT16_MAX) {
+        return false;
     }
-    return fine;
+    for (int i = 0; i < count; i++) {
+        if (inputs[i] == NULL || inputs[i]->storage == NULL) {
+            return false;
+        }
+    }
+    return true;
 }
 
 /* heed_end_depth: ends the scopes at this depth and deeper. HEED_ERR_SCOPE: none of them was open,

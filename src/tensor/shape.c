@@ -15,23 +15,27 @@ heed_status heed_count_elements(const char *function, int ndim, const int64_t *s
     if ((unsigned)dtype >= HEED_DTYPES) {
         return heed_fail(HEED_ERR_DTYPE, "%s: %d is not a dtype", function, (int)dtype);
     }
-    int64_t product = 1, reach = 1; /* reach skips zeros: strides must not overflow either */
+    bool empty = false;
+    int64_t reach = 1; /* skips zeros: strides must not overflow either */
     for (int i = 0; i < ndim; i++) {
         if (shape[i] < 0) {
             return heed_fail(HEED_ERR_SHAPE, "%s: negative size in %s", function,
                              heed_shape_text(ndim, shape).text);
         }
-        product *= shape[i] != 0;
-        if (shape[i] != 0 && __builtin_mul_overflow(reach, shape[i], &reach)) {
+        if (shape[i] == 0) {
+            empty = true;
+        } else if (__builtin_mul_overflow(reach, shape[i], &reach)) {
             reach = INT64_MAX;
             break;
         }
     }
-    if (reach > PTRDIFF_MAX / 4 / (int64_t)heed_dtype_size(dtype)) {
+    const int64_t most_bytes = PTRDIFF_MAX / 4;
+    if (reach > most_bytes / 8 && /* no division for ordinary sizes */
+        reach > most_bytes / (int64_t)heed_dtype_size(dtype)) {
         return heed_fail(HEED_ERR_OVERFLOW, "%s: %s has more elements than memory can address",
                          function, heed_shape_text(ndim, shape).text);
     }
-    *numel = product == 0 ? 0 : reach;
+    *numel = empty ? 0 : reach;
     return HEED_OK;
 }
 
@@ -70,7 +74,7 @@ bool heed_is_row_major(const heed_tensor *t)
 {
     int64_t stride = 1;
     for (int i = t->ndim - 1; i >= 0; i--) {
-        if (t->shape[i] != 1 && t->strides[i] != stride && t->numel > 0) {
+        if (t->strides[i] != stride && t->shape[i] != 1 && t->numel > 0) {
             return false;
         }
         stride *= t->shape[i];

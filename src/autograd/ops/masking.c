@@ -26,12 +26,8 @@ static heed_status masked_fill_rule(const heed_call *call, heed_result *result)
 
 static heed_status masked_fill_forward(const heed_call *call, heed_tensor *y)
 {
-    heed_tensor *value = heed_full(HEED_SCALAR, *(const double *)call->args, y->dtype);
-    if (value == NULL) {
-        return heed_self.error;
-    }
     const heed_operand in[] = {{.tensor = call->inputs[1], .as = HEED_BOOL},
-                               {.tensor = value, .as = y->dtype},
+                               {.number = *(const double *)call->args, .as = y->dtype},
                                {.tensor = call->inputs[0], .as = y->dtype}};
     heed_map(heed_kernels_for(y->dtype)->where, in, 3, y);
     return HEED_OK;

@@ -75,12 +75,19 @@ static heed_tensor *tall(heed_tensor *x)
     return heed_reshape(x, HEED_SHAPE(-1, heed_size(x, -1)));
 }
 
-/* The factors of the gradient of input i: g b^T, or a^T g. If b is a single matrix and a is a
- * batch, a^T g is one product over all rows instead of a sum of products. */
+/* If b is a single matrix and a is a batch, a^T g is one product over all rows instead of a sum of
+ * products. */
+static bool is_one_product(const heed_vjp *v)
+{
+    const heed_tensor *a = v->inputs[0], *b = v->inputs[1];
+    return heed_is_one_matrix(b) && a->ndim > 2 && a->numel > 0 && v->g->numel > 0;
+}
+
+/* The factors of the gradient of input i: g b^T, or a^T g. */
 static void find_factors(const heed_vjp *v, int i, heed_tensor *factors[2])
 {
     heed_tensor *a = v->inputs[0], *b = v->inputs[1], *g = v->g;
-    const bool once = heed_is_one_matrix(b) && a->ndim > 2 && a->numel > 0 && g->numel > 0;
+    const bool once = is_one_product(v);
     if (i == 0) {
         factors[0] = g;
         factors[1] = heed_transpose(b, -2, -1);
@@ -90,10 +97,56 @@ static void find_factors(const heed_vjp *v, int i, heed_tensor *factors[2])
     }
 }
 
+/* t with its last two dims swapped, for heed_multiply. */
+typedef struct swapped_view {
+    heed_tensor t;
+    int64_t shape[HEED_MAX_DIMS], strides[HEED_MAX_DIMS];
+} swapped_view;
+
+static const heed_tensor *swap_last(const heed_tensor *t, swapped_view *to)
+{
+    const int last = t->ndim - 1;
+    for (int dim = 0; dim <= last; dim++) {
+        const int from = dim < last - 1 ? dim : 2 * last - 1 - dim;
+        to->shape[dim] = t->shape[from];
+        to->strides[dim] = t->strides[from];
+    }
+    to->t.data = t->data;
+    to->t.ndim = t->ndim;
+    to->t.numel = t->numel;
+    to->t.shape = to->shape;
+    to->t.strides = to->strides;
+    return &to->t;
+}
+
+/* The gradient of input i without a graph, so without operations for the transposed factor and the
+ * product. The gradient of a batch of transposed matrices gets their layout: transposing it back
+ * then gives contiguous memory. */
+static heed_tensor *multiply_factors(const heed_vjp *v, int i)
+{
+    const heed_tensor *input = v->inputs[i], *other = v->inputs[1 - i], *g = v->g;
+    const int row = input->ndim - 2, column = input->ndim - 1;
+    const bool is_transposed = row > 0 && input->strides[row] == 1 && input->strides[column] > 1;
+    swapped_view view;
+    const heed_tensor *plain = is_transposed ? other : g;
+    const heed_tensor *swapped = swap_last(is_transposed ? g : other, &view);
+    heed_shape shape = heed_shape_of_tensor(g);
+    shape.size[g->ndim - 2] = input->shape[is_transposed ? column : row];
+    shape.size[g->ndim - 1] = input->shape[is_transposed ? row : column];
+    heed_tensor *d = heed_empty(shape, g->dtype);
+    if (d == NULL || heed_multiply(i == 0 ? plain : swapped, i == 0 ? swapped : plain, NULL, d,
+                                   false) != HEED_OK) {
+        return NULL;
+    }
+    return is_transposed ? heed_transpose(d, -2, -1) : d;
+}
+
 static void matmul_backward(const heed_vjp *v)
 {
     for (int i = 0; i < 2; i++) {
-        if (heed_wants_grad(v, i)) {
+        if (heed_wants_grad(v, i) && !heed_grad_enabled() && !is_one_product(v)) {
+            v->grads[i] = multiply_factors(v, i);
+        } else if (heed_wants_grad(v, i)) {
             heed_tensor *input = v->inputs[i], *factors[2];
             find_factors(v, i, factors);
             heed_tensor *d = heed_matmul(factors[0], factors[1]);
@@ -180,15 +233,17 @@ static heed_status linear_rule(const heed_call *call, heed_result *result)
     return HEED_OK;
 }
 
+static bool view_copied_rows(heed_tensor *t, heed_matrix_view *rows)
+{
+    t = heed_contiguous(t);
+    return t != NULL && heed_view_rows(t, rows);
+}
+
 /* All rows of t as one matrix; copies rows that are unevenly spaced. False on error or if t is
  * NULL. */
-static bool view_rows(heed_tensor *t, heed_matrix_view *rows)
+static inline bool view_rows(heed_tensor *t, heed_matrix_view *rows)
 {
-    if (t != NULL && !heed_view_rows(t, rows)) {
-        t = heed_contiguous(t);
-        return t != NULL && heed_view_rows(t, rows);
-    }
-    return t != NULL;
+    return t != NULL && (heed_view_rows(t, rows) || view_copied_rows(t, rows));
 }
 
 static heed_status linear_forward(const heed_call *call, heed_tensor *y)
@@ -257,7 +312,7 @@ static void linear_backward(const heed_vjp *v)
             continue;
         }
         const heed_tensor *input = v->inputs[i];
-        heed_tensor *d = heed_empty(heed_shape_of_tensor(input), input->dtype);
+        heed_tensor *d = heed_empty_like(input);
         v->grads[i] = d != NULL && find_gradient(v, i, d, false) == HEED_OK ? d : NULL;
     }
 }

@@ -277,13 +277,18 @@ static void add_block(const heed_attention *call, block *b, heed_matrix ds)
     }
 }
 
-void KERNEL(attend_gradient)(const heed_attention *call)
+/* The blocks are dealt out to `pieces` in turn, then in reverse, and so on: the cost of a causal
+ * block grows with its index. */
+void KERNEL(attend_gradient)(const heed_attention *call, int64_t piece, int64_t pieces)
 {
     const int64_t width = heed_attention_width(call->keys);
     clear_rows(&call->dk, call->keys, call->features);
     clear_rows(&call->dv, call->keys, call->values);
-    for (int64_t i = 0; i * call->rows < call->queries; i++) {
-        block b = begin_block(call, i, width, true);
-        add_block(call, &b, (heed_matrix){row_of(&b.s, call->rows), width, 1});
+    for (int64_t turn = 0; turn * pieces * call->rows < call->queries; turn++) {
+        const int64_t i = turn * pieces + (turn % 2 == 0 ? piece : pieces - 1 - piece);
+        if (i * call->rows < call->queries) {
+            block b = begin_block(call, i, width, true);
+            add_block(call, &b, (heed_matrix){row_of(&b.s, call->rows), width, 1});
+        }
     }
 }

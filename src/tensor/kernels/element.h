@@ -61,11 +61,14 @@ typedef int64_t TOTAL;
 typedef T vector __attribute__((vector_size(VECTOR_BYTES)));
 #endif
 
-/* Fully unrolls short loops, so that their arrays stay in registers. */
+/* UNROLL fully unrolls short loops, so that their arrays stay in registers. UNROLL_BY_4 saves three
+ * of four branches and increments of a long loop. */
 #ifdef __clang__
-#define UNROLL _Pragma("clang loop unroll(full)")
+#define UNROLL      _Pragma("clang loop unroll(full)")
+#define UNROLL_BY_4 _Pragma("clang loop unroll_count(4)")
 #else
-#define UNROLL _Pragma("GCC unroll 16")
+#define UNROLL      _Pragma("GCC unroll 16")
+#define UNROLL_BY_4 _Pragma("GCC unroll 4")
 #endif
 
 /* Kernels that table.c lists and other files define. */
@@ -91,7 +94,7 @@ void KERNEL(scaled_exps)(int64_t n, const void *x, double shift, double scale, v
 void KERNEL(normalize)(const heed_normalization *call);
 void KERNEL(normalize_gradient)(const heed_normalization *call);
 void KERNEL(attend)(const heed_attention *call, int64_t block);
-void KERNEL(attend_gradient)(const heed_attention *call);
+void KERNEL(attend_gradient)(const heed_attention *call, int64_t piece, int64_t pieces);
 void KERNEL(gemm)(const heed_gemm *call);
 int64_t KERNEL(gemm_workspace)(const heed_gemm *call);
 

@@ -11,7 +11,7 @@
  *                      ||                      MR rows of a are packed as columns if many panels
  *      a   kc         _vv_                     use them or their strides are slow. They stay in L1
  *     MR |####|------>|tile| ---> next panel   while the panels stream from L2, prefetched AHEAD
- *        |    |                                rows before use.
+ *        |    |                                rows before use; kc is short enough for both to fit.
  *
  * The sums of a tile, MR x 2 vectors, stay in registers for the whole panel. They are enough to
  * hide the latency of multiply-adds and leave registers for a row of the panel and an element of a.
@@ -50,7 +50,8 @@
 enum {
     MR = MOST_ROWS,
     PANEL = 2 * WIDTH,
-    KC = sizeof(T) == 4 ? 384 : 256,
+    KC = 256,
+    TILES = 16 / sizeof(T), /* tiles of a packed at once: whole cache lines if MR is 12 */
     BLOCK_BYTES = VECTOR_BYTES == 64 ? 1 << 20 : 1 << 18,
     AHEAD = 8,       /* prefetch distance in rows of b */
     SMALL = 2048,    /* maximum multiplications in a product summed in double */
@@ -136,6 +137,15 @@ static void pack_panel(const heed_gemm *call, const T *b, int64_t kc, int64_t co
     }
 }
 
+/* Rows in the next tile. */
+static int64_t rows_of_tile(int64_t left)
+{
+    if (left >= MR && !(MR == 12 && left == 16)) { /* 8 and 8 are faster than 12 and 4 */
+        return MR;
+    }
+    return left >= 8 && MR > 8 ? 8 : left >= 4 ? 4 : left >= 2 ? 2 : 1;
+}
+
 /* to (kc, MR) = `rows` rows of a as columns. After them, `to` needs space for a vector: each vector
  * written overlaps the next row of `to`, which is written later. */
 static void pack_rows(const heed_gemm *call, const T *a, int64_t rows, int64_t kc, T *to)
@@ -159,6 +169,25 @@ static void pack_rows(const heed_gemm *call, const T *a, int64_t rows, int64_t k
             to[p * MR + i] = from[i * call->a_row];
         }
     }
+}
+
+/* Packs the next tiles of the `left` rows of a at `a`, one after another, and returns how many:
+ * TILES if a is stored transposed, so that cache lines are read whole, else 1. */
+static int64_t pack_tiles(const heed_gemm *call, const T *a, int64_t left, int64_t kc, T *to)
+{
+    if (call->a_row != 1 || left < TILES * MR) {
+        pack_rows(call, a, rows_of_tile(left), kc, to);
+        return 1;
+    }
+    for (int64_t p = 0; p < kc; p++, a += call->a_col, to += MR) {
+        for (int64_t i = 0; i < TILES * MR; i += 64 / sizeof *a) {
+            __builtin_prefetch(a + 2 * AHEAD * call->a_col + i);
+        }
+        for (int64_t tile = 0; tile < TILES; tile++) {
+            memcpy(to + tile * kc * MR, a + tile * MR, MR * sizeof *to);
+        }
+    }
+    return TILES;
 }
 
 /* ---- a single row ---- */
@@ -389,15 +418,6 @@ static int64_t parts_of(int64_t count, int64_t size)
     return (count + size - 1) / size;
 }
 
-/* Rows in the next tile. */
-static int64_t rows_of_tile(int64_t left)
-{
-    if (left >= MR && !(MR == 12 && left == 16)) { /* 8 and 8 are faster than 12 and 4 */
-        return MR;
-    }
-    return left >= 8 && MR > 8 ? 8 : left >= 4 ? 4 : left >= 2 ? 2 : 1;
-}
-
 /* The first column of a panel. The last two panels divide their columns so that the last has a full
  * vector. */
 static int64_t edge_of(int64_t panel, int64_t columns, int64_t lanes)
@@ -431,25 +451,68 @@ static void to_doubles(const T *from, int64_t rows, int64_t columns, int64_t row
     }
 }
 
-/* Converts both operands to double first, and pads rows of b with zeros to a full vector. */
-static void multiply_small(const heed_gemm *call)
+enum { TINY = 128 }; /* maximum multiplications in a product without vectors */
+
+/* Row i of c, columns j ... j + columns. */
+static inline __attribute__((always_inline)) void multiply_scalars(const heed_gemm *t, int64_t i,
+                                                                   int64_t j, const int columns)
+{
+    const T *a = (const T *)t->a + i * t->a_row, *b = (const T *)t->b + j * t->b_col;
+    T *c = (T *)t->c + i * t->c_row + j;
+    TOTAL sum[2] = {0};
+    for (int64_t p = 0; p < t->k; p++, a += t->a_col, b += t->b_row) {
+        for (int k = 0; k < columns; k++) {
+            sum[k] += (TOTAL)*a * (TOTAL)b[k * t->b_col];
+        }
+    }
+    for (int k = 0; k < columns; k++) {
+        const T y = (T)(t->accumulate ? (TOTAL)c[k] + sum[k] : sum[k]);
+        c[k] = t->bias != NULL ? y + ((const T *)t->bias)[j + k] : y;
+    }
+}
+
+/* Converts operands as it multiplies them: for so few, tiles would cost more than the product. */
+static __attribute__((noinline)) void multiply_tiny(const heed_gemm *call)
+{
+    const heed_gemm t = *call; /* cannot alias c */
+    for (int64_t i = 0; i < t.m; i++) {
+        int64_t j = 0;
+        for (; j + 2 <= t.n; j += 2) {
+            multiply_scalars(&t, i, j, 2);
+        }
+        if (j < t.n) {
+            multiply_scalars(&t, i, j, 1);
+        }
+    }
+}
+
+/* Converts both operands to double first, and pads rows of b with zeros to a full vector. Not
+ * inlined, so that other products do not pay for its stack. */
+static __attribute__((noinline)) void multiply_small(const heed_gemm *call)
 {
     enum { LANES = lanes_in_double };
     TOTAL a[SMALL], b[SMALL_K * LANES > SMALL ? SMALL_K * LANES : SMALL];
     const int64_t b_row = call->n > LANES ? call->n : LANES;
-    to_doubles(call->a, call->m, call->k, call->a_row, call->a_col, a, call->k);
+    const bool turned = call->a_row == 1 && call->a_col != 1; /* columns of a are contiguous */
+    if (turned) {
+        to_doubles(call->a, call->k, call->m, call->a_col, 1, a, call->m);
+    } else {
+        to_doubles(call->a, call->m, call->k, call->a_row, call->a_col, a, call->k);
+    }
     to_doubles(call->b, call->k, call->n, call->b_row, call->b_col, b, b_row);
     for (int64_t p = 0; p < call->k; p++) {
         for (int64_t j = call->n; j < LANES; j++) {
             b[p * b_row + j] = 0;
         }
     }
-    tile_in_double t = {.a_row = call->k, .a_col = 1, .b_row = b_row, .kc = call->k};
+    tile_in_double t = {.a_row = turned ? 1 : call->k, .a_col = turned ? call->m : 1};
+    t.b_row = b_row;
+    t.kc = call->k;
     t.c_row = call->c_row;
     t.add = call->accumulate;
     for (int64_t i = 0, rows; i < call->m; i += rows) {
         rows = rows_of_tile(call->m - i);
-        t.a = a + i * call->k;
+        t.a = a + i * t.a_row;
         for (int64_t panel = 0, j = 0; j < call->n; j += t.columns) {
             t.columns = edge_of(++panel, call->n, LANES) - j;
             t.b = b + j;
@@ -492,17 +555,20 @@ static void multiply_rows(const block *at, int64_t first, int64_t end, int64_t p
     const heed_gemm *call = at->call;
     const T *bias = at->p0 + at->kc == call->k ? call->bias : NULL;
     const T *b = (const T *)call->b + at->p0 * call->b_row + at->j0;
-    _Alignas(64) T packed[KC * MR + WIDTH];
+    _Alignas(64) T packed[TILES * KC * MR + WIDTH];
     tile_plain t = {.a_row = call->a_row, .a_col = call->a_col, .kc = at->kc};
     t.b_row = at->in_place ? call->b_row : PANEL;
     t.c_row = call->c_row;
     t.add = call->accumulate || at->p0 > 0;
-    for (int64_t i = first, rows; i < end; i += rows) {
+    for (int64_t i = first, rows, tiles = 0, tile = 0; i < end; i += rows) {
         rows = rows_of_tile(end - i);
         t.a = (const T *)call->a + i * call->a_row + at->p0 * call->a_col;
         if (at->packs_a) {
-            pack_rows(call, t.a, rows, at->kc, packed);
-            t.a = packed;
+            if (++tile >= tiles) {
+                tiles = pack_tiles(call, t.a, end - i, at->kc, packed);
+                tile = 0;
+            }
+            t.a = packed + tile * at->kc * MR;
             t.a_row = 1;
             t.a_col = MR;
         }
@@ -649,7 +715,11 @@ void KERNEL(gemm)(const heed_gemm *call)
         break;
     case SMALL_ONE:
 #ifdef T_IS_F32
-        multiply_small(call);
+        if (call->m * call->k * call->n <= TINY) {
+            multiply_tiny(call);
+        } else {
+            multiply_small(call);
+        }
 #endif
         break;
     case FEW:

@@ -102,11 +102,13 @@ static inline __attribute__((always_inline)) void NAME(sum_tile)(const int rows,
             __builtin_prefetch(t->c + i * t->c_row + v * LANES, 1);
         }
     }
-    for (int64_t p = t->kc; p > 0; p--, b += b_row) {
+    UNROLL_BY_4 for (int64_t p = t->kc; p > 0; p--, b += b_row)
+    {
         VECTOR x[2];
         for (int v = 0; v < vectors; v++) {
             memcpy(&x[v], b + v * step, sizeof *x);
-            if (vectors == 2) { /* with one vector, b is small */
+            /* once per cache line; with one vector, b is small */
+            if (vectors == 2 && v * VECTOR_BYTES % 64 == 0) {
                 __builtin_prefetch(b + ahead + v * step);
             }
         }

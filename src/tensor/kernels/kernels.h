@@ -190,8 +190,9 @@ typedef struct heed_kernels {
     void (*gemm)(const heed_gemm *call);
     int64_t (*gemm_workspace)(const heed_gemm *call);          /* bytes for call->workspace */
     void (*attend)(const heed_attention *call, int64_t block); /* y of one block of queries */
-    void (*attend_gradient)(const heed_attention *call);       /* dq, dk, dv */
-    void (*normalize)(const heed_normalization *call);         /* y */
+    /* dq of every pieces-th block, and the part of dk and dv that these blocks contribute */
+    void (*attend_gradient)(const heed_attention *call, int64_t piece, int64_t pieces);
+    void (*normalize)(const heed_normalization *call); /* y */
     void (*normalize_gradient)(
         const heed_normalization *call); /* dx, totals; does not read bias or y */
 
