@@ -71,10 +71,26 @@ i686() {
     run i686 $($quick && echo tensor print random parity ops)
 }
 
+# The inner loops of products, at least 16 multiply-adds without a branch, must keep their sums in
+# registers.
+check_spills() {
+    aarch64-linux-gnu-objdump -d --no-show-raw-insn "$1" | awk '
+        /^[0-9a-f]+ </ { name = $2 }
+        /\tfmla\t/ { sums++ }
+        sums && /\t(ld|st)[rp]\tq.*\[sp/ { spills++ }
+        /\t(b|b\.[a-z]+|cbn?z|tbn?z|ret)\t/ {
+            if (sums >= 16) { loops++ }
+            if (sums >= 16 && spills) { print "spills in " name; bad = 1 }
+            sums = spills = 0
+        }
+        END { if (loops < 2) { print "no inner loops found" } exit bad || loops < 2 }' >&2
+}
+
 # qemu-user fails an assertion when a process with threads forks.
 aarch64() {
     emulator=qemu-aarch64
     build aarch64 aarch64-linux-gnu-gcc -static
+    check_spills "$here/aarch64/kernels/baseline/F32/gemm.o"
     "$emulator" "$here/aarch64/quickstart" > "$here/aarch64/quickstart.txt"
     SKIP="$forking" run aarch64 $($quick && echo tensor print random parity)
 }

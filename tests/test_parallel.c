@@ -63,6 +63,19 @@ START_TEST(test_each_index_once)
 }
 END_TEST
 
+/* With a grain of 1, indices are handed out one by one, so that threads that finish early take over
+ * work from slower ones. */
+START_TEST(test_ranges_are_no_larger_than_needed)
+{
+    for (int threads = 2; threads <= 4; threads++) {
+        visits v = {.calls = 0};
+        heed_set_num_threads(threads);
+        heed_parallel_for(8 * (int64_t)threads, 1, visit, &v);
+        ck_assert_int_eq(v.calls, 8 * threads);
+    }
+}
+END_TEST
+
 START_TEST(test_thousands_of_jobs)
 {
     heed_set_num_threads(3);
@@ -339,6 +352,7 @@ Suite *parallel_suite(void)
     Suite *suite = suite_create("parallel");
     TCase *tests = heed_case(suite, "parallel");
     tcase_add_test(tests, test_each_index_once);
+    tcase_add_test(tests, test_ranges_are_no_larger_than_needed);
     tcase_add_test(tests, test_thousands_of_jobs);
     tcase_add_test(tests, test_nested_work_runs_in_place);
     tcase_add_test(tests, test_several_threads_at_once);

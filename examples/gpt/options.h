@@ -99,6 +99,8 @@
       "sample only from the likeliest tokens whose probabilities sum to X")                        \
     X(WHOLE,  seed,         "N",         0, INT64_MAX,    (1337),                                  \
       "random seed of the sampling")                                                               \
+    X(WHOLE,  samples,      "N",         1, 1024,         (1),                                     \
+      "texts to generate at once, with the seeds --seed, --seed + 1, ...")                         \
     X(SWITCH, no_cache,     "",          0, 0,            (0),                                     \
       "recompute all tokens for each new one: the same text, more slowly")                         \
     X(SWITCH, stats,        "",          0, 0,            (0),                                     \

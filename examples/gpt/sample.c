@@ -1,5 +1,5 @@
 /* gpt sample: prints the tokens that a model generates, one by one. The library's heed_gpt_generate
- * does the sampling. */
+ * does the sampling. Of several texts generated at once, the first is printed as it grows. */
 #include "examples/gpt/sample.h"
 
 #include <math.h>
@@ -71,11 +71,11 @@ typedef struct writer {
     int64_t written;
 } writer;
 
+/* Prints the token of the first row. */
 static bool write_token(void *context, const int64_t *ids, int64_t rows)
 {
     writer *w = context;
-    (void)rows; /* always one */
-    w->written++;
+    w->written += rows;
     gpt_stream_token(&w->stream, ids[0]);
     return !interrupted() && console_flush() && !heed_error_pending();
 }
@@ -122,26 +122,58 @@ static void tell_rate(const writer *w, double seconds)
             seconds > 0 ? (double)w->written / seconds : 0);
 }
 
+/* Row i draws the numbers of --seed + i. */
+static heed_generator *seed_rows(const gpt_sample_options *o)
+{
+    heed_generator *generators = heed_alloc((size_t)o->samples * sizeof *generators);
+    for (int64_t i = 0; generators != NULL && i < o->samples; i++) {
+        heed_manual_seed((uint64_t)o->seed + (uint64_t)i);
+        generators[i] = heed_get_generator();
+    }
+    return generators;
+}
+
+/* Prints rows 1 ... of texts (samples, T), the prompt and new tokens. */
+static void write_others(const gpt_loaded *l, const char *prompt, const token_list *tokens,
+                         heed_tensor *texts)
+{
+    const int64_t rows = heed_size(texts, 0), length = heed_size(texts, 1);
+    const int64_t *ids = heed_const_data_i64(texts);
+    for (int64_t i = 1; i < rows && !heed_error_pending(); i++) {
+        gpt_stream stream = gpt_stream_begin(stdout, &l->record.tokenizer);
+        puts("---------------"); /* as in nanoGPT */
+        gpt_stream_prompt(&stream, prompt, tokens);
+        for (int64_t j = tokens->count; j < length; j++) {
+            gpt_stream_token(&stream, ids[i * length + j]);
+        }
+        gpt_stream_end(&stream);
+    }
+}
+
 static void write_on(const gpt_loaded *l, const gpt_sample_options *o, const token_list *tokens)
 {
     writer w = {.stream = gpt_stream_begin(stdout, &l->record.tokenizer)};
     const double began = progress_clock();
     HEED_SCOPE_NO_GRAD(scope);
-    heed_manual_seed((uint64_t)o->seed);
+    heed_generator *generators = seed_rows(o);
+    heed_tensor *prompt = heed_from_i64(tokens->ids, HEED_SHAPE(1, tokens->count));
     gpt_stream_prompt(&w.stream, o->prompt, tokens);
     console_flush();
-    heed_gpt_generate_with(l->model, heed_from_i64(tokens->ids, HEED_SHAPE(tokens->count)),
-                           o->length,
-                           (heed_gpt_generate_options){
-                               .sample = {.temperature = o->temperature,
-                                          .top_k = o->top_k,
-                                          .top_p = o->top_p,
-                                          .greedy = o->temperature == 0},
-                               .on_token = write_token,
-                               .context = &w,
-                               .no_cache = o->no_cache,
-                           });
+    heed_tensor *texts = heed_gpt_generate_with(
+        l->model, heed_expand(prompt, HEED_SHAPE(o->samples, tokens->count)), o->length,
+        (heed_gpt_generate_options){
+            .sample = {.temperature = o->temperature,
+                       .top_k = o->top_k,
+                       .top_p = o->top_p,
+                       .greedy = o->temperature == 0,
+                       .generators = generators},
+            .on_token = write_token,
+            .context = &w,
+            .no_cache = o->no_cache,
+        });
     gpt_stream_end(&w.stream);
+    heed_free(generators);
+    write_others(l, o->prompt, tokens, texts);
     if (!heed_error_pending() && (o->stats || isatty(STDERR_FILENO)) && console_flush()) {
         tell_rate(&w, progress_clock() - began);
     }

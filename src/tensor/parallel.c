@@ -1,6 +1,6 @@
 /* The thread pool.
  *
- * It runs one job at a time, described by `job`. The word `state` records whether the job is open
+ * It runs one job at a time, described by `job`. Its word `state` records whether the job is open
  * and how many workers are inside; a worker enters and leaves by changing `state`. Once no range is
  * left, the owner closes the job and waits for the workers inside, so it never waits for a sleeping
  * worker.
@@ -30,13 +30,16 @@ enum { MOST_THREADS = 256, RANGES_PER_THREAD = 8, SPIN_NANOSECONDS = 100000 };
 
 static const uint64_t CLOSED = UINT64_C(1) << 31, GENERATION = UINT64_C(1) << 32;
 
+/* In a cache line of its own, all of which a worker fetches when it joins. All members but `state`
+ * are written by the owner while the job is closed and empty. */
 static struct {
+    _Alignas(64) uint64_t state; /* see above */
     heed_parallel_work *work;
     void *context;
     int64_t range;
     int shares;          /* also the maximum number of threads */
     uint64_t float_mode; /* the owner's */
-} job;                   /* written by the owner while the job is closed and empty */
+} job = {.state = UINT64_C(1) << 31};
 
 /* The rest of each thread's share, one per cache line: the owner's first, then the workers'. */
 static struct share {
@@ -44,7 +47,6 @@ static struct share {
     int64_t end;
 } shares[MOST_THREADS];
 
-static uint64_t state = UINT64_C(1) << 31;
 static int threads; /* 0: not determined yet */
 /* Held by the thread that runs a job. */
 static pthread_mutex_t *const owner = &heed_locks[HEED_LOCK_POOL];
@@ -88,7 +90,7 @@ static void wait_for_job(uint64_t done)
     const int64_t start = nanoseconds();
     do {
         for (int i = 0; i < 64; i++) {
-            if (is_open(__atomic_load_n(&state, __ATOMIC_ACQUIRE), done)) {
+            if (is_open(__atomic_load_n(&job.state, __ATOMIC_ACQUIRE), done)) {
                 return;
             }
             pause_briefly();
@@ -96,7 +98,7 @@ static void wait_for_job(uint64_t done)
     } while (nanoseconds() - start < SPIN_NANOSECONDS);
     pthread_mutex_lock(sleep_lock);
     __atomic_add_fetch(&sleepers, 1, __ATOMIC_SEQ_CST);
-    while (!is_open(__atomic_load_n(&state, __ATOMIC_SEQ_CST), done) && !ending) {
+    while (!is_open(__atomic_load_n(&job.state, __ATOMIC_SEQ_CST), done) && !ending) {
         pthread_cond_wait(&wake, sleep_lock);
     }
     __atomic_sub_fetch(&sleepers, 1, __ATOMIC_SEQ_CST);
@@ -124,14 +126,14 @@ static void work_on_ranges(int own)
 /* Returns false if the job is closed or has no share for this worker. */
 static bool join(int own, uint64_t *generation)
 {
-    uint64_t seen = __atomic_load_n(&state, __ATOMIC_ACQUIRE);
+    uint64_t seen = __atomic_load_n(&job.state, __ATOMIC_ACQUIRE);
     do {
         *generation = seen / GENERATION;
         /* A stale share count is harmless: the exchange below fails unless the job stayed open. */
         if ((seen & CLOSED) != 0 || own >= __atomic_load_n(&job.shares, __ATOMIC_RELAXED)) {
             return false;
         }
-    } while (!__atomic_compare_exchange_n(&state, &seen, seen + 1, true, __ATOMIC_ACQUIRE,
+    } while (!__atomic_compare_exchange_n(&job.state, &seen, seen + 1, true, __ATOMIC_ACQUIRE,
                                           __ATOMIC_ACQUIRE));
     return true;
 }
@@ -148,7 +150,7 @@ static void *run_worker(void *share)
             heed_set_float_mode(job.float_mode);
             work_on_ranges(own);
             heed_set_float_mode(before);
-            __atomic_sub_fetch(&state, 1, __ATOMIC_RELEASE);
+            __atomic_sub_fetch(&job.state, 1, __ATOMIC_RELEASE);
         }
     }
     return NULL;
@@ -212,12 +214,12 @@ static void start_workers(int wanted)
 /* Closes the job and returns once all workers have left it. */
 static void close_job(void)
 {
-    __atomic_or_fetch(&state, CLOSED, __ATOMIC_ACQ_REL);
-    if (__atomic_load_n(&state, __ATOMIC_ACQUIRE) % CLOSED == 0) {
+    __atomic_or_fetch(&job.state, CLOSED, __ATOMIC_ACQ_REL);
+    if (__atomic_load_n(&job.state, __ATOMIC_ACQUIRE) % CLOSED == 0) {
         return;
     }
     const int64_t start = nanoseconds();
-    while (__atomic_load_n(&state, __ATOMIC_ACQUIRE) % CLOSED > 0) {
+    while (__atomic_load_n(&job.state, __ATOMIC_ACQUIRE) % CLOSED > 0) {
         pause_briefly();
         if (nanoseconds() - start > SPIN_NANOSECONDS) {
             sched_yield(); /* a worker may have been descheduled */
@@ -243,7 +245,8 @@ void heed_parallel_for(int64_t count, int64_t grain, heed_parallel_work *work, v
     job.context = context;
     job.float_mode = heed_float_mode();
     const int threads_wanted = ranges < wanted ? (int)ranges : wanted;
-    const int64_t of_share = ranges / threads_wanted, most = count / threads_wanted + 1;
+    const int64_t of_share = ranges / threads_wanted;
+    const int64_t most = (count + threads_wanted - 1) / threads_wanted;
     job.range = (most + of_share - 1) / of_share;
     start_workers(threads_wanted - 1);
     __atomic_store_n(&job.shares, threads_wanted, __ATOMIC_RELAXED);
@@ -252,8 +255,8 @@ void heed_parallel_for(int64_t count, int64_t grain, heed_parallel_work *work, v
         shares[i].next = i * each + (i < rest ? i : rest);
         shares[i].end = shares[i].next + each + (i < rest);
     }
-    const uint64_t generation = __atomic_load_n(&state, __ATOMIC_ACQUIRE) / GENERATION + 1;
-    __atomic_store_n(&state, generation * GENERATION, __ATOMIC_SEQ_CST);
+    const uint64_t generation = __atomic_load_n(&job.state, __ATOMIC_ACQUIRE) / GENERATION + 1;
+    __atomic_store_n(&job.state, generation * GENERATION, __ATOMIC_SEQ_CST);
     if (__atomic_load_n(&sleepers, __ATOMIC_SEQ_CST) > 0) {
         pthread_mutex_lock(sleep_lock);
         pthread_cond_broadcast(&wake);

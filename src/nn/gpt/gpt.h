@@ -180,9 +180,12 @@ typedef struct heed_gpt_generate_options {
  *   n times: logits = forward(the last block_size tokens)[last];  append sample(logits)
  *
  * n is max_new_tokens, or less if on_token stops the generation. The same seed gives the same
- * tokens. The cost of a token grows linearly with the context, as long as all tokens fit into
- * block_size. After that, each token costs a full forward: all tokens shift to other positions, so
- * their keys and values cannot be reused.
+ * tokens. Several rows are computed together, which is faster than one after the other: a weight is
+ * read once for all of them. If sample.generators is set, a row gets the tokens that it gets alone,
+ * unless rounding, which depends on the number of rows, decides between two tokens. The cost of a
+ * token grows linearly with the context, as long as all tokens fit into block_size. After that,
+ * each token costs a full forward: all tokens shift to other positions, so their keys and values
+ * cannot be reused.
  *
  * The model is in evaluation mode during the call, for other threads too; afterwards each module
  * returns to its own mode. To generate in several threads at once, call heed_eval first. No graph

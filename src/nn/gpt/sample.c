@@ -15,6 +15,7 @@
 #include "../../tensor/check.h"
 #include "../../tensor/create.h"
 #include "../../tensor/random/multinomial.h"
+#include "../../tensor/random/random.h"
 #include "../../tensor/read.h"
 #include "../../tensor/scope.h"
 #include "../arguments.h"
@@ -100,6 +101,23 @@ static heed_tensor *keep_top_p(heed_tensor *x, double p)
     return heed_masked_fill(x, heed_to(back, HEED_BOOL), -HUGE_VAL);
 }
 
+/* Draws an id per row of p (B, V), row i from generators[i]. */
+static heed_tensor *draw_apart(heed_tensor *p, heed_generator *generators)
+{
+    const heed_generator own = heed_get_generator();
+    heed_tensor *ids = heed_empty(HEED_SHAPE(heed_size(p, 0), 1), HEED_I64);
+    for (int64_t i = 0; ids != NULL && i < ids->numel; i++) {
+        if (heed_set_generator(&generators[i]) != HEED_OK) {
+            break;
+        }
+        heed_copy_into(heed_narrow(ids, 0, i, 1),
+                       heed_multinomial(heed_narrow(p, 0, i, 1), 1, false));
+        generators[i] = heed_get_generator();
+    }
+    heed_set_generator(&own);
+    return ids;
+}
+
 heed_tensor *heed_sample(heed_tensor *logits)
 {
     return heed_sample_with(logits, (heed_sample_options){0});
@@ -122,7 +140,10 @@ heed_tensor *heed_sample_with(heed_tensor *logits, heed_sample_options options)
         } else {
             x = keep_top_k(x, options.top_k);
             x = keep_top_p(x, options.top_p);
-            ids = heed_squeeze(heed_multinomial(heed_softmax(x, -1), 1, false), 1);
+            x = heed_softmax(x, -1);
+            ids = options.generators != NULL ? draw_apart(x, options.generators)
+                                             : heed_multinomial(x, 1, false);
+            ids = heed_squeeze(ids, 1);
         }
     }
     return heed_scope_end_with(&scope, batched ? ids : heed_squeeze(ids, 0));

@@ -2,6 +2,7 @@
 #ifndef HEED_NN_SAMPLE_H
 #define HEED_NN_SAMPLE_H
 
+#include "../../tensor/random/state.h"
 #include "../../tensor/tensor.h"
 
 HEED_BEGIN_DECLS
@@ -12,6 +13,8 @@ typedef struct heed_sample_options {
     int64_t top_k;      /* only the k most likely tokens; 0 or more than V: all */
     double top_p;       /* only the most likely tokens whose probabilities sum to p; 0: 1, all */
     bool greedy;        /* the most likely token, the first one on a tie; draws no random numbers */
+    heed_generator *generators; /* one per row, from which it draws; NULL: all rows draw from this
+                                   thread's generator */
 } heed_sample_options;
 
 /* heed_sample: draws a token for each row
@@ -29,9 +32,13 @@ typedef struct heed_sample_options {
  * ids are kept. Draws like torch.multinomial(softmax(x), 1): the same ids for the same seed. A
  * token with logit -inf is never drawn. No graph is recorded.
  *
+ * With `generators`, each row gets the id that it gets without other rows, and this thread's
+ * generator does not move. To seed one: heed_manual_seed(seed); generators[i] =
+ * heed_get_generator().
+ *
  * HEED_ERR_SHAPE: logits have other dims, or V is 0. HEED_ERR_DTYPE: not f32 or f64.
  * HEED_ERR_VALUE: temperature or top_k is negative, or top_p is outside [0, 1]; a row contains NaN
- * or inf, or only -inf. */
+ * or inf, or only -inf; a generator is not a value returned by heed_get_generator. */
 heed_tensor *heed_sample(heed_tensor *logits);
 heed_tensor *heed_sample_with(heed_tensor *logits, heed_sample_options options);
 

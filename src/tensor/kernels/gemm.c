@@ -23,22 +23,27 @@
  *
  * Special shapes: small f32 products are summed in double, which costs little, rounds once, and
  * gives almost bit-identical results on all instruction sets. A dot product is also summed in
- * double. With a single row of a, panels do not pay off, since b is read only once.
+ * double. With few rows of a, packing b does not pay off: each element of b is used once or a few
+ * times. If the columns of b are contiguous, as in y = x weight^T, elements of c are dot products
+ * summed in lanes; that takes 8 columns at a time and reads b at the speed of the cache that holds
+ * it. A single row times contiguous rows of b keeps its sums in registers.
  *
  * Threads share the packing of panels, then the tiles. The sum of an element is never split. The
- * order of its terms depends on the shape of the whole product and, for a single row, on the
- * strides of b. */
+ * order of its terms depends on the shape of the whole product and, for few rows, on the strides
+ * of b. */
 #include <assert.h>
 #include <string.h>
 
 #include "../parallel.h"
 #include "gemm_transpose.h"
 
-/* MR: rows per tile. */
+/* MR: rows per tile. AVX-512 and aarch64 have 32 vector registers, the others 16. */
 #if VECTOR_BYTES == 64
 #define MOST_ROWS 12
 #elif VECTOR_BYTES == 32
 #define MOST_ROWS 6
+#elif defined __aarch64__
+#define MOST_ROWS 8
 #else
 #define MOST_ROWS 4
 #endif
@@ -48,10 +53,16 @@ enum {
     KC = 256,
     TILES = 16 / sizeof(T), /* tiles of a packed at once: whole cache lines if MR is 12 */
     BLOCK_BYTES = VECTOR_BYTES == 64 ? 1 << 20 : 1 << 18,
-    AHEAD = 8,     /* prefetch distance in rows of b */
-    SMALL = 2048,  /* maximum multiplications in a product summed in double */
-    SMALL_K = 256, /* maximum k of such a product */
+    AHEAD = 8,       /* prefetch distance in rows of b */
+    SMALL = 2048,    /* maximum multiplications in a product summed in double */
+    SMALL_K = 256,   /* maximum k of such a product */
+    SMALL_ROW = 512, /* maximum multiplications if a has a single row */
 };
+
+static int64_t least(int64_t a, int64_t b)
+{
+    return a < b ? a : b;
+}
 
 /* ---- packing ---- */
 
@@ -200,88 +211,193 @@ static void multiply_dot(const heed_gemm *call)
     }
 }
 
-/* STRETCH, ROW_BLOCK: columns and rows of b taken at a time. DOTS: contiguous columns at a time. */
-enum { STRETCH = 2 * WIDTH, DOTS = 4, ROW_BLOCK = 256 };
+/* ---- few rows of a, contiguous columns of b: dot products ---- */
 
-/* For contiguous columns of b: each element of c is a dot product, summed in lanes. */
-static void multiply_row_by_columns(const heed_gemm *call, const T *b, int columns, T *c)
+/* FEW_ROWS: with more rows, packing b is cheaper. DOTS: dot products at a time. Several rows times
+ * a small b go the general way, whose sums have the same order on all instruction sets. */
+enum { FEW_ROWS = 16, DOTS = 8 };
+
+static bool is_few_dots(const heed_gemm *call)
 {
-    const T *a = call->a;
-    T part[DOTS][STRETCH] = {{0}}, rest[DOTS] = {0};
+    return call->m <= FEW_ROWS && call->a_col == 1 && call->b_row == 1 &&
+           (call->m == 1 || (double)call->k * (double)call->n > SMALL);
+}
+
+/* total[j] += the sum of the lanes of sum[j]. Each step adds two vectors into one that interleaves
+ * their partial sums; with 4 lanes:
+ *
+ *     a a a a  +  b b b b  ->  a b a b
+ *     c c c c  +  d d d d  ->  c d c d      a b a b  +  c d c d  ->  a b c d */
+static inline void sum_lanes(vector sum[DOTS], T total[DOTS])
+{
+    T all[DOTS] = {0};
+#ifdef HAS_SHUFFLE
+#define MERGED(D, x, y)                                                                            \
+    (__builtin_shufflevector(x, y, EACH_LANE(FIRST_##D)) +                                         \
+     __builtin_shufflevector(x, y, EACH_LANE(SECOND_##D)))
+    UNROLL for (int j = 0; j < DOTS / 2; j++)
+    {
+        sum[j] = MERGED(1, sum[2 * j], sum[2 * j + 1]);
+    }
+#if WIDTH > 2
+    sum[0] = MERGED(2, sum[0], sum[1]);
+    sum[1] = MERGED(2, sum[2], sum[3]);
+#endif
+#if WIDTH > 4
+    sum[0] = MERGED(4, sum[0], sum[1]);
+#endif
+#if WIDTH > 8
+    sum[0] = MERGED(8, sum[0], sum[0]);
+#endif
+#undef MERGED
+    memcpy(all, sum, sizeof all);
+#else
+    for (int j = 0; j < DOTS; j++) {
+        for (int i = 0; i < WIDTH; i++) {
+            all[j] += sum[j][i];
+        }
+    }
+#endif
+    for (int j = 0; j < DOTS; j++) {
+        total[j] += all[j];
+    }
+}
+
+/* A tile of c, (rows, columns), from row i0 and column j0; up to `most` columns. The order of a sum
+ * does not depend on the tile. */
+static inline __attribute__((always_inline)) void multiply_dots(const int rows, const int most,
+                                                                const heed_gemm *call, int64_t i0,
+                                                                int64_t j0, int64_t columns)
+{
+    const T *a = (const T *)call->a + i0 * call->a_row, *bias = call->bias, *b[DOTS];
+    T *c = (T *)call->c + i0 * call->c_row + j0;
+    const int64_t ahead = most * call->b_col; /* the next columns, which are adjacent in weights */
+    vector sum[2 * DOTS] = {0};               /* sum[i * most + j] */
+    T total[2 * DOTS] = {0};
+    for (int j = 0; j < most; j++) { /* a missing column repeats the last one */
+        b[j] = (const T *)call->b + (j0 + (j < columns ? j : columns - 1)) * call->b_col;
+    }
     int64_t p = 0;
-    for (; p + STRETCH <= call->k; p += STRETCH) {
-        for (int j = 0; j < columns; j++) {
-            for (int i = 0; i < STRETCH; i++) {
-                part[j][i] += a[p + i] * b[j * call->b_col + p + i];
+    for (; p + WIDTH <= call->k; p += WIDTH) {
+        vector x[4], y;
+        UNROLL for (int i = 0; i < rows; i++)
+        {
+            memcpy(&x[i], a + i * call->a_row + p, sizeof *x);
+        }
+        UNROLL for (int j = 0; j < most; j++)
+        {
+            memcpy(&y, b[j] + p, sizeof y);
+            if (rows == 1) {
+                __builtin_prefetch(b[j] + p + ahead);
+            }
+            UNROLL for (int i = 0; i < rows; i++)
+            {
+                sum[i * most + j] += x[i] * y;
             }
         }
     }
     for (; p < call->k; p++) {
-        for (int j = 0; j < columns; j++) {
-            rest[j] += a[p] * b[j * call->b_col + p];
+        UNROLL for (int i = 0; i < rows * most; i++)
+        {
+            total[i] += a[i / most * call->a_row + p] * b[i % most][p];
         }
     }
-    for (int j = 0; j < columns; j++) {
-        T sum = 0;
-        for (int i = 0; i < STRETCH; i++) {
-            sum += part[j][i];
+    for (int i = 0; i < rows * most; i += DOTS) {
+        sum_lanes(sum + i, total + i);
+    }
+    for (int i = 0; i < rows; i++, c += call->c_row) {
+        for (int64_t j = 0; j < columns; j++) {
+            const T dot = total[i * most + j], y = call->accumulate ? c[j] + dot : dot;
+            c[j] = bias != NULL ? y + bias[j0 + j] : y;
         }
-        sum += rest[j];
-        c[j] = call->accumulate ? c[j] + sum : sum;
     }
 }
 
-/* For contiguous rows of b: the sums of a stretch of columns stay in registers for ROW_BLOCK
- * rows. */
-static void multiply_row_by_rows(const heed_gemm *call, const T *b, int columns, T *c)
+/* Columns j0 ... j1 of c, DOTS at a time, which stay in L1 for all rows. */
+static void multiply_columns(const heed_gemm *call, int64_t j0, int64_t j1)
 {
-    const T *a = call->a;
+    enum { ACROSS = MR >= 8 ? 4 : 2 }; /* with 16 registers, 4 would spill */
+    for (; j0 < j1; j0 += DOTS) {
+        const int64_t end = least(j0 + DOTS, j1);
+        int64_t i = 0;
+        for (; i + 4 <= call->m; i += 4) {
+            for (int64_t j = j0; j < end; j += ACROSS) {
+                multiply_dots(4, ACROSS, call, i, j, least(end - j, ACROSS));
+            }
+        }
+        for (; i + 2 <= call->m; i += 2) {
+            for (int64_t j = j0; j < end; j += 4) {
+                multiply_dots(2, 4, call, i, j, least(end - j, 4));
+            }
+        }
+        if (i < call->m) {
+            multiply_dots(1, DOTS, call, i, j0, end - j0);
+        }
+    }
+}
+
+/* ---- a single row of a, contiguous rows of b ---- */
+
+/* STRETCH, ROW_BLOCK: columns and rows of b taken at a time. CHAINS: partial sums per column, to
+ * hide the latency of multiply-adds. */
+enum { STRETCH = 2 * WIDTH, ROW_BLOCK = 256, CHAINS = 4 };
+
+static bool is_row(const heed_gemm *call)
+{
+    return call->m == 1 && call->b_col == 1;
+}
+
+/* The sums of up to STRETCH columns stay in registers for ROW_BLOCK rows. */
+static inline __attribute__((always_inline)) void multiply_stretch(const heed_gemm *call,
+                                                                   int64_t j0, int64_t columns)
+{
+    const T *a = call->a, *b = (const T *)call->b + j0, *bias = call->bias;
+    T *c = (T *)call->c + j0;
     /* With k = 0, zeros are still written. */
     for (int64_t first = 0; first == 0 || first < call->k; first += ROW_BLOCK) {
         const int64_t end = first + ROW_BLOCK < call->k ? first + ROW_BLOCK : call->k;
-        T sum[STRETCH] = {0};
-        for (int64_t p = first; p < end; p++) {
-            for (int j = 0; j < columns; j++) {
-                sum[j] += a[p * call->a_col] * b[p * call->b_row + j];
+        T sum[CHAINS][STRETCH] = {{0}};
+        int64_t p = first;
+        for (; p + CHAINS <= end; p += CHAINS) {
+            UNROLL for (int i = 0; i < CHAINS; i++)
+            {
+                for (int64_t j = 0; j < columns; j++) {
+                    sum[i][j] += a[(p + i) * call->a_col] * b[(p + i) * call->b_row + j];
+                }
             }
         }
-        for (int j = 0; j < columns; j++) {
-            c[j] = first > 0 || call->accumulate ? c[j] + sum[j] : sum[j];
+        for (; p < end; p++) {
+            for (int64_t j = 0; j < columns; j++) {
+                sum[0][j] += a[p * call->a_col] * b[p * call->b_row + j];
+            }
         }
+        for (int64_t j = 0; j < columns; j++) {
+            const T all = (sum[0][j] + sum[1][j]) + (sum[2][j] + sum[3][j]);
+            c[j] = first > 0 || call->accumulate ? c[j] + all : all;
+        }
+    }
+    for (int64_t j = 0; bias != NULL && j < columns; j++) {
+        c[j] += bias[j0 + j];
     }
 }
 
-static bool row_by_columns(const heed_gemm *call)
-{
-    return call->a_col == 1 && call->b_row == 1;
-}
+/* ---- sharing ---- */
 
-/* Computes stretches first ... end of c. Constant column counts let the compiler unroll the common
- * case. */
-static void multiply_row(void *context, int64_t first, int64_t end)
+/* Columns [first, end) * STRETCH of c. */
+static void multiply_few(void *context, int64_t first, int64_t end)
 {
     const heed_gemm *call = context;
-    const T *b = call->b, *bias = call->bias;
-    T *c = call->c;
-    const int64_t begin = first * STRETCH, stop = end * STRETCH < call->n ? end * STRETCH : call->n;
-    int64_t j = begin;
-    if (row_by_columns(call)) {
-        for (; j + DOTS <= stop; j += DOTS) {
-            multiply_row_by_columns(call, b + j * call->b_col, DOTS, c + j);
-        }
-        for (; j < stop; j++) {
-            multiply_row_by_columns(call, b + j * call->b_col, 1, c + j);
-        }
-    } else {
-        for (; j + STRETCH <= stop; j += STRETCH) {
-            multiply_row_by_rows(call, b + j, STRETCH, c + j);
-        }
-        if (j < stop) {
-            multiply_row_by_rows(call, b + j, (int)(stop - j), c + j);
-        }
+    const int64_t stop = least(end * STRETCH, call->n);
+    if (is_few_dots(call)) {
+        multiply_columns(call, first * STRETCH, stop);
+        return;
     }
-    for (j = begin; bias != NULL && j < stop; j++) {
-        c[j] += bias[j];
+    for (int64_t j = first * STRETCH; j < stop; j += STRETCH) {
+        if (j + STRETCH <= stop) { /* a constant lets the compiler unroll the common case */
+            multiply_stretch(call, j, STRETCH);
+        } else {
+            multiply_stretch(call, j, stop - j);
+        }
     }
 }
 
@@ -296,11 +412,6 @@ static void multiply_row(void *context, int64_t first, int64_t end)
 #define NAME(x) x##_in_double
 #include "gemm_tiles.h"
 #endif
-
-static int64_t least(int64_t a, int64_t b)
-{
-    return a < b ? a : b;
-}
 
 static int64_t parts_of(int64_t count, int64_t size)
 {
@@ -322,7 +433,8 @@ static int64_t edge_of(int64_t panel, int64_t columns, int64_t lanes)
 static bool is_small(const heed_gemm *call)
 {
     return call->k <= SMALL_K && call->m <= SMALL && call->n <= SMALL &&
-           call->k * call->n <= SMALL && call->m * call->k * call->n <= SMALL;
+           call->k * call->n <= (call->m == 1 ? SMALL_ROW : SMALL) &&
+           call->m * call->k * call->n <= SMALL;
 }
 
 static void to_doubles(const T *from, int64_t rows, int64_t columns, int64_t row, int64_t column,
@@ -487,9 +599,9 @@ static void multiply_pieces(void *context, int64_t first, int64_t end)
     }
 }
 
-/* Minimum work per thread: PACKING_GRAIN elements to pack, GRAIN multiplications. PIECES: with this
- * many rows of tiles or more, rows are not cut. */
-enum { PACKING_GRAIN = 1 << 13, GRAIN = 1 << 20, PIECES = 32 };
+/* Minimum work per thread: PACKING_GRAIN elements to pack, FEW_GRAIN elements of b read once,
+ * GRAIN multiplications. PIECES: with this many rows of tiles or more, rows are not cut. */
+enum { PACKING_GRAIN = 1 << 13, FEW_GRAIN = 1 << 14, GRAIN = 1 << 20, PIECES = 32 };
 
 static void share(int64_t count, double cost, double grain, heed_parallel_work *work, void *context)
 {
@@ -570,7 +682,7 @@ static void multiply_blocks(const heed_gemm *call)
 
 /* ---- choosing by shape ---- */
 
-enum way { DOT, SMALL_ONE, ROW, BLOCKS };
+enum way { DOT, SMALL_ONE, FEW, BLOCKS };
 
 static enum way way_of(const heed_gemm *call)
 {
@@ -582,7 +694,7 @@ static enum way way_of(const heed_gemm *call)
         return SMALL_ONE;
     }
 #endif
-    return call->m == 1 && (row_by_columns(call) || call->b_col == 1) ? ROW : BLOCKS;
+    return is_few_dots(call) || is_row(call) ? FEW : BLOCKS;
 }
 
 int64_t KERNEL(gemm_workspace)(const heed_gemm *call)
@@ -610,9 +722,9 @@ void KERNEL(gemm)(const heed_gemm *call)
         }
 #endif
         break;
-    case ROW:
-        share(parts_of(call->n, STRETCH), (double)(call->k + 1) * STRETCH, PACKING_GRAIN,
-              multiply_row, (void *)call);
+    case FEW:
+        share(parts_of(call->n, STRETCH), (double)(call->k + 1) * STRETCH, FEW_GRAIN, multiply_few,
+              (void *)call);
         break;
     case BLOCKS:
         multiply_blocks(call);
