@@ -2,7 +2,7 @@
 # Runs Heed's benchmark against every peer found on this machine; bench/README.md explains the output. Called by
 # make bench, which first builds bench_heed and the other programs:
 #   bench/run.sh BUILD
-# PEERS: the peers to measure, of pytorch compile jax openblas libtorch kann llm.c; default all; none: only Heed.
+# PEERS: the peers to measure, among pytorch compile jax openblas libtorch kann llm.c; default all; none: only Heed.
 # PYTHONS: interpreters whose PyTorch and JAX to measure. KANN, LLM_C: folders of the sources of KANN and llm.c.
 # ISA=v3: all programs held to AVX2. TSV: output file for the figures.
 set -eu
