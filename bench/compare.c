@@ -20,7 +20,7 @@ enum { MOST_WORKLOADS = 256, MOST_ROUNDS = 1000, MOST_BOUNDS = 8, MOST_BEHIND = 
 enum { NAME = 38, UNIT = 12 }; /* widths of columns */
 enum { ROUNDS_ALONE = 3, ROUNDS_LONG = 5 };
 static const double LONG = 1;     /* seconds; beyond this sum ROUNDS_LONG rounds suffice */
-static const double DOUBT = 0.05; /* that a median is outside its interval */
+static const double DOUBT = 0.05; /* maximum probability that a median is outside its interval */
 
 /* A workload listed by bench_heed; see serve.h. */
 struct listed {
@@ -152,10 +152,10 @@ static double median_of(const double *sorted, int count)
     return count == 0 ? (double)NAN : (sorted[(count - 1) / 2] + sorted[count / 2]) / 2;
 }
 
-/* How many of `count` sorted values are outside the interval, at each end. Each value is below the
- * true median with probability 1/2, so the median is below the k-th smallest (from 0) if at most k
- * values are, with probability P(B <= k) of the binomial distribution. The largest k for which both
- * ends together have at most the probability DOUBT; 0, the whole range, if none has. */
+/* The number of sorted values outside the interval at each end. Each value is below the true median
+ * with probability 1/2. The median is below values[k] if at most k values are below it, which has
+ * the probability P(B <= k) of the binomial distribution. Returns the largest k for which both ends
+ * together have at most the probability DOUBT, or else 0, the whole range. */
 static int count_outside(int count)
 {
     double chance = pow(0.5, count), sum = chance; /* of exactly k, and of at most k */
@@ -180,8 +180,8 @@ static struct interval interval_of(double *values, int count)
                              .count = count};
 }
 
-/* Figures of the same round are compared, since they share the machine's state; then what slows
- * down some rounds, or makes a peer alternate, widens the interval. */
+/* Compares figures of the same round, which share the machine's state. Disturbances of single
+ * rounds, and peers that alternate between fast and slow, widen the interval. */
 static void summarize(struct score *s, const struct score *heed)
 {
     double values[MOST_ROUNDS];
@@ -248,7 +248,7 @@ static bool is_compared(int peer)
     return has_figures(HEED) && has_figures(peer);
 }
 
-/* The peer with the lowest ratio, of all or of those that Heed is behind; -1: none. */
+/* The peer with the lowest ratio, of all peers or of those that Heed is behind; -1: none. */
 static int strongest(bool only_behind)
 {
     int best = -1;

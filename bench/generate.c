@@ -1,7 +1,7 @@
 /* The cost of a generated token: microseconds for the next token after a context of n, with and
- * without the key-value cache; then tokens per second of several texts generated at once. The model
- * has 4 layers, 4 heads, a width of 128 and a vocabulary of 65. Each figure is the best of several
- * tokens or texts. */
+ * without the key-value cache; then tokens per second for several texts generated at once. The
+ * model has 4 layers, 4 heads, a width of 128 and a vocabulary of 65. Each figure is the best of
+ * several tokens or texts. */
 #include <stdio.h>
 #include <stdlib.h>
 
@@ -15,7 +15,7 @@ static double smaller(double a, double b)
     return a < b ? a : b;
 }
 
-/* Fills the cache up to the last tokens and times those. idx (rows, tokens). */
+/* Fills the cache except for the last CACHED tokens, and times those. idx (rows, tokens). */
 static double with_cache(struct heed_gpt *m, heed_tensor *idx, int64_t context)
 {
     double least = 1e9;
@@ -56,7 +56,7 @@ static struct heed_gpt *model(int64_t block_size)
     return m;
 }
 
-/* Seconds per token of all rows, for texts that fill the block. */
+/* Seconds per step, which adds a token to each row, for texts that fill the block. */
 static double generation(struct heed_gpt *m, int64_t rows, int64_t top_k)
 {
     HEED_SCOPE(scope);

@@ -4,8 +4,9 @@
 
 enum gpt_kind {
     TIED,     /* AdamW with weight decay 0.01, tanh GELU, the output layer shares the embedding */
-    UNTIED,   /* exact GELU, an output layer of its own */
-    GPT_TRAIN /* tied; the step of `gpt train`: gradients clipped, weight decay 0.1 of matrices */
+    UNTIED,   /* exact GELU, a separate output layer */
+    GPT_TRAIN /* tied; the step of `gpt train`: clipped gradients, weight decay 0.1 for matrices
+                 only */
 };
 
 struct gpt_size {

@@ -2,9 +2,9 @@
 # Runs Heed's benchmark against every peer found on this machine; bench/README.md explains the output. Called by
 # make bench, which first builds bench_heed and the other programs:
 #   bench/run.sh BUILD
-# PEERS: the peers to measure, of pytorch compile jax openblas libtorch kann llm.c; default all; none: only Heed.
+# PEERS: the peers to measure, among pytorch compile jax openblas libtorch kann llm.c; default all; none: only Heed.
 # PYTHONS: interpreters whose PyTorch and JAX to measure. KANN, LLM_C: folders of the sources of KANN and llm.c.
-# ISA=v3: everything held to AVX2. TSV: output file for the figures.
+# ISA=v3: all programs held to AVX2. TSV: output file for the figures.
 set -eu
 build=$1
 unset OPENBLAS_CORETYPE OPENBLAS_L2_SIZE # presets that slow down a peer
@@ -32,7 +32,7 @@ set -- "${TSV:-$build/bench.tsv}" "$build/bench_heed" "$peak"
 sh "$here/machine.sh"
 [ -z "${ISA:-}" ] || echo "held to    AVX2: Heed, its peers and the bounds"
 
-# wants PEER: true if PEERS names it, or names none.
+# wants PEER: true if PEERS names it or is empty.
 wants() {
     case " ${PEERS:-$1} " in *" $1 "*) return 0 ;; *) return 1 ;; esac
 }
@@ -46,7 +46,7 @@ for folder in /usr/lib/*/openblas-openmp; do
     fi
 done
 
-# One thread compiles: its helpers would outlive the benchmark.
+# Compilation uses one thread, because worker processes would outlive the benchmark.
 compiled="BENCH_COMPILED=1 TORCHINDUCTOR_COMPILE_THREADS=1 ${avx512:-}"
 
 # version_of PYTHON MODULE: prints the version of a module; nothing if it is missing.
@@ -119,7 +119,7 @@ else
     echo "skipped    libtorch: compilation failed ($build/bench_libtorch.log)"
 fi
 
-rm -f "$build/bench_kann" "$build/bench_llm_c" # built for another ISA, or from another folder
+rm -f "$build/bench_kann" "$build/bench_llm_c" # may be built for another ISA or from another folder
 # shellcheck disable=SC2086
 if ! wants kann; then
     :

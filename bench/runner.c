@@ -80,7 +80,7 @@ static int bury(struct runner *r)
     return status;
 }
 
-/* Ends the input of a runner that gets no requests, in case it waits for some. */
+/* Closes the input of a runner that gets no requests, so that it does not wait for any. */
 static void end_input(struct runner *r)
 {
     close(r->in);

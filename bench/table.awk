@@ -1,7 +1,7 @@
 # Prints the figures of `make bench` as the Markdown table of "Latest results" in bench/README.md:
 #   awk -f bench/table.awk build/bench.tsv
-# A column of ratios for each peer, by the stronger of its rows: default or tuned, jit or loop. Peers that measure few
-# workloads share the column "other". Ratios are bold where Heed is behind.
+# Each peer has a column of ratios, those of the stronger of its rows: default or tuned, jit or loop. Peers that measure
+# few workloads share the column "other". Ratios are bold where Heed is behind.
 BEGIN { FS = "\t" }
 
 NR == 1 { next }
@@ -39,7 +39,7 @@ $7 + 0 > 0 {
     }
 }
 
-# Three digits below 10, none after the point from 10.
+# Two decimals below 10, none from 10 on.
 function short(x) {
     return sprintf(x < 9.995 ? "%.2f" : "%.0f", x)
 }

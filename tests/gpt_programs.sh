@@ -84,7 +84,7 @@ done
 "$gpt" sample --load "$scratch/char" --prompt "The" --seed 1 > "$scratch/first"
 "$gpt" sample --load "$scratch/char" --prompt "The" --seed 2 > "$scratch/second"
 check [ "$(cmp "$scratch/first" "$scratch/second" | wc -l)" -eq 1 ]
-# Several texts at once are those of the following seeds.
+# Texts written at once are those of --seed, --seed + 1, and so on.
 { cat "$scratch/first"; echo ---------------; cat "$scratch/second"; } > "$scratch/both"
 "$gpt" sample --load "$scratch/char" --prompt "The" --seed 1 --samples 2 | cmp - "$scratch/both"
 expect 0 "^15 tokens in" "$gpt" sample --load "$scratch/char" --length 5 --samples 3 --stats

@@ -71,8 +71,7 @@ i686() {
     run i686 $($quick && echo tensor print random parity ops)
 }
 
-# The inner loops of products, at least 16 multiply-adds without a branch, must keep their sums in
-# registers.
+# Inner loops of products, with at least 16 multiply-adds between branches, must keep their sums in registers.
 check_spills() {
     aarch64-linux-gnu-objdump -d --no-show-raw-insn "$1" | awk '
         /^[0-9a-f]+ </ { name = $2 }

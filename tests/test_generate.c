@@ -239,7 +239,7 @@ START_TEST(caches_change_no_answer)
 }
 END_TEST
 
-/* A generator for each row. */
+/* One generator per row, with the seeds `seed`, seed + 1, and so on. */
 static void seed_rows(heed_generator *generators, int64_t rows, uint64_t seed)
 {
     const heed_generator own = heed_get_generator();
@@ -250,8 +250,8 @@ static void seed_rows(heed_generator *generators, int64_t rows, uint64_t seed)
     heed_set_generator(&own);
 }
 
-/* Rows with generators of their own get the same tokens together and alone: sampled and greedy,
- * within the block and beyond it. */
+/* Rows with their own generators get the same tokens together and alone: sampled and greedy, within
+ * the block and beyond it. */
 START_TEST(rows_write_what_they_write_alone)
 {
     enum { MOST = 21, NEW = 17 };

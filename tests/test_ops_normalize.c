@@ -101,7 +101,7 @@ START_TEST(normalized_by_kernels_and_plainly)
 }
 END_TEST
 
-/* Rows whose mean, size or first elements are unlike the rest. */
+/* Kinds of rows: with a large mean, misleading first elements, large or small values. */
 enum { ORDINARY, FAR, MISLEADING, LARGE, SMALL, KINDS };
 
 static float hard_value(int kind, int64_t place, float noise)
@@ -129,7 +129,8 @@ static void expect_within(heed_tensor *found, heed_tensor *goal, double most, co
 }
 
 /* Values and all gradients in f32, compared with those of the same floats in f64. There are more
- * rows, and columns, than are processed together; one row in three is hard. */
+ * rows, and columns, than are processed together. One row in three is of the given kind; for SMALL,
+ * whose eps is tiny, all are. */
 START_TEST(normalized_in_f32_as_in_f64)
 {
     static const int64_t sizes[] = {1, 3, 4, 15, 16, 17, 100, 1024, 2100};

@@ -168,7 +168,7 @@ START_TEST(large_sums_are_exact)
 }
 END_TEST
 
-/* Values of all magnitudes; half of them cancel, and some would overflow in f32 on the way. */
+/* Values of all magnitudes. Many cancel, and partial sums in f32 would overflow. */
 static float of_any_size(int64_t i, int64_t n, const float *noise)
 {
     const int64_t twin = i % ((n + 1) / 2);
@@ -176,7 +176,7 @@ static float of_any_size(int64_t i, int64_t n, const float *noise)
     return sign * (twin % 5 == 0 ? 3e38f : twin % 5 < 3 ? size : noise[i]);
 }
 
-/* Rows and columns of f32: the error is that of sums in double. */
+/* Sums of rows and of columns of f32 have the error of sums in double. */
 START_TEST(sums_that_cancel_are_as_exact_as_in_double)
 {
     enum { LINES = 21 };

@@ -282,7 +282,7 @@ END_TEST
 
 /* ---- larger than the cache ---- */
 
-/* Results that the kernels write past the cache, on two threads, have the bits of small ones. */
+/* A result written past the cache on two threads is bit-identical to results of small parts. */
 START_TEST(the_same_past_the_cache)
 {
     enum { COUNT = (9 << 20) + 37, PART = 8000 }; /* more than 64 MiB with the operand */

@@ -53,7 +53,7 @@ static const char *prepare_gpt(const struct workload *w)
     return begin_training(t);
 }
 
-/* ---- generation: all tokens of a context, one after another, the most probable each time ---- */
+/* ---- greedy generation of all tokens of a context ---- */
 
 enum { MOST_ROWS = 8 };
 static heed_gpt_cache *cache;

@@ -1,7 +1,7 @@
 """JAX's training steps, with the requests and answers of bench/serve.c.
 
-Each step is a call of a function compiled by jax.jit. With BENCH_LOOP=1 all steps of a chunk are one call, of a
-compiled loop (fori_loop). Both update the state in place (donated buffers).
+Each step is a call of a function compiled by jax.jit. With BENCH_LOOP=1 all steps of a chunk are one call
+of a compiled loop (fori_loop). Both update the state in place (donated buffers).
 """
 
 import math
@@ -20,7 +20,7 @@ from jax import lax  # noqa: E402
 keys = iter(jax.random.split(jax.random.PRNGKey(0), 1 << 14))
 LOOP = os.environ.get("BENCH_LOOP") == "1"
 
-# ---- steps: a state is a dict that contains parameters, loss and the state of the optimiser ----
+# ---- steps: a state is a dict of parameters, loss and the optimiser's state ----
 
 
 def sgd(state, gradients, lr):
@@ -29,7 +29,7 @@ def sgd(state, gradients, lr):
 
 
 def adam(state, gradients, lr, decay, betas=(0.9, 0.999)):
-    """Adam, or AdamW if decay is not 0; decay: of a parameter, as a function."""
+    """Adam, or AdamW if decay is not 0; decay(p) is the weight decay of a parameter."""
     beta1, beta2 = betas
     count = state["count"] + 1
     m = jax.tree.map(lambda m, g: beta1 * m + (1 - beta1) * g, state["m"], gradients)

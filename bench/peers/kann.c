@@ -1,5 +1,5 @@
-/* KANN's side of the benchmark: the perceptron. Compiled with KANN's own sources; it has RMSprop,
- * which stands in for Adam. With HAVE_CBLAS its products are OpenBLAS's. */
+/* KANN's side of the benchmark: the perceptron. Compiled with KANN's own sources. RMSprop stands in
+ * for Adam, which KANN does not have. With HAVE_CBLAS, OpenBLAS computes its products. */
 #include <kann.h>
 #include <math.h>
 #include <stdlib.h>

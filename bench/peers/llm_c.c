@@ -1,6 +1,6 @@
-/* llm.c's side of the benchmark: GPTs with tied weights. Compiled with llm.c's own train_gpt2.c,
- * whose main TESTING leaves out. It reads models from files only, so a file of random weights is
- * written first. */
+/* llm.c's side of the benchmark: GPTs with tied weights. Includes llm.c's own train_gpt2.c; TESTING
+ * leaves out its main. llm.c reads models only from files, so a file of random weights is written
+ * first. */
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -38,8 +38,8 @@ static long weights_in_model(void)
            layers * (12 * width * width + 13 * width);
 }
 
-/* Uniform weights of GPT-2's standard deviation, 0.02; LayerNorm's are near 0 too, which costs the
- * same. */
+/* Uniform weights with GPT-2's standard deviation, 0.02. Those of LayerNorm are near 0 too, which
+ * takes the same time. */
 static int write_model(FILE *file)
 {
     const int header[HEADER] = {MAGIC,        VERSION,     size->context, size->vocabulary,
@@ -97,7 +97,7 @@ int main(int argc, char **argv)
     static struct workload all[GPT_SIZES];
     int count = 0;
     for (int i = 0; i < GPT_SIZES; i++) {
-        if (gpt_sizes[i].kind == TIED) { /* it has neither exact GELU nor decay groups */
+        if (gpt_sizes[i].kind == TIED) { /* llm.c has neither exact GELU nor decay groups */
             all[count] = (struct workload){.unit = "ms",
                                            .scale = 1e3,
                                            .variant = i,

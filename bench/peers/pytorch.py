@@ -5,7 +5,7 @@
 
 With BENCH_TUNED=1 all of PyTorch's variants of a workload are tried (plain operations or fused attention; the
 optimiser as a loop, foreach, or fused), and the fastest is timed and named. Otherwise the default is timed.
-With BENCH_COMPILED=1 only training steps are answered: models and optimisers compiled by torch.compile.
+With BENCH_COMPILED=1 only training steps are timed, with models and optimisers compiled by torch.compile.
 """
 
 import math

@@ -12,7 +12,7 @@ from torch import nn
 TUNED = os.environ.get("BENCH_TUNED") == "1"
 COMPILED = os.environ.get("BENCH_COMPILED") == "1"
 if COMPILED:
-    torch._logging.set_logs(all=logging.ERROR)  # no warnings amid the table
+    torch._logging.set_logs(all=logging.ERROR)  # no warnings within the table
 VERSION = tuple(int(part) for part in torch.__version__.split(".")[:2])
 
 attention = getattr(F, "scaled_dot_product_attention", None)  # PyTorch 2
@@ -66,8 +66,8 @@ def training(models, loss, kind, lr=1e-3, leaf=None, groups=nn.Module.parameters
     """The variants of a step: each model with each variant of the optimiser, by name."""
     forms = []
     if COMPILED:
-        torch.compiler.reset()  # of the previous workload
-        lr = torch.tensor(lr) if kind != "SGD" else lr  # as a number it would be compiled in
+        torch.compiler.reset()  # discards the previous workload's code
+        lr = torch.tensor(lr) if kind != "SGD" else lr  # a number would be compiled as a constant
     for name, make in models:
         for form in optimiser_forms():
             model = make()
@@ -205,7 +205,7 @@ class Block(nn.Module):
 
 
 class GPT(nn.Module):
-    """W4 and other sizes."""
+    """A GPT of a size in GPTS."""
 
     def __init__(self, size, fused, tied):
         super().__init__()

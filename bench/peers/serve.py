@@ -1,4 +1,4 @@
-"""The request loop of the peers in Python: the answers of bench/serve.c; and the sizes of bench/gpt_sizes.h."""
+"""The request loop of the peers in Python, with the answers of bench/serve.c; and the sizes of bench/gpt_sizes.h."""
 
 import math
 import os
@@ -34,7 +34,7 @@ def check_losses(losses):
 
 
 def calls_in_chunk(run):
-    """Warms up. Batches grow until one takes as long as a chunk, so that run's own cost does not count."""
+    """Warms up first. Batches grow until one takes as long as a chunk, so that run's overhead does not count."""
     start, calls, batches = time.perf_counter(), 1, 0
     while batches < 2 or time.perf_counter() - start < WARM_UP:
         before = time.perf_counter()
@@ -55,7 +55,7 @@ def time_chunk(run, calls):
 
 
 def answer_requests(prepare):
-    """prepare(name) returns a remark and run, which makes a number of calls; or None for an unknown workload."""
+    """prepare(name) returns a remark and a function run(calls), or None for an unknown workload."""
     if len(sys.argv) > 1:  # a figure that needs a separate process
         print("none")
         return

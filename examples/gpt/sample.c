@@ -1,5 +1,5 @@
 /* gpt sample: prints the tokens that a model generates, one by one. The library's heed_gpt_generate
- * does the sampling. Of several texts generated at once, the first is printed as it grows. */
+ * does the sampling. Of several texts generated at once, only the first is printed as it grows. */
 #include "examples/gpt/sample.h"
 
 #include <math.h>
@@ -122,7 +122,7 @@ static void tell_rate(const writer *w, double seconds)
             seconds > 0 ? (double)w->written / seconds : 0);
 }
 
-/* Row i draws the numbers of --seed + i. */
+/* One generator per row; row i has the seed --seed + i. */
 static heed_generator *seed_rows(const gpt_sample_options *o)
 {
     heed_generator *generators = heed_alloc((size_t)o->samples * sizeof *generators);
@@ -133,7 +133,7 @@ static heed_generator *seed_rows(const gpt_sample_options *o)
     return generators;
 }
 
-/* Prints rows 1 ... of texts (samples, T), the prompt and new tokens. */
+/* Prints all rows of texts (samples, T) except the first: the prompt, then the new tokens. */
 static void write_others(const gpt_loaded *l, const char *prompt, const token_list *tokens,
                          heed_tensor *texts)
 {

@@ -60,7 +60,7 @@ static void unlock_grad(const heed_tensor *t)
     }
 }
 
-/* borrow_grad reads t->grad without the lock. */
+/* Atomic, because borrow_grad reads t->grad without the lock. */
 static void set_grad(heed_tensor *t, heed_tensor *grad)
 {
     __atomic_store_n(&t->grad, grad, __ATOMIC_RELAXED);
@@ -102,11 +102,11 @@ heed_status heed_add_to_grad(heed_tensor *t, heed_tensor *g)
 }
 
 /* One borrower at a time. Meanwhile other threads accumulate into a fresh t->grad, which
- * return_grad adds to the borrowed one. NULL: there is no gradient to borrow. */
+ * return_grad adds to the borrowed one. Returns NULL if there is none to borrow. */
 static heed_tensor *borrow_grad(heed_tensor *t)
 {
     if (__atomic_load_n(&t->grad, __ATOMIC_RELAXED) == NULL) {
-        return NULL; /* the first gradient of a step, in most programs: not worth a lock */
+        return NULL; /* usually the first gradient of a step, which needs no lock */
     }
     lock_grad(t);
     heed_tensor *grad = t->grad_is_lent ? NULL : t->grad;

@@ -50,8 +50,8 @@ static inline heed_status heed_input_grads_begin(heed_input_grads *in, const hee
     return HEED_IS_DEBUG ? heed_input_grads_hide(in, node) : HEED_OK;
 }
 
-/* heed_input_grads_end: frees the storage and, after an error, the gradients still in `grads` (not
- * set to NULL). */
+/* heed_input_grads_end: frees the storage. After an error, also releases the gradients still in
+ * `grads` (not set to NULL). */
 static inline void heed_input_grads_end(heed_input_grads *in, const heed_tensor *node,
                                         heed_status status)
 {

@@ -52,8 +52,8 @@ static void hand_over(heed_thread *self, int class)
 
 /* ---- the system's allocator ---- */
 
-/* Large blocks use huge pages if the system has them: fewer page faults, and fewer misses in the
- * table of pages. The rest of a block uses small pages, so that it takes no more memory. */
+/* Large blocks use huge pages if the system has them: fewer page faults and TLB misses. The end of
+ * a block that does not fill a huge page uses small pages, so that no memory is wasted. */
 static void *from_system(heed_thread *self, size_t size)
 {
     void *block = NULL;

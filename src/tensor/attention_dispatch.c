@@ -1,10 +1,10 @@
-/* Splits attention across threads: into blocks of queries in the forward pass, and into heads for
- * gradients. Each active thread has its own workspace.
+/* Splits attention across threads: into blocks of queries in the forward pass, and into heads, or
+ * several pieces per head, for gradients. Each active thread has its own workspace.
  *
- * All blocks of queries of a head add to its dk and dv. With few heads, the blocks are dealt out to
- * several pieces. The first piece adds to dk and dv, each other piece to a pair of its own; these
- * are added to dk and dv at the end, in order. The number of pieces depends only on the shape, so
- * the sums do not depend on the number of threads. */
+ * All blocks of queries of a head contribute to its dk and dv. With few heads, the blocks of a head
+ * are divided into pieces, so that several threads have work. The first piece writes to dk and dv,
+ * each other piece to its own pair; the pairs are added to dk and dv at the end, in order. The
+ * number of pieces depends only on the shape, so sums do not depend on the number of threads. */
 
 #include "attention_dispatch.h"
 
@@ -70,7 +70,7 @@ static heed_attention head_of(const work *w, int64_t head)
 
 /* ---- gradients in several pieces ---- */
 
-/* Short sequences are not worth it. */
+/* Pieces per head. Many heads keep all threads busy, and few blocks are not worth splitting. */
 static int64_t pieces_of_gradient(int64_t heads, int64_t blocks)
 {
     return blocks < 8 || heads > 3 ? 1 : heads > 1 ? 2 : 4;
@@ -115,7 +115,7 @@ static void add_pairs(void *context, int64_t first, int64_t end)
 
 /* ---- threads ---- */
 
-/* Pieces [first, end): blocks of queries or, for gradients, parts of heads. */
+/* Pieces [first, end): blocks of queries or, for gradients, sets of blocks. */
 static void attend_some(void *context, int64_t first, int64_t end)
 {
     const work *w = context;

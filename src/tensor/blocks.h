@@ -55,8 +55,8 @@ static inline size_t heed_size_of_class(int class)
 void *heed_alloc_sized(size_t size);
 void heed_free_sized(void *block, size_t size);
 
-/* heed_pop_block: heed_alloc_sized for a constant size. If it returns NULL, call
- * heed_alloc_sized. */
+/* heed_pop_block: heed_alloc_sized from this thread's free list only; short if `size` is constant.
+ * If it returns NULL, call heed_alloc_sized. */
 static inline void *heed_pop_block(size_t size)
 {
     heed_free_list *list = &heed_self.free[heed_class_of(size)];
@@ -70,7 +70,7 @@ static inline void *heed_pop_block(size_t size)
     return block;
 }
 
-/* heed_push_block: heed_free_sized for a constant size. If it returns false, call
+/* heed_push_block: heed_free_sized to this thread's free list only. If it returns false, call
  * heed_free_sized. */
 static inline bool heed_push_block(void *block, size_t size)
 {

@@ -91,7 +91,8 @@ typedef struct mapping {
     bool stream;   /* see exceeds_cache */
 } mapping;
 
-/* The size of the last-level cache. Larger ones than 64 MiB are shared by many cores. */
+/* The size of the last-level cache; 64 MiB if it is unknown, or larger and thus shared by many
+ * cores. */
 static int64_t last_level_cache(void)
 {
     const int64_t most = 64 << 20;
@@ -102,12 +103,12 @@ static int64_t last_level_cache(void)
     return size > 0 && size < most ? size : most;
 }
 
-/* True if the lanes of a single run, operands and result, do not fit in the cache together.
+/* True if the operands and the result of a single run are together larger than the cache.
  *
- * Memory then decides the time. An ordinary store first reads its line from memory, so y = exp(x)
- * moves three bytes per byte of x; stores past the cache move two, and leave the cache to others.
- * For smaller results they would be slower, because the next operation finds the result in cache.
- * Only time depends on the cache's size, not the result. */
+ * Memory bandwidth then limits the speed. An ordinary store first reads its line from memory, so y
+ * = exp(x) transfers three bytes per byte of x. Stores past the cache transfer two, and evict
+ * nothing. For smaller results they would be slower, because the next operation would not find the
+ * result in the cache. The size of the cache affects only the speed. */
 static bool exceeds_cache(const walk *w)
 {
     static int64_t cache; /* bytes; 0: not yet known */

@@ -13,8 +13,8 @@
 #include "shape.h"
 #include "thread.h"
 
-/* True if p and its states pass check_state, as in every ordinary step. If false, they may pass it
- * nevertheless. */
+/* A quick check: if true, p and its states pass check_state, as in every ordinary step. If false,
+ * check_state must decide. */
 static inline bool match(const heed_tensor *p, const heed_tensor *const *states, int count)
 {
     bool same = p != NULL && p->storage != NULL && heed_is_float(p->dtype) && heed_is_row_major(p);

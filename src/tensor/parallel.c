@@ -1,6 +1,6 @@
 /* The thread pool.
  *
- * It runs one job at a time, described by `job`. Its word `state` records whether the job is open
+ * It runs one job at a time, described by `job`. Its member `state` records whether the job is open
  * and how many workers are inside; a worker enters and leaves by changing `state`. Once no range is
  * left, the owner closes the job and waits for the workers inside, so it never waits for a sleeping
  * worker.
@@ -30,8 +30,8 @@ enum { MOST_THREADS = 256, RANGES_PER_THREAD = 8, SPIN_NANOSECONDS = 100000 };
 
 static const uint64_t CLOSED = UINT64_C(1) << 31, GENERATION = UINT64_C(1) << 32;
 
-/* In a cache line of its own, all of which a worker fetches when it joins. All members but `state`
- * are written by the owner while the job is closed and empty. */
+/* Alone in one cache line, so that a worker that joins fetches all of it at once. All members but
+ * `state` are written by the owner while the job is closed and empty. */
 static struct {
     _Alignas(64) uint64_t state; /* see above */
     heed_parallel_work *work;

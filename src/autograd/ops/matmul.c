@@ -119,9 +119,9 @@ static const heed_tensor *swap_last(const heed_tensor *t, swapped_view *to)
     return &to->t;
 }
 
-/* The gradient of input i without a graph, so without operations for the transposed factor and the
- * product. The gradient of a batch of transposed matrices gets their layout: transposing it back
- * then gives contiguous memory. */
+/* The gradient of input i if no graph is recorded, computed directly instead of by operations. If
+ * the input is a batch of transposed matrices, its gradient gets the same layout, so that
+ * transposing it back gives contiguous memory. */
 static heed_tensor *multiply_factors(const heed_vjp *v, int i)
 {
     const heed_tensor *input = v->inputs[i], *other = v->inputs[1 - i], *g = v->g;

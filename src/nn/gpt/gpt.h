@@ -180,8 +180,8 @@ typedef struct heed_gpt_generate_options {
  *   n times: logits = forward(the last block_size tokens)[last];  append sample(logits)
  *
  * n is max_new_tokens, or less if on_token stops the generation. The same seed gives the same
- * tokens. Several rows are computed together, which is faster than one after the other: a weight is
- * read once for all of them. If sample.generators is set, a row gets the tokens that it gets alone,
+ * tokens. Rows are computed together, which is faster than one after another, because each weight
+ * is read once for all rows. With sample.generators, a row gets the same tokens as it would alone,
  * unless rounding, which depends on the number of rows, decides between two tokens. The cost of a
  * token grows linearly with the context, as long as all tokens fit into block_size. After that,
  * each token costs a full forward: all tokens shift to other positions, so their keys and values

@@ -13,8 +13,7 @@ typedef struct heed_sample_options {
     int64_t top_k;      /* only the k most likely tokens; 0 or more than V: all */
     double top_p;       /* only the most likely tokens whose probabilities sum to p; 0: 1, all */
     bool greedy;        /* the most likely token, the first one on a tie; draws no random numbers */
-    heed_generator *generators; /* one per row, from which it draws; NULL: all rows draw from this
-                                   thread's generator */
+    heed_generator *generators; /* one per row; NULL: all rows draw from this thread's generator */
 } heed_sample_options;
 
 /* heed_sample: draws a token for each row
@@ -32,9 +31,8 @@ typedef struct heed_sample_options {
  * ids are kept. Draws like torch.multinomial(softmax(x), 1): the same ids for the same seed. A
  * token with logit -inf is never drawn. No graph is recorded.
  *
- * With `generators`, each row gets the id that it gets without other rows, and this thread's
- * generator does not move. To seed one: heed_manual_seed(seed); generators[i] =
- * heed_get_generator().
+ * With `generators`, each row gets the same id as it would alone, and this thread's generator does
+ * not advance. To seed one: heed_manual_seed(seed); generators[i] = heed_get_generator().
  *
  * HEED_ERR_SHAPE: logits have other dims, or V is 0. HEED_ERR_DTYPE: not f32 or f64.
  * HEED_ERR_VALUE: temperature or top_k is negative, or top_p is outside [0, 1]; a row contains NaN

@@ -277,8 +277,8 @@ static void add_block(const heed_attention *call, block *b, heed_matrix ds)
     }
 }
 
-/* The blocks are dealt out to `pieces` in turn, then in reverse, and so on: the cost of a causal
- * block grows with its index. */
+/* The pieces get one block each in order, then one each in reverse order, and so on, because the
+ * cost of a causal block grows with its index. */
 void KERNEL(attend_gradient)(const heed_attention *call, int64_t piece, int64_t pieces)
 {
     const int64_t width = heed_attention_width(call->keys);

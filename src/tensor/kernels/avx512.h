@@ -42,7 +42,8 @@ static inline vector load_lanes(const float *x, __mmask16 some, bool all)
     return all ? _mm512_loadu_ps(x) : _mm512_maskz_loadu_ps(some, x);
 }
 
-/* A store past the cache needs an aligned address, and _mm_sfence before other threads read it. */
+/* A store past the cache needs an aligned address, and an _mm_sfence before other threads read the
+ * result. */
 static inline void store_vector(float *y, vector x, bool past_cache)
 {
     if (past_cache) {

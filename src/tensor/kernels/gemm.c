@@ -11,7 +11,7 @@
  *                      ||                      MR rows of a are packed as columns if many panels
  *      a   kc         _vv_                     use them or their strides are slow. They stay in L1
  *     MR |####|------>|tile| ---> next panel   while the panels stream from L2, prefetched AHEAD
- *        |    |                                rows before use; kc is short enough for both to fit.
+ *        |    |                                rows before use; KC is small enough for both to fit.
  *
  * The sums of a tile, MR x 2 vectors, stay in registers for the whole panel. They are enough to
  * hide the latency of multiply-adds and leave registers for a row of the panel and an element of a.
@@ -23,14 +23,13 @@
  *
  * Special shapes: small f32 products are summed in double, which costs little, rounds once, and
  * gives almost bit-identical results on all instruction sets. A dot product is also summed in
- * double. With few rows of a, packing b does not pay off: each element of b is used once or a few
- * times. If the columns of b are contiguous, as in y = x weight^T, elements of c are dot products
- * summed in lanes; that takes 8 columns at a time and reads b at the speed of the cache that holds
- * it. A single row times contiguous rows of b keeps its sums in registers.
+ * double. With few rows of a, each element of b is used only a few times, so packing b does not pay
+ * off. If the columns of b are contiguous, as in y = x weight^T, each element of c is a dot product
+ * summed in lanes; 8 columns are computed at a time, at the speed of the cache that contains b. If
+ * the rows of b are contiguous and a has a single row, the sums stay in registers.
  *
  * Threads share the packing of panels, then the tiles. The sum of an element is never split. The
- * order of its terms depends on the shape of the whole product and, for few rows, on the strides
- * of b. */
+ * order of its terms depends on the shape of the whole product and, for few rows, on strides. */
 #include <assert.h>
 #include <string.h>
 
@@ -51,7 +50,7 @@ enum {
     MR = MOST_ROWS,
     PANEL = 2 * WIDTH,
     KC = 256,
-    TILES = 16 / sizeof(T), /* tiles of a packed at once: whole cache lines if MR is 12 */
+    TILES = 16 / sizeof(T), /* tiles of a packed at once: whole cache lines, unless MR is 6 */
     BLOCK_BYTES = VECTOR_BYTES == 64 ? 1 << 20 : 1 << 18,
     AHEAD = 8,       /* prefetch distance in rows of b */
     SMALL = 2048,    /* maximum multiplications in a product summed in double */
@@ -171,8 +170,8 @@ static void pack_rows(const heed_gemm *call, const T *a, int64_t rows, int64_t k
     }
 }
 
-/* Packs the next tiles of the `left` rows of a at `a`, one after another, and returns how many:
- * TILES if a is stored transposed, so that cache lines are read whole, else 1. */
+/* Packs the next tiles of the `left` rows of a at `a`, one after another, and returns their number:
+ * TILES if a is stored transposed and enough rows are left, to read whole cache lines; else 1. */
 static int64_t pack_tiles(const heed_gemm *call, const T *a, int64_t left, int64_t kc, T *to)
 {
     if (call->a_row != 1 || left < TILES * MR) {
@@ -214,7 +213,7 @@ static void multiply_dot(const heed_gemm *call)
 /* ---- few rows of a, contiguous columns of b: dot products ---- */
 
 /* FEW_ROWS: with more rows, packing b is cheaper. DOTS: dot products at a time. Several rows times
- * a small b go the general way, whose sums have the same order on all instruction sets. */
+ * a small b take the general path, whose sums have the same order on all instruction sets. */
 enum { FEW_ROWS = 16, DOTS = 8 };
 
 static bool is_few_dots(const heed_gemm *call)
@@ -263,15 +262,15 @@ static inline void sum_lanes(vector sum[DOTS], T total[DOTS])
     }
 }
 
-/* A tile of c, (rows, columns), from row i0 and column j0; up to `most` columns. The order of a sum
- * does not depend on the tile. */
+/* Computes a tile of c, `rows` by `columns`, at row i0 and column j0; columns is at most `most`.
+ * The order of a sum does not depend on the tile. */
 static inline __attribute__((always_inline)) void multiply_dots(const int rows, const int most,
                                                                 const heed_gemm *call, int64_t i0,
                                                                 int64_t j0, int64_t columns)
 {
     const T *a = (const T *)call->a + i0 * call->a_row, *bias = call->bias, *b[DOTS];
     T *c = (T *)call->c + i0 * call->c_row + j0;
-    const int64_t ahead = most * call->b_col; /* the next columns, which are adjacent in weights */
+    const int64_t ahead = most * call->b_col; /* to the same rows of the next columns */
     vector sum[2 * DOTS] = {0};               /* sum[i * most + j] */
     T total[2 * DOTS] = {0};
     for (int j = 0; j < most; j++) { /* a missing column repeats the last one */
@@ -313,7 +312,7 @@ static inline __attribute__((always_inline)) void multiply_dots(const int rows, 
     }
 }
 
-/* Columns j0 ... j1 of c, DOTS at a time, which stay in L1 for all rows. */
+/* Computes columns j0 ... j1 of c. DOTS columns of b at a time stay in L1 for all rows of a. */
 static void multiply_columns(const heed_gemm *call, int64_t j0, int64_t j1)
 {
     enum { ACROSS = MR >= 8 ? 4 : 2 }; /* with 16 registers, 4 would spill */
@@ -383,7 +382,7 @@ static inline __attribute__((always_inline)) void multiply_stretch(const heed_ge
 
 /* ---- sharing ---- */
 
-/* Columns [first, end) * STRETCH of c. */
+/* Computes columns [first * STRETCH, end * STRETCH) of c. */
 static void multiply_few(void *context, int64_t first, int64_t end)
 {
     const heed_gemm *call = context;
@@ -393,7 +392,7 @@ static void multiply_few(void *context, int64_t first, int64_t end)
         return;
     }
     for (int64_t j = first * STRETCH; j < stop; j += STRETCH) {
-        if (j + STRETCH <= stop) { /* a constant lets the compiler unroll the common case */
+        if (j + STRETCH <= stop) { /* a constant, so that the compiler unrolls the common case */
             multiply_stretch(call, j, STRETCH);
         } else {
             multiply_stretch(call, j, stop - j);
@@ -453,7 +452,7 @@ static void to_doubles(const T *from, int64_t rows, int64_t columns, int64_t row
 
 enum { TINY = 128 }; /* maximum multiplications in a product without vectors */
 
-/* Row i of c, columns j ... j + columns. */
+/* Computes columns j ... j + columns of row i of c. */
 static inline __attribute__((always_inline)) void multiply_scalars(const heed_gemm *t, int64_t i,
                                                                    int64_t j, const int columns)
 {
@@ -471,7 +470,8 @@ static inline __attribute__((always_inline)) void multiply_scalars(const heed_ge
     }
 }
 
-/* Converts operands as it multiplies them: for so few, tiles would cost more than the product. */
+/* Converts operands as it multiplies them: preparing tiles would cost more than such a small
+ * product. */
 static __attribute__((noinline)) void multiply_tiny(const heed_gemm *call)
 {
     const heed_gemm t = *call; /* cannot alias c */
@@ -487,7 +487,7 @@ static __attribute__((noinline)) void multiply_tiny(const heed_gemm *call)
 }
 
 /* Converts both operands to double first, and pads rows of b with zeros to a full vector. Not
- * inlined, so that other products do not pay for its stack. */
+ * inlined, so that other products do not pay for its large stack frame. */
 static __attribute__((noinline)) void multiply_small(const heed_gemm *call)
 {
     enum { LANES = lanes_in_double };
@@ -599,8 +599,8 @@ static void multiply_pieces(void *context, int64_t first, int64_t end)
     }
 }
 
-/* Minimum work per thread: PACKING_GRAIN elements to pack, FEW_GRAIN elements of b read once,
- * GRAIN multiplications. PIECES: with this many rows of tiles or more, rows are not cut. */
+/* Minimum work per thread: PACKING_GRAIN elements to pack, FEW_GRAIN elements of b if a has few
+ * rows, GRAIN multiplications. PIECES: with this many rows of tiles or more, rows are not cut. */
 enum { PACKING_GRAIN = 1 << 13, FEW_GRAIN = 1 << 14, GRAIN = 1 << 20, PIECES = 32 };
 
 static void share(int64_t count, double cost, double grain, heed_parallel_work *work, void *context)

@@ -190,7 +190,7 @@ typedef struct heed_kernels {
     void (*gemm)(const heed_gemm *call);
     int64_t (*gemm_workspace)(const heed_gemm *call);          /* bytes for call->workspace */
     void (*attend)(const heed_attention *call, int64_t block); /* y of one block of queries */
-    /* dq of every pieces-th block, and the part of dk and dv that these blocks contribute */
+    /* dq of the blocks of a piece, and what they contribute to dk and dv */
     void (*attend_gradient)(const heed_attention *call, int64_t piece, int64_t pieces);
     void (*normalize)(const heed_normalization *call); /* y */
     void (*normalize_gradient)(

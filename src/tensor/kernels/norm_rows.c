@@ -10,15 +10,15 @@
 
 #include "row_reduce.h"
 
-/* Rows of a group, for gradients: few enough for L2, and for sums in f32. */
+/* Rows per group for gradients: few enough for L2, and for sums in f32. */
 enum { ROWS_OF_GROUP = 2 * GROUP };
 
-/* For rows that hardly occur: compiled for size. */
+/* For rare rows; compiled for size. */
 #define SLOW __attribute__((noinline, cold))
 
 /* ---- means of a row ---- */
 
-/* Of c = x - near, c^2 and, for gradients, h and h c. */
+/* The means of c = x - near, c^2 and, for gradients, h and h c. */
 typedef struct means {
     double c, square, h, h_c;
 } means;
@@ -122,7 +122,7 @@ static SLOW void normalize_in_double(int64_t n, const T *x, form f, const T *wei
     }
 }
 
-/* Prefetches the elements `ahead` of these: processors do not prefetch across pages. */
+/* Prefetches the elements `ahead` of these, because processors do not prefetch across pages. */
 static void normalize_row(int64_t n, const T *x, int64_t ahead, form f, const T *weight,
                           const T *bias, T *y)
 {
@@ -173,8 +173,8 @@ static SLOW void gradients_in_double(const heed_normalization *call, int64_t row
     }
 }
 
-/* The gradients of n elements of a row, added to those of weight and bias. Prefetches the elements
- * `ahead` of these, and the next page of dx. */
+/* Computes dx for n elements of a row and adds their share to dweight and dbias. Prefetches the
+ * elements `ahead` of these, and the next page of dx. */
 static void gradients_of_row(int64_t n, const T *x, const T *g, const T *weight, form f,
                              int64_t ahead, T *restrict dx, T *restrict dweight, T *restrict dbias)
 {

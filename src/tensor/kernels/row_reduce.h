@@ -111,9 +111,9 @@ FOLD(T, largest, ROW, LOWEST, x > all ? x : all, x > all ? x : all)
 
 #if defined T_IS_F32 && defined __AVX2__ && defined __FMA__
 /* f32 elements are added in double, WIDE at a time, so that sums that cancel stay exact. Elements
- * are converted while they are loaded, and added as fused multiply-adds by `one`, which is volatile
- * to keep the compiler from simplifying them: AMD processors run conversions and additions on the
- * same units, fused multiply-adds beside them. */
+ * are converted as they are loaded, then added by fused multiply-adds with the factor `one`: on AMD
+ * processors, additions compete with conversions for the same units, and fused multiply-adds do
+ * not. `one` is volatile so that the compiler does not simplify them. */
 #define WIDENS
 enum { WIDE = VECTOR_BYTES / sizeof(double) };
 typedef double wide __attribute__((vector_size(VECTOR_BYTES)));
@@ -128,7 +128,7 @@ static inline wide widened(const float *x)
 #endif
 }
 
-/* Prefetches two pages ahead: processors do not prefetch across pages. */
+/* Prefetches two pages ahead, because processors do not prefetch across pages. */
 static __attribute__((noinline, unused)) double sum_of_row ROW
 {
     enum { LANES = 32, AHEAD = 8192 / sizeof(float) };
@@ -178,10 +178,10 @@ FOLD(TOTAL, sum_of_row, ROW, 0, all + (TOTAL)x, all + x)
 /* ---- sums in lanes of T ---- */
 
 #if defined T_IS_F32 || defined T_IS_F64
-/* For sums that only enter a formula with other terms of their size: lanes of T within a block,
- * double across lanes and blocks. In f32, a lane adds 8 terms and is joined with 3 others, or 16
- * terms with 1 other. So the error is at most 17 2^-24 times the sum of magnitudes, however long
- * the row is. */
+/* For sums whose error may be proportional to the sum of magnitudes. Within a block, lanes of T are
+ * added; lanes and blocks are added in double. In f32, a lane of a block adds 8 terms and is
+ * combined with 3 others, or adds 16 and is combined with 1. So the error is at most 17 * 2^-24
+ * times the sum of magnitudes, for any length of the row. */
 enum { VECTORS = 4, BLOCK = sizeof(T) == 4 ? 8 * VECTORS * WIDTH : 512 };
 
 static inline vector load(const T *x)
@@ -213,9 +213,9 @@ static inline double sum_of_vector(vector v)
     return sum[0];
 }
 
-/* Defines a function that sums `count` terms (the last arguments) over a row, in one pass, and
- * returns `result`, a formula of total[0], ... `read` names the operands of the terms: x and y from
- * `row` and `other`. */
+/* Defines a function that sums `count` terms (the last arguments) over a row in one pass and
+ * returns `result`, an expression in total[0], total[1], and so on. `read` names the operands of
+ * the terms: x and y from `row` and `other`. */
 #define READ_X(type, get)  const type x = get(row);
 #define READ_XY(type, get) const type x = get(row), y = get(other);
 #define VECTOR_AT(x)       load((x) + i)

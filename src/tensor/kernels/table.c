@@ -155,7 +155,7 @@ static T integer_power(T a, T b)
 #if defined T_IS_F32 || defined T_IS_F64
 #define FORWARD(name, kind, read, f) LOOP(name##_forward, read, f)
 #define GRADIENT                     LOOP
-/* In parentheses, because the vocabulary may replace a name by a faster macro. */
+/* The name is in parentheses because the vocabulary may define a faster macro of this name. */
 #define DEFINE(name, x, f)                                                                         \
     static inline __attribute__((always_inline)) OPERAND_TYPE(name)(OPERAND_TYPE x)                \
     {                                                                                              \
