@@ -85,7 +85,7 @@ static bool add_or_become(heed_tensor *t, const heed_tensor *g, heed_tensor *ins
 heed_status heed_add_to_grad(heed_tensor *t, heed_tensor *g)
 {
     if (!is_ours_alone(g)) {
-        heed_tensor *copy = add_or_become(t, g, NULL) ? NULL : heed_tensor_like(g);
+        heed_tensor *copy = add_or_become(t, g, NULL) ? NULL : heed_tensor_like(NULL, g);
         if (copy != NULL) {
             heed_copy_elements(g, copy);
         }

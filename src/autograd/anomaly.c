@@ -42,7 +42,7 @@ static elements scan(const heed_tensor *t)
     elements e = {.low = HUGE_VAL, .high = -HUGE_VAL};
     heed_tensor *copy = NULL;
     if (!heed_is_row_major(t)) {
-        copy = heed_tensor_like(t);
+        copy = heed_tensor_like(NULL, t);
         if (copy != NULL) {
             heed_copy_elements(t, copy);
         }

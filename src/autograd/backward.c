@@ -90,7 +90,7 @@ static heed_status visit(const heed_pass *pass, heed_tensor *node)
 /* dL/dL: 1, or pass->upstream. The caller owns it. */
 static heed_tensor *make_seed(const heed_pass *pass)
 {
-    heed_tensor *seed = heed_tensor_like(pass->y);
+    heed_tensor *seed = heed_tensor_like(NULL, pass->y);
     if (seed != NULL && pass->upstream != NULL) {
         heed_copy_elements(pass->upstream, seed);
     } else if (seed != NULL) {

@@ -9,7 +9,6 @@
 #include <string.h>
 
 #include "check.h"
-#include "debug.h"
 #include "map.h"
 #include "read.h"
 #include "scope_list.h"
@@ -76,10 +75,7 @@ static heed_tensor *like(const char *function, const heed_tensor *x)
     if (heed_blocked()) {
         return NULL;
     }
-    heed_tensor *t = heed_tensor_like(x);
-    if (HEED_IS_DEBUG && t != NULL) {
-        heed_debug_made(t, function);
-    }
+    heed_tensor *t = heed_tensor_like(function, x);
     return t != NULL ? heed_join_scope(function, t) : NULL;
 }
 
@@ -319,7 +315,7 @@ heed_status heed_copy_into(heed_tensor *target, const heed_tensor *source)
     if (source->storage != target->storage) {
         heed_copy_elements(source, target);
     } else { /* the two may overlap */
-        heed_tensor *copy = heed_tensor_like(source);
+        heed_tensor *copy = heed_tensor_like(NULL, source);
         if (copy == NULL) {
             return heed_self.error;
         }

@@ -271,9 +271,9 @@ heed_tensor *heed_tensor_new(const char *function, int ndim, const int64_t *shap
                : NULL;
 }
 
-heed_tensor *heed_tensor_like(const heed_tensor *t)
+heed_tensor *heed_tensor_like(const char *function, const heed_tensor *t)
 {
-    return new_tensor(NULL, t->ndim, t->shape, t->numel, t->dtype);
+    return new_tensor(function, t->ndim, t->shape, t->numel, t->dtype);
 }
 
 heed_tensor *heed_tensor_view(const char *function, const heed_tensor *t, int ndim,

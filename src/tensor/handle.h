@@ -11,10 +11,11 @@
 /* heed_tensor_new: a contiguous tensor with its own storage and uninitialised elements.
  * heed_tensor_like: the same with t's shape and dtype, which are not checked again.
  * heed_tensor_view: a tensor on t's storage. `offset` counts elements from t->data.
- * `function` names the caller in errors. */
+ * `function` names the caller in errors; for heed_tensor_like it may be NULL, if no user called it.
+ */
 heed_tensor *heed_tensor_new(const char *function, int ndim, const int64_t *shape,
                              heed_dtype dtype);
-heed_tensor *heed_tensor_like(const heed_tensor *t);
+heed_tensor *heed_tensor_like(const char *function, const heed_tensor *t);
 heed_tensor *heed_tensor_view(const char *function, const heed_tensor *t, int ndim,
                               const int64_t *shape, const int64_t *strides, int64_t offset);
 

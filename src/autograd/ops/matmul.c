@@ -141,17 +141,22 @@ static heed_tensor *multiply_factors(const heed_vjp *v, int i)
     return is_transposed ? heed_transpose(d, -2, -1) : d;
 }
 
+/* The gradient of input i as operations, which a graph can record. */
+static heed_tensor *composed_gradient(const heed_vjp *v, int i)
+{
+    heed_tensor *factors[2];
+    find_factors(v, i, factors);
+    heed_tensor *d = heed_matmul(factors[0], factors[1]);
+    const bool lacks_dims = d != NULL && d->ndim < v->inputs[i]->ndim;
+    return lacks_dims ? heed_reshape(d, heed_shape_of_tensor(v->inputs[i])) : d;
+}
+
 static void matmul_backward(const heed_vjp *v)
 {
     for (int i = 0; i < 2; i++) {
-        if (heed_wants_grad(v, i) && !heed_grad_enabled() && !is_one_product(v)) {
-            v->grads[i] = multiply_factors(v, i);
-        } else if (heed_wants_grad(v, i)) {
-            heed_tensor *input = v->inputs[i], *factors[2];
-            find_factors(v, i, factors);
-            heed_tensor *d = heed_matmul(factors[0], factors[1]);
-            const bool lacks_dims = d != NULL && d->ndim < input->ndim;
-            v->grads[i] = lacks_dims ? heed_reshape(d, heed_shape_of_tensor(input)) : d;
+        if (heed_wants_grad(v, i)) {
+            const bool composed = heed_grad_enabled() || is_one_product(v);
+            v->grads[i] = composed ? composed_gradient(v, i) : multiply_factors(v, i);
         }
     }
 }

@@ -1,7 +1,7 @@
 /* Reductions of a row of n contiguous elements to a number (internal to the kernels): maxima, sums,
  * and two macros that define others. Elements are distributed over lanes, which are reduced
  * separately and joined at the end, so that the compiler can vectorise. The order of operations
- * depends only on n. */
+ * depends only on n and the instruction set. */
 #ifndef HEED_TENSOR_KERNELS_ROW_REDUCE_H
 #define HEED_TENSOR_KERNELS_ROW_REDUCE_H
 

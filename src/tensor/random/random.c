@@ -266,7 +266,7 @@ static heed_tensor *draw_like(const char *function, const heed_tensor *x, bool i
         return draw(function, heed_shape_of_tensor(x), x->dtype, is_normal);
     }
     heed_tensor *y = heed_tensor_create(function, heed_shape_of_tensor(x), x->dtype);
-    heed_tensor *drawn = y != NULL ? heed_tensor_like(y) : NULL;
+    heed_tensor *drawn = y != NULL ? heed_tensor_like(NULL, y) : NULL;
     if (drawn == NULL) {
         return NULL;
     }
