@@ -70,8 +70,9 @@ static form form_of(const heed_normalization *call, T near, means m)
         .shift = (T)(((double)(T)mean - mean) * scale),
         .along = call->centred ? (T)m.h : 0,
         .along_z = (T)((m.h_c - c * m.h) * scale),
-        .in_double = sizeof(T) == sizeof(float) &&
-                     !(m.square < 1e36 && (m.square > 1e-30 || call->eps > 1e-24)),
+        .in_double =
+            sizeof(T) == sizeof(float) &&
+            !(m.square < 1e36 && (m.square > 1e-30 || call->eps > 1e-24) && isfinite(m.h_c)),
     };
 }
 
