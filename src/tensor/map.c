@@ -118,7 +118,11 @@ static bool exceeds_cache(const walk *w)
         __atomic_store_n(&cache, known, __ATOMIC_RELAXED);
     }
     for (int k = 0; k < w->lanes; k++) {
-        bytes += run_stride(w, k) * run_length(w);
+        bool again = false; /* the same memory as an earlier lane */
+        for (int j = 0; j < k; j++) {
+            again = again || w->lane[j].at == w->lane[k].at;
+        }
+        bytes += again ? 0 : run_stride(w, k) * run_length(w);
     }
     return bytes > known;
 }
