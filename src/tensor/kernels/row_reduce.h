@@ -178,10 +178,11 @@ FOLD(TOTAL, sum_of_row, ROW, 0, all + (TOTAL)x, all + x)
 /* ---- sums in lanes of T ---- */
 
 #if defined T_IS_F32 || defined T_IS_F64
-/* For sums whose error may be proportional to the sum of magnitudes. Within a block, lanes of T are
- * added; lanes and blocks are added in double. In f32, a lane of a block adds 8 terms and is
- * combined with 3 others, or adds 16 and is combined with 1. So the error is at most 17 * 2^-24
- * times the sum of magnitudes, for any length of the row. */
+/* For sums whose error may be proportional to the sum of magnitudes. A block is summed in lanes of
+ * T, which are then added by halves; blocks are added in double. In f32, a lane adds 8 terms and is
+ * combined with 3 others, or adds 16 and is combined with 1; the halves of up to 16 lanes take 4
+ * more additions. So the error is at most 21 * 2^-24 times the sum of magnitudes, for any length of
+ * the row. */
 enum { VECTORS = 4, BLOCK = sizeof(T) == 4 ? 8 * VECTORS * WIDTH : 512 };
 
 static inline vector load(const T *x)
@@ -199,18 +200,14 @@ static inline void store(T *x, vector v)
 static inline double sum_of_vector(vector v)
 {
     T lane[WIDTH];
-    double sum[WIDTH];
     memcpy(lane, &v, sizeof v);
-    for (int j = 0; j < WIDTH; j++) {
-        sum[j] = (double)lane[j];
-    }
     UNROLL for (int half = WIDTH / 2; half > 0; half /= 2)
     {
         for (int j = 0; j < half; j++) {
-            sum[j] += sum[j + half];
+            lane[j] += lane[j + half];
         }
     }
-    return sum[0];
+    return (double)lane[0];
 }
 
 /* Defines a function that sums `count` terms (the last arguments) over a row in one pass and
