@@ -28,7 +28,7 @@ SUM_OF(sum_of_positive, ROW, READ_X, x)
 static inline T weight_of(T score)
 {
     const exp_parts e = exp_parts_of(score < LEAST_SCORE ? LEAST_SCORE : score);
-    const T y = times_power(1 + expm1_of_rest(e.r), e.exponent);
+    const T y = times_power(exp_of_rest(e), e.exponent);
     const T weight = score < LEAST_SCORE ? 0 : y;
     return score <= 0 ? weight : score + INFINITY;
 }
