@@ -1,5 +1,6 @@
 /* Pictures of curves and attention weights, as text, SVG and CSV. */
 #include <ctype.h>
+#include <errno.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -745,26 +746,24 @@ START_TEST(failing_streams_are_reported)
     FILE *stream = fopen("/dev/null", "r"); /* cannot be written */
     ck_assert_ptr_nonnull(stream);
     heed_tensor *w = causal(1);
-    for (int i = 0; i < 7; i++) {
+    for (int i = 0; i < 6; i++) {
         const heed_plot_options curves = {0};
         const heed_attention_plot_options heads = {0};
-        const heed_status status =
-            i == 0   ? heed_plot_text(stream, &c, 1, curves)
-            : i == 1 ? heed_plot_svg(stream, &c, 1, curves)
-            : i == 2 ? heed_plot_csv(stream, &c, 1)
-            : i == 3 ? heed_attention_text(stream, w, heads)
-            : i == 4 ? heed_attention_svg(stream, w, heads)
-            : i == 5 ? heed_attention_csv(stream, w, heads)
-                     : heed_heat_map(stream, heed_select(w, 0, 0), NULL, NULL, HEED_COLOR_NEVER);
+        const heed_status status = i == 0   ? heed_plot_text(stream, &c, 1, curves)
+                                   : i == 1 ? heed_plot_svg(stream, &c, 1, curves)
+                                   : i == 2 ? heed_plot_csv(stream, &c, 1)
+                                   : i == 3 ? heed_attention_text(stream, w, heads)
+                                   : i == 4 ? heed_attention_svg(stream, w, heads)
+                                            : heed_attention_csv(stream, w, heads);
         ck_assert_int_eq(status, HEED_ERR_FILE);
-        expect_error(HEED_ERR_FILE, "cannot write to the stream");
+        expect_error(HEED_ERR_FILE, "stream: cannot write: ");
         clearerr(stream);
     }
     fclose(stream);
     stream = fopen("/dev/full", "w"); /* fails when it is flushed */
     if (stream != NULL) {
         heed_plot_csv(stream, &c, 1);
-        expect_error(HEED_ERR_FILE, "plot_csv: cannot write");
+        expect_file_error("plot_csv: stream: cannot write", ENOSPC);
         fclose(stream);
     }
 }
