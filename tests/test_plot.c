@@ -1,10 +1,13 @@
 /* Pictures of curves and attention weights, as text, SVG and CSV. */
+#define _XOPEN_SOURCE 700 /* posix_openpt */
 #include <ctype.h>
 #include <errno.h>
+#include <fcntl.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "nn/watch/curves.h"
 #include "nn/watch/labels.h"
@@ -319,6 +322,38 @@ START_TEST(curves_can_be_told_apart)
     expect_has(svg, "<g class=\"heed-c1\"");
     expect_has(svg, "stroke-dasharray=\"none\"");
     expect_has(svg, "stroke-dasharray=\"7 3\"");
+}
+END_TEST
+
+/* What a terminal receives. */
+static const char *shown_by_terminal(const heed_curve *curves, int count)
+{
+    const int terminal = posix_openpt(O_RDWR | O_NOCTTY);
+    ck_assert(terminal >= 0 && grantpt(terminal) == 0 && unlockpt(terminal) == 0);
+    FILE *stream = fopen(ptsname(terminal), "w");
+    ck_assert_ptr_nonnull(stream);
+    heed_plot_text(stream, curves, count, (heed_plot_options){.width = 30, .height = 7});
+    const int64_t length = read(terminal, printed, sizeof printed - 1);
+    ck_assert_int_gt(length, 0);
+    printed[length] = '\0';
+    fclose(stream);
+    close(terminal);
+    return printed;
+}
+
+START_TEST(terminals_have_colors)
+{
+    const heed_curve curves[] = {curve("up", 11, rising), curve("down", 11, falling)};
+    setenv("TERM", "xterm", 1);
+    const char *text = shown_by_terminal(curves, 2);
+    expect_has(text, "\033[38;5;39m1\033[0m up 10");
+    expect_has(text, "\033[38;5;208m2\033[0m down 0");
+    ck_assert_int_lt(count_of(text, "\033"), 30); /* one for a run of cells */
+    setenv("NO_COLOR", "1", 1);
+    ck_assert_ptr_null(strchr(shown_by_terminal(curves, 2), '\033'));
+    unsetenv("NO_COLOR");
+    setenv("TERM", "dumb", 1);
+    ck_assert_ptr_null(strchr(shown_by_terminal(curves, 2), '\033'));
 }
 END_TEST
 
@@ -795,6 +830,7 @@ Suite *plot_suite(void)
     tcase_add_test(curves, axes_have_round_numbers);
     tcase_add_test(curves, text_fits_any_size);
     tcase_add_test(curves, curves_can_be_told_apart);
+    tcase_add_test(curves, terminals_have_colors);
     tcase_add_test(curves, smoothing_is_as_in_tensorboard);
     tcase_add_test(curves, spikes_are_marked_at_the_nearest_point);
     tcase_add_test(curves, any_values_can_be_drawn);

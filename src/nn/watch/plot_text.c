@@ -179,18 +179,35 @@ static void reset_color(const plot *p, int curve)
 static void print_cell(const plot *p, int at)
 {
     const canvas *c = &p->canvas;
-    const int curve = c->curves[at];
-    set_color(p, curve);
     if (c->marks[at] != 0) {
         fputc(c->marks[at], p->stream);
     } else if (c->dots[at] == 0) {
         fputc(' ', p->stream);
     } else if (p->style & HEED_LABEL_ASCII) {
-        fputc(curve > FADED ? '.' : key_of(p, curve - 1), p->stream);
+        fputc(c->curves[at] > FADED ? '.' : key_of(p, c->curves[at] - 1), p->stream);
     } else { /* U+2800 and the dots, in UTF-8 */
         fprintf(p->stream, "\xE2%c%c", 0xA0 + (c->dots[at] >> 6), 0x80 + (c->dots[at] & 63));
     }
-    reset_color(p, curve);
+}
+
+/* Prints a line of cells without the blanks at its end. */
+static void print_cells(const plot *p, int line)
+{
+    const canvas *c = &p->canvas;
+    int end = (line + 1) * c->columns, color = 0;
+    while (end > line * c->columns && c->dots[end - 1] == 0 && c->marks[end - 1] == 0) {
+        end--;
+    }
+    for (int at = line * c->columns; at < end; at++) {
+        if (c->curves[at] != 0 && c->curves[at] != color) {
+            reset_color(p, color);
+            color = c->curves[at];
+            set_color(p, color);
+        }
+        print_cell(p, at);
+    }
+    reset_color(p, color);
+    fputc('\n', p->stream);
 }
 
 /* The label of the tick in this line; "" if there is none. */
@@ -215,15 +232,7 @@ static void print_lines(const plot *p)
                 is_ascii          ? "|"
                 : *label.text > 0 ? "\u2524"
                                   : "\u2502");
-        int end = (line + 1) * p->canvas.columns;
-        while (end > line * p->canvas.columns && p->canvas.dots[end - 1] == 0 &&
-               p->canvas.marks[end - 1] == 0) {
-            end--;
-        }
-        for (int at = line * p->canvas.columns; at < end; at++) {
-            print_cell(p, at);
-        }
-        fputc('\n', p->stream);
+        print_cells(p, line);
     }
     fprintf(p->stream, "%*s%s", p->margin - 1, "", is_ascii ? "+" : "\u2514");
     for (int i = 0; i < p->canvas.columns; i++) {
