@@ -303,6 +303,22 @@ START_TEST(text_fits_any_size)
 }
 END_TEST
 
+/* Keys and colors repeat, but all curves are drawn and named. */
+START_TEST(many_curves_are_drawn)
+{
+    enum { CURVES = 300 };
+    heed_curve curves[CURVES];
+    for (int i = 0; i < CURVES; i++) {
+        curves[i] = curve("c", 11, i % 2 ? rising : falling);
+    }
+    const heed_plot_options options = {.smoothing = 0.1};
+    ck_assert_int_eq(count_of(text_of(curves, CURVES, options), "c 0, smoothed"), CURVES / 2);
+    expect_has(printed, "9 c 10, smoothed");
+    expect_xml(svg_of(curves, CURVES, options));
+    ck_assert_int_eq(count_of(printed, "<g class=\"heed-c5\""), CURVES / 6);
+}
+END_TEST
+
 /* Without colors, curves differ by their dashes and numbers, or characters. */
 START_TEST(curves_can_be_told_apart)
 {
@@ -389,10 +405,16 @@ START_TEST(spikes_are_marked_at_the_nearest_point)
     heed_curve c = curve("loss", 11, rising);
     c.spikes = spikes;
     c.spike_count = 2;
-    ck_assert_int_eq((int)heed_curve_nearest(&c, 5.2), 5);
-    ck_assert_int_eq((int)heed_curve_nearest(&c, 5.6), 6);
-    ck_assert_int_eq((int)heed_curve_nearest(&c, -1e300), 0);
-    ck_assert_int_eq((int)heed_curve_nearest(&c, 1e300), 10);
+    static const double values[] = {1, 2, 3, (double)INFINITY, 5},
+                        near[] = {1.4, 2.6, -1e300, 1e300};
+    static const double places[][2] = {{1, 2}, {3, 9}, {0, 1}, {4, 5}};
+    heed_curve other = curve("c", 5, values);
+    other.spikes = near;
+    double x, y;
+    for (int i = 0; i < 4; i++) {
+        ck_assert(heed_curve_spike(&other, i, false, 9, &x, &y));
+        ck_assert(x == places[i][0] && y == places[i][1]);
+    }
     const char *svg = svg_of(&c, 1, (heed_plot_options){.width = 400, .height = 200});
     expect_xml(svg);
     expect_has(svg, "d=\"M207.0 97.0l-5 -9h10z\"><title>loss: spike at step 5.2</title>");
@@ -829,6 +851,7 @@ Suite *plot_suite(void)
     tcase_add_test(curves, svg_has_points_at_their_places);
     tcase_add_test(curves, axes_have_round_numbers);
     tcase_add_test(curves, text_fits_any_size);
+    tcase_add_test(curves, many_curves_are_drawn);
     tcase_add_test(curves, curves_can_be_told_apart);
     tcase_add_test(curves, terminals_have_colors);
     tcase_add_test(curves, smoothing_is_as_in_tensorboard);

@@ -8,14 +8,21 @@
 #include "labels.h"
 #include "terminal.h"
 
-enum { FADED = 64, LEAST_COLUMNS = 16, MOST_COLUMNS = 1000, LEAST_LINES = 3, MOST_LINES = 200 };
+enum {
+    FADED = 64,
+    DISTINCT = 54 /* keys and colors repeat */,
+    LEAST_COLUMNS = 16,
+    MOST_COLUMNS = 1000,
+    LEAST_LINES = 3,
+    MOST_LINES = 200
+};
 
 /* The characters of the plot. A character belongs to the curve that drew it last. */
 typedef struct canvas {
     int columns, lines;
     int across, down; /* dots in a character */
     unsigned char *dots;
-    unsigned char *curves; /* 1 + number of the curve, or 0; FADED is added under an average */
+    unsigned char *curves; /* 1 + number % DISTINCT, or 0; FADED is added under an average */
     char *marks;           /* printed instead of dots; 0: none */
 } canvas;
 
@@ -100,24 +107,24 @@ static void draw_curve(plot *p, int number, double smoothing, unsigned pattern)
         }
         place(p, curve->x[i], heed_smooth(&smoother, curve->y[i]), at);
         if (pattern == 0) {
-            draw_dot(&p->canvas, at[0], at[1], 1 + number + FADED);
+            draw_dot(&p->canvas, at[0], at[1], 1 + number % DISTINCT + FADED);
         } else {
-            draw_line(&p->canvas, has_last ? last : at, at, 1 + number, pattern, &phase);
+            draw_line(&p->canvas, has_last ? last : at, at, 1 + number % DISTINCT, pattern, &phase);
         }
         memcpy(last, at, sizeof at);
         has_last = true;
     }
 }
 
-static void mark_spikes(plot *p, const heed_curve *curve)
+static void mark_spikes(const plot *p, const heed_curve *curve)
 {
-    for (int64_t i = 0; i < curve->spike_count && curve->count > 0; i++) {
-        const int64_t point = heed_curve_nearest(curve, curve->spikes[i]);
-        if (heed_curve_shows(curve, point, p->options.log_y)) {
-            int at[2];
-            place(p, curve->x[point], curve->y[point], at);
-            p->canvas.marks[at[1] / p->canvas.down * p->canvas.columns + at[0] / p->canvas.across] =
-                '!';
+    const canvas *c = &p->canvas;
+    for (int64_t i = 0; i < curve->spike_count; i++) {
+        double x, y;
+        int at[2];
+        if (heed_curve_spike(curve, i, p->options.log_y, p->y.high, &x, &y)) {
+            place(p, x, y, at);
+            c->marks[at[1] / c->down * c->columns + at[0] / c->across] = '!';
         }
     }
 }
@@ -133,7 +140,7 @@ static void mark_end(plot *p, int number)
         const int line = at[1] / c->down + (away % 2 ? 1 + away / 2 : -away / 2);
         if (line >= 0 && line < c->lines && c->marks[(line + 1) * c->columns - 1] == 0) {
             c->marks[(line + 1) * c->columns - 1] = key_of(p, number);
-            c->curves[(line + 1) * c->columns - 1] = (unsigned char)(1 + number);
+            c->curves[(line + 1) * c->columns - 1] = (unsigned char)(1 + number % DISTINCT);
             return;
         }
     }
@@ -288,9 +295,9 @@ static int print_legend(const plot *p, int width, bool dry)
         }
         fprintf(p->stream, "%s%*s", wraps ? "\n" : "", gap, "");
         if (key > 0) {
-            set_color(p, 1 + i);
+            set_color(p, 1 + i % DISTINCT);
             fputc(key_of(p, i), p->stream);
-            reset_color(p, 1 + i);
+            reset_color(p, 1 + i % DISTINCT);
             fputc(' ', p->stream);
         }
         heed_label_put(p->stream, p->curves[i].name, most - tail, p->style);
