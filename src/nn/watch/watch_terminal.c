@@ -105,9 +105,27 @@ static bool has_value(const heed_series *s)
 
 /* ---- lines ---- */
 
+static bool is_spike(const heed_watch *w, const heed_series *s)
+{
+    return s->z > 0 && heed_series_is_fresh(w, s);
+}
+
+static void put_rate(heed_output *out, const heed_watch *w)
+{
+    const double units = rate(w);
+    if (has_rate(w)) {
+        heed_output_print(out, "   %s ",
+                          heed_number_text(units < 10 ? "%.3g" : "%.0f", units).text);
+        heed_output_text(out, w->options.unit);
+        heed_output_text(out, "/s");
+    }
+}
+
+/* The values of this step; above a bar, which has the others, only the spikes. */
 static void put_line(terminal *t, const heed_watch *w, bool ended)
 {
     heed_output *out = &t->sink.out;
+    const heed_text left = ended ? (heed_text){""} : time_left(w);
     const int digits = snprintf(NULL, 0, "%lld", (long long)w->options.steps);
     heed_output_text(out, w->options.step_name);
     heed_output_print(out, " %*lld", digits > 5 ? digits : 5, (long long)w->steps);
@@ -116,25 +134,19 @@ static void put_line(terminal *t, const heed_watch *w, bool ended)
     }
     for (int i = 0; i < w->count; i++) {
         const heed_series *s = &w->series[i];
-        if (s->shown && heed_series_is_fresh(w, s)) {
+        if (s->shown && heed_series_is_fresh(w, s) && (!t->smart || is_spike(w, s))) {
             heed_output_text(out, "   ");
             heed_output_text(out, s->name);
             heed_output_print(out, " %s", number(s->value).text);
         }
     }
-    if (has_rate(w)) {
-        const double units = rate(w);
-        heed_output_print(out, "   %s ",
-                          heed_number_text(units < 10 ? "%.3g" : "%.0f", units).text);
-        heed_output_text(out, w->options.unit);
-        heed_output_text(out, "/s");
-    }
-    if (!ended && *time_left(w).text != '\0') {
-        heed_output_print(out, "   %s", time_left(w).text);
+    if (!t->smart) {
+        put_rate(out, w);
+        heed_output_print(out, "%s%s", *left.text != '\0' ? "   " : "", left.text);
     }
     for (int i = 0; i < w->count; i++) {
         const heed_series *s = &w->series[i];
-        if (s->z > 0 && heed_series_is_fresh(w, s)) {
+        if (is_spike(w, s)) {
             heed_output_print(out, "   ! %s spike, z = %s", s->name,
                               heed_number_text("%.1f", s->z).text);
         }
@@ -202,8 +214,8 @@ static void append_step(char line[LINE], int width, const heed_watch *w, bool ba
     append(line, width, part);
 }
 
-/* The numbers as text. Parts that do not fit are left out: first those after the first value that
- * are measured in each step, so that the bar stays; the remaining time last. */
+/* The numbers as text. Parts that do not fit are left out. In order of importance: the remaining
+ * time, the step, the first value of every step and the sparse ones, the bar, the others. */
 static void put_words(char line[LINE], const terminal *t, const heed_watch *w, int width,
                       bool ended)
 {
@@ -219,7 +231,7 @@ static void put_words(char line[LINE], const terminal *t, const heed_watch *w, i
         const heed_series *s = &w->series[i];
         if (s->shown && has_value(s)) {
             append_value(line, first || is_sparse(s) ? whole : beside_bar, s);
-            first = false;
+            first = first && is_sparse(s);
         }
     }
     if (t->spikes > 0) {
@@ -331,8 +343,8 @@ static void terminal_step(heed_sink *sink, heed_watch *w)
         const heed_series *s = &w->series[i];
         if (heed_series_is_fresh(w, s)) {
             sparse |= s->shown && is_sparse(s);
-            spike |= s->z > 0;
-            t->spikes += s->z > 0;
+            spike |= is_spike(w, s);
+            t->spikes += is_spike(w, s);
         }
     }
     spike = spike && is_early(&t->spike_shown, w->now, between_spikes);
