@@ -1105,7 +1105,7 @@ START_TEST(a_bar_shows_the_last_values)
          "[[]================>               ]  100/200  lr 0.001  loss 1.250  val_loss 3.000  "
          "* tokens/s  *:?? left\n"},
         {80, "[[]=*>*]  100/200  lr 0.001  loss 1.250  val_loss 3.000  *:?? left\n"},
-        {60, "100/200  lr 0.001  val_loss 3.000  *:?? left\n"},
+        {60, "100/200  lr 0.001  loss 1.250  val_loss 3.000  *:?? left\n"},
         {30, "100/200  *:?? left\n"},
         {20, "100/200  *:?? left\n"},
     };
