@@ -466,7 +466,8 @@ END_TEST
 
 START_TEST(numbers_have_a_point_in_all_locales)
 {
-    static const char *const locales[] = {"de_DE.UTF-8", "de_DE.utf8", "fr_FR.UTF-8", "de_DE"};
+    static const char *const locales[] = {"de_DE.UTF-8", "de_DE.utf8", "fr_FR.UTF-8",
+                                          "ps_AF.UTF-8"};
     const char *found = NULL;
     for (int i = 0; i < 4 && found == NULL; i++) {
         found = setlocale(LC_NUMERIC, locales[i]);
