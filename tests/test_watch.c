@@ -483,10 +483,9 @@ START_TEST(a_forked_child_writes_nothing)
 {
     int status;
     const char *path = in_folder("run.csv");
-    heed_watch *w =
-        new_watch((heed_watch_options){.csv = path, .steps = 2, .terminal = stdout, .every = 100});
+    FILE *terminal = fopen(in_folder("terminal"), "w");
+    heed_watch *w = new_watch((heed_watch_options){.csv = path, .terminal = terminal, .every = 1});
     step_with(w, 1);
-    fflush(NULL);
     const pid_t child = fork();
     if (child == 0) {
         step_with(w, 2);
@@ -497,7 +496,9 @@ START_TEST(a_forked_child_writes_nothing)
     ck_assert_int_eq(status, 0);
     step_with(w, 3);
     heed_watch_free(w);
+    fclose(terminal);
     expect_bytes(path, "step,loss\n1,1\n2,3\n");
+    expect_bytes(in_folder("terminal"), "step     1   loss 1.000\nstep     2   loss 3.000\n");
 }
 END_TEST
 
@@ -1316,6 +1317,49 @@ static void run_nothing(FILE *terminal)
     heed_watch_free(new_watch(on(terminal)));
 }
 
+static void run_with_curve(FILE *terminal)
+{
+    heed_watch_options options = on(terminal);
+    options.curve = true;
+    heed_watch *w = new_watch(options);
+    for (int step = 1; step <= 200; step++) {
+        if (step == 190) {
+            heed_watch_pause(w);
+            fputs("a sample\n", terminal);
+        }
+        if (step == 195) {
+            pause_for(110); /* so that the curve is drawn again in its place */
+        }
+        step_with(w, 1.0 / step);
+    }
+    heed_watch_free(w);
+}
+
+/* Drawn in place, on terminals that are large enough. */
+START_TEST(a_curve_is_drawn_below_the_bar)
+{
+    static const char below[] = "*[*]*+-----*\n* 1 *step* 19[0-9]*\nloss 0.005*\n";
+    static const char line[] = "step 200/200  loss 0.005  *tokens/s\n";
+    char pattern[200];
+    setenv("LC_ALL", "C", 1);
+    char *bytes = on_terminal(80, 24, run_with_curve);
+    snprintf(pattern, sizeof pattern, "a sample\n%s*[*]*+-----*\n* 1 *step* 200\nloss 0.005\n",
+             line);
+    expect_screen(bytes, 80, pattern);
+    cut_end(bytes);
+    snprintf(pattern, sizeof pattern, "a sample\n[[]=*]  19[0-9]/200  loss 0.005*left\n%s", below);
+    expect_screen(bytes, 80, pattern);
+    free(bytes);
+    const int small[][2] = {{80, 13}, {39, 24}};
+    for (int i = 0; i < 2; i++) {
+        bytes = on_terminal(small[i][0], small[i][1], run_with_curve);
+        expect_screen(bytes, small[i][0], "a sample\nstep 200/200  loss 0.005*\n");
+        ck_assert_ptr_null(strstr(bytes, "+---"));
+        free(bytes);
+    }
+}
+END_TEST
+
 START_TEST(no_step_no_output)
 {
     char *bytes = on_terminal(80, 24, run_nothing);
@@ -1377,6 +1421,7 @@ Suite *watch_suite(void)
     }
     tcase_add_test(bar, without_steps_a_line_without_a_bar_is_redrawn);
     tcase_add_test(bar, the_environment_is_respected);
+    tcase_add_test(bar, a_curve_is_drawn_below_the_bar);
     tcase_add_test(bar, no_step_no_output);
     return suite;
 }

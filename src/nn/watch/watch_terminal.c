@@ -12,8 +12,8 @@ enum {
     LINE = MOST_COLUMNS + 1,
     SHORTEST_BAR = 8,
     LONGEST_BAR = 32,
-    LINES = 10,        /* of a run */
-    CURVE_HEIGHT = 12, /* lines */
+    LINES = 10, /* of a run */
+    CURVE_LINES = 12,
     CURVE_COLUMNS = 40 /* at least */
 };
 static const double between = 0.1;       /* seconds between two bars */
@@ -284,6 +284,60 @@ static void clear(terminal *t)
     t->shown = -(double)INFINITY;
 }
 
+static const heed_series *find_loss(const heed_watch *w)
+{
+    for (int i = 0; i < w->count; i++) {
+        if (strcmp(w->series[i].name, "loss") == 0) {
+            return &w->series[i];
+        }
+    }
+    return NULL;
+}
+
+/* The curve of the loss as text, which the caller frees; NULL if it is not wanted, has no points
+ * yet or does not fit. */
+static char *make_curve(const terminal *t, const heed_watch *w)
+{
+    char *text = NULL;
+    size_t size;
+    const heed_series *loss = w->options.curve ? find_loss(w) : NULL;
+    if (loss == NULL || loss->count < 2 || t->columns < CURVE_COLUMNS ||
+        heed_terminal_lines(t->stream, 24) < CURVE_LINES + 2 || heed_error_pending()) {
+        return NULL;
+    }
+    FILE *stream = open_memstream(&text, &size);
+    if (stream != NULL) {
+        const heed_curve curve = heed_series_curve(loss);
+        heed_plot_text(stream, &curve, 1,
+                       (heed_plot_options){.x_label = w->options.step_name,
+                                           .width = t->columns - 1,
+                                           .height = CURVE_LINES});
+        heed_error(); /* out of memory: this frame has no curve */
+        fclose(stream);
+    }
+    return text;
+}
+
+/* Draws the curve below the line of this length, and returns the cursor to its end. */
+static void draw_curve(terminal *t, const heed_watch *w, size_t length)
+{
+    heed_output *out = &t->sink.out;
+    char *curve = make_curve(t, w);
+    int lines = 0;
+    for (const char *line = curve; line != NULL && *line != '\0'; lines++) {
+        const size_t end = strcspn(line, "\n");
+        heed_output_text(out, "\n");
+        heed_output_bytes(out, line, end);
+        heed_output_text(out, "\033[K");
+        line += line[end] == '\n' ? end + 1 : end;
+    }
+    heed_output_text(out, "\033[J"); /* an earlier curve, which no longer fits */
+    if (lines > 0) {
+        heed_output_print(out, "\033[%dA\r\033[%dC", lines, (int)length);
+    }
+    free(curve);
+}
+
 static void draw(terminal *t, const heed_watch *w)
 {
     char line[LINE];
@@ -296,6 +350,9 @@ static void draw(terminal *t, const heed_watch *w)
     heed_output_text(&t->sink.out, "\r");
     heed_output_text(&t->sink.out, line);
     heed_output_text(&t->sink.out, "\033[K");
+    if (w->options.curve) {
+        draw_curve(t, w, strlen(line));
+    }
     t->drawn = true;
     t->shown = w->now;
 }
@@ -377,6 +434,9 @@ static void terminal_close(heed_sink *sink, const heed_watch *w)
         make_line(line, t, w, true);
         heed_output_text(&sink->out, line);
         heed_output_text(&sink->out, "\n");
+        char *curve = make_curve(t, w);
+        heed_output_text(&sink->out, curve != NULL ? curve : "");
+        free(curve);
     } else if (t->reported != w->steps) {
         put_line(t, w, true);
     }
