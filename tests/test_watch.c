@@ -132,14 +132,8 @@ END_TEST
 
 START_TEST(names_and_options_are_checked)
 {
-    static const char *const refused[] = {"",
-                                          "step",
-                                          "a\nb",
-                                          "\x1b[2J",
-                                          "\x7f",
-                                          "\xff\xfe",
-                                          "\xc2\x9b"
-                                          "31m"};
+    static const char *const refused[] = {"",     "step",     "a\nb",     "\x1b[2J",
+                                          "\x7f", "\xff\xfe", "\xc2\x9b["};
     heed_watch *w = new_watch((heed_watch_options){.steps = 0});
     for (size_t i = 0; i < sizeof refused / sizeof *refused; i++) {
         heed_watch_value(w, refused[i], 1);
@@ -228,17 +222,18 @@ END_TEST
 
 enum { WINDOW = 128, VALUES = 3000 };
 
-/* In double-double precision it would be no different: long double, from the window's values. */
+/* The definition, in long double. */
 static double naive_z(const double *values, int end)
 {
     long double mean = 0, m2 = 0;
     for (int i = end - WINDOW; i < end; i++) {
-        mean += values[i] / (long double)WINDOW;
+        mean += (long double)values[i] / WINDOW;
     }
     for (int i = end - WINDOW; i < end; i++) {
-        m2 += (values[i] - mean) * (values[i] - mean) / WINDOW;
+        const long double distance = (long double)values[i] - mean;
+        m2 += distance * distance / WINDOW;
     }
-    return m2 > 0 ? (double)((values[end - 1] - mean) / sqrtl(m2)) : 0;
+    return m2 > 0 ? (double)(((long double)values[end - 1] - mean) / sqrtl(m2)) : 0;
 }
 
 /* A value of 1e12 among values of about 1e-3 must not hide the spikes after it. */
@@ -297,7 +292,7 @@ START_TEST(rows_are_written)
     step_with(w, (double)NAN);
     heed_watch_value(w, "val_loss", -(double)INFINITY);
     step_with(w, (double)INFINITY);
-    heed_watch_value(w, "val_loss", 1.0f / 3);
+    heed_watch_value(w, "val_loss", (double)(1.0f / 3));
     step_with(w, 1e300);
     heed_watch_step(w); /* without values */
     heed_watch_value(w, "new", 1);
