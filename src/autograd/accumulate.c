@@ -7,6 +7,7 @@
 #include "../tensor/scope_list.h"
 #include "../tensor/shape.h"
 #include "../tensor/thread.h"
+#include "observe.h"
 #include "ops/elementwise.h"
 
 /* True if t is contiguous and no other handle, view or graph can see a change to it. */
@@ -193,6 +194,9 @@ heed_status heed_add_all_in_place(const heed_pass *pass, const heed_vjp *vjp, bo
 
 heed_status heed_retain_gradient(const heed_pass *pass, heed_tensor *node, heed_tensor *g)
 {
+    if (heed_self.observers & HEED_RECORDING) {
+        heed_record_gradient(node, g);
+    }
     const int x = heed_find_x(pass, node);
     if (x >= 0) {
         heed_ref(g);

@@ -59,6 +59,11 @@ struct heed_op {
     int inputs;               /* number of inputs, or HEED_ANY_COUNT */
     const char *const *names; /* names of the inputs in errors; NULL: "input 0", "input 1", ... */
 
+    /* The fields of the struct of arguments, in order, to show them (args_text.h): "int dim, bool
+     * keepdim". Types: int, int64, double, bool, dtype, reduction, shape, dims, pointer. A field
+     * whose name begins with _ is not shown. NULL: shows none. */
+    const char *args;
+
     /* Checks the inputs and describes the result, which starts with the dtype and shape of the
      * first input. NULL: accepts everything and leaves the result unchanged. */
     heed_status (*rule)(const heed_call *call, heed_result *result);
