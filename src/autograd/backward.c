@@ -139,10 +139,11 @@ heed_status heed_run_backward(const heed_pass *pass)
         heed_unref(seed);
     }
     heed_scope_end(&scope);
-    heed_self.operation = outer;
-    heed_self.pass = outer_pass;
     if (HEED_IS_DEBUG) {
         heed_debug_count_step();
     }
-    return heed_return_grads(pass, status);
+    status = heed_return_grads(pass, status);
+    heed_self.operation = outer;
+    heed_self.pass = outer_pass;
+    return status;
 }

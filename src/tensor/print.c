@@ -92,7 +92,7 @@ static int64_t next_shown(const printer *p, int64_t size, int64_t i)
 void heed_use_point(char *number)
 {
     char *point = number + strspn(number, "-0123456789");
-    size_t length = strcspn(point, "0123456789");
+    size_t length = *point != 'e' ? strcspn(point, "0123456789") : 0;
     if (length > 0) {
         memmove(point + 1, point + length, strlen(point + length) + 1);
         *point = '.';
