@@ -718,8 +718,8 @@ START_TEST(a_shared_tensor_is_drawn_once)
     ck_assert_int_eq(count_words(text, " -> "), 3);
     ck_assert_int_eq(count_words(text, "<B>x &amp; &quot;y&quot;&#92;?</B><BR/>()"), 1);
     ck_assert_int_eq(count_words(text, "label=<a &lt; b>;"), 1);
-    ck_assert_int_eq(count_words(text, "<B>add_scalar</B> b=1<BR/>()"), 1);
-    ck_assert_int_eq(count_words(text, "gradient 7.<"), 1);
+    ck_assert_int_eq(count_words(text, "<B>add_scalar</B>&#160;b=1<BR/>()"), 1);
+    ck_assert_int_eq(count_words(text, "gradient&#160;7.<"), 1);
     ck_assert_int_eq(count_words(text, ">12.<"), 1);
     free(text);
 }

@@ -57,7 +57,7 @@ typedef struct heed_vjp {
 struct heed_op {
     const char *name;
     int inputs;               /* number of inputs, or HEED_ANY_COUNT */
-    const char *const *names; /* names of the inputs in errors; NULL: "input 0", "input 1", ... */
+    const char *const *names; /* names of the inputs in messages; NULL: "input 0", "input 1", ... */
 
     /* The fields of the struct of arguments, in order, to show them (args_text.h): "int dim, bool
      * keepdim". Types: int, int64, double, bool, dtype, reduction, shape, dims, pointer. A field

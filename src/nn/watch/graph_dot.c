@@ -164,7 +164,7 @@ static void put_values(const drawing *d, const char *title, const char *color, c
     fprintf(d->file, "<BR/><FONT COLOR=\"%s\" POINT-SIZE=\"10\">%s%s", color, title,
             *title == '\0' ? ""
             : has_lines    ? "<BR/>"
-                           : " ");
+                           : "&#160;");
     for (size_t at = BEFORE; at < end;) {
         const size_t length = strcspn(text + at, "\n");
         const size_t shown = at + length < end ? length : end - at;
@@ -213,12 +213,12 @@ static void put_node(const drawing *d, int64_t i)
     if (name != NULL) {
         fputs("<B>", d->file);
         put_text(d, name);
-        fputs(o.op != NULL ? "</B> = " : "</B>", d->file);
+        fputs(o.op != NULL ? "</B>&#160;=&#160;" : "</B>", d->file);
     }
     if (o.op != NULL) {
         fputs("<B>", d->file);
         put_text(d, o.op->name);
-        fputs(*o.arguments.text != '\0' ? "</B> " : "</B>", d->file);
+        fputs(*o.arguments.text != '\0' ? "</B>&#160;" : "</B>", d->file);
         put_text(d, o.arguments.text);
     } else if (name == NULL) {
         fputs(t->requires_grad ? "leaf" : "constant", d->file);
