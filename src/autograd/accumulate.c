@@ -194,13 +194,13 @@ heed_status heed_add_all_in_place(const heed_pass *pass, const heed_vjp *vjp, bo
 
 heed_status heed_retain_gradient(const heed_pass *pass, heed_tensor *node, heed_tensor *g)
 {
-    if (heed_self.observers & HEED_RECORDING) {
-        heed_record_gradient(node, g);
-    }
     const int x = heed_find_x(pass, node);
     if (x >= 0) {
         heed_ref(g);
         pass->grads[x] = g;
+        if (heed_self.observers != 0) {
+            heed_observe_gradient(node, g); /* the pass may end here */
+        }
     } else if (pass->xs == NULL && node->retain_grad) {
         heed_ref(g);
         return heed_add_to_grad(node, g);

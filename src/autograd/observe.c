@@ -20,9 +20,17 @@ heed_tensor *heed_observe_result(const heed_call *call, size_t args_size, heed_t
     return y;
 }
 
-heed_status heed_observe_gradients(const struct heed_pass *pass, const heed_tensor *node,
-                                   const heed_tensor *g, heed_tensor *const *grads)
+void heed_observe_gradient(const heed_tensor *node, heed_tensor *g)
 {
+    if (heed_self.observers & HEED_RECORDING) {
+        heed_record_gradient(node, g);
+    }
+}
+
+heed_status heed_observe_gradients(const struct heed_pass *pass, const heed_tensor *node,
+                                   heed_tensor *g, heed_tensor *const *grads)
+{
+    heed_observe_gradient(node, g);
     if (heed_self.observers & HEED_TRACING) {
         heed_trace_gradients(pass, node, g, grads);
     }

@@ -13,19 +13,20 @@ struct heed_pass;
  * if it failed. Returns y, or NULL on an error. */
 heed_tensor *heed_observe_result(const heed_call *call, size_t args_size, heed_tensor *y);
 
-/* heed_observe_gradients: a node's derivative has computed `grads`, of its inputs, from g =
+/* heed_observe_gradient: g is the complete dL/dnode, for a node whose derivative may not run.
+ * heed_observe_gradients: a node's derivative has computed `grads`, of its inputs, from g =
  * dL/dnode; NULL for none. They are not yet added to the sums of the inputs. */
+void heed_observe_gradient(const heed_tensor *node, heed_tensor *g);
 heed_status heed_observe_gradients(const struct heed_pass *pass, const heed_tensor *node,
-                                   const heed_tensor *g, heed_tensor *const *grads);
+                                   heed_tensor *g, heed_tensor *const *grads);
 
 /* For these functions. heed_trace_result, heed_trace_gradients: print (trace.c).
- * heed_record_result: adds an entry (recording.c); HEED_ERR_MEMORY. */
+ * heed_record_result: adds an entry (recording.c); HEED_ERR_MEMORY.
+ * heed_record_gradient: g is dL/dnode. */
 void heed_trace_result(const heed_call *call, size_t args_size, const heed_tensor *y);
 void heed_trace_gradients(const struct heed_pass *pass, const heed_tensor *node,
                           const heed_tensor *g, heed_tensor *const *grads);
 heed_status heed_record_result(const heed_call *call, size_t args_size, heed_tensor *y);
-
-/* heed_record_gradient: g is dL/dnode. Call it only if this thread is recording. */
 void heed_record_gradient(const heed_tensor *node, heed_tensor *g);
 
 #endif
