@@ -177,13 +177,17 @@ static void trace_failure(FILE *stream)
     heed_trace(stream);
     heed_neg(heed_matmul(a, a));
     heed_sum(a);
-    heed_trace(NULL);
     expect_error(HEED_ERR_SHAPE, "matmul");
+    heed_permute(a, (heed_dims){.count = HEED_MAX_DIMS + 1});
+    expect_error(HEED_ERR_DIM, "permute");
+    heed_trace(NULL);
 }
 
 START_TEST(the_operation_that_fails_is_printed)
 {
-    expect_text(trace_failure, "matmul (2, 3) x (2, 3) failed: HEED_ERR_SHAPE\n");
+    expect_text(trace_failure, "matmul (2, 3) x (2, 3) failed: HEED_ERR_SHAPE\n"
+                               "permute(dims=(0, 0, 0, 0, 0, 0, 0, 0, ...)) (2, 3) failed: "
+                               "HEED_ERR_DIM\n");
 }
 END_TEST
 

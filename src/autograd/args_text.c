@@ -42,7 +42,8 @@ static void write_dtype(const void *value, char *text, size_t size)
 static void write_reduction(const void *value, char *text, size_t size)
 {
     static const char *const names[] = {"mean", "sum", "none", "batchmean"};
-    snprintf(text, size, "%s", names[*(const heed_reduction *)value]);
+    const unsigned reduction = *(const heed_reduction *)value; /* any number, if the rule failed */
+    snprintf(text, size, "%s", reduction < sizeof names / sizeof *names ? names[reduction] : "?");
 }
 
 static void write_shape(const void *value, char *text, size_t size)
@@ -55,7 +56,7 @@ static void write_dims(const void *value, char *text, size_t size)
 {
     const heed_dims *dims = value;
     int64_t each[HEED_MAX_DIMS];
-    for (int i = 0; i < dims->count; i++) {
+    for (int i = 0; i < dims->count && i < HEED_MAX_DIMS; i++) {
         each[i] = dims->dim[i];
     }
     snprintf(text, size, "%s", dims->count > 0 ? heed_shape_text(dims->count, each).text : "");

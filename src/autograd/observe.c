@@ -6,7 +6,7 @@
 heed_tensor *heed_observe_result(const heed_call *call, size_t args_size, heed_tensor *y)
 {
     if (heed_self.pass != NULL && heed_self.grad_disabled) {
-        return y; /* how a derivative is computed depends on the machine's kernels */
+        return y; /* a step of a derivative, where kernels often replace operations */
     }
     if (heed_self.observers & HEED_ANOMALY_MODE && heed_self.pass == NULL) {
         y = heed_inspect_result(call, y);

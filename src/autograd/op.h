@@ -105,6 +105,9 @@ bool heed_wants_grad(const heed_vjp *vjp, int i);
 heed_status heed_expect_dtype(const heed_call *call, int i, heed_dtype dtype);
 heed_status heed_expect_float(const heed_call *call, int i);
 
+/* heed_input_name: the name of input i in messages: "weight", or "input 1". */
+heed_text heed_input_name(const heed_op *op, int i);
+
 /* ---- the registry: all linked operations; from a static library, only those that are used ---- */
 
 /* heed_first_operation: the head of the list, linked through heed_op.next.

@@ -17,8 +17,8 @@
  * is freed, with or without grad mode; a training step needs several times the usual memory. Values
  * are kept, not copied: a parameter that an optimiser updates later shows its new value.
  *
- * The operations of derivatives are recorded only under create_graph: without it, kernels compute
- * several of their steps at once. Results are those without a recording, except for rounding where
+ * The operations of derivatives are recorded only under create_graph; without it, kernels often
+ * replace them. Results are those without a recording, except for rounding where
  * gradients are added. */
 #ifndef HEED_AUTOGRAD_RECORDING_H
 #define HEED_AUTOGRAD_RECORDING_H

@@ -77,18 +77,6 @@ static void put_values(const heed_tensor *t, const char *before, int indent)
     }
 }
 
-/* "weight", or "input 1" */
-static heed_text name_of_input(const heed_op *op, int i)
-{
-    heed_text name;
-    if (op->names != NULL) {
-        snprintf(name.text, sizeof name.text, "%s", op->names[i]);
-    } else {
-        snprintf(name.text, sizeof name.text, "input %d", i);
-    }
-    return name;
-}
-
 /* ---- forward ---- */
 
 /* The number of names that begin both paths, and the length of their part of a. */
@@ -175,7 +163,7 @@ void heed_trace_gradients(const heed_pass *pass, const heed_tensor *node, const 
     const char *before = " -> ";
     for (int i = 0; i < node->input_count; i++) {
         if (grads[i] != NULL) {
-            fprintf(out, "%s%s ", before, name_of_input(node->op, i).text);
+            fprintf(out, "%s%s ", before, heed_input_name(node->op, i).text);
             put_shape(grads[i]);
             before = ", ";
         }
@@ -185,7 +173,7 @@ void heed_trace_gradients(const heed_pass *pass, const heed_tensor *node, const 
     for (int i = 0; i < node->input_count; i++) {
         if (grads[i] != NULL) {
             const bool is_leaf = !heed_is_node(node->inputs[i]);
-            fprintf(out, "%*s%s%s", STEP, "", name_of_input(node->op, i).text,
+            fprintf(out, "%*s%s%s", STEP, "", heed_input_name(node->op, i).text,
                     !is_leaf           ? ""
                     : pass->xs == NULL ? " (a leaf, added to .grad)"
                                        : " (a leaf)");

@@ -13,7 +13,7 @@
 #include "../../tensor/tensor_set.h"
 #include "../module.h"
 
-enum { VALUES_SHOWN = 9, DIGITS = 3 };
+enum { VALUES_SHOWN = 9, MOST_VALUES = 100, DIGITS = 3, WIDE = 10000 };
 
 typedef struct drawing {
     FILE *file;
@@ -83,13 +83,11 @@ static heed_status place(drawing *d)
 {
     d->paths = heed_alloc((size_t)d->tensors.count * sizeof *d->paths);
     for (int64_t i = 0; d->paths != NULL && i < d->tensors.count; i++) {
-        d->paths[i] = "";
+        d->paths[i] = origin_of(d, d->tensors.tensors[i]).path;
     }
-    for (int64_t i = d->tensors.count - 1; d->paths != NULL && i >= 0; i--) {
+    /* Inputs come after results, so the last consumer found was applied first. */
+    for (int64_t i = 0; d->paths != NULL && i < d->tensors.count; i++) {
         const origin o = origin_of(d, d->tensors.tensors[i]);
-        if (o.op != NULL) {
-            d->paths[i] = o.path;
-        }
         for (int j = 0; j < o.count; j++) {
             if (o.inputs[j]->op == NULL && name_in(d->state, o.inputs[j]) != NULL) {
                 d->paths[heed_tensor_set_find(&d->tensors, o.inputs[j])] = o.path;
@@ -145,38 +143,33 @@ static void put_text(const drawing *d, const char *text)
     put_escaped(d, text, strlen(text));
 }
 
-/* The values of a small tensor, one row a line, without torch's "tensor(" and ")". */
+/* The values of a small tensor in torch's format, without "tensor(", the dtype and ")". */
 static void put_values(const drawing *d, const char *title, const char *color, const heed_tensor *t)
 {
     enum { BEFORE = sizeof "tensor(" - 1 };
-    char text[2048];
+    char text[8192]; /* enough for MOST_VALUES */
     if (t == NULL || t->storage == NULL || t->numel == 0 || t->numel > d->options.values) {
         return;
     }
-    heed_tensor plain = *t; /* without what torch prints of the graph and the dtype */
+    heed_tensor plain = *t; /* without its graph, which torch prints too */
     plain.op = NULL;
     plain.requires_grad = false;
-    heed_snprint_with(text, sizeof text, &plain, (heed_print_options){.precision = DIGITS});
-    size_t end = strcspn(text, ")");
+    heed_snprint_with(text, sizeof text, &plain,
+                      (heed_print_options){.precision = DIGITS, .linewidth = WIDE});
     const char *dtype = strstr(text, ", dtype=");
-    end = dtype != NULL ? (size_t)(dtype - text) : end;
+    const size_t end = dtype != NULL ? (size_t)(dtype - text) : strcspn(text, ")");
     const bool has_lines = memchr(text, '\n', end) != NULL;
     fprintf(d->file, "<BR/><FONT COLOR=\"%s\" POINT-SIZE=\"10\">%s%s", color, title,
             *title == '\0' ? ""
             : has_lines    ? "<BR/>"
                            : "&#160;");
-    for (size_t at = BEFORE; at < end;) {
-        const size_t length = strcspn(text + at, "\n");
-        const size_t shown = at + length < end ? length : end - at;
-        if (at > BEFORE) {
+    for (size_t i = BEFORE; i < end; i++) {
+        if (text[i] == '\n') {
+            i += strspn(text + i, "\n") + BEFORE - 1; /* the indentation */
             fputs("<BR/>", d->file);
-        }
-        for (size_t i = at; i < at + shown; i++) {
+        } else {
             text[i] == ' ' ? fputs("&#160;", d->file) : fputc(text[i], d->file);
         }
-        at += length + 1;
-        at += at < end ? strspn(text + at, "\n") : 0;
-        at += at + BEFORE < end ? BEFORE : 0; /* torch indents by this */
     }
     fputs("</FONT>", d->file);
 }
@@ -293,7 +286,10 @@ heed_status heed_graph_dot(FILE *file, heed_tensor *loss, heed_graph_options opt
         return heed_fail(HEED_ERR_NULL, "graph_dot: the file or the loss is NULL");
     }
     drawing d = {.file = file, .options = options};
-    d.options.values = options.values != 0 ? options.values : VALUES_SHOWN;
+    d.options.values = options.values > MOST_VALUES ? MOST_VALUES
+                       : options.values != 0        ? options.values
+                                                    : VALUES_SHOWN;
+    errno = 0;
     const heed_status status = draw(&d, loss);
     heed_tensor_set_free(&d.tensors);
     heed_free(d.paths);

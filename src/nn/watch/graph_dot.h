@@ -24,7 +24,7 @@ typedef struct heed_graph_options {
     const char *title;
     void *module;           /* names its parameters and buffers as in its state dict */
     heed_tensor_list names; /* names of other tensors; they take precedence */
-    int values;             /* shows tensors of up to this many elements; 0: 9, negative: none */
+    int values; /* shows tensors of up to this many elements, at most 100; 0: 9, negative: none */
     const heed_recording *recording; /* of the loss, or NULL */
 } heed_graph_options;
 
