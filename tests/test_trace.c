@@ -60,6 +60,7 @@ static void trace_expression(FILE *stream)
     ck_assert_ptr_null(heed_trace(stream));
     heed_backward(heed_tanh(heed_add(heed_mul(w, x), b)));
     ck_assert_ptr_eq(heed_trace(NULL), stream);
+    ck_assert(!heed_is_anomaly_enabled());
     heed_neg(x);
 }
 
@@ -142,6 +143,28 @@ START_TEST(operations_are_indented_below_their_module)
 }
 END_TEST
 
+static void trace_twice(FILE *stream)
+{
+    struct heed_linear *m = heed_linear_new_with(1, 1, (heed_linear_options){.no_bias = true});
+    heed_tensor *x = heed_zeros(HEED_SHAPE(0, 1), HEED_F32);
+    for (int i = 0; i < 2; i++) {
+        heed_trace(stream);
+        heed_linear_forward(m, x);
+        heed_linear_forward(m, x);
+    }
+    heed_trace(NULL);
+    heed_module_free(m);
+}
+
+START_TEST(a_new_trace_names_the_module_again)
+{
+    const char *line = "  linear x (0, 1), weight (1, 1) -> (0, 1)\n";
+    char expected[200];
+    snprintf(expected, sizeof expected, "Linear\n%s%sLinear\n%s%s", line, line, line, line);
+    expect_text(trace_twice, expected);
+}
+END_TEST
+
 static void trace_others(FILE *stream)
 {
     heed_tensor *ids = heed_from_i64((int64_t[]){1, 0}, HEED_SHAPE(2)), *many[9];
@@ -151,7 +174,9 @@ static void trace_others(FILE *stream)
     }
     heed_trace(stream);
     heed_embedding(ids, weight);
+    heed_cat(many, 8, 0);
     heed_cat(many, 9, 0);
+    heed_rms_norm(heed_zeros(HEED_SHAPE(1), HEED_F32), HEED_SHAPE(1), NULL, 0.5);
     heed_sum(heed_ones(HEED_SHAPE(2, 0), HEED_F32));
     heed_mul_scalar(heed_ones(HEED_SHAPE(12), HEED_BOOL), 2);
     heed_trace(NULL);
@@ -164,8 +189,11 @@ START_TEST(dtypes_and_long_lists_are_printed)
         "embedding ids i64 (2), weight f64 (2, 1) -> f64 (2, 1)\n"
         "  tensor([[0.],\n"
         "          [0.]], dtype=torch.float64)\n"
+        "cat(dim=0) i64 (2), i64 (2), i64 (2), i64 (2), i64 (2), i64 (2), i64 (2), i64 (2) "
+        "-> i64 (16)\n"
         "cat(dim=0) i64 (2), i64 (2), i64 (2), i64 (2), i64 (2), i64 (2), i64 (2), i64 (2), "
         "... (9 inputs) -> i64 (18)\n"
+        "rms_norm(eps=0.5) (1) -> (1) = tensor([0.])\n"
         "sum (2, 0) -> () = tensor(0.)\n"
         "mul_scalar(b=2) bool (12) -> i64 (12) = tensor([2, 2, 2, 2, 2, 2, 2, 2, 2, 2, 2, 2])\n");
 }
@@ -248,19 +276,21 @@ START_TEST(a_stream_that_fails_is_switched_off)
 }
 END_TEST
 
-static void *operate(void *unused)
+static void *operate(void *stream)
 {
-    (void)unused;
     HEED_SCOPE(scope);
+    if (stream != NULL) {
+        fputs("from the thread\n", stream);
+    }
     heed_backward(heed_square(leaf(3)));
     return heed_error_pending() == HEED_OK && heed_trace(NULL) == NULL ? "done" : NULL;
 }
 
-static void run_thread(void)
+static void run_thread(FILE *stream)
 {
     pthread_t thread;
     void *result = NULL;
-    ck_assert_int_eq(pthread_create(&thread, NULL, operate, NULL), 0);
+    ck_assert_int_eq(pthread_create(&thread, NULL, operate, stream), 0);
     pthread_join(thread, &result);
     ck_assert_ptr_nonnull(result);
 }
@@ -268,13 +298,18 @@ static void run_thread(void)
 static void trace_beside_a_thread(FILE *stream)
 {
     heed_trace(stream);
-    run_thread();
+    heed_backward(heed_neg(leaf(3)));
+    run_thread(stream); /* the stream is not locked */
     heed_trace(NULL);
 }
 
 START_TEST(another_thread_is_not_traced)
 {
-    expect_text(trace_beside_a_thread, "");
+    expect_text(trace_beside_a_thread, "neg () -> () = tensor(-3.)\n"
+                                       "backward of neg: g () -> input 0 ()\n"
+                                       "  g = tensor(1.)\n"
+                                       "  input 0 (a leaf, added to .grad) = tensor(-1.)\n"
+                                       "from the thread\n");
 }
 END_TEST
 
@@ -631,7 +666,7 @@ END_TEST
 START_TEST(another_thread_is_not_recorded)
 {
     heed_recording *r = heed_recording_begin();
-    run_thread();
+    run_thread(NULL);
     ck_assert_int_eq(heed_recording_count(r), 0);
     heed_recording_free(r);
 }
@@ -848,6 +883,7 @@ Suite *trace_suite(void)
     tcase_add_checked_fixture(trace, NULL, all_off);
     tcase_add_test(trace, an_expression_is_printed_forward_and_backward);
     tcase_add_test(trace, operations_are_indented_below_their_module);
+    tcase_add_test(trace, a_new_trace_names_the_module_again);
     tcase_add_test(trace, dtypes_and_long_lists_are_printed);
     tcase_add_test(trace, the_operation_that_fails_is_printed);
     tcase_add_test(trace, create_graph_prints_the_operations_of_derivatives);

@@ -100,7 +100,7 @@ heed_text heed_args_text(const heed_op *op, const void *args, size_t args_size)
     heed_text text = {""};
     char type_name[16], name[32];
     int length = 0;
-    size_t at = 0;
+    size_t at = 0, end = 0; /* in args, in text */
     for (const char *field = op != NULL && args != NULL ? op->args : NULL; field != NULL;
          field += length) {
         if (sscanf(field, " %15s %31[^,]%n", type_name, name, &length) != 2) {
@@ -119,10 +119,9 @@ heed_text heed_args_text(const heed_op *op, const void *args, size_t args_size)
             type->write((const char *)args + at, value.text, sizeof value.text);
         }
         at += type->size;
-        if (*value.text != '\0') {
-            const size_t end = strlen(text.text);
-            snprintf(text.text + end, sizeof text.text - end, "%s%s=%s", end > 0 ? ", " : "", name,
-                     value.text);
+        if (*value.text != '\0' && end < sizeof text.text) {
+            end += (size_t)snprintf(text.text + end, sizeof text.text - end, "%s%s=%s",
+                                    end > 0 ? ", " : "", name, value.text);
         }
     }
     return text;
