@@ -173,6 +173,10 @@ START_TEST(options_are_heeded)
     ck_assert_int_eq(x->dtype, HEED_F64);
     ck_assert(columns.count == 2 && columns.column[0].name == NULL);
     heed_csv_columns_free(&columns);
+    x = parse("1\xFF"
+              "2\n",
+              (heed_csv_options){.delimiter = '\xFF', .no_header = true});
+    EXPECT_VALUES(x, 0, 1, 2);
     x = parse("a\tb\n1\t\n\t4\n", (heed_csv_options){.delimiter = '\t', .missing_nan = true});
     EXPECT_VALUES(x, 0, 1, (double)NAN, (double)NAN, 4);
     x = parse("a\n9223372036854775807\n-9223372036854775808\n+7\n",
@@ -318,6 +322,17 @@ START_TEST(files_are_read_in_pieces)
 }
 END_TEST
 
+/* So that freeing them is safe. */
+START_TEST(columns_are_empty_while_an_error_is_pending)
+{
+    heed_csv_columns columns = {.count = 99};
+    heed_zeros(HEED_SHAPE(-1), HEED_F32);
+    ck_assert_ptr_null(parse("a\n1\n", (heed_csv_options){.columns = &columns}));
+    ck_assert(columns.count == 0 && columns.column == NULL);
+    expect_error(HEED_ERR_SHAPE, "zeros");
+}
+END_TEST
+
 START_TEST(errors_name_the_file)
 {
     write_bytes(in_folder("file"), "a\nb\n", 4);
@@ -342,5 +357,6 @@ void add_csv_cases(Suite *suite)
     tcase_add_test(tests, binary_and_endless_cells_are_refused);
     tcase_add_test(tests, classes_are_limited);
     tcase_add_test(tests, files_are_read_in_pieces);
+    tcase_add_test(tests, columns_are_empty_while_an_error_is_pending);
     tcase_add_test(tests, errors_name_the_file);
 }

@@ -22,6 +22,7 @@ enum { CHUNK = 1 << 16, MOST_CELL = (1 << 16) - 1, MOST_CLASSES = 1000, END = -1
 typedef struct csv_reader {
     const char *function, *name; /* for error messages */
     heed_csv_options options;
+    int delimiter;       /* a byte: never END */
     heed_file_reader in; /* in.size is 0 for text in memory */
     int64_t at;          /* offset of the next chunk */
     const char *next, *end;
@@ -43,9 +44,8 @@ typedef struct csv_reader {
 /* ---- errors ---- */
 
 /* Names the line of the cell, its column, and the column's name. */
-static heed_status fail_cell(const csv_reader *r, heed_status status, const char *format, ...)
-    HEED_PRINTF(3, 4);
-static heed_status fail_cell(const csv_reader *r, heed_status status, const char *format, ...)
+static HEED_PRINTF(3, 4) heed_status
+    fail_cell(const csv_reader *r, heed_status status, const char *format, ...)
 {
     char what[400];
     va_list arguments;
@@ -108,12 +108,12 @@ static void skip_byte_order_mark(csv_reader *r)
 
 static bool is_blank(const csv_reader *r, int c)
 {
-    return (c == ' ' || c == '\t') && c != r->options.delimiter;
+    return (c == ' ' || c == '\t') && c != r->delimiter;
 }
 
 static bool ends_cell(const csv_reader *r, int c)
 {
-    return c == r->options.delimiter || c == '\n' || c == END;
+    return c == r->delimiter || c == '\n' || c == END;
 }
 
 static bool add_byte(csv_reader *r, int c)
@@ -275,15 +275,6 @@ static heed_status add_number(csv_reader *r, double value)
     return HEED_OK;
 }
 
-static heed_status fail_text(const csv_reader *r)
-{
-    return fail_cell(r, HEED_ERR_FORMAT, "'%s' is not a %snumber%s", heed_show_name(r->cell).text,
-                     r->options.dtype == HEED_I64 ? "whole " : "",
-                     r->options.text_classes
-                         ? ", but the column begins with one"
-                         : "; .text_classes reads columns of text as class ids");
-}
-
 static heed_status fail_large(const csv_reader *r)
 {
     return fail_cell(r, HEED_ERR_VALUE, "%s is too large for %s%s", heed_show_name(r->cell).text,
@@ -296,7 +287,8 @@ static heed_status add_whole(csv_reader *r)
     int64_t value = 0;
     bool fits = false;
     if (!read_whole(r->cell, &value, &fits)) {
-        return fail_text(r);
+        return fail_cell(r, HEED_ERR_FORMAT, "'%s' is not a whole number",
+                         heed_show_name(r->cell).text);
     }
     if (!fits) {
         return fail_large(r);
@@ -313,7 +305,10 @@ static heed_status add_float(csv_reader *r)
     double value = 0;
     bool finite = false;
     if (!read_number(r->cell, &value, &finite)) {
-        return fail_text(r);
+        return fail_cell(r, HEED_ERR_FORMAT, "'%s' is not a number%s", heed_show_name(r->cell).text,
+                         r->options.text_classes
+                             ? ", but the column begins with one"
+                             : "; .text_classes reads columns of text as class ids");
     }
     const double rounded = r->options.dtype == HEED_F32 ? (double)(float)value : value;
     return finite && isinf(rounded) ? fail_large(r) : add_number(r, value);
@@ -422,14 +417,14 @@ static heed_status read_row(csv_reader *r)
         if (read_cell(r) != HEED_OK) {
             return heed_error_pending();
         }
-        if (r->cells == 0 && r->length == 0 && !r->quoted && r->ended != r->options.delimiter) {
+        if (r->cells == 0 && r->length == 0 && !r->quoted && r->ended != r->delimiter) {
             return HEED_OK; /* a blank line, or the end */
         }
         if (add_cell(r, header, first) != HEED_OK) {
             return heed_error_pending();
         }
         r->cells++;
-    } while (r->ended == r->options.delimiter);
+    } while (r->ended == r->delimiter);
     if (first) {
         r->first_line = r->row_line;
     }
@@ -460,16 +455,15 @@ static heed_tensor *read_table(csv_reader *r)
 
 /* ---- the public functions ---- */
 
-static heed_status check_options(const char *function, heed_csv_options *options)
+static heed_status check_options(const char *function, const heed_csv_options *options)
 {
     if (options->columns != NULL) {
         *options->columns = (heed_csv_columns){0};
     }
-    options->delimiter = options->delimiter != '\0' ? options->delimiter : ',';
-    if (heed_check_scope(function) != HEED_OK) {
+    if (heed_error_pending() || heed_check_scope(function) != HEED_OK) {
         return heed_error_pending();
     }
-    if (strchr("\"\r\n.", options->delimiter) != NULL) {
+    if (options->delimiter != '\0' && strchr("\"\r\n.", options->delimiter) != NULL) {
         return heed_fail(HEED_ERR_VALUE,
                          "%s: the delimiter cannot be a quote, a point or a line break", function);
     }
@@ -483,7 +477,7 @@ static heed_status check_options(const char *function, heed_csv_options *options
                : HEED_OK;
 }
 
-/* Reads `in`, or the text if there is one. */
+/* Reads the text, then the file: one of them is empty. */
 static heed_tensor *read_csv(const char *function, const char *name, heed_file_reader in,
                              const char *text, size_t length, heed_csv_options options)
 {
@@ -495,6 +489,7 @@ static heed_tensor *read_csv(const char *function, const char *name, heed_file_r
     r->function = function;
     r->name = name;
     r->options = options;
+    r->delimiter = options.delimiter != '\0' ? (unsigned char)options.delimiter : ',';
     r->in = in;
     r->next = text;
     r->end = text + length;
@@ -515,11 +510,11 @@ heed_tensor *heed_load_csv(const char *path, heed_csv_options options)
     static const char function[] = "load_csv";
     heed_file_reader in;
     heed_tensor *x = NULL;
-    if (heed_error_pending() || check_options(function, &options) != HEED_OK) {
+    if (check_options(function, &options) != HEED_OK) {
         return NULL;
     }
     if (heed_reader_open(&in, function, path) == HEED_OK) {
-        x = read_csv(function, path, in, NULL, 0, options);
+        x = read_csv(function, path, in, "", 0, options);
     }
     heed_reader_close(&in);
     return x;
@@ -529,7 +524,7 @@ heed_tensor *heed_parse_csv(const char *text, size_t length, const char *name,
                             heed_csv_options options)
 {
     static const char function[] = "parse_csv";
-    if (heed_error_pending() || check_options(function, &options) != HEED_OK ||
+    if (check_options(function, &options) != HEED_OK ||
         heed_check_not_null(function, "text", text) != HEED_OK ||
         heed_check_not_null(function, "name", name) != HEED_OK) {
         return NULL;
