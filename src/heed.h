@@ -99,9 +99,14 @@
 #include "nn/files/safetensors.h"        /* named tensors */
 #include "nn/files/checkpoint.h"         /* models and training runs */
 #include "nn/files/npy.h"                /* numpy's .npy */
+#include "nn/files/csv.h"                /* tables of numbers */
 
+#include "nn/data/batches.h"             /* shuffled batches, random splits */
+
+#include "nn/watch/heat_map.h"           /* attention heat maps in a terminal */
+#include "nn/watch/plot.h"               /* curves and attention as text, SVG and CSV */
+#include "nn/watch/watch.h"              /* values of a run: a progress bar, CSV, TensorBoard */
 #include "nn/watch/graph_dot.h"          /* pictures of graphs, for Graphviz */
-#include "nn/heat_map.h"                 /* attention heat maps in a terminal */
 /* clang-format on */
 
 #endif

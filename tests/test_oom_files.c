@@ -65,6 +65,38 @@ static uint64_t run_npy(const void *context)
     return hash_of(heed_load_npy(npy_fixture("b1", "")), sum);
 }
 
+static uint64_t run_csv(const void *context)
+{
+    (void)context;
+    HEED_SCOPE(scope);
+    const char *path = in_folder("table.csv");
+    heed_csv_columns columns;
+    heed_tensor *x =
+        heed_load_csv(path, (heed_csv_options){.text_classes = true, .columns = &columns});
+    uint64_t sum = hash_of(x, FNV_BASIS);
+    for (int64_t i = 0; i < columns.count; i++) {
+        sum = fnv(columns.column[i].name, strlen(columns.column[i].name), sum);
+    }
+    heed_csv_columns_free(&columns);
+    return sum;
+}
+
+static uint64_t run_batches(const void *context)
+{
+    (void)context;
+    HEED_SCOPE(scope);
+    heed_tensor *indices = NULL, *parts[2];
+    heed_manual_seed(3);
+    heed_batches *b = heed_batches_new(5, 2, (heed_batches_options){.shuffle = true});
+    uint64_t sum = FNV_BASIS;
+    while (b != NULL && heed_batches_next(b, &indices)) {
+        sum = hash_of(indices, sum);
+    }
+    heed_batches_free(b);
+    heed_random_split(6, (double[]){0.5, 0.5}, 2, parts);
+    return hash_of(parts[1], sum);
+}
+
 static uint64_t run_checkpoint(const void *context)
 {
     (void)context;
@@ -108,6 +140,39 @@ static uint64_t run_gpt_files(const void *context)
     return sum;
 }
 
+static uint64_t run_watch(const void *context)
+{
+    (void)context;
+    size_t size;
+    FILE *terminal = fopen("/dev/null", "w");
+    heed_watch *w = heed_watch_new((heed_watch_options){.csv = in_folder("csv"),
+                                                        .jsonl = in_folder("jsonl"),
+                                                        .terminal = terminal,
+                                                        .shown = (const char *[]){"loss", NULL},
+                                                        .unit = "tokens",
+                                                        .per_step = 1});
+    for (int step = 1; step <= 10; step++) {
+        char name[20];
+        snprintf(name, sizeof name, "value %d", step);
+        heed_watch_value(w, "loss", step);
+        heed_watch_value(w, name, step);
+        heed_watch_text(w, "sample", "\xff");
+        heed_watch_step(w);
+    }
+    heed_watch_free(w);
+    fclose(terminal);
+    char *rows = heed_error_pending() ? NULL : read_bytes(in_folder("jsonl"), &size);
+    const uint64_t sum = rows != NULL ? fnv(rows, size, FNV_BASIS) : FNV_BASIS;
+    free(rows);
+    return sum;
+}
+
+START_TEST(watches)
+{
+    starve_files("watches", run_watch, NULL, MANY, 2);
+}
+END_TEST
+
 START_TEST(files)
 {
     starve_files("safetensors", run_tensors, NULL, FEW, 1);
@@ -117,6 +182,20 @@ END_TEST
 START_TEST(npy)
 {
     starve_files("npy", run_npy, NULL, FEW, 1);
+}
+END_TEST
+
+START_TEST(csv)
+{
+    static const char table[] = "a,b,class\n1,2,x\n3,4,y\n5,6,x\n7,8,z\n9,10,x\n11,12,w\n";
+    write_bytes(in_folder("table.csv"), table, sizeof table - 1);
+    starve_files("csv", run_csv, NULL, FEW, 1);
+}
+END_TEST
+
+START_TEST(batches)
+{
+    starve_files("batches", run_batches, NULL, MANY, 0);
 }
 END_TEST
 
@@ -189,8 +268,11 @@ void add_oom_file_cases(Suite *suite)
     TCase *tests = oom_case(suite, "files");
     tcase_add_test(tests, files);
     tcase_add_test(tests, npy);
+    tcase_add_test(tests, csv);
+    tcase_add_test(tests, batches);
     tcase_add_test(tests, checkpoints);
     tcase_add_test(tests, gpt_files);
+    tcase_add_test(tests, watches);
     TCase *parts = oom_case(suite, "tokenizers");
     tcase_add_loop_test(parts, tokenizers, 0, TOKEN_LEVELS);
 }
