@@ -385,10 +385,13 @@ static const char *shown_by_terminal(const heed_curve *curves, int count)
     FILE *stream = fopen(ptsname(terminal), "w");
     ck_assert_ptr_nonnull(stream);
     heed_plot_text(stream, curves, count, (heed_plot_options){.width = 30, .height = 7});
-    const int64_t length = read(terminal, printed, sizeof printed - 1);
+    fclose(stream);
+    int64_t length = 0, part; /* a terminal hands over what it has received so far */
+    while ((part = read(terminal, printed + length, sizeof printed - 1 - (size_t)length)) > 0) {
+        length += part;
+    }
     ck_assert_int_gt(length, 0);
     printed[length] = '\0';
-    fclose(stream);
     close(terminal);
     return printed;
 }
