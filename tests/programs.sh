@@ -37,16 +37,16 @@ refuse "too short: it has 3 characters; --context 32 needs 34" --text "$scratch/
 refuse "it has 1 word; --context 9 needs 11" --text "$scratch/short" --level word --context 9
 refuse "not UTF-8: byte 0xE9 at offset 3" --text "$scratch/latin1"
 refuse "a NUL byte at offset 1" --text "$scratch/nul"
-refuse "unknown flag --nope" --nope
-refuse "unexpected argument 'stray'" stray
-refuse "unknown flag --" --
-refuse "no value after --seed" --seed
-refuse "no value after --save" --save --plot x
-refuse "'-1' is not a whole number" --seed -1
-refuse "'9x' is not a whole number" --heads 9x
-refuse "'99999999999999999999' is not" --steps 99999999999999999999
-refuse "'nan' is not a number above 0" --lr nan
-refuse "'line' is not one of char|word" --level line
+misuse "unknown flag --nope" --nope
+misuse "unexpected argument 'stray'" stray
+misuse "unknown flag --" --
+misuse "no value after --seed" --seed
+misuse "no value after --save" --save --plot x
+misuse "'-1' is not a whole number" --seed -1
+misuse "'9x' is not a whole number" --heads 9x
+misuse "'99999999999999999999' is not" --steps 99999999999999999999
+misuse "'nan' is not a number above 0" --lr nan
+misuse "'line' is not one of char|word" --level line
 refuse "not divisible by --heads 3" --heads 3
 refuse "cannot write $scratch/no/where" --save "$scratch/no/where"
 refuse "cannot write $scratch/no/where" --plot "$scratch/no/where"
@@ -54,7 +54,7 @@ refuse "cannot write $scratch: it is a directory" --save "$scratch"
 ln -s "$scratch/no/where" "$scratch/link"
 refuse "cannot write $scratch/link: No such file" --save "$scratch/link"
 refuse "--plot is --save" --save "$scratch/both" --plot "$scratch/./both"
-refuse "--text: the file name is empty" --text=
+misuse "--text: the file name is empty" --text=
 refuse "--save is --text" --text "$text" --save "$text"
 refuse "'x' is not among the model's" --text "$text" --prompt x
 refuse "'pasta' is not among the model's 93 words" --prompt "the pasta"
@@ -142,8 +142,11 @@ $token --text "$text" --lr 10 --steps 5 --length 0 > "$scratch/out" 2> "$scratch
 lacks "overfitting" "$scratch/err" # it has learnt nothing
 
 # A closed pipe, a full disk for the output, and one for the model.
-$token --steps 20 2> "$scratch/err" | head -1 > /dev/null
+{ $token --steps 20 --length 100 2> "$scratch/err" || echo "status $?" >> "$scratch/err"; } | head -1 > /dev/null
 lacks "^[^s]" "$scratch/err"
+lacks "^status" "$scratch/err"
+{ $token --steps 20 --save "$scratch/read" 2>&1 || echo "status $?" >> "$scratch/read"; } | head -1 > /dev/null
+expect 0 "^Attention" $token --load "$scratch/read" --steps 0
 if [ -e /dev/full ]; then
     for output in "--steps 20" "--help" "--text $text --steps 1"; do
         status=0

@@ -20,8 +20,9 @@ Suite *gpt_program_suite(void);
 /* Flags that affect training are settings, stored in each checkpoint; these are the others. */
 START_TEST(test_settings_are_all)
 {
-    static const char *const others[] = {"text", "resume", "save",      "save_every",    "best",
-                                         "quiz", "log",    "log_every", "detect_anomaly"};
+    static const char *const others[] = {"text",   "resume", "save",      "save_every",
+                                         "best",   "force",  "quiz",      "sample_every",
+                                         "prompt", "log",    "log_every", "detect_anomaly"};
     const int count = (int)(sizeof others / sizeof *others);
     ck_assert_int_eq(gpt_train_flags.count, gpt_settings.count + count);
     for (int i = 0; i < count; i++) {
@@ -172,7 +173,7 @@ static void write_past_the_limit(void)
     const curve none = {.count = 0};
     gpt_log log;
     int64_t last;
-    console_hold();
+    console_begin("gpt");
     setrlimit(RLIMIT_FSIZE, &limit);
     gpt_log_open(&log, in_folder("log"), 0, &last);
     gpt_log_row(&log, 1, &now, (double)NAN, 1);

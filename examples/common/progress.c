@@ -179,6 +179,14 @@ void progress_show(progress *p, progress_facts facts, bool always)
     fflush(p->stream);
 }
 
+void progress_pause(progress *p)
+{
+    if (p->terminal) {
+        fputs("\r\033[K", p->stream);
+        fflush(p->stream);
+    }
+}
+
 void progress_end(progress *p)
 {
     if (p->terminal && p->shown > 0) {

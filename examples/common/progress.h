@@ -47,5 +47,6 @@ progress progress_begin(FILE *stream);
  * training. */
 void progress_show(progress *p, progress_facts facts, bool always);
 void progress_end(progress *p);
+void progress_pause(progress *p);
 
 #endif

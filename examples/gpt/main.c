@@ -133,14 +133,7 @@ static void put_settings(const gpt_record *r)
     printf("\nsettings\n");
     for (int i = 0; i < gpt_settings.count; i++) {
         const flag_row *f = &gpt_settings.flags[i];
-        printf("  %-16s ", flags_name(f).text);
-        if (f->kind == FLAG_REAL || f->kind == FLAG_ABOVE) {
-            double real;
-            memcpy(&real, (const char *)&r->settings + f->offset, sizeof real);
-            printf("%g\n", real); /* rounded; flags_text is exact */
-        } else {
-            printf("%s\n", flags_text(f, &r->settings).text);
-        }
+        printf("  %-16s %s\n", flags_name(f).text, flags_rounded(f, &r->settings).text);
     }
 }
 
@@ -255,18 +248,18 @@ static void show_folder(const char *path)
 
 static int gpt_info(int argc, char **argv)
 {
-    gpt_info_options o = {.file = NULL};
+    gpt_info_options o = {.load = NULL};
     int status = 0;
     if (!gpt_begin(&gpt_info_flags, &o, argc, argv, &status)) {
         return status;
     }
     HEED_SCOPE_NO_GRAD(scope);
-    if (o.file == NULL) {
+    if (o.load == NULL) {
         heed_fail(HEED_ERR_VALUE, "no FILE to show");
-    } else if (gpt_is_folder(o.file)) {
-        show_folder(o.file);
+    } else if (gpt_is_folder(o.load)) {
+        show_folder(o.load);
     } else {
-        show_file(o.file);
+        show_file(o.load);
     }
     return gpt_end(false);
 }
@@ -329,6 +322,13 @@ static bool wants_help(const char *word)
     return strcmp(word, "help") == 0 || strcmp(word, "--help") == 0 || strcmp(word, "-h") == 0;
 }
 
+static int unknown(const char *command)
+{
+    heed_fail(HEED_ERR_VALUE, "unknown command '%s'; use train, sample, eval, info or export",
+              command);
+    return console_misused("gpt", NULL);
+}
+
 /* The text is mapped: reading past the end of a file that became shorter raises SIGBUS. */
 static void text_is_cut(int number)
 {
@@ -341,7 +341,7 @@ static void text_is_cut(int number)
 
 int main(int argc, char **argv)
 {
-    console_hold();
+    console_begin(argv[0]);
     heed_set_flush_denormal(true); /* subnormal numbers are slow and do not affect training */
     signal(SIGBUS, text_is_cut);
     if (*heed_isa() == '\0') {
@@ -352,17 +352,13 @@ int main(int argc, char **argv)
         return 2;
     }
     if (wants_help(argv[1])) {
-        if (!gpt_help(argc > 2 ? argv[2] : NULL, stdout)) {
-            heed_fail(HEED_ERR_VALUE, "unknown command '%s'", argv[2]);
-        }
-        return gpt_end(false);
+        const char *command = argc > 2 ? argv[2] : NULL;
+        return gpt_help(command, stdout) ? gpt_end(true) : unknown(command);
     }
     for (size_t i = 0; i < sizeof commands / sizeof *commands; i++) {
         if (strcmp(argv[1], commands[i].name) == 0) {
             return commands[i].run(argc - 1, argv + 1);
         }
     }
-    heed_fail(HEED_ERR_VALUE, "unknown command '%s'; use train, sample, eval, info or export",
-              argv[1]);
-    return gpt_end(false);
+    return unknown(argv[1]);
 }

@@ -29,10 +29,10 @@ static const flag_row export_rows[] = {GPT_EXPORT(EXPORT_ROW)};
     }
 const flag_table gpt_settings = TABLE(setting_rows, NULL);
 const flag_table gpt_train_flags = TABLE(train_rows, "use --text FILE for a text");
-const flag_table gpt_sample_flags = TABLE(sample_rows, "use --load FILE for a model");
-const flag_table gpt_eval_flags = TABLE(eval_rows, "use --load FILE for a model");
+const flag_table gpt_sample_flags = TABLE(sample_rows, "use --prompt TEXT for a prompt");
+const flag_table gpt_eval_flags = TABLE(eval_rows, "use --text FILE for a text");
 const flag_table gpt_info_flags = TABLE(info_rows, NULL);
-const flag_table gpt_export_flags = TABLE(export_rows, "use --load FILE for a model");
+const flag_table gpt_export_flags = TABLE(export_rows, "use --to PATH for the output");
 
 heed_status gpt_options_settle(gpt_train_options *o)
 {
@@ -80,10 +80,10 @@ heed_status gpt_options_settle(gpt_train_options *o)
 /* ---- help ---- */
 
 static const char usage[] = "usage: gpt train  --text FILE [--save FILE] ...\n"
-                            "       gpt sample --load FILE --prompt TEXT ...\n"
-                            "       gpt eval   --load FILE --text FILE ...\n"
+                            "       gpt sample FILE --prompt TEXT ...\n"
+                            "       gpt eval   FILE --text FILE ...\n"
                             "       gpt info   FILE\n"
-                            "       gpt export --load FILE --to PATH ...\n";
+                            "       gpt export FILE --to PATH ...\n";
 
 static const char program[] =
     "\n"
@@ -98,7 +98,7 @@ static const char program[] =
     "gpt COMMAND --help lists all options of a command.\n"
     "\n"
     "  gpt train --text book.txt --save book.safetensors\n"
-    "  gpt sample --load book.safetensors --prompt \"It was\"\n"
+    "  gpt sample book.safetensors --prompt \"It was\"\n"
     "\n";
 
 static const char statuses[] = "Exit status: 0 on success or Ctrl-C, 2 for invalid flags or "
@@ -121,9 +121,12 @@ static const char train_conclusion[] =
     "the steps since the last save. In both cases --resume continues the run, with results\n"
     "bit-identical to those of an uninterrupted run. It takes the settings and the text from\n"
     "the file. Only --steps and --patience may change; the schedule then ends at the new\n"
-    "--steps. Pass --best, --quiz and --log again.\n"
+    "--steps. Pass other flags, such as --best, --quiz and --log, again.\n"
     "\n"
-    "Progress goes to stderr: a bar on a terminal; plain lines elsewhere, or if TERM is dumb.\n"
+    "Existing files are overwritten only with --force, or by the run that they belong to.\n"
+    "\n"
+    "Samples go to stdout, progress to stderr: a bar on a terminal; plain lines elsewhere, or if\n"
+    "TERM is dumb.\n"
     "\n";
 
 static const char train_examples[] =
@@ -134,14 +137,14 @@ static const char train_examples[] =
     "best.gpt\n";
 
 static const char sample_introduction[] =
-    "usage: gpt sample --load FILE --prompt TEXT [--FLAG VALUE | --FLAG=VALUE] ...\n"
+    "usage: gpt sample FILE --prompt TEXT [--FLAG VALUE | --FLAG=VALUE] ...\n"
     "\n"
     "Prints the prompt and the model's continuation, token by token. On one machine the same\n"
     "flags give the same text.\n"
     "\n";
 
 static const char eval_introduction[] =
-    "usage: gpt eval --load FILE [--text FILE] [--quiz FILE] [--FLAG VALUE | --FLAG=VALUE] ...\n"
+    "usage: gpt eval FILE [--text FILE] [--quiz FILE] [--FLAG VALUE | --FLAG=VALUE] ...\n"
     "\n"
     "Measures how well a model predicts a text: the loss in nats per token, the perplexity\n"
     "exp(loss), and the loss in bits per byte of the text.\n"
@@ -161,7 +164,7 @@ static const char info_introduction[] =
     "\n";
 
 static const char export_introduction[] =
-    "usage: gpt export --load FILE --to PATH [--layout gpt2|nanogpt]\n"
+    "usage: gpt export FILE --to PATH [--layout gpt2|nanogpt]\n"
     "\n"
     "Converts a model for other programs. To load it in Python:\n"
     "\n"
@@ -224,10 +227,11 @@ bool gpt_begin(const flag_table *flags, void *options, int argc, char **argv, in
     needs_less = flags == &gpt_train_flags  ? gpt_train_needs_less
                  : flags == &gpt_eval_flags ? "--batch"
                                             : NULL;
-    const bool help = flags_read(flags, options, argc, argv);
-    if (help) {
+    if (flags_read(flags, options, argc, argv)) {
         gpt_help(argv[0], stdout);
+        *status = gpt_end(true);
+        return false;
     }
-    *status = help || heed_error_pending() ? gpt_end(false) : 0;
-    return !help && *status == 0;
+    *status = heed_error_pending() ? console_misused("gpt", argv[0]) : 0;
+    return *status == 0;
 }

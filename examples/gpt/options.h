@@ -74,8 +74,14 @@
       "steps between saves; default: --eval-every")                                                \
     X(STRING, best,         "FILE",      0, 0,            (0),                                     \
       "save the run to this file at each new lowest validation loss")                              \
+    X(SWITCH, force,        "",          0, 0,            (0),                                     \
+      "overwrite existing files")                                                                  \
     X(STRING, quiz,         "FILE",      0, 0,            (0),                                     \
       "ask these questions at each validation; training is unaffected")                            \
+    X(WHOLE,  sample_every, "N",         1, 1e12,         (FLAG_NONE),                             \
+      "print a sample to stdout after every N steps; training is unaffected")                      \
+    X(STRING, prompt,       "TEXT",      0, 0,            (0),                                     \
+      "text that the samples continue; default: the start of a line")                              \
     X(STRING, log,          "FILE",      0, 0,            (0),                                     \
       "write a CSV row for each step to this file")                                                \
     X(WHOLE,  log_every,    "N",         1, 1e12,         (10),                                    \
@@ -85,7 +91,7 @@
     GPT_SETTINGS(X)
 
 #define GPT_SAMPLE(X)                                                                              \
-    X(STRING, load,         "FILE",      0, 0,            (0),                                     \
+    X(BARE,   load,         "FILE",      0, 0,            (0),                                     \
       "the model: a file from gpt train or a folder from gpt export")                              \
     X(STRING, prompt,       "TEXT",      0, 0,            (0),                                     \
       "text to continue; default: the start of a line")                                            \
@@ -107,7 +113,7 @@
       "print tokens per second on stderr even if it is not a terminal")
 
 #define GPT_EVAL(X)                                                                                \
-    X(STRING, load,         "FILE",      0, 0,            (0),                                     \
+    X(BARE,   load,         "FILE",      0, 0,            (0),                                     \
       "the model: a file from gpt train or a folder from gpt export")                              \
     X(STRING, text,         "FILE",      0, 0,            (0),                                     \
       "the text to evaluate on")                                                                   \
@@ -121,11 +127,11 @@
       "windows per forward pass")
 
 #define GPT_INFO(X)                                                                                \
-    X(BARE,   file,         "FILE",      0, 0,            (0),                                     \
+    X(BARE,   load,         "FILE",      0, 0,            (0),                                     \
       "a file from gpt train, a transformers folder, or any other GPT as safetensors")
 
 #define GPT_EXPORT(X)                                                                              \
-    X(STRING, load,         "FILE",      0, 0,            (0),                                     \
+    X(BARE,   load,         "FILE",      0, 0,            (0),                                     \
       "the model: a file from gpt train or a folder from gpt export")                              \
     X(STRING, to,           "PATH",      0, 0,            (0),                                     \
       "output path: a folder for gpt2, a file for nanogpt")                                        \

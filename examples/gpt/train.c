@@ -14,6 +14,7 @@
 #include "examples/common/preflight.h"
 #include "examples/common/progress.h"
 #include "examples/gpt/quiz.h"
+#include "examples/gpt/sample.h"
 
 /* ---- schedules and windows ---- */
 
@@ -90,22 +91,37 @@ static bool may_differ(const flag_row *f)
     return strcmp(f->name, "steps") == 0 || strcmp(f->name, "patience") == 0;
 }
 
-/* Takes the settings from the file; the command line may repeat all of them but change only a
- * few. */
+/* Takes the settings from the file; the command line may repeat all of them, with the digits that
+ * gpt info shows, but change only a few. */
 static void take_settings(gpt_run *run)
 {
     gpt_train_options *o = &run->options;
     for (int i = 0; i < gpt_settings.count && !heed_error_pending(); i++) {
         const flag_row *f = &gpt_settings.flags[i];
-        const flag_value kept = flags_text(f, &run->record.settings), asked = flags_text(f, o);
-        if (!flags_given(f, o)) {
-            flags_set(&gpt_settings, o, f->name, kept.text);
-        } else if (strcmp(kept.text, asked.text) != 0 && !may_differ(f)) {
+        const gpt_train_options *kept = &run->record.settings;
+        const flag_value is = flags_rounded(f, kept), asked = flags_rounded(f, o);
+        if (flags_given(f, o) && may_differ(f)) {
+            continue;
+        }
+        if (flags_given(f, o) && strcmp(is.text, asked.text) != 0) {
             heed_fail(HEED_ERR_VALUE, "%s %s: the run of --resume has %s, which cannot change",
-                      flags_name(f).text, asked.text, kept.text);
+                      flags_name(f).text, asked.text, is.text);
+        } else {
+            flags_set(&gpt_settings, o, f->name, flags_text(f, kept).text);
         }
     }
     o->save = o->save != NULL ? o->save : o->resume;
+}
+
+static bool same_settings(const gpt_train_options *a, const gpt_train_options *b)
+{
+    bool same = true;
+    for (int i = 0; i < gpt_settings.count; i++) {
+        const flag_row *f = &gpt_settings.flags[i];
+        const flag_value one = flags_text(f, a), other = flags_text(f, b);
+        same = same && (may_differ(f) || strcmp(one.text, other.text) == 0);
+    }
+    return same;
 }
 
 static void settle(gpt_run *run)
@@ -142,6 +158,44 @@ static void check_outputs(const gpt_train_options *o)
         {.flag = "--best", .path = o->best, .written = true},
         {.flag = "--log", .path = o->log, .written = true, .device = true}};
     path_check_all(files, sizeof files / sizeof *files);
+}
+
+/* True for a file saved by the run that this one resumes, at any of its steps. */
+static bool is_of_run(const gpt_run *run, const char *path)
+{
+    const gpt_record *r = &run->record;
+    gpt_record other;
+    if (run->options.resume == NULL || path == NULL || heed_error_pending()) {
+        return false;
+    }
+    const bool same = gpt_record_read(&other, "--best", path) == HEED_OK &&
+                      other.text_length == r->text_length && other.text_hash == r->text_hash &&
+                      same_settings(&other.settings, &r->settings);
+    if (heed_error_pending() != HEED_ERR_MEMORY) {
+        heed_error(); /* it is something else */
+    }
+    gpt_record_free(&other);
+    return same;
+}
+
+/* The files of a resumed run are replaced or continued, others only with --force. */
+static void check_overwriting(const gpt_run *run)
+{
+    static const char way_out[] =
+        "--force overwrites it, and --resume FILE continues an earlier run";
+    const gpt_train_options *o = &run->options;
+    if (o->force || heed_error_pending()) {
+        return;
+    }
+    if (!path_same(o->save, o->resume)) {
+        path_check_unused("--save", o->save, way_out);
+    }
+    if (!is_of_run(run, o->best)) {
+        path_check_unused("--best", o->best, way_out);
+    }
+    if (o->resume == NULL) {
+        path_check_unused("--log", o->log, way_out);
+    }
 }
 
 /* ---- a run: its text ---- */
@@ -266,6 +320,7 @@ heed_status gpt_run_prepare(gpt_run *run, const gpt_train_options *given)
     *run = (gpt_run){.options = *given, .record = {.val_loss = (double)NAN, .best_loss = HUGE_VAL}};
     settle(run);
     check_outputs(&run->options);
+    check_overwriting(run);
     if (!heed_error_pending()) {
         take_text(run);
         make_model(run);
@@ -522,6 +577,20 @@ static void ask(learner *l)
     }
 }
 
+static void put_sample(learner *l)
+{
+    const gpt_run *run = &l->run;
+    text_buffer text = gpt_sample_text(run->model, &run->record.tokenizer, run->options.prompt);
+    if (!heed_error_pending()) {
+        progress_pause(&l->progress);
+        printf("--------------- step %lld\n", (long long)run->optimizer->steps);
+        console_put(stdout, text.bytes, text.length - 1, isatty(STDOUT_FILENO));
+        putchar('\n');
+        console_flush();
+    }
+    text_free(&text);
+}
+
 static void show(learner *l, const gpt_step *now, bool validated)
 {
     const gpt_run *run = &l->run;
@@ -575,6 +644,9 @@ static void after_step(learner *l, const gpt_step *now)
     if (!heed_error_pending()) {
         show(l, now, validates);
     }
+    if (o->sample_every > 0 && step % o->sample_every == 0) {
+        put_sample(l);
+    }
     if (step % o->save_every == 0) {
         save_run(l);
     }
@@ -604,6 +676,29 @@ static void learn(learner *l)
 
 /* ---- the command: after training ---- */
 
+/* Flags that a resumed run does not take from its file. */
+static void put_flags(const gpt_train_options *o)
+{
+    for (int i = 0; i < gpt_train_flags.count - gpt_settings.count; i++) {
+        const flag_row *f = &gpt_train_flags.flags[i];
+        const size_t it = f->offset;
+        if (!flags_given(f, o) || it == offsetof(gpt_train_options, text) ||
+            it == offsetof(gpt_train_options, resume) || it == offsetof(gpt_train_options, save) ||
+            it == offsetof(gpt_train_options, force)) {
+            continue;
+        }
+        const flag_value value = flags_text(f, o);
+        const char *text = value.text;
+        if (f->kind == FLAG_STRING) {
+            memcpy(&text, (const char *)o + f->offset, sizeof text);
+        }
+        fprintf(stderr, " %s", flags_name(f).text);
+        if (f->kind != FLAG_SWITCH) {
+            console_put_argument(stderr, text);
+        }
+    }
+}
+
 /* Prints the command that resumes the run. */
 static void say_how(const learner *l)
 {
@@ -612,9 +707,12 @@ static void say_how(const learner *l)
         fprintf(stderr, "; without --save FILE it cannot be resumed\n");
         return;
     }
-    fprintf(stderr, "; to resume:\n  gpt train --resume %s%s%s%s%s\n", o->save,
-            o->best != NULL ? " --best " : "", o->best != NULL ? o->best : "",
-            o->log != NULL ? " --log " : "", o->log != NULL ? o->log : "");
+    fputs("; to resume:\n  ", stderr);
+    console_put_command(stderr);
+    fputs(" train --resume", stderr);
+    console_put_argument(stderr, o->save);
+    put_flags(o);
+    fputc('\n', stderr);
 }
 
 static void sum_up(const learner *l)
@@ -666,6 +764,10 @@ int gpt_train(int argc, char **argv)
     heed_set_detect_anomaly(o.detect_anomaly);
     if (o.quiz != NULL) {
         quiz_open(&l.quiz, o.quiz, &l.run.record.tokenizer);
+    }
+    if (o.given.sample_every || o.prompt != NULL) {
+        token_list tokens = gpt_prompt(&l.run.record.tokenizer, o.prompt);
+        token_list_free(&tokens);
     }
     open_log(&l);
     const bool ready = !heed_error_pending();

@@ -6,6 +6,7 @@
  *     build/next_token [--text FILE] [--FLAG VALUE] ...        build/next_token --help
  */
 #include <math.h>
+#include <signal.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -183,17 +184,24 @@ static heed_status write_files(const watcher *w)
 
 /* ---- the program ---- */
 
+static bool has_files(const options *o)
+{
+    return o->save != NULL || o->logits != NULL || o->plot != NULL;
+}
+
 static heed_status run(const setup *s, const toy_language *language)
 {
     watcher w = {.setup = s, .language = language};
     const bool toy = s->task == TASK_TOY;
     interrupt_catch();
+    if (has_files(&s->options)) {
+        signal(SIGPIPE, SIG_IGN); /* the files are written without a reader, too */
+    }
     if (toy) {
         show_before(s, language);
     }
-    if (!console_flush() && s->options.save == NULL && s->options.logits == NULL &&
-        s->options.plot == NULL) {
-        return HEED_OK; /* the output has no reader */
+    if (!console_flush() && !has_files(&s->options)) {
+        return HEED_OK; /* the output is lost */
     }
     if (s->options.steps > 0) {
         learn(&w);
@@ -217,19 +225,21 @@ int main(int argc, char **argv)
 {
     static toy_language language; /* too large for the stack */
     setup s = {.task = TASK_TOY};
-    console_hold();
+    console_begin(argv[0]);
     heed_set_flush_denormal(true); /* subnormal numbers are slow and do not affect training */
     if (*heed_isa() == '\0') {
-        return console_complain(program, options_needs_less,
-                                1); /* HEED_ISA names an unsupported instruction set */
+        return console_complain(program, NULL, 1); /* HEED_ISA names an unsupported set */
     }
     const options o = options_read(argc, argv);
+    if (heed_error_pending()) {
+        return console_misused(program, NULL);
+    }
     if (o.help) {
         options_help(stdout);
         return console_finish(program);
     }
-    /* Errors before training come from the command line. */
-    const bool ready = !heed_error_pending() && setup_prepare(&s, &o, &language) == HEED_OK;
+    /* Errors before training come from the command line and the files that it names. */
+    const bool ready = setup_prepare(&s, &o, &language) == HEED_OK;
     if (ready) {
         run(&s, &language);
     }
