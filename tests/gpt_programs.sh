@@ -65,7 +65,7 @@ for level in byte char word bpe; do
     "$gpt" train --text "$text" --level $level --steps 20 $small --log-every 5 --save "$model" \
         > "$scratch/out" 2> "$scratch/err"
     check [ ! -s "$scratch/out" ]
-    has "^step *20/20   loss [0-9.]*   validation [0-9.]*   [0-9]* tokens/s$" "$scratch/err"
+    has "^step *20/20   loss [0-9.]*   val_loss [0-9.]*   [0-9]* tokens/s$" "$scratch/err"
     check [ "$(grep -c '^step' "$scratch/err")" -eq 4 ]
     expect 0 "steps  *20 of 20, 1280 tokens" "$gpt" info "$model"
     has "(c_attn): Linear(in_features=16, out_features=48, bias=True)" "$scratch/out"
@@ -121,10 +121,36 @@ check [ "$(grep -c "^The" "$scratch/samples")" -eq 2 ]
     tail -n +2 | cmp - "$scratch/first"
 refuse "--prompt: the character '日' (U+65E5) at offset 0 is not in the vocabulary" train --text "$text" --prompt 日
 
+# ---- logs ----
+
+# The columns, for a run that is resumed: CSV, and JSON lines with the samples.
+logs="--log $scratch/csv --jsonl $scratch/jsonl --tensorboard $scratch/events"
+# shellcheck disable=SC2086
+{
+    "$gpt" train --text "$text" --steps 12 $small $logs --save "$scratch/logged" --sample-every 6 > "$scratch/out" \
+        2> "$scratch/err"
+    "$gpt" train --resume "$scratch/logged" --steps 14 $logs 2> "$scratch/err"
+}
+lacks "no rows" "$scratch/err"
+check [ "$(head -n 1 "$scratch/csv")" = step,loss,val_loss,lr,grad_norm,tokens_per_second ]
+check [ "$(cut -d, -f1 "$scratch/csv" | tr '\n' ' ')" = "step 1 2 3 4 5 6 7 8 9 10 11 12 13 14 " ]
+check [ "$(cut -d, -f3 "$scratch/csv" | grep -c .)" -eq 4 ] # header, steps 10, 12 and 14
+check [ "$(grep -c '"loss"' "$scratch/jsonl")" -eq 14 ]
+check [ "$(grep -c '"sample"' "$scratch/jsonl")" -eq 2 ]
+check [ "$(find "$scratch/events" -name 'events.out.tfevents.*' | wc -l)" -eq 2 ]
+"$gpt" train --resume "$scratch/logged" --steps 16 2> "$scratch/err"
+expect 0 "csv: no rows for steps 15 to 16, which were taken earlier" \
+    "$gpt" train --resume "$scratch/logged" --steps 18 --log "$scratch/csv"
+has "^17," "$scratch/csv"
+refuse "log: $text/events" train --text "$text" --tensorboard "$text/events"
+refuse "cannot write $scratch/no/where" train --text "$text" --jsonl "$scratch/no/where"
+printf 'loss\tAnn sings. \tAnn\tDan\n' > "$scratch/quiz"
+refuse "--quiz: kind 'loss' is a column of logs; rename it" train --text "$text" --quiz "$scratch/quiz"
+
 # ---- files that exist ----
 
 printf 'step\n' > "$scratch/other"
-for flag in save best log; do
+for flag in save best log jsonl; do
     refuse "--$flag: $scratch/other exists; --force overwrites it, and --resume FILE continues" \
         train --text "$text" --$flag "$scratch/other"
 done
@@ -205,7 +231,7 @@ expect 0 "step *25/25" "$gpt" train --resume "$model" --steps 25 --text "$text.m
 : > "$text"
 refuse "text: empty" train --resume "$model"
 cp "$text.moved" "$scratch/precious"
-refuse "is not a log written by gpt train" train --resume "$model" --steps 40 --text "$text.moved" \
+refuse "log: $scratch/precious: a watch did not write line 1, so the file cannot be continued" train --resume "$model" --steps 40 --text "$text.moved" \
     --log "$scratch/precious"
 cmp "$text.moved" "$scratch/precious"
 text=$text.moved
@@ -247,12 +273,6 @@ if [ -e /dev/stdout ]; then
     # shellcheck disable=SC2086
     "$gpt" train --text "$text" $small --steps 3 --log /dev/stdout 2> "$scratch/err" | cat > "$scratch/out"
     check [ "$(wc -l < "$scratch/out")" -eq 4 ]
-    # shellcheck disable=SC2086
-    "$gpt" train --text "$text" $small --steps 99999 --save-every 99999 --eval-every 99999 --log /dev/stdout \
-        --save "$scratch/unlogged" 2> "$scratch/err" | head -n 3 > "$scratch/out"
-    has "/unlogged contains the run up to step" "$scratch/err"
-    has "^gpt: --log: cannot write /dev/stdout: Broken pipe$" "$scratch/err"
-    expect 0 "of 99999" "$gpt" info "$scratch/unlogged"
 fi
 # A text truncated while it is read raises SIGBUS. err is emptied first, so that the loop sees only this run.
 : > "$scratch/err"
@@ -265,6 +285,14 @@ wait $! || status=$?
 check [ $status -eq 1 ]
 has "^gpt: --text: the file became shorter while it was being read$" "$scratch/err"
 if [ -e /dev/full ]; then
+    # A log that cannot be written does not end training.
+    for flag in --log --jsonl; do
+        # shellcheck disable=SC2086
+        expect 0 "^/dev/full: cannot write it after step [0-9]*: No space left on device; training continues" \
+            "$gpt" train --text "$text" $small --steps 30 $flag /dev/full --save "$scratch/unlogged" --force
+        has "^step *30/30" "$scratch/out"
+        expect 0 "steps  *30 of 30" "$gpt" info "$scratch/unlogged"
+    done
     for command in "--help" "info $model" "eval --load $model --text $text" "sample --load $model --length 5"; do
         status=0
         # shellcheck disable=SC2086
@@ -277,7 +305,11 @@ if command -v script > /dev/null 2>&1; then
     escape=$(printf '\033')
     TERM=xterm COLUMNS=100 script -qec "$gpt train --text $text $small --steps 40" /dev/null \
         > "$scratch/terminal" < /dev/null
-    has "$(printf '\r')\[=.*40/40  loss .*  validation .* tokens/s .*left$escape\[K" "$scratch/terminal"
+    has "$(printf '\r')\[[=>].*/40  loss .*left$escape\[K" "$scratch/terminal"
+    has "${escape}\[Jstep 40/40  loss .*  val_loss .* tokens/s" "$scratch/terminal"
+    script -qec "$gpt eval $model --text $text" /dev/null > "$scratch/terminal" < /dev/null
+    has "${escape}\[Jbatch .*  loss .* tokens/s" "$scratch/terminal"
+    has "^bits per byte" "$scratch/terminal"
     script -qec "$gpt sample --load $scratch/byte --length 9" /dev/null > "$scratch/terminal" < /dev/null
     has "^9 tokens in" "$scratch/terminal"
 fi

@@ -72,7 +72,7 @@ for level in char word; do
     check cmp "$scratch/first" "$scratch/second"
     check [ ! -s "$scratch/err" ]
     has "^The" "$scratch/first"
-    check [ "$(grep -c "^step .*loss .*held-out .*tokens/s$" "$scratch/progress")" -eq 10 ]
+    check [ "$(grep -c "^step .*loss .*val_loss .*tokens/s" "$scratch/progress")" -eq 10 ]
     lacks '[^ -~]' "$scratch/progress" # no escapes
     tail -1 "$scratch/svg" | grep -q "^</svg>$"
     expect 0 "held-out loss" $token --load "$model" --steps 0 --text "$text" --length 5
@@ -190,13 +190,13 @@ if command -v script > /dev/null 2>&1; then
     escape=$(printf '\033')
     TERM=xterm-256color script -qec "$token --steps 40" /dev/null > "$scratch/terminal" < /dev/null
     has "$escape\[48;5;" "$scratch/terminal"
-    has "$(printf '\r')\[=.*40/40.*left$escape\[K" "$scratch/terminal"
-    tr '\r' '\n' < "$scratch/terminal" | grep -q "^$escape\[Kstep 40/40  loss"
+    has "$(printf '\r')\[[=>].*/40  loss .*left$escape\[K" "$scratch/terminal"
+    tr '\r' '\n' < "$scratch/terminal" | grep -q "^$escape\[Jstep 40/40  loss"
     # as wide as the terminal, by its size or COLUMNS
     for width in "stty cols 40;" "export COLUMNS=40;"; do
         TERM=xterm script -qec "$width $token --steps 40 > /dev/null" /dev/null \
             > "$scratch/terminal" < /dev/null
-        tr '\r' '\n' < "$scratch/terminal" | sed "s/$escape.K//" > "$scratch/lines"
+        tr '\r' '\n' < "$scratch/terminal" | sed "s/$escape.[JK]//" > "$scratch/lines"
         has "^ *[0-9]*/40  loss .*left" "$scratch/lines"
         lacks "^.\{39\}" "$scratch/lines"
     done
@@ -204,7 +204,7 @@ if command -v script > /dev/null 2>&1; then
     has "^step    40/40   loss" "$scratch/terminal"
     lacks "$escape" "$scratch/terminal"
     TERM=xterm NO_COLOR=1 script -qec "$token --steps 40" /dev/null > "$scratch/terminal" < /dev/null
-    lacks "$escape\[[^K]" "$scratch/terminal"
+    lacks "$escape\[[^JK]" "$scratch/terminal"
 fi
 
 # ---- the lessons, and the other examples ----

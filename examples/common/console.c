@@ -7,6 +7,7 @@
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "examples/common/text.h"
@@ -131,6 +132,15 @@ int console_finish(const char *program)
     }
     fprintf(stderr, "%s: standard output: %s\n", program, strerror(output_error));
     return EXIT_FAILURE;
+}
+
+/* ---- time ---- */
+
+double console_clock(void)
+{
+    struct timespec now;
+    clock_gettime(CLOCK_MONOTONIC, &now);
+    return (double)now.tv_sec + 1e-9 * (double)now.tv_nsec;
 }
 
 /* ---- Ctrl-C ---- */

@@ -1,4 +1,4 @@
-/* The console: output to the standard streams, its errors, and Ctrl-C. */
+/* The console: output to the standard streams, its errors, the clock, and Ctrl-C. */
 #ifndef HEED_COMMON_CONSOLE_H
 #define HEED_COMMON_CONSOLE_H
 
@@ -36,6 +36,11 @@ int console_misused(const char *program, const char *command);
 /* console_finish: the exit status of a program that has succeeded so far: 0, or 1, with an error
  * message, if some of its output was lost. A closed pipe is no error. */
 int console_finish(const char *program);
+
+/* ---- time ---- */
+
+/* console_clock: seconds of a monotonic clock. */
+double console_clock(void);
 
 /* ---- Ctrl-C ---- */
 

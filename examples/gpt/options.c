@@ -126,7 +126,7 @@ static const char train_conclusion[] =
     "Existing files are overwritten only with --force, or by the run that they belong to.\n"
     "\n"
     "Samples go to stdout, progress to stderr: a bar on a terminal; plain lines elsewhere, or if\n"
-    "TERM is dumb.\n"
+    "TERM is dumb. If a log cannot be written, one line says so, and training continues.\n"
     "\n";
 
 static const char train_examples[] =

@@ -84,8 +84,14 @@
       "text that the samples continue; default: the start of a line")                              \
     X(STRING, log,          "FILE",      0, 0,            (0),                                     \
       "write a CSV row for each step to this file")                                                \
+    X(STRING, jsonl,        "FILE",      0, 0,            (0),                                     \
+      "write a line of JSON for each step to this file, and the samples")                          \
+    X(STRING, tensorboard,  "DIR",       0, 0,            (0),                                     \
+      "write the same for TensorBoard, to a new file in this folder")                              \
     X(WHOLE,  log_every,    "N",         1, 1e12,         (10),                                    \
       "steps between progress lines if stderr is not a terminal")                                  \
+    X(SWITCH, curve,        "",          0, 0,            (0),                                     \
+      "draw the loss under the progress bar")                                                      \
     X(SWITCH, detect_anomaly, "",        0, 0,            (0),                                     \
       "stop at the first NaN or infinity and name its module; slower")                              \
     GPT_SETTINGS(X)

@@ -8,7 +8,6 @@
 #include <unistd.h>
 
 #include "examples/common/console.h"
-#include "examples/common/progress.h"
 #include "examples/gpt/checkpoint.h"
 
 /* ---- the stream of tokens ---- */
@@ -183,7 +182,7 @@ static void write_others(const gpt_loaded *l, const char *prompt, const token_li
 static void write_on(const gpt_loaded *l, const gpt_sample_options *o, const token_list *tokens)
 {
     writer w = {.stream = gpt_stream_begin(stdout, &l->record.tokenizer)};
-    const double began = progress_clock();
+    const double began = console_clock();
     HEED_SCOPE_NO_GRAD(scope);
     heed_generator *generators = seed_rows(o);
     heed_tensor *prompt = heed_from_i64(tokens->ids, HEED_SHAPE(1, tokens->count));
@@ -205,7 +204,7 @@ static void write_on(const gpt_loaded *l, const gpt_sample_options *o, const tok
     heed_free(generators);
     write_others(l, o->prompt, tokens, texts);
     if (!heed_error_pending() && (o->stats || isatty(STDERR_FILENO)) && console_flush()) {
-        tell_rate(&w, progress_clock() - began);
+        tell_rate(&w, console_clock() - began);
     }
 }
 

@@ -1,18 +1,15 @@
-/* gpt train: schedules, windows, evaluation and steps; new and resumed runs; the log; and the
- * command that combines them. Checkpoints are in checkpoint.c, texts in corpus.c. */
+/* gpt train: schedules, windows, evaluation and steps; new and resumed runs; and the command that
+ * combines them. Checkpoints are in checkpoint.c, texts in corpus.c. */
 #include "examples/gpt/train.h"
 
-#include <errno.h>
 #include <math.h>
 #include <signal.h>
-#include <stdlib.h>
+#include <stdio.h>
 #include <string.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
 #include "examples/common/console.h"
 #include "examples/common/preflight.h"
-#include "examples/common/progress.h"
 #include "examples/gpt/quiz.h"
 #include "examples/gpt/sample.h"
 
@@ -62,7 +59,7 @@ static heed_tensor *loss_at(struct heed_gpt *m, const corpus *text, const int64_
 }
 
 double gpt_evaluate(struct heed_gpt *m, const corpus *text, const gpt_windows *windows,
-                    int64_t batch)
+                    int64_t batch, heed_watch *watch)
 {
     const bool training = m->module.training;
     double sum = 0;
@@ -76,6 +73,8 @@ double gpt_evaluate(struct heed_gpt *m, const corpus *text, const gpt_windows *w
             start[i] = windows->first + (done + i) * windows->apart;
         }
         sum += (double)count * heed_item(loss_at(m, text, start, count));
+        heed_watch_value(watch, "loss", sum / (double)(done + count));
+        heed_watch_step(watch);
     }
     if (training) {
         heed_train(m);
@@ -156,7 +155,8 @@ static void check_outputs(const gpt_train_options *o)
         {.flag = "--quiz", .path = o->quiz},
         {.flag = "--save", .path = o->save, .written = true, .replaces = "--resume"},
         {.flag = "--best", .path = o->best, .written = true},
-        {.flag = "--log", .path = o->log, .written = true, .device = true}};
+        {.flag = "--log", .path = o->log, .written = true, .device = true},
+        {.flag = "--jsonl", .path = o->jsonl, .written = true, .device = true}};
     path_check_all(files, sizeof files / sizeof *files);
 }
 
@@ -195,6 +195,7 @@ static void check_overwriting(const gpt_run *run)
     }
     if (o->resume == NULL) {
         path_check_unused("--log", o->log, way_out);
+        path_check_unused("--jsonl", o->jsonl, way_out);
     }
 }
 
@@ -379,7 +380,8 @@ bool gpt_run_validate(gpt_run *run)
     if (run->validation.count == 0) {
         return false;
     }
-    const double loss = gpt_evaluate(run->model, &run->text, &run->validation, run->options.batch);
+    const double loss =
+        gpt_evaluate(run->model, &run->text, &run->validation, run->options.batch, NULL);
     if (heed_error_pending()) {
         return false;
     }
@@ -403,115 +405,12 @@ bool gpt_run_ended(const gpt_run *run)
     return run->optimizer->steps >= run->options.steps || gpt_run_out_of_patience(run);
 }
 
-/* ---- the log ---- */
-
-static const char header[] = "step,loss,val_loss,lr,grad_norm,tokens_per_second\n";
-
-static heed_status fail_log(heed_status status, const char *path)
-{
-    return heed_fail(status, "--log: cannot write %s: %s", path, strerror(errno));
-}
-
-/* False at the end of the file, or with an error pending. */
-static bool next_line(gpt_log *log, char **line, size_t *capacity)
-{
-    const bool found = getline(line, capacity, log->stream) > 0;
-    if (!found && !feof(log->stream)) {
-        heed_fail(HEED_ERR_FILE, "--log: cannot read %s: %s", log->path, strerror(errno));
-    }
-    return found;
-}
-
-/* The offset after the row of step `resumed`; 0: not a log. A row without a line end, left by a
- * killed program, does not count. */
-static long end_of_rows(gpt_log *log, int64_t resumed, int64_t *last)
-{
-    char *line = NULL, *end = NULL;
-    size_t capacity = 0;
-    long place = 0;
-    if (next_line(log, &line, &capacity) && strcmp(line, header) == 0) {
-        place = ftell(log->stream);
-    }
-    while (place > 0 && next_line(log, &line, &capacity) && strchr(line, '\n') != NULL) {
-        const int64_t step = strtoll(line, &end, 10);
-        if (end == line || *end != ',' || step > resumed || step <= *last) {
-            break;
-        }
-        *last = step;
-        place = ftell(log->stream);
-    }
-    free(line);
-    return place;
-}
-
-static void resume_log(gpt_log *log, int64_t resumed, int64_t *last)
-{
-    const long end = end_of_rows(log, resumed, last);
-    if (heed_error_pending()) {
-        return; /* an unreadable log is left unchanged */
-    }
-    if (end == 0) {
-        heed_fail(HEED_ERR_VALUE,
-                  "--log: %s is not a log written by gpt train, so it cannot be continued; choose "
-                  "another file",
-                  log->path);
-    } else if (ftruncate(fileno(log->stream), end) != 0 || fseek(log->stream, end, SEEK_SET) != 0) {
-        fail_log(HEED_ERR_VALUE, log->path);
-    }
-}
-
-heed_status gpt_log_open(gpt_log *log, const char *path, int64_t resumed, int64_t *last)
-{
-    struct stat at;
-    *last = 0;
-    *log = (gpt_log){.path = path};
-    const bool old = stat(path, &at) == 0 && S_ISREG(at.st_mode) && at.st_size > 0 && resumed > 0;
-    log->stream = fopen(path, old ? "r+" : "w");
-    if (log->stream == NULL) {
-        return fail_log(HEED_ERR_VALUE, path);
-    }
-    if (old) {
-        resume_log(log, resumed, last);
-    } else if (fputs(header, log->stream) < 0 || fflush(log->stream) != 0) {
-        fail_log(HEED_ERR_VALUE, path);
-    }
-    return heed_error_pending();
-}
-
-heed_status gpt_log_row(gpt_log *log, int64_t step, const gpt_step *now, double val_loss,
-                        double tokens_per_second)
-{
-    char measured[32] = "";
-    if (log->stream == NULL || heed_error_pending()) {
-        return heed_error_pending();
-    }
-    if (!isnan(val_loss)) {
-        snprintf(measured, sizeof measured, "%.9g", val_loss);
-    }
-    if (fprintf(log->stream, "%lld,%.9g,%s,%.9g,%.9g,%.0f\n", (long long)step, now->loss, measured,
-                now->lr, now->grad_norm, tokens_per_second) < 0 ||
-        fflush(log->stream) != 0) {
-        fail_log(HEED_ERR_FILE, log->path);
-    }
-    return heed_error_pending();
-}
-
-void gpt_log_close(gpt_log *log)
-{
-    if (log->stream != NULL) {
-        fclose(log->stream);
-    }
-    *log = (gpt_log){.path = NULL};
-}
-
 /* ---- the command: before training ---- */
 
 typedef struct learner {
     gpt_run run;
-    gpt_log log;
     quiz quiz;
-    char understood[120]; /* the last results of the quiz; or "" */
-    progress progress;
+    heed_watch *watch;
     double last;   /* time at the end of the last step */
     int64_t saved; /* the last step saved to --save; -1: none */
 } learner;
@@ -542,22 +441,66 @@ static void describe(const learner *l)
     }
 }
 
-static void open_log(learner *l)
+static double tokens_of_step(const gpt_train_options *o)
+{
+    return (double)o->batch * (double)o->accumulate * (double)o->context;
+}
+
+/* Columns of a log, before one for each kind of question. char_gpt.py writes the same. */
+static const char *const columns[] = {"loss", "val_loss", "lr", "grad_norm", "tokens_per_second"};
+enum { COLUMNS = sizeof columns / sizeof *columns };
+
+/* The watch's names: columns, then kinds. */
+static void name_values(learner *l)
+{
+    for (int i = 0; i < COLUMNS; i++) {
+        heed_watch_name(l->watch, columns[i]);
+    }
+    for (int kind = 0; kind < l->quiz.kind_count; kind++) {
+        const char *name = l->quiz.kinds[kind].name;
+        for (int i = 0; i < COLUMNS; i++) {
+            if (strcmp(name, columns[i]) == 0) {
+                heed_fail(HEED_ERR_VALUE, "quiz: kind '%s' is a column of logs; rename it", name);
+            }
+        }
+        heed_watch_name(l->watch, name);
+    }
+    flags_blame("--quiz", HEED_ERR_VALUE);
+}
+
+static void begin_watch(learner *l)
 {
     const gpt_train_options *o = &l->run.options;
-    int64_t last = 0;
-    if (o->log != NULL && !heed_error_pending() &&
-        gpt_log_open(&l->log, o->log, l->run.resumed, &last) == HEED_OK && last < l->run.resumed) {
-        fprintf(stderr, "gpt: --log: no rows for steps %lld to %lld, which were taken earlier\n",
-                (long long)last + 1, (long long)l->run.resumed);
+    const char *shown[2 + QUIZ_MOST_KINDS + 1] = {"loss", "val_loss"};
+    if (heed_error_pending()) {
+        return;
+    }
+    for (int i = 0; i < l->quiz.kind_count; i++) {
+        shown[2 + i] = l->quiz.kinds[i].name;
+    }
+    l->watch = heed_watch_new((heed_watch_options){.steps = o->steps,
+                                                   .resumed = l->run.resumed,
+                                                   .csv = o->log,
+                                                   .jsonl = o->jsonl,
+                                                   .tensorboard = o->tensorboard,
+                                                   .terminal = stderr,
+                                                   .every = o->log_every,
+                                                   .curve = o->curve,
+                                                   .shown = shown,
+                                                   .unit = "tokens",
+                                                   .per_step = tokens_of_step(o)});
+    if (flags_blame("log", HEED_ERR_VALUE) == HEED_OK) {
+        name_values(l);
     }
 }
 
 /* ---- the command: training ---- */
 
+/* The rows are written before the run is saved, so that a resumed run finds them. */
 static void save_run(learner *l)
 {
     gpt_run *run = &l->run;
+    heed_watch_flush(l->watch);
     if (run->options.save != NULL && l->saved != run->optimizer->steps && !heed_error_pending() &&
         gpt_record_save(&run->record, run->model, run->optimizer, "--save", run->options.save) ==
             HEED_OK) {
@@ -565,105 +508,82 @@ static void save_run(learner *l)
     }
 }
 
-static double tokens_of_step(const gpt_train_options *o)
-{
-    return (double)o->batch * (double)o->accumulate * (double)o->context;
-}
-
 static void ask(learner *l)
 {
-    if (l->quiz.count > 0 && quiz_ask(&l->quiz, l->run.model) == HEED_OK) {
-        quiz_line(&l->quiz, l->understood, sizeof l->understood);
+    if (l->quiz.count > 0) {
+        quiz_ask(&l->quiz, l->run.model, NULL);
     }
 }
 
-static void put_sample(learner *l)
+static void put_sample(learner *l, const text_buffer *sample)
 {
-    const gpt_run *run = &l->run;
-    text_buffer text = gpt_sample_text(run->model, &run->record.tokenizer, run->options.prompt);
-    if (!heed_error_pending()) {
-        progress_pause(&l->progress);
-        printf("--------------- step %lld\n", (long long)run->optimizer->steps);
-        console_put(stdout, text.bytes, text.length - 1, isatty(STDOUT_FILENO));
-        putchar('\n');
-        console_flush();
+    heed_watch_pause(l->watch);
+    printf("--------------- step %lld\n", (long long)l->run.optimizer->steps);
+    console_put(stdout, sample->bytes, sample->length - 1, isatty(STDOUT_FILENO));
+    putchar('\n');
+    console_flush();
+}
+
+/* Values of a step, after it has been validated. */
+static void record(learner *l, const gpt_step *now, bool validated, double rate)
+{
+    heed_watch *w = l->watch;
+    heed_watch_value(w, "loss", now->loss);
+    heed_watch_value(w, "lr", now->lr);
+    heed_watch_value(w, "grad_norm", now->grad_norm);
+    heed_watch_value(w, "tokens_per_second", round(rate));
+    if (validated && l->run.validation.count > 0) {
+        heed_watch_value(w, "val_loss", l->run.record.val_loss);
     }
-    text_free(&text);
-}
-
-static void show(learner *l, const gpt_step *now, bool validated)
-{
-    const gpt_run *run = &l->run;
-    const int64_t step = run->optimizer->steps;
-    const char *understood = validated ? l->understood : ""; /* not of an earlier step */
-    const progress_facts facts = {.step = step,
-                                  .steps = run->options.steps,
-                                  .before = run->resumed,
-                                  .loss = now->loss,
-                                  .held_out = run->record.val_loss,
-                                  .held_out_name = "validation",
-                                  .tokens =
-                                      (double)(step - run->resumed) * tokens_of_step(&run->options),
-                                  .more = understood,
-                                  .brief = understood};
-    progress_show(&l->progress, facts, validated);
-}
-
-/* A failed write ends training, but the steps so far are saved. */
-static void log_row(learner *l, const gpt_step *now, double val_loss, double rate)
-{
-    char message[512];
-    if (heed_error_pending() ||
-        gpt_log_row(&l->log, l->run.optimizer->steps, now, val_loss, rate) == HEED_OK) {
-        return;
+    for (int i = 0; validated && i < l->quiz.kind_count; i++) {
+        const quiz_kind *kind = &l->quiz.kinds[i];
+        heed_watch_value(w, kind->name, (double)kind->right / (double)kind->questions);
     }
-    const heed_status error = heed_error();
-    snprintf(message, sizeof message, "%s", heed_error_message());
-    save_run(l);
-    heed_error();
-    heed_fail(error, "%s", message);
+    heed_watch_step(w);
 }
 
-/* The row is logged before the run is saved, so that a resumed run finds it. The best model is
- * saved before the run records that it exists. */
+/* The best model is saved before the run records that it exists. */
 static void after_step(learner *l, const gpt_step *now)
 {
     gpt_run *run = &l->run;
     const gpt_train_options *o = &run->options;
     const int64_t step = run->optimizer->steps;
-    const double rate = tokens_of_step(o) / (progress_clock() - l->last);
+    const double rate = tokens_of_step(o) / (console_clock() - l->last);
     const bool validates = step % o->eval_every == 0 || step == o->steps;
     const bool best = validates && gpt_run_validate(run);
     if (best && o->best != NULL && !heed_error_pending()) {
         gpt_record_save(&run->record, run->model, run->optimizer, "--best", o->best);
     }
+    const bool samples = o->sample_every > 0 && step % o->sample_every == 0;
+    text_buffer sample = {.length = 0};
     if (validates) {
         ask(l);
     }
-    log_row(l, now, validates ? run->record.val_loss : (double)NAN, rate);
-    if (!heed_error_pending()) {
-        show(l, now, validates);
+    if (samples) {
+        sample = gpt_sample_text(run->model, &run->record.tokenizer, o->prompt);
+        heed_watch_text(l->watch, "sample", sample.bytes);
     }
-    if (o->sample_every > 0 && step % o->sample_every == 0) {
-        put_sample(l);
+    record(l, now, validates, rate);
+    if (samples && !heed_error_pending()) {
+        put_sample(l, &sample);
     }
+    text_free(&sample);
     if (step % o->save_every == 0) {
         save_run(l);
     }
-    l->last = progress_clock();
+    l->last = console_clock();
 }
 
 static void learn(learner *l)
 {
     gpt_run *run = &l->run;
     ask(l);
-    if (l->quiz.count > 0) {
-        fprintf(stderr, "quiz of %lld questions, after step %lld: %s\n", (long long)l->quiz.count,
-                (long long)run->optimizer->steps, l->understood);
+    if (l->quiz.count > 0 && !heed_error_pending()) {
+        fprintf(stderr, "quiz of %lld questions, after step %lld: ", (long long)l->quiz.count,
+                (long long)run->optimizer->steps);
+        quiz_line(&l->quiz, stderr);
     }
-    l->progress = progress_begin(stderr);
-    l->progress.every = run->options.log_every;
-    l->last = progress_clock();
+    l->last = console_clock();
     while (!gpt_run_ended(run) && !interrupted() && !heed_error_pending()) {
         gpt_step now;
         if (gpt_run_step(run, &now) == HEED_OK) {
@@ -671,7 +591,8 @@ static void learn(learner *l)
         }
     }
     save_run(l);
-    progress_end(&l->progress);
+    heed_watch_free(l->watch);
+    l->watch = NULL;
 }
 
 /* ---- the command: after training ---- */
@@ -769,7 +690,7 @@ int gpt_train(int argc, char **argv)
         token_list tokens = gpt_prompt(&l.run.record.tokenizer, o.prompt);
         token_list_free(&tokens);
     }
-    open_log(&l);
+    begin_watch(&l);
     const bool ready = !heed_error_pending();
     if (ready) {
         l.saved = path_same(l.run.options.save, o.resume) ? l.run.resumed : -1;
@@ -780,7 +701,7 @@ int gpt_train(int argc, char **argv)
         sum_up(&l);
     }
     status = gpt_end(ready);
-    gpt_log_close(&l.log);
+    heed_watch_free(l.watch);
     quiz_close(&l.quiz);
     gpt_run_free(&l.run);
     return status;
