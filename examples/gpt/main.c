@@ -3,8 +3,8 @@
  *     build/gpt train --text FILE --save FILE        build/gpt --help
  *     build/gpt sample --load FILE --prompt TEXT
  *
- * The commands train and sample are in files of those names; eval, info, export and the dispatch
- * are here. */
+ * The commands train, sample and plot are in files of those names; eval, info, export and the
+ * dispatch are here. */
 #include <math.h>
 #include <signal.h>
 #include <stdio.h>
@@ -13,6 +13,7 @@
 
 #include "examples/common/console.h"
 #include "examples/common/preflight.h"
+#include "examples/gpt/plot.h"
 #include "examples/gpt/quiz.h"
 #include "examples/gpt/sample.h"
 #include "examples/gpt/train.h"
@@ -345,7 +346,7 @@ static const struct {
     int (*run)(int argc, char **argv);
 } commands[] = {
     {"train", gpt_train}, {"sample", gpt_sample}, {"eval", gpt_eval},
-    {"info", gpt_info},   {"export", gpt_export},
+    {"info", gpt_info},   {"plot", gpt_plot},     {"export", gpt_export},
 };
 
 /* gpt help, gpt help train, gpt --help */
@@ -356,7 +357,7 @@ static bool wants_help(const char *word)
 
 static int unknown(const char *command)
 {
-    heed_fail(HEED_ERR_VALUE, "unknown command '%s'; use train, sample, eval, info or export",
+    heed_fail(HEED_ERR_VALUE, "unknown command '%s'; use train, sample, eval, info, plot or export",
               command);
     return console_misused("gpt", NULL);
 }

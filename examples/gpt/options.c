@@ -14,12 +14,14 @@
 #define SAMPLE_ROW(kind, field, ...) FLAG_ROW(gpt_sample_options, kind, field, __VA_ARGS__)
 #define EVAL_ROW(kind, field, ...)   FLAG_ROW(gpt_eval_options, kind, field, __VA_ARGS__)
 #define INFO_ROW(kind, field, ...)   FLAG_ROW(gpt_info_options, kind, field, __VA_ARGS__)
+#define PLOT_ROW(kind, field, ...)   FLAG_ROW(gpt_plot_options, kind, field, __VA_ARGS__)
 #define EXPORT_ROW(kind, field, ...) FLAG_ROW(gpt_export_options, kind, field, __VA_ARGS__)
 static const flag_row setting_rows[] = {GPT_SETTINGS(TRAIN_ROW)};
 static const flag_row train_rows[] = {GPT_TRAIN(TRAIN_ROW)};
 static const flag_row sample_rows[] = {GPT_SAMPLE(SAMPLE_ROW)};
 static const flag_row eval_rows[] = {GPT_EVAL(EVAL_ROW)};
 static const flag_row info_rows[] = {GPT_INFO(INFO_ROW)};
+static const flag_row plot_rows[] = {GPT_PLOT(PLOT_ROW)};
 static const flag_row export_rows[] = {GPT_EXPORT(EXPORT_ROW)};
 /* clang-format on */
 
@@ -32,6 +34,7 @@ const flag_table gpt_train_flags = TABLE(train_rows, "use --text FILE for a text
 const flag_table gpt_sample_flags = TABLE(sample_rows, "use --prompt TEXT for a prompt");
 const flag_table gpt_eval_flags = TABLE(eval_rows, "use --text FILE for a text");
 const flag_table gpt_info_flags = TABLE(info_rows, NULL);
+const flag_table gpt_plot_flags = TABLE(plot_rows, "use --prompt TEXT for a text");
 const flag_table gpt_export_flags = TABLE(export_rows, "use --to PATH for the output");
 
 heed_status gpt_options_settle(gpt_train_options *o)
@@ -83,6 +86,7 @@ static const char usage[] = "usage: gpt train  --text FILE [--save FILE] ...\n"
                             "       gpt sample FILE --prompt TEXT ...\n"
                             "       gpt eval   FILE --text FILE ...\n"
                             "       gpt info   FILE\n"
+                            "       gpt plot   [FILE --prompt TEXT] [--log FILE] ...\n"
                             "       gpt export FILE --to PATH ...\n";
 
 static const char program[] =
@@ -93,6 +97,7 @@ static const char program[] =
     "  sample  generates text\n"
     "  eval    measures a model's loss on a text\n"
     "  info    shows a file's modules, shapes and settings\n"
+    "  plot    draws the curves of a run and the attention of each head\n"
     "  export  converts a model for transformers or nanoGPT\n"
     "\n"
     "gpt COMMAND --help lists all options of a command.\n"
@@ -163,6 +168,17 @@ static const char info_introduction[] =
     "Prints the modules, parameters, shapes and settings in a file.\n"
     "\n";
 
+static const char plot_introduction[] =
+    "usage: gpt plot [FILE --prompt TEXT] [--log FILE] [--to FILE] [--FLAG VALUE | --FLAG=VALUE]\n"
+    "\n"
+    "Draws the curves of a log, and the attention of each head in each layer of a model.\n"
+    "\n";
+
+static const char plot_examples[] =
+    "\n"
+    "  gpt plot --log book.csv\n"
+    "  gpt plot book.safetensors --prompt \"It was\" --log book.csv --to book.svg\n";
+
 static const char export_introduction[] =
     "usage: gpt export FILE --to PATH [--layout gpt2|nanogpt]\n"
     "\n"
@@ -181,6 +197,7 @@ static const struct {
     {"sample", &gpt_sample_flags, sample_introduction, "\nCtrl-C stops the output.\n", ""},
     {"eval", &gpt_eval_flags, eval_introduction, "\n", ""},
     {"info", &gpt_info_flags, info_introduction, "\n", ""},
+    {"plot", &gpt_plot_flags, plot_introduction, "\n", plot_examples},
     {"export", &gpt_export_flags, export_introduction, "\n", ""},
 };
 

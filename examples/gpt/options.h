@@ -136,6 +136,18 @@
     X(BARE,   load,         "FILE",      0, 0,            (0),                                     \
       "a file from gpt train, a transformers folder, or any other GPT as safetensors")
 
+#define GPT_PLOT(X)                                                                                \
+    X(BARE,   load,         "FILE",      0, 0,            (0),                                     \
+      "the model, for --prompt: a file from gpt train or a folder from gpt export")                \
+    X(STRING, log,          "FILE",      0, 0,            (0),                                     \
+      "draw the curves of this log, a CSV file from gpt train")                                    \
+    X(REAL,   smoothing,    "X",         0, 0.999,        (0),                                     \
+      "weight of the past in a moving average of the curves")                                      \
+    X(STRING, prompt,       "TEXT",      0, 0,            (0),                                     \
+      "draw how the tokens of this text, at most the last 64, attend to each other")               \
+    X(STRING, to,           "FILE",      0, 0,            (0),                                     \
+      "draw to this SVG file; default: as text")
+
 #define GPT_EXPORT(X)                                                                              \
     X(BARE,   load,         "FILE",      0, 0,            (0),                                     \
       "the model: a file from gpt train or a folder from gpt export")                              \
@@ -157,6 +169,9 @@ typedef struct gpt_eval_options {
 typedef struct gpt_info_options {
     FLAG_FIELDS(GPT_INFO);
 } gpt_info_options;
+typedef struct gpt_plot_options {
+    FLAG_FIELDS(GPT_PLOT);
+} gpt_plot_options;
 typedef struct gpt_export_options {
     FLAG_FIELDS(GPT_EXPORT);
 } gpt_export_options;
@@ -169,7 +184,7 @@ enum { GPT_EXPORT_GPT2, GPT_EXPORT_NANOGPT };
 
 /* Flag tables; gpt_train_flags includes gpt_settings. */
 extern const flag_table gpt_settings, gpt_train_flags, gpt_sample_flags, gpt_eval_flags,
-    gpt_info_flags, gpt_export_flags;
+    gpt_info_flags, gpt_plot_flags, gpt_export_flags;
 
 /* gpt_options_settle: fills in train's defaults that depend on other flags.
  * HEED_ERR_VALUE: contradictory flags. */
