@@ -11,7 +11,7 @@
 #include <string.h>
 
 #include "examples/common/console.h"
-#include "examples/next_token/plot.h"
+#include "examples/common/figure.h"
 #include "examples/next_token/setup.h"
 #include "examples/next_token/write.h"
 
@@ -23,7 +23,6 @@ typedef struct watcher {
     const setup *setup;
     const toy_language *language;
     heed_watch *watch; /* NULL: no training */
-    curve training, held_out;
     double lowest_held_out;
     int64_t lowest_step;
 } watcher;
@@ -56,10 +55,8 @@ static bool watch(void *context, struct token_model *m, const train_state *now)
 {
     watcher *w = context;
     heed_watch_value(w->watch, "loss", now->loss);
-    curve_add(&w->training, now->step, now->loss);
     if (now->measured && !isnan(now->held_out)) {
         heed_watch_value(w->watch, "val_loss", now->held_out);
-        curve_add(&w->held_out, now->step, now->held_out);
         if (now->held_out < w->lowest_held_out) {
             w->lowest_held_out = now->held_out;
             w->lowest_step = now->step;
@@ -80,8 +77,6 @@ static void learn(watcher *w)
     const train_options how = {s->options.steps, s->options.batch, s->options.lr};
     w->watch = begin_watch(s);
     w->lowest_held_out = HUGE_VAL;
-    w->training = curve_begin(how.steps);
-    w->held_out = curve_begin(TRAIN_MEASUREMENTS);
     train(s->model, &s->training, &s->held_out, &how, watch, w);
 }
 
@@ -109,13 +104,16 @@ static void end_watch(watcher *w)
 
 /* ---- results ---- */
 
+/* The losses, and the attention over the sample. */
 static void plot(const watcher *w)
 {
+    enum { TOKENS = 24 };
     const setup *s = w->setup;
+    figure f = {.height = 0};
     char title[160];
-    const char *names[PLOT_TOKENS];
+    const char *names[TOKENS];
     int64_t count = 0;
-    const int64_t *tokens = setup_sample(s, PLOT_TOKENS, &count);
+    const int64_t *tokens = setup_sample(s, TOKENS, &count);
     for (int64_t i = 0; i < count; i++) {
         names[i] = vocabulary_token(&s->vocabulary, tokens[i]);
     }
@@ -125,9 +123,20 @@ static void plot(const watcher *w)
     const char *slash = strrchr(of, '/');
     snprintf(title, sizeof title, "next_token: %.100s, %lld steps", slash != NULL ? slash + 1 : of,
              (long long)heed_watch_steps(w->watch));
+    const heed_curve losses[] = {heed_watch_curve(w->watch, "loss"),
+                                 heed_watch_curve(w->watch, "val_loss")};
     HEED_SCOPE_NO_GRAD(scope);
-    plot_write(s->options.plot, title, &w->training, &w->held_out,
-               model_attention(s->model, tokens, count), names);
+    if (losses[0].count > 0) {
+        heed_plot_svg(figure_part(&f), losses, losses[1].count > 0 ? 2 : 1,
+                      (heed_plot_options){.title = title, .y_label = "nats per token"});
+        figure_end_part(&f);
+    }
+    heed_attention_svg(figure_part(&f), model_attention(s->model, tokens, count),
+                       (heed_attention_plot_options){
+                           .title = losses[0].count > 0 ? "attention" : title, .queries = names});
+    figure_end_part(&f);
+    figure_write(&f, "--plot", s->options.plot);
+    figure_free(&f);
 }
 
 /* Prints the prompt, or else the start of the held-out part, and the model's continuation. */
