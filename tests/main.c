@@ -13,12 +13,12 @@
 #define SUITES(X)                                                                                  \
     X(error) X(unread) X(tensor) X(scope) X(threads) X(parallel) X(forks) X(determinism) X(walks) X(memory) X(print)                             \
     X(random) X(random_numbers) X(random_misuse)                                                   \
-    X(ops) X(limits) X(parity) X(gradients) X(engine) X(anomaly) X(misuse)                                 \
+    X(ops) X(limits) X(parity) X(gradients) X(engine) X(anomaly) X(trace) X(misuse)                                 \
     X(nn) X(layers) X(attention) X(cross_attention) X(multihead) X(transformer) X(gpt) X(masks)    \
     X(optim) X(denormal) X(files) X(data) X(gpt_files) X(golden)                                                       \
     X(toy) X(char_gpt) X(text) X(chunks) X(bpe) X(tokenizer) X(corpus)                             \
     X(flags) X(options) X(next_token) X(gpt_program) X(gpt_run) X(quiz) X(stories) \
-    X(pictures) X(watch) X(oom)
+    X(pictures) X(plot) X(watch) X(oom)
 /* clang-format on */
 #define DECLARE(name) Suite *name##_suite(void);
 SUITES(DECLARE)
@@ -46,6 +46,9 @@ int main(int argc, char **argv)
         SUITES(PRINT)
         return EXIT_SUCCESS;
     }
+    setenv("LC_ALL", "C.UTF-8", 1); /* the same pictures in each terminal */
+    unsetenv("COLUMNS");
+    unsetenv("NO_COLOR");
     SRunner *runner = srunner_create(NULL);
     int added = 0;
 #define ADD(name)                                                                                  \

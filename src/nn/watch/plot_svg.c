@@ -1,4 +1,5 @@
 /* Curves as SVG. */
+#include <limits.h>
 #include <math.h>
 #include <string.h>
 
@@ -112,13 +113,13 @@ static void draw_path(const plot *p, const heed_curve *curve, double smoothing)
     fputs("\"/>\n", p->stream);
 }
 
-/* Dots with tooltips, transparent if there are many. */
-static void draw_points(const plot *p, const heed_curve *curve, int64_t shown)
+/* Dots with tooltips, and a transparent edge that is easier to hit. */
+static void draw_points(const plot *p, const heed_curve *curve, bool visible)
 {
     fprintf(p->stream,
             "<g fill=\"currentColor\" fill-opacity=\"%d\" stroke=\"currentColor\" "
             "stroke-opacity=\"0\" stroke-width=\"8\">\n",
-            shown <= VISIBLE_POINTS && p->options.smoothing <= 0);
+            visible);
     for (int64_t i = 0; i < curve->count; i++) {
         if (heed_curve_shows(curve, i, p->options.log_y)) {
             fprintf(p->stream, "<circle cx=\"%.1f\" cy=\"%.1f\" r=\"2\"><title>",
@@ -132,22 +133,21 @@ static void draw_points(const plot *p, const heed_curve *curve, int64_t shown)
     fputs("</g>\n", p->stream);
 }
 
-/* Triangles that point down at the curve; at its top where it has no point that can be drawn. */
+/* Triangles that point down at the curve. */
 static void draw_spikes(const plot *p, const heed_curve *curve)
 {
-    for (int64_t i = 0; i < curve->spike_count && curve->count > 0; i++) {
-        const int64_t point = heed_curve_nearest(curve, curve->spikes[i]);
-        if (!isfinite(curve->spikes[i]) || !isfinite(curve->x[point])) {
-            continue;
-        }
-        const bool shows = heed_curve_shows(curve, point, p->options.log_y);
-        fprintf(p->stream,
+    for (int64_t i = 0; i < curve->spike_count; i++) {
+        double x, y;
+        if (heed_curve_spike(curve, i, p->options.log_y, p->y.high, &x, &y)) {
+            fprintf(
+                p->stream,
                 "<path fill=\"currentColor\" stroke=\"none\" d=\"M%.1f %.1fl-5 -9h10z\"><title>",
-                x_of(p, curve->x[point]), (shows ? y_of(p, curve->y[point]) : p->top) - 3);
-        put_name(p, curve->name);
-        fputs(": spike at ", p->stream);
-        put_name(p, x_label(p));
-        fprintf(p->stream, " %.10g</title></path>\n", curve->spikes[i]);
+                x_of(p, x), y_of(p, y) - 3);
+            put_name(p, curve->name);
+            fputs(": spike at ", p->stream);
+            put_name(p, x_label(p));
+            fprintf(p->stream, " %.10g</title></path>\n", curve->spikes[i]);
+        }
     }
 }
 
@@ -155,22 +155,23 @@ static void draw_curve(const plot *p, int number)
 {
     const heed_curve *curve = &p->curves[number];
     const heed_curve_facts f = heed_curve_facts_of(curve, p->options.log_y);
+    const double smoothing = heed_curve_smoothing(curve, p->options.smoothing);
     fprintf(p->stream,
             "<g class=\"heed-c%d\" fill=\"none\" stroke=\"currentColor\" stroke-linejoin=\"round\" "
             "stroke-linecap=\"round\">\n<title>",
             number % HEED_SVG_CURVES);
     put_name(p, curve->name);
-    fprintf(p->stream, "%s</title>\n", heed_curve_legend(curve, p->options).text);
+    fprintf(p->stream, "%s</title>\n", heed_curve_legend(curve, p->options, INT_MAX).text);
     if (f.shown > 0) {
-        if (p->options.smoothing > 0) {
+        if (smoothing > 0) {
             fputs("<path stroke-opacity=\".35\"", p->stream);
             draw_path(p, curve, 0);
         }
         fprintf(p->stream, "<path stroke-width=\"1.8\" stroke-dasharray=\"%s\"", dashes_of(number));
-        draw_path(p, curve, p->options.smoothing);
+        draw_path(p, curve, smoothing);
     }
     if (f.shown <= FEW_POINTS) {
-        draw_points(p, curve, f.shown);
+        draw_points(p, curve, f.shown <= VISIBLE_POINTS && smoothing <= 0);
     }
     draw_spikes(p, curve);
     fputs("</g>\n", p->stream);
@@ -184,8 +185,9 @@ static int draw_legend(const plot *p, double top, bool dry)
     int lines = p->count > 0;
     double x = 10;
     for (int i = 0; i < p->count; i++) {
-        const heed_text rest = heed_curve_legend(&p->curves[i], p->options);
         const int letters = heed_label_columns(p->curves[i].name, MOST_NAME, 0);
+        const int most = (int)((p->width - SWATCH - EDGE) / HEED_SVG_LETTER) - letters;
+        const heed_text rest = heed_curve_legend(&p->curves[i], p->options, most > 0 ? most : 0);
         const double width =
             SWATCH + HEED_SVG_LETTER * (letters + (double)strlen(rest.text)) + EDGE;
         if (x > 10 && x + width > p->width) {
