@@ -193,9 +193,7 @@ bool heed_json_bool(heed_json *json)
 
 /* ---- characters ---- */
 
-/* The length in bytes of the UTF-8 character at `text`; 0 if it is invalid: a wrong first byte,
- * truncated, overlong, a surrogate, or past U+10FFFF. */
-static int utf8_size(const char *text)
+int heed_utf8_size(const char *text)
 {
     const unsigned char *s = (const unsigned char *)text;
     if (s[0] < 0x80) {
@@ -222,7 +220,7 @@ bool heed_is_utf8(const char *text)
 {
     int size = 1;
     for (; *text != '\0' && size > 0; text += size) {
-        size = utf8_size(text);
+        size = heed_utf8_size(text);
     }
     return size > 0;
 }
@@ -311,7 +309,7 @@ const char *heed_json_string(heed_json *json)
     char *const text = json->at, *to = text; /* `to` never overtakes `at` */
     while (json->wrong == NULL && *json->at != '"') {
         const unsigned char c = (unsigned char)*json->at;
-        const int size = utf8_size(json->at);
+        const int size = heed_utf8_size(json->at);
         if (c < 0x20) {
             fail(json, json->at == json->end ? "the text ends inside a string"
                                              : "a control character inside a string");

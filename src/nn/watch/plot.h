@@ -51,12 +51,12 @@ heed_status heed_plot_csv(FILE *stream, const heed_curve *curves, int count);
 
 /* ---- attention ---- */
 
-typedef struct heed_attention_options {
+typedef struct heed_attention_plot_options {
     const char *title;
     const char *const *queries; /* a label for each row, or NULL */
     const char *const *keys;    /* a label for each column; NULL: those of the queries */
     int width;                  /* SVG: pixels, 0: 720. Text: columns, 0: the terminal */
-} heed_attention_options;
+} heed_attention_plot_options;
 
 /* heed_attention_text, _svg, _csv: all heads side by side.
  *
@@ -68,9 +68,12 @@ typedef struct heed_attention_options {
  *
  * HEED_ERR_SHAPE: weights have other dims. HEED_ERR_DTYPE: weights are not floats.
  * HEED_ERR_VALUE: a row does not sum to 1 within 1e-3, nor to 0, as fully masked rows do. */
-heed_status heed_attention_text(FILE *stream, heed_tensor *weights, heed_attention_options options);
-heed_status heed_attention_svg(FILE *stream, heed_tensor *weights, heed_attention_options options);
-heed_status heed_attention_csv(FILE *stream, heed_tensor *weights, heed_attention_options options);
+heed_status heed_attention_text(FILE *stream, heed_tensor *weights,
+                                heed_attention_plot_options options);
+heed_status heed_attention_svg(FILE *stream, heed_tensor *weights,
+                               heed_attention_plot_options options);
+heed_status heed_attention_csv(FILE *stream, heed_tensor *weights,
+                               heed_attention_plot_options options);
 
 HEED_END_DECLS
 #endif

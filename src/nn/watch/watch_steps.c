@@ -1,0 +1,413 @@
+/* A watch: its values, steps and sinks. */
+#include "watch.h"
+
+#include <math.h>
+#include <stdarg.h>
+#include <string.h>
+#include <time.h>
+
+#include "../../tensor/alloc.h"
+#include "../files/file_error.h"
+#include "../files/json.h"
+#include "watch_sink.h"
+
+/* Rows wait at most this long for others, in seconds; those of slow steps do not wait. */
+static const double most_wait = 1, slow_step = 0.01;
+
+static double seconds(void)
+{
+    struct timespec now;
+    clock_gettime(CLOCK_MONOTONIC, &now);
+    return (double)now.tv_sec + 1e-9 * (double)now.tv_nsec;
+}
+
+/* ---- names ---- */
+
+/* Control characters: below 0x20, DEL, and U+0080 to U+009F. */
+const char *heed_watch_name_fault(const char *name)
+{
+    if (*name == '\0') {
+        return "a name is empty";
+    }
+    if (strcmp(name, "step") == 0) {
+        return "\"step\" is the number of the step; choose another name";
+    }
+    if (!heed_is_utf8(name)) {
+        return "a name is not UTF-8";
+    }
+    for (const unsigned char *c = (const unsigned char *)name; *c != '\0'; c++) {
+        if (*c < 0x20 || *c == 0x7f || (c[0] == 0xC2 && c[1] < 0xA0)) {
+            return "a name has control characters";
+        }
+    }
+    return NULL;
+}
+
+static bool is_shown(const heed_watch *w, const char *name)
+{
+    const char *const *shown = w->options.shown;
+    for (; shown != NULL && *shown != NULL; shown++) {
+        if (strcmp(*shown, name) == 0) {
+            return true;
+        }
+    }
+    return shown == NULL;
+}
+
+static heed_status grow(heed_watch *w)
+{
+    if (w->count < w->capacity) {
+        return HEED_OK;
+    }
+    const int capacity = w->capacity > 0 ? 2 * w->capacity : 8;
+    heed_series *series = heed_realloc(w->series, (size_t)capacity * sizeof *series);
+    w->series = series != NULL ? series : w->series;
+    heed_curve *curves = heed_realloc(w->curves, (size_t)capacity * sizeof *curves);
+    w->curves = curves != NULL ? curves : w->curves;
+    if (series != NULL && curves != NULL) {
+        w->capacity = capacity;
+    }
+    return heed_error_pending();
+}
+
+static heed_series *add_series(heed_watch *w, const char *function, const char *name)
+{
+    const char *fault = heed_watch_name_fault(name);
+    if (fault != NULL) {
+        heed_fail(HEED_ERR_VALUE, "%s: %s", function, fault);
+        return NULL;
+    }
+    if (grow(w) != HEED_OK || heed_series_new(&w->series[w->count], name, w->steps) != HEED_OK) {
+        return NULL;
+    }
+    w->series[w->count].shown = is_shown(w, name);
+    return &w->series[w->count++];
+}
+
+/* NULL: none. Steps name their values in the same order, so the first guess is usually right. */
+static heed_series *find(const heed_watch *w, const char *name)
+{
+    for (int i = 0, at = w->next; i < w->count; i++, at++) {
+        at = at < w->count ? at : 0;
+        if (strcmp(w->series[at].name, name) == 0) {
+            return &w->series[at];
+        }
+    }
+    return NULL;
+}
+
+/* NULL with an error pending. */
+static heed_series *series_of(heed_watch *w, const char *function, const char *name)
+{
+    if (heed_error_pending() || name == NULL) {
+        heed_fail(HEED_ERR_NULL, "%s: the name is NULL", function);
+        return NULL;
+    }
+    heed_series *s = find(w, name);
+    return s != NULL ? s : add_series(w, function, name);
+}
+
+heed_status heed_watch_name(heed_watch *w, const char *name)
+{
+    if (w != NULL) {
+        series_of(w, "watch_name", name);
+    }
+    return heed_error_pending();
+}
+
+heed_status heed_watch_value(heed_watch *w, const char *name, double value)
+{
+    heed_series *s = w != NULL ? series_of(w, "watch_value", name) : NULL;
+    if (s == NULL) {
+        return heed_error_pending();
+    }
+    s->value = value;
+    if (s->step <= w->steps) {
+        s->before = s->step;
+        s->step = w->steps + 1;
+    }
+    w->next = (int)(s - w->series) + 1;
+    return HEED_OK;
+}
+
+/* ---- sinks ---- */
+
+static heed_sink *open_sink(heed_watch *w, const heed_sink_kind *kind)
+{
+    heed_sink *sink = heed_alloc_zeroed(kind->size);
+    if (sink == NULL) {
+        return NULL;
+    }
+    w->sinks[w->sink_count++] = sink;
+    sink->kind = kind;
+    sink->out.fd = -1;
+    return kind->open(sink, w) == HEED_OK ? sink : NULL;
+}
+
+heed_status heed_watch_open_rows(heed_sink *sink, heed_watch *w, const heed_rows *rows)
+{
+    int64_t last;
+    if (heed_output_file(&sink->out, sink->path, w->steps, rows, &last) == HEED_OK &&
+        last < w->steps) {
+        heed_watch_warn(w, "%s: no rows for steps %lld to %lld, which were taken earlier",
+                        heed_show_path(sink->path).text, (long long)last + 1, (long long)w->steps);
+    }
+    return heed_error_pending();
+}
+
+void heed_watch_warn(heed_watch *w, const char *format, ...)
+{
+    char line[sizeof w->warning];
+    va_list arguments;
+    va_start(arguments, format);
+    vsnprintf(line, sizeof line, format, arguments);
+    va_end(arguments);
+    if (*w->warning == '\0') {
+        strcpy(w->warning, line);
+    }
+    if (w->terminal != NULL && !w->terminal->off) {
+        heed_terminal_say(w->terminal, line);
+    }
+}
+
+/* Switches the sink off if it has failed. */
+static void check(heed_watch *w, heed_sink *sink)
+{
+    char reason[100] = "";
+    if (sink->off || sink->out.error == 0) {
+        return;
+    }
+    sink->off = true;
+    if (strerror_r(sink->out.error, reason, sizeof reason) != 0) {
+        snprintf(reason, sizeof reason, "error %d", sink->out.error);
+    }
+    heed_watch_warn(w, "%s: cannot write it after step %lld: %s; training continues without it",
+                    sink == w->terminal ? "the terminal" : heed_show_path(sink->path).text,
+                    (long long)w->steps, reason);
+}
+
+static void flush(heed_watch *w)
+{
+    for (int i = 0; i < w->sink_count; i++) {
+        heed_output_flush(&w->sinks[i]->out);
+        check(w, w->sinks[i]);
+    }
+    w->flushed = w->now;
+}
+
+/* ---- a watch ---- */
+
+/* NULL stays NULL. */
+static const char *copy_text(const char *text)
+{
+    const size_t size = text != NULL ? strlen(text) + 1 : 0;
+    char *copy = text != NULL ? heed_alloc(size) : NULL;
+    return copy != NULL ? memcpy(copy, text, size) : NULL;
+}
+
+static const char *const *copy_list(const char *const *list)
+{
+    size_t count = 0;
+    while (list != NULL && list[count] != NULL) {
+        count++;
+    }
+    const char **copy = list != NULL ? heed_alloc_zeroed((count + 1) * sizeof *copy) : NULL;
+    for (size_t i = 0; copy != NULL && i < count; i++) {
+        copy[i] = copy_text(list[i]);
+    }
+    return copy;
+}
+
+static void copy_options(heed_watch_options *to, const heed_watch_options *from)
+{
+    *to = *from;
+    to->csv = copy_text(from->csv);
+    to->jsonl = copy_text(from->jsonl);
+    to->tensorboard = copy_text(from->tensorboard);
+    to->shown = copy_list(from->shown);
+    to->unit = copy_text(from->unit);
+    to->step_name = copy_text(from->step_name != NULL ? from->step_name : "step");
+}
+
+static void free_options(heed_watch_options *o)
+{
+    for (const char *const *name = o->shown; name != NULL && *name != NULL; name++) {
+        heed_free((void *)*name);
+    }
+    heed_free((void *)o->shown);
+    heed_free((void *)o->csv);
+    heed_free((void *)o->jsonl);
+    heed_free((void *)o->tensorboard);
+    heed_free((void *)o->unit);
+    heed_free((void *)o->step_name);
+}
+
+/* The terminal comes first, so that the others can warn on it; CSV next, as a file that is
+ * continued names the values. */
+static void open_sinks(heed_watch *w)
+{
+    const heed_watch_options *o = &w->options;
+    const struct {
+        const heed_sink_kind *kind;
+        const void *wanted;
+    } all[] = {{&heed_terminal_sink, o->terminal},
+               {&heed_csv_sink, o->csv},
+               {&heed_jsonl_sink, o->jsonl},
+               {&heed_tensorboard_sink, o->tensorboard}};
+    for (int i = 0; i < HEED_MOST_SINKS && !heed_error_pending(); i++) {
+        if (all[i].wanted != NULL) {
+            heed_sink *sink = open_sink(w, all[i].kind);
+            w->terminal = i == 0 ? sink : w->terminal;
+        }
+    }
+}
+
+static heed_status check_options(const heed_watch_options *o)
+{
+    if (o->steps < 0 || o->resumed < 0 || o->every < 0 || !(o->per_step >= 0)) {
+        heed_fail(HEED_ERR_VALUE,
+                  "watch_new: steps %lld, resumed %lld, every %lld or per_step %g is negative",
+                  (long long)o->steps, (long long)o->resumed, (long long)o->every, o->per_step);
+    }
+    return heed_error_pending();
+}
+
+heed_watch *heed_watch_new(heed_watch_options options)
+{
+    heed_watch *w = check_options(&options) == HEED_OK ? heed_alloc_zeroed(sizeof *w) : NULL;
+    if (w == NULL) {
+        return NULL;
+    }
+    copy_options(&w->options, &options);
+    w->steps = options.resumed;
+    w->began = w->now = w->flushed = seconds();
+    open_sinks(w);
+    if (heed_error_pending()) {
+        heed_watch_free(w);
+        return NULL;
+    }
+    return w;
+}
+
+heed_status heed_watch_step(heed_watch *w)
+{
+    if (w == NULL || heed_error_pending()) {
+        return heed_error_pending();
+    }
+    const double before = w->now;
+    w->now = seconds();
+    w->first = w->steps == w->options.resumed ? w->now : w->first;
+    w->steps++;
+    w->next = 0;
+    for (int i = 0; i < w->count; i++) {
+        if (heed_series_is_fresh(w, &w->series[i])) {
+            heed_series_add(&w->series[i]);
+        }
+    }
+    for (int i = 0; i < w->sink_count; i++) {
+        heed_sink *sink = w->sinks[i];
+        if (!sink->off) {
+            sink->kind->step(sink, w);
+            check(w, sink);
+        }
+    }
+    if (w->now - w->flushed >= most_wait || w->now - before >= slow_step) {
+        flush(w);
+    }
+    return HEED_OK;
+}
+
+heed_status heed_watch_text(heed_watch *w, const char *name, const char *text)
+{
+    if (w == NULL || heed_error_pending()) {
+        return heed_error_pending();
+    }
+    if (name == NULL || text == NULL) {
+        return heed_fail(HEED_ERR_NULL, "watch_text: the name or the text is NULL");
+    }
+    const char *fault = heed_watch_name_fault(name);
+    if (fault != NULL) {
+        return heed_fail(HEED_ERR_VALUE, "watch_text: %s", fault);
+    }
+    for (int i = 0; i < w->sink_count; i++) {
+        heed_sink *sink = w->sinks[i];
+        if (!sink->off && sink->kind->text != NULL) {
+            sink->kind->text(sink, w, name, text);
+            check(w, sink);
+        }
+    }
+    return HEED_OK;
+}
+
+void heed_watch_pause(heed_watch *w)
+{
+    if (w != NULL && w->terminal != NULL && !w->terminal->off) {
+        heed_terminal_clear(w->terminal);
+        check(w, w->terminal);
+    }
+}
+
+void heed_watch_flush(heed_watch *w)
+{
+    if (w != NULL) {
+        flush(w);
+    }
+}
+
+/* The terminal is closed last: it shows the warnings of the others. */
+void heed_watch_free(heed_watch *w)
+{
+    if (w == NULL) {
+        return;
+    }
+    for (int i = w->sink_count - 1; i >= 0; i--) {
+        heed_sink *sink = w->sinks[i];
+        if (!sink->off && sink->kind->close != NULL) {
+            sink->kind->close(sink, w);
+        }
+        heed_output_close(&sink->out);
+        check(w, sink);
+        heed_free(sink);
+    }
+    for (int i = 0; i < w->count; i++) {
+        heed_series_free(&w->series[i]);
+    }
+    heed_free(w->series);
+    heed_free(w->curves);
+    free_options(&w->options);
+    heed_free(w);
+}
+
+/* ---- what it has collected ---- */
+
+int heed_watch_curves(heed_watch *w, const heed_curve **curves)
+{
+    const int count = w != NULL ? w->count : 0;
+    for (int i = 0; i < count; i++) {
+        w->curves[i] = heed_series_curve(&w->series[i]);
+    }
+    *curves = count > 0 ? w->curves : NULL;
+    return count;
+}
+
+heed_curve heed_watch_curve(heed_watch *w, const char *name)
+{
+    const heed_series *s = w != NULL && name != NULL ? find(w, name) : NULL;
+    return s != NULL ? heed_series_curve(s) : (heed_curve){.name = name};
+}
+
+int64_t heed_watch_steps(const heed_watch *w)
+{
+    return w != NULL ? w->steps : 0;
+}
+
+double heed_watch_last(const heed_watch *w, const char *name)
+{
+    const heed_series *s = w != NULL && name != NULL ? find(w, name) : NULL;
+    return s != NULL ? s->value : (double)NAN;
+}
+
+const char *heed_watch_warning(const heed_watch *w)
+{
+    return w != NULL && *w->warning != '\0' ? w->warning : NULL;
+}

@@ -1,0 +1,376 @@
+/* The terminal of a watch: a bar that is redrawn in place, or lines. */
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/ioctl.h>
+
+#include "terminal.h"
+#include "watch_sink.h"
+
+enum {
+    MOST_COLUMNS = 200,
+    LINE = MOST_COLUMNS + 1,
+    SHORTEST_BAR = 8,
+    LONGEST_BAR = 32,
+    LINES = 10,        /* of a run */
+    CURVE_HEIGHT = 12, /* lines */
+    CURVE_COLUMNS = 40 /* at least */
+};
+static const double between = 0.1;       /* seconds between two bars */
+static const double between_spikes = 15; /* seconds between two lines about spikes */
+
+typedef struct terminal {
+    heed_sink sink;
+    FILE *stream;
+    bool smart;          /* else lines */
+    bool drawn;          /* a bar is on the screen; the cursor is at its end */
+    int columns;         /* when it was drawn */
+    double shown;        /* time of the last bar; before the first: -INFINITY, like the next two */
+    double sparse_shown; /* of the last bar that came early for a sparse value */
+    double spike_shown;  /* of the last line that came early for a spike */
+    int64_t spikes;      /* so far */
+    int64_t reported;    /* the last step with a line */
+} terminal;
+
+/* ---- numbers ---- */
+
+static heed_text number(double value)
+{
+    const double size = fabs(value);
+    return heed_number_text(value == 0 || (size >= 0.1 && size < 10000) ? "%.3f" : "%.3g", value);
+}
+
+/* "12.3k", "950" */
+static heed_text short_number(double value)
+{
+    return value >= 1e6    ? heed_number_text("%.1fM", value / 1e6)
+           : value >= 1000 ? heed_number_text("%.1fk", value / 1000)
+           : value >= 10   ? heed_number_text("%.0f", value)
+                           : heed_number_text("%.2g", value);
+}
+
+/* "4:05", "1:04:05", at most 99:59:59 */
+static heed_text duration(double seconds)
+{
+    const long long all = seconds < 359999 ? (long long)(seconds + 0.5) : 359999;
+    heed_text text;
+    if (all >= 3600) {
+        snprintf(text.text, sizeof text.text, "%lld:%02lld:%02lld", all / 3600, all / 60 % 60,
+                 all % 60);
+    } else {
+        snprintf(text.text, sizeof text.text, "%lld:%02lld", all / 60, all % 60);
+    }
+    return text;
+}
+
+/* After the first step, whose preparations would count too, where there are more. */
+static double steps_per_second(const heed_watch *w)
+{
+    const double done = (double)(w->steps - w->options.resumed);
+    const double time = done > 1 ? w->now - w->first : w->now - w->began;
+    return time > 0 ? (done > 1 ? done - 1 : done) / time : 0;
+}
+
+static bool has_rate(const heed_watch *w)
+{
+    return w->options.unit != NULL && w->options.per_step > 0;
+}
+
+static double rate(const heed_watch *w)
+{
+    return w->options.per_step * steps_per_second(w);
+}
+
+/* "1:05 left", or "" if that is not known. */
+static heed_text time_left(const heed_watch *w)
+{
+    heed_text text = {""};
+    const double speed = steps_per_second(w);
+    if (w->steps < w->options.steps && speed > 0) {
+        text = duration((double)(w->options.steps - w->steps) / speed);
+        strcat(text.text, " left");
+    }
+    return text;
+}
+
+static bool is_sparse(const heed_series *s)
+{
+    return s->step - s->before > 1;
+}
+
+static bool has_value(const heed_series *s)
+{
+    return s->step > s->before;
+}
+
+/* ---- lines ---- */
+
+static void put_line(terminal *t, const heed_watch *w, bool ended)
+{
+    heed_output *out = &t->sink.out;
+    const int digits = snprintf(NULL, 0, "%lld", (long long)w->options.steps);
+    heed_output_text(out, w->options.step_name);
+    heed_output_print(out, " %*lld", digits > 5 ? digits : 5, (long long)w->steps);
+    if (w->options.steps > 0) {
+        heed_output_print(out, "/%lld", (long long)w->options.steps);
+    }
+    for (int i = 0; i < w->count; i++) {
+        const heed_series *s = &w->series[i];
+        if (s->shown && heed_series_is_fresh(w, s)) {
+            heed_output_text(out, "   ");
+            heed_output_text(out, s->name);
+            heed_output_print(out, " %s", number(s->value).text);
+        }
+    }
+    if (has_rate(w)) {
+        const double units = rate(w);
+        heed_output_print(out, "   %s ",
+                          heed_number_text(units < 10 ? "%.3g" : "%.0f", units).text);
+        heed_output_text(out, w->options.unit);
+        heed_output_text(out, "/s");
+    }
+    if (!ended && *time_left(w).text != '\0') {
+        heed_output_print(out, "   %s", time_left(w).text);
+    }
+    for (int i = 0; i < w->count; i++) {
+        const heed_series *s = &w->series[i];
+        if (s->z > 0 && heed_series_is_fresh(w, s)) {
+            heed_output_print(out, "   ! %s spike, z = %s", s->name,
+                              heed_number_text("%.1f", s->z).text);
+        }
+    }
+    heed_output_text(out, "\n");
+    t->reported = w->steps;
+}
+
+/* 1, 2, 5, 10, 20, 50, ... */
+static bool is_round(int64_t step)
+{
+    while (step % 10 == 0) {
+        step /= 10;
+    }
+    return step == 1 || step == 2 || step == 5;
+}
+
+static bool line_due(const heed_watch *w)
+{
+    const int64_t step = w->steps, steps = w->options.steps;
+    if (w->options.every > 0) {
+        return step % w->options.every == 0 || step == steps;
+    }
+    if (steps == 0) {
+        return is_round(step);
+    }
+    return step == steps || floor((double)step * LINES / (double)steps) !=
+                                floor((double)(step - 1) * LINES / (double)steps);
+}
+
+/* ---- the bar ---- */
+
+/* Appends "  " and a part if the line then has at most `width` characters. A name may take fewer
+ * columns than bytes, but not more. */
+static void append(char line[LINE], int width, const char *part)
+{
+    const size_t length = strlen(line), gap = length > 0 ? 2 : 0;
+    if (*part != '\0' && width > 0 && length + gap + strlen(part) <= (size_t)width) {
+        snprintf(line + length, LINE - length, "%s%s", gap > 0 ? "  " : "", part);
+    }
+}
+
+static void append_value(char line[LINE], int width, const heed_series *s)
+{
+    char part[LINE + 40] = "";
+    if (strlen(s->name) < LINE) {
+        snprintf(part, sizeof part, "%s %s", s->name, number(s->value).text);
+    }
+    append(line, width, part);
+}
+
+static void append_step(char line[LINE], int width, const heed_watch *w, bool bar)
+{
+    char part[LINE + 80] = "", name[LINE + 1] = "";
+    const int digits = snprintf(NULL, 0, "%lld", (long long)w->options.steps);
+    if (!bar && strlen(w->options.step_name) < LINE) {
+        snprintf(name, sizeof name, "%s ", w->options.step_name);
+    }
+    if (w->options.steps > 0) {
+        snprintf(part, sizeof part, "%s%*lld/%lld", name, digits, (long long)w->steps,
+                 (long long)w->options.steps);
+    } else {
+        snprintf(part, sizeof part, "%s%lld", name, (long long)w->steps);
+    }
+    append(line, width, part);
+}
+
+/* The numbers as text. Parts that do not fit are left out: first those after the first value that
+ * are measured in each step, so that the bar stays; the remaining time last. */
+static void put_words(char line[LINE], const terminal *t, const heed_watch *w, int width,
+                      bool ended)
+{
+    char part[2 * LINE] = "";
+    bool first = true;
+    const bool bar = w->options.steps > 0 && !ended;
+    const heed_text left = ended ? (heed_text){""} : time_left(w);
+    const int whole = width - (*left.text != '\0' ? (int)strlen(left.text) + 2 : 0);
+    const int beside_bar = bar ? whole - SHORTEST_BAR - 4 : whole;
+    *line = '\0';
+    append_step(line, whole, w, bar);
+    for (int i = 0; i < w->count; i++) {
+        const heed_series *s = &w->series[i];
+        if (s->shown && has_value(s)) {
+            append_value(line, first || is_sparse(s) ? whole : beside_bar, s);
+            first = false;
+        }
+    }
+    if (t->spikes > 0) {
+        snprintf(part, sizeof part, "%lld spike%s", (long long)t->spikes, t->spikes > 1 ? "s" : "");
+        append(line, beside_bar, part);
+    }
+    if (has_rate(w)) {
+        const heed_text speed = short_number(rate(w));
+        snprintf(part, sizeof part, "%.30s %.*s/s", speed.text, LINE, w->options.unit);
+        append(line, beside_bar, part);
+    }
+    append(line, width, left.text);
+}
+
+static void draw_bar(char *bar, const heed_watch *w, int inside)
+{
+    const double done = (double)w->steps / (double)w->options.steps;
+    const int full = done < 1 ? (int)(inside * done) : inside;
+    bar[0] = '[';
+    for (int i = 0; i < inside; i++) {
+        bar[1 + i] = i < full ? '=' : i == full ? '>' : ' ';
+    }
+    strcpy(bar + 1 + inside, "]");
+}
+
+/* The numbers, after a bar if there is space. */
+static void make_line(char line[LINE], const terminal *t, const heed_watch *w, bool ended)
+{
+    char bar[LONGEST_BAR + 3] = "", words[LINE];
+    const int most = t->columns < MOST_COLUMNS ? t->columns : MOST_COLUMNS;
+    const int width = most - (most > 20 ? 3 : 1); /* leaves space for a typed ^C */
+    put_words(words, t, w, width, ended);
+    const int space = width - (int)strlen(words) - 4;
+    if (space >= SHORTEST_BAR && !ended && w->options.steps > 0) {
+        draw_bar(bar, w, space < LONGEST_BAR ? space : LONGEST_BAR);
+    }
+    *line = '\0';
+    append(line, width, bar);
+    append(line, width, words);
+}
+
+/* ---- the screen ---- */
+
+static void clear(terminal *t)
+{
+    if (t->drawn) {
+        heed_output_text(&t->sink.out, "\r\033[J");
+    }
+    t->drawn = false;
+    t->shown = -(double)INFINITY;
+}
+
+static void draw(terminal *t, const heed_watch *w)
+{
+    char line[LINE];
+    const int columns = heed_terminal_columns(t->stream, 80);
+    if (columns != t->columns) {
+        clear(t); /* a resized terminal has moved what was there */
+        t->columns = columns;
+    }
+    make_line(line, t, w, false);
+    heed_output_text(&t->sink.out, "\r");
+    heed_output_text(&t->sink.out, line);
+    heed_output_text(&t->sink.out, "\033[K");
+    t->drawn = true;
+    t->shown = w->now;
+}
+
+void heed_terminal_clear(heed_sink *sink)
+{
+    clear((terminal *)sink);
+    heed_output_flush(&sink->out);
+}
+
+void heed_terminal_say(heed_sink *sink, const char *line)
+{
+    clear((terminal *)sink);
+    heed_output_text(&sink->out, line);
+    heed_output_text(&sink->out, "\n");
+    heed_output_flush(&sink->out);
+}
+
+/* ---- the sink ---- */
+
+static heed_status terminal_open(heed_sink *sink, heed_watch *w)
+{
+    terminal *t = (terminal *)sink;
+    t->stream = w->options.terminal;
+    t->smart = heed_terminal_is_smart(t->stream);
+    t->shown = t->sparse_shown = t->spike_shown = -(double)INFINITY;
+    t->reported = w->steps;
+    heed_output_stream(&sink->out, t->stream);
+    return HEED_OK;
+}
+
+/* Should this step be shown at once because it measured a sparse value, or had a spike? */
+static bool is_early(double *last, double now, double between_two)
+{
+    const bool early = now - *last >= between_two;
+    *last = early ? now : *last;
+    return early;
+}
+
+static void terminal_step(heed_sink *sink, heed_watch *w)
+{
+    terminal *t = (terminal *)sink;
+    bool sparse = false, spike = false;
+    for (int i = 0; i < w->count; i++) {
+        const heed_series *s = &w->series[i];
+        if (heed_series_is_fresh(w, s)) {
+            sparse |= s->shown && is_sparse(s);
+            spike |= s->z > 0;
+            t->spikes += s->z > 0;
+        }
+    }
+    spike = spike && is_early(&t->spike_shown, w->now, between_spikes);
+    if (spike) {
+        clear(t);
+    }
+    if (spike || (!t->smart && line_due(w))) {
+        put_line(t, w, false);
+    }
+    if (t->smart &&
+        (w->now - t->shown >= between || (sparse && is_early(&t->sparse_shown, w->now, between)))) {
+        draw(t, w);
+    }
+    if (sink->out.length > 0) {
+        heed_output_flush(&sink->out);
+    }
+}
+
+/* The last step is always reported. */
+static void terminal_close(heed_sink *sink, const heed_watch *w)
+{
+    terminal *t = (terminal *)sink;
+    char line[LINE];
+    if (w->steps == w->options.resumed) {
+        return;
+    }
+    if (t->smart) {
+        clear(t);
+        t->columns = heed_terminal_columns(t->stream, 80);
+        make_line(line, t, w, true);
+        heed_output_text(&sink->out, line);
+        heed_output_text(&sink->out, "\n");
+    } else if (t->reported != w->steps) {
+        put_line(t, w, true);
+    }
+}
+
+const heed_sink_kind heed_terminal_sink = {.size = sizeof(terminal),
+                                           .open = terminal_open,
+                                           .step = terminal_step,
+                                           .close = terminal_close};
