@@ -19,7 +19,6 @@
 
 #include "examples/common/flags.h"
 #include "heed.h"
-#include "nn/watch/watch.h"
 
 enum { REPORT_TOKENS = 32 };
 

@@ -195,7 +195,7 @@ static bool read_curve(report_file *f, char *rest)
 
 static bool read_record(report_record **list, int64_t *count, size_t *capacity, char *rest)
 {
-    int64_t step;
+    int64_t step = 0;
     const bool right = read_whole(cut(&rest, '\t'), &step) && rest != NULL;
     report_record *all = list_grow(*list, capacity, (size_t)*count + 1, sizeof *all);
     if (all != NULL) {
