@@ -393,9 +393,13 @@ static bool replace_file(const char *path, const char *bytes, size_t length)
         return false;
     }
     size_t done = 0;
-    for (int64_t written = 1;
-         written > 0 && done<length; done += written> 0 ? (size_t)written : 0) {
-        written = heed_write(file, bytes + done, length - done);
+    while (done < length) {
+        const int64_t written = heed_write(file, bytes + done, length - done);
+        if (written > 0) {
+            done += (size_t)written;
+        } else if (written == 0 || errno != EINTR) {
+            break;
+        }
     }
     const int error = done < length ? errno : 0;
     if (close(file) != 0 || error != 0 || rename(temporary, path) != 0) {

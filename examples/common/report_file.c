@@ -176,10 +176,10 @@ static bool read_curve(report_file *f, char *rest)
     const int64_t count = read_numbers(points, 2, NULL), marks = read_numbers(spikes, 1, NULL);
     heed_curve *all =
         list_grow(f->curves, &f->curve_capacity, (size_t)f->curve_count + 1, sizeof *all);
+    f->curves = all != NULL ? all : f->curves;
     if (count < 0 || marks < 0 || all == NULL) {
         return false;
     }
-    f->curves = all;
     heed_curve *c = &all[f->curve_count++];
     *c = curve_new(unescape(name), count / 2);
     double *at = heed_alloc_zeroed((size_t)(marks + 1) * sizeof *at);
