@@ -96,7 +96,7 @@
 #include "nn/files/checkpoint.h"         /* models and training runs */
 #include "nn/files/npy.h"                /* numpy's .npy */
 
-#include "nn/heat_map.h"                 /* attention heat maps in a terminal */
+#include "nn/watch/heat_map.h"           /* attention heat maps in a terminal */
 #include "nn/watch/plot.h"               /* curves and attention as text, SVG and CSV */
 #include "nn/watch/watch.h"              /* values of a run: a progress bar, CSV, TensorBoard */
 /* clang-format on */

@@ -50,3 +50,12 @@ bool heed_terminal_is_utf8(void)
     }
     return false;
 }
+
+heed_status heed_picture_end(const char *function, FILE *stream)
+{
+    if (!heed_error_pending() && (fflush(stream) != 0 || ferror(stream))) {
+        return heed_fail(HEED_ERR_FILE, "%s: cannot write to the stream; is the disk full?",
+                         function);
+    }
+    return heed_error_pending();
+}

@@ -1,10 +1,10 @@
-/* Attention weights as a heat map in the terminal. */
+/* Weights as a heat map in the terminal. */
 #ifndef HEED_NN_HEAT_MAP_H
 #define HEED_NN_HEAT_MAP_H
 
 #include <stdio.h>
 
-#include "../tensor/tensor.h"
+#include "../../tensor/tensor.h"
 
 HEED_BEGIN_DECLS
 
@@ -12,7 +12,7 @@ typedef enum heed_color { HEED_COLOR_AUTO, HEED_COLOR_NEVER, HEED_COLOR_ALWAYS }
 
 /* heed_heat_map: prints a matrix of weights in percent, with labelled rows and columns; larger
  * weights have brighter cells. HEED_COLOR_AUTO uses 256 colors if the stream is a terminal and
- * NO_COLOR is not set, and shade characters otherwise.
+ * NO_COLOR is not set, and shade characters otherwise: blocks if the locale is UTF-8, else ASCII.
  *
  *   weights (rows, columns) float; labels: one for each row or column, or NULL
  *
@@ -22,7 +22,11 @@ typedef enum heed_color { HEED_COLOR_AUTO, HEED_COLOR_NEVER, HEED_COLOR_ALWAYS }
  *         the     100
  *         pizza    20 80
  *
- * HEED_ERR_SHAPE: weights do not have 2 dims. HEED_ERR_DTYPE: weights are not floats. */
+ * Lines fit a terminal, or COLUMNS if set: cells shrink to 2 columns and then 1, without a
+ * percentage, and then the columns of the matrix are printed in blocks under each other.
+ *
+ * HEED_ERR_SHAPE: weights do not have 2 dims. HEED_ERR_DTYPE: weights are not floats.
+ * HEED_ERR_FILE: the stream reports an error. */
 heed_status heed_heat_map(FILE *stream, heed_tensor *weights, const char *const *row_labels,
                           const char *const *column_labels, heed_color color);
 

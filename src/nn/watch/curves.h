@@ -1,0 +1,38 @@
+/* Curves, for all kinds of plots: what can be drawn of them, and how the legend describes it
+ * (internal). */
+#ifndef HEED_NN_CURVES_H
+#define HEED_NN_CURVES_H
+
+#include "axis.h"
+
+/* heed_curves_check: the arguments of `function`. */
+heed_status heed_curves_check(const char *function, FILE *stream, const heed_curve *curves,
+                              int count, double smoothing);
+
+/* heed_curve_shows: point i is finite and, on a logarithmic axis, positive. */
+bool heed_curve_shows(const heed_curve *curve, int64_t i, bool log_y);
+
+/* heed_curve_nearest: the point nearest to x; -1 if the curve is empty. */
+int64_t heed_curve_nearest(const heed_curve *curve, double x);
+
+typedef struct heed_curve_facts {
+    int64_t shown, hidden;                   /* points */
+    double first_x, last_x, low, high, last; /* of those shown */
+} heed_curve_facts;
+heed_curve_facts heed_curve_facts_of(const heed_curve *curve, bool log_y);
+
+/* heed_curves_axes: axes for all curves, with at most `ticks_x` and `ticks_y` ticks. */
+void heed_curves_axes(const heed_curve *curves, int count, bool log_y, int ticks_x, int ticks_y,
+                      heed_axis *x, heed_axis *y);
+
+/* heed_smooth: the moving average up to `value`, corrected for its start as in TensorBoard; begin
+ * with {.weight = smoothing}. */
+typedef struct heed_smoother {
+    double weight, sum, total;
+} heed_smoother;
+double heed_smooth(heed_smoother *s, double value);
+
+/* heed_curve_legend: what follows the name: " 2.314, smoothed 0.90, mean of 4 values". */
+heed_text heed_curve_legend(const heed_curve *curve, heed_plot_options options);
+
+#endif

@@ -1,0 +1,349 @@
+/* Curves as text: dots of braille characters, 2 x 4 each, or ASCII characters. */
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "../../tensor/alloc.h"
+#include "curves.h"
+#include "labels.h"
+#include "terminal.h"
+
+enum { FADED = 64, LEAST_COLUMNS = 16, MOST_COLUMNS = 1000, LEAST_LINES = 3, MOST_LINES = 200 };
+
+/* The characters of the plot. A character belongs to the curve that drew it last. */
+typedef struct canvas {
+    int columns, lines;
+    int across, down; /* dots in a character */
+    unsigned char *dots;
+    unsigned char *curves; /* 1 + number of the curve, or 0; FADED is added under an average */
+    char *marks;           /* printed instead of dots; 0: none */
+} canvas;
+
+typedef struct plot {
+    FILE *stream;
+    const heed_curve *curves;
+    int count;
+    heed_plot_options options;
+    heed_axis x, y;
+    int margin; /* columns of the labels of y, and the axis */
+    unsigned style;
+    bool colored, numbered; /* the last column has the numbers of the curves */
+    canvas canvas;
+} plot;
+
+static char key_of(const plot *p, int curve)
+{
+    static const char ascii[] = "*o+x#@", numbers[] = "123456789";
+    return p->style & HEED_LABEL_ASCII ? ascii[curve % 6] : numbers[curve % 9];
+}
+
+/* ---- the canvas ---- */
+
+static bool make_canvas(canvas *c, int columns, int lines, bool ascii)
+{
+    const size_t size = (size_t)columns * (size_t)lines;
+    unsigned char *memory = heed_alloc_zeroed(3 * size);
+    *c = (canvas){columns, lines, ascii ? 1 : 2, ascii ? 1 : 4, memory, NULL, NULL};
+    if (memory != NULL) {
+        c->curves = memory + size;
+        c->marks = (char *)(memory + 2 * size);
+    }
+    return memory != NULL;
+}
+
+static void draw_dot(canvas *c, int x, int y, int curve)
+{
+    /* Braille numbers its dots down the first column, then the second; the fourth row is newer. */
+    static const unsigned char bits[4][2] = {{1, 8}, {2, 16}, {4, 32}, {64, 128}};
+    const int at = y / c->down * c->columns + x / c->across;
+    c->dots[at] |= bits[y % c->down][x % c->across];
+    c->curves[at] = (unsigned char)curve;
+}
+
+/* A line of dots; `pattern` has a bit for each of 8 dots along it, which continue at *phase. */
+static void draw_line(canvas *c, const int from[2], const int to[2], int curve, unsigned pattern,
+                      unsigned *phase)
+{
+    const int dx = to[0] - from[0], dy = to[1] - from[1];
+    const int length = abs(dx) > abs(dy) ? abs(dx) : abs(dy);
+    for (int i = 0; i <= length; i++) {
+        const double share = length > 0 ? (double)i / length : 0;
+        if (pattern >> (*phase % 8) & 1) {
+            draw_dot(c, from[0] + (int)lround(share * dx), from[1] + (int)lround(share * dy),
+                     curve);
+        }
+        *phase += i < length;
+    }
+}
+
+/* ---- curves ---- */
+
+static void place(const plot *p, double x, double y, int at[2])
+{
+    const canvas *c = &p->canvas;
+    at[0] = (int)lround(heed_axis_at(&p->x, x) * ((c->columns - p->numbered) * c->across - 1));
+    at[1] = (int)lround((1 - heed_axis_at(&p->y, y)) * (c->lines * c->down - 1));
+}
+
+/* Draws points, or lines between them if `pattern` is not 0. */
+static void draw_curve(plot *p, int number, double smoothing, unsigned pattern)
+{
+    const heed_curve *curve = &p->curves[number];
+    heed_smoother smoother = {.weight = smoothing};
+    unsigned phase = 0;
+    int last[2], at[2];
+    bool has_last = false;
+    for (int64_t i = 0; i < curve->count; i++) {
+        if (!heed_curve_shows(curve, i, p->options.log_y)) {
+            has_last = false;
+            continue;
+        }
+        place(p, curve->x[i], heed_smooth(&smoother, curve->y[i]), at);
+        if (pattern == 0) {
+            draw_dot(&p->canvas, at[0], at[1], 1 + number + FADED);
+        } else {
+            draw_line(&p->canvas, has_last ? last : at, at, 1 + number, pattern, &phase);
+        }
+        memcpy(last, at, sizeof at);
+        has_last = true;
+    }
+}
+
+static void mark_spikes(plot *p, const heed_curve *curve)
+{
+    for (int64_t i = 0; i < curve->spike_count && curve->count > 0; i++) {
+        const int64_t point = heed_curve_nearest(curve, curve->spikes[i]);
+        if (heed_curve_shows(curve, point, p->options.log_y)) {
+            int at[2];
+            place(p, curve->x[point], curve->y[point], at);
+            p->canvas.marks[at[1] / p->canvas.down * p->canvas.columns + at[0] / p->canvas.across] =
+                '!';
+        }
+    }
+}
+
+/* Writes the number of a curve after its end, at the nearest free line. */
+static void mark_end(plot *p, int number)
+{
+    canvas *c = &p->canvas;
+    const heed_curve_facts f = heed_curve_facts_of(&p->curves[number], p->options.log_y);
+    int at[2];
+    place(p, f.last_x, f.last, at);
+    for (int away = 0; f.shown > 0 && away < 2 * c->lines; away++) {
+        const int line = at[1] / c->down + (away % 2 ? 1 + away / 2 : -away / 2);
+        if (line >= 0 && line < c->lines && c->marks[(line + 1) * c->columns - 1] == 0) {
+            c->marks[(line + 1) * c->columns - 1] = key_of(p, number);
+            c->curves[(line + 1) * c->columns - 1] = (unsigned char)(1 + number);
+            return;
+        }
+    }
+}
+
+static void draw_curves(plot *p)
+{
+    static const unsigned patterns[] = {0xFF, 0x55, 0x33, 0x5F, 0x11, 0x3F}; /* dashes */
+    const bool is_ascii = (p->style & HEED_LABEL_ASCII) != 0;
+    for (int i = 0; p->options.smoothing > 0 && i < p->count; i++) {
+        draw_curve(p, i, 0, 0);
+    }
+    for (int i = 0; i < p->count; i++) {
+        draw_curve(p, i, p->options.smoothing, is_ascii ? 0xFF : patterns[i % 6]);
+    }
+    for (int i = 0; i < p->count; i++) {
+        mark_spikes(p, &p->curves[i]);
+        if (p->numbered) {
+            mark_end(p, i);
+        }
+    }
+}
+
+/* ---- printing ---- */
+
+static void set_color(const plot *p, int curve)
+{
+    static const int colors[] = {39, 208, 36, 177, 220, 81}; /* of xterm's 256 */
+    if (p->colored && curve > 0) {
+        fprintf(p->stream, "\033[%s38;5;%dm", curve > FADED ? "2;" : "",
+                colors[(curve - 1) % FADED % 6]);
+    }
+}
+
+static void reset_color(const plot *p, int curve)
+{
+    fputs(p->colored && curve > 0 ? "\033[0m" : "", p->stream);
+}
+
+static void print_cell(const plot *p, int at)
+{
+    const canvas *c = &p->canvas;
+    const int curve = c->curves[at];
+    set_color(p, curve);
+    if (c->marks[at] != 0) {
+        fputc(c->marks[at], p->stream);
+    } else if (c->dots[at] == 0) {
+        fputc(' ', p->stream);
+    } else if (p->style & HEED_LABEL_ASCII) {
+        fputc(curve > FADED ? '.' : key_of(p, curve - 1), p->stream);
+    } else { /* U+2800 and the dots, in UTF-8 */
+        fprintf(p->stream, "\xE2%c%c", 0xA0 + (c->dots[at] >> 6), 0x80 + (c->dots[at] & 63));
+    }
+    reset_color(p, curve);
+}
+
+/* The label of the tick in this line; "" if there is none. */
+static heed_text label_of_line(const plot *p, int line)
+{
+    heed_text none = {""};
+    for (int i = 0; i < p->y.count; i++) {
+        const double at = 1 - heed_axis_at(&p->y, p->y.ticks[i]);
+        if ((int)lround(at * (p->canvas.lines * p->canvas.down - 1)) / p->canvas.down == line) {
+            return heed_axis_label(&p->y, p->y.ticks[i]);
+        }
+    }
+    return none;
+}
+
+static void print_lines(const plot *p)
+{
+    const bool is_ascii = (p->style & HEED_LABEL_ASCII) != 0;
+    for (int line = 0; line < p->canvas.lines; line++) {
+        const heed_text label = label_of_line(p, line);
+        fprintf(p->stream, "%*s %s", p->margin - 2, label.text,
+                is_ascii          ? "|"
+                : *label.text > 0 ? "\u2524"
+                                  : "\u2502");
+        int end = (line + 1) * p->canvas.columns;
+        while (end > line * p->canvas.columns && p->canvas.dots[end - 1] == 0 &&
+               p->canvas.marks[end - 1] == 0) {
+            end--;
+        }
+        for (int at = line * p->canvas.columns; at < end; at++) {
+            print_cell(p, at);
+        }
+        fputc('\n', p->stream);
+    }
+    fprintf(p->stream, "%*s%s", p->margin - 1, "", is_ascii ? "+" : "\u2514");
+    for (int i = 0; i < p->canvas.columns; i++) {
+        fputs(is_ascii ? "-" : "\u2500", p->stream);
+    }
+    fputc('\n', p->stream);
+}
+
+/* The first and last x at the ends of the line, and the label between them. */
+static void print_x(const plot *p)
+{
+    const int columns = p->canvas.columns;
+    char first[32], last[32];
+    snprintf(first, sizeof first, "%.10g", p->x.low);
+    snprintf(last, sizeof last, "%.10g", p->x.high);
+    const int left = (int)strlen(first), right = (int)strlen(last);
+    const char *name = p->options.x_label != NULL ? p->options.x_label : "step";
+    const int between = heed_label_columns(name, columns, p->style);
+    const int before = (columns - between) / 2; /* of the label */
+    fprintf(p->stream, "%*s", p->margin, "");
+    if (left + right >= columns) {
+        fprintf(p->stream, "%.*s\n", columns, first);
+        return;
+    }
+    fputs(first, p->stream);
+    int at = left;
+    if (before > left && columns - before - between > right) {
+        fprintf(p->stream, "%*s", before - left, "");
+        at = before + heed_label_put(p->stream, name, columns, p->style);
+    }
+    fprintf(p->stream, "%*s%s\n", columns - right - at, "", last);
+}
+
+/* Prints the legend in lines of `width` columns, or nothing if `dry`; returns the lines. */
+static int print_legend(const plot *p, int width, bool dry)
+{
+    enum { GAP = 3 };
+    int lines = p->count > 0, column = 0;
+    for (int i = 0; i < p->count; i++) {
+        const heed_text rest = heed_curve_legend(&p->curves[i], p->options);
+        const int key = p->count > 1 ? 2 : 0, most = width - key;
+        const int tail = (int)strlen(rest.text) < most ? (int)strlen(rest.text) : most - 1;
+        const int columns =
+            key + tail + heed_label_columns(p->curves[i].name, most - tail, p->style);
+        const bool wraps = column > 0 && column + GAP + columns > width;
+        lines += wraps;
+        const int gap = wraps || column == 0 ? 0 : GAP;
+        column = wraps ? columns : column + gap + columns;
+        if (dry) {
+            continue;
+        }
+        fprintf(p->stream, "%s%*s", wraps ? "\n" : "", gap, "");
+        if (key > 0) {
+            set_color(p, 1 + i);
+            fputc(key_of(p, i), p->stream);
+            reset_color(p, 1 + i);
+            fputc(' ', p->stream);
+        }
+        heed_label_put(p->stream, p->curves[i].name, most - tail, p->style);
+        fprintf(p->stream, "%.*s", tail, rest.text);
+    }
+    if (!dry && p->count > 0) {
+        fputc('\n', p->stream);
+    }
+    return lines;
+}
+
+static bool print_title(const plot *p, int width, bool dry)
+{
+    const heed_plot_options *o = &p->options;
+    if (dry || (o->title == NULL && o->y_label == NULL)) {
+        return o->title != NULL || o->y_label != NULL;
+    }
+    int left = width;
+    if (o->title != NULL) {
+        left -= heed_label_put(p->stream, o->title, width, p->style);
+    }
+    if (o->y_label != NULL && left > 4) {
+        fputs(o->title != NULL ? " (" : "", p->stream);
+        heed_label_put(p->stream, o->y_label, left - 3, p->style);
+        fputs(o->title != NULL ? ")" : "", p->stream);
+    }
+    fputc('\n', p->stream);
+    return true;
+}
+
+static int clamp(int value, int low, int high)
+{
+    return value < low ? low : value > high ? high : value;
+}
+
+heed_status heed_plot_text(FILE *stream, const heed_curve *curves, int count,
+                           heed_plot_options options)
+{
+    if (heed_curves_check("plot_text", stream, curves, count, options.smoothing) != HEED_OK) {
+        return heed_error_pending();
+    }
+    plot p = {.stream = stream,
+              .curves = curves,
+              .count = count,
+              .options = options,
+              .style = heed_label_terminal(),
+              .colored = heed_terminal_has_color(stream)};
+    p.numbered = count > 1 && !(p.style & HEED_LABEL_ASCII);
+    const int width = clamp(options.width > 0 ? options.width : heed_terminal_columns(stream, 80),
+                            LEAST_COLUMNS, MOST_COLUMNS);
+    const int others = 2 + print_title(&p, width, true) + print_legend(&p, width, true);
+    const int lines =
+        clamp((options.height > 0 ? options.height : 12) - others, LEAST_LINES, MOST_LINES);
+    heed_curves_axes(curves, count, options.log_y, 5, lines < 7 ? 3 : 5, &p.x, &p.y);
+    for (int i = 0; i < p.y.count; i++) {
+        const int length = (int)strlen(heed_axis_label(&p.y, p.y.ticks[i]).text);
+        p.margin = length + 2 > p.margin ? length + 2 : p.margin;
+    }
+    if (!make_canvas(&p.canvas, clamp(width - p.margin, 4, MOST_COLUMNS), lines,
+                     (p.style & HEED_LABEL_ASCII) != 0)) {
+        return heed_error_pending();
+    }
+    draw_curves(&p);
+    print_title(&p, width, false);
+    print_lines(&p);
+    print_x(&p);
+    print_legend(&p, width, false);
+    heed_free(p.canvas.dots);
+    return heed_picture_end("plot_text", stream);
+}
