@@ -30,13 +30,21 @@ lacks() {
 }
 
 # refuse WORDS ARGUMENT...: $program prints one line with the words on stderr, nothing on stdout; status 2
+# misuse WORDS ARGUMENT...: the same for wrong flags: the line ends with the command that explains them
 refuse() {
-    words=$1
-    shift
+    refuse_with "" "$@"
+    lacks "; try " "$scratch/err"
+}
+misuse() {
+    refuse_with "; try $program.* --help" "$@"
+}
+refuse_with() {
+    end=$1 words=$2
+    shift 2
     status=0
     "$program" "$@" > "$scratch/out" 2> "$scratch/err" < /dev/null || status=$?
     if [ "$status" -ne 2 ] || [ -s "$scratch/out" ] || [ "$(wc -l < "$scratch/err")" -ne 1 ] ||
-        ! grep -q -e "^${program##*/}: .*$words.*; try --help$" "$scratch/err"; then
+        ! grep -q -e "^${program##*/}: .*$words.*$end$" "$scratch/err"; then
         cat "$scratch/out" "$scratch/err"
         echo "$program $*: status $status, or no line with '$words'"
         exit 1

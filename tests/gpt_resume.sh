@@ -28,7 +28,7 @@ begin() {
         "$gpt" train --resume run $files > out 2>&1 &
     else
         # shellcheck disable=SC2086
-        "$gpt" train --text ../text --n-layer 2 --n-head 2 --n-embd 16 --context 12 --batch 3 \
+        "$gpt" train --force --text ../text --n-layer 2 --n-head 2 --n-embd 16 --context 12 --batch 3 \
             --accumulate 2 --dropout 0.2 --steps 2000 --warmup 20 --lr 1e-2 --eval-every 10 \
             --eval-windows 20 --patience 6 $files > out 2>&1 &
     fi
@@ -82,7 +82,7 @@ for at in 5 $((steps / 2)) $((steps - 35)); do
     interrupt "$([ "$at" = 5 ] && echo TERM || echo INT)" "$at"
     end 0
     grep -q "interrupted after step" asked/out || fail "it was not interrupted"
-    grep -q "gpt train --resume run --best best --log log" asked/out || fail "it does not say how to resume"
+    grep -q "gpt train --resume run --save-every 7 --best best --log log" asked/out || fail "it does not say how to resume"
 done
 begin
 end 0

@@ -39,14 +39,14 @@ small="--steps 2 --batch 2 --length 5"
 tiny="--n-layer 1 --n-head 2 --n-embd 8 --context 8 --batch 2 --accumulate 2 --dropout 0.1 --eval-windows 3"
 # shellcheck disable=SC2086
 {
-    starve "$run" gpt train --text "$text" $tiny --steps 2 --save "$run" --best "$run.best" --log "$run.log" \
+    starve "$run" gpt train --text "$text" $tiny --steps 2 --force --save "$run" --best "$run.best" --log "$run.log" \
         --quiz "$quiz" --level byte
-    starve "$run" gpt train --text "$text" $tiny --steps 1 --save "$run" --level word
-    starve "$run" gpt train --text "$text" $tiny --steps 1 --save "$run" --level bpe --vocab 270
+    starve "$run" gpt train --text "$text" $tiny --steps 1 --force --save "$run" --level word
+    starve "$run" gpt train --text "$text" $tiny --steps 1 --force --save "$run" --level bpe --vocab 270
     base=$scratch/base
     "$build/gpt" train --text "$text" $tiny --steps 2 --save "$base" --level byte --log "$base.log" > /dev/null 2>&1
 }
-starve "$run" gpt train --resume "$base" --steps 3 --save "$run" --log "$base.log"
+starve "$run" gpt train --resume "$base" --steps 3 --force --save "$run" --log "$base.log"
 rows=$(cut -d, -f1 "$base.log" | tr '\n' ' ')
 [ "$rows" = "step 1 2 3 " ] || { echo "oom: the log has the rows $rows"; findings=1; }
 starve - gpt sample --load "$base" --length 4 --prompt The

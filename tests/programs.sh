@@ -37,16 +37,16 @@ refuse "too short: it has 3 characters; --context 32 needs 34" --text "$scratch/
 refuse "it has 1 word; --context 9 needs 11" --text "$scratch/short" --level word --context 9
 refuse "not UTF-8: byte 0xE9 at offset 3" --text "$scratch/latin1"
 refuse "a NUL byte at offset 1" --text "$scratch/nul"
-refuse "unknown flag --nope" --nope
-refuse "unexpected argument 'stray'" stray
-refuse "unknown flag --" --
-refuse "no value after --seed" --seed
-refuse "no value after --save" --save --plot x
-refuse "'-1' is not a whole number" --seed -1
-refuse "'9x' is not a whole number" --heads 9x
-refuse "'99999999999999999999' is not" --steps 99999999999999999999
-refuse "'nan' is not a number above 0" --lr nan
-refuse "'line' is not one of char|word" --level line
+misuse "unknown flag --nope" --nope
+misuse "unexpected argument 'stray'" stray
+misuse "unknown flag --" --
+misuse "no value after --seed" --seed
+misuse "no value after --save" --save --plot x
+misuse "'-1' is not a whole number" --seed -1
+misuse "'9x' is not a whole number" --heads 9x
+misuse "'99999999999999999999' is not" --steps 99999999999999999999
+misuse "'nan' is not a number above 0" --lr nan
+misuse "'line' is not one of char|word" --level line
 refuse "not divisible by --heads 3" --heads 3
 refuse "cannot write $scratch/no/where" --save "$scratch/no/where"
 refuse "cannot write $scratch/no/where" --plot "$scratch/no/where"
@@ -54,7 +54,7 @@ refuse "cannot write $scratch: it is a directory" --save "$scratch"
 ln -s "$scratch/no/where" "$scratch/link"
 refuse "cannot write $scratch/link: No such file" --save "$scratch/link"
 refuse "--plot is --save" --save "$scratch/both" --plot "$scratch/./both"
-refuse "--text: the file name is empty" --text=
+misuse "--text: the file name is empty" --text=
 refuse "--save is --text" --text "$text" --save "$text"
 refuse "'x' is not among the model's" --text "$text" --prompt x
 refuse "'pasta' is not among the model's 93 words" --prompt "the pasta"
@@ -72,7 +72,7 @@ for level in char word; do
     check cmp "$scratch/first" "$scratch/second"
     check [ ! -s "$scratch/err" ]
     has "^The" "$scratch/first"
-    check [ "$(grep -c "^step .*loss .*held-out .*tokens/s$" "$scratch/progress")" -eq 10 ]
+    check [ "$(grep -c "^step .*loss .*val_loss .*tokens/s" "$scratch/progress")" -eq 10 ]
     lacks '[^ -~]' "$scratch/progress" # no escapes
     tail -1 "$scratch/svg" | grep -q "^</svg>$"
     expect 0 "held-out loss" $token --load "$model" --steps 0 --text "$text" --length 5
@@ -142,8 +142,11 @@ $token --text "$text" --lr 10 --steps 5 --length 0 > "$scratch/out" 2> "$scratch
 lacks "overfitting" "$scratch/err" # it has learnt nothing
 
 # A closed pipe, a full disk for the output, and one for the model.
-$token --steps 20 2> "$scratch/err" | head -1 > /dev/null
+{ $token --steps 20 --length 100 2> "$scratch/err" || echo "status $?" >> "$scratch/err"; } | head -1 > /dev/null
 lacks "^[^s]" "$scratch/err"
+lacks "^status" "$scratch/err"
+{ $token --steps 20 --save "$scratch/read" 2>&1 || echo "status $?" >> "$scratch/read"; } | head -1 > /dev/null
+expect 0 "^Attention" $token --load "$scratch/read" --steps 0
 if [ -e /dev/full ]; then
     for output in "--steps 20" "--help" "--text $text --steps 1"; do
         status=0
@@ -187,13 +190,13 @@ if command -v script > /dev/null 2>&1; then
     escape=$(printf '\033')
     TERM=xterm-256color script -qec "$token --steps 40" /dev/null > "$scratch/terminal" < /dev/null
     has "$escape\[48;5;" "$scratch/terminal"
-    has "$(printf '\r')\[=.*40/40.*left$escape\[K" "$scratch/terminal"
-    tr '\r' '\n' < "$scratch/terminal" | grep -q "^$escape\[Kstep 40/40  loss"
+    has "$(printf '\r')\[[=>].*/40  loss .*left$escape\[K" "$scratch/terminal"
+    tr '\r' '\n' < "$scratch/terminal" | grep -q "^$escape\[Jstep 40/40  loss"
     # as wide as the terminal, by its size or COLUMNS
     for width in "stty cols 40;" "export COLUMNS=40;"; do
         TERM=xterm script -qec "$width $token --steps 40 > /dev/null" /dev/null \
             > "$scratch/terminal" < /dev/null
-        tr '\r' '\n' < "$scratch/terminal" | sed "s/$escape.K//" > "$scratch/lines"
+        tr '\r' '\n' < "$scratch/terminal" | sed "s/$escape.[JK]//" > "$scratch/lines"
         has "^ *[0-9]*/40  loss .*left" "$scratch/lines"
         lacks "^.\{39\}" "$scratch/lines"
     done
@@ -201,7 +204,7 @@ if command -v script > /dev/null 2>&1; then
     has "^step    40/40   loss" "$scratch/terminal"
     lacks "$escape" "$scratch/terminal"
     TERM=xterm NO_COLOR=1 script -qec "$token --steps 40" /dev/null > "$scratch/terminal" < /dev/null
-    lacks "$escape\[[^K]" "$scratch/terminal"
+    lacks "$escape\[[^JK]" "$scratch/terminal"
 fi
 
 # ---- the lessons, and the other examples ----

@@ -41,11 +41,11 @@ lacks '[^-A-Za-z .?]' "$scratch/text"
 program=$stories
 expect 0 "^usage: stories" "$stories" --help
 lacks '^.\{101\}' "$scratch/out"
-refuse "'399' is not a whole number from 400" --bytes 399
-refuse "'0' is not a whole number from 1" --quiz 0
-refuse "--bytes and --quiz" --bytes 1000 --quiz 10
-refuse "unknown flag --nope" --nope
-refuse "unexpected argument 'x'" x
+misuse "'399' is not a whole number from 400" --bytes 399
+misuse "'0' is not a whole number from 1" --quiz 0
+misuse "--bytes and --quiz" --bytes 1000 --quiz 10
+misuse "unknown flag --nope" --nope
+misuse "unexpected argument 'x'" x
 expect 1 "HEED_ISA=v9" env HEED_ISA=v9 "$stories"
 "$stories" --bytes 100000000 2> "$scratch/err" | head -n 1 > "$scratch/out"
 check [ ! -s "$scratch/err" ]
@@ -71,7 +71,8 @@ program=$gpt
 # shellcheck disable=SC2086
 "$gpt" train --text text $small --save asked --log asked.csv --quiz quiz 2> err
 has "^quiz of 30 questions, after step 0: pronoun [0-9]* %  who [0-9]* %  where [0-9]* %$" err
-has "^step *20/20   loss .*   pronoun [0-9]* %  who [0-9]* %  where [0-9]* %$" err
+has "^step *20/20   loss .*   pronoun [0-9.]*   who [0-9.]*   where [0-9.]*   [0-9]* tokens/s$" err
+check [ "$(head -n 1 asked.csv)" = step,loss,val_loss,lr,grad_norm,tokens_per_second,pronoun,who,where ]
 has "^who  *10  *[0-9.]* %  *16.7 %  *[0-9.]* %  *50.0 %$" err
 check cmp plain asked
 cut -d, -f1-5 plain.csv > plain.first

@@ -71,10 +71,12 @@ static const struct {
 } rows[] = {
     {{"m", "It was", "--greedy", "--length", "5"}, NULL},
     {{"--greedy", "m", "--no-cache", "It was"}, NULL},
-    {{"-", "FILE"}, NULL}, /* flags without a name come by position */
+    {{"-", "FILE"}, NULL}, /* flags that may be omitted come by position */
+    {{"--prompt", "p", "m"}, NULL},
+    {{"m", "--prompt=p", "x"}, "unexpected argument 'x'"},
     {{"m", "It", "was"}, "unexpected argument 'was'; quote the prompt"},
-    {{""}, "FILE: the file name is empty"},
-    {{"--model", "m"}, "unknown flag --model"},
+    {{""}, "--model: the file name is empty"},
+    {{"--model"}, "no value after --model"},
     {{"--no_cache"}, "unknown flag --no_cache"},
     {{"--greedy=1"}, "--greedy: takes no value"},
     {{"--greedy="}, "--greedy: takes no value"},
@@ -104,6 +106,10 @@ START_TEST(test_values)
     flags_complete(&write_table, &w, 0);
     ck_assert(w.length == 1000000 && w.greedy && !w.given.greedy && w.no_cache);
     ck_assert_str_eq(w.model, "a");
+    write_flags named = {.model = NULL};
+    read_list(&write_table, &named, (const char *const[MOST]){"--prompt", "b c", "a"});
+    ck_assert_str_eq(named.model, "a");
+    ck_assert_str_eq(named.prompt, "b c");
     flags_complete(&measure_table, &m, 1);
     ck_assert(m.share == 0.5 && !m.no_cache && m.model == NULL);
     ck_assert(read_list(&measure_table, &m, (const char *const[MOST]){"a", "-h", "--nope"}));
@@ -166,20 +172,20 @@ static void expect_help(const flag_table *table, const char *expected)
 /* The column fits the longest name; a single set of defaults is not named. */
 START_TEST(test_help)
 {
-    expect_help(&write_table, "  FILE        the model\n"
-                              "  --no-cache  recompute everything\n"
-                              "  TEXT        the prompt\n"
-                              "  --length N  tokens to generate\n"
-                              "                a whole number from 0 to 1000000000; "
+    expect_help(&write_table, "  [--model] FILE   the model\n"
+                              "  --no-cache       recompute everything\n"
+                              "  [--prompt] TEXT  the prompt\n"
+                              "  --length N       tokens to generate\n"
+                              "                     a whole number from 0 to 1000000000; "
                               "default: 1000000\n"
-                              "  --greedy    always the likeliest token\n"
-                              "  --help      show this help\n");
-    expect_help(&measure_table, "  FILE        the model\n"
-                                "  --no-cache  recompute everything\n"
-                                "  --share X   share of the text to measure\n"
-                                "                a number from 0 to 1; "
+                              "  --greedy         always the likeliest token\n"
+                              "  --help           show this help\n");
+    expect_help(&measure_table, "  [--model] FILE  the model\n"
+                                "  --no-cache      recompute everything\n"
+                                "  --share X       share of the text to measure\n"
+                                "                    a number from 0 to 1; "
                                 "default: short 0.1, long 0.5\n"
-                                "  --help      show this help\n");
+                                "  --help          show this help\n");
 }
 END_TEST
 

@@ -1,5 +1,4 @@
-/* Parts of the program gpt: its settings, schedules and windows, its log, and its stream of
- * tokens. */
+/* Parts of the program gpt: its settings, schedules and windows, and its stream of tokens. */
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -20,8 +19,10 @@ Suite *gpt_program_suite(void);
 /* Flags that affect training are settings, stored in each checkpoint; these are the others. */
 START_TEST(test_settings_are_all)
 {
-    static const char *const others[] = {"text", "resume", "save",      "save_every",    "best",
-                                         "quiz", "log",    "log_every", "detect_anomaly"};
+    static const char *const others[] = {"text",      "resume", "save",          "save_every",
+                                         "best",      "force",  "quiz",          "sample_every",
+                                         "prompt",    "log",    "jsonl",         "tensorboard",
+                                         "log_every", "curve",  "detect_anomaly"};
     const int count = (int)(sizeof others / sizeof *others);
     ck_assert_int_eq(gpt_train_flags.count, gpt_settings.count + count);
     for (int i = 0; i < count; i++) {
@@ -119,76 +120,25 @@ START_TEST(test_train_tokens)
 }
 END_TEST
 
-/* ---- the log ---- */
-
-static const char header[] = "step,loss,val_loss,lr,grad_norm,tokens_per_second\n";
-static const struct {
-    const char *before, *rows; /* after the header; NULL: `before` is the whole log */
-    int64_t resumed, last;
-    const char *after; /* NULL: an error */
-} logs[] = {
-    {"", "1,2,,3,4,5\n2,2,,3,4,5\n3,2,,3,4,5\n", 2, 2, "1,2,,3,4,5\n2,2,,3,4,5\n"},
-    {"", "1,2,,3,4,5\n2,2,,3", 2, 1, "1,2,,3,4,5\n"}, /* killed while writing a row */
-    {"", "1,2,,3,4,5\n", 0, 0, ""},                   /* a new run */
-    {"", "", 7, 0, ""},
-    {"a book\n", NULL, 0, 0, ""},
-    {"a book\n", NULL, 3, 0, NULL},
-};
-
-START_TEST(test_log)
-{
-    char text[512];
-    gpt_log log;
-    int64_t last = -1;
-    snprintf(text, sizeof text, "%s%s%s", logs[_i].before, logs[_i].rows != NULL ? header : "",
-             logs[_i].rows != NULL ? logs[_i].rows : "");
-    write_bytes(in_folder("log"), text, strlen(text));
-    gpt_log_open(&log, in_folder("log"), logs[_i].resumed, &last);
-    if (logs[_i].after == NULL) {
-        expect_error(HEED_ERR_VALUE, "is not a log written by gpt train");
-        snprintf(text, sizeof text, "%s", logs[_i].before);
-    } else {
-        const gpt_step now = {.loss = 0.5, .lr = 1e-3, .grad_norm = 2};
-        gpt_log_row(&log, 8, &now, (double)NAN, 1234.4);
-        gpt_log_row(&log, 9, &now, 0.25, 1234.4);
-        snprintf(text, sizeof text, "%s%s8,0.5,,0.001,2,1234\n9,0.5,0.25,0.001,2,1234\n", header,
-                 logs[_i].after);
-        ck_assert_int_eq(last, logs[_i].last);
-    }
-    gpt_log_close(&log);
-    size_t size = 0;
-    char *is = read_bytes(in_folder("log"), &size);
-    ck_assert_str_eq(is, text);
-    free(is);
-}
-END_TEST
+/* ---- plots ---- */
 
 /* Runs in a child: the exit status identifies the failed check. */
 static void write_past_the_limit(void)
 {
     const struct rlimit limit = {60, 60};
     const char *const tokens[] = {"a", "b"};
-    const gpt_step now = {.loss = 0.5};
     const curve none = {.count = 0};
-    gpt_log log;
-    int64_t last;
-    console_hold();
+    console_begin("gpt");
     setrlimit(RLIMIT_FSIZE, &limit);
-    gpt_log_open(&log, in_folder("log"), 0, &last);
-    gpt_log_row(&log, 1, &now, (double)NAN, 1);
-    const bool row = heed_error() == HEED_ERR_FILE &&
-                     strstr(heed_error_message(), "--log: cannot write") != NULL &&
-                     strstr(heed_error_message(), "File too large") != NULL;
-    gpt_log_close(&log);
     plot_write(in_folder("svg"), "title", &none, &none, heed_ones(HEED_SHAPE(1, 2, 2), HEED_F32),
                tokens);
     const bool plot = heed_error() == HEED_ERR_FILE &&
                       strstr(heed_error_message(), "--plot: cannot write") != NULL &&
                       strstr(heed_error_message(), "File too large") != NULL;
-    _exit(!row + 2 * !plot);
+    _exit(!plot);
 }
 
-START_TEST(logs_and_plots_beyond_the_file_size_limit_are_errors)
+START_TEST(plots_beyond_the_file_size_limit_are_errors)
 {
     int status = 0;
     const pid_t child = fork();
@@ -283,8 +233,7 @@ Suite *gpt_program_suite(void)
     tcase_add_loop_test(parts, test_rates, 0, ROWS(rates));
     tcase_add_loop_test(parts, test_windows, 0, ROWS(cuts));
     tcase_add_test(parts, test_train_tokens);
-    tcase_add_loop_test(parts, test_log, 0, ROWS(logs));
-    tcase_add_test(parts, logs_and_plots_beyond_the_file_size_limit_are_errors);
+    tcase_add_test(parts, plots_beyond_the_file_size_limit_are_errors);
     tcase_add_loop_test(parts, test_whole, 0, ROWS(ends));
     tcase_add_test(parts, test_stream);
     return suite;

@@ -1,129 +1,13 @@
-/* next_token's progress lines and plots. */
+/* next_token's plots. */
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "examples/common/progress.h"
 #include "examples/next_token/plot.h"
 #include "tests/next_token_util.h"
 
 Suite *pictures_suite(void);
-
-/* ---- progress ---- */
-
-START_TEST(test_progress_fits)
-{
-    progress_facts facts = {.step = 123,
-                            .steps = 2000,
-                            .loss = 2.5,
-                            .held_out = 2.75,
-                            .seconds = 61,
-                            .tokens = 61 * 12300,
-                            .more = "the details at full length",
-                            .brief = "in brief"};
-    for (int columns = 1; columns < 300; columns++) {
-        char line[PROGRESS_LINE];
-        progress_bar(line, &facts, columns, columns % 2 == 0);
-        ck_assert_uint_lt(strlen(line), (size_t)columns);
-    }
-    char line[PROGRESS_LINE];
-    progress_bar(line, &facts, 100, false);
-    ck_assert_str_eq(line, "[=>                ]   123/2000  loss 2.500  held-out 2.750  in brief  "
-                           "12.3k tokens/s  15:31 left");
-    progress_bar(line, &facts, 60, false);
-    ck_assert_str_eq(line, " 123/2000  loss 2.500  held-out 2.750  15:31 left");
-    progress_bar(line, &facts, 100, true);
-    ck_assert_str_eq(line, "step  123/2000  loss 2.500  held-out 2.750  in brief  12.3k tokens/s");
-    progress_plain(line, &facts);
-    ck_assert_str_eq(line,
-                     "step   123/2000   loss 2.500   held-out 2.750   the details at full length");
-    facts.more = facts.brief = "";
-    facts.held_out = (double)NAN;
-    progress_plain(line, &facts);
-    ck_assert_str_eq(line, "step   123/2000   loss 2.500   12300 tokens/s");
-    facts.held_out = 2.75;
-    facts.held_out_name = "validation";
-    facts.before = 1000; /* by an earlier run: this one has done half of the rest */
-    facts.step = 1500;
-    progress_bar(line, &facts, 100, false);
-    ck_assert_str_eq(line, "[====================>      ]  1500/2000  loss 2.500  "
-                           "validation 2.750  12.3k tokens/s  1:01 left");
-    progress_plain(line, &facts);
-    ck_assert_str_eq(line, "step  1500/2000   loss 2.500   validation 2.750   12300 tokens/s");
-    facts.seconds = 0;
-    facts.loss = 1e300;
-    progress_plain(line, &facts);
-    progress_bar(line, &facts, 200, false);
-}
-END_TEST
-
-/* Programs may set how often lines are printed. */
-START_TEST(test_progress_every)
-{
-    char *shown = NULL;
-    size_t size = 0;
-    FILE *stream = tmpfile();
-    progress p = progress_begin(stream);
-    fclose(stream);
-    p.stream = open_memstream(&shown, &size);
-    p.every = 4;
-    for (int64_t step = 1; step <= 9; step++) {
-        progress_show(&p, (progress_facts){.step = step, .steps = 9, .more = "so", .brief = ""},
-                      false);
-    }
-    fclose(p.stream);
-    ck_assert_str_eq(shown, "step     4/9   loss 0.000   held-out 0.000   so\n"
-                            "step     8/9   loss 0.000   held-out 0.000   so\n"
-                            "step     9/9   loss 0.000   held-out 0.000   so\n");
-    free(shown);
-}
-END_TEST
-
-/* The final line shows the last step, even if its frame came too soon to be drawn. */
-START_TEST(test_progress_ends)
-{
-    char *shown = NULL;
-    size_t size = 0;
-    FILE *stream = tmpfile();
-    progress p = progress_begin(stream);
-    ck_assert(!p.terminal);
-    fclose(stream);
-    p.stream = open_memstream(&shown, &size);
-    p.terminal = true;
-    for (int step = 1; step <= 3; step++) {
-        progress_show(&p,
-                      (progress_facts){.step = step,
-                                       .steps = 9,
-                                       .loss = 1,
-                                       .held_out = (double)NAN,
-                                       .more = "",
-                                       .brief = ""},
-                      false);
-    }
-    progress_end(&p);
-    fclose(p.stream);
-    ck_assert_ptr_null(strstr(shown, "2/9"));
-    ck_assert_ptr_nonnull(strstr(shown, "step 3/9  loss 1.000"));
-    free(shown);
-}
-END_TEST
-
-START_TEST(test_progress_turns)
-{
-    for (int64_t steps = 1; steps < 130; steps++) {
-        int tens = 0;
-        for (int64_t step = 1; step <= steps; step++) {
-            const bool shown = progress_turn(step, steps, 10);
-            tens += shown;
-            ck_assert(!shown || progress_turn(step, steps, 40)); /* whenever shown, also measured */
-        }
-        ck_assert_int_eq(tens, steps < 10 ? steps : 10);
-        ck_assert(progress_turn(steps, steps, 10));
-    }
-    ck_assert(progress_turn(1000000000, 1000000000, 40) && !progress_turn(1, 1000000000, 40));
-}
-END_TEST
 
 /* ---- plots ---- */
 
@@ -206,11 +90,6 @@ END_TEST
 Suite *pictures_suite(void)
 {
     Suite *suite = suite_create("pictures");
-    TCase *lines = heed_case(suite, "progress");
-    tcase_add_test(lines, test_progress_fits);
-    tcase_add_test(lines, test_progress_ends);
-    tcase_add_test(lines, test_progress_every);
-    tcase_add_test(lines, test_progress_turns);
     TCase *pictures = path_case(suite, "plots");
     tcase_add_test(pictures, test_curve);
     tcase_add_loop_test(pictures, test_plot, 0, 3);

@@ -7,20 +7,32 @@
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
+#include <unistd.h>
 
 #include "examples/common/text.h"
 #include "heed.h"
 
 /* ---- standard streams ---- */
 
-/* The placeholders are opened in the wrong direction, so that using a closed stream still fails. */
-void console_hold(void)
+static const char *called = ""; /* argv[0] */
+
+static void reader_left(int number)
 {
+    (void)number;
+    _exit(EXIT_SUCCESS);
+}
+
+/* The placeholders are opened in the wrong direction, so that using a closed stream still fails. */
+void console_begin(const char *name)
+{
+    called = name != NULL ? name : "";
     for (int fd = 0; fd <= 2; fd++) {
         if (fcntl(fd, F_GETFD) < 0) {
             open("/dev/null", fd == 0 ? O_WRONLY : O_RDONLY); /* takes the lowest free number */
         }
     }
+    signal(SIGPIPE, reader_left);
     signal(SIGXFSZ, SIG_IGN);
 }
 
@@ -42,6 +54,36 @@ void console_put(FILE *stream, const char *bytes, size_t length, bool terminal)
     }
 }
 
+static void put_quoted(FILE *stream, const char *text)
+{
+    static const char plain[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789"
+                                "%+,-./:=@_";
+    if (*text != '\0' && text[strspn(text, plain)] == '\0') {
+        fputs(text, stream);
+        return;
+    }
+    fputc('\'', stream);
+    for (; *text != '\0'; text++) {
+        if (*text == '\'') {
+            fputs("'\\''", stream);
+        } else {
+            fputc(*text, stream);
+        }
+    }
+    fputc('\'', stream);
+}
+
+void console_put_command(FILE *stream)
+{
+    put_quoted(stream, called);
+}
+
+void console_put_argument(FILE *stream, const char *argument)
+{
+    fputc(' ', stream);
+    put_quoted(stream, argument);
+}
+
 bool console_flush(void)
 {
     errno = 0;
@@ -53,7 +95,7 @@ bool console_flush(void)
 
 /* Control characters are masked, because file names may contain them. An out-of-memory error is
  * printed without the operation's name and the library's advice, which mean nothing to a user. */
-int console_complain(const char *program, const char *needs_less, int status)
+static void put_error(const char *program, const char *needs_less)
 {
     const bool memory = heed_error() == HEED_ERR_MEMORY;
     const char *message = heed_error_message(), *way_out = memory ? strstr(message, "; ") : NULL;
@@ -65,16 +107,40 @@ int console_complain(const char *program, const char *needs_less, int status)
     if (memory && needs_less != NULL) {
         fprintf(stderr, "; reduce %s", needs_less);
     }
-    fputs(status == 2 ? "; try --help\n" : "\n", stderr);
+}
+
+int console_complain(const char *program, const char *needs_less, int status)
+{
+    put_error(program, needs_less);
+    fputc('\n', stderr);
     return status;
+}
+
+int console_misused(const char *program, const char *command)
+{
+    put_error(program, NULL);
+    fputs("; try ", stderr);
+    console_put_command(stderr);
+    fprintf(stderr, "%s%s --help\n", command != NULL ? " " : "", command != NULL ? command : "");
+    return 2;
 }
 
 int console_finish(const char *program)
 {
-    if (!console_flush() && output_error != EPIPE) {
-        fprintf(stderr, "%s: standard output: %s\n", program, strerror(output_error));
+    if (console_flush() || output_error == EPIPE) {
+        return EXIT_SUCCESS;
     }
-    return output_error == 0 ? EXIT_SUCCESS : EXIT_FAILURE;
+    fprintf(stderr, "%s: standard output: %s\n", program, strerror(output_error));
+    return EXIT_FAILURE;
+}
+
+/* ---- time ---- */
+
+double console_clock(void)
+{
+    struct timespec now;
+    clock_gettime(CLOCK_MONOTONIC, &now);
+    return (double)now.tv_sec + 1e-9 * (double)now.tv_nsec;
 }
 
 /* ---- Ctrl-C ---- */

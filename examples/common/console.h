@@ -1,4 +1,4 @@
-/* The console: output to the standard streams, its errors, and Ctrl-C. */
+/* The console: output to the standard streams, its errors, the clock, and Ctrl-C. */
 #ifndef HEED_COMMON_CONSOLE_H
 #define HEED_COMMON_CONSOLE_H
 
@@ -8,26 +8,39 @@
 
 /* ---- standard streams ---- */
 
-/* console_hold: call it first. If a standard stream is closed, the next file opened would get its
- * descriptor and receive the program's output; this prevents that. Also ignores SIGXFSZ, so that
- * exceeding the file size limit (ulimit -f) is an error, not a signal. */
-void console_hold(void);
+/* console_begin: call it first, with argv[0]. If a standard stream is closed, the next file opened
+ * would get its descriptor and receive the program's output; this prevents that. A reader that
+ * closes its pipe ends the program, silently and with status 0, unless SIGPIPE is ignored
+ * afterwards. Exceeding the file size limit (ulimit -f) becomes an error, not a signal. */
+void console_begin(const char *called);
 
 /* console_put: writes bytes. On a `terminal`, control characters other than newline and tab, and
  * bytes that are not UTF-8, are written as '?', since they could control it. */
 void console_put(FILE *stream, const char *bytes, size_t length, bool terminal);
+
+/* console_put_command: writes the program as it was called, for commands that a user can paste.
+ * console_put_argument: writes a blank and an argument, quoted for a shell if necessary. */
+void console_put_command(FILE *stream);
+void console_put_argument(FILE *stream, const char *argument);
 
 /* console_flush: flushes stdout; false if any output so far was lost. */
 bool console_flush(void);
 
 /* console_complain: prints the pending error, or else the last one, as one line on stderr that
  * begins with the program's name; `needs_less` names the flags that reduce its memory, or is NULL.
- * Returns `status`; 2 means bad input, for which the line points to --help. */
+ * Returns `status`. console_misused: the same for an error in the flags: the line points to the
+ * --help of `command`, one of the program's, or of the program if NULL. Returns 2. */
 int console_complain(const char *program, const char *needs_less, int status);
+int console_misused(const char *program, const char *command);
 
-/* console_finish: the exit status of a program that has succeeded so far: 0, or 1 if some of its
- * output was lost, with an error message unless the reader closed the pipe. */
+/* console_finish: the exit status of a program that has succeeded so far: 0, or 1, with an error
+ * message, if some of its output was lost. A closed pipe is no error. */
 int console_finish(const char *program);
+
+/* ---- time ---- */
+
+/* console_clock: seconds of a monotonic clock. */
+double console_clock(void);
 
 /* ---- Ctrl-C ---- */
 

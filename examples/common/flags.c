@@ -13,10 +13,6 @@ enum { LONGEST_NAME = 20 }; /* longer names do not widen the help's left column 
 flag_name flags_name(const flag_row *f)
 {
     flag_name name;
-    if (f->kind == FLAG_BARE) {
-        snprintf(name.text, sizeof name.text, "%s", f->value);
-        return name;
-    }
     snprintf(name.text, sizeof name.text, "--%s", f->name);
     for (char *at = name.text; (at = strchr(at, '_')) != NULL;) {
         *at = '-';
@@ -30,8 +26,7 @@ static const flag_row *find(const flag_table *table, const char *argument, const
     const size_t length = strcspn(argument, "=");
     for (int i = 0; i < table->count; i++) {
         const flag_name name = flags_name(&table->flags[i]);
-        if (table->flags[i].kind != FLAG_BARE && strlen(name.text) == length &&
-            strncmp(argument, name.text, length) == 0) {
+        if (strlen(name.text) == length && strncmp(argument, name.text, length) == 0) {
             *value = argument[length] == '=' ? argument + length + 1 : NULL;
             return &table->flags[i];
         }
@@ -172,7 +167,7 @@ static void put_choice(const flag_row *f, int64_t place, flag_value *value)
     snprintf(value->text, sizeof value->text, "%.*s", (int)strcspn(item, "|"), item);
 }
 
-flag_value flags_text(const flag_row *f, const void *options)
+static flag_value text_of(const flag_row *f, const void *options, const char *format)
 {
     const char *field = (const char *)options + f->offset;
     flag_value value = {""};
@@ -182,7 +177,7 @@ flag_value flags_text(const flag_row *f, const void *options)
         strcpy(value.text, *(const bool *)field ? "true" : "false");
     } else if (f->kind == FLAG_REAL || f->kind == FLAG_ABOVE) {
         memcpy(&real, field, sizeof real);
-        snprintf(value.text, sizeof value.text, "%.17g", real);
+        snprintf(value.text, sizeof value.text, format, real);
     } else if (f->kind == FLAG_WHOLE || f->kind == FLAG_CHOICE) {
         memcpy(&whole, field, sizeof whole);
         snprintf(value.text, sizeof value.text, "%lld", (long long)whole);
@@ -191,6 +186,16 @@ flag_value flags_text(const flag_row *f, const void *options)
         }
     }
     return value;
+}
+
+flag_value flags_text(const flag_row *f, const void *options)
+{
+    return text_of(f, options, "%.17g");
+}
+
+flag_value flags_rounded(const flag_row *f, const void *options)
+{
+    return text_of(f, options, "%g");
 }
 
 heed_status flags_set(const flag_table *table, void *options, const char *name, const char *text)
@@ -290,9 +295,11 @@ static void put_defaults(const flag_table *table, const flag_row *f, FILE *strea
 
 static void name_and_value(const flag_row *f, char *text, size_t size)
 {
-    const bool name_alone = f->kind == FLAG_SWITCH || f->kind == FLAG_BARE;
-    snprintf(text, size, "%s%s%s", flags_name(f).text, name_alone ? "" : " ",
-             name_alone ? "" : f->value);
+    snprintf(text, size,
+             f->kind == FLAG_BARE ? "[%s] %s"
+             : *f->value != '\0'  ? "%s %s"
+                                  : "%s",
+             flags_name(f).text, f->value);
 }
 
 /* Names over LONGEST_NAME get a separate line. */

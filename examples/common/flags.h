@@ -4,7 +4,7 @@
  * the value, range, defaults (one per set of defaults) and help.
  *
  *     #define SAMPLE(X)                                                              \
- *         X(STRING, load,   "FILE", 0, 0,    (0),   "the model")                     \
+ *         X(BARE,   load,   "FILE", 0, 0,    (0),   "the model")                     \
  *         X(WHOLE,  length, "N",    0, 1000, (500), "tokens to generate")            \
  *         X(SWITCH, greedy, "",     0, 0,    (0),   "always the likeliest token")
  *
@@ -31,8 +31,8 @@
 
 /* WHOLE and REAL are numbers from low to high, ABOVE is a number above low, at most high. CHOICE is
  * the index of the value in its list, such as "char|word". A STRING with the placeholder FILE must
- * not be empty. A SWITCH has no value. A BARE string has no flag; bare arguments fill their fields
- * in the order of the table. */
+ * not be empty. A SWITCH has no value. The flag of a BARE string may be omitted: arguments without
+ * a flag are the values of such flags, in the order of the table. */
 typedef enum flag_kind {
     FLAG_STRING,
     FLAG_CHOICE,
@@ -92,18 +92,19 @@ void flags_complete(const flag_table *table, void *options, int set);
 
 /* For settings stored in files. flags_text: the value of a flag as text; "" for strings. flags_set:
  * sets the flag of that name (with _ instead of -) from such text, exactly; a switch is "true" or
- * "false".
+ * "false". flags_rounded: like flags_text, but with 6 digits, for messages.
  * HEED_ERR_VALUE: no such flag, or an invalid value. */
 typedef struct flag_value {
     char text[40];
 } flag_value;
 flag_value flags_text(const flag_row *flag, const void *options);
+flag_value flags_rounded(const flag_row *flag, const void *options);
 heed_status flags_set(const flag_table *table, void *options, const char *name, const char *text);
 
 /* flags_given: true if the flag was set by the command line or by flags_set. */
 bool flags_given(const flag_row *flag, const void *options);
 
-/* flags_name: a flag as typed, "--n-layer"; for a bare argument its placeholder. */
+/* flags_name: a flag as typed, "--n-layer". */
 typedef struct flag_name {
     char text[32];
 } flag_name;

@@ -144,6 +144,15 @@ heed_status path_check(const char *flag, const char *path, bool device)
     return device ? HEED_OK : try_folder(flag, path, &p);
 }
 
+heed_status path_check_unused(const char *flag, const char *path, const char *way_out)
+{
+    struct stat at;
+    if (path != NULL && stat(path, &at) == 0 && S_ISREG(at.st_mode) && at.st_size > 0) {
+        heed_fail(HEED_ERR_VALUE, "%s: %s exists; %s", flag, path, way_out);
+    }
+    return heed_error_pending();
+}
+
 /* ---- the files of a command line ---- */
 
 static bool replaces(const path_use *file, const path_use *other)

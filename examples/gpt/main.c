@@ -3,8 +3,8 @@
  *     build/gpt train --text FILE --save FILE        build/gpt --help
  *     build/gpt sample --load FILE --prompt TEXT
  *
- * The commands train and sample are in files of those names; eval, info, export and the dispatch
- * are here. */
+ * The commands train, sample and plot are in files of those names; eval, info, export and the
+ * dispatch are here. */
 #include <math.h>
 #include <signal.h>
 #include <stdio.h>
@@ -13,6 +13,7 @@
 
 #include "examples/common/console.h"
 #include "examples/common/preflight.h"
+#include "examples/gpt/plot.h"
 #include "examples/gpt/quiz.h"
 #include "examples/gpt/sample.h"
 #include "examples/gpt/train.h"
@@ -57,6 +58,38 @@ static void put_loss(const measured *m, const gpt_loaded *l, double loss)
            token_level_name(l->record.tokenizer.level));
 }
 
+/* Shows the progress of a measurement on a terminal, and nothing elsewhere; NULL: nothing. */
+static heed_watch *watch(int64_t steps, const char *step_name, double tokens)
+{
+    if (!isatty(STDERR_FILENO)) {
+        return NULL;
+    }
+    return heed_watch_new((heed_watch_options){.steps = steps,
+                                               .terminal = stderr,
+                                               .step_name = step_name,
+                                               .unit = "tokens",
+                                               .per_step = tokens});
+}
+
+static double measure(const gpt_loaded *l, const measured *m, int64_t batch)
+{
+    const int64_t batches = (m->windows.count + batch - 1) / batch;
+    heed_watch *w = watch(batches, "batch", (double)batch * (double)l->model->config.block_size);
+    const double loss = gpt_evaluate(l->model, &m->text, &m->windows, batch, w);
+    heed_watch_free(w);
+    return loss;
+}
+
+static void question(const gpt_loaded *l, quiz *q)
+{
+    heed_watch *w = watch(q->count, "question", 0);
+    quiz_ask(q, l->model, w);
+    heed_watch_free(w);
+    if (!heed_error_pending()) {
+        quiz_print(q, stdout);
+    }
+}
+
 static int gpt_eval(int argc, char **argv)
 {
     gpt_eval_options o = {.load = NULL};
@@ -78,13 +111,13 @@ static int gpt_eval(int argc, char **argv)
     }
     const bool ready = !heed_error_pending();
     if (ready && o.text != NULL) {
-        const double loss = gpt_evaluate(l.model, &m.text, &m.windows, o.batch);
+        const double loss = measure(&l, &m, o.batch);
         if (!heed_error_pending()) {
             put_loss(&m, &l, loss);
         }
     }
-    if (ready && o.quiz != NULL && quiz_ask(&q, l.model) == HEED_OK) {
-        quiz_print(&q, stdout);
+    if (ready && o.quiz != NULL && !heed_error_pending()) {
+        question(&l, &q);
     }
     status = gpt_end(ready);
     quiz_close(&q);
@@ -133,14 +166,7 @@ static void put_settings(const gpt_record *r)
     printf("\nsettings\n");
     for (int i = 0; i < gpt_settings.count; i++) {
         const flag_row *f = &gpt_settings.flags[i];
-        printf("  %-16s ", flags_name(f).text);
-        if (f->kind == FLAG_REAL || f->kind == FLAG_ABOVE) {
-            double real;
-            memcpy(&real, (const char *)&r->settings + f->offset, sizeof real);
-            printf("%g\n", real); /* rounded; flags_text is exact */
-        } else {
-            printf("%s\n", flags_text(f, &r->settings).text);
-        }
+        printf("  %-16s %s\n", flags_name(f).text, flags_rounded(f, &r->settings).text);
     }
 }
 
@@ -255,18 +281,18 @@ static void show_folder(const char *path)
 
 static int gpt_info(int argc, char **argv)
 {
-    gpt_info_options o = {.file = NULL};
+    gpt_info_options o = {.load = NULL};
     int status = 0;
     if (!gpt_begin(&gpt_info_flags, &o, argc, argv, &status)) {
         return status;
     }
     HEED_SCOPE_NO_GRAD(scope);
-    if (o.file == NULL) {
+    if (o.load == NULL) {
         heed_fail(HEED_ERR_VALUE, "no FILE to show");
-    } else if (gpt_is_folder(o.file)) {
-        show_folder(o.file);
+    } else if (gpt_is_folder(o.load)) {
+        show_folder(o.load);
     } else {
-        show_file(o.file);
+        show_file(o.load);
     }
     return gpt_end(false);
 }
@@ -320,13 +346,20 @@ static const struct {
     int (*run)(int argc, char **argv);
 } commands[] = {
     {"train", gpt_train}, {"sample", gpt_sample}, {"eval", gpt_eval},
-    {"info", gpt_info},   {"export", gpt_export},
+    {"info", gpt_info},   {"plot", gpt_plot},     {"export", gpt_export},
 };
 
 /* gpt help, gpt help train, gpt --help */
 static bool wants_help(const char *word)
 {
     return strcmp(word, "help") == 0 || strcmp(word, "--help") == 0 || strcmp(word, "-h") == 0;
+}
+
+static int unknown(const char *command)
+{
+    heed_fail(HEED_ERR_VALUE, "unknown command '%s'; use train, sample, eval, info, plot or export",
+              command);
+    return console_misused("gpt", NULL);
 }
 
 /* The text is mapped: reading past the end of a file that became shorter raises SIGBUS. */
@@ -341,7 +374,7 @@ static void text_is_cut(int number)
 
 int main(int argc, char **argv)
 {
-    console_hold();
+    console_begin(argv[0]);
     heed_set_flush_denormal(true); /* subnormal numbers are slow and do not affect training */
     signal(SIGBUS, text_is_cut);
     if (*heed_isa() == '\0') {
@@ -352,17 +385,13 @@ int main(int argc, char **argv)
         return 2;
     }
     if (wants_help(argv[1])) {
-        if (!gpt_help(argc > 2 ? argv[2] : NULL, stdout)) {
-            heed_fail(HEED_ERR_VALUE, "unknown command '%s'", argv[2]);
-        }
-        return gpt_end(false);
+        const char *command = argc > 2 ? argv[2] : NULL;
+        return gpt_help(command, stdout) ? gpt_end(true) : unknown(command);
     }
     for (size_t i = 0; i < sizeof commands / sizeof *commands; i++) {
         if (strcmp(argv[1], commands[i].name) == 0) {
             return commands[i].run(argc - 1, argv + 1);
         }
     }
-    heed_fail(HEED_ERR_VALUE, "unknown command '%s'; use train, sample, eval, info or export",
-              argv[1]);
-    return gpt_end(false);
+    return unknown(argv[1]);
 }

@@ -14,12 +14,14 @@
 #define SAMPLE_ROW(kind, field, ...) FLAG_ROW(gpt_sample_options, kind, field, __VA_ARGS__)
 #define EVAL_ROW(kind, field, ...)   FLAG_ROW(gpt_eval_options, kind, field, __VA_ARGS__)
 #define INFO_ROW(kind, field, ...)   FLAG_ROW(gpt_info_options, kind, field, __VA_ARGS__)
+#define PLOT_ROW(kind, field, ...)   FLAG_ROW(gpt_plot_options, kind, field, __VA_ARGS__)
 #define EXPORT_ROW(kind, field, ...) FLAG_ROW(gpt_export_options, kind, field, __VA_ARGS__)
 static const flag_row setting_rows[] = {GPT_SETTINGS(TRAIN_ROW)};
 static const flag_row train_rows[] = {GPT_TRAIN(TRAIN_ROW)};
 static const flag_row sample_rows[] = {GPT_SAMPLE(SAMPLE_ROW)};
 static const flag_row eval_rows[] = {GPT_EVAL(EVAL_ROW)};
 static const flag_row info_rows[] = {GPT_INFO(INFO_ROW)};
+static const flag_row plot_rows[] = {GPT_PLOT(PLOT_ROW)};
 static const flag_row export_rows[] = {GPT_EXPORT(EXPORT_ROW)};
 /* clang-format on */
 
@@ -29,10 +31,11 @@ static const flag_row export_rows[] = {GPT_EXPORT(EXPORT_ROW)};
     }
 const flag_table gpt_settings = TABLE(setting_rows, NULL);
 const flag_table gpt_train_flags = TABLE(train_rows, "use --text FILE for a text");
-const flag_table gpt_sample_flags = TABLE(sample_rows, "use --load FILE for a model");
-const flag_table gpt_eval_flags = TABLE(eval_rows, "use --load FILE for a model");
+const flag_table gpt_sample_flags = TABLE(sample_rows, "use --prompt TEXT for a prompt");
+const flag_table gpt_eval_flags = TABLE(eval_rows, "use --text FILE for a text");
 const flag_table gpt_info_flags = TABLE(info_rows, NULL);
-const flag_table gpt_export_flags = TABLE(export_rows, "use --load FILE for a model");
+const flag_table gpt_plot_flags = TABLE(plot_rows, "use --prompt TEXT for a text");
+const flag_table gpt_export_flags = TABLE(export_rows, "use --to PATH for the output");
 
 heed_status gpt_options_settle(gpt_train_options *o)
 {
@@ -80,10 +83,11 @@ heed_status gpt_options_settle(gpt_train_options *o)
 /* ---- help ---- */
 
 static const char usage[] = "usage: gpt train  --text FILE [--save FILE] ...\n"
-                            "       gpt sample --load FILE --prompt TEXT ...\n"
-                            "       gpt eval   --load FILE --text FILE ...\n"
+                            "       gpt sample FILE --prompt TEXT ...\n"
+                            "       gpt eval   FILE --text FILE ...\n"
                             "       gpt info   FILE\n"
-                            "       gpt export --load FILE --to PATH ...\n";
+                            "       gpt plot   [FILE --prompt TEXT] [--log FILE] ...\n"
+                            "       gpt export FILE --to PATH ...\n";
 
 static const char program[] =
     "\n"
@@ -93,12 +97,13 @@ static const char program[] =
     "  sample  generates text\n"
     "  eval    measures a model's loss on a text\n"
     "  info    shows a file's modules, shapes and settings\n"
+    "  plot    draws the curves of a run and the attention of each head\n"
     "  export  converts a model for transformers or nanoGPT\n"
     "\n"
     "gpt COMMAND --help lists all options of a command.\n"
     "\n"
     "  gpt train --text book.txt --save book.safetensors\n"
-    "  gpt sample --load book.safetensors --prompt \"It was\"\n"
+    "  gpt sample book.safetensors --prompt \"It was\"\n"
     "\n";
 
 static const char statuses[] = "Exit status: 0 on success or Ctrl-C, 2 for invalid flags or "
@@ -121,9 +126,12 @@ static const char train_conclusion[] =
     "the steps since the last save. In both cases --resume continues the run, with results\n"
     "bit-identical to those of an uninterrupted run. It takes the settings and the text from\n"
     "the file. Only --steps and --patience may change; the schedule then ends at the new\n"
-    "--steps. Pass --best, --quiz and --log again.\n"
+    "--steps. Pass other flags, such as --best, --quiz and --log, again.\n"
     "\n"
-    "Progress goes to stderr: a bar on a terminal; plain lines elsewhere, or if TERM is dumb.\n"
+    "Existing files are overwritten only with --force, or by the run that they belong to.\n"
+    "\n"
+    "Samples go to stdout, progress to stderr: a bar on a terminal; plain lines elsewhere, or if\n"
+    "TERM is dumb. If a log cannot be written, one line says so, and training continues.\n"
     "\n";
 
 static const char train_examples[] =
@@ -134,14 +142,14 @@ static const char train_examples[] =
     "best.gpt\n";
 
 static const char sample_introduction[] =
-    "usage: gpt sample --load FILE --prompt TEXT [--FLAG VALUE | --FLAG=VALUE] ...\n"
+    "usage: gpt sample FILE --prompt TEXT [--FLAG VALUE | --FLAG=VALUE] ...\n"
     "\n"
     "Prints the prompt and the model's continuation, token by token. On one machine the same\n"
     "flags give the same text.\n"
     "\n";
 
 static const char eval_introduction[] =
-    "usage: gpt eval --load FILE [--text FILE] [--quiz FILE] [--FLAG VALUE | --FLAG=VALUE] ...\n"
+    "usage: gpt eval FILE [--text FILE] [--quiz FILE] [--FLAG VALUE | --FLAG=VALUE] ...\n"
     "\n"
     "Measures how well a model predicts a text: the loss in nats per token, the perplexity\n"
     "exp(loss), and the loss in bits per byte of the text.\n"
@@ -160,8 +168,19 @@ static const char info_introduction[] =
     "Prints the modules, parameters, shapes and settings in a file.\n"
     "\n";
 
+static const char plot_introduction[] =
+    "usage: gpt plot [FILE --prompt TEXT] [--log FILE] [--to FILE] [--FLAG VALUE | --FLAG=VALUE]\n"
+    "\n"
+    "Draws the curves of a log, and the attention of each head in each layer of a model.\n"
+    "\n";
+
+static const char plot_examples[] =
+    "\n"
+    "  gpt plot --log book.csv\n"
+    "  gpt plot book.safetensors --prompt \"It was\" --log book.csv --to book.svg\n";
+
 static const char export_introduction[] =
-    "usage: gpt export --load FILE --to PATH [--layout gpt2|nanogpt]\n"
+    "usage: gpt export FILE --to PATH [--layout gpt2|nanogpt]\n"
     "\n"
     "Converts a model for other programs. To load it in Python:\n"
     "\n"
@@ -178,6 +197,7 @@ static const struct {
     {"sample", &gpt_sample_flags, sample_introduction, "\nCtrl-C stops the output.\n", ""},
     {"eval", &gpt_eval_flags, eval_introduction, "\n", ""},
     {"info", &gpt_info_flags, info_introduction, "\n", ""},
+    {"plot", &gpt_plot_flags, plot_introduction, "\n", plot_examples},
     {"export", &gpt_export_flags, export_introduction, "\n", ""},
 };
 
@@ -224,10 +244,11 @@ bool gpt_begin(const flag_table *flags, void *options, int argc, char **argv, in
     needs_less = flags == &gpt_train_flags  ? gpt_train_needs_less
                  : flags == &gpt_eval_flags ? "--batch"
                                             : NULL;
-    const bool help = flags_read(flags, options, argc, argv);
-    if (help) {
+    if (flags_read(flags, options, argc, argv)) {
         gpt_help(argv[0], stdout);
+        *status = gpt_end(true);
+        return false;
     }
-    *status = help || heed_error_pending() ? gpt_end(false) : 0;
-    return !help && *status == 0;
+    *status = heed_error_pending() ? console_misused("gpt", argv[0]) : 0;
+    return *status == 0;
 }

@@ -74,18 +74,30 @@
       "steps between saves; default: --eval-every")                                                \
     X(STRING, best,         "FILE",      0, 0,            (0),                                     \
       "save the run to this file at each new lowest validation loss")                              \
+    X(SWITCH, force,        "",          0, 0,            (0),                                     \
+      "overwrite existing files")                                                                  \
     X(STRING, quiz,         "FILE",      0, 0,            (0),                                     \
       "ask these questions at each validation; training is unaffected")                            \
+    X(WHOLE,  sample_every, "N",         1, 1e12,         (FLAG_NONE),                             \
+      "print a sample to stdout after every N steps; training is unaffected")                      \
+    X(STRING, prompt,       "TEXT",      0, 0,            (0),                                     \
+      "text that the samples continue; default: the start of a line")                              \
     X(STRING, log,          "FILE",      0, 0,            (0),                                     \
       "write a CSV row for each step to this file")                                                \
+    X(STRING, jsonl,        "FILE",      0, 0,            (0),                                     \
+      "write a line of JSON for each step to this file, and the samples")                          \
+    X(STRING, tensorboard,  "DIR",       0, 0,            (0),                                     \
+      "write the same for TensorBoard, to a new file in this folder")                              \
     X(WHOLE,  log_every,    "N",         1, 1e12,         (10),                                    \
       "steps between progress lines if stderr is not a terminal")                                  \
+    X(SWITCH, curve,        "",          0, 0,            (0),                                     \
+      "draw the loss under the progress bar")                                                      \
     X(SWITCH, detect_anomaly, "",        0, 0,            (0),                                     \
       "stop at the first NaN or infinity and name its module; slower")                              \
     GPT_SETTINGS(X)
 
 #define GPT_SAMPLE(X)                                                                              \
-    X(STRING, load,         "FILE",      0, 0,            (0),                                     \
+    X(BARE,   load,         "FILE",      0, 0,            (0),                                     \
       "the model: a file from gpt train or a folder from gpt export")                              \
     X(STRING, prompt,       "TEXT",      0, 0,            (0),                                     \
       "text to continue; default: the start of a line")                                            \
@@ -107,7 +119,7 @@
       "print tokens per second on stderr even if it is not a terminal")
 
 #define GPT_EVAL(X)                                                                                \
-    X(STRING, load,         "FILE",      0, 0,            (0),                                     \
+    X(BARE,   load,         "FILE",      0, 0,            (0),                                     \
       "the model: a file from gpt train or a folder from gpt export")                              \
     X(STRING, text,         "FILE",      0, 0,            (0),                                     \
       "the text to evaluate on")                                                                   \
@@ -121,11 +133,23 @@
       "windows per forward pass")
 
 #define GPT_INFO(X)                                                                                \
-    X(BARE,   file,         "FILE",      0, 0,            (0),                                     \
+    X(BARE,   load,         "FILE",      0, 0,            (0),                                     \
       "a file from gpt train, a transformers folder, or any other GPT as safetensors")
 
+#define GPT_PLOT(X)                                                                                \
+    X(BARE,   load,         "FILE",      0, 0,            (0),                                     \
+      "the model, for --prompt: a file from gpt train or a folder from gpt export")                \
+    X(STRING, log,          "FILE",      0, 0,            (0),                                     \
+      "draw the curves of this log, a CSV file from gpt train")                                    \
+    X(REAL,   smoothing,    "X",         0, 0.999,        (0),                                     \
+      "weight of the past in a moving average of the curves")                                      \
+    X(STRING, prompt,       "TEXT",      0, 0,            (0),                                     \
+      "draw how the tokens of this text, at most the last 64, attend to each other")               \
+    X(STRING, to,           "FILE",      0, 0,            (0),                                     \
+      "draw to this SVG file; default: as text")
+
 #define GPT_EXPORT(X)                                                                              \
-    X(STRING, load,         "FILE",      0, 0,            (0),                                     \
+    X(BARE,   load,         "FILE",      0, 0,            (0),                                     \
       "the model: a file from gpt train or a folder from gpt export")                              \
     X(STRING, to,           "PATH",      0, 0,            (0),                                     \
       "output path: a folder for gpt2, a file for nanogpt")                                        \
@@ -145,6 +169,9 @@ typedef struct gpt_eval_options {
 typedef struct gpt_info_options {
     FLAG_FIELDS(GPT_INFO);
 } gpt_info_options;
+typedef struct gpt_plot_options {
+    FLAG_FIELDS(GPT_PLOT);
+} gpt_plot_options;
 typedef struct gpt_export_options {
     FLAG_FIELDS(GPT_EXPORT);
 } gpt_export_options;
@@ -157,7 +184,7 @@ enum { GPT_EXPORT_GPT2, GPT_EXPORT_NANOGPT };
 
 /* Flag tables; gpt_train_flags includes gpt_settings. */
 extern const flag_table gpt_settings, gpt_train_flags, gpt_sample_flags, gpt_eval_flags,
-    gpt_info_flags, gpt_export_flags;
+    gpt_info_flags, gpt_plot_flags, gpt_export_flags;
 
 /* gpt_options_settle: fills in train's defaults that depend on other flags.
  * HEED_ERR_VALUE: contradictory flags. */

@@ -244,7 +244,7 @@ static bool first_wins(struct heed_gpt *m, const quiz_rows *rows, int count)
     return wins;
 }
 
-heed_status quiz_ask(quiz *q, struct heed_gpt *m)
+heed_status quiz_ask(quiz *q, struct heed_gpt *m, heed_watch *watch)
 {
     const bool training = m->module.training;
     heed_eval(m);
@@ -260,6 +260,7 @@ heed_status quiz_ask(quiz *q, struct heed_gpt *m)
         for (int row = 0; row < one->answers; row++) {
             token_list_free(&rows.ids[row]);
         }
+        heed_watch_step(watch);
     }
     if (training) {
         heed_train(m);
@@ -274,15 +275,14 @@ static double percent(const quiz_kind *kind, double right)
     return 100 * right / (double)kind->questions;
 }
 
-void quiz_line(const quiz *q, char *line, size_t size)
+void quiz_line(const quiz *q, FILE *stream)
 {
-    size_t length = 0;
-    *line = '\0';
-    for (int i = 0; i < q->kind_count && length < size; i++) {
+    for (int i = 0; i < q->kind_count; i++) {
         const quiz_kind *kind = &q->kinds[i];
-        length += (size_t)snprintf(line + length, size - length, "%s%s %.0f %%", i > 0 ? "  " : "",
-                                   kind->name, percent(kind, (double)kind->right));
+        fprintf(stream, "%s%s %.0f %%", i > 0 ? "  " : "", kind->name,
+                percent(kind, (double)kind->right));
     }
+    fputc('\n', stream);
 }
 
 void quiz_print(const quiz *q, FILE *stream)

@@ -52,12 +52,12 @@ heed_status quiz_open(quiz *q, const char *path, const tokenizer *t);
 void quiz_close(quiz *q);
 
 /* quiz_ask: asks all questions and counts the right answers. It runs in eval mode, records no graph
- * and draws no random numbers. */
-heed_status quiz_ask(quiz *q, struct heed_gpt *m);
+ * and draws no random numbers. The watch, or NULL, gets a step for each question. */
+heed_status quiz_ask(quiz *q, struct heed_gpt *m, heed_watch *watch);
 
-/* quiz_line: the share of right answers, "pronoun 98 %  who 51 %", truncated to `size`.
- * quiz_print: a table with a row for each kind, with the shares of the guessers. */
-void quiz_line(const quiz *q, char *line, size_t size);
+/* quiz_line: a line with the shares of right answers, "pronoun 98 %  who 51 %". quiz_print: a table
+ * with a row for each kind, with the shares of the guessers. */
+void quiz_line(const quiz *q, FILE *stream);
 void quiz_print(const quiz *q, FILE *stream);
 
 #endif

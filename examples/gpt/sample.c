@@ -1,5 +1,6 @@
-/* gpt sample: prints the tokens that a model generates, one by one. The library's heed_gpt_generate
- * does the sampling. Of several texts generated at once, only the first is printed as it grows. */
+/* gpt sample: prints the tokens that a model generates, one by one. The library's
+ * heed_gpt_generate_with does the sampling. Of several texts generated at once, only the first is
+ * printed as it grows. */
 #include "examples/gpt/sample.h"
 
 #include <math.h>
@@ -7,7 +8,6 @@
 #include <unistd.h>
 
 #include "examples/common/console.h"
-#include "examples/common/progress.h"
 #include "examples/gpt/checkpoint.h"
 
 /* ---- the stream of tokens ---- */
@@ -64,6 +64,60 @@ void gpt_stream_end(gpt_stream *s)
     text_free(&s->held);
 }
 
+/* ---- prompts and samples ---- */
+
+token_list gpt_prompt(const tokenizer *t, const char *prompt)
+{
+    token_span unknown = {NULL, 0};
+    const bool typed = prompt != NULL && *prompt != '\0';
+    const char *bytes = typed ? prompt : "\n";
+    token_list tokens = {.count = 0};
+    if (heed_error_pending()) {
+        return tokens;
+    }
+    if (!typed || !token_level_is_spelt(t->level) || text_check("--prompt", bytes, strlen(bytes))) {
+        tokens = tokenizer_encode(t, bytes, strlen(bytes), &unknown);
+    }
+    if (!typed && (unknown.bytes != NULL || tokens.count == 0) && !heed_error_pending()) {
+        heed_fail(HEED_ERR_VALUE,
+                  "--prompt: empty, and the model has no newline token to start from");
+    } else if (unknown.bytes != NULL && t->level == LEVEL_CHAR) {
+        tokenizer_refuse(t, "--prompt", bytes, unknown);
+    } else if (tokens.count == 0) {
+        heed_fail(HEED_ERR_VALUE, "--prompt: no tokens; the model needs at least one");
+    }
+    return tokens;
+}
+
+text_buffer gpt_sample_text(struct heed_gpt *m, const tokenizer *t, const char *prompt)
+{
+    enum { LENGTH = 200, SEED = 1337 };
+    const heed_generator before = heed_get_generator();
+    const bool training = m->module.training;
+    text_joint joint = {.tight = true};
+    text_buffer text = {.length = 0};
+    HEED_SCOPE_NO_GRAD(scope);
+    token_list tokens = gpt_prompt(t, prompt);
+    heed_manual_seed(SEED);
+    heed_eval(m);
+    heed_tensor *ids =
+        heed_gpt_generate_with(m, heed_from_i64(tokens.ids, HEED_SHAPE(1, tokens.count)), LENGTH,
+                               (heed_gpt_generate_options){.sample = {.temperature = 0.8}});
+    if (training) {
+        heed_train(m);
+    }
+    heed_set_generator(&before);
+    for (int64_t i = 0; !heed_error_pending() && i < heed_size(ids, 1); i++) {
+        tokenizer_decode(t, &joint, heed_const_data_i64(ids)[i], &text);
+        if (i + 1 == tokens.count && (prompt == NULL || *prompt == '\0')) {
+            text.length = 0; /* the newline is not part of the sample */
+        }
+    }
+    text_append(&text, "", 1);
+    token_list_free(&tokens);
+    return text;
+}
+
 /* ---- the command ---- */
 
 typedef struct writer {
@@ -89,31 +143,6 @@ static void check_temperature(double temperature)
                   "--temperature %g: too low; use 0 for the likeliest token, or at least %g",
                   temperature, least);
     }
-}
-
-/* The tokens of the prompt, or else of a newline, after which a text can begin. */
-static token_list encode_prompt(const gpt_loaded *l, const char *prompt)
-{
-    token_span unknown = {NULL, 0};
-    const bool typed = prompt != NULL && *prompt != '\0';
-    const char *bytes = typed ? prompt : "\n";
-    const tokenizer *t = &l->record.tokenizer;
-    token_list tokens = {.count = 0};
-    if (heed_error_pending()) {
-        return tokens;
-    }
-    if (!typed || !token_level_is_spelt(t->level) || text_check("--prompt", bytes, strlen(bytes))) {
-        tokens = tokenizer_encode(t, bytes, strlen(bytes), &unknown);
-    }
-    if (!typed && (unknown.bytes != NULL || tokens.count == 0) && !heed_error_pending()) {
-        heed_fail(HEED_ERR_VALUE,
-                  "--prompt: empty, and the model has no newline token to start from");
-    } else if (unknown.bytes != NULL && t->level == LEVEL_CHAR) {
-        tokenizer_refuse(t, "--prompt", bytes, unknown);
-    } else if (tokens.count == 0) {
-        heed_fail(HEED_ERR_VALUE, "--prompt: no tokens; the model needs at least one");
-    }
-    return tokens;
 }
 
 static void tell_rate(const writer *w, double seconds)
@@ -153,7 +182,7 @@ static void write_others(const gpt_loaded *l, const char *prompt, const token_li
 static void write_on(const gpt_loaded *l, const gpt_sample_options *o, const token_list *tokens)
 {
     writer w = {.stream = gpt_stream_begin(stdout, &l->record.tokenizer)};
-    const double began = progress_clock();
+    const double began = console_clock();
     HEED_SCOPE_NO_GRAD(scope);
     heed_generator *generators = seed_rows(o);
     heed_tensor *prompt = heed_from_i64(tokens->ids, HEED_SHAPE(1, tokens->count));
@@ -175,7 +204,7 @@ static void write_on(const gpt_loaded *l, const gpt_sample_options *o, const tok
     heed_free(generators);
     write_others(l, o->prompt, tokens, texts);
     if (!heed_error_pending() && (o->stats || isatty(STDERR_FILENO)) && console_flush()) {
-        tell_rate(&w, progress_clock() - began);
+        tell_rate(&w, console_clock() - began);
     }
 }
 
@@ -191,7 +220,7 @@ int gpt_sample(int argc, char **argv)
     flags_complete(&gpt_sample_flags, &o, 0);
     check_temperature(o.temperature);
     if (gpt_load(&l, "--load", o.load) == HEED_OK) {
-        tokens = encode_prompt(&l, o.prompt);
+        tokens = gpt_prompt(&l.record.tokenizer, o.prompt);
     }
     const bool ready = !heed_error_pending();
     if (ready) {

@@ -1,11 +1,12 @@
-/* gpt sample, and the stream that prints its tokens as whole characters, even where a token is only
- * part of one. */
+/* gpt sample; the stream that prints its tokens as whole characters, even where a token is only
+ * part of one; and the samples of a training run. */
 #ifndef HEED_GPT_SAMPLE_H
 #define HEED_GPT_SAMPLE_H
 
 #include <stdio.h>
 
 #include "examples/gpt/tokenizer.h"
+#include "heed.h"
 
 typedef struct gpt_stream {
     FILE *to;
@@ -24,6 +25,15 @@ void gpt_stream_token(gpt_stream *s, int64_t id);
 
 /* gpt_stream_end: writes the held bytes and ends the line. */
 void gpt_stream_end(gpt_stream *s);
+
+/* gpt_prompt: the tokens of the value of --prompt; if it is NULL or "", those of a newline, after
+ * which a text can begin. HEED_ERR_VALUE: it has no tokens, or characters that the tokenizer does
+ * not know. */
+token_list gpt_prompt(const tokenizer *t, const char *prompt);
+
+/* gpt_sample_text: the prompt and its continuation by 200 tokens as NUL-terminated text, always
+ * with the same random numbers. The thread's generator and the model's mode stay unchanged. */
+text_buffer gpt_sample_text(struct heed_gpt *m, const tokenizer *t, const char *prompt);
 
 /* gpt_sample: the command. */
 int gpt_sample(int argc, char **argv);

@@ -1,19 +1,17 @@
-/* gpt train: schedules, windows, evaluation and steps; new and resumed runs; the log; and the
- * command that combines them. Checkpoints are in checkpoint.c, texts in corpus.c. */
+/* gpt train: schedules, windows, evaluation and steps; new and resumed runs; and the command that
+ * combines them. Checkpoints are in checkpoint.c, texts in corpus.c. */
 #include "examples/gpt/train.h"
 
-#include <errno.h>
 #include <math.h>
 #include <signal.h>
-#include <stdlib.h>
+#include <stdio.h>
 #include <string.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
 #include "examples/common/console.h"
 #include "examples/common/preflight.h"
-#include "examples/common/progress.h"
 #include "examples/gpt/quiz.h"
+#include "examples/gpt/sample.h"
 
 /* ---- schedules and windows ---- */
 
@@ -61,7 +59,7 @@ static heed_tensor *loss_at(struct heed_gpt *m, const corpus *text, const int64_
 }
 
 double gpt_evaluate(struct heed_gpt *m, const corpus *text, const gpt_windows *windows,
-                    int64_t batch)
+                    int64_t batch, heed_watch *watch)
 {
     const bool training = m->module.training;
     double sum = 0;
@@ -75,6 +73,8 @@ double gpt_evaluate(struct heed_gpt *m, const corpus *text, const gpt_windows *w
             start[i] = windows->first + (done + i) * windows->apart;
         }
         sum += (double)count * heed_item(loss_at(m, text, start, count));
+        heed_watch_value(watch, "loss", sum / (double)(done + count));
+        heed_watch_step(watch);
     }
     if (training) {
         heed_train(m);
@@ -90,22 +90,37 @@ static bool may_differ(const flag_row *f)
     return strcmp(f->name, "steps") == 0 || strcmp(f->name, "patience") == 0;
 }
 
-/* Takes the settings from the file; the command line may repeat all of them but change only a
- * few. */
+/* Takes the settings from the file; the command line may repeat all of them, with the digits that
+ * gpt info shows, but change only a few. */
 static void take_settings(gpt_run *run)
 {
     gpt_train_options *o = &run->options;
     for (int i = 0; i < gpt_settings.count && !heed_error_pending(); i++) {
         const flag_row *f = &gpt_settings.flags[i];
-        const flag_value kept = flags_text(f, &run->record.settings), asked = flags_text(f, o);
-        if (!flags_given(f, o)) {
-            flags_set(&gpt_settings, o, f->name, kept.text);
-        } else if (strcmp(kept.text, asked.text) != 0 && !may_differ(f)) {
+        const gpt_train_options *kept = &run->record.settings;
+        const flag_value is = flags_rounded(f, kept), asked = flags_rounded(f, o);
+        if (flags_given(f, o) && may_differ(f)) {
+            continue;
+        }
+        if (flags_given(f, o) && strcmp(is.text, asked.text) != 0) {
             heed_fail(HEED_ERR_VALUE, "%s %s: the run of --resume has %s, which cannot change",
-                      flags_name(f).text, asked.text, kept.text);
+                      flags_name(f).text, asked.text, is.text);
+        } else {
+            flags_set(&gpt_settings, o, f->name, flags_text(f, kept).text);
         }
     }
     o->save = o->save != NULL ? o->save : o->resume;
+}
+
+static bool same_settings(const gpt_train_options *a, const gpt_train_options *b)
+{
+    bool same = true;
+    for (int i = 0; i < gpt_settings.count; i++) {
+        const flag_row *f = &gpt_settings.flags[i];
+        const flag_value one = flags_text(f, a), other = flags_text(f, b);
+        same = same && (may_differ(f) || strcmp(one.text, other.text) == 0);
+    }
+    return same;
 }
 
 static void settle(gpt_run *run)
@@ -140,8 +155,48 @@ static void check_outputs(const gpt_train_options *o)
         {.flag = "--quiz", .path = o->quiz},
         {.flag = "--save", .path = o->save, .written = true, .replaces = "--resume"},
         {.flag = "--best", .path = o->best, .written = true},
-        {.flag = "--log", .path = o->log, .written = true, .device = true}};
+        {.flag = "--log", .path = o->log, .written = true, .device = true},
+        {.flag = "--jsonl", .path = o->jsonl, .written = true, .device = true}};
     path_check_all(files, sizeof files / sizeof *files);
+}
+
+/* True for a file saved by the run that this one resumes, at any of its steps. */
+static bool is_of_run(const gpt_run *run, const char *path)
+{
+    const gpt_record *r = &run->record;
+    gpt_record other;
+    if (run->options.resume == NULL || path == NULL || heed_error_pending()) {
+        return false;
+    }
+    const bool same = gpt_record_read(&other, "--best", path) == HEED_OK &&
+                      other.text_length == r->text_length && other.text_hash == r->text_hash &&
+                      same_settings(&other.settings, &r->settings);
+    if (heed_error_pending() != HEED_ERR_MEMORY) {
+        heed_error(); /* it is something else */
+    }
+    gpt_record_free(&other);
+    return same;
+}
+
+/* The files of a resumed run are replaced or continued, others only with --force. */
+static void check_overwriting(const gpt_run *run)
+{
+    static const char way_out[] =
+        "--force overwrites it, and --resume FILE continues an earlier run";
+    const gpt_train_options *o = &run->options;
+    if (o->force || heed_error_pending()) {
+        return;
+    }
+    if (!path_same(o->save, o->resume)) {
+        path_check_unused("--save", o->save, way_out);
+    }
+    if (!is_of_run(run, o->best)) {
+        path_check_unused("--best", o->best, way_out);
+    }
+    if (o->resume == NULL) {
+        path_check_unused("--log", o->log, way_out);
+        path_check_unused("--jsonl", o->jsonl, way_out);
+    }
 }
 
 /* ---- a run: its text ---- */
@@ -266,6 +321,7 @@ heed_status gpt_run_prepare(gpt_run *run, const gpt_train_options *given)
     *run = (gpt_run){.options = *given, .record = {.val_loss = (double)NAN, .best_loss = HUGE_VAL}};
     settle(run);
     check_outputs(&run->options);
+    check_overwriting(run);
     if (!heed_error_pending()) {
         take_text(run);
         make_model(run);
@@ -324,7 +380,8 @@ bool gpt_run_validate(gpt_run *run)
     if (run->validation.count == 0) {
         return false;
     }
-    const double loss = gpt_evaluate(run->model, &run->text, &run->validation, run->options.batch);
+    const double loss =
+        gpt_evaluate(run->model, &run->text, &run->validation, run->options.batch, NULL);
     if (heed_error_pending()) {
         return false;
     }
@@ -348,115 +405,12 @@ bool gpt_run_ended(const gpt_run *run)
     return run->optimizer->steps >= run->options.steps || gpt_run_out_of_patience(run);
 }
 
-/* ---- the log ---- */
-
-static const char header[] = "step,loss,val_loss,lr,grad_norm,tokens_per_second\n";
-
-static heed_status fail_log(heed_status status, const char *path)
-{
-    return heed_fail(status, "--log: cannot write %s: %s", path, strerror(errno));
-}
-
-/* False at the end of the file, or with an error pending. */
-static bool next_line(gpt_log *log, char **line, size_t *capacity)
-{
-    const bool found = getline(line, capacity, log->stream) > 0;
-    if (!found && !feof(log->stream)) {
-        heed_fail(HEED_ERR_FILE, "--log: cannot read %s: %s", log->path, strerror(errno));
-    }
-    return found;
-}
-
-/* The offset after the row of step `resumed`; 0: not a log. A row without a line end, left by a
- * killed program, does not count. */
-static long end_of_rows(gpt_log *log, int64_t resumed, int64_t *last)
-{
-    char *line = NULL, *end = NULL;
-    size_t capacity = 0;
-    long place = 0;
-    if (next_line(log, &line, &capacity) && strcmp(line, header) == 0) {
-        place = ftell(log->stream);
-    }
-    while (place > 0 && next_line(log, &line, &capacity) && strchr(line, '\n') != NULL) {
-        const int64_t step = strtoll(line, &end, 10);
-        if (end == line || *end != ',' || step > resumed || step <= *last) {
-            break;
-        }
-        *last = step;
-        place = ftell(log->stream);
-    }
-    free(line);
-    return place;
-}
-
-static void resume_log(gpt_log *log, int64_t resumed, int64_t *last)
-{
-    const long end = end_of_rows(log, resumed, last);
-    if (heed_error_pending()) {
-        return; /* an unreadable log is left unchanged */
-    }
-    if (end == 0) {
-        heed_fail(HEED_ERR_VALUE,
-                  "--log: %s is not a log written by gpt train, so it cannot be continued; choose "
-                  "another file",
-                  log->path);
-    } else if (ftruncate(fileno(log->stream), end) != 0 || fseek(log->stream, end, SEEK_SET) != 0) {
-        fail_log(HEED_ERR_VALUE, log->path);
-    }
-}
-
-heed_status gpt_log_open(gpt_log *log, const char *path, int64_t resumed, int64_t *last)
-{
-    struct stat at;
-    *last = 0;
-    *log = (gpt_log){.path = path};
-    const bool old = stat(path, &at) == 0 && S_ISREG(at.st_mode) && at.st_size > 0 && resumed > 0;
-    log->stream = fopen(path, old ? "r+" : "w");
-    if (log->stream == NULL) {
-        return fail_log(HEED_ERR_VALUE, path);
-    }
-    if (old) {
-        resume_log(log, resumed, last);
-    } else if (fputs(header, log->stream) < 0 || fflush(log->stream) != 0) {
-        fail_log(HEED_ERR_VALUE, path);
-    }
-    return heed_error_pending();
-}
-
-heed_status gpt_log_row(gpt_log *log, int64_t step, const gpt_step *now, double val_loss,
-                        double tokens_per_second)
-{
-    char measured[32] = "";
-    if (log->stream == NULL || heed_error_pending()) {
-        return heed_error_pending();
-    }
-    if (!isnan(val_loss)) {
-        snprintf(measured, sizeof measured, "%.9g", val_loss);
-    }
-    if (fprintf(log->stream, "%lld,%.9g,%s,%.9g,%.9g,%.0f\n", (long long)step, now->loss, measured,
-                now->lr, now->grad_norm, tokens_per_second) < 0 ||
-        fflush(log->stream) != 0) {
-        fail_log(HEED_ERR_FILE, log->path);
-    }
-    return heed_error_pending();
-}
-
-void gpt_log_close(gpt_log *log)
-{
-    if (log->stream != NULL) {
-        fclose(log->stream);
-    }
-    *log = (gpt_log){.path = NULL};
-}
-
 /* ---- the command: before training ---- */
 
 typedef struct learner {
     gpt_run run;
-    gpt_log log;
     quiz quiz;
-    char understood[120]; /* the last results of the quiz; or "" */
-    progress progress;
+    heed_watch *watch;
     double last;   /* time at the end of the last step */
     int64_t saved; /* the last step saved to --save; -1: none */
 } learner;
@@ -487,22 +441,66 @@ static void describe(const learner *l)
     }
 }
 
-static void open_log(learner *l)
+static double tokens_of_step(const gpt_train_options *o)
+{
+    return (double)o->batch * (double)o->accumulate * (double)o->context;
+}
+
+/* Columns of a log, before one for each kind of question. char_gpt.py writes the same. */
+static const char *const columns[] = {"loss", "val_loss", "lr", "grad_norm", "tokens_per_second"};
+enum { COLUMNS = sizeof columns / sizeof *columns };
+
+/* The watch's names: columns, then kinds. */
+static void name_values(learner *l)
+{
+    for (int i = 0; i < COLUMNS; i++) {
+        heed_watch_name(l->watch, columns[i]);
+    }
+    for (int kind = 0; kind < l->quiz.kind_count; kind++) {
+        const char *name = l->quiz.kinds[kind].name;
+        for (int i = 0; i < COLUMNS; i++) {
+            if (strcmp(name, columns[i]) == 0) {
+                heed_fail(HEED_ERR_VALUE, "quiz: kind '%s' is a column of logs; rename it", name);
+            }
+        }
+        heed_watch_name(l->watch, name);
+    }
+    flags_blame("--quiz", HEED_ERR_VALUE);
+}
+
+static void begin_watch(learner *l)
 {
     const gpt_train_options *o = &l->run.options;
-    int64_t last = 0;
-    if (o->log != NULL && !heed_error_pending() &&
-        gpt_log_open(&l->log, o->log, l->run.resumed, &last) == HEED_OK && last < l->run.resumed) {
-        fprintf(stderr, "gpt: --log: no rows for steps %lld to %lld, which were taken earlier\n",
-                (long long)last + 1, (long long)l->run.resumed);
+    const char *shown[2 + QUIZ_MOST_KINDS + 1] = {"loss", "val_loss"};
+    if (heed_error_pending()) {
+        return;
+    }
+    for (int i = 0; i < l->quiz.kind_count; i++) {
+        shown[2 + i] = l->quiz.kinds[i].name;
+    }
+    l->watch = heed_watch_new((heed_watch_options){.steps = o->steps,
+                                                   .resumed = l->run.resumed,
+                                                   .csv = o->log,
+                                                   .jsonl = o->jsonl,
+                                                   .tensorboard = o->tensorboard,
+                                                   .terminal = stderr,
+                                                   .every = o->log_every,
+                                                   .curve = o->curve,
+                                                   .shown = shown,
+                                                   .unit = "tokens",
+                                                   .per_step = tokens_of_step(o)});
+    if (flags_blame("log", HEED_ERR_VALUE) == HEED_OK) {
+        name_values(l);
     }
 }
 
 /* ---- the command: training ---- */
 
+/* The rows are written before the run is saved, so that a resumed run finds them. */
 static void save_run(learner *l)
 {
     gpt_run *run = &l->run;
+    heed_watch_flush(l->watch);
     if (run->options.save != NULL && l->saved != run->optimizer->steps && !heed_error_pending() &&
         gpt_record_save(&run->record, run->model, run->optimizer, "--save", run->options.save) ==
             HEED_OK) {
@@ -510,88 +508,82 @@ static void save_run(learner *l)
     }
 }
 
-static double tokens_of_step(const gpt_train_options *o)
-{
-    return (double)o->batch * (double)o->accumulate * (double)o->context;
-}
-
 static void ask(learner *l)
 {
-    if (l->quiz.count > 0 && quiz_ask(&l->quiz, l->run.model) == HEED_OK) {
-        quiz_line(&l->quiz, l->understood, sizeof l->understood);
+    if (l->quiz.count > 0) {
+        quiz_ask(&l->quiz, l->run.model, NULL);
     }
 }
 
-static void show(learner *l, const gpt_step *now, bool validated)
+static void put_sample(learner *l, const text_buffer *sample)
 {
-    const gpt_run *run = &l->run;
-    const int64_t step = run->optimizer->steps;
-    const char *understood = validated ? l->understood : ""; /* not of an earlier step */
-    const progress_facts facts = {.step = step,
-                                  .steps = run->options.steps,
-                                  .before = run->resumed,
-                                  .loss = now->loss,
-                                  .held_out = run->record.val_loss,
-                                  .held_out_name = "validation",
-                                  .tokens =
-                                      (double)(step - run->resumed) * tokens_of_step(&run->options),
-                                  .more = understood,
-                                  .brief = understood};
-    progress_show(&l->progress, facts, validated);
+    heed_watch_pause(l->watch);
+    printf("--------------- step %lld\n", (long long)l->run.optimizer->steps);
+    console_put(stdout, sample->bytes, sample->length - 1, isatty(STDOUT_FILENO));
+    putchar('\n');
+    console_flush();
 }
 
-/* A failed write ends training, but the steps so far are saved. */
-static void log_row(learner *l, const gpt_step *now, double val_loss, double rate)
+/* Values of a step, after it has been validated. */
+static void record(learner *l, const gpt_step *now, bool validated, double rate)
 {
-    char message[512];
-    if (heed_error_pending() ||
-        gpt_log_row(&l->log, l->run.optimizer->steps, now, val_loss, rate) == HEED_OK) {
-        return;
+    heed_watch *w = l->watch;
+    heed_watch_value(w, "loss", now->loss);
+    heed_watch_value(w, "lr", now->lr);
+    heed_watch_value(w, "grad_norm", now->grad_norm);
+    heed_watch_value(w, "tokens_per_second", round(rate));
+    if (validated && l->run.validation.count > 0) {
+        heed_watch_value(w, "val_loss", l->run.record.val_loss);
     }
-    const heed_status error = heed_error();
-    snprintf(message, sizeof message, "%s", heed_error_message());
-    save_run(l);
-    heed_error();
-    heed_fail(error, "%s", message);
+    for (int i = 0; validated && i < l->quiz.kind_count; i++) {
+        const quiz_kind *kind = &l->quiz.kinds[i];
+        heed_watch_value(w, kind->name, (double)kind->right / (double)kind->questions);
+    }
+    heed_watch_step(w);
 }
 
-/* The row is logged before the run is saved, so that a resumed run finds it. The best model is
- * saved before the run records that it exists. */
+/* The best model is saved before the run records that it exists. */
 static void after_step(learner *l, const gpt_step *now)
 {
     gpt_run *run = &l->run;
     const gpt_train_options *o = &run->options;
     const int64_t step = run->optimizer->steps;
-    const double rate = tokens_of_step(o) / (progress_clock() - l->last);
+    const double rate = tokens_of_step(o) / (console_clock() - l->last);
     const bool validates = step % o->eval_every == 0 || step == o->steps;
     const bool best = validates && gpt_run_validate(run);
     if (best && o->best != NULL && !heed_error_pending()) {
         gpt_record_save(&run->record, run->model, run->optimizer, "--best", o->best);
     }
+    const bool samples = o->sample_every > 0 && step % o->sample_every == 0;
+    text_buffer sample = {.length = 0};
     if (validates) {
         ask(l);
     }
-    log_row(l, now, validates ? run->record.val_loss : (double)NAN, rate);
-    if (!heed_error_pending()) {
-        show(l, now, validates);
+    if (samples) {
+        sample = gpt_sample_text(run->model, &run->record.tokenizer, o->prompt);
+        heed_watch_text(l->watch, "sample", sample.bytes);
     }
+    record(l, now, validates, rate);
+    if (samples && !heed_error_pending()) {
+        put_sample(l, &sample);
+    }
+    text_free(&sample);
     if (step % o->save_every == 0) {
         save_run(l);
     }
-    l->last = progress_clock();
+    l->last = console_clock();
 }
 
 static void learn(learner *l)
 {
     gpt_run *run = &l->run;
     ask(l);
-    if (l->quiz.count > 0) {
-        fprintf(stderr, "quiz of %lld questions, after step %lld: %s\n", (long long)l->quiz.count,
-                (long long)run->optimizer->steps, l->understood);
+    if (l->quiz.count > 0 && !heed_error_pending()) {
+        fprintf(stderr, "quiz of %lld questions, after step %lld: ", (long long)l->quiz.count,
+                (long long)run->optimizer->steps);
+        quiz_line(&l->quiz, stderr);
     }
-    l->progress = progress_begin(stderr);
-    l->progress.every = run->options.log_every;
-    l->last = progress_clock();
+    l->last = console_clock();
     while (!gpt_run_ended(run) && !interrupted() && !heed_error_pending()) {
         gpt_step now;
         if (gpt_run_step(run, &now) == HEED_OK) {
@@ -599,10 +591,34 @@ static void learn(learner *l)
         }
     }
     save_run(l);
-    progress_end(&l->progress);
+    heed_watch_free(l->watch);
+    l->watch = NULL;
 }
 
 /* ---- the command: after training ---- */
+
+/* Flags that a resumed run does not take from its file. */
+static void put_flags(const gpt_train_options *o)
+{
+    for (int i = 0; i < gpt_train_flags.count - gpt_settings.count; i++) {
+        const flag_row *f = &gpt_train_flags.flags[i];
+        const size_t it = f->offset;
+        if (!flags_given(f, o) || it == offsetof(gpt_train_options, text) ||
+            it == offsetof(gpt_train_options, resume) || it == offsetof(gpt_train_options, save) ||
+            it == offsetof(gpt_train_options, force)) {
+            continue;
+        }
+        const flag_value value = flags_text(f, o);
+        const char *text = value.text;
+        if (f->kind == FLAG_STRING) {
+            memcpy(&text, (const char *)o + f->offset, sizeof text);
+        }
+        fprintf(stderr, " %s", flags_name(f).text);
+        if (f->kind != FLAG_SWITCH) {
+            console_put_argument(stderr, text);
+        }
+    }
+}
 
 /* Prints the command that resumes the run. */
 static void say_how(const learner *l)
@@ -612,9 +628,12 @@ static void say_how(const learner *l)
         fprintf(stderr, "; without --save FILE it cannot be resumed\n");
         return;
     }
-    fprintf(stderr, "; to resume:\n  gpt train --resume %s%s%s%s%s\n", o->save,
-            o->best != NULL ? " --best " : "", o->best != NULL ? o->best : "",
-            o->log != NULL ? " --log " : "", o->log != NULL ? o->log : "");
+    fputs("; to resume:\n  ", stderr);
+    console_put_command(stderr);
+    fputs(" train --resume", stderr);
+    console_put_argument(stderr, o->save);
+    put_flags(o);
+    fputc('\n', stderr);
 }
 
 static void sum_up(const learner *l)
@@ -667,7 +686,11 @@ int gpt_train(int argc, char **argv)
     if (o.quiz != NULL) {
         quiz_open(&l.quiz, o.quiz, &l.run.record.tokenizer);
     }
-    open_log(&l);
+    if (o.given.sample_every || o.prompt != NULL) {
+        token_list tokens = gpt_prompt(&l.run.record.tokenizer, o.prompt);
+        token_list_free(&tokens);
+    }
+    begin_watch(&l);
     const bool ready = !heed_error_pending();
     if (ready) {
         l.saved = path_same(l.run.options.save, o.resume) ? l.run.resumed : -1;
@@ -678,7 +701,7 @@ int gpt_train(int argc, char **argv)
         sum_up(&l);
     }
     status = gpt_end(ready);
-    gpt_log_close(&l.log);
+    heed_watch_free(l.watch);
     quiz_close(&l.quiz);
     gpt_run_free(&l.run);
     return status;

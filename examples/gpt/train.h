@@ -3,8 +3,6 @@
 #ifndef HEED_GPT_TRAIN_H
 #define HEED_GPT_TRAIN_H
 
-#include <stdio.h>
-
 #include "examples/gpt/checkpoint.h"
 #include "examples/gpt/corpus.h"
 
@@ -34,9 +32,10 @@ typedef struct gpt_windows {
 gpt_windows gpt_windows_of(int64_t first, int64_t count, int64_t context, int64_t most);
 
 /* gpt_evaluate: the mean loss over windows, `batch` at a time, in eval mode, without a graph and
- * without drawing random numbers; NAN if there are no windows. */
+ * without drawing random numbers; NAN if there are no windows. The watch, or NULL, gets a step for
+ * each batch, with the mean loss so far. */
 double gpt_evaluate(struct heed_gpt *m, const corpus *text, const gpt_windows *windows,
-                    int64_t batch);
+                    int64_t batch, heed_watch *watch);
 
 /* ---- runs: a text, a model, an optimiser and a record, new or from a file ---- */
 
@@ -70,29 +69,6 @@ heed_status gpt_run_step(gpt_run *run, gpt_step *step);
 bool gpt_run_validate(gpt_run *run);
 bool gpt_run_out_of_patience(const gpt_run *run);
 bool gpt_run_ended(const gpt_run *run);
-
-/* ---- the log: a CSV file with a row for each step ---- */
-
-/* Zero-initialised, it is closed and ignores rows. */
-typedef struct gpt_log {
-    FILE *stream;
-    const char *path; /* owned by the caller */
-} gpt_log;
-
-/* gpt_log_open: begins a file with the header
- *
- *     step,loss,val_loss,lr,grad_norm,tokens_per_second
- *
- * or, after `resumed` steps, continues a file, dropping its rows of later steps. *last is the step
- * of the last row, 0 without rows.
- * HEED_ERR_VALUE: the file cannot be written, or a file to continue lacks the header. */
-heed_status gpt_log_open(gpt_log *log, const char *path, int64_t resumed, int64_t *last);
-
-/* gpt_log_row: writes and flushes a row. Steps count from 1; a NAN val_loss is written as empty.
- * HEED_ERR_FILE: it cannot be written. */
-heed_status gpt_log_row(gpt_log *log, int64_t step, const gpt_step *now, double val_loss,
-                        double tokens_per_second);
-void gpt_log_close(gpt_log *log);
 
 /* gpt_train: the command. */
 int gpt_train(int argc, char **argv);

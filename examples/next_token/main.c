@@ -6,11 +6,11 @@
  *     build/next_token [--text FILE] [--FLAG VALUE] ...        build/next_token --help
  */
 #include <math.h>
+#include <signal.h>
 #include <stdio.h>
 #include <string.h>
 
 #include "examples/common/console.h"
-#include "examples/common/progress.h"
 #include "examples/next_token/plot.h"
 #include "examples/next_token/setup.h"
 #include "examples/next_token/write.h"
@@ -22,54 +22,55 @@ static const char program[] = "next_token";
 typedef struct watcher {
     const setup *setup;
     const toy_language *language;
-    progress progress;
+    heed_watch *watch; /* NULL: no training */
     curve training, held_out;
-    int64_t steps_done;
-    double last_loss, last_held_out, lowest_held_out;
+    double lowest_held_out;
     int64_t lowest_step;
-    char more[80], brief[60];
 } watcher;
 
-static void look_at_toy(watcher *w, struct token_model *m)
+static heed_watch *begin_watch(const setup *s)
 {
-    toy_score score = toy_evaluate(m, w->language->held_out, w->language->held_out_count);
-    snprintf(w->more, sizeof w->more,
-             "after *it*: %5.1f %% right   attention on the subject: %5.1f %%",
-             100 * score.accuracy, 100 * score.attention);
-    snprintf(w->brief, sizeof w->brief, "right %3.0f %%  attention %3.0f %%", 100 * score.accuracy,
-             100 * score.attention);
+    /* The toy's held-out sentences are also scored, which says more than their loss. */
+    static const char *const of_toy[] = {"loss", "accuracy", "attention", NULL};
+    const options *o = &s->options;
+    heed_watch *w = heed_watch_new(
+        (heed_watch_options){.steps = o->steps,
+                             .csv = o->log,
+                             .jsonl = o->jsonl,
+                             .tensorboard = o->tensorboard,
+                             .terminal = stderr,
+                             .every = o->log_every,
+                             .curve = o->curve,
+                             .shown = s->task == TASK_TOY ? of_toy : NULL,
+                             .unit = "tokens",
+                             .per_step = (double)o->batch * (double)(s->training.length - 1)});
+    heed_watch_name(w, "loss");
+    heed_watch_name(w, "val_loss");
+    for (int i = 1; s->task == TASK_TOY && i <= 2; i++) {
+        heed_watch_name(w, of_toy[i]);
+    }
+    return w;
 }
 
 static bool watch(void *context, struct token_model *m, const train_state *now)
 {
     watcher *w = context;
-    const options *o = &w->setup->options;
-    const bool toy = w->setup->task == TASK_TOY;
-    w->steps_done = now->step;
-    w->last_loss = now->loss;
+    heed_watch_value(w->watch, "loss", now->loss);
     curve_add(&w->training, now->step, now->loss);
-    if (now->measured) {
-        w->last_held_out = now->held_out;
-        if (!isnan(now->held_out)) {
-            curve_add(&w->held_out, now->step, now->held_out);
-        }
+    if (now->measured && !isnan(now->held_out)) {
+        heed_watch_value(w->watch, "val_loss", now->held_out);
+        curve_add(&w->held_out, now->step, now->held_out);
         if (now->held_out < w->lowest_held_out) {
             w->lowest_held_out = now->held_out;
             w->lowest_step = now->step;
         }
-        if (toy) {
-            look_at_toy(w, m);
-        }
     }
-    progress_facts facts = {.step = now->step,
-                            .steps = o->steps,
-                            .loss = now->loss,
-                            .held_out = toy ? (double)NAN : w->last_held_out,
-                            .tokens = (double)now->step * (double)o->batch *
-                                      (double)(w->setup->training.length - 1),
-                            .more = w->more,
-                            .brief = w->brief};
-    progress_show(&w->progress, facts, now->measured);
+    if (now->measured && w->setup->task == TASK_TOY) {
+        const toy_score score = toy_evaluate(m, w->language->held_out, w->language->held_out_count);
+        heed_watch_value(w->watch, "accuracy", score.accuracy);
+        heed_watch_value(w->watch, "attention", score.attention);
+    }
+    heed_watch_step(w->watch);
     return !interrupted();
 }
 
@@ -77,19 +78,32 @@ static void learn(watcher *w)
 {
     const setup *s = w->setup;
     const train_options how = {s->options.steps, s->options.batch, s->options.lr};
-    w->progress = progress_begin(stderr);
-    w->last_held_out = (double)NAN;
+    w->watch = begin_watch(s);
     w->lowest_held_out = HUGE_VAL;
     w->training = curve_begin(how.steps);
     w->held_out = curve_begin(TRAIN_MEASUREMENTS);
     train(s->model, &s->training, &s->held_out, &how, watch, w);
-    progress_end(&w->progress);
-    if (s->task != TASK_TOY && w->last_loss < w->lowest_held_out &&
-        w->last_held_out > 1.02 * w->lowest_held_out) {
+}
+
+/* Ends the progress, so that messages can follow. */
+static void end_watch(watcher *w)
+{
+    const options *o = &w->setup->options;
+    const int64_t steps = heed_watch_steps(w->watch);
+    const bool overfits = w->setup->task != TASK_TOY &&
+                          heed_watch_last(w->watch, "loss") < w->lowest_held_out &&
+                          heed_watch_last(w->watch, "val_loss") > 1.02 * w->lowest_held_out;
+    heed_watch_free(w->watch);
+    if (overfits) {
         fprintf(stderr,
                 "next_token: overfitting: the held-out loss was lowest, %.3f, after step %lld; "
                 "use fewer --steps or a longer text\n",
                 w->lowest_held_out, (long long)w->lowest_step);
+    }
+    if (interrupted() && !heed_error_pending()) {
+        fprintf(stderr, "next_token: interrupted after step %lld of %lld%s%s\n", (long long)steps,
+                (long long)o->steps, o->save != NULL ? "; the model was saved to " : "",
+                o->save != NULL ? o->save : "");
     }
 }
 
@@ -110,7 +124,7 @@ static void plot(const watcher *w)
                                              : s->options.load;
     const char *slash = strrchr(of, '/');
     snprintf(title, sizeof title, "next_token: %.100s, %lld steps", slash != NULL ? slash + 1 : of,
-             (long long)w->steps_done);
+             (long long)heed_watch_steps(w->watch));
     HEED_SCOPE_NO_GRAD(scope);
     plot_write(s->options.plot, title, &w->training, &w->held_out,
                model_attention(s->model, tokens, count), names);
@@ -158,7 +172,7 @@ static void show_after(const setup *s, const toy_language *language)
 }
 
 /* Writes all files before showing any results. */
-static heed_status write_files(const watcher *w)
+static void write_files(const watcher *w)
 {
     const setup *s = w->setup;
     if (s->options.save != NULL) {
@@ -172,28 +186,28 @@ static heed_status write_files(const watcher *w)
     if (s->options.plot != NULL) {
         plot(w);
     }
-    if (interrupted() && !heed_error_pending()) {
-        fprintf(stderr, "next_token: interrupted after step %lld of %lld%s%s\n",
-                (long long)w->steps_done, (long long)s->options.steps,
-                s->options.save != NULL ? "; the model was saved to " : "",
-                s->options.save != NULL ? s->options.save : "");
-    }
-    return heed_error_pending();
 }
 
 /* ---- the program ---- */
+
+static bool has_files(const options *o)
+{
+    return o->save != NULL || o->logits != NULL || o->plot != NULL;
+}
 
 static heed_status run(const setup *s, const toy_language *language)
 {
     watcher w = {.setup = s, .language = language};
     const bool toy = s->task == TASK_TOY;
     interrupt_catch();
+    if (has_files(&s->options)) {
+        signal(SIGPIPE, SIG_IGN); /* the files are written without a reader, too */
+    }
     if (toy) {
         show_before(s, language);
     }
-    if (!console_flush() && s->options.save == NULL && s->options.logits == NULL &&
-        s->options.plot == NULL) {
-        return HEED_OK; /* the output has no reader */
+    if (!console_flush() && !has_files(&s->options)) {
+        return HEED_OK; /* the output is lost */
     }
     if (s->options.steps > 0) {
         learn(&w);
@@ -201,7 +215,9 @@ static heed_status run(const setup *s, const toy_language *language)
         fprintf(stderr, "held-out loss %.3f nats per token\n",
                 pieces_loss(s->model, &s->held_out, s->options.batch));
     }
-    if (write_files(&w) != HEED_OK || interrupted()) {
+    write_files(&w);
+    end_watch(&w);
+    if (interrupted()) {
         return heed_error_pending();
     }
     if (toy) {
@@ -217,19 +233,21 @@ int main(int argc, char **argv)
 {
     static toy_language language; /* too large for the stack */
     setup s = {.task = TASK_TOY};
-    console_hold();
+    console_begin(argv[0]);
     heed_set_flush_denormal(true); /* subnormal numbers are slow and do not affect training */
     if (*heed_isa() == '\0') {
-        return console_complain(program, options_needs_less,
-                                1); /* HEED_ISA names an unsupported instruction set */
+        return console_complain(program, NULL, 1); /* HEED_ISA names an unsupported set */
     }
     const options o = options_read(argc, argv);
+    if (heed_error_pending()) {
+        return console_misused(program, NULL);
+    }
     if (o.help) {
         options_help(stdout);
         return console_finish(program);
     }
-    /* Errors before training come from the command line. */
-    const bool ready = !heed_error_pending() && setup_prepare(&s, &o, &language) == HEED_OK;
+    /* Errors before training come from the command line and the files that it names. */
+    const bool ready = setup_prepare(&s, &o, &language) == HEED_OK;
     if (ready) {
         run(&s, &language);
     }

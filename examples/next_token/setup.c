@@ -194,7 +194,9 @@ static void check_outputs(const options *o)
         {.flag = "--load", .path = o->load},
         {.flag = "--save", .path = o->save, .written = true, .replaces = "--load"},
         {.flag = "--logits", .path = o->logits, .written = true},
-        {.flag = "--plot", .path = o->plot, .written = true, .device = true}};
+        {.flag = "--plot", .path = o->plot, .written = true, .device = true},
+        {.flag = "--log", .path = o->log, .written = true, .device = true},
+        {.flag = "--jsonl", .path = o->jsonl, .written = true, .device = true}};
     path_check_all(files, sizeof files / sizeof *files);
 }
 

@@ -44,7 +44,17 @@
     X(STRING, logits,      "FILE",      0, 0,         (0, 0, 0),                                   \
       "write the logits after each token of the prompt to this .npy file")                         \
     X(STRING, plot,        "FILE",      0, 0,         (0, 0, 0),                                   \
-      "draw the losses and each head's attention to this file, as SVG")
+      "draw the losses and each head's attention to this file, as SVG")                            \
+    X(STRING, log,         "FILE",      0, 0,         (0, 0, 0),                                   \
+      "write a CSV row for each step to this file")                                                \
+    X(STRING, jsonl,       "FILE",      0, 0,         (0, 0, 0),                                   \
+      "write a line of JSON for each step to this file")                                           \
+    X(STRING, tensorboard, "DIR",       0, 0,         (0, 0, 0),                                   \
+      "write the same for TensorBoard, to a new file in this folder")                              \
+    X(WHOLE,  log_every,   "N",         1, 1e9,       (FLAG_NONE, FLAG_NONE, FLAG_NONE),           \
+      "steps between progress lines if stderr is not a terminal; default: ten lines")              \
+    X(SWITCH, curve,       "",          0, 0,         (0, 0, 0),                                   \
+      "draw the loss under the progress bar")
 /* clang-format on */
 
 typedef struct options {

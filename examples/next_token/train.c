@@ -4,8 +4,6 @@
 #include <math.h>
 #include <string.h>
 
-#include "examples/common/progress.h"
-
 /* Fixed settings that work for the toy model with 1, 2 and 4 heads, and for texts. */
 static const double eps = 1e-4, weight_decay = 0.1;
 
@@ -51,6 +49,14 @@ double pieces_loss(struct token_model *m, const pieces *p, int64_t batch)
 
 /* ---- steps ---- */
 
+/* True for about TRAIN_MEASUREMENTS steps spread evenly, including the last. */
+static bool is_measured(int64_t step, int64_t steps)
+{
+    const double times = TRAIN_MEASUREMENTS, all = (double)steps;
+    return step == steps ||
+           floor((double)step * times / all) != floor((double)(step - 1) * times / all);
+}
+
 /* Rises over the first tenth of the steps and falls over the last three tenths. */
 static double learning_rate(const train_options *options, int64_t step)
 {
@@ -86,7 +92,7 @@ heed_status train(struct token_model *m, const pieces *training, const pieces *h
             heed_fail(HEED_ERR_VALUE, "the loss is %f at step %lld; try a lower learning rate",
                       now.loss, (long long)step);
         }
-        now.measured = progress_turn(step, options->steps, TRAIN_MEASUREMENTS);
+        now.measured = is_measured(step, options->steps);
         if (now.measured) {
             now.held_out = pieces_loss(m, held_out, options->batch);
         }

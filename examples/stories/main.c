@@ -44,13 +44,15 @@ static const char conclusion[] =
     "  stories --quiz 300 > quiz.tsv\n"
     "  gpt train --text stories.txt --quiz quiz.tsv --save stories.safetensors\n";
 
+static const char program[] = "stories";
+
 int main(int argc, char **argv)
 {
     options o = {.quiz = 0};
-    console_hold();
+    console_begin(argv[0]);
     if (*heed_isa() == '\0') {
         /* HEED_ISA names an unsupported instruction set. */
-        return console_complain("stories", NULL, 1);
+        return console_complain(program, NULL, 1);
     }
     const bool help = flags_read(&table, &o, argc, argv);
     flags_complete(&table, &o, 0);
@@ -58,18 +60,17 @@ int main(int argc, char **argv)
         heed_fail(HEED_ERR_VALUE,
                   "--bytes and --quiz: choose one; a text and a quiz are separate files");
     }
-    const bool ready = !heed_error_pending();
+    if (heed_error_pending()) {
+        return console_misused(program, NULL);
+    }
     if (help) {
         fputs(introduction, stdout);
         flags_help(&table, stdout);
         fputs(conclusion, stdout);
-    } else if (ready) {
-        if (o.given.quiz) {
-            stories_quiz(stdout, (uint64_t)o.seed, o.quiz);
-        } else {
-            stories_text(stdout, (uint64_t)o.seed, o.bytes);
-        }
+    } else if (o.given.quiz) {
+        stories_quiz(stdout, (uint64_t)o.seed, o.quiz);
+    } else {
+        stories_text(stdout, (uint64_t)o.seed, o.bytes);
     }
-    return heed_error_pending() ? console_complain("stories", NULL, ready ? 1 : 2)
-                                : console_finish("stories");
+    return heed_error_pending() ? console_complain(program, NULL, 1) : console_finish(program);
 }

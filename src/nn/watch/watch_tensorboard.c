@@ -190,7 +190,7 @@ static heed_status create(tensorboard *t, const char *folder)
     return heed_error_pending();
 }
 
-/* TensorBoard ignores steps of earlier files from the step of a START on. */
+/* From the step of a START on, TensorBoard ignores earlier files, unless it is the first START. */
 static heed_status tensorboard_open(heed_sink *sink, heed_watch *w)
 {
     static const char version[] = "brain.Event:2";
@@ -204,12 +204,10 @@ static heed_status tensorboard_open(heed_sink *sink, heed_watch *w)
     begin_event(t, 0, bytes_size(strlen(version)));
     put_text(t, EVENT_FILE_VERSION, version);
     put_sum(t);
-    if (w->steps > 0) {
-        begin_event(t, w->steps + 1, bytes_size(2));
-        put_message(t, EVENT_SESSION_LOG, 2);
-        put_number(t, SESSION_LOG_STATUS, STATUS_START);
-        put_sum(t);
-    }
+    begin_event(t, w->steps + 1, bytes_size(2));
+    put_message(t, EVENT_SESSION_LOG, 2);
+    put_number(t, SESSION_LOG_STATUS, STATUS_START);
+    put_sum(t);
     heed_output_flush(&sink->out);
     return HEED_OK;
 }

@@ -1,0 +1,186 @@
+/* gpt plot: draws curves and attention, as text or to an SVG file. The library's heed_plot_... and
+ * heed_attention_... do the drawing. */
+#include "examples/gpt/plot.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#include "examples/common/figure.h"
+#include "examples/common/preflight.h"
+#include "examples/common/run_log.h"
+#include "examples/gpt/checkpoint.h"
+#include "examples/gpt/sample.h"
+
+typedef struct plotter {
+    gpt_plot_options options;
+    gpt_loaded loaded;
+    heed_watch *watch; /* of the log */
+    figure figure;
+} plotter;
+
+/* ---- curves ---- */
+
+enum { MOST_CURVES = 64 };
+
+/* Columns that share a picture; those that are not listed share the last one. */
+static const struct {
+    const char *title;
+    const char *columns[2];
+} pictures[] = {{"loss", {"loss", "val_loss"}},
+                {"learning rate", {"lr", ""}},
+                {"norm of the gradient", {"grad_norm", ""}},
+                {"tokens per second", {"tokens_per_second", ""}},
+                {"other values", {"", ""}}};
+enum { PICTURES = sizeof pictures / sizeof *pictures };
+
+static int picture_of(const char *column)
+{
+    for (int i = 0; i < PICTURES - 1; i++) {
+        if (strcmp(column, pictures[i].columns[0]) == 0 ||
+            strcmp(column, pictures[i].columns[1]) == 0) {
+            return i;
+        }
+    }
+    return PICTURES - 1;
+}
+
+static void draw_picture(plotter *p, const char *title, const heed_curve *curves, int count)
+{
+    const heed_plot_options how = {.title = title, .smoothing = p->options.smoothing};
+    if (p->options.to == NULL) {
+        heed_plot_text(stdout, curves, count, how);
+        putchar('\n');
+    } else {
+        heed_plot_svg(figure_part(&p->figure), curves, count, how);
+        figure_end_part(&p->figure);
+    }
+}
+
+static void draw_curves(plotter *p)
+{
+    const heed_curve *all;
+    const int count = heed_watch_curves(p->watch, &all);
+    for (int i = 0; i < PICTURES && !heed_error_pending(); i++) {
+        heed_curve some[MOST_CURVES];
+        int found = 0;
+        for (int j = 0; j < count && found < MOST_CURVES; j++) {
+            if (all[j].count > 0 && picture_of(all[j].name) == i) {
+                some[found++] = all[j];
+            }
+        }
+        if (found > 0) {
+            draw_picture(p, pictures[i].title, some, found);
+        }
+    }
+}
+
+/* ---- attention ---- */
+
+enum { MOST_TOKENS = 64 };
+
+static void keep_weights(struct heed_gpt *m, bool keep)
+{
+    for (int layer = 0; layer < m->config.n_layer; layer++) {
+        struct heed_gpt_block *block = heed_module_list_at(m->transformer->h, layer);
+        block->attn->keep_weights = keep;
+    }
+}
+
+/* Weights (heads, T, T) of a layer, after a forward that kept them. */
+static heed_tensor *weights_of(struct heed_gpt *m, int layer)
+{
+    struct heed_gpt_block *block = heed_module_list_at(m->transformer->h, layer);
+    return heed_div_scalar(heed_squeeze(block->attn->attention_percent, 0), 100);
+}
+
+static void draw_layer(plotter *p, int layer, const char *const *labels)
+{
+    char title[40];
+    heed_tensor *weights = weights_of(p->loaded.model, layer);
+    snprintf(title, sizeof title, "attention, layer %d", layer + 1);
+    const heed_attention_plot_options how = {.title = title, .queries = labels};
+    if (p->options.to == NULL) {
+        heed_attention_text(stdout, weights, how);
+        putchar('\n');
+    } else {
+        heed_attention_svg(figure_part(&p->figure), weights, how);
+        figure_end_part(&p->figure);
+    }
+}
+
+/* Runs the model on the last tokens of the prompt. */
+static void draw_attention(plotter *p)
+{
+    struct heed_gpt *m = p->loaded.model;
+    const tokenizer *t = &p->loaded.record.tokenizer;
+    const char *labels[MOST_TOKENS] = {NULL};
+    text_buffer text[MOST_TOKENS] = {{.length = 0}};
+    HEED_SCOPE_NO_GRAD(scope);
+    token_list tokens = gpt_prompt(t, p->options.prompt);
+    const int64_t most = m->config.block_size < MOST_TOKENS ? m->config.block_size : MOST_TOKENS;
+    const int64_t count = tokens.count < most ? tokens.count : most;
+    const int64_t *last = tokens.ids + tokens.count - count;
+    for (int64_t i = 0; i < count && !heed_error_pending(); i++) {
+        text_joint joint = {.tight = true};
+        tokenizer_decode(t, &joint, last[i], &text[i]);
+        text_append(&text[i], "", 1);
+        labels[i] = text[i].bytes;
+    }
+    keep_weights(m, true);
+    heed_gpt_forward(m, heed_from_i64(last, HEED_SHAPE(1, count)));
+    keep_weights(m, false);
+    for (int layer = 0; layer < m->config.n_layer && !heed_error_pending(); layer++) {
+        draw_layer(p, layer, labels);
+    }
+    for (int64_t i = 0; i < count; i++) {
+        text_free(&text[i]);
+    }
+    token_list_free(&tokens);
+}
+
+/* ---- the command ---- */
+
+static void prepare(plotter *p)
+{
+    const gpt_plot_options *o = &p->options;
+    const path_use files[] = {{.flag = "--load", .path = o->load},
+                              {.flag = "--log", .path = o->log},
+                              {.flag = "--to", .path = o->to, .written = true, .device = true}};
+    path_check_all(files, sizeof files / sizeof *files);
+    if (o->log == NULL && o->prompt == NULL) {
+        heed_fail(HEED_ERR_VALUE, "nothing to draw without --log FILE or --prompt TEXT");
+    }
+    if (o->log != NULL) {
+        p->watch = run_log_read("--log", o->log);
+    }
+    if (o->prompt != NULL && gpt_load(&p->loaded, "--load", o->load) == HEED_OK) {
+        token_list tokens = gpt_prompt(&p->loaded.record.tokenizer, o->prompt);
+        token_list_free(&tokens);
+    }
+}
+
+int gpt_plot(int argc, char **argv)
+{
+    plotter p = {.watch = NULL};
+    int status = 0;
+    if (!gpt_begin(&gpt_plot_flags, &p.options, argc, argv, &status)) {
+        return status;
+    }
+    flags_complete(&gpt_plot_flags, &p.options, 0);
+    prepare(&p);
+    const bool ready = !heed_error_pending();
+    if (ready && p.watch != NULL) {
+        draw_curves(&p);
+    }
+    if (ready && p.loaded.model != NULL) {
+        draw_attention(&p);
+    }
+    if (ready && p.options.to != NULL) {
+        figure_write(&p.figure, "--to", p.options.to);
+    }
+    status = gpt_end(ready);
+    figure_free(&p.figure);
+    gpt_loaded_free(&p.loaded);
+    heed_watch_free(p.watch);
+    return status;
+}
