@@ -177,7 +177,7 @@ START_TEST(test_escapes)
     ck_assert_str_eq(file.settings[0].value,
                      "</script><!-- & \\ \t \n \x01\x7f \xc2\x85 \xef\xbf\xbd\xef\xbf\xbd "
                      "\xf0\x9f\x98\x80");
-    ck_assert_ptr_nonnull(report_curve_named(&file, "a</script>b\\"));
+    ck_assert_ptr_nonnull(curve_among(file.curves, file.curve_count, "a</script>b\\"));
     ck_assert_int_eq(file.text_count, 1);
     report_file_free(&file);
 }
@@ -372,7 +372,7 @@ START_TEST(test_resumed_other_model)
     expect_no_error();
     ck_assert_int_eq(file.snapshot_count, 1);
     ck_assert_int_eq(file.snapshots[0].step, 4);
-    ck_assert_int_eq(report_curve_named(&file, "loss")->count, 4);
+    ck_assert_int_eq(curve_among(file.curves, file.curve_count, "loss")->count, 4);
     report_file_free(&file);
 }
 END_TEST

@@ -89,17 +89,10 @@ static void put_lines(text_buffer *to, const char *const *lines)
 
 static void put_setting(text_buffer *to, const flag_row *f, const void *options)
 {
-    const void *field = (const char *)options + f->offset;
-    char number[40];
-    const char *text = number;
-    double real;
+    const flag_value value = flags_rounded(f, options);
+    const char *text = value.text;
     if (f->kind == FLAG_STRING || f->kind == FLAG_BARE) {
-        memcpy(&text, field, sizeof text);
-    } else if (f->kind == FLAG_REAL || f->kind == FLAG_ABOVE) {
-        memcpy(&real, field, sizeof real);
-        snprintf(number, sizeof number, "%g", real);
-    } else {
-        snprintf(number, sizeof number, "%s", flags_text(f, options).text);
+        memcpy(&text, (const char *)options + f->offset, sizeof text);
     }
     if (text != NULL) {
         put(to, "setting");
@@ -301,16 +294,6 @@ static void put_curve(text_buffer *to, const char *name, const heed_curve *old,
     put_numbers(to, old->spikes, NULL, old->spike_count, "");
     put_numbers(to, new->spikes, NULL, new->spike_count, old->spike_count > 0 ? " " : "");
     put(to, "\n");
-}
-
-static const heed_curve *curve_among(const heed_curve *curves, int64_t count, const char *name)
-{
-    for (int64_t i = 0; i < count; i++) {
-        if (strcmp(curves[i].name, name) == 0) {
-            return &curves[i];
-        }
-    }
-    return NULL;
 }
 
 static void put_curves(text_buffer *to, const report *r)

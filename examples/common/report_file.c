@@ -50,11 +50,11 @@ void curve_free(heed_curve *c)
     *c = (heed_curve){.name = NULL};
 }
 
-heed_curve *report_curve_named(const report_file *f, const char *name)
+const heed_curve *curve_among(const heed_curve *curves, int64_t count, const char *name)
 {
-    for (int64_t i = 0; i < f->curve_count; i++) {
-        if (strcmp(f->curves[i].name, name) == 0) {
-            return &f->curves[i];
+    for (int64_t i = 0; i < count; i++) {
+        if (strcmp(curves[i].name, name) == 0) {
+            return &curves[i];
         }
     }
     return NULL;

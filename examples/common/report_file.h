@@ -60,11 +60,10 @@ bool report_is_one(const char *path);
 heed_status report_file_read(report_file *f, const char *path);
 void report_file_free(report_file *f);
 
-/* report_curve_named: the curve of that name, or NULL. */
-heed_curve *report_curve_named(const report_file *f, const char *name);
-
-/* curve_new: a curve with memory for `count` points and no spikes; count 0 on error.
+/* curve_among: the curve of that name, or NULL.
+ * curve_new: a curve with memory for `count` points and no spikes; count 0 on error.
  * curve_thin: averages neighbouring points until at most `most` are left. */
+const heed_curve *curve_among(const heed_curve *curves, int64_t count, const char *name);
 heed_curve curve_new(const char *name, int64_t count);
 void curve_thin(heed_curve *c, int64_t most);
 void curve_free(heed_curve *c);
