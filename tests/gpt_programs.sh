@@ -13,7 +13,7 @@ expect 2 "^usage: gpt train" "$gpt"
 expect 0 "Exit status: 0" "$gpt" --help
 expect 0 "Exit status: 0" "$gpt" help
 expect 0 "^usage: gpt train" "$gpt" help train
-for command in train sample eval info export; do
+for command in train sample eval info plot export; do
     expect 0 "^usage: gpt $command" "$gpt" "$command" --help
     lacks '^.\{101\}' "$scratch/out"
     misuse "unknown flag --nope" "$command" --nope
@@ -146,6 +146,36 @@ refuse "log: $text/events" train --text "$text" --tensorboard "$text/events"
 refuse "cannot write $scratch/no/where" train --text "$text" --jsonl "$scratch/no/where"
 printf 'loss\tAnn sings. \tAnn\tDan\n' > "$scratch/quiz"
 refuse "--quiz: kind 'loss' is a column of logs; rename it" train --text "$text" --quiz "$scratch/quiz"
+
+# ---- plot ----
+
+LC_ALL=C "$gpt" plot "$scratch/char" --prompt "The tensor" --log "$scratch/csv" > "$scratch/out"
+for words in "^loss$" "^attention, layer 1$" "^ *head 2"; do
+    has "$words" "$scratch/out"
+done
+lacks '[^ -~]' "$scratch/out" # ASCII
+LC_ALL=C "$gpt" plot --log "$scratch/csv" > "$scratch/first"
+lacks attention "$scratch/first"
+for level in char bpe; do
+    "$gpt" plot "$scratch/$level" --prompt "The tensor: <&> \"x\"" --log "$scratch/csv" --to "$scratch/svg" \
+        > "$scratch/out"
+    check [ ! -s "$scratch/out" ]
+    has "^</svg>$" "$scratch/svg"
+    has ">attention, layer 1<" "$scratch/svg"
+    if command -v xmllint > /dev/null 2>&1; then
+        check xmllint --noout "$scratch/svg"
+    fi
+done
+refuse "nothing to draw without --log FILE or --prompt TEXT" plot "$scratch/char"
+refuse "no --load FILE" plot --prompt x
+refuse "--log: .*text: line 1: not the log of a run" plot --log "$text"
+refuse "--log: cannot read $scratch/none: No such file" plot --log "$scratch/none"
+refuse "cannot write $scratch/no/where" plot --log "$scratch/csv" --to "$scratch/no/where"
+refuse "--to is --log: one file cannot be both" plot --log "$scratch/csv" --to "$scratch/csv"
+refuse "--prompt: the character '日' (U+65E5)" plot "$scratch/char" --prompt 日
+if [ -e /dev/full ]; then
+    expect 1 "--to: cannot write /dev/full: No space" "$gpt" plot --log "$scratch/csv" --to /dev/full
+fi
 
 # ---- files that exist ----
 
@@ -293,7 +323,8 @@ if [ -e /dev/full ]; then
         has "^step *30/30" "$scratch/out"
         expect 0 "steps  *30 of 30" "$gpt" info "$scratch/unlogged"
     done
-    for command in "--help" "info $model" "eval --load $model --text $text" "sample --load $model --length 5"; do
+    for command in "--help" "info $model" "eval --load $model --text $text" "sample --load $model --length 5" \
+        "plot $model --prompt The"; do
         status=0
         # shellcheck disable=SC2086
         "$gpt" $command > /dev/full 2> "$scratch/err" || status=$?

@@ -52,6 +52,7 @@ rows=$(cut -d, -f1 "$base.log" | tr '\n' ' ')
 starve - gpt sample --load "$base" --length 4 --prompt The
 starve - gpt eval --load "$base" --text "$text" --eval-windows 3 --quiz "$quiz"
 starve - gpt info "$base"
+starve "$scratch/gpt.svg" gpt plot "$base" --prompt The --log "$base.log" --to "$scratch/gpt.svg"
 starve "$scratch/folder/model.safetensors" gpt export --load "$base" --to "$scratch/folder"
 starve - gpt sample --load "$scratch/folder" --length 3 --no-cache
 

@@ -377,6 +377,46 @@ START_TEST(each_call_that_reads_may_fail)
 }
 END_TEST
 
+/* ---- the files of a watch ---- */
+
+/* Once a watch is made, no call that fails, does a part of its work or is interrupted stops
+ * training; what is lost is reported. */
+START_TEST(a_watch_survives_each_call_that_fails)
+{
+    static const fault faults[] = {FAIL, TRICKLE};
+    size_t size;
+    int at = 0, calls = 0;
+    do {
+        const heed_watch_options options = {.csv = in_folder("csv"), .jsonl = in_folder("jsonl")};
+        remove(options.csv);
+        begin_fault(faults[_i], at, EIO);
+        heed_watch *w = heed_watch_new(options);
+        const bool made = w != NULL;
+        for (int step = 1; made && step <= 3; step++) {
+            heed_watch_value(w, "loss", step);
+            heed_watch_step(w);
+            heed_watch_flush(w);
+        }
+        const bool warned = heed_watch_warning(w) != NULL;
+        heed_watch_free(w);
+        calls = end_fault();
+        if (!made) {
+            expect_error(HEED_ERR_FILE, "watch_new: ");
+            continue;
+        }
+        expect_no_error();
+        char *rows = read_bytes(options.csv, &size), *lines = read_bytes(options.jsonl, &size);
+        const bool whole = strcmp(rows, "step,loss\n1,1\n2,2\n3,3\n") == 0 &&
+                           strstr(lines, "{\"step\": 3") != NULL;
+        ck_assert(whole || warned);
+        ck_assert(whole || faults[_i] == FAIL);
+        free(rows);
+        free(lines);
+    } while (faults[_i] == FAIL && ++at <= calls);
+    ck_assert_int_ge(calls, 10);
+}
+END_TEST
+
 void add_fault_cases(Suite *suite)
 {
     if (!CAN_WRAP) {
@@ -391,4 +431,5 @@ void add_fault_cases(Suite *suite)
     tcase_add_loop_test(tests, a_kill_at_any_call_leaves_a_whole_file, 0, 2 * FORMATS);
     tcase_add_loop_test(tests, a_kill_at_any_time_leaves_a_whole_file, 0, FORMATS);
     tcase_add_loop_test(tests, each_call_that_reads_may_fail, 0, FORMATS);
+    tcase_add_loop_test(tests, a_watch_survives_each_call_that_fails, 0, 2);
 }

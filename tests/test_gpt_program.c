@@ -2,14 +2,9 @@
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/resource.h>
-#include <sys/wait.h>
-#include <unistd.h>
 
-#include "examples/common/console.h"
 #include "examples/gpt/sample.h"
 #include "examples/gpt/train.h"
-#include "examples/next_token/plot.h"
 #include "tests/files_util.h"
 
 Suite *gpt_program_suite(void);
@@ -120,36 +115,6 @@ START_TEST(test_train_tokens)
 }
 END_TEST
 
-/* ---- plots ---- */
-
-/* Runs in a child: the exit status identifies the failed check. */
-static void write_past_the_limit(void)
-{
-    const struct rlimit limit = {60, 60};
-    const char *const tokens[] = {"a", "b"};
-    const curve none = {.count = 0};
-    console_begin("gpt");
-    setrlimit(RLIMIT_FSIZE, &limit);
-    plot_write(in_folder("svg"), "title", &none, &none, heed_ones(HEED_SHAPE(1, 2, 2), HEED_F32),
-               tokens);
-    const bool plot = heed_error() == HEED_ERR_FILE &&
-                      strstr(heed_error_message(), "--plot: cannot write") != NULL &&
-                      strstr(heed_error_message(), "File too large") != NULL;
-    _exit(!plot);
-}
-
-START_TEST(plots_beyond_the_file_size_limit_are_errors)
-{
-    int status = 0;
-    const pid_t child = fork();
-    if (child == 0) {
-        write_past_the_limit();
-    }
-    ck_assert_int_eq(waitpid(child, &status, 0), child);
-    ck_assert_int_eq(status, 0);
-}
-END_TEST
-
 /* ---- the stream ---- */
 
 static const struct {
@@ -233,7 +198,6 @@ Suite *gpt_program_suite(void)
     tcase_add_loop_test(parts, test_rates, 0, ROWS(rates));
     tcase_add_loop_test(parts, test_windows, 0, ROWS(cuts));
     tcase_add_test(parts, test_train_tokens);
-    tcase_add_test(parts, plots_beyond_the_file_size_limit_are_errors);
     tcase_add_loop_test(parts, test_whole, 0, ROWS(ends));
     tcase_add_test(parts, test_stream);
     return suite;

@@ -1,32 +1,20 @@
-/* next_token's plots. */
+/* What programs draw with: figures of several parts, and logs read as curves. */
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/resource.h>
+#include <sys/wait.h>
+#include <unistd.h>
 
-#include "examples/next_token/plot.h"
+#include "examples/common/console.h"
+#include "examples/common/figure.h"
+#include "examples/common/run_log.h"
 #include "tests/next_token_util.h"
 
 Suite *pictures_suite(void);
 
-/* ---- plots ---- */
-
-START_TEST(test_curve)
-{
-    curve few = curve_begin(3), many = curve_begin(100000);
-    for (int64_t step = 1; step <= 3; step++) {
-        curve_add(&few, step, (double)(10 * step));
-    }
-    ck_assert(few.count == 3 && few.points[2].step == 3 && few.points[2].loss == 30);
-    for (int64_t step = 1; step <= 100000; step++) {
-        curve_add(&many, step, (double)step);
-    }
-    ck_assert(many.count > 300 && many.count <= CURVE_POINTS);
-    ck_assert_double_eq_tol(many.points[0].step, (double)(many.each + 1) / 2, 1e-9);
-    ck_assert_double_eq_tol(many.points[0].loss, many.points[0].step, 1e-9);
-    ck_assert_double_eq_tol(many.points[many.count - 1].loss, 100000, (double)many.each);
-}
-END_TEST
+/* ---- figures ---- */
 
 /* Every tag is closed, and < and & are escaped. */
 static void expect_xml(const char *svg)
@@ -59,39 +47,149 @@ static void expect_xml(const char *svg)
     ck_assert_ptr_null(strstr(svg, "inf"));
 }
 
-START_TEST(test_plot)
+static const double numbers[] = {1, 2, 3};
+static const heed_curve line = {.name = "a <line>", .count = 3, .x = numbers, .y = numbers};
+
+static char *read_figure(void)
 {
-    static const char *const tokens[] = {
-        "<&>\"", "\n", " ", "\t", "\x1B", "\xC2\x85", "na\u00EFve", "a-word-that-is-much-too-long"};
     char *svg = calloc(1 << 20, 1);
-    curve learnt = curve_begin(50), held_out = curve_begin(50);
-    for (int64_t step = 1; step <= _i * 25; step++) {
-        curve_add(&learnt, step, 3 / (double)step);
-        curve_add(&held_out, step, 1);
-    }
-    heed_tensor *attention = heed_softmax(heed_rand(HEED_SHAPE(3, 8, 8), HEED_F32), -1);
-    plot_write(path_of_test, "a & b", &learnt, &held_out, attention, tokens);
-    expect_no_error();
     FILE *file = fopen(path_of_test, "r");
     ck_assert_uint_lt(fread(svg, 1, (1 << 20) - 1, file), (1 << 20) - 1);
     fclose(file);
+    return svg;
+}
+
+/* Parts are below each other, as large as they were drawn. */
+START_TEST(figures_stack_their_parts)
+{
+    static const char *const tokens[] = {"<&>", "\n", "\x1B"};
+    figure f = {.height = 0};
+    heed_plot_svg(figure_part(&f), &line, 1,
+                  (heed_plot_options){.title = "a & b", .width = 300, .height = 200});
+    figure_end_part(&f);
+    heed_plot_svg(figure_part(&f), &line, 1, (heed_plot_options){.width = 400, .height = 150});
+    figure_end_part(&f);
+    ck_assert(f.width == 400 && f.height == 350);
+    heed_attention_svg(figure_part(&f), heed_full(HEED_SHAPE(2, 3, 3), 1.0 / 3, HEED_F32),
+                       (heed_attention_plot_options){.queries = tokens});
+    figure_end_part(&f);
+    ck_assert(f.height > 350);
+    figure_write(&f, "--to", path_of_test);
+    figure_free(&f);
+    expect_no_error();
+    char *svg = read_figure();
     expect_xml(svg);
-    ck_assert_ptr_nonnull(strstr(svg, "a &amp; b"));
-    ck_assert_ptr_nonnull(strstr(svg, "&lt;&amp;&gt;&quot;"));
-    ck_assert_ptr_nonnull(strstr(svg, "head 3"));
-    ck_assert_ptr_nonnull(strstr(svg, ">a-word-that-is\u2026<"));
-    ck_assert((_i > 0) == (strstr(svg, "held-out loss 1.000") != NULL));
+    ck_assert_ptr_nonnull(strstr(svg, "y=\"0\" width=\"300\" height=\"200\""));
+    ck_assert_ptr_nonnull(strstr(svg, "y=\"200\" width=\"400\" height=\"150\""));
+    ck_assert_ptr_nonnull(strstr(svg, "y=\"350\""));
     free(svg);
-    plot_write("/no/such/file", "", &learnt, &held_out, attention, tokens);
-    expect_error(HEED_ERR_FILE, "--plot: cannot write /no/such/file: No such file");
+}
+END_TEST
+
+/* A part that cannot be drawn leaves an error, and no file. */
+START_TEST(figures_with_an_error_are_not_written)
+{
+    figure f = {.height = 0};
+    heed_attention_svg(figure_part(&f), heed_zeros(HEED_SHAPE(3), HEED_F32),
+                       (heed_attention_plot_options){.width = 0});
+    figure_end_part(&f);
+    unlink(path_of_test);
+    figure_write(&f, "--to", path_of_test);
+    figure_free(&f);
+    expect_error(HEED_ERR_SHAPE, "attention_svg");
+    ck_assert_int_ne(access(path_of_test, F_OK), 0);
+    figure_write(&f, "--to", "/no/such/file");
+    expect_error(HEED_ERR_FILE, "--to: cannot write /no/such/file: No such file");
+}
+END_TEST
+
+/* Runs in a child: the exit status is 0 if the check holds. */
+static void write_past_the_limit(void)
+{
+    const struct rlimit limit = {60, 60};
+    figure f = {.height = 0};
+    console_begin("test");
+    setrlimit(RLIMIT_FSIZE, &limit);
+    heed_plot_svg(figure_part(&f), &line, 1, (heed_plot_options){.width = 300});
+    figure_end_part(&f);
+    figure_write(&f, "--plot", path_of_test);
+    _exit(heed_error() != HEED_ERR_FILE ||
+          strstr(heed_error_message(), "--plot: cannot write") == NULL ||
+          strstr(heed_error_message(), "File too large") == NULL);
+}
+
+START_TEST(figures_beyond_the_file_size_limit_are_errors)
+{
+    int status = 0;
+    const pid_t child = fork();
+    if (child == 0) {
+        write_past_the_limit();
+    }
+    ck_assert_int_eq(waitpid(child, &status, 0), child);
+    ck_assert_int_eq(status, 0);
+}
+END_TEST
+
+/* ---- logs ---- */
+
+static const struct {
+    const char *text;
+    int64_t steps;     /* of the last row */
+    double loss, rate; /* of the last row that has them; NAN: none */
+    const char *error; /* NULL: none */
+} logs[] = {
+    {"step,loss,lr\n1,2.5,\n2,,0.5\n", 2, 2.5, 0.5, NULL},
+    {"step,loss,lr\n1,2.5,1\n2,1.5,0.", 1, 2.5, 1, NULL}, /* cut */
+    {"step,loss,lr\n7,2,\n9,nan,1e-3\n", 9, (double)NAN, 1e-3, NULL},
+    {"a book\n", 0, 0, 0, ": line 1: not the log of a run"},
+    {"step,\"a,b\"\n1,2\n", 0, 0, 0, "line 1: not the log"},
+    {"step,loss\n", 0, 0, 0, "no steps"},
+    {"", 0, 0, 0, "no steps"},
+    {"step,loss\n1,2\n1,2\n", 0, 0, 0, "line 3: its step does not follow"},
+    {"step,loss\n1,2\n99999999999,2\n", 0, 0, 0, "line 3: its step does not follow"},
+    {"step,loss\n0,2\n", 0, 0, 0, "line 2: it does not begin with the number"},
+    {"step,loss\n1,x\n", 0, 0, 0, "line 2: a column is missing or is not a number"},
+    {"step,loss\n1\n", 0, 0, 0, "line 2: it does not begin"},
+    {"step,loss,lr\n1,2\n", 0, 0, 0, "line 2: a column is missing"},
+    {"step,loss\n1,2,3\n", 0, 0, 0, "line 2: more columns than the first line"},
+};
+
+START_TEST(logs_are_read_as_curves)
+{
+    write_file(logs[_i].text);
+    heed_watch *w = run_log_read("--log", path_of_test);
+    if (logs[_i].error != NULL) {
+        ck_assert_ptr_null(w);
+        ck_assert_ptr_nonnull(strstr(heed_error_message(), "--log: "));
+        expect_error(HEED_ERR_VALUE, logs[_i].error);
+        return;
+    }
+    expect_no_error();
+    const double loss = heed_watch_last(w, "loss"), rate = heed_watch_last(w, "lr");
+    ck_assert_int_eq(heed_watch_steps(w), logs[_i].steps);
+    ck_assert(loss == logs[_i].loss || (isnan(loss) && isnan(logs[_i].loss)));
+    ck_assert(rate == logs[_i].rate);
+    ck_assert_double_eq(heed_watch_curve(w, "lr").x[heed_watch_curve(w, "lr").count - 1],
+                        (double)logs[_i].steps);
+    heed_watch_free(w);
+}
+END_TEST
+
+START_TEST(a_missing_log_is_refused)
+{
+    ck_assert_ptr_null(run_log_read("--log", "/no/such/file"));
+    expect_error(HEED_ERR_VALUE, "--log: cannot read /no/such/file: No such file");
 }
 END_TEST
 
 Suite *pictures_suite(void)
 {
     Suite *suite = suite_create("pictures");
-    TCase *pictures = path_case(suite, "plots");
-    tcase_add_test(pictures, test_curve);
-    tcase_add_loop_test(pictures, test_plot, 0, 3);
+    TCase *figures = path_case(suite, "figures"), *read = path_case(suite, "logs");
+    tcase_add_test(figures, figures_stack_their_parts);
+    tcase_add_test(figures, figures_with_an_error_are_not_written);
+    tcase_add_test(figures, figures_beyond_the_file_size_limit_are_errors);
+    tcase_add_loop_test(read, logs_are_read_as_curves, 0, sizeof logs / sizeof *logs);
+    tcase_add_test(read, a_missing_log_is_refused);
     return suite;
 }

@@ -84,13 +84,19 @@ void console_put_argument(FILE *stream, const char *argument)
     put_quoted(stream, argument);
 }
 
-bool console_flush(void)
+/* `error` is the errno of an earlier write, which may have failed. */
+static bool flush_after(int error)
 {
-    errno = 0;
+    errno = error;
     if (output_error == 0 && (fflush(stdout) != 0 || ferror(stdout))) {
         output_error = errno != 0 ? errno : EIO;
     }
     return output_error == 0;
+}
+
+bool console_flush(void)
+{
+    return flush_after(0);
 }
 
 /* Control characters are masked, because file names may contain them. An out-of-memory error is
@@ -123,6 +129,13 @@ int console_misused(const char *program, const char *command)
     console_put_command(stderr);
     fprintf(stderr, "%s%s --help\n", command != NULL ? " " : "", command != NULL ? command : "");
     return 2;
+}
+
+void console_drawn(void)
+{
+    if (!flush_after(errno) && heed_error_pending() == HEED_ERR_FILE) {
+        heed_error();
+    }
 }
 
 int console_finish(const char *program)

@@ -33,6 +33,10 @@ bool console_flush(void);
 int console_complain(const char *program, const char *needs_less, int status);
 int console_misused(const char *program, const char *command);
 
+/* console_drawn: call it after a function of the library that writes to stdout. It clears the error
+ * of a failed write, which console_finish reports. */
+void console_drawn(void);
+
 /* console_finish: the exit status of a program that has succeeded so far: 0, or 1, with an error
  * message, if some of its output was lost. A closed pipe is no error. */
 int console_finish(const char *program);

@@ -74,6 +74,9 @@ static void read_row(reader *r, char *line)
         }
         at = end;
     }
+    if (*at != '\0') {
+        refuse(r, "more columns than the first line");
+    }
     heed_watch_step(r->watch);
 }
 

@@ -5,6 +5,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "examples/common/console.h"
 #include "examples/common/figure.h"
 #include "examples/common/preflight.h"
 #include "examples/common/run_log.h"
@@ -50,6 +51,7 @@ static void draw_picture(plotter *p, const char *title, const heed_curve *curves
     if (p->options.to == NULL) {
         heed_plot_text(stdout, curves, count, how);
         putchar('\n');
+        console_drawn();
     } else {
         heed_plot_svg(figure_part(&p->figure), curves, count, how);
         figure_end_part(&p->figure);
@@ -90,7 +92,7 @@ static void keep_weights(struct heed_gpt *m, bool keep)
 static heed_tensor *weights_of(struct heed_gpt *m, int layer)
 {
     struct heed_gpt_block *block = heed_module_list_at(m->transformer->h, layer);
-    return heed_div_scalar(heed_squeeze(block->attn->attention_percent, 0), 100);
+    return heed_squeeze(block->attn->attention_percent, 0);
 }
 
 static void draw_layer(plotter *p, int layer, const char *const *labels)
@@ -102,6 +104,7 @@ static void draw_layer(plotter *p, int layer, const char *const *labels)
     if (p->options.to == NULL) {
         heed_attention_text(stdout, weights, how);
         putchar('\n');
+        console_drawn();
     } else {
         heed_attention_svg(figure_part(&p->figure), weights, how);
         figure_end_part(&p->figure);

@@ -3,6 +3,7 @@
 
 #include <string.h>
 
+#include "examples/common/console.h"
 #include "examples/next_token/write.h"
 
 enum { SEEN = TOY_LENGTH - 1 }; /* input tokens: a sentence without its last token */
@@ -102,6 +103,7 @@ void toy_show_attention(FILE *stream, struct token_model *m, const toy_language 
     fprintf(stream, " (rows attend to columns, in percent)\n\n");
     heed_tensor *picture = heed_squeeze(heed_slice(weights, 0, best, best + 1, 1), 0);
     heed_heat_map(stream, picture, words, words, HEED_COLOR_AUTO);
+    console_drawn();
 }
 
 /* Lets the model continue a sentence after *it*. */

@@ -24,18 +24,29 @@ bool heed_terminal_has_color(FILE *stream)
     return variable("NO_COLOR") == NULL && heed_terminal_is_smart(stream);
 }
 
-int heed_terminal_columns(FILE *stream, int otherwise)
+/* The variable of that name, else what the terminal reports, else `otherwise`. */
+static int size_of(FILE *stream, const char *name, bool lines, int otherwise)
 {
     enum { MOST = 10000 };
-    const char *columns = variable("COLUMNS");
-    long width = columns != NULL ? strtol(columns, NULL, 10) : 0;
+    const char *set = variable(name);
+    long size = set != NULL ? strtol(set, NULL, 10) : 0;
 #ifdef TIOCGWINSZ
     struct winsize window;
-    if (width <= 0 && ioctl(fileno(stream), TIOCGWINSZ, &window) == 0) {
-        width = window.ws_col;
+    if (size <= 0 && ioctl(fileno(stream), TIOCGWINSZ, &window) == 0) {
+        size = lines ? window.ws_row : window.ws_col;
     }
 #endif
-    return width > MOST ? MOST : width > 0 ? (int)width : otherwise;
+    return size > MOST ? MOST : size > 0 ? (int)size : otherwise;
+}
+
+int heed_terminal_columns(FILE *stream, int otherwise)
+{
+    return size_of(stream, "COLUMNS", false, otherwise);
+}
+
+int heed_terminal_lines(FILE *stream, int otherwise)
+{
+    return size_of(stream, "LINES", true, otherwise);
 }
 
 bool heed_terminal_is_utf8(void)

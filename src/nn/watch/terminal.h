@@ -14,8 +14,9 @@ bool heed_terminal_is_smart(FILE *stream);
 bool heed_terminal_has_color(FILE *stream);
 
 /* heed_terminal_columns: the width of lines: COLUMNS if set, else what the terminal reports, else
- * `otherwise`. Changes when the terminal is resized. */
+ * `otherwise`. Changes when the terminal is resized. heed_terminal_lines: likewise, with LINES. */
 int heed_terminal_columns(FILE *stream, int otherwise);
+int heed_terminal_lines(FILE *stream, int otherwise);
 
 /* heed_terminal_is_utf8: the locale of the environment (LC_ALL, LC_CTYPE or LANG, the first that is
  * set) is UTF-8, so blocks and braille can be printed. The program need not call setlocale. */

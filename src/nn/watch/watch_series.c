@@ -124,11 +124,11 @@ heed_curve heed_series_curve(const heed_series *s)
                         .spike_count = s->spikes != NULL ? s->spikes->count : 0};
 }
 
-heed_status heed_series_new(heed_series *s, const char *name, int64_t step)
+heed_status heed_series_new(heed_series *s, const char *name, int64_t resumed)
 {
     const size_t size = strlen(name) + 1, points = HEED_WATCH_POINTS * sizeof(double);
     const bool spikes = strcmp(name, "loss") == 0 || strcmp(name, "grad_norm") == 0;
-    *s = (heed_series){.value = (double)NAN, .step = step, .before = step, .per_point = 1};
+    *s = (heed_series){.value = (double)NAN, .step = resumed, .before = resumed, .per_point = 1};
     s->filled = s->per_point; /* the first value begins the first point */
     char *copy = heed_alloc(size);
     s->name = copy;

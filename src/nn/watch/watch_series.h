@@ -7,7 +7,7 @@
 typedef struct heed_series {
     const char *name;
     double value;         /* the last one; NaN: none */
-    int64_t step, before; /* of the last value and of the one before it */
+    int64_t step, before; /* of the last two values; equal: there is none */
     double z;             /* of the last step's value if that is a spike, else 0 */
     bool shown;           /* on the terminal */
     double *x, *y;        /* HEED_WATCH_POINTS each */
@@ -16,8 +16,8 @@ typedef struct heed_series {
     struct heed_spikes *spikes; /* NULL: not looked for */
 } heed_series;
 
-/* heed_series_new: with a copy of the name; the next step is `step` + 1. */
-heed_status heed_series_new(heed_series *s, const char *name, int64_t step);
+/* heed_series_new: with a copy of the name, for a run that begins after step `resumed`. */
+heed_status heed_series_new(heed_series *s, const char *name, int64_t resumed);
 void heed_series_free(heed_series *s);
 
 /* heed_series_add: adds s->value to the curve, and sets s->z. */

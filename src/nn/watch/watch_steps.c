@@ -77,7 +77,8 @@ static heed_series *add_series(heed_watch *w, const char *function, const char *
         heed_fail(HEED_ERR_VALUE, "%s: %s", function, fault);
         return NULL;
     }
-    if (grow(w) != HEED_OK || heed_series_new(&w->series[w->count], name, w->steps) != HEED_OK) {
+    if (grow(w) != HEED_OK ||
+        heed_series_new(&w->series[w->count], name, w->options.resumed) != HEED_OK) {
         return NULL;
     }
     w->series[w->count].shown = is_shown(w, name);

@@ -12,8 +12,8 @@ enum {
     LINE = MOST_COLUMNS + 1,
     SHORTEST_BAR = 8,
     LONGEST_BAR = 32,
-    LINES = 10,        /* of a run */
-    CURVE_HEIGHT = 12, /* lines */
+    LINES = 10, /* of a run */
+    CURVE_LINES = 12,
     CURVE_COLUMNS = 40 /* at least */
 };
 static const double between = 0.1;       /* seconds between two bars */
@@ -105,9 +105,27 @@ static bool has_value(const heed_series *s)
 
 /* ---- lines ---- */
 
+static bool is_spike(const heed_watch *w, const heed_series *s)
+{
+    return s->z > 0 && heed_series_is_fresh(w, s);
+}
+
+static void put_rate(heed_output *out, const heed_watch *w)
+{
+    const double units = rate(w);
+    if (has_rate(w)) {
+        heed_output_print(out, "   %s ",
+                          heed_number_text(units < 10 ? "%.3g" : "%.0f", units).text);
+        heed_output_text(out, w->options.unit);
+        heed_output_text(out, "/s");
+    }
+}
+
+/* The values of this step; above a bar, which has the others, only the spikes. */
 static void put_line(terminal *t, const heed_watch *w, bool ended)
 {
     heed_output *out = &t->sink.out;
+    const heed_text left = ended ? (heed_text){""} : time_left(w);
     const int digits = snprintf(NULL, 0, "%lld", (long long)w->options.steps);
     heed_output_text(out, w->options.step_name);
     heed_output_print(out, " %*lld", digits > 5 ? digits : 5, (long long)w->steps);
@@ -116,25 +134,19 @@ static void put_line(terminal *t, const heed_watch *w, bool ended)
     }
     for (int i = 0; i < w->count; i++) {
         const heed_series *s = &w->series[i];
-        if (s->shown && heed_series_is_fresh(w, s)) {
+        if (s->shown && heed_series_is_fresh(w, s) && (!t->smart || is_spike(w, s))) {
             heed_output_text(out, "   ");
             heed_output_text(out, s->name);
             heed_output_print(out, " %s", number(s->value).text);
         }
     }
-    if (has_rate(w)) {
-        const double units = rate(w);
-        heed_output_print(out, "   %s ",
-                          heed_number_text(units < 10 ? "%.3g" : "%.0f", units).text);
-        heed_output_text(out, w->options.unit);
-        heed_output_text(out, "/s");
-    }
-    if (!ended && *time_left(w).text != '\0') {
-        heed_output_print(out, "   %s", time_left(w).text);
+    if (!t->smart) {
+        put_rate(out, w);
+        heed_output_print(out, "%s%s", *left.text != '\0' ? "   " : "", left.text);
     }
     for (int i = 0; i < w->count; i++) {
         const heed_series *s = &w->series[i];
-        if (s->z > 0 && heed_series_is_fresh(w, s)) {
+        if (is_spike(w, s)) {
             heed_output_print(out, "   ! %s spike, z = %s", s->name,
                               heed_number_text("%.1f", s->z).text);
         }
@@ -202,8 +214,8 @@ static void append_step(char line[LINE], int width, const heed_watch *w, bool ba
     append(line, width, part);
 }
 
-/* The numbers as text. Parts that do not fit are left out: first those after the first value that
- * are measured in each step, so that the bar stays; the remaining time last. */
+/* The numbers as text. Parts that do not fit are left out. In order of importance: the remaining
+ * time, the step, the first value of every step and the sparse ones, the bar, the others. */
 static void put_words(char line[LINE], const terminal *t, const heed_watch *w, int width,
                       bool ended)
 {
@@ -219,7 +231,7 @@ static void put_words(char line[LINE], const terminal *t, const heed_watch *w, i
         const heed_series *s = &w->series[i];
         if (s->shown && has_value(s)) {
             append_value(line, first || is_sparse(s) ? whole : beside_bar, s);
-            first = false;
+            first = first && is_sparse(s);
         }
     }
     if (t->spikes > 0) {
@@ -272,6 +284,60 @@ static void clear(terminal *t)
     t->shown = -(double)INFINITY;
 }
 
+static const heed_series *find_loss(const heed_watch *w)
+{
+    for (int i = 0; i < w->count; i++) {
+        if (strcmp(w->series[i].name, "loss") == 0) {
+            return &w->series[i];
+        }
+    }
+    return NULL;
+}
+
+/* The curve of the loss as text, which the caller frees; NULL if it is not wanted, has no points
+ * yet or does not fit. */
+static char *make_curve(const terminal *t, const heed_watch *w)
+{
+    char *text = NULL;
+    size_t size;
+    const heed_series *loss = w->options.curve ? find_loss(w) : NULL;
+    if (loss == NULL || loss->count < 2 || t->columns < CURVE_COLUMNS ||
+        heed_terminal_lines(t->stream, 24) < CURVE_LINES + 2 || heed_error_pending()) {
+        return NULL;
+    }
+    FILE *stream = open_memstream(&text, &size);
+    if (stream != NULL) {
+        const heed_curve curve = heed_series_curve(loss);
+        heed_plot_text(stream, &curve, 1,
+                       (heed_plot_options){.x_label = w->options.step_name,
+                                           .width = t->columns - 1,
+                                           .height = CURVE_LINES});
+        heed_error(); /* out of memory: this frame has no curve */
+        fclose(stream);
+    }
+    return text;
+}
+
+/* Draws the curve below the line of this length, and returns the cursor to its end. */
+static void draw_curve(terminal *t, const heed_watch *w, size_t length)
+{
+    heed_output *out = &t->sink.out;
+    char *curve = make_curve(t, w);
+    int lines = 0;
+    for (const char *line = curve; line != NULL && *line != '\0'; lines++) {
+        const size_t end = strcspn(line, "\n");
+        heed_output_text(out, "\n");
+        heed_output_bytes(out, line, end);
+        heed_output_text(out, "\033[K");
+        line += line[end] == '\n' ? end + 1 : end;
+    }
+    heed_output_text(out, "\033[J"); /* an earlier curve, which no longer fits */
+    if (lines > 0) {
+        heed_output_print(out, "\033[%dA\r\033[%dC", lines, (int)length);
+    }
+    free(curve);
+}
+
 static void draw(terminal *t, const heed_watch *w)
 {
     char line[LINE];
@@ -284,6 +350,9 @@ static void draw(terminal *t, const heed_watch *w)
     heed_output_text(&t->sink.out, "\r");
     heed_output_text(&t->sink.out, line);
     heed_output_text(&t->sink.out, "\033[K");
+    if (w->options.curve) {
+        draw_curve(t, w, strlen(line));
+    }
     t->drawn = true;
     t->shown = w->now;
 }
@@ -331,8 +400,8 @@ static void terminal_step(heed_sink *sink, heed_watch *w)
         const heed_series *s = &w->series[i];
         if (heed_series_is_fresh(w, s)) {
             sparse |= s->shown && is_sparse(s);
-            spike |= s->z > 0;
-            t->spikes += s->z > 0;
+            spike |= is_spike(w, s);
+            t->spikes += is_spike(w, s);
         }
     }
     spike = spike && is_early(&t->spike_shown, w->now, between_spikes);
@@ -365,6 +434,9 @@ static void terminal_close(heed_sink *sink, const heed_watch *w)
         make_line(line, t, w, true);
         heed_output_text(&sink->out, line);
         heed_output_text(&sink->out, "\n");
+        char *curve = make_curve(t, w);
+        heed_output_text(&sink->out, curve != NULL ? curve : "");
+        free(curve);
     } else if (t->reported != w->steps) {
         put_line(t, w, true);
     }
