@@ -45,7 +45,7 @@ void figure_end_part(figure *f)
         return;
     }
     const bool failed = ferror(f->stream) != 0;
-    if ((fclose(f->stream) != 0 || failed) && !heed_error_pending()) {
+    if ((fclose(f->stream) != 0 || failed || f->drawn == NULL) && !heed_error_pending()) {
         heed_fail(HEED_ERR_MEMORY, "figure: out of memory");
     }
     if (!heed_error_pending()) {

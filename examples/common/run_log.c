@@ -108,8 +108,9 @@ heed_watch *run_log_read(const char *flag, const char *path)
     if (file != NULL) {
         read_lines(&r, file);
     }
-    if ((file == NULL || ferror(file)) && !heed_error_pending()) {
-        heed_fail(HEED_ERR_VALUE, "%s: cannot read %s: %s", flag, path, strerror(errno));
+    if ((file == NULL || !feof(file)) && !heed_error_pending()) {
+        heed_fail(errno == ENOMEM ? HEED_ERR_MEMORY : HEED_ERR_VALUE, "%s: cannot read %s: %s",
+                  flag, path, strerror(errno));
     } else if (r.watch == NULL && !heed_error_pending()) {
         heed_fail(HEED_ERR_VALUE, "%s: %s: no steps; it is not the log of a run", flag, path);
     }

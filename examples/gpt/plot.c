@@ -80,11 +80,11 @@ static void draw_curves(plotter *p)
 
 enum { MOST_TOKENS = 64 };
 
-static void keep_weights(struct heed_gpt *m, bool keep)
+static void keep_weights(struct heed_gpt *m)
 {
-    for (int layer = 0; layer < m->config.n_layer; layer++) {
+    for (int layer = 0; layer < m->config.n_layer && !heed_error_pending(); layer++) {
         struct heed_gpt_block *block = heed_module_list_at(m->transformer->h, layer);
-        block->attn->keep_weights = keep;
+        block->attn->keep_weights = true;
     }
 }
 
@@ -129,9 +129,8 @@ static void draw_attention(plotter *p)
         text_append(&text[i], "", 1);
         labels[i] = text[i].bytes;
     }
-    keep_weights(m, true);
+    keep_weights(m);
     heed_gpt_forward(m, heed_from_i64(last, HEED_SHAPE(1, count)));
-    keep_weights(m, false);
     for (int layer = 0; layer < m->config.n_layer && !heed_error_pending(); layer++) {
         draw_layer(p, layer, labels);
     }
@@ -175,7 +174,7 @@ int gpt_plot(int argc, char **argv)
     if (ready && p.watch != NULL) {
         draw_curves(&p);
     }
-    if (ready && p.loaded.model != NULL) {
+    if (ready && p.loaded.model != NULL && !heed_error_pending()) {
         draw_attention(&p);
     }
     if (ready && p.options.to != NULL) {
