@@ -132,14 +132,8 @@ END_TEST
 
 START_TEST(names_and_options_are_checked)
 {
-    static const char *const refused[] = {"",
-                                          "step",
-                                          "a\nb",
-                                          "\x1b[2J",
-                                          "\x7f",
-                                          "\xff\xfe",
-                                          "\xc2\x9b"
-                                          "31m"};
+    static const char *const refused[] = {"",     "step",     "a\nb",     "\x1b[2J",
+                                          "\x7f", "\xff\xfe", "\xc2\x9b["};
     heed_watch *w = new_watch((heed_watch_options){.steps = 0});
     for (size_t i = 0; i < sizeof refused / sizeof *refused; i++) {
         heed_watch_value(w, refused[i], 1);
@@ -209,7 +203,7 @@ END_TEST
 START_TEST(points_leave_out_nan_and_infinity)
 {
     heed_watch *w = new_watch((heed_watch_options){.steps = 0});
-    for (int step = 1; step <= 2 * HEED_WATCH_POINTS + 1; step++) {
+    for (int step = 1; step <= 2 * HEED_WATCH_POINTS + 9; step++) {
         step_with(w, step % 4 == 1   ? (double)NAN
                      : step % 4 == 3 ? -(double)INFINITY
                      : step > 1000   ? 3
@@ -217,9 +211,9 @@ START_TEST(points_leave_out_nan_and_infinity)
     }
     const heed_curve c = heed_watch_curve(w, "loss");
     ck_assert_int_eq(c.per_point, 4);
-    ck_assert_int_eq(c.count, HEED_WATCH_POINTS / 2 + 1);
+    ck_assert_int_eq(c.count, HEED_WATCH_POINTS / 2 + 3);
     ck_assert(!isfinite(c.y[0]) && !isfinite(c.y[c.count - 1]));
-    ck_assert(c.y[c.count - 2] == 3 && c.y[300] == 3);
+    ck_assert(c.y[c.count - 2] == 3 && c.y[300] == 3); /* added to, and merged */
     heed_watch_free(w);
 }
 END_TEST
@@ -228,17 +222,18 @@ END_TEST
 
 enum { WINDOW = 128, VALUES = 3000 };
 
-/* In double-double precision it would be no different: long double, from the window's values. */
+/* The definition, in long double. */
 static double naive_z(const double *values, int end)
 {
     long double mean = 0, m2 = 0;
     for (int i = end - WINDOW; i < end; i++) {
-        mean += values[i] / (long double)WINDOW;
+        mean += (long double)values[i] / WINDOW;
     }
     for (int i = end - WINDOW; i < end; i++) {
-        m2 += (values[i] - mean) * (values[i] - mean) / WINDOW;
+        const long double distance = (long double)values[i] - mean;
+        m2 += distance * distance / WINDOW;
     }
-    return m2 > 0 ? (double)((values[end - 1] - mean) / sqrtl(m2)) : 0;
+    return m2 > 0 ? (double)(((long double)values[end - 1] - mean) / sqrtl(m2)) : 0;
 }
 
 /* A value of 1e12 among values of about 1e-3 must not hide the spikes after it. */
@@ -297,7 +292,7 @@ START_TEST(rows_are_written)
     step_with(w, (double)NAN);
     heed_watch_value(w, "val_loss", -(double)INFINITY);
     step_with(w, (double)INFINITY);
-    heed_watch_value(w, "val_loss", 1.0f / 3);
+    heed_watch_value(w, "val_loss", (double)(1.0f / 3));
     step_with(w, 1e300);
     heed_watch_step(w); /* without values */
     heed_watch_value(w, "new", 1);
@@ -878,6 +873,41 @@ START_TEST(lines_without_a_known_end)
 }
 END_TEST
 
+/* The rate leaves out the first step where there are more; what is left follows from it. */
+START_TEST(the_remaining_time_follows_from_the_rate)
+{
+    enum { STEPS = 1000000, PER_STEP = 1000 };
+    char *shown = NULL;
+    size_t size;
+    FILE *terminal = open_memstream(&shown, &size);
+    heed_watch *w = new_watch((heed_watch_options){
+        .steps = STEPS, .terminal = terminal, .every = 1, .unit = "tokens", .per_step = PER_STEP});
+    for (int step = 1; step <= 3; step++) {
+        nanosleep(&(struct timespec){.tv_nsec = step == 1 ? 300000000 : 20000000}, NULL);
+        heed_watch_step(w);
+    }
+    heed_watch_free(w);
+    fclose(terminal);
+    double first = 0;
+    const char *line = shown;
+    for (int step = 1; step <= 3; step++) {
+        int at, hours, minutes, seconds;
+        double rate;
+        ck_assert_int_eq(sscanf(line, "step %d/1000000 %lf tokens/s %d:%d:%d left", &at, &rate,
+                                &hours, &minutes, &seconds),
+                         5);
+        const double left = 3600.0 * hours + 60.0 * minutes + seconds;
+        ck_assert(at == step && minutes < 60 && seconds < 60);
+        ck_assert_double_eq_tol(left * rate / PER_STEP, STEPS - step, 1e-2 * STEPS);
+        ck_assert(rate <= PER_STEP / (step == 1 ? 0.3 : 0.02) + 1);
+        ck_assert(rate > first);
+        first = step == 1 ? rate : first;
+        line = strchr(line, '\n') + 1;
+    }
+    free(shown);
+}
+END_TEST
+
 START_TEST(numbers_are_short)
 {
     static const struct {
@@ -1406,6 +1436,7 @@ Suite *watch_suite(void)
     tcase_add_test(lines, lines_in_a_pipe);
     tcase_add_test(lines, about_ten_lines_a_run);
     tcase_add_test(lines, lines_without_a_known_end);
+    tcase_add_test(lines, the_remaining_time_follows_from_the_rate);
     tcase_add_test(lines, numbers_are_short);
     tcase_add_test(lines, lines_name_spikes);
     TCase *bar = files_case(suite, "bar");

@@ -83,10 +83,10 @@ void heed_watch_free(heed_watch *w);
 
 /* ---- what it has collected ---- */
 
-/* heed_watch_curves: a curve for each name, in order of first use, valid until the next step. Long
- * runs are thinned: a curve has at most HEED_WATCH_POINTS points, each the mean of `per_point`
- * values, or of those that are finite. The last may have fewer. heed_watch_curve: that of a name;
- * its count is 0 if there is none.
+/* heed_watch_curves: a curve for each name, in order of first use, valid until the next value or
+ * step. Long runs are thinned: a curve has at most HEED_WATCH_POINTS points, each the mean of
+ * `per_point` values, or of those that are finite. The last may have fewer. heed_watch_curve: that
+ * of a name; its count is 0 if there is none.
  *
  * Spikes are values of "loss" and "grad_norm" more than 6 standard deviations above the mean of the
  * last 128 (as in llm.c); the last 256 are kept. The terminal names them. */

@@ -94,7 +94,7 @@ static void jsonl_text(heed_sink *sink, const heed_watch *w, const char *name, c
 }
 
 /* A text after the last step. */
-static void jsonl_close(heed_sink *sink, const heed_watch *w)
+static void jsonl_close(heed_sink *sink, heed_watch *w)
 {
     (void)w;
     if (((jsonl *)sink)->begun) {

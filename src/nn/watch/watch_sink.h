@@ -18,8 +18,8 @@ typedef struct heed_sink_kind {
     heed_status (*open)(heed_sink *sink, heed_watch *w);
     void (*step)(heed_sink *sink, heed_watch *w);
     void (*text)(heed_sink *sink, const heed_watch *w, const char *name, const char *text);
-    void (*close)(heed_sink *sink, const heed_watch *w); /* before the output is closed */
-} heed_sink_kind;                                        /* text and close may be NULL */
+    void (*close)(heed_sink *sink, heed_watch *w); /* before the output is closed */
+} heed_sink_kind;                                  /* text and close may be NULL */
 
 extern const heed_sink_kind heed_terminal_sink, heed_csv_sink, heed_jsonl_sink,
     heed_tensorboard_sink;

@@ -267,7 +267,8 @@ static heed_status check_options(const heed_watch_options *o)
 {
     if (o->steps < 0 || o->resumed < 0 || o->every < 0 || !(o->per_step >= 0)) {
         heed_fail(HEED_ERR_VALUE,
-                  "watch_new: steps %lld, resumed %lld, every %lld or per_step %g is negative",
+                  "watch_new: steps %lld, resumed %lld, every %lld and per_step %g must not be "
+                  "negative",
                   (long long)o->steps, (long long)o->resumed, (long long)o->every, o->per_step);
     }
     return heed_error_pending();

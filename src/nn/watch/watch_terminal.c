@@ -284,31 +284,20 @@ static void clear(terminal *t)
     t->shown = -(double)INFINITY;
 }
 
-static const heed_series *find_loss(const heed_watch *w)
-{
-    for (int i = 0; i < w->count; i++) {
-        if (strcmp(w->series[i].name, "loss") == 0) {
-            return &w->series[i];
-        }
-    }
-    return NULL;
-}
-
 /* The curve of the loss as text, which the caller frees; NULL if it is not wanted, has no points
  * yet or does not fit. */
-static char *make_curve(const terminal *t, const heed_watch *w)
+static char *make_curve(const terminal *t, heed_watch *w)
 {
     char *text = NULL;
     size_t size;
-    const heed_series *loss = w->options.curve ? find_loss(w) : NULL;
-    if (loss == NULL || loss->count < 2 || t->columns < CURVE_COLUMNS ||
+    const heed_curve loss = heed_watch_curve(w, "loss");
+    if (!w->options.curve || loss.count < 2 || t->columns < CURVE_COLUMNS ||
         heed_terminal_lines(t->stream, 24) < CURVE_LINES + 2 || heed_error_pending()) {
         return NULL;
     }
     FILE *stream = open_memstream(&text, &size);
     if (stream != NULL) {
-        const heed_curve curve = heed_series_curve(loss);
-        heed_plot_text(stream, &curve, 1,
+        heed_plot_text(stream, &loss, 1,
                        (heed_plot_options){.x_label = w->options.step_name,
                                            .width = t->columns - 1,
                                            .height = CURVE_LINES});
@@ -319,7 +308,7 @@ static char *make_curve(const terminal *t, const heed_watch *w)
 }
 
 /* Draws the curve below the line of this length, and returns the cursor to its end. */
-static void draw_curve(terminal *t, const heed_watch *w, size_t length)
+static void draw_curve(terminal *t, heed_watch *w, size_t length)
 {
     heed_output *out = &t->sink.out;
     char *curve = make_curve(t, w);
@@ -338,7 +327,7 @@ static void draw_curve(terminal *t, const heed_watch *w, size_t length)
     free(curve);
 }
 
-static void draw(terminal *t, const heed_watch *w)
+static void draw(terminal *t, heed_watch *w)
 {
     char line[LINE];
     const int columns = heed_terminal_columns(t->stream, 80);
@@ -384,12 +373,12 @@ static heed_status terminal_open(heed_sink *sink, heed_watch *w)
     return HEED_OK;
 }
 
-/* Should this step be shown at once because it measured a sparse value, or had a spike? */
-static bool is_early(double *last, double now, double between_two)
+/* True if the last such event was `apart` seconds ago or earlier; this one is then the last. */
+static bool is_rare(double *last, double now, double apart)
 {
-    const bool early = now - *last >= between_two;
-    *last = early ? now : *last;
-    return early;
+    const bool rare = now - *last >= apart;
+    *last = rare ? now : *last;
+    return rare;
 }
 
 static void terminal_step(heed_sink *sink, heed_watch *w)
@@ -404,7 +393,7 @@ static void terminal_step(heed_sink *sink, heed_watch *w)
             t->spikes += is_spike(w, s);
         }
     }
-    spike = spike && is_early(&t->spike_shown, w->now, between_spikes);
+    spike = spike && is_rare(&t->spike_shown, w->now, between_spikes);
     if (spike) {
         clear(t);
     }
@@ -412,7 +401,7 @@ static void terminal_step(heed_sink *sink, heed_watch *w)
         put_line(t, w, false);
     }
     if (t->smart &&
-        (w->now - t->shown >= between || (sparse && is_early(&t->sparse_shown, w->now, between)))) {
+        (w->now - t->shown >= between || (sparse && is_rare(&t->sparse_shown, w->now, between)))) {
         draw(t, w);
     }
     if (sink->out.length > 0) {
@@ -421,7 +410,7 @@ static void terminal_step(heed_sink *sink, heed_watch *w)
 }
 
 /* The last step is always reported. */
-static void terminal_close(heed_sink *sink, const heed_watch *w)
+static void terminal_close(heed_sink *sink, heed_watch *w)
 {
     terminal *t = (terminal *)sink;
     char line[LINE];
