@@ -9,6 +9,8 @@
 # the other lines of the block in this order; other lines may come between them.
 set -eu
 cd "$(dirname "$0")/.."
+export LC_ALL=C.UTF-8 # heat maps of block characters
+unset COLUMNS
 build=${1:-build}
 page=examples/README.md
 scratch=$(mktemp -d)

@@ -18,7 +18,7 @@
     X(optim) X(denormal) X(files) X(gpt_files) X(golden)                                                       \
     X(toy) X(char_gpt) X(text) X(chunks) X(bpe) X(tokenizer) X(corpus)                             \
     X(flags) X(options) X(next_token) X(gpt_program) X(gpt_run) X(quiz) X(stories) \
-    X(pictures) X(watch) X(report) X(oom)
+    X(pictures) X(plot) X(watch) X(report) X(oom)
 /* clang-format on */
 #define DECLARE(name) Suite *name##_suite(void);
 SUITES(DECLARE)
@@ -46,6 +46,9 @@ int main(int argc, char **argv)
         SUITES(PRINT)
         return EXIT_SUCCESS;
     }
+    setenv("LC_ALL", "C.UTF-8", 1); /* the same pictures in each terminal */
+    unsetenv("COLUMNS");
+    unsetenv("NO_COLOR");
     SRunner *runner = srunner_create(NULL);
     int added = 0;
 #define ADD(name)                                                                                  \

@@ -9,6 +9,8 @@
 # recorded output may be out of date.
 set -eu
 cd "$(dirname "$0")/.."
+export LC_ALL=C.UTF-8 # heat maps of block characters
+unset COLUMNS
 update=false
 [ "${1-}" != --update ] || { update=true && shift; }
 build=${1:-build}

@@ -8,6 +8,7 @@ void gpt_reading_begin(gpt_reading *r, struct heed_gpt *m, const tokenizer *t, c
     const int64_t block_size = m->config.block_size;
     const int64_t most = block_size < READING_TOKENS ? block_size : READING_TOKENS;
     *r = (gpt_reading){.model = m, .count = count < most ? count : most};
+    ids += count - r->count;
     for (int64_t i = 0; i < r->count; i++) {
         text_joint joint = {.tight = true};
         r->ids[i] = ids[i];

@@ -514,7 +514,7 @@ static void begin_report(learner *l)
     if (o->prompt != NULL) {
         token_list tokens = gpt_prompt(&run->record.tokenizer, o->prompt);
         count = tokens.count < REPORT_TOKENS ? tokens.count : REPORT_TOKENS;
-        memcpy(ids, tokens.ids, (size_t)count * sizeof *ids);
+        memcpy(ids, tokens.ids + tokens.count - count, (size_t)count * sizeof *ids);
         token_list_free(&tokens);
     } else {
         corpus_read(&run->text, run->train_tokens, count, ids);

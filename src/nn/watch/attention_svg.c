@@ -47,27 +47,28 @@ static double line_height(const grid *g)
     return HEADING + g->above + g->cell * (double)g->heads.queries + GAP;
 }
 
-/* The largest cells with which a panel is no wider than a third of the page, but not too small. */
+/* The largest cells with which several panels fit side by side, but not too small ones. */
 static void lay_out(grid *g, int width, bool has_title)
 {
-    enum { LARGEST = 22, SMALLEST = 6 };
+    enum { LARGEST = 22, SMALLEST = 4, MOST_PANELS = 4 };
     const heed_heads *h = &g->heads;
     g->left = 8 + AXIS + longest(h->query_labels, h->queries) + 6;
-    const double inner = fmax(width - g->left - EDGE, 1);
-    const double parts = h->count < 3 ? (double)h->count : 3;
-    const double share = (inner - GAP * (parts - 1)) / parts;
-    const double side = fmax((double)h->keys, 1);
-    g->cell = fmin(fmax(floor(share / side), SMALLEST), LARGEST);
-    if (g->cell * side > inner) {
-        g->cell = fmax(floor(10 * inner / side) / 10, 1);
+    const double inner = fmax(width - g->left - EDGE, 1), keys = fmax((double)h->keys, 1);
+    for (int64_t n = h->count < MOST_PANELS ? h->count : MOST_PANELS; n >= 0; n--) {
+        const double parts = fmax((double)n, 1);
+        g->cell = fmin(floor((inner - GAP * (parts - 1)) / parts / keys), LARGEST);
+        if (g->cell >= SMALLEST) {
+            break;
+        }
     }
+    g->cell = fmax(g->cell, 1);
     const double label = longest(h->key_labels, h->keys);
     g->above = h->key_labels == NULL ? 4 : label <= g->cell ? LETTER_HEIGHT + 6 : label + 8;
     g->fit = (int64_t)fmax(floor((inner + GAP) / (panel_width(g) + GAP)), 1);
-    g->fit = h->count < g->fit ? h->count : g->fit;
+    const int64_t lines = (h->count + g->fit - 1) / g->fit;
+    g->fit = lines > 0 ? (h->count + lines - 1) / lines : 1; /* as many in each line */
     g->top = (has_title ? HEED_SVG_TITLE : 4) + SCALE + AXIS;
     g->width = fmax(width, g->left + panel_width(g) + EDGE);
-    const int64_t lines = g->fit > 0 ? (h->count + g->fit - 1) / g->fit : 0;
     g->height = g->top + (double)lines * line_height(g);
 }
 

@@ -2,6 +2,7 @@
 #include "curves.h"
 
 #include <math.h>
+#include <stdarg.h>
 #include <string.h>
 
 heed_status heed_curves_check(const char *function, FILE *stream, const heed_curve *curves,
@@ -97,27 +98,49 @@ double heed_smooth(heed_smoother *s, double value)
     return s->sum / s->total;
 }
 
-heed_text heed_curve_legend(const heed_curve *curve, heed_plot_options options)
+double heed_curve_smoothing(const heed_curve *curve, double smoothing)
 {
-    heed_text t;
+    return (double)curve->count * (1 - smoothing) >= 4 ? smoothing : 0;
+}
+
+static void append(heed_text *t, int most, const char *format, ...) HEED_PRINTF(3, 4);
+
+static void append(heed_text *t, int most, const char *format, ...)
+{
+    heed_text part;
+    va_list arguments;
+    va_start(arguments, format);
+    vsnprintf(part.text, sizeof part.text, format, arguments);
+    va_end(arguments);
+    const size_t length = strlen(t->text), added = strlen(part.text);
+    if (length + added < sizeof t->text && length + added <= (size_t)most) {
+        memcpy(t->text + length, part.text, added + 1);
+    }
+}
+
+heed_text heed_curve_legend(const heed_curve *curve, heed_plot_options options, int most)
+{
+    heed_text t = {""};
     const heed_curve_facts f = heed_curve_facts_of(curve, options.log_y);
-    int length = f.shown > 0 ? snprintf(t.text, sizeof t.text, " %.4g", f.last)
-                             : snprintf(t.text, sizeof t.text, ": no points");
-    if (options.smoothing > 0 && f.shown > 0) {
-        length += snprintf(t.text + length, sizeof t.text - (size_t)length, ", smoothed %.*f",
-                           options.smoothing > 0.99 ? 4 : 2, options.smoothing);
+    const double smoothing = heed_curve_smoothing(curve, options.smoothing);
+    if (f.shown > 0) {
+        append(&t, most, " %.4g", f.last);
+    } else {
+        append(&t, most, ": no points");
+    }
+    if (f.shown > 0 && smoothing > 0) {
+        append(&t, most, ", smoothed %.*f", smoothing > 0.99 ? 4 : 2, smoothing);
     }
     if (curve->per_point > 1) {
-        length += snprintf(t.text + length, sizeof t.text - (size_t)length, ", mean of %lld values",
-                           (long long)curve->per_point);
+        append(&t, most, ", mean of %lld values", (long long)curve->per_point);
     }
     if (curve->spike_count > 0) {
-        length += snprintf(t.text + length, sizeof t.text - (size_t)length, ", %lld spike%s",
-                           (long long)curve->spike_count, curve->spike_count > 1 ? "s" : "");
+        append(&t, most, ", %lld spike%s", (long long)curve->spike_count,
+               curve->spike_count > 1 ? "s" : "");
     }
     if (f.hidden > 0) {
-        snprintf(t.text + length, sizeof t.text - (size_t)length, ", %lld %s", (long long)f.hidden,
-                 options.log_y ? "not finite or not above 0" : "not finite");
+        append(&t, most, ", %lld %s", (long long)f.hidden,
+               options.log_y ? "not finite or not above 0" : "not finite");
     }
     return t;
 }

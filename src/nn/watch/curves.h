@@ -32,7 +32,12 @@ typedef struct heed_smoother {
 } heed_smoother;
 double heed_smooth(heed_smoother *s, double value);
 
-/* heed_curve_legend: what follows the name: " 2.314, smoothed 0.90, mean of 4 values". */
-heed_text heed_curve_legend(const heed_curve *curve, heed_plot_options options);
+/* heed_curve_smoothing: the smoothing of this curve: that of the options, or 0 if the curve has too
+ * few points for its average to follow it. */
+double heed_curve_smoothing(const heed_curve *curve, double smoothing);
+
+/* heed_curve_legend: what follows the name: " 2.314, smoothed 0.90, mean of 4 values". The last
+ * parts are left out if it would have more than `most` characters. */
+heed_text heed_curve_legend(const heed_curve *curve, heed_plot_options options, int most);
 
 #endif

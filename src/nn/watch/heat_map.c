@@ -38,12 +38,12 @@ static void print_blanks(FILE *stream, int64_t count)
 static void print_cell(const map *m, double weight)
 {
     static const char *const blocks[] = {" ", "░", "▒", "▓", "█"};
-    static const char *const ascii[] = {" ", ".", ":", "=", "*", "#", "@"};
+    static const char *const ascii[] = {" ", ":", "=", "*", "#", "@"};
     /* xterm's 256 colors: grey, then from dark red to yellow */
     static const int backgrounds[] = {233, 52, 88, 124, 160, 202, 208, 214, 220, 226};
     const bool is_ascii = (m->style & HEED_LABEL_ASCII) != 0;
     const char *const *const shades = is_ascii ? ascii : blocks;
-    const int darkest = is_ascii ? 6 : 4;
+    const int darkest = is_ascii ? 5 : 4;
     const double percent = 100 * weight;
     const double share = weight < 0 ? 0 : weight > 1 ? 1 : weight;
     const bool is_wide = m->cell == 4;

@@ -35,7 +35,8 @@ typedef struct heed_curve {
 typedef struct heed_plot_options {
     const char *title, *x_label, *y_label; /* NULL: none; "step" for x_label */
     double smoothing;  /* in [0, 1): weight of the past in a moving average, as in TensorBoard. The
-                        * average is drawn over the faint curve, and the legend says so */
+                        * average is drawn over the faint curve, and the legend says so. Curves of
+                        * fewer than 4 / (1 - smoothing) points are not smoothed */
     bool log_y;        /* values that are not positive interrupt a curve */
     int width, height; /* SVG: pixels, 0: 720 x 300. Text: columns, and lines with title, axes and
                         * legend; 0: those of the terminal, or 80, x 12 */

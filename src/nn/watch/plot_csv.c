@@ -30,6 +30,10 @@ static void put_number(FILE *stream, double value, bool is_f32)
         fputs("nan", stream);
         return;
     }
+    if (value == floor(value) && fabs(value) < 1e15) { /* %g would print 10 as 1e+01 */
+        fprintf(stream, "%.0f", value);
+        return;
+    }
     for (int digits = 1; digits <= 17; digits++) {
         snprintf(text, sizeof text, "%.*g", digits, value);
         const double read = strtod(text, NULL);

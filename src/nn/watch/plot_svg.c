@@ -1,4 +1,5 @@
 /* Curves as SVG. */
+#include <limits.h>
 #include <math.h>
 #include <string.h>
 
@@ -112,13 +113,13 @@ static void draw_path(const plot *p, const heed_curve *curve, double smoothing)
     fputs("\"/>\n", p->stream);
 }
 
-/* Dots with tooltips, transparent if there are many. */
-static void draw_points(const plot *p, const heed_curve *curve, int64_t shown)
+/* Dots with tooltips, and a transparent edge that is easier to hit. */
+static void draw_points(const plot *p, const heed_curve *curve, bool visible)
 {
     fprintf(p->stream,
             "<g fill=\"currentColor\" fill-opacity=\"%d\" stroke=\"currentColor\" "
             "stroke-opacity=\"0\" stroke-width=\"8\">\n",
-            shown <= VISIBLE_POINTS && p->options.smoothing <= 0);
+            visible);
     for (int64_t i = 0; i < curve->count; i++) {
         if (heed_curve_shows(curve, i, p->options.log_y)) {
             fprintf(p->stream, "<circle cx=\"%.1f\" cy=\"%.1f\" r=\"2\"><title>",
@@ -155,22 +156,23 @@ static void draw_curve(const plot *p, int number)
 {
     const heed_curve *curve = &p->curves[number];
     const heed_curve_facts f = heed_curve_facts_of(curve, p->options.log_y);
+    const double smoothing = heed_curve_smoothing(curve, p->options.smoothing);
     fprintf(p->stream,
             "<g class=\"heed-c%d\" fill=\"none\" stroke=\"currentColor\" stroke-linejoin=\"round\" "
             "stroke-linecap=\"round\">\n<title>",
             number % HEED_SVG_CURVES);
     put_name(p, curve->name);
-    fprintf(p->stream, "%s</title>\n", heed_curve_legend(curve, p->options).text);
+    fprintf(p->stream, "%s</title>\n", heed_curve_legend(curve, p->options, INT_MAX).text);
     if (f.shown > 0) {
-        if (p->options.smoothing > 0) {
+        if (smoothing > 0) {
             fputs("<path stroke-opacity=\".35\"", p->stream);
             draw_path(p, curve, 0);
         }
         fprintf(p->stream, "<path stroke-width=\"1.8\" stroke-dasharray=\"%s\"", dashes_of(number));
-        draw_path(p, curve, p->options.smoothing);
+        draw_path(p, curve, smoothing);
     }
     if (f.shown <= FEW_POINTS) {
-        draw_points(p, curve, f.shown);
+        draw_points(p, curve, f.shown <= VISIBLE_POINTS && smoothing <= 0);
     }
     draw_spikes(p, curve);
     fputs("</g>\n", p->stream);
@@ -184,8 +186,9 @@ static int draw_legend(const plot *p, double top, bool dry)
     int lines = p->count > 0;
     double x = 10;
     for (int i = 0; i < p->count; i++) {
-        const heed_text rest = heed_curve_legend(&p->curves[i], p->options);
         const int letters = heed_label_columns(p->curves[i].name, MOST_NAME, 0);
+        const int most = (int)((p->width - SWATCH - EDGE) / HEED_SVG_LETTER) - letters;
+        const heed_text rest = heed_curve_legend(&p->curves[i], p->options, most > 0 ? most : 0);
         const double width =
             SWATCH + HEED_SVG_LETTER * (letters + (double)strlen(rest.text)) + EDGE;
         if (x > 10 && x + width > p->width) {

@@ -143,11 +143,14 @@ static void draw_curves(plot *p)
 {
     static const unsigned patterns[] = {0xFF, 0x55, 0x33, 0x5F, 0x11, 0x3F}; /* dashes */
     const bool is_ascii = (p->style & HEED_LABEL_ASCII) != 0;
-    for (int i = 0; p->options.smoothing > 0 && i < p->count; i++) {
-        draw_curve(p, i, 0, 0);
+    for (int i = 0; i < p->count; i++) {
+        if (heed_curve_smoothing(&p->curves[i], p->options.smoothing) > 0) {
+            draw_curve(p, i, 0, 0);
+        }
     }
     for (int i = 0; i < p->count; i++) {
-        draw_curve(p, i, p->options.smoothing, is_ascii ? 0xFF : patterns[i % 6]);
+        const double smoothing = heed_curve_smoothing(&p->curves[i], p->options.smoothing);
+        draw_curve(p, i, smoothing, is_ascii ? 0xFF : patterns[i % 6]);
     }
     for (int i = 0; i < p->count; i++) {
         mark_spikes(p, &p->curves[i]);
@@ -257,12 +260,14 @@ static void print_x(const plot *p)
 /* Prints the legend in lines of `width` columns, or nothing if `dry`; returns the lines. */
 static int print_legend(const plot *p, int width, bool dry)
 {
-    enum { GAP = 3 };
+    enum { GAP = 3, LEAST_NAME = 20 /* columns kept of a long name */ };
     int lines = p->count > 0, column = 0;
     for (int i = 0; i < p->count; i++) {
-        const heed_text rest = heed_curve_legend(&p->curves[i], p->options);
         const int key = p->count > 1 ? 2 : 0, most = width - key;
-        const int tail = (int)strlen(rest.text) < most ? (int)strlen(rest.text) : most - 1;
+        const int least = most < 2 * LEAST_NAME ? most / 2 : LEAST_NAME;
+        const int whole = heed_label_columns(p->curves[i].name, least, p->style);
+        const heed_text rest = heed_curve_legend(&p->curves[i], p->options, most - whole);
+        const int tail = (int)strlen(rest.text);
         const int columns =
             key + tail + heed_label_columns(p->curves[i].name, most - tail, p->style);
         const bool wraps = column > 0 && column + GAP + columns > width;
@@ -280,7 +285,7 @@ static int print_legend(const plot *p, int width, bool dry)
             fputc(' ', p->stream);
         }
         heed_label_put(p->stream, p->curves[i].name, most - tail, p->style);
-        fprintf(p->stream, "%.*s", tail, rest.text);
+        fputs(rest.text, p->stream);
     }
     if (!dry && p->count > 0) {
         fputc('\n', p->stream);
