@@ -37,4 +37,35 @@ train --steps 20 --report "$folder/part.html" --save "$folder/part"
 "$build/gpt" compare "$folder/part.html" "$folder/gpt.html" > "$folder/compared"
 grep -q '^  steps *40 of 40, finished *40 of 40, finished$' "$folder/compared" || fail "resumed run"
 grep -q '^since	0$' "$folder/part.html" || fail "the report of a resumed run begins again"
+
+# gpt compare: settings that differ, and a sentence for each fault.
+train --steps 40 --lr 2e-3 --report "$folder/other.html" --log "$folder/log.csv"
+"$build/gpt" compare "$folder/gpt.html" "$folder/other.html" --to "$folder/two.svg" > "$folder/compared"
+grep -q '^  --lr  *0.001  *0.002$' "$folder/compared" || fail "compare: no --lr"
+grep -q '^  --n-layer' "$folder/compared" && fail "compare: --n-layer is the same in both"
+grep -q 'B val_loss' "$folder/two.svg" || fail "compare: no curve of B"
+"$build/gpt" compare "$folder/log.csv" "$folder/gpt.html" > "$folder/compared"
+grep -q 'A log has no settings' "$folder/compared" || fail "compare: settings of a log"
+grep -q 'A loss' "$folder/compared" || fail "compare: no curve of A"
+
+refuses() {
+    words=$1
+    shift
+    status=0
+    "$build/gpt" compare "$@" > /dev/null 2> "$folder/errors" || status=$?
+    [ $status -eq 2 ] || fail "compare $*: exit status $status"
+    grep -qF -- "$words" "$folder/errors" || fail "compare $*: $(cat "$folder/errors")"
+}
+sed 's/^state.*/state/' "$folder/gpt.html" > "$folder/damaged.html"
+sed '5,$d' "$folder/gpt.html" > "$folder/cut.html"
+printf 'step,loss\n1,2\n2,two\n' > "$folder/damaged.csv"
+refuses "takes two files" "$folder/gpt.html"
+refuses "cannot read" "$folder/gpt.html" "$folder/missing"
+refuses "not the log of a run" "$folder/text" "$folder/gpt.html"
+refuses "line 3 of its data is damaged" "$folder/gpt.html" "$folder/damaged.html"
+refuses "not a report of a training run" "$folder/gpt.html" "$folder/cut.html"
+refuses "line 3" "$folder/gpt.html" "$folder/damaged.csv"
+refuses "--to is --first" "$folder/gpt.html" "$folder/other.html" --to "$folder/gpt.html"
+refuses "is a directory" "$folder/gpt.html" "$folder/other.html" --to "$folder"
+
 python3 -B "$(dirname "$0")/report.py" "$folder" ${2:+"$2"}

@@ -82,14 +82,14 @@
       "print a sample to stdout after every N steps; training is unaffected")                      \
     X(STRING, prompt,       "TEXT",      0, 0,            (0),                                     \
       "text that the samples continue; default: the start of a line")                              \
-    X(STRING, report,       "FILE",      0, 0,            (0),                                     \
-      "write curves, samples, attention and norms to this HTML file")                             \
     X(STRING, log,          "FILE",      0, 0,            (0),                                     \
       "write a CSV row for each step to this file")                                                \
     X(STRING, jsonl,        "FILE",      0, 0,            (0),                                     \
       "write a line of JSON for each step to this file, and the samples")                          \
     X(STRING, tensorboard,  "DIR",       0, 0,            (0),                                     \
       "write the same for TensorBoard, to a new file in this folder")                              \
+    X(STRING, report,       "FILE",      0, 0,            (0),                                     \
+      "write curves, samples, attention and norms to this HTML file")                             \
     X(WHOLE,  log_every,    "N",         1, 1e12,         (10),                                    \
       "steps between progress lines if stderr is not a terminal")                                  \
     X(SWITCH, curve,        "",          0, 0,            (0),                                     \
