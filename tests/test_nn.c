@@ -130,6 +130,32 @@ START_TEST(test_bad_registration)
 }
 END_TEST
 
+/* HEED_PARAMETER, HEED_BUFFER and HEED_CHILD register a field under its name; with a NULL module
+ * they free the child and report an error. */
+START_TEST(test_fields_are_registered_by_name)
+{
+    static const heed_module_kind kind = {.name = "Gate", .size = sizeof(struct gate)};
+    int freed = 0;
+    struct gate *m = heed_module_new(&kind), *none = NULL;
+    HEED_CHILD(m, project, heed_linear_new(2, 3));
+    HEED_BUFFER(m, offset, heed_zeros(HEED_SHAPE(2), HEED_F32));
+    HEED_PARAMETER(m, scale, heed_ones(HEED_SHAPE(2), HEED_F32));
+    ck_assert_ptr_eq(heed_module_ready(m), m);
+    ck_assert_ptr_eq(heed_state(m, "project.weight"), m->project->weight);
+    ck_assert_ptr_eq(heed_state(m, "offset"), m->offset);
+    ck_assert_ptr_eq(heed_state(m, "scale"), m->scale);
+    ck_assert(m->scale->requires_grad && !m->offset->requires_grad);
+    heed_module_free(m);
+    HEED_CHILD(none, project, gate_new(2, &freed));
+    expect_error(HEED_ERR_NULL, "an entry needs a module and a name");
+    ck_assert_int_eq(freed, 1);
+    HEED_BUFFER(none, offset, heed_zeros(HEED_SHAPE(2), HEED_F32));
+    expect_error(HEED_ERR_NULL, "an entry needs a module and a name");
+    HEED_PARAMETER(none, scale, heed_ones(HEED_SHAPE(2), HEED_F32));
+    expect_error(HEED_ERR_NULL, "an entry needs a module and a name");
+}
+END_TEST
+
 /* A child has one owner, which frees it, and cannot own itself. */
 START_TEST(test_ownership)
 {
@@ -443,6 +469,7 @@ Suite *nn_suite(void)
     tcase_add_test(modules, test_own_module);
     tcase_add_test(modules, test_lists_follow_the_tree);
     tcase_add_test(modules, test_bad_registration);
+    tcase_add_test(modules, test_fields_are_registered_by_name);
     tcase_add_test(modules, test_constructors_without_memory);
     tcase_add_test(modules, test_ownership);
     tcase_add_test(modules, test_a_freed_module_is_recognised);

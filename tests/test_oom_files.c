@@ -65,6 +65,38 @@ static uint64_t run_npy(const void *context)
     return hash_of(heed_load_npy(npy_fixture("b1", "")), sum);
 }
 
+static uint64_t run_csv(const void *context)
+{
+    (void)context;
+    HEED_SCOPE(scope);
+    const char *path = in_folder("table.csv");
+    heed_csv_columns columns;
+    heed_tensor *x =
+        heed_load_csv(path, (heed_csv_options){.text_classes = true, .columns = &columns});
+    uint64_t sum = hash_of(x, FNV_BASIS);
+    for (int64_t i = 0; i < columns.count; i++) {
+        sum = fnv(columns.column[i].name, strlen(columns.column[i].name), sum);
+    }
+    heed_csv_columns_free(&columns);
+    return sum;
+}
+
+static uint64_t run_batches(const void *context)
+{
+    (void)context;
+    HEED_SCOPE(scope);
+    heed_tensor *indices = NULL, *parts[2];
+    heed_manual_seed(3);
+    heed_batches *b = heed_batches_new(5, 2, (heed_batches_options){.shuffle = true});
+    uint64_t sum = FNV_BASIS;
+    while (b != NULL && heed_batches_next(b, &indices)) {
+        sum = hash_of(indices, sum);
+    }
+    heed_batches_free(b);
+    heed_random_split(6, (double[]){0.5, 0.5}, 2, parts);
+    return hash_of(parts[1], sum);
+}
+
 static uint64_t run_checkpoint(const void *context)
 {
     (void)context;
@@ -153,6 +185,20 @@ START_TEST(npy)
 }
 END_TEST
 
+START_TEST(csv)
+{
+    static const char table[] = "a,b,class\n1,2,x\n3,4,y\n5,6,x\n7,8,z\n9,10,x\n11,12,w\n";
+    write_bytes(in_folder("table.csv"), table, sizeof table - 1);
+    starve_files("csv", run_csv, NULL, FEW, 1);
+}
+END_TEST
+
+START_TEST(batches)
+{
+    starve_files("batches", run_batches, NULL, MANY, 0);
+}
+END_TEST
+
 START_TEST(checkpoints)
 {
     starve_files("checkpoints", run_checkpoint, NULL, FEW, 2);
@@ -222,6 +268,8 @@ void add_oom_file_cases(Suite *suite)
     TCase *tests = oom_case(suite, "files");
     tcase_add_test(tests, files);
     tcase_add_test(tests, npy);
+    tcase_add_test(tests, csv);
+    tcase_add_test(tests, batches);
     tcase_add_test(tests, checkpoints);
     tcase_add_test(tests, gpt_files);
     tcase_add_test(tests, watches);

@@ -345,6 +345,7 @@ Suite *files_suite(void)
     add_training_cases(suite);
     add_atomic_file_cases(suite);
     add_npy_cases(suite);
+    add_csv_cases(suite);
     add_malformed_npy_cases(suite);
     add_fault_cases(suite);
     return suite;

@@ -8,7 +8,8 @@ extern "C" {
 #include "examples/next_token/toy_language.h"
 }
 
-namespace {
+namespace
+{
 
 struct Model {
     heed_module module;
@@ -17,21 +18,6 @@ struct Model {
     struct heed_self_attention *self_attention;
     struct heed_linear *fc_layer;
 };
-const heed_module_kind kind = {"Model", sizeof(Model), nullptr, nullptr, nullptr};
-
-Model *new_model(int64_t words, int64_t d_model)
-{
-    auto *m = static_cast<Model *>(heed_module_new(&kind));
-    if (m == nullptr) {
-        return nullptr;
-    }
-    heed_add_child(m, "we", &m->we, heed_embedding_new(words, d_model));
-    heed_add_child(m, "pe", &m->pe, heed_position_encoding_new(d_model, TOY_LENGTH));
-    heed_add_child(m, "self_attention", &m->self_attention,
-                   heed_self_attention_new(d_model, -2, -1));
-    heed_add_child(m, "fc_layer", &m->fc_layer, heed_linear_new(d_model, words));
-    return static_cast<Model *>(heed_module_ready(m));
-}
 
 heed_tensor *forward(Model *m, heed_tensor *tokens)
 {
@@ -42,12 +28,24 @@ heed_tensor *forward(Model *m, heed_tensor *tokens)
     return heed_linear_forward(m->fc_layer, heed_add(x, attended));
 }
 
+HEED_MODULE_KIND(kind, Model, "Model", nullptr, forward);
+
+Model *new_model(int64_t words, int64_t d_model)
+{
+    auto *m = static_cast<Model *>(heed_module_new(&kind));
+    HEED_CHILD(m, we, heed_embedding_new(words, d_model));
+    HEED_CHILD(m, pe, heed_position_encoding_new(d_model, TOY_LENGTH));
+    HEED_CHILD(m, self_attention, heed_self_attention_new(d_model, -2, -1));
+    HEED_CHILD(m, fc_layer, heed_linear_new(d_model, words));
+    return static_cast<Model *>(heed_module_ready(m));
+}
+
 double take_step(Model *m, const toy_language &language, heed_optimizer *adamw)
 {
     constexpr int64_t batch = 32;
     HEED_SCOPE(step);
-    heed_tensor *all = heed_from_i64(language.train[0].token,
-                                     HEED_SHAPE(language.train_count, TOY_LENGTH));
+    heed_tensor *all =
+        heed_from_i64(language.train[0].token, HEED_SHAPE(language.train_count, TOY_LENGTH));
     heed_tensor *rows = heed_randint(0, language.train_count, HEED_SHAPE(batch), HEED_I64);
     heed_tensor *tokens = heed_index_select(all, 0, rows);
     heed_tensor *logits = forward(m, heed_slice(tokens, 1, 0, TOY_LENGTH - 1, 1));

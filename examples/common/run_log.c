@@ -1,126 +1,73 @@
-/* Reads a CSV log row by row into a watch, which keeps thinned curves and finds spikes. */
+/* Reads a CSV log into a watch, which keeps thinned curves and finds spikes. */
 #include "examples/common/run_log.h"
 
-#include <errno.h>
-#include <stdio.h>
-#include <stdlib.h>
+#include <math.h>
 #include <string.h>
 
-enum { MOST_COLUMNS = 64, MOST_MISSING = 10000000 };
+#include "examples/common/flags.h"
 
-typedef struct reader {
-    const char *flag, *path;
-    int64_t line;
-    char *header; /* the names point into it */
-    const char *names[MOST_COLUMNS];
-    int count;
-    heed_watch *watch;
-} reader;
+enum { MOST_MISSING = 10000000 };
 
-static void refuse(const reader *r, const char *why)
+/* Steps up to this one; rows may be missing where a run was resumed without its log. */
+static heed_status skip_to(heed_watch *w, double step, const char *flag, const char *path)
 {
-    heed_fail(HEED_ERR_VALUE, "%s: %s: line %lld: %s", r->flag, r->path, (long long)r->line, why);
+    const double missing = step - 1 - (double)heed_watch_steps(w);
+    if (!(missing >= 0 && missing <= MOST_MISSING && floor(step) == step)) {
+        return heed_fail(HEED_ERR_VALUE, "%s: %s: step %.17g does not follow step %lld", flag, path,
+                         step, (long long)heed_watch_steps(w));
+    }
+    while ((double)heed_watch_steps(w) + 1 < step && !heed_error_pending()) {
+        heed_watch_step(w);
+    }
+    return heed_error_pending();
 }
 
-/* Splits "step,loss,..." at the commas. */
-static void read_header(reader *r, char *line)
+static heed_watch *read_rows(heed_tensor *rows, const heed_csv_columns *columns, const char *flag,
+                             const char *path)
 {
-    static const char first[] = "step,";
-    r->header = line;
-    if (strncmp(line, first, strlen(first)) != 0 || strchr(line, '"') != NULL) {
-        refuse(r, "not the log of a run, whose first line is step,loss,...");
-        return;
-    }
-    for (char *at = line + strlen(first) - 1; at != NULL; at = strchr(at, ',')) {
-        *at++ = '\0';
-        if (r->count == MOST_COLUMNS) {
-            refuse(r, "too many columns");
-            return;
+    const double *cell = heed_const_data_f64(rows);
+    const int64_t count = heed_size(rows, 0), width = heed_size(rows, 1);
+    const double first = cell != NULL ? cell[0] : 1;
+    heed_watch *w = heed_watch_new(
+        (heed_watch_options){.resumed = first >= 1 && first < 1e15 ? (int64_t)first - 1 : 0});
+    for (int64_t row = 0; row < count && !heed_error_pending(); row++, cell += width) {
+        skip_to(w, cell[0], flag, path);
+        for (int64_t i = 1; i < width; i++) {
+            if (!isnan(cell[i])) {
+                heed_watch_value(w, columns->column[i].name, cell[i]);
+                flags_blame(flag, HEED_ERR_VALUE); /* the name may be empty */
+            }
         }
-        r->names[r->count++] = at;
+        heed_watch_step(w);
     }
-}
-
-/* Skips to the step before; rows may be missing where a run was resumed without its log. */
-static void skip_to(reader *r, int64_t step)
-{
-    if (r->watch == NULL) {
-        r->watch = heed_watch_new((heed_watch_options){.resumed = step - 1});
-    }
-    if (step <= heed_watch_steps(r->watch) || step - heed_watch_steps(r->watch) > MOST_MISSING) {
-        refuse(r, "its step does not follow that of the line before");
-    }
-    while (heed_watch_steps(r->watch) + 1 < step && !heed_error_pending()) {
-        heed_watch_step(r->watch);
-    }
-}
-
-static void read_row(reader *r, char *line)
-{
-    char *at;
-    const long long step = strtoll(line, &at, 10);
-    if (at == line || *at != ',' || step < 1) {
-        refuse(r, "it does not begin with the number of a step");
-        return;
-    }
-    skip_to(r, step);
-    for (int i = 0; i < r->count && !heed_error_pending(); i++) {
-        char *end = *at == ',' ? at + 1 : at;
-        const double value = *end != ',' && *end != '\0' ? strtod(at + 1, &end) : 0;
-        if (*at != ',' || (*end != ',' && *end != '\0')) {
-            refuse(r, "a column is missing or is not a number");
-        } else if (end > at + 1) {
-            heed_watch_value(r->watch, r->names[i], value);
-        }
-        at = end;
-    }
-    if (*at != '\0') {
-        refuse(r, "more columns than the first line");
-    }
-    heed_watch_step(r->watch);
-}
-
-/* A last line without its end was cut when its program was killed. */
-static void read_lines(reader *r, FILE *file)
-{
-    char *line = NULL;
-    size_t capacity = 0;
-    ssize_t length;
-    while (!heed_error_pending() && (length = getline(&line, &capacity, file)) > 0 &&
-           line[length - 1] == '\n') {
-        line[length - 1] = '\0';
-        r->line++;
-        if (r->line == 1) {
-            read_header(r, line);
-            line = NULL; /* the header keeps it */
-            capacity = 0;
-        } else {
-            read_row(r, line);
-        }
-    }
-    free(line);
+    return w;
 }
 
 heed_watch *run_log_read(const char *flag, const char *path)
 {
-    reader r = {.flag = flag, .path = path};
-    FILE *file = heed_error_pending() ? NULL : fopen(path, "r");
-    if (file != NULL) {
-        read_lines(&r, file);
-    }
-    if ((file == NULL || !feof(file)) && !heed_error_pending()) {
-        heed_fail(errno == ENOMEM ? HEED_ERR_MEMORY : HEED_ERR_VALUE, "%s: cannot read %s: %s",
-                  flag, path, strerror(errno));
-    } else if (r.watch == NULL && !heed_error_pending()) {
-        heed_fail(HEED_ERR_VALUE, "%s: %s: no steps; it is not the log of a run", flag, path);
-    }
-    if (file != NULL) {
-        fclose(file);
-    }
-    free(r.header);
+    heed_watch *w = NULL;
+    heed_csv_columns columns = {.count = 0};
     if (heed_error_pending()) {
-        heed_watch_free(r.watch);
         return NULL;
     }
-    return r.watch;
+    HEED_SCOPE_NO_GRAD(scope);
+    heed_tensor *rows = heed_load_csv(
+        path, (heed_csv_options){.dtype = HEED_F64, .missing_nan = true, .columns = &columns});
+    flags_blame(flag, HEED_ERR_VALUE);
+    if (!heed_error_pending() && strcmp(columns.column[0].name, "step") != 0) {
+        heed_fail(HEED_ERR_VALUE, "%s: %s: not the log of a run, whose first column is step", flag,
+                  path);
+    }
+    if (!heed_error_pending() && heed_size(rows, 0) == 0) {
+        heed_fail(HEED_ERR_VALUE, "%s: %s: no rows", flag, path);
+    }
+    if (!heed_error_pending()) {
+        w = read_rows(rows, &columns, flag, path);
+    }
+    heed_csv_columns_free(&columns);
+    if (heed_error_pending()) {
+        heed_watch_free(w);
+        return NULL;
+    }
+    return w;
 }

@@ -22,17 +22,15 @@ struct token_model *model_new(model_sizes sizes)
     }
     const int64_t d_model = sizes.d_model;
     m->sizes = sizes;
-    heed_add_child(m, "we", &m->we, heed_embedding_new(sizes.words, d_model));
-    heed_add_child(m, "pe", &m->pe, heed_position_encoding_new(d_model, sizes.context));
+    HEED_CHILD(m, we, heed_embedding_new(sizes.words, d_model));
+    HEED_CHILD(m, pe, heed_position_encoding_new(d_model, sizes.context));
     if (sizes.heads == 1) {
-        heed_add_child(m, "self_attention", &m->self_attention,
-                       heed_self_attention_new(d_model, -2, -1));
+        HEED_CHILD(m, self_attention, heed_self_attention_new(d_model, -2, -1));
     } else {
         heed_multi_head_options head = {.head_dim = model_head_dim(d_model, sizes.heads)};
-        heed_add_child(m, "multi_head", &m->multi_head,
-                       heed_multi_head_new_with(d_model, sizes.heads, -2, -1, head));
+        HEED_CHILD(m, multi_head, heed_multi_head_new_with(d_model, sizes.heads, -2, -1, head));
     }
-    heed_add_child(m, "fc_layer", &m->fc_layer, heed_linear_new(d_model, sizes.words));
+    HEED_CHILD(m, fc_layer, heed_linear_new(d_model, sizes.words));
     return heed_module_ready(m);
 }
 

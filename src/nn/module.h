@@ -8,17 +8,13 @@
  *         heed_tensor *scale;
  *         struct heed_linear *project;
  *     };
- *     static const heed_module_kind gate_kind = {
- *         .name = "Gate", .size = sizeof(struct gate), .forward = gate_forward};
+ *     HEED_MODULE_KIND(gate_kind, struct gate, "Gate", NULL, gate_forward);
  *
  *     struct gate *gate_new(int64_t d)
  *     {
  *         struct gate *m = heed_module_new(&gate_kind);
- *         if (m == NULL) {
- *             return NULL;
- *         }
- *         heed_add_parameter(m, "scale", &m->scale, heed_ones(HEED_SHAPE(d), HEED_F32));
- *         heed_add_child(m, "project", &m->project, heed_linear_new(d, d));
+ *         HEED_PARAMETER(m, scale, heed_ones(HEED_SHAPE(d), HEED_F32));
+ *         HEED_CHILD(m, project, heed_linear_new(d, d));
  *         return heed_module_ready(m);
  *     }
  *
@@ -62,6 +58,19 @@ typedef struct heed_module_entry {
     struct heed_module *child; /* or NULL */
 } heed_module_entry;
 
+/* HEED_MODULE_KIND: defines `kind` for a struct `type` whose forward takes one tensor. `forward` is
+ * a function (type *, heed_tensor *), and `describe` is as above. Kinds without such a forward are
+ * written out:
+ *
+ *     static const heed_module_kind kind = {.name = "Gate", .size = sizeof(struct gate)};
+ */
+#define HEED_MODULE_KIND(kind, type, name, describe, forward)                                      \
+    static heed_tensor *kind##_forward(void *module, heed_tensor *x)                               \
+    {                                                                                              \
+        return forward((type *)module, x);                                                         \
+    }                                                                                              \
+    static const heed_module_kind kind = {name, sizeof(type), describe, NULL, kind##_forward}
+
 enum { HEED_MODULE_LISTS = 4, HEED_ALIVE = 0x5eed };
 
 typedef struct heed_module {
@@ -101,6 +110,16 @@ heed_status heed_add_buffer(void *module, const char *name, heed_tensor **field,
                             heed_tensor *value);
 heed_status heed_add_child(void *module, const char *name, void *field, void *child);
 
+/* HEED_PARAMETER, HEED_BUFFER, HEED_CHILD: the same with the name of the field, so
+ * HEED_CHILD(m, project, child) is heed_add_child(m, "project", &m->project, child). m may be NULL,
+ * as after a failed heed_module_new; it is evaluated more than once. */
+#define HEED_PARAMETER(m, field, value)                                                            \
+    heed_add_parameter(m, #field, (m) != NULL ? &(m)->field : NULL, value)
+#define HEED_BUFFER(m, field, value)                                                               \
+    heed_add_buffer(m, #field, (m) != NULL ? &(m)->field : NULL, value)
+#define HEED_CHILD(m, field, child)                                                                \
+    heed_add_child(m, #field, (m) != NULL ? &(m)->field : NULL, child)
+
 /* heed_set_parameter: replaces a registered parameter with another tensor, like m.weight = value in
  * torch: retains the new tensor, releases the old one, and sets *field, which may be NULL. Use it
  * to tie weights:
@@ -133,9 +152,8 @@ heed_status heed_module_check(const char *function, const void *module);
 /* HEED_FORWARD(module): the first statement of a forward. Until its block ends, operations belong
  * to this module, so errors of anomaly mode can name it (autograd/module_path.h):
  *
- *     static heed_tensor *gate_forward(void *module, heed_tensor *x)
+ *     static heed_tensor *gate_forward(struct gate *m, heed_tensor *x)
  *     {
- *         struct gate *m = module;
  *         HEED_FORWARD(m);
  *         return heed_mul(heed_linear_forward(m->project, x), m->scale);
  *     }

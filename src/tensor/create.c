@@ -224,41 +224,26 @@ heed_tensor *heed_linspace(double start, double end, int64_t steps, heed_dtype d
 
 /* ---- from values ---- */
 
-static heed_tensor *from(const char *function, const void *values, heed_shape shape,
-                         heed_dtype dtype)
+heed_tensor *heed_from_values(const void *values, size_t size, heed_shape shape, heed_dtype dtype)
 {
+    static const char *const functions[] = {"from_f32", "from_f64", "from_i64", "from_bool"};
+    const char *function = (unsigned)dtype < HEED_DTYPES ? functions[dtype] : "from_values";
     heed_tensor *t = heed_tensor_create(function, shape, dtype);
-    if (t == NULL) {
-        return NULL;
+    if (t == NULL || t->numel == 0) {
+        return t;
     }
-    if (values == NULL && t->numel > 0) {
+    const size_t element = heed_dtype_size(dtype), needed = (size_t)t->numel * element;
+    if (values == NULL) {
         heed_fail(HEED_ERR_NULL, "%s: no values for a tensor %s", function, HEED_TEXT(t));
         return NULL;
     }
-    if (t->numel > 0) {
-        memcpy(t->data, values, (size_t)t->numel * heed_dtype_size(dtype));
+    if (size < needed) {
+        heed_fail(HEED_ERR_SHAPE, "%s: values has %zu elements, but shape %s needs %lld", function,
+                  size / element, HEED_TEXT(t), (long long)t->numel);
+        return NULL;
     }
+    memcpy(t->data, values, needed);
     return t;
-}
-
-heed_tensor *heed_from_f32(const float *values, heed_shape shape)
-{
-    return from("from_f32", values, shape, HEED_F32);
-}
-
-heed_tensor *heed_from_f64(const double *values, heed_shape shape)
-{
-    return from("from_f64", values, shape, HEED_F64);
-}
-
-heed_tensor *heed_from_i64(const int64_t *values, heed_shape shape)
-{
-    return from("from_i64", values, shape, HEED_I64);
-}
-
-heed_tensor *heed_from_bool(const bool *values, heed_shape shape)
-{
-    return from("from_bool", values, shape, HEED_BOOL);
 }
 
 /* ---- in place ---- */

@@ -50,11 +50,31 @@ heed_tensor *heed_linspace(double start, double end, int64_t steps, heed_dtype d
  *
  *     heed_tensor *x = heed_from_f32((float[]){1.16f, 0.23f, 0.57f, 1.36f}, HEED_SHAPE(2, 2));
  *
- * HEED_ERR_NULL: values is NULL but the shape has elements. */
-heed_tensor *heed_from_f32(const float *values, heed_shape shape);
-heed_tensor *heed_from_f64(const double *values, heed_shape shape);
-heed_tensor *heed_from_i64(const int64_t *values, heed_shape shape);
-heed_tensor *heed_from_bool(const bool *values, heed_shape shape);
+ * An array that is too short is an error where the compiler knows its size, as it does for arrays
+ * named in the call. These functions call heed_from_values, which is exported for other languages:
+ * `size` is the number of bytes at `values`, SIZE_MAX if unknown.
+ *
+ * HEED_ERR_NULL: values is NULL but the shape has elements. HEED_ERR_SHAPE: the array is shorter
+ * than the shape needs. HEED_ERR_DTYPE: dtype is invalid. */
+heed_tensor *heed_from_values(const void *values, size_t size, heed_shape shape, heed_dtype dtype);
+
+#if defined __clang__ /* else clang sees sizes only if it optimises */
+#define HEED_PASS_SIZE __attribute__((pass_object_size(0)))
+#else
+#define HEED_PASS_SIZE
+#endif
+#define HEED_DEFINE_FROM(name, type, dtype)                                                        \
+    static inline __attribute__((always_inline)) heed_tensor *name(                                \
+        const type *const values HEED_PASS_SIZE, heed_shape shape)                                 \
+    {                                                                                              \
+        return heed_from_values(values, __builtin_object_size(values, 0), shape, dtype);           \
+    }
+HEED_DEFINE_FROM(heed_from_f32, float, HEED_F32)
+HEED_DEFINE_FROM(heed_from_f64, double, HEED_F64)
+HEED_DEFINE_FROM(heed_from_i64, int64_t, HEED_I64)
+HEED_DEFINE_FROM(heed_from_bool, bool, HEED_BOOL)
+#undef HEED_DEFINE_FROM
+#undef HEED_PASS_SIZE
 
 /* heed_copy_out: copies all elements of t, which may be a view, in row-major order into `values`,
  * an array of `count` elements of t's dtype.

@@ -49,6 +49,13 @@ static heed_tensor *leaf(heed_tensor *x)
     return heed_set_requires_grad(x, true);
 }
 
+static void batches_next_nowhere(void)
+{
+    heed_batches *b = heed_batches_new(2, 1, (heed_batches_options){0});
+    heed_batches_next(b, NULL);
+    heed_batches_free(b);
+}
+
 /* Adds a group to an optimiser that has the Linear's weight. */
 #define NO_DECAY heed_no_decay_parameters(nn.linear)
 static const heed_group_options no_options = {0};

@@ -40,13 +40,13 @@ struct heed_multi_head *heed_multi_head_new_with(int64_t d_model, int heads, int
         return NULL;
     }
     const heed_self_attention_options head = {.head_dim = head_dim};
-    heed_add_child(m, "heads", &m->heads, heed_module_list_new());
+    HEED_CHILD(m, heads, heed_module_list_new());
     for (int i = 0; i < heads && m->heads != NULL && !heed_error_pending(); i++) {
         heed_module_list_append(m->heads,
                                 heed_self_attention_new_with(d_model, row_dim, col_dim, head));
     }
-    heed_add_child(m, "W_o", &m->W_o,
-                   heed_linear_new_with(width, d_model, (heed_linear_options){.no_bias = true}));
+    HEED_CHILD(m, W_o,
+               heed_linear_new_with(width, d_model, (heed_linear_options){.no_bias = true}));
     m->row_dim = row_dim;
     m->col_dim = col_dim;
     return heed_module_ready(m);

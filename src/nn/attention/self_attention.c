@@ -36,9 +36,9 @@ struct heed_self_attention *heed_self_attention_new_with(int64_t d_model, int ro
         return NULL;
     }
     const heed_linear_options no_bias = {.no_bias = true};
-    heed_add_child(m, "W_q", &m->W_q, heed_linear_new_with(d_model, head_dim, no_bias));
-    heed_add_child(m, "W_k", &m->W_k, heed_linear_new_with(d_model, head_dim, no_bias));
-    heed_add_child(m, "W_v", &m->W_v, heed_linear_new_with(d_model, head_dim, no_bias));
+    HEED_CHILD(m, W_q, heed_linear_new_with(d_model, head_dim, no_bias));
+    HEED_CHILD(m, W_k, heed_linear_new_with(d_model, head_dim, no_bias));
+    HEED_CHILD(m, W_v, heed_linear_new_with(d_model, head_dim, no_bias));
     m->row_dim = row_dim;
     m->col_dim = col_dim;
     return heed_module_ready(m);

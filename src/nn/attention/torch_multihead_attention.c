@@ -80,8 +80,7 @@ static void add_in_projections(struct heed_multihead_attention *m,
         add_weight(m, "v_proj_weight", &m->v_proj_weight, width, m->vdim);
     }
     if (!options.no_bias) {
-        heed_add_parameter(m, "in_proj_bias", &m->in_proj_bias,
-                           heed_zeros(HEED_SHAPE(3 * width), HEED_F32));
+        HEED_PARAMETER(m, in_proj_bias, heed_zeros(HEED_SHAPE(3 * width), HEED_F32));
     }
     if (options.add_bias_kv) {
         add_token(m, "bias_k", &m->bias_k);
@@ -117,9 +116,9 @@ heed_multihead_attention_new_with(int64_t embed_dim, int num_heads,
     m->batch_first = options.batch_first;
     m->add_zero_attn = options.add_zero_attn;
     /* torch draws out_proj first, including its bias, which it zeroes later. */
-    heed_add_child(m, "out_proj", &m->out_proj,
-                   heed_linear_new_with(embed_dim, embed_dim,
-                                        (heed_linear_options){.no_bias = options.no_bias}));
+    HEED_CHILD(m, out_proj,
+               heed_linear_new_with(embed_dim, embed_dim,
+                                    (heed_linear_options){.no_bias = options.no_bias}));
     if (m->out_proj != NULL) { /* it exists, so embed_dim^2 does not overflow */
         add_in_projections(m, options);
         if (m->out_proj->bias != NULL) {

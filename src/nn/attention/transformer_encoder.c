@@ -11,14 +11,8 @@
 
 /* ---- creating a layer ---- */
 
-static heed_tensor *forward_layer(void *module, heed_tensor *x)
-{
-    return heed_transformer_encoder_layer_forward(module, x);
-}
-
-static const heed_module_kind layer_kind = {.name = "TransformerEncoderLayer",
-                                            .size = sizeof(struct heed_transformer_encoder_layer),
-                                            .forward = forward_layer};
+HEED_MODULE_KIND(layer_kind, struct heed_transformer_encoder_layer, "TransformerEncoderLayer", NULL,
+                 heed_transformer_encoder_layer_forward);
 
 static heed_status check_arguments(int64_t d_model, int nhead, int64_t dim_feedforward,
                                    double dropout, double eps)
@@ -60,15 +54,14 @@ heed_transformer_encoder_layer_new_with(int64_t d_model, int nhead,
     const heed_layer_norm_options norm = {.eps = options.layer_norm_eps,
                                           .no_bias = options.no_bias};
     const heed_shape shape = HEED_SHAPE(d_model);
-    heed_add_child(m, "self_attn", &m->self_attn,
-                   heed_multihead_attention_new_with(d_model, nhead, attention));
-    heed_add_child(m, "linear1", &m->linear1, heed_linear_new_with(d_model, hidden, linear));
-    heed_add_child(m, "dropout", &m->dropout, heed_dropout_new(dropout));
-    heed_add_child(m, "linear2", &m->linear2, heed_linear_new_with(hidden, d_model, linear));
-    heed_add_child(m, "norm1", &m->norm1, heed_layer_norm_new_with(shape, norm));
-    heed_add_child(m, "norm2", &m->norm2, heed_layer_norm_new_with(shape, norm));
-    heed_add_child(m, "dropout1", &m->dropout1, heed_dropout_new(dropout));
-    heed_add_child(m, "dropout2", &m->dropout2, heed_dropout_new(dropout));
+    HEED_CHILD(m, self_attn, heed_multihead_attention_new_with(d_model, nhead, attention));
+    HEED_CHILD(m, linear1, heed_linear_new_with(d_model, hidden, linear));
+    HEED_CHILD(m, dropout, heed_dropout_new(dropout));
+    HEED_CHILD(m, linear2, heed_linear_new_with(hidden, d_model, linear));
+    HEED_CHILD(m, norm1, heed_layer_norm_new_with(shape, norm));
+    HEED_CHILD(m, norm2, heed_layer_norm_new_with(shape, norm));
+    HEED_CHILD(m, dropout1, heed_dropout_new(dropout));
+    HEED_CHILD(m, dropout2, heed_dropout_new(dropout));
     m->activation = options.activation != NULL ? options.activation : heed_relu;
     m->norm_first = options.norm_first;
     return heed_module_ready(m);
@@ -156,14 +149,8 @@ heed_tensor *heed_transformer_encoder_layer_forward_with(struct heed_transformer
 
 /* ---- a stack ---- */
 
-static heed_tensor *forward_stack(void *module, heed_tensor *x)
-{
-    return heed_transformer_encoder_forward(module, x);
-}
-
-static const heed_module_kind stack_kind = {.name = "TransformerEncoder",
-                                            .size = sizeof(struct heed_transformer_encoder),
-                                            .forward = forward_stack};
+HEED_MODULE_KIND(stack_kind, struct heed_transformer_encoder, "TransformerEncoder", NULL,
+                 heed_transformer_encoder_forward);
 
 /* Like Python's deepcopy: the same weights, mode and dtype. Draws no random numbers. */
 static struct heed_transformer_encoder_layer *
@@ -223,13 +210,13 @@ heed_transformer_encoder_new_with(struct heed_transformer_encoder_layer *encoder
         heed_module_list_append(NULL, options.norm);
         return NULL;
     }
-    heed_add_child(m, "layers", &m->layers, heed_module_list_new());
+    HEED_CHILD(m, layers, heed_module_list_new());
     heed_module_list_append(m->layers, encoder_layer);
     for (int i = 1; i < num_layers && heed_error_pending() == HEED_OK; i++) {
         heed_module_list_append(m->layers, copy_layer(encoder_layer));
     }
     if (options.norm != NULL) {
-        heed_add_child(m, "norm", &m->norm, options.norm);
+        HEED_CHILD(m, norm, options.norm);
     }
     return heed_module_ready(m);
 }

@@ -7,6 +7,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "decimal.h"
+
 static bool fail(heed_json *json, const char *wrong)
 {
     if (json->wrong == NULL) {
@@ -90,81 +92,29 @@ int64_t heed_json_number(heed_json *json)
     return json->wrong == NULL ? n : -1;
 }
 
-/* Consumes one or more digits, accumulates those that fit into *n, and returns the number of those
- * that do not. */
-static int take_digits(heed_json *json, uint64_t *n, int *count)
-{
-    int left_out = 0;
-    if (!is_digit(*json->at)) {
-        fail(json, "a number is expected");
-    }
-    for (; is_digit(*json->at); json->at++, (*count)++) {
-        if (*n < UINT64_MAX / 10 - 1) {
-            *n = *n * 10 + (uint64_t)(*json->at - '0');
-        } else {
-            left_out++;
-        }
-    }
-    return left_out;
-}
-
-/* e5, E-05 or nothing. Exponents too large for any double are clamped. */
-static int take_exponent(heed_json *json)
-{
-    const int most = 100000;
-    uint64_t n = 0;
-    int count = 0;
-    if (*json->at != 'e' && *json->at != 'E') {
-        return 0;
-    }
-    json->at++;
-    const bool negative = *json->at == '-';
-    json->at += negative || *json->at == '+';
-    const int left_out = take_digits(json, &n, &count);
-    const int exponent = left_out > 0 || n > (uint64_t)most ? most : (int)n;
-    return negative ? -exponent : exponent;
-}
-
-/* n * 10^exponent: correctly rounded if n and 10^|exponent| are exact, as in most files. */
-static double scale(uint64_t n, int exponent)
-{
-    if (n == 0) {
-        return 0;
-    }
-    if (n <= UINT64_C(1) << 53 && exponent >= -22 && exponent <= 22) {
-        const double power = pow(10, abs(exponent));
-        return exponent < 0 ? (double)n / power : (double)n * power;
-    }
-    const long double power = powl(10, abs(exponent));
-    return (double)(exponent < 0 ? (long double)n / power : (long double)n * power);
-}
-
+/* Stricter than heed_read_decimal: JSON requires digits before and after the point and after an e,
+ * and has neither a plus sign nor leading zeros. */
 double heed_json_real(heed_json *json)
 {
-    uint64_t n = 0;
-    int whole = 0, fraction = 0; /* digits before and after the point */
+    double value = 0;
     skip_space(json);
     if (json->wrong != NULL) {
         return 0;
     }
-    const bool negative = *json->at == '-';
-    json->at += negative;
-    const char *digits = json->at;
-    int exponent = take_digits(json, &n, &whole);
-    if (*digits == '0' && whole > 1) {
+    const char *first = json->at + (*json->at == '-');
+    const char *point = first + strspn(first, "0123456789");
+    const char *end = is_digit(*first) ? heed_read_decimal(json->at, &value) : NULL;
+    if (end == NULL || (*point == '.' && !is_digit(point[1])) || *end == 'e' || *end == 'E') {
+        fail(json, "a number is expected");
+    } else if (*first == '0' && is_digit(first[1])) {
         fail(json, "a number has a leading 0");
-    }
-    if (*json->at == '.') {
-        json->at++;
-        exponent += take_digits(json, &n, &fraction);
-        exponent -= fraction;
-    }
-    exponent += take_exponent(json);
-    const double value = scale(n, exponent);
-    if (isinf(value)) {
+    } else if (isinf(value)) {
         fail(json, "a number is too large");
+    } else {
+        json->at += end - json->at;
+        return value;
     }
-    return json->wrong != NULL ? 0 : negative ? -value : value;
+    return 0;
 }
 
 /* ---- keywords ---- */

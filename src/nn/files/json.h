@@ -31,8 +31,8 @@ const char *heed_json_string(heed_json *json);
 /* heed_json_number: an integer from 0 to INT64_MAX; -1 on error. */
 int64_t heed_json_number(heed_json *json);
 
-/* heed_json_real: any finite number, including fractions and exponents; 0 on error. Independent of
- * the locale; with more than 15 digits the last bit may be wrong. */
+/* heed_json_real: any finite number, including fractions and exponents; 0 on error. Correctly
+ * rounded in any locale. */
 double heed_json_real(heed_json *json);
 
 /* heed_json_bool: true or false. heed_json_null: consumes null if it comes next; reports no error

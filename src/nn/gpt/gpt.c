@@ -74,10 +74,10 @@ static struct heed_gpt_attention *new_attention(const heed_gpt_config *c)
     if (m == NULL) {
         return NULL;
     }
-    heed_add_child(m, "c_attn", &m->c_attn, new_linear(c, c->n_embd, 3 * c->n_embd));
-    heed_add_child(m, "c_proj", &m->c_proj, new_linear(c, c->n_embd, c->n_embd));
-    heed_add_child(m, "attn_dropout", &m->attn_dropout, heed_dropout_new(c->dropout));
-    heed_add_child(m, "resid_dropout", &m->resid_dropout, heed_dropout_new(c->dropout));
+    HEED_CHILD(m, c_attn, new_linear(c, c->n_embd, 3 * c->n_embd));
+    HEED_CHILD(m, c_proj, new_linear(c, c->n_embd, c->n_embd));
+    HEED_CHILD(m, attn_dropout, heed_dropout_new(c->dropout));
+    HEED_CHILD(m, resid_dropout, heed_dropout_new(c->dropout));
     m->n_head = c->n_head;
     return heed_module_ready(m);
 }
@@ -88,9 +88,9 @@ static struct heed_gpt_mlp *new_mlp(const heed_gpt_config *c)
     if (m == NULL) {
         return NULL;
     }
-    heed_add_child(m, "c_fc", &m->c_fc, new_linear(c, c->n_embd, 4 * c->n_embd));
-    heed_add_child(m, "c_proj", &m->c_proj, new_linear(c, 4 * c->n_embd, c->n_embd));
-    heed_add_child(m, "dropout", &m->dropout, heed_dropout_new(c->dropout));
+    HEED_CHILD(m, c_fc, new_linear(c, c->n_embd, 4 * c->n_embd));
+    HEED_CHILD(m, c_proj, new_linear(c, 4 * c->n_embd, c->n_embd));
+    HEED_CHILD(m, dropout, heed_dropout_new(c->dropout));
     m->activation = c->activation;
     return heed_module_ready(m);
 }
@@ -98,34 +98,28 @@ static struct heed_gpt_mlp *new_mlp(const heed_gpt_config *c)
 static struct heed_gpt_block *new_block(const heed_gpt_config *c)
 {
     struct heed_gpt_block *m = heed_module_new(&block_kind);
-    if (m == NULL) {
-        return NULL;
-    }
-    heed_add_child(m, "ln_1", &m->ln_1, new_norm(c));
-    heed_add_child(m, "attn", &m->attn, new_attention(c));
-    heed_add_child(m, "ln_2", &m->ln_2, new_norm(c));
-    heed_add_child(m, "mlp", &m->mlp, new_mlp(c));
+    HEED_CHILD(m, ln_1, new_norm(c));
+    HEED_CHILD(m, attn, new_attention(c));
+    HEED_CHILD(m, ln_2, new_norm(c));
+    HEED_CHILD(m, mlp, new_mlp(c));
     return heed_module_ready(m);
 }
 
 static struct heed_gpt_transformer *new_transformer(const heed_gpt_config *c)
 {
     struct heed_gpt_transformer *m = heed_module_new(&transformer_kind);
-    if (m == NULL) {
-        return NULL;
-    }
-    heed_add_child(m, "wte", &m->wte, new_embedding(c, c->vocab_size));
+    HEED_CHILD(m, wte, new_embedding(c, c->vocab_size));
     if (c->sinusoidal) {
-        heed_add_child(m, "pe", &m->pe, heed_position_encoding_new(c->n_embd, c->block_size));
+        HEED_CHILD(m, pe, heed_position_encoding_new(c->n_embd, c->block_size));
     } else {
-        heed_add_child(m, "wpe", &m->wpe, new_embedding(c, c->block_size));
+        HEED_CHILD(m, wpe, new_embedding(c, c->block_size));
     }
-    heed_add_child(m, "drop", &m->drop, heed_dropout_new(c->dropout));
-    heed_add_child(m, "h", &m->h, heed_module_list_new());
+    HEED_CHILD(m, drop, heed_dropout_new(c->dropout));
+    HEED_CHILD(m, h, heed_module_list_new());
     for (int i = 0; i < c->n_layer && heed_error_pending() == HEED_OK; i++) {
         heed_module_list_append(m->h, new_block(c));
     }
-    heed_add_child(m, "ln_f", &m->ln_f, new_norm(c));
+    HEED_CHILD(m, ln_f, new_norm(c));
     return heed_module_ready(m);
 }
 
@@ -154,13 +148,7 @@ static void initialise(struct heed_gpt *m)
 
 /* ---- the model ---- */
 
-static heed_tensor *forward(void *module, heed_tensor *x)
-{
-    return heed_gpt_forward(module, x);
-}
-
-static const heed_module_kind kind = {
-    .name = "GPT", .size = sizeof(struct heed_gpt), .forward = forward};
+HEED_MODULE_KIND(kind, struct heed_gpt, "GPT", NULL, heed_gpt_forward);
 
 static heed_status check_config(const heed_gpt_config *c)
 {
@@ -191,9 +179,9 @@ struct heed_gpt *heed_gpt_new(heed_gpt_config config)
         return NULL;
     }
     m->config = config;
-    heed_add_child(m, "transformer", &m->transformer, new_transformer(&config));
-    heed_add_child(
-        m, "lm_head", &m->lm_head,
+    HEED_CHILD(m, transformer, new_transformer(&config));
+    HEED_CHILD(
+        m, lm_head,
         heed_linear_new_with(config.n_embd, config.vocab_size,
                              (heed_linear_options){.no_bias = true, .no_init = config.no_init}));
     if (heed_error_pending() == HEED_OK && !config.untied) {

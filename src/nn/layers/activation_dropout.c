@@ -7,26 +7,20 @@
 
 /* ---- activations ---- */
 
-static heed_tensor *run_activation(void *module, heed_tensor *x)
-{
-    return heed_activation_forward(module, x);
-}
-
 static void describe_gelu(const void *module, char *text, size_t size)
 {
     const struct heed_activation *m = module;
     snprintf(text, size, "approximate='%s'", m->function == heed_gelu_tanh ? "tanh" : "none");
 }
 
-enum { SIZE = sizeof(struct heed_activation) };
+#define ACTIVATION(kind, name, describe)                                                           \
+    HEED_MODULE_KIND(kind, struct heed_activation, name, describe, heed_activation_forward)
 
-static const heed_module_kind relu_kind = {.name = "ReLU", .size = SIZE, .forward = run_activation};
-static const heed_module_kind gelu_kind = {
-    .name = "GELU", .size = SIZE, .describe = describe_gelu, .forward = run_activation};
-static const heed_module_kind tanh_kind = {.name = "Tanh", .size = SIZE, .forward = run_activation};
-static const heed_module_kind silu_kind = {.name = "SiLU", .size = SIZE, .forward = run_activation};
-static const heed_module_kind sigmoid_kind = {
-    .name = "Sigmoid", .size = SIZE, .forward = run_activation};
+ACTIVATION(relu_kind, "ReLU", NULL);
+ACTIVATION(gelu_kind, "GELU", describe_gelu);
+ACTIVATION(tanh_kind, "Tanh", NULL);
+ACTIVATION(silu_kind, "SiLU", NULL);
+ACTIVATION(sigmoid_kind, "Sigmoid", NULL);
 
 static struct heed_activation *make(const heed_module_kind *kind,
                                     heed_activation_function *function)
@@ -83,15 +77,8 @@ static void describe_dropout(const void *module, char *text, size_t size)
     snprintf(text, size, "p=%g, inplace=False", m->p);
 }
 
-static heed_tensor *run_dropout(void *module, heed_tensor *x)
-{
-    return heed_dropout_forward(module, x);
-}
-
-static const heed_module_kind dropout_kind = {.name = "Dropout",
-                                              .size = sizeof(struct heed_dropout),
-                                              .describe = describe_dropout,
-                                              .forward = run_dropout};
+HEED_MODULE_KIND(dropout_kind, struct heed_dropout, "Dropout", describe_dropout,
+                 heed_dropout_forward);
 
 struct heed_dropout *heed_dropout_new(double p)
 {

@@ -19,15 +19,7 @@ static void describe(const void *module, char *text, size_t size)
     }
 }
 
-static heed_tensor *forward(void *module, heed_tensor *x)
-{
-    return heed_embedding_forward(module, x);
-}
-
-static const heed_module_kind kind = {.name = "Embedding",
-                                      .size = sizeof(struct heed_embedding),
-                                      .describe = describe,
-                                      .forward = forward};
+HEED_MODULE_KIND(kind, struct heed_embedding, "Embedding", describe, heed_embedding_forward);
 
 struct heed_embedding *heed_embedding_new(int64_t num_embeddings, int64_t embedding_dim)
 {
@@ -62,7 +54,7 @@ struct heed_embedding *heed_embedding_new_with(int64_t num_embeddings, int64_t e
         m->padding_idx = *padding_idx < 0 ? *padding_idx + num_embeddings : *padding_idx;
         heed_fill_into(heed_select(weight, 0, m->padding_idx), 0);
     }
-    heed_add_parameter(m, "weight", &m->weight, weight);
+    HEED_PARAMETER(m, weight, weight);
     return heed_module_ready(m);
 }
 

@@ -5,13 +5,7 @@
 #include "../../autograd/ops/elementwise.h"
 #include "../arguments.h"
 
-static heed_tensor *forward(void *module, heed_tensor *x)
-{
-    return heed_feed_forward_forward(module, x);
-}
-
-static const heed_module_kind kind = {
-    .name = "FeedForward", .size = sizeof(struct heed_feed_forward), .forward = forward};
+HEED_MODULE_KIND(kind, struct heed_feed_forward, "FeedForward", NULL, heed_feed_forward_forward);
 
 struct heed_feed_forward *heed_feed_forward_new(int64_t d_model, int64_t d_ff)
 {
@@ -30,9 +24,9 @@ struct heed_feed_forward *heed_feed_forward_new_with(int64_t d_model, int64_t d_
         return NULL;
     }
     const heed_linear_options linear = {.no_bias = options.no_bias};
-    heed_add_child(m, "linear1", &m->linear1, heed_linear_new_with(d_model, d_ff, linear));
-    heed_add_child(m, "dropout", &m->dropout, heed_dropout_new(options.dropout));
-    heed_add_child(m, "linear2", &m->linear2, heed_linear_new_with(d_ff, d_model, linear));
+    HEED_CHILD(m, linear1, heed_linear_new_with(d_model, d_ff, linear));
+    HEED_CHILD(m, dropout, heed_dropout_new(options.dropout));
+    HEED_CHILD(m, linear2, heed_linear_new_with(d_ff, d_model, linear));
     m->activation = options.activation != NULL ? options.activation : heed_relu;
     return heed_module_ready(m);
 }

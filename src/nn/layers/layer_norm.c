@@ -17,15 +17,7 @@ static void describe(const void *module, char *text, size_t size)
              m->weight != NULL ? "True" : "False", m->bias != NULL ? "True" : "False");
 }
 
-static heed_tensor *forward(void *module, heed_tensor *x)
-{
-    return heed_layer_norm_forward(module, x);
-}
-
-static const heed_module_kind kind = {.name = "LayerNorm",
-                                      .size = sizeof(struct heed_layer_norm),
-                                      .describe = describe,
-                                      .forward = forward};
+HEED_MODULE_KIND(kind, struct heed_layer_norm, "LayerNorm", describe, heed_layer_norm_forward);
 
 static heed_status check_arguments(heed_shape shape, double eps)
 {
@@ -60,9 +52,9 @@ struct heed_layer_norm *heed_layer_norm_new_with(heed_shape normalized_shape,
     m->normalized_shape = normalized_shape;
     m->eps = options.eps != 0 ? options.eps : 1e-5;
     if (!options.no_elementwise_affine) {
-        heed_add_parameter(m, "weight", &m->weight, heed_ones(normalized_shape, HEED_F32));
+        HEED_PARAMETER(m, weight, heed_ones(normalized_shape, HEED_F32));
         if (!options.no_bias) {
-            heed_add_parameter(m, "bias", &m->bias, heed_zeros(normalized_shape, HEED_F32));
+            HEED_PARAMETER(m, bias, heed_zeros(normalized_shape, HEED_F32));
         }
     }
     return heed_module_ready(m);

@@ -17,13 +17,7 @@ static void describe(const void *module, char *text, size_t size)
              (long long)m->out_features, m->bias != NULL ? "True" : "False");
 }
 
-static heed_tensor *forward(void *module, heed_tensor *x)
-{
-    return heed_linear_forward(module, x);
-}
-
-static const heed_module_kind kind = {
-    .name = "Linear", .size = sizeof(struct heed_linear), .describe = describe, .forward = forward};
+HEED_MODULE_KIND(kind, struct heed_linear, "Linear", describe, heed_linear_forward);
 
 struct heed_linear *heed_linear_new(int64_t in_features, int64_t out_features)
 {
@@ -48,14 +42,14 @@ struct heed_linear *heed_linear_new_with(int64_t in_features, int64_t out_featur
     if (!options.no_init) {
         heed_kaiming_uniform_into(weight, sqrt(5));
     }
-    heed_add_parameter(m, "weight", &m->weight, weight);
+    HEED_PARAMETER(m, weight, weight);
     if (!options.no_bias) {
         heed_tensor *bias = heed_zeros(HEED_SHAPE(out_features), HEED_F32);
         if (in_features > 0 && !options.no_init) {
             const double bound = 1 / sqrt((double)in_features);
             heed_uniform_into(bias, -bound, bound);
         }
-        heed_add_parameter(m, "bias", &m->bias, bias);
+        HEED_PARAMETER(m, bias, bias);
     }
     return heed_module_ready(m);
 }

@@ -17,15 +17,8 @@ static void describe(const void *module, char *text, size_t size)
              (long long)m->pe->shape[0]);
 }
 
-static heed_tensor *forward(void *module, heed_tensor *x)
-{
-    return heed_position_encoding_forward(module, x);
-}
-
-static const heed_module_kind kind = {.name = "PositionEncoding",
-                                      .size = sizeof(struct heed_position_encoding),
-                                      .forward = forward,
-                                      .describe = describe};
+HEED_MODULE_KIND(kind, struct heed_position_encoding, "PositionEncoding", describe,
+                 heed_position_encoding_forward);
 
 struct heed_position_encoding *heed_position_encoding_new(int64_t d_model, int64_t max_len)
 {
@@ -34,9 +27,6 @@ struct heed_position_encoding *heed_position_encoding_new(int64_t d_model, int64
         return NULL;
     }
     struct heed_position_encoding *m = heed_module_new(&kind);
-    if (m == NULL) {
-        return NULL;
-    }
     heed_tensor *pe = heed_empty(HEED_SHAPE(max_len, d_model), HEED_F32);
     float *to = heed_data_f32(pe);
     for (int64_t t = 0; to != NULL && t < max_len; t++) {
@@ -48,7 +38,7 @@ struct heed_position_encoding *heed_position_encoding_new(int64_t d_model, int64
             to[t * d_model + i] = i % 2 == 0 ? sinf(angle) : cosf(angle);
         }
     }
-    heed_add_buffer(m, "pe", &m->pe, pe);
+    HEED_BUFFER(m, pe, pe);
     return heed_module_ready(m);
 }
 

@@ -3,13 +3,7 @@
 
 #include "../arguments.h"
 
-static heed_tensor *forward(void *module, heed_tensor *x)
-{
-    return heed_sequential_forward(module, x);
-}
-
-static const heed_module_kind kind = {
-    .name = "Sequential", .size = sizeof(struct heed_sequential), .forward = forward};
+HEED_MODULE_KIND(kind, struct heed_sequential, "Sequential", NULL, heed_sequential_forward);
 
 struct heed_sequential *heed_sequential_new(void)
 {
