@@ -156,7 +156,7 @@ static uint64_t run_watch(const void *context)
         snprintf(name, sizeof name, "value %d", step);
         heed_watch_value(w, "loss", step);
         heed_watch_value(w, name, step);
-        heed_watch_text(w, "sample", name);
+        heed_watch_text(w, "sample", "\xff");
         heed_watch_step(w);
     }
     heed_watch_free(w);

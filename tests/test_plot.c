@@ -1,9 +1,13 @@
 /* Pictures of curves and attention weights, as text, SVG and CSV. */
+#define _XOPEN_SOURCE 700 /* posix_openpt */
 #include <ctype.h>
+#include <errno.h>
+#include <fcntl.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "nn/watch/curves.h"
 #include "nn/watch/labels.h"
@@ -299,6 +303,22 @@ START_TEST(text_fits_any_size)
 }
 END_TEST
 
+/* Keys and colors repeat, but all curves are drawn and named. */
+START_TEST(many_curves_are_drawn)
+{
+    enum { CURVES = 300 };
+    heed_curve curves[CURVES];
+    for (int i = 0; i < CURVES; i++) {
+        curves[i] = curve("c", 11, i % 2 ? rising : falling);
+    }
+    const heed_plot_options options = {.smoothing = 0.1};
+    ck_assert_int_eq(count_of(text_of(curves, CURVES, options), "c 0, smoothed"), CURVES / 2);
+    expect_has(printed, "9 c 10, smoothed");
+    expect_xml(svg_of(curves, CURVES, options));
+    ck_assert_int_eq(count_of(printed, "<g class=\"heed-c5\""), CURVES / 6);
+}
+END_TEST
+
 /* Without colors, curves differ by their dashes and numbers, or characters. */
 START_TEST(curves_can_be_told_apart)
 {
@@ -318,6 +338,38 @@ START_TEST(curves_can_be_told_apart)
     expect_has(svg, "<g class=\"heed-c1\"");
     expect_has(svg, "stroke-dasharray=\"none\"");
     expect_has(svg, "stroke-dasharray=\"7 3\"");
+}
+END_TEST
+
+/* What a terminal receives. */
+static const char *shown_by_terminal(const heed_curve *curves, int count)
+{
+    const int terminal = posix_openpt(O_RDWR | O_NOCTTY);
+    ck_assert(terminal >= 0 && grantpt(terminal) == 0 && unlockpt(terminal) == 0);
+    FILE *stream = fopen(ptsname(terminal), "w");
+    ck_assert_ptr_nonnull(stream);
+    heed_plot_text(stream, curves, count, (heed_plot_options){.width = 30, .height = 7});
+    const int64_t length = read(terminal, printed, sizeof printed - 1);
+    ck_assert_int_gt(length, 0);
+    printed[length] = '\0';
+    fclose(stream);
+    close(terminal);
+    return printed;
+}
+
+START_TEST(terminals_have_colors)
+{
+    const heed_curve curves[] = {curve("up", 11, rising), curve("down", 11, falling)};
+    setenv("TERM", "xterm", 1);
+    const char *text = shown_by_terminal(curves, 2);
+    expect_has(text, "\033[38;5;39m1\033[0m up 10");
+    expect_has(text, "\033[38;5;208m2\033[0m down 0");
+    ck_assert_int_lt(count_of(text, "\033"), 30); /* one for a run of cells */
+    setenv("NO_COLOR", "1", 1);
+    ck_assert_ptr_null(strchr(shown_by_terminal(curves, 2), '\033'));
+    unsetenv("NO_COLOR");
+    setenv("TERM", "dumb", 1);
+    ck_assert_ptr_null(strchr(shown_by_terminal(curves, 2), '\033'));
 }
 END_TEST
 
@@ -353,10 +405,16 @@ START_TEST(spikes_are_marked_at_the_nearest_point)
     heed_curve c = curve("loss", 11, rising);
     c.spikes = spikes;
     c.spike_count = 2;
-    ck_assert_int_eq((int)heed_curve_nearest(&c, 5.2), 5);
-    ck_assert_int_eq((int)heed_curve_nearest(&c, 5.6), 6);
-    ck_assert_int_eq((int)heed_curve_nearest(&c, -1e300), 0);
-    ck_assert_int_eq((int)heed_curve_nearest(&c, 1e300), 10);
+    static const double values[] = {1, 2, 3, (double)INFINITY, 5},
+                        near[] = {1.4, 2.6, -1e300, 1e300};
+    static const double places[][2] = {{1, 2}, {3, 9}, {0, 1}, {4, 5}};
+    heed_curve other = curve("c", 5, values);
+    other.spikes = near;
+    double x, y;
+    for (int i = 0; i < 4; i++) {
+        ck_assert(heed_curve_spike(&other, i, false, 9, &x, &y));
+        ck_assert(x == places[i][0] && y == places[i][1]);
+    }
     const char *svg = svg_of(&c, 1, (heed_plot_options){.width = 400, .height = 200});
     expect_xml(svg);
     expect_has(svg, "d=\"M207.0 97.0l-5 -9h10z\"><title>loss: spike at step 5.2</title>");
@@ -745,26 +803,24 @@ START_TEST(failing_streams_are_reported)
     FILE *stream = fopen("/dev/null", "r"); /* cannot be written */
     ck_assert_ptr_nonnull(stream);
     heed_tensor *w = causal(1);
-    for (int i = 0; i < 7; i++) {
+    for (int i = 0; i < 6; i++) {
         const heed_plot_options curves = {0};
         const heed_attention_plot_options heads = {0};
-        const heed_status status =
-            i == 0   ? heed_plot_text(stream, &c, 1, curves)
-            : i == 1 ? heed_plot_svg(stream, &c, 1, curves)
-            : i == 2 ? heed_plot_csv(stream, &c, 1)
-            : i == 3 ? heed_attention_text(stream, w, heads)
-            : i == 4 ? heed_attention_svg(stream, w, heads)
-            : i == 5 ? heed_attention_csv(stream, w, heads)
-                     : heed_heat_map(stream, heed_select(w, 0, 0), NULL, NULL, HEED_COLOR_NEVER);
+        const heed_status status = i == 0   ? heed_plot_text(stream, &c, 1, curves)
+                                   : i == 1 ? heed_plot_svg(stream, &c, 1, curves)
+                                   : i == 2 ? heed_plot_csv(stream, &c, 1)
+                                   : i == 3 ? heed_attention_text(stream, w, heads)
+                                   : i == 4 ? heed_attention_svg(stream, w, heads)
+                                            : heed_attention_csv(stream, w, heads);
         ck_assert_int_eq(status, HEED_ERR_FILE);
-        expect_error(HEED_ERR_FILE, "cannot write to the stream");
+        expect_error(HEED_ERR_FILE, "stream: cannot write: ");
         clearerr(stream);
     }
     fclose(stream);
     stream = fopen("/dev/full", "w"); /* fails when it is flushed */
     if (stream != NULL) {
         heed_plot_csv(stream, &c, 1);
-        expect_error(HEED_ERR_FILE, "plot_csv: cannot write");
+        expect_file_error("plot_csv: stream: cannot write", ENOSPC);
         fclose(stream);
     }
 }
@@ -795,7 +851,9 @@ Suite *plot_suite(void)
     tcase_add_test(curves, svg_has_points_at_their_places);
     tcase_add_test(curves, axes_have_round_numbers);
     tcase_add_test(curves, text_fits_any_size);
+    tcase_add_test(curves, many_curves_are_drawn);
     tcase_add_test(curves, curves_can_be_told_apart);
+    tcase_add_test(curves, terminals_have_colors);
     tcase_add_test(curves, smoothing_is_as_in_tensorboard);
     tcase_add_test(curves, spikes_are_marked_at_the_nearest_point);
     tcase_add_test(curves, any_values_can_be_drawn);

@@ -31,7 +31,8 @@ bool heed_curve_shows(const heed_curve *curve, int64_t i, bool log_y)
     return isfinite(curve->x[i]) && isfinite(curve->y[i]) && (!log_y || curve->y[i] > 0);
 }
 
-int64_t heed_curve_nearest(const heed_curve *curve, double x)
+/* The point nearest to x; -1 if the curve is empty. */
+static int64_t nearest(const heed_curve *curve, double x)
 {
     int64_t low = 0, high = curve->count; /* the first point at or after x is in [low, high] */
     while (low < high) {
@@ -45,6 +46,18 @@ int64_t heed_curve_nearest(const heed_curve *curve, double x)
     const bool is_before =
         low == curve->count || (low > 0 && x - curve->x[low - 1] < curve->x[low] - x);
     return is_before ? low - 1 : low;
+}
+
+bool heed_curve_spike(const heed_curve *curve, int64_t i, bool log_y, double top, double *x,
+                      double *y)
+{
+    const int64_t point = nearest(curve, curve->spikes[i]);
+    if (point < 0 || !isfinite(curve->spikes[i]) || !isfinite(curve->x[point])) {
+        return false;
+    }
+    *x = curve->x[point];
+    *y = heed_curve_shows(curve, point, log_y) ? curve->y[point] : top;
+    return true;
 }
 
 heed_curve_facts heed_curve_facts_of(const heed_curve *curve, bool log_y)

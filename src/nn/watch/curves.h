@@ -12,8 +12,10 @@ heed_status heed_curves_check(const char *function, FILE *stream, const heed_cur
 /* heed_curve_shows: point i is finite and, on a logarithmic axis, positive. */
 bool heed_curve_shows(const heed_curve *curve, int64_t i, bool log_y);
 
-/* heed_curve_nearest: the point nearest to x; -1 if the curve is empty. */
-int64_t heed_curve_nearest(const heed_curve *curve, double x);
+/* heed_curve_spike: where to mark spike i: at the nearest point, or at `top` if that cannot be
+ * drawn. Returns false if there is no place. */
+bool heed_curve_spike(const heed_curve *curve, int64_t i, bool log_y, double top, double *x,
+                      double *y);
 
 typedef struct heed_curve_facts {
     int64_t shown, hidden;                   /* points */

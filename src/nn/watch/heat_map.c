@@ -204,7 +204,7 @@ heed_status heed_heat_map(FILE *stream, heed_tensor *weights, const char *const 
                     .colored = color == HEED_COLOR_ALWAYS ||
                                (color == HEED_COLOR_AUTO && heed_terminal_has_color(stream))},
               heed_terminal_columns(stream, 0));
-    return heed_picture_end("heat_map", stream);
+    return heed_error_pending();
 }
 
 heed_status heed_attention_text(FILE *stream, heed_tensor *weights,

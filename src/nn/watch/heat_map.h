@@ -25,8 +25,9 @@ typedef enum heed_color { HEED_COLOR_AUTO, HEED_COLOR_NEVER, HEED_COLOR_ALWAYS }
  * Lines fit a terminal, or COLUMNS if set: cells shrink to 2 columns and then 1, without a
  * percentage, and then the columns of the matrix are printed in blocks under each other.
  *
- * HEED_ERR_SHAPE: weights do not have 2 dims. HEED_ERR_DTYPE: weights are not floats.
- * HEED_ERR_FILE: the stream reports an error. */
+ * Errors of the stream are left to the caller, as printf leaves them.
+ *
+ * HEED_ERR_SHAPE: weights do not have 2 dims. HEED_ERR_DTYPE: weights are not floats. */
 heed_status heed_heat_map(FILE *stream, heed_tensor *weights, const char *const *row_labels,
                           const char *const *column_labels, heed_color color);
 

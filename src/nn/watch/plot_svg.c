@@ -133,22 +133,21 @@ static void draw_points(const plot *p, const heed_curve *curve, bool visible)
     fputs("</g>\n", p->stream);
 }
 
-/* Triangles that point down at the curve; at its top where it has no point that can be drawn. */
+/* Triangles that point down at the curve. */
 static void draw_spikes(const plot *p, const heed_curve *curve)
 {
-    for (int64_t i = 0; i < curve->spike_count && curve->count > 0; i++) {
-        const int64_t point = heed_curve_nearest(curve, curve->spikes[i]);
-        if (!isfinite(curve->spikes[i]) || !isfinite(curve->x[point])) {
-            continue;
-        }
-        const bool shows = heed_curve_shows(curve, point, p->options.log_y);
-        fprintf(p->stream,
+    for (int64_t i = 0; i < curve->spike_count; i++) {
+        double x, y;
+        if (heed_curve_spike(curve, i, p->options.log_y, p->y.high, &x, &y)) {
+            fprintf(
+                p->stream,
                 "<path fill=\"currentColor\" stroke=\"none\" d=\"M%.1f %.1fl-5 -9h10z\"><title>",
-                x_of(p, curve->x[point]), (shows ? y_of(p, curve->y[point]) : p->top) - 3);
-        put_name(p, curve->name);
-        fputs(": spike at ", p->stream);
-        put_name(p, x_label(p));
-        fprintf(p->stream, " %.10g</title></path>\n", curve->spikes[i]);
+                x_of(p, x), y_of(p, y) - 3);
+            put_name(p, curve->name);
+            fputs(": spike at ", p->stream);
+            put_name(p, x_label(p));
+            fprintf(p->stream, " %.10g</title></path>\n", curve->spikes[i]);
+        }
     }
 }
 

@@ -8,14 +8,21 @@
 #include "labels.h"
 #include "terminal.h"
 
-enum { FADED = 64, LEAST_COLUMNS = 16, MOST_COLUMNS = 1000, LEAST_LINES = 3, MOST_LINES = 200 };
+enum {
+    FADED = 64,
+    DISTINCT = 54 /* keys and colors repeat */,
+    LEAST_COLUMNS = 16,
+    MOST_COLUMNS = 1000,
+    LEAST_LINES = 3,
+    MOST_LINES = 200
+};
 
 /* The characters of the plot. A character belongs to the curve that drew it last. */
 typedef struct canvas {
     int columns, lines;
     int across, down; /* dots in a character */
     unsigned char *dots;
-    unsigned char *curves; /* 1 + number of the curve, or 0; FADED is added under an average */
+    unsigned char *curves; /* 1 + number % DISTINCT, or 0; FADED is added under an average */
     char *marks;           /* printed instead of dots; 0: none */
 } canvas;
 
@@ -100,24 +107,24 @@ static void draw_curve(plot *p, int number, double smoothing, unsigned pattern)
         }
         place(p, curve->x[i], heed_smooth(&smoother, curve->y[i]), at);
         if (pattern == 0) {
-            draw_dot(&p->canvas, at[0], at[1], 1 + number + FADED);
+            draw_dot(&p->canvas, at[0], at[1], 1 + number % DISTINCT + FADED);
         } else {
-            draw_line(&p->canvas, has_last ? last : at, at, 1 + number, pattern, &phase);
+            draw_line(&p->canvas, has_last ? last : at, at, 1 + number % DISTINCT, pattern, &phase);
         }
         memcpy(last, at, sizeof at);
         has_last = true;
     }
 }
 
-static void mark_spikes(plot *p, const heed_curve *curve)
+static void mark_spikes(const plot *p, const heed_curve *curve)
 {
-    for (int64_t i = 0; i < curve->spike_count && curve->count > 0; i++) {
-        const int64_t point = heed_curve_nearest(curve, curve->spikes[i]);
-        if (heed_curve_shows(curve, point, p->options.log_y)) {
-            int at[2];
-            place(p, curve->x[point], curve->y[point], at);
-            p->canvas.marks[at[1] / p->canvas.down * p->canvas.columns + at[0] / p->canvas.across] =
-                '!';
+    const canvas *c = &p->canvas;
+    for (int64_t i = 0; i < curve->spike_count; i++) {
+        double x, y;
+        int at[2];
+        if (heed_curve_spike(curve, i, p->options.log_y, p->y.high, &x, &y)) {
+            place(p, x, y, at);
+            c->marks[at[1] / c->down * c->columns + at[0] / c->across] = '!';
         }
     }
 }
@@ -133,7 +140,7 @@ static void mark_end(plot *p, int number)
         const int line = at[1] / c->down + (away % 2 ? 1 + away / 2 : -away / 2);
         if (line >= 0 && line < c->lines && c->marks[(line + 1) * c->columns - 1] == 0) {
             c->marks[(line + 1) * c->columns - 1] = key_of(p, number);
-            c->curves[(line + 1) * c->columns - 1] = (unsigned char)(1 + number);
+            c->curves[(line + 1) * c->columns - 1] = (unsigned char)(1 + number % DISTINCT);
             return;
         }
     }
@@ -179,18 +186,35 @@ static void reset_color(const plot *p, int curve)
 static void print_cell(const plot *p, int at)
 {
     const canvas *c = &p->canvas;
-    const int curve = c->curves[at];
-    set_color(p, curve);
     if (c->marks[at] != 0) {
         fputc(c->marks[at], p->stream);
     } else if (c->dots[at] == 0) {
         fputc(' ', p->stream);
     } else if (p->style & HEED_LABEL_ASCII) {
-        fputc(curve > FADED ? '.' : key_of(p, curve - 1), p->stream);
+        fputc(c->curves[at] > FADED ? '.' : key_of(p, c->curves[at] - 1), p->stream);
     } else { /* U+2800 and the dots, in UTF-8 */
         fprintf(p->stream, "\xE2%c%c", 0xA0 + (c->dots[at] >> 6), 0x80 + (c->dots[at] & 63));
     }
-    reset_color(p, curve);
+}
+
+/* Prints a line of cells without the blanks at its end. */
+static void print_cells(const plot *p, int line)
+{
+    const canvas *c = &p->canvas;
+    int end = (line + 1) * c->columns, color = 0;
+    while (end > line * c->columns && c->dots[end - 1] == 0 && c->marks[end - 1] == 0) {
+        end--;
+    }
+    for (int at = line * c->columns; at < end; at++) {
+        if (c->curves[at] != 0 && c->curves[at] != color) {
+            reset_color(p, color);
+            color = c->curves[at];
+            set_color(p, color);
+        }
+        print_cell(p, at);
+    }
+    reset_color(p, color);
+    fputc('\n', p->stream);
 }
 
 /* The label of the tick in this line; "" if there is none. */
@@ -215,15 +239,7 @@ static void print_lines(const plot *p)
                 is_ascii          ? "|"
                 : *label.text > 0 ? "\u2524"
                                   : "\u2502");
-        int end = (line + 1) * p->canvas.columns;
-        while (end > line * p->canvas.columns && p->canvas.dots[end - 1] == 0 &&
-               p->canvas.marks[end - 1] == 0) {
-            end--;
-        }
-        for (int at = line * p->canvas.columns; at < end; at++) {
-            print_cell(p, at);
-        }
-        fputc('\n', p->stream);
+        print_cells(p, line);
     }
     fprintf(p->stream, "%*s%s", p->margin - 1, "", is_ascii ? "+" : "\u2514");
     for (int i = 0; i < p->canvas.columns; i++) {
@@ -279,9 +295,9 @@ static int print_legend(const plot *p, int width, bool dry)
         }
         fprintf(p->stream, "%s%*s", wraps ? "\n" : "", gap, "");
         if (key > 0) {
-            set_color(p, 1 + i);
+            set_color(p, 1 + i % DISTINCT);
             fputc(key_of(p, i), p->stream);
-            reset_color(p, 1 + i);
+            reset_color(p, 1 + i % DISTINCT);
             fputc(' ', p->stream);
         }
         heed_label_put(p->stream, p->curves[i].name, most - tail, p->style);

@@ -2,10 +2,13 @@
 #include "terminal.h"
 
 #include <ctype.h>
+#include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/ioctl.h>
 #include <unistd.h>
+
+#include "../files/file_error.h"
 
 static const char *variable(const char *name)
 {
@@ -64,9 +67,9 @@ bool heed_terminal_is_utf8(void)
 
 heed_status heed_picture_end(const char *function, FILE *stream)
 {
+    errno = 0;
     if (!heed_error_pending() && (fflush(stream) != 0 || ferror(stream))) {
-        return heed_fail(HEED_ERR_FILE, "%s: cannot write to the stream; is the disk full?",
-                         function);
+        return heed_fail_file(function, "stream", "write", errno != 0 ? errno : EIO);
     }
     return heed_error_pending();
 }

@@ -70,7 +70,8 @@ heed_status heed_watch_name(heed_watch *w, const char *name);
  * `resumed` + 1. A pending error is left alone: nothing is recorded. */
 heed_status heed_watch_step(heed_watch *w);
 
-/* heed_watch_text: a text of the current step, such as a sample; for JSON lines and TensorBoard. */
+/* heed_watch_text: a text of the current step, such as a sample; for JSON lines and TensorBoard.
+ * Bytes that are not UTF-8 are replaced. */
 heed_status heed_watch_text(heed_watch *w, const char *name, const char *text);
 
 /* heed_watch_pause: removes the bar, so that the caller can print; the next step draws it again. */

@@ -31,20 +31,13 @@ static heed_status jsonl_open(heed_sink *sink, heed_watch *w)
     return heed_watch_open_rows(sink, w, &(heed_rows){beginning, step_of, NULL});
 }
 
-/* What is not UTF-8 becomes U+FFFD. */
 static void put_string(heed_output *out, const char *text)
 {
-    char escape[7];
+    char buffer[7];
     heed_output_text(out, "\"");
-    while (*text != '\0') {
-        const int size = heed_utf8_size(text);
-        const char *escaped = size == 1 ? heed_json_escape(*text, escape) : NULL;
-        if (size == 0 || escaped != NULL) {
-            heed_output_text(out, size == 0 ? "\\ufffd" : escaped);
-        } else {
-            heed_output_bytes(out, text, (size_t)size);
-        }
-        text += size > 0 ? size : 1;
+    for (; *text != '\0'; text++) {
+        const char *escape = heed_json_escape(*text, buffer);
+        heed_output_bytes(out, escape != NULL ? escape : text, escape != NULL ? strlen(escape) : 1);
     }
     heed_output_text(out, "\"");
 }

@@ -163,8 +163,8 @@ void heed_output_bytes(heed_output *o, const void *data, size_t size)
 {
     const char *from = data;
     while (size > 0 && o->error == 0) {
-        const size_t space = sizeof o->buffer - (size_t)o->length,
-                     part = size < space ? size : space;
+        const size_t space = sizeof o->buffer - (size_t)o->length;
+        const size_t part = size < space ? size : space;
         memcpy(o->buffer + o->length, from, part);
         o->length += (int64_t)part;
         from += part;

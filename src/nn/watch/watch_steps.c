@@ -319,6 +319,23 @@ heed_status heed_watch_step(heed_watch *w)
     return HEED_OK;
 }
 
+/* A copy in which bytes that are not UTF-8 are U+FFFD: readers of the files reject them. */
+static char *copy_as_utf8(const char *text)
+{
+    static const char replacement[] = "\xEF\xBF\xBD";
+    char *copy = heed_alloc(3 * strlen(text) + 1), *to = copy;
+    while (to != NULL && *text != '\0') {
+        const int size = heed_utf8_size(text), length = size > 0 ? size : 3;
+        memcpy(to, size > 0 ? text : replacement, (size_t)length);
+        to += length;
+        text += size > 0 ? size : 1;
+    }
+    if (to != NULL) {
+        *to = '\0';
+    }
+    return copy;
+}
+
 heed_status heed_watch_text(heed_watch *w, const char *name, const char *text)
 {
     if (w == NULL || heed_error_pending()) {
@@ -331,14 +348,16 @@ heed_status heed_watch_text(heed_watch *w, const char *name, const char *text)
     if (fault != NULL) {
         return heed_fail(HEED_ERR_VALUE, "watch_text: %s", fault);
     }
-    for (int i = 0; i < w->sink_count; i++) {
+    char *copy = heed_is_utf8(text) ? NULL : copy_as_utf8(text);
+    for (int i = 0; i < w->sink_count && !heed_error_pending(); i++) {
         heed_sink *sink = w->sinks[i];
         if (!sink->off && sink->kind->text != NULL) {
-            sink->kind->text(sink, w, name, text);
+            sink->kind->text(sink, w, name, copy != NULL ? copy : text);
             check(w, sink);
         }
     }
-    return HEED_OK;
+    heed_free(copy);
+    return heed_error_pending();
 }
 
 void heed_watch_pause(heed_watch *w)
