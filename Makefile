@@ -161,6 +161,7 @@ help:
 	@echo "make layers        check that includes go one way only: nn -> autograd -> tensor"
 	@echo "make format        clang-format everything; check-format only checks"
 	@echo "make lint          run cppcheck"
+	@echo "make pictures      draw the graphs of docs/autograd.md again (needs Graphviz)"
 	@echo "make install       install headers, library, heed.pc and LICENSE under PREFIX=$(PREFIX)"
 	@echo "make clean         remove $(BUILD)/"
 	@echo
@@ -275,6 +276,7 @@ test: $(BUILD)/test_heed $(EXAMPLES)
 	CC="$(LINK)" sh tests/lesson7.sh $(BUILD)
 	sh tests/notebooks.sh
 	sh tests/gpt_resume.sh $(BUILD)
+	sh tests/graphs.sh $(BUILD)
 
 # Each instruction set runs with a different number of threads: no result may depend on that number.
 test-isas: $(BUILD)/test_heed $(EXAMPLES)
@@ -472,6 +474,15 @@ deps-dev:
 
 layers:
 	@sh tests/layers.sh
+
+# ---- the pictures of docs/autograd.md ----
+
+.PHONY: pictures
+pictures: $(BUILD)/graph
+	@command -v dot > /dev/null || { echo "make pictures: needs Graphviz: apt-get install graphviz" >&2; exit 1; }
+	for graph in tanh attention; do \
+	    $(BUILD)/graph $$graph > docs/pictures/$$graph.dot && \
+	    dot -Tsvg docs/pictures/$$graph.dot -o docs/pictures/$$graph.svg || exit 1; done
 
 FORMATTED = $(wildcard src/*.h src/*/*.[ch] src/*/*/*.[ch] examples/*.[ch] examples/*/*.[ch] tests/*.[ch] tests/gradients/*.h tests/misuse/*.h tests/parity/*.h tests/fuzz/*.c tests/fuzz/*/*.[ch] tests/oom/*.c tests/lessons/*.c bench/*.[ch] bench/*/*.[ch] bench/peers/*.cpp)
 

@@ -33,6 +33,7 @@
 #include "tensor/random/state.h"         /* the generator's state; the PyTorch version it follows */
 
 #include "tensor/alloc.h"                /* memory for your own modules; counts of live tensors */
+#include "tensor/tensor_set.h"           /* walks through graphs: each tensor once */
 #include "tensor/check.h"                /* argument checks for your own functions */
 #include "tensor/isa.h"                  /* the instruction set in use */
 #include "tensor/parallel.h"             /* the number of threads */
@@ -63,6 +64,9 @@
 #include "autograd/module_path.h"        /* the name of the running module */
 #include "autograd/op.h"                 /* defining operations, including your own */
 #include "autograd/apply.h"              /* applies an operation */
+#include "autograd/args_text.h"          /* the arguments of an operation as text */
+#include "autograd/trace.h"              /* prints operations and gradients as they are computed */
+#include "autograd/recording.h"          /* keeps all results and gradients, to look at them */
 
 #include "nn/module.h"                   /* parameters and children by name; your own modules */
 #include "nn/tensor_list.h"              /* lists of named tensors: parameters, state dicts */
@@ -102,6 +106,7 @@
 #include "nn/watch/heat_map.h"           /* attention heat maps in a terminal */
 #include "nn/watch/plot.h"               /* curves and attention as text, SVG and CSV */
 #include "nn/watch/watch.h"              /* values of a run: a progress bar, CSV, TensorBoard */
+#include "nn/watch/graph_dot.h"          /* pictures of graphs, for Graphviz */
 /* clang-format on */
 
 #endif

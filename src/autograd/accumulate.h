@@ -22,9 +22,9 @@ heed_status heed_add_all_in_place(const heed_pass *pass, const heed_vjp *vjp, bo
 static inline heed_status heed_add_in_place(const heed_pass *pass, const heed_vjp *vjp,
                                             bool *wanted)
 {
-    /* Anomaly mode checks gradients before they are added. */
+    /* Observers see gradients before they are added. */
     const bool can =
-        vjp->y->op->add_gradient != NULL && !pass->create_graph && !heed_self.detect_anomaly;
+        vjp->y->op->add_gradient != NULL && !pass->create_graph && heed_self.observers == 0;
     return can ? heed_add_all_in_place(pass, vjp, wanted) : HEED_OK;
 }
 

@@ -18,14 +18,14 @@
 
 bool heed_set_detect_anomaly(bool enabled)
 {
-    const bool was = heed_self.detect_anomaly;
-    heed_self.detect_anomaly = enabled;
+    const bool was = heed_is_anomaly_enabled();
+    heed_self.observers ^= was != enabled ? HEED_ANOMALY_MODE : 0;
     return was;
 }
 
 bool heed_is_anomaly_enabled(void)
 {
-    return heed_self.detect_anomaly;
+    return (heed_self.observers & HEED_ANOMALY_MODE) != 0;
 }
 
 /* ---- the elements of a tensor ---- */
@@ -187,6 +187,11 @@ static heed_origin origin_of(const heed_tensor *node)
         memcpy(&origin, (const char *)node->args + node->args_size - sizeof origin, sizeof origin);
     }
     return origin;
+}
+
+heed_text heed_origin_path(const heed_tensor *node)
+{
+    return origin_of(node).path;
 }
 
 heed_status heed_inspect_root(const char *function, const heed_tensor *y)

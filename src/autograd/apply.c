@@ -9,6 +9,7 @@
 #include "../tensor/scope_list.h"
 #include "../tensor/shape.h"
 #include "inspect.h"
+#include "observe.h"
 #include "saved.h"
 
 /* ---- recording ---- */
@@ -28,7 +29,7 @@ static bool needs_node(const heed_call *call, const heed_tensor *y)
 
 static heed_status allocate_args(heed_tensor *y, size_t args_size)
 {
-    const size_t origin_size = heed_self.detect_anomaly ? heed_origin_size(args_size) : 0;
+    const size_t origin_size = heed_self.observers != 0 ? heed_origin_size(args_size) : 0;
     void *args = heed_alloc_sized(args_size + origin_size);
     if (args == NULL) {
         return heed_self.error;
@@ -44,7 +45,8 @@ static heed_status allocate_args(heed_tensor *y, size_t args_size)
 /* Copies the arguments and adds the edges. On failure y can still be released. */
 static heed_status record(const heed_call *call, size_t args_size, heed_tensor *y)
 {
-    if ((args_size > sizeof y->small_args || heed_self.detect_anomaly) &&
+    y->args_size = (uint16_t)args_size;
+    if ((args_size > sizeof y->small_args || heed_self.observers != 0) &&
         allocate_args(y, args_size) != HEED_OK) {
         return heed_self.error;
     }
@@ -148,5 +150,7 @@ heed_tensor *heed_apply(const heed_op *op, heed_tensor *const *inputs, int count
     heed_self.operation = op->name;
     heed_tensor *y = compute(&call, args_size);
     heed_self.operation = outer;
-    return heed_self.detect_anomaly && outer == NULL ? heed_inspect_result(&call, y) : y;
+    return heed_self.observers != 0 && outer == heed_self.pass
+               ? heed_observe_result(&call, args_size, y)
+               : y;
 }

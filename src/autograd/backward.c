@@ -21,7 +21,7 @@
 #include "../tensor/scope.h"
 #include "accumulate.h"
 #include "input_grads.h"
-#include "inspect.h"
+#include "observe.h"
 #include "saved.h"
 
 /* dL/dt += g. Consumes the caller's g, even on error. */
@@ -52,8 +52,8 @@ static heed_status differentiate(const heed_pass *pass, heed_tensor *node, heed_
         heed_input_grads_take(&in, node); /* in.grads outlive the frame */
         status = heed_frame_end(frame);
     }
-    if (heed_self.detect_anomaly && status == HEED_OK) {
-        status = heed_inspect_gradients(node, g, in.grads);
+    if (heed_self.observers != 0 && status == HEED_OK) {
+        status = heed_observe_gradients(pass, node, g, in.grads);
     }
     for (int j = 0; j < node->input_count && status == HEED_OK; j++) {
         heed_tensor *grad = in.grads[j];
@@ -121,8 +121,8 @@ static heed_status walk(const heed_pass *pass, heed_tensor *seed)
 
 heed_status heed_run_backward(const heed_pass *pass)
 {
-    const char *outer = heed_self.operation;
-    heed_self.operation = pass->function;
+    const char *outer = heed_self.operation, *outer_pass = heed_self.pass;
+    heed_self.operation = heed_self.pass = pass->function;
     heed_scope scope;
     heed_scope_begin(&scope);
     /* Derivatives are operations themselves, recorded only for create_graph. Ending the scope
@@ -139,9 +139,11 @@ heed_status heed_run_backward(const heed_pass *pass)
         heed_unref(seed);
     }
     heed_scope_end(&scope);
-    heed_self.operation = outer;
     if (HEED_IS_DEBUG) {
         heed_debug_count_step();
     }
-    return heed_return_grads(pass, status);
+    status = heed_return_grads(pass, status);
+    heed_self.operation = outer;
+    heed_self.pass = outer_pass;
+    return status;
 }

@@ -30,7 +30,7 @@ static heed_status check_root(const char *function, const heed_tensor *y)
                          "%s: y %s is not a single number; heed_sum or heed_mean it", function,
                          HEED_TEXT(y));
     }
-    return heed_self.detect_anomaly ? heed_inspect_root(function, y) : HEED_OK;
+    return heed_self.observers & HEED_ANOMALY_MODE ? heed_inspect_root(function, y) : HEED_OK;
 }
 
 static heed_status check_and_run(const heed_pass *pass)

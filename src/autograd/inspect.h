@@ -1,5 +1,5 @@
 /* The checks that anomaly mode makes in heed_apply and in the backward pass (internal; anomaly.h
- * describes the mode). Call them only if heed_self.detect_anomaly is set. */
+ * describes the mode). Call them only in this mode. */
 #ifndef HEED_AUTOGRAD_INSPECT_H
 #define HEED_AUTOGRAD_INSPECT_H
 
@@ -16,11 +16,13 @@ heed_status heed_inspect_root(const char *function, const heed_tensor *y);
 heed_status heed_inspect_gradients(const heed_tensor *node, const heed_tensor *g,
                                    heed_tensor *const *grads);
 
-/* Where a node was created. In anomaly mode, heed_apply stores it after the node's arguments, in
- * the same block.
+/* Where a node was created. If anything observes the thread, heed_apply stores it after the node's
+ * arguments, in the same block.
  * heed_origin_size: the bytes that it adds to arguments of this size; 0 if their sum would
- * overflow. heed_store_origin: stores it in y, whose args_size includes these bytes. */
+ * overflow. heed_store_origin: stores it in y, whose args_size includes these bytes.
+ * heed_origin_path: the path of the module that was running; "" if it was not stored. */
 size_t heed_origin_size(size_t args_size);
 void heed_store_origin(heed_tensor *y);
+heed_text heed_origin_path(const heed_tensor *node);
 
 #endif

@@ -39,12 +39,11 @@ const heed_op *heed_find_operation(const char *name)
 
 /* ---- checks that rules share ---- */
 
-/* The name of input i in errors. */
-static heed_text name_of(const heed_call *call, int i)
+heed_text heed_input_name(const heed_op *op, int i)
 {
     heed_text name;
-    if (call->op->names != NULL) {
-        snprintf(name.text, sizeof name.text, "%s", call->op->names[i]);
+    if (op->names != NULL) {
+        snprintf(name.text, sizeof name.text, "%s", op->names[i]);
     } else {
         snprintf(name.text, sizeof name.text, "input %d", i);
     }
@@ -55,7 +54,7 @@ heed_status heed_expect_dtype(const heed_call *call, int i, heed_dtype dtype)
 {
     if (call->inputs[i]->dtype != dtype) {
         return heed_fail(HEED_ERR_DTYPE, "%s: %s is %s, not %s; cast it with heed_to",
-                         call->op->name, name_of(call, i).text,
+                         call->op->name, heed_input_name(call->op, i).text,
                          heed_dtype_name(call->inputs[i]->dtype), heed_dtype_name(dtype));
     }
     return HEED_OK;
@@ -65,7 +64,7 @@ heed_status heed_expect_float(const heed_call *call, int i)
 {
     if (!heed_is_float(call->inputs[i]->dtype)) {
         return heed_fail(HEED_ERR_DTYPE, "%s: %s is %s, not a float; heed_to(x, HEED_F32)",
-                         call->op->name, name_of(call, i).text,
+                         call->op->name, heed_input_name(call->op, i).text,
                          heed_dtype_name(call->inputs[i]->dtype));
     }
     return HEED_OK;

@@ -57,7 +57,12 @@ typedef struct heed_vjp {
 struct heed_op {
     const char *name;
     int inputs;               /* number of inputs, or HEED_ANY_COUNT */
-    const char *const *names; /* names of the inputs in errors; NULL: "input 0", "input 1", ... */
+    const char *const *names; /* names of the inputs in messages; NULL: "input 0", "input 1", ... */
+
+    /* The fields of the struct of arguments, in order, to show them (args_text.h): "int dim, bool
+     * keepdim". Types: int, int64, double, bool, dtype, reduction, shape, dims, pointer. A field
+     * whose name begins with _ is not shown. NULL: shows none. */
+    const char *args;
 
     /* Checks the inputs and describes the result, which starts with the dtype and shape of the
      * first input. NULL: accepts everything and leaves the result unchanged. */
@@ -99,6 +104,9 @@ bool heed_wants_grad(const heed_vjp *vjp, int i);
  * heed_to. */
 heed_status heed_expect_dtype(const heed_call *call, int i, heed_dtype dtype);
 heed_status heed_expect_float(const heed_call *call, int i);
+
+/* heed_input_name: the name of input i in messages: "weight", or "input 1". */
+heed_text heed_input_name(const heed_op *op, int i);
 
 /* ---- the registry: all linked operations; from a static library, only those that are used ---- */
 

@@ -51,8 +51,13 @@ static heed_tensor *hand_out_one(const heed_pass *pass, int i)
         return heed_join_scope(pass->function, g);
     }
     /* The handle has another owner, such as a scope: return a new one. */
-    heed_tensor *own =
-        pass->create_graph ? heed_reshape(g, heed_shape_of_tensor(g)) : heed_detach(g);
+    heed_tensor *own = NULL;
+    if (pass->create_graph) {
+        own = heed_reshape(g, heed_shape_of_tensor(g));
+    } else if (!heed_blocked()) {
+        own = heed_tensor_view(pass->function, g, g->ndim, g->shape, g->strides, 0);
+        own = own != NULL ? heed_join_scope(pass->function, own) : NULL;
+    }
     heed_unref(g);
     return own;
 }

@@ -89,11 +89,10 @@ static int64_t next_shown(const printer *p, int64_t size, int64_t i)
     return cut(p, size) && i + 1 == p->options.edgeitems ? size - p->options.edgeitems : i + 1;
 }
 
-/* The locale's decimal point may be several bytes long; torch always prints ".". */
-static void use_point(char *number)
+void heed_use_point(char *number)
 {
     char *point = number + strspn(number, "-0123456789");
-    size_t length = strcspn(point, "0123456789");
+    size_t length = *point != 'e' ? strcspn(point, "0123456789") : 0;
     if (length > 0) {
         memmove(point + 1, point + length, strlen(point + length) + 1);
         *point = '.';
@@ -111,7 +110,7 @@ static void write_float(char *text, const printer *p, double value)
     } else {
         const char *format = p->notation == FIXED ? "%.*f" : "%.*e";
         snprintf(text, ELEMENT_SIZE, format, p->options.precision, value);
-        use_point(text);
+        heed_use_point(text);
     }
 }
 

@@ -17,6 +17,10 @@ enum { HEED_IS_DEBUG = 1 }; /* a debug build: debug.h */
 enum { HEED_IS_DEBUG = 0 };
 #endif
 
+/* What observes the operations of a thread: bits of heed_thread.observers. Operations test them all
+ * at once, so that they cost nothing when they are off. */
+enum { HEED_ANOMALY_MODE = 1, HEED_TRACING = 2, HEED_RECORDING = 4 };
+
 enum { HEED_SIZE_CLASSES = 4 * 42, HEED_TRACKED_SCOPES = 64 };
 
 typedef struct heed_free_list {
@@ -31,11 +35,12 @@ typedef struct heed_thread {
     int depth;      /* of the innermost open scope; 0: none is open (scope_list.h) */
     struct heed_tensor *tensors;      /* of all open scopes, innermost first (scope_list.c) */
     const char *operation;            /* in progress; named in out-of-memory errors */
+    const char *pass;                 /* the `operation` of the running backward pass, or NULL */
     int64_t scopes_begun;             /* scope_list.h */
     int64_t fail_countdown;           /* allocations until one fails; 0: off (alloc.c) */
     int64_t live_tensors, live_bytes; /* written by this thread, read by all */
     bool grad_disabled;
-    bool detect_anomaly;            /* autograd/anomaly.c */
+    uint8_t observers;              /* autograd/anomaly.c, trace.c, recording.c */
     bool registered;                /* counted by heed_sum_live, cleaned up when it ends */
     const struct heed_place *place; /* of the module that is running (autograd/module_path.c) */
 

@@ -180,6 +180,7 @@ static heed_status nll_weights_forward(const heed_call *call, heed_tensor *y)
 
 HEED_OPERATION(nll_weights) = {.name = "nll_weights",
                                .inputs = HEED_ANY_COUNT,
+                               .args = HEED_NLL_ARGS,
                                .rule = nll_weights_rule,
                                .forward = nll_weights_forward};
 
@@ -229,6 +230,7 @@ static void nll_loss_backward(const heed_vjp *v)
 HEED_OPERATION(nll_loss) = {
     .name = "nll_loss",
     .inputs = HEED_ANY_COUNT,
+    .args = HEED_NLL_ARGS,
     .rule = nll_loss_rule,
     .forward = nll_loss_forward,
     .backward = nll_loss_backward,
@@ -309,6 +311,7 @@ static void backward(const heed_vjp *v)
 
 HEED_OPERATION(cross_entropy) = {.name = "cross_entropy",
                                  .inputs = HEED_ANY_COUNT,
+                                 .args = HEED_NLL_ARGS,
                                  .rule = rule,
                                  .forward = forward,
                                  .backward = backward,

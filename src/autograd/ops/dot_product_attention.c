@@ -282,6 +282,7 @@ enum {
 HEED_OPERATION(attend) = {.name = "attend",
                           .inputs = HEED_ANY_COUNT,
                           .names = HEED_NAMES("q", "k", "v", "mask"),
+                          .args = "double scale, bool is_causal",
                           .rule = attend_rule,
                           .forward = attend_forward,
                           .backward = attend_backward,

@@ -272,9 +272,10 @@ heed_tensor *heed_where(heed_tensor *condition, heed_tensor *a, heed_tensor *b)
 
 /* ---- turning lines into operations and functions ---- */
 
-#define LINE(id, text, count, number, kind, numbers, ...)                                          \
+#define LINE(id, text, count, number, kind, numbers, layout, ...)                                  \
     static line id = {{.name = text,                                                               \
                        .inputs = count,                                                            \
+                       .args = layout,                                                             \
                        .rule = line_rule,                                                          \
                        .forward = line_forward,                                                    \
                        .backward = line_backward},                                                 \
@@ -283,14 +284,17 @@ heed_tensor *heed_where(heed_tensor *condition, heed_tensor *a, heed_tensor *b)
                       numbers,                                                                     \
                       {__VA_ARGS__},                                                               \
                       {FORMULA}};
-#define TRUTH_LINE(id, text, count, number, numbers)                                               \
-    static line id = {                                                                             \
-        {.name = text, .inputs = count, .rule = truth_rule, .forward = truth_forward},             \
-        HEED_OP_##number,                                                                          \
-        TRUTH,                                                                                     \
-        numbers,                                                                                   \
-        {NULL},                                                                                    \
-        {FORMULA}};
+#define TRUTH_LINE(id, text, count, number, numbers, layout)                                       \
+    static line id = {{.name = text,                                                               \
+                       .inputs = count,                                                            \
+                       .args = layout,                                                             \
+                       .rule = truth_rule,                                                         \
+                       .forward = truth_forward},                                                  \
+                      HEED_OP_##number,                                                            \
+                      TRUTH,                                                                       \
+                      numbers,                                                                     \
+                      {NULL},                                                                      \
+                      {FORMULA}};
 
 #define FUNCTION1(name)                                                                            \
     heed_tensor *heed_##name(heed_tensor *x)                                                       \
@@ -309,16 +313,16 @@ heed_tensor *heed_where(heed_tensor *condition, heed_tensor *a, heed_tensor *b)
     }
 
 #define UNARY(name, kind, f, dx)                                                                   \
-    LINE(line_##name, #name, 1, name, kind, 0, #dx)                                                \
+    LINE(line_##name, #name, 1, name, kind, 0, NULL, #dx)                                          \
     FUNCTION1(name)
 #define BINARY(name, kind, f, da, db)                                                              \
-    LINE(line_##name, #name, 2, name, kind, 0, #da, #db)                                           \
-    LINE(line_##name##_scalar, #name "_scalar", 1, name, kind, 1, #da)                             \
+    LINE(line_##name, #name, 2, name, kind, 0, NULL, #da, #db)                                     \
+    LINE(line_##name##_scalar, #name "_scalar", 1, name, kind, 1, "double b", #da)                 \
     FUNCTION2(name)                                                                                \
     FUNCTION_SCALAR(name##_scalar)
 #define TERNARY(name, kind, f, da, db, dc)                                                         \
-    LINE(line_##name, #name, 3, name, kind, 0, #da, #db, #dc)                                      \
-    LINE(line_##name##_scalar, #name "_scalar", 2, name, kind, 1, #da, #db)                        \
+    LINE(line_##name, #name, 3, name, kind, 0, NULL, #da, #db, #dc)                                \
+    LINE(line_##name##_scalar, #name "_scalar", 2, name, kind, 1, "double c", #da, #db)            \
     heed_tensor *heed_##name(heed_tensor *a, heed_tensor *b, heed_tensor *c)                       \
     {                                                                                              \
         return heed_apply(&line_##name.op, (heed_tensor *[]){a, b, c}, 3, NULL, 0);                \
@@ -328,21 +332,21 @@ heed_tensor *heed_where(heed_tensor *condition, heed_tensor *a, heed_tensor *b)
         return heed_apply(&line_##name##_scalar.op, (heed_tensor *[]){a, b}, 2, &c, sizeof c);     \
     }
 #define BOUNDS(name, kind, f, da)                                                                  \
-    LINE(line_##name, #name, 1, name, kind, 2, #da)                                                \
+    LINE(line_##name, #name, 1, name, kind, 2, "double min, double max", #da)                      \
     heed_tensor *heed_##name(heed_tensor *a, double b, double c)                                   \
     {                                                                                              \
         return heed_apply(&line_##name.op, &a, 1, (double[]){b, c}, 2 * sizeof b);                 \
     }
 #define COMPARE(name, f)                                                                           \
-    TRUTH_LINE(line_##name, #name, 2, name, 0)                                                     \
-    TRUTH_LINE(line_##name##_scalar, #name "_scalar", 1, name, 1)                                  \
+    TRUTH_LINE(line_##name, #name, 2, name, 0, NULL)                                               \
+    TRUTH_LINE(line_##name##_scalar, #name "_scalar", 1, name, 1, "double b")                      \
     FUNCTION2(name)                                                                                \
     FUNCTION_SCALAR(name##_scalar)
 #define LOGICAL(name, f)                                                                           \
-    TRUTH_LINE(line_##name, #name, 2, name, 0)                                                     \
+    TRUTH_LINE(line_##name, #name, 2, name, 0, NULL)                                               \
     FUNCTION2(name)
 #define PREDICATE(name, f)                                                                         \
-    TRUTH_LINE(line_##name, #name, 1, name, 0)                                                     \
+    TRUTH_LINE(line_##name, #name, 1, name, 0, NULL)                                               \
     FUNCTION1(name)
 #include "../../tensor/kernels/ops.def"
 

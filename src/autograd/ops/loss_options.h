@@ -12,6 +12,8 @@ typedef struct heed_nll_args {
     const char *function; /* the public function, for messages */
     heed_reduction reduction;
 } heed_nll_args;
+#define HEED_NLL_ARGS                                                                              \
+    "int64 ignore_index, double label_smoothing, pointer _function, reduction reduction"
 
 /* heed_check_reduction: accepts HEED_MEAN, HEED_SUM and HEED_NONE. */
 static inline heed_status heed_check_reduction(const char *function, heed_reduction reduction)

@@ -41,6 +41,7 @@ static void masked_fill_backward(const heed_vjp *v)
 HEED_OPERATION(masked_fill) = {.name = "masked_fill",
                                .inputs = 2,
                                .names = HEED_NAMES("x", "replace_mask"),
+                               .args = "double value",
                                .rule = masked_fill_rule,
                                .forward = masked_fill_forward,
                                .backward = masked_fill_backward,
@@ -97,12 +98,14 @@ static void triangle_backward(const heed_vjp *v)
 
 HEED_OPERATION(tril) = {.name = "tril",
                         .inputs = 1,
+                        .args = "int64 diagonal",
                         .rule = triangle_rule,
                         .forward = triangle_forward,
                         .backward = triangle_backward};
 
 HEED_OPERATION(triu) = {.name = "triu",
                         .inputs = 1,
+                        .args = "int64 diagonal",
                         .rule = triangle_rule,
                         .forward = triangle_forward,
                         .backward = triangle_backward};

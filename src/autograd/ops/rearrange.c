@@ -107,6 +107,7 @@ static void cat_backward(const heed_vjp *v)
 
 HEED_OPERATION(cat) = {.name = "cat",
                        .inputs = HEED_ANY_COUNT,
+                       .args = "int dim",
                        .rule = cat_rule,
                        .forward = cat_forward,
                        .backward = cat_backward};
@@ -203,6 +204,7 @@ static void flip_backward(const heed_vjp *v)
 
 HEED_OPERATION(flip) = {.name = "flip",
                         .inputs = 1,
+                        .args = "dims dims",
                         .rule = flip_rule,
                         .forward = flip_forward,
                         .backward = flip_backward};

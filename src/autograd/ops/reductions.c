@@ -25,8 +25,9 @@ typedef struct reduce_args {
     heed_dims dims; /* empty: all dims */
     bool keepdim;
 } reduce_args;
+#define REDUCE_ARGS "dims dims, bool keepdim"
 
-#define ALL_DIMS ((heed_dims){0, {0}})
+#define ALL_DIMS    ((heed_dims){0, {0}})
 static const reduce_args everything = {{0, {0}}, false};
 
 /* ---- rules ---- */
@@ -196,11 +197,16 @@ static void mean_backward(const heed_vjp *v)
     v->grads[0] = spread(v, heed_div_scalar(v->g, count_reduced(v->inputs[0], v->args)));
 }
 
-HEED_OPERATION(sum) = {
-    .name = "sum", .inputs = 1, .rule = sum_rule, .forward = sum_forward, .backward = sum_backward};
+HEED_OPERATION(sum) = {.name = "sum",
+                       .inputs = 1,
+                       .args = REDUCE_ARGS,
+                       .rule = sum_rule,
+                       .forward = sum_forward,
+                       .backward = sum_backward};
 
 HEED_OPERATION(mean) = {.name = "mean",
                         .inputs = 1,
+                        .args = REDUCE_ARGS,
                         .rule = float_rule,
                         .forward = mean_forward,
                         .backward = mean_backward};
@@ -275,6 +281,7 @@ static void cumsum_backward(const heed_vjp *v)
 
 HEED_OPERATION(cumsum) = {.name = "cumsum",
                           .inputs = 1,
+                          .args = "int dim",
                           .rule = cumsum_rule,
                           .forward = cumsum_forward,
                           .backward = cumsum_backward};
@@ -295,6 +302,7 @@ static void amax_backward(const heed_vjp *v)
 #define EXTREME(id, fold, gradient)                                                                \
     HEED_OPERATION(id) = {.name = #id,                                                             \
                           .inputs = 1,                                                             \
+                          .args = REDUCE_ARGS,                                                     \
                           .rule = nonempty_rule,                                                   \
                           .forward = fold##_forward,                                               \
                           .backward = gradient,                                                    \
@@ -341,11 +349,17 @@ static heed_status argmax_rule(const heed_call *call, heed_result *result)
     return nonempty_rule(call, result);
 }
 
-HEED_OPERATION(argmax) = {
-    .name = "argmax", .inputs = 1, .rule = argmax_rule, .forward = argmax_forward};
+HEED_OPERATION(argmax) = {.name = "argmax",
+                          .inputs = 1,
+                          .args = REDUCE_ARGS,
+                          .rule = argmax_rule,
+                          .forward = argmax_forward};
 
-HEED_OPERATION(argmin) = {
-    .name = "argmin", .inputs = 1, .rule = argmax_rule, .forward = argmin_forward};
+HEED_OPERATION(argmin) = {.name = "argmin",
+                          .inputs = 1,
+                          .args = REDUCE_ARGS,
+                          .rule = argmax_rule,
+                          .forward = argmin_forward};
 
 heed_tensor *heed_argmax_dim(heed_tensor *x, int dim, bool keepdim)
 {
@@ -454,6 +468,7 @@ static void std_backward(const heed_vjp *v)
 
 HEED_OPERATION(var) = {.name = "var",
                        .inputs = 1,
+                       .args = REDUCE_ARGS ", int correction",
                        .rule = float_rule,
                        .forward = var_forward,
                        .backward = var_backward,
@@ -461,6 +476,7 @@ HEED_OPERATION(var) = {.name = "var",
 
 HEED_OPERATION(std) = {.name = "std",
                        .inputs = 1,
+                       .args = REDUCE_ARGS ", int correction",
                        .rule = float_rule,
                        .forward = var_forward,
                        .backward = std_backward,
@@ -554,6 +570,7 @@ static void norm_backward(const heed_vjp *v)
 
 HEED_OPERATION(norm) = {.name = "norm",
                         .inputs = 1,
+                        .args = REDUCE_ARGS ", double p",
                         .rule = norm_rule,
                         .forward = norm_forward,
                         .backward = norm_backward,
@@ -583,8 +600,10 @@ static heed_status truth_rule(const heed_call *call, heed_result *result)
     return reduction_rule(call, result);
 }
 
-HEED_OPERATION(any) = {.name = "any", .inputs = 1, .rule = truth_rule, .forward = any_forward};
-HEED_OPERATION(all) = {.name = "all", .inputs = 1, .rule = truth_rule, .forward = all_forward};
+HEED_OPERATION(any) = {
+    .name = "any", .inputs = 1, .args = REDUCE_ARGS, .rule = truth_rule, .forward = any_forward};
+HEED_OPERATION(all) = {
+    .name = "all", .inputs = 1, .args = REDUCE_ARGS, .rule = truth_rule, .forward = all_forward};
 
 REDUCTION_FORMS(any)
 REDUCTION_FORMS(all)
@@ -610,6 +629,7 @@ static void logsumexp_backward(const heed_vjp *v)
 
 HEED_OPERATION(logsumexp) = {.name = "logsumexp",
                              .inputs = 1,
+                             .args = REDUCE_ARGS,
                              .rule = logsumexp_rule,
                              .forward = logsumexp_forward,
                              .backward = logsumexp_backward,

@@ -120,6 +120,7 @@ static bool slice_add_gradient(const heed_vjp *v, int i, heed_tensor *sum)
 
 HEED_OPERATION(slice) = {.name = "slice",
                          .inputs = 1,
+                         .args = "shape _whole, int dim, int64 start, int64 end, int64 step",
                          .rule = slice_rule,
                          .backward = slice_backward,
                          .add_gradient = slice_add_gradient};
@@ -158,11 +159,13 @@ static void slice_backward_backward(const heed_vjp *v)
     v->grads[0] = heed_slice(v->g, args->dim, args->start, args->end, args->step);
 }
 
-HEED_OPERATION(slice_backward) = {.name = "slice_backward",
-                                  .inputs = 1,
-                                  .rule = slice_backward_rule,
-                                  .forward = slice_backward_forward,
-                                  .backward = slice_backward_backward};
+HEED_OPERATION(slice_backward) = {
+    .name = "slice_backward",
+    .inputs = 1,
+    .args = "shape shape, int dim, int64 start, int64 end, int64 step",
+    .rule = slice_backward_rule,
+    .forward = slice_backward_forward,
+    .backward = slice_backward_backward};
 
 heed_tensor *heed_slice_backward(heed_tensor *g, heed_shape shape, int dim, int64_t start,
                                  int64_t end, int64_t step)
@@ -243,8 +246,11 @@ static void diagonal_backward(const heed_vjp *v)
                                          args->dim1, args->dim2);
 }
 
-HEED_OPERATION(diagonal) = {
-    .name = "diagonal", .inputs = 1, .rule = diagonal_rule, .backward = diagonal_backward};
+HEED_OPERATION(diagonal) = {.name = "diagonal",
+                            .inputs = 1,
+                            .args = "shape _whole, int64 offset, int dim1, int dim2",
+                            .rule = diagonal_rule,
+                            .backward = diagonal_backward};
 
 heed_tensor *heed_diagonal(heed_tensor *x, int64_t offset, int dim1, int dim2)
 {
@@ -281,6 +287,7 @@ static void diagonal_backward_backward(const heed_vjp *v)
 
 HEED_OPERATION(diagonal_backward) = {.name = "diagonal_backward",
                                      .inputs = 1,
+                                     .args = "shape shape, int64 offset, int dim1, int dim2",
                                      .rule = diagonal_backward_rule,
                                      .forward = diagonal_backward_forward,
                                      .backward = diagonal_backward_backward};

@@ -74,6 +74,7 @@ static void log_softmax_backward(const heed_vjp *v)
 
 HEED_OPERATION(softmax) = {.name = "softmax",
                            .inputs = 1,
+                           .args = "int dim",
                            .rule = softmax_rule,
                            .forward = softmax_forward,
                            .backward = softmax_backward,
@@ -81,6 +82,7 @@ HEED_OPERATION(softmax) = {.name = "softmax",
 
 HEED_OPERATION(safe_softmax) = {.name = "safe_softmax",
                                 .inputs = 1,
+                                .args = "int dim",
                                 .rule = softmax_rule,
                                 .forward = safe_softmax_forward,
                                 .backward = softmax_backward,
@@ -88,6 +90,7 @@ HEED_OPERATION(safe_softmax) = {.name = "safe_softmax",
 
 HEED_OPERATION(log_softmax) = {.name = "log_softmax",
                                .inputs = 1,
+                               .args = "int dim",
                                .rule = softmax_rule,
                                .forward = log_softmax_forward,
                                .backward = log_softmax_backward,

@@ -150,8 +150,11 @@ static heed_status argsort_forward(const heed_call *call, heed_tensor *y)
     return heed_self.error;
 }
 
-HEED_OPERATION(argsort) = {
-    .name = "argsort", .inputs = 1, .rule = argsort_rule, .forward = argsort_forward};
+HEED_OPERATION(argsort) = {.name = "argsort",
+                           .inputs = 1,
+                           .args = "int dim, bool descending",
+                           .rule = argsort_rule,
+                           .forward = argsort_forward};
 
 heed_tensor *heed_argsort(heed_tensor *x, int dim, bool descending)
 {

@@ -48,8 +48,11 @@ static void transpose_backward(const heed_vjp *v)
     v->grads[0] = heed_transpose(v->g, args->dim0, args->dim1);
 }
 
-HEED_OPERATION(transpose) = {
-    .name = "transpose", .inputs = 1, .rule = transpose_rule, .backward = transpose_backward};
+HEED_OPERATION(transpose) = {.name = "transpose",
+                             .inputs = 1,
+                             .args = "int dim0, int dim1",
+                             .rule = transpose_rule,
+                             .backward = transpose_backward};
 
 heed_tensor *heed_transpose(heed_tensor *x, int dim0, int dim1)
 {
@@ -91,8 +94,11 @@ static void permute_backward(const heed_vjp *v)
     v->grads[0] = heed_permute(v->g, back);
 }
 
-HEED_OPERATION(permute) = {
-    .name = "permute", .inputs = 1, .rule = permute_rule, .backward = permute_backward};
+HEED_OPERATION(permute) = {.name = "permute",
+                           .inputs = 1,
+                           .args = "dims dims",
+                           .rule = permute_rule,
+                           .backward = permute_backward};
 
 heed_tensor *heed_permute(heed_tensor *x, heed_dims dims)
 {
@@ -144,8 +150,11 @@ static void same_backward(const heed_vjp *v)
     v->grads[0] = v->g;
 }
 
-HEED_OPERATION(expand) = {
-    .name = "expand", .inputs = 1, .rule = expand_rule, .backward = same_backward};
+HEED_OPERATION(expand) = {.name = "expand",
+                          .inputs = 1,
+                          .args = "shape shape",
+                          .rule = expand_rule,
+                          .backward = same_backward};
 
 heed_tensor *heed_expand(heed_tensor *x, heed_shape shape)
 {
@@ -283,6 +292,7 @@ static void reshape_backward(const heed_vjp *v)
 
 HEED_OPERATION(reshape) = {.name = "reshape",
                            .inputs = 1,
+                           .args = "shape shape",
                            .rule = reshape_rule,
                            .forward = reshape_forward,
                            .backward = reshape_backward};
@@ -312,8 +322,11 @@ static heed_status squeeze_rule(const heed_call *call, heed_result *result)
     return HEED_OK;
 }
 
-HEED_OPERATION(squeeze) = {
-    .name = "squeeze", .inputs = 1, .rule = squeeze_rule, .backward = reshape_backward};
+HEED_OPERATION(squeeze) = {.name = "squeeze",
+                           .inputs = 1,
+                           .args = "int dim",
+                           .rule = squeeze_rule,
+                           .backward = reshape_backward};
 
 heed_tensor *heed_squeeze(heed_tensor *x, int dim)
 {
@@ -341,8 +354,11 @@ static heed_status unsqueeze_rule(const heed_call *call, heed_result *result)
     return HEED_OK;
 }
 
-HEED_OPERATION(unsqueeze) = {
-    .name = "unsqueeze", .inputs = 1, .rule = unsqueeze_rule, .backward = reshape_backward};
+HEED_OPERATION(unsqueeze) = {.name = "unsqueeze",
+                             .inputs = 1,
+                             .args = "int dim",
+                             .rule = unsqueeze_rule,
+                             .backward = reshape_backward};
 
 heed_tensor *heed_unsqueeze(heed_tensor *x, int dim)
 {
@@ -472,8 +488,12 @@ static void to_backward(const heed_vjp *v)
     v->grads[0] = heed_to(v->g, v->inputs[0]->dtype);
 }
 
-HEED_OPERATION(to) = {
-    .name = "to", .inputs = 1, .rule = to_rule, .forward = copy_forward, .backward = to_backward};
+HEED_OPERATION(to) = {.name = "to",
+                      .inputs = 1,
+                      .args = "dtype dtype",
+                      .rule = to_rule,
+                      .forward = copy_forward,
+                      .backward = to_backward};
 
 heed_tensor *heed_to(heed_tensor *x, heed_dtype dtype)
 {

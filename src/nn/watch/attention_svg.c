@@ -15,7 +15,8 @@ enum {
     HEADING = 18,    /* of "head 1" */
     SCALE = 40,      /* of the scale of colors */
     MOST_LABEL = 14, /* columns */
-    LETTER_HEIGHT = 11
+    LETTER_HEIGHT = 11,
+    QUERY_LOOKS = 68 /* length of these words */
 };
 
 typedef struct grid {
@@ -44,7 +45,7 @@ static double panel_width(const grid *g)
 
 static double line_height(const grid *g)
 {
-    return HEADING + g->above + g->cell * (double)g->heads.queries + GAP;
+    return HEADING + g->above + fmax(g->cell * (double)g->heads.queries, QUERY_LOOKS) + GAP;
 }
 
 /* The largest cells with which several panels fit side by side, but not too small ones. */

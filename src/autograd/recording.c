@@ -1,0 +1,191 @@
+/* Keeps the results of operations and their gradients. An entry is one block: the struct, the list
+ * of inputs and the texts. */
+#include "recording.h"
+
+#include <string.h>
+
+#include "../tensor/alloc.h"
+#include "../tensor/handle.h"
+#include "../tensor/tensor_set.h"
+#include "args_text.h"
+#include "module_path.h"
+#include "observe.h"
+
+struct heed_recording {
+    heed_tensor_set results; /* entry i has result i */
+    heed_recorded **entries;
+    int64_t capacity;
+    bool stopped;
+};
+
+static _Thread_local heed_recording *running; /* of this thread, or NULL */
+
+/* ---- begin and end ---- */
+
+heed_recording *heed_recording_begin(void)
+{
+    if (!heed_blocked() && running != NULL) {
+        heed_fail(HEED_ERR_VALUE,
+                  "recording_begin: this thread is recording already; stop that recording first");
+    }
+    heed_recording *r = heed_blocked() ? NULL : heed_alloc_zeroed(sizeof *r);
+    if (r != NULL) {
+        running = r;
+        heed_self.observers |= HEED_RECORDING;
+    }
+    return r;
+}
+
+heed_status heed_recording_stop(heed_recording *r)
+{
+    if (r == NULL) {
+        return heed_fail(HEED_ERR_NULL, "recording_stop: the recording is NULL");
+    }
+    if (r == running) {
+        running = NULL;
+        heed_self.observers &= (uint8_t)~HEED_RECORDING;
+        r->stopped = true;
+    }
+    return r->stopped
+               ? heed_self.error
+               : heed_fail(HEED_ERR_VALUE, "recording_stop: another thread began this recording");
+}
+
+static void release(heed_recorded *entry)
+{
+    heed_unref(entry->result);
+    for (int i = 0; i < entry->input_count; i++) {
+        heed_unref(entry->inputs[i]);
+    }
+    if (entry->gradient != NULL) {
+        heed_unref(entry->gradient);
+    }
+    heed_free(entry);
+}
+
+void heed_recording_free(heed_recording *r)
+{
+    if (r == NULL) {
+        return;
+    }
+    heed_recording_stop(r);
+    if (!r->stopped) {
+        return; /* it is another thread's */
+    }
+    for (int64_t i = r->results.count - 1; i >= 0; i--) {
+        release(r->entries[i]);
+    }
+    heed_tensor_set_free(&r->results);
+    heed_free(r->entries);
+    heed_free(r);
+}
+
+/* ---- entries ---- */
+
+static heed_status grow(heed_recording *r)
+{
+    const int64_t larger = r->capacity > 0 ? 2 * r->capacity : 64;
+    heed_recorded **entries = heed_realloc(r->entries, (size_t)larger * sizeof(heed_recorded *));
+    if (entries != NULL) {
+        r->entries = entries;
+        r->capacity = larger;
+    }
+    return heed_self.error;
+}
+
+static heed_recorded *make_entry(const heed_call *call, size_t args_size, heed_tensor *y)
+{
+    const heed_text path = heed_module_path();
+    const heed_text arguments = heed_args_text(call->op, call->args, args_size);
+    const size_t inputs_size = (size_t)call->count * sizeof *call->inputs;
+    const size_t path_size = strlen(path.text) + 1, arguments_size = strlen(arguments.text) + 1;
+    heed_recorded *entry = heed_alloc(sizeof *entry + inputs_size + path_size + arguments_size);
+    if (entry == NULL) {
+        return NULL;
+    }
+    heed_tensor **inputs = (heed_tensor **)(entry + 1);
+    char *texts = (char *)(inputs + call->count);
+    memcpy(inputs, call->inputs, inputs_size);
+    memcpy(texts, path.text, path_size);
+    memcpy(texts + path_size, arguments.text, arguments_size);
+    *entry = (heed_recorded){
+        .op = call->op,
+        .result = y,
+        .inputs = inputs,
+        .input_count = call->count,
+        .arguments = texts + path_size,
+        .path = texts,
+        .in_backward = heed_self.pass != NULL,
+    };
+    return entry;
+}
+
+heed_status heed_record_result(const heed_call *call, size_t args_size, heed_tensor *y)
+{
+    heed_recording *r = running;
+    if (r->results.count == r->capacity && grow(r) != HEED_OK) {
+        return heed_self.error;
+    }
+    heed_recorded *entry = make_entry(call, args_size, y);
+    const int64_t i = entry != NULL ? heed_tensor_set_add(&r->results, y) : -1;
+    if (i < 0) {
+        heed_free(entry);
+        return heed_self.error;
+    }
+    r->entries[i] = entry;
+    heed_ref(y);
+    for (int j = 0; j < call->count; j++) {
+        heed_ref(call->inputs[j]);
+    }
+    return HEED_OK;
+}
+
+void heed_record_gradient(const heed_tensor *node, heed_tensor *g)
+{
+    const int64_t i = heed_tensor_set_find(&running->results, node);
+    if (i >= 0) {
+        heed_recorded *entry = running->entries[i];
+        heed_ref(g);
+        if (entry->gradient != NULL) {
+            heed_unref(entry->gradient);
+        }
+        entry->gradient = g;
+    }
+}
+
+/* ---- access ---- */
+
+int64_t heed_recording_count(const heed_recording *r)
+{
+    return r != NULL ? r->results.count : 0;
+}
+
+const heed_recorded *heed_recording_at(const heed_recording *r, int64_t i)
+{
+    const int64_t count = heed_recording_count(r);
+    if (i < 0 || i >= count) {
+        heed_fail(HEED_ERR_INDEX, "recording_at: entry %lld of %lld; entries count from 0",
+                  (long long)i, (long long)count);
+        return NULL;
+    }
+    return r->entries[i];
+}
+
+const heed_recorded *heed_recording_find(const heed_recording *r, const char *path,
+                                         const char *operation, int64_t n)
+{
+    for (int64_t i = 0; i < heed_recording_count(r); i++) {
+        const heed_recorded *entry = r->entries[i];
+        if ((path == NULL || strcmp(entry->path, path) == 0) &&
+            (operation == NULL || strcmp(entry->op->name, operation) == 0) && n-- == 0) {
+            return entry;
+        }
+    }
+    return NULL;
+}
+
+const heed_recorded *heed_recording_of(const heed_recording *r, const heed_tensor *t)
+{
+    const int64_t i = r != NULL ? heed_tensor_set_find(&r->results, t) : -1;
+    return i >= 0 ? r->entries[i] : NULL;
+}
