@@ -13,13 +13,14 @@ typedef struct heed_sink {
     heed_output out;
 } heed_sink;
 
+/* text and close may be NULL; close is called before the output is closed. */
 typedef struct heed_sink_kind {
     size_t size; /* of its struct, which is zeroed */
     heed_status (*open)(heed_sink *sink, heed_watch *w);
     void (*step)(heed_sink *sink, heed_watch *w);
     void (*text)(heed_sink *sink, const heed_watch *w, const char *name, const char *text);
-    void (*close)(heed_sink *sink, heed_watch *w); /* before the output is closed */
-} heed_sink_kind;                                  /* text and close may be NULL */
+    void (*close)(heed_sink *sink, heed_watch *w);
+} heed_sink_kind;
 
 extern const heed_sink_kind heed_terminal_sink, heed_csv_sink, heed_jsonl_sink,
     heed_tensorboard_sink;
@@ -45,7 +46,7 @@ struct heed_watch {
 /* heed_series_is_fresh: measured in the step that has just ended. */
 static inline bool heed_series_is_fresh(const heed_watch *w, const heed_series *s)
 {
-    return s->step == w->steps && !(s->step == s->before);
+    return s->step == w->steps;
 }
 
 /* heed_watch_warn: shows a line on the terminal, and keeps the first one for heed_watch_warning.
