@@ -258,6 +258,10 @@ START_TEST(axes_have_round_numbers)
     for (int i = 0; i < a.count; i++) {
         ck_assert_str_ne(heed_axis_label(&a, a.ticks[i]).text, "-0.0");
     }
+    a = heed_axis_new(0, 1, (heed_axis_options){.ticks = 5, .widen = true});
+    ck_assert_str_eq(heed_axis_label(&a, a.ticks[2]).text, "1.0"); /* after 0.0 and 0.5 */
+    a = heed_axis_new(0, 4e8, (heed_axis_options){.ticks = 5, .widen = true});
+    ck_assert_str_eq(heed_axis_label(&a, a.ticks[1]).text, "1e+08");
 }
 END_TEST
 
@@ -319,6 +323,17 @@ START_TEST(many_curves_are_drawn)
 }
 END_TEST
 
+static int dots_in(const char *text)
+{
+    int dots = 0;
+    for (const unsigned char *c = (const unsigned char *)text; *c != '\0'; c++) {
+        if (c[0] == 0xE2 && c[1] >= 0xA0 && c[1] <= 0xA3) { /* braille: a bit for each dot */
+            dots += __builtin_popcount((unsigned)(c[1] - 0xA0)) + __builtin_popcount(c[2] & 63u);
+        }
+    }
+    return dots;
+}
+
 /* Without colors, curves differ by their dashes and numbers, or characters. */
 START_TEST(curves_can_be_told_apart)
 {
@@ -329,6 +344,9 @@ START_TEST(curves_can_be_told_apart)
     expect_has(text, "2\n");
     expect_has(text, "1 up 10   2 down 0\n");
     ck_assert_ptr_null(strchr(text, '\033'));
+    const heed_curve second[] = {curve("none", 0, NULL), curve("up", 11, rising)};
+    const int solid = dots_in(text_of(curves, 1, options));
+    ck_assert_int_lt(3 * dots_in(text_of(second, 2, options)), 2 * solid);
     setenv("LC_ALL", "C", 1);
     expect_has(text_of(curves, 2, options), "* up 10   o down 0\n");
     setenv("LC_ALL", "C.UTF-8", 1);
@@ -386,6 +404,8 @@ START_TEST(smoothing_is_as_in_tensorboard)
     const char *svg = svg_of(curves, 2, options);
     expect_has(svg, "loss 10, smoothed 0.60, mean of 4 values</text>");
     expect_has(svg, "val 2</text>"); /* too few points */
+    const heed_curve few = curve("few", 7, rising), enough = curve("enough", 8, rising);
+    ck_assert(heed_curve_smoothing(&few, 0.5) == 0 && heed_curve_smoothing(&enough, 0.5) == 0.5);
     ck_assert_int_eq(count_of(svg, "stroke-opacity=\".35\""), 1);
     expect_has(text_of(curves, 2, (heed_plot_options){.smoothing = 0.6}),
                "1 loss 10, smoothed 0.60, mean of 4 values   2 val 2\n");
@@ -623,7 +643,7 @@ START_TEST(attention_svg_has_a_cell_for_each_weight)
     expect_has(svg, "head 1: \u2423cow attends to the: 25.0 %");
     expect_has(svg, ">query looks</text>");
     expect_has(svg, ">key is seen</text>");
-    expect_has(svg, ">100 %</text>");
+    expect_has(svg, "<text x=\"204\" y=\"42.0\">100 %</text>"); /* after 20 steps of 8 pixels */
     svg = picture_of(heed_attention_svg, heed_select(causal(1), 0, 0),
                      (heed_attention_plot_options){0});
     expect_xml(svg);
@@ -638,7 +658,14 @@ START_TEST(attention_svg_wraps)
     const heed_attention_plot_options narrow = {.queries = words, .width = 250};
     expect_xml(picture_of(heed_attention_svg, causal(5), narrow));
     expect_has(printed, "width=\"250\"");
-    ck_assert_int_ge(count_of(printed, "query looks"), 2);
+    const int lines = count_of(printed, "query looks");
+    ck_assert_int_ge(lines, 2);
+    double first = -1, last = -1;
+    for (const char *at = printed; (at = strstr(at, "\" transform=\"translate(")) != NULL;) {
+        last = strtod(strchr(at += 22, ' '), NULL); /* y of a panel */
+        first = first < 0 ? last : first;
+    }
+    ck_assert_double_ge(last - first, 100 * (lines - 1));
     picture_of(heed_attention_svg, causal(4), (heed_attention_plot_options){.width = 2000});
     ck_assert_int_eq(count_of(printed, "query looks"), 1);
 }

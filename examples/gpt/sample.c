@@ -93,19 +93,14 @@ text_buffer gpt_sample_text(struct heed_gpt *m, const tokenizer *t, const char *
 {
     enum { LENGTH = 200, SEED = 1337 };
     const heed_generator before = heed_get_generator();
-    const bool training = m->module.training;
     text_joint joint = {.tight = true};
     text_buffer text = {.length = 0};
-    HEED_SCOPE_NO_GRAD(scope);
+    HEED_SCOPE(scope);
     token_list tokens = gpt_prompt(t, prompt);
     heed_manual_seed(SEED);
-    heed_eval(m);
     heed_tensor *ids =
         heed_gpt_generate_with(m, heed_from_i64(tokens.ids, HEED_SHAPE(1, tokens.count)), LENGTH,
                                (heed_gpt_generate_options){.sample = {.temperature = 0.8}});
-    if (training) {
-        heed_train(m);
-    }
     heed_set_generator(&before);
     for (int64_t i = 0; !heed_error_pending() && i < heed_size(ids, 1); i++) {
         tokenizer_decode(t, &joint, heed_const_data_i64(ids)[i], &text);
