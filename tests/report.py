@@ -9,6 +9,7 @@ installed (PyPI axe-core-python), it must find nothing serious.
 
 import json
 import os
+import shutil
 import sys
 
 from selenium import webdriver
@@ -26,10 +27,8 @@ def start():
     for argument in ("--headless=new", "--no-sandbox", "--disable-gpu", "--disable-dev-shm-usage"):
         options.add_argument(argument)
     options.set_capability("goog:loggingPrefs", {"browser": "ALL", "performance": "ALL"})
-    for path in ("/usr/bin/chromium", "/usr/bin/chromium-browser"):
-        if os.path.exists(path):
-            options.binary_location = path
-    return webdriver.Chrome(options=options, service=Service("/usr/bin/chromedriver"))
+    options.binary_location = shutil.which("chromium") or shutil.which("chromium-browser") or ""
+    return webdriver.Chrome(options=options, service=Service(shutil.which("chromedriver")))
 
 
 class Page:

@@ -238,6 +238,29 @@ START_TEST(test_many_heads)
 }
 END_TEST
 
+/* A model without attention. */
+START_TEST(test_no_attention)
+{
+    for (int64_t resumed = 0; resumed < 2; resumed++) {
+        fixture f = {.model = heed_linear_new(2, 3)};
+        f.watch = heed_watch_new((heed_watch_options){.resumed = resumed});
+        f.report = report_new((report_options){.path = in_folder("run.html"),
+                                               .program = "p",
+                                               .model = f.model,
+                                               .watch = f.watch,
+                                               .resumed = resumed});
+        step(&f, 1);
+        end(&f, REPORT_FINISHED);
+        expect_no_error();
+    }
+    char *text = page();
+    expect_line(text, "\nshape\t2\t0\t0\t0\nsnapshot\t0\t");
+    expect_line(text, "\nsnapshot\t1\t");
+    expect_line(text, "\nsince\t0\n");
+    free(text);
+}
+END_TEST
+
 /* ---- rewriting ---- */
 
 /* While training, the file says so; each version replaces the one before. */
@@ -355,16 +378,38 @@ START_TEST(test_resumed_without_file)
 }
 END_TEST
 
-/* Snapshots of a model with other sizes are dropped. */
-START_TEST(test_resumed_other_model)
+/* Snapshots with other tokens are dropped; so is everything of another model. */
+static void change_shape(size_t place, char digit)
 {
-    write_run(4);
     size_t size;
     char *text = read_bytes(in_folder("run.html"), &size);
     char *shape = strstr(text, "\nshape\t2\t2\t1\t3");
-    shape[strlen("\nshape\t")] = '3';
+    shape[place] = digit;
     write_bytes(in_folder("run.html"), text, size);
     free(text);
+}
+
+START_TEST(test_resumed_other_model)
+{
+    write_run(4);
+    change_shape(strlen("\nshape\t"), '3');
+    catch_stderr();
+    fixture f = begin(20, 4);
+    char *printed = caught_stderr();
+    ck_assert_ptr_nonnull(strstr(printed, "of another model; the report begins at step 4"));
+    free(printed);
+    end(&f, REPORT_FINISHED);
+    char *text = page();
+    expect_line(text, "\nsince\t4\n");
+    ck_assert_ptr_null(strstr(text, "\ncurve\t"));
+    free(text);
+}
+END_TEST
+
+START_TEST(test_resumed_other_tokens)
+{
+    write_run(4);
+    change_shape(strlen("\nshape\t2\t2\t1\t"), '4');
     fixture f = begin(20, 4);
     end(&f, REPORT_FINISHED);
     report_file file;
@@ -544,6 +589,9 @@ START_TEST(test_no_memory)
         heed_watch_free(watch);
         heed_module_free(model);
         ck_assert_int_lt(n, 3000);
+        report_file file;
+        ck_assert_int_eq(report_file_read(&file, in_folder("run.html")), HEED_OK);
+        report_file_free(&file);
     }
     free(caught_stderr());
 }
@@ -558,6 +606,7 @@ Suite *report_suite(void)
     tcase_add_test(content, test_escapes);
     tcase_add_test(content, test_many_texts);
     tcase_add_test(content, test_many_heads);
+    tcase_add_test(content, test_no_attention);
     tcase_add_test(content, test_rewritten);
     tcase_add_test(content, test_failed_run);
     tcase_add_test(content, test_unwritable);
@@ -565,6 +614,7 @@ Suite *report_suite(void)
     tcase_add_test(old, test_resumed);
     tcase_add_test(old, test_resumed_without_file);
     tcase_add_test(old, test_resumed_other_model);
+    tcase_add_test(old, test_resumed_other_tokens);
     tcase_add_test(old, test_not_a_report);
     tcase_add_loop_test(old, test_damaged, 0, sizeof damages / sizeof *damages);
     tcase_add_test(old, test_every_byte);

@@ -163,8 +163,12 @@ static void put_norms(text_buffer *to, heed_tensor_list parameters, bool gradien
         HEED_SCOPE_NO_GRAD(scope);
         heed_tensor *t = parameters.tensors[i];
         t = gradients ? t->grad : t;
-        put(to, t != NULL ? "%s%.4g" : "%s-", i == 0 ? "\t" : " ",
-            t != NULL ? heed_item(heed_norm(t, 2)) : 0);
+        put(to, "%s", i == 0 ? "\t" : " ");
+        if (t != NULL) {
+            put(to, "%.4g", heed_item(heed_norm(t, 2)));
+        } else {
+            put(to, "-");
+        }
     }
 }
 
@@ -185,12 +189,13 @@ static void take_shape(report *r, const heed_tensor *weights)
     while (r->tokens > 2 && weights_of(r) > WEIGHTS) {
         r->tokens--;
     }
-    put(&r->shape, "shape\t%d\t%lld\t%lld\t%lld\ntokens", heed_parameters(o->model).count,
+    put(&r->shape, "shape\t%d\t%lld\t%lld\t%lld\n", heed_parameters(o->model).count,
         (long long)r->layers, (long long)r->heads, (long long)r->tokens);
     for (int64_t i = 0; i < r->tokens; i++) {
+        put(&r->shape, "%s", i == 0 ? "tokens" : "");
         put_field(&r->shape, o->tokens[i]);
+        put(&r->shape, "%s", i + 1 == r->tokens ? "\n" : "");
     }
-    put(&r->shape, "\n");
 }
 
 /* Text with the digits of all weights. */
@@ -232,6 +237,7 @@ static void take_snapshot(report *r, int64_t step)
     if (step <= r->last_snapshot || heed_error_pending()) {
         return;
     }
+    const size_t length = r->snapshots.length;
     put(&r->snapshots, "snapshot\t%lld", (long long)step);
     put_norms(&r->snapshots, parameters, false);
     put_norms(&r->snapshots, parameters, true);
@@ -240,6 +246,10 @@ static void take_snapshot(report *r, int64_t step)
         put_attention(r, weights);
     }
     put(&r->snapshots, "\n");
+    if (heed_error_pending()) {
+        r->snapshots.length = length;
+        return;
+    }
     r->last_snapshot = step;
     r->news = true;
 }
@@ -425,7 +435,7 @@ static int64_t count_words(const char *text, const char *end)
     return count;
 }
 
-/* True if a snapshot of another run of this program has the sizes of this one. */
+/* True if the fields of a snapshot have the sizes of this run. */
 static bool snapshot_fits(const report *r, const char *fields)
 {
     const char *gradients = strchr(fields, '\t');
@@ -438,15 +448,18 @@ static bool snapshot_fits(const report *r, const char *fields)
            strlen(attention + 1) == (size_t)(2 * weights_of(r));
 }
 
-/* The records of shape and tokens as the old report has them. */
+/* True if the old report has the same shape and tokens. */
 static bool same_shape(const report *r)
 {
     text_buffer old = {.length = 0};
     put(&old, "shape\t");
     text_append(&old, r->before.shape, strlen(r->before.shape));
-    put(&old, "\ntokens%s", *r->before.tokens != '\0' ? "\t" : "");
-    text_append(&old, r->before.tokens, strlen(r->before.tokens));
     put(&old, "\n");
+    if (*r->before.tokens != '\0') {
+        put(&old, "tokens\t");
+        text_append(&old, r->before.tokens, strlen(r->before.tokens));
+        put(&old, "\n");
+    }
     const bool same =
         old.length == r->shape.length && memcmp(old.bytes, r->shape.bytes, old.length) == 0;
     text_free(&old);
@@ -459,7 +472,7 @@ static void take_over(report *r)
     report_file *old = &r->before;
     const int64_t resumed = r->options.resumed;
     const bool same = same_shape(r);
-    r->since = old->since;
+    r->since = old->since < resumed ? old->since : resumed;
     for (int64_t i = 0; i < old->curve_count; i++) {
         heed_curve *c = &old->curves[i];
         while (c->count > 0 && c->x[c->count - 1] > (double)resumed) {
@@ -491,7 +504,11 @@ static void take_over(report *r)
 static void read_before(report *r)
 {
     char message[512];
-    if (report_file_read(&r->before, r->options.path) == HEED_OK) {
+    if (report_file_read(&r->before, r->options.path) == HEED_OK &&
+        strtoll(r->before.shape, NULL, 10) != heed_parameters(r->options.model).count) {
+        heed_fail(HEED_ERR_VALUE, "%s: of another model", r->options.path);
+    }
+    if (!heed_error_pending()) {
         take_over(r);
     } else if (heed_error_pending() != HEED_ERR_MEMORY) {
         heed_error();
@@ -563,6 +580,10 @@ void report_text(report *r, int64_t step, const char *name, const char *text, si
                 length > LONGEST_TEXT ? utf8_complete(text, LONGEST_TEXT) : length);
     put(&kept->line, "\n");
     r->news = true;
+    if (heed_error_pending()) {
+        text_free(&kept->line);
+        r->text_count--;
+    }
     warn_of_error(r);
 }
 
