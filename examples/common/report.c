@@ -537,7 +537,7 @@ static void free_report(report *r)
 report *report_new(report_options options)
 {
     const bool old = access(options.path, F_OK) == 0;
-    if (old && !report_is_one(options.path)) {
+    if (old && !file_begins(options.path, report_signature)) {
         heed_fail(HEED_ERR_VALUE,
                   "--report: %s exists and is not a report, so it is not overwritten; choose "
                   "another file",

@@ -236,16 +236,17 @@ static bool read_line(report_file *f, char *rest)
 
 /* ---- files ---- */
 
-bool report_is_one(const char *path)
+bool file_begins(const char *path, const char *text)
 {
-    char begin[64] = "";
+    char begin[64];
+    const size_t length = strlen(text);
     FILE *stream = fopen(path, "rb");
+    const bool same = stream != NULL && fread(begin, 1, length, stream) == length &&
+                      memcmp(begin, text, length) == 0;
     if (stream != NULL) {
-        const size_t length = fread(begin, 1, sizeof begin - 1, stream);
-        begin[length] = '\0';
         fclose(stream);
     }
-    return strncmp(begin, report_signature, strlen(report_signature)) == 0;
+    return same;
 }
 
 /* The data, terminated by a NUL; NULL: the text is not a report. */

@@ -54,9 +54,9 @@ typedef struct report_file {
     size_t setting_capacity, curve_capacity, text_capacity, snapshot_capacity;
 } report_file;
 
-/* report_is_one: false if the file cannot be read or is not a report.
+/* file_begins: true if the file can be read and begins with this text of at most 64 bytes.
  * report_file_read: HEED_ERR_VALUE: the file cannot be read, is not a report or is damaged. */
-bool report_is_one(const char *path);
+bool file_begins(const char *path, const char *text);
 heed_status report_file_read(report_file *f, const char *path);
 void report_file_free(report_file *f);
 

@@ -4,6 +4,7 @@
 
 #include <stdio.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "examples/common/console.h"
 #include "examples/common/figure.h"
@@ -26,11 +27,14 @@ static void read_run(compared *c, const char *path)
 {
     if (path == NULL) {
         heed_fail(HEED_ERR_VALUE, "compare takes two files: reports or logs of gpt train");
-    } else if (report_is_one(path)) {
+    } else if (file_begins(path, report_signature)) {
         report_file_read(&c->report, path);
         c->curves = c->report.curves;
         c->curve_count = c->report.curve_count;
         c->step = c->report.step;
+    } else if (access(path, F_OK) == 0 && !file_begins(path, "step,")) {
+        heed_fail(HEED_ERR_VALUE, "%s: neither a report of gpt train --report nor a log of --log",
+                  path);
     } else {
         c->log = run_log_read("compare", path);
         c->curve_count = heed_watch_curves(c->log, &c->curves);
