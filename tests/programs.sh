@@ -245,8 +245,9 @@ has "^ \{25\}K_Überraschungsmoment \{16\}K_naïve$" "$scratch/out"
 if [ -e /dev/full ]; then
     for example in examples/*.c; do
         [ "$example" != examples/train_mpi.c ] || continue # not built by make all
+        [ "$example" = examples/graph.c ] && argument=tanh || argument=
         status=0
-        "build/$(basename "$example" .c)" > /dev/full || status=$?
+        "build/$(basename "$example" .c)" $argument > /dev/full || status=$?
         [ $status -eq 1 ] || { echo "$example on a full disk: status $status, not 1"; exit 1; }
     done
 fi

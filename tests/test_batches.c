@@ -126,6 +126,10 @@ START_TEST(an_error_ends_the_epoch)
     ck_assert(heed_batches_next(b, &indices));
     ck_assert_int_eq(heed_size(indices, 0), 4);
     heed_batches_free(b);
+    ck_assert(!heed_batches_next(NULL, &indices));
+    expect_error(HEED_ERR_NULL, "batches_next");
+    ck_assert_int_eq(heed_batches_count(NULL), 0);
+    expect_error(HEED_ERR_NULL, "batches_count");
 }
 END_TEST
 

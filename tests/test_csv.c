@@ -140,8 +140,7 @@ static const char *const tables[] = {
     "a,b\n1,2\n3,-0.5",
     "a,b\r\n1,2\r\n3,-0.5\r\n",
     "a,b\r1,2\r3,-0.5\r",
-    "\xEF\xBB\xBF"
-    "a,b\n1,2\n3,-0.5\n",
+    "\357\273\277a,b\n1,2\n3,-0.5\n",
     "\n\na,b\n\n1,2\n   \n3,-0.5\n\n\n",
     " a , b\t\n 1,\t2 \n3 , -.5\n",
     "\"a\",\"b\"\n\"1\", \"2\" \n\"3\",\"-0.5\"\n",
@@ -236,6 +235,8 @@ static const struct {
      "line 2, column 2 (b): 'x2' is not a number; .text_classes reads columns of text"},
     {"a,b\n1,2\n1,two\n", &text, HEED_ERR_FORMAT,
      "line 3, column 2 (b): 'two' is not a number, but the column begins with one"},
+    {"a,b\n1,2\nx,3\n", &text, HEED_ERR_FORMAT,
+     "line 3, column 1 (a): 'x' is not a number, but the column begins with one"},
     {"a\n0x10\n", &none, HEED_ERR_FORMAT, "'0x10' is not a number"},
     {"a\n1 2\n", &none, HEED_ERR_FORMAT, "'1 2' is not a number"},
     {"a\ninfinit\n", &none, HEED_ERR_FORMAT, "'infinit' is not a number"},

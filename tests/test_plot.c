@@ -3,6 +3,7 @@
 #include <ctype.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <locale.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -184,6 +185,23 @@ static heed_curve curve(const char *name, int64_t count, const double *y)
 {
     return (heed_curve){.name = name, .count = count, .x = steps, .y = y};
 }
+
+/* Only where the machine has one of these locales, whose decimal separator is a comma. */
+START_TEST(numbers_have_a_point_in_all_locales)
+{
+    const double x[] = {1, 2}, y[] = {0.25, 0.75};
+    const heed_curve curve = {.name = "loss", .count = 2, .x = x, .y = y};
+    if (setlocale(LC_NUMERIC, "de_DE.UTF-8") == NULL) {
+        setlocale(LC_NUMERIC, "fr_FR.UTF-8");
+    }
+    ck_assert_ptr_nonnull(strstr(svg_of(&curve, 1, (heed_plot_options){0}), "from 0.25 to 0.75"));
+    ck_assert_str_eq(csv_of(&curve, 1), "step,loss\n1,0.25\n2,0.75\n");
+    char text[8];
+    snprintf(text, sizeof text, "%.1f", 0.5); /* the program's locale is as before */
+    ck_assert_int_eq(text[1], *localeconv()->decimal_point);
+    setlocale(LC_NUMERIC, "C");
+}
+END_TEST
 
 START_TEST(text_has_points_at_their_places)
 {
@@ -875,6 +893,7 @@ Suite *plot_suite(void)
     Suite *suite = suite_create("plot");
     TCase *curves = heed_case(suite, "curves");
     tcase_add_test(curves, text_has_points_at_their_places);
+    tcase_add_test(curves, numbers_have_a_point_in_all_locales);
     tcase_add_test(curves, svg_has_points_at_their_places);
     tcase_add_test(curves, axes_have_round_numbers);
     tcase_add_test(curves, text_fits_any_size);

@@ -261,6 +261,21 @@ START_TEST(create_graph_prints_the_operations_of_derivatives)
 }
 END_TEST
 
+/* NaN and infinity are the concern of anomaly mode alone. */
+START_TEST(observing_does_not_check)
+{
+    FILE *null = fopen("/dev/null", "w");
+    heed_trace(null);
+    heed_recording *r = heed_recording_begin();
+    heed_backward(heed_sqrt(heed_neg(leaf(1))));
+    heed_backward(heed_log(leaf(0)));
+    expect_no_error();
+    heed_trace(NULL);
+    heed_recording_free(r);
+    fclose(null);
+}
+END_TEST
+
 START_TEST(a_stream_that_fails_is_switched_off)
 {
     FILE *stream = fopen("/dev/null", "r");
@@ -770,8 +785,8 @@ START_TEST(malformed_names_become_valid_utf8)
     drawn = x;
     how = (heed_graph_options){
         .values = -1,
-        .names = {1, &x, (const char *[]){"\xC3\xA9\xE2\x82\xFF\x80 \xF0\x9F\x98\x80"}}};
-    expect_words(draw, "<B>\xC3\xA9???? \xF0\x9F\x98\x80</B><BR/>()>,");
+        .names = {1, &x, (const char *[]){"\xC3\xA9\xE2\x82\xFF\x80\x80\x80 \xF0\x9F\x98\x80"}}};
+    expect_words(draw, "<B>\xC3\xA9?????? \xF0\x9F\x98\x80</B><BR/>()>,");
 }
 END_TEST
 
@@ -796,6 +811,9 @@ START_TEST(values_are_drawn_where_they_exist)
     drawn = freed_inside(x);
     how.recording = r;
     expect_words(draw, ">21.<");
+    heed_backward(drawn);
+    expect_words(draw,
+                 ">21.</FONT><BR/><FONT COLOR=\"#A03030\" POINT-SIZE=\"10\">gradient&#160;1.<");
     how.values = -1;
     text = written_by(draw);
     ck_assert_int_eq(count_words(text, "FONT"), 0);
@@ -811,6 +829,11 @@ START_TEST(values_are_drawn_where_they_exist)
     expect_words(draw, "<BR/>f64 (2, 5)<BR/><FONT COLOR=\"#1B4F8C\" POINT-SIZE=\"10\">"
                        "[[1.500,&#160;1.500,&#160;1.500,&#160;1.500,&#160;1.500],<BR/>"
                        "&#160;[1.500,&#160;1.500,&#160;1.500,&#160;1.500,&#160;1.500]]</FONT>>,");
+    drawn = heed_neg(heed_ones(HEED_SHAPE(101), HEED_F32));
+    how.values = 1000;
+    text = written_by(draw);
+    ck_assert_int_eq(count_words(text, "FONT"), 0);
+    free(text);
     heed_recording_free(r);
 }
 END_TEST
@@ -837,6 +860,7 @@ START_TEST(modules_frame_what_they_computed)
     ck_assert_int_eq(count_words(text, "<B>W_q.weight</B><BR/>(2, 2)"), 1);
     ck_assert_int_eq(count_words(text, "\nn"), 1 + 1 + 13); /* node [...], the input, edges */
     ck_assert_int_eq(count_words(text, " -> "), 13);
+    ck_assert_int_eq(count_words(text, "{"), count_words(text, "}"));
     free(text);
     heed_recording_free(r);
     heed_module_free(m);
@@ -887,6 +911,7 @@ Suite *trace_suite(void)
     tcase_add_test(trace, dtypes_and_long_lists_are_printed);
     tcase_add_test(trace, the_operation_that_fails_is_printed);
     tcase_add_test(trace, create_graph_prints_the_operations_of_derivatives);
+    tcase_add_test(trace, observing_does_not_check);
     tcase_add_test(trace, a_stream_that_fails_is_switched_off);
     tcase_add_test(trace, another_thread_is_not_traced);
 

@@ -85,7 +85,7 @@
     X(STRING, log,          "FILE",      0, 0,            (0),                                     \
       "write a CSV row for each step to this file")                                                \
     X(STRING, jsonl,        "FILE",      0, 0,            (0),                                     \
-      "write a line of JSON for each step to this file, and the samples")                          \
+      "write a line of JSON for each step, and the samples, to this file")                          \
     X(STRING, tensorboard,  "DIR",       0, 0,            (0),                                     \
       "write the same for TensorBoard, to a new file in this folder")                              \
     X(STRING, report,       "FILE",      0, 0,            (0),                                     \

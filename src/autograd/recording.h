@@ -18,8 +18,8 @@
  * are kept, not copied: a parameter that an optimiser updates later shows its new value.
  *
  * The operations of derivatives are recorded only under create_graph; without it, kernels often
- * replace them. Results are those without a recording, except for rounding where
- * gradients are added. */
+ * replace them. Results are those without a recording, except for rounding where gradients are
+ * added. */
 #ifndef HEED_AUTOGRAD_RECORDING_H
 #define HEED_AUTOGRAD_RECORDING_H
 

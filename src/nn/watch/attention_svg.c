@@ -1,6 +1,7 @@
 /* Attention weights as SVG: a panel of cells for each head, in lines of panels. */
 #include <math.h>
 
+#include "decimal_point.h"
 #include "heads.h"
 #include "labels.h"
 #include "svg.h"
@@ -201,6 +202,7 @@ static void draw_scale(const grid *g, double top)
 heed_status heed_attention_svg(FILE *stream, heed_tensor *weights,
                                heed_attention_plot_options options)
 {
+    HEED_DECIMAL_POINT;
     grid g = {.stream = stream};
     if (heed_heads_of(&g.heads, "attention_svg", stream, weights, &options) != HEED_OK) {
         return heed_error_pending();

@@ -78,8 +78,6 @@ static void place_powers(heed_axis *a, heed_axis_options options)
         while (mark(digits, stride, last) < high) {
             last++;
         }
-        first += !options.widen && mark(digits, stride, first) < a->low;
-        last -= !options.widen && mark(digits, stride, last) > a->high;
         a->count = last - first + 1;
         if (a->count <= options.ticks || k == 8) {
             for (int i = 0; i < a->count; i++) {

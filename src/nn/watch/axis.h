@@ -17,7 +17,7 @@ typedef struct heed_axis {
 typedef struct heed_axis_options {
     int ticks;    /* at most, 3 to HEED_AXIS_TICKS */
     bool widen;   /* to the ticks around the values */
-    bool log;     /* values are positive */
+    bool log;     /* values are positive; such axes are widened */
     double least; /* smallest step; 1 for integers */
 } heed_axis_options;
 

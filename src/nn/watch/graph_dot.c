@@ -1,17 +1,17 @@
-/* Writes a graph in the DOT language. Labels are Graphviz's HTML-like labels, in which only & < >
- * and quotes have a meaning. A module's frame, a cluster, is opened again for each of its tensors,
- * which Graphviz merges by name. */
+/* Writes a graph in the DOT language, with Graphviz's HTML-like labels. A module's frame, a
+ * cluster, is opened again for each of its tensors, which Graphviz merges by name. */
 #include "graph_dot.h"
 
 #include <errno.h>
+#include <limits.h>
 #include <string.h>
 
 #include "../../autograd/args_text.h"
 #include "../../tensor/alloc.h"
 #include "../../tensor/print.h"
-#include "../../tensor/read.h"
 #include "../../tensor/tensor_set.h"
 #include "../module.h"
+#include "labels.h"
 
 enum { VALUES_SHOWN = 9, MOST_VALUES = 100, DIGITS = 3, WIDE = 10000 };
 
@@ -99,48 +99,28 @@ static heed_status place(drawing *d)
 
 /* ---- text ---- */
 
-/* The length of the UTF-8 character at `text`; 0 if it is malformed. */
-static int length_of_character(const unsigned char *text)
+/* Writes `length` bytes of a name in a label or an attribute, in which Graphviz knows entities and
+ * interprets backslashes. */
+static void put_part(const drawing *d, const char *text, size_t length)
 {
-    const int length = text[0] < 0x80                      ? 1
-                       : text[0] >= 0xC2 && text[0] < 0xE0 ? 2
-                       : text[0] >= 0xE0 && text[0] < 0xF0 ? 3
-                       : text[0] >= 0xF0 && text[0] < 0xF5 ? 4
-                                                           : 0;
-    for (int i = 1; i < length; i++) {
-        if ((text[i] & 0xC0) != 0x80) {
-            return 0;
+    while (length > 0) {
+        heed_text plain;
+        size_t size = strcspn(text, "\\");
+        size = size < length ? size : length;
+        snprintf(plain.text, sizeof plain.text, "%.*s", (int)size, text);
+        heed_label_put(d->file, plain.text, INT_MAX, HEED_LABEL_XML);
+        if (size < length) {
+            fputs("&#92;", d->file);
+            size++;
         }
-    }
-    return length;
-}
-
-/* Writes `length` bytes of a label or an attribute. Characters that XML or Graphviz rejects become
- * '?'. */
-static void put_escaped(const drawing *d, const char *text, size_t length)
-{
-    for (size_t i = 0; i < length;) {
-        const unsigned char c = (unsigned char)text[i];
-        const int bytes = length_of_character((const unsigned char *)text + i);
-        const char *entity = c == '&'                              ? "&amp;"
-                             : c == '<'                            ? "&lt;"
-                             : c == '>'                            ? "&gt;"
-                             : c == '"'                            ? "&quot;"
-                             : c == '\\'                           ? "&#92;"
-                             : c < 0x20 || c == 0x7F || bytes == 0 ? "?"
-                                                                   : NULL;
-        if (entity != NULL) {
-            fputs(entity, d->file);
-        } else {
-            fwrite(text + i, 1, (size_t)bytes, d->file);
-        }
-        i += bytes > 0 ? (size_t)bytes : 1;
+        text += size;
+        length -= size;
     }
 }
 
 static void put_text(const drawing *d, const char *text)
 {
-    put_escaped(d, text, strlen(text));
+    put_part(d, text, strlen(text));
 }
 
 /* The values of a small tensor in torch's format, without "tensor(", the dtype and ")". */
@@ -184,9 +164,9 @@ static int open_frames(const drawing *d, const char *path)
     for (const char *name = path; *name != '\0'; count++) {
         const size_t length = strcspn(name, ".");
         fputs("subgraph \"cluster_", d->file);
-        put_escaped(d, path, (size_t)(name - path) + length);
+        put_part(d, path, (size_t)(name - path) + length);
         fputs("\" { label=<", d->file);
-        put_escaped(d, name, length);
+        put_part(d, name, length);
         fputs("> ", d->file);
         name += length + (name[length] == '.');
     }

@@ -5,6 +5,7 @@
 
 #include "../../tensor/alloc.h"
 #include "curves.h"
+#include "decimal_point.h"
 #include "heads.h"
 #include "terminal.h"
 
@@ -65,6 +66,7 @@ static bool next_x(const heed_curve *curves, int count, int64_t *at, double *x)
 
 heed_status heed_plot_csv(FILE *stream, const heed_curve *curves, int count)
 {
+    HEED_DECIMAL_POINT;
     if (heed_curves_check("plot_csv", stream, curves, count, 0) != HEED_OK) {
         return heed_error_pending();
     }
@@ -97,6 +99,7 @@ heed_status heed_plot_csv(FILE *stream, const heed_curve *curves, int count)
 heed_status heed_attention_csv(FILE *stream, heed_tensor *weights,
                                heed_attention_plot_options options)
 {
+    HEED_DECIMAL_POINT;
     heed_heads heads;
     if (heed_heads_of(&heads, "attention_csv", stream, weights, &options) != HEED_OK) {
         return heed_error_pending();

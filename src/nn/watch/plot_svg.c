@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "curves.h"
+#include "decimal_point.h"
 #include "labels.h"
 #include "svg.h"
 #include "terminal.h"
@@ -252,6 +253,7 @@ static void lay_out(plot *p)
 heed_status heed_plot_svg(FILE *stream, const heed_curve *curves, int count,
                           heed_plot_options options)
 {
+    HEED_DECIMAL_POINT;
     if (heed_curves_check("plot_svg", stream, curves, count, options.smoothing) != HEED_OK) {
         return heed_error_pending();
     }

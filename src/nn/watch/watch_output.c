@@ -10,6 +10,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "../../tensor/print.h"
 #include "../files/file_error.h"
 
 static const char function[] = "watch_new"; /* the only one that opens files */
@@ -196,11 +197,8 @@ heed_text heed_number_text(const char *format, double number)
 {
     heed_text text;
     snprintf(text.text, sizeof text.text, format, number);
-    char *point = text.text + strspn(text.text, "+-0123456789");
-    const size_t length = strcspn(point, "0123456789aein");
-    if (length > 0 && isfinite(number)) { /* not an exponent: a decimal separator */
-        *point = '.';
-        memmove(point + 1, point + length, strlen(point + length) + 1);
+    if (isfinite(number)) {
+        heed_use_point(text.text);
     }
     return text;
 }

@@ -48,7 +48,7 @@ static void put(tensorboard *t, const void *data, size_t size)
 
 static void put_fixed(tensorboard *t, uint64_t bits, int size)
 {
-    unsigned char bytes[8];
+    unsigned char bytes[8] = {0};
     for (int i = 0; i < size; i++) {
         bytes[i] = (unsigned char)(bits >> 8 * i);
     }

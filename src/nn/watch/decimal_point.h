@@ -1,0 +1,38 @@
+/* Numbers for other programs to read (internal). */
+#ifndef HEED_NN_DECIMAL_POINT_H
+#define HEED_NN_DECIMAL_POINT_H
+
+#include <locale.h>
+#ifdef __APPLE__
+#include <xlocale.h>
+#endif
+
+/* HEED_DECIMAL_POINT: the first statement of a function that writes SVG or CSV. Until its
+ * block ends, printf in this thread writes 0.5 with a point, even if the program has set a locale
+ * with another separator. Out of memory leaves the program's locale. */
+#define HEED_DECIMAL_POINT                                                                         \
+    const heed_locales heed_locales_before __attribute__((cleanup(heed_restore_locale), unused)) = \
+        heed_use_c_numbers()
+
+typedef struct heed_locales {
+    locale_t own, before; /* 0: not changed */
+} heed_locales;
+
+static inline heed_locales heed_use_c_numbers(void)
+{
+    heed_locales locales = {.own = newlocale(LC_NUMERIC_MASK, "C", (locale_t)0)};
+    if (locales.own != (locale_t)0) {
+        locales.before = uselocale(locales.own);
+    }
+    return locales;
+}
+
+static inline void heed_restore_locale(const heed_locales *locales)
+{
+    if (locales->own != (locale_t)0) {
+        uselocale(locales->before);
+        freelocale(locales->own);
+    }
+}
+
+#endif
