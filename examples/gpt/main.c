@@ -13,6 +13,7 @@
 
 #include "examples/common/console.h"
 #include "examples/common/preflight.h"
+#include "examples/gpt/compare.h"
 #include "examples/gpt/plot.h"
 #include "examples/gpt/quiz.h"
 #include "examples/gpt/sample.h"
@@ -345,8 +346,8 @@ static const struct {
     const char *name;
     int (*run)(int argc, char **argv);
 } commands[] = {
-    {"train", gpt_train}, {"sample", gpt_sample}, {"eval", gpt_eval},
-    {"info", gpt_info},   {"plot", gpt_plot},     {"export", gpt_export},
+    {"train", gpt_train}, {"sample", gpt_sample},   {"eval", gpt_eval},     {"info", gpt_info},
+    {"plot", gpt_plot},   {"compare", gpt_compare}, {"export", gpt_export},
 };
 
 /* gpt help, gpt help train, gpt --help */
@@ -357,7 +358,8 @@ static bool wants_help(const char *word)
 
 static int unknown(const char *command)
 {
-    heed_fail(HEED_ERR_VALUE, "unknown command '%s'; use train, sample, eval, info, plot or export",
+    heed_fail(HEED_ERR_VALUE,
+              "unknown command '%s'; use train, sample, eval, info, plot, compare or export",
               command);
     return console_misused("gpt", NULL);
 }

@@ -88,6 +88,8 @@
       "write a line of JSON for each step, and the samples, to this file")                          \
     X(STRING, tensorboard,  "DIR",       0, 0,            (0),                                     \
       "write the same for TensorBoard, to a new file in this folder")                              \
+    X(STRING, report,       "FILE",      0, 0,            (0),                                     \
+      "write curves, samples, attention and norms to this HTML file")                             \
     X(WHOLE,  log_every,    "N",         1, 1e12,         (10),                                    \
       "steps between progress lines if stderr is not a terminal")                                  \
     X(SWITCH, curve,        "",          0, 0,            (0),                                     \
@@ -155,6 +157,13 @@
       "output path: a folder for gpt2, a file for nanogpt")                                        \
     X(CHOICE, layout,       "gpt2|nanogpt", 0, 1,         (0),                                     \
       "the format of transformers' GPT2LMHeadModel (default) or of nanoGPT's GPT")
+#define GPT_COMPARE(X)                                                                             \
+    X(BARE,   first,        "FILE",      0, 0,            (0),                                     \
+      "a run: the file of gpt train --report or --log")                                            \
+    X(BARE,   second,       "FILE",      0, 0,            (0),                                     \
+      "another run")                                                                               \
+    X(STRING, to,           "FILE",      0, 0,            (0),                                     \
+      "draw the losses to this file, as SVG; default: as text")
 /* clang-format on */
 
 typedef struct gpt_train_options {
@@ -172,6 +181,9 @@ typedef struct gpt_info_options {
 typedef struct gpt_plot_options {
     FLAG_FIELDS(GPT_PLOT);
 } gpt_plot_options;
+typedef struct gpt_compare_options {
+    FLAG_FIELDS(GPT_COMPARE);
+} gpt_compare_options;
 typedef struct gpt_export_options {
     FLAG_FIELDS(GPT_EXPORT);
 } gpt_export_options;
@@ -184,7 +196,7 @@ enum { GPT_EXPORT_GPT2, GPT_EXPORT_NANOGPT };
 
 /* Flag tables; gpt_train_flags includes gpt_settings. */
 extern const flag_table gpt_settings, gpt_train_flags, gpt_sample_flags, gpt_eval_flags,
-    gpt_info_flags, gpt_plot_flags, gpt_export_flags;
+    gpt_info_flags, gpt_plot_flags, gpt_compare_flags, gpt_export_flags;
 
 /* gpt_options_settle: fills in train's defaults that depend on other flags.
  * HEED_ERR_VALUE: contradictory flags. */

@@ -10,6 +10,7 @@
 #include "examples/common/preflight.h"
 #include "examples/common/run_log.h"
 #include "examples/gpt/checkpoint.h"
+#include "examples/gpt/reading.h"
 #include "examples/gpt/sample.h"
 
 typedef struct plotter {
@@ -78,27 +79,9 @@ static void draw_curves(plotter *p)
 
 /* ---- attention ---- */
 
-enum { MOST_TOKENS = 64 };
-
-static void keep_weights(struct heed_gpt *m)
-{
-    for (int layer = 0; layer < m->config.n_layer && !heed_error_pending(); layer++) {
-        struct heed_gpt_block *block = heed_module_list_at(m->transformer->h, layer);
-        block->attn->keep_weights = true;
-    }
-}
-
-/* Weights (heads, T, T) of a layer, after a forward that kept them. */
-static heed_tensor *weights_of(struct heed_gpt *m, int layer)
-{
-    struct heed_gpt_block *block = heed_module_list_at(m->transformer->h, layer);
-    return heed_squeeze(block->attn->attention_percent, 0);
-}
-
-static void draw_layer(plotter *p, int layer, const char *const *labels)
+static void draw_layer(plotter *p, int layer, heed_tensor *weights, const char *const *labels)
 {
     char title[40];
-    heed_tensor *weights = weights_of(p->loaded.model, layer);
     snprintf(title, sizeof title, "attention, layer %d", layer + 1);
     const heed_attention_plot_options how = {.title = title, .queries = labels};
     if (p->options.to == NULL) {
@@ -116,27 +99,15 @@ static void draw_attention(plotter *p)
 {
     struct heed_gpt *m = p->loaded.model;
     const tokenizer *t = &p->loaded.record.tokenizer;
-    const char *labels[MOST_TOKENS] = {NULL};
-    text_buffer text[MOST_TOKENS] = {{.length = 0}};
+    gpt_reading reading;
     HEED_SCOPE_NO_GRAD(scope);
     token_list tokens = gpt_prompt(t, p->options.prompt);
-    const int64_t most = m->config.block_size < MOST_TOKENS ? m->config.block_size : MOST_TOKENS;
-    const int64_t count = tokens.count < most ? tokens.count : most;
-    const int64_t *last = tokens.ids + tokens.count - count;
-    for (int64_t i = 0; i < count && !heed_error_pending(); i++) {
-        text_joint joint = {.tight = true};
-        tokenizer_decode(t, &joint, last[i], &text[i]);
-        text_append(&text[i], "", 1);
-        labels[i] = text[i].bytes;
-    }
-    keep_weights(m);
-    heed_gpt_forward(m, heed_from_i64(last, HEED_SHAPE(1, count)));
+    gpt_reading_begin(&reading, m, t, tokens.ids, tokens.count);
+    heed_tensor *weights = gpt_reading_attention(&reading);
     for (int layer = 0; layer < m->config.n_layer && !heed_error_pending(); layer++) {
-        draw_layer(p, layer, labels);
+        draw_layer(p, layer, heed_select(weights, 0, layer), reading.labels);
     }
-    for (int64_t i = 0; i < count; i++) {
-        text_free(&text[i]);
-    }
+    gpt_reading_free(&reading);
     token_list_free(&tokens);
 }
 

@@ -10,7 +10,9 @@
 
 #include "examples/common/console.h"
 #include "examples/common/preflight.h"
+#include "examples/common/report.h"
 #include "examples/gpt/quiz.h"
+#include "examples/gpt/reading.h"
 #include "examples/gpt/sample.h"
 
 /* ---- schedules and windows ---- */
@@ -156,7 +158,8 @@ static void check_outputs(const gpt_train_options *o)
         {.flag = "--save", .path = o->save, .written = true, .replaces = "--resume"},
         {.flag = "--best", .path = o->best, .written = true},
         {.flag = "--log", .path = o->log, .written = true, .device = true},
-        {.flag = "--jsonl", .path = o->jsonl, .written = true, .device = true}};
+        {.flag = "--jsonl", .path = o->jsonl, .written = true, .device = true},
+        {.flag = "--report", .path = o->report, .written = true}};
     path_check_all(files, sizeof files / sizeof *files);
 }
 
@@ -196,6 +199,7 @@ static void check_overwriting(const gpt_run *run)
     if (o->resume == NULL) {
         path_check_unused("--log", o->log, way_out);
         path_check_unused("--jsonl", o->jsonl, way_out);
+        path_check_unused("--report", o->report, way_out);
     }
 }
 
@@ -411,8 +415,10 @@ typedef struct learner {
     gpt_run run;
     quiz quiz;
     heed_watch *watch;
-    double last;   /* time at the end of the last step */
-    int64_t saved; /* the last step saved to --save; -1: none */
+    report *report;
+    gpt_reading reading; /* for the report */
+    double last;         /* time at the end of the last step */
+    int64_t saved;       /* the last step saved to --save; -1: none */
 } learner;
 
 static void describe(const learner *l)
@@ -494,6 +500,39 @@ static void begin_watch(learner *l)
     }
 }
 
+/* The report shows how the model reads the prompt, or else the start of the validation part. */
+static void begin_report(learner *l)
+{
+    gpt_run *run = &l->run;
+    const gpt_train_options *o = &run->options;
+    int64_t ids[REPORT_TOKENS];
+    const int64_t rest = run->text.count - run->train_tokens;
+    int64_t count = rest < REPORT_TOKENS ? rest : REPORT_TOKENS;
+    if (o->report == NULL || heed_error_pending()) {
+        return;
+    }
+    if (o->prompt != NULL) {
+        token_list tokens = gpt_prompt(&run->record.tokenizer, o->prompt);
+        count = tokens.count < REPORT_TOKENS ? tokens.count : REPORT_TOKENS;
+        memcpy(ids, tokens.ids + tokens.count - count, (size_t)count * sizeof *ids);
+        token_list_free(&tokens);
+    } else {
+        corpus_read(&run->text, run->train_tokens, count, ids);
+    }
+    gpt_reading_begin(&l->reading, run->model, &run->record.tokenizer, ids, count);
+    l->report = report_new((report_options){.path = o->report,
+                                            .program = "gpt train",
+                                            .model = run->model,
+                                            .watch = l->watch,
+                                            .steps = o->steps,
+                                            .resumed = run->resumed,
+                                            .attention = gpt_reading_attention,
+                                            .context = &l->reading,
+                                            .tokens = l->reading.labels,
+                                            .token_count = l->reading.count});
+    report_flags(l->report, &gpt_train_flags, o);
+}
+
 /* ---- the command: training ---- */
 
 /* The rows are written before the run is saved, so that a resumed run finds them. */
@@ -554,7 +593,8 @@ static void after_step(learner *l, const gpt_step *now)
     if (best && o->best != NULL && !heed_error_pending()) {
         gpt_record_save(&run->record, run->model, run->optimizer, "--best", o->best);
     }
-    const bool samples = o->sample_every > 0 && step % o->sample_every == 0;
+    const bool prints = o->sample_every > 0 && step % o->sample_every == 0;
+    const bool samples = prints || (l->report != NULL && validates);
     text_buffer sample = {.length = 0};
     if (validates) {
         ask(l);
@@ -562,9 +602,11 @@ static void after_step(learner *l, const gpt_step *now)
     if (samples) {
         sample = gpt_sample_text(run->model, &run->record.tokenizer, o->prompt);
         heed_watch_text(l->watch, "sample", sample.bytes);
+        report_text(l->report, step, "sample", sample.bytes, sample.length - 1);
     }
     record(l, now, validates, rate);
-    if (samples && !heed_error_pending()) {
+    report_step(l->report);
+    if (prints && !heed_error_pending()) {
         put_sample(l, &sample);
     }
     text_free(&sample);
@@ -591,6 +633,10 @@ static void learn(learner *l)
         }
     }
     save_run(l);
+    report_end(l->report, heed_error_pending() ? REPORT_FAILED
+                          : gpt_run_ended(run) ? REPORT_FINISHED
+                                               : REPORT_INTERRUPTED);
+    l->report = NULL;
     heed_watch_free(l->watch);
     l->watch = NULL;
 }
@@ -686,11 +732,12 @@ int gpt_train(int argc, char **argv)
     if (o.quiz != NULL) {
         quiz_open(&l.quiz, o.quiz, &l.run.record.tokenizer);
     }
-    if (o.given.sample_every || o.prompt != NULL) {
+    if (o.given.sample_every || o.report != NULL || o.prompt != NULL) {
         token_list tokens = gpt_prompt(&l.run.record.tokenizer, o.prompt);
         token_list_free(&tokens);
     }
     begin_watch(&l);
+    begin_report(&l);
     const bool ready = !heed_error_pending();
     if (ready) {
         l.saved = path_same(l.run.options.save, o.resume) ? l.run.resumed : -1;
@@ -701,7 +748,9 @@ int gpt_train(int argc, char **argv)
         sum_up(&l);
     }
     status = gpt_end(ready);
+    report_end(l.report, REPORT_FAILED); /* if memory ran out before the first step */
     heed_watch_free(l.watch);
+    gpt_reading_free(&l.reading);
     quiz_close(&l.quiz);
     gpt_run_free(&l.run);
     return status;

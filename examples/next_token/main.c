@@ -8,21 +8,24 @@
 #include <math.h>
 #include <signal.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "examples/common/console.h"
 #include "examples/common/figure.h"
+#include "examples/common/report.h"
 #include "examples/next_token/setup.h"
 #include "examples/next_token/write.h"
 
 static const char program[] = "next_token";
 
-/* ---- while it trains ---- */
+/* ---- what is recorded ---- */
 
 typedef struct watcher {
     const setup *setup;
     const toy_language *language;
     heed_watch *watch; /* NULL: no training */
+    report *report;    /* or NULL */
     double lowest_held_out;
     int64_t lowest_step;
 } watcher;
@@ -51,6 +54,82 @@ static heed_watch *begin_watch(const setup *s)
     return w;
 }
 
+/* Prints the prompt, or else the start of the held-out part, and the model's continuation. */
+static void write_text(const setup *s, FILE *stream, int64_t most)
+{
+    const options *o = &s->options;
+    const write_options writing = {most, o->temperature,
+                                   s->task == TASK_TOY ? 0 /* <eos> */ : VOCABULARY_NONE};
+    token_list tokens = {.count = 0};
+    int64_t count = s->prompt.count;
+    const int64_t *start = count > 0 ? s->prompt.ids : setup_sample(s, INT64_MAX, &count);
+    for (int64_t i = 0; i < count; i++) {
+        token_list_add(&tokens, start[i]);
+    }
+    if (!heed_error_pending()) {
+        heed_manual_seed((uint64_t)o->seed); /* same text from trained and loaded models */
+        text_joint joint = write_start(stream, &s->vocabulary, &tokens, o->prompt);
+        write_on(stream, s->model, &s->vocabulary, &tokens, joint, writing);
+        fputc('\n', stream);
+    }
+    token_list_free(&tokens);
+}
+
+/* ---- the report ---- */
+
+/* Of the sample, (1, heads, T, T). */
+static heed_tensor *attention(void *context)
+{
+    const setup *s = context;
+    int64_t count = 0;
+    const int64_t *tokens = setup_sample(s, REPORT_TOKENS, &count);
+    return heed_unsqueeze(model_attention(s->model, tokens, count), 0);
+}
+
+static report *begin_report(const setup *s, heed_watch *w)
+{
+    const char *names[REPORT_TOKENS];
+    int64_t count = 0;
+    const int64_t *tokens = setup_sample(s, REPORT_TOKENS, &count);
+    if (s->options.report == NULL || heed_error_pending()) {
+        return NULL;
+    }
+    for (int64_t i = 0; i < count; i++) {
+        names[i] = vocabulary_token(&s->vocabulary, tokens[i]);
+    }
+    report *r = report_new((report_options){.path = s->options.report,
+                                            .program = program,
+                                            .model = s->model,
+                                            .watch = w,
+                                            .steps = s->options.steps,
+                                            .attention = attention,
+                                            .context = (void *)s,
+                                            .tokens = names,
+                                            .token_count = count});
+    report_flags(r, options_flags, &s->options);
+    return r;
+}
+
+/* Adds a sample; the random numbers of training are unaffected. */
+static void report_sample(const watcher *w, int64_t step)
+{
+    enum { MOST = 100 };
+    const int64_t length = w->setup->options.length;
+    const heed_generator before = heed_get_generator();
+    char *text = NULL;
+    size_t size = 0;
+    FILE *stream = w->report != NULL ? open_memstream(&text, &size) : NULL;
+    if (stream != NULL) {
+        write_text(w->setup, stream, length < MOST ? length : MOST);
+        fclose(stream);
+        report_text(w->report, step, "sample", text, size);
+        free(text);
+    }
+    heed_set_generator(&before);
+}
+
+/* ---- while it trains ---- */
+
 static bool watch(void *context, struct token_model *m, const train_state *now)
 {
     watcher *w = context;
@@ -68,6 +147,10 @@ static bool watch(void *context, struct token_model *m, const train_state *now)
         heed_watch_value(w->watch, "attention", score.attention);
     }
     heed_watch_step(w->watch);
+    if (now->measured) {
+        report_sample(w, now->step);
+    }
+    report_step(w->report);
     return !interrupted();
 }
 
@@ -76,8 +159,12 @@ static void learn(watcher *w)
     const setup *s = w->setup;
     const train_options how = {s->options.steps, s->options.batch, s->options.lr};
     w->watch = begin_watch(s);
+    w->report = begin_report(s, w->watch);
     w->lowest_held_out = HUGE_VAL;
     train(s->model, &s->training, &s->held_out, &how, watch, w);
+    report_end(w->report, heed_error_pending() ? REPORT_FAILED
+                          : interrupted()      ? REPORT_INTERRUPTED
+                                               : REPORT_FINISHED);
 }
 
 /* Ends the progress, so that messages can follow. */
@@ -139,27 +226,6 @@ static void plot(const watcher *w)
     figure_free(&f);
 }
 
-/* Prints the prompt, or else the start of the held-out part, and the model's continuation. */
-static void write_text(const setup *s)
-{
-    const options *o = &s->options;
-    const write_options writing = {o->length, o->temperature,
-                                   s->task == TASK_TOY ? 0 /* <eos> */ : VOCABULARY_NONE};
-    token_list tokens = {.count = 0};
-    int64_t count = s->prompt.count;
-    const int64_t *start = count > 0 ? s->prompt.ids : setup_sample(s, INT64_MAX, &count);
-    for (int64_t i = 0; i < count; i++) {
-        token_list_add(&tokens, start[i]);
-    }
-    if (!heed_error_pending()) {
-        heed_manual_seed((uint64_t)o->seed); /* same text from trained and loaded models */
-        text_joint joint = write_start(stdout, &s->vocabulary, &tokens, o->prompt);
-        write_on(stdout, s->model, &s->vocabulary, &tokens, joint, writing);
-        fputc('\n', stdout);
-    }
-    token_list_free(&tokens);
-}
-
 static void show_before(const setup *s, const toy_language *language)
 {
     printf("%d training sentences, %d held out; %d words\n", language->train_count,
@@ -201,7 +267,7 @@ static void write_files(const watcher *w)
 
 static bool has_files(const options *o)
 {
-    return o->save != NULL || o->logits != NULL || o->plot != NULL;
+    return o->save != NULL || o->logits != NULL || o->plot != NULL || o->report != NULL;
 }
 
 static heed_status run(const setup *s, const toy_language *language)
@@ -233,7 +299,7 @@ static heed_status run(const setup *s, const toy_language *language)
         show_after(s, language);
     }
     if (!toy || s->options.prompt != NULL) {
-        write_text(s);
+        write_text(s, stdout, s->options.length);
     }
     return heed_error_pending();
 }

@@ -22,6 +22,8 @@ options options_read(int argc, char **argv)
     return o;
 }
 
+const flag_table *const options_flags = &table;
+
 void options_complete(options *o, model_task task)
 {
     flags_complete(&table, o, (int)task);
@@ -196,7 +198,8 @@ static void check_outputs(const options *o)
         {.flag = "--logits", .path = o->logits, .written = true},
         {.flag = "--plot", .path = o->plot, .written = true, .device = true},
         {.flag = "--log", .path = o->log, .written = true, .device = true},
-        {.flag = "--jsonl", .path = o->jsonl, .written = true, .device = true}};
+        {.flag = "--jsonl", .path = o->jsonl, .written = true, .device = true},
+        {.flag = "--report", .path = o->report, .written = true}};
     path_check_all(files, sizeof files / sizeof *files);
 }
 

@@ -53,6 +53,8 @@
       "write the same for TensorBoard, to a new file in this folder")                              \
     X(WHOLE,  log_every,   "N",         1, 1e9,       (FLAG_NONE, FLAG_NONE, FLAG_NONE),           \
       "steps between progress lines if stderr is not a terminal; default: ten lines")              \
+    X(STRING, report,      "FILE",      0, 0,         (0, 0, 0),                                   \
+      "write curves, samples, attention and norms to this HTML file, while training")             \
     X(SWITCH, curve,       "",          0, 0,         (0, 0, 0),                                   \
       "draw the loss under the progress bar")
 /* clang-format on */
@@ -68,6 +70,8 @@ options options_read(int argc, char **argv);
 
 /* options_complete: fills in the defaults of flags that were not given. */
 void options_complete(options *o, model_task task);
+
+extern const flag_table *const options_flags; /* all flags */
 
 /* options_help: prints the whole help. */
 void options_help(FILE *stream);
