@@ -90,8 +90,8 @@
       "write the same for TensorBoard, to a new file in this folder")                              \
     X(STRING, report,       "FILE",      0, 0,            (0),                                     \
       "write curves, samples, attention and norms to this HTML file")                             \
-    X(WHOLE,  log_every,    "N",         1, 1e12,         (10),                                    \
-      "steps between progress lines if stderr is not a terminal")                                  \
+    X(WHOLE,  log_every,    "N",         1, 1e12,         (FLAG_NONE),                             \
+      "steps between progress lines if stderr is not a terminal; default: ten lines")              \
     X(SWITCH, curve,        "",          0, 0,            (0),                                     \
       "draw the loss under the progress bar")                                                      \
     X(SWITCH, detect_anomaly, "",        0, 0,            (0),                                     \

@@ -151,6 +151,13 @@ void heed_output_flush(heed_output *o)
     o->length = 0;
 }
 
+void heed_output_reserve(heed_output *o)
+{
+    if (o->length > (int64_t)sizeof o->buffer / 4 * 3) {
+        heed_output_flush(o);
+    }
+}
+
 void heed_output_close(heed_output *o)
 {
     heed_output_flush(o);

@@ -49,6 +49,10 @@ void heed_output_stream(heed_output *o, FILE *stream);
 void heed_output_bytes(heed_output *o, const void *data, size_t size);
 void heed_output_text(heed_output *o, const char *text);
 void heed_output_print(heed_output *o, const char *format, ...) HEED_PRINTF(2, 3);
+
+/* heed_output_reserve: flushes if the buffer is almost full, so that the next row is written whole:
+ * other programs read the file while it grows. heed_output_flush: writes the buffer. */
+void heed_output_reserve(heed_output *o);
 void heed_output_flush(heed_output *o);
 void heed_output_close(heed_output *o);
 

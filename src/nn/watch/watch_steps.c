@@ -309,6 +309,7 @@ heed_status heed_watch_step(heed_watch *w)
     for (int i = 0; i < w->sink_count; i++) {
         heed_sink *sink = w->sinks[i];
         if (!sink->off) {
+            heed_output_reserve(&sink->out);
             sink->kind->step(sink, w);
             check(w, sink);
         }
