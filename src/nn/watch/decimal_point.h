@@ -1,4 +1,4 @@
-/* Numbers for other programs to read (internal). */
+/* Decimal points in numbers that other programs read (internal). */
 #ifndef HEED_NN_DECIMAL_POINT_H
 #define HEED_NN_DECIMAL_POINT_H
 
@@ -9,7 +9,7 @@
 
 /* HEED_DECIMAL_POINT: the first statement of a function that writes SVG or CSV. Until its
  * block ends, printf in this thread writes 0.5 with a point, even if the program has set a locale
- * with another separator. Out of memory leaves the program's locale. */
+ * with another separator. If memory runs out, the program's locale stays. */
 #define HEED_DECIMAL_POINT                                                                         \
     const heed_locales heed_locales_before __attribute__((cleanup(heed_restore_locale), unused)) = \
         heed_use_c_numbers()
