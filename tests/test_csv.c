@@ -223,8 +223,8 @@ static const struct {
     heed_status status;
     const char *message;
 } refused[] = {
-    {"", &none, HEED_ERR_FORMAT, "it is empty"},
-    {"\xEF\xBB\xBF\n \n", &none, HEED_ERR_FORMAT, "it is empty"},
+    {"", &none, HEED_ERR_FORMAT, "the table is empty"},
+    {"\xEF\xBB\xBF\n \n", &none, HEED_ERR_FORMAT, "the table is empty"},
     {"a,b\n1,2\n3,\n", &none, HEED_ERR_FORMAT,
      "line 3, column 2 (b): missing value; .missing_nan reads it as NaN"},
     {"1,2\n,3\n", &bare, HEED_ERR_FORMAT, "line 2, column 1: missing value"},
@@ -247,7 +247,7 @@ static const struct {
      "line 2, column 1 (a): 3.5e38 is too large for f32; try .dtype = HEED_F64"},
     {"a\n-1e309\n", &f64, HEED_ERR_VALUE, "-1e309 is too large for f64"},
     {"a,b\n\"1\n\n,2\n", &none, HEED_ERR_FORMAT, "line 2, column 1 (a): the quote is not closed"},
-    {"a\n\"1\"2\n", &none, HEED_ERR_FORMAT, "something follows the closing quote"},
+    {"a\n\"1\"2\n", &none, HEED_ERR_FORMAT, "unexpected text after the closing quote"},
     {"a\n\"1\n2\",\n", &none, HEED_ERR_FORMAT, "line 2, column 1 (a): '1?2' is not a number"},
     {"\033[2J\n\033[31m\n", &none, HEED_ERR_FORMAT, "line 2, column 1 (?[2J): '?[31m' is not"},
 };
@@ -295,7 +295,7 @@ START_TEST(classes_are_limited)
     EXPECT_VALUES(heed_select(x, 0, 999), 0, 999);
     ck_assert_ptr_null(parse(table, text));
     expect_error(HEED_ERR_VALUE, "parse_csv: t.csv: line 1002, column 1 (id): 'name1000' would be "
-                                 "class 1001; a column of text can have 1000 classes");
+                                 "class 1001; a text column can have at most 1000 classes");
     free(table);
 }
 END_TEST

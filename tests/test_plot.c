@@ -662,8 +662,8 @@ START_TEST(attention_svg_has_a_cell_for_each_weight)
                     "attends to \u21B5: 83.0 %</title></path>");
     ck_assert_int_eq(count_of(svg, " attends to "), 2 * 6);
     expect_has(svg, "head 1: \u2423cow attends to the: 25.0 %");
-    expect_has(svg, ">query looks</text>");
-    expect_has(svg, ">key is seen</text>");
+    expect_has(svg, ">queries</text>");
+    expect_has(svg, ">keys</text>");
     expect_has(svg, "<text x=\"204\" y=\"42.0\">100 %</text>"); /* after 20 steps of 8 pixels */
     svg = picture_of(heed_attention_svg, heed_select(causal(1), 0, 0),
                      (heed_attention_plot_options){0});
@@ -679,7 +679,7 @@ START_TEST(attention_svg_wraps)
     const heed_attention_plot_options narrow = {.queries = words, .width = 250};
     expect_xml(picture_of(heed_attention_svg, causal(5), narrow));
     expect_has(printed, "width=\"250\"");
-    const int lines = count_of(printed, "query looks");
+    const int lines = count_of(printed, "rows: queries");
     ck_assert_int_ge(lines, 2);
     double first = -1, last = -1;
     for (const char *at = printed; (at = strstr(at, "\" transform=\"translate(")) != NULL;) {
@@ -688,7 +688,7 @@ START_TEST(attention_svg_wraps)
     }
     ck_assert_double_ge(last - first, 100 * (lines - 1));
     picture_of(heed_attention_svg, causal(4), (heed_attention_plot_options){.width = 2000});
-    ck_assert_int_eq(count_of(printed, "query looks"), 1);
+    ck_assert_int_eq(count_of(printed, "rows: queries"), 1);
 }
 END_TEST
 
@@ -734,7 +734,7 @@ START_TEST(attention_text_has_heads_side_by_side)
     picture_of(heed_attention_text, causal(2),
                (heed_attention_plot_options){.title = "a", .queries = words, .width = 60});
     ck_assert_str_eq(printed, "a\n"
-                              "rows: query looks; columns: key is seen\n"
+                              "rows: queries; columns: keys\n"
                               "     head 1        head 2\n"
                               "            ␣             ␣    \n"
                               "        t   c         t   c    \n"

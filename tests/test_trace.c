@@ -655,7 +655,7 @@ START_TEST(misuse_is_refused)
     void *refused = NULL;
     heed_recording *r = heed_recording_begin();
     ck_assert_ptr_null(heed_recording_begin());
-    expect_error(HEED_ERR_VALUE, "recording_begin: this thread is recording already");
+    expect_error(HEED_ERR_VALUE, "recording_begin: this thread is already recording");
     ck_assert_ptr_null(heed_recording_at(r, 0));
     expect_error(HEED_ERR_INDEX, "recording_at: entry 0 of 0");
     heed_exp(leaf(0));

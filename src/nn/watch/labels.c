@@ -1,4 +1,4 @@
-/* Labels: decodes UTF-8, looks up widths, replaces what cannot be shown. */
+/* Labels: decodes UTF-8, looks up widths, replaces unprintable characters. */
 #include "labels.h"
 
 #include <stddef.h>
@@ -33,7 +33,7 @@ static const range combining[] = {
     {0x3099, 0x309A}, {0xFE00, 0xFE0F}, {0xFE20, 0xFE2F}, {0x1F3FB, 0x1F3FF}, {0xE0100, 0xE01EF},
 };
 
-/* Controls, marks of direction, and code points that XML forbids. */
+/* Controls, directional marks, and code points that XML forbids. */
 static const range hidden[] = {
     {0x00, 0x1F},     {0x7F, 0x9F},     {0x200E, 0x200F}, {0x2028, 0x202E},
     {0x2066, 0x2069}, {0xFEFF, 0xFEFF}, {0xFFFE, 0xFFFF},
@@ -63,7 +63,7 @@ static int decode(const char *text, uint32_t *code)
                                       : 4;
     uint32_t value = length <= 1 ? first : first & (0x7Fu >> length);
     for (int i = 1; i < length; i++) {
-        if (((unsigned char)text[i] & 0xC0) != 0x80) { /* also the end of the text */
+        if (((unsigned char)text[i] & 0xC0) != 0x80) { /* also true at the end of the text */
             *code = 0;
             return 1;
         }
