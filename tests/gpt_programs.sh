@@ -145,7 +145,7 @@ has "^17," "$scratch/csv"
 refuse "log: $text/events" train --text "$text" --tensorboard "$text/events"
 refuse "cannot write $scratch/no/where" train --text "$text" --jsonl "$scratch/no/where"
 printf 'loss\tAnn sings. \tAnn\tDan\n' > "$scratch/quiz"
-refuse "--quiz: kind 'loss' is a column of logs; rename it" train --text "$text" --quiz "$scratch/quiz"
+refuse "--quiz: kind 'loss' is also a column of logs; rename it" train --text "$text" --quiz "$scratch/quiz"
 
 # ---- plot ----
 

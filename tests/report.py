@@ -130,11 +130,11 @@ def check_heads(page):
 def check_matrix(page):
     page.hover("#matrix td[data-at='3 1']")
     text = page.text("#cell")
-    assert text.startswith("> (token 4) looks at p (token 2): ") and text.endswith(" %"), text
+    assert text.startswith("> (token 4) attends to p (token 2): ") and text.endswith(" %"), text
     page.press("#matrix td[data-at='3 1']", Keys.ARROW_RIGHT, Keys.ARROW_DOWN)
-    assert page.text("#cell").startswith("< (token 5) looks at t (token 3): "), page.text("#cell")
+    assert page.text("#cell").startswith("< (token 5) attends to t (token 3): "), page.text("#cell")
     page.press("#matrix td[data-at='4 2']", Keys.END, Keys.ARROW_RIGHT) # no later token can be seen
-    assert page.text("#cell").startswith("< (token 5) looks at < (token 5): "), page.text("#cell")
+    assert page.text("#cell").startswith("< (token 5) attends to < (token 5): "), page.text("#cell")
     sums = page.run("""run.tokens.map((t, query) => run.tokens.slice(0, query + 1)
         .reduce((sum, u, key) => sum + weight(chosen.head, query, key), 0))""")
     assert all(abs(s - 1) < 0.005 for s in sums), sums

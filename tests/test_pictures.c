@@ -141,7 +141,7 @@ static const struct {
     {"step,loss,lr\n1,2.5,\n2,,0.5\n", 2, 2.5, 0.5, NULL},
     {"step,loss,lr\n7,2,\n9,nan,1e-3\n", 9, 2, 1e-3, NULL},
     {"step,\"a,b\",loss,lr\n1,2,3,4\n", 1, 3, 4, NULL},
-    {"a book\n", 0, 0, 0, ": not the log of a run, whose first column is step"},
+    {"a book\n", 0, 0, 0, ": not a training log, whose first column is step"},
     {"step,loss\n1,2\n1,2\n", 0, 0, 0, ": step 1 does not follow step 1"},
     {"step,loss\n1,2\n99999999999,2\n", 0, 0, 0, ": step 99999999999 does not follow step 1"},
     {"step,loss\n0,2\n", 0, 0, 0, ": step 0 does not follow step 0"},

@@ -402,7 +402,8 @@ START_TEST(test_resumed_other_model)
     catch_stderr();
     fixture f = begin(20, 4);
     char *printed = caught_stderr();
-    ck_assert_ptr_nonnull(strstr(printed, "of another model; the report begins at step 4"));
+    ck_assert_ptr_nonnull(
+        strstr(printed, "written for another model; the report begins at step 4"));
     free(printed);
     end(&f, REPORT_FINISHED);
     char *text = page();
