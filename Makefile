@@ -468,7 +468,7 @@ $(TEST_OBJECTS) $(BUILD)/test_heed: | deps
 endif
 
 deps-dev:
-	@sh tests/install.sh check dev
+	@sh tests/install.sh check dev report
 
 # ---- structure and style ----
 

@@ -121,7 +121,8 @@ static void put_rate(heed_output *out, const heed_watch *w)
     }
 }
 
-/* The values of this step; above a bar, which has the others, only the spikes. */
+/* The values measured since the last line, each in one line only; those of an earlier step with its
+ * number. Above a bar, which has the others, only the spikes. */
 static void put_line(terminal *t, const heed_watch *w, bool ended)
 {
     heed_output *out = &t->sink.out;
@@ -134,10 +135,14 @@ static void put_line(terminal *t, const heed_watch *w, bool ended)
     }
     for (int i = 0; i < w->count; i++) {
         const heed_series *s = &w->series[i];
-        if (s->shown && heed_series_is_fresh(w, s) && (!t->smart || is_spike(w, s))) {
+        const bool is_due = t->smart ? is_spike(w, s) : has_value(s) && s->step > t->reported;
+        if (s->shown && is_due) {
             heed_output_text(out, "   ");
             heed_output_text(out, s->name);
             heed_output_print(out, " %s", number(s->value).text);
+            if (s->step < w->steps) {
+                heed_output_print(out, " (step %lld)", (long long)s->step);
+            }
         }
     }
     if (!t->smart) {
