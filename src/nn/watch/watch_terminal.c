@@ -126,7 +126,10 @@ static void put_rate(heed_output *out, const heed_watch *w)
 static void put_line(terminal *t, const heed_watch *w, bool ended)
 {
     heed_output *out = &t->sink.out;
-    const heed_text left = ended ? (heed_text){""} : time_left(w);
+    heed_text left = {""};
+    if (!ended) {
+        left = time_left(w);
+    }
     const int digits = snprintf(NULL, 0, "%lld", (long long)w->options.steps);
     heed_output_text(out, w->options.step_name);
     heed_output_print(out, " %*lld", digits > 5 ? digits : 5, (long long)w->steps);
@@ -227,7 +230,10 @@ static void put_words(char line[LINE], const terminal *t, const heed_watch *w, i
     char part[2 * LINE] = "";
     bool first = true;
     const bool bar = w->options.steps > 0 && !ended;
-    const heed_text left = ended ? (heed_text){""} : time_left(w);
+    heed_text left = {""};
+    if (!ended) {
+        left = time_left(w);
+    }
     const int whole = width - (*left.text != '\0' ? (int)strlen(left.text) + 2 : 0);
     const int beside_bar = bar ? whole - SHORTEST_BAR - 4 : whole;
     *line = '\0';
