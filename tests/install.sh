@@ -2,6 +2,7 @@
 # Installs missing packages with the system's package manager; does nothing if all are installed.
 #   tests/install.sh check        Check and pkg-config, for `make test`
 #   tests/install.sh check dev    also the second compiler, sanitizers, formatter and checkers
+#   tests/install.sh report       a browser and its driver, for tests/report.sh
 #   tests/install.sh coverage     gcovr, for tests/coverage.sh
 #   tests/install.sh machines     cross compilers and emulators, for tests/machines.sh
 set -eu
@@ -55,6 +56,12 @@ for group in "$@"; do
         want "command -v dot" graphviz graphviz graphviz graphviz graphviz
         want "command -v mpicc && command -v mpirun" "libopenmpi-dev openmpi-bin" openmpi-devel \
             "openmpi openmpi-dev" openmpi open-mpi
+        ;;
+    report)
+        want "command -v chromium || command -v chromium-browser" chromium chromium chromium chromium chromium
+        want "command -v chromedriver" chromium-driver chromedriver chromium-chromedriver chromium chromedriver
+        want "python3 -c 'import selenium' || /usr/bin/python3 -c 'import selenium'" python3-selenium \
+            python3-selenium py3-selenium python-selenium selenium
         ;;
     coverage)
         want "command -v gcovr" gcovr gcovr gcovr gcovr gcovr

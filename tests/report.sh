@@ -69,4 +69,7 @@ refuses "--to is --first" "$folder/gpt.html" "$folder/other.html" --to "$folder/
 refuses "neither a report" "$folder" "$folder/gpt.html"
 refuses "is a directory" "$folder/gpt.html" "$folder/other.html" --to "$folder"
 
-python3 -B "$(dirname "$0")/report.py" "$folder" ${2:+"$2"}
+# Debian's selenium belongs to Debian's python, which may not be the first one.
+python=python3
+python3 -c "import selenium" 2> /dev/null || python=/usr/bin/python3
+$python -B "$(dirname "$0")/report.py" "$folder" ${2:+"$2"}

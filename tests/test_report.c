@@ -127,7 +127,7 @@ START_TEST(test_data)
 }
 END_TEST
 
-/* Norms are those of the parameters and of the gradients that are there. */
+/* Norms are those of the parameters and gradients that exist. */
 START_TEST(test_norms)
 {
     fixture f = begin(1, 0);

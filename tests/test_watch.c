@@ -834,6 +834,9 @@ START_TEST(lines_in_a_pipe)
                  "batch     7/7   loss 0.143\n");
     expect_lines((heed_watch_options){.every = 2}, 3,
                  "step     2   loss 0.500\nstep     3   loss 0.333   val_loss 0.667\n");
+    expect_lines((heed_watch_options){.every = 4}, 8, /* measured after steps 3 and 6 */
+                 "step     4   loss 0.250   val_loss 0.667 (step 3)\n"
+                 "step     8   loss 0.125   val_loss 0.333 (step 6)\n");
     expect_lines((heed_watch_options){.steps = 5, .every = 100}, 2, /* ended early */
                  "step     2/5   loss 0.500\n");
     expect_lines((heed_watch_options){.steps = 4, .resumed = 2}, 4,

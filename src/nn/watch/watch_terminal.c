@@ -121,11 +121,15 @@ static void put_rate(heed_output *out, const heed_watch *w)
     }
 }
 
-/* Prints the values of this step; above a bar, which shows the values, only the spikes. */
+/* Prints the values measured since the last line, each only once; values of an earlier step come with
+ * its number. Above a bar, which shows the values, prints only the spikes. */
 static void put_line(terminal *t, const heed_watch *w, bool ended)
 {
     heed_output *out = &t->sink.out;
-    const heed_text left = ended ? (heed_text){""} : time_left(w);
+    heed_text left = {""};
+    if (!ended) {
+        left = time_left(w);
+    }
     const int digits = snprintf(NULL, 0, "%lld", (long long)w->options.steps);
     heed_output_text(out, w->options.step_name);
     heed_output_print(out, " %*lld", digits > 5 ? digits : 5, (long long)w->steps);
@@ -134,10 +138,14 @@ static void put_line(terminal *t, const heed_watch *w, bool ended)
     }
     for (int i = 0; i < w->count; i++) {
         const heed_series *s = &w->series[i];
-        if (s->shown && heed_series_is_fresh(w, s) && (!t->smart || is_spike(w, s))) {
+        const bool is_due = t->smart ? is_spike(w, s) : has_value(s) && s->step > t->reported;
+        if (s->shown && is_due) {
             heed_output_text(out, "   ");
             heed_output_text(out, s->name);
             heed_output_print(out, " %s", number(s->value).text);
+            if (s->step < w->steps) {
+                heed_output_print(out, " (step %lld)", (long long)s->step);
+            }
         }
     }
     if (!t->smart) {
@@ -222,7 +230,10 @@ static void put_words(char line[LINE], const terminal *t, const heed_watch *w, i
     char part[2 * LINE] = "";
     bool first = true;
     const bool bar = w->options.steps > 0 && !ended;
-    const heed_text left = ended ? (heed_text){""} : time_left(w);
+    heed_text left = {""};
+    if (!ended) {
+        left = time_left(w);
+    }
     const int whole = width - (*left.text != '\0' ? (int)strlen(left.text) + 2 : 0);
     const int beside_bar = bar ? whole - SHORTEST_BAR - 4 : whole;
     *line = '\0';
