@@ -121,8 +121,8 @@ static void put_rate(heed_output *out, const heed_watch *w)
     }
 }
 
-/* Prints the values measured since the last line, each only once; values of an earlier step come with
- * its number. Above a bar, which shows the values, prints only the spikes. */
+/* Prints the values measured since the last line, each only once; values of an earlier step come
+ * with its number. Above a bar, which shows the values, prints only the spikes. */
 static void put_line(terminal *t, const heed_watch *w, bool ended)
 {
     heed_output *out = &t->sink.out;
