@@ -232,7 +232,7 @@ static const struct {
     {"a,b\n1,2\n3,4,5\n", &none, HEED_ERR_FORMAT, "line 3 has 3 cells, but line 1 has 2"},
     {"\n\na,b\r\n\r\n1,2\r\n3\r\n", &none, HEED_ERR_FORMAT, "line 6 has 1 cells, but line 3 has 2"},
     {"a,b\n1,x2\n", &none, HEED_ERR_FORMAT,
-     "line 2, column 2 (b): 'x2' is not a number; .text_classes reads columns of text"},
+     "line 2, column 2 (b): 'x2' is not a number; .text_classes reads text columns"},
     {"a,b\n1,2\n1,two\n", &text, HEED_ERR_FORMAT,
      "line 3, column 2 (b): 'two' is not a number, but the column begins with one"},
     {"a,b\n1,2\nx,3\n", &text, HEED_ERR_FORMAT,
