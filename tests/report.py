@@ -1,10 +1,10 @@
-"""Opens reports in Chromium, as a reader does: by mouse, by keyboard, in both themes, on three widths.
+"""Tests reports in Chromium as a reader uses them: by mouse, by keyboard, in both themes, at three widths.
 
     python3 tests/report.py FOLDER [SCREENSHOTS]
 
-FOLDER has the reports that tests/report.sh writes. SCREENSHOTS: a folder for pictures. Fails at a
-console message, a request, a control that does nothing, or a page that is too wide. If axe-core is
-installed (PyPI axe-core-python), it must find nothing serious.
+FOLDER contains the reports written by tests/report.sh; SCREENSHOTS is a folder for pictures. Fails on a
+console message, a request, a control without effect, or a page that is too wide. If axe-core is
+installed (PyPI axe-core-python), it must report no serious problem.
 """
 
 import json
@@ -71,7 +71,7 @@ class Page:
         return self.run("[...document.querySelectorAll('#matrix td[data-at]')].map(e => e.style.backgroundColor)")
 
     def check_quiet(self):
-        """No console message, and no request but for the pages."""
+        """No console messages, and no requests except for the pages."""
         messages = [m["message"] for m in self.driver.get_log("browser")]
         assert messages == [], messages
         for entry in self.driver.get_log("performance"):
@@ -165,14 +165,14 @@ def check_theme(page):
     assert page.run("document.documentElement.dataset.theme") == "dark"
     dark = page.style("body", "background-color")
     assert dark != light
-    page.driver.refresh() # the choice outlives a reload
+    page.driver.refresh() # the choice survives a reload
     assert page.style("body", "background-color") == dark
-    page.press("#theme", "o")
+    page.press("#theme", "s")
     assert page.style("body", "background-color") == light
 
 
 def check_focus(page):
-    """Each control can be reached by Tab and shows it."""
+    """Each control can be reached by Tab and shows the focus."""
     reached = []
     page.driver.refresh()
     for _ in range(40):
@@ -221,7 +221,7 @@ def check_axe(page):
 
 
 def check_training(driver, path):
-    """While training, the page says so and offers to reload itself."""
+    """During training, the page shows that state and offers to reload itself."""
     with open(path, encoding="utf-8") as file:
         text = file.read()
     other = os.path.join(os.path.dirname(path), "training.html")

@@ -25,11 +25,11 @@ train() {
 }
 train --steps 40 --report "$folder/gpt.html" --save "$folder/with"
 train --steps 40 --save "$folder/without"
-cmp -s "$folder/with" "$folder/without" || fail "--report changes what is learned"
+cmp -s "$folder/with" "$folder/without" || fail "--report changes training"
 train --steps 0 --warmup 0 --report "$folder/empty.html"
 "$build/next_token" --steps 300 --report "$folder/toy.html" --save "$folder/toy" > /dev/null 2>&1
 "$build/next_token" --steps 300 --save "$folder/toy2" > /dev/null 2>&1
-cmp -s "$folder/toy" "$folder/toy2" || fail "next_token --report changes what is learned"
+cmp -s "$folder/toy" "$folder/toy2" || fail "next_token --report changes training"
 
 # A resumed run continues its report.
 train --steps 20 --report "$folder/part.html" --save "$folder/part"
@@ -69,7 +69,7 @@ refuses "--to is --first" "$folder/gpt.html" "$folder/other.html" --to "$folder/
 refuses "neither a report" "$folder" "$folder/gpt.html"
 refuses "is a directory" "$folder/gpt.html" "$folder/other.html" --to "$folder"
 
-# Debian's selenium belongs to Debian's python, which may not be the first one.
+# Debian's selenium is installed for /usr/bin/python3, which may not come first in PATH.
 python=python3
 python3 -c "import selenium" 2> /dev/null || python=/usr/bin/python3
 $python -B "$(dirname "$0")/report.py" "$folder" ${2:+"$2"}

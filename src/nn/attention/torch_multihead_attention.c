@@ -310,8 +310,7 @@ static heed_tensor *with_added(const struct heed_multihead_attention *m, heed_te
 }
 
 /* The heads' results (N, H, L, head_dim), joined and projected: (N, L, E) if batch_first, else
- * (L, N, E). In torch both lie in memory as (L, N, E), which is the order in which torch 2 draws a
- * dropout mask of them. */
+ * (L, N, E). torch stores both as (L, N, E), and torch 2 draws their dropout mask in that order. */
 static heed_tensor *project_out(const struct heed_multihead_attention *m, heed_tensor *heads,
                                 bool batch_first)
 {
