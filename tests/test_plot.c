@@ -10,8 +10,8 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "nn/watch/curves.h"
-#include "nn/watch/labels.h"
+#include "nn/plot/curves.h"
+#include "nn/plot/labels.h"
 #include "tests/test_util.h"
 
 Suite *plot_suite(void);

@@ -31,7 +31,7 @@
 
 #include <stdio.h>
 
-#include "plot.h"
+#include "../plot/plot.h"
 
 HEED_BEGIN_DECLS
 
