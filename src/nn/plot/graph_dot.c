@@ -99,28 +99,18 @@ static heed_status place(drawing *d)
 
 /* ---- text ---- */
 
-/* Writes `length` bytes of a name in a label or an attribute, in which Graphviz knows entities and
- * interprets backslashes. */
-static void put_part(const drawing *d, const char *text, size_t length)
-{
-    while (length > 0) {
-        heed_text plain;
-        size_t size = strcspn(text, "\\");
-        size = size < length ? size : length;
-        snprintf(plain.text, sizeof plain.text, "%.*s", (int)size, text);
-        heed_label_put(d->file, plain.text, INT_MAX, HEED_LABEL_XML);
-        if (size < length) {
-            fputs("&#92;", d->file);
-            size++;
-        }
-        text += size;
-        length -= size;
-    }
-}
-
+/* Text in a label or an attribute. */
 static void put_text(const drawing *d, const char *text)
 {
-    put_part(d, text, strlen(text));
+    heed_label_put(d->file, text, INT_MAX, HEED_LABEL_XML);
+}
+
+/* The first `length` bytes of a module's path. */
+static void put_part(const drawing *d, const char *path, size_t length)
+{
+    heed_text part; /* holds any path */
+    snprintf(part.text, sizeof part.text, "%.*s", (int)length, path);
+    put_text(d, part.text);
 }
 
 /* The values of a small tensor in torch's format, without "tensor(", the dtype and ")". */
