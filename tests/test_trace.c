@@ -903,8 +903,14 @@ START_TEST(drawing_reports_errors)
     ck_assert_int_eq(heed_graph_dot(stdout, NULL, (heed_graph_options){0}), HEED_ERR_NULL);
     expect_error(HEED_ERR_NULL, "graph_dot");
     ck_assert_int_eq(heed_graph_dot(unwritable, x, (heed_graph_options){0}), HEED_ERR_FILE);
-    expect_file_error("graph_dot: cannot write", EBADF);
+    expect_error(HEED_ERR_FILE, "graph_dot: stream: cannot write");
     fclose(unwritable);
+    FILE *full = fopen("/dev/full", "w"); /* fails when it is flushed */
+    if (full != NULL) {
+        ck_assert_int_eq(heed_graph_dot(full, x, (heed_graph_options){0}), HEED_ERR_FILE);
+        expect_file_error("graph_dot: stream: cannot write", ENOSPC);
+        fclose(full);
+    }
 }
 END_TEST
 

@@ -2,7 +2,6 @@
  * cluster, is opened again for each of its tensors, which Graphviz merges by name. */
 #include "graph_dot.h"
 
-#include <errno.h>
 #include <limits.h>
 #include <string.h>
 
@@ -12,6 +11,7 @@
 #include "../../tensor/tensor_set.h"
 #include "../module.h"
 #include "labels.h"
+#include "picture.h"
 
 enum { VALUES_SHOWN = 9, MOST_VALUES = 100, DIGITS = 3, WIDE = 10000 };
 
@@ -245,9 +245,7 @@ static heed_status draw(drawing *d, heed_tensor *loss)
         put_edges(d, i);
     }
     fputs("}\n", d->file);
-    return ferror(d->file) ? heed_fail(HEED_ERR_FILE, "graph_dot: cannot write: %s",
-                                       errno != 0 ? strerror(errno) : "the stream has failed")
-                           : HEED_OK;
+    return heed_picture_end("graph_dot", d->file);
 }
 
 heed_status heed_graph_dot(FILE *file, heed_tensor *loss, heed_graph_options options)
@@ -259,7 +257,6 @@ heed_status heed_graph_dot(FILE *file, heed_tensor *loss, heed_graph_options opt
     d.options.values = options.values > MOST_VALUES ? MOST_VALUES
                        : options.values != 0        ? options.values
                                                     : VALUES_SHOWN;
-    errno = 0;
     const heed_status status = draw(&d, loss);
     heed_tensor_set_free(&d.tensors);
     heed_free(d.paths);
