@@ -103,10 +103,10 @@
 
 #include "nn/data/batches.h"             /* shuffled batches, random splits */
 
-#include "nn/watch/heat_map.h"           /* attention heat maps in a terminal */
-#include "nn/watch/plot.h"               /* curves and attention as text, SVG and CSV */
+#include "nn/plot/heat_map.h"            /* attention heat maps in a terminal */
+#include "nn/plot/plot.h"                /* curves and attention as text, SVG and CSV */
 #include "nn/watch/watch.h"              /* values of a run: a progress bar, CSV, TensorBoard */
-#include "nn/watch/graph_dot.h"          /* pictures of graphs, for Graphviz */
+#include "nn/plot/graph_dot.h"           /* pictures of graphs, for Graphviz */
 /* clang-format on */
 
 #endif

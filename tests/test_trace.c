@@ -790,6 +790,20 @@ START_TEST(malformed_names_become_valid_utf8)
 }
 END_TEST
 
+START_TEST(long_names_are_drawn_whole)
+{
+    char name[1001] = "", expected[1100];
+    heed_tensor *x = leaf(3);
+    for (int i = 0; i < 500; i++) {
+        strcat(name, "\xC3\xA9");
+    }
+    drawn = x;
+    how = (heed_graph_options){.names = {1, &x, (const char *[]){name}}};
+    snprintf(expected, sizeof expected, "<B>%s</B>", name);
+    expect_words(draw, expected);
+}
+END_TEST
+
 /* Values that no derivative reads are freed with their scope. */
 static heed_tensor *freed_inside(heed_tensor *x)
 {
@@ -889,8 +903,14 @@ START_TEST(drawing_reports_errors)
     ck_assert_int_eq(heed_graph_dot(stdout, NULL, (heed_graph_options){0}), HEED_ERR_NULL);
     expect_error(HEED_ERR_NULL, "graph_dot");
     ck_assert_int_eq(heed_graph_dot(unwritable, x, (heed_graph_options){0}), HEED_ERR_FILE);
-    expect_file_error("graph_dot: cannot write", EBADF);
+    expect_error(HEED_ERR_FILE, "graph_dot: stream: cannot write");
     fclose(unwritable);
+    FILE *full = fopen("/dev/full", "w"); /* fails when it is flushed */
+    if (full != NULL) {
+        ck_assert_int_eq(heed_graph_dot(full, x, (heed_graph_options){0}), HEED_ERR_FILE);
+        expect_file_error("graph_dot: stream: cannot write", ENOSPC);
+        fclose(full);
+    }
 }
 END_TEST
 
@@ -939,6 +959,7 @@ Suite *trace_suite(void)
     TCase *graphs = heed_case(suite, "graphs");
     tcase_add_test(graphs, a_shared_tensor_is_drawn_once);
     tcase_add_test(graphs, malformed_names_become_valid_utf8);
+    tcase_add_test(graphs, long_names_are_drawn_whole);
     tcase_add_test(graphs, values_are_drawn_where_they_exist);
     tcase_add_test(graphs, modules_frame_what_they_computed);
     tcase_add_test(graphs, a_long_chain_is_drawn);

@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "decimal.h"
+#include "utf8.h"
 
 static bool fail(heed_json *json, const char *wrong)
 {
@@ -141,55 +142,6 @@ bool heed_json_bool(heed_json *json)
            (!next_word(json, "false") && fail(json, "true or false is expected"));
 }
 
-/* ---- characters ---- */
-
-int heed_utf8_size(const char *text)
-{
-    const unsigned char *s = (const unsigned char *)text;
-    if (s[0] < 0x80) {
-        return 1;
-    }
-    if (s[0] < 0xC2 || s[0] > 0xF4) {
-        return 0;
-    }
-    const int size = s[0] >= 0xF0 ? 4 : s[0] >= 0xE0 ? 3 : 2;
-    const unsigned char low = s[0] == 0xE0 ? 0xA0 : s[0] == 0xF0 ? 0x90 : 0x80;
-    const unsigned char high = s[0] == 0xED ? 0x9F : s[0] == 0xF4 ? 0x8F : 0xBF;
-    if (s[1] < low || s[1] > high) {
-        return 0;
-    }
-    for (int i = 2; i < size; i++) {
-        if ((s[i] & 0xC0) != 0x80) {
-            return 0;
-        }
-    }
-    return size;
-}
-
-bool heed_is_utf8(const char *text)
-{
-    int size = 1;
-    for (; *text != '\0' && size > 0; text += size) {
-        size = heed_utf8_size(text);
-    }
-    return size > 0;
-}
-
-/* Writes a character as UTF-8 and returns the end. */
-static char *write_utf8(char *to, uint32_t c)
-{
-    if (c < 0x80) {
-        *to++ = (char)c;
-        return to;
-    }
-    const int more = c < 0x800 ? 1 : c < 0x10000 ? 2 : 3; /* bytes that follow the first */
-    *to++ = (char)((0xFFu << (7 - more) & 0xFF) | (c >> 6 * more));
-    for (int i = more - 1; i >= 0; i--) {
-        *to++ = (char)(0x80 | (c >> 6 * i & 0x3F));
-    }
-    return to;
-}
-
 /* ---- strings ---- */
 
 /* The four digits of \uXXXX; -1 on error. */
@@ -230,7 +182,7 @@ static char *read_unicode(heed_json *json, char *to)
         fail(json, "\\u0000, which is not supported");
         return to;
     }
-    return write_utf8(to, (uint32_t)c);
+    return heed_utf8_write(to, (uint32_t)c);
 }
 
 static char *read_escape(heed_json *json, char *to)
@@ -259,7 +211,8 @@ const char *heed_json_string(heed_json *json)
     char *const text = json->at, *to = text; /* `to` never overtakes `at` */
     while (json->wrong == NULL && *json->at != '"') {
         const unsigned char c = (unsigned char)*json->at;
-        const int size = heed_utf8_size(json->at);
+        uint32_t code;
+        const int size = heed_utf8_read(json->at, &code);
         if (c < 0x20) {
             fail(json, json->at == json->end ? "the text ends inside a string"
                                              : "a control character inside a string");

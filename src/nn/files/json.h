@@ -46,12 +46,6 @@ void heed_json_skip(heed_json *json);
 /* heed_json_end: checks that only whitespace is left. */
 bool heed_json_end(heed_json *json);
 
-/* heed_utf8_size: the length in bytes of the UTF-8 character at `text`; 0 if it is invalid: a wrong
- * first byte, truncated, overlong, a surrogate, or past U+10FFFF. heed_is_utf8: true if the whole
- * text is valid UTF-8. */
-int heed_utf8_size(const char *text);
-bool heed_is_utf8(const char *text);
-
 /* heed_json_escape: the escape sequence of c inside a string, 2 or 6 characters, or NULL if it
  * needs none. `buffer` has space for 7 bytes. */
 const char *heed_json_escape(char c, char *buffer);

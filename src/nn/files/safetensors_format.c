@@ -21,6 +21,7 @@
 #include "atomic_file.h"
 #include "file_error.h"
 #include "json.h"
+#include "utf8.h"
 
 enum {
     LENGTH = 8,             /* bytes of the header's length */

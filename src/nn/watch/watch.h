@@ -32,7 +32,7 @@
 
 #include <stdio.h>
 
-#include "plot.h"
+#include "../plot/plot.h"
 
 HEED_BEGIN_DECLS
 

@@ -8,7 +8,7 @@
 
 #include "../../tensor/alloc.h"
 #include "../files/file_error.h"
-#include "../files/json.h"
+#include "../files/utf8.h"
 #include "watch_sink.h"
 
 /* Rows are buffered for up to most_wait seconds; rows of slow steps are written at once. */
@@ -23,7 +23,6 @@ static double seconds(void)
 
 /* ---- names ---- */
 
-/* Control characters: below 0x20, DEL, and U+0080 to U+009F. */
 const char *heed_watch_name_fault(const char *name)
 {
     if (*name == '\0') {
@@ -32,11 +31,13 @@ const char *heed_watch_name_fault(const char *name)
     if (strcmp(name, "step") == 0) {
         return "\"step\" is the number of the step; choose another name";
     }
-    if (!heed_is_utf8(name)) {
-        return "a name is not UTF-8";
-    }
-    for (const unsigned char *c = (const unsigned char *)name; *c != '\0'; c++) {
-        if (*c < 0x20 || *c == 0x7f || (c[0] == 0xC2 && c[1] < 0xA0)) {
+    uint32_t code;
+    for (int size; *name != '\0'; name += size) {
+        size = heed_utf8_read(name, &code);
+        if (size == 0) {
+            return "a name is not UTF-8";
+        }
+        if (code < 0x20 || (code >= 0x7F && code < 0xA0)) {
             return "a name has control characters";
         }
     }
@@ -326,8 +327,9 @@ static char *copy_as_utf8(const char *text)
 {
     static const char replacement[] = "\xEF\xBF\xBD";
     char *copy = heed_alloc(3 * strlen(text) + 1), *to = copy;
+    uint32_t code;
     while (to != NULL && *text != '\0') {
-        const int size = heed_utf8_size(text), length = size > 0 ? size : 3;
+        const int size = heed_utf8_read(text, &code), length = size > 0 ? size : 3;
         memcpy(to, size > 0 ? text : replacement, (size_t)length);
         to += length;
         text += size > 0 ? size : 1;

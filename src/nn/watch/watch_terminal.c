@@ -4,7 +4,7 @@
 #include <string.h>
 #include <sys/ioctl.h>
 
-#include "terminal.h"
+#include "../plot/terminal.h"
 #include "watch_sink.h"
 
 enum {

@@ -13,7 +13,7 @@
 typedef enum heed_label_style {
     HEED_LABEL_ASCII = 1, /* other characters are shown as "?" */
     HEED_LABEL_TOKEN = 2, /* newlines, tabs, and blanks at the ends of words are shown as symbols */
-    HEED_LABEL_XML = 4    /* escaped for XML */
+    HEED_LABEL_XML = 4    /* escaped for XML, and backslashes for Graphviz */
 } heed_label_style;
 
 /* A character with its combining marks. */

@@ -6,6 +6,7 @@
 #include "../../tensor/alloc.h"
 #include "curves.h"
 #include "labels.h"
+#include "picture.h"
 #include "terminal.h"
 
 enum {

@@ -2,7 +2,6 @@
  * cluster, written again for each of its tensors; Graphviz merges clusters by name. */
 #include "graph_dot.h"
 
-#include <errno.h>
 #include <limits.h>
 #include <string.h>
 
@@ -12,6 +11,7 @@
 #include "../../tensor/tensor_set.h"
 #include "../module.h"
 #include "labels.h"
+#include "picture.h"
 
 enum { VALUES_SHOWN = 9, MOST_VALUES = 100, DIGITS = 3, WIDE = 10000 };
 
@@ -99,28 +99,18 @@ static heed_status place(drawing *d)
 
 /* ---- text ---- */
 
-/* Writes `length` bytes of a name in a label or an attribute, escaped: Graphviz interprets entities
- * and backslashes there. */
-static void put_part(const drawing *d, const char *text, size_t length)
-{
-    while (length > 0) {
-        heed_text plain;
-        size_t size = strcspn(text, "\\");
-        size = size < length ? size : length;
-        snprintf(plain.text, sizeof plain.text, "%.*s", (int)size, text);
-        heed_label_put(d->file, plain.text, INT_MAX, HEED_LABEL_XML);
-        if (size < length) {
-            fputs("&#92;", d->file);
-            size++;
-        }
-        text += size;
-        length -= size;
-    }
-}
-
+/* Text in a label or an attribute. */
 static void put_text(const drawing *d, const char *text)
 {
-    put_part(d, text, strlen(text));
+    heed_label_put(d->file, text, INT_MAX, HEED_LABEL_XML);
+}
+
+/* The first `length` bytes of a module's path. */
+static void put_part(const drawing *d, const char *path, size_t length)
+{
+    heed_text part; /* holds any path */
+    snprintf(part.text, sizeof part.text, "%.*s", (int)length, path);
+    put_text(d, part.text);
 }
 
 /* The values of a small tensor in torch's format, without "tensor(", the dtype and ")". */
@@ -255,9 +245,7 @@ static heed_status draw(drawing *d, heed_tensor *loss)
         put_edges(d, i);
     }
     fputs("}\n", d->file);
-    return ferror(d->file) ? heed_fail(HEED_ERR_FILE, "graph_dot: cannot write: %s",
-                                       errno != 0 ? strerror(errno) : "the stream has failed")
-                           : HEED_OK;
+    return heed_picture_end("graph_dot", d->file);
 }
 
 heed_status heed_graph_dot(FILE *file, heed_tensor *loss, heed_graph_options options)
@@ -269,7 +257,6 @@ heed_status heed_graph_dot(FILE *file, heed_tensor *loss, heed_graph_options opt
     d.options.values = options.values > MOST_VALUES ? MOST_VALUES
                        : options.values != 0        ? options.values
                                                     : VALUES_SHOWN;
-    errno = 0;
     const heed_status status = draw(&d, loss);
     heed_tensor_set_free(&d.tensors);
     heed_free(d.paths);

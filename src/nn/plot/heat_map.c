@@ -7,6 +7,7 @@
 #include "../../tensor/read.h"
 #include "heads.h"
 #include "labels.h"
+#include "picture.h"
 #include "terminal.h"
 
 enum { MOST_LABEL = 16, HEADING = 8, GAP = 2, OTHERWISE = 80 };

@@ -2,13 +2,10 @@
 #include "terminal.h"
 
 #include <ctype.h>
-#include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/ioctl.h>
 #include <unistd.h>
-
-#include "../files/file_error.h"
 
 static const char *variable(const char *name)
 {
@@ -63,13 +60,4 @@ bool heed_terminal_is_utf8(void)
         }
     }
     return false;
-}
-
-heed_status heed_picture_end(const char *function, FILE *stream)
-{
-    errno = 0;
-    if (!heed_error_pending() && (fflush(stream) != 0 || ferror(stream))) {
-        return heed_fail_file(function, "stream", "write", errno != 0 ? errno : EIO);
-    }
-    return heed_error_pending();
 }

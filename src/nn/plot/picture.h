@@ -1,11 +1,14 @@
-/* Decimal points in numbers that other programs read (internal). */
-#ifndef HEED_NN_DECIMAL_POINT_H
-#define HEED_NN_DECIMAL_POINT_H
+/* The first and the last statement of functions that write pictures (internal). */
+#ifndef HEED_NN_PICTURE_H
+#define HEED_NN_PICTURE_H
 
 #include <locale.h>
+#include <stdio.h>
 #ifdef __APPLE__
 #include <xlocale.h>
 #endif
+
+#include "../../tensor/error.h"
 
 /* HEED_DECIMAL_POINT: the first statement of a function that writes SVG or CSV. Until its
  * block ends, printf in this thread writes 0.5 with a point, even if the program has set a locale
@@ -34,5 +37,9 @@ static inline void heed_restore_locale(const heed_locales *locales)
         freelocale(locales->own);
     }
 }
+
+/* heed_picture_end: flushes a picture that `function` has written. HEED_ERR_FILE: the stream
+ * reports an error. */
+heed_status heed_picture_end(const char *function, FILE *stream);
 
 #endif

@@ -1,10 +1,11 @@
-/* Labels: decodes UTF-8, looks up widths, replaces unprintable characters. */
+/* Labels: looks up widths, replaces unprintable characters. */
 #include "labels.h"
 
 #include <stddef.h>
 #include <stdint.h>
 #include <string.h>
 
+#include "../files/utf8.h"
 #include "terminal.h"
 
 typedef struct range {
@@ -51,28 +52,11 @@ static bool is_among(uint32_t code, const range *ranges, size_t count)
     return false;
 }
 
-/* The code point at `text` and its length in bytes; an invalid byte counts as the control 0. */
+/* Like heed_utf8_read, but an invalid byte counts as the control 0. */
 static int decode(const char *text, uint32_t *code)
 {
-    static const uint32_t least[] = {0, 0, 0x80, 0x800, 0x10000};
-    const unsigned char first = (unsigned char)*text;
-    const int length = first < 0x80   ? 1
-                       : first < 0xC0 ? 0
-                       : first < 0xE0 ? 2
-                       : first < 0xF0 ? 3
-                                      : 4;
-    uint32_t value = length <= 1 ? first : first & (0x7Fu >> length);
-    for (int i = 1; i < length; i++) {
-        if (((unsigned char)text[i] & 0xC0) != 0x80) { /* also true at the end of the text */
-            *code = 0;
-            return 1;
-        }
-        value = value << 6 | ((unsigned char)text[i] & 0x3F);
-    }
-    const bool valid = length > 0 && first < 0xF8 && value >= least[length] && value <= 0x10FFFF &&
-                       (value < 0xD800 || value > 0xDFFF);
-    *code = valid ? value : 0;
-    return valid ? length : 1;
+    const int length = heed_utf8_read(text, code);
+    return length > 0 ? length : 1;
 }
 
 static heed_glyph replacement(const char *bytes)
@@ -150,11 +134,12 @@ static void put_glyph(FILE *stream, heed_glyph glyph, unsigned style)
 {
     const char *entity = NULL;
     if (style & HEED_LABEL_XML && glyph.length > 0) {
-        entity = *glyph.bytes == '&'   ? "&amp;"
-                 : *glyph.bytes == '<' ? "&lt;"
-                 : *glyph.bytes == '>' ? "&gt;"
-                 : *glyph.bytes == '"' ? "&quot;"
-                                       : NULL;
+        entity = *glyph.bytes == '&'    ? "&amp;"
+                 : *glyph.bytes == '<'  ? "&lt;"
+                 : *glyph.bytes == '>'  ? "&gt;"
+                 : *glyph.bytes == '"'  ? "&quot;"
+                 : *glyph.bytes == '\\' ? "&#92;"
+                                        : NULL;
     }
     if (entity != NULL) {
         fputs(entity, stream);

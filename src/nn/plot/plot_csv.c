@@ -5,9 +5,8 @@
 
 #include "../../tensor/alloc.h"
 #include "curves.h"
-#include "decimal_point.h"
 #include "heads.h"
-#include "terminal.h"
+#include "picture.h"
 
 static void put_text(FILE *stream, const char *text)
 {

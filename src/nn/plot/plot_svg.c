@@ -4,10 +4,9 @@
 #include <string.h>
 
 #include "curves.h"
-#include "decimal_point.h"
 #include "labels.h"
+#include "picture.h"
 #include "svg.h"
-#include "terminal.h"
 
 enum {
     WIDTH = 720,

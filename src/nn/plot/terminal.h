@@ -5,8 +5,6 @@
 #include <stdbool.h>
 #include <stdio.h>
 
-#include "../../tensor/error.h"
-
 /* heed_terminal_is_smart: the stream is a terminal that understands escape sequences, so a line can
  * be redrawn: TERM is set and is not "dumb". heed_terminal_has_color: likewise, and NO_COLOR is not
  * set. */
@@ -21,9 +19,5 @@ int heed_terminal_lines(FILE *stream, int otherwise);
 /* heed_terminal_is_utf8: the locale of the environment (LC_ALL, LC_CTYPE or LANG, the first that is
  * set) is UTF-8, so blocks and braille can be printed. The program need not call setlocale. */
 bool heed_terminal_is_utf8(void);
-
-/* heed_picture_end: flushes a picture printed by `function`. HEED_ERR_FILE: the stream reports an
- * error. */
-heed_status heed_picture_end(const char *function, FILE *stream);
 
 #endif

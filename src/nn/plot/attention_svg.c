@@ -1,11 +1,10 @@
 /* Attention weights as SVG: a panel of cells for each head, several panels per line. */
 #include <math.h>
 
-#include "decimal_point.h"
 #include "heads.h"
 #include "labels.h"
+#include "picture.h"
 #include "svg.h"
-#include "terminal.h"
 
 enum {
     WIDTH = 720,
