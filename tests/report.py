@@ -18,6 +18,7 @@ from selenium.webdriver.chrome.service import Service
 from selenium.webdriver.common.action_chains import ActionChains
 from selenium.webdriver.common.by import By
 from selenium.webdriver.common.keys import Keys
+from selenium.webdriver.support.ui import WebDriverWait
 
 HOSTILE = "</script><img src=x onerror=alert(1)>"
 
@@ -153,7 +154,8 @@ def check_charts(page):
     assert page.find(slider).get_attribute("aria-valuetext") == page.text(readout)
     assert "smoothed" not in page.text(readout) # 40 points are not smoothed
     page.find("#charts figure:first-child summary").click()
-    assert page.run("document.querySelectorAll('#charts figure:first-child tbody tr').length") == 21
+    WebDriverWait(page.driver, 10).until( # the event that fills the table is asynchronous
+        lambda _: page.run("document.querySelectorAll('#charts figure:first-child tbody tr').length") == 21)
     before = page.find(slider + " path.s0").get_attribute("d")
     page.press("#log", Keys.SPACE)
     assert page.find(slider + " path.s0").get_attribute("d") != before
