@@ -92,8 +92,8 @@ static bool may_differ(const flag_row *f)
     return strcmp(f->name, "steps") == 0 || strcmp(f->name, "patience") == 0;
 }
 
-/* Takes the settings from the file; the command line may repeat all of them, with the digits that
- * gpt info shows, but change only a few. */
+/* Takes the settings from the file. The command line may repeat all of them, with the digits that
+ * gpt info shows, but may change only a few. */
 static void take_settings(gpt_run *run)
 {
     gpt_train_options *o = &run->options;

@@ -1,4 +1,4 @@
-/* A trace: prints each operation of this thread as it is computed, forward and backward.
+/* Tracing: prints each operation of this thread as it is computed, forward and backward.
  *
  *     heed_trace(stderr);
  *     heed_tensor *y = heed_self_attention_forward(m, x, NULL);

@@ -20,7 +20,7 @@ int heed_utf8_read(const char *text, uint32_t *code)
     }
     uint32_t value = s[0] & (0x7Fu >> size);
     for (int i = 1; i < size; i++) {
-        if ((s[i] & 0xC0) != 0x80) { /* also the end of the text */
+        if ((s[i] & 0xC0) != 0x80) { /* also true at the end of the text */
             return 0;
         }
         value = value << 6 | (s[i] & 0x3Fu);

@@ -10,7 +10,8 @@
  * truncated, overlong, a surrogate, or past U+10FFFF. */
 int heed_utf8_read(const char *text, uint32_t *code);
 
-/* heed_utf8_write: writes a character, at most 4 bytes without a '\0', and returns the end. */
+/* heed_utf8_write: writes a character (at most 4 bytes, not null-terminated) and returns the
+ * end. */
 char *heed_utf8_write(char *to, uint32_t code);
 
 /* heed_is_utf8: true if the whole text is valid UTF-8. */

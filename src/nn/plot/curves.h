@@ -1,4 +1,4 @@
-/* What plots of curves share: visible points, axes, smoothing and legends (internal). */
+/* Shared by plots of curves: visible points, axes, smoothing and legends (internal). */
 #ifndef HEED_NN_CURVES_H
 #define HEED_NN_CURVES_H
 

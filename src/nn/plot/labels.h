@@ -2,8 +2,8 @@
  *
  * Control characters, those that change the text direction, and bytes that are not UTF-8 are shown
  * as "?": they could break the layout, send commands to the terminal, or be forbidden in XML.
- * Columns are those of a terminal: 2 for East Asian wide characters and emoji, 0 for combining
- * marks. They come from our own table because wcwidth depends on the program's locale. */
+ * Columns are terminal columns: 2 for East Asian wide characters and emoji, 0 for combining marks.
+ * They come from our own table because wcwidth depends on the program's locale. */
 #ifndef HEED_NN_LABELS_H
 #define HEED_NN_LABELS_H
 

@@ -24,7 +24,7 @@ bool heed_terminal_has_color(FILE *stream)
     return variable("NO_COLOR") == NULL && heed_terminal_is_smart(stream);
 }
 
-/* The environment variable `name`, else what the terminal reports, else `otherwise`. */
+/* The environment variable `name`, else the terminal's size, else `otherwise`. */
 static int size_of(FILE *stream, const char *name, bool lines, int otherwise)
 {
     enum { MOST = 10000 };

@@ -11,7 +11,7 @@
 bool heed_terminal_is_smart(FILE *stream);
 bool heed_terminal_has_color(FILE *stream);
 
-/* heed_terminal_columns: the width of lines: COLUMNS if set, else what the terminal reports, else
+/* heed_terminal_columns: the width of lines: COLUMNS if set, else the terminal's width, else
  * `otherwise`. Changes when the terminal is resized. heed_terminal_lines: likewise, with LINES. */
 int heed_terminal_columns(FILE *stream, int otherwise);
 int heed_terminal_lines(FILE *stream, int otherwise);

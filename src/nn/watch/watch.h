@@ -14,13 +14,12 @@
  * disk is full, is switched off with one warning; training continues, and no error is pending.
  * Writing raises no signal such as SIGPIPE.
  *
- * CSV: the columns are "step" and the names known at the first heed_watch_step, or those of the
- * file that a resumed run continues. A name that first appears later gets no column and causes one
- * warning; announce such names with heed_watch_name. A cell is empty if its step has no such value.
- * JSON lines: an object for each step, {"step": 1, "loss": 2.5}; NaN and infinities are strings, as
- * in "NaN". Non-integers have 9 significant digits, so a float reads back exactly. TensorBoard:
- * each run writes a new event file, which replaces the steps of earlier files from its first step
- * on.
+ * CSV: the columns are "step" and the names known at the first heed_watch_step; a resumed run keeps
+ * the columns of its file. A name that first appears later gets no column and causes one warning;
+ * announce such names with heed_watch_name. A cell is empty if its step has no such value. JSON
+ * lines: an object for each step, {"step": 1, "loss": 2.5}; NaN and infinities are strings, as in
+ * "NaN". Non-integers have 9 significant digits, so a float reads back exactly. TensorBoard: each
+ * run writes a new event file, which replaces the steps of earlier files from its first step on.
  *
  * Rows of fast steps are buffered for about a second, until a later step or heed_watch_flush writes
  * them. Rows of steps longer than 10 ms are written at once.

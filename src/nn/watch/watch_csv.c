@@ -43,7 +43,7 @@ static char *take_field(char *text, char **next)
     return text;
 }
 
-/* The names of the header become those of the first series. */
+/* Creates the first series from the names in the header. */
 static int64_t take_header(csv *c, char *row)
 {
     char *next = NULL;
