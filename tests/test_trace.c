@@ -905,7 +905,7 @@ START_TEST(drawing_reports_errors)
     ck_assert_int_eq(heed_graph_dot(unwritable, x, (heed_graph_options){0}), HEED_ERR_FILE);
     expect_error(HEED_ERR_FILE, "graph_dot: stream: cannot write");
     fclose(unwritable);
-    FILE *full = fopen("/dev/full", "w"); /* fails when it is flushed */
+    FILE *full = fopen("/dev/full", "w"); /* fails when flushed */
     if (full != NULL) {
         ck_assert_int_eq(heed_graph_dot(full, x, (heed_graph_options){0}), HEED_ERR_FILE);
         expect_file_error("graph_dot: stream: cannot write", ENOSPC);

@@ -108,7 +108,7 @@ static void put_text(const drawing *d, const char *text)
 /* The first `length` bytes of a module's path. */
 static void put_part(const drawing *d, const char *path, size_t length)
 {
-    heed_text part; /* holds any path */
+    heed_text part; /* fits any path */
     snprintf(part.text, sizeof part.text, "%.*s", (int)length, path);
     put_text(d, part.text);
 }

@@ -33,8 +33,8 @@ typedef struct heed_graph_options {
 /* heed_graph_dot: writes the graph of `loss`, which may have any shape. The size of the graph is
  * limited only by memory, but Graphviz is slow beyond a few thousand tensors.
  *
- * HEED_ERR_NULL: no file or no loss. HEED_ERR_MEMORY. HEED_ERR_FILE: the file reports an error,
- * also when it is flushed. */
+ * HEED_ERR_NULL: no file or no loss. HEED_ERR_MEMORY. HEED_ERR_FILE: writing or flushing the file
+ * failed. */
 heed_status heed_graph_dot(FILE *file, heed_tensor *loss, heed_graph_options options);
 
 HEED_END_DECLS

@@ -14,7 +14,7 @@ typedef struct heed_heads {
 heed_status heed_heads_of(heed_heads *heads, const char *function, FILE *stream,
                           heed_tensor *weights, const heed_attention_plot_options *options);
 
-/* heed_heads_check: what all pictures of weights require: floats that exist, 2 or 3 dims. */
+/* heed_heads_check: the checks shared by all pictures of weights: not NULL, floats, not freed. */
 heed_status heed_heads_check(const char *function, FILE *stream, heed_tensor *weights);
 double heed_heads_at(const heed_heads *heads, int64_t head, int64_t query, int64_t key);
 

@@ -1,4 +1,4 @@
-/* Labels: UTF-8 text from anywhere, prepared for terminals and SVG (internal).
+/* Labels: UTF-8 text from any source, made safe for terminals, SVG and Graphviz (internal).
  *
  * Control characters, those that change the text direction, and bytes that are not UTF-8 are shown
  * as "?": they could break the layout, send commands to the terminal, or be forbidden in XML.
@@ -13,7 +13,7 @@
 typedef enum heed_label_style {
     HEED_LABEL_ASCII = 1, /* other characters are shown as "?" */
     HEED_LABEL_TOKEN = 2, /* newlines, tabs, and blanks at the ends of words are shown as symbols */
-    HEED_LABEL_XML = 4    /* escaped for XML, and backslashes for Graphviz */
+    HEED_LABEL_XML = 4    /* escaped for XML; backslashes are escaped for Graphviz */
 } heed_label_style;
 
 /* A character with its combining marks. */

@@ -1,4 +1,4 @@
-/* The end of a picture. */
+/* Flushes a finished picture. */
 #include "picture.h"
 
 #include <errno.h>

@@ -1,4 +1,4 @@
-/* The first and the last statement of functions that write pictures (internal). */
+/* Helpers that begin and end functions that write pictures (internal). */
 #ifndef HEED_NN_PICTURE_H
 #define HEED_NN_PICTURE_H
 
@@ -38,8 +38,8 @@ static inline void heed_restore_locale(const heed_locales *locales)
     }
 }
 
-/* heed_picture_end: flushes a picture that `function` has written. HEED_ERR_FILE: the stream
- * reports an error. */
+/* heed_picture_end: flushes the picture written by `function`. HEED_ERR_FILE: the stream reports an
+ * error. */
 heed_status heed_picture_end(const char *function, FILE *stream);
 
 #endif

@@ -60,7 +60,7 @@ typedef struct heed_watch heed_watch;
 heed_watch *heed_watch_new(heed_watch_options options);
 
 /* heed_watch_value: sets a value of the current step; a second one with the same name replaces it.
- * heed_watch_name: announces a name that is first measured later; reserves its column and its
+ * heed_watch_name: announces a value that is first measured later; reserves its column and its
  * position. The name is copied. HEED_ERR_VALUE: the name is empty, "step", not UTF-8, or has
  * control characters. */
 heed_status heed_watch_value(heed_watch *w, const char *name, double value);
@@ -84,10 +84,11 @@ void heed_watch_free(heed_watch *w);
 
 /* ---- collected values ---- */
 
-/* heed_watch_curves: a curve for each name, in order of first use, valid until the next value or
- * step. Long runs are thinned: a curve has at most HEED_WATCH_POINTS points, each the mean of
- * `per_point` values, or of the finite ones among them. The last may average fewer.
- * heed_watch_curve: the curve of a name; its count is 0 if the name is unknown.
+/* heed_watch_curves: sets *curves to one curve per name, in order of first use, and returns their
+ * number. They are valid until the next value or step. Long runs are thinned: a curve has at most
+ * HEED_WATCH_POINTS points, each the mean of `per_point` values, or of the finite ones among them.
+ * The last may average fewer. heed_watch_curve: the curve of a name; its count is 0 if the name is
+ * unknown.
  *
  * Spikes are values of "loss" and "grad_norm" more than 6 standard deviations above the mean of the
  * last 128 (as in llm.c); the last 256 are kept. The terminal reports them. */
@@ -95,7 +96,7 @@ enum { HEED_WATCH_POINTS = 1024 };
 int heed_watch_curves(heed_watch *w, const heed_curve **curves);
 heed_curve heed_watch_curve(heed_watch *w, const char *name);
 
-/* heed_watch_steps: steps ended so far, including those before the run was resumed.
+/* heed_watch_steps: steps completed so far, including those before the run was resumed.
  * heed_watch_last: the last value of a name, NaN if there is none.
  * heed_watch_warning: the first warning: a sink was switched off, a name has no column, or the file
  * of a resumed run lacks rows; NULL: none. */
