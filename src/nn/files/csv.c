@@ -231,24 +231,10 @@ static bool read_whole(const char *cell, int64_t *value, bool *fits)
 
 /* ---- values ---- */
 
-/* Makes space for one more element; doubles the array. */
-static void *grow(void *array, int64_t count, int64_t *reserved, size_t size)
-{
-    if (count < *reserved) {
-        return array;
-    }
-    const int64_t larger = *reserved > 0 ? 2 * *reserved : 16;
-    void *grown = heed_realloc(array, (size_t)larger * size);
-    if (grown != NULL) {
-        *reserved = larger;
-    }
-    return grown;
-}
-
 static void *next_value(csv_reader *r)
 {
     const size_t size = heed_dtype_size(r->options.dtype);
-    char *grown = grow(r->values, r->count, &r->reserved, size);
+    char *grown = heed_grow(r->values, r->count, &r->reserved, size);
     if (grown == NULL) {
         return NULL;
     }
@@ -327,7 +313,7 @@ static heed_status add_column(csv_reader *r, bool named)
 {
     heed_csv_columns *columns = &r->columns;
     heed_csv_column *grown =
-        grow(columns->column, columns->count, &r->columns_reserved, sizeof *grown);
+        heed_grow(columns->column, columns->count, &r->columns_reserved, sizeof *grown);
     if (grown == NULL) {
         return heed_error_pending();
     }
