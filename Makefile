@@ -161,7 +161,7 @@ help:
 	@echo "make layers        check that includes go one way only: nn -> autograd -> tensor"
 	@echo "make format        clang-format everything; check-format only checks"
 	@echo "make lint          run cppcheck"
-	@echo "make pictures      draw the graphs of docs/autograd.md again (needs Graphviz)"
+	@echo "make pictures      make the pictures of README and docs/ again (needs Graphviz and Chromium)"
 	@echo "make install       install headers, library, heed.pc and LICENSE under PREFIX=$(PREFIX)"
 	@echo "make clean         remove $(BUILD)/"
 	@echo
@@ -475,14 +475,11 @@ deps-dev:
 layers:
 	@sh tests/layers.sh
 
-# ---- the pictures of docs/autograd.md ----
+# ---- the pictures of README and docs/ ----
 
 .PHONY: pictures
-pictures: $(BUILD)/graph
-	@command -v dot > /dev/null || { echo "make pictures: needs Graphviz: apt-get install graphviz" >&2; exit 1; }
-	for graph in tanh attention; do \
-	    $(BUILD)/graph $$graph > docs/pictures/$$graph.dot && \
-	    dot -Tsvg docs/pictures/$$graph.dot -o docs/pictures/$$graph.svg || exit 1; done
+pictures: $(addprefix $(BUILD)/,graph next_token gpt stories)
+	sh docs/pictures/make.sh $(BUILD)
 
 FORMATTED = $(wildcard src/*.h src/*/*.[ch] src/*/*/*.[ch] examples/*.[ch] examples/*/*.[ch] tests/*.[ch] tests/gradients/*.h tests/misuse/*.h tests/parity/*.h tests/fuzz/*.c tests/fuzz/*/*.[ch] tests/oom/*.c tests/lessons/*.c bench/*.[ch] bench/*/*.[ch] bench/peers/*.cpp)
 

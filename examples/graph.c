@@ -1,4 +1,4 @@
-/* Draws a graph for Graphviz: that of tanh(w x + b), or of SelfAttention with a causal mask.
+/* Draws the graph of tanh(w x + b), or of SelfAttention with a causal mask, for Graphviz.
  *
  *     build/graph tanh > tanh.dot
  *     build/graph attention | dot -Tsvg > attention.svg

@@ -33,7 +33,7 @@
 #include "tensor/random/state.h"         /* the generator's state; the PyTorch version it follows */
 
 #include "tensor/alloc.h"                /* memory for your own modules; counts of live tensors */
-#include "tensor/tensor_set.h"           /* walks through graphs: each tensor once */
+#include "tensor/tensor_set.h"           /* graph traversal: each tensor once */
 #include "tensor/check.h"                /* argument checks for your own functions */
 #include "tensor/isa.h"                  /* the instruction set in use */
 #include "tensor/parallel.h"             /* the number of threads */
@@ -66,7 +66,7 @@
 #include "autograd/apply.h"              /* applies an operation */
 #include "autograd/args_text.h"          /* the arguments of an operation as text */
 #include "autograd/trace.h"              /* prints operations and gradients as they are computed */
-#include "autograd/recording.h"          /* keeps all results and gradients, to look at them */
+#include "autograd/recording.h"          /* keeps all results and gradients to inspect */
 
 #include "nn/module.h"                   /* parameters and children by name; your own modules */
 #include "nn/tensor_list.h"              /* lists of named tensors: parameters, state dicts */

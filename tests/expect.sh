@@ -30,7 +30,7 @@ lacks() {
 }
 
 # refuse WORDS ARGUMENT...: $program prints one line with the words on stderr, nothing on stdout; status 2
-# misuse WORDS ARGUMENT...: the same for wrong flags: the line ends with the command that explains them
+# misuse WORDS ARGUMENT...: likewise for invalid flags; the line ends with the command that explains them
 refuse() {
     refuse_with "" "$@"
     lacks "; try " "$scratch/err"

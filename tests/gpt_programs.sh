@@ -114,7 +114,7 @@ check cmp "$scratch/m" "$scratch/plain"
 check [ "$(grep -c "^--------------- step" "$scratch/samples")" -eq 2 ]
 has "^--------------- step 10$" "$scratch/samples"
 check [ "$(grep -c "^The" "$scratch/samples")" -eq 2 ]
-# The last one is that of gpt sample.
+# The last sample equals gpt sample's.
 "$gpt" sample "$scratch/m" --prompt The --length 200 > "$scratch/first"
 # shellcheck disable=SC2086
 "$gpt" train --text "$text" --steps 12 $small --dropout 0.1 --sample-every 12 --prompt The 2> "$scratch/err" |
@@ -123,7 +123,7 @@ refuse "--prompt: the character '日' (U+65E5) at offset 0 is not in the vocabul
 
 # ---- logs ----
 
-# The columns, for a run that is resumed: CSV, and JSON lines with the samples.
+# The columns of a resumed run: CSV, and JSON lines with the samples.
 logs="--log $scratch/csv --jsonl $scratch/jsonl --tensorboard $scratch/events"
 # shellcheck disable=SC2086
 {
@@ -145,7 +145,7 @@ has "^17," "$scratch/csv"
 refuse "log: $text/events" train --text "$text" --tensorboard "$text/events"
 refuse "cannot write $scratch/no/where" train --text "$text" --jsonl "$scratch/no/where"
 printf 'loss\tAnn sings. \tAnn\tDan\n' > "$scratch/quiz"
-refuse "--quiz: kind 'loss' is a column of logs; rename it" train --text "$text" --quiz "$scratch/quiz"
+refuse "--quiz: kind 'loss' is also a column of logs; rename it" train --text "$text" --quiz "$scratch/quiz"
 
 # ---- plot ----
 
@@ -177,7 +177,7 @@ if [ -e /dev/full ]; then
     expect 1 "--to: cannot write /dev/full: No space" "$gpt" plot --log "$scratch/csv" --to /dev/full
 fi
 
-# ---- files that exist ----
+# ---- existing files ----
 
 printf 'step\n' > "$scratch/other"
 for flag in save best log jsonl; do
@@ -246,7 +246,7 @@ misuse "unexpected argument 'b'" info a b
 # ---- resuming ----
 
 refuse "the run of --resume has 0.001, which cannot change" train --resume "$model" --lr 1
-# Numbers are shown, and may be repeated, with 6 digits: the default of --min-lr is 0.1 * 3e-4.
+# Numbers are shown with 6 digits, and may be repeated so: the default of --min-lr is 0.1 * 3e-4.
 # shellcheck disable=SC2086
 "$gpt" train --text "$text" $small --lr 3e-4 --steps 1 --save "$scratch/digits" 2> "$scratch/err"
 expect 0 "^  --min-lr  *3e-05$" "$gpt" info "$scratch/digits"
@@ -261,7 +261,7 @@ expect 0 "step *25/25" "$gpt" train --resume "$model" --steps 25 --text "$text.m
 : > "$text"
 refuse "text: empty" train --resume "$model"
 cp "$text.moved" "$scratch/precious"
-refuse "log: $scratch/precious: a watch did not write line 1, so the file cannot be continued" train --resume "$model" --steps 40 --text "$text.moved" \
+refuse "log: $scratch/precious: line 1 was not written by a watch, so the file cannot be continued" train --resume "$model" --steps 40 --text "$text.moved" \
     --log "$scratch/precious"
 cmp "$text.moved" "$scratch/precious"
 text=$text.moved
@@ -288,7 +288,7 @@ has "^gpt: out of memory: .*in use; reduce --batch, --context or --n-embd$" "$sc
 
 # ---- streams that are closed, full, or a terminal ----
 
-# A reader that has seen enough ends a program silently, with status 0, even if its parent ignores SIGPIPE.
+# If the reader closes its pipe, a program ends silently with status 0, even if its parent ignores SIGPIPE.
 for signals in "" "trap '' PIPE;"; do
     for command in "sample $model --prompt The --length 100000" "info $model" "--help"; do
         { sh -c "$signals $gpt $command" 2> "$scratch/err" || echo "status $?" >> "$scratch/err"; } |

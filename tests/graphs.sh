@@ -1,5 +1,5 @@
 #!/bin/sh
-# Checks that docs/pictures/*.dot are the graphs that examples/graph.c draws now, and that Graphviz, if it is
+# Checks that docs/pictures/*.dot match the output of examples/graph.c, and that Graphviz, if
 # installed, accepts them without a warning.
 #   tests/graphs.sh [BUILD]
 set -eu

@@ -46,7 +46,7 @@ int main(int argc, char **argv)
         SUITES(PRINT)
         return EXIT_SUCCESS;
     }
-    setenv("LC_ALL", "C.UTF-8", 1); /* the same pictures in each terminal */
+    setenv("LC_ALL", "C.UTF-8", 1); /* the same pictures on every terminal */
     unsetenv("COLUMNS");
     unsetenv("NO_COLOR");
     SRunner *runner = srunner_create(NULL);

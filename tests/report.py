@@ -94,7 +94,7 @@ def check_content(page):
     assert rows["--n-layer"] == "2" and rows["--prompt"] == HOSTILE, rows
     assert page.text("#sentence") == HOSTILE[-32:]
     model = page.text("#model")
-    assert "c_attn: Linear" in model and "the same as transformer.wte.weight" in model
+    assert "c_attn: Linear" in model and "tied to transformer.wte.weight" in model
 
 
 def check_slider(page):
@@ -130,11 +130,11 @@ def check_heads(page):
 def check_matrix(page):
     page.hover("#matrix td[data-at='3 1']")
     text = page.text("#cell")
-    assert text.startswith("> (token 4) looks at p (token 2): ") and text.endswith(" %"), text
+    assert text.startswith("> (token 4) attends to p (token 2): ") and text.endswith(" %"), text
     page.press("#matrix td[data-at='3 1']", Keys.ARROW_RIGHT, Keys.ARROW_DOWN)
-    assert page.text("#cell").startswith("< (token 5) looks at t (token 3): "), page.text("#cell")
-    page.press("#matrix td[data-at='4 2']", Keys.END, Keys.ARROW_RIGHT) # no later token can be seen
-    assert page.text("#cell").startswith("< (token 5) looks at < (token 5): "), page.text("#cell")
+    assert page.text("#cell").startswith("< (token 5) attends to t (token 3): "), page.text("#cell")
+    page.press("#matrix td[data-at='4 2']", Keys.END, Keys.ARROW_RIGHT) # later tokens are masked
+    assert page.text("#cell").startswith("< (token 5) attends to < (token 5): "), page.text("#cell")
     sums = page.run("""run.tokens.map((t, query) => run.tokens.slice(0, query + 1)
         .reduce((sum, u, key) => sum + weight(chosen.head, query, key), 0))""")
     assert all(abs(s - 1) < 0.005 for s in sums), sums
@@ -151,7 +151,7 @@ def check_charts(page):
     page.press(slider, Keys.ARROW_RIGHT)
     assert page.text(readout).startswith(f"step {step + 1}: "), page.text(readout)
     assert page.find(slider).get_attribute("aria-valuetext") == page.text(readout)
-    assert "smoothed" not in page.text(readout) # 40 points are drawn as they are
+    assert "smoothed" not in page.text(readout) # 40 points are not smoothed
     page.find("#charts figure:first-child summary").click()
     assert page.run("document.querySelectorAll('#charts figure:first-child tbody tr').length") == 21
     before = page.find(slider + " path.s0").get_attribute("d")

@@ -1,5 +1,5 @@
 #!/bin/sh
-# Writes reports with both programs, and tests them in a browser: tests/report.sh BUILD [SCREENSHOTS]
+# Writes reports with both programs and tests them in a browser: tests/report.sh BUILD [SCREENSHOTS]
 # Needs Chromium, its driver and Python's selenium.
 set -eu
 
@@ -38,7 +38,7 @@ train --steps 20 --report "$folder/part.html" --save "$folder/part"
 grep -q '^  steps *40 of 40, finished *40 of 40, finished$' "$folder/compared" || fail "resumed run"
 grep -q '^since	0$' "$folder/part.html" || fail "the report of a resumed run begins again"
 
-# gpt compare: settings that differ, and a sentence for each fault.
+# gpt compare: different settings, and a message for each fault.
 train --steps 40 --lr 2e-3 --report "$folder/other.html" --log "$folder/log.csv"
 "$build/gpt" compare "$folder/gpt.html" "$folder/other.html" --to "$folder/two.svg" > "$folder/compared"
 grep -q '^  --lr  *0.001  *0.002$' "$folder/compared" || fail "compare: no --lr"
@@ -61,8 +61,8 @@ sed '5,$d' "$folder/gpt.html" > "$folder/cut.html"
 printf 'step,loss\n1,2\n2,two\n' > "$folder/damaged.csv"
 refuses "takes two files" "$folder/gpt.html"
 refuses "No such file" "$folder/gpt.html" "$folder/missing"
-refuses "neither a report of gpt train --report nor a log" "$folder/with" "$folder/gpt.html"
-refuses "line 3 of its data is damaged" "$folder/gpt.html" "$folder/damaged.html"
+refuses "neither a report from gpt train --report nor a log" "$folder/with" "$folder/gpt.html"
+refuses "line 3 of the data is damaged" "$folder/gpt.html" "$folder/damaged.html"
 refuses "not a report of a training run" "$folder/gpt.html" "$folder/cut.html"
 refuses "line 3" "$folder/gpt.html" "$folder/damaged.csv"
 refuses "--to is --first" "$folder/gpt.html" "$folder/other.html" --to "$folder/gpt.html"

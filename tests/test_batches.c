@@ -5,7 +5,7 @@
 
 Suite *data_suite(void);
 
-/* ---- as in torch; make_batches.py describes the hashes ---- */
+/* ---- parity with torch; make_batches.py describes the hashes ---- */
 
 static const struct {
     uint64_t seed;
@@ -114,7 +114,7 @@ START_TEST(an_abandoned_epoch_does_not_go_on)
 }
 END_TEST
 
-/* Loops over batches and epochs end while an error is pending. */
+/* Loops over batches and epochs end if an error is pending. */
 START_TEST(an_error_ends_the_epoch)
 {
     heed_batches *b = heed_batches_new(6, 4, (heed_batches_options){.shuffle = true});

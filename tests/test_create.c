@@ -1,4 +1,4 @@
-/* arange and linspace, bit for bit torch's; eye; the *_like functions; lengths of arrays. */
+/* arange and linspace, bit for bit torch's; eye; the *_like functions; array lengths. */
 #include <math.h>
 #include <string.h>
 

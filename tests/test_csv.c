@@ -1,4 +1,4 @@
-/* Tables in CSV: what programs write is read, all else is refused with its line and column. */
+/* Tables in CSV: common variants are read; everything else is rejected, naming line and column. */
 #include <locale.h>
 #include <math.h>
 #include <stdlib.h>
@@ -64,7 +64,7 @@ static const char *const numbers[] = {"0",
 
 START_TEST(numbers_are_those_of_strtod)
 {
-    const bool hex = strcmp(numbers[_i], "0x10") == 0; /* only strtod reads it: 0 and "x10" here */
+    const bool hex = strcmp(numbers[_i], "0x10") == 0; /* only strtod accepts it */
     char *expected_end = NULL;
     const double expected = hex ? 0 : strtod(numbers[_i], &expected_end);
     double value = -7;
@@ -75,7 +75,7 @@ START_TEST(numbers_are_those_of_strtod)
 }
 END_TEST
 
-/* The midpoint of two doubles, and numbers next to it that differ in a digit far behind. */
+/* The midpoint of two doubles, and neighbours that differ only in a distant digit. */
 START_TEST(a_distant_digit_decides)
 {
     char text[3000] = "1.00000000000000011102230246251565404236316680908203125";
@@ -83,7 +83,7 @@ START_TEST(a_distant_digit_decides)
     double value = 0;
     memset(text + length, '0', 2000);
     ck_assert_ptr_eq(heed_read_decimal(text, &value), text + strlen(text));
-    ck_assert(value == 1); /* a tie goes to the even one */
+    ck_assert(value == 1); /* ties round to even */
     text[length + 2000] = '1';
     ck_assert_ptr_nonnull(heed_read_decimal(text, &value));
     ck_assert(value == 1 + 0x1p-52);
@@ -116,7 +116,7 @@ START_TEST(random_doubles_come_back)
 }
 END_TEST
 
-/* Where the decimal point is a comma, if the machine has such a locale. */
+/* In a locale whose decimal point is a comma, if installed. */
 START_TEST(the_locale_does_not_matter)
 {
     static const char *const names[] = {"de_DE.UTF-8", "de_DE.utf8", "fr_FR.UTF-8", "de_DE"};
@@ -134,7 +134,7 @@ END_TEST
 
 /* ---- tables ---- */
 
-/* Each is a, b: 1 2 and 3 -0.5 */
+/* Each contains the columns a and b with the rows 1 2 and 3 -0.5. */
 static const char *const tables[] = {
     "a,b\n1,2\n3,-0.5\n",
     "a,b\n1,2\n3,-0.5",
@@ -213,7 +213,7 @@ START_TEST(columns_of_text_become_classes)
 }
 END_TEST
 
-/* ---- refused ---- */
+/* ---- rejected ---- */
 
 static const heed_csv_options none = {0}, i64 = {.dtype = HEED_I64}, f64 = {.dtype = HEED_F64},
                               bare = {.no_header = true}, text = {.text_classes = true};
@@ -223,8 +223,8 @@ static const struct {
     heed_status status;
     const char *message;
 } refused[] = {
-    {"", &none, HEED_ERR_FORMAT, "it is empty"},
-    {"\xEF\xBB\xBF\n \n", &none, HEED_ERR_FORMAT, "it is empty"},
+    {"", &none, HEED_ERR_FORMAT, "the table is empty"},
+    {"\xEF\xBB\xBF\n \n", &none, HEED_ERR_FORMAT, "the table is empty"},
     {"a,b\n1,2\n3,\n", &none, HEED_ERR_FORMAT,
      "line 3, column 2 (b): missing value; .missing_nan reads it as NaN"},
     {"1,2\n,3\n", &bare, HEED_ERR_FORMAT, "line 2, column 1: missing value"},
@@ -232,7 +232,7 @@ static const struct {
     {"a,b\n1,2\n3,4,5\n", &none, HEED_ERR_FORMAT, "line 3 has 3 cells, but line 1 has 2"},
     {"\n\na,b\r\n\r\n1,2\r\n3\r\n", &none, HEED_ERR_FORMAT, "line 6 has 1 cells, but line 3 has 2"},
     {"a,b\n1,x2\n", &none, HEED_ERR_FORMAT,
-     "line 2, column 2 (b): 'x2' is not a number; .text_classes reads columns of text"},
+     "line 2, column 2 (b): 'x2' is not a number; .text_classes reads text columns"},
     {"a,b\n1,2\n1,two\n", &text, HEED_ERR_FORMAT,
      "line 3, column 2 (b): 'two' is not a number, but the column begins with one"},
     {"a,b\n1,2\nx,3\n", &text, HEED_ERR_FORMAT,
@@ -247,7 +247,7 @@ static const struct {
      "line 2, column 1 (a): 3.5e38 is too large for f32; try .dtype = HEED_F64"},
     {"a\n-1e309\n", &f64, HEED_ERR_VALUE, "-1e309 is too large for f64"},
     {"a,b\n\"1\n\n,2\n", &none, HEED_ERR_FORMAT, "line 2, column 1 (a): the quote is not closed"},
-    {"a\n\"1\"2\n", &none, HEED_ERR_FORMAT, "something follows the closing quote"},
+    {"a\n\"1\"2\n", &none, HEED_ERR_FORMAT, "unexpected text after the closing quote"},
     {"a\n\"1\n2\",\n", &none, HEED_ERR_FORMAT, "line 2, column 1 (a): '1?2' is not a number"},
     {"\033[2J\n\033[31m\n", &none, HEED_ERR_FORMAT, "line 2, column 1 (?[2J): '?[31m' is not"},
 };
@@ -295,14 +295,14 @@ START_TEST(classes_are_limited)
     EXPECT_VALUES(heed_select(x, 0, 999), 0, 999);
     ck_assert_ptr_null(parse(table, text));
     expect_error(HEED_ERR_VALUE, "parse_csv: t.csv: line 1002, column 1 (id): 'name1000' would be "
-                                 "class 1001; a column of text can have 1000 classes");
+                                 "class 1001; a text column can have at most 1000 classes");
     free(table);
 }
 END_TEST
 
 /* ---- files ---- */
 
-/* Larger than the pieces in which files are read, with cells across their borders. */
+/* Larger than the chunks in which files are read, with cells across chunk borders. */
 START_TEST(files_are_read_in_pieces)
 {
     enum { ROWS = 30000 };
@@ -323,7 +323,7 @@ START_TEST(files_are_read_in_pieces)
 }
 END_TEST
 
-/* So that freeing them is safe. */
+/* On error the columns are empty, so freeing them is safe. */
 START_TEST(columns_are_empty_while_an_error_is_pending)
 {
     heed_csv_columns columns = {.count = 99};

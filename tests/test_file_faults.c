@@ -379,8 +379,8 @@ END_TEST
 
 /* ---- the files of a watch ---- */
 
-/* Once a watch is made, no call that fails, does a part of its work or is interrupted stops
- * training; what is lost is reported. */
+/* Once a watch exists, failing, partial or interrupted system calls do not stop training; lost
+ * output is reported. */
 START_TEST(a_watch_survives_each_call_that_fails)
 {
     static const fault faults[] = {FAIL, TRICKLE};

@@ -71,7 +71,7 @@ static const struct {
 } rows[] = {
     {{"m", "It was", "--greedy", "--length", "5"}, NULL},
     {{"--greedy", "m", "--no-cache", "It was"}, NULL},
-    {{"-", "FILE"}, NULL}, /* flags that may be omitted come by position */
+    {{"-", "FILE"}, NULL}, /* flags that may be omitted are positional */
     {{"--prompt", "p", "m"}, NULL},
     {{"m", "--prompt=p", "x"}, "unexpected argument 'x'"},
     {{"m", "It", "was"}, "unexpected argument 'was'; quote the prompt"},

@@ -130,8 +130,8 @@ START_TEST(test_bad_registration)
 }
 END_TEST
 
-/* HEED_PARAMETER, HEED_BUFFER and HEED_CHILD register a field under its name; with a NULL module
- * they free the child and report an error. */
+/* HEED_PARAMETER, HEED_BUFFER and HEED_CHILD register a field under its name; if the module is
+ * NULL, they free the child and report an error. */
 START_TEST(test_fields_are_registered_by_name)
 {
     static const heed_module_kind kind = {.name = "Gate", .size = sizeof(struct gate)};

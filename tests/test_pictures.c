@@ -1,4 +1,4 @@
-/* What programs draw with: figures of several parts, and logs read as curves. */
+/* Figures of several parts, and logs read as curves. */
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -59,7 +59,7 @@ static char *read_figure(void)
     return svg;
 }
 
-/* Parts are below each other, as large as they were drawn. */
+/* Parts are stacked vertically, at the size at which they were drawn. */
 START_TEST(figures_stack_their_parts)
 {
     static const char *const tokens[] = {"<&>", "\n", "\x1B"};
@@ -86,7 +86,7 @@ START_TEST(figures_stack_their_parts)
 }
 END_TEST
 
-/* A part that cannot be drawn leaves an error, and no file. */
+/* If a part cannot be drawn, an error is pending and no file is written. */
 START_TEST(figures_with_an_error_are_not_written)
 {
     figure f = {.height = 0};
@@ -135,13 +135,13 @@ END_TEST
 static const struct {
     const char *text;
     int64_t steps;     /* of the last row */
-    double loss, rate; /* of the last row that has them; NAN: none */
+    double loss, rate; /* of the last row that has them; NAN if none */
     const char *error; /* NULL: none */
 } logs[] = {
     {"step,loss,lr\n1,2.5,\n2,,0.5\n", 2, 2.5, 0.5, NULL},
     {"step,loss,lr\n7,2,\n9,nan,1e-3\n", 9, 2, 1e-3, NULL},
     {"step,\"a,b\",loss,lr\n1,2,3,4\n", 1, 3, 4, NULL},
-    {"a book\n", 0, 0, 0, ": not the log of a run, whose first column is step"},
+    {"a book\n", 0, 0, 0, ": not a training log, whose first column is step"},
     {"step,loss\n1,2\n1,2\n", 0, 0, 0, ": step 1 does not follow step 1"},
     {"step,loss\n1,2\n99999999999,2\n", 0, 0, 0, ": step 99999999999 does not follow step 1"},
     {"step,loss\n0,2\n", 0, 0, 0, ": step 0 does not follow step 0"},

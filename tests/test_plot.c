@@ -1,4 +1,4 @@
-/* Pictures of curves and attention weights, as text, SVG and CSV. */
+/* Plots of curves and attention weights, as text, SVG and CSV. */
 #define _XOPEN_SOURCE 700 /* posix_openpt */
 #include <ctype.h>
 #include <errno.h>
@@ -18,7 +18,7 @@ Suite *plot_suite(void);
 
 enum { MOST = 1 << 22 };
 
-/* ---- what a function prints ---- */
+/* ---- capturing output ---- */
 
 static char printed[MOST];
 
@@ -95,7 +95,7 @@ static const char *skip_name(const char *at)
     return at;
 }
 
-/* Skips text up to `end`, without < and with known entities only. */
+/* Skips text up to `end`, which must not contain < or unknown entities. */
 static const char *skip_text(const char *at, char end)
 {
     static const char *const entities[] = {"&amp;", "&lt;", "&gt;", "&quot;", "&#92;"};
@@ -117,7 +117,7 @@ static const char *skip_attributes(const char *at)
         const char *name = ++at;
         at = skip_name(at);
         const size_t length = (size_t)(at - name);
-        for (const char *c = first; c + 1 < name; c++) { /* twice the same? */
+        for (const char *c = first; c + 1 < name; c++) { /* duplicate? */
             ck_assert(*c != ' ' || strncmp(c + 1, name, length + 2) != 0);
         }
         ck_assert_msg(at[0] == '=' && at[1] == '"', "no value at \"%.40s\"", at);
@@ -160,7 +160,7 @@ static void expect_xml(const char *xml)
     }
     ck_assert_int_eq(depth, 0);
     ck_assert(has_root);
-    ck_assert_ptr_null(strstr(xml, " id=")); /* would clash in a page of several pictures */
+    ck_assert_ptr_null(strstr(xml, " id=")); /* would clash on a page with several pictures */
 }
 
 /* The columns of the first line of `text`; *end: its end. */
@@ -186,7 +186,7 @@ static heed_curve curve(const char *name, int64_t count, const double *y)
     return (heed_curve){.name = name, .count = count, .x = steps, .y = y};
 }
 
-/* Only where the machine has one of these locales, whose decimal separator is a comma. */
+/* Runs only if one of these locales, whose decimal separator is a comma, is installed. */
 START_TEST(numbers_have_a_point_in_all_locales)
 {
     const double x[] = {1, 2}, y[] = {0.25, 0.75};
@@ -198,7 +198,7 @@ START_TEST(numbers_have_a_point_in_all_locales)
     ck_assert_str_eq(csv_of(&curve, 1), "step,loss\n1,0.25\n2,0.75\n");
     ck_assert_ptr_nonnull(strstr(text_of(&curve, 1, (heed_plot_options){0}), "loss 0.75"));
     char text[8];
-    snprintf(text, sizeof text, "%.1f", 0.5); /* the program's locale is as before */
+    snprintf(text, sizeof text, "%.1f", 0.5); /* the program's locale is restored */
     ck_assert_int_eq(text[1], *localeconv()->decimal_point);
     setlocale(LC_NUMERIC, "C");
 }
@@ -235,7 +235,7 @@ START_TEST(svg_has_points_at_their_places)
     const char *svg = svg_of(&c, 1, (heed_plot_options){.width = 400, .height = 200});
     expect_xml(svg);
     expect_has(svg, "width=\"400\" height=\"200\"");
-    /* the area: left of it two letters, above it the legend, below it the labels */
+    /* the plot area: two letters to the left, the legend above, the labels below */
     expect_has(svg, "d=\"M30.1 162.0 65.5 149.6 ");
     expect_has(svg, " 348.6 50.4 384.0 38.0\"");
     expect_has(svg, "<circle cx=\"384.0\" cy=\"38.0\" r=\"2\"><title>loss at step 10: 10</title>");
@@ -269,7 +269,7 @@ START_TEST(axes_have_round_numbers)
     ck_assert_double_eq_tol(heed_axis_at(&a, sqrt(a.low * a.high)), 0.5, 1e-12);
     a = heed_axis_new(1e-300, 1e300, log);
     ck_assert(a.count == 3 && a.ticks[1] == 1);
-    a = heed_axis_new(2.1, 2.9, log); /* within a decade: as on a linear axis */
+    a = heed_axis_new(2.1, 2.9, log); /* within a decade: ticks as on a linear axis */
     ck_assert(a.count >= 3 && fabs(a.ticks[0] - 2.2) < 1e-9);
     a = heed_axis_new(1, 3, (heed_axis_options){.ticks = 8, .least = 1}); /* steps */
     ck_assert(a.count == 3 && a.step == 1);
@@ -353,7 +353,7 @@ static int dots_in(const char *text)
     return dots;
 }
 
-/* Without colors, curves differ by their dashes and numbers, or characters. */
+/* Without colors, curves differ in dashes and numbers, or in characters. */
 START_TEST(curves_can_be_told_apart)
 {
     const heed_curve curves[] = {curve("up", 11, rising), curve("down", 11, falling)};
@@ -387,7 +387,7 @@ static const char *shown_by_terminal(const heed_curve *curves, int count)
     ck_assert_ptr_nonnull(stream);
     heed_plot_text(stream, curves, count, (heed_plot_options){.width = 30, .height = 7});
     fclose(stream);
-    int64_t length = 0, part; /* a terminal hands over what it has received so far */
+    int64_t length = 0, part; /* a read returns only the bytes received so far */
     while ((part = read(terminal, printed + length, sizeof printed - 1 - (size_t)length)) > 0) {
         length += part;
     }
@@ -404,7 +404,7 @@ START_TEST(terminals_have_colors)
     const char *text = shown_by_terminal(curves, 2);
     expect_has(text, "\033[38;5;39m1\033[0m up 10");
     expect_has(text, "\033[38;5;208m2\033[0m down 0");
-    ck_assert_int_lt(count_of(text, "\033"), 30); /* one for a run of cells */
+    ck_assert_int_lt(count_of(text, "\033"), 30); /* one per run of cells */
     setenv("NO_COLOR", "1", 1);
     ck_assert_ptr_null(strchr(shown_by_terminal(curves, 2), '\033'));
     unsetenv("NO_COLOR");
@@ -413,7 +413,7 @@ START_TEST(terminals_have_colors)
 }
 END_TEST
 
-/* The average is TensorBoard's, whose start is corrected; the legend says which curve has one. */
+/* The average has TensorBoard's bias correction; the legend tells which curves are smoothed. */
 START_TEST(smoothing_is_as_in_tensorboard)
 {
     heed_smoother s = {.weight = 0.5};
@@ -468,7 +468,7 @@ START_TEST(spikes_are_marked_at_the_nearest_point)
 }
 END_TEST
 
-/* Each set of values is drawn: the picture is sound, and no coordinate is NaN or off the page. */
+/* Any values can be drawn: the XML is valid, and no coordinate is NaN or off the page. */
 START_TEST(any_values_can_be_drawn)
 {
     static const double inf = (double)INFINITY, nan_ = (double)NAN;
@@ -485,7 +485,7 @@ START_TEST(any_values_can_be_drawn)
         {{nan_, inf, 2, 3, -inf, 5}, {1, 2, 3, 4, 5, 6}},
         {{7, 7, 7, 7, 7, 7}, {1, 2, 3, 4, 5, 6}},
         {{1e18, 2e18, 3e18, 4e18, 5e18, 6e18}, {1, 2, 3, 4, 5, 6}},
-        {{5, 4, 3, 2, 1, 0}, {1, 2, 3, 4, 5, 6}}, /* not in order: drawn in their order */
+        {{5, 4, 3, 2, 1, 0}, {1, 2, 3, 4, 5, 6}}, /* x not in order: drawn in the given order */
     };
     const int count = sizeof sets / sizeof *sets;
     for (int i = 0; i < count * 14; i++) {
@@ -509,7 +509,7 @@ START_TEST(any_values_can_be_drawn)
     }
     heed_curve c = {.name = "c", .count = 6, .x = sets[1][0], .y = sets[1][1]};
     expect_has(svg_of(&c, 1, (heed_plot_options){0}), ">c 3, 3 not finite</text>");
-    expect_has(svg_of(&c, 1, (heed_plot_options){0}), "h0M"); /* points alone are dots */
+    expect_has(svg_of(&c, 1, (heed_plot_options){0}), "h0M"); /* isolated points are dots */
     c.y = sets[3][1];
     expect_has(svg_of(&c, 1, (heed_plot_options){.log_y = true}),
                ">c: no points, 6 not finite or not above 0</text>");
@@ -663,8 +663,8 @@ START_TEST(attention_svg_has_a_cell_for_each_weight)
                     "attends to \u21B5: 83.0 %</title></path>");
     ck_assert_int_eq(count_of(svg, " attends to "), 2 * 6);
     expect_has(svg, "head 1: \u2423cow attends to the: 25.0 %");
-    expect_has(svg, ">query looks</text>");
-    expect_has(svg, ">key is seen</text>");
+    expect_has(svg, ">queries</text>");
+    expect_has(svg, ">keys</text>");
     expect_has(svg, "<text x=\"204\" y=\"42.0\">100 %</text>"); /* after 20 steps of 8 pixels */
     svg = picture_of(heed_attention_svg, heed_select(causal(1), 0, 0),
                      (heed_attention_plot_options){0});
@@ -674,13 +674,13 @@ START_TEST(attention_svg_has_a_cell_for_each_weight)
 }
 END_TEST
 
-/* Panels wrap to the width, evenly. */
+/* Panels wrap evenly to fit the width. */
 START_TEST(attention_svg_wraps)
 {
     const heed_attention_plot_options narrow = {.queries = words, .width = 250};
     expect_xml(picture_of(heed_attention_svg, causal(5), narrow));
     expect_has(printed, "width=\"250\"");
-    const int lines = count_of(printed, "query looks");
+    const int lines = count_of(printed, ">queries<");
     ck_assert_int_ge(lines, 2);
     double first = -1, last = -1;
     for (const char *at = printed; (at = strstr(at, "\" transform=\"translate(")) != NULL;) {
@@ -689,7 +689,7 @@ START_TEST(attention_svg_wraps)
     }
     ck_assert_double_ge(last - first, 100 * (lines - 1));
     picture_of(heed_attention_svg, causal(4), (heed_attention_plot_options){.width = 2000});
-    ck_assert_int_eq(count_of(printed, "query looks"), 1);
+    ck_assert_int_eq(count_of(printed, ">queries<"), 1);
 }
 END_TEST
 
@@ -709,7 +709,7 @@ START_TEST(attention_of_any_size_is_drawn)
         picture_of(heed_attention_csv, w, (heed_attention_plot_options){0});
         ck_assert_int_eq(count_of(printed, "\n"), 1 + (int)(n[0] * n[1] * n[2]));
     }
-    /* with fewer labels than keys, none are read for the keys */
+    /* with fewer query labels than keys, keys have no labels */
     picture_of(heed_attention_svg, heed_full(HEED_SHAPE(3, 9), 1 / 9.0, HEED_F64),
                (heed_attention_plot_options){.queries = words});
     expect_has(printed, "the attends to key 9");
@@ -726,7 +726,7 @@ START_TEST(attention_csv_lists_all_weights)
                      "1,1,3, cow,\"\n\",0\n");
     heed_tensor *w = heed_from_f32((float[]){0.1f, 0.9f}, HEED_SHAPE(1, 2));
     picture_of(heed_attention_csv, w, (heed_attention_plot_options){0});
-    expect_has(printed, "1,1,1,,,0.1\n"); /* as few digits as float needs */
+    expect_has(printed, "1,1,1,,,0.1\n"); /* the fewest digits that a float needs */
 }
 END_TEST
 
@@ -735,7 +735,7 @@ START_TEST(attention_text_has_heads_side_by_side)
     picture_of(heed_attention_text, causal(2),
                (heed_attention_plot_options){.title = "a", .queries = words, .width = 60});
     ck_assert_str_eq(printed, "a\n"
-                              "rows: query looks; columns: key is seen\n"
+                              "rows: queries; columns: keys\n"
                               "     head 1        head 2\n"
                               "            ␣             ␣    \n"
                               "        t   c         t   c    \n"
@@ -745,7 +745,7 @@ START_TEST(attention_text_has_heads_side_by_side)
                               "␣cow ░ 25▓ 75   ·  ░ 25▓ 75   ·\n"
                               "   ↵   10   7█ 83    10   7█ 83\n");
     picture_of(heed_attention_text, causal(2), (heed_attention_plot_options){.width = 20});
-    expect_has(printed, "\n\n head 2\n"); /* under each other */
+    expect_has(printed, "\n\n head 2\n"); /* one below the other */
 }
 END_TEST
 
@@ -849,7 +849,7 @@ END_TEST
 START_TEST(failing_streams_are_reported)
 {
     const heed_curve c = curve("loss", 11, rising);
-    FILE *stream = fopen("/dev/null", "r"); /* cannot be written */
+    FILE *stream = fopen("/dev/null", "r"); /* not writable */
     ck_assert_ptr_nonnull(stream);
     heed_tensor *w = causal(1);
     for (int i = 0; i < 6; i++) {
@@ -866,7 +866,7 @@ START_TEST(failing_streams_are_reported)
         clearerr(stream);
     }
     fclose(stream);
-    stream = fopen("/dev/full", "w"); /* fails when it is flushed */
+    stream = fopen("/dev/full", "w"); /* fails when flushed */
     if (stream != NULL) {
         heed_plot_csv(stream, &c, 1);
         expect_file_error("plot_csv: stream: cannot write", ENOSPC);

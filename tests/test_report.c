@@ -22,7 +22,7 @@ static const char *const tokens[TOKENS] = {"a<", "\n", "\xff"};
 /* Two layers of one head. */
 static heed_tensor *attention(void *context)
 {
-    const double unit = 1.0 / 4095; /* of the digits */
+    const double unit = 1.0 / 4095; /* of one digit step */
     (void)context;
     return heed_from_f64((double[]){1, 0, 0, 1000 * unit, 3095 * unit, 0, 5 * unit, 90 * unit,
                                     4000 * unit, /**/
@@ -69,7 +69,7 @@ static void end(fixture *f, report_state state)
     heed_module_free(f->model);
 }
 
-/* A report of `steps` steps, whose losses are their numbers. */
+/* A report of `steps` steps, whose loss equals the step number. */
 static void write_run(int64_t steps)
 {
     fixture f = begin(steps, 0);
@@ -127,7 +127,7 @@ START_TEST(test_data)
 }
 END_TEST
 
-/* Norms are those of the parameters and of the gradients that are there. */
+/* Norms are those of the parameters and gradients that exist. */
 START_TEST(test_norms)
 {
     fixture f = begin(1, 0);
@@ -149,7 +149,7 @@ START_TEST(test_norms)
 }
 END_TEST
 
-/* No text ends the block of data or its line, and all can be read back. */
+/* No text can end the data block or its line, and all texts are read back. */
 START_TEST(test_escapes)
 {
     static const char hostile[] =
@@ -183,7 +183,7 @@ START_TEST(test_escapes)
 }
 END_TEST
 
-/* Long texts are cut between characters, and old ones are dropped. */
+/* Long texts are cut at character boundaries, and old texts are dropped. */
 START_TEST(test_many_texts)
 {
     static char text[5001];
@@ -207,7 +207,7 @@ START_TEST(test_many_texts)
 }
 END_TEST
 
-/* A model of many heads shows fewer tokens. Query i attends to keys 0 ... i alike. */
+/* Models with many heads show fewer tokens. Query i attends equally to keys 0 ... i. */
 static heed_tensor *many_heads(void *context)
 {
     (void)context;
@@ -269,7 +269,7 @@ END_TEST
 
 /* ---- rewriting ---- */
 
-/* While training, the file says so; each version replaces the one before. */
+/* During training the file reports that state; each version replaces the previous one. */
 START_TEST(test_rewritten)
 {
     fixture f = begin(100, 0);
@@ -277,7 +277,7 @@ START_TEST(test_rewritten)
     char *text = page();
     expect_line(text, "\nstate\ttraining\t1\t100\n");
     free(text);
-    step(&f, 8); /* too early to be written */
+    step(&f, 8); /* too soon to be written */
     text = page();
     expect_line(text, "\nstate\ttraining\t1\t100\n");
     free(text);
@@ -304,7 +304,7 @@ START_TEST(test_failed_run)
 }
 END_TEST
 
-/* What the code between these two prints on stderr. */
+/* Capture what the code between these two prints to stderr. */
 static int stderr_before;
 static void catch_stderr(void)
 {
@@ -371,7 +371,7 @@ START_TEST(test_resumed)
 }
 END_TEST
 
-/* Without its earlier report, a resumed run says since when it has data. */
+/* Without the earlier report, a resumed run's report states where its data begin. */
 START_TEST(test_resumed_without_file)
 {
     fixture f = begin(20, 6);
@@ -384,7 +384,7 @@ START_TEST(test_resumed_without_file)
 }
 END_TEST
 
-/* Snapshots with other tokens are dropped; so is everything of another model. */
+/* Snapshots with other tokens are dropped, and so are all data of another model. */
 static void change_shape(size_t place, char digit)
 {
     size_t size;
@@ -402,7 +402,8 @@ START_TEST(test_resumed_other_model)
     catch_stderr();
     fixture f = begin(20, 4);
     char *printed = caught_stderr();
-    ck_assert_ptr_nonnull(strstr(printed, "of another model; the report begins at step 4"));
+    ck_assert_ptr_nonnull(
+        strstr(printed, "written for another model; the report begins at step 4"));
     free(printed);
     end(&f, REPORT_FINISHED);
     char *text = page();
@@ -428,7 +429,7 @@ START_TEST(test_resumed_other_tokens)
 }
 END_TEST
 
-/* ---- files of others ---- */
+/* ---- foreign and damaged files ---- */
 
 START_TEST(test_not_a_report)
 {
@@ -473,7 +474,8 @@ static const struct {
     {"</script>", "<script>"},
 };
 
-/* A damaged report is refused with a sentence. A run that continues it warns and begins again. */
+/* A damaged report is rejected with a message. A run that continues it warns and begins a new
+ * one. */
 START_TEST(test_damaged)
 {
     write_run(4);
@@ -507,7 +509,7 @@ START_TEST(test_damaged)
 }
 END_TEST
 
-/* Any change of a byte, and any truncation, is read or refused; continuing the file keeps it
+/* A file with any byte changed, or truncated anywhere, is read or rejected; continuing it keeps it
  * readable. */
 START_TEST(test_every_byte)
 {
@@ -553,7 +555,7 @@ START_TEST(test_thin)
         ((double *)c.y)[i] = 10 * i;
     }
     curve_thin(&c, 5);
-    const double x[] = {1.5, 5.5, 9.25}; /* 0.5 2.5 4.5 6.5 8.5 10, then their pairs */
+    const double x[] = {1.5, 5.5, 9.25}; /* from 0.5 2.5 4.5 6.5 8.5 10, averaged in pairs */
     ck_assert_int_eq(c.count, 3);
     ck_assert_int_eq(c.per_point, 4);
     for (int i = 0; i < 3; i++) {
@@ -566,7 +568,7 @@ END_TEST
 
 /* ---- memory and training ---- */
 
-/* Each allocation fails in turn: only report_new reports it. */
+/* Each allocation fails once: only report_new reports it. */
 START_TEST(test_no_memory)
 {
     write_run(4);

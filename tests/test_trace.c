@@ -1,5 +1,5 @@
-/* What can be seen of a computation: the trace, recordings, the arguments of operations, sets of
- * tensors, and pictures of graphs. */
+/* Inspecting a computation: traces, recordings, arguments of operations, sets of tensors, and
+ * pictures of graphs. */
 #include <errno.h>
 #include <math.h>
 #include <pthread.h>
@@ -244,8 +244,8 @@ static void trace_second_derivative(FILE *stream)
     ck_assert_double_eq(heed_item(ddx), 8);
 }
 
-/* Operations inside an operation's forward are not printed, nor those of derivatives that are not
- * to be differentiated. */
+/* Operations inside an operation's forward are not printed, nor are those of derivatives without
+ * create_graph. */
 START_TEST(create_graph_prints_the_operations_of_derivatives)
 {
     char *text = written_by(trace_second_derivative);
@@ -261,7 +261,7 @@ START_TEST(create_graph_prints_the_operations_of_derivatives)
 }
 END_TEST
 
-/* NaN and infinity are the concern of anomaly mode alone. */
+/* Only anomaly mode rejects NaN and infinity. */
 START_TEST(observing_does_not_check)
 {
     FILE *null = fopen("/dev/null", "w");
@@ -336,7 +336,7 @@ static const heed_recorded *last_of(const heed_recording *r)
     return heed_recording_at(r, heed_recording_count(r) - 1);
 }
 
-/* Of each struct of arguments, read by its declared layout. */
+/* For each argument struct, read according to its declared layout. */
 START_TEST(arguments_are_shown_as_text)
 {
     heed_recording *r = heed_recording_begin();
@@ -443,7 +443,7 @@ static heed_tensor *tutorial_input(void)
     return heed_from_f32((float[]){1.16f, 0.23f, 0.57f, 1.36f, 4.41f, -2.16f}, HEED_SHAPE(3, 2));
 }
 
-/* Values and gradients inside a module's forward agree with those of the same steps applied here,
+/* Values and gradients inside a module's forward agree with those of the same steps applied here
  * with heed_retain_grad. */
 START_TEST(inner_results_and_their_gradients_stay)
 {
@@ -525,7 +525,7 @@ START_TEST(inputs_are_known_under_no_grad)
 }
 END_TEST
 
-/* y = x^3: of the second pass, the gradients of the derivative's own operations too. */
+/* y = x^3: the second pass also records gradients of the derivative's own operations. */
 START_TEST(derivatives_are_recorded_under_create_graph)
 {
     heed_tensor *x = leaf(2), *dx = NULL, *ddx = NULL;
@@ -564,7 +564,7 @@ START_TEST(the_last_pass_gives_the_gradient)
 }
 END_TEST
 
-/* A loss that sums gradients in many ways: in place, of slices, of a tensor used twice. */
+/* A loss whose gradients are summed in many ways: in place, of slices, of a tensor used twice. */
 static heed_tensor *sums(heed_tensor *x, heed_tensor *w)
 {
     heed_tensor *h = heed_linear(heed_tanh(heed_linear(x, w, NULL)), w, NULL);
@@ -601,7 +601,7 @@ START_TEST(observed_gradients_are_the_same)
 }
 END_TEST
 
-/* A kept gradient is not changed by later sums, nor by an optimiser. */
+/* Recorded gradients are not changed by later sums or by an optimiser. */
 START_TEST(kept_gradients_do_not_change)
 {
     heed_tensor *x = heed_set_requires_grad(heed_ones(HEED_SHAPE(3), HEED_F32), true);
@@ -655,7 +655,7 @@ START_TEST(misuse_is_refused)
     void *refused = NULL;
     heed_recording *r = heed_recording_begin();
     ck_assert_ptr_null(heed_recording_begin());
-    expect_error(HEED_ERR_VALUE, "recording_begin: this thread is recording already");
+    expect_error(HEED_ERR_VALUE, "recording_begin: this thread is already recording");
     ck_assert_ptr_null(heed_recording_at(r, 0));
     expect_error(HEED_ERR_INDEX, "recording_at: entry 0 of 0");
     heed_exp(leaf(0));
@@ -687,7 +687,7 @@ START_TEST(another_thread_is_not_recorded)
 }
 END_TEST
 
-/* Only results that a caller receives; the trace leaves the same ones out. */
+/* Only results returned to a caller are recorded; the trace prints the same ones. */
 START_TEST(operations_inside_a_forward_are_not_recorded)
 {
     heed_tensor *x = leaf(3);
@@ -752,7 +752,7 @@ END_TEST
 
 /* ---- pictures of graphs ---- */
 
-static heed_tensor *drawn; /* by the functions below */
+static heed_tensor *drawn; /* set and drawn by the functions below */
 static heed_graph_options how;
 
 static void draw(FILE *stream)
@@ -804,7 +804,7 @@ START_TEST(long_names_are_drawn_whole)
 }
 END_TEST
 
-/* Values that no derivative reads have been freed with their scope. */
+/* Values that no derivative reads are freed with their scope. */
 static heed_tensor *freed_inside(heed_tensor *x)
 {
     HEED_SCOPE(scope);
@@ -852,8 +852,8 @@ START_TEST(values_are_drawn_where_they_exist)
 }
 END_TEST
 
-/* Without a graph, a recording knows the inputs. Parameters have the names of the state dict and
- * stand with the module that reads them. */
+/* Without a graph, the recording supplies the inputs. Parameters have their state dict names and
+ * are framed with the module that reads them. */
 START_TEST(modules_frame_what_they_computed)
 {
     heed_manual_seed(1);
@@ -865,7 +865,7 @@ START_TEST(modules_frame_what_they_computed)
     }
     how = (heed_graph_options){.module = m, .recording = r};
     char *text = written_by(draw);
-    ck_assert_int_eq(count_words(text, " [label=<&#160;"), 6); /* edges with names */
+    ck_assert_int_eq(count_words(text, " [label=<&#160;"), 6); /* named edges */
     ck_assert_int_eq(count_words(text, "<B>linear</B>"), 3);
     ck_assert_int_eq(
         count_words(text, "subgraph \"cluster_SelfAttention\" { label=<SelfAttention> subgraph "

@@ -1,4 +1,5 @@
-/* Watches: what they collect, the files that they write and continue, and their terminal. */
+/* Watches: the values they collect, the files they write and continue, and their terminal
+ * output. */
 #define _XOPEN_SOURCE 700 /* posix_openpt */
 #include <fcntl.h>
 #include <fnmatch.h>
@@ -57,7 +58,7 @@ static void expect_matches(const char *text, const char *pattern)
     ck_assert_msg(fnmatch(pattern, text, 0) == 0, "\n%s\ndoes not match\n%s", text, pattern);
 }
 
-/* ---- what a watch collects ---- */
+/* ---- collected values ---- */
 
 START_TEST(it_collects_values)
 {
@@ -169,7 +170,7 @@ START_TEST(a_pending_error_is_left_alone)
     ck_assert_int_eq(heed_watch_text(w, "sample", "x"), HEED_ERR_VALUE);
     ck_assert_int_eq(heed_watch_steps(w), 1);
     ck_assert_double_eq(heed_watch_last(w, "loss"), 1);
-    heed_watch_free(w); /* works, and writes what was buffered */
+    heed_watch_free(w); /* works, and writes buffered rows */
     expect_error(HEED_ERR_VALUE, "mine");
     expect_bytes(in_folder("run.csv"), "step,loss\n1,1\n");
 }
@@ -249,7 +250,7 @@ START_TEST(spikes_are_those_of_the_definition)
         values[i] = i == 1000 ? 1e12 : i % 97 == 50 ? 8e-3 : values[i];
         heed_watch_value(w, "grad_norm", values[i]);
         heed_watch_value(w, "lr", values[i]);
-        step_with(w, (double)NAN); /* neither a spike, nor in the way of others */
+        step_with(w, (double)NAN); /* neither a spike nor an obstacle to finding others */
         if (i >= WINDOW - 1 && naive_z(values, i + 1) > 6) {
             expected[count++] = i + 1;
         }
@@ -320,7 +321,7 @@ START_TEST(rows_are_written)
 }
 END_TEST
 
-/* Names of the file that is continued get its columns, whatever their order in the program. */
+/* In a continued file, names keep their columns, whatever their order in the program. */
 START_TEST(a_resumed_run_keeps_the_columns)
 {
     const char *path = in_folder("run.csv");
@@ -336,7 +337,7 @@ START_TEST(a_resumed_run_keeps_the_columns)
 }
 END_TEST
 
-/* Writes the rows of steps `from` to `to` to the file of this kind. */
+/* Writes the rows of steps `from` to `to` to a CSV or JSON lines file. */
 static void write_rows(bool json, const char *path, int from, int to)
 {
     heed_watch *w = new_watch((heed_watch_options){
@@ -347,8 +348,8 @@ static void write_rows(bool json, const char *path, int from, int to)
     heed_watch_free(w);
 }
 
-/* A run is killed after any byte of its file, and resumed after any step that it has rows of: the
- * file is then that of a run that was never killed. */
+/* A run is killed after any byte of its file and resumed after any step whose row it contains: the
+ * file then equals that of an uninterrupted run. */
 START_TEST(a_run_resumes_after_a_cut_anywhere)
 {
     enum { STEPS = 7 };
@@ -440,7 +441,7 @@ START_TEST(a_new_run_begins_its_files)
     write_bytes(in_folder("a"), "hello\n", 6);
     write_rows(false, in_folder("a"), 1, 1);
     expect_bytes(in_folder("a"), "step,loss,val_loss\n1,1,\n");
-    write_rows(true, in_folder("b"), 4, 4); /* resumed, and there is no file */
+    write_rows(true, in_folder("b"), 4, 4); /* resumed without a file */
     expect_bytes(in_folder("b"), "{\"step\": 4, \"loss\": 0.25}\n");
 }
 END_TEST
@@ -474,7 +475,7 @@ START_TEST(numbers_have_a_point_in_all_locales)
 }
 END_TEST
 
-/* A child may go on with a copy of the watch; only the parent writes. */
+/* A child may continue with a copy of the watch; only the parent writes. */
 START_TEST(a_forked_child_writes_nothing)
 {
     int status;
@@ -519,7 +520,7 @@ static uint64_t little_endian(const unsigned char *bytes, int size)
     return number;
 }
 
-/* The checksum of `size` bytes comes after them. */
+/* Expects the checksum of `size` bytes right after them. */
 static void expect_sum(const unsigned char *bytes, size_t size)
 {
     const uint32_t sum = (uint32_t)little_endian(bytes + size, 4) - 0xA282EAD8u;
@@ -537,8 +538,8 @@ static uint64_t take_varint(const unsigned char **at)
     }
 }
 
-/* Appends a message as text: "2:1 5:{1:{1:'loss' 2:f1.5}}". Bytes are a message where `path`, the
- * numbers of the fields around them, says so. */
+/* Appends a message as text: "2:1 5:{1:{1:'loss' 2:f1.5}}". `path`, the numbers of the enclosing
+ * fields, determines which bytes are messages. */
 static void describe(const unsigned char *at, const unsigned char *end, const char *path, FILE *out)
 {
     static const char *const messages[] = {"5", "51", "518", "5182", "519", "5191", "7"};
@@ -581,7 +582,7 @@ static void describe(const unsigned char *at, const unsigned char *end, const ch
     ck_assert_ptr_eq(at, end);
 }
 
-/* A line for each record of the file; its checksums are right. */
+/* Returns a line for each record of the file; checks the checksums. */
 static char *describe_events(const char *path)
 {
     size_t size, length;
@@ -603,7 +604,7 @@ static char *describe_events(const char *path)
     return text;
 }
 
-/* The path of the n-th event file in the order of their names; free it. */
+/* The path of the n-th event file, sorted by name; the caller frees it. */
 static char *event_file(const char *folder, int n)
 {
     char command[600], line[600] = "";
@@ -695,7 +696,7 @@ END_TEST
 
 /* ---- sinks that fail ---- */
 
-/* Trains on after the sink has failed. Calls nothing of Check, which writes files too. */
+/* Continues training after the sink has failed. Calls no Check functions, which write files too. */
 static bool outlives(heed_watch *w)
 {
     bool good = true;
@@ -706,7 +707,7 @@ static bool outlives(heed_watch *w)
     return good && heed_error_pending() == HEED_OK;
 }
 
-/* The warning matches, and the terminal has shown it once, and the last step after it. */
+/* Expects a matching warning, shown once on the terminal, followed by the last step. */
 static void expect_warning(heed_watch *w, FILE *terminal, char **shown, const char *pattern)
 {
     char warning[400];
@@ -738,7 +739,7 @@ START_TEST(a_full_disk_does_not_stop_training)
 }
 END_TEST
 
-/* The other sinks go on, and SIGXFSZ does not end the program. */
+/* The other sinks continue, and SIGXFSZ does not end the program. */
 START_TEST(a_file_limit_does_not_stop_training)
 {
     char *shown = NULL;
@@ -764,7 +765,7 @@ START_TEST(a_file_limit_does_not_stop_training)
 }
 END_TEST
 
-/* SIGPIPE ends programs that do not ignore it; a watch raises none. */
+/* SIGPIPE ends programs that do not ignore it; a watch does not raise it. */
 START_TEST(a_closed_pipe_does_not_stop_training)
 {
     int ends[2];
@@ -843,7 +844,7 @@ START_TEST(lines_in_a_pipe)
                  "step     3/4   loss 0.333   val_loss 0.667   *:?? left\n"
                  "step     4/4   loss 0.250\n");
     expect_lines((heed_watch_options){.steps = 4, .resumed = 4}, 4, "");
-    expect_lines((heed_watch_options){.steps = 1}, 2, /* more than there are */
+    expect_lines((heed_watch_options){.steps = 1}, 2, /* more than announced */
                  "step     1/1   loss 1.000\nstep     2/1   loss 0.500\n");
 }
 END_TEST
@@ -877,7 +878,7 @@ START_TEST(lines_without_a_known_end)
 }
 END_TEST
 
-/* The rate leaves out the first step where there are more; what is left follows from it. */
+/* The rate excludes the first step if there are more; the remaining time follows from it. */
 START_TEST(the_remaining_time_follows_from_the_rate)
 {
     enum { STEPS = 1000000, PER_STEP = 1000 };
@@ -959,7 +960,7 @@ START_TEST(lines_name_spikes)
     ck_assert_ptr_nonnull(
         strstr(shown, "   ! grad_norm spike, z = 11.2   ! loss spike, z = 11.2\n"));
     ck_assert_ptr_nonnull(strstr(shown, "step   250/1000"));
-    ck_assert_ptr_null(strstr(shown, "step   251/1000")); /* too soon after the other one */
+    ck_assert_ptr_null(strstr(shown, "step   251/1000")); /* too soon after the previous one */
     ck_assert_ptr_nonnull(strstr(strstr(shown, "step   400/1000"), "! loss spike, z = 11.2"));
     free(shown);
 }
@@ -993,7 +994,7 @@ static void resize(int columns, int lines)
     ck_assert_int_eq(ioctl(slave, TIOCSWINSZ, &size), 0);
 }
 
-/* What `run` writes to a terminal of that size; free it. */
+/* What `run` writes to a terminal of this size; the caller frees it. */
 static char *on_terminal(int columns, int lines, void (*run)(FILE *terminal))
 {
     char *shown = NULL;
@@ -1019,7 +1020,7 @@ static char *on_terminal(int columns, int lines, void (*run)(FILE *terminal))
     return shown;
 }
 
-/* A screen: what remains to be seen of those bytes. Fails if a line is too long. */
+/* The screen after those bytes. Fails if a line is too long. */
 enum { MOST_LINES = 100, MOST_COLUMNS = 300 };
 typedef struct screen {
     char cells[MOST_LINES][MOST_COLUMNS + 1];
@@ -1120,7 +1121,7 @@ static void run_half(FILE *terminal)
     heed_watch_free(w);
 }
 
-/* Cuts off what is written when the bar is removed for the last time. */
+/* Cuts off the bytes that finally remove the bar. */
 static void cut_end(char *bytes)
 {
     char *last = NULL;
@@ -1210,7 +1211,7 @@ static void run_long(FILE *terminal)
         pause_for(2);
     }
     pause_for(110);
-    step_with(w, 1); /* is drawn even if the machine was busy */
+    step_with(w, 1); /* drawn even on a busy machine */
     run_time = elapsed(&began);
     heed_watch_free(w);
 }
@@ -1371,7 +1372,7 @@ static void run_with_curve(FILE *terminal)
             fputs("a sample\n", terminal);
         }
         if (step == 195) {
-            pause_for(110); /* so that the curve is drawn again in its place */
+            pause_for(110); /* so that the curve is redrawn in place */
         }
         step_with(w, 1.0 / step);
     }

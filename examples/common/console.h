@@ -8,9 +8,9 @@
 
 /* ---- standard streams ---- */
 
-/* console_begin: call it first, with argv[0]. If a standard stream is closed, the next file opened
- * would get its descriptor and receive the program's output; this prevents that. A reader that
- * closes its pipe ends the program, silently and with status 0, unless SIGPIPE is ignored
+/* console_begin: must be called first, with argv[0]. If a standard stream is closed, the next file
+ * opened would get its descriptor and receive the program's output; this prevents that. A reader
+ * that closes its pipe ends the program, silently and with status 0, unless SIGPIPE is ignored
  * afterwards. Exceeding the file size limit (ulimit -f) becomes an error, not a signal. */
 void console_begin(const char *called);
 
@@ -18,8 +18,8 @@ void console_begin(const char *called);
  * bytes that are not UTF-8, are written as '?', since they could control it. */
 void console_put(FILE *stream, const char *bytes, size_t length, bool terminal);
 
-/* console_put_command: writes the program as it was called, for commands that a user can paste.
- * console_put_argument: writes a blank and an argument, quoted for a shell if necessary. */
+/* console_put_command: writes the program's name as called, for commands that users can paste.
+ * console_put_argument: writes a space and an argument, quoted for a shell if necessary. */
 void console_put_command(FILE *stream);
 void console_put_argument(FILE *stream, const char *argument);
 
@@ -28,22 +28,22 @@ bool console_flush(void);
 
 /* console_complain: prints the pending error, or else the last one, as one line on stderr that
  * begins with the program's name; `needs_less` names the flags that reduce its memory, or is NULL.
- * Returns `status`. console_misused: the same for an error in the flags: the line points to the
- * --help of `command`, one of the program's, or of the program if NULL. Returns 2. */
+ * Returns `status`. console_misused: the same for an error in the flags: the line also points to
+ * the --help of the subcommand `command`, or of the program if NULL. Returns 2. */
 int console_complain(const char *program, const char *needs_less, int status);
 int console_misused(const char *program, const char *command);
 
-/* console_drawn: call it after a function of the library that writes to stdout. It clears the error
+/* console_drawn: must be called after a library function that writes to stdout. It clears the error
  * of a failed write, which console_finish reports. */
 void console_drawn(void);
 
 /* console_finish: the exit status of a program that has succeeded so far: 0, or 1, with an error
- * message, if some of its output was lost. A closed pipe is no error. */
+ * message, if some of its output was lost. A closed pipe is not an error. */
 int console_finish(const char *program);
 
 /* ---- time ---- */
 
-/* console_clock: seconds of a monotonic clock. */
+/* console_clock: a monotonic clock, in seconds. */
 double console_clock(void);
 
 /* ---- Ctrl-C ---- */

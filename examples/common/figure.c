@@ -1,4 +1,4 @@
-/* Combines SVG pictures: each becomes an <svg> inside that of the file. */
+/* Combines SVG pictures: each becomes an <svg> nested in the file's <svg>. */
 #include "examples/common/figure.h"
 
 #include <errno.h>
@@ -21,7 +21,7 @@ static double attribute(const char *svg, const char *name)
     return at != NULL ? strtod(at + strlen(name), NULL) : 0;
 }
 
-/* Its own tag would scale it to the size of the file. */
+/* The part's own tag would scale it to the size of the file. */
 static void add(figure *f)
 {
     char tag[160];

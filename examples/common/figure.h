@@ -1,4 +1,4 @@
-/* A picture of several parts below each other, in one SVG file. */
+/* A picture made of several parts, one below the other, in one SVG file. */
 #ifndef HEED_COMMON_FIGURE_H
 #define HEED_COMMON_FIGURE_H
 
@@ -11,13 +11,13 @@
 typedef struct figure {
     text_buffer parts;
     double width, height;
-    FILE *stream; /* of the part that is being drawn */
+    FILE *stream; /* of the part being drawn */
     char *drawn;
     size_t length;
 } figure;
 
-/* figure_part: a stream for the next part, such as heed_plot_svg; NULL: out of memory.
- * figure_end_part: adds what was written to it. */
+/* figure_part: a stream to draw the next part to, for example with heed_plot_svg; NULL: out of
+ * memory. figure_end_part: adds the part that was drawn. */
 FILE *figure_part(figure *f);
 void figure_end_part(figure *f);
 

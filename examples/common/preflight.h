@@ -16,8 +16,8 @@ heed_status path_check(const char *flag, const char *path, bool device);
  * exist. NULL names no file. */
 bool path_same(const char *a, const char *b);
 
-/* path_check_unused: checks that no file would be overwritten: none exists there, or it is empty or
- * not a regular file. HEED_ERR_VALUE: one would be; the message ends with `way_out`. */
+/* path_check_unused: checks that no file would be overwritten: that it does not exist, is empty or
+ * is not a regular file. HEED_ERR_VALUE: it would be; the message ends with `way_out`. */
 heed_status path_check_unused(const char *flag, const char *path, const char *way_out);
 
 /* A file named by a flag. */

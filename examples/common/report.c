@@ -1,5 +1,5 @@
-/* Reports: collecting the data and writing the page. report_page.c has its HTML, style and script,
- * report_file.h describes the data. */
+/* Reports: collecting the data and writing the page. Its HTML, style and script are in
+ * report_page.c; report_file.h describes the data. */
 #include "examples/common/report.h"
 
 #include <errno.h>
@@ -18,7 +18,7 @@ enum {
     WEIGHTS = 1 << 15, /* maximum number of attention weights in a snapshot */
     TEXTS = 48,
     LONGEST_TEXT = 4000,
-    POINTS = 2 * HEED_WATCH_POINTS, /* of a curve, with those of the run that it continues */
+    POINTS = 2 * HEED_WATCH_POINTS, /* per curve, including those of the run being continued */
 };
 
 typedef struct kept_text {
@@ -31,11 +31,11 @@ struct report {
     text_buffer settings, tree, shape, snapshots; /* records */
     kept_text texts[TEXTS];
     int text_count;
-    report_file before; /* the report that this one continues */
+    report_file before; /* the report being continued */
     int64_t since, last_snapshot;
     int64_t layers, heads, tokens; /* of the attention; 0: not known yet */
     double written;                /* time of the last write */
-    bool news;                     /* a snapshot or a text since then */
+    bool news;                     /* a snapshot or text was added since then */
     bool warned;
 };
 
@@ -156,7 +156,7 @@ static void put_module(text_buffer *to, heed_tensor_list parameters, const char 
 
 /* ---- snapshots ---- */
 
-/* Norms of the parameters or of their gradients, "-" where there is none. */
+/* Norms of the parameters or of their gradients, "-" if missing. */
 static void put_norms(text_buffer *to, heed_tensor_list parameters, bool gradients)
 {
     for (int i = 0; i < parameters.count; i++) {
@@ -198,7 +198,7 @@ static void take_shape(report *r, const heed_tensor *weights)
     }
 }
 
-/* Text with the digits of all weights. */
+/* Writes the digits of all weights. */
 static void put_attention(report *r, heed_tensor *weights)
 {
     const double *all = heed_const_data_f64(weights);
@@ -287,7 +287,7 @@ static void put_numbers(text_buffer *to, const double *x, const double *y, int64
     }
 }
 
-/* A curve: the points of the run that this one continues (or NULL), then the new ones. */
+/* A curve: the points of the run being continued (or NULL), then the new ones. */
 static void put_curve(text_buffer *to, const char *name, const heed_curve *old,
                       const heed_curve *new)
 {
@@ -351,7 +351,7 @@ static void put_page(text_buffer *to, const report *r, report_state state)
 
 /* ---- writing it ---- */
 
-/* Warns once. An error of the report is not one of the training. */
+/* Warns once. An error in the report does not affect training. */
 static void warn(report *r, const char *reason)
 {
     if (!r->warned) {
@@ -372,7 +372,7 @@ static void warn_of_error(report *r)
     }
 }
 
-/* Replaces the file, so that a reader sees either the old page or the new one. */
+/* Replaces the file, so that readers see either the old page or the new one. */
 static bool replace_file(const char *path, const char *bytes, size_t length)
 {
     char temporary[4096 + 16];
@@ -380,7 +380,7 @@ static bool replace_file(const char *path, const char *bytes, size_t length)
         errno = ENAMETOOLONG;
         return false;
     }
-    unlink(temporary); /* of a run that was killed */
+    unlink(temporary); /* left by a killed run */
     const int file = open(temporary, O_WRONLY | O_CREAT | O_EXCL, 0666);
     if (file < 0) {
         return false;
@@ -435,7 +435,7 @@ static int64_t count_words(const char *text, const char *end)
     return count;
 }
 
-/* True if the fields of a snapshot have the sizes of this run. */
+/* True if the fields of a snapshot have this run's sizes. */
 static bool snapshot_fits(const report *r, const char *fields)
 {
     const char *gradients = strchr(fields, '\t');
@@ -466,7 +466,7 @@ static bool same_shape(const report *r)
     return same;
 }
 
-/* Takes over what the old report has of the steps before this run. */
+/* Takes over the old report's data up to the step where this run begins. */
 static void take_over(report *r)
 {
     report_file *old = &r->before;
@@ -506,7 +506,7 @@ static void read_before(report *r)
     char message[512];
     if (report_file_read(&r->before, r->options.path) == HEED_OK &&
         strtoll(r->before.shape, NULL, 10) != heed_parameters(r->options.model).count) {
-        heed_fail(HEED_ERR_VALUE, "%s: of another model", r->options.path);
+        heed_fail(HEED_ERR_VALUE, "%s: written for another model", r->options.path);
     }
     if (!heed_error_pending()) {
         take_over(r);
@@ -602,7 +602,7 @@ void report_step(report *r)
     }
 }
 
-/* Errors of the training stay pending. */
+/* Errors from training stay pending. */
 void report_end(report *r, report_state state)
 {
     if (r == NULL) {

@@ -1,6 +1,6 @@
 /* A report of a training run: one HTML file with its settings, model, curves, samples, and the
- * attention and the norms of weights and gradients over training. It needs no network, and shows
- * the latest state when it is reloaded while training continues.
+ * attention and the norms of weights and gradients during training. It needs no network. Reloading
+ * it during training shows the latest state.
  *
  *     report *r = report_new((report_options){.path = "run.html", .program = "gpt train", ...});
  *     report_flags(r, &flags, &options);
@@ -12,8 +12,8 @@
  *     report_end(r, REPORT_FINISHED);
  *
  * Snapshots of attention and norms are taken at steps 0, 1, 2, 4, 8, ... and at the end. Reports do
- * not affect training: they draw no random numbers, and a write that fails prints one warning.
- * NULL is accepted by all functions and ignored. */
+ * not affect training: they draw no random numbers, and a failed write prints one warning. All
+ * functions ignore a NULL report. */
 #ifndef HEED_COMMON_REPORT_H
 #define HEED_COMMON_REPORT_H
 
@@ -27,7 +27,7 @@ typedef struct report_options {
     const char *program;    /* "gpt train", in warnings and as the title */
     void *model;            /* a module */
     heed_watch *watch;      /* the values of the run */
-    int64_t steps, resumed; /* of the whole run; taken before by the run that this one continues */
+    int64_t steps, resumed; /* of the whole run; already taken by the run being resumed */
 
     /* Causal attention weights (layers, heads, T, T) of the model for `token_count` tokens, without
      * drawing random numbers. The page shows at most REPORT_TOKENS, fewer for large models. */
@@ -39,19 +39,20 @@ typedef struct report_options {
 
 typedef struct report report;
 
-/* report_new: what `options` points to, except the tokens, must outlive the report. If the run is
- * resumed and `path` is its report, that one is continued. HEED_ERR_VALUE: the file exists, but is
- * not a report. */
+/* report_new: everything that `options` points to, except the tokens, must outlive the report. If
+ * the run is resumed and `path` is its report, the report is continued. HEED_ERR_VALUE: the file
+ * exists but is not a report. */
 report *report_new(report_options options);
 
-/* report_flags: the settings to show: all flags of this table that have a value. */
+/* report_flags: sets the settings to show: all flags of this table that have a value. */
 void report_flags(report *r, const flag_table *table, const void *options);
 
-/* report_text: a text of a step, such as a sample. When there are many, old ones are dropped. */
+/* report_text: adds a text to a step, such as a sample. If there are many, some old ones are
+ * dropped. */
 void report_text(report *r, int64_t step, const char *name, const char *text, size_t length);
 
-/* report_step: after each step. Takes a snapshot if one is due, and rewrites the file every few
- * seconds. */
+/* report_step: must be called after each step. Takes a snapshot if one is due, and rewrites the
+ * file every few seconds. */
 void report_step(report *r);
 
 /* report_end: takes the last snapshot, writes the file and frees the report. */

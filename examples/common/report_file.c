@@ -1,4 +1,4 @@
-/* Reading the data of reports. Anyone can edit a file, so nothing in it is trusted. */
+/* Reads the data of reports. Files may have been edited, so nothing in them is trusted. */
 #include "examples/common/report_file.h"
 
 #include <math.h>
@@ -150,7 +150,7 @@ static bool read_setting(report_file *f, char *rest)
     return value != NULL;
 }
 
-/* Points are finite in x and in order. */
+/* The x of points must be finite and in order. */
 static bool read_points(heed_curve *c, const char *points)
 {
     double *pairs = heed_alloc_zeroed((size_t)(2 * c->count + 1) * sizeof *pairs);
@@ -266,7 +266,7 @@ static char *find_data(text_buffer *page)
     return data + strlen(report_begins);
 }
 
-/* The fields of some records are copied to another page unchanged. */
+/* Some fields are copied to another page unchanged, so they must not contain markup. */
 static bool is_harmless(const char *line)
 {
     for (; *line != '\0'; line++) {
@@ -289,7 +289,7 @@ heed_status report_file_read(report_file *f, const char *path)
     for (int line = 2; !heed_error_pending() && at != NULL && *at != '\0'; line++) {
         char *text = cut(&at, '\n');
         if ((!is_harmless(text) || !read_line(f, text)) && !heed_error_pending()) {
-            heed_fail(HEED_ERR_VALUE, "%s: line %d of its data is damaged", path, line);
+            heed_fail(HEED_ERR_VALUE, "%s: line %d of the data is damaged", path, line);
         }
     }
     return heed_error_pending();

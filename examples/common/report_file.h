@@ -1,6 +1,6 @@
 /* The data in a report: read back by the run that continues it, and by gpt compare.
  *
- * It is one block of text inside the page, a record on each line, fields separated by tabs:
+ * It is one block of text inside the page, one record per line, with fields separated by tabs:
  *
  *     heed run 1
  *     program    NAME
@@ -16,18 +16,18 @@
  *     tokens     TOKEN   TOKEN ...
  *     snapshot   STEP    norms of the weights by INDEX    of the gradients    ATTENTION
  *
- * In names and texts, a backslash, '<' and control characters are escaped, as \\, \n, \t or \u003c.
- * So the block contains no '<' and needs no other escapes in HTML.
+ * In names and texts, backslashes, '<' and control characters are escaped as \\, \n, \t or \u003c,
+ * so the block contains no '<' and needs no HTML escapes.
  *
  * ATTENTION: for each layer, head and query, the weights of the keys up to the query, each as two
- * digits of base 64 (A-Z a-z 0-9 - _), which range from 0 to 4095. */
+ * base-64 digits (A-Z a-z 0-9 - _), from 0 to 4095. */
 #ifndef HEED_COMMON_REPORT_FILE_H
 #define HEED_COMMON_REPORT_FILE_H
 
 #include "examples/common/text.h"
 #include "heed.h"
 
-extern const char report_signature[];             /* a report begins with it */
+extern const char report_signature[];             /* the beginning of every report */
 extern const char report_begins[], report_ends[]; /* the lines around the data */
 extern const char report_digits[];
 
@@ -35,7 +35,7 @@ typedef struct report_setting {
     const char *name, *value;
 } report_setting;
 
-/* A record that is kept as it is: `fields` are those after the step. */
+/* A record kept unchanged: `fields` are those after the step. */
 typedef struct report_record {
     int64_t step;
     const char *fields;

@@ -1,10 +1,10 @@
-/* The parts of a report that are the same for all runs: HTML, style and script. */
+/* The parts shared by all reports: HTML, style and script. */
 #ifndef HEED_COMMON_REPORT_PAGE_H
 #define HEED_COMMON_REPORT_PAGE_H
 
 #include "examples/common/text.h"
 
-/* Lines without their line ends; NULL ends a list. The data stand between the two. */
+/* Lines without line ends; each list ends with NULL. The data come between the two. */
 extern const char *const report_head[], *const report_tail[];
 
 #endif

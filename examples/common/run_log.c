@@ -8,7 +8,7 @@
 
 enum { MOST_MISSING = 10000000 };
 
-/* Steps up to this one; rows may be missing where a run was resumed without its log. */
+/* Adds the steps up to this one; rows may be missing if a run was resumed without its log. */
 static heed_status skip_to(heed_watch *w, double step, const char *flag, const char *path)
 {
     const double missing = step - 1 - (double)heed_watch_steps(w);
@@ -55,7 +55,7 @@ heed_watch *run_log_read(const char *flag, const char *path)
         path, (heed_csv_options){.dtype = HEED_F64, .missing_nan = true, .columns = &columns});
     flags_blame(flag, HEED_ERR_VALUE);
     if (!heed_error_pending() && strcmp(columns.column[0].name, "step") != 0) {
-        heed_fail(HEED_ERR_VALUE, "%s: %s: not the log of a run, whose first column is step", flag,
+        heed_fail(HEED_ERR_VALUE, "%s: %s: not a training log, whose first column is step", flag,
                   path);
     }
     if (!heed_error_pending() && heed_size(rows, 0) == 0) {

@@ -1,5 +1,5 @@
-/* gpt compare: reads two runs from their reports or logs, and shows their results, the settings
- * that differ, and both losses in one picture. */
+/* gpt compare: reads two runs from their reports or logs, and shows their results, different
+ * settings, and both losses in one picture. */
 #include "examples/gpt/compare.h"
 
 #include <stdio.h>
@@ -15,7 +15,7 @@
 
 enum { COLUMN = 28, MOST_CURVES = 8 };
 
-/* A run, from either kind of file. */
+/* A run read from a report or a log. */
 typedef struct compared {
     report_file report; /* empty for a log */
     heed_watch *log;    /* NULL for a report */
@@ -33,8 +33,8 @@ static void read_run(compared *c, const char *path)
         c->curve_count = c->report.curve_count;
         c->step = c->report.step;
     } else if (access(path, F_OK) == 0 && !file_begins(path, "step,")) {
-        heed_fail(HEED_ERR_VALUE, "%s: neither a report of gpt train --report nor a log of --log",
-                  path);
+        heed_fail(HEED_ERR_VALUE,
+                  "%s: neither a report from gpt train --report nor a log from --log", path);
     } else {
         c->log = run_log_read("compare", path);
         c->curve_count = heed_watch_curves(c->log, &c->curves);
@@ -49,7 +49,7 @@ static const heed_curve *curve_named(const compared *c, const char *name)
 
 /* ---- tables ---- */
 
-/* A row of the table: a name and two values, of which the first is padded. */
+/* A row of the table: a name and two values; the first value is padded. */
 static void put_row(const char *name, const char *a, const char *b)
 {
     const char *const cells[] = {name, a, b};
@@ -133,7 +133,7 @@ static void put_settings(const report_file *first, const report_file *second)
 {
     int differences = 0;
     if (first->setting_count == 0 || second->setting_count == 0) {
-        printf("\nA log has no settings; compare two reports to see those that differ.\n");
+        printf("\nA log has no settings; compare two reports to see which settings differ.\n");
         return;
     }
     printf("\nsettings that differ\n");

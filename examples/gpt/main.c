@@ -59,7 +59,7 @@ static void put_loss(const measured *m, const gpt_loaded *l, double loss)
            token_level_name(l->record.tokenizer.level));
 }
 
-/* Shows the progress of a measurement on a terminal, and nothing elsewhere; NULL: nothing. */
+/* A progress bar if stderr is a terminal, else NULL. */
 static heed_watch *watch(int64_t steps, const char *step_name, double tokens)
 {
     if (!isatty(STDERR_FILENO)) {

@@ -133,10 +133,10 @@ static const char train_conclusion[] =
     "the file. Only --steps and --patience may change; the schedule then ends at the new\n"
     "--steps. Pass other flags, such as --best, --quiz and --log, again.\n"
     "\n"
-    "Existing files are overwritten only with --force, or by the run that they belong to.\n"
+    "Existing files are overwritten only with --force, or by the run they belong to.\n"
     "\n"
     "Samples go to stdout, progress to stderr: a bar on a terminal; plain lines elsewhere, or if\n"
-    "TERM is dumb. If a log cannot be written, one line says so, and training continues.\n"
+    "TERM is dumb. If a log cannot be written, training continues after a warning.\n"
     "\n";
 
 static const char train_examples[] =
@@ -176,7 +176,7 @@ static const char info_introduction[] =
 static const char plot_introduction[] =
     "usage: gpt plot [FILE --prompt TEXT] [--log FILE] [--to FILE] [--FLAG VALUE | --FLAG=VALUE]\n"
     "\n"
-    "Draws the curves of a log, and the attention of each head in each layer of a model.\n"
+    "Draws the curves of a log and the attention of each head in each layer of a model.\n"
     "\n";
 
 static const char compare_introduction[] =

@@ -87,13 +87,13 @@
     X(STRING, jsonl,        "FILE",      0, 0,            (0),                                     \
       "write a line of JSON for each step, and the samples, to this file")                          \
     X(STRING, tensorboard,  "DIR",       0, 0,            (0),                                     \
-      "write the same for TensorBoard, to a new file in this folder")                              \
+      "write values and samples for TensorBoard to a new file in this folder")                     \
     X(STRING, report,       "FILE",      0, 0,            (0),                                     \
       "write curves, samples, attention and norms to this HTML file")                             \
     X(WHOLE,  log_every,    "N",         1, 1e12,         (FLAG_NONE),                             \
       "steps between progress lines if stderr is not a terminal; default: ten lines")              \
     X(SWITCH, curve,        "",          0, 0,            (0),                                     \
-      "draw the loss under the progress bar")                                                      \
+      "draw the loss below the progress bar")                                                      \
     X(SWITCH, detect_anomaly, "",        0, 0,            (0),                                     \
       "stop at the first NaN or infinity and name its module; slower")                              \
     GPT_SETTINGS(X)
@@ -148,7 +148,7 @@
     X(STRING, prompt,       "TEXT",      0, 0,            (0),                                     \
       "draw how the tokens of this text, at most the last 64, attend to each other")               \
     X(STRING, to,           "FILE",      0, 0,            (0),                                     \
-      "draw to this SVG file; default: as text")
+      "draw to this SVG file; default: text on stdout")
 
 #define GPT_EXPORT(X)                                                                              \
     X(BARE,   load,         "FILE",      0, 0,            (0),                                     \
@@ -159,11 +159,11 @@
       "the format of transformers' GPT2LMHeadModel (default) or of nanoGPT's GPT")
 #define GPT_COMPARE(X)                                                                             \
     X(BARE,   first,        "FILE",      0, 0,            (0),                                     \
-      "a run: the file of gpt train --report or --log")                                            \
+      "a run: a file from gpt train --report or --log")                                            \
     X(BARE,   second,       "FILE",      0, 0,            (0),                                     \
       "another run")                                                                               \
     X(STRING, to,           "FILE",      0, 0,            (0),                                     \
-      "draw the losses to this file, as SVG; default: as text")
+      "draw the losses to this SVG file; default: text on stdout")
 /* clang-format on */
 
 typedef struct gpt_train_options {

@@ -24,13 +24,13 @@ typedef struct plotter {
 
 enum { MOST_CURVES = 64 };
 
-/* Columns that share a picture; those that are not listed share the last one. */
+/* Columns that share a picture; unlisted columns share the last one. */
 static const struct {
     const char *title;
     const char *columns[2];
 } pictures[] = {{"loss", {"loss", "val_loss"}},
                 {"learning rate", {"lr", ""}},
-                {"norm of the gradient", {"grad_norm", ""}},
+                {"gradient norm", {"grad_norm", ""}},
                 {"tokens per second", {"tokens_per_second", ""}},
                 {"other values", {"", ""}}};
 enum { PICTURES = sizeof pictures / sizeof *pictures };

@@ -55,8 +55,8 @@ void quiz_close(quiz *q);
  * and draws no random numbers. The watch, or NULL, gets a step for each question. */
 heed_status quiz_ask(quiz *q, struct heed_gpt *m, heed_watch *watch);
 
-/* quiz_line: a line with the shares of right answers, "pronoun 98 %  who 51 %". quiz_print: a table
- * with a row for each kind, with the shares of the guessers. */
+/* quiz_line: prints the shares of right answers in a line, "pronoun 98 %  who 51 %". quiz_print: a
+ * table with a row for each kind, with the shares of the guessers. */
 void quiz_line(const quiz *q, FILE *stream);
 void quiz_print(const quiz *q, FILE *stream);
 

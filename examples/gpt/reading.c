@@ -1,4 +1,4 @@
-/* Labels and attention of some tokens. */
+/* A model's attention over some tokens, and their labels. */
 #include "examples/gpt/reading.h"
 
 void gpt_reading_begin(gpt_reading *r, struct heed_gpt *m, const tokenizer *t, const int64_t *ids,

@@ -1,4 +1,4 @@
-/* A model that reads some tokens: their labels, and its attention. */
+/* A model's attention over some tokens, and their labels. */
 #ifndef HEED_GPT_READING_H
 #define HEED_GPT_READING_H
 
@@ -15,7 +15,7 @@ typedef struct gpt_reading {
     const char *labels[READING_TOKENS];
 } gpt_reading;
 
-/* gpt_reading_begin: for the last of `count` tokens, as many as the model can read. */
+/* gpt_reading_begin: reads the last of `count` tokens, as many as fit the context. */
 void gpt_reading_begin(gpt_reading *r, struct heed_gpt *m, const tokenizer *t, const int64_t *ids,
                        int64_t count);
 

@@ -26,9 +26,8 @@ void gpt_stream_token(gpt_stream *s, int64_t id);
 /* gpt_stream_end: writes the held bytes and ends the line. */
 void gpt_stream_end(gpt_stream *s);
 
-/* gpt_prompt: the tokens of the value of --prompt; if it is NULL or "", those of a newline, after
- * which a text can begin. HEED_ERR_VALUE: it has no tokens, or characters that the tokenizer does
- * not know. */
+/* gpt_prompt: the tokens of --prompt; if it is NULL or "", those of a newline, after which a text
+ * can begin. HEED_ERR_VALUE: no tokens, or characters that the tokenizer does not know. */
 token_list gpt_prompt(const tokenizer *t, const char *prompt);
 
 /* gpt_sample_text: the prompt and its continuation by 200 tokens as NUL-terminated text, always

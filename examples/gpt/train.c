@@ -163,7 +163,7 @@ static void check_outputs(const gpt_train_options *o)
     path_check_all(files, sizeof files / sizeof *files);
 }
 
-/* True for a file saved by the run that this one resumes, at any of its steps. */
+/* True for a file saved by the run being resumed, at any step. */
 static bool is_of_run(const gpt_run *run, const char *path)
 {
     const gpt_record *r = &run->record;
@@ -175,13 +175,13 @@ static bool is_of_run(const gpt_run *run, const char *path)
                       other.text_length == r->text_length && other.text_hash == r->text_hash &&
                       same_settings(&other.settings, &r->settings);
     if (heed_error_pending() != HEED_ERR_MEMORY) {
-        heed_error(); /* it is something else */
+        heed_error(); /* not such a file */
     }
     gpt_record_free(&other);
     return same;
 }
 
-/* The files of a resumed run are replaced or continued, others only with --force. */
+/* Replaces or continues the files of a resumed run; overwrites others only with --force. */
 static void check_overwriting(const gpt_run *run)
 {
     static const char way_out[] =
@@ -466,7 +466,8 @@ static void name_values(learner *l)
         const char *name = l->quiz.kinds[kind].name;
         for (int i = 0; i < COLUMNS; i++) {
             if (strcmp(name, columns[i]) == 0) {
-                heed_fail(HEED_ERR_VALUE, "quiz: kind '%s' is a column of logs; rename it", name);
+                heed_fail(HEED_ERR_VALUE, "quiz: kind '%s' is also a column of logs; rename it",
+                          name);
             }
         }
         heed_watch_name(l->watch, name);
@@ -500,7 +501,7 @@ static void begin_watch(learner *l)
     }
 }
 
-/* The report shows how the model reads the prompt, or else the start of the validation part. */
+/* The report shows the attention over the prompt, or else the start of the validation part. */
 static void begin_report(learner *l)
 {
     gpt_run *run = &l->run;
@@ -535,7 +536,7 @@ static void begin_report(learner *l)
 
 /* ---- the command: training ---- */
 
-/* The rows are written before the run is saved, so that a resumed run finds them. */
+/* Writes the rows before saving the run, so that a resumed run finds them. */
 static void save_run(learner *l)
 {
     gpt_run *run = &l->run;

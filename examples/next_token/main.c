@@ -19,7 +19,7 @@
 
 static const char program[] = "next_token";
 
-/* ---- what is recorded ---- */
+/* ---- recorded values ---- */
 
 typedef struct watcher {
     const setup *setup;
@@ -77,7 +77,7 @@ static void write_text(const setup *s, FILE *stream, int64_t most)
 
 /* ---- the report ---- */
 
-/* Of the sample, (1, heads, T, T). */
+/* The attention over the sample, (1, heads, T, T). */
 static heed_tensor *attention(void *context)
 {
     const setup *s = context;
@@ -167,7 +167,7 @@ static void learn(watcher *w)
                                                : REPORT_FINISHED);
 }
 
-/* Ends the progress, so that messages can follow. */
+/* Ends the progress display, so that messages can follow. */
 static void end_watch(watcher *w)
 {
     const options *o = &w->setup->options;
@@ -276,7 +276,7 @@ static heed_status run(const setup *s, const toy_language *language)
     const bool toy = s->task == TASK_TOY;
     interrupt_catch();
     if (has_files(&s->options)) {
-        signal(SIGPIPE, SIG_IGN); /* the files are written without a reader, too */
+        signal(SIGPIPE, SIG_IGN); /* the files are written even without a reader */
     }
     if (toy) {
         show_before(s, language);

@@ -50,13 +50,13 @@
     X(STRING, jsonl,       "FILE",      0, 0,         (0, 0, 0),                                   \
       "write a line of JSON for each step to this file")                                           \
     X(STRING, tensorboard, "DIR",       0, 0,         (0, 0, 0),                                   \
-      "write the same for TensorBoard, to a new file in this folder")                              \
+      "write values for TensorBoard to a new file in this folder")                                 \
     X(WHOLE,  log_every,   "N",         1, 1e9,       (FLAG_NONE, FLAG_NONE, FLAG_NONE),           \
       "steps between progress lines if stderr is not a terminal; default: ten lines")              \
     X(STRING, report,      "FILE",      0, 0,         (0, 0, 0),                                   \
       "write curves, samples, attention and norms to this HTML file, while training")             \
     X(SWITCH, curve,       "",          0, 0,         (0, 0, 0),                                   \
-      "draw the loss under the progress bar")
+      "draw the loss below the progress bar")
 /* clang-format on */
 
 typedef struct options {

@@ -1,4 +1,5 @@
-/* Arguments of operations as text, read by the layout that the operation declares (heed_op.args).
+/* Arguments of operations as text, read according to the layout that the operation declares
+ * (heed_op.args).
  */
 #include "args_text.h"
 
@@ -42,7 +43,7 @@ static void write_dtype(const void *value, char *text, size_t size)
 static void write_reduction(const void *value, char *text, size_t size)
 {
     static const char *const names[] = {"mean", "sum", "none", "batchmean"};
-    const unsigned reduction = *(const heed_reduction *)value; /* any number, if the rule failed */
+    const unsigned reduction = *(const heed_reduction *)value; /* may be invalid if the op failed */
     snprintf(text, size, "%s", reduction < sizeof names / sizeof *names ? names[reduction] : "?");
 }
 
@@ -78,7 +79,7 @@ static void write_dims(const void *value, char *text, size_t size)
 static const struct type {
     const char *name;
     size_t size, alignment;
-    void (*write)(const void *value, char *text, size_t size); /* "" if it is not to be shown */
+    void (*write)(const void *value, char *text, size_t size); /* writes "" to hide it */
 } types[] = {
     TYPE(int, int),          TYPE(int64, int64_t),    TYPE(double, double),
     TYPE(bool, bool),        TYPE(dtype, heed_dtype), TYPE(reduction, heed_reduction),

@@ -1,4 +1,4 @@
-/* The arguments of operations that are not tensors, as text. */
+/* Non-tensor arguments of operations as text. */
 #ifndef HEED_AUTOGRAD_ARGS_TEXT_H
 #define HEED_AUTOGRAD_ARGS_TEXT_H
 

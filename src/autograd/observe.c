@@ -1,4 +1,4 @@
-/* Passes results and gradients on to what observes this thread. */
+/* Passes results and gradients to the observers of this thread. */
 #include "observe.h"
 
 #include "inspect.h"

@@ -51,7 +51,7 @@ typedef struct heed_vjp {
     const void *args;
     const bool *wanted;  /* one per input; read it with heed_wants_grad */
     heed_tensor **grads; /* set by backward: the gradient of each input, in y's broadcast shape or
-                            the input's own; NULL for none */
+                          * the input's own; NULL for none */
 } heed_vjp;
 
 struct heed_op {
@@ -59,9 +59,9 @@ struct heed_op {
     int inputs;               /* number of inputs, or HEED_ANY_COUNT */
     const char *const *names; /* names of the inputs in messages; NULL: "input 0", "input 1", ... */
 
-    /* The fields of the struct of arguments, in order, to show them (args_text.h): "int dim, bool
+    /* The fields of the argument struct, in order, for display (args_text.h): "int dim, bool
      * keepdim". Types: int, int64, double, bool, dtype, reduction, shape, dims, pointer. A field
-     * whose name begins with _ is not shown. NULL: shows none. */
+     * whose name begins with _ is hidden. NULL: all are hidden. */
     const char *args;
 
     /* Checks the inputs and describes the result, which starts with the dtype and shape of the

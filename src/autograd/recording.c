@@ -18,7 +18,7 @@ struct heed_recording {
     bool stopped;
 };
 
-static _Thread_local heed_recording *running; /* of this thread, or NULL */
+static _Thread_local heed_recording *running; /* on this thread, or NULL */
 
 /* ---- begin and end ---- */
 
@@ -26,7 +26,7 @@ heed_recording *heed_recording_begin(void)
 {
     if (!heed_blocked() && running != NULL) {
         heed_fail(HEED_ERR_VALUE,
-                  "recording_begin: this thread is recording already; stop that recording first");
+                  "recording_begin: this thread is already recording; stop that recording first");
     }
     heed_recording *r = heed_blocked() ? NULL : heed_alloc_zeroed(sizeof *r);
     if (r != NULL) {
@@ -70,7 +70,7 @@ void heed_recording_free(heed_recording *r)
     }
     heed_recording_stop(r);
     if (!r->stopped) {
-        return; /* it is another thread's */
+        return; /* it belongs to another thread */
     }
     for (int64_t i = r->results.count - 1; i >= 0; i--) {
         release(r->entries[i]);

@@ -52,8 +52,8 @@ static void put_shape(const heed_tensor *t)
             HEED_TEXT(t));
 }
 
-/* Prints small tensors in torch's format, without the graph: a single line after `before`, several
- * lines below it. Ends the line. */
+/* Prints small tensors in torch's format, without the graph: on the same line after `before` if one
+ * line suffices, else below. Ends the line. */
 static void put_values(const heed_tensor *t, const char *before, int indent)
 {
     char text[2048];
@@ -79,7 +79,7 @@ static void put_values(const heed_tensor *t, const char *before, int indent)
 
 /* ---- forward ---- */
 
-/* The number of names that begin both paths, and the length of their part of a. */
+/* The number of leading names that both paths share, and their length in a. */
 static int count_common(const char *a, const char *b, size_t *length)
 {
     int count = 0;

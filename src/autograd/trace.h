@@ -14,13 +14,13 @@
  *     ...
  *     backward of linear in SelfAttention.W_q: g (3, 2) -> weight (2, 2)
  *
- * A line has the operation, its arguments, and the shapes of its inputs and its result; their
- * dtypes, unless f32; values of up to HEED_TRACED_VALUES elements. Operations are indented below
- * the module that applies them (module_path.h). In a backward pass, g is the complete dL/dy of a
- * result y, and the lines below it are what the derivative computes from it for each input. Under
- * create_graph the operations of a derivative come before its line, indented.
+ * A line shows the operation, its arguments, and the shapes of its inputs and result, with their
+ * dtypes unless f32. Values of up to HEED_TRACED_VALUES elements follow. Operations are indented
+ * below the module that applies them (module_path.h). In a backward pass, g is the complete dL/dy
+ * of a result y, and the lines below show the gradient that the derivative computes from it for
+ * each input. Under create_graph the operations of a derivative come before its line, indented.
  *
- * Results are those without a trace, except for rounding where gradients are added. */
+ * Results are the same as without a trace, except for rounding in sums of gradients. */
 #ifndef HEED_AUTOGRAD_TRACE_H
 #define HEED_AUTOGRAD_TRACE_H
 
@@ -32,8 +32,8 @@ HEED_BEGIN_DECLS
 
 enum { HEED_TRACED_VALUES = 12 };
 
-/* heed_trace: the stream to which this thread prints; NULL: none. Returns the previous one. A
- * stream that reports an error is switched off; that is no error of the computation. */
+/* heed_trace: sets the stream to which this thread prints; NULL: none. Returns the previous one. A
+ * stream that reports an error is switched off; the computation continues without an error. */
 FILE *heed_trace(FILE *stream);
 
 HEED_END_DECLS

@@ -60,7 +60,7 @@ typedef struct heed_module_entry {
 
 /* HEED_MODULE_KIND: defines `kind` for a struct `type` whose forward takes one tensor. `forward` is
  * a function (type *, heed_tensor *), and `describe` is as above. Kinds without such a forward are
- * written out:
+ * defined directly:
  *
  *     static const heed_module_kind kind = {.name = "Gate", .size = sizeof(struct gate)};
  */
@@ -110,9 +110,9 @@ heed_status heed_add_buffer(void *module, const char *name, heed_tensor **field,
                             heed_tensor *value);
 heed_status heed_add_child(void *module, const char *name, void *field, void *child);
 
-/* HEED_PARAMETER, HEED_BUFFER, HEED_CHILD: the same with the name of the field, so
+/* HEED_PARAMETER, HEED_BUFFER, HEED_CHILD: the same, named after the field. For example,
  * HEED_CHILD(m, project, child) is heed_add_child(m, "project", &m->project, child). m may be NULL,
- * as after a failed heed_module_new; it is evaluated more than once. */
+ * as after a failed heed_module_new, and is evaluated more than once. */
 #define HEED_PARAMETER(m, field, value)                                                            \
     heed_add_parameter(m, #field, (m) != NULL ? &(m)->field : NULL, value)
 #define HEED_BUFFER(m, field, value)                                                               \

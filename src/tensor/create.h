@@ -50,7 +50,7 @@ heed_tensor *heed_linspace(double start, double end, int64_t steps, heed_dtype d
  *
  *     heed_tensor *x = heed_from_f32((float[]){1.16f, 0.23f, 0.57f, 1.36f}, HEED_SHAPE(2, 2));
  *
- * An array that is too short is an error where the compiler knows its size, as it does for arrays
+ * An array that is too short is an error if the compiler knows its size, as it does for arrays
  * named in the call. These functions call heed_from_values, which is exported for other languages:
  * `size` is the number of bytes at `values`, SIZE_MAX if unknown.
  *
@@ -58,7 +58,7 @@ heed_tensor *heed_linspace(double start, double end, int64_t steps, heed_dtype d
  * than the shape needs. HEED_ERR_DTYPE: dtype is invalid. */
 heed_tensor *heed_from_values(const void *values, size_t size, heed_shape shape, heed_dtype dtype);
 
-#if defined __clang__ /* else clang sees sizes only if it optimises */
+#if defined __clang__ /* otherwise clang knows sizes only when optimising */
 #define HEED_PASS_SIZE __attribute__((pass_object_size(0)))
 #else
 #define HEED_PASS_SIZE

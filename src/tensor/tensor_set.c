@@ -4,8 +4,8 @@
 
 #include "alloc.h"
 
-/* The place of t in the table, or the free place where it belongs. Fibonacci hashing (Knuth, The
- * Art of Computer Programming, volume 3, section 6.4). */
+/* The slot of t in the table, or the free slot for it. Fibonacci hashing (Knuth, The Art of
+ * Computer Programming, volume 3, section 6.4). */
 static int64_t *place_of(const heed_tensor_set *set, const heed_tensor *t)
 {
     const uint64_t mask = 2 * (uint64_t)set->capacity - 1; /* the capacity is a power of two */

@@ -1,5 +1,5 @@
-/* An ordered set of tensors, for walks through graphs, in which a tensor can have several
- * consumers. Visits each tensor that y was computed from once, without recursion:
+/* An ordered set of tensors, for traversing graphs, in which a tensor can have several consumers.
+ * To visit each tensor that y was computed from once, without recursion:
  *
  *     heed_tensor_set seen = {0};
  *     heed_tensor_set_add(&seen, y);
@@ -22,10 +22,10 @@ HEED_BEGIN_DECLS
 typedef struct heed_tensor_set {
     heed_tensor **tensors; /* in the order in which they were added */
     int64_t count, capacity;
-    int64_t *table; /* of 2 * capacity: an index into `tensors` plus 1, or 0 */
+    int64_t *table; /* 2 * capacity slots: an index into `tensors` plus 1, or 0 */
 } heed_tensor_set;
 
-/* heed_tensor_set_add: the index of t, which is added if it is not in the set; -1 if out of memory
+/* heed_tensor_set_add: adds t unless it is in the set, and returns its index; -1 if out of memory
  * (HEED_ERR_MEMORY). heed_tensor_set_find: its index, or -1. heed_tensor_set_free: frees the arrays
  * and leaves an empty set. */
 int64_t heed_tensor_set_add(heed_tensor_set *set, heed_tensor *t);

@@ -17,8 +17,8 @@ enum { HEED_IS_DEBUG = 1 }; /* a debug build: debug.h */
 enum { HEED_IS_DEBUG = 0 };
 #endif
 
-/* What observes the operations of a thread: bits of heed_thread.observers. Operations test them all
- * at once, so that they cost nothing when they are off. */
+/* Observers of a thread's operations: bits of heed_thread.observers. Operations test all bits at
+ * once, so observers cost nothing when off. */
 enum { HEED_ANOMALY_MODE = 1, HEED_TRACING = 2, HEED_RECORDING = 4 };
 
 enum { HEED_SIZE_CLASSES = 4 * 42, HEED_TRACKED_SCOPES = 64 };

@@ -37,7 +37,7 @@ static void must_equal_classes(const heed_csv_columns *a, const heed_csv_columns
     }
 }
 
-/* The values as a table without a header. NaN stands for missing values too. */
+/* The values as a table without a header. NaN also represents missing values. */
 static heed_tensor *write_and_read(const heed_tensor *x)
 {
     const int64_t columns = heed_size(x, 1);

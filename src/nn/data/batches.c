@@ -61,7 +61,7 @@ static uint64_t draw_seed(void)
 }
 
 /* A DataLoader draws a seed for its workers, even without any, and then one for its sampler, which
- * shuffles with a generator of its own. */
+ * shuffles with its own generator. */
 static heed_tensor *draw_order(const heed_batches *b)
 {
     draw_seed();
@@ -128,8 +128,8 @@ int64_t heed_batches_count(const heed_batches *b)
 
 /* ---- splits ---- */
 
-/* Like torch, rounds fractions down and gives what is left to the first parts, one each. Calls
- * itself numbers of indices if their sum is not 1. */
+/* Like torch, rounds fractions down and gives the remaining indices to the first parts, one each.
+ * Lengths that do not sum to 1 are counts. */
 static heed_status count_parts(int64_t count, const double *lengths, int parts, int64_t *counts)
 {
     double sum = 0;

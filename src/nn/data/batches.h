@@ -1,4 +1,4 @@
-/* Batches and splits of a data set, with the indices that torch.utils.data draws.
+/* Batches and splits of a data set, with the same indices as torch.utils.data.
  *
  *     heed_batches *batches = heed_batches_new(heed_size(X, 0), 32,
  *                                              (heed_batches_options){.shuffle = true});
@@ -28,7 +28,7 @@ typedef struct heed_batches_options {
 } heed_batches_options;
 
 /* heed_batches_new: batches of the indices 0 ... count - 1, like torch's DataLoader(dataset,
- * batch_size, shuffle=..., drop_last=...) without workers: the same batches after the same seed,
+ * batch_size, shuffle=..., drop_last=...) without workers: the same seed gives the same batches,
  * and every epoch advances this thread's generator as in torch, even without shuffle. NULL on
  * error. heed_batches_free: NULL is a no-op.
  * HEED_ERR_VALUE: count or batch_size is below 1. */
@@ -37,9 +37,9 @@ void heed_batches_free(heed_batches *b);
 
 /* heed_batches_next: sets *indices to the next batch, i64 (n), and returns true. At the end of an
  * epoch, and while an error is pending, sets it to NULL and returns false; the next call then
- * begins another epoch. `b` owns *indices, which is valid until the next call. Needs no open scope.
- * heed_batches_restart: abandons the epoch, like leaving the loop over a DataLoader: the next call
- * of heed_batches_next begins another.
+ * begins a new epoch. `b` owns *indices, which is valid until the next call. Needs no open scope.
+ * heed_batches_restart: abandons the epoch, like breaking out of a loop over a DataLoader: the next
+ * call of heed_batches_next begins a new one.
  * HEED_ERR_NULL: no batches or no indices. */
 bool heed_batches_next(heed_batches *b, heed_tensor **indices);
 heed_status heed_batches_restart(heed_batches *b);
@@ -48,14 +48,14 @@ heed_status heed_batches_restart(heed_batches *b);
 int64_t heed_batches_count(const heed_batches *b);
 
 /* heed_random_split: divides the indices 0 ... count - 1 at random, like torch's random_split:
- * writes `parts` tensors, i64, to `indices`. The lengths are either fractions, whose sum is 1, or
- * numbers of indices, whose sum is count.
+ * writes `parts` i64 tensors to `indices`. The lengths are either fractions that sum to 1 or
+ * numbers of indices that sum to count.
  *
  *     heed_tensor *part[2];
  *     heed_random_split(heed_size(X, 0), (double[]){0.8, 0.2}, 2, part);
  *     heed_tensor *train = heed_index_select(X, 0, part[0]);
  *
- * HEED_ERR_VALUE: count or a length is negative, or the lengths have another sum. HEED_ERR_NULL: no
+ * HEED_ERR_VALUE: count or a length is negative, or the lengths sum to neither. HEED_ERR_NULL: no
  * lengths or no indices. On error, tensors that were not created are NULL. */
 heed_status heed_random_split(int64_t count, const double *lengths, int parts,
                               heed_tensor **indices);

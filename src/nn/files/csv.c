@@ -1,5 +1,5 @@
-/* Reads CSV byte by byte: cells, then rows of them, into an array that grows. Memory is bounded by
- * the size of the table, whatever is in it. */
+/* Reads CSV byte by byte into cells, rows and a growing array. Memory is bounded by the size of the
+ * table, even if it is malformed. */
 #include "csv.h"
 
 #include <math.h>
@@ -27,7 +27,7 @@ typedef struct csv_reader {
     int64_t at;          /* offset of the next chunk */
     const char *next, *end;
     int64_t line, first_line;    /* of the next byte, from 1; of the first row */
-    int64_t row_line, cell_line; /* where this row and this cell begin */
+    int64_t row_line, cell_line; /* first lines of this row and this cell */
     bool after_return;           /* the last byte was a CR */
     heed_csv_columns columns;
     int64_t columns_reserved;
@@ -35,7 +35,7 @@ typedef struct csv_reader {
     char *values;  /* of the dtype */
     int64_t count, reserved;
     int ended;   /* what ended the cell: the delimiter, '\n' or END */
-    bool quoted; /* the cell was */
+    bool quoted; /* the cell was quoted */
     size_t length;
     char cell[MOST_CELL + 1];
     char chunk[CHUNK];
@@ -130,7 +130,8 @@ static bool add_byte(csv_reader *r, int c)
     return true;
 }
 
-/* The rest of a quoted cell; returns the byte that ends it, or the first that must not follow. */
+/* Reads the rest of a quoted cell; returns the byte that ends it, or the first invalid byte after
+ * it. */
 static int read_quoted(csv_reader *r)
 {
     for (;;) {
@@ -169,7 +170,7 @@ static heed_status read_cell(csv_reader *r)
     if (r->quoted) {
         c = read_quoted(r);
         if (!heed_error_pending() && !ends_cell(r, c)) {
-            return fail_cell(r, HEED_ERR_FORMAT, "something follows the closing quote");
+            return fail_cell(r, HEED_ERR_FORMAT, "unexpected text after the closing quote");
         }
     } else {
         while (!ends_cell(r, c) && add_byte(r, c)) {
@@ -294,7 +295,7 @@ static heed_status add_float(csv_reader *r)
         return fail_cell(r, HEED_ERR_FORMAT, "'%s' is not a number%s", heed_show_name(r->cell).text,
                          r->options.text_classes
                              ? ", but the column begins with one"
-                             : "; .text_classes reads columns of text as class ids");
+                             : "; .text_classes reads text columns as class ids");
     }
     const double rounded = r->options.dtype == HEED_F32 ? (double)(float)value : value;
     return finite && isinf(rounded) ? fail_large(r) : add_number(r, value);
@@ -325,7 +326,7 @@ static heed_status add_column(csv_reader *r, bool named)
     return heed_error_pending();
 }
 
-/* The array has space for the next power of two of classes. */
+/* The array's capacity is the class count rounded up to a power of two. */
 static heed_status append_class(csv_reader *r, heed_csv_column *column)
 {
     const int64_t count = column->class_count;
@@ -352,7 +353,7 @@ static heed_status add_class(csv_reader *r, heed_csv_column *column)
     }
     if (id == MOST_CLASSES) {
         return fail_cell(r, HEED_ERR_VALUE,
-                         "'%s' would be class %d; a column of text can have %d classes",
+                         "'%s' would be class %d; a text column can have at most %d classes",
                          heed_show_name(r->cell).text, MOST_CLASSES + 1, MOST_CLASSES);
     }
     if (id == column->class_count && append_class(r, column) != HEED_OK) {
@@ -361,7 +362,8 @@ static heed_status add_class(csv_reader *r, heed_csv_column *column)
     return add_number(r, (double)id);
 }
 
-/* True if the first cell of a column is text, which makes it a column of class ids. */
+/* True if this is the first cell of its column and text, which makes the column one of class
+ * ids. */
 static bool begins_classes(const csv_reader *r)
 {
     double value = 0;
@@ -385,7 +387,7 @@ static heed_status add_value(csv_reader *r)
 
 /* ---- rows ---- */
 
-/* A header or a row without one defines the columns. */
+/* The first row, header or not, defines the columns. */
 static heed_status add_cell(csv_reader *r, bool header, bool first)
 {
     if (first && add_column(r, header) != HEED_OK) {
@@ -431,7 +433,7 @@ static heed_tensor *read_table(csv_reader *r)
         }
     } while (r->ended != END);
     if (r->columns.count == 0) {
-        heed_fail_at(HEED_ERR_FORMAT, r->function, r->name, "it is empty");
+        heed_fail_at(HEED_ERR_FORMAT, r->function, r->name, "the table is empty");
         return NULL;
     }
     return heed_from_values(r->values, (size_t)r->count * heed_dtype_size(r->options.dtype),
@@ -463,7 +465,7 @@ static heed_status check_options(const char *function, const heed_csv_options *o
                : HEED_OK;
 }
 
-/* Reads the text, then the file: one of them is empty. */
+/* Reads the text, then the file; one of the two is empty. */
 static heed_tensor *read_csv(const char *function, const char *name, heed_file_reader in,
                              const char *text, size_t length, heed_csv_options options)
 {
@@ -471,7 +473,7 @@ static heed_tensor *read_csv(const char *function, const char *name, heed_file_r
     if (r == NULL) {
         return NULL;
     }
-    memset(r, 0, offsetof(csv_reader, cell)); /* zeroing the buffers would cost more than a table */
+    memset(r, 0, offsetof(csv_reader, cell)); /* zeroing all buffers would be slow */
     r->function = function;
     r->name = name;
     r->options = options;

@@ -1,12 +1,12 @@
-/* Tables of numbers in CSV: comma-separated values, as RFC 4180, and what programs write in its
- * place: any delimiter, blanks around cells, blank lines, a byte order mark, lines that end in CR,
- * LF or both, a last line without an end.
+/* Tables of numbers in CSV: RFC 4180 and its common variants, with any delimiter, blanks around
+ * cells, blank lines, a byte order mark, lines that end in CR, LF or both, or no line end after the
+ * last line.
  *
  *     heed_tensor *x = heed_load_csv("points.csv", (heed_csv_options){0});
  *
- * A cell is a number as in 1, -.5, 1e-3, inf or nan, in any locale. It is rounded correctly to f64
- * and then to the dtype, as in pandas and torch.tensor. A cell in quotes may contain the delimiter,
- * line breaks, and "" for a quote.
+ * A cell is a number such as 1, -.5, 1e-3, inf or nan, in any locale. It is rounded correctly to
+ * f64 and then to the dtype, as in pandas and torch.tensor. A cell in quotes may contain the
+ * delimiter, line breaks, and "" for a quote.
  */
 #ifndef HEED_NN_CSV_H
 #define HEED_NN_CSV_H
@@ -17,7 +17,7 @@ HEED_BEGIN_DECLS
 
 typedef struct heed_csv_column {
     char *name;     /* NULL if the table has no header */
-    char **classes; /* of a column of text: the text of each class id */
+    char **classes; /* in a text column: the text of each class id */
     int64_t class_count;
 } heed_csv_column;
 
@@ -29,24 +29,25 @@ typedef struct heed_csv_columns {
 typedef struct heed_csv_options {
     heed_dtype dtype; /* f32 (default), f64, or i64 for whole numbers */
     char delimiter;   /* ',' by default */
-    bool no_header;   /* the first line holds values, not names */
-    bool missing_nan; /* empty cells are NaN, not errors */
+    bool no_header;   /* the first line contains values, not names */
+    bool missing_nan; /* empty cells become NaN; by default they are errors */
     /* A column whose first cell is text, such as the labels of the iris table, becomes class ids:
      * 0, 1, ... in the order in which the classes appear. By default text is an error. */
     bool text_classes;
-    heed_csv_columns *columns; /* set to the names and classes, unless NULL */
+    heed_csv_columns *columns; /* receives the names and classes, unless NULL */
 } heed_csv_options;
 
-/* heed_load_csv: the table in a file as a tensor (rows, columns). heed_parse_csv: the same from
- * memory: `length` bytes at `text`; errors call it `name`. Files are read in pieces, and memory
- * holds up to three times the values.
+/* heed_load_csv: reads a file into a tensor (rows, columns). heed_parse_csv: likewise from `length`
+ * bytes at `text`, which errors call `name`. Files are read in chunks; peak memory is up to three
+ * times the size of the values.
  *
  * Errors name the line and the column: "load_csv: iris.csv: line 7, column 3 (petal_width): ..."
- * HEED_ERR_FORMAT: a cell is missing or no number, or no whole number for i64, or a row has more or
- * fewer cells than the first; a quote is not closed; a cell is longer than 65535 bytes; no table at
- * all. HEED_ERR_VALUE: a number is too large for the dtype, a column of text has more than 1000
- * classes, or the delimiter is a quote, a point or a line break. HEED_ERR_DTYPE: bool, or i64 with
- * missing_nan. File errors are as in nn/files/safetensors.h. On error *columns is empty. */
+ * HEED_ERR_FORMAT: a cell is missing, is not a number or, for i64, not a whole number; a row has
+ * more or fewer cells than the first; a quote is not closed; a cell is longer than 65535 bytes; the
+ * table is empty. HEED_ERR_VALUE: a number is too large for the dtype, a text column has more than
+ * 1000 classes, or the delimiter is a quote, a point or a line break. HEED_ERR_DTYPE: bool, or i64
+ * with missing_nan. File errors are as in nn/files/safetensors.h. On error *columns is
+ * empty. */
 heed_tensor *heed_load_csv(const char *path, heed_csv_options options);
 heed_tensor *heed_parse_csv(const char *text, size_t length, const char *name,
                             heed_csv_options options);

@@ -1,5 +1,6 @@
-/* Reads decimal numbers. Most are exact products or quotients of two doubles (Clinger, 1990). The
- * others go to strtod as digits and an exponent, without the point, which depends on the locale. */
+/* Reads decimal numbers. Most are exact products or quotients of two doubles (Clinger, 1990).
+ * strtod converts the others, as digits and an exponent without a point, which depends on the
+ * locale. */
 #include "decimal.h"
 
 #include <math.h>
@@ -15,7 +16,7 @@ enum { MOST_DIGITS = 768, MOST_EXPONENT = 1000000000 };
 typedef struct decimal {
     char digits[MOST_DIGITS + 32]; /* followed by "1" and "e-1000000000" */
     int count;
-    bool more; /* digits other than 0 were left out */
+    bool more; /* nonzero digits were dropped */
     int64_t exponent;
     uint64_t first; /* the first 19 digits */
 } decimal;
@@ -68,7 +69,7 @@ static double value_of(decimal *d)
         return d->exponent < 0 ? (double)d->first / powers[power]
                                : (double)d->first * powers[power];
     }
-    if (d->more) { /* above the digits that were kept, however little */
+    if (d->more) { /* rounds up past the digits kept */
         d->digits[d->count++] = '1';
         d->exponent--;
     }

@@ -2,7 +2,7 @@
 #ifndef HEED_NN_DECIMAL_H
 #define HEED_NN_DECIMAL_H
 
-/* heed_read_decimal: reads the number at the start of a text that ends in '\0': an optional sign,
+/* heed_read_decimal: reads the number at the start of a null-terminated text: an optional sign,
  * digits with at most one point among them, an optional exponent. Rounds it correctly to f64 in any
  * locale; a number that is too large becomes infinity. Returns the end of the number, or NULL if
  * there is none. */

@@ -1,4 +1,4 @@
-/* Attention weights as SVG: a panel of cells for each head, in lines of panels. */
+/* Attention weights as SVG: a panel of cells for each head, several panels per line. */
 #include <math.h>
 
 #include "heads.h"
@@ -11,23 +11,23 @@ enum {
     MOST_WIDTH = 10000,
     EDGE = 16,
     GAP = 20,        /* between panels */
-    AXIS = 18,       /* of "query looks" and "key is seen" */
-    HEADING = 18,    /* of "head 1" */
-    SCALE = 40,      /* of the scale of colors */
+    AXIS = 18,       /* for "queries" and "keys" */
+    HEADING = 18,    /* for "head 1" */
+    SCALE = 40,      /* for the color scale */
     MOST_LABEL = 14, /* columns */
     LETTER_HEIGHT = 11,
-    QUERY_LOOKS = 68 /* length of these words */
+    QUERIES = 46 /* length of "queries" */
 };
 
 typedef struct grid {
     FILE *stream;
     heed_heads heads;
-    double cell, left, above; /* of the first panel: labels to the left, labels above */
+    double cell, left, above; /* cell size; label space left of and above the panels */
     int64_t fit;              /* panels side by side */
     double top, width, height;
 } grid;
 
-/* Pixels of the longest label. */
+/* Width of the longest label in pixels. */
 static double longest(const char *const *labels, int64_t count)
 {
     int most = 0;
@@ -45,10 +45,10 @@ static double panel_width(const grid *g)
 
 static double line_height(const grid *g)
 {
-    return HEADING + g->above + fmax(g->cell * (double)g->heads.queries, QUERY_LOOKS) + GAP;
+    return HEADING + g->above + fmax(g->cell * (double)g->heads.queries, QUERIES) + GAP;
 }
 
-/* The largest cells with which several panels fit side by side, but not too small ones. */
+/* Chooses the largest cells with which several panels fit side by side, within limits. */
 static void lay_out(grid *g, int width, bool has_title)
 {
     enum { LARGEST = 22, SMALLEST = 4, MOST_PANELS = 4 };
@@ -67,7 +67,7 @@ static void lay_out(grid *g, int width, bool has_title)
     g->above = h->key_labels == NULL ? 4 : label <= g->cell ? LETTER_HEIGHT + 6 : label + 8;
     g->fit = (int64_t)fmax(floor((inner + GAP) / (panel_width(g) + GAP)), 1);
     const int64_t lines = (h->count + g->fit - 1) / g->fit;
-    g->fit = lines > 0 ? (h->count + lines - 1) / lines : 1; /* as many in each line */
+    g->fit = lines > 0 ? (h->count + lines - 1) / lines : 1; /* the same number in each line */
     g->top = (has_title ? HEED_SVG_TITLE : 4) + SCALE + AXIS;
     g->width = fmax(width, g->left + panel_width(g) + EDGE);
     g->height = g->top + (double)lines * line_height(g);
@@ -80,7 +80,7 @@ static void put_token(const grid *g, const char *label)
     heed_label_put(g->stream, label, MOST_LABEL, HEED_LABEL_TOKEN | HEED_LABEL_XML);
 }
 
-/* Every second, third, ... label, if cells are smaller than letters. */
+/* The distance between labels: more than 1 if cells are smaller than letters. */
 static int64_t label_step(const grid *g)
 {
     return (int64_t)ceil(LETTER_HEIGHT / g->cell);
@@ -96,7 +96,7 @@ static void draw_query_labels(const grid *g, double top)
     }
 }
 
-/* Above the panel, upright if each fits its cell. */
+/* Above the panel, horizontal if each fits its cell. */
 static void draw_key_labels(const grid *g, double left, double top)
 {
     const bool is_upright = longest(g->heads.key_labels, g->heads.keys) <= g->cell;
@@ -125,7 +125,7 @@ static void put_place(const grid *g, const char *const *labels, int64_t i, const
     }
 }
 
-/* Weights that round to 0.0 % are left out: masked halves look empty, and files stay small. */
+/* Omits weights that round to 0.0 %: masked halves look empty, and files stay small. */
 static void draw_cells(const grid *g, int64_t head)
 {
     for (int64_t i = 0; i < g->heads.queries; i++) {
@@ -169,7 +169,7 @@ static void draw_panel(const grid *g, int64_t head)
     if (head % g->fit == 0) {
         fprintf(g->stream,
                 "<text transform=\"translate(16 %.1f) rotate(-90)\" text-anchor=\"end\">"
-                "query looks</text>\n",
+                "queries</text>\n",
                 top);
     }
     fprintf(g->stream,
@@ -182,13 +182,13 @@ static void draw_panel(const grid *g, int64_t head)
     fputs("</g>\n", g->stream);
 }
 
-/* The colors of 0 to 100 %. */
+/* The color scale, from 0 to 100 %. */
 static void draw_scale(const grid *g, double top)
 {
     enum { STEPS = 20, STEP = 8 };
     fprintf(g->stream,
             "<g class=\"heed-ink\" fill=\"currentColor\"><text x=\"10\" y=\"%.1f\">0 %%</text>"
-            "<text x=\"%d\" y=\"%.1f\">100 %%</text><text x=\"%.1f\" y=\"%.1f\">key is seen</text>"
+            "<text x=\"%d\" y=\"%.1f\">100 %%</text><text x=\"%.1f\" y=\"%.1f\">keys</text>"
             "</g>\n<g class=\"heed-heat\" fill=\"currentColor\">\n",
             top + 14, 38 + STEPS * STEP + 6, top + 14, g->left, top + SCALE + 10);
     for (int i = 0; i < STEPS; i++) {

@@ -4,7 +4,7 @@
 #include <math.h>
 #include <stdio.h>
 
-/* Values beyond 1e300 are drawn there, so that differences of values are finite. */
+/* Larger values are clamped, so that differences stay finite. */
 static const double LEAST = 1e-300, MOST = 1e300;
 
 static double clamp(double value, double low, double high)
@@ -12,7 +12,7 @@ static double clamp(double value, double low, double high)
     return value < low ? low : value > high ? high : value;
 }
 
-/* Quotients that rounding has moved off an integer. */
+/* Floor and ceiling that tolerate rounding errors in quotients. */
 static double round_down(double x)
 {
     return floor(x + 1e-9);
@@ -53,7 +53,7 @@ static void place_multiples(heed_axis *a, heed_axis_options options)
 
 /* ---- powers of ten, or 1, 2 and 5 times these ---- */
 
-/* Number i of the marks: `digits` per decade, or powers of 10^stride. */
+/* Tick i: `digits` per decade, or powers of 10^stride. */
 static double mark(int digits, int stride, int i)
 {
     static const double by_three[] = {1, 2, 5};
@@ -103,7 +103,7 @@ heed_axis heed_axis_new(double low, double high, heed_axis_options options)
         a.low = fmax(a.low - margin, options.log ? 0.9 * a.low : -MOST);
         a.high = fmin(a.high + margin, MOST);
     }
-    const bool is_short = a.log && a.high < 10 * a.low; /* powers of ten would be too few */
+    const bool is_short = a.log && a.high < 10 * a.low; /* powers of ten would give too few ticks */
     options.widen = options.widen && !is_short;
     (a.log && !is_short ? place_powers : place_multiples)(&a, options);
     if (options.widen) {
@@ -124,7 +124,7 @@ heed_text heed_axis_label(const heed_axis *a, double tick)
 {
     heed_text label;
     const double largest = fmax(fabs(a->low), fabs(a->high));
-    const int last = a->step > 0 ? (int)round_down(log10(a->step)) : 0; /* digit that changes */
+    const int last = a->step > 0 ? (int)round_down(log10(a->step)) : 0; /* the digit that changes */
     if (a->step <= 0) {
         snprintf(label.text, sizeof label.text, "%g", tick);
     } else if (largest < 1e7 && last >= -5) {

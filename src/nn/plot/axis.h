@@ -1,4 +1,4 @@
-/* Axes of plots: the range of values and the round numbers in it (internal). */
+/* Axes of plots: a range of values and its ticks, which are round numbers (internal). */
 #ifndef HEED_NN_AXIS_H
 #define HEED_NN_AXIS_H
 
@@ -15,17 +15,17 @@ typedef struct heed_axis {
 } heed_axis;
 
 typedef struct heed_axis_options {
-    int ticks;    /* at most, 3 to HEED_AXIS_TICKS */
-    bool widen;   /* to the ticks around the values */
+    int ticks;    /* maximum: 3 to HEED_AXIS_TICKS */
+    bool widen;   /* extend the range to the enclosing ticks */
     bool log;     /* values are positive; such axes are widened */
     double least; /* smallest step; 1 for integers */
 } heed_axis_options;
 
-/* heed_axis_new: for values from low to high; around a single value if they are equal or nearly so,
- * and 0 to 1 if low > high. */
+/* heed_axis_new: an axis from low to high; around a single value if they are equal or nearly equal;
+ * 0 to 1 if low > high. */
 heed_axis heed_axis_new(double low, double high, heed_axis_options options);
 
-/* heed_axis_at: the place of a value: 0 at the low end, 1 at the high end. */
+/* heed_axis_at: the position of a value: 0 at the low end, 1 at the high end. */
 double heed_axis_at(const heed_axis *axis, double value);
 
 /* heed_axis_label: a tick as text. */

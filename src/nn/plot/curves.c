@@ -137,7 +137,8 @@ heed_text heed_curve_legend(const heed_curve *curve, heed_plot_options options, 
     const heed_curve_facts f = heed_curve_facts_of(curve, options.log_y);
     const double smoothing = heed_curve_smoothing(curve, options.smoothing);
     if (f.shown > 0) {
-        append(&t, most, " %.4g", f.last);
+        const bool is_whole = fabs(f.last) >= 1e4 && fabs(f.last) < 1e9; /* not 5.916e+04 */
+        append(&t, most, is_whole ? " %.0f" : " %.4g", f.last);
     } else {
         append(&t, most, ": no points");
     }

@@ -1,19 +1,18 @@
-/* Curves, for all kinds of plots: what can be drawn of them, and how the legend describes it
- * (internal). */
+/* What plots of curves share: visible points, axes, smoothing and legends (internal). */
 #ifndef HEED_NN_CURVES_H
 #define HEED_NN_CURVES_H
 
 #include "axis.h"
 
-/* heed_curves_check: the arguments of `function`. */
+/* heed_curves_check: checks the arguments of `function`. */
 heed_status heed_curves_check(const char *function, FILE *stream, const heed_curve *curves,
                               int count, double smoothing);
 
-/* heed_curve_shows: point i is finite and, on a logarithmic axis, positive. */
+/* heed_curve_shows: true if point i is finite and, on a logarithmic axis, positive. */
 bool heed_curve_shows(const heed_curve *curve, int64_t i, bool log_y);
 
-/* heed_curve_spike: where to mark spike i: at the nearest point, or at `top` if that cannot be
- * drawn. Returns false if there is no place. */
+/* heed_curve_spike: where to mark spike i: at the nearest point, or at `top` if that point cannot
+ * be drawn. Returns false if it cannot be marked. */
 bool heed_curve_spike(const heed_curve *curve, int64_t i, bool log_y, double top, double *x,
                       double *y);
 
@@ -27,19 +26,19 @@ heed_curve_facts heed_curve_facts_of(const heed_curve *curve, bool log_y);
 void heed_curves_axes(const heed_curve *curves, int count, bool log_y, int ticks_x, int ticks_y,
                       heed_axis *x, heed_axis *y);
 
-/* heed_smooth: the moving average up to `value`, corrected for its start as in TensorBoard; begin
- * with {.weight = smoothing}. */
+/* heed_smooth: the moving average up to `value`, with TensorBoard's bias correction; begin with
+ * {.weight = smoothing}. */
 typedef struct heed_smoother {
     double weight, sum, total;
 } heed_smoother;
 double heed_smooth(heed_smoother *s, double value);
 
-/* heed_curve_smoothing: the smoothing of this curve: that of the options, or 0 if the curve has too
- * few points for its average to follow it. */
+/* heed_curve_smoothing: the smoothing to apply: `smoothing`, or 0 if the curve has too few points
+ * for the average to follow it. */
 double heed_curve_smoothing(const heed_curve *curve, double smoothing);
 
-/* heed_curve_legend: what follows the name: " 2.314, smoothed 0.90, mean of 4 values". The last
- * parts are left out if it would have more than `most` characters. */
+/* heed_curve_legend: the text after the name: " 2.314, smoothed 0.90, mean of 4 values". Parts at
+ * its end are omitted beyond `most` characters. */
 heed_text heed_curve_legend(const heed_curve *curve, heed_plot_options options, int most);
 
 #endif

@@ -1,5 +1,5 @@
-/* Writes a graph in the DOT language, with Graphviz's HTML-like labels. A module's frame, a
- * cluster, is opened again for each of its tensors, which Graphviz merges by name. */
+/* Writes a graph in the DOT language, with Graphviz's HTML-like labels. A module's frame is a
+ * cluster, written again for each of its tensors; Graphviz merges clusters by name. */
 #include "graph_dot.h"
 
 #include <limits.h>
@@ -19,13 +19,13 @@ typedef struct drawing {
     FILE *file;
     heed_graph_options options;
     heed_tensor_list state;  /* of options.module */
-    heed_tensor_set tensors; /* of the graph; their indices are the names of nodes */
-    const char **paths;      /* of each tensor: the module that frames it, or "" */
+    heed_tensor_set tensors; /* of the graph; their indices name the nodes */
+    const char **paths;      /* the module that frames each tensor, or "" */
 } drawing;
 
 /* ---- the graph ---- */
 
-/* How t was computed: as the recording says, or the graph. */
+/* How t was computed, according to the recording or else the graph. */
 typedef struct origin {
     const heed_op *op; /* NULL: a leaf */
     heed_tensor *const *inputs;
@@ -78,7 +78,7 @@ static const char *name_in(heed_tensor_list list, const heed_tensor *t)
     return NULL;
 }
 
-/* A parameter or buffer is framed with the first of its consumers. */
+/* Parameters and buffers are framed with their first consumer. */
 static heed_status place(drawing *d)
 {
     d->paths = heed_alloc((size_t)d->tensors.count * sizeof *d->paths);
@@ -121,7 +121,7 @@ static void put_values(const drawing *d, const char *title, const char *color, c
     if (t == NULL || t->storage == NULL || t->numel == 0 || t->numel > d->options.values) {
         return;
     }
-    heed_tensor plain = *t; /* without its graph, which torch prints too */
+    heed_tensor plain = *t; /* without its graph, which would be printed too */
     plain.op = NULL;
     plain.requires_grad = false;
     heed_snprint_with(text, sizeof text, &plain,
@@ -146,8 +146,8 @@ static void put_values(const drawing *d, const char *title, const char *color, c
 
 /* ---- nodes and edges ---- */
 
-/* The frames around a module's tensor, from the outermost: each is named by its whole path. Returns
- * their number. */
+/* Opens the frames around a tensor, outermost first, each named by its full path. Returns their
+ * number. */
 static int open_frames(const drawing *d, const char *path)
 {
     int count = 0;
@@ -201,7 +201,7 @@ static void put_node(const drawing *d, int64_t i)
     fputc('\n', d->file);
 }
 
-/* Arrows from the inputs of tensor i, with their names if the operation has some. */
+/* Arrows from the inputs of tensor i, labelled with their names if the operation has names. */
 static void put_edges(const drawing *d, int64_t i)
 {
     const origin o = origin_of(d, d->tensors.tensors[i]);

@@ -10,7 +10,7 @@ typedef struct heed_heads {
     const char *const *query_labels, *const *key_labels; /* NULL: none */
 } heed_heads;
 
-/* heed_heads_of: the checked arguments of `function`. On error, a status other than HEED_OK. */
+/* heed_heads_of: checks the arguments of `function` and sets *heads. */
 heed_status heed_heads_of(heed_heads *heads, const char *function, FILE *stream,
                           heed_tensor *weights, const heed_attention_plot_options *options);
 

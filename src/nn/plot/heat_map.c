@@ -1,5 +1,5 @@
 /* Heat maps as text: vertical column labels, and cells with a percentage and a shade or color.
- * Several heads, or blocks of columns, are tiles in lines of tiles. */
+ * Heads, or blocks of columns, are tiles, several per line. */
 #include "heat_map.h"
 
 #include <math.h>
@@ -17,9 +17,9 @@ typedef struct map {
     heed_heads heads;
     bool colored, has_headings;
     unsigned style;
-    int label, cell;    /* columns of the row labels, and of a cell: 4, 2 or 1 */
+    int label, cell;    /* width of the row labels, and of a cell: 4, 2 or 1 */
     int64_t block;      /* cells in a row of a tile */
-    int64_t tiles, fit; /* tiles in all, and side by side */
+    int64_t tiles, fit; /* number of tiles, and tiles side by side */
 } map;
 
 static const char *label_of(const char *const *labels, int64_t i)
@@ -34,8 +34,8 @@ static void print_blanks(FILE *stream, int64_t count)
 
 /* ---- cells ---- */
 
-/* A percentage on a background from dark grey to yellow, or after a shade character; in narrow
- * cells only the background or the shade. */
+/* A percentage on a background from dark grey to yellow, or after a shade character. Narrow cells
+ * show only the background or the shade. */
 static void print_cell(const map *m, double weight)
 {
     static const char *const blocks[] = {" ", "░", "▒", "▓", "█"};
@@ -161,7 +161,7 @@ static void print_tiles(const map *m, int64_t tile, int64_t end)
     }
 }
 
-/* `width`: columns of a line; 0: as many as the cells need. */
+/* `width`: columns per line; 0: as many as the cells need. */
 static void print_map(map m, int width)
 {
     const int64_t keys = m.heads.keys;
@@ -222,7 +222,7 @@ heed_status heed_attention_text(FILE *stream, heed_tensor *weights,
         heed_label_put(stream, options.title, width > 0 ? width : OTHERWISE, m.style);
         fputc('\n', stream);
     }
-    fputs("rows: query looks; columns: key is seen\n", stream);
+    fputs("rows: queries; columns: keys\n", stream);
     print_map(m, width);
     return heed_picture_end("attention_text", stream);
 }

@@ -1,4 +1,4 @@
-/* Labels: looks up widths, replaces what cannot be shown. */
+/* Labels: looks up widths, replaces unprintable characters. */
 #include "labels.h"
 
 #include <stddef.h>
@@ -34,7 +34,7 @@ static const range combining[] = {
     {0x3099, 0x309A}, {0xFE00, 0xFE0F}, {0xFE20, 0xFE2F}, {0x1F3FB, 0x1F3FF}, {0xE0100, 0xE01EF},
 };
 
-/* Controls, marks of direction, and code points that XML forbids. */
+/* Controls, directional marks, and code points that XML forbids. */
 static const range hidden[] = {
     {0x00, 0x1F},     {0x7F, 0x9F},     {0x200E, 0x200F}, {0x2028, 0x202E},
     {0x2066, 0x2069}, {0xFEFF, 0xFEFF}, {0xFFFE, 0xFFFF},

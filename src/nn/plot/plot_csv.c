@@ -46,8 +46,8 @@ static void put_number(FILE *stream, double value, bool is_f32)
 
 /* ---- curves ---- */
 
-/* The smallest x that no row has; false after the last row. at: next point of each curve. Points
- * without an x are skipped. */
+/* Finds the smallest x not yet written; false after the last row. `at`: the next point of each
+ * curve. Points whose x is NaN are skipped. */
 static bool next_x(const heed_curve *curves, int count, int64_t *at, double *x)
 {
     bool found = false;

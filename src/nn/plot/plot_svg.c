@@ -13,13 +13,13 @@ enum {
     HEIGHT = 300,
     LEAST = 120,
     MOST = 10000,
-    EDGE = 16,          /* around everything */
+    EDGE = 16,          /* margin */
     LEGEND_LINE = 18,   /* height */
-    SWATCH = 30,        /* width of a line in the legend, and the gap after it */
+    SWATCH = 30,        /* line sample in the legend, and the gap after it */
     BOTTOM = 38,        /* labels of x */
     MOST_NAME = 40,     /* columns of a name in the legend */
-    FEW_POINTS = 200,   /* of a curve whose points have tooltips */
-    VISIBLE_POINTS = 60 /* of a curve whose points are drawn as dots */
+    FEW_POINTS = 200,   /* maximum for curves whose points have tooltips */
+    VISIBLE_POINTS = 60 /* maximum for curves whose points are drawn as dots */
 };
 
 typedef struct plot {
@@ -27,7 +27,7 @@ typedef struct plot {
     const heed_curve *curves;
     int count;
     heed_plot_options options;
-    double width, height, left, top, right, bottom; /* of the page; of the area with the curves */
+    double width, height, left, top, right, bottom; /* of the page; edges of the plot area */
     heed_axis x, y;
 } plot;
 
@@ -93,7 +93,7 @@ static const char *dashes_of(int curve)
     return dashes[curve % HEED_SVG_CURVES];
 }
 
-/* A path through all points; points that cannot be drawn interrupt it. */
+/* A path through all points; undrawable points interrupt it. */
 static void draw_path(const plot *p, const heed_curve *curve, double smoothing)
 {
     heed_smoother smoother = {.weight = smoothing};
@@ -179,7 +179,7 @@ static void draw_curve(const plot *p, int number)
 
 /* ---- the legend ---- */
 
-/* Draws it, or only measures it if `dry`; returns the number of lines. */
+/* Draws the legend, or only measures it if `dry`; returns the number of lines. */
 static int draw_legend(const plot *p, double top, bool dry)
 {
     int lines = p->count > 0;
@@ -208,7 +208,7 @@ static int draw_legend(const plot *p, double top, bool dry)
     return lines;
 }
 
-/* The ranges of the curves, for readers who do not see the picture. */
+/* The ranges of the curves as text, for screen readers. */
 static void describe(const plot *p)
 {
     fputs("<desc>", p->stream);

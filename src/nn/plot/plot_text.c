@@ -11,17 +11,17 @@
 
 enum {
     FADED = 64,
-    DISTINCT = 54 /* keys and colors repeat */,
+    DISTINCT = 54, /* beyond this, keys and colors repeat */
     LEAST_COLUMNS = 16,
     MOST_COLUMNS = 1000,
     LEAST_LINES = 3,
     MOST_LINES = 200
 };
 
-/* The characters of the plot. A character belongs to the curve that drew it last. */
+/* The characters of the plot. Each belongs to the curve that drew it last. */
 typedef struct canvas {
     int columns, lines;
-    int across, down; /* dots in a character */
+    int across, down; /* dots per character */
     unsigned char *dots;
     unsigned char *curves; /* 1 + number % DISTINCT, or 0; FADED is added under an average */
     char *marks;           /* printed instead of dots; 0: none */
@@ -33,9 +33,9 @@ typedef struct plot {
     int count;
     heed_plot_options options;
     heed_axis x, y;
-    int margin; /* columns of the labels of y, and the axis */
+    int margin; /* columns for the y labels and the axis */
     unsigned style;
-    bool colored, numbered; /* the last column has the numbers of the curves */
+    bool colored, numbered; /* the last column shows the curves' numbers */
     canvas canvas;
 } plot;
 
@@ -61,14 +61,15 @@ static bool make_canvas(canvas *c, int columns, int lines, bool ascii)
 
 static void draw_dot(canvas *c, int x, int y, int curve)
 {
-    /* Braille numbers its dots down the first column, then the second; the fourth row is newer. */
+    /* Braille numbers its dots down the first column, then the second; the fourth row was added
+     * later. */
     static const unsigned char bits[4][2] = {{1, 8}, {2, 16}, {4, 32}, {64, 128}};
     const int at = y / c->down * c->columns + x / c->across;
     c->dots[at] |= bits[y % c->down][x % c->across];
     c->curves[at] = (unsigned char)curve;
 }
 
-/* A line of dots; `pattern` has a bit for each of 8 dots along it, which continue at *phase. */
+/* A line of dots; `pattern` has a bit for each of 8 dots along it, starting at *phase. */
 static void draw_line(canvas *c, const int from[2], const int to[2], int curve, unsigned pattern,
                       unsigned *phase)
 {
@@ -130,7 +131,7 @@ static void mark_spikes(const plot *p, const heed_curve *curve)
     }
 }
 
-/* Writes the number of a curve after its end, at the nearest free line. */
+/* Writes the number of a curve after its end, on the nearest free line. */
 static void mark_end(plot *p, int number)
 {
     canvas *c = &p->canvas;
@@ -198,7 +199,7 @@ static void print_cell(const plot *p, int at)
     }
 }
 
-/* Prints a line of cells without the blanks at its end. */
+/* Prints a line of cells without trailing blanks. */
 static void print_cells(const plot *p, int line)
 {
     const canvas *c = &p->canvas;
@@ -218,7 +219,7 @@ static void print_cells(const plot *p, int line)
     fputc('\n', p->stream);
 }
 
-/* The label of the tick in this line; "" if there is none. */
+/* The label of the tick on this line; "" if none. */
 static heed_text label_of_line(const plot *p, int line)
 {
     heed_text none = {""};
@@ -249,7 +250,7 @@ static void print_lines(const plot *p)
     fputc('\n', p->stream);
 }
 
-/* The first and last x at the ends of the line, and the label between them. */
+/* Prints the first and last x at the ends of the line, and the label between them. */
 static void print_x(const plot *p)
 {
     const int columns = p->canvas.columns;
@@ -274,7 +275,8 @@ static void print_x(const plot *p)
     fprintf(p->stream, "%*s%s\n", columns - right - at, "", last);
 }
 
-/* Prints the legend in lines of `width` columns, or nothing if `dry`; returns the lines. */
+/* Prints the legend in lines of `width` columns, or only measures it if `dry`; returns the number
+ * of lines. */
 static int print_legend(const plot *p, int width, bool dry)
 {
     enum { GAP = 3, LEAST_NAME = 20 /* columns kept of a long name */ };

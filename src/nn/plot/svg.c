@@ -23,8 +23,8 @@ static void put_colors(FILE *stream, const char *root, bool is_dark)
     }
 }
 
-/* The rules are the same in each SVG, so that several can share a page. data-theme on the root
- * element of the page overrides the reader's theme. */
+/* Every SVG has the same rules, so several can share a page. data-theme on the page's root element
+ * overrides the reader's theme. */
 static void put_style(FILE *stream)
 {
     fputs("<style>.heed-svg{max-width:100%;height:auto}", stream);

@@ -1,4 +1,4 @@
-/* What a stream can show: read from the environment and from the terminal. */
+/* Capabilities of a stream, from the environment and the terminal. */
 #include "terminal.h"
 
 #include <ctype.h>
@@ -24,7 +24,7 @@ bool heed_terminal_has_color(FILE *stream)
     return variable("NO_COLOR") == NULL && heed_terminal_is_smart(stream);
 }
 
-/* The variable of that name, else what the terminal reports, else `otherwise`. */
+/* The environment variable `name`, else what the terminal reports, else `otherwise`. */
 static int size_of(FILE *stream, const char *name, bool lines, int otherwise)
 {
     enum { MOST = 10000 };

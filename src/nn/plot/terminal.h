@@ -1,4 +1,4 @@
-/* What a stream can show (internal): its width, colors and characters. */
+/* Capabilities of an output stream (internal): width, colors and characters. */
 #ifndef HEED_NN_TERMINAL_H
 #define HEED_NN_TERMINAL_H
 
@@ -6,7 +6,7 @@
 #include <stdio.h>
 
 /* heed_terminal_is_smart: the stream is a terminal that understands escape sequences, so a line can
- * be redrawn: TERM is set and is not "dumb". heed_terminal_has_color: that, and NO_COLOR is not
+ * be redrawn: TERM is set and is not "dumb". heed_terminal_has_color: likewise, and NO_COLOR is not
  * set. */
 bool heed_terminal_is_smart(FILE *stream);
 bool heed_terminal_has_color(FILE *stream);

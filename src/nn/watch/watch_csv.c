@@ -1,4 +1,4 @@
-/* CSV as in RFC 4180, with lines that end in \n: a row for each step. */
+/* CSV as in RFC 4180, but with lines that end in \n: a row for each step. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -8,14 +8,14 @@
 typedef struct csv {
     heed_sink sink;
     heed_watch *watch;
-    int columns; /* besides the step; they are the first series. 0: not known yet */
-    bool header; /* is in the file */
-    bool warned; /* of a name without a column */
+    int columns; /* after the step; they belong to the first series. 0: not known yet */
+    bool header; /* has been written */
+    bool warned; /* about a name without a column */
 } csv;
 
 /* ---- the file of a resumed run ---- */
 
-/* Ends the field at `text` and removes its quotes; *next is where the next one begins, NULL after
+/* Ends the field at `text` and removes its quotes; *next is the start of the next one, NULL after
  * the last. NULL: malformed. */
 static char *take_field(char *text, char **next)
 {
@@ -125,8 +125,8 @@ static void csv_step(heed_sink *sink, heed_watch *w)
     }
     if (w->count > c->columns && !c->warned) {
         heed_watch_warn(w,
-                        "%s: no column for %s, which is new after the first row; announce it "
-                        "with heed_watch_name",
+                        "%s: no column for %s, which first appears after the first row; "
+                        "announce it with heed_watch_name",
                         heed_show_path(sink->path).text,
                         heed_show_name(w->series[c->columns].name).text);
         c->warned = true;

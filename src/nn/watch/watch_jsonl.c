@@ -8,7 +8,7 @@
 
 typedef struct jsonl {
     heed_sink sink;
-    bool begun; /* the object of the current step */
+    bool begun; /* the current step's object */
 } jsonl;
 
 static const char beginning[] = "{\"step\": ";
@@ -86,7 +86,7 @@ static void jsonl_text(heed_sink *sink, const heed_watch *w, const char *name, c
     put_string(&sink->out, text);
 }
 
-/* A text after the last step. */
+/* Ends the object of a text after the last step. */
 static void jsonl_close(heed_sink *sink, heed_watch *w)
 {
     (void)w;

@@ -13,7 +13,7 @@
 #include "../../tensor/print.h"
 #include "../files/file_error.h"
 
-static const char function[] = "watch_new"; /* the only one that opens files */
+static const char function[] = "watch_new"; /* the only function that opens files */
 
 static heed_status fail(const char *path, const char *what)
 {
@@ -22,7 +22,7 @@ static heed_status fail(const char *path, const char *what)
 
 /* ---- the rows of a resumed run ---- */
 
-/* False for the first line of a file of other rows. */
+/* False if this first line belongs to a different kind of file. */
 static bool begins_as(const char *line, size_t length, const char *begins)
 {
     const size_t common = strlen(begins) < length ? strlen(begins) : length;
@@ -51,8 +51,8 @@ static off_t end_of_rows(FILE *file, const char *path, int64_t resumed, const he
         }
         if (!good) {
             heed_fail_at(HEED_ERR_VALUE, function, path,
-                         "a watch did not write line %lld, so the file cannot be continued; choose "
-                         "another file, or move this one",
+                         "line %lld was not written by a watch, so the file cannot be "
+                         "continued; choose another file, or move this one",
                          (long long)number);
             break;
         }
@@ -116,7 +116,7 @@ void heed_output_stream(heed_output *o, FILE *stream)
 
 /* ---- writing ---- */
 
-/* A stream without a descriptor is one in memory. */
+/* A stream without a descriptor is in memory. */
 static int64_t write_some(heed_output *o, const char *data, size_t size)
 {
     if (o->fd >= 0) {
@@ -125,7 +125,7 @@ static int64_t write_some(heed_output *o, const char *data, size_t size)
     return fwrite(data, 1, size, o->stream) == size && fflush(o->stream) == 0 ? (int64_t)size : -1;
 }
 
-/* A terminal that accepts nothing at the moment (O_NONBLOCK) misses a part of a bar. */
+/* If a non-blocking terminal accepts no more at the moment, part of a bar may be dropped. */
 static bool may_drop(const heed_output *o)
 {
     return o->stream != NULL && (errno == EAGAIN || errno == EWOULDBLOCK);
@@ -135,7 +135,7 @@ void heed_output_flush(heed_output *o)
 {
     if (o->length > 0 && o->error == 0 && o->process == getpid()) {
         if (o->stream != NULL) {
-            fflush(o->stream); /* what the program has printed comes first */
+            fflush(o->stream); /* the program's own output comes first */
         }
         for (int64_t at = 0; at < o->length && o->error == 0;) {
             const int64_t written = write_some(o, o->buffer + at, (size_t)(o->length - at));

@@ -17,30 +17,29 @@ typedef struct heed_output {
     int fd;         /* -1: none */
     FILE *stream;   /* NULL for a file */
     int error;      /* errno of the first failure; 0: none */
-    pid_t process;  /* that opened it */
-    int64_t length; /* of the buffer */
+    pid_t process;  /* the one that opened it */
+    int64_t length; /* bytes in the buffer */
     char buffer[HEED_OUTPUT_BUFFER];
 } heed_output;
 
-/* heed_row_step: the step of a row, which it may change; 0: a header; -1: a watch does not write
- * such rows. */
+/* heed_row_step: the step of a row, which it may modify; 0: a header; -1: not a row of a watch. */
 typedef int64_t heed_row_step(void *context, char *row);
 
 typedef struct heed_rows {
-    const char *begins; /* the first bytes of each such file */
+    const char *begins; /* the first bytes of such a file */
     heed_row_step *step_of;
     void *context;
 } heed_rows;
 
-/* heed_output_file: begins a file if `resumed` is 0 or the file does not exist or is empty. Keeps
- * the rows of an existing file up to that step; later ones, and a last line without a line end,
- * which a killed program leaves, are cut off. *last becomes the step of the last row, 0 for a new
- * file, and `resumed` for a device.
+/* heed_output_file: starts a new file if `resumed` is 0 or the file is missing or empty. Otherwise
+ * keeps the rows up to that step; later rows, and an incomplete last line left by a killed program,
+ * are cut off. *last is set to the step of the last row: 0 for a new file, `resumed` for a device.
  *
- * HEED_ERR_FILE: the system reports an error. HEED_ERR_VALUE: a watch did not write that file; it
- * stays unchanged.
+ * HEED_ERR_FILE: the system reports an error. HEED_ERR_VALUE: the file was not written by a watch;
+ * it stays unchanged.
  *
- * heed_output_create: a new file; *exists tells whether that failed because there is one. */
+ * heed_output_create: creates a file; *exists tells whether that failed because it already
+ * exists. */
 heed_status heed_output_file(heed_output *o, const char *path, int64_t resumed,
                              const heed_rows *rows, int64_t *last);
 heed_status heed_output_create(heed_output *o, const char *path, bool *exists);
@@ -56,10 +55,10 @@ void heed_output_reserve(heed_output *o);
 void heed_output_flush(heed_output *o);
 void heed_output_close(heed_output *o);
 
-/* heed_number_text: a number in this printf format, with a decimal point in all locales. */
+/* heed_number_text: a number in this printf format, with a decimal point in any locale. */
 heed_text heed_number_text(const char *format, double number);
 
-/* heed_output_number: whole numbers exactly, others with 9 digits, enough for any float. */
+/* heed_output_number: writes whole numbers exactly, others with 9 digits, enough for any float. */
 void heed_output_number(heed_output *o, double number);
 
 #endif

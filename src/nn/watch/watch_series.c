@@ -8,9 +8,9 @@
 
 /* ---- spikes ----
  *
- * The mean and the standard deviation of the last WINDOW values need no subtraction of the values
- * that leave, which would lose digits after a large one: the window is the end of one block of
- * values, whose moments were summed from its last value backwards, and the beginning of the next.
+ * The mean and standard deviation of the last WINDOW values are computed without subtracting old
+ * values, which would lose digits after a large one. The window is the end of one block of values,
+ * whose moments were summed backwards from its last value, and the start of the next.
  */
 
 enum { WINDOW = 128, MOST_SPIKES = 256 };
@@ -21,11 +21,11 @@ typedef struct moments {
 } moments;
 
 struct heed_spikes {
-    double values[WINDOW];     /* of the block that is being filled */
-    moments after[WINDOW + 1]; /* of the block before: of its values from each position on */
-    moments now;               /* of the block that is being filled */
+    double values[WINDOW];     /* of the block being filled */
+    moments after[WINDOW + 1]; /* of the previous block, from each position to its end */
+    moments now;               /* of the block being filled */
     int filled;
-    bool full;             /* there is a block before */
+    bool full;             /* there is a previous block */
     double x[MOST_SPIKES]; /* the last spikes */
     int count;
 };
@@ -49,7 +49,7 @@ static void begin_block(struct heed_spikes *s)
     s->full = true;
 }
 
-/* The z-score of a value in the window that it ends, if it is a spike, else 0. */
+/* The z-score of a value in the window that ends with it, if it is a spike; else 0. */
 static double push(struct heed_spikes *s, double value)
 {
     s->values[s->filled++] = value;
@@ -91,7 +91,7 @@ static void begin_point(heed_series *s)
     s->filled = s->finite = 0;
 }
 
-/* A point is the mean of its finite values; without any it is not finite. */
+/* A point is the mean of its finite values; without any, it is not finite. */
 void heed_series_add(heed_series *s)
 {
     if (s->filled == s->per_point) {

@@ -8,15 +8,15 @@ typedef struct heed_series {
     const char *name;
     double value;         /* the last one; NaN: none */
     int64_t step, before; /* of the last two values; equal: there is none */
-    double z;             /* of the last step's value if that is a spike, else 0 */
+    double z;             /* z-score of the last step's value if it is a spike, else 0 */
     bool shown;           /* on the terminal */
     double *x, *y;        /* HEED_WATCH_POINTS each */
-    int64_t count;        /* of points, with the one that is being filled */
+    int64_t count;        /* of points, including the one being filled */
     int64_t per_point, filled, finite;
-    struct heed_spikes *spikes; /* NULL: not looked for */
+    struct heed_spikes *spikes; /* NULL: not detected for this name */
 } heed_series;
 
-/* heed_series_new: with a copy of the name, for a run that begins after step `resumed`. */
+/* heed_series_new: copies the name; the run begins after step `resumed`. */
 heed_status heed_series_new(heed_series *s, const char *name, int64_t resumed);
 void heed_series_free(heed_series *s);
 

@@ -1,4 +1,4 @@
-/* Where a watch sends its values (internal): one file for each kind of sink. */
+/* Sinks, to which a watch sends its values (internal). Each kind has its own source file. */
 #ifndef HEED_NN_WATCH_SINK_H
 #define HEED_NN_WATCH_SINK_H
 
@@ -9,7 +9,7 @@
 typedef struct heed_sink {
     const struct heed_sink_kind *kind;
     const char *path;
-    bool off; /* it has failed */
+    bool off; /* after a failure */
     heed_output out;
 } heed_sink;
 
@@ -32,29 +32,29 @@ struct heed_watch {
     heed_series *series;
     int count, capacity;
     int next;            /* the series that the next value probably belongs to */
-    heed_curve *curves;  /* as many as series */
+    heed_curve *curves;  /* one per series */
     int64_t steps;       /* ended */
-    double began;        /* seconds of the clock, like the next three */
+    double began;        /* clock time in seconds, like the next three */
     double first, now;   /* ends of this run's first and last steps */
-    double flushed;      /* the last time */
+    double flushed;      /* time of the last flush */
     heed_sink *terminal; /* also in sinks */
     heed_sink *sinks[HEED_MOST_SINKS];
     int sink_count;
     char warning[400]; /* the first; "": none */
 };
 
-/* heed_series_is_fresh: measured in the step that has just ended. */
+/* heed_series_is_fresh: true if measured in the step that has just ended. */
 static inline bool heed_series_is_fresh(const heed_watch *w, const heed_series *s)
 {
     return s->step == w->steps;
 }
 
 /* heed_watch_warn: shows a line on the terminal, and keeps the first one for heed_watch_warning.
- * heed_watch_name_fault: why a name is refused; NULL: it is not. */
+ * heed_watch_name_fault: why a name is rejected; NULL if it is valid. */
 void heed_watch_warn(heed_watch *w, const char *format, ...) HEED_PRINTF(2, 3);
 const char *heed_watch_name_fault(const char *name);
 
-/* heed_watch_open_rows: opens the sink's file of rows, and warns if some are missing. */
+/* heed_watch_open_rows: opens the sink's file of rows, and warns if rows are missing. */
 heed_status heed_watch_open_rows(heed_sink *sink, heed_watch *w, const heed_rows *rows);
 
 /* heed_terminal_clear: removes the bar. heed_terminal_say: prints a line above it. */

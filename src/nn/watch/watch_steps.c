@@ -11,7 +11,7 @@
 #include "../files/utf8.h"
 #include "watch_sink.h"
 
-/* Rows wait at most this long for others, in seconds; those of slow steps do not wait. */
+/* Rows are buffered for up to most_wait seconds; rows of slow steps are written at once. */
 static const double most_wait = 1, slow_step = 0.01;
 
 static double seconds(void)
@@ -86,7 +86,8 @@ static heed_series *add_series(heed_watch *w, const char *function, const char *
     return &w->series[w->count++];
 }
 
-/* NULL: none. Steps name their values in the same order, so the first guess is usually right. */
+/* NULL if not found. Steps usually name their values in the same order, so the first guess is
+ * right. */
 static heed_series *find(const heed_watch *w, const char *name)
 {
     for (int i = 0, at = w->next; i < w->count; i++, at++) {
@@ -98,7 +99,7 @@ static heed_series *find(const heed_watch *w, const char *name)
     return NULL;
 }
 
-/* NULL with an error pending. */
+/* On error, returns NULL with the error pending. */
 static heed_series *series_of(heed_watch *w, const char *function, const char *name)
 {
     if (heed_error_pending() || name == NULL) {
@@ -244,8 +245,8 @@ static void free_options(heed_watch_options *o)
     heed_free((void *)o->step_name);
 }
 
-/* The terminal comes first, so that the others can warn on it; CSV next, as a file that is
- * continued names the values. */
+/* The terminal comes first, so that the others can warn on it; CSV next, since the header of a
+ * continued file names the values. */
 static void open_sinks(heed_watch *w)
 {
     const heed_watch_options *o = &w->options;
@@ -321,7 +322,7 @@ heed_status heed_watch_step(heed_watch *w)
     return HEED_OK;
 }
 
-/* A copy in which bytes that are not UTF-8 are U+FFFD: readers of the files reject them. */
+/* A copy with invalid UTF-8 replaced by U+FFFD, because readers of the files reject it. */
 static char *copy_as_utf8(const char *text)
 {
     static const char replacement[] = "\xEF\xBF\xBD";
@@ -402,7 +403,7 @@ void heed_watch_free(heed_watch *w)
     heed_free(w);
 }
 
-/* ---- what it has collected ---- */
+/* ---- collected values ---- */
 
 int heed_watch_curves(heed_watch *w, const heed_curve **curves)
 {

@@ -17,7 +17,7 @@
 typedef struct tensorboard {
     heed_sink sink;
     uint32_t table[256]; /* of the checksum */
-    uint32_t sum;        /* of what has been put since put_sum */
+    uint32_t sum;        /* of the bytes written since put_sum */
     char path[4096];
 } tensorboard;
 
@@ -81,7 +81,7 @@ static size_t varint_size(uint64_t number)
     return size;
 }
 
-/* With its key. */
+/* Including its key. */
 static size_t bytes_size(size_t size)
 {
     return 1 + varint_size(size) + size;
@@ -104,7 +104,7 @@ static void put_number(tensorboard *t, int field, uint64_t number)
     put_varint(t, number);
 }
 
-/* Begins a message of `size` bytes, which follow. */
+/* Begins a message of `size` bytes, which the caller writes. */
 static void put_message(tensorboard *t, int field, size_t size)
 {
     put_varint(t, KEY(field, BYTES));
@@ -117,7 +117,7 @@ static void put_text(tensorboard *t, int field, const char *text)
     put(t, text, strlen(text));
 }
 
-/* The fields that are used. */
+/* The fields used here. */
 enum {
     EVENT_WALL_TIME = 1,
     EVENT_STEP = 2,
@@ -139,7 +139,7 @@ enum {
 };
 enum { STATUS_START = 1, DATA_CLASS_TENSOR = 2, DT_STRING = 7 };
 
-/* Begins a record: an event whose other fields, `rest` bytes, follow. */
+/* Begins a record: an event, whose other fields (`rest` bytes) the caller writes. */
 static void begin_event(tensorboard *t, int64_t step, size_t rest)
 {
     struct timespec now;
@@ -190,7 +190,8 @@ static heed_status create(tensorboard *t, const char *folder)
     return heed_error_pending();
 }
 
-/* From the step of a START on, TensorBoard ignores earlier files, unless it is the first START. */
+/* TensorBoard discards the steps of earlier files from the step of a START on, except for the first
+ * START. */
 static heed_status tensorboard_open(heed_sink *sink, heed_watch *w)
 {
     static const char version[] = "brain.Event:2";
@@ -251,7 +252,7 @@ static void tensorboard_step(heed_sink *sink, heed_watch *w)
     put_sum(t);
 }
 
-/* A tensor of no dims for the plugin "text". */
+/* A tensor with 0 dims for the plugin "text". */
 static void tensorboard_text(heed_sink *sink, const heed_watch *w, const char *name,
                              const char *text)
 {

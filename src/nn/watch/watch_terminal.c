@@ -2,7 +2,6 @@
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/ioctl.h>
 
 #include "../plot/terminal.h"
 #include "watch_sink.h"
@@ -12,9 +11,9 @@ enum {
     LINE = MOST_COLUMNS + 1,
     SHORTEST_BAR = 8,
     LONGEST_BAR = 32,
-    LINES = 10, /* of a run */
+    LINES = 10, /* per run */
     CURVE_LINES = 12,
-    CURVE_COLUMNS = 40 /* at least */
+    CURVE_COLUMNS = 40 /* minimum */
 };
 static const double between = 0.1;       /* seconds between two bars */
 static const double between_spikes = 15; /* seconds between two lines about spikes */
@@ -22,12 +21,12 @@ static const double between_spikes = 15; /* seconds between two lines about spik
 typedef struct terminal {
     heed_sink sink;
     FILE *stream;
-    bool smart;          /* else lines */
+    bool smart;          /* draws a bar; else lines */
     bool drawn;          /* a bar is on the screen; the cursor is at its end */
     int columns;         /* when it was drawn */
-    double shown;        /* time of the last bar; before the first: -INFINITY, like the next two */
-    double sparse_shown; /* of the last bar that came early for a sparse value */
-    double spike_shown;  /* of the last line that came early for a spike */
+    double shown;        /* time of the last bar; -INFINITY before the first, like the next two */
+    double sparse_shown; /* of the last bar drawn early for a sparse value */
+    double spike_shown;  /* of the last line printed early for a spike */
     int64_t spikes;      /* so far */
     int64_t reported;    /* the last step with a line */
 } terminal;
@@ -63,7 +62,7 @@ static heed_text duration(double seconds)
     return text;
 }
 
-/* After the first step, whose preparations would count too, where there are more. */
+/* Excludes the first step, which includes setup, once there are more. */
 static double steps_per_second(const heed_watch *w)
 {
     const double done = (double)(w->steps - w->options.resumed);
@@ -81,7 +80,7 @@ static double rate(const heed_watch *w)
     return w->options.per_step * steps_per_second(w);
 }
 
-/* "1:05 left", or "" if that is not known. */
+/* "1:05 left", or "" if unknown. */
 static heed_text time_left(const heed_watch *w)
 {
     heed_text text = {""};
@@ -121,12 +120,15 @@ static void put_rate(heed_output *out, const heed_watch *w)
     }
 }
 
-/* The values measured since the last line, each in one line only; those of an earlier step with its
- * number. Above a bar, which has the others, only the spikes. */
+/* Prints the values measured since the last line, each only once; values of an earlier step come
+ * with its number. Above a bar, which shows the values, prints only the spikes. */
 static void put_line(terminal *t, const heed_watch *w, bool ended)
 {
     heed_output *out = &t->sink.out;
-    const heed_text left = ended ? (heed_text){""} : time_left(w);
+    heed_text left = {""};
+    if (!ended) {
+        left = time_left(w);
+    }
     const int digits = snprintf(NULL, 0, "%lld", (long long)w->options.steps);
     heed_output_text(out, w->options.step_name);
     heed_output_print(out, " %*lld", digits > 5 ? digits : 5, (long long)w->steps);
@@ -219,7 +221,7 @@ static void append_step(char line[LINE], int width, const heed_watch *w, bool ba
     append(line, width, part);
 }
 
-/* The numbers as text. Parts that do not fit are left out. In order of importance: the remaining
+/* The numbers as text. Parts that do not fit are omitted. In order of importance: the remaining
  * time, the step, the first value of every step and the sparse ones, the bar, the others. */
 static void put_words(char line[LINE], const terminal *t, const heed_watch *w, int width,
                       bool ended)
@@ -227,7 +229,10 @@ static void put_words(char line[LINE], const terminal *t, const heed_watch *w, i
     char part[2 * LINE] = "";
     bool first = true;
     const bool bar = w->options.steps > 0 && !ended;
-    const heed_text left = ended ? (heed_text){""} : time_left(w);
+    heed_text left = {""};
+    if (!ended) {
+        left = time_left(w);
+    }
     const int whole = width - (*left.text != '\0' ? (int)strlen(left.text) + 2 : 0);
     const int beside_bar = bar ? whole - SHORTEST_BAR - 4 : whole;
     *line = '\0';
@@ -262,7 +267,7 @@ static void draw_bar(char *bar, const heed_watch *w, int inside)
     strcpy(bar + 1 + inside, "]");
 }
 
-/* The numbers, after a bar if there is space. */
+/* The numbers, after a bar if it fits. */
 static void make_line(char line[LINE], const terminal *t, const heed_watch *w, bool ended)
 {
     char bar[LONGEST_BAR + 3] = "", words[LINE];
@@ -306,7 +311,7 @@ static char *make_curve(const terminal *t, heed_watch *w)
                        (heed_plot_options){.x_label = w->options.step_name,
                                            .width = t->columns - 1,
                                            .height = CURVE_LINES});
-        heed_error(); /* out of memory: this frame has no curve */
+        heed_error(); /* out of memory: no curve this time */
         fclose(stream);
     }
     return text;
@@ -337,7 +342,7 @@ static void draw(terminal *t, heed_watch *w)
     char line[LINE];
     const int columns = heed_terminal_columns(t->stream, 80);
     if (columns != t->columns) {
-        clear(t); /* a resized terminal has moved what was there */
+        clear(t); /* resizing moved the old bar */
         t->columns = columns;
     }
     make_line(line, t, w, false);
@@ -378,7 +383,7 @@ static heed_status terminal_open(heed_sink *sink, heed_watch *w)
     return HEED_OK;
 }
 
-/* True if the last such event was `apart` seconds ago or earlier; this one is then the last. */
+/* True if the last such event was at least `apart` seconds ago; then records this one. */
 static bool is_rare(double *last, double now, double apart)
 {
     const bool rare = now - *last >= apart;

@@ -1,0 +1,25 @@
+#!/bin/sh
+# Makes the pictures of README and docs/: docs/pictures/make.sh BUILD
+# Needs Graphviz (dot) and Chromium. Takes a minute, most of which trains the GPT of README.
+set -eu
+build=$1
+pictures=$(dirname "$0")
+folder=$(mktemp -d)
+trap 'rm -rf "$folder"' EXIT
+
+for program in dot chromium; do
+    command -v $program > /dev/null || { echo "make pictures: needs $program: apt-get install graphviz chromium" >&2; exit 1; }
+done
+
+for graph in tanh attention; do
+    "$build/graph" $graph > "$pictures/$graph.dot"
+    dot -Tsvg "$pictures/$graph.dot" -o "$pictures/$graph.svg"
+done
+
+"$build/next_token" --heads 2 --plot "$pictures/next_token.svg" > /dev/null
+
+"$build/stories" > "$folder/stories.txt"
+"$build/gpt" train --text "$folder/stories.txt" --steps 1000 --prompt "Ann gives the rope to Dan. " \
+    --report "$folder/report.html"
+chromium --headless=new --no-sandbox --hide-scrollbars --window-size=1000,2800 \
+    --screenshot="$pictures/report.png" "file://$folder/report.html" 2> /dev/null
