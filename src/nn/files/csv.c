@@ -262,11 +262,10 @@ static heed_status add_number(csv_reader *r, double value)
     return HEED_OK;
 }
 
-static heed_status fail_large(const csv_reader *r)
+static heed_status fail_large(const csv_reader *r, heed_dtype dtype)
 {
     return fail_cell(r, HEED_ERR_VALUE, "%s is too large for %s%s", heed_show_name(r->cell).text,
-                     heed_dtype_name(r->options.dtype),
-                     r->options.dtype == HEED_F32 ? "; try .dtype = HEED_F64" : "");
+                     heed_dtype_name(dtype), dtype == HEED_F32 ? "; try .dtype = HEED_F64" : "");
 }
 
 static heed_status add_whole(csv_reader *r)
@@ -278,7 +277,7 @@ static heed_status add_whole(csv_reader *r)
                          heed_show_name(r->cell).text);
     }
     if (!fits) {
-        return fail_large(r);
+        return fail_large(r, HEED_I64);
     }
     int64_t *to = next_value(r);
     if (to != NULL) {
@@ -298,7 +297,8 @@ static heed_status add_float(csv_reader *r)
                              : "; .text_classes reads text columns as class ids");
     }
     const double rounded = r->options.dtype == HEED_F32 ? (double)(float)value : value;
-    return finite && isinf(rounded) ? fail_large(r) : add_number(r, value);
+    return finite && isinf(rounded) ? fail_large(r, isinf(value) ? HEED_F64 : HEED_F32)
+                                    : add_number(r, value);
 }
 
 /* ---- columns ---- */
