@@ -245,6 +245,7 @@ static const struct {
     {"a\n9223372036854775808\n", &i64, HEED_ERR_VALUE, "9223372036854775808 is too large for i64"},
     {"a\n3.5e38\n", &none, HEED_ERR_VALUE,
      "line 2, column 1 (a): 3.5e38 is too large for f32; try .dtype = HEED_F64"},
+    {"a\n1e309\n", &none, HEED_ERR_VALUE, "1e309 is too large for f64"},
     {"a\n-1e309\n", &f64, HEED_ERR_VALUE, "-1e309 is too large for f64"},
     {"a,b\n\"1\n\n,2\n", &none, HEED_ERR_FORMAT, "line 2, column 1 (a): the quote is not closed"},
     {"a\n\"1\"2\n", &none, HEED_ERR_FORMAT, "unexpected text after the closing quote"},

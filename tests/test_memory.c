@@ -126,6 +126,31 @@ START_TEST(realloc_keeps_the_content)
 }
 END_TEST
 
+START_TEST(arrays_grow_by_doubling)
+{
+    int64_t capacity = 0, requests = 0;
+    int *array = NULL;
+    for (int i = 0; i < 1000; i++) {
+        if (i == capacity) {
+            const int64_t before = capacity;
+            heed_fail_allocation(0);
+            ck_assert_ptr_null(heed_grow(array, i, &capacity, sizeof *array));
+            expect_error(HEED_ERR_MEMORY, "out of memory: ");
+            ck_assert_int_eq(capacity, before);
+            requests++;
+        }
+        array = heed_grow(array, i, &capacity, sizeof *array);
+        ck_assert_int_gt(capacity, i);
+        array[i] = i;
+    }
+    for (int i = 0; i < 1000; i++) {
+        ck_assert_int_eq(array[i], i);
+    }
+    ck_assert_int_eq(requests, 7); /* 16, 32, ... 1024 */
+    heed_free(array);
+}
+END_TEST
+
 START_TEST(realloc_may_shrink)
 {
     char *block = heed_alloc(1000);
@@ -404,6 +429,7 @@ Suite *memory_suite(void)
     tcase_add_test(tests, live_bytes_are_the_requested_bytes);
     tcase_add_test(tests, a_tensor_costs_its_handle_its_storage_and_its_elements);
     tcase_add_test(tests, realloc_keeps_the_content);
+    tcase_add_test(tests, arrays_grow_by_doubling);
     tcase_add_test(tests, realloc_may_shrink);
     tcase_add_test(tests, blocks_remember_their_size);
     tcase_add_test(tests, only_blocks_can_be_freed_and_once);

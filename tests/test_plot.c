@@ -196,6 +196,7 @@ START_TEST(numbers_have_a_point_in_all_locales)
     }
     ck_assert_ptr_nonnull(strstr(svg_of(&curve, 1, (heed_plot_options){0}), "from 0.25 to 0.75"));
     ck_assert_str_eq(csv_of(&curve, 1), "step,loss\n1,0.25\n2,0.75\n");
+    ck_assert_ptr_nonnull(strstr(text_of(&curve, 1, (heed_plot_options){0}), "loss 0.75"));
     char text[8];
     snprintf(text, sizeof text, "%.1f", 0.5); /* the program's locale is restored */
     ck_assert_int_eq(text[1], *localeconv()->decimal_point);

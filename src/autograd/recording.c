@@ -82,17 +82,6 @@ void heed_recording_free(heed_recording *r)
 
 /* ---- entries ---- */
 
-static heed_status grow(heed_recording *r)
-{
-    const int64_t larger = r->capacity > 0 ? 2 * r->capacity : 64;
-    heed_recorded **entries = heed_realloc(r->entries, (size_t)larger * sizeof(heed_recorded *));
-    if (entries != NULL) {
-        r->entries = entries;
-        r->capacity = larger;
-    }
-    return heed_self.error;
-}
-
 static heed_recorded *make_entry(const heed_call *call, size_t args_size, heed_tensor *y)
 {
     const heed_text path = heed_module_path();
@@ -123,16 +112,19 @@ static heed_recorded *make_entry(const heed_call *call, size_t args_size, heed_t
 heed_status heed_record_result(const heed_call *call, size_t args_size, heed_tensor *y)
 {
     heed_recording *r = running;
-    if (r->results.count == r->capacity && grow(r) != HEED_OK) {
+    heed_recorded **entries =
+        heed_grow(r->entries, r->results.count, &r->capacity, sizeof *entries);
+    if (entries == NULL) {
         return heed_self.error;
     }
+    r->entries = entries;
     heed_recorded *entry = make_entry(call, args_size, y);
     const int64_t i = entry != NULL ? heed_tensor_set_add(&r->results, y) : -1;
     if (i < 0) {
         heed_free(entry);
         return heed_self.error;
     }
-    r->entries[i] = entry;
+    entries[i] = entry;
     heed_ref(y);
     for (int j = 0; j < call->count; j++) {
         heed_ref(call->inputs[j]);

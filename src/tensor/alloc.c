@@ -268,6 +268,17 @@ void *heed_realloc(void *block, size_t size)
     return grown;
 }
 
+void *heed_grow(void *array, int64_t count, int64_t *capacity, size_t size)
+{
+    if (count < *capacity) {
+        return array;
+    }
+    const int64_t larger = *capacity > 0 ? 2 * *capacity : 16;
+    void *grown = heed_realloc(array, (size_t)larger * size);
+    *capacity = grown != NULL ? larger : *capacity;
+    return grown;
+}
+
 static void free_list(heed_free_list *list)
 {
     while (list->first != NULL) {

@@ -18,7 +18,9 @@ HEED_BEGIN_DECLS
  * HEED_ERR_MEMORY pending. heed_alloc_zeroed: filled with zeros.
  *
  * heed_realloc: a block of `size` bytes with the content of `block` (NULL: none), which is freed.
- * NULL on failure; the old block is then unchanged.
+ * NULL on failure; the old block is then unchanged. heed_grow: an array with space for one more
+ * element of `size` bytes after the first `count`: `array`, or its content in a block of twice the
+ * *capacity. NULL on failure, as heed_realloc.
  *
  * heed_free: frees a block that these functions returned; NULL is a no-op.
  * HEED_ERR_VALUE: the block came from elsewhere or has already been freed, where this can be
@@ -26,6 +28,7 @@ HEED_BEGIN_DECLS
 void *heed_alloc(size_t size);
 void *heed_alloc_zeroed(size_t size);
 void *heed_realloc(void *block, size_t size);
+void *heed_grow(void *array, int64_t count, int64_t *capacity, size_t size);
 void heed_free(void *block);
 
 /* heed_empty_cache: returns the free memory of this thread to the system, like

@@ -232,24 +232,10 @@ static bool read_whole(const char *cell, int64_t *value, bool *fits)
 
 /* ---- values ---- */
 
-/* Returns the array with space for one more element, doubling it if necessary. */
-static void *grow(void *array, int64_t count, int64_t *reserved, size_t size)
-{
-    if (count < *reserved) {
-        return array;
-    }
-    const int64_t larger = *reserved > 0 ? 2 * *reserved : 16;
-    void *grown = heed_realloc(array, (size_t)larger * size);
-    if (grown != NULL) {
-        *reserved = larger;
-    }
-    return grown;
-}
-
 static void *next_value(csv_reader *r)
 {
     const size_t size = heed_dtype_size(r->options.dtype);
-    char *grown = grow(r->values, r->count, &r->reserved, size);
+    char *grown = heed_grow(r->values, r->count, &r->reserved, size);
     if (grown == NULL) {
         return NULL;
     }
@@ -276,11 +262,10 @@ static heed_status add_number(csv_reader *r, double value)
     return HEED_OK;
 }
 
-static heed_status fail_large(const csv_reader *r)
+static heed_status fail_large(const csv_reader *r, heed_dtype dtype)
 {
     return fail_cell(r, HEED_ERR_VALUE, "%s is too large for %s%s", heed_show_name(r->cell).text,
-                     heed_dtype_name(r->options.dtype),
-                     r->options.dtype == HEED_F32 ? "; try .dtype = HEED_F64" : "");
+                     heed_dtype_name(dtype), dtype == HEED_F32 ? "; try .dtype = HEED_F64" : "");
 }
 
 static heed_status add_whole(csv_reader *r)
@@ -292,7 +277,7 @@ static heed_status add_whole(csv_reader *r)
                          heed_show_name(r->cell).text);
     }
     if (!fits) {
-        return fail_large(r);
+        return fail_large(r, HEED_I64);
     }
     int64_t *to = next_value(r);
     if (to != NULL) {
@@ -312,7 +297,8 @@ static heed_status add_float(csv_reader *r)
                              : "; .text_classes reads text columns as class ids");
     }
     const double rounded = r->options.dtype == HEED_F32 ? (double)(float)value : value;
-    return finite && isinf(rounded) ? fail_large(r) : add_number(r, value);
+    return finite && isinf(rounded) ? fail_large(r, isinf(value) ? HEED_F64 : HEED_F32)
+                                    : add_number(r, value);
 }
 
 /* ---- columns ---- */
@@ -328,7 +314,7 @@ static heed_status add_column(csv_reader *r, bool named)
 {
     heed_csv_columns *columns = &r->columns;
     heed_csv_column *grown =
-        grow(columns->column, columns->count, &r->columns_reserved, sizeof *grown);
+        heed_grow(columns->column, columns->count, &r->columns_reserved, sizeof *grown);
     if (grown == NULL) {
         return heed_error_pending();
     }

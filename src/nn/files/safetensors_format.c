@@ -82,18 +82,6 @@ static bool fail(const reader *r, const char *format, ...)
     return false;
 }
 
-/* Returns the list with space for one more entry after the first `count`; NULL if out of memory. */
-static void *grow(void *list, int count, int *capacity, size_t size)
-{
-    if (count < *capacity) {
-        return list;
-    }
-    const int larger = *capacity > 0 ? 2 * *capacity : 16;
-    void *grown = heed_realloc(list, (size_t)larger * size);
-    *capacity = grown != NULL ? larger : *capacity;
-    return grown;
-}
-
 /* ---- one tensor: {"dtype": "F32", "shape": [2, 3], "data_offsets": [0, 24]} ---- */
 
 static bool read_dtype(reader *r, heed_file_tensor *t)
@@ -202,7 +190,7 @@ static bool read_metadata(reader *r)
     bool first = true, more;
     do {
         heed_metadata *list =
-            grow(header->metadata, header->pairs, &header->pair_capacity, sizeof *list);
+            heed_grow(header->metadata, header->pairs, &header->pair_capacity, sizeof *list);
         if (list == NULL) {
             return false;
         }
@@ -230,7 +218,8 @@ static bool read_member(reader *r)
     if (strcmp(key, "__metadata__") == 0) {
         return read_metadata(r);
     }
-    heed_file_tensor *list = grow(header->tensors, header->count, &header->capacity, sizeof *list);
+    heed_file_tensor *list =
+        heed_grow(header->tensors, header->count, &header->capacity, sizeof *list);
     if (list == NULL) {
         return false;
     }

@@ -19,9 +19,10 @@ typedef struct heed_file_header {
     char *text; /* owns the strings of names and metadata */
     size_t size;
     heed_file_tensor *tensors; /* `count`, sorted by name */
-    int count, capacity;
+    int count;
     heed_metadata *metadata; /* `pairs`, sorted by key, then {NULL, NULL} */
-    int pairs, pair_capacity;
+    int pairs;
+    int64_t capacity, pair_capacity;
 } heed_file_header;
 
 typedef struct heed_safetensors {

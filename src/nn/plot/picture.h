@@ -10,9 +10,9 @@
 
 #include "../../tensor/error.h"
 
-/* HEED_DECIMAL_POINT: the first statement of a function that writes SVG or CSV. Until its
- * block ends, printf in this thread writes 0.5 with a point, even if the program has set a locale
- * with another separator. If memory runs out, the program's locale stays. */
+/* HEED_DECIMAL_POINT: the first statement of a function that writes a picture. Until its block
+ * ends, printf in this thread writes 0.5 with a point, even if the program has set a locale with
+ * another separator. If memory runs out, the program's locale stays. */
 #define HEED_DECIMAL_POINT                                                                         \
     const heed_locales heed_locales_before __attribute__((cleanup(heed_restore_locale), unused)) = \
         heed_use_c_numbers()

@@ -339,6 +339,7 @@ static int clamp(int value, int low, int high)
 heed_status heed_plot_text(FILE *stream, const heed_curve *curves, int count,
                            heed_plot_options options)
 {
+    HEED_DECIMAL_POINT;
     if (heed_curves_check("plot_text", stream, curves, count, options.smoothing) != HEED_OK) {
         return heed_error_pending();
     }
