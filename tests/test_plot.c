@@ -228,6 +228,20 @@ START_TEST(text_has_points_at_their_places)
 }
 END_TEST
 
+/* Averages of several steps have fractions, which only a short range shows. */
+START_TEST(text_ends_of_long_ranges_are_whole)
+{
+    const heed_plot_options how = {.width = 40};
+    heed_curve c = curve("loss", 2, rising);
+    c.x = (const double[]){-0.25, 2998.5};
+    ck_assert_ptr_nonnull(strstr(text_of(&c, 1, how), " 0 "));
+    ck_assert_ptr_nonnull(strstr(text_of(&c, 1, how), " 2999\n"));
+    c.x = (const double[]){1.5, 99.5};
+    ck_assert_ptr_nonnull(strstr(text_of(&c, 1, how), " 1.5 "));
+    ck_assert_ptr_nonnull(strstr(text_of(&c, 1, how), " 99.5\n"));
+}
+END_TEST
+
 START_TEST(svg_has_points_at_their_places)
 {
     const heed_curve c = curve("loss", 11, rising);
@@ -905,6 +919,7 @@ Suite *plot_suite(void)
     tcase_add_test(curves, terminals_have_colors);
     tcase_add_test(curves, smoothing_is_as_in_tensorboard);
     tcase_add_test(curves, spikes_are_marked_at_the_nearest_point);
+    tcase_add_test(curves, text_ends_of_long_ranges_are_whole);
     tcase_add_test(curves, any_values_can_be_drawn);
     tcase_add_test(curves, names_may_have_any_bytes);
     tcase_add_test(curves, labels_know_their_columns);
