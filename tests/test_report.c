@@ -342,6 +342,25 @@ START_TEST(test_unwritable)
 }
 END_TEST
 
+/* A link stays one: its target is replaced, even if it does not exist yet. */
+START_TEST(test_symbolic_link)
+{
+    struct stat at;
+    unlink(in_folder("run.html"));
+    ck_assert_int_eq(symlink("target.html", in_folder("run.html")), 0);
+    for (int i = 0; i < 2; i++) {
+        fixture f = begin(3, 0);
+        step(&f, 1);
+        end(&f, REPORT_FINISHED);
+        ck_assert_int_eq(lstat(in_folder("run.html"), &at), 0);
+        ck_assert(S_ISLNK(at.st_mode));
+        ck_assert_int_eq(lstat(in_folder("target.html"), &at), 0);
+        ck_assert(S_ISREG(at.st_mode));
+    }
+    ck_assert_int_eq(unlink(in_folder("run.html")), 0);
+}
+END_TEST
+
 /* ---- resuming ---- */
 
 START_TEST(test_resumed)
@@ -621,6 +640,7 @@ Suite *report_suite(void)
     tcase_add_test(content, test_rewritten);
     tcase_add_test(content, test_failed_run);
     tcase_add_test(content, test_unwritable);
+    tcase_add_test(content, test_symbolic_link);
     TCase *old = files_case(suite, "old");
     tcase_add_test(old, test_resumed);
     tcase_add_test(old, test_resumed_without_file);

@@ -12,7 +12,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-enum { MOST_LINKS = 40, LONGEST_PATH = 4096 };
+enum { MOST_LINKS = 40 };
 
 /* ---- resolving paths ---- */
 
@@ -63,6 +63,16 @@ static bool find_place(const char *path, place *p)
     }
     errno = ELOOP;
     return false;
+}
+
+bool path_resolve(const char *path, char resolved[LONGEST_PATH])
+{
+    place p;
+    if (!find_place(path, &p)) {
+        return false;
+    }
+    strcpy(resolved, p.path);
+    return true;
 }
 
 /* The folder of a file. */

@@ -12,6 +12,11 @@
  * HEED_ERR_VALUE: it cannot be written. */
 heed_status path_check(const char *flag, const char *path, bool device);
 
+/* path_resolve: follows the symbolic links of the file itself, which need not exist. False: errno
+ * is set. */
+enum { LONGEST_PATH = 4096 };
+bool path_resolve(const char *path, char resolved[LONGEST_PATH]);
+
 /* path_same: true if both paths name the same file. Links are followed, and the file need not
  * exist. NULL names no file. */
 bool path_same(const char *a, const char *b);
