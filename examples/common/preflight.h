@@ -25,6 +25,10 @@ bool path_same(const char *a, const char *b);
  * not a regular file. HEED_ERR_VALUE: one would be; the message ends with `way_out`. */
 heed_status path_check_unused(const char *flag, const char *path, const char *way_out);
 
+/* path_check_no_events: the same for a folder with event files, which TensorBoard would show as one
+ * run together with new ones. */
+heed_status path_check_no_events(const char *flag, const char *folder);
+
 /* A file named by a flag. */
 typedef struct path_use {
     const char *flag, *path; /* path NULL: the flag was not given */

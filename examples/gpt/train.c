@@ -200,6 +200,7 @@ static void check_overwriting(const gpt_run *run)
         path_check_unused("--log", o->log, way_out);
         path_check_unused("--jsonl", o->jsonl, way_out);
         path_check_unused("--report", o->report, way_out);
+        path_check_no_events("--tensorboard", o->tensorboard);
     }
 }
 
