@@ -526,6 +526,35 @@ START_TEST(test_damaged)
 }
 END_TEST
 
+/* Settings and curves are searched by name, so a file with very many would take hours. */
+START_TEST(test_many_records)
+{
+    static const char *const lines[] = {"setting\ta\tb\n", "curve\ta\t1\t\t\n"};
+    for (int kind = 0; kind < 2; kind++) {
+        for (int count = 1000; count <= 1001; count++) {
+            text_buffer text = {.length = 0};
+            report_file file;
+            text_append(&text, report_signature, strlen(report_signature));
+            text_append(&text, report_begins, strlen(report_begins));
+            text_append(&text, "heed run 1\n", strlen("heed run 1\n"));
+            for (int i = 0; i < count; i++) {
+                text_append(&text, lines[kind], strlen(lines[kind]));
+            }
+            text_append(&text, report_ends, strlen(report_ends));
+            write_bytes(in_folder("run.html"), text.bytes, text.length);
+            text_free(&text);
+            report_file_read(&file, in_folder("run.html"));
+            if (count == 1000) {
+                expect_no_error();
+            } else {
+                expect_error(HEED_ERR_VALUE, "line 1002 of its data is damaged");
+            }
+            report_file_free(&file);
+        }
+    }
+}
+END_TEST
+
 /* Any change of a byte, and any truncation, is read or refused; continuing the file keeps it
  * readable. */
 START_TEST(test_every_byte)
@@ -648,6 +677,7 @@ Suite *report_suite(void)
     tcase_add_test(old, test_resumed_other_tokens);
     tcase_add_test(old, test_not_a_report);
     tcase_add_loop_test(old, test_damaged, 0, sizeof damages / sizeof *damages);
+    tcase_add_test(old, test_many_records);
     tcase_add_test(old, test_every_byte);
     tcase_add_test(old, test_thin);
     tcase_add_test(old, test_no_memory);
