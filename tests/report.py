@@ -167,7 +167,7 @@ def check_theme(page):
     assert dark != light
     page.driver.refresh() # the choice outlives a reload
     assert page.style("body", "background-color") == dark
-    page.press("#theme", "o")
+    page.press("#theme", "s")
     assert page.style("body", "background-color") == light
 
 
