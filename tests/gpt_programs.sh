@@ -142,6 +142,11 @@ check [ "$(find "$scratch/events" -name 'events.out.tfevents.*' | wc -l)" -eq 2 
 expect 0 "csv: no rows for steps 15 to 16, which were taken earlier" \
     "$gpt" train --resume "$scratch/logged" --steps 18 --log "$scratch/csv"
 has "^17," "$scratch/csv"
+refuse "--tensorboard: $scratch/events contains another run; choose a new folder" \
+    train --text "$text" --tensorboard "$scratch/events"
+# shellcheck disable=SC2086
+"$gpt" train --text "$text" --steps 1 $small --tensorboard "$scratch/events" --force 2> "$scratch/err"
+check [ "$(find "$scratch/events" -name 'events.out.tfevents.*' | wc -l)" -eq 3 ]
 refuse "log: $text/events" train --text "$text" --tensorboard "$text/events"
 refuse "cannot write $scratch/no/where" train --text "$text" --jsonl "$scratch/no/where"
 printf 'loss\tAnn sings. \tAnn\tDan\n' > "$scratch/quiz"
@@ -169,6 +174,9 @@ done
 refuse "nothing to draw without --log FILE or --prompt TEXT" plot "$scratch/char"
 refuse "no --load FILE" plot --prompt x
 refuse "--log: .*text: " plot --log "$text"
+printf 'step,loss\n1,high\n' > "$scratch/other"
+refuse "--log: $scratch/other: line 2, column 2 (loss): 'high' is not a number" plot --log "$scratch/other"
+lacks text_classes "$scratch/err"
 refuse "--log: $scratch/none: cannot open it: No such file" plot --log "$scratch/none"
 refuse "cannot write $scratch/no/where" plot --log "$scratch/csv" --to "$scratch/no/where"
 refuse "--to is --log: one file cannot be both" plot --log "$scratch/csv" --to "$scratch/csv"
@@ -268,7 +276,7 @@ text=$text.moved
 
 # A NaN or infinite loss ends training; the file is that of the last save.
 # shellcheck disable=SC2086
-expect 1 "the loss is .* at step .*try a lower --lr" "$gpt" train --text "$text" $small --lr 10 \
+expect 1 "the loss is [^-]* at step .* norm of [^-]*; try a lower --lr" "$gpt" train --text "$text" $small --lr 10 \
     --clip 0 --warmup 0 --weight-decay 100 --save "$scratch/high" --save-every 1
 has "high contains the run up to step" "$scratch/out"
 expect 0 "^run" "$gpt" info "$scratch/high"

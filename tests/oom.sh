@@ -30,8 +30,8 @@ small="--steps 2 --batch 2 --length 5"
 # shellcheck disable=SC2086
 {
     starve - next_token $small --plot "$scratch/plot.svg"
-    starve "$scratch/model" next_token --text "$text" $small --d-model 16 --save "$scratch/model"
-    "$build/next_token" --text "$text" $small --d-model 16 --save "$scratch/model" > /dev/null 2>&1
+    starve "$scratch/model" next_token --text "$text" $small --d-model 16 --force --save "$scratch/model"
+    "$build/next_token" --text "$text" $small --d-model 16 --force --save "$scratch/model" > /dev/null 2>&1
     starve "$scratch/logits" next_token --load "$scratch/model" --steps 0 --prompt The --length 3 \
         --logits "$scratch/logits"
 }

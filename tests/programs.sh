@@ -63,10 +63,22 @@ refuse "name?of two lines" --text "name
 of two lines"
 check [ -s "$text" ]
 
+# Files that exist are overwritten only with --force; a model, also by the run that loads it.
+printf 'step\n' > "$scratch/other"
+for flag in save log jsonl report; do
+    refuse "--$flag: $scratch/other exists; --force overwrites it" --$flag "$scratch/other"
+done
+has step "$scratch/other"
+expect 0 "20/20" $token --steps 20 --log "$scratch/other" --force
+has "^20," "$scratch/other"
+expect 0 "20/20" $token --steps 20 --tensorboard "$scratch/events"
+refuse "--tensorboard: $scratch/events contains another run; choose a new folder" --tensorboard "$scratch/events"
+expect 0 "20/20" $token --steps 20 --tensorboard "$scratch/events" --force
+
 # A saved model generates the same text, and its training can continue.
 for level in char word; do
     ask="--prompt The --length 30 --seed 3"
-    $token --text "$text" --level $level --steps 30 --save "$model" --plot "$scratch/svg" $ask \
+    $token --text "$text" --level $level --steps 30 --save "$model" --force --plot "$scratch/svg" $ask \
         > "$scratch/first" 2> "$scratch/progress"
     $token --load "$model" --steps 0 $ask > "$scratch/second" 2> "$scratch/err"
     check cmp "$scratch/first" "$scratch/second"
@@ -88,7 +100,7 @@ refuse "a token of the model of --load is a word" --load "$model" --level char -
 refuse "'frobnicate' is not among the model's" --load "$model" --prompt "The frobnicate"
 refuse "prompt: empty" --load "$model" --prompt " "
 refuse "too short for a safetensors file" --load "$scratch/short"
-$token --steps 20 --save "$model" > /dev/null 2>&1
+$token --steps 20 --save "$model" --force > /dev/null 2>&1
 expect 0 "^Attention" $token --load "$model" --steps 0
 refuse "was trained on the toy" --load "$model" --text "$text"
 
@@ -162,7 +174,7 @@ head -1 "$scratch/logits.npy" | grep -aq "'descr': '<f4', 'fortran_order': False
     { echo "--logits did not write the toy's logits"; exit 1; }
 cp "$model" "$scratch/before"
 status=0
-(trap '' XFSZ && ulimit -f 8 && exec $token --text "$text" --steps 1 --save "$model") \
+(trap '' XFSZ && ulimit -f 8 && exec $token --text "$text" --steps 1 --save "$model" --force) \
     > "$scratch/out" 2> "$scratch/err" || status=$?
 check [ $status -eq 1 ]
 has "save: .*: File too large; ulimit -f or the file system limits its size$" "$scratch/err"
@@ -178,7 +190,7 @@ if command -v unshare > /dev/null 2>&1 && unshare -rm true 2> /dev/null; then
         mount -t tmpfs -o size=300k none "$disk" || { echo "full: the old file is whole"; exit 0; }
         cp "$model" "$disk/model" && dd if=/dev/zero of="$disk/filler" 2> /dev/null
         status=0
-        "$token" --text "$text" --steps 1 --save "$disk/model" > "$disk.out" 2>&1 || status=$?
+        "$token" --text "$text" --steps 1 --save "$disk/model" --force > "$disk.out" 2>&1 || status=$?
         grep "save: .*: No space left on device" "$disk.out" && [ $status -eq 1 ] || exit 1
         cmp "$model" "$disk/model" && [ "$(ls "$disk" | wc -l)" -eq 2 ] && echo "full: the old file is whole"
     ' sh $token "$text" "$model" "$scratch/disk"

@@ -141,6 +141,14 @@ def check_matrix(page):
     assert all(abs(s - 1) < 0.005 for s in sums), sums
 
 
+def check_names(page):
+    """Tokens that are invisible, or reverse what follows, are shown as code points."""
+    for token, name in ((" \\n\\t", "␣↵⇥"), ("", "∅"), ("\\u202eab", "U+202Eab"), ("\\x1b[1m", "U+001B[1m"),
+                        ("\\u200d", "U+200D"), ("\\u{1f469}\\u200d\\u{1f467}", "\U0001f469\u200d\U0001f467")):
+        assert page.run(f"named('{token}')") == name, token
+    assert page.style("#sentence", "unicode-bidi") == "isolate"
+
+
 def check_charts(page):
     readout = "#charts figure:first-child .readout"
     slider = "#charts figure:first-child [role=slider]"
@@ -249,8 +257,8 @@ def main():
     driver = start()
     try:
         page = Page(driver, gpt)
-        for check in (check_content, check_slider, check_heads, check_matrix, check_charts, check_theme, check_focus,
-                      check_print, check_axe, Page.check_quiet):
+        for check in (check_content, check_slider, check_heads, check_matrix, check_names, check_charts, check_theme,
+                      check_focus, check_print, check_axe, Page.check_quiet):
             check(page)
         check_axe(Page(driver, gpt, 360, "dark"))
         page = Page(driver, toy)

@@ -43,10 +43,23 @@ train --steps 40 --lr 2e-3 --report "$folder/other.html" --log "$folder/log.csv"
 "$build/gpt" compare "$folder/gpt.html" "$folder/other.html" --to "$folder/two.svg" > "$folder/compared"
 grep -q '^  --lr  *0.001  *0.002$' "$folder/compared" || fail "compare: no --lr"
 grep -q '^  --n-layer' "$folder/compared" && fail "compare: --n-layer is the same in both"
+grep -q '^  --report' "$folder/compared" && fail "compare: outputs are not settings"
 grep -q 'B val_loss' "$folder/two.svg" || fail "compare: no curve of B"
 "$build/gpt" compare "$folder/log.csv" "$folder/gpt.html" > "$folder/compared"
 grep -q 'A log has no settings' "$folder/compared" || fail "compare: settings of a log"
 grep -q 'A loss' "$folder/compared" || fail "compare: no curve of A"
+
+# A value of several lines stays in its cell, a NaN is not the lowest loss, and a full disk is one of stdout.
+sed -e 's/^\(setting	--prompt	\).*/\1two\\nlines/' -e 's/^\(curve	val_loss	1	10\) [^ ]*/\1 nan/' \
+    "$folder/gpt.html" > "$folder/lines.html"
+"$build/gpt" compare "$folder/lines.html" "$folder/gpt.html" > "$folder/compared"
+grep -q '^  --prompt            two lines                   </script>' "$folder/compared" || fail "compare: lines"
+grep -q '^  lowest val_loss     [0-9]' "$folder/compared" || fail "compare: the lowest loss"
+if [ -e /dev/full ]; then
+    status=0
+    "$build/gpt" compare "$folder/lines.html" "$folder/gpt.html" > /dev/full 2> "$folder/errors" || status=$?
+    [ $status -eq 1 ] && grep -q '^gpt: standard output: No space left' "$folder/errors" || fail "compare: a full disk"
+fi
 
 refuses() {
     words=$1

@@ -144,6 +144,7 @@ static const struct {
     {"a book\n", 0, 0, 0, ": not a training log, whose first column is step"},
     {"step,loss\n1,2\n1,2\n", 0, 0, 0, ": step 1 does not follow step 1"},
     {"step,loss\n1,2\n99999999999,2\n", 0, 0, 0, ": step 99999999999 does not follow step 1"},
+    {"step,loss\n1,2\n6000000,2\n12000000,2\n", 0, 0, 0, ": step 12000000 does not follow"},
     {"step,loss\n0,2\n", 0, 0, 0, ": step 0 does not follow step 0"},
     {"step,loss\n,2\n", 0, 0, 0, ": step nan does not follow step 0"},
     {"step,loss\n1e300,2\n", 0, 0, 0, ": step 1.0000000000000001e+300 does not follow step 0"},
@@ -174,6 +175,19 @@ START_TEST(logs_are_read_as_curves)
 }
 END_TEST
 
+START_TEST(logs_with_too_many_columns_are_refused)
+{
+    char text[8200] = "step";
+    for (int i = 1; i <= 1000; i++) {
+        sprintf(text + strlen(text), ",c%d", i);
+    }
+    strcat(text, "\n");
+    write_file(text);
+    ck_assert_ptr_null(run_log_read("--log", path_of_test));
+    expect_error(HEED_ERR_VALUE, ": 1001 columns; a log has at most 1000");
+}
+END_TEST
+
 START_TEST(a_missing_log_is_refused)
 {
     ck_assert_ptr_null(run_log_read("--log", "/no/such/file"));
@@ -189,6 +203,7 @@ Suite *pictures_suite(void)
     tcase_add_test(figures, figures_with_an_error_are_not_written);
     tcase_add_test(figures, figures_beyond_the_file_size_limit_are_errors);
     tcase_add_loop_test(read, logs_are_read_as_curves, 0, sizeof logs / sizeof *logs);
+    tcase_add_test(read, logs_with_too_many_columns_are_refused);
     tcase_add_test(read, a_missing_log_is_refused);
     return suite;
 }

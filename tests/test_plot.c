@@ -229,6 +229,20 @@ START_TEST(text_has_points_at_their_places)
 }
 END_TEST
 
+/* Averages of several steps have fractions, which only a short range shows. */
+START_TEST(text_ends_of_long_ranges_are_whole)
+{
+    const heed_plot_options how = {.width = 40};
+    heed_curve c = curve("loss", 2, rising);
+    c.x = (const double[]){-0.25, 2998.5};
+    ck_assert_ptr_nonnull(strstr(text_of(&c, 1, how), " 0 "));
+    ck_assert_ptr_nonnull(strstr(text_of(&c, 1, how), " 2999\n"));
+    c.x = (const double[]){1.5, 99.5};
+    ck_assert_ptr_nonnull(strstr(text_of(&c, 1, how), " 1.5 "));
+    ck_assert_ptr_nonnull(strstr(text_of(&c, 1, how), " 99.5\n"));
+}
+END_TEST
+
 START_TEST(svg_has_points_at_their_places)
 {
     const heed_curve c = curve("loss", 11, rising);
@@ -663,8 +677,8 @@ START_TEST(attention_svg_has_a_cell_for_each_weight)
                     "attends to \u21B5: 83.0 %</title></path>");
     ck_assert_int_eq(count_of(svg, " attends to "), 2 * 6);
     expect_has(svg, "head 1: \u2423cow attends to the: 25.0 %");
-    expect_has(svg, ">queries</text>");
-    expect_has(svg, ">keys</text>");
+    expect_has(svg, ">query looks</text>");
+    expect_has(svg, ">key is seen</text>");
     expect_has(svg, "<text x=\"204\" y=\"42.0\">100 %</text>"); /* after 20 steps of 8 pixels */
     svg = picture_of(heed_attention_svg, heed_select(causal(1), 0, 0),
                      (heed_attention_plot_options){0});
@@ -680,7 +694,7 @@ START_TEST(attention_svg_wraps)
     const heed_attention_plot_options narrow = {.queries = words, .width = 250};
     expect_xml(picture_of(heed_attention_svg, causal(5), narrow));
     expect_has(printed, "width=\"250\"");
-    const int lines = count_of(printed, ">queries<");
+    const int lines = count_of(printed, ">query looks<");
     ck_assert_int_ge(lines, 2);
     double first = -1, last = -1;
     for (const char *at = printed; (at = strstr(at, "\" transform=\"translate(")) != NULL;) {
@@ -689,7 +703,7 @@ START_TEST(attention_svg_wraps)
     }
     ck_assert_double_ge(last - first, 100 * (lines - 1));
     picture_of(heed_attention_svg, causal(4), (heed_attention_plot_options){.width = 2000});
-    ck_assert_int_eq(count_of(printed, ">queries<"), 1);
+    ck_assert_int_eq(count_of(printed, ">query looks<"), 1);
 }
 END_TEST
 
@@ -906,6 +920,7 @@ Suite *plot_suite(void)
     tcase_add_test(curves, terminals_have_colors);
     tcase_add_test(curves, smoothing_is_as_in_tensorboard);
     tcase_add_test(curves, spikes_are_marked_at_the_nearest_point);
+    tcase_add_test(curves, text_ends_of_long_ranges_are_whole);
     tcase_add_test(curves, any_values_can_be_drawn);
     tcase_add_test(curves, names_may_have_any_bytes);
     tcase_add_test(curves, labels_know_their_columns);

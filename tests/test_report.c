@@ -342,6 +342,25 @@ START_TEST(test_unwritable)
 }
 END_TEST
 
+/* A link stays one: its target is replaced, even if it does not exist yet. */
+START_TEST(test_symbolic_link)
+{
+    struct stat at;
+    unlink(in_folder("run.html"));
+    ck_assert_int_eq(symlink("target.html", in_folder("run.html")), 0);
+    for (int i = 0; i < 2; i++) {
+        fixture f = begin(3, 0);
+        step(&f, 1);
+        end(&f, REPORT_FINISHED);
+        ck_assert_int_eq(lstat(in_folder("run.html"), &at), 0);
+        ck_assert(S_ISLNK(at.st_mode));
+        ck_assert_int_eq(lstat(in_folder("target.html"), &at), 0);
+        ck_assert(S_ISREG(at.st_mode));
+    }
+    ck_assert_int_eq(unlink(in_folder("run.html")), 0);
+}
+END_TEST
+
 /* ---- resuming ---- */
 
 START_TEST(test_resumed)
@@ -509,6 +528,35 @@ START_TEST(test_damaged)
 }
 END_TEST
 
+/* Settings and curves are searched by name, so their number is limited. */
+START_TEST(test_many_records)
+{
+    static const char *const lines[] = {"setting\ta\tb\n", "curve\ta\t1\t\t\n"};
+    for (int kind = 0; kind < 2; kind++) {
+        for (int count = 1000; count <= 1001; count++) {
+            text_buffer text = {.length = 0};
+            report_file file;
+            text_append(&text, report_signature, strlen(report_signature));
+            text_append(&text, report_begins, strlen(report_begins));
+            text_append(&text, "heed run 1\n", strlen("heed run 1\n"));
+            for (int i = 0; i < count; i++) {
+                text_append(&text, lines[kind], strlen(lines[kind]));
+            }
+            text_append(&text, report_ends, strlen(report_ends));
+            write_bytes(in_folder("run.html"), text.bytes, text.length);
+            text_free(&text);
+            report_file_read(&file, in_folder("run.html"));
+            if (count == 1000) {
+                expect_no_error();
+            } else {
+                expect_error(HEED_ERR_VALUE, "line 1002 of the data is damaged");
+            }
+            report_file_free(&file);
+        }
+    }
+}
+END_TEST
+
 /* A file with any byte changed, or truncated anywhere, is read or rejected; continuing it keeps it
  * readable. */
 START_TEST(test_every_byte)
@@ -623,6 +671,7 @@ Suite *report_suite(void)
     tcase_add_test(content, test_rewritten);
     tcase_add_test(content, test_failed_run);
     tcase_add_test(content, test_unwritable);
+    tcase_add_test(content, test_symbolic_link);
     TCase *old = files_case(suite, "old");
     tcase_add_test(old, test_resumed);
     tcase_add_test(old, test_resumed_without_file);
@@ -630,6 +679,7 @@ Suite *report_suite(void)
     tcase_add_test(old, test_resumed_other_tokens);
     tcase_add_test(old, test_not_a_report);
     tcase_add_loop_test(old, test_damaged, 0, sizeof damages / sizeof *damages);
+    tcase_add_test(old, test_many_records);
     tcase_add_test(old, test_every_byte);
     tcase_add_test(old, test_thin);
     tcase_add_test(old, test_no_memory);

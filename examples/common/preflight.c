@@ -2,6 +2,7 @@
  * compares the machine's memory with what training needs. */
 #include "examples/common/preflight.h"
 
+#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <math.h>
@@ -12,7 +13,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-enum { MOST_LINKS = 40, LONGEST_PATH = 4096 };
+enum { MOST_LINKS = 40 };
 
 /* ---- resolving paths ---- */
 
@@ -63,6 +64,16 @@ static bool find_place(const char *path, place *p)
     }
     errno = ELOOP;
     return false;
+}
+
+bool path_resolve(const char *path, char resolved[LONGEST_PATH])
+{
+    place p;
+    if (!find_place(path, &p)) {
+        return false;
+    }
+    strcpy(resolved, p.path);
+    return true;
 }
 
 /* The folder of a file. */
@@ -149,6 +160,22 @@ heed_status path_check_unused(const char *flag, const char *path, const char *wa
     struct stat at;
     if (path != NULL && stat(path, &at) == 0 && S_ISREG(at.st_mode) && at.st_size > 0) {
         heed_fail(HEED_ERR_VALUE, "%s: %s exists; %s", flag, path, way_out);
+    }
+    return heed_error_pending();
+}
+
+heed_status path_check_no_events(const char *flag, const char *folder)
+{
+    DIR *d = folder != NULL && !heed_error_pending() ? opendir(folder) : NULL;
+    const struct dirent *entry;
+    while (d != NULL && (entry = readdir(d)) != NULL && !heed_error_pending()) {
+        if (strstr(entry->d_name, "tfevents") != NULL) {
+            heed_fail(HEED_ERR_VALUE, "%s: %s contains another run; choose a new folder", flag,
+                      folder);
+        }
+    }
+    if (d != NULL) {
+        closedir(d);
     }
     return heed_error_pending();
 }

@@ -12,6 +12,11 @@
  * HEED_ERR_VALUE: it cannot be written. */
 heed_status path_check(const char *flag, const char *path, bool device);
 
+/* path_resolve: follows the symbolic links of the file itself, which need not exist. False: errno
+ * is set. */
+enum { LONGEST_PATH = 4096 };
+bool path_resolve(const char *path, char resolved[LONGEST_PATH]);
+
 /* path_same: true if both paths name the same file. Links are followed, and the file need not
  * exist. NULL names no file. */
 bool path_same(const char *a, const char *b);
@@ -19,6 +24,10 @@ bool path_same(const char *a, const char *b);
 /* path_check_unused: checks that no file would be overwritten: that it does not exist, is empty or
  * is not a regular file. HEED_ERR_VALUE: it would be; the message ends with `way_out`. */
 heed_status path_check_unused(const char *flag, const char *path, const char *way_out);
+
+/* path_check_no_events: the same for a folder with event files, which TensorBoard would show as one
+ * run together with new ones. */
+heed_status path_check_no_events(const char *flag, const char *folder);
 
 /* A file named by a flag. */
 typedef struct path_use {

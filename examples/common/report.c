@@ -8,9 +8,10 @@
 #include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 #include <unistd.h>
 
+#include "examples/common/console.h"
+#include "examples/common/preflight.h"
 #include "examples/common/report_file.h"
 #include "examples/common/report_page.h"
 
@@ -375,11 +376,11 @@ static void warn_of_error(report *r)
 /* Replaces the file, so that readers see either the old page or the new one. */
 static bool replace_file(const char *path, const char *bytes, size_t length)
 {
-    char temporary[4096 + 16];
-    if (snprintf(temporary, sizeof temporary, "%s.new", path) >= (int)sizeof temporary) {
-        errno = ENAMETOOLONG;
+    char target[LONGEST_PATH], temporary[LONGEST_PATH + 8];
+    if (!path_resolve(path, target)) {
         return false;
     }
+    snprintf(temporary, sizeof temporary, "%s.new", target);
     unlink(temporary); /* left by a killed run */
     const int file = open(temporary, O_WRONLY | O_CREAT | O_EXCL, 0666);
     if (file < 0) {
@@ -395,20 +396,13 @@ static bool replace_file(const char *path, const char *bytes, size_t length)
         }
     }
     const int error = done < length ? errno : 0;
-    if (close(file) != 0 || error != 0 || rename(temporary, path) != 0) {
+    if (close(file) != 0 || error != 0 || rename(temporary, target) != 0) {
         const int reason = error != 0 ? error : errno;
         unlink(temporary);
         errno = reason;
         return false;
     }
     return true;
-}
-
-static double seconds(void)
-{
-    struct timespec now;
-    clock_gettime(CLOCK_MONOTONIC, &now);
-    return (double)now.tv_sec + 1e-9 * (double)now.tv_nsec;
 }
 
 static void write_report(report *r, report_state state)
@@ -420,7 +414,7 @@ static void write_report(report *r, report_state state)
     }
     warn_of_error(r);
     text_free(&page);
-    r->written = seconds();
+    r->written = console_clock();
     r->news = false;
 }
 
@@ -597,7 +591,7 @@ void report_step(report *r)
         take_snapshot(r, step);
         warn_of_error(r);
     }
-    if (seconds() - r->written >= (r->news ? 1 : 5)) {
+    if (console_clock() - r->written >= (r->news ? 1 : 5)) {
         write_report(r, REPORT_TRAINING);
     }
 }

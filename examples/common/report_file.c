@@ -132,6 +132,8 @@ static int64_t read_numbers(const char *text, int64_t each, double *numbers)
 
 /* ---- records ---- */
 
+enum { MOST_RECORDS = 1000 }; /* of a kind that is searched by name */
+
 static bool read_state(report_file *f, char *rest)
 {
     f->state = cut(&rest, '\t');
@@ -147,7 +149,7 @@ static bool read_setting(report_file *f, char *rest)
         f->settings = all;
         all[f->setting_count++] = (report_setting){unescape(name), value ? unescape(value) : ""};
     }
-    return value != NULL;
+    return value != NULL && f->setting_count <= MOST_RECORDS;
 }
 
 /* The x of points must be finite and in order. */
@@ -170,7 +172,7 @@ static bool read_curve(report_file *f, char *rest)
     char *name = cut(&rest, '\t'), *each = cut(&rest, '\t'), *points = cut(&rest, '\t');
     char *spikes = cut(&rest, '\t');
     int64_t per_point;
-    if (spikes == NULL || !read_whole(each, &per_point)) {
+    if (spikes == NULL || !read_whole(each, &per_point) || f->curve_count == MOST_RECORDS) {
         return false;
     }
     const int64_t count = read_numbers(points, 2, NULL), marks = read_numbers(spikes, 1, NULL);

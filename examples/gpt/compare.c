@@ -2,6 +2,7 @@
  * settings, and both losses in one picture. */
 #include "examples/gpt/compare.h"
 
+#include <math.h>
 #include <stdio.h>
 #include <string.h>
 #include <unistd.h>
@@ -13,7 +14,7 @@
 #include "examples/common/run_log.h"
 #include "examples/gpt/options.h"
 
-enum { COLUMN = 28, MOST_CURVES = 8 };
+enum { NAME = 20, COLUMN = 28 /* widths */, MOST_CURVES = 8 };
 
 /* A run read from a report or a log. */
 typedef struct compared {
@@ -49,16 +50,32 @@ static const heed_curve *curve_named(const compared *c, const char *name)
 
 /* ---- tables ---- */
 
+/* Prints a cell on one line; returns its characters. */
+static int put_cell(const char *text)
+{
+    const size_t length = strlen(text);
+    int count = 0;
+    for (size_t at = 0, size; at < length; at += size, count++) {
+        uint32_t code;
+        size = utf8_next(text + at, length - at, &code);
+        if (code == '\n' || code == '\t') {
+            putchar(' ');
+        } else {
+            console_put(stdout, text + at, size, true);
+        }
+    }
+    return count;
+}
+
 /* A row of the table: a name and two values; the first value is padded. */
 static void put_row(const char *name, const char *a, const char *b)
 {
-    const char *const cells[] = {name, a, b};
     printf("  ");
-    for (int i = 0; i < 3; i++) {
-        console_put(stdout, cells[i], strlen(cells[i]), true);
-        const int width = i == 0 ? 20 : COLUMN, length = (int)strlen(cells[i]);
-        printf("%*s", i == 2 ? 0 : length < width ? width - length : 1, "");
-    }
+    int count = put_cell(name);
+    printf("%*s", count < NAME ? NAME - count : 1, "");
+    count = put_cell(a);
+    printf("%*s", count < COLUMN ? COLUMN - count : 1, "");
+    put_cell(b);
     printf("\n");
 }
 
@@ -87,7 +104,7 @@ static void describe_lowest(const heed_curve *c, char text[64])
 {
     int64_t best = 0;
     for (int64_t i = 0; c != NULL && i < c->count; i++) {
-        best = c->y[i] < c->y[best] ? i : best;
+        best = c->y[i] < c->y[best] || !isfinite(c->y[best]) ? i : best;
     }
     if (c != NULL && c->count > 0) {
         snprintf(text, 64, "%.4g at step %.0f", c->y[best], c->x[best]);
@@ -120,9 +137,22 @@ static const char *setting_of(const report_file *f, const char *name)
     return NULL;
 }
 
+/* Flags that name outputs, which differ in all runs. */
+static bool is_output(const char *name)
+{
+    static const char *const outputs[] = {"--save",        "--best",   "--log",  "--jsonl",
+                                          "--tensorboard", "--report", "--plot", "--logits"};
+    for (size_t i = 0; i < sizeof outputs / sizeof *outputs; i++) {
+        if (strcmp(name, outputs[i]) == 0) {
+            return true;
+        }
+    }
+    return false;
+}
+
 static int put_setting(const char *name, const char *a, const char *b)
 {
-    if (a != NULL && b != NULL && strcmp(a, b) == 0) {
+    if (is_output(name) || (a != NULL && b != NULL && strcmp(a, b) == 0)) {
         return 0;
     }
     put_row(name, a != NULL ? a : "-", b != NULL ? b : "-");
@@ -184,6 +214,7 @@ static void draw(const compared runs[2], const char *to)
     if (to == NULL) {
         putchar('\n');
         heed_plot_text(stdout, p.curves, p.count, how);
+        console_drawn();
     } else {
         heed_plot_svg(figure_part(&svg), p.curves, p.count, how);
         figure_end_part(&svg);

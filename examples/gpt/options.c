@@ -182,9 +182,9 @@ static const char plot_introduction[] =
 static const char compare_introduction[] =
     "usage: gpt compare FILE FILE [--to FILE]\n"
     "\n"
-    "Shows two runs side by side: their results, the settings that differ, and their losses in\n"
-    "one picture. A file is a report of gpt train --report or a log of --log, which has no\n"
-    "settings.\n"
+    "Shows two runs side by side: their results, the settings that differ, except the files they\n"
+    "write, and their losses in one picture. A file is a report of gpt train --report or a log of\n"
+    "--log, which has no settings.\n"
     "\n";
 
 static const char plot_examples[] =

@@ -200,6 +200,7 @@ static void check_overwriting(const gpt_run *run)
         path_check_unused("--log", o->log, way_out);
         path_check_unused("--jsonl", o->jsonl, way_out);
         path_check_unused("--report", o->report, way_out);
+        path_check_no_events("--tensorboard", o->tensorboard);
     }
 }
 
@@ -369,10 +370,11 @@ heed_status gpt_run_step(gpt_run *run, gpt_step *step)
     step->grad_norm =
         heed_clip_grad_norm(heed_parameters(run->model), o->clip > 0 ? o->clip : (double)INFINITY);
     if (!heed_error_pending() && !(isfinite(step->loss) && isfinite(step->grad_norm))) {
+        /* fabs: a NaN is printed without a sign */
         heed_fail(HEED_ERR_VALUE,
                   "the loss is %g at step %lld, with a gradient norm of %g; try a lower --lr, "
                   "a longer --warmup or a smaller --clip",
-                  step->loss, (long long)optimizer->steps + 1, step->grad_norm);
+                  fabs(step->loss), (long long)optimizer->steps + 1, fabs(step->grad_norm));
     }
     optimizer->lr = step->lr;
     return heed_optimizer_step(optimizer);

@@ -203,6 +203,22 @@ static void check_outputs(const options *o)
     path_check_all(files, sizeof files / sizeof *files);
 }
 
+/* Pictures and logits are quick to write again. */
+static void check_overwriting(const options *o)
+{
+    static const char way_out[] = "--force overwrites it";
+    if (o->force) {
+        return;
+    }
+    if (!path_same(o->save, o->load)) {
+        path_check_unused("--save", o->save, way_out);
+    }
+    path_check_unused("--log", o->log, way_out);
+    path_check_unused("--jsonl", o->jsonl, way_out);
+    path_check_unused("--report", o->report, way_out);
+    path_check_no_events("--tensorboard", o->tensorboard);
+}
+
 /* ---- the setup ---- */
 
 static void make_model(setup *s)
@@ -245,6 +261,7 @@ heed_status setup_prepare(setup *s, const options *given, toy_language *language
     if (!heed_error_pending()) {
         take_prompt(s);
         check_outputs(&s->options);
+        check_overwriting(&s->options);
         make_model(s);
     }
     return heed_error_pending();

@@ -35,6 +35,8 @@
       "start from a saved model; with --steps 0, do not train it")                                 \
     X(STRING, save,        "FILE",      0, 0,         (0, 0, 0),                                   \
       "save the trained model to this file, as safetensors")                                       \
+    X(SWITCH, force,       "",          0, 0,         (0, 0, 0),                                   \
+      "overwrite existing models, logs and reports")                                               \
     X(STRING, prompt,      "TEXT",      0, 0,         (0, 0, 0),                                   \
       "text for the model to continue")                                                            \
     X(WHOLE,  length,      "N",         0, 1000000,   (12,   500,  100),                           \

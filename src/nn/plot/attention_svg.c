@@ -11,12 +11,12 @@ enum {
     MOST_WIDTH = 10000,
     EDGE = 16,
     GAP = 20,        /* between panels */
-    AXIS = 18,       /* for "queries" and "keys" */
+    AXIS = 18,       /* for "query looks" and "key is seen" */
     HEADING = 18,    /* for "head 1" */
     SCALE = 40,      /* for the color scale */
     MOST_LABEL = 14, /* columns */
     LETTER_HEIGHT = 11,
-    QUERIES = 46 /* length of "queries" */
+    QUERY_LOOKS = 68 /* length of these words */
 };
 
 typedef struct grid {
@@ -45,7 +45,7 @@ static double panel_width(const grid *g)
 
 static double line_height(const grid *g)
 {
-    return HEADING + g->above + fmax(g->cell * (double)g->heads.queries, QUERIES) + GAP;
+    return HEADING + g->above + fmax(g->cell * (double)g->heads.queries, QUERY_LOOKS) + GAP;
 }
 
 /* Chooses the largest cells with which several panels fit side by side, within limits. */
@@ -169,7 +169,7 @@ static void draw_panel(const grid *g, int64_t head)
     if (head % g->fit == 0) {
         fprintf(g->stream,
                 "<text transform=\"translate(16 %.1f) rotate(-90)\" text-anchor=\"end\">"
-                "queries</text>\n",
+                "query looks</text>\n",
                 top);
     }
     fprintf(g->stream,
@@ -188,7 +188,7 @@ static void draw_scale(const grid *g, double top)
     enum { STEPS = 20, STEP = 8 };
     fprintf(g->stream,
             "<g class=\"heed-ink\" fill=\"currentColor\"><text x=\"10\" y=\"%.1f\">0 %%</text>"
-            "<text x=\"%d\" y=\"%.1f\">100 %%</text><text x=\"%.1f\" y=\"%.1f\">keys</text>"
+            "<text x=\"%d\" y=\"%.1f\">100 %%</text><text x=\"%.1f\" y=\"%.1f\">key is seen</text>"
             "</g>\n<g class=\"heed-heat\" fill=\"currentColor\">\n",
             top + 14, 38 + STEPS * STEP + 6, top + 14, g->left, top + SCALE + 10);
     for (int i = 0; i < STEPS; i++) {

@@ -67,10 +67,10 @@ typedef struct heed_attention_plot_options {
  *
  *   weights (heads, T, S) or (T, S) float; row: a query, column: a key
  *
- * The axes are labelled "queries" and "keys". Spaces and newlines in labels are shown as symbols.
- * Text looks like heed_heat_map's. Each SVG cell has a tooltip with its tokens and weight, and a
- * color scale is drawn below. CSV has the columns head,query,key,query_label,key_label,weight.
- * Heads, queries and keys are counted from 1.
+ * The axes are labelled "query looks" and "key is seen". Spaces and newlines in labels are shown as
+ * symbols. Text looks like heed_heat_map's. Each SVG cell has a tooltip with its tokens and weight,
+ * and a color scale is drawn below. CSV has the columns
+ * head,query,key,query_label,key_label,weight. Heads, queries and keys are counted from 1.
  *
  * HEED_ERR_SHAPE: weights do not have 2 or 3 dims. HEED_ERR_DTYPE: weights are not floats.
  * HEED_ERR_VALUE: a row sums neither to 1 (within 1e-3) nor, if fully masked, to 0. */

@@ -250,13 +250,21 @@ static void print_lines(const plot *p)
     fputc('\n', p->stream);
 }
 
+/* Points that average several steps have fractions, which mean nothing in a long range. */
+static heed_text end_of_x(const plot *p, double x)
+{
+    heed_text text;
+    const bool is_long = p->x.high - p->x.low >= 100;
+    snprintf(text.text, sizeof text.text, "%.10g", is_long ? round(x) + 0.0 /* never -0 */ : x);
+    return text;
+}
+
 /* Prints the first and last x at the ends of the line, and the label between them. */
 static void print_x(const plot *p)
 {
     const int columns = p->canvas.columns;
-    char first[32], last[32];
-    snprintf(first, sizeof first, "%.10g", p->x.low);
-    snprintf(last, sizeof last, "%.10g", p->x.high);
+    const heed_text low = end_of_x(p, p->x.low), high = end_of_x(p, p->x.high);
+    const char *first = low.text, *last = high.text;
     const int left = (int)strlen(first), right = (int)strlen(last);
     const char *name = p->options.x_label != NULL ? p->options.x_label : "step";
     const int between = heed_label_columns(name, columns, p->style);
