@@ -171,14 +171,18 @@ def check_charts(page):
 
 def check_theme(page):
     light = page.style("body", "background-color")
+
+    def becomes(*, dark):  # a key changes the select element asynchronously
+        WebDriverWait(page.driver, 10).until(
+            lambda _: (page.style("body", "background-color") != light) == dark)
+
     page.press("#theme", "d")
+    becomes(dark=True)
     assert page.run("document.documentElement.dataset.theme") == "dark"
-    dark = page.style("body", "background-color")
-    assert dark != light
-    page.driver.refresh() # the choice survives a reload
-    assert page.style("body", "background-color") == dark
+    page.driver.refresh()  # the choice survives a reload
+    becomes(dark=True)
     page.press("#theme", "s")
-    assert page.style("body", "background-color") == light
+    becomes(dark=False)
 
 
 def check_focus(page):
