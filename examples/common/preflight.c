@@ -170,8 +170,9 @@ heed_status path_check_no_events(const char *flag, const char *folder)
     const struct dirent *entry;
     while (d != NULL && (entry = readdir(d)) != NULL && !heed_error_pending()) {
         if (strstr(entry->d_name, "tfevents") != NULL) {
-            heed_fail(HEED_ERR_VALUE, "%s: %s contains another run; choose a new folder", flag,
-                      folder);
+            heed_fail(HEED_ERR_VALUE,
+                      "%s: %s contains another run; choose a new folder, or add to it with --force",
+                      flag, folder);
         }
     }
     if (d != NULL) {
