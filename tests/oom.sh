@@ -29,7 +29,7 @@ starve - stories --quiz 3
 small="--steps 2 --batch 2 --length 5"
 # shellcheck disable=SC2086
 {
-    starve - next_token $small --plot "$scratch/plot.svg"
+    starve - next_token $small --force --plot "$scratch/plot.svg" --report "$scratch/toy.html"
     starve "$scratch/model" next_token --text "$text" $small --d-model 16 --force --save "$scratch/model"
     "$build/next_token" --text "$text" $small --d-model 16 --force --save "$scratch/model" > /dev/null 2>&1
     starve "$scratch/logits" next_token --load "$scratch/model" --steps 0 --prompt The --length 3 \
@@ -40,7 +40,7 @@ tiny="--n-layer 1 --n-head 2 --n-embd 8 --context 8 --batch 2 --accumulate 2 --d
 # shellcheck disable=SC2086
 {
     starve "$run" gpt train --text "$text" $tiny --steps 2 --force --save "$run" --best "$run.best" --log "$run.log" \
-        --quiz "$quiz" --level byte
+        --quiz "$quiz" --level byte --jsonl "$run.jsonl" --tensorboard "$run.events" --report "$run.html"
     starve "$run" gpt train --text "$text" $tiny --steps 1 --force --save "$run" --level word
     starve "$run" gpt train --text "$text" $tiny --steps 1 --force --save "$run" --level bpe --vocab 270
     base=$scratch/base
@@ -53,6 +53,7 @@ starve - gpt sample --load "$base" --length 4 --prompt The
 starve - gpt eval --load "$base" --text "$text" --eval-windows 3 --quiz "$quiz"
 starve - gpt info "$base"
 starve "$scratch/gpt.svg" gpt plot "$base" --prompt The --log "$base.log" --to "$scratch/gpt.svg"
+starve - gpt compare "$base.log" "$run.html"
 starve "$scratch/folder/model.safetensors" gpt export --load "$base" --to "$scratch/folder"
 starve - gpt sample --load "$scratch/folder" --length 3 --no-cache
 

@@ -21,9 +21,10 @@ void gpt_reading_begin(gpt_reading *r, struct heed_gpt *m, const tokenizer *t, c
     }
 }
 
+/* After an error the flags stay as they are: heed_gpt_block_at returns NULL. */
 static void keep_weights(struct heed_gpt *m, bool keep)
 {
-    for (int layer = 0; layer < m->config.n_layer; layer++) {
+    for (int layer = 0; layer < m->config.n_layer && !heed_error_pending(); layer++) {
         heed_gpt_block_at(m, layer)->attn->keep_weights = keep;
     }
 }
