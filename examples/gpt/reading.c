@@ -21,11 +21,25 @@ void gpt_reading_begin(gpt_reading *r, struct heed_gpt *m, const tokenizer *t, c
     }
 }
 
-/* After an error the flags stay as they are: heed_gpt_block_at returns NULL. */
 static void keep_weights(struct heed_gpt *m, bool keep)
 {
-    for (int layer = 0; layer < m->config.n_layer && !heed_error_pending(); layer++) {
+    for (int layer = 0; layer < m->config.n_layer; layer++) {
         heed_gpt_block_at(m, layer)->attn->keep_weights = keep;
+    }
+}
+
+/* Modules cannot be changed while an error is pending, such as that of a failed forward. */
+static void restore(struct heed_gpt *m, bool training)
+{
+    char message[512];
+    const heed_status error = heed_error();
+    snprintf(message, sizeof message, "%s", heed_error_message());
+    keep_weights(m, false);
+    if (training) {
+        heed_train(m);
+    }
+    if (error != HEED_OK) {
+        heed_fail(error, "%s", message);
     }
 }
 
@@ -34,14 +48,14 @@ heed_tensor *gpt_reading_attention(void *reading)
     const gpt_reading *r = reading;
     struct heed_gpt *m = r->model;
     const bool training = m->module.training;
+    if (heed_error_pending()) {
+        return NULL;
+    }
     HEED_SCOPE_NO_GRAD(scope);
     heed_eval(m);
     keep_weights(m, true);
     heed_gpt_forward(m, heed_from_i64(r->ids, HEED_SHAPE(1, r->count)));
-    keep_weights(m, false);
-    if (training) {
-        heed_train(m);
-    }
+    restore(m, training);
     heed_tensor *all = NULL; /* (layers, heads, T, T) */
     for (int layer = 0; layer < m->config.n_layer && !heed_error_pending(); layer++) {
         heed_tensor *one = heed_gpt_block_at(m, layer)->attn->attention_percent;
