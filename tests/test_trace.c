@@ -500,7 +500,9 @@ START_TEST(inner_results_and_their_gradients_stay)
     ck_assert_ptr_eq(linear->inputs[0], x);
     expect_shape_of(linear->inputs[1], "(2, 2)");
     ck_assert_ptr_null(heed_recording_find(r, "SelfAttention.W_q", "linear", 1));
+    expect_error(HEED_ERR_VALUE, "recording_find: no such operation: linear in SelfAttention.W_q");
     ck_assert_ptr_null(heed_recording_find(r, "W_q", NULL, 0));
+    expect_error(HEED_ERR_VALUE, "linear in SelfAttention.W_k, ");
     ck_assert_ptr_null(heed_recording_of(r, x));
     heed_recording_free(r);
 }

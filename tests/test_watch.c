@@ -438,7 +438,7 @@ END_TEST
 
 START_TEST(a_new_run_begins_its_files)
 {
-    write_bytes(in_folder("a"), "hello\n", 6);
+    write_bytes(in_folder("a"), "step,x\n1,2\n", 11);
     write_rows(false, in_folder("a"), 1, 1);
     expect_bytes(in_folder("a"), "step,loss,val_loss\n1,1,\n");
     write_rows(true, in_folder("b"), 4, 4); /* resumed without a file */
@@ -458,6 +458,36 @@ START_TEST(rows_are_flushed)
     step_with(w, 2);
     expect_bytes(path, "step,loss\n1,1\n2,2\n");
     heed_watch_free(w);
+}
+END_TEST
+
+START_TEST(a_new_run_replaces_only_files_of_watches)
+{
+    const char *path = in_folder("data.csv");
+    FILE *file = fopen(path, "w");
+    fputs("sepal,petal\n1,2\n", file);
+    fclose(file);
+    ck_assert_ptr_null(heed_watch_new((heed_watch_options){.csv = path}));
+    expect_error(HEED_ERR_VALUE, "line 1 was not written by a watch");
+    expect_bytes(path, "sepal,petal\n1,2\n");
+    write_rows(false, in_folder("run.csv"), 1, 3);
+    write_rows(false, in_folder("run.csv"), 1, 1);
+    expect_bytes(in_folder("run.csv"), "step,loss,val_loss\n1,1,\n");
+}
+END_TEST
+
+START_TEST(a_value_after_the_last_step_is_named)
+{
+    char *shown = NULL;
+    size_t size;
+    FILE *terminal = open_memstream(&shown, &size);
+    heed_watch *w = new_watch((heed_watch_options){.terminal = terminal, .every = 1});
+    step_with(w, 1);
+    heed_watch_value(w, "accuracy", 0.5);
+    heed_watch_free(w);
+    fclose(terminal);
+    ck_assert_ptr_nonnull(strstr(shown, "accuracy: set after the last step"));
+    free(shown);
 }
 END_TEST
 
@@ -1434,6 +1464,8 @@ Suite *watch_suite(void)
     tcase_add_test(rows, a_new_run_begins_its_files);
     tcase_add_test(rows, rows_are_flushed);
     tcase_add_test(rows, numbers_have_a_point_in_all_locales);
+    tcase_add_test(rows, a_new_run_replaces_only_files_of_watches);
+    tcase_add_test(rows, a_value_after_the_last_step_is_named);
     tcase_add_test(rows, a_forked_child_writes_nothing);
     TCase *events = files_case(suite, "events");
     tcase_add_test(events, event_files_hold_scalars_and_texts);

@@ -65,14 +65,7 @@ static void write_dims(const void *value, char *text, size_t size)
 
 #define TYPE(name, type)                                                                           \
     {                                                                                              \
-#name, sizeof(type),                                                                       \
-            offsetof(                                                                              \
-                struct {                                                                           \
-                    char before;                                                                   \
-                    type value;                                                                    \
-                },                                                                                 \
-                value),                                                                            \
-            write_##name                                                                           \
+#name, sizeof(type), _Alignof(type), write_##name                                          \
     }
 #define write_pointer NULL
 

@@ -2,6 +2,7 @@
  * of inputs and the texts. */
 #include "recording.h"
 
+#include <stdio.h>
 #include <string.h>
 
 #include "../tensor/alloc.h"
@@ -163,6 +164,25 @@ const heed_recorded *heed_recording_at(const heed_recording *r, int64_t i)
     return r->entries[i];
 }
 
+/* The message lists the first recorded operations, each once. */
+static void fail_to_find(const heed_recording *r, const char *path, const char *operation)
+{
+    heed_text list = {""};
+    for (int64_t i = 0; i < heed_recording_count(r) && strlen(list.text) < 100; i++) {
+        const heed_recorded *entry = r->entries[i];
+        char one[64];
+        snprintf(one, sizeof one, "%s%s in %.40s", *list.text != '\0' ? ", " : "", entry->op->name,
+                 *entry->path != '\0' ? entry->path : "no module");
+        if (strstr(list.text, one) == NULL && strlen(list.text) + strlen(one) < sizeof list.text) {
+            strcat(list.text, one);
+        }
+    }
+    heed_fail(HEED_ERR_VALUE,
+              "recording_find: no such operation: %s in %s; the recording has %lld: %s, ...",
+              operation != NULL ? operation : "any", path != NULL ? path : "any module",
+              (long long)heed_recording_count(r), list.text);
+}
+
 const heed_recorded *heed_recording_find(const heed_recording *r, const char *path,
                                          const char *operation, int64_t n)
 {
@@ -173,6 +193,7 @@ const heed_recorded *heed_recording_find(const heed_recording *r, const char *pa
             return entry;
         }
     }
+    fail_to_find(r, path, operation);
     return NULL;
 }
 

@@ -53,8 +53,9 @@ void heed_recording_free(heed_recording *r);
  *
  * heed_recording_count: the number of entries; 0 for NULL. heed_recording_at: entry i;
  * HEED_ERR_INDEX: i is outside [0, count). heed_recording_find: the n-th entry (from 0) with this
- * module path and this operation, where NULL matches any; NULL if there is none. heed_recording_of:
- * the entry whose result is t; NULL if there is none. */
+ * module path and this operation, where NULL matches any; HEED_ERR_VALUE: there is none, and the
+ * message lists some that there are. heed_recording_of: the entry whose result is t; NULL if there
+ * is none. */
 int64_t heed_recording_count(const heed_recording *r);
 const heed_recorded *heed_recording_at(const heed_recording *r, int64_t i);
 const heed_recorded *heed_recording_find(const heed_recording *r, const char *path,

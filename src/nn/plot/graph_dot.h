@@ -9,8 +9,8 @@
  * available, the values of a small tensor and its gradient. Arrows point from inputs to results.
  *
  * Without a recording, only values that a derivative still needs and the gradients of leaves are
- * shown. With one, all values and gradients are shown, and results are framed by the modules that
- * computed them. */
+ * shown. With one, those of all tensors of up to `values` elements are shown, and results are
+ * framed by the modules that computed them. */
 #ifndef HEED_NN_GRAPH_DOT_H
 #define HEED_NN_GRAPH_DOT_H
 

@@ -69,7 +69,7 @@ typedef struct heed_attention_plot_options {
  *
  * The axes are labelled "query looks" and "key is seen". Spaces and newlines in labels are shown as
  * symbols. Text looks like heed_heat_map's. Each SVG cell has a tooltip with its tokens and weight,
- * and a color scale is drawn below. CSV has the columns
+ * and a color scale is drawn above. CSV has the columns
  * head,query,key,query_label,key_label,weight. Heads, queries and keys are counted from 1.
  *
  * HEED_ERR_SHAPE: weights do not have 2 or 3 dims. HEED_ERR_DTYPE: weights are not floats.

@@ -40,7 +40,7 @@ typedef struct heed_watch_options {
     int64_t steps;   /* in the whole run; 0: unknown, so no bar and no remaining time are shown */
     int64_t resumed; /* steps already taken by the run being resumed; files keep their rows up to
                       * this step and lose later ones */
-    const char *csv, *jsonl; /* paths */
+    const char *csv, *jsonl; /* paths; a new run replaces the files of an earlier one */
     const char *tensorboard; /* a folder, created if missing; TensorBoard's --logdir */
 
     /* The terminal: a bar redrawn in place, or lines if the stream is not a terminal. */
@@ -55,11 +55,13 @@ typedef struct heed_watch_options {
 
 typedef struct heed_watch heed_watch;
 
-/* heed_watch_new: NULL on error. HEED_ERR_FILE: a file cannot be written. HEED_ERR_VALUE: a file to
- * continue was not written by a watch; it stays unchanged. */
+/* heed_watch_new: NULL on error. HEED_ERR_FILE: a file cannot be written. HEED_ERR_VALUE: an
+ * existing file was not written by a watch; it stays unchanged. */
 heed_watch *heed_watch_new(heed_watch_options options);
 
 /* heed_watch_value: sets a value of the current step; a second one with the same name replaces it.
+ * Values after heed_watch_step belong to the next step: set those of an epoch before the last
+ * heed_watch_step of the epoch. After the last step they are lost, with a warning.
  * heed_watch_name: announces a value that is first measured later; reserves its column and its
  * position. The name is copied. HEED_ERR_VALUE: the name is empty, "step", not UTF-8, or has
  * control characters. */
@@ -91,7 +93,8 @@ void heed_watch_free(heed_watch *w);
  * unknown.
  *
  * Spikes are values of "loss" and "grad_norm" more than 6 standard deviations above the mean of the
- * last 128 (as in llm.c); the last 256 are kept. The terminal reports them. */
+ * last 128 (as in llm.c), which must exist; the last 256 spikes are kept. The terminal reports
+ * them. */
 enum { HEED_WATCH_POINTS = 1024 };
 int heed_watch_curves(heed_watch *w, const heed_curve **curves);
 heed_curve heed_watch_curve(heed_watch *w, const char *name);

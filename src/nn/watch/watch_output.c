@@ -29,6 +29,14 @@ static bool begins_as(const char *line, size_t length, const char *begins)
     return memcmp(line, begins, common) == 0;
 }
 
+static void fail_foreign(const char *path, int64_t line)
+{
+    heed_fail_at(HEED_ERR_VALUE, function, path,
+                 "line %lld was not written by a watch, so the file cannot be continued or "
+                 "replaced; choose another file, or move this one",
+                 (long long)line);
+}
+
 /* The offset after the last row to keep. */
 static off_t end_of_rows(FILE *file, const char *path, int64_t resumed, const heed_rows *rows,
                          int64_t *last)
@@ -50,10 +58,7 @@ static off_t end_of_rows(FILE *file, const char *path, int64_t resumed, const he
             before = step;
         }
         if (!good) {
-            heed_fail_at(HEED_ERR_VALUE, function, path,
-                         "line %lld was not written by a watch, so the file cannot be "
-                         "continued; choose another file, or move this one",
-                         (long long)number);
+            fail_foreign(path, number);
             break;
         }
         if (whole && before <= resumed) {
@@ -68,6 +73,20 @@ static off_t end_of_rows(FILE *file, const char *path, int64_t resumed, const he
     return end;
 }
 
+/* A new run replaces the files of earlier ones only. */
+static void check_begin(const char *path, const char *begins)
+{
+    char line[64];
+    const int file = open(path, O_RDONLY | O_CLOEXEC);
+    const ssize_t length = file >= 0 ? read(file, line, strlen(begins)) : 0;
+    if (length > 0 && !begins_as(line, (size_t)length, begins)) {
+        fail_foreign(path, 1);
+    }
+    if (file >= 0) {
+        close(file);
+    }
+}
+
 heed_status heed_output_file(heed_output *o, const char *path, int64_t resumed,
                              const heed_rows *rows, int64_t *last)
 {
@@ -77,7 +96,9 @@ heed_status heed_output_file(heed_output *o, const char *path, int64_t resumed,
     const bool exists = stat(path, &about) == 0, device = exists && !S_ISREG(about.st_mode);
     if (device) {
         *last = resumed;
-    } else if (exists && resumed > 0) {
+    } else if (exists && resumed == 0) {
+        check_begin(path, rows->begins);
+    } else if (exists) {
         FILE *file = fopen(path, "re");
         if (file == NULL) {
             return fail(path, "read it");

@@ -31,7 +31,8 @@ typedef struct heed_rows {
     void *context;
 } heed_rows;
 
-/* heed_output_file: starts a new file if `resumed` is 0 or the file is missing or empty. Otherwise
+/* heed_output_file: starts a new file if the file is missing or empty; if `resumed` is 0, replaces
+ * one that a watch has written. Otherwise
  * keeps the rows up to that step; later rows, and an incomplete last line left by a killed program,
  * are cut off. *last is set to the step of the last row: 0 for a new file, `resumed` for a device.
  *

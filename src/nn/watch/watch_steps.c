@@ -379,12 +379,27 @@ void heed_watch_flush(heed_watch *w)
     }
 }
 
+/* Warns about values that no step has recorded. */
+static void warn_of_unused(heed_watch *w)
+{
+    for (int i = 0; i < w->count; i++) {
+        if (w->series[i].step > w->steps) {
+            heed_watch_warn(w,
+                            "%s: set after the last step, so it is not recorded; call "
+                            "heed_watch_value before heed_watch_step",
+                            w->series[i].name);
+            return;
+        }
+    }
+}
+
 /* The terminal is closed last: it shows the warnings of the others. */
 void heed_watch_free(heed_watch *w)
 {
     if (w == NULL) {
         return;
     }
+    warn_of_unused(w);
     for (int i = w->sink_count - 1; i >= 0; i--) {
         heed_sink *sink = w->sinks[i];
         if (!sink->off && sink->kind->close != NULL) {
