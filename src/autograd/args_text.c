@@ -4,7 +4,6 @@
 #include "args_text.h"
 
 #include <math.h>
-#include <stddef.h>
 #include <stdio.h>
 #include <string.h>
 
