@@ -1,14 +1,14 @@
 #!/bin/sh
 # Makes the pictures of README and docs/: docs/pictures/make.sh BUILD
-# Needs Graphviz (dot) and Chromium. Takes a minute, most of which trains the GPT of README.
+# Needs Graphviz (dot), Chromium with its driver, and Python's selenium. Takes a minute, most of which trains the GPT of README.
 set -eu
 build=$1
 pictures=$(dirname "$0")
 folder=$(mktemp -d)
 trap 'rm -rf "$folder"' EXIT
 
-for program in dot chromium; do
-    command -v $program > /dev/null || { echo "make pictures: needs $program: apt-get install graphviz chromium" >&2; exit 1; }
+for program in dot chromium chromedriver; do
+    command -v $program > /dev/null || { echo "make pictures: needs $program: apt-get install graphviz chromium-driver python3-selenium" >&2; exit 1; }
 done
 
 for graph in tanh attention; do
@@ -21,5 +21,4 @@ done
 "$build/stories" > "$folder/stories.txt"
 "$build/gpt" train --text "$folder/stories.txt" --steps 1000 --prompt "Ann gives the rope to Dan. " \
     --report "$folder/report.html"
-chromium --headless=new --no-sandbox --hide-scrollbars --window-size=1000,2800 \
-    --screenshot="$pictures/report.png" "file://$folder/report.html" 2> /dev/null
+python3 -B "$pictures/screenshots.py" "$folder/report.html" "$pictures"
