@@ -1,6 +1,7 @@
 #!/bin/sh
 # Makes the pictures of README and docs/: docs/pictures/make.sh BUILD
-# Needs Graphviz (dot), Chromium with its driver, and Python's selenium. Takes a minute, most of which trains the GPT of README.
+# Needs Graphviz (dot), Chromium with its driver, and Python's selenium. Takes a minute, in most of which README's GPT
+# is trained.
 set -eu
 build=$1
 pictures=$(dirname "$0")
