@@ -112,7 +112,7 @@ export function sentencePart(root) {
       const sum = of.reduce((a, b) => a + b, 0);
       const says = sum === 0
         ? t("own.sentence.blocked", read.words[row])
-        : t("own.sentence.looks", read.words[row], read.words[most], number(100 * of[most], 0), most + 1);
+        : t("own.sentence.looks", read.words[row], read.words[most], Math.round(100 * of[most]), most + 1);
       const table = matrix({ tensor: -1, name: t("own.sentence.table", head + 1), shape: [seen, seen], values,
         rows: read.words, columns: read.words, kind: "percent" });
       return h("div", {}, h("p", {}, heads > 1 ? t("own.head", head + 1) + " " : "", says),
