@@ -63,7 +63,7 @@ export function maskPart(root) {
       button.setAttribute("aria-label", t(is ? "own.mask.blocked" : "own.mask.allowed", i + 1, name[i], j + 1, name[j]));
       button.textContent = is ? "×" : "·";
     });
-    fill(presets, PRESETS.map((preset) => h("button.chip", { type: "button", "aria-pressed": preset === state.mask,
+    fill(presets, PRESETS.map((preset) => h("button.chip", { type: "button", "aria-pressed": String(preset === state.mask),
       onclick: () => setState({ mask: preset }) }, t(`own.mask.${preset || "causal"}`))));
     const rows = name.filter((_, i) => blocked.slice(i * size, (i + 1) * size).every((b) => b === 1));
     fill(empty, rows.length > 0 ? h("p.problem", {}, t("own.mask.empty", rows.join(", "))) : null);
