@@ -204,42 +204,6 @@ export function lineChart(options) {
 }
 
 /**
- * A table of percents as shades, with values that change in place. options: {title, rows, columns: names;
- * head: name of the corner; marked: number of a row}. Returns {element, update(values)}: of 0 to 1, in rows.
- */
-export function heatTable({ title, rows, columns, head = "", marked = -1 }) {
-  const cells = [];
-  const element = h("table.heat", {}, h("caption", {}, title),
-    h("thead", {}, h("tr", {}, h("th", { scope: "col" }, head), columns.map((name) => h("th", { scope: "col" }, name)))),
-    h("tbody", {}, rows.map((name, r) => h("tr", { class: r === marked ? "marked" : null }, h("th", { scope: "row" }, name),
-      columns.map(() => {
-        const cell = h("td");
-        cells.push(cell);
-        return cell;
-      })))));
-  return {
-    element,
-    update(values) {
-      cells.forEach((cell, i) => {
-        const percent = 100 * (values[i] ?? NaN);
-        const text = Number.isFinite(percent) ? String(Math.round(percent)) : "";
-        if (cell.textContent !== text) {
-          cell.textContent = text;
-        }
-        shade(cell, values[i]);
-      });
-    },
-  };
-}
-
-/** The shade of a share of 0 to 1: a class for the text's colour, a variable for the background. */
-function shade(element, share) {
-  const part = Number.isFinite(share) ? Math.min(1, Math.max(0, share)) : 0;
-  element.style.setProperty("--share", `${Math.round(100 * part)}%`);
-  element.classList.toggle("strong", part > 0.5);
-}
-
-/**
  * Shares over time: a row of shades for each name, one column for each measurement. options: {title, x,
  * names, most: the largest x, every: width of a column in x, onpick(x)}. Returns {element,
  * update(columns: [[x, [share, ...]], ...], at)}.

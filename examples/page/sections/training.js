@@ -4,8 +4,8 @@ import { h, fill } from "../dom.js";
 import { t } from "../strings.js";
 import { state, setState, onState } from "../state.js";
 import { run, onRun, play, stop, oneStep, goTo, watched, ownSentence, STEPS, MEASURE_EVERY } from "../run.js";
-import { lineChart, heatTable, stripes } from "../charts.js";
-import { number } from "../matrix.js";
+import { lineChart, stripes } from "../charts.js";
+import { matrix, number } from "../matrix.js";
 
 const SPEEDS = [1, 5, 25, 100, 0]; // steps a second; 0: as fast as possible
 const HEADS = [1, 2, 4];
@@ -72,7 +72,7 @@ export function begin(root) {
     oninput: () => goTo(Number(slider.value)) });
   const where = h("output", { for: "train-slider", id: "train-where" });
 
-  const refused = h("p.refused", { role: "alert" });
+  const refused = h("p.error", { role: "alert" });
   const entry = (key, name, least, most, whole) => h("label", {}, t(key), " ",
     h("input", { id: `train-${name}`, inputmode: "decimal", size: 8, value: state[name], onchange: (event) => {
       const value = Number(event.target.value.trim().replace(",", "."));
@@ -84,10 +84,10 @@ export function begin(root) {
   const lr = entry("train.lr", "lr", 0, 1000, false);
   const heads = choice("train-heads", "train.heads", HEADS.map((n) => [n, String(n)]), state.heads, (value) => setState({ heads: Number(value) }));
 
-  const error = h("p.refused", { role: "alert", id: "train-error" });
+  const error = h("p.error", { role: "alert", id: "train-error" });
   const status = h("p", { id: "train-status" });
   const hash = h("code", { id: "train-hash" });
-  const spoken = h("p.spoken", { role: "status" }); // said when the weights rest, not at every step
+  const spoken = h("p.unseen", { role: "status" }); // said when the weights rest, not at every step
 
   // ---- what depends on the run: built again for each run and each watched sentence ----
 
@@ -119,8 +119,12 @@ export function begin(root) {
     const sentence = names(), row = watched().prompt.length - 1;
     const word = words[watched().prompt.at(-1)];
     head = Math.min(head, state.heads - 1);
-    const heat = heatTable({ title: t("train.heat", state.heads > 1 ? t("train.of_head", head + 1) : ""), rows: sentence, columns: sentence,
-      head: t("train.heat.head"), marked: row });
+    const { seen } = run.measures.get(run.step) ?? lastMeasure();
+    const heat = matrix({ tensor: "attention", name: "attention_percents", shape: [seen, seen], values: new Float32Array(seen * seen),
+      rows: sentence, columns: sentence, kind: "percent" });
+    const table = heat.element.querySelector("table");
+    table.classList.add("attention");
+    table.querySelectorAll("tbody tr")[row].classList.add("marked");
     const time = stripes({ title: t("train.time", word), x: t("train.x"), names: sentence, most: STEPS, every: MEASURE_EVERY, onpick: goTo });
     const headChoice = state.heads < 2 ? null
       : choice("train-head", "train.head", Array.from({ length: state.heads }, (_, i) => [i, String(i + 1)]), head, (value) => {
@@ -128,7 +132,7 @@ export function begin(root) {
         build();
         draw();
       });
-    fill(pictures, headChoice, h("div.scroll", { tabindex: 0, role: "region", "aria-label": t("train.heat", "") }, heat.element),
+    fill(pictures, headChoice, h("h3", {}, t("train.heat", state.heads > 1 ? t("train.of_head", head + 1) : "")), heat.element,
       h("p.faint", {}, t("train.heat.why")), time.element, h("p.faint", {}, t("train.time.why", word)));
     parts = { heat, time, columns: [], head };
   }
@@ -213,10 +217,10 @@ export function begin(root) {
   root.classList.add("training");
   root.append(
     h("h2", {}, t("train.title")), h("p", {}, t("train.intro", run.language.train.length, run.language.heldOut.length)),
-    h("div.controls", { role: "group", "aria-label": t("train.controls") }, first, back, playing, next, speeds),
-    h("div.controls", {}, h("label.wide", {}, t("train.slider"), " ", slider), where),
+    h("div.toolbar", { role: "group", "aria-label": t("train.controls") }, first, back, playing, next, speeds),
+    h("div.toolbar", {}, h("label.wide", {}, t("train.slider"), " ", slider), where),
     h("details.settings", { open: true }, h("summary", {}, t("train.settings")),
-      h("div.controls", {}, seed, lr, heads), h("p.faint", {}, t("train.settings.why")), refused),
+      h("div.toolbar", {}, seed, lr, heads), h("p.faint", {}, t("train.settings.why")), refused),
     error, status, spoken,
     h("div.train-grid", {},
       h("div", {}, losses.element, axis, h("p.faint", {}, t("train.loss.hint")), scores.element, scoreText,

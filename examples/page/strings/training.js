@@ -12,7 +12,7 @@ export const training = {
   "train.play": ["▶ Play", "▶ Start", "▶ Lancer"],
   "train.play.why": ["Train until step 2,000 or until you pause", "Trainiert bis Schritt 2000 oder bis zur Pause", "Entraîne jusqu’au pas 2000 ou jusqu’à la pause"],
   "train.pause": ["⏸ Pause", "⏸ Pause", "⏸ Pause"],
-  "train.first": ["⏮ To the beginning", "⏮ Zum Anfang", "⏮ Au début"],
+  "train.first": ["|◀ To the beginning", "|◀ Zum Anfang", "|◀ Au début"],
   "train.first.why": ["Back to step 0, with the same first weights", "Zurück zu Schritt 0, mit denselben Anfangsgewichten", "Retour au pas 0, avec les mêmes poids initiaux"],
   "train.back": ["◀ One step back", "◀ Ein Schritt zurück", "◀ Un pas en arrière"],
   "train.back.why": ["The weights as they were one step earlier, bit by bit", "Die Gewichte wie einen Schritt zuvor, Bit für Bit", "Les poids tels qu’ils étaient un pas plus tôt, bit par bit"],
@@ -52,7 +52,7 @@ export const training = {
   "train.log": ["logarithmic scale (each line on the scale is a multiple of the one below; small differences near the end become visible)", "logarithmische Skala (jede Linie ist ein Vielfaches der Linie darunter; kleine Unterschiede am Ende werden sichtbar)", "échelle logarithmique (chaque ligne est un multiple de celle du dessous ; les petites différences de la fin deviennent visibles)"],
   "train.loss.hint": [
     "Point at a chart to read its values. Click, or press Enter after moving with the arrow keys, to go to that step. The upright line is the current step.",
-    "Zeigen Sie auf ein Diagramm, um Werte zu lesen. Ein Klick (oder Enter nach den Pfeiltasten) geht zu diesem Schritt. Die senkrechte Linie ist der aktuelle Schritt.",
+    "Zeig auf ein Diagramm, um Werte zu lesen. Ein Klick (oder Enter nach den Pfeiltasten) geht zu diesem Schritt. Die senkrechte Linie ist der aktuelle Schritt.",
     "Pointez un graphique pour lire ses valeurs. Un clic (ou Entrée après les flèches) va à ce pas. La ligne verticale est le pas actuel."],
   "train.scores": ["On sentences never seen in training", "An Sätzen, die im Training nie vorkamen", "Sur des phrases jamais vues à l’entraînement"],
   "train.scores.y": ["share; higher is better", "Anteil; größer ist besser", "part ; plus grand, c’est mieux"],
@@ -64,21 +64,20 @@ export const training = {
     "Sur {0} phrases jamais vues, mesuré au pas {1} : exactitude {2}, attention de « it » sur son sujet {3}."],
 
   "train.sentence": ["Watch the sentence", "Diesen Satz beobachten", "Observer la phrase"],
-  "train.own": ["yours: {0}", "Ihrer: {0}", "la vôtre : {0}"],
-  "train.own.unknown": ["yours (it has words that the toy language does not have)", "Ihrer (er hat Wörter, die der Spielsprache fehlen)", "la vôtre (elle a des mots inconnus de la langue jouet)"],
+  "train.own": ["yours: {0}", "deiner: {0}", "la vôtre : {0}"],
+  "train.own.unknown": ["yours (it has words that the toy language does not have)", "deiner (er hat Wörter, die der Spielsprache fehlen)", "la vôtre (elle a des mots inconnus de la langue jouet)"],
   "train.head": ["Show head", "Zeige Kopf", "Montrer la tête"],
   "train.of_head": [", head {0}", ", Kopf {0}", ", tête {0}"],
   "train.heat": ["Who attends to whom, in percent{0}", "Wer achtet auf wen, in Prozent{0}", "Qui fait attention à qui, en pour cent{0}"],
-  "train.heat.head": ["word", "Wort", "mot"],
   "train.heat.why": [
-    "Each row is a word that looks back; each column is a word it looks at. The darker a cell, the more it attends. Each row adds up to 100 % (up to rounding). Cells above the diagonal are 0: no word may look at a later one. The framed row predicts the word after the sentence’s beginning.",
-    "Jede Zeile ist ein Wort, das zurückblickt, jede Spalte ein Wort, auf das es blickt. Je kräftiger die Farbe einer Zelle, desto mehr Aufmerksamkeit. Jede Zeile ergibt 100 % (bis auf Rundung). Über der Diagonalen steht 0: Kein Wort darf auf ein späteres blicken. Die umrahmte Zeile sagt das Wort nach dem Satzanfang vorher.",
-    "Chaque ligne est un mot qui regarde en arrière, chaque colonne un mot qu’il regarde. Plus la couleur d’une case est forte, plus il y fait attention. Chaque ligne fait 100 % (aux arrondis près). Au-dessus de la diagonale, tout vaut 0 : aucun mot ne peut regarder un mot suivant. La ligne encadrée prédit le mot qui suit le début de la phrase."],
+    "Each row is a word that looks back; each column is a word it looks at. The stronger the green, the more it attends. Each row adds up to 100 % (up to rounding). Cells above the diagonal are 0: no word may look at a later one. The framed row predicts the word after the sentence’s beginning.",
+    "Jede Zeile ist ein Wort, das zurückblickt, jede Spalte ein Wort, auf das es blickt. Je kräftiger das Grün, desto mehr Aufmerksamkeit. Jede Zeile ergibt 100 % (bis auf Rundung). Über der Diagonalen steht 0: Kein Wort darf auf ein späteres blicken. Die umrahmte Zeile sagt das Wort nach dem Satzanfang vorher.",
+    "Chaque ligne est un mot qui regarde en arrière, chaque colonne un mot qu’il regarde. Plus le vert est vif, plus il y fait attention. Chaque ligne fait 100 % (aux arrondis près). Au-dessus de la diagonale, tout vaut 0 : aucun mot ne peut regarder un mot suivant. La ligne encadrée prédit le mot qui suit le début de la phrase."],
   "train.time": ["Attention of “{0}” on each word, over the steps", "Aufmerksamkeit von „{0}“ auf jedes Wort, über die Schritte", "Attention de « {0} » sur chaque mot, au fil des pas"],
   "train.time.why": [
-    "One column per measurement (every 25 steps), the first step on the left. No colour is 0 %, full colour is 100 %. The numbers beside the words are those of the step you point at, or of the current step. In a trained model “{0}” looks at the thing it stands for.",
-    "Eine Spalte je Messung (alle 25 Schritte), der erste Schritt links. Keine Farbe heißt 0 %, volle Farbe 100 %. Die Zahlen neben den Wörtern gehören zum gezeigten oder zum aktuellen Schritt. In einem trainierten Modell blickt „{0}“ auf das Ding, für das es steht.",
-    "Une colonne par mesure (tous les 25 pas), le premier pas à gauche. Sans couleur : 0 % ; pleine couleur : 100 %. Les nombres près des mots sont ceux du pas pointé, sinon du pas actuel. Dans un modèle entraîné, « {0} » regarde la chose qu’il désigne."],
+    "One column per measurement (every 25 steps), the first step on the left. No colour is 0 %, full green is 100 %. The numbers beside the words are those of the step you point at, or of the current step. In a trained model “{0}” looks at the thing it stands for.",
+    "Eine Spalte je Messung (alle 25 Schritte), der erste Schritt links. Keine Farbe heißt 0 %, volles Grün 100 %. Die Zahlen neben den Wörtern gehören zum gezeigten oder zum aktuellen Schritt. In einem trainierten Modell blickt „{0}“ auf das Ding, für das es steht.",
+    "Une colonne par mesure (tous les 25 pas), le premier pas à gauche. Sans couleur : 0 % ; vert plein : 100 %. Les nombres près des mots sont ceux du pas pointé, sinon du pas actuel. Dans un modèle entraîné, « {0} » regarde la chose qu’il désigne."],
   "train.writes": ["What the model writes next", "Was das Modell weiterschreibt", "Ce que le modèle écrit ensuite"],
   "train.writes.why": [
     "The model continues the watched sentence after its last word shown, always with the likeliest word, until it ends the sentence. Only changes are listed, the newest first; press a step to go there.",
@@ -123,7 +122,7 @@ export const training = {
   "train.why.seed.title": ["What is the seed?", "Was ist der Startwert (Seed)?", "Qu’est-ce que la graine ?"],
   "train.why.seed": [
     "The first weights and the choice of sentences come from a random number generator. The seed is the number it starts from: the same seed gives the same “random” numbers again, another seed another run. If something is true for one seed only, it is luck; try several. The seed also decides which sentences are held out.",
-    "Die ersten Gewichte und die Wahl der Sätze kommen aus einem Zufallszahlengenerator. Der Startwert ist die Zahl, bei der er beginnt: derselbe Startwert gibt wieder dieselben „Zufallszahlen“, ein anderer einen anderen Lauf. Was nur für einen Startwert gilt, ist Glück; probieren Sie mehrere. Er bestimmt auch, welche Sätze zurückgehalten werden.",
+    "Die ersten Gewichte und die Wahl der Sätze kommen aus einem Zufallszahlengenerator. Der Startwert ist die Zahl, bei der er beginnt: derselbe Startwert gibt wieder dieselben „Zufallszahlen“, ein anderer einen anderen Lauf. Was nur für einen Startwert gilt, ist Glück; probiere mehrere. Er bestimmt auch, welche Sätze zurückgehalten werden.",
     "Les premiers poids et le choix des phrases viennent d’un générateur de nombres aléatoires. La graine est le nombre dont il part : la même graine redonne les mêmes nombres « aléatoires », une autre donne une autre exécution. Ce qui n’est vrai que pour une graine est de la chance ; essayez-en plusieurs. Elle décide aussi quelles phrases sont gardées à part."],
   "train.why.heads.title": ["What are heads?", "Was sind Köpfe (Heads)?", "Que sont les têtes ?"],
   "train.why.heads": [
