@@ -1,3 +1,26 @@
-// Texts of this section.
+// Texts of the class, of matrices and of the panel.
 export const classroom = {
+  "matrix.legend": ["What the colours mean", "Was die Farben bedeuten", "Ce que signifient les couleurs"],
+  "matrix.diverging": ["orange: below 0, blue: above 0; the stronger, the larger in its matrix",
+    "orange: unter 0, blau: über 0; je kräftiger, desto größer innerhalb der Matrix",
+    "orange : sous 0, bleu : au-dessus de 0 ; plus c’est vif, plus c’est grand dans la matrice"],
+  "matrix.shares": ["green: per cent, 0 to 100", "grün: Prozent, 0 bis 100", "vert : pour cent, de 0 à 100"],
+  "matrix.blocked": ["striped: blocked by the mask", "gestreift: von der Maske gesperrt", "rayé : bloqué par le masque"],
+  "matrix.result": ["the number that is explained", "die erklärte Zahl", "le nombre expliqué"],
+  "matrix.source": ["the numbers that it was computed from", "die Zahlen, aus denen sie berechnet wurde",
+    "les nombres dont il est calculé"],
+  "panel.label": ["Explanation of a number", "Erklärung einer Zahl", "Explication d’un nombre"],
+  "panel.empty": ["Point at a number to see where it comes from. Press it to keep the explanation here.",
+    "Zeig auf eine Zahl, um zu sehen, woher sie kommt. Drück darauf, damit die Erklärung hier bleibt.",
+    "Pointez un nombre pour voir d’où il vient. Appuyez dessus pour garder l’explication ici."],
+  "panel.back": ["Back", "Zurück", "Retour"],
+  "panel.close": ["Close the explanation", "Erklärung schließen", "Fermer l’explication"],
+  "panel.gradient_of": ["gradient of {0}", "Gradient von {0}", "gradient de {0}"],
+  "panel.leaf": ["An input or a weight: it is given, not computed.", "Eine Eingabe oder ein Gewicht: Sie ist gegeben, nicht berechnet.",
+    "Une entrée ou un poids : il est donné, pas calculé."],
+  "panel.its_gradient": ["Its gradient:", "Ihr Gradient:", "Son gradient :"],
+  "panel.slope": ["(if this number grows by a small amount, the loss changes by {0} times that amount)",
+    "(wächst diese Zahl um ein kleines Stück, ändert sich der Loss um das {0}-fache davon)",
+    "(si ce nombre augmente un peu, la perte change de {0} fois autant)"],
+  "panel.its_value": ["The number itself:", "Die Zahl selbst:", "Le nombre lui-même :"],
 };
