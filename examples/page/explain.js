@@ -60,12 +60,15 @@ function contents(pass) {
       own(gradient, tensor);
       if (gradient >= 0) { // of several tensors with one gradient, the last one's
         gradientNames.set(gradient, { name, head, isGradient: true });
-        other >= 0 && fused.set(gradient, other);
+        if (other >= 0) {
+          fused.set(gradient, other);
+          gradientNames.set(other, { name, head, isGradient: true });
+        }
       }
     }
     pass.entries.forEach(({ result, gradient }) => own(gradient, result));
     gradientNames.forEach((name, gradient) => names.has(gradient) || names.set(gradient, name));
-    known.set(pass, { producers, consumers, names, owners, fused, rules: null });
+    known.set(pass, { producers, consumers, names, owners, fused, labels: new Map(), reached: [new Map(), new Map()] });
   }
   return known.get(pass);
 }
@@ -75,8 +78,19 @@ function contents(pass) {
 const signs = { matmul: "@", mul: "*", add: "+", sub: "-", div: "/" };
 const bracket = (text) => (/[ ]/.test(text.replace(/\([^()]*\)|\[[^\]]*\]/g, "")) ? `(${text})` : text);
 
+/** "k" -> "k.T" and back. */
+const transposed = (text) => (text.endsWith(".T") ? text.slice(0, -2) : `${bracket(text)}.T`);
+
 /** A tensor as an expression of Python: its name, or the operation that made it from named ones. */
 function label(pass, tensor, room = 60) {
+  const { labels } = contents(pass), key = `${tensor} ${room}`;
+  if (!labels.has(key)) {
+    labels.set(key, findLabel(pass, tensor, room));
+  }
+  return labels.get(key);
+}
+
+function findLabel(pass, tensor, room) {
   const { producers, consumers, names, owners } = contents(pass);
   const named = names.get(tensor);
   if (named !== undefined) {
@@ -96,13 +110,12 @@ function label(pass, tensor, room = 60) {
   const { op, parsed } = entry;
   const inputs = entry.inputs.map((i) => label(pass, i, room - 10));
   const [a, b] = inputs.map(bracket);
-  const same = (i) => String(pass.tensors[i].shape) === String(shape);
   const text = op in signs ? `${a} ${signs[op]} ${b}`
     : op === "square" ? `${a} ** 2`
     : op === "sum" || op === "mean" ? `${a}.${op}(${parsed.dims ?? ""})`
-    : op === "transpose" ? `${a}.T`
+    : op === "transpose" ? transposed(inputs[0])
     : op === "masked_fill" ? `${a}.masked_fill(${inputs[1]}, ${parsed.value})`
-    : op === "slice" ? same(entry.inputs[0]) ? inputs[0] : `${a}[${":, ".repeat(wrap(parsed.dim, shape.length))}${parsed.start}:${parsed.end}]`
+    : op === "slice" ? `${a}[${":, ".repeat(wrap(parsed.dim, shape.length))}${parsed.start}:${parsed.end}]`
     : op === "reshape" || op === "expand" ? inputs[0]
     : op === "div_scalar" ? `${a} / ${parsed.b}`
     : op === "mul_scalar" ? `${a} * ${parsed.b}`
@@ -300,7 +313,7 @@ function explainSoftmax(c) {
 }
 
 /** Each returns {formula, key: of the sentence, without "explain.", if it is not the operation's, sources: cells
- * that the formula does not show, note}. */
+ * that the formula does not show, note, inputs: labels for the sentence, if not those of the inputs, number: the sentence's}. */
 const operations = {
   matmul(c) {
     const { x, y, at } = c;
@@ -316,7 +329,16 @@ const operations = {
     const terms = range(width).map((k) => times(c.cell(0, row * width + k), c.cell(1, out * width + k)));
     return c.z === undefined ? { formula: sum(terms) } : { formula: sum([...terms, c.cell(2, out)]), key: "linear.bias" };
   },
-  add: (c) => ({ formula: sum(broadcast(c)) }),
+  add(c) { // and what unnamed sums before it added
+    const { producers, names } = contents(c.pass), added = [];
+    const collect = (entry, at) => entry.inputs.forEach((tensor) => {
+      const before = producers.get(tensor), { shape } = c.pass.tensors[tensor], i = indexOf(at, shape);
+      before?.op === "add" && !names.has(tensor) ? collect(before, coordinates(i, shape)) : added.push([tensor, i]);
+    });
+    collect(c.entry, c.at);
+    return { formula: sum(added.map(([tensor, i]) => reference(c.pass, tensor, i))),
+      ...(added.length > 2 && { key: "add.several", inputs: [added.map(([tensor]) => label(c.pass, tensor)).join(", ")] }) };
+  },
   sub: (c) => ({ formula: minus(...broadcast(c)) }),
   mul: (c) => ({ formula: times(...broadcast(c)) }),
   div: (c) => ({ formula: over(...broadcast(c)) }),
@@ -360,13 +382,13 @@ const operations = {
   },
   embedding(c) {
     const width = c.y.shape[1], token = c.cell(0, Math.floor(c.index / width));
-    return { formula: c.cell(1, token.value * width + (c.index % width)), sources: [token], values: [token.value] };
+    return { formula: c.cell(1, token.value * width + (c.index % width)), sources: [token], number: token.value };
   },
   embedding_dense_backward(c) {
     const width = c.result.shape[1], row = Math.floor(c.index / width);
     const places = range(product(c.y.shape)).filter((i) => Number(c.y.values[i]) === row);
     return { formula: places.length === 0 ? constant(0) : sum(places.map((i) => c.cell(0, i * width + (c.index % width)))),
-      key: places.length === 0 ? "embedding_dense_backward.absent" : null, sources: places.map((i) => c.cell(1, i)), values: [row] };
+      key: places.length === 0 ? "embedding_dense_backward.absent" : null, sources: places.map((i) => c.cell(1, i)), number: row };
   },
   cross_entropy(c) { // of class ids, rows of logits, and their mean; the third input helps backward
     const [rows, width] = c.x.shape;
@@ -383,10 +405,10 @@ const operations = {
   },
 };
 
-/** Anything else: its name and the cells of its inputs at the same place. */
+/** Anything else: its name, and the cells of its inputs at the same place. */
 function unknown(c) {
-  const same = c.entry.inputs.flatMap((tensor, i) => (String(c.pass.tensors[tensor].shape) === String(c.result.shape) ? [c.cell(i, c.index)] : []));
-  return { key: "unknown", sources: same, formula: null };
+  const same = (tensor) => String(c.pass.tensors[tensor].shape) === String(c.result.shape);
+  return { formula: null, key: "unknown", sources: c.entry.inputs.flatMap((tensor, i) => (same(tensor) ? [c.cell(i, c.index)] : [])) };
 }
 
 // ---- derivatives: the forward operation that an entry of backward belongs to ----
@@ -394,92 +416,112 @@ function unknown(c) {
 /** The forward entries whose derivative needs the backward entry: it lies between the gradient of their result and
  * the gradient of one of their inputs. More than one: it adds up what several uses of a tensor contribute. */
 function rulesOf(pass, entry) {
-  const all = contents(pass), { producers, consumers, owners } = all;
-  all.rules ??= { from: new Map(), to: new Map() };
+  const { producers, consumers, owners, reached } = contents(pass);
+  /** The gradients of forward tensors that next() leads to, step by step, from this one. */
   const reach = (memo, tensor, next) => {
     if (owners.has(tensor)) {
-      return new Set([tensor]);
+      return [tensor];
     }
     if (!memo.has(tensor)) {
-      memo.set(tensor, new Set(next(tensor).flatMap((other) => [...reach(memo, other, next)])));
+      memo.set(tensor, [...new Set(next(tensor).flatMap((other) => reach(memo, other, next)))]);
     }
     return memo.get(tensor);
   };
-  const backwards = (e) => e !== undefined && e.backward;
-  const before = (tensor) => (backwards(producers.get(tensor)) ? producers.get(tensor).inputs : []);
-  const after = (tensor) => (consumers.get(tensor) ?? []).filter(backwards).map((e) => e.result);
-  const from = new Set(entry.inputs.flatMap((i) => [...reach(all.rules.from, i, before)]));
-  const to = new Set([...reach(all.rules.to, entry.result, after)].flatMap((g) => [...owners.get(g)]));
+  const before = (tensor) => (producers.get(tensor)?.backward ? producers.get(tensor).inputs : []);
+  const after = (tensor) => (consumers.get(tensor) ?? []).filter((e) => e.backward).map((e) => e.result);
+  const from = new Set(entry.inputs.flatMap((i) => reach(reached[0], i, before)));
+  const to = new Set(reach(reached[1], entry.result, after).flatMap((gradient) => [...owners.get(gradient)]));
   return pass.entries.filter((e) => !e.backward && from.has(e.gradient) && e.inputs.some((i) => to.has(i)));
 }
 
+/** {key, args} of the sentence on the rule that a backward entry is part of; null: there is none. */
 function ruleOf(pass, entry) {
-  const found = rulesOf(pass, entry);
-  if (found.length === 0) {
+  const [forward, another] = rulesOf(pass, entry);
+  if (forward === undefined) {
     return null;
   }
-  const op = found[0].op === "safe_softmax" ? "softmax" : found[0].op, key = `explain.rule.${op}`;
-  if (found.length > 1 && entry.op === "add") {
+  if (another !== undefined && entry.op === "add") {
     return { key: "explain.rule.uses", args: [] };
   }
-  const inputs = found[0].inputs.map((i) => label(pass, i));
-  return { key: key in explaining ? key : "explain.rule", args: [label(pass, found[0].result), ...inputs] };
+  const key = `explain.rule.${forward.op.replace("safe_", "")}`;
+  const [y, a, b = ""] = [forward.result, ...forward.inputs].map((i) => label(pass, i));
+  return { key: key in explaining ? key : "explain.rule",
+    args: [y, a, b, transposed(a), transposed(b), `${bracket(y)}.grad`].map(bracket) };
 }
 
 // ---- explanations ----
+
+const exact = (value) => String(Number(value.toPrecision(9))).replace("-", "−");
+const place = ({ tensor, index }) => ({ tensor, index });
+
+/** The operation to explain for a cell, as cellOf. A view of a result without a name is explained by the operation
+ * that computed it; a view of anything else by itself, or by the last that is more than a reshape. */
+function find(pass, tensor, index) {
+  const { producers, names } = contents(pass), seen = [];
+  let c = cellOf(pass, producers.get(tensor), index);
+  while (c.entry.op in views) {
+    seen.push(c);
+    const source = c.entry.inputs[0], entry = producers.get(source);
+    if (names.has(source) || entry === undefined) {
+      const shown = seen.find((view) => view.entry.op !== "reshape") ?? seen[0];
+      return { ...shown, found: { formula: reference(pass, source, views[c.entry.op](c)), inputs: [label(pass, source)] } };
+    }
+    c = cellOf(pass, entry, views[c.entry.op](c));
+  }
+  const swapped = seen.filter((view) => view.entry.op === "transpose").length % 2 === 1;
+  return { ...c, found: (operations[c.entry.op] ?? unknown)(c), swapped };
+}
+
+/** What a number with this explanation should be remarked on: [key, ...values], or null. */
+function remark(pass, tensor, value, other, { found, swapped }, cells) {
+  if (other !== undefined && !Object.is(Number(other), value)) {
+    return ["explain.note.fused", exact(value), exact(other)];
+  }
+  if (!Number.isFinite(value) && cells.length > 0 && cells.every((cell) => Number.isFinite(cell.value))) {
+    return ["explain.note.overflow"];
+  }
+  return found.note ? [found.note] : swapped ? ["explain.note.transposed"] : null;
+}
 
 /**
  * Explains a number: {op, key, args: the sentence that says what the operation does; rule: {key, args} of the
  * derivative that it is part of, or null; parts: texts and {tensor, index, value}, the formula in reading order;
  * value: the result; sources: [{tensor, index}], all cells it was made of; note, noteArgs: a remark, or null;
- * known: whether the operation is known; recompute(): the formula's value in double precision}. Null for an input or
- * a weight. most: sums of more terms are shortened.
+ * known: whether there is a formula; recompute(): its value in double precision; allowed(): how far rounding may take
+ * the engine's value from it}. Null for an input or a weight. most: sums of more terms are shortened.
  */
 export function explain(pass, tensor, index, { most = MOST_TERMS } = {}) {
-  const { producers, names, owners, fused } = contents(pass);
+  const { producers, owners, fused } = contents(pass);
   const value = Number(pass.tensors[tensor].values[index]);
-  const differs = fused.has(tensor) && !Object.is(Number(pass.tensors[fused.get(tensor)].values[index]), value);
-  let entry = producers.get(tensor), moved = null;
-  if (entry === undefined) {
-    return owners.has(tensor) ? { op: "gradient", key: "explain.one", args: [], rule: null, parts: [String(value)], value, sources: [],
-      note: null, noteArgs: [], known: true, recompute: () => value, allowed: () => 0 } : null;
+  if (!producers.has(tensor)) { // an input, a weight, or the gradient of the loss, where backward starts
+    return !owners.has(tensor) ? null : { op: "gradient", key: "explain.one", args: [], rule: null, parts: [String(value)],
+      value, sources: [], note: null, noteArgs: [], known: true, recompute: () => value, allowed: () => 0,
+      overflows: () => false };
   }
-  // A view of an unnamed result is explained by the operation that computed it.
-  while (entry.op in views && !names.has(entry.inputs[0]) && producers.has(entry.inputs[0])) {
-    moved = entry.op === "transpose" ? entry : moved;
-    index = views[entry.op](cellOf(pass, entry, index));
-    entry = producers.get(entry.inputs[0]);
-  }
-  const c = cellOf(pass, entry, index), { op } = entry;
-  const isView = op in views;
-  const found = isView ? { formula: c.cell(0, views[op](c)) } : (operations[op] ?? unknown)(c);
-  const { formula, sources = [], values = [] } = found;
-  const cells = formula === null ? sources : cellsIn(formula);
-  const overflow = !Number.isFinite(value) && formula !== null && cells.every((x) => Number.isFinite(x.value)) && cells.length > 0;
-  const [note, noteArgs] = differs ? ["explain.note.fused", [value, pass.tensors[fused.get(tensor)].values[index]].map(exact)]
-    : overflow ? ["explain.note.overflow", []] : found.note ? [found.note, []] : moved !== null ? ["explain.note.transposed", []] : [null, []];
-  const computed = formula === null ? { value, size: 0 } : evaluate(formula);
+  const c = find(pass, tensor, index), { entry, args, found } = c, { formula, sources = [] } = found;
+  const known = formula !== null, cells = known ? cellsIn(formula) : [];
+  const computed = known ? evaluate(formula) : { value, size: 0 };
+  const all = new Map([...cells, ...sources].map((cell) => [`${cell.tensor} ${cell.index}`, place(cell)]));
+  const inputs = found.inputs ?? entry.inputs.map((i) => label(pass, i));
+  const number = found.number ?? (args.b ?? ("value" in args ? constant(args.value).text : ""));
+  const [note, ...noteArgs] = remark(pass, tensor, value, pass.tensors[fused.get(tensor)]?.values[index], c, cells) ?? [null];
   return {
-    op,
-    key: `explain.${found.key ?? op}`,
-    args: [...entry.inputs.map((i) => label(pass, i)), ...range(Math.max(0, 3 - entry.inputs.length)).map(() => ""), ...values,
-      ...("b" in c.args ? [c.args.b] : "value" in c.args ? [constant(c.args.value).text] : [])],
+    op: entry.op,
+    key: `explain.${found.key ?? entry.op}`,
+    args: [...inputs, "", "", ""].slice(0, 3).concat(number),
     rule: entry.backward ? ruleOf(pass, entry) : null,
-    parts: formula === null ? [`${op}(`, ...sources.flatMap((s, i) => [...(i > 0 ? [", "] : []), plain(s, true)]), ")"] : write(formula, most),
+    parts: known ? write(formula, most) : [`${entry.op}(${inputs.join(", ")})`],
     value,
-    sources: [...cells, ...sources].map((s) => plain(s)).filter((s, i, all) => all.findIndex((o) => o.tensor === s.tensor && o.index === s.index) === i),
+    sources: [...all.values()],
     note,
     noteArgs,
-    known: formula !== null,
+    known,
     recompute: () => computed.value,
-    /** How far rounding may take the engine's float from recompute(). */
-    allowed: () => (cells.length <= 1 && formula?.of === undefined ? 0
+    allowed: () => (cells.length <= 1 && formula?.of === undefined ? 0 // copied
       : Math.min(1e-5, EPSILON_F32 * (cells.length + 2)) * computed.size + SMALLEST_F32),
+    overflows: () => computed.size > LARGEST_F32,
   };
 }
-
-const plain = ({ tensor, index, value }, whole = false) => (whole ? { tensor, index, value } : { tensor, index });
-const exact = (value) => String(Number(value.toPrecision(9))).replace("-", "−");
 
 /** Recomputes every cell of a pass that has an explanation: {cells, unknown: how many of these have no formula,
  * failures: [{tensor, index, op, value, recomputed}]}. */
@@ -493,8 +535,8 @@ export function check(pass) {
     result.cells++;
     result.unknown += !found.known;
     const recomputed = found.recompute(), { value } = found;
-    const overflows = !Number.isFinite(value) && found.note === "explain.note.overflow";
-    if (!(Object.is(recomputed, value) || recomputed === value || overflows || Math.abs(recomputed - value) <= found.allowed())) {
+    const overflows = !Number.isFinite(value) && found.overflows();
+    if (!(Object.is(recomputed, value) || overflows || Math.abs(recomputed - value) <= found.allowed())) {
       result.failures.push({ tensor, index, op: found.op, value, recomputed });
     }
   }));

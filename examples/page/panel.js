@@ -104,9 +104,10 @@ export function panel({ onvisit, onclose, words } = {}) {
         h("h3", { tabindex: -1 }, title),
         h("p.value", {}, h("code", {}, name), " = ", h("strong", {}, number(value, 6))),
         found === null ? h("p", {}, t("panel.leaf")) : [
-          h("p", {}, t(found.key)),
+          h("p", {}, t(found.key, ...found.args)),
           h("p.formula", {}, formula(pass, found), h("span", {}, ` = ${number(found.value)}`)),
-          found.note === null ? null : h("p.note", {}, ...[].concat(found.note).map((key) => t(key))),
+          found.rule === null ? null : h("p", {}, t(found.rule.key, ...found.rule.args)),
+          found.note === null ? null : h("p.note", {}, t(found.note, ...found.noteArgs)),
         ],
         other(pass, tensor, index));
       said.textContent = `${title}: ${number(value)}` + (found === null ? "" :

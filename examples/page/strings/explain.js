@@ -1,5 +1,6 @@
 // Texts of the explanations. In sentences about operations {0}, {1} and {2} are the names of the inputs, {3} is a
-// number; in those about derivatives {0} is the name of the result, {1}, {2} and {3} are the names of the inputs.
+// number; in those about derivatives {0} is the name of the result, {1} and {2} are the inputs' names, {3} and {4} the
+// same transposed, {5} the result's gradient.
 export const explaining = {
   "explain.more": ["… ({0} more)", "… (noch {0})", "… (encore {0})"],
 
@@ -32,6 +33,7 @@ export const explaining = {
     "Le nombre de {0}, répété pour s’adapter à une matrice plus grande."],
   "explain.slice": ["A part of {0}: the number is copied.", "Ein Ausschnitt aus {0}: Die Zahl wird übernommen.", "Une partie de {0} : le nombre est repris tel quel."],
   "explain.add": ["{0} and {1} are added, cell by cell.", "{0} und {1} werden Zelle für Zelle addiert.", "{0} et {1} sont additionnés, case par case."],
+  "explain.add.several": ["{0} are added, cell by cell.", "{0} werden Zelle für Zelle addiert.", "{0} sont additionnés, case par case."],
   "explain.sub": ["{1} is subtracted from {0}, cell by cell.", "{1} wird Zelle für Zelle von {0} abgezogen.", "{1} est soustrait de {0}, case par case."],
   "explain.mul": ["{0} and {1} are multiplied, cell by cell.", "{0} und {1} werden Zelle für Zelle multipliziert.", "{0} et {1} sont multipliés, case par case."],
   "explain.div": ["{0} is divided by {1}, cell by cell.", "{0} wird Zelle für Zelle durch {1} geteilt.", "{0} est divisé par {1}, case par case."],
@@ -119,13 +121,13 @@ export const explaining = {
   // ---- rules of derivatives ----
   "explain.rule": ["Part of the derivative of {0}.", "Teil der Ableitung von {0}.", "Partie de la dérivée de {0}."],
   "explain.rule.matmul": [
-    "Part of the derivative of {0}. A matrix product has two: the gradient of {1} is the result’s gradient @ the transposed {2}; the gradient of {2} is the transposed {1} @ the result’s gradient.",
-    "Teil der Ableitung von {0}. Ein Matrixprodukt hat zwei: Der Gradient von {1} ist der Gradient des Ergebnisses @ {2} transponiert; der Gradient von {2} ist {1} transponiert @ der Gradient des Ergebnisses.",
-    "Partie de la dérivée de {0}. Un produit de matrices en a deux : le gradient de {1} est le gradient du résultat @ {2} transposé ; le gradient de {2} est {1} transposé @ le gradient du résultat."],
+    "Part of the derivative of the matrix product {1} @ {2}: the gradient of {1} is {5} @ {4}, and the gradient of {2} is {3} @ {5}.",
+    "Teil der Ableitung des Matrixprodukts {1} @ {2}: Der Gradient von {1} ist {5} @ {4}, der von {2} ist {3} @ {5}.",
+    "Partie de la dérivée du produit de matrices {1} @ {2} : le gradient de {1} est {5} @ {4}, celui de {2} est {3} @ {5}."],
   "explain.rule.linear": [
-    "Part of the derivative of the linear layer that computes {0}: the gradient of {1} is the result’s gradient @ {2}; the gradient of {2} is the result’s gradient, transposed, @ {1}.",
-    "Teil der Ableitung der linearen Schicht, die {0} berechnet: Der Gradient von {1} ist der Gradient des Ergebnisses @ {2}; der Gradient von {2} ist der transponierte Gradient des Ergebnisses @ {1}.",
-    "Partie de la dérivée de la couche linéaire qui calcule {0} : le gradient de {1} est le gradient du résultat @ {2} ; le gradient de {2} est le gradient du résultat, transposé, @ {1}."],
+    "Part of the derivative of the linear layer that computes {0}: the gradient of {1} is {5} @ {2}, and the gradient of {2} is {5}.T @ {1}.",
+    "Teil der Ableitung der linearen Schicht, die {0} berechnet: Der Gradient von {1} ist {5} @ {2}, der von {2} ist {5}.T @ {1}.",
+    "Partie de la dérivée de la couche linéaire qui calcule {0} : le gradient de {1} est {5} @ {2}, celui de {2} est {5}.T @ {1}."],
   "explain.rule.softmax": [
     "Part of the derivative of softmax: share × (the result’s gradient − the sum of share × gradient). If one share grows, the others shrink: the subtraction takes this into account.",
     "Teil der Ableitung von Softmax: Anteil × (Gradient des Ergebnisses − Summe von Anteil × Gradient). Wächst ein Anteil, so schrumpfen die anderen: Das berücksichtigt die Subtraktion.",
@@ -151,9 +153,9 @@ export const explaining = {
     "Teil der Ableitung des Vertauschens von Zeilen und Spalten: Der Gradient wird zurückgetauscht.",
     "Partie de la dérivée de l’échange des lignes et des colonnes : le gradient est échangé en retour."],
   "explain.rule.square": [
-    "Part of the derivative of the square: 2 × {1} × the result’s gradient.",
-    "Teil der Ableitung des Quadrats: 2 × {1} × Gradient des Ergebnisses.",
-    "Partie de la dérivée du carré : 2 × {1} × le gradient du résultat."],
+    "Part of the derivative of the square: 2 × {1} × {5}.",
+    "Teil der Ableitung des Quadrats: 2 × {1} × {5}.",
+    "Partie de la dérivée du carré : 2 × {1} × {5}."],
   "explain.rule.sum": [
     "Part of the derivative of a sum: if a term grows by a little, the sum grows by the same, so every term gets the sum’s gradient.",
     "Teil der Ableitung einer Summe: Wächst ein Summand um ein wenig, so wächst die Summe um ebenso viel. Jeder Summand bekommt also den Gradienten der Summe.",
