@@ -4,13 +4,15 @@
 import { h } from "./dom.js";
 import { t } from "./strings.js";
 
+export const DENSE = 6; // tables with more columns have smaller type
+
 /** A number with `digits` decimals, or in scientific notation where these would show nothing. */
 export function number(value, digits = 4) {
   if (!Number.isFinite(value)) {
     return Number.isNaN(value) ? "NaN" : value > 0 ? "∞" : "−∞";
   }
   const small = value !== 0 && Math.abs(value) < 0.5 * 10 ** -digits;
-  const text = small || Math.abs(value) >= 1e6 ? value.toExponential(digits - 2) : value.toFixed(digits);
+  const text = small || Math.abs(value) >= 1e6 ? value.toExponential(Math.max(0, digits - 2)) : value.toFixed(digits);
   return text.replace(/-/g, "−");
 }
 
@@ -97,7 +99,7 @@ export function matrix(options) {
     return row;
   });
   shownColumns.forEach((c) => columnHeads.push(h("th", { scope: "col" }, h("span", {}, columns?.[c] ?? String(c)))));
-  const table = h("table", { class: `matrix ${kind}` + (compact ? " compact" : "") },
+  const table = h("table", { class: `matrix ${kind}` + (compact ? " compact" : kind !== "id" && across > DENSE ? " dense" : "") },
     h("caption", {}, titleOf(name, shape)),
     h("thead", {}, h("tr", {}, h("td", {}, options.corner ?? ""), columnHeads)),
     h("tbody", {}, body));

@@ -7,13 +7,12 @@ import { state, setState, onState } from "../state.js";
 import { run, onRun, goTo, watched, idsOf, STEPS } from "../run.js";
 import { Engine } from "../engine.js";
 import { codeLines, stepsOf } from "../lines.js";
-import { matrix, legend, sizes } from "../matrix.js";
+import { matrix, legend, sizes, DENSE } from "../matrix.js";
 import { panel } from "../panel.js";
 
 const TUTORIAL = { words: ["Pizza", "is", "awesome"], encodings: [1.16, 0.23, 0.57, 1.36, 4.41, -2.16] };
 const FEWEST_WORDS = 2, LIKELIEST = 10;
 const COMPACT = 12;      // wider matrices show colours instead of numbers
-const DENSE = 6;         // wider matrices show two decimals
 const PER_HEAD = new Set(["q", "k", "v", "sims", "scaled_sims", "masked_sims", "attention_percents", "attention_scores"]);
 const BETWEEN_WORDS = new Set(["sims", "scaled_sims", "masked_sims", "attention_percents", "mask"]);
 
@@ -331,8 +330,8 @@ export function begin(root) {
   const about = h("p.about"), place = h("strong.place", { "aria-live": "polite" });
   const sentence = h("p.sentence", { "aria-live": "polite" }), partial = h("p.note");
   const equation = h("div.equation"), before = h("div.cards"), beforeTitle = h("h2.not-presented", {}, t("class.before"));
-  const controls = h("div.toolbar.not-presented"), more = h("div.toolbar.not-presented");
-  const key_ = h("div");
+  const choices = h("span.toolbar"), more = h("span.toolbar");
+  const colours = h("div");
   const problem = h("p.error", { role: "alert" });
 
   const drawCode = () => {
@@ -340,8 +339,9 @@ export function begin(root) {
       const items = lines.filter((line) => line[language] !== null && (wholeProgram || !line.whole)).map((line) => {
         const number = steps.indexOf(line);
         const text = line[language];
+        const words = text.split(/(\w+->\w+)/).map((part, i) => (i % 2 === 1 ? h("span.word", {}, part) : part)); // not broken at "-"
         return h("li", { "data-step": number >= 0 ? number : null }, number >= 0
-          ? h("button.line", { type: "button", onclick: () => setState({ line: number }) }, text) : h("span.line", {}, text));
+          ? h("button.line", { type: "button", onclick: () => setState({ line: number }) }, words) : h("span.line", {}, words));
       });
       fill(code[language], items);
     }
@@ -352,6 +352,10 @@ export function begin(root) {
         const current = Number(item.dataset.step) === at();
         item.classList.toggle("current", current);
         item.firstChild[current ? "setAttribute" : "removeAttribute"]("aria-current", "step");
+        if (current && list.clientHeight > 0) { // in view, without scrolling the page
+          const top = item.offsetTop - 2 * item.offsetHeight, bottom = item.offsetTop + 3 * item.offsetHeight;
+          list.scrollTop = Math.max(Math.min(list.scrollTop, top), bottom - list.clientHeight);
+        }
       });
     }
   };
@@ -397,14 +401,20 @@ export function begin(root) {
     const freshLayer = (name) => (!backward ? (line.marks.includes(name) ? "value" : null)
       : index === steps.length - 1 && line.marks.includes(name) ? "gradient"
       : line.reads.includes(name) && firstReader(name) === index ? "gradient" : null);
-    const used = new Set();
-    fill(equation, line.formula.map((part) => {
-      if (part.startsWith("'")) {
-        return symbol(part);
+    const terms = []; // a symbol stays with the matrix after it
+    line.formula.forEach((part) => {
+      const last = terms[terms.length - 1], open = last?.lastChild.classList.contains("symbol");
+      if (part.startsWith("'ᵀ")) {
+        last.append(h("span", { class: "symbol transposed", title: t("class.transposed") }, "T"));
+        part = `'${part.slice(2)}`;
       }
-      const card = cardOf(part);
-      return used.has(part) ? null : (used.add(part), update(card, { fresh: freshLayer(part), later: false }));
-    }));
+      const element = part === "'" ? null : part.startsWith("'") ? symbol(part)
+        : update(cardOf(part), { fresh: freshLayer(part), later: false });
+      if (element !== null) {
+        open && !last.lastChild.classList.contains("transposed") ? last.append(element) : terms.push(h("div.term", {}, element));
+      }
+    });
+    fill(equation, terms);
     const earlier = [];
     steps.slice(0, backward ? steps.length : index).forEach((other) => [...other.reads, ...other.marks].forEach((name) => {
       if (!current.has(name) && !earlier.includes(name)) {
@@ -475,7 +485,7 @@ export function begin(root) {
       ["tutorial", "pizza", "own"].map((name) => h("option", { value: name, selected: name === state.example }, t(`class.${name}`))));
     const head = h("select", { onchange: (event) => setState({ head: Number(event.target.value) }) },
       Array.from({ length: heads }, (_, i) => h("option", { value: i, selected: i === headNow() }, String(i))));
-    fill(controls, h("label", {}, t("class.example"), example),
+    fill(choices, h("label", {}, t("class.example"), example),
       heads > 1 ? h("label", {}, t("class.head"), head) : null,
       state.example === "tutorial" ? h("label", {}, h("input", { type: "checkbox", checked: state.masked,
         onchange: (event) => setState({ masked: event.target.checked, line: 0, phase: "forward", cell: "" }) }), t("class.mask")) : null,
@@ -517,7 +527,7 @@ export function begin(root) {
       cards = new Map();
       fill(about, example === "tutorial" ? t("class.about.tutorial")
         : t("class.about.model", chosen.words.join(" "), run.step, STEPS, state.seed));
-      fill(key_, legend(["value", "percent", ...(example !== "tutorial" || state.masked ? ["mask"] : [])]));
+      fill(colours, legend(["value", "percent", ...(example !== "tutorial" || state.masked ? ["mask"] : [])]));
       phases.forEach((button, i) => button.setAttribute("aria-pressed", (i === 1) === (state.phase === "backward")));
       drawCode();
       render();
@@ -527,18 +537,18 @@ export function begin(root) {
     }
   };
 
-  const stage = h("div", {},
-    h("div.toolbar.steps", {},
-      h("span.group", { role: "group", "aria-label": t("class.phase") }, phases),
-      buttons.first, buttons.previous, buttons.next, place, h("span.spacer"), h("span.not-presented", {}, program)),
-    h("div.listings", {},
-      h("div.listing", {}, h("h2", {}, t("class.python")), code.python),
-      h("div.listing", {}, h("h2", {}, t("class.c")), code.c)),
-    sentence, partial, more,
-    h("div.with-panel", {},
-      h("div.matrices", {}, h("h2.unseen", {}, t("class.now")), equation, key_, beforeTitle, h("div.not-presented", {}, before)),
-      explained.element));
-  root.append(h("p.intro.not-presented", {}, t("class.intro")), controls, h("div.not-presented", {}, about), problem, stage);
+  const stage = h("div.stage", {},
+    h("div", {},
+      h("div.toolbar.steps", {},
+        h("span.group", { role: "group", "aria-label": t("class.phase") }, phases),
+        buttons.first, buttons.previous, buttons.next, place, h("span.spacer"), h("span.not-presented", {}, program)),
+      h("div.listings", {},
+        h("div.listing", {}, h("h2", {}, t("class.python")), code.python),
+        h("div.listing", {}, h("h2", {}, t("class.c")), code.c)),
+      sentence, partial,
+      h("h2.unseen", {}, t("class.now")), equation, colours, beforeTitle, h("div.not-presented", {}, before)),
+    explained.element);
+  root.append(h("p.intro.not-presented", {}, t("class.intro")), h("div.toolbar.not-presented", {}, choices, more), h("div.not-presented", {}, about), problem, stage);
   stage.hidden = true;
 
   onState((changed) => {
