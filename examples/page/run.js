@@ -2,6 +2,7 @@
 
 import { Engine } from "./engine.js";
 import { state, setState, onState } from "./state.js";
+import { blockedOf } from "./mask.js";
 
 export const STEPS = 2000; // of a whole run, as in next_token
 export const MEASURE_EVERY = 25;
@@ -10,6 +11,8 @@ const listeners = new Set();
 
 export const run = {
   engine: null,
+  of: {},           // {seed, heads, lr, trained} of this run
+  opened: false,    // its weights come from a file
   language: null,   // {words, train, heldOut, context, it, subject}
   step: 0,
   losses: [],       // losses[i]: of step i + 1
@@ -55,19 +58,27 @@ export async function beginRun() {
       moved(data.step);
     } else {
       run.playing = false;
+      useMask(state.mask);
       setState({ step: data.step });
     }
     tell(data.event, data);
   });
-  await restart();
-  if (state.step > 0) {
-    await goTo(Math.min(state.step, STEPS));
-  }
-  onState((changed) => {
-    if (["seed", "heads", "lr"].some((key) => changed.has(key))) {
-      restart();
+  await restart(0, state.step);
+  onState(async (changed) => {
+    if (["seed", "heads", "lr", "trained"].some((key) => changed.has(key) && state[key] !== run.of[key])) {
+      await restart(0, changed.has("step") ? state.step : 0);
+    } else if (changed.has("step") && state.step !== run.step && !run.playing) {
+      await goTo(state.step);
+    } else if (changed.has("mask") && !run.playing) {
+      await useMask(state.mask);
+      await arrived(run.step);
     }
   });
+}
+
+// Passes use state.mask, training uses state.trained: what a link shows depends on both, not on their history.
+function useMask(mask) {
+  return run.engine.mask(blockedOf(mask, run.language.context));
 }
 
 function moved(step) {
@@ -75,44 +86,73 @@ function moved(step) {
   run.changes++;
 }
 
-/** A new run with the seed, heads and learning rate of the state. */
-export async function restart(breaks = 0) {
-  const { seed, heads, lr } = state;
+/** A new run with the seed, heads, learning rate and mask of the state, after `step` steps. */
+export async function restart(breaks = 0, step = 0) {
+  const { seed, heads, lr, trained } = state;
+  run.opened = false;
+  run.of = { seed, heads, lr, trained };
   run.language = await run.engine.start({ seed, heads, lr, steps: STEPS, breaks });
-  run.losses = [];
-  run.measures.clear();
-  run.playing = false;
-  moved(0);
-  run.measures.set(0, await run.engine.measure(watched()));
-  tell("restarted");
+  await begun(step);
 }
 
-export function play({ until = STEPS, perSecond = 0 } = {}) {
+/** Loads a whole model from the bytes of a file: a run that begins with its weights, which no link can hold. */
+export async function openModel(bytes) {
+  const about = await run.engine.open(bytes);
+  run.of.heads = about.heads;
+  run.opened = true;
+  setState({ heads: about.heads });
+  await begun(0);
+  return about;
+}
+
+// Replays the first steps of the new run, so that their losses and measures are known, too.
+async function begun(step) {
+  run.losses = [];
+  run.measures.clear();
+  await useMask(state.mask);
+  await arrived(0, "restarted");
+  if (step > 0) {
+    const stopped = new Promise((resolve) => {
+      const end = run.engine.listen(({ event }) => event === "stopped" && (end(), resolve()));
+    });
+    await play({ until: step });
+    await stopped;
+  }
+}
+
+export async function play({ until = STEPS, perSecond = 0 } = {}) {
   run.playing = true;
+  await useMask(state.trained);
   return run.engine.play({ until, perSecond, every: MEASURE_EVERY, ...watched() });
 }
 
 export async function stop() {
   moved(await run.engine.stop());
   run.playing = false;
+  await useMask(state.mask);
   setState({ step: run.step });
   tell("stopped", {});
 }
 
 export async function oneStep() {
+  await useMask(state.trained);
   const { step, loss } = await run.engine.step();
   run.losses[step - 1] = loss;
+  await useMask(state.mask);
   await arrived(step);
 }
 
 export async function goTo(step) {
-  await arrived(await run.engine.goTo(step));
+  await useMask(state.trained);
+  const there = await run.engine.goTo(step);
+  await useMask(state.mask);
+  await arrived(there);
 }
 
-async function arrived(step) {
+async function arrived(step, what = "weights") {
   moved(step);
   run.playing = false;
   run.measures.set(step, await run.engine.measure(watched()));
   setState({ step });
-  tell("weights");
+  tell(what);
 }

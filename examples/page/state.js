@@ -1,24 +1,49 @@
 // What the page shows, kept in the URL after #, so that a link reproduces it.
 
-// key: default. The type of the default is the type of the value.
-const defaults = {
-  lang: "",          // "" : the browser's
-  theme: "",         // "": the system's; light, dark
-  present: false,    // presenter mode
-  tab: "class",
-  example: "tutorial", // tutorial, pizza, own
-  phase: "forward",  // forward, backward
-  line: 0,           // of the class
-  head: 0,
-  cell: "",          // the explained cell: "name:row:column"
-  sentence: "the pizza came out of the oven and it", // the reader's
-  seed: 0,
-  heads: 1,
-  lr: 0.02,
-  step: 0,           // of the training run
-  mask: "",          // edited cells, as "row.column" joined by commas
-  broken: "",        // the switch of "Break it"
+// Each field: its default, and the nearest allowed value to what a link or an input gives.
+const field = (initial, allow) => ({ initial, allow });
+
+const oneOf = (initial, ...others) => field(initial, (text) => (others.includes(text) ? text : initial));
+
+const flag = () => field(false, (value) => value === true || value === "true");
+
+const matching = (initial, pattern) => field(initial, (text) => (pattern.test(text) ? text : initial));
+
+const amount = (initial, least, most) => field(initial, (value) => {
+  const number = value === "" || value === null ? NaN : Number(value);
+  return Number.isFinite(number) ? Math.min(most, Math.max(least, number)) : initial;
+});
+
+const whole = (initial, least, most) => {
+  const { allow } = amount(initial, least, most);
+  return field(initial, (value) => Math.round(allow(value)));
 };
+
+const sentence = (initial) => field(initial, (text) => String(text).replace(/[\p{C}\s]+/gu, " ").slice(0, 200));
+
+const MASK = /^(none|self|window|[0-9a-f]{33})$/; // mask.js; "": causal
+
+const fields = {
+  lang: oneOf("", "en", "de", "fr"), // "": the browser's
+  theme: oneOf("", "light", "dark"), // "": the system's
+  present: flag(),                   // presenter mode
+  tab: oneOf("class", "training", "gradients", "breaks", "own", "teachers"),
+  example: oneOf("tutorial", "pizza", "own"),
+  phase: oneOf("forward", "backward"),
+  line: whole(0, 0, 99),             // of the class
+  head: whole(0, 0, 15),
+  cell: matching("", /^[\w .:-]{1,99}$/), // the explained cell: "name:row:column"
+  sentence: sentence("the pizza came out of the oven and it"), // the reader's
+  seed: whole(0, 0, Number.MAX_SAFE_INTEGER),
+  heads: whole(1, 1, 16),
+  lr: amount(0.02, 0, 10),
+  step: whole(0, 0, 2000),           // of the training run; at most STEPS of run.js
+  mask: matching("", MASK),          // of passes
+  trained: matching("", MASK),       // the mask that the run trains with
+  broken: matching("", /^[\w-]{1,40}$/), // the switch of "Break it"
+};
+
+const defaults = Object.fromEntries(Object.entries(fields).map(([key, { initial }]) => [key, initial]));
 
 let now = { ...defaults };
 const observers = new Set();
@@ -26,23 +51,22 @@ const observers = new Set();
 function parse(hash) {
   const found = { ...defaults };
   for (const [key, value] of new URLSearchParams(hash.replace(/^#/, ""))) {
-    if (!(key in defaults)) {
-      continue;
-    }
-    if (typeof defaults[key] === "number") {
-      const number = Number(value);
-      found[key] = value !== "" && Number.isFinite(number) ? number : defaults[key];
-    } else {
-      found[key] = typeof defaults[key] === "boolean" ? value === "true" : value;
+    if (Object.hasOwn(fields, key)) {
+      found[key] = fields[key].allow(value);
     }
   }
   return found;
 }
 
+/** The part of the URL after # that shows the current state with some changes. */
+export function hashOf(changes = {}) {
+  const changed = Object.entries({ ...now, ...changes }).filter(([key, value]) => value !== defaults[key]);
+  return "#" + new URLSearchParams(changed);
+}
+
 function write() {
-  const changed = Object.entries(now).filter(([key, value]) => value !== defaults[key]);
-  const hash = new URLSearchParams(changed).toString();
-  history.replaceState(null, "", hash === "" ? location.pathname + location.search : "#" + hash);
+  const hash = hashOf();
+  history.replaceState(null, "", hash === "#" ? location.pathname + location.search : hash);
 }
 
 function tell(before) {
@@ -55,12 +79,21 @@ function tell(before) {
 /** The current values; read only. */
 export const state = new Proxy({}, { get: (target, key) => now[key] });
 
-/** Changes values, then calls the observers. */
+/** Changes values to the nearest allowed ones, then calls the observers. */
 export function setState(changes) {
   const before = now;
-  now = { ...now, ...changes };
+  now = { ...now };
+  for (const [key, value] of Object.entries(changes)) {
+    now[key] = fields[key].allow(value);
+  }
   write();
   tell(before);
+}
+
+/** Everything back to its default, except for the changes, language, theme and presenter mode. */
+export function resetState(changes) {
+  const { lang, theme, present } = now;
+  setState({ ...defaults, lang, theme, present, ...changes });
 }
 
 /** Calls observe(set of changed keys) after each change. Returns a function that ends it. */
