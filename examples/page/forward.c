@@ -6,9 +6,7 @@
 
 /* ---- marks ---- */
 
-enum { MOST_MARKS = 16 * (MODEL_MOST_HEADS + 1) };
-
-static forward_mark marks[MOST_MARKS];
+static forward_mark marks[FORWARD_MOST_MARKS];
 static int mark_count, current_head;
 
 void forward_begin(void)
@@ -18,7 +16,7 @@ void forward_begin(void)
 
 heed_tensor *forward_add_mark(const char *name, heed_tensor *result)
 {
-    if (result != NULL && mark_count < MOST_MARKS) {
+    if (result != NULL && mark_count < FORWARD_MOST_MARKS) {
         marks[mark_count++] = (forward_mark){name, current_head, result};
     }
     return result;
@@ -86,12 +84,19 @@ network network_in_double(const network *n)
             W_q->shape[1], -2, -1, (heed_self_attention_options){.head_dim = W_q->shape[0]});
     }
     heed_set_generator(&before);
+    if (heed_error_pending()) {
+        network_free(&copy);
+        return copy;
+    }
     const heed_tensor_list from = heed_state_dict(network_module(n)),
                            to = heed_state_dict(network_module(&copy));
-    for (int i = 0; i < from.count && !heed_error_pending(); i++) {
+    for (int i = 0; i < from.count; i++) {
         heed_copy_into(to.tensors[i], from.tensors[i]);
     }
     heed_module_to(network_module(&copy), HEED_F64);
+    if (heed_error_pending()) {
+        network_free(&copy);
+    }
     return copy;
 }
 

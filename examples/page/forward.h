@@ -31,8 +31,8 @@ void *network_module(const network *n);
 int network_head_count(const network *n);
 struct heed_self_attention *network_head(const network *n, int head);
 
-/* network_in_double: a copy in f64, which draws no random numbers. network_free: frees the module.
- */
+/* network_in_double: a copy in f64, which draws no random numbers; none on error. network_free:
+ * frees the module. */
 network network_in_double(const network *n);
 void network_free(network *n);
 
@@ -45,6 +45,7 @@ heed_tensor *forward_logits(const network *n, heed_tensor *tokens, heed_tensor *
                             unsigned breaks);
 
 /* The named results of the last forward, in order; they belong to the scope of that forward. */
+enum { FORWARD_MOST_MARKS = 16 * (MODEL_MOST_HEADS + 1) };
 typedef struct forward_mark {
     const char *name;
     int head;

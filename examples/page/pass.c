@@ -6,9 +6,11 @@
 
 /* ---- the pass ---- */
 
+enum { MOST_LEAVES = 8 * MODEL_MOST_HEADS, MOST_GRADIENTS = MOST_LEAVES + FORWARD_MOST_MARKS };
+
 typedef struct leaves {
-    heed_tensor *tensors[8 * MODEL_MOST_HEADS];
-    const char *names[8 * MODEL_MOST_HEADS];
+    heed_tensor *tensors[MOST_LEAVES];
+    const char *names[MOST_LEAVES];
     int count;
 } leaves;
 
@@ -126,8 +128,9 @@ static void write_gradients(FILE *json, heed_tensor *t, heed_tensor *g, heed_ten
 {
     const bool differs =
         g != NULL && fused != NULL && !heed_equal(heed_contiguous(g), heed_contiguous(fused));
-    fprintf(json, "\"tensor\":%d,\"gradient\":%d,\"fused\":%d}", number_of(t), number_of(g),
-            differs ? number_of(fused) : -1);
+    fprintf(json, "\"tensor\":%d,", number_of(t));
+    fprintf(json, "\"gradient\":%d,", number_of(g));
+    fprintf(json, "\"fused\":%d}", differs ? number_of(fused) : -1);
 }
 
 static void write_entries(FILE *json, const heed_recording *recording)
@@ -144,8 +147,8 @@ static void write_entries(FILE *json, const heed_recording *recording)
             inputs[count] = number_of(entry->inputs[count]);
         }
         write_list(json, "inputs", inputs, count);
-        fprintf(json, ",\"result\":%d,\"gradient\":%d}", number_of(entry->result),
-                number_of(entry->gradient));
+        fprintf(json, ",\"result\":%d,", number_of(entry->result));
+        fprintf(json, "\"gradient\":%d}", number_of(entry->gradient));
     }
 }
 
@@ -171,8 +174,9 @@ static void fused_gradients(const network *n, const pass_input *input, heed_tens
 {
     heed_tensor *loss = loss_of(n, input, encodings);
     const leaves all = leaves_of(n, encodings);
-    heed_tensor *xs[sizeof all.tensors / sizeof *all.tensors + 16 * (MODEL_MOST_HEADS + 1)];
-    int count = 0, of_all[sizeof xs / sizeof *xs], all_count = all.count + forward_mark_count();
+    heed_tensor *xs[MOST_GRADIENTS], *found[MOST_GRADIENTS];
+    int count = 0, of_all[MOST_GRADIENTS];
+    const int all_count = heed_error_pending() ? 0 : all.count + forward_mark_count();
     for (int i = 0; i < all_count; i++) {
         heed_tensor *x = i < all.count ? all.tensors[i] : forward_mark_at(i - all.count)->result;
         grads[i] = NULL;
@@ -181,7 +185,6 @@ static void fused_gradients(const network *n, const pass_input *input, heed_tens
             xs[count++] = x;
         }
     }
-    heed_tensor *found[sizeof xs / sizeof *xs];
     if (heed_grad(loss, xs, count, found, false) == HEED_OK) {
         for (int i = 0; i < count; i++) {
             grads[of_all[i]] = found[i];
@@ -198,8 +201,7 @@ static heed_tensor *gradient_of(const heed_recording *recording, const heed_tens
 
 heed_status pass_record(FILE *json, const network *n, const pass_input *input)
 {
-    enum { MOST = 8 * MODEL_MOST_HEADS + 16 * (MODEL_MOST_HEADS + 1) };
-    heed_tensor *fused[MOST], *grads[MOST];
+    heed_tensor *fused[MOST_GRADIENTS], *grads[MOST_LEAVES];
     HEED_SCOPE(scope);
     pass_free();
     heed_tensor *encodings = encodings_of(n, input, HEED_F32);
@@ -237,6 +239,9 @@ heed_status pass_losses(const network *n, const pass_input *input, int leaf, int
 {
     HEED_SCOPE_NO_GRAD(scope);
     network copy = network_in_double(n);
+    if (heed_error_pending()) {
+        return heed_error_pending();
+    }
     heed_tensor *encodings = encodings_of(&copy, input, HEED_F64);
     const leaves all = leaves_of(&copy, encodings);
     if (!heed_error_pending() &&
