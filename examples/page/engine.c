@@ -116,7 +116,7 @@ static void drop_snapshots(int kept)
 
 /* A model's tensors in a snapshot: parameters, then gradients if steps accumulate them (NULL before
  * the first step), then the optimiser's state. */
-enum { MOST_STATE = 16 * MODEL_MOST_HEADS };
+enum { MOST_STATE = 32 * MODEL_MOST_HEADS };
 
 typedef struct state_list {
     heed_tensor_list parameters, optimizer; /* optimizer.names are valid until the next list */
@@ -666,17 +666,18 @@ static bool set_alone(network net)
     return true;
 }
 
+/* heads: 0: SelfAttention; from 1: MultiHead. */
 static network new_alone(int64_t d_model, int64_t head_dim, int heads)
 {
     network net = {.model = NULL};
-    if (d_model < 1 || d_model > WIDEST || head_dim < 1 || head_dim > WIDEST || heads < 1 ||
+    if (d_model < 1 || d_model > WIDEST || head_dim < 1 || head_dim > WIDEST || heads < 0 ||
         heads > MODEL_MOST_HEADS) {
         heed_fail(
             HEED_ERR_VALUE,
             "%d heads of width %lld on d_model %lld; the page shows 1 to %d heads, and widths "
             "up to %d",
             heads, (long long)head_dim, (long long)d_model, MODEL_MOST_HEADS, WIDEST);
-    } else if (heads == 1) {
+    } else if (heads == 0) {
         net.self_attention = heed_self_attention_new_with(
             d_model, -2, -1, (heed_self_attention_options){.head_dim = head_dim});
     } else {
@@ -694,7 +695,7 @@ EXPORT(page_alone) bool page_alone(double seed, int d_model, int heads)
         return false;
     }
     heed_manual_seed((uint64_t)seed);
-    return set_alone(new_alone(d_model, d_model, heads));
+    return set_alone(new_alone(d_model, d_model, heads > 1 ? heads : heads - 1));
 }
 
 /* The number of heads.N.W_q.weight in the file. */
@@ -737,9 +738,17 @@ static void open_alone(const heed_safetensors *file, const char *path)
     if (heed_error_pending()) {
         return;
     }
-    network net = new_alone(W_q->shape[1], W_q->shape[0], heads > 0 ? heads : 1);
+    network net = new_alone(W_q->shape[1], W_q->shape[0], heads);
+    net.concatenates = heads > 0 && !has_tensor(file, "W_o.weight");
+    const heed_tensor_list wanted = heed_state_dict(network_module(&net));
+    for (int i = 0; i < wanted.count - net.concatenates && !heed_error_pending(); i++) {
+        if (!has_tensor(file, wanted.names[i])) {
+            heed_fail(HEED_ERR_VALUE, "the file has %s, but no %s", name, wanted.names[i]);
+        }
+    }
     if (!heed_error_pending()) {
-        heed_load_state_dict(network_module(&net), path);
+        heed_load_state_dict_with(network_module(&net), path,
+                                  (heed_load_options){.not_strict = net.concatenates});
     }
     set_alone(net);
 }
@@ -825,11 +834,14 @@ EXPORT(page_open) const char *page_open(const char *path)
     }
     const network *net = is_model ? &run.net : &alone;
     const heed_tensor *W_q = network_head(net, 0)->W_q->weight;
-    fprintf(json, "{\"kind\":\"%s\",\"d_model\":%lld,\"head_dim\":%lld,\"heads\":%d}\n",
+    fprintf(json,
+            "{\"kind\":\"%s\",\"d_model\":%lld,\"head_dim\":%lld,\"heads\":%d,"
+            "\"concatenates\":%s}\n",
             is_model                  ? "model"
             : net->multi_head != NULL ? "multi_head"
                                       : "self_attention",
-            (long long)W_q->shape[1], (long long)W_q->shape[0], network_head_count(net));
+            (long long)W_q->shape[1], (long long)W_q->shape[0], network_head_count(net),
+            net->concatenates ? "true" : "false");
     return end_text(json);
 }
 
@@ -857,4 +869,18 @@ EXPORT(page_state) const char *page_state(void)
         CONTEXT, D_MODEL, network_head_count(&run.net), words.bytes != NULL ? words.bytes : "");
     text_free(&words);
     return end_text(json);
+}
+
+EXPORT(page_end) void page_end(void)
+{
+    end_run();
+    network_free(&alone);
+    pass_free();
+    passed.net = NULL;
+    heed_release(passed.block_mask);
+    passed.block_mask = NULL;
+    free(passed.encodings);
+    passed.encodings = NULL;
+    free(last.text);
+    last.text = NULL;
 }

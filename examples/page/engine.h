@@ -13,6 +13,9 @@
 /* page_error: the message of the pending error, which is cleared; NULL: none. */
 const char *page_error(void);
 
+/* page_end: frees everything. */
+void page_end(void);
+
 /* page_alloc, page_free: memory for arguments. */
 void *page_alloc(size_t size);
 void page_free(void *block);
@@ -69,7 +72,7 @@ bool page_losses(int leaf, int cell, const double *values, int count, double *lo
  * page_open: loads a .safetensors file: into the run if it is a whole next-token model of the toy,
  * whose training begins again at step 0 as that of next_token --load, else into a new attention
  * module. On error nothing changes. {"kind": "model" | "self_attention" | "multi_head", "d_model",
- * "head_dim", "heads"}.
+ * "head_dim", "heads", "concatenates": true if several heads have no W_o}.
  * page_state: the run's parameters and buffers, to be saved: {"tensors": [{"name", "shape", "at"},
  * ...], "metadata": {...}} as next_token --save writes them. */
 bool page_alone(double seed, int d_model, int heads);

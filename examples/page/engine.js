@@ -94,7 +94,7 @@ export class Engine {
 
   /** The attention module for passAlone, with weights from a seed. */
   alone({ seed, dModel, heads }) { return this.call("alone", { seed, dModel, heads }); }
-  /** Loads the bytes of a .safetensors file: {kind, d_model, head_dim, heads}. */
+  /** Loads the bytes of a .safetensors file: {kind, d_model, head_dim, heads, concatenates}. */
   open(bytes) { return this.call("open", bytes); }
   /** The weights of the run: {metadata, tensors: [{name, shape, values}]}. */
   state() { return this.call("state"); }

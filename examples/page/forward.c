@@ -72,7 +72,7 @@ network network_in_double(const network *n)
 {
     const heed_generator before = heed_get_generator();
     const heed_tensor *W_q = network_head(n, 0)->W_q->weight; /* (head_dim, d_model) */
-    network copy = {.model = NULL};
+    network copy = {.concatenates = n->concatenates};
     if (n->model != NULL) {
         copy.model = model_new(n->model->sizes);
     } else if (n->multi_head != NULL) {
@@ -90,7 +90,7 @@ network network_in_double(const network *n)
     }
     const heed_tensor_list from = heed_state_dict(network_module(n)),
                            to = heed_state_dict(network_module(&copy));
-    for (int i = 0; i < from.count; i++) {
+    for (int i = 0; i < from.count && !heed_error_pending(); i++) {
         heed_copy_into(to.tensors[i], from.tensors[i]);
     }
     heed_module_to(network_module(&copy), HEED_F64);
@@ -160,6 +160,9 @@ heed_tensor *forward_attention(const network *n, heed_tensor *token_encodings,
     }
     current_head = 0;
     heed_tensor *all = forward_add_mark("all_heads", heed_cat(outputs, heads, -1));
+    if (n->concatenates) {
+        return all;
+    }
     return forward_add_mark("projected", heed_linear_forward(m->W_o, all));
 }
 

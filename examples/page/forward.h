@@ -19,11 +19,12 @@ enum {
     BREAKS = 256
 };
 
-/* One of the three is set. */
+/* One of the three modules is set. */
 typedef struct network {
     struct token_model *model;
     struct heed_self_attention *self_attention;
     struct heed_multi_head *multi_head;
+    bool concatenates; /* multi_head: W_o is not used, as in the tutorial's MultiHeadAttention */
 } network;
 
 /* network_module: the module that is set. network_head_count, network_head: its heads. */
@@ -37,6 +38,7 @@ network network_in_double(const network *n);
 void network_free(network *n);
 
 /* forward_attention: token_encodings (..., T, d_model) -> (..., T, d_model or head_dim).
+ *                    or, if the network concatenates, (..., T, heads * head_dim).
  * forward_logits: tokens (..., T) i64 -> (..., T, words), for a network with a model.
  * block_mask: bool (T, T) or NULL. */
 heed_tensor *forward_attention(const network *n, heed_tensor *token_encodings,

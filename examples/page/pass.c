@@ -14,12 +14,13 @@ typedef struct leaves {
     int count;
 } leaves;
 
-/* The parameters, and the encodings if they are the input. */
+/* The parameters that are used, and the encodings if they are the input. */
 static leaves leaves_of(const network *n, heed_tensor *encodings)
 {
     leaves all = {.count = 0};
     const heed_tensor_list parameters = heed_parameters(network_module(n));
-    for (; all.count < parameters.count; all.count++) {
+    const int used = parameters.count - n->concatenates; /* the last is W_o */
+    for (; all.count < used; all.count++) {
         all.tensors[all.count] = parameters.tensors[all.count];
         all.names[all.count] = parameters.names[all.count];
     }
