@@ -17,6 +17,7 @@ const defaults = {
   heads: 1,
   lr: 0.02,
   step: 0,           // of the training run
+  watch: "",         // the sentence that training watches: "": pizza, "own": the reader's, or the number of a held-out one
   mask: "",          // edited cells, as "row.column" joined by commas
   broken: "",        // the switch of "Break it"
 };
