@@ -618,6 +618,9 @@ const char *page_pass_alone(const float *encodings, int count, const uint8_t *bl
 {
     HEED_SCOPE(scope);
     passed.net = NULL;
+    if (heed_error_pending()) {
+        return NULL;
+    }
     if (network_module(&alone) == NULL || count < 1 || count > MOST_TOKENS || breaks >= BREAKS) {
         heed_fail(HEED_ERR_VALUE, "the page: no attention module, or %d tokens instead of 1 to %d",
                   count, MOST_TOKENS);

@@ -71,6 +71,9 @@ struct heed_self_attention *network_head(const network *n, int head)
 network network_in_double(const network *n)
 {
     const heed_generator before = heed_get_generator();
+    if (heed_error_pending()) {
+        return (network){.model = NULL};
+    }
     const heed_tensor *W_q = network_head(n, 0)->W_q->weight; /* (head_dim, d_model) */
     network copy = {.concatenates = n->concatenates};
     if (n->model != NULL) {
@@ -113,6 +116,9 @@ void network_free(network *n)
 static heed_tensor *attend(struct heed_self_attention *self, heed_tensor *token_encodings,
                            heed_tensor *block_mask, unsigned breaks)
 {
+    if (self == NULL) { /* an error is pending */
+        return NULL;
+    }
     HEED_FORWARD(self);
     const int row_dim = -2, col_dim = -1;
     struct heed_linear *W_k = breaks & BREAK_SAME_KEYS ? self->W_q : self->W_k;

@@ -27,7 +27,8 @@ typedef struct network {
     bool concatenates; /* multi_head: W_o is not used, as in the tutorial's MultiHeadAttention */
 } network;
 
-/* network_module: the module that is set. network_head_count, network_head: its heads. */
+/* network_module: the module that is set. network_head_count, network_head: its heads (NULL while
+ * an error is pending). */
 void *network_module(const network *n);
 int network_head_count(const network *n);
 struct heed_self_attention *network_head(const network *n, int head);

@@ -88,7 +88,7 @@ void pass_free(void)
     kept = (struct kept){.count = 0};
 }
 
-/* The number of t, which is kept from now on; -1 for NULL. */
+/* The number of t, which is kept from now on; -1 for NULL or on error. */
 static int number_of(heed_tensor *t)
 {
     for (int i = 0; i < kept.count; i++) {
@@ -96,7 +96,7 @@ static int number_of(heed_tensor *t)
             return i;
         }
     }
-    if (t == NULL) {
+    if (t == NULL || heed_error_pending()) {
         return -1;
     }
     if (kept.count == kept.capacity) {
