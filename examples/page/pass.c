@@ -43,11 +43,11 @@ static heed_tensor *encodings_of(const network *n, const pass_input *input, heed
     return x;
 }
 
-/* `encodings` or NULL. Marks the results. */
+/* `encodings`: of the input, or NULL. Marks the results. */
 static heed_tensor *loss_of(const network *n, const pass_input *input, heed_tensor *encodings)
 {
     forward_begin();
-    const bool alone = encodings != NULL;
+    const bool alone = input->encodings != NULL;
     const int64_t context = alone ? input->count : n->model->sizes.context;
     const int64_t seen = input->count < context ? input->count : context;
     heed_tensor *mask = input->block_mask;
