@@ -45,7 +45,7 @@ async function begin() {
   fill(document.getElementById("app"), h("header", {}, h("h1", {}, t("title")), bar.element),
     h("main", {}, panels.map(({ root }) => root)));
   bar.show();
-  window.page = { run, state, setState }; // for tests and the curious
+  window.page = { run, state, setState, sections }; // for tests and the curious
 }
 
 begin().catch((error) => {
