@@ -10,6 +10,7 @@ const defaults = {
   phase: "forward",  // forward, backward
   line: 0,           // of the class
   head: 0,
+  masked: false,     // the tutorial's class with a mask
   cell: "",          // the explained cell: "name:row:column"
   sentence: "the pizza came out of the oven and it", // the reader's
   seed: 0,

@@ -277,6 +277,7 @@ export function begin(root) {
     }
     curve(0, healthy);
     curve(1, broken);
+    losses.update({ at: STEPS });
     progress.remove();
     status.textContent = t(chosen === right ? "breaks.right" : "breaks.wrong", t(`breaks.${name}.answer.${right}`));
     status.className = chosen === right ? "break-right" : "break-wrong";
