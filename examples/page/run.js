@@ -2,6 +2,7 @@
 
 import { Engine } from "./engine.js";
 import { state, setState, onState } from "./state.js";
+import { blockedOf } from "./mask.js";
 
 export const STEPS = 2000; // of a whole run, as in next_token
 export const MEASURE_EVERY = 25;
@@ -11,6 +12,8 @@ const listeners = new Set();
 
 export const run = {
   engine: null,
+  of: {},           // {seed, heads, lr, trained} of this run
+  opened: false,    // it began with the weights of a file
   language: null,   // {words, train, heldOut, context, it, subject}
   step: 0,
   losses: [],       // losses[i]: of step i + 1; all steps taken so far, also those after `step`
@@ -86,10 +89,16 @@ function setBusy(busy) {
   tell("busy");
 }
 
+// Passes use state.mask, training uses state.trained, so that a link with both gives the same numbers.
+function useMask(mask) {
+  return run.engine.mask(blockedOf(mask, run.language.context));
+}
+
 /** The weights are those of `step` and stay so. */
 async function arrived(step) {
   moved(step);
   run.playing = false;
+  await useMask(state.mask);
   run.measures.set(step, await run.engine.measure(watched()));
   setState({ step });
   tell("weights");
@@ -105,11 +114,14 @@ export async function beginRun() {
   goTo(step);
   onState((changed) => {
     const wanted = changed.has("step") ? state.step : 0;
-    if (["seed", "heads", "lr"].some((key) => changed.has(key))) {
+    if (["seed", "heads", "lr", "trained"].some((key) => changed.has(key) && state[key] !== run.of[key])) {
       restart();
       goTo(wanted);
     } else if (changed.has("step") && wanted !== run.step) {
       goTo(wanted);
+    }
+    if (changed.has("mask")) {
+      inTurn(() => run.playing || arrived(run.step));
     }
     if (changed.has("watch") || (changed.has("sentence") && state.watch === "own")) {
       rewatch();
@@ -131,33 +143,43 @@ function heard(data) {
     if (data.error !== undefined) {
       failed(new Error(data.error));
     }
+    useMask(state.mask);
     setState({ step: data.step });
     whenStopped?.();
   }
   tell(data.event, data);
 }
 
-/** A new run with the seed, heads and learning rate of the state, at step 0. */
+/** A new run with the seed, heads, learning rate and mask of the state, at step 0. */
 export function restart(breaks = 0) {
   wanted = null;
   return inTurn(async () => {
-    const { seed, heads, lr } = state;
-    run.playing = false;
+    const { seed, heads, lr, trained } = state;
+    run.playing = run.opened = false;
+    run.of = { seed, heads, lr, trained };
     run.language = await run.engine.start({ seed, heads, lr, steps: STEPS, breaks });
     await begun();
   });
 }
 
-/** To be called when the engine's run has begun again by itself: a model was opened, the mask edited. */
-export function restarted() {
+/** A run that begins with a whole model from the bytes of a file; no link can hold its weights. */
+export function openModel(bytes) {
   wanted = null;
-  return inTurn(begun);
+  return inTurn(async () => {
+    await run.engine.stop();
+    const { heads } = await run.engine.open(bytes);
+    run.of.heads = heads;
+    run.opened = true;
+    setState({ heads });
+    await begun();
+  });
 }
 
 async function begun() {
   run.losses = [];
   run.measures.clear();
   moved(0);
+  await useMask(state.mask);
   run.measures.set(0, await run.engine.measure(watched()));
   setState({ step: 0 });
   tell("restarted");
@@ -169,6 +191,7 @@ export function play({ until = STEPS, perSecond = 0 } = {}) {
   return inTurn(async () => {
     if (run.step < until) {
       run.playing = true;
+      await useMask(state.trained);
       await run.engine.play({ until, perSecond, every: MEASURE_EVERY, ...watched() });
       tell("busy");
     }
@@ -187,6 +210,7 @@ export function stop() {
 export function oneStep() {
   return inTurn(async () => {
     if (run.step < STEPS) {
+      await useMask(state.trained);
       const { step, loss } = await run.engine.step();
       run.losses[step - 1] = loss;
       await arrived(step);
@@ -195,27 +219,38 @@ export function oneStep() {
 }
 
 let wanted = null; // the newest step asked for: a slider asks for many
+let target = null; // the step that is being gone to
+
+/** One step back; from the step asked for last, if that is not reached yet. */
+export function stepBack() {
+  return goTo((wanted ?? target ?? run.step) - 1);
+}
 
 /** To the state after `step` steps, bit by bit as it was; trains on if it was not there yet. */
 export function goTo(step) {
   wanted = Math.max(0, Math.min(STEPS, Math.round(step)));
   return inTurn(async () => {
-    const target = wanted;
+    target = wanted;
     wanted = null;
     if (target === null || (target === run.step && !run.playing)) {
       return;
     }
     setBusy(true);
     await run.engine.stop();
+    await useMask(state.trained);
     await arrived(await run.engine.goTo(Math.min(target, run.losses.length)));
     if (run.step < target) {
       const stopped = new Promise((resolve) => (whenStopped = resolve));
+      await useMask(state.trained);
       await run.engine.play({ until: target, perSecond: 0, every: MEASURE_EVERY, ...watched() });
       await stopped;
       whenStopped = null;
       await arrived(await run.engine.stop());
     }
-  }).finally(() => setBusy(false));
+  }).finally(() => {
+    target = null;
+    setBusy(false);
+  });
 }
 
 /** Watches another sentence: measures it again at the steps that are quickly reached. */
@@ -223,6 +258,7 @@ function rewatch() {
   return inTurn(async () => {
     const here = await run.engine.stop(), steps = [...run.measures.keys()];
     setBusy(true);
+    await useMask(state.trained);
     run.measures.clear();
     for (const step of steps.filter((s) => s % SNAPSHOT_EVERY === 0 && s <= run.losses.length).sort((a, b) => b - a)) {
       await run.engine.goTo(step);
