@@ -219,12 +219,18 @@ export function oneStep() {
 }
 
 let wanted = null; // the newest step asked for: a slider asks for many
+let target = null; // the step that is being gone to
+
+/** One step back; from the step asked for last, if that is not reached yet. */
+export function stepBack() {
+  return goTo((wanted ?? target ?? run.step) - 1);
+}
 
 /** To the state after `step` steps, bit by bit as it was; trains on if it was not there yet. */
 export function goTo(step) {
   wanted = Math.max(0, Math.min(STEPS, Math.round(step)));
   return inTurn(async () => {
-    const target = wanted;
+    target = wanted;
     wanted = null;
     if (target === null || (target === run.step && !run.playing)) {
       return;
@@ -241,7 +247,10 @@ export function goTo(step) {
       whenStopped = null;
       await arrived(await run.engine.stop());
     }
-  }).finally(() => setBusy(false));
+  }).finally(() => {
+    target = null;
+    setBusy(false);
+  });
 }
 
 /** Watches another sentence: measures it again at the steps that are quickly reached. */
