@@ -4,13 +4,15 @@
 import { h } from "./dom.js";
 import { t } from "./strings.js";
 
+export const DENSE = 6; // tables with more columns have smaller type
+
 /** A number with `digits` decimals, or in scientific notation where these would show nothing. */
 export function number(value, digits = 4) {
   if (!Number.isFinite(value)) {
     return Number.isNaN(value) ? "NaN" : value > 0 ? "∞" : "−∞";
   }
   const small = value !== 0 && Math.abs(value) < 0.5 * 10 ** -digits;
-  const text = small || Math.abs(value) >= 1e6 ? value.toExponential(digits - 2) : value.toFixed(digits);
+  const text = small || Math.abs(value) >= 1e6 ? value.toExponential(Math.max(0, digits - 2)) : value.toFixed(digits);
   return text.replace(/-/g, "−");
 }
 
@@ -26,11 +28,11 @@ export function titleOf(name, shape) {
 }
 
 /** The text of a cell. */
-export function cellText(kind, value) {
+export function cellText(kind, value, digits = 4) {
   return kind === "percent" ? (100 * value).toFixed(1)
     : kind === "id" ? String(value)
     : kind === "mask" ? (value ? "✕" : "·")
-    : number(value);
+    : number(value, digits);
 }
 
 /** The largest finite magnitude, to which shades are relative. */
@@ -57,8 +59,9 @@ function shade(cell, kind, value, most) {
 
 /**
  * options: {tensor: its number in the pass, name, shape: [rows, columns] or less, values, rows, columns:
- * their names, kind: "value" | "percent" | "gradient" | "id" | "mask", changed: mark it as new,
- * compact: colours without numbers, pickRows, pickColumns: the numbers of those to show (default: all),
+ * their names, corner: the text above the row names, kind: "value" | "percent" | "gradient" | "id" | "mask", changed: mark it as new,
+ * compact: colours without numbers, digits: decimals of values,
+ * text(value): the text of a cell, pickRows, pickColumns: the numbers of those to show (default: all),
  * onpoint(tensor, index): a cell was pointed at or focused, onpress(tensor, index): clicked or Enter,
  * onleave(): the pointer left the table}. An index counts the elements of the whole tensor.
  * Returns {element, mark(indices, className), unmark(), focus(index), update(values)}.
@@ -75,7 +78,7 @@ export function matrix(options) {
 
   const fillCell = (cell, value, most) => {
     shade(cell, kind, value, most);
-    cell.textContent = cellText(kind, value);
+    cell.textContent = options.text?.(value) ?? cellText(kind, value, options.digits);
   };
   const most = largest(values);
   const body = shownRows.map((r) => {
@@ -96,11 +99,11 @@ export function matrix(options) {
     return row;
   });
   shownColumns.forEach((c) => columnHeads.push(h("th", { scope: "col" }, h("span", {}, columns?.[c] ?? String(c)))));
-  const table = h("table", { class: `matrix ${kind}` + (changed ? " changed" : "") + (compact ? " compact" : "") },
+  const table = h("table", { class: `matrix ${kind}` + (compact ? " compact" : kind !== "id" && across > DENSE ? " dense" : "") },
     h("caption", {}, titleOf(name, shape)),
-    h("thead", {}, h("tr", {}, h("td"), columnHeads)),
+    h("thead", {}, h("tr", {}, h("td", {}, options.corner ?? ""), columnHeads)),
     h("tbody", {}, body));
-  const box = h("div.matrix-box", {}, table);
+  const box = h("div", { class: "matrix-box" + (changed ? " changed" : "") }, table);
 
   const placeOf = (event) => {
     const cell = event.target.closest("td[data-index]");

@@ -4,11 +4,7 @@
 import { h, fill } from "./dom.js";
 import { t } from "./strings.js";
 import { number, sizes } from "./matrix.js";
-import * as explainer from "./explain.js";
-
-const explain = (...cell) => explainer.explain?.(...cell) ?? null;
-const nameOf = (pass, tensor) => explainer.nameOf?.(pass, tensor) ??
-  [...pass.marks, ...pass.leaves].find((x) => x.tensor === tensor) ?? { name: `#${tensor}` };
+import { explain, nameOf } from "./explain.js";
 
 /** The gradient of a tensor of the pass, or -1. */
 export function gradientOf(pass, tensor) {
@@ -27,7 +23,7 @@ function valueOf(pass, tensor) {
 /**
  * onvisit(tensor, index): the reader goes on to this number, or back to it; onclose(): the panel was
  * closed; words(tensor, index): {title, place}: what the number is in words, and "row, column" by name;
- * either can be null. Returns {element, show(pass, tensor, index), clear()}.
+ * either can be null. Returns {element, show(pass, tensor, index): shows a number and returns its explanation, clear()}.
  */
 export function panel({ onvisit, onclose, words } = {}) {
   let shown = null;  // {pass, tensor, index}
@@ -64,7 +60,7 @@ export function panel({ onvisit, onclose, words } = {}) {
     const { name, isGradient } = nameOf(pass, tensor);
     const place = placeOf(pass, tensor, index);
     const cell = place === "" ? name : `${name}[${place}]`;
-    return isGradient && !name.includes(" ") ? t("panel.gradient_of", cell) : cell;
+    return isGradient ? t("panel.gradient_of", cell) : cell;
   };
   const numberButton = (pass, { tensor, index, value }) =>
     h("button.number", { type: "button", title: fullName(pass, tensor, index), onclick: () => goOn(tensor, index) },
@@ -112,6 +108,7 @@ export function panel({ onvisit, onclose, words } = {}) {
         other(pass, tensor, index));
       said.textContent = `${title}: ${number(value)}` + (found === null ? "" :
         `. ${found.parts.map((part) => (typeof part === "string" ? part : number(part.value))).join("")} = ${number(value)}`);
+      return found;
     },
     clear() {
       shown = null;

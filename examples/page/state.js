@@ -32,6 +32,7 @@ const fields = {
   phase: oneOf("forward", "backward"),
   line: whole(0, 0, 99),             // of the class
   head: whole(0, 0, 15),
+  masked: flag(),                    // the tutorial's class with a mask
   cell: matching("", /^[\w .:-]{1,99}$/), // the explained cell: "name:row:column"
   sentence: sentence("the pizza came out of the oven and it"), // the reader's
   seed: whole(0, 0, Number.MAX_SAFE_INTEGER),

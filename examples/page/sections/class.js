@@ -1,9 +1,573 @@
-// The section "class".
+// The section "class": steps through the lines of the class, forward and backward, and shows the
+// matrices that exist at each line.
 
-import { h } from "../dom.js";
+import { h, fill } from "../dom.js";
+import { t } from "../strings.js";
+import { state, setState, onState } from "../state.js";
+import { run, onRun, goTo, watched, idsOf, STEPS } from "../run.js";
+import { Engine } from "../engine.js";
+import { codeLines, stepsOf } from "../lines.js";
+import { matrix, legend, sizes, DENSE } from "../matrix.js";
+import { panel } from "../panel.js";
+
+const TUTORIAL = { words: ["Pizza", "is", "awesome"], encodings: [1.16, 0.23, 0.57, 1.36, 4.41, -2.16] };
+const FEWEST_WORDS = 2, LIKELIEST = 10;
+const COMPACT = 12;      // wider matrices show colours instead of numbers
+const PER_HEAD = new Set(["q", "k", "v", "sims", "scaled_sims", "masked_sims", "attention_percents", "attention_scores"]);
+const BETWEEN_WORDS = new Set(["sims", "scaled_sims", "masked_sims", "attention_percents", "mask"]);
+
+// ---- the example: what is computed, and how its rows and columns are called ----
+
+/** Words with a number after each repetition: the, pizza, ..., the (2). */
+function distinct(words) {
+  const seen = new Map();
+  return words.map((word) => {
+    const times = (seen.get(word) ?? 0) + 1;
+    seen.set(word, times);
+    return times > 1 ? `${word} (${times})` : word;
+  });
+}
+
+/** {words, ids, heads} of the chosen example, or {problem: a sentence}. */
+function chosenSentence() {
+  const { words } = run.language;
+  if (state.example === "tutorial") {
+    return { words: TUTORIAL.words, ids: null, heads: 1 };
+  }
+  const typed = state.sentence.trim().split(/\s+/).filter((word) => word !== "");
+  const ids = state.example === "own" ? idsOf(typed) : watched().tokens;
+  const most = run.language.context + 1;
+  const unknown = typed.filter((_, i) => ids[i] === null);
+  if (state.example === "own" && unknown.length > 0) {
+    return { problem: t("class.unknown", unknown.join(", "), t("tab.own")) };
+  }
+  if (ids.length < FEWEST_WORDS || ids.length > most) {
+    return { problem: t("class.length", most) };
+  }
+  return { words: ids.map((id) => words[id]), ids, heads: state.heads };
+}
+
+let tutorialEngine = null;
+
+async function record(sentence) {
+  if (sentence.ids !== null) {
+    return run.engine.pass(sentence.ids);
+  }
+  if (tutorialEngine === null) {
+    tutorialEngine = await Engine.create();
+    await tutorialEngine.alone({ seed: 42, dModel: 2, heads: 1 });
+  }
+  const blocked = state.masked ? [0, 1, 1, 0, 0, 1, 0, 0, 0] : null;
+  return tutorialEngine.passAlone({ encodings: TUTORIAL.encodings, count: 3, blocked });
+}
+
+/** The recorded pass with the names of its matrices. */
+function model(pass, sentence, head) {
+  const { words, heads } = sentence;
+  const context = sentence.ids === null ? words.length : Math.min(words.length, run.language.context);
+  const tokens = distinct(words.slice(0, context));
+  const vocabulary = run.language.words;
+  const feature = (count) => Array.from({ length: count }, (_, i) => t("class.feature", i));
+  const features = (tensor) => feature(sizes(pass.tensors[tensor].shape)[1]);
+
+  const leafName = (name) => {
+    const path = heads > 1 && /^W_[qkv]$/.test(name) ? `heads.${head}.${name}` : name;
+    return /^W_|^we$/.test(name) ? `${path}.weight` : path;
+  };
+  const input = (op, mark) => {
+    const made = pass.marks.find((m) => m.name === mark && (m.head === head || !PER_HEAD.has(mark)));
+    const entry = made && pass.entries.find((e) => e.op === op && e.result === made.tensor);
+    return entry === undefined ? null : { tensor: entry.inputs[1], gradient: -1 };
+  };
+
+  /** {tensor, gradient} of a matrix of a formula (lines.js). */
+  const find = (fullName) => {
+    const [name, of] = fullName.split("@");
+    const special = { positions: ["add", "token_encodings"], mask: ["masked_fill", "masked_sims"],
+      targets: ["cross_entropy", "loss"] }[name];
+    if (special !== undefined) {
+      return input(...special);
+    }
+    const inHead = of !== undefined ? Number(of) : PER_HEAD.has(name) ? head : 0;
+    const leaf = leafName(name);
+    return pass.marks.find((m) => m.name === name && m.head === inHead) ??
+      pass.leaves.find((l) => l.name === leaf || l.name.endsWith(`.${leaf}`)) ?? null;
+  };
+
+  /** The names of rows and columns. */
+  const names = (fullName) => {
+    const name = fullName.split("@")[0], found = find(fullName);
+    const [, width] = sizes(pass.tensors[found.tensor].shape);
+    if (BETWEEN_WORDS.has(name)) {
+      return { rows: tokens, columns: tokens, corner: t("class.corner") };
+    }
+    const perHead = heads > 1 ? width / heads : width;
+    const byHead = Array.from({ length: width }, (_, i) =>
+      t("class.head_feature", Math.floor(i / perHead), i % perHead));
+    switch (name) {
+      case "W_q": case "W_k": case "W_v": return { rows: feature(sizes(pass.tensors[found.tensor].shape)[0]), columns: feature(width) };
+      case "W_o": return { rows: feature(sizes(pass.tensors[found.tensor].shape)[0]), columns: byHead };
+      case "all_heads": return { rows: tokens, columns: byHead };
+      case "we": case "fc_layer.weight": return { rows: vocabulary, columns: feature(width) };
+      case "fc_layer.bias": return { rows: [""], columns: vocabulary };
+      case "logits": return { rows: tokens, columns: vocabulary };
+      case "targets": return { rows: [""], columns: tokens };
+      case "loss": return { rows: [""], columns: [""] };
+      default: return { rows: tokens, columns: features(found.tensor) };
+    }
+  };
+  return { pass, sentence, head, tokens, find, names };
+}
+
+// ---- the section ----
 
 /** Builds the section once; returns {show()}, called whenever its tab is opened. */
 export function begin(root) {
-  root.append(h("p", {}, "class"));
-  return { show() {} };
+  let shown = null;        // the model above
+  let steps = [], lines = [];
+  let cards = new Map();   // name -> card
+  let layers = new Map();  // name -> the layers that the reader chose
+  let numbers = false, allWords = false, wholeProgram = false, row = null;
+  let key = "", pending = 0; // what `shown` was computed from; the number of the last request
+  let hovered = null;
+  let queue = [];          // tables still to be built
+
+  // ---- numbers: words for them, and the one that is explained ----
+
+  /** Which matrix, layer, row and column an element of a tensor is. */
+  const locate = (tensor, index) => {
+    for (const card of cards.values()) {
+      const layer = card.tensors.value === tensor ? "value" : card.tensors.gradient === tensor ? "gradient" : null;
+      if (layer !== null && (layer === "value" || visible(card).gradient)) {
+        const width = sizes(shown.pass.tensors[tensor].shape)[1];
+        return { card, layer, r: Math.floor(index / width), c: index % width };
+      }
+    }
+    return null;
+  };
+  const words = (tensor, index) => {
+    const place = locate(tensor, index);
+    if (place === null) {
+      return null;
+    }
+    const { card, layer, r, c } = place, { rows, columns } = card.names;
+    const kind = card.name.split("@")[0];
+    const key = /^W_/.test(kind) ? "cell.weight" : `cell.${kind}`;
+    const title = t(key, rows[r], columns[c]);
+    return {
+      title: layer === "gradient" ? t("cell.gradient", title) : title,
+      place: [rows[r], columns[c]].filter((x) => x !== "").join(", "),
+    };
+  };
+  const cellName = (tensor, index) => {
+    const place = locate(tensor, index);
+    return place === null ? `t${tensor}:${index}:0`
+      : `${place.layer === "gradient" ? "grad." : ""}${place.card.name}:${place.r}:${place.c}`;
+  };
+  /** {tensor, index} of state.cell, or null. */
+  const cellOf = (text) => {
+    const [, gradient, name, r, c] = /^(grad\.)?([^:]+):(\d+):(\d+)$/.exec(text) ?? [];
+    if (name === undefined || shown === null) {
+      return null;
+    }
+    const unnamed = /^t(\d+)$/.exec(name);
+    const found = unnamed !== null ? { tensor: Number(unnamed[1]) } : [...cards.values()].find((card) => card.name === name) &&
+      shown.find(name);
+    const tensor = gradient === undefined ? found?.tensor : found?.gradient;
+    const data = shown.pass.tensors[tensor];
+    const index = unnamed !== null ? Number(r) : Number(r) * sizes(data?.shape ?? [])[1] + Number(c);
+    return data !== undefined && index < data.values.length ? { tensor, index } : null;
+  };
+
+  const explained = panel({
+    words,
+    onvisit: (tensor, index) => setState({ cell: cellName(tensor, index) }),
+    onclose: () => setState({ cell: "" }),
+  });
+  const tables = () => [...cards.values()].flatMap((card) => Object.values(card.built));
+  const explainCell = (cell) => {
+    tables().forEach((table) => table.unmark());
+    if (cell === null) {
+      explained.clear();
+      return;
+    }
+    const found = explained.show(shown.pass, cell.tensor, cell.index);
+    const mark = (cells, className) => {
+      const byTensor = new Map();
+      cells.forEach(({ tensor, index }) => byTensor.set(tensor, [...(byTensor.get(tensor) ?? []), index]));
+      tables().forEach((table) => byTensor.has(table.tensor) && table.mark(byTensor.get(table.tensor), className));
+    };
+    mark(found?.sources ?? [], "source");
+    mark([cell], "result");
+  };
+  const explainNow = () => explainCell(hovered ?? cellOf(state.cell));
+  const point = (tensor, index) => {
+    hovered = { tensor, index };
+    explainNow();
+  };
+  const leave = () => {
+    if (state.cell !== "" && hovered !== null) {
+      hovered = null;
+      explainNow();
+    }
+  };
+  const press = (tensor, index) => {
+    hovered = null;
+    const cell = cellName(tensor, index);
+    setState({ cell: state.cell === cell ? "" : cell });
+  };
+
+  // ---- cards: one for each matrix, with its value and its gradient ----
+
+  const likeliest = () => {
+    const { tensor } = shown.find("logits"), { shape, values } = shown.pass.tensors[tensor], width = shape[1];
+    const order = Array.from({ length: width }, (_, i) => i);
+    return order.sort((a, b) => values[row * width + b] - values[row * width + a]).slice(0, LIKELIEST);
+  };
+  const picks = (name) => {
+    const { ids } = shown.sentence;
+    switch (name) {
+      case "we": return { pickRows: allWords ? undefined : [...new Set(ids.slice(0, shown.tokens.length))] };
+      case "logits": return { pickRows: allWords ? undefined : [row], pickColumns: allWords ? undefined : likeliest() };
+      case "fc_layer.weight": return { pickRows: allWords ? undefined : likeliest() };
+      case "fc_layer.bias": return { pickColumns: allWords ? undefined : likeliest() };
+      default: return {};
+    }
+  };
+  const buildTable = (card, layer) => {
+    const tensor = card.tensors[layer], { shape, values } = shown.pass.tensors[tensor];
+    const name = card.name.split("@")[0], title = card.title;
+    const picked = picks(name);
+    const width = picked.pickColumns?.length ?? sizes(shape)[1];
+    const kind = layer === "gradient" ? "gradient" : name === "attention_percents" ? "percent" : name === "mask" ? "mask"
+      : name === "targets" ? "id" : "value";
+    const table = matrix({
+      tensor, shape, values, kind, ...picked, ...card.names,
+      name: layer === "gradient" ? t("class.gradient_title", title) : title,
+      compact: width > COMPACT && !numbers && kind !== "id",
+      digits: width > DENSE ? 2 : 4,
+      text: name === "targets" ? (id) => run.language.words[id] : undefined,
+      onpoint: point, onpress: press, onleave: leave,
+    });
+    table.tensor = tensor;
+    card.built[layer] = table;
+    fill(card.places[layer], table.element);
+  };
+  const cardOf = (name) => {
+    if (!cards.has(name)) {
+      const found = shown.find(name);
+      const places = { value: h("div.layer"), gradient: h("div.layer") };
+      const [base, of] = name.split("@");
+      const card = { name, title: of === undefined ? base : `${base}, ${t("class.head")} ${of}`, places, built: {}, names: shown.names(name),
+        tensors: { value: found.tensor, gradient: found.gradient } };
+      card.fresh = h("span.fresh", { hidden: true }, t("class.new"));
+      card.buttons = found.gradient < 0 ? {} : Object.fromEntries(["value", "gradient"].map((layer) => [layer,
+        h("button", { type: "button", onclick: () => toggle(card, layer) }, t(`class.${layer}`))]));
+      card.element = h("div.card", { "data-name": name }, h("div.card-bar", {}, card.fresh, Object.keys(card.buttons).length === 0 ? null
+        : h("span.group.small", { role: "group", "aria-label": t("class.layers", card.title) }, Object.values(card.buttons))),
+      places.value, places.gradient);
+      cards.set(name, card);
+    }
+    return cards.get(name);
+  };
+  const toggle = (card, layer) => {
+    const now = visible(card);
+    const other = layer === "value" ? "gradient" : "value";
+    const next = { ...now, [layer]: !now[layer] };
+    layers.set(card.name, next.value || next.gradient ? next : { ...next, [other]: true });
+    render();
+  };
+
+  /** Which layers of a card are shown: those that the reader chose, else values, and the gradients that backward has reached. */
+  const visible = (card) => layers.get(card.name) ?? { value: true, gradient: card.tensors.gradient >= 0 && known(card.name) };
+  /** Has backward computed this gradient? It has when all lines that read the matrix have been walked. */
+  const known = (name) => state.phase === "backward" && firstReader(name) >= at();
+  const firstReader = (name) => {
+    const reads = steps.findIndex((line) => line.reads.some((read) => read === name || read.split("@")[0] === name));
+    return reads < 0 ? steps.findIndex((line) => line.marks.includes(name)) : reads;
+  };
+  const at = () => Math.min(Math.max(0, Math.trunc(state.line)), Math.max(0, steps.length - 1));
+
+  /** Puts a card up to date; tables that do not exist yet are built now, or one by one later. */
+  const update = (card, { fresh, later }) => {
+    const now = visible(card);
+    for (const layer of ["value", "gradient"]) {
+      card.places[layer].hidden = !now[layer];
+      card.buttons[layer]?.setAttribute("aria-pressed", now[layer]);
+      if (now[layer] && card.built[layer] === undefined) {
+        if (later) {
+          queue.push(() => card.built[layer] === undefined && buildTable(card, layer));
+        } else {
+          buildTable(card, layer);
+        }
+      }
+      card.built[layer]?.element.classList.toggle("changed", fresh === layer && now[layer]);
+    }
+    card.fresh.hidden = fresh === null || !now[fresh];
+    return card.element;
+  };
+  let working = false;
+  const work = () => {
+    if (working) {
+      return;
+    }
+    const next = queue.shift();
+    if (next === undefined) {
+      explainNow();
+      return;
+    }
+    working = true;
+    setTimeout(() => {
+      working = false;
+      next();
+      work();
+    });
+  };
+
+  // ---- what is shown at the current line ----
+
+  const code = { python: h("ol.code"), c: h("ol.code") };
+  const about = h("p.about"), place = h("strong.place", { "aria-live": "polite" });
+  const sentence = h("p.sentence", { "aria-live": "polite" }), partial = h("p.note");
+  const equation = h("div.equation"), before = h("div.cards"), beforeTitle = h("h2.not-presented", {}, t("class.before"));
+  const choices = h("span.toolbar"), more = h("span.toolbar");
+  const colours = h("div");
+  const problem = h("p.error", { role: "alert" });
+
+  const drawCode = () => {
+    for (const language of ["python", "c"]) {
+      const items = lines.filter((line) => line[language] !== null && (wholeProgram || !line.whole)).map((line) => {
+        const number = steps.indexOf(line);
+        const text = line[language];
+        const words = text.split(/(\w+->\w+)/).map((part, i) => (i % 2 === 1 ? h("span.word", {}, part) : part)); // not broken at "-"
+        return h("li", { "data-step": number >= 0 ? number : null }, number >= 0
+          ? h("button.line", { type: "button", onclick: () => setState({ line: number }) }, words) : h("span.line", {}, words));
+      });
+      fill(code[language], items);
+    }
+  };
+  const markCode = () => {
+    for (const list of Object.values(code)) {
+      list.querySelectorAll("[data-step]").forEach((item) => {
+        const current = Number(item.dataset.step) === at();
+        item.classList.toggle("current", current);
+        item.firstChild[current ? "setAttribute" : "removeAttribute"]("aria-current", "step");
+        if (current && list.clientHeight > 0) { // in view, without scrolling the page
+          const top = item.offsetTop - 2 * item.offsetHeight, bottom = item.offsetTop + 3 * item.offsetHeight;
+          list.scrollTop = Math.max(Math.min(list.scrollTop, top), bottom - list.clientHeight);
+        }
+      });
+    }
+  };
+  const symbol = (text) => {
+    const d = text.includes("√d") ? shown.pass.tensors[shown.find("k").tensor].shape[1] : 0;
+    return h("span.symbol", {}, text.slice(1).replace("√d", `√${d}`));
+  };
+  const rowChoice = (line) => {
+    const logits = ["logits", "fc_layer.weight", "fc_layer.bias"].some((name) => [...line.marks, ...line.reads].includes(name));
+    const select = h("select", { onchange: (event) => {
+      row = Number(event.target.value);
+      rebuild();
+    } }, shown.tokens.map((word, i) => h("option", { value: i, selected: i === row }, word)));
+    fill(more,
+      h("label", { class: "numbers" }, h("input", { type: "checkbox", checked: numbers, onchange: (event) => {
+        numbers = event.target.checked;
+        rebuild();
+      } }), t("class.numbers")),
+      logits || line.id === "embeddings" ? h("label", {}, h("input", { type: "checkbox", checked: allWords, onchange: (event) => {
+        allWords = event.target.checked;
+        rebuild();
+      } }), t("class.all_words")) : null,
+      logits && !allWords ? h("label", {}, t("class.row_of"), select) : null,
+      logits && !allWords ? h("span.faint", {}, t("class.likeliest")) : null);
+    more.hidden = state.example === "tutorial";
+  };
+
+  const render = () => {
+    if (shown === null) {
+      return;
+    }
+    const index = at(), line = steps[index], backward = state.phase === "backward";
+    queue = [];
+    markCode();
+    fill(place, t("class.place", index + 1, steps.length, t(`class.${state.phase}`)));
+    fill(sentence, t(`line.${line.id}${backward ? ".back" : ""}`));
+    const early = backward ? [...new Set(line.reads)].filter((name) => cardOf(name).tensors.gradient >= 0 && firstReader(name) < index) : [];
+    fill(partial, early.map((name) => t("class.partial", name, steps[firstReader(name)].marks[0])).join(" "));
+    partial.hidden = early.length === 0;
+    rowChoice(line);
+
+    const current = new Set([...line.marks, ...line.reads]);
+    const freshLayer = (name) => (!backward ? (line.marks.includes(name) ? "value" : null)
+      : index === steps.length - 1 && line.marks.includes(name) ? "gradient"
+      : line.reads.includes(name) && firstReader(name) === index ? "gradient" : null);
+    const terms = []; // a symbol stays with the matrix after it
+    line.formula.forEach((part) => {
+      const last = terms[terms.length - 1], open = last?.lastChild.classList.contains("symbol");
+      if (part.startsWith("'ᵀ")) {
+        last.append(h("span", { class: "symbol transposed", title: t("class.transposed") }, "T"));
+        part = `'${part.slice(2)}`;
+      }
+      const element = part === "'" ? null : part.startsWith("'") ? symbol(part)
+        : update(cardOf(part), { fresh: freshLayer(part), later: false });
+      if (element !== null) {
+        open && !last.lastChild.classList.contains("transposed") ? last.append(element) : terms.push(h("div.term", {}, element));
+      }
+    });
+    fill(equation, terms);
+    const earlier = [];
+    steps.slice(0, backward ? steps.length : index).forEach((other) => [...other.reads, ...other.marks].forEach((name) => {
+      if (!current.has(name) && !earlier.includes(name)) {
+        earlier.push(name);
+      }
+    }));
+    fill(before, earlier.map((name) => update(cardOf(name), { fresh: null, later: true })));
+    beforeTitle.hidden = earlier.length === 0;
+    buttons.first.disabled = !backward && index === 0;
+    buttons.previous.disabled = !backward && index === 0;
+    buttons.next.disabled = backward && index === 0;
+    explainNow();
+    work();
+  };
+  const rebuild = () => {
+    cards = new Map();
+    render();
+  };
+
+  // ---- steps ----
+
+  const move = (by) => {
+    const index = at(), backward = state.phase === "backward";
+    if (!backward && by > 0 && index === steps.length - 1) {
+      setState({ phase: "backward" });
+    } else if (backward && by < 0 && index === steps.length - 1) {
+      setState({ phase: "forward" });
+    } else {
+      const next = index + (backward ? -by : by);
+      if (next >= 0 && next < steps.length) {
+        setState({ line: next });
+      }
+    }
+  };
+  const buttons = {
+    first: h("button", { type: "button", onclick: () => setState({ phase: "forward", line: 0 }) }, t("class.first")),
+    previous: h("button", { type: "button", onclick: () => move(-1) }, t("class.previous")),
+    next: h("button.primary", { type: "button", onclick: () => move(1) }, t("class.next")),
+  };
+  document.addEventListener("keydown", (event) => {
+    if (state.tab !== "class" || event.defaultPrevented || event.ctrlKey || event.altKey || event.metaKey ||
+      event.target.closest?.("input, select, textarea, [role=tablist], dialog, td")) {
+      return;
+    }
+    const by = { ArrowLeft: -1, ArrowRight: 1, ...(state.present ? { PageUp: -1, PageDown: 1 } : {}) }[event.key];
+    if (by !== undefined) {
+      event.preventDefault();
+      move(by);
+    } else if (event.key === "Escape" && state.cell !== "") {
+      setState({ cell: "" });
+    }
+  });
+
+  const phases = ["forward", "backward"].map((phase) => h("button", { type: "button", onclick: () =>
+    setState({ phase, line: phase === "forward" ? 0 : steps.length - 1 }) }, t(`class.${phase}`)));
+  const program = h("button", { type: "button", "aria-pressed": false, onclick: () => {
+    wholeProgram = !wholeProgram;
+    program.setAttribute("aria-pressed", wholeProgram);
+    drawCode();
+    markCode();
+  } }, t("class.whole"));
+
+  // ---- choices ----
+
+  const drawControls = () => {
+    const heads = chosenSentence().heads ?? 1;
+    const example = h("select", { onchange: (event) => setState({ example: event.target.value, line: 0, phase: "forward", cell: "" }) },
+      ["tutorial", "pizza", "own"].map((name) => h("option", { value: name, selected: name === state.example }, t(`class.${name}`))));
+    const head = h("select", { onchange: (event) => setState({ head: Number(event.target.value) }) },
+      Array.from({ length: heads }, (_, i) => h("option", { value: i, selected: i === headNow() }, String(i))));
+    fill(choices, h("label", {}, t("class.example"), example),
+      heads > 1 ? h("label", {}, t("class.head"), head) : null,
+      state.example === "tutorial" ? h("label", {}, h("input", { type: "checkbox", checked: state.masked,
+        onchange: (event) => setState({ masked: event.target.checked, line: 0, phase: "forward", cell: "" }) }), t("class.mask")) : null,
+      state.example === "tutorial" ? null : h("span.group", { role: "group", "aria-label": t("class.train_to") },
+        h("span.group-label", {}, t("class.train_to")), [0, 100, 500, STEPS].map((step) =>
+          h("button", { type: "button", "aria-pressed": run.step === step, onclick: () => goTo(step) }, String(step)))));
+  };
+  const headNow = () => Math.min(Math.max(0, Math.trunc(state.head)), (chosenSentence().heads ?? 1) - 1);
+
+  // ---- computing ----
+
+  const compute = async () => {
+    if (state.tab !== "class") {
+      return;
+    }
+    const chosen = chosenSentence();
+    const wanted = JSON.stringify([state.example, chosen.ids, state.masked, headNow(), state.example === "tutorial" ? 0 : [run.changes, state.mask]]);
+    drawControls();
+    fill(problem, chosen.problem ?? "");
+    problem.hidden = chosen.problem === undefined;
+    stage.hidden = chosen.problem !== undefined;
+    if (wanted === key && shown !== null || chosen.problem !== undefined) {
+      phases.forEach((button, i) => button.setAttribute("aria-pressed", (i === 1) === (state.phase === "backward")));
+      render();
+      return;
+    }
+    const request = ++pending;
+    try {
+      const pass = await record(chosen);
+      if (request !== pending) {
+        return;
+      }
+      key = wanted;
+      const example = state.example;
+      lines = codeLines({ example, heads: chosen.heads, masked: example !== "tutorial" || state.masked, tokens: chosen.ids });
+      steps = stepsOf(lines);
+      shown = model(pass, chosen, headNow());
+      row = row !== null && row < shown.tokens.length ? row : Math.min(shown.tokens.length - 1, run.language.it);
+      cards = new Map();
+      fill(about, example === "tutorial" ? t("class.about.tutorial")
+        : t("class.about.model", chosen.words.join(" "), run.step, STEPS, state.seed));
+      fill(colours, legend(["value", "percent", ...(example !== "tutorial" || state.masked ? ["mask"] : [])]));
+      phases.forEach((button, i) => button.setAttribute("aria-pressed", (i === 1) === (state.phase === "backward")));
+      drawCode();
+      render();
+    } catch (error) {
+      fill(problem, error.message);
+      problem.hidden = false;
+    }
+  };
+
+  const stage = h("div.stage", {},
+    h("div", {},
+      h("div.toolbar.steps", {},
+        h("span.group", { role: "group", "aria-label": t("class.phase") }, phases),
+        buttons.first, buttons.previous, buttons.next, place, h("span.spacer"), h("span.not-presented", {}, program)),
+      h("div.listings", {},
+        h("div.listing", {}, h("h2", {}, t("class.python")), code.python),
+        h("div.listing", {}, h("h2", {}, t("class.c")), code.c)),
+      sentence, partial,
+      h("h2.unseen", {}, t("class.now")), equation, colours, beforeTitle, h("div.not-presented", {}, before)),
+    explained.element);
+  root.append(h("p.intro.not-presented", {}, t("class.intro")), h("div.toolbar.not-presented", {}, choices, more), h("div.not-presented", {}, about), problem, stage);
+  stage.hidden = true;
+
+  onState((changed) => {
+    if (changed.has("phase")) {
+      layers = new Map();
+    }
+    if (["example", "sentence", "phase", "line", "head", "masked", "mask", "present"].some((name) => changed.has(name))) {
+      compute();
+    } else if (changed.has("cell")) {
+      hovered = null;
+      explainNow();
+    }
+  });
+  let refresh = 0;
+  onRun((what) => {
+    if (what !== "steps" && state.example !== "tutorial") {
+      clearTimeout(refresh);
+      refresh = setTimeout(compute, run.playing ? 300 : 0);
+    }
+  });
+  return { show: compute };
 }
