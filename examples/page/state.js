@@ -32,15 +32,20 @@ const fields = {
   phase: oneOf("forward", "backward"),
   line: whole(0, 0, 99),             // of the class
   head: whole(0, 0, 15),
-  masked: flag(),                    // the tutorial's class with a mask
-  cell: matching("", /^[\w .:-]{1,99}$/), // the explained cell: "name:row:column"
+  masked: flag(),                    // the tutorial with the mask
+  cell: matching("", /^[\w .:@-]{1,99}$/), // the explained cell: "name:row:column"
   sentence: sentence("the pizza came out of the oven and it"), // the reader's
   seed: whole(0, 0, Number.MAX_SAFE_INTEGER),
   heads: whole(1, 1, 16),
   lr: amount(0.02, 0, 10),
+  weight: matching("", /^[\w .-]{1,80}:\d{1,6}$/), // the number to turn: "name of the leaf:index"
+  turn: amount(0, -2, 2),            // by how much
+  zoom: amount(1, 0.001, 2),         // how far the loss is drawn on each side
+  h: whole(4, 1, 13),                // of the quotient: 10^-h
   step: whole(0, 0, 2000),           // of the training run; at most STEPS of run.js
   mask: matching("", MASK),          // of passes
   trained: matching("", MASK),       // the mask that the run trains with
+  watch: matching("", /^(own|\d{1,3})$/), // the sentence that training watches: "": pizza, or a held-out one
   weight: matching("", /^[\w .-]{1,80}:\d{1,6}$/), // the number to turn: "name of the leaf:index"
   turn: amount(0, -2, 2),            // by how much
   zoom: amount(1, 0.001, 2),         // how far the loss is drawn on each side
@@ -63,15 +68,19 @@ function parse(hash) {
   return found;
 }
 
-/** The part of the URL after # that shows the current state with some changes. */
-export function hashOf(changes = {}) {
-  const changed = Object.entries({ ...now, ...changes }).filter(([key, value]) => value !== defaults[key]);
-  return "#" + new URLSearchParams(changed);
+function hashOf(values) {
+  return "#" + new URLSearchParams(Object.entries(values).filter(([key, value]) => value !== defaults[key]));
 }
 
 function write() {
-  const hash = hashOf();
+  const hash = hashOf(now);
   history.replaceState(null, "", hash === "#" ? location.pathname + location.search : hash);
+}
+
+/** The hash of a link to these values, defaults for the others, in the reader's language and looks. */
+export function linkTo(values) {
+  const { lang, theme, present } = now;
+  return hashOf({ ...defaults, lang, theme, present, ...values });
 }
 
 function tell(before) {
@@ -93,12 +102,6 @@ export function setState(changes) {
   }
   write();
   tell(before);
-}
-
-/** Everything back to its default, except for the changes, language, theme and presenter mode. */
-export function resetState(changes) {
-  const { lang, theme, present } = now;
-  setState({ ...defaults, lang, theme, present, ...changes });
 }
 
 /** Calls observe(set of changed keys) after each change. Returns a function that ends it. */

@@ -8,10 +8,11 @@ import { gradients } from "./strings/gradients.js";
 import { training } from "./strings/training.js";
 import { breaks } from "./strings/breaks.js";
 import { own } from "./strings/own.js";
+import { teachers } from "./strings/teachers.js";
 
 export const LANGUAGES = { en: "English", de: "Deutsch", fr: "Français" };
 
-const table = { ...shell, ...classroom, ...explaining, ...gradients, ...training, ...breaks, ...own };
+const table = { ...shell, ...classroom, ...explaining, ...gradients, ...training, ...breaks, ...own, ...teachers };
 const order = Object.keys(LANGUAGES);
 let column = 0;
 

@@ -14,7 +14,7 @@ export function begin(root) {
   const parts = { sentence: sentencePart, mask: maskPart, file: filePart, save: savePart };
   const shows = Object.entries(parts).map(([name, part]) => {
     const box = h("div.part");
-    root.append(h("section.own", { "aria-labelledby": `own-${name}` }, h("h2", { id: `own-${name}` }, t(`own.${name}`)),
+    root.append(h("section.own", { "aria-labelledby": `own-part-${name}` }, h("h2", { id: `own-part-${name}` }, t(`own.${name}`)),
       h("p", {}, t(`own.${name}.about`)), box));
     return part(box);
   });

@@ -77,7 +77,7 @@ export function sentencePart(root) {
     const unseen = heldOut.slice(0, 2).map((ids) => ids.slice(0, it + 1).map((id) => run.language.words[id]).join(" "));
     const list = [
       ...unseen.map((text) => ["own.example.unseen", text]),
-      ["own.example.ambiguous", "the dog was found near the cat and it"],
+      ["own.example.ambiguous", "the cat was found near the dog and it"],
       ["own.example.swapped", "the garden was found near the bell and it"],
       ["own.example.nonsense", "it it oven the sang and the fire it"],
       ["own.example.short", "the robot and it"],
