@@ -224,7 +224,7 @@ export function begin(root) {
     error, status, spoken,
     h("div.train-grid", {},
       h("div", {}, losses.element, axis, h("p.faint", {}, t("train.loss.hint")), scores.element, scoreText,
-        h("h3", {}, t("train.words")), more("train.why.loss"), more("train.why.least", run.language.train.length, number(leastLoss(), 3)),
+        h("h3", {}, t("train.words")), more("train.why.loss", run.language.words.length, number(Math.log(run.language.words.length), 1)), more("train.why.least", run.language.train.length, number(leastLoss(), 3)),
         more("train.why.accuracy", run.language.heldOut.length), more("train.why.lr"), more("train.why.seed"), more("train.why.heads"),
         h("h3", {}, t("train.hash")), h("p", {}, hash, " "), h("p.faint", {}, t("train.hash.why"))),
       h("div", {}, sentenceChoice, pictures,
