@@ -5,6 +5,8 @@ import { t, setLanguage, LANGUAGES } from "./strings.js";
 import { state, setState, onState, beginState } from "./state.js";
 import { beginRun, run } from "./run.js";
 import { legend } from "./matrix.js";
+import { explain, check } from "./explain.js";
+import { number } from "./matrix.js";
 import * as classroom from "./sections/class.js";
 import * as training from "./sections/training.js";
 import * as gradients from "./sections/gradients.js";
@@ -183,7 +185,7 @@ async function begin() {
   listenToKeys(help);
   // Every text is written once, in one language. The new page repeats the steps of the run.
   onState((changed) => changed.has("lang") && location.reload());
-  window.page = { run, state, setState, sections }; // for tests and the curious
+  window.page = { run, state, setState, sections, explain, check, number }; // for tests and the curious
 }
 
 begin().catch((error) => {
