@@ -139,6 +139,8 @@ export const own = {
   "own.save.now": ["Now: the weights after {0} steps, heads: {1}. The loss of the pizza sentence is {2}; each program checks that it finds the same number.",
     "Jetzt: die Gewichte nach {0} Schritten, Köpfe: {1}. Der Loss des Pizza-Satzes ist {2}; jedes Programm prüft, ob es dieselbe Zahl findet.",
     "Maintenant : les poids après {0} pas, têtes : {1}. La perte de la phrase de la pizza est {2} ; chaque programme vérifie qu’il trouve le même nombre."],
+  "own.save.wait": ["The model is being trained. Stop the training to save it.", "Das Modell wird gerade trainiert. Halte das Training an, um zu speichern.",
+    "Le modèle est en cours d’entraînement. Arrêtez-le pour enregistrer."],
   "own.save.saved": ["{0} was saved to your downloads.", "{0} liegt jetzt bei deinen Downloads.", "{0} est dans vos téléchargements."],
   "own.save.look": ["Look into {0}", "{0} ansehen", "Voir {0}"],
   "own.save.c": ["In the folder of the library, after make:", "Im Ordner der Bibliothek, nach make:", "Dans le dossier de la bibliothèque, après make :"],
