@@ -29,7 +29,7 @@ export function titleOf(name, shape) {
 
 /** The text of a cell. */
 export function cellText(kind, value, digits = 4) {
-  return kind === "percent" ? number(100 * value, 1)
+  return kind === "percent" ? (100 * value).toFixed(1)
     : kind === "id" ? String(value)
     : kind === "mask" ? (value ? "✕" : "·")
     : number(value, digits);
