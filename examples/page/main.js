@@ -63,7 +63,7 @@ function tabs(panels) {
 // ---- dialogs ----
 
 function dialog(title, ...content) {
-  const element = h("dialog", { "aria-label": title }, h("h2", {}, title), ...content,
+  const element = h("dialog", { "aria-label": title }, h("h2", { tabindex: -1, autofocus: true }, title), ...content,
     h("form", { method: "dialog" }, h("button.primary", {}, t("dialog.close"))));
   document.body.append(element);
   return element;
@@ -134,10 +134,10 @@ function header(bar, help) {
       h("div.toolbar.not-presented", {},
         choice(t("language"), LANGUAGES, document.documentElement.lang, (lang) => setState({ lang })),
         choice(t("theme"), themes, state.theme, (theme) => setState({ theme })),
-        h("button", { type: "button", onclick: () => copyLink(say) }, t("link.copy")), said,
+        h("button", { type: "button", onclick: () => copyLink(say) }, t("link.copy")),
         h("button", { type: "button", onclick: () => print() }, t("print")),
         h("button", { type: "button", "aria-keyshortcuts": "?", onclick: () => help.showModal() }, t("help"))),
-      present),
+      present, said),
     bar);
 }
 

@@ -3,7 +3,7 @@
 import { h, fill } from "../dom.js";
 import { t } from "../strings.js";
 import { state, setState, onState } from "../state.js";
-import { run, onRun, play, stop, oneStep, goTo, watched, ownSentence, STEPS, MEASURE_EVERY } from "../run.js";
+import { run, onRun, play, stop, oneStep, stepBack, goTo, watched, ownSentence, STEPS, MEASURE_EVERY } from "../run.js";
 import { lineChart, stripes } from "../charts.js";
 import { matrix, number } from "../matrix.js";
 
@@ -56,7 +56,7 @@ export function begin(root) {
   const button = (key, onclick, more = {}) => h("button", { type: "button", onclick, title: t(`${key}.why`), ...more }, t(key));
   const playing = button("train.play", () => (run.playing || run.busy ? stop() : play({ perSecond: speed })), { id: "train-play" });
   const first = button("train.first", () => goTo(0), { id: "train-first" });
-  const back = button("train.back", () => goTo(run.step - 1), { id: "train-back" });
+  const back = button("train.back", stepBack, { id: "train-back" });
   const next = button("train.step", () => oneStep(), { id: "train-step" });
   const choice = (id, key, values, chosen, onchange) => h("label", {}, t(key), " ",
     h("select", { id, onchange: (event) => onchange(event.target.value) },

@@ -57,7 +57,11 @@ function explained(pass, names) {
     explain(pass, tensor, index)?.sources.forEach((source) => shown.get(source.tensor)?.mark([source.index], "source"));
     shown.get(tensor)?.mark([index], "result");
   };
-  const side = panel({ onvisit: visit, onclose: () => (unmark(), side.clear()) });
+  const side = panel({ onvisit: visit, onclose: () => (unmark(), side.clear()), words: (tensor, index) => {
+    const { shape } = pass.tensors[tensor], row = Math.floor(index / shape[1]), column = index % shape[1];
+    return shape[0] !== names.length ? null
+      : { title: null, place: `${names[row]}, ${shape[1] === names.length ? names[column] : column}` };
+  } });
   const point = (tensor, index) => {
     visit(tensor, index);
     side.show(pass, tensor, index);

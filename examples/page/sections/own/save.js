@@ -49,7 +49,7 @@ async function gather() {
 
 /** Builds the part; returns show(). */
 export function savePart(root) {
-  const about = h("p"), programs = h("div"), problem = h("div", { role: "status" });
+  const about = h("p"), causal = h("span", {}, t("own.save.causal")), programs = h("div"), problem = h("div", { role: "status" });
   const button = (name, content) => h("button", { type: "button", onclick: async () => {
     try {
       const gathered = await gather();
@@ -61,7 +61,7 @@ export function savePart(root) {
   } }, name);
   root.append(about, h("div.toolbar", {}, button(WEIGHTS, ({ bytes }) => bytes),
     button("continue.c", ({ facts }) => cProgram(facts)), button("continue.py", ({ facts }) => pythonProgram(facts))),
-    problem, programs, h("p.faint", {}, t("own.save.load")), h("pre", {}, h("code", {},
+    problem, programs, h("p.faint", {}, t("own.save.load"), " ", causal), h("pre", {}, h("code", {},
       `build/next_token --load ${WEIGHTS} --steps 0 --prompt "the pizza came out of the oven and it"`)));
 
   let latest = 0;
@@ -74,6 +74,7 @@ export function savePart(root) {
     if (mine !== latest) {
       return;
     }
+    causal.hidden = state.trained === "";
     fill(about, t("own.save.now", run.step, run.of.heads, number(facts.loss, 6)));
     const texts = { "continue.c": cProgram(facts), "continue.py": pythonProgram(facts) };
     fill(programs, Object.entries(texts).map(([name, text]) => h("details", {}, h("summary", {}, t("own.save.look", name)),
