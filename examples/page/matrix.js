@@ -82,11 +82,13 @@ export function matrix(options) {
     return `<td class="${className}" style="--a:${strength}" data-index="${index}">${escaped(textOf(values[index]))}</td>`;
   };
   const body = h("tbody");
-  body.innerHTML = shownRows.map((r) => `<tr><th scope="row">${escaped(rows?.[r] ?? r)}</th>` +
-    shownColumns.map((c) => cellHtml(r * width + c)).join("") + "</tr>").join("");
-  const cells = [...body.querySelectorAll("td")], rowHeads = body.querySelectorAll("th");
+  const headHtml = (text) => (text === "" ? "<td></td>" : `<th scope="row">${escaped(text)}</th>`);
+  body.innerHTML = shownRows.map((r) =>
+    `<tr>${headHtml(rows?.[r] ?? r)}${shownColumns.map((c) => cellHtml(r * width + c)).join("")}</tr>`).join("");
+  const cells = [...body.querySelectorAll("td[data-index]")], rowHeads = [...body.rows].map((row) => row.cells[0]);
   const places = new Map(cells.map((cell, place) => [Number(cell.dataset.index), place])); // of an index
-  const columnHeads = shownColumns.map((c) => h("th", { scope: "col" }, columns?.[c] ?? String(c)));
+  const columnHeads = shownColumns.map((c) => columns?.[c] ?? String(c))
+    .map((text) => (text === "" ? h("td") : h("th", { scope: "col" }, text)));
   cells[0]?.setAttribute("tabindex", "0");
   const look = compact ? "compact" : kind !== "id" && across > DENSE ? "dense" : "";
   const table = h("table", { class: `matrix ${kind} ${look}`, style: `--across:${across}` },
@@ -188,7 +190,7 @@ export function matrix(options) {
   };
 }
 
-/** What the colours mean; kinds: of the matrices shown. */
+/** What the colours mean; kinds: of the matrices shown, and "new" if some are marked as changed. */
 export function legend(kinds = ["value", "percent"]) {
   const item = (className, key) => h("li", {}, h("span", { class: `swatch ${className}`, "aria-hidden": "true" }), t(key));
   return h("ul.legend", { "aria-label": t("matrix.legend") },
@@ -196,5 +198,6 @@ export function legend(kinds = ["value", "percent"]) {
     kinds.includes("percent") ? item("shares", "matrix.shares") : null,
     kinds.includes("mask") ? item("blocked", "matrix.blocked") : null,
     item("result", "matrix.result"),
-    item("source", "matrix.source"));
+    item("source", "matrix.source"),
+    kinds.includes("new") ? item("new", "matrix.new") : null);
 }

@@ -251,7 +251,7 @@ export function begin(root) {
       const items = lines.filter((line) => line[language] !== null && (wholeProgram || !line.whole)).map((line) => {
         const number = steps.indexOf(line);
         const text = line[language];
-        const words = text.split(/(\w+->\w+)/).map((part, i) => (i % 2 === 1 ? h("span.word", {}, part) : part)); // not broken at "-"
+        const words = text.split(/(\w+->\w+|-\w+)/).map((part, i) => (i % 2 === 1 ? h("span.word", {}, part) : part)); // not broken at "-"
         return h("li", { "data-step": number >= 0 ? number : null }, number >= 0
           ? h("button.line", { type: "button", onclick: () => setState({ line: number }) }, words) : h("span.line", {}, words));
       });
@@ -387,7 +387,7 @@ export function begin(root) {
 
   const phases = ["forward", "backward"].map((phase) => h("button", { type: "button", onclick: () =>
     setState({ phase, line: phase === "forward" ? 0 : steps.length - 1 }) }, t(`class.${phase}`)));
-  const program = h("button", { type: "button", "aria-pressed": false, onclick: () => {
+  const program = h("button", { type: "button", "aria-pressed": "false", onclick: () => {
     wholeProgram = !wholeProgram;
     program.setAttribute("aria-pressed", wholeProgram);
     drawCode();
@@ -408,7 +408,7 @@ export function begin(root) {
         onchange: (event) => setState({ masked: event.target.checked, line: 0, phase: "forward", cell: "" }) }), t("class.mask")) : null,
       state.example === "tutorial" ? null : h("span.group", { role: "group", "aria-label": t("class.train_to") },
         h("span.group-label", {}, t("class.train_to")), [0, 100, 500, STEPS].map((step) =>
-          h("button", { type: "button", "data-key": `step${step}`, "aria-pressed": run.step === step, onclick: () => goTo(step) }, String(step)))));
+          h("button", { type: "button", "data-key": `step${step}`, "aria-pressed": String(run.step === step), onclick: () => goTo(step) }, String(step)))));
   };
   const headNow = () => Math.min(Math.max(0, Math.trunc(state.head)), (chosenSentence().heads ?? 1) - 1);
 
@@ -444,7 +444,7 @@ export function begin(root) {
       cards = new Map();
       fill(about, example === "tutorial" ? t("class.about.tutorial")
         : t("class.about.model", chosen.words.join(" "), run.step, STEPS, state.seed));
-      fill(colours, legend(["value", "percent", ...(example !== "tutorial" || state.masked ? ["mask"] : [])]));
+      fill(colours, legend(["value", "percent", "new", ...(example !== "tutorial" || state.masked ? ["mask"] : [])]));
       phases.forEach((button, i) => button.setAttribute("aria-pressed", (i === 1) === (state.phase === "backward")));
       drawCode();
       render();

@@ -7,9 +7,10 @@ export const classroom = {
     "orange : sous 0, bleu : au-dessus de 0 ; plus la couleur est vive, plus le nombre est grand dans sa matrice"],
   "matrix.shares": ["green: per cent, 0 to 100", "grün: Prozent, 0 bis 100", "vert : pour cent, de 0 à 100"],
   "matrix.blocked": ["striped: blocked by the mask", "gestreift: von der Maske gesperrt", "rayé : bloqué par le masque"],
-  "matrix.result": ["blue frame: the number that is explained", "blauer Rahmen: die erklärte Zahl", "cadre bleu : le nombre expliqué"],
-  "matrix.source": ["ochre frame: the numbers it was computed from", "ocker Rahmen: die Zahlen, aus denen sie berechnet wurde",
-    "cadre ocre : les nombres dont il est calculé"],
+  "matrix.result": ["thick frame: the number that is explained", "dicker Rahmen: die erklärte Zahl", "cadre épais : le nombre expliqué"],
+  "matrix.source": ["thin frames: the numbers it was computed from", "dünne Rahmen: die Zahlen, aus denen sie berechnet wurde",
+    "cadres fins : les nombres dont il est calculé"],
+  "matrix.new": ["frame around a matrix: new in this line", "Rahmen um eine Matrix: neu in dieser Zeile", "cadre autour d’une matrice : nouvelle à cette ligne"],
 
   // ---- the panel ----
   "panel.label": ["Explanation of a number", "Erklärung einer Zahl", "Explication d’un nombre"],
