@@ -3,7 +3,7 @@
 # it prints what the page shows. Then checks that outputs.sh reports an edited lesson.
 #   tests/course.sh [BUILD]
 #
-# In the page a `diff` block is an edit: its lines with ' ' and '-' are consecutive lines that occur exactly
+# In a page a `diff` block is an edit: its lines with ' ' and '-' are consecutive lines that occur exactly
 # once in the lesson; they are replaced by the lines with ' ' and '+'. A `console` block begins with
 # "$ build/PROGRAM ARGUMENT..."; the program, with the edits since the previous `console` block, must print
 # the other lines of the block in this order; other lines may come between them.
