@@ -2,12 +2,12 @@
 
 import { t } from "./strings.js";
 import { state } from "./state.js";
-import { run, watched, idsOf } from "./run.js";
+import { run, watched } from "./run.js";
+import { readSentence } from "./words.js";
 import { Engine } from "./engine.js";
 import { sizes } from "./matrix.js";
 
 const TUTORIAL = { words: ["Pizza", "is", "awesome"], encodings: [1.16, 0.23, 0.57, 1.36, 4.41, -2.16] };
-const FEWEST_WORDS = 2;
 const PER_HEAD = new Set(["q", "k", "v", "sims", "scaled_sims", "masked_sims", "attention_percents", "attention_scores"]);
 const BETWEEN_WORDS = new Set(["sims", "scaled_sims", "masked_sims", "attention_percents", "mask"]);
 
@@ -27,16 +27,14 @@ export function chosenSentence() {
   if (state.example === "tutorial") {
     return { words: TUTORIAL.words, ids: null, heads: 1 };
   }
-  const typed = state.sentence.trim().split(/\s+/).filter((word) => word !== "");
-  const ids = state.example === "own" ? idsOf(typed) : watched().tokens;
-  const most = run.language.context + 1;
-  const unknown = typed.filter((_, i) => ids[i] === null);
-  if (state.example === "own" && unknown.length > 0) {
-    return { problem: t("class.unknown", unknown.join(", "), t("tab.own")) };
+  const own = readSentence(state.sentence);
+  if (state.example === "own" && own.unknown.length > 0) {
+    return { problem: t("class.unknown", own.unknown.map((at) => own.words[at]).join(", "), t("tab.own")) };
   }
-  if (ids.length < FEWEST_WORDS || ids.length > most) {
-    return { problem: t("class.length", most) };
+  if (state.example === "own" && !own.ready) {
+    return { problem: t("class.length", run.language.context) };
   }
+  const ids = state.example === "own" ? own.ids : watched().tokens;
   return { words: ids.map((id) => words[id]), ids, heads: state.heads };
 }
 

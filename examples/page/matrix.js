@@ -11,7 +11,7 @@ export function number(value, digits = 4) {
   if (!Number.isFinite(value)) {
     return Number.isNaN(value) ? "NaN" : value > 0 ? "∞" : "−∞";
   }
-  const small = value !== 0 && Math.abs(value) < 0.5 * 10 ** -digits;
+  const small = digits > 2 && value !== 0 && Math.abs(value) < 0.5 * 10 ** -digits;
   const text = small || Math.abs(value) >= 1e6 ? value.toExponential(Math.max(0, digits - 2)) : value.toFixed(digits);
   return text.replace(/-/g, "−");
 }

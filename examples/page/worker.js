@@ -88,7 +88,11 @@ function measure({ tokens, prompt }) {
   const weights = new Float32Array(e.memory.buffer, at, heads * seen * seen).slice();
   const start = Int32Array.from(prompt ?? tokens);
   const written = lend(start, (p) => json(e.page_write(p, start.length, 4))).words;
-  return { step: e.page_steps(), score: json(e.page_score()), heads, seen, weights, written, hash: text(e.page_hash()) };
+  const score = json(e.page_score());
+  for (const name in score) {
+    score[name] ??= NaN;
+  }
+  return { step: e.page_steps(), score, heads, seen, weights, written, hash: text(e.page_hash()) };
 }
 
 /** Takes steps for about 15 ms, then lets messages in. */

@@ -1,3 +1,132 @@
-// Texts of this section.
+// Texts of the charts and of the section "Training".
 export const training = {
+  "chart.table": ["The values as a table", "Die Werte als Tabelle", "Les valeurs en tableau"],
+  "chart.refresh": ["Refresh the table", "Tabelle auffrischen", "Actualiser le tableau"],
+
+  "train.title": ["Training, step by step", "Training, Schritt für Schritt", "L’entraînement, pas à pas"],
+  "train.intro": [
+    "The model reads {0} short sentences of a toy language and learns to predict the next word. At each step it sees 32 sentences, measures how wrong its predictions are (the loss), and changes every weight a little so that the loss shrinks. It is tested on {1} other sentences that it never sees in training.",
+    "Das Modell liest {0} kurze Sätze einer Spielsprache und lernt, das nächste Wort vorherzusagen. In jedem Schritt sieht es 32 Sätze, misst, wie falsch seine Vorhersagen sind (den Loss), und ändert jedes Gewicht ein wenig, damit der Loss kleiner wird. Geprüft wird es an {1} anderen Sätzen, die es im Training nie sieht.",
+    "Le modèle lit {0} phrases courtes d’une langue jouet et apprend à prédire le mot suivant. À chaque pas, il voit 32 phrases, mesure à quel point ses prédictions sont fausses (la perte, « loss ») et modifie un peu chaque poids pour que la perte diminue. On le teste sur {1} autres phrases qu’il ne voit jamais pendant l’entraînement."],
+  "train.controls": ["Controls of the training", "Steuerung des Trainings", "Commandes de l’entraînement"],
+  "train.play": ["▶ Play", "▶ Start", "▶ Lancer"],
+  "train.play.why": ["Train until step 2,000 or until you pause", "Trainiert bis Schritt 2000 oder bis zur Pause", "Entraîne jusqu’au pas 2000 ou jusqu’à la pause"],
+  "train.pause": ["⏸ Pause", "⏸ Pause", "⏸ Pause"],
+  "train.first": ["|◀ To the beginning", "|◀ Zum Anfang", "|◀ Au début"],
+  "train.first.why": ["Back to step 0, with the same first weights", "Zurück zu Schritt 0, mit denselben Anfangsgewichten", "Retour au pas 0, avec les mêmes poids initiaux"],
+  "train.back": ["◀ One step back", "◀ Ein Schritt zurück", "◀ Un pas en arrière"],
+  "train.back.why": ["The weights as they were one step earlier, bit by bit", "Die Gewichte wie einen Schritt zuvor, Bit für Bit", "Les poids tels qu’ils étaient un pas plus tôt, bit par bit"],
+  "train.step": ["One step ▶", "Ein Schritt ▶", "Un pas ▶"],
+  "train.step.why": ["One training step: 32 sentences, one change of the weights", "Ein Trainingsschritt: 32 Sätze, eine Änderung der Gewichte", "Un pas d’entraînement : 32 phrases, une modification des poids"],
+  "train.speed": ["Speed", "Tempo", "Vitesse"],
+  "train.per_second": ["{0} a second", "{0} pro Sekunde", "{0} par seconde"],
+  "train.fastest": ["as fast as possible", "so schnell wie möglich", "aussi vite que possible"],
+  "train.slider": ["Step", "Schritt", "Pas"],
+  "train.where": ["step {0}; taken so far: {1} of {2}", "Schritt {0}; bisher gemacht: {1} von {2}", "pas {0} ; faits jusqu’ici : {1} sur {2}"],
+  "train.settings": ["Settings: changing one begins a new run at step 0", "Einstellungen: Jede Änderung beginnt einen neuen Lauf bei Schritt 0", "Réglages : en changer un commence une nouvelle exécution au pas 0"],
+  "train.settings.why": [
+    "The same settings always give the same numbers, on every computer: you can show a class exactly what you have seen at home. Going back in time keeps the settings and the first weights.",
+    "Dieselben Einstellungen geben immer dieselben Zahlen, auf jedem Rechner: Man kann einer Klasse genau das zeigen, was man zu Hause gesehen hat. Wer in der Zeit zurückgeht, behält Einstellungen und Anfangsgewichte.",
+    "Les mêmes réglages donnent toujours les mêmes nombres, sur tout ordinateur : on peut montrer à une classe exactement ce qu’on a vu chez soi. Revenir en arrière garde les réglages et les poids initiaux."],
+  "train.seed": ["Seed", "Startwert (Seed)", "Graine (seed)"],
+  "train.seed.refused": ["The seed is a whole number: 0, 1, 2 and so on. The run is unchanged.", "Der Startwert ist eine ganze Zahl: 0, 1, 2 und so weiter. Der Lauf bleibt, wie er war.", "La graine est un nombre entier : 0, 1, 2, etc. L’exécution n’a pas changé."],
+  "train.lr": ["Learning rate", "Lernrate", "Taux d’apprentissage"],
+  "train.lr.refused": ["The learning rate is a number from 0 to 1000, for example 0.02. The run is unchanged.", "Die Lernrate ist eine Zahl von 0 bis 1000, zum Beispiel 0,02. Der Lauf bleibt, wie er war.", "Le taux d’apprentissage est un nombre de 0 à 1000, par exemple 0,02. L’exécution n’a pas changé."],
+  "train.heads": ["Heads", "Köpfe (Heads)", "Têtes (heads)"],
+  "train.error": ["The engine stopped. It says: {0}", "Die Maschine hat angehalten. Sie sagt: {0}", "Le moteur s’est arrêté. Il dit : {0}"],
+  "train.status.zero": [
+    "Step 0: the weights are random numbers. The model knows nothing yet.",
+    "Schritt 0: Die Gewichte sind Zufallszahlen. Das Modell weiß noch nichts.",
+    "Pas 0 : les poids sont des nombres aléatoires. Le modèle ne sait encore rien."],
+  "train.status": [
+    "Step {0}: the loss of its 32 sentences was {1}; smoothed it is {2}. Typically the model gave the right next word a probability of {3} (e to the power of −{2}).",
+    "Schritt {0}: Der Loss seiner 32 Sätze war {1}, geglättet {2}. Typischerweise gab das Modell dem richtigen nächsten Wort eine Wahrscheinlichkeit von {3} (e hoch −{2}).",
+    "Pas {0} : la perte de ses 32 phrases était de {1} ; lissée, elle est de {2}. En général, le modèle a donné au bon mot suivant une probabilité de {3} (e puissance −{2})."],
+
+  "train.x": ["step", "Schritt", "pas"],
+  "train.loss": ["Loss in training", "Loss im Training", "Perte pendant l’entraînement"],
+  "train.loss.y": ["loss in nats; lower is better", "Loss in Nats; kleiner ist besser", "perte en nats ; plus petit, c’est mieux"],
+  "train.raw": ["loss of each step", "Loss jedes Schritts", "perte de chaque pas"],
+  "train.smooth": ["smoothed: an average in which each older step counts 5 % less", "geglättet: ein Mittel, in dem jeder ältere Schritt 5 % weniger zählt", "lissée : une moyenne où chaque pas plus ancien compte 5 % de moins"],
+  "train.least": ["the limit without seeing later words", "die Grenze, ohne spätere Wörter zu sehen", "la limite sans voir les mots suivants"],
+  "train.log": ["logarithmic scale (each line on the scale is a multiple of the one below; small differences near the end become visible)", "logarithmische Skala (jede Linie ist ein Vielfaches der Linie darunter; kleine Unterschiede am Ende werden sichtbar)", "échelle logarithmique (chaque ligne est un multiple de celle du dessous ; les petites différences de la fin deviennent visibles)"],
+  "train.loss.hint": [
+    "Point at a chart to read its values. Click, or press Enter after moving with the arrow keys, to go to that step. The upright line is the current step.",
+    "Zeig auf ein Diagramm, um Werte zu lesen. Ein Klick (oder Enter nach den Pfeiltasten) geht zu diesem Schritt. Die senkrechte Linie ist der aktuelle Schritt.",
+    "Pointez un graphique pour lire ses valeurs. Un clic (ou Entrée après les flèches) va à ce pas. La ligne verticale est le pas actuel."],
+  "train.scores": ["On sentences never seen in training", "An Sätzen, die im Training nie vorkamen", "Sur des phrases jamais vues à l’entraînement"],
+  "train.scores.y": ["share; higher is better", "Anteil; größer ist besser", "part ; plus grand, c’est mieux"],
+  "train.accuracy": ["accuracy: the likeliest word after “it” is right", "Genauigkeit: das wahrscheinlichste Wort nach „it“ ist richtig", "exactitude : le mot le plus probable après « it » est le bon"],
+  "train.attention": ["attention of “it” on the thing it stands for", "Aufmerksamkeit von „it“ auf das Ding, für das es steht", "attention de « it » sur la chose qu’il désigne"],
+  "train.score": [
+    "On {0} sentences never seen, measured at step {1}: accuracy {2}, attention of “it” on its subject {3}.",
+    "An {0} nie gesehenen Sätzen, gemessen bei Schritt {1}: Genauigkeit {2}, Aufmerksamkeit von „it“ auf sein Subjekt {3}.",
+    "Sur {0} phrases jamais vues, mesuré au pas {1} : exactitude {2}, attention de « it » sur son sujet {3}."],
+
+  "train.sentence": ["Watch the sentence", "Diesen Satz beobachten", "Observer la phrase"],
+  "train.own": ["yours: {0}", "deiner: {0}", "la vôtre : {0}"],
+  "train.own.unknown": ["yours (it has words that the toy language does not have)", "deiner (er hat Wörter, die der Spielsprache fehlen)", "la vôtre (elle a des mots inconnus de la langue jouet)"],
+  "train.head": ["Show head", "Zeige Kopf", "Montrer la tête"],
+  "train.of_head": [", head {0}", ", Kopf {0}", ", tête {0}"],
+  "train.heat": ["Who attends to whom, in percent{0}", "Wer achtet auf wen, in Prozent{0}", "Qui fait attention à qui, en pour cent{0}"],
+  "train.heat.why": [
+    "Each row is a word that looks back; each column is a word it looks at. The stronger the green, the more it attends. Each row adds up to 100 % (up to rounding). Cells above the diagonal are 0: no word may look at a later one. The framed row predicts the word after the sentence’s beginning.",
+    "Jede Zeile ist ein Wort, das zurückblickt, jede Spalte ein Wort, auf das es blickt. Je kräftiger das Grün, desto mehr Aufmerksamkeit. Jede Zeile ergibt 100 % (bis auf Rundung). Über der Diagonalen steht 0: Kein Wort darf auf ein späteres blicken. Die umrahmte Zeile sagt das Wort nach dem Satzanfang vorher.",
+    "Chaque ligne est un mot qui regarde en arrière, chaque colonne un mot qu’il regarde. Plus le vert est vif, plus il y fait attention. Chaque ligne fait 100 % (aux arrondis près). Au-dessus de la diagonale, tout vaut 0 : aucun mot ne peut regarder un mot suivant. La ligne encadrée prédit le mot qui suit le début de la phrase."],
+  "train.time": ["Attention of “{0}” on each word, over the steps", "Aufmerksamkeit von „{0}“ auf jedes Wort, über die Schritte", "Attention de « {0} » sur chaque mot, au fil des pas"],
+  "train.time.why": [
+    "One column per measurement (every 25 steps), the first step on the left. No colour is 0 %, full green is 100 %. The numbers beside the words are those of the step you point at, or of the current step. In a trained model “{0}” looks at the thing it stands for.",
+    "Eine Spalte je Messung (alle 25 Schritte), der erste Schritt links. Keine Farbe heißt 0 %, volles Grün 100 %. Die Zahlen neben den Wörtern gehören zum gezeigten oder zum aktuellen Schritt. In einem trainierten Modell blickt „{0}“ auf das Ding, für das es steht.",
+    "Une colonne par mesure (tous les 25 pas), le premier pas à gauche. Sans couleur : 0 % ; vert plein : 100 %. Les nombres près des mots sont ceux du pas pointé, sinon du pas actuel. Dans un modèle entraîné, « {0} » regarde la chose qu’il désigne."],
+  "train.writes": ["What the model writes next", "Was das Modell weiterschreibt", "Ce que le modèle écrit ensuite"],
+  "train.writes.why": [
+    "The model continues the watched sentence after its last word shown, always with the likeliest word, until it ends the sentence. Only changes are listed, the newest first; press a step to go there.",
+    "Das Modell setzt den beobachteten Satz nach „it“ fort, immer mit dem wahrscheinlichsten Wort, bis es den Satz beendet. Nur Änderungen stehen hier, die neueste zuerst; ein Druck auf einen Schritt geht dorthin.",
+    "Le modèle continue la phrase observée après « it », toujours avec le mot le plus probable, jusqu’à ce qu’il la termine. Seuls les changements sont listés, le plus récent d’abord ; appuyez sur un pas pour y aller."],
+  "train.since": ["since step", "seit Schritt", "depuis le pas"],
+  "train.from": ["step {0}", "Schritt {0}", "pas {0}"],
+  "train.written": ["it writes", "es schreibt", "il écrit"],
+  "train.judged": ["right?", "richtig?", "juste ?"],
+  "train.right": ["✓ right", "✓ richtig", "✓ juste"],
+  "train.wrong": ["✗ wrong", "✗ falsch", "✗ faux"],
+  "train.nothing": ["(nothing: it ends the sentence)", "(nichts: es beendet den Satz)", "(rien : il termine la phrase)"],
+
+  "train.hash": ["Fingerprint of the weights", "Fingerabdruck der Gewichte", "Empreinte des poids"],
+  "train.hash.step": ["(after step {0})", "(nach Schritt {0})", "(après le pas {0})"],
+  "train.hash.why": [
+    "These 16 digits are computed from every bit of every weight. If two computers, or two visits to the same step, show the same fingerprint, then all weights are the same. If one bit differs, the fingerprint differs.",
+    "Diese 16 Ziffern werden aus jedem Bit jedes Gewichts berechnet. Zeigen zwei Rechner oder zwei Besuche desselben Schritts denselben Fingerabdruck, so sind alle Gewichte gleich. Ist ein Bit anders, ist der Fingerabdruck anders.",
+    "Ces 16 chiffres sont calculés à partir de chaque bit de chaque poids. Si deux ordinateurs, ou deux visites au même pas, montrent la même empreinte, tous les poids sont égaux. Si un bit diffère, l’empreinte diffère."],
+
+  "train.words": ["What the words mean", "Was die Wörter bedeuten", "Ce que veulent dire les mots"],
+  "train.why.loss.title": ["What is the loss?", "Was ist der Loss?", "Qu’est-ce que la perte ?"],
+  "train.why.loss": [
+    "For each word, look at the probability that the model gave to the word that really came next, and take its logarithm without the minus sign: 100 % gives 0, 50 % gives 0.69, 1 % gives 4.6. The loss is the average over all words of the step’s 32 sentences. Its unit is the nat (natural logarithm). Backwards: e to the power of −loss is a typical probability of the right word. At the beginning all {0} words are about equally likely, and the loss is near ln {0} = {1}. The raw line jumps because each step sees other sentences.",
+    "Nimm für jedes Wort die Wahrscheinlichkeit, die das Modell dem wirklich folgenden Wort gab, und davon den Logarithmus ohne Minuszeichen: 100 % gibt 0, 50 % gibt 0,69, 1 % gibt 4,6. Der Loss ist das Mittel über alle Wörter der 32 Sätze. Die Einheit heißt Nat (natürlicher Logarithmus). Rückwärts: e hoch −Loss ist eine typische Wahrscheinlichkeit des richtigen Worts. Am Anfang sind alle {0} Wörter etwa gleich wahrscheinlich, der Loss liegt bei ln {0} = {1}. Die rohe Linie springt, weil jeder Schritt andere Sätze sieht.",
+    "Pour chaque mot, prenez la probabilité que le modèle a donnée au mot qui suivait vraiment, puis son logarithme sans le signe moins : 100 % donne 0, 50 % donne 0,69, 1 % donne 4,6. La perte est la moyenne sur tous les mots des 32 phrases. Son unité est le nat (logarithme naturel). À l’inverse, e puissance −perte est une probabilité typique du bon mot. Au début, les {0} mots sont à peu près aussi probables, et la perte est proche de ln {0} = {1}. La ligne brute saute, car chaque pas voit d’autres phrases."],
+  "train.why.least.title": ["Why does the loss not go to 0?", "Warum geht der Loss nicht auf 0?", "Pourquoi la perte ne va-t-elle pas à 0 ?"],
+  "train.why.least": [
+    "After “the” nobody can know whether pizza or robot comes. The {0} training sentences are drawn with equal chances, so a model that sees only earlier words cannot stay below ln {0} ÷ 11 = {1} per word. That is the dotted line. A loss that stays far below it is not a better model: it is a sign that the model sees words that it should predict (try “Break it”).",
+    "Nach „the“ kann niemand wissen, ob pizza oder robot kommt. Die {0} Trainingssätze werden mit gleicher Chance gezogen; ein Modell, das nur frühere Wörter sieht, kann daher nicht dauerhaft unter ln {0} ÷ 11 = {1} je Wort bleiben. Das ist die gepunktete Linie. Ein Loss weit darunter ist kein besseres Modell: Er zeigt, dass das Modell Wörter sieht, die es vorhersagen soll (siehe „Mach es kaputt“).",
+    "Après « the », personne ne peut savoir si pizza ou robot va venir. Les {0} phrases d’entraînement sont tirées avec la même chance ; un modèle qui ne voit que les mots précédents ne peut donc pas rester sous ln {0} ÷ 11 = {1} par mot. C’est la ligne pointillée. Une perte bien plus basse n’est pas un meilleur modèle : elle montre que le modèle voit les mots qu’il doit prédire (voir « Casser »)."],
+  "train.why.accuracy.title": ["What is the accuracy?", "Was ist die Genauigkeit?", "Qu’est-ce que l’exactitude ?"],
+  "train.why.accuracy": [
+    "{0} sentences are kept out of training. In each of them the model names the word after “it”. The accuracy is the share of sentences where its likeliest word is the right one. These combinations of thing and place never occur in training, so the model cannot have them by heart: it must look back at the thing. Guessing would be right about once in 24.",
+    "{0} Sätze werden vom Training zurückgehalten. In jedem nennt das Modell das Wort nach „it“. Die Genauigkeit ist der Anteil der Sätze, in denen sein wahrscheinlichstes Wort das richtige ist. Diese Paare von Ding und Ort kommen im Training nie vor; auswendig lernen hilft also nicht: Das Modell muss auf das Ding zurückblicken. Raten träfe etwa einmal in 24.",
+    "{0} phrases sont gardées hors de l’entraînement. Dans chacune, le modèle donne le mot après « it ». L’exactitude est la part des phrases où son mot le plus probable est le bon. Ces paires de chose et de lieu n’apparaissent jamais à l’entraînement : apprendre par cœur ne sert à rien, il faut regarder la chose. Au hasard, on aurait juste environ une fois sur 24."],
+  "train.why.lr.title": ["What is the learning rate?", "Was ist die Lernrate?", "Qu’est-ce que le taux d’apprentissage ?"],
+  "train.why.lr": [
+    "It says how far one step may move each weight. The gradient gives the direction (downhill for the loss), the learning rate the length of the step. Too small: training is slow. Too large: each step jumps over the valley, and the loss does not settle. Here the rate rises over the first 200 steps, stays, and falls to almost 0 over the last 600, so that the end is calm.",
+    "Sie sagt, wie weit ein Schritt jedes Gewicht bewegen darf. Der Gradient gibt die Richtung (bergab für den Loss), die Lernrate die Schrittlänge. Zu klein: Das Training ist langsam. Zu groß: Jeder Schritt springt über das Tal, und der Loss kommt nicht zur Ruhe. Hier steigt die Rate über die ersten 200 Schritte, bleibt dann und fällt über die letzten 600 fast auf 0, damit das Ende ruhig ist.",
+    "Il dit de combien un pas peut déplacer chaque poids. Le gradient donne la direction (vers le bas pour la perte), le taux la longueur du pas. Trop petit : l’entraînement est lent. Trop grand : chaque pas saute par-dessus la vallée et la perte ne se stabilise pas. Ici, le taux monte pendant les 200 premiers pas, reste stable, puis descend presque à 0 pendant les 600 derniers, pour une fin calme."],
+  "train.why.seed.title": ["What is the seed?", "Was ist der Startwert (Seed)?", "Qu’est-ce que la graine ?"],
+  "train.why.seed": [
+    "The first weights and the choice of sentences come from a random number generator. The seed is the number it starts from: the same seed gives the same “random” numbers again, another seed another run. If something is true for one seed only, it is luck; try several. The seed also decides which sentences are held out.",
+    "Die ersten Gewichte und die Wahl der Sätze kommen aus einem Zufallszahlengenerator. Der Startwert ist die Zahl, bei der er beginnt: derselbe Startwert gibt wieder dieselben „Zufallszahlen“, ein anderer einen anderen Lauf. Was nur für einen Startwert gilt, ist Glück; probiere mehrere. Er bestimmt auch, welche Sätze zurückgehalten werden.",
+    "Les premiers poids et le choix des phrases viennent d’un générateur de nombres aléatoires. La graine est le nombre dont il part : la même graine redonne les mêmes nombres « aléatoires », une autre donne une autre exécution. Ce qui n’est vrai que pour une graine est de la chance ; essayez-en plusieurs. Elle décide aussi quelles phrases sont gardées à part."],
+  "train.why.heads.title": ["What are heads?", "Was sind Köpfe (Heads)?", "Que sont les têtes ?"],
+  "train.why.heads": [
+    "A head is one attention with its own W_q, W_k and W_v. With several heads the model can look at several words for different reasons at once; W_o mixes their results. This toy needs only one. The attention score above takes, in each sentence, the head whose “it” attends most to its subject.",
+    "Ein Kopf ist eine Attention mit eigenem W_q, W_k und W_v. Mit mehreren Köpfen kann das Modell aus verschiedenen Gründen zugleich auf mehrere Wörter blicken; W_o mischt die Ergebnisse. Diese Spielsprache braucht nur einen. Der Wert der Aufmerksamkeit oben nimmt in jedem Satz den Kopf, dessen „it“ am meisten auf sein Subjekt achtet.",
+    "Une tête est une attention avec ses propres W_q, W_k et W_v. Avec plusieurs têtes, le modèle peut regarder plusieurs mots à la fois pour des raisons différentes ; W_o mélange les résultats. Cette langue jouet n’en demande qu’une. Le score d’attention ci-dessus prend, dans chaque phrase, la tête dont le « it » fait le plus attention à son sujet."],
 };
