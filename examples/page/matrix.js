@@ -32,6 +32,7 @@ export function cellText(kind, value, digits = 4) {
   return kind === "percent" ? (value > 0 && value < 0.0005 ? "<0.1" : number(100 * value, 1))
     : kind === "id" ? String(value)
     : kind === "mask" ? (value ? "✕" : "·")
+    : digits === 2 && value !== 0 && Math.abs(value) < 0.005 ? value.toExponential(0).replace(/-/g, "−")
     : number(value, digits);
 }
 
