@@ -5,17 +5,15 @@ export const gradients = {
     "Every weight has a gradient: it says by how much the loss changes when this weight changes a little. Backward computes all gradients at once. Here you can check one: turn a weight and see whether the loss does what its gradient says.",
     "Jedes Gewicht hat einen Gradienten: Er sagt, um wie viel sich der Loss ändert, wenn sich dieses Gewicht ein wenig ändert. Die Rückwärtsrechnung (backward) berechnet alle Gradienten auf einmal. Hier kannst du einen nachprüfen: Dreh an einem Gewicht und sieh, ob der Loss tut, was sein Gradient sagt.",
     "Chaque poids a un gradient : il dit de combien la perte change quand ce poids change un peu. La rétropropagation (backward) calcule tous les gradients d’un coup. Ici, vous pouvez en vérifier un : modifiez un poids et voyez si la perte fait ce que dit son gradient."],
-  "gradients.example": ["Example", "Beispiel", "Exemple"],
-  "gradients.example.tutorial": ["tutorial: 3 words, 2 numbers each", "Tutorial: 3 Wörter zu je 2 Zahlen", "tutoriel : 3 mots de 2 nombres chacun"],
-  "gradients.example.pizza": ["the sentence that training watches", "der Satz, den das Training beobachtet", "la phrase que l’entraînement observe"],
-  "gradients.example.own": ["your sentence", "dein Satz", "votre phrase"],
   "gradients.tensor": ["Matrix", "Matrix", "Matrice"],
   "gradients.training": [
     "Training is running and changes the weights. Stop it to turn one of them.",
     "Das Training läuft und ändert die Gewichte. Halte es an, um an einem davon zu drehen.",
     "L’entraînement est en cours et change les poids. Arrêtez-le pour en modifier un."],
   "gradients.choose": ["1. Choose a number", "1. Wähle eine Zahl", "1. Choisissez un nombre"],
-  "gradients.layer": ["gradient of {0}", "Gradient von {0}", "gradient de {0}"],
+  "gradients.layer.value": ["{0}", "{0}", "{0}"],
+  "gradients.layer.gradient": ["gradient of {0}", "Gradient von {0}", "gradient de {0}"],
+  "gradients.layer.quotient": ["quotients of {0}", "Quotienten von {0}", "quotients de {0}"],
   "gradients.pointed": [
     "At [{0}]: value {1}, gradient {2}. Click or press Enter to choose.",
     "Bei [{0}]: Wert {1}, Gradient {2}. Klicken oder Enter wählt.",
@@ -75,9 +73,8 @@ export const gradients = {
     "Jeden Gradienten mit seinem Quotienten zu vergleichen heißt Gradcheck. Die Tests von Heed tun das für jede Operation.",
     "Comparer chaque gradient à son quotient s’appelle gradcheck. Les tests de Heed le font pour chaque opération."],
   "gradients.check": ["Check all {1} numbers of {0}", "Alle {1} Zahlen von {0} prüfen", "Vérifier les {1} nombres de {0}"],
-  "gradients.check.layer": ["quotients of {0}, h = {1}", "Quotienten von {0}, h = {1}", "quotients de {0}, h = {1}"],
   "gradients.check.result": [
-    "{0} quotients computed. The largest difference from backward is {1}, at [{2}]. The largest gradient of this matrix is {3}: the difference is {4} of it.",
-    "{0} Quotienten berechnet. Der größte Unterschied zu Backward ist {1}, bei [{2}]. Der größte Gradient dieser Matrix ist {3}: Der Unterschied ist das {4}-Fache davon.",
-    "{0} quotients calculés. La plus grande différence avec la rétropropagation est {1}, en [{2}]. Le plus grand gradient de cette matrice est {3} : la différence en vaut {4} fois."],
+    "{0} quotients with h = {1}. The largest difference from backward is {2}, at [{3}]. The largest gradient of this matrix is {4}; the difference is {5} times as large.",
+    "{0} Quotienten mit h = {1}. Der größte Unterschied zu Backward ist {2}, bei [{3}]. Der größte Gradient dieser Matrix ist {4}; der Unterschied ist das {5}-fache davon.",
+    "{0} quotients avec h = {1}. La plus grande différence avec la rétropropagation est {2}, en [{3}]. Le plus grand gradient de cette matrice est {4} ; la différence en vaut {5} fois."],
 };
