@@ -44,7 +44,7 @@ function tableBehind(heads, rows) {
 
 /**
  * A chart of lines over whole numbers x. options: {title, x, y: names of the axes; most: the largest x;
- * series: [{name, style: 0 to 3, faint: true}]; low, high: bounds of y, or from the values; log: true;
+ * series: [{name, short: for the reading, style: 0 to 3, faint: true}]; low, high: bounds of y, or from the values; log: true;
  * format(y): text of a value; onpick(x): a click or Enter chose x; tableEvery: x of the rows of its table}.
  * Returns {element, update({series: [[[x, y], ...], ...], at: x of the upright line, log})}; the values
  * may hold gaps (NaN), and a log axis leaves out what is not above 0.
@@ -115,7 +115,7 @@ export function lineChart(options) {
 
   function read() {
     const x = probe ?? at ?? 0;
-    const values = series.map(({ name }, i) => [name, valueAt(data[i], x)]).filter(([, y]) => !Number.isNaN(y));
+    const values = series.map(({ name, short: brief = name }, i) => [brief, valueAt(data[i], x)]).filter(([, y]) => !Number.isNaN(y));
     const text = `${options.x} ${x}: ` + values.map(([name, y]) => `${name} ${format(y)}`).join("; ");
     reading.textContent = text;
     plot.setAttribute("aria-valuenow", x);
