@@ -214,8 +214,9 @@ export function stripes({ title, x: xName, names, most, every, onpick }) {
   const body = svg("g");
   const here = svg("line", { class: "here", y1: 0, y2: names.length });
   const picture = svg("svg", { viewBox: `0 0 ${most + every} ${names.length}`, preserveAspectRatio: "none", "aria-hidden": "true" }, body, here);
-  const plot = h("div.stripes-plot", { tabindex: 0, role: "slider", "aria-label": title, "aria-valuemin": 0,
-    "aria-valuemax": most, "aria-valuenow": 0 }, picture);
+  const plot = h("div.stripes-plot", { style: `--rows:${names.length}`, tabindex: 0, role: "slider", "aria-label": title, "aria-valuemin": 0,
+    "aria-valuemax": most, "aria-valuenow": 0 }, picture, h("div.chart-labels", { "aria-hidden": "true" },
+    ticks(0, most, 4).map((x) => h("span.tick-x", { style: `left:${(100 * x) / (most + every)}%` }, short(x)))));
   const reading = h("p.chart-reading");
   const now = names.map(() => h("span.stripes-now"));
 
