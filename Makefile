@@ -270,6 +270,11 @@ $(BUILD)/engine.wasm: $(call parts,page) $(filter-out %/setup.o,$(call parts,nex
 	$(call step,link $@)
 	$(LINK) $^ -sSTANDALONE_WASM --no-entry -sALLOW_MEMORY_GROWTH -o $@
 
+# The hash that the page must show after as many steps (tests/page.sh).
+$(BUILD)/page_hash: $(BUILD)/tests/page/hash.o $(PAGE_PARTS) $(call parts,next_token) $(COMMON_PARTS) $(LIBRARY)
+	$(call step,link $@)
+	$(LINK) $^ -o $@ $(LDLIBS_)
+
 deps-page:
 	@sh tests/install.sh page
 
@@ -508,7 +513,7 @@ layers:
 pictures: $(addprefix $(BUILD)/,graph next_token gpt stories)
 	sh docs/pictures/make.sh $(BUILD)
 
-FORMATTED = $(wildcard src/*.h src/*/*.[ch] src/*/*/*.[ch] examples/*.[ch] examples/*/*.[ch] tests/*.[ch] tests/gradients/*.h tests/misuse/*.h tests/parity/*.h tests/fuzz/*.c tests/fuzz/*/*.[ch] tests/oom/*.c tests/lessons/*.c bench/*.[ch] bench/*/*.[ch] bench/peers/*.cpp)
+FORMATTED = $(wildcard src/*.h src/*/*.[ch] src/*/*/*.[ch] examples/*.[ch] examples/*/*.[ch] tests/*.[ch] tests/gradients/*.h tests/misuse/*.h tests/parity/*.h tests/fuzz/*.c tests/fuzz/*/*.[ch] tests/oom/*.c tests/page/*.c tests/lessons/*.c bench/*.[ch] bench/*/*.[ch] bench/peers/*.cpp)
 
 format:
 	clang-format -i $(FORMATTED)

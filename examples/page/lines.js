@@ -13,18 +13,18 @@ export const BREAKS = {
   LR_100: 128,
 };
 
-/** A line of context, which is no step. whole: only in the whole program; where: "main" or "head". */
+/** A line that is no step. whole: shown only in the whole program. */
 const context = (python, c, whole = false) => ({ python, c, whole, marks: [], reads: [] });
 const whole = (python, c) => context(python, c, true);
 
 /**
- * A step. formula: how its matrices are related, "=" after the result; names are matrices (marks of
- * forward.h; "we", "W_q", "W_o", "fc_layer.weight", "fc_layer.bias": weights; "positions", "mask",
- * "targets": inputs; "name@1": in head 1), all else are symbols in quotes.
+ * A step. formula: the result, then how it is made of other matrices: marks of forward.h; "we", "W_q", "W_o",
+ * "fc_layer.weight", "fc_layer.bias": weights; "positions", "mask", "targets": inputs; "q@1": that of head 1.
+ * A part that begins with ' is a symbol. order: groups of steps are computed in this order, default 0.
  */
-function step(id, python, c, formula, { order, head = false, broken = false } = {}) {
+function step(id, python, c, formula, { order = 0, broken = false } = {}) {
   const names = formula.filter((part) => !part.startsWith("'"));
-  return { id, python, c, formula, marks: [names[0]], reads: names.slice(1), order, head, broken, whole: false };
+  return { id, python, c, formula, marks: [names[0]], reads: names.slice(1), order, broken, whole: false };
 }
 
 const blank = context("", "");
@@ -38,56 +38,55 @@ function headLines(masked, has) {
   const filled = masked && !has("MASK_AFTER");
   const blocked = has("MASK_INVERTED");
   const sims = filled ? "masked_sims" : "scaled_sims";
-  const head = (options) => ({ head: true, ...options });
   const lines = [
     step("q", "        q = self.W_q(token_encodings)",
       "    heed_tensor *q = heed_linear_forward(self->W_q, token_encodings);",
-      ["q", "'=", "token_encodings", "'·", "W_q", "'ᵀ"], head()),
+      ["q", "'=", "token_encodings", "'·", "W_q", "'ᵀ"]),
     step("k", `        k = self.${keys}(token_encodings)`,
       `    heed_tensor *k = heed_linear_forward(self->${keys}, token_encodings);`,
-      ["k", "'=", "token_encodings", "'·", keys, "'ᵀ"], head({ broken: has("SAME_KEYS") })),
+      ["k", "'=", "token_encodings", "'·", keys, "'ᵀ"], { broken: has("SAME_KEYS") }),
     step("v", "        v = self.W_v(token_encodings)",
       "    heed_tensor *v = heed_linear_forward(self->W_v, token_encodings);",
-      ["v", "'=", "token_encodings", "'·", "W_v", "'ᵀ"], head()),
+      ["v", "'=", "token_encodings", "'·", "W_v", "'ᵀ"]),
     step("sims", "        sims = torch.matmul(q, k.transpose(self.row_dim, self.col_dim))",
       "    heed_tensor *sims = heed_matmul(q, heed_transpose(k, self->row_dim, self->col_dim));",
-      ["sims", "'=", "q", "'·", "k", "'ᵀ"], head()),
+      ["sims", "'=", "q", "'·", "k", "'ᵀ"]),
     has("NO_SCALE")
       ? step("scaled_sims", "        scaled_sims = sims", "    heed_tensor *scaled_sims = sims;",
-        ["scaled_sims", "'=", "sims"], head({ broken: true }))
+        ["scaled_sims", "'=", "sims"], { broken: true })
       : step("scaled_sims", "        scaled_sims = sims / k.size(self.col_dim) ** 0.5",
         "    heed_tensor *scaled_sims = heed_div_scalar(sims, sqrt((double)heed_size(k, self->col_dim)));",
-        ["scaled_sims", "'=", "sims", "'÷ √d"], head()),
+        ["scaled_sims", "'=", "sims", "'÷ √d"]),
   ];
   if (filled) {
     const mask = blocked ? "~mask" : "mask", cMask = blocked ? "heed_logical_not(mask)" : "mask";
     lines.push(step("masked_sims", `        masked_sims = scaled_sims.masked_fill(${mask}, float("-inf"))`,
       `    heed_tensor *masked_sims = heed_masked_fill(scaled_sims, ${cMask}, -HUGE_VAL);`,
-      ["masked_sims", "'=", "scaled_sims", "'−∞ ←", "mask"], head({ broken: blocked })));
+      ["masked_sims", "'=", "scaled_sims", "'−∞ ←", "mask"], { broken: blocked }));
   }
   const percents = masked && !filled ? "unmasked_percents" : "attention_percents";
   lines.push(step(percents, `        ${percents} = F.softmax(${sims}, dim=self.${dim})`,
     `    heed_tensor *${percents} = heed_safe_softmax(${sims}, self->${dim});`,
-    [percents, "'= softmax", sims], head({ broken: has("WRONG_DIM") })));
+    [percents, "'= softmax", sims], { broken: has("WRONG_DIM") }));
   if (percents === "unmasked_percents") {
     lines.push(step("attention_percents", "        attention_percents = unmasked_percents.masked_fill(mask, 0)",
       "    heed_tensor *attention_percents = heed_masked_fill(unmasked_percents, mask, 0);",
-      ["attention_percents", "'=", "unmasked_percents", "'0 ←", "mask"], head({ broken: true })));
+      ["attention_percents", "'=", "unmasked_percents", "'0 ←", "mask"], { broken: true }));
   }
   lines.push(
     step("attention_scores", "        attention_scores = torch.matmul(attention_percents, v)",
       "    heed_tensor *attention_scores = heed_matmul(attention_percents, v);",
-      ["attention_scores", "'=", "attention_percents", "'·", "v"], head()),
+      ["attention_scores", "'=", "attention_percents", "'·", "v"]),
     context("        return attention_scores", "    return attention_scores;\n}"));
   return lines;
 }
 
-function headClass(masked, has) {
+function headClass(masked, has, headers) {
   const argument = masked ? ", mask" : "";
   return [
     whole("import torch", "#include <math.h>"),
     whole("import torch.nn as nn", null),
-    whole("import torch.nn.functional as F\n\n", '#include "heed.h"\n'),
+    whole("import torch.nn.functional as F\n\n", `${headers}\n`),
     context("class SelfAttention(nn.Module):", null),
     whole("    def __init__(self, d_model, head_dim, row_dim=0, col_dim=1):", null),
     whole("        super().__init__()", null),
@@ -109,13 +108,15 @@ function tutorial(masked, has) {
   const python = masked ? "attention(token_encodings, mask)" : "attention(token_encodings)";
   const c = masked ? "attend(attention, token_encodings, heed_causal_block_mask(3))" : "attend(attention, token_encodings)";
   return [
-    ...headClass(masked, has),
+    ...headClass(masked, has, '#include "heed.h"'),
     blank,
-    whole("torch.manual_seed(42)", "int main(void)\n{\n    heed_on_error(heed_die);\n    HEED_SCOPE(scope);\n    heed_manual_seed(42);"),
+    whole("torch.manual_seed(42)",
+      "int main(void)\n{\n    heed_on_error(heed_die);\n    HEED_SCOPE(scope);\n    heed_manual_seed(42);"),
     whole("attention = SelfAttention(d_model=2, head_dim=2)",
       "    struct heed_self_attention *attention = heed_self_attention_new(2, 0, 1);"),
     whole("token_encodings = torch.tensor([[1.16, 0.23], [0.57, 1.36], [4.41, -2.16]])",
-      "    heed_tensor *token_encodings =\n        heed_from_f32((float[]){1.16f, 0.23f, 0.57f, 1.36f, 4.41f, -2.16f}, HEED_SHAPE(3, 2));"),
+      "    heed_tensor *token_encodings =\n" +
+      "        heed_from_f32((float[]){1.16f, 0.23f, 0.57f, 1.36f, 4.41f, -2.16f}, HEED_SHAPE(3, 2));"),
     ...(masked ? [whole("mask = torch.ones(3, 3, dtype=torch.bool).triu(diagonal=1)", null)] : []),
     step("loss_squares", `loss = (${python} ** 2).sum()`, `    heed_tensor *loss = heed_sum(heed_square(${c}));`,
       ["loss", "'= Σ", "attention_scores", "'²"]),
@@ -130,10 +131,10 @@ function tutorial(masked, has) {
 function model({ heads, masked, has, tokens }) {
   const several = heads > 1;
   const argument = masked ? ", mask" : "";
-  const cMask = masked ? ", mask" : "";
+  const lr = has("LR_100") ? "100 * 0.02" : "0.02";
   const attended = several ? "projected" : "attention_scores";
   const last = Array.from({ length: heads }, (_, i) => `attention_scores@${i}`);
-  const result = [...headClass(masked, has), blank];
+  const result = [...headClass(masked, has, '#include "examples/next_token/model.h"'), blank];
   if (several) {
     result.push(
       context("class MultiHead(nn.Module):", null),
@@ -146,7 +147,7 @@ function model({ heads, masked, has, tokens }) {
         "heed_tensor *attend_with_heads(struct heed_multi_head *self, heed_tensor *token_encodings" +
         (masked ? ", heed_tensor *mask" : "") +
         `)\n{\n    heed_tensor *scores[${heads}];\n    for (int i = 0; i < ${heads}; i++) {\n` +
-        `        scores[i] = attend(heed_multi_head_head(self, i), token_encodings${cMask});\n    }`),
+        `        scores[i] = attend(heed_multi_head_head(self, i), token_encodings${argument});\n    }`),
       step("all_heads", `        all_heads = torch.cat([head(token_encodings${argument}) for head in self.heads], dim=1)`,
         `    heed_tensor *all_heads = heed_cat(scores, ${heads}, -1);`,
         ["all_heads", "'= cat", ...last], { order: 1 }),
@@ -185,7 +186,7 @@ function model({ heads, masked, has, tokens }) {
         "    heed_tensor *token_encodings = heed_position_encoding_forward(self->pe, embeddings);",
         ["token_encodings", "'=", "embeddings", "'+", "positions"], { order: -1 }),
     context(`        ${attended} = self.${attention}(token_encodings${argument})`,
-      `    heed_tensor *${attended} = ${attend}(self->${attention}, token_encodings${cMask});`),
+      `    heed_tensor *${attended} = ${attend}(self->${attention}, token_encodings${argument});`),
     step("residual", `        residual = token_encodings + ${attended}`,
       `    heed_tensor *residual = heed_add(token_encodings, ${attended});`,
       ["residual", "'=", "token_encodings", "'+", attended], { order: 2 }),
@@ -200,42 +201,31 @@ function model({ heads, masked, has, tokens }) {
     whole(`tokens = torch.tensor([${(tokens ?? []).join(", ")}])`, null),
     whole("targets = tokens[1:]  # the word after each word", null),
     ...(masked ? [whole("mask = torch.ones(len(tokens[:11]), len(tokens[:11]), dtype=torch.bool).triu(diagonal=1)", null)] : []),
+    training("optimizer", has("LR_100"), `optimizer = torch.optim.AdamW(model.parameters(), lr=${lr}, eps=1e-4, weight_decay=0.1)`, null),
     context(`logits = model(tokens[:11]${argument})`,
-      "heed_tensor *loss_of(struct token_model *model, heed_tensor *tokens, heed_tensor *targets)\n{\n" +
-      (masked ? "    heed_tensor *mask = heed_causal_block_mask(heed_size(tokens, 0));\n" : "") +
-      `    heed_tensor *logits = forward(model, tokens${cMask});\n` +
+      "heed_tensor *train_step(struct token_model *model, heed_optimizer *adamw, heed_tensor *tokens, heed_tensor *targets)\n{"),
+    training("optimizer", has("LR_100"), null, `    adamw->lr = ${lr};`),
+    context(null, (masked ? "    heed_tensor *mask = heed_causal_block_mask(heed_size(tokens, 0));\n" : "") +
+      `    heed_tensor *logits = forward(model, tokens${argument});\n` +
       "    logits = heed_slice(logits, 0, 0, heed_size(targets, 0), 1);"),
     step("loss_cross", "loss = F.cross_entropy(logits[: len(targets)], targets)",
       "    heed_tensor *loss = heed_cross_entropy(logits, targets);",
       ["loss", "'= cross_entropy", "logits", "',", "targets"], { order: 2 }),
+    training("zero_grad", has("NO_ZERO_GRAD"), has("NO_ZERO_GRAD") ? "# optimizer.zero_grad()" : "optimizer.zero_grad()",
+      has("NO_ZERO_GRAD") ? "    /* heed_optimizer_zero_grad(adamw); */" : "    heed_optimizer_zero_grad(adamw);"),
     context("loss.backward()", "    heed_backward(loss);"),
-    whole("print(loss.item())", "    return loss;\n}"),
-    ...training(has));
+    whole("optimizer.step()\nprint(loss.item())", "    heed_optimizer_step(adamw);\n    return loss;\n}"));
   return result;
 }
 
-/** The training steps, shown when a switch changes them. */
-function training(has) {
-  if (!has("NO_ZERO_GRAD") && !has("LR_100")) {
-    return [];
-  }
-  const lr = has("LR_100") ? "100 * 0.02" : "0.02";
-  const zero = has("NO_ZERO_GRAD");
-  const line = (id, python, c, broken) => ({ ...context(python, c), id, broken });
-  return [
-    line("optimizer", `optimizer = torch.optim.AdamW(model.parameters(), lr=${lr})`,
-      `    heed_optimizer *adamw = heed_adamw_new(heed_parameters(model), ${lr}, 0.1);`, has("LR_100")),
-    line("zero_grad", `${zero ? "# " : ""}optimizer.zero_grad()`,
-      zero ? "    /* heed_optimizer_zero_grad(adamw); */" : "    heed_optimizer_zero_grad(adamw);", zero),
-    context("optimizer.step()", "    heed_optimizer_step(adamw);"),
-  ];
-}
+/** A line of training, shown only in the whole program unless a switch has changed it. */
+const training = (id, broken, python, c) => ({ ...context(python, c, !broken), id, broken });
 
 /**
  * The lines in the order of the listing. example: "tutorial", "pizza" or "own"; breaks: a set of BREAKS;
  * masked: whether attention has a mask; tokens: the ids of the sentence. Each: {python, c: text or null,
- * whole: belongs only to the whole program, broken: a switch has changed it}; steps also have {id, marks:
- * the names of what they make, reads, formula, head: whether each head has this step of its own}.
+ * id: its name, if it has one, whole: belongs only to the whole program, broken: a switch has changed it}; steps also
+ * have {marks: the names of what they make, reads, formula}.
  */
 export function codeLines({ example, heads = 1, breaks = 0, masked = example !== "tutorial", tokens = null }) {
   const has = (name) => (breaks & BREAKS[name]) !== 0;
@@ -245,7 +235,7 @@ export function codeLines({ example, heads = 1, breaks = 0, masked = example !==
 /** The steps among the lines, in the order of computation. */
 export function stepsOf(lines) {
   return lines.filter((line) => line.formula !== undefined)
-    .map((line, i) => ({ line, key: [line.order ?? 0, i] }))
+    .map((line, i) => ({ line, key: [line.order, i] }))
     .sort((a, b) => a.key[0] - b.key[0] || a.key[1] - b.key[1])
     .map(({ line }) => line);
 }

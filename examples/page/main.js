@@ -5,6 +5,8 @@ import { t, setLanguage, LANGUAGES } from "./strings.js";
 import { state, setState, onState, beginState } from "./state.js";
 import { beginRun, run } from "./run.js";
 import { legend } from "./matrix.js";
+import { explain, check } from "./explain.js";
+import { number } from "./matrix.js";
 import * as classroom from "./sections/class.js";
 import * as training from "./sections/training.js";
 import * as gradients from "./sections/gradients.js";
@@ -61,7 +63,7 @@ function tabs(panels) {
 // ---- dialogs ----
 
 function dialog(title, ...content) {
-  const element = h("dialog", { "aria-label": title }, h("h2", {}, title), ...content,
+  const element = h("dialog", { "aria-label": title }, h("h2", { tabindex: -1, autofocus: true }, title), ...content,
     h("form", { method: "dialog" }, h("button.primary", {}, t("dialog.close"))));
   document.body.append(element);
   return element;
@@ -132,10 +134,10 @@ function header(bar, help) {
       h("div.toolbar.not-presented", {},
         choice(t("language"), LANGUAGES, document.documentElement.lang, (lang) => setState({ lang })),
         choice(t("theme"), themes, state.theme, (theme) => setState({ theme })),
-        h("button", { type: "button", onclick: () => copyLink(say) }, t("link.copy")), said,
+        h("button", { type: "button", onclick: () => copyLink(say) }, t("link.copy")),
         h("button", { type: "button", onclick: () => print() }, t("print")),
         h("button", { type: "button", "aria-keyshortcuts": "?", onclick: () => help.showModal() }, t("help"))),
-      present),
+      present, said),
     bar);
 }
 
@@ -183,7 +185,7 @@ async function begin() {
   listenToKeys(help);
   // Every text is written once, in one language. The new page repeats the steps of the run.
   onState((changed) => changed.has("lang") && location.reload());
-  window.page = { run, state, setState, sections }; // for tests and the curious
+  window.page = { run, state, setState, sections, explain, check, number }; // for tests and the curious
 }
 
 begin().catch((error) => {

@@ -62,7 +62,7 @@ function shade(cell, kind, value, most) {
  * their names, corner: the text above the row names, kind: "value" | "percent" | "gradient" | "id" | "mask", changed: mark it as new,
  * compact: colours without numbers, digits: decimals of values,
  * text(value): the text of a cell, pickRows, pickColumns: the numbers of those to show (default: all),
- * onpoint(tensor, index): a cell was pointed at or focused, onpress(tensor, index): clicked or Enter,
+ * onpoint(tensor, index): a cell was pointed at or focused, onpress(tensor, index, byKey): clicked or Enter,
  * onleave(): the pointer left the table}. An index counts the elements of the whole tensor.
  * Returns {element, mark(indices, className), unmark(), focus(index), update(values)}.
  */
@@ -146,7 +146,7 @@ export function matrix(options) {
       }
     } else if (event.key === "Enter" || event.key === " ") {
       event.preventDefault();
-      options.onpress?.(tensor, indexAt(place));
+      options.onpress?.(tensor, indexAt(place), true);
     }
   });
 

@@ -23,7 +23,7 @@ function valueOf(pass, tensor) {
 /**
  * onvisit(tensor, index): the reader goes on to this number, or back to it; onclose(): the panel was
  * closed; words(tensor, index): {title, place}: what the number is in words, and "row, column" by name;
- * either can be null. Returns {element, show(pass, tensor, index): shows a number and returns its explanation, clear()}.
+ * either can be null. Returns {element, show(pass, tensor, index): shows a number and returns its explanation, focus(), clear()}.
  */
 export function panel({ onvisit, onclose, words } = {}) {
   let shown = null;  // {pass, tensor, index}
@@ -38,7 +38,7 @@ export function panel({ onvisit, onclose, words } = {}) {
     onvisit?.(tensor, index);
     result.show(shown.pass, tensor, index);
     visiting = false;
-    content.querySelector("h3")?.focus();
+    result.focus();
   };
   const goOn = (tensor, index) => {
     trail.push(shown);
@@ -109,6 +109,9 @@ export function panel({ onvisit, onclose, words } = {}) {
       said.textContent = `${title}: ${number(value)}` + (found === null ? "" :
         `. ${found.parts.map((part) => (typeof part === "string" ? part : number(part.value))).join("")} = ${number(value)}`);
       return found;
+    },
+    focus() {
+      content.querySelector("h3")?.focus({ preventScroll: true });
     },
     clear() {
       shown = null;

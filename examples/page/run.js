@@ -3,6 +3,7 @@
 import { Engine } from "./engine.js";
 import { state, setState, onState } from "./state.js";
 import { blockedOf } from "./mask.js";
+import { readSentence } from "./words.js";
 
 export const STEPS = 2000; // of a whole run, as in next_token
 export const MEASURE_EVERY = 25;
@@ -35,18 +36,10 @@ function tell(what, detail = {}) {
   listeners.forEach((listen) => listen(what, detail));
 }
 
-/** The ids of words, or null for those that the language does not have. */
-export function idsOf(words) {
-  return words.map((word) => {
-    const id = run.language.words.indexOf(word);
-    return id >= 0 ? id : null;
-  });
-}
-
 /** The reader's sentence as ids, or null if a word is unknown or their number does not fit. */
 export function ownSentence() {
-  const ids = idsOf(state.sentence.trim().toLowerCase().split(/\s+/));
-  return ids.includes(null) || ids.length < 2 || ids.length > run.language.context ? null : ids;
+  const { ids, ready } = readSentence(state.sentence);
+  return ready ? ids : null;
 }
 
 /** The sentence that training watches: its ids, and those of its beginning, which the model continues. */

@@ -38,14 +38,14 @@ const fields = {
   seed: whole(0, 0, Number.MAX_SAFE_INTEGER),
   heads: whole(1, 1, 16),
   lr: amount(0.02, 0, 10),
-  weight: matching("", /^[\w .-]{1,80}:\d{1,6}$/), // the number to turn: "name of the leaf:index"
-  turn: amount(0, -2, 2),            // by how much
-  zoom: amount(1, 0.001, 2),         // how far the loss is drawn on each side
-  h: whole(4, 1, 13),                // of the quotient: 10^-h
   step: whole(0, 0, 2000),           // of the training run; at most STEPS of run.js
   mask: matching("", MASK),          // of passes
   trained: matching("", MASK),       // the mask that the run trains with
   watch: matching("", /^(own|\d{1,3})$/), // the sentence that training watches: "": pizza, or a held-out one
+  weight: matching("", /^[\w .-]{1,80}:\d{1,6}$/), // the number to turn: "name of the leaf:index"
+  turn: amount(0, -2, 2),            // by how much
+  zoom: amount(1, 0.001, 2),         // how far the loss is drawn on each side
+  h: whole(4, 1, 13),                // of the quotient: 10^-h
   broken: matching("", /^[\w-]{1,40}$/), // the switch of "Break it"
 };
 

@@ -30,24 +30,27 @@ export function wordsAt(position) {
   return [...new Set([...train, ...heldOut].map((ids) => words[ids[position]]))].filter((w) => w && w !== END);
 }
 
-/** The number of letters to insert, delete or replace to get from a to b. */
+/** The number of letters to insert, delete, replace or swap with the next one to get from a to b. */
 export function editDistance(a, b) {
-  let row = Array.from({ length: b.length + 1 }, (_, j) => j);
+  const rows = [Array.from({ length: b.length + 1 }, (_, j) => j)]; // rows[i][j]: from i letters of a to j of b
   for (let i = 1; i <= a.length; i++) {
-    const next = [i];
+    const row = [i], above = rows[i - 1];
     for (let j = 1; j <= b.length; j++) {
-      next.push(Math.min(row[j] + 1, next[j - 1] + 1, row[j - 1] + Number(a[i - 1] !== b[j - 1])));
+      row[j] = Math.min(above[j] + 1, row[j - 1] + 1, above[j - 1] + Number(a[i - 1] !== b[j - 1]));
+      if (i > 1 && j > 1 && a[i - 1] === b[j - 2] && a[i - 2] === b[j - 1]) {
+        row[j] = Math.min(row[j], rows[i - 2][j - 2] + 1);
+      }
     }
-    row = next;
+    rows.push(row);
   }
-  return row[b.length];
+  return rows[a.length][b.length];
 }
 
 /** Known words for an unknown one: {spelled: those spelled alike, fitting: others that sentences have there}. */
 export function suggestions(word, position, most = 5) {
   const short = word.slice(0, 40);
   const byDistance = (words) => words.map((w) => [editDistance(short, w), w]).sort(([a], [b]) => a - b);
-  const near = Math.max(1, Math.min(3, Math.floor(short.length / 2)));
+  const near = Math.max(1, Math.min(3, Math.floor(short.length / 3)));
   const spelled = byDistance(vocabulary()).filter(([d]) => d <= near).slice(0, most).map(([, w]) => w);
   const fitting = byDistance(wordsAt(position)).map(([, w]) => w).filter((w) => !spelled.includes(w)).slice(0, most);
   return { spelled, fitting };

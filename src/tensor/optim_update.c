@@ -177,6 +177,24 @@ static void adam_piece(const heed_update *u, int64_t from, int64_t n, const void
         ->adam(n, at(u->p, from), at(u->g, from), at(u->m, from), at(u->v, from), terms);
 }
 
+/* x^n for 0 <= x <= 1 by repeated squaring, in pairs of doubles that are rounded once at the end:
+ * the nearest double, with any libm. */
+static double power(double x, int64_t n)
+{
+    double y = 1, y_rest = 0, x_rest = 0;
+    for (; n > 0; n /= 2) {
+        if (n % 2 != 0) {
+            const double product = y * x;
+            y_rest = fma(y, x, -product) + (y * x_rest + y_rest * x);
+            y = product;
+        }
+        const double square = x * x;
+        x_rest = fma(x, x, -square) + 2 * x * x_rest;
+        x = square;
+    }
+    return y + y_rest;
+}
+
 heed_status heed_adam_update_all(const heed_update *all, int count, const heed_adam_step *step)
 {
     const char *name = "adam_update";
@@ -202,8 +220,8 @@ heed_status heed_adam_update_all(const heed_update *all, int count, const heed_a
         .new2 = 1 - step->beta2,
         .beta2 = step->beta2,
         .shrink = step->decoupled ? 1 - step->lr * step->weight_decay : 1,
-        .size = step->lr / (1 - pow(step->beta1, (double)step->t)),
-        .correction = 1 / sqrt(1 - pow(step->beta2, (double)step->t)),
+        .size = step->lr / (1 - power(step->beta1, step->t)),
+        .correction = 1 / sqrt(1 - power(step->beta2, step->t)),
         .eps = step->eps,
     };
     run(all, count, adam_piece, &terms);

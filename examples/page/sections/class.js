@@ -4,132 +4,34 @@
 import { h, fill } from "../dom.js";
 import { t } from "../strings.js";
 import { state, setState, onState } from "../state.js";
-import { run, onRun, goTo, watched, idsOf, STEPS } from "../run.js";
-import { Engine } from "../engine.js";
+import { run, onRun, goTo, STEPS } from "../run.js";
+import { chosenSentence, record, named } from "../example.js";
 import { codeLines, stepsOf } from "../lines.js";
 import { matrix, legend, sizes, DENSE } from "../matrix.js";
 import { panel } from "../panel.js";
 
-const TUTORIAL = { words: ["Pizza", "is", "awesome"], encodings: [1.16, 0.23, 0.57, 1.36, 4.41, -2.16] };
-const FEWEST_WORDS = 2, LIKELIEST = 10;
+const LIKELIEST = 10;      // words shown of a row of logits
 const COMPACT = 12;      // wider matrices show colours instead of numbers
-const PER_HEAD = new Set(["q", "k", "v", "sims", "scaled_sims", "masked_sims", "attention_percents", "attention_scores"]);
-const BETWEEN_WORDS = new Set(["sims", "scaled_sims", "masked_sims", "attention_percents", "mask"]);
-
-// ---- the example: what is computed, and how its rows and columns are called ----
-
-/** Words with a number after each repetition: the, pizza, ..., the (2). */
-function distinct(words) {
-  const seen = new Map();
-  return words.map((word) => {
-    const times = (seen.get(word) ?? 0) + 1;
-    seen.set(word, times);
-    return times > 1 ? `${word} (${times})` : word;
-  });
+/** Calls draw(), which replaces elements, and gives the focus back to the one that had it, or to its successor. */
+function keepingFocus(root, draw) {
+  const focused = root.contains(document.activeElement) ? document.activeElement : null;
+  draw();
+  if (focused !== null && document.activeElement !== focused) {
+    const successor = focused.isConnected ? focused : root.querySelector(`[data-key="${focused.dataset.key}"]`);
+    successor?.focus({ preventScroll: true });
+  }
 }
-
-/** {words, ids, heads} of the chosen example, or {problem: a sentence}. */
-function chosenSentence() {
-  const { words } = run.language;
-  if (state.example === "tutorial") {
-    return { words: TUTORIAL.words, ids: null, heads: 1 };
-  }
-  const typed = state.sentence.trim().split(/\s+/).filter((word) => word !== "");
-  const ids = state.example === "own" ? idsOf(typed) : watched().tokens;
-  const most = run.language.context + 1;
-  const unknown = typed.filter((_, i) => ids[i] === null);
-  if (state.example === "own" && unknown.length > 0) {
-    return { problem: t("class.unknown", unknown.join(", "), t("tab.own")) };
-  }
-  if (ids.length < FEWEST_WORDS || ids.length > most) {
-    return { problem: t("class.length", most) };
-  }
-  return { words: ids.map((id) => words[id]), ids, heads: state.heads };
-}
-
-let tutorialEngine = null;
-
-async function record(sentence) {
-  if (sentence.ids !== null) {
-    return run.engine.pass(sentence.ids);
-  }
-  if (tutorialEngine === null) {
-    tutorialEngine = await Engine.create();
-    await tutorialEngine.alone({ seed: 42, dModel: 2, heads: 1 });
-  }
-  const blocked = state.masked ? [0, 1, 1, 0, 0, 1, 0, 0, 0] : null;
-  return tutorialEngine.passAlone({ encodings: TUTORIAL.encodings, count: 3, blocked });
-}
-
-/** The recorded pass with the names of its matrices. */
-function model(pass, sentence, head) {
-  const { words, heads } = sentence;
-  const context = sentence.ids === null ? words.length : Math.min(words.length, run.language.context);
-  const tokens = distinct(words.slice(0, context));
-  const vocabulary = run.language.words;
-  const feature = (count) => Array.from({ length: count }, (_, i) => t("class.feature", i));
-  const features = (tensor) => feature(sizes(pass.tensors[tensor].shape)[1]);
-
-  const leafName = (name) => {
-    const path = heads > 1 && /^W_[qkv]$/.test(name) ? `heads.${head}.${name}` : name;
-    return /^W_|^we$/.test(name) ? `${path}.weight` : path;
-  };
-  const input = (op, mark) => {
-    const made = pass.marks.find((m) => m.name === mark && (m.head === head || !PER_HEAD.has(mark)));
-    const entry = made && pass.entries.find((e) => e.op === op && e.result === made.tensor);
-    return entry === undefined ? null : { tensor: entry.inputs[1], gradient: -1 };
-  };
-
-  /** {tensor, gradient} of a matrix of a formula (lines.js). */
-  const find = (fullName) => {
-    const [name, of] = fullName.split("@");
-    const special = { positions: ["add", "token_encodings"], mask: ["masked_fill", "masked_sims"],
-      targets: ["cross_entropy", "loss"] }[name];
-    if (special !== undefined) {
-      return input(...special);
-    }
-    const inHead = of !== undefined ? Number(of) : PER_HEAD.has(name) ? head : 0;
-    const leaf = leafName(name);
-    return pass.marks.find((m) => m.name === name && m.head === inHead) ??
-      pass.leaves.find((l) => l.name === leaf || l.name.endsWith(`.${leaf}`)) ?? null;
-  };
-
-  /** The names of rows and columns. */
-  const names = (fullName) => {
-    const name = fullName.split("@")[0], found = find(fullName);
-    const [, width] = sizes(pass.tensors[found.tensor].shape);
-    if (BETWEEN_WORDS.has(name)) {
-      return { rows: tokens, columns: tokens, corner: t("class.corner") };
-    }
-    const perHead = heads > 1 ? width / heads : width;
-    const byHead = Array.from({ length: width }, (_, i) =>
-      t("class.head_feature", Math.floor(i / perHead), i % perHead));
-    switch (name) {
-      case "W_q": case "W_k": case "W_v": return { rows: feature(sizes(pass.tensors[found.tensor].shape)[0]), columns: feature(width) };
-      case "W_o": return { rows: feature(sizes(pass.tensors[found.tensor].shape)[0]), columns: byHead };
-      case "all_heads": return { rows: tokens, columns: byHead };
-      case "we": case "fc_layer.weight": return { rows: vocabulary, columns: feature(width) };
-      case "fc_layer.bias": return { rows: [""], columns: vocabulary };
-      case "logits": return { rows: tokens, columns: vocabulary };
-      case "targets": return { rows: [""], columns: tokens };
-      case "loss": return { rows: [""], columns: [""] };
-      default: return { rows: tokens, columns: features(found.tensor) };
-    }
-  };
-  return { pass, sentence, head, tokens, find, names };
-}
-
-// ---- the section ----
 
 /** Builds the section once; returns {show()}, called whenever its tab is opened. */
 export function begin(root) {
-  let shown = null;        // the model above
+  let shown = null;        // the pass with names (example.js)
   let steps = [], lines = [];
   let cards = new Map();   // name -> card
   let layers = new Map();  // name -> the layers that the reader chose
   let numbers = false, allWords = false, wholeProgram = false, row = null;
   let key = "", pending = 0; // what `shown` was computed from; the number of the last request
-  let hovered = null;
+  let hovered = null;      // the cell under the pointer or with the focus
+  let from = null;         // the cell that the reader came to the panel from
   let queue = [];          // tables still to be built
 
   // ---- numbers: words for them, and the one that is explained ----
@@ -182,7 +84,7 @@ export function begin(root) {
   const explained = panel({
     words,
     onvisit: (tensor, index) => setState({ cell: cellName(tensor, index) }),
-    onclose: () => setState({ cell: "" }),
+    onclose: () => close(),
   });
   const tables = () => [...cards.values()].flatMap((card) => Object.values(card.built));
   const explainCell = (cell) => {
@@ -211,10 +113,21 @@ export function begin(root) {
       explainNow();
     }
   };
-  const press = (tensor, index) => {
+  const press = (tensor, index, byKey) => {
     hovered = null;
-    const cell = cellName(tensor, index);
-    setState({ cell: state.cell === cell ? "" : cell });
+    const cell = cellName(tensor, index), again = state.cell === cell;
+    setState({ cell: again ? "" : cell });
+    if (byKey && !again) {
+      from = document.activeElement;
+      explained.focus();
+    }
+  };
+  const close = () => {
+    hovered = null;
+    setState({ cell: "" });
+    explainNow();
+    from?.focus();
+    from = null;
   };
 
   // ---- cards: one for each matrix, with its value and its gradient ----
@@ -365,16 +278,16 @@ export function begin(root) {
   };
   const rowChoice = (line) => {
     const logits = ["logits", "fc_layer.weight", "fc_layer.bias"].some((name) => [...line.marks, ...line.reads].includes(name));
-    const select = h("select", { onchange: (event) => {
+    const select = h("select", { "data-key": "row", onchange: (event) => {
       row = Number(event.target.value);
       rebuild();
     } }, shown.tokens.map((word, i) => h("option", { value: i, selected: i === row }, word)));
     fill(more,
-      h("label", { class: "numbers" }, h("input", { type: "checkbox", checked: numbers, onchange: (event) => {
+      h("label", { class: "numbers" }, h("input", { type: "checkbox", "data-key": "numbers", checked: numbers, onchange: (event) => {
         numbers = event.target.checked;
         rebuild();
       } }), t("class.numbers")),
-      logits || line.id === "embeddings" ? h("label", {}, h("input", { type: "checkbox", checked: allWords, onchange: (event) => {
+      logits || line.id === "embeddings" ? h("label", {}, h("input", { type: "checkbox", "data-key": "words", checked: allWords, onchange: (event) => {
         allWords = event.target.checked;
         rebuild();
       } }), t("class.all_words")) : null,
@@ -387,6 +300,11 @@ export function begin(root) {
     if (shown === null) {
       return;
     }
+    keepingFocus(root, draw);
+    explainNow();
+    work();
+  };
+  const draw = () => {
     const index = at(), line = steps[index], backward = state.phase === "backward";
     queue = [];
     markCode();
@@ -426,8 +344,6 @@ export function begin(root) {
     buttons.first.disabled = !backward && index === 0;
     buttons.previous.disabled = !backward && index === 0;
     buttons.next.disabled = backward && index === 0;
-    explainNow();
-    work();
   };
   const rebuild = () => {
     cards = new Map();
@@ -464,7 +380,8 @@ export function begin(root) {
       event.preventDefault();
       move(by);
     } else if (event.key === "Escape" && state.cell !== "") {
-      setState({ cell: "" });
+      event.preventDefault();
+      close();
     }
   });
 
@@ -481,17 +398,17 @@ export function begin(root) {
 
   const drawControls = () => {
     const heads = chosenSentence().heads ?? 1;
-    const example = h("select", { onchange: (event) => setState({ example: event.target.value, line: 0, phase: "forward", cell: "" }) },
+    const example = h("select", { "data-key": "example", onchange: (event) => setState({ example: event.target.value, line: 0, phase: "forward", cell: "" }) },
       ["tutorial", "pizza", "own"].map((name) => h("option", { value: name, selected: name === state.example }, t(`class.${name}`))));
-    const head = h("select", { onchange: (event) => setState({ head: Number(event.target.value) }) },
+    const head = h("select", { "data-key": "head", onchange: (event) => setState({ head: Number(event.target.value) }) },
       Array.from({ length: heads }, (_, i) => h("option", { value: i, selected: i === headNow() }, String(i))));
     fill(choices, h("label", {}, t("class.example"), example),
       heads > 1 ? h("label", {}, t("class.head"), head) : null,
-      state.example === "tutorial" ? h("label", {}, h("input", { type: "checkbox", checked: state.masked,
+      state.example === "tutorial" ? h("label", {}, h("input", { type: "checkbox", "data-key": "masked", checked: state.masked,
         onchange: (event) => setState({ masked: event.target.checked, line: 0, phase: "forward", cell: "" }) }), t("class.mask")) : null,
       state.example === "tutorial" ? null : h("span.group", { role: "group", "aria-label": t("class.train_to") },
         h("span.group-label", {}, t("class.train_to")), [0, 100, 500, STEPS].map((step) =>
-          h("button", { type: "button", "aria-pressed": run.step === step, onclick: () => goTo(step) }, String(step)))));
+          h("button", { type: "button", "data-key": `step${step}`, "aria-pressed": run.step === step, onclick: () => goTo(step) }, String(step)))));
   };
   const headNow = () => Math.min(Math.max(0, Math.trunc(state.head)), (chosenSentence().heads ?? 1) - 1);
 
@@ -503,7 +420,7 @@ export function begin(root) {
     }
     const chosen = chosenSentence();
     const wanted = JSON.stringify([state.example, chosen.ids, state.masked, headNow(), state.example === "tutorial" ? 0 : [run.changes, state.mask]]);
-    drawControls();
+    keepingFocus(root, drawControls);
     fill(problem, chosen.problem ?? "");
     problem.hidden = chosen.problem === undefined;
     stage.hidden = chosen.problem !== undefined;
@@ -522,7 +439,7 @@ export function begin(root) {
       const example = state.example;
       lines = codeLines({ example, heads: chosen.heads, masked: example !== "tutorial" || state.masked, tokens: chosen.ids });
       steps = stepsOf(lines);
-      shown = model(pass, chosen, headNow());
+      shown = named(pass, chosen, headNow());
       row = row !== null && row < shown.tokens.length ? row : Math.min(shown.tokens.length - 1, run.language.it);
       cards = new Map();
       fill(about, example === "tutorial" ? t("class.about.tutorial")

@@ -31,7 +31,7 @@ export function begin(root) {
   const rows = lesson.map(({ name, until, show }, i) => h("tr", {},
     h("th", { scope: "row" }, t("teachers.minutes", i > 0 ? lesson[i - 1].until : 0, until)),
     h("td", {}, h("h3", {}, t(`teachers.${name}`)), h("p", {}, t(`teachers.${name}.do`)),
-      show.length > 0 ? h("p", {}, t("teachers.show"), " ", show.map((to, n) =>
+      show.length > 0 ? h("p", {}, t("teachers.show"), " ", show.flatMap((to, n) =>
         [n > 0 ? " · " : "", link(to, t(`teachers.${name}.show.${n + 1}`))])) : null,
       h("p", {}, h("b", {}, t("teachers.ask")), " ", t(`teachers.${name}.ask`)),
       h("details", {}, h("summary", {}, t("teachers.answer")), h("p", {}, t(`teachers.${name}.answer`))))));

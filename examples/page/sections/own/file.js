@@ -3,7 +3,7 @@
 import { h, fill } from "../../dom.js";
 import { t } from "../../strings.js";
 import { Engine } from "../../engine.js";
-import { matrix, number } from "../../matrix.js";
+import { matrix, number, legend } from "../../matrix.js";
 import { panel } from "../../panel.js";
 import { explain } from "../../explain.js";
 import { openModel } from "../../run.js";
@@ -57,7 +57,11 @@ function explained(pass, names) {
     explain(pass, tensor, index)?.sources.forEach((source) => shown.get(source.tensor)?.mark([source.index], "source"));
     shown.get(tensor)?.mark([index], "result");
   };
-  const side = panel({ onvisit: visit, onclose: () => (unmark(), side.clear()) });
+  const side = panel({ onvisit: visit, onclose: () => (unmark(), side.clear()), words: (tensor, index) => {
+    const { shape } = pass.tensors[tensor], row = Math.floor(index / shape[1]), column = index % shape[1];
+    return shape[0] !== names.length ? null
+      : { title: null, place: `${names[row]}, ${shape[1] === names.length ? names[column] : column}` };
+  } });
   const point = (tensor, index) => {
     visit(tensor, index);
     side.show(pass, tensor, index);
@@ -198,7 +202,7 @@ export function filePart(root) {
       h("h3", {}, t("own.file.result")), show(last.tensor, last.name),
       h("details", {}, h("summary", {}, t("own.file.steps")), steps.map((mark) => show(mark.tensor, head(mark) + mark.name))),
       h("details", {}, h("summary", {}, t("own.file.weights")),
-        pass.leaves.map((leaf) => show(leaf.tensor, leaf.name)))), side));
+        pass.leaves.map((leaf) => show(leaf.tensor, leaf.name))), legend()), side));
   }
 
   return () => {};

@@ -49,8 +49,8 @@ async function gather() {
 
 /** Builds the part; returns show(). */
 export function savePart(root) {
-  const about = h("p"), programs = h("div"), problem = h("div", { role: "status" });
-  const button = (name, content) => h("button", { type: "button", onclick: async () => {
+  const about = h("p"), causal = h("span", {}, t("own.save.causal")), programs = h("div"), problem = h("div", { role: "status" });
+  const button = (name, content) => h("button", { type: "button", "data-file": name, onclick: async () => {
     try {
       const gathered = await gather();
       save(name, content(gathered));
@@ -61,12 +61,15 @@ export function savePart(root) {
   } }, name);
   root.append(about, h("div.toolbar", {}, button(WEIGHTS, ({ bytes }) => bytes),
     button("continue.c", ({ facts }) => cProgram(facts)), button("continue.py", ({ facts }) => pythonProgram(facts))),
-    problem, programs, h("p.faint", {}, t("own.save.load")), h("pre", {}, h("code", {},
+    problem, programs, h("p.faint", {}, t("own.save.load"), " ", causal), h("pre", {}, h("code", {},
       `build/next_token --load ${WEIGHTS} --steps 0 --prompt "the pizza came out of the oven and it"`)));
 
   let latest = 0;
   return async () => {
-    if (run.playing) {
+    const moving = run.playing || run.busy; // the files would be of different steps
+    root.querySelectorAll("[data-file]").forEach((each) => (each.disabled = moving));
+    if (moving) {
+      fill(about, t("own.save.wait"));
       return;
     }
     const mine = ++latest;
@@ -74,6 +77,7 @@ export function savePart(root) {
     if (mine !== latest) {
       return;
     }
+    causal.hidden = state.trained === "";
     fill(about, t("own.save.now", run.step, run.of.heads, number(facts.loss, 6)));
     const texts = { "continue.c": cProgram(facts), "continue.py": pythonProgram(facts) };
     fill(programs, Object.entries(texts).map(([name, text]) => h("details", {}, h("summary", {}, t("own.save.look", name)),

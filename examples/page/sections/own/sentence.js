@@ -18,7 +18,7 @@ export function sentencePart(root) {
   const results = h("div");
   const examples = h("div.chips"), words = h("div");
   root.append(h("p", {}, h("label", { for: "own-input" }, t("own.sentence.label")), " ", count), input, problems,
-    h("p", {}, t("own.sentence.try")), examples,
+    h("p.not-printed", {}, t("own.sentence.try")), examples,
     h("details", {}, h("summary", {}, t("own.sentence.words")), words), results);
 
   let timer = 0;
