@@ -46,6 +46,9 @@ function parseArguments(text) {
 
 const known = new WeakMap();
 
+/** The number of the head in the path of a module. */
+const headIn = (path) => Number(/heads\.(\d+)/.exec(path)?.[1] ?? 0);
+
 /** Maps of tensors to the entries that computed and used them, to their names, to the tensors that they are gradients
  * of, to the gradient without create_graph; of entries to arguments; and room for what is found later. */
 function contents(pass) {
@@ -60,7 +63,7 @@ function contents(pass) {
     const own = (gradient, tensor) =>
       gradient >= 0 && owners.set(gradient, (owners.get(gradient) ?? new Set()).add(tensor));
     const gradientNames = new Map();
-    for (const { name, head = 0, tensor, gradient, fused: other } of [...pass.leaves, ...pass.marks]) {
+    for (const { name, head = headIn(name), tensor, gradient, fused: other } of [...pass.leaves, ...pass.marks]) {
       if (!names.has(tensor)) {
         names.set(tensor, { name, head, isGradient: false });
       }
@@ -75,7 +78,8 @@ function contents(pass) {
     }
     pass.entries.forEach(({ result, gradient }) => own(gradient, result));
     gradientNames.forEach((name, gradient) => names.has(gradient) || names.set(gradient, name));
-    known.set(pass, { producers, consumers, args, names, owners, fused, labels: new Map(), reached: [new Map(), new Map()] });
+    known.set(pass, { producers, consumers, args, names, owners, fused, labels: new Map(),
+      reached: [new Map(), new Map()] });
   }
   return known.get(pass);
 }
@@ -101,7 +105,8 @@ const spellings = {
   transpose: ([x]) => transposed(x),
   reshape: same,
   expand: same,
-  slice: ([x], { dim, start, end }, { shape }) => `${bracket(x)}[${":, ".repeat(wrap(dim, shape.length))}${start}:${end}]`,
+  slice: ([x], { dim, start, end }, { shape }) =>
+    `${bracket(x)}[${":, ".repeat(wrap(dim, shape.length))}${start}:${end}]`,
   masked_fill: ([x, mask], { value }) => `${bracket(x)}.masked_fill(${mask}, ${value})`,
 };
 
@@ -147,7 +152,7 @@ function inputLabel(pass, tensor) {
 /** {name, head, isGradient} of a tensor; a tensor without a name has the expression that computes it. */
 export function nameOf(pass, tensor) {
   const { producers, names, owners } = contents(pass);
-  const headOf = (i) => names.get(i)?.head ?? Number(/heads\.(\d+)/.exec(producers.get(i)?.path ?? "")?.[1] ?? 0);
+  const headOf = (i) => names.get(i)?.head ?? headIn(producers.get(i)?.path ?? "");
   if (names.has(tensor)) {
     return names.get(tensor);
   }
@@ -184,8 +189,8 @@ const views = {
 function cellOf(pass, entry, index) {
   const result = pass.tensors[entry.result];
   const [x, y, z] = entry.inputs.map((i) => pass.tensors[i]);
-  return { pass, entry, args: contents(pass).args.get(entry), result, index, at: coordinates(index, result.shape), x, y, z,
-    cell: (input, i) => reference(pass, entry.inputs[input], i) };
+  const args = contents(pass).args.get(entry), at = coordinates(index, result.shape);
+  return { pass, entry, args, result, index, at, x, y, z, cell: (input, i) => reference(pass, entry.inputs[input], i) };
 }
 
 /** A number of the pass; of an unnamed view, the number that it shows. */
