@@ -7,7 +7,7 @@ export const training = {
   "train.intro": [
     "The model reads {0} short sentences of a toy language and learns to predict the next word. At each step it sees 32 sentences, measures how wrong its predictions are (the loss), and changes every weight a little so that the loss shrinks. It is tested on {1} other sentences that it never sees in training.",
     "Das Modell liest {0} kurze Sätze einer Spielsprache und lernt, das nächste Wort vorherzusagen. In jedem Schritt sieht es 32 Sätze, misst, wie falsch seine Vorhersagen sind (den Loss), und ändert jedes Gewicht ein wenig, damit der Loss kleiner wird. Geprüft wird es an {1} anderen Sätzen, die es im Training nie sieht.",
-    "Le modèle lit {0} phrases courtes d’une langue jouet et apprend à prédire le mot suivant. À chaque pas, il voit 32 phrases, mesure à quel point ses prédictions sont fausses (la perte, « loss ») et modifie un peu chaque poids pour que la perte diminue. On le teste sur {1} autres phrases qu’il ne voit jamais pendant l’entraînement."],
+    "Le modèle lit {0} phrases courtes d’une mini-langue et apprend à prédire le mot suivant. À chaque pas, il voit 32 phrases, mesure à quel point ses prédictions sont fausses (la perte, « loss ») et modifie un peu chaque poids pour que la perte diminue. On le teste sur {1} autres phrases qu’il ne voit jamais pendant l’entraînement."],
   "train.controls": ["Controls of the training", "Steuerung des Trainings", "Commandes de l’entraînement"],
   "train.play": ["▶ Play", "▶ Start", "▶ Lancer"],
   "train.play.why": ["Train until step 2,000 or until you pause", "Trainiert bis Schritt 2000 oder bis zur Pause", "Entraîne jusqu’au pas 2000 ou jusqu’à la pause"],
@@ -26,8 +26,8 @@ export const training = {
   "train.settings": ["Settings: changing one begins a new run at step 0", "Einstellungen: Jede Änderung beginnt einen neuen Lauf bei Schritt 0", "Réglages : en changer un commence une nouvelle exécution au pas 0"],
   "train.settings.why": [
     "The same settings always give the same numbers, on every computer: you can show a class exactly what you have seen at home. Going back in time keeps the settings and the first weights.",
-    "Dieselben Einstellungen geben immer dieselben Zahlen, auf jedem Rechner: Man kann einer Klasse genau das zeigen, was man zu Hause gesehen hat. Wer in der Zeit zurückgeht, behält Einstellungen und Anfangsgewichte.",
-    "Les mêmes réglages donnent toujours les mêmes nombres, sur tout ordinateur : on peut montrer à une classe exactement ce qu’on a vu chez soi. Revenir en arrière garde les réglages et les poids initiaux."],
+    "Dieselben Einstellungen geben immer dieselben Zahlen, auf jedem Rechner: Du kannst einer Klasse genau das zeigen, was du zu Hause gesehen hast. Gehst du in der Zeit zurück, bleiben Einstellungen und Anfangsgewichte.",
+    "Les mêmes réglages donnent toujours les mêmes nombres, sur tout ordinateur : vous pouvez montrer à une classe exactement ce que vous avez vu chez vous. Revenir en arrière garde les réglages et les poids initiaux."],
   "train.seed": ["Seed", "Startwert (Seed)", "Graine (seed)"],
   "train.seed.refused": ["The seed is a whole number: 0, 1, 2 and so on. The run is unchanged.", "Der Startwert ist eine ganze Zahl: 0, 1, 2 und so weiter. Der Lauf bleibt, wie er war.", "La graine est un nombre entier : 0, 1, 2, etc. L’exécution n’a pas changé."],
   "train.lr": ["Learning rate", "Lernrate", "Taux d’apprentissage"],
@@ -65,7 +65,7 @@ export const training = {
 
   "train.sentence": ["Watch the sentence", "Diesen Satz beobachten", "Observer la phrase"],
   "train.own": ["yours: {0}", "deiner: {0}", "la vôtre : {0}"],
-  "train.own.unknown": ["yours (it has words that the toy language does not have)", "deiner (er hat Wörter, die der Spielsprache fehlen)", "la vôtre (elle a des mots inconnus de la langue jouet)"],
+  "train.own.unknown": ["yours (it has words that the toy language does not have)", "deiner (er hat Wörter, die der Spielsprache fehlen)", "la vôtre (elle a des mots inconnus de la mini-langue)"],
   "train.head": ["Show head", "Zeige Kopf", "Montrer la tête"],
   "train.of_head": [", head {0}", ", Kopf {0}", ", tête {0}"],
   "train.heat": ["Who attends to whom, in percent{0}", "Wer achtet auf wen, in Prozent{0}", "Qui fait attention à qui, en pour cent{0}"],
@@ -108,7 +108,7 @@ export const training = {
   "train.why.least": [
     "After “the” nobody can know whether pizza or robot comes. The {0} training sentences are drawn with equal chances, so a model that sees only earlier words cannot stay below ln {0} ÷ 11 = {1} per word. That is the dotted line. A loss that stays far below it is not a better model: it is a sign that the model sees words that it should predict (try “Break it”).",
     "Nach „the“ kann niemand wissen, ob pizza oder robot kommt. Die {0} Trainingssätze werden mit gleicher Chance gezogen; ein Modell, das nur frühere Wörter sieht, kann daher nicht dauerhaft unter ln {0} ÷ 11 = {1} je Wort bleiben. Das ist die gepunktete Linie. Ein Loss weit darunter ist kein besseres Modell: Er zeigt, dass das Modell Wörter sieht, die es vorhersagen soll (siehe „Mach es kaputt“).",
-    "Après « the », personne ne peut savoir si pizza ou robot va venir. Les {0} phrases d’entraînement sont tirées avec la même chance ; un modèle qui ne voit que les mots précédents ne peut donc pas rester sous ln {0} ÷ 11 = {1} par mot. C’est la ligne pointillée. Une perte bien plus basse n’est pas un meilleur modèle : elle montre que le modèle voit les mots qu’il doit prédire (voir « Casser »)."],
+    "Après « the », personne ne peut savoir si pizza ou robot va venir. Les {0} phrases d’entraînement sont tirées avec la même chance ; un modèle qui ne voit que les mots précédents ne peut donc pas rester sous ln {0} ÷ 11 = {1} par mot. C’est la ligne pointillée. Une perte bien plus basse n’est pas un meilleur modèle : elle montre que le modèle voit les mots qu’il doit prédire (voir « Cassez-le »)."],
   "train.why.accuracy.title": ["What is the accuracy?", "Was ist die Genauigkeit?", "Qu’est-ce que l’exactitude ?"],
   "train.why.accuracy": [
     "{0} sentences are kept out of training. In each of them the model names the word after “it”. The accuracy is the share of sentences where its likeliest word is the right one. These combinations of thing and place never occur in training, so the model cannot have them by heart: it must look back at the thing. Guessing would be right about once in 24.",
@@ -122,11 +122,11 @@ export const training = {
   "train.why.seed.title": ["What is the seed?", "Was ist der Startwert (Seed)?", "Qu’est-ce que la graine ?"],
   "train.why.seed": [
     "The first weights and the choice of sentences come from a random number generator. The seed is the number it starts from: the same seed gives the same “random” numbers again, another seed another run. If something is true for one seed only, it is luck; try several. The seed also decides which sentences are held out.",
-    "Die ersten Gewichte und die Wahl der Sätze kommen aus einem Zufallszahlengenerator. Der Startwert ist die Zahl, bei der er beginnt: derselbe Startwert gibt wieder dieselben „Zufallszahlen“, ein anderer einen anderen Lauf. Was nur für einen Startwert gilt, ist Glück; probiere mehrere. Er bestimmt auch, welche Sätze zurückgehalten werden.",
+    "Die ersten Gewichte und die Wahl der Sätze kommen aus einem Zufallszahlengenerator. Der Startwert ist die Zahl, bei der er beginnt: derselbe Startwert gibt wieder dieselben „Zufallszahlen“, ein anderer einen anderen Lauf. Was nur für einen Startwert gilt, ist Glück; probier mehrere. Er bestimmt auch, welche Sätze zurückgehalten werden.",
     "Les premiers poids et le choix des phrases viennent d’un générateur de nombres aléatoires. La graine est le nombre dont il part : la même graine redonne les mêmes nombres « aléatoires », une autre donne une autre exécution. Ce qui n’est vrai que pour une graine est de la chance ; essayez-en plusieurs. Elle décide aussi quelles phrases sont gardées à part."],
   "train.why.heads.title": ["What are heads?", "Was sind Köpfe (Heads)?", "Que sont les têtes ?"],
   "train.why.heads": [
     "A head is one attention with its own W_q, W_k and W_v. With several heads the model can look at several words for different reasons at once; W_o mixes their results. This toy needs only one. The attention score above takes, in each sentence, the head whose “it” attends most to its subject.",
     "Ein Kopf ist eine Attention mit eigenem W_q, W_k und W_v. Mit mehreren Köpfen kann das Modell aus verschiedenen Gründen zugleich auf mehrere Wörter blicken; W_o mischt die Ergebnisse. Diese Spielsprache braucht nur einen. Der Wert der Aufmerksamkeit oben nimmt in jedem Satz den Kopf, dessen „it“ am meisten auf sein Subjekt achtet.",
-    "Une tête est une attention avec ses propres W_q, W_k et W_v. Avec plusieurs têtes, le modèle peut regarder plusieurs mots à la fois pour des raisons différentes ; W_o mélange les résultats. Cette langue jouet n’en demande qu’une. Le score d’attention ci-dessus prend, dans chaque phrase, la tête dont le « it » fait le plus attention à son sujet."],
+    "Une tête est une attention avec ses propres W_q, W_k et W_v. Avec plusieurs têtes, le modèle peut regarder plusieurs mots à la fois pour des raisons différentes ; W_o mélange les résultats. Cette mini-langue n’en demande qu’une. Le score d’attention ci-dessus prend, dans chaque phrase, la tête dont le « it » fait le plus attention à son sujet."],
 };
