@@ -585,6 +585,15 @@ def check_widths(driver, path, pictures):
             page.check_quiet()
 
 
+def take_picture(driver, path, picture):
+    """For README."""
+    page = open_page(driver, path, "#example=pizza&step=500&line=7&cell=attention_percents:8:1", width=1200)
+    page.wait("document.querySelector('#panel-class .panel .formula') !== null")
+    page.run("document.querySelector('#panel-class .steps').scrollIntoView()")
+    driver.save_screenshot(picture)
+    assert os.path.getsize(picture) < 150e3, os.path.getsize(picture)
+
+
 def check_print(page):
     page.driver.execute_cdp_cmd("Emulation.setEmulatedMedia", {"media": "print"})
     assert not page.run("document.querySelector('[role=tablist]').checkVisibility()")
@@ -634,6 +643,8 @@ def main():
         check_links(driver, path)
         check_languages(driver, path)
         check_widths(driver, path, pictures)
+        if pictures:
+            take_picture(driver, path, f"{pictures}/page.png")
     finally:
         driver.quit()
     print("page: works in Chromium", driver.capabilities["browserVersion"])
