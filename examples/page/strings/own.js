@@ -48,9 +48,9 @@ export const own = {
   "own.sentence.blocked": ["The mask blocks every word for “{0}”, so it attends to nothing.",
     "Die Maske sperrt für „{0}“ jedes Wort, es achtet also auf nichts.", "Le masque bloque tous les mots pour « {0} », qui ne fait donc attention à rien."],
   "own.sentence.table": ["attention of head {0}, in per cent", "Aufmerksamkeit von Kopf {0}, in Prozent", "attention de la tête {0}, en pour cent"],
-  "own.sentence.read": ["Read a row: how the word on the left spreads its attention over the words above. Each row adds up to 100 %. Darker green means more attention.",
-    "Lies eine Zeile: wie das Wort links seine Aufmerksamkeit auf die Wörter oben verteilt. Jede Zeile ergibt 100 %. Kräftigeres Grün heißt mehr Aufmerksamkeit.",
-    "Lisez une ligne : comment le mot de gauche répartit son attention sur les mots du haut. Chaque ligne fait 100 %. Un vert plus vif signifie plus d’attention."],
+  "own.sentence.read": ["Read a row: how the word on the left spreads its attention over the words above. Each row adds up to 100 %. Stronger green means more attention. Press a number to see in “The class” how it is computed.",
+    "Lies eine Zeile: wie das Wort links seine Aufmerksamkeit auf die Wörter oben verteilt. Jede Zeile ergibt 100 %. Kräftigeres Grün heißt mehr Aufmerksamkeit. Drück auf eine Zahl, um in „Die Klasse“ zu sehen, wie sie berechnet wird.",
+    "Lisez une ligne : comment le mot de gauche répartit son attention sur les mots du haut. Chaque ligne fait 100 %. Un vert plus vif signifie plus d’attention. Appuyez sur un nombre pour voir dans « La classe » comment il est calculé."],
   "own.sentence.open": ["Open in “The class”", "In „Die Klasse“ öffnen", "Ouvrir dans « La classe »"],
 
   "own.mask": ["A mask of your own", "Eine eigene Maske", "Un masque à vous"],

@@ -10,9 +10,9 @@ export const shell = {
   "tab.teachers": ["For teachers", "Für Lehrkräfte", "Pour les profs"],
   "loading": ["Starting …", "Es geht los …", "Démarrage …"],
   "missing": [
-    "This browser has no {0}, which the page computes with. It needs Chrome or Edge 111, Firefox 113, Safari 16.4, or a newer version.",
-    "Diesem Browser fehlt {0}; damit rechnet die Seite. Sie braucht Chrome oder Edge 111, Firefox 113, Safari 16.4 oder eine neuere Version.",
-    "Ce navigateur n’a pas {0}, avec quoi la page calcule. Il faut Chrome ou Edge 111, Firefox 113, Safari 16.4 ou une version plus récente."],
+    "This browser has no {0}, which the page computes with. It needs Chrome or Edge 123, Firefox 120, Safari 17.5, or a newer version.",
+    "Diesem Browser fehlt {0}; damit rechnet die Seite. Sie braucht Chrome oder Edge 123, Firefox 120, Safari 17.5 oder eine neuere Version.",
+    "Ce navigateur n’a pas {0}, avec quoi la page calcule. Il faut Chrome ou Edge 123, Firefox 120, Safari 17.5 ou une version plus récente."],
   "failed": ["The page could not start:", "Die Seite konnte nicht starten:", "La page n’a pas pu démarrer :"],
   "language": ["Language", "Sprache", "Langue"],
   "theme": ["Colours", "Farben", "Couleurs"],
