@@ -12,6 +12,7 @@ import { smoothed } from "./training.js";
 
 const HEADS = 1, LR = 0.02; // of both models; the claims below were tried with these
 const LEARNT = 0.9;         // accuracy from which a model counts as trained
+const PLACE = 6;            // of "oven" in "the pizza came out of the oven and it"
 
 // ---- a model, trained and examined ----
 
@@ -46,9 +47,8 @@ async function trainModel(seed, breaks, listen, begun) {
 
   // The sentence up to *it*: as when the model writes, there is nothing behind it.
   const cut = await engine.measure({ tokens: watched.prompt, prompt: watched.prompt });
-  const oven = 6; // where the place is
-  const swapped = [...watched.prompt];
-  [swapped[subject], swapped[oven]] = [swapped[oven], swapped[subject]];
+    const swapped = [...watched.prompt];
+  [swapped[subject], swapped[PLACE]] = [swapped[PLACE], swapped[subject]];
   const moved = await engine.measure({ tokens: swapped, prompt: swapped });
   const firsts = heldOut.filter((ids, i) => heldOut.findIndex((other) => other[1] === ids[1]) === i);
   let right = 0;
@@ -78,10 +78,10 @@ async function trainModel(seed, breaks, listen, begun) {
     row0: row(result.first), row: row(last), leak,
     rowSums: all.map((i) => sum(row(last, i))),
     columnSums: all.map((j) => sum(all.map((i) => row(last, i)[j]))),
-    onSubject: row(cut)[subject], movedTo: row(moved)[oven], stayed: row(moved)[subject],
+    onSubject: row(cut)[subject], movedTo: row(moved)[PLACE], stayed: row(moved)[subject],
     written: last.written, movedWritten: moved.written,
     simPair: [sims[it * seen + subject], sims[subject * seen + it]],
-    subject, it, oven,
+    subject, it,
   });
   return result;
 }
@@ -104,17 +104,19 @@ function model(seed, breaks, listen = () => {}, begun = () => {}) {
 const percent = (share, digits = 0) => `${number(100 * share, digits)} %`;
 const most = (values) => Math.max(...values);
 const later = (result) => result.row.slice(result.it + 1).reduce((a, b) => a + b, 0);
+const early = (result) => result.losses.slice(0, 100);
 const sumOf = (values) => values.reduce((a, b) => a + b, 0);
 const stepText = (step) => (step === null ? t("breaks.never") : t("breaks.at_step", step));
-const words = (result, ids) => ids.filter((id) => id !== 0).map((id) => result.language.words[id]).join(" ") || t("breaks.nothing");
+const wordsOf = (result, ids) => ids.filter((id) => id !== 0).map((id) => result.language.words[id]).join(" ") || t("breaks.nothing");
 
 /** For each switch: the number of its right answer (of answers in strings), values for its texts from the
- * healthy and the broken result, and what the texts claim, as facts that must hold. */
+ * healthy and the broken result, and what the texts claim, as facts that must hold. mayLearn: with some
+ * seeds the broken model learns the toy; the text then says what it did. */
 const switches = {
   no_scale: {
-    bit: BREAKS.NO_SCALE, answers: 3, right: 1,
-    values: (a, b) => [percent(most(b.row0)), percent(most(a.row0)), stepText(b.learntAt), stepText(a.learntAt), percent(b.accuracy)],
-    claims: (a, b) => ({ sharperAtStart: most(b.row0) > most(a.row0), stillLearns: b.accuracy >= LEARNT }),
+    bit: BREAKS.NO_SCALE, answers: 3, right: 1, mayLearn: true,
+    values: (a, b) => [percent(most(b.row0)), percent(most(a.row0)), stepText(b.learntAt), stepText(a.learntAt)],
+    claims: (a, b) => ({ sharperAtStart: most(b.row0) > most(a.row0) }),
   },
   wrong_dim: {
     bit: BREAKS.WRONG_DIM, answers: 3, right: 2,
@@ -131,30 +133,29 @@ const switches = {
       writesBadly: b.right <= b.prompts / 2 }),
   },
   mask_after: {
-    bit: BREAKS.MASK_AFTER, answers: 3, right: 1,
-    values: (a, b) => [percent(sumOf(b.row0)), percent(sumOf(a.row0)), number(b.loss, 3), number(b.limit, 3), percent(b.leak, 1),
-      percent(b.accuracy), b.right, b.prompts],
+    bit: BREAKS.MASK_AFTER, answers: 3, right: 1, mayLearn: true,
+    values: (a, b) => [percent(sumOf(b.row0)), percent(sumOf(a.row0)), number(b.loss, 3), number(b.limit, 3), percent(b.leak, 1)],
     claims: (a, b) => ({ rowBelowOne: sumOf(b.row0) < 0.99, belowLimit: b.loss < b.limit - 0.05, seesLater: b.leak > 0.001,
-      healthyDoesNot: a.leak < 1e-4, stillLearns: b.accuracy >= LEARNT }),
+      healthyDoesNot: a.leak < 1e-4 }),
   },
   no_positions: {
-    bit: BREAKS.NO_POSITIONS, answers: 3, right: 0,
-    values: (a, b) => [percent(b.onSubject, 1), percent(b.movedTo, 1), words(b, b.movedWritten), percent(a.onSubject, 1),
-      percent(a.movedTo, 1), words(a, a.movedWritten), percent(b.accuracy)],
-    claims: (a, b) => ({ movesAlong: Math.abs(b.onSubject - b.movedTo) < 1e-3, writesTheSame: b.written[0] === b.movedWritten[0],
-      stillLearns: b.accuracy >= LEARNT }),
+    bit: BREAKS.NO_POSITIONS, answers: 3, right: 0, mayLearn: true,
+    values: (a, b) => [percent(b.onSubject, 1), percent(b.movedTo, 1), wordsOf(b, b.movedWritten), percent(a.onSubject, 1),
+      percent(a.movedTo, 1), wordsOf(a, a.movedWritten)],
+    claims: (a, b) => ({ movesAlong: Math.abs(b.onSubject - b.movedTo) < 1e-3, writesTheSame: b.written[0] === b.movedWritten[0] }),
   },
   same_keys: {
-    bit: BREAKS.SAME_KEYS, answers: 3, right: 0,
+    bit: BREAKS.SAME_KEYS, answers: 3, right: 0, mayLearn: true,
     values: (a, b) => [percent(b.row0[b.it]), percent(a.row0[a.it]), number(b.simPair[0], 3), number(b.simPair[1], 3),
-      number(a.simPair[0], 3), number(a.simPair[1], 3), stepText(b.learntAt), stepText(a.learntAt), percent(b.accuracy)],
-    claims: (a, b) => ({ itselfFirst: b.row0[b.it] === most(b.row0), symmetric: Math.abs(b.simPair[0] - b.simPair[1]) < 1e-3,
-      healthyIsNot: Math.abs(a.simPair[0] - a.simPair[1]) > 1e-2, stillLearns: b.accuracy >= LEARNT }),
+      number(a.simPair[0], 3), number(a.simPair[1], 3), stepText(b.learntAt), stepText(a.learntAt)],
+    claims: (a, b) => ({ symmetric: Math.abs(b.simPair[0] - b.simPair[1]) < 1e-3,
+      healthyIsNot: Math.abs(a.simPair[0] - a.simPair[1]) > 1e-2 }),
   },
   no_zero_grad: {
     bit: BREAKS.NO_ZERO_GRAD, answers: 3, right: 2,
-    values: (a, b) => [number(b.losses[0], 2), number(b.largestLoss, 0), number(b.loss, 0), percent(b.accuracy), number(a.loss, 3)],
-    claims: (a, b) => ({ explodes: b.loss > 10 * b.losses[0], fails: b.accuracy < 0.5, healthyLearns: a.accuracy >= LEARNT }),
+    values: (a, b) => [number(b.losses[0], 2), number(b.largestLoss, 0), number(b.loss, 0), percent(b.accuracy), number(a.loss, 3),
+      number(Math.min(...early(b)), 2), early(b).indexOf(Math.min(...early(b))) + 1],
+    claims: (a, b) => ({ fallsFirst: Math.min(...early(b)) < 0.7 * b.losses[0], explodes: b.loss > 10 * b.losses[0], fails: b.accuracy < 0.5 }),
   },
   lr_100: {
     bit: BREAKS.LR_100, answers: 3, right: 1,
@@ -166,9 +167,17 @@ const switches = {
 /** What the section claims about a switch, from models trained with a seed: {claims: {name: holds}, healthy,
  * broken: the results, text: the explanation}. For tests. */
 export async function verdict(name, seed = state.seed) {
-  const { bit, claims, values } = switches[name];
+  const { bit, claims } = switches[name];
   const [healthy, broken] = await Promise.all([model(seed, 0), model(seed, bit)]);
-  return { claims: claims(healthy, broken), healthy, broken, text: t(`breaks.${name}.seen`, ...values(healthy, broken)) };
+  return { claims: claims(healthy, broken), healthy, broken, text: seen(name, healthy, broken) };
+}
+
+/** What one sees: the text of a switch, and whether the models have learnt the toy with this seed. */
+function seen(name, healthy, broken) {
+  const learnt = broken.accuracy >= LEARNT ? "learnt" : "failed";
+  return [t(`breaks.${name}.seen`, ...switches[name].values(healthy, broken)),
+    switches[name].mayLearn ? t(`breaks.outcome.${learnt}`, percent(broken.accuracy), broken.right, broken.prompts) : "",
+    healthy.accuracy >= LEARNT ? "" : t("breaks.outcome.healthy", percent(healthy.accuracy))].filter(Boolean).join(" ");
 }
 
 /** The lines that a switch changes: {minus, plus}, in Python and C. */
@@ -202,7 +211,11 @@ export function begin(root) {
   root.append(h("h2", {}, t("breaks.title")), h("p", {}, t("breaks.intro")), menu, body);
 
   const buttons = Object.keys(switches).map((name) =>
-    h("button", { type: "button", id: `break-${name}`, onclick: () => setState({ broken: name }) }, t(`breaks.${name}`)));
+    h("button", { type: "button", id: `break-${name}`, onclick: () => {
+      shown = null; // ask again, even about the same one
+      setState({ broken: name });
+      show();
+    } }, t(`breaks.${name}`)));
   menu.append(...buttons);
 
   function abandon() {
@@ -233,7 +246,7 @@ export function begin(root) {
       const chosen = Number(form.querySelector("input:checked").value);
       form.querySelectorAll("input").forEach((input) => (input.disabled = true));
       retrain.disabled = true;
-      compare(name, chosen, after);
+      compare(name, chosen, after, form);
     } }, t("breaks.retrain"));
     fill(body, h("h3", {}, t(`breaks.${name}`)), h("p", {}, t(`breaks.${name}.what`)),
       h("div.break-codes", {}, codeBox("PyTorch", "python", bit), codeBox("C", "c", bit)),
@@ -241,14 +254,16 @@ export function begin(root) {
   }
 
   /** Trains both models, shows their curves meanwhile, then what is seen. */
-  async function compare(name, chosen, after) {
-    const seed = state.seed, { bit, right, values } = switches[name];
+  async function compare(name, chosen, after, form) {
+    const seed = state.seed, { bit, right } = switches[name];
     const losses = lineChart({ title: t("breaks.loss"), x: t("train.x"), y: t("train.loss.y"), most: STEPS, log: true,
-      series: [{ name: t("breaks.healthy"), style: 0 }, { name: t("breaks.broken"), style: 1 }, { name: t("train.least"), style: 3 }] });
+      series: [{ name: t("breaks.healthy"), style: 0 }, { name: t("breaks.broken"), style: 1 },
+        { name: t("train.least"), short: t("train.least.short"), style: 3 }] });
     const progress = h("p");
     const status = h("p", { role: "status", id: "break-status" });
-    const rest = h("div");
-    fill(after, progress, status, losses.element, h("p.faint", {}, t("breaks.loss.why")), rest);
+    const words = h("div"), rest = h("div");
+    fill(after, progress, status,
+      h("div.train-grid", {}, h("div", {}, losses.element, h("p.faint", {}, t("breaks.loss.why")), words), rest));
     const curves = [[], [], []];
     let drawn = 0;
     const listen = (i) => (result) => {
@@ -281,14 +296,17 @@ export function begin(root) {
     progress.remove();
     status.textContent = t(chosen === right ? "breaks.right" : "breaks.wrong", t(`breaks.${name}.answer.${right}`));
     status.className = chosen === right ? "break-right" : "break-wrong";
-    fill(rest, h("h4", {}, t("breaks.seen")), h("p", { id: "break-seen" }, t(`breaks.${name}.seen`, ...values(healthy, broken))),
-      h("h4", {}, t("breaks.why")), h("p", {}, t(`breaks.${name}.why`)), table(healthy, broken), maps(healthy, broken));
+    form.querySelectorAll("label").forEach((label, i) =>
+      (i === right || i === chosen) && label.append(h(i === right ? "b.break-right" : "b.break-wrong", {}, i === right ? " ✓" : " ✗")));
+    fill(rest, table(healthy, broken), maps(healthy, broken));
+    fill(words, h("h4", {}, t("breaks.seen")), h("p", { id: "break-seen" }, seen(name, healthy, broken)),
+      h("h4", {}, t("breaks.why")), h("p", {}, t(`breaks.${name}.why`)));
   }
 
   function table(healthy, broken) {
     const row = (key, value, ...args) => h("tr", {}, h("th", { scope: "row" }, t(key, ...args)), [healthy, broken].map((r) => h("td", {}, value(r))));
     return h("div.matrix-box", { tabindex: 0, role: "region", "aria-label": t("breaks.table") },
-      h("table.plain", {}, h("caption", {}, t("breaks.table", healthy.seed)),
+      h("table.facts", {}, h("caption", {}, t("breaks.table", healthy.seed)),
         h("thead", {}, h("tr", {}, h("td"), h("th", { scope: "col" }, t("breaks.healthy")), h("th", { scope: "col" }, t("breaks.broken")))),
         h("tbody", {},
           row("breaks.row.loss", (r) => number(r.loss, 3), number(healthy.limit, 3)),
@@ -297,7 +315,7 @@ export function begin(root) {
           row("breaks.row.attention", (r) => percent(r.attention)),
           row("breaks.row.right", (r) => t("breaks.of", r.right, r.prompts)),
           row("breaks.row.leak", (r) => percent(r.leak, 1)),
-          row("breaks.row.written", (r) => words(r, r.written), healthy.sentence.slice(0, healthy.it + 1).map((id) => healthy.language.words[id]).join(" ")))));
+          row("breaks.row.written", (r) => wordsOf(r, r.written), healthy.sentence.slice(0, healthy.it + 1).map((id) => healthy.language.words[id]).join(" ")))));
   }
 
   /** The attention of both models on the same sentence. */

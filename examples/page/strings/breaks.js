@@ -17,7 +17,7 @@ export const breaks = {
     "Choisissez d’abord une réponse. Les deux modèles : graine {0}, une tête, taux d’apprentissage 0,02, {1} pas ; quelques secondes."],
   "breaks.training": ["Training: step {0} of {1}", "Training: Schritt {0} von {1}", "Entraînement : pas {0} sur {1}"],
   "breaks.right": ["✓ Your answer is right: {0}", "✓ Deine Antwort stimmt: {0}", "✓ Votre réponse est juste : {0}"],
-  "breaks.wrong": ["✗ It turns out differently: {0}", "✗ Es kommt anders: {0}", "✗ Il en va autrement : {0}"],
+  "breaks.wrong": ["✗ It turns out differently: {0}", "✗ Es kommt anders: {0}", "✗ Ce n’est pas ce qui arrive : {0}"],
   "breaks.healthy": ["healthy", "gesund", "sain"],
   "breaks.broken": ["broken", "kaputt", "cassé"],
   "breaks.loss": ["Loss in training, smoothed", "Loss im Training, geglättet", "Perte pendant l’entraînement, lissée"],
@@ -46,11 +46,24 @@ export const breaks = {
     "Die kleinen Karten zeigen alle Wörter des Satzes: Jede Zeile achtet auf die Spalten, keine Farbe heißt 0 %, volles Grün 100 %. Die umrahmte Zeile ist „it“.",
     "Les petites cartes montrent tous les mots de la phrase : chaque ligne fait attention aux colonnes, sans couleur 0 %, vert plein 100 %. La ligne encadrée est « it »."],
 
+  "breaks.outcome.learnt": [
+    "With this seed the broken model has learnt the toy all the same: its accuracy on sentences never seen is {0}, and it writes the right word after “it” in {1} of {2} sentences.",
+    "Mit diesem Startwert hat das kaputte Modell die Aufgabe trotzdem gelernt: Seine Genauigkeit an nie gesehenen Sätzen ist {0}, und es schreibt in {1} von {2} Sätzen das richtige Wort nach „it“.",
+    "Avec cette graine, le modèle cassé a quand même appris la tâche : son exactitude sur des phrases jamais vues est de {0}, et il écrit le bon mot après « it » dans {1} phrases sur {2}."],
+  "breaks.outcome.failed": [
+    "With this seed the broken model has not learnt the toy: its accuracy on sentences never seen is {0}, and it writes the right word after “it” in {1} of {2} sentences.",
+    "Mit diesem Startwert hat das kaputte Modell die Aufgabe nicht gelernt: Seine Genauigkeit an nie gesehenen Sätzen ist {0}, und es schreibt in {1} von {2} Sätzen das richtige Wort nach „it“.",
+    "Avec cette graine, le modèle cassé n’a pas appris la tâche : son exactitude sur des phrases jamais vues est de {0}, et il écrit le bon mot après « it » dans {1} phrases sur {2}."],
+  "breaks.outcome.healthy": [
+    "The healthy model has not learnt it with this seed either (accuracy {0}): choose another seed in the section Training to compare.",
+    "Auch das gesunde Modell hat sie mit diesem Startwert nicht gelernt (Genauigkeit {0}): Wähle im Abschnitt Training einen anderen Startwert.",
+    "Le modèle sain ne l’a pas apprise non plus avec cette graine (exactitude {0}) : choisissez une autre graine dans la section Entraînement."],
+
   "breaks.no_scale": ["No scale", "Ohne Skalierung", "Sans mise à l’échelle"],
   "breaks.no_scale.what": [
     "The scores q·k are no longer divided by √32 before the softmax, so they are 5.7 times as large.",
-    "Die Werte q·k werden vor dem Softmax nicht mehr durch √32 geteilt; sie sind also 5,7-mal so groß.",
-    "Les scores q·k ne sont plus divisés par √32 avant le softmax ; ils sont donc 5,7 fois plus grands."],
+    "Die Werte q·k werden vor der Softmax nicht mehr durch √32 geteilt; sie sind also 5,7-mal so groß.",
+    "Les scores q·k ne sont plus divisés par √32 avant la softmax ; ils sont donc 5,7 fois plus grands."],
   "breaks.no_scale.question": [
     "At step 0, with the same random weights: how will the attention of “it” change?",
     "Bei Schritt 0, mit denselben Zufallsgewichten: Wie ändert sich die Aufmerksamkeit von „it“?",
@@ -59,24 +72,24 @@ export const breaks = {
   "breaks.no_scale.answer.1": ["It is concentrated more on one or few words.", "Sie sammelt sich stärker auf einem oder wenigen Wörtern.", "Elle se concentre davantage sur un ou quelques mots."],
   "breaks.no_scale.answer.2": ["It stays the same, as nothing has been learnt yet.", "Sie bleibt gleich, denn noch ist nichts gelernt.", "Elle reste la même, car rien n’est encore appris."],
   "breaks.no_scale.seen": [
-    "At step 0 the largest attention of “it” is {0}; with the scale it is {1}. An accuracy of 90 % is first measured at: {2} without the scale, {3} with it. In the end the broken model’s accuracy is {4}.",
-    "Bei Schritt 0 ist die größte Aufmerksamkeit von „it“ {0}; mit Skalierung ist sie {1}. Eine Genauigkeit von 90 % wird zuerst gemessen bei: {2} ohne, {3} mit Skalierung. Am Ende ist die Genauigkeit des kaputten Modells {4}.",
-    "Au pas 0, la plus grande attention de « it » est de {0} ; avec la mise à l’échelle, elle est de {1}. Une exactitude de 90 % est mesurée pour la première fois : {2} sans, {3} avec. À la fin, l’exactitude du modèle cassé est de {4}."],
+    "At step 0 the largest attention of “it” is {0}; with the scale it is {1}. An accuracy of 90 % is first measured at: {2} without the scale, {3} with it.",
+    "Bei Schritt 0 ist die größte Aufmerksamkeit von „it“ {0}; mit Skalierung ist sie {1}. Eine Genauigkeit von 90 % wird zuerst gemessen bei: {2} ohne, {3} mit Skalierung.",
+    "Au pas 0, la plus grande attention de « it » est de {0} ; avec la mise à l’échelle, elle est de {1}. Une exactitude de 90 % est mesurée pour la première fois : {2} sans, {3} avec."],
   "breaks.no_scale.why": [
-    "The softmax turns differences of scores into ratios: larger scores give a sharper choice. Where a word already has nearly 100 %, the gradient of the softmax is nearly 0, so an early wrong choice is hard to undo. This toy usually recovers, because its vectors have only 32 numbers. With longer vectors the scores grow further, and training can get stuck. So it is a real mistake that a small test hides; sharp attention at the very first step gives it away.",
-    "Der Softmax macht aus Unterschieden der Werte Verhältnisse: Größere Werte geben eine schärfere Auswahl. Wo ein Wort schon fast 100 % hat, ist der Gradient des Softmax fast 0; eine frühe falsche Wahl ist also schwer rückgängig zu machen. Diese Spielsprache erholt sich meist, weil ihre Vektoren nur 32 Zahlen haben. Bei längeren Vektoren wachsen die Werte weiter, und das Training kann steckenbleiben. Es ist also ein echter Fehler, den ein kleiner Versuch verdeckt; ihn verrät die scharfe Aufmerksamkeit im allerersten Schritt.",
-    "Le softmax transforme les différences de scores en rapports : des scores plus grands donnent un choix plus net. Là où un mot a déjà presque 100 %, le gradient du softmax est presque nul ; un mauvais choix initial est donc difficile à défaire. Ce jouet s’en remet en général, car ses vecteurs n’ont que 32 nombres. Avec des vecteurs plus longs, les scores grandissent encore et l’entraînement peut se bloquer. C’est donc une vraie erreur qu’un petit essai cache ; une attention très nette dès le premier pas la trahit."],
+    "The softmax turns differences of scores into ratios: larger scores give a sharper choice. Where a word already has nearly 100 %, the gradient of the softmax is nearly 0, so an early wrong choice is hard to undo. With some seeds the model recovers after a while, with others it stays stuck to the end: try a few. The vectors here have 32 numbers; with longer ones the scores grow further. So it is a real mistake that a lucky test hides; sharp attention at the very first step gives it away.",
+    "Die Softmax macht aus Unterschieden der Werte Verhältnisse: Größere Werte geben eine schärfere Auswahl. Wo ein Wort schon fast 100 % hat, ist der Gradient der Softmax fast 0; eine frühe falsche Wahl ist also schwer rückgängig zu machen. Mit manchen Startwerten erholt sich das Modell nach einer Weile, mit anderen bleibt es bis zum Ende stecken: Probier einige. Die Vektoren haben hier 32 Zahlen; bei längeren wachsen die Werte weiter. Es ist also ein echter Fehler, den ein glücklicher Versuch verdeckt; ihn verrät die scharfe Aufmerksamkeit im allerersten Schritt.",
+    "La softmax transforme les différences de scores en rapports : des scores plus grands donnent un choix plus net. Là où un mot a déjà presque 100 %, le gradient de la softmax est presque nul ; un mauvais choix initial est donc difficile à défaire. Avec certaines graines, le modèle s’en remet au bout d’un moment ; avec d’autres, il reste bloqué jusqu’à la fin : essayez-en plusieurs. Les vecteurs ont ici 32 nombres ; avec de plus longs, les scores grandissent encore. C’est donc une vraie erreur qu’un essai chanceux cache ; une attention très nette dès le premier pas la trahit."],
 
   "breaks.wrong_dim": ["Softmax along the wrong dim", "Softmax über die falsche Dimension", "Softmax sur la mauvaise dimension"],
   "breaks.wrong_dim.what": [
     "The softmax runs down the columns instead of along the rows: it shares 100 % of each looked-at word among the words that look at it.",
-    "Der Softmax läuft die Spalten hinunter statt die Zeilen entlang: Er verteilt 100 % jedes angesehenen Worts auf die Wörter, die es ansehen.",
-    "Le softmax parcourt les colonnes au lieu des lignes : il partage 100 % de chaque mot regardé entre les mots qui le regardent."],
+    "Die Softmax läuft die Spalten hinunter statt die Zeilen entlang: Er verteilt 100 % jedes angesehenen Worts auf die Wörter, die es ansehen.",
+    "La softmax parcourt les colonnes au lieu des lignes : il partage 100 % de chaque mot regardé entre les mots qui le regardent."],
   "breaks.wrong_dim.question": [
     "What will a row, the attention of one word such as “it”, add up to?",
     "Was ergibt die Summe einer Zeile, also der Aufmerksamkeit eines Worts wie „it“?",
     "À combien s’additionne une ligne, l’attention d’un mot comme « it » ?"],
-  "breaks.wrong_dim.answer.0": ["100 %, as in every softmax.", "100 %, wie bei jedem Softmax.", "100 %, comme dans tout softmax."],
+  "breaks.wrong_dim.answer.0": ["100 %, as in every softmax.", "100 %, wie bei jeder Softmax.", "100 %, comme dans toute softmax."],
   "breaks.wrong_dim.answer.1": ["Less than 100 % in every row.", "In jeder Zeile weniger als 100 %.", "Moins de 100 % dans chaque ligne."],
   "breaks.wrong_dim.answer.2": ["Anything, from row to row; now the columns add up to 100 %.", "Irgendetwas, je nach Zeile; nun ergeben die Spalten 100 %.", "N’importe quoi, selon la ligne ; ce sont les colonnes qui font 100 %."],
   "breaks.wrong_dim.seen": [
@@ -85,8 +98,8 @@ export const breaks = {
     "Les lignes de la phrase font entre {0} et {1}, chaque colonne 100 %. La perte descend à {2}, bien en dessous de la limite {3}. Dans des phrases entières jamais vues, l’exactitude est de {4}. Mais quand la phrase s’arrête à « it », le modèle n’écrit le bon mot que dans {5} phrases sur {6}."],
   "breaks.wrong_dim.why": [
     "To share out a column, the softmax divides by a sum over all words that look at it, also the later ones. So each number tells something about later words, and the model learns to read the answer there: that is why the loss falls below what is possible. When it writes, there are no later words, and it is lost. A loss below the limit, and rows that do not add up to 100 %, give it away. No error message appears, since the shapes fit.",
-    "Um eine Spalte aufzuteilen, teilt der Softmax durch eine Summe über alle Wörter, die sie ansehen, auch die späteren. So verrät jede Zahl etwas über spätere Wörter, und das Modell lernt, dort die Antwort abzulesen: Deshalb fällt der Loss unter das Mögliche. Beim Schreiben gibt es keine späteren Wörter, und es ist verloren. Ein Loss unter der Grenze und Zeilen, die nicht 100 % ergeben, verraten den Fehler. Eine Fehlermeldung gibt es nicht, denn die Formen passen.",
-    "Pour partager une colonne, le softmax divise par une somme sur tous les mots qui la regardent, même les suivants. Chaque nombre révèle donc quelque chose des mots suivants, et le modèle apprend à y lire la réponse : voilà pourquoi la perte descend sous le possible. Quand il écrit, il n’y a pas de mots suivants, et il est perdu. Une perte sous la limite et des lignes qui ne font pas 100 % le trahissent. Aucun message d’erreur n’apparaît, car les formes conviennent."],
+    "Um eine Spalte aufzuteilen, teilt die Softmax durch eine Summe über alle Wörter, die sie ansehen, auch die späteren. So verrät jede Zahl etwas über spätere Wörter, und das Modell lernt, dort die Antwort abzulesen: Deshalb fällt der Loss unter das Mögliche. Beim Schreiben gibt es keine späteren Wörter, und es ist verloren. Ein Loss unter der Grenze und Zeilen, die nicht 100 % ergeben, verraten den Fehler. Eine Fehlermeldung gibt es nicht, denn die Größen passen zusammen.",
+    "Pour partager une colonne, la softmax divise par une somme sur tous les mots qui la regardent, même les suivants. Chaque nombre révèle donc quelque chose des mots suivants, et le modèle apprend à y lire la réponse : voilà pourquoi la perte descend sous le possible. Quand il écrit, il n’y a pas de mots suivants, et il est perdu. Une perte sous la limite et des lignes qui ne font pas 100 % le trahissent. Aucun message d’erreur n’apparaît, car les dimensions concordent."],
 
   "breaks.mask_inverted": ["Mask inverted", "Maske umgedreht", "Masque inversé"],
   "breaks.mask_inverted.what": [
@@ -106,29 +119,29 @@ export const breaks = {
     "Das Modell schreibt die Antwort von den Wörtern ab, die es vorhersagen soll. Loss und Genauigkeit sehen wunderbar aus, besser als beim gesunden Modell, und gelernt hat es nichts Brauchbares: Beim Schreiben steht die Antwort noch nicht da. Das ist der heimtückischste der acht Fehler. Ein Loss weit unter der Grenze verrät ihn, ebenso eine Probe, in der das Modell schreiben muss.",
     "Le modèle copie la réponse sur les mots qu’il devrait prédire. La perte et l’exactitude semblent magnifiques, meilleures que celles du modèle sain, et il n’a rien appris d’utile : quand il écrit, la réponse n’est pas encore là. C’est la plus sournoise des huit erreurs. Une perte bien en dessous de la limite la trahit, de même qu’un essai où le modèle doit écrire."],
 
-  "breaks.mask_after": ["Mask after softmax", "Maske nach dem Softmax", "Masque après le softmax"],
+  "breaks.mask_after": ["Mask after softmax", "Maske nach der Softmax", "Masque après la softmax"],
   "breaks.mask_after.what": [
     "The softmax shares 100 % among all words, also the later ones; then the shares of the later ones are set to 0.",
-    "Der Softmax verteilt 100 % auf alle Wörter, auch die späteren; dann werden die Anteile der späteren auf 0 gesetzt.",
-    "Le softmax partage 100 % entre tous les mots, même les suivants ; puis les parts des suivants sont mises à 0."],
+    "Die Softmax verteilt 100 % auf alle Wörter, auch die späteren; dann werden die Anteile der späteren auf 0 gesetzt.",
+    "La softmax partage 100 % entre tous les mots, même les suivants ; puis les parts des suivants sont mises à 0."],
   "breaks.mask_after.question": ["At step 0, what will the attention of “it” add up to?", "Bei Schritt 0: Was ergibt die Aufmerksamkeit von „it“ zusammen?", "Au pas 0, à combien s’additionne l’attention de « it » ?"],
   "breaks.mask_after.answer.0": ["Exactly 100 %.", "Genau 100 %.", "Exactement 100 %."],
   "breaks.mask_after.answer.1": ["Less than 100 %: the shares set to 0 are lost.", "Weniger als 100 %: Die auf 0 gesetzten Anteile sind verloren.", "Moins de 100 % : les parts mises à 0 sont perdues."],
   "breaks.mask_after.answer.2": ["More than 100 %.", "Mehr als 100 %.", "Plus de 100 %."],
   "breaks.mask_after.seen": [
-    "At step 0 the attention of “it” adds up to {0}; in the healthy model to {1}. The loss falls to {2}, below the limit {3}. When the words after “it” are cut off, attentions of earlier words change by up to {4}, although no word should see later ones. Even so the accuracy is {5}, and where the sentence ends with “it” the right word comes in {6} of {7} sentences.",
-    "Bei Schritt 0 ergibt die Aufmerksamkeit von „it“ zusammen {0}, im gesunden Modell {1}. Der Loss fällt auf {2}, unter die Grenze {3}. Schneidet man die Wörter nach „it“ ab, ändern sich Aufmerksamkeiten davor um bis zu {4}, obwohl kein Wort spätere sehen sollte. Trotzdem ist die Genauigkeit {5}, und endet der Satz mit „it“, kommt in {6} von {7} Sätzen das richtige Wort.",
-    "Au pas 0, l’attention de « it » fait {0} ; dans le modèle sain {1}. La perte descend à {2}, sous la limite {3}. Quand on coupe les mots après « it », des attentions précédentes changent jusqu’à {4}, alors qu’aucun mot ne devrait voir les suivants. Pourtant l’exactitude est de {5}, et quand la phrase s’arrête à « it », le bon mot vient dans {6} phrases sur {7}."],
+    "At step 0 the attention of “it” adds up to {0}; in the healthy model to {1}. The loss falls to {2}, below the limit {3}. When the words after “it” are cut off, attentions of earlier words change by up to {4}, although no word should see later ones.",
+    "Bei Schritt 0 ergibt die Aufmerksamkeit von „it“ zusammen {0}, im gesunden Modell {1}. Der Loss fällt auf {2}, unter die Grenze {3}. Schneidet man die Wörter nach „it“ ab, ändern sich Aufmerksamkeiten davor um bis zu {4}, obwohl kein Wort spätere sehen sollte.",
+    "Au pas 0, l’attention de « it » fait {0} ; dans le modèle sain {1}. La perte descend à {2}, sous la limite {3}. Quand on coupe les mots après « it », des attentions précédentes changent jusqu’à {4}, alors qu’aucun mot ne devrait voir les suivants."],
   "breaks.mask_after.why": [
-    "The shares of later words are set to 0, but the softmax has already divided by a sum that contains them. How much is missing from 100 % tells the model about later words, and it uses this to guess words that nobody can know, such as the place. On the word after “it” this toy model still works, so a test of accuracy alone does not find the mistake. Rows that do not add up to 100 %, and a loss below the limit, do.",
-    "Die Anteile späterer Wörter werden 0, aber der Softmax hat schon durch eine Summe geteilt, die sie enthält. Wie viel an 100 % fehlt, verrät dem Modell etwas über spätere Wörter, und damit rät es Wörter, die niemand wissen kann, etwa den Ort. Beim Wort nach „it“ funktioniert dieses kleine Modell trotzdem; eine Prüfung der Genauigkeit allein findet den Fehler nicht. Zeilen, die nicht 100 % ergeben, und ein Loss unter der Grenze finden ihn.",
-    "Les parts des mots suivants deviennent 0, mais le softmax a déjà divisé par une somme qui les contient. Ce qui manque à 100 % renseigne le modèle sur les mots suivants, et il s’en sert pour deviner des mots que personne ne peut savoir, comme le lieu. Pour le mot après « it », ce petit modèle marche quand même ; un test d’exactitude seul ne trouve donc pas l’erreur. Des lignes qui ne font pas 100 % et une perte sous la limite la trouvent."],
+    "The shares of later words are set to 0, but the softmax has already divided by a sum that contains them. How much is missing from 100 % tells the model about later words, and it uses this to guess words that nobody can know, such as the place. With most seeds the model still learns the word after “it”, so a test of accuracy alone does not find the mistake. Rows that do not add up to 100 %, and a loss below the limit, do.",
+    "Die Anteile späterer Wörter werden 0, aber die Softmax hat schon durch eine Summe geteilt, die sie enthält. Wie viel an 100 % fehlt, verrät dem Modell etwas über spätere Wörter, und damit rät es Wörter, die niemand wissen kann, etwa den Ort. Mit den meisten Startwerten lernt das Modell das Wort nach „it“ trotzdem; eine Prüfung der Genauigkeit allein findet den Fehler dann nicht. Zeilen, die nicht 100 % ergeben, und ein Loss unter der Grenze finden ihn.",
+    "Les parts des mots suivants deviennent 0, mais la softmax a déjà divisé par une somme qui les contient. Ce qui manque à 100 % renseigne le modèle sur les mots suivants, et il s’en sert pour deviner des mots que personne ne peut savoir, comme le lieu. Avec la plupart des graines, le modèle apprend quand même le mot après « it » ; un test d’exactitude seul ne trouve alors pas l’erreur. Des lignes qui ne font pas 100 % et une perte sous la limite la trouvent."],
 
   "breaks.no_positions": ["No positions", "Ohne Positionen", "Sans positions"],
   "breaks.no_positions.what": [
     "The position encodings are not added: the vector of a word is the same at each place in the sentence.",
-    "Die Positionscodierungen werden nicht addiert: Der Vektor eines Worts ist an jeder Stelle des Satzes derselbe.",
-    "Les codages de position ne sont pas ajoutés : le vecteur d’un mot est le même à chaque place de la phrase."],
+    "Die Positionskodierungen werden nicht addiert: Der Vektor eines Worts ist an jeder Stelle des Satzes derselbe.",
+    "Les encodages de position ne sont pas ajoutés : le vecteur d’un mot est le même à chaque place de la phrase."],
   "breaks.no_positions.question": [
     "After training, pizza and the place swap places in the sentence. What will the attention of “it” do?",
     "Nach dem Training tauschen pizza und der Ort im Satz die Plätze. Was macht die Aufmerksamkeit von „it“?",
@@ -137,31 +150,34 @@ export const breaks = {
   "breaks.no_positions.answer.1": ["It stays at the second place of the sentence.", "Sie bleibt am zweiten Platz des Satzes.", "Elle reste à la deuxième place de la phrase."],
   "breaks.no_positions.answer.2": ["It is spread evenly: nothing can be learnt without positions.", "Sie verteilt sich gleichmäßig: Ohne Positionen ist nichts zu lernen.", "Elle se répartit également : sans positions, on ne peut rien apprendre."],
   "breaks.no_positions.seen": [
-    "Without positions pizza gets {0} of the attention of “it” at its usual place and {1} after the swap; the model then writes: {2}. The healthy model gives pizza {3} and, after the swap, {4}; it then writes: {5}. The accuracy without positions is {6}.",
-    "Ohne Positionen bekommt pizza {0} der Aufmerksamkeit von „it“ am gewohnten Platz und {1} nach dem Tausch; das Modell schreibt dann: {2}. Das gesunde Modell gibt pizza {3} und nach dem Tausch {4}; es schreibt dann: {5}. Die Genauigkeit ohne Positionen ist {6}.",
-    "Sans positions, pizza reçoit {0} de l’attention de « it » à sa place habituelle et {1} après l’échange ; le modèle écrit alors : {2}. Le modèle sain donne à pizza {3} et, après l’échange, {4} ; il écrit alors : {5}. L’exactitude sans positions est de {6}."],
+    "Without positions pizza gets {0} of the attention of “it” at its usual place and {1} after the swap; the model then writes: {2}. The healthy model gives pizza {3} and, after the swap, {4}; it then writes: {5}.",
+    "Ohne Positionen bekommt pizza {0} der Aufmerksamkeit von „it“ am gewohnten Platz und {1} nach dem Tausch; das Modell schreibt dann: {2}. Das gesunde Modell gibt pizza {3} und nach dem Tausch {4}; es schreibt dann: {5}.",
+    "Sans positions, pizza reçoit {0} de l’attention de « it » à sa place habituelle et {1} après l’échange ; le modèle écrit alors : {2}. Le modèle sain donne à pizza {3} et, après l’échange, {4} ; il écrit alors : {5}."],
   "breaks.no_positions.why": [
     "Attention is a sum over words, and a sum does not depend on the order. “It” sees which words came before, not where. In this toy that is enough: no place is ever a subject, so the word itself says which it is. In real language it is a failure: “the dog bites the man” and “the man bites the dog” would look the same to the last word. Swapping two earlier words and seeing no change gives it away.",
     "Attention ist eine Summe über Wörter, und eine Summe hängt nicht von der Reihenfolge ab. „It“ sieht, welche Wörter vorher kamen, nicht wo. In dieser Spielsprache genügt das: Kein Ort ist je ein Subjekt, das Wort selbst sagt also, was es ist. In echter Sprache ist es ein Versagen: „Hund beißt Mann“ und „Mann beißt Hund“ sähen für ein folgendes Wort gleich aus. Man tauscht zwei frühere Wörter und sieht keine Änderung: Das verrät den Fehler.",
-    "L’attention est une somme sur les mots, et une somme ne dépend pas de l’ordre. « It » voit quels mots précèdent, pas où. Dans ce jouet, cela suffit : aucun lieu n’est jamais sujet, le mot lui-même dit donc ce qu’il est. Dans une vraie langue, c’est un échec : « le chien mord l’homme » et « l’homme mord le chien » seraient identiques pour un mot suivant. Échanger deux mots précédents sans rien voir changer trahit l’erreur."],
+    "L’attention est une somme sur les mots, et une somme ne dépend pas de l’ordre. « It » voit quels mots précèdent, pas où. Dans cette mini-langue, cela suffit : aucun lieu n’est jamais sujet, le mot lui-même dit donc ce qu’il est. Dans une vraie langue, c’est un échec : « le chien mord l’homme » et « l’homme mord le chien » seraient identiques pour un mot suivant. Échanger deux mots précédents sans rien voir changer trahit l’erreur."],
 
   "breaks.same_keys": ["W_k = W_q", "W_k = W_q", "W_k = W_q"],
   "breaks.same_keys.what": [
     "Keys are made with the weights of the queries: what a word asks for and what it offers are the same vector.",
-    "Die Keys entstehen mit den Gewichten der Queries: Was ein Wort sucht und was es anbietet, ist derselbe Vektor.",
+    "Die Keys entstehen mit den Gewichten der Querys: Was ein Wort sucht und was es anbietet, ist derselbe Vektor.",
     "Les clés sont faites avec les poids des requêtes : ce qu’un mot cherche et ce qu’il offre sont le même vecteur."],
-  "breaks.same_keys.question": ["At step 0, which word gets most of the attention of “it”?", "Welches Wort bekommt bei Schritt 0 die meiste Aufmerksamkeit von „it“?", "Au pas 0, quel mot reçoit le plus d’attention de « it » ?"],
-  "breaks.same_keys.answer.0": ["“it” itself.", "„it“ selbst.", "« it » lui-même."],
-  "breaks.same_keys.answer.1": ["pizza.", "pizza.", "pizza."],
-  "breaks.same_keys.answer.2": ["All words get the same.", "Alle Wörter bekommen gleich viel.", "Tous les mots en reçoivent autant."],
+  "breaks.same_keys.question": [
+    "Compare two scores: how much “it” looks for pizza, and how much pizza looks for “it”. What will they be, before the mask?",
+    "Vergleiche zwei Werte: wie sehr „it“ pizza sucht, und wie sehr pizza „it“ sucht. Wie sind sie, noch vor der Maske?",
+    "Comparez deux scores : combien « it » cherche pizza, et combien pizza cherche « it ». Comment seront-ils, avant le masque ?"],
+  "breaks.same_keys.answer.0": ["Always equal.", "Immer gleich.", "Toujours égaux."],
+  "breaks.same_keys.answer.1": ["The first is larger after training, as “it” needs pizza.", "Der erste ist nach dem Training größer, denn „it“ braucht pizza.", "Le premier est plus grand après l’entraînement, car « it » a besoin de pizza."],
+  "breaks.same_keys.answer.2": ["One is the negative of the other.", "Der eine ist das Negative des anderen.", "L’un est l’opposé de l’autre."],
   "breaks.same_keys.seen": [
-    "At step 0 “it” gives itself {0}; in the healthy model {1}. After training the score of “it” for pizza is {2} and that of pizza for “it” is {3}: the same. In the healthy model they are {4} and {5}. An accuracy of 90 % is first measured at: {6} with the mistake, {7} without. In the end the broken model’s accuracy is {8}.",
-    "Bei Schritt 0 gibt „it“ sich selbst {0}, im gesunden Modell {1}. Nach dem Training ist der Wert von „it“ für pizza {2} und der von pizza für „it“ {3}: gleich. Im gesunden Modell sind es {4} und {5}. Eine Genauigkeit von 90 % wird zuerst gemessen bei: {6} mit, {7} ohne Fehler. Am Ende ist die Genauigkeit des kaputten Modells {8}.",
-    "Au pas 0, « it » se donne {0} ; dans le modèle sain {1}. Après l’entraînement, le score de « it » pour pizza est {2} et celui de pizza pour « it » {3} : le même. Dans le modèle sain, ils valent {4} et {5}. Une exactitude de 90 % est mesurée pour la première fois : {6} avec l’erreur, {7} sans. À la fin, l’exactitude du modèle cassé est de {8}."],
+    "At step 0 “it” gives itself {0}; in the healthy model {1}. After training the score of “it” for pizza is {2} and that of pizza for “it” is {3}: the same. In the healthy model they are {4} and {5}. An accuracy of 90 % is first measured at: {6} with the mistake, {7} without.",
+    "Bei Schritt 0 gibt „it“ sich selbst {0}, im gesunden Modell {1}. Nach dem Training ist der Wert von „it“ für pizza {2} und der von pizza für „it“ {3}: gleich. Im gesunden Modell sind es {4} und {5}. Eine Genauigkeit von 90 % wird zuerst gemessen bei: {6} mit, {7} ohne Fehler.",
+    "Au pas 0, « it » se donne {0} ; dans le modèle sain {1}. Après l’entraînement, le score de « it » pour pizza est {2} et celui de pizza pour « it » {3} : le même. Dans le modèle sain, ils valent {4} et {5}. Une exactitude de 90 % est mesurée pour la première fois : {6} avec l’erreur, {7} sans."],
   "breaks.same_keys.why": [
     "A vector times itself is the square of its length and never negative; other products can have either sign. So at first each word tends to find itself most similar. And the scores become symmetric: “it” cannot look for pizza without pizza looking for “it” just as much, which only the mask prevents here. The toy can still be learnt, as pizza’s vector may grow longer than that of “it”; but many relations go one way only, and a model needs two matrices for them. A symmetric table of scores gives it away.",
     "Ein Vektor mal sich selbst ist das Quadrat seiner Länge und nie negativ; andere Produkte können jedes Vorzeichen haben. Darum findet zuerst jedes Wort meist sich selbst am ähnlichsten. Und die Werte werden symmetrisch: „it“ kann pizza nicht suchen, ohne dass pizza ebenso „it“ sucht; nur die Maske verhindert das hier. Die Spielsprache lässt sich trotzdem lernen, denn der Vektor von pizza kann länger werden als der von „it“. Aber viele Beziehungen gehen nur in eine Richtung, und dafür braucht ein Modell zwei Matrizen. Eine symmetrische Tabelle der Werte verrät den Fehler.",
-    "Un vecteur multiplié par lui-même donne le carré de sa longueur, jamais négatif ; les autres produits peuvent avoir les deux signes. Au début, chaque mot tend donc à se trouver lui-même le plus semblable. Et les scores deviennent symétriques : « it » ne peut pas chercher pizza sans que pizza cherche autant « it » ; seul le masque l’empêche ici. Le jouet s’apprend quand même, car le vecteur de pizza peut devenir plus long que celui de « it ». Mais beaucoup de relations vont dans un seul sens, et il faut deux matrices pour cela. Un tableau de scores symétrique trahit l’erreur."],
+    "Un vecteur multiplié par lui-même donne le carré de sa longueur, jamais négatif ; les autres produits peuvent avoir les deux signes. Au début, chaque mot tend donc à se trouver lui-même le plus semblable. Et les scores deviennent symétriques : « it » ne peut pas chercher pizza sans que pizza cherche autant « it » ; seul le masque l’empêche ici. La mini-langue s’apprend quand même, car le vecteur de pizza peut devenir plus long que celui de « it ». Mais beaucoup de relations vont dans un seul sens, et il faut deux matrices pour cela. Un tableau de scores symétrique trahit l’erreur."],
 
   "breaks.no_zero_grad": ["No zero_grad", "Ohne zero_grad", "Sans zero_grad"],
   "breaks.no_zero_grad.what": [
@@ -173,13 +189,13 @@ export const breaks = {
   "breaks.no_zero_grad.answer.1": ["It falls more slowly, but to the same value.", "Er fällt langsamer, aber auf denselben Wert.", "Elle baisse plus lentement, mais vers la même valeur."],
   "breaks.no_zero_grad.answer.2": ["It rises far above its first value.", "Er steigt weit über seinen ersten Wert.", "Elle monte bien au-dessus de sa première valeur."],
   "breaks.no_zero_grad.seen": [
-    "The loss begins at {0}, rises to {1} at most, and is {2} on average over the last 100 steps. The accuracy is {3}. The healthy model ends at a loss of {4}.",
-    "Der Loss beginnt bei {0}, steigt auf höchstens {1} und ist über die letzten 100 Schritte im Mittel {2}. Die Genauigkeit ist {3}. Das gesunde Modell endet bei einem Loss von {4}.",
-    "La perte commence à {0}, monte jusqu’à {1} et vaut {2} en moyenne sur les 100 derniers pas. L’exactitude est de {3}. Le modèle sain finit avec une perte de {4}."],
+    "The loss begins at {0} and falls to {5} at step {6}. Then it rises, to {1} at most, and is {2} on average over the last 100 steps. The accuracy is {3}. The healthy model ends at a loss of {4}.",
+    "Der Loss beginnt bei {0} und fällt bis Schritt {6} auf {5}. Dann steigt er, auf höchstens {1}, und ist über die letzten 100 Schritte im Mittel {2}. Die Genauigkeit ist {3}. Das gesunde Modell endet bei einem Loss von {4}.",
+    "La perte commence à {0} et descend à {5} au pas {6}. Puis elle monte, jusqu’à {1}, et vaut {2} en moyenne sur les 100 derniers pas. L’exactitude est de {3}. Le modèle sain finit avec une perte de {4}."],
   "breaks.no_zero_grad.why": [
-    "The sum of all old gradients points to where downhill was long ago. Like a ball that never brakes, the weights run past the valley and up the other side. At the beginning the loss does fall for some steps, as old and new gradients still agree: a test of ten steps would not find the mistake. A loss that falls and then rises without end gives it away. This is a real failure.",
-    "Die Summe aller alten Gradienten zeigt dahin, wo es vor langer Zeit bergab ging. Wie eine Kugel, die nie bremst, laufen die Gewichte am Tal vorbei und drüben wieder hinauf. Am Anfang fällt der Loss einige Schritte lang, denn alte und neue Gradienten sind sich noch einig: Ein Versuch von zehn Schritten fände den Fehler nicht. Ein Loss, der erst fällt und dann immer weiter steigt, verrät ihn. Das ist ein echtes Versagen.",
-    "La somme de tous les anciens gradients indique où était la descente il y a longtemps. Comme une bille qui ne freine jamais, les poids dépassent la vallée et remontent de l’autre côté. Au début, la perte baisse pendant quelques pas, car anciens et nouveaux gradients sont encore d’accord : un essai de dix pas ne trouverait pas l’erreur. Une perte qui baisse puis monte sans fin la trahit. C’est un véritable échec."],
+    "The sum of all old gradients points to where downhill was long ago. Like a ball that never brakes, the weights run past the valley and up the other side. At the beginning the loss does fall, as old and new gradients still agree: a test of a few dozen steps would not find the mistake. A loss that first falls and then rises far above its beginning gives it away. This is a real failure.",
+    "Die Summe aller alten Gradienten zeigt dahin, wo es vor langer Zeit bergab ging. Wie eine Kugel, die nie bremst, laufen die Gewichte am Tal vorbei und drüben wieder hinauf. Am Anfang fällt der Loss, denn alte und neue Gradienten sind sich noch einig: Ein Versuch von ein paar Dutzend Schritten fände den Fehler nicht. Ein Loss, der erst fällt und dann weit über seinen Anfang steigt, verrät ihn. Das ist ein echtes Versagen.",
+    "La somme de tous les anciens gradients indique où était la descente il y a longtemps. Comme une bille qui ne freine jamais, les poids dépassent la vallée et remontent de l’autre côté. Au début, la perte baisse, car anciens et nouveaux gradients sont encore d’accord : un essai de quelques dizaines de pas ne trouverait pas l’erreur. Une perte qui baisse d’abord, puis monte bien au-dessus de son début, la trahit. C’est un véritable échec."],
 
   "breaks.lr_100": ["Learning rate × 100", "Lernrate × 100", "Taux d’apprentissage × 100"],
   "breaks.lr_100.what": ["The learning rate is 2 instead of 0.02.", "Die Lernrate ist 2 statt 0,02.", "Le taux d’apprentissage est 2 au lieu de 0,02."],

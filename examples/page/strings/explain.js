@@ -63,7 +63,7 @@ export const explaining = {
     "Softmax d’une colonne de {0} : exp rend chaque nombre positif, et la division par leur somme fait de la colonne des parts dont le total est 1. Le total des lignes n’est plus 1."],
   "explain.softmax.blocked": [
     "All numbers here are −∞: everything is blocked. The quotient would be 0 / 0, so the result is set to 0.",
-    "Alle Zahlen hier sind −∞: Alles ist gesperrt. Der Quotient wäre 0 / 0, deshalb wird das Ergebnis 0 gesetzt.",
+    "Alle Zahlen hier sind −∞: Alles ist gesperrt. Der Quotient wäre 0 / 0, deshalb wird das Ergebnis auf 0 gesetzt.",
     "Tous les nombres ici sont −∞ : tout est bloqué. Le quotient serait 0 / 0 ; le résultat est donc fixé à 0."],
   "explain.masked_fill.blocked": [
     "The mask blocks this cell: {3} takes the place of the number from {0}.",
@@ -115,7 +115,7 @@ export const explaining = {
     "Ce n’est pas le bon mot suivant : la perte ne contient pas le logarithme de sa part."],
   "explain.one": [
     "Backward starts here: if the loss grows by a little, the loss grows by the same. So this gradient is 1.",
-    "Hier beginnt der Rückwärtsgang: Wächst der Loss um ein wenig, wächst der Loss um ebenso viel. Dieser Gradient ist also 1.",
+    "Hier beginnt die Rückwärtsrechnung: Wächst der Loss um ein wenig, wächst der Loss um ebenso viel. Dieser Gradient ist also 1.",
     "La rétropropagation commence ici : si la perte augmente un peu, la perte augmente d’autant. Ce gradient vaut donc 1."],
   "explain.unused": [
     "The loss does not use this number: changing it changes nothing, so its gradient is 0.",
@@ -180,7 +180,7 @@ export const explaining = {
   // ---- remarks ----
   "explain.note.fused": [
     "Here backward is recorded operation by operation and gives {0}. Training computes the same with fewer, larger operations, which round differently: {1}.",
-    "Hier wird der Rückwärtsgang Operation für Operation aufgezeichnet und ergibt {0}. Das Training rechnet dasselbe mit weniger, größeren Operationen, die anders runden: {1}.",
+    "Hier wird die Rückwärtsrechnung Operation für Operation aufgezeichnet und ergibt {0}. Das Training rechnet dasselbe mit weniger, größeren Operationen, die anders runden: {1}.",
     "Ici, la rétropropagation est enregistrée opération par opération et donne {0}. L’entraînement calcule la même chose avec moins d’opérations, plus grandes, qui arrondissent autrement : {1}."],
   "explain.note.max": [
     "exp of these numbers is too large for a computer’s number. So the largest of them is subtracted from all first, which leaves the quotient unchanged.",

@@ -3,8 +3,8 @@ export const gradients = {
   "gradients.title": ["Gradients you can touch", "Gradienten zum Anfassen", "Des gradients à toucher"],
   "gradients.about": [
     "Every weight has a gradient: it says by how much the loss changes when this weight changes a little. Backward computes all gradients at once. Here you can check one: turn a weight and see whether the loss does what its gradient says.",
-    "Jedes Gewicht hat einen Gradienten: Er sagt, um wie viel sich der Loss ändert, wenn sich dieses Gewicht ein wenig ändert. Backward berechnet alle Gradienten auf einmal. Hier kann man einen nachprüfen: Drehe an einem Gewicht und sieh, ob der Loss tut, was sein Gradient sagt.",
-    "Chaque poids a un gradient : il dit de combien la perte change quand ce poids change un peu. La rétropropagation calcule tous les gradients d’un coup. Ici, on peut en vérifier un : tournez un poids et voyez si la perte fait ce que dit son gradient."],
+    "Jedes Gewicht hat einen Gradienten: Er sagt, um wie viel sich der Loss ändert, wenn sich dieses Gewicht ein wenig ändert. Die Rückwärtsrechnung (backward) berechnet alle Gradienten auf einmal. Hier kannst du einen nachprüfen: Dreh an einem Gewicht und sieh, ob der Loss tut, was sein Gradient sagt.",
+    "Chaque poids a un gradient : il dit de combien la perte change quand ce poids change un peu. La rétropropagation (backward) calcule tous les gradients d’un coup. Ici, vous pouvez en vérifier un : modifiez un poids et voyez si la perte fait ce que dit son gradient."],
   "gradients.tensor": ["Matrix", "Matrix", "Matrice"],
   "gradients.training": [
     "Training is running and changes the weights. Stop it to turn one of them.",

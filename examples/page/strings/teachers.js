@@ -19,7 +19,7 @@ export const teachers = {
     "« Imprimer » imprime la partie que vous voyez, avec tous ses nombres, par exemple comme fiche de travail."],
   "teachers.before.honest": [
     "Nothing is drawn in advance: this page computes and trains a real model, and the same seed gives everybody the same numbers.",
-    "Nichts ist vorgezeichnet: Diese Seite rechnet und trainiert ein echtes Modell, und gleiche Startzahl gibt allen gleiche Zahlen.",
+    "Nichts ist vorgezeichnet: Diese Seite rechnet und trainiert ein echtes Modell, und mit gleichem Startwert sehen alle gleiche Zahlen.",
     "Rien n’est dessiné d’avance : cette page calcule et entraîne un vrai modèle, et la même graine donne à tous les mêmes nombres."],
   "teachers.lesson": ["A lesson of ten minutes", "Eine Stunde in zehn Minuten", "Un cours de dix minutes"],
   "teachers.lesson.about": [
@@ -62,12 +62,12 @@ export const teachers = {
     "Weil die Gewichte W_q, W_k und W_v verschieden sind. Nur sie werden gelernt.",
     "Parce que les poids W_q, W_k et W_v sont différents. Eux seuls sont appris."],
 
-  "teachers.percents": ["From similarity to per cent", "Von Ähnlichkeit zu Prozent", "De la ressemblance au pour cent"],
+  "teachers.percents": ["From similarity to per cent", "Von Ähnlichkeit zu Prozent", "De la similarité au pourcentage"],
   "teachers.percents.do": [
     "Each query meets each key: 3 × 3 numbers. They are divided by √2, because there are two features, and softmax turns each row into per cent.",
     "Jede Query trifft auf jeden Key: 3 × 3 Zahlen. Sie werden durch √2 geteilt, weil es zwei Merkmale sind, und Softmax macht aus jeder Zeile Prozente.",
-    "Chaque requête rencontre chaque clé : 3 × 3 nombres. On les divise par √2, car il y a deux caractéristiques, et la softmax change chaque ligne en pour cent."],
-  "teachers.percents.show.1": ["similarities", "Ähnlichkeiten", "ressemblances"],
+    "Chaque requête rencontre chaque clé : 3 × 3 nombres. On les divise par √2, car il y a deux traits, et la softmax change chaque ligne en pourcentages."],
+  "teachers.percents.show.1": ["similarities", "Ähnlichkeiten", "similarités"],
   "teachers.percents.show.2": ["scaled", "skaliert", "mises à l’échelle"],
   "teachers.percents.show.3": ["per cent: 36, 40, 24", "Prozent: 36, 40, 24", "pour cent : 36, 40, 24"],
   "teachers.percents.ask": [
@@ -77,7 +77,7 @@ export const teachers = {
   "teachers.percents.answer": [
     "100 %. Its similarity to itself is by far the largest number in its row, and softmax favours large numbers.",
     "100 %. Seine Ähnlichkeit mit sich selbst ist mit Abstand die größte Zahl der Zeile, und Softmax bevorzugt große Zahlen.",
-    "100 %. Sa ressemblance avec lui-même est de loin le plus grand nombre de la ligne, et la softmax favorise les grands nombres."],
+    "100 %. Sa similarité avec lui-même est de loin le plus grand nombre de la ligne, et la softmax favorise les grands nombres."],
 
   "teachers.result": ["The result", "Das Ergebnis", "Le résultat"],
   "teachers.result.do": [
@@ -124,7 +124,7 @@ export const teachers = {
     "Es hat eine Regel gelernt, die zu seinen Sätzen passt: Schau auf das zweite Wort, wenn es ein Ding oder Tier ist. Bei anderen Sätzen rät es.",
     "Il a appris une règle qui convient à ses phrases : regarder le deuxième mot si c’est une chose ou un animal. Avec d’autres phrases, il devine."],
 
-  "teachers.breaks": ["Break it", "Mach es kaputt", "Casser"],
+  "teachers.breaks": ["Break it", "Mach es kaputt", "Cassez-le"],
   "teachers.breaks.do": [
     "Choose one switch, let everybody guess what will happen, and train. Another one can be homework.",
     "Wähl einen Schalter, lass alle raten, was geschieht, und trainiere. Ein anderer taugt als Hausaufgabe.",
@@ -143,7 +143,7 @@ export const teachers = {
   "teachers.more.gradients": [
     "“Gradients”: turn one weight a little and see the loss move. How much it moves is the gradient.",
     "„Gradienten“: Dreh ein wenig an einem Gewicht und sieh, wie sich der Loss bewegt. Wie stark, sagt der Gradient.",
-    "« Gradients » : tournez un peu un poids et voyez la perte bouger. De combien, c’est le gradient."],
+    "« Gradients » : modifiez un peu un poids et voyez la perte bouger. De combien, c’est le gradient."],
   "teachers.more.heads": [
     "“Training” with 2 or 4 heads: which head finds what “it” is?",
     "„Training“ mit 2 oder 4 Köpfen: Welcher Kopf findet, was „it“ ist?",

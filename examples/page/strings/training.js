@@ -7,7 +7,7 @@ export const training = {
   "train.intro": [
     "The model reads {0} short sentences of a toy language and learns to predict the next word. At each step it sees 32 sentences, measures how wrong its predictions are (the loss), and changes every weight a little so that the loss shrinks. It is tested on {1} other sentences that it never sees in training.",
     "Das Modell liest {0} kurze Sätze einer Spielsprache und lernt, das nächste Wort vorherzusagen. In jedem Schritt sieht es 32 Sätze, misst, wie falsch seine Vorhersagen sind (den Loss), und ändert jedes Gewicht ein wenig, damit der Loss kleiner wird. Geprüft wird es an {1} anderen Sätzen, die es im Training nie sieht.",
-    "Le modèle lit {0} phrases courtes d’une langue jouet et apprend à prédire le mot suivant. À chaque pas, il voit 32 phrases, mesure à quel point ses prédictions sont fausses (la perte, « loss ») et modifie un peu chaque poids pour que la perte diminue. On le teste sur {1} autres phrases qu’il ne voit jamais pendant l’entraînement."],
+    "Le modèle lit {0} phrases courtes d’une mini-langue et apprend à prédire le mot suivant. À chaque pas, il voit 32 phrases, mesure à quel point ses prédictions sont fausses (la perte, « loss ») et modifie un peu chaque poids pour que la perte diminue. On le teste sur {1} autres phrases qu’il ne voit jamais pendant l’entraînement."],
   "train.controls": ["Controls of the training", "Steuerung des Trainings", "Commandes de l’entraînement"],
   "train.play": ["▶ Play", "▶ Start", "▶ Lancer"],
   "train.play.why": ["Train until step 2,000 or until you pause", "Trainiert bis Schritt 2000 oder bis zur Pause", "Entraîne jusqu’au pas 2000 ou jusqu’à la pause"],
@@ -26,8 +26,8 @@ export const training = {
   "train.settings": ["Settings: changing one begins a new run at step 0", "Einstellungen: Jede Änderung beginnt einen neuen Lauf bei Schritt 0", "Réglages : en changer un commence une nouvelle exécution au pas 0"],
   "train.settings.why": [
     "The same settings always give the same numbers, on every computer: you can show a class exactly what you have seen at home. Going back in time keeps the settings and the first weights.",
-    "Dieselben Einstellungen geben immer dieselben Zahlen, auf jedem Rechner: Man kann einer Klasse genau das zeigen, was man zu Hause gesehen hat. Wer in der Zeit zurückgeht, behält Einstellungen und Anfangsgewichte.",
-    "Les mêmes réglages donnent toujours les mêmes nombres, sur tout ordinateur : on peut montrer à une classe exactement ce qu’on a vu chez soi. Revenir en arrière garde les réglages et les poids initiaux."],
+    "Dieselben Einstellungen geben immer dieselben Zahlen, auf jedem Rechner: Du kannst einer Klasse genau das zeigen, was du zu Hause gesehen hast. Gehst du in der Zeit zurück, bleiben Einstellungen und Anfangsgewichte.",
+    "Les mêmes réglages donnent toujours les mêmes nombres, sur tout ordinateur : vous pouvez montrer à une classe exactement ce que vous avez vu chez vous. Revenir en arrière garde les réglages et les poids initiaux."],
   "train.seed": ["Seed", "Startwert (Seed)", "Graine (seed)"],
   "train.seed.refused": ["The seed is a whole number: 0, 1, 2 and so on. The run is unchanged.", "Der Startwert ist eine ganze Zahl: 0, 1, 2 und so weiter. Der Lauf bleibt, wie er war.", "La graine est un nombre entier : 0, 1, 2, etc. L’exécution n’a pas changé."],
   "train.lr": ["Learning rate", "Lernrate", "Taux d’apprentissage"],
@@ -48,6 +48,8 @@ export const training = {
   "train.loss.y": ["loss in nats; lower is better", "Loss in Nats; kleiner ist besser", "perte en nats ; plus petit, c’est mieux"],
   "train.raw": ["loss of each step", "Loss jedes Schritts", "perte de chaque pas"],
   "train.smooth": ["smoothed: an average in which each older step counts 5 % less", "geglättet: ein Mittel, in dem jeder ältere Schritt 5 % weniger zählt", "lissée : une moyenne où chaque pas plus ancien compte 5 % de moins"],
+  "train.smooth.short": ["smoothed", "geglättet", "lissée"],
+  "train.least.short": ["limit", "Grenze", "limite"],
   "train.least": ["the limit without seeing later words", "die Grenze, ohne spätere Wörter zu sehen", "la limite sans voir les mots suivants"],
   "train.log": ["logarithmic scale (each line on the scale is a multiple of the one below; small differences near the end become visible)", "logarithmische Skala (jede Linie ist ein Vielfaches der Linie darunter; kleine Unterschiede am Ende werden sichtbar)", "échelle logarithmique (chaque ligne est un multiple de celle du dessous ; les petites différences de la fin deviennent visibles)"],
   "train.loss.hint": [
@@ -58,6 +60,8 @@ export const training = {
   "train.scores.y": ["share; higher is better", "Anteil; größer ist besser", "part ; plus grand, c’est mieux"],
   "train.accuracy": ["accuracy: the likeliest word after “it” is right", "Genauigkeit: das wahrscheinlichste Wort nach „it“ ist richtig", "exactitude : le mot le plus probable après « it » est le bon"],
   "train.attention": ["attention of “it” on the thing it stands for", "Aufmerksamkeit von „it“ auf das Ding, für das es steht", "attention de « it » sur la chose qu’il désigne"],
+  "train.accuracy.short": ["accuracy", "Genauigkeit", "exactitude"],
+  "train.attention.short": ["attention on the subject", "Aufmerksamkeit auf das Subjekt", "attention sur le sujet"],
   "train.score": [
     "On {0} sentences never seen, measured at step {1}: accuracy {2}, attention of “it” on its subject {3}.",
     "An {0} nie gesehenen Sätzen, gemessen bei Schritt {1}: Genauigkeit {2}, Aufmerksamkeit von „it“ auf sein Subjekt {3}.",
@@ -65,22 +69,35 @@ export const training = {
 
   "train.sentence": ["Watch the sentence", "Diesen Satz beobachten", "Observer la phrase"],
   "train.own": ["yours: {0}", "deiner: {0}", "la vôtre : {0}"],
-  "train.own.unknown": ["yours (it has words that the toy language does not have)", "deiner (er hat Wörter, die der Spielsprache fehlen)", "la vôtre (elle a des mots inconnus de la langue jouet)"],
+  "train.own.unknown": ["yours (it has words that the toy language does not have)", "deiner (er hat Wörter, die der Spielsprache fehlen)", "la vôtre (elle a des mots inconnus de la mini-langue)"],
   "train.head": ["Show head", "Zeige Kopf", "Montrer la tête"],
   "train.of_head": [", head {0}", ", Kopf {0}", ", tête {0}"],
   "train.heat": ["Who attends to whom, in percent{0}", "Wer achtet auf wen, in Prozent{0}", "Qui fait attention à qui, en pour cent{0}"],
   "train.heat.why": [
-    "Each row is a word that looks back; each column is a word it looks at. The stronger the green, the more it attends. Each row adds up to 100 % (up to rounding). Cells above the diagonal are 0: no word may look at a later one. The framed row predicts the word after the sentence’s beginning.",
-    "Jede Zeile ist ein Wort, das zurückblickt, jede Spalte ein Wort, auf das es blickt. Je kräftiger das Grün, desto mehr Aufmerksamkeit. Jede Zeile ergibt 100 % (bis auf Rundung). Über der Diagonalen steht 0: Kein Wort darf auf ein späteres blicken. Die umrahmte Zeile sagt das Wort nach dem Satzanfang vorher.",
-    "Chaque ligne est un mot qui regarde en arrière, chaque colonne un mot qu’il regarde. Plus le vert est vif, plus il y fait attention. Chaque ligne fait 100 % (aux arrondis près). Au-dessus de la diagonale, tout vaut 0 : aucun mot ne peut regarder un mot suivant. La ligne encadrée prédit le mot qui suit le début de la phrase."],
+    "Each row is a word that looks back; each column is a word it looks at. The stronger the green, the more it attends. Each row adds up to 100 % (up to rounding). The framed row predicts the word after the sentence’s beginning.",
+    "Jede Zeile ist ein Wort, das zurückblickt, jede Spalte ein Wort, auf das es blickt. Je kräftiger das Grün, desto mehr Aufmerksamkeit. Jede Zeile ergibt 100 % (bis auf Rundung). Die umrahmte Zeile sagt das Wort nach dem Satzanfang vorher.",
+    "Chaque ligne est un mot qui regarde en arrière, chaque colonne un mot qu’il regarde. Plus le vert est vif, plus il y fait attention. Chaque ligne fait 100 % (aux arrondis près). La ligne encadrée prédit le mot qui suit le début de la phrase."],
+  "train.heat.causal": [
+    "Cells above the diagonal are 0: no word may look at a later one.",
+    "Über der Diagonalen steht 0: Kein Wort darf auf ein späteres blicken.",
+    "Au-dessus de la diagonale, tout vaut 0 : aucun mot ne peut regarder un mot suivant."],
+  "train.heat.point": ["Point at a cell to read it in words.", "Zeig auf eine Zelle, um sie in Worten zu lesen.", "Pointez une case pour la lire en mots."],
+  "train.heat.reading": [
+    "“{0}” attends to “{1}” with {2} (measured at step {3}).",
+    "„{0}“ achtet auf „{1}“ mit {2} (gemessen bei Schritt {3}).",
+    "« {0} » fait attention à « {1} » à {2} (mesuré au pas {3})."],
+  "train.opened": [
+    "This run began with the weights of the file that you opened; a new seed, learning rate or number of heads begins with random weights again.",
+    "Dieser Lauf begann mit den Gewichten der geöffneten Datei; ein neuer Startwert, eine neue Lernrate oder Zahl der Köpfe beginnt wieder mit Zufallsgewichten.",
+    "Cette exécution a commencé avec les poids du fichier ouvert ; une nouvelle graine, un nouveau taux ou nombre de têtes recommence avec des poids aléatoires."],
   "train.time": ["Attention of “{0}” on each word, over the steps", "Aufmerksamkeit von „{0}“ auf jedes Wort, über die Schritte", "Attention de « {0} » sur chaque mot, au fil des pas"],
   "train.time.why": [
-    "One column per measurement (every 25 steps), the first step on the left. No colour is 0 %, full green is 100 %. The numbers beside the words are those of the step you point at, or of the current step. In a trained model “{0}” looks at the thing it stands for.",
-    "Eine Spalte je Messung (alle 25 Schritte), der erste Schritt links. Keine Farbe heißt 0 %, volles Grün 100 %. Die Zahlen neben den Wörtern gehören zum gezeigten oder zum aktuellen Schritt. In einem trainierten Modell blickt „{0}“ auf das Ding, für das es steht.",
-    "Une colonne par mesure (tous les 25 pas), le premier pas à gauche. Sans couleur : 0 % ; vert plein : 100 %. Les nombres près des mots sont ceux du pas pointé, sinon du pas actuel. Dans un modèle entraîné, « {0} » regarde la chose qu’il désigne."],
+    "One column per measurement (every 25 steps), the first step on the left. No colour is 0 %, full green is 100 %. The numbers beside the words are those of the step you point at, or of the current step. In a trained model “it” mostly looks at the thing it stands for (with several heads, one of them does).",
+    "Eine Spalte je Messung (alle 25 Schritte), der erste Schritt links. Keine Farbe heißt 0 %, volles Grün 100 %. Die Zahlen neben den Wörtern gehören zum gezeigten oder zum aktuellen Schritt. In einem trainierten Modell blickt „it“ meist auf das Ding, für das es steht (bei mehreren Köpfen einer davon).",
+    "Une colonne par mesure (tous les 25 pas), le premier pas à gauche. Sans couleur : 0 % ; vert plein : 100 %. Les nombres près des mots sont ceux du pas pointé, sinon du pas actuel. Dans un modèle entraîné, « it » regarde le plus souvent la chose qu’il désigne (avec plusieurs têtes, l’une d’elles)."],
   "train.writes": ["What the model writes next", "Was das Modell weiterschreibt", "Ce que le modèle écrit ensuite"],
   "train.writes.why": [
-    "The model continues the watched sentence after its last word shown, always with the likeliest word, until it ends the sentence. Only changes are listed, the newest first; press a step to go there.",
+    "The model continues the watched sentence after “it”, always with the likeliest word, until it ends the sentence. Only changes are listed, the newest first; press a step to go there.",
     "Das Modell setzt den beobachteten Satz nach „it“ fort, immer mit dem wahrscheinlichsten Wort, bis es den Satz beendet. Nur Änderungen stehen hier, die neueste zuerst; ein Druck auf einen Schritt geht dorthin.",
     "Le modèle continue la phrase observée après « it », toujours avec le mot le plus probable, jusqu’à ce qu’il la termine. Seuls les changements sont listés, le plus récent d’abord ; appuyez sur un pas pour y aller."],
   "train.since": ["since step", "seit Schritt", "depuis le pas"],
@@ -108,7 +125,7 @@ export const training = {
   "train.why.least": [
     "After “the” nobody can know whether pizza or robot comes. The {0} training sentences are drawn with equal chances, so a model that sees only earlier words cannot stay below ln {0} ÷ 11 = {1} per word. That is the dotted line. A loss that stays far below it is not a better model: it is a sign that the model sees words that it should predict (try “Break it”).",
     "Nach „the“ kann niemand wissen, ob pizza oder robot kommt. Die {0} Trainingssätze werden mit gleicher Chance gezogen; ein Modell, das nur frühere Wörter sieht, kann daher nicht dauerhaft unter ln {0} ÷ 11 = {1} je Wort bleiben. Das ist die gepunktete Linie. Ein Loss weit darunter ist kein besseres Modell: Er zeigt, dass das Modell Wörter sieht, die es vorhersagen soll (siehe „Mach es kaputt“).",
-    "Après « the », personne ne peut savoir si pizza ou robot va venir. Les {0} phrases d’entraînement sont tirées avec la même chance ; un modèle qui ne voit que les mots précédents ne peut donc pas rester sous ln {0} ÷ 11 = {1} par mot. C’est la ligne pointillée. Une perte bien plus basse n’est pas un meilleur modèle : elle montre que le modèle voit les mots qu’il doit prédire (voir « Casser »)."],
+    "Après « the », personne ne peut savoir si pizza ou robot va venir. Les {0} phrases d’entraînement sont tirées avec la même chance ; un modèle qui ne voit que les mots précédents ne peut donc pas rester sous ln {0} ÷ 11 = {1} par mot. C’est la ligne pointillée. Une perte bien plus basse n’est pas un meilleur modèle : elle montre que le modèle voit les mots qu’il doit prédire (voir « Cassez-le »)."],
   "train.why.accuracy.title": ["What is the accuracy?", "Was ist die Genauigkeit?", "Qu’est-ce que l’exactitude ?"],
   "train.why.accuracy": [
     "{0} sentences are kept out of training. In each of them the model names the word after “it”. The accuracy is the share of sentences where its likeliest word is the right one. These combinations of thing and place never occur in training, so the model cannot have them by heart: it must look back at the thing. Guessing would be right about once in 24.",
@@ -122,11 +139,11 @@ export const training = {
   "train.why.seed.title": ["What is the seed?", "Was ist der Startwert (Seed)?", "Qu’est-ce que la graine ?"],
   "train.why.seed": [
     "The first weights and the choice of sentences come from a random number generator. The seed is the number it starts from: the same seed gives the same “random” numbers again, another seed another run. If something is true for one seed only, it is luck; try several. The seed also decides which sentences are held out.",
-    "Die ersten Gewichte und die Wahl der Sätze kommen aus einem Zufallszahlengenerator. Der Startwert ist die Zahl, bei der er beginnt: derselbe Startwert gibt wieder dieselben „Zufallszahlen“, ein anderer einen anderen Lauf. Was nur für einen Startwert gilt, ist Glück; probiere mehrere. Er bestimmt auch, welche Sätze zurückgehalten werden.",
+    "Die ersten Gewichte und die Wahl der Sätze kommen aus einem Zufallszahlengenerator. Der Startwert ist die Zahl, bei der er beginnt: derselbe Startwert gibt wieder dieselben „Zufallszahlen“, ein anderer einen anderen Lauf. Was nur für einen Startwert gilt, ist Glück; probier mehrere. Er bestimmt auch, welche Sätze zurückgehalten werden.",
     "Les premiers poids et le choix des phrases viennent d’un générateur de nombres aléatoires. La graine est le nombre dont il part : la même graine redonne les mêmes nombres « aléatoires », une autre donne une autre exécution. Ce qui n’est vrai que pour une graine est de la chance ; essayez-en plusieurs. Elle décide aussi quelles phrases sont gardées à part."],
   "train.why.heads.title": ["What are heads?", "Was sind Köpfe (Heads)?", "Que sont les têtes ?"],
   "train.why.heads": [
     "A head is one attention with its own W_q, W_k and W_v. With several heads the model can look at several words for different reasons at once; W_o mixes their results. This toy needs only one. The attention score above takes, in each sentence, the head whose “it” attends most to its subject.",
     "Ein Kopf ist eine Attention mit eigenem W_q, W_k und W_v. Mit mehreren Köpfen kann das Modell aus verschiedenen Gründen zugleich auf mehrere Wörter blicken; W_o mischt die Ergebnisse. Diese Spielsprache braucht nur einen. Der Wert der Aufmerksamkeit oben nimmt in jedem Satz den Kopf, dessen „it“ am meisten auf sein Subjekt achtet.",
-    "Une tête est une attention avec ses propres W_q, W_k et W_v. Avec plusieurs têtes, le modèle peut regarder plusieurs mots à la fois pour des raisons différentes ; W_o mélange les résultats. Cette langue jouet n’en demande qu’une. Le score d’attention ci-dessus prend, dans chaque phrase, la tête dont le « it » fait le plus attention à son sujet."],
+    "Une tête est une attention avec ses propres W_q, W_k et W_v. Avec plusieurs têtes, le modèle peut regarder plusieurs mots à la fois pour des raisons différentes ; W_o mélange les résultats. Cette mini-langue n’en demande qu’une. Le score d’attention ci-dessus prend, dans chaque phrase, la tête dont le « it » fait le plus attention à son sujet."],
 };

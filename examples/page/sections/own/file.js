@@ -3,7 +3,7 @@
 import { h, fill } from "../../dom.js";
 import { t } from "../../strings.js";
 import { Engine } from "../../engine.js";
-import { matrix, number } from "../../matrix.js";
+import { matrix, number, legend } from "../../matrix.js";
 import { panel } from "../../panel.js";
 import { explain } from "../../explain.js";
 import { openModel } from "../../run.js";
@@ -202,7 +202,7 @@ export function filePart(root) {
       h("h3", {}, t("own.file.result")), show(last.tensor, last.name),
       h("details", {}, h("summary", {}, t("own.file.steps")), steps.map((mark) => show(mark.tensor, head(mark) + mark.name))),
       h("details", {}, h("summary", {}, t("own.file.weights")),
-        pass.leaves.map((leaf) => show(leaf.tensor, leaf.name)))), side));
+        pass.leaves.map((leaf) => show(leaf.tensor, leaf.name))), legend()), side));
   }
 
   return () => {};

@@ -50,7 +50,7 @@ async function gather() {
 /** Builds the part; returns show(). */
 export function savePart(root) {
   const about = h("p"), causal = h("span", {}, t("own.save.causal")), programs = h("div"), problem = h("div", { role: "status" });
-  const button = (name, content) => h("button", { type: "button", onclick: async () => {
+  const button = (name, content) => h("button", { type: "button", "data-file": name, onclick: async () => {
     try {
       const gathered = await gather();
       save(name, content(gathered));
@@ -66,7 +66,10 @@ export function savePart(root) {
 
   let latest = 0;
   return async () => {
-    if (run.playing) {
+    const moving = run.playing || run.busy; // the files would be of different steps
+    root.querySelectorAll("[data-file]").forEach((each) => (each.disabled = moving));
+    if (moving) {
+      fill(about, t("own.save.wait"));
       return;
     }
     const mine = ++latest;

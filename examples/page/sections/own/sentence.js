@@ -7,6 +7,7 @@ import { run } from "../../run.js";
 import { state, setState, onState } from "../../state.js";
 import { readSentence, suggestions, wordsAt } from "../../words.js";
 
+const PERCENTS_LINE = 8; // of the class, for a sentence
 const WAIT = 300; // ms after a key before the URL changes; browsers limit how often it may
 
 /** Builds the part; returns show(). */
@@ -18,7 +19,7 @@ export function sentencePart(root) {
   const results = h("div");
   const examples = h("div.chips"), words = h("div");
   root.append(h("p", {}, h("label", { for: "own-input" }, t("own.sentence.label")), " ", count), input, problems,
-    h("p", {}, t("own.sentence.try")), examples,
+    h("p.not-printed", {}, t("own.sentence.try")), examples,
     h("details", {}, h("summary", {}, t("own.sentence.words")), words), results);
 
   let timer = 0;
@@ -114,7 +115,9 @@ export function sentencePart(root) {
         ? t("own.sentence.blocked", read.words[row])
         : t("own.sentence.looks", read.words[row], read.words[most], Math.round(100 * of[most]), most + 1);
       const table = matrix({ tensor: -1, name: t("own.sentence.table", head + 1), shape: [seen, seen], values,
-        rows: read.words, columns: read.words, kind: "percent" });
+        rows: read.words, columns: read.words, kind: "percent", onpress: (_, index) => setState({ tab: "class",
+          example: "own", phase: "forward", line: PERCENTS_LINE, head,
+          cell: `attention_percents:${Math.floor(index / seen)}:${index % seen}` }) });
       return h("div", {}, h("p", {}, heads > 1 ? t("own.head", head + 1) + " " : "", says),
         h("div.scroll", { tabindex: 0, role: "group", "aria-label": t("own.sentence.table", head + 1) }, table.element));
     });
@@ -129,9 +132,13 @@ export function sentencePart(root) {
         t("own.sentence.open"))));
   }
 
+  let listed = null; // the language whose sentences and words are listed
   function show() {
-    showExamples();
-    showWords();
+    if (listed !== run.language) {
+      listed = run.language;
+      showExamples();
+      showWords();
+    }
     return showResults(showProblems(input.value));
   }
   return show;
