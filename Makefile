@@ -35,10 +35,11 @@ MACHINE  := $(shell $(CC) $(CPPFLAGS) $(CFLAGS) -dM -E -x c /dev/null | grep -o 
 SSE2     := $(if $(filter __i386__,$(MACHINE)),-msse2 -mfpmath=sse)
 # _DARWIN_C_SOURCE: with _POSIX_C_SOURCE alone, macOS hides O_NOFOLLOW and the number of processors.
 STANDARD := -std=c11 -D_POSIX_C_SOURCE=200809L -D_DARWIN_C_SOURCE
-BASE     := $(STANDARD) -Isrc -I. $(SYMBOLS) -pthread $(WARNINGS) $(WERROR) -MMD -MP $(STRUCTS) $(SSE2)
+THREADS  ?= -pthread
+BASE     := $(STANDARD) -Isrc -I. $(SYMBOLS) $(THREADS) $(WARNINGS) $(WERROR) -MMD -MP $(STRUCTS) $(SSE2)
 GIVEN    := $(EXTRA) $(CPPFLAGS) $(CFLAGS)
 CFLAGS_  := $(BASE) $(OPTIMISE) -ffp-contract=off $(GIVEN)
-LDLIBS_  := -lm -pthread $(LDLIBS)
+LDLIBS_  := -lm $(THREADS) $(LDLIBS)
 LINK      = $(CC) $(CFLAGS_) $(NAMES) $(LDFLAGS)
 
 # ---- jobs and their output ----
@@ -73,7 +74,7 @@ step = $(folder)
 endif
 
 # Goals that run something run one after another, in the given order.
-RUNS := clean deps deps-dev demo lessons test test-isas test-tsan test-cpp test-oom layers mutate format check-format lint bench install
+RUNS := clean deps deps-dev deps-page demo page lessons test test-isas test-tsan test-cpp test-oom layers mutate format check-format lint bench install
 earlier :=
 $(foreach goal,$(filter $(RUNS),$(MAKECMDGOALS)),\
     $(if $(earlier),$(eval $(goal): | $(earlier)))$(eval earlier := $(goal)))
@@ -123,14 +124,15 @@ LIBRARY := $(BUILD)/libheed.a
 
 # In examples/ each file is a program, and so is each folder with a main.c; its other files are its parts.
 # Folders without a main.c contain parts shared by all folder programs. The tests are linked with all parts.
-# train_mpi needs MPI; only `make mpi` builds it.
+# train_mpi needs MPI; only `make mpi` builds it. The page is built by `make page`.
 FOLDERS      := $(patsubst examples/%/main.c,%,$(wildcard examples/*/main.c))
-COMMON       := $(filter-out $(FOLDERS),$(patsubst examples/%/,%,$(sort $(dir $(wildcard examples/*/*.c)))))
+COMMON       := $(filter-out $(FOLDERS) page,$(patsubst examples/%/,%,$(sort $(dir $(wildcard examples/*/*.c)))))
 EXAMPLES     := $(patsubst examples/%.c,$(BUILD)/%,$(filter-out %_mpi.c,$(wildcard examples/*.c))) \
                 $(FOLDERS:%=$(BUILD)/%)
 parts         = $(patsubst %.c,$(BUILD)/%.o,$(filter-out %/main.c,$(wildcard examples/$(1)/*.c)))
 COMMON_PARTS := $(foreach f,$(COMMON),$(call parts,$(f)))
 PART_OBJECTS := $(foreach f,$(FOLDERS),$(call parts,$(f))) $(COMMON_PARTS)
+PAGE_PARTS   := $(filter-out %/browser_file.o,$(call parts,page))
 LESSONS      := $(filter $(BUILD)/lesson%,$(EXAMPLES))
 
 TEST_OBJECTS := $(patsubst %.c,$(BUILD)/%.o,$(wildcard tests/*.c))
@@ -246,6 +248,31 @@ endif
 demo: $(BUILD)/demo_$(DEMO_ISA)
 	$<
 
+# ---- the page: library and engine compiled to WebAssembly, and everything put into one file ----
+
+PAGE := $(BUILD)/page
+.PHONY: page deps-page $(PAGE)/wasm/engine.wasm
+page: $(PAGE)/attention.html
+	@echo "$<: open it in a browser"
+
+$(PAGE)/attention.html: $(PAGE)/wasm/engine.wasm $(shell find examples/page -type f ! -name '*.[ch]')
+	$(call step,join $@)
+	sh examples/page/build.sh $< $@
+
+$(PAGE)/wasm/engine.wasm:
+	@command -v emcc > /dev/null || { echo "make page: emcc not found; run: make deps-page" >&2; exit 1; }
+	@$(MAKE) --no-print-directory CC=emcc AR=emar BUILD=$(PAGE)/wasm EXTRA=-msimd128 THREADS= SYMBOLS= engine.wasm
+
+deps-page:
+	@sh tests/install.sh page
+
+# With CC=emcc. STANDALONE_WASM: without JavaScript of emscripten's.
+.PHONY: engine.wasm
+engine.wasm: $(call parts,page) $(filter-out %/setup.o,$(call parts,next_token)) \
+        $(foreach f,vocabulary text flags console,$(BUILD)/examples/common/$(f).o) $(LIBRARY)
+	$(call step,link $@)
+	$(LINK) $^ -sSTANDALONE_WASM --no-entry -sALLOW_MEMORY_GROWTH -o $(BUILD)/$@
+
 # ---- tests: linked with the objects, so that every operation is in the registry ----
 
 ifneq (,$(filter test test-isas test-tsan test-oom $(BUILD)/test_heed,$(MAKECMDGOALS)))
@@ -263,7 +290,7 @@ WRAPPED   = $(eval WRAPPED := $(shell printf 'int main(void){}' | $(CC) -Wl,--wr
                 2> /dev/null && echo $(addprefix -Wl$(comma)--wrap=,$(CALLS))))$(WRAPPED)
 NO_WRAP   = $(if $(WRAPPED),,-DHEED_NO_WRAP $(foreach c,$(CALLS),-D__real_$c=$c))
 
-$(BUILD)/test_heed: $(TEST_OBJECTS) $(PART_OBJECTS) $(OBJECTS)
+$(BUILD)/test_heed: $(TEST_OBJECTS) $(PART_OBJECTS) $(PAGE_PARTS) $(OBJECTS)
 	$(call step,link $@)
 	$(LINK) $^ -o $@ $(WRAPPED) $(shell pkg-config --libs check) $(LDLIBS_)
 

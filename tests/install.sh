@@ -3,6 +3,7 @@
 #   tests/install.sh check        Check and pkg-config, for `make test`
 #   tests/install.sh check dev    also the second compiler, sanitizers, formatter and checkers
 #   tests/install.sh report       a browser and its driver, for tests/report.sh
+#   tests/install.sh page         the compiler to WebAssembly and esbuild, for `make page`
 #   tests/install.sh coverage     gcovr, for tests/coverage.sh
 #   tests/install.sh machines     cross compilers and emulators, for tests/machines.sh
 set -eu
@@ -62,6 +63,10 @@ for group in "$@"; do
         want "command -v chromedriver" chromium-driver chromedriver chromium-chromedriver chromium chromedriver
         want "python3 -c 'import selenium' || /usr/bin/python3 -c 'import selenium'" python3-selenium \
             python3-selenium py3-selenium python-selenium selenium
+        ;;
+    page)
+        want "command -v emcc" emscripten emscripten emscripten emscripten emscripten
+        want "command -v esbuild" esbuild esbuild esbuild esbuild esbuild
         ;;
     coverage)
         want "command -v gcovr" gcovr gcovr gcovr gcovr gcovr

@@ -34,6 +34,12 @@ static heed_tensor *rows_of(const pieces *p, const int64_t *which, int64_t count
     return rows;
 }
 
+heed_tensor *pieces_batch(const pieces *p, int64_t batch)
+{
+    heed_tensor *which = heed_randint(0, p->count, HEED_SHAPE(batch), HEED_I64);
+    return rows_of(p, heed_data_i64(which), batch);
+}
+
 double pieces_loss(struct token_model *m, const pieces *p, int64_t batch)
 {
     double sum = 0;
@@ -57,8 +63,13 @@ static bool is_measured(int64_t step, int64_t steps)
            floor((double)step * times / all) != floor((double)(step - 1) * times / all);
 }
 
-/* Rises over the first tenth of the steps and falls over the last three tenths. */
-static double learning_rate(const train_options *options, int64_t step)
+heed_optimizer *train_optimizer(struct token_model *m, double lr)
+{
+    return heed_adamw_new_with(heed_parameters(m), lr, weight_decay,
+                               (heed_adam_options){.eps = eps});
+}
+
+double train_rate(const train_options *options, int64_t step)
 {
     const double up = (double)(step + 1) / (0.1 * (double)options->steps);
     const double down = (double)(options->steps - step) / (0.3 * (double)options->steps);
@@ -70,8 +81,7 @@ static double take_step(struct token_model *m, const pieces *p, int64_t batch,
                         heed_optimizer *adamw)
 {
     HEED_SCOPE(step);
-    heed_tensor *which = heed_randint(0, p->count, HEED_SHAPE(batch), HEED_I64);
-    heed_tensor *loss = model_loss(m, rows_of(p, heed_data_i64(which), batch));
+    heed_tensor *loss = model_loss(m, pieces_batch(p, batch));
     heed_optimizer_zero_grad(adamw);
     heed_backward(loss);
     heed_optimizer_step(adamw);
@@ -81,11 +91,10 @@ static double take_step(struct token_model *m, const pieces *p, int64_t batch,
 heed_status train(struct token_model *m, const pieces *training, const pieces *held_out,
                   const train_options *options, train_watch *watch, void *context)
 {
-    heed_optimizer *adamw = heed_adamw_new_with(heed_parameters(m), options->lr, weight_decay,
-                                                (heed_adam_options){.eps = eps});
+    heed_optimizer *adamw = train_optimizer(m, options->lr);
     bool more = adamw != NULL;
     for (int64_t step = 1; step <= options->steps && more; step++) {
-        adamw->lr = learning_rate(options, step - 1);
+        adamw->lr = train_rate(options, step - 1);
         train_state now = {.step = step, .held_out = (double)NAN};
         now.loss = take_step(m, training, options->batch, adamw);
         if (!isfinite(now.loss) && !heed_error_pending()) {

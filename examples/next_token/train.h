@@ -16,7 +16,9 @@ typedef struct pieces {
 pieces pieces_of_text(const int64_t *tokens, int64_t count, int64_t context);
 pieces pieces_in_turn(const int64_t *tokens, int64_t count, int64_t context, int64_t most);
 
-/* pieces_loss: the mean loss over all pieces, `batch` at a time; NaN if there are none. */
+/* pieces_batch: rows (batch, length) i64, drawn with this thread's generator.
+ * pieces_loss: the mean loss over all pieces, `batch` at a time; NaN if there are none. */
+heed_tensor *pieces_batch(const pieces *p, int64_t batch);
 double pieces_loss(struct token_model *m, const pieces *p, int64_t batch);
 
 enum { TRAIN_MEASUREMENTS = 40 };
@@ -25,6 +27,11 @@ typedef struct train_options {
     int64_t steps, batch;
     double lr;
 } train_options;
+
+/* train_optimizer: the optimiser that train uses. train_rate: its learning rate in a step, counted
+ * from 0: it rises over the first tenth of the steps and falls over the last three tenths. */
+heed_optimizer *train_optimizer(struct token_model *m, double lr);
+double train_rate(const train_options *options, int64_t step);
 
 typedef struct train_state {
     int64_t step;    /* the step just taken, from 1 */

@@ -1,0 +1,9 @@
+// The section "class".
+
+import { h } from "../dom.js";
+
+/** Builds the section once; returns {show()}, called whenever its tab is opened. */
+export function begin(root) {
+  root.append(h("p", {}, "class"));
+  return { show() {} };
+}

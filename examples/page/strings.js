@@ -1,0 +1,33 @@
+// The texts of the page in three languages, from one table per section. Every entry is
+// key: [English, German, French]; {0}, {1}, ... stand for arguments.
+
+import { shell } from "./strings/shell.js";
+import { classroom } from "./strings/class.js";
+import { explaining } from "./strings/explain.js";
+import { gradients } from "./strings/gradients.js";
+import { training } from "./strings/training.js";
+import { breaks } from "./strings/breaks.js";
+import { own } from "./strings/own.js";
+
+export const LANGUAGES = { en: "English", de: "Deutsch", fr: "Français" };
+
+const table = { ...shell, ...classroom, ...explaining, ...gradients, ...training, ...breaks, ...own };
+const order = Object.keys(LANGUAGES);
+let column = 0;
+
+export function setLanguage(code) {
+  column = Math.max(0, order.indexOf(code));
+  document.documentElement.lang = order[column];
+}
+
+/** The text of a key in the chosen language. */
+export function t(key, ...values) {
+  const entry = table[key];
+  if (entry === undefined) {
+    throw new Error(`no text "${key}"`);
+  }
+  return entry[column].replace(/\{(\d)\}/g, (all, i) => String(values[i]));
+}
+
+/** Every key, for tests. */
+export const allStrings = table;

@@ -1,0 +1,3 @@
+// Texts of this section.
+export const gradients = {
+};
