@@ -195,8 +195,9 @@ static inline betas lost(betas a, betas b, betas product)
     return a_up * b_up - product + (a_up * b_low + a_low * b_up) + a_low * b_low;
 }
 
-/* x^n for 0 <= x <= 1, n >= 1: the nearest double, whereas pow depends on libm and on the
- * processor. By repeated squaring, with y + y_rest and x + x_rest rounded once at the end. */
+/* x^n for 0 <= x <= 1, n >= 1, by repeated squaring: y + y_rest and x + x_rest are rounded once, at
+ * the end, to the nearest double. (pow depends on libm and on the processor.) Results below 2^-200
+ * are inexact; 1 - x^n is then 1. */
 static betas power(betas x, int64_t n)
 {
     betas y = {1, 1}, y_rest = {0, 0}, x_rest = {0, 0};
