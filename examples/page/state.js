@@ -46,7 +46,8 @@ const fields = {
   turn: amount(0, -2, 2),            // by how much
   zoom: amount(1, 0.001, 2),         // how far the loss is drawn on each side
   h: whole(4, 1, 13),                // of the quotient: 10^-h
-  broken: matching("", /^[\w-]{1,40}$/), // the switch of "Break it"
+  broken: oneOf("", "no_scale", "wrong_dim", "mask_inverted", "mask_after", "no_positions", "same_keys",
+    "no_zero_grad", "lr_100"),       // the switch of "Break it"
 };
 
 const defaults = Object.fromEntries(Object.entries(fields).map(([key, { initial }]) => [key, initial]));
