@@ -500,7 +500,7 @@ $(TEST_OBJECTS) $(BUILD)/test_heed: | deps
 endif
 
 deps-dev:
-	@sh tests/install.sh check dev report
+	@sh tests/install.sh check dev report page firefox
 
 # ---- structure and style ----
 
@@ -510,7 +510,7 @@ layers:
 # ---- the pictures of README and docs/ ----
 
 .PHONY: pictures
-pictures: $(addprefix $(BUILD)/,graph next_token gpt stories)
+pictures: page $(addprefix $(BUILD)/,graph next_token gpt stories page_hash)
 	sh docs/pictures/make.sh $(BUILD)
 
 FORMATTED = $(wildcard src/*.h src/*/*.[ch] src/*/*/*.[ch] examples/*.[ch] examples/*/*.[ch] tests/*.[ch] tests/gradients/*.h tests/misuse/*.h tests/parity/*.h tests/fuzz/*.c tests/fuzz/*/*.[ch] tests/oom/*.c tests/page/*.c tests/lessons/*.c bench/*.[ch] bench/*/*.[ch] bench/peers/*.cpp)

@@ -1,9 +1,9 @@
 #!/bin/sh
-# Makes each edit of examples/README.md in a copy of the lesson, runs it, and checks that it prints what the
-# page shows. Then checks that outputs.sh reports an edited lesson.
+# Makes each edit of examples/README.md and docs/answers.md in a copy of the lesson, runs it, and checks that
+# it prints what the page shows. Then checks that outputs.sh reports an edited lesson.
 #   tests/course.sh [BUILD]
 #
-# In the page a `diff` block is an edit: its lines with ' ' and '-' are consecutive lines that occur exactly
+# In a page a `diff` block is an edit: its lines with ' ' and '-' are consecutive lines that occur exactly
 # once in the lesson; they are replaced by the lines with ' ' and '+'. A `console` block begins with
 # "$ build/PROGRAM ARGUMENT..."; the program, with the edits since the previous `console` block, must print
 # the other lines of the block in this order; other lines may come between them.
@@ -12,11 +12,12 @@ cd "$(dirname "$0")/.."
 export LC_ALL=C.UTF-8 # heat maps of block characters
 unset COLUMNS
 build=${1:-build}
-page=examples/README.md
+pages="examples/README.md docs/answers.md"
 scratch=$(mktemp -d)
 trap 'rm -rf "$scratch"' EXIT
 
-# Splits the page: example N becomes the files N.edits, N.command and N.lines.
+# Splits the pages: example N becomes the files N.edits, N.command, N.lines and N.place.
+# shellcheck disable=SC2086
 awk -v to="$scratch/" '
     /^```/ {
         kind = inside ? "" : substr($0, 4)
@@ -26,9 +27,14 @@ awk -v to="$scratch/" '
         next
     }
     kind == "diff" { print > (to (cases + 1) ".edits") }
-    kind == "console" && fresh { print substr($0, 3) > (to (++cases) ".command"); fresh = 0; next }
+    kind == "console" && fresh {
+        print substr($0, 3) > (to (++cases) ".command")
+        print FILENAME ":" FNR > (to cases ".place")
+        fresh = 0
+        next
+    }
     kind == "console" { print > (to cases ".lines") }
-' "$page"
+' $pages
 
 # edit EDITS FILE: prints the edited file; fails unless each edit matches exactly one place
 edit() {
@@ -59,9 +65,10 @@ while [ -e "$scratch/$number.command" ]; do
     command=$(cat "$scratch/$number.command")
     program=${command#build/}
     program=${program%% *}
+    place=$(cat "$scratch/$number.place")
     if [ -e "$scratch/$number.edits" ]; then
         edit "$scratch/$number.edits" "examples/$program.c" > "$scratch/$program.c" ||
-            { echo "(example $number of $page)"; exit 1; }
+            { echo "(example at $place)"; exit 1; }
         ${CC:-cc} -std=c11 -D_POSIX_C_SOURCE=200809L -O1 -Isrc -I. -Wall -Wextra "$scratch/$program.c" \
             "$build/libheed.a" -lm -pthread -o "$scratch/$program"
         run=$scratch/${command#build/}
@@ -74,11 +81,13 @@ while [ -e "$scratch/$number.command" ]; do
     FILENAME == ARGV[1] { wanted[++count] = $0; next }
     { if (at < count && $0 == wanted[at + 1]) at++ }
     END { if (at < count) { print command " does not print \"" wanted[at + 1] "\""; exit 1 } }
-    ' "$scratch/$number.lines" "$scratch/printed" || { echo "(example $number of $page)"; exit 1; }
+    ' "$scratch/$number.lines" "$scratch/printed" || { echo "(example at $place)"; exit 1; }
     number=$((number + 1))
 done
-[ $number -gt 1 ] || { echo "$page has no examples"; exit 1; }
-echo "course: $((number - 1)) examples print what the page shows"
+for page in $pages; do
+    grep -q "^$page:" "$scratch"/*.place || { echo "$page has no examples"; exit 1; }
+done
+echo "course: $((number - 1)) examples print what the pages show"
 
 # ---- an edited lesson ----
 

@@ -44,7 +44,7 @@ function tableBehind(heads, rows) {
 
 /**
  * A chart of lines over whole numbers x. options: {title, x, y: names of the axes; most: the largest x;
- * series: [{name, style: 0 to 3, faint: true}]; low, high: bounds of y, or from the values; log: true;
+ * series: [{name, short: for the reading, style: 0 to 3, faint: true}]; low, high: bounds of y, or from the values; log: true;
  * format(y): text of a value; onpick(x): a click or Enter chose x; tableEvery: x of the rows of its table}.
  * Returns {element, update({series: [[[x, y], ...], ...], at: x of the upright line, log})}; the values
  * may hold gaps (NaN), and a log axis leaves out what is not above 0.
@@ -115,7 +115,7 @@ export function lineChart(options) {
 
   function read() {
     const x = probe ?? at ?? 0;
-    const values = series.map(({ name }, i) => [name, valueAt(data[i], x)]).filter(([, y]) => !Number.isNaN(y));
+    const values = series.map(({ name, short: brief = name }, i) => [brief, valueAt(data[i], x)]).filter(([, y]) => !Number.isNaN(y));
     const text = `${options.x} ${x}: ` + values.map(([name, y]) => `${name} ${format(y)}`).join("; ");
     reading.textContent = text;
     plot.setAttribute("aria-valuenow", x);
@@ -214,8 +214,9 @@ export function stripes({ title, x: xName, names, most, every, onpick }) {
   const body = svg("g");
   const here = svg("line", { class: "here", y1: 0, y2: names.length });
   const picture = svg("svg", { viewBox: `0 0 ${most + every} ${names.length}`, preserveAspectRatio: "none", "aria-hidden": "true" }, body, here);
-  const plot = h("div.stripes-plot", { tabindex: 0, role: "slider", "aria-label": title, "aria-valuemin": 0,
-    "aria-valuemax": most, "aria-valuenow": 0 }, picture);
+  const plot = h("div.stripes-plot", { style: `--rows:${names.length}`, tabindex: 0, role: "slider", "aria-label": title, "aria-valuemin": 0,
+    "aria-valuemax": most, "aria-valuenow": 0 }, picture, h("div.chart-labels", { "aria-hidden": "true" },
+    ticks(0, most, 4).map((x) => h("span.tick-x", { style: `left:${(100 * x) / (most + every)}%` }, short(x)))));
   const reading = h("p.chart-reading");
   const now = names.map(() => h("span.stripes-now"));
 

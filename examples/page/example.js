@@ -110,3 +110,11 @@ export function named(pass, sentence, head) {
   };
   return { pass, sentence, tokens, find, names };
 }
+
+/** The losses that queries of Engine.losses ask for, of the pass over the sentence. It is recorded again, as the engine
+ * answers for the last pass that anybody asked for. */
+export async function losses(sentence, queries) {
+  const recorded = record(sentence), engine = sentence.ids !== null ? run.engine : tutorialEngine;
+  const [, ...found] = await Promise.all([recorded, ...queries.map((query) => engine.losses(query))]);
+  return found;
+}

@@ -29,9 +29,10 @@ export function titleOf(name, shape) {
 
 /** The text of a cell. */
 export function cellText(kind, value, digits = 4) {
-  return kind === "percent" ? (100 * value).toFixed(1)
+  return kind === "percent" ? (value > 0 && value < 0.0005 ? "<0.1" : number(100 * value, 1))
     : kind === "id" ? String(value)
     : kind === "mask" ? (value ? "✕" : "·")
+    : digits === 2 && value !== 0 && Math.abs(value) < 0.005 ? value.toExponential(0).replace(/-/g, "−")
     : number(value, digits);
 }
 
@@ -47,15 +48,17 @@ function largest(values) {
   return most;
 }
 
-// The classes and the strength (--a, 0 to 1) of a cell's colour.
-function shade(cell, kind, value, most) {
-  const plain = kind === "id";
-  const blocked = kind === "mask" ? value !== 0 : !plain && !Number.isFinite(value);
-  const strength = plain || blocked || kind === "mask" ? 0 : kind === "percent" ? Math.min(1, Math.max(0, value))
-    : most > 0 ? Math.abs(value) / most : 0;
-  cell.className = blocked ? "blocked" : kind === "percent" ? "share" : value < 0 ? "minus" : "plus";
-  cell.style.setProperty("--a", strength.toFixed(3));
+/** The class of a cell and the strength of its colour, 0 to 1. */
+function shade(kind, value, most) {
+  const plain = kind === "id" || kind === "mask";
+  if (kind === "mask" ? value !== 0 : kind !== "id" && !Number.isFinite(value)) {
+    return ["blocked", 0];
+  }
+  const strength = plain || most === 0 ? 0 : kind === "percent" ? Math.min(1, Math.max(0, value)) : Math.abs(value) / most;
+  return [kind === "percent" ? "share" : value < 0 ? "minus" : "plus", strength.toFixed(3)];
 }
+
+const escaped = (text) => String(text).replace(/[&<>"]/g, (c) => `&#${c.charCodeAt(0)};`);
 
 /**
  * options: {tensor: its number in the pass, name, shape: [rows, columns] or less, values, rows, columns:
@@ -72,37 +75,27 @@ export function matrix(options) {
   const shownRows = options.pickRows ?? Array.from({ length: height }, (_, r) => r);
   const shownColumns = options.pickColumns ?? Array.from({ length: width }, (_, c) => c);
   const across = shownColumns.length;
-  const cells = [];             // in the order shown
-  const places = new Map();     // index -> place in cells
-  const rowHeads = [], columnHeads = [];
+  const textOf = (value) => options.text?.(value) ?? cellText(kind, value, options.digits);
 
-  const fillCell = (cell, value, most) => {
-    shade(cell, kind, value, most);
-    cell.textContent = options.text?.(value) ?? cellText(kind, value, options.digits);
-  };
   const most = largest(values);
-  const body = shownRows.map((r) => {
-    const head = h("th", { scope: "row" }, rows?.[r] ?? String(r));
-    const row = h("tr", {}, head);
-    rowHeads.push(head);
-    for (const c of shownColumns) {
-      const index = r * width + c;
-      const cell = document.createElement("td");
-      cell.tabIndex = cells.length === 0 ? 0 : -1;
-      cell.dataset.tensor = tensor;
-      cell.dataset.index = index;
-      fillCell(cell, values[index], most);
-      places.set(index, cells.length);
-      cells.push(cell);
-      row.append(cell);
-    }
-    return row;
-  });
-  shownColumns.forEach((c) => columnHeads.push(h("th", { scope: "col" }, h("span", {}, columns?.[c] ?? String(c)))));
-  const table = h("table", { class: `matrix ${kind}` + (compact ? " compact" : kind !== "id" && across > DENSE ? " dense" : "") },
+  const cellHtml = (index) => { // text is much faster than elements one by one
+    const [className, strength] = shade(kind, values[index], most);
+    return `<td class="${className}" style="--a:${strength}" data-index="${index}">${escaped(textOf(values[index]))}</td>`;
+  };
+  const body = h("tbody");
+  const headHtml = (text) => (text === "" ? "<td></td>" : `<th scope="row">${escaped(text)}</th>`);
+  body.innerHTML = shownRows.map((r) =>
+    `<tr>${headHtml(rows?.[r] ?? r)}${shownColumns.map((c) => cellHtml(r * width + c)).join("")}</tr>`).join("");
+  const cells = [...body.querySelectorAll("td[data-index]")], rowHeads = [...body.rows].map((row) => row.cells[0]);
+  const places = new Map(cells.map((cell, place) => [Number(cell.dataset.index), place])); // of an index
+  const columnHeads = shownColumns.map((c) => columns?.[c] ?? String(c))
+    .map((text) => (text === "" ? h("td") : h("th", { scope: "col" }, text)));
+  cells[0]?.setAttribute("tabindex", "0");
+  const look = compact ? "compact" : kind !== "id" && across > DENSE ? "dense" : "";
+  const table = h("table", { class: `matrix ${kind} ${look}`, style: `--across:${across}` },
     h("caption", {}, titleOf(name, shape)),
     h("thead", {}, h("tr", {}, h("td", {}, options.corner ?? ""), columnHeads)),
-    h("tbody", {}, body));
+    body);
   const box = h("div", { class: "matrix-box" + (changed ? " changed" : "") }, table);
 
   const placeOf = (event) => {
@@ -110,15 +103,18 @@ export function matrix(options) {
     return cell === null ? -1 : places.get(Number(cell.dataset.index));
   };
   const indexAt = (place) => Number(cells[place].dataset.index);
-  const focusAt = (place) => {
-    table.querySelector("td[tabindex='0']")?.setAttribute("tabindex", "-1");
+  const focusAt = (place, byPointer = false) => {
+    body.querySelector("[tabindex]")?.removeAttribute("tabindex");
     cells[place].tabIndex = 0;
-    cells[place].focus();
+    cells[place].focus({ preventScroll: byPointer });
   };
   for (const [type, call] of [["pointerover", "onpoint"], ["focusin", "onpoint"], ["click", "onpress"]]) {
     table.addEventListener(type, (event) => {
       const place = placeOf(event);
       if (place >= 0) {
+        if (type === "click") {
+          focusAt(place, true);
+        }
         options[call]?.(tensor, indexAt(place));
       }
     });
@@ -184,15 +180,18 @@ export function matrix(options) {
     update(newValues) {
       const newMost = largest(newValues);
       cells.forEach((cell) => {
-        const classes = ["source", "result"].filter((c) => cell.classList.contains(c));
-        fillCell(cell, newValues[Number(cell.dataset.index)], newMost);
-        cell.classList.add(...classes);
+        const value = newValues[Number(cell.dataset.index)];
+        const [className, strength] = shade(kind, value, newMost);
+        cell.classList.remove("plus", "minus", "share", "blocked");
+        cell.classList.add(className);
+        cell.style.setProperty("--a", strength);
+        cell.textContent = textOf(value);
       });
     },
   };
 }
 
-/** What the colours mean; kinds: of the matrices shown. */
+/** What the colours mean; kinds: of the matrices shown, and "new" if some are marked as changed. */
 export function legend(kinds = ["value", "percent"]) {
   const item = (className, key) => h("li", {}, h("span", { class: `swatch ${className}`, "aria-hidden": "true" }), t(key));
   return h("ul.legend", { "aria-label": t("matrix.legend") },
@@ -200,5 +199,6 @@ export function legend(kinds = ["value", "percent"]) {
     kinds.includes("percent") ? item("shares", "matrix.shares") : null,
     kinds.includes("mask") ? item("blocked", "matrix.blocked") : null,
     item("result", "matrix.result"),
-    item("source", "matrix.source"));
+    item("source", "matrix.source"),
+    kinds.includes("new") ? item("new", "matrix.new") : null);
 }

@@ -12,6 +12,8 @@ import { smoothed } from "./training.js";
 
 const HEADS = 1, LR = 0.02; // of both models; the claims below were tried with these
 const LEARNT = 0.9;         // accuracy from which a model counts as trained
+const SEEN = 1e-4;          // change of an attention from which a later word was seen, not rounded
+const PLACE = 6;            // of "oven" in "the pizza came out of the oven and it"
 
 // ---- a model, trained and examined ----
 
@@ -46,9 +48,8 @@ async function trainModel(seed, breaks, listen, begun) {
 
   // The sentence up to *it*: as when the model writes, there is nothing behind it.
   const cut = await engine.measure({ tokens: watched.prompt, prompt: watched.prompt });
-  const oven = 6; // where the place is
-  const swapped = [...watched.prompt];
-  [swapped[subject], swapped[oven]] = [swapped[oven], swapped[subject]];
+    const swapped = [...watched.prompt];
+  [swapped[subject], swapped[PLACE]] = [swapped[PLACE], swapped[subject]];
   const moved = await engine.measure({ tokens: swapped, prompt: swapped });
   const firsts = heldOut.filter((ids, i) => heldOut.findIndex((other) => other[1] === ids[1]) === i);
   let right = 0;
@@ -78,10 +79,10 @@ async function trainModel(seed, breaks, listen, begun) {
     row0: row(result.first), row: row(last), leak,
     rowSums: all.map((i) => sum(row(last, i))),
     columnSums: all.map((j) => sum(all.map((i) => row(last, i)[j]))),
-    onSubject: row(cut)[subject], movedTo: row(moved)[oven], stayed: row(moved)[subject],
+    onSubject: row(cut)[subject], movedTo: row(moved)[PLACE], stayed: row(moved)[subject],
     written: last.written, movedWritten: moved.written,
     simPair: [sims[it * seen + subject], sims[subject * seen + it]],
-    subject, it, oven,
+    subject, it,
   });
   return result;
 }
@@ -107,7 +108,7 @@ const later = (result) => result.row.slice(result.it + 1).reduce((a, b) => a + b
 const early = (result) => result.losses.slice(0, 100);
 const sumOf = (values) => values.reduce((a, b) => a + b, 0);
 const stepText = (step) => (step === null ? t("breaks.never") : t("breaks.at_step", step));
-const words = (result, ids) => ids.filter((id) => id !== 0).map((id) => result.language.words[id]).join(" ") || t("breaks.nothing");
+const wordsOf = (result, ids) => ids.filter((id) => id !== 0).map((id) => result.language.words[id]).join(" ") || t("breaks.nothing");
 
 /** For each switch: the number of its right answer (of answers in strings), values for its texts from the
  * healthy and the broken result, and what the texts claim, as facts that must hold. mayLearn: with some
@@ -123,7 +124,7 @@ const switches = {
     values: (a, b) => [percent(Math.min(...b.rowSums)), percent(most(b.rowSums)), number(b.loss, 3), number(b.limit, 3),
       percent(b.accuracy), b.right, b.prompts],
     claims: (a, b) => ({ columnsAddUp: b.columnSums.every((sum) => Math.abs(sum - 1) < 1e-4),
-      rowsDoNot: b.rowSums.some((sum) => Math.abs(sum - 1) > 0.05), seesLater: b.leak > 0.01,
+      rowsDoNot: b.rowSums.some((sum) => Math.abs(sum - 1) > 0.05), seesLater: b.leak > SEEN,
       belowLimit: b.loss < b.limit - 0.05, writesBadly: b.right <= b.prompts / 2 }),
   },
   mask_inverted: {
@@ -135,13 +136,13 @@ const switches = {
   mask_after: {
     bit: BREAKS.MASK_AFTER, answers: 3, right: 1, mayLearn: true,
     values: (a, b) => [percent(sumOf(b.row0)), percent(sumOf(a.row0)), number(b.loss, 3), number(b.limit, 3), percent(b.leak, 1)],
-    claims: (a, b) => ({ rowBelowOne: sumOf(b.row0) < 0.99, belowLimit: b.loss < b.limit - 0.05, seesLater: b.leak > 0.001,
-      healthyDoesNot: a.leak < 1e-4 }),
+    claims: (a, b) => ({ rowBelowOne: sumOf(b.row0) < 0.99, belowLimit: b.loss < b.limit - 0.05, seesLater: b.leak > SEEN,
+      healthyDoesNot: a.leak < SEEN }),
   },
   no_positions: {
     bit: BREAKS.NO_POSITIONS, answers: 3, right: 0, mayLearn: true,
-    values: (a, b) => [percent(b.onSubject, 1), percent(b.movedTo, 1), words(b, b.movedWritten), percent(a.onSubject, 1),
-      percent(a.movedTo, 1), words(a, a.movedWritten)],
+    values: (a, b) => [percent(b.onSubject, 1), percent(b.movedTo, 1), wordsOf(b, b.movedWritten), percent(a.onSubject, 1),
+      percent(a.movedTo, 1), wordsOf(a, a.movedWritten)],
     claims: (a, b) => ({ movesAlong: Math.abs(b.onSubject - b.movedTo) < 1e-3, writesTheSame: b.written[0] === b.movedWritten[0] }),
   },
   same_keys: {
@@ -211,7 +212,11 @@ export function begin(root) {
   root.append(h("h2", {}, t("breaks.title")), h("p", {}, t("breaks.intro")), menu, body);
 
   const buttons = Object.keys(switches).map((name) =>
-    h("button", { type: "button", id: `break-${name}`, onclick: () => setState({ broken: name }) }, t(`breaks.${name}`)));
+    h("button", { type: "button", id: `break-${name}`, onclick: () => {
+      shown = null; // ask again, even about the same one
+      setState({ broken: name });
+      show();
+    } }, t(`breaks.${name}`)));
   menu.append(...buttons);
 
   function abandon() {
@@ -242,7 +247,7 @@ export function begin(root) {
       const chosen = Number(form.querySelector("input:checked").value);
       form.querySelectorAll("input").forEach((input) => (input.disabled = true));
       retrain.disabled = true;
-      compare(name, chosen, after);
+      compare(name, chosen, after, form);
     } }, t("breaks.retrain"));
     fill(body, h("h3", {}, t(`breaks.${name}`)), h("p", {}, t(`breaks.${name}.what`)),
       h("div.break-codes", {}, codeBox("PyTorch", "python", bit), codeBox("C", "c", bit)),
@@ -250,14 +255,16 @@ export function begin(root) {
   }
 
   /** Trains both models, shows their curves meanwhile, then what is seen. */
-  async function compare(name, chosen, after) {
+  async function compare(name, chosen, after, form) {
     const seed = state.seed, { bit, right } = switches[name];
     const losses = lineChart({ title: t("breaks.loss"), x: t("train.x"), y: t("train.loss.y"), most: STEPS, log: true,
-      series: [{ name: t("breaks.healthy"), style: 0 }, { name: t("breaks.broken"), style: 1 }, { name: t("train.least"), style: 3 }] });
+      series: [{ name: t("breaks.healthy"), style: 0 }, { name: t("breaks.broken"), style: 1 },
+        { name: t("train.least"), short: t("train.least.short"), style: 3 }] });
     const progress = h("p");
     const status = h("p", { role: "status", id: "break-status" });
-    const rest = h("div");
-    fill(after, progress, status, losses.element, h("p.faint", {}, t("breaks.loss.why")), rest);
+    const words = h("div"), rest = h("div");
+    fill(after, progress, status,
+      h("div.train-grid", {}, h("div", {}, losses.element, h("p.faint", {}, t("breaks.loss.why")), words), rest));
     const curves = [[], [], []];
     let drawn = 0;
     const listen = (i) => (result) => {
@@ -290,14 +297,17 @@ export function begin(root) {
     progress.remove();
     status.textContent = t(chosen === right ? "breaks.right" : "breaks.wrong", t(`breaks.${name}.answer.${right}`));
     status.className = chosen === right ? "break-right" : "break-wrong";
-    fill(rest, h("h4", {}, t("breaks.seen")), h("p", { id: "break-seen" }, seen(name, healthy, broken)),
-      h("h4", {}, t("breaks.why")), h("p", {}, t(`breaks.${name}.why`)), table(healthy, broken), maps(healthy, broken));
+    form.querySelectorAll("label").forEach((label, i) =>
+      (i === right || i === chosen) && label.append(h(i === right ? "b.break-right" : "b.break-wrong", {}, i === right ? " ✓" : " ✗")));
+    fill(rest, table(healthy, broken), maps(healthy, broken));
+    fill(words, h("h4", {}, t("breaks.seen")), h("p", { id: "break-seen" }, seen(name, healthy, broken)),
+      h("h4", {}, t("breaks.why")), h("p", {}, t(`breaks.${name}.why`)));
   }
 
   function table(healthy, broken) {
     const row = (key, value, ...args) => h("tr", {}, h("th", { scope: "row" }, t(key, ...args)), [healthy, broken].map((r) => h("td", {}, value(r))));
     return h("div.matrix-box", { tabindex: 0, role: "region", "aria-label": t("breaks.table") },
-      h("table.plain", {}, h("caption", {}, t("breaks.table", healthy.seed)),
+      h("table.facts", {}, h("caption", {}, t("breaks.table", healthy.seed)),
         h("thead", {}, h("tr", {}, h("td"), h("th", { scope: "col" }, t("breaks.healthy")), h("th", { scope: "col" }, t("breaks.broken")))),
         h("tbody", {},
           row("breaks.row.loss", (r) => number(r.loss, 3), number(healthy.limit, 3)),
@@ -306,7 +316,7 @@ export function begin(root) {
           row("breaks.row.attention", (r) => percent(r.attention)),
           row("breaks.row.right", (r) => t("breaks.of", r.right, r.prompts)),
           row("breaks.row.leak", (r) => percent(r.leak, 1)),
-          row("breaks.row.written", (r) => words(r, r.written), healthy.sentence.slice(0, healthy.it + 1).map((id) => healthy.language.words[id]).join(" ")))));
+          row("breaks.row.written", (r) => wordsOf(r, r.written), healthy.sentence.slice(0, healthy.it + 1).map((id) => healthy.language.words[id]).join(" ")))));
   }
 
   /** The attention of both models on the same sentence. */

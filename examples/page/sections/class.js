@@ -32,7 +32,6 @@ export function begin(root) {
   let key = "", pending = 0; // what `shown` was computed from; the number of the last request
   let hovered = null;      // the cell under the pointer or with the focus
   let from = null;         // the cell that the reader came to the panel from
-  let queue = [];          // tables still to be built
 
   // ---- numbers: words for them, and the one that is explained ----
 
@@ -135,7 +134,9 @@ export function begin(root) {
   const likeliest = () => {
     const { tensor } = shown.find("logits"), { shape, values } = shown.pass.tensors[tensor], width = shape[1];
     const order = Array.from({ length: width }, (_, i) => i);
-    return order.sort((a, b) => values[row * width + b] - values[row * width + a]).slice(0, LIKELIEST);
+    const best = order.sort((a, b) => values[row * width + b] - values[row * width + a]).slice(0, LIKELIEST);
+    const follows = shown.sentence.ids[row + 1];
+    return follows === undefined || best.includes(follows) ? best : [...best, follows];
   };
   const picks = (name) => {
     const { ids } = shown.sentence;
@@ -164,6 +165,7 @@ export function begin(root) {
     });
     table.tensor = tensor;
     card.built[layer] = table;
+    card.places[layer].removeAttribute("style");
     fill(card.places[layer], table.element);
   };
   const cardOf = (name) => {
@@ -201,41 +203,38 @@ export function begin(root) {
   };
   const at = () => Math.min(Math.max(0, Math.trunc(state.line)), Math.max(0, steps.length - 1));
 
-  /** Puts a card up to date; tables that do not exist yet are built now, or one by one later. */
+  /** Puts a card up to date; tables that do not exist yet are built now, or later, when they come into view. */
   const update = (card, { fresh, later }) => {
     const now = visible(card);
+    card.fresh.hidden = fresh === null || !now[fresh];
     for (const layer of ["value", "gradient"]) {
       card.places[layer].hidden = !now[layer];
       card.buttons[layer]?.setAttribute("aria-pressed", now[layer]);
       if (now[layer] && card.built[layer] === undefined) {
-        if (later) {
-          queue.push(() => card.built[layer] === undefined && buildTable(card, layer));
-        } else {
-          buildTable(card, layer);
-        }
+        later ? reserve(card, layer) : buildTable(card, layer);
       }
       card.built[layer]?.element.classList.toggle("changed", fresh === layer && now[layer]);
     }
-    card.fresh.hidden = fresh === null || !now[fresh];
     return card.element;
   };
-  let working = false;
-  const work = () => {
-    if (working) {
-      return;
-    }
-    const next = queue.shift();
-    if (next === undefined) {
-      explainNow();
-      return;
-    }
-    working = true;
-    setTimeout(() => {
-      working = false;
-      next();
-      work();
-    });
+  /** Keeps about as much space as the table will need. */
+  const reserve = (card, layer) => {
+    const [height, width] = sizes(shown.pass.tensors[card.tensors[layer]].shape), compact = width > COMPACT && !numbers;
+    const rows = Math.min(height, 32), place = card.places[layer].style;
+    place.minHeight = `${2.5 + rows * (compact ? 0.9 : 1.6)}rem`;
+    place.minWidth = `min(100%, ${5 + width * (compact ? 0.56 : 3)}rem)`;
   };
+  const buildMissing = (card) => ["value", "gradient"].forEach((layer) =>
+    visible(card)[layer] && card.built[layer] === undefined && buildTable(card, layer));
+  const seen = new IntersectionObserver((entries) => {
+    const missing = entries.filter((entry) => entry.isIntersecting).map((entry) => cards.get(entry.target.dataset.name));
+    missing.forEach((card) => card !== undefined && buildMissing(card));
+    if (missing.length > 0) {
+      explainNow();
+    }
+  }, { rootMargin: "100px" });
+  addEventListener("beforeprint", () => before.isConnected && [...before.children].forEach((element) =>
+    buildMissing(cards.get(element.dataset.name))));
 
   // ---- what is shown at the current line ----
 
@@ -252,7 +251,7 @@ export function begin(root) {
       const items = lines.filter((line) => line[language] !== null && (wholeProgram || !line.whole)).map((line) => {
         const number = steps.indexOf(line);
         const text = line[language];
-        const words = text.split(/(\w+->\w+)/).map((part, i) => (i % 2 === 1 ? h("span.word", {}, part) : part)); // not broken at "-"
+        const words = text.split(/(\w+->\w+|-\w+)/).map((part, i) => (i % 2 === 1 ? h("span.word", {}, part) : part)); // not broken at "-"
         return h("li", { "data-step": number >= 0 ? number : null }, number >= 0
           ? h("button.line", { type: "button", onclick: () => setState({ line: number }) }, words) : h("span.line", {}, words));
       });
@@ -302,11 +301,10 @@ export function begin(root) {
     }
     keepingFocus(root, draw);
     explainNow();
-    work();
+    requestAnimationFrame(markCode); // once the layout is known
   };
   const draw = () => {
     const index = at(), line = steps[index], backward = state.phase === "backward";
-    queue = [];
     markCode();
     fill(place, t("class.place", index + 1, steps.length, t(`class.${state.phase}`)));
     fill(sentence, t(`line.${line.id}${backward ? ".back" : ""}`));
@@ -340,6 +338,8 @@ export function begin(root) {
       }
     }));
     fill(before, earlier.map((name) => update(cardOf(name), { fresh: null, later: true })));
+    seen.disconnect();
+    [...before.children].forEach((element) => seen.observe(element));
     beforeTitle.hidden = earlier.length === 0;
     buttons.first.disabled = !backward && index === 0;
     buttons.previous.disabled = !backward && index === 0;
@@ -387,7 +387,7 @@ export function begin(root) {
 
   const phases = ["forward", "backward"].map((phase) => h("button", { type: "button", onclick: () =>
     setState({ phase, line: phase === "forward" ? 0 : steps.length - 1 }) }, t(`class.${phase}`)));
-  const program = h("button", { type: "button", "aria-pressed": false, onclick: () => {
+  const program = h("button", { type: "button", "aria-pressed": "false", onclick: () => {
     wholeProgram = !wholeProgram;
     program.setAttribute("aria-pressed", wholeProgram);
     drawCode();
@@ -408,7 +408,7 @@ export function begin(root) {
         onchange: (event) => setState({ masked: event.target.checked, line: 0, phase: "forward", cell: "" }) }), t("class.mask")) : null,
       state.example === "tutorial" ? null : h("span.group", { role: "group", "aria-label": t("class.train_to") },
         h("span.group-label", {}, t("class.train_to")), [0, 100, 500, STEPS].map((step) =>
-          h("button", { type: "button", "data-key": `step${step}`, "aria-pressed": run.step === step, onclick: () => goTo(step) }, String(step)))));
+          h("button", { type: "button", "data-key": `step${step}`, "aria-pressed": String(run.step === step), onclick: () => goTo(step) }, String(step)))));
   };
   const headNow = () => Math.min(Math.max(0, Math.trunc(state.head)), (chosenSentence().heads ?? 1) - 1);
 
@@ -444,7 +444,7 @@ export function begin(root) {
       cards = new Map();
       fill(about, example === "tutorial" ? t("class.about.tutorial")
         : t("class.about.model", chosen.words.join(" "), run.step, STEPS, state.seed));
-      fill(colours, legend(["value", "percent", ...(example !== "tutorial" || state.masked ? ["mask"] : [])]));
+      fill(colours, legend(["value", "percent", "new", ...(example !== "tutorial" || state.masked ? ["mask"] : [])]));
       phases.forEach((button, i) => button.setAttribute("aria-pressed", (i === 1) === (state.phase === "backward")));
       drawCode();
       render();
@@ -455,15 +455,15 @@ export function begin(root) {
   };
 
   const stage = h("div.stage", {},
-    h("div", {},
+    h("div.stage-head", {},
       h("div.toolbar.steps", {},
         h("span.group", { role: "group", "aria-label": t("class.phase") }, phases),
         buttons.first, buttons.previous, buttons.next, place, h("span.spacer"), h("span.not-presented", {}, program)),
       h("div.listings", {},
         h("div.listing", {}, h("h2", {}, t("class.python")), code.python),
         h("div.listing", {}, h("h2", {}, t("class.c")), code.c)),
-      sentence, partial,
-      h("h2.unseen", {}, t("class.now")), equation, colours, beforeTitle, h("div.not-presented", {}, before)),
+      sentence, partial),
+    h("div.stage-body", {}, h("h2.unseen", {}, t("class.now")), equation, colours, beforeTitle, h("div.not-presented", {}, before)),
     explained.element);
   root.append(h("p.intro.not-presented", {}, t("class.intro")), h("div.toolbar.not-presented", {}, choices, more), h("div.not-presented", {}, about), problem, stage);
   stage.hidden = true;

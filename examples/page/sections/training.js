@@ -82,8 +82,9 @@ export function begin(root) {
     } }));
   const seed = entry("train.seed", "seed", 0, 2 ** 53 - 1, true);
   const lr = entry("train.lr", "lr", 0, 1000, false);
-  const heads = choice("train-heads", "train.heads", HEADS.map((n) => [n, String(n)]), state.heads, (value) => setState({ heads: Number(value) }));
+  const heads = choice("train-heads", "train.heads", [...new Set([...HEADS, state.heads])].map((n) => [n, String(n)]), state.heads, (value) => setState({ heads: Number(value) }));
 
+  const began = h("p");
   const error = h("p.error", { role: "alert", id: "train-error" });
   const status = h("p", { id: "train-status" });
   const hash = h("code", { id: "train-hash" });
@@ -92,10 +93,12 @@ export function begin(root) {
   // ---- what depends on the run: built again for each run and each watched sentence ----
 
   const losses = lineChart({ title: t("train.loss"), x: t("train.x"), y: t("train.loss.y"), most: STEPS, log,
-    series: [{ name: t("train.raw"), style: 0, faint: true }, { name: t("train.smooth"), style: 0 }, { name: t("train.least"), style: 3 }],
+    series: [{ name: t("train.raw"), style: 0, faint: true }, { name: t("train.smooth"), short: t("train.smooth.short"), style: 0 },
+      { name: t("train.least"), short: t("train.least.short"), style: 3 }],
     format: (y) => number(y, 3), onpick: goTo });
   const scores = lineChart({ title: t("train.scores"), x: t("train.x"), y: t("train.scores.y"), most: STEPS, low: 0, high: 1,
-    series: [{ name: t("train.accuracy"), style: 1 }, { name: t("train.attention"), style: 2 }],
+    series: [{ name: t("train.accuracy"), short: t("train.accuracy.short"), style: 1 },
+      { name: t("train.attention"), short: t("train.attention.short"), style: 2 }],
     format: percent, tick: (y) => `${Math.round(100 * y)} %`, onpick: goTo });
   const axis = h("label.inline", {}, h("input", { type: "checkbox", id: "train-log", checked: log, onchange: (event) => {
     log = event.target.checked;
@@ -121,7 +124,17 @@ export function begin(root) {
     head = Math.min(head, state.heads - 1);
     const { seen } = run.measures.get(run.step) ?? lastMeasure();
     const heat = matrix({ tensor: "attention", name: "attention_percents", shape: [seen, seen], values: new Float32Array(seen * seen),
-      rows: sentence, columns: sentence, kind: "percent" });
+      rows: sentence, columns: sentence, kind: "percent", onpoint: (tensor, index) => point(index), onleave: () => point(-1) });
+    const reading = h("p.chart-reading");
+    const point = (index) => {
+      parts.pointed = index;
+      read();
+    };
+    const read = () => {
+      const measured = lastMeasure(), index = parts.pointed, from = parts.head * seen * seen;
+      reading.textContent = index < 0 || measured === undefined ? t("train.heat.point")
+        : t("train.heat.reading", sentence[Math.floor(index / seen)], sentence[index % seen], percent(measured.weights[from + index]), measured.step);
+    };
     const table = heat.element.querySelector("table");
     table.classList.add("attention");
     table.querySelectorAll("tbody tr")[row].classList.add("marked");
@@ -132,9 +145,10 @@ export function begin(root) {
         build();
         draw();
       });
-    fill(pictures, headChoice, h("h3", {}, t("train.heat", state.heads > 1 ? t("train.of_head", head + 1) : "")), heat.element,
-      h("p.faint", {}, t("train.heat.why")), time.element, h("p.faint", {}, t("train.time.why", word)));
-    parts = { heat, time, columns: [], head };
+    fill(pictures, headChoice, h("h3", {}, t("train.heat", state.heads > 1 ? t("train.of_head", head + 1) : "")), heat.element, reading,
+      h("p.faint", {}, t("train.heat.why"), " ", state.mask === "" && state.trained === "" ? t("train.heat.causal") : ""), time.element, h("p.faint", {}, t("train.time.why")));
+    parts = { heat, time, read, head, pointed: -1 };
+    read();
   }
 
   /** The last measurement at or before the current step. */
@@ -199,6 +213,7 @@ export function begin(root) {
     const latest = lastMeasure();
     if (latest !== undefined) {
       parts.heat.update(latest.weights.subarray(parts.head * latest.seen ** 2, (parts.head + 1) * latest.seen ** 2));
+      parts.read();
       parts.time.update(measured.map((m) => [m.step, attentionFor(m)]), step);
       scoreText.textContent = t("train.score", run.language.heldOut.length, latest.step, percent(latest.score.accuracy), percent(latest.score.attention));
       hash.textContent = latest.hash;
@@ -216,21 +231,21 @@ export function begin(root) {
   const more = (key, ...values) => h("details.why", {}, h("summary", {}, t(`${key}.title`)), h("p", {}, t(key, ...values)));
   root.classList.add("training");
   root.append(
-    h("h2", {}, t("train.title")), h("p", {}, t("train.intro", run.language.train.length, run.language.heldOut.length)),
+    h("h2", {}, t("train.title")), h("p.not-presented", {}, t("train.intro", run.language.train.length, run.language.heldOut.length)),
     h("div.toolbar", { role: "group", "aria-label": t("train.controls") }, first, back, playing, next, speeds),
     h("div.toolbar", {}, h("label.wide", {}, t("train.slider"), " ", slider), where),
     h("details.settings", { open: true }, h("summary", {}, t("train.settings")),
       h("div.toolbar", {}, seed, lr, heads), h("p.faint", {}, t("train.settings.why")), refused),
-    error, status, spoken,
+    began, error, status, spoken,
     h("div.train-grid", {},
       h("div", {}, losses.element, axis, h("p.faint", {}, t("train.loss.hint")), scores.element, scoreText,
-        h("h3", {}, t("train.words")), more("train.why.loss", run.language.words.length, number(Math.log(run.language.words.length), 1)), more("train.why.least", run.language.train.length, number(leastLoss(), 3)),
-        more("train.why.accuracy", run.language.heldOut.length), more("train.why.lr"), more("train.why.seed"), more("train.why.heads"),
-        h("h3", {}, t("train.hash")), h("p", {}, hash, " "), h("p.faint", {}, t("train.hash.why"))),
+        h("h3", {}, t("train.hash")), h("p", {}, hash, " "), h("p.faint", {}, t("train.hash.why")),
+        h("div.not-presented", {}, h("h3", {}, t("train.words")), more("train.why.loss", run.language.words.length, number(Math.log(run.language.words.length), 1)), more("train.why.least", run.language.train.length, number(leastLoss(), 3)),
+        more("train.why.accuracy", run.language.heldOut.length), more("train.why.lr"), more("train.why.seed"), more("train.why.heads"))),
       h("div", {}, sentenceChoice, pictures,
         h("h3", {}, t("train.writes")), h("p.faint", {}, t("train.writes.why")),
         h("div.scroll.tall", { tabindex: 0, role: "region", "aria-label": t("train.writes") },
-          h("table.plain", {}, h("thead", {}, h("tr", {}, ["train.since", "train.written", "train.judged"].map((key) => h("th", { scope: "col" }, t(key))))),
+          h("table.facts", {}, h("thead", {}, h("tr", {}, ["train.since", "train.written", "train.judged"].map((key) => h("th", { scope: "col" }, t(key))))),
             writings)))));
   build();
 
@@ -239,6 +254,7 @@ export function begin(root) {
       seed.querySelector("input").value = state.seed;
       lr.querySelector("input").value = state.lr;
       heads.querySelector("select").value = state.heads;
+      fill(began, run.opened ? t("train.opened") : "");
       build();
     }
     if (["weights", "stopped", "restarted"].includes(what) && !root.hidden && !run.busy) {
@@ -246,7 +262,7 @@ export function begin(root) {
     }
     draw();
   });
-  onState((changed) => changed.has("sentence") && build());
+  onState((changed) => ["sentence", "mask", "trained"].some((key) => changed.has(key)) && build());
   draw();
   return {
     show() {

@@ -48,6 +48,8 @@ export const training = {
   "train.loss.y": ["loss in nats; lower is better", "Loss in Nats; kleiner ist besser", "perte en nats ; plus petit, c’est mieux"],
   "train.raw": ["loss of each step", "Loss jedes Schritts", "perte de chaque pas"],
   "train.smooth": ["smoothed: an average in which each older step counts 5 % less", "geglättet: ein Mittel, in dem jeder ältere Schritt 5 % weniger zählt", "lissée : une moyenne où chaque pas plus ancien compte 5 % de moins"],
+  "train.smooth.short": ["smoothed", "geglättet", "lissée"],
+  "train.least.short": ["limit", "Grenze", "limite"],
   "train.least": ["the limit without seeing later words", "die Grenze, ohne spätere Wörter zu sehen", "la limite sans voir les mots suivants"],
   "train.log": ["logarithmic scale (each line on the scale is a multiple of the one below; small differences near the end become visible)", "logarithmische Skala (jede Linie ist ein Vielfaches der Linie darunter; kleine Unterschiede am Ende werden sichtbar)", "échelle logarithmique (chaque ligne est un multiple de celle du dessous ; les petites différences de la fin deviennent visibles)"],
   "train.loss.hint": [
@@ -58,6 +60,8 @@ export const training = {
   "train.scores.y": ["share; higher is better", "Anteil; größer ist besser", "part ; plus grand, c’est mieux"],
   "train.accuracy": ["accuracy: the likeliest word after “it” is right", "Genauigkeit: das wahrscheinlichste Wort nach „it“ ist richtig", "exactitude : le mot le plus probable après « it » est le bon"],
   "train.attention": ["attention of “it” on the thing it stands for", "Aufmerksamkeit von „it“ auf das Ding, für das es steht", "attention de « it » sur la chose qu’il désigne"],
+  "train.accuracy.short": ["accuracy", "Genauigkeit", "exactitude"],
+  "train.attention.short": ["attention on the subject", "Aufmerksamkeit auf das Subjekt", "attention sur le sujet"],
   "train.score": [
     "On {0} sentences never seen, measured at step {1}: accuracy {2}, attention of “it” on its subject {3}.",
     "An {0} nie gesehenen Sätzen, gemessen bei Schritt {1}: Genauigkeit {2}, Aufmerksamkeit von „it“ auf sein Subjekt {3}.",
@@ -70,17 +74,30 @@ export const training = {
   "train.of_head": [", head {0}", ", Kopf {0}", ", tête {0}"],
   "train.heat": ["Who attends to whom, in percent{0}", "Wer achtet auf wen, in Prozent{0}", "Qui fait attention à qui, en pour cent{0}"],
   "train.heat.why": [
-    "Each row is a word that looks back; each column is a word it looks at. The stronger the green, the more it attends. Each row adds up to 100 % (up to rounding). Cells above the diagonal are 0: no word may look at a later one. The framed row predicts the word after the sentence’s beginning.",
-    "Jede Zeile ist ein Wort, das zurückblickt, jede Spalte ein Wort, auf das es blickt. Je kräftiger das Grün, desto mehr Aufmerksamkeit. Jede Zeile ergibt 100 % (bis auf Rundung). Über der Diagonalen steht 0: Kein Wort darf auf ein späteres blicken. Die umrahmte Zeile sagt das Wort nach dem Satzanfang vorher.",
-    "Chaque ligne est un mot qui regarde en arrière, chaque colonne un mot qu’il regarde. Plus le vert est vif, plus il y fait attention. Chaque ligne fait 100 % (aux arrondis près). Au-dessus de la diagonale, tout vaut 0 : aucun mot ne peut regarder un mot suivant. La ligne encadrée prédit le mot qui suit le début de la phrase."],
+    "Each row is a word that looks back; each column is a word it looks at. The stronger the green, the more it attends. Each row adds up to 100 % (up to rounding). The framed row predicts the word after the sentence’s beginning.",
+    "Jede Zeile ist ein Wort, das zurückblickt, jede Spalte ein Wort, auf das es blickt. Je kräftiger das Grün, desto mehr Aufmerksamkeit. Jede Zeile ergibt 100 % (bis auf Rundung). Die umrahmte Zeile sagt das Wort nach dem Satzanfang vorher.",
+    "Chaque ligne est un mot qui regarde en arrière, chaque colonne un mot qu’il regarde. Plus le vert est vif, plus il y fait attention. Chaque ligne fait 100 % (aux arrondis près). La ligne encadrée prédit le mot qui suit le début de la phrase."],
+  "train.heat.causal": [
+    "Cells above the diagonal are 0: no word may look at a later one.",
+    "Über der Diagonalen steht 0: Kein Wort darf auf ein späteres blicken.",
+    "Au-dessus de la diagonale, tout vaut 0 : aucun mot ne peut regarder un mot suivant."],
+  "train.heat.point": ["Point at a cell to read it in words.", "Zeig auf eine Zelle, um sie in Worten zu lesen.", "Pointez une case pour la lire en mots."],
+  "train.heat.reading": [
+    "“{0}” attends to “{1}” with {2} (measured at step {3}).",
+    "„{0}“ achtet auf „{1}“ mit {2} (gemessen bei Schritt {3}).",
+    "« {0} » fait attention à « {1} » à {2} (mesuré au pas {3})."],
+  "train.opened": [
+    "This run began with the weights of the file that you opened; a new seed, learning rate or number of heads begins with random weights again.",
+    "Dieser Lauf begann mit den Gewichten der geöffneten Datei; ein neuer Startwert, eine neue Lernrate oder Zahl der Köpfe beginnt wieder mit Zufallsgewichten.",
+    "Cette exécution a commencé avec les poids du fichier ouvert ; une nouvelle graine, un nouveau taux ou nombre de têtes recommence avec des poids aléatoires."],
   "train.time": ["Attention of “{0}” on each word, over the steps", "Aufmerksamkeit von „{0}“ auf jedes Wort, über die Schritte", "Attention de « {0} » sur chaque mot, au fil des pas"],
   "train.time.why": [
-    "One column per measurement (every 25 steps), the first step on the left. No colour is 0 %, full green is 100 %. The numbers beside the words are those of the step you point at, or of the current step. In a trained model “{0}” looks at the thing it stands for.",
-    "Eine Spalte je Messung (alle 25 Schritte), der erste Schritt links. Keine Farbe heißt 0 %, volles Grün 100 %. Die Zahlen neben den Wörtern gehören zum gezeigten oder zum aktuellen Schritt. In einem trainierten Modell blickt „{0}“ auf das Ding, für das es steht.",
-    "Une colonne par mesure (tous les 25 pas), le premier pas à gauche. Sans couleur : 0 % ; vert plein : 100 %. Les nombres près des mots sont ceux du pas pointé, sinon du pas actuel. Dans un modèle entraîné, « {0} » regarde la chose qu’il désigne."],
+    "One column per measurement (every 25 steps), the first step on the left. No colour is 0 %, full green is 100 %. The numbers beside the words are those of the step you point at, or of the current step. In a trained model “it” mostly looks at the thing it stands for (with several heads, one of them does).",
+    "Eine Spalte je Messung (alle 25 Schritte), der erste Schritt links. Keine Farbe heißt 0 %, volles Grün 100 %. Die Zahlen neben den Wörtern gehören zum gezeigten oder zum aktuellen Schritt. In einem trainierten Modell blickt „it“ meist auf das Ding, für das es steht (bei mehreren Köpfen einer davon).",
+    "Une colonne par mesure (tous les 25 pas), le premier pas à gauche. Sans couleur : 0 % ; vert plein : 100 %. Les nombres près des mots sont ceux du pas pointé, sinon du pas actuel. Dans un modèle entraîné, « it » regarde le plus souvent la chose qu’il désigne (avec plusieurs têtes, l’une d’elles)."],
   "train.writes": ["What the model writes next", "Was das Modell weiterschreibt", "Ce que le modèle écrit ensuite"],
   "train.writes.why": [
-    "The model continues the watched sentence after its last word shown, always with the likeliest word, until it ends the sentence. Only changes are listed, the newest first; press a step to go there.",
+    "The model continues the watched sentence after “it”, always with the likeliest word, until it ends the sentence. Only changes are listed, the newest first; press a step to go there.",
     "Das Modell setzt den beobachteten Satz nach „it“ fort, immer mit dem wahrscheinlichsten Wort, bis es den Satz beendet. Nur Änderungen stehen hier, die neueste zuerst; ein Druck auf einen Schritt geht dorthin.",
     "Le modèle continue la phrase observée après « it », toujours avec le mot le plus probable, jusqu’à ce qu’il la termine. Seuls les changements sont listés, le plus récent d’abord ; appuyez sur un pas pour y aller."],
   "train.since": ["since step", "seit Schritt", "depuis le pas"],
@@ -101,9 +118,9 @@ export const training = {
   "train.words": ["What the words mean", "Was die Wörter bedeuten", "Ce que veulent dire les mots"],
   "train.why.loss.title": ["What is the loss?", "Was ist der Loss?", "Qu’est-ce que la perte ?"],
   "train.why.loss": [
-    "For each word, look at the probability that the model gave to the word that really came next, and take its logarithm without the minus sign: 100 % gives 0, 50 % gives 0.69, 1 % gives 4.6. The loss is the average over all words of the step’s 32 sentences. Its unit is the nat (natural logarithm). Backwards: e to the power of −loss is a typical probability of the right word. At the beginning all {0} words are about equally likely, and the loss is near ln {0} = {1}. The raw line jumps because each step sees other sentences.",
-    "Nimm für jedes Wort die Wahrscheinlichkeit, die das Modell dem wirklich folgenden Wort gab, und davon den Logarithmus ohne Minuszeichen: 100 % gibt 0, 50 % gibt 0,69, 1 % gibt 4,6. Der Loss ist das Mittel über alle Wörter der 32 Sätze. Die Einheit heißt Nat (natürlicher Logarithmus). Rückwärts: e hoch −Loss ist eine typische Wahrscheinlichkeit des richtigen Worts. Am Anfang sind alle {0} Wörter etwa gleich wahrscheinlich, der Loss liegt bei ln {0} = {1}. Die rohe Linie springt, weil jeder Schritt andere Sätze sieht.",
-    "Pour chaque mot, prenez la probabilité que le modèle a donnée au mot qui suivait vraiment, puis son logarithme sans le signe moins : 100 % donne 0, 50 % donne 0,69, 1 % donne 4,6. La perte est la moyenne sur tous les mots des 32 phrases. Son unité est le nat (logarithme naturel). À l’inverse, e puissance −perte est une probabilité typique du bon mot. Au début, les {0} mots sont à peu près aussi probables, et la perte est proche de ln {0} = {1}. La ligne brute saute, car chaque pas voit d’autres phrases."],
+    "For each word, look at the probability that the model gave to the word that really came next, and take its logarithm without the minus sign: 100 % gives 0, 50 % gives 0.69, 1 % gives 4.6. The loss is the average over all words of the step’s 32 sentences. Its unit is the nat (natural logarithm). Backwards: e to the power of −loss is a typical probability of the right word. At the beginning all {0} words are about equally likely, and the loss is near ln {0} = {1}. The raw line jumps because each step sees other sentences. A single high peak means that one step went too far; the next steps repair it.",
+    "Nimm für jedes Wort die Wahrscheinlichkeit, die das Modell dem wirklich folgenden Wort gab, und davon den Logarithmus ohne Minuszeichen: 100 % gibt 0, 50 % gibt 0,69, 1 % gibt 4,6. Der Loss ist das Mittel über alle Wörter der 32 Sätze. Die Einheit heißt Nat (natürlicher Logarithmus). Rückwärts: e hoch −Loss ist eine typische Wahrscheinlichkeit des richtigen Worts. Am Anfang sind alle {0} Wörter etwa gleich wahrscheinlich, der Loss liegt bei ln {0} = {1}. Die rohe Linie springt, weil jeder Schritt andere Sätze sieht. Eine einzelne hohe Spitze heißt, dass ein Schritt zu weit ging; die nächsten bringen es in Ordnung.",
+    "Pour chaque mot, prenez la probabilité que le modèle a donnée au mot qui suivait vraiment, puis son logarithme sans le signe moins : 100 % donne 0, 50 % donne 0,69, 1 % donne 4,6. La perte est la moyenne sur tous les mots des 32 phrases. Son unité est le nat (logarithme naturel). À l’inverse, e puissance −perte est une probabilité typique du bon mot. Au début, les {0} mots sont à peu près aussi probables, et la perte est proche de ln {0} = {1}. La ligne brute saute, car chaque pas voit d’autres phrases. Un pic isolé signifie qu’un pas est allé trop loin ; les suivants réparent cela."],
   "train.why.least.title": ["Why does the loss not go to 0?", "Warum geht der Loss nicht auf 0?", "Pourquoi la perte ne va-t-elle pas à 0 ?"],
   "train.why.least": [
     "After “the” nobody can know whether pizza or robot comes. The {0} training sentences are drawn with equal chances, so a model that sees only earlier words cannot stay below ln {0} ÷ 11 = {1} per word. That is the dotted line. A loss that stays far below it is not a better model: it is a sign that the model sees words that it should predict (try “Break it”).",
