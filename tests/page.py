@@ -259,7 +259,7 @@ def check_class_of_model(page):
         page.wait("page.run.step === 0 && page.run.measures.has(0)")
         set_state(page, tab="class", example=example, phase="forward", line=0, cell="")
         page.wait("document.querySelector('#panel-class [data-name=we] td[data-index]') !== null")
-        count = page.run("document.querySelectorAll('#panel-class ol.code:first-of-type [data-step]').length")
+        count = page.run("document.querySelectorAll('#panel-class .listing:first-of-type ol.code [data-step]').length")
         for phase in ("forward", "backward"):
             for line in range(count):
                 set_state(page, phase=phase, line=line)
