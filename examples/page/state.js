@@ -71,7 +71,11 @@ function hashOf(values) {
 
 function write() {
   const hash = hashOf(now);
-  history.replaceState(null, "", hash === "#" ? location.pathname + location.search : hash);
+  try {
+    history.replaceState(null, "", hash === "#" ? location.pathname + location.search : hash);
+  } catch {
+    // Safari allows 100 changes in 30 seconds; a later one writes everything.
+  }
 }
 
 /** The hash of a link to these values, defaults for the others, in the reader's language and looks. */
