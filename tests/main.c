@@ -15,7 +15,7 @@
     X(random) X(random_numbers) X(random_misuse)                                                   \
     X(ops) X(limits) X(parity) X(gradients) X(engine) X(anomaly) X(trace) X(misuse)                                 \
     X(nn) X(layers) X(attention) X(cross_attention) X(multihead) X(transformer) X(gpt) X(masks)    \
-    X(optim) X(denormal) X(files) X(data) X(gpt_files) X(golden)                                                       \
+    X(optim) X(portable) X(denormal) X(files) X(data) X(gpt_files) X(golden)                                                       \
     X(toy) X(char_gpt) X(text) X(chunks) X(bpe) X(tokenizer) X(corpus)                             \
     X(flags) X(options) X(next_token) X(gpt_program) X(gpt_run) X(quiz) X(stories) \
     X(pictures) X(plot) X(watch) X(report) X(oom)

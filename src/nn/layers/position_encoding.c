@@ -5,7 +5,9 @@
 #include <math.h>
 
 #include "../../autograd/ops/elementwise.h"
+#include "../../autograd/ops/rearrange.h"
 #include "../../autograd/ops/slice.h"
+#include "../../autograd/ops/view.h"
 #include "../../tensor/create.h"
 #include "../../tensor/read.h"
 #include "../arguments.h"
@@ -27,17 +29,19 @@ struct heed_position_encoding *heed_position_encoding_new(int64_t d_model, int64
         return NULL;
     }
     struct heed_position_encoding *m = heed_module_new(&kind);
-    heed_tensor *pe = heed_empty(HEED_SHAPE(max_len, d_model), HEED_F32);
-    float *to = heed_data_f32(pe);
-    for (int64_t t = 0; to != NULL && t < max_len; t++) {
-        for (int64_t i = 0; i < d_model; i++) {
-            /* rounded to f32 at the same steps as torch */
-            const float exponent = (float)(i - i % 2) / (float)d_model;
-            const float div_term = 1 / powf(10000, exponent);
-            const float angle = (float)t * div_term;
-            to[t * d_model + i] = i % 2 == 0 ? sinf(angle) : cosf(angle);
+    const int64_t half = d_model / 2 + d_model % 2;
+    heed_tensor *angles = heed_empty(HEED_SHAPE(max_len, half), HEED_F32);
+    float *to = heed_data_f32(angles);
+    for (int64_t i = 0; to != NULL && i < half; i++) {
+        /* rounded to f32 at the same steps as torch */
+        const float div_term = 1 / powf(10000, (float)(2 * i) / (float)d_model);
+        for (int64_t t = 0; t < max_len; t++) {
+            to[t * half + i] = (float)t * div_term;
         }
     }
+    heed_tensor *const pair[] = {heed_sin(angles), heed_cos(angles)};
+    heed_tensor *pairs = heed_reshape(heed_stack(pair, 2, -1), HEED_SHAPE(max_len, -1));
+    heed_tensor *pe = heed_contiguous(heed_slice(pairs, 1, 0, d_model, 1));
     HEED_BUFFER(m, pe, pe);
     return heed_module_ready(m);
 }

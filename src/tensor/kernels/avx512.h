@@ -68,8 +68,8 @@ static inline void store_vector(float *y, vector x, bool past_cache)
 LANE_BY_LANE(expm1_lanes, expm1_f32)
 LANE_BY_LANE(log_lanes, log_f32)
 LANE_BY_LANE(log1p_lanes, log1p_f32)
-LANE_BY_LANE(sin_lanes, sinf)
-LANE_BY_LANE(cos_lanes, cosf)
+LANE_BY_LANE(sin_lanes, sin_f32)
+LANE_BY_LANE(cos_lanes, cos_f32)
 
 static inline vector pow_lanes(vector a, vector b)
 {

@@ -12,6 +12,7 @@
 #include "element.h"
 #include "math_f32.h"
 #include "move.h"
+#include "trig_f32.h"
 
 /* ---- the vocabulary of ops.def ---- */
 
@@ -52,8 +53,8 @@
 #define log(x)           log_f32(x)
 #define log1p(x)         log1p_f32(x)
 #define sqrt(x)          sqrtf(x)
-#define sin(x)           sinf(x)
-#define cos(x)           cosf(x)
+#define sin(x)           sin_f32(x)
+#define cos(x)           cos_f32(x)
 #define tanh(x)          tanh_f32(x)
 #define erf(x)           erf_f32(x)
 #define sigmoid(x)       sigmoid_f32(x)

@@ -10,6 +10,7 @@
 #include <string.h>
 
 #include "../isa.h"
+#include "../kernels/trig_f32.h"
 
 enum { WORDS = HEED_GENERATOR_WORDS, MIDDLE = 397 };
 
@@ -283,7 +284,8 @@ NORMAL(f64, double)
  * For blocks of floats, torch on x86 computes logarithm, sine and cosine with polynomials from
  * Stephen Moshier's Cephes library, as arranged by Julien Pommier's sse_mathfun and Giovanni
  * Garberoglio's avx_mathfun, with some multiply-adds fused by its compiler. They are written here
- * so that every rounding matches. Everything else uses libm, as torch does. */
+ * so that every rounding matches. Everything else uses libm, as torch does, except that sines and
+ * cosines of floats are glibc's everywhere (trig_f32.h). */
 
 /* ln x for 0 < x <= 1: x = m 2^e with m in [sqrt(1/2), sqrt(2)), and a polynomial in m - 1. */
 INLINE float log_polynomial(float x)
@@ -369,7 +371,7 @@ static void block_by_libm_f32(const heed_generator *g, float *d, float mean, flo
     for (int j = 0; j < 8; j++) {
         float radius = sqrtf(-2.0f * logf(1.0f - d[j]));
         float angle = (float)(two_pi * (double)d[j + 8]);
-        float x = radius * cosf(angle), y = radius * sinf(angle);
+        float x = radius * cos_f32(angle), y = radius * sin_f32(angle);
         d[j] = fused ? fmaf(x, std, mean) : x * std + mean;
         d[j + 8] = fused ? fmaf(y, std, mean) : y * std + mean;
     }

@@ -12,7 +12,7 @@ HEED_BEGIN_DECLS
 /* The PyTorch version whose numbers are drawn; docs/pytorch.md lists the versions that were
  * compared. All flavors draw the same words, but compute different numbers from them.
  *
- * The PLAIN flavors use libm's logf, sinf and cosf for 16 or more normal floats, and round each
+ * The PLAIN flavors use glibc's logf, sinf and cosf for 16 or more normal floats, and round each
  * product before adding (but TORCH_2_PLAIN fuses the scaling of these floats). About one in three
  * of these floats differs in its last bits.
  *
