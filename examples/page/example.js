@@ -2,7 +2,7 @@
 
 import { t } from "./strings.js";
 import { state } from "./state.js";
-import { run, watched } from "./run.js";
+import { run } from "./run.js";
 import { readSentence } from "./words.js";
 import { Engine } from "./engine.js";
 import { sizes } from "./matrix.js";
@@ -21,6 +21,11 @@ function distinct(words) {
   });
 }
 
+function pizzaSentence() {
+  const { heldOut, train, words } = run.language;
+  return [...heldOut, ...train].find((ids) => ids[1] === words.indexOf("pizza")) ?? heldOut[0];
+}
+
 /** {words, ids, heads} of the chosen example, or {problem: a sentence}. */
 export function chosenSentence() {
   const { words } = run.language;
@@ -34,7 +39,7 @@ export function chosenSentence() {
   if (state.example === "own" && !own.ready) {
     return { problem: t("class.length", run.language.context) };
   }
-  const ids = state.example === "own" ? own.ids : watched().tokens;
+  const ids = state.example === "own" ? own.ids : pizzaSentence();
   return { words: ids.map((id) => words[id]), ids, heads: state.heads };
 }
 
@@ -53,9 +58,10 @@ export async function record(sentence) {
   return tutorialEngine.passAlone({ encodings: TUTORIAL.encodings, count: 3, blocked });
 }
 
-/** Names for a recorded pass: {pass, sentence, tokens: the words that are the model's input, find, names}. */
-export function named(pass, sentence, head) {
-  const { words, heads } = sentence;
+/** Names for a recorded pass: {pass, sentence, heads, tokens: the words that are the model's input, find, names}. */
+export function named(pass, sentence, chosenHead) {
+  const { words } = sentence;
+  const heads = 1 + Math.max(...pass.marks.map((mark) => mark.head)), head = Math.min(chosenHead, heads - 1);
   const context = sentence.ids === null ? words.length : Math.min(words.length, run.language.context);
   const tokens = distinct(words.slice(0, context));
   const vocabulary = run.language.words;
@@ -108,7 +114,7 @@ export function named(pass, sentence, head) {
       default: return { rows: tokens, columns: features(found.tensor) };
     }
   };
-  return { pass, sentence, tokens, find, names };
+  return { pass, sentence, heads, tokens, find, names };
 }
 
 /** The losses that queries of Engine.losses ask for, of the pass over the sentence. It is recorded again, as the engine

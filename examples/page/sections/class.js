@@ -366,7 +366,7 @@ export function begin(root) {
     }
   };
   const buttons = {
-    first: h("button", { type: "button", onclick: () => setState({ phase: "forward", line: 0 }) }, t("class.first")),
+    first: h("button.first", { type: "button", onclick: () => setState({ phase: "forward", line: 0 }) }, t("class.first")),
     previous: h("button", { type: "button", onclick: () => move(-1) }, t("class.previous")),
     next: h("button.primary", { type: "button", onclick: () => move(1) }, t("class.next")),
   };
@@ -387,7 +387,7 @@ export function begin(root) {
 
   const phases = ["forward", "backward"].map((phase) => h("button", { type: "button", onclick: () =>
     setState({ phase, line: phase === "forward" ? 0 : steps.length - 1 }) }, t(`class.${phase}`)));
-  const program = h("button", { type: "button", "aria-pressed": "false", onclick: () => {
+  const program = h("button.program", { type: "button", "aria-pressed": "false", onclick: () => {
     wholeProgram = !wholeProgram;
     program.setAttribute("aria-pressed", wholeProgram);
     drawCode();
@@ -437,9 +437,9 @@ export function begin(root) {
       }
       key = wanted;
       const example = state.example;
-      lines = codeLines({ example, heads: chosen.heads, masked: example !== "tutorial" || state.masked, tokens: chosen.ids });
-      steps = stepsOf(lines);
       shown = named(pass, chosen, headNow());
+      lines = codeLines({ example, heads: shown.heads, masked: example !== "tutorial" || state.masked, tokens: chosen.ids });
+      steps = stepsOf(lines);
       row = row !== null && row < shown.tokens.length ? row : Math.min(shown.tokens.length - 1, run.language.it);
       cards = new Map();
       fill(about, example === "tutorial" ? t("class.about.tutorial")
@@ -458,9 +458,9 @@ export function begin(root) {
     h("div.stage-head", {},
       h("div.toolbar.steps", {},
         h("span.group", { role: "group", "aria-label": t("class.phase") }, phases),
-        buttons.first, buttons.previous, buttons.next, place, h("span.spacer"), h("span.not-presented", {}, program)),
+        buttons.first, buttons.previous, buttons.next, place),
       h("div.listings", {},
-        h("div.listing", {}, h("h2", {}, t("class.python")), code.python),
+        h("div.listing", {}, h("div.listing-title", {}, h("h2", {}, t("class.python")), program), code.python),
         h("div.listing", {}, h("h2", {}, t("class.c")), code.c)),
       sentence, partial),
     h("div.stage-body", {}, h("h2.unseen", {}, t("class.now")), equation, colours, beforeTitle, h("div.not-presented", {}, before)),
