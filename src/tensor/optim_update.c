@@ -177,22 +177,43 @@ static void adam_piece(const heed_update *u, int64_t from, int64_t n, const void
         ->adam(n, at(u->p, from), at(u->g, from), at(u->m, from), at(u->v, from), terms);
 }
 
-/* x^n for 0 <= x <= 1 by repeated squaring, in pairs of doubles that are rounded once at the end:
- * the nearest double, with any libm. */
-static double power(double x, int64_t n)
+/* Both betas at once. */
+typedef double betas __attribute__((vector_size(16)));
+typedef int64_t masks __attribute__((vector_size(16)));
+
+/* The upper half of the bits of x (Veltkamp). */
+static inline betas upper(betas x)
 {
-    double y = 1, y_rest = 0, x_rest = 0;
-    for (; n > 0; n /= 2) {
+    const betas shifted = x * 0x1.0000002p+27;
+    return shifted - (shifted - x);
+}
+
+/* What rounding a * b to `product` lost (Dekker, Numerische Mathematik 18, 1971). */
+static inline betas lost(betas a, betas b, betas product)
+{
+    const betas a_up = upper(a), a_low = a - a_up, b_up = upper(b), b_low = b - b_up;
+    return a_up * b_up - product + (a_up * b_low + a_low * b_up) + a_low * b_low;
+}
+
+/* x^n for 0 <= x <= 1, n >= 1, by repeated squaring: y + y_rest and x + x_rest are rounded once, at
+ * the end, to the nearest double. (pow depends on libm and on the processor.) Results below 2^-200
+ * are inexact; 1 - x^n is then 1. */
+static betas power(betas x, int64_t n)
+{
+    betas y = {1, 1}, y_rest = {0, 0}, x_rest = {0, 0};
+    for (;; n /= 2) {
         if (n % 2 != 0) {
-            const double product = y * x;
-            y_rest = fma(y, x, -product) + (y * x_rest + y_rest * x);
+            const betas product = y * x;
+            y_rest = lost(y, x, product) + (y * x_rest + y_rest * x);
             y = product;
         }
-        const double square = x * x;
-        x_rest = fma(x, x, -square) + 2 * x * x_rest;
-        x = square;
+        if (n < 2) {
+            return y + y_rest;
+        }
+        const betas square = x * x;
+        x_rest = lost(x, x, square) + 2 * x * x_rest;
+        x = (betas)((masks)square & (masks)(square > 0x1p-200)); /* subnormal numbers are slow */
     }
-    return y + y_rest;
 }
 
 heed_status heed_adam_update_all(const heed_update *all, int count, const heed_adam_step *step)
@@ -214,14 +235,15 @@ heed_status heed_adam_update_all(const heed_update *all, int count, const heed_a
             return heed_self.error;
         }
     }
+    const betas decayed = power((betas){step->beta1, step->beta2}, step->t);
     const heed_adam_terms terms = {
         .decay = step->decoupled ? 0 : step->weight_decay,
         .new1 = 1 - step->beta1,
         .new2 = 1 - step->beta2,
         .beta2 = step->beta2,
         .shrink = step->decoupled ? 1 - step->lr * step->weight_decay : 1,
-        .size = step->lr / (1 - power(step->beta1, step->t)),
-        .correction = 1 / sqrt(1 - power(step->beta2, step->t)),
+        .size = step->lr / (1 - decayed[0]),
+        .correction = 1 / sqrt(1 - decayed[1]),
         .eps = step->eps,
     };
     run(all, count, adam_piece, &terms);

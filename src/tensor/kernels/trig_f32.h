@@ -71,21 +71,19 @@ static inline quarter_turns turns_of(float size)
 
 static inline float sin_f32(float x)
 {
-    const float size = fabsf(x);
-    if (size < 0x1p-12f || !(size <= 0x1.fffffep+127f)) {
-        return size < 1 ? x : x - x; /* -0 too; NaN for infinities */
+    if (!isfinite(x)) {
+        return x - x;
     }
-    const quarter_turns turns = turns_of(size);
+    const quarter_turns turns = turns_of(fabsf(x));
     return copysignf(1, x) * sin_of_turns(turns.r, turns.n);
 }
 
 static inline float cos_f32(float x)
 {
-    const float size = fabsf(x);
-    if (!(size <= 0x1.fffffep+127f)) {
+    if (!isfinite(x)) {
         return x - x;
     }
-    const quarter_turns turns = turns_of(size);
+    const quarter_turns turns = turns_of(fabsf(x));
     return sin_of_turns(turns.r, turns.n + 1);
 }
 
