@@ -233,6 +233,7 @@ function scalarOf({ entry, args, pass }) {
   return { ...constant(args.b), value: Math.abs(found / args.b - 1) < 1e-5 ? found : args.b };
 }
 
+const withScalar = (c) => [label(c.pass, c.entry.inputs[0]), constant(c.args.b).text];
 const broadcast = (c) => [c.x, c.y].map((input, i) => c.cell(i, indexOf(c.at, input.shape)));
 const line = (shape, at, dim) => range(shape[dim]).map((i) => indexOf(replaced(at, dim, i), shape)); // along a dim
 
@@ -244,7 +245,8 @@ function explainSoftmax(c) {
     return { formula: constant(0), key: "softmax.blocked", sources: row };
   }
   const large = row.some(({ value }) => value > 80 && value < Infinity);
-  return { formula: softmax(row, c.at[dim]), key: "softmax", note: large ? "explain.note.max" : null };
+  const key = dim === c.at.length - 1 ? "softmax.row" : "softmax.column";
+  return { formula: softmax(row, c.at[dim]), key, note: large ? "explain.note.max" : null };
 }
 
 /** Each returns {formula, sources: cells that the formula does not show, note, and for the sentence: key (without
@@ -278,10 +280,11 @@ const operations = {
   sub: (c) => ({ formula: difference(...broadcast(c)) }),
   mul: (c) => ({ formula: product(...broadcast(c)) }),
   div: (c) => ({ formula: quotient(...broadcast(c)) }),
-  add_scalar: (c) => ({ formula: sum([c.cell(0, c.index), constant(c.args.b)]), key: "add" }),
-  sub_scalar: (c) => ({ formula: difference(c.cell(0, c.index), constant(c.args.b)), key: "sub" }),
-  mul_scalar: (c) => ({ formula: product(c.cell(0, c.index), scalarOf(c)), key: "mul_scalar" }),
-  div_scalar: (c) => ({ formula: quotient(c.cell(0, c.index), scalarOf(c)), key: "div_scalar" }),
+  add_scalar: (c) => ({ formula: sum([c.cell(0, c.index), constant(c.args.b)]), key: "add", inputs: withScalar(c) }),
+  sub_scalar: (c) =>
+    ({ formula: difference(c.cell(0, c.index), constant(c.args.b)), key: "sub", inputs: withScalar(c) }),
+  mul_scalar: (c) => ({ formula: product(c.cell(0, c.index), scalarOf(c)) }),
+  div_scalar: (c) => ({ formula: quotient(c.cell(0, c.index), scalarOf(c)) }),
   pow_scalar: (c) => ({ formula: power(c.cell(0, c.index), c.args.b) }),
   square: (c) => ({ formula: power(c.cell(0, c.index), 2) }),
   neg: (c) => ({ formula: negative(c.cell(0, c.index)) }),
@@ -346,7 +349,7 @@ const operations = {
 function unknown(c) {
   const same = (tensor) => String(c.pass.tensors[tensor].shape) === String(c.result.shape);
   const sources = c.entry.inputs.flatMap((tensor, i) => (same(tensor) ? [c.cell(i, c.index)] : []));
-  return { formula: null, key: "unknown", sources };
+  return { formula: null, key: "unknown", sources, inputs: [c.entry.inputs.map((i) => label(c.pass, i)).join(", ")] };
 }
 
 // ---- derivatives: the forward operation that an entry of backward belongs to ----
@@ -392,9 +395,11 @@ function ruleOf(pass, entry) {
 const exact = (value) => String(Number(value.toPrecision(9))).replace("-", "−");
 const place = ({ tensor, index }) => ({ tensor, index });
 
-/** Of the gradient of the loss, where backward starts. */
-const START = { op: "gradient", key: "explain.one", args: [], rule: null, parts: ["1"], value: 1, sources: [],
-  note: null, noteArgs: [], known: true, recompute: () => 1, allowed: () => 0, overflows: () => false };
+/** Of a gradient that no operation computed: 1 for the loss, where backward starts, and 0 for what it does not use. */
+function given(value, key) {
+  return { op: "gradient", key, args: [], rule: null, parts: [constant(value).text], value, sources: [],
+    note: null, noteArgs: [], known: true, recompute: () => value, allowed: () => 0, overflows: () => false };
+}
 
 /** The operation to explain for a cell, as cellOf. A view of a result without a name is explained by the operation
  * that computed it; a view of anything else by itself, or by the last that is more than a reshape. */
@@ -438,7 +443,8 @@ export function explain(pass, tensor, index, { most = MOST_TERMS } = {}) {
   const { producers, owners, fused } = contents(pass);
   const value = Number(pass.tensors[tensor].values[index]);
   if (!producers.has(tensor)) {
-    return owners.get(tensor)?.has(pass.loss) ? START : null;
+    const of = owners.get(tensor);
+    return of === undefined ? null : given(value, of.has(pass.loss) ? "explain.one" : "explain.unused");
   }
   const c = find(pass, tensor, index), { entry, args, found } = c, { formula, sources = [] } = found;
   const known = formula !== null, cells = known ? cellsIn(formula) : [];

@@ -1,5 +1,5 @@
 // Programs in C and Python that load the saved weights, check them against a number of the page, and
-// train on. Both draw the same batches, so they print the same numbers.
+// train on. Both draw the same batches, so they print the same numbers but for rounding.
 //
 // facts: {language, tokens: ids of the sentence to check, heads, step, seed, loss, dModel, blocked: 11 x 11
 // of 0 and 1, or null for the causal mask}.

@@ -46,7 +46,8 @@ const fields = {
   turn: amount(0, -2, 2),            // by how much
   zoom: amount(1, 0.001, 2),         // how far the loss is drawn on each side
   h: whole(4, 1, 13),                // of the quotient: 10^-h
-  broken: matching("", /^[\w-]{1,40}$/), // the switch of "Break it"
+  broken: oneOf("", "no_scale", "wrong_dim", "mask_inverted", "mask_after", "no_positions", "same_keys",
+    "no_zero_grad", "lr_100"),       // the switch of "Break it"
 };
 
 const defaults = Object.fromEntries(Object.entries(fields).map(([key, { initial }]) => [key, initial]));
@@ -70,7 +71,11 @@ function hashOf(values) {
 
 function write() {
   const hash = hashOf(now);
-  history.replaceState(null, "", hash === "#" ? location.pathname + location.search : hash);
+  try {
+    history.replaceState(null, "", hash === "#" ? location.pathname + location.search : hash);
+  } catch {
+    // Safari allows 100 changes in 30 seconds; a later one writes everything.
+  }
 }
 
 /** The hash of a link to these values, defaults for the others, in the reader's language and looks. */

@@ -12,6 +12,7 @@ import { smoothed } from "./training.js";
 
 const HEADS = 1, LR = 0.02; // of both models; the claims below were tried with these
 const LEARNT = 0.9;         // accuracy from which a model counts as trained
+const SEEN = 1e-4;          // change of an attention from which a later word was seen, not rounded
 const PLACE = 6;            // of "oven" in "the pizza came out of the oven and it"
 
 // ---- a model, trained and examined ----
@@ -123,7 +124,7 @@ const switches = {
     values: (a, b) => [percent(Math.min(...b.rowSums)), percent(most(b.rowSums)), number(b.loss, 3), number(b.limit, 3),
       percent(b.accuracy), b.right, b.prompts],
     claims: (a, b) => ({ columnsAddUp: b.columnSums.every((sum) => Math.abs(sum - 1) < 1e-4),
-      rowsDoNot: b.rowSums.some((sum) => Math.abs(sum - 1) > 0.05), seesLater: b.leak > 0.01,
+      rowsDoNot: b.rowSums.some((sum) => Math.abs(sum - 1) > 0.05), seesLater: b.leak > SEEN,
       belowLimit: b.loss < b.limit - 0.05, writesBadly: b.right <= b.prompts / 2 }),
   },
   mask_inverted: {
@@ -135,8 +136,8 @@ const switches = {
   mask_after: {
     bit: BREAKS.MASK_AFTER, answers: 3, right: 1, mayLearn: true,
     values: (a, b) => [percent(sumOf(b.row0)), percent(sumOf(a.row0)), number(b.loss, 3), number(b.limit, 3), percent(b.leak, 1)],
-    claims: (a, b) => ({ rowBelowOne: sumOf(b.row0) < 0.99, belowLimit: b.loss < b.limit - 0.05, seesLater: b.leak > 0.001,
-      healthyDoesNot: a.leak < 1e-4 }),
+    claims: (a, b) => ({ rowBelowOne: sumOf(b.row0) < 0.99, belowLimit: b.loss < b.limit - 0.05, seesLater: b.leak > SEEN,
+      healthyDoesNot: a.leak < SEEN }),
   },
   no_positions: {
     bit: BREAKS.NO_POSITIONS, answers: 3, right: 0, mayLearn: true,
@@ -180,24 +181,14 @@ function seen(name, healthy, broken) {
     healthy.accuracy >= LEARNT ? "" : t("breaks.outcome.healthy", percent(healthy.accuracy))].filter(Boolean).join(" ");
 }
 
-/** The lines that a switch changes: {minus, plus}, in Python and C. */
-function changedLines(bit) {
-  // A switch of the training lines is compared with another one, as they are shown only when one is changed.
-  const other = { [BREAKS.LR_100]: BREAKS.NO_ZERO_GRAD, [BREAKS.NO_ZERO_GRAD]: BREAKS.LR_100 }[bit] ?? 0;
-  const after = codeLines({ example: "pizza", breaks: bit }), before = codeLines({ example: "pizza", breaks: other });
-  const only = (lines, others) => lines.filter((line) => !line.whole && !others.some((o) => o.python === line.python));
-  return {
-    minus: only(before, after).filter((line) => !line.broken),
-    plus: only(after, before).filter((line) => other === 0 || line.broken),
-  };
-}
-
+/** The lines in a language ("python" or "c") that a switch removes and adds. */
 function codeBox(name, language, bit) {
-  const { minus, plus } = changedLines(bit);
-  const lines = (list, sign) => list.filter((line) => line[language]).map((line) =>
-    h(sign === "−" ? "del" : "ins", {}, `${sign} ${line[language].trim()}\n`));
+  const [right, wrong] = [0, bit].map((breaks) => codeLines({ example: "pizza", breaks }).map((line) => line[language]));
+  const only = (lines, others) => lines.filter((line) => line && !others.includes(line));
+  const shown = (tag, sign, lines) => lines.map((line) => h(tag, {}, `${sign} ${line.trim()}\n`));
   return h("div.break-code", {}, h("h4", {}, name),
-    h("pre", { tabindex: 0, role: "region", "aria-label": name }, h("code", {}, lines(minus, "−"), lines(plus, "+"))));
+    h("pre", { tabindex: 0, role: "region", "aria-label": name },
+      h("code", {}, shown("del", "−", only(right, wrong)), shown("ins", "+", only(wrong, right)))));
 }
 
 // ---- the section ----

@@ -83,8 +83,8 @@ export const breaks = {
   "breaks.wrong_dim": ["Softmax along the wrong dim", "Softmax über die falsche Dimension", "Softmax sur la mauvaise dimension"],
   "breaks.wrong_dim.what": [
     "The softmax runs down the columns instead of along the rows: it shares 100 % of each looked-at word among the words that look at it.",
-    "Die Softmax läuft die Spalten hinunter statt die Zeilen entlang: Er verteilt 100 % jedes angesehenen Worts auf die Wörter, die es ansehen.",
-    "La softmax parcourt les colonnes au lieu des lignes : il partage 100 % de chaque mot regardé entre les mots qui le regardent."],
+    "Die Softmax läuft die Spalten hinunter statt die Zeilen entlang: Sie verteilt 100 % jedes angesehenen Worts auf die Wörter, die es ansehen.",
+    "La softmax parcourt les colonnes au lieu des lignes : elle partage 100 % de chaque mot regardé entre les mots qui le regardent."],
   "breaks.wrong_dim.question": [
     "What will a row, the attention of one word such as “it”, add up to?",
     "Was ergibt die Summe einer Zeile, also der Aufmerksamkeit eines Worts wie „it“?",

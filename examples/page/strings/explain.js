@@ -53,10 +53,14 @@ export const explaining = {
     "The mean of numbers of {0}: add them up and divide by how many they are.",
     "Der Mittelwert von Zahlen aus {0}: addieren und durch die Anzahl teilen.",
     "La moyenne de nombres de {0} : on les additionne et on divise par leur nombre."],
-  "explain.softmax": [
-    "Softmax of {0}: exp makes every number positive, and dividing by their sum turns them into shares that add up to 1. The largest number gets the largest share.",
-    "Softmax von {0}: exp macht jede Zahl positiv, und das Teilen durch ihre Summe macht daraus Anteile, die zusammen 1 ergeben. Die größte Zahl bekommt den größten Anteil.",
-    "Softmax de {0} : exp rend chaque nombre positif, et la division par leur somme en fait des parts dont le total est 1. Le plus grand nombre reçoit la plus grande part."],
+  "explain.softmax.row": [
+    "Softmax of a row of {0}: exp makes every number positive, and dividing by their sum turns them into shares that add up to 1. The largest number of the row gets the largest share.",
+    "Softmax einer Zeile von {0}: exp macht jede Zahl positiv, und das Teilen durch ihre Summe macht daraus Anteile, die zusammen 1 ergeben. Die größte Zahl der Zeile bekommt den größten Anteil.",
+    "Softmax d’une ligne de {0} : exp rend chaque nombre positif, et la division par leur somme en fait des parts dont le total est 1. Le plus grand nombre de la ligne reçoit la plus grande part."],
+  "explain.softmax.column": [
+    "Softmax of a column of {0}: exp makes every number positive, and dividing by their sum turns the column into shares that add up to 1. The rows no longer add up to 1.",
+    "Softmax einer Spalte von {0}: exp macht jede Zahl positiv, und das Teilen durch ihre Summe macht aus der Spalte Anteile, die zusammen 1 ergeben. Die Zeilen ergeben nicht mehr 1.",
+    "Softmax d’une colonne de {0} : exp rend chaque nombre positif, et la division par leur somme fait de la colonne des parts dont le total est 1. Le total des lignes n’est plus 1."],
   "explain.softmax.blocked": [
     "All numbers here are −∞: everything is blocked. The quotient would be 0 / 0, so the result is set to 0.",
     "Alle Zahlen hier sind −∞: Alles ist gesperrt. Der Quotient wäre 0 / 0, deshalb wird das Ergebnis auf 0 gesetzt.",
@@ -113,10 +117,14 @@ export const explaining = {
     "Backward starts here: if the loss grows by a little, the loss grows by the same. So this gradient is 1.",
     "Hier beginnt die Rückwärtsrechnung: Wächst der Loss um ein wenig, wächst der Loss um ebenso viel. Dieser Gradient ist also 1.",
     "La rétropropagation commence ici : si la perte augmente un peu, la perte augmente d’autant. Ce gradient vaut donc 1."],
+  "explain.unused": [
+    "The loss does not use this number: changing it changes nothing, so its gradient is 0.",
+    "Der Loss benutzt diese Zahl nicht: Sie zu ändern ändert nichts, ihr Gradient ist also 0.",
+    "La perte n’utilise pas ce nombre : le changer ne change rien, son gradient vaut donc 0."],
   "explain.unknown": [
-    "Computed from {0} {1} {2}. This page has no formula for this operation.",
-    "Berechnet aus {0} {1} {2}. Diese Seite hat keine Formel für diese Operation.",
-    "Calculé à partir de {0} {1} {2}. Cette page n’a pas de formule pour cette opération."],
+    "Computed from {0}. This page has no formula for this operation.",
+    "Berechnet aus {0}. Diese Seite hat keine Formel für diese Operation.",
+    "Calculé à partir de {0}. Cette page n’a pas de formule pour cette opération."],
 
   // ---- rules of derivatives ----
   "explain.rule": ["Part of the derivative of {0}.", "Teil der Ableitung von {0}.", "Partie de la dérivée de {0}."],
@@ -148,10 +156,6 @@ export const explaining = {
     "Part of the derivative of taking a part: outside it, the gradient is 0.",
     "Teil der Ableitung des Ausschneidens: Außerhalb des Ausschnitts ist der Gradient 0.",
     "Partie de la dérivée de la prise d’une partie : en dehors, le gradient est 0."],
-  "explain.rule.transpose": [
-    "Part of the derivative of swapping rows and columns: the gradient is swapped back.",
-    "Teil der Ableitung des Vertauschens von Zeilen und Spalten: Der Gradient wird zurückgetauscht.",
-    "Partie de la dérivée de l’échange des lignes et des colonnes : le gradient est échangé en retour."],
   "explain.rule.square": [
     "Part of the derivative of the square: 2 × {1} × {5}.",
     "Teil der Ableitung des Quadrats: 2 × {1} × {5}.",

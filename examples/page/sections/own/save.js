@@ -39,6 +39,9 @@ async function gather() {
     await engine.mask(blockedOf(mask, language.context));
     const pass = await engine.pass(tokens);
     const loss = pass.tensors[pass.loss].values[0];
+    if (!Number.isFinite(loss)) {
+      throw new Error(t("own.save.lost", loss));
+    }
     const facts = { language, tokens, heads, step, seed, loss,
       dModel: Number(metadata.d_model), blocked: mask === "" ? null : blockedOf(mask, language.context) };
     return { bytes, facts };
@@ -73,7 +76,14 @@ export function savePart(root) {
       return;
     }
     const mine = ++latest;
-    const { facts } = await gather();
+    let facts;
+    try {
+      ({ facts } = await gather());
+    } catch (error) {
+      fill(about, error.message);
+      fill(programs);
+      return;
+    }
     if (mine !== latest) {
       return;
     }
