@@ -111,7 +111,7 @@ function play() {
       }
       losses.push(e.page_step());
       check();
-      p.due = Math.max(p.due, begin) + 1000 / (p.perSecond || Infinity);
+      p.due = Math.max(p.due, begin - 200) + 1000 / (p.perSecond || Infinity);
       measured = e.page_steps() % p.every === 0 || e.page_steps() >= p.until;
     } while (!measured && performance.now() - begin < 15);
     if (losses.length > 0) {

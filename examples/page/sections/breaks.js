@@ -181,24 +181,14 @@ function seen(name, healthy, broken) {
     healthy.accuracy >= LEARNT ? "" : t("breaks.outcome.healthy", percent(healthy.accuracy))].filter(Boolean).join(" ");
 }
 
-/** The lines that a switch changes: {minus, plus}, in Python and C. */
-function changedLines(bit) {
-  // A switch of the training lines is compared with another one, as they are shown only when one is changed.
-  const other = { [BREAKS.LR_100]: BREAKS.NO_ZERO_GRAD, [BREAKS.NO_ZERO_GRAD]: BREAKS.LR_100 }[bit] ?? 0;
-  const after = codeLines({ example: "pizza", breaks: bit }), before = codeLines({ example: "pizza", breaks: other });
-  const only = (lines, others) => lines.filter((line) => !line.whole && !others.some((o) => o.python === line.python));
-  return {
-    minus: only(before, after).filter((line) => !line.broken),
-    plus: only(after, before).filter((line) => other === 0 || line.broken),
-  };
-}
-
+/** The lines in a language ("python" or "c") that a switch removes and adds. */
 function codeBox(name, language, bit) {
-  const { minus, plus } = changedLines(bit);
-  const lines = (list, sign) => list.filter((line) => line[language]).map((line) =>
-    h(sign === "−" ? "del" : "ins", {}, `${sign} ${line[language].trim()}\n`));
+  const [right, wrong] = [0, bit].map((breaks) => codeLines({ example: "pizza", breaks }).map((line) => line[language]));
+  const only = (lines, others) => lines.filter((line) => line && !others.includes(line));
+  const shown = (tag, sign, lines) => lines.map((line) => h(tag, {}, `${sign} ${line.trim()}\n`));
   return h("div.break-code", {}, h("h4", {}, name),
-    h("pre", { tabindex: 0, role: "region", "aria-label": name }, h("code", {}, lines(minus, "−"), lines(plus, "+"))));
+    h("pre", { tabindex: 0, role: "region", "aria-label": name },
+      h("code", {}, shown("del", "−", only(right, wrong)), shown("ins", "+", only(wrong, right)))));
 }
 
 // ---- the section ----
