@@ -382,6 +382,8 @@ def check_formulas(page, cells_per_pass=300):
                 return recorded.tensors.map(({ values }) => values.length);
             })().then(done, (e) => done(e.message));""")
         assert isinstance(sizes, list), sizes
+        every = page.run("(({ cells, unknown, failures }) => [cells, unknown, failures.slice(0, 3)])(page.check(recorded))")
+        assert every[0] > 300 and every[1:] == [0, []], (name, every)
         # A tensor first, then one of its cells, so that large tensors do not hide the others.
         wanted = [(tensor, choose.randrange(sizes[tensor])) for tensor in choose.choices(range(len(sizes)), k=2 * cells_per_pass)]
         found = page.run("""arguments[0].map(([tensor, index]) => {
@@ -432,6 +434,55 @@ def check_panel(page):
     assert explained >= 200 and marking > 0.5 * explained, (explained, marking)
 
 
+# ---- gradients ----
+
+def check_gradients(page):
+    """Turning a number moves the loss as its gradient says; quotients agree with backward, unless h is too large or small."""
+    set_state(page, tab="gradients", example="tutorial", masked=False, weight="", turn=0, zoom=1, h=4)
+    section = "#panel-gradients"
+    shown = "[...document.querySelectorAll('#panel-gradients dd')].map((dd) => dd.textContent)"
+    page.wait(f"({shown})[0]?.startsWith('W_q.weight[1, 0]')")  # the largest gradient
+
+    def readings():  # the loss before and after, its change, the predicted change, the rest
+        _, losses, change, predicted, rest = page.run(shown)
+        before, after = losses.split(" → ")
+        return [number(x) for x in (before, after, change, predicted.split(" = ")[1], rest)]
+
+    steepest = PLAIN_GRADIENTS["W_q"][2]
+    before, after, *_ = readings()
+    assert abs(before - PLAIN["loss"][0]) < 6e-5 and after == before, (before, after)
+    page.press(f"{section} input[type=range]", Keys.ARROW_RIGHT * 2)
+    page.wait(f"({shown})[0].includes('+ 0.0200')")
+    before, after, change, predicted, rest = readings()
+    assert abs(after - before - change) < 2e-6 and abs(predicted - 0.02 * steepest) < 1e-5, readings()
+    assert abs(change - predicted - rest) < 2e-6 and 0 < abs(rest) < 0.1 * abs(change), readings()
+
+    verdicts = {}
+    for h in (1, 4, 13):
+        set_state(page, h=h)
+        page.wait("document.querySelector('#panel-gradients .formula').textContent.includes(arguments[0])",
+                  "10⁻" + "".join("⁰¹²³⁴⁵⁶⁷⁸⁹"[int(digit)] for digit in str(h)))
+        formula, verdict = page.text(f"{section} .formula"), page.text(f"{section} .formula ~ p ~ p")
+        after, before, quotient = re.search(r"= \((\S+) − (\S+)\) / \(.*\) = (\S+)$", formula).groups()
+        error = abs(number(quotient) / steepest - 1)
+        verdicts[verdict] = error
+        rounding = 1e-10 / 2 / 10.0**-h  # of the losses shown
+        assert abs((number(after) - number(before)) / 2 / 10.0**-h - number(quotient)) <= 2 * rounding + 1e-7, formula
+        assert (error < 1e-5) == (h == 4), (h, error)
+    assert len(verdicts) == 3, verdicts
+
+    set_state(page, h=5)
+    buttons = page.driver.find_elements(By.CSS_SELECTOR, f"{section} button")
+    next(b for b in buttons if b.text.startswith("Check all")).send_keys(Keys.ENTER)
+    page.wait("document.querySelectorAll('#panel-gradients table.matrix').length === 3")
+    quotients = page.run("[...document.querySelectorAll('#panel-gradients table.matrix')[2].querySelectorAll('td[data-index]')]"
+                         ".map((td) => td.textContent)")
+    expect_shown("quotients", quotients, PLAIN_GRADIENTS["W_q"])
+    page.press(f"{section} td[tabindex='0']", Keys.ARROW_DOWN, Keys.ARROW_RIGHT, Keys.ENTER)
+    page.wait(f"({shown})[0].startsWith('W_q.weight[1, 1]')")
+    set_state(page, weight="", turn=0, zoom=1, h=4)
+
+
 # ---- breaks ----
 
 def check_breaks(page):
@@ -440,13 +491,14 @@ def check_breaks(page):
                      "no_scale: 0, wrong_dim: 0, mask_inverted: 0, mask_after: 0, no_positions: 0, same_keys: 0, no_zero_grad: 0, lr_100: 0 })")
     assert len(names) == 8, names
     page.find("#tab-breaks").click()
-    asked, seen = set(), set()
+    asked, lines, seen = set(), set(), set()
     for name in names:
         page.find(f"#break-{name}").click()
         assert page.find(f"#break-{name}").get_attribute("aria-pressed") == "true"
-        asked.add(page.text("#panel-breaks fieldset legend"))
+        asked.add(page.text("#panel-breaks fieldset"))
         changed = page.run("[...document.querySelectorAll('#panel-breaks ins, #panel-breaks del')].map((x) => x.textContent)")
         assert len(changed) >= 2, (name, changed)
+        lines.add("".join(changed))
         page.find("#panel-breaks fieldset input").click()
         page.find("#break-retrain").click()
         page.wait("document.querySelector('#break-seen') !== null", seconds=60)
@@ -456,7 +508,8 @@ def check_breaks(page):
         assert found["text"] == text, (found["text"], text)
         assert len(found["claims"]) > 0 and all(found["claims"].values()), (name, found["claims"])
         seen.add(text)
-    assert len(asked) == 8 and len(seen) == 8, (asked, seen)
+    assert len(lines) == 8 and len(seen) == 8, (lines, seen)
+    assert len(asked) == 8, asked
     print("breaks: what the page claims about all 8 holds")
 
 
@@ -567,7 +620,7 @@ def check_keyboard(page):
 def check_widths(driver, path, pictures):
     for width in (360, 800, 1600):
         for theme in ("light", "dark"):
-            page = open_page(driver, path, "#example=pizza&step=100&line=7&cell=attention_percents:8:1", width=width, theme=theme)
+            page = open_page(driver, path, "#example=pizza&step=100&line=8&cell=attention_percents:8:1", width=width, theme=theme)
             for tab in TABS:
                 set_state(page, tab=tab)
                 page.wait("document.querySelector(arguments[0]).checkVisibility()", f"#panel-{tab}")
@@ -588,7 +641,7 @@ def check_widths(driver, path, pictures):
 
 def take_picture(driver, path, picture):
     """For README."""
-    page = open_page(driver, path, "#example=pizza&step=500&line=7&cell=attention_percents:8:1", width=1200)
+    page = open_page(driver, path, "#example=pizza&step=500&line=8&cell=attention_percents:8:1", width=1200)
     page.wait("document.querySelector('#panel-class .panel .formula') !== null")
     page.run("document.querySelector('#panel-class .steps').scrollIntoView()")
     driver.save_screenshot(picture)
@@ -627,15 +680,16 @@ def main():
     driver = start()
     driver.set_script_timeout(120)
     try:
-        if not os.environ.get("QUICK"): check_opening(driver, path)
+        check_opening(driver, path)
         page = open_page(driver, path)
-        if not os.environ.get("QUICK"): check_training(page, hashes)
-        if not os.environ.get("QUICK"): check_training_controls(page)
-        if not os.environ.get("QUICK"): check_class(page, False, PLAIN, PLAIN_GRADIENTS)
-        if not os.environ.get("QUICK"): check_class(page, True, MASKED, MASKED_GRADIENTS)
-        if not os.environ.get("QUICK"): check_class_of_model(page)
-        if not os.environ.get("QUICK"): check_formulas(page)
+        check_training(page, hashes)
+        check_training_controls(page)
+        check_class(page, False, PLAIN, PLAIN_GRADIENTS)
+        check_class(page, True, MASKED, MASKED_GRADIENTS)
+        check_class_of_model(page)
+        check_formulas(page)
         check_panel(page)
+        check_gradients(page)
         check_breaks(page)
         check_files(page, folder)
         check_keyboard(page)
