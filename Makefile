@@ -260,7 +260,7 @@ page:
 	@echo "$(PAGE)/attention.html is built; open it in a browser"
 
 $(BUILD)/attention.html: $(BUILD)/engine.wasm $(addprefix examples/page/,page.html page.css build.sh) \
-        $(wildcard examples/page/*.js examples/page/*/*.js)
+        $(wildcard examples/page/*.js examples/page/*/*.js examples/page/*/*/*.js)
 	$(call step,join $@)
 	sh examples/page/build.sh $< $@
 

@@ -383,6 +383,8 @@ def check_formulas(page, cells_per_pass=300):
                 return recorded.tensors.map(({ values }) => values.length);
             })().then(done, (e) => done(e.message));""")
         assert isinstance(sizes, list), sizes
+        every = page.run("(({ cells, unknown, failures }) => [cells, unknown, failures.slice(0, 3)])(page.check(recorded))")
+        assert every[0] > 300 and every[1:] == [0, []], (name, every)
         # A tensor first, then one of its cells, so that large tensors do not hide the others.
         wanted = [(tensor, choose.randrange(sizes[tensor])) for tensor in choose.choices(range(len(sizes)), k=2 * cells_per_pass)]
         found = page.run("""arguments[0].map(([tensor, index]) => {
@@ -431,6 +433,55 @@ def check_panel(page):
             cell = number(x["cell"]) / (100 if x["percent"] else 1)
             assert abs(cell - number(result.removeprefix(" = "))) <= (6e-4 if x["percent"] else 1e-4) or math.isinf(cell), x
     assert explained >= 200 and marking > 0.5 * explained, (explained, marking)
+
+
+# ---- gradients ----
+
+def check_gradients(page):
+    """Turning a number moves the loss as its gradient says; quotients agree with backward, unless h is too large or small."""
+    set_state(page, tab="gradients", example="tutorial", masked=False, weight="", turn=0, zoom=1, h=4)
+    section = "#panel-gradients"
+    shown = "[...document.querySelectorAll('#panel-gradients dd')].map((dd) => dd.textContent)"
+    page.wait(f"({shown})[0]?.startsWith('W_q.weight[1, 0]')")  # the largest gradient
+
+    def readings():  # the loss before and after, its change, the predicted change, the rest
+        _, losses, change, predicted, rest = page.run(shown)
+        before, after = losses.split(" → ")
+        return [number(x) for x in (before, after, change, predicted.split(" = ")[1], rest)]
+
+    steepest = PLAIN_GRADIENTS["W_q"][2]
+    before, after, *_ = readings()
+    assert abs(before - PLAIN["loss"][0]) < 6e-5 and after == before, (before, after)
+    page.press(f"{section} input[type=range]", Keys.ARROW_RIGHT * 2)
+    page.wait(f"({shown})[0].includes('+ 0.0200')")
+    before, after, change, predicted, rest = readings()
+    assert abs(after - before - change) < 2e-6 and abs(predicted - 0.02 * steepest) < 1e-5, readings()
+    assert abs(change - predicted - rest) < 2e-6 and 0 < abs(rest) < 0.1 * abs(change), readings()
+
+    verdicts = {}
+    for h in (1, 4, 13):
+        set_state(page, h=h)
+        page.wait("document.querySelector('#panel-gradients .formula').textContent.includes(arguments[0])",
+                  "10⁻" + "".join("⁰¹²³⁴⁵⁶⁷⁸⁹"[int(digit)] for digit in str(h)))
+        formula, verdict = page.text(f"{section} .formula"), page.text(f"{section} .formula ~ p ~ p")
+        after, before, quotient = re.search(r"= \((\S+) − (\S+)\) / \(.*\) = (\S+)$", formula).groups()
+        error = abs(number(quotient) / steepest - 1)
+        verdicts[verdict] = error
+        rounding = 1e-10 / 2 / 10.0**-h  # of the losses shown
+        assert abs((number(after) - number(before)) / 2 / 10.0**-h - number(quotient)) <= 2 * rounding + 1e-7, formula
+        assert (error < 1e-5) == (h == 4), (h, error)
+    assert len(verdicts) == 3, verdicts
+
+    set_state(page, h=5)
+    buttons = page.driver.find_elements(By.CSS_SELECTOR, f"{section} button")
+    next(b for b in buttons if b.text.startswith("Check all")).send_keys(Keys.ENTER)
+    page.wait("document.querySelectorAll('#panel-gradients table.matrix').length === 3")
+    quotients = page.run("[...document.querySelectorAll('#panel-gradients table.matrix')[2].querySelectorAll('td[data-index]')]"
+                         ".map((td) => td.textContent)")
+    expect_shown("quotients", quotients, PLAIN_GRADIENTS["W_q"])
+    page.press(f"{section} td[tabindex='0']", Keys.ARROW_DOWN, Keys.ARROW_RIGHT, Keys.ENTER)
+    page.wait(f"({shown})[0].startsWith('W_q.weight[1, 1]')")
+    set_state(page, weight="", turn=0, zoom=1, h=4)
 
 
 # ---- breaks ----
@@ -642,6 +693,7 @@ def main():
         check_class_of_model(page)
         check_formulas(page)
         check_panel(page)
+        check_gradients(page)
         check_breaks(page)
         check_files(page, folder)
         check_keyboard(page)

@@ -8,8 +8,9 @@ import { Engine } from "./engine.js";
 import { sizes } from "./matrix.js";
 
 const TUTORIAL = { words: ["Pizza", "is", "awesome"], encodings: [1.16, 0.23, 0.57, 1.36, 4.41, -2.16] };
-const PER_HEAD = new Set(["q", "k", "v", "sims", "scaled_sims", "masked_sims", "attention_percents", "attention_scores"]);
-const BETWEEN_WORDS = new Set(["sims", "scaled_sims", "masked_sims", "attention_percents", "mask"]);
+const SIMILARITIES = ["sims", "scaled_sims", "masked_sims", "attention_percents"];
+const PER_HEAD = new Set(["q", "k", "v", ...SIMILARITIES, "attention_scores"]);
+const BETWEEN_WORDS = new Set([...SIMILARITIES, "mask"]);
 
 /** Words with a number after each repetition: the, pizza, ..., the (2). */
 function distinct(words) {
@@ -43,19 +44,28 @@ export function chosenSentence() {
   return { words: ids.map((id) => words[id]), ids, heads: state.heads };
 }
 
-let tutorialEngine = null;
+let tutorialEngine = null; // a promise
+
+async function beginTutorial() {
+  const engine = await Engine.create();
+  await engine.alone({ seed: 42, dModel: 2, heads: 1 });
+  return engine;
+}
+
+/** The engine that computes the example, or a promise of it. */
+const engineOf = (sentence) => (sentence.ids !== null ? run.engine : (tutorialEngine ??= beginTutorial()));
+
+function passOn(engine, sentence) {
+  if (sentence.ids !== null) {
+    return engine.pass(sentence.ids);
+  }
+  const blocked = state.masked ? [0, 1, 1, 0, 0, 1, 0, 0, 0] : null;
+  return engine.passAlone({ encodings: TUTORIAL.encodings, count: 3, blocked });
+}
 
 /** Records a pass over the sentence. */
 export async function record(sentence) {
-  if (sentence.ids !== null) {
-    return run.engine.pass(sentence.ids);
-  }
-  if (tutorialEngine === null) {
-    tutorialEngine = await Engine.create();
-    await tutorialEngine.alone({ seed: 42, dModel: 2, heads: 1 });
-  }
-  const blocked = state.masked ? [0, 1, 1, 0, 0, 1, 0, 0, 0] : null;
-  return tutorialEngine.passAlone({ encodings: TUTORIAL.encodings, count: 3, blocked });
+  return passOn(await engineOf(sentence), sentence);
 }
 
 /** Names for a recorded pass: {pass, sentence, heads, tokens: the words that are the model's input, find, names}. */
@@ -66,7 +76,6 @@ export function named(pass, sentence, chosenHead) {
   const tokens = distinct(words.slice(0, context));
   const vocabulary = run.language.words;
   const feature = (count) => Array.from({ length: count }, (_, i) => t("class.feature", i));
-  const features = (tensor) => feature(sizes(pass.tensors[tensor].shape)[1]);
 
   const leafName = (name) => {
     const path = heads > 1 && /^W_[qkv]$/.test(name) ? `heads.${head}.${name}` : name;
@@ -95,7 +104,7 @@ export function named(pass, sentence, chosenHead) {
   /** The names of rows and columns. */
   const names = (fullName) => {
     const name = fullName.split("@")[0], found = find(fullName);
-    const [, width] = sizes(pass.tensors[found.tensor].shape);
+    const [height, width] = sizes(pass.tensors[found.tensor].shape);
     if (BETWEEN_WORDS.has(name)) {
       return { rows: tokens, columns: tokens, corner: t("class.corner") };
     }
@@ -103,15 +112,15 @@ export function named(pass, sentence, chosenHead) {
     const byHead = Array.from({ length: width }, (_, i) =>
       t("class.head_feature", Math.floor(i / perHead), i % perHead));
     switch (name) {
-      case "W_q": case "W_k": case "W_v": return { rows: feature(sizes(pass.tensors[found.tensor].shape)[0]), columns: feature(width) };
-      case "W_o": return { rows: feature(sizes(pass.tensors[found.tensor].shape)[0]), columns: byHead };
+      case "W_q": case "W_k": case "W_v": return { rows: feature(height), columns: feature(width) };
+      case "W_o": return { rows: feature(height), columns: byHead };
       case "all_heads": return { rows: tokens, columns: byHead };
       case "we": case "fc_layer.weight": return { rows: vocabulary, columns: feature(width) };
       case "fc_layer.bias": return { rows: [""], columns: vocabulary };
       case "logits": return { rows: tokens, columns: vocabulary };
       case "targets": return { rows: [""], columns: tokens };
       case "loss": return { rows: [""], columns: [""] };
-      default: return { rows: tokens, columns: features(found.tensor) };
+      default: return { rows: tokens, columns: feature(width) };
     }
   };
   return { pass, sentence, heads, tokens, find, names };
@@ -120,7 +129,7 @@ export function named(pass, sentence, chosenHead) {
 /** The losses that queries of Engine.losses ask for, of the pass over the sentence. It is recorded again, as the engine
  * answers for the last pass that anybody asked for. */
 export async function losses(sentence, queries) {
-  const recorded = record(sentence), engine = sentence.ids !== null ? run.engine : tutorialEngine;
-  const [, ...found] = await Promise.all([recorded, ...queries.map((query) => engine.losses(query))]);
+  const engine = await engineOf(sentence);
+  const [, ...found] = await Promise.all([passOn(engine, sentence), ...queries.map((query) => engine.losses(query))]);
   return found;
 }

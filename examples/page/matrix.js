@@ -54,7 +54,8 @@ function shade(kind, value, most) {
   if (kind === "mask" ? value !== 0 : kind !== "id" && !Number.isFinite(value)) {
     return ["blocked", 0];
   }
-  const strength = plain || most === 0 ? 0 : kind === "percent" ? Math.min(1, Math.max(0, value)) : Math.abs(value) / most;
+  const strength = plain || most === 0 ? 0 : kind === "percent" ? Math.min(1, Math.max(0, value))
+    : Math.abs(value) / most;
   return [kind === "percent" ? "share" : value < 0 ? "minus" : "plus", strength.toFixed(3)];
 }
 
@@ -62,8 +63,8 @@ const escaped = (text) => String(text).replace(/[&<>"]/g, (c) => `&#${c.charCode
 
 /**
  * options: {tensor: its number in the pass, name, shape: [rows, columns] or less, values, rows, columns:
- * their names, corner: the text above the row names, kind: "value" | "percent" | "gradient" | "id" | "mask", changed: mark it as new,
- * compact: colours without numbers, digits: decimals of values,
+ * their names, corner: the text above the row names, kind: "value" | "percent" |
+ * "gradient" | "id" | "mask", changed: mark it as new, compact: colours without numbers, digits: decimals of values,
  * text(value): the text of a cell, pickRows, pickColumns: the numbers of those to show (default: all),
  * onpoint(tensor, index): a cell was pointed at or focused, onpress(tensor, index, byKey): clicked or Enter,
  * onleave(): the pointer left the table}. An index counts the elements of the whole tensor.
@@ -92,7 +93,7 @@ export function matrix(options) {
     .map((text) => (text === "" ? h("td") : h("th", { scope: "col" }, text)));
   cells[0]?.setAttribute("tabindex", "0");
   const look = compact ? "compact" : kind !== "id" && across > DENSE ? "dense" : "";
-  const table = h("table", { class: `matrix ${kind} ${look}`, style: `--across:${across}` },
+  const table = h("table", { class: `matrix ${kind} ${look}`, "data-tensor": tensor, style: `--across:${across}` },
     h("caption", {}, titleOf(name, shape)),
     h("thead", {}, h("tr", {}, h("td", {}, options.corner ?? ""), columnHeads)),
     body);

@@ -23,7 +23,8 @@ function valueOf(pass, tensor) {
 /**
  * onvisit(tensor, index): the reader goes on to this number, or back to it; onclose(): the panel was
  * closed; words(tensor, index): {title, place}: what the number is in words, and "row, column" by name;
- * either can be null. Returns {element, show(pass, tensor, index): shows a number and returns its explanation, focus(), clear()}.
+ * either can be null. Returns {element, focus(), clear(), show(pass, tensor, index): shows a number and
+ * returns its explanation}.
  */
 export function panel({ onvisit, onclose, words } = {}) {
   let shown = null;  // {pass, tensor, index}
@@ -83,7 +84,7 @@ export function panel({ onvisit, onclose, words } = {}) {
   const result = {
     element,
     show(pass, tensor, index) {
-      const same = shown !== null && shown.pass === pass && shown.tensor === tensor && shown.index === index;
+      const same = shown !== null && shown.tensor === tensor && shown.index === index;
       if (!visiting && !same) {
         trail = [];
       }

@@ -70,9 +70,10 @@ function elements({ dtype, shape, strides, at }) {
   return out;
 }
 
-/** A recorded pass (pass.h), whose tensors have their values instead of addresses. */
+/** A recorded pass (pass.h), whose tensors have their values instead of addresses, with the run's step. */
 function pass(address) {
   const recorded = json(address);
+  recorded.step = e.page_steps();
   recorded.tensors = recorded.tensors.map((t) => ({ dtype: t.dtype, shape: t.shape, values: elements(t) }));
   return recorded;
 }

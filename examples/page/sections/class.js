@@ -7,19 +7,33 @@ import { state, setState, onState } from "../state.js";
 import { run, onRun, goTo, STEPS } from "../run.js";
 import { chosenSentence, record, named } from "../example.js";
 import { codeLines, stepsOf } from "../lines.js";
+import { listing } from "../listing.js";
 import { matrix, legend, sizes, DENSE } from "../matrix.js";
 import { panel } from "../panel.js";
 
-const LIKELIEST = 10;      // words shown of a row of logits
-const COMPACT = 12;      // wider matrices show colours instead of numbers
+const LIKELIEST = 10; // words shown of a row of logits
+const COMPACT = 12;   // wider matrices show colours instead of numbers
+const KINDS = { attention_percents: "percent", mask: "mask", targets: "id" };
+
 /** Calls draw(), which replaces elements, and gives the focus back to the one that had it, or to its successor. */
 function keepingFocus(root, draw) {
   const focused = root.contains(document.activeElement) ? document.activeElement : null;
   draw();
   if (focused !== null && document.activeElement !== focused) {
-    const successor = focused.isConnected ? focused : root.querySelector(`[data-key="${focused.dataset.key}"]`);
+    const { key, index } = focused.dataset, table = focused.closest("table");
+    const successor = focused.isConnected ? focused : root.querySelector(table === null ? `[data-key="${key}"]`
+      : `table[data-tensor="${table.dataset.tensor}"] [data-index="${index}"]`);
+    if (table !== null) {
+      successor?.setAttribute("tabindex", "0");
+    }
     successor?.focus({ preventScroll: true });
   }
+}
+
+/** Does a cell of one pass have the same place in another one? */
+function sameCell(pass, other, { tensor }) {
+  return pass.entries.length === other.entries.length &&
+    pass.tensors[tensor].values.length === other.tensors[tensor].values.length;
 }
 
 /** Builds the section once; returns {show()}, called whenever its tab is opened. */
@@ -72,8 +86,7 @@ export function begin(root) {
       return null;
     }
     const unnamed = /^t(\d+)$/.exec(name);
-    const found = unnamed !== null ? { tensor: Number(unnamed[1]) } : [...cards.values()].find((card) => card.name === name) &&
-      shown.find(name);
+    const found = unnamed !== null ? { tensor: Number(unnamed[1]) } : cards.has(name) ? shown.find(name) : null;
     const tensor = gradient === undefined ? found?.tensor : found?.gradient;
     const data = shown.pass.tensors[tensor];
     const index = unnamed !== null ? Number(r) : Number(r) * sizes(data?.shape ?? [])[1] + Number(c);
@@ -153,8 +166,7 @@ export function begin(root) {
     const name = card.name.split("@")[0], title = card.title;
     const picked = picks(name);
     const width = picked.pickColumns?.length ?? sizes(shape)[1];
-    const kind = layer === "gradient" ? "gradient" : name === "attention_percents" ? "percent" : name === "mask" ? "mask"
-      : name === "targets" ? "id" : "value";
+    const kind = layer === "gradient" ? layer : KINDS[name] ?? "value";
     const table = matrix({
       tensor, shape, values, kind, ...picked, ...card.names,
       name: layer === "gradient" ? t("class.gradient_title", title) : title,
@@ -173,14 +185,17 @@ export function begin(root) {
       const found = shown.find(name);
       const places = { value: h("div.layer"), gradient: h("div.layer") };
       const [base, of] = name.split("@");
-      const card = { name, title: of === undefined ? base : `${base}, ${t("class.head")} ${of}`, places, built: {}, names: shown.names(name),
-        tensors: { value: found.tensor, gradient: found.gradient } };
+      const card = {
+        name, title: of === undefined ? base : `${base}, ${t("class.head")} ${of}`, names: shown.names(name),
+        tensors: { value: found.tensor, gradient: found.gradient }, places, built: {},
+      };
       card.fresh = h("span.fresh", { hidden: true }, t("class.new"));
       card.buttons = found.gradient < 0 ? {} : Object.fromEntries(["value", "gradient"].map((layer) => [layer,
         h("button", { type: "button", onclick: () => toggle(card, layer) }, t(`class.${layer}`))]));
-      card.element = h("div.card", { "data-name": name }, h("div.card-bar", {}, card.fresh, Object.keys(card.buttons).length === 0 ? null
-        : h("span.group.small", { role: "group", "aria-label": t("class.layers", card.title) }, Object.values(card.buttons))),
-      places.value, places.gradient);
+      const group = h("span.group.small", { role: "group", "aria-label": t("class.layers", card.title) },
+        Object.values(card.buttons));
+      card.element = h("div.card", { "data-name": name },
+        h("div.card-bar", {}, card.fresh, found.gradient < 0 ? null : group), places.value, places.gradient);
       cards.set(name, card);
     }
     return cards.get(name);
@@ -193,8 +208,9 @@ export function begin(root) {
     render();
   };
 
-  /** Which layers of a card are shown: those that the reader chose, else values, and the gradients that backward has reached. */
-  const visible = (card) => layers.get(card.name) ?? { value: true, gradient: card.tensors.gradient >= 0 && known(card.name) };
+  /** The layers that are shown: those that the reader chose, else the value, and the gradient once backward has it. */
+  const visible = (card) => layers.get(card.name) ??
+    { value: true, gradient: card.tensors.gradient >= 0 && known(card.name) };
   /** Has backward computed this gradient? It has when all lines that read the matrix have been walked. */
   const known = (name) => state.phase === "backward" && firstReader(name) >= at();
   const firstReader = (name) => {
@@ -219,7 +235,8 @@ export function begin(root) {
   };
   /** Keeps about as much space as the table will need. */
   const reserve = (card, layer) => {
-    const [height, width] = sizes(shown.pass.tensors[card.tensors[layer]].shape), compact = width > COMPACT && !numbers;
+    const [height, width] = sizes(shown.pass.tensors[card.tensors[layer]].shape);
+    const compact = width > COMPACT && !numbers;
     const rows = Math.min(height, 32), place = card.places[layer].style;
     place.minHeight = `${2.5 + rows * (compact ? 0.9 : 1.6)}rem`;
     place.minWidth = `min(100%, ${5 + width * (compact ? 0.56 : 3)}rem)`;
@@ -227,7 +244,8 @@ export function begin(root) {
   const buildMissing = (card) => ["value", "gradient"].forEach((layer) =>
     visible(card)[layer] && card.built[layer] === undefined && buildTable(card, layer));
   const seen = new IntersectionObserver((entries) => {
-    const missing = entries.filter((entry) => entry.isIntersecting).map((entry) => cards.get(entry.target.dataset.name));
+    const missing = entries.filter((entry) => entry.isIntersecting)
+      .map((entry) => cards.get(entry.target.dataset.name));
     missing.forEach((card) => card !== undefined && buildMissing(card));
     if (missing.length > 0) {
       explainNow();
@@ -238,7 +256,7 @@ export function begin(root) {
 
   // ---- what is shown at the current line ----
 
-  const code = { python: h("ol.code"), c: h("ol.code") };
+  const code = listing((step) => setState({ line: step }));
   const about = h("p.about"), place = h("strong.place", { "aria-live": "polite" });
   const sentence = h("p.sentence", { "aria-live": "polite" }), partial = h("p.note");
   const equation = h("div.equation"), before = h("div.cards"), beforeTitle = h("h2.not-presented", {}, t("class.before"));
@@ -246,52 +264,27 @@ export function begin(root) {
   const colours = h("div");
   const problem = h("p.error", { role: "alert" });
 
-  const drawCode = () => {
-    for (const language of ["python", "c"]) {
-      const items = lines.filter((line) => line[language] !== null && (wholeProgram || !line.whole)).map((line) => {
-        const number = steps.indexOf(line);
-        const text = line[language];
-        const words = text.split(/(\w+->\w+|-\w+)/).map((part, i) => (i % 2 === 1 ? h("span.word", {}, part) : part)); // not broken at "-"
-        return h("li", { "data-step": number >= 0 ? number : null }, number >= 0
-          ? h("button.line", { type: "button", onclick: () => setState({ line: number }) }, words) : h("span.line", {}, words));
-      });
-      fill(code[language], items);
-    }
-  };
-  const markCode = () => {
-    for (const list of Object.values(code)) {
-      list.querySelectorAll("[data-step]").forEach((item) => {
-        const current = Number(item.dataset.step) === at();
-        item.classList.toggle("current", current);
-        item.firstChild[current ? "setAttribute" : "removeAttribute"]("aria-current", "step");
-        if (current && list.clientHeight > 0) { // in view, without scrolling the page
-          const top = item.offsetTop - 2 * item.offsetHeight, bottom = item.offsetTop + 3 * item.offsetHeight;
-          list.scrollTop = Math.max(Math.min(list.scrollTop, top), bottom - list.clientHeight);
-        }
-      });
-    }
-  };
   const symbol = (text) => {
     const d = text.includes("√d") ? shown.pass.tensors[shown.find("k").tensor].shape[1] : 0;
     return h("span.symbol", {}, text.slice(1).replace("√d", `√${d}`));
   };
-  const rowChoice = (line) => {
-    const logits = ["logits", "fc_layer.weight", "fc_layer.bias"].some((name) => [...line.marks, ...line.reads].includes(name));
-    const select = h("select", { "data-key": "row", onchange: (event) => {
+  /** Choices for large matrices. */
+  const drawMore = (line) => {
+    const names = [...line.marks, ...line.reads];
+    const logits = ["logits", "fc_layer.weight", "fc_layer.bias"].some((name) => names.includes(name));
+    const checkbox = (key, checked, onchange) => h("label", {},
+      h("input", { type: "checkbox", "data-key": key, checked, onchange: (event) => {
+        onchange(event.target.checked);
+        rebuild();
+      } }), t(`class.${key}`));
+    const rows = h("select", { "data-key": "row", onchange: (event) => {
       row = Number(event.target.value);
       rebuild();
     } }, shown.tokens.map((word, i) => h("option", { value: i, selected: i === row }, word)));
     fill(more,
-      h("label", { class: "numbers" }, h("input", { type: "checkbox", "data-key": "numbers", checked: numbers, onchange: (event) => {
-        numbers = event.target.checked;
-        rebuild();
-      } }), t("class.numbers")),
-      logits || line.id === "embeddings" ? h("label", {}, h("input", { type: "checkbox", "data-key": "words", checked: allWords, onchange: (event) => {
-        allWords = event.target.checked;
-        rebuild();
-      } }), t("class.all_words")) : null,
-      logits && !allWords ? h("label", {}, t("class.row_of"), select) : null,
-      logits && !allWords ? h("span.faint", {}, t("class.likeliest")) : null);
+      checkbox("numbers", numbers, (checked) => (numbers = checked)),
+      logits || names.includes("we") ? checkbox("all_words", allWords, (checked) => (allWords = checked)) : null,
+      logits && !allWords ? [h("label", {}, t("class.row_of"), rows), h("span.faint", {}, t("class.likeliest"))] : null);
     more.hidden = state.example === "tutorial";
   };
 
@@ -301,17 +294,18 @@ export function begin(root) {
     }
     keepingFocus(root, draw);
     explainNow();
-    requestAnimationFrame(markCode); // once the layout is known
+    requestAnimationFrame(() => code.mark(at())); // once the layout is known
   };
   const draw = () => {
     const index = at(), line = steps[index], backward = state.phase === "backward";
-    markCode();
+    code.mark(index);
     fill(place, t("class.place", index + 1, steps.length, t(`class.${state.phase}`)));
     fill(sentence, t(`line.${line.id}${backward ? ".back" : ""}`));
-    const early = backward ? [...new Set(line.reads)].filter((name) => cardOf(name).tensors.gradient >= 0 && firstReader(name) < index) : [];
+    const early = !backward ? [] : [...new Set(line.reads)]
+      .filter((name) => cardOf(name).tensors.gradient >= 0 && firstReader(name) < index);
     fill(partial, early.map((name) => t("class.partial", name, steps[firstReader(name)].marks[0])).join(" "));
     partial.hidden = early.length === 0;
-    rowChoice(line);
+    drawMore(line);
 
     const current = new Set([...line.marks, ...line.reads]);
     const freshLayer = (name) => (!backward ? (line.marks.includes(name) ? "value" : null)
@@ -327,7 +321,8 @@ export function begin(root) {
       const element = part === "'" ? null : part.startsWith("'") ? symbol(part)
         : update(cardOf(part), { fresh: freshLayer(part), later: false });
       if (element !== null) {
-        open && !last.lastChild.classList.contains("transposed") ? last.append(element) : terms.push(h("div.term", {}, element));
+        open && !last.lastChild.classList.contains("transposed") ? last.append(element)
+          : terms.push(h("div.term", {}, element));
       }
     });
     fill(equation, terms);
@@ -390,25 +385,30 @@ export function begin(root) {
   const program = h("button.program", { type: "button", "aria-pressed": "false", onclick: () => {
     wholeProgram = !wholeProgram;
     program.setAttribute("aria-pressed", wholeProgram);
-    drawCode();
-    markCode();
+    code.draw(lines, steps, wholeProgram);
+    code.mark(at());
   } }, t("class.whole"));
 
   // ---- choices ----
 
+  const choose = (changes) => setState({ line: 0, phase: "forward", cell: "", ...changes });
   const drawControls = () => {
-    const heads = chosenSentence().heads ?? 1;
-    const example = h("select", { "data-key": "example", onchange: (event) => setState({ example: event.target.value, line: 0, phase: "forward", cell: "" }) },
-      ["tutorial", "pizza", "own"].map((name) => h("option", { value: name, selected: name === state.example }, t(`class.${name}`))));
+    const heads = chosenSentence().heads ?? 1, tutorial = state.example === "tutorial";
+    const example = h("select", { "data-key": "example", onchange: (event) => choose({ example: event.target.value }) },
+      ["tutorial", "pizza", "own"].map((name) =>
+        h("option", { value: name, selected: name === state.example }, t(`class.${name}`))));
     const head = h("select", { "data-key": "head", onchange: (event) => setState({ head: Number(event.target.value) }) },
       Array.from({ length: heads }, (_, i) => h("option", { value: i, selected: i === headNow() }, String(i))));
+    const masked = h("input", { type: "checkbox", "data-key": "masked", checked: state.masked,
+      onchange: (event) => choose({ masked: event.target.checked }) });
+    const toStep = (step) => h("button", { type: "button", "data-key": `step${step}`,
+      "aria-pressed": String(run.step === step), onclick: () => goTo(step) }, String(step));
     fill(choices, h("label", {}, t("class.example"), example),
       heads > 1 ? h("label", {}, t("class.head"), head) : null,
-      state.example === "tutorial" ? h("label", {}, h("input", { type: "checkbox", "data-key": "masked", checked: state.masked,
-        onchange: (event) => setState({ masked: event.target.checked, line: 0, phase: "forward", cell: "" }) }), t("class.mask")) : null,
-      state.example === "tutorial" ? null : h("span.group", { role: "group", "aria-label": t("class.train_to") },
-        h("span.group-label", {}, t("class.train_to")), [0, 100, 500, STEPS].map((step) =>
-          h("button", { type: "button", "data-key": `step${step}`, "aria-pressed": String(run.step === step), onclick: () => goTo(step) }, String(step)))));
+      tutorial ? h("label", {}, masked, t("class.mask"))
+        : h("span.group", { role: "group", "aria-label": t("class.train_to") },
+          h("span.group-label", {}, t("class.train_to")), [0, 100, 500, STEPS].map(toStep)));
+    phases.forEach((button, i) => button.setAttribute("aria-pressed", (i === 1) === (state.phase === "backward")));
   };
   const headNow = () => Math.min(Math.max(0, Math.trunc(state.head)), (chosenSentence().heads ?? 1) - 1);
 
@@ -419,13 +419,16 @@ export function begin(root) {
       return;
     }
     const chosen = chosenSentence();
-    const wanted = JSON.stringify([state.example, chosen.ids, state.masked, headNow(), state.example === "tutorial" ? 0 : [run.changes, state.mask]]);
+    const { example } = state, tutorial = example === "tutorial";
+    const wanted = JSON.stringify([example, chosen.ids, state.masked, headNow(), tutorial || [run.changes, state.mask]]);
     keepingFocus(root, drawControls);
     fill(problem, chosen.problem ?? "");
     problem.hidden = chosen.problem === undefined;
     stage.hidden = chosen.problem !== undefined;
-    if (wanted === key && shown !== null || chosen.problem !== undefined) {
-      phases.forEach((button, i) => button.setAttribute("aria-pressed", (i === 1) === (state.phase === "backward")));
+    if (chosen.problem !== undefined) {
+      return;
+    }
+    if (wanted === key && shown !== null) {
       render();
       return;
     }
@@ -436,17 +439,18 @@ export function begin(root) {
         return;
       }
       key = wanted;
-      const example = state.example;
+      if (hovered !== null && !sameCell(shown.pass, pass, hovered)) {
+        hovered = null;
+      }
       shown = named(pass, chosen, headNow());
-      lines = codeLines({ example, heads: shown.heads, masked: example !== "tutorial" || state.masked, tokens: chosen.ids });
+      lines = codeLines({ example, heads: shown.heads, masked: !tutorial || state.masked, tokens: chosen.ids });
       steps = stepsOf(lines);
       row = row !== null && row < shown.tokens.length ? row : Math.min(shown.tokens.length - 1, run.language.it);
       cards = new Map();
-      fill(about, example === "tutorial" ? t("class.about.tutorial")
-        : t("class.about.model", chosen.words.join(" "), run.step, STEPS, state.seed));
-      fill(colours, legend(["value", "percent", "new", ...(example !== "tutorial" || state.masked ? ["mask"] : [])]));
-      phases.forEach((button, i) => button.setAttribute("aria-pressed", (i === 1) === (state.phase === "backward")));
-      drawCode();
+      fill(about, tutorial ? t("class.about.tutorial")
+        : t("class.about.model", chosen.words.join(" "), pass.step, STEPS, state.seed));
+      fill(colours, legend(["value", "percent", "new", !tutorial || state.masked ? "mask" : ""]));
+      code.draw(lines, steps, wholeProgram);
       render();
     } catch (error) {
       fill(problem, error.message);
@@ -463,16 +467,19 @@ export function begin(root) {
         h("div.listing", {}, h("div.listing-title", {}, h("h2", {}, t("class.python")), program), code.python),
         h("div.listing", {}, h("h2", {}, t("class.c")), code.c)),
       sentence, partial),
-    h("div.stage-body", {}, h("h2.unseen", {}, t("class.now")), equation, colours, beforeTitle, h("div.not-presented", {}, before)),
+    h("div.stage-body", {}, h("h2.unseen", {}, t("class.now")), equation, colours, beforeTitle,
+      h("div.not-presented", {}, before)),
     explained.element);
-  root.append(h("p.intro.not-presented", {}, t("class.intro")), h("div.toolbar.not-presented", {}, choices, more), h("div.not-presented", {}, about), problem, stage);
+  root.append(h("p.intro.not-presented", {}, t("class.intro")), h("div.toolbar.not-presented", {}, choices, more),
+    h("div.not-presented", {}, about), problem, stage);
   stage.hidden = true;
 
   onState((changed) => {
     if (changed.has("phase")) {
       layers = new Map();
     }
-    if (["example", "sentence", "phase", "line", "head", "masked", "mask", "present"].some((name) => changed.has(name))) {
+    const inputs = ["example", "sentence", "phase", "line", "head", "masked", "mask", "present"];
+    if (inputs.some((name) => changed.has(name))) {
       compute();
     } else if (changed.has("cell")) {
       hovered = null;

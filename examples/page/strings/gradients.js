@@ -18,7 +18,7 @@ export const gradients = {
     "At [{0}]: value {1}, gradient {2}. Click or press Enter to choose.",
     "Bei [{0}]: Wert {1}, Gradient {2}. Klicken oder Enter wählt.",
     "En [{0}] : valeur {1}, gradient {2}. Cliquez ou appuyez sur Entrée pour choisir."],
-  "gradients.chosen": ["blue frame: the chosen number", "blauer Rahmen: die gewählte Zahl", "cadre bleu : le nombre choisi"],
+  "gradients.chosen": ["thick frame: the chosen number", "dicker Rahmen: die gewählte Zahl", "cadre épais : le nombre choisi"],
   "gradients.turn.title": ["2. Turn it and watch the loss", "2. Dreh daran und beobachte den Loss", "2. Modifiez-le et observez la perte"],
   "gradients.turn.about": [
     "The number is turned for this picture only: the weights of the training run stay as they are. Zoom in: the closer you look, the straighter the curve.",
