@@ -160,6 +160,7 @@ help:
 	@echo "make coverage      list the lines of src/ that no test reaches (needs gcovr)"
 	@echo "make machines      build and test for musl, 32-bit x86, aarch64 and macOS (on Debian)"
 	@echo "make test-cpp      train the toy model in C++17, define an operation in C++17 and C++20"
+	@echo "make page          build attention.html, a web page that explains attention (make deps-page installs emcc, esbuild)"
 	@echo "make layers        check that includes go one way only: nn -> autograd -> tensor"
 	@echo "make format        clang-format everything; check-format only checks"
 	@echo "make lint          run cppcheck"
@@ -250,28 +251,32 @@ demo: $(BUILD)/demo_$(DEMO_ISA)
 
 # ---- the page: library and engine compiled to WebAssembly, and everything put into one file ----
 
+# It is built by a make of its own, whose compiler is emcc.
 PAGE := $(BUILD)/page
-.PHONY: page deps-page $(PAGE)/wasm/engine.wasm
-page: $(PAGE)/attention.html
-	@echo "$<: open it in a browser"
+.PHONY: page deps-page
+page:
+	@command -v emcc > /dev/null || { echo "make page: emcc not found; run: make deps-page" >&2; exit 1; }
+	@$(MAKE) --no-print-directory CC=emcc AR=emar BUILD=$(PAGE) EXTRA=-msimd128 THREADS= SYMBOLS= $(PAGE)/attention.html
+	@echo "$(PAGE)/attention.html is built; open it in a browser"
 
-$(PAGE)/attention.html: $(PAGE)/wasm/engine.wasm $(shell find examples/page -type f ! -name '*.[ch]')
+$(BUILD)/attention.html: $(BUILD)/engine.wasm $(addprefix examples/page/,page.html page.css build.sh) \
+        $(wildcard examples/page/*.js examples/page/*/*.js examples/page/*/*/*.js)
 	$(call step,join $@)
 	sh examples/page/build.sh $< $@
 
-$(PAGE)/wasm/engine.wasm:
-	@command -v emcc > /dev/null || { echo "make page: emcc not found; run: make deps-page" >&2; exit 1; }
-	@$(MAKE) --no-print-directory CC=emcc AR=emar BUILD=$(PAGE)/wasm EXTRA=-msimd128 THREADS= SYMBOLS= engine.wasm
+# STANDALONE_WASM: without JavaScript of emscripten's.
+$(BUILD)/engine.wasm: $(call parts,page) $(filter-out %/setup.o,$(call parts,next_token)) \
+        $(foreach f,vocabulary text flags console,$(BUILD)/examples/common/$(f).o) $(LIBRARY)
+	$(call step,link $@)
+	$(LINK) $^ -sSTANDALONE_WASM --no-entry -sALLOW_MEMORY_GROWTH -o $@
+
+# The hash that the page must show after as many steps (tests/page.sh).
+$(BUILD)/page_hash: $(BUILD)/tests/page/hash.o $(PAGE_PARTS) $(call parts,next_token) $(COMMON_PARTS) $(LIBRARY)
+	$(call step,link $@)
+	$(LINK) $^ -o $@ $(LDLIBS_)
 
 deps-page:
 	@sh tests/install.sh page
-
-# With CC=emcc. STANDALONE_WASM: without JavaScript of emscripten's.
-.PHONY: engine.wasm
-engine.wasm: $(call parts,page) $(filter-out %/setup.o,$(call parts,next_token)) \
-        $(foreach f,vocabulary text flags console,$(BUILD)/examples/common/$(f).o) $(LIBRARY)
-	$(call step,link $@)
-	$(LINK) $^ -sSTANDALONE_WASM --no-entry -sALLOW_MEMORY_GROWTH -o $(BUILD)/$@
 
 # ---- tests: linked with the objects, so that every operation is in the registry ----
 
@@ -495,7 +500,7 @@ $(TEST_OBJECTS) $(BUILD)/test_heed: | deps
 endif
 
 deps-dev:
-	@sh tests/install.sh check dev report
+	@sh tests/install.sh check dev report page firefox
 
 # ---- structure and style ----
 
@@ -505,10 +510,10 @@ layers:
 # ---- the pictures of README and docs/ ----
 
 .PHONY: pictures
-pictures: $(addprefix $(BUILD)/,graph next_token gpt stories)
+pictures: page $(addprefix $(BUILD)/,graph next_token gpt stories page_hash)
 	sh docs/pictures/make.sh $(BUILD)
 
-FORMATTED = $(wildcard src/*.h src/*/*.[ch] src/*/*/*.[ch] examples/*.[ch] examples/*/*.[ch] tests/*.[ch] tests/gradients/*.h tests/misuse/*.h tests/parity/*.h tests/fuzz/*.c tests/fuzz/*/*.[ch] tests/oom/*.c tests/lessons/*.c bench/*.[ch] bench/*/*.[ch] bench/peers/*.cpp)
+FORMATTED = $(wildcard src/*.h src/*/*.[ch] src/*/*/*.[ch] examples/*.[ch] examples/*/*.[ch] tests/*.[ch] tests/gradients/*.h tests/misuse/*.h tests/parity/*.h tests/fuzz/*.c tests/fuzz/*/*.[ch] tests/oom/*.c tests/page/*.c tests/lessons/*.c bench/*.[ch] bench/*/*.[ch] bench/peers/*.cpp)
 
 format:
 	clang-format -i $(FORMATTED)

@@ -2,8 +2,9 @@
 # Installs missing packages with the system's package manager; does nothing if all are installed.
 #   tests/install.sh check        Check and pkg-config, for `make test`
 #   tests/install.sh check dev    also the second compiler, sanitizers, formatter and checkers
-#   tests/install.sh report       a browser and its driver, for tests/report.sh
+#   tests/install.sh report       a browser and its driver, for tests/report.sh and page.sh
 #   tests/install.sh page         the compiler to WebAssembly and esbuild, for `make page`
+#   tests/install.sh firefox      another browser, for tests/page.sh
 #   tests/install.sh coverage     gcovr, for tests/coverage.sh
 #   tests/install.sh machines     cross compilers and emulators, for tests/machines.sh
 set -eu
@@ -63,6 +64,10 @@ for group in "$@"; do
         want "command -v chromedriver" chromium-driver chromedriver chromium-chromedriver chromium chromedriver
         want "python3 -c 'import selenium' || /usr/bin/python3 -c 'import selenium'" python3-selenium \
             python3-selenium py3-selenium python-selenium selenium
+        want "python3 -m pip --version" python3-pip python3-pip py3-pip python-pip python
+        ;;
+    firefox)
+        want "command -v firefox-esr || command -v firefox" firefox-esr firefox firefox-esr firefox firefox
         ;;
     page)
         want "command -v emcc" emscripten emscripten emscripten emscripten emscripten

@@ -18,7 +18,7 @@
     X(optim) X(portable) X(denormal) X(files) X(data) X(gpt_files) X(golden)                                                       \
     X(toy) X(char_gpt) X(text) X(chunks) X(bpe) X(tokenizer) X(corpus)                             \
     X(flags) X(options) X(next_token) X(gpt_program) X(gpt_run) X(quiz) X(stories) \
-    X(pictures) X(plot) X(watch) X(report) X(oom)
+    X(pictures) X(plot) X(watch) X(report) X(page) X(oom)
 /* clang-format on */
 #define DECLARE(name) Suite *name##_suite(void);
 SUITES(DECLARE)

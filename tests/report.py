@@ -7,79 +7,22 @@ console message, a request, a control without effect, or a page that is too wide
 installed (PyPI axe-core-python), it must report no serious problem.
 """
 
-import json
 import os
-import shutil
 import sys
 
-from selenium import webdriver
-from selenium.webdriver.chrome.options import Options
-from selenium.webdriver.chrome.service import Service
 from selenium.webdriver.common.action_chains import ActionChains
 from selenium.webdriver.common.by import By
 from selenium.webdriver.common.keys import Keys
 from selenium.webdriver.support.ui import WebDriverWait
 
+from browser import Page, check_axe, start
+
 HOSTILE = "</script><img src=x onerror=alert(1)>"
 
 
-def start():
-    options = Options()
-    for argument in ("--headless=new", "--no-sandbox", "--disable-gpu", "--disable-dev-shm-usage"):
-        options.add_argument(argument)
-    options.set_capability("goog:loggingPrefs", {"browser": "ALL", "performance": "ALL"})
-    options.binary_location = shutil.which("chromium") or shutil.which("chromium-browser") or ""
-    return webdriver.Chrome(options=options, service=Service(shutil.which("chromedriver")))
-
-
-class Page:
-    """A report in the browser."""
-
-    opened = set()
-
-    def __init__(self, driver, path, width=1000, theme="light"):
-        self.driver, self.url = driver, "file://" + os.path.abspath(path)
-        driver.execute_cdp_cmd("Emulation.setDeviceMetricsOverride", {
-            "width": width, "height": 900, "deviceScaleFactor": 1, "mobile": width < 500})
-        driver.execute_cdp_cmd("Emulation.setEmulatedMedia", {
-            "media": "", "features": [{"name": "prefers-color-scheme", "value": theme}]})
-        driver.get(self.url)
-        self.opened.add(self.url)
-
-    def find(self, selector):
-        return self.driver.find_element(By.CSS_SELECTOR, selector)
-
-    def text(self, selector):
-        return self.find(selector).get_attribute("textContent")
-
-    def style(self, selector, name):
-        return self.find(selector).value_of_css_property(name)
-
-    def run(self, script):
-        return self.driver.execute_script("return " + script)
-
-    def press(self, selector, *keys):
-        self.driver.execute_script("arguments[0].focus()", self.find(selector))
-        ActionChains(self.driver).send_keys(*keys).perform()
-
-    def hover(self, selector, x=0, y=0):
-        element = self.find(selector)
-        self.driver.execute_script("arguments[0].scrollIntoView({block: 'center'})", element)
-        ActionChains(self.driver).move_to_element_with_offset(element, x, y).perform()
-
-    def cells(self):
-        """The colors of the matrix."""
-        return self.run("[...document.querySelectorAll('#matrix td[data-at]')].map(e => e.style.backgroundColor)")
-
-    def check_quiet(self):
-        """No console messages, and no requests except for the pages."""
-        messages = [m["message"] for m in self.driver.get_log("browser")]
-        assert messages == [], messages
-        for entry in self.driver.get_log("performance"):
-            message = json.loads(entry["message"])["message"]
-            if message["method"] == "Network.requestWillBeSent":
-                url = message["params"]["request"]["url"]
-                assert url in self.opened or url == "data:,", url
+def cells(page):
+    """The colors of the matrix."""
+    return page.run("[...document.querySelectorAll('#matrix td[data-at]')].map(e => e.style.backgroundColor)")
 
 
 def check_content(page):
@@ -99,21 +42,21 @@ def check_content(page):
 
 
 def check_slider(page):
-    last = page.cells()
+    last = cells(page)
     assert page.text("#shown") == "after step 40"
     page.press("#when", Keys.HOME)
     assert page.text("#shown") == "before training"
-    first = page.cells()
+    first = cells(page)
     assert first != last
     norms = page.text("#model tbody")
     page.press("#when", Keys.ARROW_RIGHT)
     assert page.text("#shown") == "after step 1"
     assert page.find("#when").get_attribute("aria-valuetext") == "after step 1"
-    assert page.cells() != first and page.text("#model tbody") != norms
+    assert cells(page) != first and page.text("#model tbody") != norms
     slider = page.find("#when")
     page.hover("#when", slider.size["width"] // 2 - 3)
     ActionChains(page.driver).click().perform()
-    assert page.text("#shown") == "after step 40" and page.cells() == last
+    assert page.text("#shown") == "after step 40" and cells(page) == last
     page.find("#play").click()
     assert page.text("#shown") == "before training" and page.text("#play") == "Stop"
     page.find("#play").click()
@@ -121,9 +64,9 @@ def check_slider(page):
 
 
 def check_heads(page):
-    first = page.cells()
+    first = cells(page)
     page.press("#heads input", Keys.ARROW_RIGHT)
-    assert page.text("#head") == "Layer 1, head 2" and page.cells() != first
+    assert page.text("#head") == "Layer 1, head 2" and cells(page) != first
     page.driver.find_elements(By.CSS_SELECTOR, "#heads input")[2].click()
     assert page.text("#head") == "Layer 2, head 1"
 
@@ -220,18 +163,6 @@ def check_print(page):
     assert page.style(".controls", "display") == "none"
     assert page.style("body", "background-color") == "rgba(255, 255, 255, 1)"
     page.driver.execute_cdp_cmd("Emulation.setEmulatedMedia", {"media": ""})
-
-
-def check_axe(page):
-    try:
-        from axe_core_python.selenium import Axe
-    except ImportError:
-        print("axe-core is not installed; skipped")
-        return
-    found = [(v["id"], v["impact"], [n["html"][:200] for n in v["nodes"][:3]])
-             for v in Axe().run(page.driver)["violations"]]
-    assert not any(impact in ("serious", "critical") for _, impact, _ in found), found
-    print("axe:", found or "no violations")
 
 
 def check_training(driver, path):

@@ -1,7 +1,7 @@
 #!/bin/sh
 # Makes the pictures of README and docs/: docs/pictures/make.sh BUILD
-# Needs Graphviz (dot), Chromium with its driver, and Python's selenium. Takes a minute, in most of which README's GPT
-# is trained.
+# Needs Graphviz (dot), Chromium with its driver, and Python's selenium. Takes a few minutes: README's GPT
+# is trained, and the page is tested.
 set -eu
 build=$1
 pictures=$(dirname "$0")
@@ -23,3 +23,6 @@ done
 "$build/gpt" train --text "$folder/stories.txt" --steps 1000 --prompt "Ann gives the rope to Dan. " \
     --report "$folder/report.html"
 python3 -B "$pictures/screenshots.py" "$folder/report.html" "$pictures"
+
+sh "$pictures/../../tests/page.sh" "$build" "$folder"
+mv "$folder/page.webp" "$pictures"

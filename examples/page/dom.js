@@ -1,7 +1,7 @@
 // Elements without a framework.
 
 /** h("button.primary", {onclick, title}, "text", child, ...): an element. Properties that start with
- * "on" are listeners, true and false are boolean attributes, null is left out. */
+ * "on" are listeners, true and false are boolean attributes (with aria-: words), null is left out. */
 export function h(tag, properties = {}, ...children) {
   const [name, ...classes] = tag.split(".");
   const element = document.createElement(name);
@@ -25,6 +25,8 @@ function set(element, properties) {
   for (const [key, value] of Object.entries(properties)) {
     if (key.startsWith("on")) {
       element.addEventListener(key.slice(2), value);
+    } else if (key.startsWith("aria-") && typeof value === "boolean") {
+      element.setAttribute(key, value);
     } else if (value === true) {
       element.setAttribute(key, "");
     } else if (value !== false && value !== null && value !== undefined) {

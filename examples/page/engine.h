@@ -13,6 +13,9 @@
 /* page_error: the message of the pending error, which is cleared; NULL: none. */
 const char *page_error(void);
 
+/* page_end: frees everything. */
+void page_end(void);
+
 /* page_alloc, page_free: memory for arguments. */
 void *page_alloc(size_t size);
 void page_free(void *block);
@@ -35,13 +38,14 @@ int page_steps(void);
 bool page_go_to(int step);
 const char *page_hash(void);
 
-/* page_set_mask: blocks key j for query i where blocked[i * context + j] is not 0, in training and
- * in every pass; NULL: the causal mask. */
+/* page_set_mask: blocks key j for query i where blocked[i * context + j] is not 0; NULL: the causal
+ * mask. It applies to scores, attention, writing and passes; to training only if it is set at step
+ * 0, so that going back to a step repeats what was done. */
 bool page_set_mask(const uint8_t *blocked);
 
 /* page_score: {"accuracy", "attention", "loss"} on the held-out sentences: the fraction of words
  * after *it* that are predicted, the attention of *it* on its subject (the best head of each
- * sentence, averaged), the mean loss.
+ * sentence, averaged), the mean loss; null where one is infinite or NaN.
  * page_attention: {"heads", "tokens", "at"}: f32 weights (heads, T, T) over a sentence.
  * page_write: {"words": [id, ...]}: the likeliest continuation, at most `most` words. */
 const char *page_score(void);
@@ -66,8 +70,9 @@ bool page_losses(int leaf, int cell, const double *values, int count, double *lo
 /* page_alone: the attention module of the tutorial: SelfAttention, or MultiHead if heads > 1, with
  * weights drawn from `seed`.
  * page_open: loads a .safetensors file: into the run if it is a whole next-token model of the toy,
- * else into a new attention module. {"kind": "model" | "self_attention" | "multi_head", "d_model",
- * "head_dim", "heads"}.
+ * whose training begins again at step 0 as that of next_token --load, else into a new attention
+ * module. On error nothing changes. {"kind": "model" | "self_attention" | "multi_head", "d_model",
+ * "head_dim", "heads", "concatenates": true if several heads have no W_o}.
  * page_state: the run's parameters and buffers, to be saved: {"tensors": [{"name", "shape", "at"},
  * ...], "metadata": {...}} as next_token --save writes them. */
 bool page_alone(double seed, int d_model, int heads);

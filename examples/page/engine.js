@@ -76,10 +76,12 @@ export class Engine {
   /** The data of a "measure" event, now; {tokens, prompt}. */
   measure(watched) { return this.call("measure", watched); }
   hash() { return this.call("hash"); }
-  /** blocked: 0 or 1 for each of context x context cells; null: the causal mask. */
+  /** blocked: 0 or 1 for each of context x context cells; null: the causal mask. Training uses it only
+   * if it is set at step 0. */
   mask(blocked) { return this.call("mask", blocked); }
 
-  // ---- passes: {loss, marks, leaves, entries, tensors} as in pass.h; tensors: {dtype, shape, values} ----
+  // ---- passes: {loss, marks, leaves, entries, tensors} as in pass.h; tensors: {dtype, shape, values};
+  // step: of the run ----
 
   pass(tokens) { return this.call("pass", tokens); }
   /** Attention without a model: encodings (count, dModel), blocked (count x count) or null. */
@@ -93,7 +95,7 @@ export class Engine {
 
   /** The attention module for passAlone, with weights from a seed. */
   alone({ seed, dModel, heads }) { return this.call("alone", { seed, dModel, heads }); }
-  /** Loads the bytes of a .safetensors file: {kind, d_model, head_dim, heads}. */
+  /** Loads the bytes of a .safetensors file: {kind, d_model, head_dim, heads, concatenates}. */
   open(bytes) { return this.call("open", bytes); }
   /** The weights of the run: {metadata, tensors: [{name, shape, values}]}. */
   state() { return this.call("state"); }

@@ -6,9 +6,7 @@
 
 /* ---- marks ---- */
 
-enum { MOST_MARKS = 16 * (MODEL_MOST_HEADS + 1) };
-
-static forward_mark marks[MOST_MARKS];
+static forward_mark marks[FORWARD_MOST_MARKS];
 static int mark_count, current_head;
 
 void forward_begin(void)
@@ -18,7 +16,7 @@ void forward_begin(void)
 
 heed_tensor *forward_add_mark(const char *name, heed_tensor *result)
 {
-    if (result != NULL && mark_count < MOST_MARKS) {
+    if (result != NULL && mark_count < FORWARD_MOST_MARKS) {
         marks[mark_count++] = (forward_mark){name, current_head, result};
     }
     return result;
@@ -73,8 +71,11 @@ struct heed_self_attention *network_head(const network *n, int head)
 network network_in_double(const network *n)
 {
     const heed_generator before = heed_get_generator();
+    if (heed_error_pending()) {
+        return (network){.model = NULL};
+    }
     const heed_tensor *W_q = network_head(n, 0)->W_q->weight; /* (head_dim, d_model) */
-    network copy = {.model = NULL};
+    network copy = {.concatenates = n->concatenates};
     if (n->model != NULL) {
         copy.model = model_new(n->model->sizes);
     } else if (n->multi_head != NULL) {
@@ -86,12 +87,19 @@ network network_in_double(const network *n)
             W_q->shape[1], -2, -1, (heed_self_attention_options){.head_dim = W_q->shape[0]});
     }
     heed_set_generator(&before);
+    if (heed_error_pending()) {
+        network_free(&copy);
+        return copy;
+    }
     const heed_tensor_list from = heed_state_dict(network_module(n)),
                            to = heed_state_dict(network_module(&copy));
     for (int i = 0; i < from.count && !heed_error_pending(); i++) {
         heed_copy_into(to.tensors[i], from.tensors[i]);
     }
     heed_module_to(network_module(&copy), HEED_F64);
+    if (heed_error_pending()) {
+        network_free(&copy);
+    }
     return copy;
 }
 
@@ -108,6 +116,9 @@ void network_free(network *n)
 static heed_tensor *attend(struct heed_self_attention *self, heed_tensor *token_encodings,
                            heed_tensor *block_mask, unsigned breaks)
 {
+    if (self == NULL) { /* an error is pending */
+        return NULL;
+    }
     HEED_FORWARD(self);
     const int row_dim = -2, col_dim = -1;
     struct heed_linear *W_k = breaks & BREAK_SAME_KEYS ? self->W_q : self->W_k;
@@ -155,6 +166,9 @@ heed_tensor *forward_attention(const network *n, heed_tensor *token_encodings,
     }
     current_head = 0;
     heed_tensor *all = forward_add_mark("all_heads", heed_cat(outputs, heads, -1));
+    if (n->concatenates) {
+        return all;
+    }
     return forward_add_mark("projected", heed_linear_forward(m->W_o, all));
 }
 

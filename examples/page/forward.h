@@ -19,24 +19,27 @@ enum {
     BREAKS = 256
 };
 
-/* One of the three is set. */
+/* One of the three modules is set. */
 typedef struct network {
     struct token_model *model;
     struct heed_self_attention *self_attention;
     struct heed_multi_head *multi_head;
+    bool concatenates; /* multi_head: W_o is not used, as in the tutorial's MultiHeadAttention */
 } network;
 
-/* network_module: the module that is set. network_head_count, network_head: its heads. */
+/* network_module: the module that is set. network_head_count, network_head: its heads (NULL while
+ * an error is pending). */
 void *network_module(const network *n);
 int network_head_count(const network *n);
 struct heed_self_attention *network_head(const network *n, int head);
 
-/* network_in_double: a copy in f64, which draws no random numbers. network_free: frees the module.
- */
+/* network_in_double: a copy in f64, which draws no random numbers; none on error. network_free:
+ * frees the module. */
 network network_in_double(const network *n);
 void network_free(network *n);
 
 /* forward_attention: token_encodings (..., T, d_model) -> (..., T, d_model or head_dim).
+ *                    or, if the network concatenates, (..., T, heads * head_dim).
  * forward_logits: tokens (..., T) i64 -> (..., T, words), for a network with a model.
  * block_mask: bool (T, T) or NULL. */
 heed_tensor *forward_attention(const network *n, heed_tensor *token_encodings,
@@ -45,6 +48,7 @@ heed_tensor *forward_logits(const network *n, heed_tensor *tokens, heed_tensor *
                             unsigned breaks);
 
 /* The named results of the last forward, in order; they belong to the scope of that forward. */
+enum { FORWARD_MOST_MARKS = 16 * (MODEL_MOST_HEADS + 1) };
 typedef struct forward_mark {
     const char *name;
     int head;

@@ -4,21 +4,39 @@ import { h, fill } from "./dom.js";
 import { t, setLanguage, LANGUAGES } from "./strings.js";
 import { state, setState, onState, beginState } from "./state.js";
 import { beginRun, run } from "./run.js";
+import { legend, number } from "./matrix.js";
+import { explain, check } from "./explain.js";
 import * as classroom from "./sections/class.js";
 import * as training from "./sections/training.js";
 import * as gradients from "./sections/gradients.js";
 import * as breaks from "./sections/breaks.js";
 import * as own from "./sections/own.js";
+import * as teachers from "./sections/teachers.js";
 
-const sections = { class: classroom, training, gradients, breaks, own };
+const sections = { class: classroom, training, gradients, breaks, own, teachers };
+const names = Object.keys(sections);
+const app = document.getElementById("app");
+
+// A module with one SIMD instruction: a function that drops a v128 constant.
+const SIMD = [0, 97, 115, 109, 1, 0, 0, 0, 1, 4, 1, 96, 0, 0, 3, 2, 1, 0, 10, 23, 1, 21, 0, 253, 12,
+  ...Array(16).fill(0), 26, 11];
+
+/** What the browser lacks, or null. */
+function missing() {
+  return typeof WebAssembly === "undefined" ? "WebAssembly"
+    : typeof DecompressionStream === "undefined" ? "DecompressionStream"
+    : !WebAssembly.validate(Uint8Array.from(SIMD)) ? "WebAssembly SIMD" : null;
+}
+
+// ---- tabs ----
 
 function tabs(panels) {
-  const buttons = Object.keys(sections).map((name) =>
-    h("button", { role: "tab", id: `tab-${name}`, "aria-controls": `panel-${name}`, onclick: () => setState({ tab: name }) },
-      t(`tab.${name}`)));
+  const buttons = names.map((name) =>
+    h("button", { type: "button", role: "tab", id: `tab-${name}`, "aria-controls": `panel-${name}`,
+      onclick: () => setState({ tab: name }) }, t(`tab.${name}`)));
   const show = () => {
     buttons.forEach((button, i) => {
-      const chosen = Object.keys(sections)[i] === state.tab;
+      const chosen = names[i] === state.tab;
       button.setAttribute("aria-selected", chosen);
       button.tabIndex = chosen ? 0 : -1;
       panels[i].root.hidden = !chosen;
@@ -27,27 +45,148 @@ function tabs(panels) {
       }
     });
   };
+  const onkeydown = (event) => {
+    const at = names.indexOf(state.tab), last = names.length - 1;
+    const next = { ArrowLeft: at > 0 ? at - 1 : last, ArrowRight: at < last ? at + 1 : 0, Home: 0, End: last }[event.key];
+    if (next !== undefined) {
+      setState({ tab: names[next] });
+      buttons[next].focus();
+      event.preventDefault();
+      event.stopPropagation(); // arrows elsewhere step through the class
+    }
+  };
   onState((changed) => changed.has("tab") && show());
-  return { element: h("div", { role: "tablist" }, buttons), show };
+  return { element: h("div", { role: "tablist", "aria-label": t("tabs"), onkeydown }, buttons), show };
 }
+
+// ---- dialogs ----
+
+function dialog(title, ...content) {
+  const element = h("dialog", { "aria-label": title }, h("h2", { tabindex: -1, autofocus: true }, title), ...content,
+    h("form", { method: "dialog" }, h("button.primary", {}, t("dialog.close"))));
+  document.body.append(element);
+  return element;
+}
+
+function helpDialog() {
+  const keys = {
+    step: ["←", "→"], cell: ["←", "→", "↑", "↓"], press: ["Enter"], tab: names.map((_, i) => String(i + 1)), present: ["P"],
+    escape: ["Esc"], help: ["?"],
+  };
+  const words = ["token", "encoding", "weight", "head", "loss", "gradient", "step", "seed"];
+  return dialog(t("help"),
+    h("h3", {}, t("help.keys")),
+    h("table.keys", {}, h("tbody", {}, Object.entries(keys).map(([name, caps]) => h("tr", {},
+      h("th", { scope: "row" }, caps.map((cap) => h("kbd", {}, cap))), h("td", {}, t(`help.key.${name}`)))))),
+    h("h3", {}, t("help.colours")), legend(["value", "percent", "mask"]),
+    h("h3", {}, t("help.words")),
+    h("dl", {}, words.flatMap((word) => [h("dt", {}, t(`help.${word}`)), h("dd", {}, t(`help.${word}.is`))])));
+}
+
+/** Returns a function that copies the link, or shows it where the browser does not allow that. */
+function linkCopier() {
+  const field = h("input", { type: "text", readonly: true, "aria-label": t("link") });
+  const element = dialog(t("link"), h("p", {}, t("link.by_hand")), field);
+  return async (say) => {
+    try {
+      await navigator.clipboard.writeText(location.href);
+      say(t("link.copied"));
+    } catch {
+      field.value = location.href;
+      element.showModal();
+      field.focus();
+      field.select();
+    }
+  };
+}
+
+// ---- the header ----
+
+function choice(label, options, chosen, onchoose) {
+  const select = h("select", { "aria-label": label, onchange: () => onchoose(select.value) },
+    Object.entries(options).map(([value, text]) => h("option", { value, selected: value === chosen }, text)));
+  return select;
+}
+
+function header(bar, help) {
+  const { dataset } = document.documentElement;
+  const said = h("span.faint", { role: "status" });
+  const copyLink = linkCopier();
+  const present = h("button", { type: "button", "aria-keyshortcuts": "p",
+    onclick: () => setState({ present: !state.present }) }, t("present"));
+  const follow = () => {
+    document.documentElement.toggleAttribute("data-present", state.present);
+    state.theme === "" ? delete dataset.theme : (dataset.theme = state.theme);
+    present.setAttribute("aria-pressed", state.present);
+  };
+  follow();
+  onState(follow);
+  let timer = 0;
+  const say = (text) => {
+    said.textContent = text;
+    clearTimeout(timer);
+    timer = setTimeout(() => (said.textContent = ""), 4000);
+  };
+  const themes = { "": t("theme.system"), light: t("theme.light"), dark: t("theme.dark") };
+  return h("header", {}, h("h1", {}, t("title")),
+    h("div.toolbar", {},
+      h("div.toolbar.not-presented", {},
+        choice(t("language"), LANGUAGES, document.documentElement.lang, (lang) => setState({ lang })),
+        choice(t("theme"), themes, state.theme, (theme) => setState({ theme })),
+        h("button", { type: "button", onclick: () => copyLink(say) }, t("link.copy")),
+        h("button", { type: "button", onclick: () => print() }, t("print")),
+        h("button", { type: "button", "aria-keyshortcuts": "?", onclick: () => help.showModal() }, t("help"))),
+      present, said),
+    bar);
+}
+
+/** The keys of the whole page. */
+function listenToKeys(help) {
+  document.addEventListener("keydown", (event) => {
+    const typing = event.target.closest("input:not([type=checkbox], [type=radio], [type=range]), textarea, select");
+    if (event.defaultPrevented || event.ctrlKey || event.metaKey || event.altKey || typing !== null ||
+        document.querySelector("dialog[open]") !== null) {
+      return;
+    }
+    const tab = names[Number(event.key) - 1];
+    if (event.key === "?") {
+      help.showModal();
+    } else if (event.key.toLowerCase() === "p") {
+      setState({ present: !state.present });
+    } else if (event.key === "Escape") {
+      setState({ present: false });
+    } else if (tab !== undefined) {
+      setState({ tab });
+    }
+  });
+}
+
+// ---- begin ----
 
 async function begin() {
   beginState();
   const browser = navigator.language.slice(0, 2);
   setLanguage(state.lang || (browser in LANGUAGES ? browser : "en"));
+  document.title = t("title");
+  const lacks = missing();
+  if (lacks !== null) {
+    throw new Error(t("missing", lacks));
+  }
+  fill(app, h("p", { role: "status" }, t("loading")));
   await beginRun();
   const panels = Object.entries(sections).map(([name, section]) => {
     const root = h("section", { role: "tabpanel", id: `panel-${name}`, "aria-labelledby": `tab-${name}` });
     return { root, section: section.begin(root) };
   });
-  const bar = tabs(panels);
-  document.title = t("title");
-  fill(document.getElementById("app"), h("header", {}, h("h1", {}, t("title")), bar.element),
-    h("main", {}, panels.map(({ root }) => root)));
+  const help = helpDialog(), bar = tabs(panels);
+  fill(app, header(bar.element, help), h("main", {}, panels.map(({ root }) => root)));
   bar.show();
-  window.page = { run, state, setState }; // for tests and the curious
+  listenToKeys(help);
+  // Every text is written once, in one language. The new page repeats the steps of the run.
+  onState((changed) => changed.has("lang") && location.reload());
+  window.page = { run, state, setState, sections, explain, check, number }; // for tests and the curious
 }
 
 begin().catch((error) => {
-  document.getElementById("app").textContent = error.message;
+  fill(app, h("h1", {}, t("title")), h("p", { role: "alert" }, t("failed")), h("p", {}, error.message));
 });

@@ -1,72 +1,205 @@
-// A matrix as a table: rows and columns have names, cells can be pointed at, focused and marked.
+// A matrix as a table: rows and columns have names; cells are shaded by their value, and can be
+// pointed at, focused and marked.
 
 import { h } from "./dom.js";
+import { t } from "./strings.js";
+
+export const DENSE = 6; // tables with more columns have smaller type
 
 /** A number with `digits` decimals, or in scientific notation where these would show nothing. */
 export function number(value, digits = 4) {
   if (!Number.isFinite(value)) {
     return Number.isNaN(value) ? "NaN" : value > 0 ? "∞" : "−∞";
   }
-  const small = value !== 0 && Math.abs(value) < 0.5 * 10 ** -digits;
-  const text = small || Math.abs(value) >= 1e6 ? value.toExponential(digits - 2) : value.toFixed(digits);
+  const small = digits > 2 && value !== 0 && Math.abs(value) < 0.5 * 10 ** -digits;
+  const text = small || Math.abs(value) >= 1e6 ? value.toExponential(Math.max(0, digits - 2)) : value.toFixed(digits);
   return text.replace(/-/g, "−");
 }
 
+/** The rows and columns of a tensor: [height, width]; vectors are one row. */
+export function sizes(shape) {
+  const width = shape.length > 0 ? shape[shape.length - 1] : 1;
+  return [shape.slice(0, -1).reduce((a, b) => a * b, 1), width];
+}
+
+/** "q (3 × 2)" */
+export function titleOf(name, shape) {
+  return shape.length === 0 ? name : `${name} (${shape.join(" × ")})`;
+}
+
+/** The text of a cell. */
+export function cellText(kind, value, digits = 4) {
+  return kind === "percent" ? (value > 0 && value < 0.0005 ? "<0.1" : number(100 * value, 1))
+    : kind === "id" ? String(value)
+    : kind === "mask" ? (value ? "✕" : "·")
+    : digits === 2 && value !== 0 && Math.abs(value) < 0.005 ? value.toExponential(0).replace(/-/g, "−")
+    : number(value, digits);
+}
+
+/** The largest finite magnitude, to which shades are relative. */
+function largest(values) {
+  let most = 0;
+  for (const value of values) {
+    const size = Math.abs(value);
+    if (size > most && size !== Infinity) {
+      most = size;
+    }
+  }
+  return most;
+}
+
+/** The class of a cell and the strength of its colour, 0 to 1. */
+function shade(kind, value, most) {
+  const plain = kind === "id" || kind === "mask";
+  if (kind === "mask" ? value !== 0 : kind !== "id" && !Number.isFinite(value)) {
+    return ["blocked", 0];
+  }
+  const strength = plain || most === 0 ? 0 : kind === "percent" ? Math.min(1, Math.max(0, value))
+    : Math.abs(value) / most;
+  return [kind === "percent" ? "share" : value < 0 ? "minus" : "plus", strength.toFixed(3)];
+}
+
+const escaped = (text) => String(text).replace(/[&<>"]/g, (c) => `&#${c.charCodeAt(0)};`);
+
 /**
  * options: {tensor: its number in the pass, name, shape: [rows, columns] or less, values, rows, columns:
- * their names, kind: "value" | "percent" | "gradient" | "id", changed: mark it as new,
- * onpoint(tensor, index): a cell was pointed at or focused, onpress(tensor, index): clicked or Enter}.
- * Returns {element, mark(indices, className), unmark()}.
+ * their names, corner: the text above the row names, kind: "value" | "percent" |
+ * "gradient" | "id" | "mask", changed: mark it as new, compact: colours without numbers, digits: decimals of values,
+ * text(value): the text of a cell, pickRows, pickColumns: the numbers of those to show (default: all),
+ * onpoint(tensor, index): a cell was pointed at or focused, onpress(tensor, index, byKey): clicked or Enter,
+ * onleave(): the pointer left the table}. An index counts the elements of the whole tensor.
+ * Returns {element, mark(indices, className), unmark(), focus(index), update(values)}.
  */
 export function matrix(options) {
-  const { tensor, name, shape, values, rows, columns, kind = "value", changed = false } = options;
-  const width = shape.length > 0 ? shape[shape.length - 1] : 1, height = values.length / Math.max(1, width);
-  const cells = [];
-  const body = [];
-  for (let r = 0; r < height; r++) {
-    const row = h("tr", {}, h("th", { scope: "row" }, rows?.[r] ?? String(r)));
-    for (let c = 0; c < width; c++) {
-      const index = r * width + c;
-      const cell = h("td", { tabindex: index === 0 ? 0 : -1, "data-tensor": tensor, "data-index": index },
-        kind === "percent" ? number(100 * values[index], 1) : kind === "id" ? String(values[index]) : number(values[index]));
-      cells.push(cell);
-      row.append(cell);
-    }
-    body.push(row);
-  }
-  const table = h("table", { class: `matrix ${kind}` + (changed ? " changed" : "") },
-    h("caption", {}, `${name} (${shape.join(" × ")})`),
-    h("thead", {}, h("tr", {}, h("td"), ...Array.from({ length: width }, (_, c) =>
-      h("th", { scope: "col" }, columns?.[c] ?? String(c))))),
-    h("tbody", {}, body));
-  const indexOf = (event) => {
+  const { tensor, name, shape, values, rows, columns, kind = "value", changed = false, compact = false } = options;
+  const [height, width] = sizes(shape);
+  const shownRows = options.pickRows ?? Array.from({ length: height }, (_, r) => r);
+  const shownColumns = options.pickColumns ?? Array.from({ length: width }, (_, c) => c);
+  const across = shownColumns.length;
+  const textOf = (value) => options.text?.(value) ?? cellText(kind, value, options.digits);
+
+  const most = largest(values);
+  const cellHtml = (index) => { // text is much faster than elements one by one
+    const [className, strength] = shade(kind, values[index], most);
+    return `<td class="${className}" style="--a:${strength}" data-index="${index}">${escaped(textOf(values[index]))}</td>`;
+  };
+  const body = h("tbody");
+  const headHtml = (text) => (text === "" ? "<td></td>" : `<th scope="row">${escaped(text)}</th>`);
+  body.innerHTML = shownRows.map((r) =>
+    `<tr>${headHtml(rows?.[r] ?? r)}${shownColumns.map((c) => cellHtml(r * width + c)).join("")}</tr>`).join("");
+  const cells = [...body.querySelectorAll("td[data-index]")], rowHeads = [...body.rows].map((row) => row.cells[0]);
+  const places = new Map(cells.map((cell, place) => [Number(cell.dataset.index), place])); // of an index
+  const columnHeads = shownColumns.map((c) => columns?.[c] ?? String(c))
+    .map((text) => (text === "" ? h("td") : h("th", { scope: "col" }, text)));
+  cells[0]?.setAttribute("tabindex", "0");
+  const look = compact ? "compact" : kind !== "id" && across > DENSE ? "dense" : "";
+  const table = h("table", { class: `matrix ${kind} ${look}`, "data-tensor": tensor, style: `--across:${across}` },
+    h("caption", {}, titleOf(name, shape)),
+    h("thead", {}, h("tr", {}, h("td", {}, options.corner ?? ""), columnHeads)),
+    body);
+  const box = h("div", { class: "matrix-box" + (changed ? " changed" : "") }, table);
+
+  const placeOf = (event) => {
     const cell = event.target.closest("td[data-index]");
-    return cell === null ? -1 : Number(cell.dataset.index);
+    return cell === null ? -1 : places.get(Number(cell.dataset.index));
+  };
+  const indexAt = (place) => Number(cells[place].dataset.index);
+  const focusAt = (place, byPointer = false) => {
+    body.querySelector("[tabindex]")?.removeAttribute("tabindex");
+    cells[place].tabIndex = 0;
+    cells[place].focus({ preventScroll: byPointer });
   };
   for (const [type, call] of [["pointerover", "onpoint"], ["focusin", "onpoint"], ["click", "onpress"]]) {
     table.addEventListener(type, (event) => {
-      const index = indexOf(event);
-      if (index >= 0) {
-        options[call]?.(tensor, index);
+      const place = placeOf(event);
+      if (place >= 0) {
+        if (type === "click") {
+          focusAt(place, true);
+        }
+        options[call]?.(tensor, indexAt(place));
       }
     });
   }
+  table.addEventListener("pointerleave", () => options.onleave?.());
   table.addEventListener("keydown", (event) => {
-    const index = indexOf(event);
-    const by = { ArrowLeft: -1, ArrowRight: 1, ArrowUp: -width, ArrowDown: width }[event.key];
-    if (by !== undefined && cells[index + by] !== undefined) {
-      cells[index].tabIndex = -1;
-      cells[index + by].tabIndex = 0;
-      cells[index + by].focus();
+    const place = placeOf(event);
+    if (place < 0 || event.altKey || event.metaKey) {
+      return;
+    }
+    const column = place % across, all = event.ctrlKey;
+    const next = {
+      ArrowLeft: column > 0 ? place - 1 : place,
+      ArrowRight: column < across - 1 ? place + 1 : place,
+      ArrowUp: place - across,
+      ArrowDown: place + across,
+      Home: all ? 0 : place - column,
+      End: all ? cells.length - 1 : place - column + across - 1,
+    }[event.key];
+    if (next !== undefined) {
       event.preventDefault();
       event.stopPropagation();
-    } else if (event.key === "Enter") {
-      options.onpress?.(tensor, index);
+      if (next !== place && cells[next] !== undefined) {
+        focusAt(next);
+      }
+    } else if (event.key === "Enter" || event.key === " ") {
+      event.preventDefault();
+      options.onpress?.(tensor, indexAt(place), true);
     }
   });
-  return {
-    element: table,
-    mark: (indices, className) => indices.forEach((i) => cells[i]?.classList.add(className)),
-    unmark: () => cells.forEach((cell) => cell.classList.remove("source", "result")),
+
+  const named = (place, on) => {
+    rowHeads[Math.floor(place / across)].classList.toggle("named", on);
+    columnHeads[place % across].classList.toggle("named", on);
   };
+  let marked = [];
+  return {
+    element: box,
+    mark(indices, className) {
+      for (const index of indices) {
+        const place = places.get(index);
+        if (place !== undefined) {
+          cells[place].classList.add(className);
+          marked.push(place);
+          if (className === "result") {
+            named(place, true);
+          }
+        }
+      }
+    },
+    unmark() {
+      marked.forEach((place) => {
+        cells[place].classList.remove("source", "result");
+        named(place, false);
+      });
+      marked = [];
+    },
+    focus(index) {
+      if (places.has(index)) {
+        focusAt(places.get(index));
+      }
+    },
+    update(newValues) {
+      const newMost = largest(newValues);
+      cells.forEach((cell) => {
+        const value = newValues[Number(cell.dataset.index)];
+        const [className, strength] = shade(kind, value, newMost);
+        cell.classList.remove("plus", "minus", "share", "blocked");
+        cell.classList.add(className);
+        cell.style.setProperty("--a", strength);
+        cell.textContent = textOf(value);
+      });
+    },
+  };
+}
+
+/** What the colours mean; kinds: of the matrices shown, and "new" if some are marked as changed. */
+export function legend(kinds = ["value", "percent"]) {
+  const item = (className, key) => h("li", {}, h("span", { class: `swatch ${className}`, "aria-hidden": "true" }), t(key));
+  return h("ul.legend", { "aria-label": t("matrix.legend") },
+    item("diverging", "matrix.diverging"),
+    kinds.includes("percent") ? item("shares", "matrix.shares") : null,
+    kinds.includes("mask") ? item("blocked", "matrix.blocked") : null,
+    item("result", "matrix.result"),
+    item("source", "matrix.source"),
+    kinds.includes("new") ? item("new", "matrix.new") : null);
 }

@@ -6,18 +6,21 @@
 
 /* ---- the pass ---- */
 
+enum { MOST_LEAVES = 8 * MODEL_MOST_HEADS, MOST_GRADIENTS = MOST_LEAVES + FORWARD_MOST_MARKS };
+
 typedef struct leaves {
-    heed_tensor *tensors[8 * MODEL_MOST_HEADS];
-    const char *names[8 * MODEL_MOST_HEADS];
+    heed_tensor *tensors[MOST_LEAVES];
+    const char *names[MOST_LEAVES];
     int count;
 } leaves;
 
-/* The parameters, and the encodings if they are the input. */
+/* The parameters that are used, and the encodings if they are the input. */
 static leaves leaves_of(const network *n, heed_tensor *encodings)
 {
     leaves all = {.count = 0};
     const heed_tensor_list parameters = heed_parameters(network_module(n));
-    for (; all.count < parameters.count; all.count++) {
+    const int used = parameters.count - n->concatenates; /* the last is W_o */
+    for (; all.count < used; all.count++) {
         all.tensors[all.count] = parameters.tensors[all.count];
         all.names[all.count] = parameters.names[all.count];
     }
@@ -40,11 +43,11 @@ static heed_tensor *encodings_of(const network *n, const pass_input *input, heed
     return x;
 }
 
-/* `encodings` or NULL. Marks the results. */
+/* `encodings`: of the input, or NULL. Marks the results. */
 static heed_tensor *loss_of(const network *n, const pass_input *input, heed_tensor *encodings)
 {
     forward_begin();
-    const bool alone = encodings != NULL;
+    const bool alone = input->encodings != NULL;
     const int64_t context = alone ? input->count : n->model->sizes.context;
     const int64_t seen = input->count < context ? input->count : context;
     heed_tensor *mask = input->block_mask;
@@ -85,7 +88,7 @@ void pass_free(void)
     kept = (struct kept){.count = 0};
 }
 
-/* The number of t, which is kept from now on; -1 for NULL. */
+/* The number of t, which is kept from now on; -1 for NULL or on error. */
 static int number_of(heed_tensor *t)
 {
     for (int i = 0; i < kept.count; i++) {
@@ -93,7 +96,7 @@ static int number_of(heed_tensor *t)
             return i;
         }
     }
-    if (t == NULL) {
+    if (t == NULL || heed_error_pending()) {
         return -1;
     }
     if (kept.count == kept.capacity) {
@@ -126,8 +129,9 @@ static void write_gradients(FILE *json, heed_tensor *t, heed_tensor *g, heed_ten
 {
     const bool differs =
         g != NULL && fused != NULL && !heed_equal(heed_contiguous(g), heed_contiguous(fused));
-    fprintf(json, "\"tensor\":%d,\"gradient\":%d,\"fused\":%d}", number_of(t), number_of(g),
-            differs ? number_of(fused) : -1);
+    fprintf(json, "\"tensor\":%d,", number_of(t));
+    fprintf(json, "\"gradient\":%d,", number_of(g));
+    fprintf(json, "\"fused\":%d}", differs ? number_of(fused) : -1);
 }
 
 static void write_entries(FILE *json, const heed_recording *recording)
@@ -144,8 +148,8 @@ static void write_entries(FILE *json, const heed_recording *recording)
             inputs[count] = number_of(entry->inputs[count]);
         }
         write_list(json, "inputs", inputs, count);
-        fprintf(json, ",\"result\":%d,\"gradient\":%d}", number_of(entry->result),
-                number_of(entry->gradient));
+        fprintf(json, ",\"result\":%d,", number_of(entry->result));
+        fprintf(json, "\"gradient\":%d}", number_of(entry->gradient));
     }
 }
 
@@ -171,8 +175,9 @@ static void fused_gradients(const network *n, const pass_input *input, heed_tens
 {
     heed_tensor *loss = loss_of(n, input, encodings);
     const leaves all = leaves_of(n, encodings);
-    heed_tensor *xs[sizeof all.tensors / sizeof *all.tensors + 16 * (MODEL_MOST_HEADS + 1)];
-    int count = 0, of_all[sizeof xs / sizeof *xs], all_count = all.count + forward_mark_count();
+    heed_tensor *xs[MOST_GRADIENTS], *found[MOST_GRADIENTS];
+    int count = 0, of_all[MOST_GRADIENTS];
+    const int all_count = heed_error_pending() ? 0 : all.count + forward_mark_count();
     for (int i = 0; i < all_count; i++) {
         heed_tensor *x = i < all.count ? all.tensors[i] : forward_mark_at(i - all.count)->result;
         grads[i] = NULL;
@@ -181,7 +186,6 @@ static void fused_gradients(const network *n, const pass_input *input, heed_tens
             xs[count++] = x;
         }
     }
-    heed_tensor *found[sizeof xs / sizeof *xs];
     if (heed_grad(loss, xs, count, found, false) == HEED_OK) {
         for (int i = 0; i < count; i++) {
             grads[of_all[i]] = found[i];
@@ -198,8 +202,7 @@ static heed_tensor *gradient_of(const heed_recording *recording, const heed_tens
 
 heed_status pass_record(FILE *json, const network *n, const pass_input *input)
 {
-    enum { MOST = 8 * MODEL_MOST_HEADS + 16 * (MODEL_MOST_HEADS + 1) };
-    heed_tensor *fused[MOST], *grads[MOST];
+    heed_tensor *fused[MOST_GRADIENTS], *grads[MOST_LEAVES];
     HEED_SCOPE(scope);
     pass_free();
     heed_tensor *encodings = encodings_of(n, input, HEED_F32);
@@ -237,6 +240,9 @@ heed_status pass_losses(const network *n, const pass_input *input, int leaf, int
 {
     HEED_SCOPE_NO_GRAD(scope);
     network copy = network_in_double(n);
+    if (heed_error_pending()) {
+        return heed_error_pending();
+    }
     heed_tensor *encodings = encodings_of(&copy, input, HEED_F64);
     const leaves all = leaves_of(&copy, encodings);
     if (!heed_error_pending() &&

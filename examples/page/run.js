@@ -2,72 +2,74 @@
 
 import { Engine } from "./engine.js";
 import { state, setState, onState } from "./state.js";
+import { blockedOf } from "./mask.js";
+import { readSentence } from "./words.js";
 
 export const STEPS = 2000; // of a whole run, as in next_token
 export const MEASURE_EVERY = 25;
+const SNAPSHOT_EVERY = 50; // of the engine: going to these steps is quick
 
 const listeners = new Set();
 
 export const run = {
   engine: null,
+  of: {},           // {seed, heads, lr, trained} of this run
+  opened: false,    // it began with the weights of a file
   language: null,   // {words, train, heldOut, context, it, subject}
   step: 0,
-  losses: [],       // losses[i]: of step i + 1
+  losses: [],       // losses[i]: of step i + 1; all steps taken so far, also those after `step`
   measures: new Map(), // step -> the data of a "measure" event
   playing: false,
+  busy: false,      // going to a step, or measuring earlier steps
+  error: "",        // the engine's sentence, until something succeeds
   changes: 0,       // grows whenever the weights change, to tell whether a pass is out of date
 };
 
-/** Calls listen(what) after each change: "restarted", "steps", "measure", "stopped", "weights". */
+/** Calls listen(what, data) after each change: "restarted", "steps", "measure", "stopped", "weights" (one
+ * step, or another step was gone to), "watch" (another sentence), "busy", "error". */
 export function onRun(listen) {
   listeners.add(listen);
   return () => listeners.delete(listen);
 }
 
-function tell(what, detail) {
+function tell(what, detail = {}) {
   listeners.forEach((listen) => listen(what, detail));
 }
 
-/** The ids of words, or null for those that the language does not have. */
-export function idsOf(words) {
-  return words.map((word) => {
-    const id = run.language.words.indexOf(word);
-    return id >= 0 ? id : null;
-  });
+/** The reader's sentence as ids, or null if a word is unknown or their number does not fit. */
+export function ownSentence() {
+  const { ids, ready } = readSentence(state.sentence);
+  return ready ? ids : null;
 }
 
-/** The sentence that training watches: ids of the held-out pizza sentence. */
+/** The sentence that training watches: its ids, and those of its beginning, which the model continues. */
 export function watched() {
-  const { heldOut, it } = run.language;
-  const pizza = run.language.words.indexOf("pizza");
-  const sentence = heldOut.find((ids) => ids[1] === pizza) ?? heldOut[0];
+  const { heldOut, it, words } = run.language;
+  const own = state.watch === "own" ? ownSentence() : null;
+  if (own !== null) {
+    const at = own.lastIndexOf(words.indexOf("it"));
+    return { tokens: own, prompt: own.slice(0, (at < 0 ? own.length - 1 : at) + 1) };
+  }
+  const pizza = heldOut.find((ids) => ids[1] === words.indexOf("pizza"));
+  const sentence = heldOut[state.watch === "" ? -1 : Number(state.watch)] ?? pizza ?? heldOut[0];
   return { tokens: sentence, prompt: sentence.slice(0, it + 1) };
 }
 
-export async function beginRun() {
-  run.engine = await Engine.create();
-  run.engine.listen((data) => {
-    if (data.event === "steps") {
-      data.losses.forEach((loss, i) => (run.losses[data.first + i] = loss));
-      moved(data.step);
-    } else if (data.event === "measure") {
-      run.measures.set(data.step, data);
-      moved(data.step);
-    } else {
-      run.playing = false;
-      setState({ step: data.step });
-    }
-    tell(data.event, data);
-  });
-  await restart();
-  if (state.step > 0) {
-    await goTo(Math.min(state.step, STEPS));
-  }
-  onState((changed) => {
-    if (["seed", "heads", "lr"].some((key) => changed.has(key))) {
-      restart();
-    }
-  });
+// ---- one thing after the other ----
+
+let last = Promise.resolve();
+
+/** Calls action() when the actions before it have ended. Errors of the engine become run.error. */
+function inTurn(action) {
+  const mine = last.then(action).then(() => (run.error = ""), failed);
+  last = mine;
+  return mine;
+}
+
+function failed(error) {
+  run.playing = false;
+  run.error = error.message;
+  tell("error", { error: error.message });
 }
 
 function moved(step) {
@@ -75,44 +77,187 @@ function moved(step) {
   run.changes++;
 }
 
-/** A new run with the seed, heads and learning rate of the state. */
-export async function restart(breaks = 0) {
-  const { seed, heads, lr } = state;
-  run.language = await run.engine.start({ seed, heads, lr, steps: STEPS, breaks });
-  run.losses = [];
-  run.measures.clear();
-  run.playing = false;
-  moved(0);
-  run.measures.set(0, await run.engine.measure(watched()));
-  tell("restarted");
+function setBusy(busy) {
+  run.busy = busy;
+  tell("busy");
 }
 
-export function play({ until = STEPS, perSecond = 0 } = {}) {
-  run.playing = true;
-  return run.engine.play({ until, perSecond, every: MEASURE_EVERY, ...watched() });
+// Passes use state.mask, training uses state.trained, so that a link with both gives the same numbers.
+function useMask(mask) {
+  return run.engine.mask(blockedOf(mask, run.language.context));
 }
 
-export async function stop() {
-  moved(await run.engine.stop());
-  run.playing = false;
-  setState({ step: run.step });
-  tell("stopped", {});
-}
-
-export async function oneStep() {
-  const { step, loss } = await run.engine.step();
-  run.losses[step - 1] = loss;
-  await arrived(step);
-}
-
-export async function goTo(step) {
-  await arrived(await run.engine.goTo(step));
-}
-
+/** The weights are those of `step` and stay so. */
 async function arrived(step) {
   moved(step);
   run.playing = false;
+  await useMask(state.mask);
   run.measures.set(step, await run.engine.measure(watched()));
   setState({ step });
   tell("weights");
+}
+
+// ---- what the page can do ----
+
+export async function beginRun() {
+  run.engine = await Engine.create();
+  run.engine.listen(heard);
+  const step = state.step;
+  await restart();
+  goTo(step);
+  onState((changed) => {
+    const wanted = changed.has("step") ? state.step : 0;
+    if (["seed", "heads", "lr", "trained"].some((key) => changed.has(key) && state[key] !== run.of[key])) {
+      restart();
+      goTo(wanted);
+    } else if (changed.has("step") && wanted !== run.step) {
+      goTo(wanted);
+    }
+    if (changed.has("mask")) {
+      inTurn(() => run.playing || arrived(run.step));
+    }
+    if (changed.has("watch") || (changed.has("sentence") && state.watch === "own")) {
+      rewatch();
+    }
+  });
+}
+
+let whenStopped = null; // resolves the promise of a goTo that trains
+
+function heard(data) {
+  if (data.event === "steps") {
+    data.losses.forEach((loss, i) => (run.losses[data.first + i] = loss));
+    moved(data.step);
+  } else if (data.event === "measure") {
+    run.measures.set(data.step, data);
+    moved(data.step);
+  } else {
+    run.playing = false;
+    if (data.error !== undefined) {
+      failed(new Error(data.error));
+    }
+    useMask(state.mask);
+    setState({ step: data.step });
+    whenStopped?.();
+  }
+  tell(data.event, data);
+}
+
+/** A new run with the seed, heads, learning rate and mask of the state, at step 0. */
+export function restart(breaks = 0) {
+  wanted = null;
+  return inTurn(async () => {
+    const { seed, heads, lr, trained } = state;
+    run.playing = run.opened = false;
+    run.of = { seed, heads, lr, trained };
+    run.language = await run.engine.start({ seed, heads, lr, steps: STEPS, breaks });
+    await begun();
+  });
+}
+
+/** A run that begins with a whole model from the bytes of a file; no link can hold its weights. */
+export function openModel(bytes) {
+  wanted = null;
+  return inTurn(async () => {
+    await run.engine.stop();
+    const { heads } = await run.engine.open(bytes);
+    run.of.heads = heads;
+    run.opened = true;
+    setState({ heads });
+    await begun();
+  });
+}
+
+async function begun() {
+  run.losses = [];
+  run.measures.clear();
+  moved(0);
+  await useMask(state.mask);
+  run.measures.set(0, await run.engine.measure(watched()));
+  setState({ step: 0 });
+  tell("restarted");
+}
+
+/** Trains until step `until`, at most perSecond steps a second (0: as fast as possible). While it plays,
+ * a further call changes the speed. */
+export function play({ until = STEPS, perSecond = 0 } = {}) {
+  return inTurn(async () => {
+    if (run.step < until) {
+      run.playing = true;
+      await useMask(state.trained);
+      await run.engine.play({ until, perSecond, every: MEASURE_EVERY, ...watched() });
+      tell("busy");
+    }
+  });
+}
+
+export function stop() {
+  wanted = null;
+  whenStopped?.();
+  return inTurn(async () => {
+    await arrived(await run.engine.stop());
+    tell("stopped");
+  });
+}
+
+export function oneStep() {
+  return inTurn(async () => {
+    if (run.step < STEPS) {
+      await useMask(state.trained);
+      const { step, loss } = await run.engine.step();
+      run.losses[step - 1] = loss;
+      await arrived(step);
+    }
+  });
+}
+
+let wanted = null; // the newest step asked for: a slider asks for many
+let target = null; // the step that is being gone to
+
+/** One step back; from the step asked for last, if that is not reached yet. */
+export function stepBack() {
+  return goTo((wanted ?? target ?? run.step) - 1);
+}
+
+/** To the state after `step` steps, bit by bit as it was; trains on if it was not there yet. */
+export function goTo(step) {
+  wanted = Math.max(0, Math.min(STEPS, Math.round(step)));
+  return inTurn(async () => {
+    target = wanted;
+    wanted = null;
+    if (target === null || (target === run.step && !run.playing)) {
+      return;
+    }
+    setBusy(true);
+    await run.engine.stop();
+    await useMask(state.trained);
+    await arrived(await run.engine.goTo(Math.min(target, run.losses.length)));
+    if (run.step < target) {
+      const stopped = new Promise((resolve) => (whenStopped = resolve));
+      await useMask(state.trained);
+      await run.engine.play({ until: target, perSecond: 0, every: MEASURE_EVERY, ...watched() });
+      await stopped;
+      whenStopped = null;
+      await arrived(await run.engine.stop());
+    }
+  }).finally(() => {
+    target = null;
+    setBusy(false);
+  });
+}
+
+/** Watches another sentence: measures it again at the steps that are quickly reached. */
+function rewatch() {
+  return inTurn(async () => {
+    const here = await run.engine.stop(), steps = [...run.measures.keys()];
+    setBusy(true);
+    await useMask(state.trained);
+    run.measures.clear();
+    for (const step of steps.filter((s) => s % SNAPSHOT_EVERY === 0 && s <= run.losses.length).sort((a, b) => b - a)) {
+      await run.engine.goTo(step);
+      run.measures.set(step, await run.engine.measure(watched()));
+    }
+    await arrived(await run.engine.goTo(here));
+    tell("watch");
+  }).finally(() => setBusy(false));
 }

@@ -1,24 +1,56 @@
 // What the page shows, kept in the URL after #, so that a link reproduces it.
 
-// key: default. The type of the default is the type of the value.
-const defaults = {
-  lang: "",          // "" : the browser's
-  theme: "",         // "": the system's; light, dark
-  present: false,    // presenter mode
-  tab: "class",
-  example: "tutorial", // tutorial, pizza, own
-  phase: "forward",  // forward, backward
-  line: 0,           // of the class
-  head: 0,
-  cell: "",          // the explained cell: "name:row:column"
-  sentence: "the pizza came out of the oven and it", // the reader's
-  seed: 0,
-  heads: 1,
-  lr: 0.02,
-  step: 0,           // of the training run
-  mask: "",          // edited cells, as "row.column" joined by commas
-  broken: "",        // the switch of "Break it"
+// Each field: its default, and the nearest allowed value to what a link or an input gives.
+const field = (initial, allow) => ({ initial, allow });
+
+const oneOf = (initial, ...others) => field(initial, (text) => (others.includes(text) ? text : initial));
+
+const flag = () => field(false, (value) => value === true || value === "true");
+
+const matching = (initial, pattern) => field(initial, (text) => (pattern.test(text) ? text : initial));
+
+const amount = (initial, least, most) => field(initial, (value) => {
+  const number = value === "" || value === null ? NaN : Number(value);
+  return Number.isFinite(number) ? Math.min(most, Math.max(least, number)) : initial;
+});
+
+const whole = (initial, least, most) => {
+  const { allow } = amount(initial, least, most);
+  return field(initial, (value) => Math.round(allow(value)));
 };
+
+const sentence = (initial) => field(initial, (text) => String(text).replace(/[\p{C}\s]+/gu, " ").slice(0, 200));
+
+const MASK = /^(none|self|window|[0-9a-f]{33})$/; // mask.js; "": causal
+
+const fields = {
+  lang: oneOf("", "en", "de", "fr"), // "": the browser's
+  theme: oneOf("", "light", "dark"), // "": the system's
+  present: flag(),                   // presenter mode
+  tab: oneOf("class", "training", "gradients", "breaks", "own", "teachers"),
+  example: oneOf("tutorial", "pizza", "own"),
+  phase: oneOf("forward", "backward"),
+  line: whole(0, 0, 99),             // of the class
+  head: whole(0, 0, 15),
+  masked: flag(),                    // the tutorial with the mask
+  cell: matching("", /^[\w .:@-]{1,99}$/), // the explained cell: "name:row:column"
+  sentence: sentence("the pizza came out of the oven and it"), // the reader's
+  seed: whole(0, 0, Number.MAX_SAFE_INTEGER),
+  heads: whole(1, 1, 16),
+  lr: amount(0.02, 0, 10),
+  step: whole(0, 0, 2000),           // of the training run; at most STEPS of run.js
+  mask: matching("", MASK),          // of passes
+  trained: matching("", MASK),       // the mask that the run trains with
+  watch: matching("", /^(own|\d{1,3})$/), // the sentence that training watches: "": pizza, or a held-out one
+  weight: matching("", /^[\w .-]{1,80}:\d{1,6}$/), // the number to turn: "name of the leaf:index"
+  turn: amount(0, -2, 2),            // by how much
+  zoom: amount(1, 0.001, 2),         // how far the loss is drawn on each side
+  h: whole(4, 1, 13),                // of the quotient: 10^-h
+  broken: oneOf("", "no_scale", "wrong_dim", "mask_inverted", "mask_after", "no_positions", "same_keys",
+    "no_zero_grad", "lr_100"),       // the switch of "Break it"
+};
+
+const defaults = Object.fromEntries(Object.entries(fields).map(([key, { initial }]) => [key, initial]));
 
 let now = { ...defaults };
 const observers = new Set();
@@ -26,23 +58,30 @@ const observers = new Set();
 function parse(hash) {
   const found = { ...defaults };
   for (const [key, value] of new URLSearchParams(hash.replace(/^#/, ""))) {
-    if (!(key in defaults)) {
-      continue;
-    }
-    if (typeof defaults[key] === "number") {
-      const number = Number(value);
-      found[key] = value !== "" && Number.isFinite(number) ? number : defaults[key];
-    } else {
-      found[key] = typeof defaults[key] === "boolean" ? value === "true" : value;
+    if (Object.hasOwn(fields, key)) {
+      found[key] = fields[key].allow(value);
     }
   }
   return found;
 }
 
+function hashOf(values) {
+  return "#" + new URLSearchParams(Object.entries(values).filter(([key, value]) => value !== defaults[key]));
+}
+
 function write() {
-  const changed = Object.entries(now).filter(([key, value]) => value !== defaults[key]);
-  const hash = new URLSearchParams(changed).toString();
-  history.replaceState(null, "", hash === "" ? location.pathname + location.search : "#" + hash);
+  const hash = hashOf(now);
+  try {
+    history.replaceState(null, "", hash === "#" ? location.pathname + location.search : hash);
+  } catch {
+    // Safari allows 100 changes in 30 seconds; a later one writes everything.
+  }
+}
+
+/** The hash of a link to these values, defaults for the others, in the reader's language and looks. */
+export function linkTo(values) {
+  const { lang, theme, present } = now;
+  return hashOf({ ...defaults, lang, theme, present, ...values });
 }
 
 function tell(before) {
@@ -55,10 +94,13 @@ function tell(before) {
 /** The current values; read only. */
 export const state = new Proxy({}, { get: (target, key) => now[key] });
 
-/** Changes values, then calls the observers. */
+/** Changes values to the nearest allowed ones, then calls the observers. */
 export function setState(changes) {
   const before = now;
-  now = { ...now, ...changes };
+  now = { ...now };
+  for (const [key, value] of Object.entries(changes)) {
+    now[key] = fields[key].allow(value);
+  }
   write();
   tell(before);
 }

@@ -8,11 +8,13 @@ import { gradients } from "./strings/gradients.js";
 import { training } from "./strings/training.js";
 import { breaks } from "./strings/breaks.js";
 import { own } from "./strings/own.js";
+import { teachers } from "./strings/teachers.js";
 
 export const LANGUAGES = { en: "English", de: "Deutsch", fr: "Français" };
 
-const table = { ...shell, ...classroom, ...explaining, ...gradients, ...training, ...breaks, ...own };
+const table = { ...shell, ...classroom, ...explaining, ...gradients, ...training, ...breaks, ...own, ...teachers };
 const order = Object.keys(LANGUAGES);
+const FRENCH = order.indexOf("fr"); // whose signs are not to be parted from their words
 let column = 0;
 
 export function setLanguage(code) {
@@ -26,7 +28,8 @@ export function t(key, ...values) {
   if (entry === undefined) {
     throw new Error(`no text "${key}"`);
   }
-  return entry[column].replace(/\{(\d)\}/g, (all, i) => String(values[i]));
+  const text = column === FRENCH ? entry[column].replace(/ (?=[?!:;»%])|(?<=«) /g, "\u00a0") : entry[column];
+  return text.replace(/\{(\d)\}/g, (all, i) => String(values[i]));
 }
 
 /** Every key, for tests. */

@@ -70,9 +70,10 @@ function elements({ dtype, shape, strides, at }) {
   return out;
 }
 
-/** A recorded pass (pass.h), whose tensors have their values instead of addresses. */
+/** A recorded pass (pass.h), whose tensors have their values instead of addresses, with the run's step. */
 function pass(address) {
   const recorded = json(address);
+  recorded.step = e.page_steps();
   recorded.tensors = recorded.tensors.map((t) => ({ dtype: t.dtype, shape: t.shape, values: elements(t) }));
   return recorded;
 }
@@ -88,7 +89,11 @@ function measure({ tokens, prompt }) {
   const weights = new Float32Array(e.memory.buffer, at, heads * seen * seen).slice();
   const start = Int32Array.from(prompt ?? tokens);
   const written = lend(start, (p) => json(e.page_write(p, start.length, 4))).words;
-  return { step: e.page_steps(), score: json(e.page_score()), heads, seen, weights, written, hash: text(e.page_hash()) };
+  const score = json(e.page_score());
+  for (const name in score) {
+    score[name] ??= NaN;
+  }
+  return { step: e.page_steps(), score, heads, seen, weights, written, hash: text(e.page_hash()) };
 }
 
 /** Takes steps for about 15 ms, then lets messages in. */
@@ -106,7 +111,7 @@ function play() {
       }
       losses.push(e.page_step());
       check();
-      p.due = Math.max(p.due, begin) + 1000 / (p.perSecond || Infinity);
+      p.due = Math.max(p.due, begin - 200) + 1000 / (p.perSecond || Infinity);
       measured = e.page_steps() % p.every === 0 || e.page_steps() >= p.until;
     } while (!measured && performance.now() - begin < 15);
     if (losses.length > 0) {

@@ -1,9 +1,303 @@
-// The section "training".
+// Training: the run from its first step, its curves, and what the model has learnt.
 
-import { h } from "../dom.js";
+import { h, fill } from "../dom.js";
+import { t } from "../strings.js";
+import { state, setState, onState } from "../state.js";
+import { run, onRun, play, stop, oneStep, stepBack, goTo, watched, ownSentence, STEPS, MEASURE_EVERY } from "../run.js";
+import { lineChart, stripes } from "../charts.js";
+import { matrix, number } from "../matrix.js";
 
-/** Builds the section once; returns {show()}, called whenever its tab is opened. */
+const SPEEDS = [1, 5, 25, 100, 0]; // steps a second; 0: as fast as possible
+const HEADS = [1, 2, 4];
+const SMOOTH = 0.95; // part of the smoothed value that each step keeps
+
+/** The smoothed line of a loss curve: averages in which each older step counts 5 % less. */
+export function smoothed(losses) {
+  let sum = 0, weight = 0;
+  return losses.map((loss) => {
+    sum = SMOOTH * sum + loss;
+    weight = SMOOTH * weight + 1;
+    return sum / weight;
+  });
+}
+
+/** The least loss that a model can have for long which sees no later word: each training sentence is
+ * drawn with the same probability, and from one to the next nothing can be known. */
+export function leastLoss() {
+  return Math.log(run.language.train.length) / run.language.context;
+}
+
+const percent = (share) => `${number(100 * share, 1)} %`;
+const text = (ids) => ids.map((id) => run.language.words[id]).join(" ");
+const said = (ids) => text(ids.filter((id) => id !== 0));
+
+/** The words of the watched sentence that have attention, each once: "the (2)". */
+function names() {
+  const { tokens } = watched(), { words, context } = run.language;
+  const seen = tokens.slice(0, context);
+  return seen.map((id, i) => {
+    const before = seen.slice(0, i).filter((other) => other === id).length;
+    return before > 0 ? `${words[id]} (${before + 1})` : words[id];
+  });
+}
+
+/** The weights of the row of the prompt's last word. */
+function attentionOf(measured, head) {
+  const { seen, weights } = measured, row = watched().prompt.length - 1;
+  const from = (Math.min(head, measured.heads - 1) * seen + row) * seen;
+  return weights.subarray(from, from + seen);
+}
+
 export function begin(root) {
-  root.append(h("p", {}, "training"));
-  return { show() {} };
+  let speed = 0, head = 0, parts = null;
+
+  // ---- controls ----
+
+  const button = (name, onclick) =>
+    h("button", { type: "button", id: `train-${name}`, onclick, title: t(`train.${name}.why`) }, t(`train.${name}`));
+  const playing = button("play", () => (run.playing || run.busy ? stop() : play({ perSecond: speed })));
+  const first = button("first", () => goTo(0));
+  const back = button("back", stepBack);
+  const next = button("step", oneStep);
+  const choice = (id, key, values, chosen, onchange) => h("label", {}, t(key), " ",
+    h("select", { id, onchange: (event) => onchange(event.target.value) },
+      values.map(([value, name]) => h("option", { value, selected: value === chosen }, name))));
+  const speedName = (s) => (s > 0 ? t("train.per_second", s) : t("train.fastest"));
+  const speeds = choice("train-speed", "train.speed", SPEEDS.map((s) => [s, speedName(s)]), speed,
+    (value) => {
+      speed = Number(value);
+      if (run.playing) {
+        play({ perSecond: speed });
+      }
+    });
+  const slider = h("input", { type: "range", id: "train-slider", min: 0, max: 0, step: 1, value: 0,
+    oninput: () => goTo(Number(slider.value)) });
+  const where = h("output", { for: "train-slider", id: "train-where" });
+
+  const refused = h("p.error", { role: "alert" });
+  const entry = (key, name, least, most, whole) => h("label", {}, t(key), " ",
+    h("input", { id: `train-${name}`, inputmode: "decimal", size: 8, value: state[name], onchange: (event) => {
+      const typed = event.target.value.trim(), value = Number(typed.replace(",", "."));
+      const good = typed !== "" && value >= least && value <= most && (!whole || Number.isInteger(value));
+      refused.textContent = good ? "" : t(`${key}.refused`);
+      good ? setState({ [name]: value }) : (event.target.value = state[name]);
+    } }));
+  const seed = entry("train.seed", "seed", 0, 2 ** 53 - 1, true);
+  const lr = entry("train.lr", "lr", 0, 1000, false);
+  const heads = choice("train-heads", "train.heads", HEADS.map((n) => [n, String(n)]), state.heads,
+    (value) => setState({ heads: Number(value) }));
+
+  const began = h("p");
+  const error = h("p.error", { role: "alert", id: "train-error" });
+  const status = h("p", { id: "train-status" });
+  const hash = h("code", { id: "train-hash" });
+  const spoken = h("p.unseen", { role: "status" }); // said when the weights rest, not at every step
+
+  // ---- what depends on the run: built again for each run and each watched sentence ----
+
+  const losses = lineChart({ title: t("train.loss"), x: t("train.x"), y: t("train.loss.y"), most: STEPS, log: true,
+    series: [{ name: t("train.raw"), style: 0, faint: true },
+      { name: t("train.smooth"), short: t("train.smooth.short"), style: 0 },
+      { name: t("train.least"), short: t("train.least.short"), style: 3 }],
+    format: (y) => number(y, 3), onpick: goTo });
+  const scores = lineChart({ title: t("train.scores"), x: t("train.x"), y: t("train.scores.y"), most: STEPS,
+    low: 0, high: 1, series: [{ name: t("train.accuracy"), short: t("train.accuracy.short"), style: 1 },
+      { name: t("train.attention"), short: t("train.attention.short"), style: 2 }],
+    format: percent, tick: (y) => `${Math.round(100 * y)} %`, onpick: goTo });
+  const axis = h("label", {}, h("input", { type: "checkbox", id: "train-log", checked: true,
+    onchange: (event) => losses.update({ log: event.target.checked }) }), " ", t("train.log"));
+  const pictures = h("div.train-pictures");
+  const writings = h("tbody");
+  const scoreText = h("p");
+  const sentenceChoice = h("div");
+
+  function build() {
+    const { words, heldOut, it } = run.language, tokens = watched().tokens;
+    const own = ownSentence();
+    const shown = heldOut.indexOf(tokens);
+    const options = heldOut.map((ids, i) => [String(i), `${text(ids.slice(0, it + 1))} …`])
+      .filter((option, i) => i === shown || heldOut.findIndex((other) => other[1] === heldOut[i][1]) === i);
+    options.push(["own", own !== null ? t("train.own", text(own)) : t("train.own.unknown")]);
+    fill(sentenceChoice, choice("train-sentence", "train.sentence", options, shown >= 0 ? String(shown) : "own",
+      (value) => setState({ watch: value })));
+    sentenceChoice.querySelector("option[value=own]").disabled = own === null;
+    const sentence = names(), row = watched().prompt.length - 1;
+    const word = words[watched().prompt.at(-1)];
+    head = Math.min(head, state.heads - 1);
+    const seen = sentence.length;
+    const heat = matrix({ tensor: "attention", name: "attention_percents", shape: [seen, seen],
+      values: new Float32Array(seen * seen), rows: sentence, columns: sentence, kind: "percent",
+      onpoint: (tensor, index) => point(index), onleave: () => point(-1) });
+    const reading = h("p.chart-reading");
+    const point = (index) => {
+      parts.pointed = index;
+      read();
+    };
+    const read = () => {
+      const measured = lastMeasure(), index = parts.pointed, from = parts.head * seen * seen;
+      reading.textContent = index < 0 || measured?.seen !== seen ? t("train.heat.point")
+        : t("train.heat.reading", sentence[Math.floor(index / seen)], sentence[index % seen],
+          percent(measured.weights[from + index]), measured.step);
+    };
+    const table = heat.element.querySelector("table");
+    table.classList.add("attention");
+    table.querySelectorAll("tbody tr")[row].classList.add("marked");
+    const time = stripes({ title: t("train.time", word), x: t("train.x"), names: sentence, most: STEPS,
+      every: MEASURE_EVERY, onpick: goTo });
+    const headChoice = state.heads < 2 ? null
+      : choice("train-head", "train.head", Array.from({ length: state.heads }, (_, i) => [i, String(i + 1)]), head,
+        (value) => {
+          head = Number(value);
+          build();
+          draw();
+        });
+    const causal = state.mask === "" && state.trained === "";
+    fill(pictures, headChoice, h("h3", {}, t("train.heat", state.heads > 1 ? t("train.of_head", head + 1) : "")),
+      heat.element, reading, h("p.faint", {}, t("train.heat.why"), " ", causal ? t("train.heat.causal") : ""),
+      time.element, h("p.faint", {}, t("train.time.why")));
+    parts = { heat, time, read, head, seen, pointed: -1 };
+    read();
+  }
+
+  /** The last measurement at or before the current step. */
+  const lastMeasure = () => {
+    const steps = [...run.measures.keys()].filter((step) => step <= run.step);
+    return run.measures.get(Math.max(...steps));
+  };
+
+  /** What the model wrote at the measured steps, where it changed; newest first. */
+  function drawWritings() {
+    const { tokens, prompt } = watched();
+    const right = state.watch === "own" ? null : said(tokens.slice(prompt.length));
+    const steps = [...run.measures.keys()].filter((s) => s % MEASURE_EVERY === 0 || s === run.step);
+    const changes = [];
+    for (const step of steps.sort((a, b) => a - b)) {
+      const words = said(run.measures.get(step).written);
+      if (changes.at(-1)?.words !== words) {
+        changes.push({ step, words });
+      }
+    }
+    const now = lastMeasure()?.step ?? 0;
+    const current = changes.findLast(({ step }) => step <= now);
+    fill(writings, changes.reverse().map((change) => h("tr", { class: change === current ? "marked" : null },
+      h("th", { scope: "row" },
+        h("button", { type: "button", onclick: () => goTo(change.step) }, t("train.from", change.step))),
+      h("td", {}, change.words === "" ? t("train.nothing") : change.words),
+      h("td", {}, right === null ? "" : change.words === right ? t("train.right") : t("train.wrong")))));
+  }
+
+  let wanted = 0, dirty = true;
+  function draw() {
+    dirty = true;
+    if (!root.hidden) {
+      wanted ||= requestAnimationFrame(() => {
+        wanted = 0;
+        dirty = false;
+        drawNow();
+      });
+    }
+  }
+
+  function drawNow() {
+    const furthest = run.losses.length, step = run.step;
+    playing.textContent = t(run.playing || run.busy ? "train.pause" : "train.play");
+    playing.disabled = !run.playing && !run.busy && step >= STEPS;
+    first.disabled = back.disabled = step === 0;
+    next.disabled = step >= STEPS;
+    slider.max = furthest;
+    if (document.activeElement !== slider || run.playing) {
+      slider.value = step;
+    }
+    where.textContent = t("train.where", step, furthest, STEPS);
+    error.textContent = run.error === "" ? "" : t("train.error", run.error);
+
+    const smooth = smoothed(run.losses), least = leastLoss();
+    losses.update({ at: step, series: [run.losses.map((y, i) => [i + 1, y]), smooth.map((y, i) => [i + 1, y]),
+      furthest > 0 ? [[0, least], [STEPS, least]] : []] });
+    const scored = [...run.measures.values()].filter((m) => m.step % MEASURE_EVERY === 0 || m.step === step)
+      .sort((a, b) => a.step - b.step);
+    const measured = scored.filter((m) => m.step % MEASURE_EVERY === 0);
+    scores.update({ at: step,
+      series: ["accuracy", "attention"].map((name) => scored.map((m) => [m.step, m.score[name]])) });
+    const loss = smooth[step - 1];
+    status.textContent = step === 0 ? t("train.status.zero")
+      : t("train.status", step, number(run.losses[step - 1], 3), number(loss, 3), percent(Math.exp(-loss)));
+
+    const latest = lastMeasure();
+    if (latest?.seen === parts.seen) { // else another sentence is about to be measured
+      const cells = latest.seen ** 2;
+      parts.heat.update(latest.weights.subarray(parts.head * cells, (parts.head + 1) * cells));
+      parts.read();
+      parts.time.update(measured.map((m) => [m.step, attentionFor(m)]), step);
+      scoreText.textContent = t("train.score", run.language.heldOut.length, latest.step,
+        percent(latest.score.accuracy), percent(latest.score.attention));
+      hash.textContent = latest.hash;
+      hash.nextSibling.textContent = " " + t("train.hash.step", latest.step);
+    }
+    drawWritings();
+  }
+
+  const kept = new WeakMap(); // measure -> the row of its weights, so that charts see what is unchanged
+  function attentionFor(measured) {
+    const rows = kept.get(measured) ?? kept.set(measured, []).get(measured);
+    return (rows[parts.head] ??= Array.from(attentionOf(measured, parts.head)));
+  }
+
+  const more = (key, ...values) =>
+    h("details.why", {}, h("summary", {}, t(`${key}.title`)), h("p", {}, t(key, ...values)));
+  const { words, train, heldOut } = run.language;
+  root.classList.add("training");
+  root.append(
+    h("h2", {}, t("train.title")), h("p.not-presented", {}, t("train.intro", train.length, heldOut.length)),
+    h("div.toolbar", { role: "group", "aria-label": t("train.controls") }, first, back, playing, next, speeds),
+    h("div.toolbar", {}, h("label.wide", {}, t("train.slider"), " ", slider), where),
+    h("details.settings", { open: true }, h("summary", {}, t("train.settings")),
+      h("div.toolbar", {}, seed, lr, heads), h("p.faint", {}, t("train.settings.why")), refused),
+    began, error, status, spoken,
+    h("div.train-grid", {},
+      h("div", {}, losses.element, axis, h("p.faint", {}, t("train.loss.hint")), scores.element, scoreText,
+        h("h3", {}, t("train.hash")), h("p", {}, hash, " "), h("p.faint", {}, t("train.hash.why")),
+        h("div.not-presented", {}, h("h3", {}, t("train.words")),
+          more("train.why.loss", words.length, number(Math.log(words.length), 1)),
+          more("train.why.least", train.length, number(leastLoss(), 3)),
+          more("train.why.accuracy", heldOut.length), more("train.why.lr"), more("train.why.seed"),
+          more("train.why.heads"))),
+      h("div", {}, sentenceChoice, pictures,
+        h("h3", {}, t("train.writes")), h("p.faint", {}, t("train.writes.why")),
+        h("div.scroll.tall", { tabindex: 0, role: "region", "aria-label": t("train.writes") },
+          h("table.facts", {}, h("thead", {}, h("tr", {},
+            ["since", "written", "judged"].map((name) => h("th", { scope: "col" }, t(`train.${name}`))))),
+          writings)))));
+  build();
+
+  onRun((what) => {
+    if (what === "restarted" || what === "watch") {
+      seed.querySelector("input").value = state.seed;
+      lr.querySelector("input").value = state.lr;
+      const select = heads.querySelector("select");
+      if (![...select.options].some(({ value }) => Number(value) === state.heads)) { // of a file
+        select.append(h("option", { value: state.heads }, String(state.heads)));
+      }
+      select.value = state.heads;
+      fill(began, run.opened ? t("train.opened") : "");
+      build();
+    }
+    if (["weights", "stopped", "restarted"].includes(what) && !root.hidden && !run.busy) {
+      spoken.textContent = status.textContent;
+    }
+    draw();
+  });
+  onState((changed) => {
+    if (changed.has("mask") || changed.has("trained") || (changed.has("sentence") && state.watch !== "own")) {
+      build();
+    }
+  });
+  draw();
+  return {
+    show() {
+      if (dirty) {
+        draw();
+      }
+    },
+  };
 }

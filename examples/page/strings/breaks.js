@@ -1,3 +1,214 @@
-// Texts of this section.
+// Texts of the section "Break it".
 export const breaks = {
+  "breaks.title": ["Break it, and see what happens", "Mach es kaputt und sieh, was geschieht", "Cassez-le et voyez ce qui se passe"],
+  "breaks.intro": [
+    "Each switch puts one typical mistake into the program. First answer the question; then two models train side by side from the same random numbers: a healthy one and a broken one. Some mistakes are obvious at once. Others look fine, and the most dangerous ones look better than the healthy model.",
+    "Jeder Schalter baut einen typischen Fehler in das Programm ein. Beantworte zuerst die Frage; dann trainieren zwei Modelle nebeneinander mit denselben Zufallszahlen: ein gesundes und ein kaputtes. Manche Fehler sieht man sofort. Andere fallen nicht auf, und die gefährlichsten sehen besser aus als das gesunde Modell.",
+    "Chaque bouton met une erreur typique dans le programme. Répondez d’abord à la question ; ensuite, deux modèles s’entraînent côte à côte avec les mêmes nombres aléatoires : un sain et un cassé. Certaines erreurs se voient tout de suite. D’autres passent inaperçues, et les plus dangereuses ont l’air meilleures que le modèle sain."],
+  "breaks.menu": ["Choose a mistake", "Wähle einen Fehler", "Choisissez une erreur"],
+  "breaks.signs": [
+    "Red with −: the line as it should be, which is removed. Green with +: the broken line in its place.",
+    "Rot mit −: die richtige Zeile, sie entfällt. Grün mit +: die kaputte Zeile an ihrer Stelle.",
+    "Rouge avec − : la ligne correcte, qui est retirée. Vert avec + : la ligne cassée qui la remplace."],
+  "breaks.retrain": ["Retrain with the mistake", "Mit dem Fehler neu trainieren", "Réentraîner avec l’erreur"],
+  "breaks.retrain.why": [
+    "Choose an answer first. Both models: seed {0}, one head, learning rate 0.02, {1} steps; a few seconds.",
+    "Wähle zuerst eine Antwort. Beide Modelle: Startwert {0}, ein Kopf, Lernrate 0,02, {1} Schritte; einige Sekunden.",
+    "Choisissez d’abord une réponse. Les deux modèles : graine {0}, une tête, taux d’apprentissage 0,02, {1} pas ; quelques secondes."],
+  "breaks.training": ["Training: step {0} of {1}", "Training: Schritt {0} von {1}", "Entraînement : pas {0} sur {1}"],
+  "breaks.right": ["✓ Your answer is right: {0}", "✓ Deine Antwort stimmt: {0}", "✓ Votre réponse est juste : {0}"],
+  "breaks.wrong": ["✗ It turns out differently: {0}", "✗ Es kommt anders: {0}", "✗ Ce n’est pas ce qui arrive : {0}"],
+  "breaks.healthy": ["healthy", "gesund", "sain"],
+  "breaks.broken": ["broken", "kaputt", "cassé"],
+  "breaks.loss": ["Loss in training, smoothed", "Loss im Training, geglättet", "Perte pendant l’entraînement, lissée"],
+  "breaks.loss.why": [
+    "Both lines are averages in which each older step counts 5 % less; the scale is logarithmic. The dotted line is the limit for a model that sees only earlier words: below it a model knows words that it should predict.",
+    "Beide Linien sind Mittel, in denen jeder ältere Schritt 5 % weniger zählt; die Skala ist logarithmisch. Die gepunktete Linie ist die Grenze für ein Modell, das nur frühere Wörter sieht: Darunter kennt es Wörter, die es vorhersagen soll.",
+    "Les deux lignes sont des moyennes où chaque pas plus ancien compte 5 % de moins ; l’échelle est logarithmique. La ligne pointillée est la limite d’un modèle qui ne voit que les mots précédents : en dessous, il connaît des mots qu’il devrait prédire."],
+  "breaks.seen": ["What one sees", "Was man sieht", "Ce qu’on voit"],
+  "breaks.why": ["Why, and whether it matters", "Warum, und ob es schadet", "Pourquoi, et si c’est grave"],
+  "breaks.table": ["Both models after training, seed {0}", "Beide Modelle nach dem Training, Startwert {0}", "Les deux modèles après l’entraînement, graine {0}"],
+  "breaks.row.loss": ["mean loss of the last 100 steps (limit {0})", "mittlerer Loss der letzten 100 Schritte (Grenze {0})", "perte moyenne des 100 derniers pas (limite {0})"],
+  "breaks.row.accuracy": ["accuracy: the word after “it” is right, in sentences never seen, given whole", "Genauigkeit: das Wort nach „it“ stimmt, in nie gesehenen, ganz vorgelegten Sätzen", "exactitude : le mot après « it » est juste, dans des phrases jamais vues, données en entier"],
+  "breaks.row.learnt": ["accuracy of 90 % first measured", "Genauigkeit von 90 % zuerst gemessen", "exactitude de 90 % mesurée pour la première fois"],
+  "breaks.row.attention": ["attention of “it” on its subject, mean", "Aufmerksamkeit von „it“ auf sein Subjekt, Mittel", "attention de « it » sur son sujet, moyenne"],
+  "breaks.row.right": ["writes the right word after “it”, when the sentence ends there", "schreibt nach „it“ das richtige Wort, wenn der Satz dort endet", "écrit le bon mot après « it », quand la phrase s’arrête là"],
+  "breaks.row.leak": ["largest change of an attention when the words after “it” are cut off (0 if no word sees later ones)", "größte Änderung einer Aufmerksamkeit, wenn die Wörter nach „it“ fehlen (0, wenn kein Wort spätere sieht)", "plus grand changement d’une attention quand on coupe les mots après « it » (0 si aucun mot ne voit les suivants)"],
+  "breaks.row.written": ["{0} …", "{0} …", "{0} …"],
+  "breaks.of": ["{0} of {1}", "{0} von {1}", "{0} sur {1}"],
+  "breaks.never": ["never", "nie", "jamais"],
+  "breaks.at_step": ["step {0}", "Schritt {0}", "pas {0}"],
+  "breaks.nothing": ["(nothing: it ends the sentence)", "(nichts: es beendet den Satz)", "(rien : il termine la phrase)"],
+  "breaks.maps": ["Attention side by side", "Aufmerksamkeit nebeneinander", "L’attention côte à côte"],
+  "breaks.of_it": ["attention of it, in percent", "Aufmerksamkeit von it, in Prozent", "attention de it, en pour cent"],
+  "breaks.maps.why": [
+    "The small maps show all words of the sentence: each row attends to the columns, no colour is 0 %, full green is 100 %. The framed row is “it”.",
+    "Die kleinen Karten zeigen alle Wörter des Satzes: Jede Zeile achtet auf die Spalten, keine Farbe heißt 0 %, volles Grün 100 %. Die umrahmte Zeile ist „it“.",
+    "Les petites cartes montrent tous les mots de la phrase : chaque ligne fait attention aux colonnes, sans couleur 0 %, vert plein 100 %. La ligne encadrée est « it »."],
+
+  "breaks.outcome.learnt": [
+    "With this seed the broken model has learnt the toy all the same: its accuracy on sentences never seen is {0}, and it writes the right word after “it” in {1} of {2} sentences.",
+    "Mit diesem Startwert hat das kaputte Modell die Aufgabe trotzdem gelernt: Seine Genauigkeit an nie gesehenen Sätzen ist {0}, und es schreibt in {1} von {2} Sätzen das richtige Wort nach „it“.",
+    "Avec cette graine, le modèle cassé a quand même appris la tâche : son exactitude sur des phrases jamais vues est de {0}, et il écrit le bon mot après « it » dans {1} phrases sur {2}."],
+  "breaks.outcome.failed": [
+    "With this seed the broken model has not learnt the toy: its accuracy on sentences never seen is {0}, and it writes the right word after “it” in {1} of {2} sentences.",
+    "Mit diesem Startwert hat das kaputte Modell die Aufgabe nicht gelernt: Seine Genauigkeit an nie gesehenen Sätzen ist {0}, und es schreibt in {1} von {2} Sätzen das richtige Wort nach „it“.",
+    "Avec cette graine, le modèle cassé n’a pas appris la tâche : son exactitude sur des phrases jamais vues est de {0}, et il écrit le bon mot après « it » dans {1} phrases sur {2}."],
+  "breaks.outcome.healthy": [
+    "The healthy model has not learnt it with this seed either (accuracy {0}): choose another seed in the section Training to compare.",
+    "Auch das gesunde Modell hat sie mit diesem Startwert nicht gelernt (Genauigkeit {0}): Wähle im Abschnitt Training einen anderen Startwert.",
+    "Le modèle sain ne l’a pas apprise non plus avec cette graine (exactitude {0}) : choisissez une autre graine dans la section Entraînement."],
+
+  "breaks.no_scale": ["No scale", "Ohne Skalierung", "Sans mise à l’échelle"],
+  "breaks.no_scale.what": [
+    "The scores q·k are no longer divided by √32 before the softmax, so they are 5.7 times as large.",
+    "Die Werte q·k werden vor der Softmax nicht mehr durch √32 geteilt; sie sind also 5,7-mal so groß.",
+    "Les scores q·k ne sont plus divisés par √32 avant la softmax ; ils sont donc 5,7 fois plus grands."],
+  "breaks.no_scale.question": [
+    "At step 0, with the same random weights: how will the attention of “it” change?",
+    "Bei Schritt 0, mit denselben Zufallsgewichten: Wie ändert sich die Aufmerksamkeit von „it“?",
+    "Au pas 0, avec les mêmes poids aléatoires : comment l’attention de « it » change-t-elle ?"],
+  "breaks.no_scale.answer.0": ["It is spread more evenly over the words.", "Sie verteilt sich gleichmäßiger auf die Wörter.", "Elle se répartit plus également sur les mots."],
+  "breaks.no_scale.answer.1": ["It is concentrated more on one or few words.", "Sie sammelt sich stärker auf einem oder wenigen Wörtern.", "Elle se concentre davantage sur un ou quelques mots."],
+  "breaks.no_scale.answer.2": ["It stays the same, as nothing has been learnt yet.", "Sie bleibt gleich, denn noch ist nichts gelernt.", "Elle reste la même, car rien n’est encore appris."],
+  "breaks.no_scale.seen": [
+    "At step 0 the largest attention of “it” is {0}; with the scale it is {1}. An accuracy of 90 % is first measured at: {2} without the scale, {3} with it.",
+    "Bei Schritt 0 ist die größte Aufmerksamkeit von „it“ {0}; mit Skalierung ist sie {1}. Eine Genauigkeit von 90 % wird zuerst gemessen bei: {2} ohne, {3} mit Skalierung.",
+    "Au pas 0, la plus grande attention de « it » est de {0} ; avec la mise à l’échelle, elle est de {1}. Une exactitude de 90 % est mesurée pour la première fois : {2} sans, {3} avec."],
+  "breaks.no_scale.why": [
+    "The softmax turns differences of scores into ratios: larger scores give a sharper choice. Where a word already has nearly 100 %, the gradient of the softmax is nearly 0, so an early wrong choice is hard to undo. With some seeds the model recovers after a while, with others it stays stuck to the end: try a few. The vectors here have 32 numbers; with longer ones the scores grow further. So it is a real mistake that a lucky test hides; sharp attention at the very first step gives it away.",
+    "Die Softmax macht aus Unterschieden der Werte Verhältnisse: Größere Werte geben eine schärfere Auswahl. Wo ein Wort schon fast 100 % hat, ist der Gradient der Softmax fast 0; eine frühe falsche Wahl ist also schwer rückgängig zu machen. Mit manchen Startwerten erholt sich das Modell nach einer Weile, mit anderen bleibt es bis zum Ende stecken: Probier einige. Die Vektoren haben hier 32 Zahlen; bei längeren wachsen die Werte weiter. Es ist also ein echter Fehler, den ein glücklicher Versuch verdeckt; ihn verrät die scharfe Aufmerksamkeit im allerersten Schritt.",
+    "La softmax transforme les différences de scores en rapports : des scores plus grands donnent un choix plus net. Là où un mot a déjà presque 100 %, le gradient de la softmax est presque nul ; un mauvais choix initial est donc difficile à défaire. Avec certaines graines, le modèle s’en remet au bout d’un moment ; avec d’autres, il reste bloqué jusqu’à la fin : essayez-en plusieurs. Les vecteurs ont ici 32 nombres ; avec de plus longs, les scores grandissent encore. C’est donc une vraie erreur qu’un essai chanceux cache ; une attention très nette dès le premier pas la trahit."],
+
+  "breaks.wrong_dim": ["Softmax along the wrong dim", "Softmax über die falsche Dimension", "Softmax sur la mauvaise dimension"],
+  "breaks.wrong_dim.what": [
+    "The softmax runs down the columns instead of along the rows: it shares 100 % of each looked-at word among the words that look at it.",
+    "Die Softmax läuft die Spalten hinunter statt die Zeilen entlang: Sie verteilt 100 % jedes angesehenen Worts auf die Wörter, die es ansehen.",
+    "La softmax parcourt les colonnes au lieu des lignes : elle partage 100 % de chaque mot regardé entre les mots qui le regardent."],
+  "breaks.wrong_dim.question": [
+    "What will a row, the attention of one word such as “it”, add up to?",
+    "Was ergibt die Summe einer Zeile, also der Aufmerksamkeit eines Worts wie „it“?",
+    "À combien s’additionne une ligne, l’attention d’un mot comme « it » ?"],
+  "breaks.wrong_dim.answer.0": ["100 %, as in every softmax.", "100 %, wie bei jeder Softmax.", "100 %, comme dans toute softmax."],
+  "breaks.wrong_dim.answer.1": ["Less than 100 % in every row.", "In jeder Zeile weniger als 100 %.", "Moins de 100 % dans chaque ligne."],
+  "breaks.wrong_dim.answer.2": ["Anything, from row to row; now the columns add up to 100 %.", "Irgendetwas, je nach Zeile; nun ergeben die Spalten 100 %.", "N’importe quoi, selon la ligne ; ce sont les colonnes qui font 100 %."],
+  "breaks.wrong_dim.seen": [
+    "The rows of the sentence add up to between {0} and {1}, each column to 100 %. The loss falls to {2}, far below the limit {3}. In whole sentences never seen the accuracy is {4}. But where the sentence ends with “it”, the model writes the right word in only {5} of {6} sentences.",
+    "Die Zeilen des Satzes ergeben zwischen {0} und {1}, jede Spalte 100 %. Der Loss fällt auf {2}, weit unter die Grenze {3}. In ganzen, nie gesehenen Sätzen ist die Genauigkeit {4}. Endet der Satz aber mit „it“, schreibt das Modell nur in {5} von {6} Sätzen das richtige Wort.",
+    "Les lignes de la phrase font entre {0} et {1}, chaque colonne 100 %. La perte descend à {2}, bien en dessous de la limite {3}. Dans des phrases entières jamais vues, l’exactitude est de {4}. Mais quand la phrase s’arrête à « it », le modèle n’écrit le bon mot que dans {5} phrases sur {6}."],
+  "breaks.wrong_dim.why": [
+    "To share out a column, the softmax divides by a sum over all words that look at it, also the later ones. So each number tells something about later words, and the model learns to read the answer there: that is why the loss falls below what is possible. When it writes, there are no later words, and it is lost. A loss below the limit, and rows that do not add up to 100 %, give it away. No error message appears, since the shapes fit.",
+    "Um eine Spalte aufzuteilen, teilt die Softmax durch eine Summe über alle Wörter, die sie ansehen, auch die späteren. So verrät jede Zahl etwas über spätere Wörter, und das Modell lernt, dort die Antwort abzulesen: Deshalb fällt der Loss unter das Mögliche. Beim Schreiben gibt es keine späteren Wörter, und es ist verloren. Ein Loss unter der Grenze und Zeilen, die nicht 100 % ergeben, verraten den Fehler. Eine Fehlermeldung gibt es nicht, denn die Größen passen zusammen.",
+    "Pour partager une colonne, la softmax divise par une somme sur tous les mots qui la regardent, même les suivants. Chaque nombre révèle donc quelque chose des mots suivants, et le modèle apprend à y lire la réponse : voilà pourquoi la perte descend sous le possible. Quand il écrit, il n’y a pas de mots suivants, et il est perdu. Une perte sous la limite et des lignes qui ne font pas 100 % le trahissent. Aucun message d’erreur n’apparaît, car les dimensions concordent."],
+
+  "breaks.mask_inverted": ["Mask inverted", "Maske umgedreht", "Masque inversé"],
+  "breaks.mask_inverted.what": [
+    "The mask blocks what should be seen and shows what should be blocked: each word sees only the words after it.",
+    "Die Maske sperrt, was sichtbar sein soll, und zeigt, was gesperrt sein soll: Jedes Wort sieht nur die Wörter nach ihm.",
+    "Le masque bloque ce qu’il faut voir et montre ce qu’il faut bloquer : chaque mot ne voit que les mots qui le suivent."],
+  "breaks.mask_inverted.question": ["After training, what will the attention of “it” be on?", "Worauf liegt nach dem Training die Aufmerksamkeit von „it“?", "Après l’entraînement, sur quoi portera l’attention de « it » ?"],
+  "breaks.mask_inverted.answer.0": ["On its subject, pizza.", "Auf seinem Subjekt, pizza.", "Sur son sujet, pizza."],
+  "breaks.mask_inverted.answer.1": ["On the words after it: those it should predict.", "Auf den Wörtern danach: denen, die es vorhersagen soll.", "Sur les mots suivants : ceux qu’il doit prédire."],
+  "breaks.mask_inverted.answer.2": ["Evenly on all words.", "Gleichmäßig auf allen Wörtern.", "Également sur tous les mots."],
+  "breaks.mask_inverted.seen": [
+    "The words after “it” get {0} of its attention, pizza gets nothing. The loss falls to {1}; the limit is {2}. The accuracy on whole sentences is {3}. But where the sentence ends with “it”, the right word comes in {4} of {5} sentences.",
+    "Die Wörter nach „it“ bekommen {0} seiner Aufmerksamkeit, pizza nichts. Der Loss fällt auf {1}; die Grenze ist {2}. Die Genauigkeit an ganzen Sätzen ist {3}. Endet der Satz aber mit „it“, kommt in {4} von {5} Sätzen das richtige Wort.",
+    "Les mots après « it » reçoivent {0} de son attention, pizza rien. La perte descend à {1} ; la limite est {2}. L’exactitude sur les phrases entières est de {3}. Mais quand la phrase s’arrête à « it », le bon mot vient dans {4} phrases sur {5}."],
+  "breaks.mask_inverted.why": [
+    "The model copies the answer from the words that it should predict. Loss and accuracy look wonderful, better than the healthy model’s, and it has learnt nothing of use: when it writes, the answer is not there yet. This is the most treacherous of the eight. A loss far below the limit gives it away, and so does a test in which the model must write.",
+    "Das Modell schreibt die Antwort von den Wörtern ab, die es vorhersagen soll. Loss und Genauigkeit sehen wunderbar aus, besser als beim gesunden Modell, und gelernt hat es nichts Brauchbares: Beim Schreiben steht die Antwort noch nicht da. Das ist der heimtückischste der acht Fehler. Ein Loss weit unter der Grenze verrät ihn, ebenso eine Probe, in der das Modell schreiben muss.",
+    "Le modèle copie la réponse sur les mots qu’il devrait prédire. La perte et l’exactitude semblent magnifiques, meilleures que celles du modèle sain, et il n’a rien appris d’utile : quand il écrit, la réponse n’est pas encore là. C’est la plus sournoise des huit erreurs. Une perte bien en dessous de la limite la trahit, de même qu’un essai où le modèle doit écrire."],
+
+  "breaks.mask_after": ["Mask after softmax", "Maske nach der Softmax", "Masque après la softmax"],
+  "breaks.mask_after.what": [
+    "The softmax shares 100 % among all words, also the later ones; then the shares of the later ones are set to 0.",
+    "Die Softmax verteilt 100 % auf alle Wörter, auch die späteren; dann werden die Anteile der späteren auf 0 gesetzt.",
+    "La softmax partage 100 % entre tous les mots, même les suivants ; puis les parts des suivants sont mises à 0."],
+  "breaks.mask_after.question": ["At step 0, what will the attention of “it” add up to?", "Bei Schritt 0: Was ergibt die Aufmerksamkeit von „it“ zusammen?", "Au pas 0, à combien s’additionne l’attention de « it » ?"],
+  "breaks.mask_after.answer.0": ["Exactly 100 %.", "Genau 100 %.", "Exactement 100 %."],
+  "breaks.mask_after.answer.1": ["Less than 100 %: the shares set to 0 are lost.", "Weniger als 100 %: Die auf 0 gesetzten Anteile sind verloren.", "Moins de 100 % : les parts mises à 0 sont perdues."],
+  "breaks.mask_after.answer.2": ["More than 100 %.", "Mehr als 100 %.", "Plus de 100 %."],
+  "breaks.mask_after.seen": [
+    "At step 0 the attention of “it” adds up to {0}; in the healthy model to {1}. The loss falls to {2}, below the limit {3}. When the words after “it” are cut off, attentions of earlier words change by up to {4}, although no word should see later ones.",
+    "Bei Schritt 0 ergibt die Aufmerksamkeit von „it“ zusammen {0}, im gesunden Modell {1}. Der Loss fällt auf {2}, unter die Grenze {3}. Schneidet man die Wörter nach „it“ ab, ändern sich Aufmerksamkeiten davor um bis zu {4}, obwohl kein Wort spätere sehen sollte.",
+    "Au pas 0, l’attention de « it » fait {0} ; dans le modèle sain {1}. La perte descend à {2}, sous la limite {3}. Quand on coupe les mots après « it », des attentions précédentes changent jusqu’à {4}, alors qu’aucun mot ne devrait voir les suivants."],
+  "breaks.mask_after.why": [
+    "The shares of later words are set to 0, but the softmax has already divided by a sum that contains them. How much is missing from 100 % tells the model about later words, and it uses this to guess words that nobody can know, such as the place. With most seeds the model still learns the word after “it”, so a test of accuracy alone does not find the mistake. Rows that do not add up to 100 %, and a loss below the limit, do.",
+    "Die Anteile späterer Wörter werden 0, aber die Softmax hat schon durch eine Summe geteilt, die sie enthält. Wie viel an 100 % fehlt, verrät dem Modell etwas über spätere Wörter, und damit rät es Wörter, die niemand wissen kann, etwa den Ort. Mit den meisten Startwerten lernt das Modell das Wort nach „it“ trotzdem; eine Prüfung der Genauigkeit allein findet den Fehler dann nicht. Zeilen, die nicht 100 % ergeben, und ein Loss unter der Grenze finden ihn.",
+    "Les parts des mots suivants deviennent 0, mais la softmax a déjà divisé par une somme qui les contient. Ce qui manque à 100 % renseigne le modèle sur les mots suivants, et il s’en sert pour deviner des mots que personne ne peut savoir, comme le lieu. Avec la plupart des graines, le modèle apprend quand même le mot après « it » ; un test d’exactitude seul ne trouve alors pas l’erreur. Des lignes qui ne font pas 100 % et une perte sous la limite la trouvent."],
+
+  "breaks.no_positions": ["No positions", "Ohne Positionen", "Sans positions"],
+  "breaks.no_positions.what": [
+    "The position encodings are not added: the vector of a word is the same at each place in the sentence.",
+    "Die Positionskodierungen werden nicht addiert: Der Vektor eines Worts ist an jeder Stelle des Satzes derselbe.",
+    "Les encodages de position ne sont pas ajoutés : le vecteur d’un mot est le même à chaque place de la phrase."],
+  "breaks.no_positions.question": [
+    "After training, pizza and the place swap places in the sentence. What will the attention of “it” do?",
+    "Nach dem Training tauschen pizza und der Ort im Satz die Plätze. Was macht die Aufmerksamkeit von „it“?",
+    "Après l’entraînement, pizza et le lieu échangent leurs places dans la phrase. Que fait l’attention de « it » ?"],
+  "breaks.no_positions.answer.0": ["It moves along: pizza gets as much as before.", "Sie wandert mit: pizza bekommt so viel wie vorher.", "Elle suit : pizza en reçoit autant qu’avant."],
+  "breaks.no_positions.answer.1": ["It stays at the second place of the sentence.", "Sie bleibt am zweiten Platz des Satzes.", "Elle reste à la deuxième place de la phrase."],
+  "breaks.no_positions.answer.2": ["It is spread evenly: nothing can be learnt without positions.", "Sie verteilt sich gleichmäßig: Ohne Positionen ist nichts zu lernen.", "Elle se répartit également : sans positions, on ne peut rien apprendre."],
+  "breaks.no_positions.seen": [
+    "Without positions pizza gets {0} of the attention of “it” at its usual place and {1} after the swap; the model then writes: {2}. The healthy model gives pizza {3} and, after the swap, {4}; it then writes: {5}.",
+    "Ohne Positionen bekommt pizza {0} der Aufmerksamkeit von „it“ am gewohnten Platz und {1} nach dem Tausch; das Modell schreibt dann: {2}. Das gesunde Modell gibt pizza {3} und nach dem Tausch {4}; es schreibt dann: {5}.",
+    "Sans positions, pizza reçoit {0} de l’attention de « it » à sa place habituelle et {1} après l’échange ; le modèle écrit alors : {2}. Le modèle sain donne à pizza {3} et, après l’échange, {4} ; il écrit alors : {5}."],
+  "breaks.no_positions.why": [
+    "Attention is a sum over words, and a sum does not depend on the order. “It” sees which words came before, not where. In this toy that is enough: no place is ever a subject, so the word itself says which it is. In real language it is a failure: “the dog bites the man” and “the man bites the dog” would look the same to the last word. Swapping two earlier words and seeing no change gives it away.",
+    "Attention ist eine Summe über Wörter, und eine Summe hängt nicht von der Reihenfolge ab. „It“ sieht, welche Wörter vorher kamen, nicht wo. In dieser Spielsprache genügt das: Kein Ort ist je ein Subjekt, das Wort selbst sagt also, was es ist. In echter Sprache ist es ein Versagen: „Hund beißt Mann“ und „Mann beißt Hund“ sähen für ein folgendes Wort gleich aus. Man tauscht zwei frühere Wörter und sieht keine Änderung: Das verrät den Fehler.",
+    "L’attention est une somme sur les mots, et une somme ne dépend pas de l’ordre. « It » voit quels mots précèdent, pas où. Dans cette mini-langue, cela suffit : aucun lieu n’est jamais sujet, le mot lui-même dit donc ce qu’il est. Dans une vraie langue, c’est un échec : « le chien mord l’homme » et « l’homme mord le chien » seraient identiques pour un mot suivant. Échanger deux mots précédents sans rien voir changer trahit l’erreur."],
+
+  "breaks.same_keys": ["W_k = W_q", "W_k = W_q", "W_k = W_q"],
+  "breaks.same_keys.what": [
+    "Keys are made with the weights of the queries: what a word asks for and what it offers are the same vector.",
+    "Die Keys entstehen mit den Gewichten der Querys: Was ein Wort sucht und was es anbietet, ist derselbe Vektor.",
+    "Les clés sont faites avec les poids des requêtes : ce qu’un mot cherche et ce qu’il offre sont le même vecteur."],
+  "breaks.same_keys.question": [
+    "Compare two scores: how much “it” looks for pizza, and how much pizza looks for “it”. What will they be, before the mask?",
+    "Vergleiche zwei Werte: wie sehr „it“ pizza sucht, und wie sehr pizza „it“ sucht. Wie sind sie, noch vor der Maske?",
+    "Comparez deux scores : combien « it » cherche pizza, et combien pizza cherche « it ». Comment seront-ils, avant le masque ?"],
+  "breaks.same_keys.answer.0": ["Always equal.", "Immer gleich.", "Toujours égaux."],
+  "breaks.same_keys.answer.1": ["The first is larger after training, as “it” needs pizza.", "Der erste ist nach dem Training größer, denn „it“ braucht pizza.", "Le premier est plus grand après l’entraînement, car « it » a besoin de pizza."],
+  "breaks.same_keys.answer.2": ["One is the negative of the other.", "Der eine ist das Negative des anderen.", "L’un est l’opposé de l’autre."],
+  "breaks.same_keys.seen": [
+    "At step 0 “it” gives itself {0}; in the healthy model {1}. After training the score of “it” for pizza is {2} and that of pizza for “it” is {3}: the same. In the healthy model they are {4} and {5}. An accuracy of 90 % is first measured at: {6} with the mistake, {7} without.",
+    "Bei Schritt 0 gibt „it“ sich selbst {0}, im gesunden Modell {1}. Nach dem Training ist der Wert von „it“ für pizza {2} und der von pizza für „it“ {3}: gleich. Im gesunden Modell sind es {4} und {5}. Eine Genauigkeit von 90 % wird zuerst gemessen bei: {6} mit, {7} ohne Fehler.",
+    "Au pas 0, « it » se donne {0} ; dans le modèle sain {1}. Après l’entraînement, le score de « it » pour pizza est {2} et celui de pizza pour « it » {3} : le même. Dans le modèle sain, ils valent {4} et {5}. Une exactitude de 90 % est mesurée pour la première fois : {6} avec l’erreur, {7} sans."],
+  "breaks.same_keys.why": [
+    "A vector times itself is the square of its length and never negative; other products can have either sign. So at first each word tends to find itself most similar. And the scores become symmetric: “it” cannot look for pizza without pizza looking for “it” just as much, which only the mask prevents here. The toy can still be learnt, as pizza’s vector may grow longer than that of “it”; but many relations go one way only, and a model needs two matrices for them. A symmetric table of scores gives it away.",
+    "Ein Vektor mal sich selbst ist das Quadrat seiner Länge und nie negativ; andere Produkte können jedes Vorzeichen haben. Darum findet zuerst jedes Wort meist sich selbst am ähnlichsten. Und die Werte werden symmetrisch: „it“ kann pizza nicht suchen, ohne dass pizza ebenso „it“ sucht; nur die Maske verhindert das hier. Die Spielsprache lässt sich trotzdem lernen, denn der Vektor von pizza kann länger werden als der von „it“. Aber viele Beziehungen gehen nur in eine Richtung, und dafür braucht ein Modell zwei Matrizen. Eine symmetrische Tabelle der Werte verrät den Fehler.",
+    "Un vecteur multiplié par lui-même donne le carré de sa longueur, jamais négatif ; les autres produits peuvent avoir les deux signes. Au début, chaque mot tend donc à se trouver lui-même le plus semblable. Et les scores deviennent symétriques : « it » ne peut pas chercher pizza sans que pizza cherche autant « it » ; seul le masque l’empêche ici. La mini-langue s’apprend quand même, car le vecteur de pizza peut devenir plus long que celui de « it ». Mais beaucoup de relations vont dans un seul sens, et il faut deux matrices pour cela. Un tableau de scores symétrique trahit l’erreur."],
+
+  "breaks.no_zero_grad": ["No zero_grad", "Ohne zero_grad", "Sans zero_grad"],
+  "breaks.no_zero_grad.what": [
+    "The gradients are not set to 0 before backward. Each backward adds to what is there, so every step uses the sum of all gradients since the beginning.",
+    "Die Gradienten werden vor backward nicht auf 0 gesetzt. Jedes backward addiert zu dem, was da ist; jeder Schritt benutzt also die Summe aller Gradienten seit dem Anfang.",
+    "Les gradients ne sont pas remis à 0 avant backward. Chaque backward ajoute à ce qui est là ; chaque pas utilise donc la somme de tous les gradients depuis le début."],
+  "breaks.no_zero_grad.question": ["What will the loss do over 2,000 steps?", "Was macht der Loss über 2000 Schritte?", "Que fera la perte pendant 2000 pas ?"],
+  "breaks.no_zero_grad.answer.0": ["It falls faster, as larger gradients mean larger steps.", "Er fällt schneller, denn größere Gradienten geben größere Schritte.", "Elle baisse plus vite, car de plus grands gradients font de plus grands pas."],
+  "breaks.no_zero_grad.answer.1": ["It falls more slowly, but to the same value.", "Er fällt langsamer, aber auf denselben Wert.", "Elle baisse plus lentement, mais vers la même valeur."],
+  "breaks.no_zero_grad.answer.2": ["It rises far above its first value.", "Er steigt weit über seinen ersten Wert.", "Elle monte bien au-dessus de sa première valeur."],
+  "breaks.no_zero_grad.seen": [
+    "The loss begins at {0} and falls to {5} at step {6}. Then it rises, to {1} at most, and is {2} on average over the last 100 steps. The accuracy is {3}. The healthy model ends at a loss of {4}.",
+    "Der Loss beginnt bei {0} und fällt bis Schritt {6} auf {5}. Dann steigt er, auf höchstens {1}, und ist über die letzten 100 Schritte im Mittel {2}. Die Genauigkeit ist {3}. Das gesunde Modell endet bei einem Loss von {4}.",
+    "La perte commence à {0} et descend à {5} au pas {6}. Puis elle monte, jusqu’à {1}, et vaut {2} en moyenne sur les 100 derniers pas. L’exactitude est de {3}. Le modèle sain finit avec une perte de {4}."],
+  "breaks.no_zero_grad.why": [
+    "The sum of all old gradients points to where downhill was long ago. Like a ball that never brakes, the weights run past the valley and up the other side. At the beginning the loss does fall, as old and new gradients still agree: a test of a few dozen steps would not find the mistake. A loss that first falls and then rises far above its beginning gives it away. This is a real failure.",
+    "Die Summe aller alten Gradienten zeigt dahin, wo es vor langer Zeit bergab ging. Wie eine Kugel, die nie bremst, laufen die Gewichte am Tal vorbei und drüben wieder hinauf. Am Anfang fällt der Loss, denn alte und neue Gradienten sind sich noch einig: Ein Versuch von ein paar Dutzend Schritten fände den Fehler nicht. Ein Loss, der erst fällt und dann weit über seinen Anfang steigt, verrät ihn. Das ist ein echtes Versagen.",
+    "La somme de tous les anciens gradients indique où était la descente il y a longtemps. Comme une bille qui ne freine jamais, les poids dépassent la vallée et remontent de l’autre côté. Au début, la perte baisse, car anciens et nouveaux gradients sont encore d’accord : un essai de quelques dizaines de pas ne trouverait pas l’erreur. Une perte qui baisse d’abord, puis monte bien au-dessus de son début, la trahit. C’est un véritable échec."],
+
+  "breaks.lr_100": ["Learning rate × 100", "Lernrate × 100", "Taux d’apprentissage × 100"],
+  "breaks.lr_100.what": ["The learning rate is 2 instead of 0.02.", "Die Lernrate ist 2 statt 0,02.", "Le taux d’apprentissage est 2 au lieu de 0,02."],
+  "breaks.lr_100.question": ["What will the loss do with a learning rate of 2?", "Was macht der Loss bei einer Lernrate von 2?", "Que fera la perte avec un taux d’apprentissage de 2 ?"],
+  "breaks.lr_100.answer.0": ["It falls 100 times as fast.", "Er fällt 100-mal so schnell.", "Elle baisse 100 fois plus vite."],
+  "breaks.lr_100.answer.1": ["It jumps up far, and stays above the healthy model’s to the end.", "Er springt weit hinauf und bleibt bis zum Ende über dem des gesunden Modells.", "Elle bondit très haut et reste jusqu’à la fin au-dessus de celle du modèle sain."],
+  "breaks.lr_100.answer.2": ["The same: AdamW evens out the learning rate.", "Dasselbe: AdamW gleicht die Lernrate aus.", "La même chose : AdamW compense le taux d’apprentissage."],
+  "breaks.lr_100.seen": [
+    "The loss jumps to {0} and ends at {1}; the healthy model ends at {2}. The accuracy is {3}, the attention of “it” on its subject {4}.",
+    "Der Loss springt auf {0} und endet bei {1}; das gesunde Modell endet bei {2}. Die Genauigkeit ist {3}, die Aufmerksamkeit von „it“ auf sein Subjekt {4}.",
+    "La perte bondit à {0} et finit à {1} ; le modèle sain finit à {2}. L’exactitude est de {3}, l’attention de « it » sur son sujet de {4}."],
+  "breaks.lr_100.why": [
+    "With AdamW one step moves a weight by about the learning rate, whatever the size of the gradient. The healthy weights are numbers near 1, so a step of 2 throws everything away each time. Later the rate falls to 0 and the loss comes down again, but attention does not recover. The model learns what works without it, such as which word follows “came out”. This is a real failure, but its loss at the end looks harmless; look at accuracy and attention, and at the whole curve.",
+    "Mit AdamW bewegt ein Schritt ein Gewicht um etwa die Lernrate, gleich wie groß der Gradient ist. Gesunde Gewichte sind Zahlen um 1; ein Schritt von 2 wirft jedes Mal alles um. Später fällt die Rate auf 0 und der Loss kommt wieder herunter, aber die Attention erholt sich nicht. Das Modell lernt, was ohne sie geht, etwa welches Wort auf „came out“ folgt. Das ist ein echtes Versagen, aber der Loss am Ende sieht harmlos aus; sieh auf Genauigkeit und Aufmerksamkeit und auf die ganze Kurve.",
+    "Avec AdamW, un pas déplace un poids d’environ le taux d’apprentissage, quelle que soit la taille du gradient. Les poids sains sont des nombres proches de 1 ; un pas de 2 bouleverse tout à chaque fois. Plus tard, le taux descend à 0 et la perte redescend, mais l’attention ne s’en remet pas. Le modèle apprend ce qui marche sans elle, par exemple quel mot suit « came out ». C’est un véritable échec, mais la perte finale a l’air inoffensive ; regardez l’exactitude, l’attention et toute la courbe."],
 };

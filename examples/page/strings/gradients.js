@@ -1,3 +1,80 @@
 // Texts of this section.
 export const gradients = {
+  "gradients.title": ["Gradients you can touch", "Gradienten zum Anfassen", "Des gradients à manipuler"],
+  "gradients.about": [
+    "Every weight has a gradient: it says by how much the loss changes when this weight changes a little. Backward computes all gradients at once. Here you can check one: turn a weight and see whether the loss does what its gradient says.",
+    "Jedes Gewicht hat einen Gradienten: Er sagt, um wie viel sich der Loss ändert, wenn sich dieses Gewicht ein wenig ändert. Die Rückwärtsrechnung (backward) berechnet alle Gradienten auf einmal. Hier kannst du einen nachprüfen: Dreh an einem Gewicht und sieh, ob der Loss tut, was sein Gradient sagt.",
+    "Chaque poids a un gradient : il dit de combien la perte change quand ce poids change un peu. La rétropropagation (backward) calcule tous les gradients d’un coup. Ici, vous pouvez en vérifier un : modifiez un poids et voyez si la perte fait ce que dit son gradient."],
+  "gradients.tensor": ["Matrix", "Matrix", "Matrice"],
+  "gradients.training": [
+    "Training is running and changes the weights. Stop it to turn one of them.",
+    "Das Training läuft und ändert die Gewichte. Halte es an, um an einem davon zu drehen.",
+    "L’entraînement est en cours et change les poids. Arrêtez-le pour en modifier un."],
+  "gradients.choose": ["1. Choose a number", "1. Wähle eine Zahl", "1. Choisissez un nombre"],
+  "gradients.layer.value": ["{0}", "{0}", "{0}"],
+  "gradients.layer.gradient": ["gradient of {0}", "Gradient von {0}", "gradient de {0}"],
+  "gradients.layer.quotient": ["quotients of {0}", "Quotienten von {0}", "quotients de {0}"],
+  "gradients.pointed": [
+    "At [{0}]: value {1}, gradient {2}. Click or press Enter to choose.",
+    "Bei [{0}]: Wert {1}, Gradient {2}. Klicken oder Enter wählt.",
+    "En [{0}] : valeur {1}, gradient {2}. Cliquez ou appuyez sur Entrée pour choisir."],
+  "gradients.chosen": ["thick frame: the chosen number", "dicker Rahmen: die gewählte Zahl", "cadre épais : le nombre choisi"],
+  "gradients.turn.title": ["2. Turn it and watch the loss", "2. Dreh daran und beobachte den Loss", "2. Modifiez-le et observez la perte"],
+  "gradients.turn.about": [
+    "The number is turned for this picture only: the weights of the training run stay as they are. Zoom in: the closer you look, the straighter the curve.",
+    "Gedreht wird nur für dieses Bild: Die Gewichte des Trainings bleiben, wie sie sind. Vergrößere: Je näher du hinsiehst, desto gerader ist die Kurve.",
+    "Le nombre n’est modifié que pour cette image : les poids de l’entraînement ne changent pas. Agrandissez : plus on regarde de près, plus la courbe est droite."],
+  "gradients.turn": ["Turn the number", "An der Zahl drehen", "Modifier le nombre"],
+  "gradients.back": ["back", "zurück", "retour"],
+  "gradients.zoom": ["Range", "Bereich", "Étendue"],
+  "gradients.legend": ["What the picture shows", "Was das Bild zeigt", "Ce que montre l’image"],
+  "gradients.legend.curve": ["loss", "Loss", "perte"],
+  "gradients.legend.tangent": ["straight line with backward’s slope", "Gerade mit der Steigung von Backward", "droite avec la pente de la rétropropagation"],
+  "gradients.legend.secant": ["line through w − h and w + h, if h is large enough to be seen", "Gerade durch w − h und w + h, wenn h groß genug zu sehen ist", "droite par w − h et w + h, si h est assez grand pour être vu"],
+  "gradients.legend.start": ["the number’s own value", "der eigene Wert der Zahl", "la valeur propre du nombre"],
+  "gradients.legend.now": ["where it is turned to", "wohin sie gedreht ist", "sa valeur modifiée"],
+  "gradients.curve.label": [
+    "Curve of the loss over {0}. Loss at its own value: {1}. Turned to {2}: {3}.",
+    "Kurve des Loss über {0}. Loss beim eigenen Wert: {1}. Gedreht auf {2}: {3}.",
+    "Courbe de la perte selon {0}. Perte à sa propre valeur : {1}. Modifié à {2} : {3}."],
+  "gradients.table": ["The curve as a table", "Die Kurve als Tabelle", "La courbe sous forme de tableau"],
+  "gradients.weight": ["Number", "Zahl", "Nombre"],
+  "gradients.loss": ["loss", "Loss", "perte"],
+  "gradients.change": ["change of the loss", "Änderung des Loss", "changement de la perte"],
+  "gradients.predicted": ["gradient × turn predicts", "Gradient × Drehung ergibt", "gradient × modification prédit"],
+  "gradients.missed": ["the rest: the bend of the curve", "der Rest: die Krümmung der Kurve", "le reste : la courbure"],
+  "gradients.quotient.title": ["3. The gradient without backward", "3. Der Gradient ohne Backward", "3. Le gradient sans rétropropagation"],
+  "gradients.quotient.about": [
+    "Compute the loss a little to the left and a little to the right, and divide the difference by the distance. This needs no backward, but two losses for every single weight. Choose h: a large one feels the bend of the curve, a tiny one the rounding of the computer’s numbers.",
+    "Berechne den Loss ein wenig links und ein wenig rechts und teile die Differenz durch den Abstand. Dazu braucht es kein Backward, aber zwei Loss-Werte für jedes einzelne Gewicht. Wähle h: Ein großes spürt die Krümmung der Kurve, ein winziges die Rundung der Zahlen im Computer.",
+    "On calcule la perte un peu à gauche et un peu à droite, et on divise la différence par la distance. Nul besoin de rétropropagation, mais il faut deux pertes pour chaque poids. Choisissez h : grand, il subit la courbure ; minuscule, l’arrondi des nombres de l’ordinateur."],
+  "gradients.h": ["h =", "h =", "h ="],
+  "gradients.quotient": ["quotient", "Quotient", "quotient"],
+  "gradients.backward": [
+    "Backward says {0}. Relative difference: {1}.", "Backward sagt {0}. Relativer Unterschied: {1}.",
+    "La rétropropagation dit {0}. Différence relative : {1}."],
+  "gradients.relative": ["relative difference", "relativer Unterschied", "différence relative"],
+  "gradients.verdict.agree": [
+    "They agree: backward’s numbers have about 7 digits, and all that matter are equal.",
+    "Sie stimmen überein: Die Zahlen von Backward haben etwa 7 Stellen, und alle, auf die es ankommt, sind gleich.",
+    "Ils concordent : les nombres de la rétropropagation ont environ 7 chiffres, et tous ceux qui comptent sont égaux."],
+  "gradients.verdict.bend": [
+    "They differ because h is large: between w − h and w + h the curve bends, so the line through the two points is not the tangent. Try a smaller h.",
+    "Sie unterscheiden sich, weil h groß ist: Zwischen w − h und w + h ist die Kurve gekrümmt, die Gerade durch beide Punkte ist nicht die Tangente. Probiere ein kleineres h.",
+    "Ils diffèrent parce que h est grand : entre w − h et w + h la courbe est courbée, la droite par les deux points n’est pas la tangente. Essayez un h plus petit."],
+  "gradients.verdict.rounding": [
+    "They differ because h is tiny: both losses are almost equal, so most of their digits cancel, and what is left is rounding. Try a larger h.",
+    "Sie unterscheiden sich, weil h winzig ist: Beide Loss-Werte sind fast gleich, die meisten Stellen heben sich auf, und übrig bleibt Rundung. Probiere ein größeres h.",
+    "Ils diffèrent parce que h est minuscule : les deux pertes sont presque égales, la plupart des chiffres s’annulent, il ne reste que l’arrondi. Essayez un h plus grand."],
+  "gradients.all_h": ["All h as a table", "Alle h als Tabelle", "Tous les h sous forme de tableau"],
+  "gradients.check.title": ["4. Check the whole matrix", "4. Die ganze Matrix prüfen", "4. Vérifier toute la matrice"],
+  "gradients.check.about": [
+    "Comparing every gradient with its quotient is called gradcheck. Heed’s tests do this for each of its operations.",
+    "Jeden Gradienten mit seinem Quotienten zu vergleichen heißt Gradcheck. Die Tests von Heed tun das für jede Operation.",
+    "Comparer chaque gradient à son quotient s’appelle gradcheck. Les tests de Heed le font pour chaque opération."],
+  "gradients.check": ["Check all {1} numbers of {0}", "Alle {1} Zahlen von {0} prüfen", "Vérifier les {1} nombres de {0}"],
+  "gradients.check.result": [
+    "{0} quotients with h = {1}. The largest difference from backward is {2}, at [{3}]. The largest gradient of this matrix is {4}; the difference is {5} times as large.",
+    "{0} Quotienten mit h = {1}. Der größte Unterschied zu Backward ist {2}, bei [{3}]. Der größte Gradient dieser Matrix ist {4}; der Unterschied ist das {5}-Fache davon.",
+    "{0} quotients avec h = {1}. La plus grande différence avec la rétropropagation est {2}, en [{3}]. Le plus grand gradient de cette matrice est {4} ; la différence en vaut {5} fois."],
 };

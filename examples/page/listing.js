@@ -1,0 +1,41 @@
+// The two listings of the class, in Python and in C, with one highlighted line in both.
+
+import { h, fill } from "./dom.js";
+
+/** Text whose "->" and "-" are not broken at the end of a line. */
+const unbroken = (text) => text.split(/(\w+->\w+|-\w+)/)
+  .map((part, i) => (i % 2 === 1 ? h("span.word", {}, part) : part));
+
+/**
+ * onchoose(step): a line was pressed. Returns {python, c: elements, draw(lines, steps, whole): new lines (lines.js),
+ * mark(step): highlights a step and scrolls it into view within its listing}.
+ */
+export function listing(onchoose) {
+  const lists = { python: h("ol.code"), c: h("ol.code") };
+  return {
+    ...lists,
+    draw(lines, steps, whole) {
+      for (const [language, list] of Object.entries(lists)) {
+        const shown = lines.filter((line) => line[language] !== null && (whole || !line.whole));
+        fill(list, shown.map((line) => {
+          const step = steps.indexOf(line), text = unbroken(line[language]);
+          return step < 0 ? h("li", {}, h("span.line", {}, text))
+            : h("li", { "data-step": step }, h("button.line", { type: "button", onclick: () => onchoose(step) }, text));
+        }));
+      }
+    },
+    mark(step) {
+      for (const list of Object.values(lists)) {
+        for (const item of list.querySelectorAll("[data-step]")) {
+          const current = Number(item.dataset.step) === step;
+          item.classList.toggle("current", current);
+          item.firstChild[current ? "setAttribute" : "removeAttribute"]("aria-current", "step");
+          if (current && list.clientHeight > 0) {
+            const top = item.offsetTop - 2 * item.offsetHeight, bottom = item.offsetTop + 3 * item.offsetHeight;
+            list.scrollTop = Math.max(Math.min(list.scrollTop, top), bottom - list.clientHeight);
+          }
+        }
+      }
+    },
+  };
+}
