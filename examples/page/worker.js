@@ -70,7 +70,7 @@ function elements({ dtype, shape, strides, at }) {
   return out;
 }
 
-/** A recorded pass (pass.h), whose tensors have their values instead of addresses, with the run's step. */
+/** A recorded pass (engine.h), whose tensors have their values instead of addresses, with the run's step. */
 function pass(address) {
   const recorded = json(address);
   recorded.step = e.page_steps();
