@@ -1,5 +1,6 @@
 /* The engine of the page (examples/page), natively: training as next_token's, exact steps back,
  * recorded passes, breaks, masks, files. tests/page.sh tests the page in a browser. */
+#include <limits.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -791,6 +792,7 @@ START_TEST(misuse_gives_a_sentence)
     expect_sentence("widths up to 512");
     ck_assert(!page_alone(0, 513, 1) && page_error() != NULL);
     ck_assert(!page_alone(0, 2, 0) && page_error() != NULL);
+    ck_assert(!page_alone(0, 2, INT_MIN) && page_error() != NULL);
     ck_assert(!page_alone(0, 2, 17) && page_error() != NULL);
     ck_assert(!page_alone(-1, 2, 1) && page_error() != NULL);
     page_alone(0, 2, 1);

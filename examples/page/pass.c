@@ -365,7 +365,7 @@ EXPORT(page_alone) bool page_alone(double seed, int d_model, int heads)
     HEED_SCOPE(scope);
     if (is_seed(seed)) {
         heed_manual_seed((uint64_t)seed);
-        set_alone(network_of_attention(d_model, d_model, heads > 1 ? heads : heads - 1));
+        set_alone(network_of_attention(d_model, d_model, heads > 1 ? heads : heads == 1 ? 0 : -1));
     }
     return !heed_error_pending();
 }
