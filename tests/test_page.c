@@ -633,6 +633,10 @@ START_TEST(quotients_are_gradients)
     expect_sentence("leaf 0 has no element -1");
     ck_assert(!page_losses(-1, 0, &value, 1, &loss));
     expect_sentence("leaf -1");
+    ck_assert(page_pass((const int32_t[]){1, 9999}, 2) == NULL && page_error() != NULL);
+    ck_assert(!page_losses(0, 0, &value, 1, &loss));
+    expect_sentence("there has been no pass");
+    read_pass(page_pass(pizza(), TOY_LENGTH));
     start(1, 20, 0);
     ck_assert(!page_losses(0, 0, &value, 1, &loss));
     expect_sentence("there has been no pass");

@@ -264,7 +264,6 @@ void forget_pass(void)
 /* Records a pass for page_losses. */
 static const char *pass(const network *net, pass_input input)
 {
-    passed.net = NULL;
     FILE *json = begin_text();
     if (json == NULL) {
         return NULL;
@@ -283,6 +282,7 @@ static const char *pass(const network *net, pass_input input)
 EXPORT(page_pass) const char *page_pass(const int32_t *tokens, int count)
 {
     HEED_SCOPE(scope);
+    forget_pass();
     if (!run_tokens(passed.tokens, tokens, count)) {
         return NULL;
     }
@@ -297,6 +297,7 @@ const char *page_pass_alone(const float *encodings, int count, const uint8_t *bl
                             unsigned breaks)
 {
     HEED_SCOPE(scope);
+    forget_pass();
     if (heed_error_pending()) {
         return NULL;
     }
