@@ -79,7 +79,7 @@ function pointable(plot, { xOf, step, most, end, here, read, onpick }) {
 }
 
 /** A table that is built only when it is opened; rows() gives its rows. */
-function tableBehind(heads, rows) {
+function tableBehind(title, heads, rows) {
   const table = h("table.chart-table");
   const build = () => fill(table, h("thead", {}, h("tr", {}, heads.map((head) => h("th", { scope: "col" }, head)))),
     h("tbody", {}, rows().map(([head, ...cells]) =>
@@ -87,7 +87,7 @@ function tableBehind(heads, rows) {
   const details = h("details.chart-behind", { ontoggle: () => details.open && build() },
     h("summary", {}, t("chart.table")),
     h("button", { type: "button", onclick: build }, t("chart.refresh")),
-    h("div.scroll", { tabindex: 0, role: "region", "aria-label": t("chart.table") }, table));
+    h("div.scroll", { tabindex: 0, role: "region", "aria-label": `${title}: ${t("chart.table")}` }, table));
   return details;
 }
 
@@ -213,7 +213,7 @@ export function lineChart(options) {
     h("ul.chart-legend", {}, series.map((line) => h("li", {}, sample(line), line.name))),
     h("p.chart-axis", {}, options.y),
     plot, h("p.chart-axis.chart-x", {}, options.x), reading,
-    tableBehind([options.x, ...series.map(({ name }) => name)], rows));
+    tableBehind(title, [options.x, ...series.map(({ name }) => name)], rows));
   draw();
   return {
     element,
@@ -287,7 +287,7 @@ export function stripes({ title, x: xName, names, most, every, onpick }) {
     h("div.stripes", {}, h("div.stripes-names", { "aria-hidden": "true" },
       names.map((name, i) => h("span", {}, name, " ", now[i]))), plot),
     h("p.chart-axis.chart-x", {}, xName), reading,
-    tableBehind([xName, ...names], () =>
+    tableBehind(title, [xName, ...names], () =>
       columns.map(([x, shares]) => [String(x), ...shares.map((share) => `${Math.round(100 * share)} %`)])));
   const redraw = beforeFrame(draw);
   return {
