@@ -82,7 +82,6 @@ refuses "--to is --first" "$folder/gpt.html" "$folder/other.html" --to "$folder/
 refuses "neither a report" "$folder" "$folder/gpt.html"
 refuses "is a directory" "$folder/gpt.html" "$folder/other.html" --to "$folder"
 
-# Debian's selenium is installed for /usr/bin/python3, which may not come first in PATH.
-python=python3
-python3 -c "import selenium" 2> /dev/null || python=/usr/bin/python3
+# shellcheck source=tests/browser.sh
+. "$(dirname "$0")/browser.sh"
 $python -B "$(dirname "$0")/report.py" "$folder" ${2:+"$2"}

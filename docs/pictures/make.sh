@@ -25,4 +25,4 @@ done
 python3 -B "$pictures/screenshots.py" "$folder/report.html" "$pictures"
 
 sh "$pictures/../../tests/page.sh" "$build" "$folder"
-mv "$folder/page.png" "$pictures"
+mv "$folder/page.webp" "$pictures"

@@ -44,7 +44,8 @@ function tableBehind(heads, rows) {
 
 /**
  * A chart of lines over whole numbers x. options: {title, x, y: names of the axes; most: the largest x;
- * series: [{name, short: for the reading, style: 0 to 3, faint: true}]; low, high: bounds of y, or from the values; log: true;
+ * series: [{name, short: for the reading, style: 0 to 3, faint: true}]; low, high: bounds of y, or from
+ * the values; log: true;
  * format(y): text of a value; onpick(x): a click or Enter chose x; tableEvery: x of the rows of its table}.
  * Returns {element, update({series: [[[x, y], ...], ...], at: x of the upright line, log})}; the values
  * may hold gaps (NaN), and a log axis leaves out what is not above 0.
@@ -53,7 +54,8 @@ export function lineChart(options) {
   const { title, most, series, format = (y) => number(y, 3), onpick, tableEvery = 25 } = options;
   let data = series.map(() => []), at = null, probe = null, log = options.log ?? false, low = 0, high = 1;
 
-  const paths = series.map(({ style, faint }) => svg("path", { class: `line style-${style}` + (faint ? " faint" : "") }));
+  const styleOf = ({ style, faint }) => `line style-${style}` + (faint ? " faint" : "");
+  const paths = series.map((line) => svg("path", { class: styleOf(line) }));
   const grid = svg("path", { class: "grid" });
   const here = svg("line", { class: "here", y1: 0, y2: SIDE });
   const pointed = svg("line", { class: "pointed", y1: 0, y2: SIDE });
@@ -63,8 +65,8 @@ export function lineChart(options) {
   const plot = h("div.chart-plot", { tabindex: 0, role: "slider", "aria-label": title, "aria-valuemin": 0,
     "aria-valuemax": most, "aria-valuenow": 0 }, picture, labels);
   const reading = h("p.chart-reading");
-  const sample = ({ style, faint }) => svg("svg", { viewBox: "0 0 30 10", class: "chart-sample", "aria-hidden": "true" },
-    svg("line", { x1: 0, x2: 30, y1: 5, y2: 5, class: `line style-${style}` + (faint ? " faint" : "") }));
+  const sample = (line) => svg("svg", { viewBox: "0 0 30 10", class: "chart-sample", "aria-hidden": "true" },
+    svg("line", { x1: 0, x2: 30, y1: 5, y2: 5, class: styleOf(line) }));
 
   /** The value of a line at x, or at the last point before it. */
   function valueAt(points, x) {
@@ -115,7 +117,8 @@ export function lineChart(options) {
 
   function read() {
     const x = probe ?? at ?? 0;
-    const values = series.map(({ name, short: brief = name }, i) => [brief, valueAt(data[i], x)]).filter(([, y]) => !Number.isNaN(y));
+    const values = series.map(({ name, short: brief = name }, i) => [brief, valueAt(data[i], x)])
+      .filter(([, y]) => !Number.isNaN(y));
     const text = `${options.x} ${x}: ` + values.map(([name, y]) => `${name} ${format(y)}`).join("; ");
     reading.textContent = text;
     plot.setAttribute("aria-valuenow", x);
@@ -128,7 +131,8 @@ export function lineChart(options) {
   function draw() {
     bounds();
     const ys = log ? logTicks(low, high) : ticks(low, high, 4), xs = ticks(0, most, 4);
-    grid.setAttribute("d", ys.map((y) => `M0 ${place(y)}H${SIDE}`).join("") + xs.map((x) => `M${across(x)} 0V${SIDE}`).join(""));
+    const level = ys.map((y) => `M0 ${place(y)}H${SIDE}`), up = xs.map((x) => `M${across(x)} 0V${SIDE}`);
+    grid.setAttribute("d", [...level, ...up].join(""));
     fill(labels,
       ys.map((y) => h("span.tick-y", { style: `top:${place(y) / 10}%` }, (options.tick ?? short)(y))),
       xs.map((x) => h("span.tick-x", { style: `left:${across(x) / 10}%` }, short(x))));
@@ -213,9 +217,11 @@ export function stripes({ title, x: xName, names, most, every, onpick }) {
   const drawn = new Map(); // x -> the column's values and group
   const body = svg("g");
   const here = svg("line", { class: "here", y1: 0, y2: names.length });
-  const picture = svg("svg", { viewBox: `0 0 ${most + every} ${names.length}`, preserveAspectRatio: "none", "aria-hidden": "true" }, body, here);
-  const plot = h("div.stripes-plot", { style: `--rows:${names.length}`, tabindex: 0, role: "slider", "aria-label": title, "aria-valuemin": 0,
-    "aria-valuemax": most, "aria-valuenow": 0 }, picture, h("div.chart-labels", { "aria-hidden": "true" },
+  const picture = svg("svg", { viewBox: `0 0 ${most + every} ${names.length}`, preserveAspectRatio: "none",
+    "aria-hidden": "true" }, body, here);
+  const plot = h("div.stripes-plot", { style: `--rows:${names.length}`, tabindex: 0, role: "slider",
+    "aria-label": title, "aria-valuemin": 0, "aria-valuemax": most, "aria-valuenow": 0 }, picture,
+  h("div.chart-labels", { "aria-hidden": "true" },
     ticks(0, most, 4).map((x) => h("span.tick-x", { style: `left:${(100 * x) / (most + every)}%` }, short(x)))));
   const reading = h("p.chart-reading");
   const now = names.map(() => h("span.stripes-now"));
@@ -228,7 +234,8 @@ export function stripes({ title, x: xName, names, most, every, onpick }) {
     }
     now.forEach((span, i) => (span.textContent = `${Math.round(100 * column[1][i])} %`));
     const best = column[1].map((share, i) => [share, names[i]]).sort((a, b) => b[0] - a[0]).slice(0, 3);
-    const text = `${xName} ${column[0]}: ` + best.map(([share, name]) => `${name} ${Math.round(100 * share)} %`).join(", ");
+    const shares = best.map(([share, name]) => `${name} ${Math.round(100 * share)} %`);
+    const text = `${xName} ${column[0]}: ${shares.join(", ")}`;
     reading.textContent = text;
     plot.setAttribute("aria-valuenow", column[0]);
     plot.setAttribute("aria-valuetext", text);
@@ -246,7 +253,8 @@ export function stripes({ title, x: xName, names, most, every, onpick }) {
         continue;
       }
       drawn.get(x)?.group.remove();
-      const group = svg("g", {}, shares.map((share, i) => svg("rect", { x, y: i, width: every, height: 1, "fill-opacity": share.toFixed(3) })));
+      const group = svg("g", {}, shares.map((share, i) =>
+        svg("rect", { x, y: i, width: every, height: 1, "fill-opacity": share.toFixed(3) })));
       drawn.set(x, { shares, group });
       body.append(group);
     }
@@ -283,7 +291,8 @@ export function stripes({ title, x: xName, names, most, every, onpick }) {
     event.stopPropagation();
   });
   const element = h("figure.chart", {}, h("figcaption", {}, title),
-    h("div.stripes", {}, h("div.stripes-names", { "aria-hidden": "true" }, names.map((name, i) => h("span", {}, name, " ", now[i]))), plot),
+    h("div.stripes", {}, h("div.stripes-names", { "aria-hidden": "true" },
+      names.map((name, i) => h("span", {}, name, " ", now[i]))), plot),
     h("p.chart-axis.chart-x", {}, xName), reading,
     tableBehind([xName, ...names], () =>
       columns.map(([x, shares]) => [String(x), ...shares.map((share) => `${Math.round(100 * share)} %`)])));

@@ -196,13 +196,12 @@ function cellOf(pass, entry, index) {
 /** A number of the pass; of an unnamed view, the number that it shows. */
 function reference(pass, tensor, index) {
   const { producers, names } = contents(pass);
-  const value = Number(pass.tensors[tensor].values[index]);
   while (!names.has(tensor) && producers.get(tensor)?.op in views) {
     const entry = producers.get(tensor);
     index = views[entry.op](cellOf(pass, entry, index));
     tensor = entry.inputs[0];
   }
-  return { kind: "cell", tensor, index, value };
+  return { kind: "cell", tensor, index, value: Number(pass.tensors[tensor].values[index]) };
 }
 
 // ---- operations ----

@@ -1,5 +1,5 @@
 // The panel that explains one number: its name, its value, the formula with the numbers filled in.
-// Every number of the formula is a button that goes on to that number's own explanation.
+// Every number of the formula is a button that leads to that number's own explanation.
 
 import { h, fill } from "./dom.js";
 import { t } from "./strings.js";
@@ -21,7 +21,7 @@ function valueOf(pass, tensor) {
 }
 
 /**
- * onvisit(tensor, index): the reader goes on to this number, or back to it; onclose(): the panel was
+ * onvisit(tensor, index): the reader visits this number, or returns to it; onclose(): the panel was
  * closed; words(tensor, index): {title, place}: what the number is in words, and "row, column" by name;
  * either can be null. Returns {element, focus(), clear(), show(pass, tensor, index): shows a number and
  * returns its explanation}.

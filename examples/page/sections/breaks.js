@@ -108,7 +108,8 @@ const later = (result) => result.row.slice(result.it + 1).reduce((a, b) => a + b
 const early = (result) => result.losses.slice(0, 100);
 const sumOf = (values) => values.reduce((a, b) => a + b, 0);
 const stepText = (step) => (step === null ? t("breaks.never") : t("breaks.at_step", step));
-const wordsOf = (result, ids) => ids.filter((id) => id !== 0).map((id) => result.language.words[id]).join(" ") || t("breaks.nothing");
+const text = (result, ids) => ids.filter((id) => id !== 0).map((id) => result.language.words[id]).join(" ");
+const written = (result, ids) => text(result, ids) || t("breaks.nothing");
 
 /** For each switch: the number of its right answer (of answers in strings), values for its texts from the
  * healthy and the broken result, and what the texts claim, as facts that must hold. mayLearn: with some
@@ -129,21 +130,24 @@ const switches = {
   },
   mask_inverted: {
     bit: BREAKS.MASK_INVERTED, answers: 3, right: 1,
-    values: (a, b) => [percent(later(b)), number(b.loss, 3), number(b.limit, 3), percent(b.accuracy), b.right, b.prompts],
-    claims: (a, b) => ({ looksAhead: later(b) > 0.99, belowLimit: b.loss < b.limit / 4, looksRight: b.accuracy >= LEARNT,
-      writesBadly: b.right <= b.prompts / 2 }),
+    values: (a, b) => [percent(later(b)), number(b.loss, 3), number(b.limit, 3), percent(b.accuracy), b.right,
+      b.prompts],
+    claims: (a, b) => ({ looksAhead: later(b) > 0.99, belowLimit: b.loss < b.limit / 4,
+      looksRight: b.accuracy >= LEARNT, writesBadly: b.right <= b.prompts / 2 }),
   },
   mask_after: {
     bit: BREAKS.MASK_AFTER, answers: 3, right: 1, mayLearn: true,
-    values: (a, b) => [percent(sumOf(b.row0)), percent(sumOf(a.row0)), number(b.loss, 3), number(b.limit, 3), percent(b.leak, 1)],
-    claims: (a, b) => ({ rowBelowOne: sumOf(b.row0) < 0.99, belowLimit: b.loss < b.limit - 0.05, seesLater: b.leak > SEEN,
-      healthyDoesNot: a.leak < SEEN }),
+    values: (a, b) => [percent(sumOf(b.row0)), percent(sumOf(a.row0)), number(b.loss, 3), number(b.limit, 3),
+      percent(b.leak, 1)],
+    claims: (a, b) => ({ rowBelowOne: sumOf(b.row0) < 0.99, belowLimit: b.loss < b.limit - 0.05,
+      seesLater: b.leak > SEEN, healthyDoesNot: a.leak < SEEN }),
   },
   no_positions: {
     bit: BREAKS.NO_POSITIONS, answers: 3, right: 0, mayLearn: true,
-    values: (a, b) => [percent(b.onSubject, 1), percent(b.movedTo, 1), wordsOf(b, b.movedWritten), percent(a.onSubject, 1),
-      percent(a.movedTo, 1), wordsOf(a, a.movedWritten)],
-    claims: (a, b) => ({ movesAlong: Math.abs(b.onSubject - b.movedTo) < 1e-3, writesTheSame: b.written[0] === b.movedWritten[0] }),
+    values: (a, b) => [percent(b.onSubject, 1), percent(b.movedTo, 1), written(b, b.movedWritten),
+      percent(a.onSubject, 1), percent(a.movedTo, 1), written(a, a.movedWritten)],
+    claims: (a, b) => ({ movesAlong: Math.abs(b.onSubject - b.movedTo) < 1e-3,
+      writesTheSame: b.written[0] === b.movedWritten[0] }),
   },
   same_keys: {
     bit: BREAKS.SAME_KEYS, answers: 3, right: 0, mayLearn: true,
@@ -154,14 +158,18 @@ const switches = {
   },
   no_zero_grad: {
     bit: BREAKS.NO_ZERO_GRAD, answers: 3, right: 2,
-    values: (a, b) => [number(b.losses[0], 2), number(b.largestLoss, 0), number(b.loss, 0), percent(b.accuracy), number(a.loss, 3),
-      number(Math.min(...early(b)), 2), early(b).indexOf(Math.min(...early(b))) + 1],
-    claims: (a, b) => ({ fallsFirst: Math.min(...early(b)) < 0.7 * b.losses[0], explodes: b.loss > 10 * b.losses[0], fails: b.accuracy < 0.5 }),
+    values: (a, b) => [number(b.losses[0], 2), number(b.largestLoss, 0), number(b.loss, 0),
+      percent(b.accuracy), number(a.loss, 3), number(Math.min(...early(b)), 2),
+      early(b).indexOf(Math.min(...early(b))) + 1],
+    claims: (a, b) => ({ fallsFirst: Math.min(...early(b)) < 0.7 * b.losses[0], explodes: b.loss > 10 * b.losses[0],
+      fails: b.accuracy < 0.5 }),
   },
   lr_100: {
     bit: BREAKS.LR_100, answers: 3, right: 1,
-    values: (a, b) => [number(b.largestLoss, 0), number(b.loss, 2), number(a.loss, 3), percent(b.accuracy), percent(b.attention)],
-    claims: (a, b) => ({ jumps: b.largestLoss > 10 * b.losses[0], staysAbove: b.loss > 1.5 * a.loss, fails: b.accuracy < 0.5 }),
+    values: (a, b) => [number(b.largestLoss, 0), number(b.loss, 2), number(a.loss, 3), percent(b.accuracy),
+      percent(b.attention)],
+    claims: (a, b) => ({ jumps: b.largestLoss > 10 * b.losses[0], staysAbove: b.loss > 1.5 * a.loss,
+      fails: b.accuracy < 0.5 }),
   },
 };
 
@@ -175,15 +183,17 @@ export async function verdict(name, seed = state.seed) {
 
 /** What one sees: the text of a switch, and whether the models have learnt the toy with this seed. */
 function seen(name, healthy, broken) {
-  const learnt = broken.accuracy >= LEARNT ? "learnt" : "failed";
-  return [t(`breaks.${name}.seen`, ...switches[name].values(healthy, broken)),
-    switches[name].mayLearn ? t(`breaks.outcome.${learnt}`, percent(broken.accuracy), broken.right, broken.prompts) : "",
+  const { values, mayLearn } = switches[name], { accuracy, right, prompts } = broken;
+  const outcome = accuracy >= LEARNT ? "breaks.outcome.learnt" : "breaks.outcome.failed";
+  return [t(`breaks.${name}.seen`, ...values(healthy, broken)),
+    mayLearn ? t(outcome, percent(accuracy), right, prompts) : "",
     healthy.accuracy >= LEARNT ? "" : t("breaks.outcome.healthy", percent(healthy.accuracy))].filter(Boolean).join(" ");
 }
 
 /** The lines in a language ("python" or "c") that a switch removes and adds. */
 function codeBox(name, language, bit) {
-  const [right, wrong] = [0, bit].map((breaks) => codeLines({ example: "pizza", breaks }).map((line) => line[language]));
+  const linesWith = (breaks) => codeLines({ example: "pizza", breaks }).map((line) => line[language]);
+  const right = linesWith(0), wrong = linesWith(bit);
   const only = (lines, others) => lines.filter((line) => line && !others.includes(line));
   const shown = (tag, sign, lines) => lines.map((line) => h(tag, {}, `${sign} ${line.trim()}\n`));
   return h("div.break-code", {}, h("h4", {}, name),
@@ -241,7 +251,8 @@ export function begin(root) {
     } }, t("breaks.retrain"));
     fill(body, h("h3", {}, t(`breaks.${name}`)), h("p", {}, t(`breaks.${name}.what`)),
       h("div.break-codes", {}, codeBox("PyTorch", "python", bit), codeBox("C", "c", bit)),
-      h("p.faint", {}, t("breaks.signs")), form, h("p", {}, retrain, " ", h("span.faint", {}, t("breaks.retrain.why", state.seed, STEPS))), after);
+      h("p.faint", {}, t("breaks.signs")), form,
+      h("p", {}, retrain, " ", h("span.faint", {}, t("breaks.retrain.why", state.seed, STEPS))), after);
   }
 
   /** Trains both models, shows their curves meanwhile, then what is seen. */
@@ -287,18 +298,23 @@ export function begin(root) {
     progress.remove();
     status.textContent = t(chosen === right ? "breaks.right" : "breaks.wrong", t(`breaks.${name}.answer.${right}`));
     status.className = chosen === right ? "break-right" : "break-wrong";
-    form.querySelectorAll("label").forEach((label, i) =>
-      (i === right || i === chosen) && label.append(h(i === right ? "b.break-right" : "b.break-wrong", {}, i === right ? " ✓" : " ✗")));
+    const labels = form.querySelectorAll("label");
+    if (chosen !== right) {
+      labels[chosen].append(h("b.break-wrong", {}, " ✗"));
+    }
+    labels[right].append(h("b.break-right", {}, " ✓"));
     fill(rest, table(healthy, broken), maps(healthy, broken));
     fill(words, h("h4", {}, t("breaks.seen")), h("p", { id: "break-seen" }, seen(name, healthy, broken)),
       h("h4", {}, t("breaks.why")), h("p", {}, t(`breaks.${name}.why`)));
   }
 
   function table(healthy, broken) {
-    const row = (key, value, ...args) => h("tr", {}, h("th", { scope: "row" }, t(key, ...args)), [healthy, broken].map((r) => h("td", {}, value(r))));
+    const row = (key, value, ...args) => h("tr", {}, h("th", { scope: "row" }, t(key, ...args)),
+      [healthy, broken].map((r) => h("td", {}, value(r))));
     return h("div.matrix-box", { tabindex: 0, role: "region", "aria-label": t("breaks.table") },
       h("table.facts", {}, h("caption", {}, t("breaks.table", healthy.seed)),
-        h("thead", {}, h("tr", {}, h("td"), h("th", { scope: "col" }, t("breaks.healthy")), h("th", { scope: "col" }, t("breaks.broken")))),
+        h("thead", {}, h("tr", {}, h("td"),
+          ["healthy", "broken"].map((which) => h("th", { scope: "col" }, t(`breaks.${which}`))))),
         h("tbody", {},
           row("breaks.row.loss", (r) => number(r.loss, 3), number(healthy.limit, 3)),
           row("breaks.row.accuracy", (r) => percent(r.accuracy)),
@@ -306,17 +322,19 @@ export function begin(root) {
           row("breaks.row.attention", (r) => percent(r.attention)),
           row("breaks.row.right", (r) => t("breaks.of", r.right, r.prompts)),
           row("breaks.row.leak", (r) => percent(r.leak, 1)),
-          row("breaks.row.written", (r) => wordsOf(r, r.written), healthy.sentence.slice(0, healthy.it + 1).map((id) => healthy.language.words[id]).join(" ")))));
+          row("breaks.row.written", (r) => written(r, r.written),
+            text(healthy, healthy.sentence.slice(0, healthy.it + 1))))));
   }
 
   /** The attention of both models on the same sentence. */
   function maps(healthy, broken) {
     const names = healthy.sentence.slice(0, healthy.last.seen).map((id) => healthy.language.words[id]);
-    const it = matrix({ tensor: "it", name: t("breaks.of_it"), shape: [2, names.length], values: [...healthy.row, ...broken.row],
-      rows: [t("breaks.healthy"), t("breaks.broken")], columns: names, kind: "percent" });
+    const it = matrix({ tensor: "it", name: t("breaks.of_it"), shape: [2, names.length],
+      values: [...healthy.row, ...broken.row], rows: [t("breaks.healthy"), t("breaks.broken")], columns: names,
+      kind: "percent" });
     const map = (result, key) => {
-      const whole = matrix({ tensor: key, name: t(`breaks.${key}`), shape: [names.length, names.length], values: result.last.weights,
-        rows: names, columns: names, kind: "percent", compact: true });
+      const whole = matrix({ tensor: key, name: t(`breaks.${key}`), shape: [names.length, names.length],
+        values: result.last.weights, rows: names, columns: names, kind: "percent", compact: true });
       whole.element.querySelectorAll("tbody tr")[result.it].classList.add("marked");
       return whole.element;
     };

@@ -49,19 +49,21 @@ function attentionOf(measured, head) {
 }
 
 export function begin(root) {
-  let speed = 0, log = true, head = 0, parts = null;
+  let speed = 0, head = 0, parts = null;
 
   // ---- controls ----
 
-  const button = (key, onclick, more = {}) => h("button", { type: "button", onclick, title: t(`${key}.why`), ...more }, t(key));
-  const playing = button("train.play", () => (run.playing || run.busy ? stop() : play({ perSecond: speed })), { id: "train-play" });
-  const first = button("train.first", () => goTo(0), { id: "train-first" });
-  const back = button("train.back", stepBack, { id: "train-back" });
-  const next = button("train.step", () => oneStep(), { id: "train-step" });
+  const button = (name, onclick) =>
+    h("button", { type: "button", id: `train-${name}`, onclick, title: t(`train.${name}.why`) }, t(`train.${name}`));
+  const playing = button("play", () => (run.playing || run.busy ? stop() : play({ perSecond: speed })));
+  const first = button("first", () => goTo(0));
+  const back = button("back", stepBack);
+  const next = button("step", oneStep);
   const choice = (id, key, values, chosen, onchange) => h("label", {}, t(key), " ",
     h("select", { id, onchange: (event) => onchange(event.target.value) },
       values.map(([value, name]) => h("option", { value, selected: value === chosen }, name))));
-  const speeds = choice("train-speed", "train.speed", SPEEDS.map((s) => [s, s > 0 ? t("train.per_second", s) : t("train.fastest")]), speed,
+  const speedName = (s) => (s > 0 ? t("train.per_second", s) : t("train.fastest"));
+  const speeds = choice("train-speed", "train.speed", SPEEDS.map((s) => [s, speedName(s)]), speed,
     (value) => {
       speed = Number(value);
       if (run.playing) {
@@ -75,14 +77,15 @@ export function begin(root) {
   const refused = h("p.error", { role: "alert" });
   const entry = (key, name, least, most, whole) => h("label", {}, t(key), " ",
     h("input", { id: `train-${name}`, inputmode: "decimal", size: 8, value: state[name], onchange: (event) => {
-      const value = Number(event.target.value.trim().replace(",", "."));
-      const good = event.target.value.trim() !== "" && value >= least && value <= most && (!whole || Number.isInteger(value));
+      const typed = event.target.value.trim(), value = Number(typed.replace(",", "."));
+      const good = typed !== "" && value >= least && value <= most && (!whole || Number.isInteger(value));
       refused.textContent = good ? "" : t(`${key}.refused`);
       good ? setState({ [name]: value }) : (event.target.value = state[name]);
     } }));
   const seed = entry("train.seed", "seed", 0, 2 ** 53 - 1, true);
   const lr = entry("train.lr", "lr", 0, 1000, false);
-  const heads = choice("train-heads", "train.heads", [...new Set([...HEADS, state.heads])].map((n) => [n, String(n)]), state.heads, (value) => setState({ heads: Number(value) }));
+  const heads = choice("train-heads", "train.heads", HEADS.map((n) => [n, String(n)]), state.heads,
+    (value) => setState({ heads: Number(value) }));
 
   const began = h("p");
   const error = h("p.error", { role: "alert", id: "train-error" });
@@ -92,18 +95,17 @@ export function begin(root) {
 
   // ---- what depends on the run: built again for each run and each watched sentence ----
 
-  const losses = lineChart({ title: t("train.loss"), x: t("train.x"), y: t("train.loss.y"), most: STEPS, log,
-    series: [{ name: t("train.raw"), style: 0, faint: true }, { name: t("train.smooth"), short: t("train.smooth.short"), style: 0 },
+  const losses = lineChart({ title: t("train.loss"), x: t("train.x"), y: t("train.loss.y"), most: STEPS, log: true,
+    series: [{ name: t("train.raw"), style: 0, faint: true },
+      { name: t("train.smooth"), short: t("train.smooth.short"), style: 0 },
       { name: t("train.least"), short: t("train.least.short"), style: 3 }],
     format: (y) => number(y, 3), onpick: goTo });
-  const scores = lineChart({ title: t("train.scores"), x: t("train.x"), y: t("train.scores.y"), most: STEPS, low: 0, high: 1,
-    series: [{ name: t("train.accuracy"), short: t("train.accuracy.short"), style: 1 },
+  const scores = lineChart({ title: t("train.scores"), x: t("train.x"), y: t("train.scores.y"), most: STEPS,
+    low: 0, high: 1, series: [{ name: t("train.accuracy"), short: t("train.accuracy.short"), style: 1 },
       { name: t("train.attention"), short: t("train.attention.short"), style: 2 }],
     format: percent, tick: (y) => `${Math.round(100 * y)} %`, onpick: goTo });
-  const axis = h("label.inline", {}, h("input", { type: "checkbox", id: "train-log", checked: log, onchange: (event) => {
-    log = event.target.checked;
-    losses.update({ log });
-  } }), " ", t("train.log"));
+  const axis = h("label", {}, h("input", { type: "checkbox", id: "train-log", checked: true,
+    onchange: (event) => losses.update({ log: event.target.checked }) }), " ", t("train.log"));
   const pictures = h("div.train-pictures");
   const writings = h("tbody");
   const scoreText = h("p");
@@ -112,9 +114,9 @@ export function begin(root) {
   function build() {
     const { words, heldOut, it } = run.language, tokens = watched().tokens;
     const own = ownSentence();
-    const firstOfSubject = heldOut.map((ids, i) => [ids, i]).filter(([ids], i) => heldOut.findIndex((other) => other[1] === ids[1]) === i);
     const shown = heldOut.indexOf(tokens);
-    const options = firstOfSubject.map(([ids, i]) => [String(i), text(ids.slice(0, it + 1)) + " …"]);
+    const options = heldOut.map((ids, i) => [String(i), `${text(ids.slice(0, it + 1))} …`])
+      .filter((option, i) => i === shown || heldOut.findIndex((other) => other[1] === heldOut[i][1]) === i);
     options.push(["own", own !== null ? t("train.own", text(own)) : t("train.own.unknown")]);
     fill(sentenceChoice, choice("train-sentence", "train.sentence", options, shown >= 0 ? String(shown) : "own",
       (value) => setState({ watch: value })));
@@ -122,9 +124,10 @@ export function begin(root) {
     const sentence = names(), row = watched().prompt.length - 1;
     const word = words[watched().prompt.at(-1)];
     head = Math.min(head, state.heads - 1);
-    const { seen } = run.measures.get(run.step) ?? lastMeasure();
-    const heat = matrix({ tensor: "attention", name: "attention_percents", shape: [seen, seen], values: new Float32Array(seen * seen),
-      rows: sentence, columns: sentence, kind: "percent", onpoint: (tensor, index) => point(index), onleave: () => point(-1) });
+    const seen = sentence.length;
+    const heat = matrix({ tensor: "attention", name: "attention_percents", shape: [seen, seen],
+      values: new Float32Array(seen * seen), rows: sentence, columns: sentence, kind: "percent",
+      onpoint: (tensor, index) => point(index), onleave: () => point(-1) });
     const reading = h("p.chart-reading");
     const point = (index) => {
       parts.pointed = index;
@@ -132,22 +135,27 @@ export function begin(root) {
     };
     const read = () => {
       const measured = lastMeasure(), index = parts.pointed, from = parts.head * seen * seen;
-      reading.textContent = index < 0 || measured === undefined ? t("train.heat.point")
-        : t("train.heat.reading", sentence[Math.floor(index / seen)], sentence[index % seen], percent(measured.weights[from + index]), measured.step);
+      reading.textContent = index < 0 || measured?.seen !== seen ? t("train.heat.point")
+        : t("train.heat.reading", sentence[Math.floor(index / seen)], sentence[index % seen],
+          percent(measured.weights[from + index]), measured.step);
     };
     const table = heat.element.querySelector("table");
     table.classList.add("attention");
     table.querySelectorAll("tbody tr")[row].classList.add("marked");
-    const time = stripes({ title: t("train.time", word), x: t("train.x"), names: sentence, most: STEPS, every: MEASURE_EVERY, onpick: goTo });
+    const time = stripes({ title: t("train.time", word), x: t("train.x"), names: sentence, most: STEPS,
+      every: MEASURE_EVERY, onpick: goTo });
     const headChoice = state.heads < 2 ? null
-      : choice("train-head", "train.head", Array.from({ length: state.heads }, (_, i) => [i, String(i + 1)]), head, (value) => {
-        head = Number(value);
-        build();
-        draw();
-      });
-    fill(pictures, headChoice, h("h3", {}, t("train.heat", state.heads > 1 ? t("train.of_head", head + 1) : "")), heat.element, reading,
-      h("p.faint", {}, t("train.heat.why"), " ", state.mask === "" && state.trained === "" ? t("train.heat.causal") : ""), time.element, h("p.faint", {}, t("train.time.why")));
-    parts = { heat, time, read, head, pointed: -1 };
+      : choice("train-head", "train.head", Array.from({ length: state.heads }, (_, i) => [i, String(i + 1)]), head,
+        (value) => {
+          head = Number(value);
+          build();
+          draw();
+        });
+    const causal = state.mask === "" && state.trained === "";
+    fill(pictures, headChoice, h("h3", {}, t("train.heat", state.heads > 1 ? t("train.of_head", head + 1) : "")),
+      heat.element, reading, h("p.faint", {}, t("train.heat.why"), " ", causal ? t("train.heat.causal") : ""),
+      time.element, h("p.faint", {}, t("train.time.why")));
+    parts = { heat, time, read, head, seen, pointed: -1 };
     read();
   }
 
@@ -161,8 +169,9 @@ export function begin(root) {
   function drawWritings() {
     const { tokens, prompt } = watched();
     const right = state.watch === "own" ? null : said(tokens.slice(prompt.length));
+    const steps = [...run.measures.keys()].filter((s) => s % MEASURE_EVERY === 0 || s === run.step);
     const changes = [];
-    for (const step of [...run.measures.keys()].filter((s) => s % MEASURE_EVERY === 0 || s === run.step).sort((a, b) => a - b)) {
+    for (const step of steps.sort((a, b) => a - b)) {
       const words = said(run.measures.get(step).written);
       if (changes.at(-1)?.words !== words) {
         changes.push({ step, words });
@@ -171,7 +180,8 @@ export function begin(root) {
     const now = lastMeasure()?.step ?? 0;
     const current = changes.findLast(({ step }) => step <= now);
     fill(writings, changes.reverse().map((change) => h("tr", { class: change === current ? "marked" : null },
-      h("th", { scope: "row" }, h("button", { type: "button", onclick: () => goTo(change.step) }, t("train.from", change.step))),
+      h("th", { scope: "row" },
+        h("button", { type: "button", onclick: () => goTo(change.step) }, t("train.from", change.step))),
       h("td", {}, change.words === "" ? t("train.nothing") : change.words),
       h("td", {}, right === null ? "" : change.words === right ? t("train.right") : t("train.wrong")))));
   }
@@ -204,18 +214,23 @@ export function begin(root) {
     const smooth = smoothed(run.losses), least = leastLoss();
     losses.update({ at: step, series: [run.losses.map((y, i) => [i + 1, y]), smooth.map((y, i) => [i + 1, y]),
       furthest > 0 ? [[0, least], [STEPS, least]] : []] });
-    const measured = [...run.measures.values()].filter((m) => m.step % MEASURE_EVERY === 0).sort((a, b) => a.step - b.step);
-    scores.update({ at: step, series: [measured.map((m) => [m.step, m.score.accuracy]), measured.map((m) => [m.step, m.score.attention])] });
+    const scored = [...run.measures.values()].filter((m) => m.step % MEASURE_EVERY === 0 || m.step === step)
+      .sort((a, b) => a.step - b.step);
+    const measured = scored.filter((m) => m.step % MEASURE_EVERY === 0);
+    scores.update({ at: step,
+      series: ["accuracy", "attention"].map((name) => scored.map((m) => [m.step, m.score[name]])) });
     const loss = smooth[step - 1];
     status.textContent = step === 0 ? t("train.status.zero")
       : t("train.status", step, number(run.losses[step - 1], 3), number(loss, 3), percent(Math.exp(-loss)));
 
     const latest = lastMeasure();
-    if (latest !== undefined) {
-      parts.heat.update(latest.weights.subarray(parts.head * latest.seen ** 2, (parts.head + 1) * latest.seen ** 2));
+    if (latest?.seen === parts.seen) { // else another sentence is about to be measured
+      const cells = latest.seen ** 2;
+      parts.heat.update(latest.weights.subarray(parts.head * cells, (parts.head + 1) * cells));
       parts.read();
       parts.time.update(measured.map((m) => [m.step, attentionFor(m)]), step);
-      scoreText.textContent = t("train.score", run.language.heldOut.length, latest.step, percent(latest.score.accuracy), percent(latest.score.attention));
+      scoreText.textContent = t("train.score", run.language.heldOut.length, latest.step,
+        percent(latest.score.accuracy), percent(latest.score.attention));
       hash.textContent = latest.hash;
       hash.nextSibling.textContent = " " + t("train.hash.step", latest.step);
     }
@@ -228,10 +243,12 @@ export function begin(root) {
     return (rows[parts.head] ??= Array.from(attentionOf(measured, parts.head)));
   }
 
-  const more = (key, ...values) => h("details.why", {}, h("summary", {}, t(`${key}.title`)), h("p", {}, t(key, ...values)));
+  const more = (key, ...values) =>
+    h("details.why", {}, h("summary", {}, t(`${key}.title`)), h("p", {}, t(key, ...values)));
+  const { words, train, heldOut } = run.language;
   root.classList.add("training");
   root.append(
-    h("h2", {}, t("train.title")), h("p.not-presented", {}, t("train.intro", run.language.train.length, run.language.heldOut.length)),
+    h("h2", {}, t("train.title")), h("p.not-presented", {}, t("train.intro", train.length, heldOut.length)),
     h("div.toolbar", { role: "group", "aria-label": t("train.controls") }, first, back, playing, next, speeds),
     h("div.toolbar", {}, h("label.wide", {}, t("train.slider"), " ", slider), where),
     h("details.settings", { open: true }, h("summary", {}, t("train.settings")),
@@ -240,20 +257,28 @@ export function begin(root) {
     h("div.train-grid", {},
       h("div", {}, losses.element, axis, h("p.faint", {}, t("train.loss.hint")), scores.element, scoreText,
         h("h3", {}, t("train.hash")), h("p", {}, hash, " "), h("p.faint", {}, t("train.hash.why")),
-        h("div.not-presented", {}, h("h3", {}, t("train.words")), more("train.why.loss", run.language.words.length, number(Math.log(run.language.words.length), 1)), more("train.why.least", run.language.train.length, number(leastLoss(), 3)),
-        more("train.why.accuracy", run.language.heldOut.length), more("train.why.lr"), more("train.why.seed"), more("train.why.heads"))),
+        h("div.not-presented", {}, h("h3", {}, t("train.words")),
+          more("train.why.loss", words.length, number(Math.log(words.length), 1)),
+          more("train.why.least", train.length, number(leastLoss(), 3)),
+          more("train.why.accuracy", heldOut.length), more("train.why.lr"), more("train.why.seed"),
+          more("train.why.heads"))),
       h("div", {}, sentenceChoice, pictures,
         h("h3", {}, t("train.writes")), h("p.faint", {}, t("train.writes.why")),
         h("div.scroll.tall", { tabindex: 0, role: "region", "aria-label": t("train.writes") },
-          h("table.facts", {}, h("thead", {}, h("tr", {}, ["train.since", "train.written", "train.judged"].map((key) => h("th", { scope: "col" }, t(key))))),
-            writings)))));
+          h("table.facts", {}, h("thead", {}, h("tr", {},
+            ["since", "written", "judged"].map((name) => h("th", { scope: "col" }, t(`train.${name}`))))),
+          writings)))));
   build();
 
   onRun((what) => {
     if (what === "restarted" || what === "watch") {
       seed.querySelector("input").value = state.seed;
       lr.querySelector("input").value = state.lr;
-      heads.querySelector("select").value = state.heads;
+      const select = heads.querySelector("select");
+      if (![...select.options].some(({ value }) => Number(value) === state.heads)) { // of a file
+        select.append(h("option", { value: state.heads }, String(state.heads)));
+      }
+      select.value = state.heads;
       fill(began, run.opened ? t("train.opened") : "");
       build();
     }
@@ -262,7 +287,11 @@ export function begin(root) {
     }
     draw();
   });
-  onState((changed) => ["sentence", "mask", "trained"].some((key) => changed.has(key)) && build());
+  onState((changed) => {
+    if (changed.has("mask") || changed.has("trained") || (changed.has("sentence") && state.watch !== "own")) {
+      build();
+    }
+  });
   draw();
   return {
     show() {

@@ -199,7 +199,7 @@ export const breaks = {
 
   "breaks.lr_100": ["Learning rate × 100", "Lernrate × 100", "Taux d’apprentissage × 100"],
   "breaks.lr_100.what": ["The learning rate is 2 instead of 0.02.", "Die Lernrate ist 2 statt 0,02.", "Le taux d’apprentissage est 2 au lieu de 0,02."],
-  "breaks.lr_100.question": ["What will the loss do over 2,000 steps?", "Was macht der Loss über 2000 Schritte?", "Que fera la perte pendant 2000 pas ?"],
+  "breaks.lr_100.question": ["What will the loss do with a learning rate of 2?", "Was macht der Loss bei einer Lernrate von 2?", "Que fera la perte avec un taux d’apprentissage de 2 ?"],
   "breaks.lr_100.answer.0": ["It falls 100 times as fast.", "Er fällt 100-mal so schnell.", "Elle baisse 100 fois plus vite."],
   "breaks.lr_100.answer.1": ["It jumps up far, and stays above the healthy model’s to the end.", "Er springt weit hinauf und bleibt bis zum Ende über dem des gesunden Modells.", "Elle bondit très haut et reste jusqu’à la fin au-dessus de celle du modèle sain."],
   "breaks.lr_100.answer.2": ["The same: AdamW evens out the learning rate.", "Dasselbe: AdamW gleicht die Lernrate aus.", "La même chose : AdamW compense le taux d’apprentissage."],

@@ -109,7 +109,7 @@ export const own = {
   "own.file.model": ["a whole model: d_model {0} (numbers per word), head_dim {1} (numbers per query and key), heads: {2}.",
     "ein ganzes Modell: d_model {0} (Zahlen je Wort), head_dim {1} (Zahlen je Query und Key), Köpfe: {2}.",
     "un modèle entier : d_model {0} (nombres par mot), head_dim {1} (nombres par requête et par clé), têtes : {2}."],
-  "own.file.model.about": ["It can take the place of the model that this page trains. Then all tabs show its weights, and training goes on from them. A link cannot hold them, and a change of the language forgets them.",
+  "own.file.model.about": ["It can take the place of the model that this page trains. Then all tabs show its weights, and training continues from them. A link cannot hold them, and a change of the language forgets them.",
     "Es kann an die Stelle des Modells treten, das diese Seite trainiert. Dann zeigen alle Reiter seine Gewichte, und das Training geht von ihnen aus weiter. Ein Link kann sie nicht enthalten, und beim Wechsel der Sprache gehen sie verloren.",
     "Il peut remplacer le modèle que cette page entraîne. Tous les onglets montrent alors ses poids, et l’entraînement part d’eux. Un lien ne peut pas les contenir, et changer de langue les fait oublier."],
   "own.file.model.use": ["Use it in all tabs", "Überall verwenden", "L’utiliser partout"],

@@ -94,7 +94,7 @@ export function filePart(root) {
     h("button", { type: "button", onclick: openTutorial }, t("own.file.tutorial")));
   root.append(zone, message, results, h("details", {}, h("summary", {}, t("own.file.how")),
     h("p", {}, t("own.file.how.about")),
-    h("pre", {}, h("code", {}, "from safetensors.torch import save_file\nsave_file(selfAttention.state_dict(), \"mine.safetensors\")"))));
+    h("pre", { tabindex: 0 }, h("code", {}, "from safetensors.torch import save_file\nsave_file(selfAttention.state_dict(), \"mine.safetensors\")"))));
 
   for (const type of ["dragover", "dragleave", "drop"]) {
     zone.addEventListener(type, (event) => {

@@ -64,7 +64,7 @@ export function savePart(root) {
   } }, name);
   root.append(about, h("div.toolbar", {}, button(WEIGHTS, ({ bytes }) => bytes),
     button("continue.c", ({ facts }) => cProgram(facts)), button("continue.py", ({ facts }) => pythonProgram(facts))),
-    problem, programs, h("p.faint", {}, t("own.save.load"), " ", causal), h("pre", {}, h("code", {},
+    problem, programs, h("p.faint", {}, t("own.save.load"), " ", causal), h("pre", { tabindex: 0 }, h("code", {},
       `build/next_token --load ${WEIGHTS} --steps 0 --prompt "the pizza came out of the oven and it"`)));
 
   let latest = 0;
