@@ -48,7 +48,7 @@ class Page:
     def run(self, script, *arguments):
         return self.driver.execute_script("return " + script, *arguments)
 
-    def wait(self, script, *arguments, seconds=10):
+    def wait(self, script, *arguments, seconds=30):
         """Waits until an expression is true."""
         WebDriverWait(self.driver, seconds, 0.02).until(lambda _: self.run(script, *arguments), script)
 

@@ -104,6 +104,16 @@ def set_state(page, **changes):
     page.driver.execute_script("page.setState(arguments[0])", changes)
 
 
+def show(page, tab, **changes):
+    """Shows a tab with these changes; returns when it has been computed and drawn."""
+    set_state(page, tab=tab, **changes)
+    found = page.driver.execute_async_script("""const [tab, done] = arguments;
+        const { section } = page.panels.find(({ root }) => root.id === "panel-" + tab);
+        Promise.resolve(section.show()).then(() => requestAnimationFrame(() => requestAnimationFrame(() => done(null))),
+            (e) => done(e.message));""", tab)
+    assert found is None, found
+
+
 def number(text):
     """The number that a text of the page shows."""
     return float(text.replace("−", "-").replace("∞", "inf").replace("NaN", "nan"))
@@ -161,12 +171,12 @@ def check_training(page, hashes):
     print("after 500 steps:", seen[500])
     assert seen[500] == hashes[0], (seen[500], hashes[0])
     set_state(page, heads=2)
-    page.wait("page.run.step === 0")
+    page.wait("page.run.of.heads === 2 && page.run.step === 0")
     engine(page, "goTo(500)")
     found = engine(page, "hash()")
     assert found == hashes[1], (found, hashes[1])
     set_state(page, heads=1)
-    page.wait("page.run.step === 0")
+    page.wait("page.run.of.heads === 1 && page.run.step === 0")
 
 
 def check_training_controls(page):
@@ -219,8 +229,7 @@ def expect_shown(name, texts, expected):
 
 def check_class(page, masked, values, gradients):
     """Every line, forward and backward and back again, with PyTorch's numbers."""
-    set_state(page, tab="class", example="tutorial", masked=masked, phase="forward", line=0, cell="")
-    page.wait("document.querySelectorAll('#panel-class .equation td[data-index]').length > 0")
+    show(page, "class", example="tutorial", masked=masked, phase="forward", line=0, cell="")
     seen = []
     body = page.find("body")
     for phase in ("forward", "backward"):
@@ -259,9 +268,8 @@ def check_class_of_model(page):
     """The lines of the whole model, with one head and with two: each shows what it makes."""
     for heads, example in ((1, "pizza"), (2, "own")):
         set_state(page, heads=heads)
-        page.wait("page.run.step === 0 && page.run.measures.has(0)")
-        set_state(page, tab="class", example=example, phase="forward", line=0, cell="")
-        page.wait("document.querySelector('#panel-class [data-name=we] td[data-index]') !== null")
+        page.wait("page.run.of.heads === arguments[0] && page.run.step === 0 && page.run.measures.has(0)", heads)
+        show(page, "class", example=example, phase="forward", line=0, cell="")
         count = page.run("document.querySelectorAll('#panel-class .listing:first-of-type ol.code [data-step]').length")
         for phase in ("forward", "backward"):
             for line in range(count):
@@ -408,8 +416,7 @@ def check_formulas(page, cells_per_pass=300):
 
 def check_panel(page):
     """Pointing at each cell of the tutorial: the formula in the panel gives the cell's number, and marks its sources."""
-    set_state(page, tab="class", example="tutorial", masked=True, phase="backward", line=0, cell="")
-    page.wait("document.querySelector('#panel-class [data-name=W_q] .gradient td[data-index]') !== null")
+    show(page, "class", example="tutorial", masked=True, phase="backward", line=0, cell="")
     explained = marking = 0
     for line in range(9):
         set_state(page, line=line)
@@ -582,26 +589,33 @@ def check_links(driver, path):
     assert engine(page, "hash()") == first
     page = open_page(driver, path, "#line=NaN&heads=1e9&seed=-1&lr=x&step=1e99&tab=__proto__&example=constructor&cell=%00&mask=zz"
                                    "&sentence=%3Cimg%20src%3Dx%20onerror%3Dalert(1)%3E&broken=toString&lang=xx&unknown=1")
-    assert page.run("page.run.step") <= 2000
+    names = ["line", "heads", "seed", "lr", "tab", "example", "cell", "mask", "broken", "lang"]
+    found = page.run("arguments[0].map((name) => page.state[name])", names)
+    assert found == [0, 16, 0, 0.02, "class", "tutorial", "", "", "", ""], found
+    assert page.run("document.querySelector('img') === null")
     page.check_quiet()
 
 
 def check_languages(driver, path):
-    """Each language has its own title; nothing is left in another."""
-    titles = set()
+    """Each language has its own title, and no sentence of another."""
+    titles, sentences = set(), set()
     for language in ("en", "de", "fr"):
         page = open_page(driver, path, f"#lang={language}")
         assert page.run("document.documentElement.lang") == language
         titles.add(page.run("document.title"))
         for tab in TABS:
-            set_state(page, tab=tab)
-            assert len(page.text(f"#panel-{tab}")) > 100, (language, tab)
+            show(page, tab)
+        own = set(page.run("""[...document.querySelectorAll("#app p, #app li, #app label, #app summary, #app button")]
+            .filter((e) => e.closest(".code, pre") === null && e.querySelector("select") === null)
+            .map((e) => e.textContent.trim()).filter((text) => (text.match(/\\p{L}{2,}/gu) ?? []).length > 5)"""))
+        assert len(own) > 50 and not own & sentences, (language, len(own), own & sentences)
+        sentences |= own
         page.check_quiet()
     assert len(titles) == 3, titles
 
 
 def check_keyboard(page):
-    """Each control of a tab can be reached by Tab, and shows the focus."""
+    """What Tab reaches shows the focus, in every tab."""
     for tab in TABS:
         set_state(page, tab=tab)
         page.driver.execute_script("document.querySelector('#app select, #app button').focus()")
@@ -621,13 +635,12 @@ def check_keyboard(page):
 
 
 def check_widths(driver, path, pictures):
+    """No tab is wider than the window, and axe-core finds nothing serious."""
     for width in (360, 800, 1600):
         for theme in ("light", "dark"):
             page = open_page(driver, path, "#example=pizza&step=100&line=8&cell=attention_percents:8:1", width=width, theme=theme)
             for tab in TABS:
-                set_state(page, tab=tab)
-                page.wait("document.querySelector(arguments[0]).checkVisibility()", f"#panel-{tab}")
-                time.sleep(0.3)
+                show(page, tab)
                 wide = page.run("document.documentElement.scrollWidth")
                 assert wide <= width, (tab, width, wide)
                 if (width, theme) in ((360, "dark"), (1600, "light")):
@@ -655,6 +668,7 @@ def take_picture(driver, path, picture):
 
 
 def check_print(page):
+    """The tabs are not printed."""
     page.driver.execute_cdp_cmd("Emulation.setEmulatedMedia", {"media": "print"})
     assert not page.run("document.querySelector('[role=tablist]').checkVisibility()")
     page.driver.execute_cdp_cmd("Emulation.setEmulatedMedia", {"media": ""})
@@ -663,6 +677,7 @@ def check_print(page):
 # ---- Firefox ----
 
 def check_firefox(path, expected):
+    """Firefox shows the tutorial's numbers, and trains to the same weights."""
     if find_firefox() is None:
         print("Firefox is not installed; skipped")
         return

@@ -1,5 +1,6 @@
 /* The engine of the page (examples/page), natively: training as next_token's, exact steps back,
  * recorded passes, breaks, masks, files. tests/page.sh tests the page in a browser. */
+#include <limits.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -632,6 +633,10 @@ START_TEST(quotients_are_gradients)
     expect_sentence("leaf 0 has no element -1");
     ck_assert(!page_losses(-1, 0, &value, 1, &loss));
     expect_sentence("leaf -1");
+    ck_assert(page_pass((const int32_t[]){1, 9999}, 2) == NULL && page_error() != NULL);
+    ck_assert(!page_losses(0, 0, &value, 1, &loss));
+    expect_sentence("there has been no pass");
+    read_pass(page_pass(pizza(), TOY_LENGTH));
     start(1, 20, 0);
     ck_assert(!page_losses(0, 0, &value, 1, &loss));
     expect_sentence("there has been no pass");
@@ -776,7 +781,7 @@ START_TEST(misuse_gives_a_sentence)
                {0, 1, 1, 0, 0},           {0, 1, 1, 20001, 0},       {0, 1, 1, 1, BREAKS}};
     for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {
         ck_assert(!page_start(bad[i].seed, bad[i].heads, bad[i].lr, bad[i].steps, bad[i].breaks));
-        expect_sentence("the seed is a whole number below 2^53");
+        expect_sentence(i < 4 ? "the seed is a whole number below 2^53" : "heads are 1 to 16");
     }
     ck_assert_int_eq(page_steps(), 3);
     ck_assert(page_pass(pizza(), 1) == NULL);
@@ -791,6 +796,7 @@ START_TEST(misuse_gives_a_sentence)
     expect_sentence("widths up to 512");
     ck_assert(!page_alone(0, 513, 1) && page_error() != NULL);
     ck_assert(!page_alone(0, 2, 0) && page_error() != NULL);
+    ck_assert(!page_alone(0, 2, INT_MIN) && page_error() != NULL);
     ck_assert(!page_alone(0, 2, 17) && page_error() != NULL);
     ck_assert(!page_alone(-1, 2, 1) && page_error() != NULL);
     page_alone(0, 2, 1);

@@ -29,8 +29,57 @@ function logTicks(low, high) {
 
 const short = (value) => String(Number(value.toPrecision(6))).replace(/-/g, "−");
 
+/** draw() before the next frame, once however often it is asked for. */
+function beforeFrame(draw) {
+  let wanted = 0;
+  return () => (wanted ||= requestAnimationFrame(() => {
+    wanted = 0;
+    draw();
+  }));
+}
+
+/**
+ * A plot to point at: pointer and arrow keys choose an x, for which read() is called; a click or Enter picks
+ * it. xOf(fraction of the width): the x there; step: of an arrow key; most: the largest x; end(): the largest
+ * now; here(): where keys begin. Returns a function that gives the chosen x, or null.
+ */
+function pointable(plot, { xOf, step, most, end, here, read, onpick }) {
+  let x = null;
+  const page = step * Math.round(most / 20 / step);
+  const within = (to) => Math.min(end(), Math.max(0, to));
+  const under = (event) => {
+    const box = plot.getBoundingClientRect();
+    return within(xOf((event.clientX - box.left) / box.width));
+  };
+  const choose = (to) => {
+    x = to;
+    read();
+  };
+  plot.addEventListener("pointermove", (event) => choose(under(event)));
+  plot.addEventListener("pointerleave", () => choose(null));
+  plot.addEventListener("blur", () => choose(null));
+  plot.addEventListener("click", (event) => onpick?.(under(event)));
+  plot.addEventListener("keydown", (event) => {
+    const from = x ?? here();
+    const to = { ArrowLeft: from - step, ArrowRight: from + step, ArrowDown: from - step, ArrowUp: from + step,
+      PageDown: from - page, PageUp: from + page, Home: 0, End: end() }[event.key];
+    if (to !== undefined) {
+      choose(within(to));
+    } else if (event.key === "Enter" && x !== null) {
+      onpick?.(x);
+    } else if (event.key === "Escape") {
+      choose(null);
+    } else {
+      return;
+    }
+    event.preventDefault();
+    event.stopPropagation();
+  });
+  return () => x;
+}
+
 /** A table that is built only when it is opened; rows() gives its rows. */
-function tableBehind(heads, rows) {
+function tableBehind(title, heads, rows) {
   const table = h("table.chart-table");
   const build = () => fill(table, h("thead", {}, h("tr", {}, heads.map((head) => h("th", { scope: "col" }, head)))),
     h("tbody", {}, rows().map(([head, ...cells]) =>
@@ -38,7 +87,7 @@ function tableBehind(heads, rows) {
   const details = h("details.chart-behind", { ontoggle: () => details.open && build() },
     h("summary", {}, t("chart.table")),
     h("button", { type: "button", onclick: build }, t("chart.refresh")),
-    h("div.scroll", { tabindex: 0, role: "region", "aria-label": t("chart.table") }, table));
+    h("div.scroll", { tabindex: 0, role: "region", "aria-label": `${title}: ${t("chart.table")}` }, table));
   return details;
 }
 
@@ -52,7 +101,7 @@ function tableBehind(heads, rows) {
  */
 export function lineChart(options) {
   const { title, most, series, format = (y) => number(y, 3), onpick, tableEvery = 25 } = options;
-  let data = series.map(() => []), at = null, probe = null, log = options.log ?? false, low = 0, high = 1;
+  let data = series.map(() => []), at = null, log = options.log ?? false, low = 0, high = 1;
 
   const styleOf = ({ style, faint }) => `line style-${style}` + (faint ? " faint" : "");
   const paths = series.map((line) => svg("path", { class: styleOf(line) }));
@@ -116,14 +165,14 @@ export function lineChart(options) {
   }
 
   function read() {
-    const x = probe ?? at ?? 0;
+    const x = probe() ?? at ?? 0;
     const values = series.map(({ name, short: brief = name }, i) => [brief, valueAt(data[i], x)])
       .filter(([, y]) => !Number.isNaN(y));
     const text = `${options.x} ${x}: ` + values.map(([name, y]) => `${name} ${format(y)}`).join("; ");
     reading.textContent = text;
     plot.setAttribute("aria-valuenow", x);
     plot.setAttribute("aria-valuetext", text);
-    pointed.setAttribute("class", probe === null ? "off" : "pointed");
+    pointed.setAttribute("class", probe() === null ? "off" : "pointed");
     pointed.setAttribute("x1", across(x));
     pointed.setAttribute("x2", across(x));
   }
@@ -143,41 +192,11 @@ export function lineChart(options) {
     read();
   }
 
-  let wanted = 0;
-  const redraw = () => (wanted ||= requestAnimationFrame(() => {
-    wanted = 0;
-    draw();
-  }));
+  const redraw = beforeFrame(draw);
 
   const end = () => Math.max(0, ...data.map((points) => points.at(-1)?.[0] ?? 0));
-  const xOf = (event) => {
-    const box = plot.getBoundingClientRect();
-    return Math.round(Math.min(end(), Math.max(0, (most * (event.clientX - box.left)) / box.width)));
-  };
-  const point = (x) => {
-    probe = x;
-    read();
-  };
-  plot.addEventListener("pointermove", (event) => point(xOf(event)));
-  plot.addEventListener("pointerleave", () => point(null));
-  plot.addEventListener("blur", () => point(null));
-  plot.addEventListener("click", (event) => onpick?.(xOf(event)));
-  plot.addEventListener("keydown", (event) => {
-    const from = probe ?? at ?? 0;
-    const to = { ArrowLeft: from - 1, ArrowRight: from + 1, ArrowDown: from - 1, ArrowUp: from + 1,
-      PageDown: from - most / 20, PageUp: from + most / 20, Home: 0, End: end() }[event.key];
-    if (to !== undefined) {
-      point(Math.round(Math.min(end(), Math.max(0, to))));
-    } else if (event.key === "Enter" && probe !== null) {
-      onpick?.(probe);
-    } else if (event.key === "Escape") {
-      point(null);
-    } else {
-      return;
-    }
-    event.preventDefault();
-    event.stopPropagation();
-  });
+  const probe = pointable(plot, { xOf: (part) => Math.round(most * part), step: 1, most, end, here: () => at ?? 0,
+    read, onpick });
 
   const rows = () => {
     const found = [];
@@ -194,7 +213,7 @@ export function lineChart(options) {
     h("ul.chart-legend", {}, series.map((line) => h("li", {}, sample(line), line.name))),
     h("p.chart-axis", {}, options.y),
     plot, h("p.chart-axis.chart-x", {}, options.x), reading,
-    tableBehind([options.x, ...series.map(({ name }) => name)], rows));
+    tableBehind(title, [options.x, ...series.map(({ name }) => name)], rows));
   draw();
   return {
     element,
@@ -213,7 +232,7 @@ export function lineChart(options) {
  * update(columns: [[x, [share, ...]], ...], at)}.
  */
 export function stripes({ title, x: xName, names, most, every, onpick }) {
-  let columns = [], at = 0, probe = null;
+  let columns = [], at = 0;
   const drawn = new Map(); // x -> the column's values and group
   const body = svg("g");
   const here = svg("line", { class: "here", y1: 0, y2: names.length });
@@ -228,7 +247,7 @@ export function stripes({ title, x: xName, names, most, every, onpick }) {
 
   const columnAt = (x) => columns.findLast(([from]) => from <= x) ?? columns[0];
   function read() {
-    const column = columnAt(probe ?? at);
+    const column = columnAt(probe() ?? at);
     if (column === undefined) {
       return;
     }
@@ -262,50 +281,21 @@ export function stripes({ title, x: xName, names, most, every, onpick }) {
     here.setAttribute("x2", at);
     read();
   }
-  const point = (x) => {
-    probe = x;
-    read();
-  };
-  const end = () => columns.at(-1)?.[0] ?? 0;
-  const xOf = (event) => {
-    const box = plot.getBoundingClientRect();
-    const x = every * Math.floor(((most + every) * (event.clientX - box.left)) / box.width / every);
-    return Math.min(end(), Math.max(0, x));
-  };
-  plot.addEventListener("pointermove", (event) => point(xOf(event)));
-  plot.addEventListener("pointerleave", () => point(null));
-  plot.addEventListener("blur", () => point(null));
-  plot.addEventListener("click", (event) => onpick?.(xOf(event)));
-  plot.addEventListener("keydown", (event) => {
-    const from = probe ?? every * Math.round(at / every);
-    const to = { ArrowLeft: from - every, ArrowRight: from + every, ArrowDown: from - every, ArrowUp: from + every,
-      Home: 0, End: end() }[event.key];
-    if (to !== undefined) {
-      point(Math.min(end(), Math.max(0, to)));
-    } else if (event.key === "Enter" && probe !== null) {
-      onpick?.(probe);
-    } else {
-      return;
-    }
-    event.preventDefault();
-    event.stopPropagation();
-  });
+  const probe = pointable(plot, { xOf: (part) => every * Math.floor(((most + every) * part) / every), step: every,
+    most, end: () => columns.at(-1)?.[0] ?? 0, here: () => every * Math.round(at / every), read, onpick });
   const element = h("figure.chart", {}, h("figcaption", {}, title),
     h("div.stripes", {}, h("div.stripes-names", { "aria-hidden": "true" },
       names.map((name, i) => h("span", {}, name, " ", now[i]))), plot),
     h("p.chart-axis.chart-x", {}, xName), reading,
-    tableBehind([xName, ...names], () =>
+    tableBehind(title, [xName, ...names], () =>
       columns.map(([x, shares]) => [String(x), ...shares.map((share) => `${Math.round(100 * share)} %`)])));
-  let wanted = 0;
+  const redraw = beforeFrame(draw);
   return {
     element,
     update(given, where) {
       columns = given;
       at = where;
-      wanted ||= requestAnimationFrame(() => {
-        wanted = 0;
-        draw();
-      });
+      redraw();
     },
   };
 }

@@ -52,11 +52,24 @@ const char *page_score(void);
 const char *page_attention(const int32_t *tokens, int count);
 const char *page_write(const int32_t *tokens, int count, int most);
 
-/* ---- passes (pass.h) ---- */
+/* ---- passes ---- */
 
-/* page_pass: of the run's model over a sentence.
- * page_pass_alone: of the attention module over encodings (count, d_model); blocked: (count, count)
- * or NULL. */
+/* page_pass: records a forward and a backward pass of the run's model over a sentence of at least
+ * two words; the loss is the mean cross-entropy of each next word. page_pass_alone: of the
+ * attention module over encodings (count, d_model); blocked: (count, count) or NULL; the loss is
+ * the sum of the squares of the result.
+ *
+ *   {"loss": T, "marks": [{"name", "head", "tensor": T, "gradient": T, "fused": T}, ...],
+ *    "leaves": [{"name", "tensor": T, "gradient": T, "fused": T}, ...],
+ *    "entries": [{"op", "args", "path", "backward", "inputs": [T, ...], "result": T,
+ *                 "gradient": T}, ...],
+ *    "tensors": [{"dtype", "shape", "strides", "at"}, ...]}
+ *
+ * T is an index in "tensors", or -1. "at" is an address; strides are in elements. Leaves are the
+ * parameters in the order of heed_parameters, then the encodings, if given. Entries are in the
+ * order of computation: first the forward, then the derivatives, which are recorded as operations
+ * (create_graph). "fused" is the gradient that training computes, without create_graph, if its bits
+ * differ. The values stay in memory until the next pass or another attention module. */
 const char *page_pass(const int32_t *tokens, int count);
 const char *page_pass_alone(const float *encodings, int count, const uint8_t *blocked,
                             unsigned breaks);

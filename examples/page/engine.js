@@ -80,7 +80,7 @@ export class Engine {
    * if it is set at step 0. */
   mask(blocked) { return this.call("mask", blocked); }
 
-  // ---- passes: {loss, marks, leaves, entries, tensors} as in pass.h; tensors: {dtype, shape, values};
+  // ---- passes: {loss, marks, leaves, entries, tensors} as in engine.h; tensors: {dtype, shape, values};
   // step: of the run ----
 
   pass(tokens) { return this.call("pass", tokens); }

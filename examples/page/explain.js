@@ -1,4 +1,4 @@
-// Explains any number of a recorded pass (pass.h) from the operation that computed it: the formula
+// Explains any number of a recorded pass (engine.h) from the operation that computed it: the formula
 // with its numbers, and the cells that these come from. It knows operations, but not attention.
 
 import { explaining } from "./strings/explain.js";

@@ -44,6 +44,8 @@ heed_tensor *forward_find_mark(const char *name, int head)
 
 /* ---- networks ---- */
 
+enum { WIDEST = 512 }; /* of attention alone */
+
 void *network_module(const network *n)
 {
     return n->model != NULL            ? (void *)n->model
@@ -68,6 +70,26 @@ struct heed_self_attention *network_head(const network *n, int head)
                                  : n->self_attention;
 }
 
+network network_of_attention(int64_t d_model, int64_t head_dim, int heads)
+{
+    network net = {.model = NULL};
+    if (d_model < 1 || d_model > WIDEST || head_dim < 1 || head_dim > WIDEST || heads < 0 ||
+        heads > MODEL_MOST_HEADS) {
+        heed_fail(
+            HEED_ERR_VALUE,
+            "%d heads of width %lld on d_model %lld; the page shows 1 to %d heads, and widths "
+            "up to %d",
+            heads, (long long)head_dim, (long long)d_model, MODEL_MOST_HEADS, WIDEST);
+    } else if (heads == 0) {
+        net.self_attention = heed_self_attention_new_with(
+            d_model, -2, -1, (heed_self_attention_options){.head_dim = head_dim});
+    } else {
+        net.multi_head = heed_multi_head_new_with(d_model, heads, -2, -1,
+                                                  (heed_multi_head_options){.head_dim = head_dim});
+    }
+    return net;
+}
+
 network network_in_double(const network *n)
 {
     const heed_generator before = heed_get_generator();
@@ -75,16 +97,13 @@ network network_in_double(const network *n)
         return (network){.model = NULL};
     }
     const heed_tensor *W_q = network_head(n, 0)->W_q->weight; /* (head_dim, d_model) */
-    network copy = {.concatenates = n->concatenates};
+    network copy = {.model = NULL};
     if (n->model != NULL) {
         copy.model = model_new(n->model->sizes);
-    } else if (n->multi_head != NULL) {
-        copy.multi_head =
-            heed_multi_head_new_with(W_q->shape[1], network_head_count(n), -2, -1,
-                                     (heed_multi_head_options){.head_dim = W_q->shape[0]});
     } else {
-        copy.self_attention = heed_self_attention_new_with(
-            W_q->shape[1], -2, -1, (heed_self_attention_options){.head_dim = W_q->shape[0]});
+        copy = network_of_attention(W_q->shape[1], W_q->shape[0],
+                                    n->multi_head != NULL ? network_head_count(n) : 0);
+        copy.concatenates = n->concatenates;
     }
     heed_set_generator(&before);
     if (heed_error_pending()) {
@@ -155,6 +174,10 @@ heed_tensor *forward_attention(const network *n, heed_tensor *token_encodings,
 {
     heed_tensor *outputs[MODEL_MOST_HEADS];
     struct heed_multi_head *m = multi_head(n);
+    if (block_mask != NULL) {
+        const int64_t count = heed_size(token_encodings, -2);
+        block_mask = heed_slice(heed_slice(block_mask, 0, 0, count, 1), 1, 0, count, 1);
+    }
     if (m == NULL) {
         return attend(network_head(n, 0), token_encodings, block_mask, breaks);
     }

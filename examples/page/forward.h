@@ -33,15 +33,17 @@ void *network_module(const network *n);
 int network_head_count(const network *n);
 struct heed_self_attention *network_head(const network *n, int head);
 
-/* network_in_double: a copy in f64, which draws no random numbers; none on error. network_free:
- * frees the module. */
+/* network_of_attention: random weights; heads 0: SelfAttention, from 1: MultiHead. HEED_ERR_VALUE:
+ * too many heads or too wide. network_in_double: a copy in f64, which draws no random numbers; none
+ * on error. network_free: frees the module. */
+network network_of_attention(int64_t d_model, int64_t head_dim, int heads);
 network network_in_double(const network *n);
 void network_free(network *n);
 
 /* forward_attention: token_encodings (..., T, d_model) -> (..., T, d_model or head_dim).
  *                    or, if the network concatenates, (..., T, heads * head_dim).
  * forward_logits: tokens (..., T) i64 -> (..., T, words), for a network with a model.
- * block_mask: bool (T, T) or NULL. */
+ * block_mask: bool, at least (T, T): its upper left part is used; NULL: none. */
 heed_tensor *forward_attention(const network *n, heed_tensor *token_encodings,
                                heed_tensor *block_mask, unsigned breaks);
 heed_tensor *forward_logits(const network *n, heed_tensor *tokens, heed_tensor *block_mask,

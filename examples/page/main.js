@@ -184,7 +184,7 @@ async function begin() {
   listenToKeys(help);
   // Every text is written once, in one language. The new page repeats the steps of the run.
   onState((changed) => changed.has("lang") && location.reload());
-  window.page = { run, state, setState, sections, explain, check, number }; // for tests and the curious
+  window.page = { run, state, setState, sections, panels, explain, check, number }; // for tests and the curious
 }
 
 begin().catch((error) => {

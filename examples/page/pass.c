@@ -1,12 +1,24 @@
-/* Recorded passes. */
-#include "examples/page/pass.h"
-
+/* One forward and backward pass of a network, recorded for the page. */
 #include <stdlib.h>
 #include <string.h>
 
-/* ---- the pass ---- */
+#include "examples/page/parts.h"
 
 enum { MOST_LEAVES = 8 * MODEL_MOST_HEADS, MOST_GRADIENTS = MOST_LEAVES + FORWARD_MOST_MARKS };
+enum { FEWEST_TOKENS = 2, MOST_TOKENS = 64 }; /* MOST_TOKENS: without a model */
+
+/* What a pass computes. For a network with a model, tokens: their loss is the mean cross-entropy of
+ * each next token. For attention alone, encodings (T, d_model): the loss is the sum of the squares
+ * of the result. */
+typedef struct pass_input {
+    const int64_t *tokens;
+    const float *encodings;
+    int64_t count;           /* tokens, or rows of the encodings */
+    heed_tensor *block_mask; /* NULL: none */
+    unsigned breaks;
+} pass_input;
+
+/* ---- the pass ---- */
 
 typedef struct leaves {
     heed_tensor *tensors[MOST_LEAVES];
@@ -47,24 +59,20 @@ static heed_tensor *encodings_of(const network *n, const pass_input *input, heed
 static heed_tensor *loss_of(const network *n, const pass_input *input, heed_tensor *encodings)
 {
     forward_begin();
-    const bool alone = input->encodings != NULL;
-    const int64_t context = alone ? input->count : n->model->sizes.context;
-    const int64_t seen = input->count < context ? input->count : context;
-    heed_tensor *mask = input->block_mask;
-    if (mask != NULL) {
-        mask = heed_slice(heed_slice(mask, 0, 0, seen, 1), 1, 0, seen, 1);
-    }
-    if (alone) {
-        heed_tensor *out = forward_attention(n, encodings, mask, input->breaks);
+    if (input->encodings != NULL) {
+        heed_tensor *out = forward_attention(n, encodings, input->block_mask, input->breaks);
         return forward_add_mark("loss", heed_sum(heed_square(out)));
     }
-    if (input->count < PASS_FEWEST_TOKENS) {
+    if (input->count < FEWEST_TOKENS) {
         heed_fail(HEED_ERR_SHAPE, "the sentence has %lld words; it needs at least %d",
-                  (long long)input->count, PASS_FEWEST_TOKENS);
+                  (long long)input->count, FEWEST_TOKENS);
         return NULL;
     }
+    const int64_t context = n->model->sizes.context;
+    const int64_t seen = input->count < context ? input->count : context;
     heed_tensor *tokens = heed_from_i64(input->tokens, HEED_SHAPE(input->count));
-    heed_tensor *logits = forward_logits(n, heed_slice(tokens, 0, 0, seen, 1), mask, input->breaks);
+    heed_tensor *logits =
+        forward_logits(n, heed_slice(tokens, 0, 0, seen, 1), input->block_mask, input->breaks);
     heed_tensor *targets = heed_slice(tokens, 0, 1, seen + 1, 1);
     heed_tensor *predicted = heed_slice(logits, 0, 0, heed_size(targets, 0), 1);
     return forward_add_mark("loss", heed_cross_entropy(predicted, targets));
@@ -78,7 +86,7 @@ static struct kept {
     int count, capacity;
 } kept;
 
-void pass_free(void)
+static void free_kept(void)
 {
     for (int i = 0; i < kept.count; i++) {
         heed_release(kept.tensors[i]);
@@ -115,15 +123,6 @@ static int number_of(heed_tensor *t)
 
 /* ---- JSON ---- */
 
-static void write_list(FILE *json, const char *name, const int64_t *values, int count)
-{
-    fprintf(json, "\"%s\":[", name);
-    for (int i = 0; i < count; i++) {
-        fprintf(json, "%s%lld", i > 0 ? "," : "", (long long)values[i]);
-    }
-    fprintf(json, "]");
-}
-
 /* The gradient g of t, and g without create_graph if its bits differ. */
 static void write_gradients(FILE *json, heed_tensor *t, heed_tensor *g, heed_tensor *fused)
 {
@@ -147,7 +146,8 @@ static void write_entries(FILE *json, const heed_recording *recording)
         for (; count < entry->input_count && count < MODEL_MOST_HEADS; count++) {
             inputs[count] = number_of(entry->inputs[count]);
         }
-        write_list(json, "inputs", inputs, count);
+        fprintf(json, "\"inputs\":");
+        write_list(json, inputs, count);
         fprintf(json, ",\"result\":%d,", number_of(entry->result));
         fprintf(json, "\"gradient\":%d}", number_of(entry->gradient));
     }
@@ -158,10 +158,11 @@ static void write_tensors(FILE *json)
     fprintf(json, "],\n\"tensors\":[");
     for (int i = 0; i < kept.count; i++) {
         const heed_tensor *t = kept.tensors[i];
-        fprintf(json, "%s\n{\"dtype\":\"%s\",", i > 0 ? "," : "", heed_dtype_name(t->dtype));
-        write_list(json, "shape", t->shape, t->ndim);
-        fprintf(json, ",");
-        write_list(json, "strides", t->strides, t->ndim);
+        fprintf(json, "%s\n{\"dtype\":\"%s\",\"shape\":", i > 0 ? "," : "",
+                heed_dtype_name(t->dtype));
+        write_list(json, t->shape, t->ndim);
+        fprintf(json, ",\"strides\":");
+        write_list(json, t->strides, t->ndim);
         fprintf(json, ",\"at\":%llu}", (unsigned long long)(uintptr_t)t->data);
     }
     fprintf(json, "]}\n");
@@ -200,11 +201,12 @@ static heed_tensor *gradient_of(const heed_recording *recording, const heed_tens
     return entry != NULL ? entry->gradient : NULL;
 }
 
-heed_status pass_record(FILE *json, const network *n, const pass_input *input)
+/* Writes the JSON of page_pass. The values stay in memory until the next call. */
+static void record(FILE *json, const network *n, const pass_input *input)
 {
     heed_tensor *fused[MOST_GRADIENTS], *grads[MOST_LEAVES];
     HEED_SCOPE(scope);
-    pass_free();
+    free_kept();
     heed_tensor *encodings = encodings_of(n, input, HEED_F32);
     fused_gradients(n, input, fused, encodings);
     kept.recording = heed_recording_begin();
@@ -213,7 +215,7 @@ heed_status pass_record(FILE *json, const network *n, const pass_input *input)
     heed_grad(loss, all.tensors, all.count, grads, true);
     heed_recording_stop(kept.recording);
     if (heed_error_pending()) {
-        return heed_error_pending();
+        return;
     }
     fprintf(json, "{\"loss\":%d,\n\"marks\":[", number_of(loss));
     for (int i = 0; i < forward_mark_count(); i++) {
@@ -230,30 +232,141 @@ heed_status pass_record(FILE *json, const network *n, const pass_input *input)
     }
     write_entries(json, kept.recording);
     write_tensors(json);
-    return heed_error_pending();
 }
 
-/* ---- the loss as a function of one element ---- */
+/* ---- the module and the passes that the page asks for ---- */
 
-heed_status pass_losses(const network *n, const pass_input *input, int leaf, int64_t cell,
-                        const double *values, int count, double *losses)
+network alone;
+
+/* The input of the last pass. */
+static struct passed {
+    const network *net; /* NULL: none */
+    int64_t tokens[TOY_LENGTH];
+    float *encodings;
+    heed_tensor *block_mask; /* retained */
+    pass_input input;
+} passed;
+
+void pass_end(void)
 {
-    HEED_SCOPE_NO_GRAD(scope);
-    network copy = network_in_double(n);
-    if (heed_error_pending()) {
-        return heed_error_pending();
+    free_kept();
+    network_free(&alone);
+    heed_release(passed.block_mask);
+    free(passed.encodings);
+    passed = (struct passed){.net = NULL};
+}
+
+void forget_pass(void)
+{
+    passed.net = NULL;
+}
+
+/* Records a pass for page_losses. */
+static const char *pass(const network *net, pass_input input)
+{
+    FILE *json = begin_text();
+    if (json == NULL) {
+        return NULL;
     }
-    heed_tensor *encodings = encodings_of(&copy, input, HEED_F64);
+    record(json, net, &input);
+    const char *text = end_text(json);
+    if (text != NULL) {
+        heed_release(passed.block_mask);
+        passed.block_mask = input.block_mask != NULL ? heed_retain(input.block_mask) : NULL;
+        passed.input = input;
+        passed.net = net;
+    }
+    return text;
+}
+
+EXPORT(page_pass) const char *page_pass(const int32_t *tokens, int count)
+{
+    HEED_SCOPE(scope);
+    forget_pass();
+    if (!run_tokens(passed.tokens, tokens, count)) {
+        return NULL;
+    }
+    return pass(&run.now.net, (pass_input){.tokens = passed.tokens,
+                                           .count = count,
+                                           .block_mask = run.block_mask,
+                                           .breaks = run.breaks});
+}
+
+EXPORT(page_pass_alone)
+const char *page_pass_alone(const float *encodings, int count, const uint8_t *blocked,
+                            unsigned breaks)
+{
+    HEED_SCOPE(scope);
+    forget_pass();
+    if (heed_error_pending()) {
+        return NULL;
+    }
+    if (network_module(&alone) == NULL || count < 1 || count > MOST_TOKENS || breaks >= BREAKS) {
+        heed_fail(HEED_ERR_VALUE, "the page: no attention module, or %d tokens instead of 1 to %d",
+                  count, MOST_TOKENS);
+        return NULL;
+    }
+    const size_t bytes =
+        (size_t)count * (size_t)network_head(&alone, 0)->W_q->weight->shape[1] * sizeof *encodings;
+    float *copy = realloc(passed.encodings, bytes);
+    if (copy == NULL) {
+        heed_fail(HEED_ERR_MEMORY, "the page: no memory for the encodings");
+        return NULL;
+    }
+    passed.encodings = memcpy(copy, encodings, bytes);
+    return pass(&alone, (pass_input){.encodings = copy,
+                                     .count = count,
+                                     .block_mask = blocked != NULL ? mask_of(blocked, count) : NULL,
+                                     .breaks = breaks});
+}
+
+EXPORT(page_losses)
+bool page_losses(int leaf, int cell, const double *values, int count, double *losses)
+{
+    if (passed.net == NULL) {
+        heed_fail(HEED_ERR_VALUE, "the page: there has been no pass");
+        return false;
+    }
+    HEED_SCOPE_NO_GRAD(scope);
+    network copy = network_in_double(passed.net);
+    if (heed_error_pending()) {
+        return false;
+    }
+    heed_tensor *encodings = encodings_of(&copy, &passed.input, HEED_F64);
     const leaves all = leaves_of(&copy, encodings);
     if (!heed_error_pending() &&
         (leaf < 0 || leaf >= all.count || cell < 0 || cell >= all.tensors[leaf]->numel)) {
-        heed_fail(HEED_ERR_INDEX, "the page: leaf %d has no element %lld", leaf, (long long)cell);
+        heed_fail(HEED_ERR_INDEX, "the page: leaf %d has no element %d", leaf, cell);
     }
     for (int i = 0; i < count && !heed_error_pending(); i++) {
         HEED_SCOPE_NO_GRAD(each);
         heed_data_f64(all.tensors[leaf])[cell] = values[i];
-        losses[i] = heed_item(loss_of(&copy, input, encodings));
+        losses[i] = heed_item(loss_of(&copy, &passed.input, encodings));
     }
     network_free(&copy);
-    return heed_error_pending();
+    return !heed_error_pending();
+}
+
+void set_alone(network net)
+{
+    if (heed_error_pending()) {
+        network_free(&net);
+        return;
+    }
+    if (passed.net == &alone) {
+        forget_pass();
+    }
+    free_kept();
+    network_free(&alone);
+    alone = net;
+}
+
+EXPORT(page_alone) bool page_alone(double seed, int d_model, int heads)
+{
+    HEED_SCOPE(scope);
+    if (is_seed(seed)) {
+        heed_manual_seed((uint64_t)seed);
+        set_alone(network_of_attention(d_model, d_model, heads > 1 ? heads : heads == 1 ? 0 : -1));
+    }
+    return !heed_error_pending();
 }

@@ -122,7 +122,7 @@ export async function beginRun() {
   });
 }
 
-let whenStopped = null; // resolves the promise of a goTo that trains
+let whenStopped = null; // tells a goTo that trains that this has ended, with the engine's error
 
 function heard(data) {
   if (data.event === "steps") {
@@ -133,12 +133,14 @@ function heard(data) {
     moved(data.step);
   } else {
     run.playing = false;
-    if (data.error !== undefined) {
-      failed(new Error(data.error));
-    }
-    useMask(state.mask);
     setState({ step: data.step });
-    whenStopped?.();
+    if (whenStopped !== null) {
+      whenStopped(data.error);
+    } else if (data.error !== undefined) {
+      failed(new Error(data.error));
+    } else {
+      inTurn(() => useMask(state.mask));
+    }
   }
   tell(data.event, data);
 }
@@ -202,7 +204,7 @@ export function stop() {
 
 export function oneStep() {
   return inTurn(async () => {
-    if (run.step < STEPS) {
+    if (await run.engine.stop() < STEPS) {
       await useMask(state.trained);
       const { step, loss } = await run.engine.step();
       run.losses[step - 1] = loss;
@@ -236,9 +238,12 @@ export function goTo(step) {
       const stopped = new Promise((resolve) => (whenStopped = resolve));
       await useMask(state.trained);
       await run.engine.play({ until: target, perSecond: 0, every: MEASURE_EVERY, ...watched() });
-      await stopped;
+      const error = await stopped;
       whenStopped = null;
       await arrived(await run.engine.stop());
+      if (error !== undefined) {
+        throw new Error(error);
+      }
     }
   }).finally(() => {
     target = null;

@@ -70,7 +70,7 @@ function elements({ dtype, shape, strides, at }) {
   return out;
 }
 
-/** A recorded pass (pass.h), whose tensors have their values instead of addresses, with the run's step. */
+/** A recorded pass (engine.h), whose tensors have their values instead of addresses, with the run's step. */
 function pass(address) {
   const recorded = json(address);
   recorded.step = e.page_steps();
@@ -80,7 +80,8 @@ function pass(address) {
 
 // ---- training ----
 
-let playing = null; // {until, perSecond, every, tokens, due}
+let playing = null; // {until, perSecond, every, tokens, prompt, due}
+let timer = 0;      // of the next steps
 
 /** Score, attention over the watched sentence and what the model writes after it. */
 function measure({ tokens, prompt }) {
@@ -130,7 +131,7 @@ function play() {
     postMessage({ event: "stopped", step: e.page_steps(), error: error.message });
     return;
   }
-  setTimeout(play, p.perSecond > 0 ? Math.max(0, p.due - performance.now()) : 0);
+  timer = setTimeout(play, p.perSecond > 0 ? Math.max(0, p.due - performance.now()) : 0);
 }
 
 // ---- what the page can ask for (engine.js documents each) ----
@@ -142,11 +143,9 @@ const functions = {
     return json(e.page_language());
   },
   play({ until, perSecond, every, tokens, prompt }) {
-    const idle = playing === null;
     playing = { until, perSecond, every, tokens, prompt, due: performance.now() };
-    if (idle) {
-      setTimeout(play, 0);
-    }
+    clearTimeout(timer);
+    timer = setTimeout(play, 0);
   },
   stop() {
     playing = null;
@@ -164,9 +163,7 @@ const functions = {
     check();
     return e.page_steps();
   },
-  measure(watched) {
-    return measure(watched);
-  },
+  measure,
   hash() {
     const at = e.page_hash();
     check();
