@@ -71,7 +71,7 @@ function dialog(title, ...content) {
 function helpDialog() {
   const keys = {
     step: ["←", "→"], cell: ["←", "→", "↑", "↓"], press: ["Enter"], tab: names.map((_, i) => String(i + 1)), present: ["P"],
-    escape: ["Esc"], help: ["?"],
+    code: ["C"], matrix: ["M"], escape: ["Esc"], help: ["?"],
   };
   const words = ["token", "encoding", "weight", "head", "loss", "gradient", "step", "seed"];
   return dialog(t("help"),
