@@ -103,7 +103,7 @@ export function panel({ onvisit, onclose, words, gradients = () => true } = {}) 
         found === null ? h("p", {}, t("panel.leaf")) : [
           h("p", {}, found.rule === null ? t(found.key, ...found.args) : t(found.rule.key, ...found.rule.args)),
           h("p.formula", {}, formula(pass, found), h("span", {}, ` = ${number(found.value)}`)),
-          found.rule === null ? null : h("p.note", {}, t("panel.operation", t(found.key, ...found.args))),
+          found.rule === null ? null : h("p.note.not-presented", {}, t("panel.operation", t(found.key, ...found.args))),
           found.note === null ? null : h("p.note", {}, t(found.note, ...found.noteArgs)),
         ],
         other(pass, tensor, index));

@@ -43,7 +43,7 @@ export function begin(root) {
   let cards = new Map();   // name -> card
   let layers = new Map();  // name -> the layers that the reader chose
   let numbers = false, allWords = false, wholeProgram = false, row = null, rowOf = ""; // of logits; the example that it belongs to
-  const cShown = { false: true, true: false }; // the listing in C, in presenter mode and else
+  const cShown = { true: false, false: innerWidth >= 900 }; // is the listing in C shown in presenter mode, and else?
   let key = "", pending = 0; // what `shown` was computed from; the number of the last request
   let hovered = null;      // the cell under the pointer or with the focus
   let from = null;         // the cell that the reader came to the panel from
@@ -265,8 +265,8 @@ export function begin(root) {
   };
   const code = listing((step) => goToLine({ line: step }));
   const about = h("p.about"), place = h("strong.place", { "aria-live": "polite" });
-  const sentence = h("p.sentence", { "aria-live": "polite" }), partial = h("p.note"), direction = h("p.note.not-presented", {}, t("class.direction"));
-  const signs = h("p.note.not-presented");
+  const sentence = h("p.sentence", { "aria-live": "polite" }), partial = h("p.note");
+  const direction = h("p.note.not-presented", {}, t("class.direction")), signs = h("p.note.not-presented");
   const equation = h("div.equation"), before = h("div.cards"), beforeTitle = h("h2.not-presented", {}, t("class.before"));
   const choices = h("span.toolbar"), more = h("div.toolbar.not-presented");
   const otherMask = h("p.note"), printedPlace = h("h2.printed");
@@ -317,7 +317,7 @@ export function begin(root) {
     const most = innerHeight - (equation.getBoundingClientRect().top + scrollY) - 8;
     const fits = () => equation.offsetHeight <= most && [...equation.querySelectorAll(".matrix-box")]
       .every((box) => box.scrollWidth <= box.clientWidth);
-    let low = 1, high = 3;
+    let low = 0.8, high = 3;
     for (let i = 0; i < 6; i++) {
       const middle = (low + high) / 2;
       zoom(middle);

@@ -6,9 +6,9 @@ export const explaining = {
 
   // ---- operations ----
   "explain.matmul": [
-    "Matrix product {0} @ {1}: multiply a row of {0} by a column of {1}, number by number, and add up the products.",
-    "Matrixprodukt {0} @ {1}: Eine Zeile von {0} wird Zahl für Zahl mit einer Spalte von {1} multipliziert, und die Produkte werden addiert.",
-    "Produit de matrices {0} @ {1} : on multiplie une ligne de {0} par une colonne de {1}, nombre par nombre, et on additionne les produits."],
+    "Matrix product: multiply a row of {0} by a column of {1}, number by number, and add up the products. Python writes {0} @ {1}.",
+    "Matrixprodukt: Eine Zeile von {0} wird Zahl für Zahl mit einer Spalte von {1} multipliziert, und die Produkte werden addiert. In Python schreibt man {0} @ {1}.",
+    "Produit de matrices : on multiplie une ligne de {0} par une colonne de {1}, nombre par nombre, et on additionne les produits. En Python, on écrit {0} @ {1}."],
   "explain.linear": ["Multiply a row of {0} by a row of the weights {1}, number by number, and add up the products: this is called a linear layer. Training chooses the weights.",
     "Eine Zeile von {0} wird Zahl für Zahl mit einer Zeile der Gewichte {1} multipliziert, und die Produkte werden addiert: Das heißt lineare Schicht. Das Training bestimmt die Gewichte.",
     "On multiplie une ligne de {0} par une ligne des poids {1}, nombre par nombre, et on additionne les produits : c’est une couche linéaire. L’entraînement choisit les poids."],
