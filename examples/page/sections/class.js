@@ -307,7 +307,8 @@ export function begin(root) {
       showC(cShown[state.present]);
     });
   };
-  /** In presenter mode, the matrices of the line become as large as the window allows. */
+  /** In presenter mode, the matrices of the line become as large as the window allows: all of them together, or, where
+   * these do not fit, each alone. */
   const fit = () => {
     const zoom = (factor) => equation.style.setProperty("--zoom", factor);
     zoom(1);
@@ -315,9 +316,11 @@ export function begin(root) {
       return;
     }
     const most = innerHeight - (equation.getBoundingClientRect().top + scrollY) - 8;
-    const fits = () => equation.offsetHeight <= most && [...equation.querySelectorAll(".matrix-box")]
-      .every((box) => box.scrollWidth <= box.clientWidth);
-    let low = 0.8, high = 3;
+    const isWhole = () => [...equation.querySelectorAll(".matrix-box")].every((box) => box.scrollWidth <= box.clientWidth);
+    const together = () => equation.offsetHeight <= most && isWhole();
+    const alone = () => [...equation.children].every((term) => term.offsetHeight <= most) && isWhole();
+    const fits = together() ? together : alone;
+    let low = 1, high = fits === together ? 3 : 2;
     for (let i = 0; i < 6; i++) {
       const middle = (low + high) / 2;
       zoom(middle);
@@ -440,7 +443,7 @@ export function begin(root) {
     code.mark(at());
     fit();
   };
-  const blanks = h("input", { type: "checkbox", onchange: () => stage.classList.toggle("blanks", blanks.checked) });
+  const blanks = h("input", { type: "checkbox", "data-key": "blanks", onchange: () => stage.classList.toggle("blanks", blanks.checked) });
 
   // ---- choices ----
 
