@@ -13,7 +13,8 @@ const unbroken = (text) => text.split(/(\w+->\w+|-\w+)/)
  */
 export function listing(onchoose) {
   const lists = { python: h("ol.code"), c: h("ol.code") };
-  const stopAt = (list, button) => list.querySelectorAll("button").forEach((other) => (other.tabIndex = other === button ? 0 : -1));
+  const stopAt = (list, button) =>
+    list.querySelectorAll("button").forEach((other) => (other.tabIndex = other === button ? 0 : -1));
   for (const list of Object.values(lists)) {
     list.addEventListener("keydown", (event) => {
       const all = [...list.querySelectorAll("button")];

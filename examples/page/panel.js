@@ -23,8 +23,8 @@ function valueOf(pass, tensor) {
 /**
  * onvisit(tensor, index): the reader visits this number, or returns to it; onclose(): the panel was
  * closed; words(tensor, index): {title, place}: what the number is in words, and "row, column" by name;
- * either can be null; gradients(): is the gradient of a number shown with it? Returns {element, focus(), clear(), show(pass, tensor, index): shows a number and
- * returns its explanation}.
+ * either can be null; gradients(): is the gradient of a number shown with it? Returns {element, focus(), clear(),
+ * show(pass, tensor, index): shows a number and returns its explanation}.
  */
 export function panel({ onvisit, onclose, words, gradients = () => true } = {}) {
   let shown = null;  // {pass, tensor, index}
@@ -73,7 +73,8 @@ export function panel({ onvisit, onclose, words, gradients = () => true } = {}) 
   const other = (pass, tensor, index) => {
     const gradient = gradientOf(pass, tensor), value = valueOf(pass, tensor);
     const to = gradient >= 0 ? gradient : value;
-    if (to < 0 || (gradient >= 0 && !gradients()) || pass.tensors[to].values.length !== pass.tensors[tensor].values.length) {
+    const isHidden = gradient >= 0 && !gradients();
+    if (to < 0 || isHidden || pass.tensors[to].values.length !== pass.tensors[tensor].values.length) {
       return null;
     }
     const part = { tensor: to, index, value: pass.tensors[to].values[index] };

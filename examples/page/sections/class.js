@@ -42,7 +42,8 @@ export function begin(root) {
   let steps = [], lines = [];
   let cards = new Map();   // name -> card
   let layers = new Map();  // name -> the layers that the reader chose
-  let numbers = false, allWords = false, wholeProgram = false, row = null, rowOf = ""; // of logits; the example that it belongs to
+  let numbers = false, allWords = false, wholeProgram = false;
+  let row = 0, rowOf = ""; // the row of logits that is shown, and the example that it belongs to
   const cShown = { true: false, false: innerWidth >= 900 }; // is the listing in C shown in presenter mode, and else?
   let key = "", pending = 0; // what `shown` was computed from; the number of the last request
   let hovered = null;      // the cell under the pointer or with the focus
@@ -316,7 +317,8 @@ export function begin(root) {
       return;
     }
     const most = innerHeight - (equation.getBoundingClientRect().top + scrollY) - 8;
-    const isWhole = () => [...equation.querySelectorAll(".matrix-box")].every((box) => box.scrollWidth <= box.clientWidth);
+    const boxes = [...equation.querySelectorAll(".matrix-box")];
+    const isWhole = () => boxes.every((box) => box.scrollWidth <= box.clientWidth);
     const together = () => equation.offsetHeight <= most && isWhole();
     const alone = () => [...equation.children].every((term) => term.offsetHeight <= most) && isWhole();
     const fits = together() ? together : alone;
@@ -434,7 +436,7 @@ export function begin(root) {
     code.draw(lines, steps, wholeProgram);
     code.mark(at());
   } }, t("class.whole"));
-  const cButton = h("button.program", { type: "button", "aria-keyshortcuts": "c",
+  const cButton = h("button.program", { type: "button", "aria-keyshortcuts": "c", title: t("class.c"),
     onclick: () => showC(!cShown[state.present]) }, t("class.show_c"));
   const showC = (shown) => {
     cShown[state.present] = shown;
@@ -443,7 +445,8 @@ export function begin(root) {
     code.mark(at());
     fit();
   };
-  const blanks = h("input", { type: "checkbox", "data-key": "blanks", onchange: () => stage.classList.toggle("blanks", blanks.checked) });
+  const blanks = h("input", { type: "checkbox", "data-key": "blanks",
+    onchange: () => stage.classList.toggle("blanks", blanks.checked) });
 
   // ---- choices ----
 
@@ -508,7 +511,8 @@ export function begin(root) {
       shown = named(pass, chosen, headNow());
       lines = codeLines({ example, heads: shown.heads, masked: !tutorial || state.masked, tokens: chosen.ids });
       steps = stepsOf(lines);
-      row = row !== null && example === rowOf && row < shown.tokens.length ? row : Math.min(shown.tokens.length - 1, run.language.it);
+      const last = shown.tokens.length - 1;
+      row = example === rowOf && row <= last ? row : Math.min(last, run.language.it);
       rowOf = example;
       cards = new Map();
       fill(about, tutorial ? t("class.about.tutorial")
@@ -530,7 +534,8 @@ export function begin(root) {
   const stage = h("div.stage", {},
     h("div.stage-head", {},
       h("div.listings", {},
-        h("div.listing", {}, h("div.listing-title", {}, h("h2", {}, t("class.python")), h("span.toolbar", {}, cButton, program)),
+        h("div.listing", {},
+          h("div.listing-title", {}, h("h2", {}, t("class.python")), h("span.toolbar", {}, cButton, program)),
           code.python),
         cListing),
       printedPlace, sentence, direction, partial),
@@ -538,7 +543,7 @@ export function begin(root) {
       h("div.not-presented", {}, before)),
     explained.element);
   root.append(h("p.printed", {}, t("class.worksheet")), h("p.intro.not-presented.not-printed", {}, t("class.intro")),
-    h("div.toolbar.not-presented", {}, choices), h("div.not-presented", {}, about, otherMask), problem, stepping, stage);
+    h("div.toolbar.not-presented", {}, choices), h("div.not-presented", {}, about), otherMask, problem, stepping, stage);
   stage.hidden = stepping.hidden = true;
 
   onState((changed) => {
