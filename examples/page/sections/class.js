@@ -321,8 +321,9 @@ export function begin(root) {
     const isWhole = () => boxes.every((box) => box.scrollWidth <= box.clientWidth);
     const together = () => equation.offsetHeight <= most && isWhole();
     const alone = () => [...equation.children].every((term) => term.offsetHeight <= most) && isWhole();
+    zoom(0.9);
     const fits = together() ? together : alone;
-    let low = 1, high = fits === together ? 3 : 2;
+    let [low, high] = fits === together ? [0.9, 3] : [1, 2];
     for (let i = 0; i < 6; i++) {
       const middle = (low + high) / 2;
       zoom(middle);
