@@ -492,6 +492,11 @@ def check_gradients(page):
     page.wait(f"({shown})[0].startsWith('W_q.weight[1, 1]')")
     set_state(page, weight="", turn=0, zoom=1, h=4)
 
+    page.press(f"{section} input[type=checkbox]", Keys.SPACE)  # the mask
+    page.wait(f"({shown})[1]?.startsWith('18.558')")
+    page.press(f"{section} input[type=checkbox]", Keys.SPACE)
+    page.wait(f"({shown})[1]?.startsWith('19.964')")
+
 
 # ---- breaks ----
 
@@ -671,6 +676,15 @@ def check_print(page):
     """The tabs are not printed."""
     page.driver.execute_cdp_cmd("Emulation.setEmulatedMedia", {"media": "print"})
     assert not page.run("document.querySelector('[role=tablist]').checkVisibility()")
+    set_state(page, tab="class", example="tutorial", masked=False, phase="forward", line=3, cell="")
+    page.wait("document.querySelector('#panel-class .changed [data-index]') !== null")
+    assert page.run("document.querySelector('#panel-class h2.printed').checkVisibility()")
+    colours = """[...document.querySelectorAll("#panel-class .equation td[data-index]")].map((td) =>
+        [td.closest(".changed") !== null, getComputedStyle(td).color === "rgba(0, 0, 0, 0)"])"""
+    assert not any(blank for _, blank in page.run(colours))
+    page.run("document.querySelector('#panel-class [data-key=blanks]').click()")
+    assert all(new == blank for new, blank in page.run(colours)), "a worksheet hides the new numbers, and no others"
+    page.run("document.querySelector('#panel-class [data-key=blanks]').click()")
     page.driver.execute_cdp_cmd("Emulation.setEmulatedMedia", {"media": ""})
 
 

@@ -1,7 +1,8 @@
 // The examples of the class: what is computed, and how the rows and columns of its matrices are called.
 
 import { t } from "./strings.js";
-import { state } from "./state.js";
+import { h } from "./dom.js";
+import { state, setState } from "./state.js";
 import { run } from "./run.js";
 import { readSentence } from "./words.js";
 import { Engine } from "./engine.js";
@@ -11,6 +12,14 @@ const TUTORIAL = { words: ["Pizza", "is", "awesome"], encodings: [1.16, 0.23, 0.
 const SIMILARITIES = ["sims", "scaled_sims", "masked_sims", "attention_percents"];
 const PER_HEAD = new Set(["q", "k", "v", ...SIMILARITIES, "attention_scores"]);
 const BETWEEN_WORDS = new Set([...SIMILARITIES, "mask"]);
+
+/** "feature 0", "feature 1", ...; for weights, which lead from features to others, with key "class.to_feature" or
+ * "class.from_feature". */
+export const feature = (count, key = "class.feature") => Array.from({ length: count }, (_, i) => t(key, i));
+
+/** The names of the rows and columns of a weight matrix, stored as (features of the result, features of the input). */
+export const ofWeight = (height, width) =>
+  ({ rows: feature(height, "class.to_feature"), columns: feature(width, "class.from_feature") });
 
 /** Words with a number after each repetition: the, pizza, ..., the (2). */
 function distinct(words) {
@@ -75,7 +84,6 @@ export function named(pass, sentence, chosenHead) {
   const context = sentence.ids === null ? words.length : Math.min(words.length, run.language.context);
   const tokens = distinct(words.slice(0, context));
   const vocabulary = run.language.words;
-  const feature = (count) => Array.from({ length: count }, (_, i) => t("class.feature", i));
 
   const leafName = (name) => {
     const path = heads > 1 && /^W_[qkv]$/.test(name) ? `heads.${head}.${name}` : name;
@@ -109,12 +117,11 @@ export function named(pass, sentence, chosenHead) {
       return { rows: tokens, columns: tokens, corner: t("class.corner") };
     }
     const perHead = heads > 1 ? width / heads : width;
-    const byHead = Array.from({ length: width }, (_, i) =>
-      t("class.head_feature", Math.floor(i / perHead), i % perHead));
+    const byHead = (key) => Array.from({ length: width }, (_, i) => t(key, Math.floor(i / perHead), i % perHead));
     switch (name) {
-      case "W_q": case "W_k": case "W_v": return { rows: feature(height), columns: feature(width) };
-      case "W_o": return { rows: feature(height), columns: byHead };
-      case "all_heads": return { rows: tokens, columns: byHead };
+      case "W_q": case "W_k": case "W_v": return ofWeight(height, width);
+      case "W_o": return { ...ofWeight(height, width), columns: byHead("class.from_head_feature") };
+      case "all_heads": return { rows: tokens, columns: byHead("class.head_feature") };
       case "we": case "fc_layer.weight": return { rows: vocabulary, columns: feature(width) };
       case "fc_layer.bias": return { rows: [""], columns: vocabulary };
       case "logits": return { rows: tokens, columns: vocabulary };
@@ -124,6 +131,13 @@ export function named(pass, sentence, chosenHead) {
     }
   };
   return { pass, sentence, heads, tokens, find, names };
+}
+
+/** A sentence and a way back, if the passes over sentences have another mask than the usual one. */
+export function maskNote() {
+  return state.example === "tutorial" || state.mask === "" ? []
+    : [t("class.other_mask", t("tab.own")), " ",
+      h("button", { type: "button", onclick: () => setState({ mask: "" }) }, t("class.usual_mask"))];
 }
 
 /** The losses that queries of Engine.losses ask for, of the pass over the sentence. It is recorded again, as the engine

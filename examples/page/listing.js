@@ -1,4 +1,5 @@
-// The two listings of the class, in Python and in C, with one highlighted line in both.
+// The two listings of the class, in Python and in C, with one highlighted line in both. Each is one stop of the Tab
+// key; the arrow keys go from line to line.
 
 import { h, fill } from "./dom.js";
 
@@ -12,6 +13,19 @@ const unbroken = (text) => text.split(/(\w+->\w+|-\w+)/)
  */
 export function listing(onchoose) {
   const lists = { python: h("ol.code"), c: h("ol.code") };
+  const stopAt = (list, button) =>
+    list.querySelectorAll("button").forEach((other) => (other.tabIndex = other === button ? 0 : -1));
+  for (const list of Object.values(lists)) {
+    list.addEventListener("keydown", (event) => {
+      const all = [...list.querySelectorAll("button")];
+      const next = all[all.indexOf(event.target) + ({ ArrowUp: -1, ArrowDown: 1 }[event.key] ?? NaN)];
+      if (next !== undefined) {
+        event.preventDefault();
+        stopAt(list, next);
+        next.focus();
+      }
+    });
+  }
   return {
     ...lists,
     draw(lines, steps, whole) {
@@ -30,6 +44,9 @@ export function listing(onchoose) {
           const current = Number(item.dataset.step) === step;
           item.classList.toggle("current", current);
           item.firstChild[current ? "setAttribute" : "removeAttribute"]("aria-current", "step");
+          if (current) {
+            stopAt(list, item.firstChild);
+          }
           if (current && list.clientHeight > 0) {
             const top = item.offsetTop - 2 * item.offsetHeight, bottom = item.offsetTop + 3 * item.offsetHeight;
             list.scrollTop = Math.max(Math.min(list.scrollTop, top), bottom - list.clientHeight);

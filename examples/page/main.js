@@ -69,6 +69,7 @@ function dialog(title, ...content) {
 }
 
 function helpDialog() {
+  const ofLines = { code: ["C"], matrix: ["M"] }; // of "Line by line"
   const keys = {
     step: ["←", "→"], cell: ["←", "→", "↑", "↓"], press: ["Enter"], tab: names.map((_, i) => String(i + 1)), present: ["P"],
     escape: ["Esc"], help: ["?"],
@@ -76,7 +77,7 @@ function helpDialog() {
   const words = ["token", "encoding", "weight", "head", "loss", "gradient", "step", "seed"];
   return dialog(t("help"),
     h("h3", {}, t("help.keys")),
-    h("table.keys", {}, h("tbody", {}, Object.entries(keys).map(([name, caps]) => h("tr", {},
+    h("table.keys", {}, h("tbody", {}, Object.entries({ ...ofLines, ...keys }).map(([name, caps]) => h("tr", {},
       h("th", { scope: "row" }, caps.map((cap) => h("kbd", {}, cap))), h("td", {}, t(`help.key.${name}`)))))),
     h("h3", {}, t("help.colours")), legend(["value", "percent", "mask"]),
     h("h3", {}, t("help.words")),

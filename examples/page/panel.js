@@ -23,10 +23,10 @@ function valueOf(pass, tensor) {
 /**
  * onvisit(tensor, index): the reader visits this number, or returns to it; onclose(): the panel was
  * closed; words(tensor, index): {title, place}: what the number is in words, and "row, column" by name;
- * either can be null. Returns {element, focus(), clear(), show(pass, tensor, index): shows a number and
- * returns its explanation}.
+ * either can be null; gradients(): is the gradient of a number shown with it? Returns {element, focus(), clear(),
+ * show(pass, tensor, index): shows a number and returns its explanation}.
  */
-export function panel({ onvisit, onclose, words } = {}) {
+export function panel({ onvisit, onclose, words, gradients = () => true } = {}) {
   let shown = null;  // {pass, tensor, index}
   let trail = [];    // cells visited before
   let visiting = false;
@@ -73,7 +73,8 @@ export function panel({ onvisit, onclose, words } = {}) {
   const other = (pass, tensor, index) => {
     const gradient = gradientOf(pass, tensor), value = valueOf(pass, tensor);
     const to = gradient >= 0 ? gradient : value;
-    if (to < 0 || pass.tensors[to].values.length !== pass.tensors[tensor].values.length) {
+    const isHidden = gradient >= 0 && !gradients();
+    if (to < 0 || isHidden || pass.tensors[to].values.length !== pass.tensors[tensor].values.length) {
       return null;
     }
     const part = { tensor: to, index, value: pass.tensors[to].values[index] };
@@ -101,9 +102,9 @@ export function panel({ onvisit, onclose, words } = {}) {
         h("h3", { tabindex: -1 }, title),
         h("p.value", {}, h("code", {}, name), " = ", h("strong", {}, number(value, 6))),
         found === null ? h("p", {}, t("panel.leaf")) : [
-          h("p", {}, t(found.key, ...found.args)),
+          h("p", {}, found.rule === null ? t(found.key, ...found.args) : t(found.rule.key, ...found.rule.args)),
           h("p.formula", {}, formula(pass, found), h("span", {}, ` = ${number(found.value)}`)),
-          found.rule === null ? null : h("p", {}, t(found.rule.key, ...found.rule.args)),
+          found.rule === null ? null : h("p.note.not-presented", {}, t("panel.operation", t(found.key, ...found.args))),
           found.note === null ? null : h("p.note", {}, t(found.note, ...found.noteArgs)),
         ],
         other(pass, tensor, index));

@@ -5,7 +5,7 @@ import { h, fill } from "../dom.js";
 import { t } from "../strings.js";
 import { state, setState, onState } from "../state.js";
 import { run, onRun, goTo, STEPS } from "../run.js";
-import { chosenSentence, record, named } from "../example.js";
+import { chosenSentence, record, named, maskNote } from "../example.js";
 import { codeLines, stepsOf } from "../lines.js";
 import { listing } from "../listing.js";
 import { matrix, legend, sizes, DENSE } from "../matrix.js";
@@ -42,7 +42,9 @@ export function begin(root) {
   let steps = [], lines = [];
   let cards = new Map();   // name -> card
   let layers = new Map();  // name -> the layers that the reader chose
-  let numbers = false, allWords = false, wholeProgram = false, row = null;
+  let numbers = false, allWords = false, wholeProgram = false;
+  let row = 0, rowOf = ""; // the row of logits that is shown, and the example that it belongs to
+  const cShown = { true: false, false: innerWidth >= 900 }; // is the listing in C shown in presenter mode, and else?
   let key = "", pending = 0; // what `shown` was computed from; the number of the last request
   let hovered = null;      // the cell under the pointer or with the focus
   let from = null;         // the cell that the reader came to the panel from
@@ -97,6 +99,7 @@ export function begin(root) {
     words,
     onvisit: (tensor, index) => setState({ cell: cellName(tensor, index) }),
     onclose: () => close(),
+    gradients: () => state.phase === "backward",
   });
   const tables = () => [...cards.values()].flatMap((card) => Object.values(card.built));
   const explainCell = (cell) => {
@@ -256,11 +259,18 @@ export function begin(root) {
 
   // ---- what is shown at the current line ----
 
-  const code = listing((step) => setState({ line: step }));
+  /** Goes to a line. The explanation of a number ends, as it belongs to the line before. */
+  const goToLine = (changes) => {
+    hovered = null;
+    setState({ ...changes, cell: "" });
+  };
+  const code = listing((step) => goToLine({ line: step }));
   const about = h("p.about"), place = h("strong.place", { "aria-live": "polite" });
   const sentence = h("p.sentence", { "aria-live": "polite" }), partial = h("p.note");
+  const direction = h("p.note.not-presented", {}, t("class.direction")), signs = h("p.note.not-presented");
   const equation = h("div.equation"), before = h("div.cards"), beforeTitle = h("h2.not-presented", {}, t("class.before"));
-  const choices = h("span.toolbar"), more = h("span.toolbar");
+  const choices = h("span.toolbar"), more = h("div.toolbar.not-presented");
+  const otherMask = h("p.note"), printedPlace = h("h2.printed");
   const colours = h("div");
   const problem = h("p.error", { role: "alert" });
 
@@ -294,8 +304,34 @@ export function begin(root) {
     }
     keepingFocus(root, draw);
     explainNow();
-    requestAnimationFrame(() => code.mark(at())); // once the layout is known
+    requestAnimationFrame(() => { // once the layout is known
+      showC(cShown[state.present]);
+    });
   };
+  /** In presenter mode, the matrices of the line become as large as the window allows: all of them together, or, where
+   * these do not fit, each alone. */
+  const fit = () => {
+    const zoom = (factor) => equation.style.setProperty("--zoom", factor);
+    zoom(1);
+    if (!state.present || stage.clientWidth === 0) {
+      return;
+    }
+    const most = innerHeight - (equation.getBoundingClientRect().top + scrollY) - 8;
+    const boxes = [...equation.querySelectorAll(".matrix-box")];
+    const isWhole = () => boxes.every((box) => box.scrollWidth <= box.clientWidth);
+    const together = () => equation.offsetHeight <= most && isWhole();
+    const alone = () => [...equation.children].every((term) => term.offsetHeight <= most) && isWhole();
+    zoom(0.9);
+    const fits = together() ? together : alone;
+    let [low, high] = fits === together ? [0.9, 3] : [1, 2];
+    for (let i = 0; i < 6; i++) {
+      const middle = (low + high) / 2;
+      zoom(middle);
+      fits() ? (low = middle) : (high = middle);
+    }
+    zoom(low);
+  };
+  addEventListener("resize", () => state.present && shown !== null && fit());
   const draw = () => {
     const index = at(), line = steps[index], backward = state.phase === "backward";
     code.mark(index);
@@ -305,6 +341,11 @@ export function begin(root) {
       .filter((name) => cardOf(name).tensors.gradient >= 0 && firstReader(name) < index);
     fill(partial, early.map((name) => t("class.partial", name, steps[firstReader(name)].marks[0])).join(" "));
     partial.hidden = early.length === 0;
+    direction.hidden = !backward;
+    const symbols = line.formula.join(" ");
+    fill(signs, [["'·", "class.product"], ["'ᵀ", "class.transposed"]].filter(([sign]) => symbols.includes(sign))
+      .map(([, key]) => t(key)).join(" "));
+    fill(printedPlace, place.textContent);
     drawMore(line);
 
     const current = new Set([...line.marks, ...line.reads]);
@@ -315,7 +356,7 @@ export function begin(root) {
     line.formula.forEach((part) => {
       const last = terms[terms.length - 1], open = last?.lastChild.classList.contains("symbol");
       if (part.startsWith("'ᵀ")) {
-        last.append(h("span", { class: "symbol transposed", title: t("class.transposed") }, "T"));
+        last.append(h("span", { class: "symbol transposed", title: t("class.transposed") }, "ᵀ"));
         part = `'${part.slice(2)}`;
       }
       const element = part === "'" ? null : part.startsWith("'") ? symbol(part)
@@ -350,24 +391,32 @@ export function begin(root) {
   const move = (by) => {
     const index = at(), backward = state.phase === "backward";
     if (!backward && by > 0 && index === steps.length - 1) {
-      setState({ phase: "backward" });
+      goToLine({ phase: "backward" });
     } else if (backward && by < 0 && index === steps.length - 1) {
-      setState({ phase: "forward" });
+      goToLine({ phase: "forward" });
     } else {
       const next = index + (backward ? -by : by);
       if (next >= 0 && next < steps.length) {
-        setState({ line: next });
+        goToLine({ line: next });
       }
     }
   };
   const buttons = {
-    first: h("button.first", { type: "button", onclick: () => setState({ phase: "forward", line: 0 }) }, t("class.first")),
+    first: h("button.first", { type: "button", onclick: () => goToLine({ phase: "forward", line: 0 }) }, t("class.first")),
     previous: h("button", { type: "button", onclick: () => move(-1) }, t("class.previous")),
     next: h("button.primary", { type: "button", onclick: () => move(1) }, t("class.next")),
   };
   document.addEventListener("keydown", (event) => {
     if (state.tab !== "class" || event.defaultPrevented || event.ctrlKey || event.altKey || event.metaKey ||
-      event.target.closest?.("input, select, textarea, [role=tablist], dialog, td")) {
+      event.target.closest?.("input, select, textarea, [role=tablist], dialog")) {
+      return;
+    }
+    if (event.key.toLowerCase() === "c") {
+      showC(!cShown[state.present]);
+    } else if (event.key.toLowerCase() === "m") {
+      (equation.querySelector(".changed td[tabindex]") ?? equation.querySelector("td[tabindex]"))?.focus();
+    }
+    if (event.target.closest?.("td")) {
       return;
     }
     const by = { ArrowLeft: -1, ArrowRight: 1, ...(state.present ? { PageUp: -1, PageDown: 1 } : {}) }[event.key];
@@ -381,17 +430,34 @@ export function begin(root) {
   });
 
   const phases = ["forward", "backward"].map((phase) => h("button", { type: "button", onclick: () =>
-    setState({ phase, line: phase === "forward" ? 0 : steps.length - 1 }) }, t(`class.${phase}`)));
+    goToLine({ phase, line: phase === "forward" ? 0 : steps.length - 1 }) }, t(`class.${phase}`)));
   const program = h("button.program", { type: "button", "aria-pressed": "false", onclick: () => {
     wholeProgram = !wholeProgram;
     program.setAttribute("aria-pressed", wholeProgram);
     code.draw(lines, steps, wholeProgram);
     code.mark(at());
   } }, t("class.whole"));
+  const cButton = h("button.program", { type: "button", "aria-keyshortcuts": "c", title: t("class.c"),
+    onclick: () => showC(!cShown[state.present]) }, t("class.show_c"));
+  const showC = (shown) => {
+    cShown[state.present] = shown;
+    cListing.hidden = !shown;
+    cButton.setAttribute("aria-pressed", shown);
+    code.mark(at());
+    fit();
+  };
+  const blanks = h("input", { type: "checkbox", "data-key": "blanks",
+    onchange: () => stage.classList.toggle("blanks", blanks.checked) });
 
   // ---- choices ----
 
   const choose = (changes) => setState({ line: 0, phase: "forward", cell: "", ...changes });
+  /** The same line again, if it exists with the mask and without. */
+  const toggleMask = (masked) => {
+    const there = stepsOf(codeLines({ example: state.example, masked })).map(({ id }) => id);
+    const line = there.indexOf(steps[at()].id);
+    choose({ masked, phase: state.phase, line: line >= 0 ? line : there.indexOf("scaled_sims") });
+  };
   const drawControls = () => {
     const heads = chosenSentence().heads ?? 1, tutorial = state.example === "tutorial";
     const example = h("select", { "data-key": "example", onchange: (event) => choose({ example: event.target.value }) },
@@ -400,14 +466,15 @@ export function begin(root) {
     const head = h("select", { "data-key": "head", onchange: (event) => setState({ head: Number(event.target.value) }) },
       Array.from({ length: heads }, (_, i) => h("option", { value: i, selected: i === headNow() }, String(i))));
     const masked = h("input", { type: "checkbox", "data-key": "masked", checked: state.masked,
-      onchange: (event) => choose({ masked: event.target.checked }) });
+      onchange: (event) => toggleMask(event.target.checked) });
     const toStep = (step) => h("button", { type: "button", "data-key": `step${step}`,
       "aria-pressed": String(run.step === step), onclick: () => goTo(step) }, String(step));
     fill(choices, h("label", {}, t("class.example"), example),
       heads > 1 ? h("label", {}, t("class.head"), head) : null,
       tutorial ? h("label", {}, masked, t("class.mask"))
         : h("span.group", { role: "group", "aria-label": t("class.train_to") },
-          h("span.group-label", {}, t("class.train_to")), [0, 100, 500, STEPS].map(toStep)));
+          h("span.group-label", {}, t("class.train_to")), [0, 100, 500, STEPS].map(toStep)),
+      h("label", {}, blanks, t("class.blanks")));
     phases.forEach((button, i) => button.setAttribute("aria-pressed", (i === 1) === (state.phase === "backward")));
   };
   const headNow = () => Math.min(Math.max(0, Math.trunc(state.head)), (chosenSentence().heads ?? 1) - 1);
@@ -424,7 +491,7 @@ export function begin(root) {
     keepingFocus(root, drawControls);
     fill(problem, chosen.problem ?? "");
     problem.hidden = chosen.problem === undefined;
-    stage.hidden = chosen.problem !== undefined;
+    stage.hidden = stepping.hidden = chosen.problem !== undefined;
     if (chosen.problem !== undefined) {
       return;
     }
@@ -445,10 +512,13 @@ export function begin(root) {
       shown = named(pass, chosen, headNow());
       lines = codeLines({ example, heads: shown.heads, masked: !tutorial || state.masked, tokens: chosen.ids });
       steps = stepsOf(lines);
-      row = row !== null && row < shown.tokens.length ? row : Math.min(shown.tokens.length - 1, run.language.it);
+      const last = shown.tokens.length - 1;
+      row = example === rowOf && row <= last ? row : Math.min(last, run.language.it);
+      rowOf = example;
       cards = new Map();
       fill(about, tutorial ? t("class.about.tutorial")
         : t("class.about.model", chosen.words.join(" "), pass.step, STEPS, state.seed));
+      fill(otherMask, maskNote());
       fill(colours, legend(["value", "percent", "new", !tutorial || state.masked ? "mask" : ""]));
       code.draw(lines, steps, wholeProgram);
       render();
@@ -458,21 +528,24 @@ export function begin(root) {
     }
   };
 
+  const cListing = h("div.listing", {}, h("div.listing-title", {}, h("h2", {}, t("class.c"))), code.c);
+  const stepping = h("div.toolbar.steps", {},
+    h("span.group", { role: "group", "aria-label": t("class.phase") }, phases),
+    buttons.first, buttons.previous, buttons.next, place);
   const stage = h("div.stage", {},
     h("div.stage-head", {},
-      h("div.toolbar.steps", {},
-        h("span.group", { role: "group", "aria-label": t("class.phase") }, phases),
-        buttons.first, buttons.previous, buttons.next, place),
       h("div.listings", {},
-        h("div.listing", {}, h("div.listing-title", {}, h("h2", {}, t("class.python")), program), code.python),
-        h("div.listing", {}, h("h2", {}, t("class.c")), code.c)),
-      sentence, partial),
-    h("div.stage-body", {}, h("h2.unseen", {}, t("class.now")), equation, colours, beforeTitle,
+        h("div.listing", {},
+          h("div.listing-title", {}, h("h2", {}, t("class.python")), h("span.toolbar", {}, cButton, program)),
+          code.python),
+        cListing),
+      printedPlace, sentence, direction, partial),
+    h("div.stage-body", {}, h("h2.unseen", {}, t("class.now")), more, equation, signs, colours, beforeTitle,
       h("div.not-presented", {}, before)),
     explained.element);
-  root.append(h("p.intro.not-presented", {}, t("class.intro")), h("div.toolbar.not-presented", {}, choices, more),
-    h("div.not-presented", {}, about), problem, stage);
-  stage.hidden = true;
+  root.append(h("p.printed", {}, t("class.worksheet")), h("p.intro.not-presented.not-printed", {}, t("class.intro")),
+    h("div.toolbar.not-presented", {}, choices), h("div.not-presented", {}, about), otherMask, problem, stepping, stage);
+  stage.hidden = stepping.hidden = true;
 
   onState((changed) => {
     if (changed.has("phase")) {

@@ -5,7 +5,7 @@ import { h, svg, fill } from "../dom.js";
 import { t } from "../strings.js";
 import { state, setState, onState } from "../state.js";
 import { run, onRun } from "../run.js";
-import { chosenSentence, record, losses } from "../example.js";
+import { chosenSentence, record, losses, feature, ofWeight, maskNote } from "../example.js";
 import { matrix, number, sizes } from "../matrix.js";
 import { drawCurve } from "../curve.js";
 
@@ -77,6 +77,8 @@ export function begin(root) {
   };
   const example = choice("class.example", ["tutorial", "pizza", "own"], (name) => t(`class.${name}`),
     (value) => setState({ example: value, line: 0, phase: "forward", cell: "", weight: "", turn: 0 }));
+  const masked = h("input", { type: "checkbox", onchange: () => setState({ masked: masked.checked, turn: 0 }) });
+  const maskSwitch = h("label", {}, masked, t("class.mask")), maskSaid = h("p.note", { role: "status" });
   const tensor = choice("gradients.tensor", [], String, (value) => choose(Number(value), null));
   const zoom = choice("gradients.zoom", ZOOMS, (value) => `± ${value}`, (value) => setState({ zoom: value, turn: 0 }));
   const distance = choice("gradients.h", DISTANCES.map((_, i) => i + 1), (i) => powerOfTen(i - 1),
@@ -111,7 +113,7 @@ export function begin(root) {
     h("div.toolbar", {}, checkButton), checked);
   root.classList.add("gradients");
   root.append(h("h2", {}, t("gradients.title")), h("p", {}, t("gradients.about")),
-    h("div.toolbar", {}, example.element, tensor.element), waiting, content);
+    h("div.toolbar", {}, example.element, maskSwitch, tensor.element), maskSaid, waiting, content);
 
   // ---- the chosen number ----
 
@@ -128,8 +130,9 @@ export function begin(root) {
 
   /** Names of rows and columns; without one: numbers. */
   const names = () => {
-    const { words } = run.language;
-    return leafNow().name === "token_encodings" ? { rows: sentence.words }
+    const { words } = run.language, [height, width] = sizes(shape());
+    return leafNow().name === "token_encodings" ? { rows: sentence.words, columns: feature(width) }
+      : /W_[qkvo]\.weight$/.test(leafNow().name) ? ofWeight(height, width)
       : /^(we|fc_layer)\.weight$/.test(leafNow().name) ? { rows: words }
       : leafNow().name === "fc_layer.bias" ? { rows: [""], columns: words } : {};
   };
@@ -159,6 +162,9 @@ export function begin(root) {
     const question = ++asked, chosen = chosenSentence();
     const training = chosen.ids !== null && run.playing;
     example.select.value = state.example;
+    maskSwitch.hidden = state.example !== "tutorial";
+    masked.checked = state.masked;
+    fill(maskSaid, maskNote());
     turns.disabled = checkButton.disabled = tensor.select.disabled = training;
     waiting.textContent = chosen.problem ?? (training ? t("gradients.training") : "");
     content.hidden = chosen.problem !== undefined;

@@ -6,13 +6,12 @@ export const explaining = {
 
   // ---- operations ----
   "explain.matmul": [
-    "Matrix product {0} @ {1}: multiply a row of {0} by a column of {1}, number by number, and add up the products.",
-    "Matrixprodukt {0} @ {1}: Eine Zeile von {0} wird Zahl für Zahl mit einer Spalte von {1} multipliziert, und die Produkte werden addiert.",
-    "Produit de matrices {0} @ {1} : on multiplie une ligne de {0} par une colonne de {1}, nombre par nombre, et on additionne les produits."],
-  "explain.linear": [
-    "Linear layer: multiply a row of {0} by a row of the weights {1}, number by number, and add up the products. Training chooses the weights.",
-    "Lineare Schicht: Eine Zeile von {0} wird Zahl für Zahl mit einer Zeile der Gewichte {1} multipliziert, und die Produkte werden addiert. Das Training bestimmt die Gewichte.",
-    "Couche linéaire : on multiplie une ligne de {0} par une ligne des poids {1}, nombre par nombre, et on additionne les produits. L’entraînement choisit les poids."],
+    "Matrix product: multiply a row of {0} by a column of {1}, number by number, and add up the products. Python writes {0} @ {1}.",
+    "Matrixprodukt: Eine Zeile von {0} wird Zahl für Zahl mit einer Spalte von {1} multipliziert, und die Produkte werden addiert. In Python schreibt man {0} @ {1}.",
+    "Produit de matrices : on multiplie une ligne de {0} par une colonne de {1}, nombre par nombre, et on additionne les produits. En Python, on écrit {0} @ {1}."],
+  "explain.linear": ["Multiply a row of {0} by a row of the weights {1}, number by number, and add up the products: this is called a linear layer. Training chooses the weights.",
+    "Eine Zeile von {0} wird Zahl für Zahl mit einer Zeile der Gewichte {1} multipliziert, und die Produkte werden addiert: Das heißt lineare Schicht. Das Training bestimmt die Gewichte.",
+    "On multiplie une ligne de {0} par une ligne des poids {1}, nombre par nombre, et on additionne les produits : c’est une couche linéaire. L’entraînement choisit les poids."],
   "explain.linear.bias": [
     "Linear layer with a bias: multiply a row of {0} by a row of the weights {1}, add up the products, then add {2}. Training chooses weights and bias.",
     "Lineare Schicht mit Bias: Eine Zeile von {0} wird mit einer Zeile der Gewichte {1} multipliziert, die Produkte werden addiert, dann kommt {2} dazu. Das Training bestimmt Gewichte und Bias.",
@@ -53,10 +52,9 @@ export const explaining = {
     "The mean of numbers of {0}: add them up and divide by how many they are.",
     "Der Mittelwert von Zahlen aus {0}: addieren und durch die Anzahl teilen.",
     "La moyenne de nombres de {0} : on les additionne et on divise par leur nombre."],
-  "explain.softmax.row": [
-    "Softmax of a row of {0}: exp makes every number positive, and dividing by their sum turns them into shares that add up to 1. The largest number of the row gets the largest share.",
-    "Softmax einer Zeile von {0}: exp macht jede Zahl positiv, und das Teilen durch ihre Summe macht daraus Anteile, die zusammen 1 ergeben. Die größte Zahl der Zeile bekommt den größten Anteil.",
-    "Softmax d’une ligne de {0} : exp rend chaque nombre positif, et la division par leur somme en fait des parts dont le total est 1. Le plus grand nombre de la ligne reçoit la plus grande part."],
+  "explain.softmax.row": ["Softmax of a row of {0}: exp(x) is the number e ≈ 2.718 to the power of x. It makes every number positive and large ones much larger. Dividing by the sum of the row gives shares that add up to 1.",
+    "Softmax einer Zeile von {0}: exp(x) ist die Zahl e ≈ 2,718 hoch x. Das macht jede Zahl positiv und große viel größer. Geteilt durch die Summe der Zeile werden daraus Anteile, die zusammen 1 ergeben.",
+    "Softmax d’une ligne de {0} : exp(x) est le nombre e ≈ 2,718 à la puissance x. Tout nombre devient positif, et les grands beaucoup plus grands. Divisés par la somme de la ligne, ils deviennent des parts dont le total est 1."],
   "explain.softmax.column": [
     "Softmax of a column of {0}: exp makes every number positive, and dividing by their sum turns the column into shares that add up to 1. The rows no longer add up to 1.",
     "Softmax einer Spalte von {0}: exp macht jede Zahl positiv, und das Teilen durch ihre Summe macht aus der Spalte Anteile, die zusammen 1 ergeben. Die Zeilen ergeben nicht mehr 1.",
@@ -127,55 +125,45 @@ export const explaining = {
     "Calculé à partir de {0}. Cette page n’a pas de formule pour cette opération."],
 
   // ---- rules of derivatives ----
-  "explain.rule": ["Part of the derivative of {0}.", "Teil der Ableitung von {0}.", "Partie de la dérivée de {0}."],
-  "explain.rule.matmul": [
-    "Part of the derivative of the matrix product {1} @ {2}: the gradient of {1} is {5} @ {4}, and the gradient of {2} is {3} @ {5}.",
-    "Teil der Ableitung des Matrixprodukts {1} @ {2}: Der Gradient von {1} ist {5} @ {4}, der von {2} ist {3} @ {5}.",
-    "Partie de la dérivée du produit de matrices {1} @ {2} : le gradient de {1} est {5} @ {4}, celui de {2} est {3} @ {5}."],
-  "explain.rule.linear": [
-    "Part of the derivative of the linear layer that computes {0}: the gradient of {1} is {5} @ {2}, and the gradient of {2} is {5}.T @ {1}.",
-    "Teil der Ableitung der linearen Schicht, die {0} berechnet: Der Gradient von {1} ist {5} @ {2}, der von {2} ist {5}.T @ {1}.",
-    "Partie de la dérivée de la couche linéaire qui calcule {0} : le gradient de {1} est {5} @ {2}, celui de {2} est {5}.T @ {1}."],
-  "explain.rule.softmax": [
-    "Part of the derivative of softmax: share × (the result’s gradient − the sum of share × gradient). If one share grows, the others shrink: the subtraction takes this into account.",
-    "Teil der Ableitung von Softmax: Anteil × (Gradient des Ergebnisses − Summe von Anteil × Gradient). Wächst ein Anteil, so schrumpfen die anderen: Das berücksichtigt die Subtraktion.",
-    "Partie de la dérivée de softmax : part × (gradient du résultat − somme de part × gradient). Si une part augmente, les autres diminuent : la soustraction en tient compte."],
-  "explain.rule.masked_fill": [
-    "Part of the derivative of the mask: a blocked number has no influence, so its gradient is 0; all others pass through.",
-    "Teil der Ableitung der Maske: Eine gesperrte Zahl hat keinen Einfluss, ihr Gradient ist 0; alle anderen gehen durch.",
-    "Partie de la dérivée du masque : un nombre bloqué n’a pas d’influence, son gradient est 0 ; tous les autres passent."],
-  "explain.rule.div_scalar": [
-    "Part of the derivative of {0}: what is divided going forward, has its gradient divided by the same number going backward.",
-    "Teil der Ableitung von {0}: Was vorwärts geteilt wird, dessen Gradient wird rückwärts durch dieselbe Zahl geteilt.",
-    "Partie de la dérivée de {0} : ce qui est divisé vers l’avant voit son gradient divisé par le même nombre vers l’arrière."],
-  "explain.rule.cat": [
-    "Part of the derivative of putting matrices side by side: each gets its own part of the gradient back.",
-    "Teil der Ableitung des Nebeneinanderstellens: Jede Matrix bekommt ihren Teil des Gradienten zurück.",
-    "Partie de la dérivée de la mise côte à côte : chaque matrice récupère sa partie du gradient."],
-  "explain.rule.slice": [
-    "Part of the derivative of taking a part: outside it, the gradient is 0.",
-    "Teil der Ableitung des Ausschneidens: Außerhalb des Ausschnitts ist der Gradient 0.",
-    "Partie de la dérivée de la prise d’une partie : en dehors, le gradient est 0."],
-  "explain.rule.square": [
-    "Part of the derivative of the square: 2 × {1} × {5}.",
-    "Teil der Ableitung des Quadrats: 2 × {1} × {5}.",
-    "Partie de la dérivée du carré : 2 × {1} × {5}."],
-  "explain.rule.sum": [
-    "Part of the derivative of a sum: if a term grows by a little, the sum grows by the same, so every term gets the sum’s gradient.",
-    "Teil der Ableitung einer Summe: Wächst ein Summand um ein wenig, so wächst die Summe um ebenso viel. Jeder Summand bekommt also den Gradienten der Summe.",
-    "Partie de la dérivée d’une somme : si un terme augmente un peu, la somme augmente d’autant ; chaque terme reçoit donc le gradient de la somme."],
-  "explain.rule.cross_entropy": [
-    "Part of the derivative of the cross-entropy: (softmax share − 1 for the right word, − 0 for the others), divided by how many words are predicted.",
-    "Teil der Ableitung der Kreuzentropie: (Softmax-Anteil − 1 beim richtigen Wort, − 0 bei den anderen), geteilt durch die Anzahl der vorhergesagten Wörter.",
-    "Partie de la dérivée de l’entropie croisée : (part softmax − 1 pour le bon mot, − 0 pour les autres), divisé par le nombre de mots prédits."],
-  "explain.rule.embedding": [
-    "Part of the derivative of the look-up: each row of {2} collects the gradients of the places where its word stands.",
-    "Teil der Ableitung des Nachschlagens: Jede Zeile von {2} sammelt die Gradienten der Stellen, an denen ihr Wort steht.",
-    "Partie de la dérivée de la consultation : chaque ligne de {2} recueille les gradients des places où se trouve son mot."],
-  "explain.rule.uses": [
-    "A tensor is used in several places. Its gradient is the sum of what all of them contribute.",
-    "Ein Tensor wird an mehreren Stellen benutzt. Sein Gradient ist die Summe dessen, was sie alle beitragen.",
-    "Un tenseur est utilisé à plusieurs endroits. Son gradient est la somme de toutes leurs contributions."],
+  "explain.rule": ["A step on the way back through {0}.",
+    "Ein Schritt auf dem Weg zurück durch {0}.",
+    "Une étape du chemin de retour à travers {0}."],
+  "explain.rule.matmul": ["{1} was multiplied by {2}. So the gradient of each of the two is the gradient of the result, multiplied by the other one.",
+    "{1} wurde mit {2} multipliziert. Der Gradient jedes der beiden ist also der Gradient des Ergebnisses, multipliziert mit dem anderen.",
+    "{1} a été multiplié par {2}. Le gradient de chacun des deux est donc le gradient du résultat, multiplié par l’autre."],
+  "explain.rule.linear": ["{0} was made by multiplying {1} by the weights {2}. So the gradient of the weights is the gradient of {0} multiplied by {1}, and the gradient of {1} is the gradient of {0} multiplied by the weights.",
+    "{0} entstand, indem {1} mit den Gewichten {2} multipliziert wurde. Der Gradient der Gewichte ist also der Gradient von {0} mal {1}, und der Gradient von {1} ist der Gradient von {0} mal die Gewichte.",
+    "{0} vient de la multiplication de {1} par les poids {2}. Le gradient des poids est donc le gradient de {0} multiplié par {1}, et le gradient de {1} est le gradient de {0} multiplié par les poids."],
+  "explain.rule.softmax": ["The shares of the softmax compete: if one grows, the others shrink. So the gradient is share × (the gradient of this share − the average gradient of its row, weighted by the shares). This number is that result, or a step towards it.",
+    "Die Anteile der Softmax stehen im Wettbewerb: Wächst einer, schrumpfen die anderen. Darum ist der Gradient Anteil × (Gradient dieses Anteils − mittlerer Gradient seiner Zeile, gewichtet mit den Anteilen). Diese Zahl ist das Ergebnis davon oder ein Schritt dahin.",
+    "Les parts de la softmax sont en concurrence : si l’une augmente, les autres diminuent. Le gradient est donc part × (gradient de cette part − gradient moyen de sa ligne, pondéré par les parts). Ce nombre en est le résultat, ou une étape."],
+  "explain.rule.masked_fill": ["A number that the mask blocks has no influence on the loss, so its gradient is 0; all others pass through.",
+    "Eine von der Maske gesperrte Zahl hat keinen Einfluss auf den Loss, ihr Gradient ist 0; alle anderen gehen durch.",
+    "Un nombre bloqué par le masque n’a pas d’influence sur la perte, son gradient est 0 ; tous les autres passent."],
+  "explain.rule.div_scalar": ["Forward, the number was divided. Backward, its gradient is divided by the same number.",
+    "Vorwärts wurde die Zahl geteilt. Rückwärts wird ihr Gradient durch dieselbe Zahl geteilt.",
+    "Vers l’avant, le nombre a été divisé. Vers l’arrière, son gradient est divisé par le même nombre."],
+  "explain.rule.cat": ["Forward, matrices were put side by side. Backward, each gets its own part of the gradient.",
+    "Vorwärts wurden Matrizen nebeneinandergestellt. Rückwärts bekommt jede ihren Teil des Gradienten.",
+    "Vers l’avant, des matrices ont été mises côte à côte. Vers l’arrière, chacune reçoit sa partie du gradient."],
+  "explain.rule.slice": ["Only a part was used. Outside of it, the gradient is 0.",
+    "Nur ein Ausschnitt wurde benutzt. Außerhalb davon ist der Gradient 0.",
+    "Seule une partie a servi. En dehors, le gradient est 0."],
+  "explain.rule.square": ["The gradient of a square x² is 2x: 2 × {1}, times the gradient of the square. This number is that result, or a step towards it.",
+    "Der Gradient eines Quadrats x² ist 2x: 2 × {1}, mal den Gradienten des Quadrats. Diese Zahl ist das Ergebnis davon oder ein Schritt dahin.",
+    "Le gradient d’un carré x² est 2x : 2 × {1}, fois le gradient du carré. Ce nombre en est le résultat, ou une étape."],
+  "explain.rule.sum": ["If a term of a sum grows by a little, the sum grows by the same. So every term gets the gradient of the sum.",
+    "Wächst ein Summand um ein wenig, so wächst die Summe um ebenso viel. Jeder Summand bekommt also den Gradienten der Summe.",
+    "Si un terme augmente un peu, la somme augmente d’autant. Chaque terme reçoit donc le gradient de la somme."],
+  "explain.rule.cross_entropy": ["The gradient of a logit is the probability of its word, minus 1 if it is the right word, divided by how many words are predicted. This number is that result, or a step towards it.",
+    "Der Gradient eines Logits ist die Wahrscheinlichkeit seines Worts, minus 1, wenn es das richtige ist, geteilt durch die Anzahl der vorhergesagten Wörter. Diese Zahl ist das Ergebnis davon oder ein Schritt dahin.",
+    "Le gradient d’un logit est la probabilité de son mot, moins 1 si c’est le bon mot, divisé par le nombre de mots prédits. Ce nombre en est le résultat, ou une étape."],
+  "explain.rule.embedding": ["Each row of {2} collects the gradients of the places where its word stands.",
+    "Jede Zeile von {2} sammelt die Gradienten der Stellen, an denen ihr Wort steht.",
+    "Chaque ligne de {2} recueille les gradients des places où se trouve son mot."],
+  "explain.rule.uses": ["The number is used in several lines. Its gradient is the sum of what all of them contribute.",
+    "Die Zahl wird in mehreren Zeilen benutzt. Ihr Gradient ist die Summe dessen, was sie alle beitragen.",
+    "Le nombre sert à plusieurs lignes. Son gradient est la somme de toutes leurs contributions."],
 
   // ---- remarks ----
   "explain.note.fused": [

@@ -2,7 +2,7 @@
 export const shell = {
   "title": ["Attention, number by number", "Attention, Zahl für Zahl", "L’attention, nombre par nombre"],
   "tabs": ["Parts of the page", "Teile der Seite", "Parties de la page"],
-  "tab.class": ["The class", "Die Klasse", "La classe"],
+  "tab.class": ["Line by line", "Zeile für Zeile", "Ligne par ligne"],
   "tab.training": ["Training", "Training", "Entraînement"],
   "tab.gradients": ["Gradients", "Gradienten", "Gradients"],
   "tab.breaks": ["Break it", "Mach es kaputt", "Cassez-le"],
