@@ -7,7 +7,9 @@ import { readSentence } from "./words.js";
 
 export const STEPS = 2000; // of a whole run, as in next_token
 export const MEASURE_EVERY = 25;
+export const LEARNING = { perSecond: 25, slowUntil: 150 }; // the pace at which one can watch the toy being learnt
 const SNAPSHOT_EVERY = 50; // of the engine: going to these steps is quick
+const REMEMBER_EVERY = 100; // steps after which the URL is written while it plays
 
 const listeners = new Set();
 
@@ -131,6 +133,9 @@ function heard(data) {
   } else if (data.event === "measure") {
     run.measures.set(data.step, data);
     moved(data.step);
+    if (run.playing && data.step % REMEMBER_EVERY === 0) {
+      setState({ step: data.step }); // a reload continues here
+    }
   } else {
     run.playing = false;
     if (data.error !== undefined) {
@@ -178,14 +183,14 @@ async function begun() {
   tell("restarted");
 }
 
-/** Trains until step `until`, at most perSecond steps a second (0: as fast as possible). While it plays,
- * a further call changes the speed. */
-export function play({ until = STEPS, perSecond = 0 } = {}) {
+/** Trains until step `until`, at most perSecond steps a second (0: as fast as possible), until step slowUntil if
+ * that is given. While it plays, a further call changes the speed. */
+export function play({ until = STEPS, perSecond = 0, slowUntil } = {}) {
   return inTurn(async () => {
     if (run.step < until) {
       run.playing = true;
       await useMask(state.trained);
-      await run.engine.play({ until, perSecond, every: MEASURE_EVERY, ...watched() });
+      await run.engine.play({ until, perSecond, slowUntil, every: MEASURE_EVERY, ...watched() });
       tell("busy");
     }
   });

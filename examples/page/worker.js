@@ -80,7 +80,7 @@ function pass(address) {
 
 // ---- training ----
 
-let playing = null; // {until, perSecond, every, tokens, due}
+let playing = null; // {until, perSecond, slowUntil, every, tokens, due}
 
 /** Score, attention over the watched sentence and what the model writes after it. */
 function measure({ tokens, prompt }) {
@@ -102,6 +102,9 @@ function play() {
     return;
   }
   const p = playing, begin = performance.now(), first = e.page_steps(), losses = [];
+  if (first >= p.slowUntil) {
+    p.perSecond = 0;
+  }
   try {
     let measured = false;
     do {
@@ -141,9 +144,9 @@ const functions = {
     e.page_start(seed, heads, lr, steps, breaks);
     return json(e.page_language());
   },
-  play({ until, perSecond, every, tokens, prompt }) {
+  play({ until, perSecond, slowUntil, every, tokens, prompt }) {
     const idle = playing === null;
-    playing = { until, perSecond, every, tokens, prompt, due: performance.now() };
+    playing = { until, perSecond, slowUntil, every, tokens, prompt, due: performance.now() };
     if (idle) {
       setTimeout(play, 0);
     }

@@ -17,14 +17,23 @@ const lesson = [
   { name: "training", until: 8, show: [{ tab: "own", sentence: UNSEEN }, { tab: "training" },
     { tab: "own", sentence: UNSEEN, step: 2000 }] },
   { name: "limits", until: 9, show: [{ tab: "own", sentence: TWO, step: 500 }, { tab: "own", sentence: TWO, step: 2000 }] },
-  { name: "breaks", until: 10, show: [{ tab: "breaks", broken: "no_positions" }] },
+  { name: "breaks", until: 10, show: [{ tab: "breaks", broken: "mask_inverted" }] },
 ];
+
+const stations = lesson.flatMap(({ show }) => show);
+let at = -1; // the station visited last
+
+/** Goes to the next station of the lesson (by 1) or the one before (by -1). */
+export function station(by) {
+  at = Math.max(0, Math.min(stations.length - 1, at + by));
+  location.hash = linkTo(stations[at]);
+}
 
 /** Builds the section once; returns {show()}, called whenever its tab is opened. */
 export function begin(root) {
   const links = []; // {element, to}
   const link = (to, text) => {
-    const element = h("a", {}, text);
+    const element = h("a", { onclick: () => (at = stations.indexOf(to)) }, text);
     links.push({ element, to });
     return element;
   };
@@ -40,7 +49,8 @@ export function begin(root) {
     h("h2", {}, t("teachers.lesson")), h("p", {}, t("teachers.lesson.about")),
     h("table.lesson", {}, h("tbody", {}, rows)),
     h("h2", {}, t("teachers.more")),
-    h("ul", {}, ["gradients", "heads", "own", "files"].map((name) => h("li", {}, t(`teachers.more.${name}`)))));
+    h("ul", {}, ["gradients", "heads", "own", "unseen", "peak", "files"].map((name) => h("li", {}, t(`teachers.more.${name}`),
+      name === "files" ? null : h("details", {}, h("summary", {}, t("teachers.answer")), h("p", {}, t(`teachers.more.${name}.answer`)))))));
   const follow = () => links.forEach(({ element, to }) => element.setAttribute("href", linkTo(to)));
   onState(follow);
   follow();
