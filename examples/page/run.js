@@ -105,12 +105,12 @@ export async function beginRun() {
   run.engine = await Engine.create();
   run.engine.listen(heard);
   const step = state.step;
-  await restart();
+  await restart(0, step);
   goTo(step);
   onState((changed) => {
     const wanted = changed.has("step") ? state.step : 0;
     if (["seed", "heads", "lr", "trained"].some((key) => changed.has(key) && state[key] !== run.of[key])) {
-      restart();
+      restart(0, wanted);
       goTo(wanted);
     } else if (changed.has("step") && wanted !== run.step) {
       goTo(wanted);
@@ -148,15 +148,16 @@ function heard(data) {
   tell(data.event, data);
 }
 
-/** A new run with the seed, heads, learning rate and mask of the state, at step 0. */
-export function restart(breaks = 0) {
+/** A new run with the seed, heads, learning rate and mask of the state, at step 0. `next`: the step to be gone to
+ * then, which the URL keeps. */
+export function restart(breaks = 0, next = 0) {
   wanted = null;
   return inTurn(async () => {
     const { seed, heads, lr, trained } = state;
     run.playing = run.opened = false;
     run.of = { seed, heads, lr, trained };
     run.language = await run.engine.start({ seed, heads, lr, steps: STEPS, breaks });
-    await begun();
+    await begun(next);
   });
 }
 
@@ -173,13 +174,13 @@ export function openModel(bytes) {
   });
 }
 
-async function begun() {
+async function begun(next = 0) {
   run.losses = [];
   run.measures.clear();
   moved(0);
   await useMask(state.mask);
   run.measures.set(0, await run.engine.measure(watched()));
-  setState({ step: 0 });
+  setState({ step: next });
   tell("restarted");
 }
 
@@ -236,15 +237,16 @@ export function goTo(step) {
     setBusy(true);
     await run.engine.stop();
     await useMask(state.trained);
-    await arrived(await run.engine.goTo(Math.min(target, run.losses.length)));
+    moved(await run.engine.goTo(Math.min(target, run.losses.length)));
     if (run.step < target) {
       const stopped = new Promise((resolve) => (whenStopped = resolve));
       await useMask(state.trained);
       await run.engine.play({ until: target, perSecond: 0, every: MEASURE_EVERY, ...watched() });
       await stopped;
       whenStopped = null;
-      await arrived(await run.engine.stop());
+      moved(await run.engine.stop());
     }
+    await arrived(run.step);
   }).finally(() => {
     target = null;
     setBusy(false);
