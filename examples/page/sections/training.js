@@ -258,7 +258,7 @@ export function begin(root) {
     h("div.toolbar", { role: "group", "aria-label": t("train.controls") }, first, back, playing, next, speeds),
     h("div.toolbar", {}, h("label.wide", {}, t("train.slider"), " ", slider), where),
     h("details.settings", { open: true }, h("summary", {}, t("train.settings")),
-      h("div.toolbar", {}, seed, lr, heads), h("p.faint", {}, t("train.settings.why")), refused),
+      h("div.toolbar", {}, seed, lr, heads), h("p.faint.not-presented", {}, t("train.settings.why")), refused),
     began, otherMask, error, status, spoken,
     h("div.train-grid", {},
       h("div", {}, losses.element, peak, axis, h("p.faint", {}, t("train.loss.hint")), scores.element, scoreText,
