@@ -30,9 +30,9 @@ function missing() {
 
 // ---- tabs ----
 
-/** The reader sees the top of a new tab, and Tab reaches its first control; the lesson stays where it was left. */
+/** Shows a new tab from its top, the lesson from where it was left; the Tab key then reaches its first control. */
 function arrive(root, left) {
-  scrollTo(0, left ?? 0);
+  scrollTo(0, left);
   const { activeElement } = document;
   if (activeElement === document.body || !activeElement.checkVisibility()) {
     root.focus({ preventScroll: true });
@@ -93,7 +93,8 @@ function dialog(title, ...content) {
 
 function helpDialog() {
   const keys = {
-    step: ["←", "→"], cell: ["←", "→", "↑", "↓"], press: ["Enter"], tab: names.map((_, i) => String(i + 1)), present: ["P"], station: ["N", "B"],
+    step: ["←", "→"], cell: ["←", "→", "↑", "↓"], press: ["Enter"], tab: names.map((_, i) => String(i + 1)),
+    present: ["P"], station: ["N", "B"],
     escape: ["Esc"], help: ["?"],
   };
   const words = ["token", "encoding", "feature", "weight", "query", "key", "value", "dot", "transpose", "softmax", "e", "dim",

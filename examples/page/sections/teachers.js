@@ -37,20 +37,21 @@ export function begin(root) {
     links.push({ element, to });
     return element;
   };
+  const answer = (name) => h("details", {}, h("summary", {}, t("teachers.answer")), h("p", {}, t(`teachers.${name}.answer`)));
   const rows = lesson.map(({ name, until, show }, i) => h("tr", {},
     h("th", { scope: "row" }, t("teachers.minutes", i > 0 ? lesson[i - 1].until : 0, until)),
     h("td", {}, h("h3", {}, t(`teachers.${name}`)), h("p", {}, t(`teachers.${name}.do`)),
       show.length > 0 ? h("p", {}, t("teachers.show"), " ", show.flatMap((to, n) =>
         [n > 0 ? " · " : "", link(to, t(`teachers.${name}.show.${n + 1}`))])) : null,
       h("p", {}, h("b", {}, t("teachers.ask")), " ", t(`teachers.${name}.ask`)),
-      h("details", {}, h("summary", {}, t("teachers.answer")), h("p", {}, t(`teachers.${name}.answer`))))));
+      answer(name))));
   root.append(h("h2", {}, t("teachers.before")),
     h("ul", {}, ["file", "keys", "links", "print", "honest"].map((name) => h("li", {}, t(`teachers.before.${name}`)))),
     h("h2", {}, t("teachers.lesson")), h("p", {}, t("teachers.lesson.about")),
     h("table.lesson", {}, h("tbody", {}, rows)),
     h("h2", {}, t("teachers.more")),
-    h("ul", {}, ["gradients", "heads", "own", "unseen", "peak", "files"].map((name) => h("li", {}, t(`teachers.more.${name}`),
-      name === "files" ? null : h("details", {}, h("summary", {}, t("teachers.answer")), h("p", {}, t(`teachers.more.${name}.answer`)))))));
+    h("ul", {}, ["gradients", "heads", "own", "unseen", "peak"].map((name) => h("li", {}, t(`teachers.more.${name}`), answer(`more.${name}`))),
+      h("li", {}, t("teachers.more.files"))));
   const follow = () => links.forEach(({ element, to }) => element.setAttribute("href", linkTo(to)));
   onState(follow);
   follow();

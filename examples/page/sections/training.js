@@ -266,7 +266,8 @@ export function begin(root) {
         h("div.not-presented", {}, h("h3", {}, t("train.words")),
           more("train.why.loss", words.length, number(Math.log(words.length), 1)),
           more("train.why.least", train.length, number(leastLoss(), 3)),
-          more("train.why.accuracy", heldOut.length), more("train.why.unseen"), more("train.why.peak"), more("train.why.lr"), more("train.why.seed"),
+          more("train.why.accuracy", heldOut.length), more("train.why.unseen"), more("train.why.peak"),
+          more("train.why.lr"), more("train.why.seed"),
           more("train.why.heads"))),
       h("div", {}, sentenceChoice, pictures,
         h("h3", {}, t("train.writes")), h("p.faint", {}, t("train.writes.why")),
@@ -302,7 +303,9 @@ export function begin(root) {
     draw();
   });
   onState((changed) => {
-    noteMask();
+    if (changed.has("mask") || changed.has("trained")) {
+      noteMask();
+    }
     if (changed.has("mask") || changed.has("trained") || (changed.has("sentence") && state.watch !== "own")) {
       build();
     }
