@@ -244,9 +244,10 @@ export function goTo(step) {
       await run.engine.play({ until: target, perSecond: 0, every: MEASURE_EVERY, ...watched() });
       await stopped;
       whenStopped = null;
-      moved(await run.engine.stop());
+      await arrived(await run.engine.stop());
+    } else {
+      await arrived(run.step);
     }
-    await arrived(run.step);
   }).finally(() => {
     target = null;
     setBusy(false);

@@ -14,9 +14,9 @@ export const teachers = {
     "Die Adresse enthält, was du siehst: Zeile, Zahl, Satz, Schritt des Trainings. „Link kopieren“ kopiert sie. Die Lernenden drücken in ihrer eigenen Datei auf „Link öffnen“ und fügen sie dort ein; nur der Teil ab # zählt.",
     "L’adresse contient ce que vous voyez : ligne, nombre, phrase, pas d’entraînement. « Copier le lien » la copie. Les élèves appuient sur « Ouvrir un lien » dans leur propre fichier et l’y collent ; seule la partie à partir de # compte."],
   "teachers.before.print": [
-    "“Print” prints the part that you see. The numbers are the solutions: let your learners compute some of them first, on paper.",
-    "„Drucken“ druckt den Teil, den du siehst. Die Zahlen sind die Lösungen: Lass einige davon zuerst auf Papier ausrechnen.",
-    "« Imprimer » imprime la partie que vous voyez. Les nombres sont les solutions : faites-en d’abord calculer quelques-uns sur papier."],
+    "“Print” prints the part that you see, with all numbers. “Line by line” can also print a worksheet, in which the new numbers are left blank.",
+    "„Drucken“ druckt den Teil, den du siehst, mit allen Zahlen. „Zeile für Zeile“ druckt auf Wunsch auch ein Arbeitsblatt, auf dem die neuen Zahlen leer bleiben.",
+    "« Imprimer » imprime la partie que vous voyez, avec tous ses nombres. « Ligne par ligne » peut aussi imprimer un exercice où les nouveaux nombres restent vides."],
   "teachers.before.honest": [
     "Nothing is computed in advance: this page calculates and trains a real model, and the same seed gives everybody the same numbers.",
     "Nichts ist vorberechnet: Diese Seite rechnet und trainiert ein echtes Modell, und mit gleichem Startwert sehen alle dieselben Zahlen.",
