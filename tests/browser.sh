@@ -1,3 +1,4 @@
+# shellcheck shell=sh disable=SC2154
 # For tests of pages: sets `python` to one that has selenium, and installs axe-core in $build/axe if it can.
 
 # Debian's selenium is installed for /usr/bin/python3, which may not come first in PATH.

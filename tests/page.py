@@ -181,7 +181,7 @@ def check_training(page, hashes):
 
 
 def check_training_controls(page):
-    """One step, back, and the slider lead to the same hashes."""
+    """One step, back, and the slider lead to the same hashes: those shown, and the engine's."""
     set_state(page, tab="training")
     shown = lambda: page.text("#train-hash")
     at = lambda step: page.wait("page.run.step === arguments[0] && page.run.measures.has(arguments[0])", step)
@@ -195,8 +195,10 @@ def check_training_controls(page):
     page.wait("document.querySelector('#train-hash').textContent !== arguments[0]", second)
     page.find("#train-back").click()
     page.wait("document.querySelector('#train-hash').textContent === arguments[0]", second)
+    assert engine(page, "hash()") in second, second
     page.press("#train-slider", Keys.HOME)
     page.wait("document.querySelector('#train-hash').textContent === arguments[0]", first)
+    assert engine(page, "hash()") in first, first
 
 
 # ---- the class ----

@@ -478,6 +478,9 @@ export function begin(root) {
     if (changed.has("phase")) {
       layers = new Map();
     }
+    if (["line", "phase", "example"].some((name) => changed.has(name))) {
+      hovered = null;
+    }
     const inputs = ["example", "sentence", "phase", "line", "head", "masked", "mask", "present"];
     if (inputs.some((name) => changed.has(name))) {
       compute();
