@@ -153,6 +153,17 @@ def check_training(page, hashes):
     page.find("#tab-training").click()
     began = time.time()
     page.find("#train-play").click()
+    page.wait("page.run.step >= 150", seconds=30)
+    seconds = time.time() - began
+    assert 5 < seconds < 12, f"the toy is learnt in {seconds:.1f} s; slow enough to watch, not to wait"
+    page.find("#train-play").click()
+    page.wait("!page.run.playing && page.state.step === page.run.step")
+    page.find("#train-first").click()
+    page.wait("page.run.step === 0")
+    page.run("document.querySelector('#train-speed').value = 0")
+    page.run("document.querySelector('#train-speed').dispatchEvent(new Event('change'))")
+    began = time.time()
+    page.find("#train-play").click()
     page.wait("page.run.step === 2000 && !page.run.playing", seconds=60)
     seconds = time.time() - began
     print(f"2,000 steps: {seconds:.1f} s; limit {ALL_STEPS} s")

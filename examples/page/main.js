@@ -30,6 +30,15 @@ function missing() {
 
 // ---- tabs ----
 
+/** Shows a new tab from its top, the lesson from where it was left; the Tab key then reaches its first control. */
+function arrive(root, left) {
+  scrollTo(0, left);
+  const { activeElement } = document;
+  if (activeElement === document.body || !activeElement.checkVisibility()) {
+    root.focus({ preventScroll: true });
+  }
+}
+
 function tabs(panels) {
   const buttons = names.map((name) =>
     h("button", { type: "button", role: "tab", id: `tab-${name}`, "aria-controls": `panel-${name}`,
@@ -55,31 +64,48 @@ function tabs(panels) {
       event.stopPropagation(); // arrows elsewhere step through the class
     }
   };
-  onState((changed) => changed.has("tab") && show());
+  let lesson = 0, before = state.tab; // where the page with the lesson was scrolled to
+  onState((changed) => {
+    if (changed.has("tab")) {
+      lesson = before === "teachers" ? scrollY : lesson;
+      before = state.tab;
+      show();
+      arrive(panels[names.indexOf(state.tab)].root, state.tab === "teachers" ? lesson : 0);
+    }
+  });
   return { element: h("div", { role: "tablist", "aria-label": t("tabs"), onkeydown }, buttons), show };
 }
 
 // ---- dialogs ----
 
+/** A window over the page. Returns {element, open()}; closing it leads back to where the focus was. */
 function dialog(title, ...content) {
   const element = h("dialog", { "aria-label": title }, h("h2", { tabindex: -1, autofocus: true }, title), ...content,
     h("form", { method: "dialog" }, h("button.primary", {}, t("dialog.close"))));
   document.body.append(element);
-  return element;
+  let before = null;
+  element.addEventListener("close", () => before?.focus({ preventScroll: true }));
+  return { element, open() {
+    before = document.activeElement;
+    element.showModal();
+  } };
 }
 
 function helpDialog() {
   const ofLines = { code: ["C"], matrix: ["M"] }; // of "Line by line"
   const keys = {
-    step: ["←", "→"], cell: ["←", "→", "↑", "↓"], press: ["Enter"], tab: names.map((_, i) => String(i + 1)), present: ["P"],
+    step: ["←", "→"], cell: ["←", "→", "↑", "↓"], press: ["Enter"], tab: names.map((_, i) => String(i + 1)),
+    present: ["P"], station: ["N", "B"],
     escape: ["Esc"], help: ["?"],
   };
-  const words = ["token", "encoding", "weight", "head", "loss", "gradient", "step", "seed"];
+  const words = ["token", "encoding", "feature", "weight", "query", "key", "value", "dot", "transpose", "softmax", "e", "dim",
+    "mask", "head", "logits", "loss", "nats", "gradient", "zero_grad", "step", "seed", "fingerprint", "safetensors", "heed"];
   return dialog(t("help"),
     h("h3", {}, t("help.keys")),
     h("table.keys", {}, h("tbody", {}, Object.entries({ ...ofLines, ...keys }).map(([name, caps]) => h("tr", {},
       h("th", { scope: "row" }, caps.map((cap) => h("kbd", {}, cap))), h("td", {}, t(`help.key.${name}`)))))),
     h("h3", {}, t("help.colours")), legend(["value", "percent", "mask"]),
+    h("h3", {}, t("help.numbers")), h("p", {}, t("help.numbers.are")),
     h("h3", {}, t("help.words")),
     h("dl", {}, words.flatMap((word) => [h("dt", {}, t(`help.${word}`)), h("dd", {}, t(`help.${word}.is`))])));
 }
@@ -87,18 +113,31 @@ function helpDialog() {
 /** Returns a function that copies the link, or shows it where the browser does not allow that. */
 function linkCopier() {
   const field = h("input", { type: "text", readonly: true, "aria-label": t("link") });
-  const element = dialog(t("link"), h("p", {}, t("link.by_hand")), field);
+  const { open } = dialog(t("link"), h("p", {}, t("link.by_hand")), field);
   return async (say) => {
     try {
       await navigator.clipboard.writeText(location.href);
       say(t("link.copied"));
     } catch {
       field.value = location.href;
-      element.showModal();
+      open();
       field.focus();
       field.select();
     }
   };
+}
+
+/** Opens a link of somebody else's, whose file is at another place: only the part from # on counts. */
+function linkDialog() {
+  const field = h("input", { type: "text", "aria-label": t("link.paste"), placeholder: "#tab=training&step=500" });
+  const { element, open } = dialog(t("link.open"), h("p", {}, t("link.paste")),
+    h("form.toolbar", { onsubmit: (event) => {
+      event.preventDefault();
+      const [, part] = field.value.trim().match(/#?([^#]*)$/);
+      element.close();
+      location.hash = part;
+    } }, field, h("button.primary", {}, t("link.go"))));
+  return open;
 }
 
 // ---- the header ----
@@ -112,7 +151,7 @@ function choice(label, options, chosen, onchoose) {
 function header(bar, help) {
   const { dataset } = document.documentElement;
   const said = h("span.faint", { role: "status" });
-  const copyLink = linkCopier();
+  const copyLink = linkCopier(), openLink = linkDialog();
   const present = h("button", { type: "button", "aria-keyshortcuts": "p",
     onclick: () => setState({ present: !state.present }) }, t("present"));
   const follow = () => {
@@ -135,8 +174,9 @@ function header(bar, help) {
         choice(t("language"), LANGUAGES, document.documentElement.lang, (lang) => setState({ lang })),
         choice(t("theme"), themes, state.theme, (theme) => setState({ theme })),
         h("button", { type: "button", onclick: () => copyLink(say) }, t("link.copy")),
+        h("button", { type: "button", onclick: openLink }, t("link.open")),
         h("button", { type: "button", onclick: () => print() }, t("print")),
-        h("button", { type: "button", "aria-keyshortcuts": "?", onclick: () => help.showModal() }, t("help"))),
+        h("button", { type: "button", "aria-keyshortcuts": "?", onclick: help.open }, t("help"))),
       present, said),
     bar);
 }
@@ -151,9 +191,11 @@ function listenToKeys(help) {
     }
     const tab = names[Number(event.key) - 1];
     if (event.key === "?") {
-      help.showModal();
+      help.open();
     } else if (event.key.toLowerCase() === "p") {
       setState({ present: !state.present });
+    } else if (event.key.toLowerCase() === "n" || event.key.toLowerCase() === "b") {
+      teachers.station(event.key.toLowerCase() === "n" ? 1 : -1);
     } else if (event.key === "Escape") {
       setState({ present: false });
     } else if (tab !== undefined) {
@@ -166,6 +208,7 @@ function listenToKeys(help) {
 
 async function begin() {
   beginState();
+  history.scrollRestoration = "manual";
   const browser = navigator.language.slice(0, 2);
   setLanguage(state.lang || (browser in LANGUAGES ? browser : "en"));
   document.title = t("title");
@@ -176,7 +219,7 @@ async function begin() {
   fill(app, h("p", { role: "status" }, t("loading")));
   await beginRun();
   const panels = Object.entries(sections).map(([name, section]) => {
-    const root = h("section", { role: "tabpanel", id: `panel-${name}`, "aria-labelledby": `tab-${name}` });
+    const root = h("section", { role: "tabpanel", tabindex: -1, id: `panel-${name}`, "aria-labelledby": `tab-${name}` });
     return { root, section: section.begin(root) };
   });
   const help = helpDialog(), bar = tabs(panels);

@@ -7,7 +7,9 @@ import { readSentence } from "./words.js";
 
 export const STEPS = 2000; // of a whole run, as in next_token
 export const MEASURE_EVERY = 25;
+export const LEARNING = { perSecond: 25, slowUntil: 150 }; // the pace at which one can watch the toy being learnt
 const SNAPSHOT_EVERY = 50; // of the engine: going to these steps is quick
+const REMEMBER_EVERY = 100; // steps after which the URL is written while it plays
 
 const listeners = new Set();
 
@@ -103,12 +105,12 @@ export async function beginRun() {
   run.engine = await Engine.create();
   run.engine.listen(heard);
   const step = state.step;
-  await restart();
+  await restart(0, step);
   goTo(step);
   onState((changed) => {
     const wanted = changed.has("step") ? state.step : 0;
     if (["seed", "heads", "lr", "trained"].some((key) => changed.has(key) && state[key] !== run.of[key])) {
-      restart();
+      restart(0, wanted);
       goTo(wanted);
     } else if (changed.has("step") && wanted !== run.step) {
       goTo(wanted);
@@ -131,6 +133,9 @@ function heard(data) {
   } else if (data.event === "measure") {
     run.measures.set(data.step, data);
     moved(data.step);
+    if (run.playing && data.step % REMEMBER_EVERY === 0) {
+      setState({ step: data.step }); // a reload continues here
+    }
   } else {
     run.playing = false;
     setState({ step: data.step });
@@ -145,15 +150,16 @@ function heard(data) {
   tell(data.event, data);
 }
 
-/** A new run with the seed, heads, learning rate and mask of the state, at step 0. */
-export function restart(breaks = 0) {
+/** A new run with the seed, heads, learning rate and mask of the state, at step 0. `next`: the step to be gone to
+ * then, which the URL keeps. */
+export function restart(breaks = 0, next = 0) {
   wanted = null;
   return inTurn(async () => {
     const { seed, heads, lr, trained } = state;
     run.playing = run.opened = false;
     run.of = { seed, heads, lr, trained };
     run.language = await run.engine.start({ seed, heads, lr, steps: STEPS, breaks });
-    await begun();
+    await begun(next);
   });
 }
 
@@ -170,24 +176,24 @@ export function openModel(bytes) {
   });
 }
 
-async function begun() {
+async function begun(next = 0) {
   run.losses = [];
   run.measures.clear();
   moved(0);
   await useMask(state.mask);
   run.measures.set(0, await run.engine.measure(watched()));
-  setState({ step: 0 });
+  setState({ step: next });
   tell("restarted");
 }
 
-/** Trains until step `until`, at most perSecond steps a second (0: as fast as possible). While it plays,
- * a further call changes the speed. */
-export function play({ until = STEPS, perSecond = 0 } = {}) {
+/** Trains until step `until`, at most perSecond steps a second (0: as fast as possible), until step slowUntil if
+ * that is given. While it plays, a further call changes the speed. */
+export function play({ until = STEPS, perSecond = 0, slowUntil } = {}) {
   return inTurn(async () => {
     if (run.step < until) {
       run.playing = true;
       await useMask(state.trained);
-      await run.engine.play({ until, perSecond, every: MEASURE_EVERY, ...watched() });
+      await run.engine.play({ until, perSecond, slowUntil, every: MEASURE_EVERY, ...watched() });
       tell("busy");
     }
   });
@@ -233,17 +239,19 @@ export function goTo(step) {
     setBusy(true);
     await run.engine.stop();
     await useMask(state.trained);
-    await arrived(await run.engine.goTo(Math.min(target, run.losses.length)));
+    moved(await run.engine.goTo(Math.min(target, run.losses.length)));
+    let error;
     if (run.step < target) {
       const stopped = new Promise((resolve) => (whenStopped = resolve));
       await useMask(state.trained);
       await run.engine.play({ until: target, perSecond: 0, every: MEASURE_EVERY, ...watched() });
-      const error = await stopped;
+      error = await stopped;
       whenStopped = null;
-      await arrived(await run.engine.stop());
-      if (error !== undefined) {
-        throw new Error(error);
-      }
+      moved(await run.engine.stop());
+    }
+    await arrived(run.step);
+    if (error !== undefined) {
+      throw new Error(error);
     }
   }).finally(() => {
     target = null;

@@ -17,6 +17,12 @@ const order = Object.keys(LANGUAGES);
 const FRENCH = order.indexOf("fr"); // whose signs are not to be parted from their words
 let column = 0;
 
+/** A value in a sentence: German and French write a comma where tables, formulas and code have a point. */
+function inSentence(value) {
+  const text = String(value);
+  return column > 0 && /^[<−-]?\d+\.\d+( %)?$/.test(text) ? text.replace(".", ",") : text;
+}
+
 export function setLanguage(code) {
   column = Math.max(0, order.indexOf(code));
   document.documentElement.lang = order[column];
@@ -29,7 +35,7 @@ export function t(key, ...values) {
     throw new Error(`no text "${key}"`);
   }
   const text = column === FRENCH ? entry[column].replace(/ (?=[?!:;»%])|(?<=«) /g, "\u00a0") : entry[column];
-  return text.replace(/\{(\d)\}/g, (all, i) => String(values[i]));
+  return text.replace(/\{(\d)\}/g, (all, i) => inSentence(values[i]));
 }
 
 /** Every key, for tests. */

@@ -80,7 +80,7 @@ function pass(address) {
 
 // ---- training ----
 
-let playing = null; // {until, perSecond, every, tokens, prompt, due}
+let playing = null; // {until, perSecond, slowUntil, every, tokens, prompt, due}
 let timer = 0;      // of the next steps
 
 /** Score, attention over the watched sentence and what the model writes after it. */
@@ -103,6 +103,9 @@ function play() {
     return;
   }
   const p = playing, begin = performance.now(), first = e.page_steps(), losses = [];
+  if (first >= p.slowUntil) {
+    p.perSecond = 0;
+  }
   try {
     let measured = false;
     do {
@@ -142,8 +145,8 @@ const functions = {
     e.page_start(seed, heads, lr, steps, breaks);
     return json(e.page_language());
   },
-  play({ until, perSecond, every, tokens, prompt }) {
-    playing = { until, perSecond, every, tokens, prompt, due: performance.now() };
+  play({ until, perSecond, slowUntil, every, tokens, prompt }) {
+    playing = { until, perSecond, slowUntil, every, tokens, prompt, due: performance.now() };
     clearTimeout(timer);
     timer = setTimeout(play, 0);
   },

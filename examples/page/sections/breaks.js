@@ -48,7 +48,7 @@ async function trainModel(seed, breaks, listen, begun) {
 
   // The sentence up to *it*: as when the model writes, there is nothing behind it.
   const cut = await engine.measure({ tokens: watched.prompt, prompt: watched.prompt });
-    const swapped = [...watched.prompt];
+  const swapped = [...watched.prompt];
   [swapped[subject], swapped[PLACE]] = [swapped[PLACE], swapped[subject]];
   const moved = await engine.measure({ tokens: swapped, prompt: swapped });
   const firsts = heldOut.filter((ids, i) => heldOut.findIndex((other) => other[1] === ids[1]) === i);
@@ -241,18 +241,26 @@ export function begin(root) {
     const after = h("div.break-result", { id: "break-result" });
     const form = h("fieldset.break-question", {}, h("legend", {}, t(`breaks.${name}.question`)),
       Array.from({ length: answers }, (_, i) => h("label", {},
-        h("input", { type: "radio", name: "break-answer", value: i, onchange: () => (retrain.disabled = false) }), " ",
+        h("input", { type: "radio", name: "break-answer", value: i, onchange: () => {
+          retrain.disabled = false;
+          why.textContent = t("breaks.retrain.why", state.seed, STEPS);
+        } }), " ",
         t(`breaks.${name}.answer.${i}`))));
     const retrain = h("button.primary", { type: "button", id: "break-retrain", disabled: true, onclick: () => {
       const chosen = Number(form.querySelector("input:checked").value);
-      form.querySelectorAll("input").forEach((input) => (input.disabled = true));
       retrain.disabled = true;
+      why.textContent = "";
       compare(name, chosen, after, form);
     } }, t("breaks.retrain"));
+    const why = h("span.faint", {}, t("breaks.first"));
+    const seed = h("input", { id: "break-seed", inputmode: "numeric", size: 6, value: state.seed, onchange: () => {
+      const value = Number(seed.value);
+      /^\d+$/.test(seed.value.trim()) && Number.isSafeInteger(value) ? setState({ seed: value }) : (seed.value = state.seed);
+    } });
     fill(body, h("h3", {}, t(`breaks.${name}`)), h("p", {}, t(`breaks.${name}.what`)),
       h("div.break-codes", {}, codeBox("PyTorch", "python", bit), codeBox("C", "c", bit)),
       h("p.faint", {}, t("breaks.signs")), form,
-      h("p", {}, retrain, " ", h("span.faint", {}, t("breaks.retrain.why", state.seed, STEPS))), after);
+      h("div.toolbar", {}, h("label", {}, t("train.seed"), " ", seed), retrain, why), after);
   }
 
   /** Trains both models, shows their curves meanwhile, then what is seen. */
@@ -263,9 +271,13 @@ export function begin(root) {
         { name: t("train.least"), short: t("train.least.short"), style: 3 }] });
     const progress = h("p");
     const status = h("p", { role: "status", id: "break-status" });
+    const inputs = form.querySelectorAll("input"), labels = form.querySelectorAll("label");
+    inputs.forEach((input) => (input.disabled = true));
+    form.querySelectorAll("b").forEach((mark) => mark.remove()); // of an earlier answer
     const words = h("div"), rest = h("div");
-    fill(after, progress, status,
-      h("div.train-grid", {}, h("div", {}, losses.element, h("p.faint", {}, t("breaks.loss.why")), words), rest));
+    fill(after, progress, status, words,
+      h("div.train-grid", {}, h("div", {}, losses.element, h("p.faint", {}, t("breaks.loss.why"))), rest));
+    after.scrollIntoView({ block: "nearest" });
     const curves = [[], [], []];
     let drawn = 0;
     const listen = (i) => (result) => {
@@ -298,7 +310,7 @@ export function begin(root) {
     progress.remove();
     status.textContent = t(chosen === right ? "breaks.right" : "breaks.wrong", t(`breaks.${name}.answer.${right}`));
     status.className = chosen === right ? "break-right" : "break-wrong";
-    const labels = form.querySelectorAll("label");
+    inputs.forEach((input) => (input.disabled = false));
     if (chosen !== right) {
       labels[chosen].append(h("b.break-wrong", {}, " ✗"));
     }
@@ -306,6 +318,7 @@ export function begin(root) {
     fill(rest, table(healthy, broken), maps(healthy, broken));
     fill(words, h("h4", {}, t("breaks.seen")), h("p", { id: "break-seen" }, seen(name, healthy, broken)),
       h("h4", {}, t("breaks.why")), h("p", {}, t(`breaks.${name}.why`)));
+    status.scrollIntoView({ block: "nearest" });
   }
 
   function table(healthy, broken) {

@@ -3,11 +3,13 @@
 import { h, fill } from "../dom.js";
 import { t } from "../strings.js";
 import { state, setState, onState } from "../state.js";
-import { run, onRun, play, stop, oneStep, stepBack, goTo, watched, ownSentence, STEPS, MEASURE_EVERY } from "../run.js";
+import { run, onRun, play, stop, oneStep, stepBack, goTo, watched, ownSentence, STEPS, MEASURE_EVERY, LEARNING } from "../run.js";
 import { lineChart, stripes } from "../charts.js";
 import { matrix, number } from "../matrix.js";
 
-const SPEEDS = [1, 5, 25, 100, 0]; // steps a second; 0: as fast as possible
+const LEARN = -1; // slow while the toy is learnt
+const SPEEDS = [LEARN, 1, 5, 25, 100, 0]; // steps a second; 0: as fast as possible
+const USUAL = { seed: 0, heads: 1, lr: 0.02, trained: "" }, PEAK = 1317; // the usual run, and where its loss jumps up
 const HEADS = [1, 2, 4];
 const SMOOTH = 0.95; // part of the smoothed value that each step keeps
 
@@ -27,7 +29,7 @@ export function leastLoss() {
   return Math.log(run.language.train.length) / run.language.context;
 }
 
-const percent = (share) => `${number(100 * share, 1)} %`;
+const percent = (share) => (share > 0 && share < 5e-4 ? "<0.1 %" : `${number(100 * share, 1)} %`);
 const text = (ids) => ids.map((id) => run.language.words[id]).join(" ");
 const said = (ids) => text(ids.filter((id) => id !== 0));
 
@@ -49,25 +51,27 @@ function attentionOf(measured, head) {
 }
 
 export function begin(root) {
-  let speed = 0, head = 0, parts = null;
+  let speed = LEARN, head = 0, parts = null;
 
   // ---- controls ----
 
   const button = (name, onclick) =>
     h("button", { type: "button", id: `train-${name}`, onclick, title: t(`train.${name}.why`) }, t(`train.${name}`));
-  const playing = button("play", () => (run.playing || run.busy ? stop() : play({ perSecond: speed })));
+  const playing = button("play", () => (run.playing || run.busy ? stop() : play(pace())));
   const first = button("first", () => goTo(0));
   const back = button("back", stepBack);
   const next = button("step", oneStep);
   const choice = (id, key, values, chosen, onchange) => h("label", {}, t(key), " ",
     h("select", { id, onchange: (event) => onchange(event.target.value) },
       values.map(([value, name]) => h("option", { value, selected: value === chosen }, name))));
-  const speedName = (s) => (s > 0 ? t("train.per_second", s) : t("train.fastest"));
+  const pace = () => (speed === LEARN ? LEARNING : { perSecond: speed });
+  const speedName = (s) => s === LEARN ? t("train.learn", LEARNING.slowUntil)
+    : s > 0 ? t("train.per_second", s) : t("train.fastest");
   const speeds = choice("train-speed", "train.speed", SPEEDS.map((s) => [s, speedName(s)]), speed,
     (value) => {
       speed = Number(value);
       if (run.playing) {
-        play({ perSecond: speed });
+        play(pace());
       }
     });
   const slider = h("input", { type: "range", id: "train-slider", min: 0, max: 0, step: 1, value: 0,
@@ -83,11 +87,11 @@ export function begin(root) {
       good ? setState({ [name]: value }) : (event.target.value = state[name]);
     } }));
   const seed = entry("train.seed", "seed", 0, 2 ** 53 - 1, true);
-  const lr = entry("train.lr", "lr", 0, 1000, false);
+  const lr = entry("train.lr", "lr", 0, 10, false);
   const heads = choice("train-heads", "train.heads", HEADS.map((n) => [n, String(n)]), state.heads,
     (value) => setState({ heads: Number(value) }));
 
-  const began = h("p");
+  const began = h("p"), otherMask = h("div"), peak = h("p");
   const error = h("p.error", { role: "alert", id: "train-error" });
   const status = h("p", { id: "train-status" });
   const hash = h("code", { id: "train-hash" });
@@ -181,7 +185,7 @@ export function begin(root) {
     const current = changes.findLast(({ step }) => step <= now);
     fill(writings, changes.reverse().map((change) => h("tr", { class: change === current ? "marked" : null },
       h("th", { scope: "row" },
-        h("button", { type: "button", onclick: () => goTo(change.step) }, t("train.from", change.step))),
+        h("button.goes", { type: "button", onclick: () => goTo(change.step) }, t("train.from", change.step))),
       h("td", {}, change.words === "" ? t("train.nothing") : change.words),
       h("td", {}, right === null ? "" : change.words === right ? t("train.right") : t("train.wrong")))));
   }
@@ -219,6 +223,8 @@ export function begin(root) {
     const measured = scored.filter((m) => m.step % MEASURE_EVERY === 0);
     scores.update({ at: step,
       series: ["accuracy", "attention"].map((name) => scored.map((m) => [m.step, m.score[name]])) });
+    const usual = !run.opened && Object.entries(USUAL).every(([key, value]) => state[key] === value);
+    peak.textContent = usual && furthest >= PEAK ? t("train.peak") : "";
     const loss = smooth[step - 1];
     status.textContent = step === 0 ? t("train.status.zero")
       : t("train.status", step, number(run.losses[step - 1], 3), number(loss, 3), percent(Math.exp(-loss)));
@@ -252,15 +258,16 @@ export function begin(root) {
     h("div.toolbar", { role: "group", "aria-label": t("train.controls") }, first, back, playing, next, speeds),
     h("div.toolbar", {}, h("label.wide", {}, t("train.slider"), " ", slider), where),
     h("details.settings", { open: true }, h("summary", {}, t("train.settings")),
-      h("div.toolbar", {}, seed, lr, heads), h("p.faint", {}, t("train.settings.why")), refused),
-    began, error, status, spoken,
+      h("div.toolbar", {}, seed, lr, heads), h("p.faint.not-presented", {}, t("train.settings.why")), refused),
+    began, otherMask, error, status, spoken,
     h("div.train-grid", {},
-      h("div", {}, losses.element, axis, h("p.faint", {}, t("train.loss.hint")), scores.element, scoreText,
+      h("div", {}, losses.element, peak, axis, h("p.faint", {}, t("train.loss.hint")), scores.element, scoreText,
         h("h3", {}, t("train.hash")), h("p", {}, hash, " "), h("p.faint", {}, t("train.hash.why")),
         h("div.not-presented", {}, h("h3", {}, t("train.words")),
           more("train.why.loss", words.length, number(Math.log(words.length), 1)),
           more("train.why.least", train.length, number(leastLoss(), 3)),
-          more("train.why.accuracy", heldOut.length), more("train.why.lr"), more("train.why.seed"),
+          more("train.why.accuracy", heldOut.length), more("train.why.unseen"), more("train.why.peak"),
+          more("train.why.lr"), more("train.why.seed"),
           more("train.why.heads"))),
       h("div", {}, sentenceChoice, pictures,
         h("h3", {}, t("train.writes")), h("p.faint", {}, t("train.writes.why")),
@@ -268,6 +275,14 @@ export function begin(root) {
           h("table.facts", {}, h("thead", {}, h("tr", {},
             ["since", "written", "judged"].map((name) => h("th", { scope: "col" }, t(`train.${name}`))))),
           writings)))));
+  /** A note when the mask is not the usual one, in training or in what is shown. */
+  function noteMask() {
+    const { mask, trained } = state;
+    fill(otherMask, mask === "" && trained === "" ? null : h("p.problem", {},
+      t(trained === "" ? "train.mask.shown" : mask === trained ? "train.mask.trained" : "train.mask.both"), " ",
+      h("button", { type: "button", onclick: () => setState({ mask: "", trained: "" }) }, t("train.mask.usual"))));
+  }
+  noteMask();
   build();
 
   onRun((what) => {
@@ -288,6 +303,9 @@ export function begin(root) {
     draw();
   });
   onState((changed) => {
+    if (changed.has("mask") || changed.has("trained")) {
+      noteMask();
+    }
     if (changed.has("mask") || changed.has("trained") || (changed.has("sentence") && state.watch !== "own")) {
       build();
     }

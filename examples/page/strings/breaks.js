@@ -1,6 +1,6 @@
 // Texts of the section "Break it".
 export const breaks = {
-  "breaks.title": ["Break it, and see what happens", "Mach es kaputt und sieh, was geschieht", "Cassez-le et voyez ce qui se passe"],
+  "breaks.title": ["Break it, and see what happens", "Mach es kaputt und sieh, was geschieht", "Casser le modèle, et voir ce qui se passe"],
   "breaks.intro": [
     "Each switch puts one typical mistake into the program. First answer the question; then two models train side by side from the same random numbers: a healthy one and a broken one. Some mistakes are obvious at once. Others look fine, and the most dangerous ones look better than the healthy model.",
     "Jeder Schalter baut einen typischen Fehler in das Programm ein. Beantworte zuerst die Frage; dann trainieren zwei Modelle nebeneinander mit denselben Zufallszahlen: ein gesundes und ein kaputtes. Manche Fehler sieht man sofort. Andere fallen nicht auf, und die gefährlichsten sehen besser aus als das gesunde Modell.",
@@ -11,10 +11,11 @@ export const breaks = {
     "Rot mit −: die richtige Zeile, sie entfällt. Grün mit +: die kaputte Zeile an ihrer Stelle.",
     "Rouge avec − : la ligne correcte, qui est retirée. Vert avec + : la ligne cassée qui la remplace."],
   "breaks.retrain": ["Retrain with the mistake", "Mit dem Fehler neu trainieren", "Réentraîner avec l’erreur"],
+  "breaks.first": ["Choose an answer first.", "Wähl zuerst eine Antwort.", "Choisissez d’abord une réponse."],
   "breaks.retrain.why": [
-    "Choose an answer first. Both models: seed {0}, one head, learning rate 0.02, {1} steps; a few seconds.",
-    "Wähle zuerst eine Antwort. Beide Modelle: Startwert {0}, ein Kopf, Lernrate 0,02, {1} Schritte; einige Sekunden.",
-    "Choisissez d’abord une réponse. Les deux modèles : graine {0}, une tête, taux d’apprentissage 0,02, {1} pas ; quelques secondes."],
+    "Both models: seed {0}, one head, learning rate 0.02, {1} steps; a few seconds.",
+    "Beide Modelle: Startwert {0}, ein Kopf, Lernrate 0,02, {1} Schritte; einige Sekunden.",
+    "Les deux modèles : graine {0}, une tête, taux d’apprentissage 0,02, {1} pas ; quelques secondes."],
   "breaks.training": ["Training: step {0} of {1}", "Training: Schritt {0} von {1}", "Entraînement : pas {0} sur {1}"],
   "breaks.right": ["✓ Your answer is right: {0}", "✓ Deine Antwort stimmt: {0}", "✓ Votre réponse est juste : {0}"],
   "breaks.wrong": ["✗ It turns out differently: {0}", "✗ Es kommt anders: {0}", "✗ Ce n’est pas ce qui arrive : {0}"],
@@ -29,10 +30,16 @@ export const breaks = {
   "breaks.why": ["Why, and whether it matters", "Warum, und ob es schadet", "Pourquoi, et si c’est grave"],
   "breaks.table": ["Both models after training, seed {0}", "Beide Modelle nach dem Training, Startwert {0}", "Les deux modèles après l’entraînement, graine {0}"],
   "breaks.row.loss": ["mean loss of the last 100 steps (limit {0})", "mittlerer Loss der letzten 100 Schritte (Grenze {0})", "perte moyenne des 100 derniers pas (limite {0})"],
-  "breaks.row.accuracy": ["accuracy: the word after “it” is right, in sentences never seen, given whole", "Genauigkeit: das Wort nach „it“ stimmt, in nie gesehenen, ganz vorgelegten Sätzen", "exactitude : le mot après « it » est juste, dans des phrases jamais vues, données en entier"],
+  "breaks.row.accuracy": [
+    "accuracy: in whole sentences, never seen in training, the word after “it” is right (a model that looks ahead can copy it)",
+    "Genauigkeit: in ganzen, nie gesehenen Sätzen stimmt das Wort nach „it“ (ein Modell, das vorausschaut, kann es abschreiben)",
+    "exactitude : dans des phrases entières jamais vues, le mot après « it » est juste (un modèle qui regarde en avant peut le copier)"],
   "breaks.row.learnt": ["accuracy of 90 % first measured", "Genauigkeit von 90 % zuerst gemessen", "exactitude de 90 % mesurée pour la première fois"],
   "breaks.row.attention": ["attention of “it” on its subject, mean", "Aufmerksamkeit von „it“ auf sein Subjekt, Mittel", "attention de « it » sur son sujet, moyenne"],
-  "breaks.row.right": ["writes the right word after “it”, when the sentence ends there", "schreibt nach „it“ das richtige Wort, wenn der Satz dort endet", "écrit le bon mot après « it », quand la phrase s’arrête là"],
+  "breaks.row.right": [
+    "writes the right word after “it” when it gets only the beginning, up to “it” (nothing to copy)",
+    "schreibt nach „it“ das richtige Wort, wenn es nur den Anfang bis „it“ bekommt (nichts abzuschreiben)",
+    "écrit le bon mot après « it » quand il ne reçoit que le début, jusqu’à « it » (rien à copier)"],
   "breaks.row.leak": ["largest change of an attention when the words after “it” are cut off (0 if no word sees later ones)", "größte Änderung einer Aufmerksamkeit, wenn die Wörter nach „it“ fehlen (0, wenn kein Wort spätere sieht)", "plus grand changement d’une attention quand on coupe les mots après « it » (0 si aucun mot ne voit les suivants)"],
   "breaks.row.written": ["{0} …", "{0} …", "{0} …"],
   "breaks.of": ["{0} of {1}", "{0} von {1}", "{0} sur {1}"],
@@ -55,15 +62,15 @@ export const breaks = {
     "Mit diesem Startwert hat das kaputte Modell die Aufgabe nicht gelernt: Seine Genauigkeit an nie gesehenen Sätzen ist {0}, und es schreibt in {1} von {2} Sätzen das richtige Wort nach „it“.",
     "Avec cette graine, le modèle cassé n’a pas appris la tâche : son exactitude sur des phrases jamais vues est de {0}, et il écrit le bon mot après « it » dans {1} phrases sur {2}."],
   "breaks.outcome.healthy": [
-    "The healthy model has not learnt it with this seed either (accuracy {0}): choose another seed in the section Training to compare.",
-    "Auch das gesunde Modell hat sie mit diesem Startwert nicht gelernt (Genauigkeit {0}): Wähle im Abschnitt Training einen anderen Startwert.",
-    "Le modèle sain ne l’a pas apprise non plus avec cette graine (exactitude {0}) : choisissez une autre graine dans la section Entraînement."],
+    "The healthy model has not learnt it with this seed either (accuracy {0}): choose another seed to compare.",
+    "Auch das gesunde Modell hat sie mit diesem Startwert nicht gelernt (Genauigkeit {0}): Wähl zum Vergleich einen anderen Startwert.",
+    "Le modèle sain ne l’a pas apprise non plus avec cette graine (exactitude {0}) : choisissez une autre graine pour comparer."],
 
   "breaks.no_scale": ["No scale", "Ohne Skalierung", "Sans mise à l’échelle"],
   "breaks.no_scale.what": [
-    "The scores q·k are no longer divided by √32 before the softmax, so they are 5.7 times as large.",
-    "Die Werte q·k werden vor der Softmax nicht mehr durch √32 geteilt; sie sind also 5,7-mal so groß.",
-    "Les scores q·k ne sont plus divisés par √32 avant la softmax ; ils sont donc 5,7 fois plus grands."],
+    "Each query and each key has 32 numbers. The similarities q · k (sims) are no longer divided by √32 before the softmax, so they are 5.7 times as large.",
+    "Jede Query und jeder Key hat 32 Zahlen. Die Ähnlichkeiten q · k (sims) werden vor der Softmax nicht mehr durch √32 geteilt; sie sind also 5,7-mal so groß.",
+    "Chaque requête et chaque clé a 32 nombres. Les similarités q · k (sims) ne sont plus divisées par √32 avant la softmax ; elles sont donc 5,7 fois plus grandes."],
   "breaks.no_scale.question": [
     "At step 0, with the same random weights: how will the attention of “it” change?",
     "Bei Schritt 0, mit denselben Zufallsgewichten: Wie ändert sich die Aufmerksamkeit von „it“?",
@@ -76,9 +83,9 @@ export const breaks = {
     "Bei Schritt 0 ist die größte Aufmerksamkeit von „it“ {0}; mit Skalierung ist sie {1}. Eine Genauigkeit von 90 % wird zuerst gemessen bei: {2} ohne, {3} mit Skalierung.",
     "Au pas 0, la plus grande attention de « it » est de {0} ; avec la mise à l’échelle, elle est de {1}. Une exactitude de 90 % est mesurée pour la première fois : {2} sans, {3} avec."],
   "breaks.no_scale.why": [
-    "The softmax turns differences of scores into ratios: larger scores give a sharper choice. Where a word already has nearly 100 %, the gradient of the softmax is nearly 0, so an early wrong choice is hard to undo. With some seeds the model recovers after a while, with others it stays stuck to the end: try a few. The vectors here have 32 numbers; with longer ones the scores grow further. So it is a real mistake that a lucky test hides; sharp attention at the very first step gives it away.",
-    "Die Softmax macht aus Unterschieden der Werte Verhältnisse: Größere Werte geben eine schärfere Auswahl. Wo ein Wort schon fast 100 % hat, ist der Gradient der Softmax fast 0; eine frühe falsche Wahl ist also schwer rückgängig zu machen. Mit manchen Startwerten erholt sich das Modell nach einer Weile, mit anderen bleibt es bis zum Ende stecken: Probier einige. Die Vektoren haben hier 32 Zahlen; bei längeren wachsen die Werte weiter. Es ist also ein echter Fehler, den ein glücklicher Versuch verdeckt; ihn verrät die scharfe Aufmerksamkeit im allerersten Schritt.",
-    "La softmax transforme les différences de scores en rapports : des scores plus grands donnent un choix plus net. Là où un mot a déjà presque 100 %, le gradient de la softmax est presque nul ; un mauvais choix initial est donc difficile à défaire. Avec certaines graines, le modèle s’en remet au bout d’un moment ; avec d’autres, il reste bloqué jusqu’à la fin : essayez-en plusieurs. Les vecteurs ont ici 32 nombres ; avec de plus longs, les scores grandissent encore. C’est donc une vraie erreur qu’un essai chanceux cache ; une attention très nette dès le premier pas la trahit."],
+    "The softmax turns differences of similarities into ratios: larger ones give a sharper choice. Where a word already has nearly 100 %, the gradient of the softmax is nearly 0, so an early wrong choice is hard to undo. With some seeds the model recovers after a while, with others it stays stuck to the end: try a few (the seed is beside the button). With longer queries and keys the similarities grow further. So it is a real mistake that a lucky test hides; sharp attention at the very first step gives it away.",
+    "Die Softmax macht aus Unterschieden der Ähnlichkeiten Verhältnisse: Größere geben eine schärfere Auswahl. Wo ein Wort schon fast 100 % hat, ist der Gradient der Softmax fast 0; eine frühe falsche Wahl ist also schwer rückgängig zu machen. Mit manchen Startwerten erholt sich das Modell nach einer Weile, mit anderen bleibt es bis zum Ende stecken: Probier einige (der Startwert steht neben dem Knopf). Mit längeren Querys und Keys wachsen die Ähnlichkeiten weiter. Es ist also ein echter Fehler, den ein glücklicher Versuch verdeckt; ihn verrät die scharfe Aufmerksamkeit im allerersten Schritt.",
+    "La softmax transforme les différences de similarités en rapports : de plus grandes donnent un choix plus net. Là où un mot a déjà presque 100 %, le gradient de la softmax est presque nul ; un mauvais choix initial est donc difficile à défaire. Avec certaines graines, le modèle s’en remet au bout d’un moment ; avec d’autres, il reste bloqué jusqu’à la fin : essayez-en plusieurs (la graine est à côté du bouton). Avec des requêtes et des clés plus longues, les similarités grandissent encore. C’est donc une vraie erreur qu’un essai chanceux cache ; une attention très nette dès le premier pas la trahit."],
 
   "breaks.wrong_dim": ["Softmax along the wrong dim", "Softmax über die falsche Dimension", "Softmax sur la mauvaise dimension"],
   "breaks.wrong_dim.what": [
@@ -181,9 +188,9 @@ export const breaks = {
 
   "breaks.no_zero_grad": ["No zero_grad", "Ohne zero_grad", "Sans zero_grad"],
   "breaks.no_zero_grad.what": [
-    "The gradients are not set to 0 before backward. Each backward adds to what is there, so every step uses the sum of all gradients since the beginning.",
-    "Die Gradienten werden vor backward nicht auf 0 gesetzt. Jedes backward addiert zu dem, was da ist; jeder Schritt benutzt also die Summe aller Gradienten seit dem Anfang.",
-    "Les gradients ne sont pas remis à 0 avant backward. Chaque backward ajoute à ce qui est là ; chaque pas utilise donc la somme de tous les gradients depuis le début."],
+    "zero_grad is left out: the gradients are not set to 0 before backward. Each backward adds to what is there, so every step uses the sum of all gradients since the beginning.",
+    "zero_grad fehlt: Die Gradienten werden vor backward nicht auf 0 gesetzt. Jedes backward addiert zu dem, was da ist; jeder Schritt benutzt also die Summe aller Gradienten seit dem Anfang.",
+    "zero_grad manque : les gradients ne sont pas remis à 0 avant backward. Chaque backward ajoute à ce qui est là ; chaque pas utilise donc la somme de tous les gradients depuis le début."],
   "breaks.no_zero_grad.question": ["What will the loss do over 2,000 steps?", "Was macht der Loss über 2000 Schritte?", "Que fera la perte pendant 2000 pas ?"],
   "breaks.no_zero_grad.answer.0": ["It falls faster, as larger gradients mean larger steps.", "Er fällt schneller, denn größere Gradienten geben größere Schritte.", "Elle baisse plus vite, car de plus grands gradients font de plus grands pas."],
   "breaks.no_zero_grad.answer.1": ["It falls more slowly, but to the same value.", "Er fällt langsamer, aber auf denselben Wert.", "Elle baisse plus lentement, mais vers la même valeur."],

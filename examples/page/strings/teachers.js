@@ -2,30 +2,30 @@
 export const teachers = {
   "teachers.before": ["Before the lesson", "Vor der Stunde", "Avant le cours"],
   "teachers.before.file": [
-    "The page is one file. Give it to the class by stick, mail or drive; it opens by a double click, without network or account, and sends nothing anywhere.",
-    "Die Seite ist eine Datei. Gib sie der Klasse per Stick, Mail oder Laufwerk; sie öffnet sich mit einem Doppelklick, ohne Netz und Konto, und schickt nichts irgendwohin.",
-    "La page est un seul fichier. Donnez-le à la classe par clé, courriel ou dossier partagé ; il s’ouvre d’un double clic, sans réseau ni compte, et n’envoie rien nulle part."],
+    "The page is one file. Give it to the class on a stick, by mail or in a shared folder; it opens by a double click, without network or account, and sends no data.",
+    "Die Seite ist eine einzige Datei. Gib sie der Klasse auf einem USB-Stick, per E-Mail oder in einem gemeinsamen Ordner; sie öffnet sich mit einem Doppelklick, ohne Netz und Konto, und überträgt keine Daten.",
+    "La page est un seul fichier. Donnez-le à la classe sur une clé USB, par courriel ou dans un dossier partagé ; il s’ouvre d’un double clic, sans réseau ni compte, et ne transmet aucune donnée."],
   "teachers.before.keys": [
-    "P starts presenter mode: large type for the projector. Arrow keys step through the lines, 1 to 6 change the part of the page, ? lists all keys. F11 fills the screen.",
-    "P startet das Vorführen: große Schrift für den Beamer. Pfeiltasten gehen durch die Zeilen, 1 bis 6 wechseln den Teil der Seite, ? nennt alle Tasten. F11 füllt den Bildschirm.",
-    "P lance le mode présentation : grands caractères pour le projecteur. Les flèches parcourent les lignes, 1 à 6 changent de partie, ? donne toutes les touches. F11 remplit l’écran."],
+    "P starts presenter mode: large type for the projector. N goes to the next link of the plan below and B to the one before. Arrow keys step through the lines, 1 to 6 change the part of the page, ? lists all keys. F11 shows the browser in full screen.",
+    "P startet das Vorführen: große Schrift für den Beamer. N geht zum nächsten Link des Ablaufs unten, B zum vorigen. Pfeiltasten gehen durch die Zeilen, 1 bis 6 wechseln den Teil der Seite, ? nennt alle Tasten. F11 schaltet den Browser auf Vollbild.",
+    "P lance le mode présentation : grands caractères pour le projecteur. N va au lien suivant du déroulé ci-dessous, B au précédent. Les flèches parcourent les lignes, 1 à 6 changent de partie, ? donne toutes les touches. F11 met le navigateur en plein écran."],
   "teachers.before.links": [
-    "The address holds what you see: line, number, sentence, step of training. “Copy link” gives it to the class; each learner needs the file at the same place, or copies the part after # behind the address of their own.",
-    "Die Adresse enthält, was du siehst: Zeile, Zahl, Satz, Schritt des Trainings. „Link kopieren“ gibt ihn weiter; alle brauchen die Datei am selben Ort oder hängen den Teil ab # an ihre eigene Adresse.",
-    "L’adresse contient ce que vous voyez : ligne, nombre, phrase, pas d’entraînement. « Copier le lien » le transmet ; il faut le fichier au même endroit, ou copier la partie à partir de # derrière sa propre adresse."],
+    "The address holds what you see: line, number, sentence, step of training. “Copy link” copies it. Learners press “Open a link” in their own file and paste it there; only the part from # on counts.",
+    "Die Adresse enthält, was du siehst: Zeile, Zahl, Satz, Schritt des Trainings. „Link kopieren“ kopiert sie. Die Lernenden drücken in ihrer eigenen Datei auf „Link öffnen“ und fügen sie dort ein; nur der Teil ab # zählt.",
+    "L’adresse contient ce que vous voyez : ligne, nombre, phrase, pas d’entraînement. « Copier le lien » la copie. Les élèves appuient sur « Ouvrir un lien » dans leur propre fichier et l’y collent ; seule la partie à partir de # compte."],
   "teachers.before.print": [
-    "“Print” prints the part that you see, with all its numbers, for instance as a worksheet.",
-    "„Drucken“ druckt den Teil, den du siehst, mit allen Zahlen, zum Beispiel als Arbeitsblatt.",
-    "« Imprimer » imprime la partie que vous voyez, avec tous ses nombres, par exemple comme fiche de travail."],
+    "“Print” prints the part that you see, with all numbers. “Line by line” can also print a worksheet, in which the new numbers are left blank.",
+    "„Drucken“ druckt den Teil, den du siehst, mit allen Zahlen. „Zeile für Zeile“ druckt auf Wunsch auch ein Arbeitsblatt, auf dem die neuen Zahlen leer bleiben.",
+    "« Imprimer » imprime la partie que vous voyez, avec tous ses nombres. « Ligne par ligne » peut aussi imprimer un exercice où les nouveaux nombres restent vides."],
   "teachers.before.honest": [
-    "Nothing is drawn in advance: this page computes and trains a real model, and the same seed gives everybody the same numbers.",
-    "Nichts ist vorgezeichnet: Diese Seite rechnet und trainiert ein echtes Modell, und mit gleichem Startwert sehen alle gleiche Zahlen.",
-    "Rien n’est dessiné d’avance : cette page calcule et entraîne un vrai modèle, et la même graine donne à tous les mêmes nombres."],
-  "teachers.lesson": ["A lesson of ten minutes", "Eine Stunde in zehn Minuten", "Un cours de dix minutes"],
+    "Nothing is computed in advance: this page calculates and trains a real model, and the same seed gives everybody the same numbers.",
+    "Nichts ist vorberechnet: Diese Seite rechnet und trainiert ein echtes Modell, und mit gleichem Startwert sehen alle dieselben Zahlen.",
+    "Rien n’est calculé d’avance : cette page calcule et entraîne un vrai modèle, et la même graine donne à tous les mêmes nombres."],
+  "teachers.lesson": ["A lesson of ten minutes", "Ein Zehn-Minuten-Ablauf", "Un déroulé de dix minutes"],
   "teachers.lesson.about": [
     "Follow the links from top to bottom: each one sets the page. The browser's back button brings you back here. Questions come first, answers are folded.",
     "Folge den Links von oben nach unten: Jeder stellt die Seite ein. Der Zurück-Knopf des Browsers führt hierher. Erst fragen; die Antworten sind eingeklappt.",
-    "Suivez les liens de haut en bas : chacun règle la page. Le bouton Retour du navigateur ramène ici. D’abord les questions ; les réponses sont repliées."],
+    "Suivez les liens de haut en bas : chacun met la page dans l’état voulu. Le bouton Retour du navigateur ramène ici. D’abord les questions ; les réponses sont repliées."],
   "teachers.minutes": ["minute {0} to {1}", "Minute {0} bis {1}", "minute {0} à {1}"],
   "teachers.show": ["Show:", "Zeig:", "Montrez :"],
   "teachers.ask": ["Ask:", "Frag:", "Demandez :"],
@@ -47,9 +47,9 @@ export const teachers = {
 
   "teachers.parts": ["Query, key and value", "Query, Key und Value", "Requête, clé et valeur"],
   "teachers.parts.do": [
-    "Three words, two numbers each. The first three lines of the class multiply them by three weight matrices. Point at one number of q and let the class check it with a calculator.",
-    "Drei Wörter, je zwei Zahlen. Die ersten drei Zeilen der Klasse multiplizieren sie mit drei Gewichtsmatrizen. Zeig auf eine Zahl von q und lass sie mit dem Taschenrechner nachrechnen.",
-    "Trois mots, deux nombres chacun. Les trois premières lignes de la classe les multiplient par trois matrices de poids. Montrez un nombre de q et faites-le vérifier à la calculatrice."],
+    "Three words, two numbers each. The first three lines of the program multiply them by three weight matrices. Point at one number of q and let your learners check it with a calculator.",
+    "Drei Wörter, je zwei Zahlen. Die ersten drei Zeilen des Programms multiplizieren sie mit drei Gewichtsmatrizen. Zeig auf eine Zahl von q und lass sie von den Lernenden mit dem Taschenrechner nachrechnen.",
+    "Trois mots, deux nombres chacun. Les trois premières lignes du programme les multiplient par trois matrices de poids. Montrez un nombre de q et faites-le vérifier par les élèves à la calculatrice."],
   "teachers.parts.show.1": ["q, what a word looks for", "q, was ein Wort sucht", "q, ce qu’un mot cherche"],
   "teachers.parts.show.2": ["k, what it offers", "k, was es anbietet", "k, ce qu’il offre"],
   "teachers.parts.show.3": ["v, what it passes on", "v, was es weitergibt", "v, ce qu’il transmet"],
@@ -66,14 +66,14 @@ export const teachers = {
   "teachers.percents.do": [
     "Each query meets each key: 3 × 3 numbers. They are divided by √2, because there are two features, and softmax turns each row into per cent.",
     "Jede Query trifft auf jeden Key: 3 × 3 Zahlen. Sie werden durch √2 geteilt, weil es zwei Merkmale sind, und Softmax macht aus jeder Zeile Prozente.",
-    "Chaque requête rencontre chaque clé : 3 × 3 nombres. On les divise par √2, car il y a deux traits, et la softmax change chaque ligne en pourcentages."],
+    "Chaque requête rencontre chaque clé : 3 × 3 nombres. On les divise par √2, car il y a deux caractéristiques, et la softmax change chaque ligne en pourcentages."],
   "teachers.percents.show.1": ["similarities", "Ähnlichkeiten", "similarités"],
   "teachers.percents.show.2": ["scaled", "skaliert", "mises à l’échelle"],
   "teachers.percents.show.3": ["per cent: 36, 40, 24", "Prozent: 36, 40, 24", "pour cent : 36, 40, 24"],
   "teachers.percents.ask": [
     "What does each row add up to, and why does “awesome” look at itself with 90 %?",
     "Was ergibt jede Zeile zusammen, und warum schaut „awesome“ zu 90 % auf sich selbst?",
-    "Que fait la somme de chaque ligne, et pourquoi « awesome » se regarde-t-il à 90 % ?"],
+    "Combien vaut la somme de chaque ligne, et pourquoi « awesome » se regarde-t-il à 90 % ?"],
   "teachers.percents.answer": [
     "100 %. Its similarity to itself is by far the largest number in its row, and softmax favours large numbers.",
     "100 %. Seine Ähnlichkeit mit sich selbst ist mit Abstand die größte Zahl der Zeile, und Softmax bevorzugt große Zahlen.",
@@ -81,21 +81,21 @@ export const teachers = {
 
   "teachers.result": ["The result", "Das Ergebnis", "Le résultat"],
   "teachers.result.do": [
-    "The last line mixes the values: 36 % of one, 40 % of the next, 24 % of the third. This is all that attention does.",
-    "Die letzte Zeile mischt die Values: 36 % von einem, 40 % vom nächsten, 24 % vom dritten. Mehr tut Attention nicht.",
-    "La dernière ligne mélange les valeurs : 36 % de l’une, 40 % de la suivante, 24 % de la troisième. L’attention ne fait rien de plus."],
+    "Line 7 mixes the values: 36 % of one, 40 % of the next, 24 % of the third. This is all that attention does.",
+    "Zeile 7 mischt die Values: 36 % von einem, 40 % vom nächsten, 24 % vom dritten. Mehr tut Attention nicht.",
+    "La ligne 7 mélange les valeurs : 36 % de l’une, 40 % de la suivante, 24 % de la troisième. L’attention ne fait rien de plus."],
   "teachers.result.show.1": ["the weighted sum", "die gewichtete Summe", "la somme pondérée"],
   "teachers.result.ask": [
     "What would the result be if a word attended 100 % to itself?",
     "Was käme heraus, wenn ein Wort zu 100 % auf sich selbst achtete?",
-    "Que serait le résultat si un mot faisait 100 % attention à lui-même ?"],
+    "Que serait le résultat si un mot portait 100 % de son attention sur lui-même ?"],
   "teachers.result.answer": ["Its own value, unchanged.", "Sein eigener Value, unverändert.", "Sa propre valeur, inchangée."],
 
   "teachers.training": ["It learns", "Es lernt", "Il apprend"],
   "teachers.training.do": [
-    "Before training the weights are random, and so is the attention of “it”. Press play and let the class watch the loss fall and the attention move. The model has never seen this sentence.",
-    "Vor dem Training sind die Gewichte zufällig, also auch, worauf „it“ achtet. Drück auf Abspielen und lass alle zusehen, wie der Loss fällt und die Aufmerksamkeit wandert. Diesen Satz hat das Modell nie gesehen.",
-    "Avant l’entraînement les poids sont aléatoires, et l’attention de « it » aussi. Lancez la lecture et faites regarder la perte baisser et l’attention se déplacer. Le modèle n’a jamais vu cette phrase."],
+    "Before training the weights are random, and so is the attention of “it”. Press “▶ Play” and let everybody watch the loss fall and the attention move; the first 150 steps take 6 seconds. The model has never seen this sentence.",
+    "Vor dem Training sind die Gewichte zufällig, also auch, worauf „it“ achtet. Drück auf „▶ Start“ und lass alle zusehen, wie der Loss fällt und die Aufmerksamkeit wandert; die ersten 150 Schritte dauern 6 Sekunden. Diesen Satz hat das Modell nie gesehen.",
+    "Avant l’entraînement les poids sont aléatoires, et l’attention de « it » aussi. Appuyez sur « ▶ Lancer » et faites regarder la perte baisser et l’attention se déplacer ; les 150 premiers pas durent 6 secondes. Le modèle n’a jamais vu cette phrase."],
   "teachers.training.show.1": ["before training", "vor dem Training", "avant l’entraînement"],
   "teachers.training.show.2": ["training", "das Training", "l’entraînement"],
   "teachers.training.show.3": ["after 2000 steps", "nach 2000 Schritten", "après 2000 pas"],
@@ -120,38 +120,66 @@ export const teachers = {
     "Versteht das Modell den Satz? Lass alle einen schreiben, der es hereinlegt.",
     "Le modèle comprend-il la phrase ? Que chacun en écrive une qui le trompe."],
   "teachers.limits.answer": [
-    "It has learned a rule that fits its sentences: look at the second word if it is a thing or an animal. With other sentences it guesses.",
-    "Es hat eine Regel gelernt, die zu seinen Sätzen passt: Schau auf das zweite Wort, wenn es ein Ding oder Tier ist. Bei anderen Sätzen rät es.",
-    "Il a appris une règle qui convient à ses phrases : regarder le deuxième mot si c’est une chose ou un animal. Avec d’autres phrases, il devine."],
+    "It has learned a rule that fits its sentences: look at the second word, whatever it is. In “the garden was found near the dog and it” that is the garden, and it writes “purred softly”.",
+    "Es hat eine Regel gelernt, die zu seinen Sätzen passt: Schau auf das zweite Wort, was immer es ist. In „the garden was found near the dog and it“ ist das der Garten, und es schreibt „purred softly“ (schnurrte leise).",
+    "Il a appris une règle qui convient à ses phrases : regarder le deuxième mot, quel qu’il soit. Dans « the garden was found near the dog and it », c’est le jardin, et il écrit « purred softly » (ronronna doucement)."],
 
-  "teachers.breaks": ["Break it", "Mach es kaputt", "Cassez-le"],
+  "teachers.breaks": ["Break it", "Mach es kaputt", "Casser le modèle"],
   "teachers.breaks.do": [
-    "Choose one switch, let everybody guess what will happen, and train. Another one can be homework.",
-    "Wähl einen Schalter, lass alle raten, was geschieht, und trainiere. Ein anderer taugt als Hausaufgabe.",
-    "Choisissez un interrupteur, faites deviner ce qui va se passer, puis entraînez. Un autre fera un devoir à la maison."],
-  "teachers.breaks.show.1": ["no position encodings", "keine Positionen", "sans positions"],
+    "The mask is turned round: each word may see only later words. Let everybody guess, choose the answer of the majority, and press “Retrain with the mistake”. Another mistake can be homework.",
+    "Die Maske ist umgedreht: Jedes Wort darf nur spätere sehen. Lass alle raten, wähl die Antwort der Mehrheit und drück auf „Mit dem Fehler neu trainieren“. Ein anderer Fehler taugt als Hausaufgabe.",
+    "Le masque est inversé : chaque mot ne voit que les suivants. Faites deviner, choisissez la réponse de la majorité et appuyez sur « Réentraîner avec l’erreur ». Une autre erreur fera un devoir à la maison."],
+  "teachers.breaks.show.1": ["mask inverted", "Maske umgedreht", "masque inversé"],
   "teachers.breaks.ask": [
-    "Without positions the model no longer knows the order of the words. Can it still find out what “it” is?",
-    "Ohne Positionen kennt das Modell die Reihenfolge der Wörter nicht mehr. Kann es noch herausfinden, was „it“ ist?",
-    "Sans positions le modèle ne connaît plus l’ordre des mots. Peut-il encore trouver ce qu’est « it » ?"],
+    "After training, what will the attention of “it” be on? And will the loss be larger or smaller than the healthy model’s?",
+    "Worauf liegt nach dem Training die Aufmerksamkeit von „it“? Und ist der Loss größer oder kleiner als der des gesunden Modells?",
+    "Après l’entraînement, sur quoi portera l’attention de « it » ? Et la perte sera-t-elle plus grande ou plus petite que celle du modèle sain ?"],
   "teachers.breaks.answer": [
-    "The page shows what happens, and why, when it has trained.",
-    "Nach dem Training zeigt die Seite, was geschieht, und warum.",
-    "Après l’entraînement, la page montre ce qui arrive, et pourquoi."],
+    "On the words after it, which it should predict. The loss is far smaller, below the dotted limit, but the model only copies: where a sentence ends, it has nothing to copy and writes badly. A very low loss can be a sign of a mistake.",
+    "Auf den Wörtern danach, die es vorhersagen soll. Der Loss ist viel kleiner, unter der gepunkteten Grenze, aber das Modell schreibt nur ab: Wo ein Satz endet, gibt es nichts abzuschreiben, und es schreibt schlecht. Ein sehr kleiner Loss kann auf einen Fehler hinweisen.",
+    "Sur les mots suivants, ceux qu’il doit prédire. La perte est bien plus petite, sous la limite en pointillé, mais le modèle ne fait que copier : là où une phrase s’arrête, il n’a rien à copier et écrit mal. Une perte très basse peut révéler une erreur."],
 
   "teachers.more": ["If there is more time", "Wenn mehr Zeit ist", "S’il reste du temps"],
   "teachers.more.gradients": [
-    "“Gradients”: turn one weight a little and see the loss move. How much it moves is the gradient.",
-    "„Gradienten“: Dreh ein wenig an einem Gewicht und sieh, wie sich der Loss bewegt. Wie stark, sagt der Gradient.",
-    "« Gradients » : modifiez un peu un poids et voyez la perte bouger. De combien, c’est le gradient."],
+    "“Gradients”: change one weight a little and see the loss move. By how much?",
+    "„Gradienten“: Ändere ein Gewicht ein wenig und sieh, wie sich der Loss bewegt. Um wie viel?",
+    "« Gradients » : modifiez un peu un poids et voyez la perte bouger. De combien ?"],
+  "teachers.more.gradients.answer": [
+    "By about the gradient times the change: a gradient of 3 and a change of 0.01 make about 0.03.",
+    "Um etwa Gradient mal Änderung: Ein Gradient von 3 und eine Änderung von 0,01 ergeben etwa 0,03.",
+    "D’environ le gradient fois la variation : un gradient de 3 et une variation de 0,01 font environ 0,03."],
   "teachers.more.heads": [
     "“Training” with 2 or 4 heads: which head finds what “it” is?",
     "„Training“ mit 2 oder 4 Köpfen: Welcher Kopf findet, was „it“ ist?",
     "« Entraînement » avec 2 ou 4 têtes : quelle tête trouve ce qu’est « it » ?"],
+  "teachers.more.heads.answer": [
+    "“Show head” above the table of attention switches between them: look for the head whose row of “it” is green at the subject. With another seed it can be another head.",
+    "„Zeige Kopf“ über der Tabelle der Aufmerksamkeit wechselt: Such den Kopf, dessen Zeile „it“ beim Subjekt grün ist. Mit anderem Startwert kann es ein anderer sein.",
+    "« Montrer la tête », au-dessus du tableau de l’attention, passe de l’une à l’autre : cherchez la tête dont la ligne « it » est verte au sujet. Avec une autre graine, ce peut être une autre."],
   "teachers.more.own": [
-    "“Your own”: remove the mask and train again. Why does the loss fall so far, and why is the model of no use then?",
-    "„Eigenes“: Nimm die Maske weg und trainiere neu. Warum fällt der Loss so tief, und warum taugt das Modell dann nichts?",
-    "« À vous » : enlevez le masque et réentraînez. Pourquoi la perte tombe-t-elle si bas, et pourquoi le modèle ne vaut-il alors rien ?"],
+    "“Your own”, “A mask of your own”: press “no mask”, then “Train with this mask from step 0”; training starts. Why does the loss fall so far, and why is the model of no use?",
+    "„Eigenes“, „Eine eigene Maske“: Drück auf „keine Maske“, dann auf „Mit dieser Maske ab Schritt 0 trainieren“; das Training beginnt. Warum fällt der Loss so tief, und warum taugt das Modell nichts?",
+    "« À vous », « Un masque à vous » : appuyez sur « aucun masque », puis sur « Entraîner avec ce masque depuis le pas 0 » ; l’entraînement commence. Pourquoi la perte tombe-t-elle si bas, et pourquoi le modèle ne vaut-il rien ?"],
+  "teachers.more.own.answer": [
+    "In training each word sees the next one, which it should predict, and copies it: the loss falls to 0.002. The accuracy is 100 % for the same reason, and “tasted good” is still right, as “it” can see pizza. Now write “the pizza came” under “Your own”: there is nothing to copy, and the model writes “came came came came”.",
+    "Beim Training sieht jedes Wort das nächste, das es vorhersagen soll, und schreibt es ab: Der Loss fällt auf 0,002. Aus demselben Grund ist die Genauigkeit 100 %, und „tasted good“ stimmt noch, denn „it“ sieht pizza. Schreib nun unter „Eigenes“ „the pizza came“: Es gibt nichts abzuschreiben, und das Modell schreibt „came came came came“.",
+    "À l’entraînement, chaque mot voit le suivant, qu’il doit prédire, et le copie : la perte tombe à 0,002. L’exactitude est de 100 % pour la même raison, et « tasted good » reste juste, car « it » voit pizza. Écrivez maintenant « the pizza came » dans « À vous » : il n’y a rien à copier, et le modèle écrit « came came came came »."],
+  "teachers.more.unseen": [
+    "“The pizza came out of the oven and it tasted good” has a loss of 0.713 after 500 steps, but 0.798 after 2,000. Why does more training make it larger?",
+    "„The pizza came out of the oven and it tasted good“ hat nach 500 Schritten einen Loss von 0,713, nach 2000 aber 0,798. Warum wird er mit mehr Training größer?",
+    "« The pizza came out of the oven and it tasted good » a une perte de 0,713 après 500 pas, mais de 0,798 après 2000. Pourquoi augmente-t-elle ?"],
+  "teachers.more.unseen.answer": [
+    "This sentence is never seen in training. There pizza never comes out of the oven, and the model learns even this by heart: “oven” surprises it more and more. The word after “it” stays right.",
+    "Dieser Satz kommt im Training nie vor. Dort kommt pizza nie aus dem Ofen, und auch das lernt das Modell auswendig: „oven“ überrascht es immer mehr. Das Wort nach „it“ bleibt richtig.",
+    "Cette phrase n’est jamais vue à l’entraînement. Pizza n’y sort jamais du four, et le modèle apprend même cela par cœur : « oven » le surprend de plus en plus. Le mot après « it » reste juste."],
+  "teachers.more.peak": [
+    "Why does the loss have a peak near step 1330?",
+    "Warum hat der Loss eine Spitze bei Schritt 1330?",
+    "Pourquoi la perte a-t-elle un pic vers le pas 1330 ?"],
+  "teachers.more.peak.answer": [
+    "AdamW divides each gradient by its usual size. Late in training these are small, so at step 1316 an unusually large one made steps that were too long. Training repairs it within about 50 steps. Other seeds have no such peak.",
+    "AdamW teilt jeden Gradienten durch seine übliche Größe. Spät im Training sind sie klein; darum ergab ein ungewöhnlich großer bei Schritt 1316 zu lange Schritte. Nach etwa 50 Schritten ist es behoben. Andere Startwerte haben diese Spitze nicht.",
+    "AdamW divise chaque gradient par sa taille habituelle. Tard dans l’entraînement ils sont petits ; au pas 1316, un gradient inhabituellement grand a donc donné des pas trop longs. C’est réparé en une cinquantaine de pas. D’autres graines n’ont pas ce pic."],
   "teachers.more.files": [
     "Learners who program: save the weights and continue in Python or C, under “Your own”.",
     "Wer programmiert: Gewichte speichern und in Python oder C weitermachen, unter „Eigenes“.",

@@ -10,7 +10,10 @@ export const training = {
     "Le modèle lit {0} phrases courtes d’une mini-langue et apprend à prédire le mot suivant. À chaque pas, il voit 32 phrases, mesure à quel point ses prédictions sont fausses (la perte, « loss ») et modifie un peu chaque poids pour que la perte diminue. On le teste sur {1} autres phrases qu’il ne voit jamais pendant l’entraînement."],
   "train.controls": ["Controls of the training", "Steuerung des Trainings", "Commandes de l’entraînement"],
   "train.play": ["▶ Play", "▶ Start", "▶ Lancer"],
-  "train.play.why": ["Train until step 2,000 or until you pause", "Trainiert bis Schritt 2000 oder bis zur Pause", "Entraîne jusqu’au pas 2000 ou jusqu’à la pause"],
+  "train.play.why": [
+    "Train until step 2,000 or until you pause. Most is learned in the first 150 steps, so these are slow.",
+    "Trainiert bis Schritt 2000 oder bis zur Pause. Das meiste lernt es in den ersten 150 Schritten; darum sind diese langsam.",
+    "Entraîne jusqu’au pas 2000 ou jusqu’à la pause. L’essentiel s’apprend pendant les 150 premiers pas : ceux-ci sont donc lents."],
   "train.pause": ["⏸ Pause", "⏸ Pause", "⏸ Pause"],
   "train.first": ["|◀ To the beginning", "|◀ Zum Anfang", "|◀ Au début"],
   "train.first.why": ["Back to step 0, with the same first weights", "Zurück zu Schritt 0, mit denselben Anfangsgewichten", "Retour au pas 0, avec les mêmes poids initiaux"],
@@ -20,6 +23,10 @@ export const training = {
   "train.step.why": ["One training step: 32 sentences, one change of the weights", "Ein Trainingsschritt: 32 Sätze, eine Änderung der Gewichte", "Un pas d’entraînement : 32 phrases, une modification des poids"],
   "train.speed": ["Speed", "Tempo", "Vitesse"],
   "train.per_second": ["{0} a second", "{0} pro Sekunde", "{0} par seconde"],
+  "train.learn": [
+    "25 a second to step {0}, then as fast as possible",
+    "25 pro Sekunde bis Schritt {0}, dann so schnell wie möglich",
+    "25 par seconde jusqu’au pas {0}, puis aussi vite que possible"],
   "train.fastest": ["as fast as possible", "so schnell wie möglich", "aussi vite que possible"],
   "train.slider": ["Step", "Schritt", "Pas"],
   "train.where": ["step {0}; taken so far: {1} of {2}", "Schritt {0}; bisher gemacht: {1} von {2}", "pas {0} ; faits jusqu’ici : {1} sur {2}"],
@@ -31,7 +38,10 @@ export const training = {
   "train.seed": ["Seed", "Startwert (Seed)", "Graine (seed)"],
   "train.seed.refused": ["The seed is a whole number: 0, 1, 2 and so on. The run is unchanged.", "Der Startwert ist eine ganze Zahl: 0, 1, 2 und so weiter. Der Lauf bleibt, wie er war.", "La graine est un nombre entier : 0, 1, 2, etc. L’exécution n’a pas changé."],
   "train.lr": ["Learning rate", "Lernrate", "Taux d’apprentissage"],
-  "train.lr.refused": ["The learning rate is a number from 0 to 1000, for example 0.02. The run is unchanged.", "Die Lernrate ist eine Zahl von 0 bis 1000, zum Beispiel 0,02. Der Lauf bleibt, wie er war.", "Le taux d’apprentissage est un nombre de 0 à 1000, par exemple 0,02. L’exécution n’a pas changé."],
+  "train.lr.refused": [
+    "The learning rate is a number from 0 to 10, for example 0.02. The run is unchanged.",
+    "Die Lernrate ist eine Zahl von 0 bis 10, zum Beispiel 0,02. Der Lauf bleibt, wie er war.",
+    "Le taux d’apprentissage est un nombre de 0 à 10, par exemple 0,02. L’exécution n’a pas changé."],
   "train.heads": ["Heads", "Köpfe (Heads)", "Têtes (heads)"],
   "train.error": ["The engine stopped. It says: {0}", "Die Maschine hat angehalten. Sie sagt: {0}", "Le moteur s’est arrêté. Il dit : {0}"],
   "train.status.zero": [
@@ -39,9 +49,9 @@ export const training = {
     "Schritt 0: Die Gewichte sind Zufallszahlen. Das Modell weiß noch nichts.",
     "Pas 0 : les poids sont des nombres aléatoires. Le modèle ne sait encore rien."],
   "train.status": [
-    "Step {0}: the loss of its 32 sentences was {1}; smoothed it is {2}. Typically the model gave the right next word a probability of {3} (e to the power of −{2}).",
-    "Schritt {0}: Der Loss seiner 32 Sätze war {1}, geglättet {2}. Typischerweise gab das Modell dem richtigen nächsten Wort eine Wahrscheinlichkeit von {3} (e hoch −{2}).",
-    "Pas {0} : la perte de ses 32 phrases était de {1} ; lissée, elle est de {2}. En général, le modèle a donné au bon mot suivant une probabilité de {3} (e puissance −{2})."],
+    "Step {0}: the loss of its 32 sentences was {1}; smoothed it is {2}. Typically the model gave the right next word a probability of {3} (e to the power of −{2}). This counts every word, also those that nobody can know, such as the place; the accuracy below counts only the word after “it”.",
+    "Schritt {0}: Der Loss seiner 32 Sätze war {1}, geglättet {2}. Typischerweise gab das Modell dem richtigen nächsten Wort eine Wahrscheinlichkeit von {3} (e hoch −{2}). Das zählt jedes Wort, auch solche, die niemand wissen kann, etwa den Ort; die Genauigkeit unten zählt nur das Wort nach „it“.",
+    "Pas {0} : la perte de ses 32 phrases était de {1} ; lissée, elle est de {2}. En général, le modèle a donné au bon mot suivant une probabilité de {3} (e puissance −{2}). Cela compte tous les mots, même ceux que personne ne peut savoir, comme le lieu ; l’exactitude ci-dessous ne compte que le mot après « it »."],
 
   "train.x": ["step", "Schritt", "pas"],
   "train.loss": ["Loss in training", "Loss im Training", "Perte pendant l’entraînement"],
@@ -56,6 +66,10 @@ export const training = {
     "Point at a chart to read its values. Click, or press Enter after moving with the arrow keys, to go to that step. The upright line is the current step.",
     "Zeig auf ein Diagramm, um Werte zu lesen. Ein Klick (oder Enter nach den Pfeiltasten) geht zu diesem Schritt. Die senkrechte Linie ist der aktuelle Schritt.",
     "Pointez un graphique pour lire ses valeurs. Un clic (ou Entrée après les flèches) va à ce pas. La ligne verticale est le pas actuel."],
+  "train.peak": [
+    "The peak near step 1330: by step 1316 the gradients of W_q and W_k had become very small, and AdamW divides each gradient by its usual size. A batch whose gradient of W_k was about ten times as large then made steps that were too long; the next steps went too far the other way. After about 50 steps the loss is low again. With a learning rate of 0.01 there is no such peak.",
+    "Die Spitze bei Schritt 1330: Bis Schritt 1316 waren die Gradienten von W_q und W_k sehr klein geworden, und AdamW teilt jeden Gradienten durch seine übliche Größe. 32 Sätze, deren Gradient von W_k etwa zehnmal so groß war, ergaben dann zu lange Schritte; die nächsten gingen in der Gegenrichtung zu weit. Nach etwa 50 Schritten ist der Loss wieder klein. Mit Lernrate 0,01 gibt es diese Spitze nicht.",
+    "Le pic vers le pas 1330 : au pas 1316, les gradients de W_q et W_k étaient devenus très petits, et AdamW divise chaque gradient par sa taille habituelle. Un lot dont le gradient de W_k était environ dix fois plus grand a alors donné des pas trop longs ; les suivants sont allés trop loin dans l’autre sens. Après une cinquantaine de pas, la perte est de nouveau basse. Avec un taux d’apprentissage de 0,01, ce pic n’existe pas."],
   "train.scores": ["On sentences never seen in training", "An Sätzen, die im Training nie vorkamen", "Sur des phrases jamais vues à l’entraînement"],
   "train.scores.y": ["share; higher is better", "Anteil; größer ist besser", "part ; plus grand, c’est mieux"],
   "train.accuracy": ["accuracy: the likeliest word after “it” is right", "Genauigkeit: das wahrscheinlichste Wort nach „it“ ist richtig", "exactitude : le mot le plus probable après « it » est le bon"],
@@ -74,9 +88,9 @@ export const training = {
   "train.of_head": [", head {0}", ", Kopf {0}", ", tête {0}"],
   "train.heat": ["Who attends to whom, in percent{0}", "Wer achtet auf wen, in Prozent{0}", "Qui fait attention à qui, en pour cent{0}"],
   "train.heat.why": [
-    "Each row is a word that looks back; each column is a word it looks at. The stronger the green, the more it attends. Each row adds up to 100 % (up to rounding). The framed row predicts the word after the sentence’s beginning.",
-    "Jede Zeile ist ein Wort, das zurückblickt, jede Spalte ein Wort, auf das es blickt. Je kräftiger das Grün, desto mehr Aufmerksamkeit. Jede Zeile ergibt 100 % (bis auf Rundung). Die umrahmte Zeile sagt das Wort nach dem Satzanfang vorher.",
-    "Chaque ligne est un mot qui regarde en arrière, chaque colonne un mot qu’il regarde. Plus le vert est vif, plus il y fait attention. Chaque ligne fait 100 % (aux arrondis près). La ligne encadrée prédit le mot qui suit le début de la phrase."],
+    "Each row is a word that looks back; each column is a word it looks at. The stronger the green, the more it attends. Each row adds up to 100 % (up to rounding). The framed row predicts the word after the sentence’s beginning. Some rows need no attention: after “and” always comes “it”, so it does not matter where “and” looks.",
+    "Jede Zeile ist ein Wort, das zurückblickt, jede Spalte ein Wort, auf das es blickt. Je kräftiger das Grün, desto mehr Aufmerksamkeit. Jede Zeile ergibt 100 % (bis auf Rundung). Die umrahmte Zeile sagt das Wort nach dem Satzanfang vorher. Manche Zeilen brauchen keine Aufmerksamkeit: Nach „and“ kommt immer „it“, also ist es gleich, wohin „and“ blickt.",
+    "Chaque ligne est un mot qui regarde en arrière, chaque colonne un mot qu’il regarde. Plus le vert est vif, plus il y fait attention. Chaque ligne fait 100 % (aux arrondis près). La ligne encadrée prédit le mot qui suit le début de la phrase. Certaines lignes n’ont pas besoin d’attention : après « and » vient toujours « it », peu importe donc où « and » regarde."],
   "train.heat.causal": [
     "Cells above the diagonal are 0: no word may look at a later one.",
     "Über der Diagonalen steht 0: Kein Wort darf auf ein späteres blicken.",
@@ -90,6 +104,19 @@ export const training = {
     "This run began with the weights of the file that you opened; a new seed, learning rate or number of heads begins with random weights again.",
     "Dieser Lauf begann mit den Gewichten der geöffneten Datei; ein neuer Startwert, eine neue Lernrate oder Zahl der Köpfe beginnt wieder mit Zufallsgewichten.",
     "Cette exécution a commencé avec les poids du fichier ouvert ; une nouvelle graine, un nouveau taux ou nombre de têtes recommence avec des poids aléatoires."],
+  "train.mask.trained": [
+    "This run trains with the mask that you chose in “Your own”, not with “the word itself and earlier words”. If words may see later ones, a low loss means little: the model reads the answer.",
+    "Dieser Lauf trainiert mit der Maske, die du unter „Eigenes“ gewählt hast, nicht mit „das Wort selbst und frühere“. Dürfen Wörter spätere sehen, heißt ein kleiner Loss wenig: Das Modell liest die Lösung ab.",
+    "Cette exécution s’entraîne avec le masque choisi dans « À vous », et non avec « le mot lui-même et ceux d’avant ». Si les mots voient les suivants, une perte basse ne veut pas dire grand-chose : le modèle lit la réponse."],
+  "train.mask.shown": [
+    "The attention below is shown with the mask that you chose in “Your own”; the training itself uses “the word itself and earlier words”.",
+    "Die Aufmerksamkeit unten gilt mit der Maske, die du unter „Eigenes“ gewählt hast; das Training selbst benutzt „das Wort selbst und frühere“.",
+    "L’attention ci-dessous est montrée avec le masque choisi dans « À vous » ; l’entraînement utilise « le mot lui-même et ceux d’avant »."],
+  "train.mask.both": [
+    "This run trains with a mask of your own, and the attention below is shown with another one (see “Your own”).",
+    "Dieser Lauf trainiert mit einer eigenen Maske, und die Aufmerksamkeit unten gilt mit einer anderen (siehe „Eigenes“).",
+    "Cette exécution s’entraîne avec un masque à vous, et l’attention ci-dessous est montrée avec un autre (voir « À vous »)."],
+  "train.mask.usual": ["Back to the usual mask", "Zurück zur üblichen Maske", "Revenir au masque habituel"],
   "train.time": ["Attention of “{0}” on each word, over the steps", "Aufmerksamkeit von „{0}“ auf jedes Wort, über die Schritte", "Attention de « {0} » sur chaque mot, au fil des pas"],
   "train.time.why": [
     "One column per measurement (every 25 steps), the first step on the left. No colour is 0 %, full green is 100 %. The numbers beside the words are those of the step you point at, or of the current step. In a trained model “it” mostly looks at the thing it stands for (with several heads, one of them does).",
@@ -118,19 +145,35 @@ export const training = {
   "train.words": ["What the words mean", "Was die Wörter bedeuten", "Ce que veulent dire les mots"],
   "train.why.loss.title": ["What is the loss?", "Was ist der Loss?", "Qu’est-ce que la perte ?"],
   "train.why.loss": [
-    "For each word, look at the probability that the model gave to the word that really came next, and take its logarithm without the minus sign: 100 % gives 0, 50 % gives 0.69, 1 % gives 4.6. The loss is the average over all words of the step’s 32 sentences. Its unit is the nat (natural logarithm). Backwards: e to the power of −loss is a typical probability of the right word. At the beginning all {0} words are about equally likely, and the loss is near ln {0} = {1}. The raw line jumps because each step sees other sentences. A single high peak means that one step went too far; the next steps repair it.",
-    "Nimm für jedes Wort die Wahrscheinlichkeit, die das Modell dem wirklich folgenden Wort gab, und davon den Logarithmus ohne Minuszeichen: 100 % gibt 0, 50 % gibt 0,69, 1 % gibt 4,6. Der Loss ist das Mittel über alle Wörter der 32 Sätze. Die Einheit heißt Nat (natürlicher Logarithmus). Rückwärts: e hoch −Loss ist eine typische Wahrscheinlichkeit des richtigen Worts. Am Anfang sind alle {0} Wörter etwa gleich wahrscheinlich, der Loss liegt bei ln {0} = {1}. Die rohe Linie springt, weil jeder Schritt andere Sätze sieht. Eine einzelne hohe Spitze heißt, dass ein Schritt zu weit ging; die nächsten bringen es in Ordnung.",
-    "Pour chaque mot, prenez la probabilité que le modèle a donnée au mot qui suivait vraiment, puis son logarithme sans le signe moins : 100 % donne 0, 50 % donne 0,69, 1 % donne 4,6. La perte est la moyenne sur tous les mots des 32 phrases. Son unité est le nat (logarithme naturel). À l’inverse, e puissance −perte est une probabilité typique du bon mot. Au début, les {0} mots sont à peu près aussi probables, et la perte est proche de ln {0} = {1}. La ligne brute saute, car chaque pas voit d’autres phrases. Un pic isolé signifie qu’un pas est allé trop loin ; les suivants réparent cela."],
-  "train.why.least.title": ["Why does the loss not go to 0?", "Warum geht der Loss nicht auf 0?", "Pourquoi la perte ne va-t-elle pas à 0 ?"],
+    "Each word has a surprise: −ln p, where p is the probability that the model gave to the word that really came next. 100 % gives 0 (no surprise), 50 % gives 0.69, 1 % gives 4.6. The loss is the average over all words of the step’s 32 sentences. Its unit is the nat (natural logarithm). Backwards: e to the power of −loss is a typical probability of the right word. At the beginning all {0} words are about equally likely, and the loss is near ln {0} = {1}. The raw line jumps because each step sees other sentences. A single high peak means that one step went too far; the next steps repair it.",
+    "Jedes Wort hat eine Überraschung: −ln p, wobei p die Wahrscheinlichkeit ist, die das Modell dem wirklich folgenden Wort gab. 100 % gibt 0 (keine Überraschung), 50 % gibt 0,69, 1 % gibt 4,6. Der Loss ist das Mittel über alle Wörter der 32 Sätze. Die Einheit heißt Nat (natürlicher Logarithmus). Rückwärts: e hoch −Loss ist eine typische Wahrscheinlichkeit des richtigen Worts. Am Anfang sind alle {0} Wörter etwa gleich wahrscheinlich, der Loss liegt bei ln {0} = {1}. Die rohe Linie springt, weil jeder Schritt andere Sätze sieht. Eine einzelne hohe Spitze heißt, dass ein Schritt zu weit ging; die nächsten bringen es in Ordnung.",
+    "Chaque mot a une surprise : −ln p, où p est la probabilité que le modèle a donnée au mot qui suivait vraiment. 100 % donne 0 (aucune surprise), 50 % donne 0,69, 1 % donne 4,6. La perte est la moyenne sur tous les mots des 32 phrases. Son unité est le nat (logarithme naturel). À l’inverse, e puissance −perte est une probabilité typique du bon mot. Au début, les {0} mots sont à peu près aussi probables, et la perte est proche de ln {0} = {1}. La ligne brute saute, car chaque pas voit d’autres phrases. Un pic isolé signifie qu’un pas est allé trop loin ; les suivants réparent cela."],
+  "train.why.least.title": ["Why does the loss not go to 0?", "Warum sinkt der Loss nicht bis auf 0?", "Pourquoi la perte ne descend-elle pas jusqu’à 0 ?"],
   "train.why.least": [
-    "After “the” nobody can know whether pizza or robot comes. The {0} training sentences are drawn with equal chances, so a model that sees only earlier words cannot stay below ln {0} ÷ 11 = {1} per word. That is the dotted line. A loss that stays far below it is not a better model: it is a sign that the model sees words that it should predict (try “Break it”).",
-    "Nach „the“ kann niemand wissen, ob pizza oder robot kommt. Die {0} Trainingssätze werden mit gleicher Chance gezogen; ein Modell, das nur frühere Wörter sieht, kann daher nicht dauerhaft unter ln {0} ÷ 11 = {1} je Wort bleiben. Das ist die gepunktete Linie. Ein Loss weit darunter ist kein besseres Modell: Er zeigt, dass das Modell Wörter sieht, die es vorhersagen soll (siehe „Mach es kaputt“).",
-    "Après « the », personne ne peut savoir si pizza ou robot va venir. Les {0} phrases d’entraînement sont tirées avec la même chance ; un modèle qui ne voit que les mots précédents ne peut donc pas rester sous ln {0} ÷ 11 = {1} par mot. C’est la ligne pointillée. Une perte bien plus basse n’est pas un meilleur modèle : elle montre que le modèle voit les mots qu’il doit prédire (voir « Cassez-le »)."],
+    "After “the” nobody can know whether pizza or robot comes. All {0} training sentences are equally likely, so to name the right one costs −ln(1 ÷ {0}) = ln {0} nats, however the words share them. Spread over the 11 words that is ln {0} ÷ 11 = {1} per word, and a model that sees only earlier words cannot stay below it. That is the dotted line. A loss that stays far below it is not a better model: it is a sign that the model sees words that it should predict (try “Break it”).",
+    "Nach „the“ kann niemand wissen, ob pizza oder robot kommt. Alle {0} Trainingssätze sind gleich wahrscheinlich; den richtigen zu nennen kostet also −ln(1 ÷ {0}) = ln {0} Nats, wie immer die Wörter sie sich teilen. Auf 11 Wörter verteilt sind das ln {0} ÷ 11 = {1} je Wort, und ein Modell, das nur frühere Wörter sieht, kann nicht dauerhaft darunter bleiben. Das ist die gepunktete Linie. Ein Loss weit darunter ist kein besseres Modell: Er zeigt, dass das Modell Wörter sieht, die es vorhersagen soll (siehe „Mach es kaputt“).",
+    "Après « the », personne ne peut savoir si pizza ou robot va venir. Les {0} phrases d’entraînement sont aussi probables l’une que l’autre ; désigner la bonne coûte donc −ln(1 ÷ {0}) = ln {0} nats, quelle que soit la répartition entre les mots. Sur 11 mots, cela fait ln {0} ÷ 11 = {1} par mot, et un modèle qui ne voit que les mots précédents ne peut pas rester en dessous. C’est la ligne pointillée. Une perte bien plus basse n’est pas un meilleur modèle : elle montre que le modèle voit les mots qu’il doit prédire (voir « Casser le modèle »)."],
   "train.why.accuracy.title": ["What is the accuracy?", "Was ist die Genauigkeit?", "Qu’est-ce que l’exactitude ?"],
   "train.why.accuracy": [
     "{0} sentences are kept out of training. In each of them the model names the word after “it”. The accuracy is the share of sentences where its likeliest word is the right one. These combinations of thing and place never occur in training, so the model cannot have them by heart: it must look back at the thing. Guessing would be right about once in 24.",
     "{0} Sätze werden vom Training zurückgehalten. In jedem nennt das Modell das Wort nach „it“. Die Genauigkeit ist der Anteil der Sätze, in denen sein wahrscheinlichstes Wort das richtige ist. Diese Paare von Ding und Ort kommen im Training nie vor; auswendig lernen hilft also nicht: Das Modell muss auf das Ding zurückblicken. Raten träfe etwa einmal in 24.",
     "{0} phrases sont gardées hors de l’entraînement. Dans chacune, le modèle donne le mot après « it ». L’exactitude est la part des phrases où son mot le plus probable est le bon. Ces paires de chose et de lieu n’apparaissent jamais à l’entraînement : apprendre par cœur ne sert à rien, il faut regarder la chose. Au hasard, on aurait juste environ une fois sur 24."],
+  "train.why.unseen.title": [
+    "Can more training make a loss larger?",
+    "Kann mehr Training einen Loss vergrößern?",
+    "Plus d’entraînement peut-il augmenter une perte ?"],
+  "train.why.unseen": [
+    "Yes, for sentences never seen. The pizza sentence, with seed 0, has a loss of 0.713 after 500 steps and 0.798 after 2,000. Nearly all of the difference is one word, “oven” (2.97, then 4.36): in training pizza never comes out of the oven, and the model learns this by heart. The word after “it” stays right. Learning such accidents of the training sentences is called overfitting.",
+    "Ja, bei nie gesehenen Sätzen. Der Pizza-Satz hat mit Startwert 0 nach 500 Schritten einen Loss von 0,713, nach 2000 von 0,798. Fast der ganze Unterschied ist ein einziges Wort, „oven“ (2,97, dann 4,36): Im Training kommt pizza nie aus dem Ofen, und das lernt das Modell auswendig. Das Wort nach „it“ bleibt richtig. Solche Zufälle der Trainingssätze zu lernen heißt Überanpassung (Overfitting).",
+    "Oui, pour des phrases jamais vues. La phrase de la pizza, avec la graine 0, a une perte de 0,713 après 500 pas et de 0,798 après 2000. Presque toute la différence vient d’un mot, « oven » (2,97 puis 4,36) : à l’entraînement, pizza ne sort jamais du four, et le modèle l’apprend par cœur. Le mot après « it » reste juste. Apprendre de tels hasards des phrases d’entraînement s’appelle le surapprentissage."],
+  "train.why.peak.title": [
+    "Why does the loss sometimes jump up?",
+    "Warum springt der Loss manchmal hoch?",
+    "Pourquoi la perte bondit-elle parfois ?"],
+  "train.why.peak": [
+    "The optimiser, AdamW, divides each gradient by its usual size of the last steps. Late in training the gradients of attention are small, so a step with an unusually large one moves the weights too far, and the next steps have to repair it. With seed 0, step 1317 raises the loss of all training sentences from 0.58 to 0.91; the peak near step 1330 follows. Other seeds have no such peak, or one elsewhere. A smaller learning rate often avoids it.",
+    "Der Optimierer AdamW teilt jeden Gradienten durch seine übliche Größe der letzten Schritte. Spät im Training sind die Gradienten der Attention klein; ein Schritt mit einem ungewöhnlich großen bewegt die Gewichte dann zu weit, und die nächsten müssen es richten. Mit Startwert 0 hebt Schritt 1317 den Loss aller Trainingssätze von 0,58 auf 0,91; darauf folgt die Spitze bei 1330. Andere Startwerte haben keine oder an anderer Stelle. Eine kleinere Lernrate vermeidet sie oft.",
+    "L’optimiseur AdamW divise chaque gradient par sa taille habituelle aux derniers pas. Tard dans l’entraînement, les gradients de l’attention sont petits ; un pas au gradient inhabituellement grand déplace alors trop les poids, et les suivants doivent réparer. Avec la graine 0, le pas 1317 fait monter la perte de toutes les phrases d’entraînement de 0,58 à 0,91 ; le pic vers 1330 suit. D’autres graines n’en ont pas, ou ailleurs. Un taux plus petit l’évite souvent."],
   "train.why.lr.title": ["What is the learning rate?", "Was ist die Lernrate?", "Qu’est-ce que le taux d’apprentissage ?"],
   "train.why.lr": [
     "It says how far one step may move each weight. The gradient gives the direction (downhill for the loss), the learning rate the length of the step. Too small: training is slow. Too large: each step jumps over the valley, and the loss does not settle. Here the rate rises over the first 200 steps, stays, and falls to almost 0 over the last 600, so that the end is calm.",

@@ -116,16 +116,18 @@ export function filePart(root) {
 
   /** The engine's sentence is English in every language. */
   function fail(error, name) {
-    fill(message, h("p.problem", {}, t("own.file.failed", name), " ", h("span", { lang: "en" }, error.message)));
+    fill(message, h("div.problem", {}, h("p", {}, t("own.file.failed", name)),
+      h("details", {}, h("summary", {}, t("own.file.failed.why")), h("p", { lang: "en" }, error.message))));
     fill(results);
   }
 
   async function open(file) {
     fill(message, h("p", {}, t("own.file.opening", file.name)));
+    if (file.size > MOST_BYTES) {
+      fill(message, h("p.problem", {}, file.name, ": ", t("own.file.too_big", Math.round(file.size / 1e6), MOST_BYTES / 1e6)));
+      return;
+    }
     try {
-      if (file.size > MOST_BYTES) {
-        throw new Error(t("own.file.too_big", Math.round(file.size / 1e6), MOST_BYTES / 1e6));
-      }
       const bytes = new Uint8Array(await file.arrayBuffer());
       const about = await (await ready()).open(bytes);
       about.kind === "model" ? showModel(file.name, about, bytes) : showModule(file.name, about);

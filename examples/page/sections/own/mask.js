@@ -2,7 +2,7 @@
 
 import { h, fill } from "../../dom.js";
 import { t } from "../../strings.js";
-import { run } from "../../run.js";
+import { run, play, LEARNING } from "../../run.js";
 import { state, setState, onState } from "../../state.js";
 import { PRESETS, blockedOf, maskText } from "../../mask.js";
 import { wordsOf } from "../../words.js";
@@ -75,8 +75,10 @@ export function maskPart(root) {
     const same = state.mask === state.trained;
     fill(training,
       h("p", {}, t(same ? "own.mask.same" : "own.mask.other"), " ", ahead ? t("own.mask.ahead") : ""),
-      same ? null : h("button", { type: "button", onclick: () => setState({ trained: state.mask }) },
-        t("own.mask.retrain")));
+      same ? null : h("button", { type: "button", onclick: () => {
+        setState({ trained: state.mask, tab: "training" });
+        play(LEARNING);
+      } }, t("own.mask.retrain")));
   }
 
   onState((changed) => {
