@@ -723,6 +723,8 @@ def main():
     path, folder, hashes, pictures = sys.argv[1], sys.argv[2], sys.argv[3:5], sys.argv[5] if len(sys.argv) > 5 else None
     print(f"attention.html: {os.path.getsize(path) / 1e3:.0f} KB; limit 1200 KB")
     assert os.path.getsize(path) < 1.2e6
+    if pictures:
+        os.makedirs(pictures, exist_ok=True)
     driver = start()
     driver.set_script_timeout(120)
     try:
