@@ -150,7 +150,7 @@ function heard(data) {
   tell(data.event, data);
 }
 
-/** A new run with the seed, heads, learning rate and mask of the state, at step 0. `next`: the step to be gone to
+/** A new run with the seed, heads, learning rate and mask of the state, at step 0. `next`: the step that follows
  * then, which the URL keeps. */
 export function restart(breaks = 0, next = 0) {
   wanted = null;
