@@ -673,7 +673,7 @@ def check_widths(driver, path, pictures):
 
 def take_picture(driver, path, picture):
     """For README; WebP, as PNG files of Chromium are larger."""
-    page = open_page(driver, path, "#example=pizza&step=500&line=8&cell=attention_percents:8:1", width=1200)
+    page = open_page(driver, path, "#example=pizza&step=500&line=8&cell=attention_percents:8:1", width=1520)
     page.wait("page.run.step === 500")
     page.wait("document.querySelector('#panel-class .panel .value')?.textContent.includes('0.99')")
     page.run("document.querySelector('#panel-class .steps').scrollIntoView()")
