@@ -26,7 +26,7 @@ export const breaks = {
     "Both lines are averages in which each older step counts 5 % less; the scale is logarithmic. The dotted line is the limit for a model that sees only earlier words: below it a model knows words that it should predict.",
     "Beide Linien sind Mittel, in denen jeder ältere Schritt 5 % weniger zählt; die Skala ist logarithmisch. Die gepunktete Linie ist die Grenze für ein Modell, das nur frühere Wörter sieht: Darunter kennt es Wörter, die es vorhersagen soll.",
     "Les deux lignes sont des moyennes où chaque pas plus ancien compte 5 % de moins ; l’échelle est logarithmique. La ligne pointillée est la limite d’un modèle qui ne voit que les mots précédents : en dessous, il connaît des mots qu’il devrait prédire."],
-  "breaks.seen": ["What one sees", "Was man sieht", "Ce qu’on voit"],
+  "breaks.seen": ["What you see", "Was man sieht", "Ce qu’on voit"],
   "breaks.why": ["Why, and whether it matters", "Warum, und ob es schadet", "Pourquoi, et si c’est grave"],
   "breaks.table": ["Both models after training, seed {0}", "Beide Modelle nach dem Training, Startwert {0}", "Les deux modèles après l’entraînement, graine {0}"],
   "breaks.row.loss": ["mean loss of the last 100 steps (limit {0})", "mittlerer Loss der letzten 100 Schritte (Grenze {0})", "perte moyenne des 100 derniers pas (limite {0})"],
@@ -47,7 +47,7 @@ export const breaks = {
   "breaks.at_step": ["step {0}", "Schritt {0}", "pas {0}"],
   "breaks.nothing": ["(nothing: it ends the sentence)", "(nichts: es beendet den Satz)", "(rien : il termine la phrase)"],
   "breaks.maps": ["Attention side by side", "Aufmerksamkeit nebeneinander", "L’attention côte à côte"],
-  "breaks.of_it": ["attention of it, in percent", "Aufmerksamkeit von it, in Prozent", "attention de it, en pour cent"],
+  "breaks.of_it": ["attention of it, in per cent", "Aufmerksamkeit von it, in Prozent", "attention de it, en pour cent"],
   "breaks.maps.why": [
     "The small maps show all words of the sentence: each row attends to the columns, no colour is 0 %, full green is 100 %. The framed row is “it”.",
     "Die kleinen Karten zeigen alle Wörter des Satzes: Jede Zeile achtet auf die Spalten, keine Farbe heißt 0 %, volles Grün 100 %. Die umrahmte Zeile ist „it“.",
@@ -98,7 +98,7 @@ export const breaks = {
     "À combien s’additionne une ligne, l’attention d’un mot comme « it » ?"],
   "breaks.wrong_dim.answer.0": ["100 %, as in every softmax.", "100 %, wie bei jeder Softmax.", "100 %, comme dans toute softmax."],
   "breaks.wrong_dim.answer.1": ["Less than 100 % in every row.", "In jeder Zeile weniger als 100 %.", "Moins de 100 % dans chaque ligne."],
-  "breaks.wrong_dim.answer.2": ["Anything, from row to row; now the columns add up to 100 %.", "Irgendetwas, je nach Zeile; nun ergeben die Spalten 100 %.", "N’importe quoi, selon la ligne ; ce sont les colonnes qui font 100 %."],
+  "breaks.wrong_dim.answer.2": ["It varies from row to row; now the columns add up to 100 %.", "Irgendetwas, je nach Zeile; nun ergeben die Spalten 100 %.", "N’importe quoi, selon la ligne ; ce sont les colonnes qui font 100 %."],
   "breaks.wrong_dim.seen": [
     "The rows of the sentence add up to between {0} and {1}, each column to 100 %. The loss falls to {2}, far below the limit {3}. In whole sentences never seen the accuracy is {4}. But where the sentence ends with “it”, the model writes the right word in only {5} of {6} sentences.",
     "Die Zeilen des Satzes ergeben zwischen {0} und {1}, jede Spalte 100 %. Der Loss fällt auf {2}, weit unter die Grenze {3}. In ganzen, nie gesehenen Sätzen ist die Genauigkeit {4}. Endet der Satz aber mit „it“, schreibt das Modell nur in {5} von {6} Sätzen das richtige Wort.",
@@ -122,9 +122,9 @@ export const breaks = {
     "Die Wörter nach „it“ bekommen {0} seiner Aufmerksamkeit, pizza nichts. Der Loss fällt auf {1}; die Grenze ist {2}. Die Genauigkeit an ganzen Sätzen ist {3}. Endet der Satz aber mit „it“, kommt in {4} von {5} Sätzen das richtige Wort.",
     "Les mots après « it » reçoivent {0} de son attention, pizza rien. La perte descend à {1} ; la limite est {2}. L’exactitude sur les phrases entières est de {3}. Mais quand la phrase s’arrête à « it », le bon mot vient dans {4} phrases sur {5}."],
   "breaks.mask_inverted.why": [
-    "The model copies the answer from the words that it should predict. Loss and accuracy look wonderful, better than the healthy model’s, and it has learnt nothing of use: when it writes, the answer is not there yet. This is the most treacherous of the eight. A loss far below the limit gives it away, and so does a test in which the model must write.",
-    "Das Modell schreibt die Antwort von den Wörtern ab, die es vorhersagen soll. Loss und Genauigkeit sehen wunderbar aus, besser als beim gesunden Modell, und gelernt hat es nichts Brauchbares: Beim Schreiben steht die Antwort noch nicht da. Das ist der heimtückischste der acht Fehler. Ein Loss weit unter der Grenze verrät ihn, ebenso eine Probe, in der das Modell schreiben muss.",
-    "Le modèle copie la réponse sur les mots qu’il devrait prédire. La perte et l’exactitude semblent magnifiques, meilleures que celles du modèle sain, et il n’a rien appris d’utile : quand il écrit, la réponse n’est pas encore là. C’est la plus sournoise des huit erreurs. Une perte bien en dessous de la limite la trahit, de même qu’un essai où le modèle doit écrire."],
+    "The model copies the answer from the words that it should predict. Loss and accuracy look wonderful, better than the healthy model’s, and it has learnt nothing of use: when it writes, the answer is not there yet. This is the most treacherous of the eight. A loss far below the limit gives it away, and so does a test in which the model must write. (The last word sees nothing at all. Heed gives it a row of zeros; PyTorch’s softmax gives NaN for a row of −∞, and so the mistake is found at once there, unless a large negative number such as −1e9 takes the place of −∞.)",
+    "Das Modell schreibt die Antwort von den Wörtern ab, die es vorhersagen soll. Loss und Genauigkeit sehen wunderbar aus, besser als beim gesunden Modell, und gelernt hat es nichts Brauchbares: Beim Schreiben steht die Antwort noch nicht da. Das ist der heimtückischste der acht Fehler. Ein Loss weit unter der Grenze verrät ihn, ebenso eine Probe, in der das Modell schreiben muss. (Das letzte Wort sieht gar nichts. Heed gibt ihm eine Zeile aus Nullen. Die Softmax von PyTorch macht aus einer Zeile von −∞ NaN, und so fällt der Fehler dort sofort auf, außer wenn statt −∞ eine große negative Zahl wie −1e9 steht.)",
+    "Le modèle copie la réponse sur les mots qu’il devrait prédire. La perte et l’exactitude semblent magnifiques, meilleures que celles du modèle sain, et il n’a rien appris d’utile : quand il écrit, la réponse n’est pas encore là. C’est la plus sournoise des huit erreurs. Une perte bien en dessous de la limite la trahit, de même qu’un essai où le modèle doit écrire. (Le dernier mot ne voit rien du tout. Heed lui donne une ligne de zéros ; la softmax de PyTorch donne NaN pour une ligne de −∞, et l’erreur s’y remarque donc aussitôt, sauf si un grand nombre négatif comme −1e9 remplace −∞.)"],
 
   "breaks.mask_after": ["Mask after softmax", "Maske nach der Softmax", "Masque après la softmax"],
   "breaks.mask_after.what": [

@@ -49,7 +49,7 @@ export const explaining = {
   "explain.neg": ["{0} with the opposite sign.", "{0} mit umgekehrtem Vorzeichen.", "{0} avec le signe opposé."],
   "explain.sum": ["Numbers of {0} are added up.", "Zahlen aus {0} werden addiert.", "Des nombres de {0} sont additionnés."],
   "explain.mean": [
-    "The mean of numbers of {0}: add them up and divide by how many they are.",
+    "The mean of numbers of {0}: add them up and divide by how many there are.",
     "Der Mittelwert von Zahlen aus {0}: addieren und durch die Anzahl teilen.",
     "La moyenne de nombres de {0} : on les additionne et on divise par leur nombre."],
   "explain.softmax.row": ["Softmax of a row of {0}: exp(x) is the number e ≈ 2.718 to the power of x. It makes every number positive and large ones much larger. Dividing by the sum of the row gives shares that add up to 1.",
@@ -74,7 +74,7 @@ export const explaining = {
   "explain.tril": [
     "{0} on and below the diagonal, 0 above it.", "{0} auf und unter der Diagonale, 0 darüber.", "{0} sur la diagonale et en dessous, 0 au-dessus."],
   "explain.logical_not": [
-    "{0} turned round: 1 becomes 0, and 0 becomes 1.", "{0} umgekehrt: Aus 1 wird 0, aus 0 wird 1.", "{0} inversé : 1 devient 0, et 0 devient 1."],
+    "{0} inverted: 1 becomes 0, and 0 becomes 1.", "{0} umgekehrt: Aus 1 wird 0, aus 0 wird 1.", "{0} inversé : 1 devient 0, et 0 devient 1."],
   "explain.cat": [
     "Matrices are put side by side: the number is copied.",
     "Matrizen werden nebeneinandergestellt: Die Zahl wird übernommen.",

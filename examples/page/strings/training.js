@@ -86,7 +86,7 @@ export const training = {
   "train.own.unknown": ["yours (it has words that the toy language does not have)", "deiner (er hat Wörter, die der Spielsprache fehlen)", "la vôtre (elle a des mots inconnus de la mini-langue)"],
   "train.head": ["Show head", "Zeige Kopf", "Montrer la tête"],
   "train.of_head": [", head {0}", ", Kopf {0}", ", tête {0}"],
-  "train.heat": ["Who attends to whom, in percent{0}", "Wer achtet auf wen, in Prozent{0}", "Qui fait attention à qui, en pour cent{0}"],
+  "train.heat": ["Who attends to whom, in per cent{0}", "Wer achtet auf wen, in Prozent{0}", "Qui fait attention à qui, en pour cent{0}"],
   "train.heat.why": [
     "Each row is a word that looks back; each column is a word it looks at. The stronger the green, the more it attends. Each row adds up to 100 % (up to rounding). The framed row predicts the word after the sentence’s beginning. Some rows need no attention: after “and” always comes “it”, so it does not matter where “and” looks.",
     "Jede Zeile ist ein Wort, das zurückblickt, jede Spalte ein Wort, auf das es blickt. Je kräftiger das Grün, desto mehr Aufmerksamkeit. Jede Zeile ergibt 100 % (bis auf Rundung). Die umrahmte Zeile sagt das Wort nach dem Satzanfang vorher. Manche Zeilen brauchen keine Aufmerksamkeit: Nach „and“ kommt immer „it“, also ist es gleich, wohin „and“ blickt.",
