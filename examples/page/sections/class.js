@@ -341,7 +341,7 @@ export function begin(root) {
       .filter((name) => cardOf(name).tensors.gradient >= 0 && firstReader(name) < index);
     fill(partial, early.map((name) => t("class.partial", name, steps[firstReader(name)].marks[0])).join(" "));
     partial.hidden = early.length === 0;
-    direction.hidden = !backward;
+    direction.hidden = !backward || index < steps.length - 1; // said once, where backward begins
     const symbols = line.formula.join(" ");
     fill(signs, [["'·", "class.product"], ["'ᵀ", "class.transposed"]].filter(([sign]) => symbols.includes(sign))
       .map(([, key]) => t(key)).join(" "));

@@ -272,7 +272,7 @@ export function begin(root) {
       curve.map(([x, loss]) => [number(x, 6), number(loss, 6), number(start + g * (x - w), 6)])));
     const quotients = pairs.map(([before, after], i) => (after - before) / (2 * DISTANCES[i]));
     const errors = quotients.map((q) => relative(q, g));
-    const noise = 1e-5 * Math.abs(g) + 1e-7 * Math.abs(slopes()[farthest(slopes())]); // of backward's floats
+    const noise = 1e-5 * Math.abs(g) + 1e-6 * Math.abs(slopes()[farthest(slopes())]); // of backward's floats
     const verdict = Math.abs(quotients[chosen] - g) <= noise ? "agree"
       : chosen < errors.indexOf(Math.min(...errors)) ? "bend" : "rounding";
     const [before, after] = pairs[chosen].map((loss) => number(loss, 10));

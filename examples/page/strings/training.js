@@ -55,7 +55,7 @@ export const training = {
 
   "train.x": ["step", "Schritt", "pas"],
   "train.loss": ["Loss in training", "Loss im Training", "Perte pendant l’entraînement"],
-  "train.loss.y": ["loss in nats; lower is better", "Loss in Nats; kleiner ist besser", "perte en nats ; plus petit, c’est mieux"],
+  "train.loss.y": ["loss in nats; lower is better, down to the limit", "Loss in Nats; kleiner ist besser, bis zur Grenze", "perte en nats ; plus petit, c’est mieux, jusqu’à la limite"],
   "train.raw": ["loss of each step", "Loss jedes Schritts", "perte de chaque pas"],
   "train.smooth": ["smoothed: an average in which each older step counts 5 % less", "geglättet: ein Mittel, in dem jeder ältere Schritt 5 % weniger zählt", "lissée : une moyenne où chaque pas plus ancien compte 5 % de moins"],
   "train.smooth.short": ["smoothed", "geglättet", "lissée"],
