@@ -35,11 +35,11 @@ MACHINE  := $(shell $(CC) $(CPPFLAGS) $(CFLAGS) -dM -E -x c /dev/null | grep -o 
 SSE2     := $(if $(filter __i386__,$(MACHINE)),-msse2 -mfpmath=sse)
 # _DARWIN_C_SOURCE: with _POSIX_C_SOURCE alone, macOS hides O_NOFOLLOW and the number of processors.
 STANDARD := -std=c11 -D_POSIX_C_SOURCE=200809L -D_DARWIN_C_SOURCE
-THREADS  ?= -pthread
-BASE     := $(STANDARD) -Isrc -I. $(SYMBOLS) $(THREADS) $(WARNINGS) $(WERROR) -MMD -MP $(STRUCTS) $(SSE2)
+PTHREAD  := -pthread
+BASE     := $(STANDARD) -Isrc -I. $(SYMBOLS) $(PTHREAD) $(WARNINGS) $(WERROR) -MMD -MP $(STRUCTS) $(SSE2)
 GIVEN    := $(EXTRA) $(CPPFLAGS) $(CFLAGS)
 CFLAGS_  := $(BASE) $(OPTIMISE) -ffp-contract=off $(GIVEN)
-LDLIBS_  := -lm $(THREADS) $(LDLIBS)
+LDLIBS_  := -lm $(PTHREAD) $(LDLIBS)
 LINK      = $(CC) $(CFLAGS_) $(NAMES) $(LDFLAGS)
 
 # ---- jobs and their output ----
@@ -256,7 +256,7 @@ PAGE := $(BUILD)/page
 .PHONY: page deps-page
 page:
 	@command -v emcc > /dev/null || { echo "make page: emcc not found; run: make deps-page" >&2; exit 1; }
-	@$(MAKE) --no-print-directory CC=emcc AR=emar BUILD=$(PAGE) EXTRA=-msimd128 THREADS= SYMBOLS= $(PAGE)/attention.html
+	@$(MAKE) --no-print-directory CC=emcc AR=emar BUILD=$(PAGE) EXTRA=-msimd128 PTHREAD= SYMBOLS= $(PAGE)/attention.html
 	@echo "$(PAGE)/attention.html is built; open it in a browser"
 
 $(BUILD)/attention.html: $(BUILD)/engine.wasm $(addprefix examples/page/,page.html page.css build.sh) \
