@@ -51,13 +51,16 @@ heed_tensor *model_forward(struct token_model *m, heed_tensor *tokens)
     return heed_linear_forward(m->fc_layer, encode(m, tokens));
 }
 
-heed_tensor *model_loss(struct token_model *m, heed_tensor *rows)
+heed_tensor *model_loss_of(heed_tensor *logits, heed_tensor *rows)
 {
-    heed_tensor *inputs = heed_slice(rows, 1, 0, -1, 1);
     heed_tensor *targets = heed_slice(rows, 1, 1, INT64_MAX, 1);
-    heed_tensor *logits = model_forward(m, inputs);
     return heed_cross_entropy(heed_reshape(logits, HEED_SHAPE(-1, heed_size(logits, -1))),
                               heed_reshape(targets, HEED_SHAPE(-1)));
+}
+
+heed_tensor *model_loss(struct token_model *m, heed_tensor *rows)
+{
+    return model_loss_of(model_forward(m, heed_slice(rows, 1, 0, -1, 1)), rows);
 }
 
 /* ---- inspecting a model ---- */

@@ -34,8 +34,11 @@ struct token_model *model_new(model_sizes sizes);
 /* model_forward: tokens (B, T) or (T) i64 -> logits (B, T, words) or (T, words). */
 heed_tensor *model_forward(struct token_model *m, heed_tensor *tokens);
 
-/* model_loss: mean cross-entropy of rows (B, T), each token predicted from the preceding ones. */
+/* model_loss: mean cross-entropy of rows (B, T), each token predicted from the preceding ones.
+ * model_loss_of: the same from the logits (B, T - 1, words) of the rows without their last token.
+ */
 heed_tensor *model_loss(struct token_model *m, heed_tensor *rows);
+heed_tensor *model_loss_of(heed_tensor *logits, heed_tensor *rows);
 
 /* model_next: the logits (words) after `count` tokens, of which the last ones fit the context. */
 heed_tensor *model_next(struct token_model *m, const int64_t *tokens, int64_t count);

@@ -162,11 +162,8 @@ void run_load(const char *path, model_sizes sizes)
 heed_tensor *run_loss(heed_tensor *rows, heed_tensor *block_mask)
 {
     heed_tensor *inputs = heed_slice(rows, 1, 0, -1, 1);
-    heed_tensor *targets = heed_slice(rows, 1, 1, INT64_MAX, 1);
     forward_begin();
-    heed_tensor *logits = forward_logits(&run.now.net, inputs, block_mask, run.breaks);
-    return heed_cross_entropy(heed_reshape(logits, HEED_SHAPE(-1, heed_size(logits, -1))),
-                              heed_reshape(targets, HEED_SHAPE(-1)));
+    return model_loss_of(forward_logits(&run.now.net, inputs, block_mask, run.breaks), rows);
 }
 
 static double take_step(void)
