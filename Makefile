@@ -15,7 +15,7 @@ endif
 BUILD   ?= build
 CC      ?= cc
 PREFIX  ?= /usr/local
-VERSION := 0.1.0
+VERSION := $(shell sed -n 's/^\#define HEED_VERSION  *"\(.*\)"/\1/p' src/tensor/version.h)
 
 # CPPFLAGS, CFLAGS, CXXFLAGS, LDFLAGS and LDLIBS are the user's and come last. EXTRA is passed to every compiler
 # and linker call (for sanitizers, for example), and WERROR=-Werror turns warnings into errors. -g1 gives
@@ -36,7 +36,7 @@ SSE2     := $(if $(filter __i386__,$(MACHINE)),-msse2 -mfpmath=sse)
 # _DARWIN_C_SOURCE: with _POSIX_C_SOURCE alone, macOS hides O_NOFOLLOW and the number of processors.
 STANDARD := -std=c11 -D_POSIX_C_SOURCE=200809L -D_DARWIN_C_SOURCE
 PTHREAD  := -pthread
-BASE     := $(STANDARD) -Isrc -I. $(SYMBOLS) $(PTHREAD) $(WARNINGS) $(WERROR) -MMD -MP $(STRUCTS) $(SSE2)
+BASE     := $(STANDARD) -Isrc -I. -fvisibility=hidden $(SYMBOLS) $(PTHREAD) $(WARNINGS) $(WERROR) -MMD -MP $(STRUCTS) $(SSE2)
 GIVEN    := $(EXTRA) $(CPPFLAGS) $(CFLAGS)
 CFLAGS_  := $(BASE) $(OPTIMISE) -ffp-contract=off $(GIVEN)
 LDLIBS_  := -lm $(PTHREAD) $(LDLIBS)
@@ -525,13 +525,9 @@ lint:
 	cppcheck --std=c11 --enable=warning,performance,portability --inline-suppr --error-exitcode=1 \
 	    --quiet -Isrc -D__x86_64__ $(SOURCES)
 
-install: $(LIBRARY)
-	install -d $(DESTDIR)$(PREFIX)/lib/pkgconfig
-	for h in heed.h $(PUBLIC); do install -D -m 644 src/$$h $(DESTDIR)$(PREFIX)/include/heed/$$h; done
-	install -m 644 $(LIBRARY) $(DESTDIR)$(PREFIX)/lib/
-	install -D -m 644 LICENSE $(DESTDIR)$(PREFIX)/share/licenses/heed/LICENSE
-	printf 'Name: heed\nDescription: tiny autograd framework that trains self-attention\nVersion: %s\nCflags: -I%s\nLibs: -L%s -lheed -lm -pthread\n' \
-	    $(VERSION) $(PREFIX)/include/heed $(PREFIX)/lib > $(DESTDIR)$(PREFIX)/lib/pkgconfig/heed.pc
+# ---- install, shared library, amalgamation, reference, releases ----
+
+include package/package.mk
 
 clean:
 	rm -rf $(BUILD)

@@ -36,6 +36,7 @@
 #include "tensor/tensor_set.h"           /* graph traversal: each tensor once */
 #include "tensor/check.h"                /* argument checks for your own functions */
 #include "tensor/isa.h"                  /* the instruction set in use */
+#include "tensor/version.h"              /* the version; a line for bug reports */
 #include "tensor/parallel.h"             /* the number of threads */
 #include "tensor/flush_denormal.h"       /* treats subnormal numbers as 0 */
 #include "tensor/optim_update.h"         /* fused parameter updates; the norm of gradients */

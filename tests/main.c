@@ -11,7 +11,7 @@
 
 /* clang-format off */
 #define SUITES(X)                                                                                  \
-    X(error) X(unread) X(tensor) X(scope) X(threads) X(parallel) X(forks) X(determinism) X(walks) X(memory) X(print)                             \
+    X(error) X(unread) X(version) X(tensor) X(scope) X(threads) X(parallel) X(forks) X(determinism) X(walks) X(memory) X(print)                             \
     X(random) X(random_numbers) X(random_misuse)                                                   \
     X(ops) X(limits) X(parity) X(gradients) X(engine) X(anomaly) X(trace) X(misuse)                                 \
     X(nn) X(layers) X(attention) X(cross_attention) X(multihead) X(transformer) X(gpt) X(masks)    \

@@ -32,15 +32,28 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#ifdef __cplusplus
-#define HEED_BEGIN_DECLS extern "C" {
-#define HEED_END_DECLS   }
+/* Public headers declare their functions between HEED_BEGIN_DECLS and HEED_END_DECLS: with C
+ * linkage in C++, and exported by the shared library, in which everything else is hidden. */
+#ifdef __GNUC__
+#define HEED_EXPORT_BEGIN _Pragma("GCC visibility push(default)")
+#define HEED_EXPORT_END   _Pragma("GCC visibility pop")
 #else
-#define HEED_BEGIN_DECLS
-#define HEED_END_DECLS
+#define HEED_EXPORT_BEGIN
+#define HEED_EXPORT_END
+#endif
+#ifdef __cplusplus
+#define HEED_BEGIN_DECLS                                                                           \
+    HEED_EXPORT_BEGIN extern "C"                                                                   \
+    {
+#define HEED_END_DECLS                                                                             \
+    }                                                                                              \
+    HEED_EXPORT_END
+#else
+#define HEED_BEGIN_DECLS HEED_EXPORT_BEGIN
+#define HEED_END_DECLS   HEED_EXPORT_END
 #endif
 
-#if defined __GNUC__
+#ifdef __GNUC__
 #define HEED_PRINTF(text, first) __attribute__((format(printf, text, first)))
 #else
 #define HEED_PRINTF(text, first)

@@ -2,6 +2,7 @@
  * HEED_ISA. */
 #include "isa.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -66,14 +67,19 @@ static void choose(void)
     }
 }
 
-heed_status heed_choose_isa(void)
+static bool choose_once(void)
 {
     pthread_mutex_lock(&heed_locks[HEED_LOCK_ISA]);
     if (chosen == NULL) {
         choose();
     }
     pthread_mutex_unlock(&heed_locks[HEED_LOCK_ISA]);
-    if (chosen == NULL) {
+    return chosen != NULL;
+}
+
+heed_status heed_choose_isa(void)
+{
+    if (!choose_once()) {
         const char *wanted = getenv("HEED_ISA");
         if (wanted == NULL || *wanted == '\0') {
             return heed_fail(HEED_ERR_VALUE,
@@ -87,6 +93,19 @@ heed_status heed_choose_isa(void)
                          wanted);
     }
     return HEED_OK;
+}
+
+heed_text heed_isas_text(void)
+{
+    heed_text text;
+    int length = snprintf(text.text, sizeof text.text, "%s (of",
+                          choose_once() ? chosen->name : "no instruction set");
+    for (size_t i = 0; i < sizeof isas / sizeof *isas; i++) {
+        length +=
+            snprintf(text.text + length, sizeof text.text - (size_t)length, " %s", isas[i].name);
+    }
+    snprintf(text.text + length, sizeof text.text - (size_t)length, ")");
+    return text;
 }
 
 const char *heed_isa(void)

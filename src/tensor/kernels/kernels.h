@@ -207,6 +207,10 @@ typedef struct heed_kernels {
  * when the first tensor is made. HEED_ERR_VALUE: this build or machine does not support it. */
 heed_status heed_choose_isa(void);
 
+/* heed_isas_text: the instruction set in use, and those of this build: "v4 (of baseline v3 v4)". It
+ * reports no error. */
+heed_text heed_isas_text(void);
+
 extern const heed_kernels *const *heed_chosen_kernels; /* per dtype; NULL until chosen */
 
 static inline const heed_kernels *heed_kernels_for(heed_dtype dtype)

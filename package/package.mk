@@ -1,0 +1,19 @@
+# What a release consists of; included by the Makefile.
+
+# ---- shared library ----
+
+# ---- install ----
+
+install: $(LIBRARY)
+	install -d $(DESTDIR)$(PREFIX)/lib/pkgconfig
+	for h in heed.h $(PUBLIC); do install -D -m 644 src/$$h $(DESTDIR)$(PREFIX)/include/heed/$$h; done
+	install -m 644 $(LIBRARY) $(DESTDIR)$(PREFIX)/lib/
+	install -D -m 644 LICENSE $(DESTDIR)$(PREFIX)/share/licenses/heed/LICENSE
+	printf 'Name: heed\nDescription: tiny autograd framework that trains self-attention\nVersion: %s\nCflags: -I%s\nLibs: -L%s -lheed -lm -pthread\n' \
+	    $(VERSION) $(PREFIX)/include/heed $(PREFIX)/lib > $(DESTDIR)$(PREFIX)/lib/pkgconfig/heed.pc
+
+# ---- the amalgamation: heed.h and heed.c ----
+
+# ---- the reference: HTML and man pages ----
+
+# ---- releases ----
