@@ -390,6 +390,11 @@ START_TEST(index_leaves_one_tensor)
     ck_assert_int_eq(heed_live_tensors(), before + 1);
     heed_index(x, "0, 1:, None, 5");
     expect_error(HEED_ERR_INDEX, "column 14: index 5 is outside dim 2");
+    for (int n = 0; n < 5; n++) {
+        heed_fail_allocation(n);
+        ck_assert_ptr_null(heed_index(x, "0, 1:, None, ::2"));
+        expect_error(HEED_ERR_MEMORY, "out of memory");
+    }
     ck_assert_int_eq(heed_live_tensors(), before + 1);
 }
 END_TEST

@@ -66,13 +66,13 @@ static heed_status look_up(const heed_call *call, bool rows, heed_tensor *y)
     return heed_self.error;
 }
 
-/* y = x with the third input added, or written, at the positions. */
-static heed_status change_at(const heed_call *call, bool rows, bool adds, heed_tensor *y)
+/* y = x with the third input added at the positions. */
+static heed_status add_at(const heed_call *call, bool rows, heed_tensor *y)
 {
     const heed_indexed places = find_places(call, y, call->inputs[rows ? 2 : 1], rows);
     if (places.index != NULL) {
         heed_copy_elements(call->inputs[0], y);
-        (adds ? heed_add_at : heed_put_at)(&places, call->inputs[2], y);
+        heed_add_at(&places, call->inputs[2], y);
     }
     return heed_self.error;
 }
@@ -165,7 +165,7 @@ static heed_status index_add_rule(const heed_call *call, heed_result *result)
 
 static heed_status index_add_forward(const heed_call *call, heed_tensor *y)
 {
-    return change_at(call, true, true, y);
+    return add_at(call, true, y);
 }
 
 static void index_add_backward(const heed_vjp *v)
@@ -274,7 +274,7 @@ static heed_status scatter_rule(const heed_call *call, heed_result *result)
 
 static heed_status scatter_add_forward(const heed_call *call, heed_tensor *y)
 {
-    return change_at(call, false, true, y);
+    return add_at(call, false, y);
 }
 
 /* The gradient of src: `part`, which has the index's shape, with zeros where src is larger. */
@@ -324,7 +324,12 @@ heed_tensor *heed_scatter_add(heed_tensor *x, int dim, heed_tensor *index, heed_
 
 static heed_status scatter_forward(const heed_call *call, heed_tensor *y)
 {
-    return change_at(call, false, false, y);
+    const heed_indexed places = find_places(call, y, call->inputs[1], false);
+    if (places.index != NULL) {
+        heed_copy_elements(call->inputs[0], y);
+        heed_put_at(&places, call->inputs[2], y);
+    }
+    return heed_self.error;
 }
 
 /* True for elements of src that a later one overwrites. */
@@ -493,8 +498,7 @@ heed_tensor *heed_embedding_dense_backward(heed_tensor *g, heed_tensor *ids, int
                       sizeof num_embeddings);
 }
 
-/* ---- masked_select, nonzero: index_select at the true elements of a mask, or their indices ----
- */
+/* ---- masked_select: index_select at the true elements of the mask; nonzero ---- */
 
 /* The positions of the true elements in row-major order, i64 (n). */
 static heed_tensor *true_places(heed_tensor *mask)

@@ -14,7 +14,7 @@
 
 /* One part of the string, between commas. */
 typedef struct part {
-    enum { INDEX, RANGE, ELLIPSIS, NEW_DIM } kind;
+    enum { ONE_INDEX, RANGE, ELLIPSIS, NEW_DIM } kind;
     int64_t start, end, step; /* an index is in `start` */
 } part;
 
@@ -38,7 +38,7 @@ static bool read_number(const char **at, int64_t *number)
  * mistake, to which it moves *at. */
 static bool read_part(const char **at, part *p)
 {
-    *p = (part){.kind = INDEX, .end = INT64_MAX, .step = 1};
+    *p = (part){.kind = ONE_INDEX, .end = INT64_MAX, .step = 1};
     int64_t *const limits[] = {&p->end, &p->step};
     bool found = read_number(at, &p->start);
     for (int i = 0; i < 2 && **at == ':'; i++) {
@@ -64,17 +64,16 @@ static int dims_after(const char *at)
 {
     int count = 0;
     for (part p; *at == ',' && (at++, read_part(&at, &p));) {
-        count += p.kind == INDEX || p.kind == RANGE;
+        count += p.kind == ONE_INDEX || p.kind == RANGE;
     }
     return count;
 }
 
 /* ---- applying ---- */
 
-/* Fails with an error at `place`, which points into the string. */
-#define REFUSE(status, place, format, ...)                                                         \
-    heed_fail(status, "index: \"%.100s\" of %s, column %d: " format, text, HEED_TEXT(x),           \
-              (int)((place)-text) + 1, __VA_ARGS__)
+#define REFUSE(status, format, ...)                                                                \
+    heed_fail(status, "index: \"%.100s\" of %s, column %d: " format, text, HEED_TEXT(x), column,   \
+              __VA_ARGS__)
 
 heed_tensor *heed_index(heed_tensor *x, const char *text)
 {
@@ -92,27 +91,30 @@ heed_tensor *heed_index(heed_tensor *x, const char *text)
     int dim = 0, from = 0; /* the next dim of y, which is dim `from` of x */
     do {
         part p;
-        const char *place = at + strspn(at, " ");
-        if (!read_part(&at, &p)) {
-            REFUSE(HEED_ERR_VALUE, at, "expected %s",
-                   "an index, a range such as 1:9:2, '...' or None");
+        const char *start = at + strspn(at, " ");
+        const bool is_valid = read_part(&at, &p);
+        const int column = (int)((is_valid ? start : at) - text) + 1;
+        if (!is_valid) {
+            REFUSE(HEED_ERR_VALUE, "expected %s", "an index, a range such as 1:9:2, '...' or None");
         } else if (p.kind == NEW_DIM) {
             y = heed_unsqueeze(y, dim++);
         } else if (p.kind == ELLIPSIS) {
             const int left = x->ndim - from - dims_after(at);
-            dim += left > 0 ? left : 0;
-            from += left > 0 ? left : 0;
+            if (left > 0) {
+                dim += left;
+                from += left;
+            }
         } else if (from == x->ndim) {
-            REFUSE(HEED_ERR_DIM, place, "x has only %d dims", x->ndim);
+            REFUSE(HEED_ERR_DIM, "x has only %d dims", x->ndim);
         } else if (p.step < 1) {
-            REFUSE(HEED_ERR_VALUE, place, "step is %lld; it must be 1 or more", (long long)p.step);
+            REFUSE(HEED_ERR_VALUE, "step is %lld; it must be 1 or more", (long long)p.step);
         } else if (p.kind == RANGE) {
             const bool whole = p.start == 0 && p.end == INT64_MAX && p.step == 1;
             y = whole ? y : heed_slice(y, dim, p.start, p.end, p.step);
             dim++;
             from++;
         } else if (p.start < -x->shape[from] || p.start >= x->shape[from]) {
-            REFUSE(HEED_ERR_INDEX, place, "index %lld is outside dim %d", (long long)p.start, from);
+            REFUSE(HEED_ERR_INDEX, "index %lld is outside dim %d", (long long)p.start, from);
         } else {
             y = heed_select(y, dim, p.start);
             from++;

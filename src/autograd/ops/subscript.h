@@ -12,13 +12,13 @@ HEED_BEGIN_DECLS
  *     heed_index(x, "0, ..., -1")     x[0, ..., -1]
  *     heed_index(x, "None, :-1")      x[None, :-1]
  *
- *   3             this index of the dim, which is removed; a negative index counts from the end
- *   start:end:step    part of the dim, clipped as in heed_slice; each number may be omitted
- *   ...           all dims that the other parts leave, as if `:` were repeated; at most once
- *   None          a new dim of size 1
+ *   -1               the index of a dim, which is removed; a negative index counts from the end
+ *   start:end:step   a part of a dim, clipped as in heed_slice; each number may be omitted
+ *   ...              all dims that the other parts leave, as if `:` were repeated
+ *   None             a new dim of size 1
  *
- * A view: heed_select, heed_slice and heed_unsqueeze, one after another; x itself if the string
- * selects all of it. For indices in tensors see index.h.           dx = g in this part, else 0
+ * A view, composed of heed_select, heed_slice and heed_unsqueeze; x itself if the string selects
+ * all of it. Indices in tensors: index.h.                          dx = g in the part, else 0
  *
  * HEED_ERR_VALUE: any other text, or a step below 1. HEED_ERR_DIM: more indices and ranges than x
  * has dims. HEED_ERR_INDEX: an index outside its dim. HEED_ERR_SHAPE: more than 8 dims. */
