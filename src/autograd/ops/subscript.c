@@ -63,7 +63,8 @@ static bool read_part(const char **at, part *p)
 static int dims_after(const char *at)
 {
     int count = 0;
-    for (part p; *at == ',' && (at++, read_part(&at, &p));) {
+    part p;
+    while (*at++ == ',' && read_part(&at, &p)) {
         count += p.kind == ONE_INDEX || p.kind == RANGE;
     }
     return count;

@@ -102,8 +102,8 @@ static heed_tensor *product_of_halves(heed_tensor *x, int dim)
     return heed_mul(parts[0], parts[1]);
 }
 
-/* The last and the first part of a dim of up to 4 elements. */
-static heed_tensor *rejoined(heed_tensor *x, int dim)
+/* The last and the first index of a dim of size 4 or less; NULL if it is larger. */
+static heed_tensor *last_and_first(heed_tensor *x, int dim)
 {
     heed_tensor *parts[4];
     const int64_t size = heed_size(x, dim);
