@@ -377,6 +377,7 @@ START_TEST(index_reads_the_string)
     ck_assert_ptr_eq(heed_index(x, "..., :"), x);
     heed_copy_into(heed_index(x, "1, ::3, -1"), heed_from_f32((float[]){7, 8}, HEED_SHAPE(2)));
     EXPECT_VALUES(y, 0, 7, 8);
+    EXPECT_VALUES(heed_index(heed_arange(0, 24, 1, HEED_I64), "10::12"), 0, 10, 22);
     heed_tensor *scalar = heed_scalar(1, HEED_F32);
     ck_assert_ptr_eq(heed_index(scalar, "..."), scalar);
     expect_kind(heed_index(x, "None, ..., None, None, 0, None"), HEED_F32,
