@@ -531,7 +531,7 @@ template <class T> owner<T> own(T *object)
     return owned;
 }
 
-// The kind of a module, with its forward (see nn/module.h). M begins with a heed_module.
+// The kind of a module, with its forward (see nn/module.h). Make it a global: modules point to it.
 template <class M, auto forward> constexpr heed_module_kind kind(const char *name)
 {
     static_assert(std::is_standard_layout_v<M> && offsetof(M, module) == 0,
@@ -556,6 +556,7 @@ template <class M, class Build> owner<M> make(const heed_module_kind &kind, Buil
     }
     return own(static_cast<M *>(heed_module_ready(m)));
 }
+template <class M, class Build> owner<M> make(const heed_module_kind &&, Build) = delete;
 
 } // namespace heed
 #endif
