@@ -1,5 +1,5 @@
-// Heed for C++17 and later: tensors with operators, scopes, exceptions, owners. One header over the
-// C API of heed.h, which remains usable next to it.
+// Heed for C++17 and later: scopes, operators, exceptions, and owners that free what they own. Code
+// that uses this header can also call all functions of the C API.
 //
 //     heed::scope scope;
 //     heed::tensor x = heed::randn({2, 3}, HEED_F64);
@@ -7,8 +7,8 @@
 //     std::cout << y << '\n';
 //
 // Errors. heed::foo is heed_foo, but it throws heed::error where heed_foo leaves an error pending.
-// So does everything else here: converting a C function's result to heed::tensor, and heed::check
-// for results of other types.
+// Converting a C function's result to heed::tensor throws too; heed::check does so for results of
+// other types.
 //
 // Ownership, as in C: a tensor belongs to the scope that was innermost when it was made.
 //
@@ -81,7 +81,7 @@ inline void fail_with_exception() noexcept
     } catch (const std::exception &e) {
         heed_fail(HEED_ERR_VALUE, "a C++ function threw an exception: %s", e.what());
     } catch (...) {
-        heed_fail(HEED_ERR_VALUE, "a C++ function threw an exception that is no std::exception");
+        heed_fail(HEED_ERR_VALUE, "a C++ function threw an exception that is not a std::exception");
     }
 }
 

@@ -403,7 +403,7 @@ void test_callbacks()
     EXPECT(fails(HEED_ERR_SHAPE, "matmul: inner sizes differ", [&] { run(ERROR); }));
     EXPECT(fails(HEED_ERR_MEMORY, "std::bad_alloc", [&] { run(BAD_ALLOC); }));
     EXPECT(fails(HEED_ERR_VALUE, "100 % mine", [&] { run(STANDARD); }));
-    EXPECT(fails(HEED_ERR_VALUE, "no std::exception", [&] { run(OTHER); }));
+    EXPECT(fails(HEED_ERR_VALUE, "not a std::exception", [&] { run(OTHER); }));
     EXPECT(fails(HEED_ERR_INDEX, "left pending", [&] { run(PENDING); }));
 }
 
