@@ -391,7 +391,9 @@ START_TEST(index_leaves_one_tensor)
     const int64_t before = heed_live_tensors();
     heed_index(x, "0, 1:, None, ::2");
     ck_assert_int_eq(heed_live_tensors(), before + 1);
-    heed_index(x, "0, 1:, None, 5");
+    ck_assert_ptr_null(heed_index(x, "3"));
+    expect_error(HEED_ERR_INDEX, "column 1: index 3 is outside dim 0");
+    ck_assert_ptr_null(heed_index(x, "0, 1:, None, 5"));
     expect_error(HEED_ERR_INDEX, "column 14: index 5 is outside dim 2");
     for (int n = 0; n < 5; n++) {
         heed_fail_allocation(n);

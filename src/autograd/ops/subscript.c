@@ -121,5 +121,5 @@ heed_tensor *heed_index(heed_tensor *x, const char *text)
             from++;
         }
     } while (heed_self.error == HEED_OK && *at++ == ',');
-    return heed_scope_end_with(&scope, heed_self.error == HEED_OK ? y : NULL);
+    return heed_scope_end_with(&scope, y);
 }
