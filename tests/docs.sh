@@ -1,5 +1,5 @@
 #!/bin/sh
-# Checks the pages: every heed_ name in them is in a public header, every link leads to a file, and
+# Checks the pages: every heed_ name in them is in a public header, every link leads to a file or a heading, and
 # docs/pytorch.md lists every operation that the headers declare.
 set -eu
 cd "$(dirname "$0")/.."
@@ -30,11 +30,23 @@ fi
 rm -f "${TMPDIR:-/tmp}/quickstart.$$"
 
 for page in $pages; do
-    for link in $(grep -oE '\]\([^)#:]+\)' "$page" | sed 's/^](//; s/)$//'); do
-        if [ ! -e "$(dirname "$page")/$link" ]; then
+    for link in $(grep -oE '\]\([^):]+\)' "$page" | sed 's/^](//; s/)$//'); do
+        file=$(dirname "$page")/${link%%#*}
+        [ "${link%%#*}" != "" ] || file=$page
+        if [ ! -e "$file" ]; then
             echo "$page: $link does not exist"
             status=1
+            continue
         fi
+        # A heading's anchor: small letters, without punctuation, blanks as hyphens.
+        case $link in
+        *#*)
+            if ! sed -n 's/^#* //p' "$file" | tr '[:upper:] ' '[:lower:]-' | tr -cd 'a-z0-9_\n-' | grep -qxe "${link#*#}"; then
+                echo "$page: $link: no such heading"
+                status=1
+            fi
+            ;;
+        esac
     done
 done
 

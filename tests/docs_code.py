@@ -39,9 +39,11 @@ import importlib.util
 import os
 import re
 import shutil
+import signal
 import subprocess
 import sys
 import tempfile
+import textwrap
 import threading
 
 PAGES = ["README.md", "CONTRIBUTING.md", "examples/README.md", "bench/README.md", *sorted(glob.glob("docs/*.md"))]
@@ -94,30 +96,35 @@ def blocks_of(page):
             found = re.match(r"<!-- code: ?(.*)-->", comment, re.S)
             rule = found[1].strip() if found else rule
             edit = comment.startswith("<!-- edit:")
-        elif line.startswith("```"):
+        elif line.lstrip().startswith("```"):
             first = i = i + 1
-            while not lines[i].startswith("```"):
+            while i < len(lines) and not lines[i].lstrip().startswith("```"):
                 i += 1
-            add(first, line[3:].strip(), "\n".join(lines[first:i]) + "\n")
-        elif line.startswith("    ") and line.strip() and (i == 0 or not lines[i - 1].strip()) and not in_list(lines, i):
-            first = i
-            while i < len(lines) and (lines[i].startswith("    ") or not lines[i].strip()):
+            if i == len(lines):
+                raise Wrong(f"{page}:{first}: this fence has no end")
+            add(first, line.strip()[3:], textwrap.dedent("\n".join(lines[first:i]) + "\n"))
+        elif line.strip() and (i == 0 or not lines[i - 1].strip()) and line.startswith(code_indent(lines, i)):
+            first, indent = i, code_indent(lines, i)
+            while i < len(lines) and (lines[i].startswith(indent) or not lines[i].strip()):
                 i += 1
-            add(first, None, "\n".join(text[4:] for text in lines[first:i]).rstrip() + "\n")
+            add(first, None, textwrap.dedent("\n".join(lines[first:i])).rstrip() + "\n")
             continue
         elif line.strip():
             if rule is not None:
                 raise Wrong(f"{page}:{i + 1}: the comment above belongs to no block")
             before = line
         i += 1
+    if rule is not None:
+        raise Wrong(f"{page}: the last comment belongs to no block")
     return blocks
 
 
-def in_list(lines, i):
-    """True if the indented line i continues an item of a list."""
+def code_indent(lines, i):
+    """The indentation that makes code of line i: 4 more than that of the list item that it continues, if any."""
     while i > 0 and (not lines[i].strip() or lines[i].startswith(" ")):
         i -= 1
-    return re.match(r"([-*]|\d+\.) ", lines[i]) is not None
+    item = re.match(r"([-*]|\d+\.) +", lines[i])
+    return " " * (4 + (len(item[0]) if item else 0))
 
 
 # ---- programs ----
@@ -168,17 +175,18 @@ class Runner:
         self.count = dict.fromkeys(("run", "compiled", "by another test", "skipped", "text"), 0)
         self.notes = []
 
-    def execute(self, command, folder, **more):
+    def execute(self, command, folder):
         env = dict(os.environ, LC_ALL="C.UTF-8", ASAN_OPTIONS="detect_leaks=0", HEED_NUM_THREADS="1")
         env.pop("COLUMNS", None)
-        try:
-            done = subprocess.run(command, cwd=folder, env=env, stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
-                                  stdin=subprocess.DEVNULL, timeout=3600 if self.full else SECONDS, check=False, **more)
-        except subprocess.TimeoutExpired:
-            raise Wrong(f"takes more than {SECONDS} s; give it a quick form") from None
-        self.output = done.stdout.decode("utf-8", "replace")
-        if done.returncode != 0:
-            raise Wrong(f"ends with status {done.returncode}:\n{self.output}")
+        with subprocess.Popen(command, cwd=folder, env=env, stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
+                              stdin=subprocess.DEVNULL, start_new_session=True) as process:
+            try:
+                self.output = process.communicate(timeout=None if self.full else SECONDS)[0].decode("utf-8", "replace")
+            except subprocess.TimeoutExpired:
+                os.killpg(process.pid, signal.SIGKILL)
+                raise Wrong(f"takes more than {SECONDS} s; give it a quick form") from None
+        if process.returncode != 0:
+            raise Wrong(f"ends with status {process.returncode}:\n{self.output}")
 
     def compile(self, block, run):
         given = block.rest if block.word == "given" else ""
@@ -266,6 +274,8 @@ class Runner:
 
     def run(self, block):
         language, word = block.language, block.word
+        if word == "syntax":
+            self.notes.append(f"{block.place}: only compiled: {block.rest}")
         if word == "text":
             self.count["text"] += 1
         elif word == "skip":
@@ -279,7 +289,9 @@ class Runner:
             self.command(block.rest.removeprefix("of "))
             self.compare(block)
         elif word not in ("", "given", "after", "quick", "syntax"):
-            raise Wrong(f"unknown rule: {word}")
+            raise Wrong(f"has an unknown rule, {word}")
+        elif word == "syntax" and not block.rest:
+            raise Wrong("is not run, without a reason")
         elif language in ("c", "cpp"):
             self.compile(block, word != "syntax")
         elif language == "python":
@@ -310,7 +322,7 @@ def run_page(page, blocks, tree, full):
                 runner.run(block)
             except (Wrong, SyntaxError) as fault:
                 runner.output = None
-                faults.append(f"{block.place}: this block {fault}" if isinstance(fault, Wrong) else f"{block.place}: {fault}")
+                faults.append(f"{block.place}: {fault}")
     return runner.count, runner.notes, faults
 
 

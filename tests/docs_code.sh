@@ -4,5 +4,5 @@
 # --full runs the long commands as printed, instead of a shorter form of them.
 set -eu
 cd "$(dirname "$0")/.."
-[ -e build/libheed.a ] && [ -e build/graph ] || make all > /dev/null
+make -s all
 exec python3 tests/docs_code.py "$@"
