@@ -219,7 +219,7 @@ class Runner:
         names += [node.module for node in ast.walk(tree) if isinstance(node, ast.ImportFrom)]
         missing = sorted({name for name in names if importlib.util.find_spec(name.split(".")[0]) is None})
         if missing:
-            self.notes.append(f"{block.place}: only the syntax was checked, because {', '.join(missing)} is not installed")
+            self.notes.append(f"{block.place}: only the syntax was checked; not installed: {', '.join(missing)}")
         if run and not missing:
             self.execute([sys.executable, "-c", text], self.scratch)
         self.count["run" if run and not missing else "compiled"] += 1
