@@ -206,8 +206,8 @@ class Runner:
         cpp = block.language == "cpp"
         compiler = (os.environ.get("CXX", "c++") if cpp else os.environ.get("CC", "cc")).split()
         standard = ["-std=c++17"] if cpp else ["-std=c11", "-D_POSIX_C_SOURCE=200809L"]
-        self.execute([*compiler, *standard, "-g", "-O0", "-Isrc", *WARNINGS, *SANITIZE, source, "build/libheed.a", "-lm",
-                      "-pthread", "-rdynamic", "-o", program], ".")
+        self.execute([*compiler, *standard, "-g", "-O0", "-Isrc", *WARNINGS, *SANITIZE, source, "build/libheed.a",
+                      "-lm", "-pthread", "-o", program], ".")
         if run:
             self.execute([program], self.scratch)
         self.count["run" if run else "compiled"] += 1
@@ -227,7 +227,8 @@ class Runner:
     def shell(self, block):
         text = block.text
         if block.word == "quick" and not self.full:
-            changed = subprocess.run(["sed", "-E", block.rest], input=text, capture_output=True, text=True, check=True).stdout
+            changed = subprocess.run(["sed", "-E", block.rest], input=text, stdout=subprocess.PIPE, text=True,
+                                     check=True).stdout
             if changed == text:
                 raise Wrong(f"the quick form, {block.rest}, changes nothing")
             text = changed
@@ -334,13 +335,13 @@ class Tree:
 
     def __call__(self):
         if not self.made:
-            shutil.copytree(".", self.folder, ignore=shutil.ignore_patterns(".git", "build"), symlinks=True, dirs_exist_ok=True)
+            shutil.copytree(".", self.folder, ignore=shutil.ignore_patterns(".git", "build"), symlinks=True,
+                            dirs_exist_ok=True)
             for part in ("src", "examples", "kernels"):  # the objects, so that `make` has nothing to do
                 shutil.copytree(f"build/{part}", f"{self.folder}/build/{part}")
-            for program in ["libheed.a", *(name for name in os.listdir("examples") if os.access(f"build/{name}", os.X_OK)),
-                            *(os.path.basename(file)[:-2] for file in glob.glob("examples/*.c"))]:
-                if os.path.isfile(f"build/{program}"):
-                    shutil.copy2(f"build/{program}", f"{self.folder}/build/{program}")
+            for name in ("libheed.a", *(name.removesuffix(".c") for name in os.listdir("examples"))):
+                if os.path.isfile(f"build/{name}"):
+                    shutil.copy2(f"build/{name}", f"{self.folder}/build/{name}")
             self.made = True
         return self.folder
 
