@@ -1,6 +1,6 @@
 #!/bin/sh
 # Checks the pages: every heed_ name in them is in a public header, every link leads to a file or a heading, and
-# docs/pytorch.md lists every operation that the headers declare.
+# docs/pytorch.md lists every operation that the headers declare, modules.md every module, errors.md every code.
 set -eu
 cd "$(dirname "$0")/.."
 status=0
@@ -64,5 +64,20 @@ for name in $(grep -ohE '^(heed_tensor \*|heed_status |int |bool )heed_[a-z0-9_]
         status=1
     fi
 done
+# lists PAGE NAME...: the page has all of these names
+lists() {
+    page=$1
+    shift
+    for name in "$@"; do
+        if ! grep -qE "\b$name\b" "$page"; then
+            echo "$page does not list $name"
+            status=1
+        fi
+    done
+}
+# shellcheck disable=SC2046,SC2086
+lists docs/modules.md $(grep -ohE '^struct heed_[a-z_]+ \*heed_[a-z_]+_new\(' $headers | grep -oE 'heed_[a-z_]+_new')
+# shellcheck disable=SC2046
+lists docs/errors.md $(grep -oE '\bHEED_ERR_[A-Z]+' src/tensor/error.h | sort -u)
 [ $status -ne 0 ] || echo "docs: all names and links exist"
 exit $status
