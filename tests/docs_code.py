@@ -59,8 +59,9 @@ class Wrong(Exception):
 
 
 class Block:
-    def __init__(self, page, line, language, text, rule, before):
+    def __init__(self, page, line, language, text, rule, rule_line, before):
         self.page, self.line, self.language, self.text = page, line, language, text
+        self.rule_line = rule_line  # where the argument of the rule begins
         found = re.match(r"(\w+):?\s*(.*)", rule or "", re.S)
         self.word, self.rest = found.groups() if found else ("", "")
         self.before = before  # the line before the block
@@ -77,13 +78,13 @@ def blocks_of(page):
     """The blocks of a page. `language` is None for an indented paragraph and "" for a plain fence."""
     with open(page, encoding="utf-8") as file:
         lines = file.read().split("\n")
-    blocks, rule, before, edit, i = [], None, "", False, 0
+    blocks, rule, rule_line, before, edit, i = [], None, 0, "", False, 0
 
     def add(first, language, text):
         nonlocal rule, edit
         if edit and rule is None:
             rule = "by tests/contributing.sh"
-        blocks.append(Block(page, first + 1, language, text, rule, before))
+        blocks.append(Block(page, first + 1, language, text, rule, rule_line, before))
         rule, edit = None, False
 
     while i < len(lines):
@@ -95,6 +96,7 @@ def blocks_of(page):
             comment = "\n".join(lines[first : i + 1])
             found = re.match(r"<!-- code: ?(.*)-->", comment, re.S)
             rule = found[1].strip() if found else rule
+            rule_line = first + (2 if comment.startswith("<!-- code: given\n") else 1)
             edit = comment.startswith("<!-- edit:")
         elif line.lstrip().startswith("```"):
             first = i = i + 1
@@ -130,34 +132,31 @@ def code_indent(lines, i):
 # ---- programs ----
 
 
+# What comes before main: a type, a macro, a directive, a comment; or a function, TYPE NAME( without a ; at the end.
+DEFINITION = re.compile(r"(static|typedef|extern|template|namespace|using)\b|(enum|struct)( \w+)? \{|#|/\*|"
+                        r"HEED_(OPERATION|MODULE_KIND)\(|(?!return\b|else\b)(\w[\w:<>]*[ *&]+)+[\w:]+\([^;]*$")
+
+
 def split(text, place):
-    """Splits C into definitions, which begin in column 0, and statements, both with #line directives."""
+    """Splits C into definitions and statements, both with #line directives."""
     page, _, first = place.partition(":")
-    chunks, depth = [[], []], 0
-    where = 1
+    definitions, statements = [], []
+    to, depth = statements, 0
     for number, line in enumerate(text.split("\n"), int(first)):
-        code = re.sub(r'"(\\.|[^"\\])*"|\'(\\.|[^\'\\])\'|//.*|/\*.*?\*/', "", line)
         if depth == 0 and line.strip() and not line.startswith((" ", "}", "{")):
-            defines = re.match(r"(static|typedef|enum \w* ?\{|struct \w+ \{|#|extern|template|namespace|using|"
-                               r"HEED_OPERATION\(|HEED_MODULE_KIND\(|/\*)", line)
-            function = re.match(r"[\w *:&<>]+\([^;]*$", line) and not re.match(r"(if|for|while|switch|return)\b", line)
-            function = function and re.match(r"\w[\w:<>]*[ *&]+[\w:]+\(", line) and "=" not in code.split("(")[0]
-            where = 0 if defines or function else 1
+            to = definitions if DEFINITION.match(line) else statements
         if line.strip():
-            chunks[where].append(f'#line {number} "{page}"\n{line}\n')
+            to.append(f'#line {number} "{page}"\n{line}\n')
+        code = re.sub(r'"(\\.|[^"\\])*"|\'(\\.|[^\'\\])\'|//.*|/\*.*?\*/', "", line)
         depth += code.count("{") + code.count("(") - code.count("}") - code.count(")")
-    return ["".join(chunk) for chunk in chunks]
+    return "".join(definitions), "".join(statements)
 
 
 def program_of(parts, language):
     """A program made of parts, each (text, place)."""
-    if len(parts) == 1 and re.search(r"^int main\(", parts[0][0], re.M):
-        page, _, line = parts[0][1].partition(":")
-        return f'#line {line} "{page}"\n{parts[0][0]}'
-    if any(re.search(r"^int main\(", text, re.M) for text, _ in parts):
-        main = parts[-1]
-        return "".join(split(text, place)[0] for text, place in parts[:-1]) + program_of([main], language)
     pieces = [split(text, place) for text, place in parts]
+    if any(re.search(r"^int main\(", text, re.M) for text, _ in parts):
+        return "".join(top for top, _ in pieces)
     header = "heed.hpp" if language == "cpp" else "heed.h"
     return (f"#include <{header}>\n#include <inttypes.h>\n#include <math.h>\n#include <stdio.h>\n#include <stdlib.h>\n"
             "#include <string.h>\n" + "".join(top for top, _ in pieces) +
@@ -197,7 +196,7 @@ class Runner:
             self.parts = []
         self.language = block.language
         if given:
-            self.parts.append((given, f"{block.page}:1"))
+            self.parts.append((given, f"{block.page}:{block.rule_line}"))
         self.parts.append((block.text, block.place))
         source = os.path.join(self.scratch, f"line{block.line}.{block.language}")
         program = os.path.join(self.scratch, f"line{block.line}")
@@ -205,7 +204,7 @@ class Runner:
             file.write(program_of(self.parts, block.language))
         cpp = block.language == "cpp"
         compiler = (os.environ.get("CXX", "c++") if cpp else os.environ.get("CC", "cc")).split()
-        standard = ["-std=c++17"] if cpp else ["-std=c11", "-D_POSIX_C_SOURCE=200809L"]
+        standard = ["-std=c++20"] if cpp else ["-std=c11", "-D_POSIX_C_SOURCE=200809L"]
         self.execute([*compiler, *standard, "-g", "-O0", "-Isrc", *WARNINGS, *SANITIZE, source, "build/libheed.a",
                       "-lm", "-pthread", "-o", program], ".")
         if run:
@@ -367,7 +366,7 @@ def main():
     for fault in faults:
         print(fault)
     if faults:
-        sys.exit(f"docs_code: {len(faults)} blocks fail")
+        sys.exit(f"docs_code: failing blocks: {len(faults)}")
     print(f"docs_code: {len(pages)} pages: " + ", ".join(f"{count} {kind}" for kind, count in totals.items()))
 
 
