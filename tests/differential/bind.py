@@ -247,7 +247,7 @@ class Heed:
         """A tensor with the values of a numpy array."""
         dtype = DTYPES[[numpy.dtype(d) for d in NUMPY.values()].index(array.dtype)]
         flat = numpy.ascontiguousarray(array).reshape(-1)
-        made = self.call_quietly(f"from_{dtype}", Pointer(flat.ctypes.data, ""), array.shape)
+        made = self.call_quietly("from_values", Pointer(flat.ctypes.data, ""), flat.nbytes, array.shape, dtype)
         if self.trace is not None:
             values = ", ".join(self.text("double", v) for v in flat.tolist())
             shape = self.text("heed_shape", array.shape)
