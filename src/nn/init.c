@@ -131,7 +131,7 @@ static int64_t draw_pending(const truncation *t, heed_tensor *w, heed_tensor *ch
 
 static heed_status fill_truncated(const truncation *t, heed_tensor *w)
 {
-    enum { MOST_ROUNDS = 10000 }; /* enough to accept one number in 500 */
+    enum { MOST_ROUNDS = 10000 }; /* enough if one number in 500 is accepted */
     heed_scope scope;
     heed_scope_begin_no_grad(&scope);
     heed_tensor *chosen = heed_empty_like(w);

@@ -24,6 +24,7 @@ static inline T floor_remainder(T a, T b)
     return y != 0 && (y < 0) != (b < 0) ? y + b : y;
 }
 #endif
+
 #if defined T_IS_F32 && defined __AVX512F__
 #define IN_VECTORS
 #include "avx512.h"
@@ -112,13 +113,10 @@ static T integer_power(T a, T b)
     return y;
 }
 
-/* With the sign of b; 0 if b is 0, which is reported after the loop. INT64_MIN % -1 would trap. */
+/* With the sign of b, which elementwise.c has checked not to be 0. INT64_MIN % -1 would trap. */
 static T integer_remainder(T a, T b)
 {
-    if (b == 0 || b == -1) {
-        return 0;
-    }
-    const T y = a % b;
+    const T y = b == -1 ? 0 : a % b;
     return y != 0 && (y < 0) != (b < 0) ? y + b : y;
 }
 #endif
