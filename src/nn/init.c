@@ -90,10 +90,10 @@ typedef struct truncation {
     bool draws_normal; /* draws normal numbers; else uniform ones in [a, b] */
 } truncation;
 
-/* The share of a normal distribution below x. */
+/* The share of the normal distribution between its mean and x; negative if x is below the mean. */
 static double normal_share(const truncation *t, double x)
 {
-    return (1 + erf((x - t->mean) / t->std / sqrt(2))) / 2;
+    return erf((x - t->mean) / t->std / sqrt(2)) / 2;
 }
 
 /* The logarithm of the density at x relative to its maximum in [a, b]. */
