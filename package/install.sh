@@ -157,4 +157,14 @@ esac
 if [ -z "$DESTDIR" ] && [ "$(id -u)" -eq 0 ] && [ "$(uname)" = Linux ] && command -v ldconfig > /dev/null; then
     ldconfig 2> /dev/null || :
 fi
-[ "$action" = uninstall ] || echo "Heed $VERSION is installed in $DESTDIR$PREFIX"
+[ "$action" = install ] || exit 0
+echo "Heed $VERSION is installed in $DESTDIR$PREFIX"
+if [ -z "$DESTDIR" ]; then
+    case :$(pkg-config --variable pc_path pkg-config 2> /dev/null): in
+    *":$LIBDIR/pkgconfig:"*) ;;
+    *)
+        echo "Compilers and programs find it there after:"
+        echo "    export PKG_CONFIG_PATH=$LIBDIR/pkgconfig LD_LIBRARY_PATH=$LIBDIR"
+        ;;
+    esac
+fi

@@ -76,8 +76,8 @@ for decoy in tensor.h error.h tensor/tensor.h tensor/error.h dtype.h; do
     echo '#error "a header of the program was included"' > $decoy
 done
 sed 's/"heed.h"/<heed.h>/' "$root/examples/quickstart.c" > quickstart.c
-wanted=$root/tests/fixtures/output/quickstart.txt
-cat > mine.cpp << 'END'
+recorded=$root/tests/fixtures/output/quickstart.txt
+cat > gradient.cpp << 'END'
 #include <heed.h>
 int main()
 {
@@ -95,7 +95,7 @@ runs() {
     if readelf -d "$1" | grep -q "NEEDED.*libheed.so.$minor"; then linked=shared; else linked=static; fi
     check [ "$linked" = "$2" ]
     LC_ALL=C.UTF-8 LD_LIBRARY_PATH="$heed/lib" "$1" > "$scratch/printed"
-    case $1 in *quickstart*) check cmp "$wanted" "$scratch/printed" ;; esac
+    case $1 in *quickstart* | */mine) check cmp "$recorded" "$scratch/printed" ;; esac
 }
 
 export PKG_CONFIG_PATH="$heed/lib/pkgconfig"
@@ -108,10 +108,10 @@ check [ "$(pkg-config --modversion heed)" = "$version" ]
     $cc -std=c11 $strict -I. -Itensor quickstart.c $($flags --static --cflags --libs) -static -o quickstart
     runs ./quickstart static
     for standard in c++17 c++20; do
-        c++ -std=$standard $strict -I. -Itensor mine.cpp $($flags --cflags --libs) -o mine
-        runs ./mine shared
-        c++ -std=$standard $strict -I. -Itensor mine.cpp $($flags --static --cflags --libs) -static -o mine
-        runs ./mine static
+        c++ -std=$standard $strict -I. -Itensor gradient.cpp $($flags --cflags --libs) -o gradient
+        runs ./gradient shared
+        c++ -std=$standard $strict -I. -Itensor gradient.cpp $($flags --static --cflags --libs) -static -o gradient
+        runs ./gradient static
     done
 }
 
@@ -163,28 +163,30 @@ built() {
     cmake -S . -B "$1" -DCMAKE_PREFIX_PATH="$heed" -DCMAKE_C_COMPILER="$cc" -DCMAKE_INSTALL_RPATH= > "$scratch/log" 2>&1 &&
         cmake --build "$1" >> "$scratch/log" 2>&1 || { cat "$scratch/log"; exit 1; }
 }
+cp quickstart.c mine.c
+awk '/^```/ { inside = /^```cmake/; next } inside' "$root/README.md" > lines.cmake # these make mine of mine.c
+check [ "$(wc -l < lines.cmake)" -eq 3 ]
 project > CMakeLists.txt << 'END'
-find_package(Heed 0.1 REQUIRED)
-add_executable(quickstart quickstart.c)
-target_link_libraries(quickstart Heed::heed)
+include(lines.cmake)
 add_executable(quickstart_static quickstart.c)
 target_link_libraries(quickstart_static Heed::heed_static)
 foreach(standard 17 20)
-  add_executable(mine${standard} mine.cpp)
-  target_link_libraries(mine${standard} Heed::heed)
-  set_target_properties(mine${standard} PROPERTIES CXX_STANDARD ${standard})
+  add_executable(gradient${standard} gradient.cpp)
+  target_link_libraries(gradient${standard} Heed::heed)
+  set_target_properties(gradient${standard} PROPERTIES CXX_STANDARD ${standard})
 endforeach()
 END
 built shared
-runs shared/quickstart shared
+runs shared/mine shared
 runs shared/quickstart_static static
-runs shared/mine17 shared
-runs shared/mine20 shared
-sed -i 's/^find_package.*/set(BUILD_SHARED_LIBS OFF)\nfind_package(Heed 0.1 REQUIRED COMPONENTS static)/' CMakeLists.txt
+runs shared/gradient17 shared
+runs shared/gradient20 shared
+sed 's/^find_package.*/set(BUILD_SHARED_LIBS OFF)\nfind_package(Heed 0.1 REQUIRED COMPONENTS static)/' lines.cmake > edited
+mv edited lines.cmake
 built static
-runs static/quickstart static
-runs static/mine17 static
-runs static/mine20 static
+runs static/mine static
+runs static/gradient17 static
+runs static/gradient20 static
 
 next=$(echo "$minor" | awk -F. '{ print $1 "." $2 + 1 }')
 project > CMakeLists.txt << END
@@ -260,4 +262,18 @@ rm "$scratch/use/usr/include/heed/tensor/other.h"
 make $use uninstall > "$scratch/out"
 check [ "$(find "$scratch/use" -iname '*heed*')" = "" ]
 
+# ---- README's lines, with what make install prints ----
+
+make BUILD="$build" PREFIX="$scratch/home" install > "$scratch/out"
+has "^Heed $version is installed in $scratch/home$" "$scratch/out"
+eval "$(sed -n 's/^    \(export .*\)/\1/p' "$scratch/out")"
+cd "$scratch/mine"
+line=$(sed -n 's/^    \(cc mine.c .*\)/\1/p' "$root/README.md")
+eval "$line -g"
+LC_ALL=C.UTF-8 ./mine | cmp - "$recorded"
+
+# gdb loads the script of a library that it finds below its folder of scripts.
+expect 0 '^\$1 = tensor(shape=(5, 12), f32, \[.*, \.\.\.\]' gdb -nx -batch \
+    -iex "set auto-load scripts-directory $scratch/home/share/gdb/auto-load" -iex "set auto-load safe-path $scratch" \
+    -ex "break heed_heat_map" -ex run -ex up -ex "print logits" ./mine
 echo "install_use: passed"
