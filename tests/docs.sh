@@ -51,6 +51,15 @@ for name in $(grep -ohE '^(heed_tensor \*|heed_status |int |bool )heed_[a-z0-9_]
         echo "docs/pytorch.md does not list $name"
         status=1
     fi
+    # heed.hpp has every operation; those with a sign as an operator.
+    case $name in
+    *anomaly*) continue ;;
+    esac
+    cpp=$(echo "$name" | sed -E 's/^heed_//; s/^(add|sub|mul|div|eq|ne|lt|le|gt|ge)_scalar$/\1/')
+    if ! grep -qE "\bX\($cpp\)|^HEED_OPERATOR\(.*, $cpp,|^inline .* $cpp\(" src/heed.hpp; then
+        echo "HEED_FUNCTIONS in src/heed.hpp does not list $cpp"
+        status=1
+    fi
 done
 [ $status -ne 0 ] || echo "docs: all names and links exist"
 exit $status
