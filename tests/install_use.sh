@@ -78,15 +78,17 @@ done
 sed 's/"heed.h"/<heed.h>/' "$root/examples/quickstart.c" > quickstart.c
 recorded=$root/tests/fixtures/output/quickstart.txt
 cat > gradient.cpp << 'END'
-#include <heed.h>
+#include <heed.hpp>
 int main()
 {
-    heed_scope scope;
-    heed_scope_begin(&scope);
-    heed_tensor *x = heed_set_requires_grad(heed_ones(HEED_SHAPE(2, 2), HEED_F32), true);
-    heed_backward(heed_sum_dims(heed_mul_scalar(x, 3), HEED_DIMS(0, 1), false));
-    double g = heed_at(x->grad, HEED_INDEX(1, 1));
-    return heed_scope_end(&scope) != HEED_OK || g != 3 || heed_live_tensors() != 0;
+    double g;
+    {
+        heed::scope scope;
+        heed::tensor x = heed_set_requires_grad(heed_ones(HEED_SHAPE(2, 2), HEED_F32), true);
+        heed_backward(heed_sum(3 * x));
+        g = heed_at(x->grad, HEED_INDEX(1, 1));
+    }
+    return g != 3 || heed_live_tensors() != 0;
 }
 END
 
