@@ -5,7 +5,7 @@
 #   i686      32-bit x86: all suites but misuse, files and memory
 #   aarch64   under qemu: all suites
 #   s390x     big-endian: the build must fail with an error message
-#   macos     aarch64-macos with zig: library and programs must compile and link; nothing runs
+#   macos     aarch64-macos with zig: libraries and programs must compile and link; nothing runs
 #
 # --quick runs only the most machine-dependent suites on machines where all take long. Check is built
 # for each machine from Debian's source package. All files are written to build/machines.
@@ -112,7 +112,7 @@ macos() {
         chmod +x "$here/zig/${tool%% *}"
     done
     echo "== macos: build"
-    make CC="$here/zig/cc" AR="$here/zig/ar" BUILD="$here/macos" WERROR=-Werror all
+    make CC="$here/zig/cc" AR="$here/zig/ar" BUILD="$here/macos" WERROR=-Werror all shared
 }
 
 [ $# -gt 0 ] || set -- s390x macos musl i686 aarch64
