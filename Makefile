@@ -169,6 +169,7 @@ help:
 	@echo "make install       install headers, libraries and programs under PREFIX=$(PREFIX); also LIBDIR=, DESTDIR=;"
 	@echo "                   make uninstall removes them"
 	@echo "make symbols       update package/symbols.txt, the list of exported functions and public types"
+	@echo "make amalgamation  join Heed into heed.h and heed.c in $(BUILD)/amalgamation/"
 	@echo "make clean         remove $(BUILD)/"
 	@echo
 	@echo "All cores are used unless -j is given; V=1 shows the commands. CC, CXX, CPPFLAGS, CFLAGS,"
@@ -510,7 +511,7 @@ layers:
 pictures: page $(addprefix $(BUILD)/,graph next_token gpt stories page_hash)
 	sh docs/pictures/make.sh $(BUILD)
 
-FORMATTED = $(wildcard src/*.h src/*.hpp src/*/*.[ch] src/*/*/*.[ch] examples/*.[ch] examples/*/*.[ch] tests/*.[ch] tests/*.cpp tests/gradients/*.h tests/misuse/*.h tests/parity/*.h tests/fuzz/*.c tests/fuzz/*/*.[ch] tests/oom/*.c tests/page/*.c tests/lessons/*.c bench/*.[ch] bench/*/*.[ch] bench/peers/*.cpp)
+FORMATTED = $(wildcard src/*.h src/*.hpp src/*/*.[ch] src/*/*/*.[ch] examples/*.[ch] examples/*/*.[ch] tests/*.[ch] tests/*.cpp tests/gradients/*.h tests/misuse/*.h tests/parity/*.h tests/fuzz/*.c tests/fuzz/*/*.[ch] tests/oom/*.c tests/page/*.c tests/lessons/*.c tests/amalgamation/*.c bench/*.[ch] bench/*/*.[ch] bench/peers/*.cpp)
 
 format:
 	clang-format -i $(FORMATTED)

@@ -76,6 +76,34 @@ $(foreach p,$(PROGRAMS),$(eval $(call man_rule,$(p))))
 
 # ---- the amalgamation: heed.h and heed.c ----
 
+AMALGAMATION       := $(BUILD)/amalgamation
+AMALGAMATION_FLAGS ?= -O3 -march=native
+
+.PHONY: amalgamation
+amalgamation: $(AMALGAMATION)/heed.c
+
+$(AMALGAMATION)/heed.c: $(addprefix package/,amalgamate.py amalgamation.c) LICENSE \
+        $(wildcard src/*.h src/*/*.[ch] src/*/*/*.[ch] src/*/*/*.def)
+	$(call step,join $@)
+	python3 $< $(@D) $(patsubst $(BUILD)/kernels/baseline/%.o,%,$(filter $(BUILD)/kernels/baseline/%,$(KERNELS)))
+
+# What the library is tested with, linked with heed.o instead (tests/amalgamation.sh).
+$(AMALGAMATION)/heed.o: $(AMALGAMATION)/heed.c
+	$(call step,cc $<)
+	$(CC) $(AMALGAMATION_FLAGS) -Wall -Wextra $(WERROR) -c $< -o $@
+
+$(AMALGAMATION)/test_heed: $(TEST_OBJECTS) $(PART_OBJECTS) $(PAGE_PARTS) $(AMALGAMATION)/heed.o
+	$(call step,link $@)
+	$(LINK) $^ -o $@ $(WRAPPED) $(shell pkg-config --libs check) $(LDLIBS_)
+
+$(AMALGAMATION)/bench_heed: $(HEED_BENCH) $(AMALGAMATION)/heed.o
+	$(call step,link $@)
+	$(LINK) $^ -o $@ $(LDLIBS_)
+
+$(AMALGAMATION)/%: $(BUILD)/examples/%.o $(AMALGAMATION)/heed.o
+	$(call step,link $@)
+	$(LINK) $^ -o $@ $(LDLIBS_)
+
 # ---- the reference: HTML and man pages ----
 
 # ---- releases ----
