@@ -17,3 +17,18 @@ install: $(LIBRARY)
 # ---- the reference: HTML and man pages ----
 
 # ---- releases ----
+
+# The tarball holds the last commit, and the same commit gives the same bytes. It contains everything but .gitignore.
+DIST := heed-$(VERSION)
+.PHONY: dist
+dist: $(BUILD)/$(DIST).tar.gz
+	@echo "$< is written"
+
+# FORCE: the commit may have changed.
+.PHONY: FORCE
+$(BUILD)/$(DIST).tar.gz: FORCE
+	@git rev-parse --git-dir > /dev/null 2>&1 || { echo "make dist: needs git and a clone of the repository" >&2; exit 1; }
+	@mkdir -p $(@D)
+	@git diff --quiet HEAD || echo "make dist: uncommitted changes are left out" >&2
+	git archive --prefix=$(DIST)/ -o $(@:.gz=) HEAD
+	gzip -9nf $(@:.gz=)
