@@ -47,7 +47,7 @@ LINK      = $(CC) $(CFLAGS_) $(NAMES) $(LDFLAGS)
 # One job per core, unless -j was given to this make or to a make that calls it. (-j shows only in the environment
 # and on the command line: MAKEFLAGS does not contain it yet while make reads this file.)
 ifndef COUNTING
-JOBS := $(shell case " $$MAKEFLAGS $$(tr '\0' ' ' < /proc/$$PPID/cmdline 2> /dev/null)" in \
+JOBS := $(shell case " $$MAKEFLAGS $$(tr '\0' ' ' 2> /dev/null < /proc/$$PPID/cmdline || ps -o args= -p $$PPID 2> /dev/null)" in \
             (*" -j"*|*" --jobs"*) ;; (*) nproc 2> /dev/null || getconf _NPROCESSORS_ONLN ;; esac)
 ifneq (,$(JOBS))
 MAKEFLAGS += -j$(JOBS)
@@ -166,6 +166,7 @@ help:
 	@echo "make lint          run cppcheck"
 	@echo "make pictures      make the pictures of README and docs/ again (needs Graphviz and Chromium)"
 	@echo "make install       install headers, library, heed.pc and LICENSE under PREFIX=$(PREFIX)"
+	@echo "make dist          write the release's tarball, $(BUILD)/heed-$(VERSION).tar.gz; make deb: Debian packages"
 	@echo "make clean         remove $(BUILD)/"
 	@echo
 	@echo "All cores are used unless -j is given; V=1 shows the commands. CC, CXX, CPPFLAGS, CFLAGS,"
