@@ -11,13 +11,16 @@ unset MAKEFLAGS WERROR
 version=$(sed -n 's/^#define HEED_VERSION  *"\(.*\)"/\1/p' src/tensor/version.h)
 heed=heed-$version
 tarball=$PWD/build/$heed.tar.gz
-make -s dist
+make -s dist > /dev/null
 
 if [ "${1:-}" = --chroot ]; then
     sh tests/install.sh deb
     cat > "$scratch/readme" << 'END'
 set -e
-cd /root/heed-*
+cd /root
+tar xzf heed-*.tar.gz
+rm heed-*.tar.gz
+cd heed-*
 ! command -v git
 began=$(date +%s)
 make demo > /root/log 2>&1 || { tail -50 /root/log; exit 1; }
@@ -27,7 +30,7 @@ make deps test > /root/log 2>&1 || { tail -50 /root/log; exit 1; }
 echo "make deps test: $(($(date +%s) - began)) seconds"
 END
     mmdebstrap --quiet --variant=minbase --include=gcc,libc6-dev,make --format=null \
-        --customize-hook="tar-in $tarball /root" --customize-hook="copy-in $scratch/readme /root" \
+        --customize-hook="copy-in $tarball $scratch/readme /root" \
         --customize-hook='chroot "$1" sh /root/readme' bookworm
     echo "dist: passed in a chroot"
     exit
@@ -45,7 +48,7 @@ check [ "$(sed -n 's/^heed (\([0-9.]*\)-[0-9]*) .*/\1/p' package/debian/changelo
 
 cp "$tarball" "$scratch/first"
 rm "$tarball"
-make -s dist
+make -s dist > /dev/null
 check cmp "$tarball" "$scratch/first"
 tar xzf "$tarball" -C "$scratch"
 git ls-tree -r --name-only HEAD | grep -vx '\.git[a-z]*' | sort > "$scratch/wanted"
@@ -68,7 +71,7 @@ quickly="OPTIMISE=-O0 ISAS=baseline"
 make -s $quickly all build/test_heed
 # shellcheck disable=SC2086
 make -s $quickly install PREFIX=/usr DESTDIR="$scratch/root"
-check build/test_heed version parity ops_reduce safetensors > "$scratch/out"
+expect 0 "^100%" build/test_heed version tensor files
 expect 0 "and it -> mooed" build/quickstart
 check [ -e "$scratch/root/usr/lib/libheed.a" ]
 check [ ! -e "$scratch/git" ]

@@ -5,7 +5,7 @@
 #   i686      32-bit x86: all suites but misuse, files and memory
 #   aarch64   under qemu: all suites
 #   s390x     big-endian: the build must fail with an error message
-#   macos     aarch64-macos with zig: library and programs must compile and link; nothing runs
+#   macos     aarch64 and x86-64, with zig: library and programs must compile and link; nothing runs
 #
 # --quick runs only the most machine-dependent suites on machines where all take long. Check is built
 # for each machine from Debian's source package. All files are written to build/machines.
@@ -106,13 +106,15 @@ s390x() {
 
 macos() {
     [ -d "$here/zig/ziglang" ] || python3 -m pip install -q --target "$here/zig" ziglang
-    for tool in "cc -target aarch64-macos" ar; do
-        printf '#!/bin/sh\nPYTHONPATH=%s exec python3 -m ziglang %s "$@"\n' "$here/zig" "$tool" \
-            > "$here/zig/${tool%% *}"
-        chmod +x "$here/zig/${tool%% *}"
+    for cpu in aarch64 x86_64; do
+        for tool in "cc -target $cpu-macos" ar; do
+            printf '#!/bin/sh\nPYTHONPATH=%s exec python3 -m ziglang %s "$@"\n' "$here/zig" "$tool" \
+                > "$here/zig/${tool%% *}_$cpu"
+            chmod +x "$here/zig/${tool%% *}_$cpu"
+        done
+        echo "== macos: build for $cpu"
+        make CC="$here/zig/cc_$cpu" AR="$here/zig/ar_$cpu" BUILD="$here/macos_$cpu" WERROR=-Werror all
     done
-    echo "== macos: build"
-    make CC="$here/zig/cc" AR="$here/zig/ar" BUILD="$here/macos" WERROR=-Werror all
 }
 
 [ $# -gt 0 ] || set -- s390x macos musl i686 aarch64
