@@ -38,11 +38,13 @@ fi
 
 # ---- the version ----
 
-check [ "$(sed -n 's/^version: //p' CITATION.cff)" = "$version" ]
-released=$(sed -n "s/^## $version (\(20..-..-..\))$/\1/p" CHANGELOG.md)
-check [ "$(sed -n 's/^## //p' CHANGELOG.md | head -n 1)" = "$version ($released)" ]
-check [ "$(sed -n 's/^date-released: //p' CITATION.cff)" = "$released" ]
-check [ "$(sed -n 's/^heed (\([0-9.]*\)-[0-9]*) .*/\1/p' package/debian/changelog | head -n 1)" = "$version" ]
+# CHANGELOG's first entry is version.h's version. CITATION.cff and Debian's changelog have the last release.
+first=$(sed -n 's/^## //p' CHANGELOG.md | head -n 1)
+released=$(sed -n 's/^## \([0-9.]* (20..-..-..)\)$/\1/p' CHANGELOG.md | head -n 1)
+check [ "$first" = "$version (unreleased)" -o "$first" = "$released" ]
+check [ "${first% *}" = "$version" ]
+check [ "$(sed -n 's/^version: //p' CITATION.cff) ($(sed -n 's/^date-released: //p' CITATION.cff))" = "$released" ]
+check [ "$(sed -n 's/^heed (\([0-9.]*\)-[0-9]*) .*/\1/p' package/debian/changelog | head -n 1)" = "${released% *}" ]
 
 # ---- the bytes ----
 
