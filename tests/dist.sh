@@ -44,7 +44,7 @@ released=$(sed -n 's/^## \([0-9.]* (20..-..-..)\)$/\1/p' CHANGELOG.md | head -n 
 check [ "$first" = "$version (unreleased)" -o "$first" = "$released" ]
 check [ "${first% *}" = "$version" ]
 check [ "$(sed -n 's/^version: //p' CITATION.cff) ($(sed -n 's/^date-released: //p' CITATION.cff))" = "$released" ]
-check [ "$(sed -n 's/^heed (\([0-9.]*\)-[0-9]*) .*/\1/p' package/debian/changelog | head -n 1)" = "${released% *}" ]
+check [ "$(sed -n 's/^heed (\([0-9.]*\)-[^)]*) .*/\1/p' package/debian/changelog | head -n 1)" = "${released% *}" ]
 
 # ---- the bytes ----
 
