@@ -31,7 +31,7 @@ SYMBOLS  ?= -g1
 STRUCTS  := -mmemset-strategy=libcall:-1:noalign -mmemcpy-strategy=libcall:-1:noalign
 STRUCTS  := $(shell $(CC) -Werror $(STRUCTS) -E -x c /dev/null > /dev/null 2>&1 && echo "$(STRUCTS)")
 # The x87 unit of 32-bit x86 computes in extended precision; SSE2 rounds to float and double.
-MACHINE  := $(shell $(CC) $(CPPFLAGS) $(CFLAGS) -dM -E -x c /dev/null | grep -oE '__x86_64__|__i386__')
+MACHINE  := $(shell $(CC) $(CPPFLAGS) $(CFLAGS) -dM -E -x c /dev/null | grep -oE '__x86_64__|__i386__|__APPLE__')
 SSE2     := $(if $(filter __i386__,$(MACHINE)),-msse2 -mfpmath=sse)
 # _DARWIN_C_SOURCE: with _POSIX_C_SOURCE alone, macOS hides O_NOFOLLOW and the number of processors.
 STANDARD := -std=c11 -D_POSIX_C_SOURCE=200809L -D_DARWIN_C_SOURCE
@@ -74,7 +74,7 @@ step = $(folder)
 endif
 
 # Goals that run something run one after another, in the given order.
-RUNS := clean deps deps-dev deps-page demo page lessons test test-isas test-tsan test-cpp test-oom layers mutate format check-format lint bench install
+RUNS := clean deps deps-dev deps-page demo page lessons test test-isas test-tsan test-cpp test-oom layers mutate format check-format lint bench shared install uninstall
 earlier :=
 $(foreach goal,$(filter $(RUNS),$(MAKECMDGOALS)),\
     $(if $(earlier),$(eval $(goal): | $(earlier)))$(eval earlier := $(goal)))
@@ -137,7 +137,7 @@ LESSONS      := $(filter $(BUILD)/lesson%,$(EXAMPLES))
 
 TEST_OBJECTS := $(patsubst %.c,$(BUILD)/%.o,$(wildcard tests/*.c))
 
-.PHONY: all lib demo lessons test test-isas deps deps-dev layers format check-format lint install clean help
+.PHONY: all lib demo lessons test test-isas deps deps-dev layers format check-format lint clean help
 
 all: $(LIBRARY) $(EXAMPLES)
 
@@ -165,7 +165,10 @@ help:
 	@echo "make format        clang-format everything; check-format only checks"
 	@echo "make lint          run cppcheck"
 	@echo "make pictures      make the pictures of README and docs/ again (needs Graphviz and Chromium)"
-	@echo "make install       install headers, library, heed.pc and LICENSE under PREFIX=$(PREFIX)"
+	@echo "make shared        build the shared library, $(BUILD)/shared/libheed.so"
+	@echo "make install       install headers, libraries and programs under PREFIX=$(PREFIX); also LIBDIR=, DESTDIR=;"
+	@echo "                   make uninstall removes them"
+	@echo "make symbols       update package/symbols.txt, the list of exported functions and public types"
 	@echo "make dist          write the release's tarball, $(BUILD)/heed-$(VERSION).tar.gz; make deb: Debian packages"
 	@echo "make clean         remove $(BUILD)/"
 	@echo
@@ -430,17 +433,13 @@ mutate:
 # Random graphs, modules, optimisers, generators and files, compared with PyTorch (tests/differential/run.py).
 CASES ?= 2000
 SEED  ?= 1
-SHARED := $(BUILD)/differential
-.PHONY: differential
-differential:
+.PHONY: differential differential-needs
+differential-needs:
 	@python3 -c "import numpy, torch, safetensors" || { echo "make differential: needs PyTorch:" \
 	    "pip install numpy torch safetensors" >&2; exit 1; }
-	@$(MAKE) --no-print-directory BUILD=$(SHARED) EXTRA="-fPIC $(EXTRA)" $(SHARED)/libheed.so
-	python3 -B tests/differential/run.py $(SHARED)/libheed.so --cases $(CASES) --seed $(SEED)
 
-$(BUILD)/libheed.so: $(OBJECTS)
-	$(call step,link $@)
-	$(LINK) -shared $^ -o $@ $(LDLIBS_)
+differential: differential-needs shared
+	python3 -B tests/differential/run.py $(BUILD)/shared/libheed.so --cases $(CASES) --seed $(SEED)
 
 # ---- benchmarks ----
 
@@ -501,7 +500,7 @@ $(TEST_OBJECTS) $(BUILD)/test_heed: | deps
 endif
 
 deps-dev:
-	@sh tests/install.sh check dev report page firefox
+	@sh tests/install.sh check dev use report page firefox
 
 # ---- structure and style ----
 

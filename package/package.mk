@@ -2,15 +2,74 @@
 
 # ---- shared library ----
 
+# A minor version may change the ABI until version 1.0 (docs/abi.md): it is part of the soname.
+SONAME_VERSION := $(basename $(VERSION))
+ifneq (,$(filter __APPLE__,$(MACHINE)))
+SHARED_FILE  := libheed.$(VERSION).dylib
+SONAME       := libheed.$(SONAME_VERSION).dylib
+SHARED_LINK  := libheed.dylib
+SHARED_FLAGS := -dynamiclib -install_name @rpath/$(SONAME)
+else
+SHARED_FILE  := libheed.so.$(VERSION)
+SONAME       := libheed.so.$(SONAME_VERSION)
+SHARED_LINK  := libheed.so
+SHARED_FLAGS  = -shared -Wl,-soname,$(SONAME) $(STRICT_LINK)
+endif
+# defs: an undefined symbol is an error. nodelete: dlclose leaves the library in memory, since its threads and the
+# clean-up of other threads still need it.
+STRICT_LINK = $(shell printf 'int x;' | $(CC) -shared -fPIC -Wl,-z,defs,-z,nodelete -x c - -o /dev/null 2> /dev/null \
+                  && echo -Wl,-z,defs,-z,nodelete)
+
+# Its objects are compiled with -fPIC, by a make of its own and in a folder of their own.
+.PHONY: shared
+shared:
+	$(if $(COUNTING),,@$(MAKE) --no-print-directory BUILD=$(BUILD)/shared EXTRA="-fPIC $(EXTRA)" $(BUILD)/shared/$(SHARED_FILE))
+
+$(BUILD)/$(SHARED_FILE): $(OBJECTS)
+	$(call step,link $@)
+	$(LINK) $(SHARED_FLAGS) $^ -o $@ $(LDLIBS_)
+	@ln -sf $(SHARED_FILE) $(BUILD)/$(SONAME)
+	@ln -sf $(SONAME) $(BUILD)/$(SHARED_LINK)
+
+# The exported functions and the sizes of public types: changes must be deliberate (docs/abi.md).
+.PHONY: symbols
+symbols: shared
+	sh tests/symbols.sh --update $(BUILD)
+
 # ---- install ----
 
-install: $(LIBRARY)
-	install -d $(DESTDIR)$(PREFIX)/lib/pkgconfig
-	for h in heed.h $(PUBLIC); do install -D -m 644 src/$$h $(DESTDIR)$(PREFIX)/include/heed/$$h; done
-	install -m 644 $(LIBRARY) $(DESTDIR)$(PREFIX)/lib/
-	install -D -m 644 LICENSE $(DESTDIR)$(PREFIX)/share/licenses/heed/LICENSE
-	printf 'Name: heed\nDescription: tiny autograd framework that trains self-attention\nVersion: %s\nCflags: -I%s\nLibs: -L%s -lheed -lm -pthread\n' \
-	    $(VERSION) $(PREFIX)/include/heed $(PREFIX)/lib > $(DESTDIR)$(PREFIX)/lib/pkgconfig/heed.pc
+# LIBDIR is relative to PREFIX unless it begins with a slash. STATIC=0 or SHARED=0 leaves one library out. The programs
+# are linked with the archive.
+LIBDIR ?= lib
+STATIC ?= 1
+SHARED ?= 1
+PROGRAMS  := gpt graph next_token stories
+installed  = heed-$(subst _,-,$(1))
+MAN_PAGES := $(foreach p,$(PROGRAMS),$(BUILD)/man/$(call installed,$(p)).1)
+
+# install.sh has the list of files. Variables reach it through the environment, which keeps spaces in DESTDIR.
+.PHONY: install uninstall
+install uninstall: export DESTDIR := $(DESTDIR)
+install uninstall: export PREFIX  := $(PREFIX)
+install uninstall: export LIBDIR  := $(LIBDIR)
+install uninstall: export HEADERS  = heed.h $(notdir $(wildcard src/heed.hpp)) $(PUBLIC)
+install uninstall: files = BUILD='$(BUILD)' VERSION='$(VERSION)' STATIC='$(STATIC)' SHARED='$(SHARED)' \
+    SHARED_FILE='$(SHARED_FILE)' SONAME='$(SONAME)' SHARED_LINK='$(SHARED_LINK)' PROGRAMS='$(PROGRAMS)' \
+    sh package/install.sh
+
+install: $(if $(filter 0,$(STATIC)),,$(LIBRARY)) $(if $(filter 0,$(SHARED)),,shared) $(MAN_PAGES)
+	@$(files) install
+
+uninstall:
+	@$(files) uninstall
+
+# A man page is made from the help of its program; it is empty if the program cannot run on this machine.
+define man_rule
+$(BUILD)/man/$(call installed,$(1)).1: $(BUILD)/$(1) package/man1.sh
+	$$(call step,man $$@)
+	sh package/man1.sh $$< $(call installed,$(1)) > $$@
+endef
+$(foreach p,$(PROGRAMS),$(eval $(call man_rule,$(p))))
 
 # ---- the amalgamation: heed.h and heed.c ----
 

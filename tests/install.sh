@@ -2,6 +2,7 @@
 # Installs missing packages with the system's package manager; does nothing if all are installed.
 #   tests/install.sh check        Check and pkg-config, for `make test`
 #   tests/install.sh check dev    also the second compiler, sanitizers, formatter and checkers
+#   tests/install.sh use          CMake and man, for tests/install_use.sh
 #   tests/install.sh report       a browser and its driver, for tests/report.sh and page.sh
 #   tests/install.sh page         the compiler to WebAssembly and esbuild, for `make page`
 #   tests/install.sh firefox      another browser, for tests/page.sh
@@ -56,9 +57,16 @@ for group in "$@"; do
         want "command -v clang-format" clang-format clang-tools-extra clang-extra-tools clang clang-format
         want "command -v cppcheck" cppcheck cppcheck cppcheck cppcheck cppcheck
         want "command -v valgrind" valgrind valgrind valgrind valgrind valgrind
+        want "command -v gdb" gdb gdb gdb gdb gdb
         want "command -v dot" graphviz graphviz graphviz graphviz graphviz
         want "command -v mpicc && command -v mpirun" "libopenmpi-dev openmpi-bin" openmpi-devel \
             "openmpi openmpi-dev" openmpi open-mpi
+        ;;
+    use)
+        want "command -v cmake" cmake cmake cmake cmake cmake
+        want "command -v pkg-config" pkg-config pkgconf-pkg-config pkgconf pkgconf pkg-config
+        want "command -v man" man-db man-db mandoc man-db man-db
+        want "command -v readelf" binutils binutils binutils binutils binutils
         ;;
     report)
         want "command -v chromium || command -v chromium-browser" chromium chromium chromium chromium chromium
