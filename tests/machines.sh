@@ -5,7 +5,7 @@
 #   i686      32-bit x86: all suites but misuse, files and memory
 #   aarch64   under qemu: all suites
 #   s390x     big-endian: the build must fail with an error message
-#   macos     aarch64 and x86-64, with zig: library and programs must compile and link; nothing runs
+#   macos     aarch64 and x86-64, with zig: libraries and programs must compile, link and install; nothing runs
 #
 # --quick runs only the most machine-dependent suites on machines where all take long. Check is built
 # for each machine from Debian's source package. All files are written to build/machines.
@@ -113,7 +113,12 @@ macos() {
             chmod +x "$here/zig/${tool%% *}_$cpu"
         done
         echo "== macos: build for $cpu"
-        make CC="$here/zig/cc_$cpu" AR="$here/zig/ar_$cpu" BUILD="$here/macos_$cpu" WERROR=-Werror all
+        built=$here/macos_$cpu
+        make CC="$here/zig/cc_$cpu" AR="$here/zig/ar_$cpu" BUILD="$built" WERROR=-Werror DESTDIR="$built/root" \
+            all install
+        "$here/zig/cc_$cpu" -I"$built/root/usr/local/include" examples/quickstart.c -L"$built/root/usr/local/lib" \
+            -lheed -o "$built/with_dylib"
+        grep -aq '@rpath/libheed\.[0-9.]*\.dylib' "$built/with_dylib"
     done
 }
 
