@@ -8,12 +8,20 @@ unset MAKEFLAGS WERROR
 sh tests/install.sh deb
 log=build/deb.log
 make deb > $log 2>&1 || { tail -40 $log; exit 1; }
-# Kernels keep their -O3, and every other file dpkg's flags.
-check [ "$(grep -c -e ' -c src/tensor/kernels/.* -o ' $log)" -gt 20 ]
-for flag in -O3 -fstack-protector-strong -D_FORTIFY_SOURCE=2; do
-    check [ "$(grep -e ' -c src/tensor/kernels/.* -o ' $log | grep -vc -e " $flag ")" -eq 0 ]
-done
-check [ "$(grep -e ' -shared ' $log | grep -vc -e '-Wl,-z,now')" -eq 0 ]
+# The kernels keep their -O3; dpkg's other flags reach every compiler and linker call.
+grep -e ' -c src/tensor/kernels/.* -o ' $log > "$scratch/kernels"
+grep -e ' -c [a-z]*/.* -o ' $log > "$scratch/compiled"
+grep -e '^cc .* -Wl,' $log | grep -v -e ' -c ' > "$scratch/linked"
+check [ "$(wc -l < "$scratch/kernels")" -gt 20 ]
+check [ "$(wc -l < "$scratch/linked")" -gt 5 ]
+lacks ' -O2 ' "$scratch/kernels"
+every() {
+    check [ "$(grep -vc -e " $1 " "$2")" -eq 0 ]
+}
+every -O3 "$scratch/kernels"
+every -fstack-protector-strong "$scratch/compiled"
+every -D_FORTIFY_SOURCE=2 "$scratch/compiled"
+every -Wl,-z,now "$scratch/linked"
 
 cat > "$scratch/trial" << 'END'
 set -e
@@ -30,11 +38,11 @@ done
 apt-get purge -y -qq heed-tools libheed-dev libheed0.1 > log 2>&1 || { cat log; exit 1; }
 ! find /usr /etc /var/lib/dpkg/info -name '*heed*' | grep .
 END
+set -- "$PWD"/build/deb/libheed0.1_*.deb "$PWD"/build/deb/libheed-dev_*.deb "$PWD"/build/deb/heed-tools_*.deb
 mkdir -p "$scratch/source/examples" "$scratch/source/debian"
 cp examples/quickstart.c "$scratch/source/examples"
 cp -R package/debian/tests "$scratch/source/debian"
 mmdebstrap --quiet --variant=minbase --include=gcc,libc6-dev,pkgconf,man-db --format=null \
-    --customize-hook="copy-in build/deb/libheed0.1_*.deb build/deb/libheed-dev_*.deb build/deb/heed-tools_*.deb /root" \
-    --customize-hook="copy-in $scratch/trial $scratch/source /root" \
+    --customize-hook="copy-in $* $scratch/trial $scratch/source /root" \
     --customize-hook='chroot "$1" sh /root/trial' bookworm
 echo "deb: passed"
