@@ -159,7 +159,7 @@ help:
 	@echo "make test-tsan     run the multithreaded suites with ThreadSanitizer (needs gcc)"
 	@echo "make coverage      list the lines of src/ that no test reaches (needs gcovr)"
 	@echo "make machines      build and test for musl, 32-bit x86, aarch64 and macOS (on Debian)"
-	@echo "make test-cpp      train the toy model in C++17, define an operation in C++17 and C++20"
+	@echo "make test-cpp      test heed.hpp, and the C API from C++, in C++17, C++20 and C++23"
 	@echo "make page          build attention.html, a web page that explains attention (make deps-page installs emcc, esbuild)"
 	@echo "make layers        check that includes go one way only: nn -> autograd -> tensor"
 	@echo "make format        clang-format everything; check-format only checks"
@@ -324,22 +324,20 @@ test-isas: $(BUILD)/test_heed $(EXAMPLES)
 	        sh tests/outputs.sh $(BUILD) && sh tests/both_cores.sh $(BUILD)/test_heed || exit 1; \
 	    else echo "== HEED_ISA=$$isa: not supported on this machine"; fi; done
 
-# Trains the toy model in C++17, and defines an operation in C++17 and C++20.
+# The C++ header (its own test in C++23 too), and the C API from C++.
+CPP_TESTS := cpp_c++17 cpp_c++20 cpp_c++2b $(foreach t,operation toy c_api,$(t)_c++17 $(t)_c++20)
 CXX_LINK = $(CXX) -std=$(1) -Isrc -I. $(OPTIMISE) $(SYMBOLS) -Wall -Wextra -Wpedantic -Wshadow $(WERROR) $(EXTRA) \
                $(CPPFLAGS) $(CXXFLAGS) $(LDFLAGS)
-$(BUILD)/toy_cpp: tests/toy.cpp $(PART_OBJECTS) $(LIBRARY)
-	$(call step,c++ $<)
-	$(call CXX_LINK,c++17) $^ -o $@ $(LDLIBS_)
-
-$(BUILD)/operation_c++%: tests/operation.cpp $(LIBRARY)
-	$(call step,c++ $< (c++$*))
-	$(call CXX_LINK,c++$*) $^ -o $@ $(LDLIBS_)
+define cpp_rule
+$(BUILD)/%_$(1): tests/%.cpp src/heed.hpp $(BUILD)/examples/next_token/toy_language.o $(LIBRARY)
+	$$(call step,c++ $$< ($(1)))
+	$$(call CXX_LINK,$(1)) $$(filter-out %.hpp,$$^) -o $$@ $$(LDLIBS_)
+endef
+$(foreach standard,c++17 c++20 c++2b,$(eval $(call cpp_rule,$(standard))))
 
 .PHONY: test-cpp
-test-cpp: $(BUILD)/toy_cpp $(BUILD)/operation_c++17 $(BUILD)/operation_c++20
-	$(BUILD)/operation_c++17
-	$(BUILD)/operation_c++20
-	$(BUILD)/toy_cpp
+test-cpp: $(CPP_TESTS:%=$(BUILD)/%)
+	@for test in $^; do $$test || { echo "$$test failed"; exit 1; }; done
 
 # ThreadSanitizer with the multithreaded suites. Needs gcc: clang links its runtime statically, so the runtime would
 # call the functions in WRAPPED too early. Leaving out one instruction set makes the build faster.
@@ -513,7 +511,7 @@ layers:
 pictures: page $(addprefix $(BUILD)/,graph next_token gpt stories page_hash)
 	sh docs/pictures/make.sh $(BUILD)
 
-FORMATTED = $(wildcard src/*.h src/*/*.[ch] src/*/*/*.[ch] examples/*.[ch] examples/*/*.[ch] tests/*.[ch] tests/gradients/*.h tests/misuse/*.h tests/parity/*.h tests/fuzz/*.c tests/fuzz/*/*.[ch] tests/oom/*.c tests/page/*.c tests/lessons/*.c bench/*.[ch] bench/*/*.[ch] bench/peers/*.cpp)
+FORMATTED = $(wildcard src/*.h src/*.hpp src/*/*.[ch] src/*/*/*.[ch] examples/*.[ch] examples/*/*.[ch] tests/*.[ch] tests/*.cpp tests/gradients/*.h tests/misuse/*.h tests/parity/*.h tests/fuzz/*.c tests/fuzz/*/*.[ch] tests/oom/*.c tests/page/*.c tests/lessons/*.c bench/*.[ch] bench/*/*.[ch] bench/peers/*.cpp)
 
 format:
 	clang-format -i $(FORMATTED)
