@@ -1,5 +1,10 @@
 # What a release consists of; included by the Makefile.
 
+# The programs that are installed, as heed-gpt and so on.
+PROGRAMS  := gpt graph next_token stories
+installed  = heed-$(subst _,-,$(1))
+MAN_PAGES := $(foreach p,$(PROGRAMS),$(BUILD)/man/$(call installed,$(p)).1)
+
 # ---- shared library ----
 
 # A minor version may change the ABI until version 1.0 (docs/abi.md): it is part of the soname.
@@ -20,9 +25,10 @@ endif
 STRICT_LINK = $(shell printf 'int x;' | $(CC) -shared -fPIC -Wl,-z,defs,-z,nodelete -x c - -o /dev/null 2> /dev/null \
                   && echo -Wl,-z,defs,-z,nodelete)
 
-# Its objects are compiled with -fPIC, by a make of its own and in a folder of their own.
+# Its objects are compiled with -fPIC, by a make of its own and in a folder of their own. `make install` runs it after
+# the programs are built, so that the progress of both does not mix.
 .PHONY: shared
-shared:
+shared: $(if $(filter install,$(MAKECMDGOALS)),| $(MAN_PAGES))
 	$(if $(COUNTING),,@$(MAKE) --no-print-directory BUILD=$(BUILD)/shared EXTRA="-fPIC $(EXTRA)" $(BUILD)/shared/$(SHARED_FILE))
 
 $(BUILD)/$(SHARED_FILE): $(OBJECTS)
@@ -43,9 +49,6 @@ symbols: shared
 LIBDIR ?= lib
 STATIC ?= 1
 SHARED ?= 1
-PROGRAMS  := gpt graph next_token stories
-installed  = heed-$(subst _,-,$(1))
-MAN_PAGES := $(foreach p,$(PROGRAMS),$(BUILD)/man/$(call installed,$(p)).1)
 
 # install.sh has the list of files. Variables reach it through the environment, which keeps spaces in DESTDIR.
 .PHONY: install uninstall
@@ -67,7 +70,7 @@ uninstall:
 define man_rule
 $(BUILD)/man/$(call installed,$(1)).1: $(BUILD)/$(1) package/man1.sh
 	$$(call step,man $$@)
-	sh package/man1.sh $$< $(call installed,$(1)) > $$@
+	sh package/man1.sh $$< $(call installed,$(1)) > $$@ || { rm $$@; false; }
 endef
 $(foreach p,$(PROGRAMS),$(eval $(call man_rule,$(p))))
 

@@ -115,42 +115,66 @@ check [ "$(pkg-config --modversion heed)" = "$version" ]
     done
 }
 
-# The library can be loaded by a running program, and unloaded while its threads wait.
+# The library can be loaded by a running program, and dlclose does not remove it while threads need it: its own, and
+# one that has used it, whose memory it frees when that thread ends.
 cat > load.c << 'END'
 #include <dlfcn.h>
-#include <stdint.h>
-#include <stdio.h>
 #include <heed.h>
+#include <pthread.h>
+#include <stdio.h>
+#include <stdlib.h>
 static void *library;
-static void *function(const char *name)
+static pthread_barrier_t used, unloaded;
+static void *find(const char *name)
 {
-    void *f = dlsym(library, name);
-    return f != NULL ? f : (printf("no %s\n", name), dlclose(library), NULL);
-}
-int main(int argc, char **argv)
-{
-    (void)argc;
-    library = dlopen(argv[1], RTLD_NOW | RTLD_LOCAL);
-    if (library == NULL) {
-        return printf("%s\n", dlerror());
+    void *found = dlsym(library, name);
+    if (found == NULL) {
+        puts(dlerror());
+        exit(1);
     }
-    void (*set_num_threads)(int) = (void (*)(int))(intptr_t)function("heed_set_num_threads");
-    void (*begin)(heed_scope *) = (void (*)(heed_scope *))(intptr_t)function("heed_scope_begin");
-    heed_status (*end)(heed_scope *) = (heed_status(*)(heed_scope *))(intptr_t)function("heed_scope_end");
-    heed_tensor *(*randn)(heed_shape, heed_dtype) =
-        (heed_tensor * (*)(heed_shape, heed_dtype))(intptr_t)function("heed_randn");
-    heed_tensor *(*matmul)(heed_tensor *, heed_tensor *) =
-        (heed_tensor * (*)(heed_tensor *, heed_tensor *))(intptr_t)function("heed_matmul");
+    return found;
+}
+static void *use(void *result)
+{
+    void (*set_num_threads)(int);
+    void (*begin)(heed_scope *);
+    heed_status (*end)(heed_scope *);
+    heed_tensor *(*randn)(heed_shape, heed_dtype), *(*matmul)(heed_tensor *, heed_tensor *);
+    *(void **)&set_num_threads = find("heed_set_num_threads");
+    *(void **)&begin = find("heed_scope_begin");
+    *(void **)&end = find("heed_scope_end");
+    *(void **)&randn = find("heed_randn");
+    *(void **)&matmul = find("heed_matmul");
     heed_scope scope;
     set_num_threads(2);
     begin(&scope);
     heed_tensor *x = randn(HEED_SHAPE(300, 300), HEED_F32);
     const int failed = matmul(x, x) == NULL;
-    return failed || end(&scope) != HEED_OK || dlclose(library) != 0;
+    *(int *)result = failed + (end(&scope) != HEED_OK);
+    pthread_barrier_wait(&used);
+    pthread_barrier_wait(&unloaded);
+    return NULL;
+}
+int main(int argc, char **argv)
+{
+    int result = argc - 2;
+    pthread_t thread;
+    library = dlopen(argv[1], RTLD_NOW | RTLD_LOCAL);
+    if (library == NULL) {
+        return puts(dlerror());
+    }
+    pthread_barrier_init(&used, NULL, 2);
+    pthread_barrier_init(&unloaded, NULL, 2);
+    pthread_create(&thread, NULL, use, &result);
+    pthread_barrier_wait(&used);
+    dlclose(library);
+    pthread_barrier_wait(&unloaded);
+    pthread_join(thread, NULL);
+    return result;
 }
 END
 # shellcheck disable=SC2046
-$cc -std=c11 -Wall load.c $($flags --cflags) -ldl -o load
+$cc -std=gnu11 -Wall load.c $($flags --cflags) -ldl -pthread -o load
 check ./load "$heed/lib/libheed.so"
 
 # ---- CMake ----
@@ -251,6 +275,12 @@ check [ "$(find "$scratch/use" ! -type d)" = "" ]
 make $use SHARED=0 install > "$scratch/out"
 check [ ! -e "$scratch/use/usr/lib/machine/libheed.so" ]
 has '^Libs: .*-lheed -lm -pthread$' "$scratch/use/usr/lib/machine/pkgconfig/heed.pc"
+check [ "$(sh package/man1.sh /bin/false heed-gpt)" = "" ]
+: > "$build/man/heed-gpt.1" # as if the program could not run
+# shellcheck disable=SC2086
+make $use install > "$scratch/out"
+rm "$build/man/heed-gpt.1"
+has "^make install: $build/gpt does not run on this machine: its man page is left out$" "$scratch/out"
 echo other > "$scratch/use/usr/lib/machine/libother.so"
 echo other > "$scratch/use/usr/include/heed/tensor/other.h"
 # shellcheck disable=SC2086

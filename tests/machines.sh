@@ -7,8 +7,8 @@
 #   s390x     big-endian: the build must fail with an error message
 #   macos     aarch64 and x86-64, with zig: libraries and programs must compile, link and install; nothing runs
 #
-# --quick runs only the most machine-dependent suites on machines where all take long, and builds for one macOS. Check is built
-# for each machine from Debian's source package. All files are written to build/machines.
+# --quick runs only the most machine-dependent suites on machines where all take long, and omits macOS on x86-64. Check
+# is built for each machine from Debian's source package. All files are written to build/machines.
 set -eu
 cd "$(dirname "$0")/.."
 quick=false
