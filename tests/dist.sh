@@ -75,6 +75,6 @@ make -s $quickly all build/test_heed
 make -s $quickly install PREFIX=/usr DESTDIR="$scratch/root"
 expect 0 "^100%" build/test_heed version tensor files
 expect 0 "and it -> mooed" build/quickstart
-expect 0 "^heed-gpt .*$version" "$scratch/root/usr/bin/heed-gpt" --version
+expect 0 "^Heed $version, " "$scratch/root/usr/bin/heed-gpt" --version
 check [ ! -e "$scratch/git" ]
 echo "dist: passed"
