@@ -31,7 +31,7 @@ SYMBOLS  ?= -g1
 STRUCTS  := -mmemset-strategy=libcall:-1:noalign -mmemcpy-strategy=libcall:-1:noalign
 STRUCTS  := $(shell $(CC) -Werror $(STRUCTS) -E -x c /dev/null > /dev/null 2>&1 && echo "$(STRUCTS)")
 # The x87 unit of 32-bit x86 computes in extended precision; SSE2 rounds to float and double.
-MACHINE  := $(shell $(CC) $(CPPFLAGS) $(CFLAGS) -dM -E -x c /dev/null | grep -o '__x86_64__\|__i386__\|__APPLE__')
+MACHINE  := $(shell $(CC) $(CPPFLAGS) $(CFLAGS) -dM -E -x c /dev/null | grep -oE '__x86_64__|__i386__|__APPLE__')
 SSE2     := $(if $(filter __i386__,$(MACHINE)),-msse2 -mfpmath=sse)
 # _DARWIN_C_SOURCE: with _POSIX_C_SOURCE alone, macOS hides O_NOFOLLOW and the number of processors.
 STANDARD := -std=c11 -D_POSIX_C_SOURCE=200809L -D_DARWIN_C_SOURCE
@@ -47,7 +47,7 @@ LINK      = $(CC) $(CFLAGS_) $(NAMES) $(LDFLAGS)
 # One job per core, unless -j was given to this make or to a make that calls it. (-j shows only in the environment
 # and on the command line: MAKEFLAGS does not contain it yet while make reads this file.)
 ifndef COUNTING
-JOBS := $(shell case " $$MAKEFLAGS $$(tr '\0' ' ' < /proc/$$PPID/cmdline 2> /dev/null)" in \
+JOBS := $(shell case " $$MAKEFLAGS $$(tr '\0' ' ' 2> /dev/null < /proc/$$PPID/cmdline || ps -o args= -p $$PPID 2> /dev/null)" in \
             (*" -j"*|*" --jobs"*) ;; (*) nproc 2> /dev/null || getconf _NPROCESSORS_ONLN ;; esac)
 ifneq (,$(JOBS))
 MAKEFLAGS += -j$(JOBS)
@@ -170,6 +170,7 @@ help:
 	@echo "                   make uninstall removes them"
 	@echo "make symbols       update package/symbols.txt, the list of exported functions and public types"
 	@echo "make amalgamation  join Heed into heed.h and heed.c in $(BUILD)/amalgamation/"
+	@echo "make dist          write the release's tarball, $(BUILD)/heed-$(VERSION).tar.gz; make deb: Debian packages"
 	@echo "make clean         remove $(BUILD)/"
 	@echo
 	@echo "All cores are used unless -j is given; V=1 shows the commands. CC, CXX, CPPFLAGS, CFLAGS,"

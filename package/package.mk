@@ -107,3 +107,28 @@ $(AMALGAMATION)/%: $(BUILD)/examples/%.o $(AMALGAMATION)/heed.o
 # ---- the reference: HTML and man pages ----
 
 # ---- releases ----
+
+# The tarball holds the last commit. The same commit gives the same bytes.
+DIST := heed-$(VERSION)
+.PHONY: dist FORCE
+dist: $(BUILD)/$(DIST).tar.gz
+	@echo "$< is written"
+
+$(BUILD)/$(DIST).tar.gz: FORCE
+	$(call step,tar $@)
+	@[ -e .git ] || { echo "make dist: this tree is not a clone; it needs git" >&2; exit 1; }
+	@git diff --quiet HEAD || echo "make dist: changes that are not committed are left out" >&2
+	git -c tar.umask=0022 archive --prefix=$(DIST)/ -o $(@:.gz=) HEAD
+	gzip -9nf $(@:.gz=)
+
+# Debian packages in $(BUILD)/deb, from the tarball and package/debian. DEB_BUILD_OPTIONS=nocheck skips the tests.
+.PHONY: deb
+deb: $(BUILD)/$(DIST).tar.gz
+	@command -v lintian dh > /dev/null || { echo "make deb: run: sh tests/install.sh deb" >&2; exit 1; }
+	rm -rf $(BUILD)/deb
+	mkdir $(BUILD)/deb
+	cp $< $(BUILD)/deb/heed_$(VERSION).orig.tar.gz
+	tar xzf $< -C $(BUILD)/deb
+	cp -R $(BUILD)/deb/$(DIST)/package/debian $(BUILD)/deb/$(DIST)/debian
+	cd $(BUILD)/deb/$(DIST) && unset MAKEFLAGS MAKELEVEL && dpkg-buildpackage -us -uc
+	lintian --fail-on error,warning --info $(BUILD)/deb/heed_*.changes

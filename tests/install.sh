@@ -7,6 +7,7 @@
 #   tests/install.sh page         the compiler to WebAssembly and esbuild, for `make page`
 #   tests/install.sh firefox      another browser, for tests/page.sh
 #   tests/install.sh coverage     gcovr, for tests/coverage.sh
+#   tests/install.sh deb          what builds and checks Debian packages, for `make deb`
 #   tests/install.sh machines     cross compilers and emulators, for tests/machines.sh
 set -eu
 
@@ -84,6 +85,12 @@ for group in "$@"; do
     coverage)
         want "command -v gcovr" gcovr gcovr gcovr gcovr gcovr
         want "command -v python3" python3 python3 python3 python python
+        ;;
+    deb)
+        want "command -v dpkg-buildpackage" build-essential dpkg-dev dpkg-dev dpkg dpkg
+        want "command -v dh" debhelper debhelper debhelper debhelper debhelper
+        want "command -v lintian" lintian lintian lintian lintian lintian
+        want "command -v mmdebstrap" mmdebstrap mmdebstrap mmdebstrap mmdebstrap mmdebstrap
         ;;
     machines)
         for target in aarch64 i686 s390x; do
