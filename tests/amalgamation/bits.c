@@ -37,7 +37,8 @@ static void fill(heed_dtype dtype)
             } else if (dtype == HEED_F64) {
                 operands[k].f64[i] = x;
             } else {
-                operands[k].i64[i] = isfinite(x) ? (int64_t)(fmod(x, 1e6) * 1e3) : 0;
+                operands[k].i64[i] =
+                    isfinite(x) ? (int64_t)(fmod(x, 1e6) * 1e3) | 1 : 1; /* remainder traps for 0 */
             }
         }
     }
