@@ -269,7 +269,7 @@ template <class R, class... A, R (*f)(A...)> struct function<f> {
     X(isnan) X(isinf) X(isfinite) X(where)                                                         \
     X(transpose) X(permute) X(reshape) X(flatten) X(unflatten) X(expand) X(broadcast_to)           \
     X(squeeze) X(unsqueeze) X(detach) X(clone) X(contiguous) X(to)                                 \
-    X(slice) X(select) X(narrow) X(split) X(split_sizes) X(chunk) X(diagonal)                      \
+    X(slice) X(select) X(narrow) X(index) X(split) X(split_sizes) X(chunk) X(unbind) X(diagonal)   \
     X(flip) X(roll) X(roll_dim) X(roll_dims) X(repeat) X(repeat_interleave)                        \
     X(repeat_interleave_dim) X(repeat_interleave_each)                                             \
     X(sum) X(sum_dim) X(sum_dims) X(mean) X(mean_dim) X(mean_dims) X(prod) X(prod_dim)             \
@@ -284,8 +284,9 @@ template <class R, class... A, R (*f)(A...)> struct function<f> {
     X(mse_loss) X(mse_loss_with) X(l1_loss) X(l1_loss_with) X(huber_loss) X(huber_loss_with)       \
     X(bce_with_logits) X(bce_with_logits_with) X(kl_div) X(kl_div_with)                            \
     X(cross_entropy) X(cross_entropy_with) X(nll_loss) X(nll_loss_with)                            \
-    X(index_select) X(index_add) X(masked_select) X(one_hot) X(gather) X(scatter_add) X(embedding) \
-    X(masked_fill) X(tril) X(triu) X(argsort) X(sort) X(topk)                                      \
+    X(index_select) X(index_add) X(masked_select) X(nonzero) X(one_hot) X(gather) X(scatter_add)   \
+    X(scatter) X(scatter_scalar) X(embedding) X(masked_fill) X(tril) X(triu) X(argsort) X(sort)    \
+    X(topk)                                                                                        \
     X(causal_block_mask) X(causal_keep_mask) X(causal_bias_mask) X(padding_block_mask)             \
     X(block_mask_of_keep) X(keep_mask_of_block) X(bias_mask_of_block) X(bias_mask_of_keep)
 // clang-format on

@@ -4,6 +4,10 @@ A drawer is a function (d, a) -> value: d is the graph so far (graphs.Drawing), 
 Arguments are in Heed's order; `x` is the first tensor. An argument is a tensor (Ref), a number, a bool, a tuple, a list
 of tensors, a dict of options, the name of a dtype, or Parts; None means NULL.
 """
+import math
+
+import numpy
+
 from bind import Parts
 
 FLOATS, NUMBERS, ALL = ("f32", "f64"), ("f32", "f64", "i64"), ("f32", "f64", "i64", "bool")
@@ -230,6 +234,34 @@ def scatter_source(d, a):
     return d.of_shape(shape, d.dtype(a["x"]))
 
 
+def scatter_index(d, a):
+    """Distinct indices along dim: torch does not define which of several elements scatter writes."""
+    shape = list(d.value(a["x"]).shape)
+    if not shape:
+        return d.ids((), 1)
+    dim = a["dim"] % len(shape)
+    extent = shape[dim]
+    shape = [d.integer(min(1, s), s) if d.chance(0.3) else s for s in shape]
+    places = [d.sample(range(extent), shape[dim]) for _ in range(math.prod(shape) // max(1, shape[dim]))]
+    lines = numpy.array(places, dtype=numpy.int64).reshape([s for i, s in enumerate(shape) if i != dim] + [shape[dim]])
+    return d.leaf(numpy.moveaxis(lines, -1, dim), False)
+
+
+def subscript(d, a):
+    """Indices, ranges, None and an ellipsis, occasionally too many or out of range."""
+    n, parts = len(d.value(a["x"]).shape), []
+    for i in range(d.integer(0, n) if d.chance(0.97) else n + 1):
+        size = d.extent(a["x"], i)
+        bounds = [str(d.integer(-size - 2, size + 2)) if d.chance(0.6) else "" for _ in range(2)]
+        step = d.choose(["", ":", ":1", ":2", ":3", " : 2"])
+        index = d.integer(-size, max(0, size - 1)) if d.chance(0.97) else size
+        parts.append(str(index) if d.chance(0.3) else ":".join(bounds) + step)
+    for extra, chance in ("None", 0.3), ("...", 0.4):
+        if d.chance(chance) or not parts:
+            parts.insert(d.integer(0, len(parts)), extra)
+    return ", ".join(parts)
+
+
 # ---- drawers: products, normalisation, attention, losses ----
 
 def matrix(d, a):
@@ -421,6 +453,9 @@ op("split", "x.split(size, dim)", x=anything, size=integer(1, 5), dim=dim, most=
 op("split_sizes", "x.split(sizes, dim)", x=anything, dim=dim, sizes=pieces, count=count_of("sizes"), parts=room_of("sizes"),
    order="x sizes count dim parts")
 op("chunk", "x.chunk(chunks, dim)", x=anything, chunks=integer(1, 5), dim=dim, parts=room_of("chunks"))
+op("unbind", "x.unbind(dim)", x=anything, dim=dim, most=lambda d, a: d.extent(a["x"], a["dim"]), parts=room_of("most"),
+   order="x dim parts most")
+op("index", "x[eval('numpy.s_[' + text + ']')]", x=anything, text=subscript)
 op("sum_to", "x.sum_to_size(shape)", x=anything, shape=narrowed)
 op("cat", "torch.cat(x, dim)", x=joinable, count=count_of("x"), dim=joined_dim)
 op("stack", "torch.stack(x, dim)", x=several, count=count_of("x"), dim=new_dim)
@@ -440,6 +475,10 @@ op("index_select", "x.index_select(dim, index)", x=anything, dim=dim, index=indi
 op("index_add", "x.index_add(dim, index, source)", x=numbers, dim=dim, index=indices(index_shape), source=source)
 op("gather", "x.gather(dim, index)", x=anything, dim=dim, index=indices(gather_shape))
 op("scatter_add", "x.scatter_add(dim, index, src)", x=numbers, dim=dim, index=indices(gather_shape), src=scatter_source)
+op("scatter", "x.scatter(dim, index, src)", x=anything, dim=dim, index=scatter_index,
+   src=lambda d, a: d.of_shape(d.value(a["index"]).shape, d.dtype(a["x"])))
+op("scatter_scalar", "x.scatter(dim, index, value)", x=anything, dim=dim, index=indices(gather_shape), value=scalar)
+op("nonzero", "x.nonzero()", x=anything)
 op("masked_select", "x.masked_select(mask)", x=anything, mask=broadcast_mask)
 op("one_hot", "F.one_hot(x, classes)", x=lambda d, a: d.ids(d.shape(), 4), classes=choice(4, 5, -1))
 op("embedding", "F.embedding(ids, x)", x=tensor(FLOATS, 2), dim=choice(0), ids=indices(lambda d, a: d.shape()),

@@ -51,6 +51,13 @@ static heed_tensor *chunk_part(heed_tensor *x, int chunks, int dim, int i)
     return parts[i];
 }
 
+static heed_tensor *unbind_part(heed_tensor *x, int dim, int i)
+{
+    heed_tensor *parts[4];
+    heed_unbind(x, dim, parts, 4);
+    return parts[i];
+}
+
 /* ---- indices instead of values ---- */
 
 static heed_tensor *places_of_sort(heed_tensor *x, int dim, bool descending)

@@ -166,10 +166,13 @@ typedef struct heed_kernels {
     void (*scatter)(int64_t n, const void *from, void *to, int64_t stride); /* to[i * stride] */
     void (*add_into)(int64_t n, const void *x, void *y);                    /* y += x */
 
-    /* y[i] = x[p(i)]; y[p(i)] += x[i], in order; p(i) = i * step + index[i * index_step] * along */
+    /* y[i] = x[p(i)]; y[p(i)] += x[i], and y[p(i)] = x[i], in order;
+     * p(i) = i * step + index[i * index_step] * along */
     void (*look_up)(int64_t n, const int64_t *index, int64_t index_step, const void *x,
                     int64_t step, int64_t along, void *y);
     void (*add_at)(int64_t n, const int64_t *index, int64_t index_step, const void *x, void *y,
+                   int64_t step, int64_t along);
+    void (*put_at)(int64_t n, const int64_t *index, int64_t index_step, const void *x, void *y,
                    int64_t step, int64_t along);
 
     /* sum: totals[r] += the sum of row r; sum_columns: totals[i] += the sum of column i; rows start

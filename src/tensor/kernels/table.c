@@ -254,6 +254,7 @@ const heed_kernels KERNELS = {
     .add_into = add_into,
     .look_up = look_up,
     .add_at = add_at,
+    .put_at = put_at,
     .sum = KERNEL(sum),
     .sum_columns = KERNEL(sum_columns),
     .from_totals = KERNEL(from_totals),
