@@ -53,7 +53,7 @@
 #include "autograd/ops/normalization.h"  /* layer_norm, rms_norm */
 #include "autograd/ops/dot_product_attention.h" /* scaled_dot_product_attention */
 #include "autograd/ops/dropout.h"   /* dropout */
-#include "autograd/ops/loss.h"           /* mse, l1, huber, bce_with_logits, kl_div */
+#include "autograd/ops/loss.h"           /* mse, l1, huber, binary_cross_entropy, kl_div */
 #include "autograd/ops/cross_entropy.h"  /* cross_entropy, nll_loss */
 #include "autograd/ops/index.h"          /* index_select, gather, scatter, embedding, ... */
 #include "autograd/ops/masking.h"        /* where, masked_fill, tril, triu */

@@ -266,7 +266,7 @@ template <class R, class... A, R (*f)(A...)> struct function<f> {
     X(clamp) X(relu) X(sigmoid) X(silu) X(softplus) X(logsigmoid) X(gelu) X(gelu_tanh)             \
     X(pow) X(pow_scalar) X(maximum) X(maximum_scalar) X(minimum) X(minimum_scalar)                 \
     X(lerp) X(lerp_scalar) X(logical_and) X(logical_or) X(logical_xor) X(logical_not)              \
-    X(isnan) X(isinf) X(isfinite) X(where)                                                         \
+    X(isnan) X(isinf) X(isfinite) X(where) X(remainder) X(remainder_scalar)                        \
     X(transpose) X(permute) X(reshape) X(flatten) X(unflatten) X(expand) X(broadcast_to)           \
     X(squeeze) X(unsqueeze) X(detach) X(clone) X(contiguous) X(to)                                 \
     X(slice) X(select) X(narrow) X(index) X(split) X(split_sizes) X(chunk) X(unbind) X(diagonal)   \
@@ -275,6 +275,7 @@ template <class R, class... A, R (*f)(A...)> struct function<f> {
     X(sum) X(sum_dim) X(sum_dims) X(mean) X(mean_dim) X(mean_dims) X(prod) X(prod_dim)             \
     X(prod_dims) X(cumsum) X(amax) X(amax_dim) X(amax_dims) X(amin) X(amin_dim) X(amin_dims)       \
     X(max) X(max_dim) X(min) X(min_dim) X(argmax) X(argmax_dim) X(argmin) X(argmin_dim)            \
+    X(cumprod) X(median) X(median_dim)                                                             \
     X(var) X(var_dim) X(var_dims) X(std) X(std_dim) X(std_dims) X(norm) X(norm_dim) X(norm_dims)   \
     X(any) X(any_dim) X(any_dims) X(all) X(all_dim) X(all_dims)                                    \
     X(logsumexp) X(logsumexp_dim) X(logsumexp_dims) X(sum_to)                                      \
@@ -283,6 +284,7 @@ template <class R, class... A, R (*f)(A...)> struct function<f> {
     X(scaled_dot_product_attention_weights) X(dropout)                                             \
     X(mse_loss) X(mse_loss_with) X(l1_loss) X(l1_loss_with) X(huber_loss) X(huber_loss_with)       \
     X(bce_with_logits) X(bce_with_logits_with) X(kl_div) X(kl_div_with)                            \
+    X(binary_cross_entropy) X(binary_cross_entropy_with)                                           \
     X(cross_entropy) X(cross_entropy_with) X(nll_loss) X(nll_loss_with)                            \
     X(index_select) X(index_add) X(masked_select) X(nonzero) X(one_hot) X(gather) X(scatter_add)   \
     X(scatter) X(scatter_scalar) X(embedding) X(masked_fill) X(tril) X(triu) X(argsort) X(sort)    \

@@ -163,6 +163,8 @@ class Drawing:
         array = numpy.asarray(array)
         if mode == "positive":
             array = numpy.abs(array) + 0.0625
+        if mode == "probability":
+            array = numpy.abs(array) / (1 + numpy.abs(array))
         if mode == "bias":
             array = numpy.where(rng.random(shape) < 0.2, -numpy.inf, array)
         elif self.chance(self.special) and array.size:
@@ -437,4 +439,4 @@ def torch_program(graph):
 
 
 NAMES_OF = {numpy.dtype(d): n for n, d in NUMPY.items()}
-SEVERAL = ["split", "split_sizes", "chunk", "unbind", "sort", "topk", "max_dim", "min_dim"]
+SEVERAL = ["split", "split_sizes", "chunk", "unbind", "sort", "topk", "max_dim", "min_dim", "median_dim"]

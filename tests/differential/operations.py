@@ -72,6 +72,14 @@ def positive(drawer):
     return draw
 
 
+def probability(drawer):
+    """The same kind of tensor with values in [0, 1)."""
+    def draw(d, a):
+        with d.values("probability"):
+            return drawer(d, a)
+    return draw
+
+
 def maybe(drawer, chance=0.5):
     return lambda d, a: drawer(d, a) if d.chance(chance) else None
 
@@ -408,6 +416,7 @@ op("sub", "x - b", x=numbers, b=like)
 op("mul", "x * b", x=anything, b=like)
 op("div", "x / b", x=anything, b=positive(like))
 op("pow", "x ** b", x=positive(numbers), b=like)
+op("remainder", "torch.remainder(x, b)", x=numbers, b=like)
 op("maximum minimum", "torch.NAME(x, b)", x=anything, b=like)
 op("eq ne lt le gt ge logical_and logical_or logical_xor", "torch.NAME(x, b)", x=anything, b=like)
 op("eq_scalar", "x == b", x=anything, b=scalar)
@@ -422,6 +431,7 @@ op("sub_scalar", "x - b", x=numbers, b=scalar)
 op("mul_scalar", "x * b", x=anything, b=scalar)
 op("div_scalar", "x / b", x=anything, b=choice(2.0, -3.0, 7.0, 1.0))
 op("pow_scalar", "x ** b", x=positive(numbers), b=exponent)
+op("remainder_scalar", "torch.remainder(x, b)", x=numbers, b=scalar)
 op("maximum_scalar", "torch.maximum(x, torch.tensor(b, dtype=x.dtype))", x=numbers, b=scalar)
 op("minimum_scalar", "torch.minimum(x, torch.tensor(b, dtype=x.dtype))", x=numbers, b=scalar)
 op("clamp", "torch.clamp(x, lo, hi)", x=numbers, lo=choice(-1, -2, 0), hi=choice(1, 2, 3, -1))
@@ -510,7 +520,9 @@ op("max_dim", "torch.max(x, dim, keepdim)", x=numbers, dim=dim, keepdim=flag, in
 op("min_dim", "torch.min(x, dim, keepdim)", x=numbers, dim=dim, keepdim=flag, indices=lambda d, a: Parts(1))
 op("argmax_dim", "torch.argmax(x, dim, keepdim)", x=numbers, dim=dim, keepdim=flag)
 op("argmin_dim", "torch.argmin(x, dim, keepdim)", x=numbers, dim=dim, keepdim=flag)
-op("cumsum", "x.cumsum(dim)", x=anything, dim=dim)
+op("median", "torch.median(x)", x=numbers)
+op("median_dim", "torch.median(x, dim, keepdim)", x=numbers, dim=dim, keepdim=flag, indices=lambda d, a: Parts(1))
+op("cumsum cumprod", "x.NAME(dim)", x=anything, dim=dim)
 op("softmax log_softmax", "torch.NAME(x, dim)", x=floats, dim=dim)
 with_infinities = lambda d, a: d.of_shape(d.shape(), d.choose(FLOATS), values="bias")
 op("safe_softmax", "torch._safe_softmax(x, dim)", x=with_infinities, dim=dim)
@@ -536,6 +548,8 @@ op("mse_loss_with", "F.mse_loss(x, target, **options)", x=floats, target=same, o
 op("l1_loss_with", "F.l1_loss(x, target, **options)", x=floats, target=same, options=loss_options("reduction", "weight"))
 op("huber_loss_with", "F.huber_loss(x, target, **options)", x=floats, target=same,
    options=loss_options("reduction", "weight", "delta"))
+op("binary_cross_entropy_with", "F.binary_cross_entropy(x, target, **options)", x=probability(floats),
+   target=probability(same), options=loss_options("reduction", "broadcast_weight"))
 op("bce_with_logits_with", "F.binary_cross_entropy_with_logits(x, target, **options)", x=floats, target=positive(same),
    options=loss_options("reduction", "broadcast_weight", "pos_weight"))
 op("kl_div_with", "F.kl_div(x, target, **options)", x=floats, target=positive(same),

@@ -88,6 +88,21 @@ static heed_tensor *places_of_min(heed_tensor *x, int dim)
     return places;
 }
 
+static heed_tensor *places_of_median(heed_tensor *x, int dim)
+{
+    heed_tensor *places;
+    heed_median_dim(x, dim, false, &places);
+    return places;
+}
+
+/* ---- probabilities ---- */
+
+/* sigmoid(x), or 1/2 for NaN. */
+static heed_tensor *probability(heed_tensor *x)
+{
+    return heed_where(heed_isnan(x), heed_scalar(0.5, x->dtype), heed_sigmoid(x));
+}
+
 /* ---- attention by softmax ---- */
 
 static heed_tensor *attend(heed_tensor *q, heed_tensor *k, heed_tensor *v)

@@ -74,6 +74,12 @@ heed_tensor *heed_div(heed_tensor *a, heed_tensor *b); /* y = a / b   da = g / b
                                                           float, as torch.true_divide */
 heed_tensor *heed_pow(heed_tensor *a, heed_tensor *b); /* y = a^b     da = g b a^(b-1)
                                                           db = g y ln a; 0 where a = 0 <= b */
+/* heed_remainder: as torch.remainder(a, b) and Python's %: y has the sign of b; not bool
+ *
+ *   y = a - b floor(a / b), rounded at most once      da = g      db = -g floor(a / b)
+ *
+ * HEED_ERR_VALUE: i64 divided by 0; floats give NaN. */
+heed_tensor *heed_remainder(heed_tensor *a, heed_tensor *b);
 /* y = the larger or smaller operand, NaN if either is NaN
  * da = g where a is chosen, g / 2 where a = b. */
 heed_tensor *heed_maximum(heed_tensor *a, heed_tensor *b);
@@ -84,6 +90,7 @@ heed_tensor *heed_sub_scalar(heed_tensor *a, double b);
 heed_tensor *heed_mul_scalar(heed_tensor *a, double b);
 heed_tensor *heed_div_scalar(heed_tensor *a, double b);
 heed_tensor *heed_pow_scalar(heed_tensor *a, double b); /* i64: b >= 0, else HEED_ERR_VALUE */
+heed_tensor *heed_remainder_scalar(heed_tensor *a, double b);
 heed_tensor *heed_maximum_scalar(heed_tensor *a, double b);
 heed_tensor *heed_minimum_scalar(heed_tensor *a, double b);
 
