@@ -47,7 +47,7 @@ def declarations(compiler):
         marker = re.match(r'# \d+ "([^"]*)"', line)
         if marker:
             ours = marker[1].startswith("src/")
-        elif ours and not line.startswith("#pragma"):  # visibility
+        elif ours and not line.startswith("#pragma"):
             kept.append(line)
     text = re.sub(r"__attribute__\s*\(\((?:[^()]|\((?:[^()]|\([^()]*\))*\))*\)\)", "", "\n".join(kept)).replace("_Bool", "bool")
     depth, start = 0, 0
