@@ -107,7 +107,7 @@ class handle
     {
         return pointer_;
     }
-    class tensor operator[](int64_t index) const; // a view, as in torch
+    class tensor operator[](int64_t i) const; // a view, as in torch
 
     // A comparison gives a tensor, so `if (x < y)` would test a pointer. To test for NULL, compare
     // with nullptr.
@@ -297,9 +297,9 @@ HEED_FUNCTIONS(HEED_FUNCTION)
 #undef HEED_FUNCTION
 #undef HEED_FUNCTIONS
 
-inline tensor handle::operator[](int64_t index) const
+inline tensor handle::operator[](int64_t i) const
 {
-    return heed_select(pointer_, 0, index);
+    return heed_select(pointer_, 0, i);
 }
 
 namespace detail
@@ -421,9 +421,10 @@ template <class T> std::vector<T> values(const handle &x)
                   heed_dtype_name(x->dtype), heed_dtype_name(dtype_of<T>()));
         check();
     }
-    std::vector<T> elements(static_cast<std::size_t>(x->numel));
-    check(heed_copy_out(x, elements.data(), x->numel));
-    return elements;
+    // Not copied into the vector directly, because std::vector<bool> has no array of bool.
+    const auto elements = std::make_unique<T[]>(static_cast<std::size_t>(x->numel));
+    check(heed_copy_out(x, elements.get(), x->numel));
+    return std::vector<T>(elements.get(), elements.get() + x->numel);
 }
 
 // ---- functions that C calls ----

@@ -159,6 +159,7 @@ void test_functions()
     EXPECT(heed::from({true, false}, {2})->dtype == HEED_BOOL && is(heed::from(ids, {2}), {3, -1}));
     EXPECT(heed::values<int64_t>(heed::transpose(heed::from(ids, {2, 1}), 0, 1)) == ids);
     EXPECT(fails(HEED_ERR_SHAPE, "values has 2 elements", [&] { heed::from(ids, {3}); }));
+    EXPECT(heed::values<bool>(heed::from({1., 3.}, {2}) > 2) == (std::vector<bool>{false, true}));
     EXPECT(fails(HEED_ERR_DTYPE, "values: x is f64, not f32", [&] { heed::values<float>(x); }));
     EXPECT(fails(HEED_ERR_NULL, "values: x", [] { heed::values<float>(nullptr); }));
 
