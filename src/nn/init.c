@@ -164,13 +164,14 @@ heed_status heed_trunc_normal_into(heed_tensor *w, double mean, double std, doub
                          std);
     }
     if (!(a <= b)) {
-        return heed_fail(HEED_ERR_VALUE, "%s: a %g is not below b %g", name, a, b);
+        return heed_fail(HEED_ERR_VALUE, "%s: a %g, b %g; a must not be above b", name, a, b);
     }
     t.draws_normal = normal_share(&t, b) - normal_share(&t, a) > 0.3;
     if (!t.draws_normal && !isfinite(b - a)) {
-        return heed_fail(HEED_ERR_VALUE,
-                         "%s: [%g, %g] is unbounded, and too far from mean %g for std %g", name, a,
-                         b, mean, std);
+        return heed_fail(
+            HEED_ERR_VALUE,
+            "%s: [%g, %g] is unbounded, and too far from mean %g for std %g; choose finite a and b",
+            name, a, b, mean, std);
     }
     return fill_truncated(&t, w);
 }

@@ -149,8 +149,9 @@ static heed_status line_forward(const heed_call *call, heed_tensor *y)
 {
     const line *l = (const line *)call->op;
     if (divides_by_zero(call, l, y)) {
-        return heed_fail(HEED_ERR_VALUE, "%s: i64 divided by 0; heed_to(a, HEED_F32)",
-                         call->op->name);
+        return heed_fail(HEED_ERR_VALUE,
+                         "%s: a %s is i64 and is divided by 0; heed_to(a, HEED_F32)",
+                         call->op->name, HEED_TEXT(call->inputs[0]));
     }
     map_call(heed_kernels_for(y->dtype)->elementwise[l->kernel].forward, call, l->numbers, y->dtype,
              y);

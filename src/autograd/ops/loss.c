@@ -171,8 +171,8 @@ static heed_status check_probabilities(const heed_call *call, int i, const char 
     if (all == NULL || heed_item_i64(all) != 0) {
         return heed_self.error;
     }
-    return heed_fail(HEED_ERR_VALUE, "%s: elements of %s are outside [0, 1]%s", call->op->name,
-                     heed_input_name(call->op, i).text, remedy);
+    return heed_fail(HEED_ERR_VALUE, "%s: elements of %s %s are outside [0, 1]%s", call->op->name,
+                     heed_input_name(call->op, i).text, HEED_TEXT(p), remedy);
 }
 
 static heed_status bce_forward(const heed_call *call, heed_tensor *y)
