@@ -166,6 +166,7 @@ help:
 	@echo "make lint          run cppcheck"
 	@echo "make pictures      make the pictures of README and docs/ again (needs Graphviz and Chromium)"
 	@echo "make install       install headers, library, heed.pc and LICENSE under PREFIX=$(PREFIX)"
+	@echo "make docs          write the reference in $(BUILD)/docs: HTML and man pages (needs Python 3); make install-docs installs it"
 	@echo "make clean         remove $(BUILD)/"
 	@echo
 	@echo "All cores are used unless -j is given; V=1 shows the commands. CC, CXX, CPPFLAGS, CFLAGS,"

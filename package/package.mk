@@ -16,4 +16,20 @@ install: $(LIBRARY)
 
 # ---- the reference: HTML and man pages ----
 
+MANDIR  ?= $(PREFIX)/share/man
+HTMLDIR ?= $(PREFIX)/share/doc/heed/html
+
+.PHONY: docs install-docs uninstall-docs
+docs:
+	@python3 -B package/reference $(BUILD)/docs
+
+install-docs: docs
+	install -d $(DESTDIR)$(MANDIR)/man3 $(DESTDIR)$(HTMLDIR)
+	install -m 644 $(BUILD)/docs/man3/*.3 $(DESTDIR)$(MANDIR)/man3
+	install -m 644 $(BUILD)/docs/html/* $(DESTDIR)$(HTMLDIR)
+
+uninstall-docs:
+	cd $(DESTDIR)$(MANDIR)/man3 && rm -f heed.3 heed_*.3 HEED_*.3 struct-heed_*.3
+	rm -rf $(DESTDIR)$(HTMLDIR)
+
 # ---- releases ----

@@ -55,6 +55,7 @@ for group in "$@"; do
         want "command -v clang-format" clang-format clang-tools-extra clang-extra-tools clang clang-format
         want "command -v cppcheck" cppcheck cppcheck cppcheck cppcheck cppcheck
         want "command -v valgrind" valgrind valgrind valgrind valgrind valgrind
+        want "command -v mandoc" mandoc mandoc mandoc mandoc mandoc
         want "command -v dot" graphviz graphviz graphviz graphviz graphviz
         want "command -v mpicc && command -v mpirun" "libopenmpi-dev openmpi-bin" openmpi-devel \
             "openmpi openmpi-dev" openmpi open-mpi

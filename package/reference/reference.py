@@ -1,0 +1,121 @@
+"""What all forms of the reference share: the headers, PyTorch's names, examples, and the checks."""
+import glob
+import os
+import re
+
+import headers
+import text
+from headers import NAME
+
+
+class Example:
+    def __init__(self, path, line, code):
+        self.path, self.line, self.code = path, line, code
+
+
+class Reference:
+    def __init__(self, root):
+        self.root = root
+        self.headers, self.conventions = headers.read_all(root)
+        self.version = re.search(r'HEED_VERSION\s+"(.*)"', self.file("src/tensor/version.h")).group(1)
+        self.guides = ["README.md", "examples/README.md"] + sorted(
+            os.path.relpath(p, root) for p in glob.glob(f"{root}/docs/*.md"))
+        self.blocks = [b for h in self.headers for b in h.blocks]
+        self.names = [n for b in self.blocks for n in b.names]
+        self.table = self.read_table()
+        self.examples = self.find_examples()
+
+    def file(self, path):
+        with open(f"{self.root}/{path}", encoding="utf-8") as f:
+            return f.read()
+
+    # ---- PyTorch's names ----
+
+    def read_table(self):
+        """name -> torch's name, from the rows of docs/pytorch.md."""
+        table, prefix = {}, ""
+        for line in self.file("docs/pytorch.md").split("\n"):
+            cells = re.match(r"\| (.*) \| (.*) \|$", line)
+            if cells is None:
+                continue
+            left, right = cells.groups()
+            if re.fullmatch(r"torch(\.[\w.]+)?", left):
+                prefix = left + "."
+            same = {}  # "gelu" -> torch.nn.functional.gelu
+            codes = re.findall(r"`([^`]*)`", left)
+            for code in codes:
+                module = prefix
+                for word in code.split():  # in `F.silu softplus`, F is the module of both
+                    head, _, last = re.sub(r"\(.*", "", word).rpartition(".")
+                    head = re.sub(r"^F$", "torch.nn.functional", re.sub(r"^(nn|optim|autograd)\b", r"torch.\1", head))
+                    module = head + "." if head else module
+                    own = not head and last[:1].isupper()  # a class of a tutorial
+                    same[last.rstrip("_").replace("_", "").lower()] = (code, last if own and module == "torch." else module + last)
+            names = [n for n in re.findall(r"heed_\w+", right) if n not in table]
+            bare = {n: re.sub(r"(_dims?|_with|_into|_new)+$", "", n[5:]).replace("_", "") for n in names}
+            table.update((n, same[bare[n]][1]) for n in names if bare[n] in same)
+            # The others correspond in order, as a + b to heed_add, if their numbers show it.
+            used = {same[bare[n]][0] for n in names if bare[n] in same}
+            rest, others = [c for c in codes if c not in used], [n for n in names if n not in table]
+            if not used or len(rest) == len(others):
+                table.update(zip(others, rest))
+        return table
+
+    def torch(self, block):
+        """PyTorch's names for a block whose comment does not mention them."""
+        if re.search(r"torch|PyTorch", block.text):
+            return []
+        found = []
+        for _, name in block.names:
+            if name in self.table and self.table[name] not in found:
+                found.append(self.table[name])
+        return found
+
+    # ---- examples ----
+
+    def find_examples(self):
+        """title of a block -> the first call in examples/, or in a code block of the guides."""
+        owner = {n: b.title for b in self.blocks for k, n in b.names if k in ("function", "macro")}
+        found = {}
+        paths = glob.glob(f"{self.root}/examples/*.c") + glob.glob(f"{self.root}/examples/*/*.c")
+        paths = sorted((os.path.relpath(p, self.root) for p in paths), key=lambda p: (p.count("/"), p))
+        other = r"/\*.*?\*/|//[^\n]*|#include[^\n]*"
+        for path in paths + self.guides:
+            source = self.file(path)
+            hidden = rf"\A.*?^```c$|^```$.*?(?:^```c$|\Z)|{other}" if path.endswith(".md") else other
+            code = re.sub(hidden, lambda m: re.sub(r"[^\n]", " ", m.group()), source, flags=re.S | re.M)
+            lines = source.split("\n")
+            for m in re.finditer(rf"({NAME})\(", code):
+                title = owner.get(m.group(1))
+                if title is None or title in found:
+                    continue
+                start = end = code.count("\n", 0, m.start())
+                while end < len(lines) - 1 and end - start < 5 and not re.search(r"[;{}]\s*(/[/*].*)?$", lines[end]):
+                    end += 1
+                while start > 0 and lines[start - 1].strip() and re.search(r"[,(=|&?:]\s*$", lines[start - 1]) and end - start < 5:
+                    start -= 1
+                margin = len(lines[start]) - len(lines[start].lstrip())
+                shown = [l[margin:] if not l[:margin].strip() else l for l in lines[start : end + 1]]
+                found[title] = Example(path, start + 1, "\n".join(shown))
+        return found
+
+    # ---- checks ----
+
+    def warnings(self):
+        """What is missing in the headers."""
+        found = []
+        known = {n.replace("struct ", "") for _, n in self.names}
+        for block in self.blocks:
+            place = f"src/{block.header.path}:{block.line}: "
+            if not block.text:
+                found.append(place + f"{block.title} has no comment")
+        for h in self.headers:
+            for where, comment in [("", h.text)] + [(s.title, s.text) for s in h.sections] + [(b.title, b.text) for b in h.blocks]:
+                for part in text.parts(comment):
+                    if part.kind in ("code", "formula"):
+                        continue
+                    for name in re.findall(rf"\b{NAME}\b(?!\*)", part.text + " " + part.label):
+                        variable = re.search(rf"environment\s+variable\s+{name}", part.text)
+                        if name not in known and not variable and not name.endswith("_"):
+                            found.append(f"src/{h.path}: {where}: {name} is not public")
+        return found

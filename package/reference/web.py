@@ -1,0 +1,247 @@
+"""The reference as HTML: a page for each header, the guides, and the sources that they link to."""
+import html
+import json
+import os
+import re
+import shutil
+
+import text
+from headers import NAME
+from markdown import Markdown
+
+HERE = os.path.dirname(os.path.abspath(__file__))
+
+PAGE = """<!DOCTYPE html>
+<html lang="en">
+<head>
+<meta charset="utf-8">
+<meta name="viewport" content="width=device-width, initial-scale=1">
+<title>{title}</title>
+<link rel="stylesheet" href="style.css">
+</head>
+<body>
+<nav id="contents">
+<a class="home" href="index.html">Heed {version}</a>
+<input id="search" type="search" placeholder="Search" aria-label="Search the reference" autocomplete="off">
+<ol id="results"></ol>
+{contents}
+</nav>
+<main>
+{body}
+</main>
+<script src="search-index.js"></script>
+<script src="search.js"></script>
+</body>
+</html>
+"""
+
+
+def flat(path):
+    """The page of a file of the repository."""
+    return re.sub(r"\.(md|h)$", "", re.sub(r"^src/", "", path)).replace("/", "-").lower() + ".html"
+
+
+class Site:
+    def __init__(self, reference, output):
+        self.reference, self.output = reference, output
+        self.anchors = {}  # name -> address
+        self.headers = {"src/" + h.path: h for h in reference.headers}
+        self.guides, self.sources = [], []  # paths in the order in which pages link to them
+        self.entries = []  # of the search index: [name, address, summary]
+        for h in reference.headers:
+            for block in h.blocks:
+                for _, name in block.names:
+                    self.anchors[name] = flat(h.path) + "#" + name.replace(" ", "-")
+        for kind, name in reference.names:  # "struct heed_gpt" is usually written heed_gpt
+            self.anchors.setdefault(name.replace("struct ", ""), self.anchors[name])
+
+    # ---- links ----
+
+    def names(self, escaped, own=()):
+        """Links the public names in a text that is already HTML."""
+
+        def linked(m):
+            name = m.group(2)
+            address = self.anchors.get("struct " + name if m.group(1) else name) or self.anchors.get(name)
+            return m.group() if address is None or name in own else f'{m.group(1) or ""}<a href="{address}">{name}</a>'
+
+        return re.sub(rf"\b(struct )?({NAME})\b(?![.*])|\b(struct )?({NAME})\b(?=\.(?:\W|$))",
+                      lambda m: linked(m if m.group(2) else re.match(rf"(struct )?({NAME})", m.group())), escaped)
+
+    def code(self, source, own=()):
+        escaped = html.escape(source, quote=False)
+        escaped = re.sub(r"/\*.*?\*/|//[^\n]*", lambda m: f"<i>{m.group()}</i>", escaped, flags=re.S)
+        return self.names(escaped, own)
+
+    def prose(self, source, header, own=()):
+        """A text with links for public names and files, and `code`."""
+
+        def file(m):
+            folder = os.path.dirname(header.path)
+            for path in (m.group(), "src/" + m.group(), os.path.normpath(f"src/{folder}/{m.group()}")):
+                if os.path.isfile(f"{self.reference.root}/{path}"):
+                    return f'<a href="{self.page(path)}">{m.group()}</a>'
+            return m.group()
+
+        escaped = html.escape(source, quote=False)
+        escaped = re.sub(r"`([^`]+)`", r"<code>\1</code>", escaped)
+        escaped = re.sub(r"(?<![\w.])[a-z][\w/]*\.(?:h|c|md)\b", file, escaped)
+        return self.names(escaped, own)
+
+    def page(self, path):
+        """The page of a file, which is added to the site if it is new."""
+        if path == "src/heed.h":
+            return "index.html"
+        if path not in self.headers:
+            known = self.guides if path.endswith(".md") else self.sources
+            if path not in known:
+                known.append(path)
+        return flat(path)
+
+    def target(self, guide, link):
+        """The address of a link in a guide; None if it leads to no file."""
+        if re.match(r"\w+:", link):
+            return link
+        path, _, anchor = link.partition("#")
+        path = os.path.normpath(os.path.join(os.path.dirname(guide), path)) if path else guide
+        full = f"{self.reference.root}/{path}"
+        if os.path.isdir(full):
+            path, full = f"{path}/README.md", f"{full}/README.md"
+        if not os.path.isfile(full):
+            return None
+        if re.search(r"\.(svg|png|webp|jpg)$", path):
+            shutil.copy(full, f"{self.output}/{path.replace('/', '-')}")
+            return path.replace("/", "-")
+        return self.page(path) + ("#" + anchor if anchor else "")
+
+    # ---- pages ----
+
+    def parts(self, source, header, own=(), title=True):
+        """A comment as HTML. title: its first label is the title of the entry."""
+        out, errors, items = [], [], []
+
+        def end():
+            if errors:
+                rows = "".join(f"<dt>{self.prose(e.label, header)}</dt><dd>{self.prose(e.text, header, own)}</dd>\n" for e in errors)
+                out.append(f'<dl class="errors">{rows}</dl>')
+            if items:
+                out.append("<ul>" + "".join(f"<li>{self.prose(t.text, header, own)}</li>\n" for t in items) + "</ul>")
+            errors.clear()
+            items.clear()
+
+        for i, part in enumerate(text.parts(source)):
+            if part.kind == "error":
+                errors.append(part)
+                continue
+            if part.kind == "item":
+                items.append(part)
+                continue
+            end()
+            if part.kind in ("formula", "code"):
+                out.append(f'<pre class="{part.kind}">{self.code(part.text, own)}</pre>')
+            else:
+                label = f"<b>{html.escape(part.label)}</b>: " if part.label and not (i == 0 and title) else ""
+                body = part.text if label else text.sentence(part.text)
+                out.append(f"<p>{label}{self.prose(body, header, own)}</p>")
+        end()
+        return "\n".join(out)
+
+    def block(self, block):
+        own = [n for _, n in block.names]
+        heads = block.pages
+        constants = "".join(f'<span id="{n}"></span>' for k, n in block.names if n not in heads)
+        titles = " ".join(f'<a id="{n.replace(" ", "-")}" href="#{n.replace(" ", "-")}">{n}</a>' for n in heads)
+        single = len([n for n in own if n in heads]) == 1
+        out = [f'<section class="entry">{constants}<h3>{titles}</h3>']
+        out.append(f'<pre class="declaration">{self.code(block.source(), own)}</pre>')
+        out.append(self.parts(block.text, block.header, own, single))
+        torch = self.reference.torch(block)
+        if torch:
+            out.append('<p class="more">In PyTorch: ' + ", ".join(f"<code>{html.escape(t)}</code>" for t in torch) + "</p>")
+        example = self.reference.examples.get(block.title)
+        if example:
+            place = self.page(example.path) + ("" if example.path.endswith(".md") else f"#L{example.line}")
+            out.append(f'<p class="more">From <a href="{place}">{example.path}:{example.line}</a>:</p>')
+            out.append(f'<pre class="code">{self.code(example.code, own)}</pre>')
+        out.append("</section>")
+        for name in own:
+            self.entries.append([name, self.anchors[name], text.summary(block)])
+        return "\n".join(out)
+
+    def header(self, header):
+        out = [f"<h1>{header.path}</h1>", self.parts(header.text, header)]
+        for section in header.sections:
+            if section.title:
+                out.append(f"<h2>{self.prose(text.sentence(section.title), header)}</h2>")
+            out.append(self.parts(section.text, header))
+            out += [self.block(b) for b in section.blocks]
+        return "\n".join(out)
+
+    def guide(self, path):
+        markdown = Markdown(lambda link: self.target(path, link), self.code)
+        body = markdown.blocks(self.reference.file(path))
+        for level, title, anchor in markdown.headings:
+            self.entries.append([title, f"{flat(path)}#{anchor}", markdown.headings[0][1] if level > 1 else path])
+        return markdown.headings[0][1], body
+
+    def source(self, path):
+        lines = self.code(self.reference.file(path).rstrip("\n")).split("\n")
+        numbered = "\n".join(f'<span id="L{i}">{l}</span>' for i, l in enumerate(lines, 1))
+        return f'<h1>{path}</h1>\n<pre class="source">{numbered}</pre>'
+
+    def contents(self, current):
+        out, group = [], None
+        for h in self.reference.headers:
+            if h.group != group:
+                out.append(("</ul>" if group else "") + f"<h2>{h.group}</h2><ul>")
+                group = h.group
+            here = ' class="here"' if flat(h.path) == current else ""
+            out.append(f'<li><a{here} href="{flat(h.path)}">{os.path.basename(h.path)}</a></li>')
+        out.append("</ul><h2>Guides</h2><ul>")
+        for path, title in self.titles.items():
+            here = ' class="here"' if flat(path) == current else ""
+            out.append(f'<li><a{here} href="{flat(path)}">{html.escape(title)}</a></li>')
+        return "\n".join(out) + "</ul>"
+
+    def index(self):
+        reference = self.reference
+        out = ["<h1>Heed</h1>", "<p>Heed is an autograd framework in C that trains self-attention and agrees with PyTorch."
+               " This reference documents every public function, type and macro, with its shapes, formula, gradient,"
+               " errors and PyTorch name; a program includes <code>&lt;heed.h&gt;</code>, which includes all headers below."
+               " The guides explain how the parts work together.</p>", "<h2>Guides</h2><ul>"]
+        out += [f'<li><a href="{flat(p)}">{html.escape(t)}</a></li>' for p, t in self.titles.items()]
+        out.append("</ul><h2>Conventions</h2>" + self.parts(reference.conventions.partition("Conventions:")[2], reference.headers[0]))
+        group = None
+        for h in reference.headers:
+            if h.group != group:
+                out.append(("</table>" if group else "") + f"<h2>{h.group}</h2><table>")
+                group = h.group
+            out.append(f'<tr><td><a href="{flat(h.path)}">{h.path}</a></td><td>{html.escape(h.summary)}</td></tr>')
+        return "\n".join(out) + "</table>"
+
+    def write(self):
+        os.makedirs(self.output, exist_ok=True)
+        bodies = {}
+        for h in self.reference.headers:
+            bodies[flat(h.path)] = (h.path, self.header(h))
+        self.guides[:0] = [p for p in self.reference.guides if p not in self.guides]
+        self.titles = {}
+        for path in self.guides:  # a guide can add others
+            title, body = self.guide(path)
+            bodies[flat(path)] = (title, body)
+            self.titles[path] = "Introduction" if path == "README.md" else title
+        if os.path.isfile(f"{self.reference.root}/src/heed.hpp"):
+            self.page("src/heed.hpp")
+            self.titles["src/heed.hpp"] = "heed.hpp, the header for C++"
+        for path in self.sources:
+            bodies[flat(path)] = (path, self.source(path))
+        bodies["index.html"] = ("Heed", self.index())
+        for name, (title, body) in bodies.items():
+            page = PAGE.format(title=html.escape(title), version=self.reference.version, body=body, contents=self.contents(name))
+            with open(f"{self.output}/{name}", "w", encoding="utf-8") as out:
+                out.write(page)
+        with open(f"{self.output}/search-index.js", "w", encoding="utf-8") as out:
+            out.write("var entries = " + json.dumps(self.entries, ensure_ascii=False, separators=(",", ":")).replace("],[", "],\n[") + ";\n")
+        for file in ("style.css", "search.js"):
+            shutil.copy(f"{HERE}/{file}", self.output)
+        return len(bodies)
