@@ -104,8 +104,9 @@ def parts(source, title=True, errors=True):
         elif part.kind == "item":
             out.append(".IP \\(bu 2\n" + fill(part.text))
         else:
-            label = f"{part.label}: " if part.label and not (i == 0 and title) else ""
-            out.append(".PP\n" + fill(label + part.text if label else text.sentence(part.text)))
+            titled = part.label and i == 0 and title
+            label = f"{part.label}: " if part.label and not titled else ""
+            out.append(".PP\n" + fill(text.sentence(part.text) if titled else label + part.text))
     return out
 
 

@@ -66,8 +66,8 @@ class Reference:
         if re.search(r"torch|PyTorch", block.text):
             return []
         found = []
-        for _, name in block.names:
-            if name in self.table and self.table[name] not in found:
+        for kind, name in block.names:
+            if kind == "function" and name in self.table and self.table[name] not in found:
                 found.append(self.table[name])
         return found
 

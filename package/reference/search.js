@@ -59,7 +59,9 @@
             event.preventDefault();
         }
     });
-    // #heed_add or ?q=add in the address, as from a bookmark
+    var here = document.querySelector("nav .here");
+    if (here) here.closest("nav").scrollTop = here.offsetTop - 200;
+    // ?q=add in the address
     var query = /[?&]q=([^&]*)/.exec(location.search);
     if (query) {
         field.value = decodeURIComponent(query[1]);

@@ -62,15 +62,16 @@ class Site:
 
         def linked(m):
             name = m.group(2)
-            address = self.anchors.get("struct " + name if m.group(1) else name) or self.anchors.get(name)
-            return m.group() if address is None or name in own else f'{m.group(1) or ""}<a href="{address}">{name}</a>'
+            key = "struct " + name if m.group(1) and "struct " + name in self.anchors else name
+            address = self.anchors.get(key)
+            return m.group() if address is None or key in own else f'{m.group(1) or ""}<a href="{address}">{name}</a>'
 
-        return re.sub(rf"\b(struct )?({NAME})\b(?![.*])|\b(struct )?({NAME})\b(?=\.(?:\W|$))",
-                      lambda m: linked(m if m.group(2) else re.match(rf"(struct )?({NAME})", m.group())), escaped)
+        return re.sub(rf"\b(struct )?({NAME})\b(?!\*)", linked, escaped)
 
     def code(self, source, own=()):
         escaped = html.escape(source, quote=False)
-        escaped = re.sub(r"/\*.*?\*/|//[^\n]*", lambda m: f"<i>{m.group()}</i>", escaped, flags=re.S)
+        escaped = re.sub(r"/\*.*?\*/|//[^\n]*", 
+                         lambda m: re.sub(r"(?m)^.+$", r"<i>\g<0></i>", m.group()), escaped, flags=re.S)
         return self.names(escaped, own)
 
     def prose(self, source, header, own=()):
@@ -140,8 +141,9 @@ class Site:
             if part.kind in ("formula", "code"):
                 out.append(f'<pre class="{part.kind}">{self.code(part.text, own)}</pre>')
             else:
-                label = f"<b>{html.escape(part.label)}</b>: " if part.label and not (i == 0 and title) else ""
-                body = part.text if label else text.sentence(part.text)
+                titled = part.label and i == 0 and title
+                label = f"<b>{html.escape(part.label)}</b>: " if part.label and not titled else ""
+                body = text.sentence(part.text) if titled else part.text
                 out.append(f"<p>{label}{self.prose(body, header, own)}</p>")
         end()
         return "\n".join(out)
