@@ -21,8 +21,8 @@ def main(output):
     for warning in warnings:
         print(warning, file=sys.stderr)
     kinds = [k for k, _ in reference.names]
-    print(f"{pages} pages, {manuals} manual pages: {kinds.count('function')} functions, {kinds.count('macro')} macros, "
-          f"{kinds.count('type')} types, {kinds.count('constant')} constants")
+    counts = ", ".join(f"{kinds.count(k)} {k}s" for k in ("function", "macro", "type", "constant"))
+    print(f"{pages} pages, {manuals} manual pages: {counts}")
     return 1 if warnings else 0
 
 

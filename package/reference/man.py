@@ -1,4 +1,4 @@
-"""The reference as man pages in section 3: one for each block, links (.so) for its other names, and heed(3)."""
+"""The reference as man pages: one for each block, links (.so) for its other names, and heed(3)."""
 import os
 import re
 import textwrap
@@ -10,14 +10,19 @@ from headers import NAME
 WIDTH = 70  # of preformatted lines, so that they fit 80 columns
 
 
+def wrap(line, width, indent=""):
+    return textwrap.wrap(line, width, subsequent_indent=indent, break_long_words=False, break_on_hyphens=False)
+
+
 def escape(line):
-    line = line.replace("\\", "\\e").replace("-", "\\-").replace("`", "\\(ga").replace("^", "\\(ha").replace("~", "\\(ti")
+    for plain, roff in (("\\", "\\e"), ("-", "\\-"), ("`", "\\(ga"), ("^", "\\(ha"), ("~", "\\(ti")):
+        line = line.replace(plain, roff)
     return "\\&" + line if line[:1] in (".", "'") else line
 
 
 def fill(paragraph):
     """Prose, in source lines of moderate length; names are bold."""
-    lines = textwrap.wrap(re.sub(r"`([^`]+)`", r"\1", paragraph), 66, break_long_words=False, break_on_hyphens=False)
+    lines = wrap(re.sub(r"`([^`]+)`", r"\1", paragraph), 66)
     return "\n".join(re.sub(rf"\b({NAME})\b", r"\\fB\1\\fR", escape(l)) for l in lines)
 
 
@@ -25,16 +30,18 @@ def narrower(lines):
     """Gaps that all lines share, reduced to 3 columns from the right until the lines fit."""
     while max(map(len, lines)) > WIDTH:
         padded = [l.ljust(max(map(len, lines))) for l in lines]
-        gap = next((i for i in range(len(padded[0]) - 3, 0, -1)
-                    if all(p[i : i + 4] == "    " for p in padded) and any(l[:i].strip() for l in lines)), None)
-        if gap is None:
+        gaps = [i for i in range(1, len(padded[0]) - 3) if all(p[i : i + 4] == "    " for p in padded)]
+        if not gaps or not any(l[: gaps[-1]].strip() for l in lines):
             break
-        lines = [(p[:gap] + p[gap + 1 :]).rstrip() for p in padded]
+        lines = [(p[: gaps[-1]] + p[gaps[-1] + 1 :]).rstrip() for p in padded]
     return lines
 
 
 def two_columns(lines):
-    """Fills the right column of lines such as "name   what it means", which may continue below; None for others."""
+    """Fills the right column of lines such as "name   what it means", which may continue below.
+
+    None for lines that have other columns.
+    """
     padded = [l.ljust(max(map(len, lines))) for l in lines]
     for c in range(8, WIDTH - 30):
         if all(p[c - 2 : c] == "  " for p in padded) and any(p[c] != " " and p[:c].strip() for p in padded):
@@ -47,7 +54,7 @@ def two_columns(lines):
             if any("   " in right for _, right in rows):
                 continue
             return [("" if i else left.rstrip()).ljust(c) + part for left, right in rows
-                    for i, part in enumerate(textwrap.wrap(right, WIDTH - c) or [""])]
+                    for i, part in enumerate(wrap(right, WIDTH - c) or [""])]
     return None
 
 
@@ -89,8 +96,7 @@ def declaration(code):
         return code
     # Lines break after commas only, between arguments.
     whole = re.sub(r"(?<!,) ", "\0", code)
-    lines = textwrap.wrap(whole, WIDTH, subsequent_indent=" " * 6, break_long_words=False, break_on_hyphens=False)
-    return "\n".join(lines).replace("\0", " ")
+    return "\n".join(wrap(whole, WIDTH, " " * 6)).replace("\0", " ")
 
 
 def parts(source, title=True, errors=True):
@@ -127,28 +133,26 @@ def title(name, reference):
     return f'.TH {page_name(name)} 3 {date()} "Heed {reference.version}" "Heed Manual"'
 
 
+def finish(lines):
+    """The source of a page. A paragraph begins with its section anyway, so .PP there is an error."""
+    return re.sub(r"^(\.S[HS] .*\n)\.PP\n", r"\1", "\n".join(lines) + "\n", flags=re.M)
+
+
 def page(block, reference):
     names = block.pages
+    summary = re.sub(r"\s+", " ", text.summary(block))
     out = [title(block.title, reference), ".SH NAME"]
-    out.append(escape(", ".join(page_name(n) for n in names)) + " \\- " + escape(re.sub(r"\s+", " ", text.summary(block))))
+    out.append(escape(", ".join(map(page_name, names))) + " \\- " + escape(summary))
     out += [".SH SYNOPSIS", ".nf", "\\fB#include <heed.h>\\fR", ".PP"]
-    for line in fit(block.source(declaration).split("\n")):
-        out.append(escape(line) if line.strip() else ".sp")
-    out += [".fi", ".SH DESCRIPTION"]
-    body = parts(block.text, len(names) == 1, errors=False) or [".PP\n" + fill(text.summary(block) + ".")]
-    body[0] = re.sub(r"\A\.PP\n", "", body[0])
-    out += body
+    out += [escape(line) or ".sp" for line in fit(block.source(declaration).split("\n"))]
+    out += [".fi", ".SH DESCRIPTION"] + (parts(block.text, len(names) == 1, errors=False) or [fill(summary + ".")])
     errors = [p for p in text.parts(block.text) if p.kind == "error"]
     if errors:
         out += [".SH ERRORS"] + [error(e) for e in errors]
-    notes = []
+    out.append(".SH NOTES")
     if block.section.title:
-        notes += [f'.SS {escape(text.sentence(block.section.title))}'] + parts(block.section.text)
-    if block.header.text:
-        notes += [".SS heed/" + escape(block.header.path)] + parts(block.header.text)
-    notes = [re.sub(r"\A\.PP\n", "", n) if before.startswith(".SS") else n for n, before in zip(notes, [""] + notes)]
-    if notes:
-        out += [".SH NOTES"] + notes
+        out += [".SS " + escape(text.sentence(block.section.title))] + parts(block.section.text)
+    out += [".SS heed/" + escape(block.header.path)] + parts(block.header.text)
     torch = reference.torch(block)
     if torch:
         out += [".SH PYTORCH", fill(", ".join(torch))]
@@ -156,36 +160,33 @@ def page(block, reference):
     if example:
         out += [".SH EXAMPLES", f"From {escape(example.path)}:", ".PP", preformatted(example.code)]
     known = {n for b in reference.blocks for n in b.pages}
-    mentioned = {m if m in known else m.replace("struct ", "") for m in re.findall(rf"\b(?:struct )?{NAME}\b", block.text)}
-    out.append(".SH SEE ALSO")
-    out += [f".BR {escape(page_name(n))} (3)," for n in sorted(mentioned & known - set(names))] + [".BR heed (3)"]
-    return "\n".join(out) + "\n"
+    mentioned = re.findall(rf"\b(?:struct )?{NAME}\b", block.text)
+    related = {m if m in known else m.replace("struct ", "") for m in mentioned} & known - set(names)
+    out += [".SH SEE ALSO"] + [f".BR {escape(page_name(n))} (3)," for n in sorted(related)] + [".BR heed (3)"]
+    return finish(out)
 
 
 def overview(reference):
     out = [title("heed", reference), ".SH NAME", "heed \\- tiny autograd framework that trains self\\-attention"]
-    out += [".SH SYNOPSIS", ".nf", "\\fB#include <heed.h>\\fR", ".PP", "cc program.c \\-lheed \\-lm \\-pthread", ".fi", ".SH DESCRIPTION"]
-    body = parts(reference.conventions)
-    out += [re.sub(r"\A\.PP\n", "", body[0])] + body[1:]
-    group = None
-    for h in reference.headers:
-        if h.group != group:
-            group = h.group
-            out.append(f'.SH "{group.upper()}"')
-        names = [page_name(n) for b in h.blocks for n in b.pages]
-        out += [".TP", ".B heed/" + escape(h.path), fill(h.summary + ":"), fill(", ".join(names) + ".")]
-    return "\n".join(out) + "\n"
+    out += [".SH SYNOPSIS", ".nf", "\\fB#include <heed.h>\\fR", ".PP", "cc program.c \\-lheed \\-lm \\-pthread", ".fi"]
+    out += [".SH DESCRIPTION"] + parts(reference.conventions)
+    for group, headers in reference.groups():
+        out.append(f'.SH "{group.upper()}"')
+        for h in headers:
+            names = ", ".join(page_name(n) for b in h.blocks for n in b.pages)
+            out += [".TP", ".B heed/" + escape(h.path), fill(h.summary + ":"), fill(names + ".")]
+    return finish(out)
 
 
 def write(reference, output):
+    """Writes all pages and returns their number."""
     os.makedirs(output, exist_ok=True)
-    count = 1
-    with open(f"{output}/heed.3", "w", encoding="utf-8") as f:
-        f.write(overview(reference))
+    pages = {"heed": overview(reference)}
     for block in reference.blocks:
-        for name in block.pages:
-            own = name == block.title
-            with open(f"{output}/{page_name(name)}.3", "w", encoding="utf-8") as f:
-                f.write(page(block, reference) if own else f".so man3/{page_name(block.title)}.3\n")
-            count += 1
-    return count
+        pages[page_name(block.title)] = page(block, reference)
+        for name in block.pages[1:]:
+            pages[page_name(name)] = f".so man3/{page_name(block.title)}.3\n"
+    for name, source in pages.items():
+        with open(f"{output}/{name}.3", "w", encoding="utf-8") as f:
+            f.write(source)
+    return len(pages)

@@ -29,9 +29,12 @@ class Markdown:
 
         def linked(m):
             address = self.link(m.group(2))
-            return f'{keep(f"<a href={chr(34)}{address}{chr(34)}>")}{m.group(1)}{keep("</a>")}' if address else m.group(1)
+            return keep(f'<a href="{address}">') + m.group(1) + keep("</a>") if address else m.group(1)
 
-        text = re.sub(r"(`+)(.+?)\1", lambda m: keep(f"<code>{self.code(m.group(2).strip())}</code>"), text, flags=re.S)
+        def code(m):
+            return keep(f"<code>{self.code(m.group(2).strip())}</code>")
+
+        text = re.sub(r"(`+)(.+?)\1", code, text, flags=re.S)
         text = re.sub(r"!\[([^\]]*)\]\(([^)\s]+)\)", picture, text)
         text = re.sub(r"\[([^\]]*)\]\(([^)\s]+)\)", linked, text)
         text = html.escape(text, quote=False)
@@ -46,7 +49,8 @@ class Markdown:
         for line in lines:
             # A bar inside code does not end a cell.
             line = re.sub(r"`[^`]*`", lambda m: m.group().replace("|", "\1"), line.strip().strip("|"))
-            rows.append([self.inline(c.strip().replace("\\|", "|").replace("\1", "|")) for c in re.split(r"(?<!\\)\|", line)])
+            cells = [c.strip().replace("\\|", "|").replace("\1", "|") for c in re.split(r"(?<!\\)\|", line)]
+            rows.append([self.inline(c) for c in cells])
         head = "".join(f"<th>{c}</th>" for c in rows[0])
         body = "".join("<tr>" + "".join(f"<td>{c}</td>" for c in row) + "</tr>\n" for row in rows[2:])
         return f'<div class="wide"><table><thead><tr>{head}</tr></thead>\n<tbody>{body}</tbody></table></div>'
@@ -81,7 +85,8 @@ class Markdown:
                     i += 1
                 out.append(self.table(lines[start:i]))
             elif re.match(ITEM, line):
-                while i < len(lines) and (lines[i].strip() or re.match(rf"  |{ITEM}", "".join(lines[i + 1 : i + 2]))):
+                # A blank line ends the list unless an item or an indented line follows.
+                while i < len(lines) and (lines[i].strip() or re.match(rf"  |{ITEM}", "\n".join(lines[i + 1 :]))):
                     i += 1
                 items = []
                 for content in re.split(rf"^{ITEM}", "\n".join(lines[start:i]), flags=re.M)[1:]:

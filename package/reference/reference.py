@@ -1,7 +1,9 @@
 """What all forms of the reference share: the headers, PyTorch's names, examples, and the checks."""
 import glob
+import itertools
 import os
 import re
+import textwrap
 
 import headers
 import text
@@ -25,6 +27,10 @@ class Reference:
         self.table = self.read_table()
         self.examples = self.find_examples()
 
+    def groups(self):
+        """(title, headers) of each section of heed.h."""
+        return [(g, list(headers)) for g, headers in itertools.groupby(self.headers, lambda h: h.group)]
+
     def file(self, path):
         with open(f"{self.root}/{path}", encoding="utf-8") as f:
             return f.read()
@@ -47,10 +53,11 @@ class Reference:
                 module = prefix
                 for word in code.split():  # in `F.silu softplus`, F is the module of both
                     head, _, last = re.sub(r"\(.*", "", word).rpartition(".")
-                    head = re.sub(r"^F$", "torch.nn.functional", re.sub(r"^(nn|optim|autograd)\b", r"torch.\1", head))
+                    head = re.sub(r"^(nn|optim|autograd)\b", r"torch.\1", head)
+                    head = re.sub(r"^F$", "torch.nn.functional", head)
                     module = head + "." if head else module
-                    own = not head and last[:1].isupper()  # a class of a tutorial
-                    same[last.rstrip("_").replace("_", "").lower()] = (code, last if own and module == "torch." else module + last)
+                    is_tutorials = last[:1].isupper() and module == "torch."  # SelfAttention, GPT
+                    same[last.replace("_", "").lower()] = (code, last if is_tutorials else module + last)
             names = [n for n in re.findall(r"heed_\w+", right) if n not in table]
             bare = {n: re.sub(r"(_dims?|_with|_into|_new)+$", "", n[5:]).replace("_", "") for n in names}
             table.update((n, same[bare[n]][1]) for n in names if bare[n] in same)
@@ -79,6 +86,7 @@ class Reference:
         found = {}
         paths = glob.glob(f"{self.root}/examples/*.c") + glob.glob(f"{self.root}/examples/*/*.c")
         paths = sorted((os.path.relpath(p, self.root) for p in paths), key=lambda p: (p.count("/"), p))
+        end, open_end = r"[;{}]\s*(/[/*].*)?$", r"[,(=|&?:]\s*$"
         other = r"/\*.*?\*/|//[^\n]*|#include[^\n]*"
         for path in paths + self.guides:
             source = self.file(path)
@@ -89,14 +97,13 @@ class Reference:
                 title = owner.get(m.group(1))
                 if title is None or title in found:
                     continue
-                start = end = code.count("\n", 0, m.start())
-                while end < len(lines) - 1 and end - start < 5 and not re.search(r"[;{}]\s*(/[/*].*)?$", lines[end]):
-                    end += 1
-                while start > 0 and lines[start - 1].strip() and re.search(r"[,(=|&?:]\s*$", lines[start - 1]) and end - start < 5:
-                    start -= 1
-                margin = len(lines[start]) - len(lines[start].lstrip())
-                shown = [l[margin:] if not l[:margin].strip() else l for l in lines[start : end + 1]]
-                found[title] = Example(path, start + 1, "\n".join(shown))
+                first = last = code.count("\n", 0, m.start())
+                while last < len(lines) - 1 and last - first < 5 and not re.search(end, lines[last]):
+                    last += 1
+                while first > 0 and last - first < 5 and re.search(open_end, lines[first - 1]):
+                    first -= 1
+                shown = textwrap.dedent("\n".join(lines[first : last + 1]))
+                found[title] = Example(path, first + 1, shown)
         return found
 
     # ---- checks ----
@@ -110,12 +117,11 @@ class Reference:
             if not block.text:
                 found.append(place + f"{block.title} has no comment")
         for h in self.headers:
-            for where, comment in [("", h.text)] + [(s.title, s.text) for s in h.sections] + [(b.title, b.text) for b in h.blocks]:
+            for comment in [h.text] + [s.text for s in h.sections] + [b.text for b in h.blocks]:
                 for part in text.parts(comment):
                     if part.kind in ("code", "formula"):
                         continue
-                    for name in re.findall(rf"\b{NAME}\b(?!\*)", part.text + " " + part.label):
-                        variable = re.search(rf"environment\s+variable\s+{name}", part.text)
-                        if name not in known and not variable and not name.endswith("_"):
-                            found.append(f"src/{h.path}: {where}: {name} is not public")
+                    prose = re.sub(rf"environment variable {NAME}", "", part.text + " " + part.label)
+                    for name in set(re.findall(rf"\b{NAME}\b(?!\*)", prose)) - known:
+                        found.append(f"src/{h.path}: {name} is not public")
         return found

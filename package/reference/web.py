@@ -35,6 +35,11 @@ PAGE = """<!DOCTYPE html>
 </html>
 """
 
+INTRODUCTION = """<h1>Heed</h1>
+<p>Heed is an autograd framework in C that trains self-attention and agrees with PyTorch. This reference documents
+every public function, type and macro, with its shapes, formula, gradient, errors and PyTorch name; a program includes
+<code>&lt;heed.h&gt;</code>, which includes all headers below. The guides explain how the parts work together.</p>"""
+
 
 def flat(path):
     """The page of a file of the repository."""
@@ -64,7 +69,9 @@ class Site:
             name = m.group(2)
             key = "struct " + name if m.group(1) and "struct " + name in self.anchors else name
             address = self.anchors.get(key)
-            return m.group() if address is None or key in own else f'{m.group(1) or ""}<a href="{address}">{name}</a>'
+            if address is None or key in own:
+                return m.group()
+            return f'{m.group(1) or ""}<a href="{address}">{name}</a>'
 
         return re.sub(rf"\b(struct )?({NAME})\b(?!\*)", linked, escaped)
 
@@ -123,19 +130,19 @@ class Site:
 
         def end():
             if errors:
-                rows = "".join(f"<dt>{self.prose(e.label, header)}</dt><dd>{self.prose(e.text, header, own)}</dd>\n" for e in errors)
-                out.append(f'<dl class="errors">{rows}</dl>')
+                out.append('<dl class="errors">' + "\n".join(errors) + "</dl>")
             if items:
-                out.append("<ul>" + "".join(f"<li>{self.prose(t.text, header, own)}</li>\n" for t in items) + "</ul>")
+                out.append("<ul>" + "\n".join(items) + "</ul>")
             errors.clear()
             items.clear()
 
         for i, part in enumerate(text.parts(source)):
             if part.kind == "error":
-                errors.append(part)
+                name, meaning = self.prose(part.label, header), self.prose(part.text, header, own)
+                errors.append(f"<dt>{name}</dt><dd>{meaning}</dd>")
                 continue
             if part.kind == "item":
-                items.append(part)
+                items.append(f"<li>{self.prose(part.text, header, own)}</li>")
                 continue
             end()
             if part.kind in ("formula", "code"):
@@ -152,14 +159,15 @@ class Site:
         own = [n for _, n in block.names]
         heads = block.pages
         constants = "".join(f'<span id="{n}"></span>' for k, n in block.names if n not in heads)
-        titles = " ".join(f'<a id="{n.replace(" ", "-")}" href="#{n.replace(" ", "-")}">{n}</a>' for n in heads)
-        single = len([n for n in own if n in heads]) == 1
+        ids = [(n, self.anchors[n].partition("#")[2]) for n in heads]
+        titles = " ".join(f'<a id="{i}" href="#{i}">{n}</a>' for n, i in ids)
         out = [f'<section class="entry">{constants}<h3>{titles}</h3>']
         out.append(f'<pre class="declaration">{self.code(block.source(), own)}</pre>')
-        out.append(self.parts(block.text, block.header, own, single))
+        out.append(self.parts(block.text, block.header, own, len(heads) == 1))
         torch = self.reference.torch(block)
         if torch:
-            out.append('<p class="more">In PyTorch: ' + ", ".join(f"<code>{html.escape(t)}</code>" for t in torch) + "</p>")
+            names = ", ".join(f"<code>{html.escape(t)}</code>" for t in torch)
+            out.append(f'<p class="more">In PyTorch: {names}</p>')
         example = self.reference.examples.get(block.title)
         if example:
             place = self.page(example.path) + ("" if example.path.endswith(".md") else f"#L{example.line}")
@@ -183,7 +191,7 @@ class Site:
         markdown = Markdown(lambda link: self.target(path, link), self.code)
         body = markdown.blocks(self.reference.file(path))
         for level, title, anchor in markdown.headings:
-            self.entries.append([title, f"{flat(path)}#{anchor}", markdown.headings[0][1] if level > 1 else path])
+            self.entries.append([title, f"{flat(path)}#{anchor}", path])
         return markdown.headings[0][1], body
 
     def source(self, path):
@@ -192,34 +200,31 @@ class Site:
         return f'<h1>{path}</h1>\n<pre class="source">{numbered}</pre>'
 
     def contents(self, current):
-        out, group = [], None
-        for h in self.reference.headers:
-            if h.group != group:
-                out.append(("</ul>" if group else "") + f"<h2>{h.group}</h2><ul>")
-                group = h.group
-            here = ' class="here"' if flat(h.path) == current else ""
-            out.append(f'<li><a{here} href="{flat(h.path)}">{os.path.basename(h.path)}</a></li>')
-        out.append("</ul><h2>Guides</h2><ul>")
-        for path, title in self.titles.items():
-            here = ' class="here"' if flat(path) == current else ""
-            out.append(f'<li><a{here} href="{flat(path)}">{html.escape(title)}</a></li>')
-        return "\n".join(out) + "</ul>"
+        """The list of all pages, in which the current one is marked."""
+        groups = [(g, [(flat(h.path), os.path.basename(h.path)) for h in headers])
+                  for g, headers in self.reference.groups()]
+        groups.append(("Guides", [(flat(path), title) for path, title in self.titles.items()]))
+        out = []
+        for group, pages in groups:
+            out.append(f"<h2>{group}</h2><ul>")
+            for address, title in pages:
+                here = ' class="here"' if address == current else ""
+                out.append(f'<li><a{here} href="{address}">{html.escape(title)}</a></li>')
+            out.append("</ul>")
+        return "\n".join(out)
 
     def index(self):
-        reference = self.reference
-        out = ["<h1>Heed</h1>", "<p>Heed is an autograd framework in C that trains self-attention and agrees with PyTorch."
-               " This reference documents every public function, type and macro, with its shapes, formula, gradient,"
-               " errors and PyTorch name; a program includes <code>&lt;heed.h&gt;</code>, which includes all headers below."
-               " The guides explain how the parts work together.</p>", "<h2>Guides</h2><ul>"]
-        out += [f'<li><a href="{flat(p)}">{html.escape(t)}</a></li>' for p, t in self.titles.items()]
-        out.append("</ul><h2>Conventions</h2>" + self.parts(reference.conventions.partition("Conventions:")[2], reference.headers[0]))
-        group = None
-        for h in reference.headers:
-            if h.group != group:
-                out.append(("</table>" if group else "") + f"<h2>{h.group}</h2><table>")
-                group = h.group
-            out.append(f'<tr><td><a href="{flat(h.path)}">{h.path}</a></td><td>{html.escape(h.summary)}</td></tr>')
-        return "\n".join(out) + "</table>"
+        conventions = self.reference.conventions.partition("Conventions:")[2]
+        out = [INTRODUCTION, "<h2>Guides</h2><ul>"]
+        out += [f'<li><a href="{flat(path)}">{html.escape(title)}</a></li>' for path, title in self.titles.items()]
+        out.append("</ul><h2>Conventions</h2>" + self.parts(conventions, self.reference.headers[0]))
+        for group, headers in self.reference.groups():
+            out.append(f"<h2>{group}</h2><table>")
+            for h in headers:
+                summary = html.escape(h.summary)
+                out.append(f'<tr><td><a href="{flat(h.path)}">{h.path}</a></td><td>{summary}</td></tr>')
+            out.append("</table>")
+        return "\n".join(out)
 
     def write(self):
         os.makedirs(self.output, exist_ok=True)
@@ -239,11 +244,13 @@ class Site:
             bodies[flat(path)] = (path, self.source(path))
         bodies["index.html"] = ("Heed", self.index())
         for name, (title, body) in bodies.items():
-            page = PAGE.format(title=html.escape(title), version=self.reference.version, body=body, contents=self.contents(name))
+            page = PAGE.format(title=html.escape(title), version=self.reference.version, body=body,
+                               contents=self.contents(name))
             with open(f"{self.output}/{name}", "w", encoding="utf-8") as out:
                 out.write(page)
+        entries = ",\n".join(json.dumps(e, ensure_ascii=False) for e in self.entries)
         with open(f"{self.output}/search-index.js", "w", encoding="utf-8") as out:
-            out.write("var entries = " + json.dumps(self.entries, ensure_ascii=False, separators=(",", ":")).replace("],[", "],\n[") + ";\n")
+            out.write(f"var entries = [{entries}];\n")
         for file in ("style.css", "search.js"):
             shutil.copy(f"{HERE}/{file}", self.output)
         return len(bodies)
