@@ -20,7 +20,7 @@ fi
 
 # apply LEFT_OUT: makes a fresh copy of the sources with all edits but that one (0: with all)
 apply() {
-    for part in src tests examples Makefile; do
+    for part in Makefile package src tests examples; do
         cp -Rp "$part" "$tree/"
     done
     number=0

@@ -28,7 +28,7 @@ import time
 
 HERE = pathlib.Path(__file__).resolve().parent
 ROOT = HERE.parent.parent
-COPIED = ("Makefile", "src", "tests", "examples")
+COPIED = ("Makefile", "package", "src", "tests", "examples")
 MOST_MEMORY = 8 << 30  # bytes of address space of one test
 # Suites whose tests need separate processes. The others run in one process, which halves the time.
 FORKING = ("error", "unread", "memory", "threads", "parallel", "forks",
