@@ -161,12 +161,12 @@ help:
 	@echo "make machines      build and test for musl, 32-bit x86, aarch64 and macOS (on Debian)"
 	@echo "make test-cpp      train the toy model in C++17, define an operation in C++17 and C++20"
 	@echo "make page          build attention.html, a web page that explains attention (make deps-page installs emcc, esbuild)"
+	@echo "make docs          write the reference in $(BUILD)/docs: HTML and man pages (needs Python 3); make install-docs installs it"
 	@echo "make layers        check that includes go one way only: nn -> autograd -> tensor"
 	@echo "make format        clang-format everything; check-format only checks"
 	@echo "make lint          run cppcheck"
 	@echo "make pictures      make the pictures of README and docs/ again (needs Graphviz and Chromium)"
 	@echo "make install       install headers, library, heed.pc and LICENSE under PREFIX=$(PREFIX)"
-	@echo "make docs          write the reference in $(BUILD)/docs: HTML and man pages (needs Python 3); make install-docs installs it"
 	@echo "make clean         remove $(BUILD)/"
 	@echo
 	@echo "All cores are used unless -j is given; V=1 shows the commands. CC, CXX, CPPFLAGS, CFLAGS,"

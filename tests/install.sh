@@ -48,6 +48,7 @@ for group in "$@"; do
     dev)
         want "command -v gcc" gcc gcc gcc gcc gcc
         want "command -v python3" python3 python3 python3 python python3
+        want "command -v mandoc" mandoc mandoc mandoc mandoc mandoc
         want "command -v g++" g++ gcc-c++ g++ gcc gcc
         want "command -v clang" clang clang clang clang llvm
         want 'echo "int main(void){return 0;}" | clang -fsanitize=address,undefined -x c - -o /dev/null' \
@@ -55,7 +56,6 @@ for group in "$@"; do
         want "command -v clang-format" clang-format clang-tools-extra clang-extra-tools clang clang-format
         want "command -v cppcheck" cppcheck cppcheck cppcheck cppcheck cppcheck
         want "command -v valgrind" valgrind valgrind valgrind valgrind valgrind
-        want "command -v mandoc" mandoc mandoc mandoc mandoc mandoc
         want "command -v dot" graphviz graphviz graphviz graphviz graphviz
         want "command -v mpicc && command -v mpirun" "libopenmpi-dev openmpi-bin" openmpi-devel \
             "openmpi openmpi-dev" openmpi open-mpi
