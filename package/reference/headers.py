@@ -159,120 +159,135 @@ def without_decoration(code, local):
     return re.sub(r"[ \t]+(?=[;\n])", "", code).strip()
 
 
-def read(path, header):
-    source = open(path, encoding="utf-8").read()
-    text = taken_lines(source)
-    undefined = set(re.findall(r"^#undef (\w+)", text, re.M))
-    guard = re.search(r"^#ifndef (\w+)$", source, re.M).group(1)
-    macros = {}
-    section, block, waiting = header.sections[0], None, []
-    seen_first = blank = False
-    position = 0
+class Reader:
+    """Reads one header from top to bottom."""
 
-    def close():
-        """Ends the block under construction, and decides where its declarations belong."""
-        nonlocal block, waiting
-        ended, block = block, None
-        if ended is None or not ended.names:
-            return
-        own = [n for _, n in ended.names]
-        ahead = section.blocks[-1] if section.blocks else None
-        patterns = labels(ahead.text) if ahead else []
-        mine = labels(ended.text)
-        if not mine and any(fnmatch.fnmatch(n, p) for n in own for p in patterns):
-            ahead.text += "\n\n" + ended.text if ended.text else ""
-            ahead.declarations += ended.declarations
-            ahead.names += ended.names
-            return
-        if not ended.text and not ended.has("function") and "/*" not in ended.declarations[-1][1]:
-            waiting.append(ended)
-            return
-        for w in reversed(waiting):
-            ended.declarations[:0] = w.declarations
-            ended.names[:0] = w.names
-        waiting = []
-        if all(note for _, note in ended.declarations) and not mine:
-            for code, note in ended.declarations:
-                one = Block((ended.text + "\n\n" + note).strip(), ended.line)
-                one.declarations, one.names = [(code, "")], declared_names(code)
-                one.header, one.section = header, section
-                section.blocks.append(one)
-            return
-        ended.header, ended.section = header, section
-        section.blocks.append(ended)
+    def __init__(self, source, header):
+        self.source, self.header = source, header
+        self.text = taken_lines(source)
+        self.undefined = set(re.findall(r"^#undef (\w+)", self.text, re.M))
+        self.guard = re.search(r"^#ifndef (\w+)$", source, re.M).group(1)
+        self.macros = {}  # name -> (parameters, value)
+        self.block = None  # the one under construction
+        self.waiting = []  # types without a comment, for the next block
+        self.blank = False  # whether a blank line precedes
 
-    def add(code, note, names):
-        nonlocal block, blank
-        if blank and block is not None:
-            close()
-        if block is None:
-            block = Block("", source[:position].count("\n") + 1)
-        block.declarations.append((without_decoration(code, undefined), note))
-        block.names += names
-        blank = False
-
-    while position < len(text):
-        if text[position] == "\n":
-            blank, position = True, position + 1
-            continue
-        comment = re.compile(r"/\*.*?\*/", re.S).match(text, position)
-        if comment:
-            close()
-            body = clean(comment.group())
-            title = re.match(r"---- (.*?) ----\n*", body, re.S)
-            if not seen_first:
-                header.text, seen_first = body, True
-            elif title:
-                section = Section(title.group(1), body[title.end() :])
-                header.sections.append(section)
+    def read(self):
+        position = 0
+        while position < len(self.text):
+            start = self.text[position]
+            if start == "\n":
+                self.blank, position = True, position + 1
+            elif start == "#":
+                position = self.directive(position)
+            elif self.text.startswith("/*", position):
+                position = self.comment(position)
+            elif re.compile(r"[A-Z_]+(\(.*\))?\n").match(self.text, position):
+                position = self.call(position)
             else:
-                block = Block(body, source[:position].count("\n") + 1)
-            blank, position = False, comment.end() + 1
-            continue
-        if text[position] == "#":
-            directive = re.compile(r"#.*?(?<!\\)\n", re.S).match(text, position)
-            define = re.match(rf"#define (\w+)(\([^)]*\))?\s?(.*)", directive.group(), re.S)
-            if define:
-                name, parameters, value = define.groups()
-                macros[name] = (re.findall(r"[\w.]+", parameters or ""), value)
-                if name not in undefined and name != guard:
-                    value = re.sub(r"\s*\\\n\s*", " ", value).strip()
-                    shown = f"#define {name}{parameters or ''}"  # the values of longer ones are no interface
-                    shown += f" {value}" if parameters is None and len(value) < 40 else ""
-                    add(shown, "", [("macro", name)])
-            position = directive.end()
-            continue
-        call = re.compile(r"([A-Z_]+)(?:\((.*)\))?\n").match(text, position)
-        if call:
-            if call.group(1) in undefined and call.group(1) in macros:
-                parameters, value = macros[call.group(1)]
-                code = re.sub(r"\\\n", "\n", value)
-                for parameter, argument in zip(parameters, call.group(2).split(",")):
-                    code = re.sub(rf"\b{parameter}\b", argument.strip(), code)
-                code = re.sub(r"\(\s+", "(", re.sub(r"\s+", " ", code[: code.index("{")])).strip() + ";"
-                code = without_decoration(code, undefined)
-                add(code, "", declared_names(code))
-            position = call.end()
-            continue
-        end, body = end_of_declaration(text, position)
-        code = text[position : end if body is None else body].strip()
-        code += ";" if body is not None else ""
-        note = re.compile(r"[ \t]*(/\*.*?\*/)", re.S).match(text, end)
+                position = self.declaration(position)
+        self.close()
+        for block in self.waiting:
+            self.append(block)
+        self.header.sections = [s for s in self.header.sections if s.blocks]
+
+    def line(self, position):
+        return self.source[:position].count("\n") + 1
+
+    def comment(self, position):
+        self.close()
+        end = self.text.index("*/", position) + 2
+        body = clean(self.text[position:end])
+        title = re.match(r"---- (.*?) ----\n*", body, re.S)
+        if not self.header.text:
+            self.header.text = body
+        elif title:
+            self.header.sections.append(Section(title.group(1), body[title.end() :]))
+        else:
+            self.block = Block(body, self.line(position))
+        self.blank = False
+        return end + 1
+
+    def directive(self, position):
+        directive = re.compile(r"#.*?(?<!\\)\n", re.S).match(self.text, position)
+        define = re.match(r"#define (\w+)(\([^)]*\))?\s?(.*)", directive.group(), re.S)
+        if define:
+            name, parameters, value = define.groups()
+            self.macros[name] = (re.findall(r"[\w.]+", parameters or ""), value)
+            if name not in self.undefined and name != self.guard:
+                value = re.sub(r"\s*\\\n\s*", " ", value).strip()
+                shown = f"#define {name}{parameters or ''}"  # the values of longer ones are no interface
+                shown += f" {value}" if parameters is None and len(value) < 40 else ""
+                self.add(shown, "", [("macro", name)], position)
+        return directive.end()
+
+    def call(self, position):
+        """A macro on a line of its own. If the header undefines the macro, it declares a function."""
+        call = re.compile(r"([A-Z_]+)(?:\((.*)\))?\n").match(self.text, position)
+        if call.group(1) in self.undefined:
+            parameters, code = self.macros[call.group(1)]
+            for parameter, argument in zip(parameters, call.group(2).split(",")):
+                code = re.sub(rf"\b{parameter}\b", argument.strip(), code)
+            code = re.sub(r"[\\\s]+", " ", code[: code.index("{")]).replace("( ", "(").strip() + ";"
+            self.add(code, "", declared_names(code), position)
+        return call.end()
+
+    def declaration(self, position):
+        end, body = end_of_declaration(self.text, position)
+        code = self.text[position:end].strip() if body is None else self.text[position:body].strip() + ";"
+        note = re.compile(r"[ \t]*(/\*.*?\*/)", re.S).match(self.text, end)
         names = declared_names(code)
         if names:
-            add(code, clean(note.group(1)) if note else "", names)
-        newline = text.index("\n", note.end() if note else end)
-        position = newline + 1
-    close()
-    for w in waiting:
-        w.header, w.section = header, section
-        section.blocks.append(w)
-    header.sections = [s for s in header.sections if s.blocks]
+            self.add(code, clean(note.group(1)) if note else "", names, position)
+        return self.text.index("\n", note.end() if note else end) + 1
+
+    def add(self, code, note, names, position):
+        if self.blank:
+            self.close()
+        if self.block is None:
+            self.block = Block("", self.line(position))
+        self.block.declarations.append((without_decoration(code, self.undefined), note))
+        self.block.names += names
+        self.blank = False
+
+    def close(self):
+        """Ends the block under construction, and decides where its declarations belong."""
+        block, self.block = self.block, None
+        if block is None or not block.names:
+            return
+        before = self.header.sections[-1].blocks[-1:]
+        is_labelled = bool(labels(block.text))
+        if before and not is_labelled:
+            described = labels(before[0].text)
+            if any(fnmatch.fnmatch(n, d) for _, n in block.names for d in described):
+                before[0].text += "\n\n" + block.text if block.text else ""
+                before[0].declarations += block.declarations
+                before[0].names += block.names
+                return
+        if not block.text and not block.has("function"):
+            self.waiting.append(block)
+            return
+        for other in reversed(self.waiting):
+            block.declarations[:0] = other.declarations
+            block.names[:0] = other.names
+        self.waiting = []
+        if is_labelled or not all(note for _, note in block.declarations):
+            self.append(block)
+            return
+        for code, note in block.declarations:
+            one = Block((block.text + "\n\n" + note).strip(), block.line)
+            one.declarations, one.names = [(code, "")], declared_names(code)
+            self.append(one)
+
+    def append(self, block):
+        block.header, block.section = self.header, self.header.sections[-1]
+        block.section.blocks.append(block)
 
 
 def read_all(root):
     """The headers in the reading order of heed.h, grouped by its sections; and its comment."""
-    text = open(f"{root}/src/heed.h", encoding="utf-8").read()
+    with open(f"{root}/src/heed.h", encoding="utf-8") as f:
+        text = f.read()
     group, headers = "", []
     for title, path, summary in re.findall(
         r'/\* ---- (.*?) ---- \*/|#include "(.*?)"\s*(?:/\* (.*?) \*/)?', text
@@ -281,5 +296,6 @@ def read_all(root):
             group = title
         else:
             headers.append(Header(path, group, summary))
-            read(f"{root}/src/{path}", headers[-1])
+            with open(f"{root}/src/{path}", encoding="utf-8") as f:
+                Reader(f.read(), headers[-1]).read()
     return headers, clean(re.search(r"/\*.*?\*/", text, re.S).group())

@@ -51,7 +51,7 @@ class Site:
         self.reference, self.output = reference, output
         self.anchors = {}  # name -> address
         self.headers = {"src/" + h.path: h for h in reference.headers}
-        self.guides, self.sources = [], []  # paths in the order in which pages link to them
+        self.guides, self.sources = list(reference.guides), []  # and those that pages link to
         self.entries = []  # of the search index: [name, address, summary]
         for h in reference.headers:
             for block in h.blocks:
@@ -231,7 +231,6 @@ class Site:
         bodies = {}
         for h in self.reference.headers:
             bodies[flat(h.path)] = (h.path, self.header(h))
-        self.guides[:0] = [p for p in self.reference.guides if p not in self.guides]
         self.titles = {}
         for path in self.guides:  # a guide can add others
             title, body = self.guide(path)
