@@ -21,15 +21,17 @@ HTMLDIR ?= $(PREFIX)/share/doc/heed/html
 
 .PHONY: docs install-docs uninstall-docs
 docs:
-	@python3 -B package/reference $(BUILD)/docs
+	@rm -rf $(BUILD)/docs && mkdir -p $(BUILD)/docs
+	@VERSION=$(VERSION) OUTPUT=$(BUILD)/docs HEADERS="src/heed.h $(PUBLIC:%=src/%)" doxygen package/Doxyfile
+	@sh package/reference/man.sh $(BUILD)/docs/man3
 
 install-docs: docs
 	install -d $(DESTDIR)$(MANDIR)/man3 $(DESTDIR)$(HTMLDIR)
 	install -m 644 $(BUILD)/docs/man3/*.3 $(DESTDIR)$(MANDIR)/man3
-	install -m 644 $(BUILD)/docs/html/* $(DESTDIR)$(HTMLDIR)
+	cp -R $(BUILD)/docs/html/. $(DESTDIR)$(HTMLDIR)
 
 uninstall-docs:
-	cd $(DESTDIR)$(MANDIR)/man3 && rm -f heed.3 heed_*.3 HEED_*.3 struct-heed_*.3
+	cd $(DESTDIR)$(MANDIR)/man3 && rm -f heed.3 heed_*.3 HEED_*.3 struct_heed_*.3
 	rm -rf $(DESTDIR)$(HTMLDIR)
 
 # ---- releases ----

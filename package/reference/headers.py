@@ -17,22 +17,11 @@ LABEL = re.compile(rf"(?:^|(?<=[.;)] )|(?<=\n))((?:{NAME}\*?(?:\([^()]*\))?(?:, 
 
 
 class Block:
-    def __init__(self, text, line):
+    def __init__(self, text):
         self.text = text  # the comment
-        self.line = line
         self.declarations = []  # as source
         self.names = []  # (kind, name): function, type, macro, constant
         self.header = self.section = None
-
-    def source(self, layout=lambda code: code):
-        """The declarations as source; structs stand apart."""
-        text, before = "", ""
-        for code, note in self.declarations:
-            if text:
-                text += "\n\n" if "{" in before + code else "\n"
-            text += layout(code) + (f" /* {note} */" if note else "")
-            before = code
-        return text
 
     @property
     def pages(self):
@@ -191,9 +180,6 @@ class Reader:
             self.append(block)
         self.header.sections = [s for s in self.header.sections if s.blocks]
 
-    def line(self, position):
-        return self.source[:position].count("\n") + 1
-
     def comment(self, position):
         self.close()
         end = self.text.index("*/", position) + 2
@@ -204,7 +190,7 @@ class Reader:
         elif title:
             self.header.sections.append(Section(title.group(1), body[title.end() :]))
         else:
-            self.block = Block(body, self.line(position))
+            self.block = Block(body)
         self.blank = False
         return end + 1
 
@@ -218,7 +204,7 @@ class Reader:
                 value = re.sub(r"\s*\\\n\s*", " ", value).strip()
                 shown = f"#define {name}{parameters or ''}"  # the values of longer ones are no interface
                 shown += f" {value}" if parameters is None and len(value) < 40 else ""
-                self.add(shown, "", [("macro", name)], position)
+                self.add(shown, "", [("macro", name)])
         return directive.end()
 
     def call(self, position):
@@ -229,7 +215,7 @@ class Reader:
             for parameter, argument in zip(parameters, call.group(2).split(",")):
                 code = re.sub(rf"\b{parameter}\b", argument.strip(), code)
             code = re.sub(r"[\\\s]+", " ", code[: code.index("{")]).replace("( ", "(").strip() + ";"
-            self.add(code, "", declared_names(code), position)
+            self.add(code, "", declared_names(code))
         return call.end()
 
     def declaration(self, position):
@@ -238,14 +224,14 @@ class Reader:
         note = re.compile(r"[ \t]*(/\*.*?\*/)", re.S).match(self.text, end)
         names = declared_names(code)
         if names:
-            self.add(code, clean(note.group(1)) if note else "", names, position)
+            self.add(code, clean(note.group(1)) if note else "", names)
         return self.text.index("\n", note.end() if note else end) + 1
 
-    def add(self, code, note, names, position):
+    def add(self, code, note, names):
         if self.blank:
             self.close()
         if self.block is None:
-            self.block = Block("", self.line(position))
+            self.block = Block("")
         self.block.declarations.append((without_decoration(code, self.undefined), note))
         self.block.names += names
         self.blank = False
@@ -275,7 +261,7 @@ class Reader:
             self.append(block)
             return
         for code, note in block.declarations:
-            one = Block((block.text + "\n\n" + note).strip(), block.line)
+            one = Block((block.text + "\n\n" + note).strip())
             one.declarations, one.names = [(code, "")], declared_names(code)
             self.append(one)
 
@@ -284,8 +270,14 @@ class Reader:
         block.section.blocks.append(block)
 
 
-def read_all(root):
-    """The headers in the reading order of heed.h, grouped by its sections; and its comment."""
+def read(root, header):
+    with open(f"{root}/src/{header.path}", encoding="utf-8") as f:
+        Reader(f.read(), header).read()
+    return header
+
+
+def read_list(root):
+    """The headers in the reading order of heed.h, not yet read, with the title of their section; and its comment."""
     with open(f"{root}/src/heed.h", encoding="utf-8") as f:
         text = f.read()
     group, headers = "", []
@@ -296,6 +288,4 @@ def read_all(root):
             group = title
         else:
             headers.append(Header(path, group, summary))
-            with open(f"{root}/src/{path}", encoding="utf-8") as f:
-                Reader(f.read(), headers[-1]).read()
     return headers, clean(re.search(r"/\*.*?\*/", text, re.S).group())
