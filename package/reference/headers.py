@@ -140,7 +140,7 @@ def declared_names(code):
 
 def without_decoration(code, local):
     """A prototype as a user reads it: without attributes, inline and the macros that the header undefines."""
-    code = re.sub(r"__attribute__\(\(.*?\)\)\)?", "", code) if "{" not in code else code
+    code = re.sub(r"__attribute__\(\(.*?\)\)\)?", "", code)
     code = re.sub(r"^static inline\s+", "", code)
     code = re.sub(r"\)\s+HEED_[A-Z]+\([^()]*\);", ");", code)
     for name in local:
